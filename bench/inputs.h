@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "bench/host_tensor.h"
+
+namespace bench {
+
+/// Makes the tensor that `spec` describes for `port`. A spec is one of
+///   path.npy            the file, whose element type must be the port's
+///   1x3x224x224, scalar these dims, random values: floats N(0,1), integers and bools 0 or 1
+///   1x128:0..30522      these dims, uniform values in [0, 30522)
+///   =v                  the declared dims filled with v, free extents 1
+/// Random values depend on `seed` and the port's name only, on every machine alike. Throws std::runtime_error.
+HostTensor make_input(const Port& port, const std::string& spec, std::uint64_t seed);
+
+/// The declared dims with random values, free extents 1.
+HostTensor random_input(const Port& port, std::uint64_t seed);
+
+/// Input name to spec.
+using InputSpecs = std::map<std::string, std::string>;
+
+/// Adds `NAME=SPEC` to `specs`; the name ends at the first '='. Throws std::runtime_error.
+void add_input_spec(InputSpecs& specs, std::string_view text);
+
+}  // namespace bench

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/host_tensor.h"
+
+/// ONNX Runtime, the peer, through its C API. The library is opened at run time: nothing here needs it to build.
+/// Every function throws std::runtime_error with the peer's own message when a call fails.
+namespace bench {
+
+namespace ort_abi {
+struct Env;
+struct Session;
+struct Value;
+}  // namespace ort_abi
+
+/// The opened library and its one environment. Outlives every OrtSession made from it; not copied or moved.
+class Ort {
+ public:
+  /// `library` is a path to libonnxruntime.so.1, as scripts/fetch_peer.sh prints it.
+  explicit Ort(const std::string& library);
+  ~Ort();
+  Ort(const Ort&) = delete;
+  Ort& operator=(const Ort&) = delete;
+
+  /// `given` if not empty, else $FRAZIL_PEER, else what fetch_peer.sh leaves under build/peer; throws if none exists.
+  static std::string find_library(const std::string& given = {});
+
+  const std::string& version() const { return version_; }
+
+ private:
+  friend class OrtSession;
+  friend class OrtPrepared;
+  template <class Entry, class... Args>
+  auto call(Entry entry, Args... args) const;
+
+  void* handle_ = nullptr;
+  void* const* table_ = nullptr;
+  ort_abi::Env* env_ = nullptr;
+  std::string version_;
+};
+
+enum class OrtLevel { none = 0, basic = 1, extended = 2, all = 99 };
+
+/// What is not listed stays at the peer's default: sequential execution is set, spinning and the arena are on.
+struct OrtOptions {
+  int intra_threads = 1;
+  OrtLevel level = OrtLevel::all;
+};
+
+/// A loaded model. Only tensors of fixed-size elements can be passed and returned.
+class OrtSession {
+ public:
+  OrtSession(const Ort& ort, const std::string& model_path, const OrtOptions& options = {});
+  ~OrtSession();
+  OrtSession(const OrtSession&) = delete;
+  OrtSession& operator=(const OrtSession&) = delete;
+
+  /// In the model's order; initialisers are not among the inputs.
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
+
+  /// One run, with copies in and out. For timing use OrtPrepared.
+  std::vector<HostTensor> run(const NamedTensors& inputs) const;
+
+ private:
+  friend class OrtPrepared;
+  std::vector<Port> ports(bool outputs) const;
+
+  const Ort& ort_;
+  ort_abi::Session* session_ = nullptr;
+  std::vector<Port> inputs_, outputs_;
+};
+
+/// A run whose inputs are made once, in the peer's own aligned memory, so that run() costs what the peer's Run costs:
+/// it releases the outputs of the run before and lets the peer allocate new ones. Refers to the session; not
+/// thread-safe.
+class OrtPrepared {
+ public:
+  /// `inputs` has a tensor for every input of the session, under its name; others are an error.
+  OrtPrepared(const OrtSession& session, const NamedTensors& inputs);
+  ~OrtPrepared();
+  OrtPrepared(const OrtPrepared&) = delete;
+  OrtPrepared& operator=(const OrtPrepared&) = delete;
+
+  void run();
+
+  /// Copies of the last run's outputs, in the order of session.outputs(). Needs a run before it.
+  std::vector<HostTensor> outputs() const;
+
+ private:
+  void release_outputs();
+  ort_abi::Value* make_value(const HostTensor& tensor) const;
+  HostTensor read_value(ort_abi::Value* value) const;
+
+  const OrtSession& session_;
+  std::vector<const char*> input_names_, output_names_;
+  std::vector<ort_abi::Value*> input_values_, output_values_;
+};
+
+}  // namespace bench

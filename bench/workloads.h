@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace bench {
+
+/// A benchmark model, found as DIR/<model>.onnx, and what it runs on: input specs as inputs.h has them, separated by
+/// blanks. A model may occur under several names.
+struct Workload {
+  std::string_view name, model, inputs;
+};
+
+inline constexpr auto kWorkloads = std::to_array<Workload>({
+    {"floor_add", "floor_add", "x=1"},
+    {"chain100", "chain100", "x=4x4"},
+    {"mlp_tiny", "mlp_tiny", "x=1x32"},
+    {"loop_tiny", "loop_tiny", "x0=1 n==10000"},
+    {"loop_rnn", "loop_rnn", "x=1000x1x128 h0=1x128"},
+    {"scan_lstm", "scan_lstm", "x=512x1x256 h0=1x256 c0=1x256"},
+    {"if_chain", "if_chain", "x=1x64"},
+    {"if_in_loop", "if_in_loop", "x=1x128"},
+    {"lstm_b1", "lstm", "x=100x1x256"},
+    {"lstm_b16", "lstm", "x=100x16x256"},
+    {"gru_b1", "gru", "x=100x1x256"},
+    {"gru_b16", "gru", "x=100x16x256"},
+    {"ew_64", "ew_64", "x=64"},
+    {"ew_1024", "ew_1024", "x=1024x1024"},
+    {"ewc_1024", "ewc_1024", "x=1024x1024"},
+    {"ln_softmax", "ln_softmax", "x=128x768"},
+    {"nonzero_gather", "nonzero_gather", "x=1024x64"},
+    {"topk_64x1000", "topk", "x=64x1000 k==10"},
+    {"topk_1x100k", "topk", "x=1x100000 k==100"},
+    {"nms", "nms", "boxes=1x1000x4:0..1 scores=1x5x1000:0..1"},
+    {"moe_if", "moe_if", "x=64x512"},
+    {"moe_loop", "moe_loop", "x=64x512"},
+    {"moe_dense", "moe_dense", "x=64x512"},
+    {"moe_if_t1", "moe_if", "x=1x512"},
+    {"moe_loop_t1", "moe_loop", "x=1x512"},
+    {"moe_dense_t1", "moe_dense", "x=1x512"},
+    {"resnet50", "resnet50", "gpu_0/data_0=1x3x224x224"},
+    {"squeezenet", "squeezenet", "data_0=1x3x224x224"},
+    {"densenet121", "densenet121", "data_0=1x3x224x224"},
+    {"shufflenet", "shufflenet", "gpu_0/data_0=1x3x224x224"},
+    {"vgg19", "vgg19", "data_0=1x3x224x224"},
+});
+
+}  // namespace bench

@@ -1,0 +1,21 @@
+# Compiler flags of the whole project.
+
+# A product and a sum are fused into an FMA only where the code says fma: results must not depend on the compiler.
+add_compile_options(-ffp-contract=off)
+add_compile_options($<$<CONFIG:Release>:-O2>)
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wcast-qual -Wnon-virtual-dtor -Woverloaded-virtual
+                    -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False positives of GCC 12 inside the standard library and the vector intrinsics.
+  add_compile_options(-Wno-restrict -Wno-error=array-bounds -Wno-error=stringop-overflow -Wno-error=stringop-overread
+                      -Wno-error=maybe-uninitialized)
+endif()
+if(FRAZIL_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(FRAZIL_SANITIZE)
+  add_compile_options(-fsanitize=${FRAZIL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${FRAZIL_SANITIZE})
+endif()

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Holds the #include lines to the order of the layers, and LLVM to its one folder."""
+
+import pathlib
+import re
+import sys
+
+# Dependencies point left only; layers of one group do not see each other.
+ORDER = [
+    ["base"],
+    ["sym", "tensor", "kernel"],
+    ["ir"],
+    ["ops"],
+    ["ref", "pass", "onnx"],
+    ["plan"],
+    ["jit", "exec"],
+    ["lazy"],
+    ["api"],
+    ["tool", "python", "server"],
+]
+PUBLIC = "frazil"  # include/frazil: a part of the layer api that includes nothing but itself
+LLVM_FOLDER = "jit"
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
+QUOTED = re.compile(r'^\s*#\s*include\s*"')
+LLVM = re.compile(r'\bllvm(::|-c/|/)')
+
+RANK = {layer: rank for rank, group in enumerate(ORDER) for layer in group}
+RANK[PUBLIC] = RANK["api"]
+
+
+def may_include(layer, other):
+    if layer == other or (layer == "api" and other == PUBLIC):
+        return True
+    return layer != PUBLIC and RANK[other] < RANK[layer]
+
+
+def fault(layer, line):
+    """Why a line may not stand in a layer, or None."""
+    if layer != LLVM_FOLDER and LLVM.search(line.split("//")[0]):
+        return f"only {LLVM_FOLDER}/ may name LLVM"
+    include = INCLUDE.match(line)
+    if not include:
+        return None
+    other = include[1]
+    if other not in RANK:
+        return f"{other}/ is no layer" if QUOTED.match(line) else None
+    return None if may_include(layer, other) else f"{layer} may not include {other}"
+
+
+def sources(root):
+    """Every source with the layer that it belongs to."""
+    for top in ("include", "src", "tool", "python", "server"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix in (".h", ".cc", ".inc"):
+                yield path, path.relative_to(root).parts[0 if top not in ("include", "src") else 1]
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    faults = 0
+    for path, layer in sources(root):
+        if layer not in RANK:
+            print(f"{path.relative_to(root)}:1: {layer} is no layer")
+            faults += 1
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if reason := fault(layer, line):
+                print(f"{path.relative_to(root)}:{number}: {reason}")
+                faults += 1
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Keeps files and functions short. With --report prints what is long, and judges nothing."""
+
+import collections
+import pathlib
+import re
+import statistics
+import sys
+
+MAX_FILE = 800
+MAX_FUNCTION = 80
+FOLDERS = ("src", "include", "tool")
+
+# What a scan for braces must not look into: comments, strings, characters, preprocessor lines.
+OPAQUE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\''
+    r"|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*",
+    re.S | re.M,
+)
+CONTROL = re.compile(r"\b(if|for|while|switch|catch)\b[^;]*$")
+# A head that ends like a signature: its parameter list, then qualifiers or a result type.
+SIGNATURE = re.compile(
+    r"\)\s*(?:(?:const|mutable|noexcept|override|final|try)\b\s*|&&?\s*)*(?:->[^;]*)?(?:requires\b[^;]*)?$"
+)
+LAMBDA = re.compile(r"\[[^\]]*\]\s*$")
+MEMBER_INIT = re.compile(r"\)[\w\s]*(?<!:):(?!:).*[\w>]\s*$", re.S)  # a constructor's `: a_(1), b_`
+NAME = re.compile(r"(operator\s*[^\s\w]+|\b(?!requires\b|noexcept\b|decltype\b)[\w:~]+|\[[^\]]*\])\s*\(")
+
+
+def function_name(head):
+    match = NAME.search(re.sub(r"<[^<>()]*>", "", head))
+    return "lambda" if not match or match[1].startswith("[") else match[1]
+
+
+def functions(text):
+    """(name, first line, lines) of each outermost function or lambda: a scan for braces, good enough to count lines."""
+    text = OPAQUE.sub(lambda m: " " + "\n" * m[0].count("\n"), text)
+    stack = []  # (kind, head, line)
+    head, line, head_line, inside = "", 1, 1, 0
+    for char in text:
+        if char == "\n":
+            line += 1
+        if char == "{":
+            kind = "other"
+            if not inside and (SIGNATURE.search(head) or LAMBDA.search(head)) and not CONTROL.search(head):
+                kind = "function"
+            elif not inside and MEMBER_INIT.search(head):
+                kind = "init"
+            inside += kind == "function"
+            stack.append((kind, head, head_line))
+            head = ""
+        elif char == "}" and stack:
+            kind, opened, start = stack.pop()
+            head = ""
+            if kind == "function":
+                inside -= 1
+                yield function_name(opened), start, line - start + 1
+            elif kind == "init":
+                head, head_line = opened + "()", start
+        elif char == ";":
+            head = ""
+        elif head or not char.isspace():
+            if not head:
+                head_line = line
+            head += char
+
+
+def measure(root):
+    """Two lists: (lines, path) of the files, (lines, name, path, first line) of the functions."""
+    files, bodies = [], []
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".cc", ".inc"):
+                text = path.read_text()
+                where = path.relative_to(root)
+                files.append((text.count("\n"), where))
+                bodies += [(lines, name, where, start) for name, start, lines in functions(text)]
+    return files, bodies
+
+
+def report(files, bodies):
+    per_folder = collections.Counter()
+    for lines, path in files:
+        per_folder["/".join(path.parts[:2] if path.parts[0] == "src" else path.parts[:1])] += lines
+    print("Lines by folder")
+    for folder, lines in sorted(per_folder.items()):
+        print(f"{lines:8}  {folder}")
+    print(f"{sum(per_folder.values()):8}  in all\n\nLongest files")
+    for lines, path in sorted(files, reverse=True)[:10]:
+        print(f"{lines:8}  {path}")
+    print("\nLongest functions")
+    for lines, name, path, start in sorted(bodies, reverse=True)[:20]:
+        print(f"{lines:8}  {name}  {path}:{start}")
+    if bodies:
+        print(f"\n{len(bodies)} functions, median {statistics.median(body[0] for body in bodies):g} lines")
+
+
+def check(files, bodies):
+    faults = [f"{path}:1: {lines} lines, over {MAX_FILE}" for lines, path in files if lines > MAX_FILE]
+    faults += [
+        f"{path}:{start}: {name} has {lines} lines, over {MAX_FUNCTION}"
+        for lines, name, path, start in bodies
+        if lines > MAX_FUNCTION
+    ]
+    print("\n".join(faults), end="\n" if faults else "")
+    return 1 if faults else 0
+
+
+def main():
+    files, bodies = measure(pathlib.Path(__file__).resolve().parent.parent)
+    if sys.argv[1:] == ["--report"]:
+        return report(files, bodies)
+    return check(files, bodies)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Formats every C++ source in place; with --check only says which lines differ, and fails.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+case "${1:-}" in
+  "") mode=(-i) ;;
+  --check) mode=(--dry-run --Werror) ;;
+  *) echo "usage: $0 [--check]" >&2; exit 2 ;;
+esac
+formatter=$(command -v clang-format-19) || {
+  echo "$0: no clang-format-19; run scripts/install-deps.sh --dev" >&2
+  exit 2
+}
+
+folders=()
+for folder in include src tool tests bench examples fuzz; do
+  [[ -d $folder ]] && folders+=("$folder")
+done
+find "${folders[@]}" -name '*.cc' -print0 -o -name '*.h' -print0 | xargs -0r "$formatter" "${mode[@]}"

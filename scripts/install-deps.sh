@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing: to build and test, with --dev also to lint, profile and compare.
+set -euo pipefail
+
+packages=(
+  g++ make cmake ninja-build ccache pkg-config python3
+  libprotozero-dev libtbb-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
+  libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
+)
+dev_packages=(
+  clang-19 clang-format-19 clang-tidy-19 valgrind libdnnl-dev
+  python3-numpy python3-sklearn python3-onnx nodejs npm
+)
+
+case "${1:-}" in
+  "") ;;
+  --dev) packages+=("${dev_packages[@]}") ;;
+  *) echo "usage: $0 [--dev]" >&2; exit 2 ;;
+esac
+
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
+missing=()
+for package in "${packages[@]}"; do
+  grep -qxF "installed $package" <<<"$installed" || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+  exit 0
+fi
+
+echo "Installing: ${missing[*]}"
+as_root=(env DEBIAN_FRONTEND=noninteractive)
+if ((EUID != 0)); then
+  as_root=(sudo "${as_root[@]}")
+fi
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"

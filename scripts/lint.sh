@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Checks formatting, the rules of the source tree and clang-tidy, in the order of their cost. Arguments: the sources to
+# lint; all without any.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+tidy=$(command -v clang-tidy-19) || {
+  echo "$0: no clang-tidy-19; run scripts/install-deps.sh --dev" >&2
+  exit 2
+}
+
+scripts/format.sh --check
+for check in layers operator_names sizes; do
+  python3 "scripts/check_$check.py"
+done
+
+sources=("$@")
+if ((${#sources[@]} == 0)); then
+  mapfile -t sources < <(find src tool -name '*.cc' | sort)
+fi
+cmake --preset release >/dev/null
+printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build --quiet

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace frazil {
+
+/// Order-sensitive 64-bit hash builder; equal inputs give equal values on every machine.
+class Hasher {
+ public:
+  Hasher& add(std::uint64_t v) {
+    state_ ^= v + 0x9e3779b97f4a7c15ull + (state_ << 6) + (state_ >> 2);
+    state_ *= 0xff51afd7ed558ccdull;
+    state_ ^= state_ >> 32;
+    return *this;
+  }
+  Hasher& add(std::string_view s) { return add(std::as_bytes(std::span(s))); }
+  Hasher& add(std::span<const std::byte> bytes);
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0x243f6a8885a308d3ull;
+};
+
+}  // namespace frazil

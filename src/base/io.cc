@@ -1,0 +1,154 @@
+#include "base/io.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace frazil {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  int get() const { return fd_; }
+  /// False when the last writes could not be kept.
+  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+std::unexpected<Fault> system_fault(std::string_view action, const std::string& path, int error) {
+  const Code code = error == ENOMEM ? Code::out_of_memory : Code::bad_input;
+  return fail(code, "cannot {} '{}': {}", action, path, std::generic_category().message(error));
+}
+
+Status write_all(int fd, const std::string& path, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_fault("write", path, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+bool grow(std::string& text, std::size_t size) {
+  try {
+    text.resize(size);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+std::string resolved(const std::string& path) {
+  char* real = ::realpath(path.c_str(), nullptr);
+  std::string out = real == nullptr ? path : std::string(real);
+  std::free(real);
+  return out;
+}
+
+Status write_in_place(const std::string& path, std::span<const std::byte> bytes) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) return system_fault("write", path, errno);
+  return write_all(file.get(), path, bytes);
+}
+
+Status write_new(const std::string& path, std::span<const std::byte> bytes) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) return system_fault("write", path, errno);
+  FRAZIL_CHECK(write_all(file.get(), path, bytes));
+  if (!file.close()) return system_fault("write", path, errno);
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return system_fault("open", path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
+  if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot read '{}': it is a directory", path);
+  if (!S_ISREG(info.st_mode)) return fail(Code::bad_input, "cannot map '{}': it is not a regular file", path);
+  const auto size = static_cast<std::size_t>(info.st_size);
+  std::span<const std::byte> bytes;
+  if (size != 0) {
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (data == MAP_FAILED) return system_fault("map", path, errno);
+    bytes = {static_cast<const std::byte*>(data), size};
+  }
+  return std::shared_ptr<const MappedFile>(new MappedFile(path, bytes));
+}
+
+MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return system_fault("open", path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
+  if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot read '{}': it is a directory", path);
+
+  constexpr std::size_t kChunk = std::size_t{64} << 10;
+  const std::size_t limit = std::min(max_bytes, SIZE_MAX / 4);
+  const std::size_t known = S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) : 0;
+  const auto too_long = [&] { return fail(Code::limit, "'{}' holds more than {} bytes", path, max_bytes); };
+  if (known > limit) return too_long();
+  std::string text;
+  std::size_t used = 0;
+  for (;;) {
+    if (used > limit) return too_long();
+    if (used == text.size()) {
+      if (!grow(text, std::min(std::max({known + 1, used * 2, kChunk}), limit + 1))) {
+        return system_fault("read", path, ENOMEM);
+      }
+    }
+    const ssize_t got = ::read(file.get(), text.data() + used, text.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_fault("read", path, errno);
+    if (got == 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  text.resize(used);
+  return text;
+}
+
+Status write_file(const std::string& path, std::span<const std::byte> bytes) {
+  static std::atomic<unsigned> serial{0};
+  struct stat info {};
+  const std::string target = resolved(path);
+  if (::stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot write '{}': it is a directory", path);
+    return write_in_place(target, bytes);
+  }
+  const std::string temporary = fmt::format("{}.{}.{}.tmp", target, ::getpid(), serial.fetch_add(1));
+  Status status = write_new(temporary, bytes);
+  if (status && ::rename(temporary.c_str(), target.c_str()) != 0) status = system_fault("write", path, errno);
+  if (!status) ::unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace frazil

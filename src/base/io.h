@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace frazil {
+
+/// A regular file mapped read-only. Whoever keeps bytes of it keeps the shared_ptr. The file must not be truncated
+/// while it is mapped; replacing it by rename is safe.
+class MappedFile {
+ public:
+  /// Code::bad_input, naming the file, when it is missing, unreadable or not a regular file.
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  const std::string& path() const { return path_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  MappedFile(std::string path, std::span<const std::byte> bytes);
+
+  std::string path_;
+  std::span<const std::byte> bytes_;
+};
+
+/// The whole file or stream. Code::limit when it holds more than `max_bytes`, which bounds the memory taken.
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
+
+/// Replaces the file at once: readers see the old or the new content, never a part. Symbolic links are followed;
+/// a device or a pipe is written to in place.
+Status write_file(const std::string& path, std::span<const std::byte> bytes);
+inline Status write_file(const std::string& path, std::string_view text) {
+  return write_file(path, std::as_bytes(std::span(text)));
+}
+
+}  // namespace frazil

@@ -1,0 +1,43 @@
+#include "exec/call.h"
+
+namespace frazil {
+
+SessionCall::SessionCall(Session& session, const Step& step) : session_(session), step_(step) {
+  inputs_ = step.in.size();
+  outputs_ = step.out.size();
+  attrs_ = session.plan_.graph->node(step.node).attrs.get();
+  std::size_t rank = 0;
+  for (std::uint32_t s : step.in) rank += s == kNone ? 0 : session.plan_.slots[s].dims.size();
+  if (session.shape_memory_.size() < rank) session.shape_memory_.resize(rank);
+}
+
+TensorView SessionCall::in(std::size_t i) const {
+  const Slot& slot = session_.plan_.slots[step_.in[i]];
+  if (slot.object) {
+    const Tensor& t = session_.objects_[slot.storage].tensor();
+    return {t.elem(), t.sizes(), t.data()};
+  }
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < i; ++k) at += step_.in[k] == kNone ? 0 : session_.plan_.slots[step_.in[k]].dims.size();
+  std::int64_t* sizes = session_.shape_memory_.data() + at;
+  for (std::size_t d = 0; d < slot.dims.size(); ++d) sizes[d] = session_.regs_[slot.dims[d]];
+  return {slot.elem, {sizes, slot.dims.size()}, session_.pointer(step_.in[i])};
+}
+
+Result<std::byte*> SessionCall::out(std::size_t i, std::span<const std::int64_t> sizes) {
+  const Slot& slot = session_.plan_.slots[step_.out[i]];
+  if (!slot.object) return session_.place_output(step_, i, sizes);
+  FRAZIL_TRY(Tensor t, Tensor::make(slot.elem, Sizes(sizes.begin(), sizes.end())));
+  Datum& place = session_.objects_[slot.storage];
+  place = Datum(std::move(t));
+  return place.mutable_tensor().mutable_data();
+}
+
+Result<std::byte*> SessionCall::scratch(std::size_t bytes) {
+  if (bytes > session_.scratch_.size()) {
+    FRAZIL_TRY(session_.scratch_, Buffer::allocate(bytes));
+  }
+  return session_.scratch_.data();
+}
+
+}  // namespace frazil

@@ -1,0 +1,65 @@
+#include "exec/executable.h"
+
+#include <algorithm>
+
+#include "exec/session.h"
+#include "plan/make_plan.h"
+
+namespace frazil {
+
+Result<const std::byte*> PackStore::get(const void* weight, std::string_view format, std::size_t bytes,
+                                        const std::function<void(std::byte*)>& fill) {
+  const std::scoped_lock lock(mutex_);
+  const std::pair<const void*, std::string> key(weight, format);
+  if (const auto it = packed_.find(key); it != packed_.end()) return it->second.data();
+  FRAZIL_TRY(Buffer buffer, Buffer::allocate(bytes));
+  fill(buffer.data());
+  return packed_.emplace(key, std::move(buffer)).first->second.data();
+}
+
+Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph> graph, ExecOptions options) {
+  auto exe = std::make_shared<Executable>();
+  exe->graph_ = std::move(graph);
+  exe->options_ = options;
+  if (options.reference) {
+    exe->plan_.graph = exe->graph_;
+    return exe;
+  }
+  FRAZIL_TRY(exe->plan_, make_plan(exe->graph_));
+  exe->compile();
+  return exe;
+}
+
+std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
+
+void Executable::compile() {
+  auto operand = [&](std::uint32_t s) {
+    if (s == kNone) return Operand{};
+    const Slot& slot = plan_.slots[s];
+    return Operand{slot.storage, slot.offset, static_cast<std::uint32_t>(byte_size(slot.elem))};
+  };
+  for (const Step& step : plan_.steps) {
+    Code code;
+    code.first = static_cast<std::uint32_t>(operands_.size());
+    code.inputs = static_cast<std::uint16_t>(step.in.size());
+    code.outputs = static_cast<std::uint16_t>(step.out.size());
+    for (std::uint32_t s : step.in) operands_.push_back(operand(s));
+    for (std::uint32_t s : step.out) {
+      operands_.push_back(operand(s));
+      code.grows |= s != kNone && plan_.storages[plan_.slots[s].storage].place == Place::growing;
+    }
+    if (step.kind == Step::Kind::kernel) code.kernel = code_for(step.kernel);
+    if (code.kernel != nullptr) {
+      code.state = state_bytes_;
+      state_bytes_ += (code.kernel->state_bytes + 15) & ~std::size_t{15};
+    }
+    max_operands_ = std::max(max_operands_, step.in.size() + step.out.size());
+    code_.push_back(code);
+  }
+  for (std::uint32_t i = 0; i < plan_.storages.size(); ++i) {
+    const Storage& s = plan_.storages[i];
+    if (s.swapped && s.place == Place::arena && s.pool != kNone) swapped_.push_back(i);
+  }
+}
+
+}  // namespace frazil

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/kernel_code.h"
+#include "plan/plan.h"
+#include "tensor/datum.h"
+
+namespace frazil {
+
+/// Packed forms of weights, made once and shared by all sessions. Thread-safe.
+class PackStore {
+ public:
+  /// The packed form of `weight` in `format`; `fill` writes it the first time.
+  Result<const std::byte*> get(const void* weight, std::string_view format, std::size_t bytes,
+                               const std::function<void(std::byte*)>& fill);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<const void*, std::string>, Buffer> packed_;
+};
+
+struct ExecOptions {
+  bool reference = false;  ///< run everything on the reference executor
+};
+
+/// A plan made ready to run: what all sessions share. Immutable to its users; threads share it freely.
+class Executable : public std::enable_shared_from_this<Executable> {
+ public:
+  static Result<std::shared_ptr<Executable>> make(std::shared_ptr<const Graph> graph, ExecOptions options = {});
+
+  const Plan& plan() const { return plan_; }
+  /// The graph as given; plan().graph is what it was expanded to.
+  const Graph& graph() const { return *graph_; }
+  const ExecOptions& options() const { return options_; }
+  std::unique_ptr<class Session> open();
+
+ private:
+  friend class Session;
+  /// How one operand's pointer is found.
+  struct Operand {
+    std::uint32_t storage = kNone;  ///< kNone: absent
+    Reg offset = kNoReg;
+    std::uint32_t elem_size = 1;
+  };
+  /// A kernel step with everything that does not change between runs.
+  struct Code {
+    const KernelCode* kernel = nullptr;
+    std::uint32_t first = 0;  ///< of its operands
+    std::uint16_t inputs = 0, outputs = 0;
+    bool grows = false;         ///< an output lies in growing storage
+    std::size_t state = 0;      ///< offset of its state in the session
+  };
+  void compile();
+
+  std::shared_ptr<const Graph> graph_;
+  Plan plan_;
+  ExecOptions options_;
+  std::vector<Code> code_;  ///< per step
+  std::vector<Operand> operands_;
+  std::size_t state_bytes_ = 0;
+  std::size_t max_operands_ = 0;
+  std::vector<std::uint32_t> swapped_;  ///< arena storages whose place must be reset before a run
+  PackStore packs_;
+};
+
+}  // namespace frazil

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+namespace frazil {
+
+class PackStore;
+
+/// Concrete shape of one operand while a step is prepared. Strides in elements.
+struct OperandShape {
+  bool given = false;
+  Elem elem = Elem::f32;
+  std::span<const std::int64_t> dims, strides;
+  bool contiguous = true;
+  std::int64_t count() const {
+    std::int64_t n = 1;
+    for (std::int64_t d : dims) n *= d;
+    return n;
+  }
+};
+
+/// What a kernel sees when shapes are new. It fills its state; results hold until shapes change again.
+struct PrepareCx {
+  const Plan& plan;
+  const Step& step;
+  const Node& node;
+  std::span<const OperandShape> in, out;
+  std::span<const std::byte* const> constants;  ///< per input: its bytes when it is a weight, else null
+  PackStore& packs;
+  std::size_t scratch_bytes = 0;  ///< what run needs; set by the kernel
+  template <class A>
+  const A& attrs() const { return *static_cast<const A*>(node.attrs.get()); }
+};
+
+/// Pointers to the first element of each operand; null for an absent one.
+struct RunCx {
+  std::byte* const* in;
+  std::byte* const* out;
+  std::byte* scratch;
+};
+
+/// One kernel as the executor sees it. `state` is trivially copyable and lives in the session.
+struct KernelCode {
+  std::size_t state_bytes = 0;
+  Status (*prepare)(PrepareCx& cx, void* state) = nullptr;
+  void (*run)(const RunCx& cx, const void* state) = nullptr;
+};
+
+/// Null for kernels that the session runs itself (reference, opaque).
+const KernelCode* code_for(Kernel kernel);
+
+}  // namespace frazil

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ir/graph.h"
+#include "plan/plan.h"
+
+namespace frazil {
+
+/// Sees what a session does, in order, on the session's thread. Costs one test per step when none is set.
+/// Node ids are of Executable::plan().graph; Node::stable and Node::name lead back to the user's graph.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void run_begin() {}
+  virtual void run_end() {}
+  /// Before and after a kernel step.
+  virtual void step_begin(const Step&, NodeId) {}
+  virtual void step_end(const Step&, NodeId) {}
+  /// A branch of an If: which side was taken.
+  virtual void branch(NodeId, bool) {}
+  /// One iteration of a loop ended.
+  virtual void iteration(NodeId) {}
+  /// A register group was recomputed: shapes changed.
+  virtual void shapes_changed(std::uint32_t) {}
+};
+
+/// Asked before things happen; the default allows. A refusal is the user's error, told with its text.
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual Status allow_load(const Graph&) { return {}; }
+  virtual Status allow_run(const Graph&) { return {}; }
+};
+
+}  // namespace frazil

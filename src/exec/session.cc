@@ -1,0 +1,254 @@
+#include "exec/session.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernel/copy.h"
+#include "ref/ref.h"
+
+namespace frazil {
+
+Session::Session(std::shared_ptr<Executable> executable) : exe_(std::move(executable)), plan_(exe_->plan()) {
+  regs_.assign(plan_.registers, 0);
+  seen_.resize(plan_.groups.size());
+  for (std::size_t g = 0; g < plan_.groups.size(); ++g) seen_[g].assign(plan_.groups[g].sources.size(), 0);
+  known_.assign(plan_.groups.size(), 0);
+  prepared_.assign(plan_.steps.size(), 0);
+  base_.assign(plan_.storages.size(), nullptr);
+  growing_.resize(plan_.storages.size());
+  objects_.resize(plan_.storages.size());
+  held_inputs_.resize(plan_.inputs.size());
+  state_memory_.resize(exe_->state_bytes_ + 64);
+  states_ = state_memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(state_memory_.data()) % 64) % 64;
+  pool_offset_.assign(plan_.pools.size(), 0);
+  pointers_.assign(exe_->max_operands_, nullptr);
+  for (std::size_t i = 0; i < plan_.storages.size(); ++i) {
+    const Storage& s = plan_.storages[i];
+    const Constant* c = s.place == Place::constant || (s.place == Place::object && plan_.graph)
+                            ? plan_.graph->constant(Value{s.index})
+                            : nullptr;
+    if (s.place == Place::constant) base_[i] = const_cast<std::byte*>(c->tensor.data());
+  }
+  for (const Slot& slot : plan_.slots) {
+    if (!slot.object || !slot.value) continue;
+    if (const Constant* c = plan_.graph->constant(slot.value)) objects_[slot.storage] = Datum(c->tensor);
+  }
+}
+
+Session::~Session() = default;
+
+Result<std::vector<Datum>> Session::run(std::span<const Datum> inputs) {
+  std::vector<Datum> outputs;
+  FRAZIL_CHECK(run(inputs, outputs));
+  return outputs;
+}
+
+Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  ++counters_.runs;
+  if (exe_->options().reference) {
+    FRAZIL_TRY(outputs, run_reference(exe_->graph(), inputs, {.max_steps = limits_.steps}));
+    return {};
+  }
+  steps_left_ = limits_.steps;
+  if (limits_.time) deadline_ = std::chrono::steady_clock::now() + *limits_.time;
+  cancelled_.store(false, std::memory_order_relaxed);
+  if (observer_) observer_->run_begin();
+  FRAZIL_CHECK(bind_inputs(inputs));
+  FRAZIL_CHECK(eval(0));
+  for (std::uint32_t s : exe_->swapped_) base_[s] = arena_.data() + pool_offset_[plan_.storages[s].pool];
+  FRAZIL_CHECK(make_outputs(outputs));
+  FRAZIL_CHECK(run_tape());
+  FRAZIL_CHECK(take_outputs(outputs));
+  if (observer_) observer_->run_end();
+  return {};
+}
+
+Status Session::input_error(std::size_t i, std::string what) const {
+  const Graph& graph = *plan_.graph;
+  return fail(Code::bad_input, "input '{}': expected {}, got {}", graph.input_names()[i],
+              str(graph.type(graph.main().params[i]), graph.scope()), what);
+}
+
+Status Session::bind_inputs(std::span<const Datum> inputs) {
+  if (inputs.size() > plan_.inputs.size()) {
+    return fail(Code::bad_input, "the graph takes {} inputs, got {}", plan_.inputs.size(), inputs.size());
+  }
+  std::ranges::fill(regs_bound_, std::uint8_t{0});
+  for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
+    const Type& type = plan_.graph->type(plan_.graph->main().params[i]);
+    const bool given = i < inputs.size() && (!inputs[i].empty() || type.kind == Type::Kind::optional);
+    if (given) {
+      FRAZIL_CHECK(bind_input(i, inputs[i]));
+    } else if (const Tensor* value = plan_.graph->input_default(i)) {
+      FRAZIL_CHECK(bind_input(i, Datum(*value)));
+    } else {
+      return fail(Code::bad_input, "input '{}' is missing: expected {}", plan_.graph->input_names()[i],
+                  str(type, plan_.graph->scope()));
+    }
+  }
+  return {};
+}
+
+Status Session::bind_input(std::size_t i, const Datum& value) {
+  const Slot& slot = plan_.slots[plan_.inputs[i]];
+  const Type& type = plan_.graph->type(plan_.graph->main().params[i]);
+  if (type.is_tensor() != value.is_tensor() && type.kind != Type::Kind::optional) {
+    return input_error(i, value.is_tensor() ? value.tensor().type_str() : "a sequence, map or empty optional");
+  }
+  if (value.is_tensor() && type.is_tensor()) {
+    const Tensor& t = value.tensor();
+    if (t.elem() != slot.elem) return input_error(i, t.type_str());
+    if (type.ranked) FRAZIL_CHECK(bind_dims(i, t));
+  }
+  if (slot.object) {
+    objects_[slot.storage] = value;
+    return {};
+  }
+  if (value.tensor().contiguous()) {
+    held_inputs_[i] = value.tensor();
+  } else {
+    FRAZIL_TRY(held_inputs_[i], value.tensor().packed());
+  }
+  base_[slot.storage] = held_inputs_[i].mutable_data();
+  return {};
+}
+
+Status Session::bind_dims(std::size_t i, const Tensor& tensor) {
+  const auto& dims = plan_.input_dims[i];
+  if (tensor.rank() != dims.size()) return input_error(i, tensor.type_str());
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    const std::int64_t got = tensor.sizes()[axis];
+    const auto& d = dims[axis];
+    if (d.constant >= 0) {
+      if (d.constant != got) return input_error(i, tensor.type_str());
+      continue;
+    }
+    if (d.symbol == kNone) continue;
+    const Bounds bounds = plan_.graph->scope().symbol_bounds(d.symbol);
+    const bool first = regs_bound_.size() <= d.symbol || !regs_bound_[d.symbol];
+    if (got < bounds.min || got > bounds.max) return input_error(i, tensor.type_str());
+    if (!first && regs_[d.symbol] != got) {
+      return fail(Code::bad_input, "input '{}': extent {} of axis {} contradicts {} = {} of an input before it",
+                  plan_.graph->input_names()[i], got, axis, plan_.graph->scope().symbol_name(d.symbol), regs_[d.symbol]);
+    }
+    if (regs_bound_.size() <= d.symbol) regs_bound_.resize(d.symbol + 1, 0);
+    regs_bound_[d.symbol] = 1;
+    regs_[d.symbol] = got;
+  }
+  return {};
+}
+
+Status Session::lay_out_arena() {
+  std::size_t total = 0;
+  for (std::size_t p = 0; p < plan_.pools.size(); ++p) {
+    pool_offset_[p] = total;
+    std::int64_t most = 0;
+    for (Reg r : plan_.pools[p]) most = std::max(most, regs_[r]);
+    if (static_cast<std::size_t>(most) > limits_.memory_bytes || total > limits_.memory_bytes) {
+      return fail(Code::limit, "the run needs more memory than the limit of {} bytes: {} for one value",
+                  limits_.memory_bytes, most);
+    }
+    total += (static_cast<std::size_t>(most) + 63) & ~std::size_t{63};
+  }
+  if (total > limits_.memory_bytes) {
+    return fail(Code::limit, "the run needs an arena of {} bytes, the limit is {}", total, limits_.memory_bytes);
+  }
+  if (total > arena_.size()) {
+    held_ -= arena_.size();
+    FRAZIL_TRY(arena_, Buffer::allocate(total));
+    held_ += arena_.size();
+  }
+  for (std::size_t i = 0; i < plan_.storages.size(); ++i) {
+    const Storage& s = plan_.storages[i];
+    if (s.place == Place::arena && s.pool != kNone) base_[i] = arena_.data() + pool_offset_[s.pool];
+  }
+  return {};
+}
+
+void Session::sizes_of(const Slot& slot, Sizes& sizes) const {
+  sizes.clear();
+  for (Reg r : slot.dims) sizes.push_back(regs_[r]);
+}
+
+Result<Tensor> Session::fresh_tensor(Elem elem, const Sizes& sizes, Datum& reuse) {
+  if (reuse.is_tensor()) {
+    const Tensor& old = reuse.tensor();
+    if (old.elem() == elem && old.sizes() == sizes && old.contiguous() && old.buffer().unique() && old.buffer().writable()) {
+      return std::move(reuse.mutable_tensor());
+    }
+  }
+  FRAZIL_TRY(const std::size_t bytes, byte_count(elem, sizes, limits_.memory_bytes));
+  (void)bytes;
+  return Tensor::make(elem, sizes);
+}
+
+/// Results whose extents are known are written in place; the others are copied out at the end.
+Status Session::make_outputs(std::vector<Datum>& outputs) {
+  outputs.resize(plan_.outputs.size());
+  for (std::size_t k = 0; k < plan_.outputs.size(); ++k) {
+    const Slot& slot = plan_.slots[plan_.outputs[k]];
+    const Storage& storage = plan_.storages[slot.storage];
+    if (storage.place != Place::output || storage.index != k) continue;
+    sizes_of(slot, sizes_);
+    FRAZIL_TRY(Tensor t, fresh_tensor(slot.elem, sizes_, outputs[k]));
+    base_[slot.storage] = t.mutable_data();
+    outputs[k] = Datum(std::move(t));
+  }
+  return {};
+}
+
+Result<Tensor> Session::copy_out(std::uint32_t id, Datum& reuse) {
+  const Slot& slot = plan_.slots[id];
+  sizes_of(slot, sizes_);
+  FRAZIL_TRY(Tensor t, fresh_tensor(slot.elem, sizes_, reuse));
+  const Sizes plain = contiguous_strides(sizes_);
+  Sizes from;
+  for (Reg r : slot.strides) from.push_back(regs_[r]);
+  kernel::copy_strided(t.mutable_data(), plain, pointer(id), slot.strides.empty() ? plain : from, sizes_,
+                       static_cast<std::int64_t>(byte_size(slot.elem)));
+  return t;
+}
+
+Status Session::take_outputs(std::vector<Datum>& outputs) {
+  for (std::size_t k = 0; k < plan_.outputs.size(); ++k) {
+    const Slot& slot = plan_.slots[plan_.outputs[k]];
+    const Storage& storage = plan_.storages[slot.storage];
+    if (storage.place == Place::output && storage.index == k) continue;
+    if (slot.object) {
+      outputs[k] = objects_[slot.storage];
+      continue;
+    }
+    FRAZIL_TRY(Tensor t, copy_out(plan_.outputs[k], outputs[k]));
+    outputs[k] = Datum(std::move(t));
+  }
+  return {};
+}
+
+std::byte* Session::pointer(std::uint32_t id) const {
+  const Slot& slot = plan_.slots[id];
+  std::byte* base = base_[slot.storage];
+  if (slot.offset == kNoReg) return base;
+  return base + regs_[slot.offset] * static_cast<std::int64_t>(byte_size(slot.elem));
+}
+
+Tensor Session::tensor_of(std::uint32_t id) const {
+  const Slot& slot = plan_.slots[id];
+  if (slot.object) return objects_[slot.storage].tensor();
+  Sizes sizes;
+  sizes_of(slot, sizes);
+  const auto bytes = static_cast<std::size_t>(element_count(sizes)) * byte_size(slot.elem);
+  const Buffer view = Buffer::borrow({pointer(id), bytes}, nullptr);
+  Sizes strides = contiguous_strides(sizes);
+  return Tensor(slot.elem, std::move(sizes), std::move(strides), view, 0);
+}
+
+Datum Session::datum_of(std::uint32_t id) const {
+  const Slot& slot = plan_.slots[id];
+  return slot.object ? objects_[slot.storage] : Datum(tensor_of(id));
+}
+
+std::string Session::where(const Step& step) const {
+  return step.node ? plan_.graph->describe(step.node) + ": " : std::string();
+}
+
+}  // namespace frazil

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "exec/executable.h"
+#include "exec/observer.h"
+
+namespace frazil {
+
+/// What one run may use.
+struct Limits {
+  std::size_t memory_bytes = std::size_t{1} << 40;  ///< arena and growing buffers together
+  std::uint64_t steps = ~std::uint64_t{0};          ///< tape steps
+  std::optional<std::chrono::steady_clock::duration> time;
+};
+
+struct Counters {
+  std::uint64_t runs = 0;
+  std::uint64_t plans = 1;           ///< always 1: no shape makes another
+  std::uint64_t shape_changes = 0;   ///< register groups recomputed
+  std::uint64_t prepared = 0;        ///< steps prepared
+  std::uint64_t iterations = 0;      ///< loop iterations
+};
+
+/// One thread's way to run an Executable: arena, registers, loop state. Not thread-safe; cheap to open.
+class Session {
+ public:
+  explicit Session(std::shared_ptr<Executable> executable);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Runs the graph. Inputs in graph order; an empty Datum takes the input's default. Results in graph order, in
+  /// tensors of their own. After an error the session is usable again.
+  Result<std::vector<Datum>> run(std::span<const Datum> inputs);
+  /// The same into `outputs`, which is resized; tensors that nobody else holds are reused.
+  Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+
+  void set_limits(const Limits& limits) { limits_ = limits; }
+  void set_observer(Observer* observer) { observer_ = observer; }
+  /// Makes a run in progress end with Code::cancelled soon; from any thread. The next run starts clean.
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  const Counters& counters() const { return counters_; }
+  const Executable& executable() const { return *exe_; }
+  /// Bytes held by the arena and the growing buffers.
+  std::size_t held_bytes() const { return held_; }
+
+ private:
+  friend class SessionCall;
+  struct Growing {
+    Buffer buffer;
+    std::size_t capacity = 0;
+  };
+
+  Status bind_inputs(std::span<const Datum> inputs);
+  Status bind_input(std::size_t i, const Datum& value);
+  Status bind_dims(std::size_t i, const Tensor& tensor);
+  Status input_error(std::size_t i, std::string what) const;
+  Status lay_out_arena();
+  Status make_outputs(std::vector<Datum>& outputs);
+  Status take_outputs(std::vector<Datum>& outputs);
+  Result<Tensor> copy_out(std::uint32_t slot, Datum& reuse);
+  Result<Tensor> fresh_tensor(Elem elem, const Sizes& sizes, Datum& reuse);
+  Status run_tape();
+  Status kernel(std::uint32_t pc);
+  Status prepare(std::uint32_t pc);
+  Status session_kernel(std::uint32_t pc);
+  Status reference(const Step& step);
+  Status opaque(const Step& step);
+  Status eval(std::uint32_t group);
+  Status check_group(const RegGroup& group) const;
+  Status bind(const Step& step);
+  Status store(const Step& step);
+  Status append(const Step& step);
+  Status move(const Step& step);
+  void assign(const Step& step);
+  Status ensure(std::uint32_t storage, std::size_t bytes, bool keep = false);
+  Status ensure_outputs(const Step& step);
+  Status check_limits();
+  std::byte* pointer(std::uint32_t slot) const;
+  std::int64_t scalar(std::uint32_t slot) const;
+  void sizes_of(const Slot& slot, Sizes& sizes) const;
+  Tensor tensor_of(std::uint32_t slot) const;
+  Datum datum_of(std::uint32_t slot) const;
+  /// A result of known extents for a slot: writes symbols that the step itself defines, then gives memory.
+  Result<std::byte*> place_output(const Step& step, std::size_t k, std::span<const std::int64_t> sizes);
+  Status put_output(const Step& step, std::size_t k, Datum value);
+  std::string where(const Step& step) const;
+
+  std::shared_ptr<Executable> exe_;
+  const Plan& plan_;
+  std::vector<std::int64_t> regs_;
+  std::vector<std::vector<std::int64_t>> seen_;  ///< per group: the sources' values it was computed from
+  std::vector<std::uint8_t> known_;              ///< per group: computed at least once
+  std::vector<std::uint8_t> regs_bound_;         ///< per symbol: bound by an input of this run
+  std::vector<std::uint8_t> prepared_;           ///< per step
+  std::vector<std::byte*> base_;                 ///< per storage
+  std::vector<Growing> growing_;                 ///< per storage
+  std::vector<Datum> objects_;                   ///< per storage
+  std::vector<Tensor> held_inputs_;              ///< per input: keeps the caller's (or a packed) tensor
+  std::vector<std::byte> state_memory_;
+  std::byte* states_ = nullptr;
+  Buffer arena_, scratch_;
+  std::vector<std::size_t> pool_offset_;
+  std::vector<std::byte*> pointers_;
+  std::vector<std::int64_t> shape_memory_;
+  std::vector<OperandShape> shapes_;
+  std::vector<const std::byte*> constants_;
+  Limits limits_;
+  Observer* observer_ = nullptr;
+  std::atomic<bool> cancelled_{false};
+  Counters counters_;
+  std::size_t held_ = 0;
+  std::uint64_t steps_left_ = 0;
+  std::chrono::steady_clock::time_point deadline_;
+  Sizes sizes_;
+};
+
+}  // namespace frazil

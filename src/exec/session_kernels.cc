@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <cstring>
+
+#include "exec/call.h"
+#include "exec/session.h"
+#include "ref/ref.h"
+
+namespace frazil {
+
+Status Session::kernel(std::uint32_t pc) {
+  const Executable::Code& code = exe_->code_[pc];
+  const Step& step = plan_.steps[pc];
+  if (observer_) [[unlikely]] observer_->step_begin(step, step.node);
+  if (code.kernel == nullptr) {
+    FRAZIL_CHECK(session_kernel(pc));
+  } else {
+    if (!prepared_[pc]) FRAZIL_CHECK(prepare(pc));
+    if (code.grows) FRAZIL_CHECK(ensure_outputs(step));
+    const Executable::Operand* operand = exe_->operands_.data() + code.first;
+    const int count = code.inputs + code.outputs;
+    for (int k = 0; k < count; ++k) {
+      const Executable::Operand& o = operand[k];
+      std::byte* p = o.storage == kNone ? nullptr : base_[o.storage];
+      if (o.offset != kNoReg) p += regs_[o.offset] * o.elem_size;
+      pointers_[static_cast<std::size_t>(k)] = p;
+    }
+    code.kernel->run({pointers_.data(), pointers_.data() + code.inputs, scratch_.data()}, states_ + code.state);
+  }
+  if (observer_) [[unlikely]] observer_->step_end(step, step.node);
+  return {};
+}
+
+namespace {
+
+/// Extents and strides of all operands, one after the other in `memory`.
+struct ShapeReader {
+  const Plan& plan;
+  const std::vector<std::int64_t>& regs;
+  std::vector<std::int64_t>& memory;
+
+  std::size_t needed(const Step& step) const {
+    std::size_t n = 0;
+    for (const auto* list : {&step.in, &step.out}) {
+      for (std::uint32_t s : *list) n += s == kNone ? 0 : 2 * plan.slots[s].dims.size();
+    }
+    return n;
+  }
+
+  OperandShape read(std::uint32_t id, std::size_t& at) const {
+    if (id == kNone) return {};
+    const Slot& slot = plan.slots[id];
+    const std::size_t rank = slot.dims.size();
+    std::int64_t* dims = memory.data() + at;
+    std::int64_t* strides = dims + rank;
+    at += 2 * rank;
+    for (std::size_t i = 0; i < rank; ++i) dims[i] = regs[slot.dims[i]];
+    std::int64_t stride = 1;
+    for (std::size_t i = rank; i-- > 0;) {
+      strides[i] = slot.strides.empty() ? stride : regs[slot.strides[i]];
+      stride *= dims[i];
+    }
+    return {true, slot.elem, {dims, rank}, {strides, rank}, slot.strides.empty()};
+  }
+};
+
+}  // namespace
+
+Status Session::prepare(std::uint32_t pc) {
+  const Step& step = plan_.steps[pc];
+  const Executable::Code& code = exe_->code_[pc];
+  ++counters_.prepared;
+  ShapeReader reader{plan_, regs_, shape_memory_};
+  if (const std::size_t n = reader.needed(step); n > shape_memory_.size()) shape_memory_.resize(n);
+  shapes_.clear();
+  constants_.clear();
+  std::size_t at = 0;
+  for (const auto* list : {&step.in, &step.out}) {
+    for (std::uint32_t s : *list) {
+      shapes_.push_back(reader.read(s, at));
+      for (std::int64_t d : shapes_.back().dims) {
+        if (d < 0) return fail(Code::bad_input, "{}an extent is negative ({})", where(step), d);
+      }
+    }
+  }
+  for (std::uint32_t s : step.in) {
+    const bool constant = s != kNone && plan_.storages[plan_.slots[s].storage].place == Place::constant;
+    constants_.push_back(constant ? pointer(s) : nullptr);
+  }
+  PrepareCx cx{.plan = plan_, .step = step, .node = plan_.graph->node(step.node),
+               .in = std::span(shapes_).first(step.in.size()), .out = std::span(shapes_).subspan(step.in.size()),
+               .constants = constants_, .packs = exe_->packs_};
+  if (Status s = code.kernel->prepare(cx, states_ + code.state); !s) return within(where(step), std::move(s).error());
+  if (cx.scratch_bytes > scratch_.size()) {
+    FRAZIL_TRY(scratch_, Buffer::allocate(cx.scratch_bytes));
+  }
+  prepared_[pc] = 1;
+  return {};
+}
+
+Status Session::session_kernel(std::uint32_t pc) {
+  const Step& step = plan_.steps[pc];
+  Status s = step.kernel == Kernel::opaque ? opaque(step) : reference(step);
+  if (!s) {
+    Fault fault = std::move(s).error();
+    const std::string name = plan_.graph->describe(step.node);
+    if (fault.message.starts_with(name)) return std::unexpected(std::move(fault));
+    return within(name + ": ", std::move(fault));
+  }
+  return {};
+}
+
+Status Session::opaque(const Step& step) {
+  SessionCall call(*this, step);
+  return std::get<Opaque>(plan_.graph->node(step.node).op->form).run(call);
+}
+
+Status Session::reference(const Step& step) {
+  std::vector<std::optional<Datum>> inputs;
+  for (std::uint32_t s : step.in) inputs.push_back(s == kNone ? std::nullopt : std::optional(datum_of(s)));
+  FRAZIL_TRY(auto outputs, run_node(*plan_.graph, step.node, inputs));
+  for (std::size_t k = 0; k < step.out.size(); ++k) {
+    if (step.out[k] == kNone) continue;
+    if (plan_.slots[step.out[k]].object) {
+      FRAZIL_CHECK(put_output(step, k, std::move(outputs[k])));
+      continue;
+    }
+    FRAZIL_TRY(const Tensor packed, outputs[k].tensor().packed());
+    FRAZIL_TRY(std::byte* to, place_output(step, k, packed.sizes()));
+    std::memcpy(to, packed.data(), packed.bytes());
+  }
+  return {};
+}
+
+Result<std::byte*> Session::place_output(const Step& step, std::size_t k, std::span<const std::int64_t> sizes) {
+  const Slot& slot = plan_.slots[step.out[k]];
+  if (sizes.size() != slot.dims.size()) {
+    return fail(Code::internal, "output {} has rank {}, planned {}", k, sizes.size(), slot.dims.size());
+  }
+  for (auto [symbol, place] : step.pairs) {
+    if (place >> 8 == k) regs_[symbol] = sizes[place & 0xff];
+  }
+  FRAZIL_TRY(const std::size_t bytes, byte_count(slot.elem, sizes, limits_.memory_bytes));
+  const Storage& storage = plan_.storages[slot.storage];
+  if (storage.place == Place::growing) {
+    FRAZIL_CHECK(ensure(slot.storage, std::max<std::size_t>(bytes, 64)));
+  } else if (bytes > static_cast<std::size_t>(regs_[storage.bytes])) {
+    return fail(Code::internal, "output {} takes {} bytes, planned {}", k, bytes, regs_[storage.bytes]);
+  }
+  return base_[slot.storage];
+}
+
+Status Session::put_output(const Step& step, std::size_t k, Datum value) {
+  objects_[plan_.slots[step.out[k]].storage] = std::move(value);
+  return {};
+}
+
+}  // namespace frazil

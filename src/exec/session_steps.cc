@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <cstring>
+
+#include "exec/session.h"
+
+namespace frazil {
+
+Status Session::check_limits() {
+  if (cancelled_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the run was cancelled");
+  if (limits_.time && std::chrono::steady_clock::now() > deadline_) {
+    return fail(Code::limit, "the run passed its deadline of {} ms",
+                std::chrono::duration_cast<std::chrono::milliseconds>(*limits_.time).count());
+  }
+  return {};
+}
+
+/// The one loop that runs everything. Steps that leave it go through their own functions.
+Status Session::run_tape() {
+  const Step* const steps = plan_.steps.data();
+  std::uint32_t pc = 0;
+  std::uint32_t until_check = 1;
+  for (;;) {
+    if (steps_left_-- == 0) return fail(Code::limit, "the run took more than {} steps", limits_.steps);
+    if (--until_check == 0) {
+      FRAZIL_CHECK(check_limits());
+      until_check = 256;
+    }
+    const Step& step = steps[pc];
+    switch (step.kind) {
+      case Step::Kind::kernel:
+        FRAZIL_CHECK(kernel(pc));
+        ++pc;
+        break;
+      case Step::Kind::eval:
+        FRAZIL_CHECK(eval(step.index));
+        ++pc;
+        break;
+      case Step::Kind::bind:
+        FRAZIL_CHECK(bind(step));
+        ++pc;
+        break;
+      case Step::Kind::assign:
+        assign(step);
+        ++pc;
+        break;
+      case Step::Kind::set:
+        regs_[step.index] = step.number;
+        ++pc;
+        break;
+      case Step::Kind::add:
+        regs_[step.index] += step.number;
+        ++pc;
+        break;
+      case Step::Kind::load:
+        regs_[step.index] = scalar(step.in[0]);
+        ++pc;
+        break;
+      case Step::Kind::store:
+        FRAZIL_CHECK(store(step));
+        ++pc;
+        break;
+      case Step::Kind::jump: pc = step.target; break;
+      case Step::Kind::branch: {
+        const bool taken = *pointer(step.in[0]) != std::byte{0};
+        if (observer_) observer_->branch(step.node, taken);
+        pc = taken ? pc + 1 : step.target;
+        break;
+      }
+      case Step::Kind::leave_at:
+        pc = regs_[step.index] >= regs_[step.limit] ? step.target : pc + 1;
+        break;
+      case Step::Kind::again:
+        ++counters_.iterations;
+        if (observer_) observer_->iteration(step.node);
+        pc = step.target;
+        break;
+      case Step::Kind::move:
+        FRAZIL_CHECK(move(step));
+        ++pc;
+        break;
+      case Step::Kind::swap: {
+        const std::uint32_t a = plan_.slots[step.in[0]].storage, b = plan_.slots[step.out[0]].storage;
+        std::swap(base_[a], base_[b]);
+        std::swap(growing_[a], growing_[b]);
+        ++pc;
+        break;
+      }
+      case Step::Kind::append:
+        FRAZIL_CHECK(append(step));
+        ++pc;
+        break;
+      case Step::Kind::reset: {
+        const Accumulator& acc = plan_.accumulators[step.index];
+        regs_[acc.count] = 0;
+        for (Reg r : acc.dims) regs_[r] = 0;
+        FRAZIL_CHECK(ensure(acc.storage, 64));
+        ++pc;
+        break;
+      }
+      case Step::Kind::halt: return {};
+    }
+  }
+}
+
+Status Session::eval(std::uint32_t index) {
+  const RegGroup& group = plan_.groups[index];
+  auto& seen = seen_[index];
+  bool stale = !known_[index];
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const std::int64_t now = regs_[group.sources[i]];
+    stale |= seen[i] != now;
+    seen[i] = now;
+  }
+  if (!stale) return {};
+  known_[index] = 0;
+  ++counters_.shape_changes;
+  if (!group.program.run(regs_, 0, group.program.code.size())) {
+    return fail(Code::bad_input, "a shape computation divides by zero");
+  }
+  FRAZIL_CHECK(check_group(group));
+  for (std::uint32_t s : group.dependents) prepared_[s] = 0;
+  if (index == 0) FRAZIL_CHECK(lay_out_arena());
+  known_[index] = 1;
+  if (observer_) observer_->shapes_changed(index);
+  return {};
+}
+
+Status Session::check_group(const RegGroup& group) const {
+  for (const auto& c : group.checks) {
+    if (regs_[c.a] == regs_[c.b]) continue;
+    return fail(Code::bad_input, "{}: {}: {} is not {}", plan_.graph->describe(c.node), c.what, regs_[c.a], regs_[c.b]);
+  }
+  for (const auto& [reg, node] : group.extents) {
+    if (regs_[reg] >= 0) continue;
+    return fail(Code::bad_input, "{}: an extent is negative ({})", plan_.graph->describe(node), regs_[reg]);
+  }
+  return {};
+}
+
+std::int64_t Session::scalar(std::uint32_t id) const {
+  const std::byte* p = pointer(id);
+  if (plan_.slots[id].elem == Elem::i32) {
+    std::int32_t v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+  }
+  std::int64_t v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+Status Session::bind(const Step& step) {
+  const Slot& slot = plan_.slots[step.in[0]];
+  if (slot.object) return fail(Code::unsupported, "{}a shape cannot come from a value of unknown rank", where(step));
+  const std::byte* p = pointer(step.in[0]);
+  for (auto [symbol, element] : step.pairs) {
+    std::int64_t v = 0;
+    switch (slot.elem) {
+      case Elem::i64: std::memcpy(&v, p + 8 * std::size_t{element}, 8); break;
+      case Elem::i32: {
+        std::int32_t narrow;
+        std::memcpy(&narrow, p + 4 * std::size_t{element}, 4);
+        v = narrow;
+        break;
+      }
+      default: v = static_cast<std::int64_t>(p[element]); break;
+    }
+    regs_[symbol] = std::clamp(v, Dim::kMin, Dim::kMax);
+  }
+  return {};
+}
+
+Status Session::store(const Step& step) {
+  const Slot& slot = plan_.slots[step.out[0]];
+  FRAZIL_CHECK(ensure_outputs(step));
+  std::byte* p = pointer(step.out[0]);
+  for (auto [element, reg] : step.pairs) {
+    const std::int64_t v = regs_[reg];
+    switch (byte_size(slot.elem)) {
+      case 8: std::memcpy(p + 8 * std::size_t{element}, &v, 8); break;
+      case 4: {
+        const auto narrow = static_cast<std::int32_t>(v);
+        std::memcpy(p + 4 * std::size_t{element}, &narrow, 4);
+        break;
+      }
+      default: p[element] = static_cast<std::byte>(v); break;
+    }
+  }
+  return {};
+}
+
+void Session::assign(const Step& step) {
+  if (step.pairs.size() == 1) {
+    regs_[step.pairs[0].first] = regs_[step.pairs[0].second];
+    return;
+  }
+  sizes_.clear();
+  for (auto [to, from] : step.pairs) sizes_.push_back(regs_[from]);
+  for (std::size_t i = 0; i < step.pairs.size(); ++i) regs_[step.pairs[i].first] = sizes_[i];
+}
+
+Status Session::ensure(std::uint32_t storage, std::size_t bytes, bool keep) {
+  Growing& g = growing_[storage];
+  if (bytes <= g.capacity) return {};
+  const std::size_t wanted = std::max(bytes, keep ? g.capacity * 2 : g.capacity + g.capacity / 4);
+  if (wanted > limits_.memory_bytes || held_ - g.capacity + wanted > limits_.memory_bytes) {
+    return fail(Code::limit, "the run needs {} more bytes, over the memory limit of {}", bytes, limits_.memory_bytes);
+  }
+  FRAZIL_TRY(Buffer grown, Buffer::allocate(wanted));
+  if (keep && g.capacity > 0) std::memcpy(grown.data(), g.buffer.data(), g.capacity);
+  held_ += wanted - g.capacity;
+  g.buffer = std::move(grown);
+  g.capacity = wanted;
+  base_[storage] = g.buffer.data();
+  return {};
+}
+
+Status Session::ensure_outputs(const Step& step) {
+  for (std::uint32_t s : step.out) {
+    if (s == kNone) continue;
+    const std::uint32_t id = plan_.slots[s].storage;
+    const Storage& storage = plan_.storages[id];
+    if (storage.place != Place::growing || storage.bytes == kNoReg) continue;
+    FRAZIL_CHECK(ensure(id, static_cast<std::size_t>(std::max<std::int64_t>(regs_[storage.bytes], 64))));
+  }
+  return {};
+}
+
+Status Session::append(const Step& step) {
+  const Accumulator& acc = plan_.accumulators[step.index];
+  const Slot& slot = plan_.slots[step.in[0]];
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < acc.dims.size(); ++i) {
+    const std::int64_t d = regs_[slot.dims[i]];
+    if (regs_[acc.count] > 0 && regs_[acc.dims[i]] != d) {
+      return fail(Code::bad_input, "{}a scan output changes its extent from {} to {}", where(step), regs_[acc.dims[i]], d);
+    }
+    regs_[acc.dims[i]] = d;
+    elements *= d;
+  }
+  const std::size_t bytes = static_cast<std::size_t>(elements) * byte_size(slot.elem);
+  const std::size_t at = static_cast<std::size_t>(regs_[acc.count]) * bytes;
+  FRAZIL_CHECK(ensure(acc.storage, at + std::max<std::size_t>(bytes, 64), true));
+  std::memcpy(base_[acc.storage] + at, pointer(step.in[0]), bytes);
+  ++regs_[acc.count];
+  return {};
+}
+
+Status Session::move(const Step& step) {
+  const Slot &from = plan_.slots[step.in[0]], &to = plan_.slots[step.out[0]];
+  if (to.object) {
+    if (from.object) {
+      objects_[to.storage] = objects_[from.storage];
+      return {};
+    }
+    Datum none;
+    FRAZIL_TRY(Tensor copy, copy_out(step.in[0], none));
+    objects_[to.storage] = Datum(std::move(copy));
+    return {};
+  }
+  return fail(Code::internal, "{}a value of unknown rank meets one of known rank", where(step));
+}
+
+}  // namespace frazil

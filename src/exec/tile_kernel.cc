@@ -1,0 +1,273 @@
+#include "exec/tile_kernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/float.h"
+#include "kernel/tile.h"
+#include "plan/bind.h"
+
+namespace frazil {
+namespace {
+
+constexpr int kMaxRank = 8;
+constexpr int kMaxOperands = kMaxTileOperands;
+constexpr int kMaxIns = kMaxTileInstructions;
+constexpr std::int64_t kTile = 1024;
+constexpr std::size_t kTileBytes = kTile * 8;
+
+/// Loops over an output of any shape: axes merged where every operand allows it, the innermost cut into tiles.
+struct TileState {
+  int rank = 0;  ///< outer axes
+  int operands = 0;
+  std::int64_t inner = 1;   ///< elements of the innermost axis
+  std::int64_t outer = 1;   ///< how many innermost rows
+  std::int64_t extents[kMaxRank];
+  std::int64_t steps[kMaxOperands + 1][kMaxRank];  ///< bytes; the last row is the output
+  std::int64_t inner_step[kMaxOperands + 1];       ///< bytes between innermost elements
+  std::size_t size[kMaxOperands + 1];
+  Elem elem[kMaxOperands + 1];
+  kernel::TileFn direct = nullptr;  ///< the whole step is one primitive on contiguous or scalar operands
+  std::uint8_t direct_in[3];
+  int direct_arity = 0;
+  const ScalarTape* tape = nullptr;
+  struct Ins {
+    kernel::TileFn fn = nullptr;
+    std::uint64_t constant = 0;
+    bool scalar = false;
+  } ins[kMaxIns];
+};
+
+/// The axes of the output, right to left, merged greedily.
+void merge_axes(PrepareCx& cx, TileState& s) {
+  const auto& out = cx.out[0];
+  const std::size_t rank = out.dims.size();
+  std::int64_t extents[32];
+  std::int64_t steps[kMaxOperands + 1][32];
+  int n = 0;
+  auto step_of = [&](int k, std::size_t axis) -> std::int64_t {
+    const OperandShape& o = k == s.operands ? out : cx.in[static_cast<std::size_t>(k)];
+    const std::size_t skip = rank - o.dims.size();
+    if (axis < skip || o.dims[axis - skip] == 1) return 0;
+    return o.strides[axis - skip] * static_cast<std::int64_t>(s.size[k]);
+  };
+  for (std::size_t axis = rank; axis-- > 0;) {
+    if (out.dims[axis] == 1) continue;
+    bool merged = n > 0;
+    for (int k = 0; k <= s.operands && merged; ++k) {
+      merged = step_of(k, axis) == steps[k][n - 1] * extents[n - 1];
+    }
+    if (merged) {
+      extents[n - 1] *= out.dims[axis];
+      continue;
+    }
+    extents[n] = out.dims[axis];
+    for (int k = 0; k <= s.operands; ++k) steps[k][n] = step_of(k, axis);
+    ++n;
+  }
+  s.inner = n > 0 ? extents[0] : 1;
+  s.rank = std::max(0, n - 1);
+  s.outer = 1;
+  for (int k = 0; k <= s.operands; ++k) {
+    s.inner_step[k] = n > 0 ? steps[k][0] : static_cast<std::int64_t>(s.size[k]);
+    for (int a = 0; a < std::min(s.rank, kMaxRank); ++a) s.steps[k][a] = steps[k][a + 1];
+  }
+  for (int a = 0; a < s.rank; ++a) {
+    s.outer *= extents[a + 1];
+    if (a < kMaxRank) s.extents[a] = extents[a + 1];
+  }
+  if (out.count() == 0) s.outer = 0;
+}
+
+Status check_broadcast(const PrepareCx& cx) {
+  const auto& out = cx.out[0];
+  for (std::size_t i = 0; i < cx.in.size(); ++i) {
+    const std::size_t skip = out.dims.size() - cx.in[i].dims.size();
+    for (std::size_t a = 0; a < cx.in[i].dims.size(); ++a) {
+      const std::int64_t d = cx.in[i].dims[a];
+      if (d != 1 && d != out.dims[skip + a]) {
+        return fail(Code::bad_input, "extent {} of input {} does not broadcast to {}", d, i, out.dims[skip + a]);
+      }
+    }
+  }
+  return {};
+}
+
+bool is_plain(Elem e) { return compute_elem(e) == e; }
+
+std::uint64_t constant_bits(const ScalarIns& ins) {
+  std::uint64_t bits = 0;
+  const auto put = [&](auto v) { std::memcpy(&bits, &v, sizeof v); };
+  switch (ins.type) {
+    case Elem::f32: put(static_cast<float>(ins.real)); break;
+    case Elem::f64: put(ins.real); break;
+    case Elem::boolean: put(static_cast<std::uint8_t>(ins.integer != 0)); break;
+    default: put(ins.integer); break;  // little-endian: the low bytes are the narrower integer
+  }
+  return bits;
+}
+
+/// Chooses a function for each instruction; which operands are single elements is known now.
+bool choose(const ScalarTape& tape, TileState& s) {
+  for (std::size_t i = 0; i < tape.code.size(); ++i) {
+    const ScalarIns& ins = tape.code[i];
+    TileState::Ins& to = s.ins[i];
+    if (ins.op == ScalarOp::load) {
+      to.scalar = s.inner_step[ins.operand] == 0 || s.inner == 1;
+      continue;
+    }
+    if (ins.op == ScalarOp::constant) {
+      to.scalar = true;
+      to.constant = constant_bits(ins);
+      continue;
+    }
+    const std::uint32_t args[3] = {ins.a, ins.b, ins.c};
+    unsigned mask = 0;
+    const int n = arity(ins.op);
+    for (int k = 0; k < n; ++k) mask |= s.ins[args[k]].scalar ? 1u << k : 0u;
+    to.scalar = mask == (1u << n) - 1;
+    if (to.scalar) mask = 0;
+    const Elem operand = tape.code[ins.op == ScalarOp::select ? ins.b : ins.a].type;
+    to.fn = ins.op == ScalarOp::cast ? kernel::cast_fn(operand, ins.type) : kernel::tile_fn(ins.op, operand, mask);
+    if (to.fn == nullptr) return false;
+  }
+  return true;
+}
+
+/// One primitive whose operands are loaded as they lie and whose result is stored as it is.
+void find_direct(const ScalarTape& tape, TileState& s) {
+  s.direct = nullptr;
+  const ScalarIns& last = tape.code.back();
+  const int n = arity(last.op);
+  if (n == 0 || static_cast<int>(tape.code.size()) != n + 1) return;
+  const std::uint32_t args[3] = {last.a, last.b, last.c};
+  for (int k = 0; k < n; ++k) {
+    const ScalarIns& in = tape.code[args[k]];
+    if (in.op != ScalarOp::load || !is_plain(s.elem[in.operand])) return;
+    const std::int64_t step = s.inner_step[in.operand];
+    if (step != 0 && s.inner != 1 && step != static_cast<std::int64_t>(s.size[in.operand])) return;
+    s.direct_in[k] = static_cast<std::uint8_t>(in.operand);
+  }
+  const int out = s.operands;
+  const bool dense = s.inner == 1 || s.inner_step[out] == static_cast<std::int64_t>(s.size[out]);
+  if (!dense || !is_plain(s.elem[out])) return;
+  s.direct_arity = n;
+  s.direct = s.ins[tape.code.size() - 1].scalar && s.inner > 1 ? nullptr : s.ins[tape.code.size() - 1].fn;
+}
+
+Status prepare(PrepareCx& cx, void* state) {
+  auto& s = *new (state) TileState{};
+  FRAZIL_CHECK(check_broadcast(cx));
+  s.operands = static_cast<int>(cx.in.size());
+  for (int k = 0; k <= s.operands; ++k) {
+    s.elem[k] = k == s.operands ? cx.out[0].elem : cx.in[static_cast<std::size_t>(k)].elem;
+    s.size[k] = byte_size(s.elem[k]);
+  }
+  merge_axes(cx, s);
+  if (s.rank > kMaxRank) return fail(Code::unsupported, "its operands need more than {} nested loops", kMaxRank + 1);
+  s.tape = &cx.plan.tapes[cx.step.tape];
+  if (!choose(*s.tape, s)) return fail(Code::internal, "no tile primitive for its body");
+  find_direct(*s.tape, s);
+  cx.scratch_bytes = s.direct ? 0 : (s.tape->code.size() + 1) * kTileBytes;
+  return {};
+}
+
+/// Packs n elements with a byte step into `to`, as the compute type.
+const void* load(const std::byte* from, std::int64_t step, std::size_t size, Elem elem, std::byte* to, std::int64_t n) {
+  const bool dense = n == 1 || step == static_cast<std::int64_t>(size);
+  if (is_plain(elem) && dense) return from;
+  alignas(8) std::byte packed[kTileBytes];
+  const std::byte* source = from;
+  if (!dense) {
+    std::byte* dst = is_plain(elem) ? to : packed;
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(dst + i * static_cast<std::int64_t>(size), from + i * step, size);
+    if (is_plain(elem)) return to;
+    source = packed;
+  }
+  if (is_small_float(elem)) to_f32(elem, source, reinterpret_cast<float*>(to), static_cast<std::size_t>(n));
+  else std::memcpy(to, source, static_cast<std::size_t>(n));
+  return to;
+}
+
+void store(const void* value, std::byte* to, std::int64_t step, std::size_t size, Elem elem, std::int64_t n, bool scalar) {
+  alignas(8) std::byte rounded[kTileBytes];
+  const std::int64_t have = scalar ? 1 : n;
+  const auto* from = static_cast<const std::byte*>(value);
+  if (is_small_float(elem)) {
+    from_f32(elem, static_cast<const float*>(value), rounded, static_cast<std::size_t>(have));
+    from = rounded;
+  }
+  if (step == static_cast<std::int64_t>(size) && !scalar) {
+    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(n) * size);
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::memcpy(to + i * step, from + (scalar ? 0 : i * static_cast<std::int64_t>(size)), size);
+  }
+}
+
+void run_tile(const TileState& s, std::byte* const* at, std::byte* scratch, std::int64_t n) {
+  const void* values[kMaxIns];
+  const std::size_t count = s.tape->code.size();
+  const int out = s.operands;
+  const bool dense_out = is_plain(s.elem[out]) && (n == 1 || s.inner_step[out] == static_cast<std::int64_t>(s.size[out]));
+  for (std::size_t i = 0; i < count; ++i) {
+    const ScalarIns& ins = s.tape->code[i];
+    std::byte* own = scratch + i * kTileBytes;
+    if (ins.op == ScalarOp::constant) {
+      values[i] = &s.ins[i].constant;
+    } else if (ins.op == ScalarOp::load) {
+      const auto k = ins.operand;
+      values[i] = load(at[k], s.inner_step[k], s.size[k], s.elem[k], own, s.ins[i].scalar ? 1 : n);
+    } else {
+      const void* args[3] = {values[ins.a], values[ins.b], values[ins.c]};
+      void* to = i + 1 == count && dense_out && !(s.ins[i].scalar && n > 1) ? at[out] : own;
+      s.ins[i].fn(to, args, static_cast<std::size_t>(s.ins[i].scalar ? 1 : n));
+      values[i] = to;
+    }
+  }
+  if (values[count - 1] != at[out]) {
+    store(values[count - 1], at[out], s.inner_step[out], s.size[out], s.elem[out], n, s.ins[count - 1].scalar && n > 1);
+  }
+}
+
+void run_row(const TileState& s, std::byte* const* at, std::byte* scratch) {
+  if (s.direct) {
+    const void* args[3];
+    for (int k = 0; k < s.direct_arity; ++k) args[k] = at[s.direct_in[k]];
+    s.direct(at[s.operands], args, static_cast<std::size_t>(s.inner));
+    return;
+  }
+  std::byte* tile[kMaxOperands + 1];
+  for (std::int64_t begin = 0; begin < s.inner; begin += kTile) {
+    for (int k = 0; k <= s.operands; ++k) tile[k] = at[k] + begin * s.inner_step[k];
+    run_tile(s, tile, scratch, std::min(kTile, s.inner - begin));
+  }
+}
+
+void run(const RunCx& cx, const void* state) {
+  const auto& s = *static_cast<const TileState*>(state);
+  std::byte* at[kMaxOperands + 1];
+  for (int k = 0; k < s.operands; ++k) at[k] = cx.in[k];
+  at[s.operands] = cx.out[0];
+  if (s.rank == 0) {
+    if (s.outer != 0) run_row(s, at, cx.scratch);
+    return;
+  }
+  std::int64_t index[kMaxRank] = {};
+  for (std::int64_t row = 0; row < s.outer; ++row) {
+    run_row(s, at, cx.scratch);
+    for (int a = 0; a < s.rank; ++a) {
+      for (int k = 0; k <= s.operands; ++k) at[k] += s.steps[k][a];
+      if (++index[a] < s.extents[a]) break;
+      for (int k = 0; k <= s.operands; ++k) at[k] -= s.steps[k][a] * s.extents[a];
+      index[a] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+const KernelCode kTileCode{sizeof(TileState), &prepare, &run};
+
+}  // namespace frazil

@@ -1,0 +1,62 @@
+#include "ir/flow.h"
+
+namespace frazil {
+
+std::uint32_t Flow::counter(std::int64_t start) {
+  FlowOp& op = push(FlowOp::Kind::count);
+  op.index = counters;
+  op.number = start;
+  return counters++;
+}
+
+std::uint32_t Flow::counter_from(Cell scalar) {
+  FlowOp& op = push(FlowOp::Kind::count_from);
+  op.index = counters;
+  op.a = scalar;
+  return counters++;
+}
+
+std::uint32_t Flow::counter_dim(Dim extent) {
+  FlowOp& op = push(FlowOp::Kind::count_dim);
+  op.index = counters;
+  op.dim = extent;
+  return counters++;
+}
+
+void Flow::leave_at(std::uint32_t counter, std::uint32_t limit) {
+  FlowOp& op = push(FlowOp::Kind::leave_at);
+  op.index = counter;
+  op.limit = limit;
+}
+
+void Flow::enter(BlockId block, std::vector<Cell> params) {
+  FlowOp& op = push(FlowOp::Kind::enter);
+  op.block = block;
+  op.cells = std::move(params);
+}
+
+Cell Flow::slice(Cell source, int axis, std::uint32_t at, bool reversed) {
+  FlowOp& op = push(FlowOp::Kind::slice);
+  op.index = slices;
+  op.limit = at;
+  op.a = source;
+  op.axis = axis;
+  op.reversed = reversed;
+  return {Cell::Kind::slice, slices++};
+}
+
+void Flow::gather(std::uint32_t accumulator, Cell value, int axis, bool reversed) {
+  FlowOp& op = push(FlowOp::Kind::gather);
+  op.index = accumulator;
+  op.a = value;
+  op.axis = axis;
+  op.reversed = reversed;
+}
+
+void Flow::give(std::uint32_t output, Cell value) {
+  FlowOp& op = push(FlowOp::Kind::give);
+  op.index = output;
+  op.a = value;
+}
+
+}  // namespace frazil

@@ -1,0 +1,35 @@
+#include "ir/infer.h"
+
+#include "ir/inference.h"
+
+namespace frazil {
+
+Result<Space> space_of(Graph& graph, NodeId node) {
+  InferCx cx(graph, node);
+  Space space;
+  FRAZIL_CHECK(std::get<Contraction>(cx.node().op->form).space(cx, space));
+  return space;
+}
+
+Result<std::vector<ViewMap>> views_of(Graph& graph, NodeId node) {
+  InferCx cx(graph, node);
+  std::vector<ViewMap> maps;
+  FRAZIL_CHECK(std::get<View>(cx.node().op->form).maps(cx, maps));
+  return maps;
+}
+
+ScalarTape tape_of(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  ScalarRecorder rec;
+  std::vector<Sx> operands;
+  for (Value v : node.in) {
+    if (v) operands.push_back(rec.load(static_cast<std::uint32_t>(operands.size()), compute_elem(graph.type(v).elem)));
+  }
+  if (const auto* e = std::get_if<Elementwise>(&node.op->form)) {
+    const Elem out = compute_elem(graph.type(node.out[0]).elem);
+    return rec.finish(cast(e->body(operands, node.attrs.get()), out));
+  }
+  return rec.finish(std::get<Contraction>(node.op->form).body(operands, node.attrs.get()));
+}
+
+}  // namespace frazil

@@ -1,0 +1,294 @@
+#include "ir/infer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/builder.h"
+#include "ir/content.h"
+#include "ir/inference.h"
+
+namespace frazil {
+namespace {
+
+constexpr std::int64_t kMaxForced = 1024;
+
+const Port& port_at(std::span<const Port> ports, std::size_t i) { return ports[std::min(i, ports.size() - 1)]; }
+
+std::string elem_names(ElemSet set) {
+  std::string names;
+  for (int e = 0; e < kElemCount; ++e) {
+    if (contains(set, static_cast<Elem>(e))) {
+      names += (names.empty() ? "" : ", ") + std::string(name_of(static_cast<Elem>(e)));
+    }
+  }
+  return names;
+}
+
+/// Element types bound to port variables while one node is checked.
+struct Bindings {
+  std::array<std::pair<std::string_view, Elem>, 8> of{};
+  std::size_t count = 0;
+  std::optional<Elem> find(std::string_view var) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (of[i].first == var) return of[i].second;
+    }
+    return std::nullopt;
+  }
+  void bind(std::string_view var, Elem e) {
+    if (count < of.size()) of[count++] = {var, e};
+  }
+};
+
+Status check_count(InferCx& cx) {
+  const auto ports = cx.node().op->inputs;
+  const bool variadic = !ports.empty() && ports.back().use == Port::Use::variadic;
+  std::size_t needed = 0;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].use == Port::Use::required) needed = i + 1;
+  }
+  if (cx.input_count() > ports.size() && !variadic) {
+    return cx.error("takes at most {} inputs, got {}", ports.size(), cx.input_count());
+  }
+  for (std::size_t i = 0; i < needed; ++i) {
+    if (ports[i].use == Port::Use::required && !cx.has(i)) return cx.error("input '{}' is missing", ports[i].name);
+  }
+  const auto outs = cx.node().op->outputs;
+  const bool open = !outs.empty() && outs.back().use == Port::Use::variadic;
+  if (cx.output_count() > outs.size() && !open) {
+    return cx.error("gives at most {} outputs, {} asked for", outs.size(), cx.output_count());
+  }
+  return {};
+}
+
+Status check_input(InferCx& cx, std::size_t i, Bindings& bound) {
+  const Port& port = port_at(cx.node().op->inputs, i);
+  if (port.set == 0) return {};
+  const Type& type = cx.type(i);
+  if (!type.is_tensor()) {
+    return cx.error("input '{}': expected a tensor, got {}", port.name, cx.type_str(i));
+  }
+  if (!contains(port.set, type.elem)) {
+    return cx.error("input '{}': expected {}, got {}", port.name, elem_names(port.set), cx.type_str(i));
+  }
+  if (port.var.empty()) return {};
+  const auto known = bound.find(port.var);
+  if (!known) bound.bind(port.var, type.elem);
+  if (known && *known != type.elem) {
+    return cx.error("input '{}': expected {}[...] as its other inputs of type {}, got {}", port.name, name_of(*known),
+                    port.var, cx.type_str(i));
+  }
+  return {};
+}
+
+Result<Bindings> check_ports(InferCx& cx) {
+  FRAZIL_CHECK(check_count(cx));
+  Bindings bound;
+  for (std::size_t i = 0; i < cx.input_count(); ++i) {
+    if (cx.has(i)) FRAZIL_CHECK(check_input(cx, i, bound));
+  }
+  return bound;
+}
+
+Elem output_elem(const OpDef& op, std::size_t i, const Bindings& bound) {
+  const Port& port = port_at(op.outputs, i);
+  if (const auto e = bound.find(port.var); e && !port.var.empty()) return *e;
+  for (int e = 0; e < kElemCount; ++e) {
+    if (contains(port.set, static_cast<Elem>(e))) return static_cast<Elem>(e);
+  }
+  return Elem::f32;
+}
+
+Elem result_elem(const InferCx& cx, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
+                 const Bindings& bound) {
+  if (result == nullptr || i > 0) return output_elem(*cx.node().op, i, bound);
+  std::vector<Elem> in;
+  for (std::size_t k = 0; k < cx.input_count(); ++k) {
+    if (cx.has(k)) in.push_back(cx.elem(k));
+  }
+  return result(cx.node().attrs.get(), in);
+}
+
+bool has_unranked(const InferCx& cx) {
+  for (std::size_t i = 0; i < cx.input_count(); ++i) {
+    const bool any = port_at(cx.node().op->inputs, i).set == 0;
+    if (cx.has(i) && !any && cx.type(i).is_tensor() && !cx.type(i).ranked) return true;
+  }
+  return false;
+}
+
+class FormRule {
+ public:
+  FormRule(InferCx& cx, const Bindings& bound) : cx_(cx), bound_(bound) {}
+
+  Status operator()(const Elementwise& e) {
+    std::optional<Shape> shape;
+    for (std::size_t i = 0; i < cx_.input_count(); ++i) {
+      if (!cx_.has(i)) continue;
+      if (!shape) {
+        shape = cx_.shape(i);
+      } else {
+        FRAZIL_TRY(shape, cx_.broadcast(*shape, cx_.shape(i)));
+      }
+    }
+    cx_.out(0, Type::tensor(result_elem(cx_, e.result, 0, bound_), shape.value_or(Shape{})));
+    if (auto content = elementwise_content(cx_)) cx_.out_content(0, std::move(*content));
+    return {};
+  }
+
+  Status operator()(const Contraction& c) {
+    Space space;
+    FRAZIL_CHECK(c.space(cx_, space));
+    Shape shape;
+    for (int axis : space.write) shape.push_back(axis < 0 ? Dim(1) : space.axes[static_cast<std::size_t>(axis)].extent);
+    for (std::size_t i = 0; i < cx_.output_count(); ++i) {
+      if (cx_.wants(i)) cx_.out(i, Type::tensor(result_elem(cx_, c.result, i, bound_), shape));
+    }
+    return {};
+  }
+
+  Status operator()(const View& v) {
+    std::vector<ViewMap> maps;
+    FRAZIL_CHECK(v.maps(cx_, maps));
+    for (std::size_t i = 0; i < cx_.output_count(); ++i) {
+      if (!cx_.wants(i)) continue;
+      cx_.out(i, Type::tensor(cx_.elem(static_cast<std::size_t>(maps[i].source)), maps[i].shape));
+      if (auto content = view_content(cx_, maps[i])) cx_.out_content(i, std::move(*content));
+    }
+    return {};
+  }
+
+  Status operator()(const Composite&) { return infer_composite(cx_); }
+  Status operator()(const Opaque& o) { return o.types(cx_); }
+  Status operator()(const Region&) { return fail(Code::internal, "{}: a region is inferred by its builder", cx_.graph().describe(cx_.id())); }
+
+ private:
+  InferCx& cx_;
+  const Bindings& bound_;
+};
+
+}  // namespace
+
+Status infer_node(Graph& graph, NodeId node) {
+  InferCx cx(graph, node);
+  auto bound = check_ports(cx);
+  if (!bound) return std::unexpected(bound.error());
+  Inference::reset_outputs(graph, node);
+  const Form& form = cx.node().op->form;
+  if (const auto* r = std::get_if<Region>(&form)) {
+    RegionCx region(graph, node);
+    return r->types(region);
+  }
+  if (has_unranked(cx)) {
+    for (std::size_t i = 0; i < cx.output_count(); ++i) {
+      if (cx.wants(i)) cx.out(i, Type::unranked(output_elem(*cx.node().op, i, *bound)));
+    }
+    return {};
+  }
+  return std::visit(FormRule(cx, *bound), form);
+}
+
+const Tensor* InferCx::constant(std::size_t i) const {
+  if (!has(i)) return nullptr;
+  const Constant* c = graph_.constant(node().in[i]);
+  return c ? &c->tensor : nullptr;
+}
+
+const std::vector<Dim>* InferCx::content(std::size_t i) const {
+  return has(i) ? graph_.content(node().in[i]) : nullptr;
+}
+
+Result<std::vector<Dim>> InferCx::ints(std::size_t i) {
+  if (const auto* known = content(i)) return *known;
+  const Value v = node().in[i];
+  if (const Tensor* t = constant(i)) {
+    std::vector<Dim> dims;
+    for (std::int64_t k = 0; k < t->count(); ++k) dims.emplace_back(t->integer_at(k));
+    return dims;
+  }
+  const Port& port = port_at(node().op->inputs, i);
+  Dim count = 1;
+  for (Dim d : shape(i)) count = scope().mul(count, d);
+  if (!count.is_const() || count.value() > kMaxForced) {
+    return unsupported("input '{}' must have a fixed number of elements (at most {}), got {}", port.name, kMaxForced,
+                       type_str(i));
+  }
+  std::vector<Dim> dims;
+  for (std::int64_t k = 0; k < count.value(); ++k) dims.push_back(Inference::forced_symbol(graph_, v, k));
+  graph_.values_[v.id].content = dims;
+  return dims;
+}
+
+Result<Dim> InferCx::int_scalar(std::size_t i) {
+  FRAZIL_TRY(const auto dims, ints(i));
+  if (dims.size() != 1) {
+    return error("input '{}' must have one element, got {}", port_at(node().op->inputs, i).name, type_str(i));
+  }
+  return dims[0];
+}
+
+Result<int> InferCx::axis(std::int64_t axis, std::size_t rank, std::string_view what) {
+  const auto r = static_cast<std::int64_t>(rank);
+  if (axis < -r || axis >= r) return error("{} {} is outside [{}, {})", what, axis, -r, r);
+  return static_cast<int>(axis < 0 ? axis + r : axis);
+}
+
+Dim InferCx::data_extent(std::size_t, int, Bounds bounds) {
+  return Inference::fresh(graph_, node().parent, bounds);
+}
+
+Result<Dim> InferCx::require_equal(Dim a, Dim b, std::string_view what) {
+  switch (scope().equal(a, b)) {
+    case Proof::yes: return a.is_const() ? a : b;
+    case Proof::no: return error("{}: {} is not {}", what, scope().str(a), scope().str(b));
+    case Proof::maybe: break;
+  }
+  graph_.nodes_[id_.id].constraints.push_back({a, b, std::string(what)});
+  return a.is_const() ? a : b;
+}
+
+namespace {
+
+/// One axis of broadcasting; nullopt when impossible.
+std::optional<Dim> broadcast_dim(Scope& scope, Dim a, Dim b) {
+  if (a == b || b == Dim(1)) return a;
+  if (a == Dim(1)) return b;
+  if (a.is_const() && b.is_const()) return std::nullopt;
+  if (a.is_const()) return a;
+  if (b.is_const()) return b;
+  if (scope.equal(a, b) == Proof::yes) return a;
+  return scope.floordiv(scope.mul(a, b), scope.max(1, scope.min(a, b)));
+}
+
+}  // namespace
+
+Result<Shape> InferCx::broadcast(const Shape& a, const Shape& b) {
+  const Shape& longer = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  Shape out = longer;
+  const std::size_t skip = longer.size() - shorter.size();
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    const auto d = broadcast_dim(scope(), longer[skip + i], shorter[i]);
+    if (!d) {
+      return error("shapes {} and {} do not broadcast", str(Type::tensor(Elem::f32, a), scope()).substr(3),
+                   str(Type::tensor(Elem::f32, b), scope()).substr(3));
+    }
+    out[skip + i] = *d;
+  }
+  return out;
+}
+
+void InferCx::out(std::size_t i, Type type) {
+  if (!wants(i)) return;
+  const Value v = node().out[i];
+  for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
+    const auto symbol = scope().as_symbol(type.shape[axis]);
+    if (symbol) Inference::adopt(graph_, *symbol, v, static_cast<int>(axis));
+  }
+  graph_.values_[v.id].type = std::move(type);
+}
+
+void InferCx::out_content(std::size_t i, std::vector<Dim> content) {
+  if (wants(i)) graph_.values_[node().out[i].id].content = std::move(content);
+}
+
+}  // namespace frazil

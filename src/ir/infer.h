@@ -1,0 +1,111 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/op.h"
+
+namespace frazil {
+
+/// What a type rule sees of one node, and where it leaves its results. Input positions are the operator's ports;
+/// variadic inputs continue the count.
+class InferCx {
+ public:
+  InferCx(Graph& graph, NodeId node) : graph_(graph), id_(node) {}
+
+  Scope& scope() { return graph_.scope_; }
+  std::size_t input_count() const { return node().in.size(); }
+  std::size_t output_count() const { return node().out.size(); }
+  /// True when input i is given.
+  bool has(std::size_t i) const { return i < node().in.size() && static_cast<bool>(node().in[i]); }
+  /// True when output i is wanted.
+  bool wants(std::size_t i) const { return i < node().out.size() && static_cast<bool>(node().out[i]); }
+  const Type& type(std::size_t i) const { return graph_.type(node().in[i]); }
+  Elem elem(std::size_t i) const { return type(i).elem; }
+  /// Precondition: input i is a ranked tensor (checked before any form's rule is called).
+  const Shape& shape(std::size_t i) const { return type(i).shape; }
+  std::size_t rank(std::size_t i) const { return shape(i).size(); }
+  template <class A>
+  const A& attrs() const { return *static_cast<const A*>(node().attrs.get()); }
+
+  /// The tensor when input i is a constant, else null.
+  const Tensor* constant(std::size_t i) const;
+  /// Known elements of integer input i, else null.
+  const std::vector<Dim>* content(std::size_t i) const;
+  /// Elements of integer input i as Dims. Where they are not known they become fresh symbols that are read at run
+  /// time; that needs a constant element count (at most 1024), else Code::unsupported.
+  Result<std::vector<Dim>> ints(std::size_t i);
+  /// Like ints for a single element.
+  Result<Dim> int_scalar(std::size_t i);
+  /// axis in [-rank, rank) made non-negative, else an error that names the attribute.
+  Result<int> axis(std::int64_t axis, std::size_t rank, std::string_view what = "axis");
+
+  /// A new symbol for an extent of output `output`, known once the node has run (NonZero).
+  Dim data_extent(std::size_t output, int axis, Bounds bounds = {});
+  /// a == b: an error at once when disproved, a run-time check when unknown. The result is the better known of both.
+  Result<Dim> require_equal(Dim a, Dim b, std::string_view what);
+  /// Multidirectional broadcasting of two shapes; see docs/symbolic-shapes.md.
+  Result<Shape> broadcast(const Shape& a, const Shape& b);
+
+  /// Sets output i's type. Rules of View and Contraction do not call it: their maps and spaces say it.
+  void out(std::size_t i, Type type);
+  /// Sets output i's known integer content.
+  void out_content(std::size_t i, std::vector<Dim> content);
+
+  /// Code::bad_model, put behind the node's description.
+  template <class... A>
+  [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
+    return fail(Code::bad_model, "{}: {}", graph_.describe(id_), fmt::format(format, std::forward<A>(args)...));
+  }
+  template <class... A>
+  [[nodiscard]] std::unexpected<Fault> unsupported(fmt::format_string<A...> format, A&&... args) const {
+    return fail(Code::unsupported, "{}: {}", graph_.describe(id_), fmt::format(format, std::forward<A>(args)...));
+  }
+  std::string type_str(std::size_t i) const { return str(type(i), graph_.scope()); }
+
+  Graph& graph() { return graph_; }
+  const Node& node() const { return graph_.nodes_[id_.id]; }
+  NodeId id() const { return id_; }
+
+ protected:
+  Graph& graph_;
+  NodeId id_;
+};
+
+/// What a Region's rules see.
+class RegionCx : public InferCx {
+ public:
+  using InferCx::InferCx;
+  const Block& block(std::size_t index) const { return graph_.block(node().blocks[index]); }
+  const Type& param_type(std::size_t block_index, std::size_t k) const {
+    return graph_.type(block(block_index).params[k]);
+  }
+  const Type& result_type(std::size_t block_index, std::size_t k) const {
+    return graph_.type(block(block_index).results[k]);
+  }
+  /// Makes param k of the block at least as general as `type`: dims that differ become fresh symbols of that block.
+  /// True when it changed, so that the bodies must be inferred again. Elements and kinds must agree (an error).
+  Result<bool> widen(std::size_t block_index, std::size_t k, const Type& type);
+  /// The type both fit: equal dims stay, others become fresh symbols of the node's own block.
+  Result<Type> join(const Type& a, const Type& b);
+  /// A fresh extent that the region's control flow sets (trip counts, joined dims), in the node's own block.
+  Dim flow_extent(std::size_t output, int axis);
+  /// Set when a param was widened: the caller of the rule infers the bodies again.
+  bool again = false;
+};
+
+/// Infers types of one node whose inputs are typed: checks ports, then follows the form. For a Region all bodies must
+/// have been inferred.
+Status infer_node(Graph& graph, NodeId node);
+
+/// The iteration space / view maps of a node (as its rule says now).
+Result<Space> space_of(Graph& graph, NodeId node);
+Result<std::vector<ViewMap>> views_of(Graph& graph, NodeId node);
+/// The tape of an Elementwise or Contraction node's body: loads in compute types; for an Elementwise the result is cast
+/// to the compute type of the output.
+ScalarTape tape_of(const Graph& graph, NodeId node);
+
+}  // namespace frazil

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "ir/builder.h"
+#include "ir/graph.h"
+#include "ir/infer.h"
+
+namespace frazil {
+
+/// The parts of inference that write into a Graph's tables; private to ir/.
+class Inference {
+ public:
+  /// A fresh symbol that belongs to `block`.
+  static Dim fresh(Graph& graph, BlockId block, Bounds bounds = {});
+  /// The fresh symbol read from element `index` of `value` at run time.
+  static Dim forced_symbol(Graph& graph, Value value, std::int64_t index);
+  /// Records that a fresh symbol without origin is extent `axis` of `value`.
+  static void adopt(Graph& graph, SymbolId symbol, Value value, int axis);
+  /// Forgets content and constraints of a node that is inferred again.
+  static void reset_outputs(Graph& graph, NodeId node);
+  /// Gives block `index` of a region its param types as the operator's rule says.
+  static Status type_params(Graph& graph, NodeId region, std::size_t index);
+  static void set_param_type(Graph& graph, Value param, Type type);
+  /// Infers a region whose bodies are complete, and the bodies again as long as params widen. No native recursion.
+  static Status infer_region(Graph& graph, NodeId region);
+
+  /// Symbols made from `first` on may not leave the node: dims that read one become extents of the output.
+  static void export_type(InferCx& cx, std::size_t output, const Type& inner, const std::vector<Dim>* content,
+                          SymbolId first);
+
+ private:
+  static Status infer_body_node(Graph& graph, NodeId node);
+};
+
+Status infer_composite(InferCx& cx);
+
+}  // namespace frazil

@@ -1,0 +1,145 @@
+#include "ir/rebuild.h"
+
+namespace frazil {
+
+/// One block being written anew.
+struct RebuildFrame {
+  BlockId from;
+  BlockId to;
+  NodeId region_from, region_to;  ///< none for the main block
+  std::size_t block_index = 0;
+  std::size_t next = 0;
+};
+
+/// Friend of Graph: keeps stable ids and metadata.
+class Rebuilder {
+ public:
+  Rebuilder(const Graph& from, Rewriter& rewriter) : from_(from), rewriter_(rewriter), map_(from.value_count()) {
+    to_.name = from.name;
+    to_.scope_ = from.scope_;
+    to_.next_stable_ = from.next_stable_;
+  }
+
+  Result<Graph> run() {
+    Builder main(to_);
+    for (std::size_t i = 0; i < from_.main().params.size(); ++i) {
+      const Value v = from_.main().params[i];
+      map_[v.id] = main.input(from_.input_names()[i], from_.type(v), from_.input_defaults_[i]).value;
+    }
+    stack_.push_back({Graph::kMain, Graph::kMain, {}, {}});
+    while (!stack_.empty()) {
+      RebuildFrame& f = stack_.back();
+      const auto& nodes = from_.block(f.from).nodes;
+      if (f.next < nodes.size()) {
+        FRAZIL_CHECK(copy(f, nodes[f.next++]));
+      } else {
+        FRAZIL_CHECK(end_block());
+      }
+    }
+    return std::move(to_);
+  }
+
+ private:
+  Value mapped(Value old) {
+    if (!old) return old;
+    if (!map_[old.id]) {
+      const Constant* c = from_.constant(old);
+      Builder main(to_);
+      map_[old.id] = main.constant(c->tensor, from_.value_name(old)).value;
+    }
+    return rewriter_.redirect(old, map_[old.id]);
+  }
+
+  std::vector<Value> mapped(std::span<const Value> old) {
+    std::vector<Value> now;
+    for (Value v : old) now.push_back(mapped(v));
+    return now;
+  }
+
+  static std::vector<bool> wanted(const Node& node) {
+    std::vector<bool> w;
+    for (Value v : node.out) w.push_back(static_cast<bool>(v));
+    return w;
+  }
+
+  void bind_outputs(const Node& old, std::span<const Value> now) {
+    for (std::size_t i = 0; i < old.out.size(); ++i) {
+      if (!old.out[i]) continue;
+      map_[old.out[i].id] = now[i];
+      if (now[i] && to_.value_name(now[i]).empty()) to_.values_[now[i].id].name = from_.value_name(old.out[i]);
+    }
+  }
+
+  Status copy(RebuildFrame& f, NodeId id) {
+    const Node& node = from_.node(id);
+    Builder builder(to_, f.to);
+    std::vector<Value> inputs = mapped(node.in);
+    if (!node.blocks.empty()) return open(f, id, std::move(inputs));
+    const std::size_t first = to_.nodes_.size();
+    FRAZIL_TRY(auto replaced, rewriter_.rewrite(from_, id, builder, inputs));
+    if (replaced) {
+      for (std::size_t n = first; n < to_.nodes_.size(); ++n) {
+        if (to_.nodes_[n].name.empty()) to_.nodes_[n].name = node.name;
+      }
+      bind_outputs(node, *replaced);
+      return {};
+    }
+    FRAZIL_TRY(const NodeId made, builder.append(*node.op, std::move(inputs), node.attrs, wanted(node), node.name));
+    to_.nodes_[made.id].stable = node.stable;
+    bind_outputs(node, to_.node(made).out);
+    return {};
+  }
+
+  Status open(RebuildFrame& f, NodeId id, std::vector<Value> inputs) {
+    const Node& node = from_.node(id);
+    std::vector<std::size_t> params;
+    for (BlockId b : node.blocks) params.push_back(from_.block(b).params.size());
+    Builder builder(to_, f.to);
+    FRAZIL_TRY(const NodeId made, builder.open(*node.op, std::move(inputs), node.attrs, params, node.name));
+    to_.nodes_[made.id].stable = node.stable;
+    enter(id, made, 0);
+    return {};
+  }
+
+  void enter(NodeId old, NodeId made, std::size_t index) {
+    const BlockId from = from_.node(old).blocks[index], to = to_.node(made).blocks[index];
+    const auto &params = from_.block(from).params, &now = to_.block(to).params;
+    for (std::size_t k = 0; k < params.size(); ++k) {
+      map_[params[k].id] = now[k];
+      to_.values_[now[k].id].name = from_.value_name(params[k]);
+    }
+    stack_.push_back({from, to, old, made, index});
+  }
+
+  Status end_block() {
+    const RebuildFrame f = stack_.back();
+    stack_.pop_back();
+    std::vector<Value> results = mapped(from_.block(f.from).results);
+    if (!f.region_from) {
+      to_.blocks_[0].results = std::move(results);
+      to_.output_names_ = from_.output_names_;
+      return {};
+    }
+    const BlockId outer = stack_.back().to;
+    Builder builder(to_, outer);
+    builder.yield(f.region_to, f.block_index, std::move(results));
+    const Node& node = from_.node(f.region_from);
+    if (f.block_index + 1 < node.blocks.size()) {
+      enter(f.region_from, f.region_to, f.block_index + 1);
+      return {};
+    }
+    FRAZIL_CHECK(builder.close(f.region_to, wanted(node)));
+    bind_outputs(node, to_.node(f.region_to).out);
+    return {};
+  }
+
+  const Graph& from_;
+  Rewriter& rewriter_;
+  Graph to_;
+  std::vector<Value> map_;
+  std::vector<RebuildFrame> stack_;
+};
+
+Result<Graph> rebuild(const Graph& from, Rewriter& rewriter) { return Rebuilder(from, rewriter).run(); }
+
+}  // namespace frazil

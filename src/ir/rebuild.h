@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace frazil {
+
+/// Decides node by node how a graph is written anew. Passes and Patch are Rewriters.
+class Rewriter {
+ public:
+  virtual ~Rewriter() = default;
+  /// Called for every node that is not a region, in order. `inputs` are its inputs in the new graph. Gives one new value
+  /// per output of the node, or nullopt to copy the node as it is.
+  virtual Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId node, Builder& to,
+                                                            std::span<const Value> inputs) = 0;
+  /// The value to use wherever `old` (now `now`) is used; for Patch.
+  virtual Value redirect(Value, Value now) { return now; }
+};
+
+/// Writes `from` anew through `rewriter`, with all types inferred again. Names and stable ids stay; nodes that replace
+/// one take its name. No native recursion.
+Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);
+
+}  // namespace frazil

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "ir/scalar.h"
+#include "ir/type.h"
+
+namespace frazil {
+
+/// An affine index: a constant plus multiples of iteration axes.
+struct Ix {
+  Dim offset = 0;
+  std::vector<std::pair<int, Dim>> terms;  ///< (axis, factor)
+};
+
+/// How contributions meet. `argmax`/`argmin` give Space::report at the extreme point
+/// (the first in iteration order, or the last with Space::last_wins).
+enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin };
+
+/// The iteration space of a contraction:
+///   out[write(p)] = fold over the reduced axes of body(in_k[reads_k(p)]...)
+/// A point with a read outside its operand contributes nothing: that is what padding means.
+/// Axes iterate in the order they were added, the last fastest.
+struct Space {
+  struct Axis {
+    Dim extent;
+    bool reduced;
+  };
+  std::vector<Axis> axes;
+  std::vector<std::vector<Ix>> reads;  ///< one per operand; empty for an absent operand
+  std::vector<int> write;              ///< per output axis: a parallel axis, or -1 for a kept extent of 1
+  std::vector<Fold> folds;             ///< one per output
+  Ix report;                           ///< what argmax / argmin give
+  bool last_wins = false;
+
+  Ix parallel(Dim extent) { return push(extent, false); }
+  Ix reduced(Dim extent) { return push(extent, true); }
+
+ private:
+  Ix push(Dim extent, bool is_reduced) {
+    axes.push_back({extent, is_reduced});
+    return {0, {{static_cast<int>(axes.size()) - 1, Dim(1)}}};
+  }
+};
+
+/// Where an index outside the operand's axis goes.
+enum class Edge : std::uint8_t {
+  none,     ///< cannot happen
+  fill,     ///< gives the fill value
+  clamp,    ///< the nearest element
+  reflect,  ///< mirrored about the edge element
+  wrap,     ///< modulo the extent
+};
+
+/// A view: the operand's element for each output index.
+struct ViewMap {
+  enum class Kind : std::uint8_t {
+    affine,   ///< operand index d = offset_d + step_d * output index [axis_d]
+    reshape,  ///< the same elements in row-major order
+    concat,   ///< operands [source, ...) one after the other along `axis`
+  };
+  struct AxisMap {
+    Dim offset = 0;
+    int axis = -1;  ///< output axis; -1: the index is `offset`
+    Dim step = 1;
+    Edge edge = Edge::none;
+  };
+  Kind kind = Kind::affine;
+  Shape shape;  ///< of the output
+  int source = 0;
+  std::vector<AxisMap> axes;  ///< affine: one per operand axis
+  int fill = -1;              ///< operand (a scalar) that gives the fill value; -1: zero
+  int axis = 0;               ///< concat
+};
+
+}  // namespace frazil

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+namespace frazil::kernel {
+
+/// A 2-D convolution (1-D: every *_h is 1). x[batch, in_c, in_h, in_w], w[out_c, in_c / groups, kernel_h, kernel_w],
+/// bias[out_c] or null, y[batch, out_c, out_h, out_w], all contiguous. The trailing pads follow from the output extents;
+/// what lies outside the image reads as 0. groups divides in_c and out_c; strides and dilations are at least 1; pads may
+/// be negative (crop).
+struct ConvParams {
+  std::int64_t batch = 1;
+  std::int64_t in_c = 0, in_h = 1, in_w = 1;
+  std::int64_t out_c = 0, out_h = 1, out_w = 1;
+  std::int64_t kernel_h = 1, kernel_w = 1;
+  std::int64_t stride_h = 1, stride_w = 1;
+  std::int64_t dilation_h = 1, dilation_w = 1;
+  std::int64_t pad_top = 0, pad_left = 0;
+  std::int64_t groups = 1;
+};
+
+/// Weights are packed once; the format is the same for every ISA and depends on out_c, in_c, kernel_h, kernel_w, groups.
+std::int64_t conv_packed_w_bytes(const ConvParams& p) noexcept;
+void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
+
+/// The work is conv_units(p) independent units; a unit's bits do not depend on who runs it.
+/// Each concurrent caller needs scratch of its own.
+std::int64_t conv_units(const ConvParams& p) noexcept;
+std::int64_t conv_scratch_bytes(const ConvParams& p) noexcept;
+void conv_range(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
+                std::int64_t unit_begin, std::int64_t unit_end, void* scratch) noexcept;
+/// All units.
+void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
+          void* scratch) noexcept;
+
+/// Transposed convolution: w[in_c, out_c / groups, kernel_h, kernel_w]; input pixel i touches the outputs
+/// i * stride - pad + kernel_index * dilation. No packing, no scratch; units are batch * out_c planes.
+void conv_transpose(const ConvParams& p, const float* x, const float* w, const float* bias, float* y) noexcept;
+void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,
+                          std::int64_t plane_begin, std::int64_t plane_end) noexcept;
+
+}  // namespace frazil::kernel

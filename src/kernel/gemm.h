@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/elem.h"
+
+namespace frazil::kernel {
+
+/// C[m,n] = A[m,k] * B[k,n] + bias[n], or C += A * B + bias. Strides are in elements; those of A and B are arbitrary, so a
+/// transpose is free; the columns of C are contiguous. C overlaps neither A nor B. With k == 0 the product is zero.
+/// Numeric class: reassociated. The bits of an element depend on (m, n, k), the strides of A and B and the ISA only.
+struct Gemm {
+  std::int64_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;
+  std::int64_t a_row = 0, a_col = 1;
+  const float* b = nullptr;
+  std::int64_t b_row = 0, b_col = 1;
+  float* c = nullptr;
+  std::int64_t c_row = 0;
+  const float* bias = nullptr;  ///< [n] or null
+  bool accumulate = false;
+};
+
+/// Scratch that any of the calls below may use for these extents (also for fewer rows), whatever the strides and ISA.
+/// 64-byte alignment of scratch and packed buffers is faster, but not needed.
+std::int64_t gemm_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
+
+void gemm(const Gemm& g, void* scratch) noexcept;
+/// Only rows [row_begin, row_end) of C, with the bits that gemm() gives them: for callers that split m over threads, each
+/// with its own scratch.
+void gemm_rows(const Gemm& g, std::int64_t row_begin, std::int64_t row_end, void* scratch) noexcept;
+
+/// A constant B, packed once. The format is the same for every ISA.
+std::int64_t gemm_packed_b_bytes(std::int64_t k, std::int64_t n) noexcept;
+void gemm_pack_b(std::int64_t k, std::int64_t n, const float* b, std::int64_t b_row, std::int64_t b_col,
+                 void* packed) noexcept;
+/// g.b, g.b_row and g.b_col are not read.
+void gemm_with_packed_b(const Gemm& g, const void* packed_b, void* scratch) noexcept;
+void gemm_with_packed_b_rows(const Gemm& g, const void* packed_b, std::int64_t row_begin, std::int64_t row_end,
+                             void* scratch) noexcept;
+
+/// The same for other element types, no bias, no scratch: f32, f64, i32, i64, u32, u64; integers wrap.
+struct GemmAny {
+  std::int64_t m = 0, n = 0, k = 0;
+  const void* a = nullptr;
+  std::int64_t a_row = 0, a_col = 1;
+  const void* b = nullptr;
+  std::int64_t b_row = 0, b_col = 1;
+  void* c = nullptr;
+  std::int64_t c_row = 0;
+  bool accumulate = false;
+};
+/// False, with nothing done, for any other element type.
+bool gemm_any(Elem elem, const GemmAny& g) noexcept;
+
+/// C[m,n] (i32) = (A[m,k] - a_zero[m]) * (B[k,n] - b_zero[n]); A and B are i8 or u8; sums wrap.
+struct GemmI8 {
+  std::int64_t m = 0, n = 0, k = 0;
+  const void* a = nullptr;
+  std::int64_t a_row = 0, a_col = 1;
+  bool a_signed = false;
+  const void* b = nullptr;
+  std::int64_t b_row = 0, b_col = 1;
+  bool b_signed = false;
+  const void* a_zero = nullptr;  ///< of A's type; null is zero
+  std::int64_t a_zero_step = 0;  ///< 0: one value; 1: one per row
+  const void* b_zero = nullptr;  ///< of B's type; null is zero
+  std::int64_t b_zero_step = 0;  ///< 0: one value; 1: one per column
+  std::int32_t* c = nullptr;
+  std::int64_t c_row = 0;
+};
+void gemm_i8(const GemmI8& g) noexcept;
+
+}  // namespace frazil::kernel

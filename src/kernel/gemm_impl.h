@@ -1,0 +1,386 @@
+// The f32 GEMM for one instruction set. Compiled by gemm_<isa>.cc, which defines FRAZIL_ISA_NS.
+//
+// Every element is a chain of fma over each block of k, and the blocks are added in order; only transposed B with few
+// rows (dot_rows) sums along vectors. So the bits do not depend on how rows are split.
+
+#include "kernel/gemm_isa.h"
+#include "kernel/gemm_simd.h"
+
+namespace frazil::kernel::FRAZIL_ISA_NS {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kTileRows = 12;
+constexpr int wide_vectors(int rows) { return rows <= 2 ? 8 : rows <= 6 ? 4 : 2; }
+#else
+constexpr int kTileRows = 6;
+constexpr int wide_vectors(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : 2; }
+#endif
+
+constexpr int64_t kThinRows = kPanelRows;  ///< up to here B is read once, where it lies
+constexpr int64_t kDotRows = 16;           ///< up to here a transposed B is read where it lies
+constexpr int64_t kRowBlockPanels = 12;
+
+/// c = (accumulate ? c : 0) + (acc + biases).
+template <int R, int NV, bool Tail>
+FRAZIL_INLINE void finish(F32v (&acc)[R][NV], float* c, int64_t c_row, const float* col_bias, const float* row_bias,
+                          bool accumulate, Mask mask) {
+  const auto each = [&](auto&& f) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) f(acc[r][v], r, v, Tail && v == NV - 1);
+  };
+  const auto get = [&](const float* p, bool last) __attribute__((always_inline)) {
+    return last ? load_mask(p, mask) : loadv(p);
+  };
+  if (col_bias != nullptr)
+    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(col_bias + v * kW, last); });
+  if (row_bias != nullptr)
+    each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(row_bias[r]); });
+  if (accumulate)
+    each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) { x += get(c + r * c_row + v * kW, last); });
+  each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) {
+    float* p = c + r * c_row + v * kW;
+    if (last) {
+      store_mask(p, x, mask);
+    } else {
+      storev(p, x);
+    }
+  });
+}
+
+/// R rows x NV vectors of C stay in registers. PackedA: a_row is 1, else a_col is 1. Tail: only `lanes` of the last vector.
+template <int R, int NV, bool PackedA, bool Tail>
+void tile(const GemmBlock& g, int64_t lanes) {
+  constexpr int kPanelVectors = static_cast<int>(kPanelCols) / kW;
+  const Mask mask = first_lanes(Tail ? lanes : 0);
+  const int64_t a_row = PackedA ? 1 : g.a_row, a_col = PackedA ? g.a_col : 1;
+  const int64_t b_row = g.b_row, b_panel = NV > kPanelVectors ? g.b_panel : 0;
+  F32v acc[R][NV];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[r][v] = F32v{};
+  const float* a = g.a;
+  const float* b = g.b;
+  for (int64_t i = 0; i < g.k; ++i) {
+    F32v bv[NV];
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      const float* p = b + (v / kPanelVectors) * b_panel + (v % kPanelVectors) * kW;
+      bv[v] = Tail && v == NV - 1 ? load_mask(p, mask) : loadv(p);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const F32v ar = set1(a[r * a_row]);
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) acc[r][v] = fma(ar, bv[v], acc[r][v]);
+    }
+    a += a_col;
+    b += b_row;
+  }
+  finish<R, NV, Tail>(acc, g.c, g.c_row, g.col_bias, g.row_bias, g.accumulate, mask);
+}
+
+using TileFn = void (*)(const GemmBlock&, int64_t);
+
+template <bool PackedA, int NV, bool Tail, int R>
+constexpr TileFn tile_or_null() {
+  if constexpr (R >= 1 && NV <= wide_vectors(R)) {
+    return tile<R, NV, PackedA, Tail>;
+  } else {
+    return nullptr;
+  }
+}
+
+/// Tiles by number of rows.
+template <bool PackedA, int NV, bool Tail>
+struct TileTable {
+  TileFn at[13] = {};
+  constexpr TileTable() { fill<1>(); }
+  template <int R>
+  constexpr void fill() {
+    at[R] = tile_or_null<PackedA, NV, Tail, R>();
+    if constexpr (R < kTileRows) fill<R + 1>();
+  }
+};
+template <bool PackedA, int NV, bool Tail>
+constexpr TileTable<PackedA, NV, Tail> kTiles;
+
+/// At most kTileRows rows. All cols but the tail go in the widest tiles that fit.
+template <bool PackedA>
+void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
+  GemmBlock part = g;
+  int64_t j = 0;
+  const auto step = [&](TileFn fn, int64_t width) __attribute__((always_inline)) {
+    fn(part, width);
+    j += width;
+    part.b = g.b + j / kPanelCols * g.b_panel + j % kPanelCols;
+    part.c = g.c + j;
+    if (g.col_bias != nullptr) part.col_bias = g.col_bias + j;
+  };
+  const auto run = [&]<int NV>() __attribute__((always_inline)) {
+    const TileFn fn = kTiles<PackedA, NV, false>.at[rows];
+    if (fn == nullptr) return;
+    while (cols - j >= NV * kW) step(fn, NV * kW);
+  };
+  run.template operator()<8>();
+  run.template operator()<4>();
+  run.template operator()<2>();
+  run.template operator()<1>();
+  if (j < cols) step(kTiles<PackedA, 1, true>.at[rows], cols - j);
+}
+
+/// Few rows: each chunk of columns goes through all of k before the next, so B streams once and C stays near.
+void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blocks, int64_t chunk) {
+  for (int64_t j = 0; j < cols; j += chunk) {
+    for (int64_t i = 0; i < blocks; ++i) {
+      const int64_t k0 = i * k / blocks;
+      GemmBlock part = g;
+      part.k = (i + 1) * k / blocks - k0;
+      part.a += k0 * g.a_col;
+      part.b += k0 * g.b_row + j / kPanelCols * g.b_panel;
+      part.c += j;
+      part.col_bias = i == 0 && g.col_bias != nullptr ? g.col_bias + j : nullptr;
+      part.accumulate = i > 0 || g.accumulate;
+      gemm_block(part, rows, min64(chunk, cols - j));
+    }
+  }
+}
+
+/// C = A * B^T for R rows of A against NC rows of B, all contiguous along k.
+template <int R, int NC>
+void dot_tile(const Gemm& g, int64_t row, int64_t col) {
+  F32v acc[R][NC];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int c = 0; c < NC; ++c) acc[r][c] = F32v{};
+  const float* a = g.a + row * g.a_row;
+  const float* b = g.b + col * g.b_col;
+  const auto step = [&](int64_t i, auto&& get) __attribute__((always_inline)) {
+    F32v av[R];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) av[r] = get(a + r * g.a_row + i);
+#pragma GCC unroll 16
+    for (int c = 0; c < NC; ++c) {
+      const F32v bv = get(b + c * g.b_col + i);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) acc[r][c] = fma(av[r], bv, acc[r][c]);
+    }
+  };
+  int64_t i = 0;
+  for (; i + kW <= g.k; i += kW) step(i, [](const float* p) __attribute__((always_inline)) { return loadv(p); });
+  if (i < g.k) {
+    const Mask mask = first_lanes(g.k - i);
+    step(i, [&](const float* p) __attribute__((always_inline)) { return load_mask(p, mask); });
+  }
+  for (int r = 0; r < R; ++r) {
+    float* out = g.c + (row + r) * g.c_row + col;
+    if constexpr (NC == 1) {
+      float x = sum_lanes(acc[r][0]);
+      if (g.bias != nullptr) x += g.bias[col];
+      *out = g.accumulate ? *out + x : x;
+    } else {
+      for (int c = 0; c < NC; c += 4) {
+        F32x4 x = sum4(acc[r][c], acc[r][c + 1], acc[r][c + 2], acc[r][c + 3]);
+        if (g.bias != nullptr) x += load_4(g.bias + col + c);
+        store_4(out + c, g.accumulate ? load_4(out + c) + x : x);
+      }
+    }
+  }
+}
+
+template <int R>
+void dot_strip(const Gemm& g, int64_t row, int64_t col, int64_t end) {
+  constexpr int kCols = R == 1 ? 8 : 4;
+  for (; col + kCols <= end; col += kCols) dot_tile<R, kCols>(g, row, col);
+  for (; col < end; ++col) dot_tile<R, 1>(g, row, col);
+}
+
+/// Few rows of A, transposed B.
+void dot_rows(const Gemm& g, int64_t begin, int64_t end) {
+  constexpr int64_t kChunk = 32;
+  for (int64_t col = 0; col < g.n; col += kChunk) {
+    const int64_t stop = min64(g.n, col + kChunk);
+    int64_t row = begin;
+    for (; row + 4 <= end; row += 4) dot_strip<4>(g, row, col, stop);
+    if (end - row == 3) dot_strip<3>(g, row, col, stop);
+    if (end - row == 2) dot_strip<2>(g, row, col, stop);
+    if (end - row == 1) dot_strip<1>(g, row, col, stop);
+  }
+}
+
+/// C (or C's first update) without any product.
+void no_depth(const Gemm& g, int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    float* c = g.c + r * g.c_row;
+    for (int64_t j = 0; j < g.n; ++j) {
+      const float x = g.bias != nullptr ? g.bias[j] : 0.f;
+      c[j] = g.accumulate ? c[j] + x : x;
+    }
+  }
+}
+
+struct Blocking {
+  int64_t begin, end;  ///< rows
+  int64_t k0, k1, j0, j1;
+  const float* b;
+  int64_t b_row, b_panel;
+  bool pack_a, first;
+};
+
+/// C[begin..end, j0..j1] += A[.., k0..k1] * B[k0..k1, ..]
+void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
+  const int64_t panels = row_panels(s.end - s.begin), m = s.end - s.begin, depth = s.k1 - s.k0;
+  for (int64_t p0 = 0; p0 < panels; p0 += kRowBlockPanels) {
+    const int64_t p1 = min64(panels, p0 + kRowBlockPanels), row0 = s.begin + p0 * m / panels;
+    if (s.pack_a) {
+      for (int64_t p = p0; p < p1; ++p) {
+        const int64_t row = s.begin + p * m / panels, height = s.begin + (p + 1) * m / panels - row;
+        gemm_pack_rows(height, depth, g.a + row * g.a_row + s.k0 * g.a_col, g.a_row, g.a_col,
+                       a_scratch + (row - row0) * depth);
+      }
+    }
+    for (int64_t j = s.j0; j < s.j1; j += kPanelCols) {
+      for (int64_t p = p0; p < p1; ++p) {
+        const int64_t row = s.begin + p * m / panels, height = s.begin + (p + 1) * m / panels - row;
+        GemmBlock part;
+        part.k = depth;
+        part.a = s.pack_a ? a_scratch + (row - row0) * depth : g.a + row * g.a_row + s.k0 * g.a_col;
+        part.a_row = s.pack_a ? 1 : g.a_row;
+        part.a_col = s.pack_a ? height : g.a_col;
+        part.b = s.b + (j - s.j0) / kPanelCols * s.b_panel;
+        part.b_row = s.b_row;
+        part.b_panel = s.b_panel;
+        part.c = g.c + row * g.c_row + j;
+        part.c_row = g.c_row;
+        part.col_bias = s.first && g.bias != nullptr ? g.bias + j : nullptr;
+        part.row_bias = nullptr;
+        part.accumulate = !s.first || g.accumulate;
+        gemm_block(part, height, min64(kPanelCols, s.j1 - j));
+      }
+    }
+  }
+}
+
+/// The general case: blocks of k and n, B packed per block unless it is already or need not be.
+void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) {
+  const int64_t depths = depth_blocks(g.k), col_blocks = ceil_div(g.n, kColBlock);
+  const int64_t panels = ceil_div(g.n, kPanelCols);
+  const bool direct_a = (g.a_col == 1 || g.a_row == 1);
+  const bool direct_b = packed_b == nullptr && g.b_col == 1 && (end - begin <= 2 * kPanelRows || g.k * g.n <= 6144);
+  float* const b_scratch = scratch;
+  float* const a_scratch = scratch + min64(kDepthBlock, g.k) * min64(kColBlock, panels * kPanelCols);
+  Blocking s;
+  s.begin = begin;
+  s.end = end;
+  s.pack_a = !direct_a || (g.n > 3 * kPanelCols && end - begin > kPanelRows);
+  for (int64_t jb = 0; jb < col_blocks; ++jb) {
+    s.j0 = jb * panels / col_blocks * kPanelCols;
+    s.j1 = min64(g.n, (jb + 1) * panels / col_blocks * kPanelCols);
+    for (int64_t kb = 0; kb < depths; ++kb) {
+      s.k0 = kb * g.k / depths;
+      s.k1 = (kb + 1) * g.k / depths;
+      s.first = kb == 0;
+      if (packed_b != nullptr) {
+        s.b_row = kPanelCols;
+        s.b_panel = g.k * kPanelCols;
+        s.b = packed_b + s.j0 * g.k + s.k0 * kPanelCols;
+      } else if (direct_b) {
+        s.b_row = g.b_row;
+        s.b_panel = kPanelCols;
+        s.b = g.b + s.k0 * g.b_row + s.j0;
+      } else {
+        s.b_row = kPanelCols;
+        s.b_panel = (s.k1 - s.k0) * kPanelCols;
+        s.b = b_scratch;
+        gemm_pack_cols(s.k1 - s.k0, s.j1 - s.j0, g.b + s.k0 * g.b_row + s.j0 * g.b_col, g.b_row, g.b_col, b_scratch,
+                       s.b_panel);
+      }
+      rows_of_block(g, s, a_scratch);
+    }
+  }
+}
+
+}  // namespace
+
+void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
+  const int64_t parts = ceil_div(rows, kTileRows);
+  for (int64_t p = 0; p < parts; ++p) {
+    const int64_t row = p * rows / parts, height = (p + 1) * rows / parts - row;
+    GemmBlock part = g;
+    part.a += row * g.a_row;
+    part.c += row * g.c_row;
+    if (g.row_bias != nullptr) part.row_bias += row;
+    if (g.a_row == 1) {
+      strip<true>(part, height, cols);
+    } else {
+      strip<false>(part, height, cols);
+    }
+  }
+}
+
+void gemm_pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* packed,
+                    int64_t panel) noexcept {
+  for (int64_t j = 0; j < n; j += kPanelCols, packed += panel, b += kPanelCols * b_col) {
+    const int64_t cols = min64(kPanelCols, n - j);
+    if (cols == kPanelCols && b_col == 1) {
+      for (int64_t i = 0; i < k; ++i)
+        for (int v = 0; v < kPanelCols; v += kW) storev(packed + i * kPanelCols + v, loadv(b + i * b_row + v));
+      continue;
+    }
+    int64_t i = 0;
+    if (cols == kPanelCols && b_row == 1) {
+      for (; i + kSquare <= k; i += kSquare)
+        for (int c = 0; c < kPanelCols; c += kSquare)
+          transpose_square(packed + i * kPanelCols + c, kPanelCols, b + i + c * b_col, b_col);
+    }
+    for (; i < k; ++i) {
+      for (int64_t c = 0; c < cols; ++c) packed[i * kPanelCols + c] = b[i * b_row + c * b_col];
+      for (int64_t c = cols; c < kPanelCols; ++c) packed[i * kPanelCols + c] = 0;
+    }
+  }
+}
+
+void gemm_pack_rows(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_col, float* packed) noexcept {
+  int64_t i = 0;
+  if (a_col == 1 && rows >= 4) {
+    for (; i + 4 <= k; i += 4) {
+      for (int64_t r = 0; r + 4 <= rows; r += 4) transpose4(packed + i * rows + r, rows, a + r * a_row + i, a_row);
+      transpose4(packed + i * rows + rows - 4, rows, a + (rows - 4) * a_row + i, a_row);
+    }
+  }
+  for (; i < k; ++i)
+    for (int64_t r = 0; r < rows; ++r) packed[i * rows + r] = a[r * a_row + i * a_col];
+}
+
+void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) noexcept {
+  if (begin >= end || g.n <= 0) return;
+  if (g.k <= 0) return no_depth(g, begin, end);
+  const bool transposed_b = packed_b == nullptr && g.b_row == 1 && g.b_col != 1;
+  if (transposed_b && g.a_col == 1 && g.m <= kDotRows && g.n > 1) return dot_rows(g, begin, end);
+  const bool a_in_place = g.a_row == 1 || g.a_col == 1 || end - begin == 1;
+  if (end - begin <= kThinRows && a_in_place && (packed_b != nullptr || g.b_col == 1)) {
+    GemmBlock block;
+    block.a = g.a + begin * g.a_row;
+    block.a_row = end - begin == 1 && g.a_col != 1 ? 1 : g.a_row;
+    block.a_col = g.a_col;
+    block.b = packed_b != nullptr ? packed_b : g.b;
+    block.b_row = packed_b != nullptr ? kPanelCols : g.b_row;
+    block.b_panel = packed_b != nullptr ? g.k * kPanelCols : kPanelCols;
+    block.c = g.c + begin * g.c_row;
+    block.c_row = g.c_row;
+    block.col_bias = g.bias;
+    block.row_bias = nullptr;
+    block.accumulate = g.accumulate;
+    // Long rows of B: few at a time from end to end, as walking down a column would miss the TLB.
+    const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);
+    if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256) return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048);
+    return thin(block, end - begin, g.n, g.k, depth_blocks(g.k), 4 * kPanelCols);
+  }
+  blocked(g, begin, end, packed_b, scratch);
+}
+
+}  // namespace frazil::kernel::FRAZIL_ISA_NS

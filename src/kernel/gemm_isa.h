@@ -1,0 +1,59 @@
+#pragma once
+
+// What gemm exports per instruction set, for gemm.cc and the kernels built on it (conv). This header is read under several
+// instruction sets: functions defined here have internal linkage.
+
+#include <cstdint>
+
+#include "kernel/gemm.h"
+
+namespace frazil::kernel {
+
+constexpr std::int64_t kPanelCols = 32;    ///< columns of a packed B panel: [k][32], zero-padded
+constexpr std::int64_t kPanelRows = 12;    ///< most rows of a packed A panel: [k][rows]
+constexpr std::int64_t kDepthBlock = 256;  ///< most steps of k between two updates of C
+constexpr std::int64_t kColBlock = 1024;   ///< most columns of B that are packed at a time
+
+namespace {
+/// m rows are cut into this many panels of nearly equal height; panel p starts at row p * m / row_panels(m).
+[[gnu::always_inline]] inline std::int64_t row_panels(std::int64_t m) { return (m + kPanelRows - 1) / kPanelRows; }
+/// k is cut likewise; block i starts at i * k / depth_blocks(k).
+[[gnu::always_inline]] inline std::int64_t depth_blocks(std::int64_t k) { return (k + kDepthBlock - 1) / kDepthBlock; }
+}  // namespace
+
+/// rows x cols of C (+)= A * B over k steps. A is a[r * a_row + i * a_col] with a_row == 1 or a_col == 1;
+/// B is b[(j / 32) * b_panel + j % 32 + i * b_row]. Biases may be null.
+struct GemmBlock {
+  std::int64_t k;
+  const float* a;
+  std::int64_t a_row, a_col;
+  const float* b;
+  std::int64_t b_row, b_panel;
+  float* c;
+  std::int64_t c_row;
+  const float* col_bias;
+  const float* row_bias;
+  bool accumulate;
+};
+
+// gemm_run:       rows [begin, end) of g; packed_b may be null
+// gemm_block:     at most kPanelRows rows
+// gemm_pack_cols: b[k, n] into panels, each [k][32] and `panel` elements after the one before
+// gemm_pack_rows: a[rows, k] into one panel [k][rows]
+#define FRAZIL_X(ns)                                                                                                \
+  namespace ns {                                                                                                    \
+  void gemm_run(const Gemm& g, std::int64_t begin, std::int64_t end, const float* packed_b, float* scratch) noexcept; \
+  void gemm_block(const GemmBlock& block, std::int64_t rows, std::int64_t cols) noexcept;                           \
+  void gemm_pack_cols(std::int64_t k, std::int64_t n, const float* b, std::int64_t b_row, std::int64_t b_col,       \
+                      float* packed, std::int64_t panel) noexcept;                                                  \
+  void gemm_pack_rows(std::int64_t rows, std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_col,    \
+                      float* packed) noexcept;                                                                      \
+  }
+FRAZIL_X(isa_base)
+#if defined(__x86_64__)
+FRAZIL_X(isa_avx2)
+FRAZIL_X(isa_avx512)
+#endif
+#undef FRAZIL_X
+
+}  // namespace frazil::kernel

@@ -1,0 +1,309 @@
+#pragma once
+
+// Vector mathematics for f32 on GCC vector types. Private to translation units that are compiled for one instruction
+// set and define FRAZIL_ISA_NS, a namespace of their own: whatever is here must not be shared between instruction sets.
+//
+// No function uses FMA or depends on the vector's length, so all instruction sets give equal bits. All are right at
+// infinities, NaN, signed zeros and for denormal operands and results, in the default rounding mode.
+//
+// Largest errors, in units in the last place, over every 31st of the 2^32 operands (pow: 1.3e6 tiles of 1024 pairs over
+// the whole range and around its edges), and the method:
+//   exp        0.95  Cody-Waite reduction by ln 2 in two parts, polynomial of degree 7 on |r| <= ln(2)/2
+//   expm1      1.41  the same polynomial without its 1, recombined as 2 (s p + (s - 1/2)), s = 2^(n-1)
+//   log        0.78  m in [sqrt(1/2), sqrt(2)), log(1+f) = f - f^2/2 + f^3 q(f), deg q = 8, plus k ln 2 in two parts
+//   log1p      0.82  the same on 1 + x, with the rounding error of 1 + x carried along
+//   tanh       2.50  -t / (t + 2), t = expm1(-2|x|)
+//   logistic   2.32  1 / (1 + e) or e / (1 + e), e = exp(-|x|)
+//   erf        1.18  x + x p(x^2) below 0.9; above it 1 - exp(-q(x)), as q = -log(erfc) is smooth
+//   sin, cos   0.57  in f64: Cody-Waite by pi/2 in two parts; |x| >= 1e6 goes to the C library, element by element
+//   pow        0.51  in f64: exp2(y log2 |x|), log2 by the series of atanh((m-1)/(m+1))
+//   sqrt, floor, ceil, round, trunc   correctly rounded, exact
+// The coefficients are our own: weighted least squares on Chebyshev nodes, reweighted (Lawson) to the minimax
+// fit, then rounded to the type from the lowest term up, refitting the rest.
+
+#include "kernel/math_lanes.h"
+
+namespace frazil::kernel::FRAZIL_ISA_NS {
+
+// Rounding. Adding and subtracting 2^23 (2^52) rounds what is smaller; larger numbers are integral already.
+
+template <class V>
+FRAZIL_INLINE V round(V x) {
+  V a = abs(x), r = (a + Lanes<V>::kIntegral) - Lanes<V>::kIntegral;
+  return a < Lanes<V>::kIntegral ? with_sign(r, x) : x;
+}
+template <class V>
+FRAZIL_INLINE V floor(V x) {
+  V r = round(x);
+  return with_sign(abs(r > x ? r - 1 : r), x);
+}
+template <class V>
+FRAZIL_INLINE V ceil(V x) {
+  V r = round(x);
+  return with_sign(abs(r < x ? r + 1 : r), x);
+}
+template <class V>
+FRAZIL_INLINE V trunc(V x) {
+  V a = abs(x), r = round(a);
+  return with_sign(r > a ? r - 1 : r, x);
+}
+
+FRAZIL_INLINE F32v sqrt(F32v x) {
+#if defined(__AVX512F__)
+  return (F32v)_mm512_maskz_sqrt_ps(0xffff, (__m512)x);
+#elif defined(__AVX2__)
+  return (F32v)_mm256_sqrt_ps((__m256)x);
+#elif defined(__x86_64__)
+  return (F32v)_mm_sqrt_ps((__m128)x);
+#else
+  for (std::size_t i = 0; i < kLanes<F32v>; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+#endif
+}
+FRAZIL_INLINE F64v sqrt(F64v x) {
+#if defined(__AVX512F__)
+  return (F64v)_mm512_maskz_sqrt_pd(0xff, (__m512d)x);
+#elif defined(__AVX2__)
+  return (F64v)_mm256_sqrt_pd((__m256d)x);
+#elif defined(__x86_64__)
+  return (F64v)_mm_sqrt_pd((__m128d)x);
+#else
+  for (std::size_t i = 0; i < kLanes<F64v>; ++i) x[i] = __builtin_sqrt(x[i]);
+  return x;
+#endif
+}
+
+// The exponential family.
+
+/// e^x = (1 + p) 2^n with p = e^r - 1, |r| <= ln(2)/2.
+struct Exponential {
+  F32v p;
+  U32v n;  // two's complement
+};
+
+/// |x| <= 2^13 or NaN (then p is NaN and n anything).
+FRAZIL_INLINE Exponential exponential(F32v x) {
+  constexpr float kMagic = Lanes<F32v>::kMagic;
+  F32v shifted = x * 1.44269504f + kMagic, n = shifted - kMagic;
+  F32v r = (x - n * 0.693115234f) - n * 3.19461833e-05f;  // the first factor has 15 bits: its product is exact
+  F32v q = 1.97403206e-04f * r + 1.39350875e-03f;
+  q = q * r + 8.33357032e-03f;
+  q = q * r + 4.1666463e-02f;
+  q = q * r + 1.66666657e-01f;
+  q = q * r + 0.5f;
+  return {r + (r * r) * q, bits(shifted) - bits(splat<F32v>(kMagic))};
+}
+
+/// 2^n for -126 <= n <= 127.
+FRAZIL_INLINE F32v power_of_two(U32v n) { return from_bits<F32v>((n + 127) << 23); }
+
+FRAZIL_INLINE F32v exp(F32v x) {
+  x = x > 89.0f ? splat<F32v>(89.0f) : x;
+  x = x < -104.0f ? splat<F32v>(-104.0f) : x;
+  auto [p, n] = exponential(x);
+  U32v half = (U32v)((I32v)n >> 1);  // in two steps, as 2^n may be out of range where the result is not
+  return ((1.0f + p) * power_of_two(half)) * power_of_two(n - half);
+}
+
+/// -60 <= x <= 89 or NaN; denormal x loses a bit.
+FRAZIL_INLINE F32v expm1_inside(F32v x) {
+  auto [p, n] = exponential(x);
+  F32v s = power_of_two(n - 1);
+  return 2.0f * (s * p + (s - 0.5f));
+}
+
+FRAZIL_INLINE F32v expm1(F32v x) {
+  F32v y = x > 89.0f ? splat<F32v>(89.0f) : x;
+  y = y < -20.0f ? splat<F32v>(-20.0f) : y;
+  return abs(x) < 0x1p-25f ? x : expm1_inside(y);
+}
+
+FRAZIL_INLINE F32v tanh(F32v x) {
+  F32v y = -2.0f * abs(x);
+  F32v t = expm1_inside(y < -20.0f ? splat<F32v>(-20.0f) : y);
+  return with_sign(abs(t / (t + 2.0f)), x);
+}
+
+FRAZIL_INLINE F32v logistic(F32v x) {
+  F32v e = exp(-abs(x));
+  return (x < 0.0f ? e : splat<F32v>(1.0f)) / (1.0f + e);
+}
+
+FRAZIL_INLINE F32v erf(F32v x) {
+  F32v a = abs(x), z = a * a;
+  F32v s = -6.06861024e-04f * z + 5.00729727e-03f;
+  s = s * z - 2.67753396e-02f;
+  s = s * z + 1.1282026e-01f;
+  s = s * z - 3.76125097e-01f;
+  s = s * z + 1.28379151e-01f;
+  F32v small = a + a * s;
+  F32v b = a > 4.0f ? splat<F32v>(4.0f) : a;
+  F32v q = -1.98234731e-04f * b + 3.06559703e-03f;
+  q = q * b - 2.23155115e-02f;
+  q = q * b + 1.041141e-01f;
+  q = q * b + 6.36975765e-01f;
+  q = q * b + 1.12779737f;
+  q = q * b + 1.66428188e-04f;
+  auto [p, n] = exponential(-q);
+  F32v large = 1.0f - (1.0f + p) * power_of_two(n);
+  return with_sign(a < 0.9f ? small : large, x);
+}
+
+// Logarithms.
+
+/// log((1 + f) 2^k) + c for sqrt(1/2) - 1 <= f < sqrt(2) - 1, with a small c.
+FRAZIL_INLINE F32v log_of(F32v f, F32v k, F32v c) {
+  F32v q = 6.74953908e-02f * f - 1.16701826e-01f;
+  q = q * f + 1.18834712e-01f;
+  q = q * f - 1.24062084e-01f;
+  q = q * f + 1.42203629e-01f;
+  q = q * f - 1.66679904e-01f;
+  q = q * f + 2.00020716e-01f;
+  q = q * f - 2.50000089e-01f;
+  q = q * f + 3.33333135e-01f;
+  F32v z = f * f;
+  F32v tail = (f * z) * q + (k * 3.19461833e-05f + c);
+  return (f + (tail - 0.5f * z)) + k * 0.693115234f;
+}
+
+/// k and m with x = m 2^k, sqrt(1/2) <= m < sqrt(2), for normal positive x.
+struct Split {
+  F32v m;
+  I32v k;
+};
+FRAZIL_INLINE Split split(F32v x) {
+  constexpr std::uint32_t kRootHalf = 0x3f3504f3;
+  I32v k = (I32v)(bits(x) - kRootHalf) >> 23;
+  return {from_bits<F32v>(bits(x) - ((U32v)k << 23)), k};
+}
+
+/// `r` where x > 0, and the logarithm of x elsewhere and at infinity.
+FRAZIL_INLINE F32v log_domain(F32v x, F32v r) {
+  constexpr float kInf = __builtin_inff();
+  F32v outside = x == 0.0f ? splat<F32v>(-kInf) : splat<F32v>(__builtin_nanf(""));
+  r = x < kInf ? r : x;
+  return x > 0.0f ? r : outside;
+}
+
+FRAZIL_INLINE F32v log(F32v x) {
+  auto denormal = x < 0x1p-126f;
+  F32v y = denormal ? x * 0x1p23f : x;
+  auto [m, k] = split(y);
+  F32v kf = __builtin_convertvector(k, F32v) - (denormal ? splat<F32v>(23.0f) : F32v{});
+  return log_domain(x, log_of(m - 1.0f, kf, F32v{}));
+}
+
+FRAZIL_INLINE F32v log1p(F32v x) {
+  F32v u = 1.0f + x;
+  auto [m, k] = split(u);
+  F32v lost = x < 1.0f ? x - (u - 1.0f) : 1.0f - (u - x);  // 1 + x = u + lost
+  F32v kf = __builtin_convertvector(k, F32v);
+  F32v f = kf == 0.0f ? x : m - 1.0f;
+  F32v c = kf == 0.0f ? F32v{} : lost / u;
+  F32v r = log_domain(u, log_of(f, kf, c));
+  return abs(x) < 0x1p-25f ? x : r;
+}
+
+// In double precision.
+
+FRAZIL_INLINE F64v widen(F32h x) { return __builtin_convertvector(x, F64v); }
+FRAZIL_INLINE F32h narrow(F64v x) { return __builtin_convertvector(x, F32h); }
+
+/// Sine of x + quarter * pi/2 for |x| < 1e6; anything for others.
+FRAZIL_INLINE F64v sine(F64v x, std::uint64_t quarter) {
+  constexpr double kMagic = Lanes<F64v>::kMagic;
+  F64v shifted = x * 0.63661977236758138 + kMagic, n = shifted - kMagic;
+  U64v quadrant = bits(shifted) + quarter;
+  F64v r = (x - n * 1.5707963267341256) - n * 6.077100506506192e-11;  // the first factor has 33 bits: exact
+  F64v z = r * r;
+  F64v s = 2.7171451000584227e-06 * z - 1.9839177517262161e-04;
+  s = s * z + 8.3333286873529949e-03;
+  s = s * z - 1.6666666630416999e-01;
+  s = r * ((s * z) + 0.99999999999544575);
+  F64v c = -2.7167900565705584e-07 * z + 2.4798843115667941e-05;
+  c = c * z - 1.3888878929758434e-03;
+  c = c * z + 4.1666666533582079e-02;
+  c = c * z - 0.499999999992705;
+  c = c * z + 0.99999999999993427;
+  U64v odd = 0 - (quadrant & 1);
+  U64v r_bits = (bits(c) & odd) | (bits(s) & ~odd);
+  return from_bits<F64v>(r_bits ^ ((quadrant & 2) << 62));
+}
+
+inline float library_sin(float x) { return __builtin_sinf(x); }
+inline float library_cos(float x) { return __builtin_cosf(x); }
+
+FRAZIL_INLINE bool any(I32h mask) {
+  std::int64_t all = 0, word[sizeof(I32h) / sizeof(std::int64_t)];
+  __builtin_memcpy(word, &mask, sizeof mask);
+  for (std::int64_t w : word) all |= w;
+  return all != 0;
+}
+
+template <float (*kLibrary)(float)>
+FRAZIL_INLINE F32h sine_or(F32h x, std::uint64_t quarter) {
+  constexpr float kLimit = 1e6f;
+  F32h r = narrow(sine(widen(x), quarter));
+  I32h outside = ~((x < kLimit) & (x > -kLimit));
+  if (any(outside)) [[unlikely]] {
+    for (std::size_t i = 0; i < kLanes<F32h>; ++i) {
+      if (outside[i] != 0) r[i] = kLibrary(x[i]);
+    }
+  }
+  return r;
+}
+
+FRAZIL_INLINE F32h sin(F32h x) { return sine_or<library_sin>(x, 0); }
+FRAZIL_INLINE F32h cos(F32h x) { return sine_or<library_cos>(x, 1); }
+
+/// log2 of a >= 0 that was an f32, denormals included; infinities as one expects, NaN for NaN.
+FRAZIL_INLINE F64v log2_of(F64v a) {
+  constexpr double kInf = __builtin_inf();
+  constexpr std::uint64_t kRootHalf = 0x3fe6a09e00000000, kOne = 0x3ff0000000000000, k2To52 = 0x4330000000000000;
+  U64v above = bits(a) + (kOne - kRootHalf);
+  F64v m = from_bits<F64v>((above & 0xfffffffffffff) + kRootHalf);
+  F64v k = from_bits<F64v>((above >> 52) | k2To52) - (0x1p52 + 1023.0);
+  F64v s = (m - 1.0) / (m + 1.0), z = s * s;
+  F64v p = 0.24294046619460705 * z + 0.26144213182346676;
+  p = p * z + 0.32061645706060371;
+  p = p * z + 0.41219840101490812;
+  p = p * z + 0.57707801725332286;
+  p = p * z + 0.96179669392431733;
+  p = p * z + 2.8853900817779272;
+  F64v r = k + s * p;
+  r = a < kInf ? r : a;
+  return a == 0.0 ? splat<F64v>(-kInf) : r;
+}
+
+/// 2^x, rounded to 0 or infinity where that is what it is in f32.
+FRAZIL_INLINE F64v exp2_of(F64v x) {
+  constexpr double kMagic = Lanes<F64v>::kMagic;
+  x = x > 160.0 ? splat<F64v>(160.0) : x;
+  x = x < -200.0 ? splat<F64v>(-200.0) : x;
+  F64v shifted = x + kMagic, r = x - (shifted - kMagic);
+  F64v p = 1.317578588798486e-06 * r + 1.5309759662748114e-05;
+  p = p * r + 1.5403852285658917e-04;
+  p = p * r + 1.3333451979884513e-03;
+  p = p * r + 9.6181285417519316e-03;
+  p = p * r + 5.5504109394259926e-02;
+  p = p * r + 2.4022650698887252e-01;
+  p = p * r + 6.931471805464936e-01;
+  p = p * r + 0.99999999999976175;
+  return p * from_bits<F64v>((bits(shifted) - bits(splat<F64v>(kMagic)) + 1023) << 52);
+}
+
+FRAZIL_INLINE F32h pow(F32h base, F32h power) {
+  F64v x = widen(base), y = widen(power), a = abs(x);
+  F64v r = exp2_of(y * log2_of(a));
+  F64v one = splat<F64v>(1.0);
+  r = a == 1.0 ? (y == y ? one : y) : r;
+  // Even, odd or not an integer: by rounding y and y / 2, which is exact in f64.
+  I64v integral = round(y) == y, odd = integral & (round(0.5 * y) != 0.5 * y);
+  r = from_bits<F64v>(bits(r) | ((U64v)odd & bits(x) & Lanes<F64v>::kSign));
+  I64v no_root = ~integral & (x < 0.0) & (a < __builtin_inf()) & (y == y);
+  r = no_root ? splat<F64v>(__builtin_nan("")) : r;
+  r = ((x == 1.0) | (y == 0.0)) ? one : r;
+  return narrow(r);
+}
+
+}  // namespace frazil::kernel::FRAZIL_ISA_NS

@@ -1,0 +1,166 @@
+#pragma once
+
+// Vectors of f32 and f64 in GCC's vector extension, as long as the instruction set at hand has them. Private to
+// translation units that are compiled for one instruction set and define FRAZIL_ISA_NS, a namespace of their own: code
+// here must not be shared between instruction sets.
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define FRAZIL_INLINE [[gnu::always_inline]] inline
+
+namespace frazil::kernel::FRAZIL_ISA_NS {
+
+#if defined(__AVX512F__)
+inline constexpr std::size_t kVectorBytes = 64;
+#elif defined(__AVX2__)
+inline constexpr std::size_t kVectorBytes = 32;
+#else
+inline constexpr std::size_t kVectorBytes = 16;
+#endif
+
+using F32v = float __attribute__((vector_size(kVectorBytes)));
+using I32v = std::int32_t __attribute__((vector_size(kVectorBytes)));
+using U32v = std::uint32_t __attribute__((vector_size(kVectorBytes)));
+using F64v = double __attribute__((vector_size(kVectorBytes)));
+using I64v = std::int64_t __attribute__((vector_size(kVectorBytes)));
+using U64v = std::uint64_t __attribute__((vector_size(kVectorBytes)));
+/// As many f32 as F64v has lanes.
+using F32h = float __attribute__((vector_size(kVectorBytes / 2)));
+using I32h = std::int32_t __attribute__((vector_size(kVectorBytes / 2)));
+using U32h = std::uint32_t __attribute__((vector_size(kVectorBytes / 2)));
+
+template <class V>
+struct Lanes;
+template <>
+struct Lanes<F32v> {
+  using Bits = U32v;
+  using Scalar = float;
+  static constexpr float kMagic = 0x1.8p23f, kIntegral = 0x1p23f;  // kMagic + x has x, rounded, in its low bits
+  static constexpr std::uint32_t kSign = 0x80000000;
+};
+template <>
+struct Lanes<F64v> {
+  using Bits = U64v;
+  using Scalar = double;
+  static constexpr double kMagic = 0x1.8p52, kIntegral = 0x1p52;
+  static constexpr std::uint64_t kSign = 0x8000000000000000;
+};
+template <>
+struct Lanes<F32h> {
+  using Bits = U32h;
+  using Scalar = float;
+};
+
+template <class V>
+inline constexpr std::size_t kLanes = sizeof(V) / sizeof(typename Lanes<V>::Scalar);
+
+template <class V>
+FRAZIL_INLINE V load(const void* from) {
+  V v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class V>
+FRAZIL_INLINE void store(void* to, V v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+template <class V>
+FRAZIL_INLINE V splat(typename Lanes<V>::Scalar s) {
+  return s - V{};  // minus zero keeps every s, -0 too
+}
+/// Unsigned, so that arithmetic on what a NaN holds may wrap.
+template <class V>
+FRAZIL_INLINE typename Lanes<V>::Bits bits(V v) {
+  return reinterpret_cast<typename Lanes<V>::Bits>(v);
+}
+template <class V>
+FRAZIL_INLINE V from_bits(typename Lanes<V>::Bits b) {
+  return reinterpret_cast<V>(b);
+}
+template <class V>
+FRAZIL_INLINE V abs(V x) {
+  return from_bits<V>(bits(x) & ~Lanes<V>::kSign);
+}
+/// |x| with the sign of s; x must not be negative.
+template <class V>
+FRAZIL_INLINE V with_sign(V x, V s) {
+  return from_bits<V>(bits(x) | (bits(s) & Lanes<V>::kSign));
+}
+
+// The first n < kLanes elements, n > 0; the other lanes are zero, and memory behind the elements is not touched.
+
+#if defined(__AVX512F__)
+FRAZIL_INLINE __mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>((1u << n) - 1); }
+FRAZIL_INLINE void load_some(F32v& v, const void* from, std::size_t n) {
+  v = (F32v)_mm512_maskz_loadu_ps(first_lanes(n), from);
+}
+FRAZIL_INLINE void load_some(F64v& v, const void* from, std::size_t n) {
+  v = (F64v)_mm512_maskz_loadu_pd(static_cast<__mmask8>(first_lanes(n)), from);
+}
+FRAZIL_INLINE void load_some(F32h& v, const void* from, std::size_t n) {
+  v = (F32h)_mm256_maskz_loadu_ps(static_cast<__mmask8>(first_lanes(n)), from);
+}
+FRAZIL_INLINE void store_some(void* to, F32v v, std::size_t n) { _mm512_mask_storeu_ps(to, first_lanes(n), (__m512)v); }
+FRAZIL_INLINE void store_some(void* to, F64v v, std::size_t n) {
+  _mm512_mask_storeu_pd(to, static_cast<__mmask8>(first_lanes(n)), (__m512d)v);
+}
+FRAZIL_INLINE void store_some(void* to, F32h v, std::size_t n) {
+  _mm256_mask_storeu_ps(to, static_cast<__mmask8>(first_lanes(n)), (__m256)v);
+}
+#elif defined(__AVX2__)
+FRAZIL_INLINE __m256i first_lanes(F32v, std::size_t n) {
+  return (__m256i)(I32v{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<std::int32_t>(n));
+}
+FRAZIL_INLINE __m256i first_lanes(F64v, std::size_t n) {
+  return (__m256i)(I64v{0, 1, 2, 3} < static_cast<std::int64_t>(n));
+}
+FRAZIL_INLINE __m128i first_lanes(F32h, std::size_t n) {
+  return (__m128i)(I32h{0, 1, 2, 3} < static_cast<std::int32_t>(n));
+}
+FRAZIL_INLINE void load_some(F32v& v, const void* from, std::size_t n) {
+  v = (F32v)_mm256_maskload_ps(static_cast<const float*>(from), first_lanes(v, n));
+}
+FRAZIL_INLINE void load_some(F64v& v, const void* from, std::size_t n) {
+  v = (F64v)_mm256_maskload_pd(static_cast<const double*>(from), first_lanes(v, n));
+}
+FRAZIL_INLINE void load_some(F32h& v, const void* from, std::size_t n) {
+  v = (F32h)_mm_maskload_ps(static_cast<const float*>(from), first_lanes(v, n));
+}
+FRAZIL_INLINE void store_some(void* to, F32v v, std::size_t n) {
+  _mm256_maskstore_ps(static_cast<float*>(to), first_lanes(v, n), (__m256)v);
+}
+FRAZIL_INLINE void store_some(void* to, F64v v, std::size_t n) {
+  _mm256_maskstore_pd(static_cast<double*>(to), first_lanes(v, n), (__m256d)v);
+}
+FRAZIL_INLINE void store_some(void* to, F32h v, std::size_t n) {
+  _mm_maskstore_ps(static_cast<float*>(to), first_lanes(v, n), (__m128)v);
+}
+#else
+template <class V>
+FRAZIL_INLINE void load_some(V& v, const void* from, std::size_t n) {
+  typedef typename Lanes<V>::Scalar Element __attribute__((may_alias));
+  auto* a = static_cast<const Element*>(from);
+  v = V{a[0]};
+  if constexpr (kLanes < V >> 2) {  // by constant indices, so that v stays in a register
+    if (n > 1) v[1] = a[1];
+    if (n > 2) v[2] = a[2];
+  }
+}
+template <class V>
+FRAZIL_INLINE void store_some(void* to, V v, std::size_t n) {
+  typedef typename Lanes<V>::Scalar Element __attribute__((may_alias));
+  auto* r = static_cast<Element*>(to);
+  r[0] = v[0];
+  if constexpr (kLanes < V >> 2) {
+    if (n > 1) r[1] = v[1];
+    if (n > 2) r[2] = v[2];
+  }
+}
+#endif
+
+}  // namespace frazil::kernel::FRAZIL_ISA_NS

@@ -1,0 +1,139 @@
+#include "kernel/pool.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "base/elem.h"
+#include "kernel/reduce.h"
+
+namespace frazil::kernel {
+namespace {
+
+using std::int64_t;
+
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+int64_t ceil_div(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
+struct Range {
+  int64_t begin, end;
+};
+
+/// Outputs o in [0, out) with 0 <= o * stride + shift < in.
+Range inside(int64_t out, int64_t stride, int64_t shift, int64_t in) {
+  const int64_t begin = std::clamp<int64_t>(ceil_div(-shift, stride), 0, out);
+  return {begin, std::clamp(ceil_div(in - shift, stride), begin, out)};
+}
+
+/// How many of i = 0 .. kernel - 1 have lo <= first + i * dilation < hi.
+int64_t taps_between(int64_t first, int64_t dilation, int64_t kernel, int64_t lo, int64_t hi) {
+  const Range r = inside(kernel, dilation, first - lo, hi - lo);
+  return r.end - r.begin;
+}
+
+/// Calls f(input row, output columns, shift) for each tap that meets output row `oy`: output column o in the range reads
+/// row[o * stride_w + shift].
+template <class F>
+void for_taps(const PoolParams& p, const float* x, int64_t oy, F f) {
+  for (int64_t r = 0; r < p.kernel_h; ++r) {
+    const int64_t iy = oy * p.stride_h - p.pad_top + r * p.dilation_h;
+    if (iy < 0 || iy >= p.in_h) continue;
+    for (int64_t s = 0; s < p.kernel_w; ++s) {
+      const int64_t shift = s * p.dilation_w - p.pad_left;
+      f(iy, inside(p.out_w, p.stride_w, shift, p.in_w), shift, x + iy * p.in_w);
+    }
+  }
+}
+
+template <class F>
+void combine(float* y, const float* row, Range cols, int64_t stride, int64_t shift, F f) {
+  if (stride == 1) {
+    for (int64_t o = cols.begin; o < cols.end; ++o) y[o] = f(y[o], row[o + shift]);
+  } else {
+    for (int64_t o = cols.begin; o < cols.end; ++o) y[o] = f(y[o], row[o * stride + shift]);
+  }
+}
+
+void max_row(const PoolParams& p, const float* x, int64_t oy, float* y) {
+  std::fill_n(y, p.out_w, kLowest);
+  for_taps(p, x, oy, [&](int64_t, Range cols, int64_t shift, const float* row) {
+    combine(y, row, cols, p.stride_w, shift, [](float a, float b) { return (b > a) | (b != b) ? b : a; });
+  });
+}
+
+void max_row_indices(const PoolParams& p, const float* x, int64_t oy, float* y, int64_t* where, bool column_major) {
+  std::fill_n(y, p.out_w, kLowest);
+  std::fill_n(where, p.out_w, int64_t{-1});
+  for_taps(p, x, oy, [&](int64_t iy, Range cols, int64_t shift, const float* row) {
+    for (int64_t o = cols.begin; o < cols.end; ++o) {
+      const int64_t ix = o * p.stride_w + shift;
+      const float v = row[ix];
+      if (where[o] >= 0 && !(v > y[o]) && !(v != v && y[o] == y[o])) continue;
+      y[o] = v;
+      where[o] = column_major ? ix * p.in_h + iy : iy * p.in_w + ix;
+    }
+  });
+}
+
+void average_row(const PoolParams& p, const float* x, int64_t oy, float* y, bool count_include_pad) {
+  std::fill_n(y, p.out_w, 0.f);
+  for_taps(p, x, oy, [&](int64_t, Range cols, int64_t shift, const float* row) {
+    combine(y, row, cols, p.stride_w, shift, [](float a, float b) { return a + b; });
+  });
+  const auto count = [&](int64_t o, int64_t stride, int64_t pad, int64_t end_pad, int64_t dilation, int64_t kernel,
+                         int64_t in) {
+    const int64_t lo = count_include_pad ? -pad : 0, hi = count_include_pad ? in + end_pad : in;
+    return taps_between(o * stride - pad, dilation, kernel, lo, hi);
+  };
+  const int64_t rows = count(oy, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h, p.kernel_h, p.in_h);
+  for (int64_t o = 0; o < p.out_w; ++o) {
+    const int64_t n = rows * count(o, p.stride_w, p.pad_left, p.pad_right, p.dilation_w, p.kernel_w, p.in_w);
+    y[o] = n > 0 ? y[o] / static_cast<float>(n) : 0.f;
+  }
+}
+
+}  // namespace
+
+void max_pool_range(const PoolParams& p, const float* x, float* y, int64_t* indices, bool column_major, int64_t begin,
+                    int64_t end) noexcept {
+  const int64_t in = p.in_h * p.in_w, out = p.out_h * p.out_w;
+  for (int64_t plane = begin; plane < end; ++plane) {
+    for (int64_t oy = 0; oy < p.out_h; ++oy) {
+      float* const to = y + plane * out + oy * p.out_w;
+      if (indices == nullptr) {
+        max_row(p, x + plane * in, oy, to);
+        continue;
+      }
+      int64_t* const where = indices + plane * out + oy * p.out_w;
+      max_row_indices(p, x + plane * in, oy, to, where, column_major);
+      for (int64_t o = 0; o < p.out_w; ++o) where[o] += where[o] >= 0 ? plane * in : 0;
+    }
+  }
+}
+
+void average_pool_range(const PoolParams& p, const float* x, float* y, bool count_include_pad, int64_t begin,
+                        int64_t end) noexcept {
+  const int64_t in = p.in_h * p.in_w, out = p.out_h * p.out_w;
+  for (int64_t plane = begin; plane < end; ++plane)
+    for (int64_t oy = 0; oy < p.out_h; ++oy)
+      average_row(p, x + plane * in, oy, y + plane * out + oy * p.out_w, count_include_pad);
+}
+
+void max_pool(const PoolParams& p, const float* x, float* y, int64_t* indices, bool column_major) noexcept {
+  max_pool_range(p, x, y, indices, column_major, 0, p.planes);
+}
+
+void average_pool(const PoolParams& p, const float* x, float* y, bool count_include_pad) noexcept {
+  average_pool_range(p, x, y, count_include_pad, 0, p.planes);
+}
+
+void global_average_pool(int64_t planes, int64_t extent, const float* x, float* y) noexcept {
+  reduce(Reduce::mean, Elem::f32, x, y, planes, extent, 1);
+}
+
+void global_max_pool(int64_t planes, int64_t extent, const float* x, float* y) noexcept {
+  reduce(Reduce::max, Elem::f32, x, y, planes, extent, 1);
+}
+
+}  // namespace frazil::kernel

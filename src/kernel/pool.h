@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+namespace frazil::kernel {
+
+/// 2-D pooling over `planes` (= batch * channels) contiguous images x[planes, in_h, in_w] -> y[planes, out_h, out_w].
+struct PoolParams {
+  std::int64_t planes = 0;
+  std::int64_t in_h = 1, in_w = 1;
+  std::int64_t out_h = 1, out_w = 1;
+  std::int64_t kernel_h = 1, kernel_w = 1;
+  std::int64_t stride_h = 1, stride_w = 1;
+  std::int64_t dilation_h = 1, dilation_w = 1;
+  std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+};
+
+/// NaN wins. A window wholly in the padding gives -inf and index -1. `indices` (null: none) are flat positions in x, the
+/// first maximum of a window; with column_major the position inside the plane is w * in_h + h.
+void max_pool(const PoolParams& p, const float* x, float* y, std::int64_t* indices, bool column_major) noexcept;
+
+/// Divides by the number of window positions inside the image or, with count_include_pad, inside the padded image
+/// (positions that a rounded-up output extent puts past the trailing pad never count). A count of 0 gives 0.
+void average_pool(const PoolParams& p, const float* x, float* y, bool count_include_pad) noexcept;
+
+/// Only planes [begin, end), for callers that split the work.
+void max_pool_range(const PoolParams& p, const float* x, float* y, std::int64_t* indices, bool column_major,
+                    std::int64_t begin, std::int64_t end) noexcept;
+void average_pool_range(const PoolParams& p, const float* x, float* y, bool count_include_pad, std::int64_t begin,
+                        std::int64_t end) noexcept;
+
+/// x[planes, extent] -> y[planes]. An empty plane gives NaN and -inf.
+void global_average_pool(std::int64_t planes, std::int64_t extent, const float* x, float* y) noexcept;
+void global_max_pool(std::int64_t planes, std::int64_t extent, const float* x, float* y) noexcept;
+
+}  // namespace frazil::kernel

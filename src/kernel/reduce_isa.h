@@ -1,0 +1,18 @@
+#pragma once
+
+#include "kernel/reduce.h"
+
+// What reduce exports per instruction set. True if the element type is supported.
+#define FRAZIL_X(ns)                                                                                           \
+  namespace frazil::kernel::ns {                                                                               \
+  bool reduce_run(Reduce op, Elem elem, const void* x, void* y, std::int64_t outer, std::int64_t extent,       \
+                  std::int64_t inner) noexcept;                                                                \
+  bool arg_reduce_run(Arg op, bool last, Elem elem, const void* x, std::int64_t* y, std::int64_t outer,        \
+                      std::int64_t extent, std::int64_t inner) noexcept;                                       \
+  }
+FRAZIL_X(isa_base)
+#if defined(__x86_64__)
+FRAZIL_X(isa_avx2)
+FRAZIL_X(isa_avx512)
+#endif
+#undef FRAZIL_X

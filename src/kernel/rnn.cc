@@ -1,0 +1,275 @@
+#include "kernel/rnn.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernel/gemm.h"
+#include "kernel/isa.h"
+#include "kernel/rows_isa.h"
+
+namespace frazil::kernel {
+namespace {
+
+using std::int64_t;
+
+struct Cells {
+  decltype(isa_base::rows_lstm_cell)* lstm;
+  decltype(isa_base::rows_gru_gates)* gru_gates;
+  decltype(isa_base::rows_gru_cell)* gru;
+};
+
+Cells current_cells() {
+#if defined(__x86_64__)
+  switch (current_isa()) {
+    case Isa::avx512: return {isa_avx512::rows_lstm_cell, isa_avx512::rows_gru_gates, isa_avx512::rows_gru_cell};
+    case Isa::avx2: return {isa_avx2::rows_lstm_cell, isa_avx2::rows_gru_gates, isa_avx2::rows_gru_cell};
+    case Isa::base: break;
+  }
+#endif
+  return {isa_base::rows_lstm_cell, isa_base::rows_gru_gates, isa_base::rows_gru_cell};
+}
+
+/// Cuts 64-byte aligned pieces off a buffer, or only counts them if there is none.
+class Carver {
+ public:
+  explicit Carver(void* base) : base_(static_cast<std::byte*>(base)) {
+    if (base_ != nullptr) used_ = static_cast<int64_t>(-reinterpret_cast<std::uintptr_t>(base_) & 63);
+  }
+  void* take_bytes(int64_t bytes) {
+    void* const p = base_ != nullptr ? base_ + used_ : nullptr;
+    used_ += (bytes + 63) / 64 * 64;
+    return p;
+  }
+  float* take(int64_t floats) { return static_cast<float*>(take_bytes(floats * static_cast<int64_t>(sizeof(float)))); }
+  int64_t used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  int64_t used_ = 0;
+};
+
+/// The working set. Input projections are made for `chunk` steps at a time.
+struct Work {
+  int64_t gates, chunk;
+  bool pack_r;
+  float *projected, *bias, *h, *c, *recurrent, *update, *reset;
+  void *packed_r, *packed_rh, *gemm;
+  int64_t bytes;
+
+  Work(int64_t gate_count, int64_t steps, int64_t batch, int64_t inputs, int64_t hidden, void* base) {
+    constexpr int64_t kRowsAtOnce = 512, kPackRows = 4;
+    gates = gate_count * hidden;
+    chunk = std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(batch, 1), 1, std::max<int64_t>(steps, 1));
+    pack_r = batch > kPackRows && steps > 2;
+    const bool lstm = gate_count == 4;
+    Carver carver(base);
+    projected = carver.take(chunk * batch * gates);
+    bias = carver.take(gates);
+    h = carver.take(batch * hidden);
+    c = carver.take(lstm ? batch * hidden : 0);
+    recurrent = carver.take(lstm ? 0 : batch * gates);
+    update = carver.take(lstm ? 0 : batch * hidden);
+    reset = carver.take(lstm ? 0 : batch * hidden);
+    packed_r = carver.take_bytes(pack_r ? gemm_packed_b_bytes(hidden, gates) : 0);
+    packed_rh = carver.take_bytes(pack_r && !lstm ? gemm_packed_b_bytes(hidden, hidden) : 0);
+    gemm = carver.take_bytes(
+        std::max(gemm_scratch_bytes(chunk * batch, gates, inputs), gemm_scratch_bytes(batch, gates, hidden)));
+    bytes = carver.used() + 64;
+  }
+};
+
+void copy_or_zero(float* to, const float* from, int64_t count) {
+  if (from != nullptr) {
+    std::memmove(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  } else {
+    std::fill_n(to, count, 0.f);
+  }
+}
+
+struct Sequence {
+  const Rnn& p;
+  bool ragged = false;
+
+  explicit Sequence(const Rnn& rnn) : p(rnn) {
+    for (int64_t b = 0; b < p.batch; ++b) ragged = ragged || length(b) != p.steps;
+  }
+  int64_t length(int64_t b) const {
+    return p.lengths == nullptr ? p.steps : std::clamp<int64_t>(p.lengths[b], 0, p.steps);
+  }
+  int64_t time(int64_t b, int64_t step) const { return p.reverse ? length(b) - 1 - step : step; }
+};
+
+/// projected[slot(step), b] = x at that step's time * w^T + bias, for steps [begin, end).
+void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
+  const Rnn& p = s.p;
+  Gemm g;
+  g.n = work.gates, g.k = p.inputs;
+  g.b = p.w, g.b_row = 1, g.b_col = p.inputs;
+  g.bias = work.bias;
+  if (p.reverse && s.ragged) {
+    for (int64_t b = 0; b < p.batch; ++b) {
+      g.m = std::min(s.length(b), end) - begin;
+      if (g.m <= 0) continue;
+      g.a = p.x + s.time(b, begin) * p.x_step + b * p.x_batch;
+      g.a_row = -p.x_step;
+      g.c = work.projected + b * work.gates;
+      g.c_row = p.batch * work.gates;
+      gemm(g, work.gemm);
+    }
+    return;
+  }
+  const int64_t first = p.reverse ? p.steps - end : begin;
+  const float* const x = p.x + first * p.x_step;
+  if (p.x_step == p.batch * p.x_batch || p.batch == 1 || end - begin == 1) {
+    g.m = (end - begin) * p.batch;
+    g.a = x, g.a_row = p.batch == 1 ? p.x_step : p.x_batch;
+    g.c = work.projected, g.c_row = work.gates;
+    gemm(g, work.gemm);
+    return;
+  }
+  for (int64_t b = 0; b < p.batch; ++b) {
+    g.m = end - begin;
+    g.a = x + b * p.x_batch, g.a_row = p.x_step;
+    g.c = work.projected + b * work.gates, g.c_row = p.batch * work.gates;
+    gemm(g, work.gemm);
+  }
+}
+
+/// The projections of all of the batch at one step of the chunk [begin, end).
+float* projected_at(const Sequence& s, const Work& work, int64_t step, int64_t begin, int64_t end) {
+  const int64_t slot = s.p.reverse && !s.ragged ? end - 1 - step : step - begin;
+  return work.projected + slot * s.p.batch * work.gates;
+}
+
+/// out[batch, rows of r] (+)= state[batch, hidden] * r^T.
+void recur(const Rnn& p, const Work& work, const float* state, const float* r, int64_t r_rows, const void* packed,
+           float* out, bool accumulate, const float* bias = nullptr) {
+  Gemm g;
+  g.m = p.batch, g.n = r_rows, g.k = p.hidden;
+  g.a = state, g.a_row = p.hidden;
+  g.b = r, g.b_row = 1, g.b_col = p.hidden;
+  g.c = out, g.c_row = work.gates;
+  g.accumulate = accumulate;
+  g.bias = bias;
+  if (work.pack_r) {
+    gemm_with_packed_b(g, packed, work.gemm);
+  } else {
+    gemm(g, work.gemm);
+  }
+}
+
+void emit(const Sequence& s, const Work& work, int64_t b, int64_t step) {
+  const Rnn& p = s.p;
+  if (p.y == nullptr) return;
+  std::memcpy(p.y + s.time(b, step) * p.y_step + b * p.y_batch, work.h + b * p.hidden,
+              static_cast<std::size_t>(p.hidden) * sizeof(float));
+}
+
+void finish(const Sequence& s, const Work& work) {
+  const Rnn& p = s.p;
+  for (int64_t b = 0; b < p.batch && p.y != nullptr; ++b)
+    for (int64_t t = s.length(b); t < p.steps; ++t) std::fill_n(p.y + t * p.y_step + b * p.y_batch, p.hidden, 0.f);
+  const auto bytes = static_cast<std::size_t>(p.batch * p.hidden) * sizeof(float);
+  if (p.y_h != nullptr && bytes != 0) std::memcpy(p.y_h, work.h, bytes);
+  if (p.y_c != nullptr && work.gates == 4 * p.hidden && bytes != 0) std::memcpy(p.y_c, work.c, bytes);
+}
+
+/// Both biases of a gate go into its projection, but the recurrent one of gates past `joint` does not.
+void join_biases(const Rnn& p, const Work& work, int64_t joint) {
+  for (int64_t i = 0; i < work.gates; ++i) {
+    const float w = p.bias_w != nullptr ? p.bias_w[i] : 0.f;
+    work.bias[i] = p.bias_r != nullptr && i < joint ? w + p.bias_r[i] : w;
+  }
+}
+
+void lstm_step(const Sequence& s, const Work& work, const Cells& cells, int64_t step, float* gates) {
+  const Rnn& p = s.p;
+  recur(p, work, work.h, p.r, work.gates, work.packed_r, gates, true);
+  const bool peep = p.peephole != nullptr;
+  const float* const peephole[3] = {p.peephole, peep ? p.peephole + p.hidden : nullptr,
+                                    peep ? p.peephole + 2 * p.hidden : nullptr};
+  for (int64_t b = 0; b < p.batch; ++b) {
+    if (step >= s.length(b)) continue;
+    const float* const row = gates + b * work.gates;
+    const float* const four[4] = {row, row + p.hidden, row + 2 * p.hidden, row + 3 * p.hidden};
+    cells.lstm(p.hidden, four, peephole, p.clip, work.c + b * p.hidden, work.h + b * p.hidden);
+    emit(s, work, b, step);
+  }
+}
+
+void gru_step(const Sequence& s, const Work& work, const Cells& cells, int64_t step, const float* projected) {
+  const Rnn& p = s.p;
+  const int64_t n = p.hidden;
+  const bool linear = p.linear_before_reset;
+  recur(p, work, work.h, p.r, 2 * n, work.packed_r, work.recurrent, false);
+  if (linear) {
+    const float* const bias = p.bias_r != nullptr ? p.bias_r + 2 * n : nullptr;
+    recur(p, work, work.h, p.r + 2 * n * n, n, work.packed_rh, work.recurrent + 2 * n, false, bias);
+  }
+  for (int64_t b = 0; b < p.batch; ++b) {
+    const float *const x = projected + b * work.gates, *const r = work.recurrent + b * work.gates;
+    const float* const x_gates[2] = {x, x + n};
+    const float* const r_gates[2] = {r, r + n};
+    float* const reset = work.reset + b * n;
+    cells.gru_gates(n, x_gates, r_gates, p.clip, work.update + b * n, reset);
+    if (!linear)
+      for (int64_t i = 0; i < n; ++i) reset[i] *= work.h[b * n + i];
+  }
+  if (!linear) recur(p, work, work.reset, p.r + 2 * n * n, n, work.packed_rh, work.recurrent + 2 * n, false);
+  for (int64_t b = 0; b < p.batch; ++b) {
+    if (step >= s.length(b)) continue;
+    cells.gru(n, projected + b * work.gates + 2 * n, work.recurrent + b * work.gates + 2 * n,
+              linear ? work.reset + b * n : nullptr, work.update + b * n, p.clip, work.h + b * n);
+    emit(s, work, b, step);
+  }
+}
+
+}  // namespace
+
+int64_t lstm_scratch_bytes(int64_t steps, int64_t batch, int64_t inputs, int64_t hidden) noexcept {
+  return Work(4, steps, batch, inputs, hidden, nullptr).bytes;
+}
+
+int64_t gru_scratch_bytes(int64_t steps, int64_t batch, int64_t inputs, int64_t hidden) noexcept {
+  return Work(3, steps, batch, inputs, hidden, nullptr).bytes;
+}
+
+void lstm(const Rnn& p, void* scratch) noexcept {
+  const Work work(4, p.steps, p.batch, p.inputs, p.hidden, scratch);
+  const Sequence s(p);
+  const Cells cells = current_cells();
+  copy_or_zero(work.h, p.h0, p.batch * p.hidden);
+  copy_or_zero(work.c, p.c0, p.batch * p.hidden);
+  join_biases(p, work, work.gates);
+  if (work.pack_r) gemm_pack_b(p.hidden, work.gates, p.r, 1, p.hidden, work.packed_r);
+  for (int64_t begin = 0; begin < p.steps; begin += work.chunk) {
+    const int64_t end = std::min(p.steps, begin + work.chunk);
+    project(s, work, begin, end);
+    for (int64_t step = begin; step < end; ++step)
+      lstm_step(s, work, cells, step, projected_at(s, work, step, begin, end));
+  }
+  finish(s, work);
+}
+
+void gru(const Rnn& p, void* scratch) noexcept {
+  const Work work(3, p.steps, p.batch, p.inputs, p.hidden, scratch);
+  const Sequence s(p);
+  const Cells cells = current_cells();
+  copy_or_zero(work.h, p.h0, p.batch * p.hidden);
+  join_biases(p, work, p.linear_before_reset ? 2 * p.hidden : work.gates);
+  if (work.pack_r) {
+    gemm_pack_b(p.hidden, 2 * p.hidden, p.r, 1, p.hidden, work.packed_r);
+    gemm_pack_b(p.hidden, p.hidden, p.r + 2 * p.hidden * p.hidden, 1, p.hidden, work.packed_rh);
+  }
+  for (int64_t begin = 0; begin < p.steps; begin += work.chunk) {
+    const int64_t end = std::min(p.steps, begin + work.chunk);
+    project(s, work, begin, end);
+    for (int64_t step = begin; step < end; ++step)
+      gru_step(s, work, cells, step, projected_at(s, work, step, begin, end));
+  }
+  finish(s, work);
+}
+
+}  // namespace frazil::kernel

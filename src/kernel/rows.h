@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+namespace frazil::kernel {
+
+/// `rows` rows of `cols` contiguous elements; strides in elements. y may be x (same strides).
+/// A row's bits do not depend on the other rows. Numeric class: reassociated.
+struct Rows {
+  std::int64_t rows = 0, cols = 0;
+  const float* x = nullptr;
+  std::int64_t x_row = 0;
+  float* y = nullptr;
+  std::int64_t y_row = 0;
+};
+
+void softmax(const Rows& r) noexcept;
+void log_softmax(const Rows& r) noexcept;
+
+/// y = (x - mean) * inv_std * scale[cols] + bias[cols], inv_std = 1 / sqrt(variance + epsilon).
+/// scale, bias, mean[rows] and inv_std[rows] may be null.
+void layer_norm(const Rows& r, const float* scale, const float* bias, float epsilon, float* mean,
+                float* inv_std) noexcept;
+/// y = x / sqrt(mean of squares + epsilon) * scale[cols]; scale and inv_rms[rows] may be null.
+void rms_norm(const Rows& r, const float* scale, float epsilon, float* inv_rms) noexcept;
+
+}  // namespace frazil::kernel

@@ -1,0 +1,190 @@
+// Row kernels for one instruction set. Compiled by rows_<isa>.cc, which defines FRAZIL_ISA_NS.
+
+#include "kernel/gemm_simd.h"
+#include "kernel/rows_isa.h"
+
+namespace frazil::kernel::FRAZIL_ISA_NS {
+namespace {
+
+/// Lanes outside the mask become `fill`.
+FRAZIL_INLINE F32v keep(F32v v, Mask m, float fill) {
+#if defined(__AVX512F__)
+  return (F32v)_mm512_mask_mov_ps((__m512)set1(fill), m, (__m512)v);
+#elif defined(__AVX2__)
+  return m != 0 ? v : set1(fill);
+#else
+  for (int i = 0; i < kW; ++i)
+    if (i >= m) v[i] = fill;
+  return v;
+#endif
+}
+
+/// f(i, get, put) for each vector of n elements; get(p) loads from p + i, put(p, v) stores there. Lanes past n load as 0.
+template <class F>
+FRAZIL_INLINE void for_vectors(int64_t n, F f) {
+  int64_t i = 0;
+  for (; i + kW <= n; i += kW) {
+    f([i](const float* p) __attribute__((always_inline)) { return loadv(p + i); },
+      [i](float* p, F32v v) __attribute__((always_inline)) { storev(p + i, v); });
+  }
+  if (i < n) {
+    const Mask m = first_lanes(n - i);
+    f([i, m](const float* p) __attribute__((always_inline)) { return load_mask(p + i, m); },
+      [i, m](float* p, F32v v) __attribute__((always_inline)) { store_mask(p + i, v, m); });
+  }
+}
+
+/// Folds map(x) over a row in four vectors, then over their lanes.
+template <class Map, class Fold>
+FRAZIL_INLINE F32v fold_row(const float* x, int64_t n, float identity, Map map, Fold fold) {
+  F32v acc[4] = {set1(identity), set1(identity), set1(identity), set1(identity)};
+  int64_t i = 0;
+  for (; i + 4 * kW <= n; i += 4 * kW) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) acc[v] = fold(acc[v], map(loadv(x + i + v * kW)));
+  }
+  for (; i + kW <= n; i += kW) acc[0] = fold(acc[0], map(loadv(x + i)));
+  if (i < n) {
+    const Mask m = first_lanes(n - i);
+    acc[1] = fold(acc[1], keep(map(load_mask(x + i, m)), m, identity));
+  }
+  return fold(fold(acc[0], acc[1]), fold(acc[2], acc[3]));
+}
+
+template <class Map>
+FRAZIL_INLINE float sum_row(const float* x, int64_t n, Map map) {
+  return sum_lanes(fold_row(x, n, 0.f, map, [](F32v a, F32v b) __attribute__((always_inline)) { return a + b; }));
+}
+
+/// NaN may be lost.
+FRAZIL_INLINE float max_row(const float* x, int64_t n) {
+  const F32v m = fold_row(
+      x, n, -__builtin_inff(), [](F32v v) __attribute__((always_inline)) { return v; },
+      [](F32v a, F32v b) __attribute__((always_inline)) { return a > b ? a : b; });
+  float lanes[kW];
+  storev(lanes, m);
+  float best = lanes[0];
+  for (int i = 1; i < kW; ++i) best = lanes[i] > best ? lanes[i] : best;
+  return best;
+}
+
+FRAZIL_INLINE F32v clipped(F32v v, float clip) {
+  if (!(clip > 0)) return v;
+  v = v > clip ? set1(clip) : v;
+  return v < -clip ? set1(-clip) : v;
+}
+
+}  // namespace
+
+void rows_softmax(const Rows& r) noexcept {
+  for (int64_t i = 0; i < r.rows; ++i) {
+    const float* const x = r.x + i * r.x_row;
+    float* const y = r.y + i * r.y_row;
+    const F32v high = set1(max_row(x, r.cols));
+    F32v sum[2] = {};
+    int64_t j = 0;
+    for (; j + 2 * kW <= r.cols; j += 2 * kW) {
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v) {
+        const F32v e = exp(loadv(x + j + v * kW) - high);
+        storev(y + j + v * kW, e);
+        sum[v] += e;
+      }
+    }
+    for (; j < r.cols; j += kW) {
+      const Mask m = first_lanes(min64(kW, r.cols - j));
+      const F32v e = exp(load_mask(x + j, m) - high);
+      store_mask(y + j, e, m);
+      sum[0] += keep(e, m, 0.f);
+    }
+    const F32v scale = set1(1.f / sum_lanes(sum[0] + sum[1]));
+    for_vectors(r.cols, [&](auto get, auto put) __attribute__((always_inline)) { put(y, get(y) * scale); });
+  }
+}
+
+void rows_log_softmax(const Rows& r) noexcept {
+  for (int64_t i = 0; i < r.rows; ++i) {
+    const float* const x = r.x + i * r.x_row;
+    float* const y = r.y + i * r.y_row;
+    const F32v high = set1(max_row(x, r.cols));
+    const float sum = sum_row(x, r.cols, [high](F32v v) __attribute__((always_inline)) { return exp(v - high); });
+    const F32v shift = log(set1(sum));
+    for_vectors(r.cols, [&](auto get, auto put) __attribute__((always_inline)) { put(y, (get(x) - high) - shift); });
+  }
+}
+
+void rows_layer_norm(const Rows& r, const float* scale, const float* bias, float epsilon, float* mean,
+                     float* inv_std) noexcept {
+  const float size = static_cast<float>(r.cols);
+  for (int64_t i = 0; i < r.rows; ++i) {
+    const float* const x = r.x + i * r.x_row;
+    float* const y = r.y + i * r.y_row;
+    const float center = sum_row(x, r.cols, [](F32v v) __attribute__((always_inline)) { return v; }) / size;
+    const F32v middle = set1(center);
+    const float square =
+        sum_row(x, r.cols, [middle](F32v v) __attribute__((always_inline)) { return (v - middle) * (v - middle); });
+    const float inverse = 1.f / __builtin_sqrtf(square / size + epsilon);
+    const F32v factor = set1(inverse);
+    for_vectors(r.cols, [&](auto get, auto put) __attribute__((always_inline)) {
+      F32v v = (get(x) - middle) * factor;
+      if (scale != nullptr) v *= get(scale);
+      if (bias != nullptr) v += get(bias);
+      put(y, v);
+    });
+    if (mean != nullptr) mean[i] = center;
+    if (inv_std != nullptr) inv_std[i] = inverse;
+  }
+}
+
+void rows_rms_norm(const Rows& r, const float* scale, float epsilon, float* inv_rms) noexcept {
+  for (int64_t i = 0; i < r.rows; ++i) {
+    const float* const x = r.x + i * r.x_row;
+    float* const y = r.y + i * r.y_row;
+    const float square = sum_row(x, r.cols, [](F32v v) __attribute__((always_inline)) { return v * v; });
+    const float inverse = 1.f / __builtin_sqrtf(square / static_cast<float>(r.cols) + epsilon);
+    const F32v factor = set1(inverse);
+    for_vectors(r.cols, [&](auto get, auto put) __attribute__((always_inline)) {
+      F32v v = get(x) * factor;
+      if (scale != nullptr) v *= get(scale);
+      put(y, v);
+    });
+    if (inv_rms != nullptr) inv_rms[i] = inverse;
+  }
+}
+
+void rows_lstm_cell(int64_t n, const float* const gates[4], const float* const peephole[3], float clip, float* c,
+                    float* h) noexcept {
+  for_vectors(n, [&](auto get, auto put) __attribute__((always_inline)) {
+    const F32v before = get(c);
+    F32v in = get(gates[0]), out = get(gates[1]), forget = get(gates[2]);
+    if (peephole[0] != nullptr) {
+      in += get(peephole[0]) * before;
+      forget += get(peephole[2]) * before;
+    }
+    const F32v after = logistic(clipped(forget, clip)) * before +
+                       logistic(clipped(in, clip)) * tanh(clipped(get(gates[3]), clip));
+    if (peephole[0] != nullptr) out += get(peephole[1]) * after;
+    put(c, after);
+    put(h, logistic(clipped(out, clip)) * tanh(clipped(after, clip)));
+  });
+}
+
+void rows_gru_gates(int64_t n, const float* const x[2], const float* const recurrent[2], float clip, float* z,
+                    float* r) noexcept {
+  for_vectors(n, [&](auto get, auto put) __attribute__((always_inline)) {
+    put(z, logistic(clipped(get(x[0]) + get(recurrent[0]), clip)));
+    put(r, logistic(clipped(get(x[1]) + get(recurrent[1]), clip)));
+  });
+}
+
+void rows_gru_cell(int64_t n, const float* x, const float* recurrent, const float* reset, const float* z, float clip,
+                   float* h) noexcept {
+  for_vectors(n, [&](auto get, auto put) __attribute__((always_inline)) {
+    F32v hidden = get(recurrent);
+    if (reset != nullptr) hidden *= get(reset);
+    const F32v fresh = tanh(clipped(get(x) + hidden, clip)), update = get(z);
+    put(h, (1.f - update) * fresh + update * get(h));
+  });
+}
+
+}  // namespace frazil::kernel::FRAZIL_ISA_NS

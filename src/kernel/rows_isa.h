@@ -1,0 +1,26 @@
+#pragma once
+
+#include "kernel/rows.h"
+
+// What rows exports per instruction set; the contracts are those of rows.h.
+#define FRAZIL_X(ns)                                                                                              \
+  namespace frazil::kernel::ns {                                                                                  \
+  void rows_softmax(const Rows& r) noexcept;                                                                      \
+  void rows_log_softmax(const Rows& r) noexcept;                                                                  \
+  void rows_layer_norm(const Rows& r, const float* scale, const float* bias, float epsilon, float* mean,          \
+                       float* inv_std) noexcept;                                                                  \
+  void rows_rms_norm(const Rows& r, const float* scale, float epsilon, float* inv_rms) noexcept;                  \
+  /* Gate arithmetic of rnn, over n elements; see rnn.cc. */                                                      \
+  void rows_lstm_cell(std::int64_t n, const float* const gates[4], const float* const peephole[3], float clip,    \
+                      float* c, float* h) noexcept;                                                               \
+  void rows_gru_gates(std::int64_t n, const float* const x[2], const float* const h_gates[2], float clip, float* z, \
+                      float* r) noexcept;                                                                         \
+  void rows_gru_cell(std::int64_t n, const float* x, const float* recurrent, const float* reset, const float* z,  \
+                     float clip, float* h) noexcept;                                                              \
+  }
+FRAZIL_X(isa_base)
+#if defined(__x86_64__)
+FRAZIL_X(isa_avx2)
+FRAZIL_X(isa_avx512)
+#endif
+#undef FRAZIL_X

@@ -1,0 +1,50 @@
+#include "kernel/tile.h"
+
+#include <cstring>
+
+#include "kernel/isa.h"
+#include "kernel/tile_isa.h"
+
+namespace frazil::kernel {
+
+TileFn tile_fn(ScalarOp op, Elem elem, unsigned scalar_mask) {
+#if defined(__x86_64__)
+  switch (current_isa()) {
+    case Isa::avx512: return isa_avx512::find_tile(op, elem, scalar_mask);
+    case Isa::avx2: return isa_avx2::find_tile(op, elem, scalar_mask);
+    case Isa::base: break;
+  }
+#endif
+  return isa_base::find_tile(op, elem, scalar_mask);
+}
+
+TileFn cast_fn(Elem from, Elem to) {
+#if defined(__x86_64__)
+  switch (current_isa()) {
+    case Isa::avx512: return isa_avx512::find_cast(from, to);
+    case Isa::avx2: return isa_avx2::find_cast(from, to);
+    case Isa::base: break;
+  }
+#endif
+  return isa_base::find_cast(from, to);
+}
+
+void fill(void* out, const void* value, std::size_t size, std::size_t n) {
+  if (n == 0) return;
+  if (size == 1) {
+    std::memset(out, *static_cast<const unsigned char*>(value), n);
+    return;
+  }
+  // Doubles what is already written, so that memcpy does the work.
+  auto* to = static_cast<unsigned char*>(out);
+  std::size_t total = n * size, done = size;
+  std::memmove(to, value, size);
+  while (done < total) {
+    std::size_t step = done < total - done ? done : total - done;
+    if (step > 4096) step = 4096;
+    std::memcpy(to + done, to, step);
+    done += step;
+  }
+}
+
+}  // namespace frazil::kernel

@@ -1,0 +1,347 @@
+#pragma once
+
+// The tile functions of one instruction set: included by tile_base.cc, tile_avx2.cc and tile_avx512.cc, each of which
+// is compiled with its own flags and defines FRAZIL_ISA_NS. Everything lives in that namespace and no header with
+// inline functions of consequence is used, so that the linker cannot take a wide instruction into the base version.
+
+#include "kernel/tile_isa.h"
+#include "kernel/tile_ops.h"
+
+namespace frazil::kernel::FRAZIL_ISA_NS {
+namespace {
+
+/// T in memory, where buffers are reused for other types.
+template <class T>
+struct Memory {
+  typedef T Type __attribute__((may_alias));
+};
+template <class T>
+using Mem = typename Memory<T>::Type;
+
+// `ivdep`: out is an operand exactly or apart from it, so no iteration sees what another one wrote.
+
+template <class Op, class R, class T>
+void unary(void* out, const void* const* in, std::size_t n) {
+  auto* r = static_cast<Mem<R>*>(out);
+  auto* a = static_cast<const Mem<T>*>(in[0]);
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) r[i] = Op::run(T(a[i]));
+}
+
+template <class Op, class R, class T, unsigned kMask>
+void binary(void* out, const void* const* in, std::size_t n) {
+  if (n == 0) return;
+  auto* r = static_cast<Mem<R>*>(out);
+  auto* a = static_cast<const Mem<T>*>(in[0]);
+  auto* b = static_cast<const Mem<T>*>(in[1]);
+  const T a0 = a[0], b0 = b[0];
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) r[i] = Op::run((kMask & 1) != 0 ? a0 : T(a[i]), (kMask & 2) != 0 ? b0 : T(b[i]));
+}
+
+template <class Op>
+void vector_unary(void* out, const void* const* in, std::size_t n) {
+  using V = typename Op::V;
+  using T = typename Lanes<V>::Scalar;
+  auto* r = static_cast<Mem<T>*>(out);
+  auto* a = static_cast<const Mem<T>*>(in[0]);
+  if (n == 1) {
+    *r = Op::run(splat<V>(*a))[0];
+    return;
+  }
+  std::size_t i = 0;
+  for (; i + kLanes<V> <= n; i += kLanes<V>) store(r + i, Op::run(load<V>(a + i)));
+  if (i == n) return;
+  V x;
+  load_some(x, a + i, n - i);
+  store_some(r + i, Op::run(x), n - i);
+}
+
+template <class Op, unsigned kMask>
+void vector_binary(void* out, const void* const* in, std::size_t n) {
+  using V = typename Op::V;
+  using T = typename Lanes<V>::Scalar;
+  if (n == 0) return;
+  auto* r = static_cast<Mem<T>*>(out);
+  auto* a = static_cast<const Mem<T>*>(in[0]);
+  auto* b = static_cast<const Mem<T>*>(in[1]);
+  const V a0 = splat<V>(*a), b0 = splat<V>(*b);
+  if (n == 1) {
+    *r = Op::run(a0, b0)[0];
+    return;
+  }
+  std::size_t i = 0;
+  for (; i + kLanes<V> <= n; i += kLanes<V>) {
+    store(r + i, Op::run((kMask & 1) != 0 ? a0 : load<V>(a + i), (kMask & 2) != 0 ? b0 : load<V>(b + i)));
+  }
+  if (i == n) return;
+  V x = a0, y = b0;
+  if constexpr ((kMask & 1) == 0) load_some(x, a + i, n - i);
+  if constexpr ((kMask & 2) == 0) load_some(y, b + i, n - i);
+  store_some(r + i, Op::run(x, y), n - i);
+}
+
+template <class T, unsigned kMask>
+void select(void* out, const void* const* in, std::size_t n) {
+  if (n == 0) return;
+  auto* r = static_cast<Mem<T>*>(out);
+  auto* c = static_cast<const U8*>(in[0]);
+  auto* a = static_cast<const Mem<T>*>(in[1]);
+  auto* b = static_cast<const Mem<T>*>(in[2]);
+  const T a0 = a[0], b0 = b[0];
+  if constexpr ((kMask & 1) != 0) {
+    const bool first = *c != 0;
+    auto* chosen = first ? a : b;
+    if ((kMask & (first ? 2 : 4)) != 0) {
+      const T value = *chosen;
+      for (std::size_t i = 0; i < n; ++i) r[i] = value;
+    } else if (chosen != r) {
+      __builtin_memcpy(r, chosen, n * sizeof(T));
+    }
+  } else {
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < n; ++i) {
+      T x = (kMask & 2) != 0 ? a0 : T(a[i]), y = (kMask & 4) != 0 ? b0 : T(b[i]);
+      r[i] = c[i] != 0 ? x : y;
+    }
+  }
+}
+
+template <class T>
+TileFn find_select(unsigned mask) {
+  static constexpr TileFn kByMask[] = {select<T, 0>, select<T, 1>, select<T, 2>, select<T, 3>,
+                                       select<T, 4>, select<T, 5>, select<T, 6>, select<T, 7>};
+  return mask < 8 ? kByMask[mask] : nullptr;
+}
+
+template <class Op, class R, class T>
+TileFn one(unsigned mask) {
+  return mask == 0 ? unary<Op, R, T> : nullptr;
+}
+template <class Op, class R, class T>
+TileFn two(unsigned mask) {
+  static constexpr TileFn kByMask[] = {binary<Op, R, T, 0>, binary<Op, R, T, 1>, binary<Op, R, T, 2>};
+  return mask < 3 ? kByMask[mask] : nullptr;
+}
+template <class Op>
+TileFn vector_one(unsigned mask) {
+  return mask == 0 ? vector_unary<Op> : nullptr;
+}
+template <class Op>
+TileFn vector_two(unsigned mask) {
+  static constexpr TileFn kByMask[] = {vector_binary<Op, 0>, vector_binary<Op, 1>, vector_binary<Op, 2>};
+  return mask < 3 ? kByMask[mask] : nullptr;
+}
+
+TileFn find_bool(ScalarOp op, unsigned mask) {
+  switch (op) {
+    case ScalarOp::lnot: return one<BoolNot, U8, U8>(mask);
+    case ScalarOp::land:
+    case ScalarOp::min: return two<And, U8, U8>(mask);
+    case ScalarOp::lor:
+    case ScalarOp::max: return two<Or, U8, U8>(mask);
+    case ScalarOp::lxor: return two<Xor, U8, U8>(mask);
+    case ScalarOp::eq: return two<Equal, U8, U8>(mask);
+    case ScalarOp::select: return find_select<U8>(mask);
+    default: return nullptr;
+  }
+}
+
+template <class T>
+TileFn find_int(ScalarOp op, unsigned mask) {
+  using U = Unsigned<T>;  // where the sign makes no difference, one function serves both
+  switch (op) {
+    case ScalarOp::neg: return one<Neg, U, U>(mask);
+    case ScalarOp::abs: return one<Abs, T, T>(mask);
+    case ScalarOp::sign: return one<Sign, T, T>(mask);
+    case ScalarOp::lnot: return one<Not, U, U>(mask);
+    case ScalarOp::add: return two<Add, U, U>(mask);
+    case ScalarOp::sub: return two<Sub, U, U>(mask);
+    case ScalarOp::mul: return two<Mul, U, U>(mask);
+    case ScalarOp::div: return two<Div, T, T>(mask);
+    case ScalarOp::mod: return two<Mod, T, T>(mask);
+    case ScalarOp::fmod: return two<Fmod, T, T>(mask);
+    case ScalarOp::pow: return two<IntPow, T, T>(mask);
+    case ScalarOp::min: return two<Min, T, T>(mask);
+    case ScalarOp::max: return two<Max, T, T>(mask);
+    case ScalarOp::land: return two<And, U, U>(mask);
+    case ScalarOp::lor: return two<Or, U, U>(mask);
+    case ScalarOp::lxor: return two<Xor, U, U>(mask);
+    case ScalarOp::shl: return two<Shl, U, U>(mask);
+    case ScalarOp::shr: return two<Shr, T, T>(mask);
+    case ScalarOp::lt: return two<Less, U8, T>(mask);
+    case ScalarOp::le: return two<LessEqual, U8, T>(mask);
+    case ScalarOp::eq: return two<Equal, U8, U>(mask);
+    case ScalarOp::select: return find_select<U>(mask);
+    default: return nullptr;
+  }
+}
+
+/// What f32 and f64 share.
+template <class T>
+TileFn find_float(ScalarOp op, unsigned mask) {
+  switch (op) {
+    case ScalarOp::neg: return one<Neg, T, T>(mask);
+    case ScalarOp::abs: return one<Abs, T, T>(mask);
+    case ScalarOp::sign: return one<Sign, T, T>(mask);
+    case ScalarOp::isnan: return one<IsNan, U8, T>(mask);
+    case ScalarOp::isinf: return one<IsInf, U8, T>(mask);
+    case ScalarOp::tan: return one<LibTan, T, T>(mask);
+    case ScalarOp::asin: return one<LibAsin, T, T>(mask);
+    case ScalarOp::acos: return one<LibAcos, T, T>(mask);
+    case ScalarOp::atan: return one<LibAtan, T, T>(mask);
+    case ScalarOp::sinh: return one<LibSinh, T, T>(mask);
+    case ScalarOp::cosh: return one<LibCosh, T, T>(mask);
+    case ScalarOp::asinh: return one<LibAsinh, T, T>(mask);
+    case ScalarOp::acosh: return one<LibAcosh, T, T>(mask);
+    case ScalarOp::atanh: return one<LibAtanh, T, T>(mask);
+    case ScalarOp::add: return two<Add, T, T>(mask);
+    case ScalarOp::sub: return two<Sub, T, T>(mask);
+    case ScalarOp::mul: return two<Mul, T, T>(mask);
+    case ScalarOp::div: return two<Div, T, T>(mask);
+    case ScalarOp::mod: return two<Mod, T, T>(mask);
+    case ScalarOp::fmod: return two<Fmod, T, T>(mask);
+    case ScalarOp::min: return two<Min, T, T>(mask);
+    case ScalarOp::max: return two<Max, T, T>(mask);
+    case ScalarOp::lt: return two<Less, U8, T>(mask);
+    case ScalarOp::le: return two<LessEqual, U8, T>(mask);
+    case ScalarOp::eq: return two<Equal, U8, T>(mask);
+    case ScalarOp::select: return find_select<Unsigned<T>>(mask);
+    default: return nullptr;
+  }
+}
+
+TileFn find_f32(ScalarOp op, unsigned mask) {
+  switch (op) {
+    case ScalarOp::floor: return vector_one<VecFloor>(mask);
+    case ScalarOp::ceil: return vector_one<VecCeil>(mask);
+    case ScalarOp::round: return vector_one<VecRound>(mask);
+    case ScalarOp::trunc: return vector_one<VecTrunc>(mask);
+    case ScalarOp::sqrt: return vector_one<VecSqrt>(mask);
+    case ScalarOp::exp: return vector_one<VecExp>(mask);
+    case ScalarOp::log: return vector_one<VecLog>(mask);
+    case ScalarOp::log1p: return vector_one<VecLog1p>(mask);
+    case ScalarOp::expm1: return vector_one<VecExpm1>(mask);
+    case ScalarOp::sin: return vector_one<VecSin>(mask);
+    case ScalarOp::cos: return vector_one<VecCos>(mask);
+    case ScalarOp::tanh: return vector_one<VecTanh>(mask);
+    case ScalarOp::erf: return vector_one<VecErf>(mask);
+    case ScalarOp::logistic: return vector_one<VecLogistic>(mask);
+    case ScalarOp::pow: return vector_two<VecPow>(mask);
+    default: return find_float<float>(op, mask);
+  }
+}
+
+TileFn find_f64(ScalarOp op, unsigned mask) {
+  switch (op) {
+    case ScalarOp::floor: return vector_one<VecFloor64>(mask);
+    case ScalarOp::ceil: return vector_one<VecCeil64>(mask);
+    case ScalarOp::round: return vector_one<VecRound64>(mask);
+    case ScalarOp::trunc: return vector_one<VecTrunc64>(mask);
+    case ScalarOp::sqrt: return vector_one<VecSqrt64>(mask);
+    case ScalarOp::exp: return one<LibExp, double, double>(mask);
+    case ScalarOp::log: return one<LibLog, double, double>(mask);
+    case ScalarOp::log1p: return one<LibLog1p, double, double>(mask);
+    case ScalarOp::expm1: return one<LibExpm1, double, double>(mask);
+    case ScalarOp::sin: return one<LibSin, double, double>(mask);
+    case ScalarOp::cos: return one<LibCos, double, double>(mask);
+    case ScalarOp::tanh: return one<LibTanh, double, double>(mask);
+    case ScalarOp::erf: return one<LibErf, double, double>(mask);
+    case ScalarOp::logistic: return one<LibLogistic, double, double>(mask);
+    case ScalarOp::pow: return two<LibPow, double, double>(mask);
+    default: return find_float<double>(op, mask);
+  }
+}
+
+template <class To, class From>
+void cast(void* out, const void* const* in, std::size_t n) {
+  auto* r = static_cast<Mem<To>*>(out);
+  auto* a = static_cast<const Mem<From>*>(in[0]);
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) r[i] = Cast::run<To>(From(a[i]));
+}
+
+template <class From>
+void cast_to_bool(void* out, const void* const* in, std::size_t n) {
+  auto* r = static_cast<U8*>(out);
+  auto* a = static_cast<const Mem<From>*>(in[0]);
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) r[i] = a[i] != 0;
+}
+
+template <std::size_t kSize>
+void copy(void* out, const void* const* in, std::size_t n) {
+  if (out != in[0] && n != 0) __builtin_memcpy(out, in[0], n * kSize);
+}
+
+template <class To, class From>
+TileFn find_cast_of() {
+  if constexpr (kIsFloat<To> == kIsFloat<From> && sizeof(To) == sizeof(From)) {
+    return copy<sizeof(To)>;
+  } else if constexpr (!kIsFloat<To> && !kIsFloat<From>) {
+    // Narrowing keeps the low bits, whatever the signs; widening asks for the sign of From.
+    if constexpr (sizeof(To) < sizeof(From)) {
+      return cast<Unsigned<To>, Unsigned<From>>;
+    } else {
+      return cast<Unsigned<To>, From>;
+    }
+  } else {
+    return cast<To, From>;
+  }
+}
+
+template <class From>
+TileFn find_cast_from(Elem to) {
+  switch (to) {
+    case Elem::boolean: return cast_to_bool<From>;
+    case Elem::i8: return find_cast_of<I8, From>();
+    case Elem::i16: return find_cast_of<I16, From>();
+    case Elem::i32: return find_cast_of<I32, From>();
+    case Elem::i64: return find_cast_of<I64, From>();
+    case Elem::u8: return find_cast_of<U8, From>();
+    case Elem::u16: return find_cast_of<U16, From>();
+    case Elem::u32: return find_cast_of<U32, From>();
+    case Elem::u64: return find_cast_of<U64, From>();
+    case Elem::f32: return find_cast_of<float, From>();
+    case Elem::f64: return find_cast_of<double, From>();
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+TileFn find_tile(ScalarOp op, Elem elem, unsigned scalar_mask) {
+  switch (elem) {
+    case Elem::boolean: return find_bool(op, scalar_mask);
+    case Elem::i8: return find_int<I8>(op, scalar_mask);
+    case Elem::i16: return find_int<I16>(op, scalar_mask);
+    case Elem::i32: return find_int<I32>(op, scalar_mask);
+    case Elem::i64: return find_int<I64>(op, scalar_mask);
+    case Elem::u8: return find_int<U8>(op, scalar_mask);
+    case Elem::u16: return find_int<U16>(op, scalar_mask);
+    case Elem::u32: return find_int<U32>(op, scalar_mask);
+    case Elem::u64: return find_int<U64>(op, scalar_mask);
+    case Elem::f32: return find_f32(op, scalar_mask);
+    case Elem::f64: return find_f64(op, scalar_mask);
+    default: return nullptr;
+  }
+}
+
+TileFn find_cast(Elem from, Elem to) {
+  switch (from) {
+    case Elem::boolean:
+    case Elem::u8: return find_cast_from<U8>(to);
+    case Elem::i8: return find_cast_from<I8>(to);
+    case Elem::i16: return find_cast_from<I16>(to);
+    case Elem::i32: return find_cast_from<I32>(to);
+    case Elem::i64: return find_cast_from<I64>(to);
+    case Elem::u16: return find_cast_from<U16>(to);
+    case Elem::u32: return find_cast_from<U32>(to);
+    case Elem::u64: return find_cast_from<U64>(to);
+    case Elem::f32: return find_cast_from<float>(to);
+    case Elem::f64: return find_cast_from<double>(to);
+    default: return nullptr;
+  }
+}
+
+}  // namespace frazil::kernel::FRAZIL_ISA_NS

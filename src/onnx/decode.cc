@@ -1,0 +1,238 @@
+#include "onnx/decode.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+namespace frazil::onnx {
+
+using protozero::pbf_reader;
+using protozero::pbf_tag_type;
+using protozero::pbf_wire_type;
+
+Result<Tensor> read_tensor(const Source& source, Bytes bytes) {
+  return tensor_from_proto(bytes, source.keep_alive, source.external ? &source.external : nullptr);
+}
+
+namespace {
+
+/// Row-major position of entry `k` of a sparse tensor's indices, or -1 when it lies outside.
+std::int64_t dense_position(std::span<const std::int64_t> indices, std::size_t k, const Sizes& sizes, bool linear) {
+  if (linear) return indices[k] >= 0 && indices[k] < element_count(sizes) ? indices[k] : -1;
+  std::int64_t position = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    const std::int64_t i = indices[k * sizes.size() + d];
+    if (i < 0 || i >= sizes[d]) return -1;
+    position = position * sizes[d] + i;
+  }
+  return position;
+}
+
+Status scatter(const Tensor& values, const Tensor& indices, Tensor& dense) {
+  const auto at = indices.as<std::int64_t>();
+  const bool linear = indices.rank() == 1;
+  const std::size_t width = byte_size(dense.elem());
+  for (std::size_t k = 0; k < static_cast<std::size_t>(values.count()); ++k) {
+    const std::int64_t to = dense_position(at, k, dense.sizes(), linear);
+    if (to < 0) return fail(Code::bad_model, "index {} of it lies outside {}", k, dense.type_str());
+    const auto offset = static_cast<std::size_t>(to);
+    if (dense.elem() == Elem::string) {
+      dense.as_mutable<std::string>()[offset] = values.as<std::string>()[k];
+    } else {
+      std::memcpy(dense.mutable_data() + offset * width, values.data() + k * width, width);
+    }
+  }
+  return {};
+}
+
+Result<Tensor> to_dense(const Source& source, const SparseParts& parts, const Tensor& values) {
+  FRAZIL_TRY(const Tensor indices, read_tensor(source, parts.indices));
+  const auto bytes = byte_count(values.elem(), parts.sizes, source.max_sparse_bytes);
+  if (!bytes) return fail(bytes.error().code == Code::limit ? Code::limit : Code::bad_model, "{}", bytes.error().message);
+  const Sizes pairs{values.count(), static_cast<std::int64_t>(parts.sizes.size())};
+  if (indices.elem() != Elem::i64 || (indices.sizes() != Sizes{values.count()} && indices.sizes() != pairs)) {
+    return fail(Code::bad_model, "its indices are {}, expected i64[{}] or i64[{},{}]", indices.type_str(), pairs[0],
+                pairs[0], pairs[1]);
+  }
+  FRAZIL_TRY(Tensor dense, Tensor::make(values.elem(), parts.sizes));
+  if (dense.elem() != Elem::string && dense.bytes() > 0) std::memset(dense.mutable_data(), 0, dense.bytes());
+  FRAZIL_CHECK(scatter(values, indices, dense));
+  return dense;
+}
+
+}  // namespace
+
+Result<SparseTensor> read_sparse_tensor(const Source& source, Bytes bytes) {
+  FRAZIL_TRY(const SparseParts parts, read_sparse(bytes));
+  FRAZIL_TRY(const TensorHeader header, tensor_header(parts.values));
+  FRAZIL_TRY(const Tensor values, read_tensor(source, parts.values));
+  auto dense = to_dense(source, parts, values);
+  if (!dense) return within(fmt::format("sparse tensor '{}': ", proto::shown(header.name)), std::move(dense).error());
+  return SparseTensor{header.name, std::move(*dense)};
+}
+
+std::string_view NamedAttr::kind() const {
+  const AttrValue* value_or_null = plain();
+  return value_or_null ? name_of(static_cast<AttrKind>(value_or_null->index())) : "graph";
+}
+
+namespace {
+
+/// AttributeProto.AttributeType.
+enum class AttrType : std::int64_t {
+  undefined, real, integer, string, tensor, graph, reals, integers, strings, tensors, graphs, sparse_tensor,
+  sparse_tensors, type, types,
+};
+
+struct AttrParts {
+  std::string_view name, ref, s;
+  std::int64_t type = 0, i = 0;
+  float f = 0;
+  Bytes t, g, sparse, type_proto;
+  Floats floats;
+  Ints ints;
+  Texts strings;
+  std::array<bool, 24> has{};  ///< by field number
+};
+
+Result<bool> read_numbers(pbf_reader& reader, pbf_tag_type tag, AttrParts& parts) {
+  const auto real = [](Bytes bytes, std::size_t at) {
+    std::uint32_t bits = 0;
+    for (std::size_t k = 4; k-- > 0;) bits = bits << 8 | std::to_integer<std::uint32_t>(bytes[at + k]);
+    return std::bit_cast<float>(bits);
+  };
+  if (tag == 8) {
+    FRAZIL_CHECK(proto::each_varint(reader, [&](std::uint64_t v) { parts.ints.push_back(static_cast<std::int64_t>(v)); }));
+    return true;
+  }
+  FRAZIL_CHECK(proto::each_fixed(reader, 4, [&](Bytes bytes) {
+    for (std::size_t at = 0; at < bytes.size(); at += 4) {
+      if (tag == 2) parts.f = real(bytes, at);
+      if (tag == 7) parts.floats.push_back(real(bytes, at));
+    }
+  }));
+  return true;
+}
+
+Result<AttrParts> read_parts(Bytes bytes) {
+  AttrParts parts;
+  FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
+    if (tag < parts.has.size()) parts.has[tag] = true;
+    switch (tag) {
+      case 1: return store(reader, parts.name);
+      case 2:
+      case 7:
+      case 8: return read_numbers(reader, tag, parts);
+      case 3: return store(reader, parts.i);
+      case 4: return store(reader, parts.s);
+      case 5: return store(reader, parts.t);
+      case 6: return store(reader, parts.g);
+      case 9: return store(reader, parts.strings);
+      case 14: return store(reader, parts.type_proto);
+      case 20: return store(reader, parts.type);
+      case 21: return store(reader, parts.ref);
+      case 22: return store(reader, parts.sparse);
+      default: return false;
+    }
+  }));
+  return parts;
+}
+
+/// Models of IR version 1 give no type: it follows from the field that is there.
+AttrType type_of(const AttrParts& parts) {
+  if (parts.type != 0) return static_cast<AttrType>(parts.type);
+  constexpr std::pair<std::size_t, AttrType> fields[] = {
+      {2, AttrType::real}, {3, AttrType::integer}, {4, AttrType::string}, {5, AttrType::tensor}, {6, AttrType::graph},
+      {7, AttrType::reals}, {8, AttrType::integers}, {9, AttrType::strings}, {22, AttrType::sparse_tensor},
+      {14, AttrType::type},
+  };
+  for (const auto& [field, type] : fields) {
+    if (parts.has[field]) return type;
+  }
+  return AttrType::undefined;
+}
+
+/// A TypeProto as the text of a type: "seq<f32[...]>".
+Result<std::string> type_text(const Source& source, Bytes bytes) {
+  Graph scratch;
+  Builder builder(scratch);
+  FRAZIL_TRY(const Type type, read_type(bytes, builder, "d", source));
+  return str(type, scratch.scope());
+}
+
+Result<std::variant<AttrValue, Bytes>> value_of(const Source& source, const AttrParts& parts) {
+  switch (type_of(parts)) {
+    case AttrType::real: return AttrValue(parts.f);
+    case AttrType::integer: return AttrValue(parts.i);
+    case AttrType::string: return AttrValue(std::string(parts.s));
+    case AttrType::reals: return AttrValue(parts.floats);
+    case AttrType::integers: return AttrValue(parts.ints);
+    case AttrType::strings: return AttrValue(Strings(parts.strings.begin(), parts.strings.end()));
+    case AttrType::graph: return parts.g;
+    case AttrType::tensor: {
+      FRAZIL_TRY(Tensor tensor, read_tensor(source, parts.t));
+      return AttrValue(std::move(tensor));
+    }
+    case AttrType::sparse_tensor: {
+      FRAZIL_TRY(SparseTensor sparse, read_sparse_tensor(source, parts.sparse));
+      return AttrValue(std::move(sparse.dense));
+    }
+    case AttrType::type: {
+      FRAZIL_TRY(std::string text, type_text(source, parts.type_proto));
+      return AttrValue(std::move(text));
+    }
+    case AttrType::undefined: return fail(Code::bad_model, "it has no value");
+    default: break;
+  }
+  return fail(Code::unsupported, "attributes of type {} are not supported", parts.type);
+}
+
+}  // namespace
+
+Result<AttrOrRef> read_attribute(const Source& source, Bytes bytes) {
+  FRAZIL_TRY(const AttrParts parts, read_parts(bytes));
+  if (parts.name.empty()) return fail(Code::bad_model, "an attribute has no name");
+  if (!parts.ref.empty()) return AttrOrRef{{parts.name, AttrValue()}, parts.ref};
+  auto value = value_of(source, parts);
+  if (!value) return within(fmt::format("attribute '{}': ", proto::shown(parts.name)), std::move(value).error());
+  return AttrOrRef{{parts.name, std::move(*value)}, {}};
+}
+
+namespace {
+
+std::string known_names(const OpDef& op) {
+  if (op.attrs.fields.empty()) return "it has none";
+  std::string names = "it has ";
+  for (const AttrField& field : op.attrs.fields) {
+    names += fmt::format("{}'{}'", &field == op.attrs.fields.data() ? "" : ", ", field.name);
+  }
+  return names;
+}
+
+Status check_required(const OpDef& op, const std::vector<NamedAttr>& attrs) {
+  for (const AttrField& field : op.attrs.fields) {
+    const bool given = std::ranges::any_of(attrs, [&](const NamedAttr& a) { return a.name == field.name; });
+    if (field.required && !given) return fail(Code::bad_model, "attribute '{}' is missing", field.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Attrs> bind_attributes(const OpDef& op, const std::vector<NamedAttr>& attrs) {
+  std::shared_ptr<void> bound = op.attrs.make();
+  for (const NamedAttr& attr : attrs) {
+    const AttrField* field = op.attrs.find(attr.name);
+    if (field == nullptr) {
+      return fail(Code::bad_model, "unknown attribute '{}'; {}", proto::shown(attr.name), known_names(op));
+    }
+    if (attr.plain() == nullptr || !field->set(bound.get(), *attr.plain())) {
+      return fail(Code::bad_model, "attribute '{}': expected {}, got {}", attr.name, name_of(field->kind), attr.kind());
+    }
+  }
+  FRAZIL_CHECK(check_required(op, attrs));
+  return Attrs(std::move(bound));
+}
+
+}  // namespace frazil::onnx

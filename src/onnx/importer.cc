@@ -1,0 +1,310 @@
+#include "onnx/importer.h"
+
+#include <algorithm>
+
+namespace frazil::onnx {
+
+using protozero::pbf_reader;
+
+namespace {
+
+constexpr std::int64_t kInputsOwnInitializers = 4;  ///< from this IR version on, see ImportOptions::fix_defaults
+
+std::string described_block(std::string_view region, std::string_view attr) {
+  return fmt::format("{}, attribute '{}'", region, attr);
+}
+
+}  // namespace
+
+Result<Graph> Importer::run(Bytes bytes) {
+  FRAZIL_TRY(model_, read_model(bytes));
+  FRAZIL_CHECK(check_model());
+  FRAZIL_CHECK(index_functions());
+  FRAZIL_CHECK(start());
+  FRAZIL_CHECK(walk());
+  return std::move(graph_);
+}
+
+Status Importer::check_model() {
+  if (!model_.has_graph) return fail(Code::bad_model, "not an ONNX model: it has no graph");
+  if (model_.ir_version < 1) return fail(Code::bad_model, "not an ONNX model: it has no IR version");
+  if (model_.opsets.empty() && model_.ir_version >= 3) return fail(Code::bad_model, "the model imports no opset");
+  return {};
+}
+
+Status Importer::index_functions() {
+  for (const FunctionParts& f : model_.functions) {
+    if (!functions_.try_emplace({f.domain, f.name, f.overload}, &f).second) {
+      return fail(Code::bad_model, "function '{}' of domain '{}' is defined twice", proto::shown(f.name),
+                  proto::shown(f.domain));
+    }
+  }
+  return {};
+}
+
+Status Importer::start() {
+  Frame frame;
+  FRAZIL_TRY(frame.body, read_graph(model_.graph));
+  if (!frame.body.name.empty()) graph_.name = proto::shown(frame.body.name);
+  frame.cx = std::make_shared<Context>();
+  frame.cx->opsets = &model_.opsets;
+  frame.cx->names.push();
+  frame.block = Graph::kMain;
+  frame.nodes = pbf_reader(proto::view_of(frame.body.whole));
+  FRAZIL_CHECK(push_frame(std::move(frame)));
+  FRAZIL_TRY(const auto given, initializers(top().body));
+  FRAZIL_CHECK(define_inputs(given));
+  return define_initializers();
+}
+
+Status Importer::walk() {
+  while (!frames_.empty()) {
+    Frame& frame = top();
+    if (frame.nodes.next(frame.node_tag)) {
+      FRAZIL_TRY(const Bytes node, message_field(frame.nodes));
+      FRAZIL_CHECK(append_node(node));
+    } else {
+      FRAZIL_CHECK(finish_frame());
+    }
+  }
+  return {};
+}
+
+Status Importer::push_frame(Frame frame) {
+  if (frames_.size() >= options_.max_nesting) {
+    return fail(Code::limit, "subgraphs and function calls nest deeper than {} levels", options_.max_nesting);
+  }
+  frames_.push_back(std::move(frame));
+  return {};
+}
+
+// ---- what a block starts with ----
+
+Result<std::map<std::string_view, Bytes>> Importer::initializers(const GraphParts& body) const {
+  std::map<std::string_view, Bytes> found;
+  for (const Bytes bytes : body.initializers) {
+    FRAZIL_TRY(const TensorHeader header, tensor_header(bytes));
+    found.emplace(header.name, bytes);
+  }
+  return found;
+}
+
+namespace {
+
+Status check_default(const Tensor& tensor, const Type& type, const Scope& scope) {
+  const auto matches = [&] {
+    if (!type.is_tensor() || type.elem != tensor.elem()) return false;
+    if (!type.ranked) return true;
+    return std::ranges::equal(type.shape, tensor.sizes(), [](Dim d, std::int64_t n) { return !d.is_const() || d == n; });
+  };
+  if (matches()) return {};
+  return fail(Code::bad_model, "its initializer is {}, expected {}", tensor.type_str(), str(type, scope));
+}
+
+}  // namespace
+
+Status Importer::define_input(const ValueInfo& info, const Bytes* initializer) {
+  Builder builder(graph_, Graph::kMain);
+  Tensor tensor;
+  if (initializer != nullptr) {
+    FRAZIL_TRY(tensor, read_tensor(source_, *initializer));
+  }
+  if (!info.type) return fail(Code::bad_model, "its type is not given");
+  FRAZIL_TRY(Type type, read_type(*info.type, builder, proto::shown(info.name), source_));
+  if (initializer != nullptr) FRAZIL_CHECK(check_default(tensor, type, graph_.scope()));
+  const Expr input = builder.input(info.name, std::move(type), std::move(tensor));
+  if (!top().cx->names.define(info.name, input.value)) return fail(Code::bad_model, "it is defined twice");
+  return {};
+}
+
+Status Importer::define_inputs(const std::map<std::string_view, Bytes>& given) {
+  for (const Bytes bytes : top().body.inputs) {
+    FRAZIL_TRY(const ValueInfo info, read_value_info(bytes));
+    if (info.name.empty()) return fail(Code::bad_model, "an input of the graph has no name");
+    FRAZIL_CHECK(check_name(info.name));
+    const auto found = given.find(info.name);
+    const bool fixed = model_.ir_version < kInputsOwnInitializers || options_.fix_defaults;
+    if (found != given.end() && fixed) continue;
+    const Status status = define_input(info, found == given.end() ? nullptr : &found->second);
+    if (!status) return within(fmt::format("input '{}': ", proto::shown(info.name)), status.error());
+    if (found != given.end()) defaults_.insert(info.name);
+  }
+  return {};
+}
+
+Status Importer::define_constant(std::string_view name, Tensor tensor) {
+  if (name.empty()) return fail(Code::bad_model, "an initializer has no name");
+  FRAZIL_CHECK(check_name(name));
+  const Value v = Builder(graph_, top().block).constant(std::move(tensor)).value;
+  return define(name, v, [] { return "initializer"; });
+}
+
+Status Importer::define_initializers() {
+  const bool main = frames_.size() == 1;
+  for (const Bytes bytes : top().body.initializers) {
+    FRAZIL_TRY(const TensorHeader header, tensor_header(bytes));
+    if (main && defaults_.contains(header.name)) continue;
+    FRAZIL_TRY(Tensor tensor, read_tensor(source_, bytes));
+    FRAZIL_CHECK(define_constant(header.name, std::move(tensor)));
+  }
+  for (const Bytes bytes : top().body.sparse_initializers) {
+    FRAZIL_TRY(SparseTensor sparse, read_sparse_tensor(source_, bytes));
+    FRAZIL_CHECK(define_constant(sparse.name, std::move(sparse.dense)));
+  }
+  return {};
+}
+
+Status Importer::define_params() {
+  const Frame& frame = top();
+  const auto where = [&] { return described_block(frame.region->described, frame.region->attr()); };
+  std::size_t k = 0;
+  for (const Bytes bytes : frame.body.inputs) {
+    FRAZIL_TRY(const ValueInfo info, read_value_info(bytes));
+    FRAZIL_CHECK(check_name(info.name));
+    FRAZIL_CHECK(define(info.name, graph_.block(frame.block).params[k++], where));
+  }
+  return {};
+}
+
+// ---- what a block ends with ----
+
+Result<std::vector<Value>> Importer::results(const std::string& what) const {
+  std::vector<Value> values;
+  for (const Bytes bytes : top().body.outputs) {
+    FRAZIL_TRY(const ValueInfo info, read_value_info(bytes));
+    const auto value = top().cx->names.find(info.name);
+    if (!value || !*value) {
+      return fail(Code::bad_model, "{}: output '{}' is not defined", what, proto::shown(info.name));
+    }
+    values.push_back(*value);
+  }
+  return values;
+}
+
+Status Importer::finish_frame() {
+  if (top().call) return finish_call();
+  return top().region ? finish_block() : finish_main();
+}
+
+Status Importer::finish_main() {
+  FRAZIL_TRY(const std::vector<Value> values, results("graph"));
+  Builder builder(graph_, Graph::kMain);
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    FRAZIL_TRY(const ValueInfo info, read_value_info(top().body.outputs[i]));
+    FRAZIL_CHECK(check_name(info.name));
+    if (!seen.insert(info.name).second) {
+      return fail(Code::bad_model, "graph: output '{}' is listed twice", proto::shown(info.name));
+    }
+    builder.output(info.name, {&builder, values[i]});
+  }
+  frames_.pop_back();
+  return {};
+}
+
+Status Importer::finish_block() {
+  std::unique_ptr<OpenRegion> region = std::move(top().region);
+  FRAZIL_TRY(std::vector<Value> values, results(described_block(region->described, region->attr())));
+  Builder builder(graph_, region->parent);
+  builder.yield(region->id, region->index, std::move(values));
+  const std::shared_ptr<Context> cx = top().cx;
+  cx->names.pop();
+  frames_.pop_back();
+  if (++region->index < region->bodies.size()) return open_block(std::move(region), cx);
+  FRAZIL_CHECK(builder.close(region->id, region->wanted));
+  return define_outputs(region->outputs, graph_.node(region->id).out, [&] { return region->described; });
+}
+
+Status Importer::finish_call() {
+  const std::unique_ptr<OpenCall> call = std::move(top().call);
+  const std::shared_ptr<Context> cx = top().cx;
+  std::vector<Value> values;
+  for (const std::string_view name : cx->function->outputs) {
+    const auto value = cx->names.find(name);
+    if (!value) {
+      return fail(Code::bad_model, "{}: the function's output '{}' is not defined", call->described,
+                  proto::shown(name));
+    }
+    values.push_back(*value);
+  }
+  frames_.pop_back();
+  return define_outputs(call->outputs, values, [&] { return call->described; }, call->first_value);
+}
+
+Status Importer::define_outputs(const Texts& names, const std::vector<Value>& values, const Describe& what,
+                                std::size_t rename_from) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) continue;
+    if (i >= values.size()) {
+      return fail(Code::bad_model, "{}: it has no output {} ('{}')", what(), i, proto::shown(names[i]));
+    }
+    const Value v = values[i];
+    if (v && v.id >= rename_from) Builder(graph_, top().block).name_value(v, {});
+    FRAZIL_CHECK(define(names[i], v, what));
+  }
+  return {};
+}
+
+// ---- names ----
+
+Status Importer::check_name(std::string_view name) const {
+  if (name.size() <= options_.max_name) return {};
+  return fail(Code::limit, "a name has {} bytes, at most {} are allowed: '{}'", name.size(), options_.max_name,
+              proto::shown(name));
+}
+
+Status Importer::define(std::string_view name, Value value, const Describe& what) {
+  Context& cx = *top().cx;
+  if (!cx.names.define(name, value)) {
+    return fail(Code::bad_model, "{}: '{}' is defined already", what(), proto::shown(name));
+  }
+  if (value && graph_.value_name(value).empty()) {
+    Builder(graph_, top().block).name_value(value, cx.prefix.empty() ? name : cx.prefix + std::string(name));
+  }
+  return {};
+}
+
+Result<Value> Importer::resolve(std::string_view name, const NodeParts& node) const {
+  if (name.empty()) return Value{};
+  if (const auto value = top().cx->names.find(name)) return *value;
+  return undefined(name, node);
+}
+
+Result<std::vector<Value>> Importer::resolve_inputs(const NodeParts& node) const {
+  std::vector<Value> values;
+  for (const std::string_view name : node.inputs) {
+    FRAZIL_TRY(values.emplace_back(), resolve(name, node));
+  }
+  return values;
+}
+
+std::unexpected<Fault> Importer::undefined(std::string_view name, const NodeParts& node) const {
+  for (auto frame = frames_.rbegin(); frame != frames_.rend() && frame->cx == top().cx; ++frame) {
+    pbf_reader rest = frame->nodes;
+    while (rest.next(frame->node_tag)) {
+      auto later = read_node_outputs(proto::bytes_of(rest.get_view()));
+      if (!later || std::ranges::find(later->outputs, name) == later->outputs.end()) continue;
+      return fail(Code::bad_model, "{}: input '{}' is used before {} defines it; nodes must be sorted", describe(node),
+                  proto::shown(name), describe(*later));
+    }
+  }
+  return fail(Code::bad_model, "{}: input '{}' is not defined", describe(node), proto::shown(name));
+}
+
+std::string Importer::name_of_node(const NodeParts& node) const {
+  std::string_view name = node.name;
+  for (const std::string_view output : node.outputs) {
+    if (name.empty()) name = output;
+  }
+  std::string full = top().cx->prefix + std::string(name);
+  for (char& c : full) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return full;
+}
+
+std::string Importer::describe(const NodeParts& node) const {
+  return fmt::format("node '{}' ({})", proto::shown(name_of_node(node)), proto::shown(node.op));
+}
+
+}  // namespace frazil::onnx

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "ir/builder.h"
+#include "onnx/decode.h"
+#include "onnx/import.h"
+#include "onnx/names.h"
+#include "onnx/upgrade.h"
+#include "onnx/wire.h"
+
+namespace frazil::onnx {
+
+/// One import. Subgraphs and function calls are frames on a stack of its own: nothing recurses natively.
+class Importer {
+ public:
+  Importer(Source source, const ImportOptions& options) : source_(std::move(source)), options_(options) {}
+  Result<Graph> run(Bytes bytes);
+
+ private:
+  /// Where names are looked up: the model's graph, or one call of a function. Subgraphs share their context.
+  struct Context {
+    Names names;
+    const Opsets* opsets = nullptr;
+    const FunctionParts* function = nullptr;
+    std::shared_ptr<const Context> caller;
+    std::vector<NamedAttr> attrs;  ///< of the call, with the function's defaults
+    std::string prefix;            ///< before names of nodes and values
+  };
+  /// A region node whose blocks are being filled.
+  struct OpenRegion {
+    const OpDef* op = nullptr;
+    NodeId id;
+    BlockId parent;
+    std::vector<GraphParts> bodies;
+    std::size_t index = 0;  ///< the block that is open
+    std::vector<bool> wanted;
+    Texts outputs;
+    std::string described;
+    std::string_view attr() const { return std::get<Region>(op->form).block_attrs[index]; }
+  };
+  /// A function call whose body is being inlined.
+  struct OpenCall {
+    Texts outputs;
+    std::size_t first_value = 0;  ///< values from here on are the body's
+    std::string described;
+  };
+  struct Frame {
+    std::shared_ptr<Context> cx;
+    BlockId block;
+    protozero::pbf_reader nodes;
+    protozero::pbf_tag_type node_tag = kGraphNode;
+    GraphParts body;  ///< not for functions
+    std::unique_ptr<OpenRegion> region;
+    std::unique_ptr<OpenCall> call;
+  };
+  using FunctionKey = std::tuple<std::string_view, std::string_view, std::string_view>;  // domain, name, overload
+
+  Status check_model();
+  Status index_functions();
+  Status start();
+  Status walk();
+
+  // ---- blocks; all work on the top frame ----
+  Status push_frame(Frame frame);
+  Result<std::map<std::string_view, Bytes>> initializers(const GraphParts& body) const;
+  Status define_inputs(const std::map<std::string_view, Bytes>& given);
+  Status define_input(const ValueInfo& info, const Bytes* initializer);
+  Status define_params();
+  Status define_initializers();
+  Status define_constant(std::string_view name, Tensor tensor);
+  Result<std::vector<Value>> results(const std::string& what) const;
+  Status finish_frame();
+  Status finish_main();
+  Status finish_block();
+  Status finish_call();
+
+  // ---- nodes ----
+  Status append_node(Bytes bytes);
+  Status check_node(const NodeParts& node) const;
+  Result<std::vector<NamedAttr>> decode_attributes(const NodeParts& node) const;
+  Result<std::int64_t> opset_of(const NodeParts& node) const;
+  Result<const OpDef*> find_op(const Draft& draft) const;
+  static void trim_outputs(Draft& draft, const OpDef& op);
+  Status append_plain(Draft& draft, const OpDef& op, const NodeParts& node);
+  Status open_region(Draft& draft, const OpDef& op, const NodeParts& node);
+  Status open_block(std::unique_ptr<OpenRegion> region, std::shared_ptr<Context> cx);
+  Status open_call(const NodeParts& node, const FunctionParts& function);
+  Status check_call(const NodeParts& node, const FunctionParts& function) const;
+  Result<std::vector<NamedAttr>> call_attributes(const NodeParts& node, const FunctionParts& function) const;
+
+  // ---- names ----
+  static constexpr std::size_t kNever = ~std::size_t{0};
+  Status check_name(std::string_view name) const;
+  using Describe = std::function<std::string()>;  ///< called for faults only
+  Status define(std::string_view name, Value value, const Describe& what);
+  /// Values from `rename_from` on take their name anew.
+  Status define_outputs(const Texts& names, const std::vector<Value>& values, const Describe& what,
+                        std::size_t rename_from = kNever);
+  Result<Value> resolve(std::string_view name, const NodeParts& node) const;
+  Result<std::vector<Value>> resolve_inputs(const NodeParts& node) const;
+  std::unexpected<Fault> undefined(std::string_view name, const NodeParts& node) const;
+  /// The node's name, or else that of its first output.
+  std::string name_of_node(const NodeParts& node) const;
+  std::string describe(const NodeParts& node) const;
+  Frame& top() { return frames_.back(); }
+  const Frame& top() const { return frames_.back(); }
+
+  Source source_;
+  const ImportOptions& options_;
+  ModelParts model_;
+  std::map<FunctionKey, const FunctionParts*> functions_;
+  std::set<std::string_view> defaults_;  ///< initializers that are defaults of inputs
+  Graph graph_;
+  std::vector<Frame> frames_;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace frazil::onnx

@@ -1,0 +1,217 @@
+#include <algorithm>
+
+#include "onnx/importer.h"
+
+namespace frazil::onnx {
+
+using protozero::pbf_reader;
+
+namespace {
+
+std::string_view shown_domain(std::string_view domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+}  // namespace
+
+Status Importer::append_node(Bytes bytes) {
+  FRAZIL_TRY(const NodeParts node, read_node(bytes));
+  if (++nodes_ > options_.max_nodes) {
+    return fail(Code::limit, "the model has more than {} nodes, with those of inlined functions", options_.max_nodes);
+  }
+  FRAZIL_CHECK(check_node(node));
+  const auto function = functions_.find({node.domain, node.op, node.overload});
+  if (function != functions_.end()) return open_call(node, *function->second);
+
+  FRAZIL_TRY(const std::int64_t opset, opset_of(node));
+  Builder builder(graph_, top().block);
+  Draft draft(builder, node.op, node.domain, opset);
+  draft.name = name_of_node(node);
+  FRAZIL_TRY(draft.in, resolve_inputs(node));
+  for (const std::string_view output : node.outputs) draft.wanted.push_back(!output.empty());
+  FRAZIL_TRY(draft.attrs, decode_attributes(node));
+  FRAZIL_CHECK(upgrade(draft));
+  if (draft.results) return define_outputs(node.outputs, *draft.results, [&] { return draft.describe(); });
+  FRAZIL_TRY(const OpDef* op, find_op(draft));
+  trim_outputs(draft, *op);
+  return std::holds_alternative<Region>(op->form) ? open_region(draft, *op, node) : append_plain(draft, *op, node);
+}
+
+Status Importer::check_node(const NodeParts& node) const {
+  FRAZIL_CHECK(check_name(node.name));
+  FRAZIL_CHECK(check_name(node.op));
+  for (const std::string_view name : node.outputs) FRAZIL_CHECK(check_name(name));
+  if (node.op.empty()) return fail(Code::bad_model, "{}: it names no operator", describe(node));
+  if (std::ranges::all_of(node.outputs, [](std::string_view name) { return name.empty(); })) {
+    return fail(Code::bad_model, "{}: it has no outputs", describe(node));
+  }
+  return {};
+}
+
+void Importer::trim_outputs(Draft& draft, const OpDef& op) {
+  const bool open = !op.outputs.empty() && op.outputs.back().use == Port::Use::variadic;
+  while (!open && draft.wanted.size() > op.outputs.size() && !draft.wanted.back()) draft.wanted.pop_back();
+}
+
+Result<std::int64_t> Importer::opset_of(const NodeParts& node) const {
+  for (const Opsets* opsets : {top().cx->opsets, static_cast<const Opsets*>(&model_.opsets)}) {
+    const auto found = opsets->find(node.domain);
+    if (found == opsets->end()) continue;
+    const auto newest = newest_opset(node.domain);
+    if (newest && found->second > *newest && !options_.newer_opsets) {
+      return fail(Code::unsupported, "{}: opset {} of domain '{}' is newer than {}, the newest this version knows",
+                  describe(node), found->second, shown_domain(node.domain), *newest);
+    }
+    return found->second;
+  }
+  if (model_.ir_version < 3 && node.domain.empty()) return 1;
+  return fail(Code::bad_model, "{}: the model imports no opset of domain '{}'", describe(node),
+              proto::shown(shown_domain(node.domain)));
+}
+
+Result<const OpDef*> Importer::find_op(const Draft& draft) const {
+  const OpRegistry& registry = OpRegistry::global();
+  if (const OpDef* op = registry.find(draft.domain, draft.op)) return op;
+  std::string near;
+  for (const std::string_view name : registry.close_to(draft.op)) near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", name);
+  return draft.unsupported("no operator '{}' in domain '{}', opset {}{}; a custom operator can be registered",
+                           proto::shown(draft.op), proto::shown(shown_domain(draft.domain)), draft.opset, near);
+}
+
+Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node) const {
+  std::vector<NamedAttr> attrs;
+  const Context& cx = *top().cx;
+  for (const Bytes bytes : node.attributes) {
+    auto read = read_attribute(source_, bytes);
+    if (!read) return within(describe(node) + ": ", std::move(read).error());
+    const std::string_view name = read->attr.name;
+    if (std::ranges::find(attrs, name, &NamedAttr::name) != attrs.end()) {
+      return fail(Code::bad_model, "{}: attribute '{}' is given twice", describe(node), proto::shown(name));
+    }
+    if (read->ref.empty()) {
+      attrs.push_back(std::move(read->attr));
+      continue;
+    }
+    if (cx.function == nullptr) {
+      return fail(Code::bad_model, "{}: attribute '{}' refers to one of a function, but it is in none", describe(node),
+                  proto::shown(name));
+    }
+    const auto given = std::ranges::find(cx.attrs, read->ref, &NamedAttr::name);
+    if (given != cx.attrs.end()) attrs.push_back({name, given->value});
+  }
+  return attrs;
+}
+
+Status Importer::append_plain(Draft& draft, const OpDef& op, const NodeParts& node) {
+  auto attrs = bind_attributes(op, draft.attrs);
+  if (!attrs) return within(draft.describe() + ": ", std::move(attrs).error());
+  FRAZIL_TRY(const NodeId id, draft.builder().append(op, std::move(draft.in), std::move(*attrs), draft.wanted, draft.name));
+  return define_outputs(node.outputs, graph_.node(id).out, [&] { return draft.describe(); });
+}
+
+// ---- regions ----
+
+Status Importer::open_region(Draft& draft, const OpDef& op, const NodeParts& node) {
+  const auto& form = std::get<Region>(op.form);
+  auto region = std::make_unique<OpenRegion>();
+  std::vector<std::size_t> params;
+  for (const std::string_view attr : form.block_attrs) {
+    const auto found = std::ranges::find(draft.attrs, attr, &NamedAttr::name);
+    if (found == draft.attrs.end()) return draft.error("attribute '{}' is missing", attr);
+    const Bytes* graph = std::get_if<Bytes>(&found->value);
+    if (graph == nullptr) return draft.error("attribute '{}': expected graph, got {}", attr, found->kind());
+    FRAZIL_TRY(region->bodies.emplace_back(), read_graph(*graph));
+    params.push_back(region->bodies.back().inputs.size());
+    draft.attrs.erase(found);
+  }
+  auto attrs = bind_attributes(op, draft.attrs);
+  if (!attrs) return within(draft.describe() + ": ", std::move(attrs).error());
+  region->op = &op;
+  region->parent = top().block;
+  region->wanted = draft.wanted;
+  region->outputs = node.outputs;
+  region->described = draft.describe();
+  FRAZIL_TRY(region->id, draft.builder().open(op, std::move(draft.in), std::move(*attrs), params, draft.name));
+  return open_block(std::move(region), top().cx);
+}
+
+Status Importer::open_block(std::unique_ptr<OpenRegion> region, std::shared_ptr<Context> cx) {
+  Frame frame;
+  frame.block = graph_.node(region->id).blocks[region->index];
+  frame.body = std::move(region->bodies[region->index]);
+  frame.nodes = pbf_reader(proto::view_of(frame.body.whole));
+  frame.region = std::move(region);
+  cx->names.push();
+  frame.cx = std::move(cx);
+  FRAZIL_CHECK(push_frame(std::move(frame)));
+  FRAZIL_CHECK(define_params());
+  return define_initializers();
+}
+
+// ---- functions ----
+
+Result<std::vector<NamedAttr>> Importer::call_attributes(const NodeParts& node, const FunctionParts& function) const {
+  FRAZIL_TRY(std::vector<NamedAttr> attrs, decode_attributes(node));
+  std::vector<NamedAttr> defaults;
+  for (const Bytes bytes : function.defaults) {
+    auto read = read_attribute(source_, bytes);
+    if (!read) return within(describe(node) + ": ", std::move(read).error());
+    defaults.push_back(std::move(read->attr));
+  }
+  for (const NamedAttr& attr : attrs) {
+    const bool known = std::ranges::find(function.attributes, attr.name) != function.attributes.end() ||
+                       std::ranges::find(defaults, attr.name, &NamedAttr::name) != defaults.end();
+    if (!known) {
+      return fail(Code::bad_model, "{}: the function has no attribute '{}'", describe(node), proto::shown(attr.name));
+    }
+    if (attr.plain() == nullptr) {
+      return fail(Code::unsupported, "{}: attribute '{}': graphs cannot be given to functions", describe(node),
+                  proto::shown(attr.name));
+    }
+  }
+  for (NamedAttr& attr : defaults) {
+    if (std::ranges::find(attrs, attr.name, &NamedAttr::name) == attrs.end()) attrs.push_back(std::move(attr));
+  }
+  return attrs;
+}
+
+Status Importer::check_call(const NodeParts& node, const FunctionParts& function) const {
+  for (const Context* cx = top().cx.get(); cx != nullptr; cx = cx->caller.get()) {
+    if (cx->function == &function) {
+      return fail(Code::bad_model, "{}: function '{}' calls itself", describe(node), proto::shown(function.name));
+    }
+  }
+  if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
+    return fail(Code::bad_model, "{}: the function takes {} inputs and gives {} outputs, the call has {} and {}",
+                describe(node), function.inputs.size(), function.outputs.size(), node.inputs.size(),
+                node.outputs.size());
+  }
+  return {};
+}
+
+Status Importer::open_call(const NodeParts& node, const FunctionParts& function) {
+  FRAZIL_CHECK(check_call(node, function));
+  Frame frame;
+  frame.block = top().block;
+  frame.nodes = pbf_reader(proto::view_of(function.whole));
+  frame.node_tag = kFunctionNode;
+  frame.call = std::make_unique<OpenCall>(OpenCall{node.outputs, graph_.value_count(), describe(node)});
+  frame.cx = std::make_shared<Context>();
+  frame.cx->opsets = &function.opsets;
+  frame.cx->function = &function;
+  frame.cx->caller = top().cx;
+  const std::string name = name_of_node(node);
+  frame.cx->prefix = name.size() > options_.max_name ? top().cx->prefix : name + "/";
+  FRAZIL_TRY(frame.cx->attrs, call_attributes(node, function));
+  FRAZIL_TRY(std::vector<Value> inputs, resolve_inputs(node));
+  inputs.resize(function.inputs.size());
+  frame.cx->names.push();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    FRAZIL_CHECK(check_name(function.inputs[i]));
+    if (!frame.cx->names.define(function.inputs[i], inputs[i])) {
+      return fail(Code::bad_model, "{}: the function's input '{}' is defined twice", describe(node),
+                  proto::shown(function.inputs[i]));
+    }
+  }
+  return push_frame(std::move(frame));
+}
+
+}  // namespace frazil::onnx

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/handles.h"
+
+namespace frazil::onnx {
+
+/// Value names of nested blocks: an inner name hides an outer one. A look-up costs the same at any depth.
+class Names {
+ public:
+  void push() { marks_.push_back(entries_.size()); }
+  void pop() {
+    while (entries_.size() > marks_.back()) {
+      const Entry& e = entries_.back();
+      if (e.hidden == kNone) {
+        top_.erase(e.name);
+      } else {
+        top_[e.name] = e.hidden;
+      }
+      entries_.pop_back();
+    }
+    marks_.pop_back();
+  }
+
+  /// False when the innermost block has the name already. An absent value is a name that stands for nothing.
+  bool define(std::string_view name, Value value) {
+    const auto [it, fresh] = top_.try_emplace(name, entries_.size());
+    if (!fresh && it->second >= marks_.back()) return false;
+    entries_.push_back({name, value, fresh ? kNone : it->second});
+    it->second = entries_.size() - 1;
+    return true;
+  }
+  std::optional<Value> find(std::string_view name) const {
+    const auto it = top_.find(name);
+    return it == top_.end() ? std::nullopt : std::optional(entries_[it->second].value);
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  struct Entry {
+    std::string_view name;
+    Value value;
+    std::size_t hidden;
+  };
+  std::unordered_map<std::string_view, std::size_t> top_;
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> marks_;
+};
+
+}  // namespace frazil::onnx

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "onnx/upgrade.h"
+
+// One function per change of meaning; the table in upgrade.cc says which operators and opsets it applies to.
+namespace frazil::onnx::rules {
+
+/// Moves ints attribute `attr` to input `i`, where it is given.
+Status ints_to_input(Draft& d, std::string_view attr, std::size_t i);
+/// Shape(v), and v reshaped to it.
+Result<Value> shape_of(Draft& d, Value v);
+Result<Value> reshape_like(Draft& d, Value v, Value like);
+
+// ---- values ----
+Status constant(Draft& d);
+Status alias(Draft& d);
+
+// ---- arithmetic ----
+Status legacy_broadcast(Draft& d);
+Status prelu_slope(Draft& d);
+Status clip_bounds(Draft& d);
+Status cast_target(Draft& d);
+Status selu_defaults(Draft& d);
+Status affine(Draft& d);
+Status parametric_softplus(Draft& d);
+Status scaled_tanh(Draft& d);
+
+// ---- shape ----
+Status reshape_shape(Draft& d);
+Status slice_bounds(Draft& d);
+Status axes_input(Draft& d);
+Status split_sizes(Draft& d);
+Status split_count(Draft& d);
+Status concat_axis(Draft& d);
+Status pad_names(Draft& d);
+Status pad_inputs(Draft& d);
+Status tile_repeats(Draft& d);
+Status topk_count(Draft& d);
+Status scatter_rename(Draft& d);
+Status upsample_sizes(Draft& d);
+Status upsample_scales(Draft& d);
+Status upsample_rename(Draft& d);
+Status resize_inputs(Draft& d);
+Status empty_resize_inputs(Draft& d);
+
+// ---- networks ----
+Status last_axis(Draft& d);
+Status batch_norm_test(Draft& d);
+Status batch_norm_spatial(Draft& d);
+Status batch_norm_outputs(Draft& d);
+Status dropout_ratio(Draft& d);
+Status dropout_mask(Draft& d);
+Status gemm_broadcast(Draft& d);
+Status output_sequence(Draft& d);
+Status lp_norm(Draft& d);
+Status group_norm_scale(Draft& d);
+Status grid_sample_mode(Draft& d);
+Status roi_align_mode(Draft& d);
+Status dft_axis(Draft& d);
+Status label_encoder(Draft& d);
+Status batched_scan(Draft& d);
+
+}  // namespace frazil::onnx::rules

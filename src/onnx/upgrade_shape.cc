@@ -1,0 +1,142 @@
+#include <algorithm>
+
+#include "onnx/upgrade_rules.h"
+
+namespace frazil::onnx::rules {
+
+Status ints_to_input(Draft& d, std::string_view attr, std::size_t i) {
+  FRAZIL_TRY(const auto values, d.take<Ints>(attr));
+  if (values) d.put(i, d.ints(*values));
+  return {};
+}
+
+Result<Value> shape_of(Draft& d, Value v) { return d.emit("Shape", {v}); }
+
+Result<Value> reshape_like(Draft& d, Value v, Value like) {
+  FRAZIL_TRY(const Value shape, shape_of(d, like));
+  return d.emit("Reshape", {v, shape});
+}
+
+Status reshape_shape(Draft& d) {
+  if (!d.has_attr("shape")) return d.error("attribute 'shape' is missing");
+  return ints_to_input(d, "shape", 1);
+}
+
+Status slice_bounds(Draft& d) {
+  for (const std::string_view attr : {"starts", "ends"}) {
+    if (!d.has_attr(attr)) return d.error("attribute '{}' is missing", attr);
+  }
+  FRAZIL_CHECK(ints_to_input(d, "starts", 1));
+  FRAZIL_CHECK(ints_to_input(d, "ends", 2));
+  return ints_to_input(d, "axes", 3);
+}
+
+Status axes_input(Draft& d) {
+  FRAZIL_TRY(const auto axes, d.take<Ints>("axes"));
+  if (axes && !axes->empty()) d.put(1, d.ints(*axes));
+  return {};
+}
+
+Status split_sizes(Draft& d) { return ints_to_input(d, "split", 1); }
+
+Status split_count(Draft& d) {
+  if (!d.has(1)) d.set("num_outputs", static_cast<std::int64_t>(d.wanted.size()));
+  return {};
+}
+
+Status concat_axis(Draft& d) {
+  if (!d.has_attr("axis")) d.set("axis", std::int64_t{1});
+  return {};
+}
+
+Status pad_names(Draft& d) {
+  FRAZIL_TRY(const auto pads, d.take<Ints>("paddings"));
+  if (pads) d.set("pads", *pads);
+  return {};
+}
+
+Status pad_inputs(Draft& d) {
+  if (!d.has_attr("pads")) return d.error("attribute 'pads' is missing");
+  FRAZIL_CHECK(ints_to_input(d, "pads", 1));
+  FRAZIL_TRY(const auto value, d.take<float>("value"));
+  FRAZIL_TRY(const Type type, d.input(0));
+  if (value) d.put(2, d.number(type.elem, *value));
+  return {};
+}
+
+Status tile_repeats(Draft& d) {
+  if (d.in.size() < 3) return {};
+  const Tensor* tiles = d.constant(1);
+  const Tensor* axis = d.constant(2);
+  if (tiles == nullptr || axis == nullptr || tiles->count() != 1 || axis->count() != 1) {
+    return d.unsupported("in opset {} its inputs 1 and 2 must be constant scalars", d.opset);
+  }
+  FRAZIL_TRY(const std::int64_t rank, d.rank(0));
+  const std::int64_t at = axis->integer_at(0) < 0 ? axis->integer_at(0) + rank : axis->integer_at(0);
+  if (at < 0 || at >= rank) return d.error("axis {} is outside [{}, {})", axis->integer_at(0), -rank, rank);
+  std::vector<std::int64_t> repeats(static_cast<std::size_t>(rank), 1);
+  repeats[static_cast<std::size_t>(at)] = tiles->integer_at(0);
+  d.in = {d.in[0], d.ints(repeats)};
+  return {};
+}
+
+Status topk_count(Draft& d) {
+  FRAZIL_TRY(const auto k, d.take<std::int64_t>("k"));
+  if (!k) return d.error("attribute 'k' is missing");
+  d.put(1, d.ints({*k}));
+  return {};
+}
+
+Status scatter_rename(Draft& d) {
+  d.op = "ScatterElements";
+  return {};
+}
+
+Status upsample_sizes(Draft& d) {
+  if (d.has_attr("scales")) return {};
+  FRAZIL_TRY(const auto height, d.take<float>("height_scale"));
+  FRAZIL_TRY(const auto width, d.take<float>("width_scale"));
+  if (!height || !width) return d.error("attributes 'height_scale' and 'width_scale' are missing");
+  d.set("scales", Floats{1, 1, *height, *width});
+  return {};
+}
+
+Status upsample_scales(Draft& d) {
+  FRAZIL_TRY(const auto scales, d.take<Floats>("scales"));
+  if (!scales) return d.error("attribute 'scales' is missing");
+  const Tensor t = Tensor::of<float>({static_cast<std::int64_t>(scales->size())}, std::span<const float>(*scales));
+  d.put(1, d.builder().constant(t).value);
+  return {};
+}
+
+namespace {
+
+/// Inputs and meaning of the first Resize, whose positions were `x * scale`.
+Status asymmetric(Draft& d) {
+  if (!d.has(1)) return d.error("input 1, the scales, is missing");
+  d.in = {d.in[0], {}, d.in[1]};
+  FRAZIL_TRY(const std::string mode, d.take_or<std::string>("mode", "nearest"));
+  d.set("mode", mode == "bilinear" ? "linear" : mode);
+  d.set("coordinate_transformation_mode", std::string("asymmetric"));
+  d.set("nearest_mode", std::string("floor"));
+  return {};
+}
+
+}  // namespace
+
+Status upsample_rename(Draft& d) {
+  d.op = "Resize";
+  return asymmetric(d);
+}
+
+Status resize_inputs(Draft& d) { return asymmetric(d); }
+
+Status empty_resize_inputs(Draft& d) {
+  for (std::size_t i = 1; i < d.in.size(); ++i) {
+    const Tensor* t = d.constant(i);
+    if (t != nullptr && t->count() == 0) d.in[i] = {};
+  }
+  return {};
+}
+
+}  // namespace frazil::onnx::rules

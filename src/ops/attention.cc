@@ -1,0 +1,307 @@
+#include "ops/attention.h"
+
+#include <limits>
+
+#include "ops/compose.h"
+#include "ops/contraction.h"
+#include "ops/elementwise_logic.h"
+#include "ops/elementwise_math.h"
+#include "ops/elementwise_nn.h"
+#include "ops/index.h"
+#include "ops/norm.h"
+#include "ops/view.h"
+#include "tensor/onnx_proto.h"
+
+namespace frazil::ops {
+namespace {
+
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+
+/// [batch, steps, heads * size] as [batch, heads, steps, size].
+Expr split_heads(Expr x, std::int64_t heads) {
+  return Transpose({SplitAxis({x}, {.axis = 2, .outer = heads})}, {.perm = {0, 2, 1, 3}});
+}
+
+/// The bound query and the key-value cache, all [batch, heads, steps, size].
+struct Heads {
+  Expr q, k, v;
+  bool grouped = false;  ///< q may have more heads than k and v
+};
+
+std::optional<Heads> attention_heads(CompositeCx& cx) {
+  const auto& a = cx.attrs<AttentionAttrs>();
+  Heads h{cx.in(0), cx.in(1), cx.in(2)};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (cx.rank(i) != 4 && cx.rank(i) != 3) {
+      cx.error("input {} must have 3 or 4 axes, got {}", i, cx.rank(i));
+      return std::nullopt;
+    }
+  }
+  const bool flat_q = cx.rank(0) == 3, flat_k = cx.rank(1) == 3, flat_v = cx.rank(2) == 3;
+  if ((flat_q && a.q_num_heads.value_or(0) < 1) || ((flat_k || flat_v) && a.kv_num_heads.value_or(0) < 1)) {
+    cx.error("inputs with 3 axes need positive q_num_heads and kv_num_heads");
+    return std::nullopt;
+  }
+  if (flat_q) h.q = split_heads(h.q, *a.q_num_heads);
+  if (flat_k) h.k = split_heads(h.k, *a.kv_num_heads);
+  if (flat_v) h.v = split_heads(h.v, *a.kv_num_heads);
+  if (cx.has(4)) h.k = Concat({cx.in(4), h.k}, {.axis = 2});
+  if (cx.has(5)) h.v = Concat({cx.in(5), h.v}, {.axis = 2});
+  if (cx.builder().status()) h.grouped = h.q.type().shape[1] != h.k.type().shape[1];
+  return h;
+}
+
+Expr scaled_query(CompositeCx& cx, Expr q) {
+  const auto& a = cx.attrs<AttentionAttrs>();
+  const Elem elem = q.type().elem;
+  if (a.scale) return Mul(q, cx.number(elem, *a.scale));
+  const Expr root = Sqrt(as_elem(extent_scalar(q, 3), compute_elem(elem)));
+  return Mul(q, as_elem(Reciprocal(root), elem));
+}
+
+/// q [b, g*r, s, d] as [b, g, r, s, d]: r query heads share each of the g heads of k.
+Expr grouped_view(CompositeCx& cx, Expr q, Expr k) {
+  const Dim groups = k.type().shape[1];
+  if (groups.is_const()) return SplitAxis({q}, {.axis = 1, .outer = groups.value()});
+  return Reshape({q, join_shape({extent(q, 0), extent(k, 1), int1(cx, -1), extent(q, 2), extent(q, 3)})});
+}
+Expr ungrouped_view(Expr x) { return MergeAxes({x}, {.axis = 1, .count = 2}); }
+
+/// q times the transpose of k, per head.
+Expr raw_scores(CompositeCx& cx, const Heads& h, Expr q) {
+  const Expr kt = Transpose({h.k}, {.perm = {0, 1, 3, 2}});
+  if (!h.grouped) return MatMul(q, kt);
+  return ungrouped_view(MatMul(grouped_view(cx, q, h.k), Unsqueeze({kt, cx.ints({2})})));
+}
+
+Expr weighted_values(CompositeCx& cx, const Heads& h, Expr p) {
+  const Expr weights = as_elem(p, h.v.type().elem);
+  if (!h.grouped) return MatMul(weights, h.v);
+  return ungrouped_view(MatMul(grouped_view(cx, weights, h.v), Unsqueeze({h.v, cx.ints({2})})));
+}
+
+/// The mask, padded along its last axis up to the number of keys by what hides a key.
+Expr padded_mask(CompositeCx& cx, const Heads& h) {
+  const Expr mask = cx.in(3);
+  const Shape& shape = cx.type(3).shape;
+  if (shape.empty() || shape.back() == Dim(1) || shape.back() == h.k.type().shape[2]) return mask;
+  const Expr missing = Sub(extent(h.k, 2), extent(mask, -1));
+  const Expr pads = join_shape({int1(cx, 0), missing});
+  const Elem elem = cx.elem(3);
+  const Expr fill = elem == Elem::boolean ? cx.builder().scalar(false) : cx.number(elem, kMinusInfinity);
+  return Pad({mask, pads, fill, cx.ints({-1})});
+}
+
+Expr both(Expr a, Expr b) { return !a ? b : And(a, b); }
+
+/// True where a query may see a key; absent when it always may.
+Expr visible(CompositeCx& cx, const Heads& h) {
+  Expr keep = cx.builder().absent();
+  if (cx.has(3) && cx.elem(3) == Elem::boolean) keep = padded_mask(cx, h);
+  const bool causal = cx.attrs<AttentionAttrs>().is_causal != 0;
+  if (!causal && !cx.has(6)) return keep;
+  const Expr key = iota(cx, extent_scalar(h.k, 2));
+  if (causal) {
+    Expr last = Unsqueeze({iota(cx, extent_scalar(h.q, 2)), cx.ints({1})});
+    if (cx.has(4)) {
+      last = Add(last, extent(cx.in(4), 2));
+    } else if (cx.has(6)) {
+      last = Add(last, unsqueeze_behind(cx, Sub(cx.in(6), extent(h.q, 2)), 3));
+    }
+    keep = both(keep, LessOrEqual(key, last));
+  }
+  return cx.has(6) ? both(keep, Less(key, unsqueeze_behind(cx, cx.in(6), 3))) : keep;
+}
+
+/// Softmax of the last axis; a row that is -inf throughout gives 0.
+Expr safe_softmax(CompositeCx& cx, Expr scores, bool masked) {
+  const auto& a = cx.attrs<AttentionAttrs>();
+  const Elem elem = scores.type().elem;
+  const auto precision = elem_from_onnx(a.softmax_precision.value_or(onnx_data_type(elem)));
+  if (!precision || !is_float(*precision)) {
+    cx.error("softmax_precision {} is not a float type", a.softmax_precision.value_or(0));
+    return cx.builder().absent();
+  }
+  const Expr p = as_elem(Softmax({as_elem(scores, *precision)}, {.axis = -1}), elem);
+  if (!masked) return p;
+  const Expr highest = ReduceMax({scores, cx.ints({-1})}, {.keepdims = 1});
+  return Where(Equal(highest, cx.number(elem, kMinusInfinity)), cx.number(elem, 0), p);
+}
+
+}  // namespace
+
+void attention_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<AttentionAttrs>();
+  const auto heads = attention_heads(cx);
+  if (!heads || !cx.builder().status()) return;
+  const Elem elem = cx.elem(0);
+  const Expr raw = raw_scores(cx, *heads, scaled_query(cx, heads->q));
+  Expr scores = raw;
+  if (a.softcap > 0) scores = Mul(Tanh(Div(scores, cx.number(elem, a.softcap))), cx.number(elem, a.softcap));
+  const Expr capped = scores;
+  const bool bias = cx.has(3) && cx.elem(3) != Elem::boolean;
+  if (bias) scores = Add(scores, as_elem(padded_mask(cx, *heads), elem));
+  const Expr keep = visible(cx, *heads);
+  if (keep) scores = Where(keep, scores, cx.number(elem, kMinusInfinity));
+  const Expr p = safe_softmax(cx, scores, bias || keep);
+  Expr y = as_elem(weighted_values(cx, *heads, p), elem);
+  if (cx.rank(0) == 3) y = MergeAxes({Transpose({y}, {.perm = {0, 2, 1, 3}})}, {.axis = 2, .count = 2});
+  cx.out(0, y);
+  if (cx.output_count() > 1) cx.out(1, heads->k);
+  if (cx.output_count() > 2) cx.out(2, heads->v);
+  const std::array modes{raw, capped, scores, p};
+  if (a.qk_matmul_output_mode < 0 || a.qk_matmul_output_mode > 3) {
+    return cx.error("qk_matmul_output_mode must be 0 to 3, got {}", a.qk_matmul_output_mode);
+  }
+  if (cx.output_count() > 3) cx.out(3, modes[static_cast<std::size_t>(a.qk_matmul_output_mode)]);
+}
+
+void causal_conv_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<CausalConvAttrs>();
+  const Expr x = cx.in(0), weight = cx.in(1);
+  if (cx.rank(0) != 3 || cx.rank(1) != 3) return cx.error("inputs 'input' and 'weight' must have 3 axes");
+  const Dim channels = cx.type(1).shape[0];
+  if (!channels.is_const()) return cx.error("input 'weight' must have a fixed number of channels");
+  if (a.activation != "none" && a.activation != "silu" && a.activation != "swish") {
+    return cx.error("activation '{}' is none of none, silu, swish", a.activation);
+  }
+  const Elem elem = cx.elem(0);
+  const Expr kept = Sub(extent(weight, 2), int1(cx, 1));
+  const Expr past = cx.has(3) ? cx.in(3)
+                              : Expand({cx.number(elem, 0), join_shape({extent(x, 0), extent(x, 1), kept})});
+  const Expr all = Concat({past, x}, {.axis = 2});
+  ConvAttrs conv;
+  conv.group = channels.value();
+  Expr y = cx.has(2) ? Conv({all, weight, cx.in(2)}, conv) : Conv({all, weight}, conv);
+  if (a.activation != "none") {
+    const Expr wide = as_elem(y, compute_elem(elem));
+    y = as_elem(Mul(wide, Sigmoid(wide)), elem);
+  }
+  cx.out(0, y);
+  const Expr end = extent(all, 2);
+  if (cx.output_count() > 1) cx.out(1, cut(cx, all, 2, Sub(end, kept), end));
+}
+
+namespace {
+
+/// [batch, steps, heads * size] as [steps, batch, heads, size].
+Expr heads_by_step(Expr x, std::int64_t heads) {
+  return Transpose({SplitAxis({x}, {.axis = 2, .outer = heads})}, {.perm = {1, 0, 2, 3}});
+}
+
+struct LinearRule {
+  bool gated, delta;
+  std::int64_t group;  ///< query heads for each head of the state
+};
+
+/// One step: (state, q, k, v, decay?, beta?) to (state, output); state [b, h, dk, dv].
+std::vector<Expr> linear_step(CompositeCx& cx, std::span<const Expr> in, const LinearRule& rule, Expr scale) {
+  Expr state = in[0];
+  const Elem elem = state.type().elem;
+  const Expr q = as_elem(in[1], elem), k = as_elem(in[2], elem), v = as_elem(in[3], elem);
+  std::size_t next = 4;
+  if (rule.gated) state = Mul(state, Unsqueeze({Exp(as_elem(in[next++], elem)), cx.ints({-1})}));
+  const Expr column = Unsqueeze({k, cx.ints({-1})});
+  Expr write = v;
+  if (rule.delta) {
+    const Expr recalled = Squeeze({MatMul(Unsqueeze({k, cx.ints({-2})}), state), cx.ints({-2})});
+    write = Mul(as_elem(in[next], elem), Sub(v, recalled));
+  }
+  state = Add(state, Mul(column, Unsqueeze({write, cx.ints({-2})})));
+  const Expr rows = SplitAxis({q}, {.axis = 1, .inner = rule.group});
+  const Expr read = Mul(captured(cx.builder(), scale), MatMul(rows, state));
+  const Expr y = MergeAxes({read}, {.axis = 1, .count = 2});
+  return {state, as_elem(y, in[1].type().elem)};
+}
+
+}  // namespace
+
+void linear_attention_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<LinearAttentionAttrs>();
+  const LinearRule rule{a.update_rule == "gated" || a.update_rule == "gated_delta",
+                        a.update_rule == "delta" || a.update_rule == "gated_delta",
+                        a.kv_num_heads > 0 ? a.q_num_heads / a.kv_num_heads : 0};
+  if (!rule.gated && !rule.delta && a.update_rule != "linear") {
+    return cx.error("update_rule '{}' is none of linear, gated, delta, gated_delta", a.update_rule);
+  }
+  if (rule.group < 1 || a.q_num_heads % a.kv_num_heads != 0) {
+    return cx.error("q_num_heads {} is no positive multiple of kv_num_heads {}", a.q_num_heads, a.kv_num_heads);
+  }
+  if (cx.rank(0) != 3 || cx.rank(1) != 3 || cx.rank(2) != 3) return cx.error("query, key and value must have 3 axes");
+  if (rule.gated != cx.has(4) || rule.delta != cx.has(5)) {
+    return cx.error("update_rule '{}' does not fit the inputs decay and beta", a.update_rule);
+  }
+  const Expr q = heads_by_step(cx.in(0), a.q_num_heads), k = heads_by_step(cx.in(1), a.kv_num_heads);
+  std::vector<Expr> sequences{q, k, heads_by_step(cx.in(2), a.kv_num_heads)};
+  if (rule.gated) sequences.push_back(heads_by_step(cx.in(4), a.kv_num_heads));
+  if (rule.delta) {
+    const Expr beta = Unsqueeze({cx.in(5), cx.ints({3})});
+    sequences.push_back(Transpose({beta}, {.perm = {1, 0, 2, 3}}));
+  }
+  const Elem elem = compute_elem(cx.elem(0));
+  const Expr shape = join_shape({extent(k, 1), extent(k, 2), extent(k, 3), extent(sequences[2], 3)});
+  const Expr start = cx.has(3) ? as_elem(cx.in(3), elem) : Expand({cx.number(elem, 0), shape});
+  const Expr scale = a.scale != 0 ? cx.number(elem, a.scale) : Reciprocal(Sqrt(as_elem(extent_scalar(k, 3), elem)));
+  const std::array states{start};
+  const auto result = scan(cx, states, sequences, false, 1, [&](CompositeCx& body, std::span<const Expr> in) {
+    return linear_step(body, in, rule, scale);
+  });
+  const Expr y = Transpose({result[1]}, {.perm = {1, 0, 2, 3}});
+  cx.out(0, MergeAxes({y}, {.axis = 2, .count = 2}));
+  if (cx.output_count() > 1) cx.out(1, as_elem(result[0], cx.has(3) ? cx.elem(3) : cx.elem(0)));
+}
+
+namespace {
+
+/// The two rotated halves of x's last axis, before they are put together.
+struct Pair {
+  Expr first, second;
+};
+
+Expr every_second(CompositeCx& cx, Expr x, std::int64_t from) {
+  const Expr end = extent(x, -1);
+  return Slice({x, int1(cx, from), end, cx.ints({3}), cx.ints({2})});
+}
+
+Pair pairs_of(CompositeCx& cx, Expr x, Expr half, bool interleaved) {
+  if (interleaved) return {every_second(cx, x, 0), every_second(cx, x, 1)};
+  return {cut(cx, x, 3, int1(cx, 0), half), cut(cx, x, 3, half, extent(x, 3))};
+}
+
+/// Cosines or sines for each position, with an axis for the heads.
+Expr angles(CompositeCx& cx, std::size_t input, Expr half, std::int64_t head_axis) {
+  const Expr table = cx.has(3) ? Gather({cx.in(input), cx.in(3)}, {.axis = 0}) : cx.in(input);
+  return Unsqueeze({cut(cx, table, 2, int1(cx, 0), half), cx.ints({head_axis})});
+}
+
+}  // namespace
+
+void rotary_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<RotaryAttrs>();
+  const bool flat = cx.rank(0) == 3;
+  if (!flat && cx.rank(0) != 4) return cx.error("input 'X' must have 3 or 4 axes, got {}", cx.rank(0));
+  if (flat && a.num_heads < 1) return cx.error("an input with 3 axes needs a positive num_heads");
+  if (a.rotary_embedding_dim < 0 || a.rotary_embedding_dim % 2 != 0) {
+    return cx.error("rotary_embedding_dim {} is not even", a.rotary_embedding_dim);
+  }
+  const Expr x = flat ? SplitAxis({cx.in(0)}, {.axis = 2, .outer = a.num_heads}) : cx.in(0);
+  const Expr size = a.rotary_embedding_dim > 0 ? int1(cx, a.rotary_embedding_dim) : extent(x, 3);
+  const Expr half = Div(size, int1(cx, 2));
+  const Expr turned = a.rotary_embedding_dim > 0 ? cut(cx, x, 3, int1(cx, 0), size) : x;
+  const std::int64_t head_axis = flat ? 2 : 1;
+  const Expr cosine = angles(cx, 1, half, head_axis), sine = angles(cx, 2, half, head_axis);
+  const Pair p = pairs_of(cx, turned, half, a.interleaved != 0);
+  const Expr real = Sub(Mul(cosine, p.first), Mul(sine, p.second));
+  const Expr imaginary = Add(Mul(sine, p.first), Mul(cosine, p.second));
+  Expr y;
+  if (a.interleaved != 0) {
+    const Expr axis = cx.ints({4});
+    y = MergeAxes({Concat({Unsqueeze({real, axis}), Unsqueeze({imaginary, axis})}, {.axis = 4})}, {.axis = 3, .count = 2});
+  } else {
+    y = Concat({real, imaginary}, {.axis = 3});
+  }
+  if (a.rotary_embedding_dim > 0) y = Concat({y, cut(cx, x, 3, size, extent(x, 3))}, {.axis = 3});
+  cx.out(0, flat ? MergeAxes({y}, {.axis = 2, .count = 2}) : y);
+}
+
+}  // namespace frazil::ops

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "ir/define.h"
+
+// Small helpers for composite bodies.
+namespace frazil::ops {
+
+/// x converted to `elem`; x itself when it has that type already.
+Expr as_elem(Expr x, Elem elem);
+/// Extent `axis` of x as an i64 tensor of one element.
+Expr extent(Expr x, std::int64_t axis);
+/// The same as a scalar.
+Expr extent_scalar(Expr x, std::int64_t axis);
+/// 1-D i64 tensor 0, 1, ... n - 1 for a scalar n.
+Expr iota(CompositeCx& cx, Expr n);
+/// 1-D tensors one after the other.
+Expr join_shape(std::initializer_list<Expr> parts);
+/// An integer constant as a 1-D tensor of one element.
+Expr int1(CompositeCx& cx, std::int64_t value);
+/// Positions [from, to) of one axis.
+Expr cut(CompositeCx& cx, Expr x, std::int64_t axis, Expr from, Expr to);
+/// Slice number `index` of one axis, the axis removed.
+Expr pick(CompositeCx& cx, Expr x, std::int64_t axis, std::int64_t index);
+/// x with `count` axes of extent 1 behind its own.
+Expr unsqueeze_behind(CompositeCx& cx, Expr x, std::size_t count);
+
+/// The same value for use in another block of the graph.
+inline Expr captured(Builder& builder, Expr e) { return {&builder, e.value}; }
+
+/// A body of a scan: (states..., slices...) to (states..., outputs...).
+using ScanBody = std::function<std::vector<Expr>(CompositeCx& body, std::span<const Expr> params)>;
+/// Scans `sequences` along axis 0, from the end when `reverse`; gives the final states, then `outputs` scan outputs.
+std::vector<Expr> scan(CompositeCx& cx, std::span<const Expr> states, std::span<const Expr> sequences, bool reverse,
+                       std::size_t outputs, const ScanBody& body);
+
+}  // namespace frazil::ops

@@ -1,0 +1,125 @@
+#pragma once
+
+#include "ir/define.h"
+
+// Activation functions.
+namespace frazil::ops {
+
+FRAZIL_OP(Relu, elementwise<1>({"Relu", 14, "max(X, 0)."}, unary<elems::kFloat | elems::kSigned>,
+                               [](Sx x) { return max(x, 0.0); }));
+FRAZIL_OP(Sigmoid, elementwise<1>({"Sigmoid", 13, "1 / (1 + e^-X)."}, unary<elems::kFloat>,
+                                  [](Sx x) { return logistic(x); }));
+FRAZIL_OP(Softsign, elementwise<1>({"Softsign", 22, "X / (1 + |X|)."}, unary<elems::kFloat>,
+                                   [](Sx x) { return x / (1.0 + abs(x)); }));
+
+/// log(1 + e^x) without overflow.
+inline Sx softplus(Sx x) { return max(x, 0.0) + log1p(exp(-abs(x))); }
+FRAZIL_OP(Softplus, elementwise<1>({"Softplus", 22, "log(1 + e^X)."}, unary<elems::kFloat>,
+                                   [](Sx x) { return softplus(x); }));
+FRAZIL_OP(Mish, elementwise<1>({"Mish", 22, "X * tanh(softplus(X))."}, unary<elems::kFloat>,
+                               [](Sx x) { return x * tanh(softplus(x)); }));
+FRAZIL_OP(HardSwish, elementwise<1>({"HardSwish", 22, "X * clip(X / 6 + 1/2, 0, 1)."}, unary<elems::kFloat>,
+                                    [](Sx x) { return x * max(min(x / 6.0 + 0.5, 1.0), 0.0); }));
+
+struct LeakyReluAttrs {
+  float alpha = 0.01f;
+  static constexpr std::array fields{attr<&LeakyReluAttrs::alpha>("alpha", "slope below 0")};
+};
+FRAZIL_OP(LeakyRelu, elementwise<1, LeakyReluAttrs>({"LeakyRelu", 16, "X, times alpha below 0."}, unary<elems::kFloat>,
+                                                    [](Sx x, const LeakyReluAttrs& a) {
+                                                      return select(lt(x, 0.0), double{a.alpha} * x, x);
+                                                    }));
+
+struct EluAttrs {
+  float alpha = 1;
+  static constexpr std::array fields{attr<&EluAttrs::alpha>("alpha", "the limit far below 0 is -alpha")};
+};
+FRAZIL_OP(Elu, elementwise<1, EluAttrs>({"Elu", 22, "X, and alpha * (e^X - 1) below 0."}, unary<elems::kFloat>,
+                                        [](Sx x, const EluAttrs& a) {
+                                          return select(lt(x, 0.0), double{a.alpha} * expm1(x), x);
+                                        }));
+
+struct SeluAttrs {
+  float alpha = 1.67326319217681884765625f;
+  float gamma = 1.05070102214813232421875f;
+  static constexpr std::array fields{attr<&SeluAttrs::alpha>("alpha", "scale of the part below 0"),
+                                     attr<&SeluAttrs::gamma>("gamma", "scale of the whole")};
+};
+FRAZIL_OP(Selu, elementwise<1, SeluAttrs>({"Selu", 22, "gamma times Elu."}, unary<elems::kFloat>,
+                                          [](Sx x, const SeluAttrs& a) {
+                                            return double{a.gamma} * select(gt(x, 0.0), x, double{a.alpha} * expm1(x));
+                                          }));
+
+struct CeluAttrs {
+  float alpha = 1;
+  static constexpr std::array fields{attr<&CeluAttrs::alpha>("alpha", "the limit far below 0 is -alpha")};
+};
+FRAZIL_OP(Celu, elementwise<1, CeluAttrs>({"Celu", 12, "X, and alpha * (e^(X / alpha) - 1) below 0."},
+                                          unary<elems::kFloat>, [](Sx x, const CeluAttrs& a) {
+                                            const double alpha = a.alpha;
+                                            return max(x, 0.0) + min(alpha * expm1(x / alpha), 0.0);
+                                          }));
+
+struct ThresholdedReluAttrs {
+  float alpha = 1;
+  static constexpr std::array fields{attr<&ThresholdedReluAttrs::alpha>("alpha", "the threshold")};
+};
+FRAZIL_OP(ThresholdedRelu, elementwise<1, ThresholdedReluAttrs>(
+                               {"ThresholdedRelu", 22, "X where it is above alpha, else 0."}, unary<elems::kFloat>,
+                               [](Sx x, const ThresholdedReluAttrs& a) { return select(gt(x, a.alpha), x, 0.0); }));
+
+struct HardSigmoidAttrs {
+  float alpha = 0.2f;
+  float beta = 0.5f;
+  static constexpr std::array fields{attr<&HardSigmoidAttrs::alpha>("alpha", "slope"),
+                                     attr<&HardSigmoidAttrs::beta>("beta", "value at 0")};
+};
+FRAZIL_OP(HardSigmoid, elementwise<1, HardSigmoidAttrs>(
+                           {"HardSigmoid", 22, "clip(alpha * X + beta, 0, 1)."}, unary<elems::kFloat>,
+                           [](Sx x, const HardSigmoidAttrs& a) {
+                             return max(min(double{a.alpha} * x + double{a.beta}, 1.0), 0.0);
+                           }));
+
+struct SwishAttrs {
+  float alpha = 1;
+  static constexpr std::array fields{attr<&SwishAttrs::alpha>("alpha", "scale inside the sigmoid")};
+};
+FRAZIL_OP(Swish, elementwise<1, SwishAttrs>(
+                     {"Swish", 24, "X * sigmoid(alpha * X)."}, unary<elems::kFloat>,
+                     [](Sx x, const SwishAttrs& a) { return x * logistic(double{a.alpha} * x); }));
+
+struct GeluAttrs {
+  std::string approximate = "none";
+  static constexpr std::array fields{attr<&GeluAttrs::approximate>("approximate", "none, or tanh for the tanh form")};
+};
+inline Sx gelu_body(Sx x, const GeluAttrs& a) {
+  if (a.approximate == "tanh") {
+    return 0.5 * x * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x))));
+  }
+  return 0.5 * x * (1.0 + erf(0.7071067811865476 * x));
+}
+FRAZIL_OP(Gelu, elementwise<1, GeluAttrs>({"Gelu", 20, "X weighted by the normal distribution function at X."},
+                                          unary<elems::kFloat>,
+                                          [](Sx x, const GeluAttrs& a) { return gelu_body(x, a); }));
+
+inline constexpr ElemSet kPReluElems = elems::kFloat | elems::kIndex | one(Elem::u32) | one(Elem::u64);
+inline constexpr std::array<Port, 2> kPReluIn{{{"X", "T", kPReluElems}, {"slope", "T", kPReluElems}}};
+FRAZIL_OP(PRelu, elementwise<2>({"PRelu", 16, "X, times slope below 0."}, {kPReluIn, kPortY<kPReluElems>},
+                                [](Sx x, Sx slope) { return select(lt(x, 0.0), slope * x, x); }));
+
+struct ShrinkAttrs {
+  float bias = 0;
+  float lambd = 0.5f;
+  static constexpr std::array fields{attr<&ShrinkAttrs::bias>("bias", "how far the outside moves towards 0"),
+                                     attr<&ShrinkAttrs::lambd>("lambd", "half width of what becomes 0")};
+};
+inline Sx shrink_body(Sx x, const ShrinkAttrs& a) {
+  if (!is_float(x.type())) return cast(shrink_body(cast(x, Elem::f64), a), x.type());
+  const double bias = a.bias, lambda = a.lambd;
+  return select(lt(x, lit(x, -lambda)), x + bias, select(gt(x, lambda), x - bias, 0.0));
+}
+FRAZIL_OP(Shrink, elementwise<1, ShrinkAttrs>({"Shrink", 9, "0 within lambd of 0, moved by bias towards 0 outside."},
+                                              unary<elems::kNumeric>,
+                                              [](Sx x, const ShrinkAttrs& a) { return shrink_body(x, a); }));
+
+}  // namespace frazil::ops

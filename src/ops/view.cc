@@ -1,0 +1,271 @@
+#include "ops/view.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/rules.h"
+
+namespace frazil::ops {
+namespace {
+
+using Extents = std::vector<Dim>;
+using AxisMap = ViewMap::AxisMap;
+
+void add_reshape(std::vector<ViewMap>& maps, Extents shape) {
+  maps.push_back({.kind = ViewMap::Kind::reshape, .shape = std::move(shape), .axes = {}});
+}
+
+bool is_zero(Dim d) { return d == Dim(0); }
+
+// ---- Reshape ----
+
+/// The extent that a number of the target shape means when its sign is not known: -1 gives 1 here and is counted.
+struct Loose {
+  Dim extent, inferred;  ///< inferred: 1 when the number is -1, else 0
+};
+Loose loose_extent(Scope& s, Dim value, std::optional<Dim> copied) {
+  const Dim negative = s.min(1, s.max(0, s.sub(0, value)));
+  Dim extent = s.add(value, s.mul(2, negative));
+  if (copied) {
+    const Dim zero = s.sub(1, s.min(1, s.max(value, s.sub(0, value))));
+    extent = s.add(extent, s.mul(zero, *copied));
+  }
+  return {extent, negative};
+}
+
+/// Products of two lists of extents without the symbolic extents that occur in both.
+std::pair<Dim, Dim> reduced_products(Scope& s, Extents a, Extents b) {
+  const bool empty = std::ranges::any_of(a, is_zero) || std::ranges::any_of(b, is_zero);
+  for (auto it = a.begin(); !empty && it != a.end();) {
+    const auto same = std::ranges::find(b, *it);
+    if (it->is_const() || same == b.end()) {
+      ++it;
+    } else {
+      b.erase(same);
+      it = a.erase(it);
+    }
+  }
+  return {s.product(a), s.product(b)};
+}
+
+/// The target of a Reshape: its extents, where an extent to be inferred stands as 1 and is marked in `inferred`.
+struct Target {
+  Extents extents;
+  Extents inferred;  ///< 1, 0 or an expression that is one of them
+};
+
+Result<Target> read_target(InferCx& cx, const Extents& values) {
+  const Extents& in = cx.shape(0);
+  const bool copies = cx.attrs<ReshapeAttrs>().allowzero == 0;
+  Target t;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Dim v = values[i];
+    if (v == Dim(0) && copies) {
+      if (i >= in.size()) return cx.error("shape[{}] = 0 copies axis {} of an input with {} axes", i, i, in.size());
+      t.extents.push_back(in[i]);
+      t.inferred.emplace_back(0);
+    } else if (v == Dim(-1)) {
+      t.extents.emplace_back(1);
+      t.inferred.emplace_back(1);
+    } else if (v.is_const() || cx.scope().bounds(v).min >= 0) {
+      if (v.is_const() && v.value() < 0) return cx.error("shape[{}] = {} is negative", i, v.value());
+      t.extents.push_back(v);
+      t.inferred.emplace_back(0);
+    } else {
+      const bool copied = copies && i < in.size();
+      const Loose loose = loose_extent(cx.scope(), v, copied ? std::optional(in[i]) : std::nullopt);
+      t.extents.push_back(loose.extent);
+      t.inferred.push_back(loose.inferred);
+    }
+  }
+  return t;
+}
+
+}  // namespace
+
+Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  if (cx.rank(1) != 1) return cx.error("input 'shape': expected i64[n], got {}", cx.type_str(1));
+  FRAZIL_TRY(const Extents values, cx.ints(1));
+  FRAZIL_TRY(Target t, read_target(cx, values));
+  if (std::ranges::count(values, Dim(-1)) > 1) return cx.error("shape has more than one -1");
+  Scope& s = cx.scope();
+  const auto [have, want] = reduced_products(s, cx.shape(0), t.extents);
+  if (std::ranges::all_of(t.inferred, is_zero)) {
+    FRAZIL_CHECK(cx.require_equal(have, want, "element count"));
+    add_reshape(maps, std::move(t.extents));
+    return {};
+  }
+  if (is_zero(want)) return cx.error("the extent for -1 is not determined, as other extents are 0");
+  const Dim rest = s.floordiv(have, want);
+  Extents shape;
+  for (std::size_t i = 0; i < t.extents.size(); ++i) {
+    shape.push_back(t.inferred[i] == Dim(1) ? rest : s.add(t.extents[i], s.mul(t.inferred[i], s.sub(rest, 1))));
+  }
+  const auto [before, after] = reduced_products(s, cx.shape(0), shape);
+  FRAZIL_CHECK(cx.require_equal(before, after, "element count"));
+  add_reshape(maps, std::move(shape));
+  return {};
+}
+
+Status flatten_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  const Extents& in = cx.shape(0);
+  const auto rank = static_cast<std::int64_t>(in.size());
+  std::int64_t axis = cx.attrs<FlattenAttrs>().axis;
+  if (axis < -rank || axis > rank) return cx.error("axis {} is outside [{}, {}]", axis, -rank, rank);
+  if (axis < 0) axis += rank;
+  const auto cut = static_cast<std::size_t>(axis);
+  const std::span<const Dim> all(in);
+  add_reshape(maps, {cx.scope().product(all.first(cut)), cx.scope().product(all.subspan(cut))});
+  return {};
+}
+
+Status split_axis_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  const auto& a = cx.attrs<SplitAxisAttrs>();
+  Extents shape = cx.shape(0);
+  FRAZIL_TRY(const int axis, cx.axis(a.axis, shape.size()));
+  if (std::min(a.outer, a.inner) != 0 || std::max(a.outer, a.inner) < 1) {
+    return cx.error("exactly one of outer and inner must be given, got {} and {}", a.outer, a.inner);
+  }
+  const std::int64_t fixed = std::max(a.outer, a.inner);
+  const Dim whole = shape[static_cast<std::size_t>(axis)], rest = cx.scope().floordiv(whole, fixed);
+  FRAZIL_CHECK(cx.require_equal(cx.scope().mul(rest, fixed), whole, fmt::format("axis {} in parts of {}", axis, fixed)));
+  shape[static_cast<std::size_t>(axis)] = a.inner > 0 ? Dim(fixed) : rest;
+  shape.insert(shape.begin() + axis, a.inner > 0 ? rest : Dim(fixed));
+  add_reshape(maps, std::move(shape));
+  return {};
+}
+
+Status merge_axes_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  const auto& a = cx.attrs<MergeAxesAttrs>();
+  const Extents& in = cx.shape(0);
+  FRAZIL_TRY(const int axis, cx.axis(a.axis, in.size()));
+  const auto first = static_cast<std::size_t>(axis), count = static_cast<std::size_t>(a.count);
+  if (a.count < 1 || count > in.size() - first) return cx.error("cannot join {} axes from axis {}", a.count, axis);
+  Extents shape(in.begin(), in.begin() + axis);
+  shape.push_back(cx.scope().product(std::span(in).subspan(first, count)));
+  shape.insert(shape.end(), in.begin() + axis + static_cast<std::ptrdiff_t>(count), in.end());
+  add_reshape(maps, std::move(shape));
+  return {};
+}
+
+// ---- Squeeze, Unsqueeze ----
+
+namespace {
+
+/// Which axes Squeeze drops.
+Result<std::vector<bool>> squeezed_axes(InferCx& cx) {
+  const Extents& in = cx.shape(0);
+  std::vector<bool> drop(in.size(), false);
+  Scope& s = cx.scope();
+  if (cx.has(1)) {
+    FRAZIL_TRY(const std::vector<int> axes, known_axes(cx, 1, in.size()));
+    for (int axis : axes) {
+      const auto d = static_cast<std::size_t>(axis);
+      FRAZIL_CHECK(cx.require_equal(in[d], 1, fmt::format("extent of squeezed axis {}", axis)));
+      drop[d] = true;
+    }
+    return drop;
+  }
+  for (std::size_t d = 0; d < in.size(); ++d) {
+    const Proof one = s.equal(in[d], 1);
+    drop[d] = one == Proof::yes;
+    if (one != Proof::maybe) continue;
+    const Dim off = s.mul(s.sub(in[d], 1), s.sub(in[d], 1));
+    FRAZIL_CHECK(cx.require_equal(off, s.max(1, off), fmt::format("axis {} stays only while it is not 1: give axes", d)));
+  }
+  return drop;
+}
+
+}  // namespace
+
+Status squeeze_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  FRAZIL_TRY(const std::vector<bool> drop, squeezed_axes(cx));
+  ViewMap map;
+  for (std::size_t d = 0; d < drop.size(); ++d) {
+    map.axes.push_back({.axis = drop[d] ? -1 : static_cast<int>(map.shape.size())});
+    if (!drop[d]) map.shape.push_back(cx.shape(0)[d]);
+  }
+  maps.push_back(std::move(map));
+  return {};
+}
+
+Status unsqueeze_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  const Extents& in = cx.shape(0);
+  FRAZIL_TRY(const Ints given, known_ints(cx, 1));
+  const std::size_t rank = in.size() + given.size();
+  FRAZIL_TRY(const std::vector<int> axes, known_axes(cx, 1, rank));
+  ViewMap map;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (std::ranges::find(axes, static_cast<int>(d)) != axes.end()) {
+      map.shape.emplace_back(1);
+    } else {
+      map.shape.push_back(in[map.axes.size()]);
+      map.axes.push_back({.axis = static_cast<int>(d)});
+    }
+  }
+  maps.push_back(std::move(map));
+  return {};
+}
+
+// ---- Transpose, Expand, Tile ----
+
+Status transpose_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  const Extents& in = cx.shape(0);
+  Ints perm = cx.attrs<TransposeAttrs>().perm;
+  if (perm.empty()) {
+    perm.resize(in.size());
+    std::iota(perm.rbegin(), perm.rend(), 0);
+  }
+  if (perm.size() != in.size()) return cx.error("perm has {} entries for {} axes", perm.size(), in.size());
+  ViewMap map;
+  map.axes.resize(in.size());
+  for (std::size_t j = 0; j < perm.size(); ++j) {
+    FRAZIL_TRY(const int from, cx.axis(perm[j], in.size(), "perm"));
+    AxisMap& axis = map.axes[static_cast<std::size_t>(from)];
+    if (axis.axis >= 0) return cx.error("perm names axis {} twice", from);
+    axis.axis = static_cast<int>(j);
+    map.shape.push_back(in[static_cast<std::size_t>(from)]);
+  }
+  maps.push_back(std::move(map));
+  return {};
+}
+
+Status expand_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  if (cx.rank(1) != 1) return cx.error("input 'shape': expected i64[n], got {}", cx.type_str(1));
+  FRAZIL_TRY(const Extents target, cx.ints(1));
+  const Extents& in = cx.shape(0);
+  const std::size_t rank = std::max(in.size(), target.size());
+  const std::size_t skip = rank - in.size(), target_skip = rank - target.size();
+  ViewMap map;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const Dim from = d < skip ? Dim(1) : in[d - skip], to = d < target_skip ? Dim(1) : target[d - target_skip];
+    if (to.is_const() && to.value() < 0) return cx.error("shape[{}] = {} is negative", d - target_skip, to.value());
+    FRAZIL_TRY(const Dim out, broadcast_dim(cx, from, to));
+    map.shape.push_back(out);
+    if (d < skip) continue;
+    const Dim step = broadcast_step(cx.scope(), from, out);
+    map.axes.push_back({.axis = is_zero(step) ? -1 : static_cast<int>(d), .step = is_zero(step) ? Dim(1) : step});
+  }
+  maps.push_back(std::move(map));
+  return {};
+}
+
+Status tile_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  FRAZIL_TRY(const Extents repeats, cx.ints(1));
+  const Extents& in = cx.shape(0);
+  if (repeats.size() != in.size()) return cx.error("repeats has {} entries for {} axes", repeats.size(), in.size());
+  ViewMap map = straight_view(in);
+  for (std::size_t d = 0; d < in.size(); ++d) {
+    if (repeats[d].is_const() && repeats[d].value() < 0) return cx.error("repeats[{}] is negative", d);
+    map.shape[d] = cx.scope().mul(in[d], repeats[d]);
+    if (in[d] == Dim(1)) {
+      map.axes[d].axis = -1;
+    } else if (repeats[d] != Dim(1)) {
+      map.axes[d].edge = Edge::wrap;
+    }
+  }
+  maps.push_back(std::move(map));
+  return {};
+}
+
+}  // namespace frazil::ops

@@ -1,0 +1,216 @@
+#pragma once
+
+#include <optional>
+
+#include "ir/define.h"
+
+// Operators that move, repeat or drop elements without arithmetic, and those that read or make shapes. The object of
+// the ONNX operator Shape is called ShapeOf, as Shape is a type here.
+namespace frazil::ops {
+
+inline constexpr std::array<Port, 1> kAnyIn{{{"input", "V"}}}, kAnyOut{{{"output", "V"}}};
+FRAZIL_OP(Identity, composite({"Identity", 25, "The input, whatever it is."}, {kAnyIn, kAnyOut},
+                              [](CompositeCx& cx) { cx.out(0, cx.in(0)); }));
+
+inline constexpr std::array<Port, 1> kDataIn{{{"data", "T", elems::kTensor}}};
+inline constexpr std::array<Port, 1> kDataOut{{{"output", "T", elems::kTensor}}};
+inline constexpr std::array<Port, 1> kI64Out{{{"output", "", elems::kI64}}};
+
+// ---- other extents over the same elements ----
+inline constexpr std::array<Port, 2> kReshapeIn{{{"data", "T", elems::kTensor}, {"shape", "", elems::kI64}}};
+struct ReshapeAttrs {
+  std::int64_t allowzero = 0;
+  static constexpr std::array fields{attr<&ReshapeAttrs::allowzero>("allowzero", "1: a 0 is an extent, no copy mark")};
+};
+Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Reshape, view<ReshapeAttrs>({"Reshape", 25, "The same elements in row-major order under other extents."},
+                                      {kReshapeIn, kDataOut}, reshape_maps));
+
+struct FlattenAttrs {
+  std::int64_t axis = 1;
+  static constexpr std::array fields{attr<&FlattenAttrs::axis>("axis", "first axis of the second part")};
+};
+Status flatten_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Flatten, view<FlattenAttrs>({"Flatten", 25, "A matrix: the axes before and from `axis` on, each joined."},
+                                      {kDataIn, kDataOut}, flatten_maps));
+
+inline constexpr std::array<Port, 2> kSqueezeIn{
+    {{"data", "T", elems::kTensor}, {"axes", "", elems::kI64, Port::Use::optional}}};
+inline constexpr std::array<Port, 2> kUnsqueezeIn{{{"data", "T", elems::kTensor}, {"axes", "", elems::kI64}}};
+Status squeeze_maps(InferCx& cx, std::vector<ViewMap>& maps);
+Status unsqueeze_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Squeeze, view({"Squeeze", 25, "Without the given axes of extent 1, or without all such axes."},
+                        {kSqueezeIn, kDataOut}, squeeze_maps));
+FRAZIL_OP(Unsqueeze, view({"Unsqueeze", 25, "With new axes of extent 1 at the given places of the result."},
+                          {kUnsqueezeIn, kDataOut}, unsqueeze_maps));
+
+struct SplitAxisAttrs {
+  std::int64_t axis = 0;
+  std::int64_t outer = 0;
+  std::int64_t inner = 0;
+  static constexpr std::array fields{attr<&SplitAxisAttrs::axis>("axis", "the axis to split"),
+                                     attr<&SplitAxisAttrs::outer>("outer", "extent of the slow part, or 0"),
+                                     attr<&SplitAxisAttrs::inner>("inner", "extent of the fast part, or 0")};
+};
+Status split_axis_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(SplitAxis, view<SplitAxisAttrs>({"SplitAxis", 1, "One axis as two, one of which has a fixed extent.", "frazil"},
+                                          {kDataIn, kDataOut}, split_axis_maps));
+
+struct MergeAxesAttrs {
+  std::int64_t axis = 0;
+  std::int64_t count = 2;
+  static constexpr std::array fields{attr<&MergeAxesAttrs::axis>("axis", "the first axis to join"),
+                                     attr<&MergeAxesAttrs::count>("count", "how many axes to join")};
+};
+Status merge_axes_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(MergeAxes, view<MergeAxesAttrs>({"MergeAxes", 1, "Neighbouring axes joined into one.", "frazil"},
+                                          {kDataIn, kDataOut}, merge_axes_maps));
+
+// ---- other places ----
+struct TransposeAttrs {
+  Ints perm;
+  static constexpr std::array fields{attr<&TransposeAttrs::perm>("perm", "input axis of each output axis")};
+};
+Status transpose_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Transpose, view<TransposeAttrs>({"Transpose", 25, "The axes in another order; reversed by default."},
+                                          {kDataIn, kDataOut}, transpose_maps));
+
+Status expand_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Expand, view({"Expand", 13, "Broadcast together with a shape."}, {kReshapeIn, kDataOut}, expand_maps));
+
+inline constexpr std::array<Port, 2> kTileIn{{{"input", "T", elems::kTensor}, {"repeats", "", elems::kI64}}};
+Status tile_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Tile, view({"Tile", 13, "The input repeated along each axis."}, {kTileIn, kDataOut}, tile_maps));
+
+inline constexpr std::array<Port, 5> kSliceIn{{{"data", "T", elems::kTensor},
+                                               {"starts", "Tind", elems::kIndex},
+                                               {"ends", "Tind", elems::kIndex},
+                                               {"axes", "Tind", elems::kIndex, Port::Use::optional},
+                                               {"steps", "Tind", elems::kIndex, Port::Use::optional}}};
+Status slice_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Slice, view({"Slice", 13, "Every step-th position from starts up to ends, per axis."}, {kSliceIn, kDataOut},
+                      slice_maps));
+
+inline constexpr std::array<Port, 2> kSplitIn{
+    {{"input", "T", elems::kTensor}, {"split", "", elems::kI64, Port::Use::optional}}};
+inline constexpr std::array<Port, 1> kSplitOut{{{"outputs", "T", elems::kTensor, Port::Use::variadic}}};
+struct SplitAttrs {
+  std::int64_t axis = 0;
+  std::optional<std::int64_t> num_outputs;
+  static constexpr std::array fields{attr<&SplitAttrs::axis>("axis", "the axis to cut"),
+                                     attr<&SplitAttrs::num_outputs>("num_outputs", "parts when no sizes are given")};
+};
+Status split_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Split, view<SplitAttrs>({"Split", 18, "Consecutive parts of one axis; equal ones by default."},
+                                  {kSplitIn, kSplitOut}, split_maps));
+
+inline constexpr std::array<Port, 1> kConcatIn{{{"inputs", "T", elems::kTensor, Port::Use::variadic}}};
+struct ConcatAttrs {
+  std::int64_t axis = 0;
+  static constexpr std::array fields{required<&ConcatAttrs::axis>("axis", "the axis that grows")};
+};
+Status concat_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Concat, view<ConcatAttrs>({"Concat", 13, "The inputs one after the other along one axis."},
+                                    {kConcatIn, kDataOut}, concat_maps));
+
+inline constexpr std::array<Port, 4> kPadIn{{{"data", "T", elems::kTensor},
+                                             {"pads", "", elems::kI64},
+                                             {"constant_value", "T", elems::kTensor, Port::Use::optional},
+                                             {"axes", "Tind", elems::kIndex, Port::Use::optional}}};
+struct PadAttrs {
+  std::string mode = "constant";
+  static constexpr std::array fields{attr<&PadAttrs::mode>("mode", "constant, reflect, edge or wrap")};
+};
+Status pad_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Pad, view<PadAttrs>({"Pad", 25, "Positions added before and after each axis; negative counts crop."},
+                              {kPadIn, kDataOut}, pad_maps));
+
+struct DepthToSpaceAttrs {
+  std::int64_t blocksize = 1;
+  std::string mode = "DCR";
+  static constexpr std::array fields{
+      required<&DepthToSpaceAttrs::blocksize>("blocksize", "edge of the block"),
+      attr<&DepthToSpaceAttrs::mode>("mode", "DCR: the block is the slow part of the channels; CRD: the fast one")};
+};
+struct SpaceToDepthAttrs {
+  std::int64_t blocksize = 1;
+  static constexpr std::array fields{required<&SpaceToDepthAttrs::blocksize>("blocksize", "edge of the block")};
+};
+void depth_to_space_body(CompositeCx& cx);
+void space_to_depth_body(CompositeCx& cx);
+FRAZIL_OP(DepthToSpace, composite<DepthToSpaceAttrs>({"DepthToSpace", 13, "Channels laid out as blocks of pixels."},
+                                                     {kDataIn, kDataOut}, depth_to_space_body));
+FRAZIL_OP(SpaceToDepth, composite<SpaceToDepthAttrs>({"SpaceToDepth", 13, "Blocks of pixels laid out as channels."},
+                                                     {kDataIn, kDataOut}, space_to_depth_body));
+
+// ---- shapes as values, and values from shapes ----
+struct ShapeAttrs {
+  std::int64_t start = 0;
+  std::optional<std::int64_t> end;
+  static constexpr std::array fields{attr<&ShapeAttrs::start>("start", "first axis"),
+                                     attr<&ShapeAttrs::end>("end", "axis after the last")};
+};
+Status shape_types(InferCx& cx);
+Status shape_run(OpaqueCall& call);
+FRAZIL_OP(ShapeOf, opaque<ShapeAttrs>({"Shape", 25, "The extents of the input."}, {kDataIn, kI64Out}, shape_types,
+                                      shape_run, "its result is metadata, not made of elements"));
+
+Status size_types(InferCx& cx);
+Status size_run(OpaqueCall& call);
+FRAZIL_OP(Size, opaque({"Size", 25, "The number of elements of the input."}, {kDataIn, kI64Out}, size_types, size_run,
+                       "its result is metadata, not made of elements"));
+
+inline constexpr std::array<Port, 1> kShapeIn{{{"input", "", elems::kI64}}};
+struct ConstantOfShapeAttrs {
+  std::optional<Tensor> value;
+  static constexpr std::array fields{attr<&ConstantOfShapeAttrs::value>("value", "one element; 0 of f32 by default")};
+};
+void constant_of_shape_body(CompositeCx& cx);
+FRAZIL_OP(ConstantOfShape,
+          composite<ConstantOfShapeAttrs>({"ConstantOfShape", 25, "One value in every place of a shape."},
+                                          {kShapeIn, kDataOut}, constant_of_shape_body));
+
+inline constexpr ElemSet kRangeElems = elems::kFloat | elems::kIndex | one(Elem::i16);
+inline constexpr std::array<Port, 3> kRangeIn{
+    {{"start", "T", kRangeElems}, {"limit", "T", kRangeElems}, {"delta", "T", kRangeElems}}};
+inline constexpr std::array<Port, 1> kRangeOut{{{"output", "T", kRangeElems}}};
+Status range_types(InferCx& cx);
+Status range_run(OpaqueCall& call);
+FRAZIL_OP(Range, opaque({"Range", 11, "start, start + delta, ... up to but without limit."}, {kRangeIn, kRangeOut},
+                        range_types, range_run, "its extent depends on its operands' values"));
+
+inline constexpr std::array<Port, 2> kTriluIn{
+    {{"input", "T", elems::kTensor}, {"k", "", elems::kI64, Port::Use::optional}}};
+struct TriluAttrs {
+  std::int64_t upper = 1;
+  static constexpr std::array fields{attr<&TriluAttrs::upper>("upper", "1 keeps the upper triangle, 0 the lower")};
+};
+void trilu_body(CompositeCx& cx);
+FRAZIL_OP(Trilu, composite<TriluAttrs>({"Trilu", 14, "The upper or lower triangle of each matrix, 0 elsewhere."},
+                                       {kTriluIn, kDataOut}, trilu_body));
+
+inline constexpr std::array<Port, 1> kEyeLikeOut{{{"output", "T2", elems::kTensor}}};
+struct EyeLikeAttrs {
+  std::optional<std::int64_t> dtype;
+  std::int64_t k = 0;
+  static constexpr std::array fields{attr<&EyeLikeAttrs::dtype>("dtype", "element type; the input's by default"),
+                                     attr<&EyeLikeAttrs::k>("k", "which diagonal; positive ones lie above")};
+};
+void eye_like_body(CompositeCx& cx);
+FRAZIL_OP(EyeLike, composite<EyeLikeAttrs>({"EyeLike", 22, "1 on a diagonal and 0 elsewhere, in the input's shape."},
+                                           {kDataIn, kEyeLikeOut}, eye_like_body));
+
+inline constexpr ElemSet kCumElems = elems::kFloat | elems::kIndex | one(Elem::u32) | one(Elem::u64);
+inline constexpr std::array<Port, 2> kCumSumIn{{{"x", "T", kCumElems}, {"axis", "", elems::kIndex}}};
+struct CumSumAttrs {
+  std::int64_t exclusive = 0;
+  std::int64_t reverse = 0;
+  static constexpr std::array fields{attr<&CumSumAttrs::exclusive>("exclusive", "1: without the element itself"),
+                                     attr<&CumSumAttrs::reverse>("reverse", "1: sums from the end")};
+};
+Status cum_sum_types(InferCx& cx);
+Status cum_sum_run(OpaqueCall& call);
+FRAZIL_OP(CumSum, opaque<CumSumAttrs>({"CumSum", 14, "Running sums along one axis."}, {kCumSumIn, kPortY<kCumElems>},
+                                      cum_sum_types, cum_sum_run, "linear time needs a value carried along the axis"));
+
+}  // namespace frazil::ops

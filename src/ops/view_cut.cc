@@ -1,0 +1,238 @@
+// Views that take parts, join them or add to them: Slice, Split, Concat, Pad.
+#include <algorithm>
+
+#include "ops/rules.h"
+#include "ops/view.h"
+
+namespace frazil::ops {
+namespace {
+
+using Extents = std::vector<Dim>;
+
+// ---- Slice ----
+
+/// Beyond any extent: what "to the end" is written as.
+constexpr std::int64_t kFar = std::int64_t{1} << 60;
+bool is_const_below(Dim d, std::int64_t limit) { return d.is_const() && d.value() < limit; }
+
+struct Cut {
+  Dim start, extent;
+};
+
+/// One axis of a slice.
+class Cutter {
+ public:
+  Cutter(Scope& scope, Dim dim) : s_(scope), dim_(dim) {}
+
+  Cut forward(Dim start, Dim end, std::int64_t step) {
+    const Dim from = hold(from_front(start), 0, dim_), to = hold(from_front(end), 0, dim_);
+    Cut cut{from, forward_extent(start, end, from, to)};
+    if (is_const_below(start, 0) && to == dim_) cut.start = s_.sub(dim_, cut.extent);
+    cut.extent = s_.ceildiv(cut.extent, step);
+    return cut;
+  }
+
+  Cut backward(Dim start, Dim end, std::int64_t step) {
+    const Dim last = s_.sub(dim_, 1);
+    const bool at_last = start.is_const() && (start.value() == -1 || start.value() >= kFar);
+    const Dim from = at_last ? last : s_.min(s_.max(from_front(start), 0), last);
+    const Dim to = s_.min(s_.max(from_front(end), -1), last);
+    return {from, s_.max(0, s_.ceildiv(s_.sub(from, to), -step))};
+  }
+
+ private:
+  Dim hold(Dim d, Dim low, Dim high) { return s_.min(s_.max(d, low), high); }
+
+  /// Negative positions count from the end.
+  Dim from_front(Dim i) {
+    if (i.is_const()) {
+      if (i.value() >= kFar) return dim_;
+      return i.value() <= -kFar ? Dim(-kFar) : i.value() < 0 ? s_.add(dim_, i) : i;
+    }
+    const Bounds b = s_.bounds(i);
+    if (b.min >= 0) return i;
+    if (b.max < 0) return s_.add(i, dim_);
+    const Dim negative = s_.min(1, s_.max(0, s_.sub(0, i)));
+    return s_.add(i, s_.mul(negative, dim_));
+  }
+
+  /// max(0, to - from) in its plainest form.
+  Dim forward_extent(Dim start, Dim end, Dim from, Dim to) {
+    const bool from_back = is_const_below(start, 0) && start.value() > -kFar;
+    if (from_back && to == dim_) return s_.min(s_.sub(0, start), dim_);
+    const bool fixed_start = start.is_const() && start.value() >= 0;
+    if (fixed_start && to == dim_) return s_.max(0, s_.sub(dim_, start));
+    if (fixed_start && is_const_below(end, 0) && end.value() > -kFar) return s_.max(0, s_.sub(s_.add(dim_, end), start));
+    return s_.max(0, s_.sub(to, from));
+  }
+
+  Scope& s_;
+  Dim dim_;
+};
+
+/// starts, ends, axes and steps of a Slice.
+struct SliceArgs {
+  Extents starts, ends;
+  std::vector<int> axes;
+  Ints steps;
+};
+
+Result<SliceArgs> slice_args(InferCx& cx) {
+  SliceArgs a;
+  FRAZIL_TRY(a.starts, cx.ints(1));
+  FRAZIL_TRY(a.ends, cx.ints(2));
+  const std::size_t n = a.starts.size(), rank = cx.rank(0);
+  if (cx.has(3)) {
+    FRAZIL_TRY(a.axes, known_axes(cx, 3, rank));
+  } else {
+    for (std::size_t i = 0; i < n; ++i) a.axes.push_back(static_cast<int>(i));
+  }
+  a.steps.assign(n, 1);
+  if (cx.has(4)) {
+    FRAZIL_TRY(a.steps, known_ints(cx, 4));
+  }
+  if (a.ends.size() != n || a.axes.size() != n || a.steps.size() != n || n > rank) {
+    return cx.error("{} starts, {} ends, {} axes and {} steps for an input with {} axes", n, a.ends.size(),
+                    a.axes.size(), a.steps.size(), rank);
+  }
+  if (std::ranges::find(a.steps, 0) != a.steps.end()) return cx.error("a step is 0");
+  return a;
+}
+
+}  // namespace
+
+Status slice_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  FRAZIL_TRY(const SliceArgs a, slice_args(cx));
+  ViewMap map = straight_view(cx.shape(0));
+  for (std::size_t i = 0; i < a.axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(a.axes[i]);
+    Cutter cutter(cx.scope(), map.shape[d]);
+    const std::int64_t step = std::clamp(a.steps[i], -kFar, kFar);
+    const Cut cut = step > 0 ? cutter.forward(a.starts[i], a.ends[i], step) : cutter.backward(a.starts[i], a.ends[i], step);
+    map.shape[d] = cut.extent;
+    map.axes[d].offset = cut.start;
+    map.axes[d].step = step;
+  }
+  maps.push_back(std::move(map));
+  return {};
+}
+
+// ---- Split ----
+
+namespace {
+
+Result<Extents> given_sizes(InferCx& cx, Dim whole) {
+  FRAZIL_TRY(Extents sizes, cx.ints(1));
+  Dim sum = 0;
+  for (Dim d : sizes) {
+    if (is_const_below(d, 0)) return cx.error("split has a negative size");
+    sum = cx.scope().add(sum, d);
+  }
+  FRAZIL_CHECK(cx.require_equal(sum, whole, "sum of split"));
+  return sizes;
+}
+
+/// `parts` equal sizes, the last ones smaller when they do not divide the extent.
+Extents equal_sizes(Scope& s, Dim whole, std::int64_t parts) {
+  const Dim even = s.floordiv(whole, parts);
+  if (s.equal(s.mul(even, parts), whole) == Proof::yes) return Extents(static_cast<std::size_t>(parts), even);
+  const Dim chunk = s.ceildiv(whole, parts);
+  Extents sizes{chunk};
+  for (std::int64_t i = 1; i < parts; ++i) {
+    const Dim left = s.sub(whole, s.mul(chunk, i));
+    sizes.push_back(i == 1 && parts == 2 ? left : s.max(0, s.min(chunk, left)));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+Status split_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  const auto& a = cx.attrs<SplitAttrs>();
+  FRAZIL_TRY(const int axis, cx.axis(a.axis, cx.rank(0)));
+  const auto d = static_cast<std::size_t>(axis);
+  const Dim whole = cx.shape(0)[d];
+  const auto outputs = static_cast<std::int64_t>(cx.output_count());
+  const std::int64_t parts = a.num_outputs.value_or(outputs);
+  if (parts < outputs || parts < 1 || parts > (1 << 16)) return cx.error("{} outputs of {} parts", outputs, parts);
+  Extents sizes;
+  if (cx.has(1)) {
+    FRAZIL_TRY(sizes, given_sizes(cx, whole));
+  } else {
+    sizes = equal_sizes(cx.scope(), whole, parts);
+  }
+  if (sizes.size() < cx.output_count()) return cx.error("{} outputs of {} parts", outputs, sizes.size());
+  Dim offset = 0;
+  for (std::size_t i = 0; i < cx.output_count(); ++i) {
+    ViewMap map = straight_view(cx.shape(0));
+    map.shape[d] = sizes[i];
+    map.axes[d].offset = offset;
+    offset = cx.scope().add(offset, sizes[i]);
+    maps.push_back(std::move(map));
+  }
+  return {};
+}
+
+// ---- Concat ----
+
+Status concat_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  if (!cx.has(0)) return cx.error("needs at least one input");
+  FRAZIL_TRY(const int axis, cx.axis(cx.attrs<ConcatAttrs>().axis, cx.rank(0)));
+  Extents shape = cx.shape(0);
+  for (std::size_t i = 1; i < cx.input_count(); ++i) {
+    if (!cx.has(i)) return cx.error("input {} is missing", i);
+    if (cx.rank(i) != shape.size()) return cx.error("{} and {} differ in rank", cx.type_str(0), cx.type_str(i));
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (static_cast<int>(d) == axis) {
+        shape[d] = cx.scope().add(shape[d], cx.shape(i)[d]);
+      } else {
+        FRAZIL_TRY(shape[d], cx.require_equal(shape[d], cx.shape(i)[d], fmt::format("axis {} of input {}", d, i)));
+      }
+    }
+  }
+  maps.push_back({.kind = ViewMap::Kind::concat, .shape = std::move(shape), .axes = {}, .axis = axis});
+  return {};
+}
+
+// ---- Pad ----
+
+namespace {
+
+Result<Edge> edge_of(InferCx& cx) {
+  const std::string& mode = cx.attrs<PadAttrs>().mode;
+  if (mode == "constant") return Edge::fill;
+  if (mode == "reflect") return Edge::reflect;
+  if (mode == "edge") return Edge::clamp;
+  if (mode == "wrap") return Edge::wrap;
+  return cx.error("mode '{}' is none of constant, reflect, edge, wrap", mode);
+}
+
+}  // namespace
+
+Status pad_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  FRAZIL_TRY(const Edge edge, edge_of(cx));
+  FRAZIL_TRY(const Extents pads, cx.ints(1));
+  ViewMap map = straight_view(cx.shape(0));
+  std::vector<int> axes;
+  if (cx.has(3)) {
+    FRAZIL_TRY(axes, known_axes(cx, 3, map.shape.size()));
+  } else {
+    for (std::size_t d = 0; d < map.shape.size(); ++d) axes.push_back(static_cast<int>(d));
+  }
+  if (pads.size() != 2 * axes.size()) return cx.error("{} pads for {} axes", pads.size(), axes.size());
+  Scope& s = cx.scope();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(axes[i]);
+    const Dim before = pads[i], after = pads[axes.size() + i];
+    if (before == Dim(0) && after == Dim(0)) continue;
+    map.shape[d] = s.add(map.shape[d], s.add(before, after));
+    if (is_const_below(map.shape[d], 0)) return cx.error("pads crop more than axis {} has", d);
+    map.axes[d].offset = s.sub(0, before);
+    map.axes[d].edge = edge;
+  }
+  if (edge == Edge::fill && cx.has(2)) map.fill = 2;
+  maps.push_back(std::move(map));
+  return {};
+}
+
+}  // namespace frazil::ops

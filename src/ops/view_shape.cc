@@ -1,0 +1,314 @@
+// Shapes as values, values made from shapes, and what is composed of views.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ops/compose.h"
+#include "ops/elementwise_logic.h"
+#include "ops/elementwise_math.h"
+#include "ops/view.h"
+#include "tensor/onnx_proto.h"
+
+namespace frazil::ops {
+
+// ---- DepthToSpace, SpaceToDepth ----
+
+namespace {
+
+bool is_block_image(CompositeCx& cx, std::int64_t block) {
+  if (cx.rank(0) != 4) cx.error("the input must have 4 axes, got {}", cx.rank(0));
+  if (block < 1 || block > (1 << 15)) cx.error("blocksize {} is not valid", block);
+  return static_cast<bool>(cx.status());
+}
+
+/// The first two of `axes` neighbouring pairs from axis 2 on joined: [.., h, b, w, b] to [.., h * b, w * b].
+Expr join_pixels(Expr x) { return MergeAxes({MergeAxes({x}, {.axis = 4})}, {.axis = 2}); }
+
+}  // namespace
+
+void depth_to_space_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<DepthToSpaceAttrs>();
+  const std::int64_t b = a.blocksize;
+  if (!is_block_image(cx, b)) return;
+  if (a.mode != "DCR" && a.mode != "CRD") return cx.error("mode '{}' is none of DCR, CRD", a.mode);
+  const bool slow = a.mode == "DCR";
+  const SplitAxisAttrs square = slow ? SplitAxisAttrs{.axis = 1, .outer = b * b} : SplitAxisAttrs{.axis = 1, .inner = b * b};
+  const Expr blocks = SplitAxis({SplitAxis({cx.in(0)}, square)}, {.axis = slow ? 1 : 2, .outer = b});
+  const Ints perm = slow ? Ints{0, 3, 4, 1, 5, 2} : Ints{0, 1, 4, 2, 5, 3};
+  cx.out(0, join_pixels(Transpose({blocks}, {.perm = perm})));
+}
+
+void space_to_depth_body(CompositeCx& cx) {
+  const std::int64_t b = cx.attrs<SpaceToDepthAttrs>().blocksize;
+  if (!is_block_image(cx, b)) return;
+  const Expr columns = SplitAxis({cx.in(0)}, {.axis = 3, .inner = b});
+  const Expr blocks = SplitAxis({columns}, {.axis = 2, .inner = b});
+  cx.out(0, MergeAxes({Transpose({blocks}, {.perm = {0, 3, 5, 1, 2, 4}})}, {.axis = 1, .count = 3}));
+}
+
+// ---- Shape, Size, ConstantOfShape ----
+
+namespace {
+
+/// [first, last) of a rank as the attributes of Shape say.
+std::pair<std::size_t, std::size_t> shape_range(const ShapeAttrs& a, std::size_t rank) {
+  const auto r = static_cast<std::int64_t>(rank);
+  auto held = [&](std::int64_t i) { return static_cast<std::size_t>(std::clamp<std::int64_t>(i < 0 ? i + r : i, 0, r)); };
+  const std::size_t first = held(a.start), last = held(a.end.value_or(r));
+  return {first, std::max(first, last)};
+}
+
+Status put_i64(OpaqueCall& call, std::span<const std::int64_t> sizes, std::span<const std::int64_t> values) {
+  FRAZIL_TRY(std::byte* const out, call.out(0, sizes));
+  if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
+  return {};
+}
+
+}  // namespace
+
+Status shape_types(InferCx& cx) {
+  const auto [first, last] = shape_range(cx.attrs<ShapeAttrs>(), cx.rank(0));
+  const std::span<const Dim> dims = std::span(cx.shape(0)).subspan(first, last - first);
+  cx.out(0, Type::tensor(Elem::i64, {Dim(static_cast<std::int64_t>(dims.size()))}));
+  cx.out_content(0, {dims.begin(), dims.end()});
+  return {};
+}
+
+Status shape_run(OpaqueCall& call) {
+  const TensorView x = call.in(0);
+  const auto [first, last] = shape_range(call.attrs<ShapeAttrs>(), x.rank());
+  const std::array count{static_cast<std::int64_t>(last - first)};
+  return put_i64(call, count, x.sizes.subspan(first, last - first));
+}
+
+Status size_types(InferCx& cx) {
+  const Dim count = cx.scope().product(cx.shape(0));
+  cx.out(0, Type::tensor(Elem::i64));
+  cx.out_content(0, {count});
+  return {};
+}
+
+Status size_run(OpaqueCall& call) {
+  const std::array count{call.in(0).count()};
+  return put_i64(call, {}, count);
+}
+
+void constant_of_shape_body(CompositeCx& cx) {
+  const auto& value = cx.attrs<ConstantOfShapeAttrs>().value;
+  if (value && value->count() != 1) return cx.error("value must have one element, got {}", value->type_str());
+  const Expr element = value ? cx.builder().constant(value->reshaped({})) : cx.number(Elem::f32, 0);
+  cx.out(0, Expand(element, cx.in(0)));
+}
+
+// ---- Range ----
+
+namespace {
+
+/// How many steps of a range lie before its limit.
+std::int64_t range_count(double start, double limit, double delta) {
+  const double steps = std::ceil((limit - start) / delta);
+  return steps > 0 ? static_cast<std::int64_t>(std::min(steps, 0x1p60)) : 0;
+}
+
+/// The extent of a range of i32 or i64 whose step is known; nullopt when the step is not.
+Result<std::optional<Dim>> index_range_extent(InferCx& cx) {
+  const auto* step = cx.content(2);
+  if (step == nullptr || step->size() != 1 || !(*step)[0].is_const()) return std::nullopt;
+  const Dim delta = (*step)[0];
+  if (delta == Dim(0)) return cx.error("delta is 0");
+  FRAZIL_TRY(const Dim start, cx.int_scalar(0));
+  FRAZIL_TRY(const Dim limit, cx.int_scalar(1));
+  Scope& s = cx.scope();
+  const bool up = delta.value() > 0;
+  return s.max(0, s.ceildiv(up ? s.sub(limit, start) : s.sub(start, limit), up ? delta : Dim(-delta.value())));
+}
+
+Status index_range_types(InferCx& cx) {
+  FRAZIL_TRY(const auto known, index_range_extent(cx));
+  const Dim extent = known ? *known : cx.data_extent(0, 0);
+  cx.out(0, Type::tensor(cx.elem(0), {extent}));
+  if (!known || !extent.is_const() || extent.value() > 1024) return {};
+  FRAZIL_TRY(const Dim start, cx.int_scalar(0));
+  std::vector<Dim> content;
+  for (std::int64_t i = 0; i < extent.value(); ++i) {
+    content.push_back(cx.scope().add(start, cx.scope().mul((*cx.content(2))[0], i)));
+  }
+  cx.out_content(0, std::move(content));
+  return {};
+}
+
+template <class T>
+double number(const TensorView& x) {
+  return static_cast<double>(static_cast<std::conditional_t<(sizeof(T) < 4 && !std::is_integral_v<T>), float, T>>(x.as<T>()[0]));
+}
+
+template <class T>
+Status real_range(OpaqueCall& call) {
+  using Step = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const double start = number<T>(call.in(0)), limit = number<T>(call.in(1)), delta = number<T>(call.in(2));
+  if (delta == 0 || !std::isfinite(limit - start) || std::isnan(delta)) {
+    return fail(Code::bad_input, "no range from {} to {} by {}", start, limit, delta);
+  }
+  const std::array count{range_count(start, limit, delta)};
+  FRAZIL_TRY(std::byte* const out, call.out(0, count));
+  T* y = reinterpret_cast<T*>(out);
+  for (std::int64_t i = 0; i < count[0]; ++i) y[i] = T(static_cast<Step>(start + static_cast<double>(i) * delta));
+  return {};
+}
+
+template <class T>
+Status integer_range(OpaqueCall& call) {
+  const std::int64_t start = call.in(0).as<T>()[0], limit = call.in(1).as<T>()[0], delta = call.in(2).as<T>()[0];
+  if (delta == 0) return fail(Code::bad_input, "delta is 0");
+  using Wide = __int128;
+  const Wide span = delta > 0 ? Wide{limit} - start : Wide{start} - limit, step = delta > 0 ? Wide{delta} : -Wide{delta};
+  const Wide steps = span <= 0 ? 0 : (span + step - 1) / step;
+  const std::array count{static_cast<std::int64_t>(std::min<Wide>(steps, Wide{1} << 60))};
+  FRAZIL_TRY(std::byte* const out, call.out(0, count));
+  T* y = reinterpret_cast<T*>(out);
+  for (std::int64_t i = 0; i < count[0]; ++i) y[i] = static_cast<T>(start + i * delta);
+  return {};
+}
+
+}  // namespace
+
+Status range_types(InferCx& cx) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    FRAZIL_CHECK(cx.require_equal(cx.scope().product(cx.shape(i)), 1, "a range's operands have one element"));
+  }
+  if (contains(elems::kIndex, cx.elem(0))) return index_range_types(cx);
+  const Tensor *start = cx.constant(0), *limit = cx.constant(1), *delta = cx.constant(2);
+  Dim extent;
+  if (start != nullptr && limit != nullptr && delta != nullptr && delta->number_at(0) != 0) {
+    extent = range_count(start->number_at(0), limit->number_at(0), delta->number_at(0));
+  } else {
+    extent = cx.data_extent(0, 0);
+  }
+  cx.out(0, Type::tensor(cx.elem(0), {extent}));
+  return {};
+}
+
+Status range_run(OpaqueCall& call) {
+  switch (call.out_elem(0)) {
+    case Elem::i16: return integer_range<std::int16_t>(call);
+    case Elem::i32: return integer_range<std::int32_t>(call);
+    case Elem::i64: return integer_range<std::int64_t>(call);
+    case Elem::f64: return real_range<double>(call);
+    case Elem::f16: return real_range<Half>(call);
+    case Elem::bf16: return real_range<BFloat16>(call);
+    default: return real_range<float>(call);
+  }
+}
+
+// ---- Trilu, EyeLike ----
+
+namespace {
+
+/// Numbers of the rows, as a column, and of the columns of the last two axes of x.
+std::pair<Expr, Expr> positions(CompositeCx& cx, Expr x) {
+  return {Unsqueeze({iota(cx, extent_scalar(x, -2)), cx.ints({1})}), iota(cx, extent_scalar(x, -1))};
+}
+
+}  // namespace
+
+void trilu_body(CompositeCx& cx) {
+  if (cx.rank(0) < 2) return cx.error("the input must have at least 2 axes, got {}", cx.rank(0));
+  const Expr x = cx.in(0);
+  auto [row, column] = positions(cx, x);
+  if (cx.has(1)) row = Add(row, cx.in(1));
+  const bool upper = cx.attrs<TriluAttrs>().upper != 0;
+  const Expr kept = upper ? GreaterOrEqual(column, row) : LessOrEqual(column, row);
+  cx.out(0, Where(kept, x, cx.number(cx.elem(0), 0)));
+}
+
+void eye_like_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<EyeLikeAttrs>();
+  if (cx.rank(0) != 2) return cx.error("the input must have 2 axes, got {}", cx.rank(0));
+  const auto elem = a.dtype ? elem_from_onnx(*a.dtype) : cx.elem(0);
+  if (!elem) return cx.error("dtype {} is not an element type", *a.dtype);
+  auto [row, column] = positions(cx, cx.in(0));
+  if (a.k != 0) row = Add(row, cx.number(Elem::i64, static_cast<double>(a.k)));
+  cx.out(0, as_elem(Equal(column, row), *elem));
+}
+
+// ---- CumSum ----
+
+namespace {
+
+struct Running {
+  std::int64_t outer = 1, count = 1, inner = 1;
+  bool exclusive, reverse;
+};
+
+template <class T, class Wide>
+void run_sums(const TensorView& x, std::byte* out, const Running& r) {
+  const T* in = x.as<T>().data();
+  T* y = reinterpret_cast<T*>(out);
+  const std::int64_t step = r.reverse ? -r.inner : r.inner;
+  for (std::int64_t line = 0; line < r.outer * r.inner; ++line) {
+    const std::int64_t base = line / r.inner * r.count * r.inner + line % r.inner;
+    std::int64_t at = r.reverse ? base + (r.count - 1) * r.inner : base;
+    Wide sum{};
+    for (std::int64_t i = 0; i < r.count; ++i, at += step) {
+      const Wide before = sum;
+      sum = static_cast<Wide>(sum + static_cast<Wide>(in[at]));
+      y[at] = static_cast<T>(r.exclusive ? before : sum);
+    }
+  }
+}
+
+/// Running sums of a known 1-D shape value.
+std::optional<std::vector<Dim>> running_content(InferCx& cx) {
+  const auto* x = cx.content(0);
+  if (x == nullptr || cx.rank(0) != 1) return std::nullopt;
+  const auto& a = cx.attrs<CumSumAttrs>();
+  std::vector<Dim> sums(x->size());
+  Dim sum = 0;
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    const std::size_t at = a.reverse != 0 ? sums.size() - 1 - k : k;
+    const Dim next = cx.scope().add(sum, (*x)[at]);
+    sums[at] = a.exclusive != 0 ? sum : next;
+    sum = next;
+  }
+  return sums;
+}
+
+}  // namespace
+
+Status cum_sum_types(InferCx& cx) {
+  if (const Tensor* axis = cx.constant(1)) {
+    if (axis->count() != 1) return cx.error("input 'axis' must have one element, got {}", axis->type_str());
+    FRAZIL_CHECK(cx.axis(axis->integer_at(0), cx.rank(0)));
+  }
+  cx.out(0, cx.type(0));
+  if (cx.elem(0) == Elem::i64) {
+    if (auto sums = running_content(cx)) cx.out_content(0, std::move(*sums));
+  }
+  return {};
+}
+
+Status cum_sum_run(OpaqueCall& call) {
+  const TensorView x = call.in(0), position = call.in(1);
+  const auto& a = call.attrs<CumSumAttrs>();
+  const auto rank = static_cast<std::int64_t>(x.rank());
+  if (position.count() != 1) return fail(Code::bad_input, "input 'axis' must have one element");
+  const std::int64_t axis = position.integer(0) + (position.integer(0) < 0 ? rank : 0);
+  if (axis < 0 || axis >= rank) return fail(Code::bad_input, "axis {} is outside [{}, {})", position.integer(0), -rank, rank);
+  const auto d = static_cast<std::size_t>(axis);
+  const Running r{element_count(x.sizes.first(d)), x.sizes[d], element_count(x.sizes.subspan(d + 1)), a.exclusive != 0,
+                  a.reverse != 0};
+  FRAZIL_TRY(std::byte* const y, call.out(0, x.sizes));
+  switch (x.elem) {
+    case Elem::i32: run_sums<std::int32_t, std::uint32_t>(x, y, r); break;
+    case Elem::u32: run_sums<std::uint32_t, std::uint32_t>(x, y, r); break;
+    case Elem::i64: run_sums<std::int64_t, std::uint64_t>(x, y, r); break;
+    case Elem::u64: run_sums<std::uint64_t, std::uint64_t>(x, y, r); break;
+    case Elem::f64: run_sums<double, double>(x, y, r); break;
+    case Elem::f16: run_sums<Half, float>(x, y, r); break;
+    case Elem::bf16: run_sums<BFloat16, float>(x, y, r); break;
+    default: run_sums<float, float>(x, y, r); break;
+  }
+  return {};
+}
+
+}  // namespace frazil::ops

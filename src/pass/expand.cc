@@ -1,0 +1,48 @@
+#include "pass/expand.h"
+
+#include "ir/op.h"
+#include "ir/rebuild.h"
+
+namespace frazil {
+namespace {
+
+class Expander : public Rewriter {
+ public:
+  explicit Expander(const std::function<bool(const Graph&, NodeId)>& keep) : keep_(keep) {}
+
+  bool wants(const Graph& graph, NodeId id) const {
+    return std::holds_alternative<Composite>(graph.node(id).op->form) && !keep_(graph, id);
+  }
+
+  Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId id, Builder& to,
+                                                    std::span<const Value> inputs) override {
+    if (!wants(from, id)) return std::nullopt;
+    const Node& node = from.node(id);
+    auto values = expand(to, *node.op, inputs, node.attrs.get(), node.out.size());
+    if (!values) return within(from.describe(id) + ": ", std::move(values).error());
+    return std::move(*values);
+  }
+
+ private:
+  const std::function<bool(const Graph&, NodeId)>& keep_;
+};
+
+bool any_composite(const Graph& graph, const Expander& expander) {
+  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
+    if (expander.wants(graph, NodeId{n})) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Graph> expand_composites(const Graph& graph, const std::function<bool(const Graph&, NodeId)>& keep) {
+  Graph now = graph;
+  Expander expander(keep);
+  while (any_composite(now, expander)) {
+    FRAZIL_TRY(now, rebuild(now, expander));
+  }
+  return now;
+}
+
+}  // namespace frazil

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+
+#include "ir/graph.h"
+#include "plan/plan.h"
+
+namespace frazil {
+
+/// What one tile step can hold.
+inline constexpr int kMaxTileOperands = 8;
+inline constexpr int kMaxTileInstructions = 48;
+
+/// How a kernel serves a node.
+struct Binding {
+  Kernel kernel = Kernel::reference;
+  bool strided = false;   ///< takes operands of any strides
+  bool in_place = false;  ///< an output may take the bytes of an operand of the same extents
+};
+
+/// The kernel that serves the node, for forms that need one; nullopt: a composite to expand, or the reference executor.
+std::optional<Binding> bind(const Graph& graph, NodeId node);
+
+}  // namespace frazil

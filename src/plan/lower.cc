@@ -1,0 +1,300 @@
+#include "plan/lower.h"
+
+#include <algorithm>
+
+namespace frazil {
+
+Lowering::Lowering(Graph& graph, const Needs& needs, Plan& plan)
+    : graph_(graph), scope_(graph.scope_), needs_(needs), plan_(plan), slot_of_(graph.value_count(), kNone) {}
+
+Status Lowering::run() {
+  prepare_flows();
+  regs_.emplace(scope_, plan_.groups, static_cast<std::uint32_t>(scope_.symbol_count()));
+  define_inputs();
+  frames_.push_back({Graph::kMain});
+  while (!frames_.empty()) {
+    Frame& f = frames_.back();
+    if (f.flow >= 0) {
+      FlowState& state = flows_[static_cast<std::size_t>(f.flow)];
+      if (state.pc < state.flow.ops.size()) {
+        FRAZIL_CHECK(flow_step(state));
+        continue;
+      }
+      end_flow(state);
+      flows_.pop_back();
+      frames_.pop_back();
+      continue;
+    }
+    const auto& nodes = graph_.block(f.block).nodes;
+    if (f.next == nodes.size()) {
+      frames_.pop_back();
+      continue;
+    }
+    FRAZIL_CHECK(node(nodes[f.next++]));
+  }
+  FRAZIL_CHECK(define_outputs());
+  emit({});
+  plan_.registers = regs_->count();
+  if (const auto missing = regs_->missing()) {
+    return fail(Code::internal, "no step of the plan gives symbol '{}' a value", scope_.symbol_name(*missing));
+  }
+  for (Slot& s : plan_.slots) {
+    while (s.storage != kNone && alias_[s.storage] != kNone) s.storage = alias_[s.storage];
+  }
+  return {};
+}
+
+void Lowering::symbol_groups(std::vector<std::uint32_t>& of) const {
+  for (SymbolId s = 0; s < scope_.symbol_count(); ++s) {
+    if (regs_->is_bound(s)) of[s] = regs_->group_of_reg(s);
+  }
+}
+
+void Lowering::define_inputs() {
+  const auto& params = graph_.main().params;
+  for (Value v : params) {
+    for (Dim d : graph_.type(v).shape) {
+      if (const auto s = scope_.as_symbol(d)) regs_->bind(*s, 0);
+    }
+  }
+  eval(0);
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const Type& type = graph_.type(params[i]);
+    const std::uint32_t storage = new_storage(is_object(type) ? Place::object : Place::input, static_cast<std::uint32_t>(i));
+    const std::uint32_t s = new_slot(params[i], type, storage, row_major(type.shape));
+    slot_of_[params[i].id] = s;
+    plan_.inputs.push_back(s);
+    std::vector<Plan::InputDim> dims;
+    for (Dim d : type.shape) {
+      Plan::InputDim in;
+      if (d.is_const()) in.constant = d.value();
+      else if (const auto symbol = scope_.as_symbol(d)) in.symbol = *symbol;
+      else in.equals = regs_->reg(d);
+      dims.push_back(in);
+    }
+    plan_.input_dims.push_back(std::move(dims));
+  }
+  for (Value v : params) after_definition(v);
+}
+
+Status Lowering::define_outputs() {
+  for (Value v : graph_.main().results) plan_.outputs.push_back(slot(v));
+  return {};
+}
+
+void Lowering::after_definition(Value v) {
+  const auto& bound = needs_.bound_by(v);
+  if (bound.empty()) return;
+  const std::uint32_t group = regs_->new_group();
+  const std::uint32_t from = slot(v);
+  Step s;
+  s.kind = Step::Kind::bind;
+  s.in = {contiguous(from, {})};
+  for (auto [symbol, element] : bound) {
+    s.pairs.emplace_back(symbol, element);
+    regs_->bind(symbol, group);
+  }
+  emit(std::move(s));
+  eval(group);
+}
+
+void Lowering::checks(NodeId id) {
+  for (const Constraint& c : graph_.node(id).constraints) {
+    const std::uint32_t group = std::max(regs_->group(c.a), regs_->group(c.b));
+    const Reg a = regs_->reg(c.a), b = regs_->reg(c.b);
+    RegGroup& g = plan_.groups[group];
+    for (Dim d : {c.a, c.b}) {
+      for (SymbolId s : d.is_const() ? std::vector<SymbolId>{} : scope_.symbols_of(d)) {
+        if (std::ranges::find(g.sources, s) == g.sources.end()) g.sources.push_back(s);
+      }
+    }
+    g.checks.push_back({a, b, id, c.what});
+  }
+}
+
+Status Lowering::node(NodeId id) {
+  for (Value v : graph_.node(id).out) {
+    if (v && needs_.value(v) && Needs::is_known(graph_, v)) known_content(v, id);
+  }
+  if (!needs_.node(id)) return {};
+  const Node& n = graph_.node(id);
+  checks(id);
+  if (std::holds_alternative<Region>(n.op->form)) {
+    begin_flow(id);
+    return {};
+  }
+  if (std::holds_alternative<View>(n.op->form) && !is_object(graph_.type(n.in[0]))) return view(id);
+  const auto binding = bind(graph_, id);
+  compute(id, binding.value_or(Binding{}));
+  return {};
+}
+
+void Lowering::known_content(Value v, NodeId id) {
+  const std::uint32_t made = own_slot(v, graph_.type(v));
+  slot_of_[v.id] = made;
+  Step s;
+  s.kind = Step::Kind::store;
+  s.node = id;
+  s.out = {made};
+  const auto& content = *graph_.content(v);
+  for (std::size_t i = 0; i < content.size(); ++i) {
+    s.pairs.emplace_back(static_cast<std::uint32_t>(i), regs_->reg(content[i]));
+  }
+  emit(std::move(s));
+}
+
+/// A computing step: operands in, results into storages of their own. Extents that only the run tells are written by
+/// the step itself: pairs are (symbol, output << 8 | axis).
+void Lowering::compute(NodeId id, const Binding& binding) {
+  const Node& n = graph_.node(id);
+  Step s;
+  s.kind = Step::Kind::kernel;
+  s.kernel = binding.kernel;
+  s.node = id;
+  s.in_place = binding.in_place;
+  for (Value v : n.in) {
+    if (!v) {
+      s.in.push_back(kNone);
+      continue;
+    }
+    const std::uint32_t in = slot(v);
+    s.in.push_back(binding.strided ? in : contiguous(in, id));
+  }
+  if (binding.kernel == Kernel::tile) {
+    s.tape = static_cast<std::uint32_t>(plan_.tapes.size());
+    plan_.tapes.push_back(tape_of(graph_, id));
+  }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> made;
+  std::vector<SymbolId> symbols;
+  for (std::size_t k = 0; k < n.out.size(); ++k) {
+    if (!n.out[k]) continue;
+    const Shape& shape = graph_.type(n.out[k]).shape;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const auto symbol = scope_.as_symbol(shape[axis]);
+      if (!symbol || regs_->is_bound(*symbol)) continue;
+      symbols.push_back(*symbol);
+      made.emplace_back(*symbol, static_cast<std::uint32_t>(k << 8 | axis));
+    }
+  }
+  s.pairs = std::move(made);
+  std::uint32_t group = 0;
+  if (!symbols.empty()) {
+    group = regs_->new_group();
+    for (SymbolId symbol : symbols) regs_->bind(symbol, group);
+  }
+  for (Value v : n.out) {
+    if (!v) {
+      s.out.push_back(kNone);
+      continue;
+    }
+    // A known value that is also computed keeps the slot of its content.
+    const std::uint32_t out = own_slot(v, graph_.type(v));
+    slot_of_[v.id] = out;
+    renamable_[plan_.slots[out].storage] = !plan_.slots[out].object;
+    s.out.push_back(out);
+  }
+  emit(std::move(s));
+  if (group != 0) eval(group);
+  for (Value v : n.out) {
+    if (v && !needs_.bound_by(v).empty()) after_definition(v);
+  }
+}
+
+Status Lowering::view(NodeId id) {
+  const auto& maps = needs_.views(id);
+  const Node& n = graph_.node(id);
+  for (std::size_t k = 0; k < n.out.size(); ++k) {
+    const Value out = n.out[k];
+    if (!out || !needs_.value(out) || Needs::is_known(graph_, out)) continue;
+    FRAZIL_CHECK(view_output(id, maps[k], out));
+    after_definition(out);
+  }
+  return {};
+}
+
+Status Lowering::view_output(NodeId id, const ViewMap& map, Value out) {
+  const Node& n = graph_.node(id);
+  switch (map.kind) {
+    case ViewMap::Kind::concat: concat(id, map, out); return {};
+    case ViewMap::Kind::affine: return affine(id, map, out);
+    case ViewMap::Kind::reshape: {
+      const std::uint32_t base = contiguous(slot(n.in[static_cast<std::size_t>(map.source)]), id);
+      Layout layout = row_major(map.shape);
+      layout.offset = layouts_[base].offset;
+      slot_of_[out.id] = view_slot(base, out, std::move(layout));
+      renamable_[plan_.slots[base].storage] = false;
+      return {};
+    }
+  }
+  return {};
+}
+
+Status Lowering::affine(NodeId id, const ViewMap& map, Value out) {
+  const std::uint32_t base = slot(graph_.node(id).in[static_cast<std::size_t>(map.source)]);
+  if (!is_direct(map)) {
+    compute(id, Binding{});
+    return {};
+  }
+  if (std::ranges::any_of(map.axes, [](const auto& a) { return a.edge == Edge::fill; })) {
+    pad(id, map, out);
+    return {};
+  }
+  Layout layout{map.shape, std::vector<Dim>(map.shape.size(), Dim(0)), layouts_[base].offset, false};
+  for (std::size_t d = 0; d < map.axes.size(); ++d) {
+    const auto& a = map.axes[d];
+    const Dim stride = layouts_[base].strides[d];
+    layout.offset = scope_.add(layout.offset, scope_.mul(a.offset, stride));
+    if (a.axis < 0) continue;
+    Dim& s = layout.strides[static_cast<std::size_t>(a.axis)];
+    s = scope_.add(s, scope_.mul(a.step, stride));
+  }
+  slot_of_[out.id] = view_slot(base, out, std::move(layout));
+  renamable_[plan_.slots[base].storage] = false;
+  return {};
+}
+
+/// Fills the output, then copies the operand into its place. Negative padding crops.
+void Lowering::pad(NodeId id, const ViewMap& map, Value out) {
+  const Node& n = graph_.node(id);
+  const std::uint32_t base = slot(n.in[static_cast<std::size_t>(map.source)]);
+  const std::uint32_t whole = own_slot(out, graph_.type(out));
+  slot_of_[out.id] = whole;
+  Step fill;
+  fill.kind = Step::Kind::kernel;
+  fill.kernel = Kernel::fill;
+  fill.node = id;
+  if (map.fill >= 0) fill.in = {slot(n.in[static_cast<std::size_t>(map.fill)])};
+  fill.out = {whole};
+  emit(std::move(fill));
+  Layout from = layouts_[base], to = layouts_[whole];
+  for (std::size_t d = 0; d < map.axes.size(); ++d) {
+    const auto axis = static_cast<std::size_t>(map.axes[d].axis);
+    const Dim start = scope_.max(0, scope_.sub(0, map.axes[d].offset));
+    const Dim end = scope_.min(map.shape[axis], scope_.sub(layouts_[base].shape[d], map.axes[d].offset));
+    const Dim extent = scope_.max(0, scope_.sub(end, start));
+    to.offset = scope_.add(to.offset, scope_.mul(start, to.strides[axis]));
+    from.offset = scope_.add(from.offset, scope_.mul(scope_.add(start, map.axes[d].offset), from.strides[d]));
+    to.shape[axis] = extent;
+    from.shape[d] = extent;
+  }
+  copy(view_slot(base, {}, std::move(from)), view_slot(whole, {}, std::move(to)), id);
+}
+
+void Lowering::concat(NodeId id, const ViewMap& map, Value out) {
+  const Node& n = graph_.node(id);
+  const std::uint32_t whole = own_slot(out, graph_.type(out));
+  slot_of_[out.id] = whole;
+  renamable_[plan_.slots[whole].storage] = true;
+  const auto axis = static_cast<std::size_t>(map.axis);
+  Dim at = 0;
+  for (std::size_t i = static_cast<std::size_t>(map.source); i < n.in.size(); ++i) {
+    const std::uint32_t from = slot(n.in[i]);
+    Layout part = layouts_[whole];
+    part.shape = layouts_[from].shape;
+    part.offset = scope_.mul(at, part.strides[axis]);
+    at = scope_.add(at, layouts_[from].shape[axis]);
+    copy(from, view_slot(whole, {}, std::move(part)), id);
+  }
+}
+
+}  // namespace frazil

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/flow.h"
+#include "ir/graph.h"
+#include "ir/op.h"
+#include "plan/bind.h"
+#include "plan/needs.h"
+#include "plan/plan.h"
+#include "plan/registers.h"
+
+namespace frazil {
+
+/// One loop's steps, for lifetimes.
+struct LoopSpan {
+  std::uint32_t head, end;
+};
+
+/// What lowering knows of a slot beyond the Plan: its layout as Dims.
+struct Layout {
+  Shape shape;
+  std::vector<Dim> strides;  ///< in elements
+  Dim offset = 0;
+  bool contiguous = true;    ///< row-major without gaps, at any offset
+};
+
+/// Writes the steps of a Plan. Memory (pools, in-place) is decided afterwards, in plan/memory.
+class Lowering {
+ public:
+  Lowering(Graph& graph, const Needs& needs, Plan& plan);
+  Status run();
+  const std::vector<LoopSpan>& loops() const { return loops_; }
+  /// Writes the group of each symbol's register into `of`.
+  void symbol_groups(std::vector<std::uint32_t>& of) const;
+
+ private:
+  /// A block whose nodes are being lowered, or (flow >= 0) a region node whose control flow is.
+  struct Frame {
+    BlockId block{};
+    std::size_t next = 0;
+    int flow = -1;
+  };
+  /// A branch or loop that is still open.
+  struct Open {
+    bool is_loop = false;
+    std::uint32_t step = 0;               ///< branch: the step to patch; loop: its head
+    std::vector<std::uint32_t> leaves;    ///< steps to point behind the loop
+  };
+  struct FlowState {
+    NodeId node;
+    Flow flow;
+    std::size_t pc = 0;
+    std::vector<std::uint32_t> variables;  ///< slots
+    std::vector<Value> variable_params;    ///< the block param that each variable feeds
+    std::vector<SymbolId> counters;
+    std::vector<std::uint32_t> slices;     ///< slots
+    std::vector<Dim> slice_extents;
+    std::vector<std::uint32_t> accumulators;
+    std::vector<std::pair<int, bool>> gathers;  ///< axis, reversed
+    std::vector<std::uint32_t> gives;           ///< how often each output is given
+    std::vector<Open> open;
+  };
+
+  // lower.cc: values and nodes
+  void define_inputs();
+  Status define_outputs();
+  Status node(NodeId id);
+  Status view(NodeId id);
+  Status view_output(NodeId id, const ViewMap& map, Value out);
+  Status affine(NodeId id, const ViewMap& map, Value out);
+  void pad(NodeId id, const ViewMap& map, Value out);
+  void concat(NodeId id, const ViewMap& map, Value out);
+  void compute(NodeId id, const Binding& binding);
+  void known_content(Value v, NodeId id);
+  /// Bind steps for symbols read from v, and a new group for them.
+  void after_definition(Value v);
+  void checks(NodeId id);
+
+  // lower_slots.cc: slots, storages, registers
+  std::uint32_t new_storage(Place place, std::uint32_t index = 0);
+  std::uint32_t new_slot(Value v, const Type& type, std::uint32_t storage, Layout layout);
+  Layout row_major(const Shape& shape);
+  bool is_object(const Type& type) const;
+  /// A slot with a storage of its own, sized by the type.
+  std::uint32_t own_slot(Value v, const Type& type);
+  std::uint32_t temp_like(std::uint32_t slot);
+  std::uint32_t slot(Value v);
+  std::uint32_t contiguous(std::uint32_t slot, NodeId for_node);
+  std::uint32_t view_slot(std::uint32_t base, Value v, Layout layout);
+  void set_layout(std::uint32_t slot, Layout layout);
+  bool is_whole(std::uint32_t slot) const;
+  std::uint32_t emit(Step step);
+  std::uint32_t here() const { return static_cast<std::uint32_t>(plan_.steps.size()); }
+  void eval(std::uint32_t group);
+  void copy(std::uint32_t from, std::uint32_t to, NodeId node);
+
+  // lower_flow.cc: regions
+  void prepare_flows();
+  void begin_flow(NodeId id);
+  Status flow_step(FlowState& state);
+  std::uint32_t cell_slot(FlowState& state, const Cell& cell);
+  const Type& cell_type(const FlowState& state, const Cell& cell) const;
+  void set_variables(FlowState& state, const FlowOp& op);
+  bool is_own_result(const Cell& cell) const;
+  void update(std::uint32_t variable, std::uint32_t source, NodeId node);
+  Status enter(FlowState& state, const FlowOp& op);
+  void slice(FlowState& state, const FlowOp& op);
+  void gather(FlowState& state, const FlowOp& op);
+  void give(FlowState& state, const FlowOp& op);
+  void give_gathered(FlowState& state, Value out, std::uint32_t accumulator);
+  void end_loop(FlowState& state);
+  void end_flow(const FlowState& state);
+  /// Symbols of v's type that v itself binds, with the register that each takes.
+  void assign_extents(Value v, const std::vector<Reg>& dims);
+
+  Graph& graph_;
+  Scope& scope_;
+  const Needs& needs_;
+  Plan& plan_;
+  std::optional<Registers> regs_;
+  std::vector<std::uint32_t> slot_of_;   // per value
+  std::vector<Layout> layouts_;          // per slot
+  std::vector<bool> renamable_;          // per storage: written by one step of an open block, seen by nobody else
+  std::vector<std::uint32_t> alias_;     // per storage: renamed into
+  std::vector<Frame> frames_;
+  std::vector<FlowState> flows_;         // open ones, innermost last
+  std::unordered_map<std::uint32_t, std::pair<Flow, std::vector<SymbolId>>> prepared_;  // per region node
+  std::vector<LoopSpan> loops_;
+};
+
+/// Places, pools, lifetimes and in-place reuse of a lowered plan.
+void plan_memory(Plan& plan, const std::vector<LoopSpan>& loops);
+
+}  // namespace frazil

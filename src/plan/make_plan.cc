@@ -1,0 +1,53 @@
+#include "plan/make_plan.h"
+
+#include <algorithm>
+
+#include "pass/expand.h"
+#include "plan/lower.h"
+
+namespace frazil {
+namespace {
+
+/// Registers whose change asks a step to be prepared again.
+void for_shape_regs(const Plan& plan, const Step& step, auto f) {
+  for (const auto* list : {&step.in, &step.out}) {
+    for (std::uint32_t s : *list) {
+      if (s == kNone) continue;
+      for (Reg r : plan.slots[s].dims) f(r);
+      for (Reg r : plan.slots[s].strides) f(r);
+    }
+  }
+}
+
+std::vector<std::uint32_t> groups_of_registers(const Plan& plan) {
+  std::vector<std::uint32_t> of(plan.registers, 0);
+  for (std::uint32_t g = 0; g < plan.groups.size(); ++g) {
+    for (const auto& ins : plan.groups[g].program.code) of[ins.dst] = g;
+  }
+  return of;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(std::shared_ptr<const Graph> graph) {
+  Plan plan;
+  auto keep = [](const Graph& g, NodeId n) { return bind(g, n).has_value(); };
+  FRAZIL_TRY(Graph expanded, expand_composites(*graph, keep));
+  auto owned = std::make_shared<Graph>(std::move(expanded));
+  FRAZIL_TRY(const Needs needs, Needs::of(*owned));
+  Lowering lowering(*owned, needs, plan);
+  FRAZIL_CHECK(lowering.run());
+  plan_memory(plan, lowering.loops());
+  std::vector<std::uint32_t> of = groups_of_registers(plan);
+  lowering.symbol_groups(of);
+  for (std::uint32_t i = 0; i < plan.steps.size(); ++i) {
+    for_shape_regs(plan, plan.steps[i], [&](Reg r) {
+      auto& dependents = plan.groups[of[r]].dependents;
+      if (dependents.empty() || dependents.back() != i) dependents.push_back(i);
+    });
+  }
+  plan.graph = std::move(owned);
+  return plan;
+}
+
+}  // namespace frazil

@@ -1,0 +1,132 @@
+#include "plan/needs.h"
+
+#include <algorithm>
+
+#include "ir/op.h"
+
+namespace frazil {
+
+bool is_direct(const ViewMap& map) {
+  bool fills = false, strides = false;
+  for (const auto& a : map.axes) {
+    if (a.edge == Edge::clamp || a.edge == Edge::reflect || a.edge == Edge::wrap) return false;
+    fills |= a.edge == Edge::fill;
+    strides |= a.step != Dim(1) || a.axis < 0;
+  }
+  return !(fills && strides);
+}
+
+Needs::Needs(Graph& graph)
+    : graph_(graph), values_(graph.value_count()), nodes_(graph.node_count()), symbols_(graph.scope().symbol_count()) {}
+
+Result<Needs> Needs::of(Graph& graph) {
+  Needs needs(graph);
+  FRAZIL_CHECK(needs.run());
+  return needs;
+}
+
+const std::vector<std::pair<SymbolId, std::uint32_t>>& Needs::bound_by(Value v) const {
+  static const std::vector<std::pair<SymbolId, std::uint32_t>> none;
+  const auto it = bound_.find(v.id);
+  return it == bound_.end() ? none : it->second;
+}
+
+bool Needs::is_known(const Graph& graph, Value v) {
+  const auto* content = graph.content(v);
+  if (!content || graph.def(v).kind != ValueDef::Kind::node) return false;
+  for (Dim d : *content) {
+    for (SymbolId s : graph.scope().symbols_of(d)) {
+      if (const auto o = graph.origin(s); o && o->value == v) return false;
+    }
+  }
+  return true;
+}
+
+Status Needs::run() {
+  for (Value v : graph_.main().results) need(v);
+  while (!work_.empty()) {
+    const Value v = work_.back();
+    work_.pop_back();
+    for (Dim d : graph_.type(v).shape) need(d);
+    if (is_known(graph_, v)) {
+      for (Dim d : *graph_.content(v)) need(d);
+      continue;
+    }
+    if (const auto n = graph_.producer(v)) FRAZIL_CHECK(need_node(*n));
+    const auto block = graph_.block_of(v);
+    if (graph_.def(v).kind == ValueDef::Kind::param && *block != Graph::kMain) {
+      FRAZIL_CHECK(need_node(graph_.block(*block).owner));
+    }
+  }
+  return {};
+}
+
+void Needs::need(Value v) {
+  if (!v || values_[v.id]) return;
+  values_[v.id] = true;
+  work_.push_back(v);
+}
+
+void Needs::need(Dim d) {
+  if (d.is_const()) return;
+  for (SymbolId s : graph_.scope().symbols_of(d)) {
+    if (s >= symbols_.size()) symbols_.resize(s + 1);
+    if (symbols_[s]) continue;
+    symbols_[s] = true;
+    if (const auto o = graph_.origin(s)) {
+      bound_[o->value.id].emplace_back(s, static_cast<std::uint32_t>(o->index));
+      need(o->value);
+    } else if (const auto e = graph_.extent_origin(s)) {
+      need(e->value);
+    }
+  }
+}
+
+Status Needs::need_node(NodeId n) {
+  if (nodes_[n.id]) return {};
+  nodes_[n.id] = true;
+  FRAZIL_CHECK(need_form(n));
+  const Node& node = graph_.node(n);
+  for (const Constraint& c : node.constraints) {
+    need(c.a);
+    need(c.b);
+  }
+  for (Value v : node.out) {
+    if (!v) continue;
+    for (Dim d : graph_.type(v).shape) need(d);
+  }
+  for (BlockId b : node.blocks) {
+    for (Value v : graph_.block(b).results) need(v);
+  }
+  return {};
+}
+
+Status Needs::need_form(NodeId n) {
+  const Form& form = graph_.node(n).op->form;
+  const bool view = std::holds_alternative<View>(form) && graph_.type(graph_.node(n).in[0]).ranked &&
+                    graph_.type(graph_.node(n).in[0]).elem != Elem::string;
+  if (!view) {
+    for (Value v : graph_.node(n).in) need(v);
+    return {};
+  }
+  FRAZIL_TRY(auto maps, views_of(graph_, n));
+  const Node& node = graph_.node(n);
+  for (const ViewMap& map : maps) {
+    const auto source = static_cast<std::size_t>(map.source);
+    const std::size_t end = map.kind == ViewMap::Kind::concat ? node.in.size() : source + 1;
+    for (std::size_t i = source; i < end; ++i) need(node.in[i]);
+    if (map.fill >= 0) need(node.in[static_cast<std::size_t>(map.fill)]);
+    for (const auto& a : map.axes) {
+      need(a.offset);
+      need(a.step);
+    }
+    for (Dim d : map.shape) need(d);
+    if (!is_direct(map)) {
+      for (Value v : node.in) need(v);
+    }
+  }
+  views_[n.id] = std::move(maps);
+  return {};
+}
+
+}  // namespace frazil

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/infer.h"
+
+namespace frazil {
+
+/// True when the planner turns the map into views and copies; else a kernel reads all of the node's inputs.
+bool is_direct(const ViewMap& map);
+
+/// Which values must exist as data when a graph runs, and which nodes must run. Shape arithmetic whose results are
+/// known as Dims needs neither.
+class Needs {
+ public:
+  static Result<Needs> of(Graph& graph);
+  bool value(Value v) const { return values_[v.id]; }
+  bool node(NodeId n) const { return nodes_[n.id]; }
+  /// Maps of a needed View node.
+  const std::vector<ViewMap>& views(NodeId n) const { return views_.at(n.id); }
+  /// Symbols read from elements of v: (symbol, element).
+  const std::vector<std::pair<SymbolId, std::uint32_t>>& bound_by(Value v) const;
+  /// True when v's content is known without running its node.
+  static bool is_known(const Graph& graph, Value v);
+
+ private:
+  explicit Needs(Graph& graph);
+  Status run();
+  void need(Value v);
+  void need(Dim d);
+  Status need_node(NodeId n);
+  Status need_form(NodeId n);
+
+  Graph& graph_;
+  std::vector<bool> values_, nodes_, symbols_;
+  std::vector<Value> work_;
+  std::unordered_map<std::uint32_t, std::vector<ViewMap>> views_;
+  std::unordered_map<std::uint32_t, std::vector<std::pair<SymbolId, std::uint32_t>>> bound_;
+};
+
+}  // namespace frazil

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/scalar.h"
+#include "ir/space.h"
+#include "sym/dim.h"
+
+namespace frazil {
+
+/// Which code serves a step. The executor maps names to code; the plan knows none.
+enum class Kernel : std::uint8_t {
+  reference,  ///< the reference executor runs the node: always right, never fast
+  opaque,     ///< the operator's own run function
+  tile,       ///< a scalar tape over tiles
+  copy,       ///< strided copy of operand 0 into a (view of a) result
+  fill,       ///< operand 0 (a scalar) into every element; without operands: zero
+  matmul, gemm, conv, max_pool, average_pool, global_pool, reduce, arg_reduce, softmax, layer_norm, batch_norm,
+  lstm, gru, gather,
+};
+std::string_view name_of(Kernel kernel);
+
+/// An integer register: symbols first, then derived values.
+using Reg = std::uint32_t;
+inline constexpr Reg kNoReg = ~0u;
+inline constexpr std::uint32_t kNone = ~0u;
+
+/// Where bytes live.
+enum class Place : std::uint8_t {
+  constant,  ///< a weight of the graph; `index` is its value
+  input,     ///< the request's tensor; `index` is the graph input
+  arena,     ///< the session's arena: size known when the request starts
+  growing,   ///< a buffer of its own that grows: size known only while the request runs, or swapped by a loop
+  output,    ///< the result tensor; `index` is the graph output
+  object,    ///< sequences, optionals, maps, strings, tensors of unknown rank: a Datum
+};
+
+struct Storage {
+  Place place = Place::arena;
+  std::uint32_t index = 0;
+  Reg bytes = kNoReg;               ///< arena, growing, output: how many are needed
+  std::uint32_t pool = kNone;       ///< arena: the pool that it shares
+  std::uint32_t first = 0, last = 0;  ///< steps between which it is live
+  bool swapped = false;             ///< takes part in a loop's ping-pong
+  std::uint32_t area = kNone;       ///< storages of one area share bytes
+};
+
+/// A value at run time: type, extents, and where it lies.
+struct Slot {
+  Elem elem = Elem::f32;
+  std::vector<Reg> dims;
+  std::vector<Reg> strides;  ///< in elements; empty: row-major without gaps
+  Reg offset = kNoReg;       ///< in elements
+  std::uint32_t storage = kNone;
+  Value value{};             ///< what it holds; for messages and dumps
+  bool object = false;
+};
+
+/// Instructions of the tape. Operands are slots: inputs, then outputs.
+struct Step {
+  enum class Kind : std::uint8_t {
+    eval,          ///< recompute register group `index` where a source changed
+    kernel,        ///< run `kernel` on the operands
+    bind,          ///< symbols := elements of operand 0; pairs are (symbol, element)
+    assign,        ///< registers := registers, at once; pairs are (to, from)
+    set,           ///< register `index` := `number`
+    add,           ///< register `index` += `number`
+    load,          ///< register `index` := the integer scalar in operand 0
+    store,         ///< operand 0 (integers) := registers of pairs' second, at elements pairs' first
+    jump,          ///< to `target`
+    branch,        ///< to `target` unless operand 0 is true
+    leave_at,      ///< to `target` when register `index` >= register `limit`
+    again,         ///< back edge to `target`: one iteration done
+    move,          ///< operand 1 := operand 0, by copy
+    swap,          ///< storages of operands 0 and 1 change places
+    append,        ///< accumulator `index` gets operand 0
+    reset,         ///< accumulator `index` is emptied
+    halt,
+  };
+  Kind kind = Kind::halt;
+  Kernel kernel = Kernel::reference;
+  bool reversed = false;
+  bool in_place = false;
+  NodeId node{};
+  std::uint32_t index = kNone, limit = kNone, target = kNone;
+  std::int64_t number = 0;
+  std::uint32_t tape = kNone;  ///< Kernel::tile: which scalar tape
+  std::vector<std::uint32_t> in, out;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+};
+
+/// Registers that are computed together, after the last symbol they read is bound.
+struct RegGroup {
+  DimProgram program;
+  std::vector<SymbolId> sources;              ///< symbols whose change makes the group stale
+  std::vector<std::uint32_t> dependents;      ///< steps to prepare again
+  struct Check {
+    Reg a, b;
+    NodeId node;
+    std::string what;
+  };
+  std::vector<Check> checks;                  ///< a == b, or a user error
+  std::vector<std::pair<Reg, NodeId>> extents;  ///< registers that must not be negative
+};
+
+/// A scan output while it grows: [count, element dims...].
+struct Accumulator {
+  std::uint32_t storage = kNone;
+  Reg count = kNoReg;
+  std::vector<Reg> dims;  ///< of an element; set by append
+  Elem elem = Elem::f32;
+  NodeId node{};
+};
+
+/// The executable form of a graph: plain data that prints and diffs.
+struct Plan {
+  std::shared_ptr<const Graph> graph;  ///< after expansion; steps name its nodes
+  std::vector<Step> steps;
+  std::vector<Slot> slots;
+  std::vector<Storage> storages;
+  std::vector<RegGroup> groups;        ///< group 0 holds what the inputs determine
+  std::vector<Accumulator> accumulators;
+  std::vector<ScalarTape> tapes;
+  std::vector<std::vector<Reg>> pools;  ///< arena pools: the sizes of which each must hold the largest
+  std::uint32_t registers = 0;
+  std::vector<std::uint32_t> inputs, outputs;  ///< slots
+  /// Per input and axis: the symbol that it binds or, where it is not a plain symbol, kNone and the register to equal.
+  struct InputDim {
+    SymbolId symbol = kNone;
+    Reg equals = kNoReg;
+    std::int64_t constant = -1;  ///< >= 0: must be this
+  };
+  std::vector<std::vector<InputDim>> input_dims;
+  std::uint32_t loops = 0;
+
+  /// A listing with slots, places and registers.
+  std::string str() const;
+};
+
+}  // namespace frazil

@@ -1,0 +1,225 @@
+#include "sym/expressions.h"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "sym/interval.h"
+#include "sym/saturate.h"
+
+namespace frazil::sym {
+namespace {
+
+Bounds valid(Bounds b) {
+  b = {saturate(b.min), saturate(b.max)};
+  return empty(b) ? kUnbounded : b;
+}
+
+void sort_pair(Dim& a, Dim& b) {
+  if (b.bits() < a.bits()) std::swap(a, b);
+}
+
+}  // namespace
+
+Dim Expressions::symbol(std::string_view name, Bounds bounds) {
+  const auto id = find_symbol(name);
+  if (!id) return add_symbol(name, bounds);
+  narrow(*id, valid(bounds));
+  return symbol_dim(*id);
+}
+
+Dim Expressions::fresh(Bounds bounds) {
+  std::string name;
+  do name = fmt::format("?{}", next_fresh_++);
+  while (find_symbol(name));
+  return add_symbol(name, bounds);
+}
+
+std::optional<SymbolId> Expressions::find_symbol(std::string_view name) const {
+  const auto it = by_name_.find(std::string(name));
+  if (it == by_name_.end()) return std::nullopt;
+  return it->second;
+}
+
+Dim Expressions::add_symbol(std::string_view name, Bounds bounds) {
+  const SymbolId id = static_cast<SymbolId>(symbols_.size());
+  const std::uint32_t node = nodes_.add_symbol(id, Hasher().add(name).value(), valid(bounds));
+  symbols_.push_back({std::string(name), node});
+  by_name_.emplace(name, id);
+  return nodes_.dim(node);
+}
+
+void Expressions::narrow(SymbolId id, Bounds bounds) {
+  const std::uint32_t first = symbols_[id].node;
+  const Bounds old = nodes_[first].bounds;
+  const Bounds now = intersect(old, bounds);
+  if (empty(now) || now == old) return;
+  nodes_.set_bounds(first, now);
+  for (std::uint32_t i = first + 1; i < nodes_.size(); ++i)
+    if (nodes_[i].kind != Kind::symbol) nodes_.set_bounds(i, node_bounds(nodes_[i]));
+}
+
+std::uint32_t Expressions::cons(const Draft& draft) {
+  const auto [index, is_new] = nodes_.add(draft);
+  if (is_new) nodes_.set_bounds(index, node_bounds(nodes_[index]));
+  return index;
+}
+
+std::uint32_t Expressions::monomial(const Factors& f) {
+  if (f.count == 0) return kUnit;
+  if (f.count == 1) return index_of(f.atoms[0]);
+  return cons({.kind = Kind::product, .operands = f.view()});
+}
+
+Dim Expressions::intern(const Poly& p) {
+  if (p.is_const()) return p.constant();
+  if (p.is_monomial() && p.terms()[0].coef == 1) return nodes_.dim(p.terms()[0].mono);
+  return cons_dim({.kind = Kind::sum, .constant = p.constant(), .terms = p.terms()});
+}
+
+Dim Expressions::opaque(Kind kind, Dim a, Dim b) {
+  sort_pair(a, b);
+  const Dim operands[] = {a, b};
+  return cons_dim({.kind = kind, .operands = operands});
+}
+
+Poly Expressions::poly(Dim d) const {
+  if (d.is_const()) return Poly(d.value());
+  const Node& n = nodes_[d];
+  if (n.kind == Kind::sum) return Poly(n.constant, nodes_.terms(n));
+  const Term term{index_of(d), 1};
+  return Poly(0, {&term, 1});
+}
+
+Dim Expressions::add(Dim a, Dim b) {
+  if (a.is_const() && b.is_const()) return sat_add(a.value(), b.value());
+  if (a == 0) return b;
+  if (b == 0) return a;
+  Poly p = poly(a);
+  p.add(poly(b));
+  return p.too_large() ? opaque(Kind::big_add, a, b) : intern(p);
+}
+
+Dim Expressions::mul(Dim a, Dim b) {
+  if (a.is_const() && b.is_const()) return sat_mul(a.value(), b.value());
+  if (a.is_const()) std::swap(a, b);
+  if (b == 1) return a;
+  if (b.is_const()) {
+    Poly p = poly(a);
+    p.scale(b.value());
+    return intern(p);
+  }
+  sort_pair(a, b);
+  const Poly p = product(poly(a), poly(b));
+  return p.too_large() ? opaque(Kind::big_mul, a, b) : intern(p);
+}
+
+Poly Expressions::product(const Poly& a, const Poly& b) {
+  Poly r;
+  for (const Term& t : a.terms()) add_product(r, b, t.mono, t.coef);
+  add_product(r, b, kUnit, a.constant());
+  return r;
+}
+
+// A product of too many atoms counts as too large too.
+void Expressions::add_product(Poly& to, const Poly& p, std::uint32_t mono, std::int64_t coef) {
+  if (coef == 0 || to.too_large()) return;
+  const Factors by = nodes_.factors(mono);
+  to.add_term(mono, sat_mul(p.constant(), coef));
+  for (const Term& t : p.terms()) {
+    const auto f = multiply(nodes_.factors(t.mono), by);
+    if (!f) return to.set_too_large();
+    to.add_term(monomial(*f), sat_mul(t.coef, coef));
+    if (to.too_large()) return;
+  }
+}
+
+// A node that did not flatten stays as it is, so that a text of nested ones is read back as the same.
+std::vector<Dim> Expressions::flat_operands(Kind kind, Dim a) const {
+  if (!is_kind(a, kind)) return {a};
+  const auto operands = nodes_.operands(nodes_[a]);
+  if (std::ranges::any_of(operands, [&](Dim o) { return is_kind(o, kind); })) return {a};
+  return {operands.begin(), operands.end()};
+}
+
+bool Expressions::superfluous(Kind kind, Dim a, Dim beside) const {
+  const Bounds d = kind == Kind::max ? difference(beside, a) : difference(a, beside);
+  return d.min >= 0;
+}
+
+Dim Expressions::extremum(Kind kind, Dim a, Dim b) {
+  constexpr std::size_t kMaxOperands = 16;
+  if (nodes_.before(b, a)) std::swap(a, b);
+  std::vector<Dim> operands = flat_operands(kind, a);
+  std::vector<Dim> others = flat_operands(kind, b);
+  if (operands.size() + others.size() > kMaxOperands) {
+    operands = {a};
+    others = {b};
+  }
+  std::erase_if(others,
+                [&](Dim x) { return std::ranges::any_of(operands, [&](Dim y) { return superfluous(kind, x, y); }); });
+  std::erase_if(operands,
+                [&](Dim x) { return std::ranges::any_of(others, [&](Dim y) { return superfluous(kind, x, y); }); });
+  operands.insert(operands.end(), others.begin(), others.end());
+  std::ranges::sort(operands, {}, &Dim::bits);
+  return operands.size() == 1 ? operands[0] : cons_dim({.kind = kind, .operands = operands});
+}
+
+std::vector<Dim> Expressions::children(Dim d) const {
+  const Node& n = node(d);
+  if (n.kind == Kind::symbol) return {};
+  std::vector<Dim> r;
+  if (n.kind == Kind::sum) {
+    for (const Term& t : nodes_.terms(n)) r.push_back(nodes_.dim(t.mono));
+  } else {
+    std::ranges::copy_if(nodes_.operands(n), std::back_inserter(r), [](Dim c) { return !c.is_const(); });
+  }
+  return r;
+}
+
+std::vector<Dim> Expressions::reach(Dim d, const std::function<bool(Dim)>& skip) const {
+  std::vector<Dim> found;
+  std::priority_queue<std::uint32_t> open;
+  const auto visit = [&](Dim x) {
+    if (!x.is_const() && !(skip && skip(x))) open.push(index_of(x));
+  };
+  visit(d);
+  // Users have higher indices than operands, so a node comes out after all its users, its duplicates next to it.
+  while (!open.empty()) {
+    const Dim next = nodes_.dim(open.top());
+    while (!open.empty() && open.top() == index_of(next)) open.pop();
+    found.push_back(next);
+    for (Dim c : children(next)) visit(c);
+  }
+  std::ranges::reverse(found);
+  return found;
+}
+
+Dim Expressions::rebuild(Dim d, const std::function<Dim(Dim)>& with) {
+  const Node n = node(d);
+  if (n.kind == Kind::sum) {
+    Dim r = n.constant;
+    const Poly p = poly(d);
+    for (const Term& t : p.terms()) r = add(r, mul(with(nodes_.dim(t.mono)), t.coef));
+    return r;
+  }
+  const auto stored = nodes_.operands(n);
+  const std::vector<Dim> operands(stored.begin(), stored.end());
+  const auto fold = [&](auto&& combine) {
+    Dim r = with(operands[0]);
+    for (Dim o : std::span(operands).subspan(1)) r = combine(r, with(o));
+    return r;
+  };
+  switch (n.kind) {
+    case Kind::floordiv: return fold([&](Dim a, Dim b) { return floordiv(a, b); });
+    case Kind::min:
+    case Kind::max: return fold([&](Dim a, Dim b) { return extremum(n.kind, a, b); });
+    case Kind::big_add: return fold([&](Dim a, Dim b) { return add(a, b); });
+    default: return fold([&](Dim a, Dim b) { return mul(a, b); });
+  }
+}
+
+}  // namespace frazil::sym

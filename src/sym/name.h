@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace frazil::sym {
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+constexpr bool starts_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '?' || c == '$';
+}
+
+constexpr bool continues_name(char c) { return starts_name(c) || is_digit(c) || c == '.'; }
+
+/// The name of a symbol as expressions write it: as it is, or in backquotes with \`, \\ and \xHH (control characters).
+std::string quoted_name(std::string_view name);
+
+/// `text` with control characters as \xHH, cut to about `limit` characters, for messages.
+std::string printable(std::string_view text, std::size_t limit);
+
+}  // namespace frazil::sym

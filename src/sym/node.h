@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sym/dim.h"
+#include "sym/poly.h"
+
+namespace frazil::sym {
+
+/// `symbol` to `big_mul` are atoms. A product has 2 to Factors::kMax atoms, a sum refers to atoms and products.
+/// `big_add` and `big_mul` are sums and products that outgrew the canonical form: opaque, over two operands.
+enum class Kind : std::uint8_t { symbol, floordiv, min, max, big_add, big_mul, product, sum };
+
+struct Node {
+  Kind kind;
+  std::uint32_t first;  ///< symbol: its SymbolId; sum: into the terms; others: into the operands
+  std::uint32_t count;
+  std::uint32_t depth;    ///< greater than that of all operands
+  std::int64_t constant;  ///< of a sum
+  std::uint64_t hash;     ///< of the content: equal in all Scopes, whatever the numbering
+  Bounds bounds;
+};
+
+/// What makes a node, before it is one.
+struct Draft {
+  Kind kind;
+  std::int64_t constant = 0;
+  std::span<const Term> terms = {};
+  std::span<const Dim> operands = {};
+};
+
+/// The atoms of a monomial, ascending, with repetition; none for 1.
+struct Factors {
+  static constexpr std::size_t kMax = 8;
+  std::array<Dim, kMax> atoms;
+  std::size_t count = 0;
+
+  std::span<const Dim> view() const { return {atoms.data(), count}; }
+  /// Graded lexicographic order.
+  std::strong_ordering operator<=>(const Factors& other) const;
+};
+
+std::optional<Factors> multiply(const Factors& a, const Factors& b);  ///< nullopt: more than kMax atoms
+std::optional<Factors> divide(const Factors& a, const Factors& b);    ///< nullopt: b is no factor of a
+Factors common(const Factors& a, const Factors& b);
+
+inline std::uint32_t index_of(Dim d) { return static_cast<std::uint32_t>(d.bits() >> 1); }
+
+/// Hash-consed storage. Operands of a node have lower indices than the node.
+class Nodes {
+ public:
+  Nodes();
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  const Node& operator[](std::uint32_t index) const { return nodes_[index]; }
+  const Node& operator[](Dim d) const { return nodes_[index_of(d)]; }
+  std::span<const Term> terms(const Node& n) const { return std::span(terms_).subspan(n.first, n.count); }
+  std::span<const Dim> operands(const Node& n) const { return std::span(operands_).subspan(n.first, n.count); }
+  void set_bounds(std::uint32_t index, Bounds bounds) { nodes_[index].bounds = bounds; }
+
+  /// `draft` must not point into this object.
+  struct Added {
+    std::uint32_t index;
+    bool is_new;  ///< its bounds are to be set
+  };
+  Added add(const Draft& draft);
+  std::optional<std::uint32_t> find(const Draft& draft) const;
+  std::uint32_t add_symbol(SymbolId id, std::uint64_t name_hash, Bounds bounds);
+
+  Dim dim(std::uint32_t index) const { return Dim::expression(index, owner_); }
+  /// The Dim is of this Scope or of one it was copied from; checked in debug builds only.
+  bool owns(Dim d) const;
+
+  Factors factors(std::uint32_t mono) const;
+  std::optional<std::uint32_t> find_monomial(const Factors& f) const;
+  std::uint32_t degree(std::uint32_t mono) const;
+  /// An order that is the same in all Scopes, whatever the numbering; operands come before their users.
+  bool before(Dim a, Dim b) const;
+
+ private:
+  std::uint64_t hash_of(const Draft& draft) const;
+  std::uint64_t hash_of(Dim d) const;
+  bool matches(const Node& n, const Draft& draft, std::uint64_t hash) const;
+  /// The slot that holds the draft's node, or the free slot where it belongs.
+  std::size_t slot_of(const Draft& draft, std::uint64_t hash) const;
+  std::uint32_t append(const Draft& draft, std::uint64_t hash);
+  std::uint32_t depth_of(const Draft& draft) const;
+  void grow();
+
+  std::uint32_t owner_ = 0;
+  std::vector<Node> nodes_;
+  std::vector<Term> terms_;
+  std::vector<Dim> operands_;
+  std::vector<std::uint32_t> slots_;  // open addressing; index + 1, 0 is free
+};
+
+}  // namespace frazil::sym

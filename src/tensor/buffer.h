@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/error.h"
+
+namespace frazil {
+
+/// A shared block of bytes; never knows shapes. Copies share the bytes (atomic reference count).
+class Buffer {
+ public:
+  Buffer() = default;
+  /// Uninitialised bytes, aligned to 64 and padded to a multiple of 64. Code::out_of_memory when the system refuses.
+  static Result<Buffer> allocate(std::size_t bytes);
+  /// `count` empty std::string objects, destroyed with the last Buffer that shares them.
+  static Result<Buffer> strings(std::size_t count);
+  /// Bytes owned by somebody else, kept alive through `keep_alive` (a mapped file, a NumPy array); any alignment.
+  static Buffer borrow(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, bool writable = false);
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  bool writable() const { return writable_; }
+  /// True when no other Buffer shares the bytes.
+  bool unique() const { return owner_.use_count() == 1; }
+  explicit operator bool() const { return data_ != nullptr || owner_ != nullptr; }
+  bool same_bytes(const Buffer& other) const { return data_ == other.data_ && size_ == other.size_; }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  bool writable_ = false;
+};
+
+}  // namespace frazil

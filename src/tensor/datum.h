@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace frazil {
+
+class Datum;
+
+/// A sequence value: shared, immutable once shared.
+struct Sequence {
+  std::vector<Datum> items;
+};
+/// A map value: keys are strings or integers, kept in the order given.
+struct MapValue {
+  std::vector<std::pair<Tensor, Datum>> items;
+};
+
+/// Any run-time value: a tensor, a sequence, a map, or an empty optional.
+class Datum {
+ public:
+  Datum() = default;  ///< the empty optional
+  Datum(Tensor t) : v_(std::move(t)) {}
+  Datum(std::shared_ptr<const Sequence> s) : v_(std::move(s)) {}
+  Datum(std::shared_ptr<const MapValue> m) : v_(std::move(m)) {}
+
+  bool empty() const { return std::holds_alternative<std::monostate>(v_); }
+  bool is_tensor() const { return std::holds_alternative<Tensor>(v_); }
+  bool is_sequence() const { return std::holds_alternative<std::shared_ptr<const Sequence>>(v_); }
+  bool is_map() const { return std::holds_alternative<std::shared_ptr<const MapValue>>(v_); }
+  const Tensor& tensor() const { return std::get<Tensor>(v_); }
+  Tensor& mutable_tensor() { return std::get<Tensor>(v_); }
+  const Sequence& sequence() const { return *std::get<std::shared_ptr<const Sequence>>(v_); }
+  const MapValue& map() const { return *std::get<std::shared_ptr<const MapValue>>(v_); }
+
+ private:
+  std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>, std::shared_ptr<const MapValue>> v_;
+};
+
+}  // namespace frazil

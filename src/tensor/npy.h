@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tensor/tensor.h"
+
+namespace frazil {
+
+/// Reads a NumPy .npy file, versions 1 to 3, either byte order, C or Fortran order (converted), of bool, integers,
+/// f2, f4, f8, c8, c16; `S` and `U` arrays become string tensors (UTF-8, NumPy's trailing NULs dropped). Bytes after
+/// the array are ignored, as by NumPy. Code::bad_input names the file and what is wrong with it; Code::unsupported for
+/// other dtypes. Memory taken is bounded by the file's size.
+Result<Tensor> read_npy(const std::string& path);
+
+/// The same from memory; `name` stands for the file in messages.
+Result<Tensor> npy_from_bytes(std::span<const std::byte> bytes, std::string_view name);
+
+/// Version 1.0, C order, little-endian. Code::unsupported for types that NumPy lacks. Strings are written as `U`;
+/// Code::bad_input for one that is not UTF-8 or ends in NUL, which `U` cannot hold.
+Result<std::string> npy_to_bytes(const Tensor& tensor);
+Status write_npy(const std::string& path, const Tensor& tensor);
+
+}  // namespace frazil

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <complex>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/elem.h"
+#include "base/error.h"
+#include "base/float.h"
+#include "tensor/buffer.h"
+
+namespace frazil {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// Product of extents, 0 if any is 0; the caller guarantees that it fits (Tensor::make checks).
+std::int64_t element_count(std::span<const std::int64_t> sizes);
+/// Checked: Code::bad_input for a negative extent, Code::limit when the byte size passes `max_bytes`.
+Result<std::size_t> byte_count(Elem elem, std::span<const std::int64_t> sizes,
+                               std::size_t max_bytes = std::size_t{1} << 47);
+/// Row-major strides in elements; an extent of 0 counts as 1.
+Sizes contiguous_strides(std::span<const std::int64_t> sizes);
+/// "f32[2,3]".
+std::string type_str(Elem elem, std::span<const std::int64_t> sizes);
+
+/// Maps a C++ type to its Elem: bool, integers, Half, BFloat16, float, double, std::complex of both, std::string.
+template <class T>
+constexpr Elem elem_of();
+
+/// A concrete value: element type, extents and strides over a shared Buffer. Copies are shallow. Immutable to readers;
+/// only its maker writes, before it shares it. Strings are std::string objects in the buffer (constructed by make).
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Uninitialised (strings: empty) contiguous tensor.
+  static Result<Tensor> make(Elem elem, Sizes sizes);
+  /// A view: `offset` and strides in elements. The caller guarantees that the view lies inside the buffer.
+  Tensor(Elem elem, Sizes sizes, Sizes strides, Buffer buffer, std::size_t offset_bytes);
+  /// Contiguous tensor over given bytes; Code::bad_input when the buffer is too small.
+  static Result<Tensor> over(Elem elem, Sizes sizes, Buffer buffer, std::size_t offset_bytes = 0);
+  /// From values, for tests and small constants. Throws when there is no memory or the count does not match.
+  template <class T>
+  static Tensor of(Sizes sizes, std::initializer_list<T> values);
+  template <class T>
+  static Tensor of(Sizes sizes, std::span<const T> values);
+  template <class T>
+  static Tensor scalar(T value);
+
+  bool defined() const { return static_cast<bool>(buffer_); }
+  Elem elem() const { return elem_; }
+  std::size_t rank() const { return sizes_.size(); }
+  const Sizes& sizes() const { return sizes_; }
+  const Sizes& strides() const { return strides_; }  ///< in elements
+  std::int64_t count() const { return element_count(sizes_); }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * byte_size(elem_); }
+  bool contiguous() const;
+  /// Whether data() is aligned for elem(). False only for a tensor borrowed from a file (see tensor_from_proto).
+  bool aligned() const;
+  const Buffer& buffer() const { return buffer_; }
+
+  const std::byte* data() const { return buffer_.data() + offset_; }
+  std::byte* mutable_data() { return buffer_.data() + offset_; }
+
+  /// Precondition (checked in debug): T matches elem() in kind of storage and the tensor is contiguous. Element types
+  /// without a C++ type are read as std::uint8_t (8-bit floats, f4e2m1, u4, u2) or std::int8_t (i4, i2).
+  template <class T>
+  std::span<const T> as() const {
+    assert(stores<T>() && contiguous());
+    return {reinterpret_cast<const T*>(data()), static_cast<std::size_t>(count())};
+  }
+  template <class T>
+  std::span<T> as_mutable() {
+    assert(stores<T>() && contiguous());
+    return {reinterpret_cast<T*>(mutable_data()), static_cast<std::size_t>(count())};
+  }
+
+  /// Itself when contiguous, else a packed copy.
+  Result<Tensor> packed() const;
+  /// Same elements, other extents (same count, contiguous): shares the buffer.
+  Tensor reshaped(Sizes sizes) const;
+  /// "f32[2,3]".
+  std::string type_str() const { return frazil::type_str(elem_, sizes_); }
+  /// One line with at most `limit` elements: "5", "[[1, 2], [3, 4]]"; flat when shortened: "[1, 2, 3, ... 9]".
+  std::string summary(std::size_t limit = 6) const;
+  /// Element i (row-major) as double / int64, converting from any numeric type: complex gives its real part; floats
+  /// truncate and saturate, NaN gives 0; u64 wraps. A string gives NaN / 0.
+  double number_at(std::int64_t i) const;
+  std::int64_t integer_at(std::int64_t i) const;
+  /// Bit equality of type, sizes and elements (NaN equals itself).
+  bool identical(const Tensor& other) const;
+
+ private:
+  template <class T>
+  bool stores() const {
+    return std::is_same_v<T, std::string> == (elem_ == Elem::string) && sizeof(T) == byte_size(elem_);
+  }
+
+  Elem elem_ = Elem::f32;
+  Sizes sizes_;
+  Sizes strides_;
+  Buffer buffer_;
+  std::size_t offset_ = 0;
+};
+
+template <class T>
+constexpr Elem elem_of() {
+  if constexpr (std::is_same_v<T, bool>)
+    return Elem::boolean;
+  else if constexpr (std::is_same_v<T, std::int8_t>)
+    return Elem::i8;
+  else if constexpr (std::is_same_v<T, std::int16_t>)
+    return Elem::i16;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return Elem::i32;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return Elem::i64;
+  else if constexpr (std::is_same_v<T, std::uint8_t>)
+    return Elem::u8;
+  else if constexpr (std::is_same_v<T, std::uint16_t>)
+    return Elem::u16;
+  else if constexpr (std::is_same_v<T, std::uint32_t>)
+    return Elem::u32;
+  else if constexpr (std::is_same_v<T, std::uint64_t>)
+    return Elem::u64;
+  else if constexpr (std::is_same_v<T, Half>)
+    return Elem::f16;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return Elem::bf16;
+  else if constexpr (std::is_same_v<T, float>)
+    return Elem::f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return Elem::f64;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return Elem::c64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return Elem::c128;
+  else {
+    static_assert(std::is_same_v<T, std::string>, "not an element type");
+    return Elem::string;
+  }
+}
+
+template <class T>
+Tensor Tensor::of(Sizes sizes, std::span<const T> values) {
+  Tensor t = make(elem_of<T>(), std::move(sizes)).value();
+  if (values.size() != static_cast<std::size_t>(t.count())) throw std::length_error("Tensor::of: wrong value count");
+  std::copy(values.begin(), values.end(), t.template as_mutable<T>().begin());
+  return t;
+}
+template <class T>
+Tensor Tensor::of(Sizes sizes, std::initializer_list<T> values) {
+  return of<T>(std::move(sizes), std::span<const T>(values.begin(), values.size()));
+}
+template <class T>
+Tensor Tensor::scalar(T value) {
+  return of<T>({}, {value});
+}
+
+}  // namespace frazil

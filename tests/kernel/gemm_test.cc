@@ -1,0 +1,201 @@
+#include "kernel/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "kernel/isa.h"
+
+namespace frazil::kernel {
+namespace {
+
+using std::int64_t;
+
+std::vector<float> noise(int64_t n, unsigned seed) {
+  std::mt19937 gen(seed);
+  std::uniform_real_distribution<float> dist(-1, 1);
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (float& x : v) x = dist(gen);
+  return v;
+}
+
+struct Case {
+  int64_t m, n, k;
+  int a_layout = 0, b_layout = 0;  ///< 0: row-major, 1: transposed, 2: both strides odd, 3: row-major with a gap
+  bool accumulate = false, bias = false;
+};
+
+void strides(int layout, int64_t rows, int64_t cols, int64_t& row, int64_t& col) {
+  row = layout == 0 ? cols : layout == 1 ? 1 : layout == 2 ? 3 * cols + 5 : cols + 7;
+  col = layout == 1 ? rows : layout == 2 ? 3 : 1;
+}
+
+constexpr float kGuard = 12345.f;
+
+/// Runs one case on every path: whole, by rows, packed, packed by rows; the split runs must give equal bits.
+void check(const Case& t) {
+  SCOPED_TRACE("m " + std::to_string(t.m) + " n " + std::to_string(t.n) + " k " + std::to_string(t.k) + " a" +
+               std::to_string(t.a_layout) + " b" + std::to_string(t.b_layout) + (t.accumulate ? " +=" : "") +
+               (t.bias ? " bias" : "") + " " + std::string(name_of(current_isa())));
+  Gemm g;
+  g.m = t.m, g.n = t.n, g.k = t.k;
+  strides(t.a_layout, t.m, t.k, g.a_row, g.a_col);
+  strides(t.b_layout, t.k, t.n, g.b_row, g.b_col);
+  const auto a = noise(t.m * std::abs(g.a_row) + t.k * g.a_col + 1, 1);
+  const auto b = noise(t.k * std::abs(g.b_row) + t.n * g.b_col + 1, 2);
+  const auto bias = noise(t.n, 3);
+  g.a = a.data(), g.b = b.data(), g.c_row = t.n + 3;
+  auto start = noise(t.m * g.c_row + 8, 4);
+  for (int64_t i = 0; i < t.m; ++i)
+    for (int64_t j = t.n; j < g.c_row; ++j) start[static_cast<std::size_t>(i * g.c_row + j)] = kGuard;
+  if (t.bias) g.bias = bias.data();
+  g.accumulate = t.accumulate;
+  std::vector<std::byte> scratch(static_cast<std::size_t>(gemm_scratch_bytes(t.m, t.n, t.k)) + 1);
+  std::vector<std::byte> packed(static_cast<std::size_t>(gemm_packed_b_bytes(t.k, t.n)) + 1);
+  gemm_pack_b(t.k, t.n, g.b, g.b_row, g.b_col, packed.data());
+
+  const auto compare = [&](const std::vector<float>& c) {
+    for (int64_t i = 0; i < t.m; ++i) {
+      for (int64_t j = 0; j < t.n; ++j) {
+        const auto at = static_cast<std::size_t>(i * g.c_row + j);
+        double sum = 0, size = 0;
+        for (int64_t p = 0; p < t.k; ++p) {
+          const double x = double(g.a[i * g.a_row + p * g.a_col]) * g.b[p * g.b_row + j * g.b_col];
+          sum += x, size += std::abs(x);
+        }
+        const double extra = (t.bias ? bias[static_cast<std::size_t>(j)] : 0.0) + (t.accumulate ? start[at] : 0.0);
+        const double bound = 2 * std::sqrt(double(t.k) + 4) * 6e-8 * (size + std::abs(extra) + 1);
+        ASSERT_NEAR(c[at], sum + extra, bound) << i << "," << j;
+      }
+      for (int64_t j = t.n; j < g.c_row; ++j) ASSERT_EQ(c[static_cast<std::size_t>(i * g.c_row + j)], kGuard);
+    }
+  };
+  auto whole = start, split = start, with_packed = start, split_packed = start;
+  g.c = whole.data();
+  gemm(g, scratch.data());
+  compare(whole);
+  g.c = split.data();
+  for (int64_t i = 0; i < t.m; i += 5) gemm_rows(g, i, std::min(t.m, i + 5), scratch.data());
+  EXPECT_EQ(split, whole);
+  g.c = with_packed.data();
+  gemm_with_packed_b(g, packed.data(), scratch.data());
+  compare(with_packed);
+  g.c = split_packed.data();
+  for (int64_t i = 0; i < t.m; i += 17) gemm_with_packed_b_rows(g, packed.data(), i, std::min(t.m, i + 17), scratch.data());
+  EXPECT_EQ(split_packed, with_packed);
+}
+
+class GemmTest : public ::testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    force_isa(GetParam());
+    if (current_isa() != GetParam()) GTEST_SKIP();
+  }
+  void TearDown() override { force_isa(best_isa()); }
+};
+
+TEST_P(GemmTest, EveryRowAndColumnTail) {
+  for (int64_t m = 0; m <= 30; ++m)
+    for (int64_t n : {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 65, 129}) check({m, n, 11});
+}
+
+TEST_P(GemmTest, Layouts) {
+  for (int64_t m : {1, 2, 3, 4, 5, 12, 13, 16, 17, 40})
+    for (int64_t n : {1, 5, 32, 47, 130})
+      for (int64_t k : {0, 1, 3, 16, 37})
+        for (int a = 0; a < 4; ++a)
+          for (int b = 0; b < 4; ++b) check({m, n, k, a, b, (m + n) % 2 == 0, (m + k) % 2 == 0});
+}
+
+TEST_P(GemmTest, SeveralBlocks) {
+  check({1, 70, 1000, 0, 0, true, true});
+  check({1, 70, 1000, 0, 1, true, true});
+  check({5, 1100, 600, 0, 0, false, true});
+  check({5, 70, 1000, 1, 1, true, true});
+  check({200, 70, 520, 0, 0, true, true});
+  check({150, 1100, 300, 1, 1, false, true});
+  check({301, 45, 257, 2, 2, true, false});
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, GemmTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+template <class T>
+void check_any(Elem elem) {
+  for (int64_t m : {0, 1, 5}) {
+    for (int64_t n : {0, 1, 33, 70}) {
+      for (int layout = 0; layout < 3; ++layout) {
+        const int64_t k = 9;
+        GemmAny g{.m = m, .n = n, .k = k};
+        strides(layout, m, k, g.a_row, g.a_col);
+        strides(layout, k, n, g.b_row, g.b_col);
+        std::vector<T> a(static_cast<std::size_t>(m * g.a_row + k * g.a_col + 1)), b(static_cast<std::size_t>(k * g.b_row + n * g.b_col + 1));
+        for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(i * 7 % 11) - static_cast<T>(3);
+        for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(i * 5 % 13) - static_cast<T>(4);
+        std::vector<T> c(static_cast<std::size_t>(m * n), T{2});
+        g.a = a.data(), g.b = b.data(), g.c = c.data(), g.c_row = n, g.accumulate = layout == 1;
+        ASSERT_TRUE(gemm_any(elem, g));
+        for (int64_t i = 0; i < m; ++i) {
+          for (int64_t j = 0; j < n; ++j) {
+            T want = layout == 1 ? T{2} : T{0};
+            for (int64_t p = 0; p < k; ++p)
+              want += a[static_cast<std::size_t>(i * g.a_row + p * g.a_col)] * b[static_cast<std::size_t>(p * g.b_row + j * g.b_col)];
+            ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], want);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(GemmAny, Types) {
+  check_any<float>(Elem::f32);
+  check_any<double>(Elem::f64);
+  check_any<std::int32_t>(Elem::i32);
+  check_any<std::uint32_t>(Elem::u32);
+  check_any<std::int64_t>(Elem::i64);
+  check_any<std::uint64_t>(Elem::u64);
+  EXPECT_FALSE(gemm_any(Elem::boolean, {}));
+}
+
+template <class A, class B>
+void check_i8() {
+  const int64_t m = 7, n = 37, k = 29;
+  std::mt19937 gen(1);
+  std::vector<A> a(m * k), az(m);
+  std::vector<B> b(k * n), bz(n);
+  for (auto* v : {&a, &az})
+    for (A& x : *v) x = static_cast<A>(gen());
+  for (auto* v : {&b, &bz})
+    for (B& x : *v) x = static_cast<B>(gen());
+  for (int zeros = 0; zeros < 3; ++zeros) {
+    std::vector<std::int32_t> c(m * n);
+    GemmI8 g{.m = m, .n = n, .k = k, .a = a.data(), .a_row = k, .a_signed = std::is_signed_v<A>, .b = b.data(),
+             .b_row = n, .b_signed = std::is_signed_v<B>, .c = c.data(), .c_row = n};
+    if (zeros > 0) g.a_zero = az.data(), g.b_zero = bz.data(), g.a_zero_step = g.b_zero_step = zeros - 1;
+    gemm_i8(g);
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) {
+        int want = 0;
+        const int x0 = zeros == 0 ? 0 : az[static_cast<std::size_t>(i * (zeros - 1))];
+        const int y0 = zeros == 0 ? 0 : bz[static_cast<std::size_t>(j * (zeros - 1))];
+        for (int p = 0; p < k; ++p)
+          want += (a[static_cast<std::size_t>(i * k + p)] - x0) * (b[static_cast<std::size_t>(p * n + j)] - y0);
+        ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], want);
+      }
+    }
+  }
+}
+
+TEST(GemmI8, SignsAndZeroPoints) {
+  check_i8<std::int8_t, std::int8_t>();
+  check_i8<std::int8_t, std::uint8_t>();
+  check_i8<std::uint8_t, std::int8_t>();
+  check_i8<std::uint8_t, std::uint8_t>();
+}
+
+}  // namespace
+}  // namespace frazil::kernel

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace frazil::test {
+
+// Root of this repository: the tests' own data.
+inline std::filesystem::path source_dir() { return FRAZIL_SOURCE_DIR; }
+
+// Models and cases kept outside the repository. It may be absent: a test that needs it then skips.
+inline std::filesystem::path shared_dir() {
+  const char* dir = std::getenv("FRAZIL_SHARED");
+  return dir ? std::filesystem::path(dir) : source_dir().parent_path() / "shared";
+}
+
+}  // namespace frazil::test

@@ -1,0 +1,167 @@
+// Symbols, copies, substitution and saturation.
+#include <gtest/gtest.h>
+
+#include "tree.h"
+
+namespace frazil::test {
+namespace {
+
+TEST(Scope, SymbolsAreNumberedInOrder) {
+  Scope s;
+  const Dim n = s.symbol("N", {2, 9});
+  const Dim data = s.fresh({0, 100});
+  EXPECT_EQ(s.symbol("N", {0, 9}), n);
+  EXPECT_EQ(s.symbol_count(), 2u);
+  EXPECT_EQ(s.symbol_name(0), "N");
+  EXPECT_EQ(s.symbol_name(1), "?0");
+  EXPECT_EQ(s.symbol_bounds(0), (Bounds{2, 9}));
+  EXPECT_EQ(s.symbol_dim(1), data);
+  EXPECT_EQ(s.as_symbol(data), SymbolId{1});
+  EXPECT_EQ(s.as_symbol(s.add(data, 1)), std::nullopt);
+  EXPECT_EQ(s.as_symbol(5), std::nullopt);
+  EXPECT_EQ(s.find_symbol("N"), SymbolId{0});
+  EXPECT_EQ(s.find_symbol("M"), std::nullopt);
+}
+
+TEST(Scope, FreshNamesAreFree) {
+  Scope s;
+  s.symbol("?0");
+  s.symbol("?x");
+  const Dim d = s.fresh();
+  EXPECT_EQ(s.str(d), "?1");
+  EXPECT_TRUE(s.is_fresh(*s.as_symbol(d)));
+  EXPECT_TRUE(s.is_fresh(*s.find_symbol("?0")));  // as read back from text
+  EXPECT_FALSE(s.is_fresh(*s.find_symbol("?x")));
+}
+
+TEST(Scope, NamesKeepTheirPlace) {
+  Scope s;
+  s.symbol("N");
+  const std::string_view name = s.symbol_name(0);
+  for (int i = 0; i < 1000; ++i) s.fresh();
+  EXPECT_EQ(name.data(), s.symbol_name(0).data());
+}
+
+TEST(Scope, SymbolsOfAnExpression) {
+  Scope s;
+  for (const char* name : {"A", "B", "C", "D"}) s.symbol(name);
+  const auto symbols = [&](const char* text) { return s.symbols_of(dim(s, text)); };
+  EXPECT_EQ(symbols("7"), std::vector<SymbolId>{});
+  EXPECT_EQ(symbols("D"), std::vector<SymbolId>{3});
+  EXPECT_EQ(symbols("max(D*A, A) + floordiv(A + 1, B)"), (std::vector<SymbolId>{0, 1, 3}));
+  EXPECT_EQ(symbols("C + B - C"), std::vector<SymbolId>{1});
+}
+
+TEST(Scope, CopiesKnowTheOriginalsDimsAndGoTheirOwnWay) {
+  Scope s;
+  const Dim n = s.symbol("N");
+  const Dim e = dim(s, "floordiv(N + 1, 2)");
+  Scope copy = s;
+  EXPECT_EQ(dim(copy, "floordiv(N + 1, 2)"), e);
+  EXPECT_EQ(copy.str(e), s.str(e));
+  copy.symbol("M");
+  copy.symbol("N", {5, 5});
+  EXPECT_EQ(s.symbol_count(), 1u);
+  EXPECT_EQ(s.constant(n), std::nullopt);
+  EXPECT_EQ(copy.constant(e), 3);
+
+  Scope moved = std::move(copy);
+  EXPECT_EQ(moved.constant(e), 3);
+  moved = s;
+  EXPECT_EQ(moved.constant(e), std::nullopt);
+  Scope& self = moved;
+  moved = self;
+  EXPECT_EQ(moved.str(e), "floordiv(N + 1, 2)");
+}
+
+TEST(Scope, SubstitutionBuildsAnew) {
+  Scope s;
+  for (const char* name : {"A", "B", "C"}) s.symbol(name);
+  const struct {
+    const char *from, *a, *b, *want;  // nullptr keeps the symbol
+  } cases[] = {
+      {"A + B", "1", "2", "3"},
+      {"A + B", "B", "A", "A + B"},
+      {"A - B", "B", "A", "B - A"},
+      {"A*B + A", "C + 1", nullptr, "B*C + B + C + 1"},
+      {"floordiv(A, 2)", "4*B", nullptr, "2*B"},
+      {"floordiv(A, B + 1)", nullptr, "1", "floordiv(A, 2)"},
+      {"max(A, B, 3)", "B + 1", nullptr, "max(B + 1, 3)"},
+      {"min(A, B)", "5", "7", "5"},
+      {"A*A*A", "2", nullptr, "8"},
+      {"C", "2", "2", "C"},
+      {"9", "2", "2", "9"},
+  };
+  for (const auto& c : cases) {
+    const auto to = [&](const char* text) { return text ? std::optional(dim(s, text)) : std::nullopt; };
+    const std::optional<Dim> map[] = {to(c.a), to(c.b)};
+    EXPECT_EQ(s.substitute(dim(s, c.from), map), dim(s, c.want))
+        << c.from << ": " << s.str(s.substitute(dim(s, c.from), map));
+  }
+}
+
+TEST(Scope, EvalNeedsTheValuesThatAreRead) {
+  Scope s;
+  const Dim a = s.symbol("A");
+  const Dim b = s.symbol("B");
+  const std::int64_t values[] = {6};
+  EXPECT_EQ(s.eval(s.add(a, 1), values), 7);
+  EXPECT_EQ(s.eval(s.add(b, 1), values), std::nullopt);
+  EXPECT_EQ(s.eval(7, {}), 7);
+  EXPECT_EQ(s.eval(s.floordiv(a, b), std::vector<std::int64_t>{6, 0}), std::nullopt);
+  EXPECT_EQ(s.eval(s.floordiv(a, b), std::vector<std::int64_t>{6, -4}), -2);
+}
+
+TEST(DimSaturation, ConstantsClamp) {
+  constexpr std::int64_t max = Dim::kMax;
+  constexpr std::int64_t min = Dim::kMin;
+  Scope s;
+  EXPECT_EQ(Dim(INT64_MAX), Dim(max));
+  EXPECT_EQ(Dim(INT64_MIN), Dim(min));
+  EXPECT_EQ(Dim(max).value(), max);
+  EXPECT_EQ(Dim(min).value(), min);
+  EXPECT_EQ(s.add(max, 1), Dim(max));
+  EXPECT_EQ(s.add(min, -1), Dim(min));
+  EXPECT_EQ(s.sub(min, max), Dim(min));
+  EXPECT_EQ(s.mul(max, max), Dim(max));
+  EXPECT_EQ(s.mul(max, min), Dim(min));
+  EXPECT_EQ(s.mul(std::int64_t{1} << 40, std::int64_t{1} << 40), Dim(max));
+  EXPECT_EQ(s.floordiv(min, -1), Dim(max));
+  EXPECT_EQ(s.mod(max, 2), Dim(1));
+}
+
+TEST(DimSaturation, CoefficientsAndBoundsClamp) {
+  Scope s;
+  const Dim n = s.symbol("N", {1, Dim::kMax});
+  const Dim huge = s.mul(s.mul(n, std::int64_t{1} << 60), 1 << 30);
+  EXPECT_EQ(huge, s.mul(n, Dim::kMax));
+  EXPECT_EQ(s.bounds(huge), (Bounds{Dim::kMax, Dim::kMax}));
+  EXPECT_EQ(s.eval(huge, std::vector<std::int64_t>{7}), Dim::kMax);
+  EXPECT_EQ(s.bounds(s.sub(n, 5)), (Bounds{-4, Dim::kMax}));
+  EXPECT_EQ(s.less(s.mul(n, n), 0), Proof::no);
+  EXPECT_EQ(s.bounds(s.symbol("Z", {INT64_MIN, INT64_MAX})), (Bounds{Dim::kMin, Dim::kMax}));
+}
+
+TEST(DimSaturation, ExtremeConstantsInEveryOperation) {
+  const std::int64_t values[] = {Dim::kMin, Dim::kMin + 1, -2, -1, 0, 1, 2, Dim::kMax - 1, Dim::kMax};
+  for (std::int64_t a : values)
+    for (std::int64_t b : values) {
+      Scope s;
+      const Dim n = s.symbol("N", {Dim::kMin, Dim::kMax});
+      const Dim x = s.add(s.mul(n, a), b);
+      const Dim y = s.add(s.mul(n, b), a);
+      for (Dim d :
+           {s.floordiv(x, b), s.mod(x, a), s.floordiv(x, y), s.min(x, y), s.max(x, y), s.mul(x, y), s.ceildiv(y, b)}) {
+        const Bounds bounds = s.bounds(d);
+        EXPECT_LE(bounds.min, bounds.max) << s.str(d);
+        EXPECT_EQ(dim(s, s.str(d)), d) << s.str(d);
+        s.equal(d, x);
+        s.less(d, y);
+        s.eval(d, std::vector<std::int64_t>{INT64_MIN});
+        s.eval(d, std::vector<std::int64_t>{INT64_MAX});
+      }
+    }
+}
+
+}  // namespace
+}  // namespace frazil::test
