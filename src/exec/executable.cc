@@ -7,16 +7,6 @@
 
 namespace frazil {
 
-Result<const std::byte*> PackStore::get(const void* weight, std::string_view format, std::size_t bytes,
-                                        const std::function<void(std::byte*)>& fill) {
-  const std::scoped_lock lock(mutex_);
-  const std::pair<const void*, std::string> key(weight, format);
-  if (const auto it = packed_.find(key); it != packed_.end()) return it->second.data();
-  FRAZIL_TRY(Buffer buffer, Buffer::allocate(bytes));
-  fill(buffer.data());
-  return packed_.emplace(key, std::move(buffer)).first->second.data();
-}
-
 Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph> graph, ExecOptions options) {
   auto exe = std::make_shared<Executable>();
   exe->graph_ = std::move(graph);

@@ -1,32 +1,17 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "exec/kernel_code.h"
+#include "exec/pack_store.h"
 #include "plan/plan.h"
 #include "tensor/datum.h"
 
 namespace frazil {
-
-/// Packed forms of weights, made once and shared by all sessions. Thread-safe.
-class PackStore {
- public:
-  /// The packed form of `weight` in `format`; `fill` writes it the first time.
-  Result<const std::byte*> get(const void* weight, std::string_view format, std::size_t bytes,
-                               const std::function<void(std::byte*)>& fill);
-
- private:
-  std::mutex mutex_;
-  std::map<std::pair<const void*, std::string>, Buffer> packed_;
-};
 
 struct ExecOptions {
   bool reference = false;  ///< run everything on the reference executor

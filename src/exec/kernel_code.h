@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "exec/pack_store.h"
 #include "plan/plan.h"
 
 namespace frazil {
-
-class PackStore;
 
 /// Concrete shape of one operand while a step is prepared. Strides in elements.
 struct OperandShape {

@@ -3,6 +3,7 @@
 
 #include "exec/call.h"
 #include "exec/session.h"
+#include "ir/op.h"
 #include "ref/ref.h"
 
 namespace frazil {

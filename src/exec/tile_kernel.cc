@@ -1,4 +1,4 @@
-#include "exec/tile_kernel.h"
+#include "exec/codes.h"
 
 #include <algorithm>
 #include <cstring>

@@ -100,6 +100,7 @@ Result<NodeId> Builder::append(const OpDef& op, std::vector<Value> inputs, Attrs
 
 Result<NodeId> Builder::open(const OpDef& op, std::vector<Value> inputs, Attrs attrs,
                              const std::vector<std::size_t>& params, std::string name) {
+  const Mark before = mark();
   trim(inputs);
   const NodeId id{static_cast<std::uint32_t>(graph_.nodes_.size())};
   Node node{.op = &op, .in = std::move(inputs), .out = {}, .attrs = attrs ? std::move(attrs) : default_attrs(op), .blocks = {},
@@ -114,7 +115,12 @@ Result<NodeId> Builder::open(const OpDef& op, std::vector<Value> inputs, Attrs a
     }
     graph_.nodes_[id.id].blocks.push_back(b);
   }
-  for (std::size_t k = 0; k < params.size(); ++k) FRAZIL_CHECK(Inference::type_params(graph_, id, k));
+  for (std::size_t k = 0; k < params.size(); ++k) {
+    if (Status s = Inference::type_params(graph_, id, k); !s) {
+      rollback(before);
+      return std::unexpected(std::move(s).error());
+    }
+  }
   return id;
 }
 
@@ -135,7 +141,7 @@ Status Builder::close(NodeId region, const std::vector<bool>& wanted) {
 
 Builder::Mark Builder::mark() const {
   return {graph_.values_.size(), graph_.nodes_.size(), graph_.blocks_.size(), graph_.constants_.size(),
-          graph_.blocks_[block_.id].nodes.size()};
+          graph_.blocks_[block_.id].nodes.size(), graph_.scope().symbol_count()};
 }
 
 void Builder::rollback(const Mark& m) {
@@ -144,6 +150,11 @@ void Builder::rollback(const Mark& m) {
   graph_.nodes_.resize(m.nodes);
   graph_.blocks_.resize(m.blocks);
   graph_.constants_.resize(m.constants);
+  for (auto s = static_cast<SymbolId>(m.symbols); s < graph_.scope().symbol_count(); ++s) {
+    if (const auto o = graph_.origin(s); o && o->value.id >= m.values) graph_.origins_.erase(s);
+    if (const auto e = graph_.extent_origin(s); e && e->value.id >= m.values) graph_.extent_origins_.erase(s);
+    if (graph_.symbol_block(s).id >= m.blocks) graph_.symbol_blocks_.erase(s);
+  }
 }
 
 namespace {

@@ -60,7 +60,9 @@ class Builder {
 
   void name_value(Value v, std::string_view name) { graph_.values_[v.id].name = name; }
   /// Numbers of table entries, to undo a speculative build.
-  struct Mark { std::size_t values, nodes, blocks, constants, block_nodes; };
+  struct Mark {
+    std::size_t values, nodes, blocks, constants, block_nodes, symbols;
+  };
   Mark mark() const;
   void rollback(const Mark& mark);
 
@@ -96,6 +98,14 @@ class CompositeCx {
   template <class... A>
   void error(fmt::format_string<A...> format, A&&... args) {
     if (status_) status_ = fail(Code::bad_model, format, std::forward<A>(args)...);
+  }
+  template <class... A>
+  void unsupported(fmt::format_string<A...> format, A&&... args) {
+    if (status_) status_ = fail(Code::unsupported, format, std::forward<A>(args)...);
+  }
+  /// Ends the body with somebody else's error.
+  void stop(Fault fault) {
+    if (status_) status_ = std::unexpected(std::move(fault));
   }
   const std::vector<Expr>& results() const { return results_; }
   const Status& status() const { return status_; }

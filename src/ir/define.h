@@ -33,17 +33,16 @@ struct Op : OpDef {
     const std::array<Expr, sizeof...(E)> in{e...};
     return call(in, A{}, 1)[0];
   }
-  Expr operator()(std::initializer_list<Expr> in, A attrs = {}) const {
-    return call(std::span(in.begin(), in.size()), std::move(attrs), 1)[0];
+  Expr operator()(std::initializer_list<Expr> in, A with = {}) const {
+    return call(std::span(in.begin(), in.size()), std::move(with), 1)[0];
   }
-  Expr operator()(std::span<const Expr> in, A attrs = {}) const { return call(in, std::move(attrs), 1)[0]; }
-  /// Calls with `outputs` results.
-  std::vector<Expr> call(std::span<const Expr> in, A attrs, std::size_t outputs) const {
-    Builder* builder = in[0].builder;
-    return builder->add(*this, in, std::make_shared<const A>(std::move(attrs)), outputs);
+  Expr operator()(std::span<const Expr> in, A with = {}) const { return call(in, std::move(with), 1)[0]; }
+  /// Calls with `count` results.
+  std::vector<Expr> call(std::span<const Expr> in, A with, std::size_t count) const {
+    return in[0].builder->add(*this, in, std::make_shared<const A>(std::move(with)), count);
   }
-  std::vector<Expr> call(std::initializer_list<Expr> in, A attrs, std::size_t outputs) const {
-    return call(std::span(in.begin(), in.size()), std::move(attrs), outputs);
+  std::vector<Expr> call(std::initializer_list<Expr> in, A with, std::size_t count) const {
+    return call(std::span(in.begin(), in.size()), std::move(with), count);
   }
 };
 

@@ -121,25 +121,58 @@ Status Inference::infer_region(Graph& graph, NodeId region) {
   return {};
 }
 
-void Inference::export_type(InferCx& cx, std::size_t output, const Type& inner, const std::vector<Dim>* content,
-                            SymbolId first) {
-  auto leaks = [&](Dim d) {
-    const auto symbols = cx.scope().symbols_of(d);
-    return !symbols.empty() && symbols.back() >= first;
-  };
-  Type type = inner;
-  for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
-    if (leaks(type.shape[axis])) {
-      type.shape[axis] = cx.data_extent(output, static_cast<int>(axis), cx.scope().bounds(type.shape[axis]));
-    }
+namespace {
+
+/// What may leave a composite whose inner values are dropped again.
+class CompositeExit {
+ public:
+  CompositeExit(InferCx& cx, const Builder::Mark& mark) : cx_(cx), mark_(mark) {}
+
+  /// True when d reads a symbol that an inner value defines.
+  bool leaks(Dim d) const {
+    if (d.is_const()) return false;
+    return std::ranges::any_of(cx_.scope().symbols_of(d), [&](SymbolId s) {
+      if (s < mark_.symbols) return false;
+      const auto origin = cx_.graph().origin(s);
+      return !origin || origin->value.id >= mark_.values;
+    });
   }
-  cx.out(output, std::move(type));
-  if (content && std::ranges::none_of(*content, leaks)) cx.out_content(output, *content);
-}
+
+  Type type(std::size_t output, Type inner) const {
+    for (std::size_t axis = 0; axis < inner.shape.size(); ++axis) {
+      Dim& d = inner.shape[axis];
+      if (leaks(d)) d = cx_.data_extent(output, static_cast<int>(axis), cx_.scope().bounds(d));
+    }
+    return inner;
+  }
+
+  void result(std::size_t output, Value v) const {
+    const std::optional<std::vector<Dim>> content =
+        cx_.graph().content(v) ? std::optional(*cx_.graph().content(v)) : std::nullopt;
+    cx_.out(output, type(output, cx_.graph().type(v)));
+    if (content && std::ranges::none_of(*content, [&](Dim d) { return leaks(d); })) cx_.out_content(output, *content);
+  }
+
+  /// Checks of inner nodes that make sense outside.
+  std::vector<Constraint> constraints() const {
+    std::vector<Constraint> kept;
+    for (std::size_t n = mark_.nodes; n < cx_.graph().node_count(); ++n) {
+      for (const Constraint& c : cx_.graph().node(NodeId{static_cast<std::uint32_t>(n)}).constraints) {
+        if (!leaks(c.a) && !leaks(c.b)) kept.push_back(c);
+      }
+    }
+    return kept;
+  }
+
+ private:
+  InferCx& cx_;
+  const Builder::Mark& mark_;
+};
+
+}  // namespace
 
 Status infer_composite(InferCx& cx) {
   Graph& graph = cx.graph();
-  const auto first = static_cast<SymbolId>(cx.scope().symbol_count());
   const Node node = cx.node();
   Builder builder(graph, node.parent);
   const Builder::Mark mark = builder.mark();
@@ -148,14 +181,19 @@ Status infer_composite(InferCx& cx) {
     builder.rollback(mark);
     return within(graph.describe(cx.id()) + ": ", std::move(results).error());
   }
+  const CompositeExit exit(cx, mark);
   for (std::size_t i = 0; i < results->size(); ++i) {
-    if (!(*results)[i]) continue;
-    const Type type = graph.type((*results)[i]);
-    const auto* content = graph.content((*results)[i]);
-    Inference::export_type(cx, i, type, content, first);
+    if ((*results)[i]) exit.result(i, (*results)[i]);
   }
+  std::vector<Constraint> constraints = exit.constraints();
   builder.rollback(mark);
+  Inference::add_constraints(graph, cx.id(), std::move(constraints));
   return {};
+}
+
+void Inference::add_constraints(Graph& graph, NodeId node, std::vector<Constraint> constraints) {
+  auto& all = graph.nodes_[node.id].constraints;
+  std::ranges::move(constraints, std::back_inserter(all));
 }
 
 namespace {
@@ -166,39 +204,58 @@ bool is_own_symbol(const Graph& graph, Dim d, BlockId block) {
   return symbol && graph.scope().is_fresh(*symbol) && graph.symbol_block(*symbol) == block;
 }
 
-/// The type that both fit. `block` owns new symbols; dims of `a` that it owns already stay.
-Result<Type> merge(InferCx& cx, const Type& a, const Type& b, BlockId block, bool& changed) {
-  if (a.kind != b.kind || a.elem != b.elem) {
-    return cx.error("{} and {} do not agree", str(a, cx.scope()), str(b, cx.scope()));
+/// How two types meet. A block's own symbols are as general as an extent can be, so that widening stops at them; joins
+/// of two values have no such rule.
+struct Merge {
+  InferCx& cx;
+  BlockId owner;  ///< of new symbols
+  bool keep_own;
+  bool changed = false;
+
+  Dim extent(Dim a, Dim b) {
+    if (a == b || (keep_own && is_own_symbol(cx.graph(), a, owner))) return a;
+    changed = true;
+    return Inference::fresh(cx.graph(), owner);
   }
-  Type out = a;
-  if (a.item) {
-    FRAZIL_TRY(Type item, merge(cx, *a.item, *b.item, block, changed));
-    out.item = std::make_shared<const Type>(std::move(item));
+
+  Result<Type> item(const Type& a, const Type& b) {
+    FRAZIL_TRY(Type merged, type(*a.item, b));
+    Type out = a;
+    out.item = std::make_shared<const Type>(std::move(merged));
     return out;
   }
-  if (!a.ranked) return out;
-  if (!b.ranked || a.rank() != b.rank()) {
-    changed = true;
-    return Type::unranked(a.elem);
+
+  Result<Type> type(const Type& a, const Type& b) {
+    // A value is also an optional that has it.
+    if (a.kind == Type::Kind::optional && b.kind != a.kind) return item(a, b);
+    if (b.kind == Type::Kind::optional && a.kind != b.kind) {
+      changed = true;
+      return item(Type::optional(a), *b.item);
+    }
+    if (a.kind != b.kind || a.elem != b.elem) {
+      return cx.error("{} and {} do not agree", str(a, cx.scope()), str(b, cx.scope()));
+    }
+    if (a.item) return item(a, *b.item);
+    if (!a.ranked) return a;
+    if (!b.ranked || a.rank() != b.rank()) {
+      changed = true;
+      return Type::unranked(a.elem);
+    }
+    Type out = a;
+    for (std::size_t i = 0; i < a.rank(); ++i) out.shape[i] = extent(a.shape[i], b.shape[i]);
+    return out;
   }
-  for (std::size_t i = 0; i < a.rank(); ++i) {
-    if (a.shape[i] == b.shape[i] || is_own_symbol(cx.graph(), a.shape[i], block)) continue;
-    out.shape[i] = Inference::fresh(cx.graph(), block);
-    changed = true;
-  }
-  return out;
-}
+};
 
 }  // namespace
 
 Result<bool> RegionCx::widen(std::size_t block_index, std::size_t k, const Type& type) {
   const BlockId block = node().blocks[block_index];
   const Value param = graph_.block(block).params[k];
-  bool changed = false;
   const Type now = graph_.type(param);
-  FRAZIL_TRY(Type wide, merge(*this, now, type, block, changed));
-  if (!changed) return false;
+  Merge merge{*this, block, true};
+  FRAZIL_TRY(Type wide, merge.type(now, type));
+  if (!merge.changed) return false;
   for (std::size_t i = 0; i < wide.shape.size(); ++i) {
     const auto symbol = scope().as_symbol(wide.shape[i]);
     if (symbol) Inference::adopt(graph_, *symbol, param, static_cast<int>(i));
@@ -209,9 +266,7 @@ Result<bool> RegionCx::widen(std::size_t block_index, std::size_t k, const Type&
 }
 
 Result<Type> RegionCx::join(const Type& a, const Type& b) {
-  bool changed = false;
-  // Symbols of the bodies end with them: dims that differ become the node's own.
-  return merge(*this, a, b, node().parent, changed);
+  return Merge{*this, node().parent, false}.type(a, b);
 }
 
 Dim RegionCx::flow_extent(std::size_t, int) { return Inference::fresh(graph_, node().parent); }

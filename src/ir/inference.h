@@ -23,12 +23,7 @@ class Inference {
   /// Infers a region whose bodies are complete, and the bodies again as long as params widen. No native recursion.
   static Status infer_region(Graph& graph, NodeId region);
 
-  /// Symbols made from `first` on may not leave the node: dims that read one become extents of the output.
-  static void export_type(InferCx& cx, std::size_t output, const Type& inner, const std::vector<Dim>* content,
-                          SymbolId first);
-
- private:
-  static Status infer_body_node(Graph& graph, NodeId node);
+  static void add_constraints(Graph& graph, NodeId node, std::vector<Constraint> constraints);
 };
 
 Status infer_composite(InferCx& cx);

@@ -14,7 +14,9 @@ using std::int64_t;
 
 constexpr int64_t kAlign = 64;
 
-bool empty(const ConvParams& p) { return p.batch <= 0 || p.out_c <= 0 || p.out_h <= 0 || p.out_w <= 0 || p.groups <= 0; }
+bool empty(const ConvParams& p) {
+  return p.batch <= 0 || p.out_c <= 0 || p.out_h <= 0 || p.out_w <= 0 || p.groups <= 0;
+}
 
 /// A kernel of 1 x 1 without stride or padding sees the image as one row.
 ConvParams folded(ConvParams p) {
@@ -61,7 +63,8 @@ int64_t conv_packed_w_bytes(const ConvParams& p) noexcept {
 void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept {
   const ConvShape s = conv_shape(p);
   if (s.depthwise) {
-    std::memcpy(packed, w, static_cast<std::size_t>(conv_packed_w_bytes(p)));
+    const int64_t bytes = conv_packed_w_bytes(p);
+    if (bytes > 0) std::memcpy(packed, w, static_cast<std::size_t>(bytes));
     return;
   }
   const int64_t panels = row_panels(s.group_out), taps = p.kernel_h * p.kernel_w;

@@ -5,9 +5,9 @@
 namespace frazil::kernel {
 
 /// A 2-D convolution (1-D: every *_h is 1). x[batch, in_c, in_h, in_w], w[out_c, in_c / groups, kernel_h, kernel_w],
-/// bias[out_c] or null, y[batch, out_c, out_h, out_w], all contiguous. The trailing pads follow from the output extents;
-/// what lies outside the image reads as 0. groups divides in_c and out_c; strides and dilations are at least 1; pads may
-/// be negative (crop).
+/// bias[out_c] or null, y[batch, out_c, out_h, out_w], all contiguous. The trailing pads follow from the output
+/// extents; what lies outside the image reads as 0. groups divides in_c and out_c; strides and dilations are at least
+/// 1; pads may be negative (crop).
 struct ConvParams {
   std::int64_t batch = 1;
   std::int64_t in_c = 0, in_h = 1, in_w = 1;
@@ -19,7 +19,8 @@ struct ConvParams {
   std::int64_t groups = 1;
 };
 
-/// Weights are packed once; the format is the same for every ISA and depends on out_c, in_c, kernel_h, kernel_w, groups.
+/// Weights are packed once; the format is the same for every ISA and depends on out_c, in_c, kernel_h, kernel_w,
+/// groups.
 std::int64_t conv_packed_w_bytes(const ConvParams& p) noexcept;
 void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
 

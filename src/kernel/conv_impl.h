@@ -178,7 +178,8 @@ Pixels pixels_at(const ConvParams& p, const ConvShape& s, int64_t col) {
 }
 
 /// Pixels [col, col + 32) x depth [k0, k1) of one image and group.
-void pack_panel(const ConvParams& p, const ConvShape& s, const float* x, int64_t col, int64_t k0, int64_t k1, float* to) {
+void pack_panel(const ConvParams& p, const ConvShape& s, const float* x, int64_t col, int64_t k0, int64_t k1,
+                float* to) {
   const Pixels px = pixels_at(p, s, col);
   const int64_t plane = p.in_h * p.in_w;
   const auto height = static_cast<std::uint32_t>(p.in_h), width = static_cast<std::uint32_t>(p.in_w);
@@ -189,8 +190,8 @@ void pack_panel(const ConvParams& p, const ConvShape& s, const float* x, int64_t
     const auto shift = static_cast<std::int32_t>(dy * p.in_w + dx);
     Taps taps;
     for (int64_t i = 0; i < kPanelCols; ++i) {
-      const bool inside = (static_cast<std::uint32_t>(px.top[i] + dy) < height) &
-                          (static_cast<std::uint32_t>(px.left[i] + dx) < width);
+      const bool inside =
+          (static_cast<std::uint32_t>(px.top[i] + dy) < height) & (static_cast<std::uint32_t>(px.left[i] + dx) < width);
       taps.at[i] = inside ? px.base[i] + shift : -1;
     }
     pack_taps(taps, p.stride_w == 1, x + c * plane, plane, count, to);
@@ -200,7 +201,8 @@ void pack_panel(const ConvParams& p, const ConvShape& s, const float* x, int64_t
 }
 
 /// The same without 32-bit limits on the image.
-void pack_panel_huge(const ConvParams& p, const ConvShape& s, const float* x, int64_t col, int64_t k0, int64_t k1, float* to) {
+void pack_panel_huge(const ConvParams& p, const ConvShape& s, const float* x, int64_t col, int64_t k0, int64_t k1,
+                     float* to) {
   for (int64_t k = k0; k < k1; ++k) {
     const int64_t tap = k / s.group_in, c = k % s.group_in;
     for (int64_t i = 0; i < kPanelCols; ++i) {
@@ -275,7 +277,8 @@ void depthwise_columns(const ConvParams& p, const float* x, const float* w, floa
       const float* from = x + iy * p.in_w + left * p.stride_w - p.pad_left;
       const float* wr = w + r * p.kernel_w;
       if (p.stride_w == 1) {
-        for (int64_t s = 0; s < p.kernel_w; ++s) acc = fma(load_range(from + s * p.dilation_w, in[s]), set1(wr[s]), acc);
+        for (int64_t s = 0; s < p.kernel_w; ++s)
+          acc = fma(load_range(from + s * p.dilation_w, in[s]), set1(wr[s]), acc);
       } else {
         for (int64_t s = 0; s < p.kernel_w; ++s)
           acc = fma(load_step(from + s * p.dilation_w, p.stride_w, in[s]), set1(wr[s]), acc);
@@ -314,8 +317,8 @@ void depthwise(const ConvParams& p, const float* x, const float* w, float bias, 
 
 }  // namespace
 
-void conv_run(const ConvParams& p, const float* x, const float* w, const float* bias, float* y, int64_t begin, int64_t end,
-              float* scratch) noexcept {
+void conv_run(const ConvParams& p, const float* x, const float* w, const float* bias, float* y, int64_t begin,
+              int64_t end, float* scratch) noexcept {
   const ConvShape s = conv_shape(p);
   const int64_t plane = p.in_h * p.in_w;
   if (s.depthwise) {

@@ -13,8 +13,8 @@ namespace frazil::kernel {
 /// How the work of one convolution is cut; depends on its extents only.
 struct ConvShape {
   std::int64_t group_in, group_out;  ///< channels of a group
-  std::int64_t depth;                ///< group_in * kernel_h * kernel_w; step (r, s, c) of it is (r * kernel_w + s) * group_in + c
-  std::int64_t cols;                 ///< out_h * out_w
+  std::int64_t depth;  ///< group_in * kernel_h * kernel_w; step (r, s, c) of it is (r * kernel_w + s) * group_in + c
+  std::int64_t cols;   ///< out_h * out_w
   std::int64_t col_panels, col_blocks, row_blocks;
   bool depthwise;
   bool huge;  ///< positions may pass 32 bits

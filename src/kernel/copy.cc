@@ -105,7 +105,8 @@ void run_strided(const CopyPlan& p, std::byte* dst, const std::byte* src) {
       std::byte* di = d + i * b.dst[0];
       const std::byte* si = s + i * b.src[0];
       if (b.dst[1] == static_cast<int64_t>(sizeof(T))) {
-        for (int64_t j = 0; j < b.dims[1]; ++j) store(di + j * static_cast<int64_t>(sizeof(T)), load<T>(si + j * b.src[1]));
+        for (int64_t j = 0; j < b.dims[1]; ++j)
+          store(di + j * static_cast<int64_t>(sizeof(T)), load<T>(si + j * b.src[1]));
       } else {
         for (int64_t j = 0; j < b.dims[1]; ++j) store(di + j * b.dst[1], load<T>(si + j * b.src[1]));
       }
@@ -188,9 +189,8 @@ void transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_ro
 template <class T>
 void run_transpose(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   const Block2 b = inner_block(p);
-  for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
-    transpose<T>(d, b.dst[0], s, b.src[1], b.dims[0], b.dims[1]);
-  });
+  for_outer(p, dst, src,
+            [&](std::byte* d, const std::byte* s) { transpose<T>(d, b.dst[0], s, b.src[1], b.dims[0], b.dims[1]); });
 }
 
 void swap_dims(CopyPlan& p, int a, int b) {

@@ -26,9 +26,9 @@ struct CopyPlan {
   std::int64_t src_strides[kMaxCopyRank] = {};  ///< in bytes
 };
 
-/// Plans dst[i] = src[i] for all i < dims. Strides are in elements of `elem_size` bytes, any sign; those of src may be 0.
-/// Distinct i must be distinct places of dst. All three spans have the same length.
-/// False if more than kMaxCopyRank dimensions remain after merging; `plan` is unspecified then.
+/// Plans dst[i] = src[i] for all i < dims. Strides are in elements of `elem_size` bytes, any sign; those of src may be
+/// 0. Distinct i must be distinct places of dst. All three spans have the same length. False if more than kMaxCopyRank
+/// dimensions remain after merging; `plan` is unspecified then.
 bool plan_copy(CopyPlan& plan, std::span<const std::int64_t> dims, std::span<const std::int64_t> dst_strides,
                std::span<const std::int64_t> src_strides, std::int64_t elem_size) noexcept;
 

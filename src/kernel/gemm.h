@@ -6,9 +6,10 @@
 
 namespace frazil::kernel {
 
-/// C[m,n] = A[m,k] * B[k,n] + bias[n], or C += A * B + bias. Strides are in elements; those of A and B are arbitrary, so a
-/// transpose is free; the columns of C are contiguous. C overlaps neither A nor B. With k == 0 the product is zero.
-/// Numeric class: reassociated. The bits of an element depend on (m, n, k), the strides of A and B and the ISA only.
+/// C[m,n] = A[m,k] * B[k,n] + bias[n], or C += A * B + bias. Strides are in elements; those of A and B are arbitrary,
+/// so a transpose is free; the columns of C are contiguous. C overlaps neither A nor B. With k == 0 the product is
+/// zero. Numeric class: reassociated. The bits of an element depend on (m, n, k), the strides of A and B and the ISA
+/// only.
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
@@ -26,8 +27,8 @@ struct Gemm {
 std::int64_t gemm_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
 
 void gemm(const Gemm& g, void* scratch) noexcept;
-/// Only rows [row_begin, row_end) of C, with the bits that gemm() gives them: for callers that split m over threads, each
-/// with its own scratch.
+/// Only rows [row_begin, row_end) of C, with the bits that gemm() gives them: for callers that split m over threads,
+/// each with its own scratch.
 void gemm_rows(const Gemm& g, std::int64_t row_begin, std::int64_t row_end, void* scratch) noexcept;
 
 /// A constant B, packed once. The format is the same for every ISA.

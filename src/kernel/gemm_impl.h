@@ -31,15 +31,15 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], float* c, int64_t c_row, const flo
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) f(acc[r][v], r, v, Tail && v == NV - 1);
   };
-  const auto get = [&](const float* p, bool last) __attribute__((always_inline)) {
-    return last ? load_mask(p, mask) : loadv(p);
-  };
+  const auto get = [&](const float* p, bool last)
+                       __attribute__((always_inline)) { return last ? load_mask(p, mask) : loadv(p); };
   if (col_bias != nullptr)
     each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(col_bias + v * kW, last); });
   if (row_bias != nullptr)
     each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(row_bias[r]); });
   if (accumulate)
-    each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) { x += get(c + r * c_row + v * kW, last); });
+    each([&](F32v& x, int r, int v, bool last)
+             __attribute__((always_inline)) { x += get(c + r * c_row + v * kW, last); });
   each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) {
     float* p = c + r * c_row + v * kW;
     if (last) {
@@ -50,7 +50,8 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], float* c, int64_t c_row, const flo
   });
 }
 
-/// R rows x NV vectors of C stay in registers. PackedA: a_row is 1, else a_col is 1. Tail: only `lanes` of the last vector.
+/// R rows x NV vectors of C stay in registers. PackedA: a_row is 1, else a_col is 1. Tail: only `lanes` of the last
+/// vector.
 template <int R, int NV, bool PackedA, bool Tail>
 void tile(const GemmBlock& g, int64_t lanes) {
   constexpr int kPanelVectors = static_cast<int>(kPanelCols) / kW;
@@ -377,7 +378,8 @@ void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, 
     block.accumulate = g.accumulate;
     // Long rows of B: few at a time from end to end, as walking down a column would miss the TLB.
     const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);
-    if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256) return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048);
+    if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256)
+      return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048);
     return thin(block, end - begin, g.n, g.k, depth_blocks(g.k), 4 * kPanelCols);
   }
   blocked(g, begin, end, packed_b, scratch);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What gemm exports per instruction set, for gemm.cc and the kernels built on it (conv). This header is read under several
-// instruction sets: functions defined here have internal linkage.
+// What gemm exports per instruction set, for gemm.cc and the kernels built on it (conv). This header is read under
+// several instruction sets: functions defined here have internal linkage.
 
 #include <cstdint>
 

@@ -93,12 +93,9 @@ FRAZIL_INLINE F32x4 sum4(F32v v0, F32v v1, F32v v2, F32v v3) {
                  __builtin_shufflevector(t0, t1, 2, 3, 10, 11, 6, 7, 14, 15);
   return __builtin_shufflevector(u, u, 0, 1, 2, 3) + __builtin_shufflevector(u, u, 4, 5, 6, 7);
 #else
-  const F32v t0 = __builtin_shufflevector(v0, v1, 0, 4, 1, 5) +
-                  __builtin_shufflevector(v0, v1, 2, 6, 3, 7);
-  const F32v t1 = __builtin_shufflevector(v2, v3, 0, 4, 1, 5) +
-                  __builtin_shufflevector(v2, v3, 2, 6, 3, 7);
-  const F32v u = __builtin_shufflevector(t0, t1, 0, 1, 4, 5) +
-                 __builtin_shufflevector(t0, t1, 2, 3, 6, 7);
+  const F32v t0 = __builtin_shufflevector(v0, v1, 0, 4, 1, 5) + __builtin_shufflevector(v0, v1, 2, 6, 3, 7);
+  const F32v t1 = __builtin_shufflevector(v2, v3, 0, 4, 1, 5) + __builtin_shufflevector(v2, v3, 2, 6, 3, 7);
+  const F32v u = __builtin_shufflevector(t0, t1, 0, 1, 4, 5) + __builtin_shufflevector(t0, t1, 2, 3, 6, 7);
   return u;
 #endif
 }

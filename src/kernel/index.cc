@@ -76,7 +76,7 @@ void by_size(int64_t bytes, F f) {
 
 template <std::size_t kBytes>
 void move(std::byte* dst, const std::byte* src, int64_t bytes) {
-  std::memcpy(dst, src, kBytes != 0 ? kBytes : static_cast<std::size_t>(bytes));
+  if (kBytes != 0 || bytes != 0) std::memcpy(dst, src, kBytes != 0 ? kBytes : static_cast<std::size_t>(bytes));
 }
 
 template <std::size_t kBytes, class I>
@@ -213,7 +213,7 @@ Apply find_apply(Elem elem) {
 
 template <std::size_t kBytes>
 void assign(std::byte* data, const std::byte* updates, int64_t count) {
-  std::memcpy(data, updates, static_cast<std::size_t>(count) * kBytes);
+  if (count != 0) std::memcpy(data, updates, static_cast<std::size_t>(count) * kBytes);
 }
 
 /// Bytes of an element of the types that scatter_supports; 0 for others.

@@ -41,14 +41,14 @@ enum class Scatter : std::uint8_t { none, add, mul, max, min };
 /// none: every type but string; else integers, bool (add, max: or; mul, min: and), f16, bf16, f32, f64.
 bool scatter_supports(Scatter op, Elem elem) noexcept;
 
-/// data[i with i[axis] = indices[i]] op= updates[i] for i < index_dims, in row-major order of i. `data` already holds the
-/// input. Returns -1 with nothing done if not scatter_supports().
+/// data[i with i[axis] = indices[i]] op= updates[i] for i < index_dims, in row-major order of i. `data` already holds
+/// the input. Returns -1 with nothing done if not scatter_supports().
 std::int64_t scatter_elements(Scatter op, Elem elem, void* data, std::span<const std::int64_t> data_dims,
                               Indices indices, const void* updates, std::span<const std::int64_t> index_dims,
                               std::int64_t axis) noexcept;
 
 /// data[tuple_dims..., inner], indices[count, tuple_dims.size()], updates[count, inner]; `inner` in elements.
-std::int64_t scatter_nd(Scatter op, Elem elem, void* data, std::span<const std::int64_t> tuple_dims,
-                        std::int64_t inner, Indices indices, std::int64_t count, const void* updates) noexcept;
+std::int64_t scatter_nd(Scatter op, Elem elem, void* data, std::span<const std::int64_t> tuple_dims, std::int64_t inner,
+                        Indices indices, std::int64_t count, const void* updates) noexcept;
 
 }  // namespace frazil::kernel

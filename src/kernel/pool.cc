@@ -32,8 +32,8 @@ int64_t taps_between(int64_t first, int64_t dilation, int64_t kernel, int64_t lo
   return r.end - r.begin;
 }
 
-/// Calls f(input row, output columns, shift) for each tap that meets output row `oy`: output column o in the range reads
-/// row[o * stride_w + shift].
+/// Calls f(input row, output columns, shift) for each tap that meets output row `oy`: output column o in the range
+/// reads row[o * stride_w + shift].
 template <class F>
 void for_taps(const PoolParams& p, const float* x, int64_t oy, F f) {
   for (int64_t r = 0; r < p.kernel_h; ++r) {
@@ -87,10 +87,20 @@ void average_row(const PoolParams& p, const float* x, int64_t oy, float* y, bool
     return taps_between(o * stride - pad, dilation, kernel, lo, hi);
   };
   const int64_t rows = count(oy, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h, p.kernel_h, p.in_h);
-  for (int64_t o = 0; o < p.out_w; ++o) {
-    const int64_t n = rows * count(o, p.stride_w, p.pad_left, p.pad_right, p.dilation_w, p.kernel_w, p.in_w);
-    y[o] = n > 0 ? y[o] / static_cast<float>(n) : 0.f;
-  }
+  const auto divide = [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const int64_t n = rows * count(o, p.stride_w, p.pad_left, p.pad_right, p.dilation_w, p.kernel_w, p.in_w);
+      y[o] = n > 0 ? y[o] / static_cast<float>(n) : 0.f;
+    }
+  };
+  // Between the first and the last tap's outputs every tap is inside the image.
+  const Range first = inside(p.out_w, p.stride_w, -p.pad_left, p.in_w);
+  const Range last = inside(p.out_w, p.stride_w, (p.kernel_w - 1) * p.dilation_w - p.pad_left, p.in_w);
+  const int64_t begin = std::max(first.begin, last.begin), end = std::max(begin, std::min(first.end, last.end));
+  divide(0, begin);
+  const float whole = static_cast<float>(std::max<int64_t>(rows * p.kernel_w, 1));
+  for (int64_t o = begin; o < end; ++o) y[o] /= whole;
+  divide(end, p.out_w);
 }
 
 }  // namespace

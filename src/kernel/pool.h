@@ -15,8 +15,8 @@ struct PoolParams {
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
 };
 
-/// NaN wins. A window wholly in the padding gives -inf and index -1. `indices` (null: none) are flat positions in x, the
-/// first maximum of a window; with column_major the position inside the plane is w * in_h + h.
+/// NaN wins. A window wholly in the padding gives -inf and index -1. `indices` (null: none) are flat positions in x,
+/// the first maximum of a window; with column_major the position inside the plane is w * in_h + h.
 void max_pool(const PoolParams& p, const float* x, float* y, std::int64_t* indices, bool column_major) noexcept;
 
 /// Divides by the number of window positions inside the image or, with count_include_pad, inside the padded image

@@ -1,7 +1,7 @@
 // Reductions for one instruction set. Compiled by reduce_<isa>.cc, which defines FRAZIL_ISA_NS.
 //
-// A row is folded in 256 bytes of lanes, a column one element at a time; either way in blocks of 64 steps, which are then
-// combined in pairs. No width of a vector register enters the tree.
+// A row is folded in 256 bytes of lanes, a column one element at a time; either way in blocks of 64 steps, which are
+// then combined in pairs. No width of a vector register enters the tree.
 
 #include <cstdint>
 
@@ -189,7 +189,7 @@ template <class T, class Op, class X, class UX, int N>
 void columns(const T* x, int64_t step, int64_t extent, T* y) {
   constexpr int kPer = static_cast<int>(sizeof(X) / sizeof(T));
   const auto fold = [](X a, X b) __attribute__((always_inline)) { return Op::template fold<UX>(a, b); };
-  const auto block = [&](int64_t r, int64_t end, X (&acc)[N]) __attribute__((always_inline)) {
+  const auto block = [&](int64_t r, int64_t end, X(&acc)[N]) __attribute__((always_inline)) {
 #pragma GCC unroll 16
     for (int i = 0; i < N; ++i) acc[i] = Op::template map<UX>(loadx<X>(x + r * step + i * kPer));
     for (++r; r < end; ++r) {

@@ -81,8 +81,8 @@ struct Work {
 };
 
 void copy_or_zero(float* to, const float* from, int64_t count) {
-  if (from != nullptr) {
-    std::memmove(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  if (from != nullptr && count > 0) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
   } else {
     std::fill_n(to, count, 0.f);
   }
@@ -162,7 +162,7 @@ void recur(const Rnn& p, const Work& work, const float* state, const float* r, i
 
 void emit(const Sequence& s, const Work& work, int64_t b, int64_t step) {
   const Rnn& p = s.p;
-  if (p.y == nullptr) return;
+  if (p.y == nullptr || p.hidden == 0) return;
   std::memcpy(p.y + s.time(b, step) * p.y_step + b * p.y_batch, work.h + b * p.hidden,
               static_cast<std::size_t>(p.hidden) * sizeof(float));
 }

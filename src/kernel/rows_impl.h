@@ -19,7 +19,8 @@ FRAZIL_INLINE F32v keep(F32v v, Mask m, float fill) {
 #endif
 }
 
-/// f(i, get, put) for each vector of n elements; get(p) loads from p + i, put(p, v) stores there. Lanes past n load as 0.
+/// f(i, get, put) for each vector of n elements; get(p) loads from p + i, put(p, v) stores there. Lanes past n load as
+/// 0.
 template <class F>
 FRAZIL_INLINE void for_vectors(int64_t n, F f) {
   int64_t i = 0;
@@ -161,8 +162,8 @@ void rows_lstm_cell(int64_t n, const float* const gates[4], const float* const p
       in += get(peephole[0]) * before;
       forget += get(peephole[2]) * before;
     }
-    const F32v after = logistic(clipped(forget, clip)) * before +
-                       logistic(clipped(in, clip)) * tanh(clipped(get(gates[3]), clip));
+    const F32v after =
+        logistic(clipped(forget, clip)) * before + logistic(clipped(in, clip)) * tanh(clipped(get(gates[3]), clip));
     if (peephole[0] != nullptr) out += get(peephole[1]) * after;
     put(c, after);
     put(h, logistic(clipped(out, clip)) * tanh(clipped(after, clip)));

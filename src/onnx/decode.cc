@@ -73,8 +73,8 @@ Result<SparseTensor> read_sparse_tensor(const Source& source, Bytes bytes) {
 }
 
 std::string_view NamedAttr::kind() const {
-  const AttrValue* value_or_null = plain();
-  return value_or_null ? name_of(static_cast<AttrKind>(value_or_null->index())) : "graph";
+  if (const AttrValue* v = plain()) return name_of(static_cast<AttrKind>(v->index()));
+  return std::holds_alternative<Bytes>(value) ? "graph" : "type";
 }
 
 namespace {
@@ -153,15 +153,7 @@ AttrType type_of(const AttrParts& parts) {
   return AttrType::undefined;
 }
 
-/// A TypeProto as the text of a type: "seq<f32[...]>".
-Result<std::string> type_text(const Source& source, Bytes bytes) {
-  Graph scratch;
-  Builder builder(scratch);
-  FRAZIL_TRY(const Type type, read_type(bytes, builder, "d", source));
-  return str(type, scratch.scope());
-}
-
-Result<std::variant<AttrValue, Bytes>> value_of(const Source& source, const AttrParts& parts) {
+Result<decltype(NamedAttr::value)> value_of(const Source& source, const AttrParts& parts) {
   switch (type_of(parts)) {
     case AttrType::real: return AttrValue(parts.f);
     case AttrType::integer: return AttrValue(parts.i);
@@ -179,8 +171,9 @@ Result<std::variant<AttrValue, Bytes>> value_of(const Source& source, const Attr
       return AttrValue(std::move(sparse.dense));
     }
     case AttrType::type: {
-      FRAZIL_TRY(std::string text, type_text(source, parts.type_proto));
-      return AttrValue(std::move(text));
+      Graph scratch;
+      Builder builder(scratch);
+      return read_type(parts.type_proto, builder, parts.name, source);
     }
     case AttrType::undefined: return fail(Code::bad_model, "it has no value");
     default: break;

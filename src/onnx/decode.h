@@ -39,12 +39,12 @@ Result<ValueInfo> read_value_info(Bytes bytes);
 /// optional and map items of unknown extents are unranked.
 Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, const Source& source);
 
-/// An attribute of a node. A graph is kept as bytes.
+/// An attribute of a node: a value, a graph as bytes, or a type (whose dims say nothing).
 struct NamedAttr {
   std::string_view name;
-  std::variant<AttrValue, Bytes> value;
+  std::variant<AttrValue, Bytes, Type> value;
   const AttrValue* plain() const { return std::get_if<AttrValue>(&value); }
-  /// "int", "graph", ... for messages.
+  /// "int", "graph", "type", ... for messages.
   std::string_view kind() const;
 };
 /// An AttributeProto: a value, or the name of the function's attribute that gives it.

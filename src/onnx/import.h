@@ -25,7 +25,7 @@ struct ImportOptions {
 
 /// Reads an ONNX model. Older opsets are brought to the newest form of each operator, model-local functions are
 /// inlined, constants and identities become plain values. Weights stay in the file's mapping, which the graph keeps
-/// alive. Operators are looked up in OpRegistry::global(): ops::link_operators() must have run.
+/// alive. Operators are looked up in OpRegistry::global(): link_operators() must have run.
 ///
 /// External data are read from the model's folder only. A damaged or invalid model is Code::bad_model, an operator or
 /// feature that this build lacks Code::unsupported, a model past the options' limits Code::limit. Never throws.

@@ -90,6 +90,7 @@ class Importer {
   static void trim_outputs(Draft& draft, const OpDef& op);
   Status append_plain(Draft& draft, const OpDef& op, const NodeParts& node);
   Status open_region(Draft& draft, const OpDef& op, const NodeParts& node);
+  Status check_region_inputs(const Draft& draft, const OpDef& op) const;
   Status open_block(std::unique_ptr<OpenRegion> region, std::shared_ptr<Context> cx);
   Status open_call(const NodeParts& node, const FunctionParts& function);
   Status check_call(const NodeParts& node, const FunctionParts& function) const;

@@ -109,7 +109,25 @@ Status Importer::append_plain(Draft& draft, const OpDef& op, const NodeParts& no
 
 // ---- regions ----
 
+Status Importer::check_region_inputs(const Draft& draft, const OpDef& op) const {
+  const std::size_t count = std::max(draft.in.size(), op.inputs.size());
+  for (std::size_t i = 0; i < count && !op.inputs.empty(); ++i) {
+    const Port& port = op.inputs[std::min(i, op.inputs.size() - 1)];
+    const bool variadic = port.use == Port::Use::variadic;
+    if (i >= op.inputs.size() && !variadic) return draft.error("takes at most {} inputs, got {}", op.inputs.size(), draft.in.size());
+    const bool needed = variadic ? i < draft.in.size() : port.use == Port::Use::required;
+    if (!draft.has(i) && needed) return draft.error("input {} ('{}') is missing", i, port.name);
+    if (!draft.has(i) || port.set == 0) continue;
+    const Type& type = draft.type(draft.in[i]);
+    if (!type.is_tensor() || !contains(port.set, type.elem)) {
+      return draft.error("input '{}' cannot be {}", port.name, str(type, graph_.scope()));
+    }
+  }
+  return {};
+}
+
 Status Importer::open_region(Draft& draft, const OpDef& op, const NodeParts& node) {
+  FRAZIL_CHECK(check_region_inputs(draft, op));
   const auto& form = std::get<Region>(op.form);
   auto region = std::make_unique<OpenRegion>();
   std::vector<std::size_t> params;

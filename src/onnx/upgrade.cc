@@ -23,6 +23,7 @@ constexpr Change kChanges[] = {
     // ---- values, not operators ----
     {"Constant", kAlways, rules::constant},
     {"Identity", kAlways, rules::alias},
+    {"Optional", kAlways, rules::optional_type},  // its attribute is a type, which attribute tables do not hold
 
     // ---- numpy broadcasting in place of `broadcast` and `axis` ----
     {"Add", 7, rules::legacy_broadcast},
@@ -106,7 +107,7 @@ struct Version {
 };
 constexpr Version kNewest[] = {
     {"", 28},
-    {kMl, 6},
+    {kMl, 5},
     {"ai.onnx.preview", 1},
     {"ai.onnx.preview.training", 1},
 };

@@ -14,6 +14,7 @@ Result<Value> reshape_like(Draft& d, Value v, Value like);
 // ---- values ----
 Status constant(Draft& d);
 Status alias(Draft& d);
+Status optional_type(Draft& d);
 
 // ---- arithmetic ----
 Status legacy_broadcast(Draft& d);

@@ -60,6 +60,20 @@ Status alias(Draft& d) {
   return {};
 }
 
+Status optional_type(Draft& d) {
+  const auto found = std::ranges::find(d.attrs, "type", &NamedAttr::name);
+  if (found == d.attrs.end()) return {};
+  const Type* type = std::get_if<Type>(&found->value);
+  if (type == nullptr) return d.error("attribute 'type': expected type, got {}", found->kind());
+  const bool sequence = type->kind == Type::Kind::sequence;
+  const Type item = sequence ? *type->item : *type;
+  if (!item.is_tensor()) return d.unsupported("attribute 'type' must be a tensor or a sequence of tensors");
+  d.drop("type");
+  d.set("elem_type", std::int64_t{onnx_data_type(item.elem)});
+  d.set("sequence", std::int64_t{sequence});
+  return {};
+}
+
 // ---- arithmetic ----
 
 Status legacy_broadcast(Draft& d) {

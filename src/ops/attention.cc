@@ -167,8 +167,7 @@ void causal_conv_body(CompositeCx& cx) {
   }
   const Elem elem = cx.elem(0);
   const Expr kept = Sub(extent(weight, 2), int1(cx, 1));
-  const Expr past = cx.has(3) ? cx.in(3)
-                              : Expand({cx.number(elem, 0), join_shape({extent(x, 0), extent(x, 1), kept})});
+  const Expr past = cx.has(3) ? cx.in(3) : Expand({cx.number(elem, 0), join_shape({extent(x, 0), extent(x, 1), kept})});
   const Expr all = Concat({past, x}, {.axis = 2});
   ConvAttrs conv;
   conv.group = channels.value();
@@ -296,7 +295,8 @@ void rotary_body(CompositeCx& cx) {
   Expr y;
   if (a.interleaved != 0) {
     const Expr axis = cx.ints({4});
-    y = MergeAxes({Concat({Unsqueeze({real, axis}), Unsqueeze({imaginary, axis})}, {.axis = 4})}, {.axis = 3, .count = 2});
+    y = MergeAxes({Concat({Unsqueeze({real, axis}), Unsqueeze({imaginary, axis})}, {.axis = 4})},
+                  {.axis = 3, .count = 2});
   } else {
     y = Concat({real, imaginary}, {.axis = 3});
   }

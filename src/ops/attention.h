@@ -16,8 +16,9 @@ struct AttentionAttrs {
       attr<&AttentionAttrs::is_causal>("is_causal", "1: a query sees no key behind its own position"),
       attr<&AttentionAttrs::kv_num_heads>("kv_num_heads", "heads of K and V when they have 3 axes"),
       attr<&AttentionAttrs::q_num_heads>("q_num_heads", "heads of Q when it has 3 axes"),
-      attr<&AttentionAttrs::qk_matmul_output_mode>("qk_matmul_output_mode", "0: raw scores, 1: capped, 2: masked, "
-                                                                            "3: probabilities"),
+      attr<&AttentionAttrs::qk_matmul_output_mode>("qk_matmul_output_mode",
+                                                   "0: raw scores, 1: capped, 2: masked, "
+                                                   "3: probabilities"),
       attr<&AttentionAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
       attr<&AttentionAttrs::softcap>("softcap", "bound of a soft limit on the scores; 0: none"),
       attr<&AttentionAttrs::softmax_precision>("softmax_precision", "ONNX data type of the softmax"),
@@ -39,8 +40,9 @@ inline constexpr std::array<Port, 4> kAttentionOut{{
     {"qk_matmul_output", "T1", elems::kFloat, Port::Use::optional},
 }};
 void attention_body(CompositeCx& cx);
-FRAZIL_OP(Attention, composite<AttentionAttrs>({"Attention", 24, "softmax(Q Kt) V per head, with masks, grouped heads "
-                                                                 "and a key-value cache."},
+FRAZIL_OP(Attention, composite<AttentionAttrs>({"Attention", 24,
+                                                "softmax(Q Kt) V per head, with masks, grouped heads "
+                                                "and a key-value cache."},
                                                {kAttentionIn, kAttentionOut}, attention_body));
 
 struct CausalConvAttrs {
@@ -58,10 +60,10 @@ inline constexpr std::array<Port, 2> kCausalConvOut{{
     {"present_state", "T", elems::kFloat, Port::Use::optional},
 }};
 void causal_conv_body(CompositeCx& cx);
-FRAZIL_OP(CausalConvWithState,
-          composite<CausalConvAttrs>({"CausalConvWithState", 27, "Depthwise convolution over past and present steps; "
-                                                                 "gives the steps that the next call needs."},
-                                     {kCausalConvIn, kCausalConvOut}, causal_conv_body));
+FRAZIL_OP(CausalConvWithState, composite<CausalConvAttrs>({"CausalConvWithState", 27,
+                                                           "Depthwise convolution over past and present steps; "
+                                                           "gives the steps that the next call needs."},
+                                                          {kCausalConvIn, kCausalConvOut}, causal_conv_body));
 
 struct LinearAttentionAttrs {
   std::int64_t chunk_size = 64;
@@ -91,8 +93,9 @@ inline constexpr std::array<Port, 2> kLinearAttentionOut{{
 }};
 void linear_attention_body(CompositeCx& cx);
 FRAZIL_OP(LinearAttention,
-          composite<LinearAttentionAttrs>({"LinearAttention", 27, "Attention without softmax as a recurrence over a "
-                                                                  "matrix state, with decay and delta rule."},
+          composite<LinearAttentionAttrs>({"LinearAttention", 27,
+                                           "Attention without softmax as a recurrence over a "
+                                           "matrix state, with decay and delta rule."},
                                           {kLinearAttentionIn, kLinearAttentionOut}, linear_attention_body));
 
 struct RotaryAttrs {

@@ -27,9 +27,7 @@ Expr extent_scalar(Expr x, std::int64_t axis) {
   return Squeeze({e, x.builder->ints(zero)});
 }
 
-Expr iota(CompositeCx& cx, Expr n) {
-  return Range({cx.number(Elem::i64, 0), n, cx.number(Elem::i64, 1)});
-}
+Expr iota(CompositeCx& cx, Expr n) { return Range({cx.number(Elem::i64, 0), n, cx.number(Elem::i64, 1)}); }
 
 Expr join_shape(std::initializer_list<Expr> parts) { return Concat(parts, {.axis = 0}); }
 

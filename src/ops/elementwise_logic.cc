@@ -24,7 +24,9 @@ Elem cast_result(const void* attrs, std::span<const Elem>) {
 
 Sx cast_body(Sx x, const CastAttrs& a) {
   const Elem to = cast_result(&a, {});
-  const Sx y = cast(x, compute_elem(to));
+  // Sub-byte integers keep the low bits of what does not fit.
+  const bool narrow = is_int(to) && bit_width(to) < 8 && is_float(x.type());
+  const Sx y = cast(narrow ? cast(x, Elem::i64) : x, compute_elem(to));
   if (a.saturate == 0) return y;
   if (to == Elem::f8e8m0) return min(max(abs(y), 0x1p-127), 0x1p127);
   const double limit = largest(to);

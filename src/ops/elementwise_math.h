@@ -23,27 +23,28 @@ FRAZIL_OP(Mod, elementwise<2, ModAttrs>({"Mod", 13, "The remainder of A / B."}, 
                                         [](Sx a, Sx b, const ModAttrs& m) { return m.fmod ? fmod(a, b) : mod(a, b); }));
 
 Sx pow_body(Sx base, Sx exponent);
-inline constexpr std::array<Port, 2> kPowIn{
-    {{"X", "T", elems::kFloat | elems::kIndex}, {"Y", "T1", elems::kNumeric}}};
-FRAZIL_OP(Pow, elementwise<2>({"Pow", 15, "X to the power Y, in X's type."},
-                              {kPowIn, kPortY<elems::kFloat | elems::kIndex>},
-                              [](Sx x, Sx y) { return pow_body(x, y); }));
+inline constexpr std::array<Port, 2> kPowIn{{{"X", "T", elems::kFloat | elems::kIndex}, {"Y", "T1", elems::kNumeric}}};
+FRAZIL_OP(Pow,
+          elementwise<2>({"Pow", 15, "X to the power Y, in X's type."}, {kPowIn, kPortY<elems::kFloat | elems::kIndex>},
+                         [](Sx x, Sx y) { return pow_body(x, y); }));
 
 struct BitShiftAttrs {
   std::string direction;
   static constexpr std::array fields{required<&BitShiftAttrs::direction>("direction", "LEFT or RIGHT")};
 };
-FRAZIL_OP(BitShift, elementwise<2, BitShiftAttrs>(
-                        {"BitShift", 11, "X shifted by Y bits; what leaves the word is lost."}, binary<elems::kUnsigned>,
-                        [](Sx a, Sx b, const BitShiftAttrs& s) { return s.direction == "LEFT" ? shl(a, b) : shr(a, b); }));
+FRAZIL_OP(BitShift,
+          elementwise<2, BitShiftAttrs>({"BitShift", 11, "X shifted by Y bits; what leaves the word is lost."},
+                                        binary<elems::kUnsigned>, [](Sx a, Sx b, const BitShiftAttrs& s) {
+                                          return s.direction == "LEFT" ? shl(a, b) : shr(a, b);
+                                        }));
 FRAZIL_OP(BitwiseAnd, elementwise<2>({"BitwiseAnd", 18, "The bits set in A and in B."}, binary<elems::kInt>,
                                      [](Sx a, Sx b) { return land(a, b); }));
 FRAZIL_OP(BitwiseOr, elementwise<2>({"BitwiseOr", 18, "The bits set in A or in B."}, binary<elems::kInt>,
                                     [](Sx a, Sx b) { return lor(a, b); }));
 FRAZIL_OP(BitwiseXor, elementwise<2>({"BitwiseXor", 18, "The bits in which A and B differ."}, binary<elems::kInt>,
                                      [](Sx a, Sx b) { return lxor(a, b); }));
-FRAZIL_OP(BitwiseNot, elementwise<1>({"BitwiseNot", 18, "Every bit inverted."}, unary<elems::kInt>,
-                                     [](Sx x) { return lnot(x); }));
+FRAZIL_OP(BitwiseNot,
+          elementwise<1>({"BitwiseNot", 18, "Every bit inverted."}, unary<elems::kInt>, [](Sx x) { return lnot(x); }));
 
 // ---- one operand ----
 FRAZIL_OP(Neg, elementwise<1>({"Neg", 13, "-X."}, unary<elems::kSigned | elems::kFloat>, [](Sx x) { return -x; }));
@@ -57,12 +58,12 @@ FRAZIL_OP(Round, elementwise<1>({"Round", 22, "The nearest whole number; halves 
                                 unary<elems::kFloat>, [](Sx x) { return round(x); }));
 FRAZIL_OP(Sqrt, elementwise<1>({"Sqrt", 13, "The square root; NaN below 0."}, unary<elems::kFloat>,
                                [](Sx x) { return sqrt(x); }));
-FRAZIL_OP(Reciprocal,
-          elementwise<1>({"Reciprocal", 13, "1 / X."}, unary<elems::kFloat>, [](Sx x) { return 1.0 / x; }));
+FRAZIL_OP(Reciprocal, elementwise<1>({"Reciprocal", 13, "1 / X."}, unary<elems::kFloat>, [](Sx x) { return 1.0 / x; }));
 FRAZIL_OP(Exp, elementwise<1>({"Exp", 13, "e to the power X."}, unary<elems::kFloat>, [](Sx x) { return exp(x); }));
-FRAZIL_OP(Log, elementwise<1>({"Log", 13, "The natural logarithm."}, unary<elems::kFloat>, [](Sx x) { return log(x); }));
-FRAZIL_OP(Sin, elementwise<1>({"Sin", 22, "The sine of X in radians."}, unary<elems::kFloat>,
-                              [](Sx x) { return sin(x); }));
+FRAZIL_OP(Log,
+          elementwise<1>({"Log", 13, "The natural logarithm."}, unary<elems::kFloat>, [](Sx x) { return log(x); }));
+FRAZIL_OP(Sin,
+          elementwise<1>({"Sin", 22, "The sine of X in radians."}, unary<elems::kFloat>, [](Sx x) { return sin(x); }));
 FRAZIL_OP(Cos, elementwise<1>({"Cos", 22, "The cosine of X in radians."}, unary<elems::kFloat>,
                               [](Sx x) { return cos(x); }));
 FRAZIL_OP(Tan, elementwise<1>({"Tan", 22, "The tangent of X in radians."}, unary<elems::kFloat>,
@@ -73,12 +74,12 @@ FRAZIL_OP(Acos, elementwise<1>({"Acos", 22, "The angle whose cosine is X."}, una
                                [](Sx x) { return acos(x); }));
 FRAZIL_OP(Atan, elementwise<1>({"Atan", 22, "The angle whose tangent is X."}, unary<elems::kFloat>,
                                [](Sx x) { return atan(x); }));
-FRAZIL_OP(Sinh, elementwise<1>({"Sinh", 22, "The hyperbolic sine."}, unary<elems::kFloat>,
-                               [](Sx x) { return sinh(x); }));
-FRAZIL_OP(Cosh, elementwise<1>({"Cosh", 22, "The hyperbolic cosine."}, unary<elems::kFloat>,
-                               [](Sx x) { return cosh(x); }));
-FRAZIL_OP(Tanh, elementwise<1>({"Tanh", 13, "The hyperbolic tangent."}, unary<elems::kFloat>,
-                               [](Sx x) { return tanh(x); }));
+FRAZIL_OP(Sinh,
+          elementwise<1>({"Sinh", 22, "The hyperbolic sine."}, unary<elems::kFloat>, [](Sx x) { return sinh(x); }));
+FRAZIL_OP(Cosh,
+          elementwise<1>({"Cosh", 22, "The hyperbolic cosine."}, unary<elems::kFloat>, [](Sx x) { return cosh(x); }));
+FRAZIL_OP(Tanh,
+          elementwise<1>({"Tanh", 13, "The hyperbolic tangent."}, unary<elems::kFloat>, [](Sx x) { return tanh(x); }));
 FRAZIL_OP(Asinh, elementwise<1>({"Asinh", 22, "The inverse of the hyperbolic sine."}, unary<elems::kFloat>,
                                 [](Sx x) { return asinh(x); }));
 FRAZIL_OP(Acosh, elementwise<1>({"Acosh", 22, "The inverse of the hyperbolic cosine."}, unary<elems::kFloat>,
@@ -123,11 +124,11 @@ void sum_body(CompositeCx& cx);
 void mean_body(CompositeCx& cx);
 FRAZIL_OP(Min, composite({"Min", 13, "The smallest of all inputs, with broadcasting."}, variadic<elems::kNumeric>,
                          min_body));
-FRAZIL_OP(Max, composite({"Max", 13, "The largest of all inputs, with broadcasting."}, variadic<elems::kNumeric>,
-                         max_body));
+FRAZIL_OP(Max,
+          composite({"Max", 13, "The largest of all inputs, with broadcasting."}, variadic<elems::kNumeric>, max_body));
 FRAZIL_OP(Sum, composite({"Sum", 13, "The sum of all inputs, with broadcasting."}, variadic<elems::kFloat>, sum_body));
-FRAZIL_OP(Mean, composite({"Mean", 13, "The mean of all inputs, with broadcasting."}, variadic<elems::kFloat>,
-                          mean_body));
+FRAZIL_OP(Mean,
+          composite({"Mean", 13, "The mean of all inputs, with broadcasting."}, variadic<elems::kFloat>, mean_body));
 
 inline constexpr std::array<Port, 3> kClipIn{{{"input", "T", elems::kNumeric},
                                               {"min", "T", elems::kNumeric, Port::Use::optional},

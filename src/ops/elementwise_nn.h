@@ -7,15 +7,15 @@ namespace frazil::ops {
 
 FRAZIL_OP(Relu, elementwise<1>({"Relu", 14, "max(X, 0)."}, unary<elems::kFloat | elems::kSigned>,
                                [](Sx x) { return max(x, 0.0); }));
-FRAZIL_OP(Sigmoid, elementwise<1>({"Sigmoid", 13, "1 / (1 + e^-X)."}, unary<elems::kFloat>,
-                                  [](Sx x) { return logistic(x); }));
+FRAZIL_OP(Sigmoid,
+          elementwise<1>({"Sigmoid", 13, "1 / (1 + e^-X)."}, unary<elems::kFloat>, [](Sx x) { return logistic(x); }));
 FRAZIL_OP(Softsign, elementwise<1>({"Softsign", 22, "X / (1 + |X|)."}, unary<elems::kFloat>,
                                    [](Sx x) { return x / (1.0 + abs(x)); }));
 
 /// log(1 + e^x) without overflow.
 inline Sx softplus(Sx x) { return max(x, 0.0) + log1p(exp(-abs(x))); }
-FRAZIL_OP(Softplus, elementwise<1>({"Softplus", 22, "log(1 + e^X)."}, unary<elems::kFloat>,
-                                   [](Sx x) { return softplus(x); }));
+FRAZIL_OP(Softplus,
+          elementwise<1>({"Softplus", 22, "log(1 + e^X)."}, unary<elems::kFloat>, [](Sx x) { return softplus(x); }));
 FRAZIL_OP(Mish, elementwise<1>({"Mish", 22, "X * tanh(softplus(X))."}, unary<elems::kFloat>,
                                [](Sx x) { return x * tanh(softplus(x)); }));
 FRAZIL_OP(HardSwish, elementwise<1>({"HardSwish", 22, "X * clip(X / 6 + 1/2, 0, 1)."}, unary<elems::kFloat>,
@@ -64,9 +64,11 @@ struct ThresholdedReluAttrs {
   float alpha = 1;
   static constexpr std::array fields{attr<&ThresholdedReluAttrs::alpha>("alpha", "the threshold")};
 };
-FRAZIL_OP(ThresholdedRelu, elementwise<1, ThresholdedReluAttrs>(
-                               {"ThresholdedRelu", 22, "X where it is above alpha, else 0."}, unary<elems::kFloat>,
-                               [](Sx x, const ThresholdedReluAttrs& a) { return select(gt(x, a.alpha), x, 0.0); }));
+FRAZIL_OP(ThresholdedRelu,
+          elementwise<1, ThresholdedReluAttrs>({"ThresholdedRelu", 22, "X where it is above alpha, else 0."},
+                                               unary<elems::kFloat>, [](Sx x, const ThresholdedReluAttrs& a) {
+                                                 return select(gt(x, a.alpha), x, 0.0);
+                                               }));
 
 struct HardSigmoidAttrs {
   float alpha = 0.2f;
@@ -74,19 +76,19 @@ struct HardSigmoidAttrs {
   static constexpr std::array fields{attr<&HardSigmoidAttrs::alpha>("alpha", "slope"),
                                      attr<&HardSigmoidAttrs::beta>("beta", "value at 0")};
 };
-FRAZIL_OP(HardSigmoid, elementwise<1, HardSigmoidAttrs>(
-                           {"HardSigmoid", 22, "clip(alpha * X + beta, 0, 1)."}, unary<elems::kFloat>,
-                           [](Sx x, const HardSigmoidAttrs& a) {
-                             return max(min(double{a.alpha} * x + double{a.beta}, 1.0), 0.0);
-                           }));
+FRAZIL_OP(HardSigmoid, elementwise<1, HardSigmoidAttrs>({"HardSigmoid", 22, "clip(alpha * X + beta, 0, 1)."},
+                                                        unary<elems::kFloat>, [](Sx x, const HardSigmoidAttrs& a) {
+                                                          return max(min(double{a.alpha} * x + double{a.beta}, 1.0),
+                                                                     0.0);
+                                                        }));
 
 struct SwishAttrs {
   float alpha = 1;
   static constexpr std::array fields{attr<&SwishAttrs::alpha>("alpha", "scale inside the sigmoid")};
 };
-FRAZIL_OP(Swish, elementwise<1, SwishAttrs>(
-                     {"Swish", 24, "X * sigmoid(alpha * X)."}, unary<elems::kFloat>,
-                     [](Sx x, const SwishAttrs& a) { return x * logistic(double{a.alpha} * x); }));
+FRAZIL_OP(Swish,
+          elementwise<1, SwishAttrs>({"Swish", 24, "X * sigmoid(alpha * X)."}, unary<elems::kFloat>,
+                                     [](Sx x, const SwishAttrs& a) { return x * logistic(double{a.alpha} * x); }));
 
 struct GeluAttrs {
   std::string approximate = "none";
@@ -98,9 +100,9 @@ inline Sx gelu_body(Sx x, const GeluAttrs& a) {
   }
   return 0.5 * x * (1.0 + erf(0.7071067811865476 * x));
 }
-FRAZIL_OP(Gelu, elementwise<1, GeluAttrs>({"Gelu", 20, "X weighted by the normal distribution function at X."},
-                                          unary<elems::kFloat>,
-                                          [](Sx x, const GeluAttrs& a) { return gelu_body(x, a); }));
+FRAZIL_OP(Gelu,
+          elementwise<1, GeluAttrs>({"Gelu", 20, "X weighted by the normal distribution function at X."},
+                                    unary<elems::kFloat>, [](Sx x, const GeluAttrs& a) { return gelu_body(x, a); }));
 
 inline constexpr ElemSet kPReluElems = elems::kFloat | elems::kIndex | one(Elem::u32) | one(Elem::u64);
 inline constexpr std::array<Port, 2> kPReluIn{{{"X", "T", kPReluElems}, {"slope", "T", kPReluElems}}};

@@ -33,7 +33,8 @@ std::unexpected<Fault> bad_index(const TensorView& indices, std::int64_t flat, s
 template <class F>
 std::int64_t gather_any(const TensorView& data, std::byte* out, std::int64_t out_count, F gather) {
   if (data.elem != Elem::string) {
-    return gather(static_cast<void*>(out), static_cast<const void*>(data.data), static_cast<std::int64_t>(byte_size(data.elem)));
+    return gather(static_cast<void*>(out), static_cast<const void*>(data.data),
+                  static_cast<std::int64_t>(byte_size(data.elem)));
   }
   const Numbers from = count_from(0, data.count());
   Numbers picked(static_cast<std::size_t>(out_count));
@@ -55,7 +56,8 @@ std::int64_t scatter_any(const TensorView& data, const TensorView& updates, std:
   }
   Numbers numbers = count_from(0, count);
   const Numbers fresh = count_from(count, updates.count());
-  const std::int64_t bad = scatter(Elem::i64, static_cast<void*>(numbers.data()), static_cast<const void*>(fresh.data()));
+  const std::int64_t bad =
+      scatter(Elem::i64, static_cast<void*>(numbers.data()), static_cast<const void*>(fresh.data()));
   if (bad >= 0) return bad;
   const auto strings = updates.as<std::string>();
   auto* to = reinterpret_cast<std::string*>(out);
@@ -67,8 +69,11 @@ std::int64_t scatter_any(const TensorView& data, const TensorView& updates, std:
 
 std::optional<kernel::Scatter> reduction_of(std::string_view name) {
   using kernel::Scatter;
-  constexpr std::pair<std::string_view, Scatter> known[] = {
-      {"none", Scatter::none}, {"add", Scatter::add}, {"mul", Scatter::mul}, {"max", Scatter::max}, {"min", Scatter::min}};
+  constexpr std::pair<std::string_view, Scatter> known[] = {{"none", Scatter::none},
+                                                            {"add", Scatter::add},
+                                                            {"mul", Scatter::mul},
+                                                            {"max", Scatter::max},
+                                                            {"min", Scatter::min}};
   for (const auto& [n, op] : known) {
     if (n == name) return op;
   }
@@ -84,8 +89,8 @@ Status check_reduction(InferCx& cx, const std::string& name) {
 
 Status check_same_rank(InferCx& cx) {
   if (cx.rank(0) == cx.rank(1) && cx.rank(0) > 0) return {};
-  return cx.error("inputs 'data' and 'indices' must have the same number of axes, at least 1, got {} and {}", cx.rank(0),
-                  cx.rank(1));
+  return cx.error("inputs 'data' and 'indices' must have the same number of axes, at least 1, got {} and {}",
+                  cx.rank(0), cx.rank(1));
 }
 
 /// Indices may be shorter than the data off the axis, not longer.
@@ -106,7 +111,8 @@ Result<std::size_t> tuple_length(InferCx& cx, std::size_t batch) {
   if (!k.is_const()) return cx.unsupported("the last extent of input 'indices' must be fixed, got {}", cx.type_str(1));
   const auto length = static_cast<std::size_t>(k.value());
   if (batch + length > cx.rank(0)) {
-    return cx.error("index tuples of {} do not fit input 'data' {} behind {} batch axes", length, cx.type_str(0), batch);
+    return cx.error("index tuples of {} do not fit input 'data' {} behind {} batch axes", length, cx.type_str(0),
+                    batch);
   }
   return length;
 }
@@ -141,7 +147,8 @@ Status gather_run(OpaqueCall& call) {
   sizes.insert(sizes.end(), data.sizes.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.sizes.end());
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
   const std::int64_t bad = gather_any(data, out, product(sizes), [&](void* dst, const void* src, std::int64_t width) {
-    return kernel::gather(dst, src, split.outer, split.extent, split.inner * width, indices_of(indices), indices.count());
+    return kernel::gather(dst, src, split.outer, split.extent, split.inner * width, indices_of(indices),
+                          indices.count());
   });
   return bad < 0 ? Status{} : bad_index(indices, bad, split.extent);
 }
@@ -170,7 +177,8 @@ Status gather_elements_run(OpaqueCall& call) {
 Status gather_nd_types(InferCx& cx) {
   const std::int64_t batch_dims = cx.attrs<GatherNdAttrs>().batch_dims;
   const auto batch = static_cast<std::size_t>(batch_dims);
-  if (batch_dims < 0 || batch >= cx.rank(1)) return cx.error("batch_dims {} does not fit {}", batch_dims, cx.type_str(1));
+  if (batch_dims < 0 || batch >= cx.rank(1))
+    return cx.error("batch_dims {} does not fit {}", batch_dims, cx.type_str(1));
   FRAZIL_TRY(const std::size_t length, tuple_length(cx, batch));
   const Shape data = cx.shape(0), indices = cx.shape(1);
   Shape shape(indices.begin(), indices.end() - 1);
@@ -204,7 +212,8 @@ Status scatter_elements_types(InferCx& cx) {
   FRAZIL_CHECK(check_reduction(cx, a.reduction));
   FRAZIL_TRY(const int axis, cx.axis(a.axis, cx.rank(0)));
   (void)axis;
-  if (cx.rank(2) != cx.rank(1)) return cx.error("input 'updates' must have the shape of 'indices', got {}", cx.type_str(2));
+  if (cx.rank(2) != cx.rank(1))
+    return cx.error("input 'updates' must have the shape of 'indices', got {}", cx.type_str(2));
   for (std::size_t d = 0; d < cx.rank(1); ++d) {
     FRAZIL_TRY(const Dim same, cx.require_equal(cx.shape(1)[d], cx.shape(2)[d], "extents of 'indices' and 'updates'"));
     (void)same;
@@ -266,7 +275,8 @@ Status tensor_scatter_types(InferCx& cx) {
   if (cx.rank(1) != cx.rank(0)) return cx.error("input 'update' must have {} axes, got {}", cx.rank(0), cx.type_str(1));
   for (std::size_t d = 0; d < cx.rank(0); ++d) {
     if (static_cast<int>(d) == axis) continue;
-    FRAZIL_TRY(const Dim same, cx.require_equal(cx.shape(0)[d], cx.shape(1)[d], "extents of 'past_cache' and 'update'"));
+    FRAZIL_TRY(const Dim same,
+               cx.require_equal(cx.shape(0)[d], cx.shape(1)[d], "extents of 'past_cache' and 'update'"));
     (void)same;
   }
   if (cx.has(2)) {
@@ -297,7 +307,8 @@ Status tensor_scatter_run(OpaqueCall& call) {
     }
     for (std::int64_t t = 0; t < from.extent; ++t) {
       const std::int64_t at = circular ? (start + t) % to.extent : start + t;
-      move_elements(cache.elem, out + (o * to.extent + at) * width, update.data + (o * from.extent + t) * width, to.inner);
+      move_elements(cache.elem, out + (o * to.extent + at) * width, update.data + (o * from.extent + t) * width,
+                    to.inner);
     }
   }
   return {};
@@ -307,7 +318,8 @@ Status reverse_sequence_types(InferCx& cx) {
   const auto& a = cx.attrs<ReverseSequenceAttrs>();
   if (cx.rank(0) < 2 || cx.rank(1) != 1) return cx.error("expected input with 2 axes or more and 1-D sequence_lens");
   if (a.batch_axis + a.time_axis != 1 || (a.batch_axis != 0 && a.batch_axis != 1)) {
-    return cx.error("batch_axis and time_axis must be 0 and 1 in either order, got {} and {}", a.batch_axis, a.time_axis);
+    return cx.error("batch_axis and time_axis must be 0 and 1 in either order, got {} and {}", a.batch_axis,
+                    a.time_axis);
   }
   const Dim batch = cx.shape(0)[static_cast<std::size_t>(a.batch_axis)];
   FRAZIL_TRY(const Dim same, cx.require_equal(batch, cx.shape(1)[0], "extent of 'sequence_lens'"));

@@ -16,8 +16,8 @@ inline constexpr std::array<Port, 2> kGatherNdIn{{{"data", "T", elems::kTensor},
 inline constexpr Ports kGatherPorts{kGatherIn, kPortY<elems::kTensor>};
 Status gather_types(InferCx& cx);
 Status gather_run(OpaqueCall& call);
-FRAZIL_OP(Gather, opaque<GatherAttrs>({"Gather", 13, "Slices of one axis, picked by index."}, kGatherPorts, gather_types,
-                                      gather_run, kDataDependentIndex));
+FRAZIL_OP(Gather, opaque<GatherAttrs>({"Gather", 13, "Slices of one axis, picked by index."}, kGatherPorts,
+                                      gather_types, gather_run, kDataDependentIndex));
 
 Status gather_elements_types(InferCx& cx);
 Status gather_elements_run(OpaqueCall& call);
@@ -57,8 +57,7 @@ FRAZIL_OP(ScatterElements,
 
 struct ScatterNdAttrs {
   std::string reduction = "none";
-  static constexpr std::array fields{
-      attr<&ScatterNdAttrs::reduction>("reduction", "none, add, mul, max or min")};
+  static constexpr std::array fields{attr<&ScatterNdAttrs::reduction>("reduction", "none, add, mul, max or min")};
 };
 inline constexpr std::array<Port, 3> kScatterNdIn{{
     {"data", "T", elems::kTensor},
@@ -67,8 +66,9 @@ inline constexpr std::array<Port, 3> kScatterNdIn{{
 }};
 Status scatter_nd_types(InferCx& cx);
 Status scatter_nd_run(OpaqueCall& call);
-FRAZIL_OP(ScatterND, opaque<ScatterNdAttrs>({"ScatterND", 18, "Data with slices, named by index tuples, replaced or "
-                                                              "reduced."},
+FRAZIL_OP(ScatterND, opaque<ScatterNdAttrs>({"ScatterND", 18,
+                                             "Data with slices, named by index tuples, replaced or "
+                                             "reduced."},
                                             {kScatterNdIn, kPortY<elems::kTensor>}, scatter_nd_types, scatter_nd_run,
                                             kDataDependentIndex));
 
@@ -87,11 +87,11 @@ inline constexpr std::array<Port, 3> kTensorScatterIn{{
 }};
 Status tensor_scatter_types(InferCx& cx);
 Status tensor_scatter_run(OpaqueCall& call);
-FRAZIL_OP(TensorScatter,
-          opaque<TensorScatterAttrs>({"TensorScatter", 24, "A cache with new entries written at a place for each batch "
-                                                           "item."},
-                                     {kTensorScatterIn, kPortY<elems::kTensor>}, tensor_scatter_types,
-                                     tensor_scatter_run, kDataDependentIndex));
+FRAZIL_OP(TensorScatter, opaque<TensorScatterAttrs>({"TensorScatter", 24,
+                                                     "A cache with new entries written at a place for each batch "
+                                                     "item."},
+                                                    {kTensorScatterIn, kPortY<elems::kTensor>}, tensor_scatter_types,
+                                                    tensor_scatter_run, kDataDependentIndex));
 
 struct ReverseSequenceAttrs {
   std::int64_t batch_axis = 1;
@@ -197,8 +197,8 @@ inline constexpr std::array<Port, 4> kUniqueOut{{
 }};
 Status unique_types(InferCx& cx);
 Status unique_run(OpaqueCall& call);
-FRAZIL_OP(Unique, opaque<UniqueAttrs>({"Unique", 11, "Different elements or slices, and where they came from."},
-                                      {kPortX<elems::kTensor>, kUniqueOut}, unique_types, unique_run,
-                                      kDataDependentExtent));
+FRAZIL_OP(Unique,
+          opaque<UniqueAttrs>({"Unique", 11, "Different elements or slices, and where they came from."},
+                              {kPortX<elems::kTensor>, kUniqueOut}, unique_types, unique_run, kDataDependentExtent));
 
 }  // namespace frazil::ops

@@ -20,16 +20,20 @@ bool is_zero_at(const std::byte* p, std::int64_t i) {
 
 bool (*zero_test(Elem elem))(const std::byte*, std::int64_t) {
   switch (elem) {
-    case Elem::string: return [](const std::byte* p, std::int64_t i) { return reinterpret_cast<const std::string*>(p)[i].empty(); };
+    case Elem::string:
+      return [](const std::byte* p, std::int64_t i) { return reinterpret_cast<const std::string*>(p)[i].empty(); };
     case Elem::f32: return is_zero_at<float>;
     case Elem::f64: return is_zero_at<double>;
     case Elem::c64: return is_zero_at<std::complex<float>>;
     case Elem::c128: return is_zero_at<std::complex<double>>;
     case Elem::f16:
     case Elem::bf16:
-      return [](const std::byte* p, std::int64_t i) { return (reinterpret_cast<const std::uint16_t*>(p)[i] & 0x7fff) == 0; };
+      return [](const std::byte* p, std::int64_t i) {
+        return (reinterpret_cast<const std::uint16_t*>(p)[i] & 0x7fff) == 0;
+      };
     case Elem::f8e4m3fn:
-    case Elem::f8e5m2: return [](const std::byte* p, std::int64_t i) { return (std::to_integer<int>(p[i]) & 0x7f) == 0; };
+    case Elem::f8e5m2:
+      return [](const std::byte* p, std::int64_t i) { return (std::to_integer<int>(p[i]) & 0x7f) == 0; };
     case Elem::f4e2m1: return [](const std::byte* p, std::int64_t i) { return (std::to_integer<int>(p[i]) & 7) == 0; };
     case Elem::f8e8m0: return [](const std::byte*, std::int64_t) { return false; };
     case Elem::i16:
@@ -76,15 +80,19 @@ namespace {
 
 template <class T>
 auto key(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return static_cast<float>(value);
-  else return value;
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return static_cast<float>(value);
+  else
+    return value;
 }
 
 /// Ascending; NaN comes behind everything.
 template <class T>
 bool before(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(b) ? !std::isnan(a) : a < b;
-  else return a < b;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(b) ? !std::isnan(a) : a < b;
+  else
+    return a < b;
 }
 
 /// Calls f with a null pointer of the storage type of a numeric element type.
@@ -319,7 +327,8 @@ Status compress_run(OpaqueCall& call) {
   std::vector<std::int64_t> items;
   for (std::int64_t i = 0; i < condition.count(); ++i) {
     if (condition.data[i] == std::byte{0}) continue;
-    if (i >= split.extent) return fail(Code::bad_input, "input 'condition': true at [{}], outside [0, {}]", i, split.extent - 1);
+    if (i >= split.extent)
+      return fail(Code::bad_input, "input 'condition': true at [{}], outside [0, {}]", i, split.extent - 1);
     items.push_back(i);
   }
   FRAZIL_TRY(std::byte * out, call.out(0, item_sizes(x.sizes, axis, static_cast<std::int64_t>(items.size()))));
@@ -343,7 +352,8 @@ int order_at(const std::byte* p, std::int64_t i, std::int64_t j) {
 int compare(const TensorView& x, std::int64_t i, std::int64_t j) {
   const auto small = [&](std::int64_t k) { return small_to_float(x.elem, std::to_integer<std::uint8_t>(x.data[k])); };
   switch (x.elem) {
-    case Elem::string: return x.as<std::string>()[static_cast<std::size_t>(i)].compare(x.as<std::string>()[static_cast<std::size_t>(j)]);
+    case Elem::string:
+      return x.as<std::string>()[static_cast<std::size_t>(i)].compare(x.as<std::string>()[static_cast<std::size_t>(j)]);
     case Elem::i16: return order_at<std::int16_t>(x.data, i, j);
     case Elem::i32: return order_at<std::int32_t>(x.data, i, j);
     case Elem::i64: return order_at<std::int64_t>(x.data, i, j);
@@ -380,7 +390,8 @@ int compare_items(const TensorView& x, const AxisSplit& s, std::int64_t a, std::
 }
 
 struct Groups {
-  std::vector<std::int64_t> first, inverse, counts;  ///< first occurrence and count of each group; the group of each item
+  std::vector<std::int64_t> first, inverse,
+      counts;  ///< first occurrence and count of each group; the group of each item
 };
 
 Groups group_items(const TensorView& x, const AxisSplit& s, bool sorted) {
@@ -424,7 +435,8 @@ Status unique_types(InferCx& cx) {
   cx.out(1, Type::tensor(Elem::i64, {count}));
   cx.out(3, Type::tensor(Elem::i64, {count}));
   const Shape& shape = cx.shape(0);
-  cx.out(2, Type::tensor(Elem::i64, {attr_axis ? shape[from_front(*attr_axis, shape.size())] : cx.scope().product(shape)}));
+  cx.out(2, Type::tensor(Elem::i64,
+                         {attr_axis ? shape[from_front(*attr_axis, shape.size())] : cx.scope().product(shape)}));
   return {};
 }
 

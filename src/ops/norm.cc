@@ -153,9 +153,9 @@ void group_norm_body(CompositeCx& cx) {
   if (cx.rank(0) < 2) return cx.error("input 'X' needs at least 2 axes, got {}", cx.rank(0));
   if (a.num_groups < 1) return cx.error("num_groups {} is not positive", a.num_groups);
   const Expr x = widened(cx.in(0));
-  const Expr grouped = Reshape({x, cx.ints({0, a.num_groups, -1})});
-  const Standard s = standardize(cx, grouped, cx.ints({2}), a.epsilon);
-  const Expr y = as_elem(Reshape({s.y, ShapeOf({x})}), cx.elem(0));
+  const Expr grouped = SplitAxis({x}, {.axis = 1, .outer = a.num_groups});
+  const Standard s = standardize(cx, grouped, axes_from(cx, cx.rank(0) + 1, 2), a.epsilon);
+  const Expr y = as_elem(MergeAxes({s.y}, {.axis = 1, .count = 2}), cx.elem(0));
   cx.out(0, scale_channels(cx, y, cx.in(1), cx.in(2)));
 }
 

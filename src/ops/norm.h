@@ -39,10 +39,10 @@ inline constexpr std::array<Port, 3> kLayerNormOut{{
     {"InvStdDev", "", elems::kFloat, Port::Use::optional},
 }};
 void layer_norm_body(CompositeCx& cx);
-FRAZIL_OP(LayerNormalization,
-          composite<LayerNormAttrs>({"LayerNormalization", 17, "Zero mean and unit variance over the last axes, then "
-                                                               "scale and shift."},
-                                    {kLayerNormIn, kLayerNormOut}, layer_norm_body));
+FRAZIL_OP(LayerNormalization, composite<LayerNormAttrs>({"LayerNormalization", 17,
+                                                         "Zero mean and unit variance over the last axes, then "
+                                                         "scale and shift."},
+                                                        {kLayerNormIn, kLayerNormOut}, layer_norm_body));
 
 inline constexpr std::array<Port, 2> kRmsNormIn{{{"X", "T", elems::kFloat}, {"scale", "V", elems::kFloat}}};
 inline constexpr std::array<Port, 1> kRmsNormOut{{{"Y", "V", elems::kFloat}}};
@@ -103,10 +103,10 @@ struct GroupNormAttrs {
   };
 };
 void group_norm_body(CompositeCx& cx);
-FRAZIL_OP(GroupNormalization,
-          composite<GroupNormAttrs>({"GroupNormalization", 21, "Normalises groups of channels, then scales and shifts "
-                                                               "each channel."},
-                                    {kInstanceNormIn, kPortY<elems::kFloat>}, group_norm_body));
+FRAZIL_OP(GroupNormalization, composite<GroupNormAttrs>({"GroupNormalization", 21,
+                                                         "Normalises groups of channels, then scales and shifts "
+                                                         "each channel."},
+                                                        {kInstanceNormIn, kPortY<elems::kFloat>}, group_norm_body));
 
 struct LpNormAttrs {
   std::int64_t axis = -1;
@@ -117,17 +117,18 @@ struct LpNormAttrs {
   };
 };
 void lp_norm_body(CompositeCx& cx);
-FRAZIL_OP(LpNormalization, composite<LpNormAttrs>({"LpNormalization", 1, "x over its p-norm along one axis; 0 stays 0."},
-                                                  unary<elems::kFloat>, lp_norm_body));
+FRAZIL_OP(LpNormalization,
+          composite<LpNormAttrs>({"LpNormalization", 1, "x over its p-norm along one axis; 0 stays 0."},
+                                 unary<elems::kFloat>, lp_norm_body));
 
 struct MeanVarianceAttrs {
   Ints axes{0, 2, 3};
   static constexpr std::array fields{attr<&MeanVarianceAttrs::axes>("axes", "the axes that are normalised together")};
 };
 void mean_variance_body(CompositeCx& cx);
-FRAZIL_OP(MeanVarianceNormalization,
-          composite<MeanVarianceAttrs>({"MeanVarianceNormalization", 13, "Zero mean and unit deviation over given axes."},
-                                       unary<elems::kFloat>, mean_variance_body));
+FRAZIL_OP(MeanVarianceNormalization, composite<MeanVarianceAttrs>({"MeanVarianceNormalization", 13,
+                                                                   "Zero mean and unit deviation over given axes."},
+                                                                  unary<elems::kFloat>, mean_variance_body));
 
 struct DropoutAttrs {
   std::optional<std::int64_t> seed;

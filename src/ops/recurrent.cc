@@ -30,7 +30,8 @@ constexpr KnownActivation kActivations[] = {
     {"relu", false, false, 0, 0, [](CompositeCx&, Expr x, float, float) { return Relu(x); }},
     {"softsign", false, false, 0, 0, [](CompositeCx&, Expr x, float, float) { return Softsign(x); }},
     {"softplus", false, false, 0, 0, [](CompositeCx&, Expr x, float, float) { return Softplus(x); }},
-    {"leakyrelu", true, false, 0.01f, 0, [](CompositeCx&, Expr x, float a, float) { return LeakyRelu({x}, {.alpha = a}); }},
+    {"leakyrelu", true, false, 0.01f, 0,
+     [](CompositeCx&, Expr x, float a, float) { return LeakyRelu({x}, {.alpha = a}); }},
     {"thresholdedrelu", true, false, 1, 0,
      [](CompositeCx&, Expr x, float a, float) { return ThresholdedRelu({x}, {.alpha = a}); }},
     {"elu", true, false, 1, 0, [](CompositeCx&, Expr x, float a, float) { return Elu({x}, {.alpha = a}); }},
@@ -132,7 +133,7 @@ std::vector<Expr> split(Expr x, std::int64_t axis, std::size_t parts) {
 
 /// Weights of one direction.
 struct Weights {
-  Expr w, r;                     ///< transposed: [inputs, gates * hidden], [hidden, gates * hidden]
+  Expr w, r;                         ///< transposed: [inputs, gates * hidden], [hidden, gates * hidden]
   std::vector<Expr> bias_w, bias_r;  ///< for each gate; empty when there is no bias
 };
 
@@ -159,7 +160,8 @@ Expr projected(const Layer& layer, const Weights& weights, std::size_t joined_ga
 }
 
 Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::size_t direction) {
-  if (cx.has(input)) return pick(cx, wide(cx, input), layer.attrs.layout != 0 ? 1 : 0, static_cast<std::int64_t>(direction));
+  if (cx.has(input))
+    return pick(cx, wide(cx, input), layer.attrs.layout != 0 ? 1 : 0, static_cast<std::int64_t>(direction));
   const Expr shape = join_shape({extent(layer.x, 1), extent(cx.in(2), 2)});
   return Expand({cx.number(layer.x.type().elem, 0), shape});
 }

@@ -32,8 +32,12 @@ struct RnnAttrs : RecurrentAttrs {
 struct GruAttrs : RecurrentAttrs {
   std::int64_t linear_before_reset = 0;
   static constexpr std::array fields{
-      kRecurrentFields<RecurrentAttrs>[0], kRecurrentFields<RecurrentAttrs>[1], kRecurrentFields<RecurrentAttrs>[2],
-      kRecurrentFields<RecurrentAttrs>[3], kRecurrentFields<RecurrentAttrs>[4], kRecurrentFields<RecurrentAttrs>[5],
+      kRecurrentFields<RecurrentAttrs>[0],
+      kRecurrentFields<RecurrentAttrs>[1],
+      kRecurrentFields<RecurrentAttrs>[2],
+      kRecurrentFields<RecurrentAttrs>[3],
+      kRecurrentFields<RecurrentAttrs>[4],
+      kRecurrentFields<RecurrentAttrs>[5],
       kRecurrentFields<RecurrentAttrs>[6],
       attr<&GruAttrs::linear_before_reset>("linear_before_reset", "1: the reset gate scales the state's product"),
   };
@@ -41,8 +45,12 @@ struct GruAttrs : RecurrentAttrs {
 struct LstmAttrs : RecurrentAttrs {
   std::int64_t input_forget = 0;
   static constexpr std::array fields{
-      kRecurrentFields<RecurrentAttrs>[0], kRecurrentFields<RecurrentAttrs>[1], kRecurrentFields<RecurrentAttrs>[2],
-      kRecurrentFields<RecurrentAttrs>[3], kRecurrentFields<RecurrentAttrs>[4], kRecurrentFields<RecurrentAttrs>[5],
+      kRecurrentFields<RecurrentAttrs>[0],
+      kRecurrentFields<RecurrentAttrs>[1],
+      kRecurrentFields<RecurrentAttrs>[2],
+      kRecurrentFields<RecurrentAttrs>[3],
+      kRecurrentFields<RecurrentAttrs>[4],
+      kRecurrentFields<RecurrentAttrs>[5],
       kRecurrentFields<RecurrentAttrs>[6],
       attr<&LstmAttrs::input_forget>("input_forget", "1: the forget gate is one minus the input gate"),
   };

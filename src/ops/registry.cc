@@ -9,6 +9,7 @@
 #include "ops/index.h"
 #include "ops/norm.h"
 #include "ops/recurrent.h"
+#include "ops/sampling.h"
 #include "ops/sequence.h"
 #include "ops/view.h"
 

@@ -32,6 +32,61 @@ Result<std::vector<int>> known_axes(InferCx& cx, std::size_t i, std::size_t rank
   return axes;
 }
 
+bool is_known(InferCx& cx, std::size_t i) {
+  if (cx.constant(i) != nullptr) return true;
+  const auto* content = cx.content(i);
+  return content != nullptr && std::ranges::all_of(*content, [&](Dim d) { return cx.scope().constant(d).has_value(); });
+}
+
+Dim same_number(Scope& scope, Dim a, Dim b) {
+  const Dim d = scope.sub(a, b);
+  return scope.max(0, scope.sub(1, scope.max(d, scope.sub(0, d))));
+}
+
+Result<std::vector<Dim>> front_axes(InferCx& cx, std::size_t i, std::size_t rank) {
+  if (is_known(cx, i)) {
+    FRAZIL_TRY(const auto axes, known_axes(cx, i, rank));
+    return std::vector<Dim>(axes.begin(), axes.end());
+  }
+  FRAZIL_TRY(std::vector<Dim> axes, cx.ints(i));
+  Scope& s = cx.scope();
+  const auto r = static_cast<std::int64_t>(rank);
+  for (Dim& axis : axes) {
+    FRAZIL_CHECK(cx.require_equal(axis, s.min(s.max(axis, -r), r - 1), fmt::format("axis in [{}, {})", -r, r)));
+    axis = s.add(axis, s.mul(r, s.min(1, s.max(0, s.sub(0, axis)))));
+  }
+  return axes;
+}
+
+Result<std::vector<Dim>> axis_marks(InferCx& cx, std::size_t i, std::size_t rank) {
+  FRAZIL_TRY(const std::vector<Dim> axes, front_axes(cx, i, rank));
+  Scope& s = cx.scope();
+  std::vector<Dim> marks;
+  Dim marked = 0;
+  for (std::size_t d = 0; d < rank; ++d) {
+    Dim hits = 0;
+    for (Dim axis : axes) hits = s.add(hits, same_number(s, axis, static_cast<std::int64_t>(d)));
+    marks.push_back(s.min(1, hits));
+    marked = s.add(marked, marks.back());
+  }
+  FRAZIL_CHECK(cx.require_equal(marked, static_cast<std::int64_t>(axes.size()), "number of different axes"));
+  return marks;
+}
+
+std::vector<std::vector<Dim>> unmarked_places(Scope& scope, const std::vector<Dim>& marks, std::size_t count) {
+  std::vector<std::vector<Dim>> places;
+  Dim before = 0;
+  for (Dim mark : marks) {
+    const Dim kept = scope.sub(1, mark);
+    auto& row = places.emplace_back();
+    for (std::size_t j = 0; j < count; ++j) {
+      row.push_back(scope.mul(kept, same_number(scope, before, static_cast<std::int64_t>(j))));
+    }
+    before = scope.add(before, kept);
+  }
+  return places;
+}
+
 Result<Dim> broadcast_dim(InferCx& cx, Dim a, Dim b) {
   FRAZIL_TRY(const Shape shape, cx.broadcast({a}, {b}));
   Scope& s = cx.scope();
@@ -46,6 +101,13 @@ Dim broadcast_step(Scope& scope, Dim dim, Dim out) {
   if (dim == Dim(1)) return 0;
   if (dim == out || scope.bounds(dim).min > 1) return 1;
   return scope.max(0, scope.min(1, scope.sub(dim, 1)));
+}
+
+ViewMap reshape_view(std::vector<Dim> shape) {
+  ViewMap map;
+  map.kind = ViewMap::Kind::reshape;
+  map.shape = std::move(shape);
+  return map;
 }
 
 ViewMap straight_view(const std::vector<Dim>& shape) {

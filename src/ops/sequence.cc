@@ -44,7 +44,8 @@ bool has_value(InferCx& cx, Dim d) {
 /// The type of output 0 when it is one item.
 Type one_item(InferCx& cx, Type item) {
   for (std::size_t d = 0; d < item.shape.size(); ++d) {
-    if (!has_value(cx, item.shape[d])) item.shape[d] = cx.data_extent(0, static_cast<int>(d), cx.scope().bounds(item.shape[d]));
+    if (!has_value(cx, item.shape[d]))
+      item.shape[d] = cx.data_extent(0, static_cast<int>(d), cx.scope().bounds(item.shape[d]));
   }
   return item;
 }
@@ -67,8 +68,8 @@ Status give(OpaqueCall& call, const Datum& value) {
 }
 
 /// Input 'position' in a range of `count` places, from the front; `otherwise` when it is absent.
-Result<std::ptrdiff_t> position_of(const OpaqueCall& call, std::size_t input, std::int64_t count, std::int64_t otherwise,
-                                   std::int64_t low) {
+Result<std::ptrdiff_t> position_of(const OpaqueCall& call, std::size_t input, std::int64_t count,
+                                   std::int64_t otherwise, std::int64_t low) {
   if (!call.has(input)) return static_cast<std::ptrdiff_t>(otherwise);
   const TensorView view = call.in(input);
   if (view.count() != 1) return fail(Code::bad_input, "input 'position' must have one element, got {}", view.count());
@@ -189,7 +190,8 @@ Result<std::vector<std::int64_t>> part_sizes(const OpaqueCall& call, std::int64_
   if (split.rank() == 0) {
     const std::int64_t part = split.integer(0);
     if (part < 1) return fail(Code::bad_input, "input 'split' must be positive, got {}", part);
-    for (std::int64_t at = 0; at < extent; at += std::min(part, extent - at)) parts.push_back(std::min(part, extent - at));
+    for (std::int64_t at = 0; at < extent; at += std::min(part, extent - at))
+      parts.push_back(std::min(part, extent - at));
     return parts;
   }
   std::int64_t rest = extent;
@@ -281,7 +283,8 @@ Result<Sizes> joined_sizes(const Items& items, const ConcatFromSequenceAttrs& a)
   if (items.empty()) return fail(Code::bad_input, "input 'sequence' is empty");
   Sizes total = item_sizes(items[0].tensor(), a);
   const auto rank = static_cast<std::int64_t>(total.size());
-  if (a.axis < -rank || a.axis >= rank) return fail(Code::bad_input, "axis {} is outside [{}, {})", a.axis, -rank, rank);
+  if (a.axis < -rank || a.axis >= rank)
+    return fail(Code::bad_input, "axis {} is outside [{}, {})", a.axis, -rank, rank);
   const std::size_t axis = from_front(a.axis, total.size());
   for (std::size_t i = 1; i < items.size(); ++i) {
     Sizes sizes = item_sizes(items[i].tensor(), a);
@@ -312,7 +315,8 @@ Status concat_from_sequence_run(OpaqueCall& call) {
     FRAZIL_TRY(const Tensor item, datum.tensor().packed());
     const std::int64_t part = item_sizes(item, a)[axis] * split.inner;
     for (std::int64_t o = 0; o < split.outer; ++o) {
-      move_elements(item.elem(), out + (o * split.extent * split.inner + at) * width, item.data() + o * part * width, part);
+      move_elements(item.elem(), out + (o * split.extent * split.inner + at) * width, item.data() + o * part * width,
+                    part);
     }
     at += part;
   }

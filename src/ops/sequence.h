@@ -12,8 +12,9 @@ inline constexpr std::array<Port, 1> kTensorOut{{{"tensor", "", 0}}};
 inline constexpr std::array<Port, 1> kSequenceItems{{{"inputs", "T", elems::kTensor, Port::Use::variadic}}};
 Status sequence_construct_types(InferCx& cx);
 Status sequence_construct_run(OpaqueCall& call);
-FRAZIL_OP(SequenceConstruct, opaque({"SequenceConstruct", 11, "A sequence of the inputs."}, {kSequenceItems, kSequencePort},
-                                    sequence_construct_types, sequence_construct_run, kNotNumbers));
+FRAZIL_OP(SequenceConstruct,
+          opaque({"SequenceConstruct", 11, "A sequence of the inputs."}, {kSequenceItems, kSequencePort},
+                 sequence_construct_types, sequence_construct_run, kNotNumbers));
 
 struct SequenceEmptyAttrs {
   std::int64_t dtype = 1;
@@ -21,8 +22,9 @@ struct SequenceEmptyAttrs {
 };
 Status sequence_empty_types(InferCx& cx);
 Status sequence_empty_run(OpaqueCall& call);
-FRAZIL_OP(SequenceEmpty, opaque<SequenceEmptyAttrs>({"SequenceEmpty", 11, "A sequence without items."}, {{}, kSequencePort},
-                                                    sequence_empty_types, sequence_empty_run, kNotNumbers));
+FRAZIL_OP(SequenceEmpty,
+          opaque<SequenceEmptyAttrs>({"SequenceEmpty", 11, "A sequence without items."}, {{}, kSequencePort},
+                                     sequence_empty_types, sequence_empty_run, kNotNumbers));
 
 inline constexpr std::array<Port, 3> kSequenceInsertIn{{
     {"input_sequence", "", 0},
@@ -31,9 +33,9 @@ inline constexpr std::array<Port, 3> kSequenceInsertIn{{
 }};
 Status sequence_insert_types(InferCx& cx);
 Status sequence_insert_run(OpaqueCall& call);
-FRAZIL_OP(SequenceInsert, opaque({"SequenceInsert", 11, "A sequence with one more item, at the end or at a position."},
-                                 {kSequenceInsertIn, kSequencePort}, sequence_insert_types, sequence_insert_run,
-                                 kNotNumbers));
+FRAZIL_OP(SequenceInsert,
+          opaque({"SequenceInsert", 11, "A sequence with one more item, at the end or at a position."},
+                 {kSequenceInsertIn, kSequencePort}, sequence_insert_types, sequence_insert_run, kNotNumbers));
 
 inline constexpr std::array<Port, 2> kSequenceAtIn{{{"input_sequence", "", 0}, {"position", "", elems::kIndex}}};
 Status sequence_at_types(InferCx& cx);
@@ -47,9 +49,9 @@ inline constexpr std::array<Port, 2> kSequenceEraseIn{{
 }};
 Status sequence_erase_types(InferCx& cx);
 Status sequence_erase_run(OpaqueCall& call);
-FRAZIL_OP(SequenceErase, opaque({"SequenceErase", 11, "A sequence without its last item or the one at a position."},
-                                {kSequenceEraseIn, kSequencePort}, sequence_erase_types, sequence_erase_run,
-                                kNotNumbers));
+FRAZIL_OP(SequenceErase,
+          opaque({"SequenceErase", 11, "A sequence without its last item or the one at a position."},
+                 {kSequenceEraseIn, kSequencePort}, sequence_erase_types, sequence_erase_run, kNotNumbers));
 
 inline constexpr std::array<Port, 1> kLengthOut{{{"length", "", elems::kI64}}};
 Status sequence_length_types(InferCx& cx);
@@ -115,8 +117,8 @@ FRAZIL_OP(OptionalHasElement, opaque({"OptionalHasElement", 18, "Whether there i
 inline constexpr std::array<Port, 1> kOptionalGetIn{{{"input", "", 0}}};
 Status optional_get_element_types(InferCx& cx);
 Status optional_get_element_run(OpaqueCall& call);
-FRAZIL_OP(OptionalGetElement, opaque({"OptionalGetElement", 18, "The value of an optional that has one."},
-                                     {kOptionalGetIn, kOptionalOut}, optional_get_element_types,
-                                     optional_get_element_run, kNotNumbers));
+FRAZIL_OP(OptionalGetElement,
+          opaque({"OptionalGetElement", 18, "The value of an optional that has one."}, {kOptionalGetIn, kOptionalOut},
+                 optional_get_element_types, optional_get_element_run, kNotNumbers));
 
 }  // namespace frazil::ops

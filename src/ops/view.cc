@@ -11,26 +11,23 @@ namespace {
 using Extents = std::vector<Dim>;
 using AxisMap = ViewMap::AxisMap;
 
-void add_reshape(std::vector<ViewMap>& maps, Extents shape) {
-  maps.push_back({.kind = ViewMap::Kind::reshape, .shape = std::move(shape), .axes = {}});
-}
+void add_reshape(std::vector<ViewMap>& maps, Extents shape) { maps.push_back(reshape_view(std::move(shape))); }
 
 bool is_zero(Dim d) { return d == Dim(0); }
 
 // ---- Reshape ----
 
-/// The extent that a number of the target shape means when its sign is not known: -1 gives 1 here and is counted.
+/// An entry of the target shape whose sign is not known. Each member is one expression, so that their products stay
+/// small.
 struct Loose {
-  Dim extent, inferred;  ///< inferred: 1 when the number is -1, else 0
+  Dim factor;    ///< what the entry adds to the known product: 1 for -1
+  Dim extent;    ///< the extent, or 0 for -1
+  Dim inferred;  ///< 1 for -1, else 0
 };
-Loose loose_extent(Scope& s, Dim value, std::optional<Dim> copied) {
-  const Dim negative = s.min(1, s.max(0, s.sub(0, value)));
-  Dim extent = s.add(value, s.mul(2, negative));
-  if (copied) {
-    const Dim zero = s.sub(1, s.min(1, s.max(value, s.sub(0, value))));
-    extent = s.add(extent, s.mul(zero, *copied));
-  }
-  return {extent, negative};
+Loose loose_entry(Scope& s, Dim value, Dim copied) {
+  const Dim magnitude = s.max(value, s.sub(0, value));
+  const Dim copy = s.mul(copied, s.max(0, s.sub(1, magnitude)));
+  return {s.max(magnitude, copy), s.max(value, copy), s.min(1, s.max(0, s.sub(0, value)))};
 }
 
 /// Products of two lists of extents without the symbolic extents that occur in both.
@@ -48,10 +45,16 @@ std::pair<Dim, Dim> reduced_products(Scope& s, Extents a, Extents b) {
   return {s.product(a), s.product(b)};
 }
 
-/// The target of a Reshape: its extents, where an extent to be inferred stands as 1 and is marked in `inferred`.
+/// The target of a Reshape. An entry to be inferred has factor 1 and extent 0.
 struct Target {
-  Extents extents;
+  Extents factors, extents;
   Extents inferred;  ///< 1, 0 or an expression that is one of them
+
+  void add(Dim factor, Dim extent, Dim is_inferred) {
+    factors.push_back(factor);
+    extents.push_back(extent);
+    inferred.push_back(is_inferred);
+  }
 };
 
 Result<Target> read_target(InferCx& cx, const Extents& values) {
@@ -62,20 +65,15 @@ Result<Target> read_target(InferCx& cx, const Extents& values) {
     const Dim v = values[i];
     if (v == Dim(0) && copies) {
       if (i >= in.size()) return cx.error("shape[{}] = 0 copies axis {} of an input with {} axes", i, i, in.size());
-      t.extents.push_back(in[i]);
-      t.inferred.emplace_back(0);
+      t.add(in[i], in[i], 0);
     } else if (v == Dim(-1)) {
-      t.extents.emplace_back(1);
-      t.inferred.emplace_back(1);
+      t.add(1, 0, 1);
     } else if (v.is_const() || cx.scope().bounds(v).min >= 0) {
       if (v.is_const() && v.value() < 0) return cx.error("shape[{}] = {} is negative", i, v.value());
-      t.extents.push_back(v);
-      t.inferred.emplace_back(0);
+      t.add(v, v, 0);
     } else {
-      const bool copied = copies && i < in.size();
-      const Loose loose = loose_extent(cx.scope(), v, copied ? std::optional(in[i]) : std::nullopt);
-      t.extents.push_back(loose.extent);
-      t.inferred.push_back(loose.inferred);
+      const Loose loose = loose_entry(cx.scope(), v, copies && i < in.size() ? in[i] : Dim(0));
+      t.add(loose.factor, loose.extent, loose.inferred);
     }
   }
   return t;
@@ -89,7 +87,7 @@ Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   FRAZIL_TRY(Target t, read_target(cx, values));
   if (std::ranges::count(values, Dim(-1)) > 1) return cx.error("shape has more than one -1");
   Scope& s = cx.scope();
-  const auto [have, want] = reduced_products(s, cx.shape(0), t.extents);
+  const auto [have, want] = reduced_products(s, cx.shape(0), t.factors);
   if (std::ranges::all_of(t.inferred, is_zero)) {
     FRAZIL_CHECK(cx.require_equal(have, want, "element count"));
     add_reshape(maps, std::move(t.extents));
@@ -99,7 +97,7 @@ Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   const Dim rest = s.floordiv(have, want);
   Extents shape;
   for (std::size_t i = 0; i < t.extents.size(); ++i) {
-    shape.push_back(t.inferred[i] == Dim(1) ? rest : s.add(t.extents[i], s.mul(t.inferred[i], s.sub(rest, 1))));
+    shape.push_back(t.inferred[i] == Dim(1) ? rest : s.max(t.extents[i], s.mul(t.inferred[i], rest)));
   }
   const auto [before, after] = reduced_products(s, cx.shape(0), shape);
   FRAZIL_CHECK(cx.require_equal(before, after, "element count"));
@@ -128,7 +126,8 @@ Status split_axis_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   }
   const std::int64_t fixed = std::max(a.outer, a.inner);
   const Dim whole = shape[static_cast<std::size_t>(axis)], rest = cx.scope().floordiv(whole, fixed);
-  FRAZIL_CHECK(cx.require_equal(cx.scope().mul(rest, fixed), whole, fmt::format("axis {} in parts of {}", axis, fixed)));
+  FRAZIL_CHECK(
+      cx.require_equal(cx.scope().mul(rest, fixed), whole, fmt::format("axis {} in parts of {}", axis, fixed)));
   shape[static_cast<std::size_t>(axis)] = a.inner > 0 ? Dim(fixed) : rest;
   shape.insert(shape.begin() + axis, a.inner > 0 ? rest : Dim(fixed));
   add_reshape(maps, std::move(shape));
@@ -171,14 +170,45 @@ Result<std::vector<bool>> squeezed_axes(InferCx& cx) {
     drop[d] = one == Proof::yes;
     if (one != Proof::maybe) continue;
     const Dim off = s.mul(s.sub(in[d], 1), s.sub(in[d], 1));
-    FRAZIL_CHECK(cx.require_equal(off, s.max(1, off), fmt::format("axis {} stays only while it is not 1: give axes", d)));
+    FRAZIL_CHECK(
+        cx.require_equal(off, s.max(1, off), fmt::format("axis {} stays only while it is not 1: give axes", d)));
   }
   return drop;
+}
+
+Status squeeze_at_run_time(InferCx& cx, std::vector<ViewMap>& maps) {
+  const Extents& in = cx.shape(0);
+  Scope& s = cx.scope();
+  FRAZIL_TRY(const Extents marks, axis_marks(cx, 1, in.size()));
+  const auto named = static_cast<std::size_t>(s.product(cx.shape(1)).value());
+  if (named > in.size()) return cx.error("{} axes of an input with {}", named, in.size());
+  const auto places = unmarked_places(s, marks, in.size() - named);
+  Extents shape(in.size() - named, 0);
+  for (std::size_t j = 0; j < shape.size(); ++j) {
+    for (std::size_t d = 0; d < in.size(); ++d) shape[j] = s.add(shape[j], s.mul(places[d][j], in[d]));
+  }
+  FRAZIL_CHECK(cx.require_equal(s.product(in), s.product(shape), "element count without the squeezed axes"));
+  add_reshape(maps, std::move(shape));
+  return {};
+}
+
+Status unsqueeze_at_run_time(InferCx& cx, std::size_t rank, std::vector<ViewMap>& maps) {
+  const Extents& in = cx.shape(0);
+  Scope& s = cx.scope();
+  FRAZIL_TRY(const Extents marks, axis_marks(cx, 1, rank));
+  const auto places = unmarked_places(s, marks, in.size());
+  Extents shape = marks;
+  for (std::size_t e = 0; e < rank; ++e) {
+    for (std::size_t d = 0; d < in.size(); ++d) shape[e] = s.add(shape[e], s.mul(places[e][d], in[d]));
+  }
+  add_reshape(maps, std::move(shape));
+  return {};
 }
 
 }  // namespace
 
 Status squeeze_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  if (cx.has(1) && !is_known(cx, 1)) return squeeze_at_run_time(cx, maps);
   FRAZIL_TRY(const std::vector<bool> drop, squeezed_axes(cx));
   ViewMap map;
   for (std::size_t d = 0; d < drop.size(); ++d) {
@@ -191,8 +221,10 @@ Status squeeze_maps(InferCx& cx, std::vector<ViewMap>& maps) {
 
 Status unsqueeze_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   const Extents& in = cx.shape(0);
-  FRAZIL_TRY(const Ints given, known_ints(cx, 1));
-  const std::size_t rank = in.size() + given.size();
+  const Dim added = cx.scope().product(cx.shape(1));
+  if (!added.is_const() || added.value() > 1024) return cx.unsupported("input 'axes' needs a fixed number of elements");
+  const std::size_t rank = in.size() + static_cast<std::size_t>(added.value());
+  if (!is_known(cx, 1)) return unsqueeze_at_run_time(cx, rank, maps);
   FRAZIL_TRY(const std::vector<int> axes, known_axes(cx, 1, rank));
   ViewMap map;
   for (std::size_t d = 0; d < rank; ++d) {

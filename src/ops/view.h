@@ -53,8 +53,9 @@ struct SplitAxisAttrs {
                                      attr<&SplitAxisAttrs::inner>("inner", "extent of the fast part, or 0")};
 };
 Status split_axis_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(SplitAxis, view<SplitAxisAttrs>({"SplitAxis", 1, "One axis as two, one of which has a fixed extent.", "frazil"},
-                                          {kDataIn, kDataOut}, split_axis_maps));
+FRAZIL_OP(SplitAxis,
+          view<SplitAxisAttrs>({"SplitAxis", 1, "One axis as two, one of which has a fixed extent.", "frazil"},
+                               {kDataIn, kDataOut}, split_axis_maps));
 
 struct MergeAxesAttrs {
   std::int64_t axis = 0;

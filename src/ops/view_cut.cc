@@ -40,6 +40,14 @@ class Cutter {
     return {from, s_.max(0, s_.ceildiv(s_.sub(from, to), -step))};
   }
 
+  /// The sign of `step` is known at run time only.
+  Cut either(Dim start, Dim end, Dim step) {
+    const Dim up = s_.min(1, s_.max(0, step)), down = s_.sub(up, 1);
+    const Dim from = hold(from_front(start), 0, s_.add(dim_, down)),
+              to = hold(from_front(end), down, s_.add(dim_, down));
+    return {from, s_.max(0, s_.ceildiv(s_.sub(to, from), step))};
+  }
+
  private:
   Dim hold(Dim d, Dim low, Dim high) { return s_.min(s_.max(d, low), high); }
 
@@ -62,7 +70,8 @@ class Cutter {
     if (from_back && to == dim_) return s_.min(s_.sub(0, start), dim_);
     const bool fixed_start = start.is_const() && start.value() >= 0;
     if (fixed_start && to == dim_) return s_.max(0, s_.sub(dim_, start));
-    if (fixed_start && is_const_below(end, 0) && end.value() > -kFar) return s_.max(0, s_.sub(s_.add(dim_, end), start));
+    if (fixed_start && is_const_below(end, 0) && end.value() > -kFar)
+      return s_.max(0, s_.sub(s_.add(dim_, end), start));
     return s_.max(0, s_.sub(to, from));
   }
 
@@ -70,12 +79,15 @@ class Cutter {
   Dim dim_;
 };
 
-/// starts, ends, axes and steps of a Slice.
+/// starts, ends, axes and steps of a Slice; axes are non-negative.
 struct SliceArgs {
-  Extents starts, ends;
-  std::vector<int> axes;
-  Ints steps;
+  Extents starts, ends, axes, steps;
+  bool known = true;  ///< axes and steps are numbers
 };
+
+bool all_const(const Extents& dims) {
+  return std::ranges::all_of(dims, [](Dim d) { return d.is_const(); });
+}
 
 Result<SliceArgs> slice_args(InferCx& cx) {
   SliceArgs a;
@@ -83,20 +95,54 @@ Result<SliceArgs> slice_args(InferCx& cx) {
   FRAZIL_TRY(a.ends, cx.ints(2));
   const std::size_t n = a.starts.size(), rank = cx.rank(0);
   if (cx.has(3)) {
-    FRAZIL_TRY(a.axes, known_axes(cx, 3, rank));
+    FRAZIL_TRY(a.axes, front_axes(cx, 3, rank));
   } else {
-    for (std::size_t i = 0; i < n; ++i) a.axes.push_back(static_cast<int>(i));
+    for (std::size_t i = 0; i < n; ++i) a.axes.emplace_back(static_cast<std::int64_t>(i));
   }
   a.steps.assign(n, 1);
   if (cx.has(4)) {
-    FRAZIL_TRY(a.steps, known_ints(cx, 4));
+    FRAZIL_TRY(a.steps, cx.ints(4));
   }
   if (a.ends.size() != n || a.axes.size() != n || a.steps.size() != n || n > rank) {
     return cx.error("{} starts, {} ends, {} axes and {} steps for an input with {} axes", n, a.ends.size(),
                     a.axes.size(), a.steps.size(), rank);
   }
-  if (std::ranges::find(a.steps, 0) != a.steps.end()) return cx.error("a step is 0");
+  if (std::ranges::find(a.steps, Dim(0)) != a.steps.end()) return cx.error("a step is 0");
+  a.known = all_const(a.axes) && all_const(a.steps);
   return a;
+}
+
+void slice_known(Scope& s, const SliceArgs& a, ViewMap& map) {
+  for (std::size_t i = 0; i < a.axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(a.axes[i].value());
+    Cutter cutter(s, map.shape[d]);
+    const std::int64_t step = std::clamp(a.steps[i].value(), -kFar, kFar);
+    const Cut cut =
+        step > 0 ? cutter.forward(a.starts[i], a.ends[i], step) : cutter.backward(a.starts[i], a.ends[i], step);
+    map.shape[d] = cut.extent;
+    map.axes[d].offset = cut.start;
+    map.axes[d].step = step;
+  }
+}
+
+/// Axes or steps are read at run time: every axis is cut by what the arguments that name it add up to.
+void slice_at_run_time(Scope& s, const SliceArgs& a, ViewMap& map) {
+  for (std::size_t d = 0; d < map.shape.size(); ++d) {
+    Dim start = 0, end = 0, step = 0, untouched = 1;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      const Dim named = same_number(s, a.axes[i], static_cast<std::int64_t>(d));
+      start = s.add(start, s.mul(named, a.starts[i]));
+      end = s.add(end, s.mul(named, a.ends[i]));
+      step = s.add(step, s.mul(named, a.steps[i]));
+      untouched = s.sub(untouched, named);
+    }
+    end = s.add(end, s.mul(untouched, map.shape[d]));
+    step = s.add(step, untouched);
+    const Cut cut = Cutter(s, map.shape[d]).either(start, end, step);
+    map.shape[d] = cut.extent;
+    map.axes[d].offset = cut.start;
+    map.axes[d].step = step;
+  }
 }
 
 }  // namespace
@@ -104,15 +150,7 @@ Result<SliceArgs> slice_args(InferCx& cx) {
 Status slice_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   FRAZIL_TRY(const SliceArgs a, slice_args(cx));
   ViewMap map = straight_view(cx.shape(0));
-  for (std::size_t i = 0; i < a.axes.size(); ++i) {
-    const auto d = static_cast<std::size_t>(a.axes[i]);
-    Cutter cutter(cx.scope(), map.shape[d]);
-    const std::int64_t step = std::clamp(a.steps[i], -kFar, kFar);
-    const Cut cut = step > 0 ? cutter.forward(a.starts[i], a.ends[i], step) : cutter.backward(a.starts[i], a.ends[i], step);
-    map.shape[d] = cut.extent;
-    map.axes[d].offset = cut.start;
-    map.axes[d].step = step;
-  }
+  a.known ? slice_known(cx.scope(), a, map) : slice_at_run_time(cx.scope(), a, map);
   maps.push_back(std::move(map));
   return {};
 }
@@ -207,23 +245,42 @@ Result<Edge> edge_of(InferCx& cx) {
   return cx.error("mode '{}' is none of constant, reflect, edge, wrap", mode);
 }
 
+/// Positions added to each axis of the input.
+struct PadCounts {
+  Extents before, after;
+};
+
+Result<PadCounts> pad_counts(InferCx& cx) {
+  const std::size_t rank = cx.rank(0);
+  FRAZIL_TRY(const Extents pads, cx.ints(1));
+  Extents axes;
+  if (cx.has(3)) {
+    FRAZIL_TRY(axes, front_axes(cx, 3, rank));
+  } else {
+    for (std::size_t d = 0; d < rank; ++d) axes.emplace_back(static_cast<std::int64_t>(d));
+  }
+  if (pads.size() != 2 * axes.size()) return cx.error("{} pads for {} axes", pads.size(), axes.size());
+  PadCounts counts{Extents(rank, 0), Extents(rank, 0)};
+  Scope& s = cx.scope();
+  for (std::size_t d = 0; d < rank; ++d) {
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const Dim named = same_number(s, axes[i], static_cast<std::int64_t>(d));
+      counts.before[d] = s.add(counts.before[d], s.mul(named, pads[i]));
+      counts.after[d] = s.add(counts.after[d], s.mul(named, pads[axes.size() + i]));
+    }
+  }
+  return counts;
+}
+
 }  // namespace
 
 Status pad_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   FRAZIL_TRY(const Edge edge, edge_of(cx));
-  FRAZIL_TRY(const Extents pads, cx.ints(1));
   ViewMap map = straight_view(cx.shape(0));
-  std::vector<int> axes;
-  if (cx.has(3)) {
-    FRAZIL_TRY(axes, known_axes(cx, 3, map.shape.size()));
-  } else {
-    for (std::size_t d = 0; d < map.shape.size(); ++d) axes.push_back(static_cast<int>(d));
-  }
-  if (pads.size() != 2 * axes.size()) return cx.error("{} pads for {} axes", pads.size(), axes.size());
+  FRAZIL_TRY(const PadCounts counts, pad_counts(cx));
   Scope& s = cx.scope();
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto d = static_cast<std::size_t>(axes[i]);
-    const Dim before = pads[i], after = pads[axes.size() + i];
+  for (std::size_t d = 0; d < map.shape.size(); ++d) {
+    const Dim before = counts.before[d], after = counts.after[d];
     if (before == Dim(0) && after == Dim(0)) continue;
     map.shape[d] = s.add(map.shape[d], s.add(before, after));
     if (is_const_below(map.shape[d], 0)) return cx.error("pads crop more than axis {} has", d);

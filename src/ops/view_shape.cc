@@ -21,7 +21,7 @@ bool is_block_image(CompositeCx& cx, std::int64_t block) {
   return static_cast<bool>(cx.status());
 }
 
-/// The first two of `axes` neighbouring pairs from axis 2 on joined: [.., h, b, w, b] to [.., h * b, w * b].
+/// [n, c, h, b, w, b] to [n, c, h * b, w * b].
 Expr join_pixels(Expr x) { return MergeAxes({MergeAxes({x}, {.axis = 4})}, {.axis = 2}); }
 
 }  // namespace
@@ -32,7 +32,8 @@ void depth_to_space_body(CompositeCx& cx) {
   if (!is_block_image(cx, b)) return;
   if (a.mode != "DCR" && a.mode != "CRD") return cx.error("mode '{}' is none of DCR, CRD", a.mode);
   const bool slow = a.mode == "DCR";
-  const SplitAxisAttrs square = slow ? SplitAxisAttrs{.axis = 1, .outer = b * b} : SplitAxisAttrs{.axis = 1, .inner = b * b};
+  const SplitAxisAttrs square =
+      slow ? SplitAxisAttrs{.axis = 1, .outer = b * b} : SplitAxisAttrs{.axis = 1, .inner = b * b};
   const Expr blocks = SplitAxis({SplitAxis({cx.in(0)}, square)}, {.axis = slow ? 1 : 2, .outer = b});
   const Ints perm = slow ? Ints{0, 3, 4, 1, 5, 2} : Ints{0, 1, 4, 2, 5, 3};
   cx.out(0, join_pixels(Transpose({blocks}, {.perm = perm})));
@@ -53,7 +54,9 @@ namespace {
 /// [first, last) of a rank as the attributes of Shape say.
 std::pair<std::size_t, std::size_t> shape_range(const ShapeAttrs& a, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
-  auto held = [&](std::int64_t i) { return static_cast<std::size_t>(std::clamp<std::int64_t>(i < 0 ? i + r : i, 0, r)); };
+  auto held = [&](std::int64_t i) {
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(i < 0 ? i + r : i, 0, r));
+  };
   const std::size_t first = held(a.start), last = held(a.end.value_or(r));
   return {first, std::max(first, last)};
 }
@@ -139,7 +142,8 @@ Status index_range_types(InferCx& cx) {
 
 template <class T>
 double number(const TensorView& x) {
-  return static_cast<double>(static_cast<std::conditional_t<(sizeof(T) < 4 && !std::is_integral_v<T>), float, T>>(x.as<T>()[0]));
+  return static_cast<double>(
+      static_cast<std::conditional_t<(sizeof(T) < 4 && !std::is_integral_v<T>), float, T>>(x.as<T>()[0]));
 }
 
 template <class T>
@@ -161,7 +165,8 @@ Status integer_range(OpaqueCall& call) {
   const std::int64_t start = call.in(0).as<T>()[0], limit = call.in(1).as<T>()[0], delta = call.in(2).as<T>()[0];
   if (delta == 0) return fail(Code::bad_input, "delta is 0");
   using Wide = __int128;
-  const Wide span = delta > 0 ? Wide{limit} - start : Wide{start} - limit, step = delta > 0 ? Wide{delta} : -Wide{delta};
+  const Wide span = delta > 0 ? Wide{limit} - start : Wide{start} - limit,
+             step = delta > 0 ? Wide{delta} : -Wide{delta};
   const Wide steps = span <= 0 ? 0 : (span + step - 1) / step;
   const std::array count{static_cast<std::int64_t>(std::min<Wide>(steps, Wide{1} << 60))};
   FRAZIL_TRY(std::byte* const out, call.out(0, count));
@@ -293,7 +298,8 @@ Status cum_sum_run(OpaqueCall& call) {
   const auto rank = static_cast<std::int64_t>(x.rank());
   if (position.count() != 1) return fail(Code::bad_input, "input 'axis' must have one element");
   const std::int64_t axis = position.integer(0) + (position.integer(0) < 0 ? rank : 0);
-  if (axis < 0 || axis >= rank) return fail(Code::bad_input, "axis {} is outside [{}, {})", position.integer(0), -rank, rank);
+  if (axis < 0 || axis >= rank)
+    return fail(Code::bad_input, "axis {} is outside [{}, {})", position.integer(0), -rank, rank);
   const auto d = static_cast<std::size_t>(axis);
   const Running r{element_count(x.sizes.first(d)), x.sizes[d], element_count(x.sizes.subspan(d + 1)), a.exclusive != 0,
                   a.reverse != 0};

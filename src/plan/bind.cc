@@ -4,7 +4,11 @@
 
 #include "ir/infer.h"
 #include "ir/op.h"
+#include "kernel/reduce.h"
 #include "kernel/tile.h"
+#include "ops/contraction.h"
+#include "ops/norm.h"
+#include "ops/recurrent.h"
 
 namespace frazil {
 namespace {
@@ -39,7 +43,7 @@ std::optional<Binding> bind_elementwise(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!all_plain(graph, node) || std::ranges::any_of(node.in, [](Value v) { return !v; })) return std::nullopt;
   if (!tile_serves(tape_of(graph, id), node.in.size())) return std::nullopt;
-  return Binding{Kernel::tile, true, true};
+  return Binding{.kernel = Kernel::tile, .strided = true, .in_place = true};
 }
 
 bool is_f32(const Graph& graph, Value v) {
@@ -52,29 +56,210 @@ bool all_f32(const Graph& graph, const Node& node) {
   return std::ranges::all_of(node.in, f32) && std::ranges::all_of(node.out, f32);
 }
 
-/// Which kernel serves which operator when. The test suite holds each against the operator's own form.
+const ops::WindowAttrs* fixed_window(const ops::WindowAttrs& a, std::size_t spatial) {
+  const auto fits = [&](const Ints& v, std::size_t n) { return v.empty() || v.size() == n; };
+  const bool ok = (spatial == 1 || spatial == 2) && fits(a.strides, spatial) && fits(a.dilations, spatial) &&
+                  fits(a.pads, 2 * spatial) && fits(a.kernel_shape, spatial);
+  return ok ? &a : nullptr;
+}
+
+std::optional<Window> window_of(const ops::WindowAttrs& attrs, std::size_t rank) {
+  const std::size_t n = rank - 2;
+  if (rank < 3 || fixed_window(attrs, n) == nullptr) return std::nullopt;
+  Window w;
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::size_t at = 2 - n + k;
+    if (!attrs.kernel_shape.empty()) w.kernel[at] = attrs.kernel_shape[k];
+    if (!attrs.strides.empty()) w.stride[at] = attrs.strides[k];
+    if (!attrs.dilations.empty()) w.dilation[at] = attrs.dilations[k];
+    if (!attrs.pads.empty()) {
+      w.begin[at] = attrs.pads[k];
+      w.end[at] = attrs.pads[n + k];
+    }
+  }
+  if (attrs.auto_pad == "SAME_UPPER") w.mode = Window::same_upper;
+  else if (attrs.auto_pad == "SAME_LOWER") w.mode = Window::same_lower;
+  else if (attrs.auto_pad == "VALID") w.mode = Window::valid;
+  return w;
+}
+
+using Bound = std::optional<Binding>;
+
+Bound windowed(Kernel kernel, const ops::WindowAttrs& attrs, std::size_t rank, std::int64_t first) {
+  const auto w = window_of(attrs, rank);
+  if (!w) return std::nullopt;
+  Binding b{.kernel = kernel, .ints = {first}};
+  w->write(b.ints);
+  return b;
+}
+
+Bound when_f32(const Graph& g, const Node& n, Binding b) { return all_f32(g, n) ? Bound(std::move(b)) : std::nullopt; }
+
+std::size_t rank_of(const Graph& g, Value v) { return g.type(v).rank(); }
+
+Bound bind_matmul(const Graph& g, const Node& n) {
+  return rank_of(g, n.in[0]) > 0 && rank_of(g, n.in[1]) > 0 ? when_f32(g, n, {.kernel = Kernel::matmul}) : std::nullopt;
+}
+
+Bound bind_gemm(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::GemmAttrs>();
+  return when_f32(g, n, {.kernel = Kernel::gemm, .ints = {a.transA, a.transB}, .reals = {a.alpha, a.beta}});
+}
+
+Bound bind_conv(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::ConvAttrs>();
+  return all_f32(g, n) ? windowed(Kernel::conv, a, rank_of(g, n.in[0]), a.group) : std::nullopt;
+}
+
+Bound bind_max_pool(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::MaxPoolAttrs>();
+  if (n.out.size() > 1 || !all_f32(g, n)) return std::nullopt;
+  return windowed(Kernel::max_pool, a, rank_of(g, n.in[0]), a.storage_order);
+}
+
+Bound bind_average_pool(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::AveragePoolAttrs>();
+  return all_f32(g, n) ? windowed(Kernel::average_pool, a, rank_of(g, n.in[0]), a.count_include_pad) : std::nullopt;
+}
+
+Bound bind_global_pool(const Graph& g, const Node& n) {
+  const bool maximum = n.op == &ops::GlobalMaxPool;
+  return rank_of(g, n.in[0]) > 2 ? when_f32(g, n, {.kernel = Kernel::global_pool, .ints = {maximum}}) : std::nullopt;
+}
+
+/// The reduced axes when they are known and lie side by side: (first, count).
+std::optional<std::pair<std::int64_t, std::int64_t>> reduced_run(const Graph& g, const Node& n) {
+  const auto rank = static_cast<std::int64_t>(rank_of(g, n.in[0]));
+  const bool listed = n.in.size() > 1 && n.in[1];
+  const std::vector<Dim>* content = listed ? g.content(n.in[1]) : nullptr;
+  if (listed && content == nullptr) return std::nullopt;
+  if (!listed || content->empty()) {
+    if (n.attributes<ops::ReduceAttrs>().noop_with_empty_axes != 0) return std::nullopt;
+    return std::pair<std::int64_t, std::int64_t>(0, rank);
+  }
+  std::vector<std::int64_t> axes;
+  for (Dim d : *content) {
+    if (!d.is_const()) return std::nullopt;
+    axes.push_back(d.value() < 0 ? d.value() + rank : d.value());
+  }
+  std::ranges::sort(axes);
+  for (std::size_t i = 1; i < axes.size(); ++i) {
+    if (axes[i] != axes[i - 1] + 1) return std::nullopt;
+  }
+  return std::pair<std::int64_t, std::int64_t>(axes[0], static_cast<std::int64_t>(axes.size()));
+}
+
+template <kernel::Reduce R>
+Bound bind_reduce(const Graph& g, const Node& n) {
+  if (!kernel::reduce_supports(R, g.type(n.in[0]).elem)) return std::nullopt;
+  const auto run = reduced_run(g, n);
+  if (!run) return std::nullopt;
+  return Binding{.kernel = Kernel::reduce, .ints = {static_cast<std::int64_t>(R), run->first, run->second}};
+}
+
+template <kernel::Arg A>
+Bound bind_arg(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::ArgAttrs>();
+  constexpr ElemSet served = one(Elem::f32) | one(Elem::f64) | one(Elem::i32) | one(Elem::i64) | one(Elem::i8) | one(Elem::u8);
+  if (!contains(served, g.type(n.in[0]).elem)) return std::nullopt;
+  const std::int64_t axis = a.axis < 0 ? a.axis + static_cast<std::int64_t>(rank_of(g, n.in[0])) : a.axis;
+  return Binding{.kernel = Kernel::arg_reduce, .ints = {static_cast<std::int64_t>(A), a.select_last_index, axis}};
+}
+
+template <bool Log>
+Bound bind_softmax(const Graph& g, const Node& n) {
+  const std::int64_t axis = n.attributes<ops::SoftmaxAttrs>().axis;
+  const bool last = axis == -1 || axis + 1 == static_cast<std::int64_t>(rank_of(g, n.in[0]));
+  return last && rank_of(g, n.in[0]) > 0 ? when_f32(g, n, {.kernel = Kernel::softmax, .ints = {Log}}) : std::nullopt;
+}
+
+Bound bind_layer_norm(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::LayerNormAttrs>();
+  const std::int64_t axis = a.axis < 0 ? a.axis + static_cast<std::int64_t>(rank_of(g, n.in[0])) : a.axis;
+  return when_f32(g, n, {.kernel = Kernel::layer_norm, .ints = {axis}, .reals = {a.epsilon}});
+}
+
+Bound bind_batch_norm(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::BatchNormAttrs>();
+  if (a.training_mode != 0 || n.out.size() != 1) return std::nullopt;
+  return when_f32(g, n, {.kernel = Kernel::batch_norm, .reals = {a.epsilon}});
+}
+
+/// Default activations only, as ONNX repeats them for each direction.
+bool is_default(const Strings& names, std::initializer_list<std::string_view> defaults) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != *(defaults.begin() + i % defaults.size())) return false;
+  }
+  return true;
+}
+
+Bound bind_recurrent(const Graph& g, const Node& n, const ops::RecurrentAttrs& a, Kernel kernel,
+                     std::vector<std::int64_t> more) {
+  for (std::size_t i = 0; i < n.in.size(); ++i) {
+    if (n.in[i] && i != 4 && !is_f32(g, n.in[i])) return std::nullopt;
+  }
+  const std::int64_t direction = a.direction == "forward" ? 0 : a.direction == "reverse" ? 1 : 2;
+  if (a.layout != 0 && direction == 2) return std::nullopt;
+  Binding b{.kernel = kernel, .ints = {direction, a.layout}, .reals = {a.clip.value_or(0)}};
+  b.ints.insert(b.ints.end(), more.begin(), more.end());
+  return b;
+}
+
+Bound bind_lstm(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::LstmAttrs>();
+  if (a.input_forget != 0 || !is_default(a.activations, {"Sigmoid", "Tanh", "Tanh"})) return std::nullopt;
+  return bind_recurrent(g, n, a, Kernel::lstm, {});
+}
+
+Bound bind_gru(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::GruAttrs>();
+  if (!is_default(a.activations, {"Sigmoid", "Tanh"})) return std::nullopt;
+  return bind_recurrent(g, n, a, Kernel::gru, {a.linear_before_reset});
+}
+
+/// Which kernel serves which operator when; first fit. The suite holds each kernel against the operator's own form.
 struct Row {
-  std::string_view op;
-  Kernel kernel;
-  bool (*when)(const Graph& graph, const Node& node);
-  std::string_view domain = "";
+  const OpDef* op;
+  Bound (*bind)(const Graph& graph, const Node& node);
 };
 
-constexpr Row kRows[] = {
-    {"MatMul", Kernel::matmul, [](const Graph& g, const Node& n) { return all_f32(g, n); }},
+const Row kRows[] = {
+    {&ops::MatMul, bind_matmul},
+    {&ops::Gemm, bind_gemm},
+    {&ops::Conv, bind_conv},
+    {&ops::MaxPool, bind_max_pool},
+    {&ops::AveragePool, bind_average_pool},
+    {&ops::GlobalAveragePool, bind_global_pool},
+    {&ops::GlobalMaxPool, bind_global_pool},
+    {&ops::ReduceSum, bind_reduce<kernel::Reduce::sum>},
+    {&ops::ReduceMean, bind_reduce<kernel::Reduce::mean>},
+    {&ops::ReduceMax, bind_reduce<kernel::Reduce::max>},
+    {&ops::ReduceMin, bind_reduce<kernel::Reduce::min>},
+    {&ops::ReduceProd, bind_reduce<kernel::Reduce::prod>},
+    {&ops::ReduceL1, bind_reduce<kernel::Reduce::sum_abs>},
+    {&ops::ReduceSumSquare, bind_reduce<kernel::Reduce::sum_square>},
+    {&ops::ArgMax, bind_arg<kernel::Arg::max>},
+    {&ops::ArgMin, bind_arg<kernel::Arg::min>},
+    {&ops::Softmax, bind_softmax<false>},
+    {&ops::LogSoftmax, bind_softmax<true>},
+    {&ops::LayerNormalization, bind_layer_norm},
+    {&ops::BatchNormalization, bind_batch_norm},
+    {&ops::LSTM, bind_lstm},
+    {&ops::GRU, bind_gru},
 };
 
 }  // namespace
 
 std::optional<Binding> bind(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  for (const Row& row : kRows) {
-    if (row.op == node.op->name && row.domain == node.op->domain && all_plain(graph, node) && row.when(graph, node)) {
-      return Binding{row.kernel, false, false};
+  if (all_plain(graph, node)) {
+    for (const Row& row : kRows) {
+      if (row.op != node.op) continue;
+      if (Bound bound = row.bind(graph, node)) return bound;
     }
   }
   if (std::holds_alternative<Elementwise>(node.op->form)) return bind_elementwise(graph, id);
-  if (std::holds_alternative<Opaque>(node.op->form)) return Binding{Kernel::opaque, false, false};
+  if (std::holds_alternative<Opaque>(node.op->form)) return Binding{.kernel = Kernel::opaque};
   return std::nullopt;
 }
 

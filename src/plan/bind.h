@@ -16,6 +16,8 @@ struct Binding {
   Kernel kernel = Kernel::reference;
   bool strided = false;   ///< takes operands of any strides
   bool in_place = false;  ///< an output may take the bytes of an operand of the same extents
+  std::vector<std::int64_t> ints = {};  ///< parameters for the step
+  std::vector<float> reals = {};
 };
 
 /// The kernel that serves the node, for forms that need one; nullopt: a composite to expand, or the reference executor.

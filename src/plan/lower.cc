@@ -152,6 +152,8 @@ void Lowering::compute(NodeId id, const Binding& binding) {
   s.kernel = binding.kernel;
   s.node = id;
   s.in_place = binding.in_place;
+  s.ints = binding.ints;
+  s.reals = binding.reals;
   for (Value v : n.in) {
     if (!v) {
       s.in.push_back(kNone);

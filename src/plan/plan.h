@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,33 @@ enum class Kernel : std::uint8_t {
   tile,       ///< a scalar tape over tiles
   copy,       ///< strided copy of operand 0 into a (view of a) result
   fill,       ///< operand 0 (a scalar) into every element; without operands: zero
-  matmul, gemm, conv, max_pool, average_pool, global_pool, reduce, arg_reduce, softmax, layer_norm, batch_norm,
-  lstm, gru, gather,
+  // f32 from here on; ints and reals as listed.
+  matmul,        ///< batches as in NumPy
+  gemm,          ///< transpose a, transpose b; alpha, beta
+  conv,          ///< 1-D and 2-D: groups, then Window
+  max_pool,      ///< column-major indices, then Window
+  average_pool,  ///< count the padding, then Window
+  global_pool,   ///< 0: average, 1: maximum
+  reduce,        ///< kernel::Reduce, first reduced axis, how many; any element type that the kernel has
+  arg_reduce,    ///< kernel::Arg, last wins, axis; any element type that the kernel has
+  softmax,       ///< over the last axis; 1: its logarithm
+  layer_norm,    ///< first normalised axis; epsilon
+  batch_norm,    ///< epsilon
+  lstm,          ///< direction (0 forward, 1 reverse, 2 both), batch first; clip
+  gru,           ///< the same, then linear before reset; clip
+};
+
+/// How windows slide, as it stands in Step::ints: kernel (0, 0: the weights'), strides, dilations, begin pads, end pads
+/// (each h, w), then the padding mode. 1-D operators have h = 1.
+struct Window {
+  enum Mode : std::int64_t { explicit_pads, same_upper, same_lower, valid };
+  std::int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, begin[2] = {0, 0}, end[2] = {0, 0};
+  std::int64_t mode = explicit_pads;
+  void write(std::vector<std::int64_t>& ints) const;
+  static Window read(std::span<const std::int64_t> ints);
+  /// Begin pad of axis k for concrete extents.
+  std::int64_t pad(int k, std::int64_t in, std::int64_t out, std::int64_t kernel_extent) const;
+  std::int64_t end_pad(int k, std::int64_t in, std::int64_t out, std::int64_t kernel_extent) const;
 };
 std::string_view name_of(Kernel kernel);
 
@@ -90,6 +116,8 @@ struct Step {
   std::uint32_t index = kNone, limit = kNone, target = kNone;
   std::int64_t number = 0;
   std::uint32_t tape = kNone;  ///< Kernel::tile: which scalar tape
+  std::vector<std::int64_t> ints;  ///< the kernel's parameters; see Kernel
+  std::vector<float> reals;
   std::vector<std::uint32_t> in, out;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
 };

@@ -1,10 +1,10 @@
 #include "kernel/conv.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "kernel/isa.h"
 
@@ -29,7 +29,8 @@ struct Want {
   void add(double v) { sum += v, size += std::abs(v); }
 };
 
-std::vector<Want> naive(const ConvParams& p, const std::vector<float>& x, const std::vector<float>& w, const float* bias) {
+std::vector<Want> naive(const ConvParams& p, const std::vector<float>& x, const std::vector<float>& w,
+                        const float* bias) {
   const int64_t gi = p.in_c / p.groups, go = p.out_c / p.groups;
   std::vector<Want> y(at(p.batch * p.out_c * p.out_h * p.out_w));
   for (int64_t n = 0; n < p.batch; ++n)
@@ -82,11 +83,12 @@ void compare(const ConvParams& p, const std::vector<float>& y, const std::vector
   for (std::size_t i = want.size(); i < y.size(); ++i) ASSERT_EQ(y[i], -777.f);
 }
 
-ConvParams make(int64_t batch, int64_t in_c, int64_t h, int64_t w, int64_t out_c, int64_t kh, int64_t kw, int64_t stride = 1,
-                int64_t dilation = 1, int64_t pad = 0, int64_t groups = 1) {
+ConvParams make(int64_t batch, int64_t in_c, int64_t h, int64_t w, int64_t out_c, int64_t kh, int64_t kw,
+                int64_t stride = 1, int64_t dilation = 1, int64_t pad = 0, int64_t groups = 1) {
   ConvParams p;
   p.batch = batch, p.in_c = in_c, p.in_h = h, p.in_w = w, p.out_c = out_c, p.kernel_h = kh, p.kernel_w = kw;
-  p.stride_h = p.stride_w = stride, p.dilation_h = p.dilation_w = dilation, p.pad_top = p.pad_left = pad, p.groups = groups;
+  p.stride_h = p.stride_w = stride, p.dilation_h = p.dilation_w = dilation, p.pad_top = p.pad_left = pad,
+  p.groups = groups;
   p.out_h = (h + 2 * pad - dilation * (kh - 1) - 1) / stride + 1;
   p.out_w = (w + 2 * pad - dilation * (kw - 1) - 1) / stride + 1;
   return p;
@@ -94,13 +96,27 @@ ConvParams make(int64_t batch, int64_t in_c, int64_t h, int64_t w, int64_t out_c
 
 std::vector<ConvParams> cases() {
   std::vector<ConvParams> all = {
-      make(1, 1, 5, 5, 1, 3, 3),           make(2, 3, 7, 9, 5, 3, 3, 1, 1, 1),    make(1, 3, 30, 41, 17, 7, 7, 2, 1, 3),
-      make(2, 16, 14, 14, 24, 3, 3, 1, 1, 1), make(1, 8, 7, 7, 13, 3, 3, 1, 1, 1), make(1, 8, 1, 100, 6, 1, 5, 1, 2, 0),
-      make(2, 8, 10, 10, 12, 1, 1),        make(1, 8, 9, 11, 12, 1, 1, 2),        make(1, 300, 6, 6, 14, 1, 1),
-      make(1, 40, 12, 12, 50, 3, 3, 1, 2, 2), make(2, 12, 9, 9, 8, 3, 3, 1, 1, 1, 4), make(1, 6, 8, 8, 12, 3, 3, 1, 1, 1, 6),
-      make(2, 5, 20, 37, 5, 3, 3, 1, 1, 1, 5), make(1, 5, 20, 37, 5, 5, 5, 2, 1, 2, 5), make(1, 4, 7, 7, 4, 3, 3, 1, 3, 3, 4),
-      make(1, 3, 5, 90, 3, 1, 40, 1, 1, 20, 3), make(1, 2, 40, 40, 3, 2, 2, 3),   make(0, 2, 4, 4, 3, 3, 3),
-      make(1, 0, 4, 4, 3, 3, 3),           make(1, 2, 2, 2, 130, 1, 1),           make(1, 2, 1, 1, 3, 3, 3, 1, 1, 1),
+      make(1, 1, 5, 5, 1, 3, 3),
+      make(2, 3, 7, 9, 5, 3, 3, 1, 1, 1),
+      make(1, 3, 30, 41, 17, 7, 7, 2, 1, 3),
+      make(2, 16, 14, 14, 24, 3, 3, 1, 1, 1),
+      make(1, 8, 7, 7, 13, 3, 3, 1, 1, 1),
+      make(1, 8, 1, 100, 6, 1, 5, 1, 2, 0),
+      make(2, 8, 10, 10, 12, 1, 1),
+      make(1, 8, 9, 11, 12, 1, 1, 2),
+      make(1, 300, 6, 6, 14, 1, 1),
+      make(1, 40, 12, 12, 50, 3, 3, 1, 2, 2),
+      make(2, 12, 9, 9, 8, 3, 3, 1, 1, 1, 4),
+      make(1, 6, 8, 8, 12, 3, 3, 1, 1, 1, 6),
+      make(2, 5, 20, 37, 5, 3, 3, 1, 1, 1, 5),
+      make(1, 5, 20, 37, 5, 5, 5, 2, 1, 2, 5),
+      make(1, 4, 7, 7, 4, 3, 3, 1, 3, 3, 4),
+      make(1, 3, 5, 90, 3, 1, 40, 1, 1, 20, 3),
+      make(1, 2, 40, 40, 3, 2, 2, 3),
+      make(0, 2, 4, 4, 3, 3, 3),
+      make(1, 0, 4, 4, 3, 3, 3),
+      make(1, 2, 2, 2, 130, 1, 1),
+      make(1, 2, 1, 1, 3, 3, 3, 1, 1, 1),
       make(1, 3, 3, 3, 20, 2, 2, 1, 1, 4),
   };
   ConvParams uneven = make(1, 4, 9, 8, 6, 3, 4);  // asymmetric pads, other strides per axis
@@ -146,7 +162,7 @@ TEST_P(ConvTest, Cases) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, ConvTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 TEST(ConvTranspose, Cases) {
   int index = 0;

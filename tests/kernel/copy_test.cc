@@ -1,11 +1,11 @@
 #include "kernel/copy.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace frazil::kernel {
 namespace {

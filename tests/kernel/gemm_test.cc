@@ -1,11 +1,11 @@
 #include "kernel/gemm.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "kernel/isa.h"
 
@@ -84,7 +84,8 @@ void check(const Case& t) {
   gemm_with_packed_b(g, packed.data(), scratch.data());
   compare(with_packed);
   g.c = split_packed.data();
-  for (int64_t i = 0; i < t.m; i += 17) gemm_with_packed_b_rows(g, packed.data(), i, std::min(t.m, i + 17), scratch.data());
+  for (int64_t i = 0; i < t.m; i += 17)
+    gemm_with_packed_b_rows(g, packed.data(), i, std::min(t.m, i + 17), scratch.data());
   EXPECT_EQ(split_packed, with_packed);
 }
 
@@ -121,7 +122,7 @@ TEST_P(GemmTest, SeveralBlocks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, GemmTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 template <class T>
 void check_any(Elem elem) {
@@ -132,7 +133,8 @@ void check_any(Elem elem) {
         GemmAny g{.m = m, .n = n, .k = k};
         strides(layout, m, k, g.a_row, g.a_col);
         strides(layout, k, n, g.b_row, g.b_col);
-        std::vector<T> a(static_cast<std::size_t>(m * g.a_row + k * g.a_col + 1)), b(static_cast<std::size_t>(k * g.b_row + n * g.b_col + 1));
+        std::vector<T> a(static_cast<std::size_t>(m * g.a_row + k * g.a_col + 1)),
+            b(static_cast<std::size_t>(k * g.b_row + n * g.b_col + 1));
         for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(i * 7 % 11) - static_cast<T>(3);
         for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(i * 5 % 13) - static_cast<T>(4);
         std::vector<T> c(static_cast<std::size_t>(m * n), T{2});
@@ -142,7 +144,8 @@ void check_any(Elem elem) {
           for (int64_t j = 0; j < n; ++j) {
             T want = layout == 1 ? T{2} : T{0};
             for (int64_t p = 0; p < k; ++p)
-              want += a[static_cast<std::size_t>(i * g.a_row + p * g.a_col)] * b[static_cast<std::size_t>(p * g.b_row + j * g.b_col)];
+              want += a[static_cast<std::size_t>(i * g.a_row + p * g.a_col)] *
+                      b[static_cast<std::size_t>(p * g.b_row + j * g.b_col)];
             ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], want);
           }
         }
@@ -173,8 +176,17 @@ void check_i8() {
     for (B& x : *v) x = static_cast<B>(gen());
   for (int zeros = 0; zeros < 3; ++zeros) {
     std::vector<std::int32_t> c(m * n);
-    GemmI8 g{.m = m, .n = n, .k = k, .a = a.data(), .a_row = k, .a_signed = std::is_signed_v<A>, .b = b.data(),
-             .b_row = n, .b_signed = std::is_signed_v<B>, .c = c.data(), .c_row = n};
+    GemmI8 g{.m = m,
+             .n = n,
+             .k = k,
+             .a = a.data(),
+             .a_row = k,
+             .a_signed = std::is_signed_v<A>,
+             .b = b.data(),
+             .b_row = n,
+             .b_signed = std::is_signed_v<B>,
+             .c = c.data(),
+             .c_row = n};
     if (zeros > 0) g.a_zero = az.data(), g.b_zero = bz.data(), g.a_zero_step = g.b_zero_step = zeros - 1;
     gemm_i8(g);
     for (int i = 0; i < m; ++i) {

@@ -1,11 +1,11 @@
 #include "kernel/index.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/float.h"
 
@@ -58,7 +58,8 @@ TEST(Gather, ReportsTheFirstBadIndex) {
   EXPECT_EQ(gather(dst.data(), src.data(), 1, 0, 4, indices.data(), 0), -1);
 }
 
-std::int64_t naive_offset(std::int64_t flat, const Dims& data, const Dims& index, std::size_t axis, std::int64_t value) {
+std::int64_t naive_offset(std::int64_t flat, const Dims& data, const Dims& index, std::size_t axis,
+                          std::int64_t value) {
   std::int64_t offset = 0, step = 1;
   for (std::size_t d = index.size(); d-- > 0;) {
     offset += step * (d == axis ? (value < 0 ? value + data[d] : value) : flat % index[d]);
@@ -72,8 +73,14 @@ TEST(GatherAndScatterElements, Shapes) {
   struct Case {
     Dims data, index;
   };
-  const Case cases[] = {{{5}, {3}},       {{4, 3}, {4, 3}},       {{4, 3}, {2, 3}},          {{4, 3}, {2, 2}},
-                        {{2, 3, 4}, {2, 3, 4}}, {{3, 3, 3}, {1, 2, 3}}, {{3, 2, 4}, {0, 2, 4}}, {{2, 2, 2, 2}, {2, 2, 2, 2}}};
+  const Case cases[] = {{{5}, {3}},
+                        {{4, 3}, {4, 3}},
+                        {{4, 3}, {2, 3}},
+                        {{4, 3}, {2, 2}},
+                        {{2, 3, 4}, {2, 3, 4}},
+                        {{3, 3, 3}, {1, 2, 3}},
+                        {{3, 2, 4}, {0, 2, 4}},
+                        {{2, 2, 2, 2}, {2, 2, 2, 2}}};
   for (const Case& c : cases) {
     for (std::size_t axis = 0; axis < c.data.size(); ++axis) {
       const auto data = iota(count_of(c.data));
@@ -84,7 +91,8 @@ TEST(GatherAndScatterElements, Shapes) {
       const auto updates = iota(count_of(c.index));
       auto sums = data, want_sums = data, moved = data, want_moved = data;
       for (std::size_t i = 0; i < indices.size(); ++i) {
-        const auto at = static_cast<std::size_t>(naive_offset(static_cast<std::int64_t>(i), c.data, c.index, axis, indices[i]));
+        const auto at =
+            static_cast<std::size_t>(naive_offset(static_cast<std::int64_t>(i), c.data, c.index, axis, indices[i]));
         want[i] = data[at];
         want_sums[at] += updates[i];
         want_moved[at] = updates[i];
@@ -92,13 +100,18 @@ TEST(GatherAndScatterElements, Shapes) {
       const auto a = static_cast<std::int64_t>(axis);
       EXPECT_EQ(gather_elements(got.data(), data.data(), c.data, indices.data(), c.index, a, 4), -1);
       EXPECT_EQ(got, want);
-      EXPECT_EQ(scatter_elements(Scatter::add, Elem::i32, sums.data(), c.data, indices.data(), updates.data(), c.index, a), -1);
+      EXPECT_EQ(
+          scatter_elements(Scatter::add, Elem::i32, sums.data(), c.data, indices.data(), updates.data(), c.index, a),
+          -1);
       EXPECT_EQ(sums, want_sums);
-      EXPECT_EQ(scatter_elements(Scatter::none, Elem::i32, moved.data(), c.data, indices.data(), updates.data(), c.index, a), -1);
+      EXPECT_EQ(
+          scatter_elements(Scatter::none, Elem::i32, moved.data(), c.data, indices.data(), updates.data(), c.index, a),
+          -1);
       EXPECT_EQ(moved, want_moved);
       if (!indices.empty()) {
         indices.back() = c.data[axis];
-        EXPECT_EQ(gather_elements(got.data(), data.data(), c.data, indices.data(), c.index, a, 4), std::int64_t(indices.size()) - 1);
+        EXPECT_EQ(gather_elements(got.data(), data.data(), c.data, indices.data(), c.index, a, 4),
+                  std::int64_t(indices.size()) - 1);
       }
     }
   }

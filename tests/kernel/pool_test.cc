@@ -1,11 +1,11 @@
 #include "kernel/pool.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace frazil::kernel {
 namespace {
@@ -76,7 +76,8 @@ TEST(Pool, Windows) {
           for (int64_t dilation : {1, 2})
             for (int64_t pad : {0, 1}) {
               PoolParams p;
-              p.planes = 2, p.in_h = h, p.in_w = w, p.kernel_h = kernel, p.kernel_w = kernel, p.stride_h = p.stride_w = stride;
+              p.planes = 2, p.in_h = h, p.in_w = w, p.kernel_h = kernel, p.kernel_w = kernel,
+              p.stride_h = p.stride_w = stride;
               p.dilation_h = p.dilation_w = dilation, p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = pad;
               p.out_h = (h + 2 * pad) / stride + 1;  // rounded up, past the pad for some
               p.out_w = (w + 2 * pad) / stride;

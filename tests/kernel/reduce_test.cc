@@ -1,13 +1,13 @@
 #include "kernel/reduce.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <type_traits>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "kernel/isa.h"
 
@@ -42,7 +42,8 @@ T naive(Reduce op, const T* x, int64_t extent, int64_t step) {
       high = std::max(high, v), low = std::min(low, v);
     }
     const T mean = extent == 0 ? T(0) : static_cast<T>(static_cast<T>(sum) / extent);
-    const T all[] = {static_cast<T>(sum), mean, high, low, static_cast<T>(prod), static_cast<T>(square), static_cast<T>(abs)};
+    const T all[] = {static_cast<T>(sum), mean, high, low, static_cast<T>(prod), static_cast<T>(square),
+                     static_cast<T>(abs)};
     return all[static_cast<int>(op)];
   }
 }
@@ -64,9 +65,10 @@ std::vector<T> values(int64_t n) {
 struct Shape {
   int64_t outer, extent, inner;
 };
-constexpr Shape kShapes[] = {{1, 1, 1},  {3, 5, 1},   {2, 16, 1},   {2, 17, 1},  {3, 64, 1},  {1, 100, 1}, {2, 255, 1},
-                             {1, 257, 1}, {2, 4096, 1}, {1, 20011, 1}, {0, 4, 3},  {3, 0, 2},   {2, 0, 1},   {3, 4, 0},
-                             {2, 3, 2},  {2, 7, 5},   {1, 9, 16},   {2, 65, 33}, {1, 300, 70}, {3, 2, 129}, {1, 1000, 3}};
+constexpr Shape kShapes[] = {{1, 1, 1},    {3, 5, 1},   {2, 16, 1},   {2, 17, 1},    {3, 64, 1}, {1, 100, 1},
+                             {2, 255, 1},  {1, 257, 1}, {2, 4096, 1}, {1, 20011, 1}, {0, 4, 3},  {3, 0, 2},
+                             {2, 0, 1},    {3, 4, 0},   {2, 3, 2},    {2, 7, 5},     {1, 9, 16}, {2, 65, 33},
+                             {1, 300, 70}, {3, 2, 129}, {1, 1000, 3}};
 
 template <class T>
 void check(Elem elem) {
@@ -74,7 +76,7 @@ void check(Elem elem) {
     const auto x = values<T>(s.outer * s.extent * s.inner);
     for (int o = 0; o < 7; ++o) {
       const Reduce op = static_cast<Reduce>(o);
-      std::vector<T> y(static_cast<std::size_t>(s.outer * s.inner)), other(y.size());
+      std::vector<T> y(static_cast<std::size_t>(s.outer * s.inner));
       if (!reduce_supports(op, elem)) {
         EXPECT_FALSE(reduce(op, elem, x.data(), y.data(), s.outer, s.extent, s.inner));
         continue;
@@ -84,7 +86,9 @@ void check(Elem elem) {
         force_isa(isa);
         std::vector<T> again(y.size());
         reduce(op, elem, x.data(), again.data(), s.outer, s.extent, s.inner);
-        EXPECT_EQ(0, std::memcmp(y.data(), again.data(), y.size() * sizeof(T))) << name_of(isa);
+        if (!y.empty()) {
+          EXPECT_EQ(0, std::memcmp(y.data(), again.data(), y.size() * sizeof(T))) << name_of(isa);
+        }
       }
       force_isa(best_isa());
       for (int64_t i = 0; i < s.outer * s.inner; ++i) {
@@ -148,7 +152,13 @@ template <class T>
 void check_arg(Elem elem) {
   for (const Shape& s : kShapes) {
     auto x = values<T>(s.outer * s.extent * s.inner);
-    for (T& v : x) v = static_cast<T>(static_cast<int64_t>(v * T(8)) % 8);  // many ties
+    for (T& v : x) {  // many ties
+      if constexpr (std::is_floating_point_v<T>) {
+        v = std::trunc(v * 8);
+      } else {
+        v = static_cast<T>(v % 8);
+      }
+    }
     for (Arg op : {Arg::max, Arg::min}) {
       for (bool last : {false, true}) {
         for (Isa isa : kIsas) {

@@ -1,11 +1,11 @@
 #include "kernel/rnn.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "kernel/isa.h"
 
@@ -63,7 +63,8 @@ void gru_cell(const Rnn& p, const double* x, double* h) {
   }
   for (std::size_t j = 0; j < size; ++j) {
     const int64_t row = 2 * n + int64_t(j);
-    const double recurrent = p.linear_before_reset ? r[j] * dot(p.r, p.bias_r, row, h, n) : dot(p.r, p.bias_r, row, rh.data(), n);
+    const double recurrent =
+        p.linear_before_reset ? r[j] * dot(p.r, p.bias_r, row, h, n) : dot(p.r, p.bias_r, row, rh.data(), n);
     fresh[j] = std::tanh(clipped(dot(p.w, p.bias_w, row, x, p.inputs) + recurrent, p.clip));
   }
   for (std::size_t j = 0; j < size; ++j) h[j] = (1 - z[j]) * fresh[j] + z[j] * h[j];
@@ -105,11 +106,18 @@ void check(const Case& t, bool is_lstm, int variant) {
                std::to_string(t.inputs) + " " + std::to_string(t.hidden) + " variant " + std::to_string(variant));
   const int64_t gates = is_lstm ? 4 : 3;
   const auto x = noise(t.steps * t.batch * t.inputs, 1), w = noise(gates * t.hidden * t.inputs, 2);
-  const auto r = noise(gates * t.hidden * t.hidden, 3), bw = noise(gates * t.hidden, 4), br = noise(gates * t.hidden, 5);
+  const auto r = noise(gates * t.hidden * t.hidden, 3), bw = noise(gates * t.hidden, 4),
+             br = noise(gates * t.hidden, 5);
   const auto h0 = noise(t.batch * t.hidden, 6), c0 = noise(t.batch * t.hidden, 7), peephole = noise(3 * t.hidden, 8);
   std::vector<std::int32_t> lengths;
   for (int64_t b = 0; b < t.batch; ++b) lengths.push_back(static_cast<std::int32_t>((b * 5 + 1) % (t.steps + 2)));
-  Rnn p{.steps = t.steps, .batch = t.batch, .inputs = t.inputs, .hidden = t.hidden, .x = x.data(), .w = w.data(), .r = r.data()};
+  Rnn p{.steps = t.steps,
+        .batch = t.batch,
+        .inputs = t.inputs,
+        .hidden = t.hidden,
+        .x = x.data(),
+        .w = w.data(),
+        .r = r.data()};
   const bool batch_major = (variant & 1) != 0;
   p.x_step = batch_major ? t.inputs : t.batch * t.inputs, p.x_batch = batch_major ? t.steps * t.inputs : t.inputs;
   p.y_step = batch_major ? t.hidden : t.batch * t.hidden, p.y_batch = batch_major ? t.steps * t.hidden : t.hidden;
@@ -134,8 +142,7 @@ void check(const Case& t, bool is_lstm, int variant) {
         ASSERT_NEAR(y[static_cast<std::size_t>(s * p.y_step + b * p.y_batch + j)],
                     want.y[static_cast<std::size_t>((s * t.batch + b) * t.hidden + j)], 3e-5);
   for (std::size_t i = 0; i < y_h.size(); ++i) ASSERT_NEAR(y_h[i], want.h[i], 3e-5);
-  if (is_lstm)
-    for (std::size_t i = 0; i < y_c.size(); ++i) ASSERT_NEAR(y_c[i], want.c[i], 3e-5);
+  for (std::size_t i = 0; is_lstm && i < y_c.size(); ++i) ASSERT_NEAR(y_c[i], want.c[i], 3e-5);
 }
 
 class RnnTest : public ::testing::TestWithParam<Isa> {
@@ -163,7 +170,7 @@ TEST_P(RnnTest, SeveralChunks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, RnnTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 }  // namespace
 }  // namespace frazil::kernel

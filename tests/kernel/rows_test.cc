@@ -1,11 +1,11 @@
 #include "kernel/rows.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "kernel/isa.h"
 
@@ -45,7 +45,8 @@ class RowsTest : public ::testing::TestWithParam<Isa> {
       const std::vector<double> expected = want(row);
       for (int64_t j = 0; j < cols; ++j) {
         const auto at = static_cast<std::size_t>(i * step + j);
-        ASSERT_NEAR(y[at], expected[static_cast<std::size_t>(j)], tolerance * (std::abs(expected[static_cast<std::size_t>(j)]) + 1e-3))
+        ASSERT_NEAR(y[at], expected[static_cast<std::size_t>(j)],
+                    tolerance * (std::abs(expected[static_cast<std::size_t>(j)]) + 1e-3))
             << cols << " " << j;
         ASSERT_EQ(y[at], in_place[at]);
       }
@@ -57,22 +58,26 @@ class RowsTest : public ::testing::TestWithParam<Isa> {
 TEST_P(RowsTest, Softmax) {
   for (int64_t cols : kCols) {
     for (float scale : {1.f, 30.f}) {
-      check(cols, scale, 3e-6, [](const Rows& r) { softmax(r); }, [&](const float* x) {
-        double high = -1e30, sum = 0;
-        for (int64_t j = 0; j < cols; ++j) high = std::max(high, double(x[j]));
-        for (int64_t j = 0; j < cols; ++j) sum += std::exp(x[j] - high);
-        std::vector<double> y;
-        for (int64_t j = 0; j < cols; ++j) y.push_back(std::exp(x[j] - high) / sum);
-        return y;
-      });
-      check(cols, scale, 1e-3, [](const Rows& r) { log_softmax(r); }, [&](const float* x) {
-        double high = -1e30, sum = 0;
-        for (int64_t j = 0; j < cols; ++j) high = std::max(high, double(x[j]));
-        for (int64_t j = 0; j < cols; ++j) sum += std::exp(x[j] - high);
-        std::vector<double> y;
-        for (int64_t j = 0; j < cols; ++j) y.push_back(x[j] - high - std::log(sum));
-        return y;
-      });
+      check(
+          cols, scale, 3e-6, [](const Rows& r) { softmax(r); },
+          [&](const float* x) {
+            double high = -1e30, sum = 0;
+            for (int64_t j = 0; j < cols; ++j) high = std::max(high, double(x[j]));
+            for (int64_t j = 0; j < cols; ++j) sum += std::exp(x[j] - high);
+            std::vector<double> y;
+            for (int64_t j = 0; j < cols; ++j) y.push_back(std::exp(x[j] - high) / sum);
+            return y;
+          });
+      check(
+          cols, scale, 1e-3, [](const Rows& r) { log_softmax(r); },
+          [&](const float* x) {
+            double high = -1e30, sum = 0;
+            for (int64_t j = 0; j < cols; ++j) high = std::max(high, double(x[j]));
+            for (int64_t j = 0; j < cols; ++j) sum += std::exp(x[j] - high);
+            std::vector<double> y;
+            for (int64_t j = 0; j < cols; ++j) y.push_back(x[j] - high - std::log(sum));
+            return y;
+          });
     }
   }
 }
@@ -100,35 +105,39 @@ TEST_P(RowsTest, Norms) {
       const float* s = use ? scale.data() : nullptr;
       const float* b = use ? bias.data() : nullptr;
       int row = 0;
-      check(cols, 3, 2e-3, [&](const Rows& r) { layer_norm(r, s, b, 1e-5f, mean, inverse); }, [&](const float* x) {
-        double m = 0, v = 0;
-        for (int64_t j = 0; j < cols; ++j) m += x[j];
-        m /= double(cols);
-        for (int64_t j = 0; j < cols; ++j) v += (x[j] - m) * (x[j] - m);
-        const double inv = 1 / std::sqrt(v / double(cols) + 1e-5);
-        EXPECT_NEAR(mean[row], m, 1e-5);
-        EXPECT_NEAR(inverse[row], inv, 1e-5 * inv);
-        ++row;
-        std::vector<double> y;
-        for (int64_t j = 0; j < cols; ++j) y.push_back((x[j] - m) * inv * (use ? s[j] : 1) + (use ? b[j] : 0));
-        return y;
-      });
+      check(
+          cols, 3, 2e-3, [&](const Rows& r) { layer_norm(r, s, b, 1e-5f, mean, inverse); },
+          [&](const float* x) {
+            double m = 0, v = 0;
+            for (int64_t j = 0; j < cols; ++j) m += x[j];
+            m /= double(cols);
+            for (int64_t j = 0; j < cols; ++j) v += (x[j] - m) * (x[j] - m);
+            const double inv = 1 / std::sqrt(v / double(cols) + 1e-5);
+            EXPECT_NEAR(mean[row], m, 1e-5);
+            EXPECT_NEAR(inverse[row], inv, 1e-5 * inv);
+            ++row;
+            std::vector<double> y;
+            for (int64_t j = 0; j < cols; ++j) y.push_back((x[j] - m) * inv * (use ? s[j] : 1) + (use ? b[j] : 0));
+            return y;
+          });
       row = 0;
-      check(cols, 3, 1e-5, [&](const Rows& r) { rms_norm(r, s, 1e-5f, inverse); }, [&](const float* x) {
-        double v = 0;
-        for (int64_t j = 0; j < cols; ++j) v += double(x[j]) * x[j];
-        const double inv = 1 / std::sqrt(v / double(cols) + 1e-5);
-        EXPECT_NEAR(inverse[row++], inv, 1e-5 * inv);
-        std::vector<double> y;
-        for (int64_t j = 0; j < cols; ++j) y.push_back(x[j] * inv * (use ? s[j] : 1));
-        return y;
-      });
+      check(
+          cols, 3, 1e-5, [&](const Rows& r) { rms_norm(r, s, 1e-5f, inverse); },
+          [&](const float* x) {
+            double v = 0;
+            for (int64_t j = 0; j < cols; ++j) v += double(x[j]) * x[j];
+            const double inv = 1 / std::sqrt(v / double(cols) + 1e-5);
+            EXPECT_NEAR(inverse[row++], inv, 1e-5 * inv);
+            std::vector<double> y;
+            for (int64_t j = 0; j < cols; ++j) y.push_back(x[j] * inv * (use ? s[j] : 1));
+            return y;
+          });
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, RowsTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 }  // namespace
 }  // namespace frazil::kernel

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "tensor/buffer.h"
+
+namespace frazil {
+
+/// Packed forms of weights, made once and shared by all sessions. Thread-safe.
+class PackStore {
+ public:
+  /// The packed form of `weight` in `format`; `fill` writes it the first time.
+  Result<const std::byte*> get(const void* weight, std::string_view format, std::size_t bytes,
+                               const std::function<void(std::byte*)>& fill);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<const void*, std::string>, Buffer> packed_;
+};
+
+}  // namespace frazil

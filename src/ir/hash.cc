@@ -1,0 +1,144 @@
+#include "base/hash.h"
+
+#include <cstring>
+
+#include "ir/graph.h"
+#include "ir/op.h"
+#include "ir/text_names.h"
+#include "ir/text_walk.h"
+
+namespace frazil {
+namespace {
+
+constexpr std::size_t kMaxContent = 4096;
+
+enum class Tag : std::uint8_t { enter, leave, node, done, absent, constant, value, nothing };
+
+class GraphHasher {
+ public:
+  explicit GraphHasher(const Graph& graph) : graph_(graph), dims_(graph.scope(), DimText::Rename::all) {}
+
+  std::uint64_t run() {
+    (void)walk(graph_, *this);
+    for (SymbolId s : dims_.named()) {
+      const Bounds b = graph_.scope().symbol_bounds(s);
+      h_.add(static_cast<std::uint64_t>(b.min)).add(static_cast<std::uint64_t>(b.max));
+    }
+    return h_.value();
+  }
+
+  Status enter(BlockId id) {
+    tag(Tag::enter);
+    const auto& params = graph_.block(id).params;
+    h_.add(params.size());
+    for (Value v : params) define(v);
+    for (std::size_t i = 0; id == Graph::kMain && i < params.size(); ++i) {
+      const Tensor* value = graph_.input_default(i);
+      value ? tensor(*value) : tag(Tag::nothing);
+    }
+    return {};
+  }
+
+  Status node(NodeId id) {
+    const Node& n = graph_.node(id);
+    tag(Tag::node);
+    h_.add(n.op->domain).add(n.op->name).add(n.in.size());
+    for (Value v : n.in) use(v);
+    attributes(n);
+    h_.add(n.blocks.size());
+    if (n.blocks.empty()) results(n);
+    return {};
+  }
+
+  Status done(NodeId id) {
+    tag(Tag::done);
+    results(graph_.node(id));
+    return {};
+  }
+
+  Status leave(BlockId id) {
+    tag(Tag::leave);
+    h_.add(graph_.block(id).results.size());
+    for (Value v : graph_.block(id).results) use(v);
+    return {};
+  }
+
+ private:
+  void tag(Tag t) { h_.add(static_cast<std::uint64_t>(t)); }
+
+  void results(const Node& n) {
+    h_.add(n.out.size());
+    for (Value v : n.out) v ? define(v) : tag(Tag::absent);
+  }
+
+  void define(Value v) {
+    numbers_.emplace(v.id, numbers_.size());
+    text(dims_.str(graph_.type(v)));
+  }
+
+  void use(Value v) {
+    if (!v) return tag(Tag::absent);
+    if (const Constant* c = graph_.constant(v)) {
+      tag(Tag::constant);
+      auto [it, fresh] = constants_.try_emplace(v.id, 0);
+      if (fresh) it->second = hash_of(c->tensor);
+      h_.add(it->second);
+      return;
+    }
+    tag(Tag::value);
+    const auto it = numbers_.find(v.id);
+    h_.add(it == numbers_.end() ? ~std::uint64_t{0} : it->second);
+  }
+
+  void text(std::string_view s) { h_.add(s.size()).add(s); }
+  void tensor(const Tensor& t) { h_.add(hash_of(t)); }
+
+  /// Small tensors by content, large ones by type and identity.
+  static std::uint64_t hash_of(const Tensor& t) {
+    Hasher h;
+    h.add(static_cast<std::uint64_t>(t.elem())).add(t.rank());
+    for (std::int64_t size : t.sizes()) h.add(static_cast<std::uint64_t>(size));
+    const auto packed = t.bytes() < kMaxContent ? t.packed() : Result<Tensor>(std::unexpect);
+    if (!packed) {
+      h.add(reinterpret_cast<std::uintptr_t>(t.data()));
+      for (std::int64_t stride : t.strides()) h.add(static_cast<std::uint64_t>(stride));
+    } else if (t.elem() == Elem::string) {
+      for (const std::string& s : packed->as<std::string>()) h.add(s.size()).add(s);
+    } else {
+      h.add(std::span(packed->data(), packed->bytes()));
+    }
+    return h.value();
+  }
+
+  void attributes(const Node& n) {
+    for (const AttrField& f : n.op->attrs.fields) {
+      const auto value = f.get(n.attrs.get());
+      if (!value) {
+        tag(Tag::nothing);
+        continue;
+      }
+      h_.add(value->index());
+      std::visit([&](const auto& v) { attribute(v); }, *value);
+    }
+  }
+  void attribute(std::int64_t v) { h_.add(static_cast<std::uint64_t>(v)); }
+  void attribute(float v) { h_.add(std::bit_cast<std::uint32_t>(v)); }
+  void attribute(const std::string& v) { text(v); }
+  void attribute(const Tensor& v) { v.defined() ? tensor(v) : tag(Tag::nothing); }
+  template <class T>
+  void attribute(const std::vector<T>& list) {
+    h_.add(list.size());
+    for (const T& v : list) attribute(v);
+  }
+
+  const Graph& graph_;
+  DimText dims_;
+  Hasher h_;
+  std::unordered_map<std::uint32_t, std::uint64_t> numbers_, constants_;  // by value
+};
+
+}  // namespace
+
+std::uint64_t Graph::hash() const { return GraphHasher(*this).run(); }
+
+}  // namespace frazil

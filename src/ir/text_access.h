@@ -1,0 +1,16 @@
+#pragma once
+
+#include "ir/graph.h"
+
+namespace frazil {
+
+/// Write access to a Graph's tables for the parser and for Patch; private to ir/.
+class TextReader {
+ public:
+  static Scope& scope(Graph& graph) { return graph.scope_; }
+  static Node& node(Graph& graph, NodeId id) { return graph.nodes_[id.id]; }
+  static Block& block(Graph& graph, BlockId id) { return graph.blocks_[id.id]; }
+  static std::vector<std::string>& output_names(Graph& graph) { return graph.output_names_; }
+};
+
+}  // namespace frazil

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+#include "tensor/datum.h"
+
+namespace frazil::ref {
+
+/// The graph's inputs with defaults filled in, after each was held against its type. Code::bad_input names the input.
+Result<std::vector<Datum>> bind_inputs(const Graph& graph, std::span<const Datum> inputs);
+
+}  // namespace frazil::ref

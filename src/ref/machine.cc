@@ -1,0 +1,100 @@
+#include "ref/machine.h"
+
+#include "ir/op.h"
+#include "ref/machine_state.h"
+
+namespace frazil::ref {
+
+Machine::Machine(const Graph& graph, Budget& budget)
+    : graph_(graph), budget_(budget), symbols_(graph), env_(graph.value_count()), dead_after_(graph.node_count()) {
+  find_last_uses();
+}
+
+Machine::~Machine() = default;
+
+/// Only values that are read in their own block alone are released: a capture may be read again.
+void Machine::find_last_uses() {
+  constexpr std::uint32_t kNever = ~0u, kAlways = ~0u - 1;
+  std::vector<std::uint32_t> last(graph_.value_count(), kNever);
+  for (std::uint32_t b = 0; b < graph_.block_count(); ++b) {
+    const Block& block = graph_.block(BlockId{b});
+    for (const NodeId id : block.nodes) {
+      for (Value v : graph_.node(id).out) {
+        if (v && last[v.id] == kNever) last[v.id] = id.id;
+      }
+      for (Value v : graph_.node(id).in) {
+        if (!v || last[v.id] == kAlways) continue;
+        last[v.id] = graph_.block_of(v) == BlockId{b} ? id.id : kAlways;
+      }
+    }
+    for (Value v : block.results) last[v.id] = kAlways;
+  }
+  for (std::uint32_t v = 0; v < last.size(); ++v) {
+    if (last[v] < kAlways) dead_after_[last[v]].push_back(Value{v});
+  }
+}
+
+void Machine::release(NodeId id) {
+  for (Value v : dead_after_[id.id]) env_[v.id] = Datum();
+}
+
+Datum Machine::value(Value v) const {
+  if (!v) return Datum();
+  const Constant* c = graph_.constant(v);
+  return c ? Datum(c->tensor) : env_[v.id];
+}
+
+Status Machine::define(Value v, Datum datum, std::string_view who) {
+  symbols_.learn(v, datum);
+  if (const auto wrong = misfit(graph_, symbols_, v, datum)) {
+    return fail(Code::internal, "{}, value '{}': {}", who, graph_.value_name(v), *wrong);
+  }
+  env_[v.id] = std::move(datum);
+  return {};
+}
+
+Result<std::vector<Datum>> Machine::run(std::span<const Datum> params) {
+  const Block& main = graph_.main();
+  for (std::size_t i = 0; i < main.params.size(); ++i) {
+    if (params[i].is_tensor()) {
+      const Shape& shape = graph_.type(main.params[i]).shape;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        if (const auto s = graph_.scope().as_symbol(shape[d])) symbols_.set(*s, params[i].tensor().sizes()[d]);
+      }
+    }
+    FRAZIL_CHECK(define(main.params[i], params[i], "graph input"));
+  }
+  frames_.push_back({Graph::kMain, 0, nullptr});
+  while (!frames_.empty()) {
+    Frame& frame = frames_.back();
+    FRAZIL_CHECK(frame.region ? step_region(*frame.region) : step_block(frame));
+  }
+  std::vector<Datum> results;
+  for (Value v : main.results) results.push_back(value(v));
+  return results;
+}
+
+Status Machine::step_block(Frame& frame) {
+  const Block& block = graph_.block(frame.block);
+  if (frame.next == block.nodes.size()) {
+    frames_.pop_back();
+    return {};
+  }
+  const NodeId id = block.nodes[frame.next++];
+  FRAZIL_CHECK(budget_.spend());
+  return std::holds_alternative<Region>(graph_.node(id).op->form) ? begin_region(id) : run_single(id);
+}
+
+Status Machine::run_single(NodeId id) {
+  const Node& node = graph_.node(id);
+  std::vector<std::optional<Datum>> inputs;
+  for (Value v : node.in) inputs.push_back(v ? std::optional(value(v)) : std::nullopt);
+  FRAZIL_TRY(auto outputs, run_one(graph_, id, inputs, budget_));
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (node.out[k]) FRAZIL_CHECK(define(node.out[k], std::move(outputs[k]), graph_.describe(id)));
+  }
+  release(id);
+  return {};
+}
+
+}  // namespace frazil::ref

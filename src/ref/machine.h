@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/flow.h"
+#include "ir/graph.h"
+#include "ref/node.h"
+#include "ref/symbols.h"
+#include "tensor/datum.h"
+
+namespace frazil::ref {
+
+/// Interprets a graph: nodes in order, regions on a stack of its own, so that their nesting costs no native stack.
+class Machine {
+ public:
+  Machine(const Graph& graph, Budget& budget);
+  ~Machine();
+
+  /// Gives the main block's results. `params` are its params, already checked.
+  Result<std::vector<Datum>> run(std::span<const Datum> params);
+
+ private:
+  struct Program;
+  struct RegionRun;
+  struct Frame;
+
+  void find_last_uses();
+  Datum value(Value v) const;
+  Status define(Value v, Datum datum, std::string_view who);
+  void release(NodeId id);
+
+  Status step_block(Frame& frame);
+  Status run_single(NodeId id);
+
+  const Program& program_of(NodeId id);
+  Status begin_region(NodeId id);
+  Status step_region(RegionRun& run);
+  Status step_flow(RegionRun& run, const FlowOp& op);
+  Status end_region(RegionRun& run);
+  Status check_constraints(NodeId id);
+  Status enter(RegionRun& run, const FlowOp& op);
+  Status gather(RegionRun& run, const FlowOp& op);
+  Result<Datum> read(const RegionRun& run, const Cell& cell);
+  Result<Tensor> gathered(const RegionRun& run, std::uint32_t accumulator);
+  Result<Tensor> nothing_gathered(const RegionRun& run, std::uint32_t accumulator);
+  Result<bool> truth(const RegionRun& run, const Cell& cell);
+  Result<std::int64_t> integer(const RegionRun& run, const Cell& cell);
+  bool lives_at(Dim d, BlockId block) const;
+
+  const Graph& graph_;
+  Budget& budget_;
+  SymbolTable symbols_;
+  std::vector<Datum> env_;                                                // by value
+  std::vector<std::vector<Value>> dead_after_;                            // by node: values that nothing reads any more
+  std::unordered_map<std::uint32_t, std::unique_ptr<Program>> programs_;  // by region node
+  std::vector<Frame> frames_;
+};
+
+}  // namespace frazil::ref

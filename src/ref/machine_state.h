@@ -1,0 +1,31 @@
+#pragma once
+
+#include "ref/machine.h"
+
+// What a Machine keeps of the regions that it runs; private to machine.cc and flow.cc.
+namespace frazil::ref {
+
+/// A region's flow with the op after which each branch, `otherwise`, `leave_*` and `again` goes on.
+struct Machine::Program {
+  Flow flow;
+  std::vector<std::size_t> target;
+};
+
+/// A region node while it runs.
+struct Machine::RegionRun {
+  NodeId node;
+  const Program* program;
+  std::size_t pc = 0;
+  std::vector<std::int64_t> counters;
+  std::vector<Datum> variables, slices, outputs;
+  std::vector<std::vector<Tensor>> accumulators;
+};
+
+/// A block at its next node, or a region.
+struct Machine::Frame {
+  BlockId block;
+  std::size_t next;
+  std::unique_ptr<RegionRun> region;
+};
+
+}  // namespace frazil::ref

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/space.h"
+#include "tensor/tensor.h"
+
+// Moves of elements of any type.
+namespace frazil::ref {
+
+/// Contiguous and aligned: itself, else a copy.
+Result<Tensor> ready(const Tensor& tensor);
+/// Elements [from, from + count) of `src` to [to, to + count) of `dst`; both are contiguous and of one type.
+void copy_elements(const Tensor& src, std::int64_t from, Tensor& dst, std::int64_t to, std::int64_t count);
+
+/// What the map makes of contiguous inputs; an absent one is undefined. Precondition: dims are constant, else
+/// Code::internal.
+Result<Tensor> run_view(const ViewMap& map, std::span<const Tensor> inputs);
+
+/// Slice number `at` of one axis, the axis removed; a negative axis counts from the end.
+Result<Tensor> slice(const Tensor& tensor, int axis, std::int64_t at);
+/// Equal tensors one after the other along a new axis of the result. Precondition: there is at least one.
+Result<Tensor> stack(std::span<const Tensor> parts, int axis, bool reversed);
+
+}  // namespace frazil::ref

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/space.h"
+#include "ref/scalar_eval.h"
+#include "tensor/tensor.h"
+
+namespace frazil::ref {
+
+/// Some points of an iteration space whose values are in the tape's result register.
+struct Batch {
+  std::size_t n = 0;
+  const std::byte* values = nullptr;
+  const std::int64_t* out = nullptr;     ///< output element of each point
+  const std::int64_t* report = nullptr;  ///< Space::report of each point
+};
+
+/// One operand of the tape; `data` is contiguous. `reads` is empty for a scalar.
+struct Operand {
+  Tensor data;
+  std::vector<Ix> reads;
+};
+
+/// The space of an Elementwise node: one parallel axis per output axis, operands read with broadcasting.
+Space broadcast_space(std::span<const std::int64_t> sizes);
+std::vector<Ix> broadcast_reads(std::span<const std::int64_t> operand, std::span<const std::int64_t> sizes);
+/// Extents of the outputs.
+Result<Sizes> output_sizes(const Space& space);
+
+/// Evaluates the tape at each point of the space that reads inside its operands and hands the values on, in batches:
+/// parallel axes outside, reduced axes inside, each in the order in which they were added.
+/// Precondition: all dims are constant, else Code::internal.
+Status for_points(const Space& space, std::span<const Operand> operands, TapeRun& tape,
+                  const std::function<void(const Batch&)>& sink);
+
+}  // namespace frazil::ref

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+#include "tensor/datum.h"
+
+namespace frazil {
+
+struct RefOptions {
+  std::uint64_t max_steps = 1'000'000'000;  ///< nodes run plus loop iterations; past it: Code::limit
+};
+
+/// Runs the graph: the oracle of every other executor; slow and obvious. Inputs come in graph order; an empty Datum, an
+/// undefined tensor or a missing last one stands for the input's default. Code::bad_input names an input that does not
+/// have its type; a named symbol must mean the same extent everywhere. Each result is held against its inferred type
+/// and content: a difference is Code::internal.
+Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs,
+                                         const RefOptions& options = {});
+
+/// Runs one node of any form but Region on concrete inputs, one per input of the node (nullopt: absent). Gives one
+/// Datum per output, empty where the output is not wanted. Errors begin with the node's description.
+Result<std::vector<Datum>> run_node(const Graph& graph, NodeId node, std::span<const std::optional<Datum>> inputs);
+
+}  // namespace frazil

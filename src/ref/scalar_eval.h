@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/scalar.h"
+
+// Scalar tapes on batches of points. A register holds one value per point in a compute type: bool, integers, float,
+// double, complex; for strings pointers to them.
+namespace frazil::ref {
+
+inline constexpr std::size_t kBatch = 256;
+using Text = const std::string*;
+
+/// Calls f.operator()<T>() with the register type of a compute type; false for the small floats and sub-byte integers.
+template <class F>
+bool with_register_type(Elem elem, F&& f) {
+  switch (elem) {
+    case Elem::boolean: return f.template operator()<bool>();
+    case Elem::i8: return f.template operator()<std::int8_t>();
+    case Elem::i16: return f.template operator()<std::int16_t>();
+    case Elem::i32: return f.template operator()<std::int32_t>();
+    case Elem::i64: return f.template operator()<std::int64_t>();
+    case Elem::u8: return f.template operator()<std::uint8_t>();
+    case Elem::u16: return f.template operator()<std::uint16_t>();
+    case Elem::u32: return f.template operator()<std::uint32_t>();
+    case Elem::u64: return f.template operator()<std::uint64_t>();
+    case Elem::f32: return f.template operator()<float>();
+    case Elem::f64: return f.template operator()<double>();
+    case Elem::c64: return f.template operator()<std::complex<float>>();
+    case Elem::c128: return f.template operator()<std::complex<double>>();
+    case Elem::string: return f.template operator()<Text>();
+    default: return false;
+  }
+}
+
+/// Reads `n` elements of a contiguous tensor, from number `offset` on, `step` apart, into a register at `at`.
+void load_elements(Elem elem, const std::byte* data, std::int64_t offset, std::int64_t step, std::size_t n,
+                   std::byte* reg, std::size_t at);
+/// Writes `n` register values of compute_elem(elem) to elements [offset, offset + n). Small floats round to nearest
+/// even and do not saturate (the body of Cast clamps where it must), sub-byte integers wrap.
+void store_elements(Elem elem, std::byte* data, std::int64_t offset, const std::byte* reg, std::size_t n);
+/// Casts between compute types; false where there is no such cast.
+bool cast_elements(Elem from, Elem to, const std::byte* in, std::byte* out, std::size_t n);
+
+/// a where it is the larger (smaller) one, else b; NaN if either is NaN.
+template <class T>
+T larger(T a, T b) {
+  return a != a || a > b ? a : b;
+}
+template <class T>
+T smaller(T a, T b) {
+  return a != a || a < b ? a : b;
+}
+
+/// One tape with its registers.
+class TapeRun {
+ public:
+  /// Code::unsupported when an instruction is not defined for its type.
+  static Result<TapeRun> make(ScalarTape tape);
+
+  /// The register of operand k; null when the tape does not read it.
+  std::byte* operand(std::size_t k);
+  /// Computes the first n <= kBatch points.
+  void run(std::size_t n);
+  Elem type() const { return tape_.code.back().type; }
+  const std::byte* result() const { return registers_.back().data(); }
+
+ private:
+  struct alignas(64) Register : std::array<std::byte, kBatch * 16> {};
+  bool step(std::size_t i, std::size_t n);
+  void fill_constant(std::size_t i);
+  ScalarTape tape_;
+  std::vector<Register> registers_;
+};
+
+}  // namespace frazil::ref

@@ -1,0 +1,117 @@
+#include "ir/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "ops/elementwise_math.h"
+#include "ops/elementwise_nn.h"
+#include "ops/registry.h"
+
+namespace frazil {
+namespace {
+
+using testing::HasSubstr;
+
+Type vector_type(Builder& b) { return Type::tensor(Elem::f32, {b.dim("N")}); }
+
+struct Mistake {
+  const char* name;
+  void (*make)(Graph& graph);
+  const char* message;
+};
+
+/// Graphs that only a mistake of ours can make, built around the checks of Builder.
+const Mistake kFaults[] = {
+    {"TwoInputsOfOneName",
+     [](Graph& g) {
+       Builder b(g);
+       b.input("x", vector_type(b));
+       b.input("x", vector_type(b));
+     },
+     "two inputs are called 'x'"},
+    {"TwoOutputsOfOneName",
+     [](Graph& g) {
+       Builder b(g);
+       const Expr x = b.input("x", vector_type(b));
+       b.output("y", x);
+       b.output("y", x);
+     },
+     "two outputs are called 'y'"},
+    {"ResultOfAnInnerBlock",
+     [](Graph& g) {
+       Builder b(g);
+       const Expr c = b.input("c", Type::tensor(Elem::boolean));
+       const Expr x = b.input("x", vector_type(b));
+       const OpDef& op = *OpRegistry::global().find("", "If");
+       const NodeId node = b.open(op, {c.value}, nullptr, {0, 0}, "branch").value();
+       Builder inner(g, g.node(node).blocks[0]);
+       const Expr y = inner.add(*OpRegistry::global().find("", "Relu"), std::vector{x}, nullptr, 1, "leaky")[0];
+       b.yield(node, 0, {y.value});
+       b.yield(node, 1, {x.value});
+       ASSERT_TRUE(b.close(node, {true}));
+       b.output("y", {&b, y.value});
+     },
+     "the graph: block result 0 is not defined there, it comes from node 'leaky' (Relu)"},
+    {"UseOfALaterValue",
+     [](Graph& g) {
+       Builder b(g);
+       const Expr c = b.input("c", Type::tensor(Elem::boolean));
+       const Expr x = b.input("x", vector_type(b));
+       const OpDef& op = *OpRegistry::global().find("", "If");
+       const NodeId node = b.open(op, {c.value}, nullptr, {0, 0}, "branch").value();
+       const Expr late = ops::Relu(x);
+       b.yield(node, 0, {late.value});
+       b.yield(node, 1, {x.value});
+       ASSERT_TRUE(b.close(node, {true}));
+       b.output("y", {&b, g.node(node).out[0]});
+     },
+     ""},
+};
+
+class VerifyFault : public testing::TestWithParam<Mistake> {};
+
+TEST_P(VerifyFault, IsFound) {
+  ops::link_operators();
+  Graph graph;
+  GetParam().make(graph);
+  const Status s = verify(graph, 1);
+  if (*GetParam().message == '\0') {
+    EXPECT_TRUE(s) << s.error().message;
+    return;
+  }
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().code, Code::internal);
+  EXPECT_THAT(s.error().message, HasSubstr(GetParam().message));
+  EXPECT_TRUE(verify(graph, 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, VerifyFault, testing::ValuesIn(kFaults), [](const auto& info) { return info.param.name; });
+
+TEST(Verify, TypesThatAreNotInferredAreFound) {
+  Graph graph;
+  Builder b(graph);
+  const Expr x = b.input("x", Type::tensor(Elem::f32, {4}));
+  const Expr y = ops::Relu(x);
+  b.output("y", y);
+  InferCx(graph, *graph.producer(y.value)).out(0, Type::tensor(Elem::f32, {5}));
+  EXPECT_TRUE(verify(graph, 1));
+  const Status s = verify(graph, 2);
+  ASSERT_FALSE(s);
+  EXPECT_THAT(s.error().message, HasSubstr("(Relu): result 0 is f32[5], inferred again it is f32[4]"));
+}
+
+TEST(Verify, CopiesKeepDataDependentSymbols) {
+  ops::link_operators();
+  const auto graph = parse(R"(graph g(%x: f32[N], %y: f32[M]) {
+    %i = NonZero(%x)
+    %j = NonZero(%y)
+    %k = Concat(%j, %i) {axis = 1}
+    return k = %k
+  })");
+  ASSERT_TRUE(graph) << graph.error().message;
+  for (int level = 0; level <= 3; ++level) EXPECT_TRUE(verify(*graph, level)) << level;
+}
+
+}  // namespace
+}  // namespace frazil

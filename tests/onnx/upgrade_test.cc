@@ -1,0 +1,135 @@
+// What older opsets become.
+#include "import_testing.h"
+
+namespace frazil::test {
+namespace {
+
+using testing::ElementsAre;
+using I64 = std::vector<std::int64_t>;
+
+Graph upgraded(std::int64_t version, const NodeSpec& spec, const std::vector<Message>& inputs,
+               const std::vector<Message>& initializers = {}) {
+  std::vector<Message> outputs;
+  for (const auto& name : spec.outputs) {
+    if (!name.empty()) outputs.push_back(value(name));
+  }
+  return imported(import({.nodes = {spec}, .inputs = inputs, .outputs = outputs, .initializers = initializers},
+                         {.opset = version, .ir = 3}));
+}
+Graph upgraded_x(std::int64_t version, const std::string& op, const std::vector<Message>& attrs,
+                 const std::vector<std::string>& dims) {
+  return upgraded(version, {op, {"x"}, {"z"}, attrs}, {f32("x", dims)});
+}
+
+TEST(Upgrade, AttributesThatBecameInputs) {
+  Graph g = upgraded_x(9, "Slice", {attr("starts", I64{1}), attr("ends", I64{3}), attr("axes", I64{1})}, {"2", "5"});
+  EXPECT_EQ(output_type(g), "f32[2,2]");
+  EXPECT_EQ(ints_at(g, node_at(g, 0), 3), I64{1});
+  g = upgraded_x(11, "Unsqueeze", {attr("axes", I64{0, 2})}, {"4"});
+  EXPECT_EQ(output_type(g), "f32[1,4,1]");
+  g = upgraded_x(11, "Squeeze", {attr("axes", I64{0})}, {"1", "1", "N"});
+  EXPECT_EQ(output_type(g), "f32[1,N]");
+  g = upgraded_x(17, "ReduceMean", {attr("axes", I64{1}), attr("keepdims", 0)}, {"2", "3"});
+  EXPECT_EQ(output_type(g), "f32[2]");
+  g = upgraded_x(4, "Reshape", {attr("shape", I64{-1, 2}), attr("consumed_inputs", I64{0})}, {"4", "3"});
+  EXPECT_EQ(output_type(g), "f32[6,2]");
+  g = upgraded_x(1, "Pad", {attr("paddings", I64{0, 1, 0, 2}), attr("value", 2.0f)}, {"4", "3"});
+  EXPECT_EQ(output_type(g), "f32[4,6]");
+}
+
+TEST(Upgrade, Split) {
+  Graph g = upgraded(2, {"Split", {"x"}, {"a", "b"}, {attr("axis", 1), attr("split", I64{1, 2})}}, {f32("x", {"2", "3"})});
+  EXPECT_EQ(output_type(g, 1), "f32[2,2]");
+  g = upgraded(13, {"Split", {"x"}, {"a", "b"}, {}}, {f32("x", {"6"})});
+  EXPECT_EQ(output_type(g, 1), "f32[3]");
+}
+
+TEST(Upgrade, TopK) {
+  const Graph g = upgraded(1, {"TopK", {"x"}, {"v", "i"}, {attr("k", 2), attr("axis", 0)}}, {f32("x", {"6"})});
+  EXPECT_EQ(output_type(g, 1), "i64[2]");
+}
+
+TEST(Upgrade, BroadcastAlongAnAxis) {
+  const std::vector<Message> inputs{f32("x", {"2", "3", "4", "5"}), f32("y", {"3"})};
+  Graph g = upgraded(6, {"Add", {"x", "y"}, {"z"}, {attr("broadcast", 1), attr("axis", 1)}}, inputs);
+  EXPECT_EQ(op_names(g), "Unsqueeze Add");
+  EXPECT_EQ(type_of(g, node_at(g, 1).in[1]), "f32[3,1,1]");
+  g = upgraded(6, {"PRelu", {"x", "y"}, {"z"}, {}}, inputs);
+  EXPECT_EQ(op_names(g), "Unsqueeze PRelu");
+  g = upgraded(6, {"Mul", {"x", "y"}, {"z"}, {attr("broadcast", 1)}}, {f32("x", {"2", "3"}), f32("y", {"3"})});
+  EXPECT_EQ(op_names(g), "Mul");
+}
+
+TEST(Upgrade, SoftmaxOfSeveralAxes) {
+  Graph g = upgraded_x(9, "Softmax", {attr("axis", 1)}, {"N", "3", "4"});
+  EXPECT_EQ(op_names(g), "Flatten Softmax Shape Reshape");
+  EXPECT_EQ(output_type(g), "f32[N,3,4]");
+  g = upgraded_x(9, "Softmax", {}, {"N", "3", "1", "1"});
+  ASSERT_EQ(op_names(g), "Softmax");
+  expect_attr(node_at(g, 0), "axis", std::int64_t{1});
+  g = upgraded_x(13, "Softmax", {attr("axis", 1)}, {"N", "3", "4"});
+  EXPECT_EQ(op_names(g), "Softmax");
+}
+
+TEST(Upgrade, Clip) {
+  Graph g = upgraded_x(6, "Clip", {attr("max", 6.0f)}, {"2"});
+  ASSERT_EQ(op_names(g), "Clip");
+  ASSERT_EQ(node_at(g, 0).in.size(), 3u);
+  EXPECT_FALSE(node_at(g, 0).in[1]);
+  EXPECT_EQ(g.constant(node_at(g, 0).in[2])->tensor.number_at(0), 6.0);
+}
+
+TEST(Upgrade, CastToAName) {
+  const Graph g = upgraded_x(1, "Cast", {attr("to", "INT64")}, {"2"});
+  EXPECT_EQ(output_type(g), "i64[2]");
+}
+
+TEST(Upgrade, BatchNormalization) {
+  const NodeSpec spec{"BatchNormalization", {"x", "s", "s", "s", "s"}, {"z", "", "", "", ""}, {attr("is_test", 1), attr("momentum", 0.9f)}};
+  const std::vector<Message> inputs{f32("x", {"1", "2", "3"}), f32("s", {"2"})};
+  EXPECT_EQ(op_names(upgraded(6, spec, inputs)), "BatchNormalization");
+  NodeSpec training = spec;
+  training.outputs[1] = "m";
+  expect_fault(import({.nodes = {training}, .inputs = inputs, .outputs = {value("z")}}, {.opset = 7}), Code::unsupported,
+               {"training outputs"});
+}
+
+TEST(Upgrade, Dropout) {
+  Graph g = upgraded_x(7, "Dropout", {attr("ratio", 0.5f)}, {"2"});
+  EXPECT_EQ(op_names(g), "Dropout");
+  g = upgraded(7, {"Dropout", {"x"}, {"z", "mask"}, {}}, {f32("x", {"2"})});
+  EXPECT_EQ(op_names(g), "Dropout Cast");
+  EXPECT_EQ(output_type(g, 1), "f32[2]");
+}
+
+TEST(Upgrade, Upsample) {
+  Graph g = upgraded_x(7, "Upsample", {attr("scales", std::vector<float>{1, 1, 2, 3})}, {"1", "1", "4", "5"});
+  ASSERT_EQ(op_names(g), "Resize");
+  EXPECT_EQ(output_type(g), "f32[1,1,8,15]");
+  expect_attr(node_at(g, 0), "coordinate_transformation_mode", std::string("asymmetric"));
+}
+
+TEST(Upgrade, GroupNormalization) {
+  const Graph g = upgraded(18, {"GroupNormalization", {"x", "s", "b"}, {"z"}, {attr("num_groups", 2)}},
+                           {f32("x", {"1", "6", "5"}), f32("s", {"2"}), f32("b", {"2"})});
+  const Node& last = node_at(g, g.main().nodes.size() - 1);
+  EXPECT_EQ(type_of(g, last.in[1]), "f32[6]");
+}
+
+TEST(Upgrade, OptionalOfAType) {
+  const Message type = text(attribute("type", 13), 14, sequence_type(tensor_type(Elem::i64, {})));
+  const Graph g = upgraded(18, {"Optional", {}, {"z"}, {type}}, {});
+  EXPECT_THAT(output_type(g), testing::StartsWith("opt<seq<i64"));
+}
+
+TEST(Upgrade, OldFormsWithoutAMeaningHere) {
+  const Message body = graph({.nodes = {}, .inputs = {value("s"), value("e")}, .outputs = {value("s"), value("e")}});
+  expect_fault(import({.nodes = {{"Scan", {"", "x", "x"}, {"a", "b"}, {attr("num_scan_inputs", 1), graph_attr("body", body)}}},
+                       .inputs = {f32("x", {"2", "3"})},
+                       .outputs = {value("a")}},
+                      {.opset = 8}),
+               Code::unsupported, {"(Scan)", "opset 8"});
+}
+
+}  // namespace
+}  // namespace frazil::test

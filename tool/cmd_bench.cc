@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include <sys/resource.h>
+
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/report.h"
+#include "tool/requests.h"
+
+namespace frazil::tool {
+namespace {
+
+struct BenchOptions {
+  Common common;
+  RequestOptions requests;
+  std::string model;
+  std::uint64_t warmup = 3;
+  std::optional<std::uint64_t> runs;
+  std::optional<double> seconds;
+};
+
+constexpr double kDefaultSeconds = 2;
+constexpr std::uint64_t kFewestRuns = 3;
+
+/// Seconds, as measured.
+struct Times {
+  double load = 0, first = 0;
+  std::vector<double> requests;
+  std::vector<double> passes;
+};
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/// Nearest rank.
+double percentile(std::vector<double> values, double part) {
+  std::ranges::sort(values);
+  const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(values.size())));
+  return values[std::max<std::size_t>(rank, 1) - 1];
+}
+
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+}
+
+/// One timed request; its results are released after the clock has stopped.
+Result<double> timed(Session& session, Requests& requests, const std::vector<Datum>& inputs) {
+  const double begin = now();
+  auto outputs = session.run(inputs);
+  const double seconds = now() - begin;
+  if (!outputs) return std::unexpected(std::move(outputs).error());
+  requests.done(*outputs);
+  return seconds;
+}
+
+/// Runs what is left of the pass; the time of each request goes to `each`.
+Result<double> pass(Session& session, Requests& requests, std::vector<double>* each) {
+  double total = 0;
+  for (;;) {
+    FRAZIL_TRY(const auto inputs, requests.next());
+    if (!inputs) break;
+    FRAZIL_TRY(const double seconds, timed(session, requests, *inputs));
+    total += seconds;
+    if (each != nullptr) each->push_back(seconds);
+  }
+  requests.restart();
+  return total;
+}
+
+Status measure(Session& session, Requests& requests, const BenchOptions& options, Times& times) {
+  Progress progress;
+  for (std::uint64_t i = 0; i < options.warmup; ++i) {
+    progress.show(fmt::format("warm-up {}/{}", i + 1, options.warmup));
+    FRAZIL_CHECK(pass(session, requests, nullptr));
+  }
+  const std::uint64_t most = options.runs.value_or(~std::uint64_t{0});
+  const double end = now() + options.seconds.value_or(kDefaultSeconds);
+  while (times.passes.size() < most) {
+    if (!options.runs && times.passes.size() >= kFewestRuns && now() >= end) break;
+    progress.show(fmt::format("run {}", times.passes.size() + 1));
+    FRAZIL_TRY(const double total, pass(session, requests, &times.requests));
+    times.passes.push_back(total);
+  }
+  return {};
+}
+
+Json json_of(const Times& times, const Common& common) {
+  return {{"load_ms", times.load * 1e3},
+          {"first_ms", times.first * 1e3},
+          {"median_ms", median(times.requests) * 1e3},
+          {"min_ms", *std::ranges::min_element(times.requests) * 1e3},
+          {"p99_ms", percentile(times.requests, 0.99) * 1e3},
+          {"runs", times.passes.size()},
+          {"total_ms", median(times.passes) * 1e3},
+          {"peak_mb", peak_megabytes()},
+          {"tier", tier_of(common)}};
+}
+
+Status check(const BenchOptions& options) {
+  FRAZIL_CHECK(prepare(options.common));
+  if (options.runs && options.seconds) return fail(Code::bad_input, "--runs and --seconds exclude each other");
+  if (options.runs && *options.runs == 0) return fail(Code::bad_input, "--runs: expected at least 1");
+  if (options.seconds && !(*options.seconds >= 0)) return fail(Code::bad_input, "--seconds: expected at least 0");
+  return {};
+}
+
+Result<int> bench(const BenchOptions& options) {
+  FRAZIL_CHECK(check(options));
+  Times times;
+  double begin = now();
+  FRAZIL_TRY(const auto graph, load_graph(options.model));
+  times.load = now() - begin;
+  const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.memory_limit));
+  FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
+  FRAZIL_CHECK(requests.preload());
+  FRAZIL_TRY(const auto inputs, requests.next());
+
+  begin = now();
+  FRAZIL_TRY(const auto executable, Executable::make(graph, exec_options_of(options.common)));
+  const auto session = executable->open();
+  session->set_limits(limits_of(options.common));
+  FRAZIL_TRY(auto outputs, session->run(*inputs));
+  times.first = now() - begin;
+  requests.done(outputs);
+  outputs.clear();
+  requests.restart();
+
+  FRAZIL_CHECK(measure(*session, requests, options, times));
+  print_json(json_of(times, options.common));
+  return kDone;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "Measure a model's load, first and repeated requests");
+  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_requests(*command, options->requests);
+  command->add_option("--warmup", options->warmup, "Runs before the measured ones")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--runs", options->runs, "Measured runs; with --stream a run is one pass over it")
+      ->type_name("N");
+  command->add_option("--seconds", options->seconds, "Measure for this long, at least 3 runs; the default is 2")
+      ->type_name("S");
+  add_common(*command, options->common);
+  command->footer(
+      "Writes one JSON object: load_ms reads the file, first_ms is the first request with planning; median_ms, min_ms\n"
+      "and p99_ms are per request, total_ms is the median run. A request is one Session::run that allocates its "
+      "outputs.\n"
+      "peak_mb is the peak resident set in 10^6 bytes.\n"
+      "Examples:\n"
+      "  frazil bench mnist.onnx --input Input3=1x1x28x28 --runs 100\n"
+      "  frazil bench vad.onnx --input sr==16000 --carry stateN=state --stream chunks.jsonl --seconds 5");
+  command->callback([options, &action] { action = [options] { return bench(*options); }; });
+}
+
+}  // namespace frazil::tool

@@ -1,0 +1,137 @@
+#include <map>
+#include <memory>
+
+#include "exec/executable.h"
+#include "ir/op.h"
+#include "ir/text.h"
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/report.h"
+
+namespace frazil::tool {
+namespace {
+
+struct InspectOptions {
+  std::string model;
+  bool text = false, plan = false, dot = false, tiers = false, json = false;
+};
+
+/// What the graph holds, counted over all blocks.
+struct Contents {
+  std::map<std::string, std::size_t> operators;
+  std::size_t nodes = 0, blocks = 0, constants = 0, constant_bytes = 0;
+};
+
+Contents contents_of(const Graph& graph) {
+  Contents c;
+  c.blocks = graph.block_count();
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
+    for (const NodeId id : graph.block(BlockId{b}).nodes) {
+      ++c.nodes;
+      ++c.operators[std::string(graph.node(id).op->name)];
+    }
+  }
+  for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
+    if (const Constant* constant = graph.constant(Value{v})) {
+      ++c.constants;
+      c.constant_bytes += constant->tensor.bytes();
+    }
+  }
+  return c;
+}
+
+Json ports_json(const Graph& graph, const std::vector<Value>& values, const std::vector<std::string>& names) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Type& type = graph.type(values[i]);
+    Json port{{"name", names[i]}, {"type", str(type, graph.scope())}};
+    if (type.is_tensor() && type.ranked) {
+      port["elem"] = name_of(type.elem);
+      port["shape"] = Json::array();
+      for (const Dim d : type.shape) {
+        port["shape"].push_back(d.is_const() ? Json(d.value()) : Json(graph.scope().str(d)));
+      }
+    }
+    json.push_back(std::move(port));
+  }
+  return json;
+}
+
+Json json_of(const Graph& graph) {
+  const Contents c = contents_of(graph);
+  Json inputs = ports_json(graph, graph.main().params, graph.input_names());
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i]["optional"] = graph.input_default(i) != nullptr;
+  return {{"name", graph.name},
+          {"inputs", std::move(inputs)},
+          {"outputs", ports_json(graph, graph.main().results, graph.output_names())},
+          {"nodes", c.nodes},
+          {"blocks", c.blocks},
+          {"constants", c.constants},
+          {"constant_bytes", c.constant_bytes},
+          {"operators", c.operators}};
+}
+
+void print_ports(std::string_view title, const Graph& graph, const std::vector<Value>& values,
+                 const std::vector<std::string>& names) {
+  print_line(title);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool optional = title == "inputs" && graph.input_default(i) != nullptr;
+    print_line(fmt::format("  {}  {}{}", one_line(names[i]), str(graph.type(values[i]), graph.scope()),
+                           optional ? "  (has a default)" : ""));
+  }
+}
+
+void print_summary(const Graph& graph) {
+  const Contents c = contents_of(graph);
+  print_line(fmt::format("{}: {} nodes in {} blocks, {} constants of {:.3f} MB", one_line(graph.name), c.nodes,
+                         c.blocks, c.constants, static_cast<double>(c.constant_bytes) / 1e6));
+  print_ports("inputs", graph, graph.main().params, graph.input_names());
+  print_ports("outputs", graph, graph.main().results, graph.output_names());
+  print_line("operators");
+  for (const auto& [name, count] : c.operators) print_line(fmt::format("  {:>5}  {}", count, name));
+}
+
+void print_tiers() {
+  print_line("ref  the reference executor: always right, slow");
+  print_line("0    the tape on kernels compiled ahead of time; auto means this one");
+  print_line("Tiers 1 and 2 (compiled at run time) are not in this build.");
+}
+
+Result<int> inspect(const InspectOptions& options) {
+  FRAZIL_TRY(const auto graph, load_graph(options.model));
+  if (options.json) {
+    print_json(json_of(*graph));
+  } else if (options.tiers) {
+    print_tiers();
+  } else if (options.plan) {
+    FRAZIL_TRY(const auto executable, Executable::make(graph));
+    print_line(executable->plan().str());
+  } else if (options.text || options.dot) {
+    return fail(Code::unsupported, "not yet");
+  } else {
+    print_summary(*graph);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& action) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command = app.add_subcommand("inspect", "Show what a model takes, gives and consists of");
+  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  auto* views = command->add_option_group("views", "One at most");
+  views->add_flag("--text", options->text, "The graph in Frazil's text form");
+  views->add_flag("--plan", options->plan, "The plan: steps, slots, memory");
+  views->add_flag("--dot", options->dot, "The graph for Graphviz");
+  views->add_flag("--tiers", options->tiers, "Which code would run it");
+  views->add_flag("--json", options->json, "One JSON object on one line");
+  views->require_option(0, 1);
+  command->footer(
+      "Examples:\n"
+      "  frazil inspect model.onnx\n"
+      "  frazil inspect model.onnx --dot | dot -Tsvg > model.svg");
+  command->callback([options, &action] { action = [options] { return inspect(*options); }; });
+}
+
+}  // namespace frazil::tool

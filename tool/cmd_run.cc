@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <memory>
+
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/report.h"
+#include "tool/requests.h"
+#include "tool/save.h"
+
+namespace frazil::tool {
+namespace {
+
+struct RunOptions {
+  Common common;
+  RequestOptions requests;
+  std::string model, output_dir;
+};
+
+/// One request's report, as text at once or as JSON at the end.
+class RunReport {
+ public:
+  RunReport(const Graph& graph, bool json, bool streaming) : graph_(graph), json_(json), streaming_(streaming) {}
+
+  void add(std::span<const Datum> outputs, double seconds) {
+    if (json_) {
+      add_json(outputs, seconds);
+    } else {
+      print(outputs);
+    }
+    ++count_;
+  }
+  void finish(const Common& common, double load_seconds) {
+    if (!json_) return;
+    Json json{{"tier", tier_of(common)}, {"load_ms", load_seconds * 1e3}, {"requests", requests_}};
+    print_json(json);
+  }
+
+ private:
+  void print(std::span<const Datum> outputs) const {
+    if (streaming_) print_line(fmt::format("request {}", count_));
+    std::size_t name_width = 0, type_width = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      name_width = std::max(name_width, graph_.output_names()[i].size());
+      type_width = std::max(type_width, type_of(outputs[i]).size());
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      print_line(fmt::format("{:<{}}  {:<{}}  {}", one_line(graph_.output_names()[i]), name_width, type_of(outputs[i]),
+                             type_width, summary_of(outputs[i])));
+    }
+  }
+  void add_json(std::span<const Datum> outputs, double seconds) {
+    Json values = Json::array();
+    for (std::size_t i = 0; i < outputs.size(); ++i) values.push_back(json_of(graph_.output_names()[i], outputs[i]));
+    requests_.push_back({{"ms", seconds * 1e3}, {"outputs", std::move(values)}});
+  }
+
+  const Graph& graph_;
+  bool json_, streaming_;
+  std::uint64_t count_ = 0;
+  Json requests_ = Json::array();
+};
+
+Status run_requests(Session& session, Requests& requests, const OutputFolder* folder, RunReport& report) {
+  Progress progress;
+  std::vector<Datum> outputs;
+  for (std::uint64_t number = 0;; ++number) {
+    FRAZIL_TRY(const auto inputs, requests.next());
+    if (!inputs) return {};
+    const double begin = now();
+    if (auto status = session.run(*inputs, outputs); !status) {
+      return within(requests.streaming() ? fmt::format("request {}: ", number) : "", std::move(status).error());
+    }
+    const double seconds = now() - begin;
+    progress.clear();
+    report.add(outputs, seconds);
+    if (folder != nullptr) {
+      FRAZIL_CHECK(folder->save(outputs, requests.streaming() ? std::optional(number) : std::nullopt));
+    }
+    requests.done(outputs);
+    if (requests.streaming()) progress.show(fmt::format("{} requests", number + 1));
+  }
+}
+
+Result<int> run(const RunOptions& options) {
+  FRAZIL_CHECK(prepare(options.common));
+  const double begin = now();
+  FRAZIL_TRY(const auto graph, load_graph(options.model));
+  const double load_seconds = now() - begin;
+  const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.memory_limit));
+  FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
+  std::optional<OutputFolder> folder;
+  if (!options.output_dir.empty()) {
+    FRAZIL_TRY(folder, OutputFolder::make(options.output_dir, graph->output_names()));
+  }
+  FRAZIL_TRY(const auto executable, Executable::make(graph, exec_options_of(options.common)));
+  const auto session = executable->open();
+  session->set_limits(limits_of(options.common));
+  RunReport report(*graph, options.common.json, requests.streaming());
+  FRAZIL_CHECK(run_requests(*session, requests, folder ? &*folder : nullptr, report));
+  report.finish(options.common, load_seconds);
+  return kDone;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run a model on given or random inputs and show its outputs");
+  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_requests(*command, options->requests);
+  command->add_option("--output-dir,-o", options->output_dir, "Write each output to DIR/NAME.npy")->type_name("DIR");
+  add_common(*command, options->common);
+  command->footer(
+      "Examples:\n"
+      "  frazil run mnist.onnx --input Input3=1x1x28x28\n"
+      "  frazil run mnist.onnx --input Input3=digit.npy --output-dir out\n"
+      "  frazil run vad.onnx --input sr==16000 --input state=2x1x128 --carry stateN=state --stream chunks.jsonl");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace frazil::tool

@@ -1,0 +1,87 @@
+#include "tool/common.h"
+
+#include <chrono>
+
+#include "base/knobs.h"
+#include "base/log.h"
+#include "kernel/isa.h"
+#include "onnx/import.h"
+#include "ops/registry.h"
+
+namespace frazil::tool {
+
+void add_common(CLI::App& app, Common& common) {
+  const Knobs values = knobs() ? *knobs() : Knobs{};
+  common.threads = values.threads;
+  common.memory_limit = values.memory_limit;
+  common.max_steps = values.max_steps;
+  common.debug = values.debug;
+  app.add_option("--tier", common.tier,
+                 "Which code runs: auto, ref (the slow reference executor), 0 (the tape), 1 or 2 (compiled)")
+      ->type_name("TIER");
+  app.add_option("--threads", common.threads, "Threads of one run, 0: one per core. Kernels of this build use one")
+      ->type_name("N");
+  app.add_option("--memory-limit", common.memory_limit, "Bytes that a run may hold for values")->type_name("BYTES");
+  app.add_option("--max-steps", common.max_steps, "Steps after which a request is stopped")->type_name("N");
+  app.add_option("--deadline", common.deadline_ms, "Milliseconds after which a request is stopped")->type_name("MS");
+  app.add_option("--seed", common.seed, "Chooses the random inputs; the same seed gives the same values")
+      ->type_name("N");
+  app.add_option("--numerics", common.numerics, "default, or strict: no fast approximations")->type_name("MODE");
+  app.add_flag("--json", common.json, "Write one JSON object, alone on the last line of stdout");
+  app.add_option("--debug", common.debug, "What is logged to stderr, 0 to 6")->type_name("N");
+}
+
+Status prepare(const Common& common) {
+  const std::string& tier = common.tier;
+  if (tier == "1" || tier == "2") {
+    return fail(Code::unsupported, "--tier {}: this build has no compiled tiers; use auto, 0 or ref", tier);
+  }
+  if (tier != "auto" && tier != "ref" && tier != "0") {
+    return fail(Code::bad_input, "--tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
+  }
+  if (common.numerics != "default" && common.numerics != "strict") {
+    return fail(Code::bad_input, "--numerics: expected default or strict, got '{}'", common.numerics);
+  }
+  if (!(common.deadline_ms >= 0)) return fail(Code::bad_input, "--deadline: expected milliseconds, at least 0");
+  if (common.threads > 1024) return fail(Code::bad_input, "--threads: expected at most 1024, got {}", common.threads);
+  if (common.debug < 0 || common.debug > 6) {
+    return fail(Code::bad_input, "--debug: expected 0 to 6, got {}", common.debug);
+  }
+  logging::set_level(common.debug);
+  return {};
+}
+
+Limits limits_of(const Common& common) {
+  Limits limits;
+  limits.memory_bytes = static_cast<std::size_t>(common.memory_limit);
+  limits.steps = common.max_steps;
+  if (common.deadline_ms > 0) {
+    using Clock = std::chrono::steady_clock;
+    constexpr double kLongest = 1e12;  // ms; some 30 years, which a duration holds
+    limits.time = std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double, std::milli>(std::min(common.deadline_ms, kLongest)));
+  }
+  return limits;
+}
+
+ExecOptions exec_options_of(const Common& common) { return {.reference = common.tier == "ref"}; }
+
+std::string tier_of(const Common& common) { return common.tier == "ref" ? "ref" : "0"; }
+
+Status start() {
+  FRAZIL_TRY(const Knobs values, knobs());
+  if (const auto isa = kernel::isa_from_name(values.isa)) kernel::force_isa(*isa);
+  link_operators();
+  return {};
+}
+
+Result<std::shared_ptr<const Graph>> load_graph(const std::string& path) {
+  auto graph = import_onnx(path);
+  if (!graph) {
+    if (graph.error().message.find(path) != std::string::npos) return std::unexpected(std::move(graph).error());
+    return within(path + ": ", std::move(graph).error());
+  }
+  return std::make_shared<const Graph>(std::move(*graph));
+}
+
+}  // namespace frazil::tool

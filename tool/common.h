@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <CLI/App.hpp>
+
+#include "base/error.h"
+#include "exec/session.h"
+#include "ir/graph.h"
+
+namespace frazil::tool {
+
+/// Options that run, bench, test and profile share.
+struct Common {
+  std::string tier = "auto";
+  std::uint32_t threads = 1;
+  std::uint64_t memory_limit = 0;  ///< bytes
+  std::uint64_t max_steps = 0;
+  double deadline_ms = 0;  ///< 0: none
+  std::uint64_t seed = 0;
+  std::string numerics = "default";
+  bool json = false;
+  int debug = 0;
+};
+
+/// Declares the options, with the knobs as defaults.
+void add_common(CLI::App& app, Common& common);
+/// Checks what the parser cannot, and sets the log level.
+Status prepare(const Common& common);
+
+Limits limits_of(const Common& common);
+ExecOptions exec_options_of(const Common& common);
+/// The tier that runs: "0" or "ref".
+std::string tier_of(const Common& common);
+
+/// Operators are linked, knobs applied. Called once, before anything else.
+Status start();
+/// Reads a model; faults name the file.
+Result<std::shared_ptr<const Graph>> load_graph(const std::string& path);
+
+}  // namespace frazil::tool

@@ -1,0 +1,79 @@
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include <CLI/CLI.hpp>
+
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/guard.h"
+#include "tool/report.h"
+
+namespace frazil::tool {
+namespace {
+
+constexpr const char* kFooter =
+    "Start here:\n"
+    "  frazil inspect model.onnx                    what goes in and what comes out\n"
+    "  frazil run model.onnx --input x=1x3x224x224  run it on random values\n"
+    "  frazil bench model.onnx --input x=1x3x224x224\n"
+    "\n"
+    "frazil COMMAND --help explains a command. Environment variables: frazil knobs.\n"
+    "Exit codes: 0 done, 1 a comparison or case failed, 2 bad input or usage, 3 a limit or an internal error.";
+
+void declare(CLI::App& app, Action& action) {
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  app.set_version_flag("--version", "frazil " FRAZIL_VERSION);
+  add_run(app, action);
+  add_bench(app, action);
+  add_test(app, action);
+  add_inspect(app, action);
+  add_ops(app, action);
+  add_knobs(app, action);
+  add_missing(app, action);
+}
+
+int usage(const CLI::ParseError& error, const CLI::App& app) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  std::string command;
+  for (const CLI::App* chosen : app.get_subcommands()) command = " " + chosen->get_name();
+  fmt::print(stderr, "frazil: {}; see frazil{} --help\n", one_line(error.what()), command);
+  return kBadInput;
+}
+
+int run_command(int argc, char** argv) {
+  if (const Status started = start(); !started) return report(started.error());
+  CLI::App app("Runs, measures and inspects ONNX models, also those with loops, branches and free shapes.", "frazil");
+  Action action;
+  declare(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return usage(error, app);
+  }
+  const Result<int> code = action();
+  if (!code) {
+    finish_output();
+    return report(code.error());
+  }
+  if (const Status written = finish_output(); !written) return report(written.error());
+  return *code;
+}
+
+}  // namespace
+}  // namespace frazil::tool
+
+int main(int argc, char** argv) {
+  using frazil::Code;
+  frazil::tool::install_crash_guard();
+  try {
+    return frazil::tool::run_command(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return frazil::tool::report({Code::out_of_memory, "out of memory"});
+  } catch (const std::exception& error) {
+    return frazil::tool::report({Code::internal, error.what()});
+  } catch (...) {
+    return frazil::tool::report({Code::internal, "unknown exception"});
+  }
+}

@@ -1,0 +1,179 @@
+#include "tool/report.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace frazil::tool {
+namespace {
+
+bool g_output_failed = false;
+int g_output_errno = 0;
+
+struct Stats {
+  double min = std::numeric_limits<double>::infinity();
+  double max = -std::numeric_limits<double>::infinity();
+  double sum = 0;
+  std::int64_t count = 0, nan = 0;
+};
+
+Stats stats_of(const Tensor& tensor) {
+  Stats s;
+  for (std::int64_t i = 0; i < tensor.count(); ++i) {
+    const double v = tensor.number_at(i);
+    if (std::isnan(v)) {
+      ++s.nan;
+      continue;
+    }
+    s.min = std::min(s.min, v);
+    s.max = std::max(s.max, v);
+    s.sum += v;
+    ++s.count;
+  }
+  return s;
+}
+
+bool has_stats(const Tensor& t) { return t.elem() != Elem::string && !is_complex(t.elem()) && t.count() > 0; }
+
+std::string tensor_summary(const Tensor& tensor) {
+  std::string text;
+  if (has_stats(tensor) && tensor.count() > 1) {
+    const Stats s = stats_of(tensor);
+    if (s.count > 0) {
+      text = fmt::format("min {:.6g}  max {:.6g}  mean {:.6g}  ", s.min, s.max, s.sum / static_cast<double>(s.count));
+    }
+    if (s.nan > 0) text += fmt::format("NaN {}  ", s.nan);
+  }
+  return text + tensor.summary();
+}
+
+void write_out(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    g_output_failed = true;
+    g_output_errno = errno;
+  }
+}
+
+}  // namespace
+
+int exit_code(Code code) {
+  switch (code) {
+    case Code::bad_model:
+    case Code::bad_input:
+    case Code::unsupported: return kBadInput;
+    case Code::limit:
+    case Code::out_of_memory:
+    case Code::cancelled:
+    case Code::internal: return kStopped;
+  }
+  return kStopped;
+}
+
+int report(const Fault& fault) {
+  const std::string line = fault.code == Code::internal ? "frazil: internal error: " : "frazil: ";
+  fmt::print(stderr, "{}{}\n", line, one_line(fault.message));
+  return exit_code(fault.code);
+}
+
+std::string one_line(std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+void print_json(const Json& json) { print_line(json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+
+void print_line(std::string_view line) {
+  write_out(line);
+  write_out("\n");
+}
+
+Status finish_output() {
+  if (std::fflush(stdout) != 0) {
+    g_output_failed = true;
+    g_output_errno = errno;
+  }
+  if (!g_output_failed || g_output_errno == EPIPE) return {};
+  return fail(Code::limit, "cannot write to standard output: {}", std::strerror(g_output_errno));
+}
+
+std::string type_of(const Datum& value) {
+  if (value.is_tensor()) return value.tensor().type_str();
+  if (value.is_sequence()) return fmt::format("seq({})", value.sequence().items.size());
+  if (value.is_map()) return fmt::format("map({})", value.map().items.size());
+  return "none";
+}
+
+std::string summary_of(const Datum& value) {
+  if (value.is_tensor()) return one_line(tensor_summary(value.tensor()));
+  std::string text;
+  constexpr std::size_t kShown = 4;
+  if (value.is_sequence()) {
+    const auto& items = value.sequence().items;
+    for (std::size_t i = 0; i < items.size() && i < kShown; ++i) text += (i > 0 ? ", " : "") + type_of(items[i]);
+    if (items.size() > kShown) text += ", ...";
+  } else if (value.is_map()) {
+    const auto& items = value.map().items;
+    for (std::size_t i = 0; i < items.size() && i < kShown; ++i) {
+      text += (i > 0 ? ", " : "") + items[i].first.summary() + ": " + summary_of(items[i].second);
+    }
+    if (items.size() > kShown) text += ", ...";
+  }
+  return one_line(text);
+}
+
+Json json_of(std::string_view name, const Datum& value) {
+  Json json{{"name", name}, {"type", type_of(value)}};
+  if (value.is_tensor()) {
+    const Tensor& t = value.tensor();
+    json["elem"] = name_of(t.elem());
+    json["shape"] = t.sizes();
+    if (has_stats(t)) {
+      const Stats s = stats_of(t);
+      if (s.count > 0) {
+        json["min"] = s.min;
+        json["max"] = s.max;
+        json["mean"] = s.sum / static_cast<double>(s.count);
+      }
+      if (s.nan > 0) json["nan"] = s.nan;
+    }
+  } else if (value.is_sequence()) {
+    json["items"] = Json::array();
+    for (const Datum& item : value.sequence().items) json["items"].push_back(json_of("", item));
+  }
+  return json;
+}
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::show(std::string_view text) {
+  if (!terminal_) return;
+  const double time = now();
+  if (shown_ && time - last_ < 0.1) return;
+  last_ = time;
+  shown_ = true;
+  fmt::print(stderr, "\r\x1b[K{}", one_line(text));
+  std::fflush(stderr);
+}
+
+void Progress::clear() {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace frazil::tool

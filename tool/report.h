@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "tensor/datum.h"
+
+namespace frazil::tool {
+
+using Json = nlohmann::ordered_json;
+
+/// Exit codes of the command.
+enum Exit : int { kDone = 0, kFailed = 1, kBadInput = 2, kStopped = 3 };
+int exit_code(Code code);
+
+/// Writes the fault as one line to stderr and gives its exit code.
+int report(const Fault& fault);
+/// The text with line breaks and other control characters as spaces.
+std::string one_line(std::string_view text);
+
+/// `json` on one line of stdout; bytes that are not UTF-8 are replaced.
+void print_json(const Json& json);
+/// One line of text to stdout.
+void print_line(std::string_view line);
+/// Flushes stdout; a fault when something could not be written, unless the reader has gone.
+Status finish_output();
+
+/// "f32[2,3]", "seq(2)", "map(3)" or "none".
+std::string type_of(const Datum& value);
+/// A line's worth of what the value holds: range and mean of numbers, and the first elements.
+std::string summary_of(const Datum& value);
+/// {"name", "type", "shape", "min", "max", "mean"}; members that do not apply are left out.
+Json json_of(std::string_view name, const Datum& value);
+
+/// A counter on stderr while it is a terminal; else nothing.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// Replaces the line; throttled.
+  void show(std::string_view text);
+  /// Removes the line, so that something else can be written.
+  void clear();
+
+ private:
+  bool terminal_;
+  bool shown_ = false;
+  double last_ = 0;
+};
+
+/// Seconds of a steady clock.
+double now();
+
+}  // namespace frazil::tool

@@ -1,0 +1,83 @@
+#include "tool/requests.h"
+
+#include <algorithm>
+
+namespace frazil::tool {
+namespace {
+
+Result<std::vector<Datum>> base_inputs(const ValueSource& source, const std::vector<std::string>& pairs) {
+  std::vector<Datum> values(source.graph().input_names().size());
+  std::vector<bool> given(values.size());
+  for (const std::string& pair : pairs) {
+    FRAZIL_TRY(const auto split, split_pair(pair, "--input"));
+    FRAZIL_TRY(const std::size_t input, source.find_input(split.first));
+    if (given[input]) return fail(Code::bad_input, "--input '{}' is given twice", split.first);
+    given[input] = true;
+    auto spec = parse_spec(split.second);
+    if (!spec) return within(fmt::format("--input '{}': ", split.first), std::move(spec).error());
+    FRAZIL_TRY(values[input], source.make(input, *spec, "", 0));
+  }
+  return values;
+}
+
+}  // namespace
+
+void add_requests(CLI::App& app, RequestOptions& options) {
+  app.add_option("--input,-i", options.inputs,
+                 "An input's value; repeat for each. SPEC: @FILE or a .npy or .pb path; dims for random values, as "
+                 "1x3x224x224, scalar, or 1x128:0..100 for values in [0, 100); =V for the declared shape filled with V")
+      ->type_name("NAME=SPEC")
+      ->allow_extra_args(false);
+  app.add_option("--stream", options.stream,
+                 "Many requests: each line of FILE (- is stdin) is a JSON object {\"NAME\": \"SPEC\", ...}; what it "
+                 "leaves out comes from --input")
+      ->type_name("FILE");
+  app.add_option("--carry", options.carry, "The next request's INPUT is this request's OUTPUT; repeatable")
+      ->type_name("OUTPUT=INPUT")
+      ->allow_extra_args(false);
+}
+
+Result<Requests> Requests::make(const ValueSource& source, const RequestOptions& options) {
+  Requests requests;
+  FRAZIL_TRY(requests.base_, base_inputs(source, options.inputs));
+  FRAZIL_TRY(requests.carry_, Carry::make(source, options.carry));
+  if (!options.stream.empty()) {
+    FRAZIL_TRY(requests.stream_, Stream::open(source, options.stream));
+  }
+  return requests;
+}
+
+Result<std::optional<Stream::Inputs>> Requests::next_changes() {
+  if (loaded_) return at_ < loaded_->size() ? std::optional((*loaded_)[at_++]) : std::nullopt;
+  if (stream_) return stream_->next();
+  return at_++ == 0 ? std::optional(Stream::Inputs()) : std::nullopt;
+}
+
+Result<std::optional<std::vector<Datum>>> Requests::next() {
+  FRAZIL_TRY(auto changes, next_changes());
+  if (!changes) return std::nullopt;
+  std::vector<Datum> inputs = base_;
+  carry_.put(inputs);
+  for (auto& [input, value] : *changes) inputs[input] = std::move(value);
+  return inputs;
+}
+
+Status Requests::preload() {
+  std::vector<Stream::Inputs> all;
+  for (;;) {
+    FRAZIL_TRY(auto changes, next_changes());
+    if (!changes) break;
+    all.push_back(std::move(*changes));
+  }
+  if (all.empty()) return fail(Code::bad_input, "--stream: no request in it");
+  loaded_ = std::move(all);
+  at_ = 0;
+  return {};
+}
+
+void Requests::restart() {
+  at_ = 0;
+  if (stream_) carry_.reset();
+}
+
+}  // namespace frazil::tool

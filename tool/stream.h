@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensor/datum.h"
+#include "tool/spec.h"
+
+namespace frazil::tool {
+
+/// Requests from JSON lines, read one at a time: an object of input name to SPEC. Empty lines are passed over. Relative
+/// paths start from the stream's folder; for stdin from the working directory.
+class Stream {
+ public:
+  /// `path` "-" is stdin. `source` must outlive the stream.
+  static Result<Stream> open(const ValueSource& source, const std::string& path);
+
+  using Inputs = std::vector<std::pair<std::size_t, Datum>>;
+  /// What the next line sets, or nullopt at the end. Faults name the line.
+  Result<std::optional<Inputs>> next();
+
+ private:
+  Result<Inputs> parse(const std::string& line);
+
+  const ValueSource* source_ = nullptr;
+  std::string name_, folder_;
+  std::shared_ptr<std::istream> in_;
+  std::uint64_t line_ = 0, request_ = 0;
+};
+
+}  // namespace frazil::tool
