@@ -1,6 +1,7 @@
 #include <map>
 #include <memory>
 
+#include "api/dot.h"
 #include "exec/executable.h"
 #include "ir/op.h"
 #include "ir/text.h"
@@ -106,8 +107,10 @@ Result<int> inspect(const InspectOptions& options) {
   } else if (options.plan) {
     FRAZIL_TRY(const auto executable, Executable::make(graph));
     print_line(executable->plan().str());
-  } else if (options.text || options.dot) {
-    return fail(Code::unsupported, "not yet");
+  } else if (options.text) {
+    print_line(print(*graph));
+  } else if (options.dot) {
+    print_line(api::dot_of(*graph));
   } else {
     print_summary(*graph);
   }

@@ -4,6 +4,7 @@
 
 #include "base/knobs.h"
 #include "base/log.h"
+#include "ir/verify.h"
 #include "kernel/isa.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
@@ -75,12 +76,13 @@ Status start() {
   return {};
 }
 
-Result<std::shared_ptr<const Graph>> load_graph(const std::string& path) {
+Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, bool name_file) {
   auto graph = import_onnx(path);
   if (!graph) {
-    if (graph.error().message.find(path) != std::string::npos) return std::unexpected(std::move(graph).error());
-    return within(path + ": ", std::move(graph).error());
+    const bool named = !name_file || graph.error().message.find(path) != std::string::npos;
+    return within(named ? "" : path + ": ", std::move(graph).error());
   }
+  FRAZIL_CHECK(verify(*graph, knobs()->verify));
   return std::make_shared<const Graph>(std::move(*graph));
 }
 

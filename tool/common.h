@@ -37,7 +37,7 @@ std::string tier_of(const Common& common);
 
 /// Operators are linked, knobs applied. Called once, before anything else.
 Status start();
-/// Reads a model; faults name the file.
-Result<std::shared_ptr<const Graph>> load_graph(const std::string& path);
+/// Reads a model; faults name the file where `name_file` is set.
+Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, bool name_file = true);
 
 }  // namespace frazil::tool

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exec/session.h"
+#include "ir/rebuild.h"
 #include "plan/make_plan.h"
 
 namespace frazil {
@@ -11,6 +12,7 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
   auto exe = std::make_shared<Executable>();
   exe->graph_ = std::move(graph);
   exe->options_ = options;
+  exe->packs_ = std::make_shared<PackStore>();
   if (options.reference) {
     exe->plan_.graph = exe->graph_;
     return exe;
@@ -21,6 +23,16 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
 }
 
 std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
+
+Result<std::shared_ptr<Executable>> Executable::version(const Choices& choices) {
+  const std::scoped_lock lock(versions_mutex_);
+  if (const auto it = versions_.find(choices.by_node); it != versions_.end()) return it->second;
+  FRAZIL_TRY(Graph graph, rebuild(*graph_, choices));
+  FRAZIL_TRY(auto made, make(std::make_shared<const Graph>(std::move(graph)), options_));
+  made->packs_ = packs_;
+  versions_.emplace(choices.by_node, made);
+  return made;
+}
 
 void Executable::compile() {
   auto operand = [&](std::uint32_t s) {

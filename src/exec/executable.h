@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +29,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   const Graph& graph() const { return *graph_; }
   const ExecOptions& options() const { return options_; }
   std::unique_ptr<class Session> open();
+  /// The version whose types follow `choices`; made once, shared by all sessions. Thread-safe.
+  Result<std::shared_ptr<Executable>> version(const Choices& choices);
 
  private:
   friend class Session;
@@ -54,7 +58,9 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::size_t state_bytes_ = 0;
   std::size_t max_operands_ = 0;
   std::vector<std::uint32_t> swapped_;  ///< arena storages whose place must be reset before a run
-  PackStore packs_;
+  std::shared_ptr<PackStore> packs_;
+  std::mutex versions_mutex_;
+  std::map<std::map<std::uint32_t, bool>, std::shared_ptr<Executable>> versions_;
 };
 
 }  // namespace frazil

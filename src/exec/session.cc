@@ -45,15 +45,30 @@ Result<std::vector<Datum>> Session::run(std::span<const Datum> inputs) {
 
 Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   ++counters_.runs;
-  if (exe_->options().reference) {
-    FRAZIL_TRY(outputs, run_reference(exe_->graph(), inputs, {.max_steps = limits_.steps}));
-    return {};
-  }
+  cancelled_.store(false, std::memory_order_relaxed);
+  if (!exe_->options().reference) return run_here(inputs, outputs);
+  FRAZIL_TRY(Session * session, fitting_reference(inputs));
+  const Session& fit = session ? *session : *this;
+  FRAZIL_TRY(outputs, run_reference(fit.exe_->graph(), inputs, {.max_steps = limits_.steps}));
+  return {};
+}
+
+Status Session::run_here(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   steps_left_ = limits_.steps;
   if (limits_.time) deadline_ = std::chrono::steady_clock::now() + *limits_.time;
-  cancelled_.store(false, std::memory_order_relaxed);
-  if (observer_) observer_->run_begin();
   FRAZIL_CHECK(bind_inputs(inputs));
+  if (!plan_.guards.empty()) {
+    FRAZIL_TRY(Session * session, fitting());
+    if (session) {
+      session->limits_ = limits_;
+      session->observer_ = observer_;
+      active_.store(session);
+      Status status = session->run_here(inputs, outputs);
+      active_.store(nullptr);
+      return status;
+    }
+  }
+  if (observer_) observer_->run_begin();
   FRAZIL_CHECK(eval(0));
   for (std::uint32_t s : exe_->swapped_) base_[s] = arena_.data() + pool_offset_[plan_.storages[s].pool];
   FRAZIL_CHECK(make_outputs(outputs));
@@ -61,6 +76,57 @@ Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) 
   FRAZIL_CHECK(take_outputs(outputs));
   if (observer_) observer_->run_end();
   return {};
+}
+
+void Session::cancel() {
+  cancelled_.store(true, std::memory_order_relaxed);
+  if (Session* session = active_.load()) session->cancel();
+}
+
+Result<Session*> Session::other(const Choices& choices) {
+  auto& session = others_[choices.by_node];
+  if (!session) {
+    FRAZIL_TRY(auto exe, exe_->version(choices));
+    session = exe->open();
+    ++counters_.plans;
+  }
+  return session.get();
+}
+
+/// Guards read registers of group 0, which is computed without its checks: those belong to the version that fits.
+Result<Session*> Session::fitting() {
+  const RegGroup& entry = plan_.groups[0];
+  entry.program.run(regs_, 0, entry.program.code.size());
+  Choices choices;
+  bool fits = true;
+  for (const Plan::Guard& g : plan_.guards) {
+    fits &= regs_[g.predicate] == g.value;
+    choices.by_node[g.stable] = regs_[g.predicate] != 0;
+  }
+  if (fits) return nullptr;
+  return other(choices);
+}
+
+Result<Session*> Session::fitting_reference(std::span<const Datum> inputs) {
+  const Graph& graph = exe_->graph();
+  if (graph.assumptions().empty()) return nullptr;
+  std::vector<std::int64_t> symbols(graph.scope().symbol_count(), 0);
+  for (std::size_t i = 0; i < std::min(inputs.size(), graph.main().params.size()); ++i) {
+    const Shape& shape = graph.type(graph.main().params[i]).shape;
+    if (!inputs[i].is_tensor() || inputs[i].tensor().rank() != shape.size()) continue;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (const auto s = graph.scope().as_symbol(shape[axis])) symbols[*s] = inputs[i].tensor().sizes()[axis];
+    }
+  }
+  Choices choices;
+  bool fits = true;
+  for (const Graph::Assumption& a : graph.assumptions()) {
+    const std::int64_t truth = graph.scope().eval(a.predicate, symbols).value_or(a.value);
+    fits &= truth == a.value;
+    choices.by_node[a.stable] = truth != 0;
+  }
+  if (fits) return nullptr;
+  return other(choices);
 }
 
 Status Session::input_error(std::size_t i, std::string what) const {

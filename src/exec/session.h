@@ -40,7 +40,7 @@ class Session {
   void set_limits(const Limits& limits) { limits_ = limits; }
   void set_observer(Observer* observer) { observer_ = observer; }
   /// Makes a run in progress end with Code::cancelled soon; from any thread. The next run starts clean.
-  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  void cancel();
   const Counters& counters() const { return counters_; }
   const Executable& executable() const { return *exe_; }
   /// Bytes held by the arena and the growing buffers.
@@ -53,6 +53,11 @@ class Session {
     std::size_t capacity = 0;
   };
 
+  /// The session of the version that fits these inputs; null when this one does.
+  Result<Session*> fitting();
+  Result<Session*> fitting_reference(std::span<const Datum> inputs);
+  Result<Session*> other(const Choices& choices);
+  Status run_here(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   Status bind_inputs(std::span<const Datum> inputs);
   Status bind_input(std::size_t i, const Datum& value);
   Status bind_dims(std::size_t i, const Tensor& tensor);
@@ -115,6 +120,8 @@ class Session {
   std::uint64_t steps_left_ = 0;
   std::chrono::steady_clock::time_point deadline_;
   Sizes sizes_;
+  std::map<std::map<std::uint32_t, bool>, std::unique_ptr<Session>> others_;
+  std::atomic<Session*> active_{nullptr};  ///< the other version's session that runs now
 };
 
 }  // namespace frazil

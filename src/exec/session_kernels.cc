@@ -89,7 +89,7 @@ Status Session::prepare(std::uint32_t pc) {
   }
   PrepareCx cx{.plan = plan_, .step = step, .node = plan_.graph->node(step.node),
                .in = std::span(shapes_).first(step.in.size()), .out = std::span(shapes_).subspan(step.in.size()),
-               .constants = constants_, .packs = exe_->packs_};
+               .constants = constants_, .packs = *exe_->packs_};
   if (Status s = code.kernel->prepare(cx, states_ + code.state); !s) return within(where(step), std::move(s).error());
   if (cx.scratch_bytes > scratch_.size()) {
     FRAZIL_TRY(scratch_, Buffer::allocate(cx.scratch_bytes));

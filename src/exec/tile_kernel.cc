@@ -194,7 +194,7 @@ void store(const void* value, std::byte* to, std::int64_t step, std::size_t size
   const std::int64_t have = scalar ? 1 : n;
   const auto* from = static_cast<const std::byte*>(value);
   if (is_small_float(elem)) {
-    from_f32(elem, static_cast<const float*>(value), rounded, static_cast<std::size_t>(have));
+    from_f32(elem, static_cast<const float*>(value), rounded, static_cast<std::size_t>(have), false);
     from = rounded;
   }
   if (step == static_cast<std::int64_t>(size) && !scalar) {

@@ -58,6 +58,8 @@ class Builder {
   /// Infers the region (again, where params had to be widened) and appends it to this block.
   Status close(NodeId region, const std::vector<bool>& wanted);
 
+  /// Sides to assume from now on; see Graph::Assumption.
+  void choose(Choices choices) { graph_.choices_ = std::move(choices); }
   void name_value(Value v, std::string_view name) { graph_.values_[v.id].name = name; }
   /// Numbers of table entries, to undo a speculative build.
   struct Mark {

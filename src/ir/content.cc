@@ -24,9 +24,27 @@ std::optional<std::vector<std::int64_t>> small_sizes(const Shape& shape) {
 
 bool saturated(Dim d) { return d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin); }
 
-MaybeDim truth(Proof p) {
-  if (p == Proof::maybe) return std::nullopt;
-  return Dim(p == Proof::yes ? 1 : 0);
+// Truth values as exact expressions that are 0 or 1.
+Dim truth_less(Scope& scope, Dim a, Dim b) {
+  switch (scope.less(a, b)) {
+    case Proof::yes: return 1;
+    case Proof::no: return 0;
+    case Proof::maybe: break;
+  }
+  return scope.min(1, scope.max(0, scope.sub(b, a)));
+}
+
+Dim truth_not(Scope& scope, Dim a) { return scope.sub(1, a); }
+
+Dim truth_nonzero(Scope& scope, Dim a) { return scope.min(1, scope.max(a, scope.sub(0, a))); }
+
+Dim truth_equal(Scope& scope, Dim a, Dim b) {
+  switch (scope.equal(a, b)) {
+    case Proof::yes: return 1;
+    case Proof::no: return 0;
+    case Proof::maybe: break;
+  }
+  return truth_not(scope, truth_nonzero(scope, scope.sub(a, b)));
 }
 
 /// Arithmetic on extents is exact: a product of extents that overflows could not be allocated. Values read from data
@@ -45,16 +63,18 @@ MaybeDim divide(Scope& scope, Dim a, Dim b, bool remainder) {
 MaybeDim eval(Scope& scope, const ScalarIns& ins, Elem operand, MaybeDim a, MaybeDim b, MaybeDim c) {
   if (ins.op == ScalarOp::constant) return is_float(ins.type) ? MaybeDim{} : Dim(ins.integer);
   if (ins.op == ScalarOp::select) {
-    if (!a || !a->is_const()) return b && c && *b == *c ? b : MaybeDim{};
-    return a->value() != 0 ? b : c;
+    if (b && c && *b == *c) return b;
+    if (!a) return std::nullopt;
+    if (a->is_const()) return a->value() != 0 ? b : c;
+    if (!b || !c || !is_safe(scope, *b) || !is_safe(scope, *c)) return std::nullopt;
+    return scope.add(*c, scope.mul(*a, scope.sub(*b, *c)));
   }
   if (!a || !is_safe(scope, *a)) return std::nullopt;
   if (arity(ins.op) == 2 && (!b || !is_safe(scope, *b))) return std::nullopt;
   switch (ins.op) {
     case ScalarOp::cast:
-      return follows(ins.type) && follows(operand) && (ins.type != Elem::boolean || a->is_const())
-                 ? (ins.type == Elem::boolean ? Dim(a->value() != 0) : *a)
-                 : MaybeDim{};
+      if (!follows(ins.type) || !follows(operand)) return std::nullopt;
+      return ins.type == Elem::boolean && operand != Elem::boolean ? truth_nonzero(scope, *a) : *a;
     case ScalarOp::add: return scope.add(*a, *b);
     case ScalarOp::sub: return scope.sub(*a, *b);
     case ScalarOp::mul: return scope.mul(*a, *b);
@@ -65,12 +85,14 @@ MaybeDim eval(Scope& scope, const ScalarIns& ins, Elem operand, MaybeDim a, Mayb
     case ScalarOp::mod:
     case ScalarOp::fmod:
       return scope.bounds(*a).min >= 0 && scope.bounds(*b).min >= 1 ? divide(scope, *a, *b, true) : MaybeDim{};
-    case ScalarOp::eq: return truth(scope.equal(*a, *b));
-    case ScalarOp::lt: return truth(scope.less(*a, *b));
-    case ScalarOp::le: return truth(scope.less_equal(*a, *b));
-    case ScalarOp::lnot: return operand == Elem::boolean && a->is_const() ? MaybeDim(Dim(a->value() == 0)) : MaybeDim{};
-    case ScalarOp::land: return operand == Elem::boolean && a->is_const() && b->is_const() ? MaybeDim(Dim(a->value() & b->value())) : MaybeDim{};
-    case ScalarOp::lor: return operand == Elem::boolean && a->is_const() && b->is_const() ? MaybeDim(Dim(a->value() | b->value())) : MaybeDim{};
+    case ScalarOp::eq: return truth_equal(scope, *a, *b);
+    case ScalarOp::lt: return truth_less(scope, *a, *b);
+    case ScalarOp::le: return truth_not(scope, truth_less(scope, *b, *a));
+    case ScalarOp::lnot: return operand == Elem::boolean ? MaybeDim(truth_not(scope, *a)) : MaybeDim{};
+    case ScalarOp::land: return operand == Elem::boolean ? MaybeDim(scope.min(*a, *b)) : MaybeDim{};
+    case ScalarOp::lor: return operand == Elem::boolean ? MaybeDim(scope.max(*a, *b)) : MaybeDim{};
+    case ScalarOp::lxor:
+      return operand == Elem::boolean ? MaybeDim(truth_not(scope, truth_equal(scope, *a, *b))) : MaybeDim{};
     default: return std::nullopt;
   }
 }

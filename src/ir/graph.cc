@@ -52,6 +52,13 @@ BlockId Graph::symbol_block(SymbolId symbol) const {
   return it == symbol_blocks_.end() ? kMain : it->second;
 }
 
+std::optional<bool> Graph::assumed(const Node& node) const {
+  for (const Assumption& a : assumptions_) {
+    if (a.stable == node.stable) return a.value != 0;
+  }
+  return std::nullopt;
+}
+
 std::string Graph::describe(NodeId id) const {
   const Node& n = node(id);
   return n.name.empty() ? fmt::format("node #{} ({})", n.stable, n.op->name)

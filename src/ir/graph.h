@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +62,12 @@ struct Constant {
   Tensor tensor;
 };
 
+/// Which side to assume, by the node's stable id; the others take `otherwise`.
+struct Choices {
+  std::map<std::uint32_t, bool> by_node;
+  bool otherwise = true;
+};
+
 /// Typed SSA with nested blocks over one value table and one symbol table. Copyable; built by Builder, edited only by
 /// Patch. Reading from many threads is safe while nobody builds.
 class Graph {
@@ -109,6 +116,17 @@ class Graph {
   std::optional<ExtentOrigin> extent_origin(SymbolId symbol) const;
   BlockId symbol_block(SymbolId symbol) const;
 
+  /// Where the branches of an If give different ranks, types follow one side, and hold only while `predicate` (0 or 1,
+  /// an expression of input extents) is `value`. Executors check this before a run and take another version otherwise.
+  struct Assumption {
+    Dim predicate;
+    std::int64_t value = 1;
+    std::uint32_t stable = 0;  ///< of the node
+  };
+  const std::vector<Assumption>& assumptions() const { return assumptions_; }
+  /// The side that the node's types follow.
+  std::optional<bool> assumed(const Node& node) const;
+
   /// "node 'If_12' (If)", or "node #7 (Add)" for one without a name.
   std::string describe(NodeId id) const;
 
@@ -118,6 +136,7 @@ class Graph {
  private:
   friend class Builder;
   friend class InferCx;
+  friend class RegionCx;
   friend class Inference;
   friend class Rebuilder;
   friend class Lowering;
@@ -140,6 +159,8 @@ class Graph {
   std::unordered_map<SymbolId, ExtentOrigin> extent_origins_;
   std::unordered_map<SymbolId, BlockId> symbol_blocks_;
   std::uint32_t next_stable_ = 0;
+  std::vector<Assumption> assumptions_;
+  Choices choices_;
 };
 
 }  // namespace frazil

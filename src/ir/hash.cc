@@ -45,6 +45,7 @@ class GraphHasher {
     h_.add(n.op->domain).add(n.op->name).add(n.in.size());
     for (Value v : n.in) use(v);
     attributes(n);
+    if (const auto side = graph_.assumed(n)) h_.add(*side);
     h_.add(n.blocks.size());
     if (n.blocks.empty()) results(n);
     return {};

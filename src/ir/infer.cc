@@ -116,6 +116,17 @@ bool has_unranked(const InferCx& cx) {
   return false;
 }
 
+/// Such operators (sequences, optionals) have rules that do not look at ranks.
+bool gives_any_value(const OpDef& op) {
+  return std::ranges::any_of(op.outputs, [](const Port& p) { return p.set == 0; });
+}
+
+auto result_rule(const Form& form) -> Elem (*)(const void*, std::span<const Elem>) {
+  if (const auto* e = std::get_if<Elementwise>(&form)) return e->result;
+  if (const auto* c = std::get_if<Contraction>(&form)) return c->result;
+  return nullptr;
+}
+
 class FormRule {
  public:
   FormRule(InferCx& cx, const Bindings& bound) : cx_(cx), bound_(bound) {}
@@ -178,9 +189,9 @@ Status infer_node(Graph& graph, NodeId node) {
     RegionCx region(graph, node);
     return r->types(region);
   }
-  if (has_unranked(cx)) {
+  if (has_unranked(cx) && !gives_any_value(*cx.node().op)) {
     for (std::size_t i = 0; i < cx.output_count(); ++i) {
-      if (cx.wants(i)) cx.out(i, Type::unranked(output_elem(*cx.node().op, i, *bound)));
+      if (cx.wants(i)) cx.out(i, Type::unranked(result_elem(cx, result_rule(form), i, *bound)));
     }
     return {};
   }

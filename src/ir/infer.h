@@ -91,6 +91,8 @@ class RegionCx : public InferCx {
   Result<bool> widen(std::size_t block_index, std::size_t k, const Type& type);
   /// The type both fit: equal dims stay, others become fresh symbols of the node's own block.
   Result<Type> join(const Type& a, const Type& b);
+  /// Lets the types follow one side of a predicate over input extents; recorded in the graph.
+  bool assume(Dim predicate);
   /// A fresh extent that the region's control flow sets (trip counts, joined dims), in the node's own block.
   Dim flow_extent(std::size_t output, int axis);
   /// Set when a param was widened: the caller of the rule infers the bodies again.

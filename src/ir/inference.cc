@@ -269,6 +269,15 @@ Result<Type> RegionCx::join(const Type& a, const Type& b) {
   return Merge{*this, node().parent, false}.type(a, b);
 }
 
+bool RegionCx::assume(Dim predicate) {
+  const std::uint32_t stable = node().stable;
+  const auto chosen = graph_.choices_.by_node.find(stable);
+  const bool value = chosen == graph_.choices_.by_node.end() ? graph_.choices_.otherwise : chosen->second;
+  std::erase_if(graph_.assumptions_, [&](const Graph::Assumption& a) { return a.stable == stable; });
+  graph_.assumptions_.push_back({predicate, value ? 1 : 0, stable});
+  return value;
+}
+
 Dim RegionCx::flow_extent(std::size_t, int) { return Inference::fresh(graph_, node().parent); }
 
 }  // namespace frazil

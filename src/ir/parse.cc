@@ -1,4 +1,4 @@
-#include <charconv>
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 
@@ -242,12 +242,29 @@ class Parser {
     FRAZIL_TRY(std::vector<Value> inputs, operands(")"));
     FRAZIL_CHECK(tokens_.expect(")"));
     FRAZIL_TRY(Attrs attrs, attributes(*op));
-    if (std::holds_alternative<Region>(op->form)) return region(*op, at, std::move(inputs), std::move(attrs), std::move(list));
+    FRAZIL_CHECK(check_arity(*op, at, inputs, list));
+    if (std::holds_alternative<Region>(op->form)) {
+      return region(*op, at, std::move(inputs), std::move(attrs), std::move(list));
+    }
     FRAZIL_TRY(std::string name, node_name());
     Builder builder(graph_, block());
     auto made = builder.append(*op, std::move(inputs), std::move(attrs), wanted(list), std::move(name));
     if (!made) return within(tokens_.where(tokens_[at].begin), std::move(made).error());
     return bind(list, *made);
+  }
+
+  /// What a Builder takes for granted.
+  Status check_arity(const OpDef& op, std::size_t at, const std::vector<Value>& inputs,
+                     const std::vector<Output>& list) const {
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      const bool given = i < inputs.size() && inputs[i];
+      if (op.inputs[i].use == Port::Use::required && !given) {
+        return tokens_.error(tokens_[at], "{}: input '{}' is missing", op.name, op.inputs[i].name);
+      }
+    }
+    const bool region = std::holds_alternative<Region>(op.form);
+    if (region || std::ranges::any_of(list, &Output::wanted)) return {};
+    return tokens_.error(tokens_[at], "{}: no result is asked for", op.name);
   }
 
   static std::vector<bool> wanted(const std::vector<Output>& list) {
@@ -384,11 +401,17 @@ class Parser {
   }
 
   Status region(const OpDef& op, std::size_t at, std::vector<Value> inputs, Attrs attrs, std::vector<Output> list) {
+    std::optional<bool> side;
+    if (tokens_.take("assume")) {
+      side = tokens_.is("true");
+      if (!tokens_.take("true")) FRAZIL_CHECK(tokens_.expect("false"));
+    }
     std::string name;
     FRAZIL_TRY(const std::vector<std::size_t> params, survey(op, name));
     Builder builder(graph_, block());
     auto made = builder.open(op, std::move(inputs), std::move(attrs), params, std::move(name));
     if (!made) return within(tokens_.where(tokens_[at].begin), std::move(made).error());
+    if (side) TextReader::choices(graph_).by_node[graph_.node(*made).stable] = *side;
     open_.push_back({*made, {}, 0, visible_.size(), at, std::move(list)});
     return begin_block();
   }

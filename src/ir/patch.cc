@@ -333,7 +333,11 @@ Status remove_unused(Graph& graph, std::span<const NodeId> nodes, std::span<cons
   }
   for (const auto& [id, index] : outputs) {
     FRAZIL_CHECK(check(id, graph.node(id).out[index], index));
-    TextReader::node(graph, id).out[index] = {};
+    std::vector<Value>& out = TextReader::node(graph, id).out;
+    out[index] = {};
+    if (std::ranges::none_of(out, [](Value v) { return static_cast<bool>(v); })) {
+      return fail(Code::bad_model, "{} would have no output left", graph.describe(id));
+    }
   }
   return {};
 }

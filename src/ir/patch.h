@@ -39,7 +39,7 @@ class Patch {
   void replace_node(NodeId node, std::span<const Expr> with);
   /// Removes a node whose outputs nobody uses once the patch is applied.
   void remove(NodeId node);
-  /// An output that nobody uses is no longer asked for.
+  /// An output that nobody uses is no longer asked for; at least one must stay.
   void drop_output(NodeId node, std::size_t index);
   void set_attribute(NodeId node, std::string_view name, const AttrValue& value);
   void rename(NodeId node, std::string_view name);

@@ -91,6 +91,7 @@ class Printer {
     list(n.in);
     out_ += ')';
     attributes(n);
+    if (const auto side = graph_.assumed(n)) put(" assume {}", *side);
     if (n.blocks.empty()) end_node(n);
     return {};
   }

@@ -18,7 +18,10 @@ class Rebuilder {
     to_.name = from.name;
     to_.scope_ = from.scope_;
     to_.next_stable_ = from.next_stable_;
+    to_.choices_ = from.choices_;
+    for (const Graph::Assumption& a : from.assumptions_) to_.choices_.by_node[a.stable] = a.value != 0;
   }
+  void choose(const Choices& choices) { to_.choices_ = choices; }
 
   Result<Graph> run() {
     Builder main(to_);
@@ -139,6 +142,23 @@ class Rebuilder {
   std::vector<Value> map_;
   std::vector<RebuildFrame> stack_;
 };
+
+namespace {
+
+class Copier : public Rewriter {
+  Result<std::optional<std::vector<Value>>> rewrite(const Graph&, NodeId, Builder&, std::span<const Value>) override {
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+Result<Graph> rebuild(const Graph& from, const Choices& choices) {
+  Copier copier;
+  Rebuilder rebuilder(from, copier);
+  rebuilder.choose(choices);
+  return rebuilder.run();
+}
 
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter) { return Rebuilder(from, rewriter).run(); }
 

@@ -23,5 +23,7 @@ class Rewriter {
 /// Writes `from` anew through `rewriter`, with all types inferred again. Names and stable ids stay; nodes that replace
 /// one take its name. No native recursion.
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);
+/// The same graph with types that follow `choices`.
+Result<Graph> rebuild(const Graph& from, const Choices& choices);
 
 }  // namespace frazil

@@ -10,6 +10,7 @@ class TextReader {
   static Scope& scope(Graph& graph) { return graph.scope_; }
   static Node& node(Graph& graph, NodeId id) { return graph.nodes_[id.id]; }
   static Block& block(Graph& graph, BlockId id) { return graph.blocks_[id.id]; }
+  static Choices& choices(Graph& graph) { return graph.choices_; }
   static std::vector<std::string>& output_names(Graph& graph) { return graph.output_names_; }
 };
 

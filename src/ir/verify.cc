@@ -78,11 +78,11 @@ class TableCheck {
   }
 
   Status leave(BlockId id) {
+    at_ = open_.back().owner;
     const std::vector<Value>& values = graph_.block(id).results;
     for (std::size_t i = 0; i < values.size(); ++i) FRAZIL_CHECK(use(values[i], "block result", i));
     for (std::size_t i = open_.back().defined; i < defined_.size(); ++i) visible_[defined_[i].id] = false;
     defined_.resize(open_.back().defined);
-    at_ = open_.back().owner;
     open_.pop_back();
     return {};
   }

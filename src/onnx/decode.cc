@@ -49,7 +49,8 @@ Status scatter(const Tensor& values, const Tensor& indices, Tensor& dense) {
 Result<Tensor> to_dense(const Source& source, const SparseParts& parts, const Tensor& values) {
   FRAZIL_TRY(const Tensor indices, read_tensor(source, parts.indices));
   const auto bytes = byte_count(values.elem(), parts.sizes, source.max_sparse_bytes);
-  if (!bytes) return fail(bytes.error().code == Code::limit ? Code::limit : Code::bad_model, "{}", bytes.error().message);
+  if (!bytes)
+    return fail(bytes.error().code == Code::limit ? Code::limit : Code::bad_model, "{}", bytes.error().message);
   const Sizes pairs{values.count(), static_cast<std::int64_t>(parts.sizes.size())};
   if (indices.elem() != Elem::i64 || (indices.sizes() != Sizes{values.count()} && indices.sizes() != pairs)) {
     return fail(Code::bad_model, "its indices are {}, expected i64[{}] or i64[{},{}]", indices.type_str(), pairs[0],
@@ -81,8 +82,21 @@ namespace {
 
 /// AttributeProto.AttributeType.
 enum class AttrType : std::int64_t {
-  undefined, real, integer, string, tensor, graph, reals, integers, strings, tensors, graphs, sparse_tensor,
-  sparse_tensors, type, types,
+  undefined,
+  real,
+  integer,
+  string,
+  tensor,
+  graph,
+  reals,
+  integers,
+  strings,
+  tensors,
+  graphs,
+  sparse_tensor,
+  sparse_tensors,
+  type,
+  types,
 };
 
 struct AttrParts {
@@ -103,7 +117,8 @@ Result<bool> read_numbers(pbf_reader& reader, pbf_tag_type tag, AttrParts& parts
     return std::bit_cast<float>(bits);
   };
   if (tag == 8) {
-    FRAZIL_CHECK(proto::each_varint(reader, [&](std::uint64_t v) { parts.ints.push_back(static_cast<std::int64_t>(v)); }));
+    FRAZIL_CHECK(
+        proto::each_varint(reader, [&](std::uint64_t v) { parts.ints.push_back(static_cast<std::int64_t>(v)); }));
     return true;
   }
   FRAZIL_CHECK(proto::each_fixed(reader, 4, [&](Bytes bytes) {
@@ -143,9 +158,9 @@ Result<AttrParts> read_parts(Bytes bytes) {
 AttrType type_of(const AttrParts& parts) {
   if (parts.type != 0) return static_cast<AttrType>(parts.type);
   constexpr std::pair<std::size_t, AttrType> fields[] = {
-      {2, AttrType::real}, {3, AttrType::integer}, {4, AttrType::string}, {5, AttrType::tensor}, {6, AttrType::graph},
-      {7, AttrType::reals}, {8, AttrType::integers}, {9, AttrType::strings}, {22, AttrType::sparse_tensor},
-      {14, AttrType::type},
+      {2, AttrType::real},           {3, AttrType::integer}, {4, AttrType::string},   {5, AttrType::tensor},
+      {6, AttrType::graph},          {7, AttrType::reals},   {8, AttrType::integers}, {9, AttrType::strings},
+      {22, AttrType::sparse_tensor}, {14, AttrType::type},
   };
   for (const auto& [field, type] : fields) {
     if (parts.has[field]) return type;

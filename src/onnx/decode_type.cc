@@ -27,7 +27,8 @@ class TypeReader {
     if (depth == kMaxTypeDepth) return fail(Code::limit, "its type nests deeper than {} levels", kMaxTypeDepth);
     std::optional<Type> type;
     FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
-      if (tag == 7 || tag == 8) return fail(Code::unsupported, "{} types are not supported", tag == 7 ? "opaque" : "sparse");
+      if (tag == 7 || tag == 8)
+        return fail(Code::unsupported, "{} types are not supported", tag == 7 ? "opaque" : "sparse");
       if (tag != 1 && tag != 4 && tag != 5 && tag != 9) return false;
       FRAZIL_TRY(const Bytes inner, message_field(reader));
       FRAZIL_TRY(type, tag == 1 ? tensor(inner, depth) : tag == 5 ? map(inner, depth) : container(inner, tag, depth));

@@ -1,14 +1,14 @@
 #include "onnx/external.h"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #if __has_include(<linux/openat2.h>)
 #include <linux/openat2.h>

@@ -11,9 +11,12 @@ namespace frazil {
 namespace {
 
 /// Runs an import; whatever is thrown on damaged bytes or for want of memory becomes a fault.
-Result<Graph> guarded(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options) {
+Result<Graph> guarded(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options, bool& assumed) {
   try {
-    return onnx::Importer(std::move(source), options).run(bytes);
+    onnx::Importer importer(std::move(source), options);
+    Result<Graph> graph = importer.run(bytes);
+    assumed = importer.assumed();
+    return graph;
   } catch (const protozero::exception&) {
     return fail(Code::bad_model, "the model is damaged or cut short");
   } catch (const std::bad_alloc&) {
@@ -32,7 +35,14 @@ Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_pt
                       .external = [&files](const ExternalRef& ref) { return files.load(ref); },
                       .max_sparse_bytes = options.max_sparse_bytes,
                       .max_name = options.max_name};
-  return guarded(bytes, std::move(source), options);
+  bool assumed = false;
+  auto graph = guarded(bytes, source, options, assumed);
+  if (graph || !assumed) return graph;
+  // Branches of different ranks are typed one side at a time, and this side did not work out.
+  ImportOptions other = options;
+  other.assume_branches = !options.assume_branches;
+  auto again = guarded(bytes, std::move(source), other, assumed);
+  return again ? std::move(again) : std::move(graph);
 }
 
 Result<Graph> import_onnx(std::shared_ptr<const MappedFile> file, const ImportOptions& options) {

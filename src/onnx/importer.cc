@@ -95,7 +95,8 @@ Status check_default(const Tensor& tensor, const Type& type, const Scope& scope)
   const auto matches = [&] {
     if (!type.is_tensor() || type.elem != tensor.elem()) return false;
     if (!type.ranked) return true;
-    return std::ranges::equal(type.shape, tensor.sizes(), [](Dim d, std::int64_t n) { return !d.is_const() || d == n; });
+    return std::ranges::equal(type.shape, tensor.sizes(),
+                              [](Dim d, std::int64_t n) { return !d.is_const() || d == n; });
   };
   if (matches()) return {};
   return fail(Code::bad_model, "its initializer is {}, expected {}", tensor.type_str(), str(type, scope));
@@ -228,7 +229,8 @@ Status Importer::finish_call() {
     values.push_back(*value);
   }
   frames_.pop_back();
-  return define_outputs(call->outputs, values, [&] { return call->described; }, call->first_value);
+  return define_outputs(
+      call->outputs, values, [&] { return call->described; }, call->first_value);
 }
 
 Status Importer::define_outputs(const Texts& names, const std::vector<Value>& values, const Describe& what,

@@ -20,8 +20,12 @@ namespace frazil::onnx {
 /// One import. Subgraphs and function calls are frames on a stack of its own: nothing recurses natively.
 class Importer {
  public:
-  Importer(Source source, const ImportOptions& options) : source_(std::move(source)), options_(options) {}
+  Importer(Source source, const ImportOptions& options) : source_(std::move(source)), options_(options) {
+    Builder(graph_).choose({.by_node = {}, .otherwise = options.assume_branches});
+  }
   Result<Graph> run(Bytes bytes);
+  /// True when the types of a failed import follow an assumption.
+  bool assumed() const { return !graph_.assumptions().empty(); }
 
  private:
   /// Where names are looked up: the model's graph, or one call of a function. Subgraphs share their context.

@@ -71,7 +71,8 @@ Result<const OpDef*> Importer::find_op(const Draft& draft) const {
   const OpRegistry& registry = OpRegistry::global();
   if (const OpDef* op = registry.find(draft.domain, draft.op)) return op;
   std::string near;
-  for (const std::string_view name : registry.close_to(draft.op)) near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", name);
+  for (const std::string_view name : registry.close_to(draft.op))
+    near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", name);
   return draft.unsupported("no operator '{}' in domain '{}', opset {}{}; a custom operator can be registered",
                            proto::shown(draft.op), proto::shown(shown_domain(draft.domain)), draft.opset, near);
 }
@@ -103,7 +104,8 @@ Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node
 Status Importer::append_plain(Draft& draft, const OpDef& op, const NodeParts& node) {
   auto attrs = bind_attributes(op, draft.attrs);
   if (!attrs) return within(draft.describe() + ": ", std::move(attrs).error());
-  FRAZIL_TRY(const NodeId id, draft.builder().append(op, std::move(draft.in), std::move(*attrs), draft.wanted, draft.name));
+  FRAZIL_TRY(const NodeId id,
+             draft.builder().append(op, std::move(draft.in), std::move(*attrs), draft.wanted, draft.name));
   return define_outputs(node.outputs, graph_.node(id).out, [&] { return draft.describe(); });
 }
 
@@ -114,7 +116,8 @@ Status Importer::check_region_inputs(const Draft& draft, const OpDef& op) const 
   for (std::size_t i = 0; i < count && !op.inputs.empty(); ++i) {
     const Port& port = op.inputs[std::min(i, op.inputs.size() - 1)];
     const bool variadic = port.use == Port::Use::variadic;
-    if (i >= op.inputs.size() && !variadic) return draft.error("takes at most {} inputs, got {}", op.inputs.size(), draft.in.size());
+    if (i >= op.inputs.size() && !variadic)
+      return draft.error("takes at most {} inputs, got {}", op.inputs.size(), draft.in.size());
     const bool needed = variadic ? i < draft.in.size() : port.use == Port::Use::required;
     if (!draft.has(i) && needed) return draft.error("input {} ('{}') is missing", i, port.name);
     if (!draft.has(i) || port.set == 0) continue;

@@ -98,8 +98,9 @@ Status group_norm_scale(Draft& d) {
     if (count == nullptr) continue;
     if (*count < 1 || !d.has(0) || !d.has(1) || !d.has(2)) break;
     const Value groups = d.ints({*count});
-    FRAZIL_TRY(const Value channels, d.emit("Shape", {d.in[0]}, {{"start", AttrValue(std::int64_t{1})},
-                                                                 {"end", AttrValue(std::int64_t{2})}}));
+    FRAZIL_TRY(
+        const Value channels,
+        d.emit("Shape", {d.in[0]}, {{"start", AttrValue(std::int64_t{1})}, {"end", AttrValue(std::int64_t{2})}}));
     FRAZIL_TRY(const Value size, d.emit("Div", {channels, groups}));
     FRAZIL_TRY(d.in[1], per_channel(d, d.in[1], groups, size));
     FRAZIL_TRY(d.in[2], per_channel(d, d.in[2], groups, size));

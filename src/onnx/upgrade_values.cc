@@ -32,9 +32,9 @@ struct ConstantAttr {
   AttrKind kind;
 };
 constexpr std::array kConstantAttrs = {
-    ConstantAttr{"value", AttrKind::tensor},         ConstantAttr{"sparse_value", AttrKind::tensor},
-    ConstantAttr{"value_float", AttrKind::real},     ConstantAttr{"value_floats", AttrKind::reals},
-    ConstantAttr{"value_int", AttrKind::integer},    ConstantAttr{"value_ints", AttrKind::integers},
+    ConstantAttr{"value", AttrKind::tensor},        ConstantAttr{"sparse_value", AttrKind::tensor},
+    ConstantAttr{"value_float", AttrKind::real},    ConstantAttr{"value_floats", AttrKind::reals},
+    ConstantAttr{"value_int", AttrKind::integer},   ConstantAttr{"value_ints", AttrKind::integers},
     ConstantAttr{"value_string", AttrKind::string}, ConstantAttr{"value_strings", AttrKind::strings},
 };
 
@@ -119,8 +119,9 @@ Status clip_bounds(Draft& d) {
 }
 
 Status cast_target(Draft& d) {
-  constexpr std::string_view names[] = {"FLOAT", "UINT8",   "INT8",   "UINT16", "INT16",  "INT32",     "INT64",     "STRING",
-                                        "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
+  constexpr std::string_view names[] = {"FLOAT",  "UINT8",  "INT8",   "UINT16",    "INT16",
+                                        "INT32",  "INT64",  "STRING", "BOOL",      "FLOAT16",
+                                        "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
   FRAZIL_TRY(const auto to, d.take<std::string>("to"));
   if (!to) return d.error("attribute 'to' is missing");
   const auto* found = std::ranges::find(names, *to);

@@ -66,6 +66,37 @@ Status give_carried(RegionCx& cx, std::size_t param, std::size_t input, std::siz
 
 Result<std::vector<Type>> if_params(RegionCx&, std::size_t) { return std::vector<Type>{}; }
 
+namespace {
+
+/// The condition as a truth value of extents, where it is one.
+std::optional<Dim> known_condition(const Graph& graph, const Node& node) {
+  const std::vector<Dim>* condition = graph.content(node.in[0]);
+  return condition && condition->size() == 1 ? std::optional((*condition)[0]) : std::nullopt;
+}
+
+/// The branch that a condition known at build time takes.
+std::optional<std::size_t> known_branch(const Graph& graph, const Node& node) {
+  const auto condition = known_condition(graph, node);
+  if (!condition || !condition->is_const()) return std::nullopt;
+  return condition->value() != 0 ? 0 : 1;
+}
+
+bool ranks_differ(const Type& a, const Type& b) {
+  return a.is_tensor() && b.is_tensor() && a.ranked && b.ranked && a.rank() != b.rank();
+}
+
+/// Branches whose ranks differ can only be typed one at a time.
+std::optional<std::size_t> assumed_branch(RegionCx& cx) {
+  const auto condition = known_condition(cx.graph(), cx.node());
+  if (!condition) return std::nullopt;
+  for (std::size_t i = 0; i < cx.output_count(); ++i) {
+    if (ranks_differ(cx.result_type(0, i), cx.result_type(1, i))) return cx.assume(*condition) ? 0 : 1;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Status if_types(RegionCx& cx) {
   FRAZIL_CHECK(check_single(cx, cx.type(0), Elem::boolean, "input 'cond'"));
   const std::size_t then_count = cx.block(0).results.size(), else_count = cx.block(1).results.size();
@@ -75,20 +106,32 @@ Status if_types(RegionCx& cx) {
   if (cx.output_count() > then_count) {
     return cx.error("{} outputs asked for, its branches give {}", cx.output_count(), then_count);
   }
+  auto branch = known_branch(cx.graph(), cx.node());
+  if (!branch) branch = assumed_branch(cx);
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
+    if (branch) {
+      cx.out(i, cx.result_type(*branch, i));
+      continue;
+    }
     FRAZIL_TRY(Type type, cx.join(cx.result_type(0, i), cx.result_type(1, i)));
     cx.out(i, std::move(type));
   }
   return {};
 }
 
-void if_lower(const Node& node, const Graph&, Flow& flow) {
+void if_lower(const Node& node, const Graph& graph, Flow& flow) {
   const auto give_all = [&](BlockId block) {
     flow.enter(block, {});
     for (std::uint32_t i = 0; i < node.out.size(); ++i) {
       if (node.out[i]) flow.give(i, {Cell::Kind::result, i, block});
     }
   };
+  auto branch = known_branch(graph, node);
+  if (const auto side = graph.assumed(node); !branch && side) branch = *side ? 0 : 1;
+  if (branch) {
+    give_all(node.blocks[*branch]);
+    return;
+  }
   flow.branch({Cell::Kind::input, 0});
   give_all(node.blocks[0]);
   flow.otherwise();

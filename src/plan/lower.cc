@@ -33,6 +33,7 @@ Status Lowering::run() {
     FRAZIL_CHECK(node(nodes[f.next++]));
   }
   FRAZIL_CHECK(define_outputs());
+  FRAZIL_CHECK(define_guards());
   emit({});
   plan_.registers = regs_->count();
   if (const auto missing = regs_->missing()) {
@@ -75,6 +76,17 @@ void Lowering::define_inputs() {
     plan_.input_dims.push_back(std::move(dims));
   }
   for (Value v : params) after_definition(v);
+}
+
+Status Lowering::define_guards() {
+  for (const Graph::Assumption& a : graph_.assumptions()) {
+    if (regs_->group(a.predicate) != 0) {
+      return fail(Code::unsupported, "the rank of a value depends on data: {} must follow from the inputs' extents",
+                  scope_.str(a.predicate));
+    }
+    plan_.guards.push_back({regs_->reg(a.predicate), a.value, a.stable});
+  }
+  return {};
 }
 
 Status Lowering::define_outputs() {

@@ -376,7 +376,10 @@ void Lowering::give(FlowState& state, const FlowOp& op) {
   const Type& type = graph_.type(out);
   if (state.gives[op.index] == 1 && !plan_.slots[from].object) {
     assign_extents(out, plan_.slots[from].dims);
-    slot_of_[out.id] = new_slot(out, type, plan_.slots[from].storage, row_major(type.shape));
+    // A variable is whole and may be given under extents of the node's own; a result keeps its layout.
+    Layout layout = op.a.kind == Cell::Kind::variable ? row_major(type.shape) : layouts_[from];
+    layout.shape = type.shape;
+    slot_of_[out.id] = new_slot(out, type, plan_.slots[from].storage, std::move(layout));
     return;
   }
   if (!is_object(type)) assign_extents(out, plan_.slots[from].dims);

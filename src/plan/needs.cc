@@ -44,6 +44,7 @@ bool Needs::is_known(const Graph& graph, Value v) {
 
 Status Needs::run() {
   for (Value v : graph_.main().results) need(v);
+  for (const Graph::Assumption& a : graph_.assumptions()) need(a.predicate);
   while (!work_.empty()) {
     const Value v = work_.back();
     work_.pop_back();

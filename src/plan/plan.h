@@ -165,6 +165,13 @@ struct Plan {
   };
   std::vector<std::vector<InputDim>> input_dims;
   std::uint32_t loops = 0;
+  /// What the plan assumes of the inputs' extents; a run where one fails needs another version.
+  struct Guard {
+    Reg predicate;
+    std::int64_t value;
+    std::uint32_t stable;  ///< of the node whose types follow it
+  };
+  std::vector<Guard> guards;
 
   /// A listing with slots, places and registers.
   std::string str() const;

@@ -47,7 +47,8 @@ Datum Machine::value(Value v) const {
 Status Machine::define(Value v, Datum datum, std::string_view who) {
   symbols_.learn(v, datum);
   if (const auto wrong = misfit(graph_, symbols_, v, datum)) {
-    return fail(Code::internal, "{}, value '{}': {}", who, graph_.value_name(v), *wrong);
+    const std::string& name = graph_.value_name(v);
+    return fail(Code::internal, "{}{} {}", who, name.empty() ? "" : fmt::format(", value '{}'", name), *wrong);
   }
   env_[v.id] = std::move(datum);
   return {};

@@ -50,8 +50,8 @@ struct FrzCase {
   std::string bare() const {
     std::istringstream lines(text);
     std::string out;
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.empty() && line[0] != ';') out += line + "\n";
+    for (std::string row; std::getline(lines, row);) {
+      if (!row.empty() && row[0] != ';') out += row + "\n";
     }
     return out;
   }

@@ -9,7 +9,7 @@ namespace frazil {
 namespace {
 
 std::uint64_t hash_of(std::string_view text) {
-  ops::link_operators();
+  link_operators();
   const auto graph = parse(text);
   if (!graph) ADD_FAILURE() << graph.error().message << "\n" << text;
   return graph ? graph->hash() : 0;
@@ -65,7 +65,7 @@ TEST_P(HashPair, Compares) {
   EXPECT_EQ(hash_of(p.a) == hash_of(p.b), p.equal);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HashPair, testing::ValuesIn(kPairs), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, HashPair, testing::ValuesIn(kPairs), [](const auto& p) { return p.param.name; });
 
 TEST(Hash, LargeConstantsByIdentity) {
   const auto with = [](const Tensor& t) {

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 struct Subject {
   explicit Subject(std::string_view text) : graph(read(text)) {}
   static Graph read(std::string_view text) {
-    ops::link_operators();
+    link_operators();
     auto g = parse(text);
     if (!g) ADD_FAILURE() << g.error().message << "\n" << text;
     return g ? std::move(*g) : Graph{};
@@ -248,6 +248,8 @@ const Edit kEdits[] = {
      "%a is replaced twice"},
     {"StillUsed", kChain, [](const Subject& s, Patch& p) { p.remove(s.node("a")); },
      "output 0 of node 'first' (Relu) is still used"},
+    {"NoOutputLeft", "graph g(%x: f32[4]) { %y = Relu(%x) return x = %x }",
+     [](const Subject& s, Patch& p) { p.drop_output(s.node("y"), 0); }, "(Relu) would have no output left"},
     {"UsedBeforeItIsMade", kChain, [](const Subject& s, Patch& p) { p.replace(s.value("x"), p.tap(s.value("b"))); },
      "node 'first' (Relu): input 0 is not defined there, it comes from node 'second' (Neg)"},
     {"ValuesOfAnInnerBlock", kBranch,
@@ -293,7 +295,7 @@ TEST_P(PatchEdit, Commits) {
   EXPECT_TRUE(verified) << verified.error().message;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PatchEdit, testing::ValuesIn(kEdits), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, PatchEdit, testing::ValuesIn(kEdits), [](const auto& p) { return p.param.name; });
 
 TEST(Patch, StableIdsSurvive) {
   const Subject s(kChain);

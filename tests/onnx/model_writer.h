@@ -145,6 +145,8 @@ inline Message model(const Message& graph_bytes, const ModelSpec& spec = {}) {
   return m;
 }
 
-inline Message initializer(std::string_view name, const Tensor& tensor) { return tensor_to_proto(tensor, name).value(); }
+inline Message initializer(std::string_view name, const Tensor& tensor) {
+  return tensor_to_proto(tensor, name).value();
+}
 
 }  // namespace frazil::test

@@ -38,7 +38,8 @@ TEST(Upgrade, AttributesThatBecameInputs) {
 }
 
 TEST(Upgrade, Split) {
-  Graph g = upgraded(2, {"Split", {"x"}, {"a", "b"}, {attr("axis", 1), attr("split", I64{1, 2})}}, {f32("x", {"2", "3"})});
+  Graph g =
+      upgraded(2, {"Split", {"x"}, {"a", "b"}, {attr("axis", 1), attr("split", I64{1, 2})}}, {f32("x", {"2", "3"})});
   EXPECT_EQ(output_type(g, 1), "f32[2,2]");
   g = upgraded(13, {"Split", {"x"}, {"a", "b"}, {}}, {f32("x", {"6"})});
   EXPECT_EQ(output_type(g, 1), "f32[3]");
@@ -85,13 +86,16 @@ TEST(Upgrade, CastToAName) {
 }
 
 TEST(Upgrade, BatchNormalization) {
-  const NodeSpec spec{"BatchNormalization", {"x", "s", "s", "s", "s"}, {"z", "", "", "", ""}, {attr("is_test", 1), attr("momentum", 0.9f)}};
+  const NodeSpec spec{"BatchNormalization",
+                      {"x", "s", "s", "s", "s"},
+                      {"z", "", "", "", ""},
+                      {attr("is_test", 1), attr("momentum", 0.9f)}};
   const std::vector<Message> inputs{f32("x", {"1", "2", "3"}), f32("s", {"2"})};
   EXPECT_EQ(op_names(upgraded(6, spec, inputs)), "BatchNormalization");
   NodeSpec training = spec;
   training.outputs[1] = "m";
-  expect_fault(import({.nodes = {training}, .inputs = inputs, .outputs = {value("z")}}, {.opset = 7}), Code::unsupported,
-               {"training outputs"});
+  expect_fault(import({.nodes = {training}, .inputs = inputs, .outputs = {value("z")}}, {.opset = 7}),
+               Code::unsupported, {"training outputs"});
 }
 
 TEST(Upgrade, Dropout) {
@@ -124,11 +128,12 @@ TEST(Upgrade, OptionalOfAType) {
 
 TEST(Upgrade, OldFormsWithoutAMeaningHere) {
   const Message body = graph({.nodes = {}, .inputs = {value("s"), value("e")}, .outputs = {value("s"), value("e")}});
-  expect_fault(import({.nodes = {{"Scan", {"", "x", "x"}, {"a", "b"}, {attr("num_scan_inputs", 1), graph_attr("body", body)}}},
-                       .inputs = {f32("x", {"2", "3"})},
-                       .outputs = {value("a")}},
-                      {.opset = 8}),
-               Code::unsupported, {"(Scan)", "opset 8"});
+  expect_fault(
+      import({.nodes = {{"Scan", {"", "x", "x"}, {"a", "b"}, {attr("num_scan_inputs", 1), graph_attr("body", body)}}},
+              .inputs = {f32("x", {"2", "3"})},
+              .outputs = {value("a")}},
+             {.opset = 8}),
+      Code::unsupported, {"(Scan)", "opset 8"});
 }
 
 }  // namespace

@@ -477,6 +477,20 @@ TEST(RefFlow, CarriedShapeMayGrow) {
   EXPECT_EQ(net.one({f32({1, 2}), Tensor::scalar<std::int64_t>(3)}).sizes(), (Sizes{16}));
 }
 
+TEST(RefFlow, CarriedRankMayGrow) {
+  Net net;
+  const Expr x = net.input("x", Elem::f32, {2});
+  const auto out = loop(
+      net.b, net.input("n", Elem::i64, {}), net.b.absent(), {x},
+      [](Builder& b, std::span<const Expr> p) {
+        const std::array<std::int64_t, 1> front{0};
+        return std::vector{p[1], ops::Unsqueeze({p[2], b.ints(front)})};
+      },
+      1);
+  net.b.output("y", ops::Neg(out[0]));
+  expect_same(net.one({f32({1, 2}), Tensor::scalar<std::int64_t>(2)}), f32({1, 1, 2}, {-1, -2}));
+}
+
 TEST(RefFlow, GatheredExtentsMustAgree) {
   Net net;
   const Expr x = net.input("x", Elem::f32, {1});

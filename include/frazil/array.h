@@ -1,0 +1,183 @@
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <frazil/error.h>
+
+namespace frazil::api {
+
+/// Element types: all of ONNX's. In memory f16, bf16 and the 8-bit floats are their bits; types of less than a byte
+/// take one byte per element.
+enum class Dtype : std::uint8_t {
+  boolean,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  c64,
+  c128,
+  string,
+  f8e4m3fn,
+  f8e4m3fnuz,
+  f8e5m2,
+  f8e5m2fnuz,
+  f8e8m0,
+  f4e2m1,
+  i4,
+  u4,
+  i2,
+  u2,
+};
+/// "bool", "f32", "i64", ...
+std::string_view name_of(Dtype dtype);
+/// Bytes per element in memory; sizeof(std::string) for strings.
+std::size_t byte_size(Dtype dtype);
+
+/// The Dtype of a C++ type: bool, integers, float, double, std::complex of both, std::string.
+template <class T>
+constexpr Dtype dtype_of();
+
+using Sizes = std::vector<std::int64_t>;
+
+/// A run-time value: a tensor in row-major order, a sequence, a map, or nothing (an empty optional). A cheap handle:
+/// copies share the elements until one of them is written to. Many threads may read one Array, one may write it.
+class Array {
+ public:
+  enum class Kind : std::uint8_t { none, tensor, sequence, map };
+
+  /// Nothing: the empty optional, and for an input "take the default".
+  Array() noexcept = default;
+  /// A tensor of zeros, falses or empty strings. Code::bad_input for a negative extent.
+  Array(Dtype dtype, Sizes sizes);
+  /// A tensor of the given values; Code::bad_input when their count does not match.
+  template <class T>
+  static Array of(Sizes sizes, std::initializer_list<T> values);
+  template <class T>
+  static Array of(Sizes sizes, std::span<const T> values);
+  template <class T>
+  static Array scalar(T value);
+  /// A tensor over the caller's memory, without a copy. The bytes must not change while a run uses them, and must live
+  /// as long as this Array and its copies, or until they let go of `keep_alive`. No strings.
+  static Array borrow(Dtype dtype, Sizes sizes, std::span<const std::byte> bytes,
+                      std::shared_ptr<const void> keep_alive = nullptr);
+  static Array sequence(std::vector<Array> items);
+  /// Keys are scalar tensors of integers or strings.
+  static Array map(std::vector<std::pair<Array, Array>> entries);
+
+  Kind kind() const noexcept;
+  bool empty() const noexcept { return kind() == Kind::none; }
+  bool is_tensor() const noexcept { return kind() == Kind::tensor; }
+
+  // ---- tensors; Code::bad_input for other kinds ----
+  Dtype dtype() const;
+  const Sizes& sizes() const;
+  std::int64_t count() const;
+  std::size_t bytes() const;
+  const void* data() const;
+  /// For writing: other Arrays keep the old elements, since shared and borrowed ones are copied first.
+  void* mutable_data();
+  /// The elements; Code::bad_input when T is not of dtype().
+  template <class T>
+  std::span<const T> values() const {
+    expect(dtype_of<T>());
+    return {static_cast<const T*>(data()), static_cast<std::size_t>(count())};
+  }
+  template <class T>
+  std::span<T> mutable_values() {
+    expect(dtype_of<T>());
+    return {static_cast<T*>(mutable_data()), static_cast<std::size_t>(count())};
+  }
+  /// The only element of a tensor that has one.
+  template <class T>
+  T item() const {
+    expect_single();
+    return values<T>()[0];
+  }
+  /// Element i in row-major order as a double, whatever the element type (complex: the real part).
+  double number(std::int64_t i) const;
+
+  // ---- sequences and maps; Code::bad_input for other kinds ----
+  std::vector<Array> items() const;
+  std::vector<std::pair<Array, Array>> entries() const;
+
+  /// One line: "f32[2,2] [[1, 2], [3, 4]]"; long ones are shortened.
+  std::string str() const;
+  /// Reads and writes NumPy's .npy.
+  static Array read_npy(const std::string& path);
+  void write_npy(const std::string& path) const;
+
+ private:
+  friend struct Access;
+  struct Impl;
+  void expect(Dtype dtype) const;
+  void expect_single() const;
+  std::shared_ptr<Impl> impl_;
+};
+
+template <class T>
+constexpr Dtype dtype_of() {
+  if constexpr (std::is_same_v<T, bool>)
+    return Dtype::boolean;
+  else if constexpr (std::is_integral_v<T>) {
+    constexpr bool is_signed = std::is_signed_v<T>;
+    if constexpr (sizeof(T) == 1)
+      return is_signed ? Dtype::i8 : Dtype::u8;
+    else if constexpr (sizeof(T) == 2)
+      return is_signed ? Dtype::i16 : Dtype::u16;
+    else if constexpr (sizeof(T) == 4)
+      return is_signed ? Dtype::i32 : Dtype::u32;
+    else
+      return is_signed ? Dtype::i64 : Dtype::u64;
+  } else if constexpr (std::is_same_v<T, float>)
+    return Dtype::f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return Dtype::f64;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return Dtype::c64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return Dtype::c128;
+  else {
+    static_assert(std::is_same_v<T, std::string>, "no element type corresponds to T");
+    return Dtype::string;
+  }
+}
+
+template <class T>
+Array Array::of(Sizes sizes, std::span<const T> values) {
+  Array array(dtype_of<T>(), std::move(sizes));
+  if (values.size() != static_cast<std::size_t>(array.count())) {
+    throw Error(Code::bad_input, "Array::of: " + std::to_string(values.size()) + " values for " +
+                                     std::to_string(array.count()) + " elements");
+  }
+  T* to = array.template mutable_values<T>().data();
+  for (const T& value : values) *to++ = value;
+  return array;
+}
+template <class T>
+Array Array::of(Sizes sizes, std::initializer_list<T> values) {
+  return of<T>(std::move(sizes), std::span<const T>(values.begin(), values.size()));
+}
+template <class T>
+Array Array::scalar(T value) {
+  return of<T>({}, std::span<const T>(&value, 1));
+}
+
+}  // namespace frazil::api

@@ -1,0 +1,47 @@
+#pragma once
+
+/// Frazil's public API: load or build a graph, open a session per thread, run it.
+///
+///   auto model = frazil::Model::load("m.onnx");
+///   auto session = model.open();
+///   auto out = session.run({{"x", frazil::Array::of<float>({1, 3}, {1, 2, 3})}});
+///   for (float y : out["y"].values<float>()) ...
+///
+/// Functions throw frazil::Error. No internal header or third-party type appears here.
+#include <frazil/array.h>
+#include <frazil/build.h>
+#include <frazil/error.h>
+#include <frazil/model.h>
+#include <frazil/observer.h>
+#include <frazil/session.h>
+
+namespace frazil {
+
+using api::Array;
+using api::Attribute;
+using api::Attributes;
+using api::Body;
+using api::byte_size;
+using api::Code;
+using api::Counters;
+using api::Dtype;
+using api::dtype_of;
+using api::Error;
+using api::Extent;
+using api::GraphBuilder;
+using api::LoadOptions;
+using api::Model;
+using api::name_of;
+using api::Named;
+using api::NodeEvent;
+using api::Observer;
+using api::Options;
+using api::Patch;
+using api::Policy;
+using api::Port;
+using api::Results;
+using api::Session;
+using api::Sizes;
+using api::Term;
+
+}  // namespace frazil

@@ -1,0 +1,152 @@
+#include <cstring>
+
+#include <frazil/array.h>
+
+#include "api/access.h"
+#include "tensor/npy.h"
+
+namespace frazil::api {
+namespace {
+
+Elem elem_of(Dtype dtype) { return static_cast<Elem>(dtype); }
+
+std::string_view kind_name(Array::Kind kind) {
+  constexpr std::string_view names[] = {"nothing", "a tensor", "a sequence", "a map"};
+  return names[static_cast<int>(kind)];
+}
+
+const Tensor& tensor_of(const Array& array) {
+  if (!array.is_tensor()) refuse(frazil::Code::bad_input, "expected a tensor, got {}", kind_name(array.kind()));
+  return Access::datum(array).tensor();
+}
+
+/// A packed, aligned tensor with memory of its own.
+Tensor copy_of(const Tensor& from) {
+  const Tensor packed = take(from.packed());
+  Tensor to = take(Tensor::make(packed.elem(), packed.sizes()));
+  if (packed.elem() == Elem::string) {
+    std::ranges::copy(packed.as<std::string>(), to.as_mutable<std::string>().begin());
+  } else if (packed.bytes() > 0) {
+    std::memcpy(to.mutable_data(), packed.data(), packed.bytes());
+  }
+  return to;
+}
+
+}  // namespace
+
+std::string_view name_of(Dtype dtype) { return frazil::name_of(elem_of(dtype)); }
+std::size_t byte_size(Dtype dtype) { return frazil::byte_size(elem_of(dtype)); }
+
+const Datum& Access::datum(const Array& array) {
+  static const Datum none;
+  return array.impl_ ? array.impl_->datum : none;
+}
+
+Array Access::array(Datum datum) {
+  if (datum.is_tensor() && !(datum.tensor().contiguous() && datum.tensor().aligned())) datum = copy_of(datum.tensor());
+  Array array;
+  if (!datum.empty()) array.impl_ = std::make_shared<Array::Impl>(std::move(datum));
+  return array;
+}
+
+void Access::assign(Array& array, Datum datum) {
+  const bool plain = datum.is_tensor() && datum.tensor().contiguous() && datum.tensor().aligned();
+  if (plain && array.impl_ && array.impl_.use_count() == 1) {
+    array.impl_->datum = std::move(datum);
+  } else {
+    array = Access::array(std::move(datum));
+  }
+}
+
+Datum Access::release(Array& array) {
+  if (!array.impl_ || array.impl_.use_count() > 1) return {};
+  return std::exchange(array.impl_->datum, Datum());
+}
+
+Array::Array(Dtype dtype, Sizes sizes) {
+  Tensor tensor = take(Tensor::make(elem_of(dtype), std::move(sizes)));
+  if (dtype != Dtype::string && tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, tensor.bytes());
+  *this = Access::array(std::move(tensor));
+}
+
+Array Array::borrow(Dtype dtype, Sizes sizes, std::span<const std::byte> bytes,
+                    std::shared_ptr<const void> keep_alive) {
+  if (dtype == Dtype::string) refuse(frazil::Code::bad_input, "strings cannot be borrowed");
+  Buffer buffer = Buffer::borrow(bytes, std::move(keep_alive));
+  return Access::array(take(Tensor::over(elem_of(dtype), std::move(sizes), std::move(buffer))));
+}
+
+Array Array::sequence(std::vector<Array> items) {
+  auto sequence = std::make_shared<Sequence>();
+  for (const Array& item : items) sequence->items.push_back(Access::datum(item));
+  return Access::array(std::shared_ptr<const Sequence>(std::move(sequence)));
+}
+
+Array Array::map(std::vector<std::pair<Array, Array>> entries) {
+  auto map = std::make_shared<MapValue>();
+  for (const auto& [key, value] : entries) map->items.emplace_back(tensor_of(key), Access::datum(value));
+  return Access::array(std::shared_ptr<const MapValue>(std::move(map)));
+}
+
+Array::Kind Array::kind() const noexcept {
+  const Datum& datum = Access::datum(*this);
+  if (datum.is_tensor()) return Kind::tensor;
+  if (datum.is_sequence()) return Kind::sequence;
+  return datum.is_map() ? Kind::map : Kind::none;
+}
+
+Dtype Array::dtype() const { return static_cast<Dtype>(tensor_of(*this).elem()); }
+const Sizes& Array::sizes() const { return tensor_of(*this).sizes(); }
+std::int64_t Array::count() const { return tensor_of(*this).count(); }
+std::size_t Array::bytes() const { return tensor_of(*this).bytes(); }
+const void* Array::data() const { return tensor_of(*this).data(); }
+double Array::number(std::int64_t i) const {
+  const Tensor& tensor = tensor_of(*this);
+  if (i < 0 || i >= tensor.count()) refuse(frazil::Code::bad_input, "element {} of {}", i, tensor.type_str());
+  return tensor.number_at(i);
+}
+
+void* Array::mutable_data() {
+  const Buffer& buffer = tensor_of(*this).buffer();
+  if (impl_.use_count() > 1 || !buffer.unique() || !buffer.writable()) *this = Access::array(copy_of(tensor_of(*this)));
+  return impl_->datum.mutable_tensor().mutable_data();
+}
+
+void Array::expect(Dtype wanted) const {
+  if (dtype() != wanted) {
+    refuse(frazil::Code::bad_input, "expected elements of type {}, got {}", name_of(wanted),
+           tensor_of(*this).type_str());
+  }
+}
+
+void Array::expect_single() const {
+  if (count() != 1) refuse(frazil::Code::bad_input, "expected one element, got {}", tensor_of(*this).type_str());
+}
+
+std::vector<Array> Array::items() const {
+  const Datum& datum = Access::datum(*this);
+  if (!datum.is_sequence()) refuse(frazil::Code::bad_input, "expected a sequence, got {}", kind_name(kind()));
+  std::vector<Array> items;
+  for (const Datum& item : datum.sequence().items) items.push_back(Access::array(item));
+  return items;
+}
+
+std::vector<std::pair<Array, Array>> Array::entries() const {
+  const Datum& datum = Access::datum(*this);
+  if (!datum.is_map()) refuse(frazil::Code::bad_input, "expected a map, got {}", kind_name(kind()));
+  std::vector<std::pair<Array, Array>> entries;
+  for (const auto& [key, value] : datum.map().items) entries.emplace_back(Access::array(key), Access::array(value));
+  return entries;
+}
+
+std::string Array::str() const {
+  const Datum& datum = Access::datum(*this);
+  if (datum.is_tensor()) return datum.tensor().type_str() + " " + datum.tensor().summary();
+  if (datum.is_sequence()) return fmt::format("seq({} items)", datum.sequence().items.size());
+  return datum.is_map() ? fmt::format("map({} entries)", datum.map().items.size()) : "none";
+}
+
+Array Array::read_npy(const std::string& path) { return Access::array(take(frazil::read_npy(path))); }
+void Array::write_npy(const std::string& path) const { check(frazil::write_npy(path, tensor_of(*this))); }
+
+}  // namespace frazil::api

@@ -1,0 +1,119 @@
+#include <set>
+
+#include <frazil/model.h>
+
+#include "api/access.h"
+#include "api/dot.h"
+#include "base/knobs.h"
+#include "ir/op.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "onnx/import.h"
+
+namespace frazil::api {
+namespace {
+
+Array::Kind kind_of(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::sequence: return Array::Kind::sequence;
+    case Type::Kind::map: return Array::Kind::map;
+    case Type::Kind::optional: return kind_of(*type.item);
+    case Type::Kind::tensor: break;
+  }
+  return Array::Kind::tensor;
+}
+
+Port port_of(const Graph& graph, Value value, const std::string& name) {
+  const Type& type = graph.type(value);
+  Port port{.name = name, .type = str(type, graph.scope()), .kind = kind_of(type), .dims = {}};
+  const Type& tensor = type.kind == Type::Kind::optional ? *type.item : type;
+  port.optional = type.kind == Type::Kind::optional;
+  port.dtype = static_cast<Dtype>(tensor.elem);
+  port.ranked = tensor.is_tensor() && tensor.ranked;
+  for (const Dim d : tensor.shape) port.dims.push_back(graph.scope().str(d));
+  return port;
+}
+
+ImportOptions import_options(const LoadOptions& options) { return {.fix_defaults = options.fix_defaults}; }
+
+}  // namespace
+
+std::shared_ptr<Executable> Model::Impl::executable(bool on_reference) {
+  const std::scoped_lock lock(mutex);
+  std::shared_ptr<Executable>& known = on_reference ? reference : tape;
+  if (!known) known = take(Executable::make(graph, {.reference = on_reference}));
+  return known;
+}
+
+Model Access::model(Graph graph, std::shared_ptr<Policy> policy) {
+  check(verify(graph, knobs()->verify));
+  auto impl = std::make_shared<Model::Impl>();
+  impl->policy = std::move(policy);
+  for (std::size_t i = 0; i < graph.main().params.size(); ++i) {
+    impl->inputs.push_back(port_of(graph, graph.main().params[i], graph.input_names()[i]));
+    impl->inputs.back().optional |= graph.input_default(i) != nullptr;
+  }
+  for (std::size_t i = 0; i < graph.main().results.size(); ++i) {
+    impl->outputs.push_back(port_of(graph, graph.main().results[i], graph.output_names()[i]));
+  }
+  impl->output_names = std::make_shared<const std::vector<std::string>>(graph.output_names());
+  impl->graph = std::make_shared<const Graph>(std::move(graph));
+  Model model(impl);
+  if (!impl->policy) return model;
+  if (const auto reason = impl->policy->check_load(model)) {
+    refuse(frazil::Code::bad_input, "the policy refuses model '{}': {}", model.name(), *reason);
+  }
+  return model;
+}
+
+Model Model::load(const std::string& path, const LoadOptions& options) {
+  start();
+  auto graph = import_onnx(path, import_options(options));
+  if (!graph && graph.error().message.find(path) == std::string::npos) {
+    raise({graph.error().code, path + ": " + graph.error().message});
+  }
+  return Access::model(take(std::move(graph)), options.policy);
+}
+
+Model Model::from_bytes(std::span<const std::byte> bytes, const LoadOptions& options) {
+  start();
+  return Access::model(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options))), options.policy);
+}
+
+Model Model::from_text(std::string_view text, const std::map<std::string, Array>& weights, const LoadOptions& options) {
+  start();
+  const WeightSource source = [&](std::string_view name) {
+    const auto at = weights.find(std::string(name));
+    return at != weights.end() && at->second.is_tensor() ? Access::datum(at->second).tensor() : Tensor();
+  };
+  return Access::model(take(parse(text, source)), options.policy);
+}
+
+const std::string& Model::name() const { return impl_->graph->name; }
+const std::vector<Port>& Model::inputs() const { return impl_->inputs; }
+const std::vector<Port>& Model::outputs() const { return impl_->outputs; }
+
+std::vector<std::string> Model::operators() const {
+  const Graph& graph = *impl_->graph;
+  std::set<std::string> names;
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
+    for (const NodeId id : graph.block(BlockId{b}).nodes) {
+      const OpDef& op = *graph.node(id).op;
+      names.insert(op.domain.empty() ? std::string(op.name) : fmt::format("{}.{}", op.domain, op.name));
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string Model::text() const { return print(*impl_->graph); }
+
+std::map<std::string, Array> Model::weights() const {
+  std::map<std::string, Array> arrays;
+  for (auto& [name, tensor] : weights_of(*impl_->graph)) arrays.emplace(name, Access::array(tensor));
+  return arrays;
+}
+
+std::string Model::dot() const { return dot_of(*impl_->graph); }
+std::string Model::explain() const { return impl_->executable(false)->plan().str(); }
+
+}  // namespace frazil::api

@@ -1,0 +1,90 @@
+#include "ir/patch.h"
+
+#include <algorithm>
+
+#include <frazil/build.h>
+
+#include "api/access.h"
+#include "api/bind.h"
+#include "ir/op.h"
+
+namespace frazil::api {
+namespace {
+
+const Graph& graph_of(const Model& model) { return *Access::impl(model).graph; }
+
+Value find_value(const Graph& graph, std::string_view name) {
+  Value found;
+  for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
+    if (graph.value_name(Value{v}) != name) continue;
+    if (found) refuse(frazil::Code::bad_input, "the model has several values '{}'", name);
+    found = Value{v};
+  }
+  if (!found || name.empty()) refuse(frazil::Code::bad_input, "the model has no value '{}'", name);
+  return found;
+}
+
+NodeId find_node(const Graph& graph, std::string_view name) {
+  NodeId found;
+  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
+    if (graph.node(NodeId{n}).name != name) continue;
+    if (found) refuse(frazil::Code::bad_input, "the model has several nodes '{}'", name);
+    found = NodeId{n};
+  }
+  if (!found || name.empty()) refuse(frazil::Code::bad_input, "the model has no node '{}'", name);
+  return found;
+}
+
+}  // namespace
+
+Patch::Patch(const Model& model, std::string_view name) : Body(std::make_unique<Impl>()) {
+  impl_->model = model;
+  impl_->patch = std::make_unique<frazil::Patch>(graph_of(model), std::string(name));
+  impl_->builder = &impl_->patch->build();
+}
+
+Term Patch::tap(std::string_view value) {
+  Builder& to = impl_->to();
+  return Access::term(to, impl_->patch->tap(find_value(graph_of(*impl_->model), value)).value);
+}
+
+void Patch::replace(std::string_view value, Term with) {
+  const Expr expr = Access::expr(*impl_, with);
+  impl_->patch->replace(find_value(graph_of(*impl_->model), value), expr);
+  check(impl_->patch->status());
+}
+
+void Patch::remove(std::string_view node) {
+  impl_->to();
+  impl_->patch->remove(find_node(graph_of(*impl_->model), node));
+  check(impl_->patch->status());
+}
+
+void Patch::set_attribute(std::string_view node, std::string_view attribute, const Attribute& value) {
+  impl_->to();
+  const Graph& graph = graph_of(*impl_->model);
+  const NodeId id = find_node(graph, node);
+  impl_->patch->set_attribute(id, attribute, fitted_attribute(*graph.node(id).op, attribute, value));
+  check(impl_->patch->status());
+}
+
+void Patch::add_output(std::string_view name, Term value) {
+  const Expr expr = Access::expr(*impl_, value);
+  if (!expr) refuse(frazil::Code::bad_input, "output '{}' is an absent term", name);
+  impl_->to().output(name, expr);
+}
+
+void Patch::remove_output(std::string_view name) {
+  impl_->to();
+  impl_->patch->remove_graph_output(name);
+  check(impl_->patch->status());
+}
+
+Model Patch::commit() {
+  impl_->to();
+  const auto patch = std::exchange(impl_->patch, nullptr);
+  impl_->builder = nullptr;
+  return Access::model(take(std::move(*patch).commit()), Access::impl(*impl_->model).policy);
+}
+
+}  // namespace frazil::api

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <chrono>
+
+#include <frazil/session.h>
+
+#include "api/access.h"
+#include "base/knobs.h"
+#include "ir/op.h"
+
+namespace frazil::api {
+namespace {
+
+/// Tells a public Observer what the executor tells.
+class Adapter : public frazil::Observer {
+ public:
+  Adapter(api::Observer& to, const Graph& graph) : to_(to), graph_(graph) {}
+  void run_begin() override { to_.run_begin(); }
+  void run_end() override { to_.run_end(); }
+  void step_begin(const Step& step, NodeId id) override { to_.node_begin(event(id, &step)); }
+  void step_end(const Step& step, NodeId id) override { to_.node_end(event(id, &step)); }
+  void branch(NodeId id, bool taken) override { to_.branch(event(id), taken); }
+  void iteration(NodeId id) override { to_.iteration(event(id)); }
+  void shapes_changed(std::uint32_t) override { to_.shapes_changed(); }
+
+ private:
+  NodeEvent event(NodeId id, const Step* step = nullptr) const {
+    if (!id) return {{}, step != nullptr ? frazil::name_of(step->kernel) : std::string_view(), ~0u};
+    const Node& node = graph_.node(id);
+    return {node.name, node.op->name, node.stable};
+  }
+  api::Observer& to_;
+  const Graph& graph_;
+};
+
+std::chrono::steady_clock::duration duration_of(double milliseconds) {
+  if (!(milliseconds >= 0)) refuse(frazil::Code::bad_input, "Options::deadline_ms: expected at least 0");
+  constexpr double kLongest = 1e12;  // some 30 years, which a duration holds
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double, std::milli>(std::min(milliseconds, kLongest)));
+}
+
+Limits limits_of(const Options& options) {
+  Limits limits;
+  limits.memory_bytes = static_cast<std::size_t>(options.memory_limit.value_or(knobs()->memory_limit));
+  limits.steps = options.max_steps.value_or(knobs()->max_steps);
+  if (options.deadline_ms) limits.time = duration_of(*options.deadline_ms);
+  return limits;
+}
+
+bool wants_reference(const Options& options) {
+  const std::string& tier = options.tier;
+  if (tier == "1" || tier == "2") {
+    refuse(frazil::Code::unsupported, "tier {}: this build has no compiled tiers; use auto, 0 or ref", tier);
+  }
+  if (tier != "auto" && tier != "0" && tier != "ref") {
+    refuse(frazil::Code::bad_input, "Options::tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
+  }
+  return tier == "ref";
+}
+
+}  // namespace
+
+struct Session::Impl {
+  explicit Impl(const Model& of) : model(of) {}
+  Model model;
+  std::unique_ptr<frazil::Session> session;
+  std::unique_ptr<Adapter> adapter;
+  std::vector<Datum> inputs, outputs;
+
+  std::size_t input(std::string_view name) const {
+    const auto at = std::ranges::find(model.inputs(), name, &Port::name);
+    if (at == model.inputs().end()) refuse(frazil::Code::bad_input, "the model has no input '{}'", name);
+    return static_cast<std::size_t>(at - model.inputs().begin());
+  }
+};
+
+Session Model::open(const Options& options) const {
+  const bool reference = wants_reference(options);
+  auto impl = std::make_unique<Session::Impl>(*this);
+  impl->session = impl_->executable(reference)->open();
+  impl->session->set_limits(limits_of(options));
+  return Session(std::move(impl));
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+const Array& Results::operator[](std::string_view name) const {
+  const auto at = std::ranges::find(*names_, name);
+  if (at == names_->end()) refuse(frazil::Code::bad_input, "the model has no output '{}'", name);
+  return values_[static_cast<std::size_t>(at - names_->begin())];
+}
+
+Results Session::run(std::initializer_list<Named> inputs) {
+  return run(std::span<const Named>(inputs.begin(), inputs.size()));
+}
+
+Results Session::run(std::span<const Named> inputs) {
+  std::vector<Array> by_position(impl_->model.inputs().size());
+  for (const Named& named : inputs) by_position[impl_->input(named.name)] = named.value;
+  return run(by_position);
+}
+
+Results Session::run(std::span<const Array> inputs) {
+  Results results;
+  run(inputs, results);
+  return results;
+}
+
+void Session::run(std::span<const Array> inputs, Results& results) {
+  Impl& s = *impl_;
+  const auto& model = Access::impl(s.model);
+  if (model.policy) {
+    if (const auto reason = model.policy->check_run(s.model)) {
+      refuse(frazil::Code::bad_input, "the policy refuses to run '{}': {}", s.model.name(), *reason);
+    }
+  }
+  s.inputs.resize(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) s.inputs[i] = Access::datum(inputs[i]);
+  auto& values = results.values_;
+  s.outputs.resize(values.size());
+  for (std::size_t k = 0; k < values.size(); ++k) s.outputs[k] = Access::release(values[k]);
+  check(s.session->run(s.inputs, s.outputs));
+  values.resize(s.outputs.size());
+  for (std::size_t k = 0; k < values.size(); ++k) Access::assign(values[k], std::move(s.outputs[k]));
+  results.names_ = model.output_names;
+}
+
+void Session::cancel() noexcept { impl_->session->cancel(); }
+
+void Session::set_observer(Observer* observer) {
+  impl_->session->set_observer(nullptr);
+  impl_->adapter.reset();
+  const Plan& plan = impl_->session->executable().plan();
+  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer, *plan.graph);
+  impl_->session->set_observer(impl_->adapter.get());
+}
+
+Counters Session::counters() const {
+  const frazil::Counters& c = impl_->session->counters();
+  return {c.runs, c.plans, c.shape_changes, c.prepared, c.iterations, impl_->session->held_bytes()};
+}
+
+}  // namespace frazil::api

@@ -1,0 +1,25 @@
+#include "api/access.h"
+#include "base/knobs.h"
+#include "kernel/isa.h"
+#include "ops/registry.h"
+
+namespace frazil::api {
+
+static_assert(static_cast<int>(Code::internal) == static_cast<int>(frazil::Code::internal));
+static_assert(static_cast<int>(Code::unsupported) == static_cast<int>(frazil::Code::unsupported));
+static_assert(static_cast<int>(Dtype::u2) == static_cast<int>(Elem::u2));
+static_assert(static_cast<int>(Dtype::f64) == static_cast<int>(Elem::f64));
+
+void raise(const Fault& fault) { throw Error(static_cast<Code>(fault.code), fault.message); }
+
+void start() {
+  static const bool ready = [] {
+    if (!knobs()) return false;
+    if (const auto isa = kernel::isa_from_name(knobs()->isa)) kernel::force_isa(*isa);
+    link_operators();
+    return true;
+  }();
+  if (!ready) raise(knobs().error());
+}
+
+}  // namespace frazil::api
