@@ -318,7 +318,8 @@ class Parser {
         tokens_.next();
         FRAZIL_CHECK(tokens_.expect("="));
         FRAZIL_TRY(const AttrValue value, attribute(field->kind));
-        if (!field->set(attrs.get(), value)) return tokens_.error(token, "'{}' takes {}", field->name, name_of(field->kind));
+        if (!field->set(attrs.get(), value))
+          return tokens_.error(token, "'{}' takes {}", field->name, name_of(field->kind));
         given.push_back(field);
       } while (tokens_.take(","));
       FRAZIL_CHECK(tokens_.expect("}"));

@@ -86,8 +86,10 @@ Status store_element(const Tokens& tokens, std::size_t at, Elem elem, std::byte*
 Result<std::string> read_name(Tokens& tokens) {
   const Token token = tokens.peek();
   std::string_view text = tokens.str(token);
-  if (token.kind == Kind::value || token.kind == Kind::weight) text.remove_prefix(1);
-  else if (token.kind != Kind::word && token.kind != Kind::string) return tokens.expected("a name");
+  if (token.kind == Kind::value || token.kind == Kind::weight)
+    text.remove_prefix(1);
+  else if (token.kind != Kind::word && token.kind != Kind::string)
+    return tokens.expected("a name");
   tokens.next();
   if (!text.starts_with('"')) return std::string(text);
   auto name = unquoted(text);
@@ -121,7 +123,8 @@ Result<Tensor> read_values(Tokens& tokens, Elem elem, Sizes sizes) {
     }
   } else {
     FRAZIL_CHECK(skip_element(tokens));
-    if (count > kMaxFill) return fail(Code::limit, "{}{} elements are too many to fill", tokens.where(first.begin), count);
+    if (count > kMaxFill)
+      return fail(Code::limit, "{}{} elements are too many to fill", tokens.where(first.begin), count);
   }
   auto tensor = Tensor::make(elem, std::move(sizes));
   if (!tensor) return within(tokens.where(first.begin), std::move(tensor).error());

@@ -76,8 +76,9 @@ void TypeReader::meet(std::string_view text, const Dim* expected) {
   for (std::size_t i = 0; i < unknown.size(); ++i) {
     const std::string& name = unknown[i].second;
     const auto limits = bounds_.find(name);
-    const SymbolId symbol =
-        i < known.size() ? known[i] : *scope.as_symbol(scope.fresh(limits == bounds_.end() ? Bounds{} : limits->second));
+    const SymbolId symbol = i < known.size()
+                                ? known[i]
+                                : *scope.as_symbol(scope.fresh(limits == bounds_.end() ? Bounds{} : limits->second));
     shown_.set_name(symbol, name);
     actual_[name] = sym::quoted_name(scope.symbol_name(symbol));
   }

@@ -17,7 +17,11 @@ namespace frazil {
 /// The edited copy: new nodes wait at the end of its main block until commit() puts them in their places.
 struct Patch::State {
   State(const Graph& graph, std::string patch_name)
-      : old(graph), name(std::move(patch_name)), edit(graph), builder(edit), old_nodes(graph.main().nodes.size()),
+      : old(graph),
+        name(std::move(patch_name)),
+        edit(graph),
+        builder(edit),
+        old_nodes(graph.main().nodes.size()),
         old_results(graph.main().results.size()) {}
 
   const Graph& old;
@@ -171,7 +175,8 @@ std::string Patch::str() const {
   const State& s = *state_;
   std::string ops, rest;
   for (NodeId id : s.added()) ops += (ops.empty() ? "" : ", ") + std::string(s.edit.node(id).op->name);
-  if (!ops.empty()) rest = fmt::format("{} new {} ({})", s.added().size(), s.added().size() == 1 ? "node" : "nodes", ops);
+  if (!ops.empty())
+    rest = fmt::format("{} new {} ({})", s.added().size(), s.added().size() == 1 ? "node" : "nodes", ops);
   for (const std::string& note : s.notes) rest += (rest.empty() ? "" : "; ") + note;
   return fmt::format("patch '{}': {}", s.name, rest.empty() ? "no change" : rest);
 }
@@ -240,9 +245,7 @@ class Placement {
     return it == number_.end() ? std::nullopt : std::optional(it->second);
   }
 
-  void want(std::size_t node, Place place) {
-    wish_[node] = wish_[node] ? places_.common(*wish_[node], place) : place;
-  }
+  void want(std::size_t node, Place place) { wish_[node] = wish_[node] ? places_.common(*wish_[node], place) : place; }
 
   std::optional<Place> after(Value v) const {
     if (!v) return std::nullopt;
@@ -256,7 +259,8 @@ class Placement {
       const auto use = after(v);
       if (!use) continue;
       const auto both = places_.later(place, *use);
-      if (!both) return fail(Code::bad_model, "{} uses values that are never visible together", edit_.describe(added_[i]));
+      if (!both)
+        return fail(Code::bad_model, "{} uses values that are never visible together", edit_.describe(added_[i]));
       place = *both;
     }
     return place;
@@ -316,7 +320,8 @@ class Copier : public Rewriter {
 };
 
 /// Removes nodes and outputs that nobody uses; an error where somebody does.
-Status remove_unused(Graph& graph, std::span<const NodeId> nodes, std::span<const std::pair<NodeId, std::size_t>> outputs) {
+Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
+                     std::span<const std::pair<NodeId, std::size_t>> outputs) {
   std::unordered_set<std::uint32_t> gone;
   for (NodeId id : nodes) gone.insert(id.id);
   for (NodeId id : nodes) {

@@ -217,7 +217,9 @@ class Printer {
     if (!text.empty()) put(" {{{}}}", text);
   }
 
-  std::string attribute(const AttrValue& value) { return std::visit([&](const auto& v) { return scalar(v); }, value); }
+  std::string attribute(const AttrValue& value) {
+    return std::visit([&](const auto& v) { return scalar(v); }, value);
+  }
   std::string scalar(std::int64_t v) { return std::to_string(v); }
   std::string scalar(float v) {
     std::string text;

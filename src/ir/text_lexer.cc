@@ -20,9 +20,11 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text), out_(text) {}
 
   Result<Tokens> run() {
-    if (text_.size() > kMaxText) return fail(Code::limit, "a text of {} bytes is longer than {}", text_.size(), kMaxText);
+    if (text_.size() > kMaxText)
+      return fail(Code::limit, "a text of {} bytes is longer than {}", text_.size(), kMaxText);
     for (skip(); at_ < text_.size(); skip()) FRAZIL_CHECK(token());
-    if (!open_.empty()) return error(tokens()[open_.back()].begin, "'{}' is never closed", text_[tokens()[open_.back()].begin]);
+    if (!open_.empty())
+      return error(tokens()[open_.back()].begin, "'{}' is never closed", text_[tokens()[open_.back()].begin]);
     push(Token::Kind::end, at_);
     return std::move(out_);
   }

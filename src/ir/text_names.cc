@@ -53,8 +53,9 @@ std::string DimText::marked(Dim d, SymbolId symbol) const {
   constexpr Bounds kAny{Dim::kMin, Dim::kMax};
   std::unordered_map<std::string, std::string> to;
   for (SymbolId s : scope_.symbols_of(d)) {
-    const std::string shown = sym::quoted_name(
-        s == symbol ? "$this" : renames(s) && !names_.contains(s) ? "$other" : name(s));
+    const std::string shown = sym::quoted_name(s == symbol                         ? "$this"
+                                               : renames(s) && !names_.contains(s) ? "$other"
+                                                                                   : name(s));
     scope.symbol(shown, kAny);
     to[sym::quoted_name(scope_.symbol_name(s))] = shown;
   }

@@ -14,8 +14,7 @@
 namespace frazil {
 
 /// `text` of a Dim with every symbol name (quoted where it has to be) replaced by what `with` gives; null keeps it.
-std::string rename_symbols(std::string_view text,
-                           const std::function<const std::string*(std::string_view name)>& with);
+std::string rename_symbols(std::string_view text, const std::function<const std::string*(std::string_view name)>& with);
 
 /// Dims as text with symbols named in order of first appearance: equal structures give equal text, however the symbols
 /// of their Scopes are numbered.

@@ -65,7 +65,8 @@ class TableCheck {
     if (!stable_.insert(n.stable).second) return wrong("{}: its stable id {} is taken", where(), n.stable);
     if (n.parent != open_.back().block) return wrong("{}: it says it is in block {}", where(), n.parent.id);
     const auto* region = std::get_if<Region>(&n.op->form);
-    if (n.blocks.size() != (region ? region->blocks : 0)) return wrong("{}: it has {} blocks", where(), n.blocks.size());
+    if (n.blocks.size() != (region ? region->blocks : 0))
+      return wrong("{}: it has {} blocks", where(), n.blocks.size());
     for (std::size_t i = 0; i < n.in.size(); ++i) {
       if (n.in[i]) FRAZIL_CHECK(use(n.in[i], "input", i));
     }
@@ -142,7 +143,9 @@ class Copier : public Rewriter {
 class TypeCheck {
  public:
   TypeCheck(const Graph& graph, const Graph& copy)
-      : graph_(graph), copy_(copy), ours_(graph.scope(), DimText::Rename::fresh),
+      : graph_(graph),
+        copy_(copy),
+        ours_(graph.scope(), DimText::Rename::fresh),
         theirs_(copy.scope(), DimText::Rename::fresh) {
     blocks_[Graph::kMain.id] = Graph::kMain;
   }

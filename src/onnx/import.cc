@@ -10,6 +10,15 @@
 namespace frazil {
 namespace {
 
+/// Texts of the file may hold line breaks; a fault is one line.
+Result<Graph> one_line(Result<Graph> result) {
+  if (result) return result;
+  for (char& c : result.error().message) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return result;
+}
+
 /// Runs an import; whatever is thrown on damaged bytes or for want of memory becomes a fault.
 Result<Graph> guarded(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options, bool& assumed) {
   try {

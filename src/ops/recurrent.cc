@@ -160,9 +160,12 @@ Expr projected(const Layer& layer, const Weights& weights, std::size_t joined_ga
 }
 
 Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::size_t direction) {
-  if (cx.has(input))
-    return pick(cx, wide(cx, input), layer.attrs.layout != 0 ? 1 : 0, static_cast<std::int64_t>(direction));
   const Expr shape = join_shape({extent(layer.x, 1), extent(cx.in(2), 2)});
+  if (cx.has(input)) {
+    // The reshape says that the state's batch is the input's: so the step does not change it.
+    const std::int64_t axis = layer.attrs.layout != 0 ? 1 : 0;
+    return Reshape({pick(cx, wide(cx, input), axis, static_cast<std::int64_t>(direction)), shape});
+  }
   return Expand({cx.number(layer.x.type().elem, 0), shape});
 }
 

@@ -108,9 +108,7 @@ inline Status directive(FrzCase& c, std::string text, std::size_t line) {
   return {};
 }
 
-inline bool is_directive(std::string_view text) {
-  return text.starts_with("run ") || text.starts_with("expect: ");
-}
+inline bool is_directive(std::string_view text) { return text.starts_with("run ") || text.starts_with("expect: "); }
 
 }  // namespace frz
 

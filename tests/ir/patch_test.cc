@@ -108,9 +108,7 @@ const Edit kEdits[] = {
 }
 )"},
     {"ReplaceByAConstant", kChain,
-     [](const Subject& s, Patch& p) {
-       p.replace(s.value("b"), p.build().constant(Tensor::of<float>({2}, {1, 2})));
-     },
+     [](const Subject& s, Patch& p) { p.replace(s.value("b"), p.build().constant(Tensor::of<float>({2}, {1, 2}))); },
      R"(graph g(%x: f32[N]) {
   %a: f32[N] = Relu(%x) "first"
   %b: f32[N] = Neg(%a) "second"
@@ -212,7 +210,8 @@ const Edit kEdits[] = {
   return debug = %1
 }
 )"},
-    {"AttributesAndNames", "graph g(%x: f32[2,3]) { %y = Transpose(%x) {perm = [1, 0]} %z = Softmax(%y) return z = %z }",
+    {"AttributesAndNames",
+     "graph g(%x: f32[2,3]) { %y = Transpose(%x) {perm = [1, 0]} %z = Softmax(%y) return z = %z }",
      [](const Subject& s, Patch& p) {
        p.set_attribute(s.node("y"), "perm", Ints{0, 1});
        p.set_attribute(s.node("z"), "axis", std::int64_t{0});

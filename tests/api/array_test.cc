@@ -1,0 +1,71 @@
+#include <frazil/frazil.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+using frazil::Array;
+using frazil::Dtype;
+using frazil::Error;
+using testing::ElementsAre;
+
+TEST(Array, HoldsValuesOfEveryCppType) {
+  EXPECT_THAT(Array::of<float>({2}, {1, 2}).values<float>(), ElementsAre(1, 2));
+  EXPECT_THAT(Array::of<bool>({2}, {true, false}).values<bool>(), ElementsAre(true, false));
+  EXPECT_THAT(Array::of<std::string>({1}, {"ice"}).values<std::string>(), ElementsAre("ice"));
+  EXPECT_EQ(Array::scalar<std::uint8_t>(7).dtype(), Dtype::u8);
+  EXPECT_EQ(Array::scalar(std::complex<float>(1, 2)).item<std::complex<float>>(), std::complex<float>(1, 2));
+  EXPECT_EQ(Array::scalar<long long>(5).dtype(), Dtype::i64);
+}
+
+TEST(Array, StartsAtZero) {
+  const Array a(Dtype::f32, {2, 3});
+  EXPECT_EQ(a.count(), 6);
+  EXPECT_EQ(a.bytes(), 24);
+  EXPECT_THAT(a.values<float>(), testing::Each(0));
+  EXPECT_EQ(a.str(), "f32[2,3] [[0, 0, 0], [0, 0, 0]]");
+}
+
+TEST(Array, ChecksTypesCountsAndKinds) {
+  const Array a = Array::of<float>({2}, {1, 2});
+  EXPECT_THROW(a.values<double>(), Error);
+  EXPECT_THROW(a.item<float>(), Error);
+  EXPECT_THROW(a.items(), Error);
+  EXPECT_THROW(a.number(2), Error);
+  EXPECT_THROW(Array().dtype(), Error);
+  EXPECT_THROW(Array::of<float>({3}, {1, 2}), Error);
+  EXPECT_THROW(Array(Dtype::f32, {-1}), Error);
+  EXPECT_THROW(Array(Dtype::f32, {std::int64_t{1} << 40, std::int64_t{1} << 40}), Error);
+  const float one = 1;
+  EXPECT_THROW(Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(&one, 1))), Error);
+}
+
+TEST(Array, CopiesShareUntilOneIsWritten) {
+  Array a = Array::of<float>({2}, {1, 2});
+  Array b = a;
+  EXPECT_EQ(a.data(), b.data());
+  b.mutable_values<float>()[0] = 9;
+  EXPECT_THAT(a.values<float>(), ElementsAre(1, 2));
+  EXPECT_THAT(b.values<float>(), ElementsAre(9, 2));
+}
+
+TEST(Array, BorrowedMemoryIsNeverWritten) {
+  const std::vector<float> memory{1, 2};
+  Array a = Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(memory)));
+  a.mutable_values<float>()[0] = 9;
+  EXPECT_EQ(memory[0], 1);
+  EXPECT_THAT(a.values<float>(), ElementsAre(9, 2));
+}
+
+TEST(Array, HoldsSequencesAndMaps) {
+  const Array s = Array::sequence({Array::scalar(1.0f), Array::scalar(2.0f)});
+  EXPECT_EQ(s.kind(), Array::Kind::sequence);
+  ASSERT_EQ(s.items().size(), 2);
+  EXPECT_EQ(s.items()[1].item<float>(), 2);
+  const Array m = Array::map({{Array::scalar<std::int64_t>(3), Array::scalar(0.5f)}});
+  EXPECT_EQ(m.entries()[0].first.item<std::int64_t>(), 3);
+  EXPECT_TRUE(Array().empty());
+}
+
+}  // namespace

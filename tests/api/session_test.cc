@@ -1,0 +1,224 @@
+#include <frazil/frazil.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+using frazil::Array;
+using frazil::Body;
+using frazil::Code;
+using frazil::Dtype;
+using frazil::Error;
+using frazil::GraphBuilder;
+using frazil::Model;
+using frazil::Options;
+using frazil::Term;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Model square() {
+  GraphBuilder graph("square");
+  Term x = graph.input("x", Dtype::f32, {"N"});
+  graph.output("y", graph.op("Mul", {x, x}, {}, "product"));
+  return graph.build();
+}
+
+/// Never ends by itself.
+Model endless() {
+  GraphBuilder graph("endless");
+  Term x = graph.input("x", Dtype::f32, {});
+  Term one = graph.scalar(1.0f);
+  const auto y = graph.loop({}, graph.scalar(true), {x}, [&](Body& body, std::span<const Term> p) {
+    return std::vector{body.op("Not", {body.op("Not", {p[1]})}), body.op("Add", {p[2], one})};
+  });
+  graph.output("y", y[0]);
+  return graph.build();
+}
+
+Code code_of(auto&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("\n")));
+    return error.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Code::internal;
+}
+
+TEST(Session, RunsByNameAndByPosition) {
+  auto session = square().open();
+  const Array x = Array::of<float>({3}, {1, 2, 3});
+  EXPECT_THAT(session.run({{"x", x}})["y"].values<float>(), ElementsAre(1, 4, 9));
+  EXPECT_THAT(session.run(std::vector{x})[0].values<float>(), ElementsAre(1, 4, 9));
+}
+
+TEST(Session, EveryTierAgrees) {
+  for (const char* tier : {"auto", "0", "ref"}) {
+    auto session = square().open({.tier = tier});
+    EXPECT_THAT(session.run({{"x", Array::of<float>({2}, {3, -4})}})["y"].values<float>(), ElementsAre(9, 16)) << tier;
+  }
+}
+
+TEST(Session, ResultsReuseTheirMemoryUnlessItIsShared) {
+  auto session = square().open();
+  const std::vector inputs{Array::of<float>({3}, {1, 2, 3})};
+  auto results = session.run(inputs);
+  const void* memory = results["y"].data();
+  session.run(inputs, results);
+  EXPECT_EQ(results["y"].data(), memory);
+  const Array kept = results["y"];
+  session.run(std::vector{Array::of<float>({3}, {4, 5, 6})}, results);
+  EXPECT_NE(results["y"].data(), memory);
+  EXPECT_THAT(kept.values<float>(), ElementsAre(1, 4, 9));
+}
+
+TEST(Session, TakesBorrowedMemory) {
+  auto memory = std::make_shared<std::vector<float>>(std::vector<float>{2, 4});
+  auto session = square().open();
+  const Array x = Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(*memory)), memory);
+  EXPECT_EQ(x.data(), memory->data());
+  EXPECT_THAT(session.run({{"x", x}})["y"].values<float>(), ElementsAre(4, 16));
+}
+
+TEST(Session, CountsWhatItDoes) {
+  auto session = square().open();
+  for (std::int64_t n : {3, 3, 5}) session.run({{"x", Array(Dtype::f32, {n})}});
+  EXPECT_EQ(session.counters().runs, 3);
+  EXPECT_EQ(session.counters().plans, 1);
+  EXPECT_GE(session.counters().shape_changes, 2);
+}
+
+TEST(Session, FaultsNameTheInputAndTheSessionLivesOn) {
+  auto session = square().open();
+  try {
+    session.run({{"x", Array::of<double>({1}, {1})}});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::bad_input);
+    EXPECT_STREQ(error.what(), "input 'x': expected f32[N], got f64[1]");
+  }
+  EXPECT_EQ(code_of([&] { session.run({{"z", Array::scalar(1.0f)}}); }), Code::bad_input);
+  EXPECT_EQ(code_of([&] { session.run(std::vector<Array>{}); }), Code::bad_input);
+  EXPECT_THAT(session.run({{"x", Array::of<float>({1}, {3})}})["y"].values<float>(), ElementsAre(9));
+}
+
+TEST(Session, OptionsAreChecked) {
+  const Model model = square();
+  EXPECT_EQ(code_of([&] { model.open({.tier = "fast"}); }), Code::bad_input);
+  EXPECT_EQ(code_of([&] { model.open({.tier = "1"}); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { model.open({.deadline_ms = -1}); }), Code::bad_input);
+}
+
+TEST(Session, LimitsStopARun) {
+  const Array x = Array::scalar(0.0f);
+  auto steps = endless().open({.max_steps = 1000});
+  EXPECT_EQ(code_of([&] { steps.run({{"x", x}}); }), Code::limit);
+  auto time = endless().open({.deadline_ms = 20});
+  EXPECT_EQ(code_of([&] { time.run({{"x", x}}); }), Code::limit);
+  auto memory = square().open({.memory_limit = 1000});
+  EXPECT_EQ(code_of([&] { memory.run({{"x", Array(Dtype::f32, {1000})}}); }), Code::limit);
+}
+
+TEST(Session, CancelEndsARun) {
+  auto session = endless().open();
+  struct Started : frazil::Observer {
+    std::atomic<bool> seen{false};
+    void iteration(const frazil::NodeEvent&) override { seen = true; }
+  } started;
+  session.set_observer(&started);
+  std::thread stopper([&] {
+    while (!started.seen) std::this_thread::yield();
+    session.cancel();
+  });
+  EXPECT_EQ(code_of([&] { session.run({{"x", Array::scalar(0.0f)}}); }), Code::cancelled);
+  stopper.join();
+}
+
+TEST(Session, ThreadsShareAModel) {
+  const Model model = square();
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      auto session = model.open();
+      for (int i = 0; i < 50; ++i) {
+        const auto v = static_cast<float>(t * 100 + i);
+        right += session.run({{"x", Array::of<float>({1}, {v})}})["y"].item<float>() == v * v;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 200);
+}
+
+struct Recorder : frazil::Observer {
+  std::vector<std::string> log;
+  void run_begin() override { log.push_back("run"); }
+  void run_end() override { log.push_back("end"); }
+  void node_begin(const frazil::NodeEvent& e) override { log.push_back(std::string(e.op) + " " + std::string(e.name)); }
+  void branch(const frazil::NodeEvent& e, bool side) override {
+    log.push_back("branch " + std::string(e.name) + (side ? " then" : " else"));
+  }
+  void iteration(const frazil::NodeEvent& e) override { log.push_back("iteration " + std::string(e.name)); }
+};
+
+TEST(Observer, SeesNodesAndBranchesByName) {
+  GraphBuilder graph;
+  Term x = graph.input("x", Dtype::f32, {"N"});
+  Term flag = graph.input("flag", Dtype::boolean, {});
+  const auto y = graph.if_else(
+      flag, [&](Body& body) { return std::vector{body.op("Softplus", {x}, {}, "left")}; },
+      [&](Body& body) { return std::vector{body.op("ReduceMax", {x, body.constant(Array::of<std::int64_t>({1}, {0}))},
+                                                   {{"keepdims", 1}}, "right")}; },
+      "choice");
+  graph.output("y", y[0]);
+  auto session = graph.build().open();
+  Recorder recorder;
+  session.set_observer(&recorder);
+  session.run({{"x", Array::of<float>({2}, {1, 2})}, {"flag", Array::scalar(false)}});
+  EXPECT_THAT(recorder.log, testing::Contains("branch choice else"));
+  EXPECT_THAT(recorder.log, testing::Contains("ReduceMax right"));
+  EXPECT_THAT(recorder.log, testing::Not(testing::Contains("Softplus left")));
+  EXPECT_EQ(recorder.log.front(), "run");
+  EXPECT_EQ(recorder.log.back(), "end");
+}
+
+TEST(Observer, SeesIterations) {
+  auto session = endless().open({.max_steps = 200});
+  Recorder recorder;
+  session.set_observer(&recorder);
+  EXPECT_EQ(code_of([&] { session.run({{"x", Array::scalar(0.0f)}}); }), Code::limit);
+  EXPECT_GT(std::ranges::count_if(recorder.log, [](const auto& l) { return l.starts_with("iteration"); }), 3);
+}
+
+struct NoMul : frazil::Policy {
+  bool run = true;
+  std::optional<std::string> check_load(const Model& model) override {
+    const auto ops = model.operators();
+    if (std::ranges::find(ops, "Mul") != ops.end()) return "Mul is not allowed here";
+    return std::nullopt;
+  }
+  std::optional<std::string> check_run(const Model&) override {
+    return run ? std::nullopt : std::optional<std::string>("not now");
+  }
+};
+
+TEST(Policy, RefusesModelsAndRuns) {
+  auto policy = std::make_shared<NoMul>();
+  EXPECT_EQ(code_of([&] { Model::from_text(square().text(), {}, {.policy = policy}); }), Code::bad_input);
+  GraphBuilder graph;
+  graph.output("y", graph.op("Neg", {graph.input("x", Dtype::f32, {})}));
+  auto session = graph.build({.policy = policy}).open();
+  EXPECT_EQ(session.run({{"x", Array::scalar(1.0f)}})["y"].item<float>(), -1);
+  policy->run = false;
+  EXPECT_EQ(code_of([&] { session.run({{"x", Array::scalar(1.0f)}}); }), Code::bad_input);
+}
+
+}  // namespace
