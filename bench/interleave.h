@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -31,19 +30,26 @@ struct InterleaveOptions {
 /// Milliseconds per run, over the rounds of one side.
 struct Timing {
   double median = 0, low = 0, high = 0;
+  double q1 = 0, q3 = 0;  ///< quartiles
   double cpu = 0;  ///< processor time / wall time: below 1 on one thread means that others had the core meanwhile
   int batch = 0, rounds = 0;
 
-  /// (high - low) / median.
-  double spread() const { return median > 0 ? (high - low) / median : 0; }
+  /// (q3 - q1) / median: what neighbours on the machine do to the outermost rounds does not count.
+  double spread() const { return median > 0 ? (q3 - q1) / median : 0; }
 };
 
-/// A side that was not timed is empty. ratio = b.median / a.median: above 1 where A is the faster. Its bounds are those
-/// of the round-by-round pairs.
+/// A side that was not timed is empty. ratio = b.median / a.median: above 1 where A is the faster. Its bounds are the
+/// quartiles of the round-by-round pairs; best_ratio is that of the fastest rounds.
 struct Comparison {
   std::string name;
   std::optional<Timing> a, b;
-  double ratio = 0, ratio_low = 0, ratio_high = 0;
+  double ratio = 0, ratio_low = 0, ratio_high = 0, best_ratio = 0;
+};
+
+/// What a row's times are told per: a run is `count` of them.
+struct Unit {
+  std::string name = "run";
+  double count = 1;
 };
 
 namespace detail {
@@ -80,10 +86,13 @@ inline void time_round(Runner& runner, Rounds& rounds) {
   rounds.wall_ms += rounds.ms.back() * rounds.batch;
 }
 
-inline double median(std::vector<double> values) {
+/// The value below which a `part` of all lies, between neighbours by proportion.
+inline double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
-  std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+  double at = part * static_cast<double>(values.size() - 1);
+  auto below = static_cast<std::size_t>(at);
+  std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
 /// Runs per batch; the runs that it takes to find out are the warm-up.
@@ -101,16 +110,19 @@ inline int calibrate(Runner& runner, double batch_ms) {
 
 inline Timing summarise(const Rounds& rounds) {
   auto [low, high] = std::minmax_element(rounds.ms.begin(), rounds.ms.end());
-  return {.median = median(rounds.ms),
+  return {.median = quantile(rounds.ms, 0.5),
           .low = *low,
           .high = *high,
+          .q1 = quantile(rounds.ms, 0.25),
+          .q3 = quantile(rounds.ms, 0.75),
           .cpu = rounds.cpu_ms / rounds.wall_ms,
           .batch = rounds.batch,
           .rounds = static_cast<int>(rounds.ms.size())};
 }
 
 inline nlohmann::json to_json(const Timing& timing) {
-  return {{"median_ms", timing.median}, {"low_ms", timing.low},    {"high_ms", timing.high}, {"cpu", timing.cpu},
+  return {{"median_ms", timing.median}, {"low_ms", timing.low},    {"high_ms", timing.high},
+          {"q1_ms", timing.q1},         {"q3_ms", timing.q3},      {"cpu", timing.cpu},
           {"spread", timing.spread()},  {"rounds", timing.rounds}, {"batch", timing.batch}};
 }
 
@@ -141,10 +153,10 @@ inline Comparison interleave(std::string name, Runner* a, Runner* b, const Inter
   if (a && b) {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < rounds[0].ms.size(); ++i) ratios.push_back(rounds[1].ms[i] / rounds[0].ms[i]);
-    auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
     result.ratio = result.b->median / result.a->median;
-    result.ratio_low = *low;
-    result.ratio_high = *high;
+    result.ratio_low = detail::quantile(ratios, 0.25);
+    result.ratio_high = detail::quantile(ratios, 0.75);
+    result.best_ratio = result.b->low / result.a->low;
   }
   return result;
 }
@@ -154,47 +166,50 @@ class Report {
  public:
   Report(std::string a_name, std::string b_name) : a_name_(std::move(a_name)), b_name_(std::move(b_name)) {}
 
-  void add(const Comparison& row) {
-    if (rows_.empty()) {
-      std::printf("%-16s %12s %7s %5s %12s %7s %5s %8s  %s\n", "model", (a_name_ + " ms").c_str(), "spread", "cpu",
-                  (b_name_ + " ms").c_str(), "spread", "cpu", "ratio", "pairs");
-    }
-    std::printf("%-16s", row.name.c_str());
-    print_side(row.a);
-    print_side(row.b);
+  /// `note` ends the line: what is wrong with the row.
+  void add(const Comparison& row, const Unit& unit = {}, const std::string& note = {}) {
+    if (rows_.empty()) print_head();
+    std::printf("%-16s %-10s", row.name.c_str(), unit.name.c_str());
+    print_side(row.a, unit);
+    print_side(row.b, unit);
     if (row.a && row.b) {
-      std::printf(" %8.2f  %.2f..%.2f", row.ratio, row.ratio_low, row.ratio_high);
+      std::printf(" %7.2f  %5.2f..%-5.2f %6.2f", row.ratio, row.ratio_low, row.ratio_high, row.best_ratio);
     }
-    std::printf("\n");
+    std::printf("%s%s\n", note.empty() ? "" : "  ", note.c_str());
     std::fflush(stdout);
-
-    nlohmann::json entry = {{"name", row.name}};
-    if (row.a) entry[a_name_] = detail::to_json(*row.a);
-    if (row.b) entry[b_name_] = detail::to_json(*row.b);
-    if (row.a && row.b) {
-      entry["ratio"] = row.ratio;
-      entry["ratio_low"] = row.ratio_low;
-      entry["ratio_high"] = row.ratio_high;
-    }
-    rows_.push_back(std::move(entry));
+    rows_.push_back(entry(row, unit, note));
   }
 
   /// An array with an object for each row.
   const nlohmann::json& json() const { return rows_; }
 
-  void write(const std::string& path) const {
-    std::ofstream out(path);
-    out << rows_.dump(2) << '\n';
-    if (!out) throw std::runtime_error(path + ": cannot be written");
+ private:
+  void print_head() const {
+    std::printf("%-16s %-10s %12s %7s %5s %12s %7s %5s %7s  %-12s %6s\n", "model", "per", (a_name_ + " us").c_str(),
+                "spread", "cpu", (b_name_ + " us").c_str(), "spread", "cpu", "ratio", "pairs", "best");
   }
 
- private:
-  static void print_side(const std::optional<Timing>& timing) {
+  static void print_side(const std::optional<Timing>& timing, const Unit& unit) {
     if (timing) {
-      std::printf(" %12.6f %6.1f%% %4.0f%%", timing->median, 100 * timing->spread(), 100 * timing->cpu);
+      std::printf(" %12.4f %6.1f%% %4.0f%%", timing->median / unit.count * 1e3, 100 * timing->spread(),
+                  100 * timing->cpu);
     } else {
       std::printf(" %12s %7s %5s", "-", "-", "-");
     }
+  }
+
+  nlohmann::json entry(const Comparison& row, const Unit& unit, const std::string& note) const {
+    nlohmann::json json = {{"name", row.name}, {"unit", unit.name}, {"units_per_run", unit.count}};
+    if (row.a) json[a_name_] = detail::to_json(*row.a);
+    if (row.b) json[b_name_] = detail::to_json(*row.b);
+    if (row.a && row.b) {
+      json["ratio"] = row.ratio;
+      json["ratio_low"] = row.ratio_low;
+      json["ratio_high"] = row.ratio_high;
+      json["best_ratio"] = row.best_ratio;
+    }
+    if (!note.empty()) json["note"] = note;
+    return json;
   }
 
   std::string a_name_, b_name_;

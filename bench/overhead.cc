@@ -1,53 +1,90 @@
 // What a run costs beside its arithmetic, ours against the peer's, on one thread:
 //
-//   overhead MODELDIR [--peer LIBRARY] [--rounds N] [--json FILE] [--all] [NAME...]
+//   overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]
 //
-// NAMEs are workloads (workloads.h); without any, those where overhead is nearly all there is. --all takes every
-// workload whose model lies in MODELDIR. Pin it to a core, as the peer's figures move with the machine's load.
+// MODELDIR is $FRAZIL_WORKLOADS or build/workloads unless given. NAMEs are workloads (workloads.h) or sections:
+// observer, shapes, load. Without any: the workloads where overhead is nearly all there is, and every section. --all
+// takes every workload whose model lies in MODELDIR. Pin it to a core, as the peer's figures move with the machine's
+// load. The results of both sides are compared; 1 is returned when a row fails.
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bench/agree.h"
+#include "bench/frazil_runner.h"
 #include "bench/inputs.h"
 #include "bench/interleave.h"
 #include "bench/ort.h"
+#include "bench/overhead_sections.h"
 #include "bench/workloads.h"
+#include "ir/op.h"
 
 namespace bench {
 namespace {
 
-constexpr const char* kDefaultNames[] = {"floor_add", "chain100", "loop_tiny", "if_chain"};
+constexpr const char* kDefaultNames[] = {"floor_add", "chain100",   "mlp_tiny", "loop_tiny",
+                                         "if_chain",  "if_in_loop", "loop_rnn", "ew_64"};
+constexpr const char* kObserved[] = {"floor_add", "chain100", "loop_tiny"};
+constexpr const char* kSections[] = {"observer", "shapes", "load"};
+constexpr const char* kUsage =
+    "usage: overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]";
 constexpr std::uint64_t kSeed = 1;
 
 class PeerRunner : public Runner {
  public:
   PeerRunner(const OrtSession& session, const NamedTensors& inputs) : prepared_(session, inputs) {}
   void run() override { prepared_.run(); }
+  std::vector<HostTensor> outputs() const { return prepared_.outputs(); }
 
  private:
   OrtPrepared prepared_;
 };
 
-/// THE PLACE FOR OUR SIDE: a runner that holds a loaded model and its input tensors, made once, so that run() is one
-/// Session::run with output allocation. Null while there is none; the peer is then timed alone.
-std::unique_ptr<Runner> make_frazil_runner([[maybe_unused]] const std::string& model_path,
-                                           [[maybe_unused]] const NamedTensors& inputs) {
-  return nullptr;
-}
-
 struct Arguments {
   std::string model_dir, peer, json;
-  InterleaveOptions timing;
-  bool all = false;
+  InterleaveOptions timing{.rounds = 41, .batch_ms = 5, .max_seconds = 30};
+  bool all = false, no_peer = false;
   std::vector<std::string> names;
+
+  bool wants(const std::string& section) const {
+    return names.empty() || std::find(names.begin(), names.end(), section) != names.end();
+  }
 };
+
+bool is_section(const std::string& word) {
+  return std::find(std::begin(kSections), std::end(kSections), word) != std::end(kSections);
+}
+
+const Workload* find_workload(const std::string& name) {
+  auto found = std::find_if(kWorkloads.begin(), kWorkloads.end(), [&](const Workload& w) { return w.name == name; });
+  return found == kWorkloads.end() ? nullptr : &*found;
+}
+
+std::string default_model_dir() {
+  const char* variable = std::getenv("FRAZIL_WORKLOADS");
+  return variable && *variable ? variable : "build/workloads";
+}
+
+void take_word(Arguments& arguments, const std::string& word) {
+  if (word.starts_with("--")) throw std::runtime_error("unknown option " + word + "\n" + kUsage);
+  if (is_section(word) || find_workload(word)) {
+    arguments.names.push_back(word);
+  } else if (arguments.model_dir.empty()) {
+    arguments.model_dir = word;
+  } else {
+    throw std::runtime_error("unknown workload " + word);
+  }
+}
 
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
@@ -59,23 +96,19 @@ Arguments parse(int argc, char** argv) {
     };
     if (word == "--peer") {
       arguments.peer = value();
+    } else if (word == "--no-peer") {
+      arguments.no_peer = true;
     } else if (word == "--rounds") {
       arguments.timing.rounds = std::stoi(value());
     } else if (word == "--json") {
       arguments.json = value();
     } else if (word == "--all") {
       arguments.all = true;
-    } else if (word.starts_with("--")) {
-      throw std::runtime_error("unknown option " + word);
-    } else if (arguments.model_dir.empty()) {
-      arguments.model_dir = word;
     } else {
-      arguments.names.push_back(word);
+      take_word(arguments, word);
     }
   }
-  if (arguments.model_dir.empty()) {
-    throw std::runtime_error("usage: overhead MODELDIR [--peer LIBRARY] [--rounds N] [--json FILE] [--all] [NAME...]");
-  }
+  if (arguments.model_dir.empty()) arguments.model_dir = default_model_dir();
   return arguments;
 }
 
@@ -94,19 +127,17 @@ std::vector<Workload> choose(const Arguments& arguments) {
   std::vector<std::string> names = arguments.names;
   if (names.empty()) names.assign(std::begin(kDefaultNames), std::end(kDefaultNames));
   for (const std::string& name : names) {
-    auto found = std::find_if(kWorkloads.begin(), kWorkloads.end(), [&](const Workload& w) { return w.name == name; });
-    if (found == kWorkloads.end()) throw std::runtime_error("unknown workload " + name);
-    chosen.push_back(*found);
+    if (!is_section(name)) chosen.push_back(*find_workload(name));
   }
   return chosen;
 }
 
-NamedTensors make_inputs(const OrtSession& session, const Workload& workload) {
+NamedTensors make_inputs(const std::vector<Port>& ports, const Workload& workload) {
   InputSpecs specs;
   std::istringstream words{std::string(workload.inputs)};
   for (std::string word; words >> word;) add_input_spec(specs, word);
   NamedTensors tensors;
-  for (const Port& port : session.inputs()) {
+  for (const Port& port : ports) {
     auto spec = specs.find(port.name);
     if (spec == specs.end()) throw std::runtime_error(std::string(workload.name) + " lists no input " + port.name);
     tensors[port.name] = make_input(port, spec->second, kSeed);
@@ -114,29 +145,120 @@ NamedTensors make_inputs(const OrtSession& session, const Workload& workload) {
   return tensors;
 }
 
-Comparison compare(const Ort& ort, const Arguments& arguments, const Workload& workload) {
-  std::string path = model_path(arguments, workload);
-  OrtSession session(ort, path);
-  NamedTensors inputs = make_inputs(session, workload);
-  PeerRunner peer(session, inputs);
-  std::unique_ptr<Runner> ours = make_frazil_runner(path, inputs);
-  return interleave(std::string(workload.name), ours.get(), &peer, arguments.timing);
+double count_nodes(const frazil::Graph& graph, std::string_view op) {
+  double count = 0;
+  for (frazil::NodeId id : graph.main().nodes) count += op.empty() || graph.node(id).op->name == op;
+  return count;
 }
 
-void overhead(const Arguments& arguments) {
-  Ort ort(Ort::find_library(arguments.peer));
-  std::fprintf(stderr, "peer: onnxruntime %s, one thread\n", ort.version().c_str());
+/// Per node for straight lines of small ones, per If for chains of them, per iteration for loops, else per run.
+Unit unit_of(const Workload& workload, FrazilRunner& ours) {
+  const frazil::Graph& graph = ours.session().executable().graph();
+  if (double iterations = ours.iterations_per_run(); iterations > 1) return {"iteration", iterations};
+  if (workload.name == "if_chain") return {"If", count_nodes(graph, "If")};
+  if (workload.name == "chain100") return {"node", count_nodes(graph, "")};
+  return {};
+}
+
+/// One workload on both sides. What goes wrong on ours becomes the row's note, and the peer is timed alone.
+class Row {
+ public:
+  Row(const Ort* ort, const Arguments& arguments, const Workload& workload) : workload_(workload) {
+    std::string path = model_path(arguments, workload);
+    if (!std::filesystem::exists(path)) throw std::runtime_error("no model " + path);
+    if (ort) open_peer(*ort, path);
+    try {
+      open_ours(path);
+    } catch (const std::exception& error) {
+      note_ = std::string("FAILED: ") + error.what();
+      ours_.reset();
+      if (!ort) throw;
+    }
+  }
+
+  bool measure(const InterleaveOptions& options, Report& report) {
+    Comparison row = interleave(std::string(workload_.name), ours_.get(), peer_.get(), options);
+    report.add(row, ours_ ? unit_of(workload_, *ours_) : Unit{}, note_);
+    return note_.empty();
+  }
+
+ private:
+  void open_peer(const Ort& ort, const std::string& path) {
+    session_.emplace(ort, path);
+    inputs_ = make_inputs(session_->inputs(), workload_);
+    peer_ = std::make_unique<PeerRunner>(*session_, inputs_);
+  }
+
+  void open_ours(const std::string& path) {
+    std::shared_ptr<frazil::Executable> executable = load_frazil(path);
+    if (!peer_) inputs_ = make_inputs(frazil_inputs(executable->graph()), workload_);
+    ours_ = std::make_unique<FrazilRunner>(executable, inputs_);
+    ours_->run();
+    if (!peer_) return;
+    peer_->run();
+    std::string difference = disagreement(ours_->outputs(), peer_->outputs());
+    if (!difference.empty()) note_ = "MISMATCH: " + difference;
+  }
+
+  const Workload& workload_;
+  std::optional<OrtSession> session_;
+  NamedTensors inputs_;
+  std::unique_ptr<PeerRunner> peer_;
+  std::unique_ptr<FrazilRunner> ours_;
+  std::string note_;
+};
+
+nlohmann::json observers(const Arguments& arguments) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const char* name : kObserved) {
+    const Workload& workload = *find_workload(name);
+    std::shared_ptr<frazil::Executable> executable = load_frazil(model_path(arguments, workload));
+    NamedTensors inputs = make_inputs(frazil_inputs(executable->graph()), workload);
+    rows.push_back(observer_cost(name, std::move(executable), inputs, arguments.timing));
+  }
+  return rows;
+}
+
+/// Where this program lies: models that it writes go there.
+std::string scratch_dir() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
+
+void write_json(const std::string& path, const nlohmann::json& json) {
+  if (path.empty()) return;
+  std::ofstream out(path);
+  out << json.dump(2) << '\n';
+  if (!out) throw std::runtime_error(path + ": cannot be written");
+}
+
+bool overhead(const Arguments& arguments) {
+  nlohmann::json json;
+  std::optional<Ort> ort;
+  if (!arguments.no_peer) {
+    ort.emplace(Ort::find_library(arguments.peer));
+    json["peer"] = "onnxruntime " + ort->version();
+    std::printf("peer: onnxruntime %s; one thread each\n", ort->version().c_str());
+  }
+  bool good = true;
   Report report("frazil", "ort");
-  for (const Workload& workload : choose(arguments)) report.add(compare(ort, arguments, workload));
-  if (!arguments.json.empty()) report.write(arguments.json);
+  for (const Workload& workload : choose(arguments)) {
+    good &= Row(ort ? &*ort : nullptr, arguments, workload).measure(arguments.timing, report);
+  }
+  json["rows"] = report.json();
+  if (arguments.wants("observer")) json["observer"] = observers(arguments);
+  if (arguments.wants("shapes")) json["unseen_shapes"] = unseen_shapes(scratch_dir(), arguments.timing.rounds);
+  if (arguments.wants("load")) json["load"] = large_load(scratch_dir());
+  write_json(arguments.json, json);
+  return good;
 }
 
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) try {
-  bench::overhead(bench::parse(argc, argv));
-  return 0;
+  if (argc == 4 && std::string_view(argv[1]) == "--load-child") {
+    bench::load_child(argv[2], std::stoll(argv[3]));
+    return 0;
+  }
+  return bench::overhead(bench::parse(argc, argv)) ? 0 : 1;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "overhead: %s\n", error.what());
   return 2;

@@ -124,9 +124,8 @@ Result<int> bench(const BenchOptions& options) {
   FRAZIL_TRY(const auto inputs, requests.next());
 
   begin = now();
-  FRAZIL_TRY(const auto executable, Executable::make(graph, exec_options_of(options.common)));
-  const auto session = executable->open();
-  session->set_limits(limits_of(options.common));
+  FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
+  const auto session = open_session(*executable, options.common);
   FRAZIL_TRY(auto outputs, session->run(*inputs));
   times.first = now() - begin;
   requests.done(outputs);

@@ -92,9 +92,8 @@ Result<int> run(const RunOptions& options) {
   if (!options.output_dir.empty()) {
     FRAZIL_TRY(folder, OutputFolder::make(options.output_dir, graph->output_names()));
   }
-  FRAZIL_TRY(const auto executable, Executable::make(graph, exec_options_of(options.common)));
-  const auto session = executable->open();
-  session->set_limits(limits_of(options.common));
+  FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
+  const auto session = open_session(*executable, options.common);
   RunReport report(*graph, options.common.json, requests.streaming());
   FRAZIL_CHECK(run_requests(*session, requests, folder ? &*folder : nullptr, report));
   report.finish(options.common, load_seconds);

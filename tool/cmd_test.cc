@@ -114,9 +114,8 @@ Status run_set(Session& session, const Graph& graph, const fs::path& set) {
 
 Status run_sets(const fs::path& folder, const Common& common) {
   FRAZIL_TRY(const auto graph, load_graph(folder / "model.onnx", false));
-  FRAZIL_TRY(const auto executable, Executable::make(graph, exec_options_of(common)));
-  const auto session = executable->open();
-  session->set_limits(limits_of(common));
+  FRAZIL_TRY(const auto executable, make_executable(graph, common));
+  const auto session = open_session(*executable, common);
   const auto sets = data_sets(folder);
   for (const fs::path& set : sets) {
     auto status = run_set(*session, *graph, set);

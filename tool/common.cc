@@ -52,6 +52,8 @@ Status prepare(const Common& common) {
   return {};
 }
 
+namespace {
+
 Limits limits_of(const Common& common) {
   Limits limits;
   limits.memory_bytes = static_cast<std::size_t>(common.memory_limit);
@@ -65,7 +67,19 @@ Limits limits_of(const Common& common) {
   return limits;
 }
 
-ExecOptions exec_options_of(const Common& common) { return {.reference = common.tier == "ref"}; }
+}  // namespace
+
+Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common) {
+  FRAZIL_TRY(auto executable, Executable::make(std::move(graph), {.reference = common.tier == "ref"}));
+  if (!executable->options().reference) logging::debug(2, "plan:\n{}", executable->plan().str());
+  return executable;
+}
+
+std::unique_ptr<Session> open_session(Executable& executable, const Common& common) {
+  auto session = executable.open();
+  session->set_limits(limits_of(common));
+  return session;
+}
 
 std::string tier_of(const Common& common) { return common.tier == "ref" ? "ref" : "0"; }
 
@@ -82,6 +96,8 @@ Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, bool na
     const bool named = !name_file || graph.error().message.find(path) != std::string::npos;
     return within(named ? "" : path + ": ", std::move(graph).error());
   }
+  logging::debug(1, "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph->node_count(),
+                 graph->input_names().size(), graph->output_names().size());
   FRAZIL_CHECK(verify(*graph, knobs()->verify));
   return std::make_shared<const Graph>(std::move(*graph));
 }

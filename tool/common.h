@@ -30,8 +30,10 @@ void add_common(CLI::App& app, Common& common);
 /// Checks what the parser cannot, and sets the log level.
 Status prepare(const Common& common);
 
-Limits limits_of(const Common& common);
-ExecOptions exec_options_of(const Common& common);
+/// Plans the graph for the chosen tier; FRAZIL_DEBUG shows the plan.
+Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common);
+/// Opens a session with the chosen limits.
+std::unique_ptr<Session> open_session(Executable& executable, const Common& common);
 /// The tier that runs: "0" or "ref".
 std::string tier_of(const Common& common);
 

@@ -34,8 +34,13 @@ void declare(CLI::App& app, Action& action) {
   add_missing(app, action);
 }
 
-int usage(const CLI::ParseError& error, const CLI::App& app) {
+int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view first) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  if (app.get_subcommands().empty() && !first.starts_with('-')) {
+    const std::string what = first.empty() ? "no command is given" : fmt::format("there is no command '{}'", first);
+    fmt::print(stderr, "frazil: {}; see frazil --help\n", one_line(what));
+    return kBadInput;
+  }
   std::string command;
   for (const CLI::App* chosen : app.get_subcommands()) command = " " + chosen->get_name();
   fmt::print(stderr, "frazil: {}; see frazil{} --help\n", one_line(error.what()), command);
@@ -50,7 +55,7 @@ int run_command(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return usage(error, app);
+    return usage(error, app, argc > 1 ? argv[1] : "");
   }
   const Result<int> code = action();
   if (!code) {

@@ -43,32 +43,32 @@ Result<std::vector<Datum>> Session::run(std::span<const Datum> inputs) {
   return outputs;
 }
 
+/// A guard that misses ends the attempt before anything is given out, and the version of the other side starts anew.
 Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  constexpr int kMaxVersions = 64;
   ++counters_.runs;
   cancelled_.store(false, std::memory_order_relaxed);
-  if (!exe_->options().reference) return run_here(inputs, outputs);
-  FRAZIL_TRY(Session * session, fitting_reference(inputs));
-  const Session& fit = session ? *session : *this;
-  FRAZIL_TRY(outputs, run_reference(fit.exe_->graph(), inputs, {.max_steps = limits_.steps}));
-  return {};
+  Session* session = current_.load() ? current_.load() : this;
+  for (int attempt = 0; attempt < kMaxVersions; ++attempt) {
+    session->limits_ = limits_;
+    session->observer_ = observer_;
+    Status status = session->run_here(inputs, outputs);
+    if (status || status.error().code != Code::other_version) return status;
+    FRAZIL_TRY(session, other_side(*session, status.error()));
+    current_.store(session);
+  }
+  return fail(Code::limit, "the run needs more than {} versions of the graph", kMaxVersions);
 }
 
 Status Session::run_here(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  if (exe_->options().reference) {
+    FRAZIL_TRY(outputs, run_reference(exe_->graph(), inputs, {.max_steps = limits_.steps}));
+    return {};
+  }
   steps_left_ = limits_.steps;
   if (limits_.time) deadline_ = std::chrono::steady_clock::now() + *limits_.time;
-  FRAZIL_CHECK(bind_inputs(inputs));
-  if (!plan_.guards.empty()) {
-    FRAZIL_TRY(Session * session, fitting());
-    if (session) {
-      session->limits_ = limits_;
-      session->observer_ = observer_;
-      active_.store(session);
-      Status status = session->run_here(inputs, outputs);
-      active_.store(nullptr);
-      return status;
-    }
-  }
   if (observer_) observer_->run_begin();
+  FRAZIL_CHECK(bind_inputs(inputs));
   FRAZIL_CHECK(eval(0));
   for (std::uint32_t s : exe_->swapped_) base_[s] = arena_.data() + pool_offset_[plan_.storages[s].pool];
   FRAZIL_CHECK(make_outputs(outputs));
@@ -80,10 +80,15 @@ Status Session::run_here(std::span<const Datum> inputs, std::vector<Datum>& outp
 
 void Session::cancel() {
   cancelled_.store(true, std::memory_order_relaxed);
-  if (Session* session = active_.load()) session->cancel();
+  if (Session* session = current_.load(); session && session != this) session->cancel();
 }
 
-Result<Session*> Session::other(const Choices& choices) {
+Result<Session*> Session::other_side(const Session& version, const Fault& guard) {
+  const auto stable = static_cast<std::uint32_t>(std::stoul(guard.message));
+  Choices choices;
+  for (const Graph::Assumption& a : version.exe_->graph().assumptions()) {
+    choices.by_node[a.stable] = (a.value != 0) != (a.stable == stable);
+  }
   auto& session = others_[choices.by_node];
   if (!session) {
     FRAZIL_TRY(auto exe, exe_->version(choices));
@@ -91,42 +96,6 @@ Result<Session*> Session::other(const Choices& choices) {
     ++counters_.plans;
   }
   return session.get();
-}
-
-/// Guards read registers of group 0, which is computed without its checks: those belong to the version that fits.
-Result<Session*> Session::fitting() {
-  const RegGroup& entry = plan_.groups[0];
-  entry.program.run(regs_, 0, entry.program.code.size());
-  Choices choices;
-  bool fits = true;
-  for (const Plan::Guard& g : plan_.guards) {
-    fits &= regs_[g.predicate] == g.value;
-    choices.by_node[g.stable] = regs_[g.predicate] != 0;
-  }
-  if (fits) return nullptr;
-  return other(choices);
-}
-
-Result<Session*> Session::fitting_reference(std::span<const Datum> inputs) {
-  const Graph& graph = exe_->graph();
-  if (graph.assumptions().empty()) return nullptr;
-  std::vector<std::int64_t> symbols(graph.scope().symbol_count(), 0);
-  for (std::size_t i = 0; i < std::min(inputs.size(), graph.main().params.size()); ++i) {
-    const Shape& shape = graph.type(graph.main().params[i]).shape;
-    if (!inputs[i].is_tensor() || inputs[i].tensor().rank() != shape.size()) continue;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      if (const auto s = graph.scope().as_symbol(shape[axis])) symbols[*s] = inputs[i].tensor().sizes()[axis];
-    }
-  }
-  Choices choices;
-  bool fits = true;
-  for (const Graph::Assumption& a : graph.assumptions()) {
-    const std::int64_t truth = graph.scope().eval(a.predicate, symbols).value_or(a.value);
-    fits &= truth == a.value;
-    choices.by_node[a.stable] = truth != 0;
-  }
-  if (fits) return nullptr;
-  return other(choices);
 }
 
 Status Session::input_error(std::size_t i, std::string what) const {

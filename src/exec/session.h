@@ -53,10 +53,8 @@ class Session {
     std::size_t capacity = 0;
   };
 
-  /// The session of the version that fits these inputs; null when this one does.
-  Result<Session*> fitting();
-  Result<Session*> fitting_reference(std::span<const Datum> inputs);
-  Result<Session*> other(const Choices& choices);
+  /// The session of the version like `version`'s, with the other side taken at the node named by a guard.
+  Result<Session*> other_side(const Session& version, const Fault& guard);
   Status run_here(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   Status bind_inputs(std::span<const Datum> inputs);
   Status bind_input(std::size_t i, const Datum& value);
@@ -74,7 +72,6 @@ class Session {
   Status reference(const Step& step);
   Status opaque(const Step& step);
   Status eval(std::uint32_t group);
-  Status check_group(const RegGroup& group) const;
   Status bind(const Step& step);
   Status store(const Step& step);
   Status append(const Step& step);
@@ -121,7 +118,7 @@ class Session {
   std::chrono::steady_clock::time_point deadline_;
   Sizes sizes_;
   std::map<std::map<std::uint32_t, bool>, std::unique_ptr<Session>> others_;
-  std::atomic<Session*> active_{nullptr};  ///< the other version's session that runs now
+  std::atomic<Session*> current_{nullptr};  ///< the version that served last; null: this one
 };
 
 }  // namespace frazil

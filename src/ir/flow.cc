@@ -53,6 +53,12 @@ void Flow::gather(std::uint32_t accumulator, Cell value, int axis, bool reversed
   op.reversed = reversed;
 }
 
+void Flow::expect(Cell condition, bool value) {
+  FlowOp& op = push(FlowOp::Kind::expect);
+  op.a = condition;
+  op.number = value ? 1 : 0;
+}
+
 void Flow::give(std::uint32_t output, Cell value) {
   FlowOp& op = push(FlowOp::Kind::give);
   op.index = output;

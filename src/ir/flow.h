@@ -46,6 +46,7 @@ struct FlowOp {
     slice,         ///< slice `index` = `a` at position counter `limit` of `axis`, the axis removed
     gather,        ///< appends `a` to accumulator `index` along a new axis `axis`
     give,          ///< node output `index` = `a`
+    expect,        ///< `a` must be `number` (0 or 1), else the run needs another version of the graph
   };
   Kind kind = Kind::join;
   std::uint32_t index = 0;
@@ -85,6 +86,7 @@ struct Flow {
   Cell slice(Cell source, int axis, std::uint32_t at, bool reversed);
   void gather(std::uint32_t accumulator, Cell value, int axis, bool reversed);
   void give(std::uint32_t output, Cell value);
+  void expect(Cell condition, bool value);
 
  private:
   FlowOp& push(FlowOp::Kind kind) {

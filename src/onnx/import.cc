@@ -20,7 +20,8 @@ Result<Graph> one_line(Result<Graph> result) {
 }
 
 /// Runs an import; whatever is thrown on damaged bytes or for want of memory becomes a fault.
-Result<Graph> guarded(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options, bool& assumed) {
+Result<Graph> guarded(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options,
+                      bool& assumed) {
   try {
     onnx::Importer importer(std::move(source), options);
     Result<Graph> graph = importer.run(bytes);

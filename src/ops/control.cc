@@ -127,7 +127,10 @@ void if_lower(const Node& node, const Graph& graph, Flow& flow) {
     }
   };
   auto branch = known_branch(graph, node);
-  if (const auto side = graph.assumed(node); !branch && side) branch = *side ? 0 : 1;
+  if (const auto side = graph.assumed(node); !branch && side) {
+    flow.expect({Cell::Kind::input, 0}, *side);
+    branch = *side ? 0 : 1;
+  }
   if (branch) {
     give_all(node.blocks[*branch]);
     return;

@@ -33,7 +33,6 @@ Status Lowering::run() {
     FRAZIL_CHECK(node(nodes[f.next++]));
   }
   FRAZIL_CHECK(define_outputs());
-  FRAZIL_CHECK(define_guards());
   emit({});
   plan_.registers = regs_->count();
   if (const auto missing = regs_->missing()) {
@@ -78,17 +77,6 @@ void Lowering::define_inputs() {
   for (Value v : params) after_definition(v);
 }
 
-Status Lowering::define_guards() {
-  for (const Graph::Assumption& a : graph_.assumptions()) {
-    if (regs_->group(a.predicate) != 0) {
-      return fail(Code::unsupported, "the rank of a value depends on data: {} must follow from the inputs' extents",
-                  scope_.str(a.predicate));
-    }
-    plan_.guards.push_back({regs_->reg(a.predicate), a.value, a.stable});
-  }
-  return {};
-}
-
 Status Lowering::define_outputs() {
   for (Value v : graph_.main().results) plan_.outputs.push_back(slot(v));
   return {};
@@ -110,17 +98,15 @@ void Lowering::after_definition(Value v) {
   eval(group);
 }
 
+/// Checks stand where their node does: a branch that is not taken may contradict its constraints.
 void Lowering::checks(NodeId id) {
   for (const Constraint& c : graph_.node(id).constraints) {
-    const std::uint32_t group = std::max(regs_->group(c.a), regs_->group(c.b));
-    const Reg a = regs_->reg(c.a), b = regs_->reg(c.b);
-    RegGroup& g = plan_.groups[group];
-    for (Dim d : {c.a, c.b}) {
-      for (SymbolId s : d.is_const() ? std::vector<SymbolId>{} : scope_.symbols_of(d)) {
-        if (std::ranges::find(g.sources, s) == g.sources.end()) g.sources.push_back(s);
-      }
-    }
-    g.checks.push_back({a, b, id, c.what});
+    Step s;
+    s.kind = Step::Kind::check;
+    s.node = id;
+    s.index = static_cast<std::uint32_t>(plan_.checks.size());
+    plan_.checks.push_back({regs_->reg(c.a), regs_->reg(c.b), id, c.what});
+    emit(std::move(s));
   }
 }
 

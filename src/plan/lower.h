@@ -67,7 +67,6 @@ class Lowering {
   // lower.cc: values and nodes
   void define_inputs();
   Status define_outputs();
-  Status define_guards();
   Status node(NodeId id);
   Status view(NodeId id);
   Status view_output(NodeId id, const ViewMap& map, Value out);

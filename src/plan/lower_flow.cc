@@ -160,6 +160,17 @@ Status Lowering::flow_step(FlowState& state) {
     case FlowOp::Kind::slice: slice(state, op); return {};
     case FlowOp::Kind::gather: gather(state, op); return {};
     case FlowOp::Kind::give: give(state, op); return {};
+    case FlowOp::Kind::expect:
+      for (const Graph::Assumption& a : graph_.assumptions()) {
+        if (a.stable != graph_.node(state.node).stable) continue;
+        s.kind = Step::Kind::guard;
+        s.index = regs_->reg(a.predicate);
+        s.number = a.value;
+        s.limit = a.stable;
+        emit(std::move(s));
+        break;
+      }
+      return {};
   }
   return {};
 }

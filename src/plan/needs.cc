@@ -44,7 +44,6 @@ bool Needs::is_known(const Graph& graph, Value v) {
 
 Status Needs::run() {
   for (Value v : graph_.main().results) need(v);
-  for (const Graph::Assumption& a : graph_.assumptions()) need(a.predicate);
   while (!work_.empty()) {
     const Value v = work_.back();
     work_.pop_back();
@@ -95,6 +94,9 @@ Status Needs::need_node(NodeId n) {
   for (Value v : node.out) {
     if (!v) continue;
     for (Dim d : graph_.type(v).shape) need(d);
+  }
+  for (const Graph::Assumption& a : graph_.assumptions()) {
+    if (a.stable == node.stable) need(a.predicate);
   }
   for (BlockId b : node.blocks) {
     for (Value v : graph_.block(b).results) need(v);

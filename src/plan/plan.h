@@ -106,6 +106,8 @@ struct Step {
     swap,          ///< storages of operands 0 and 1 change places
     append,        ///< accumulator `index` gets operand 0
     reset,         ///< accumulator `index` is emptied
+    check,         ///< registers of checks[`index`] must agree, or a user error
+    guard,         ///< register `index` must be `number`, or another version runs; `limit` is the node's stable id
     halt,
   };
   Kind kind = Kind::halt;
@@ -127,13 +129,6 @@ struct RegGroup {
   DimProgram program;
   std::vector<SymbolId> sources;              ///< symbols whose change makes the group stale
   std::vector<std::uint32_t> dependents;      ///< steps to prepare again
-  struct Check {
-    Reg a, b;
-    NodeId node;
-    std::string what;
-  };
-  std::vector<Check> checks;                  ///< a == b, or a user error
-  std::vector<std::pair<Reg, NodeId>> extents;  ///< registers that must not be negative
 };
 
 /// A scan output while it grows: [count, element dims...].
@@ -165,14 +160,13 @@ struct Plan {
   };
   std::vector<std::vector<InputDim>> input_dims;
   std::uint32_t loops = 0;
-  /// What the plan assumes of the inputs' extents; a run where one fails needs another version.
-  struct Guard {
-    Reg predicate;
-    std::int64_t value;
-    std::uint32_t stable;  ///< of the node whose types follow it
+  /// Two registers that must agree, or a user error.
+  struct Check {
+    Reg a, b;
+    NodeId node;
+    std::string what;
   };
-  std::vector<Guard> guards;
-
+  std::vector<Check> checks;
   /// A listing with slots, places and registers.
   std::string str() const;
 };

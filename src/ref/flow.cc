@@ -83,6 +83,7 @@ Status Machine::step_region(RegionRun& run) {
   if (run.pc == run.program->flow.ops.size()) return end_region(run);
   if (Status s = step_flow(run, run.program->flow.ops[run.pc]); !s) {
     const std::string context = graph_.describe(run.node) + ": ";
+    if (s.error().code == Code::other_version) return s;
     if (s.error().message.starts_with(context)) return s;
     return within(context, std::move(s).error());
   }
@@ -151,6 +152,11 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
       return {};
     }
     case Kind::gather: return gather(run, op);
+    case Kind::expect: {
+      FRAZIL_TRY(const bool holds, truth(run, op.a));
+      if (holds == (op.number != 0)) return {};
+      return fail(Code::other_version, "{}", graph_.node(run.node).stable);
+    }
     case Kind::give: {
       FRAZIL_TRY(run.outputs[op.index], read(run, op.a));
       return {};

@@ -1,5 +1,4 @@
 #include <frazil/frazil.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

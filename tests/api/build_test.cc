@@ -1,5 +1,4 @@
 #include <frazil/frazil.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,10 +82,13 @@ Model powers() {
   GraphBuilder graph;
   Term n = graph.input("n", Dtype::i64, {});
   Term two = graph.scalar(2.0f);
-  const auto y = graph.loop(n, {}, {graph.scalar(1.0f)}, [&](Body& body, std::span<const Term> p) {
-    Term next = body.op("Mul", {p[2], two});
-    return std::vector{body.op("Identity", {p[1]}), next, next};
-  }, 1, "doubling");
+  const auto y = graph.loop(
+      n, {}, {graph.scalar(1.0f)},
+      [&](Body& body, std::span<const Term> p) {
+        Term next = body.op("Mul", {p[2], two});
+        return std::vector{body.op("Identity", {p[1]}), next, next};
+      },
+      1, "doubling");
   graph.output("last", y[0]);
   graph.output("all", y[1]);
   return graph.build();

@@ -1,10 +1,9 @@
-#include <frazil/frazil.h>
-
 #include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <frazil/frazil.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -175,8 +174,10 @@ TEST(Observer, SeesNodesAndBranchesByName) {
   Term flag = graph.input("flag", Dtype::boolean, {});
   const auto y = graph.if_else(
       flag, [&](Body& body) { return std::vector{body.op("Softplus", {x}, {}, "left")}; },
-      [&](Body& body) { return std::vector{body.op("ReduceMax", {x, body.constant(Array::of<std::int64_t>({1}, {0}))},
-                                                   {{"keepdims", 1}}, "right")}; },
+      [&](Body& body) {
+        return std::vector{
+            body.op("ReduceMax", {x, body.constant(Array::of<std::int64_t>({1}, {0}))}, {{"keepdims", 1}}, "right")};
+      },
       "choice");
   graph.output("y", y[0]);
   auto session = graph.build().open();

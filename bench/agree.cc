@@ -1,0 +1,65 @@
+#include "bench/agree.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace bench {
+namespace {
+
+constexpr double kTolerance = 1e-3;
+
+template <class T>
+double rms(const HostTensor& tensor) {
+  double sum = 0;
+  for (std::size_t i = 0; i < tensor.size(); ++i) {
+    double value = tensor.as<T>()[i];
+    if (std::isfinite(value)) sum += value * value;
+  }
+  return tensor.size() ? std::sqrt(sum / static_cast<double>(tensor.size())) : 0;
+}
+
+bool close(double ours, double theirs, double allowance) {
+  if (std::isnan(ours) || std::isnan(theirs)) return std::isnan(ours) && std::isnan(theirs);
+  if (ours == theirs) return true;
+  return std::abs(ours - theirs) <= kTolerance * std::abs(theirs) + allowance;
+}
+
+template <class T>
+std::string compare_floats(const HostTensor& ours, const HostTensor& theirs) {
+  double allowance = kTolerance * rms<T>(theirs);
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    double a = ours.as<T>()[i], b = theirs.as<T>()[i];
+    if (close(a, b, allowance)) continue;
+    char text[96];
+    std::snprintf(text, sizeof text, "element %zu is %g, the peer's is %g", i, a, b);
+    return text;
+  }
+  return {};
+}
+
+std::string compare_bytes(const HostTensor& ours, const HostTensor& theirs) {
+  if (ours.data == theirs.data) return {};
+  return std::string("some elements of type ") + elem_name(ours.elem) + " differ";
+}
+
+std::string compare(const HostTensor& ours, const HostTensor& theirs) {
+  if (ours.elem != theirs.elem) return std::string("is ") + elem_name(ours.elem) + ", not " + elem_name(theirs.elem);
+  if (ours.dims != theirs.dims) return "has other extents";
+  if (ours.elem == Elem::f32) return compare_floats<float>(ours, theirs);
+  if (ours.elem == Elem::f64) return compare_floats<double>(ours, theirs);
+  return compare_bytes(ours, theirs);
+}
+
+}  // namespace
+
+std::string disagreement(const std::vector<HostTensor>& ours, const std::vector<HostTensor>& theirs) {
+  if (ours.size() != theirs.size()) return "another number of outputs";
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    std::string what = compare(ours[i], theirs[i]);
+    if (!what.empty()) return "output " + std::to_string(i) + ": " + what;
+  }
+  return {};
+}
+
+}  // namespace bench

@@ -1,0 +1,91 @@
+#include "bench/frazil_runner.h"
+
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "onnx/import.h"
+#include "ops/registry.h"
+#include "tensor/onnx_proto.h"
+
+namespace bench {
+namespace {
+
+[[noreturn]] void raise(const frazil::Fault& fault) { throw std::runtime_error("frazil: " + fault.message); }
+
+template <class T>
+T take(frazil::Result<T> result) {
+  if (!result) raise(result.error());
+  return std::move(*result);
+}
+
+Elem elem_of_host(frazil::Elem elem) { return static_cast<Elem>(frazil::onnx_data_type(elem)); }
+
+}  // namespace
+
+std::shared_ptr<frazil::Executable> load_frazil(const std::string& path) {
+  frazil::link_operators();
+  auto graph = std::make_shared<const frazil::Graph>(take(frazil::import_onnx(path)));
+  return take(frazil::Executable::make(std::move(graph)));
+}
+
+std::vector<Port> frazil_inputs(const frazil::Graph& graph) {
+  std::vector<Port> ports;
+  for (std::size_t i = 0; i < graph.main().params.size(); ++i) {
+    const frazil::Type& type = graph.type(graph.main().params[i]);
+    Port& port = ports.emplace_back(graph.input_names()[i]);
+    if (!type.is_tensor()) continue;
+    port.elem = elem_of_host(type.elem);
+    for (frazil::Dim dim : type.shape) port.dims.push_back(dim.is_const() ? dim.value() : -1);
+  }
+  return ports;
+}
+
+frazil::Tensor to_tensor(const HostTensor& tensor) {
+  auto elem = frazil::elem_from_onnx(static_cast<std::int64_t>(tensor.elem));
+  if (!elem) throw std::runtime_error("inputs of this element type are not supported");
+  frazil::Tensor copy = take(frazil::Tensor::make(*elem, tensor.dims));
+  if (!tensor.data.empty()) std::memcpy(copy.mutable_data(), tensor.data.data(), tensor.data.size());
+  return copy;
+}
+
+HostTensor to_host(const frazil::Tensor& tensor) {
+  frazil::Tensor packed = take(tensor.packed());
+  HostTensor host(elem_of_host(packed.elem()), packed.sizes());
+  if (elem_size(host.elem) == 0) throw std::runtime_error("an output's element type is not supported");
+  if (!host.data.empty()) std::memcpy(host.data.data(), packed.data(), host.data.size());
+  return host;
+}
+
+void run_frazil(frazil::Session& session, const std::vector<frazil::Datum>& inputs,
+                std::vector<frazil::Datum>& outputs) {
+  if (frazil::Status status = session.run(inputs, outputs); !status) [[unlikely]]
+    raise(status.error());
+}
+
+FrazilRunner::FrazilRunner(std::shared_ptr<frazil::Executable> executable, const NamedTensors& inputs)
+    : session_(std::move(executable)) {
+  for (const std::string& name : session_.executable().graph().input_names()) {
+    auto tensor = inputs.find(name);
+    if (tensor == inputs.end()) throw std::runtime_error("no tensor for input " + name);
+    inputs_.emplace_back(to_tensor(tensor->second));
+  }
+}
+
+void FrazilRunner::run() { run_frazil(session_, inputs_, outputs_); }
+
+std::vector<HostTensor> FrazilRunner::outputs() const {
+  std::vector<HostTensor> tensors;
+  for (const frazil::Datum& output : outputs_) {
+    if (!output.is_tensor()) throw std::runtime_error("an output is no tensor");
+    tensors.push_back(to_host(output.tensor()));
+  }
+  return tensors;
+}
+
+double FrazilRunner::iterations_per_run() const {
+  const frazil::Counters& counters = session_.counters();
+  return static_cast<double>(counters.iterations) / static_cast<double>(counters.runs);
+}
+
+}  // namespace bench

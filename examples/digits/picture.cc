@@ -1,0 +1,118 @@
+#include "picture.h"
+
+#include <array>
+#include <cstdint>
+#include <iomanip>
+#include <sstream>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace digits {
+namespace {
+
+constexpr const char* kInk = "#334155";
+constexpr const char* kGreen = "#059669";
+constexpr const char* kAmber = "#d97706";
+constexpr const char* kRed = "#dc2626";
+
+class Picture {
+ public:
+  explicit Picture(const Trace& trace) : trace_(trace) {
+    const Trace::Sides first = trace.sides("exit1");
+    images_ = first.yes + first.no;
+    out_ << std::fixed << std::setprecision(1);
+  }
+
+  std::string draw() {
+    const Trace::Sides exit1 = trace_.sides("exit1"), exit2 = trace_.sides("exit2");
+    open();
+    point("image", "image\\n1x1x8x8");
+    card("stage1", "stage 1", images_, kGreen);
+    diamond("exit1");
+    card("stage2", "stage 2", exit1.no, kAmber);
+    diamond("exit2");
+    card("refine", "Loop: refine", exit2.no, kRed);
+    point("answer", "answer");
+
+    edge("image", "stage1", images_, "", kInk);
+    edge("stage1", "exit1", images_, "", kInk);
+    edge("exit1", "answer", exit1.yes, "yes: ", kGreen);
+    edge("exit1", "stage2", exit1.no, "no: ", kInk);
+    edge("stage2", "exit2", exit1.no, "", kInk);
+    edge("exit2", "answer", exit2.yes, "yes: ", kAmber);
+    edge("exit2", "refine", exit2.no, "no: ", kInk);
+    edge("refine", "answer", exit2.no, "", kRed);
+    loop_edge("refine");
+    out_ << "}\n";
+    return out_.str();
+  }
+
+ private:
+  void open() {
+    out_ << "digraph digits {\n"
+            "  graph [rankdir=LR, bgcolor=white, pad=0.3, nodesep=0.35, ranksep=0.45, splines=spline,\n"
+            "         fontname=\"Helvetica,Arial,sans-serif\"];\n"
+         << "  node [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=\"" << kInk << "\", color=\""
+         << kInk << "\"];\n"
+         << "  edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, fontcolor=\"" << kInk
+         << "\", arrowsize=0.7];\n";
+  }
+
+  void point(const char* id, const char* label) {
+    out_ << "  " << id << " [label=\"" << label << "\", shape=box, style=\"rounded,filled\", fillcolor=\"#f1f5f9\"];\n";
+  }
+
+  void diamond(const char* id) {
+    out_ << "  " << id << " [label=\"If: " << id
+         << "\\nsure?\", shape=diamond, style=filled, fillcolor=\"#e0e7ff\", color=\"#6366f1\"];\n";
+  }
+
+  /// A stage: its title above the operators that ran, one a line.
+  void card(const char* id, const char* title, std::int64_t count, const char* color) {
+    out_ << "  " << id
+         << " [shape=plain, label=<<table border=\"1\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"3\""
+         << " style=\"rounded\" color=\"" << color << "\" bgcolor=\"white\">\n"
+         << "    <tr><td colspan=\"2\"><font color=\"" << color << "\" point-size=\"14\"><b>" << title
+         << "</b></font></td></tr>\n"
+         << "    <tr><td colspan=\"2\">" << count << " images</td></tr><hr/>\n";
+    for (const Trace::Node& node : trace_.nodes_of(id)) {
+      out_ << "    <tr><td align=\"left\">" << node.op << "</td><td align=\"left\"><font color=\"#94a3b8\">"
+           << node.name.substr(node.name.find('/') + 1) << "</font></td></tr>\n";
+    }
+    out_ << "    </table>>];\n";
+  }
+
+  void edge(const char* from, const char* to, std::int64_t count, const char* answer, const char* color) {
+    const double share = images_ == 0 ? 0 : static_cast<double>(count) / static_cast<double>(images_);
+    out_ << "  " << from << " -> " << to << " [color=\"" << color << "\", penwidth=" << 1.2 + 7 * share;
+    if (*answer != '\0') out_ << ", label=\"" << answer << count << " images (" << 100 * share << " %)\"";
+    out_ << "];\n";
+  }
+
+  void loop_edge(const char* loop) {
+    out_ << "  " << loop << ":n -> " << loop << ":n [color=\"" << kRed << "\", style=dashed, label=\""
+         << trace_.iterations(loop) << " iterations\"];\n";
+  }
+
+  const Trace& trace_;
+  std::int64_t images_ = 0;
+  std::ostringstream out_;
+};
+
+}  // namespace
+
+std::string picture(const Trace& trace) { return Picture(trace).draw(); }
+
+bool render_svg(const std::string& dot_path, const std::string& svg_path) {
+  std::array<std::string, 5> words{"dot", "-Tsvg", "-o", svg_path, dot_path};
+  std::array<char*, 6> arguments{};
+  for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
+  pid_t child = 0;
+  if (posix_spawnp(&child, "dot", nullptr, nullptr, arguments.data(), environ) != 0) return false;
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace digits

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <frazil/frazil.h>
+
+namespace digits {
+
+/// What an observer saw of many runs: the nodes that ran, which way conditions went, how often loops went round.
+class Trace : public frazil::Observer {
+ public:
+  struct Node {
+    std::string name, op;
+  };
+  struct Sides {
+    std::int64_t yes = 0, no = 0;
+  };
+
+  /// Nodes whose names begin with "STAGE/", in the order in which they ran.
+  std::vector<Node> nodes_of(const std::string& stage) const;
+  Sides sides(const std::string& if_node) const;
+  std::int64_t iterations(const std::string& loop_node) const;
+
+  // ---- of the last run ----
+  /// The stage that answered: each exit that says no leads to the next one.
+  std::int64_t stage() const { return 1 + refusals_; }
+  std::int64_t steps() const { return steps_; }
+
+  void run_begin() override;
+  void node_begin(const frazil::NodeEvent& node) override;
+  void branch(const frazil::NodeEvent& node, bool taken) override;
+  void iteration(const frazil::NodeEvent& node) override;
+
+ private:
+  std::vector<Node> nodes_;
+  std::map<std::string, Sides> sides_;
+  std::map<std::string, std::int64_t> iterations_;
+  std::int64_t refusals_ = 0, steps_ = 0;
+};
+
+}  // namespace digits

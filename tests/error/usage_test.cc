@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "error/tool.h"
+
+namespace frazil::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string digits() { return source_dir() / "examples" / "digits" / "model.onnx"; }
+
+class Usage : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << "no command at " << tool_path();
+  }
+};
+
+struct BadCall {
+  std::vector<std::string> arguments;
+  std::string names;  ///< what the line on stderr must name
+  std::vector<std::string> environment = {};
+  int exit = 2;
+};
+
+TEST_F(Usage, BadCallsEndWithOneLineThatNamesTheThing) {
+  const TempFolder folder;
+  const std::string text = folder.write("notes.txt", "This is no model.\n");
+  const std::string empty = folder.write("empty.onnx", "");
+  const std::string npy = folder.write("bad.npy", "\x93NUMPY");
+  const std::string lines = folder.write("lines.jsonl", "{\"image\": \"1x1x8x8\"}\n{\"image\": 3}\n");
+  const std::string words = folder.write("words.jsonl", "image\n");
+  const std::string model = digits(), image = "image=1x1x8x8";
+  const BadCall calls[] = {
+      {{}, "no command"},
+      {{"frobnicate"}, "'frobnicate'"},
+      {{"--bogus"}, "--bogus"},
+      {{"run"}, "MODEL"},
+      {{"run", "missing.onnx"}, "'missing.onnx'"},
+      {{"run", text}, text},
+      {{"run", empty}, empty},
+      {{"run", folder / ""}, "directory"},
+      {{"run", "/dev/null"}, "/dev/null"},
+      {{"run", model}, "'image'"},
+      {{"run", model, "--bogus"}, "--bogus"},
+      {{"run", model, "--input"}, "--input"},
+      {{"run", model, "--input", "image"}, "'image'"},
+      {{"run", model, "--input", "=1x1x8x8"}, "--input"},
+      {{"run", model, "--input", "picture=1x1x8x8"}, "'picture'"},
+      {{"run", model, "--input", "image=1x1x8"}, "'image'"},
+      {{"run", model, "--input", "image=1x1x8x"}, "'1x1x8x'"},
+      {{"run", model, "--input", "image=1x1x8x-8"}, "'image'"},
+      {{"run", model, "--input", "image=1x1x8x8:5..5"}, "5..5"},
+      {{"run", model, "--input", "image=1x1x8x8:5"}, "5"},
+      {{"run", model, "--input", "image==frost"}, "'frost'"},
+      {{"run", model, "--input", "image=@"}, "'@'"},
+      {{"run", model, "--input", "image=@missing"}, "missing"},
+      {{"run", model, "--input", "image=" + npy}, npy},
+      {{"run", model, "--input", image, "--input", image}, "twice"},
+      {{"run", model, "--input", image, "--carry", "stage=picture"}, "'picture'"},
+      {{"run", model, "--input", image, "--carry", "picture=image"}, "'picture'"},
+      {{"run", model, "--input", image, "--carry", "stage"}, "'stage'"},
+      {{"run", model, "--stream", "missing.jsonl"}, "'missing.jsonl'"},
+      {{"run", model, "--stream", lines}, "line 2"},
+      {{"run", model, "--stream", words}, "line 1"},
+      {{"run", model, "--input", image, "--output-dir", text}, text},
+      {{"run", model, "--input", image, "--tier", "3"}, "--tier"},
+      {{"run", model, "--input", image, "--tier", "1"}, "--tier 1"},
+      {{"run", model, "--input", image, "--threads", "many"}, "--threads"},
+      {{"run", model, "--input", image, "--numerics", "wild"}, "--numerics"},
+      {{"run", model, "--input", image, "--deadline", "-1"}, "--deadline"},
+      {{"run", model, "--input", image, "--debug", "7"}, "--debug"},
+      {{"bench", model, "--input", image, "--runs", "0"}, "--runs"},
+      {{"bench", model, "--input", image, "--runs", "1", "--seconds", "1"}, "--seconds"},
+      {{"bench", model, "--stream", "/dev/null"}, "--stream"},
+      {{"test", "missing"}, "'missing'"},
+      {{"test", folder / ""}, "no case"},
+      {{"test", folder / "", "--filter", "("}, "--filter"},
+      {{"inspect", model, "--text", "--plan"}, "--text"},
+      {{"ops", "--json", "--markdown"}, "--json"},
+      {{"profile", model}, "profile"},
+      {{"ops"}, "FRAZIL_VERIFY", {"FRAZIL_VERIFY=4"}},
+      {{"ops"}, "FRAZIL_ISA", {"FRAZIL_ISA=wide"}},
+      {{"ops"}, "FRAZIL_THREADS", {"FRAZIL_THREADS=-1"}},
+      {{"run", model, "--input", image, "--max-steps", "3"}, "3 steps", {}, 3},
+      {{"run", model, "--input", image, "--memory-limit", "100"}, "100", {}, 3},
+      {{"run", model, "--input", image}, "3 steps", {"FRAZIL_MAX_STEPS=3"}, 3},
+  };
+  for (const BadCall& call : calls) {
+    std::string shown;
+    for (const std::string& a : call.arguments) shown += a + " ";
+    const Ended ended = run_tool(call.arguments, call.environment);
+    EXPECT_EQ(ended.exit, call.exit) << shown << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(call.names)) << shown;
+    EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << shown << ended.err;
+    EXPECT_TRUE(ended.err.starts_with("frazil: ")) << shown << ended.err;
+    EXPECT_EQ(ended.out, "") << shown;
+  }
+}
+
+TEST_F(Usage, ADamagedModelIsOneLine) {
+  const std::string whole = content_of(digits());
+  const TempFolder folder;
+  for (std::size_t cut : {std::size_t{1}, std::size_t{100}, whole.size() / 2, whole.size() - 1}) {
+    const std::string path = folder.write("cut.onnx", whole.substr(0, cut));
+    const Ended ended = run_tool({"run", path, "--input", "image=1x1x8x8"});
+    EXPECT_EQ(ended.exit, 2) << cut << ended.err;
+    EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+  }
+}
+
+TEST_F(Usage, HelpAndListsSucceed) {
+  for (const std::vector<std::string>& call : std::vector<std::vector<std::string>>{{"--help"},
+                                                                                    {"--version"},
+                                                                                    {"run", "--help"},
+                                                                                    {"bench", "--help"},
+                                                                                    {"test", "--help"},
+                                                                                    {"inspect", "--help"},
+                                                                                    {"ops"},
+                                                                                    {"ops", "--markdown"},
+                                                                                    {"ops", "--json"},
+                                                                                    {"knobs"},
+                                                                                    {"knobs", "--markdown"},
+                                                                                    {"inspect", digits()},
+                                                                                    {"inspect", digits(), "--text"},
+                                                                                    {"inspect", digits(), "--dot"},
+                                                                                    {"inspect", digits(), "--plan"},
+                                                                                    {"inspect", digits(), "--tiers"},
+                                                                                    {"inspect", digits(), "--json"}}) {
+    const Ended ended = run_tool(call);
+    EXPECT_EQ(ended.exit, 0) << call[0] << ended.err;
+    EXPECT_NE(ended.out, "") << call[0];
+    EXPECT_EQ(ended.err, "") << call[0];
+  }
+}
+
+}  // namespace
+}  // namespace frazil::test
