@@ -24,8 +24,8 @@ demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo
 	@$(BUILD)/digits_demo examples/digits
 
-bench: build  ## measure; see bench/
-	@bench/run.sh
+bench: build  ## measure against ONNX Runtime; see bench/run.sh
+	@bench/run.sh $(BUILD)
 
 asan:  ## the tests under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=asan

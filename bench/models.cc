@@ -133,8 +133,8 @@ std::string link(int i, int count) { return i == 0 ? "x" : i == count ? "y" : "v
 }  // namespace
 
 void write_chain(const std::string& path, int nodes) {
-  std::vector<float> add = {0.1f, -0.1f, 0.2f, -0.2f}, mul = {0.9f, 1.1f, 0.8f, 1.2f};
-  Model model{.weights = {{"a", {4}, &add}, {"m", {4}, &mul}}, .input = rows("x", 4), .output = rows("y", 4)};
+  std::vector<float> add = {0.1f}, mul = {0.9f};
+  Model model{.weights = {{"a", {1}, &add}, {"m", {1}, &mul}}, .input = rows("x", 4), .output = rows("y", 4)};
   for (int i = 0; i < nodes; ++i) {
     bool even = i % 2 == 0;
     model.nodes.push_back(node(even ? "Add" : "Mul", {link(i, nodes), even ? "a" : "m"}, {link(i + 1, nodes)}));

@@ -5,7 +5,7 @@
 /// ONNX models that the benchmarks write themselves. Functions throw std::runtime_error that names the file.
 namespace bench {
 
-/// Alternating Add and Mul with f32[4] weights on x: f32[N,4].
+/// Alternating Add and Mul with f32[1] weights on x: f32[N,4].
 void write_chain(const std::string& path, int nodes);
 
 /// A layer normalisation and a softmax on x: f32[N,64].

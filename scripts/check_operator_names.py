@@ -6,8 +6,8 @@ import pathlib
 import re
 import sys
 
-# A definition in src/ops: `constexpr auto Add = elementwise<...>({"Add", ...`; the group is the operator's name.
-DEFINITION = re.compile(r'\bconstexpr\s+(?:auto|\w*Op\w*(?:<[^=;{}]*>)?)\s+\w+\s*(?:=[^;"]*?|\{[^;"]*?)"([A-Z]\w*)"')
+# A definition in src/ops: `FRAZIL_OP(Add, elementwise<2>({"Add", ...`; the group is the operator's name.
+DEFINITION = re.compile(r'\bFRAZIL_OP\(\s*\w+\s*,[^"]*?"([A-Z]\w*)"')
 DEFINED_IN = "src/ops/*"
 MAY_NAME = [DEFINED_IN, "src/onnx/upgrade*", "src/pass/rules*", "src/plan/bind*"]
 

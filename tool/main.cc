@@ -36,8 +36,9 @@ void declare(CLI::App& app, Action& action) {
 
 int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view first) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-  if (app.get_subcommands().empty() && !first.starts_with('-')) {
-    const std::string what = first.empty() ? "no command is given" : fmt::format("there is no command '{}'", first);
+  if (app.get_subcommands().empty()) {
+    const std::string_view kind = first.starts_with('-') ? "option" : "command";
+    const std::string what = first.empty() ? "no command is given" : fmt::format("there is no {} '{}'", kind, first);
     fmt::print(stderr, "frazil: {}; see frazil --help\n", one_line(what));
     return kBadInput;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iomanip>
 #include <sstream>
+#include <string_view>
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -33,18 +34,17 @@ class Picture {
     diamond("exit1");
     card("stage2", "stage 2", exit1.no, kAmber);
     diamond("exit2");
-    card("refine", "Loop: refine", exit2.no, kRed);
+    card("refine", "refine", exit2.no, kRed);
     point("answer", "answer");
 
-    edge("image", "stage1", images_, "", kInk);
-    edge("stage1", "exit1", images_, "", kInk);
-    edge("exit1", "answer", exit1.yes, "yes: ", kGreen);
-    edge("exit1", "stage2", exit1.no, "no: ", kInk);
-    edge("stage2", "exit2", exit1.no, "", kInk);
-    edge("exit2", "answer", exit2.yes, "yes: ", kAmber);
-    edge("exit2", "refine", exit2.no, "no: ", kInk);
-    edge("refine", "answer", exit2.no, "", kRed);
-    loop_edge("refine");
+    edge("image", "stage1", images_, kInk);
+    edge("stage1", "exit1", images_, kInk);
+    edge("exit1", "stage2", exit1.no, kInk, "no");
+    edge("stage2", "exit2", exit1.no, kInk);
+    edge("exit2", "refine", exit2.no, kInk, "no");
+    edge("refine", "answer", exit2.no, kRed);
+    edge("exit2", "answer", exit2.yes, kAmber, "yes");
+    edge("exit1", "answer", exit1.yes, kGreen, "yes");
     out_ << "}\n";
     return out_.str();
   }
@@ -52,12 +52,11 @@ class Picture {
  private:
   void open() {
     out_ << "digraph digits {\n"
-            "  graph [rankdir=LR, bgcolor=white, pad=0.3, nodesep=0.35, ranksep=0.45, splines=spline,\n"
-            "         fontname=\"Helvetica,Arial,sans-serif\"];\n"
+         << "  graph [rankdir=LR, bgcolor=white, pad=0.3, nodesep=0.3, ranksep=0.4];\n"
          << "  node [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=\"" << kInk << "\", color=\""
          << kInk << "\"];\n"
          << "  edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, fontcolor=\"" << kInk
-         << "\", arrowsize=0.7];\n";
+         << "\", arrowsize=0.6];\n";
   }
 
   void point(const char* id, const char* label) {
@@ -65,35 +64,51 @@ class Picture {
   }
 
   void diamond(const char* id) {
-    out_ << "  " << id << " [label=\"If: " << id
+    out_ << "  " << id << " [label=\"If " << id
          << "\\nsure?\", shape=diamond, style=filled, fillcolor=\"#e0e7ff\", color=\"#6366f1\"];\n";
   }
 
-  /// A stage: its title above the operators that ran, one a line.
+  /// A stage: its title above the operators that ran, one a line; those of a loop's body come last, in a part of their
+  /// own.
   void card(const char* id, const char* title, std::int64_t count, const char* color) {
     out_ << "  " << id
-         << " [shape=plain, label=<<table border=\"1\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"3\""
-         << " style=\"rounded\" color=\"" << color << "\" bgcolor=\"white\">\n"
-         << "    <tr><td colspan=\"2\"><font color=\"" << color << "\" point-size=\"14\"><b>" << title
-         << "</b></font></td></tr>\n"
-         << "    <tr><td colspan=\"2\">" << count << " images</td></tr><hr/>\n";
+         << " [shape=plain, label=<<table border=\"1\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"4\""
+         << " style=\"rounded\" color=\"" << color << "\" bgcolor=\"white\">\n";
+    wide_row(title, color, 14);
+    wide_row(std::to_string(count) + " images", kInk, 12);
+    out_ << "    <hr/>\n";
+    bool in_loop = false;
     for (const Trace::Node& node : trace_.nodes_of(id)) {
+      if (node.repeated && !in_loop) {
+        out_ << "    <hr/>\n";
+        wide_row(std::string("Loop ") + id, color, 12);
+        wide_row("&#8635; " + std::to_string(trace_.iterations(id)) + " iterations", color, 12);
+        out_ << "    <hr/>\n";
+        in_loop = true;
+      }
       out_ << "    <tr><td align=\"left\">" << node.op << "</td><td align=\"left\"><font color=\"#94a3b8\">"
            << node.name.substr(node.name.find('/') + 1) << "</font></td></tr>\n";
     }
     out_ << "    </table>>];\n";
   }
 
-  void edge(const char* from, const char* to, std::int64_t count, const char* answer, const char* color) {
-    const double share = images_ == 0 ? 0 : static_cast<double>(count) / static_cast<double>(images_);
-    out_ << "  " << from << " -> " << to << " [color=\"" << color << "\", penwidth=" << 1.2 + 7 * share;
-    if (*answer != '\0') out_ << ", label=\"" << answer << count << " images (" << 100 * share << " %)\"";
-    out_ << "];\n";
+  void wide_row(const std::string& text, const char* color, int size) {
+    out_ << "    <tr><td colspan=\"2\"><font color=\"" << color << "\" point-size=\"" << size << "\"><b>" << text
+         << "</b></font></td></tr>\n";
   }
 
-  void loop_edge(const char* loop) {
-    out_ << "  " << loop << ":n -> " << loop << ":n [color=\"" << kRed << "\", style=dashed, label=\""
-         << trace_.iterations(loop) << " iterations\"];\n";
+  void edge(const char* from, const char* to, std::int64_t count, const char* color, const char* answer = nullptr) {
+    const double share = images_ == 0 ? 0 : static_cast<double>(count) / static_cast<double>(images_);
+    const bool exit = to == std::string_view("answer");
+    out_ << "  " << from << " -> " << to << " [color=\"" << color << "\", penwidth=" << 1.2 + 5 * share
+         << ", weight=" << (exit ? 1 : 20);
+    if (answer == nullptr) {
+      out_ << (exit ? "" : ", arrowhead=none");
+    } else {
+      out_ << ", label=<<table border=\"0\" cellspacing=\"0\" cellpadding=\"2\"><tr><td><b>" << answer
+           << "</b></td></tr><tr><td>" << count << " images (" << 100 * share << " %)</td></tr></table>>";
+    }
+    out_ << "];\n";
   }
 
   const Trace& trace_;

@@ -22,15 +22,19 @@ std::int64_t Trace::iterations(const std::string& loop_node) const {
   return at == iterations_.end() ? 0 : at->second;
 }
 
-void Trace::run_begin() { refusals_ = steps_ = 0; }
+void Trace::run_begin() {
+  refusals_ = steps_ = 0;
+  in_loop_ = false;
+}
 
 void Trace::node_begin(const frazil::NodeEvent& node) {
   if (std::ranges::find(nodes_, node.name, &Node::name) == nodes_.end()) {
-    nodes_.push_back({std::string(node.name), std::string(node.op)});
+    nodes_.push_back({std::string(node.name), std::string(node.op), in_loop_});
   }
 }
 
 void Trace::branch(const frazil::NodeEvent& node, bool taken) {
+  if (node.op == "Loop") in_loop_ = taken;
   if (node.op != "If") return;
   Sides& sides = sides_[std::string(node.name)];
   ++(taken ? sides.yes : sides.no);

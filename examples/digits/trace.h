@@ -14,6 +14,7 @@ class Trace : public frazil::Observer {
  public:
   struct Node {
     std::string name, op;
+    bool repeated;  ///< belongs to a loop's body
   };
   struct Sides {
     std::int64_t yes = 0, no = 0;
@@ -39,6 +40,7 @@ class Trace : public frazil::Observer {
   std::map<std::string, Sides> sides_;
   std::map<std::string, std::int64_t> iterations_;
   std::int64_t refusals_ = 0, steps_ = 0;
+  bool in_loop_ = false;
 };
 
 }  // namespace digits

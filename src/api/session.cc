@@ -24,7 +24,8 @@ class Adapter : public frazil::Observer {
 
  private:
   NodeEvent event(NodeId id, const Step* step = nullptr) const {
-    if (!id) return {{}, step != nullptr ? frazil::name_of(step->kernel) : std::string_view(), ~0u};
+    if (id.id >= graph_.node_count())
+      return {{}, step != nullptr ? frazil::name_of(step->kernel) : std::string_view(), ~0u};
     const Node& node = graph_.node(id);
     return {node.name, node.op->name, node.stable};
   }

@@ -10,8 +10,32 @@ namespace frazil {
 
 /// Element types: all of ONNX's. Sub-byte types take one byte per element outside of constants on disk.
 enum class Elem : std::uint8_t {
-  boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128, string,
-  f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0, f4e2m1, i4, u4, i2, u2,
+  boolean,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  c64,
+  c128,
+  string,
+  f8e4m3fn,
+  f8e4m3fnuz,
+  f8e5m2,
+  f8e5m2fnuz,
+  f8e8m0,
+  f4e2m1,
+  i4,
+  u4,
+  i2,
+  u2,
 };
 inline constexpr int kElemCount = 26;
 
@@ -24,12 +48,8 @@ std::size_t byte_size(Elem e);
 /// 2 and 4 for the sub-byte types, else 8 * byte_size.
 int bit_width(Elem e);
 
-constexpr bool is_signed_int(Elem e) {
-  return (e >= Elem::i8 && e <= Elem::i64) || e == Elem::i4 || e == Elem::i2;
-}
-constexpr bool is_unsigned_int(Elem e) {
-  return (e >= Elem::u8 && e <= Elem::u64) || e == Elem::u4 || e == Elem::u2;
-}
+constexpr bool is_signed_int(Elem e) { return (e >= Elem::i8 && e <= Elem::i64) || e == Elem::i4 || e == Elem::i2; }
+constexpr bool is_unsigned_int(Elem e) { return (e >= Elem::u8 && e <= Elem::u64) || e == Elem::u4 || e == Elem::u2; }
 constexpr bool is_int(Elem e) { return is_signed_int(e) || is_unsigned_int(e); }
 constexpr bool is_small_float(Elem e) {
   return e == Elem::f16 || e == Elem::bf16 || (e >= Elem::f8e4m3fn && e <= Elem::f4e2m1);

@@ -85,7 +85,7 @@ Status write_new(const std::string& path, std::span<const std::byte> bytes) {
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return system_fault("open", path, errno);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
   if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot read '{}': it is a directory", path);
   if (!S_ISREG(info.st_mode)) return fail(Code::bad_input, "cannot map '{}': it is not a regular file", path);
@@ -108,7 +108,7 @@ MappedFile::~MappedFile() {
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return system_fault("open", path, errno);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
   if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot read '{}': it is a directory", path);
 
@@ -138,7 +138,7 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
 
 Status write_file(const std::string& path, std::span<const std::byte> bytes) {
   static std::atomic<unsigned> serial{0};
-  struct stat info {};
+  struct stat info{};
   const std::string target = resolved(path);
   if (::stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot write '{}': it is a directory", path);

@@ -28,7 +28,7 @@ enum class ScalarOp : std::uint8_t {
 #define FRAZIL_X(name, arity, result) name,
   FRAZIL_SCALAR_OPS(FRAZIL_X)
 #undef FRAZIL_X
-  cast,      ///< arity 1; the result type is the instruction's
+      cast,  ///< arity 1; the result type is the instruction's
   constant,  ///< arity 0
   load,      ///< arity 0; operand k of the body
 };
@@ -45,7 +45,8 @@ constexpr int arity(ScalarOp op) {
 }
 
 constexpr bool gives_truth(ScalarOp op) {
-  return op == ScalarOp::lt || op == ScalarOp::le || op == ScalarOp::eq || op == ScalarOp::isnan || op == ScalarOp::isinf;
+  return op == ScalarOp::lt || op == ScalarOp::le || op == ScalarOp::eq || op == ScalarOp::isnan ||
+         op == ScalarOp::isinf;
 }
 
 constexpr std::string_view name_of(ScalarOp op) {

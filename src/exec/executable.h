@@ -45,8 +45,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
     const KernelCode* kernel = nullptr;
     std::uint32_t first = 0;  ///< of its operands
     std::uint16_t inputs = 0, outputs = 0;
-    bool grows = false;         ///< an output lies in growing storage
-    std::size_t state = 0;      ///< offset of its state in the session
+    bool grows = false;     ///< an output lies in growing storage
+    std::size_t state = 0;  ///< offset of its state in the session
   };
   void compile();
 

@@ -34,7 +34,9 @@ struct PrepareCx {
   PackStore& packs;
   std::size_t scratch_bytes = 0;  ///< what run needs; set by the kernel
   template <class A>
-  const A& attrs() const { return *static_cast<const A*>(node.attrs.get()); }
+  const A& attrs() const {
+    return *static_cast<const A*>(node.attrs.get());
+  }
 };
 
 /// Pointers to the first element of each operand; null for an absent one.

@@ -33,7 +33,9 @@ Result<const std::byte*> pack(PrepareCx& cx, const kernel::Gemm& g, std::size_t 
 
 /// Batch axes, right to left, with the steps of each operand.
 Status batch_axes(MatMulState& s, const OperandShape& a, const OperandShape& b) {
-  const auto axes_of = [](const OperandShape& o) { return std::max<std::int64_t>(0, static_cast<std::int64_t>(o.dims.size()) - 2); };
+  const auto axes_of = [](const OperandShape& o) {
+    return std::max<std::int64_t>(0, static_cast<std::int64_t>(o.dims.size()) - 2);
+  };
   const std::int64_t rank = std::max(axes_of(a), axes_of(b));
   if (rank > kMaxBatchAxes) return fail(Code::unsupported, "more than {} batch axes", kMaxBatchAxes);
   for (std::int64_t i = 0; i < rank; ++i) {
@@ -45,7 +47,8 @@ Status batch_axes(MatMulState& s, const OperandShape& a, const OperandShape& b) 
     std::int64_t ea = 1, eb = 1;
     s.a_step[i] = read(a, ea);
     s.b_step[i] = read(b, eb);
-    if (ea != eb && ea != 1 && eb != 1) return fail(Code::bad_input, "batch extents {} and {} do not broadcast", ea, eb);
+    if (ea != eb && ea != 1 && eb != 1)
+      return fail(Code::bad_input, "batch extents {} and {} do not broadcast", ea, eb);
     s.extents[i] = ea == 1 ? eb : ea;
     s.batches *= s.extents[i];
   }
@@ -150,8 +153,10 @@ void run_gemm(const RunCx& cx, const void* state) {
   g.b = f32(cx.in[1]);
   g.c = f32(cx.out[0]);
   g.bias = s.bias ? f32(cx.in[2]) : nullptr;
-  if (s.packed != nullptr) kernel::gemm_with_packed_b(g, s.packed, cx.scratch);
-  else kernel::gemm(g, cx.scratch);
+  if (s.packed != nullptr)
+    kernel::gemm_with_packed_b(g, s.packed, cx.scratch);
+  else
+    kernel::gemm(g, cx.scratch);
   if (s.alpha == 1 && !s.add) return;
   for (std::int64_t i = 0; i < g.m; ++i) {
     float* row = g.c + i * g.c_row;

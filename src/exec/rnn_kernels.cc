@@ -41,9 +41,9 @@ Status prepare_rnn(PrepareCx& cx, void* state) {
   s.y_direction = s.batch_first ? p.hidden : p.batch * p.hidden;
   if (Gates == 3) p.linear_before_reset = cx.step.ints[2] != 0;
   p.clip = cx.step.reals[0];
-  cx.scratch_bytes = static_cast<std::size_t>(
-      Gates == 4 ? kernel::lstm_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden)
-                 : kernel::gru_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden));
+  cx.scratch_bytes =
+      static_cast<std::size_t>(Gates == 4 ? kernel::lstm_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden)
+                                          : kernel::gru_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden));
   return {};
 }
 
@@ -69,8 +69,10 @@ void run_rnn(const RunCx& cx, const void* state) {
     p.y = s.wanted[0] ? f32(cx.out[0]) + d * s.y_direction : nullptr;
     p.y_h = s.wanted[1] ? f32(cx.out[1]) + d * held : nullptr;
     p.y_c = s.wanted[2] ? f32(cx.out[2]) + d * held : nullptr;
-    if (Gates == 4) kernel::lstm(p, cx.scratch);
-    else kernel::gru(p, cx.scratch);
+    if (Gates == 4)
+      kernel::lstm(p, cx.scratch);
+    else
+      kernel::gru(p, cx.scratch);
   }
 }
 

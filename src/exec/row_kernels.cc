@@ -26,8 +26,11 @@ struct ReduceState {
 Status prepare_reduce(PrepareCx& cx, void* state) {
   const auto dims = cx.in[0].dims;
   const auto axis = static_cast<std::size_t>(cx.step.ints[1]), count = static_cast<std::size_t>(cx.step.ints[2]);
-  new (state) ReduceState{.op = static_cast<int>(cx.step.ints[0]), .last = false, .elem = cx.in[0].elem,
-                          .outer = product(dims.first(axis)), .extent = product(dims.subspan(axis, count)),
+  new (state) ReduceState{.op = static_cast<int>(cx.step.ints[0]),
+                          .last = false,
+                          .elem = cx.in[0].elem,
+                          .outer = product(dims.first(axis)),
+                          .extent = product(dims.subspan(axis, count)),
                           .inner = product(dims.subspan(axis + count))};
   return {};
 }
@@ -40,8 +43,11 @@ void run_reduce(const RunCx& cx, const void* state) {
 Status prepare_arg_reduce(PrepareCx& cx, void* state) {
   const auto dims = cx.in[0].dims;
   const auto axis = static_cast<std::size_t>(cx.step.ints[2]);
-  new (state) ReduceState{.op = static_cast<int>(cx.step.ints[0]), .last = cx.step.ints[1] != 0, .elem = cx.in[0].elem,
-                          .outer = product(dims.first(axis)), .extent = dims[axis],
+  new (state) ReduceState{.op = static_cast<int>(cx.step.ints[0]),
+                          .last = cx.step.ints[1] != 0,
+                          .elem = cx.in[0].elem,
+                          .outer = product(dims.first(axis)),
+                          .extent = dims[axis],
                           .inner = product(dims.subspan(axis + 1))};
   return {};
 }
@@ -70,8 +76,10 @@ Status prepare_softmax(PrepareCx& cx, void* state) {
 
 void run_softmax(const RunCx& cx, const void* state) {
   const auto& s = *static_cast<const RowState*>(state);
-  if (s.log) kernel::log_softmax(s.over(cx));
-  else kernel::softmax(s.over(cx));
+  if (s.log)
+    kernel::log_softmax(s.over(cx));
+  else
+    kernel::softmax(s.over(cx));
 }
 
 Status prepare_layer_norm(PrepareCx& cx, void* state) {
@@ -109,13 +117,15 @@ Status prepare_batch_norm(PrepareCx& cx, void* state) {
   for (std::size_t k = 1; k < 5; ++k) {
     if (cx.in[k].count() != channels) return fail(Code::bad_input, "its parameters must have {} elements", channels);
   }
-  new (state) BatchNormState{dims.empty() ? 1 : dims[0], channels, flat ? 1 : product(dims.subspan(2)), cx.step.reals[0]};
+  new (state)
+      BatchNormState{dims.empty() ? 1 : dims[0], channels, flat ? 1 : product(dims.subspan(2)), cx.step.reals[0]};
   return {};
 }
 
 void run_batch_norm(const RunCx& cx, const void* state) {
   const auto& s = *static_cast<const BatchNormState*>(state);
-  const float *x = f32(cx.in[0]), *scale = f32(cx.in[1]), *bias = f32(cx.in[2]), *mean = f32(cx.in[3]), *var = f32(cx.in[4]);
+  const float *x = f32(cx.in[0]), *scale = f32(cx.in[1]), *bias = f32(cx.in[2]), *mean = f32(cx.in[3]),
+              *var = f32(cx.in[4]);
   float* y = f32(cx.out[0]);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (std::int64_t c = 0; c < s.channels; ++c) {

@@ -164,7 +164,8 @@ Status Session::bind_dims(std::size_t i, const Tensor& tensor) {
     if (got < bounds.min || got > bounds.max) return input_error(i, tensor.type_str());
     if (!first && regs_[d.symbol] != got) {
       return fail(Code::bad_input, "input '{}': extent {} of axis {} contradicts {} = {} of an input before it",
-                  plan_.graph->input_names()[i], got, axis, plan_.graph->scope().symbol_name(d.symbol), regs_[d.symbol]);
+                  plan_.graph->input_names()[i], got, axis, plan_.graph->scope().symbol_name(d.symbol),
+                  regs_[d.symbol]);
     }
     if (regs_bound_.size() <= d.symbol) regs_bound_.resize(d.symbol + 1, 0);
     regs_bound_[d.symbol] = 1;
@@ -208,7 +209,8 @@ void Session::sizes_of(const Slot& slot, Sizes& sizes) const {
 Result<Tensor> Session::fresh_tensor(Elem elem, const Sizes& sizes, Datum& reuse) {
   if (reuse.is_tensor()) {
     const Tensor& old = reuse.tensor();
-    if (old.elem() == elem && old.sizes() == sizes && old.contiguous() && old.buffer().unique() && old.buffer().writable()) {
+    if (old.elem() == elem && old.sizes() == sizes && old.contiguous() && old.buffer().unique() &&
+        old.buffer().writable()) {
       return std::move(reuse.mutable_tensor());
     }
   }

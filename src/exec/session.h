@@ -17,10 +17,10 @@ struct Limits {
 
 struct Counters {
   std::uint64_t runs = 0;
-  std::uint64_t plans = 1;           ///< always 1: no shape makes another
-  std::uint64_t shape_changes = 0;   ///< register groups recomputed
-  std::uint64_t prepared = 0;        ///< steps prepared
-  std::uint64_t iterations = 0;      ///< loop iterations
+  std::uint64_t plans = 1;          ///< always 1: no shape makes another
+  std::uint64_t shape_changes = 0;  ///< register groups recomputed
+  std::uint64_t prepared = 0;       ///< steps prepared
+  std::uint64_t iterations = 0;     ///< loop iterations
 };
 
 /// One thread's way to run an Executable: arena, registers, loop state. Not thread-safe; cheap to open.
@@ -71,7 +71,10 @@ class Session {
   Status session_kernel(std::uint32_t pc);
   Status reference(const Step& step);
   Status opaque(const Step& step);
+  Status other_step(const Step& step);
   Status eval(std::uint32_t group);
+  Status reset(const Step& step);
+  Status check(const Step& step) const;
   Status bind(const Step& step);
   Status store(const Step& step);
   Status append(const Step& step);

@@ -11,7 +11,8 @@ namespace frazil {
 Status Session::kernel(std::uint32_t pc) {
   const Executable::Code& code = exe_->code_[pc];
   const Step& step = plan_.steps[pc];
-  if (observer_) [[unlikely]] observer_->step_begin(step, step.node);
+  if (observer_) [[unlikely]]
+    observer_->step_begin(step, step.node);
   if (code.kernel == nullptr) {
     FRAZIL_CHECK(session_kernel(pc));
   } else {
@@ -27,7 +28,8 @@ Status Session::kernel(std::uint32_t pc) {
     }
     code.kernel->run({pointers_.data(), pointers_.data() + code.inputs, scratch_.data()}, states_ + code.state);
   }
-  if (observer_) [[unlikely]] observer_->step_end(step, step.node);
+  if (observer_) [[unlikely]]
+    observer_->step_end(step, step.node);
   return {};
 }
 
@@ -87,9 +89,13 @@ Status Session::prepare(std::uint32_t pc) {
     const bool constant = s != kNone && plan_.storages[plan_.slots[s].storage].place == Place::constant;
     constants_.push_back(constant ? pointer(s) : nullptr);
   }
-  PrepareCx cx{.plan = plan_, .step = step, .node = plan_.graph->node(step.node),
-               .in = std::span(shapes_).first(step.in.size()), .out = std::span(shapes_).subspan(step.in.size()),
-               .constants = constants_, .packs = *exe_->packs_};
+  PrepareCx cx{.plan = plan_,
+               .step = step,
+               .node = plan_.graph->node(step.node),
+               .in = std::span(shapes_).first(step.in.size()),
+               .out = std::span(shapes_).subspan(step.in.size()),
+               .constants = constants_,
+               .packs = *exe_->packs_};
   if (Status s = code.kernel->prepare(cx, states_ + code.state); !s) return within(where(step), std::move(s).error());
   if (cx.scratch_bytes > scratch_.size()) {
     FRAZIL_TRY(scratch_, Buffer::allocate(cx.scratch_bytes));
@@ -126,7 +132,7 @@ Status Session::reference(const Step& step) {
       continue;
     }
     FRAZIL_TRY(const Tensor packed, outputs[k].tensor().packed());
-    FRAZIL_TRY(std::byte* to, place_output(step, k, packed.sizes()));
+    FRAZIL_TRY(std::byte * to, place_output(step, k, packed.sizes()));
     std::memcpy(to, packed.data(), packed.bytes());
   }
   return {};

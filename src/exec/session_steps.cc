@@ -14,16 +14,16 @@ Status Session::check_limits() {
   return {};
 }
 
-/// The one loop that runs everything. Steps that leave it go through their own functions.
+/// The one loop that runs everything. Steps that neither compute nor jump go through `other_step`.
 Status Session::run_tape() {
+  constexpr std::uint32_t kCheckEvery = 256;
   const Step* const steps = plan_.steps.data();
-  std::uint32_t pc = 0;
-  std::uint32_t until_check = 1;
+  std::uint32_t pc = 0, until_check = 1;
   for (;;) {
     if (steps_left_-- == 0) return fail(Code::limit, "the run took more than {} steps", limits_.steps);
     if (--until_check == 0) {
       FRAZIL_CHECK(check_limits());
-      until_check = 256;
+      until_check = kCheckEvery;
     }
     const Step& step = steps[pc];
     switch (step.kind) {
@@ -35,30 +35,6 @@ Status Session::run_tape() {
         FRAZIL_CHECK(eval(step.index));
         ++pc;
         break;
-      case Step::Kind::bind:
-        FRAZIL_CHECK(bind(step));
-        ++pc;
-        break;
-      case Step::Kind::assign:
-        assign(step);
-        ++pc;
-        break;
-      case Step::Kind::set:
-        regs_[step.index] = step.number;
-        ++pc;
-        break;
-      case Step::Kind::add:
-        regs_[step.index] += step.number;
-        ++pc;
-        break;
-      case Step::Kind::load:
-        regs_[step.index] = scalar(step.in[0]);
-        ++pc;
-        break;
-      case Step::Kind::store:
-        FRAZIL_CHECK(store(step));
-        ++pc;
-        break;
       case Step::Kind::jump: pc = step.target; break;
       case Step::Kind::branch: {
         const bool taken = *pointer(step.in[0]) != std::byte{0};
@@ -66,53 +42,54 @@ Status Session::run_tape() {
         pc = taken ? pc + 1 : step.target;
         break;
       }
-      case Step::Kind::leave_at:
-        pc = regs_[step.index] >= regs_[step.limit] ? step.target : pc + 1;
-        break;
+      case Step::Kind::leave_at: pc = regs_[step.index] >= regs_[step.limit] ? step.target : pc + 1; break;
       case Step::Kind::again:
         ++counters_.iterations;
         if (observer_) observer_->iteration(step.node);
         pc = step.target;
         break;
-      case Step::Kind::move:
-        FRAZIL_CHECK(move(step));
-        ++pc;
-        break;
-      case Step::Kind::swap: {
-        const std::uint32_t a = plan_.slots[step.in[0]].storage, b = plan_.slots[step.out[0]].storage;
-        std::swap(base_[a], base_[b]);
-        std::swap(growing_[a], growing_[b]);
-        ++pc;
-        break;
-      }
-      case Step::Kind::append:
-        FRAZIL_CHECK(append(step));
-        ++pc;
-        break;
-      case Step::Kind::reset: {
-        const Accumulator& acc = plan_.accumulators[step.index];
-        regs_[acc.count] = 0;
-        for (Reg r : acc.dims) regs_[r] = 0;
-        FRAZIL_CHECK(ensure(acc.storage, 64));
-        ++pc;
-        break;
-      }
-      case Step::Kind::check: {
-        const Plan::Check& c = plan_.checks[step.index];
-        if (regs_[c.a] != regs_[c.b]) {
-          return fail(Code::bad_input, "{}: {}: {} is not {}", plan_.graph->describe(c.node), c.what, regs_[c.a],
-                      regs_[c.b]);
-        }
-        ++pc;
-        break;
-      }
-      case Step::Kind::guard:
-        if (regs_[step.index] != step.number) return fail(Code::other_version, "{}", step.limit);
-        ++pc;
-        break;
       case Step::Kind::halt: return {};
+      default: FRAZIL_CHECK(other_step(step)); ++pc;
     }
   }
+}
+
+Status Session::other_step(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::bind: return bind(step);
+    case Step::Kind::store: return store(step);
+    case Step::Kind::move: return move(step);
+    case Step::Kind::append: return append(step);
+    case Step::Kind::reset: return reset(step);
+    case Step::Kind::check: return check(step);
+    case Step::Kind::assign: assign(step); return {};
+    case Step::Kind::set: regs_[step.index] = step.number; return {};
+    case Step::Kind::add: regs_[step.index] += step.number; return {};
+    case Step::Kind::load: regs_[step.index] = scalar(step.in[0]); return {};
+    case Step::Kind::swap: {
+      const std::uint32_t a = plan_.slots[step.in[0]].storage, b = plan_.slots[step.out[0]].storage;
+      std::swap(base_[a], base_[b]);
+      std::swap(growing_[a], growing_[b]);
+      return {};
+    }
+    case Step::Kind::guard:
+      if (regs_[step.index] == step.number) return {};
+      return fail(Code::other_version, "{}", step.limit);
+    default: return fail(Code::internal, "a step of the plan is out of place");
+  }
+}
+
+Status Session::reset(const Step& step) {
+  const Accumulator& acc = plan_.accumulators[step.index];
+  regs_[acc.count] = 0;
+  for (Reg r : acc.dims) regs_[r] = 0;
+  return ensure(acc.storage, 64);
+}
+
+Status Session::check(const Step& step) const {
+  const Plan::Check& c = plan_.checks[step.index];
+  if (regs_[c.a] == regs_[c.b]) return {};
+  return fail(Code::bad_input, "{}: {}: {} is not {}", plan_.graph->describe(c.node), c.what, regs_[c.a], regs_[c.b]);
 }
 
 Status Session::eval(std::uint32_t index) {
@@ -231,7 +208,8 @@ Status Session::append(const Step& step) {
   for (std::size_t i = 0; i < acc.dims.size(); ++i) {
     const std::int64_t d = regs_[slot.dims[i]];
     if (regs_[acc.count] > 0 && regs_[acc.dims[i]] != d) {
-      return fail(Code::bad_input, "{}a scan output changes its extent from {} to {}", where(step), regs_[acc.dims[i]], d);
+      return fail(Code::bad_input, "{}a scan output changes its extent from {} to {}", where(step), regs_[acc.dims[i]],
+                  d);
     }
     regs_[acc.dims[i]] = d;
     elements *= d;

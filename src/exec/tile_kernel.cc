@@ -1,9 +1,8 @@
-#include "exec/codes.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "base/float.h"
+#include "exec/codes.h"
 #include "kernel/tile.h"
 #include "plan/bind.h"
 
@@ -20,8 +19,8 @@ constexpr std::size_t kTileBytes = kTile * 8;
 struct TileState {
   int rank = 0;  ///< outer axes
   int operands = 0;
-  std::int64_t inner = 1;   ///< elements of the innermost axis
-  std::int64_t outer = 1;   ///< how many innermost rows
+  std::int64_t inner = 1;  ///< elements of the innermost axis
+  std::int64_t outer = 1;  ///< how many innermost rows
   std::int64_t extents[kMaxRank];
   std::int64_t steps[kMaxOperands + 1][kMaxRank];  ///< bytes; the last row is the output
   std::int64_t inner_step[kMaxOperands + 1];       ///< bytes between innermost elements
@@ -184,12 +183,15 @@ const void* load(const std::byte* from, std::int64_t step, std::size_t size, Ele
     if (is_plain(elem)) return to;
     source = packed;
   }
-  if (is_small_float(elem)) to_f32(elem, source, reinterpret_cast<float*>(to), static_cast<std::size_t>(n));
-  else std::memcpy(to, source, static_cast<std::size_t>(n));
+  if (is_small_float(elem))
+    to_f32(elem, source, reinterpret_cast<float*>(to), static_cast<std::size_t>(n));
+  else
+    std::memcpy(to, source, static_cast<std::size_t>(n));
   return to;
 }
 
-void store(const void* value, std::byte* to, std::int64_t step, std::size_t size, Elem elem, std::int64_t n, bool scalar) {
+void store(const void* value, std::byte* to, std::int64_t step, std::size_t size, Elem elem, std::int64_t n,
+           bool scalar) {
   alignas(8) std::byte rounded[kTileBytes];
   const std::int64_t have = scalar ? 1 : n;
   const auto* from = static_cast<const std::byte*>(value);
@@ -210,7 +212,8 @@ void run_tile(const TileState& s, std::byte* const* at, std::byte* scratch, std:
   const void* values[kMaxIns];
   const std::size_t count = s.tape->code.size();
   const int out = s.operands;
-  const bool dense_out = is_plain(s.elem[out]) && (n == 1 || s.inner_step[out] == static_cast<std::int64_t>(s.size[out]));
+  const bool dense_out =
+      is_plain(s.elem[out]) && (n == 1 || s.inner_step[out] == static_cast<std::int64_t>(s.size[out]));
   for (std::size_t i = 0; i < count; ++i) {
     const ScalarIns& ins = s.tape->code[i];
     std::byte* own = scratch + i * kTileBytes;

@@ -40,11 +40,9 @@ Status prepare_conv(PrepareCx& cx, void* state) {
   s.biased = cx.in.size() > 2 && cx.in[2].given;
   const auto bytes = static_cast<std::size_t>(kernel::conv_packed_w_bytes(p));
   if (const std::byte* weight = cx.constants[1]; weight != nullptr) {
-    const std::string format =
-        fmt::format("conv {} {} {} {} {}", p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups);
-    FRAZIL_TRY(s.packed, cx.packs.get(weight, format, bytes, [&](std::byte* to) {
-      kernel::conv_pack_w(p, f32(weight), to);
-    }));
+    const std::string format = fmt::format("conv {} {} {} {} {}", p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups);
+    FRAZIL_TRY(s.packed,
+               cx.packs.get(weight, format, bytes, [&](std::byte* to) { kernel::conv_pack_w(p, f32(weight), to); }));
   } else {
     s.packed_bytes = (bytes + 63) & ~std::size_t{63};
   }

@@ -25,10 +25,14 @@ struct SameVisitor {
   template <class T>
   bool operator()(const T& a) const {
     const T& b = std::get<T>(other);
-    if constexpr (std::is_same_v<T, float>) return same_bits(a, b);
-    else if constexpr (std::is_same_v<T, Floats>) return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_bits);
-    else if constexpr (std::is_same_v<T, Tensor>) return a.defined() == b.defined() && (!a.defined() || a.identical(b));
-    else return a == b;
+    if constexpr (std::is_same_v<T, float>)
+      return same_bits(a, b);
+    else if constexpr (std::is_same_v<T, Floats>)
+      return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_bits);
+    else if constexpr (std::is_same_v<T, Tensor>)
+      return a.defined() == b.defined() && (!a.defined() || a.identical(b));
+    else
+      return a == b;
   }
 };
 

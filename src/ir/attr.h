@@ -73,26 +73,47 @@ struct AttrTraitsBase {
   }
   static AttrValue get(const T& m) { return m; }
 };
-template <> struct AttrTraits<float> : AttrTraitsBase<float, AttrKind::real> {};
-template <> struct AttrTraits<std::string> : AttrTraitsBase<std::string, AttrKind::string> {};
-template <> struct AttrTraits<Ints> : AttrTraitsBase<Ints, AttrKind::integers> {};
-template <> struct AttrTraits<Floats> : AttrTraitsBase<Floats, AttrKind::reals> {};
-template <> struct AttrTraits<Strings> : AttrTraitsBase<Strings, AttrKind::strings> {};
-template <> struct AttrTraits<Tensor> : AttrTraitsBase<Tensor, AttrKind::tensor> {};
+template <>
+struct AttrTraits<float> : AttrTraitsBase<float, AttrKind::real> {};
+template <>
+struct AttrTraits<std::string> : AttrTraitsBase<std::string, AttrKind::string> {};
+template <>
+struct AttrTraits<Ints> : AttrTraitsBase<Ints, AttrKind::integers> {};
+template <>
+struct AttrTraits<Floats> : AttrTraitsBase<Floats, AttrKind::reals> {};
+template <>
+struct AttrTraits<Strings> : AttrTraitsBase<Strings, AttrKind::strings> {};
+template <>
+struct AttrTraits<Tensor> : AttrTraitsBase<Tensor, AttrKind::tensor> {};
 
-template <class T> struct OptionalOf { using type = T; static constexpr bool is = false; };
-template <class T> struct OptionalOf<std::optional<T>> { using type = T; static constexpr bool is = true; };
+template <class T>
+struct OptionalOf {
+  using type = T;
+  static constexpr bool is = false;
+};
+template <class T>
+struct OptionalOf<std::optional<T>> {
+  using type = T;
+  static constexpr bool is = true;
+};
 
-template <class M> struct MemberOf;
-template <class C, class T> struct MemberOf<T C::*> { using Class = C; using Type = T; };
+template <class M>
+struct MemberOf;
+template <class C, class T>
+struct MemberOf<T C::*> {
+  using Class = C;
+  using Type = T;
+};
 
 template <auto M>
 bool set_member(void* p, const AttrValue& v) {
   using F = MemberOf<decltype(M)>;
   using O = OptionalOf<typename F::Type>;
   typename F::Type& m = static_cast<typename F::Class*>(p)->*M;
-  if constexpr (O::is) return AttrTraits<typename O::type>::set(m.emplace(), v);
-  else return AttrTraits<typename F::Type>::set(m, v);
+  if constexpr (O::is)
+    return AttrTraits<typename O::type>::set(m.emplace(), v);
+  else
+    return AttrTraits<typename F::Type>::set(m, v);
 }
 template <auto M>
 std::optional<AttrValue> get_member(const void* p) {

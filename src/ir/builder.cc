@@ -24,7 +24,8 @@ Expr Builder::poison(Fault fault) {
 
 Expr Builder::input(std::string_view name, Type type, Tensor default_value) {
   Block& main = graph_.blocks_[0];
-  const Value v = new_value(std::move(type), {ValueDef::Kind::param, 0, static_cast<std::uint32_t>(main.params.size())});
+  const Value v =
+      new_value(std::move(type), {ValueDef::Kind::param, 0, static_cast<std::uint32_t>(main.params.size())});
   main.params.push_back(v);
   graph_.input_names_.emplace_back(name);
   graph_.input_defaults_.push_back(std::move(default_value));
@@ -81,9 +82,19 @@ Result<NodeId> Builder::append(const OpDef& op, std::vector<Value> inputs, Attrs
                                std::string name) {
   const Mark before = mark();
   trim(inputs);
+  if (std::ranges::find(wanted, true) == wanted.end()) {
+    return fail(Code::bad_model, "node '{}' ({}) has no output", name, op.name);
+  }
   const NodeId id{static_cast<std::uint32_t>(graph_.nodes_.size())};
-  Node node{.op = &op, .in = std::move(inputs), .out = {}, .attrs = attrs ? std::move(attrs) : default_attrs(op), .blocks = {},
-            .parent = block_, .name = std::move(name), .stable = graph_.next_stable_++, .constraints = {}};
+  Node node{.op = &op,
+            .in = std::move(inputs),
+            .out = {},
+            .attrs = attrs ? std::move(attrs) : default_attrs(op),
+            .blocks = {},
+            .parent = block_,
+            .name = std::move(name),
+            .stable = graph_.next_stable_++,
+            .constraints = {}};
   graph_.nodes_.push_back(std::move(node));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     Value v;
@@ -103,8 +114,15 @@ Result<NodeId> Builder::open(const OpDef& op, std::vector<Value> inputs, Attrs a
   const Mark before = mark();
   trim(inputs);
   const NodeId id{static_cast<std::uint32_t>(graph_.nodes_.size())};
-  Node node{.op = &op, .in = std::move(inputs), .out = {}, .attrs = attrs ? std::move(attrs) : default_attrs(op), .blocks = {},
-            .parent = block_, .name = std::move(name), .stable = graph_.next_stable_++, .constraints = {}};
+  Node node{.op = &op,
+            .in = std::move(inputs),
+            .out = {},
+            .attrs = attrs ? std::move(attrs) : default_attrs(op),
+            .blocks = {},
+            .parent = block_,
+            .name = std::move(name),
+            .stable = graph_.next_stable_++,
+            .constraints = {}};
   graph_.nodes_.push_back(std::move(node));
   for (std::size_t count : params) {
     const BlockId b{static_cast<std::uint32_t>(graph_.blocks_.size())};
@@ -115,11 +133,11 @@ Result<NodeId> Builder::open(const OpDef& op, std::vector<Value> inputs, Attrs a
     }
     graph_.nodes_[id.id].blocks.push_back(b);
   }
-  for (std::size_t k = 0; k < params.size(); ++k) {
-    if (Status s = Inference::type_params(graph_, id, k); !s) {
-      rollback(before);
-      return std::unexpected(std::move(s).error());
-    }
+  Status status = Inference::check_inputs(graph_, id);
+  for (std::size_t k = 0; k < params.size() && status; ++k) status = Inference::type_params(graph_, id, k);
+  if (!status) {
+    rollback(before);
+    return std::unexpected(std::move(status).error());
   }
   return id;
 }
@@ -140,8 +158,12 @@ Status Builder::close(NodeId region, const std::vector<bool>& wanted) {
 }
 
 Builder::Mark Builder::mark() const {
-  return {graph_.values_.size(), graph_.nodes_.size(), graph_.blocks_.size(), graph_.constants_.size(),
-          graph_.blocks_[block_.id].nodes.size(), graph_.scope().symbol_count()};
+  return {graph_.values_.size(),
+          graph_.nodes_.size(),
+          graph_.blocks_.size(),
+          graph_.constants_.size(),
+          graph_.blocks_[block_.id].nodes.size(),
+          graph_.scope().symbol_count()};
 }
 
 void Builder::rollback(const Mark& m) {

@@ -37,7 +37,9 @@ class Builder {
   Dim dim(std::string_view name, Bounds bounds = {}) { return graph_.scope_.symbol(name, bounds); }
   Expr constant(Tensor tensor, std::string_view name = {});
   template <class T>
-  Expr scalar(T value) { return constant(Tensor::scalar(value)); }
+  Expr scalar(T value) {
+    return constant(Tensor::scalar(value));
+  }
   Expr ints(std::span<const std::int64_t> values);  ///< a 1-D i64 constant
   void output(std::string_view name, Expr value);
   Expr absent() { return {this, {}}; }  ///< an optional input that is left out
@@ -90,11 +92,15 @@ class CompositeCx {
   Elem elem(std::size_t i) const { return type(i).elem; }
   std::size_t rank(std::size_t i) const { return type(i).rank(); }
   template <class A>
-  const A& attrs() const { return *static_cast<const A*>(attrs_); }
+  const A& attrs() const {
+    return *static_cast<const A*>(attrs_);
+  }
   std::size_t output_count() const { return outputs_; }
   /// A constant scalar of the element type `elem`.
   Expr number(Elem elem, double value);
-  Expr ints(std::initializer_list<std::int64_t> values) { return builder_.ints(std::span(values.begin(), values.size())); }
+  Expr ints(std::initializer_list<std::int64_t> values) {
+    return builder_.ints(std::span(values.begin(), values.size()));
+  }
   Expr ints(std::span<const std::int64_t> values) { return builder_.ints(values); }
   void out(std::size_t i, Expr value);
   template <class... A>

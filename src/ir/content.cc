@@ -173,7 +173,8 @@ std::optional<std::int64_t> affine_position(const ViewMap& map, std::span<const 
   for (std::size_t d = 0; d < in.size(); ++d) {
     const ViewMap::AxisMap& a = map.axes[d];
     if (!a.offset.is_const() || !a.step.is_const()) return std::nullopt;
-    const std::int64_t at = a.offset.value() + (a.axis < 0 ? 0 : a.step.value() * index[static_cast<std::size_t>(a.axis)]);
+    const std::int64_t at =
+        a.offset.value() + (a.axis < 0 ? 0 : a.step.value() * index[static_cast<std::size_t>(a.axis)]);
     if (at < 0 || at >= in[d]) return a.edge == Edge::fill ? std::optional<std::int64_t>(-1) : std::nullopt;
     flat = flat * in[d] + at;
   }

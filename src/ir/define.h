@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "ir/builder.h"
-#include "ir/opaque.h"
 #include "ir/op.h"
+#include "ir/opaque.h"
 
 // How an operator is written down. Each definition is one FRAZIL_OP line:
 //   FRAZIL_OP(Add, elementwise<2>({"Add", 14, "A + B with broadcasting."}, binary<elems::kNumeric>,
@@ -84,8 +84,8 @@ constexpr Op<A> composite(OpInfo info, Ports ports, void (*body)(CompositeCx&)) 
 template <class A = NoAttrs>
 constexpr Op<A> opaque(OpInfo info, Ports ports, Status (*types)(InferCx&), Status (*run)(OpaqueCall&),
                        std::string_view reason) {
-  return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
-           Opaque{types, run, reason}}};
+  return {
+      {info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out, Opaque{types, run, reason}}};
 }
 template <class A = NoAttrs>
 constexpr Op<A> region(OpInfo info, Ports ports, Region form) {

@@ -30,7 +30,7 @@ struct Cell {
 /// One step of a region's control flow. Structured: branch .. [otherwise ..] join, loop .. again.
 struct FlowOp {
   enum class Kind : std::uint8_t {
-    branch,        ///< goes on when `a` (bool, one element) is true, else to `otherwise`
+    branch,  ///< goes on when `a` (bool, one element) is true, else to `otherwise`
     otherwise,
     join,
     loop,          ///< head of a loop

@@ -1,5 +1,4 @@
 #include "ir/infer.h"
-
 #include "ir/inference.h"
 
 namespace frazil {

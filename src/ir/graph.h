@@ -29,7 +29,7 @@ struct Constraint {
 /// One operation. Immutable to readers.
 struct Node {
   const OpDef* op = nullptr;
-  std::vector<Value> in;   ///< an absent optional input is Value{}
+  std::vector<Value> in;  ///< an absent optional input is Value{}
   std::vector<Value> out;
   Attrs attrs;
   std::vector<BlockId> blocks;
@@ -39,7 +39,9 @@ struct Node {
   std::vector<Constraint> constraints;
 
   template <class A>
-  const A& attributes() const { return *static_cast<const A*>(attrs.get()); }
+  const A& attributes() const {
+    return *static_cast<const A*>(attrs.get());
+  }
 };
 
 /// A region body or the graph itself: params, nodes in order, results. Captures are ordinary uses of outer values.

@@ -170,7 +170,9 @@ class FormRule {
 
   Status operator()(const Composite&) { return infer_composite(cx_); }
   Status operator()(const Opaque& o) { return o.types(cx_); }
-  Status operator()(const Region&) { return fail(Code::internal, "{}: a region is inferred by its builder", cx_.graph().describe(cx_.id())); }
+  Status operator()(const Region&) {
+    return fail(Code::internal, "{}: a region is inferred by its builder", cx_.graph().describe(cx_.id()));
+  }
 
  private:
   InferCx& cx_;
@@ -178,6 +180,12 @@ class FormRule {
 };
 
 }  // namespace
+
+Status Inference::check_inputs(Graph& graph, NodeId node) {
+  InferCx cx(graph, node);
+  const auto bound = check_ports(cx);
+  return bound ? Status{} : std::unexpected(bound.error());
+}
 
 Status infer_node(Graph& graph, NodeId node) {
   InferCx cx(graph, node);
@@ -243,9 +251,7 @@ Result<int> InferCx::axis(std::int64_t axis, std::size_t rank, std::string_view 
   return static_cast<int>(axis < 0 ? axis + r : axis);
 }
 
-Dim InferCx::data_extent(std::size_t, int, Bounds bounds) {
-  return Inference::fresh(graph_, node().parent, bounds);
-}
+Dim InferCx::data_extent(std::size_t, int, Bounds bounds) { return Inference::fresh(graph_, node().parent, bounds); }
 
 Result<Dim> InferCx::require_equal(Dim a, Dim b, std::string_view what) {
   switch (scope().equal(a, b)) {

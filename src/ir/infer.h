@@ -29,7 +29,9 @@ class InferCx {
   const Shape& shape(std::size_t i) const { return type(i).shape; }
   std::size_t rank(std::size_t i) const { return shape(i).size(); }
   template <class A>
-  const A& attrs() const { return *static_cast<const A*>(node().attrs.get()); }
+  const A& attrs() const {
+    return *static_cast<const A*>(node().attrs.get());
+  }
 
   /// The tensor when input i is a constant, else null.
   const Tensor* constant(std::size_t i) const;

@@ -265,9 +265,7 @@ Result<bool> RegionCx::widen(std::size_t block_index, std::size_t k, const Type&
   return true;
 }
 
-Result<Type> RegionCx::join(const Type& a, const Type& b) {
-  return Merge{*this, node().parent, false}.type(a, b);
-}
+Result<Type> RegionCx::join(const Type& a, const Type& b) { return Merge{*this, node().parent, false}.type(a, b); }
 
 bool RegionCx::assume(Dim predicate) {
   const std::uint32_t stable = node().stable;

@@ -19,6 +19,8 @@ class Inference {
   static void reset_outputs(Graph& graph, NodeId node);
   /// Gives block `index` of a region its param types as the operator's rule says.
   static Status type_params(Graph& graph, NodeId region, std::size_t index);
+  /// Counts and element types against the operator's ports.
+  static Status check_inputs(Graph& graph, NodeId node);
   static void set_param_type(Graph& graph, Value param, Type type);
   /// Infers a region whose bodies are complete, and the bodies again as long as params widen. No native recursion.
   static Status infer_region(Graph& graph, NodeId region);

@@ -25,8 +25,8 @@ struct Node;
 struct Port {
   enum class Use : std::uint8_t { required, optional, variadic };
   std::string_view name;
-  std::string_view var;         ///< "T"; an output's var is bound by the inputs, or its set has one type
-  ElemSet set = 0;              ///< accepted element types; 0: any value, tensor or not
+  std::string_view var;  ///< "T"; an output's var is bound by the inputs, or its set has one type
+  ElemSet set = 0;       ///< accepted element types; 0: any value, tensor or not
   Use use = Use::required;
 };
 
@@ -73,7 +73,7 @@ struct Region {
   /// Output types once all bodies are known. May widen params (RegionCx::widen); then the bodies are inferred again.
   Status (*types)(RegionCx& cx);
   void (*lower)(const Node& node, const class Graph& graph, Flow& flow);
-  std::size_t blocks;                            ///< how many
+  std::size_t blocks;                             ///< how many
   std::span<const std::string_view> block_attrs;  ///< the ONNX attributes that hold them, in order
 };
 

@@ -51,7 +51,9 @@ class OpaqueCall {
   /// Scratch memory for this call, uninitialised, aligned to 64. Each call of it invalidates the one before.
   virtual Result<std::byte*> scratch(std::size_t bytes) = 0;
   template <class A>
-  const A& attrs() const { return *static_cast<const A*>(attrs_); }
+  const A& attrs() const {
+    return *static_cast<const A*>(attrs_);
+  }
 
  protected:
   virtual bool given(std::size_t i) const = 0;

@@ -12,8 +12,8 @@ namespace frazil {
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
-  /// Called for every node that is not a region, in order. `inputs` are its inputs in the new graph. Gives one new value
-  /// per output of the node, or nullopt to copy the node as it is.
+  /// Called for every node that is not a region, in order. `inputs` are its inputs in the new graph. Gives one new
+  /// value per output of the node, or nullopt to copy the node as it is.
   virtual Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId node, Builder& to,
                                                             std::span<const Value> inputs) = 0;
   /// The value to use wherever `old` (now `now`) is used; for Patch.

@@ -229,8 +229,7 @@ Status Importer::finish_call() {
     values.push_back(*value);
   }
   frames_.pop_back();
-  return define_outputs(
-      call->outputs, values, [&] { return call->described; }, call->first_value);
+  return define_outputs(call->outputs, values, [&] { return call->described; }, call->first_value);
 }
 
 Status Importer::define_outputs(const Texts& names, const std::vector<Value>& values, const Describe& what,

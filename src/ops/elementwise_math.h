@@ -94,7 +94,7 @@ FRAZIL_OP(Erf, elementwise<1>({"Erf", 13, "The Gauss error function."}, unary<el
 inline constexpr ElemSet kFloat8 =
     one(Elem::f8e4m3fn) | one(Elem::f8e4m3fnuz) | one(Elem::f8e5m2) | one(Elem::f8e5m2fnuz);
 FRAZIL_OP(IsNaN, elementwise<1>({"IsNaN", 20, "True where X is not a number."},
-                                {kPortX<elems::kFloat | kFloat8>, kPortBool}, [](Sx x) { return isnan(x); }));
+                                {kPortX < elems::kFloat | kFloat8 >, kPortBool}, [](Sx x) { return isnan(x); }));
 
 struct IsInfAttrs {
   std::int64_t detect_negative = 1;
@@ -104,7 +104,7 @@ struct IsInfAttrs {
 };
 Sx is_inf_body(Sx x, const IsInfAttrs& a);
 FRAZIL_OP(IsInf, elementwise<1, IsInfAttrs>({"IsInf", 20, "True where X is infinite."},
-                                            {kPortX<elems::kFloat | kFloat8>, kPortBool},
+                                            {kPortX < elems::kFloat | kFloat8 >, kPortBool},
                                             [](Sx x, const IsInfAttrs& a) { return is_inf_body(x, a); }));
 
 // ---- any number of operands ----

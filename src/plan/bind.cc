@@ -77,9 +77,12 @@ std::optional<Window> window_of(const ops::WindowAttrs& attrs, std::size_t rank)
       w.end[at] = attrs.pads[n + k];
     }
   }
-  if (attrs.auto_pad == "SAME_UPPER") w.mode = Window::same_upper;
-  else if (attrs.auto_pad == "SAME_LOWER") w.mode = Window::same_lower;
-  else if (attrs.auto_pad == "VALID") w.mode = Window::valid;
+  if (attrs.auto_pad == "SAME_UPPER")
+    w.mode = Window::same_upper;
+  else if (attrs.auto_pad == "SAME_LOWER")
+    w.mode = Window::same_lower;
+  else if (attrs.auto_pad == "VALID")
+    w.mode = Window::valid;
   return w;
 }
 
@@ -160,7 +163,8 @@ Bound bind_reduce(const Graph& g, const Node& n) {
 template <kernel::Arg A>
 Bound bind_arg(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ArgAttrs>();
-  constexpr ElemSet served = one(Elem::f32) | one(Elem::f64) | one(Elem::i32) | one(Elem::i64) | one(Elem::i8) | one(Elem::u8);
+  constexpr ElemSet served =
+      one(Elem::f32) | one(Elem::f64) | one(Elem::i32) | one(Elem::i64) | one(Elem::i8) | one(Elem::u8);
   if (!contains(served, g.type(n.in[0]).elem)) return std::nullopt;
   const std::int64_t axis = a.axis < 0 ? a.axis + static_cast<std::int64_t>(rank_of(g, n.in[0])) : a.axis;
   return Binding{.kernel = Kernel::arg_reduce, .ints = {static_cast<std::int64_t>(A), a.select_last_index, axis}};

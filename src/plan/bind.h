@@ -14,8 +14,8 @@ inline constexpr int kMaxTileInstructions = 48;
 /// How a kernel serves a node.
 struct Binding {
   Kernel kernel = Kernel::reference;
-  bool strided = false;   ///< takes operands of any strides
-  bool in_place = false;  ///< an output may take the bytes of an operand of the same extents
+  bool strided = false;                 ///< takes operands of any strides
+  bool in_place = false;                ///< an output may take the bytes of an operand of the same extents
   std::vector<std::int64_t> ints = {};  ///< parameters for the step
   std::vector<float> reals = {};
 };

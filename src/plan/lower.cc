@@ -60,16 +60,20 @@ void Lowering::define_inputs() {
   eval(0);
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Type& type = graph_.type(params[i]);
-    const std::uint32_t storage = new_storage(is_object(type) ? Place::object : Place::input, static_cast<std::uint32_t>(i));
+    const std::uint32_t storage =
+        new_storage(is_object(type) ? Place::object : Place::input, static_cast<std::uint32_t>(i));
     const std::uint32_t s = new_slot(params[i], type, storage, row_major(type.shape));
     slot_of_[params[i].id] = s;
     plan_.inputs.push_back(s);
     std::vector<Plan::InputDim> dims;
     for (Dim d : type.shape) {
       Plan::InputDim in;
-      if (d.is_const()) in.constant = d.value();
-      else if (const auto symbol = scope_.as_symbol(d)) in.symbol = *symbol;
-      else in.equals = regs_->reg(d);
+      if (d.is_const())
+        in.constant = d.value();
+      else if (const auto symbol = scope_.as_symbol(d))
+        in.symbol = *symbol;
+      else
+        in.equals = regs_->reg(d);
       dims.push_back(in);
     }
     plan_.input_dims.push_back(std::move(dims));

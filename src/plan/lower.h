@@ -24,7 +24,7 @@ struct Layout {
   Shape shape;
   std::vector<Dim> strides;  ///< in elements
   Dim offset = 0;
-  bool contiguous = true;    ///< row-major without gaps, at any offset
+  bool contiguous = true;  ///< row-major without gaps, at any offset
 };
 
 /// Writes the steps of a Plan. Memory (pools, in-place) is decided afterwards, in plan/memory.
@@ -46,8 +46,8 @@ class Lowering {
   /// A branch or loop that is still open.
   struct Open {
     bool is_loop = false;
-    std::uint32_t step = 0;               ///< branch: the step to patch; loop: its head
-    std::vector<std::uint32_t> leaves;    ///< steps to point behind the loop
+    std::uint32_t step = 0;             ///< branch: the step to patch; loop: its head
+    std::vector<std::uint32_t> leaves;  ///< steps to point behind the loop
   };
   struct FlowState {
     NodeId node;
@@ -56,7 +56,7 @@ class Lowering {
     std::vector<std::uint32_t> variables;  ///< slots
     std::vector<Value> variable_params;    ///< the block param that each variable feeds
     std::vector<SymbolId> counters;
-    std::vector<std::uint32_t> slices;     ///< slots
+    std::vector<std::uint32_t> slices;  ///< slots
     std::vector<Dim> slice_extents;
     std::vector<std::uint32_t> accumulators;
     std::vector<std::pair<int, bool>> gathers;  ///< axis, reversed
@@ -121,12 +121,12 @@ class Lowering {
   const Needs& needs_;
   Plan& plan_;
   std::optional<Registers> regs_;
-  std::vector<std::uint32_t> slot_of_;   // per value
-  std::vector<Layout> layouts_;          // per slot
-  std::vector<bool> renamable_;          // per storage: written by one step of an open block, seen by nobody else
-  std::vector<std::uint32_t> alias_;     // per storage: renamed into
+  std::vector<std::uint32_t> slot_of_;  // per value
+  std::vector<Layout> layouts_;         // per slot
+  std::vector<bool> renamable_;         // per storage: written by one step of an open block, seen by nobody else
+  std::vector<std::uint32_t> alias_;    // per storage: renamed into
   std::vector<Frame> frames_;
-  std::vector<FlowState> flows_;         // open ones, innermost last
+  std::vector<FlowState> flows_;                                                        // open ones, innermost last
   std::unordered_map<std::uint32_t, std::pair<Flow, std::vector<SymbolId>>> prepared_;  // per region node
   std::vector<LoopSpan> loops_;
 };

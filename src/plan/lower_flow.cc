@@ -21,9 +21,18 @@ void Lowering::prepare_flows() {
 
 void Lowering::begin_flow(NodeId id) {
   auto& [flow, counters] = prepared_.at(id.id);
-  FlowState state{.node = id, .flow = std::move(flow), .pc = 0, .variables = {}, .variable_params = {},
-                  .counters = counters, .slices = {}, .slice_extents = {}, .accumulators = {}, .gathers = {},
-                  .gives = std::vector<std::uint32_t>(graph_.node(id).out.size()), .open = {}};
+  FlowState state{.node = id,
+                  .flow = std::move(flow),
+                  .pc = 0,
+                  .variables = {},
+                  .variable_params = {},
+                  .counters = counters,
+                  .slices = {},
+                  .slice_extents = {},
+                  .accumulators = {},
+                  .gathers = {},
+                  .gives = std::vector<std::uint32_t>(graph_.node(id).out.size()),
+                  .open = {}};
   state.variables.assign(state.flow.variables, kNone);
   state.variable_params.assign(state.flow.variables, Value{});
   state.slices.assign(state.flow.slices, kNone);
@@ -40,7 +49,8 @@ void Lowering::begin_flow(NodeId id) {
   for (SymbolId c : state.counters) regs_->bind(c, regs_->new_group());
   for (std::uint32_t a = 0; a < state.flow.accumulators; ++a) {
     state.accumulators.push_back(static_cast<std::uint32_t>(plan_.accumulators.size()));
-    Accumulator acc{.storage = new_storage(Place::growing), .count = regs_->plain(), .dims = {}, .elem = Elem::f32, .node = id};
+    Accumulator acc{
+        .storage = new_storage(Place::growing), .count = regs_->plain(), .dims = {}, .elem = Elem::f32, .node = id};
     plan_.accumulators.push_back(std::move(acc));
   }
   // Accumulators learn their element's type from what is gathered, before the loop runs.
@@ -116,9 +126,7 @@ Status Lowering::flow_step(FlowState& state) {
       plan_.steps[state.open.back().step].target = here();
       state.open.pop_back();
       return {};
-    case FlowOp::Kind::loop:
-      state.open.push_back({.is_loop = true, .step = here(), .leaves = {}});
-      return {};
+    case FlowOp::Kind::loop: state.open.push_back({.is_loop = true, .step = here(), .leaves = {}}); return {};
     case FlowOp::Kind::leave_unless:
       if (op.a.kind == Cell::Kind::truth) return {};
       s.kind = Step::Kind::branch;

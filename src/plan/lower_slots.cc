@@ -56,7 +56,12 @@ void Lowering::set_layout(std::uint32_t slot, Layout layout) {
 
 std::uint32_t Lowering::new_slot(Value v, const Type& type, std::uint32_t storage, Layout layout) {
   const auto id = static_cast<std::uint32_t>(plan_.slots.size());
-  plan_.slots.push_back({.elem = type.elem, .dims = {}, .strides = {}, .offset = kNoReg, .storage = storage, .value = v,
+  plan_.slots.push_back({.elem = type.elem,
+                         .dims = {},
+                         .strides = {},
+                         .offset = kNoReg,
+                         .storage = storage,
+                         .value = v,
                          .object = is_object(type)});
   layouts_.emplace_back();
   set_layout(id, std::move(layout));

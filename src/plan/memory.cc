@@ -99,7 +99,8 @@ class MemoryPlanner {
       if (pool == kNone) pool = free_pool(s);
       s.pool = pool;
       free_from_[pool] = s.last + 1;
-      if (std::ranges::find(plan_.pools[pool], s.bytes) == plan_.pools[pool].end()) plan_.pools[pool].push_back(s.bytes);
+      if (std::ranges::find(plan_.pools[pool], s.bytes) == plan_.pools[pool].end())
+        plan_.pools[pool].push_back(s.bytes);
     }
   }
 
@@ -121,7 +122,8 @@ class MemoryPlanner {
   }
 
   bool once(const std::vector<std::uint32_t>& slots, std::uint32_t storage) const {
-    return std::ranges::count_if(slots, [&](std::uint32_t s) { return s != kNone && plan_.slots[s].storage == storage; }) == 1;
+    return std::ranges::count_if(slots,
+                                 [&](std::uint32_t s) { return s != kNone && plan_.slots[s].storage == storage; }) == 1;
   }
 
   std::uint32_t free_pool(const Storage& s) {

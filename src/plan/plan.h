@@ -69,11 +69,11 @@ enum class Place : std::uint8_t {
 struct Storage {
   Place place = Place::arena;
   std::uint32_t index = 0;
-  Reg bytes = kNoReg;               ///< arena, growing, output: how many are needed
-  std::uint32_t pool = kNone;       ///< arena: the pool that it shares
+  Reg bytes = kNoReg;                 ///< arena, growing, output: how many are needed
+  std::uint32_t pool = kNone;         ///< arena: the pool that it shares
   std::uint32_t first = 0, last = 0;  ///< steps between which it is live
-  bool swapped = false;             ///< takes part in a loop's ping-pong
-  std::uint32_t area = kNone;       ///< storages of one area share bytes
+  bool swapped = false;               ///< takes part in a loop's ping-pong
+  std::uint32_t area = kNone;         ///< storages of one area share bytes
 };
 
 /// A value at run time: type, extents, and where it lies.
@@ -83,31 +83,31 @@ struct Slot {
   std::vector<Reg> strides;  ///< in elements; empty: row-major without gaps
   Reg offset = kNoReg;       ///< in elements
   std::uint32_t storage = kNone;
-  Value value{};             ///< what it holds; for messages and dumps
+  Value value{};  ///< what it holds; for messages and dumps
   bool object = false;
 };
 
 /// Instructions of the tape. Operands are slots: inputs, then outputs.
 struct Step {
   enum class Kind : std::uint8_t {
-    eval,          ///< recompute register group `index` where a source changed
-    kernel,        ///< run `kernel` on the operands
-    bind,          ///< symbols := elements of operand 0; pairs are (symbol, element)
-    assign,        ///< registers := registers, at once; pairs are (to, from)
-    set,           ///< register `index` := `number`
-    add,           ///< register `index` += `number`
-    load,          ///< register `index` := the integer scalar in operand 0
-    store,         ///< operand 0 (integers) := registers of pairs' second, at elements pairs' first
-    jump,          ///< to `target`
-    branch,        ///< to `target` unless operand 0 is true
-    leave_at,      ///< to `target` when register `index` >= register `limit`
-    again,         ///< back edge to `target`: one iteration done
-    move,          ///< operand 1 := operand 0, by copy
-    swap,          ///< storages of operands 0 and 1 change places
-    append,        ///< accumulator `index` gets operand 0
-    reset,         ///< accumulator `index` is emptied
-    check,         ///< registers of checks[`index`] must agree, or a user error
-    guard,         ///< register `index` must be `number`, or another version runs; `limit` is the node's stable id
+    eval,      ///< recompute register group `index` where a source changed
+    kernel,    ///< run `kernel` on the operands
+    bind,      ///< symbols := elements of operand 0; pairs are (symbol, element)
+    assign,    ///< registers := registers, at once; pairs are (to, from)
+    set,       ///< register `index` := `number`
+    add,       ///< register `index` += `number`
+    load,      ///< register `index` := the integer scalar in operand 0
+    store,     ///< operand 0 (integers) := registers of pairs' second, at elements pairs' first
+    jump,      ///< to `target`
+    branch,    ///< to `target` unless operand 0 is true
+    leave_at,  ///< to `target` when register `index` >= register `limit`
+    again,     ///< back edge to `target`: one iteration done
+    move,      ///< operand 1 := operand 0, by copy
+    swap,      ///< storages of operands 0 and 1 change places
+    append,    ///< accumulator `index` gets operand 0
+    reset,     ///< accumulator `index` is emptied
+    check,     ///< registers of checks[`index`] must agree, or a user error
+    guard,     ///< register `index` must be `number`, or another version runs; `limit` is the node's stable id
     halt,
   };
   Kind kind = Kind::halt;
@@ -117,7 +117,7 @@ struct Step {
   NodeId node{};
   std::uint32_t index = kNone, limit = kNone, target = kNone;
   std::int64_t number = 0;
-  std::uint32_t tape = kNone;  ///< Kernel::tile: which scalar tape
+  std::uint32_t tape = kNone;      ///< Kernel::tile: which scalar tape
   std::vector<std::int64_t> ints;  ///< the kernel's parameters; see Kernel
   std::vector<float> reals;
   std::vector<std::uint32_t> in, out;
@@ -127,8 +127,8 @@ struct Step {
 /// Registers that are computed together, after the last symbol they read is bound.
 struct RegGroup {
   DimProgram program;
-  std::vector<SymbolId> sources;              ///< symbols whose change makes the group stale
-  std::vector<std::uint32_t> dependents;      ///< steps to prepare again
+  std::vector<SymbolId> sources;          ///< symbols whose change makes the group stale
+  std::vector<std::uint32_t> dependents;  ///< steps to prepare again
 };
 
 /// A scan output while it grows: [count, element dims...].
@@ -146,7 +146,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<Slot> slots;
   std::vector<Storage> storages;
-  std::vector<RegGroup> groups;        ///< group 0 holds what the inputs determine
+  std::vector<RegGroup> groups;  ///< group 0 holds what the inputs determine
   std::vector<Accumulator> accumulators;
   std::vector<ScalarTape> tapes;
   std::vector<std::vector<Reg>> pools;  ///< arena pools: the sizes of which each must hold the largest

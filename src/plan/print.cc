@@ -6,18 +6,18 @@
 namespace frazil {
 
 std::string_view name_of(Kernel kernel) {
-  constexpr std::string_view names[] = {"reference",    "opaque",      "tile",       "copy",    "fill",       "matmul",
-                                        "gemm",         "conv",        "max_pool",   "average_pool", "global_pool",
-                                        "reduce",       "arg_reduce",  "softmax",    "layer_norm", "batch_norm",
-                                        "lstm",         "gru"};
+  constexpr std::string_view names[] = {"reference",  "opaque",  "tile",       "copy",         "fill",        "matmul",
+                                        "gemm",       "conv",    "max_pool",   "average_pool", "global_pool", "reduce",
+                                        "arg_reduce", "softmax", "layer_norm", "batch_norm",   "lstm",        "gru"};
   return names[static_cast<std::size_t>(kernel)];
 }
 
 namespace {
 
 constexpr std::string_view kPlaces[] = {"constant", "input", "arena", "growing", "output", "object"};
-constexpr std::string_view kKinds[] = {"eval", "kernel", "bind", "assign", "set", "add", "load", "store", "jump", "branch",
-                                       "leave_at", "again", "move", "swap", "append", "reset", "check", "guard", "halt"};
+constexpr std::string_view kKinds[] = {"eval",   "kernel", "bind",   "assign",   "set",   "add",  "load",
+                                       "store",  "jump",   "branch", "leave_at", "again", "move", "swap",
+                                       "append", "reset",  "check",  "guard",    "halt"};
 
 std::string reg_list(const std::vector<Reg>& regs) {
   std::string s;
@@ -56,7 +56,8 @@ std::string slot_str(const Plan& plan, std::uint32_t id) {
   const Storage& place = plan.storages[slot.storage];
   s += fmt::format(" in {} m{}", kPlaces[static_cast<std::size_t>(place.place)], slot.storage);
   if (place.pool != kNone) s += fmt::format(" pool {}", place.pool);
-  if (slot.value && !plan.graph->value_name(slot.value).empty()) s += fmt::format("    ; {}", plan.graph->value_name(slot.value));
+  if (slot.value && !plan.graph->value_name(slot.value).empty())
+    s += fmt::format("    ; {}", plan.graph->value_name(slot.value));
   return s;
 }
 
@@ -66,7 +67,8 @@ std::string Plan::str() const {
   std::string s = fmt::format("plan {}: {} steps, {} slots, {} pools, {} register groups, {} loops\n", graph->name,
                               steps.size(), slots.size(), pools.size(), groups.size(), loops);
   for (std::uint32_t i = 0; i < slots.size(); ++i) s += slot_str(*this, i) + "\n";
-  for (std::size_t p = 0; p < pools.size(); ++p) s += fmt::format("pool {}: max of [{}] bytes\n", p, reg_list(pools[p]));
+  for (std::size_t p = 0; p < pools.size(); ++p)
+    s += fmt::format("pool {}: max of [{}] bytes\n", p, reg_list(pools[p]));
   for (std::size_t i = 0; i < steps.size(); ++i) s += fmt::format("{:5} {}\n", i, step_str(*this, steps[i]));
   return s;
 }

@@ -32,7 +32,7 @@ class Registers {
   void own(Reg r, std::uint32_t group);
   const Scope& scope_;
   std::vector<RegGroup>& groups_;
-  std::vector<DimRegisters> known_;  // per group
+  std::vector<DimRegisters> known_;      // per group
   std::vector<std::uint32_t> group_of_;  // per symbol
   std::vector<std::uint32_t> reg_group_;
   std::unordered_map<std::uint64_t, Reg> cache_;

@@ -29,7 +29,7 @@ struct Wide {
   using type = T;
 };
 template <class T>
-requires std::is_integral_v<T>
+  requires std::is_integral_v<T>
 struct Wide<T> {
   using type = std::uint64_t;
 };

@@ -285,8 +285,8 @@ To real_to_int(From x) {
 }
 
 template <class To, class From>
-inline constexpr bool has_cast = std::is_same_v<To, From> ||
-                                 (!is_text<To> && !is_text<From> && (is_complex_value<To> || !is_complex_value<From>));
+inline constexpr bool has_cast =
+    std::is_same_v<To, From> || (!is_text<To> && !is_text<From> && (is_complex_value<To> || !is_complex_value<From>));
 
 template <class To, class From>
 To cast_value(From x) {
