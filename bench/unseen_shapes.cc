@@ -1,4 +1,3 @@
-#include <array>
 #include <cstdio>
 #include <numeric>
 #include <random>
@@ -62,47 +61,53 @@ nlohmann::json quartiles(const std::vector<double>& values) {
           {"q3", detail::quantile(values, 0.75)}};
 }
 
-nlohmann::json measure(const std::string& name, const std::string& path, std::int64_t width, int rounds) {
-  std::shared_ptr<frazil::Executable> executable = load_frazil(path);
-  Series series = make_series(width);
-  std::vector<double> each, one, twice, over_one, over_same;
-  Pass pass;
-  for (int round = -1; round < rounds; ++round) {
-    pass = serve(executable, series.each);
-    double on_one = serve(executable, series.one).us, on_twice = serve(executable, series.twice).us;
+/// Microseconds per request in each round.
+struct Times {
+  std::vector<double> each, one, over_one, over_repeat;
+  frazil::Counters counters;  ///< of the last pass over every shape
+};
+
+Times time_rounds(const std::shared_ptr<frazil::Executable>& executable, const Series& series, int rounds) {
+  Times times;
+  for (int round = -1; round < rounds; ++round) {  // the first one warms up
+    Pass each = serve(executable, series.each), one = serve(executable, series.one);
+    Pass twice = serve(executable, series.twice);
     if (round < 0) continue;
-    each.push_back(pass.us / kShapes);
-    one.push_back(on_one / kShapes);
-    twice.push_back(on_twice / kShapes);
-    over_one.push_back((pass.us - on_one) / kShapes);
-    over_same.push_back((2 * pass.us - on_twice) / kShapes);
+    times.each.push_back(each.us / kShapes);
+    times.one.push_back(one.us / kShapes);
+    times.over_one.push_back((each.us - one.us) / kShapes);
+    times.over_repeat.push_back((2 * each.us - twice.us) / kShapes);
+    times.counters = each.counters;
   }
-  nlohmann::json json = {{"name", name},
-                         {"requests", kShapes},
-                         {"plans", pass.counters.plans},
-                         {"shape_changes", pass.counters.shape_changes},
-                         {"steps_prepared", pass.counters.prepared},
-                         {"us_per_unseen_request", quartiles(each)},
-                         {"us_per_same_request", quartiles(one)},
-                         {"us_per_two_requests", quartiles(twice)},
-                         {"extra_us_over_one_shape", quartiles(over_one)},
-                         {"extra_us_over_repeat", quartiles(over_same)},
-                         {"bound_us", kBoundUs}};
-  auto text = [&](const char* key) {
-    std::array<char, 48> line;
-    const auto& q = json[key];
-    std::snprintf(line.data(), line.size(), "%.2f (%.2f..%.2f)", q["median"].get<double>(), q["q1"].get<double>(),
-                  q["q3"].get<double>());
-    return std::string(line.data());
-  };
+  return times;
+}
+
+std::string told(const std::vector<double>& us) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.2f (%.2f..%.2f) us", detail::quantile(us, 0.5), detail::quantile(us, 0.25),
+                detail::quantile(us, 0.75));
+  return text;
+}
+
+nlohmann::json measure(const std::string& name, const std::string& path, std::int64_t width, int rounds) {
+  Times times = time_rounds(load_frazil(path), make_series(width), rounds);
   std::printf(
-      "shapes   %-12s %d new shapes: %s us each, one shape %s us; extra per new shape %s us, over the same shape again "
-      "%s us (bound %.0f); plans %llu, steps prepared %llu\n",
-      name.c_str(), kShapes, text("us_per_unseen_request").c_str(), text("us_per_same_request").c_str(),
-      text("extra_us_over_one_shape").c_str(), text("extra_us_over_repeat").c_str(), kBoundUs,
-      static_cast<unsigned long long>(pass.counters.plans), static_cast<unsigned long long>(pass.counters.prepared));
+      "shapes   %-12s %d new shapes: %s each, one shape %s; a new shape adds %s, over the same shape again %s (bound "
+      "%.0f); plans %llu, steps prepared %llu\n",
+      name.c_str(), kShapes, told(times.each).c_str(), told(times.one).c_str(), told(times.over_one).c_str(),
+      told(times.over_repeat).c_str(), kBoundUs, static_cast<unsigned long long>(times.counters.plans),
+      static_cast<unsigned long long>(times.counters.prepared));
   std::fflush(stdout);
-  return json;
+  return {{"name", name},
+          {"requests", kShapes},
+          {"plans", times.counters.plans},
+          {"shape_changes", times.counters.shape_changes},
+          {"steps_prepared", times.counters.prepared},
+          {"us_per_unseen_request", quartiles(times.each)},
+          {"us_per_same_request", quartiles(times.one)},
+          {"extra_us_over_one_shape", quartiles(times.over_one)},
+          {"extra_us_over_repeat", quartiles(times.over_repeat)},
+          {"bound_us", kBoundUs}};
 }
 
 }  // namespace

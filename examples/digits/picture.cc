@@ -1,6 +1,7 @@
 #include "picture.h"
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <iomanip>
 #include <sstream>
@@ -120,14 +121,17 @@ class Picture {
 
 std::string picture(const Trace& trace) { return Picture(trace).draw(); }
 
-bool render_svg(const std::string& dot_path, const std::string& svg_path) {
+std::string render_svg(const std::string& dot_path, const std::string& svg_path) {
   std::array<std::string, 5> words{"dot", "-Tsvg", "-o", svg_path, dot_path};
   std::array<char*, 6> arguments{};
   for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
   pid_t child = 0;
-  if (posix_spawnp(&child, "dot", nullptr, nullptr, arguments.data(), environ) != 0) return false;
+  const int fault = posix_spawnp(&child, "dot", nullptr, nullptr, arguments.data(), environ);
+  if (fault == ENOENT) return "Graphviz's `dot` is not installed (Debian: apt install graphviz)";
+  if (fault != 0) return "Graphviz's `dot` does not start";
   int status = 0;
-  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (waitpid(child, &status, 0) != child || status != 0) return "Graphviz's `dot` failed";
+  return {};
 }
 
 }  // namespace digits

@@ -93,6 +93,7 @@ class DotWriter {
       const std::string name = fmt::format("res{}_{}", block.id, i);
       line("  {} [label=\"result {}\", shape=ellipse];", name, i);
       edge(results[i], name);
+      edges_ += fmt::format("  {} -> n{} [style=dashed];\n", name, graph_.block(block).owner.id);
     }
     line("  }}");
   }

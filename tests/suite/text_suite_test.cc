@@ -1,0 +1,67 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/frz.h"
+#include "paths.h"
+#include "suite/tiers.h"
+
+// Every `; run` line of the text cases, on every tier.
+namespace frazil::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+void expect_outputs(const FrzRun& run, const Graph& graph, const std::vector<Datum>& got) {
+  for (const auto& [name, want] : run.outputs) {
+    const auto at = std::ranges::find(graph.output_names(), name);
+    ASSERT_NE(at, graph.output_names().end()) << "no output '" << name << "'";
+    const auto what = difference(got[static_cast<std::size_t>(at - graph.output_names().begin())], want, run.tolerance);
+    EXPECT_FALSE(what) << name << ": " << *what;
+  }
+}
+
+void expect_run(const FrzRun& run, const Graph& graph) {
+  const auto got = run_tiers(graph, in_order(graph, run.inputs), run.tolerance);
+  if (run.error) {
+    ASSERT_FALSE(got) << "expected the error '" << *run.error << "'";
+    EXPECT_THAT(got.error().message, HasSubstr(*run.error));
+  } else {
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(run.outputs.size(), graph.output_names().size());
+    expect_outputs(run, graph, *got);
+  }
+}
+
+std::vector<FrzCase> cases_with_runs() {
+  std::vector<FrzCase> cases;
+  for (const char* folder : {"ir", "suite"}) {
+    auto read = read_frz_folder(source_dir() / "tests" / folder);
+    EXPECT_TRUE(read) << read.error().message;
+    if (read) std::ranges::move(*read, std::back_inserter(cases));
+  }
+  std::erase_if(cases, [](const FrzCase& c) { return c.runs.empty(); });
+  return cases;
+}
+
+class TextSuite : public ::testing::TestWithParam<FrzCase> {};
+
+TEST_P(TextSuite, RunsAsWritten) {
+  const FrzCase& c = GetParam();
+  const Graph graph = graph_of(c.text);
+  for (const FrzRun& run : c.runs) {
+    SCOPED_TRACE(fmt::format("{}:{}: {}: run {}", c.file, run.line, c.name, run.text));
+    expect_run(run, graph);
+  }
+}
+
+/// "control_a_carried_value_that_grows".
+std::string test_name(const ::testing::TestParamInfo<FrzCase>& info) {
+  std::string name = fmt::format("{}_{}", info.param.file.substr(0, info.param.file.find('.')), info.param.name);
+  std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return fmt::format("{}_{}", name, info.param.line);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, TextSuite, ::testing::ValuesIn(cases_with_runs()), test_name);
+
+}  // namespace
+}  // namespace frazil::test

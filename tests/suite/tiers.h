@@ -1,0 +1,116 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "exec/executable.h"
+#include "exec/session.h"
+#include "ir/text.h"
+#include "ops/registry.h"
+#include "ref/ref.h"
+#include "tensor/compare.h"
+
+// Every graph of the suite runs on each tier, and the reference executor says what is right.
+namespace frazil::test {
+
+/// What `terms` products of numbers up to `size` may lose in f32; the reference sums in double.
+inline Tolerance sum_of(std::int64_t terms, double size = 1) {
+  return {.rtol = 1e-5, .atol = 1e-6 + 2e-7 * size * static_cast<double>(terms)};
+}
+inline constexpr Tolerance kExact{.rtol = 0, .atol = 0};
+inline constexpr Tolerance kClose{.rtol = 1e-5, .atol = 1e-6};
+
+/// The graph of a text; a test failure and an empty graph where it does not parse.
+inline Graph graph_of(std::string_view text) {
+  link_operators();
+  auto graph = parse(text);
+  if (graph) return std::move(*graph);
+  ADD_FAILURE() << graph.error().message << "\n" << text;
+  return {};
+}
+
+/// Named values in the order of the graph's inputs; absent ones are empty.
+inline std::vector<Datum> in_order(const Graph& graph, const Bindings& bindings) {
+  std::vector<Datum> values(graph.input_names().size());
+  for (const auto& [name, value] : bindings) {
+    const auto at = std::ranges::find(graph.input_names(), name);
+    if (at == graph.input_names().end()) {
+      ADD_FAILURE() << "the graph has no input '" << name << "'";
+      continue;
+    }
+    values[static_cast<std::size_t>(at - graph.input_names().begin())] = value;
+  }
+  return values;
+}
+/// The same from text: "%x = f32[2] [1, 2]".
+inline std::vector<Datum> in_order(const Graph& graph, std::string_view text) {
+  auto bindings = parse_bindings(text);
+  if (bindings) return in_order(graph, *bindings);
+  ADD_FAILURE() << bindings.error().message << "\n" << text;
+  return {};
+}
+
+/// A graph on tier 0. Where it cannot be made, the test fails and `session` is null.
+struct Tier0 {
+  std::shared_ptr<Executable> executable;
+  std::unique_ptr<Session> session;
+
+  explicit Tier0(const Graph& graph) {
+    auto made = Executable::make(std::make_shared<const Graph>(graph), {.reference = false});
+    if (!made) {
+      ADD_FAILURE() << made.error().message << "\n" << print(graph);
+      return;
+    }
+    executable = *made;
+    session = executable->open();
+  }
+  explicit operator bool() const { return session != nullptr; }
+};
+
+inline void expect_equal(const Graph& graph, const std::vector<Datum>& got, const std::vector<Datum>& want,
+                         Tolerance tolerance) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const auto what = difference(got[i], want[i], tolerance);
+    EXPECT_FALSE(what) << "output '" << graph.output_names()[i] << "': " << *what;
+  }
+}
+
+/// One run of a session held against the reference executor: values agree, or both fail with the same code.
+inline Result<std::vector<Datum>> run_beside_reference(Session& session, const Graph& graph,
+                                                       const std::vector<Datum>& inputs, Tolerance tolerance = kClose) {
+  auto got = session.run(inputs);
+  const auto want = run_reference(graph, inputs);
+  if (got && want) {
+    expect_equal(graph, *got, *want, tolerance);
+  } else if (got || want) {
+    ADD_FAILURE() << "tier 0: " << (got ? "no error" : got.error().message)
+                  << "\nref: " << (want ? "no error" : want.error().message);
+  } else {
+    EXPECT_EQ(name_of(got.error().code), name_of(want.error().code))
+        << got.error().message << "\nref: " << want.error().message;
+  }
+  return got;
+}
+
+/// Runs a graph on every tier, twice each: the second run finds everything prepared. Gives what tier 0 gave.
+inline Result<std::vector<Datum>> run_tiers(const Graph& graph, const std::vector<Datum>& inputs,
+                                            Tolerance tolerance = kClose) {
+  const Tier0 tier(graph);
+  if (!tier) return fail(Code::internal, "no plan");
+  const auto first = run_beside_reference(*tier.session, graph, inputs, tolerance);
+  auto second = tier.session->run(inputs);
+  EXPECT_EQ(first.has_value(), second.has_value()) << "the second run differs from the first";
+  if (first && second) expect_equal(graph, *second, *first, kExact);
+  return second;
+}
+inline Result<std::vector<Datum>> run_tiers(const Graph& graph, std::string_view inputs, Tolerance tolerance = kClose) {
+  return run_tiers(graph, in_order(graph, inputs), tolerance);
+}
+
+}  // namespace frazil::test
