@@ -9,7 +9,7 @@ namespace {
 /// Counts what a session tells; as often does it test whether anybody listens.
 class CountingObserver : public frazil::Observer {
  public:
-  void run_begin() override { events += 1; }
+  void run_begin(const frazil::Plan&) override { events += 1; }
   void run_end() override { events += 1; }
   void step_begin(const frazil::Step&, frazil::NodeId) override { events += 1, steps += 1; }
   void step_end(const frazil::Step&, frazil::NodeId) override { events += 1; }

@@ -81,6 +81,14 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
   return cases;
 }
 
+/// A value that may be absent is also stored as what it is when it is there.
+Result<Datum> read_declared(const fs::path& path, const Type& type) {
+  auto value = read_pb(path, kind_of(type));
+  if (value || type.kind != Type::Kind::optional) return value;
+  auto present = read_pb(path, kind_of(*type.item));
+  return present ? std::move(present) : std::move(value);
+}
+
 /// The files `stem`_0.pb, `stem`_1.pb, ... as values of the declared types.
 Result<std::vector<Datum>> read_files(const fs::path& set, std::string_view stem, const Graph& graph,
                                       const std::vector<Value>& declared) {
@@ -92,7 +100,7 @@ Result<std::vector<Datum>> read_files(const fs::path& set, std::string_view stem
     if (i >= declared.size()) {
       return fail(Code::bad_input, "{} is one {} more than the model has", path.filename().string(), stem);
     }
-    FRAZIL_TRY(Datum value, read_pb(path, kind_of(graph.type(declared[i]))));
+    FRAZIL_TRY(Datum value, read_declared(path, graph.type(declared[i])));
     values.push_back(std::move(value));
   }
 }

@@ -30,7 +30,7 @@ struct Options {
 /// What a session did since it was opened.
 struct Counters {
   std::uint64_t runs = 0;
-  std::uint64_t plans = 0;          ///< always 1: no shape makes another
+  std::uint64_t plans = 0;          ///< plans used; only a branch that changes a rank makes another
   std::uint64_t shape_changes = 0;  ///< groups of extents computed anew
   std::uint64_t prepared = 0;       ///< steps prepared for new extents
   std::uint64_t iterations = 0;     ///< of loops

@@ -13,24 +13,36 @@ namespace {
 /// Tells a public Observer what the executor tells.
 class Adapter : public frazil::Observer {
  public:
-  Adapter(api::Observer& to, const Graph& graph) : to_(to), graph_(graph) {}
-  void run_begin() override { to_.run_begin(); }
+  explicit Adapter(api::Observer& to) : to_(to) {}
+  void run_begin(const Plan& plan) override {
+    graph_ = plan.graph.get();
+    to_.run_begin();
+  }
   void run_end() override { to_.run_end(); }
-  void step_begin(const Step& step, NodeId id) override { to_.node_begin(event(id, &step)); }
-  void step_end(const Step& step, NodeId id) override { to_.node_end(event(id, &step)); }
+  void step_begin(const Step& step, NodeId id) override {
+    if (!moves_values(id)) to_.node_begin(event(id, &step));
+  }
+  void step_end(const Step& step, NodeId id) override {
+    if (!moves_values(id)) to_.node_end(event(id, &step));
+  }
   void branch(NodeId id, bool taken) override { to_.branch(event(id), taken); }
   void iteration(NodeId id) override { to_.iteration(event(id)); }
   void shapes_changed(std::uint32_t) override { to_.shapes_changed(); }
 
  private:
+  /// Copies that control flow makes run in the name of its node, which has events of its own.
+  bool moves_values(NodeId id) const {
+    return id.id < graph_->node_count() && std::holds_alternative<Region>(graph_->node(id).op->form);
+  }
+
   NodeEvent event(NodeId id, const Step* step = nullptr) const {
-    if (id.id >= graph_.node_count())
+    if (id.id >= graph_->node_count())
       return {{}, step != nullptr ? frazil::name_of(step->kernel) : std::string_view(), ~0u};
-    const Node& node = graph_.node(id);
+    const Node& node = graph_->node(id);
     return {node.name, node.op->name, node.stable};
   }
   api::Observer& to_;
-  const Graph& graph_;
+  const Graph* graph_ = nullptr;  ///< of the plan that runs
 };
 
 std::chrono::steady_clock::duration duration_of(double milliseconds) {
@@ -134,8 +146,7 @@ void Session::cancel() noexcept { impl_->session->cancel(); }
 void Session::set_observer(Observer* observer) {
   impl_->session->set_observer(nullptr);
   impl_->adapter.reset();
-  const Plan& plan = impl_->session->executable().plan();
-  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer, *plan.graph);
+  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer);
   impl_->session->set_observer(impl_->adapter.get());
 }
 

@@ -1,5 +1,7 @@
 #include "base/io.h"
 
+#include <map>
+#include <mutex>
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -99,10 +101,50 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   return std::shared_ptr<const MappedFile>(new MappedFile(path, bytes));
 }
 
-MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {}
+namespace {
+
+/// What is mapped now, by address.
+struct Mappings {
+  std::mutex mutex;
+  std::map<const std::byte*, std::size_t> sizes;
+
+  bool hold(std::span<const std::byte> bytes) const {
+    auto it = sizes.upper_bound(bytes.data());
+    if (it == sizes.begin()) return false;
+    --it;
+    return bytes.data() + bytes.size() <= it->first + it->second;
+  }
+};
+
+Mappings& mappings() {
+  static Mappings all;
+  return all;
+}
+
+}  // namespace
+
+MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {
+  Mappings& all = mappings();
+  const std::scoped_lock lock(all.mutex);
+  if (!bytes_.empty()) all.sizes[bytes_.data()] = bytes_.size();
+}
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (bytes_.empty()) return;
+  Mappings& all = mappings();
+  const std::scoped_lock lock(all.mutex);
+  all.sizes.erase(bytes_.data());
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void release_pages(std::span<const std::byte> bytes) {
+  Mappings& all = mappings();
+  const std::scoped_lock lock(all.mutex);
+  if (!all.hold(bytes)) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {

@@ -32,6 +32,10 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+/// Gives back the memory of whole pages inside `bytes` when they belong to a MappedFile: reading them again reads the
+/// file. Does nothing for other memory. Thread-safe.
+void release_pages(std::span<const std::byte> bytes);
+
 /// The whole file or stream. Code::limit when it holds more than `max_bytes`, which bounds the memory taken.
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 

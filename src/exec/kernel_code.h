@@ -22,6 +22,7 @@ struct OperandShape {
     for (std::int64_t d : dims) n *= d;
     return n;
   }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * byte_size(elem); }
 };
 
 /// What a kernel sees when shapes are new. It fills its state; results hold until shapes change again.

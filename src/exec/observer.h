@@ -10,11 +10,12 @@
 namespace frazil {
 
 /// Sees what a session does, in order, on the session's thread. Costs one test per step when none is set.
-/// Node ids are of Executable::plan().graph; Node::stable and Node::name lead back to the user's graph.
+/// Node ids are of the plan's graph; Node::stable and Node::name lead back to the user's graph.
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void run_begin() {}
+  /// Events that follow name nodes of this plan's graph. A run that a guard turns away begins again with another plan.
+  virtual void run_begin(const Plan&) {}
   virtual void run_end() {}
   /// Before and after a kernel step.
   virtual void step_begin(const Step&, NodeId) {}

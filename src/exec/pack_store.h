@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +18,8 @@ namespace frazil {
 class PackStore {
  public:
   /// The packed form of `weight` in `format`; `fill` writes it the first time.
-  Result<const std::byte*> get(const void* weight, std::string_view format, std::size_t bytes,
+  /// The weight's own pages are given back once it is packed, where they can be read again from its file.
+  Result<const std::byte*> get(std::span<const std::byte> weight, std::string_view format, std::size_t bytes,
                                const std::function<void(std::byte*)>& fill);
 
  private:

@@ -26,7 +26,7 @@ Result<const std::byte*> pack(PrepareCx& cx, const kernel::Gemm& g, std::size_t 
   if (weight == nullptr || g.m < 2 || g.n * g.k < 1024) return nullptr;
   const auto bytes = static_cast<std::size_t>(kernel::gemm_packed_b_bytes(g.k, g.n));
   const std::string format = fmt::format("gemm {} {} {} {}", g.k, g.n, g.b_row, g.b_col);
-  return cx.packs.get(weight, format, bytes, [&](std::byte* to) {
+  return cx.packs.get({weight, cx.in[operand].bytes()}, format, bytes, [&](std::byte* to) {
     kernel::gemm_pack_b(g.k, g.n, reinterpret_cast<const float*>(weight), g.b_row, g.b_col, to);
   });
 }

@@ -50,6 +50,7 @@ Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) 
   cancelled_.store(false, std::memory_order_relaxed);
   Session* session = current_.load() ? current_.load() : this;
   for (int attempt = 0; attempt < kMaxVersions; ++attempt) {
+    session->cancelled_.store(cancelled_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     session->limits_ = limits_;
     session->observer_ = observer_;
     Status status = session->run_here(inputs, outputs);
@@ -67,9 +68,10 @@ Status Session::run_here(std::span<const Datum> inputs, std::vector<Datum>& outp
   }
   steps_left_ = limits_.steps;
   if (limits_.time) deadline_ = std::chrono::steady_clock::now() + *limits_.time;
-  if (observer_) observer_->run_begin();
+  if (observer_) observer_->run_begin(plan_);
   FRAZIL_CHECK(bind_inputs(inputs));
   FRAZIL_CHECK(eval(0));
+  FRAZIL_CHECK(check_input_expressions());
   for (std::uint32_t s : exe_->swapped_) base_[s] = arena_.data() + pool_offset_[plan_.storages[s].pool];
   FRAZIL_CHECK(make_outputs(outputs));
   FRAZIL_CHECK(run_tape());
@@ -170,6 +172,19 @@ Status Session::bind_dims(std::size_t i, const Tensor& tensor) {
     if (regs_bound_.size() <= d.symbol) regs_bound_.resize(d.symbol + 1, 0);
     regs_bound_[d.symbol] = 1;
     regs_[d.symbol] = got;
+  }
+  return {};
+}
+
+/// Extents declared as expressions of other extents (2*N beside N).
+Status Session::check_input_expressions() const {
+  for (std::size_t i = 0; i < plan_.input_dims.size(); ++i) {
+    for (std::size_t axis = 0; axis < plan_.input_dims[i].size(); ++axis) {
+      const Reg expected = plan_.input_dims[i][axis].equals;
+      if (expected == kNoReg) continue;
+      const Tensor& t = held_inputs_[i];
+      if (t.sizes()[axis] != regs_[expected]) return input_error(i, t.type_str());
+    }
   }
   return {};
 }

@@ -17,7 +17,7 @@ struct Limits {
 
 struct Counters {
   std::uint64_t runs = 0;
-  std::uint64_t plans = 1;          ///< always 1: no shape makes another
+  std::uint64_t plans = 1;          ///< plans used; only a branch that changes a rank makes another
   std::uint64_t shape_changes = 0;  ///< register groups recomputed
   std::uint64_t prepared = 0;       ///< steps prepared
   std::uint64_t iterations = 0;     ///< loop iterations
@@ -60,6 +60,7 @@ class Session {
   Status bind_input(std::size_t i, const Datum& value);
   Status bind_dims(std::size_t i, const Tensor& tensor);
   Status input_error(std::size_t i, std::string what) const;
+  Status check_input_expressions() const;
   Status lay_out_arena();
   Status make_outputs(std::vector<Datum>& outputs);
   Status take_outputs(std::vector<Datum>& outputs);

@@ -31,15 +31,30 @@ struct TileState {
   int direct_arity = 0;
   const ScalarTape* tape = nullptr;
   struct Ins {
-    kernel::TileFn fn = nullptr;
-    std::uint64_t constant = 0;
-    bool scalar = false;
-  } ins[kMaxIns];
+    kernel::TileFn fn;
+    std::uint64_t constant;
+    bool scalar;
+  } ins[kMaxIns];  ///< left as it is beyond the tape: zeroing it would cost more than preparing
 };
+
+/// The usual case: every operand has the output's extents, without gaps.
+bool all_dense(const PrepareCx& cx) {
+  const auto& out = cx.out[0];
+  return out.contiguous && std::ranges::all_of(cx.in, [&](const OperandShape& in) {
+           return in.contiguous && std::ranges::equal(in.dims, out.dims);
+         });
+}
 
 /// The axes of the output, right to left, merged greedily.
 void merge_axes(PrepareCx& cx, TileState& s) {
   const auto& out = cx.out[0];
+  if (all_dense(cx)) {
+    s.inner = out.count();
+    s.rank = 0;
+    s.outer = s.inner == 0 ? 0 : 1;
+    for (int k = 0; k <= s.operands; ++k) s.inner_step[k] = static_cast<std::int64_t>(s.size[k]);
+    return;
+  }
   const std::size_t rank = out.dims.size();
   std::int64_t extents[32];
   std::int64_t steps[kMaxOperands + 1][32];
@@ -111,6 +126,7 @@ bool choose(const ScalarTape& tape, TileState& s) {
   for (std::size_t i = 0; i < tape.code.size(); ++i) {
     const ScalarIns& ins = tape.code[i];
     TileState::Ins& to = s.ins[i];
+    to.fn = nullptr;
     if (ins.op == ScalarOp::load) {
       to.scalar = s.inner_step[ins.operand] == 0 || s.inner == 1;
       continue;
@@ -155,7 +171,9 @@ void find_direct(const ScalarTape& tape, TileState& s) {
 }
 
 Status prepare(PrepareCx& cx, void* state) {
-  auto& s = *new (state) TileState{};
+  auto& s = *new (state) TileState;
+  s.direct = nullptr;
+  s.direct_arity = 0;
   FRAZIL_CHECK(check_broadcast(cx));
   s.operands = static_cast<int>(cx.in.size());
   for (int k = 0; k <= s.operands; ++k) {
@@ -208,12 +226,12 @@ void store(const void* value, std::byte* to, std::int64_t step, std::size_t size
   }
 }
 
-void run_tile(const TileState& s, std::byte* const* at, std::byte* scratch, std::int64_t n) {
+void run_tile(const TileState& s, const std::byte* const* in, std::byte* out, std::byte* scratch, std::int64_t n) {
   const void* values[kMaxIns];
   const std::size_t count = s.tape->code.size();
-  const int out = s.operands;
+  const int k_out = s.operands;
   const bool dense_out =
-      is_plain(s.elem[out]) && (n == 1 || s.inner_step[out] == static_cast<std::int64_t>(s.size[out]));
+      is_plain(s.elem[k_out]) && (n == 1 || s.inner_step[k_out] == static_cast<std::int64_t>(s.size[k_out]));
   for (std::size_t i = 0; i < count; ++i) {
     const ScalarIns& ins = s.tape->code[i];
     std::byte* own = scratch + i * kTileBytes;
@@ -221,49 +239,52 @@ void run_tile(const TileState& s, std::byte* const* at, std::byte* scratch, std:
       values[i] = &s.ins[i].constant;
     } else if (ins.op == ScalarOp::load) {
       const auto k = ins.operand;
-      values[i] = load(at[k], s.inner_step[k], s.size[k], s.elem[k], own, s.ins[i].scalar ? 1 : n);
+      values[i] = load(in[k], s.inner_step[k], s.size[k], s.elem[k], own, s.ins[i].scalar ? 1 : n);
     } else {
       const void* args[3] = {values[ins.a], values[ins.b], values[ins.c]};
-      void* to = i + 1 == count && dense_out && !(s.ins[i].scalar && n > 1) ? at[out] : own;
+      void* to = i + 1 == count && dense_out && !(s.ins[i].scalar && n > 1) ? out : own;
       s.ins[i].fn(to, args, static_cast<std::size_t>(s.ins[i].scalar ? 1 : n));
       values[i] = to;
     }
   }
-  if (values[count - 1] != at[out]) {
-    store(values[count - 1], at[out], s.inner_step[out], s.size[out], s.elem[out], n, s.ins[count - 1].scalar && n > 1);
+  if (values[count - 1] != out) {
+    store(values[count - 1], out, s.inner_step[k_out], s.size[k_out], s.elem[k_out], n,
+          s.ins[count - 1].scalar && n > 1);
   }
 }
 
-void run_row(const TileState& s, std::byte* const* at, std::byte* scratch) {
+void run_row(const TileState& s, const std::byte* const* in, std::byte* out, std::byte* scratch) {
   if (s.direct) {
     const void* args[3];
-    for (int k = 0; k < s.direct_arity; ++k) args[k] = at[s.direct_in[k]];
-    s.direct(at[s.operands], args, static_cast<std::size_t>(s.inner));
+    for (int k = 0; k < s.direct_arity; ++k) args[k] = in[s.direct_in[k]];
+    s.direct(out, args, static_cast<std::size_t>(s.inner));
     return;
   }
-  std::byte* tile[kMaxOperands + 1];
+  const std::byte* tile[kMaxOperands];
   for (std::int64_t begin = 0; begin < s.inner; begin += kTile) {
-    for (int k = 0; k <= s.operands; ++k) tile[k] = at[k] + begin * s.inner_step[k];
-    run_tile(s, tile, scratch, std::min(kTile, s.inner - begin));
+    for (int k = 0; k < s.operands; ++k) tile[k] = in[k] + begin * s.inner_step[k];
+    run_tile(s, tile, out + begin * s.inner_step[s.operands], scratch, std::min(kTile, s.inner - begin));
   }
 }
 
 void run(const RunCx& cx, const void* state) {
   const auto& s = *static_cast<const TileState*>(state);
-  std::byte* at[kMaxOperands + 1];
-  for (int k = 0; k < s.operands; ++k) at[k] = cx.in[k];
-  at[s.operands] = cx.out[0];
   if (s.rank == 0) {
-    if (s.outer != 0) run_row(s, at, cx.scratch);
+    if (s.outer != 0) run_row(s, cx.in, cx.out[0], cx.scratch);
     return;
   }
+  const std::byte* in[kMaxOperands];
+  for (int k = 0; k < s.operands; ++k) in[k] = cx.in[k];
+  std::byte* out = cx.out[0];
   std::int64_t index[kMaxRank] = {};
   for (std::int64_t row = 0; row < s.outer; ++row) {
-    run_row(s, at, cx.scratch);
+    run_row(s, in, out, cx.scratch);
     for (int a = 0; a < s.rank; ++a) {
-      for (int k = 0; k <= s.operands; ++k) at[k] += s.steps[k][a];
+      for (int k = 0; k < s.operands; ++k) in[k] += s.steps[k][a];
+      out += s.steps[s.operands][a];
       if (++index[a] < s.extents[a]) break;
-      for (int k = 0; k <= s.operands; ++k) at[k] -= s.steps[k][a] * s.extents[a];
+      for (int k = 0; k < s.operands; ++k) in[k] -= s.steps[k][a] * s.extents[a];
+      out -= s.steps[s.operands][a] * s.extents[a];
       index[a] = 0;
     }
   }

@@ -118,8 +118,8 @@ class Graph {
   std::optional<ExtentOrigin> extent_origin(SymbolId symbol) const;
   BlockId symbol_block(SymbolId symbol) const;
 
-  /// Where the branches of an If give different ranks, types follow one side, and hold only while `predicate` (0 or 1,
-  /// an expression of input extents) is `value`. Executors check this before a run and take another version otherwise.
+  /// Where the branches of an If give different ranks, types follow one side, and hold only while `predicate` (0 or 1)
+  /// is `value`. Executors check this where the If stands and take another version otherwise.
   struct Assumption {
     Dim predicate;
     std::int64_t value = 1;

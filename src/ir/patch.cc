@@ -224,7 +224,7 @@ class Placement {
     if (const auto maker = maker_of(v)) want(*maker, {Graph::kMain, nodes});
   }
 
-  Result<std::vector<Place>> run() {
+  Result<std::vector<PatchPlace>> run() {
     for (std::size_t i = added_.size(); i-- > 0;) {
       if (!wish_[i]) continue;
       for (Value v : uses_[i]) {
@@ -232,7 +232,7 @@ class Placement {
       }
     }
     for (std::size_t i = 0; i < added_.size(); ++i) {
-      FRAZIL_TRY(const Place earliest, earliest_of(i));
+      FRAZIL_TRY(const PatchPlace earliest, earliest_of(i));
       found_.push_back(wish_[i] && places_.dominates(earliest, *wish_[i]) ? *wish_[i] : earliest);
     }
     return found_;
@@ -245,16 +245,16 @@ class Placement {
     return it == number_.end() ? std::nullopt : std::optional(it->second);
   }
 
-  void want(std::size_t node, Place place) { wish_[node] = wish_[node] ? places_.common(*wish_[node], place) : place; }
+  void want(std::size_t node, PatchPlace place) { wish_[node] = wish_[node] ? places_.common(*wish_[node], place) : place; }
 
-  std::optional<Place> after(Value v) const {
+  std::optional<PatchPlace> after(Value v) const {
     if (!v) return std::nullopt;
     if (const auto maker = maker_of(v)) return found_[*maker];
     return v.id < old_values_ ? places_.after(v) : std::nullopt;
   }
 
-  Result<Place> earliest_of(std::size_t i) {
-    Place place{Graph::kMain, 0};
+  Result<PatchPlace> earliest_of(std::size_t i) {
+    PatchPlace place{Graph::kMain, 0};
     for (Value v : uses_[i]) {
       const auto use = after(v);
       if (!use) continue;
@@ -268,16 +268,16 @@ class Placement {
 
   const Graph& edit_;
   std::span<const NodeId> added_;
-  Places places_;
+  PatchPlaces places_;
   std::size_t old_values_;
   std::unordered_map<std::uint32_t, std::size_t> number_;  // of new nodes, by id
   std::vector<std::vector<Value>> uses_;
-  std::vector<std::optional<Place>> wish_;
-  std::vector<Place> found_;
+  std::vector<std::optional<PatchPlace>> wish_;
+  std::vector<PatchPlace> found_;
 };
 
 /// Puts new nodes in their places: `added` are the last nodes of the main block.
-void insert(Graph& graph, const std::vector<NodeId>& added, const std::vector<Place>& places) {
+void insert(Graph& graph, const std::vector<NodeId>& added, const std::vector<PatchPlace>& places) {
   std::map<std::uint32_t, std::vector<std::size_t>> by_block;
   for (std::size_t i = 0; i < added.size(); ++i) by_block[places[i].block.id].push_back(i);
   Block& main = TextReader::block(graph, Graph::kMain);
@@ -390,7 +390,7 @@ Result<Graph> Patch::commit() && {
     Placement placement(s.old, s.edit, added);
     for (const auto& [old, with] : s.replaced) placement.wish(old, with);
     for (Value v : s.new_results()) placement.wish_end(v, s.old_nodes);
-    FRAZIL_TRY(const std::vector<Place> places, placement.run());
+    FRAZIL_TRY(const std::vector<PatchPlace> places, placement.run());
     s.redirect_uses();
     s.pass_names_on();
     insert(s.edit, added, places);

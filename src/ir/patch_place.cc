@@ -32,24 +32,24 @@ struct Numbering {
 
 }  // namespace
 
-Places::Places(const Graph& graph) : graph_(graph), positions_(graph.node_count()), depths_(graph.block_count()) {
+PatchPlaces::PatchPlaces(const Graph& graph) : graph_(graph), positions_(graph.node_count()), depths_(graph.block_count()) {
   Numbering numbering{graph, positions_, depths_};
   (void)walk(graph, numbering);
 }
 
-std::optional<Place> Places::after(Value v) const {
+std::optional<PatchPlace> PatchPlaces::after(Value v) const {
   const auto block = graph_.block_of(v);
   if (!block) return std::nullopt;
   const auto maker = graph_.producer(v);
-  return Place{*block, maker ? positions_[maker->id] + 1 : 0};
+  return PatchPlace{*block, maker ? positions_[maker->id] + 1 : 0};
 }
 
-Place Places::outer(Place p) const {
+PatchPlace PatchPlaces::outer(PatchPlace p) const {
   const NodeId owner = graph_.block(p.block).owner;
   return {graph_.node(owner).parent, positions_[owner.id]};
 }
 
-Place Places::common(Place a, Place b) const {
+PatchPlace PatchPlaces::common(PatchPlace a, PatchPlace b) const {
   while (depth(a.block) > depth(b.block)) a = outer(a);
   while (depth(b.block) > depth(a.block)) b = outer(b);
   while (a.block != b.block) {
@@ -59,9 +59,9 @@ Place Places::common(Place a, Place b) const {
   return {a.block, std::min(a.index, b.index)};
 }
 
-bool Places::dominates(Place a, Place b) const { return common(a, b) == a; }
+bool PatchPlaces::dominates(PatchPlace a, PatchPlace b) const { return common(a, b) == a; }
 
-std::optional<Place> Places::later(Place a, Place b) const {
+std::optional<PatchPlace> PatchPlaces::later(PatchPlace a, PatchPlace b) const {
   if (dominates(a, b)) return b;
   if (dominates(b, a)) return a;
   return std::nullopt;

@@ -8,28 +8,28 @@
 namespace frazil {
 
 /// A place for new nodes: in front of node `index` of a block.
-struct Place {
+struct PatchPlace {
   BlockId block;
   std::size_t index = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const PatchPlace&) const = default;
 };
 
 /// Answers which places of a graph come before which.
-class Places {
+class PatchPlaces {
  public:
-  explicit Places(const Graph& graph);
+  explicit PatchPlaces(const Graph& graph);
 
   /// The first place at which v can be used; nullopt for constants, which can be used everywhere.
-  std::optional<Place> after(Value v) const;
+  std::optional<PatchPlace> after(Value v) const;
   /// True when what stands at a is there for everything at b.
-  bool dominates(Place a, Place b) const;
+  bool dominates(PatchPlace a, PatchPlace b) const;
   /// The later of two places of which one dominates the other; nullopt when none does.
-  std::optional<Place> later(Place a, Place b) const;
+  std::optional<PatchPlace> later(PatchPlace a, PatchPlace b) const;
   /// The last place that dominates both.
-  Place common(Place a, Place b) const;
+  PatchPlace common(PatchPlace a, PatchPlace b) const;
 
  private:
-  Place outer(Place p) const;  ///< in front of the node that owns p's block
+  PatchPlace outer(PatchPlace p) const;  ///< in front of the node that owns p's block
   std::size_t depth(BlockId block) const { return depths_[block.id]; }
   const Graph& graph_;
   std::vector<std::size_t> positions_;  // by node

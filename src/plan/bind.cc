@@ -42,6 +42,9 @@ bool all_plain(const Graph& graph, const Node& node) {
 std::optional<Binding> bind_elementwise(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!all_plain(graph, node) || std::ranges::any_of(node.in, [](Value v) { return !v; })) return std::nullopt;
+  // Results of less than a byte wrap when they are stored; tiles store whole bytes.
+  const Elem out = graph.type(node.out[0]).elem;
+  if (is_int(out) && bit_width(out) < 8) return std::nullopt;
   if (!tile_serves(tape_of(graph, id), node.in.size())) return std::nullopt;
   return Binding{.kernel = Kernel::tile, .strided = true, .in_place = true};
 }

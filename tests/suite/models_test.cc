@@ -1,0 +1,203 @@
+#include <array>
+#include <cmath>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "suite/onnx_cases.h"
+#include "suite/tiers.h"
+#include "tensor/npy.h"
+
+// Real models. They lie outside the repository; without them these tests are skipped.
+namespace frazil::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+#define FRAZIL_NEEDS(path) \
+  if (!fs::exists(path)) GTEST_SKIP() << (path) << " is not there; set FRAZIL_SHARED"
+
+Graph imported(const fs::path& path) {
+  link_operators();
+  auto graph = import_onnx(path.string());
+  EXPECT_TRUE(graph) << graph.error().message;
+  return graph ? std::move(*graph) : Graph();
+}
+
+Tensor array(const fs::path& path) {
+  auto tensor = read_npy(path.string());
+  EXPECT_TRUE(tensor) << tensor.error().message;
+  return tensor ? *tensor : Tensor();
+}
+
+/// The samples of a mono WAV file of 16-bit PCM, from -1 to 1.
+std::vector<float> samples(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  std::vector<float> all;
+  std::size_t at = bytes.find("data");
+  EXPECT_NE(at, bytes.npos) << path << " has no data";
+  if (at == bytes.npos) return all;
+  for (at += 8; at + 1 < bytes.size(); at += 2) {
+    std::int16_t sample;
+    std::memcpy(&sample, bytes.data() + at, sizeof sample);
+    all.push_back(static_cast<float>(sample) / 32768.0f);
+  }
+  return all;
+}
+
+/// silero_vad, fed chunk by chunk: each has the last samples of the one before in front.
+class Speech {
+ public:
+  Speech(const fs::path& model, std::int64_t rate) : graph_(imported(model)), tier_(graph_), rate_(rate) {}
+  explicit operator bool() const { return static_cast<bool>(tier_); }
+  std::size_t chunk() const { return rate_ == 16000 ? 512 : 256; }
+
+  Result<float> probability(std::span<const float> samples) {
+    Tensor window = Tensor::make(Elem::f32, {1, static_cast<std::int64_t>(context() + chunk())}).value();
+    const auto values = window.as_mutable<float>();
+    std::ranges::fill(values, 0.0f);
+    std::ranges::copy(before_, values.begin());
+    std::ranges::copy(samples, values.begin() + static_cast<std::ptrdiff_t>(context()));
+    before_.assign(values.end() - static_cast<std::ptrdiff_t>(context()), values.end());
+    FRAZIL_TRY(auto results, tier_.session->run(std::vector<Datum>{window, state_, Tensor::scalar(rate_)}));
+    state_ = results.at(1).tensor();
+    return results.at(0).tensor().as<float>()[0];
+  }
+  const Counters& counters() const { return tier_.session->counters(); }
+
+ private:
+  std::size_t context() const { return chunk() / 8; }
+  static Tensor zeros(Sizes sizes) {
+    Tensor t = Tensor::make(Elem::f32, std::move(sizes)).value();
+    std::ranges::fill(t.as_mutable<float>(), 0.0f);
+    return t;
+  }
+  Graph graph_;
+  Tier0 tier_;
+  std::int64_t rate_;
+  Tensor state_ = zeros({2, 1, 128});
+  std::vector<float> before_;
+};
+
+TEST(Models, SileroHearsSpeech) {
+  const fs::path folder = shared_dir() / "models" / "silero_vad";
+  FRAZIL_NEEDS(folder);
+  const std::vector<float> wave = samples(folder / "speech.wav");
+  const Tensor wanted = array(folder / "speech_probabilities.npy");
+  Speech speech(folder / "model.onnx", 16000);
+  ASSERT_TRUE(speech);
+  std::size_t k = 0;
+  for (std::size_t at = 0; at < wave.size() && k < static_cast<std::size_t>(wanted.count()); at += speech.chunk(), ++k) {
+    const auto got = speech.probability(std::span(wave).subspan(at, std::min(speech.chunk(), wave.size() - at)));
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_NEAR(*got, wanted.number_at(static_cast<std::int64_t>(k)), 1e-4) << "chunk " << k;
+  }
+  EXPECT_EQ(k, static_cast<std::size_t>(wanted.count()));
+  EXPECT_GT(k, 0u);
+  EXPECT_LE(speech.counters().plans, 2u);
+}
+
+TEST(Models, SileroTakesTheOtherRateToo) {
+  const fs::path folder = shared_dir() / "models" / "silero_vad";
+  FRAZIL_NEEDS(folder);
+  const std::vector<float> wave = samples(folder / "speech.wav");
+  Speech speech(folder / "model.onnx", 8000);
+  ASSERT_TRUE(speech);
+  float loudest = 0;
+  for (std::size_t at = 0; at + 2 * speech.chunk() <= wave.size(); at += 2 * speech.chunk()) {
+    std::vector<float> half;  // every second sample: 8 kHz
+    for (std::size_t i = 0; i < speech.chunk(); ++i) half.push_back(wave[at + 2 * i]);
+    const auto got = speech.probability(half);
+    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(*got >= 0 && *got <= 1) << *got;
+    loudest = std::max(loudest, *got);
+  }
+  EXPECT_GT(loudest, 0.5f);
+}
+
+TEST(Models, FaceDetectorFindsFaces) {
+  const fs::path folder = shared_dir() / "models" / "face_detector";
+  FRAZIL_NEEDS(folder);
+  const Graph graph = imported(folder / "model.onnx");
+  const Tier0 tier(graph);
+  ASSERT_TRUE(tier);
+  const auto got = tier.session->run(std::vector<Datum>{array(folder / "input.npy")});
+  ASSERT_TRUE(got) << got.error().message;
+  for (const char* name : {"scores", "boxes"}) {
+    const auto at = std::ranges::find(graph.output_names(), name);
+    ASSERT_NE(at, graph.output_names().end()) << name;
+    const Datum& value = got->at(static_cast<std::size_t>(at - graph.output_names().begin()));
+    const auto what = difference(value, array(folder / (std::string(name) + ".npy")), {.rtol = 0, .atol = 1e-4});
+    EXPECT_FALSE(what) << name << ": " << *what;
+  }
+}
+
+TEST(Models, LightCasesOfOnnx) {
+  const fs::path folder = shared_dir() / "onnx-tests" / "light";
+  FRAZIL_NEEDS(folder);
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.is_directory()) continue;
+    SCOPED_TRACE(entry.path());
+    const Status status = run_onnx_case(entry.path(), {.reference = false});
+    EXPECT_TRUE(status) << status.error().message;
+    ++count;
+  }
+  EXPECT_EQ(count, 9u);
+}
+
+// ---- node cases ----
+
+/// Families that must work, by a part of the case's name.
+constexpr std::array<std::string_view, 15> kFamilies{"if",      "loop",    "scan", "nonzero", "reshape",
+                                                     "slice",   "gather",  "scatter", "conv", "pool",
+                                                     "softmax", "lstm",    "gru",  "reduce",  "shape"};
+
+struct KnownFailure {
+  std::string_view name, reason;  ///< the reason is part of the message
+};
+/// A case that begins to pass must be taken off this list.
+constexpr KnownFailure kKnownFailures[] = {
+    {"test_flexattention_diff_head_sizes", "no operator"},
+    {"test_image_decoder_decode_tiff_rgb", "no operator"},
+    {"test_scan_sum", "batched Scan"},
+};
+
+bool is_wanted(std::string_view name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  return std::ranges::any_of(kFamilies, has);
+}
+
+void expect_case(const fs::path& folder, ExecOptions options) {
+  const std::string name = folder.filename().string();
+  const auto* known = std::ranges::find(kKnownFailures, std::string_view(name), &KnownFailure::name);
+  const Status status = run_onnx_case(folder, options);
+  if (known == std::end(kKnownFailures)) {
+    EXPECT_TRUE(status) << name << ": " << status.error().message;
+  } else if (status) {
+    ADD_FAILURE() << name << " passes now: take it off the list of known failures";
+  } else {
+    EXPECT_NE(status.error().message.find(known->reason), std::string::npos) << name << ": " << status.error().message;
+  }
+}
+
+void expect_node_cases(ExecOptions options) {
+  const fs::path folder = node_cases();
+  if (folder.empty()) GTEST_SKIP() << "neither FRAZIL_SHARED nor libonnx-testdata is there";
+  fmt::print("node cases of {}\n", folder.string());
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!is_wanted(entry.path().filename().string()) || !fs::exists(entry.path() / "model.onnx")) continue;
+    expect_case(entry.path(), options);
+    ++count;
+  }
+  fmt::print("{} cases ran\n", count);
+  EXPECT_GT(count, 200u);
+}
+
+TEST(OnnxNodes, OnTier0) { expect_node_cases({.reference = false}); }
+TEST(OnnxNodes, OnTheReference) { expect_node_cases({.reference = true}); }
+
+}  // namespace
+}  // namespace frazil::test

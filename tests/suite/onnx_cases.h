@@ -1,0 +1,78 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "exec/session.h"
+#include "onnx/import.h"
+#include "ops/registry.h"
+#include "paths.h"
+#include "tensor/compare.h"
+#include "tensor/onnx_proto.h"
+
+// ONNX's own test cases: folders with model.onnx and test_data_set_*.
+namespace frazil::test {
+
+/// Where ONNX's node cases lie: outside the repository, or Debian's libonnx-testdata; empty where neither is.
+inline std::filesystem::path node_cases() {
+  const std::filesystem::path own = shared_dir() / "onnx-tests" / "node";
+  if (std::filesystem::exists(own)) return own;
+  const std::filesystem::path debian = "/usr/share/libonnx-testdata/data/node";
+  return std::filesystem::exists(debian) ? debian : std::filesystem::path();
+}
+
+inline ProtoKind proto_kind(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::sequence: return ProtoKind::sequence;
+    case Type::Kind::optional: return ProtoKind::optional;
+    case Type::Kind::map: return ProtoKind::map;
+    case Type::Kind::tensor: break;
+  }
+  return ProtoKind::tensor;
+}
+
+/// The files `stem`_0.pb, `stem`_1.pb, ... of a data set.
+inline Result<std::vector<Datum>> read_set(const std::filesystem::path& set, std::string_view stem, const Graph& graph,
+                                           const std::vector<Value>& declared) {
+  std::vector<Datum> values;
+  for (const Value v : declared) {
+    const auto path = set / fmt::format("{}_{}.pb", stem, values.size());
+    if (!std::filesystem::exists(path)) break;
+    FRAZIL_TRY(Datum value, read_pb(path, proto_kind(graph.type(v))));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+inline Status run_data_set(Session& session, const Graph& graph, const std::filesystem::path& set) {
+  FRAZIL_TRY(const auto inputs, read_set(set, "input", graph, graph.main().params));
+  FRAZIL_TRY(const auto wanted, read_set(set, "output", graph, graph.main().results));
+  FRAZIL_TRY(const auto got, session.run(inputs));
+  if (wanted.size() != got.size()) return fail(Code::bad_input, "{} outputs, not {}", got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const auto what = difference(got[i], wanted[i]);
+    if (what) return fail(Code::bad_input, "output '{}': {}", graph.output_names()[i], *what);
+  }
+  return {};
+}
+
+/// Runs every data set of a case and compares with the outputs beside them.
+inline Status run_onnx_case(const std::filesystem::path& folder, ExecOptions options) {
+  link_operators();
+  FRAZIL_TRY(Graph imported, import_onnx((folder / "model.onnx").string()));
+  const auto graph = std::make_shared<const Graph>(std::move(imported));
+  FRAZIL_TRY(const auto executable, Executable::make(graph, options));
+  const auto session = executable->open();
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with("test_data_set_")) continue;
+    if (Status status = run_data_set(*session, *graph, entry.path()); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace frazil::test
