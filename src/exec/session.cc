@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/rebuild.h"
 #include "kernel/copy.h"
 #include "ref/ref.h"
 
@@ -87,10 +88,8 @@ void Session::cancel() {
 
 Result<Session*> Session::other_side(const Session& version, const Fault& guard) {
   const auto stable = static_cast<std::uint32_t>(std::stoul(guard.message));
-  Choices choices;
-  for (const Graph::Assumption& a : version.exe_->graph().assumptions()) {
-    choices.by_node[a.stable] = (a.value != 0) != (a.stable == stable);
-  }
+  Choices choices = choices_of(version.exe_->graph());
+  choices.by_node[stable] = !choices.by_node[stable];
   auto& session = others_[choices.by_node];
   if (!session) {
     FRAZIL_TRY(auto exe, exe_->version(choices));

@@ -19,7 +19,7 @@ class Rebuilder {
     to_.scope_ = from.scope_;
     to_.next_stable_ = from.next_stable_;
     to_.choices_ = from.choices_;
-    for (const Graph::Assumption& a : from.assumptions_) to_.choices_.by_node[a.stable] = a.value != 0;
+    for (const auto& [stable, side] : choices_of(from).by_node) to_.choices_.by_node[stable] = side;
   }
   void choose(const Choices& choices) { to_.choices_ = choices; }
 
@@ -152,6 +152,12 @@ class Copier : public Rewriter {
 };
 
 }  // namespace
+
+Choices choices_of(const Graph& graph) {
+  Choices choices;
+  for (const Graph::Assumption& a : graph.assumptions()) choices.by_node[a.stable] = a.value != 0;
+  return choices;
+}
 
 Result<Graph> rebuild(const Graph& from, const Choices& choices) {
   Copier copier;

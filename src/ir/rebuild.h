@@ -23,6 +23,8 @@ class Rewriter {
 /// Writes `from` anew through `rewriter`, with all types inferred again. Names and stable ids stay; nodes that replace
 /// one take its name. No native recursion.
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);
+/// The sides that the graph's types follow now.
+Choices choices_of(const Graph& graph);
 /// The same graph with types that follow `choices`.
 Result<Graph> rebuild(const Graph& from, const Choices& choices);
 

@@ -224,6 +224,19 @@ Bound bind_gru(const Graph& g, const Node& n) {
   return bind_recurrent(g, n, a, Kernel::gru, {a.linear_before_reset});
 }
 
+/// True when an extent of a result is known only once the node has run, which hand kernels do not tell.
+bool defines_extents(const Graph& graph, const Node& node) {
+  for (Value v : node.out) {
+    if (!v) continue;
+    for (Dim d : graph.type(v).shape) {
+      const auto symbol = graph.scope().as_symbol(d);
+      const auto origin = symbol ? graph.extent_origin(*symbol) : std::nullopt;
+      if (origin && origin->value == v) return true;
+    }
+  }
+  return false;
+}
+
 /// Which kernel serves which operator when; first fit. The suite holds each kernel against the operator's own form.
 struct Row {
   const OpDef* op;
@@ -259,7 +272,7 @@ const Row kRows[] = {
 
 std::optional<Binding> bind(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (all_plain(graph, node)) {
+  if (all_plain(graph, node) && !defines_extents(graph, node)) {
     for (const Row& row : kRows) {
       if (row.op != node.op) continue;
       if (Bound bound = row.bind(graph, node)) return bound;

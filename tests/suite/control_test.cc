@@ -1,9 +1,10 @@
+#include "ops/control.h"
+
 #include <array>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ops/control.h"
 #include "ops/elementwise_math.h"
 #include "suite/ref_testing.h"
 #include "suite/tiers.h"
@@ -104,7 +105,7 @@ TEST(Control, BranchesOfDifferentRanks) {
     SCOPED_TRACE(n);
     Tensor x = Tensor::make(Elem::f32, {n, 2}).value();
     for (std::size_t i = 0; i < x.as<float>().size(); ++i) x.as_mutable<float>()[i] = static_cast<float>(i);
-    const auto got = tier.session->run(std::vector<Datum>{x});
+    const auto got = run_beside_reference(*tier.session, graph, {x});
     ASSERT_TRUE(got) << got.error().message;
     const Tensor& y = got->at(0).tensor();
     EXPECT_EQ(y.sizes(), n < 4 ? Sizes{2 * n} : (Sizes{n, 2}));
@@ -201,8 +202,8 @@ TEST(Control, SequencesCarriedThroughALoop) {
     %first = SequenceAt(%s, i64[] 0)
     return s = %s, lengths = %lengths, first = %first
   })");
-  for (const char* inputs : {"%n = i64[] 0, %x = f32[2] [1, 2]", "%n = i64[] 3, %x = f32[2] [1, 2]",
-                             "%n = i64[] 2, %x = f32[0] []"}) {
+  for (const char* inputs :
+       {"%n = i64[] 0, %x = f32[2] [1, 2]", "%n = i64[] 3, %x = f32[2] [1, 2]", "%n = i64[] 2, %x = f32[0] []"}) {
     SCOPED_TRACE(inputs);
     const auto got = run_tiers(graph, inputs);
     EXPECT_TRUE(got) << got.error().message;

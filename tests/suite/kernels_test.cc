@@ -93,6 +93,8 @@ std::string dims(const KernelCase& c, std::size_t i, Known known) {
   return text;
 }
 
+std::string in_braces(std::string_view attrs) { return attrs.empty() ? "" : fmt::format(" {{{}}}", attrs); }
+
 struct Built {
   Graph graph;
   std::vector<Datum> inputs;
@@ -110,7 +112,8 @@ Built build(const KernelCase& c, Known known) {
       weights[fmt::format("w{}", i)] = input(c, i);
       operands += fmt::format("@w{}", i);
     } else {
-      params += fmt::format("{}%a{}: {}[{}]", i ? ", " : "", i, frazil::name_of(elem_of_input(c, i)), dims(c, i, known));
+      params +=
+          fmt::format("{}%a{}: {}[{}]", i ? ", " : "", i, frazil::name_of(elem_of_input(c, i)), dims(c, i, known));
       operands += fmt::format("%a{}", i);
       built.inputs.push_back(input(c, i));
     }
@@ -121,8 +124,8 @@ Built build(const KernelCase& c, Known known) {
   }
   std::string declared;
   for (const auto& [name, tensor] : weights) declared += fmt::format("weight @{}: {}\n", name, tensor.type_str());
-  const std::string text = fmt::format("{}graph g({}) {{\n  {} = {}({}) {{{}}}\n  return {}\n}}\n", declared, params,
-                                       results, c.op, operands, c.attrs, returned);
+  const std::string text = fmt::format("{}graph g({}) {{\n  {} = {}({}){}\n  return {}\n}}\n", declared, params,
+                                       results, c.op, operands, in_braces(c.attrs), returned);
   link_operators();
   auto graph = parse(text, [&](std::string_view name) {
     const auto at = weights.find(name);
@@ -246,16 +249,33 @@ std::vector<KernelCase> pools() {
     all.push_back({"AveragePool", Kernel::average_pool, {{2, 3, 9, 10}}, a, 9});
   }
   add_to(all,
-         {{"AveragePool", Kernel::average_pool, {{1, 2, 7, 8}}, "kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1", 9},
-          {"AveragePool", Kernel::average_pool, {{1, 2, 7, 8}}, "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 0, 0, 1], count_include_pad = 1, ceil_mode = 1", 9},
-          {"AveragePool", Kernel::average_pool, {{1, 2, 7, 8}}, "kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\", count_include_pad = 1", 4},
+         {{"AveragePool",
+           Kernel::average_pool,
+           {{1, 2, 7, 8}},
+           "kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1",
+           9},
+          {"AveragePool",
+           Kernel::average_pool,
+           {{1, 2, 7, 8}},
+           "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 0, 0, 1], count_include_pad = 1, ceil_mode = 1",
+           9},
+          {"AveragePool",
+           Kernel::average_pool,
+           {{1, 2, 7, 8}},
+           "kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\", count_include_pad = 1",
+           4},
           {"AveragePool", Kernel::average_pool, {{2, 3, 21}}, "kernel_shape = [4], strides = [3], pads = [1, 2]", 4},
           {"MaxPool", Kernel::max_pool, {{2, 3, 21}}, "kernel_shape = [4], strides = [3], pads = [1, 2]", 1},
-          {"MaxPool", Kernel::max_pool, {{2, 3, 21}}, "kernel_shape = [3], dilations = [4], ceil_mode = 1, strides = [2]", 1},
+          {"MaxPool",
+           Kernel::max_pool,
+           {{2, 3, 21}},
+           "kernel_shape = [3], dilations = [4], ceil_mode = 1, strides = [2]",
+           1},
           {"MaxPool", Kernel::max_pool, {{0, 3, 8, 8}}, "kernel_shape = [2, 2]", 1},
           {"MaxPool", Kernel::max_pool, {{1, 1, 2, 2}}, "kernel_shape = [2, 2]", 1},
           {"MaxPool", Kernel::max_pool, {{1, 2, 9, 40}}, "kernel_shape = [5, 5], pads = [2, 2, 2, 2]", 1}});
-  for (const Sizes& x : {Sizes{2, 3, 7, 5}, Sizes{1, 1, 1, 1}, Sizes{2, 3, 17}, Sizes{2, 2, 3, 4, 5}, Sizes{0, 2, 3, 3}}) {
+  for (const Sizes& x :
+       {Sizes{2, 3, 7, 5}, Sizes{1, 1, 1, 1}, Sizes{2, 3, 17}, Sizes{2, 2, 3, 4, 5}, Sizes{0, 2, 3, 3}}) {
     all.push_back({"GlobalAveragePool", Kernel::global_pool, {x}, "", 60});
     all.push_back({"GlobalMaxPool", Kernel::global_pool, {x}, "", 1});
   }
@@ -265,8 +285,8 @@ std::vector<KernelCase> pools() {
 /// Axes are a constant in the text of attributes: see build().
 std::vector<KernelCase> reductions() {
   std::vector<KernelCase> all;
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
-                         "ReduceSumSquare"}) {
+  for (const char* op :
+       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare"}) {
     for (const Sizes& x : {Sizes{7}, Sizes{3, 5}, Sizes{2, 3, 17}, Sizes{1, 1}, Sizes{130, 2}}) {
       all.push_back({op, Kernel::reduce, {x}, "", 260});
       all.push_back({op, Kernel::reduce, {x}, "keepdims = 0", 260});
@@ -365,16 +385,21 @@ struct AxesCase {
 };
 
 TEST(KernelAxes, ReductionsOverChosenAxes) {
-  const AxesCase cases[] = {{"i64[1] 0", "", true},          {"i64[1] 1", "keepdims = 0", true},
-                            {"i64[1] -1", "", true},         {"i64[2] [1, 2]", "keepdims = 0", true},
-                            {"i64[2] [2, 1]", "", true},     {"i64[2] [0, -1]", "", false},
-                            {"i64[4] [0, 1, 2, 3]", "", true}, {"i64[2] [1, 3]", "keepdims = 0", false},
-                            {"i64[0] []", "", true},         {"i64[0] []", "noop_with_empty_axes = 1", false}};
+  const AxesCase cases[] = {{"i64[1] 0", "", true},
+                            {"i64[1] 1", "keepdims = 0", true},
+                            {"i64[1] -1", "", true},
+                            {"i64[2] [1, 2]", "keepdims = 0", true},
+                            {"i64[2] [2, 1]", "", true},
+                            {"i64[2] [0, -1]", "", false},
+                            {"i64[4] [0, 1, 2, 3]", "", true},
+                            {"i64[2] [1, 3]", "keepdims = 0", false},
+                            {"i64[0] []", "", true},
+                            {"i64[0] []", "noop_with_empty_axes = 1", false}};
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
                          "ReduceSumSquare", "ReduceL2", "ReduceLogSumExp"}) {
     for (const AxesCase& c : cases) {
-      const Graph graph = graph_of(fmt::format("graph g(%x: f32[A,3,5,B]) {{\n  %y = {}(%x, {}) {{{}}}\n  return y = %y\n}}",
-                                               op, c.axes, c.attrs));
+      const Graph graph = graph_of(fmt::format("graph g(%x: f32[A,3,5,B]) {{\n  %y = {}(%x, {}){}\n  return y = %y\n}}",
+                                               op, c.axes, in_braces(c.attrs)));
       for (const Sizes& x : {Sizes{2, 3, 5, 9}, Sizes{1, 3, 5, 1}, Sizes{4, 3, 5, 33}}) {
         SCOPED_TRACE(print(graph));
         EXPECT_TRUE(run_tiers(graph, {numbers(Elem::f32, x, 0)}, sum_of(2000)));

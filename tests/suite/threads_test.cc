@@ -30,7 +30,7 @@ std::vector<std::vector<Work>> plan_work(const Graph& graph, const MakeInputs& m
     for (int k = 0; k < 4; ++k) {
       Work work;
       work.inputs = make_inputs(t, k);
-      auto wanted = run_reference(graph, work.inputs);
+      auto wanted = run_on_reference(graph, work.inputs);
       EXPECT_TRUE(wanted) << wanted.error().message;
       if (wanted) work.wanted = *wanted;
       all[t].push_back(std::move(work));
@@ -59,7 +59,7 @@ void run_on_threads(const char* text, const MakeInputs& make_inputs) {
   const Graph graph = graph_of(text);
   const auto work = plan_work(graph, make_inputs);
   const Tier0 tier(graph);
-  ASSERT_TRUE(tier);
+  ASSERT_TRUE(tier && !::testing::Test::HasFailure());
   std::vector<std::string> errors(kThreads);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
