@@ -38,9 +38,6 @@ Status Lowering::run() {
   if (const auto missing = regs_->missing()) {
     return fail(Code::internal, "no step of the plan gives symbol '{}' a value", scope_.symbol_name(*missing));
   }
-  for (Slot& s : plan_.slots) {
-    while (s.storage != kNone && alias_[s.storage] != kNone) s.storage = alias_[s.storage];
-  }
   return {};
 }
 

@@ -124,7 +124,6 @@ class Lowering {
   std::vector<std::uint32_t> slot_of_;  // per value
   std::vector<Layout> layouts_;         // per slot
   std::vector<bool> renamable_;         // per storage: written by one step of an open block, seen by nobody else
-  std::vector<std::uint32_t> alias_;    // per storage: renamed into
   std::vector<Frame> frames_;
   std::vector<FlowState> flows_;                                                        // open ones, innermost last
   std::unordered_map<std::uint32_t, std::pair<Flow, std::vector<SymbolId>>> prepared_;  // per region node

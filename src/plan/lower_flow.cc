@@ -415,7 +415,6 @@ void Lowering::give(FlowState& state, const FlowOp& op) {
     emit(std::move(s));
   } else if (is_own_result(op.a) && renamable_[storage] && is_whole(from)) {
     renamable_[storage] = false;
-    alias_[storage] = plan_.slots[to].storage;
     for (Slot& each : plan_.slots) {
       if (each.storage == storage) each.storage = plan_.slots[to].storage;
     }

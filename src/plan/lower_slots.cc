@@ -23,7 +23,6 @@ bool Lowering::is_object(const Type& type) const {
 std::uint32_t Lowering::new_storage(Place place, std::uint32_t index) {
   plan_.storages.push_back({.place = place, .index = index});
   renamable_.push_back(false);
-  alias_.push_back(kNone);
   return static_cast<std::uint32_t>(plan_.storages.size() - 1);
 }
 

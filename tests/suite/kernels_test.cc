@@ -136,6 +136,12 @@ Built build(const KernelCase& c, Known known) {
   return built;
 }
 
+/// Lengths of a batch whose extent is a symbol of its own leave the last states with extents that only the operator's
+/// own form knows.
+bool needs_own_form(const KernelCase& c, Known known) {
+  return is_recurrent(c) && known == Known::ranks && c.in.size() > 4 && c.in[4] != kNone;
+}
+
 class Kernels : public ::testing::TestWithParam<std::tuple<KernelCase, Known>> {};
 
 TEST_P(Kernels, AgreeWithTheOperatorsForm) {
@@ -146,7 +152,8 @@ TEST_P(Kernels, AgreeWithTheOperatorsForm) {
   const Tier0 tier(built.graph);
   ASSERT_TRUE(tier);
   const auto& steps = tier.executable->plan().steps;
-  EXPECT_TRUE(std::ranges::any_of(steps, [&](const Step& s) { return s.kernel == c.kernel; })) << "no such kernel";
+  const bool bound = std::ranges::any_of(steps, [&](const Step& s) { return s.kernel == c.kernel; });
+  EXPECT_EQ(bound, !needs_own_form(c, known)) << "which kernel serves it";
   for (int run = 0; run < 2; ++run) {
     const auto got = run_beside_reference(*tier.session, built.graph, built.inputs, sum_of(c.terms));
     EXPECT_TRUE(got) << got.error().message;
