@@ -1,13 +1,13 @@
 #include "base/io.h"
 
-#include <map>
-#include <mutex>
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <new>
 #include <system_error>
 #include <utility>

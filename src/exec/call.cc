@@ -24,6 +24,12 @@ TensorView SessionCall::in(std::size_t i) const {
   return {slot.elem, {sizes, slot.dims.size()}, session_.pointer(step_.in[i])};
 }
 
+/// Whoever asks for a value may keep it in a sequence.
+Datum SessionCall::datum(std::size_t i) const {
+  auto value = session_.owned_datum_of(step_.in[i]);
+  return value ? std::move(*value) : Datum();
+}
+
 Result<std::byte*> SessionCall::out(std::size_t i, std::span<const std::int64_t> sizes) {
   const Slot& slot = session_.plan_.slots[step_.out[i]];
   if (!slot.object) return session_.place_output(step_, i, sizes);

@@ -90,6 +90,7 @@ Result<Session*> Session::other_side(const Session& version, const Fault& guard)
   const auto stable = static_cast<std::uint32_t>(std::stoul(guard.message));
   Choices choices = choices_of(version.exe_->graph());
   choices.by_node[stable] = !choices.by_node[stable];
+  if (choices.by_node == choices_of(exe_->graph()).by_node) return this;
   auto& session = others_[choices.by_node];
   if (!session) {
     FRAZIL_TRY(auto exe, exe_->version(choices));
@@ -296,6 +297,13 @@ Tensor Session::tensor_of(std::uint32_t id) const {
 Datum Session::datum_of(std::uint32_t id) const {
   const Slot& slot = plan_.slots[id];
   return slot.object ? objects_[slot.storage] : Datum(tensor_of(id));
+}
+
+Result<Datum> Session::owned_datum_of(std::uint32_t id) {
+  if (plan_.slots[id].object) return objects_[plan_.slots[id].storage];
+  Datum none;
+  FRAZIL_TRY(Tensor copy, copy_out(id, none));
+  return Datum(std::move(copy));
 }
 
 std::string Session::where(const Step& step) const {

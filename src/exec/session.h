@@ -89,6 +89,8 @@ class Session {
   void sizes_of(const Slot& slot, Sizes& sizes) const;
   Tensor tensor_of(std::uint32_t slot) const;
   Datum datum_of(std::uint32_t slot) const;
+  /// A value that may outlive the step: tensors are copied out of the session's memory.
+  Result<Datum> owned_datum_of(std::uint32_t slot);
   /// A result of known extents for a slot: writes symbols that the step itself defines, then gives memory.
   Result<std::byte*> place_output(const Step& step, std::size_t k, std::span<const std::int64_t> sizes);
   Status put_output(const Step& step, std::size_t k, Datum value);

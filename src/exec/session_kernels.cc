@@ -122,8 +122,17 @@ Status Session::opaque(const Step& step) {
 }
 
 Status Session::reference(const Step& step) {
-  std::vector<std::optional<Datum>> inputs;
-  for (std::uint32_t s : step.in) inputs.push_back(s == kNone ? std::nullopt : std::optional(datum_of(s)));
+  const bool keeps =
+      std::ranges::any_of(step.out, [&](std::uint32_t s) { return s != kNone && plan_.slots[s].object; });
+  std::vector<std::optional<Datum>> inputs(step.in.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (step.in[i] == kNone) continue;
+    if (keeps) {
+      FRAZIL_TRY(inputs[i], owned_datum_of(step.in[i]));
+    } else {
+      inputs[i] = datum_of(step.in[i]);
+    }
+  }
   FRAZIL_TRY(auto outputs, run_node(*plan_.graph, step.node, inputs));
   for (std::size_t k = 0; k < step.out.size(); ++k) {
     if (step.out[k] == kNone) continue;

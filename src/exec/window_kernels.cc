@@ -41,8 +41,8 @@ Status prepare_conv(PrepareCx& cx, void* state) {
   const auto bytes = static_cast<std::size_t>(kernel::conv_packed_w_bytes(p));
   if (const std::byte* weight = cx.constants[1]; weight != nullptr) {
     const std::string format = fmt::format("conv {} {} {} {} {}", p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups);
-    FRAZIL_TRY(s.packed,
-               cx.packs.get({weight, w.bytes()}, format, bytes, [&](std::byte* to) { kernel::conv_pack_w(p, f32(weight), to); }));
+    FRAZIL_TRY(s.packed, cx.packs.get({weight, w.bytes()}, format, bytes,
+                                      [&](std::byte* to) { kernel::conv_pack_w(p, f32(weight), to); }));
   } else {
     s.packed_bytes = (bytes + 63) & ~std::size_t{63};
   }

@@ -237,6 +237,7 @@ bool Lowering::is_own_result(const Cell& cell) const {
 
 /// The first set of a loop's variables copies the initial values; the later one, at the back edge, ends an iteration.
 void Lowering::set_variables(FlowState& state, const FlowOp& op) {
+  if (op.pairs.empty()) return;
   const bool first = state.variables[op.pairs[0].first] == kNone;
   std::vector<std::uint32_t> sources;
   std::vector<std::uint32_t> taken;

@@ -113,7 +113,7 @@ TEST(Control, BranchesOfDifferentRanks) {
   }
 }
 
-TEST(Control, DISABLED_BranchesOfDifferentRanksNeedTwoPlansAtMost) {
+TEST(Control, BranchesOfDifferentRanksNeedTwoPlansAtMost) {
   const Tier0 tier(graph_of(kRanks));
   ASSERT_TRUE(tier);
   for (const std::int64_t n : {1, 5, 1, 5, 2}) {
@@ -175,7 +175,7 @@ TEST(Control, ThreeLoopsDeep) {
   }
 }
 
-TEST(Control, DISABLED_ScanLengthsMustAgree) {
+TEST(Control, ScanLengthsMustAgree) {
   const Graph graph = graph_of(R"(graph g(%x: f32[N], %y: f32[M]) {
     %all = Scan(%x, %y) {num_scan_inputs = 2} body(%v, %w) {
       %t = Add(%v, %w)

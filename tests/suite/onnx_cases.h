@@ -43,8 +43,12 @@ inline Result<std::vector<Datum>> read_set(const std::filesystem::path& set, std
   for (const Value v : declared) {
     const auto path = set / fmt::format("{}_{}.pb", stem, values.size());
     if (!std::filesystem::exists(path)) break;
-    FRAZIL_TRY(Datum value, read_pb(path, proto_kind(graph.type(v))));
-    values.push_back(std::move(value));
+    const Type& type = graph.type(v);
+    auto value = read_pb(path, proto_kind(type));
+    // An optional that is there may be stored as what it is.
+    if (!value && type.kind == Type::Kind::optional) value = read_pb(path, proto_kind(*type.item));
+    if (!value) return std::unexpected(value.error());
+    values.push_back(std::move(*value));
   }
   return values;
 }

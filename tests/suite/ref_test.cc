@@ -400,9 +400,7 @@ TEST(RefFlow, IfTakesOneBranch) {
   const Expr cond = net.input("c", Elem::boolean, {}), x = net.input("x", Elem::f32, {net.b.dim("N")});
   const auto y = if_else(
       net.b, cond, [&](Builder& b, auto) { return std::vector{ops::Neg(capture(b, x))}; },
-      [&](Builder& b, auto) {
-        return std::vector{ops::Concat({capture(b, x), capture(b, x)}, {.axis = 0})};
-      });
+      [&](Builder& b, auto) { return std::vector{ops::Concat({capture(b, x), capture(b, x)}, {.axis = 0})}; });
   net.b.output("y", y[0]);
   expect_same(net.one({Tensor::scalar(true), f32({1, 2})}), f32({-1, -2}));
   expect_same(net.one({Tensor::scalar(false), f32({1, 2})}), f32({1, 2, 1, 2}));
@@ -469,10 +467,7 @@ TEST(RefFlow, CarriedShapeMayGrow) {
   const Expr x = net.input("x", Elem::f32, {net.b.dim("N")});
   const auto out = loop(
       net.b, net.input("n", Elem::i64, {}), net.b.absent(), {x},
-      [](Builder&, std::span<const Expr> p) {
-        return std::vector{p[1], ops::Concat({p[2], p[2]}, {.axis = 0})};
-      },
-      1);
+      [](Builder&, std::span<const Expr> p) { return std::vector{p[1], ops::Concat({p[2], p[2]}, {.axis = 0})}; }, 1);
   net.b.output("y", out[0]);
   EXPECT_EQ(net.one({f32({1, 2}), Tensor::scalar<std::int64_t>(3)}).sizes(), (Sizes{16}));
 }
@@ -570,9 +565,7 @@ TEST(RefFlow, NestedLoopsBindInnerSymbolsAnew) {
       [](Builder& b, std::span<const Expr> p) {
         const auto inner = loop(
             b, p[0], b.absent(), {},
-            [&](Builder& c, std::span<const Expr> q) {
-              return std::vector{q[1], ops::Add(capture(c, p[0]), q[0])};
-            },
+            [&](Builder& c, std::span<const Expr> q) { return std::vector{q[1], ops::Add(capture(c, p[0]), q[0])}; },
             1);
         return std::vector{p[1], ops::Add(p[2], ops::ReduceSum({inner[0]}, {.keepdims = 0}))};
       },
