@@ -28,12 +28,4 @@ class Observer {
   virtual void shapes_changed(std::uint32_t) {}
 };
 
-/// Asked before things happen; the default allows. A refusal is the user's error, told with its text.
-class Policy {
- public:
-  virtual ~Policy() = default;
-  virtual Status allow_load(const Graph&) { return {}; }
-  virtual Status allow_run(const Graph&) { return {}; }
-};
-
 }  // namespace frazil
