@@ -71,9 +71,16 @@ std::vector<Expr> Builder::add(const OpDef& op, std::span<const Expr> inputs, At
 
 namespace {
 
-/// Trailing absent inputs say nothing.
-void trim(std::vector<Value>& inputs) {
+/// A node without results yet. Trailing absent inputs say nothing and go.
+Node make_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, BlockId parent, std::string name) {
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
+  Node node;
+  node.op = &op;
+  node.in = std::move(inputs);
+  node.attrs = attrs ? std::move(attrs) : default_attrs(op);
+  node.parent = parent;
+  node.name = std::move(name);
+  return node;
 }
 
 }  // namespace
@@ -81,21 +88,12 @@ void trim(std::vector<Value>& inputs) {
 Result<NodeId> Builder::append(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
                                std::string name) {
   const Mark before = mark();
-  trim(inputs);
   if (std::ranges::find(wanted, true) == wanted.end()) {
     return fail(Code::bad_model, "node '{}' ({}) has no output", name, op.name);
   }
   const NodeId id{static_cast<std::uint32_t>(graph_.nodes_.size())};
-  Node node{.op = &op,
-            .in = std::move(inputs),
-            .out = {},
-            .attrs = attrs ? std::move(attrs) : default_attrs(op),
-            .blocks = {},
-            .parent = block_,
-            .name = std::move(name),
-            .stable = graph_.next_stable_++,
-            .constraints = {}};
-  graph_.nodes_.push_back(std::move(node));
+  graph_.nodes_.push_back(make_node(op, std::move(inputs), std::move(attrs), block_, std::move(name)));
+  graph_.nodes_.back().stable = graph_.next_stable_++;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     Value v;
     if (wanted[i]) v = new_value({}, {ValueDef::Kind::node, id.id, static_cast<std::uint32_t>(i)});
@@ -112,18 +110,9 @@ Result<NodeId> Builder::append(const OpDef& op, std::vector<Value> inputs, Attrs
 Result<NodeId> Builder::open(const OpDef& op, std::vector<Value> inputs, Attrs attrs,
                              const std::vector<std::size_t>& params, std::string name) {
   const Mark before = mark();
-  trim(inputs);
   const NodeId id{static_cast<std::uint32_t>(graph_.nodes_.size())};
-  Node node{.op = &op,
-            .in = std::move(inputs),
-            .out = {},
-            .attrs = attrs ? std::move(attrs) : default_attrs(op),
-            .blocks = {},
-            .parent = block_,
-            .name = std::move(name),
-            .stable = graph_.next_stable_++,
-            .constraints = {}};
-  graph_.nodes_.push_back(std::move(node));
+  graph_.nodes_.push_back(make_node(op, std::move(inputs), std::move(attrs), block_, std::move(name)));
+  graph_.nodes_.back().stable = graph_.next_stable_++;
   for (std::size_t count : params) {
     const BlockId b{static_cast<std::uint32_t>(graph_.blocks_.size())};
     graph_.blocks_.push_back({.parent = block_, .owner = id, .params = {}, .nodes = {}, .results = {}});
