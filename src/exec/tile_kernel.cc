@@ -17,7 +17,8 @@ constexpr std::size_t kTileBytes = kTile * 8;
 
 /// Loops over an output of any shape: axes merged where every operand allows it, the innermost cut into tiles.
 struct TileState {
-  int rank = 0;  ///< outer axes
+  bool dense = false;  ///< prepared before, for operands without gaps; a session's states begin as zeros
+  int rank = 0;        ///< outer axes
   int operands = 0;
   std::int64_t inner = 1;  ///< elements of the innermost axis
   std::int64_t outer = 1;  ///< how many innermost rows
@@ -37,11 +38,11 @@ struct TileState {
   } ins[kMaxIns];  ///< left as it is beyond the tape: zeroing it would cost more than preparing
 };
 
-/// The usual case: every operand has the output's extents, without gaps.
+/// The usual case: every operand is one element or has the output's extents, without gaps.
 bool all_dense(const PrepareCx& cx) {
   const auto& out = cx.out[0];
   return out.contiguous && std::ranges::all_of(cx.in, [&](const OperandShape& in) {
-           return in.contiguous && std::ranges::equal(in.dims, out.dims);
+           return in.count() == 1 || (in.contiguous && std::ranges::equal(in.dims, out.dims));
          });
 }
 
@@ -52,7 +53,10 @@ void merge_axes(PrepareCx& cx, TileState& s) {
     s.inner = out.count();
     s.rank = 0;
     s.outer = s.inner == 0 ? 0 : 1;
-    for (int k = 0; k <= s.operands; ++k) s.inner_step[k] = static_cast<std::int64_t>(s.size[k]);
+    for (int k = 0; k <= s.operands; ++k) {
+      const bool repeats = k < s.operands && s.inner > 1 && cx.in[static_cast<std::size_t>(k)].count() == 1;
+      s.inner_step[k] = repeats ? 0 : static_cast<std::int64_t>(s.size[k]);
+    }
     return;
   }
   const std::size_t rank = out.dims.size();
@@ -170,7 +174,19 @@ void find_direct(const ScalarTape& tape, TileState& s) {
   s.direct = s.ins[tape.code.size() - 1].scalar && s.inner > 1 ? nullptr : s.ins[tape.code.size() - 1].fn;
 }
 
+/// Another size of what was prepared before: functions and loops stay.
+bool only_size_changed(const PrepareCx& cx, TileState& s) {
+  const std::int64_t count = cx.out[0].count();
+  if (!s.dense || count < 2 || !all_dense(cx)) return false;
+  for (int k = 0; k < s.operands; ++k) {
+    if ((s.inner_step[k] == 0) != (cx.in[static_cast<std::size_t>(k)].count() == 1)) return false;
+  }
+  s.inner = count;
+  return true;
+}
+
 Status prepare(PrepareCx& cx, void* state) {
+  if (only_size_changed(cx, *static_cast<TileState*>(state))) return {};
   auto& s = *new (state) TileState;
   s.direct = nullptr;
   s.direct_arity = 0;
@@ -185,6 +201,7 @@ Status prepare(PrepareCx& cx, void* state) {
   s.tape = &cx.plan.tapes[cx.step.tape];
   if (!choose(*s.tape, s)) return fail(Code::internal, "no tile primitive for its body");
   find_direct(*s.tape, s);
+  s.dense = s.inner > 1 && all_dense(cx);
   cx.scratch_bytes = s.direct ? 0 : (s.tape->code.size() + 1) * kTileBytes;
   return {};
 }
