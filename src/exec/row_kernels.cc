@@ -7,7 +7,6 @@
 namespace frazil {
 namespace {
 
-const float* f32(const std::byte* p) { return reinterpret_cast<const float*>(p); }
 float* f32(std::byte* p) { return reinterpret_cast<float*>(p); }
 
 std::int64_t product(std::span<const std::int64_t> dims) {

@@ -25,10 +25,8 @@ Session::Session(std::shared_ptr<Executable> executable) : exe_(std::move(execut
   pointers_.assign(exe_->max_operands_, nullptr);
   for (std::size_t i = 0; i < plan_.storages.size(); ++i) {
     const Storage& s = plan_.storages[i];
-    const Constant* c = s.place == Place::constant || (s.place == Place::object && plan_.graph)
-                            ? plan_.graph->constant(Value{s.index})
-                            : nullptr;
-    if (s.place == Place::constant) base_[i] = const_cast<std::byte*>(c->tensor.data());
+    if (s.place != Place::constant) continue;
+    base_[i] = const_cast<std::byte*>(plan_.graph->constant(Value{s.index})->tensor.data());
   }
   for (const Slot& slot : plan_.slots) {
     if (!slot.object || !slot.value) continue;

@@ -59,16 +59,15 @@ bool all_f32(const Graph& graph, const Node& node) {
   return std::ranges::all_of(node.in, f32) && std::ranges::all_of(node.out, f32);
 }
 
-const ops::WindowAttrs* fixed_window(const ops::WindowAttrs& a, std::size_t spatial) {
+bool is_fixed_window(const ops::WindowAttrs& a, std::size_t spatial) {
   const auto fits = [&](const Ints& v, std::size_t n) { return v.empty() || v.size() == n; };
-  const bool ok = (spatial == 1 || spatial == 2) && fits(a.strides, spatial) && fits(a.dilations, spatial) &&
-                  fits(a.pads, 2 * spatial) && fits(a.kernel_shape, spatial);
-  return ok ? &a : nullptr;
+  return (spatial == 1 || spatial == 2) && fits(a.strides, spatial) && fits(a.dilations, spatial) &&
+         fits(a.pads, 2 * spatial) && fits(a.kernel_shape, spatial);
 }
 
 std::optional<Window> window_of(const ops::WindowAttrs& attrs, std::size_t rank) {
   const std::size_t n = rank - 2;
-  if (rank < 3 || fixed_window(attrs, n) == nullptr) return std::nullopt;
+  if (rank < 3 || !is_fixed_window(attrs, n)) return std::nullopt;
   Window w;
   for (std::size_t k = 0; k < n; ++k) {
     const std::size_t at = 2 - n + k;

@@ -73,7 +73,6 @@ struct Storage {
   std::uint32_t pool = kNone;         ///< arena: the pool that it shares
   std::uint32_t first = 0, last = 0;  ///< steps between which it is live
   bool swapped = false;               ///< takes part in a loop's ping-pong
-  std::uint32_t area = kNone;         ///< storages of one area share bytes
 };
 
 /// A value at run time: type, extents, and where it lies.
