@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test demo bench asan tsan fuzz format lint clean
+.PHONY: help install-deps configure build test demo bench asan tsan soak fuzz coverage format lint clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -33,9 +33,14 @@ asan:  ## the tests under the address and undefined-behaviour sanitizers
 tsan:  ## the tests under the thread sanitizer
 	@$(MAKE) --no-print-directory test PRESET=tsan
 
-fuzz:  ## build the fuzzers
-	@test -d fuzz || { echo "make fuzz: this tree has no fuzz/ folder, so there is nothing to build" >&2; exit 2; }
+soak: configure  ## sessions, loads and cancellations for SOAK_SECONDS (3600), watching memory; PRESET=tsan works too
+	@cmake --build $(BUILD) --target soak
+	@$(BUILD)/tests/soak
+
+fuzz:  ## run the fuzzers; TARGET=text_fuzz FUZZ_SECONDS=600 runs one of them for longer
+	@scripts/install-deps.sh --dev
 	@$(MAKE) --no-print-directory build PRESET=fuzz
+	@fuzz/run.sh build-fuzz
 
 format:  ## format the sources in place
 	@scripts/format.sh

@@ -8,7 +8,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
 )
 dev_packages=(
-  clang-19 clang-format-19 clang-tidy-19 valgrind libdnnl-dev
+  clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind libdnnl-dev
   python3-numpy python3-sklearn python3-onnx nodejs npm
 )
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "api/dot.h"
+#include "base/text.h"
 #include "exec/executable.h"
 #include "ir/op.h"
 #include "ir/text.h"
@@ -15,6 +16,7 @@ namespace {
 struct InspectOptions {
   std::string model;
   bool text = false, plan = false, dot = false, tiers = false, json = false;
+  LoadLimits limits;
 };
 
 /// What the graph holds, counted over all blocks.
@@ -58,6 +60,55 @@ Json ports_json(const Graph& graph, const std::vector<Value>& values, const std:
   return json;
 }
 
+Json json_of(const Properties& properties) {
+  Json json = Json::array();
+  for (const auto& [key, text] : properties) json.push_back({{"key", key}, {"value", text}});
+  return json;
+}
+
+Json json_of(const Notes& notes) { return {{"doc", notes.doc}, {"metadata", json_of(notes.metadata)}}; }
+
+/// What is said of nodes that are still there.
+Json node_notes(const Graph& graph) {
+  Json json = Json::array();
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
+    for (const NodeId id : graph.block(BlockId{b}).nodes) {
+      const auto found = graph.info->nodes.find(graph.node(id).stable);
+      if (found == graph.info->nodes.end()) continue;
+      Json entry = json_of(found->second);
+      entry["node"] = graph.node(id).name;
+      json.push_back(std::move(entry));
+    }
+  }
+  return json;
+}
+
+/// What the model says of itself.
+Json info_json(const Graph& graph) {
+  const ModelInfo& info = *graph.info;
+  Json opsets = Json::array(), values = Json::array(), quantization = Json::array();
+  for (const auto& [domain, version] : info.opsets) opsets.push_back({{"domain", domain}, {"version", version}});
+  for (const auto& [name, notes] : info.values) {
+    Json entry = json_of(notes);
+    entry["value"] = name;
+    values.push_back(std::move(entry));
+  }
+  for (const auto& [tensor, parameters] : info.quantization) {
+    quantization.push_back({{"value", tensor}, {"parameters", json_of(parameters)}});
+  }
+  return {{"ir_version", info.ir_version},
+          {"model_version", info.model_version},
+          {"producer", info.producer},
+          {"producer_version", info.producer_version},
+          {"domain", info.domain},
+          {"opsets", std::move(opsets)},
+          {"model", json_of(info.model)},
+          {"graph", json_of(info.graph)},
+          {"nodes", node_notes(graph)},
+          {"values", std::move(values)},
+          {"quantization", std::move(quantization)}};
+}
+
 Json json_of(const Graph& graph) {
   const Contents c = contents_of(graph);
   Json inputs = ports_json(graph, graph.main().params, graph.input_names());
@@ -69,7 +120,8 @@ Json json_of(const Graph& graph) {
           {"blocks", c.blocks},
           {"constants", c.constants},
           {"constant_bytes", c.constant_bytes},
-          {"operators", c.operators}};
+          {"operators", c.operators},
+          {"info", graph.info ? info_json(graph) : Json()}};
 }
 
 void print_ports(std::string_view title, const Graph& graph, const std::vector<Value>& values,
@@ -77,14 +129,14 @@ void print_ports(std::string_view title, const Graph& graph, const std::vector<V
   print_line(title);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool optional = title == "inputs" && graph.input_default(i) != nullptr;
-    print_line(fmt::format("  {}  {}{}", one_line(names[i]), str(graph.type(values[i]), graph.scope()),
+    print_line(fmt::format("  {}  {}{}", printable(names[i]), str(graph.type(values[i]), graph.scope()),
                            optional ? "  (has a default)" : ""));
   }
 }
 
 void print_summary(const Graph& graph) {
   const Contents c = contents_of(graph);
-  print_line(fmt::format("{}: {} nodes in {} blocks, {} constants of {:.3f} MB", one_line(graph.name), c.nodes,
+  print_line(fmt::format("{}: {} nodes in {} blocks, {} constants of {:.3f} MB", printable(graph.name), c.nodes,
                          c.blocks, c.constants, static_cast<double>(c.constant_bytes) / 1e6));
   print_ports("inputs", graph, graph.main().params, graph.input_names());
   print_ports("outputs", graph, graph.main().results, graph.output_names());
@@ -99,7 +151,7 @@ void print_tiers() {
 }
 
 Result<int> inspect(const InspectOptions& options) {
-  FRAZIL_TRY(const auto graph, load_graph(options.model));
+  FRAZIL_TRY(const auto graph, load_graph(options.model, options.limits));
   if (options.json) {
     print_json(json_of(*graph));
   } else if (options.tiers) {
@@ -130,6 +182,7 @@ void add_inspect(CLI::App& app, Action& action) {
   views->add_flag("--tiers", options->tiers, "Which code would run it");
   views->add_flag("--json", options->json, "One JSON object on one line");
   views->require_option(0, 1);
+  add_load_limits(*command, options->limits);
   command->footer(
       "Examples:\n"
       "  frazil inspect model.onnx\n"

@@ -11,20 +11,56 @@
 
 namespace frazil::tool {
 
+namespace {
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+const Knobs& knob_values() {
+  static const Knobs values = knobs() ? *knobs() : Knobs{};
+  return values;
+}
+
+Limits limits_of(const Common& common) {
+  Limits limits = common.limits;
+  limits.time.reset();
+  if (common.deadline_ms > 0) {
+    constexpr double kLongest = 1e12;  // ms; some 30 years, which a duration holds
+    limits.time = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        Milliseconds(std::min(common.deadline_ms, kLongest)));
+  }
+  return limits;
+}
+
+}  // namespace
+
+void add_load_limits(CLI::App& app, LoadLimits& limits) {
+  limits = knob_values().load;
+  app.add_option("--max-nodes", limits.nodes, "Nodes that a model may have, with those of inlined functions")
+      ->type_name("N");
+  app.add_option("--max-nesting", limits.nesting, "Subgraphs and function calls that may lie inside each other")
+      ->type_name("N");
+  app.add_option("--max-name-bytes", limits.name_bytes, "Bytes of one name in a model")->type_name("BYTES");
+}
+
 void add_common(CLI::App& app, Common& common) {
-  const Knobs values = knobs() ? *knobs() : Knobs{};
+  const Knobs& values = knob_values();
   common.threads = values.threads;
-  common.memory_limit = values.memory_limit;
-  common.max_steps = values.max_steps;
+  common.limits = values.limits;
+  if (values.limits.time) common.deadline_ms = Milliseconds(*values.limits.time).count();
   common.debug = values.debug;
   app.add_option("--tier", common.tier,
                  "Which code runs: auto, ref (the slow reference executor), 0 (the tape), 1 or 2 (compiled)")
       ->type_name("TIER");
   app.add_option("--threads", common.threads, "Threads of one run, 0: one per core. Kernels of this build use one")
       ->type_name("N");
-  app.add_option("--memory-limit", common.memory_limit, "Bytes that a run may hold for values")->type_name("BYTES");
-  app.add_option("--max-steps", common.max_steps, "Steps after which a request is stopped")->type_name("N");
-  app.add_option("--deadline", common.deadline_ms, "Milliseconds after which a request is stopped")->type_name("MS");
+  app.add_option("--memory-limit", common.limits.memory_bytes,
+                 "Bytes that a run may hold for values, or a load for tensors that do not stay in the file")
+      ->type_name("BYTES");
+  app.add_option("--max-elements", common.limits.tensor_elements, "Elements that one tensor may have")->type_name("N");
+  app.add_option("--max-steps", common.limits.steps, "Steps after which a request is stopped")->type_name("N");
+  app.add_option("--deadline", common.deadline_ms, "Milliseconds after which a request is stopped, 0: never")
+      ->type_name("MS");
+  add_load_limits(app, common.load);
   app.add_option("--seed", common.seed, "Chooses the random inputs; the same seed gives the same values")
       ->type_name("N");
   app.add_option("--numerics", common.numerics, "default, or strict: no fast approximations")->type_name("MODE");
@@ -52,22 +88,12 @@ Status prepare(const Common& common) {
   return {};
 }
 
-namespace {
-
-Limits limits_of(const Common& common) {
-  Limits limits;
-  limits.memory_bytes = static_cast<std::size_t>(common.memory_limit);
-  limits.steps = common.max_steps;
-  if (common.deadline_ms > 0) {
-    using Clock = std::chrono::steady_clock;
-    constexpr double kLongest = 1e12;  // ms; some 30 years, which a duration holds
-    limits.time = std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double, std::milli>(std::min(common.deadline_ms, kLongest)));
-  }
+LoadLimits load_limits_of(const Common& common) {
+  LoadLimits limits = common.load;
+  limits.memory_bytes = common.limits.memory_bytes;
+  limits.tensor_elements = common.limits.tensor_elements;
   return limits;
 }
-
-}  // namespace
 
 Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common) {
   FRAZIL_TRY(auto executable, Executable::make(std::move(graph), {.reference = common.tier == "ref"}));
@@ -90,8 +116,8 @@ Status start() {
   return {};
 }
 
-Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, bool name_file) {
-  auto graph = import_onnx(path);
+Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadLimits& limits, bool name_file) {
+  auto graph = import_onnx(path, {.limits = limits});
   if (!graph) {
     const bool named = !name_file || graph.error().message.find(path) != std::string::npos;
     return within(named ? "" : path + ": ", std::move(graph).error());

@@ -16,8 +16,8 @@ namespace frazil::tool {
 struct Common {
   std::string tier = "auto";
   std::uint32_t threads = 1;
-  std::uint64_t memory_limit = 0;  ///< bytes
-  std::uint64_t max_steps = 0;
+  Limits limits;
+  LoadLimits load;
   double deadline_ms = 0;  ///< 0: none
   std::uint64_t seed = 0;
   std::string numerics = "default";
@@ -27,9 +27,13 @@ struct Common {
 
 /// Declares the options, with the knobs as defaults.
 void add_common(CLI::App& app, Common& common);
+/// Those that limit what loading a model may use; part of add_common, alone for commands that run nothing.
+void add_load_limits(CLI::App& app, LoadLimits& limits);
 /// Checks what the parser cannot, and sets the log level.
 Status prepare(const Common& common);
 
+/// What loading may use by these options.
+LoadLimits load_limits_of(const Common& common);
 /// Plans the graph for the chosen tier; FRAZIL_DEBUG shows the plan.
 Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common);
 /// Opens a session with the chosen limits.
@@ -40,6 +44,7 @@ std::string tier_of(const Common& common);
 /// Operators are linked, knobs applied. Called once, before anything else.
 Status start();
 /// Reads a model; faults name the file where `name_file` is set.
-Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, bool name_file = true);
+Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadLimits& limits,
+                                                bool name_file = true);
 
 }  // namespace frazil::tool

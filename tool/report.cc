@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 namespace frazil::tool {
 namespace {
 
@@ -88,7 +90,7 @@ std::string one_line(std::string_view text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
+  return printable(line);
 }
 
 void print_json(const Json& json) { print_line(json.dump(-1, ' ', false, Json::error_handler_t::replace)); }

@@ -18,7 +18,7 @@ int exit_code(Code code);
 
 /// Writes the fault as one line to stderr and gives its exit code.
 int report(const Fault& fault);
-/// The text with line breaks and other control characters as spaces.
+/// The text with line breaks and other control characters as spaces, and bytes that are not UTF-8 as \xHH.
 std::string one_line(std::string_view text);
 
 /// `json` on one line of stdout; bytes that are not UTF-8 are replaced.

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,9 +28,16 @@ struct Port {
   std::vector<std::string> dims;  ///< "3", "N", "2*N + 1": the same symbol means the same extent
 };
 
+/// How a model is loaded. Limits that are left open come from the environment's knobs (`frazil knobs`); past one of
+/// them the load fails with Code::limit.
 struct LoadOptions {
   std::shared_ptr<Policy> policy;
-  bool fix_defaults = false;  ///< an input with a default becomes a constant, and is no input any more
+  bool fix_defaults = false;                  ///< an input with a default becomes a constant, and is no input any more
+  std::optional<std::uint64_t> memory_limit;  ///< bytes of tensors that are not read where they lie in the file
+  std::optional<std::uint64_t> max_elements;  ///< of one tensor
+  std::optional<std::uint64_t> max_nodes;     ///< with those of inlined functions
+  std::optional<std::uint64_t> max_nesting;   ///< of subgraphs and function calls
+  std::optional<std::uint64_t> max_name_bytes;  ///< of one name
 };
 
 /// A graph that is ready to run. A cheap handle to something immutable: threads share it freely.

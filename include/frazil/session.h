@@ -21,6 +21,7 @@ struct Options {
   std::string tier = "auto";                  ///< "auto"; "ref", the slow reference executor; "0", the tape
   std::optional<unsigned> threads;            ///< of one run; 0: one per core. Kernels of this version use one
   std::optional<std::uint64_t> memory_limit;  ///< bytes of intermediate values; past it: Code::limit
+  std::optional<std::uint64_t> max_elements;  ///< of one tensor; past it: Code::limit
   std::optional<std::uint64_t> max_steps;     ///< per run; past it: Code::limit
   std::optional<double> deadline_ms;          ///< per run, in milliseconds; past it: Code::limit
   std::uint64_t seed = 0;                     ///< of operators that draw random numbers; this version has none

@@ -34,7 +34,16 @@ Port port_of(const Graph& graph, Value value, const std::string& name) {
   return port;
 }
 
-ImportOptions import_options(const LoadOptions& options) { return {.fix_defaults = options.fix_defaults}; }
+ImportOptions import_options(const LoadOptions& options) {
+  ImportOptions import{.limits = knobs()->load, .fix_defaults = options.fix_defaults};
+  LoadLimits& limits = import.limits;
+  limits.memory_bytes = options.memory_limit.value_or(limits.memory_bytes);
+  limits.tensor_elements = options.max_elements.value_or(limits.tensor_elements);
+  limits.nodes = options.max_nodes.value_or(limits.nodes);
+  limits.nesting = options.max_nesting.value_or(limits.nesting);
+  limits.name_bytes = options.max_name_bytes.value_or(limits.name_bytes);
+  return import;
+}
 
 }  // namespace
 

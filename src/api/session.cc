@@ -53,9 +53,10 @@ std::chrono::steady_clock::duration duration_of(double milliseconds) {
 }
 
 Limits limits_of(const Options& options) {
-  Limits limits;
-  limits.memory_bytes = static_cast<std::size_t>(options.memory_limit.value_or(knobs()->memory_limit));
-  limits.steps = options.max_steps.value_or(knobs()->max_steps);
+  Limits limits = knobs()->limits;
+  if (options.memory_limit) limits.memory_bytes = *options.memory_limit;
+  if (options.max_elements) limits.tensor_elements = *options.max_elements;
+  if (options.max_steps) limits.steps = *options.max_steps;
   if (options.deadline_ms) limits.time = duration_of(*options.deadline_ms);
   return limits;
 }

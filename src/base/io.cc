@@ -17,25 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 namespace frazil {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
-  int get() const { return fd_; }
-  /// False when the last writes could not be kept.
-  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
 
 std::unexpected<Fault> system_fault(std::string_view action, const std::string& path, int error) {
   const Code code = error == ENOMEM ? Code::out_of_memory : Code::bad_input;
@@ -85,8 +70,12 @@ Status write_new(const std::string& path, std::span<const std::byte> bytes) {
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return system_fault("open", path, errno);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) return system_fault("open", path, errno);
+  return map(file, path);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file, const std::string& path) {
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
   if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot read '{}': it is a directory", path);

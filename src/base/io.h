@@ -11,12 +11,16 @@
 
 namespace frazil {
 
+class Descriptor;
+
 /// A regular file mapped read-only. Whoever keeps bytes of it keeps the shared_ptr. The file must not be truncated
 /// while it is mapped; replacing it by rename is safe.
 class MappedFile {
  public:
   /// Code::bad_input, naming the file, when it is missing, unreadable or not a regular file.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  /// The same for an open file; `path` is for messages.
+  static Result<std::shared_ptr<const MappedFile>> map(const Descriptor& file, const std::string& path);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

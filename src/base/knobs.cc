@@ -9,16 +9,54 @@
 namespace frazil {
 namespace {
 
+constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kLongestMs = 1'000'000'000'000;  // some 30 years, which a duration holds
+
 using Set = Status (*)(Knobs& knobs, const Knob& knob, std::string_view text);
+
+Result<std::uint64_t> integer(const Knob& knob, std::string_view text, std::uint64_t min, std::uint64_t max) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < min || value > max) {
+    return fail(Code::bad_input, "{}: expected an integer in {}, got '{}'", knob.name, knob.range, text);
+  }
+  return value;
+}
 
 template <auto Member, std::uint64_t Min, std::uint64_t Max>
 Status set_integer(Knobs& knobs, const Knob& knob, std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < Min || value > Max) {
-    return fail(Code::bad_input, "{}: expected an integer in {}, got '{}'", knob.name, knob.range, text);
-  }
+  FRAZIL_TRY(const std::uint64_t value, integer(knob, text, Min, Max));
   knobs.*Member = static_cast<std::remove_reference_t<decltype(knobs.*Member)>>(value);
+  return {};
+}
+
+template <auto Member>
+Status set_limit(Knobs& knobs, const Knob& knob, std::string_view text) {
+  FRAZIL_TRY(knobs.limits.*Member, integer(knob, text, 0, kAny));
+  return {};
+}
+
+template <auto Member>
+Status set_load_limit(Knobs& knobs, const Knob& knob, std::string_view text) {
+  FRAZIL_TRY(knobs.load.*Member, integer(knob, text, 0, kAny));
+  return {};
+}
+
+Status set_memory(Knobs& knobs, const Knob& knob, std::string_view text) {
+  FRAZIL_TRY(knobs.limits.memory_bytes, integer(knob, text, 0, kAny));
+  knobs.load.memory_bytes = knobs.limits.memory_bytes;
+  return {};
+}
+
+Status set_elements(Knobs& knobs, const Knob& knob, std::string_view text) {
+  FRAZIL_TRY(knobs.limits.tensor_elements, integer(knob, text, 0, kAny));
+  knobs.load.tensor_elements = knobs.limits.tensor_elements;
+  return {};
+}
+
+Status set_deadline(Knobs& knobs, const Knob& knob, std::string_view text) {
+  FRAZIL_TRY(const std::uint64_t ms, integer(knob, text, 0, kLongestMs));
+  if (ms > 0) knobs.limits.time = std::chrono::milliseconds(ms);
   return {};
 }
 
@@ -30,9 +68,7 @@ Status set_isa(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-
-constexpr std::array<Knob, 6> kTable{{
+constexpr std::array<Knob, 11> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar tapes, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
@@ -41,10 +77,17 @@ constexpr std::array<Knob, 6> kTable{{
     {"FRAZIL_ISA", "base, avx2 or avx512", "", "",
      "The widest instruction set that kernels may use; unset: the widest that the machine has."},
     {"FRAZIL_THREADS", "integer", "1", "0..1024", "Threads of one run; 0: one per core. Results do not depend on it."},
-    {"FRAZIL_MEMORY_LIMIT", "integer", "1099511627776", "0..18446744073709551615",
-     "Bytes that one session may hold for values."},
-    {"FRAZIL_MAX_STEPS", "integer", "18446744073709551615", "0..18446744073709551615",
-     "Steps after which a run is stopped."},
+    {"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
+     "Bytes that one session may hold for values, or a load for tensors that do not stay in the file. By default four "
+     "fifths of what the machine or its control group has."},
+    {"FRAZIL_MAX_ELEMENTS", "integer", "68719476736", "0..18446744073709551615", "Elements that one tensor may have."},
+    {"FRAZIL_MAX_STEPS", "integer", "1000000000", "0..18446744073709551615", "Steps after which a run is stopped."},
+    {"FRAZIL_DEADLINE_MS", "integer", "0", "0..1000000000000", "Milliseconds after which a run is stopped; 0: none."},
+    {"FRAZIL_MAX_NODES", "integer", "10000000", "0..18446744073709551615",
+     "Nodes that a model may have, with those of inlined functions."},
+    {"FRAZIL_MAX_NESTING", "integer", "20000", "0..18446744073709551615",
+     "Subgraphs and function calls that may lie inside each other."},
+    {"FRAZIL_MAX_NAME_BYTES", "integer", "4096", "0..18446744073709551615", "Bytes of one name in a model."},
 }};
 
 constexpr std::array<Set, kTable.size()> kSetters{
@@ -52,8 +95,13 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_integer<&Knobs::verify, 0, 3>,
     &set_isa,
     &set_integer<&Knobs::threads, 0, 1024>,
-    &set_integer<&Knobs::memory_limit, 0, kAny>,
-    &set_integer<&Knobs::max_steps, 0, kAny>,
+    &set_memory,
+    &set_elements,
+    &set_limit<&Limits::steps>,
+    &set_deadline,
+    &set_load_limit<&LoadLimits::nodes>,
+    &set_load_limit<&LoadLimits::nesting>,
+    &set_load_limit<&LoadLimits::name_bytes>,
 };
 
 std::optional<std::string> from_environment(std::string_view name) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/limits.h"
 
 namespace frazil {
 
@@ -27,8 +28,8 @@ struct Knobs {
   int verify = 0;
   std::string isa;  ///< empty: the widest that the machine runs
   unsigned threads = 1;
-  std::uint64_t memory_limit = std::uint64_t{1} << 40;  ///< bytes
-  std::uint64_t max_steps = ~std::uint64_t{0};
+  Limits limits;
+  LoadLimits load;
 };
 
 /// Reads every knob through `get`, which gives a variable's text or nullopt. The first malformed one is

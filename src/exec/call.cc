@@ -27,7 +27,9 @@ TensorView SessionCall::in(std::size_t i) const {
 /// Whoever asks for a value may keep it in a sequence.
 Datum SessionCall::datum(std::size_t i) const {
   auto value = session_.owned_datum_of(step_.in[i]);
-  return value ? std::move(*value) : Datum();
+  if (value) return std::move(*value);
+  if (status_) status_ = std::unexpected(std::move(value).error());
+  return Datum();
 }
 
 Result<std::byte*> SessionCall::out(std::size_t i, std::span<const std::int64_t> sizes) {
@@ -40,9 +42,7 @@ Result<std::byte*> SessionCall::out(std::size_t i, std::span<const std::int64_t>
 }
 
 Result<std::byte*> SessionCall::scratch(std::size_t bytes) {
-  if (bytes > session_.scratch_.size()) {
-    FRAZIL_TRY(session_.scratch_, Buffer::allocate(bytes));
-  }
+  FRAZIL_CHECK(session_.grow_scratch(bytes));
   return session_.scratch_.data();
 }
 

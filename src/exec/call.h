@@ -13,6 +13,8 @@ class SessionCall : public OpaqueCall {
   bool wants(std::size_t i) const override { return i < step_.out.size() && step_.out[i] != kNone; }
   TensorView in(std::size_t i) const override;
   Datum datum(std::size_t i) const override;
+  /// The fault of what could not be given to the operator.
+  const Status& status() const { return status_; }
   Elem out_elem(std::size_t i) const override { return session_.plan_.slots[step_.out[i]].elem; }
   Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) override;
   Status put(std::size_t i, Datum value) override { return session_.put_output(step_, i, std::move(value)); }
@@ -24,6 +26,7 @@ class SessionCall : public OpaqueCall {
  private:
   Session& session_;
   const Step& step_;
+  mutable Status status_;
 };
 
 }  // namespace frazil

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "base/no_memory.h"
 #include "exec/session.h"
 #include "ir/rebuild.h"
 #include "plan/make_plan.h"
 
 namespace frazil {
 
-Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph> graph, ExecOptions options) {
+Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph> graph, ExecOptions options) try {
   auto exe = std::make_shared<Executable>();
   exe->graph_ = std::move(graph);
   exe->options_ = options;
@@ -20,11 +21,17 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
   FRAZIL_TRY(exe->plan_, make_plan(exe->graph_));
   exe->compile();
   return exe;
+} catch (const std::bad_alloc&) {
+  return no_memory_left();
 }
 
-std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
+std::unique_ptr<Session> Executable::open(std::shared_ptr<Governor> governor) {
+  return std::make_unique<Session>(shared_from_this(), std::move(governor));
+}
 
-Result<std::shared_ptr<Executable>> Executable::version(const Choices& choices) {
+/// What all sessions share counts against nobody's limit.
+Result<std::shared_ptr<Executable>> Executable::version(const Choices& choices) try {
+  const Governed nobody(nullptr);
   const std::scoped_lock lock(versions_mutex_);
   if (const auto it = versions_.find(choices.by_node); it != versions_.end()) return it->second;
   FRAZIL_TRY(Graph graph, rebuild(*graph_, choices));
@@ -32,6 +39,8 @@ Result<std::shared_ptr<Executable>> Executable::version(const Choices& choices) 
   made->packs_ = packs_;
   versions_.emplace(choices.by_node, made);
   return made;
+} catch (const std::bad_alloc&) {
+  return no_memory_left();
 }
 
 void Executable::compile() {

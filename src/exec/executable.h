@@ -22,13 +22,15 @@ struct ExecOptions {
 /// A plan made ready to run: what all sessions share. Immutable to its users; threads share it freely.
 class Executable : public std::enable_shared_from_this<Executable> {
  public:
+  /// Code::out_of_memory when there is none. Never throws, version() neither.
   static Result<std::shared_ptr<Executable>> make(std::shared_ptr<const Graph> graph, ExecOptions options = {});
 
   const Plan& plan() const { return plan_; }
   /// The graph as given; plan().graph is what it was expanded to.
   const Graph& graph() const { return *graph_; }
   const ExecOptions& options() const { return options_; }
-  std::unique_ptr<class Session> open();
+  /// Of `governor` see Session; throws std::bad_alloc when there is no memory.
+  std::unique_ptr<class Session> open(std::shared_ptr<class Governor> governor = nullptr);
   /// The version whose types follow `choices`; made once, shared by all sessions. Thread-safe.
   Result<std::shared_ptr<Executable>> version(const Choices& choices);
 

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstring>
 
+#include "base/stop.h"
 #include "exec/codes.h"
 #include "kernel/copy.h"
 #include "kernel/tile.h"
@@ -43,10 +45,16 @@ Status prepare_fill(PrepareCx& cx, void* state) {
 
 void run_fill(const RunCx& cx, const void* state) {
   const auto& s = *static_cast<const FillState*>(state);
-  if (s.zero) {
-    std::memset(cx.out[0], 0, s.size * s.count);
-  } else {
-    kernel::fill(cx.out[0], cx.in[0], s.size, s.count);
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  for (std::size_t begin = 0; begin < s.count; begin += kPiece) {
+    if (begin > 0 && stop_requested()) return;
+    const std::size_t count = std::min(kPiece, s.count - begin);
+    std::byte* const to = cx.out[0] + begin * s.size;
+    if (s.zero) {
+      std::memset(to, 0, s.size * count);
+    } else {
+      kernel::fill(to, cx.in[0], s.size, count);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/stop.h"
 #include "exec/codes.h"
 #include "kernel/gemm.h"
 
@@ -158,7 +159,8 @@ void run_gemm(const RunCx& cx, const void* state) {
   else
     kernel::gemm(g, cx.scratch);
   if (s.alpha == 1 && !s.add) return;
-  for (std::int64_t i = 0; i < g.m; ++i) {
+  Pace pace;
+  for (std::int64_t i = 0; i < g.m && !pace.stop(g.n); ++i) {
     float* row = g.c + i * g.c_row;
     const float* addend = s.add ? f32(cx.in[2]) + i * s.c_row : nullptr;
     for (std::int64_t j = 0; j < g.n; ++j) {

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/stop.h"
 #include "exec/codes.h"
 #include "kernel/reduce.h"
 #include "kernel/rows.h"
@@ -126,8 +127,9 @@ void run_batch_norm(const RunCx& cx, const void* state) {
   const float *x = f32(cx.in[0]), *scale = f32(cx.in[1]), *bias = f32(cx.in[2]), *mean = f32(cx.in[3]),
               *var = f32(cx.in[4]);
   float* y = f32(cx.out[0]);
+  Pace pace;
   for (std::int64_t n = 0; n < s.batch; ++n) {
-    for (std::int64_t c = 0; c < s.channels; ++c) {
+    for (std::int64_t c = 0; c < s.channels && !pace.stop(s.inner); ++c) {
       const float factor = scale[c] / std::sqrt(var[c] + s.epsilon), shift = bias[c] - mean[c] * factor;
       for (std::int64_t i = 0; i < s.inner; ++i) y[i] = x[i] * factor + shift;
       x += s.inner;

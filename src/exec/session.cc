@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/no_memory.h"
 #include "ir/rebuild.h"
 #include "kernel/copy.h"
 #include "ref/ref.h"
 
 namespace frazil {
 
-Session::Session(std::shared_ptr<Executable> executable) : exe_(std::move(executable)), plan_(exe_->plan()) {
+Session::Session(std::shared_ptr<Executable> executable, std::shared_ptr<Governor> governor)
+    : exe_(std::move(executable)), plan_(exe_->plan()), governor_(std::move(governor)) {
+  if (governor_ == nullptr) governor_ = std::make_shared<Governor>();
   regs_.assign(plan_.registers, 0);
   seen_.resize(plan_.groups.size());
   for (std::size_t g = 0; g < plan_.groups.size(); ++g) seen_[g].assign(plan_.groups[g].sources.size(), 0);
@@ -42,31 +45,52 @@ Result<std::vector<Datum>> Session::run(std::span<const Datum> inputs) {
   return outputs;
 }
 
-/// A guard that misses ends the attempt before anything is given out, and the version of the other side starts anew.
+namespace {
+
+void discharge(const Datum& value) {
+  if (value.is_tensor()) return value.tensor().buffer().discharge();
+  if (!value.is_sequence()) return;
+  value.sequence().charge.release();
+  std::ranges::for_each(value.sequence().items, discharge);
+}
+
+}  // namespace
+
 Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
-  constexpr int kMaxVersions = 64;
   ++counters_.runs;
-  cancelled_.store(false, std::memory_order_relaxed);
-  Session* session = current_.load() ? current_.load() : this;
+  governor_->begin(limits_);
+  const Governed scope(governor_.get());
+  try {
+    const Status status = run_versions(inputs, outputs);
+    // An interrupted kernel leaves anything behind, so neither results nor errors count.
+    if (governor_->stopping()) return governor_->reason();
+    if (status) std::ranges::for_each(outputs, discharge);
+    return status;
+  } catch (const std::bad_alloc&) {
+    return no_memory_left();
+  }
+}
+
+/// A guard that misses ends the attempt before anything is given out, and the version of the other side starts anew.
+Status Session::run_versions(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  constexpr int kMaxVersions = 64;
+  Session* session = current_ != nullptr ? current_ : this;
   for (int attempt = 0; attempt < kMaxVersions; ++attempt) {
-    session->cancelled_.store(cancelled_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     session->limits_ = limits_;
     session->observer_ = observer_;
     Status status = session->run_here(inputs, outputs);
     if (status || status.error().code != Code::other_version) return status;
     FRAZIL_TRY(session, other_side(*session, status.error()));
-    current_.store(session);
+    current_ = session;
   }
   return fail(Code::limit, "the run needs more than {} versions of the graph", kMaxVersions);
 }
 
 Status Session::run_here(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   if (exe_->options().reference) {
-    FRAZIL_TRY(outputs, run_reference(exe_->graph(), inputs, {.max_steps = limits_.steps}));
+    FRAZIL_TRY(outputs, run_reference(exe_->graph(), inputs));
     return {};
   }
-  steps_left_ = limits_.steps;
-  if (limits_.time) deadline_ = std::chrono::steady_clock::now() + *limits_.time;
   if (observer_) observer_->run_begin(plan_);
   FRAZIL_CHECK(bind_inputs(inputs));
   FRAZIL_CHECK(eval(0));
@@ -79,11 +103,6 @@ Status Session::run_here(std::span<const Datum> inputs, std::vector<Datum>& outp
   return {};
 }
 
-void Session::cancel() {
-  cancelled_.store(true, std::memory_order_relaxed);
-  if (Session* session = current_.load(); session && session != this) session->cancel();
-}
-
 Result<Session*> Session::other_side(const Session& version, const Fault& guard) {
   const auto stable = static_cast<std::uint32_t>(std::stoul(guard.message));
   Choices choices = choices_of(version.exe_->graph());
@@ -92,7 +111,7 @@ Result<Session*> Session::other_side(const Session& version, const Fault& guard)
   auto& session = others_[choices.by_node];
   if (!session) {
     FRAZIL_TRY(auto exe, exe_->version(choices));
-    session = exe->open();
+    session = exe->open(governor_);
     ++counters_.plans;
   }
   return session.get();
@@ -187,25 +206,66 @@ Status Session::check_input_expressions() const {
   return {};
 }
 
+/// "value 'y' f32[1000,1000] of node 'Expand_3' (Expand)".
+std::string Session::account_of(const Slot& slot) const {
+  if (!slot.value) return "a value";
+  Sizes sizes;
+  sizes_of(slot, sizes);
+  const std::string& name = plan_.graph->value_name(slot.value);
+  const auto node = plan_.graph->producer(slot.value);
+  return fmt::format("value {}{}{}", name.empty() ? "" : fmt::format("'{}' ", name), type_str(slot.elem, sizes),
+                     node ? " of " + plan_.graph->describe(*node) : "");
+}
+
+/// Of the largest value that lies there.
+std::string Session::account_of(std::uint32_t storage) const {
+  const Slot* largest = nullptr;
+  std::uint64_t most = 0;
+  for (const Slot& slot : plan_.slots) {
+    if (slot.storage != storage || slot.object) continue;
+    std::uint64_t count = byte_size(slot.elem);
+    for (const Reg r : slot.dims) count *= static_cast<std::uint64_t>(regs_[r]);
+    if (largest != nullptr && count < most) continue;
+    largest = &slot;
+    most = count;
+  }
+  return largest == nullptr ? "a value" : account_of(*largest);
+}
+
+Status Session::check_size(std::uint32_t storage, std::size_t bytes) const {
+  if (bytes > limits_.memory_bytes) {
+    return fail(Code::limit, "{} takes {} bytes, the memory limit is {}", account_of(storage), bytes,
+                limits_.memory_bytes);
+  }
+  if (bytes <= limits_.tensor_elements) return {};
+  const auto at = std::ranges::find(plan_.slots, storage, &Slot::storage);
+  const std::size_t elements = at == plan_.slots.end() ? 0 : bytes / byte_size(at->elem);
+  if (elements <= limits_.tensor_elements) return {};
+  return fail(Code::limit, "{} has more elements than the limit of {}", account_of(storage), limits_.tensor_elements);
+}
+
 Status Session::lay_out_arena() {
+  for (std::uint32_t i = 0; i < plan_.storages.size(); ++i) {
+    const Storage& s = plan_.storages[i];
+    if (s.place == Place::arena && s.pool != kNone && s.bytes != kNoReg) {
+      FRAZIL_CHECK(check_size(i, static_cast<std::size_t>(std::max<std::int64_t>(regs_[s.bytes], 0))));
+    }
+  }
   std::size_t total = 0;
   for (std::size_t p = 0; p < plan_.pools.size(); ++p) {
     pool_offset_[p] = total;
     std::int64_t most = 0;
     for (Reg r : plan_.pools[p]) most = std::max(most, regs_[r]);
-    if (static_cast<std::size_t>(most) > limits_.memory_bytes || total > limits_.memory_bytes) {
-      return fail(Code::limit, "the run needs more memory than the limit of {} bytes: {} for one value",
-                  limits_.memory_bytes, most);
-    }
+    if (total > limits_.memory_bytes) break;
     total += (static_cast<std::size_t>(most) + 63) & ~std::size_t{63};
   }
   if (total > limits_.memory_bytes) {
-    return fail(Code::limit, "the run needs an arena of {} bytes, the limit is {}", total, limits_.memory_bytes);
+    return fail(Code::limit, "the values of this run take at least {} bytes together, the memory limit is {}", total,
+                limits_.memory_bytes);
   }
   if (total > arena_.size()) {
-    held_ -= arena_.size();
+    arena_ = Buffer();
     FRAZIL_TRY(arena_, Buffer::allocate(total));
-    held_ += arena_.size();
   }
   for (std::size_t i = 0; i < plan_.storages.size(); ++i) {
     const Storage& s = plan_.storages[i];
@@ -227,8 +287,6 @@ Result<Tensor> Session::fresh_tensor(Elem elem, const Sizes& sizes, Datum& reuse
       return std::move(reuse.mutable_tensor());
     }
   }
-  FRAZIL_TRY(const std::size_t bytes, byte_count(elem, sizes, limits_.memory_bytes));
-  (void)bytes;
   return Tensor::make(elem, sizes);
 }
 
@@ -240,9 +298,10 @@ Status Session::make_outputs(std::vector<Datum>& outputs) {
     const Storage& storage = plan_.storages[slot.storage];
     if (storage.place != Place::output || storage.index != k) continue;
     sizes_of(slot, sizes_);
-    FRAZIL_TRY(Tensor t, fresh_tensor(slot.elem, sizes_, outputs[k]));
-    base_[slot.storage] = t.mutable_data();
-    outputs[k] = Datum(std::move(t));
+    auto t = fresh_tensor(slot.elem, sizes_, outputs[k]);
+    if (!t) return within(account_of(slot) + ": ", std::move(t).error());
+    base_[slot.storage] = t->mutable_data();
+    outputs[k] = Datum(std::move(*t));
   }
   return {};
 }
@@ -268,8 +327,9 @@ Status Session::take_outputs(std::vector<Datum>& outputs) {
       outputs[k] = objects_[slot.storage];
       continue;
     }
-    FRAZIL_TRY(Tensor t, copy_out(plan_.outputs[k], outputs[k]));
-    outputs[k] = Datum(std::move(t));
+    auto t = copy_out(plan_.outputs[k], outputs[k]);
+    if (!t) return within(account_of(slot) + ": ", std::move(t).error());
+    outputs[k] = Datum(std::move(*t));
   }
   return {};
 }

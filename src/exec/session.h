@@ -1,19 +1,10 @@
 #pragma once
 
-#include <chrono>
-#include <optional>
-
+#include "base/governor.h"
 #include "exec/executable.h"
 #include "exec/observer.h"
 
 namespace frazil {
-
-/// What one run may use.
-struct Limits {
-  std::size_t memory_bytes = std::size_t{1} << 40;  ///< arena and growing buffers together
-  std::uint64_t steps = ~std::uint64_t{0};          ///< tape steps
-  std::optional<std::chrono::steady_clock::duration> time;
-};
 
 struct Counters {
   std::uint64_t runs = 0;
@@ -26,13 +17,15 @@ struct Counters {
 /// One thread's way to run an Executable: arena, registers, loop state. Not thread-safe; cheap to open.
 class Session {
  public:
-  explicit Session(std::shared_ptr<Executable> executable);
+  /// `governor`: of the session whose runs this one continues; null: its own.
+  explicit Session(std::shared_ptr<Executable> executable, std::shared_ptr<Governor> governor = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   /// Runs the graph. Inputs in graph order; an empty Datum takes the input's default. Results in graph order, in
-  /// tensors of their own. After an error the session is usable again.
+  /// tensors of their own, which count against no limit any more. After an error the session is usable again. Past a
+  /// limit Code::limit, cancelled Code::cancelled, without memory Code::out_of_memory. Never throws.
   Result<std::vector<Datum>> run(std::span<const Datum> inputs);
   /// The same into `outputs`, which is resized; tensors that nobody else holds are reused.
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
@@ -40,11 +33,11 @@ class Session {
   void set_limits(const Limits& limits) { limits_ = limits; }
   void set_observer(Observer* observer) { observer_ = observer; }
   /// Makes a run in progress end with Code::cancelled soon; from any thread. The next run starts clean.
-  void cancel();
+  void cancel() noexcept { governor_->cancel(); }
   const Counters& counters() const { return counters_; }
   const Executable& executable() const { return *exe_; }
-  /// Bytes held by the arena and the growing buffers.
-  std::size_t held_bytes() const { return held_; }
+  /// Bytes that count against the memory limit now: arena, growing buffers, scratch, sequences.
+  std::size_t held_bytes() const { return governor_->meter()->used(); }
 
  private:
   friend class SessionCall;
@@ -55,6 +48,7 @@ class Session {
 
   /// The session of the version like `version`'s, with the other side taken at the node named by a guard.
   Result<Session*> other_side(const Session& version, const Fault& guard);
+  Status run_versions(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   Status run_here(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   Status bind_inputs(std::span<const Datum> inputs);
   Status bind_input(std::size_t i, const Datum& value);
@@ -83,7 +77,11 @@ class Session {
   void assign(const Step& step);
   Status ensure(std::uint32_t storage, std::size_t bytes, bool keep = false);
   Status ensure_outputs(const Step& step);
-  Status check_limits();
+  Status grow_scratch(std::size_t bytes);
+  std::unexpected<Fault> out_of_steps(const Step& step) const;
+  Status check_size(std::uint32_t storage, std::size_t bytes) const;
+  std::string account_of(const Slot& slot) const;
+  std::string account_of(std::uint32_t storage) const;
   std::byte* pointer(std::uint32_t slot) const;
   std::int64_t scalar(std::uint32_t slot) const;
   void sizes_of(const Slot& slot, Sizes& sizes) const;
@@ -116,15 +114,12 @@ class Session {
   std::vector<OperandShape> shapes_;
   std::vector<const std::byte*> constants_;
   Limits limits_;
+  std::shared_ptr<Governor> governor_;
   Observer* observer_ = nullptr;
-  std::atomic<bool> cancelled_{false};
   Counters counters_;
-  std::size_t held_ = 0;
-  std::uint64_t steps_left_ = 0;
-  std::chrono::steady_clock::time_point deadline_;
   Sizes sizes_;
   std::map<std::map<std::uint32_t, bool>, std::unique_ptr<Session>> others_;
-  std::atomic<Session*> current_{nullptr};  ///< the version that served last; null: this one
+  Session* current_ = nullptr;  ///< the version that served last; null: this one
 };
 
 }  // namespace frazil

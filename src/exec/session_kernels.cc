@@ -8,7 +8,7 @@
 
 namespace frazil {
 
-Status Session::kernel(std::uint32_t pc) {
+Status Session::kernel(std::uint32_t pc) try {
   const Executable::Code& code = exe_->code_[pc];
   const Step& step = plan_.steps[pc];
   if (observer_) [[unlikely]]
@@ -31,6 +31,8 @@ Status Session::kernel(std::uint32_t pc) {
   if (observer_) [[unlikely]]
     observer_->step_end(step, step.node);
   return {};
+} catch (const std::bad_alloc&) {
+  return fail(Code::out_of_memory, "{}no memory is left", where(plan_.steps[pc]));
 }
 
 namespace {
@@ -97,10 +99,21 @@ Status Session::prepare(std::uint32_t pc) {
                .constants = constants_,
                .packs = *exe_->packs_};
   if (Status s = code.kernel->prepare(cx, states_ + code.state); !s) return within(where(step), std::move(s).error());
-  if (cx.scratch_bytes > scratch_.size()) {
-    FRAZIL_TRY(scratch_, Buffer::allocate(cx.scratch_bytes));
-  }
+  if (Status s = grow_scratch(cx.scratch_bytes); !s) return within(where(step), std::move(s).error());
   prepared_[pc] = 1;
+  return {};
+}
+
+/// Steps that are prepared count on the scratch memory that they asked for.
+Status Session::grow_scratch(std::size_t bytes) {
+  if (bytes <= scratch_.size()) return {};
+  scratch_ = Buffer();
+  auto grown = Buffer::allocate(bytes);
+  if (!grown) {
+    std::ranges::fill(prepared_, std::uint8_t{0});
+    return std::unexpected(std::move(grown).error());
+  }
+  scratch_ = std::move(*grown);
   return {};
 }
 
@@ -118,7 +131,13 @@ Status Session::session_kernel(std::uint32_t pc) {
 
 Status Session::opaque(const Step& step) {
   SessionCall call(*this, step);
-  return std::get<Opaque>(plan_.graph->node(step.node).op->form).run(call);
+  const Status status = std::get<Opaque>(plan_.graph->node(step.node).op->form).run(call);
+  for (const std::uint32_t s : step.out) {
+    if (s == kNone || !plan_.slots[s].object) continue;
+    const Datum& made = objects_[plan_.slots[s].storage];
+    if (made.is_tensor()) made.tensor().charge_text();
+  }
+  return call.status() ? status : call.status();
 }
 
 Status Session::reference(const Step& step) {
@@ -155,7 +174,7 @@ Result<std::byte*> Session::place_output(const Step& step, std::size_t k, std::s
   for (auto [symbol, place] : step.pairs) {
     if (place >> 8 == k) regs_[symbol] = sizes[place & 0xff];
   }
-  FRAZIL_TRY(const std::size_t bytes, byte_count(slot.elem, sizes, limits_.memory_bytes));
+  FRAZIL_TRY(const std::size_t bytes, byte_count(slot.elem, sizes));
   const Storage& storage = plan_.storages[slot.storage];
   if (storage.place == Place::growing) {
     FRAZIL_CHECK(ensure(slot.storage, std::max<std::size_t>(bytes, 64)));

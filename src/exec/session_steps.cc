@@ -5,27 +5,23 @@
 
 namespace frazil {
 
-Status Session::check_limits() {
-  if (cancelled_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the run was cancelled");
-  if (limits_.time && std::chrono::steady_clock::now() > deadline_) {
-    return fail(Code::limit, "the run passed its deadline of {} ms",
-                std::chrono::duration_cast<std::chrono::milliseconds>(*limits_.time).count());
-  }
-  return {};
+std::unexpected<Fault> Session::out_of_steps(const Step& step) const {
+  return fail(Code::limit, "{}the run took more than {} steps, with {} loop iterations since the session began",
+              where(step), limits_.steps, counters_.iterations);
 }
 
 /// The one loop that runs everything. Steps that neither compute nor jump go through `other_step`.
 Status Session::run_tape() {
-  constexpr std::uint32_t kCheckEvery = 256;
+  constexpr std::uint64_t kLookEvery = 16;
   const Step* const steps = plan_.steps.data();
-  std::uint32_t pc = 0, until_check = 1;
-  for (;;) {
-    if (steps_left_-- == 0) return fail(Code::limit, "the run took more than {} steps", limits_.steps);
-    if (--until_check == 0) {
-      FRAZIL_CHECK(check_limits());
-      until_check = kCheckEvery;
-    }
+  Governor& governor = *governor_;
+  std::uint32_t pc = 0;
+  for (std::uint64_t left = limits_.steps;; --left) {
     const Step& step = steps[pc];
+    if (left == 0) [[unlikely]]
+      return out_of_steps(step);
+    if (left % kLookEvery == 0 ? governor.poll() : governor.stopping()) [[unlikely]]
+      return governor.reason();
     switch (step.kind) {
       case Step::Kind::kernel:
         FRAZIL_CHECK(kernel(pc));
@@ -178,13 +174,12 @@ Status Session::ensure(std::uint32_t storage, std::size_t bytes, bool keep) {
   Growing& g = growing_[storage];
   if (bytes <= g.capacity) return {};
   const std::size_t wanted = std::max(bytes, keep ? g.capacity * 2 : g.capacity + g.capacity / 4);
-  if (wanted > limits_.memory_bytes || held_ - g.capacity + wanted > limits_.memory_bytes) {
-    return fail(Code::limit, "the run needs {} more bytes, over the memory limit of {}", bytes, limits_.memory_bytes);
-  }
-  FRAZIL_TRY(Buffer grown, Buffer::allocate(wanted));
-  if (keep && g.capacity > 0) std::memcpy(grown.data(), g.buffer.data(), g.capacity);
-  held_ += wanted - g.capacity;
-  g.buffer = std::move(grown);
+  FRAZIL_CHECK(check_size(storage, bytes));
+  if (!keep) g = {};
+  auto grown = Buffer::allocate(wanted);
+  if (!grown) return within(account_of(storage) + ": ", std::move(grown).error());
+  if (keep && g.capacity > 0) std::memcpy(grown->data(), g.buffer.data(), g.capacity);
+  g.buffer = std::move(*grown);
   g.capacity = wanted;
   base_[storage] = g.buffer.data();
   return {};

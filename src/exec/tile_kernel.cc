@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/float.h"
+#include "base/stop.h"
 #include "exec/codes.h"
 #include "kernel/tile.h"
 #include "plan/bind.h"
@@ -270,15 +271,28 @@ void run_tile(const TileState& s, const std::byte* const* in, std::byte* out, st
   }
 }
 
-void run_row(const TileState& s, const std::byte* const* in, std::byte* out, std::byte* scratch) {
-  if (s.direct) {
-    const void* args[3];
-    for (int k = 0; k < s.direct_arity; ++k) args[k] = in[s.direct_in[k]];
-    s.direct(out, args, static_cast<std::size_t>(s.inner));
-    return;
+/// Long rows in pieces, between which the run can be stopped.
+void run_direct(const TileState& s, const std::byte* const* in, std::byte* out) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 16;
+  const void* args[3];
+  for (std::int64_t begin = 0;;) {
+    for (int k = 0; k < s.direct_arity; ++k) {
+      const std::uint8_t operand = s.direct_in[k];
+      args[k] = in[operand] + begin * s.inner_step[operand];
+    }
+    s.direct(out + begin * static_cast<std::int64_t>(s.size[s.operands]), args,
+             static_cast<std::size_t>(std::min(kPiece, s.inner - begin)));
+    begin += kPiece;
+    if (begin >= s.inner || stop_requested()) return;
   }
+}
+
+void run_row(const TileState& s, const std::byte* const* in, std::byte* out, std::byte* scratch) {
+  if (s.direct) return run_direct(s, in, out);
   const std::byte* tile[kMaxOperands];
-  for (std::int64_t begin = 0; begin < s.inner; begin += kTile) {
+  const auto work = static_cast<std::int64_t>(kTile * s.tape->code.size());
+  Pace pace;
+  for (std::int64_t begin = 0; begin < s.inner && !pace.stop(work); begin += kTile) {
     for (int k = 0; k < s.operands; ++k) tile[k] = in[k] + begin * s.inner_step[k];
     run_tile(s, tile, out + begin * s.inner_step[s.operands], scratch, std::min(kTile, s.inner - begin));
   }
@@ -294,7 +308,8 @@ void run(const RunCx& cx, const void* state) {
   for (int k = 0; k < s.operands; ++k) in[k] = cx.in[k];
   std::byte* out = cx.out[0];
   std::int64_t index[kMaxRank] = {};
-  for (std::int64_t row = 0; row < s.outer; ++row) {
+  Pace pace;
+  for (std::int64_t row = 0; row < s.outer && !pace.stop(s.inner); ++row) {
     run_row(s, in, out, cx.scratch);
     for (int a = 0; a < s.rank; ++a) {
       for (int k = 0; k < s.operands; ++k) in[k] += s.steps[k][a];

@@ -196,7 +196,7 @@ void store_number(Tensor& t, double value) {
 }  // namespace
 
 Expr CompositeCx::number(Elem elem, double value) {
-  Tensor t = Tensor::make(elem, {}).value();
+  Tensor t = Tensor::make_or_throw(elem, {});
   store_number(t, value);
   return builder_.constant(std::move(t));
 }

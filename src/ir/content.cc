@@ -59,6 +59,14 @@ MaybeDim divide(Scope& scope, Dim a, Dim b, bool remainder) {
   return remainder ? scope.mod(a, b) : scope.floordiv(a, b);
 }
 
+/// Extents are never multiplied by numbers this large; what is may wrap round.
+MaybeDim multiply(Scope& scope, Dim a, Dim b) {
+  constexpr std::int64_t kMostFactor = std::int64_t{1} << 31;
+  const auto large = [](Dim d) { return d.is_const() && (d.value() > kMostFactor || d.value() < -kMostFactor); };
+  if (large(a) || large(b)) return std::nullopt;
+  return scope.mul(a, b);
+}
+
 /// Evaluates one instruction on Dims; nullopt where the result is not known exactly.
 MaybeDim eval(Scope& scope, const ScalarIns& ins, Elem operand, MaybeDim a, MaybeDim b, MaybeDim c) {
   if (ins.op == ScalarOp::constant) return is_float(ins.type) ? MaybeDim{} : Dim(ins.integer);
@@ -77,7 +85,7 @@ MaybeDim eval(Scope& scope, const ScalarIns& ins, Elem operand, MaybeDim a, Mayb
       return ins.type == Elem::boolean && operand != Elem::boolean ? truth_nonzero(scope, *a) : *a;
     case ScalarOp::add: return scope.add(*a, *b);
     case ScalarOp::sub: return scope.sub(*a, *b);
-    case ScalarOp::mul: return scope.mul(*a, *b);
+    case ScalarOp::mul: return multiply(scope, *a, *b);
     case ScalarOp::neg: return scope.sub(0, *a);
     case ScalarOp::min: return scope.min(*a, *b);
     case ScalarOp::max: return scope.max(*a, *b);

@@ -63,9 +63,10 @@ Sx call_body(std::span<const Sx> x, const void* attrs) {
 }  // namespace detail
 
 template <std::size_t N, class A = NoAttrs, class F>
-constexpr Op<A> elementwise(OpInfo info, Ports ports, F, Elem (*result)(const void*, std::span<const Elem>) = nullptr) {
+constexpr Op<A> elementwise(OpInfo info, Ports ports, F, Elem (*result)(const void*, std::span<const Elem>) = nullptr,
+                            Status (*check)(const void*) = nullptr) {
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
-           Elementwise{&detail::call_body<F, A, N>, result}}};
+           Elementwise{&detail::call_body<F, A, N>, result, check}}};
 }
 template <std::size_t N, class A = NoAttrs, class F>
 constexpr Op<A> contraction(OpInfo info, Ports ports, Status (*space)(InferCx&, Space&), F,

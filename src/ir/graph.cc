@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "ir/op.h"
 
 namespace frazil {
@@ -62,7 +63,7 @@ std::optional<bool> Graph::assumed(const Node& node) const {
 std::string Graph::describe(NodeId id) const {
   const Node& n = node(id);
   return n.name.empty() ? fmt::format("node #{} ({})", n.stable, n.op->name)
-                        : fmt::format("node '{}' ({})", n.name, n.op->name);
+                        : fmt::format("node '{}' ({})", printable(n.name), n.op->name);
 }
 
 }  // namespace frazil

@@ -12,6 +12,7 @@
 
 #include "ir/attr.h"
 #include "ir/handles.h"
+#include "ir/model_info.h"
 #include "ir/type.h"
 #include "sym/dim.h"
 #include "tensor/tensor.h"
@@ -77,6 +78,8 @@ class Graph {
   Graph();
 
   std::string name = "graph";
+  /// Shared by the graphs that are made from this one; null for one that was not imported.
+  std::shared_ptr<const ModelInfo> info;
 
   static constexpr BlockId kMain{0};
   const Scope& scope() const { return scope_; }

@@ -132,6 +132,9 @@ class FormRule {
   FormRule(InferCx& cx, const Bindings& bound) : cx_(cx), bound_(bound) {}
 
   Status operator()(const Elementwise& e) {
+    if (Status s = e.check ? e.check(cx_.node().attrs.get()) : Status{}; !s) {
+      return within(cx_.graph().describe(cx_.id()) + ": ", std::move(s).error());
+    }
     std::optional<Shape> shape;
     for (std::size_t i = 0; i < cx_.input_count(); ++i) {
       if (!cx_.has(i)) continue;

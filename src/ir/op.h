@@ -38,6 +38,8 @@ struct Elementwise {
   Sx (*body)(std::span<const Sx> operands, const void* attrs);
   /// The output's element type where the ports do not give it (Cast); else null.
   Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
+  /// What is wrong with the attributes; null where nothing can be.
+  Status (*check)(const void* attrs) = nullptr;
 };
 
 /// A fold over an iteration space. The type rule is the space.

@@ -16,6 +16,7 @@ class Rebuilder {
  public:
   Rebuilder(const Graph& from, Rewriter& rewriter) : from_(from), rewriter_(rewriter), map_(from.value_count()) {
     to_.name = from.name;
+    to_.info = from.info;
     to_.scope_ = from.scope_;
     to_.next_stable_ = from.next_stable_;
     to_.choices_ = from.choices_;

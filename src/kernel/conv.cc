@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/stop.h"
 #include "kernel/conv_isa.h"
 #include "kernel/isa.h"
 
@@ -69,9 +70,11 @@ void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept {
   }
   const int64_t panels = row_panels(s.group_out), taps = p.kernel_h * p.kernel_w;
   float* to = static_cast<float*>(packed);
+  Pace pace;
   for (int64_t g = 0; g < p.groups; ++g) {
     for (int64_t panel = 0; panel < panels; ++panel) {
       const int64_t row = panel * s.group_out / panels, height = (panel + 1) * s.group_out / panels - row;
+      if (pace.stop(height * s.depth)) return;
       for (int64_t tap = 0; tap < taps; ++tap, to += s.group_in * height)
         pack_panel(height, s.group_in, w + (g * s.group_out + row) * s.depth + tap, s.depth, taps, to);
     }
@@ -122,6 +125,7 @@ void conv_transpose(const ConvParams& p, const float* x, const float* w, const f
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,
                           int64_t plane_begin, int64_t plane_end) noexcept {
   if (empty(p)) return;
+  Pace pace;
   const int64_t group_in = p.in_c / p.groups, group_out = p.out_c / p.groups, taps = p.kernel_h * p.kernel_w;
   for (int64_t plane = plane_begin; plane < plane_end; ++plane) {
     const int64_t n = plane / p.out_c, oc = plane % p.out_c, group = oc / group_out;
@@ -132,6 +136,7 @@ void conv_transpose_range(const ConvParams& p, const float* x, const float* w, c
       const float* const in = x + (n * p.in_c + ic) * p.in_h * p.in_w;
       const float* const kernel = w + (ic * group_out + oc % group_out) * taps;
       for (int64_t iy = 0; iy < p.in_h; ++iy) {
+        if (pace.stop(p.in_w * taps)) return;
         for (int64_t r = 0; r < p.kernel_h; ++r) {
           const int64_t oy = iy * p.stride_h - p.pad_top + r * p.dilation_h;
           if (oy < 0 || oy >= p.out_h) continue;

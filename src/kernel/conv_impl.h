@@ -2,6 +2,7 @@
 //
 // The general case is a GEMM whose B, [depth][pixels], is packed panel by panel straight from the image.
 
+#include "base/stop.h"
 #include "kernel/conv_isa.h"
 #include "kernel/gemm_simd.h"
 
@@ -222,11 +223,13 @@ void run_block(const ConvParams& p, const ConvShape& s, const float* x, const fl
   for (int64_t d = 0; d < depths; ++d) {
     const int64_t k0 = d * s.depth / depths, k1 = (d + 1) * s.depth / depths;
     for (int64_t col = col0; col < col1; col += kPanelCols) {
+      if (stop_requested()) return;
       float* const to = scratch + (col - col0) * (k1 - k0);
       s.huge ? pack_panel_huge(p, s, x, col, k0, k1, to) : pack_panel(p, s, x, col, k0, k1, to);
     }
     for (int64_t near = panel0; near < panel1; near += kNear) {
       for (int64_t col = col0; col < col1; col += kPanelCols) {
+        if (stop_requested()) return;
         for (int64_t panel = near; panel < min64(panel1, near + kNear); ++panel) {
           const int64_t row = panel * s.group_out / panels, height = (panel + 1) * s.group_out / panels - row;
           GemmBlock block;
@@ -294,7 +297,9 @@ void depthwise_columns(const ConvParams& p, const float* x, const float* w, floa
 }
 
 void depthwise_wide_kernel(const ConvParams& p, const float* x, const float* w, float bias, float* y) {
+  Pace pace;
   for (int64_t row = 0; row < p.out_h; ++row) {
+    if (pace.stop(p.out_w * p.kernel_h * p.kernel_w)) return;
     for (int64_t col = 0; col < p.out_w; ++col) {
       float acc = bias;
       for (int64_t r = 0; r < p.kernel_h; ++r) {
@@ -312,7 +317,11 @@ void depthwise_wide_kernel(const ConvParams& p, const float* x, const float* w, 
 
 void depthwise(const ConvParams& p, const float* x, const float* w, float bias, float* y) {
   if (p.kernel_w > kMaxTaps) return depthwise_wide_kernel(p, x, w, bias, y);
-  for (int64_t left = 0; left < p.out_w; left += kW) depthwise_columns(p, x, w, bias, y, left);
+  Pace pace;
+  for (int64_t left = 0; left < p.out_w; left += kW) {
+    if (pace.stop(p.out_h * p.kernel_h * p.kernel_w)) return;
+    depthwise_columns(p, x, w, bias, y, left);
+  }
 }
 
 }  // namespace
@@ -323,7 +332,9 @@ void conv_run(const ConvParams& p, const float* x, const float* w, const float* 
   const int64_t plane = p.in_h * p.in_w;
   if (s.depthwise) {
     const int64_t taps = p.kernel_h * p.kernel_w;
+    Pace pace;
     for (int64_t u = begin; u < end; ++u) {
+      if (pace.stop(s.cols * taps)) return;
       const int64_t c = u % p.out_c;
       depthwise(p, x + u * plane, w + c * taps, bias != nullptr ? bias[c] : 0.f, y + u * s.cols);
     }

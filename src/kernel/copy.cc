@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/stop.h"
+
 namespace frazil::kernel {
 namespace {
 
@@ -54,13 +56,13 @@ Block2 inner_block(const CopyPlan& p) {
   return b;
 }
 
-/// Calls f(dst, src) for every index of the dimensions outside the last two.
+/// Calls f(dst, src) for every index of the dimensions outside the last two, until it gives false.
 template <class F>
 void for_outer(const CopyPlan& p, std::byte* dst, const std::byte* src, F f) {
   const int outer = p.rank - 2;
   int64_t index[kMaxCopyRank] = {};
   for (;;) {
-    f(dst, src);
+    if (!f(dst, src)) return;
     int d = outer - 1;
     for (; d >= 0; --d) {
       if (++index[d] < p.dims[d]) {
@@ -76,12 +78,34 @@ void for_outer(const CopyPlan& p, std::byte* dst, const std::byte* src, F f) {
   }
 }
 
-void run_rows(const CopyPlan& p, std::byte* dst, const std::byte* src) {
+/// Calls f(dst, src, count) for each row, long ones in pieces, until the run has to stop.
+template <class F>
+void for_rows(const CopyPlan& p, std::byte* dst, const std::byte* src, F f) {
+  constexpr int64_t kPiece = int64_t{1} << 16;
   const Block2 b = inner_block(p);
-  const int64_t bytes = b.dims[1] * p.elem_size;
+  Pace pace;
   for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
-    for (int64_t i = 0; i < b.dims[0]; ++i) copy_row(d + i * b.dst[0], s + i * b.src[0], bytes);
+    for (int64_t i = 0; i < b.dims[0]; ++i, d += b.dst[0], s += b.src[0]) {
+      for (int64_t j = 0; j < b.dims[1]; j += kPiece) {
+        const int64_t count = std::min(kPiece, b.dims[1] - j);
+        if (pace.stop(count)) return false;
+        f(d + j * b.dst[1], s + j * b.src[1], count);
+      }
+    }
+    return true;
   });
+}
+
+void run_rows(const CopyPlan& p, std::byte* dst, const std::byte* src) {
+  for_rows(p, dst, src, [&](std::byte* d, const std::byte* s, int64_t count) { copy_row(d, s, count * p.elem_size); });
+}
+
+void run_block(const CopyPlan& p, std::byte* dst, const std::byte* src) {
+  constexpr int64_t kPiece = int64_t{1} << 22;
+  for (int64_t at = 0; at < p.elem_size; at += kPiece) {
+    if (at > 0 && stop_requested()) return;
+    std::memcpy(dst + at, src + at, static_cast<std::size_t>(std::min(kPiece, p.elem_size - at)));
+  }
 }
 
 template <class T>
@@ -91,36 +115,27 @@ void fill_row(std::byte* dst, T value, int64_t count) {
 
 template <class T>
 void run_fill(const CopyPlan& p, std::byte* dst, const std::byte* src) {
-  const Block2 b = inner_block(p);
-  for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
-    for (int64_t i = 0; i < b.dims[0]; ++i) fill_row(d + i * b.dst[0], load<T>(s + i * b.src[0]), b.dims[1]);
-  });
+  for_rows(p, dst, src, [](std::byte* d, const std::byte* s, int64_t count) { fill_row(d, load<T>(s), count); });
 }
 
 template <class T>
 void run_strided(const CopyPlan& p, std::byte* dst, const std::byte* src) {
+  constexpr auto e = static_cast<int64_t>(sizeof(T));
   const Block2 b = inner_block(p);
-  for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
-    for (int64_t i = 0; i < b.dims[0]; ++i) {
-      std::byte* di = d + i * b.dst[0];
-      const std::byte* si = s + i * b.src[0];
-      if (b.dst[1] == static_cast<int64_t>(sizeof(T))) {
-        for (int64_t j = 0; j < b.dims[1]; ++j)
-          store(di + j * static_cast<int64_t>(sizeof(T)), load<T>(si + j * b.src[1]));
-      } else {
-        for (int64_t j = 0; j < b.dims[1]; ++j) store(di + j * b.dst[1], load<T>(si + j * b.src[1]));
-      }
+  for_rows(p, dst, src, [&](std::byte* d, const std::byte* s, int64_t count) {
+    if (b.dst[1] == e) {
+      for (int64_t j = 0; j < count; ++j) store(d + j * e, load<T>(s + j * b.src[1]));
+    } else {
+      for (int64_t j = 0; j < count; ++j) store(d + j * b.dst[1], load<T>(s + j * b.src[1]));
     }
   });
 }
 
 void run_any(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   const Block2 b = inner_block(p);
-  for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
-    for (int64_t i = 0; i < b.dims[0]; ++i)
-      for (int64_t j = 0; j < b.dims[1]; ++j)
-        std::memcpy(d + i * b.dst[0] + j * b.dst[1], s + i * b.src[0] + j * b.src[1],
-                    static_cast<std::size_t>(p.elem_size));
+  const auto bytes = static_cast<std::size_t>(p.elem_size);
+  for_rows(p, dst, src, [&](std::byte* d, const std::byte* s, int64_t count) {
+    for (int64_t j = 0; j < count; ++j) std::memcpy(d + j * b.dst[1], s + j * b.src[1], bytes);
   });
 }
 
@@ -168,11 +183,13 @@ void transpose_scalar(std::byte* d, int64_t dst_row, const std::byte* s, int64_t
 
 /// dst[i][j] = src[j][i], walked in squares of whole cache lines on both sides.
 template <class T>
-void transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols) {
+void transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols,
+               Pace& pace) {
   constexpr int64_t e = sizeof(T), side = Tile<T>::kSide, line = 4 * side;
   for (int64_t i0 = 0; i0 < rows; i0 += line) {
     const int64_t i1 = std::min(rows, i0 + line);
     for (int64_t j0 = 0; j0 < cols; j0 += line) {
+      if (pace.stop(line * line)) return;
       const int64_t j1 = std::min(cols, j0 + line);
       int64_t i = i0;
       for (; i + side <= i1; i += side) {
@@ -189,8 +206,11 @@ void transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_ro
 template <class T>
 void run_transpose(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   const Block2 b = inner_block(p);
-  for_outer(p, dst, src,
-            [&](std::byte* d, const std::byte* s) { transpose<T>(d, b.dst[0], s, b.src[1], b.dims[0], b.dims[1]); });
+  Pace pace;
+  for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
+    transpose<T>(d, b.dst[0], s, b.src[1], b.dims[0], b.dims[1], pace);
+    return true;
+  });
 }
 
 void swap_dims(CopyPlan& p, int a, int b) {
@@ -298,7 +318,7 @@ void run_copy(const CopyPlan& p, void* dst_data, const void* src_data) noexcept 
   };
   switch (p.kind) {
     case Kind::empty: return;
-    case Kind::block: std::memcpy(dst, src, static_cast<std::size_t>(p.elem_size)); return;
+    case Kind::block: run_block(p, dst, src); return;
     case Kind::rows: run_rows(p, dst, src); return;
     case Kind::fill: by_size([&]<class T>() { run_fill<T>(p, dst, src); }); return;
     case Kind::strided: by_size([&]<class T>() { run_strided<T>(p, dst, src); }); return;

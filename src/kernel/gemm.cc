@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/stop.h"
 #include "kernel/gemm_isa.h"
 #include "kernel/isa.h"
 
@@ -38,9 +39,11 @@ void generic(const GemmAny& g) {
   const Acc* const a = static_cast<const Acc*>(g.a);
   const Acc* const b = static_cast<const Acc*>(g.b);
   constexpr int64_t kCols = 32;
+  Pace pace;
   for (int64_t j0 = 0; j0 < g.n; j0 += kCols) {
     const int64_t cols = std::min(kCols, g.n - j0);
     for (int64_t i = 0; i < g.m; ++i) {
+      if (pace.stop(g.k * cols)) return;
       Acc acc[kCols] = {};
       Acc* const c = static_cast<Acc*>(g.c) + i * g.c_row + j0;
       for (int64_t p = 0; p < g.k; ++p) {
@@ -64,11 +67,13 @@ void generic_i8(const GemmI8& g) {
   const A* const a_zero = static_cast<const A*>(g.a_zero);
   const B* const b_zero = static_cast<const B*>(g.b_zero);
   constexpr int64_t kCols = 32;
+  Pace pace;
   for (int64_t j0 = 0; j0 < g.n; j0 += kCols) {
     const int64_t cols = std::min(kCols, g.n - j0);
     std::int32_t zero[kCols] = {};
     for (int64_t j = 0; j < cols && b_zero != nullptr; ++j) zero[j] = b_zero[(j0 + j) * g.b_zero_step];
     for (int64_t i = 0; i < g.m; ++i) {
+      if (pace.stop(g.k * cols)) return;
       const std::int32_t az = a_zero != nullptr ? a_zero[i * g.a_zero_step] : 0;
       std::uint32_t acc[kCols] = {};
       for (int64_t p = 0; p < g.k; ++p) {

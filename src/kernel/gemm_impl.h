@@ -3,6 +3,7 @@
 // Every element is a chain of fma over each block of k, and the blocks are added in order; only transposed B with few
 // rows (dot_rows) sums along vectors. So the bits do not depend on how rows are split.
 
+#include "base/stop.h"
 #include "kernel/gemm_isa.h"
 #include "kernel/gemm_simd.h"
 
@@ -137,6 +138,7 @@ void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
 void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blocks, int64_t chunk) {
   for (int64_t j = 0; j < cols; j += chunk) {
     for (int64_t i = 0; i < blocks; ++i) {
+      if (stop_requested()) return;
       const int64_t k0 = i * k / blocks;
       GemmBlock part = g;
       part.k = (i + 1) * k / blocks - k0;
@@ -204,6 +206,7 @@ void dot_strip(const Gemm& g, int64_t row, int64_t col, int64_t end) {
 void dot_rows(const Gemm& g, int64_t begin, int64_t end) {
   constexpr int64_t kChunk = 32;
   for (int64_t col = 0; col < g.n; col += kChunk) {
+    if (stop_requested()) return;
     const int64_t stop = min64(g.n, col + kChunk);
     int64_t row = begin;
     for (; row + 4 <= end; row += 4) dot_strip<4>(g, row, col, stop);
@@ -245,6 +248,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
       }
     }
     for (int64_t j = s.j0; j < s.j1; j += kPanelCols) {
+      if (stop_requested()) return;
       for (int64_t p = p0; p < p1; ++p) {
         const int64_t row = s.begin + p * m / panels, height = s.begin + (p + 1) * m / panels - row;
         GemmBlock part;
@@ -282,6 +286,7 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
     s.j0 = jb * panels / col_blocks * kPanelCols;
     s.j1 = min64(g.n, (jb + 1) * panels / col_blocks * kPanelCols);
     for (int64_t kb = 0; kb < depths; ++kb) {
+      if (stop_requested()) return;
       s.k0 = kb * g.k / depths;
       s.k1 = (kb + 1) * g.k / depths;
       s.first = kb == 0;
@@ -325,7 +330,9 @@ void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
 
 void gemm_pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* packed,
                     int64_t panel) noexcept {
+  Pace pace;
   for (int64_t j = 0; j < n; j += kPanelCols, packed += panel, b += kPanelCols * b_col) {
+    if (pace.stop(k * kPanelCols)) return;
     const int64_t cols = min64(kPanelCols, n - j);
     if (cols == kPanelCols && b_col == 1) {
       for (int64_t i = 0; i < k; ++i)

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/float.h"
+#include "base/stop.h"
 
 namespace frazil::kernel {
 namespace {
@@ -23,7 +24,8 @@ int64_t wrapped(int64_t index, int64_t extent) { return index < 0 ? index + exte
 template <class I>
 int64_t first_outside(const I* indices, int64_t count, int64_t extent) {
   constexpr int64_t kChunk = 256;
-  for (int64_t begin = 0; begin < count; begin += kChunk) {
+  Pace pace;
+  for (int64_t begin = 0; begin < count && !pace.stop(kChunk); begin += kChunk) {
     const int64_t end = std::min(count, begin + kChunk);
     bool bad = false;
     for (int64_t i = begin; i < end; ++i) bad |= (indices[i] < -extent) | (indices[i] >= extent);
@@ -82,7 +84,10 @@ void move(std::byte* dst, const std::byte* src, int64_t bytes) {
 template <std::size_t kBytes, class I>
 void gather_rows(std::byte* dst, const std::byte* src, const I* indices, int64_t count, int64_t extent, int64_t bytes) {
   const int64_t step = kBytes != 0 ? static_cast<int64_t>(kBytes) : bytes;
-  for (int64_t i = 0; i < count; ++i) move<kBytes>(dst + i * step, src + wrapped(indices[i], extent) * step, bytes);
+  Pace pace;
+  for (int64_t i = 0; i < count && !pace.stop(1 + bytes / 16); ++i) {
+    move<kBytes>(dst + i * step, src + wrapped(indices[i], extent) * step, bytes);
+  }
 }
 
 /// The elements that index_dims select from data_dims: along the axis by an index, elsewhere by position.
@@ -127,15 +132,16 @@ struct Selection {
   template <class F>
   void for_each(F f) const {
     const int64_t count = product(index_dims);
+    Pace pace;
     if (!whole_off_axis()) {
-      for (int64_t i = 0; i < count; ++i) f(offset_of(i), i);
+      for (int64_t i = 0; i < count && !pace.stop(4); ++i) f(offset_of(i), i);
       return;
     }
     const int64_t outer = product(index_dims.first(axis)), inner = product(index_dims.subspan(axis + 1));
     int64_t flat = 0;
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t a = 0; a < index_dims[axis]; ++a)
-        for (int64_t i = 0; i < inner; ++i, ++flat)
+        for (int64_t i = 0; i < inner && !pace.stop(1); ++i, ++flat)
           f((o * extent() + wrapped(indices[flat], extent())) * inner + i, flat);
   }
 };
@@ -275,9 +281,10 @@ int64_t gather_nd(void* dst, const void* src, int64_t batch, std::span<const int
   std::byte* const to = static_cast<std::byte*>(dst);
   const std::byte* const from = static_cast<const std::byte*>(src);
   const int64_t plane = product(tuple_dims);
+  Pace pace;
   by_size(inner_bytes, [&]<std::size_t kBytes>() {
     for (int64_t b = 0; b < batch; ++b)
-      for (int64_t i = b * count; i < (b + 1) * count; ++i)
+      for (int64_t i = b * count; i < (b + 1) * count && !pace.stop(1 + inner_bytes / 16); ++i)
         move<kBytes>(to + i * inner_bytes, from + (b * plane + tuple_offset(indices, i, tuple_dims)) * inner_bytes,
                      inner_bytes);
   });
@@ -305,7 +312,8 @@ int64_t scatter_nd(Scatter op, Elem elem, void* data, std::span<const int64_t> t
   if (apply_row == nullptr) return -1;
   if (const int64_t bad = first_outside_tuple(indices, count, tuple_dims); bad >= 0) return bad;
   const int64_t bytes = inner * scatter_bytes(elem);
-  for (int64_t i = 0; i < count; ++i)
+  Pace pace;
+  for (int64_t i = 0; i < count && !pace.stop(1 + inner); ++i)
     apply_row(static_cast<std::byte*>(data) + tuple_offset(indices, i, tuple_dims) * bytes,
               static_cast<const std::byte*>(updates) + i * bytes, inner);
   return -1;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/elem.h"
+#include "base/stop.h"
 #include "kernel/reduce.h"
 
 namespace frazil::kernel {
@@ -108,8 +109,10 @@ void average_row(const PoolParams& p, const float* x, int64_t oy, float* y, bool
 void max_pool_range(const PoolParams& p, const float* x, float* y, int64_t* indices, bool column_major, int64_t begin,
                     int64_t end) noexcept {
   const int64_t in = p.in_h * p.in_w, out = p.out_h * p.out_w;
+  Pace pace;
   for (int64_t plane = begin; plane < end; ++plane) {
     for (int64_t oy = 0; oy < p.out_h; ++oy) {
+      if (pace.stop(p.out_w * p.kernel_h * p.kernel_w)) return;
       float* const to = y + plane * out + oy * p.out_w;
       if (indices == nullptr) {
         max_row(p, x + plane * in, oy, to);
@@ -125,9 +128,13 @@ void max_pool_range(const PoolParams& p, const float* x, float* y, int64_t* indi
 void average_pool_range(const PoolParams& p, const float* x, float* y, bool count_include_pad, int64_t begin,
                         int64_t end) noexcept {
   const int64_t in = p.in_h * p.in_w, out = p.out_h * p.out_w;
-  for (int64_t plane = begin; plane < end; ++plane)
-    for (int64_t oy = 0; oy < p.out_h; ++oy)
+  Pace pace;
+  for (int64_t plane = begin; plane < end; ++plane) {
+    for (int64_t oy = 0; oy < p.out_h; ++oy) {
+      if (pace.stop(p.out_w * p.kernel_h * p.kernel_w)) return;
       average_row(p, x + plane * in, oy, y + plane * out + oy * p.out_w, count_include_pad);
+    }
+  }
 }
 
 void max_pool(const PoolParams& p, const float* x, float* y, int64_t* indices, bool column_major) noexcept {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/stop.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 #include "kernel/rows_isa.h"
@@ -244,10 +245,10 @@ void lstm(const Rnn& p, void* scratch) noexcept {
   copy_or_zero(work.c, p.c0, p.batch * p.hidden);
   join_biases(p, work, work.gates);
   if (work.pack_r) gemm_pack_b(p.hidden, work.gates, p.r, 1, p.hidden, work.packed_r);
-  for (int64_t begin = 0; begin < p.steps; begin += work.chunk) {
+  for (int64_t begin = 0; begin < p.steps && !stop_requested(); begin += work.chunk) {
     const int64_t end = std::min(p.steps, begin + work.chunk);
     project(s, work, begin, end);
-    for (int64_t step = begin; step < end; ++step)
+    for (int64_t step = begin; step < end && !stop_requested(); ++step)
       lstm_step(s, work, cells, step, projected_at(s, work, step, begin, end));
   }
   finish(s, work);
@@ -263,10 +264,10 @@ void gru(const Rnn& p, void* scratch) noexcept {
     gemm_pack_b(p.hidden, 2 * p.hidden, p.r, 1, p.hidden, work.packed_r);
     gemm_pack_b(p.hidden, p.hidden, p.r + 2 * p.hidden * p.hidden, 1, p.hidden, work.packed_rh);
   }
-  for (int64_t begin = 0; begin < p.steps; begin += work.chunk) {
+  for (int64_t begin = 0; begin < p.steps && !stop_requested(); begin += work.chunk) {
     const int64_t end = std::min(p.steps, begin + work.chunk);
     project(s, work, begin, end);
-    for (int64_t step = begin; step < end; ++step)
+    for (int64_t step = begin; step < end && !stop_requested(); ++step)
       gru_step(s, work, cells, step, projected_at(s, work, step, begin, end));
   }
   finish(s, work);

@@ -1,5 +1,6 @@
 // Row kernels for one instruction set. Compiled by rows_<isa>.cc, which defines FRAZIL_ISA_NS.
 
+#include "base/stop.h"
 #include "kernel/gemm_simd.h"
 #include "kernel/rows_isa.h"
 
@@ -78,7 +79,8 @@ FRAZIL_INLINE F32v clipped(F32v v, float clip) {
 }  // namespace
 
 void rows_softmax(const Rows& r) noexcept {
-  for (int64_t i = 0; i < r.rows; ++i) {
+  Pace pace;
+  for (int64_t i = 0; i < r.rows && !pace.stop(r.cols); ++i) {
     const float* const x = r.x + i * r.x_row;
     float* const y = r.y + i * r.y_row;
     const F32v high = set1(max_row(x, r.cols));
@@ -104,7 +106,8 @@ void rows_softmax(const Rows& r) noexcept {
 }
 
 void rows_log_softmax(const Rows& r) noexcept {
-  for (int64_t i = 0; i < r.rows; ++i) {
+  Pace pace;
+  for (int64_t i = 0; i < r.rows && !pace.stop(r.cols); ++i) {
     const float* const x = r.x + i * r.x_row;
     float* const y = r.y + i * r.y_row;
     const F32v high = set1(max_row(x, r.cols));
@@ -117,7 +120,8 @@ void rows_log_softmax(const Rows& r) noexcept {
 void rows_layer_norm(const Rows& r, const float* scale, const float* bias, float epsilon, float* mean,
                      float* inv_std) noexcept {
   const float size = static_cast<float>(r.cols);
-  for (int64_t i = 0; i < r.rows; ++i) {
+  Pace pace;
+  for (int64_t i = 0; i < r.rows && !pace.stop(r.cols); ++i) {
     const float* const x = r.x + i * r.x_row;
     float* const y = r.y + i * r.y_row;
     const float center = sum_row(x, r.cols, [](F32v v) __attribute__((always_inline)) { return v; }) / size;
@@ -138,7 +142,8 @@ void rows_layer_norm(const Rows& r, const float* scale, const float* bias, float
 }
 
 void rows_rms_norm(const Rows& r, const float* scale, float epsilon, float* inv_rms) noexcept {
-  for (int64_t i = 0; i < r.rows; ++i) {
+  Pace pace;
+  for (int64_t i = 0; i < r.rows && !pace.stop(r.cols); ++i) {
     const float* const x = r.x + i * r.x_row;
     float* const y = r.y + i * r.y_row;
     const float square = sum_row(x, r.cols, [](F32v v) __attribute__((always_inline)) { return v * v; });

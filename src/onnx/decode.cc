@@ -7,10 +7,6 @@
 
 namespace frazil::onnx {
 
-using protozero::pbf_reader;
-using protozero::pbf_tag_type;
-using protozero::pbf_wire_type;
-
 Result<Tensor> read_tensor(const Source& source, Bytes bytes) {
   return tensor_from_proto(bytes, source.keep_alive, source.external ? &source.external : nullptr);
 }
@@ -29,13 +25,17 @@ std::int64_t dense_position(std::span<const std::int64_t> indices, std::size_t k
   return position;
 }
 
-Status scatter(const Tensor& values, const Tensor& indices, Tensor& dense) {
-  const auto at = indices.as<std::int64_t>();
-  const bool linear = indices.rank() == 1;
+/// Entries must stand in row-major order, each once.
+Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tensor& dense) {
+  const bool linear = indices.size() == static_cast<std::size_t>(values.count());
   const std::size_t width = byte_size(dense.elem());
+  std::int64_t last = -1;
   for (std::size_t k = 0; k < static_cast<std::size_t>(values.count()); ++k) {
-    const std::int64_t to = dense_position(at, k, dense.sizes(), linear);
+    const std::int64_t to = dense_position(indices, k, dense.sizes(), linear);
     if (to < 0) return fail(Code::bad_model, "index {} of it lies outside {}", k, dense.type_str());
+    if (to == last) return fail(Code::bad_model, "index {} of it repeats the one before", k);
+    if (to < last) return fail(Code::bad_model, "index {} of it is not in ascending order", k);
+    last = to;
     const auto offset = static_cast<std::size_t>(to);
     if (dense.elem() == Elem::string) {
       dense.as_mutable<std::string>()[offset] = values.as<std::string>()[k];
@@ -46,18 +46,28 @@ Status scatter(const Tensor& values, const Tensor& indices, Tensor& dense) {
   return {};
 }
 
-Result<Tensor> to_dense(const Source& source, const SparseParts& parts, const Tensor& values) {
+/// The indices of a sparse tensor's entries; a copy, as the tensor need not be aligned.
+Result<Ints> read_indices(const Source& source, const SparseParts& parts, std::int64_t entries) {
   FRAZIL_TRY(const Tensor indices, read_tensor(source, parts.indices));
-  const auto bytes = byte_count(values.elem(), parts.sizes, source.max_sparse_bytes);
-  if (!bytes)
-    return fail(bytes.error().code == Code::limit ? Code::limit : Code::bad_model, "{}", bytes.error().message);
-  const Sizes pairs{values.count(), static_cast<std::int64_t>(parts.sizes.size())};
-  if (indices.elem() != Elem::i64 || (indices.sizes() != Sizes{values.count()} && indices.sizes() != pairs)) {
+  const Sizes pairs{entries, static_cast<std::int64_t>(parts.sizes.size())};
+  if (indices.elem() != Elem::i64 || (indices.sizes() != Sizes{entries} && indices.sizes() != pairs)) {
     return fail(Code::bad_model, "its indices are {}, expected i64[{}] or i64[{},{}]", indices.type_str(), pairs[0],
                 pairs[0], pairs[1]);
   }
+  Ints copy(static_cast<std::size_t>(indices.count()));
+  if (!copy.empty()) std::memcpy(copy.data(), indices.data(), copy.size() * sizeof copy[0]);
+  return copy;
+}
+
+Result<Tensor> to_dense(const Source& source, const SparseParts& parts, const Tensor& values) {
+  if (values.rank() != 1) return fail(Code::bad_model, "its values are {}, expected one axis", values.type_str());
+  const auto bytes = byte_count(values.elem(), parts.sizes);
+  if (!bytes)
+    return fail(bytes.error().code == Code::limit ? Code::limit : Code::bad_model, "{}", bytes.error().message);
   FRAZIL_TRY(Tensor dense, Tensor::make(values.elem(), parts.sizes));
   if (dense.elem() != Elem::string && dense.bytes() > 0) std::memset(dense.mutable_data(), 0, dense.bytes());
+  if (values.count() == 0) return dense;
+  FRAZIL_TRY(const Ints indices, read_indices(source, parts, values.count()));
   FRAZIL_CHECK(scatter(values, indices, dense));
   return dense;
 }
@@ -73,9 +83,15 @@ Result<SparseTensor> read_sparse_tensor(const Source& source, Bytes bytes) {
   return SparseTensor{header.name, std::move(*dense)};
 }
 
+Result<std::string_view> sparse_tensor_name(Bytes bytes) {
+  FRAZIL_TRY(const SparseParts parts, read_sparse(bytes));
+  FRAZIL_TRY(const TensorHeader header, tensor_header(parts.values));
+  return header.name;
+}
+
 std::string_view NamedAttr::kind() const {
   if (const AttrValue* v = plain()) return name_of(static_cast<AttrKind>(v->index()));
-  return std::holds_alternative<Bytes>(value) ? "graph" : "type";
+  return std::holds_alternative<GraphAttr>(value) ? "graph" : "type";
 }
 
 namespace {
@@ -110,7 +126,7 @@ struct AttrParts {
   std::array<bool, 24> has{};  ///< by field number
 };
 
-Result<bool> read_numbers(pbf_reader& reader, pbf_tag_type tag, AttrParts& parts) {
+Result<bool> read_numbers(Reader& reader, Tag tag, AttrParts& parts) {
   const auto real = [](Bytes bytes, std::size_t at) {
     std::uint32_t bits = 0;
     for (std::size_t k = 4; k-- > 0;) bits = bits << 8 | std::to_integer<std::uint32_t>(bytes[at + k]);
@@ -132,7 +148,7 @@ Result<bool> read_numbers(pbf_reader& reader, pbf_tag_type tag, AttrParts& parts
 
 Result<AttrParts> read_parts(Bytes bytes) {
   AttrParts parts;
-  FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
+  FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
     if (tag < parts.has.size()) parts.has[tag] = true;
     switch (tag) {
       case 1: return store(reader, parts.name);
@@ -176,7 +192,7 @@ Result<decltype(NamedAttr::value)> value_of(const Source& source, const AttrPart
     case AttrType::reals: return AttrValue(parts.floats);
     case AttrType::integers: return AttrValue(parts.ints);
     case AttrType::strings: return AttrValue(Strings(parts.strings.begin(), parts.strings.end()));
-    case AttrType::graph: return parts.g;
+    case AttrType::graph: return GraphAttr{parts.g, nullptr};
     case AttrType::tensor: {
       FRAZIL_TRY(Tensor tensor, read_tensor(source, parts.t));
       return AttrValue(std::move(tensor));

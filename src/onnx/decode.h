@@ -18,7 +18,6 @@ namespace frazil::onnx {
 struct Source {
   std::shared_ptr<const void> keep_alive;
   ExternalLoader external;
-  std::size_t max_sparse_bytes = 0;
   std::size_t max_name = 0;
 };
 
@@ -28,6 +27,7 @@ struct SparseTensor {
   Tensor dense;
 };
 Result<SparseTensor> read_sparse_tensor(const Source& source, Bytes bytes);
+Result<std::string_view> sparse_tensor_name(Bytes bytes);
 
 /// A ValueInfoProto.
 struct ValueInfo {
@@ -39,10 +39,15 @@ Result<ValueInfo> read_value_info(Bytes bytes);
 /// optional and map items of unknown extents are unranked.
 Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, const Source& source);
 
-/// An attribute of a node: a value, a graph as bytes, or a type (whose dims say nothing).
+/// A graph that an attribute holds.
+struct GraphAttr {
+  Bytes bytes;
+  std::shared_ptr<void> scope;  ///< where its names are looked up when that is not where the attribute stands
+};
+/// An attribute of a node: a value, a graph, or a type (whose dims say nothing).
 struct NamedAttr {
   std::string_view name;
-  std::variant<AttrValue, Bytes, Type> value;
+  std::variant<AttrValue, GraphAttr, Type> value;
   const AttrValue* plain() const { return std::get_if<AttrValue>(&value); }
   /// "int", "graph", "type", ... for messages.
   std::string_view kind() const;

@@ -1,12 +1,10 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "onnx/decode.h"
 
 namespace frazil::onnx {
 namespace {
-
-using protozero::pbf_reader;
-using protozero::pbf_tag_type;
 
 constexpr int kMaxTypeDepth = 32;
 
@@ -26,7 +24,7 @@ class TypeReader {
   Result<Type> read(Bytes bytes, int depth) {
     if (depth == kMaxTypeDepth) return fail(Code::limit, "its type nests deeper than {} levels", kMaxTypeDepth);
     std::optional<Type> type;
-    FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       if (tag == 7 || tag == 8)
         return fail(Code::unsupported, "{} types are not supported", tag == 7 ? "opaque" : "sparse");
       if (tag != 1 && tag != 4 && tag != 5 && tag != 9) return false;
@@ -49,7 +47,7 @@ class TypeReader {
   Result<Type> tensor(Bytes bytes, int depth) {
     std::int64_t data_type = 0;
     std::optional<Bytes> shape;
-    FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       if (tag == 1) return store(reader, data_type);
       return tag == 2 ? store(reader, shape.emplace()) : Result<bool>(false);
     }));
@@ -66,7 +64,7 @@ class TypeReader {
 
   Result<std::vector<Dimension>> dimensions(Bytes bytes) {
     std::vector<Dimension> dims;
-    FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       if (tag != 1) return false;
       FRAZIL_TRY(const Bytes dim, message_field(reader));
       FRAZIL_TRY(dims.emplace_back(), dimension(dim));
@@ -77,12 +75,15 @@ class TypeReader {
 
   Result<Dimension> dimension(Bytes bytes) {
     Dimension d;
-    FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       if (tag == 1) return store(reader, d.value.emplace());
       return tag == 2 ? store(reader, d.param) : Result<bool>(false);
     }));
     if (d.value && *d.value < 0) d.value.reset();
     if (d.value && *d.value > Dim::kMax) return fail(Code::bad_model, "its extent {} is too large", *d.value);
+    if (!is_utf8(d.param)) {
+      return fail(Code::bad_model, "the name of a dimension is not UTF-8: '{}'", proto::shown(d.param));
+    }
     if (d.param.size() > source_.max_name) {
       return fail(Code::limit, "the name of a dimension has {} bytes, at most {} are allowed", d.param.size(),
                   source_.max_name);
@@ -102,9 +103,9 @@ class TypeReader {
     return param.starts_with('?') ? fmt::format("dim{}", param) : std::string(param);
   }
 
-  Result<Type> container(Bytes bytes, pbf_tag_type kind, int depth) {
+  Result<Type> container(Bytes bytes, Tag kind, int depth) {
     std::optional<Bytes> item;
-    FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       return tag == 1 ? store(reader, item.emplace()) : Result<bool>(false);
     }));
     if (!item) return fail(Code::bad_model, "the type of its items is not given");
@@ -115,7 +116,7 @@ class TypeReader {
   Result<Type> map(Bytes bytes, int depth) {
     std::int64_t key = 0;
     std::optional<Bytes> value;
-    FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       if (tag == 1) return store(reader, key);
       return tag == 2 ? store(reader, value.emplace()) : Result<bool>(false);
     }));
@@ -134,7 +135,7 @@ class TypeReader {
 
 Result<ValueInfo> read_value_info(Bytes bytes) {
   ValueInfo info;
-  FRAZIL_CHECK(each_field(bytes, [&](pbf_reader& reader, pbf_tag_type tag) -> Result<bool> {
+  FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
     if (tag == 1) return store(reader, info.name);
     return tag == 2 ? store(reader, info.type.emplace()) : Result<bool>(false);
   }));

@@ -1,12 +1,13 @@
 #include "onnx/external.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <string_view>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,105 +15,128 @@
 #include <linux/openat2.h>
 #endif
 
+#include "base/sha1.h"
 #include "tensor/onnx_fields.h"
 
 namespace frazil::onnx {
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
-/// The parts of a relative path without "." and empty ones; nullopt when it is not fit to name a file in a folder.
-std::optional<std::vector<std::string>> path_parts(std::string_view location) {
-  std::vector<std::string> parts;
+/// A relative path without "." and empty parts; nullopt when it is not fit to name a file in a folder.
+std::optional<std::string> plain_path(std::string_view location) {
+  std::string path;
   if (location.starts_with('/') || location.find('\0') != std::string_view::npos) return std::nullopt;
   while (!location.empty()) {
     const std::size_t slash = location.find('/');
     const std::string_view part = location.substr(0, slash);
     location = slash == std::string_view::npos ? std::string_view() : location.substr(slash + 1);
     if (part == "..") return std::nullopt;
-    if (!part.empty() && part != ".") parts.emplace_back(part);
+    if (part.empty() || part == ".") continue;
+    if (!path.empty()) path += '/';
+    path += part;
   }
-  if (parts.empty()) return std::nullopt;
-  return parts;
+  return path.empty() ? std::nullopt : std::optional(path);
 }
 
+/// Neither waits for a pipe's writer nor makes a terminal ours.
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
 /// Opens without following any symbolic link.
-Descriptor open_plain(int folder, const std::vector<std::string>& parts) {
+Descriptor open_without_links(int folder, std::string_view path) {
   Descriptor at;
-  for (const std::string& part : parts) {
-    at = Descriptor(::openat(at ? at.get() : folder, part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
+    const std::string part(path.substr(0, slash));
+    path.remove_prefix(slash + 1);
+    at = Descriptor(::openat(at ? at.get() : folder, part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!at) return at;
   }
-  return at;
+  return Descriptor(::openat(at ? at.get() : folder, std::string(path).c_str(), kOpenFlags | O_NOFOLLOW));
 }
 
 /// Opens, following symbolic links that stay below the folder where the system can tell.
-Descriptor open_beneath(int folder, const std::vector<std::string>& parts) {
+Descriptor open_beneath(int folder, const std::string& path) {
 #if defined(SYS_openat2) && defined(RESOLVE_BENEATH)
-  std::string path;
-  for (const std::string& part : parts) path += (path.empty() ? "" : "/") + part;
+  constexpr int kTries = 8;  // EAGAIN: something was renamed meanwhile, so that the system cannot tell
   open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
+  how.flags = kOpenFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  const long fd = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
-  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return Descriptor(static_cast<int>(fd));
+  long fd = -1;
+  for (int i = 0; i < kTries && fd < 0; ++i) {
+    fd = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
+    if (fd < 0 && errno != EAGAIN && errno != EINTR) break;
+  }
+  const bool known = fd >= 0 || (errno != ENOSYS && errno != EPERM);  // EPERM: a sandbox that does not know the call
+  if (known) return Descriptor(static_cast<int>(fd));
 #endif
-  return open_plain(folder, parts);
+  return open_without_links(folder, path);
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> ExternalFiles::map(const std::string& location) {
-  const std::string name = proto::shown(location);
-  if (folder_.empty()) {
-    return fail(Code::bad_input, "external data '{}': the model came as bytes without a folder to look in", name);
+Result<Descriptor> ExternalFiles::open(const std::string& path) {
+  if (!folder_) folder_ = Descriptor(::open(folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Descriptor file;
+  if (folder_) {
+    file = links_ == Links::inside ? open_beneath(folder_.get(), path) : open_without_links(folder_.get(), path);
   }
-  const auto parts = path_parts(location);
-  if (!parts) {
-    return fail(Code::bad_model, "external data '{}': not a relative path inside the model's folder", name);
+  if (file) return file;
+  if (errno == EXDEV || errno == ELOOP) {
+    return fail(Code::bad_model, "a symbolic link leads out of the model's folder '{}'; copy the file there",
+                folder_path_);
   }
-  const Descriptor folder(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const Descriptor file = folder ? open_beneath(folder.get(), *parts) : Descriptor();
-  if (!file && (errno == EXDEV || errno == ELOOP)) {
-    return fail(Code::bad_model, "external data '{}': it leads out of the model's folder", name);
+  return fail(Code::bad_input, "cannot open it in '{}': {}", folder_path_, std::generic_category().message(errno));
+}
+
+Result<ExternalFiles::File> ExternalFiles::map(const std::string& path) {
+  FRAZIL_TRY(const Descriptor file, open(path));
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0) {
+    return fail(Code::bad_input, "cannot read it: {}", std::generic_category().message(errno));
   }
-  if (!file) {
-    return fail(Code::bad_input, "external data '{}': cannot open it in '{}': {}", name, folder_,
-                std::generic_category().message(errno));
+  if (S_ISREG(info.st_mode) && info.st_nlink > 1) {
+    return fail(Code::bad_model,
+                "the file has {} hard links, so that it may belong outside the model's folder; replace it by a copy",
+                info.st_nlink);
   }
-  auto mapped = MappedFile::open(fmt::format("/proc/self/fd/{}", file.get()));
-  if (!mapped) return within(fmt::format("external data '{}': ", name), std::move(mapped).error());
-  return mapped;
+  FRAZIL_TRY(auto mapped, MappedFile::map(file, path));
+  return File{std::move(mapped), {}};
+}
+
+Status ExternalFiles::check_sum(File& file, std::string_view expected) {
+  std::string sum(expected);
+  for (char& c : sum) c = static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
+  if (sum.size() != 40 || sum.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return fail(Code::bad_model, "its checksum '{}' is not a SHA-1 sum of 40 hex digits", proto::shown(expected));
+  }
+  if (file.sha1.empty()) file.sha1 = sha1(file.mapped->bytes());
+  if (file.sha1 == sum) return {};
+  return fail(Code::bad_model, "the file is damaged or another one: its SHA-1 sum is {}, the model says {}", file.sha1,
+              sum);
+}
+
+Result<ExternalBytes> ExternalFiles::load_from(const ExternalRef& ref) {
+  if (folder_path_.empty()) return fail(Code::bad_input, "the model came as bytes without a folder to look in");
+  const auto path = plain_path(ref.location);
+  if (!path) return fail(Code::bad_model, "not a relative path inside the model's folder");
+  auto known = files_.find(*path);
+  if (known == files_.end()) {
+    FRAZIL_TRY(File file, map(*path));
+    known = files_.emplace(*path, std::move(file)).first;
+  }
+  File& file = known->second;
+  const auto bytes = file.mapped->bytes();
+  if (ref.offset > bytes.size() || ref.length > bytes.size() - ref.offset) {
+    return fail(Code::bad_model, "{} bytes at offset {} are asked for, but it has {}", ref.length, ref.offset,
+                bytes.size());
+  }
+  if (!ref.checksum.empty()) FRAZIL_CHECK(check_sum(file, ref.checksum));
+  return ExternalBytes{bytes.subspan(ref.offset, ref.length), file.mapped};
 }
 
 Result<ExternalBytes> ExternalFiles::load(const ExternalRef& ref) {
-  auto known = files_.find(ref.location);
-  if (known == files_.end()) {
-    FRAZIL_TRY(auto file, map(ref.location));
-    known = files_.emplace(ref.location, std::move(file)).first;
-  }
-  const auto bytes = known->second->bytes();
-  if (ref.offset > bytes.size() || ref.length > bytes.size() - ref.offset) {
-    return fail(Code::bad_model, "external data '{}': {} bytes at offset {} are asked for, but it has {}",
-                proto::shown(ref.location), ref.length, ref.offset, bytes.size());
-  }
-  return ExternalBytes{bytes.subspan(ref.offset, ref.length), known->second};
+  auto loaded = load_from(ref);
+  if (!loaded)
+    return within(fmt::format("external data '{}': ", proto::shown(ref.location)), std::move(loaded).error());
+  return loaded;
 }
 
 }  // namespace frazil::onnx

@@ -8,15 +8,13 @@
 
 #include "base/error.h"
 #include "base/io.h"
+#include "base/limits.h"
 #include "ir/graph.h"
 
 namespace frazil {
 
 struct ImportOptions {
-  std::size_t max_nodes = 10'000'000;                   ///< nodes read, with those of inlined functions
-  std::size_t max_nesting = 100'000;                    ///< subgraphs and function calls inside each other
-  std::size_t max_name = 4096;                          ///< bytes of one name
-  std::size_t max_sparse_bytes = std::size_t{1} << 30;  ///< of a sparse tensor, which is stored dense
+  LoadLimits limits;
   bool newer_opsets = false;  ///< take operators of opsets newer than this version knows by the newest known meaning
   /// From IR version 4 on, an initializer that is also a graph input is only its default, which a request may
   /// override. True: it is a constant, and no input.

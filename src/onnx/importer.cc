@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
-namespace frazil::onnx {
+#include "base/text.h"
 
-using protozero::pbf_reader;
+namespace frazil::onnx {
 
 namespace {
 
+constexpr std::int64_t kNewestIrVersion = 13;
 constexpr std::int64_t kInputsOwnInitializers = 4;  ///< from this IR version on, see ImportOptions::fix_defaults
 
 std::string described_block(std::string_view region, std::string_view attr) {
@@ -18,22 +19,30 @@ std::string described_block(std::string_view region, std::string_view attr) {
 
 Result<Graph> Importer::run(Bytes bytes) {
   FRAZIL_TRY(model_, read_model(bytes));
+  warnings_ = std::move(model_.warnings);
   FRAZIL_CHECK(check_model());
   FRAZIL_CHECK(index_functions());
   FRAZIL_CHECK(start());
   FRAZIL_CHECK(walk());
+  compare_said();
+  graph_.info = std::make_shared<const ModelInfo>(std::move(model_.info));
   return std::move(graph_);
 }
 
 Status Importer::check_model() {
   if (!model_.has_graph) return fail(Code::bad_model, "not an ONNX model: it has no graph");
-  if (model_.ir_version < 1) return fail(Code::bad_model, "not an ONNX model: it has no IR version");
-  if (model_.opsets.empty() && model_.ir_version >= 3) return fail(Code::bad_model, "the model imports no opset");
+  const std::int64_t ir_version = model_.info.ir_version;
+  if (ir_version < 1) return fail(Code::bad_model, "not an ONNX model: it has no IR version");
+  if (model_.opsets.empty() && ir_version >= 3) return fail(Code::bad_model, "the model imports no opset");
+  if (ir_version > kNewestIrVersion) {
+    warn("the model is of IR version {}, newer than {}, the newest this version knows", ir_version, kNewestIrVersion);
+  }
   return {};
 }
 
 Status Importer::index_functions() {
   for (const FunctionParts& f : model_.functions) {
+    for (const std::string_view name : {f.name, f.domain, f.overload}) FRAZIL_CHECK(check_name("a function", name));
     if (!functions_.try_emplace({f.domain, f.name, f.overload}, &f).second) {
       return fail(Code::bad_model, "function '{}' of domain '{}' is defined twice", proto::shown(f.name),
                   proto::shown(f.domain));
@@ -50,8 +59,11 @@ Status Importer::start() {
   frame.cx->opsets = &model_.opsets;
   frame.cx->names.push();
   frame.block = Graph::kMain;
-  frame.nodes = pbf_reader(proto::view_of(frame.body.whole));
+  frame.nodes = Reader(frame.body.whole);
   FRAZIL_CHECK(push_frame(std::move(frame)));
+  FRAZIL_CHECK(keep_info());
+  FRAZIL_CHECK(read_said(top().body.value_infos));
+  FRAZIL_CHECK(read_said(top().body.outputs));
   FRAZIL_TRY(const auto given, initializers(top().body));
   FRAZIL_CHECK(define_inputs(given));
   return define_initializers();
@@ -71,8 +83,8 @@ Status Importer::walk() {
 }
 
 Status Importer::push_frame(Frame frame) {
-  if (frames_.size() >= options_.max_nesting) {
-    return fail(Code::limit, "subgraphs and function calls nest deeper than {} levels", options_.max_nesting);
+  if (frames_.size() >= options_.limits.nesting) {
+    return fail(Code::limit, "subgraphs and function calls nest deeper than {} levels", options_.limits.nesting);
   }
   frames_.push_back(std::move(frame));
   return {};
@@ -80,13 +92,27 @@ Status Importer::push_frame(Frame frame) {
 
 // ---- what a block starts with ----
 
-Result<std::map<std::string_view, Bytes>> Importer::initializers(const GraphParts& body) const {
-  std::map<std::string_view, Bytes> found;
+Result<Importer::Initializers> Importer::initializers(const GraphParts& body) const {
+  Initializers found;
+  const auto add = [&](std::string_view name, Initializer initializer) -> Status {
+    if (found.emplace(name, initializer).second) return {};
+    return fail(Code::bad_model, "initializer: '{}' is defined already", proto::shown(name));
+  };
   for (const Bytes bytes : body.initializers) {
     FRAZIL_TRY(const TensorHeader header, tensor_header(bytes));
-    found.emplace(header.name, bytes);
+    FRAZIL_CHECK(add(header.name, {bytes, false}));
+  }
+  for (const Bytes bytes : body.sparse_initializers) {
+    FRAZIL_TRY(const std::string_view name, sparse_tensor_name(bytes));
+    FRAZIL_CHECK(add(name, {bytes, true}));
   }
   return found;
+}
+
+Result<Tensor> Importer::read_initializer(const Initializer& initializer) const {
+  if (!initializer.sparse) return read_tensor(source_, initializer.bytes);
+  FRAZIL_TRY(SparseTensor sparse, read_sparse_tensor(source_, initializer.bytes));
+  return std::move(sparse.dense);
 }
 
 namespace {
@@ -104,11 +130,11 @@ Status check_default(const Tensor& tensor, const Type& type, const Scope& scope)
 
 }  // namespace
 
-Status Importer::define_input(const ValueInfo& info, const Bytes* initializer) {
+Status Importer::define_input(const ValueInfo& info, const Initializer* initializer) {
   Builder builder(graph_, Graph::kMain);
   Tensor tensor;
   if (initializer != nullptr) {
-    FRAZIL_TRY(tensor, read_tensor(source_, *initializer));
+    FRAZIL_TRY(tensor, read_initializer(*initializer));
   }
   if (!info.type) return fail(Code::bad_model, "its type is not given");
   FRAZIL_TRY(Type type, read_type(*info.type, builder, proto::shown(info.name), source_));
@@ -118,13 +144,13 @@ Status Importer::define_input(const ValueInfo& info, const Bytes* initializer) {
   return {};
 }
 
-Status Importer::define_inputs(const std::map<std::string_view, Bytes>& given) {
+Status Importer::define_inputs(const Initializers& given) {
   for (const Bytes bytes : top().body.inputs) {
     FRAZIL_TRY(const ValueInfo info, read_value_info(bytes));
     if (info.name.empty()) return fail(Code::bad_model, "an input of the graph has no name");
-    FRAZIL_CHECK(check_name(info.name));
+    FRAZIL_CHECK(check_name("an input", info.name));
     const auto found = given.find(info.name);
-    const bool fixed = model_.ir_version < kInputsOwnInitializers || options_.fix_defaults;
+    const bool fixed = model_.info.ir_version < kInputsOwnInitializers || options_.fix_defaults;
     if (found != given.end() && fixed) continue;
     const Status status = define_input(info, found == given.end() ? nullptr : &found->second);
     if (!status) return within(fmt::format("input '{}': ", proto::shown(info.name)), status.error());
@@ -135,7 +161,7 @@ Status Importer::define_inputs(const std::map<std::string_view, Bytes>& given) {
 
 Status Importer::define_constant(std::string_view name, Tensor tensor) {
   if (name.empty()) return fail(Code::bad_model, "an initializer has no name");
-  FRAZIL_CHECK(check_name(name));
+  FRAZIL_CHECK(check_name("an initializer", name));
   const Value v = Builder(graph_, top().block).constant(std::move(tensor)).value;
   return define(name, v, [] { return "initializer"; });
 }
@@ -149,6 +175,8 @@ Status Importer::define_initializers() {
     FRAZIL_CHECK(define_constant(header.name, std::move(tensor)));
   }
   for (const Bytes bytes : top().body.sparse_initializers) {
+    FRAZIL_TRY(const std::string_view name, sparse_tensor_name(bytes));
+    if (main && defaults_.contains(name)) continue;
     FRAZIL_TRY(SparseTensor sparse, read_sparse_tensor(source_, bytes));
     FRAZIL_CHECK(define_constant(sparse.name, std::move(sparse.dense)));
   }
@@ -161,7 +189,7 @@ Status Importer::define_params() {
   std::size_t k = 0;
   for (const Bytes bytes : frame.body.inputs) {
     FRAZIL_TRY(const ValueInfo info, read_value_info(bytes));
-    FRAZIL_CHECK(check_name(info.name));
+    FRAZIL_CHECK(check_name("a subgraph's input", info.name));
     FRAZIL_CHECK(define(info.name, graph_.block(frame.block).params[k++], where));
   }
   return {};
@@ -193,9 +221,10 @@ Status Importer::finish_main() {
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < values.size(); ++i) {
     FRAZIL_TRY(const ValueInfo info, read_value_info(top().body.outputs[i]));
-    FRAZIL_CHECK(check_name(info.name));
+    FRAZIL_CHECK(check_name("an output", info.name));
     if (!seen.insert(info.name).second) {
-      return fail(Code::bad_model, "graph: output '{}' is listed twice", proto::shown(info.name));
+      warn("graph: output '{}' is listed twice; it is given once", proto::shown(info.name));
+      continue;
     }
     builder.output(info.name, {&builder, values[i]});
   }
@@ -211,9 +240,13 @@ Status Importer::finish_block() {
   const std::shared_ptr<Context> cx = top().cx;
   cx->names.pop();
   frames_.pop_back();
-  if (++region->index < region->bodies.size()) return open_block(std::move(region), cx);
+  if (++region->index < region->bodies.size()) return open_block(std::move(region));
   FRAZIL_CHECK(builder.close(region->id, region->wanted));
-  return define_outputs(region->outputs, graph_.node(region->id).out, [&] { return region->described; });
+  std::vector<Value> outputs = graph_.node(region->id).out;
+  if (region->finish) {
+    FRAZIL_TRY(outputs, region->finish(outputs));
+  }
+  return define_outputs(region->outputs, outputs, [&] { return region->described; });
 }
 
 Status Importer::finish_call() {
@@ -248,9 +281,10 @@ Status Importer::define_outputs(const Texts& names, const std::vector<Value>& va
 
 // ---- names ----
 
-Status Importer::check_name(std::string_view name) const {
-  if (name.size() <= options_.max_name) return {};
-  return fail(Code::limit, "a name has {} bytes, at most {} are allowed: '{}'", name.size(), options_.max_name,
+Status Importer::check_name(std::string_view what, std::string_view name) const {
+  if (!is_utf8(name)) return fail(Code::bad_model, "the name of {} is not UTF-8: '{}'", what, proto::shown(name));
+  if (name.size() <= options_.limits.name_bytes) return {};
+  return fail(Code::limit, "a name has {} bytes, at most {} are allowed: '{}'", name.size(), options_.limits.name_bytes,
               proto::shown(name));
 }
 
@@ -258,6 +292,9 @@ Status Importer::define(std::string_view name, Value value, const Describe& what
   Context& cx = *top().cx;
   if (!cx.names.define(name, value)) {
     return fail(Code::bad_model, "{}: '{}' is defined already", what(), proto::shown(name));
+  }
+  if (const auto said = top().said.find(name); value && said != top().said.end()) {
+    said_.push_back({value, cx.prefix + std::string(name), said->second});
   }
   if (value && graph_.value_name(value).empty()) {
     Builder(graph_, top().block).name_value(value, cx.prefix.empty() ? name : cx.prefix + std::string(name));
@@ -281,9 +318,9 @@ Result<std::vector<Value>> Importer::resolve_inputs(const NodeParts& node) const
 
 std::unexpected<Fault> Importer::undefined(std::string_view name, const NodeParts& node) const {
   for (auto frame = frames_.rbegin(); frame != frames_.rend() && frame->cx == top().cx; ++frame) {
-    pbf_reader rest = frame->nodes;
+    Reader rest = frame->nodes;
     while (rest.next(frame->node_tag)) {
-      auto later = read_node_outputs(proto::bytes_of(rest.get_view()));
+      auto later = read_node_outputs(rest.bytes());
       if (!later || std::ranges::find(later->outputs, name) == later->outputs.end()) continue;
       return fail(Code::bad_model, "{}: input '{}' is used before {} defines it; nodes must be sorted", describe(node),
                   proto::shown(name), describe(*later));
@@ -297,11 +334,7 @@ std::string Importer::name_of_node(const NodeParts& node) const {
   for (const std::string_view output : node.outputs) {
     if (name.empty()) name = output;
   }
-  std::string full = top().cx->prefix + std::string(name);
-  for (char& c : full) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return full;
+  return top().cx->prefix + std::string(name);
 }
 
 std::string Importer::describe(const NodeParts& node) const {

@@ -26,6 +26,7 @@ class Importer {
   Result<Graph> run(Bytes bytes);
   /// True when the types of a failed import follow an assumption.
   bool assumed() const { return !graph_.assumptions().empty(); }
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   /// Where names are looked up: the model's graph, or one call of a function. Subgraphs share their context.
@@ -43,9 +44,11 @@ class Importer {
     NodeId id;
     BlockId parent;
     std::vector<GraphParts> bodies;
-    std::size_t index = 0;  ///< the block that is open
+    std::vector<std::shared_ptr<Context>> scopes;  ///< of the bodies
+    std::size_t index = 0;                         ///< the block that is open
     std::vector<bool> wanted;
     Texts outputs;
+    Finish finish;
     std::string described;
     std::string_view attr() const { return std::get<Region>(op->form).block_attrs[index]; }
   };
@@ -58,9 +61,10 @@ class Importer {
   struct Frame {
     std::shared_ptr<Context> cx;
     BlockId block;
-    protozero::pbf_reader nodes;
-    protozero::pbf_tag_type node_tag = kGraphNode;
-    GraphParts body;  ///< not for functions
+    Reader nodes;
+    proto::Tag node_tag = kGraphNode;
+    GraphParts body;                         ///< not for functions
+    std::map<std::string_view, Bytes> said;  ///< types that the model gives to values, as TypeProtos
     std::unique_ptr<OpenRegion> region;
     std::unique_ptr<OpenCall> call;
   };
@@ -70,12 +74,29 @@ class Importer {
   Status index_functions();
   Status start();
   Status walk();
+  template <class... A>
+  void warn(fmt::format_string<A...> format, A&&... args) {
+    if (warnings_.size() < 2 * kMaxWarnings) warnings_.push_back(fmt::format(format, std::forward<A>(args)...));
+  }
+
+  // ---- what the model says of itself; importer_info.cc ----
+  Status keep_info();
+  Status keep_value_notes(const GraphParts& body);
+  void keep_notes(NodeParts& node, NodeId id);
+  Status read_said(const std::vector<Bytes>& value_infos);
+  void compare_said();
 
   // ---- blocks; all work on the top frame ----
   Status push_frame(Frame frame);
-  Result<std::map<std::string_view, Bytes>> initializers(const GraphParts& body) const;
-  Status define_inputs(const std::map<std::string_view, Bytes>& given);
-  Status define_input(const ValueInfo& info, const Bytes* initializer);
+  struct Initializer {
+    Bytes bytes;
+    bool sparse = false;
+  };
+  using Initializers = std::map<std::string_view, Initializer>;
+  Result<Initializers> initializers(const GraphParts& body) const;
+  Result<Tensor> read_initializer(const Initializer& initializer) const;
+  Status define_inputs(const Initializers& given);
+  Status define_input(const ValueInfo& info, const Initializer* initializer);
   Status define_params();
   Status define_initializers();
   Status define_constant(std::string_view name, Tensor tensor);
@@ -92,17 +113,17 @@ class Importer {
   Result<std::int64_t> opset_of(const NodeParts& node) const;
   Result<const OpDef*> find_op(const Draft& draft) const;
   static void trim_outputs(Draft& draft, const OpDef& op);
-  Status append_plain(Draft& draft, const OpDef& op, const NodeParts& node);
-  Status open_region(Draft& draft, const OpDef& op, const NodeParts& node);
+  Status append_plain(Draft& draft, const OpDef& op, NodeParts& node);
+  Status open_region(Draft& draft, const OpDef& op, NodeParts& node);
   Status check_region_inputs(const Draft& draft, const OpDef& op) const;
-  Status open_block(std::unique_ptr<OpenRegion> region, std::shared_ptr<Context> cx);
+  Status open_block(std::unique_ptr<OpenRegion> region);
   Status open_call(const NodeParts& node, const FunctionParts& function);
   Status check_call(const NodeParts& node, const FunctionParts& function) const;
   Result<std::vector<NamedAttr>> call_attributes(const NodeParts& node, const FunctionParts& function) const;
 
   // ---- names ----
   static constexpr std::size_t kNever = ~std::size_t{0};
-  Status check_name(std::string_view name) const;
+  Status check_name(std::string_view what, std::string_view name) const;
   using Describe = std::function<std::string()>;  ///< called for faults only
   Status define(std::string_view name, Value value, const Describe& what);
   /// Values from `rename_from` on take their name anew.
@@ -123,6 +144,14 @@ class Importer {
   std::map<FunctionKey, const FunctionParts*> functions_;
   std::set<std::string_view> defaults_;  ///< initializers that are defaults of inputs
   Graph graph_;
+  /// A type that the model gives to a value.
+  struct Said {
+    Value value;
+    std::string name;
+    Bytes type;
+  };
+  std::vector<Said> said_;
+  std::vector<std::string> warnings_;
   std::vector<Frame> frames_;
   std::size_t nodes_ = 0;
 };

@@ -4,8 +4,6 @@
 
 namespace frazil::onnx {
 
-using protozero::pbf_reader;
-
 namespace {
 
 std::string_view shown_domain(std::string_view domain) { return domain.empty() ? "ai.onnx" : domain; }
@@ -13,13 +11,18 @@ std::string_view shown_domain(std::string_view domain) { return domain.empty() ?
 }  // namespace
 
 Status Importer::append_node(Bytes bytes) {
-  FRAZIL_TRY(const NodeParts node, read_node(bytes));
-  if (++nodes_ > options_.max_nodes) {
-    return fail(Code::limit, "the model has more than {} nodes, with those of inlined functions", options_.max_nodes);
+  FRAZIL_TRY(NodeParts node, read_node(bytes));
+  if (++nodes_ > options_.limits.nodes) {
+    return fail(Code::limit, "the model has more than {} nodes, with those of inlined functions",
+                options_.limits.nodes);
   }
   FRAZIL_CHECK(check_node(node));
   const auto function = functions_.find({node.domain, node.op, node.overload});
   if (function != functions_.end()) return open_call(node, *function->second);
+  if (!node.overload.empty()) {
+    return fail(Code::bad_model, "{}: the model has no function of this name and overload '{}'", describe(node),
+                proto::shown(node.overload));
+  }
 
   FRAZIL_TRY(const std::int64_t opset, opset_of(node));
   Builder builder(graph_, top().block);
@@ -28,17 +31,23 @@ Status Importer::append_node(Bytes bytes) {
   FRAZIL_TRY(draft.in, resolve_inputs(node));
   for (const std::string_view output : node.outputs) draft.wanted.push_back(!output.empty());
   FRAZIL_TRY(draft.attrs, decode_attributes(node));
+  const std::size_t first = graph_.node_count();
   FRAZIL_CHECK(upgrade(draft));
-  if (draft.results) return define_outputs(node.outputs, *draft.results, [&] { return draft.describe(); });
+  if (draft.results) {
+    const auto maker = draft.results->empty() ? std::nullopt : graph_.producer((*draft.results)[0]);
+    if (maker && maker->id >= first) keep_notes(node, *maker);
+    return define_outputs(node.outputs, *draft.results, [&] { return draft.describe(); });
+  }
   FRAZIL_TRY(const OpDef* op, find_op(draft));
   trim_outputs(draft, *op);
   return std::holds_alternative<Region>(op->form) ? open_region(draft, *op, node) : append_plain(draft, *op, node);
 }
 
 Status Importer::check_node(const NodeParts& node) const {
-  FRAZIL_CHECK(check_name(node.name));
-  FRAZIL_CHECK(check_name(node.op));
-  for (const std::string_view name : node.outputs) FRAZIL_CHECK(check_name(name));
+  FRAZIL_CHECK(check_name("a node", node.name));
+  FRAZIL_CHECK(check_name("an operator", node.op));
+  FRAZIL_CHECK(check_name("a domain", node.domain));
+  for (const std::string_view name : node.outputs) FRAZIL_CHECK(check_name("a node's output", name));
   if (node.op.empty()) return fail(Code::bad_model, "{}: it names no operator", describe(node));
   if (std::ranges::all_of(node.outputs, [](std::string_view name) { return name.empty(); })) {
     return fail(Code::bad_model, "{}: it has no outputs", describe(node));
@@ -62,7 +71,7 @@ Result<std::int64_t> Importer::opset_of(const NodeParts& node) const {
     }
     return found->second;
   }
-  if (model_.ir_version < 3 && node.domain.empty()) return 1;
+  if (model_.info.ir_version < 3 && node.domain.empty()) return 1;
   return fail(Code::bad_model, "{}: the model imports no opset of domain '{}'", describe(node),
               proto::shown(shown_domain(node.domain)));
 }
@@ -101,11 +110,12 @@ Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node
   return attrs;
 }
 
-Status Importer::append_plain(Draft& draft, const OpDef& op, const NodeParts& node) {
+Status Importer::append_plain(Draft& draft, const OpDef& op, NodeParts& node) {
   auto attrs = bind_attributes(op, draft.attrs);
   if (!attrs) return within(draft.describe() + ": ", std::move(attrs).error());
   FRAZIL_TRY(const NodeId id,
              draft.builder().append(op, std::move(draft.in), std::move(*attrs), draft.wanted, draft.name));
+  keep_notes(node, id);
   return define_outputs(node.outputs, graph_.node(id).out, [&] { return draft.describe(); });
 }
 
@@ -129,7 +139,7 @@ Status Importer::check_region_inputs(const Draft& draft, const OpDef& op) const 
   return {};
 }
 
-Status Importer::open_region(Draft& draft, const OpDef& op, const NodeParts& node) {
+Status Importer::open_region(Draft& draft, const OpDef& op, NodeParts& node) {
   FRAZIL_CHECK(check_region_inputs(draft, op));
   const auto& form = std::get<Region>(op.form);
   auto region = std::make_unique<OpenRegion>();
@@ -137,32 +147,38 @@ Status Importer::open_region(Draft& draft, const OpDef& op, const NodeParts& nod
   for (const std::string_view attr : form.block_attrs) {
     const auto found = std::ranges::find(draft.attrs, attr, &NamedAttr::name);
     if (found == draft.attrs.end()) return draft.error("attribute '{}' is missing", attr);
-    const Bytes* graph = std::get_if<Bytes>(&found->value);
+    const GraphAttr* graph = std::get_if<GraphAttr>(&found->value);
     if (graph == nullptr) return draft.error("attribute '{}': expected graph, got {}", attr, found->kind());
-    FRAZIL_TRY(region->bodies.emplace_back(), read_graph(*graph));
+    FRAZIL_TRY(region->bodies.emplace_back(), read_graph(graph->bytes));
+    region->scopes.push_back(graph->scope ? std::static_pointer_cast<Context>(graph->scope) : top().cx);
     params.push_back(region->bodies.back().inputs.size());
     draft.attrs.erase(found);
   }
   auto attrs = bind_attributes(op, draft.attrs);
   if (!attrs) return within(draft.describe() + ": ", std::move(attrs).error());
   region->op = &op;
-  region->parent = top().block;
+  region->parent = draft.block;
   region->wanted = draft.wanted;
   region->outputs = node.outputs;
   region->described = draft.describe();
-  FRAZIL_TRY(region->id, draft.builder().open(op, std::move(draft.in), std::move(*attrs), params, draft.name));
-  return open_block(std::move(region), top().cx);
+  region->finish = std::move(draft.finish);
+  Builder builder(graph_, draft.block);
+  FRAZIL_TRY(region->id, builder.open(op, std::move(draft.in), std::move(*attrs), params, draft.name));
+  keep_notes(node, region->id);
+  return open_block(std::move(region));
 }
 
-Status Importer::open_block(std::unique_ptr<OpenRegion> region, std::shared_ptr<Context> cx) {
+Status Importer::open_block(std::unique_ptr<OpenRegion> region) {
+  const std::shared_ptr<Context> cx = region->scopes[region->index];
   Frame frame;
   frame.block = graph_.node(region->id).blocks[region->index];
   frame.body = std::move(region->bodies[region->index]);
-  frame.nodes = pbf_reader(proto::view_of(frame.body.whole));
+  frame.nodes = Reader(frame.body.whole);
   frame.region = std::move(region);
   cx->names.push();
-  frame.cx = std::move(cx);
+  frame.cx = cx;
   FRAZIL_CHECK(push_frame(std::move(frame)));
+  FRAZIL_CHECK(read_said(top().body.value_infos));
   FRAZIL_CHECK(define_params());
   return define_initializers();
 }
@@ -183,10 +199,10 @@ Result<std::vector<NamedAttr>> Importer::call_attributes(const NodeParts& node, 
     if (!known) {
       return fail(Code::bad_model, "{}: the function has no attribute '{}'", describe(node), proto::shown(attr.name));
     }
-    if (attr.plain() == nullptr) {
-      return fail(Code::unsupported, "{}: attribute '{}': graphs cannot be given to functions", describe(node),
-                  proto::shown(attr.name));
-    }
+  }
+  for (NamedAttr& attr : attrs) {
+    auto* graph = std::get_if<GraphAttr>(&attr.value);
+    if (graph != nullptr && !graph->scope) graph->scope = top().cx;
   }
   for (NamedAttr& attr : defaults) {
     if (std::ranges::find(attrs, attr.name, &NamedAttr::name) == attrs.end()) attrs.push_back(std::move(attr));
@@ -195,10 +211,13 @@ Result<std::vector<NamedAttr>> Importer::call_attributes(const NodeParts& node, 
 }
 
 Status Importer::check_call(const NodeParts& node, const FunctionParts& function) const {
-  for (const Context* cx = top().cx.get(); cx != nullptr; cx = cx->caller.get()) {
+  std::string through;
+  for (const Context* cx = top().cx.get(); cx != nullptr && cx->function != nullptr; cx = cx->caller.get()) {
     if (cx->function == &function) {
-      return fail(Code::bad_model, "{}: function '{}' calls itself", describe(node), proto::shown(function.name));
+      return fail(Code::bad_model, "{}: function '{}' calls itself{}{}", describe(node), proto::shown(function.name),
+                  through.empty() ? "" : " through ", through);
     }
+    through = fmt::format("'{}'{}{}", proto::shown(cx->function->name), through.empty() ? "" : ", ", through);
   }
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
     return fail(Code::bad_model, "{}: the function takes {} inputs and gives {} outputs, the call has {} and {}",
@@ -212,7 +231,7 @@ Status Importer::open_call(const NodeParts& node, const FunctionParts& function)
   FRAZIL_CHECK(check_call(node, function));
   Frame frame;
   frame.block = top().block;
-  frame.nodes = pbf_reader(proto::view_of(function.whole));
+  frame.nodes = Reader(function.whole);
   frame.node_tag = kFunctionNode;
   frame.call = std::make_unique<OpenCall>(OpenCall{node.outputs, graph_.value_count(), describe(node)});
   frame.cx = std::make_shared<Context>();
@@ -220,19 +239,20 @@ Status Importer::open_call(const NodeParts& node, const FunctionParts& function)
   frame.cx->function = &function;
   frame.cx->caller = top().cx;
   const std::string name = name_of_node(node);
-  frame.cx->prefix = name.size() > options_.max_name ? top().cx->prefix : name + "/";
+  frame.cx->prefix = name.size() > options_.limits.name_bytes ? top().cx->prefix : name + "/";
   FRAZIL_TRY(frame.cx->attrs, call_attributes(node, function));
   FRAZIL_TRY(std::vector<Value> inputs, resolve_inputs(node));
   inputs.resize(function.inputs.size());
   frame.cx->names.push();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    FRAZIL_CHECK(check_name(function.inputs[i]));
+    FRAZIL_CHECK(check_name("a function's input", function.inputs[i]));
     if (!frame.cx->names.define(function.inputs[i], inputs[i])) {
       return fail(Code::bad_model, "{}: the function's input '{}' is defined twice", describe(node),
                   proto::shown(function.inputs[i]));
     }
   }
-  return push_frame(std::move(frame));
+  FRAZIL_CHECK(push_frame(std::move(frame)));
+  return read_said(function.value_infos);
 }
 
 }  // namespace frazil::onnx

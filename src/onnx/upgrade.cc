@@ -47,9 +47,12 @@ constexpr Change kChanges[] = {
     {"Affine", kAlways, rules::affine},
     {"ParametricSoftplus", kAlways, rules::parametric_softplus},
     {"ScaledTanh", kAlways, rules::scaled_tanh},
+    {"ImageScaler", kAlways, rules::image_scaler},
 
     // ---- attributes that became inputs, and what is near them ----
     {"Concat", 4, rules::concat_axis},
+    {"Crop", kAlways, rules::crop},
+    {"DynamicSlice", kAlways, rules::dynamic_slice},
     {"Pad", 2, rules::pad_names},
     {"Pad", 11, rules::pad_inputs},
     {"ReduceL1", 18, rules::axes_input},

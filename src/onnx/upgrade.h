@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,12 +11,15 @@
 
 namespace frazil::onnx {
 
+/// Turns the results of a region that a node became into those of the node.
+using Finish = std::function<Result<std::vector<Value>>(const std::vector<Value>& results)>;
+
 /// A node on its way into the graph: its inputs are resolved, its attributes decoded. Upgrades rewrite it in place, add
 /// nodes before it, or replace it by `results`.
 class Draft {
  public:
   Draft(Builder& builder, std::string_view op_type, std::string_view op_domain, std::int64_t version)
-      : op(op_type), domain(op_domain), opset(version), builder_(builder) {}
+      : op(op_type), domain(op_domain), opset(version), block(builder.block()), builder_(builder) {}
 
   std::string_view op, domain;
   std::int64_t opset;  ///< of the domain, as the model imports it
@@ -24,6 +28,8 @@ class Draft {
   std::vector<bool> wanted;  ///< one per output
   std::vector<NamedAttr> attrs;
   std::optional<std::vector<Value>> results;  ///< set: they stand for the node's outputs
+  BlockId block;                              ///< where a region is put; the node's own unless an upgrade says so
+  Finish finish;                              ///< run once a region is complete
 
   Builder& builder() { return builder_; }
   /// "node 'Conv_1' (Conv)".

@@ -138,8 +138,4 @@ Status label_encoder(Draft& d) {
   return {};
 }
 
-Status batched_scan(Draft& d) {
-  return d.unsupported("the batched form of opset {} is not supported; convert the model to opset 9 or newer", d.opset);
-}
-
 }  // namespace frazil::onnx::rules

@@ -25,10 +25,13 @@ Status selu_defaults(Draft& d);
 Status affine(Draft& d);
 Status parametric_softplus(Draft& d);
 Status scaled_tanh(Draft& d);
+Status image_scaler(Draft& d);
 
 // ---- shape ----
 Status reshape_shape(Draft& d);
 Status slice_bounds(Draft& d);
+Status dynamic_slice(Draft& d);
+Status crop(Draft& d);
 Status axes_input(Draft& d);
 Status split_sizes(Draft& d);
 Status split_count(Draft& d);

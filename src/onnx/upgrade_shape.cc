@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "onnx/upgrade_rules.h"
 
@@ -29,6 +30,28 @@ Status slice_bounds(Draft& d) {
   FRAZIL_CHECK(ints_to_input(d, "starts", 1));
   FRAZIL_CHECK(ints_to_input(d, "ends", 2));
   return ints_to_input(d, "axes", 3);
+}
+
+Status dynamic_slice(Draft& d) {
+  d.op = "Slice";
+  return {};
+}
+
+/// `border` is what goes: left, top, right, bottom. `scale`, where it is given, is what stays: height, width.
+Status crop(Draft& d) {
+  FRAZIL_TRY(const auto border, d.take<Ints>("border"));
+  FRAZIL_TRY(const auto scale, d.take<Ints>("scale"));
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const auto sizes = [](const Ints& list, std::size_t count) {
+    return list.size() == count && std::ranges::all_of(list, [](std::int64_t v) { return v >= 0 && v <= kMost; });
+  };
+  if (!d.has(0)) return d.error("input 0 is missing");
+  if (!border || !sizes(*border, 4)) return d.error("attribute 'border' must be 4 sizes");
+  if (scale && !sizes(*scale, 2)) return d.error("attribute 'scale' must be 2 sizes");
+  const Ints& b = *border;
+  const auto end = [](std::int64_t last) { return last == 0 ? std::numeric_limits<std::int64_t>::max() : -last; };
+  const Ints ends = scale ? Ints{b[1] + (*scale)[0], b[0] + (*scale)[1]} : Ints{end(b[3]), end(b[2])};
+  return d.become("Slice", {d.in[0], d.ints({b[1], b[0]}), d.ints(ends), d.ints({2, 3})});
 }
 
 Status axes_input(Draft& d) {

@@ -5,12 +5,6 @@
 namespace frazil::onnx::rules {
 namespace {
 
-Tensor scalar_text(const std::string& text) {
-  Tensor t = Tensor::make(Elem::string, {}).value();
-  t.as_mutable<std::string>()[0] = text;
-  return t;
-}
-
 template <class T>
 Tensor vector_of(const std::vector<T>& values) {
   return Tensor::of<T>({static_cast<std::int64_t>(values.size())}, std::span<const T>(values));
@@ -20,7 +14,7 @@ Tensor vector_of(const std::vector<T>& values) {
 struct AsTensor {
   Tensor operator()(std::int64_t v) const { return Tensor::scalar(v); }
   Tensor operator()(float v) const { return Tensor::scalar(v); }
-  Tensor operator()(const std::string& v) const { return scalar_text(v); }
+  Tensor operator()(const std::string& v) const { return Tensor::scalar(v); }
   Tensor operator()(const Ints& v) const { return vector_of(v); }
   Tensor operator()(const Floats& v) const { return vector_of(v); }
   Tensor operator()(const Strings& v) const { return vector_of(v); }
@@ -163,6 +157,23 @@ Status affine(Draft& d) {
   FRAZIL_TRY(const Scaling s, take_scaling(d, 1, 0));
   FRAZIL_TRY(const Value product, d.emit("Mul", {d.in[0], d.number(s.type.elem, s.alpha)}));
   return d.become("Add", {product, d.number(s.type.elem, s.beta)});
+}
+
+/// x * scale + bias[channel], of an image batch.
+Status image_scaler(Draft& d) {
+  FRAZIL_TRY(const Type type, d.input(0));
+  FRAZIL_TRY(const float scale, d.take_or<float>("scale", 1));
+  FRAZIL_TRY(const auto bias, d.take<Floats>("bias"));
+  FRAZIL_TRY(const Value product, d.emit("Mul", {d.in[0], d.number(type.elem, scale)}));
+  if (!bias) {
+    d.results = {product};
+    return {};
+  }
+  const Tensor column =
+      Tensor::of<float>({static_cast<std::int64_t>(bias->size()), 1, 1}, std::span<const float>(*bias));
+  const std::int64_t to = onnx_data_type(type.elem);
+  FRAZIL_TRY(const Value added, d.emit("Cast", {d.builder().constant(column).value}, {{"to", AttrValue(to)}}));
+  return d.become("Add", {product, added});
 }
 
 Status parametric_softplus(Draft& d) {

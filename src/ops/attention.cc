@@ -47,6 +47,9 @@ std::optional<Heads> attention_heads(CompositeCx& cx) {
   if (flat_v) h.v = split_heads(h.v, *a.kv_num_heads);
   if (cx.has(4)) h.k = Concat({cx.in(4), h.k}, {.axis = 2});
   if (cx.has(5)) h.v = Concat({cx.in(5), h.v}, {.axis = 2});
+  const Expr batch = extent(h.q, 0), groups = extent(h.k, 1), keys = extent(h.k, 2);
+  h.k = fit(h.k, "K", {batch, groups, keys, extent(h.q, 3)});
+  h.v = fit(h.v, "V", {batch, groups, keys, extent(h.v, 3)});
   if (cx.builder().status()) h.grouped = h.q.type().shape[1] != h.k.type().shape[1];
   return h;
 }
@@ -270,7 +273,9 @@ Pair pairs_of(CompositeCx& cx, Expr x, Expr half, bool interleaved) {
 /// Cosines or sines for each position, with an axis for the heads.
 Expr angles(CompositeCx& cx, std::size_t input, Expr half, std::int64_t head_axis) {
   const Expr table = cx.has(3) ? Gather({cx.in(input), cx.in(3)}, {.axis = 0}) : cx.in(input);
-  return Unsqueeze({cut(cx, table, 2, int1(cx, 0), half), cx.ints({head_axis})});
+  const Expr part = cut(cx, table, 2, int1(cx, 0), half);
+  const Expr fitting = fit(part, input == 1 ? "cos_cache" : "sin_cache", {extent(part, 0), extent(part, 1), half});
+  return Unsqueeze({fitting, cx.ints({head_axis})});
 }
 
 }  // namespace

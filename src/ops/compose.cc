@@ -42,6 +42,14 @@ Expr pick(CompositeCx& cx, Expr x, std::int64_t axis, std::int64_t index) {
   return Squeeze({part, cx.ints({axis})});
 }
 
+Expr fit(Expr x, std::string name, std::initializer_list<Expr> extents) {
+  return Fit({x, join_shape(extents)}, {.name = std::move(name)});
+}
+
+Expr fit_broadcast(Expr x, std::string name, Expr to) {
+  return Fit({x, ShapeOf({to})}, {.name = std::move(name), .broadcasts = 1});
+}
+
 Expr unsqueeze_behind(CompositeCx& cx, Expr x, std::size_t count) {
   std::vector<std::int64_t> axes;
   for (std::size_t i = 0; i < count; ++i) axes.push_back(static_cast<std::int64_t>(x.type().rank() + i));

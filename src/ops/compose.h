@@ -25,6 +25,10 @@ Expr int1(CompositeCx& cx, std::int64_t value);
 Expr cut(CompositeCx& cx, Expr x, std::int64_t axis, Expr from, Expr to);
 /// Slice number `index` of one axis, the axis removed.
 Expr pick(CompositeCx& cx, Expr x, std::int64_t axis, std::int64_t index);
+/// x, which the user calls `name`, checked: its extents must be these, each a 1-D tensor of one element.
+Expr fit(Expr x, std::string name, std::initializer_list<Expr> extents);
+/// The same for a value that broadcasts to the extents of `to`.
+Expr fit_broadcast(Expr x, std::string name, Expr to);
 /// x with `count` axes of extent 1 behind its own.
 Expr unsqueeze_behind(CompositeCx& cx, Expr x, std::size_t count);
 

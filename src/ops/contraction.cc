@@ -52,7 +52,8 @@ Status matmul_space(InferCx& cx, Space& space) {
 
 void gemm_body(CompositeCx& cx) {
   const auto& g = cx.attrs<GemmAttrs>();
-  if (cx.rank(0) != 2 || cx.rank(1) != 2) return cx.error("A and B must be matrices");
+  if (cx.rank(0) != 2 || cx.rank(1) != 2)
+    return cx.error("A and B must be matrices, got {} and {} axes", cx.rank(0), cx.rank(1));
   const Elem elem = cx.elem(0), wide = compute_elem(elem);
   const bool plain = g.alpha == 1 && !cx.has(2);
   Expr a = plain ? cx.in(0) : as_elem(cx.in(0), wide), b = plain ? cx.in(1) : as_elem(cx.in(1), wide);
@@ -61,7 +62,7 @@ void gemm_body(CompositeCx& cx) {
   Expr y = MatMul(a, b);
   if (g.alpha != 1) y = Mul(y, cx.number(wide, g.alpha));
   if (cx.has(2)) {
-    const Expr c = as_elem(cx.in(2), wide);
+    const Expr c = as_elem(fit_broadcast(cx.in(2), "C", y), wide);
     y = Add(y, g.beta != 1 ? Mul(c, cx.number(wide, g.beta)) : c);
   }
   cx.out(0, plain ? y : as_elem(y, elem));
@@ -121,7 +122,7 @@ void qlinear_conv_body(CompositeCx& cx) {
   const std::size_t behind = cx.rank(0) > 2 ? cx.rank(0) - 2 : 0;
   auto per_channel = [&](Expr e) { return e.type().rank() == 1 ? unsqueeze_behind(cx, e, behind) : e; };
   Expr sum = ConvInteger({cx.in(0), cx.in(3), cx.in(2), cx.in(5)}, cx.attrs<ConvAttrs>());
-  if (cx.has(8)) sum = Add(sum, per_channel(cx.in(8)));
+  if (cx.has(8)) sum = Add(sum, per_channel(fit(cx.in(8), "B", {extent(sum, 1)})));
   const Expr y = Mul(real(sum), unit_ratio(cx.in(1), per_channel(cx.in(4)), cx.in(6)));
   cx.out(0, requantized(cx, y, cx.in(7), cx.elem(7)));
 }

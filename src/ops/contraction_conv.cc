@@ -2,6 +2,7 @@
 
 #include "ops/compose.h"
 #include "ops/elementwise_math.h"
+#include "ops/rules.h"
 #include "ops/view.h"
 #include "ops/window.h"
 
@@ -29,6 +30,8 @@ namespace {
 
 bool is_same(const std::string& auto_pad) { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
 
+constexpr std::int64_t kMostPad = (std::int64_t{1} << 31) - 1;
+
 /// How many windows fit into `room` positions beyond the first window.
 Dim explicit_count(Scope& s, Dim in, Dim before, Dim room, std::int64_t stride, bool ceil) {
   if (!ceil) return s.add(s.floordiv(room, stride), 1);
@@ -36,9 +39,9 @@ Dim explicit_count(Scope& s, Dim in, Dim before, Dim room, std::int64_t stride, 
 }
 
 Status check_window_attrs(InferCx& cx, const Ints& strides, const Ints& dilations, const WindowAttrs& a) {
-  auto below_one = [](std::int64_t v) { return v < 1; };
-  if (std::ranges::any_of(strides, below_one)) return cx.error("strides must be at least 1");
-  if (std::ranges::any_of(dilations, below_one)) return cx.error("dilations must be at least 1");
+  FRAZIL_CHECK(check_span(cx, strides, 1, "strides"));
+  FRAZIL_CHECK(check_span(cx, dilations, 1, "dilations"));
+  FRAZIL_CHECK(check_span(cx, a.pads, -kMostPad, "pads"));
   if (a.auto_pad != "NOTSET" && a.auto_pad != "VALID" && !is_same(a.auto_pad)) {
     return cx.error("auto_pad '{}' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", a.auto_pad);
   }
@@ -163,6 +166,8 @@ Result<std::vector<Spread>> spreads(InferCx& cx, const ConvShapes& c, const Conv
                                     const Ints& dilations) {
   const std::size_t n = c.spatial.size();
   FRAZIL_TRY(const Ints extra, per_axis(cx, a.output_padding, n, 0, "output_padding"));
+  FRAZIL_CHECK(check_span(cx, extra, 0, "output_padding"));
+  FRAZIL_CHECK(check_span(cx, a.output_shape, 0, "output_shape"));
   FRAZIL_TRY(const Ints pads, per_axis(cx, a.auto_pad == "NOTSET" ? a.pads : Ints{}, 2 * n, 0, "pads"));
   Ints wanted = a.output_shape;
   if (wanted.size() > n) wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(n));
@@ -207,7 +212,11 @@ Status conv_transpose_sum_space(InferCx& cx, Space& space) {
 
 // ---- composites ----
 
-Expr conv_products(CompositeCx&, Expr x, Expr w, const ConvAttrs& a) {
+Expr conv_products(CompositeCx& cx, Expr x, Expr w, const ConvAttrs& a) {
+  if (a.group < 1) {
+    cx.error("group must be at least 1, got {}", a.group);
+    return x;
+  }
   if (a.group == 1) return ConvSum({x, w}, a);
   const Expr xs = SplitAxis({x}, {.axis = 1, .outer = a.group}), ws = SplitAxis({w}, {.axis = 0, .outer = a.group});
   return MergeAxes({ConvSum({xs, ws}, a)}, {.axis = 1, .count = 2});
@@ -218,7 +227,7 @@ namespace {
 /// y plus a bias per channel, in the element type of the operator.
 Expr with_bias(CompositeCx& cx, Expr y) {
   if (cx.has(2)) {
-    const Expr bias = as_elem(cx.in(2), compute_elem(cx.elem(0)));
+    const Expr bias = as_elem(fit(cx.in(2), "B", {extent(y, 1)}), compute_elem(cx.elem(0)));
     y = Add(y, unsqueeze_behind(cx, bias, cx.rank(0) - 2));
   }
   return as_elem(y, cx.elem(0));
@@ -260,6 +269,9 @@ void conv_transpose_body(CompositeCx& cx) {
   if (grouped) {
     x = SplitAxis({x}, {.axis = 1, .outer = a.group});
     w = SplitAxis({w}, {.axis = 0, .outer = a.group});
+  }
+  if (a.strides.size() > cx.rank(0) - 2) {
+    return cx.error("strides has {} entries, expected {}", a.strides.size(), cx.rank(0) - 2);
   }
   Expr y = ConvTransposeSum({stuffed(cx, x, grouped ? 3 : 2, a.strides), w}, a);
   if (grouped) y = MergeAxes({y}, {.axis = 1, .count = 2});

@@ -2,6 +2,7 @@
 
 #include "ops/compose.h"
 #include "ops/elementwise_math.h"
+#include "ops/rules.h"
 #include "ops/view.h"
 #include "ops/window.h"
 
@@ -19,9 +20,7 @@ Result<std::vector<Dim>> kernel_dims(InferCx& cx, const PoolAttrs& a) {
   if (a.kernel_shape.size() != cx.rank(0) - 2) {
     return cx.error("kernel_shape has {} entries, expected {}", a.kernel_shape.size(), cx.rank(0) - 2);
   }
-  for (std::int64_t k : a.kernel_shape) {
-    if (k < 1) return cx.error("kernel_shape must be at least 1");
-  }
+  FRAZIL_CHECK(check_span(cx, a.kernel_shape, 1, "kernel_shape"));
   return std::vector<Dim>(a.kernel_shape.begin(), a.kernel_shape.end());
 }
 
@@ -201,7 +200,7 @@ void global_lp_pool_body(CompositeCx& cx) {
 Status channel_squares_space(InferCx& cx, Space& space) {
   const std::int64_t size = cx.attrs<LrnAttrs>().size;
   if (cx.rank(0) < 2) return cx.error("X needs at least 2 axes, got {}", cx.type_str(0));
-  if (size < 1) return cx.error("size must be at least 1, got {}", size);
+  FRAZIL_CHECK(check_span(cx, {size}, 1, "size"));
   space.reads.resize(1);
   for (Dim d : cx.shape(0)) {
     space.write.push_back(static_cast<int>(space.axes.size()));

@@ -10,7 +10,9 @@ Status check_single(RegionCx& cx, const Type& type, Elem elem, std::string_view 
   if (!type.is_tensor() || type.elem != elem) {
     return cx.error("{} must be {}[], got {}", what, name_of(elem), str(type, cx.scope()));
   }
-  if (!type.ranked) return {};
+  if (!type.ranked) {
+    return cx.unsupported("{} needs a known number of axes, got {}", what, str(type, cx.scope()));
+  }
   const Dim count = cx.scope().product(type.shape);
   if (cx.scope().equal(count, 1) == Proof::no) {
     return cx.error("{} must have one element, got {}", what, str(type, cx.scope()));

@@ -41,11 +41,12 @@ struct CastAttrs {
 };
 Sx cast_body(Sx x, const CastAttrs& a);
 Elem cast_result(const void* attrs, std::span<const Elem> inputs);
+Status cast_check(const void* attrs);
 inline constexpr std::array<Port, 1> kCastIn{{{"input", "T1", kScalarElems}}},
     kCastOut{{{"output", "T2", kScalarElems}}};
 FRAZIL_OP(Cast, elementwise<1, CastAttrs>(
                     {"Cast", 25, "The same values in another element type."}, {kCastIn, kCastOut},
-                    [](Sx x, const CastAttrs& a) { return cast_body(x, a); }, cast_result));
+                    [](Sx x, const CastAttrs& a) { return cast_body(x, a); }, cast_result, cast_check));
 
 struct CastLikeAttrs {
   std::int64_t saturate = 1;

@@ -74,4 +74,10 @@ void clip_body(CompositeCx& cx) {
   cx.out(0, Identity(y));
 }
 
+Status bit_shift_check(const void* attrs) {
+  const std::string& direction = static_cast<const BitShiftAttrs*>(attrs)->direction;
+  if (direction == "LEFT" || direction == "RIGHT") return {};
+  return fail(Code::bad_model, "direction '{}' is none of LEFT, RIGHT", direction);
+}
+
 }  // namespace frazil::ops

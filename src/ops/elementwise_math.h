@@ -32,11 +32,12 @@ struct BitShiftAttrs {
   std::string direction;
   static constexpr std::array fields{required<&BitShiftAttrs::direction>("direction", "LEFT or RIGHT")};
 };
+Status bit_shift_check(const void* attrs);
 FRAZIL_OP(BitShift,
-          elementwise<2, BitShiftAttrs>({"BitShift", 11, "X shifted by Y bits; what leaves the word is lost."},
-                                        binary<elems::kUnsigned>, [](Sx a, Sx b, const BitShiftAttrs& s) {
-                                          return s.direction == "LEFT" ? shl(a, b) : shr(a, b);
-                                        }));
+          elementwise<2, BitShiftAttrs>(
+              {"BitShift", 11, "X shifted by Y bits; what leaves the word is lost."}, binary<elems::kUnsigned>,
+              [](Sx a, Sx b, const BitShiftAttrs& s) { return s.direction == "LEFT" ? shl(a, b) : shr(a, b); }, nullptr,
+              bit_shift_check));
 FRAZIL_OP(BitwiseAnd, elementwise<2>({"BitwiseAnd", 18, "The bits set in A and in B."}, binary<elems::kInt>,
                                      [](Sx a, Sx b) { return land(a, b); }));
 FRAZIL_OP(BitwiseOr, elementwise<2>({"BitwiseOr", 18, "The bits set in A or in B."}, binary<elems::kInt>,

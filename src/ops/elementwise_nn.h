@@ -100,9 +100,14 @@ inline Sx gelu_body(Sx x, const GeluAttrs& a) {
   }
   return 0.5 * x * (1.0 + erf(0.7071067811865476 * x));
 }
-FRAZIL_OP(Gelu,
-          elementwise<1, GeluAttrs>({"Gelu", 20, "X weighted by the normal distribution function at X."},
-                                    unary<elems::kFloat>, [](Sx x, const GeluAttrs& a) { return gelu_body(x, a); }));
+inline Status gelu_check(const void* attrs) {
+  const std::string& form = static_cast<const GeluAttrs*>(attrs)->approximate;
+  if (form == "none" || form == "tanh") return {};
+  return fail(Code::bad_model, "approximate '{}' is none of none, tanh", form);
+}
+FRAZIL_OP(Gelu, elementwise<1, GeluAttrs>(
+                    {"Gelu", 20, "X weighted by the normal distribution function at X."}, unary<elems::kFloat>,
+                    [](Sx x, const GeluAttrs& a) { return gelu_body(x, a); }, nullptr, gelu_check));
 
 inline constexpr ElemSet kPReluElems = elems::kFloat | elems::kIndex | one(Elem::u32) | one(Elem::u64);
 inline constexpr std::array<Port, 2> kPReluIn{{{"X", "T", kPReluElems}, {"slope", "T", kPReluElems}}};

@@ -42,7 +42,7 @@ std::int64_t gather_any(const TensorView& data, std::byte* out, std::int64_t out
   if (bad >= 0) return bad;
   const auto strings = data.as<std::string>();
   auto* to = reinterpret_cast<std::string*>(out);
-  for (std::int64_t n : picked) *to++ = strings[static_cast<std::size_t>(n)];
+  for (std::int64_t n : picked) assign_text(*to++, strings[static_cast<std::size_t>(n)]);
   return -1;
 }
 
@@ -62,7 +62,7 @@ std::int64_t scatter_any(const TensorView& data, const TensorView& updates, std:
   const auto strings = updates.as<std::string>();
   auto* to = reinterpret_cast<std::string*>(out);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i] >= count) to[i] = strings[static_cast<std::size_t>(numbers[i] - count)];
+    if (numbers[i] >= count) assign_text(to[i], strings[static_cast<std::size_t>(numbers[i] - count)]);
   }
   return -1;
 }
@@ -341,7 +341,7 @@ Status reverse_sequence_run(OpaqueCall& call) {
     if (length < 0 || length > steps) {
       return fail(Code::bad_input, "input 'sequence_lens': {} at [{}] is outside [0, {}]", length, b, steps);
     }
-    for (std::int64_t t = 0; t < steps; ++t) {
+    for (std::int64_t t = 0; t < steps && x.count() > 0; ++t) {
       move_elements(x.elem, out + row(b, t), x.data + row(b, t < length ? length - 1 - t : t), inner);
     }
   }
@@ -353,7 +353,7 @@ namespace {
 /// The depth as an i64 scalar; a constant stays one, so that the extent is known.
 Expr one_hot_depth(CompositeCx& cx) {
   if (const Constant* c = cx.builder().graph().constant(cx.in(1).value); c && c->tensor.count() == 1) {
-    return cx.number(Elem::i64, static_cast<double>(c->tensor.integer_at(0)));
+    return cx.builder().scalar(c->tensor.integer_at(0));
   }
   return Reshape({as_elem(cx.in(1), Elem::i64), cx.ints({})});
 }

@@ -173,6 +173,7 @@ Status top_k_run(OpaqueCall& call) {
     FRAZIL_TRY(std::byte * indices, call.out(1, sizes));
     job.indices = reinterpret_cast<std::int64_t*>(indices);
   }
+  if (x.count() == 0) return {};
   FRAZIL_TRY(std::byte * scratch, call.scratch(static_cast<std::size_t>(split.extent) * sizeof(std::int64_t)));
   job.order = reinterpret_cast<std::int64_t*>(scratch);
   return visit_number(x.elem, [&](auto* type) -> Status {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/governor.h"
 #include "ir/opaque.h"
 
 // Moving elements of any type in reference kernels: strings are objects, everything else is bytes.
@@ -11,7 +12,9 @@ namespace frazil::ops {
 /// Copies `count` elements.
 inline void move_elements(Elem elem, std::byte* dst, const std::byte* src, std::int64_t count) {
   if (elem == Elem::string) {
-    std::copy_n(reinterpret_cast<const std::string*>(src), count, reinterpret_cast<std::string*>(dst));
+    const auto* const from = reinterpret_cast<const std::string*>(src);
+    auto* const to = reinterpret_cast<std::string*>(dst);
+    for (std::int64_t i = 0; i < count; ++i) assign_text(to[i], from[i]);
   } else if (count > 0) {
     std::memcpy(dst, src, static_cast<std::size_t>(count) * byte_size(elem));
   }

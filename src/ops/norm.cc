@@ -54,8 +54,10 @@ Standard standardize(CompositeCx& cx, Expr x, Expr axes, float epsilon) {
 Expr scale_channels(CompositeCx& cx, Expr x, Expr scale, Expr bias) {
   const std::size_t rank = x.type().rank(), behind = rank > 2 ? rank - 2 : 0;
   const Elem elem = x.type().elem;
-  const Expr scaled = Mul(x, unsqueeze_behind(cx, as_elem(scale, elem), behind));
-  return Add(scaled, unsqueeze_behind(cx, as_elem(bias, elem), behind));
+  const Expr channels = rank > 1 ? extent(x, 1) : int1(cx, 1);
+  const Expr factor = as_elem(fit(scale, "scale", {channels}), elem),
+             offset = as_elem(fit(bias, "B", {channels}), elem);
+  return Add(Mul(x, unsqueeze_behind(cx, factor, behind)), unsqueeze_behind(cx, offset, behind));
 }
 
 }  // namespace
@@ -84,15 +86,26 @@ void hardmax_body(CompositeCx& cx) {
   cx.out(0, as_elem(Equal(position, best), cx.elem(0)));
 }
 
+namespace {
+
+/// The type that stash_type names.
+std::optional<Elem> stash_elem(CompositeCx& cx, std::int64_t type) {
+  const auto elem = elem_from_onnx(type);
+  if (elem && is_float(*elem)) return elem;
+  cx.error("stash_type {} is not a float type", type);
+  return std::nullopt;
+}
+
+}  // namespace
+
 void layer_norm_body(CompositeCx& cx) {
   const auto& a = cx.attrs<LayerNormAttrs>();
   const auto axis = checked_axis(cx, a.axis, cx.rank(0));
-  const auto stash = elem_from_onnx(a.stash_type);
-  if (!axis) return;
-  if (!stash || !is_float(*stash)) return cx.error("stash_type {} is not a float type", a.stash_type);
+  const auto stash = stash_elem(cx, a.stash_type);
+  if (!axis || !stash) return;
   const Standard s = standardize(cx, widened(cx.in(0)), axes_from(cx, cx.rank(0), *axis), a.epsilon);
-  Expr y = Mul(as_elem(s.y, cx.elem(0)), cx.in(1));
-  if (cx.has(2)) y = Add(y, cx.in(2));
+  Expr y = Mul(as_elem(s.y, cx.elem(0)), fit_broadcast(cx.in(1), "Scale", cx.in(0)));
+  if (cx.has(2)) y = Add(y, fit_broadcast(cx.in(2), "B", cx.in(0)));
   cx.out(0, y);
   if (cx.output_count() > 1) cx.out(1, as_elem(s.mean, *stash));
   if (cx.output_count() > 2) cx.out(2, as_elem(s.inverse, *stash));
@@ -101,11 +114,11 @@ void layer_norm_body(CompositeCx& cx) {
 void rms_norm_body(CompositeCx& cx) {
   const auto& a = cx.attrs<LayerNormAttrs>();
   const auto axis = checked_axis(cx, a.axis, cx.rank(0));
-  if (!axis) return;
+  if (!axis || !stash_elem(cx, a.stash_type)) return;
   const Expr x = widened(cx.in(0));
   const Expr square = ReduceMean({Mul(x, x), axes_from(cx, cx.rank(0), *axis)}, {.keepdims = 1});
   const Expr y = Mul(x, Reciprocal(Sqrt(Add(square, cx.number(x.type().elem, a.epsilon)))));
-  cx.out(0, Mul(as_elem(as_elem(y, cx.elem(0)), cx.elem(1)), cx.in(1)));
+  cx.out(0, Mul(as_elem(as_elem(y, cx.elem(0)), cx.elem(1)), fit_broadcast(cx.in(1), "scale", cx.in(0))));
 }
 
 namespace {
@@ -123,7 +136,9 @@ void batch_norm_body(CompositeCx& cx) {
   const auto& a = cx.attrs<BatchNormAttrs>();
   const Expr x = widened(cx.in(0));
   const std::size_t rank = cx.rank(0), behind = rank > 2 ? rank - 2 : 0;
-  Expr mean = as_elem(cx.in(3), x.type().elem), variance = as_elem(cx.in(4), x.type().elem);
+  const Expr channels = rank > 1 ? extent(x, 1) : int1(cx, 1);
+  Expr mean = as_elem(fit(cx.in(3), "input_mean", {channels}), x.type().elem),
+       variance = as_elem(fit(cx.in(4), "input_var", {channels}), x.type().elem);
   if (a.training_mode != 0) {
     std::vector<std::int64_t> axes{0};
     for (std::size_t i = 2; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
@@ -152,6 +167,7 @@ void group_norm_body(CompositeCx& cx) {
   const auto& a = cx.attrs<GroupNormAttrs>();
   if (cx.rank(0) < 2) return cx.error("input 'X' needs at least 2 axes, got {}", cx.rank(0));
   if (a.num_groups < 1) return cx.error("num_groups {} is not positive", a.num_groups);
+  if (!stash_elem(cx, a.stash_type)) return;
   const Expr x = widened(cx.in(0));
   const Expr grouped = SplitAxis({x}, {.axis = 1, .outer = a.num_groups});
   const Standard s = standardize(cx, grouped, axes_from(cx, cx.rank(0) + 1, 2), a.epsilon);

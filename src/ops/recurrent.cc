@@ -96,9 +96,11 @@ std::vector<Activation> activations_of(CompositeCx& cx, const RecurrentAttrs& a,
 struct Layer {
   const RecurrentAttrs& attrs;
   std::size_t gates, directions;
-  std::vector<Activation> activations;  ///< empty after an error
-  Expr x;                               ///< [steps, batch, inputs]
-  Expr lengths, time;                   ///< [batch, 1] and [steps], or absent
+  std::vector<Activation> activations;      ///< empty after an error
+  Expr x;                                   ///< [steps, batch, inputs]
+  Expr w = {}, r = {};                      ///< checked
+  Expr count = {}, rows = {}, hidden = {};  ///< directions, gates * hidden, hidden, as 1-D tensors of one element
+  Expr lengths = {}, time = {};             ///< [batch, 1] and [steps], or absent
 };
 
 Expr wide(CompositeCx& cx, std::size_t input) { return as_elem(cx.in(input), compute_elem(cx.elem(0))); }
@@ -114,14 +116,29 @@ Layer make_layer(CompositeCx& cx, const RecurrentAttrs& a, std::size_t gates, st
   for (std::size_t i = 0; i < 3; ++i) {
     if (cx.rank(i) != 3) cx.error("X, W and R must have 3 axes, got {}", cx.rank(i));
   }
-  Layer layer{a, gates, directions, activations_of(cx, a, own, directions), wide(cx, 0), {}, {}};
+  Layer layer{.attrs = a,
+              .gates = gates,
+              .directions = directions,
+              .activations = activations_of(cx, a, own, directions),
+              .x = wide(cx, 0)};
   if (!cx.status()) {
     layer.activations.clear();
     return layer;
   }
   if (a.layout != 0) layer.x = Transpose({layer.x}, {.perm = {1, 0, 2}});
+  layer.count = int1(cx, static_cast<std::int64_t>(directions));
+  if (const auto size = a.hidden_size; size && (*size < 1 || *size >= std::int64_t{1} << 31)) {
+    cx.error("hidden_size {} is outside [1, 2147483647]", *size);
+    layer.activations.clear();
+    return layer;
+  }
+  layer.hidden = a.hidden_size ? int1(cx, *a.hidden_size) : extent(cx.in(2), 2);
+  layer.rows = Mul(layer.hidden, int1(cx, static_cast<std::int64_t>(gates)));
+  layer.w = fit(wide(cx, 1), "W", {layer.count, layer.rows, extent(layer.x, 2)});
+  layer.r = fit(wide(cx, 2), "R", {layer.count, layer.rows, layer.hidden});
   if (cx.has(4)) {
-    layer.lengths = Unsqueeze({as_elem(cx.in(4), Elem::i64), cx.ints({1})});
+    const Expr lengths = fit(cx.in(4), "sequence_lens", {extent(layer.x, 1)});
+    layer.lengths = Unsqueeze({as_elem(lengths, Elem::i64), cx.ints({1})});
     layer.time = iota(cx, extent_scalar(layer.x, 0));
   }
   return layer;
@@ -139,12 +156,13 @@ struct Weights {
 
 Weights weights_of(CompositeCx& cx, const Layer& layer, std::size_t direction) {
   const auto d = static_cast<std::int64_t>(direction);
-  Weights weights{Transpose({pick(cx, wide(cx, 1), 0, d)}, {.perm = {1, 0}}),
-                  Transpose({pick(cx, wide(cx, 2), 0, d)}, {.perm = {1, 0}}),
+  Weights weights{Transpose({pick(cx, layer.w, 0, d)}, {.perm = {1, 0}}),
+                  Transpose({pick(cx, layer.r, 0, d)}, {.perm = {1, 0}}),
                   {},
                   {}};
   if (!cx.has(3)) return weights;
-  const auto halves = split(pick(cx, wide(cx, 3), 0, d), 0, 2);
+  const Expr bias = fit(wide(cx, 3), "B", {layer.count, Mul(layer.rows, int1(cx, 2))});
+  const auto halves = split(pick(cx, bias, 0, d), 0, 2);
   weights.bias_w = layer.gates == 1 ? std::vector{halves[0]} : split(halves[0], 0, layer.gates);
   weights.bias_r = layer.gates == 1 ? std::vector{halves[1]} : split(halves[1], 0, layer.gates);
   return weights;
@@ -160,11 +178,13 @@ Expr projected(const Layer& layer, const Weights& weights, std::size_t joined_ga
 }
 
 Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::size_t direction) {
-  const Expr shape = join_shape({extent(layer.x, 1), extent(cx.in(2), 2)});
+  const Expr batch = extent(layer.x, 1), shape = join_shape({batch, layer.hidden});
   if (cx.has(input)) {
     // The reshape says that the state's batch is the input's: so the step does not change it.
-    const std::int64_t axis = layer.attrs.layout != 0 ? 1 : 0;
-    return Reshape({pick(cx, wide(cx, input), axis, static_cast<std::int64_t>(direction)), shape});
+    const bool batch_first = layer.attrs.layout != 0;
+    const Expr state = fit(wide(cx, input), input == 5 ? "initial_h" : "initial_c",
+                           {batch_first ? batch : layer.count, batch_first ? layer.count : batch, layer.hidden});
+    return Reshape({pick(cx, state, batch_first ? 1 : 0, static_cast<std::int64_t>(direction)), shape});
   }
   return Expand({cx.number(layer.x.type().elem, 0), shape});
 }
@@ -307,7 +327,10 @@ void lstm_body(CompositeCx& cx) {
   for (std::size_t d = 0; d < layer.directions; ++d) {
     const Weights weights = weights_of(cx, layer, d);
     LstmCell cell{std::span(layer.activations).subspan(3 * d, 3), weights.r, {}, a.input_forget != 0};
-    if (cx.has(7)) cell.peephole = split(pick(cx, wide(cx, 7), 0, static_cast<std::int64_t>(d)), 0, 3);
+    if (cx.has(7)) {
+      const Expr all = fit(wide(cx, 7), "P", {layer.count, Mul(layer.hidden, int1(cx, 3))});
+      cell.peephole = split(pick(cx, all, 0, static_cast<std::int64_t>(d)), 0, 3);
+    }
     const std::array states{initial_state(cx, layer, 5, d), initial_state(cx, layer, 6, d)};
     results.push_back(run_direction(cx, layer, d, projected(layer, weights, 4), states, cell));
   }

@@ -2,6 +2,7 @@
 
 #include "ops/move.h"
 #include "ops/numbers.h"
+#include "ops/rules.h"
 #include "ops/sampling.h"
 
 // Resize: every axis is resampled by itself, through a table of taps for each output position.
@@ -44,8 +45,8 @@ std::int64_t nearest_extent(std::int64_t extent, double scale) {
 std::optional<Dim> scaled_dim(Scope& scope, Dim d, float scale) {
   if (d.is_const()) return Dim(scaled(d.value(), scale));
   if (scale == 1) return d;
-  if (scale == std::floor(scale)) return scope.mul(d, static_cast<std::int64_t>(scale));
-  const float inverse = 1 / scale;
+  if (scale == std::floor(scale)) return scope.mul(d, scaled(1, scale));
+  const float inverse = std::min(1 / scale, static_cast<float>(kFarAway));
   const bool exact =
       inverse == std::floor(inverse) && 1 / inverse == scale && std::exp2(std::round(std::log2(scale))) == scale;
   return exact ? std::optional(scope.floordiv(d, static_cast<std::int64_t>(inverse))) : std::nullopt;
@@ -100,6 +101,9 @@ Status apply_sizes(InferCx& cx, std::span<const std::size_t> axes, Shape& shape)
   FRAZIL_TRY(const std::vector<Dim> sizes, cx.ints(3));
   if (sizes.size() != axes.size())
     return cx.error("input 'sizes' must have {} elements, got {}", axes.size(), sizes.size());
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    FRAZIL_CHECK(require_at_least(cx, sizes[k], 0, fmt::format("sizes[{}]", k)));
+  }
   const bool stretch = a.keep_aspect_ratio_policy == "stretch";
   const auto fixed = [](Dim d) { return d.is_const(); };
   if (!stretch && std::ranges::all_of(shape, fixed) && std::ranges::all_of(sizes, fixed)) {
@@ -129,6 +133,9 @@ Status resize_types(InferCx& cx) {
     (void)checked;
   }
   const auto axes = resized_axes(a, cx.rank(0));
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    if (std::count(axes.begin(), axes.end(), axes[k]) > 1) return cx.error("axes names axis {} twice", axes[k]);
+  }
   Shape shape = cx.shape(0);
   const bool by_scale = has_elements(cx, 2);
   if (by_scale == has_elements(cx, 3)) return cx.error("exactly one of inputs 'scales' and 'sizes' must be given");

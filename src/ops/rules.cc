@@ -43,6 +43,36 @@ Dim same_number(Scope& scope, Dim a, Dim b) {
   return scope.max(0, scope.sub(1, scope.max(d, scope.sub(0, d))));
 }
 
+Status require_at_least(InferCx& cx, Dim d, Dim low, std::string_view what) {
+  Scope& s = cx.scope();
+  if (s.less_equal(low, d) == Proof::yes) return {};
+  FRAZIL_CHECK(cx.require_equal(d, s.max(d, low), fmt::format("{} is too small", what)));
+  return {};
+}
+
+Status check_span(InferCx& cx, const Ints& list, std::int64_t low, std::string_view name) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i] < low || list[i] > kMost) {
+      return cx.error("{}[{}] = {} is outside [{}, {}]", name, i, list[i], low, kMost);
+    }
+  }
+  return {};
+}
+
+namespace {
+
+/// How many axes are named once more.
+Dim repeated(Scope& scope, const std::vector<Dim>& axes) {
+  Dim count = 0;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) count = scope.add(count, same_number(scope, axes[i], axes[j]));
+  }
+  return count;
+}
+
+}  // namespace
+
 Result<std::vector<Dim>> front_axes(InferCx& cx, std::size_t i, std::size_t rank) {
   if (is_known(cx, i)) {
     FRAZIL_TRY(const auto axes, known_axes(cx, i, rank));
@@ -55,6 +85,7 @@ Result<std::vector<Dim>> front_axes(InferCx& cx, std::size_t i, std::size_t rank
     FRAZIL_CHECK(cx.require_equal(axis, s.min(s.max(axis, -r), r - 1), fmt::format("axis in [{}, {})", -r, r)));
     axis = s.add(axis, s.mul(r, s.min(1, s.max(0, s.sub(0, axis)))));
   }
+  FRAZIL_CHECK(cx.require_equal(repeated(s, axes), 0, "number of axes given twice"));
   return axes;
 }
 
@@ -62,14 +93,11 @@ Result<std::vector<Dim>> axis_marks(InferCx& cx, std::size_t i, std::size_t rank
   FRAZIL_TRY(const std::vector<Dim> axes, front_axes(cx, i, rank));
   Scope& s = cx.scope();
   std::vector<Dim> marks;
-  Dim marked = 0;
   for (std::size_t d = 0; d < rank; ++d) {
     Dim hits = 0;
     for (Dim axis : axes) hits = s.add(hits, same_number(s, axis, static_cast<std::int64_t>(d)));
     marks.push_back(s.min(1, hits));
-    marked = s.add(marked, marks.back());
   }
-  FRAZIL_CHECK(cx.require_equal(marked, static_cast<std::int64_t>(axes.size()), "number of different axes"));
   return marks;
 }
 

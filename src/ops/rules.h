@@ -19,12 +19,17 @@ Result<std::vector<int>> known_axes(InferCx& cx, std::size_t i, std::size_t rank
 
 /// 1 where a == b, else 0.
 Dim same_number(Scope& scope, Dim a, Dim b);
-/// The axes in integer input i made non-negative, with a run-time check that they lie inside the rank.
+/// The axes in integer input i made non-negative, with a run-time check that they lie inside the rank and differ.
 Result<std::vector<Dim>> front_axes(InferCx& cx, std::size_t i, std::size_t rank);
-/// For each of `rank` axes 1 when integer input i names it, else 0, with a run-time check that none is named twice.
+/// For each of `rank` axes 1 when integer input i names it, else 0; checked like front_axes.
 Result<std::vector<Dim>> axis_marks(InferCx& cx, std::size_t i, std::size_t rank);
 /// places[d][j]: 1 when axis d is not marked and exactly j axes before it are not marked either.
 std::vector<std::vector<Dim>> unmarked_places(Scope& scope, const std::vector<Dim>& marks, std::size_t count);
+
+/// d >= low, with a run-time check where it is not sure: "split[1] is too small: -2 is not 0".
+Status require_at_least(InferCx& cx, Dim d, Dim low, std::string_view what);
+/// Numbers of an attribute must lie in [low, 2^31): sums and products of a few of them then fit.
+Status check_span(InferCx& cx, const Ints& list, std::int64_t low, std::string_view name);
 
 /// One axis of broadcasting a with b, with a run-time check where it is not sure that they fit.
 Result<Dim> broadcast_dim(InferCx& cx, Dim a, Dim b);

@@ -5,6 +5,8 @@
 
 #include "ops/move.h"
 #include "ops/numbers.h"
+#include "ops/rules.h"
+#include "sym/saturate.h"
 #include "tensor/strided.h"
 
 namespace frazil::ops {
@@ -21,6 +23,14 @@ Status check_list(InferCx& cx, const Ints& list, std::size_t count, std::string_
 
 // ---- MaxUnpool ----
 
+Status check_attrs(InferCx& cx, const MaxUnpoolAttrs& a) {
+  FRAZIL_CHECK(check_list(cx, a.strides, a.kernel_shape.size(), "strides"));
+  FRAZIL_CHECK(check_list(cx, a.pads, 2 * a.kernel_shape.size(), "pads"));
+  FRAZIL_CHECK(check_span(cx, a.kernel_shape, 1, "kernel_shape"));
+  FRAZIL_CHECK(check_span(cx, a.strides, 1, "strides"));
+  return check_span(cx, a.pads, 0, "pads");
+}
+
 /// What the pooling's window added along spatial axis d, beyond (extent - 1) * stride.
 std::int64_t window_rest(const MaxUnpoolAttrs& a, std::size_t d) {
   return a.kernel_shape[d] - listed(a.pads, d, 0) - listed(a.pads, d + a.kernel_shape.size(), 0);
@@ -30,7 +40,8 @@ std::int64_t window_rest(const MaxUnpoolAttrs& a, std::size_t d) {
 Sizes unpooled_sizes(std::span<const std::int64_t> in, const MaxUnpoolAttrs& a) {
   Sizes sizes(in.begin(), in.end());
   for (std::size_t d = 0; d < a.kernel_shape.size(); ++d) {
-    sizes[d + 2] = std::max<std::int64_t>((in[d + 2] - 1) * listed(a.strides, d, 1) + window_rest(a, d), 0);
+    const std::int64_t steps = sym::sat_mul(in[d + 2] - 1, listed(a.strides, d, 1));
+    sizes[d + 2] = std::max<std::int64_t>(sym::sat_add(steps, window_rest(a, d)), 0);
   }
   return sizes;
 }
@@ -41,7 +52,7 @@ std::optional<std::int64_t> moved_place(std::int64_t i, std::span<const std::int
   std::int64_t flat = 0, factor = 1;
   for (std::size_t d = from.size(); d-- > 0; i /= from[d]) {
     const std::int64_t at = i % from[d];
-    if (at >= to[d]) return std::nullopt;
+    if (at >= to[d]) return std::nullopt;  // so that no product below passes the element count of `to`
     flat += at * factor;
     factor *= to[d];
   }
@@ -55,8 +66,7 @@ Status max_unpool_types(InferCx& cx) {
   const std::size_t rank = cx.rank(0), spatial = a.kernel_shape.size();
   if (rank < 3 || spatial != rank - 2)
     return cx.error("kernel_shape has {} entries, 'X' is {}", spatial, cx.type_str(0));
-  FRAZIL_CHECK(check_list(cx, a.strides, spatial, "strides"));
-  FRAZIL_CHECK(check_list(cx, a.pads, 2 * spatial, "pads"));
+  FRAZIL_CHECK(check_attrs(cx, a));
   if (cx.rank(1) != rank) return cx.error("input 'I' must have the shape of 'X', got {}", cx.type_str(1));
   for (std::size_t d = 0; d < rank; ++d) {
     FRAZIL_TRY(const Dim same, cx.require_equal(cx.shape(0)[d], cx.shape(1)[d], "extents of 'X' and 'I'"));
@@ -71,7 +81,10 @@ Status max_unpool_types(InferCx& cx) {
   if (cx.has(2)) {
     FRAZIL_TRY(const std::vector<Dim> given, cx.ints(2));
     if (given.size() != rank) return cx.error("input 'output_shape' must have {} elements, got {}", rank, given.size());
-    for (std::size_t d = 0; d < rank; ++d) shape[d] = given[d].is_const() ? given[d] : s.max(given[d], 0);
+    for (std::size_t d = 0; d < rank; ++d) {
+      FRAZIL_CHECK(require_at_least(cx, given[d], 0, fmt::format("output_shape[{}]", d)));
+      shape[d] = s.max(given[d], 0);
+    }
   }
   cx.out(0, Type::tensor(cx.elem(0), std::move(shape)));
   return {};
@@ -89,7 +102,8 @@ Status max_unpool_run(OpaqueCall& call) {
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
   const auto width = static_cast<std::int64_t>(byte_size(x.elem));
   std::memset(out, 0, static_cast<std::size_t>(product(sizes) * width));
-  const std::int64_t limit = product(inferred);
+  std::int64_t limit = 1;
+  for (std::int64_t extent : inferred) limit = sym::sat_mul(limit, extent);
   for (std::int64_t i = 0; i < x.count(); ++i) {
     const std::int64_t at = places.integer(i);
     if (at < 0 || at >= limit) {
@@ -113,9 +127,16 @@ Status deform_conv_types(InferCx& cx) {
   FRAZIL_CHECK(check_list(cx, a.dilations, 2, "dilations"));
   FRAZIL_CHECK(check_list(cx, a.strides, 2, "strides"));
   FRAZIL_CHECK(check_list(cx, a.pads, 4, "pads"));
+  FRAZIL_CHECK(check_span(cx, a.strides, 1, "strides"));
+  FRAZIL_CHECK(check_span(cx, a.dilations, 1, "dilations"));
+  FRAZIL_CHECK(check_span(cx, a.pads, 0, "pads"));
   Scope& s = cx.scope();
   const Shape x = cx.shape(0), w = cx.shape(1), offset = cx.shape(2);
   const Dim taps = s.mul(s.mul(w[2], w[3]), a.offset_group);
+  FRAZIL_CHECK(check_list(cx, a.kernel_shape, 2, "kernel_shape"));
+  for (std::size_t d = 0; d < a.kernel_shape.size(); ++d) {
+    FRAZIL_CHECK(cx.require_equal(a.kernel_shape[d], w[d + 2], "kernel_shape"));
+  }
   FRAZIL_TRY(const Dim channels, cx.require_equal(s.mul(w[1], a.group), x[1], "channels of 'X' and 'W'"));
   FRAZIL_TRY(const Dim offsets, cx.require_equal(offset[1], s.mul(taps, 2), "channels of 'offset'"));
   FRAZIL_TRY(const Dim batch, cx.require_equal(offset[0], x[0], "batch of 'offset'"));
@@ -123,7 +144,6 @@ Status deform_conv_types(InferCx& cx) {
   Shape shape{batch, w[0]};
   for (std::size_t d = 0; d < 2; ++d) {
     const std::int64_t stride = listed(a.strides, d, 1);
-    if (stride < 1) return cx.error("strides must be positive");
     const Dim reach = s.mul(s.sub(w[d + 2], 1), listed(a.dilations, d, 1));
     const Dim room = s.sub(s.add(x[d + 2], listed(a.pads, d, 0) + listed(a.pads, d + 2, 0) - 1), reach);
     const Dim extent = s.add(s.floordiv(room, stride), 1);

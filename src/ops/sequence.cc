@@ -53,7 +53,8 @@ Type one_item(InferCx& cx, Type item) {
 // ---- values ----
 
 Status put_sequence(OpaqueCall& call, Items items) {
-  return call.put(0, std::make_shared<const Sequence>(Sequence{std::move(items)}));
+  FRAZIL_TRY(Datum sequence, make_sequence(std::move(items)));
+  return call.put(0, std::move(sequence));
 }
 
 Items items_of(const OpaqueCall& call, std::size_t i) { return call.datum(i).sequence().items; }
@@ -182,14 +183,24 @@ std::optional<Dim> even_part(InferCx& cx, Dim extent) {
   return divides ? std::optional(part) : std::nullopt;
 }
 
+/// Items of one sequence: more are refused before they take memory, however small they are.
+constexpr std::int64_t kMostItems = std::int64_t{1} << 24;
+
 /// How many steps of the axis each item takes.
 Result<std::vector<std::int64_t>> part_sizes(const OpaqueCall& call, std::int64_t extent) {
-  if (!call.has(1)) return std::vector<std::int64_t>(static_cast<std::size_t>(extent), 1);
+  const auto too_many = [](std::int64_t items) {
+    return fail(Code::limit, "a sequence of {} items; at most {}", items, kMostItems);
+  };
+  if (!call.has(1)) {
+    if (extent > kMostItems) return too_many(extent);
+    return std::vector<std::int64_t>(static_cast<std::size_t>(extent), 1);
+  }
   const TensorView split = call.in(1);
   std::vector<std::int64_t> parts;
   if (split.rank() == 0) {
     const std::int64_t part = split.integer(0);
     if (part < 1) return fail(Code::bad_input, "input 'split' must be positive, got {}", part);
+    if (extent / part > kMostItems) return too_many(extent / part);
     for (std::int64_t at = 0; at < extent; at += std::min(part, extent - at))
       parts.push_back(std::min(part, extent - at));
     return parts;

@@ -94,6 +94,11 @@ Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps) {
     return {};
   }
   if (is_zero(want)) return cx.error("the extent for -1 is not determined, as other extents are 0");
+  if (cx.attrs<ReshapeAttrs>().allowzero != 0) {
+    Dim inferred = 0;
+    for (Dim d : t.inferred) inferred = s.max(inferred, d);
+    FRAZIL_CHECK(require_at_least(cx, s.max(want, s.sub(0, want)), inferred, "element count beside -1"));
+  }
   const Dim rest = s.floordiv(have, want);
   Extents shape;
   for (std::size_t i = 0; i < t.extents.size(); ++i) {
@@ -131,6 +136,28 @@ Status split_axis_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   shape[static_cast<std::size_t>(axis)] = a.inner > 0 ? Dim(fixed) : rest;
   shape.insert(shape.begin() + axis, a.inner > 0 ? rest : Dim(fixed));
   add_reshape(maps, std::move(shape));
+  return {};
+}
+
+Status fit_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  const auto& a = cx.attrs<FitAttrs>();
+  FRAZIL_TRY(const Extents wanted, cx.ints(1));
+  const Extents in = cx.shape(0);
+  const bool broadcasts = a.broadcasts != 0;
+  if (broadcasts ? in.size() > wanted.size() : in.size() != wanted.size()) {
+    return cx.error("input '{}' must have {}{} axes, got {}", a.name, broadcasts ? "at most " : "", wanted.size(),
+                    cx.type_str(0));
+  }
+  Scope& s = cx.scope();
+  ViewMap map = straight_view(in);
+  for (std::size_t d = 0; d < in.size(); ++d) {
+    const Dim to = wanted[wanted.size() - in.size() + d];
+    const Dim one = broadcasts ? same_number(s, in[d], 1) : Dim(0);
+    FRAZIL_TRY(const Dim known, cx.require_equal(in[d], s.add(to, s.mul(one, s.sub(1, to))),
+                                                 fmt::format("extent {} of input '{}'", d, a.name)));
+    if (!broadcasts) map.shape[d] = known;
+  }
+  maps.push_back(std::move(map));
   return {};
 }
 
@@ -272,6 +299,7 @@ Status expand_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   for (std::size_t d = 0; d < rank; ++d) {
     const Dim from = d < skip ? Dim(1) : in[d - skip], to = d < target_skip ? Dim(1) : target[d - target_skip];
     if (to.is_const() && to.value() < 0) return cx.error("shape[{}] = {} is negative", d - target_skip, to.value());
+    if (d >= target_skip) FRAZIL_CHECK(require_at_least(cx, to, 0, fmt::format("shape[{}]", d - target_skip)));
     FRAZIL_TRY(const Dim out, broadcast_dim(cx, from, to));
     map.shape.push_back(out);
     if (d < skip) continue;
@@ -288,7 +316,7 @@ Status tile_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   if (repeats.size() != in.size()) return cx.error("repeats has {} entries for {} axes", repeats.size(), in.size());
   ViewMap map = straight_view(in);
   for (std::size_t d = 0; d < in.size(); ++d) {
-    if (repeats[d].is_const() && repeats[d].value() < 0) return cx.error("repeats[{}] is negative", d);
+    FRAZIL_CHECK(require_at_least(cx, repeats[d], 0, fmt::format("repeats[{}]", d)));
     map.shape[d] = cx.scope().mul(in[d], repeats[d]);
     if (in[d] == Dim(1)) {
       map.axes[d].axis = -1;

@@ -67,6 +67,16 @@ Status merge_axes_maps(InferCx& cx, std::vector<ViewMap>& maps);
 FRAZIL_OP(MergeAxes, view<MergeAxesAttrs>({"MergeAxes", 1, "Neighbouring axes joined into one.", "frazil"},
                                           {kDataIn, kDataOut}, merge_axes_maps));
 
+struct FitAttrs {
+  std::string name;
+  std::int64_t broadcasts = 0;
+  static constexpr std::array fields{attr<&FitAttrs::name>("name", "what the user calls the value"),
+                                     attr<&FitAttrs::broadcasts>("broadcasts", "1: an extent may also be 1")};
+};
+Status fit_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(Fit, view<FitAttrs>({"Fit", 1, "The input, whose extents must be the given ones.", "frazil"},
+                              {kReshapeIn, kDataOut}, fit_maps));
+
 // ---- other places ----
 struct TransposeAttrs {
   Ints perm;

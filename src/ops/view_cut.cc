@@ -108,6 +108,10 @@ Result<SliceArgs> slice_args(InferCx& cx) {
                     a.axes.size(), a.steps.size(), rank);
   }
   if (std::ranges::find(a.steps, Dim(0)) != a.steps.end()) return cx.error("a step is 0");
+  for (std::size_t i = 0; i < n; ++i) {
+    const Dim size = cx.scope().max(a.steps[i], cx.scope().sub(0, a.steps[i]));
+    FRAZIL_CHECK(require_at_least(cx, size, 1, fmt::format("steps[{}], whose step is 0,", i)));
+  }
   a.known = all_const(a.axes) && all_const(a.steps);
   return a;
 }
@@ -162,9 +166,9 @@ namespace {
 Result<Extents> given_sizes(InferCx& cx, Dim whole) {
   FRAZIL_TRY(Extents sizes, cx.ints(1));
   Dim sum = 0;
-  for (Dim d : sizes) {
-    if (is_const_below(d, 0)) return cx.error("split has a negative size");
-    sum = cx.scope().add(sum, d);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    FRAZIL_CHECK(require_at_least(cx, sizes[i], 0, fmt::format("split[{}]", i)));
+    sum = cx.scope().add(sum, sizes[i]);
   }
   FRAZIL_CHECK(cx.require_equal(sum, whole, "sum of split"));
   return sizes;
@@ -282,8 +286,12 @@ Status pad_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   for (std::size_t d = 0; d < map.shape.size(); ++d) {
     const Dim before = counts.before[d], after = counts.after[d];
     if (before == Dim(0) && after == Dim(0)) continue;
+    if (edge != Edge::fill) {
+      const Dim added = s.min(1, s.max(0, s.max(before, after)));
+      FRAZIL_CHECK(require_at_least(cx, map.shape[d], added, fmt::format("axis {}, whose elements pads repeat,", d)));
+    }
     map.shape[d] = s.add(map.shape[d], s.add(before, after));
-    if (is_const_below(map.shape[d], 0)) return cx.error("pads crop more than axis {} has", d);
+    FRAZIL_CHECK(require_at_least(cx, map.shape[d], 0, fmt::format("axis {}, which pads crop,", d)));
     map.axes[d].offset = s.sub(0, before);
     map.axes[d].edge = edge;
   }

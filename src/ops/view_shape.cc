@@ -113,6 +113,10 @@ std::int64_t range_count(double start, double limit, double delta) {
   return steps > 0 ? static_cast<std::int64_t>(std::min(steps, 0x1p60)) : 0;
 }
 
+/// Numbers whose sums and differences are exact as extents.
+bool is_exact(std::int64_t v) { return v > Dim::kMin && v < Dim::kMax; }
+constexpr std::string_view kInexact = "start, limit and delta must lie between -2^61 and 2^61";
+
 /// The extent of a range of i32 or i64 whose step is known; nullopt when the step is not.
 Result<std::optional<Dim>> index_range_extent(InferCx& cx) {
   const auto* step = cx.content(2);
@@ -121,6 +125,9 @@ Result<std::optional<Dim>> index_range_extent(InferCx& cx) {
   if (delta == Dim(0)) return cx.error("delta is 0");
   FRAZIL_TRY(const Dim start, cx.int_scalar(0));
   FRAZIL_TRY(const Dim limit, cx.int_scalar(1));
+  for (Dim d : {start, limit, delta}) {
+    if (d.is_const() && !is_exact(d.value())) return cx.unsupported("{}", kInexact);
+  }
   Scope& s = cx.scope();
   const bool up = delta.value() > 0;
   return s.max(0, s.ceildiv(up ? s.sub(limit, start) : s.sub(start, limit), up ? delta : Dim(-delta.value())));
@@ -146,13 +153,16 @@ double number(const TensorView& x) {
       static_cast<std::conditional_t<(sizeof(T) < 4 && !std::is_integral_v<T>), float, T>>(x.as<T>()[0]));
 }
 
+Status check_real(double start, double limit, double delta) {
+  if (delta != 0 && std::isfinite(limit - start) && !std::isnan(delta)) return {};
+  return fail(Code::bad_input, "no range from {} to {} by {}", start, limit, delta);
+}
+
 template <class T>
 Status real_range(OpaqueCall& call) {
   using Step = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const double start = number<T>(call.in(0)), limit = number<T>(call.in(1)), delta = number<T>(call.in(2));
-  if (delta == 0 || !std::isfinite(limit - start) || std::isnan(delta)) {
-    return fail(Code::bad_input, "no range from {} to {} by {}", start, limit, delta);
-  }
+  FRAZIL_CHECK(check_real(start, limit, delta));
   const std::array count{range_count(start, limit, delta)};
   FRAZIL_TRY(std::byte* const out, call.out(0, count));
   T* y = reinterpret_cast<T*>(out);
@@ -164,11 +174,9 @@ template <class T>
 Status integer_range(OpaqueCall& call) {
   const std::int64_t start = call.in(0).as<T>()[0], limit = call.in(1).as<T>()[0], delta = call.in(2).as<T>()[0];
   if (delta == 0) return fail(Code::bad_input, "delta is 0");
-  using Wide = __int128;
-  const Wide span = delta > 0 ? Wide{limit} - start : Wide{start} - limit,
-             step = delta > 0 ? Wide{delta} : -Wide{delta};
-  const Wide steps = span <= 0 ? 0 : (span + step - 1) / step;
-  const std::array count{static_cast<std::int64_t>(std::min<Wide>(steps, Wide{1} << 60))};
+  if (!is_exact(start) || !is_exact(limit) || !is_exact(delta)) return fail(Code::unsupported, "{}", kInexact);
+  const std::int64_t span = delta > 0 ? limit - start : start - limit, step = delta > 0 ? delta : -delta;
+  const std::array count{span <= 0 ? 0 : (span - 1) / step + 1};
   FRAZIL_TRY(std::byte* const out, call.out(0, count));
   T* y = reinterpret_cast<T*>(out);
   for (std::int64_t i = 0; i < count[0]; ++i) y[i] = static_cast<T>(start + i * delta);
@@ -185,6 +193,8 @@ Status range_types(InferCx& cx) {
   const Tensor *start = cx.constant(0), *limit = cx.constant(1), *delta = cx.constant(2);
   Dim extent;
   if (start != nullptr && limit != nullptr && delta != nullptr && delta->number_at(0) != 0) {
+    const Status s = check_real(start->number_at(0), limit->number_at(0), delta->number_at(0));
+    if (!s) return cx.error("{}", s.error().message);
     extent = range_count(start->number_at(0), limit->number_at(0), delta->number_at(0));
   } else {
     extent = cx.data_extent(0, 0);
@@ -219,10 +229,11 @@ std::pair<Expr, Expr> positions(CompositeCx& cx, Expr x) {
 void trilu_body(CompositeCx& cx) {
   if (cx.rank(0) < 2) return cx.error("the input must have at least 2 axes, got {}", cx.rank(0));
   const Expr x = cx.in(0);
-  auto [row, column] = positions(cx, x);
-  if (cx.has(1)) row = Add(row, cx.in(1));
+  const auto [row, column] = positions(cx, x);
+  const Expr diagonal = Sub(column, row);  // a sum with k might overflow
+  const Expr k = cx.has(1) ? Reshape({cx.in(1), cx.ints({})}) : cx.number(Elem::i64, 0);
   const bool upper = cx.attrs<TriluAttrs>().upper != 0;
-  const Expr kept = upper ? GreaterOrEqual(column, row) : LessOrEqual(column, row);
+  const Expr kept = upper ? GreaterOrEqual(diagonal, k) : LessOrEqual(diagonal, k);
   cx.out(0, Where(kept, x, cx.number(cx.elem(0), 0)));
 }
 
@@ -231,9 +242,8 @@ void eye_like_body(CompositeCx& cx) {
   if (cx.rank(0) != 2) return cx.error("the input must have 2 axes, got {}", cx.rank(0));
   const auto elem = a.dtype ? elem_from_onnx(*a.dtype) : cx.elem(0);
   if (!elem) return cx.error("dtype {} is not an element type", *a.dtype);
-  auto [row, column] = positions(cx, cx.in(0));
-  if (a.k != 0) row = Add(row, cx.number(Elem::i64, static_cast<double>(a.k)));
-  cx.out(0, as_elem(Equal(column, row), *elem));
+  const auto [row, column] = positions(cx, cx.in(0));
+  cx.out(0, as_elem(Equal(Sub(column, row), cx.builder().scalar(a.k)), *elem));
 }
 
 // ---- CumSum ----
@@ -304,6 +314,7 @@ Status cum_sum_run(OpaqueCall& call) {
   const Running r{element_count(x.sizes.first(d)), x.sizes[d], element_count(x.sizes.subspan(d + 1)), a.exclusive != 0,
                   a.reverse != 0};
   FRAZIL_TRY(std::byte* const y, call.out(0, x.sizes));
+  if (x.count() == 0) return {};
   switch (x.elem) {
     case Elem::i32: run_sums<std::int32_t, std::uint32_t>(x, y, r); break;
     case Elem::u32: run_sums<std::uint32_t, std::uint32_t>(x, y, r); break;

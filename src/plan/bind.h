@@ -22,5 +22,7 @@ struct Binding {
 
 /// The kernel that serves the node, for forms that need one; nullopt: a composite to expand, or the reference executor.
 std::optional<Binding> bind(const Graph& graph, NodeId node);
+/// True when an operand's rank is known only while the graph runs.
+bool has_unranked_operand(const Graph& graph, NodeId node);
 
 }  // namespace frazil

@@ -122,7 +122,10 @@ Status Lowering::node(NodeId id) {
     begin_flow(id);
     return {};
   }
-  if (std::holds_alternative<View>(n.op->form) && !is_object(graph_.type(n.in[0]))) return view(id);
+  if (std::holds_alternative<View>(n.op->form) && !is_object(graph_.type(n.in[0])) &&
+      !has_unranked_operand(graph_, id)) {
+    return view(id);
+  }
   const auto binding = bind(graph_, id);
   compute(id, binding.value_or(Binding{}));
   return {};

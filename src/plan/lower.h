@@ -100,6 +100,7 @@ class Lowering {
   // lower_flow.cc: regions
   void prepare_flows();
   void begin_flow(NodeId id);
+  Status no_objects(const FlowState& state, std::string_view what) const;
   Status flow_step(FlowState& state);
   std::uint32_t cell_slot(FlowState& state, const Cell& cell);
   const Type& cell_type(const FlowState& state, const Cell& cell) const;

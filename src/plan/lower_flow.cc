@@ -105,6 +105,11 @@ std::uint32_t Lowering::cell_slot(FlowState& state, const Cell& cell) {
   }
 }
 
+Status Lowering::no_objects(const FlowState& state, std::string_view what) const {
+  return fail(Code::unsupported, "{}: {} of strings or of unknown rank; only the reference executor runs it",
+              graph_.describe(state.node), what);
+}
+
 Status Lowering::flow_step(FlowState& state) {
   const FlowOp& op = state.flow.ops[state.pc++];
   Step s;
@@ -165,8 +170,14 @@ Status Lowering::flow_step(FlowState& state) {
       return {};
     case FlowOp::Kind::set: set_variables(state, op); return {};
     case FlowOp::Kind::enter: return enter(state, op);
-    case FlowOp::Kind::slice: slice(state, op); return {};
-    case FlowOp::Kind::gather: gather(state, op); return {};
+    case FlowOp::Kind::slice:
+      if (is_object(cell_type(state, op.a))) return no_objects(state, "a scanned input");
+      slice(state, op);
+      return {};
+    case FlowOp::Kind::gather:
+      if (is_object(cell_type(state, op.a))) return no_objects(state, "a scan output");
+      gather(state, op);
+      return {};
     case FlowOp::Kind::give: give(state, op); return {};
     case FlowOp::Kind::expect:
       for (const Graph::Assumption& a : graph_.assumptions()) {

@@ -70,7 +70,10 @@ std::uint32_t Lowering::new_slot(Value v, const Type& type, std::uint32_t storag
 std::uint32_t Lowering::own_slot(Value v, const Type& type) {
   if (is_object(type)) return new_slot(v, type, new_storage(Place::object), row_major(type.shape));
   Dim bytes = scope_.mul(scope_.product(type.shape), static_cast<std::int64_t>(byte_size(type.elem)));
-  const std::uint32_t storage = new_storage(regs_->group(bytes) == 0 ? Place::arena : Place::growing);
+  // Zero bytes may have extents that only the run tells.
+  const auto at_start = [&](Dim d) { return regs_->group(d) == 0; };
+  const bool known = at_start(bytes) && std::ranges::all_of(type.shape, at_start);
+  const std::uint32_t storage = new_storage(known ? Place::arena : Place::growing);
   plan_.storages[storage].bytes = regs_->reg(bytes);
   return new_slot(v, type, storage, row_major(type.shape));
 }

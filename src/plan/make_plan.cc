@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/input_symbols.h"
 #include "pass/expand.h"
 #include "plan/lower.h"
 
@@ -30,8 +31,9 @@ std::vector<std::uint32_t> groups_of_registers(const Plan& plan) {
 }  // namespace
 
 Result<Plan> make_plan(std::shared_ptr<const Graph> graph) {
+  FRAZIL_CHECK(check_input_symbols(*graph));
   Plan plan;
-  auto keep = [](const Graph& g, NodeId n) { return bind(g, n).has_value(); };
+  auto keep = [](const Graph& g, NodeId n) { return bind(g, n).has_value() || has_unranked_operand(g, n); };
   FRAZIL_TRY(Graph expanded, expand_composites(*graph, keep));
   auto owned = std::make_shared<Graph>(std::move(expanded));
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));

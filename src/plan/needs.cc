@@ -35,6 +35,7 @@ bool Needs::is_known(const Graph& graph, Value v) {
   const auto* content = graph.content(v);
   if (!content || graph.def(v).kind != ValueDef::Kind::node) return false;
   for (Dim d : *content) {
+    if (d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin)) return false;  // a number cut off
     for (SymbolId s : graph.scope().symbols_of(d)) {
       if (const auto o = graph.origin(s); o && o->value == v) return false;
     }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "plan/plan.h"
+#include "sym/saturate.h"
 
 namespace frazil {
 
@@ -24,8 +25,8 @@ namespace {
 
 /// Both pads together, where the mode chooses them.
 std::int64_t total_pad(const Window& w, int k, std::int64_t in, std::int64_t out, std::int64_t kernel_extent) {
-  const std::int64_t covered = (out - 1) * w.stride[k] + (kernel_extent - 1) * w.dilation[k] + 1;
-  return std::max<std::int64_t>(0, covered - in);
+  const std::int64_t steps = sym::sat_mul(out - 1, w.stride[k]), reach = sym::sat_mul(kernel_extent - 1, w.dilation[k]);
+  return std::max<std::int64_t>(0, sym::sat_sub(sym::sat_add(sym::sat_add(steps, reach), 1), in));
 }
 
 }  // namespace

@@ -9,6 +9,14 @@ namespace {
 
 using Kind = FlowOp::Kind;
 
+/// A value that a loop body gets; programs may keep it, so that it counts against the memory limit.
+template <class T>
+Result<Datum> scalar_of(T value) {
+  FRAZIL_TRY(Tensor t, Tensor::make(elem_of<T>(), {}));
+  t.as_mutable<T>()[0] = value;
+  return Datum(std::move(t));
+}
+
 /// Where each op goes when it does not fall through.
 std::vector<std::size_t> find_targets(const std::vector<FlowOp>& ops) {
   std::vector<std::size_t> target(ops.size(), 0), open;
@@ -111,7 +119,7 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
       return {};
     }
     case Kind::otherwise: run.pc = target; return {};
-    case Kind::again: run.pc = target; return budget_.spend();
+    case Kind::again: run.pc = target; return governor_.spend();
     case Kind::leave_at:
       if (run.counters[op.index] >= run.counters[op.limit]) run.pc = target;
       return {};
@@ -197,6 +205,8 @@ Status Machine::gather(RegionRun& run, const FlowOp& op) {
     return fail(Code::bad_input, "gathers {} after {}: all iterations must give equal extents",
                 part.tensor().type_str(), parts[0].type_str());
   }
+  constexpr std::size_t kExtents = 64;  // what a tensor's extents and strides take, about
+  FRAZIL_CHECK(run.gathered.grow(sizeof(Tensor) + kExtents));
   parts.push_back(part.tensor());
   return {};
 }
@@ -207,8 +217,8 @@ Result<Datum> Machine::read(const RegionRun& run, const Cell& cell) {
     case Cell::Kind::result: return value(graph_.block(cell.block).results[cell.index]);
     case Cell::Kind::variable: return run.variables[cell.index];
     case Cell::Kind::slice: return run.slices[cell.index];
-    case Cell::Kind::counter: return Datum(Tensor::scalar<std::int64_t>(run.counters[cell.index]));
-    case Cell::Kind::truth: return Datum(Tensor::scalar<bool>(true));
+    case Cell::Kind::counter: return scalar_of<std::int64_t>(run.counters[cell.index]);
+    case Cell::Kind::truth: return scalar_of(true);
     case Cell::Kind::gathered: {
       FRAZIL_TRY(Tensor t, gathered(run, cell.index));
       return Datum(std::move(t));

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "ir/input_symbols.h"
 #include "ref/symbols.h"
 
 namespace frazil::ref {
@@ -20,7 +21,7 @@ class InputCheck {
 
   /// Kind, element type, rank and constant extents; plain symbols are bound.
   Status check(std::size_t i, const Datum& datum) {
-    if (!has_kind(type(i), datum)) return expected(i, datum, "");
+    if (!fits(type(i), datum)) return expected(i, datum, "");
     if (!type(i).is_tensor()) return {};
     for (std::size_t d = 0; d < type(i).shape.size(); ++d) {
       const Dim dim = type(i).shape[d];
@@ -75,6 +76,7 @@ class InputCheck {
 Result<std::vector<Datum>> bind_inputs(const Graph& graph, std::span<const Datum> inputs) {
   const std::size_t count = graph.main().params.size();
   if (inputs.size() > count) return fail(Code::bad_input, "expected {} inputs, got {}", count, inputs.size());
+  FRAZIL_CHECK(check_input_symbols(graph));
   InputCheck check(graph);
   std::vector<Datum> values;
   for (std::size_t i = 0; i < count; ++i) {

@@ -5,8 +5,8 @@
 
 namespace frazil::ref {
 
-Machine::Machine(const Graph& graph, Budget& budget)
-    : graph_(graph), budget_(budget), symbols_(graph), env_(graph.value_count()), dead_after_(graph.node_count()) {
+Machine::Machine(const Graph& graph, Governor& governor)
+    : graph_(graph), governor_(governor), symbols_(graph), env_(graph.value_count()), dead_after_(graph.node_count()) {
   find_last_uses();
 }
 
@@ -82,7 +82,7 @@ Status Machine::step_block(Frame& frame) {
     return {};
   }
   const NodeId id = block.nodes[frame.next++];
-  FRAZIL_CHECK(budget_.spend());
+  FRAZIL_CHECK(governor_.spend());
   return std::holds_alternative<Region>(graph_.node(id).op->form) ? begin_region(id) : run_single(id);
 }
 
@@ -90,7 +90,7 @@ Status Machine::run_single(NodeId id) {
   const Node& node = graph_.node(id);
   std::vector<std::optional<Datum>> inputs;
   for (Value v : node.in) inputs.push_back(v ? std::optional(value(v)) : std::nullopt);
-  FRAZIL_TRY(auto outputs, run_one(graph_, id, inputs, budget_));
+  FRAZIL_TRY(auto outputs, run_one(graph_, id, inputs, governor_));
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (node.out[k]) FRAZIL_CHECK(define(node.out[k], std::move(outputs[k]), graph_.describe(id)));
   }

@@ -19,6 +19,7 @@ struct Machine::RegionRun {
   std::vector<std::int64_t> counters;
   std::vector<Datum> variables, slices, outputs;
   std::vector<std::vector<Tensor>> accumulators;
+  MemoryCharge gathered{};  ///< of the accumulators' lists
 };
 
 /// A block at its next node, or a region.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/governor.h"
 #include "tensor/strided.h"
 
 namespace frazil::ref {
@@ -139,8 +140,9 @@ Result<Tensor> ready(const Tensor& tensor) {
 
 void copy_elements(const Tensor& src, std::int64_t from, Tensor& dst, std::int64_t to, std::int64_t count) {
   if (src.elem() == Elem::string) {
-    std::copy_n(reinterpret_cast<const std::string*>(src.data()) + from, count,
-                reinterpret_cast<std::string*>(dst.mutable_data()) + to);
+    const auto* const texts = reinterpret_cast<const std::string*>(src.data()) + from;
+    auto* const places = reinterpret_cast<std::string*>(dst.mutable_data()) + to;
+    for (std::int64_t i = 0; i < count; ++i) assign_text(places[i], texts[i]);
     return;
   }
   const auto width = static_cast<std::int64_t>(byte_size(src.elem()));

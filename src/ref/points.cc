@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/stop.h"
+
 namespace frazil::ref {
 namespace {
 
@@ -73,9 +75,12 @@ class Walk {
 
   void run() {
     if (std::ranges::find(extents_, 0) != extents_.end()) return;
+    constexpr unsigned kLookEvery = 64;
+    unsigned turns = 0;
     do {
+      if (++turns % kLookEvery == 0) stopped_ |= stop_requested();
       run_inner();
-    } while (advance());
+    } while (!stopped_ && advance());
     flush();
   }
 
@@ -156,7 +161,7 @@ class Walk {
       read.now = read.place.start(index_);
     }
     const std::int64_t out = out_.start(index_), report = report_.start(index_);
-    while (run.low < run.high) {
+    while (run.low < run.high && !stopped_) {
       const std::size_t n = std::min(kBatch - filled_, static_cast<std::size_t>(run.high - run.low));
       take(run.low, n, out, report);
       run.low += static_cast<std::int64_t>(n);
@@ -183,6 +188,7 @@ class Walk {
     tape_.run(filled_);
     sink_({filled_, tape_.result(), outs_.data(), reports_.data()});
     filled_ = 0;
+    stopped_ |= stop_requested();
   }
 
   TapeRun& tape_;
@@ -192,6 +198,7 @@ class Walk {
   std::vector<Read> reads_;
   Line out_, report_;
   std::size_t filled_ = 0;
+  bool stopped_ = false;
   std::array<std::int64_t, kBatch> outs_, reports_;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,16 +9,12 @@
 
 namespace frazil {
 
-struct RefOptions {
-  std::uint64_t max_steps = 1'000'000'000;  ///< nodes run plus loop iterations; past it: Code::limit
-};
-
 /// Runs the graph: the oracle of every other executor; slow and obvious. Inputs come in graph order; an empty Datum, an
 /// undefined tensor or a missing last one stands for the input's default. Code::bad_input names an input that does not
 /// have its type; a named symbol must mean the same extent everywhere. Each result is held against its inferred type
-/// and content: a difference is Code::internal.
-Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs,
-                                         const RefOptions& options = {});
+/// and content: a difference is Code::internal. The current thread's Governor limits it, without one the usual Limits;
+/// its steps are nodes and iterations.
+Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs);
 
 /// Runs one node of any form but Region on concrete inputs, one per input of the node (nullopt: absent). Gives one
 /// Datum per output, empty where the output is not wanted. Errors begin with the node's description.

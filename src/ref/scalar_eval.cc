@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/float.h"
+#include "base/governor.h"
 
 namespace frazil::ref {
 namespace {
@@ -367,7 +368,7 @@ void load_elements(Elem elem, const std::byte* data, std::int64_t offset, std::i
 void store_elements(Elem elem, std::byte* data, std::int64_t offset, const std::byte* reg, std::size_t n) {
   if (elem == Elem::string) {
     for (std::size_t i = 0; i < n; ++i)
-      out<std::string>(data)[offset + static_cast<std::int64_t>(i)] = *in<Text>(reg)[i];
+      assign_text(out<std::string>(data)[offset + static_cast<std::int64_t>(i)], *in<Text>(reg)[i]);
     return;
   }
   const std::size_t width = byte_size(elem);

@@ -77,6 +77,28 @@ bool has_kind(const Type& type, const Datum& datum) {
   return false;
 }
 
+namespace {
+
+bool constant_extents_agree(const Type& type, const Datum& datum) {
+  if (type.kind == Type::Kind::optional) return datum.empty() || constant_extents_agree(*type.item, datum);
+  if (type.kind == Type::Kind::sequence) {
+    return std::ranges::all_of(datum.sequence().items,
+                               [&](const Datum& d) { return constant_extents_agree(*type.item, d); });
+  }
+  if (type.kind == Type::Kind::map) {
+    return std::ranges::all_of(datum.map().items,
+                               [&](const auto& entry) { return constant_extents_agree(*type.item, entry.second); });
+  }
+  for (std::size_t d = 0; d < type.shape.size(); ++d) {
+    if (type.shape[d].is_const() && type.shape[d].value() != datum.tensor().sizes()[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool fits(const Type& type, const Datum& datum) { return has_kind(type, datum) && constant_extents_agree(type, datum); }
+
 std::optional<std::string> misfit(const Graph& graph, SymbolTable& symbols, Value v, const Datum& datum) {
   const Type& type = graph.type(v);
   const auto difference = [&](std::string_view where) {

@@ -50,5 +50,7 @@ std::string describe(const Datum& datum);
 std::optional<std::string> misfit(const Graph& graph, SymbolTable& symbols, Value v, const Datum& datum);
 /// Whether the datum has the type's kind, element types and rank; extents are not compared.
 bool has_kind(const Type& type, const Datum& datum);
+/// has_kind, and the extents that are constant agree, those of items as well.
+bool fits(const Type& type, const Datum& datum);
 
 }  // namespace frazil::ref

@@ -1,50 +1,73 @@
 #include "tensor/buffer.h"
 
-#include <cstdlib>
 #include <new>
 #include <string>
+
+#include "base/governor.h"
+#include "base/no_memory.h"
 
 namespace frazil {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::align_val_t kAlignment{64};
 constexpr std::size_t kMaxBytes = std::size_t{1} << 47;  // user address space
 
-alignas(kAlignment) std::byte empty_block[kAlignment];
+alignas(64) std::byte empty_block[64];
 
-std::unexpected<Fault> no_memory(std::size_t bytes) {
+std::unexpected<Fault> no_memory(std::size_t bytes) try {
   return fail(Code::out_of_memory, "cannot allocate {} bytes for a tensor", bytes);
+} catch (const std::bad_alloc&) {
+  return no_memory_left();
 }
 
 }  // namespace
 
+/// What allocate() and strings() own.
+struct Buffer::Block {
+  void* bytes = nullptr;
+  std::unique_ptr<std::string[]> strings;
+  MemoryCharge charge;
+
+  Block() = default;
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  ~Block() { ::operator delete(bytes, kAlignment); }
+};
+
+Result<std::shared_ptr<Buffer::Block>> Buffer::charged_block(std::size_t bytes) try {
+  FRAZIL_TRY(MemoryCharge charge, MemoryCharge::make(bytes));
+  auto block = std::make_shared<Block>();
+  block->charge = std::move(charge);
+  return block;
+} catch (const std::bad_alloc&) {
+  return no_memory(bytes);
+}
+
 Result<Buffer> Buffer::allocate(std::size_t bytes) {
   if (bytes > kMaxBytes) return no_memory(bytes);
-  const std::size_t padded = bytes == 0 ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* block = std::aligned_alloc(kAlignment, padded);
-  if (block == nullptr) return no_memory(bytes);
+  const std::size_t padded = bytes == 0 ? 64 : (bytes + 63) / 64 * 64;
+  FRAZIL_TRY(auto block, charged_block(padded));
+  block->bytes = ::operator new(padded, kAlignment, std::nothrow);
+  if (block->bytes == nullptr) return no_memory(bytes);
   Buffer buffer;
-  try {
-    buffer.owner_ = std::shared_ptr<const void>(block, [block](const void*) { std::free(block); });
-  } catch (const std::bad_alloc&) {
-    return no_memory(bytes);
-  }
-  buffer.data_ = static_cast<std::byte*>(block);
+  buffer.data_ = static_cast<std::byte*>(block->bytes);
+  buffer.block_ = block.get();
+  buffer.owner_ = std::move(block);
   buffer.size_ = bytes;
   buffer.writable_ = true;
   return buffer;
 }
 
 Result<Buffer> Buffer::strings(std::size_t count) {
-  const std::size_t bytes = count * sizeof(std::string);
   if (count > kMaxBytes / sizeof(std::string)) return no_memory(SIZE_MAX);
-  try {
-    std::shared_ptr<std::string[]> block(new std::string[count]);
-    auto* data = reinterpret_cast<std::byte*>(block.get());
-    return borrow({data, bytes}, std::move(block), true);
-  } catch (const std::bad_alloc&) {
-    return no_memory(bytes);
-  }
+  const std::size_t bytes = count * sizeof(std::string);
+  FRAZIL_TRY(auto block, charged_block(bytes));
+  block->strings.reset(new (std::nothrow) std::string[count]);
+  if (block->strings == nullptr) return no_memory(bytes);
+  Block* const owned = block.get();
+  Buffer buffer = borrow({reinterpret_cast<std::byte*>(owned->strings.get()), bytes}, std::move(block), true);
+  buffer.block_ = owned;
+  return buffer;
 }
 
 Buffer Buffer::borrow(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, bool writable) {
@@ -54,6 +77,14 @@ Buffer Buffer::borrow(std::span<const std::byte> bytes, std::shared_ptr<const vo
   buffer.size_ = bytes.size();
   buffer.writable_ = writable;
   return buffer;
+}
+
+void Buffer::charge(std::size_t bytes) const noexcept {
+  if (block_ != nullptr) block_->charge.add(bytes);
+}
+
+void Buffer::discharge() const noexcept {
+  if (block_ != nullptr) block_->charge.release();
 }
 
 }  // namespace frazil

@@ -12,9 +12,12 @@ namespace frazil {
 class Buffer {
  public:
   Buffer() = default;
-  /// Uninitialised bytes, aligned to 64 and padded to a multiple of 64. Code::out_of_memory when the system refuses.
+  /// Uninitialised bytes, aligned to 64 and padded to a multiple of 64. They count against the memory limit of the
+  /// current thread's Governor until they are freed or released: Code::limit, before anything is allocated, when they
+  /// would pass it. Code::out_of_memory when the system refuses.
   static Result<Buffer> allocate(std::size_t bytes);
-  /// `count` empty std::string objects, destroyed with the last Buffer that shares them.
+  /// `count` empty std::string objects, destroyed with the last Buffer that shares them. The limit counts the objects,
+  /// not what they hold.
   static Result<Buffer> strings(std::size_t count);
   /// Bytes owned by somebody else, kept alive through `keep_alive` (a mapped file, a NumPy array); any alignment.
   static Buffer borrow(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, bool writable = false);
@@ -27,9 +30,19 @@ class Buffer {
   explicit operator bool() const { return data_ != nullptr || owner_ != nullptr; }
   bool same_bytes(const Buffer& other) const { return data_ == other.data_ && size_ == other.size_; }
 
+  /// Counts `bytes` more, held by what lies in this buffer, until it is freed or discharged; whether or not the limit
+  /// allows them.
+  void charge(std::size_t bytes) const noexcept;
+  /// From now on the bytes count against no limit: their owner is outside of the run that made them.
+  void discharge() const noexcept;
+
  private:
+  struct Block;
+  static Result<std::shared_ptr<Block>> charged_block(std::size_t bytes);
+
   std::shared_ptr<const void> owner_;
   std::byte* data_ = nullptr;
+  Block* block_ = nullptr;  ///< what owner_ keeps, when this class allocated it
   std::size_t size_ = 0;
   bool writable_ = false;
 };

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/governor.h"
 #include "tensor/tensor.h"
 
 namespace frazil {
@@ -14,6 +15,7 @@ class Datum;
 /// A sequence value: shared, immutable once shared.
 struct Sequence {
   std::vector<Datum> items;
+  mutable MemoryCharge charge{};  ///< of the items themselves; tensors count on their own
 };
 /// A map value: keys are strings or integers, kept in the order given.
 struct MapValue {
@@ -40,5 +42,8 @@ class Datum {
  private:
   std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>, std::shared_ptr<const MapValue>> v_;
 };
+
+/// A sequence under the memory limit of the current thread's Governor; Code::limit when its items would pass it.
+Result<Datum> make_sequence(std::vector<Datum> items);
 
 }  // namespace frazil

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/io.h"
+#include "base/text.h"
 #include "tensor/strided.h"
 
 namespace frazil {
@@ -258,10 +259,11 @@ Result<std::size_t> data_bytes(const Dtype& type, const Sizes& shape, std::size_
   bool overflow = false;
   for (const std::int64_t extent : shape) {
     empty |= extent == 0;
+    if (extent == 0) continue;
     overflow |= __builtin_mul_overflow(needed, static_cast<std::size_t>(extent), &needed);
   }
-  if (empty) return 0;
   if (overflow) return fail(Code::bad_input, "shape [{}] is larger than any file", fmt::join(shape, ","));
+  if (empty) return 0;
   if (needed > available) {
     return fail(Code::bad_input, "cut short: shape [{}] needs {} bytes of data, the file has {}", fmt::join(shape, ","),
                 needed, available);
@@ -345,8 +347,10 @@ std::string header_text(std::string_view descr, const Sizes& sizes) {
 
 Result<Tensor> npy_from_bytes(std::span<const std::byte> bytes, std::string_view name) {
   auto tensor = parse_npy(bytes);
-  if (!tensor) return within(fmt::format("'{}': ", name), std::move(tensor).error());
-  return tensor;
+  if (tensor) return tensor;
+  Fault fault = std::move(tensor).error();
+  fault.message = printable(fault.message);
+  return within(fmt::format("'{}': ", name), std::move(fault));
 }
 
 Result<Tensor> read_npy(const std::string& path) {

@@ -7,8 +7,8 @@
 namespace frazil {
 namespace {
 
-using protozero::pbf_reader;
-using protozero::pbf_wire_type;
+using proto::Reader;
+using proto::Wire;
 
 constexpr int kMaxDepth = 64;
 
@@ -32,7 +32,7 @@ class DatumReader {
   }
 
  private:
-  static Result<ProtoKind> content_kind(protozero::pbf_tag_type field) {
+  static Result<ProtoKind> content_kind(proto::Tag field) {
     switch (field) {
       case proto::kTensorValues: return ProtoKind::tensor;
       case proto::kSequenceValues: return ProtoKind::sequence;
@@ -43,16 +43,16 @@ class DatumReader {
   }
 
   /// One value of a SequenceProto or OptionalProto, whose field numbers agree.
-  Result<Datum> content(pbf_reader& reader) {
-    FRAZIL_CHECK(proto::expect_wire(reader, pbf_wire_type::length_delimited));
+  Result<Datum> content(Reader& reader) {
+    FRAZIL_CHECK(proto::expect_wire(reader, Wire::length_delimited));
     FRAZIL_TRY(const ProtoKind kind, content_kind(reader.tag()));
-    return read(kind, proto::bytes_of(reader.get_view()));
+    return read(kind, reader.bytes());
   }
 
   Result<Datum> sequence(std::span<const std::byte> bytes) {
     auto out = std::make_shared<Sequence>();
-    protozero::pbf_tag_type kind = 0;
-    pbf_reader reader(proto::view_of(bytes));
+    proto::Tag kind = 0;
+    Reader reader(bytes);
     while (reader.next()) {
       if (reader.tag() < proto::kTensorValues || reader.tag() > proto::kOptionalValues) {
         reader.skip();
@@ -69,7 +69,7 @@ class DatumReader {
 
   Result<Datum> optional(std::span<const std::byte> bytes) {
     Datum out;
-    pbf_reader reader(proto::view_of(bytes));
+    Reader reader(bytes);
     while (reader.next()) {
       if (reader.tag() < proto::kTensorValue || reader.tag() > proto::kOptionalValue) {
         reader.skip();
@@ -127,7 +127,7 @@ class DatumReader {
     Sizes integers;
     std::vector<std::string_view> strings;
     Datum values{std::make_shared<const Sequence>()};
-    pbf_reader reader(proto::view_of(bytes));
+    Reader reader(bytes);
     while (reader.next()) {
       if (reader.tag() == proto::kKeyType) {
         FRAZIL_CHECK(proto::each_varint(reader, [&](std::uint64_t v) { key_type = static_cast<std::int32_t>(v); }));
@@ -135,11 +135,11 @@ class DatumReader {
         FRAZIL_CHECK(
             proto::each_varint(reader, [&](std::uint64_t v) { integers.push_back(static_cast<std::int64_t>(v)); }));
       } else if (reader.tag() == proto::kStringKeys) {
-        FRAZIL_CHECK(proto::expect_wire(reader, pbf_wire_type::length_delimited));
-        strings.push_back(proto::text_of(reader.get_view()));
+        FRAZIL_CHECK(proto::expect_wire(reader, Wire::length_delimited));
+        strings.push_back(reader.text());
       } else if (reader.tag() == proto::kMapContent) {
-        FRAZIL_CHECK(proto::expect_wire(reader, pbf_wire_type::length_delimited));
-        FRAZIL_TRY(values, read(ProtoKind::sequence, proto::bytes_of(reader.get_view())));
+        FRAZIL_CHECK(proto::expect_wire(reader, Wire::length_delimited));
+        FRAZIL_TRY(values, read(ProtoKind::sequence, reader.bytes()));
       } else {
         reader.skip();
       }

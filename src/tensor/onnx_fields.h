@@ -1,18 +1,24 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include <protozero/pbf_reader.hpp>
+#include <protozero/exception.hpp>
+#include <protozero/types.hpp>
+#include <protozero/varint.hpp>
 
 #include "base/error.h"
 
 namespace frazil::proto {
 
+using Tag = protozero::pbf_tag_type;
+using Wire = protozero::pbf_wire_type;
+
 /// Field numbers of onnx.proto.
-enum TensorField : protozero::pbf_tag_type {
+enum TensorField : Tag {
   kDims = 1,
   kDataType = 2,
   kSegment = 3,
@@ -27,7 +33,7 @@ enum TensorField : protozero::pbf_tag_type {
   kExternalData = 13,
   kDataLocation = 14
 };
-enum SequenceField : protozero::pbf_tag_type {
+enum SequenceField : Tag {
   kSequenceName = 1,
   kSequenceElemType = 2,
   kTensorValues = 3,
@@ -36,7 +42,7 @@ enum SequenceField : protozero::pbf_tag_type {
   kMapValues = 6,
   kOptionalValues = 7
 };
-enum OptionalField : protozero::pbf_tag_type {
+enum OptionalField : Tag {
   kOptionalName = 1,
   kOptionalElemType = 2,
   kTensorValue = 3,
@@ -45,51 +51,77 @@ enum OptionalField : protozero::pbf_tag_type {
   kMapValue = 6,
   kOptionalValue = 7
 };
-enum MapField : protozero::pbf_tag_type { kMapName = 1, kKeyType = 2, kKeys = 3, kStringKeys = 4, kMapContent = 5 };
+enum MapField : Tag { kMapName = 1, kKeyType = 2, kKeys = 3, kStringKeys = 4, kMapContent = 5 };
 
-inline protozero::data_view view_of(std::span<const std::byte> bytes) {
+/// Goes over the fields of a message. protozero's own reader takes lengths modulo 2^32; this one reads messages of any
+/// size. Throws protozero::exception on damaged bytes.
+class Reader {
+ public:
+  Reader() = default;
+  explicit Reader(std::span<const std::byte> bytes)
+      : at_(reinterpret_cast<const char*>(bytes.data())), end_(at_ + bytes.size()) {}
+
+  /// Goes to the next field; the current one must have been read or skipped.
+  bool next();
+  /// Goes to the next field `tag`, skipping others.
+  bool next(Tag tag);
+  Tag tag() const { return tag_; }
+  Wire wire() const { return wire_; }
+
+  std::uint64_t varint() { return protozero::decode_varint(&at_, end_); }
+  std::string_view text();  ///< of a length-delimited field
+  std::span<const std::byte> bytes() {
+    const std::string_view t = text();
+    return {reinterpret_cast<const std::byte*>(t.data()), t.size()};
+  }
+  /// A fixed-size value, as little-endian bytes.
+  std::span<const std::byte> fixed(std::size_t width);
+  void skip();
+
+ private:
+  std::string_view take(std::uint64_t size);
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  Tag tag_ = 0;
+  Wire wire_ = Wire::unknown;
+};
+
+inline std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
-inline std::span<const std::byte> bytes_of(const protozero::data_view& view) {
-  return {reinterpret_cast<const std::byte*>(view.data()), view.size()};
-}
-
-inline std::string_view text_of(const protozero::data_view& view) { return {view.data(), view.size()}; }
 
 /// A name from a file, fit for a one-line message.
 std::string shown(std::string_view name);
 
 /// Code::bad_model when the current field has another wire type.
-Status expect_wire(const protozero::pbf_reader& reader, protozero::pbf_wire_type type);
+Status expect_wire(const Reader& reader, Wire type);
 
 /// Calls fn(std::uint64_t) for each value of the current field of varints, packed or not.
 template <class Fn>
-Status each_varint(protozero::pbf_reader& reader, Fn fn) {
-  if (reader.wire_type() != protozero::pbf_wire_type::length_delimited) {
-    FRAZIL_CHECK(expect_wire(reader, protozero::pbf_wire_type::varint));
-    fn(reader.get_uint64());
+Status each_varint(Reader& reader, Fn fn) {
+  if (reader.wire() != Wire::length_delimited) {
+    FRAZIL_CHECK(expect_wire(reader, Wire::varint));
+    fn(reader.varint());
     return {};
   }
-  const protozero::data_view view = reader.get_view();
-  const char* at = view.data();
-  const char* end = at + view.size();
+  const std::string_view packed = reader.text();
+  const char* at = packed.data();
+  const char* end = at + packed.size();
   while (at != end) fn(protozero::decode_varint(&at, end));
   return {};
 }
 
 /// Calls fn(span of little-endian bytes) for the current field of fixed-size values of `width` bytes, packed or not.
 template <class Fn>
-Status each_fixed(protozero::pbf_reader& reader, std::size_t width, Fn fn) {
-  if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-    const auto bytes = bytes_of(reader.get_view());
+Status each_fixed(Reader& reader, std::size_t width, Fn fn) {
+  if (reader.wire() == Wire::length_delimited) {
+    const auto bytes = reader.bytes();
     if (bytes.size() % width != 0) return fail(Code::bad_model, "{} bytes of {}-byte values", bytes.size(), width);
     fn(bytes);
     return {};
   }
-  FRAZIL_CHECK(expect_wire(reader, width == 4 ? protozero::pbf_wire_type::fixed32 : protozero::pbf_wire_type::fixed64));
-  const char* start = reader.data().data();
-  reader.skip();
-  fn(std::span(reinterpret_cast<const std::byte*>(start), width));
+  FRAZIL_CHECK(expect_wire(reader, width == 4 ? Wire::fixed32 : Wire::fixed64));
+  fn(reader.fixed(width));
   return {};
 }
 

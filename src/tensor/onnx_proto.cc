@@ -13,8 +13,8 @@
 namespace frazil {
 namespace {
 
-using protozero::pbf_reader;
-using protozero::pbf_wire_type;
+using proto::Reader;
+using proto::Wire;
 
 /// Elem by ONNX data type - 1.
 constexpr std::array kElems = {
@@ -36,6 +36,10 @@ constexpr bool kLittle = std::endian::native == std::endian::little;
 
 bool is_sub_byte(Elem elem) { return bit_width(elem) < 8; }
 
+/// TensorProto.DataLocation.
+constexpr std::int64_t kInMessage = 0;
+constexpr std::int64_t kInFile = 1;
+
 /// The fields of a TensorProto, its typed data only counted.
 struct Parts {
   std::string_view name;
@@ -43,10 +47,10 @@ struct Parts {
   std::optional<Elem> elem;
   Sizes sizes;
   std::optional<std::span<const std::byte>> raw;
-  bool external = false;
+  std::int64_t location = kInMessage;
   bool segment = false;
   ExternalRef ref;
-  bool has_length = false;
+  bool has_location = false, has_offset = false, has_length = false, has_checksum = false;
   std::array<std::size_t, 12> counts{};  ///< values per field of typed data
 };
 
@@ -56,7 +60,33 @@ Status number_of(std::string_view key, std::string_view text, std::uint64_t& out
   return fail(Code::bad_model, "external data: '{}' is not a number: '{}'", key, proto::shown(text));
 }
 
-Status scan_external(pbf_reader entry, Parts& parts) {
+/// Keys other than ONNX's own are notes of the program that wrote the file.
+Status keep_external(std::string_view key, std::string_view value, Parts& parts) {
+  const auto once = [&](bool& has) -> Status {
+    if (has) return fail(Code::bad_model, "external data: '{}' is given twice", key);
+    has = true;
+    return {};
+  };
+  if (key == "location") {
+    parts.ref.location = value;
+    return once(parts.has_location);
+  }
+  if (key == "checksum") {
+    parts.ref.checksum = value;
+    return once(parts.has_checksum);
+  }
+  if (key == "offset") {
+    FRAZIL_CHECK(once(parts.has_offset));
+    return number_of(key, value, parts.ref.offset);
+  }
+  if (key == "length") {
+    FRAZIL_CHECK(once(parts.has_length));
+    return number_of(key, value, parts.ref.length);
+  }
+  return {};
+}
+
+Status scan_external(Reader entry, Parts& parts) {
   std::string_view key;
   std::string_view value;
   while (entry.next()) {
@@ -64,21 +94,14 @@ Status scan_external(pbf_reader entry, Parts& parts) {
       entry.skip();
       continue;
     }
-    FRAZIL_CHECK(proto::expect_wire(entry, pbf_wire_type::length_delimited));
+    FRAZIL_CHECK(proto::expect_wire(entry, Wire::length_delimited));
     std::string_view& part = entry.tag() == 1 ? key : value;
-    part = proto::text_of(entry.get_view());
+    part = entry.text();
   }
-  if (key == "location") parts.ref.location = value;
-  if (key == "checksum") parts.ref.checksum = value;
-  if (key == "offset") return number_of(key, value, parts.ref.offset);
-  if (key == "length") {
-    parts.has_length = true;
-    return number_of(key, value, parts.ref.length);
-  }
-  return {};
+  return keep_external(key, value, parts);
 }
 
-Status scan_field(pbf_reader& reader, Parts& parts) {
+Status scan_field(Reader& reader, Parts& parts) {
   const auto field = reader.tag();
   const auto count_fixed = [&](std::size_t width) {
     return proto::each_fixed(reader, width, [&](auto bytes) { parts.counts[field] += bytes.size() / width; });
@@ -88,7 +111,8 @@ Status scan_field(pbf_reader& reader, Parts& parts) {
       return proto::each_varint(reader, [&](std::uint64_t v) { parts.sizes.push_back(static_cast<std::int64_t>(v)); });
     case proto::kDataType:
       return proto::each_varint(reader, [&](std::uint64_t v) { parts.data_type = static_cast<std::int32_t>(v); });
-    case proto::kDataLocation: return proto::each_varint(reader, [&](std::uint64_t v) { parts.external = v == 1; });
+    case proto::kDataLocation:
+      return proto::each_varint(reader, [&](std::uint64_t v) { parts.location = static_cast<std::int64_t>(v); });
     case proto::kFloatData: return count_fixed(4);
     case proto::kDoubleData: return count_fixed(8);
     case proto::kInt32Data:
@@ -102,23 +126,26 @@ Status scan_field(pbf_reader& reader, Parts& parts) {
     reader.skip();
     return {};
   }
-  FRAZIL_CHECK(proto::expect_wire(reader, pbf_wire_type::length_delimited));
-  const protozero::data_view view = reader.get_view();
+  FRAZIL_CHECK(proto::expect_wire(reader, Wire::length_delimited));
+  const auto bytes = reader.bytes();
   if (field == proto::kSegment) parts.segment = true;
   if (field == proto::kStringData) ++parts.counts[field];
-  if (field == proto::kTensorName) parts.name = proto::text_of(view);
-  if (field == proto::kRawData) parts.raw = proto::bytes_of(view);
-  if (field == proto::kExternalData) return scan_external(pbf_reader(view), parts);
+  if (field == proto::kTensorName) parts.name = proto::text_of(bytes);
+  if (field == proto::kRawData) parts.raw = bytes;
+  if (field == proto::kExternalData) return scan_external(Reader(bytes), parts);
   return {};
 }
 
 Status scan(std::span<const std::byte> bytes, Parts& parts) {
-  pbf_reader reader(proto::view_of(bytes));
+  Reader reader(bytes);
   while (reader.next()) FRAZIL_CHECK(scan_field(reader, parts));
   if (parts.segment) return fail(Code::unsupported, "segmented tensors are not supported");
   parts.elem = elem_from_onnx(parts.data_type);
   if (parts.data_type == 0) return fail(Code::bad_model, "it has no data type");
   if (!parts.elem) return fail(Code::unsupported, "unknown data type {}", parts.data_type);
+  if (parts.location != kInMessage && parts.location != kInFile) {
+    return fail(Code::bad_model, "unknown data location {}", parts.location);
+  }
   if (auto size = byte_count(*parts.elem, parts.sizes); !size) {
     return fail(Code::bad_model, "{}", size.error().message);
   }
@@ -260,7 +287,7 @@ class IntegerSink {
   std::optional<std::int64_t> bad_;
 };
 
-Status read_integers(pbf_reader reader, proto::TensorField field, Elem elem, std::byte* out) {
+Status read_integers(Reader reader, proto::TensorField field, Elem elem, std::byte* out) {
   IntegerSink sink(out, byte_size(elem));
   while (reader.next(field)) {
     FRAZIL_CHECK(proto::each_varint(
@@ -270,7 +297,7 @@ Status read_integers(pbf_reader reader, proto::TensorField field, Elem elem, std
   return {};
 }
 
-Status read_fixed(pbf_reader reader, proto::TensorField field, Elem elem, std::byte* out) {
+Status read_fixed(Reader reader, proto::TensorField field, Elem elem, std::byte* out) {
   const std::size_t width = field == proto::kFloatData ? 4 : 8;
   while (reader.next(field)) {
     FRAZIL_CHECK(proto::each_fixed(reader, width, [&](std::span<const std::byte> bytes) {
@@ -282,10 +309,10 @@ Status read_fixed(pbf_reader reader, proto::TensorField field, Elem elem, std::b
   return {};
 }
 
-void read_strings(pbf_reader reader, std::span<std::string> out) {
+void read_strings(Reader reader, std::span<std::string> out) {
   for (std::string& text : out) {
     if (!reader.next(proto::kStringData)) return;
-    text = proto::text_of(reader.get_view());
+    text = reader.text();
   }
 }
 
@@ -309,7 +336,7 @@ Result<Tensor> from_typed(Parts& parts, std::span<const std::byte> bytes) {
   FRAZIL_CHECK(check_typed_counts(parts, field, values));
   FRAZIL_TRY(Tensor tensor, Tensor::make(elem, std::move(parts.sizes)));
   std::byte* out = tensor.mutable_data();
-  const pbf_reader reader(proto::view_of(bytes));
+  const Reader reader(bytes);
   if (elem == Elem::string) {
     read_strings(reader, tensor.as_mutable<std::string>());
   } else if (is_sub_byte(elem)) {
@@ -327,29 +354,18 @@ Result<Tensor> from_typed(Parts& parts, std::span<const std::byte> bytes) {
 Result<Tensor> decode(Parts& parts, std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
                       const ExternalLoader* external) {
   FRAZIL_CHECK(scan(bytes, parts));
-  if (parts.external) return from_external(parts, external);
-  if (!parts.raw) return from_typed(parts, bytes);
-  for (const std::size_t count : parts.counts) {
-    if (count != 0) return fail(Code::bad_model, "it has both raw and typed data");
+  const bool typed = std::ranges::any_of(parts.counts, [](std::size_t count) { return count != 0; });
+  if (parts.location == kInFile) {
+    const bool raw = parts.raw && !parts.raw->empty();
+    if (raw || typed) return fail(Code::bad_model, "it has both external and {} data", raw ? "raw" : "typed");
+    return from_external(parts, external);
   }
+  if (!parts.raw) return from_typed(parts, bytes);
+  if (typed) return fail(Code::bad_model, "it has both raw and typed data");
   return from_raw(parts, *parts.raw, std::move(keep_alive));
 }
 
 }  // namespace
-
-std::string proto::shown(std::string_view name) {
-  std::string out(name.substr(0, 200));
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return name.size() > out.size() ? out + "..." : out;
-}
-
-Status proto::expect_wire(const pbf_reader& reader, pbf_wire_type type) {
-  if (reader.wire_type() == type) return {};
-  return fail(Code::bad_model, "field {} has wire type {}, expected {}", reader.tag(),
-              static_cast<int>(reader.wire_type()), static_cast<int>(type));
-}
 
 std::optional<Elem> elem_from_onnx(std::int64_t data_type) {
   if (data_type < 1 || data_type > kElemCount) return std::nullopt;
@@ -362,7 +378,7 @@ Result<TensorHeader> tensor_header(std::span<const std::byte> bytes) {
   Parts parts;
   return guarded(parts, [&]() -> Result<TensorHeader> {
     FRAZIL_CHECK(scan(bytes, parts));
-    return TensorHeader{parts.name, *parts.elem, std::move(parts.sizes), parts.external};
+    return TensorHeader{parts.name, *parts.elem, std::move(parts.sizes), parts.location == kInFile};
   });
 }
 

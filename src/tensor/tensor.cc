@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/governor.h"
 #include "tensor/strided.h"
 
 namespace frazil {
@@ -92,7 +94,7 @@ void copy_strings(const Tensor& from, std::span<std::string> to) {
   const auto* source = reinterpret_cast<const std::string*>(from.data());
   StridedWalk walk(from.sizes(), from.strides());
   for (std::string& text : to) {
-    text = source[walk.offset()];
+    assign_text(text, source[walk.offset()]);
     walk.next();
   }
 }
@@ -125,6 +127,14 @@ Result<std::size_t> byte_count(Elem elem, std::span<const std::int64_t> sizes, s
   return bytes;
 }
 
+Status check_elements(Elem elem, std::span<const std::int64_t> sizes) {
+  const Governor* governor = Governor::current();
+  if (governor == nullptr) return {};
+  const std::uint64_t most = governor->limits().tensor_elements;
+  if (static_cast<std::uint64_t>(element_count(sizes)) <= most) return {};
+  return fail(Code::limit, "{} has more elements than the limit of {}", type_str(elem, sizes), most);
+}
+
 Sizes contiguous_strides(std::span<const std::int64_t> sizes) {
   Sizes strides(sizes.size());
   std::uint64_t stride = 1;
@@ -141,10 +151,28 @@ std::string type_str(Elem elem, std::span<const std::int64_t> sizes) {
 
 Result<Tensor> Tensor::make(Elem elem, Sizes sizes) {
   FRAZIL_TRY(const std::size_t bytes, byte_count(elem, sizes));
+  FRAZIL_CHECK(check_elements(elem, sizes));
   FRAZIL_TRY(Buffer buffer,
              elem == Elem::string ? Buffer::strings(bytes / sizeof(std::string)) : Buffer::allocate(bytes));
   Sizes strides = contiguous_strides(sizes);
   return Tensor(elem, std::move(sizes), std::move(strides), std::move(buffer), 0);
+}
+
+Tensor Tensor::make_or_throw(Elem elem, Sizes sizes) {
+  const Governed nobody(nullptr);
+  auto made = make(elem, std::move(sizes));
+  if (made) return std::move(*made);
+  if (made.error().code == Code::out_of_memory) throw std::bad_alloc();
+  throw std::length_error(made.error().message);
+}
+
+void Tensor::charge_text() const {
+  Governor* const governor = Governor::current();
+  if (elem_ != Elem::string || governor == nullptr || !buffer_.unique()) return;
+  std::size_t bytes = 0;
+  for (const std::string& text : as<std::string>()) bytes += text.size();
+  buffer_.charge(bytes);
+  governor->text_charged();
 }
 
 Tensor::Tensor(Elem elem, Sizes sizes, Sizes strides, Buffer buffer, std::size_t offset_bytes)
@@ -171,7 +199,7 @@ bool Tensor::contiguous() const {
   for (std::size_t axis = sizes_.size(); axis-- > 0;) {
     if (sizes_[axis] == 1) continue;
     if (strides_[axis] != expected) return count() == 0;
-    expected *= std::max<std::int64_t>(sizes_[axis], 1);
+    if (__builtin_mul_overflow(expected, std::max<std::int64_t>(sizes_[axis], 1), &expected)) return count() == 0;
   }
   return true;
 }
@@ -187,6 +215,7 @@ Result<Tensor> Tensor::packed() const {
   FRAZIL_TRY(Tensor copy, make(elem_, sizes_));
   if (elem_ == Elem::string) {
     copy_strings(*this, copy.as_mutable<std::string>());
+    copy.charge_text();
   } else {
     pack_bytes(sizes_, strides_, byte_size(elem_), data(), copy.mutable_data());
   }

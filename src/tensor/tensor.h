@@ -44,9 +44,14 @@ class Tensor {
   static Result<Tensor> make(Elem elem, Sizes sizes);
   /// A view: `offset` and strides in elements. The caller guarantees that the view lies inside the buffer.
   Tensor(Elem elem, Sizes sizes, Sizes strides, Buffer buffer, std::size_t offset_bytes);
+  /// Counts the text of a new string tensor, made through assign_text, against the limit that counts its buffer. Does
+  /// nothing for other tensors, and for those that somebody else holds too.
+  void charge_text() const;
   /// Contiguous tensor over given bytes; Code::bad_input when the buffer is too small.
   static Result<Tensor> over(Elem elem, Sizes sizes, Buffer buffer, std::size_t offset_bytes = 0);
-  /// From values, for tests and small constants. Throws when there is no memory or the count does not match.
+  /// As make(), for what the program itself needs: it counts against no limit. Throws std::bad_alloc.
+  static Tensor make_or_throw(Elem elem, Sizes sizes);
+  /// From values, for tests and small constants, as make_or_throw(). Throws when the count does not match, too.
   template <class T>
   static Tensor of(Sizes sizes, std::initializer_list<T> values);
   template <class T>
@@ -150,7 +155,7 @@ constexpr Elem elem_of() {
 
 template <class T>
 Tensor Tensor::of(Sizes sizes, std::span<const T> values) {
-  Tensor t = make(elem_of<T>(), std::move(sizes)).value();
+  Tensor t = make_or_throw(elem_of<T>(), std::move(sizes));
   if (values.size() != static_cast<std::size_t>(t.count())) throw std::length_error("Tensor::of: wrong value count");
   std::copy(values.begin(), values.end(), t.template as_mutable<T>().begin());
   return t;

@@ -61,5 +61,22 @@ TEST(ApiErrors, RunTimeFaultsNameTheNode) {
   expect_error([&] { session.run({{"x", values}, {"i", Array::scalar<std::int64_t>(3)}}); }, Code::bad_input, "'pick'");
 }
 
+TEST(ApiErrors, ArraysTellWhatTheyAreNot) {
+  const Array tensor(Dtype::f32, {2}), sequence = Array::sequence({tensor}), nothing;
+  const std::byte bytes[8] = {};
+  expect_error([&] { Array(Dtype::f32, {-1}); }, Code::bad_input, "negative");
+  expect_error([&] { (void)sequence.sizes(); }, Code::bad_input, "expected a tensor, got a sequence");
+  expect_error([&] { (void)nothing.count(); }, Code::bad_input, "expected a tensor, got nothing");
+  expect_error([&] { (void)tensor.items(); }, Code::bad_input, "expected a sequence, got a tensor");
+  expect_error([&] { (void)tensor.entries(); }, Code::bad_input, "expected a map");
+  expect_error([&] { (void)tensor.number(2); }, Code::bad_input, "element 2");
+  expect_error([&] { (void)tensor.number(-1); }, Code::bad_input, "element -1");
+  expect_error([&] { Array::borrow(Dtype::f32, {3}, bytes); }, Code::bad_input, "12 bytes");
+  expect_error([&] { Array::borrow(Dtype::f32, {-2}, bytes); }, Code::bad_input, "negative");
+  expect_error([&] { Array::borrow(Dtype::string, {1}, bytes); }, Code::bad_input, "strings");
+  expect_error([&] { Array::map({{sequence, tensor}}); }, Code::bad_input, "expected a tensor");
+  expect_error([&] { sequence.write_npy("/nowhere/x.npy"); }, Code::bad_input, "expected a tensor");
+}
+
 }  // namespace
 }  // namespace frazil::test

@@ -28,15 +28,20 @@ TEST(Knobs, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(same.verify, none.verify);
   EXPECT_EQ(same.isa, none.isa);
   EXPECT_EQ(same.threads, none.threads);
-  EXPECT_EQ(same.memory_limit, none.memory_limit);
-  EXPECT_EQ(same.max_steps, none.max_steps);
+  EXPECT_EQ(same.limits.memory_bytes, none.limits.memory_bytes);
+  EXPECT_EQ(same.limits.tensor_elements, none.limits.tensor_elements);
+  EXPECT_EQ(same.limits.steps, none.limits.steps);
+  EXPECT_EQ(same.limits.time, none.limits.time);
+  EXPECT_EQ(same.load.nodes, none.load.nodes);
+  EXPECT_EQ(same.load.nesting, none.load.nesting);
+  EXPECT_EQ(same.load.name_bytes, none.load.name_bytes);
 }
 
 TEST(Knobs, AreSetByTheirVariables) {
   const Knobs knobs = parsed({{"FRAZIL_VERIFY", "3"}, {"FRAZIL_ISA", "avx2"}, {"FRAZIL_MAX_STEPS", "10"}}).value();
   EXPECT_EQ(knobs.verify, 3);
   EXPECT_EQ(knobs.isa, "avx2");
-  EXPECT_EQ(knobs.max_steps, 10);
+  EXPECT_EQ(knobs.limits.steps, 10);
 }
 
 TEST(Knobs, MalformedOnesAreNamed) {

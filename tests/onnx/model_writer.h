@@ -81,6 +81,7 @@ struct NodeSpec {
   std::string name = {};
   std::string domain = {};
   std::string overload = {};
+  Message more = {};  ///< further fields
 };
 inline Message node(const NodeSpec& spec) {
   Message m;
@@ -91,7 +92,7 @@ inline Message node(const NodeSpec& spec) {
   for (const auto& a : spec.attrs) m = text(m, 5, a);
   if (!spec.domain.empty()) m = text(m, 7, spec.domain);
   if (!spec.overload.empty()) m = text(m, 8, spec.overload);
-  return m;
+  return m + spec.more;
 }
 
 struct GraphSpec {
@@ -99,6 +100,7 @@ struct GraphSpec {
   std::vector<Message> inputs, outputs;
   std::vector<Message> initializers = {};
   std::vector<Message> sparse = {};
+  Message more = {};
 };
 inline Message graph(const GraphSpec& spec) {
   Message m;
@@ -108,8 +110,10 @@ inline Message graph(const GraphSpec& spec) {
   for (const auto& v : spec.inputs) m = text(m, 11, v);
   for (const auto& v : spec.outputs) m = text(m, 12, v);
   for (const auto& t : spec.sparse) m = text(m, 15, t);
-  return m;
+  return m + spec.more;
 }
+
+using OpsetSpecs = std::vector<std::pair<std::string, std::int64_t>>;
 
 struct FunctionSpec {
   std::string name;
@@ -118,6 +122,8 @@ struct FunctionSpec {
   std::vector<Message> defaults = {};
   std::string domain = "local";
   std::string overload = {};
+  OpsetSpecs opsets = {{"", 21}, {"local", 1}};
+  Message more = {};
 };
 inline Message opset(std::string_view domain, std::int64_t version) { return number(text({}, 1, domain), 2, version); }
 inline Message function(const FunctionSpec& spec) {
@@ -126,23 +132,27 @@ inline Message function(const FunctionSpec& spec) {
   for (const auto& s : spec.outputs) m = text(m, 5, s);
   for (const auto& s : spec.attributes) m = text(m, 6, s);
   for (const auto& n : spec.nodes) m = text(m, 7, node(n));
-  m = text(text(m, 9, opset("", 21)), 9, opset("local", 1));
+  for (const auto& [domain, version] : spec.opsets) m = text(m, 9, opset(domain, version));
   m = text(m, 10, spec.domain);
   for (const auto& a : spec.defaults) m = text(m, 11, a);
-  return spec.overload.empty() ? m : text(m, 13, spec.overload);
+  if (!spec.overload.empty()) m = text(m, 13, spec.overload);
+  return m + spec.more;
 }
 
 struct ModelSpec {
   std::int64_t opset = 21;
   std::int64_t ir = 10;
   std::vector<FunctionSpec> functions = {};
+  OpsetSpecs opsets = {};  ///< of other domains
+  Message more = {};
 };
 inline Message model(const Message& graph_bytes, const ModelSpec& spec = {}) {
   Message m = text(number({}, 1, spec.ir), 7, graph_bytes);
   m = text(m, 8, opset("", spec.opset));
   if (!spec.functions.empty()) m = text(m, 8, opset("local", 1));
+  for (const auto& [domain, version] : spec.opsets) m = text(m, 8, opset(domain, version));
   for (const auto& f : spec.functions) m = text(m, 25, function(f));
-  return m;
+  return m + spec.more;
 }
 
 inline Message initializer(std::string_view name, const Tensor& tensor) {

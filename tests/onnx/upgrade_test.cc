@@ -1,5 +1,6 @@
 // What older opsets become.
 #include "import_testing.h"
+#include "ref/ref.h"
 
 namespace frazil::test {
 namespace {
@@ -126,14 +127,104 @@ TEST(Upgrade, OptionalOfAType) {
   EXPECT_THAT(output_type(g), testing::StartsWith("opt<seq<i64"));
 }
 
-TEST(Upgrade, OldFormsWithoutAMeaningHere) {
-  const Message body = graph({.nodes = {}, .inputs = {value("s"), value("e")}, .outputs = {value("s"), value("e")}});
-  expect_fault(
-      import({.nodes = {{"Scan", {"", "x", "x"}, {"a", "b"}, {attr("num_scan_inputs", 1), graph_attr("body", body)}}},
-              .inputs = {f32("x", {"2", "3"})},
-              .outputs = {value("a")}},
-             {.opset = 8}),
-      Code::unsupported, {"(Scan)", "opset 8"});
+TEST(Upgrade, ExperimentalOperators) {
+  const Tensor x = Tensor::of<float>({1, 2, 3, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  struct Case {
+    NodeSpec node;
+    Tensor want;
+  };
+  const Case cases[] = {
+      {{"ImageScaler", {"x"}, {"z"}, {attr("scale", 2.0f), attr("bias", std::vector<float>{1, -1})}},
+       Tensor::of<float>({1, 2, 3, 2}, {1, 3, 5, 7, 9, 11, 11, 13, 15, 17, 19, 21})},
+      {{"Crop", {"x"}, {"z"}, {attr("border", I64{1, 0, 0, 2})}}, Tensor::of<float>({1, 2, 1, 1}, {1, 7})},
+      {{"Crop", {"x"}, {"z"}, {attr("border", I64{0, 1, 0, 0}), attr("scale", I64{2, 1})}},
+       Tensor::of<float>({1, 2, 2, 1}, {2, 4, 8, 10})},
+      {{"DynamicSlice", {"x", "from", "to", "axes"}, {"z"}}, Tensor::of<float>({1, 2, 1, 2}, {2, 3, 8, 9})},
+  };
+  for (const Case& c : cases) {
+    const Graph g = upgraded(
+        1, c.node, {f32("x", {"1", "2", "3", "2"})},
+        {initializer("from", Tensor::of<std::int64_t>({1}, {1})), initializer("to", Tensor::of<std::int64_t>({1}, {2})),
+         initializer("axes", Tensor::of<std::int64_t>({1}, {2}))});
+    const auto out = run_reference(g, std::vector<Datum>{x});
+    ASSERT_TRUE(out.has_value()) << out.error().message;
+    EXPECT_TRUE((*out)[0].tensor().identical(c.want)) << (*out)[0].tensor().summary();
+  }
+}
+
+TEST(Upgrade, FaultsOfExperimentalOperators) {
+  const auto crop = [](const std::vector<Message>& attrs) {
+    return import({.nodes = {{"Crop", {"x"}, {"z"}, attrs, "c"}},
+                   .inputs = {f32("x", {"1", "2", "3", "2"})},
+                   .outputs = {value("z")}},
+                  {.opset = 1});
+  };
+  expect_fault(crop({}), Code::bad_model, {"node 'c' (Crop)", "'border'"});
+  expect_fault(crop({attr("border", I64{0, -1, 0, 0})}), Code::bad_model, {"'border' must be 4 sizes"});
+  expect_fault(crop({attr("border", I64{0, 1, 0, 0}), attr("scale", I64{INT64_MAX, 1})}), Code::bad_model,
+               {"'scale' must be 2 sizes"});
+}
+
+// ---- the batched Scan ----
+
+/// Sums along axis 1 of a batch: the sums so far are the state and the scan output.
+GraphSpec batched_sum(const std::string& lengths, const std::vector<Message>& attrs) {
+  const Message body = graph({.nodes = {{"Add", {"s", "e"}, {"t"}}, {"Identity", {"t"}, {"u"}}},
+                              .inputs = {value("s"), value("e")},
+                              .outputs = {value("t"), value("u")}});
+  std::vector<Message> all{attr("num_scan_inputs", 1), graph_attr("body", body)};
+  all.insert(all.end(), attrs.begin(), attrs.end());
+  return {.nodes = {{"Scan", {lengths, "init", "x"}, {"last", "all"}, all, "scan"}},
+          .inputs = {value("n", tensor_type(Elem::i64, {"B"})), f32("init", {"B", "2"}), f32("x", {"B", "T", "2"})},
+          .outputs = {value("last"), value("all")}};
+}
+
+TEST(UpgradeScan, OverTheBatch) {
+  const Tensor n = Tensor::of<std::int64_t>({2}, {3, 1});
+  const Tensor init = Tensor::of<float>({2, 2}, {0, 0, 100, 100});
+  const Tensor x = Tensor::of<float>({2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  struct Case {
+    std::string lengths;
+    std::vector<Message> attrs;
+    Tensor last, all;
+  };
+  const Message reverse = attr("directions", I64{1});
+  const Case cases[] = {
+      {"",
+       {},
+       Tensor::of<float>({2, 2}, {9, 12, 127, 130}),
+       Tensor::of<float>({2, 3, 2}, {1, 2, 4, 6, 9, 12, 107, 108, 116, 118, 127, 130})},
+      {"",
+       {reverse},
+       Tensor::of<float>({2, 2}, {9, 12, 127, 130}),
+       Tensor::of<float>({2, 3, 2}, {5, 6, 8, 10, 9, 12, 111, 112, 120, 122, 127, 130})},
+      {"n",
+       {},
+       Tensor::of<float>({2, 2}, {9, 12, 107, 108}),
+       Tensor::of<float>({2, 3, 2}, {1, 2, 4, 6, 9, 12, 107, 108, 0, 0, 0, 0})},
+      {"n",
+       {reverse},
+       Tensor::of<float>({2, 2}, {9, 12, 107, 108}),
+       Tensor::of<float>({2, 3, 2}, {5, 6, 8, 10, 9, 12, 107, 108, 0, 0, 0, 0})},
+  };
+  for (const Case& c : cases) {
+    const Graph g = imported(import(batched_sum(c.lengths, c.attrs), {.opset = 8}));
+    EXPECT_EQ(output_type(g), "f32[B,2]");
+    const auto out = run_reference(g, std::vector<Datum>{n, init, x});
+    ASSERT_TRUE(out.has_value()) << out.error().message;
+    EXPECT_TRUE((*out)[0].tensor().identical(c.last)) << (*out)[0].tensor().summary();
+    EXPECT_TRUE((*out)[1].tensor().identical(c.all)) << (*out)[1].tensor().summary();
+  }
+}
+
+TEST(UpgradeScan, Faults) {
+  GraphSpec spec = batched_sum("", {});
+  spec.nodes[0].attrs[0] = attr("num_scan_inputs", 3);
+  expect_fault(import(spec, {.opset = 8}), Code::bad_model, {"node 'scan' (Scan)", "'num_scan_inputs'", "[1, 2]"});
+  spec = batched_sum("", {});
+  spec.inputs[1] = f32("init", {"3", "2"});
+  spec.inputs[2] = f32("x", {"2", "T", "2"});
+  expect_fault(import(spec, {.opset = 8}), Code::bad_model, {"node 'scan' (Scan)", "extents of the scanned axes"});
 }
 
 }  // namespace

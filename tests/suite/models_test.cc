@@ -162,7 +162,6 @@ struct KnownFailure {
 constexpr KnownFailure kKnownFailures[] = {
     {"test_flexattention_diff_head_sizes", "no operator"},
     {"test_image_decoder_decode_tiff_rgb", "no operator"},
-    {"test_scan_sum", "batched form of opset 8"},
 };
 
 bool is_wanted(std::string_view name) {

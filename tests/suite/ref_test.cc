@@ -442,7 +442,7 @@ TEST(RefFlow, LoopWithoutIterations) {
 
 TEST(RefFlow, StepLimit) {
   SumLoop net;
-  const auto r = net.run({Tensor::scalar<std::int64_t>(1'000'000'000), i64({1})}, {.max_steps = 100});
+  const auto r = net.run({Tensor::scalar<std::int64_t>(1'000'000'000), i64({1})}, {.steps = 100, .time = {}});
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, Code::limit);
   EXPECT_TRUE(r.error().message.ends_with("more than 100 steps"));

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/governor.h"
 #include "ir/builder.h"
 #include "ops/control.h"
 #include "ref/ref.h"
@@ -23,9 +24,11 @@ struct Net {
   Expr input(std::string_view name, Elem elem, std::initializer_list<Dim> shape) {
     return b.input(name, Type::tensor(elem, Shape(shape)));
   }
-  Result<std::vector<Datum>> run(std::vector<Datum> inputs, RefOptions options = {}) {
+  Result<std::vector<Datum>> run(std::vector<Datum> inputs, const Limits& limits = {}) {
     if (!b.status()) return std::unexpected(b.status().error());
-    return run_reference(graph, inputs, options);
+    Governor governor(limits);
+    const Governed scope(&governor);
+    return run_reference(graph, inputs);
   }
   /// The only output, as a tensor.
   Tensor one(std::vector<Datum> inputs) {

@@ -96,6 +96,12 @@ TEST(NpyTest, TypesThatNumpyLacks) {
   }
 }
 
+std::string repeated(std::string_view part, int times) {
+  std::string text;
+  for (int i = 0; i < times; ++i) text += part;
+  return text;
+}
+
 struct BadCase {
   std::string text;
   Code code;
@@ -129,12 +135,25 @@ TEST(NpyTest, MalformedFiles) {
       {npy("{", ""), Code::bad_input, "a key is not a string"},
       {npy(header("<f4", "()") + "x", "1234"), Code::bad_input, "text follows"},
       {npy(header("<f4", "(1,)"), "").substr(0, 40), Code::bad_input, "cut short in the header"},
+      {npy(header("<f4", "(1,)"), "1234", 0), Code::unsupported, "version 0"},
+      {npy(header("<f4", "(1,)"), "1234", 255), Code::unsupported, "version 255"},
+      {std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), Code::bad_input, "cut short in the header"},
+      {std::string("\x93NUMPY\x03\x00\x01", 9), Code::bad_input, "not an .npy file"},
+      {npy(header("<f4", "(" + repeated("1, ", 1000) + ")"), "1234"), Code::bad_input, "more than 64 dimensions"},
+      {npy(header("<f4", "(4611686018427387904, 4, 0, 4611686018427387904)"), ""), Code::bad_input, "larger than any"},
+      {npy(header("<f4", "(1,)"), ""), Code::bad_input, "needs 4 bytes of data, the file has 0"},
+      {npy(header("<M8[ns]", "(1,)"), "12345678"), Code::unsupported, "dtype '<M8[ns]'"},
+      {npy(header("<U4611686018427387904", "(4,)"), "1234"), Code::unsupported, "dtype '<U4611"},
+      {npy(header("<f\n4", "(1,)"), "1234"), Code::unsupported, "dtype '<f\\n4'"},
+      {npy("{'a\n\xff': 1}", ""), Code::bad_input, "unknown key 'a\\n\\xff'"},
+      {npy(repeated("{'descr': ", 5000), ""), Code::bad_input, "bad header"},
   };
   for (const BadCase& c : cases) {
     const auto result = parse(c.text);
     ASSERT_FALSE(result) << c.message;
     EXPECT_EQ(result.error().code, c.code) << result.error().message;
     EXPECT_THAT(result.error().message, testing::StartsWith("'x.npy': "));
+    EXPECT_EQ(result.error().message.find('\n'), std::string::npos) << result.error().message;
     EXPECT_THAT(result.error().message, HasSubstr(c.message));
   }
 }

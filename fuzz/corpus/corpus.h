@@ -1,0 +1,25 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "ir/graph.h"
+
+// First inputs of the fuzzers, by file name.
+namespace frazil::fuzz {
+
+using Seeds = std::map<std::string, std::string>;
+
+Seeds model_seeds();
+Seeds npy_seeds();
+Seeds pb_seeds();
+/// Printed models, and the cases of tests/**/*.frz.
+Seeds text_seeds(const Seeds& models);
+
+std::string text_dictionary();
+std::string npy_dictionary();
+
+/// Models and messages of ONNX's test cases that are small, where they lie in the shared folder.
+void add_onnx_cases(Seeds& models, Seeds& messages);
+
+}  // namespace frazil::fuzz

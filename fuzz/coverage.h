@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "ir/graph.h"
+
+namespace frazil::fuzz {
+
+/// Which operators were built, and which ran on all executors.
+class Coverage {
+ public:
+  static Coverage& global();
+  void built(const Graph& graph) { count(graph, &Count::built); }
+  void ran(const Graph& graph) { count(graph, &Count::ran); }
+  /// A line per operator of the registry, those that never ran first, then a sum.
+  std::string table() const;
+
+ private:
+  struct Count {
+    std::uint64_t built = 0, ran = 0;
+  };
+  void count(const Graph& graph, std::uint64_t Count::* what);
+  std::map<const OpDef*, Count> counts_;
+};
+
+}  // namespace frazil::fuzz

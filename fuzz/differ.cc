@@ -1,0 +1,162 @@
+#include "differ.h"
+
+#include <cmath>
+
+#include "coverage.h"
+#include "excuse.h"
+#include "exec/session.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "tensor/compare.h"
+
+namespace frazil::fuzz {
+namespace {
+
+// What the reference executor can do within its limits tier 0 must do within its own.
+const Limits kReferenceLimits{.memory_bytes = 16 << 20, .tensor_elements = 1 << 14, .steps = 2'000, .time = {}};
+const Limits kLimits{.memory_bytes = 64 << 20, .tensor_elements = 1 << 18, .steps = 100'000, .time = {}};
+
+bool is_limit(Code code) { return code == Code::limit || code == Code::out_of_memory; }
+
+/// A fault that must not leave an executor.
+std::optional<Finding> improper(const Fault& fault, std::string_view who) {
+  if (fault.code == Code::internal || fault.code == Code::other_version || fault.code == Code::cancelled) {
+    return Finding{fmt::format("{} fails with {}: {}", who, name_of(fault.code), kind_of(fault.message)),
+                   fault.message};
+  }
+  if (fault.message.empty() || fault.message.contains('\n')) {
+    return Finding{fmt::format("{} fails without one line", who), fault.message};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> check_text(const Graph& graph) {
+  const auto weights = weights_of(graph);
+  const auto again = parse(print(graph), [&](std::string_view name) {
+    const auto it = weights.find(name);
+    return it == weights.end() ? Tensor{} : it->second;
+  });
+  if (!again) return Finding{"the text does not read back: " + kind_of(again.error().message), again.error().message};
+  if (again->hash() != graph.hash() && weights.empty()) return Finding{"the hash changes with the text", ""};
+  return std::nullopt;
+}
+
+using Outcome = Result<std::vector<Datum>>;
+using Opened = Result<std::unique_ptr<Session>>;
+
+Opened open(const Graph& graph, bool reference) {
+  FRAZIL_TRY(const auto made, Executable::make(std::make_shared<const Graph>(graph), {.reference = reference}));
+  std::unique_ptr<Session> session = made->open();
+  session->set_limits(reference ? kReferenceLimits : kLimits);
+  return session;
+}
+
+std::string outcome_str(const Outcome& outcome) {
+  if (outcome) return "results";
+  return fmt::format("{} '{}'", name_of(outcome.error().code), outcome.error().message);
+}
+
+class Differ {
+ public:
+  explicit Differ(const Case& c) : case_(c) {}
+
+  std::optional<Finding> run() {
+    journal().stage = "verifying";
+    if (const Status s = verify(case_.graph, 3); !s) {
+      return Finding{"verify: " + kind_of(s.error().message), s.error().message};
+    }
+    if (auto found = check_text(case_.graph)) return found;
+    kernel::force_isa(case_.isa);
+    journal().stage = "planning";
+    reference_ = open(case_.graph, true);
+    tier0_ = open(case_.graph, false);
+    if (!reference_) return improper(reference_.error(), "the reference executor");
+    bool all_ran = true;
+    for (std::size_t k = 0; k < case_.runs.size(); ++k) {
+      if (auto found = compare_run(k, all_ran)) return found;
+    }
+    if (all_ran) Coverage::global().ran(case_.graph);
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Finding> compare_run(std::size_t k, bool& all_ran) {
+    journal().stage = "running the reference executor";
+    const Outcome want = (*reference_)->run(case_.runs[k]);
+    journal().stage = "running tier 0";
+    const Outcome got = tier0_ ? (*tier0_)->run(case_.runs[k]) : Outcome(std::unexpected(tier0_.error()));
+    all_ran &= want && got;
+    if (!want) {
+      if (auto found = improper(want.error(), "the reference executor")) return found;
+    }
+    if (!got) {
+      if (auto found = improper(got.error(), "tier 0")) return found;
+    }
+    return compare(k, got, want);
+  }
+
+  std::optional<Finding> compare(std::size_t k, const Outcome& got, const Outcome& want) {
+    if (!want && is_limit(want.error().code)) return std::nullopt;
+    if (!got != !want || (!got && got.error().code != want.error().code)) {
+      if (excuse(k).excuses_outcome(want)) return std::nullopt;
+      if (!got && got.error().code == Code::unsupported) {
+        return Finding{"tier 0 cannot: " + kind_of(got.error().message), got.error().message, true};
+      }
+      return Finding{
+          fmt::format("tier 0 gives {}, the reference executor {}", got ? "results" : name_of(got.error().code),
+                      want ? "results" : name_of(want.error().code)),
+          fmt::format("run {}: tier 0 gives {}, the reference executor {}", k, outcome_str(got), outcome_str(want))};
+    }
+    if (!got) return std::nullopt;
+    for (std::size_t i = 0; i < want->size(); ++i) {
+      auto what = usual_difference((*got)[i], (*want)[i]);
+      if (what) what = excuse(k).difference(i, (*got)[i], (*want)[i]);
+      if (!what) continue;
+      const bool tensor = (*want)[i].is_tensor();
+      return Finding{
+          fmt::format("results differ{}", tensor ? fmt::format(" in {}", name_of((*want)[i].tensor().elem())) : ""),
+          fmt::format("run {}, output '{}': {}", k, case_.graph.output_names()[i], *what)};
+    }
+    return std::nullopt;
+  }
+
+  Excuse& excuse(std::size_t k) {
+    auto& made = excuses_[k];
+    if (!made) made.emplace(case_.graph, case_.runs[k]);
+    return *made;
+  }
+
+  const Case& case_;
+  Opened reference_, tier0_;
+  std::map<std::size_t, std::optional<Excuse>> excuses_;
+};
+
+}  // namespace
+
+std::optional<Finding> check(const Case& c) {
+  journal() = {};
+  journal().graph = &c.graph;
+  return Differ(c).run();
+}
+
+Outcome run_on_reference(const Graph& graph, const std::vector<Datum>& inputs) {
+  FRAZIL_TRY(const auto session, open(graph, true));
+  return session->run(inputs);
+}
+
+std::string kind_of(std::string_view message) {
+  std::string kind;
+  bool quoted = false;
+  for (char c : message) {
+    if (c == '\'' || c == '"') quoted = !quoted;
+    if (quoted || c == '\'') continue;
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (digit && !kind.empty() && kind.back() == '#') continue;
+    kind += digit ? '#' : c;
+  }
+  if (const auto node = kind.rfind("): "); node != kind.npos) kind.erase(0, node + 3);
+  if (kind.size() > 60) kind.resize(60);
+  return kind;
+}
+
+}  // namespace frazil::fuzz

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/builder.h"
+
+// A graph that can be edited anywhere and is typed only when it is built.
+namespace frazil::fuzz {
+
+inline constexpr int kNoValue = -1;
+
+struct DraftNode;
+
+struct DraftBlock {
+  std::vector<int> params;
+  std::vector<DraftNode> nodes;
+  std::vector<int> results;
+};
+
+struct DraftNode {
+  const OpDef* op = nullptr;
+  Attrs attrs;
+  std::string name;
+  std::vector<int> in, out;  ///< kNoValue: absent, not wanted
+  std::vector<DraftBlock> blocks;
+};
+
+/// A type whose extents are text.
+struct DraftType {
+  Type type;                      ///< its shape says nothing
+  std::vector<std::string> dims;  ///< of a tensor
+  std::vector<DraftType> item;    ///< one, or none
+};
+
+struct DraftInput {
+  std::string name;
+  int value = 0;
+  DraftType type;
+};
+
+struct Draft {
+  std::vector<DraftInput> inputs;
+  std::map<int, Tensor> constants;
+  DraftBlock main;  ///< without params
+  std::vector<std::string> output_names;
+  int next = 0;  ///< the first number that no value has
+};
+
+/// Constants that nothing uses are left out.
+Draft draft_of(const Graph& graph);
+DraftType draft_type(const Type& type, const Scope& scope);
+/// `values`, where given, maps the draft's values to the graph's.
+Result<Graph> build(const Draft& draft, std::map<int, Value>* values = nullptr);
+
+/// Removes nodes without a use, and constants. Inputs stay.
+void prune(Draft& draft);
+/// How often each value is used.
+std::map<int, int> uses(const Draft& draft);
+/// Uses of `from` become uses of `to`.
+void replace_uses(DraftBlock& block, int from, int to);
+
+/// Calls visit for every node, outer ones first.
+template <class Visit>
+void each_node(DraftBlock& block, Visit visit) {
+  for (DraftNode& node : block.nodes) {
+    visit(node);
+    for (DraftBlock& inner : node.blocks) each_node(inner, visit);
+  }
+}
+
+}  // namespace frazil::fuzz

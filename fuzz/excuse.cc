@@ -1,0 +1,147 @@
+#include "excuse.h"
+
+#include <cmath>
+#include <complex>
+
+#include "differ.h"
+#include "perturb.h"
+#include "tensor/compare.h"
+
+namespace frazil::fuzz {
+namespace {
+
+constexpr int kRuns = 6;
+constexpr double kFactor = 64;  // between what noise shows and what may be
+constexpr double kHuge = 1e15;  // from here on the order of a sum may decide whether it overflows
+
+double unit_of(Elem elem) {
+  switch (elem) {
+    case Elem::f64:
+    case Elem::c128: return 1e-12;
+    case Elem::f16: return 0x1p-9;
+    case Elem::bf16: return 0x1p-6;
+    case Elem::f32:
+    case Elem::c64: return 4e-6;
+    default: return is_float(elem) ? 0.26 : 0;
+  }
+}
+double smallest_of(Elem elem) { return elem == Elem::f64 ? 1e-300 : is_small_float(elem) ? 1e-6 : 1e-37; }
+
+Tolerance tolerance_of(const Datum& datum) {
+  if (datum.is_sequence() && !datum.sequence().items.empty()) return tolerance_of(datum.sequence().items[0]);
+  if (!datum.is_tensor()) return {0, 0};
+  return {.rtol = unit_of(datum.tensor().elem()), .atol = smallest_of(datum.tensor().elem())};
+}
+
+/// The element as one or two reals.
+std::complex<double> number(const Tensor& t, std::int64_t i) {
+  if (t.elem() == Elem::c64) {
+    const auto v = t.as<std::complex<float>>()[static_cast<std::size_t>(i)];
+    return {v.real(), v.imag()};
+  }
+  if (t.elem() == Elem::c128) return t.as<std::complex<double>>()[static_cast<std::size_t>(i)];
+  return t.number_at(i);
+}
+
+bool same_class(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
+  if (std::isinf(a) || std::isinf(b)) return a == b;
+  return true;
+}
+
+bool fits(double got, double want, const std::vector<double>& others, Elem elem, double largest) {
+  if (got == want || (std::isnan(got) && std::isnan(want))) return true;
+  double spread = 0;
+  for (double other : others) {
+    if (!same_class(other, want)) return true;
+    if (std::isfinite(other)) spread = std::max(spread, std::fabs(other - want));
+  }
+  if (!std::isfinite(got) || !std::isfinite(want)) return largest > kHuge;
+  return std::fabs(got - want) <= unit_of(elem) * std::fabs(want) + smallest_of(elem) + kFactor * spread;
+}
+
+bool same_element(const Tensor& a, const Tensor& b, std::int64_t i) {
+  if (a.elem() == Elem::string) {
+    return a.as<std::string>()[static_cast<std::size_t>(i)] == b.as<std::string>()[static_cast<std::size_t>(i)];
+  }
+  const std::size_t size = byte_size(a.elem());
+  const std::size_t at = static_cast<std::size_t>(i) * size;
+  return std::equal(a.data() + at, a.data() + at + size, b.data() + at);
+}
+
+bool fits_element(const Tensor& got, const Tensor& want, const std::vector<Tensor>& others, std::int64_t i,
+                  double largest) {
+  if (!is_float(want.elem()) && !is_complex(want.elem())) {
+    if (same_element(got, want, i)) return true;
+    return std::ranges::any_of(others, [&](const Tensor& t) { return !same_element(t, want, i); });
+  }
+  std::vector<double> reals, imags;
+  for (const Tensor& t : others) {
+    reals.push_back(number(t, i).real());
+    imags.push_back(number(t, i).imag());
+  }
+  const auto g = number(got, i), w = number(want, i);
+  return fits(g.real(), w.real(), reals, want.elem(), largest) && fits(g.imag(), w.imag(), imags, want.elem(), largest);
+}
+
+Tensor packed(const Tensor& t) { return t.packed().value(); }
+
+bool same_type(const Datum& a, const Datum& b) {
+  if (a.is_tensor() != b.is_tensor() || a.is_sequence() != b.is_sequence()) return false;
+  if (a.is_tensor()) return a.tensor().elem() == b.tensor().elem() && a.tensor().sizes() == b.tensor().sizes();
+  return !a.is_sequence() || a.sequence().items.size() == b.sequence().items.size();
+}
+
+bool fits_datum(const Datum& got, const Datum& want, const std::vector<Datum>& others, double largest) {
+  for (const Datum& other : others) {
+    if (!same_type(other, want)) return true;
+  }
+  if (!same_type(got, want)) return false;
+  if (want.is_sequence()) {
+    for (std::size_t k = 0; k < want.sequence().items.size(); ++k) {
+      std::vector<Datum> inner;
+      for (const Datum& other : others) inner.push_back(other.sequence().items[k]);
+      if (!fits_datum(got.sequence().items[k], want.sequence().items[k], inner, largest)) return false;
+    }
+    return true;
+  }
+  if (!want.is_tensor()) return true;
+  std::vector<Tensor> tensors;
+  for (const Datum& other : others) tensors.push_back(packed(other.tensor()));
+  const Tensor a = packed(got.tensor()), b = packed(want.tensor());
+  for (std::int64_t i = 0; i < b.count(); ++i) {
+    if (!fits_element(a, b, tensors, i, largest)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> usual_difference(const Datum& got, const Datum& want) {
+  return frazil::difference(got, want, tolerance_of(want));
+}
+
+Excuse::Excuse(const Graph& graph, const std::vector<Datum>& inputs) {
+  const auto noisy = with_rounding_noise(graph);
+  for (int k = 0; k < kRuns && noisy; ++k) {
+    seed_noise(static_cast<std::uint64_t>(k));
+    outcomes_.push_back(run_on_reference(*noisy, inputs));
+    largest_ = std::max(largest_, largest_seen());
+  }
+}
+
+bool Excuse::excuses_outcome(const Result<std::vector<Datum>>& want) const {
+  return std::ranges::any_of(outcomes_, [&](const auto& o) { return o.has_value() != want.has_value(); });
+}
+
+std::optional<std::string> Excuse::difference(std::size_t i, const Datum& got, const Datum& want) const {
+  std::vector<Datum> others;
+  for (const auto& outcome : outcomes_) {
+    if (!outcome) return std::nullopt;
+    others.push_back((*outcome)[i]);
+  }
+  if (fits_datum(got, want, others, largest_)) return std::nullopt;
+  return usual_difference(got, want);
+}
+
+}  // namespace frazil::fuzz

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "tensor/datum.h"
+
+namespace frazil::fuzz {
+
+/// How two results differ beyond the rounding of one operation.
+std::optional<std::string> usual_difference(const Datum& got, const Datum& want);
+
+/// Whether a difference of one run can be the work of rounding: made when there is one.
+class Excuse {
+ public:
+  Excuse(const Graph& graph, const std::vector<Datum>& inputs);
+
+  /// With other rounding the reference executor itself would not end like this.
+  bool excuses_outcome(const Result<std::vector<Datum>>& want) const;
+  /// What is left of the difference of output `i`.
+  std::optional<std::string> difference(std::size_t i, const Datum& got, const Datum& want) const;
+
+ private:
+  std::vector<Result<std::vector<Datum>>> outcomes_;
+  double largest_ = 0;
+};
+
+}  // namespace frazil::fuzz

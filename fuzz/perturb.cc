@@ -1,0 +1,180 @@
+#include "perturb.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/float.h"
+#include "choices.h"
+#include "ir/define.h"
+#include "ir/rebuild.h"
+#include "pass/expand.h"
+
+namespace frazil::fuzz {
+namespace {
+
+struct Noise {
+  std::uint64_t state = 0;
+  double largest = 0;
+};
+thread_local Noise noise;
+
+/// -1, 0 or 1.
+double direction() {
+  noise.state = noise.state * 6364136223846793005ull + 1442695040888963407ull;
+  return static_cast<double>((noise.state >> 40) % 3) - 1;
+}
+
+/// A few units in the last place, relative.
+double step_of(Elem elem) {
+  switch (elem) {
+    case Elem::f64: return 0x1p-48;
+    case Elem::f32: return 0x1p-20;
+    case Elem::f16: return 0x1p-10;
+    case Elem::bf16: return 0x1p-7;
+    default: return 0x1p-2;
+  }
+}
+
+double moved(Elem elem, double value) {
+  if (std::isfinite(value)) noise.largest = std::max(noise.largest, std::fabs(value));
+  return value * (1 + direction() * step_of(elem));
+}
+
+Status noise_types(InferCx& cx) {
+  cx.out(0, cx.type(0));
+  return {};
+}
+
+Status noise_run(OpaqueCall& call) {
+  const TensorView x = call.in(0);
+  FRAZIL_TRY(std::byte* const out, call.out(0, x.sizes));
+  for (std::int64_t i = 0; i < x.count(); ++i) {
+    const std::size_t at = static_cast<std::size_t>(i) * byte_size(x.elem);
+    if (x.elem == Elem::f64) {
+      double value;
+      std::memcpy(&value, x.data + at, 8);
+      value = moved(x.elem, value);
+      std::memcpy(out + at, &value, 8);
+    } else if (x.elem == Elem::f32) {
+      float value;
+      std::memcpy(&value, x.data + at, 4);
+      value = static_cast<float>(moved(x.elem, value));
+      std::memcpy(out + at, &value, 4);
+    } else {
+      float value;
+      to_f32(x.elem, x.data + at, &value, 1);
+      value = static_cast<float>(moved(x.elem, value));
+      from_f32(x.elem, &value, out + at, 1);
+    }
+  }
+  return {};
+}
+
+constexpr std::array<Port, 1> kAny{{{"X", "", 0}}};
+constexpr auto kNoise =
+    opaque({"Noise", 1, "Rounding noise.", "fuzz"}, {kAny, kAny}, noise_types, noise_run, "a tool of a test");
+
+bool is_exact(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::load:
+    case ScalarOp::constant:
+    case ScalarOp::neg:
+    case ScalarOp::abs:
+    case ScalarOp::sign:
+    case ScalarOp::floor:
+    case ScalarOp::ceil:
+    case ScalarOp::round:
+    case ScalarOp::trunc:
+    case ScalarOp::min:
+    case ScalarOp::max:
+    case ScalarOp::lnot:
+    case ScalarOp::land:
+    case ScalarOp::lor:
+    case ScalarOp::lxor:
+    case ScalarOp::lt:
+    case ScalarOp::le:
+    case ScalarOp::eq:
+    case ScalarOp::isnan:
+    case ScalarOp::isinf:
+    case ScalarOp::select: return true;
+    default: return false;
+  }
+}
+bool is_rounded_once(ScalarOp op) {
+  return op == ScalarOp::add || op == ScalarOp::sub || op == ScalarOp::mul || op == ScalarOp::div ||
+         op == ScalarOp::cast || op == ScalarOp::sqrt;
+}
+
+bool any_small(const Graph& graph, const Node& node) {
+  const auto small = [&](Value v) { return v && graph.type(v).is_tensor() && is_small_float(graph.type(v).elem); };
+  return std::ranges::any_of(node.in, small) || std::ranges::any_of(node.out, small);
+}
+
+/// Whether all executors must give the same bits.
+bool is_exact(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  int rounded = any_small(graph, node) ? 1 : 0;
+  for (const ScalarIns& ins : tape_of(graph, id).code) {
+    if (is_exact(ins.op) || !is_float(ins.type)) continue;
+    rounded += is_rounded_once(ins.op) ? 1 : 2;
+  }
+  return rounded <= 1;
+}
+
+bool adds_up(Graph graph, NodeId id) {
+  const auto space = space_of(graph, id);
+  return space && std::ranges::any_of(space->folds, [](Fold f) { return f == Fold::sum || f == Fold::prod; });
+}
+
+bool is_inexact(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const auto unranked = [&](Value v) { return v && graph.type(v).is_tensor() && !graph.type(v).ranked; };
+  if (std::ranges::any_of(node.in, unranked)) return true;
+  if (std::holds_alternative<Elementwise>(node.op->form)) return !is_exact(graph, id);
+  if (std::holds_alternative<Contraction>(node.op->form)) return adds_up(graph, id) || !is_exact(graph, id);
+  return false;
+}
+
+class AddNoise : public Rewriter {
+ public:
+  Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId id, Builder& to,
+                                                    std::span<const Value> inputs) override {
+    if (!is_inexact(from, id)) return std::nullopt;
+    const Node& node = from.node(id);
+    std::vector<Value> in;
+    for (Value v : inputs) {
+      FRAZIL_TRY(const Value noisy, with_noise(to, v));
+      in.push_back(noisy);
+    }
+    std::vector<bool> wanted;
+    for (Value v : node.out) wanted.push_back(static_cast<bool>(v));
+    FRAZIL_TRY(const NodeId made, to.append(*node.op, std::move(in), node.attrs, wanted, node.name));
+    std::vector<Value> out = to.graph().node(made).out;
+    for (Value& v : out) {
+      FRAZIL_TRY(v, with_noise(to, v));
+    }
+    return std::optional(std::move(out));
+  }
+
+ private:
+  static Result<Value> with_noise(Builder& to, Value v) {
+    if (!v || to.graph().constant(v)) return v;
+    const Type& type = to.graph().type(v);
+    if (!type.is_tensor() || !is_float(type.elem)) return v;
+    FRAZIL_TRY(const NodeId made, to.append(kNoise, {v}, nullptr, {true}, ""));
+    return to.graph().node(made).out[0];
+  }
+};
+
+}  // namespace
+
+Result<Graph> with_rounding_noise(const Graph& graph) {
+  FRAZIL_TRY(const Graph plain, expand_composites(graph, [](const Graph&, NodeId) { return false; }));
+  AddNoise noise;
+  return rebuild(plain, noise);
+}
+
+void seed_noise(std::uint64_t seed) { noise = {seed * 0x9e3779b97f4a7c15ull + 1, 0}; }
+double largest_seen() { return noise.largest; }
+
+}  // namespace frazil::fuzz

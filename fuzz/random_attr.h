@@ -1,0 +1,14 @@
+#pragma once
+
+#include "choices.h"
+#include "ir/op.h"
+
+namespace frazil::fuzz {
+
+/// Attributes in and out of range for an operator whose first operand has `rank` axes; null where the operator takes
+/// none of those tried.
+Attrs random_attrs(const OpDef& op, std::size_t rank, Choices& choices);
+/// Numbers as attributes and index operands need them, for `rank` axes.
+Ints random_ints(std::size_t rank, Choices& choices);
+
+}  // namespace frazil::fuzz

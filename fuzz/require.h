@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace frazil::fuzz {
+
+/// What stderr was before libFuzzer closed it to keep warnings about models out of its log.
+inline const int own_stderr = ::dup(STDERR_FILENO);
+
+/// Ends the process as a finding unless the condition holds.
+template <class... A>
+void require(bool condition, fmt::format_string<A...> what, A&&... args) {
+  if (condition) return;
+  const std::string line = fmt::format("FINDING: {}\n", fmt::format(what, std::forward<A>(args)...));
+  [[maybe_unused]] const auto written = ::write(own_stderr, line.data(), line.size());
+  std::abort();
+}
+
+/// A fault that a user may see: one line, and no mistake of ours.
+inline void require_plain(const Fault& fault) {
+  require(fault.code != Code::internal && fault.code != Code::other_version, "{}: {}", name_of(fault.code),
+          fault.message);
+  require(!fault.message.empty(), "an empty message");
+  for (const char c : fault.message) {
+    require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f, "a message of several lines: {}", fault.message);
+  }
+}
+
+}  // namespace frazil::fuzz

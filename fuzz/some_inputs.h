@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "choices.h"
+#include "ir/graph.h"
+#include "tensor/datum.h"
+
+namespace frazil::fuzz {
+
+/// Small inputs of the graph's types, symbols 0 to 4; nullopt where its types need more than a few thousand elements.
+std::optional<std::vector<Datum>> some_inputs(const Graph& graph, Choices& choices);
+
+}  // namespace frazil::fuzz

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "choices.h"
+#include "ir/op.h"
+
+// Words and numbers that models and the text form are made of.
+namespace frazil::fuzz {
+
+const std::vector<const OpDef*>& operators();
+/// Operators of old opsets and others that the import turns into something else.
+const std::vector<std::string>& other_operators();
+const std::vector<std::string>& attribute_names();
+/// Values of string attributes.
+const std::vector<std::string>& attribute_texts();
+
+/// Mostly small, sometimes where arithmetic breaks.
+std::int64_t some_integer(Choices& choices);
+std::int64_t some_extent(Choices& choices);
+double some_real(Choices& choices);
+std::string some_operator(Choices& choices);
+
+}  // namespace frazil::fuzz

@@ -1,0 +1,79 @@
+#include "concurrent/mix.h"
+
+#include <gtest/gtest.h>
+
+// Run this under the thread sanitizer; soak.cc does the same for as long as one likes.
+namespace frazil::test {
+namespace {
+
+constexpr std::uint64_t kTurns = 400;  ///< of each thread
+
+class MixOf : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(MixOf, SessionsLoadsLimitsAndCancellations) {
+  Mix mix(mix::workloads(), GetParam());
+  mix.run([](std::uint64_t turn) { return turn < kTurns; });
+  for (const std::string& error : mix.errors()) ADD_FAILURE() << error;
+  const auto turns = [&](Mix::Count c) { return mix.count(c); };
+  fmt::print("{} runs: {} right, {} cancelled, {} at a limit, {} observed; {} loads, {} sessions\n", turns(Mix::runs),
+             turns(Mix::right), turns(Mix::cancelled), turns(Mix::limited), turns(Mix::observed), turns(Mix::loads),
+             turns(Mix::opens));
+  EXPECT_EQ(turns(Mix::runs), turns(Mix::right) + turns(Mix::cancelled) + turns(Mix::limited));
+  EXPECT_GT(turns(Mix::right), turns(Mix::runs) / 4);
+  for (const auto c : {Mix::cancelled, Mix::limited, Mix::observed, Mix::loads, Mix::opens})
+    EXPECT_GT(turns(c), 0u) << c;
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, MixOf, ::testing::Values(1u, 2u, 3u));
+
+/// The sessions of one executable make its versions and packed weights while all of them start at once.
+TEST(Concurrent, EverythingIsMadeAtOnce) {
+  for (const Workload& workload : mix::workloads()) {
+    if (workload.answers.empty()) continue;
+    const auto executable = Executable::make(std::make_shared<const Graph>(workload.load().value())).value();
+    std::atomic<int> waiting{Mix::kSessions};
+    std::vector<std::string> wrong(Mix::kSessions);
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t t = 0; t < wrong.size(); ++t) {
+        threads.emplace_back([&, t] {
+          const auto session = executable->open();
+          for (--waiting; waiting > 0;) std::this_thread::yield();
+          for (std::size_t k = 0; k < workload.requests.size(); ++k) {
+            const std::size_t at = (k + t) % workload.requests.size();
+            const auto got = session->run(workload.requests[at]);
+            if (!got) wrong[t] = got.error().message;
+            for (std::size_t o = 0; got && o < got->size(); ++o) {
+              const auto what = difference((*got)[o], workload.answers[at][o], {.rtol = 1e-4, .atol = 1e-5});
+              if (what) wrong[t] = *what;
+            }
+          }
+        });
+      }
+    }
+    for (const std::string& what : wrong) EXPECT_EQ(what, "") << workload.name;
+  }
+}
+
+/// A session keeps what it needs of a model that everybody else has dropped.
+TEST(Concurrent, SessionsOutliveTheirModels) {
+  for (const Workload& workload : mix::workloads()) {
+    if (workload.answers.empty()) continue;
+    auto executable = Executable::make(std::make_shared<const Graph>(workload.load().value())).value();
+    const std::weak_ptr<Executable> watch = executable;
+    auto session = executable->open();
+    executable.reset();
+    for (std::size_t k = 0; k < workload.requests.size(); ++k) {
+      const auto got = session->run(workload.requests[k]);
+      ASSERT_TRUE(got) << workload.name << ": " << got.error().message;
+      for (std::size_t o = 0; o < got->size(); ++o) {
+        EXPECT_FALSE(difference((*got)[o], workload.answers[k][o], {.rtol = 1e-4, .atol = 1e-5})) << workload.name;
+      }
+    }
+    session.reset();
+    EXPECT_TRUE(watch.expired()) << workload.name;
+  }
+}
+
+}  // namespace
+}  // namespace frazil::test

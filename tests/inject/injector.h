@@ -1,0 +1,162 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "inject/heap.h"
+
+// Runs a piece of work again and again, each time with another allocation refused.
+namespace frazil::test {
+
+/// One attempt. It leaves nothing behind: the heap is looked at before `before` and after `after`.
+struct Attempt {
+  std::function<void()> before = [] {};  ///< nothing is refused yet
+  std::function<Status()> act;           ///< here it is; may throw bad_alloc
+  /// Nothing is refused any more. `done`: act succeeded. Gives what is wrong; empty: nothing.
+  std::function<std::string(bool done)> after = [](bool) { return std::string(); };
+};
+
+struct Outcomes {
+  std::uint64_t injected = 0;  ///< attempts in which an allocation was refused
+  std::uint64_t faults = 0;    ///< of those: ended with Code::out_of_memory
+  std::uint64_t thrown = 0;    ///< with std::bad_alloc
+  std::uint64_t absorbed = 0;  ///< did without the memory
+};
+
+enum class Coverage : std::uint8_t {
+  every_allocation,
+  every_site,  ///< the first allocation of each place in the program
+};
+
+class Injector {
+ public:
+  /// `may_throw`: by its contract, act may throw std::bad_alloc.
+  Injector(std::string name, Attempt attempt, bool may_throw = false)
+      : name_(std::move(name)), attempt_(std::move(attempt)), may_throw_(may_throw) {}
+
+  /// Both kinds of refusal. Failures of the current test tell what went wrong.
+  void run(Coverage coverage) {
+    warm_up();
+    for (const Refusal refusal : {Refusal::once, Refusal::from_there_on}) {
+      if (coverage == Coverage::every_site) {
+        for (const std::uint64_t at : sites()) try_at(refusal, at);
+      } else {
+        for (std::uint64_t at = 0; try_at(refusal, at); ++at) {
+        }
+      }
+    }
+    try_at(Refusal::never, 0);
+    EXPECT_GT(outcomes_.injected, 0u) << name_;
+    report(coverage);
+  }
+  const Outcomes& outcomes() const { return outcomes_; }
+
+ private:
+  static constexpr int kMostComplaints = 5;
+
+  /// What is made once and stays.
+  void warm_up() {
+    for (int k = 0; k < 2; ++k) {
+      attempt_.before();
+      const bool done = attempt_.act().has_value();
+      complain_of(0, done ? attempt_.after(true) : "fails by itself");
+    }
+  }
+
+  std::vector<std::uint64_t> sites() {
+    std::vector<std::uint64_t> all(std::size_t{1} << 16);
+    attempt_.before();
+    {
+      const Sites sites;
+      if (!attempt_.act()) ADD_FAILURE() << name_ << ": fails by itself";
+      all.assign(sites.first_allocations().begin(), sites.first_allocations().end());
+    }
+    complain_of(0, attempt_.after(true));
+    return all;
+  }
+
+  /// Whether an allocation was refused; false as well when enough has gone wrong.
+  bool try_at(Refusal refusal, std::uint64_t at) {
+    if (complaints_ >= kMostComplaints) return false;
+    const Live before = live_now();
+    attempt_.before();
+    bool fired = false, done = false;
+    std::string wrong;
+    {
+      Status status;
+      bool thrown = false;
+      {
+        const Refusing refusing(refusal, at);
+        try {
+          status = attempt_.act();
+        } catch (const std::bad_alloc&) {
+          thrown = true;
+        }
+        fired = refusing.refused() > 0;
+      }
+      done = status && !thrown;
+      wrong = judge(status, thrown, fired);
+    }
+    if (wrong.empty()) wrong = attempt_.after(done);
+    if (wrong.empty() && live_now() != before) {
+      const Live now = live_now();
+      wrong = fmt::format("{} blocks, {} bytes leak", now.blocks - before.blocks, now.bytes - before.bytes);
+    }
+    complain_of(at, wrong);
+    return fired;
+  }
+
+  std::string judge(const Status& status, bool thrown, bool fired) {
+    outcomes_.injected += fired;
+    if (!fired)
+      return thrown ? "bad_alloc without a refusal" : status ? "" : "fails by itself: " + status.error().message;
+    if (thrown) {
+      ++outcomes_.thrown;
+      return may_throw_ ? "" : "throws bad_alloc";
+    }
+    if (status) {
+      ++outcomes_.absorbed;
+      return {};
+    }
+    ++outcomes_.faults;
+    const Fault& fault = status.error();
+    if (fault.code != Code::out_of_memory) return fmt::format("{}: {}", name_of(fault.code), fault.message);
+    if (fault.message.empty() || fault.message.contains('\n')) return "not one line: '" + fault.message + "'";
+    return {};
+  }
+
+  void complain_of(std::uint64_t at, const std::string& wrong) {
+    if (wrong.empty()) return;
+    ++complaints_;
+    ADD_FAILURE() << name_ << ", allocation " << at << ": " << wrong;
+  }
+
+  void report(Coverage coverage) const {
+    const std::string text =
+        fmt::format("{} failures injected ({}): {} faults, {} bad_alloc, {} done without", outcomes_.injected,
+                    coverage == Coverage::every_site ? "each site" : "each allocation", outcomes_.faults,
+                    outcomes_.thrown, outcomes_.absorbed);
+    fmt::print("{}: {}\n", name_, text);
+    ::testing::Test::RecordProperty(key(), text);
+  }
+  std::string key() const {
+    std::string key = name_;
+    std::ranges::replace_if(key, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+    return key;
+  }
+
+  std::string name_;
+  Attempt attempt_;
+  bool may_throw_;
+  Outcomes outcomes_;
+  int complaints_ = 0;
+};
+
+}  // namespace frazil::test
