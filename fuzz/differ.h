@@ -12,6 +12,7 @@ std::optional<Finding> check(const Case& c);
 
 /// What one run must give: the outputs of the reference executor.
 Result<std::vector<Datum>> run_on_reference(const Graph& graph, const std::vector<Datum>& inputs);
+Result<std::vector<Datum>> run_on_tier0(const Graph& graph, const std::vector<Datum>& inputs);
 
 /// One line without the numbers and names of one graph.
 std::string kind_of(std::string_view message);

@@ -27,4 +27,7 @@ class Excuse {
   double largest_ = 0;
 };
 
+/// Whether `code` is only missed because nobody asked for what fails: with every result asked for tier 0 ends with it.
+bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, Code code);
+
 }  // namespace frazil::fuzz

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 #include "reduce.h"
 
 // Random graphs on both executors. Beside libFuzzer's own flags:
-//   graph_fuzz -reduce FILE...           shows what is found for inputs of libFuzzer, reduced
+//   graph_fuzz -reduce FILE|SEED...      shows what is found for inputs of libFuzzer or seeds of -hunt, reduced
 //   graph_fuzz -hunt SECONDS [SEED]      runs random graphs without libFuzzer and goes on after a finding
 // With FRAZIL_FUZZ_COVERAGE set, a table of the operators that ran is printed at the end.
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
@@ -81,23 +82,43 @@ void last_words() {
   if (j.graph) fmt::print(stderr, "{}\n", print(*j.graph));
 }
 
-void hunt(double seconds, std::uint64_t seed) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+std::vector<std::uint8_t> bytes_of(std::uint64_t seed) {
+  std::vector<std::uint8_t> bytes;
+  for (int k = 0; k < 8; ++k) bytes.push_back(static_cast<std::uint8_t>(seed >> (8 * k)));
+  return bytes;
+}
+
+using Clock = std::chrono::steady_clock;
+
+/// Goes on from `seed`, which outlives this process.
+void hunt_until(Clock::time_point end, volatile std::uint64_t& seed) {
   std::map<std::string, int> kinds;
-  std::uint64_t count = 0;
-  for (; Clock::now() < end; ++count, ++seed) {
+  for (; Clock::now() < end; seed = seed + 1) {
     std::optional<Case> c;
-    std::uint8_t bytes[8];
-    for (int k = 0; k < 8; ++k) bytes[k] = static_cast<std::uint8_t>(seed >> (8 * k));
-    const auto found = examine(bytes, c);
-    if (!found || kinds[found->kind]++ > 2) continue;
+    const auto found = examine(bytes_of(seed), c);
+    if (!found || kinds[found->kind]++ > 1) continue;
     fmt::print(stderr, "seed {}\n", seed);
     if (c) show(*c, *found);
     if (!c) fmt::print(stderr, "FINDING {}: {}\n", found->kind, found->message);
   }
-  fmt::print(stderr, "{} graphs\n", count);
   for (const auto& [kind, times] : kinds) fmt::print(stderr, "{:>6} {}\n", times, kind);
+}
+
+void hunt(double seconds, std::uint64_t first) {
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto& seed = *static_cast<volatile std::uint64_t*>(shared);
+  seed = first;
+  for (int status = 1; status != 0; seed = seed + 1) {
+    const pid_t child = fork();
+    if (child == 0) {
+      hunt_until(end, seed);
+      std::exit(0);
+    }
+    waitpid(child, &status, 0);
+    if (status != 0) fmt::print(stderr, "FINDING a crash: seed {}\n", seed);
+  }
+  fmt::print(stderr, "{} graphs\n", seed - first);
 }
 
 std::vector<std::uint8_t> contents(const char* path) {
@@ -109,14 +130,16 @@ std::vector<std::uint8_t> contents(const char* path) {
   return bytes;
 }
 
-void reduce_file(const char* path) {
-  const auto bytes = contents(path);
+/// `name` is a file, or a seed of -hunt.
+void reduce_input(const char* name) {
+  const bool seed = std::string_view(name).find_first_not_of("0123456789") == std::string_view::npos;
+  const auto bytes = seed ? bytes_of(std::strtoull(name, nullptr, 10)) : contents(name);
   Choices choices(bytes);
   const auto c = random_case(choices);
   if (!c) return fmt::print(stderr, "FINDING {}: {}\n", c.error().kind, c.error().message);
   if (kind_found_apart(*c) == "a crash") return show(*c, Finding{.kind = "a crash", .message = ""}, true);
   if (const auto found = check(*c)) return show(*c, *found);
-  fmt::print(stderr, "{}: nothing is found\n{}", path, print(c->graph));
+  fmt::print(stderr, "{}: nothing is found\n{}", name, print(c->graph));
 }
 
 }  // namespace
@@ -135,7 +158,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     std::exit(0);
   }
   if (mode == "-reduce") {
-    for (int k = 2; k < *argc; ++k) reduce_file((*argv)[k]);
+    for (int k = 2; k < *argc; ++k) reduce_input((*argv)[k]);
     std::exit(0);
   }
   return 0;

@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build=${1:-build-fuzz}
 seconds=${FUZZ_SECONDS:-60}
-most_findings=20
+most_findings=5
 
 # What a target needs beyond the usual: its largest input in bytes, and options.
 declare -A max_len=([import_fuzz]=16384 [text_fuzz]=8192 [npy_fuzz]=2048 [pb_fuzz]=4096 [graph_fuzz]=1024)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +23,7 @@ struct OperandShape {
     for (std::int64_t d : dims) n *= d;
     return n;
   }
+  bool empty() const { return std::ranges::find(dims, 0) != dims.end(); }
   std::size_t bytes() const { return static_cast<std::size_t>(count()) * byte_size(elem); }
 };
 

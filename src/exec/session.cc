@@ -7,6 +7,7 @@
 #include "ir/rebuild.h"
 #include "kernel/copy.h"
 #include "ref/ref.h"
+#include "ref/symbols.h"
 
 namespace frazil {
 
@@ -17,7 +18,7 @@ Session::Session(std::shared_ptr<Executable> executable, std::shared_ptr<Governo
   seen_.resize(plan_.groups.size());
   for (std::size_t g = 0; g < plan_.groups.size(); ++g) seen_[g].assign(plan_.groups[g].sources.size(), 0);
   known_.assign(plan_.groups.size(), 0);
-  prepared_.assign(plan_.steps.size(), 0);
+  prepared_.assign(plan_.steps.size(), Ready::no);
   base_.assign(plan_.storages.size(), nullptr);
   growing_.resize(plan_.storages.size());
   objects_.resize(plan_.storages.size());
@@ -155,6 +156,7 @@ Status Session::bind_input(std::size_t i, const Datum& value) {
     if (type.ranked) FRAZIL_CHECK(bind_dims(i, t));
   }
   if (slot.object) {
+    if (!ref::fits(type, value)) return input_error(i, ref::describe(value));
     objects_[slot.storage] = value;
     return {};
   }

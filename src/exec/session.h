@@ -100,11 +100,12 @@ class Session {
   std::vector<std::vector<std::int64_t>> seen_;  ///< per group: the sources' values it was computed from
   std::vector<std::uint8_t> known_;              ///< per group: computed at least once
   std::vector<std::uint8_t> regs_bound_;         ///< per symbol: bound by an input of this run
-  std::vector<std::uint8_t> prepared_;           ///< per step
-  std::vector<std::byte*> base_;                 ///< per storage
-  std::vector<Growing> growing_;                 ///< per storage
-  std::vector<Datum> objects_;                   ///< per storage
-  std::vector<Tensor> held_inputs_;              ///< per input: keeps the caller's (or a packed) tensor
+  enum class Ready : std::uint8_t { no, yes, nothing_to_do };
+  std::vector<Ready> prepared_;      ///< per step
+  std::vector<std::byte*> base_;     ///< per storage
+  std::vector<Growing> growing_;     ///< per storage
+  std::vector<Datum> objects_;       ///< per storage
+  std::vector<Tensor> held_inputs_;  ///< per input: keeps the caller's (or a packed) tensor
   std::vector<std::byte> state_memory_;
   std::byte* states_ = nullptr;
   Buffer arena_, scratch_;

@@ -16,7 +16,7 @@ Status Session::kernel(std::uint32_t pc) try {
   if (code.kernel == nullptr) {
     FRAZIL_CHECK(session_kernel(pc));
   } else {
-    if (!prepared_[pc]) FRAZIL_CHECK(prepare(pc));
+    if (prepared_[pc] == Ready::no) FRAZIL_CHECK(prepare(pc));
     if (code.grows) FRAZIL_CHECK(ensure_outputs(step));
     const Executable::Operand* operand = exe_->operands_.data() + code.first;
     const int count = code.inputs + code.outputs;
@@ -26,7 +26,8 @@ Status Session::kernel(std::uint32_t pc) try {
       if (o.offset != kNoReg) p += regs_[o.offset] * o.elem_size;
       pointers_[static_cast<std::size_t>(k)] = p;
     }
-    code.kernel->run({pointers_.data(), pointers_.data() + code.inputs, scratch_.data()}, states_ + code.state);
+    if (prepared_[pc] == Ready::yes)
+      code.kernel->run({pointers_.data(), pointers_.data() + code.inputs, scratch_.data()}, states_ + code.state);
   }
   if (observer_) [[unlikely]]
     observer_->step_end(step, step.node);
@@ -99,8 +100,10 @@ Status Session::prepare(std::uint32_t pc) {
                .constants = constants_,
                .packs = *exe_->packs_};
   if (Status s = code.kernel->prepare(cx, states_ + code.state); !s) return within(where(step), std::move(s).error());
-  if (Status s = grow_scratch(cx.scratch_bytes); !s) return within(where(step), std::move(s).error());
-  prepared_[pc] = 1;
+  // Extents beside a 0 may be anything: loops over them would take for ever.
+  const bool empty = std::ranges::all_of(cx.out, [](const OperandShape& o) { return !o.given || o.empty(); });
+  if (Status s = grow_scratch(empty ? 0 : cx.scratch_bytes); !s) return within(where(step), std::move(s).error());
+  prepared_[pc] = empty ? Ready::nothing_to_do : Ready::yes;
   return {};
 }
 
@@ -110,7 +113,7 @@ Status Session::grow_scratch(std::size_t bytes) {
   scratch_ = Buffer();
   auto grown = Buffer::allocate(bytes);
   if (!grown) {
-    std::ranges::fill(prepared_, std::uint8_t{0});
+    std::ranges::fill(prepared_, Ready::no);
     return std::unexpected(std::move(grown).error());
   }
   scratch_ = std::move(*grown);

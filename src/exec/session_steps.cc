@@ -101,7 +101,7 @@ Status Session::eval(std::uint32_t index) {
   known_[index] = 0;
   ++counters_.shape_changes;
   group.program.run(regs_, 0, group.program.code.size());  // x / 0 is 0; checks tell where that is wrong
-  for (std::uint32_t s : group.dependents) prepared_[s] = 0;
+  for (std::uint32_t s : group.dependents) prepared_[s] = Ready::no;
   if (index == 0) FRAZIL_CHECK(lay_out_arena());
   known_[index] = 1;
   if (observer_) observer_->shapes_changed(index);

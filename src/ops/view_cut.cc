@@ -278,6 +278,18 @@ Result<PadCounts> pad_counts(InferCx& cx) {
 
 }  // namespace
 
+namespace {
+
+/// Input i must have one element.
+Status require_one(InferCx& cx, std::size_t i) {
+  const std::string what = fmt::format("element count of input '{}'", cx.node().op->inputs[i].name);
+  FRAZIL_TRY(const Dim one, cx.require_equal(cx.scope().product(cx.shape(i)), 1, what));
+  (void)one;
+  return {};
+}
+
+}  // namespace
+
 Status pad_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   FRAZIL_TRY(const Edge edge, edge_of(cx));
   ViewMap map = straight_view(cx.shape(0));
@@ -295,7 +307,10 @@ Status pad_maps(InferCx& cx, std::vector<ViewMap>& maps) {
     map.axes[d].offset = s.sub(0, before);
     map.axes[d].edge = edge;
   }
-  if (edge == Edge::fill && cx.has(2)) map.fill = 2;
+  if (edge == Edge::fill && cx.has(2)) {
+    FRAZIL_CHECK(require_one(cx, 2));
+    map.fill = 2;
+  }
   maps.push_back(std::move(map));
   return {};
 }

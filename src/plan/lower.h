@@ -113,6 +113,8 @@ class Lowering {
   void give(FlowState& state, const FlowOp& op);
   void give_gathered(FlowState& state, Value out, std::uint32_t accumulator);
   void end_loop(FlowState& state);
+  /// The check that the run takes the side which the types follow.
+  void guard(const FlowState& state);
   void end_flow(const FlowState& state);
   /// Symbols of v's type that v itself binds, with the register that each takes.
   void assign_extents(Value v, const std::vector<Reg>& dims);

@@ -179,19 +179,22 @@ Status Lowering::flow_step(FlowState& state) {
       gather(state, op);
       return {};
     case FlowOp::Kind::give: give(state, op); return {};
-    case FlowOp::Kind::expect:
-      for (const Graph::Assumption& a : graph_.assumptions()) {
-        if (a.stable != graph_.node(state.node).stable) continue;
-        s.kind = Step::Kind::guard;
-        s.index = regs_->reg(a.predicate);
-        s.number = a.value;
-        s.limit = a.stable;
-        emit(std::move(s));
-        break;
-      }
-      return {};
+    case FlowOp::Kind::expect: guard(state); return {};
   }
   return {};
+}
+
+void Lowering::guard(const FlowState& state) {
+  const std::uint32_t stable = graph_.node(state.node).stable;
+  const auto at = std::ranges::find(graph_.assumptions(), stable, &Graph::Assumption::stable);
+  if (at == graph_.assumptions().end()) return;
+  Step s;
+  s.node = state.node;
+  s.kind = Step::Kind::guard;
+  s.index = regs_->reg(at->predicate);
+  s.number = at->value;
+  s.limit = stable;
+  emit(std::move(s));
 }
 
 void Lowering::end_loop(FlowState& state) {

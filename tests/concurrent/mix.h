@@ -204,7 +204,7 @@ class Mix {
 
   static Limits some_limits(Random& random, bool stops) {
     Limits limits;
-    limits.memory_bytes = std::uint64_t{64} << 20;
+    limits.memory_bytes = std::uint64_t{1} << 20;
     switch (below(random, stops ? 8 : 5)) {
       case 0: limits.time = std::chrono::microseconds(below(random, 500)); break;
       case 1: limits.steps = static_cast<std::uint64_t>(below(random, 60)); break;

@@ -51,9 +51,7 @@ class Pipeline : public ::testing::TestWithParam<std::string_view> {
     return wrong.empty() ? wrong_in(session.run(subject_.first), first_, kExact) : wrong;
   }
 
-  /// The reference takes more memory, and longer.
-  static Coverage coverage(bool reference) { return reference ? Coverage::every_site : Coverage::every_allocation; }
-  void first_run(bool reference);
+  void first_run();
   void later_run(bool reference);
 
   Subject subject_;
@@ -101,22 +99,21 @@ TEST_P(Pipeline, MakeAndOpen) {
 }
 
 /// Nothing is prepared or packed yet, and other versions of the graph are not made.
-void Pipeline::first_run(bool reference) {
-  find_answers(reference);
+void Pipeline::first_run() {
+  find_answers(false);
   std::unique_ptr<Session> session;
   std::vector<Datum> got;
-  Injector injector(name(reference ? "first run on ref" : "first run"),
-                    {.before = [&] { session = made(reference)->open(); },
-                     .act = [&] { return session->run(subject_.first, got); },
-                     .after =
-                         [&](bool done) {
-                           std::string wrong = done ? wrong_in(got, first_, kExact) : "";
-                           if (wrong.empty()) wrong = both_requests(*session);
-                           session.reset();
-                           got = {};
-                           return wrong;
-                         }});
-  injector.run(coverage(reference));
+  Injector injector(name("first run"), {.before = [&] { session = made(false)->open(); },
+                                        .act = [&] { return session->run(subject_.first, got); },
+                                        .after =
+                                            [&](bool done) {
+                                              std::string wrong = done ? wrong_in(got, first_, kExact) : "";
+                                              if (wrong.empty()) wrong = both_requests(*session);
+                                              session.reset();
+                                              got = {};
+                                              return wrong;
+                                            }});
+  injector.run(Coverage::every_allocation);
 }
 
 /// The session has served another request, and its results are given back to it.
@@ -124,7 +121,7 @@ void Pipeline::later_run(bool reference) {
   find_answers(reference);
   std::unique_ptr<Session> session;
   std::vector<Datum> got;
-  Injector injector(name(reference ? "later run on ref" : "later run"),
+  Injector injector(name(reference ? "run on ref" : "later run"),
                     {.before =
                          [&] {
                            session = made(reference)->open();
@@ -142,13 +139,13 @@ void Pipeline::later_run(bool reference) {
                            got = {};
                            return wrong;
                          }});
-  injector.run(coverage(reference));
+  // The reference takes more memory, and longer.
+  injector.run(reference ? Coverage::every_site : Coverage::every_allocation);
 }
 
-TEST_P(Pipeline, FirstRun) { first_run(false); }
+TEST_P(Pipeline, FirstRun) { first_run(); }
 TEST_P(Pipeline, LaterRun) { later_run(false); }
-TEST_P(Pipeline, FirstRunOnTheReference) { first_run(true); }
-TEST_P(Pipeline, LaterRunOnTheReference) { later_run(true); }
+TEST_P(Pipeline, RunOnTheReference) { later_run(true); }
 
 INSTANTIATE_TEST_SUITE_P(Models, Pipeline, ::testing::Values("control flow", "collections", "digits"),
                          [](const auto& c) {
