@@ -96,7 +96,7 @@ void hunt_until(Clock::time_point end, volatile std::uint64_t& seed) {
   for (; Clock::now() < end; seed = seed + 1) {
     std::optional<Case> c;
     const auto found = examine(bytes_of(seed), c);
-    if (!found || kinds[found->kind]++ > 1) continue;
+    if (!found || kinds[found->kind]++ > (found->gap ? 0 : 1)) continue;
     fmt::print(stderr, "seed {}\n", seed);
     if (c) show(*c, *found);
     if (!c) fmt::print(stderr, "FINDING {}: {}\n", found->kind, found->message);

@@ -1,6 +1,7 @@
 #include "reduce.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 
@@ -107,7 +108,7 @@ class Reducer {
  private:
   /// Keeps the candidate when it still fails in the same way.
   bool keep(Sketch candidate) {
-    if (--budget_ < 0) return false;
+    if (--budget_ < 0 || std::chrono::steady_clock::now() > end_) return false;
     prune(candidate.draft);
     drop_unused_inputs(candidate);
     auto graph = build(candidate.draft);
@@ -423,6 +424,7 @@ class Reducer {
   std::string kind_;
   const std::function<std::string(const Case&)>& failure_;
   int budget_ = 3000;
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(20);
 };
 
 std::string datum_str(const Datum& value) {

@@ -4,6 +4,29 @@
 
 namespace frazil::tool {
 
+namespace {
+
+/// False when no value of the one type is one of the other. Symbols are those of two requests: they say nothing.
+bool may_become(const Type& from, const Type& to) {
+  if (to.kind == Type::Kind::optional && from.kind != to.kind) return may_become(from, *to.item);
+  if (from.kind == Type::Kind::optional && from.kind != to.kind) return may_become(*from.item, to);
+  if (from.kind != to.kind || from.elem != to.elem) return false;
+  if (to.item) return may_become(*from.item, *to.item);
+  if (!from.ranked || !to.ranked) return true;
+  return std::ranges::equal(from.shape, to.shape,
+                            [](Dim a, Dim b) { return !a.is_const() || !b.is_const() || a == b; });
+}
+
+Status check_types(const Graph& graph, std::size_t output, std::size_t input) {
+  const Type& from = graph.type(graph.main().results[output]);
+  const Type& to = graph.type(graph.main().params[input]);
+  if (may_become(from, to)) return {};
+  return fail(Code::bad_input, "--carry: output '{}' is {}, input '{}' takes {}", graph.output_names()[output],
+              str(from, graph.scope()), graph.input_names()[input], str(to, graph.scope()));
+}
+
+}  // namespace
+
 Result<Carry> Carry::make(const ValueSource& source, const std::vector<std::string>& pairs) {
   Carry carry;
   for (const std::string& pair : pairs) {
@@ -13,6 +36,7 @@ Result<Carry> Carry::make(const ValueSource& source, const std::vector<std::stri
     if (std::ranges::any_of(carry.pairs_, [&](const auto& known) { return known.second == input; })) {
       return fail(Code::bad_input, "--carry: two outputs go to input '{}'", split.second);
     }
+    FRAZIL_CHECK(check_types(source.graph(), output, input));
     carry.pairs_.emplace_back(output, input);
   }
   return carry;

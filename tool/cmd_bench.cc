@@ -146,9 +146,11 @@ void add_bench(CLI::App& app, Action& action) {
   add_requests(*command, options->requests);
   command->add_option("--warmup", options->warmup, "Runs before the measured ones")
       ->type_name("N")
+      ->check(whole_number())
       ->capture_default_str();
   command->add_option("--runs", options->runs, "Measured runs; with --stream a run is one pass over it")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number());
   command->add_option("--seconds", options->seconds, "Measure for this long, at least 3 runs; the default is 2")
       ->type_name("S");
   add_common(*command, options->common);

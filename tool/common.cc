@@ -1,6 +1,8 @@
 #include "tool/common.h"
 
+#include <charconv>
 #include <chrono>
+#include <limits>
 
 #include "base/knobs.h"
 #include "base/log.h"
@@ -33,13 +35,27 @@ Limits limits_of(const Common& common) {
 
 }  // namespace
 
+CLI::Validator whole_number() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return {};
+    return fmt::format("expected a whole number in 0..{}, got '{}'", std::numeric_limits<std::uint64_t>::max(), text);
+  };
+  return {check, ""};
+}
+
 void add_load_limits(CLI::App& app, LoadLimits& limits) {
   limits = knob_values().load;
   app.add_option("--max-nodes", limits.nodes, "Nodes that a model may have, with those of inlined functions")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number());
   app.add_option("--max-nesting", limits.nesting, "Subgraphs and function calls that may lie inside each other")
-      ->type_name("N");
-  app.add_option("--max-name-bytes", limits.name_bytes, "Bytes of one name in a model")->type_name("BYTES");
+      ->type_name("N")
+      ->check(whole_number());
+  app.add_option("--max-name-bytes", limits.name_bytes, "Bytes of one name in a model")
+      ->type_name("BYTES")
+      ->check(whole_number());
 }
 
 void add_common(CLI::App& app, Common& common) {
@@ -52,20 +68,27 @@ void add_common(CLI::App& app, Common& common) {
                  "Which code runs: auto, ref (the slow reference executor), 0 (the tape), 1 or 2 (compiled)")
       ->type_name("TIER");
   app.add_option("--threads", common.threads, "Threads of one run, 0: one per core. Kernels of this build use one")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number());
   app.add_option("--memory-limit", common.limits.memory_bytes,
                  "Bytes that a run may hold for values, or a load for tensors that do not stay in the file")
-      ->type_name("BYTES");
-  app.add_option("--max-elements", common.limits.tensor_elements, "Elements that one tensor may have")->type_name("N");
-  app.add_option("--max-steps", common.limits.steps, "Steps after which a request is stopped")->type_name("N");
+      ->type_name("BYTES")
+      ->check(whole_number());
+  app.add_option("--max-elements", common.limits.tensor_elements, "Elements that one tensor may have")
+      ->type_name("N")
+      ->check(whole_number());
+  app.add_option("--max-steps", common.limits.steps, "Steps after which a request is stopped")
+      ->type_name("N")
+      ->check(whole_number());
   app.add_option("--deadline", common.deadline_ms, "Milliseconds after which a request is stopped, 0: never")
       ->type_name("MS");
   add_load_limits(app, common.load);
   app.add_option("--seed", common.seed, "Chooses the random inputs; the same seed gives the same values")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number());
   app.add_option("--numerics", common.numerics, "default, or strict: no fast approximations")->type_name("MODE");
   app.add_flag("--json", common.json, "Write one JSON object, alone on the last line of stdout");
-  app.add_option("--debug", common.debug, "What is logged to stderr, 0 to 6")->type_name("N");
+  app.add_option("--debug", common.debug, "What is logged to stderr, 0 to 6")->type_name("N")->check(whole_number());
 }
 
 Status prepare(const Common& common) {

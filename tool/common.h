@@ -25,6 +25,8 @@ struct Common {
   int debug = 0;
 };
 
+/// For options that count: CLI11 by itself takes -1, and numbers that are too large, for unsigned ones.
+CLI::Validator whole_number();
 /// Declares the options, with the knobs as defaults.
 void add_common(CLI::App& app, Common& common);
 /// Those that limit what loading a model may use; part of add_common, alone for commands that run nothing.

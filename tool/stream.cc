@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -42,8 +43,16 @@ Result<std::optional<Stream::Inputs>> Stream::next() {
 }
 
 Result<Stream::Inputs> Stream::parse(const std::string& line) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
+  std::set<std::string> names;
+  std::optional<std::string> twice;
+  const auto note = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& key) {
+    const bool name = depth == 1 && event == nlohmann::json::parse_event_t::key;
+    if (name && !names.insert(key.get<std::string>()).second) twice = key.get<std::string>();
+    return true;
+  };
+  const auto json = nlohmann::json::parse(line, note, false);
   if (json.is_discarded()) return fail(Code::bad_input, "not JSON");
+  if (twice) return fail(Code::bad_input, "input '{}' is given twice", *twice);
   if (!json.is_object()) return fail(Code::bad_input, "expected a JSON object of input name to value");
   Inputs inputs;
   for (const auto& [name, value] : json.items()) {

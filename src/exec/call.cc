@@ -33,12 +33,28 @@ Datum SessionCall::datum(std::size_t i) const {
 }
 
 Result<std::byte*> SessionCall::out(std::size_t i, std::span<const std::int64_t> sizes) {
+  if (!wants(i)) return fail(Code::internal, "output {} is not wanted", i);
   const Slot& slot = session_.plan_.slots[step_.out[i]];
   if (!slot.object) return session_.place_output(step_, i, sizes);
   FRAZIL_TRY(Tensor t, Tensor::make(slot.elem, Sizes(sizes.begin(), sizes.end())));
   Datum& place = session_.objects_[slot.storage];
   place = Datum(std::move(t));
+  tell_extents(i, place);
   return place.mutable_tensor().mutable_data();
+}
+
+Status SessionCall::put(std::size_t i, Datum value) {
+  if (!wants(i)) return fail(Code::internal, "output {} is not wanted", i);
+  tell_extents(i, value);
+  return session_.put_output(step_, i, std::move(value));
+}
+
+/// Symbols that the step defines, where the session's memory does not: see Session::place_output.
+void SessionCall::tell_extents(std::size_t i, const Datum& value) {
+  if (!value.is_tensor()) return;
+  for (const auto& [symbol, place] : step_.pairs) {
+    if (place >> 8 == i) session_.regs_[symbol] = value.tensor().sizes()[place & 0xff];
+  }
 }
 
 Result<std::byte*> SessionCall::scratch(std::size_t bytes) {

@@ -17,13 +17,15 @@ class SessionCall : public OpaqueCall {
   const Status& status() const { return status_; }
   Elem out_elem(std::size_t i) const override { return session_.plan_.slots[step_.out[i]].elem; }
   Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) override;
-  Status put(std::size_t i, Datum value) override { return session_.put_output(step_, i, std::move(value)); }
+  Status put(std::size_t i, Datum value) override;
   Result<std::byte*> scratch(std::size_t bytes) override;
 
  protected:
   bool given(std::size_t i) const override { return step_.in[i] != kNone; }
 
  private:
+  void tell_extents(std::size_t i, const Datum& value);
+
   Session& session_;
   const Step& step_;
   mutable Status status_;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "exec/pack_store.h"
 #include "plan/plan.h"
+#include "tensor/tensor.h"
 
 namespace frazil {
 
@@ -18,11 +19,7 @@ struct OperandShape {
   Elem elem = Elem::f32;
   std::span<const std::int64_t> dims, strides;
   bool contiguous = true;
-  std::int64_t count() const {
-    std::int64_t n = 1;
-    for (std::int64_t d : dims) n *= d;
-    return n;
-  }
+  std::int64_t count() const { return element_count(dims); }
   bool empty() const { return std::ranges::find(dims, 0) != dims.end(); }
   std::size_t bytes() const { return static_cast<std::size_t>(count()) * byte_size(elem); }
 };

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstring>
 
 #include "exec/call.h"
 #include "exec/session.h"
 #include "ir/op.h"
+#include "kernel/copy.h"
 #include "ref/ref.h"
 
 namespace frazil {
@@ -164,7 +164,9 @@ Status Session::reference(const Step& step) {
     }
     FRAZIL_TRY(const Tensor packed, outputs[k].tensor().packed());
     FRAZIL_TRY(std::byte * to, place_output(step, k, packed.sizes()));
-    std::memcpy(to, packed.data(), packed.bytes());
+    const Sizes plain = contiguous_strides(packed.sizes());
+    kernel::copy_strided(to, plain, packed.data(), plain, packed.sizes(),
+                         static_cast<std::int64_t>(byte_size(packed.elem())));
   }
   return {};
 }

@@ -1,6 +1,8 @@
 #include "ir/builder.h"
 
 #include <algorithm>
+#include <complex>
+#include <limits>
 
 #include "ir/content.h"
 #include "ir/inference.h"
@@ -170,9 +172,16 @@ void Builder::rollback(const Mark& m) {
 
 namespace {
 
+/// Integers saturate.
 template <class T>
 void store(Tensor& t, double value) {
-  *t.as_mutable<T>().data() = static_cast<T>(value);
+  if constexpr (std::is_integral_v<T>) {
+    constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+    const bool low = value <= static_cast<double>(kLeast), high = value >= static_cast<double>(kMost);
+    *t.as_mutable<T>().data() = low ? kLeast : high ? kMost : static_cast<T>(value);
+  } else {
+    *t.as_mutable<T>().data() = T(value);
+  }
 }
 
 void store_number(Tensor& t, double value) {
@@ -186,8 +195,12 @@ void store_number(Tensor& t, double value) {
     case Elem::u16: return store<std::uint16_t>(t, value);
     case Elem::u32: return store<std::uint32_t>(t, value);
     case Elem::u64: return store<std::uint64_t>(t, value);
+    case Elem::c64: return store<std::complex<float>>(t, value);
+    case Elem::c128: return store<std::complex<double>>(t, value);
+    case Elem::string: return;
     default: break;
   }
+  if (is_unsigned_int(t.elem())) return store<std::uint8_t>(t, value);
   if (is_int(t.elem())) return store<std::int8_t>(t, value);
   const auto f = static_cast<float>(value);
   from_f32(t.elem(), &f, t.mutable_data(), 1);

@@ -96,7 +96,7 @@ class CompositeCx {
     return *static_cast<const A*>(attrs_);
   }
   std::size_t output_count() const { return outputs_; }
-  /// A constant scalar of the element type `elem`.
+  /// A constant scalar of the element type `elem`; integers saturate, strings are empty.
   Expr number(Elem elem, double value);
   Expr ints(std::initializer_list<std::int64_t> values) {
     return builder_.ints(std::span(values.begin(), values.size()));

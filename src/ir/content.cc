@@ -1,6 +1,7 @@
 #include "ir/content.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace frazil {
 namespace {
@@ -125,6 +126,11 @@ bool next_index(std::vector<std::int64_t>& index, std::span<const std::int64_t> 
   return false;
 }
 
+bool fits_i32(Dim d) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  return d.value() >= Limits::min() && d.value() <= Limits::max();
+}
+
 /// Runs the tape once; nullopt when any part is unknown.
 MaybeDim eval_tape(Scope& scope, const ScalarTape& tape, std::span<const Dim> operands) {
   std::vector<MaybeDim> regs;
@@ -137,7 +143,7 @@ MaybeDim eval_tape(Scope& scope, const ScalarTape& tape, std::span<const Dim> op
     const Elem operand = tape.code.empty() ? ins.type : tape.code[ins.a].type;
     MaybeDim d = eval(scope, ins, operand, reg(ins.a), reg(ins.b), reg(ins.c));
     if (d && saturated(*d)) d.reset();
-    if (d && ins.type == Elem::i32 && !d->is_const() && ins.op != ScalarOp::cast) d.reset();
+    if (d && ins.type == Elem::i32 && (d->is_const() ? !fits_i32(*d) : ins.op != ScalarOp::cast)) d.reset();
     regs.push_back(d);
   }
   return regs.back();

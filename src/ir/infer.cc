@@ -52,6 +52,9 @@ Status check_count(InferCx& cx) {
   for (std::size_t i = 0; i < needed; ++i) {
     if (ports[i].use == Port::Use::required && !cx.has(i)) return cx.error("input '{}' is missing", ports[i].name);
   }
+  for (std::size_t i = ports.size() - variadic; variadic && i < cx.input_count(); ++i) {
+    if (!cx.has(i)) return cx.error("input {} ('{}') is missing", i, ports.back().name);
+  }
   const auto outs = cx.node().op->outputs;
   const bool open = !outs.empty() && outs.back().use == Port::Use::variadic;
   if (cx.output_count() > outs.size() && !open) {

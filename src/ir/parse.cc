@@ -485,7 +485,12 @@ class Parser {
 
 Result<Graph> parse(std::string_view text, const WeightSource& weights) {
   FRAZIL_TRY(Tokens tokens, Tokens::read(text));
-  return Parser(std::move(tokens), weights).run();
+  auto graph = Parser(std::move(tokens), weights).run();
+  if (!graph) {
+    std::string& message = graph.error().message;
+    message = sym::printable(message, message.size());
+  }
+  return graph;
 }
 
 }  // namespace frazil

@@ -147,6 +147,8 @@ std::string Tokens::where(std::size_t offset) const {
                      offset - (line == before.npos ? 0 : line + 1) + 1);
 }
 
+std::string Tokens::plain(std::string_view message) { return sym::printable(message, message.size()); }
+
 std::unexpected<Fault> Tokens::expected(std::string_view what) const {
   if (peek().kind == Token::Kind::end) return error(peek(), "expected {}, got the end", what);
   return error(peek(), "expected {}, got '{}'", what, sym::printable(str(peek()), kShown));

@@ -47,13 +47,14 @@ class Tokens {
   std::string where(std::size_t offset) const;  ///< "line 3, column 5: "
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> error(const Token& token, fmt::format_string<A...> format, A&&... args) const {
-    return fail(Code::bad_model, "{}{}", where(token.begin), fmt::format(format, std::forward<A>(args)...));
+    return fail(Code::bad_model, "{}{}", where(token.begin), plain(fmt::format(format, std::forward<A>(args)...)));
   }
   /// "expected ..., got ..." at the next token.
   [[nodiscard]] std::unexpected<Fault> expected(std::string_view what) const;
 
  private:
   explicit Tokens(std::string_view text) : text_(text) {}
+  static std::string plain(std::string_view message);  ///< on one line
   friend class Lexer;
   std::string_view text_;
   std::vector<Token> tokens_;

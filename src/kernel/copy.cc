@@ -181,15 +181,15 @@ void transpose_scalar(std::byte* d, int64_t dst_row, const std::byte* s, int64_t
     for (int64_t j = 0; j < cols; ++j) store(d + i * dst_row + j * e, load<T>(s + i * e + j * src_row));
 }
 
-/// dst[i][j] = src[j][i], walked in squares of whole cache lines on both sides.
+/// dst[i][j] = src[j][i], walked in squares of whole cache lines on both sides. False: the run has to stop.
 template <class T>
-void transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols,
+bool transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols,
                Pace& pace) {
   constexpr int64_t e = sizeof(T), side = Tile<T>::kSide, line = 4 * side;
   for (int64_t i0 = 0; i0 < rows; i0 += line) {
     const int64_t i1 = std::min(rows, i0 + line);
     for (int64_t j0 = 0; j0 < cols; j0 += line) {
-      if (pace.stop(line * line)) return;
+      if (pace.stop(line * line)) return false;
       const int64_t j1 = std::min(cols, j0 + line);
       int64_t i = i0;
       for (; i + side <= i1; i += side) {
@@ -201,6 +201,7 @@ void transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_ro
       transpose_scalar<T>(d + i * dst_row + j0 * e, dst_row, s + i * e + j0 * src_row, src_row, i1 - i, j1 - j0);
     }
   }
+  return true;
 }
 
 template <class T>
@@ -208,8 +209,7 @@ void run_transpose(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   const Block2 b = inner_block(p);
   Pace pace;
   for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
-    transpose<T>(d, b.dst[0], s, b.src[1], b.dims[0], b.dims[1], pace);
-    return true;
+    return transpose<T>(d, b.dst[0], s, b.src[1], b.dims[0], b.dims[1], pace);
   });
 }
 

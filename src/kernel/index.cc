@@ -21,6 +21,7 @@ int64_t product(std::span<const int64_t> dims) {
 
 int64_t wrapped(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
+/// -1: none, as far as was looked. Whoever reads by the indices asks first whether the run has to stop.
 template <class I>
 int64_t first_outside(const I* indices, int64_t count, int64_t extent) {
   constexpr int64_t kChunk = 256;
@@ -44,7 +45,8 @@ int64_t first_outside(Indices indices, int64_t count, int64_t extent) {
 /// Of tuples [count, dims.size()].
 int64_t first_outside_tuple(Indices indices, int64_t count, std::span<const int64_t> dims) {
   int64_t at = 0;
-  for (int64_t i = 0; i < count; ++i)
+  Pace pace;
+  for (int64_t i = 0; i < count && !pace.stop(static_cast<int64_t>(dims.size())); ++i)
     for (const int64_t extent : dims) {
       if (indices[at] < -extent || indices[at] >= extent) return at;
       ++at;
@@ -82,9 +84,9 @@ void move(std::byte* dst, const std::byte* src, int64_t bytes) {
 }
 
 template <std::size_t kBytes, class I>
-void gather_rows(std::byte* dst, const std::byte* src, const I* indices, int64_t count, int64_t extent, int64_t bytes) {
+void gather_rows(std::byte* dst, const std::byte* src, const I* indices, int64_t count, int64_t extent, int64_t bytes,
+                 Pace& pace) {
   const int64_t step = kBytes != 0 ? static_cast<int64_t>(kBytes) : bytes;
-  Pace pace;
   for (int64_t i = 0; i < count && !pace.stop(1 + bytes / 16); ++i) {
     move<kBytes>(dst + i * step, src + wrapped(indices[i], extent) * step, bytes);
   }
@@ -141,8 +143,10 @@ struct Selection {
     int64_t flat = 0;
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t a = 0; a < index_dims[axis]; ++a)
-        for (int64_t i = 0; i < inner && !pace.stop(1); ++i, ++flat)
+        for (int64_t i = 0; i < inner; ++i, ++flat) {
+          if (pace.stop(1)) return;
           f((o * extent() + wrapped(indices[flat], extent())) * inner + i, flat);
+        }
   }
 };
 
@@ -247,15 +251,16 @@ Apply find_apply(Scatter op, Elem elem) {
 
 int64_t gather(void* dst, const void* src, int64_t outer, int64_t extent, int64_t inner_bytes, Indices indices,
                int64_t count) noexcept {
-  if (const int64_t bad = first_outside(indices, count, extent); bad >= 0) return bad;
+  if (const int64_t bad = first_outside(indices, count, extent); bad >= 0 || stop_requested()) return bad;
   std::byte* to = static_cast<std::byte*>(dst);
   const std::byte* from = static_cast<const std::byte*>(src);
+  Pace pace;
   by_size(inner_bytes, [&]<std::size_t kBytes>() {
-    for (int64_t o = 0; o < outer; ++o, to += count * inner_bytes, from += extent * inner_bytes) {
+    for (int64_t o = 0; o < outer && !pace.stop(1); ++o, to += count * inner_bytes, from += extent * inner_bytes) {
       if (indices.wide) {
-        gather_rows<kBytes>(to, from, static_cast<const int64_t*>(indices.data), count, extent, inner_bytes);
+        gather_rows<kBytes>(to, from, static_cast<const int64_t*>(indices.data), count, extent, inner_bytes, pace);
       } else {
-        gather_rows<kBytes>(to, from, static_cast<const std::int32_t*>(indices.data), count, extent, inner_bytes);
+        gather_rows<kBytes>(to, from, static_cast<const std::int32_t*>(indices.data), count, extent, inner_bytes, pace);
       }
     }
   });
@@ -265,7 +270,7 @@ int64_t gather(void* dst, const void* src, int64_t outer, int64_t extent, int64_
 int64_t gather_elements(void* dst, const void* src, std::span<const int64_t> src_dims, Indices indices,
                         std::span<const int64_t> index_dims, int64_t axis, int64_t elem_size) noexcept {
   const Selection s{src_dims, index_dims, static_cast<std::size_t>(axis), indices};
-  if (const int64_t bad = s.first_bad(); bad >= 0) return bad;
+  if (const int64_t bad = s.first_bad(); bad >= 0 || stop_requested()) return bad;
   std::byte* const to = static_cast<std::byte*>(dst);
   const std::byte* const from = static_cast<const std::byte*>(src);
   by_size(elem_size, [&]<std::size_t kBytes>() {
@@ -277,16 +282,19 @@ int64_t gather_elements(void* dst, const void* src, std::span<const int64_t> src
 
 int64_t gather_nd(void* dst, const void* src, int64_t batch, std::span<const int64_t> tuple_dims, int64_t inner_bytes,
                   Indices indices, int64_t count) noexcept {
-  if (const int64_t bad = first_outside_tuple(indices, batch * count, tuple_dims); bad >= 0) return bad;
+  if (const int64_t bad = first_outside_tuple(indices, batch * count, tuple_dims); bad >= 0 || stop_requested())
+    return bad;
   std::byte* const to = static_cast<std::byte*>(dst);
   const std::byte* const from = static_cast<const std::byte*>(src);
   const int64_t plane = product(tuple_dims);
   Pace pace;
   by_size(inner_bytes, [&]<std::size_t kBytes>() {
     for (int64_t b = 0; b < batch; ++b)
-      for (int64_t i = b * count; i < (b + 1) * count && !pace.stop(1 + inner_bytes / 16); ++i)
+      for (int64_t i = b * count; i < (b + 1) * count; ++i) {
+        if (pace.stop(1 + inner_bytes / 16)) return;
         move<kBytes>(to + i * inner_bytes, from + (b * plane + tuple_offset(indices, i, tuple_dims)) * inner_bytes,
                      inner_bytes);
+      }
   });
   return -1;
 }
@@ -298,7 +306,7 @@ int64_t scatter_elements(Scatter op, Elem elem, void* data, std::span<const int6
   const Apply apply_one = find_apply(op, elem);
   if (apply_one == nullptr) return -1;
   const Selection s{data_dims, index_dims, static_cast<std::size_t>(axis), indices};
-  if (const int64_t bad = s.first_bad(); bad >= 0) return bad;
+  if (const int64_t bad = s.first_bad(); bad >= 0 || stop_requested()) return bad;
   std::byte* const to = static_cast<std::byte*>(data);
   const std::byte* const from = static_cast<const std::byte*>(updates);
   const int64_t e = scatter_bytes(elem);
@@ -310,7 +318,7 @@ int64_t scatter_nd(Scatter op, Elem elem, void* data, std::span<const int64_t> t
                    Indices indices, int64_t count, const void* updates) noexcept {
   const Apply apply_row = find_apply(op, elem);
   if (apply_row == nullptr) return -1;
-  if (const int64_t bad = first_outside_tuple(indices, count, tuple_dims); bad >= 0) return bad;
+  if (const int64_t bad = first_outside_tuple(indices, count, tuple_dims); bad >= 0 || stop_requested()) return bad;
   const int64_t bytes = inner * scatter_bytes(elem);
   Pace pace;
   for (int64_t i = 0; i < count && !pace.stop(1 + inner); ++i)

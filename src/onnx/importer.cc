@@ -71,15 +71,21 @@ Status Importer::start() {
 
 Status Importer::walk() {
   while (!frames_.empty()) {
-    Frame& frame = top();
-    if (frame.nodes.next(frame.node_tag)) {
-      FRAZIL_TRY(const Bytes node, message_field(frame.nodes));
-      FRAZIL_CHECK(append_node(node));
-    } else {
-      FRAZIL_CHECK(finish_frame());
-    }
+    if (Status done = step(); !done) return located(std::move(done).error());
   }
   return {};
+}
+
+Status Importer::step() {
+  Frame& frame = top();
+  if (!frame.nodes.next(frame.node_tag)) return finish_frame();
+  FRAZIL_TRY(const Bytes node, message_field(frame.nodes));
+  return append_node(node);
+}
+
+Status Importer::located(Fault fault) const {
+  const bool user = fault.code == Code::bad_model || fault.code == Code::unsupported;
+  return within(user ? path() : "", std::move(fault));
 }
 
 Status Importer::push_frame(Frame frame) {
@@ -185,7 +191,7 @@ Status Importer::define_initializers() {
 
 Status Importer::define_params() {
   const Frame& frame = top();
-  const auto where = [&] { return described_block(frame.region->described, frame.region->attr()); };
+  const auto where = [] { return "its inputs"; };
   std::size_t k = 0;
   for (const Bytes bytes : frame.body.inputs) {
     FRAZIL_TRY(const ValueInfo info, read_value_info(bytes));
@@ -314,31 +320,6 @@ Result<std::vector<Value>> Importer::resolve_inputs(const NodeParts& node) const
     FRAZIL_TRY(values.emplace_back(), resolve(name, node));
   }
   return values;
-}
-
-std::unexpected<Fault> Importer::undefined(std::string_view name, const NodeParts& node) const {
-  for (auto frame = frames_.rbegin(); frame != frames_.rend() && frame->cx == top().cx; ++frame) {
-    Reader rest = frame->nodes;
-    while (rest.next(frame->node_tag)) {
-      auto later = read_node_outputs(rest.bytes());
-      if (!later || std::ranges::find(later->outputs, name) == later->outputs.end()) continue;
-      return fail(Code::bad_model, "{}: input '{}' is used before {} defines it; nodes must be sorted", describe(node),
-                  proto::shown(name), describe(*later));
-    }
-  }
-  return fail(Code::bad_model, "{}: input '{}' is not defined", describe(node), proto::shown(name));
-}
-
-std::string Importer::name_of_node(const NodeParts& node) const {
-  std::string_view name = node.name;
-  for (const std::string_view output : node.outputs) {
-    if (name.empty()) name = output;
-  }
-  return top().cx->prefix + std::string(name);
-}
-
-std::string Importer::describe(const NodeParts& node) const {
-  return fmt::format("node '{}' ({})", proto::shown(name_of_node(node)), proto::shown(node.op));
 }
 
 }  // namespace frazil::onnx

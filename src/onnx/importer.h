@@ -74,6 +74,9 @@ class Importer {
   Status index_functions();
   Status start();
   Status walk();
+  Status step();
+  /// The fault with the blocks it lies in in front.
+  Status located(Fault fault) const;
   template <class... A>
   void warn(fmt::format_string<A...> format, A&&... args) {
     if (warnings_.size() < 2 * kMaxWarnings) warnings_.push_back(fmt::format(format, std::forward<A>(args)...));
@@ -115,7 +118,6 @@ class Importer {
   static void trim_outputs(Draft& draft, const OpDef& op);
   Status append_plain(Draft& draft, const OpDef& op, NodeParts& node);
   Status open_region(Draft& draft, const OpDef& op, NodeParts& node);
-  Status check_region_inputs(const Draft& draft, const OpDef& op) const;
   Status open_block(std::unique_ptr<OpenRegion> region);
   Status open_call(const NodeParts& node, const FunctionParts& function);
   Status check_call(const NodeParts& node, const FunctionParts& function) const;
@@ -131,7 +133,13 @@ class Importer {
                         std::size_t rename_from = kNever);
   Result<Value> resolve(std::string_view name, const NodeParts& node) const;
   Result<std::vector<Value>> resolve_inputs(const NodeParts& node) const;
+
+  // ---- what faults say; importer_faults.cc ----
+  /// Why a name that a node reads is no value yet.
   std::unexpected<Fault> undefined(std::string_view name, const NodeParts& node) const;
+  static Result<std::vector<NodeParts>> nodes_behind(const Frame& frame);
+  /// "node 'If_1' (If), attribute 'then_branch': " per open block from the outside in, without those in the middle.
+  std::string path() const;
   /// The node's name, or else that of its first output.
   std::string name_of_node(const NodeParts& node) const;
   std::string describe(const NodeParts& node) const;

@@ -34,7 +34,8 @@ Status Importer::append_node(Bytes bytes) {
   const std::size_t first = graph_.node_count();
   FRAZIL_CHECK(upgrade(draft));
   if (draft.results) {
-    const auto maker = draft.results->empty() ? std::nullopt : graph_.producer((*draft.results)[0]);
+    const Value first_result = draft.results->empty() ? Value{} : (*draft.results)[0];
+    const auto maker = first_result ? graph_.producer(first_result) : std::nullopt;
     if (maker && maker->id >= first) keep_notes(node, *maker);
     return define_outputs(node.outputs, *draft.results, [&] { return draft.describe(); });
   }
@@ -80,8 +81,13 @@ Result<const OpDef*> Importer::find_op(const Draft& draft) const {
   const OpRegistry& registry = OpRegistry::global();
   if (const OpDef* op = registry.find(draft.domain, draft.op)) return op;
   std::string near;
-  for (const std::string_view name : registry.close_to(draft.op))
-    near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", name);
+  for (const OpDef* other : registry.all()) {
+    if (other->name == draft.op) near += fmt::format("; domain '{}' has it", shown_domain(other->domain));
+  }
+  if (near.empty()) {
+    for (const std::string_view name : registry.close_to(draft.op))
+      near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", name);
+  }
   return draft.unsupported("no operator '{}' in domain '{}', opset {}{}; a custom operator can be registered",
                            proto::shown(draft.op), proto::shown(shown_domain(draft.domain)), draft.opset, near);
 }
@@ -121,26 +127,7 @@ Status Importer::append_plain(Draft& draft, const OpDef& op, NodeParts& node) {
 
 // ---- regions ----
 
-Status Importer::check_region_inputs(const Draft& draft, const OpDef& op) const {
-  const std::size_t count = std::max(draft.in.size(), op.inputs.size());
-  for (std::size_t i = 0; i < count && !op.inputs.empty(); ++i) {
-    const Port& port = op.inputs[std::min(i, op.inputs.size() - 1)];
-    const bool variadic = port.use == Port::Use::variadic;
-    if (i >= op.inputs.size() && !variadic)
-      return draft.error("takes at most {} inputs, got {}", op.inputs.size(), draft.in.size());
-    const bool needed = variadic ? i < draft.in.size() : port.use == Port::Use::required;
-    if (!draft.has(i) && needed) return draft.error("input {} ('{}') is missing", i, port.name);
-    if (!draft.has(i) || port.set == 0) continue;
-    const Type& type = draft.type(draft.in[i]);
-    if (!type.is_tensor() || !contains(port.set, type.elem)) {
-      return draft.error("input '{}' cannot be {}", port.name, str(type, graph_.scope()));
-    }
-  }
-  return {};
-}
-
 Status Importer::open_region(Draft& draft, const OpDef& op, NodeParts& node) {
-  FRAZIL_CHECK(check_region_inputs(draft, op));
   const auto& form = std::get<Region>(op.form);
   auto region = std::make_unique<OpenRegion>();
   std::vector<std::size_t> params;

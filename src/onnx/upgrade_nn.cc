@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "onnx/upgrade_rules.h"
 
 namespace frazil::onnx::rules {
@@ -76,7 +78,10 @@ Status output_sequence(Draft& d) {
 
 Status lp_norm(Draft& d) {
   FRAZIL_TRY(const auto p, d.take<float>("p"));
-  if (p) d.set("p", static_cast<std::int64_t>(*p));
+  if (!p) return {};
+  constexpr float kMost = 1 << 24;
+  if (!(std::abs(*p) <= kMost) || *p != std::floor(*p)) return d.error("p = {} is no whole number", *p);
+  d.set("p", static_cast<std::int64_t>(*p));
   return {};
 }
 

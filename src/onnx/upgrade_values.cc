@@ -32,10 +32,21 @@ constexpr std::array kConstantAttrs = {
     ConstantAttr{"value_string", AttrKind::string}, ConstantAttr{"value_strings", AttrKind::strings},
 };
 
+std::string shown_names(const std::vector<NamedAttr>& attrs) {
+  std::string names;
+  for (const NamedAttr& attr : attrs) {
+    names += fmt::format("{}'{}'", names.empty() ? "" : " and ", proto::shown(attr.name));
+  }
+  return names.empty() ? "none" : names;
+}
+
 }  // namespace
 
 Status constant(Draft& d) {
-  if (d.attrs.size() != 1) return d.error("it must have one attribute, got {}", d.attrs.size());
+  if (!d.in.empty()) return d.error("takes no inputs, got {}", d.in.size());
+  if (d.attrs.size() != 1) {
+    return d.error("it needs one attribute, 'value' or one that begins with it, got {}", shown_names(d.attrs));
+  }
   const NamedAttr& attr = d.attrs[0];
   for (const auto& [name, kind] : kConstantAttrs) {
     if (attr.name != name) continue;
@@ -50,6 +61,8 @@ Status constant(Draft& d) {
 
 Status alias(Draft& d) {
   if (d.in.size() != 1) return d.error("takes 1 input, got {}", d.in.size());
+  if (!d.has(0)) return d.error("input 'input' is missing");
+  if (!d.attrs.empty()) return d.error("unknown attribute '{}'; it has none", proto::shown(d.attrs[0].name));
   d.results = d.in;
   return {};
 }

@@ -43,7 +43,8 @@ Status read_opset(Bytes bytes, Opsets& opsets, std::vector<std::string>& warning
     }
   }));
   if (version < 1) {
-    return fail(Code::bad_model, "opset {} of domain '{}' is not a version", version, proto::shown(domain));
+    return fail(Code::bad_model, "opset {} of domain '{}' is not a version", version,
+                domain.empty() ? "ai.onnx" : proto::shown(domain));
   }
   const auto [known, fresh] = opsets.emplace(plain_domain(domain), version);
   if (!fresh && known->second != version && warnings.size() < kMaxWarnings) {
@@ -158,19 +159,6 @@ Result<NodeParts> read_node(Bytes bytes) {
     }
   }));
   parts.domain = plain_domain(parts.domain);
-  return parts;
-}
-
-Result<NodeParts> read_node_outputs(Bytes bytes) {
-  NodeParts parts;
-  FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
-    switch (tag) {
-      case 2: return store(reader, parts.outputs);
-      case 3: return store(reader, parts.name);
-      case 4: return store(reader, parts.op);
-      default: return false;
-    }
-  }));
   return parts;
 }
 

@@ -62,8 +62,6 @@ struct NodeParts {
   Notes notes;
 };
 Result<NodeParts> read_node(Bytes bytes);
-/// Names of a NodeProto's outputs only.
-Result<NodeParts> read_node_outputs(Bytes bytes);
 
 struct SparseParts {
   Bytes values, indices;

@@ -83,15 +83,15 @@ Expr weighted_values(CompositeCx& cx, const Heads& h, Expr p) {
   return ungrouped_view(MatMul(grouped_view(cx, weights, h.v), Unsqueeze({h.v, cx.ints({2})})));
 }
 
-/// The mask, padded along its last axis up to the number of keys by what hides a key.
+/// The mask, a bias as Q's element type, padded along its last axis up to the number of keys by what hides a key.
 Expr padded_mask(CompositeCx& cx, const Heads& h) {
-  const Expr mask = cx.in(3);
-  const Shape& shape = cx.type(3).shape;
+  const bool truth = cx.elem(3) == Elem::boolean;
+  const Expr mask = truth ? cx.in(3) : as_elem(cx.in(3), cx.elem(0));
+  const Shape shape = cx.type(3).shape;
   if (shape.empty() || shape.back() == Dim(1) || shape.back() == h.k.type().shape[2]) return mask;
   const Expr missing = Sub(extent(h.k, 2), extent(mask, -1));
   const Expr pads = join_shape({int1(cx, 0), missing});
-  const Elem elem = cx.elem(3);
-  const Expr fill = elem == Elem::boolean ? cx.builder().scalar(false) : cx.number(elem, kMinusInfinity);
+  const Expr fill = truth ? cx.builder().scalar(false) : cx.number(cx.elem(0), kMinusInfinity);
   return Pad({mask, pads, fill, cx.ints({-1})});
 }
 
@@ -143,7 +143,7 @@ void attention_body(CompositeCx& cx) {
   if (a.softcap > 0) scores = Mul(Tanh(Div(scores, cx.number(elem, a.softcap))), cx.number(elem, a.softcap));
   const Expr capped = scores;
   const bool bias = cx.has(3) && cx.elem(3) != Elem::boolean;
-  if (bias) scores = Add(scores, as_elem(padded_mask(cx, *heads), elem));
+  if (bias) scores = Add(scores, padded_mask(cx, *heads));
   const Expr keep = visible(cx, *heads);
   if (keep) scores = Where(keep, scores, cx.number(elem, kMinusInfinity));
   const Expr p = safe_softmax(cx, scores, bias || keep);

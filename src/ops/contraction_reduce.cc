@@ -78,7 +78,9 @@ Status arg_space(InferCx& cx, Space& space, Fold fold) {
   FRAZIL_TRY(const int axis, cx.axis(a.axis, cx.rank(0)));
   std::vector<Dim> marks(cx.rank(0), 0);
   marks[static_cast<std::size_t>(axis)] = 1;
-  if (cx.shape(0)[static_cast<std::size_t>(axis)] == Dim(0)) return cx.error("axis {} has no elements", axis);
+  const Dim extent = cx.shape(0)[static_cast<std::size_t>(axis)];
+  if (extent == Dim(0)) return cx.error("axis {} has no elements", axis);
+  FRAZIL_CHECK(require_at_least(cx, extent, 1, fmt::format("axis {}", axis)));
   fold_axes(cx, space, marks, a.keepdims != 0);
   space.folds = {fold};
   space.report = space.reads[0][static_cast<std::size_t>(axis)];

@@ -5,6 +5,13 @@
 namespace frazil::ops {
 namespace {
 
+/// True when d is made of symbols that do not belong to the node's bodies, so that it has a meaning outside of them.
+bool lives_outside(RegionCx& cx, Dim d) {
+  return std::ranges::none_of(cx.scope().symbols_of(d), [&](SymbolId s) {
+    return std::ranges::find(cx.node().blocks, cx.graph().symbol_block(s)) != cx.node().blocks.end();
+  });
+}
+
 /// `type` must be a tensor of one element.
 Status check_single(RegionCx& cx, const Type& type, Elem elem, std::string_view what) {
   if (!type.is_tensor() || type.elem != elem) {
@@ -17,16 +24,10 @@ Status check_single(RegionCx& cx, const Type& type, Elem elem, std::string_view 
   if (cx.scope().equal(count, 1) == Proof::no) {
     return cx.error("{} must have one element, got {}", what, str(type, cx.scope()));
   }
+  if (!lives_outside(cx, count)) return {};  // the body tells: checked when it is read
   FRAZIL_TRY(const Dim known, cx.require_equal(count, 1, fmt::format("element count of {}", what)));
   (void)known;
   return {};
-}
-
-/// True when d is made of symbols that do not belong to the node's bodies, so that it has a meaning outside of them.
-bool lives_outside(RegionCx& cx, Dim d) {
-  return std::ranges::none_of(cx.scope().symbols_of(d), [&](SymbolId s) {
-    return std::ranges::find(cx.node().blocks, cx.graph().symbol_block(s)) != cx.node().blocks.end();
-  });
 }
 
 /// The type of one scan output: the body's, with what is only known inside replaced, and `extent` put in at `axis`.

@@ -39,7 +39,7 @@ std::int64_t gather_any(const TensorView& data, std::byte* out, std::int64_t out
   const Numbers from = count_from(0, data.count());
   Numbers picked(static_cast<std::size_t>(out_count));
   const std::int64_t bad = gather(static_cast<void*>(picked.data()), static_cast<const void*>(from.data()), 8);
-  if (bad >= 0) return bad;
+  if (bad >= 0 || stop_requested()) return bad;
   const auto strings = data.as<std::string>();
   auto* to = reinterpret_cast<std::string*>(out);
   for (std::int64_t n : picked) assign_text(*to++, strings[static_cast<std::size_t>(n)]);
@@ -58,7 +58,7 @@ std::int64_t scatter_any(const TensorView& data, const TensorView& updates, std:
   const Numbers fresh = count_from(count, updates.count());
   const std::int64_t bad =
       scatter(Elem::i64, static_cast<void*>(numbers.data()), static_cast<const void*>(fresh.data()));
-  if (bad >= 0) return bad;
+  if (bad >= 0 || stop_requested()) return bad;
   const auto strings = updates.as<std::string>();
   auto* to = reinterpret_cast<std::string*>(out);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -336,12 +336,14 @@ Status reverse_sequence_run(OpaqueCall& call) {
   const auto width = static_cast<std::int64_t>(byte_size(x.elem)) * inner;
   const auto row = [&](std::int64_t b, std::int64_t t) { return (time_first ? t * batch + b : b * steps + t) * width; };
   FRAZIL_TRY(std::byte * out, call.out(0, x.sizes));
+  Pace pace;
   for (std::int64_t b = 0; b < batch; ++b) {
     const std::int64_t length = lengths.integer(b);
     if (length < 0 || length > steps) {
       return fail(Code::bad_input, "input 'sequence_lens': {} at [{}] is outside [0, {}]", length, b, steps);
     }
     for (std::int64_t t = 0; t < steps && x.count() > 0; ++t) {
+      if (pace.stop(1 + inner)) return {};
       move_elements(x.elem, out + row(b, t), x.data + row(b, t < length ? length - 1 - t : t), inner);
     }
   }

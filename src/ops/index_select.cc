@@ -5,6 +5,7 @@
 #include "base/float.h"
 #include "ops/index.h"
 #include "ops/move.h"
+#include "ops/pace_sort.h"
 
 // Operators that select: NonZero, TopK, NonMaxSuppression, Compress, Unique.
 namespace frazil::ops {
@@ -61,11 +62,15 @@ Status non_zero_run(OpaqueCall& call) {
   const auto is_zero = zero_test(x.elem);
   const std::int64_t total = x.count();
   std::int64_t found = 0;
-  for (std::int64_t i = 0; i < total; ++i) found += !is_zero(x.data, i);
+  Pace pace;
+  for (std::int64_t i = 0; i < total; ++i) {
+    if (pace.stop(1)) return {};
+    found += !is_zero(x.data, i);
+  }
   const std::array<std::int64_t, 2> shape{static_cast<std::int64_t>(sizes.size()), found};
   FRAZIL_TRY(std::byte * out, call.out(0, shape));
   auto* column = reinterpret_cast<std::int64_t*>(out);
-  for (std::int64_t i = 0; i < total; ++i) {
+  for (std::int64_t i = 0; i < total && !pace.stop(1); ++i) {
     if (is_zero(x.data, i)) continue;
     std::int64_t rest = i;
     for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
@@ -124,19 +129,24 @@ struct TopKJob {
   std::int64_t* order;    ///< scratch, one per element of a row
 };
 
+/// False: the run has to stop.
 template <class T>
-void top_k_row(const T* row, const TopKJob& job, std::int64_t at) {
+bool top_k_row(const T* row, const TopKJob& job, std::int64_t at) {
   const std::int64_t step = job.split.inner;
   std::iota(job.order, job.order + job.split.extent, 0);
-  std::partial_sort(job.order, job.order + job.k, job.order + job.split.extent, [&](std::int64_t a, std::int64_t b) {
+  const auto less = [&](std::int64_t a, std::int64_t b) {
     const auto ka = key(row[a * step]), kb = key(row[b * step]);
     if (before(ka, kb)) return !job.largest;
     return before(kb, ka) ? job.largest : a < b;
-  });
+  };
+  const bool sorted = sort_unless_stopped(
+      [&](auto paced) { std::partial_sort(job.order, job.order + job.k, job.order + job.split.extent, paced(less)); });
+  if (!sorted) return false;
   for (std::int64_t i = 0; i < job.k; ++i) {
     if (job.values) reinterpret_cast<T*>(job.values)[at + i * step] = row[job.order[i] * step];
     if (job.indices) job.indices[at + i * step] = job.order[i];
   }
+  return true;
 }
 
 }  // namespace
@@ -179,9 +189,11 @@ Status top_k_run(OpaqueCall& call) {
   return visit_number(x.elem, [&](auto* type) -> Status {
     using T = std::remove_pointer_t<decltype(type)>;
     const auto* data = reinterpret_cast<const T*>(x.data);
+    Pace pace;
     for (std::int64_t o = 0; o < split.outer; ++o) {
       for (std::int64_t i = 0; i < split.inner; ++i) {
-        top_k_row(data + o * split.extent * split.inner + i, job, o * k * split.inner + i);
+        if (pace.stop(split.extent)) return {};
+        if (!top_k_row(data + o * split.extent * split.inner + i, job, o * k * split.inner + i)) return {};
       }
     }
     return {};
@@ -221,9 +233,12 @@ std::vector<std::int64_t> keep_best(std::span<const Box> boxes, const float* sco
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(boxes.size()); ++i) {
     if (!limits.score || scores[i] > *limits.score) order.push_back(i);
   }
-  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) { return before(scores[b], scores[a]); });
+  const auto better = [&](std::int64_t a, std::int64_t b) { return before(scores[b], scores[a]); };
+  if (!sort_unless_stopped([&](auto paced) { std::ranges::stable_sort(order, paced(better)); })) return kept;
+  Pace pace;
   for (std::int64_t i : order) {
-    if (static_cast<std::int64_t>(kept.size()) >= limits.most) break;
+    const auto so_far = static_cast<std::int64_t>(kept.size());
+    if (so_far >= limits.most || pace.stop(1 + so_far)) break;
     const bool covered = std::ranges::any_of(kept, [&](std::int64_t j) {
       return overlaps(boxes[static_cast<std::size_t>(i)], boxes[static_cast<std::size_t>(j)], limits.overlap);
     });
@@ -255,11 +270,12 @@ Status nms_run(OpaqueCall& call) {
   if (call.has(2) && call.in(2).count() > 0) limits.most = call.in(2).integer(0);
   std::vector<std::int64_t> rows;
   std::vector<Box> item(static_cast<std::size_t>(count));
+  Pace pace;
   for (std::int64_t b = 0; b < boxes.sizes[0]; ++b) {
     for (std::int64_t i = 0; i < count; ++i) {
       item[static_cast<std::size_t>(i)] = box_at(boxes.as<float>().data() + (b * count + i) * 4, centred);
     }
-    for (std::int64_t c = 0; c < classes; ++c) {
+    for (std::int64_t c = 0; c < classes && !pace.stop(count); ++c) {
       const float* of_class = scores.as<float>().data() + (b * classes + c) * count;
       for (std::int64_t i : keep_best(item, of_class, limits)) rows.insert(rows.end(), {b, c, i});
     }
@@ -288,8 +304,10 @@ Sizes item_sizes(std::span<const std::int64_t> sizes, std::optional<std::int64_t
 
 void copy_items(const TensorView& x, const AxisSplit& split, std::span<const std::int64_t> items, std::byte* out) {
   const auto width = static_cast<std::int64_t>(byte_size(x.elem)) * split.inner;
+  Pace pace;
   for (std::int64_t o = 0; o < split.outer; ++o) {
     for (std::int64_t i : items) {
+      if (pace.stop(1 + split.inner)) return;
       move_elements(x.elem, out, x.data + (o * split.extent + i) * width, split.inner);
       out += width;
     }
@@ -326,7 +344,10 @@ Status compress_run(OpaqueCall& call) {
   const auto axis = call.attrs<CompressAttrs>().axis;
   const AxisSplit split = items_of(x.sizes, axis);
   std::vector<std::int64_t> items;
+  items.reserve(static_cast<std::size_t>(std::min(condition.count(), split.extent)));
+  Pace pace;
   for (std::int64_t i = 0; i < condition.count(); ++i) {
+    if (pace.stop(1)) return {};
     if (condition.data[i] == std::byte{0}) continue;
     if (i >= split.extent)
       return fail(Code::bad_input, "input 'condition': true at [{}], outside [0, {}]", i, split.extent - 1);
@@ -395,12 +416,16 @@ struct Groups {
       counts;  ///< first occurrence and count of each group; the group of each item
 };
 
-Groups group_items(const TensorView& x, const AxisSplit& s, bool sorted) {
+/// Nothing when the run has to stop.
+std::optional<Groups> group_items(const TensorView& x, const AxisSplit& s, bool sorted) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(s.extent));
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) { return compare_items(x, s, a, b) < 0; });
+  const auto less = [&](std::int64_t a, std::int64_t b) { return compare_items(x, s, a, b) < 0; };
+  if (!sort_unless_stopped([&](auto paced) { std::ranges::stable_sort(order, paced(less)); })) return std::nullopt;
   std::vector<std::int64_t> head(order.size());  // of each item: the first one equal to it
+  Pace pace;
   for (std::size_t i = 0; i < order.size(); ++i) {
+    if (pace.stop(4)) return std::nullopt;
     const bool same = i > 0 && compare_items(x, s, order[i - 1], order[i]) == 0;
     head[static_cast<std::size_t>(order[i])] = same ? head[static_cast<std::size_t>(order[i - 1])] : order[i];
   }
@@ -411,10 +436,16 @@ Groups group_items(const TensorView& x, const AxisSplit& s, bool sorted) {
     number[static_cast<std::size_t>(item)] = static_cast<std::int64_t>(g.first.size());
     g.first.push_back(item);
   };
-  if (!sorted) std::ranges::sort(order);
-  for (std::int64_t item : order) open(item);
+  if (!sorted && !sort_unless_stopped([&](auto paced) { std::ranges::sort(order, paced(std::less())); })) {
+    return std::nullopt;
+  }
+  for (std::int64_t item : order) {
+    if (pace.stop(4)) return std::nullopt;
+    open(item);
+  }
   g.counts.resize(g.first.size());
   for (std::size_t i = 0; i < head.size(); ++i) {
+    if (pace.stop(4)) return std::nullopt;
     g.inverse[i] = number[static_cast<std::size_t>(head[i])];
     ++g.counts[static_cast<std::size_t>(g.inverse[i])];
   }
@@ -445,9 +476,14 @@ Status unique_run(OpaqueCall& call) {
   const TensorView x = call.in(0);
   const auto& a = call.attrs<UniqueAttrs>();
   const AxisSplit split = items_of(x.sizes, a.axis);
-  const Groups groups = group_items(x, split, a.sorted != 0);
-  FRAZIL_TRY(std::byte * out, call.out(0, item_sizes(x.sizes, a.axis, static_cast<std::int64_t>(groups.first.size()))));
-  copy_items(x, split, groups.first, out);
+  const auto found = group_items(x, split, a.sorted != 0);
+  if (!found) return {};
+  const Groups& groups = *found;
+  if (call.wants(0)) {
+    const Sizes sizes = item_sizes(x.sizes, a.axis, static_cast<std::int64_t>(groups.first.size()));
+    FRAZIL_TRY(std::byte * out, call.out(0, sizes));
+    copy_items(x, split, groups.first, out);
+  }
   FRAZIL_CHECK(put_numbers(call, 1, groups.first));
   FRAZIL_CHECK(put_numbers(call, 2, groups.inverse));
   return put_numbers(call, 3, groups.counts);

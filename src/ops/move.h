@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -9,14 +10,20 @@
 // Moving elements of any type in reference kernels: strings are objects, everything else is bytes.
 namespace frazil::ops {
 
-/// Copies `count` elements.
+/// Copies `count` elements; fewer when the run has to stop.
 inline void move_elements(Elem elem, std::byte* dst, const std::byte* src, std::int64_t count) {
   if (elem == Elem::string) {
     const auto* const from = reinterpret_cast<const std::string*>(src);
     auto* const to = reinterpret_cast<std::string*>(dst);
-    for (std::int64_t i = 0; i < count; ++i) assign_text(to[i], from[i]);
-  } else if (count > 0) {
-    std::memcpy(dst, src, static_cast<std::size_t>(count) * byte_size(elem));
+    Pace pace;
+    for (std::int64_t i = 0; i < count && !pace.stop(16); ++i) assign_text(to[i], from[i]);
+    return;
+  }
+  constexpr std::int64_t kPiece = std::int64_t{1} << 20;
+  const std::int64_t bytes = count * static_cast<std::int64_t>(byte_size(elem));
+  for (std::int64_t at = 0; at < bytes; at += kPiece) {
+    if (at > 0 && stop_requested()) return;
+    std::memcpy(dst + at, src + at, static_cast<std::size_t>(std::min(kPiece, bytes - at)));
   }
 }
 

@@ -35,7 +35,7 @@ double common_scale(std::span<const std::int64_t> in, std::span<const std::int64
 
 std::int64_t scaled(std::int64_t extent, float scale) {
   const double value = std::floor(static_cast<double>(extent) * static_cast<double>(scale));
-  return value < kFarAway ? static_cast<std::int64_t>(value) : static_cast<std::int64_t>(kFarAway);
+  return static_cast<std::int64_t>(value < kFarAway ? std::max(value, -1.0) : kFarAway);
 }
 std::int64_t nearest_extent(std::int64_t extent, double scale) {
   return static_cast<std::int64_t>(std::clamp(static_cast<double>(extent) * scale + 0.5, -1.0, kFarAway));
@@ -223,16 +223,19 @@ std::vector<Taps> axis_taps(const AxisJob& j, const ResizeAttrs& a) {
   return table;
 }
 
-/// x with axis `axis` resampled.
+/// x with axis `axis` resampled; shorter when the run has to stop.
 std::vector<double> resample(std::span<const double> x, const AxisSplit& s, std::span<const Taps> table,
                              double outside) {
-  std::vector<double> y(static_cast<std::size_t>(s.outer * s.inner) * table.size());
-  std::size_t to = 0;
+  std::vector<double> y;
+  y.reserve(static_cast<std::size_t>(s.outer * s.inner) * table.size());
+  Pace pace;
   for (std::int64_t o = 0; o < s.outer; ++o) {
     for (const Taps& taps : table) {
-      for (std::int64_t i = 0; i < s.inner; ++i, ++to) {
-        y[to] = taps.empty() ? outside : 0;
-        for (const Tap& t : taps) y[to] += t.weight * x[static_cast<std::size_t>((o * s.extent + t.at) * s.inner + i)];
+      if (pace.stop(s.inner * static_cast<std::int64_t>(2 + 2 * taps.size()))) return y;
+      for (std::int64_t i = 0; i < s.inner; ++i) {
+        double sum = taps.empty() ? outside : 0;
+        for (const Tap& t : taps) sum += t.weight * x[static_cast<std::size_t>((o * s.extent + t.at) * s.inner + i)];
+        y.push_back(sum);
       }
     }
   }
@@ -247,6 +250,7 @@ Result<std::vector<AxisJob>> axis_jobs(const OpaqueCall& call) {
   std::vector<AxisJob> jobs;
   for (std::int64_t extent : in) jobs.push_back({extent, extent});
   const bool by_scale = call.has(2) && call.in(2).count() > 0;
+  if (!by_scale && !call.has(3)) return fail(Code::bad_input, "input 'scales' has no elements");
   const TensorView given = call.in(by_scale ? 2 : 3);
   const auto roi = call.has(1) ? to_numbers(call.in(1)) : std::vector<double>{};
   const bool crop = a.coordinate_transformation_mode == "tf_crop_and_resize";
@@ -277,7 +281,8 @@ void move_nearest(const TensorView& x, std::span<const std::vector<Taps>> tables
                   std::byte* out) {
   const auto width = static_cast<std::int64_t>(byte_size(x.elem));
   const std::int64_t total = product(sizes);
-  for (std::int64_t i = 0; i < total; ++i) {
+  Pace pace;
+  for (std::int64_t i = 0; i < total && !pace.stop(16); ++i) {
     std::int64_t rest = i, from = 0, factor = 1;
     for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
       from += tables[d][static_cast<std::size_t>(rest % sizes[d])][0].at * factor;
@@ -309,6 +314,7 @@ Status resize_run(OpaqueCall& call) {
   for (std::size_t d = now.size(); d-- > 0;) {
     if (jobs[d].in == jobs[d].out && jobs[d].scale == 1 && !crop) continue;
     y = resample(y, AxisSplit(now, d), tables[d], a.extrapolation_value);
+    if (stop_requested()) return {};
     now[d] = jobs[d].out;
   }
   from_numbers(x.elem, out, y);

@@ -104,7 +104,9 @@ Status max_unpool_run(OpaqueCall& call) {
   std::memset(out, 0, static_cast<std::size_t>(product(sizes) * width));
   std::int64_t limit = 1;
   for (std::int64_t extent : inferred) limit = sym::sat_mul(limit, extent);
+  Pace pace;
   for (std::int64_t i = 0; i < x.count(); ++i) {
+    if (pace.stop(8)) return {};
     const std::int64_t at = places.integer(i);
     if (at < 0 || at >= limit) {
       return fail(Code::bad_input, "input 'I': index {} at {} is outside [0, {}]", at, index_str(x.sizes, i),
@@ -229,7 +231,9 @@ Status deform_conv_run(OpaqueCall& call) {
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
   std::vector<double> result;
   result.reserve(static_cast<std::size_t>(product(sizes)));
+  Pace pace;
   for (std::int64_t at = 0; at < product(sizes); ++at) {
+    if (pace.stop(16 * job.group_c * job.kh * job.kw)) return {};
     const std::int64_t row = at / job.ow, channel = row / job.oh;
     result.push_back(job.output(channel / job.oc, channel % job.oc, row % job.oh, at % job.ow));
   }

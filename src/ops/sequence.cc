@@ -243,7 +243,9 @@ Status split_to_sequence_run(OpaqueCall& call) {
   FRAZIL_TRY(const auto parts, part_sizes(call, split.extent));
   Items items;
   std::int64_t at = 0;
+  Pace pace;
   for (std::int64_t part : parts) {
+    if (pace.stop(64)) return {};
     Sizes sizes(x.sizes.begin(), x.sizes.end());
     sizes[axis] = part;
     if (drops_axis(call.has(1), a)) sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -297,7 +299,8 @@ Result<Sizes> joined_sizes(const Items& items, const ConcatFromSequenceAttrs& a)
   if (a.axis < -rank || a.axis >= rank)
     return fail(Code::bad_input, "axis {} is outside [{}, {})", a.axis, -rank, rank);
   const std::size_t axis = from_front(a.axis, total.size());
-  for (std::size_t i = 1; i < items.size(); ++i) {
+  Pace pace;
+  for (std::size_t i = 1; i < items.size() && !pace.stop(64); ++i) {
     Sizes sizes = item_sizes(items[i].tensor(), a);
     const std::int64_t extent = axis < sizes.size() ? sizes[axis] : 0;
     if (axis < sizes.size()) sizes[axis] = total[axis];
@@ -317,12 +320,15 @@ Status concat_from_sequence_run(OpaqueCall& call) {
   const Datum value = call.datum(0);
   const Items& items = value.sequence().items;
   FRAZIL_TRY(const Sizes sizes, joined_sizes(items, a));
+  if (stop_requested()) return {};  // not all items are known to fit
   const std::size_t axis = from_front(a.axis, sizes.size());
   const AxisSplit split(sizes, axis);
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
   const auto width = static_cast<std::int64_t>(byte_size(call.out_elem(0)));
   std::int64_t at = 0;
+  Pace pace;
   for (const Datum& datum : items) {
+    if (pace.stop(64)) return {};
     FRAZIL_TRY(const Tensor item, datum.tensor().packed());
     const std::int64_t part = item_sizes(item, a)[axis] * split.inner;
     for (std::int64_t o = 0; o < split.outer; ++o) {

@@ -166,7 +166,10 @@ Status real_range(OpaqueCall& call) {
   const std::array count{range_count(start, limit, delta)};
   FRAZIL_TRY(std::byte* const out, call.out(0, count));
   T* y = reinterpret_cast<T*>(out);
-  for (std::int64_t i = 0; i < count[0]; ++i) y[i] = T(static_cast<Step>(start + static_cast<double>(i) * delta));
+  Pace pace;
+  for (std::int64_t i = 0; i < count[0] && !pace.stop(1); ++i) {
+    y[i] = T(static_cast<Step>(start + static_cast<double>(i) * delta));
+  }
   return {};
 }
 
@@ -179,7 +182,8 @@ Status integer_range(OpaqueCall& call) {
   const std::array count{span <= 0 ? 0 : (span - 1) / step + 1};
   FRAZIL_TRY(std::byte* const out, call.out(0, count));
   T* y = reinterpret_cast<T*>(out);
-  for (std::int64_t i = 0; i < count[0]; ++i) y[i] = static_cast<T>(start + i * delta);
+  Pace pace;
+  for (std::int64_t i = 0; i < count[0] && !pace.stop(1); ++i) y[i] = static_cast<T>(start + i * delta);
   return {};
 }
 
@@ -260,11 +264,14 @@ void run_sums(const TensorView& x, std::byte* out, const Running& r) {
   const T* in = x.as<T>().data();
   T* y = reinterpret_cast<T*>(out);
   const std::int64_t step = r.reverse ? -r.inner : r.inner;
+  const std::int64_t work = r.inner > 1 ? 8 : 1;  // another cache line each time
+  Pace pace;
   for (std::int64_t line = 0; line < r.outer * r.inner; ++line) {
     const std::int64_t base = line / r.inner * r.count * r.inner + line % r.inner;
     std::int64_t at = r.reverse ? base + (r.count - 1) * r.inner : base;
     Wide sum{};
     for (std::int64_t i = 0; i < r.count; ++i, at += step) {
+      if (pace.stop(work)) return;
       const Wide before = sum;
       sum = static_cast<Wide>(sum + static_cast<Wide>(in[at]));
       y[at] = static_cast<T>(r.exclusive ? before : sum);

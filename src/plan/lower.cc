@@ -78,8 +78,22 @@ void Lowering::define_inputs() {
   for (Value v : params) after_definition(v);
 }
 
+/// False for a view whose bytes are those of its storage only if a check holds: the storage is then not the result's.
+bool Lowering::fills_storage(std::uint32_t slot) {
+  const Storage& storage = plan_.storages[plan_.slots[slot].storage];
+  if (plan_.slots[slot].object || storage.place != Place::arena) return true;
+  const auto size = static_cast<std::int64_t>(byte_size(plan_.slots[slot].elem));
+  return regs_->reg(scope_.mul(scope_.product(layouts_[slot].shape), size)) == storage.bytes;
+}
+
+std::uint32_t Lowering::copied(std::uint32_t slot) {
+  const std::uint32_t made = temp_like(slot);
+  copy(slot, made, {});
+  return made;
+}
+
 Status Lowering::define_outputs() {
-  for (Value v : graph_.main().results) plan_.outputs.push_back(slot(v));
+  for (Value v : graph_.main().results) plan_.outputs.push_back(fills_storage(slot(v)) ? slot(v) : copied(slot(v)));
   return {};
 }
 
@@ -101,21 +115,26 @@ void Lowering::after_definition(Value v) {
 
 /// Checks stand where their node does: a branch that is not taken may contradict its constraints.
 void Lowering::checks(NodeId id) {
-  for (const Constraint& c : graph_.node(id).constraints) {
-    Step s;
-    s.kind = Step::Kind::check;
-    s.node = id;
-    s.index = static_cast<std::uint32_t>(plan_.checks.size());
-    plan_.checks.push_back({regs_->reg(c.a), regs_->reg(c.b), id, c.what});
-    emit(std::move(s));
-  }
+  for (const Constraint& c : graph_.node(id).constraints) check(c, id);
+}
+
+void Lowering::check(const Constraint& c, NodeId node) {
+  Step s;
+  s.kind = Step::Kind::check;
+  s.node = node;
+  s.index = static_cast<std::uint32_t>(plan_.checks.size());
+  plan_.checks.push_back({regs_->reg(c.a), regs_->reg(c.b), node, c.what});
+  emit(std::move(s));
 }
 
 Status Lowering::node(NodeId id) {
   for (Value v : graph_.node(id).out) {
     if (v && needs_.value(v) && Needs::is_known(graph_, v)) known_content(v, id);
   }
-  if (!needs_.node(id)) return {};
+  if (!needs_.node(id)) {
+    if (needs_.reached(id)) checks(id);
+    return {};
+  }
   const Node& n = graph_.node(id);
   checks(id);
   if (std::holds_alternative<Region>(n.op->form)) {

@@ -67,6 +67,8 @@ class Lowering {
   // lower.cc: values and nodes
   void define_inputs();
   Status define_outputs();
+  bool fills_storage(std::uint32_t slot);
+  std::uint32_t copied(std::uint32_t slot);
   Status node(NodeId id);
   Status view(NodeId id);
   Status view_output(NodeId id, const ViewMap& map, Value out);
@@ -78,6 +80,8 @@ class Lowering {
   /// Bind steps for symbols read from v, and a new group for them.
   void after_definition(Value v);
   void checks(NodeId id);
+  void check(const Constraint& c, NodeId node);
+  void check_one(std::uint32_t slot, NodeId node);
 
   // lower_slots.cc: slots, storages, registers
   std::uint32_t new_storage(Place place, std::uint32_t index = 0);
@@ -100,6 +104,8 @@ class Lowering {
   // lower_flow.cc: regions
   void prepare_flows();
   void begin_flow(NodeId id);
+  bool is_variable(const FlowState& state, std::uint32_t slot) const;
+  std::uint32_t set_aside(std::uint32_t slot, NodeId node);
   Status no_objects(const FlowState& state, std::string_view what) const;
   Status flow_step(FlowState& state);
   std::uint32_t cell_slot(FlowState& state, const Cell& cell);

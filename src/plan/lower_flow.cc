@@ -105,6 +105,12 @@ std::uint32_t Lowering::cell_slot(FlowState& state, const Cell& cell) {
   }
 }
 
+/// A condition that may have another number of elements than one is checked where it is read.
+void Lowering::check_one(std::uint32_t slot, NodeId node) {
+  const Dim count = scope_.product(layouts_[slot].shape);
+  if (count != Dim(1)) check({count, 1, "element count of the condition"}, node);
+}
+
 Status Lowering::no_objects(const FlowState& state, std::string_view what) const {
   return fail(Code::unsupported, "{}: {} of strings or of unknown rank; only the reference executor runs it",
               graph_.describe(state.node), what);
@@ -116,6 +122,7 @@ Status Lowering::flow_step(FlowState& state) {
   s.node = state.node;
   switch (op.kind) {
     case FlowOp::Kind::branch:
+      check_one(cell_slot(state, op.a), state.node);
       s.kind = Step::Kind::branch;
       s.in = {contiguous(cell_slot(state, op.a), state.node)};
       state.open.push_back({.is_loop = false, .step = emit(std::move(s)), .leaves = {}});
@@ -134,6 +141,7 @@ Status Lowering::flow_step(FlowState& state) {
     case FlowOp::Kind::loop: state.open.push_back({.is_loop = true, .step = here(), .leaves = {}}); return {};
     case FlowOp::Kind::leave_unless:
       if (op.a.kind == Cell::Kind::truth) return {};
+      check_one(cell_slot(state, op.a), state.node);
       s.kind = Step::Kind::branch;
       s.in = {contiguous(cell_slot(state, op.a), state.node)};
       state.open.back().leaves.push_back(emit(std::move(s)));
@@ -249,6 +257,29 @@ bool Lowering::is_own_result(const Cell& cell) const {
   return graph_.block_of(graph_.block(cell.block).results[cell.index]) == cell.block;
 }
 
+bool Lowering::is_variable(const FlowState& state, std::uint32_t slot) const {
+  return std::ranges::any_of(state.variables, [&](std::uint32_t v) {
+    return v != kNone && plan_.slots[v].storage == plan_.slots[slot].storage;
+  });
+}
+
+/// An object that stays when its slot gets another.
+std::uint32_t Lowering::set_aside(std::uint32_t slot, NodeId node) {
+  const std::uint32_t storage = new_storage(Place::object);
+  Slot aside = plan_.slots[slot];
+  aside.storage = storage;
+  plan_.slots.push_back(std::move(aside));
+  layouts_.push_back(layouts_[slot]);
+  const auto made = static_cast<std::uint32_t>(plan_.slots.size() - 1);
+  Step move;
+  move.kind = Step::Kind::move;
+  move.in = {slot};
+  move.out = {made};
+  move.node = node;
+  emit(std::move(move));
+  return made;
+}
+
 /// The first set of a loop's variables copies the initial values; the later one, at the back edge, ends an iteration.
 void Lowering::set_variables(FlowState& state, const FlowOp& op) {
   if (op.pairs.empty()) return;
@@ -266,6 +297,7 @@ void Lowering::set_variables(FlowState& state, const FlowOp& op) {
       copy(from, packed, state.node);
       from = packed;
     }
+    if (!first && plan_.slots[from].object && is_variable(state, from)) from = set_aside(from, state.node);
     taken.push_back(plan_.slots[from].storage);
     sources.push_back(from);
   }
@@ -275,7 +307,7 @@ void Lowering::set_variables(FlowState& state, const FlowOp& op) {
   for (std::size_t i = 0; i < op.pairs.size(); ++i) {
     const Value param = state.variable_params[op.pairs[i].first];
     const Shape& shape = graph_.type(param).shape;
-    for (std::size_t d = 0; d < shape.size() && !plan_.slots[sources[i]].object; ++d) {
+    for (std::size_t d = 0; d < shape.size(); ++d) {
       const auto symbol = scope_.as_symbol(shape[d]);
       if (!symbol || !scope_.is_fresh(*symbol)) continue;
       const auto origin = graph_.extent_origin(*symbol);
@@ -416,7 +448,7 @@ void Lowering::give(FlowState& state, const FlowOp& op) {
     slot_of_[out.id] = new_slot(out, type, plan_.slots[from].storage, std::move(layout));
     return;
   }
-  if (!is_object(type)) assign_extents(out, plan_.slots[from].dims);
+  if (type.is_tensor()) assign_extents(out, plan_.slots[from].dims);
   if (slot_of_[out.id] == kNone) {
     slot_of_[out.id] = own_slot(out, type);
   }
@@ -428,7 +460,8 @@ void Lowering::give(FlowState& state, const FlowOp& op) {
   if (plan_.slots[to].object || plan_.slots[from].object) {
     s.kind = Step::Kind::move;
     emit(std::move(s));
-  } else if (is_own_result(op.a) && renamable_[storage] && is_whole(from)) {
+  } else if (is_own_result(op.a) && renamable_[storage] && is_whole(from) &&
+             plan_.storages[storage].bytes == plan_.storages[plan_.slots[to].storage].bytes) {
     renamable_[storage] = false;
     for (Slot& each : plan_.slots) {
       if (each.storage == storage) each.storage = plan_.slots[to].storage;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/op.h"
+#include "plan/bind.h"
 
 namespace frazil {
 
@@ -17,7 +18,12 @@ bool is_direct(const ViewMap& map) {
 }
 
 Needs::Needs(Graph& graph)
-    : graph_(graph), values_(graph.value_count()), nodes_(graph.node_count()), symbols_(graph.scope().symbol_count()) {}
+    : graph_(graph),
+      values_(graph.value_count()),
+      nodes_(graph.node_count()),
+      symbols_(graph.scope().symbol_count()),
+      reached_(graph.node_count()),
+      seen_(graph.value_count()) {}
 
 Result<Needs> Needs::of(Graph& graph) {
   Needs needs(graph);
@@ -45,6 +51,46 @@ bool Needs::is_known(const Graph& graph, Value v) {
 
 Status Needs::run() {
   for (Value v : graph_.main().results) need(v);
+  while (!work_.empty()) {
+    FRAZIL_CHECK(follow());
+    reach();
+  }
+  return {};
+}
+
+/// What results depend on beside the nodes that run. Blocks count once their region runs.
+void Needs::reach() {
+  seen_.assign(seen_.size(), false);
+  std::vector<Value> work;
+  reach(graph_.main().results, work);
+  while (!work.empty()) {
+    const Value v = work.back();
+    work.pop_back();
+    const auto n = graph_.producer(v);
+    if (!n) continue;
+    const Node& node = graph_.node(*n);
+    reach(node.in, work);
+    if (nodes_[n->id]) {
+      for (BlockId b : node.blocks) reach(graph_.block(b).results, work);
+    }
+    if (reached_[n->id]) continue;
+    reached_[n->id] = true;
+    for (const Constraint& c : node.constraints) {
+      need(c.a);
+      need(c.b);
+    }
+  }
+}
+
+void Needs::reach(const std::vector<Value>& values, std::vector<Value>& work) {
+  for (Value v : values) {
+    if (!v || seen_[v.id]) continue;
+    seen_[v.id] = true;
+    work.push_back(v);
+  }
+}
+
+Status Needs::follow() {
   while (!work_.empty()) {
     const Value v = work_.back();
     work_.pop_back();
@@ -107,7 +153,7 @@ Status Needs::need_node(NodeId n) {
 
 Status Needs::need_form(NodeId n) {
   const Form& form = graph_.node(n).op->form;
-  const bool view = std::holds_alternative<View>(form) && graph_.type(graph_.node(n).in[0]).ranked &&
+  const bool view = std::holds_alternative<View>(form) && !has_unranked_operand(graph_, n) &&
                     graph_.type(graph_.node(n).in[0]).elem != Elem::string;
   if (!view) {
     for (Value v : graph_.node(n).in) need(v);

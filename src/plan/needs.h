@@ -18,6 +18,8 @@ class Needs {
   static Result<Needs> of(Graph& graph);
   bool value(Value v) const { return values_[v.id]; }
   bool node(NodeId n) const { return nodes_[n.id]; }
+  /// Nodes that results depend on, if only through known shape arithmetic: their constraints hold or the run fails.
+  bool reached(NodeId n) const { return reached_[n.id]; }
   /// Maps of a needed View node.
   const std::vector<ViewMap>& views(NodeId n) const { return views_.at(n.id); }
   /// Symbols read from elements of v: (symbol, element).
@@ -28,13 +30,16 @@ class Needs {
  private:
   explicit Needs(Graph& graph);
   Status run();
+  Status follow();
+  void reach();
+  void reach(const std::vector<Value>& values, std::vector<Value>& work);
   void need(Value v);
   void need(Dim d);
   Status need_node(NodeId n);
   Status need_form(NodeId n);
 
   Graph& graph_;
-  std::vector<bool> values_, nodes_, symbols_;
+  std::vector<bool> values_, nodes_, symbols_, reached_, seen_;
   std::vector<Value> work_;
   std::unordered_map<std::uint32_t, std::vector<ViewMap>> views_;
   std::unordered_map<std::uint32_t, std::vector<std::pair<SymbolId, std::uint32_t>>> bound_;

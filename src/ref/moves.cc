@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/governor.h"
 #include "tensor/strided.h"
@@ -91,10 +92,13 @@ Result<Tensor> run_affine(const ViewMap& map, std::span<const Tensor> inputs) {
   FRAZIL_TRY(Sizes sizes, numbers(map.shape));
   FRAZIL_TRY(Tensor out, Tensor::make(from.elem(), sizes));
   if (out.count() == 0) return out;
+  const auto entries = static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}));
+  FRAZIL_TRY(const MemoryCharge charge, MemoryCharge::make(entries * sizeof(std::int64_t)));
   FRAZIL_TRY(const auto tables, offset_tables(map, sizes, from));
   FRAZIL_TRY(const Tensor fill, fill_value(map, inputs, from.elem()));
   Sizes index(sizes.size(), 0);
-  for (std::int64_t to = 0; to < out.count(); ++to) {
+  Pace pace;
+  for (std::int64_t to = 0; to < out.count() && !pace.stop(4); ++to) {
     std::int64_t at = tables.back()[0];
     for (std::size_t d = 0; d < sizes.size() && at != kFill; ++d) {
       const std::int64_t part = tables[d][static_cast<std::size_t>(index[d])];

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include "concurrent/mix.h"
@@ -13,7 +14,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using frazil::test::Mix;
 
-constexpr double kWarmUp = 0.1;  ///< of the time; the highest memory in it is what later is held against
+/// The most memory in the first part of the time is held against the median in the last part.
+constexpr double kPart = 0.1;
 constexpr double kGrowth = 1.02, kSlack = 4e6;
 constexpr int kReportEvery = 30;
 
@@ -22,6 +24,12 @@ double resident_bytes() {
   double pages = 0;
   statm >> pages >> pages;
   return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+/// What malloc has given out and not got back; resident memory also has what it keeps for later.
+double allocated_bytes() {
+  const auto info = ::mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
 double seconds_wanted() {
@@ -40,28 +48,33 @@ class Watch {
   void until_end() {
     for (int k = 1; age() < seconds_; ++k) {
       std::this_thread::sleep_for(std::chrono::milliseconds(static_cast<int>(std::min(1.0, seconds_ / 20) * 1e3)));
-      last_ = resident_bytes();
-      if (age() <= kWarmUp * seconds_) warm_ = std::max(warm_, last_);
+      now_ = resident_bytes();
+      if (age() <= kPart * seconds_) warm_ = std::max(warm_, now_);
+      if (age() >= (1 - kPart) * seconds_) last_.push_back(now_);
       if (age() >= next_report_) report();
     }
+    std::ranges::sort(last_);
   }
-  bool grew() const { return last_ > warm_ * kGrowth + kSlack; }
+  bool grew() const { return last() > warm_ * kGrowth + kSlack; }
   double age() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   double warm() const { return warm_; }
-  double last() const { return last_; }
+  double last() const { return last_.empty() ? now_ : last_[last_.size() / 2]; }
 
  private:
   void report() {
     next_report_ += kReportEvery;
-    std::printf("%6.0f s: %.1f MB resident, %llu runs, %llu cancelled, %llu at a limit, %llu loads\n", age(),
-                last_ / 1e6, number(Mix::runs), number(Mix::cancelled), number(Mix::limited), number(Mix::loads));
+    std::printf(
+        "%6.0f s: %.1f MB resident, %.1f MB allocated, %llu runs, %llu cancelled, %llu at a limit, %llu loads\n", age(),
+        now_ / 1e6, allocated_bytes() / 1e6, number(Mix::runs), number(Mix::cancelled), number(Mix::limited),
+        number(Mix::loads));
     std::fflush(stdout);
   }
   unsigned long long number(Mix::Count c) const { return mix_.count(c); }
 
   const Mix& mix_;
   Clock::time_point start_;
-  double seconds_, warm_ = 0, last_ = 0, next_report_ = kReportEvery;
+  double seconds_, warm_ = 0, now_ = 0, next_report_ = kReportEvery;
+  std::vector<double> last_;
 };
 
 }  // namespace

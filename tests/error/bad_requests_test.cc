@@ -121,9 +121,14 @@ class BadSpecs : public testing::Test {
 };
 
 TEST_F(BadSpecs, OfTheCommandEndWithOneLine) {
-  const Message g = graph({.nodes = {{"Add", {"x", "y"}, {"sum"}}, {"SequenceConstruct", {"x"}, {"s"}}},
+  const Message g = graph({.nodes = {{"Add", {"x", "y"}, {"sum"}},
+                                     {"SequenceConstruct", {"x"}, {"s"}},
+                                     {"Unsqueeze", {"x", "zero"}, {"row"}},
+                                     {"Cast", {"x"}, {"whole"}, {attr("to", 6)}}},
                            .inputs = {f32("x", {"N"}), f32("y", {"N"})},
-                           .outputs = {f32("sum", {"N"}), value("s", sequence_type(unranked_type(Elem::f32)))}});
+                           .outputs = {f32("sum", {"N"}), value("s", sequence_type(unranked_type(Elem::f32))),
+                                       value("row"), value("whole")},
+                           .initializers = {initializer("zero", Tensor::of<std::int64_t>({1}, {0}))}});
   const std::string path = folder_.write("add.onnx", model(g));
   const std::string cut = folder_.write("cut.npy", std::string("\x93NUMPY\x01\x00\x76\x00{'descr'", 18));
   const std::string line = folder_.write("line.npy", std::string("\x93NUMPY\x01\x00\x0c\x00{'a\nb\xff': 1}", 22));
@@ -160,13 +165,16 @@ TEST_F(BadSpecs, OfTheCommandEndWithOneLine) {
       {{"--input", "x=" + (folder_ / "").string() + ".npy", "--input", "y=3"}, ".npy"},
       {{"--input", std::string("x\xff\n=3"), "--input", "y=3"}, "no input"},
       {{"--input", std::string("x==\xff\n"), "--input", "y=3"}, "'x'"},
-      {{"--input", "x=3", "--input", "y=3", "--carry", "s=x", "--stream", two}, "'x'"},
+      {{"--input", "x=3", "--input", "y=3", "--carry", "s=x", "--stream", two},
+       "output 's' is seq<f32[N]>, input 'x' takes f32[N]"},
+      {{"--input", "x=3", "--input", "y=3", "--carry", "row=x"}, "output 'row' is f32[1,N], input 'x' takes f32[N]"},
+      {{"--input", "x=3", "--input", "y=3", "--carry", "whole=x"}, "output 'whole' is i32[N], input 'x' takes f32[N]"},
       {{"--input", "x=3", "--input", "y=3", "--carry", "sum=x", "--carry", "sum=x"}, "'x'"},
       {{"--input", "x=3", "--input", "y=3", "--carry", "=x"}, "'=x'"},
       {{"--input", "x=3", "--input", "y=3", "--carry", "sum="}, "''"},
       {{"--stream", utf8, "--input", "y=3"}, "line 1"},
       {{"--stream", deep, "--input", "y=3"}, "line 1"},
-      {{"--stream", twice, "--input", "y=3"}, "request 0"},
+      {{"--stream", twice, "--input", "y=3"}, "line 1: input 'x' is given twice"},
       {{"--stream", folder_ / ""}, "--stream"},
   };
   for (const auto& call : calls) {

@@ -1,5 +1,6 @@
 #include "base/knobs.h"
 
+#include <chrono>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -32,30 +33,60 @@ TEST(Knobs, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(same.limits.tensor_elements, none.limits.tensor_elements);
   EXPECT_EQ(same.limits.steps, none.limits.steps);
   EXPECT_EQ(same.limits.time, none.limits.time);
+  EXPECT_EQ(same.load.memory_bytes, none.load.memory_bytes);
+  EXPECT_EQ(same.load.tensor_elements, none.load.tensor_elements);
   EXPECT_EQ(same.load.nodes, none.load.nodes);
   EXPECT_EQ(same.load.nesting, none.load.nesting);
   EXPECT_EQ(same.load.name_bytes, none.load.name_bytes);
 }
 
 TEST(Knobs, AreSetByTheirVariables) {
-  const Knobs knobs = parsed({{"FRAZIL_VERIFY", "3"}, {"FRAZIL_ISA", "avx2"}, {"FRAZIL_MAX_STEPS", "10"}}).value();
-  EXPECT_EQ(knobs.verify, 3);
-  EXPECT_EQ(knobs.isa, "avx2");
-  EXPECT_EQ(knobs.limits.steps, 10);
+  using Get = std::uint64_t (*)(const Knobs&);
+  const std::pair<const char*, std::vector<Get>> variables[] = {
+      {"FRAZIL_DEBUG", {[](const Knobs& k) { return std::uint64_t(k.debug); }}},
+      {"FRAZIL_VERIFY", {[](const Knobs& k) { return std::uint64_t(k.verify); }}},
+      {"FRAZIL_ISA", {[](const Knobs& k) { return std::uint64_t(k.isa == "avx2" ? 2 : 0); }}},
+      {"FRAZIL_THREADS", {[](const Knobs& k) { return std::uint64_t(k.threads); }}},
+      {"FRAZIL_MEMORY_LIMIT",
+       {[](const Knobs& k) { return k.limits.memory_bytes; }, [](const Knobs& k) { return k.load.memory_bytes; }}},
+      {"FRAZIL_MAX_ELEMENTS",
+       {[](const Knobs& k) { return k.limits.tensor_elements; },
+        [](const Knobs& k) { return k.load.tensor_elements; }}},
+      {"FRAZIL_MAX_STEPS", {[](const Knobs& k) { return k.limits.steps; }}},
+      {"FRAZIL_DEADLINE_MS", {[](const Knobs& k) {
+         return k.limits.time ? std::uint64_t(*k.limits.time / std::chrono::milliseconds(1)) : 0;
+       }}},
+      {"FRAZIL_MAX_NODES", {[](const Knobs& k) { return k.load.nodes; }}},
+      {"FRAZIL_MAX_NESTING", {[](const Knobs& k) { return k.load.nesting; }}},
+      {"FRAZIL_MAX_NAME_BYTES", {[](const Knobs& k) { return k.load.name_bytes; }}},
+  };
+  EXPECT_EQ(std::size(variables), knob_table().size());
+  for (const auto& [name, fields] : variables) {
+    const Knobs set = parsed({{name, name == std::string("FRAZIL_ISA") ? "avx2" : "2"}}).value();
+    const Knobs empty = parsed({{name, ""}}).value(), none = parsed({}).value();
+    for (const Get field : fields) {
+      EXPECT_EQ(field(set), 2u) << name;
+      EXPECT_EQ(field(empty), field(none)) << name;
+    }
+  }
 }
 
 TEST(Knobs, MalformedOnesAreNamed) {
-  const std::pair<const char*, const char*> bad[] = {
-      {"FRAZIL_DEBUG", "7"},          {"FRAZIL_DEBUG", "high"},
-      {"FRAZIL_VERIFY", "-1"},        {"FRAZIL_VERIFY", "1 "},
-      {"FRAZIL_ISA", "sse"},          {"FRAZIL_THREADS", "1.5"},
-      {"FRAZIL_MEMORY_LIMIT", "4GB"}, {"FRAZIL_MAX_STEPS", "99999999999999999999"}};
-  for (const auto& [name, text] : bad) {
-    const auto knobs = parsed({{name, text}});
-    ASSERT_FALSE(knobs) << name;
-    EXPECT_EQ(knobs.error().code, Code::bad_input);
-    EXPECT_THAT(knobs.error().message, testing::StartsWith(name));
-    EXPECT_THAT(knobs.error().message, testing::HasSubstr(text));
+  for (const Knob& knob : knob_table()) {
+    std::vector<std::string> bad{"x",   "-1", "+1", "1.5", "1 ", " 1", "0x1", "1e3", "4GB", "99999999999999999999",
+                                 "\xff"};
+    const std::string range(knob.range);
+    const std::size_t dots = range.find("..");
+    const bool small = dots != range.npos && range.size() < 20;
+    if (small) bad.push_back(std::to_string(std::stoull(range.substr(dots + 2)) + 1));
+    for (const std::string& text : bad) {
+      const auto knobs = parsed({{std::string(knob.name), text}});
+      SCOPED_TRACE(std::string(knob.name) + "=" + text);
+      ASSERT_FALSE(knobs);
+      EXPECT_EQ(knobs.error().code, Code::bad_input);
+      EXPECT_THAT(knobs.error().message, testing::StartsWith(std::string(knob.name) + ": expected "));
+      EXPECT_THAT(knobs.error().message, testing::HasSubstr("got '" + text + "'"));
+    }
   }
 }
 

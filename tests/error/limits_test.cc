@@ -3,12 +3,23 @@
 #include <thread>
 
 #include "base/governor.h"
+#include "error/endless.h"
 #include "error/refusals.h"
 #include "onnx/import.h"
 #include "onnx/model_writer.h"
 
 // What happens at each limit, on every tier; docs/limits.md is the table for users.
 namespace frazil::test {
+
+std::string endless_model() {
+  const Message body = graph({.nodes = {{"Identity", {"on"}, {"again"}}, {"Neg", {"v"}, {"next"}, {}, "negate"}},
+                              .inputs = {value("i"), value("on"), value("v")},
+                              .outputs = {value("again"), value("next")}});
+  return model(graph({.nodes = {{"Loop", {"", "", "x"}, {"y"}, {graph_attr("body", body)}, "forever"}},
+                      .inputs = {f32("x", {"N"})},
+                      .outputs = {value("y")}}));
+}
+
 namespace {
 
 using testing::AllOf;

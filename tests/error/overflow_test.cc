@@ -58,6 +58,8 @@ TEST(Overflow, LargeShapesAreRefused) {
       // ---- resampling ----
       {"graph g(%x: f32[N], %s: f32[1]) { %y = Resize(%x, _, %s) \"bad\" return y = %y }",
        "x = f32[4] 1, s = f32[1] 4e18"},
+      {"graph g(%x: f32[N], %s: f32[1]) { %y = Resize(%x, _, %s) \"bad\" return y = %y }",
+       "x = f32[4] 1, s = f32[1] -3e38"},
       {"graph g(%x: f32[N]) { %y = Resize(%x, _, f32[1] 3e38) \"bad\" return y = %y }", "x = f32[4] 1"},
       {"graph g(%x: f32[N], %s: i64[1]) { %y = Resize(%x, _, _, %s) \"bad\" return y = %y }",
        "x = f32[4] 1, s = i64[1] [9223372036854775807]"},

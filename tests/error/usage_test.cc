@@ -101,6 +101,47 @@ TEST_F(Usage, BadCallsEndWithOneLineThatNamesTheThing) {
   }
 }
 
+TEST_F(Usage, ValuesOfOptionsThatAreNoneAreNamed) {
+  const std::vector<std::string> whole{"x", "-1", "1.5", "1e3", "", " ", "99999999999999999999999", "1;2", "nan"};
+  const std::vector<std::string> real{"x", "-1", "", "nan", "1;2"}, word{"x", "", "-1", "DEFAULT"};
+  const struct {
+    const char* option;
+    std::vector<std::string> bad;
+    std::vector<const char*> commands = {"run", "bench", "test"};
+  } options[] = {
+      {"--threads", whole},
+      {"--memory-limit", whole},
+      {"--max-elements", whole},
+      {"--max-steps", whole},
+      {"--max-nodes", whole},
+      {"--max-nesting", whole},
+      {"--max-name-bytes", whole},
+      {"--seed", whole},
+      {"--debug", whole},
+      {"--deadline", real},
+      {"--tier", word},
+      {"--numerics", word},
+      {"--warmup", whole, {"bench"}},
+      {"--runs", whole, {"bench"}},
+      {"--seconds", real, {"bench"}},
+      {"--max-nodes", {"x", "-1"}, {"inspect"}},
+  };
+  const std::string model = digits();
+  for (const auto& option : options) {
+    for (const char* command : option.commands) {
+      for (const std::string& text : option.bad) {
+        const Ended ended = run_tool({command, model, std::string(option.option) + "=" + text});
+        SCOPED_TRACE(std::string(command) + " " + option.option + "=" + text + ": " + ended.err);
+        EXPECT_EQ(ended.exit, 2);
+        EXPECT_THAT(ended.err, HasSubstr(option.option));
+        EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1);
+        EXPECT_TRUE(ended.err.starts_with("frazil: "));
+        EXPECT_EQ(ended.out, "");
+      }
+    }
+  }
+}
+
 TEST_F(Usage, ADamagedModelIsOneLine) {
   const std::string whole = content_of(digits());
   const TempFolder folder;

@@ -1,5 +1,6 @@
 #include "kernel/index.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/float.h"
+#include "base/governor.h"
 
 namespace frazil::kernel {
 namespace {
@@ -42,6 +44,26 @@ TEST(Gather, AxisAndInner) {
       EXPECT_EQ(b, want);
     }
   }
+}
+
+/// A check of indices that the run's end cut short has not seen the far ones at their end.
+TEST(Indices, AreNotUsedUncheckedWhenTheRunStops) {
+  constexpr std::int64_t kCount = 1 << 17, kFar = std::int64_t{1} << 40;
+  Governor governor{Limits{}};
+  governor.cancel();
+  const Governed scope(&governor);
+  std::vector<std::int64_t> indices(3 * kCount, 0);
+  std::fill(indices.begin() + 65280, indices.end(), kFar);
+  const std::int64_t line[] = {4}, cube[] = {4, 4, 4}, count[] = {kCount};
+  std::vector<std::int32_t> data(64, 1), out(kCount, 7);
+  const auto all_sevens = out, all_ones = data;
+  gather(out.data(), data.data(), 1, 4, 4, indices.data(), kCount);
+  gather_elements(out.data(), data.data(), line, indices.data(), count, 0, 4);
+  gather_nd(out.data(), data.data(), 1, cube, 4, indices.data(), kCount);
+  EXPECT_EQ(out, all_sevens);
+  scatter_elements(Scatter::none, Elem::i32, data.data(), line, indices.data(), out.data(), count, 0);
+  scatter_nd(Scatter::none, Elem::i32, data.data(), cube, 1, indices.data(), kCount, out.data());
+  EXPECT_EQ(data, all_ones);
 }
 
 TEST(Gather, ReportsTheFirstBadIndex) {
