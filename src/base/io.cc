@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -47,10 +48,8 @@ bool grow(std::string& text, std::size_t size) {
 }
 
 std::string resolved(const std::string& path) {
-  char* real = ::realpath(path.c_str(), nullptr);
-  std::string out = real == nullptr ? path : std::string(real);
-  std::free(real);
-  return out;
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  return real == nullptr ? path : std::string(real.get());
 }
 
 Status write_in_place(const std::string& path, std::span<const std::byte> bytes) {
@@ -75,21 +74,6 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   return map(file, path);
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file, const std::string& path) {
-  struct stat info{};
-  if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
-  if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot read '{}': it is a directory", path);
-  if (!S_ISREG(info.st_mode)) return fail(Code::bad_input, "cannot map '{}': it is not a regular file", path);
-  const auto size = static_cast<std::size_t>(info.st_size);
-  std::span<const std::byte> bytes;
-  if (size != 0) {
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (data == MAP_FAILED) return system_fault("map", path, errno);
-    bytes = {static_cast<const std::byte*>(data), size};
-  }
-  return std::shared_ptr<const MappedFile>(new MappedFile(path, bytes));
-}
-
 namespace {
 
 /// What is mapped now, by address.
@@ -97,6 +81,10 @@ struct Mappings {
   std::mutex mutex;
   std::map<const std::byte*, std::size_t> sizes;
 
+  void add(std::span<const std::byte> bytes) {
+    const std::scoped_lock lock(mutex);
+    sizes[bytes.data()] = bytes.size();
+  }
   bool hold(std::span<const std::byte> bytes) const {
     auto it = sizes.upper_bound(bytes.data());
     if (it == sizes.begin()) return false;
@@ -112,11 +100,23 @@ Mappings& mappings() {
 
 }  // namespace
 
-MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {
-  Mappings& all = mappings();
-  const std::scoped_lock lock(all.mutex);
-  if (!bytes_.empty()) all.sizes[bytes_.data()] = bytes_.size();
+/// What may fail for want of memory comes before the mapping, or when the object already owns it.
+Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file, const std::string& path) {
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
+  if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot read '{}': it is a directory", path);
+  if (!S_ISREG(info.st_mode)) return fail(Code::bad_input, "cannot map '{}': it is not a regular file", path);
+  const std::shared_ptr<MappedFile> mapped(new MappedFile(path, {}));
+  if (const auto size = static_cast<std::size_t>(info.st_size); size != 0) {
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (data == MAP_FAILED) return system_fault("map", path, errno);
+    mapped->bytes_ = {static_cast<const std::byte*>(data), size};
+    mappings().add(mapped->bytes_);
+  }
+  return mapped;
 }
+
+MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {}
 
 MappedFile::~MappedFile() {
   if (bytes_.empty()) return;

@@ -1,6 +1,7 @@
 #include "ir/builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <limits>
 
@@ -172,13 +173,13 @@ void Builder::rollback(const Mark& m) {
 
 namespace {
 
-/// Integers saturate.
+/// Integers saturate, of NaN they are 0.
 template <class T>
 void store(Tensor& t, double value) {
   if constexpr (std::is_integral_v<T>) {
     constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
     const bool low = value <= static_cast<double>(kLeast), high = value >= static_cast<double>(kMost);
-    *t.as_mutable<T>().data() = low ? kLeast : high ? kMost : static_cast<T>(value);
+    *t.as_mutable<T>().data() = std::isnan(value) ? T{0} : low ? kLeast : high ? kMost : static_cast<T>(value);
   } else {
     *t.as_mutable<T>().data() = T(value);
   }

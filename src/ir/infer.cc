@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "ir/builder.h"
 #include "ir/content.h"
@@ -111,6 +112,14 @@ Elem result_elem(const InferCx& cx, Elem (*result)(const void*, std::span<const 
   return result(cx.node().attrs.get(), in);
 }
 
+/// True when the element type of output i does not depend on more than ports and `result`.
+bool tells_elem(const OpDef& op, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
+                const Bindings& bound) {
+  const Port& port = port_at(op.outputs, i);
+  return (result != nullptr && i == 0) || std::has_single_bit(port.set) ||
+         (!port.var.empty() && bound.find(port.var).has_value());
+}
+
 bool has_unranked(const InferCx& cx) {
   for (std::size_t i = 0; i < cx.input_count(); ++i) {
     const bool any = port_at(cx.node().op->inputs, i).set == 0;
@@ -205,7 +214,11 @@ Status infer_node(Graph& graph, NodeId node) {
   }
   if (has_unranked(cx) && !gives_any_value(*cx.node().op)) {
     for (std::size_t i = 0; i < cx.output_count(); ++i) {
-      if (cx.wants(i)) cx.out(i, Type::unranked(result_elem(cx, result_rule(form), i, *bound)));
+      if (!cx.wants(i)) continue;
+      if (!tells_elem(*cx.node().op, result_rule(form), i, *bound)) {
+        return cx.unsupported("it needs operands with a known number of axes");
+      }
+      cx.out(i, Type::unranked(result_elem(cx, result_rule(form), i, *bound)));
     }
     return {};
   }

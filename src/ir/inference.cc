@@ -171,6 +171,18 @@ class CompositeExit {
 
 }  // namespace
 
+namespace {
+
+/// An attribute may ask for an element type that the operator does not give.
+Status check_output(InferCx& cx, std::size_t i, const Type& type) {
+  const auto ports = cx.node().op->outputs;
+  const Port& port = ports[std::min(i, ports.size() - 1)];
+  if (port.set == 0 || !type.is_tensor() || contains(port.set, type.elem)) return {};
+  return cx.error("output '{}' cannot be {}", port.name, name_of(type.elem));
+}
+
+}  // namespace
+
 Status infer_composite(InferCx& cx) {
   Graph& graph = cx.graph();
   const Node node = cx.node();
@@ -183,7 +195,13 @@ Status infer_composite(InferCx& cx) {
   }
   const CompositeExit exit(cx, mark);
   for (std::size_t i = 0; i < results->size(); ++i) {
-    if ((*results)[i]) exit.result(i, (*results)[i]);
+    const Value v = (*results)[i];
+    if (!v) continue;
+    if (const Status fits = check_output(cx, i, graph.type(v)); !fits) {
+      builder.rollback(mark);
+      return fits;
+    }
+    exit.result(i, v);
   }
   std::vector<Constraint> constraints = exit.constraints();
   builder.rollback(mark);

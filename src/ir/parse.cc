@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/builder.h"
 #include "ir/parse_literal.h"
@@ -457,9 +458,12 @@ class Parser {
 
   Status outputs() {
     Builder builder(graph_);
+    std::unordered_set<std::string> given;
     for (bool first = true; !tokens_.is("}"); first = false) {
       if (!first) FRAZIL_CHECK(tokens_.expect(","));
+      const Token at = tokens_.peek();
       FRAZIL_TRY(const std::string name, read_name(tokens_));
+      if (!given.insert(name).second) return tokens_.error(at, "output {} is given twice", name);
       FRAZIL_CHECK(tokens_.expect("="));
       if (tokens_.is("_")) return tokens_.expected("a value");
       FRAZIL_TRY(const Value v, operand());

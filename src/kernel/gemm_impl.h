@@ -37,7 +37,7 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], float* c, int64_t c_row, const flo
   if (col_bias != nullptr)
     each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(col_bias + v * kW, last); });
   if (row_bias != nullptr)
-    each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(row_bias[r]); });
+    each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(load_1(row_bias + r)); });
   if (accumulate)
     each([&](F32v& x, int r, int v, bool last)
              __attribute__((always_inline)) { x += get(c + r * c_row + v * kW, last); });
@@ -75,7 +75,7 @@ void tile(const GemmBlock& g, int64_t lanes) {
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const F32v ar = set1(a[r * a_row]);
+      const F32v ar = set1(load_1(a + r * a_row));
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) acc[r][v] = fma(ar, bv[v], acc[r][v]);
     }
@@ -183,7 +183,7 @@ void dot_tile(const Gemm& g, int64_t row, int64_t col) {
     float* out = g.c + (row + r) * g.c_row + col;
     if constexpr (NC == 1) {
       float x = sum_lanes(acc[r][0]);
-      if (g.bias != nullptr) x += g.bias[col];
+      if (g.bias != nullptr) x += load_1(g.bias + col);
       *out = g.accumulate ? *out + x : x;
     } else {
       for (int c = 0; c < NC; c += 4) {
@@ -221,7 +221,7 @@ void no_depth(const Gemm& g, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
     float* c = g.c + r * g.c_row;
     for (int64_t j = 0; j < g.n; ++j) {
-      const float x = g.bias != nullptr ? g.bias[j] : 0.f;
+      const float x = g.bias != nullptr ? load_1(g.bias + j) : 0.f;
       c[j] = g.accumulate ? c[j] + x : x;
     }
   }
@@ -346,7 +346,7 @@ void gemm_pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t
           transpose_square(packed + i * kPanelCols + c, kPanelCols, b + i + c * b_col, b_col);
     }
     for (; i < k; ++i) {
-      for (int64_t c = 0; c < cols; ++c) packed[i * kPanelCols + c] = b[i * b_row + c * b_col];
+      for (int64_t c = 0; c < cols; ++c) packed[i * kPanelCols + c] = load_1(b + i * b_row + c * b_col);
       for (int64_t c = cols; c < kPanelCols; ++c) packed[i * kPanelCols + c] = 0;
     }
   }
@@ -361,7 +361,7 @@ void gemm_pack_rows(int64_t rows, int64_t k, const float* a, int64_t a_row, int6
     }
   }
   for (; i < k; ++i)
-    for (int64_t r = 0; r < rows; ++r) packed[i * rows + r] = a[r * a_row + i * a_col];
+    for (int64_t r = 0; r < rows; ++r) packed[i * rows + r] = load_1(a + r * a_row + i * a_col);
 }
 
 void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) noexcept {

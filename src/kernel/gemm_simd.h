@@ -14,6 +14,13 @@ using std::int64_t;
 
 constexpr int kW = static_cast<int>(kLanes<F32v>);
 
+/// A float of a weight, which lies where its file has it.
+FRAZIL_INLINE float load_1(const float* p) {
+  float x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return x;
+}
+
 FRAZIL_INLINE int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 FRAZIL_INLINE int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 FRAZIL_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -230,9 +230,12 @@ void run(const T* x, T* y, int64_t outer, int64_t extent, int64_t inner) {
     for (int64_t o = 0; o < outer && !pace.stop(extent); ++o) y[o] = row<T, Op>(x + o * extent, extent);
     return;
   }
-  for (int64_t o = 0; o < outer && !pace.stop(extent * inner); ++o, x += extent * inner, y += inner) {
+  for (int64_t o = 0; o < outer && !pace.stop(inner); ++o, x += extent * inner, y += inner) {
     int64_t j = 0;
-    for (; j + 4 * kPerVec <= inner; j += 4 * kPerVec) columns<T, Op, V, UV, 4>(x + j, inner, extent, y + j);
+    for (; j + 4 * kPerVec <= inner; j += 4 * kPerVec) {
+      if (pace.stop(extent * 4 * kPerVec)) return;
+      columns<T, Op, V, UV, 4>(x + j, inner, extent, y + j);
+    }
     for (; j + kPerVec <= inner; j += kPerVec) columns<T, Op, V, UV, 1>(x + j, inner, extent, y + j);
     for (; j < inner; ++j) columns<T, Op, T, typename Traits<T>::Unsigned, 1>(x + j, inner, extent, y + j);
   }

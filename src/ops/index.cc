@@ -317,7 +317,7 @@ Status tensor_scatter_run(OpaqueCall& call) {
 Status reverse_sequence_types(InferCx& cx) {
   const auto& a = cx.attrs<ReverseSequenceAttrs>();
   if (cx.rank(0) < 2 || cx.rank(1) != 1) return cx.error("expected input with 2 axes or more and 1-D sequence_lens");
-  if (a.batch_axis + a.time_axis != 1 || (a.batch_axis != 0 && a.batch_axis != 1)) {
+  if ((a.batch_axis != 0 && a.batch_axis != 1) || a.time_axis != 1 - a.batch_axis) {
     return cx.error("batch_axis and time_axis must be 0 and 1 in either order, got {} and {}", a.batch_axis,
                     a.time_axis);
   }

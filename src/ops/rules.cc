@@ -78,7 +78,14 @@ Result<std::vector<Dim>> front_axes(InferCx& cx, std::size_t i, std::size_t rank
     FRAZIL_TRY(const auto axes, known_axes(cx, i, rank));
     return std::vector<Dim>(axes.begin(), axes.end());
   }
+  constexpr std::size_t kMostAxes = 8;  // what follows grows with their fourth power
+  const std::string_view name = cx.node().op->inputs[i].name;
+  if (rank > kMostAxes) {
+    return cx.unsupported("input '{}' must be known before the graph runs where {} axes are more than {}", name, rank,
+                          kMostAxes);
+  }
   FRAZIL_TRY(std::vector<Dim> axes, cx.ints(i));
+  if (axes.size() > rank) return cx.error("input '{}' gives {} of {} axes", name, axes.size(), rank);
   Scope& s = cx.scope();
   const auto r = static_cast<std::int64_t>(rank);
   for (Dim& axis : axes) {

@@ -350,7 +350,7 @@ void Lowering::update(std::uint32_t variable, std::uint32_t source, NodeId node)
   s.node = node;
   s.in = {source};
   s.out = {variable};
-  if (plan_.slots[source].object) {
+  if (plan_.slots[source].object || plan_.slots[variable].object) {
     s.kind = Step::Kind::move;
     emit(std::move(s));
     return;

@@ -23,7 +23,7 @@ Message model_beside_its_weights() {
 
 /// A weight file that is cut between two requests ends the command with one line, not with a signal.
 TEST(CutFileTest, OneLineAndExitThree) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(FRAZIL_SANITIZED)
   GTEST_SKIP() << "a build with sanitizers leaves crashes alone";
 #endif
   if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << "no " << tool_path();

@@ -1,4 +1,6 @@
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include <frazil/build.h>
@@ -121,9 +123,24 @@ INSTANTIATE_TEST_SUITE_P(Models, ApiRuns,
                                            Api::ParamType{"digits", "0"}, Api::ParamType{"control flow", "ref"}),
                          name_of_case);
 
+/// Whether the file is mapped by this process.
+bool is_mapped(const std::string& path) {
+  std::ifstream maps("/proc/self/maps");
+  const std::string all((std::istreambuf_iterator<char>(maps)), {});
+  return all.contains(path);
+}
+
 TEST(ApiFiles, Load) {
-  const std::string path = (source_dir() / "examples" / "digits" / "model.onnx").string();
-  Injector injector("Model::load", {.act = [&] { return caught([&] { api::Model::load(path); }); }}, true);
+  const std::string path = std::filesystem::canonical(source_dir() / "examples" / "digits" / "model.onnx").string();
+  std::optional<api::Model> model;
+  Injector injector("Model::load",
+                    {.act = [&] { return caught([&] { model = api::Model::load(path); }); },
+                     .after = [&](bool done) -> std::string {
+                       if (done && !is_mapped(path)) return "it is not mapped";
+                       model.reset();
+                       return is_mapped(path) ? "the file stays mapped" : "";
+                     }},
+                    true);
   injector.run(Coverage::every_allocation);
 }
 

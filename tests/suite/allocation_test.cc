@@ -8,7 +8,7 @@
 // Loops take no memory from the heap per iteration. This file counts every allocation of the process: operator new
 // comes through malloc.
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(FRAZIL_SANITIZED)
 #define FRAZIL_COUNTS_ALLOCATIONS 0
 #else
 #define FRAZIL_COUNTS_ALLOCATIONS 1
