@@ -135,9 +135,9 @@ bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, Code code) {
   Draft draft = draft_of(graph);
   draft.main.results.clear();
   draft.output_names.clear();
-  for (const DraftNode& node : draft.main.nodes) {
-    for (int v : node.out) {
-      if (v == kNoValue) continue;
+  for (DraftNode& node : draft.main.nodes) {
+    for (int& v : node.out) {
+      if (v == kNoValue) v = draft.next++;
       draft.main.results.push_back(v);
       draft.output_names.push_back(fmt::format("y{}", v));
     }

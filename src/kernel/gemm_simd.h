@@ -15,7 +15,7 @@ using std::int64_t;
 constexpr int kW = static_cast<int>(kLanes<F32v>);
 
 /// A float of a weight, which lies where its file has it.
-FRAZIL_INLINE float load_1(const float* p) {
+FRAZIL_INLINE float load_1(const void* p) {
   float x;
   __builtin_memcpy(&x, p, sizeof x);
   return x;

@@ -183,6 +183,7 @@ Result<Tensor> stack(std::span<const Tensor> parts, int axis, bool reversed) {
   const Tensor& first = parts.front();
   const auto n = static_cast<std::int64_t>(parts.size());
   const std::size_t d = from_front(axis, first.rank() + 1);
+  if (d > first.rank()) return fail(Code::bad_input, "scan output axis {} of {}", axis, first.type_str());
   Sizes sizes = first.sizes();
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(d), n);
   const std::int64_t inner = element_count(std::span(sizes).subspan(d + 1));
