@@ -245,7 +245,9 @@ class Placement {
     return it == number_.end() ? std::nullopt : std::optional(it->second);
   }
 
-  void want(std::size_t node, PatchPlace place) { wish_[node] = wish_[node] ? places_.common(*wish_[node], place) : place; }
+  void want(std::size_t node, PatchPlace place) {
+    wish_[node] = wish_[node] ? places_.common(*wish_[node], place) : place;
+  }
 
   std::optional<PatchPlace> after(Value v) const {
     if (!v) return std::nullopt;

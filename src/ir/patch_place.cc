@@ -32,7 +32,8 @@ struct Numbering {
 
 }  // namespace
 
-PatchPlaces::PatchPlaces(const Graph& graph) : graph_(graph), positions_(graph.node_count()), depths_(graph.block_count()) {
+PatchPlaces::PatchPlaces(const Graph& graph)
+    : graph_(graph), positions_(graph.node_count()), depths_(graph.block_count()) {
   Numbering numbering{graph, positions_, depths_};
   (void)walk(graph, numbering);
 }

@@ -161,7 +161,8 @@ TEST(ImportVersions, OpsetsOfADomain) {
       EXPECT_THAT(said, HasSubstr(c.warning));
     }
   }
-  expect_fault(import(model(graph(kNeg), {.opset = 0})), Code::bad_model, {"opset 0 of domain 'ai.onnx' is not a version"});
+  expect_fault(import(model(graph(kNeg), {.opset = 0})), Code::bad_model,
+               {"opset 0 of domain 'ai.onnx' is not a version"});
 }
 
 // ---- types that the model gives ----
