@@ -101,7 +101,7 @@ class Differ {
   std::optional<Finding> compare(std::size_t k, const Outcome& got, const Outcome& want) {
     if (!want && is_limit(want.error().code)) return std::nullopt;
     if (!got != !want || (!got && class_of(got.error().code) != class_of(want.error().code))) {
-      if (got && is_lazy(case_.graph, case_.runs[k], want.error().code)) return std::nullopt;
+      if (got && is_lazy(case_.graph, case_.runs[k], want.error())) return std::nullopt;
       if (excuse(k).excuses_outcome(want)) return std::nullopt;
       if (!got && got.error().code == Code::unsupported) {
         return Finding{"tier 0 cannot: " + kind_of(got.error().message), got.error().message, true};

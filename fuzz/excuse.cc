@@ -6,6 +6,7 @@
 #include "differ.h"
 #include "draft.h"
 #include "perturb.h"
+#include "plan/make_plan.h"
 #include "tensor/compare.h"
 
 namespace frazil::fuzz {
@@ -131,7 +132,28 @@ Excuse::Excuse(const Graph& graph, const std::vector<Datum>& inputs) {
   }
 }
 
-bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, Code code) {
+namespace {
+
+bool has_step(const Plan& plan, std::string_view node) {
+  return std::ranges::any_of(plan.steps,
+                             [&](const Step& s) { return s.node && plan.graph->node(s.node).name == node; });
+}
+
+/// "n1" of "node 'n1' (Add): ..."; empty where no node is named.
+std::string_view named_node(std::string_view message) {
+  constexpr std::string_view kBefore = "node '";
+  const std::size_t from = message.find(kBefore);
+  if (from == message.npos) return {};
+  message.remove_prefix(from + kBefore.size());
+  return message.substr(0, message.find('\''));
+}
+
+}  // namespace
+
+bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& fault) {
+  const std::string_view name = named_node(fault.message);
+  const auto plan = make_plan(std::make_shared<const Graph>(graph));
+  if (plan && !name.empty() && !has_step(*plan, name)) return true;
   Draft draft = draft_of(graph);
   draft.main.results.clear();
   draft.output_names.clear();
@@ -145,7 +167,7 @@ bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, Code code) {
   const auto asking = build(draft);
   if (!asking) return false;
   const auto got = run_on_tier0(*asking, inputs);
-  return !got && got.error().code == code;
+  return !got && got.error().code == fault.code;
 }
 
 bool Excuse::excuses_outcome(const Result<std::vector<Datum>>& want) const {

@@ -27,7 +27,8 @@ class Excuse {
   double largest_ = 0;
 };
 
-/// Whether `code` is only missed because nobody asked for what fails: with every result asked for tier 0 ends with it.
-bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, Code code);
+/// Whether `fault` of the reference executor is only missed because nobody asked for what fails: tier 0 has no step for
+/// the node that the fault names, or ends with it when every result is asked for.
+bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& fault);
 
 }  // namespace frazil::fuzz

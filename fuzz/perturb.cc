@@ -158,7 +158,7 @@ class AddNoise : public Rewriter {
 
  private:
   static Result<Value> with_noise(Builder& to, Value v) {
-    if (!v || to.graph().constant(v)) return v;
+    if (!v) return v;
     const Type& type = to.graph().type(v);
     if (!type.is_tensor() || !is_float(type.elem)) return v;
     FRAZIL_TRY(const NodeId made, to.append(kNoise, {v}, nullptr, {true}, ""));

@@ -101,11 +101,13 @@ class Generator {
     auto call = random_call(op);
     if (!call) return false;
     Builder builder(graph_, block);
-    auto node = builder.append(op, call->in, call->attrs, wanted(op), "");
+    auto node = builder.append(op, call->in, call->attrs, wanted(op), next_name());
     if (!node) return refused(node.error());
     take(graph_.node(*node).out);
     return true;
   }
+
+  std::string next_name() { return fmt::format("n{}", named_++); }
 
   void take(const std::vector<Value>& made) {
     for (Value v : made) {
@@ -128,9 +130,10 @@ class Generator {
   Result<NodeId> open(const Call& call, BlockId block) {
     Builder builder(graph_, block);
     const std::size_t blocks = std::get<Region>(call.op->form).blocks;
+    const std::string name = next_name();
     Result<NodeId> node = fail(Code::internal, "not tried");
     for (std::size_t params : {call.in.size(), std::size_t{0}, std::size_t{2}, call.in.size() + 1}) {
-      node = builder.open(*call.op, call.in, call.attrs, std::vector(blocks, params), "");
+      node = builder.open(*call.op, call.in, call.attrs, std::vector(blocks, params), name);
       if (node) break;
     }
     return node;
@@ -409,6 +412,7 @@ class Generator {
 
   Choices& c_;
   Graph graph_;
+  int named_ = 0;
   std::vector<Value> values_;  ///< visible where a node is being added
   std::optional<Finding> finding_;
 };
