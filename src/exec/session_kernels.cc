@@ -16,14 +16,14 @@ Status Session::kernel(std::uint32_t pc) try {
   if (code.kernel == nullptr) {
     FRAZIL_CHECK(session_kernel(pc));
   } else {
-    if (prepared_[pc] == Ready::no) FRAZIL_CHECK(prepare(pc));
     if (code.grows) FRAZIL_CHECK(ensure_outputs(step));
+    if (prepared_[pc] == Ready::no) FRAZIL_CHECK(prepare(pc));
     const Executable::Operand* operand = exe_->operands_.data() + code.first;
     const int count = code.inputs + code.outputs;
     for (int k = 0; k < count; ++k) {
       const Executable::Operand& o = operand[k];
       std::byte* p = o.storage == kNone ? nullptr : base_[o.storage];
-      if (o.offset != kNoReg) p += regs_[o.offset] * o.elem_size;
+      if (o.offset != kNoReg && p != nullptr) p += regs_[o.offset] * o.elem_size;
       pointers_[static_cast<std::size_t>(k)] = p;
     }
     if (prepared_[pc] == Ready::yes)
@@ -60,10 +60,10 @@ struct ShapeReader {
     std::int64_t* strides = dims + rank;
     at += 2 * rank;
     for (std::size_t i = 0; i < rank; ++i) dims[i] = regs[slot.dims[i]];
-    std::int64_t stride = 1;
+    std::uint64_t stride = 1;  // of an empty tensor it may wrap, and is not used
     for (std::size_t i = rank; i-- > 0;) {
-      strides[i] = slot.strides.empty() ? stride : regs[slot.strides[i]];
-      stride *= dims[i];
+      strides[i] = slot.strides.empty() ? static_cast<std::int64_t>(stride) : regs[slot.strides[i]];
+      stride *= static_cast<std::uint64_t>(dims[i]);
     }
     return {true, slot.elem, {dims, rank}, {strides, rank}, slot.strides.empty()};
   }

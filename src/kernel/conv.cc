@@ -62,10 +62,11 @@ int64_t conv_packed_w_bytes(const ConvParams& p) noexcept {
 }
 
 void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept {
+  const int64_t bytes = conv_packed_w_bytes(p);
+  if (bytes <= 0) return;
   const ConvShape s = conv_shape(p);
   if (s.depthwise) {
-    const int64_t bytes = conv_packed_w_bytes(p);
-    if (bytes > 0) std::memcpy(packed, w, static_cast<std::size_t>(bytes));
+    std::memcpy(packed, static_cast<const void*>(w), static_cast<std::size_t>(bytes));
     return;
   }
   const int64_t panels = row_panels(s.group_out), taps = p.kernel_h * p.kernel_w;

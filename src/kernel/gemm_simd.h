@@ -72,7 +72,7 @@ FRAZIL_INLINE void store_mask(float* p, F32v v, Mask m) {
 
 using F32x4 = float __attribute__((vector_size(16)));
 
-FRAZIL_INLINE F32x4 load_4(const float* p) {
+FRAZIL_INLINE F32x4 load_4(const void* p) {
   F32x4 v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;

@@ -13,7 +13,7 @@ namespace {
 /// T in memory, where buffers are reused for other types.
 template <class T>
 struct Memory {
-  typedef T Type __attribute__((may_alias));
+  typedef T Type __attribute__((may_alias, aligned(1)));  // a weight lies where its file has it
 };
 template <class T>
 using Mem = typename Memory<T>::Type;
