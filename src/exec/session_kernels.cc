@@ -125,6 +125,7 @@ Status Session::session_kernel(std::uint32_t pc) {
   Status s = step.kernel == Kernel::opaque ? opaque(step) : reference(step);
   if (!s) {
     Fault fault = std::move(s).error();
+    if (fault.code == Code::bad_model) fault.code = Code::bad_input;  // the graph was fine, so its inputs are not
     const std::string name = plan_.graph->describe(step.node);
     if (fault.message.starts_with(name)) return std::unexpected(std::move(fault));
     return within(name + ": ", std::move(fault));

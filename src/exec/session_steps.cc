@@ -212,7 +212,7 @@ Status Session::append(const Step& step) {
   const std::size_t bytes = static_cast<std::size_t>(elements) * byte_size(slot.elem);
   const std::size_t at = static_cast<std::size_t>(regs_[acc.count]) * bytes;
   FRAZIL_CHECK(ensure(acc.storage, at + std::max<std::size_t>(bytes, 64), true));
-  std::memcpy(base_[acc.storage] + at, pointer(step.in[0]), bytes);
+  if (bytes != 0) std::memcpy(base_[acc.storage] + at, pointer(step.in[0]), bytes);
   ++regs_[acc.count];
   return {};
 }

@@ -11,10 +11,6 @@ namespace {
 constexpr std::int64_t kNewestIrVersion = 13;
 constexpr std::int64_t kInputsOwnInitializers = 4;  ///< from this IR version on, see ImportOptions::fix_defaults
 
-std::string described_block(std::string_view region, std::string_view attr) {
-  return fmt::format("{}, attribute '{}'", region, attr);
-}
-
 }  // namespace
 
 Result<Graph> Importer::run(Bytes bytes) {
@@ -189,14 +185,14 @@ Status Importer::define_initializers() {
   return {};
 }
 
-Status Importer::define_params() {
+Status Importer::define_params(const std::vector<Value>& params) {
   const Frame& frame = top();
   const auto where = [] { return "its inputs"; };
   std::size_t k = 0;
   for (const Bytes bytes : frame.body.inputs) {
     FRAZIL_TRY(const ValueInfo info, read_value_info(bytes));
     FRAZIL_CHECK(check_name("a subgraph's input", info.name));
-    FRAZIL_CHECK(define(info.name, graph_.block(frame.block).params[k++], where));
+    FRAZIL_CHECK(define(info.name, params[k++], where));
   }
   return {};
 }
@@ -218,6 +214,7 @@ Result<std::vector<Value>> Importer::results(const std::string& what) const {
 
 Status Importer::finish_frame() {
   if (top().call) return finish_call();
+  if (top().spliced) return finish_splice();
   return top().region ? finish_block() : finish_main();
 }
 
@@ -253,6 +250,16 @@ Status Importer::finish_block() {
     FRAZIL_TRY(outputs, region->finish(outputs));
   }
   return define_outputs(region->outputs, outputs, [&] { return region->described; });
+}
+
+Status Importer::finish_splice() {
+  const std::unique_ptr<OpenSplice> open = std::move(top().spliced);
+  FRAZIL_TRY(const std::vector<Value> values, results(described_block(open->described, open->splice->attr)));
+  top().cx->names.pop();
+  frames_.pop_back();
+  FRAZIL_TRY(Spliced spliced, open->splice->then(values));
+  if (!spliced.next) return define_outputs(open->outputs, spliced.results, [&] { return open->described; });
+  return open_splice(std::make_unique<OpenSplice>(std::move(spliced.next), open->outputs, open->described));
 }
 
 Status Importer::finish_call() {

@@ -58,6 +58,12 @@ class Importer {
     std::size_t first_value = 0;  ///< values from here on are the body's
     std::string described;
   };
+  /// A subgraph that is being put in place.
+  struct OpenSplice {
+    std::unique_ptr<Splice> splice;
+    Texts outputs;
+    std::string described;
+  };
   struct Frame {
     std::shared_ptr<Context> cx;
     BlockId block;
@@ -67,6 +73,7 @@ class Importer {
     std::map<std::string_view, Bytes> said;  ///< types that the model gives to values, as TypeProtos
     std::unique_ptr<OpenRegion> region;
     std::unique_ptr<OpenCall> call;
+    std::unique_ptr<OpenSplice> spliced;
   };
   using FunctionKey = std::tuple<std::string_view, std::string_view, std::string_view>;  // domain, name, overload
 
@@ -100,7 +107,7 @@ class Importer {
   Result<Tensor> read_initializer(const Initializer& initializer) const;
   Status define_inputs(const Initializers& given);
   Status define_input(const ValueInfo& info, const Initializer* initializer);
-  Status define_params();
+  Status define_params(const std::vector<Value>& params);
   Status define_initializers();
   Status define_constant(std::string_view name, Tensor tensor);
   Result<std::vector<Value>> results(const std::string& what) const;
@@ -108,6 +115,7 @@ class Importer {
   Status finish_main();
   Status finish_block();
   Status finish_call();
+  Status finish_splice();
 
   // ---- nodes ----
   Status append_node(Bytes bytes);
@@ -119,6 +127,7 @@ class Importer {
   Status append_plain(Draft& draft, const OpDef& op, NodeParts& node);
   Status open_region(Draft& draft, const OpDef& op, NodeParts& node);
   Status open_block(std::unique_ptr<OpenRegion> region);
+  Status open_splice(std::unique_ptr<OpenSplice> spliced);
   Status open_call(const NodeParts& node, const FunctionParts& function);
   Status check_call(const NodeParts& node, const FunctionParts& function) const;
   Result<std::vector<NamedAttr>> call_attributes(const NodeParts& node, const FunctionParts& function) const;
@@ -135,6 +144,10 @@ class Importer {
   Result<std::vector<Value>> resolve_inputs(const NodeParts& node) const;
 
   // ---- what faults say; importer_faults.cc ----
+  /// "node 'If_1' (If), attribute 'then_branch'"
+  static std::string described_block(std::string_view node, std::string_view attr) {
+    return fmt::format("{}, attribute '{}'", node, attr);
+  }
   /// Why a name that a node reads is no value yet.
   std::unexpected<Fault> undefined(std::string_view name, const NodeParts& node) const;
   static Result<std::vector<NodeParts>> nodes_behind(const Frame& frame);

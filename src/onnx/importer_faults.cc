@@ -59,10 +59,11 @@ std::unexpected<Fault> Importer::undefined(std::string_view name, const NodePart
       return because(cycle ? fmt::format("comes from {}, which needs this one: a cycle", describe(*maker))
                            : fmt::format("is used before {} defines it; nodes must be sorted", describe(*maker)));
     }
-    if (!frame->region) continue;
-    made = frame->region->outputs;
+    if (!frame->region && !frame->spliced) continue;
+    made = frame->region ? frame->region->outputs : frame->spliced->outputs;
     if (contains(made, name)) {
-      return because(fmt::format("is an output of {} around it: a cycle", frame->region->described));
+      const std::string& around = frame->region ? frame->region->described : frame->spliced->described;
+      return because(fmt::format("is an output of {} around it: a cycle", around));
     }
   }
   return because("is not defined");
@@ -70,15 +71,16 @@ std::unexpected<Fault> Importer::undefined(std::string_view name, const NodePart
 
 std::string Importer::path() const {
   constexpr std::size_t kShown = 2;  // outermost levels; and the innermost
-  std::vector<const OpenRegion*> regions;
+  std::vector<std::string> levels;
   for (const Frame& frame : frames_) {
-    if (frame.region) regions.push_back(frame.region.get());
+    if (frame.region) levels.push_back(described_block(frame.region->described, frame.region->attr()));
+    if (frame.spliced) levels.push_back(described_block(frame.spliced->described, frame.spliced->splice->attr));
   }
   std::string text;
-  for (std::size_t i = 0; i < regions.size(); ++i) {
-    if (i >= kShown && i + 1 < regions.size()) continue;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (i >= kShown && i + 1 < levels.size()) continue;
     if (i > kShown) text += fmt::format("{} levels deeper: ", i - kShown);
-    text += fmt::format("{}, attribute '{}': ", regions[i]->described, regions[i]->attr());
+    text += levels[i] + ": ";
   }
   return text;
 }

@@ -39,6 +39,8 @@ Status Importer::append_node(Bytes bytes) {
     if (maker && maker->id >= first) keep_notes(node, *maker);
     return define_outputs(node.outputs, *draft.results, [&] { return draft.describe(); });
   }
+  if (draft.splice)
+    return open_splice(std::make_unique<OpenSplice>(std::move(draft.splice), node.outputs, draft.describe()));
   FRAZIL_TRY(const OpDef* op, find_op(draft));
   trim_outputs(draft, *op);
   return std::holds_alternative<Region>(op->form) ? open_region(draft, *op, node) : append_plain(draft, *op, node);
@@ -166,7 +168,27 @@ Status Importer::open_block(std::unique_ptr<OpenRegion> region) {
   frame.cx = cx;
   FRAZIL_CHECK(push_frame(std::move(frame)));
   FRAZIL_CHECK(read_said(top().body.value_infos));
-  FRAZIL_CHECK(define_params());
+  FRAZIL_CHECK(define_params(graph_.block(top().block).params));
+  return define_initializers();
+}
+
+Status Importer::open_splice(std::unique_ptr<OpenSplice> spliced) {
+  Splice& splice = *spliced->splice;
+  Frame frame;
+  FRAZIL_TRY(frame.body, read_graph(splice.graph.bytes));
+  if (frame.body.inputs.size() != splice.inputs.size()) {
+    return fail(Code::bad_model, "{}, attribute '{}': the subgraph has {} inputs, expected {}", spliced->described,
+                splice.attr, frame.body.inputs.size(), splice.inputs.size());
+  }
+  frame.block = splice.block;
+  frame.nodes = Reader(frame.body.whole);
+  frame.cx = splice.graph.scope ? std::static_pointer_cast<Context>(splice.graph.scope) : top().cx;
+  frame.cx->names.push();
+  const std::vector<Value> inputs = splice.inputs;
+  frame.spliced = std::move(spliced);
+  FRAZIL_CHECK(push_frame(std::move(frame)));
+  FRAZIL_CHECK(read_said(top().body.value_infos));
+  FRAZIL_CHECK(define_params(inputs));
   return define_initializers();
 }
 

@@ -14,6 +14,21 @@ namespace frazil::onnx {
 /// Turns the results of a region that a node became into those of the node.
 using Finish = std::function<Result<std::vector<Value>>(const std::vector<Value>& results)>;
 
+struct Splice;
+/// What a splice leads to: the node's results, or one more splice.
+struct Spliced {
+  std::vector<Value> results;
+  std::unique_ptr<Splice> next = {};
+};
+/// A subgraph of a node, put in place into a block with these values as its inputs.
+struct Splice {
+  std::string_view attr;
+  GraphAttr graph;
+  std::vector<Value> inputs;
+  BlockId block;
+  std::function<Result<Spliced>(const std::vector<Value>& results)> then;
+};
+
 /// A node on its way into the graph: its inputs are resolved, its attributes decoded. Upgrades rewrite it in place, add
 /// nodes before it, or replace it by `results`.
 class Draft {
@@ -30,6 +45,7 @@ class Draft {
   std::optional<std::vector<Value>> results;  ///< set: they stand for the node's outputs
   BlockId block;                              ///< where a region is put; the node's own unless an upgrade says so
   Finish finish;                              ///< run once a region is complete
+  std::unique_ptr<Splice> splice;             ///< set: what it leads to stands for the node's outputs
 
   Builder& builder() { return builder_; }
   /// "node 'Conv_1' (Conv)".
@@ -51,6 +67,8 @@ class Draft {
   /// The same with a default.
   template <class T>
   Result<T> take_or(std::string_view attr, T otherwise);
+  /// The same for a subgraph.
+  Result<std::optional<GraphAttr>> take_graph(std::string_view attr);
   void drop(std::string_view attr);
   void set(std::string_view attr, AttrValue value);  ///< `attr` must outlive the draft
 
@@ -66,7 +84,7 @@ class Draft {
   /// The constant behind input i, if it is one.
   const Tensor* constant(std::size_t i) const;
 
-  // ---- more nodes, of the newest forms ----
+  // ---- more nodes, of the newest forms; op_type may name a domain, as in "frazil.Fit" ----
   Value ints(std::vector<std::int64_t> values) { return builder_.ints(values).value; }
   Value scalar(std::int64_t value) { return builder_.scalar(value).value; }
   Value number(Elem elem, double value);  ///< a scalar

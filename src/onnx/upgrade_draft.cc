@@ -29,6 +29,16 @@ Result<std::optional<AttrValue>> Draft::take_value(std::string_view attr, AttrKi
   return taken;
 }
 
+Result<std::optional<GraphAttr>> Draft::take_graph(std::string_view attr) {
+  const auto found = std::ranges::find(attrs, attr, &NamedAttr::name);
+  if (found == attrs.end()) return std::nullopt;
+  const auto* graph = std::get_if<GraphAttr>(&found->value);
+  if (graph == nullptr) return error("attribute '{}': expected graph, got {}", attr, found->kind());
+  std::optional<GraphAttr> taken = *graph;
+  attrs.erase(found);
+  return taken;
+}
+
 Result<Type> Draft::input(std::size_t i) const {
   if (!has(i)) return error("input {} is missing", i);
   return type(in[i]);
@@ -55,7 +65,10 @@ Value Draft::number(Elem elem, double value) { return CompositeCx(builder_, {}, 
 
 Result<std::vector<Value>> Draft::emit_all(std::string_view op_type, std::vector<Value> inputs,
                                            std::vector<NamedAttr> attributes, const std::vector<bool>& outputs) {
-  const OpDef* def = OpRegistry::global().find("", op_type);
+  const std::size_t dot = op_type.rfind('.');
+  const bool plain = dot == std::string_view::npos;
+  const OpDef* def =
+      OpRegistry::global().find(plain ? "" : op_type.substr(0, dot), op_type.substr(plain ? 0 : dot + 1));
   if (def == nullptr) return unsupported("it becomes '{}', which this build lacks", op_type);
   auto bound = bind_attributes(*def, attributes);
   if (!bound) return within(describe() + ": ", std::move(bound).error());

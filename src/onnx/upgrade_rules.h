@@ -64,4 +64,8 @@ Status dft_axis(Draft& d);
 Status label_encoder(Draft& d);
 Status batched_scan(Draft& d);
 
+// ---- subgraphs put in place ----
+Status sequence_map(Draft& d);
+Status flex_attention(Draft& d);
+
 }  // namespace frazil::onnx::rules

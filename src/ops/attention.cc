@@ -159,6 +159,59 @@ void attention_body(CompositeCx& cx) {
   if (cx.output_count() > 3) cx.out(3, modes[static_cast<std::size_t>(a.qk_matmul_output_mode)]);
 }
 
+namespace {
+
+/// K or V and the query side of it, checked against each other.
+std::optional<Heads> flex_heads(CompositeCx& cx, Expr q, Expr kv, const char* name, Expr last) {
+  if (q.type().rank() != 4 || kv.type().rank() != 4) {
+    cx.error("its inputs must have 4 axes, got {} and {}", q.type().rank(), kv.type().rank());
+    return std::nullopt;
+  }
+  const Expr fitting = fit(kv, name, {extent(q, 0), extent(kv, 1), extent(kv, 2), last});
+  Heads h{q, fitting, fitting};
+  h.grouped = q.type().shape[1] != kv.type().shape[1];
+  return h;
+}
+
+}  // namespace
+
+void attention_scores_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<AttentionScoresAttrs>();
+  const Expr q = cx.in(0);
+  const auto h = flex_heads(cx, q, cx.in(1), "K", q.type().rank() == 4 ? extent(q, 3) : int1(cx, 0));
+  if (!h || !cx.builder().status()) return;
+  // The root of the scale on either side, as products of large small floats must not overflow.
+  const Expr scale =
+      a.scale ? cx.number(Elem::f32, *a.scale) : Reciprocal(Sqrt(as_elem(extent_scalar(q, 3), Elem::f32)));
+  const Expr root = as_elem(Sqrt(scale), cx.elem(0));
+  const Heads scaled{q, Mul(h->k, root), h->v, h->grouped};
+  cx.out(0, raw_scores(cx, scaled, Mul(q, root)));
+}
+
+void attention_weights_body(CompositeCx& cx) {
+  const Elem own = cx.elem(0), least = own == Elem::f64 ? own : Elem::f32;
+  const auto number = cx.attrs<AttentionWeightsAttrs>().softmax_precision;
+  const auto precision = elem_from_onnx(number.value_or(onnx_data_type(least)));
+  if (!precision || !contains(elems::kFloat, *precision))
+    return cx.error("softmax_precision {} is not a float type", number.value_or(0));
+  cx.out(0, Softmax({as_elem(cx.in(0), *precision)}, {.axis = -1}));
+}
+
+void attention_values_body(CompositeCx& cx) {
+  const Expr p = cx.in(0), v = cx.in(1);
+  const auto h = flex_heads(cx, p, v, "V", v.type().rank() == 4 ? extent(v, 3) : int1(cx, 0));
+  if (!h || !cx.builder().status()) return;
+  const Heads wide{p, as_elem(h->k, p.type().elem), as_elem(h->v, p.type().elem), h->grouped};
+  cx.out(0, as_elem(weighted_values(cx, wide, p), cx.elem(2)));
+}
+
+void flex_attention_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<FlexAttentionAttrs>();
+  const Expr score = AttentionScores({cx.in(0), cx.in(1)}, {.scale = a.scale});
+  const Expr p = AttentionWeights({score}, {.softmax_precision = a.softmax_precision});
+  cx.out(0, AttentionValues({p, cx.in(2), cx.in(0)}));
+}
+
 void causal_conv_body(CompositeCx& cx) {
   const auto& a = cx.attrs<CausalConvAttrs>();
   const Expr x = cx.in(0), weight = cx.in(1);

@@ -45,6 +45,52 @@ FRAZIL_OP(Attention, composite<AttentionAttrs>({"Attention", 24,
                                                 "and a key-value cache."},
                                                {kAttentionIn, kAttentionOut}, attention_body));
 
+// ---- FlexAttention and its parts, between which an imported model may put subgraphs; Q [B, H, L, E], K [B, G, S, E],
+// V [B, G, S, F] with H a multiple of G ----
+struct AttentionScoresAttrs {
+  std::optional<float> scale;
+  static constexpr std::array fields{
+      attr<&AttentionScoresAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)")};
+};
+inline constexpr std::array<Port, 2> kScoresIn{{{"Q", "T", elems::kFloat}, {"K", "T", elems::kFloat}}};
+void attention_scores_body(CompositeCx& cx);
+FRAZIL_OP(AttentionScores,
+          composite<AttentionScoresAttrs>({"AttentionScores", 1, "Scaled Q Kt per head, heads of K shared.", "frazil"},
+                                          {kScoresIn, kPortY<elems::kFloat>}, attention_scores_body));
+
+struct AttentionWeightsAttrs {
+  std::optional<std::int64_t> softmax_precision;
+  static constexpr std::array fields{
+      attr<&AttentionWeightsAttrs::softmax_precision>("softmax_precision", "ONNX data type of the softmax")};
+};
+inline constexpr std::array<Port, 1> kWeightsOut{{{"P", "", elems::kFloat}}};
+void attention_weights_body(CompositeCx& cx);
+FRAZIL_OP(AttentionWeights,
+          composite<AttentionWeightsAttrs>({"AttentionWeights", 1, "Softmax of scores, at least in f32.", "frazil"},
+                                           {kPortX<elems::kFloat>, kWeightsOut}, attention_weights_body));
+
+inline constexpr std::array<Port, 3> kValuesIn{
+    {{"P", "U", elems::kFloat}, {"V", "T", elems::kFloat}, {"Q", "T", elems::kFloat}}};
+void attention_values_body(CompositeCx& cx);
+FRAZIL_OP(AttentionValues, composite({"AttentionValues", 1, "P V per head, in the type of Q.", "frazil"},
+                                     {kValuesIn, kPortY<elems::kFloat>}, attention_values_body));
+
+struct FlexAttentionAttrs {
+  std::optional<float> scale;
+  std::optional<std::int64_t> softmax_precision;
+  static constexpr std::array fields{
+      attr<&FlexAttentionAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
+      attr<&FlexAttentionAttrs::softmax_precision>("softmax_precision", "ONNX data type of the softmax")};
+};
+inline constexpr std::array<Port, 3> kFlexIn{
+    {{"Q", "T", elems::kFloat}, {"K", "T", elems::kFloat}, {"V", "T", elems::kFloat}}};
+void flex_attention_body(CompositeCx& cx);
+FRAZIL_OP(FlexAttention, composite<FlexAttentionAttrs>({"FlexAttention", 1,
+                                                        "softmax(Q Kt) V per head, heads of K and V "
+                                                        "shared; score_mod and prob_mod are put in place at import.",
+                                                        "ai.onnx.preview"},
+                                                       {kFlexIn, kPortY<elems::kFloat>}, flex_attention_body));
+
 struct CausalConvAttrs {
   std::string activation = "none";
   static constexpr std::array fields{attr<&CausalConvAttrs::activation>("activation", "none, silu or swish")};

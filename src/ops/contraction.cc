@@ -5,6 +5,7 @@
 #include "ops/compose.h"
 #include "ops/elementwise_logic.h"
 #include "ops/elementwise_math.h"
+#include "ops/quant.h"
 #include "ops/rules.h"
 #include "ops/view.h"
 #include "ops/window.h"
@@ -82,13 +83,6 @@ template <class F>
 Expr centred(CompositeCx& cx, std::size_t i, std::size_t zero, F shape_zero) {
   const Expr x = as_elem(cx.in(i), Elem::i32);
   return cx.has(zero) ? Sub(x, as_elem(shape_zero(cx.in(zero)), Elem::i32)) : x;
-}
-
-/// round(x) + zero point, held in the zero point's range.
-Expr requantized(CompositeCx& cx, Expr x, Expr zero, Elem to) {
-  const Expr moved = Add(Round(x), as_elem(zero, Elem::f32));
-  const double low = to == Elem::u8 ? 0 : -128, high = to == Elem::u8 ? 255 : 127;
-  return as_elem(Min2(Max2(moved, cx.number(Elem::f32, low)), cx.number(Elem::f32, high)), to);
 }
 
 Expr real(Expr x) { return as_elem(x, Elem::f32); }

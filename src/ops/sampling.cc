@@ -49,6 +49,7 @@ Sizes unpooled_sizes(std::span<const std::int64_t> in, const MaxUnpoolAttrs& a) 
 /// The flat place in `to` of flat place `i` in `from`; nullopt when it lies outside.
 std::optional<std::int64_t> moved_place(std::int64_t i, std::span<const std::int64_t> from,
                                         std::span<const std::int64_t> to) {
+  if (std::ranges::find(to, 0) != to.end()) return std::nullopt;
   std::int64_t flat = 0, factor = 1;
   for (std::size_t d = from.size(); d-- > 0; i /= from[d]) {
     const std::int64_t at = i % from[d];

@@ -254,9 +254,21 @@ struct PadCounts {
   Extents before, after;
 };
 
+/// Sums of counts in this range do not depend on their order.
+Status require_modest(InferCx& cx, const Extents& pads) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  Scope& s = cx.scope();
+  for (std::size_t i = 0; i < pads.size(); ++i) {
+    const Dim held = s.max(-kMost, s.min(pads[i], kMost));
+    FRAZIL_CHECK(cx.require_equal(pads[i], held, fmt::format("pads[{}] is outside [{}, {}]", i, -kMost, kMost)));
+  }
+  return {};
+}
+
 Result<PadCounts> pad_counts(InferCx& cx) {
   const std::size_t rank = cx.rank(0);
   FRAZIL_TRY(const Extents pads, cx.ints(1));
+  FRAZIL_CHECK(require_modest(cx, pads));
   Extents axes;
   if (cx.has(3)) {
     FRAZIL_TRY(axes, front_axes(cx, 3, rank));

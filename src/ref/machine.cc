@@ -92,6 +92,10 @@ Status Machine::run_single(NodeId id) {
   for (Value v : node.in) inputs.push_back(v ? std::optional(value(v)) : std::nullopt);
   FRAZIL_TRY(auto outputs, run_one(graph_, id, inputs, governor_));
   for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (node.out[k]) symbols_.learn(node.out[k], outputs[k]);
+  }
+  FRAZIL_CHECK(check_constraints(id));
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (node.out[k]) FRAZIL_CHECK(define(node.out[k], std::move(outputs[k]), graph_.describe(id)));
   }
   release(id);
