@@ -148,6 +148,21 @@ std::string_view named_node(std::string_view message) {
   return message.substr(0, message.find('\''));
 }
 
+/// Whether a node of this name, in a block, has a result that nobody uses: what only that result needs is left out.
+bool has_idle_result(Draft& draft, std::string_view name) {
+  const std::map<int, int> used = uses(draft);
+  bool idle = false;
+  for (DraftNode& outer : draft.main.nodes) {
+    for (DraftBlock& block : outer.blocks) {
+      each_node(block, [&](const DraftNode& node) {
+        if (node.name != name) return;
+        idle |= std::ranges::any_of(node.out, [&](int v) { return v != kNoValue && !used.contains(v); });
+      });
+    }
+  }
+  return idle;
+}
+
 }  // namespace
 
 bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& fault) {
@@ -155,6 +170,7 @@ bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& 
   const auto plan = make_plan(std::make_shared<const Graph>(graph));
   if (plan && !name.empty() && !has_step(*plan, name)) return true;
   Draft draft = draft_of(graph);
+  if (!name.empty() && has_idle_result(draft, name)) return true;
   draft.main.results.clear();
   draft.output_names.clear();
   for (DraftNode& node : draft.main.nodes) {

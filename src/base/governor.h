@@ -78,6 +78,9 @@ class Governor {
   /// Takes one step.
   Status spend();
 
+  /// The number of a stream of random numbers that nothing before has drawn from.
+  std::uint64_t next_stream() noexcept { return streams_++; }
+
   const Limits& limits() const noexcept { return limits_; }
   const std::shared_ptr<MemoryMeter>& meter() const noexcept { return meter_; }
 
@@ -94,6 +97,7 @@ class Governor {
   std::atomic<Stop> stop_{Stop::none};
   std::size_t text_ = 0;
   std::uint64_t steps_left_ = 0;
+  std::uint64_t streams_ = 0;
   std::chrono::steady_clock::time_point deadline_{};
 };
 

@@ -64,9 +64,15 @@ Sx call_body(std::span<const Sx> x, const void* attrs) {
 
 template <std::size_t N, class A = NoAttrs, class F>
 constexpr Op<A> elementwise(OpInfo info, Ports ports, F, Elem (*result)(const void*, std::span<const Elem>) = nullptr,
-                            Status (*check)(const void*) = nullptr) {
+                            Status (*check)(const void*) = nullptr, PlainBody plain = nullptr) {
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
-           Elementwise{&detail::call_body<F, A, N>, result, check}}};
+           Elementwise{&detail::call_body<F, A, N>, result, check, plain}}};
+}
+/// Elementwise on element types without scalar arithmetic only.
+template <class A = NoAttrs>
+constexpr Op<A> plain_elementwise(OpInfo info, Ports ports, PlainBody plain) {
+  return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
+           Elementwise{nullptr, nullptr, nullptr, plain}}};
 }
 template <std::size_t N, class A = NoAttrs, class F>
 constexpr Op<A> contraction(OpInfo info, Ports ports, Status (*space)(InferCx&, Space&), F,
@@ -79,8 +85,10 @@ constexpr Op<A> view(OpInfo info, Ports ports, Status (*maps)(InferCx&, std::vec
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out, View{maps}}};
 }
 template <class A = NoAttrs>
-constexpr Op<A> composite(OpInfo info, Ports ports, void (*body)(CompositeCx&)) {
-  return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out, Composite{body}}};
+constexpr Op<A> composite(OpInfo info, Ports ports, void (*body)(CompositeCx&),
+                          Elem (*result)(const void*, std::span<const Elem>) = nullptr) {
+  return {
+      {info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out, Composite{body, result}}};
 }
 template <class A = NoAttrs>
 constexpr Op<A> opaque(OpInfo info, Ports ports, Status (*types)(InferCx&), Status (*run)(OpaqueCall&),

@@ -136,6 +136,7 @@ bool gives_any_value(const OpDef& op) {
 auto result_rule(const Form& form) -> Elem (*)(const void*, std::span<const Elem>) {
   if (const auto* e = std::get_if<Elementwise>(&form)) return e->result;
   if (const auto* c = std::get_if<Contraction>(&form)) return c->result;
+  if (const auto* c = std::get_if<Composite>(&form)) return c->result;
   return nullptr;
 }
 

@@ -56,6 +56,7 @@ std::vector<std::string_view> OpRegistry::close_to(std::string_view name) const 
     if (edit_distance(op->name, name) <= 2) near.push_back(op->name);
   }
   std::ranges::sort(near);
+  near.erase(std::ranges::unique(near).begin(), near.end());
   return near;
 }
 

@@ -32,6 +32,19 @@ struct Port {
 
 // ---- the six forms. Every consumer visits the form and none asks which operator it is. ----
 
+/// One element of an operand of any type.
+struct ElementRef {
+  Elem elem;
+  const std::byte* data;
+  template <class T>
+  const T& as() const {
+    return *reinterpret_cast<const T*>(data);
+  }
+};
+/// One element of an output from one of each operand, where a tape cannot say it: element types without scalar
+/// arithmetic (strings, complex numbers).
+using PlainBody = Status (*)(std::span<const ElementRef> operands, const void* attrs, Elem elem, std::byte* out);
+
 /// out[i] = body(in_0[i], in_1[i], ...) with broadcasting. The body sees operands in their compute type; the result is
 /// cast to the output's element type.
 struct Elementwise {
@@ -40,6 +53,8 @@ struct Elementwise {
   Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
   /// What is wrong with the attributes; null where nothing can be.
   Status (*check)(const void* attrs) = nullptr;
+  /// In place of the body where an operand or the output has no scalar arithmetic; null where the ports admit none.
+  PlainBody plain = nullptr;
 };
 
 /// A fold over an iteration space. The type rule is the space.
@@ -59,6 +74,8 @@ struct View {
 /// A body that calls other operators; the oracle of any fast kernel for it.
 struct Composite {
   void (*body)(CompositeCx& cx);
+  /// The element type of output 0 where the ports do not give it and the operands' ranks are not known; else null.
+  Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
 };
 
 /// A type rule and a reference kernel.

@@ -144,21 +144,53 @@ Result<Tensor> parse_literal(std::string_view text) {
 
 namespace {
 
-Result<Datum> read_datum(Tokens& tokens) {
-  if (tokens.take("none")) return Datum{};
-  if (!tokens.is("seq")) {
-    FRAZIL_TRY(Tensor tensor, read_literal(tokens));
-    return Datum(std::move(tensor));
-  }
+constexpr int kMaxNesting = 16;
+
+Result<Datum> read_datum(Tokens& tokens, int depth = 0);
+
+/// The items between parentheses, each read by `item`.
+template <class F>
+Status read_items(Tokens& tokens, int depth, F item) {
+  if (depth == kMaxNesting) return tokens.error(tokens.peek(), "values nest deeper than {} levels", kMaxNesting);
   tokens.next();
   FRAZIL_CHECK(tokens.expect("("));
-  auto sequence = std::make_shared<Sequence>();
-  while (!tokens.take(")")) {
-    if (!sequence->items.empty()) FRAZIL_CHECK(tokens.expect(","));
-    FRAZIL_TRY(Tensor item, read_literal(tokens));
-    sequence->items.emplace_back(std::move(item));
+  for (bool first = true; !tokens.take(")"); first = false) {
+    if (!first) FRAZIL_CHECK(tokens.expect(","));
+    FRAZIL_CHECK(item());
   }
+  return {};
+}
+
+Result<Datum> read_sequence(Tokens& tokens, int depth) {
+  auto sequence = std::make_shared<Sequence>();
+  const auto item = [&]() -> Status {
+    FRAZIL_TRY(Datum value, read_datum(tokens, depth + 1));
+    sequence->items.push_back(std::move(value));
+    return {};
+  };
+  FRAZIL_CHECK(read_items(tokens, depth, item));
   return Datum(std::shared_ptr<const Sequence>(std::move(sequence)));
+}
+
+Result<Datum> read_map(Tokens& tokens, int depth) {
+  auto map = std::make_shared<MapValue>();
+  const auto entry = [&]() -> Status {
+    FRAZIL_TRY(Tensor key, read_literal(tokens));
+    FRAZIL_CHECK(tokens.expect(":"));
+    FRAZIL_TRY(Datum value, read_datum(tokens, depth + 1));
+    map->items.emplace_back(std::move(key), std::move(value));
+    return {};
+  };
+  FRAZIL_CHECK(read_items(tokens, depth, entry));
+  return Datum(std::shared_ptr<const MapValue>(std::move(map)));
+}
+
+Result<Datum> read_datum(Tokens& tokens, int depth) {
+  if (tokens.take("none")) return Datum{};
+  if (tokens.is("seq")) return read_sequence(tokens, depth);
+  if (tokens.is("map")) return read_map(tokens, depth);
+  FRAZIL_TRY(Tensor tensor, read_literal(tokens));
+  return Datum(std::move(tensor));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Result<Graph> parse(std::string_view text, const WeightSource& weights = {});
 std::string literal(const Tensor& tensor);
 Result<Tensor> parse_literal(std::string_view text);
 
-/// "%x = f32[2] [1, 2], y = i64[] 3, s = seq(f32[] 1, f32[] 2), o = none": names with values.
+/// "%x = f32[2] [1, 2], s = seq(f32[] 1, f32[] 2), m = map(i64[] 3: f32[] 1), o = none": names with values.
 using Bindings = std::vector<std::pair<std::string, Datum>>;
 Result<Bindings> parse_bindings(std::string_view text);
 

@@ -98,7 +98,11 @@ constexpr Change kChanges[] = {
     {"RNN", 7, rules::output_sequence},
     {"RoiAlign", 16, rules::roi_align_mode},
     {"Scan", 9, rules::batched_scan},
+    {"SequenceMap", kAlways, rules::sequence_map},
     {"Softmax", 13, rules::last_axis},
+
+    // ---- ai.onnx.preview ----
+    {"FlexAttention", kAlways, rules::flex_attention, "ai.onnx.preview"},
 
     // ---- ai.onnx.ml ----
     {"LabelEncoder", 2, rules::label_encoder, kMl},
@@ -113,6 +117,7 @@ constexpr Version kNewest[] = {
     {kMl, 5},
     {"ai.onnx.preview", 1},
     {"ai.onnx.preview.training", 1},
+    {"com.microsoft", 1},
 };
 
 const std::unordered_map<std::string_view, std::vector<const Change*>>& changes_by_op() {

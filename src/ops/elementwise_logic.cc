@@ -26,7 +26,7 @@ Status cast_check(const void* attrs) {
   const auto& a = *static_cast<const CastAttrs*>(attrs);
   const auto to = elem_from_onnx(a.to);
   if (!to) return fail(Code::bad_model, "to = {} is no data type", a.to);
-  if (!contains(kScalarElems, *to))
+  if (!contains(kCastElems, *to))
     return fail(Code::unsupported, "to = {}: casts to {} are not available", a.to, name_of(*to));
   if (a.round_mode != "up" && a.round_mode != "down" && a.round_mode != "nearest") {
     return fail(Code::bad_model, "round_mode '{}' is none of up, down, nearest", a.round_mode);

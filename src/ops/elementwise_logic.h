@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/define.h"
+#include "ops/text.h"
 
 // Truth values, comparisons and conversions.
 namespace frazil::ops {
@@ -13,8 +14,10 @@ FRAZIL_OP(Xor, elementwise<2>({"Xor", 7, "True where exactly one is."}, binary<e
                               [](Sx a, Sx b) { return lxor(a, b); }));
 FRAZIL_OP(Not, elementwise<1>({"Not", 1, "True where X is false."}, unary<elems::kBool>, [](Sx x) { return lnot(x); }));
 
-FRAZIL_OP(Equal, elementwise<2>({"Equal", 19, "A == B; NaN equals nothing."}, compare<elems::kNumeric | elems::kBool>,
-                                [](Sx a, Sx b) { return eq(a, b); }));
+FRAZIL_OP(Equal,
+          elementwise<2>(
+              {"Equal", 19, "A == B; NaN equals nothing."}, compare<elems::kNumeric | elems::kBool | elems::kString>,
+              [](Sx a, Sx b) { return eq(a, b); }, nullptr, nullptr, equal_plain));
 FRAZIL_OP(Less, elementwise<2>({"Less", 13, "A < B."}, compare<elems::kNumeric>, [](Sx a, Sx b) { return lt(a, b); }));
 FRAZIL_OP(Greater,
           elementwise<2>({"Greater", 13, "A > B."}, compare<elems::kNumeric>, [](Sx a, Sx b) { return gt(a, b); }));
@@ -26,9 +29,10 @@ FRAZIL_OP(GreaterOrEqual, elementwise<2>({"GreaterOrEqual", 16, "A >= B."}, comp
 /// Element types with scalar arithmetic: all but strings and complex numbers.
 inline constexpr ElemSet kScalarElems = elems::kTensor & ~(elems::kString | one(Elem::c64) | one(Elem::c128));
 inline constexpr std::array<Port, 3> kWhereIn{
-    {{"condition", "", elems::kBool}, {"X", "T", kScalarElems}, {"Y", "T", kScalarElems}}};
-FRAZIL_OP(Where, elementwise<3>({"Where", 16, "X where the condition holds, else Y."}, {kWhereIn, kPortY<kScalarElems>},
-                                [](Sx c, Sx x, Sx y) { return select(c, x, y); }));
+    {{"condition", "", elems::kBool}, {"X", "T", elems::kTensor}, {"Y", "T", elems::kTensor}}};
+FRAZIL_OP(Where, elementwise<3>(
+                     {"Where", 16, "X where the condition holds, else Y."}, {kWhereIn, kPortY<elems::kTensor>},
+                     [](Sx c, Sx x, Sx y) { return select(c, x, y); }, nullptr, nullptr, where_plain));
 
 struct CastAttrs {
   std::int64_t to = 1;
@@ -42,11 +46,11 @@ struct CastAttrs {
 Sx cast_body(Sx x, const CastAttrs& a);
 Elem cast_result(const void* attrs, std::span<const Elem> inputs);
 Status cast_check(const void* attrs);
-inline constexpr std::array<Port, 1> kCastIn{{{"input", "T1", kScalarElems}}},
-    kCastOut{{{"output", "T2", kScalarElems}}};
+inline constexpr ElemSet kCastElems = kScalarElems | elems::kString;
+inline constexpr std::array<Port, 1> kCastIn{{{"input", "T1", kCastElems}}}, kCastOut{{{"output", "T2", kCastElems}}};
 FRAZIL_OP(Cast, elementwise<1, CastAttrs>(
                     {"Cast", 25, "The same values in another element type."}, {kCastIn, kCastOut},
-                    [](Sx x, const CastAttrs& a) { return cast_body(x, a); }, cast_result, cast_check));
+                    [](Sx x, const CastAttrs& a) { return cast_body(x, a); }, cast_result, cast_check, cast_plain));
 
 struct CastLikeAttrs {
   std::int64_t saturate = 1;
@@ -55,7 +59,7 @@ struct CastLikeAttrs {
                                      attr<&CastLikeAttrs::round_mode>("round_mode", "as in Cast")};
 };
 void cast_like_body(CompositeCx& cx);
-inline constexpr std::array<Port, 2> kCastLikeIn{{{"input", "T1", kScalarElems}, {"target_type", "T2", kScalarElems}}};
+inline constexpr std::array<Port, 2> kCastLikeIn{{{"input", "T1", kCastElems}, {"target_type", "T2", kCastElems}}};
 FRAZIL_OP(CastLike, composite<CastLikeAttrs>({"CastLike", 25, "The same values in the second input's element type."},
                                              {kCastLikeIn, kCastOut}, cast_like_body));
 

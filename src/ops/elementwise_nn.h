@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/define.h"
+#include "ops/elementwise_math.h"
 
 // Activation functions.
 namespace frazil::ops {
@@ -89,6 +89,13 @@ struct SwishAttrs {
 FRAZIL_OP(Swish,
           elementwise<1, SwishAttrs>({"Swish", 24, "X * sigmoid(alpha * X)."}, unary<elems::kFloat>,
                                      [](Sx x, const SwishAttrs& a) { return x * logistic(double{a.alpha} * x); }));
+
+inline constexpr std::array<Port, 2> kSwigluIn{{{"a", "T", elems::kFloat}, {"b", "T", elems::kFloat}}};
+FRAZIL_OP(SwiGLU, composite<SwishAttrs>({"SwiGLU", 28, "Swish(a) * b."}, {kSwigluIn, kPortY<elems::kFloat>},
+                                        [](CompositeCx& cx) {
+                                          const Expr gate = Swish({cx.in(0)}, cx.attrs<SwishAttrs>());
+                                          cx.out(0, Mul(gate, cx.in(1)));
+                                        }));
 
 struct GeluAttrs {
   std::string approximate = "none";

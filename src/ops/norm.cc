@@ -195,25 +195,4 @@ void mean_variance_body(CompositeCx& cx) {
   cx.out(0, as_elem(Div(d, Add(deviation, cx.number(x.type().elem, 1e-9))), cx.elem(0)));
 }
 
-namespace {
-
-/// Whether input i is a constant that equals zero (or absent and `otherwise`).
-bool known_zero(CompositeCx& cx, std::size_t i, bool otherwise) {
-  if (!cx.has(i)) return otherwise;
-  const Graph& graph = cx.builder().graph();
-  if (const Constant* c = graph.constant(cx.in(i).value)) return c->tensor.count() == 1 && c->tensor.number_at(0) == 0;
-  const auto* content = graph.content(cx.in(i).value);
-  return content && content->size() == 1 && (*content)[0] == Dim(0);
-}
-
-}  // namespace
-
-void dropout_body(CompositeCx& cx) {
-  if (!known_zero(cx, 2, true) && !known_zero(cx, 1, false)) {
-    return cx.error("training mode is not supported; set training_mode to a constant false");
-  }
-  cx.out(0, cx.in(0));
-  if (cx.output_count() > 1) cx.out(1, Expand({cx.builder().scalar(true), ShapeOf({cx.in(0)})}));
-}
-
 }  // namespace frazil::ops

@@ -130,21 +130,4 @@ FRAZIL_OP(MeanVarianceNormalization, composite<MeanVarianceAttrs>({"MeanVariance
                                                                    "Zero mean and unit deviation over given axes."},
                                                                   unary<elems::kFloat>, mean_variance_body));
 
-struct DropoutAttrs {
-  std::optional<std::int64_t> seed;
-  static constexpr std::array fields{attr<&DropoutAttrs::seed>("seed", "of the random numbers; unused in inference")};
-};
-inline constexpr std::array<Port, 3> kDropoutIn{{
-    {"data", "T", elems::kTensor},
-    {"ratio", "T1", elems::kFloat, Port::Use::optional},
-    {"training_mode", "T2", elems::kBool, Port::Use::optional},
-}};
-inline constexpr std::array<Port, 2> kDropoutOut{{
-    {"output", "T", elems::kTensor},
-    {"mask", "", elems::kBool, Port::Use::optional},
-}};
-void dropout_body(CompositeCx& cx);
-FRAZIL_OP(Dropout, composite<DropoutAttrs>({"Dropout", 12, "Its input: nothing is dropped in inference."},
-                                           {kDropoutIn, kDropoutOut}, dropout_body));
-
 }  // namespace frazil::ops

@@ -1,6 +1,7 @@
 #include "ops/sequence.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/move.h"
 #include "tensor/onnx_proto.h"
@@ -294,19 +295,20 @@ Sizes item_sizes(const Tensor& item, const ConcatFromSequenceAttrs& a) {
 /// Sizes of the result; all items must agree off the axis.
 Result<Sizes> joined_sizes(const Items& items, const ConcatFromSequenceAttrs& a) {
   if (items.empty()) return fail(Code::bad_input, "input 'sequence' is empty");
-  Sizes total = item_sizes(items[0].tensor(), a);
-  const auto rank = static_cast<std::int64_t>(total.size());
+  const Tensor& first = items[0].tensor();
+  const auto rank = static_cast<std::int64_t>(first.rank()) + (a.new_axis != 0 ? 1 : 0);
   if (a.axis < -rank || a.axis >= rank)
     return fail(Code::bad_input, "axis {} is outside [{}, {})", a.axis, -rank, rank);
+  Sizes total = item_sizes(first, a);
   const std::size_t axis = from_front(a.axis, total.size());
   Pace pace;
   for (std::size_t i = 1; i < items.size() && !pace.stop(64); ++i) {
-    Sizes sizes = item_sizes(items[i].tensor(), a);
-    const std::int64_t extent = axis < sizes.size() ? sizes[axis] : 0;
-    if (axis < sizes.size()) sizes[axis] = total[axis];
+    const Tensor& item = items[i].tensor();
+    Sizes sizes = item.rank() == first.rank() ? item_sizes(item, a) : Sizes();
+    const std::int64_t extent = sizes.empty() ? 0 : std::exchange(sizes[axis], total[axis]);
     if (sizes != total) {
-      return fail(Code::bad_input, "items 0 and {} of input 'sequence' do not fit: {} and {}", i,
-                  items[0].tensor().type_str(), items[i].tensor().type_str());
+      return fail(Code::bad_input, "items 0 and {} of input 'sequence' do not fit: {} and {}", i, first.type_str(),
+                  item.type_str());
     }
     total[axis] += extent;
   }

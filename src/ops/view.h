@@ -211,17 +211,4 @@ void eye_like_body(CompositeCx& cx);
 FRAZIL_OP(EyeLike, composite<EyeLikeAttrs>({"EyeLike", 22, "1 on a diagonal and 0 elsewhere, in the input's shape."},
                                            {kDataIn, kEyeLikeOut}, eye_like_body));
 
-inline constexpr ElemSet kCumElems = elems::kFloat | elems::kIndex | one(Elem::u32) | one(Elem::u64);
-inline constexpr std::array<Port, 2> kCumSumIn{{{"x", "T", kCumElems}, {"axis", "", elems::kIndex}}};
-struct CumSumAttrs {
-  std::int64_t exclusive = 0;
-  std::int64_t reverse = 0;
-  static constexpr std::array fields{attr<&CumSumAttrs::exclusive>("exclusive", "1: without the element itself"),
-                                     attr<&CumSumAttrs::reverse>("reverse", "1: sums from the end")};
-};
-Status cum_sum_types(InferCx& cx);
-Status cum_sum_run(OpaqueCall& call);
-FRAZIL_OP(CumSum, opaque<CumSumAttrs>({"CumSum", 14, "Running sums along one axis."}, {kCumSumIn, kPortY<kCumElems>},
-                                      cum_sum_types, cum_sum_run, "linear time needs a value carried along the axis"));
-
 }  // namespace frazil::ops

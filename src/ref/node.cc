@@ -7,6 +7,7 @@
 #include "ref/fold.h"
 #include "ref/machine.h"
 #include "ref/moves.h"
+#include "ref/plain.h"
 #include "ref/points.h"
 #include "ref/ref.h"
 #include "ref/symbols.h"
@@ -150,9 +151,20 @@ class Single {
     return Tensor::make(graph_.type(graph_.node(id_).out[k]).elem, std::move(sizes));
   }
 
-  Result<Outputs> evaluate(const Elementwise&) {
+  bool has_scalars() const {
+    const auto plain = [](const Tensor& t) { return t.elem() == Elem::string || is_complex(t.elem()); };
+    const Elem out = graph_.type(graph_.node(id_).out[0]).elem;
+    return out != Elem::string && !is_complex(out) && std::ranges::none_of(tensors(), plain);
+  }
+
+  Result<Outputs> evaluate(const Elementwise& form) {
     Sizes sizes;
     for (Dim d : graph_.type(graph_.node(id_).out[0]).shape) sizes.push_back(d.value());
+    if (!has_scalars()) {
+      FRAZIL_TRY(Tensor plain, make_output(0, sizes));
+      FRAZIL_CHECK(run_plain(form, tensors(), source_.attrs.get(), plain));
+      return Outputs{Datum(std::move(plain))};
+    }
     std::vector<Operand> operands;
     for (Tensor& t : tensors()) {
       auto reads = broadcast_reads(t.sizes(), sizes);

@@ -20,6 +20,7 @@ struct Sequence {
 /// A map value: keys are strings or integers, kept in the order given.
 struct MapValue {
   std::vector<std::pair<Tensor, Datum>> items;
+  mutable MemoryCharge charge{};  ///< of the entries themselves, as in a Sequence
 };
 
 /// Any run-time value: a tensor, a sequence, a map, or an empty optional.
@@ -45,5 +46,7 @@ class Datum {
 
 /// A sequence under the memory limit of the current thread's Governor; Code::limit when its items would pass it.
 Result<Datum> make_sequence(std::vector<Datum> items);
+/// The same for a map.
+Result<Datum> make_map(std::vector<std::pair<Tensor, Datum>> items);
 
 }  // namespace frazil

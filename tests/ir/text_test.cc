@@ -19,12 +19,14 @@ using testing::HasSubstr;
 
 std::vector<test::FrzCase> all_cases() {
   link_operators();
-  auto cases = test::read_frz_folder(test::source_dir() / "tests" / "ir");
-  if (!cases) {
-    ADD_FAILURE() << cases.error().message;
-    return {};
+  std::vector<test::FrzCase> all;
+  for (const char* folder : {"ir", "suite"}) {
+    auto cases = test::read_frz_folder(test::source_dir() / "tests" / folder);
+    EXPECT_TRUE(cases) << cases.error().message;
+    if (cases) std::ranges::move(*cases, std::back_inserter(all));
   }
-  return *cases;
+  std::erase_if(all, [](const test::FrzCase& c) { return c.name.starts_with("DISABLED"); });
+  return all;
 }
 
 class Frz : public testing::TestWithParam<test::FrzCase> {};
@@ -65,7 +67,8 @@ TEST_P(Frz, NoMissingPartCrashes) {
 }
 
 std::string case_name(const testing::TestParamInfo<test::FrzCase>& info) {
-  std::string name = info.param.file.substr(0, info.param.file.find('.')) + "_" + info.param.name;
+  const std::string file = info.param.file.substr(0, info.param.file.find('.'));
+  std::string name = fmt::format("{}_{}_{}", file, info.param.name, info.param.line);
   std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 }

@@ -5,7 +5,7 @@
 #include "paths.h"
 #include "suite/tiers.h"
 
-// Every `; run` line of the text cases, on every tier.
+// Every `; run` line of the text cases, on every tier. What else the cases of this folder expect is held here too.
 namespace frazil::test {
 namespace {
 
@@ -32,6 +32,13 @@ void expect_run(const FrzRun& run, const Graph& graph) {
   }
 }
 
+void expect_refused_text(const FrzCase& c) {
+  link_operators();
+  const auto graph = parse(c.text);
+  ASSERT_FALSE(graph) << print(*graph);
+  EXPECT_THAT(graph.error().message, HasSubstr(*c.error));
+}
+
 std::vector<FrzCase> cases_with_runs() {
   std::vector<FrzCase> cases;
   for (const char* folder : {"ir", "suite"}) {
@@ -39,7 +46,7 @@ std::vector<FrzCase> cases_with_runs() {
     EXPECT_TRUE(read) << read.error().message;
     if (read) std::ranges::move(*read, std::back_inserter(cases));
   }
-  std::erase_if(cases, [](const FrzCase& c) { return c.runs.empty(); });
+  std::erase_if(cases, [](const FrzCase& c) { return c.runs.empty() && !c.error; });
   return cases;
 }
 
@@ -47,7 +54,9 @@ class TextSuite : public ::testing::TestWithParam<FrzCase> {};
 
 TEST_P(TextSuite, RunsAsWritten) {
   const FrzCase& c = GetParam();
+  if (c.error) return expect_refused_text(c);
   const Graph graph = graph_of(c.text);
+  for (const std::string& part : c.prints) EXPECT_THAT(print(graph), HasSubstr(part));
   for (const FrzRun& run : c.runs) {
     SCOPED_TRACE(fmt::format("{}:{}: {}: run {}", c.file, run.line, c.name, run.text));
     expect_run(run, graph);

@@ -1,0 +1,22 @@
+#include "ops/bound.h"
+
+#include "ops/compose.h"
+#include "ops/rules.h"
+#include "ops/view.h"
+
+namespace frazil::ops {
+
+Status at_least_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  const auto& a = cx.attrs<AtLeastAttrs>();
+  FRAZIL_TRY(const std::vector<Dim> numbers, cx.ints(0));
+  for (Dim number : numbers) FRAZIL_CHECK(require_at_least(cx, number, a.low, a.name));
+  maps.push_back(straight_view(cx.shape(0)));
+  return {};
+}
+
+Expr count_input(CompositeCx& cx, std::size_t i, std::string name, std::int64_t low) {
+  const Expr scalar = Reshape({as_elem(cx.in(i), Elem::i64), cx.ints({})});
+  return AtLeast({scalar}, {.low = low, .name = std::move(name)});
+}
+
+}  // namespace frazil::ops

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "ir/define.h"
+
+// Counts that composite bodies read.
+namespace frazil::ops {
+
+inline constexpr std::array<Port, 1> kBoundIn{{{"input", "T", elems::kIndex}}};
+inline constexpr std::array<Port, 1> kBoundOut{{{"output", "T", elems::kIndex}}};
+struct AtLeastAttrs {
+  std::int64_t low = 0;
+  std::string name;
+  static constexpr std::array fields{attr<&AtLeastAttrs::low>("low", "the least number allowed"),
+                                     attr<&AtLeastAttrs::name>("name", "what the user calls the value")};
+};
+Status at_least_maps(InferCx& cx, std::vector<ViewMap>& maps);
+FRAZIL_OP(AtLeast, view<AtLeastAttrs>({"AtLeast", 1, "The input, whose numbers must not be below a bound.", "frazil"},
+                                      {kBoundIn, kBoundOut}, at_least_maps));
+
+/// Input `i`, a count of one element, as an i64 scalar that is at least `low`. Nothing (and an error in `cx`) when it
+/// has more.
+Expr count_input(CompositeCx& cx, std::size_t i, std::string name, std::int64_t low);
+
+}  // namespace frazil::ops

@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <clocale>
+#include <cwctype>
+#include <memory>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "ops/move.h"
+#include "ops/text.h"
+
+namespace frazil::ops {
+namespace {
+
+enum class Letters : std::uint8_t { kept, lower, upper };
+
+std::optional<Letters> letters_of(std::string_view action) {
+  if (action == "NONE") return Letters::kept;
+  if (action == "LOWER") return Letters::lower;
+  if (action == "UPPER") return Letters::upper;
+  return std::nullopt;
+}
+
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+char ascii_case(char c, Letters letters) {
+  const bool turns = letters == Letters::lower ? c >= 'A' && c <= 'Z' : c >= 'a' && c <= 'z';
+  return turns ? static_cast<char>(c ^ 0x20) : c;
+}
+
+/// Bytes of the UTF-8 sequence that begins with this byte of valid text.
+std::size_t sequence_length(unsigned char lead) { return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4; }
+
+char32_t decode(std::string_view sequence) {
+  const auto lead = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() == 1) return lead;
+  char32_t code = lead & (0xffu >> (sequence.size() + 1));
+  for (char c : sequence.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
+  return code;
+}
+
+void append_utf8(std::string& out, char32_t code) {
+  const auto tail = [&](int shift) { out += static_cast<char>(0x80u | (code >> shift & 0x3fu)); };
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xc0u | code >> 6);
+    tail(0);
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xe0u | code >> 12);
+    tail(6), tail(0);
+  } else {
+    out += static_cast<char>(0xf0u | code >> 18);
+    tail(12), tail(6), tail(0);
+  }
+}
+
+struct FreeLocale {
+  void operator()(locale_t l) const { freelocale(l); }
+};
+using Locale = std::unique_ptr<std::remove_pointer_t<locale_t>, FreeLocale>;
+
+Locale open_locale(const std::string& name) {
+  return Locale(newlocale(LC_CTYPE_MASK, name.c_str(), static_cast<locale_t>(nullptr)));
+}
+
+/// The case of letters is the same in all languages but these.
+bool has_own_case(std::string_view name) {
+  return std::ranges::any_of(std::array<std::string_view, 3>{"az", "lt", "tr"},
+                             [&](std::string_view language) { return name.starts_with(language); });
+}
+
+Result<Locale> locale_for(const std::string& name) {
+  for (const std::string& full : {name + ".UTF-8", name}) {
+    Locale found = name.empty() || (full == name && !name.contains('.')) ? nullptr : open_locale(full);
+    if (found) return found;
+  }
+  Locale plain = has_own_case(name) ? nullptr : open_locale("C.UTF-8");
+  if (plain) return plain;
+  return fail(Code::unsupported, "the system has no locale '{}' for letters outside ASCII",
+              name.empty() ? "C.UTF-8" : printable(name));
+}
+
+/// Changes the case of letters; the locale is opened when the first letter outside ASCII comes.
+class CaseChange {
+ public:
+  explicit CaseChange(const std::string& locale) : name_(locale) {}
+
+  Result<std::string> operator()(const std::string& text, Letters letters) {
+    if (letters == Letters::kept || !is_utf8(text)) return text;
+    std::string out;
+    if (is_ascii(text)) {
+      for (char c : text) out += ascii_case(c, letters);
+      return out;
+    }
+    if (!locale_) {
+      FRAZIL_TRY(locale_, locale_for(name_));
+    }
+    for (std::size_t at = 0, n = 0; at < text.size(); at += n) {
+      n = sequence_length(static_cast<unsigned char>(text[at]));
+      const auto code = static_cast<wint_t>(decode(std::string_view(text).substr(at, n)));
+      append_utf8(out, static_cast<char32_t>(letters == Letters::lower ? towlower_l(code, locale_.get())
+                                                                       : towupper_l(code, locale_.get())));
+    }
+    return out;
+  }
+
+ private:
+  const std::string& name_;
+  Locale locale_;
+};
+
+}  // namespace
+
+Status string_normalizer_types(InferCx& cx) {
+  const auto& a = cx.attrs<StringNormalizerAttrs>();
+  if (!letters_of(a.case_change_action)) {
+    return cx.error("case_change_action '{}' is none of NONE, LOWER, UPPER", printable(a.case_change_action));
+  }
+  Shape shape = cx.shape(0);
+  if (shape.size() == 2) {
+    FRAZIL_TRY(shape[0], cx.require_equal(shape[0], 1, "rows of input 'X'"));
+  } else if (shape.size() != 1) {
+    return cx.error("input 'X' must be [C] or [1, C], got {}", cx.type_str(0));
+  }
+  const Dim most = cx.scope().max(shape.back(), 1);
+  shape.back() = cx.data_extent(0, static_cast<int>(shape.size()) - 1, {1, cx.scope().bounds(most).max});
+  cx.out(0, Type::tensor(Elem::string, std::move(shape)));
+  return {};
+}
+
+Status string_normalizer_run(OpaqueCall& call) {
+  const TensorView x = call.in(0);
+  const auto& a = call.attrs<StringNormalizerAttrs>();
+  if (x.rank() == 2 && x.sizes[0] != 1) return fail(Code::bad_input, "input 'X' must have 1 row, got {}", x.sizes[0]);
+  CaseChange change(a.locale);
+  const Letters folded = a.is_case_sensitive != 0 ? Letters::kept : Letters::lower;
+  std::unordered_set<std::string> stops;
+  for (const std::string& word : a.stopwords) {
+    FRAZIL_TRY(std::string stop, change(word, folded));
+    stops.insert(std::move(stop));
+  }
+  std::vector<std::string> kept;
+  Pace pace;
+  for (const std::string& text : x.as<std::string>()) {
+    if (pace.stop(16 + static_cast<std::int64_t>(text.size()))) return {};
+    FRAZIL_TRY(const std::string word, change(text, folded));
+    if (stops.contains(word)) continue;
+    FRAZIL_TRY(std::string changed, change(text, *letters_of(a.case_change_action)));
+    kept.push_back(std::move(changed));
+  }
+  if (kept.empty()) kept.emplace_back();
+  Sizes sizes(x.sizes.begin(), x.sizes.end());
+  sizes.back() = static_cast<std::int64_t>(kept.size());
+  FRAZIL_TRY(std::byte * out, call.out(0, sizes));
+  for (std::size_t i = 0; i < kept.size(); ++i) assign_text(reinterpret_cast<std::string*>(out)[i], kept[i]);
+  return {};
+}
+
+}  // namespace frazil::ops

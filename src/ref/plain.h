@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+
+#include "ir/op.h"
+#include "tensor/tensor.h"
+
+namespace frazil::ref {
+
+/// Fills `out` by an Elementwise form's plain body; contiguous operands are read with broadcasting.
+Status run_plain(const Elementwise& form, std::span<const Tensor> operands, const void* attrs, Tensor& out);
+
+}  // namespace frazil::ref

@@ -1,0 +1,71 @@
+#include "ops/fourier.h"
+
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+// The fast transform against the sum that defines it.
+namespace frazil::ops {
+namespace {
+
+using Numbers = std::vector<Fourier::Number>;
+
+Numbers some_numbers(std::size_t n) {
+  Numbers x(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto t = static_cast<double>(k);
+    x[k] = {std::sin(1.7 * t * t + 0.3), std::cos(2.9 * t + 0.01 * t * t)};
+  }
+  return x;
+}
+
+Numbers by_definition(const Numbers& x, bool inverse) {
+  const std::size_t n = x.size();
+  const double turn = (inverse ? 2 : -2) * std::numbers::pi / static_cast<double>(n);
+  Numbers y(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t j = 0; j < n; ++j) y[k] += x[j] * std::polar(1.0, turn * static_cast<double>(j * k % n));
+    if (inverse) y[k] /= static_cast<double>(n);
+  }
+  return y;
+}
+
+Numbers transformed(Numbers x, bool inverse) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  Numbers memory(Fourier::scratch(n));
+  Fourier(n, inverse, memory.data()).run(x.data());
+  return x;
+}
+
+void expect_near(const Numbers& got, const Numbers& want) {
+  const double tolerance = 1e-13 * static_cast<double>(want.size());
+  for (std::size_t k = 0; k < want.size(); ++k) EXPECT_LT(std::abs(got[k] - want[k]), tolerance) << "at " << k;
+}
+
+class FourierLengths : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(FourierLengths, AgreeWithTheSum) {
+  const Numbers x = some_numbers(GetParam());
+  expect_near(transformed(x, false), by_definition(x, false));
+  expect_near(transformed(x, true), by_definition(x, true));
+}
+
+TEST_P(FourierLengths, ComeBack) {
+  const Numbers x = some_numbers(GetParam());
+  expect_near(transformed(transformed(x, false), true), x);
+}
+
+INSTANTIATE_TEST_SUITE_P(UpTo40, FourierLengths, ::testing::Range<std::size_t>(1, 41));
+INSTANTIATE_TEST_SUITE_P(Longer, FourierLengths, ::testing::Values(64, 100, 127, 128, 1000, 1009, 1024, 1536));
+
+TEST(Fourier, ComesBackFromLongLines) {
+  for (const std::size_t n : {std::size_t{1} << 17, std::size_t{100003}}) {
+    const Numbers x = some_numbers(n);
+    expect_near(transformed(transformed(x, false), true), x);
+  }
+}
+
+}  // namespace
+}  // namespace frazil::ops
