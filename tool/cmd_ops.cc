@@ -94,7 +94,8 @@ Json op_json(const OpDef& op) {
   }
   return {{"name", op.name},
           {"domain", op.domain},
-          {"since", op.since},
+          {"since", op.since.newest},
+          {"oldest", op.since.oldest},
           {"form", form_name(op.form)},
           {"doc", op.doc},
           {"inputs", ports_json(op.inputs)},
@@ -116,7 +117,7 @@ void ops_markdown(const std::vector<const OpDef*>& all) {
   print_line("| operator | opset | form | inputs | outputs | element types | meaning |");
   print_line("|---|---|---|---|---|---|---|");
   for (const OpDef* op : all) {
-    print_line(fmt::format("| {} | {} | {} | {} | {} | {} | {} |", full_name(*op), op->since, form_name(op->form),
+    print_line(fmt::format("| {} | {} | {} | {} | {} | {} | {} |", full_name(*op), op->since.newest, form_name(op->form),
                            ports_text(op->inputs), ports_text(op->outputs), types_text(*op), cell(op->doc)));
   }
 }
@@ -132,7 +133,7 @@ Result<int> list_ops(const ListOptions& options) {
   } else {
     for (const OpDef* op : all) {
       print_line(
-          fmt::format("{:<28} {:>2}  {:<11}  {}", full_name(*op), op->since, form_name(op->form), one_line(op->doc)));
+          fmt::format("{:<28} {:>2}  {:<11}  {}", full_name(*op), op->since.newest, form_name(op->form), one_line(op->doc)));
     }
   }
   return kDone;
@@ -185,7 +186,6 @@ void add_knobs(CLI::App& app, Action& action) {
 void add_missing(CLI::App& app, Action& action) {
   constexpr std::pair<const char*, const char*> kMissing[] = {
       {"profile", "Time a model by node and group (not in this build)"},
-      {"convert", "Write a model in another opset or layout (not in this build)"},
       {"compile", "Pack a model with compiled code (not in this build)"}};
   for (const auto& [name, doc] : kMissing) {
     CLI::App* command = app.add_subcommand(name, doc);

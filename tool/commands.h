@@ -16,6 +16,7 @@ void add_run(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_test(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
+void add_convert(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_knobs(CLI::App& app, Action& action);
 /// Commands of the contract that this build lacks.

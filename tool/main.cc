@@ -30,6 +30,7 @@ void declare(CLI::App& app, Action& action) {
   add_test(app, action);
   add_inspect(app, action);
   add_ops(app, action);
+  add_convert(app, action);
   add_knobs(app, action);
   add_missing(app, action);
 }

@@ -40,6 +40,12 @@ struct LoadOptions {
   std::optional<std::uint64_t> max_name_bytes;  ///< of one name
 };
 
+/// How a model is written.
+struct SaveOptions {
+  std::optional<std::int64_t> opset;  ///< of ai.onnx
+  std::uint64_t external_bytes = 0;   ///< 0: no external data
+};
+
 /// A graph that is ready to run. A cheap handle to something immutable: threads share it freely.
 class Model {
  public:
@@ -60,6 +66,11 @@ class Model {
 
   /// Opens a session; open one per thread. The first one plans the model.
   Session open(const Options& options = {}) const;
+
+  /// Writes the model as an ONNX file, and with external_bytes tensors of at least so many bytes into a file beside it,
+  /// "<path>.data". The opset is the oldest that every operator fits into, and not older than the one it came in; one
+  /// that is asked for and too old is Code::bad_input.
+  void save(const std::string& path, const SaveOptions& options = {}) const;
 
   /// The graph in the text form; from_text(text(), weights()) gives an equal model.
   std::string text() const;

@@ -8,6 +8,7 @@
 #include "ir/op.h"
 #include "ir/text.h"
 #include "ir/verify.h"
+#include "onnx/export.h"
 #include "onnx/import.h"
 
 namespace frazil::api {
@@ -112,6 +113,11 @@ std::vector<std::string> Model::operators() const {
     }
   }
   return {names.begin(), names.end()};
+}
+
+void Model::save(const std::string& path, const SaveOptions& options) const {
+  const onnx::ExportOptions how{options.opset, static_cast<std::size_t>(options.external_bytes)};
+  check(onnx::export_file(*impl_->graph, path, how));
 }
 
 std::string Model::text() const { return print(*impl_->graph); }

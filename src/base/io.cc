@@ -52,16 +52,21 @@ std::string resolved(const std::string& path) {
   return real == nullptr ? path : std::string(real.get());
 }
 
-Status write_in_place(const std::string& path, std::span<const std::byte> bytes) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0) return system_fault("write", path, errno);
-  return write_all(file.get(), path, bytes);
+Status write_pieces(int fd, const std::string& path, Pieces pieces) {
+  for (const std::span<const std::byte> piece : pieces) FRAZIL_CHECK(write_all(fd, path, piece));
+  return {};
 }
 
-Status write_new(const std::string& path, std::span<const std::byte> bytes) {
+Status write_in_place(const std::string& path, Pieces pieces) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) return system_fault("write", path, errno);
+  return write_pieces(file.get(), path, pieces);
+}
+
+Status write_new(const std::string& path, Pieces pieces) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) return system_fault("write", path, errno);
-  FRAZIL_CHECK(write_all(file.get(), path, bytes));
+  FRAZIL_CHECK(write_pieces(file.get(), path, pieces));
   if (!file.close()) return system_fault("write", path, errno);
   return {};
 }
@@ -167,16 +172,16 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   return text;
 }
 
-Status write_file(const std::string& path, std::span<const std::byte> bytes) {
+Status write_file(const std::string& path, Pieces pieces) {
   static std::atomic<unsigned> serial{0};
   struct stat info{};
   const std::string target = resolved(path);
   if (::stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot write '{}': it is a directory", path);
-    return write_in_place(target, bytes);
+    return write_in_place(target, pieces);
   }
   const std::string temporary = fmt::format("{}.{}.{}.tmp", target, ::getpid(), serial.fetch_add(1));
-  Status status = write_new(temporary, bytes);
+  Status status = write_new(temporary, pieces);
   if (status && ::rename(temporary.c_str(), target.c_str()) != 0) status = system_fault("write", path, errno);
   if (!status) ::unlink(temporary.c_str());
   return status;

@@ -45,7 +45,11 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 
 /// Replaces the file at once: readers see the old or the new content, never a part. Symbolic links are followed;
 /// a device or a pipe is written to in place.
-Status write_file(const std::string& path, std::span<const std::byte> bytes);
+using Pieces = std::span<const std::span<const std::byte>>;
+Status write_file(const std::string& path, Pieces pieces);
+inline Status write_file(const std::string& path, std::span<const std::byte> bytes) {
+  return write_file(path, Pieces(&bytes, 1));
+}
 inline Status write_file(const std::string& path, std::string_view text) {
   return write_file(path, std::as_bytes(std::span(text)));
 }

@@ -8,6 +8,7 @@
 #include "kernel/copy.h"
 #include "ref/ref.h"
 #include "ref/symbols.h"
+#include "sym/saturate.h"
 
 namespace frazil {
 
@@ -222,11 +223,11 @@ std::string Session::account_of(const Slot& slot) const {
 /// Of the largest value that lies there.
 std::string Session::account_of(std::uint32_t storage) const {
   const Slot* largest = nullptr;
-  std::uint64_t most = 0;
+  std::int64_t most = 0;
   for (const Slot& slot : plan_.slots) {
     if (slot.storage != storage || slot.object) continue;
-    std::uint64_t count = byte_size(slot.elem);
-    for (const Reg r : slot.dims) count *= static_cast<std::uint64_t>(regs_[r]);
+    auto count = static_cast<std::int64_t>(byte_size(slot.elem));
+    for (const Reg r : slot.dims) count = sym::sat_mul(count, regs_[r]);
     if (largest != nullptr && count < most) continue;
     largest = &slot;
     most = count;

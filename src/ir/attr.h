@@ -33,6 +33,7 @@ struct AttrField {
   std::string_view doc;
   bool (*set)(void* attrs, const AttrValue& value);  ///< false when the value's kind does not fit
   std::optional<AttrValue> (*get)(const void* attrs);
+  int since = 0;  ///< the opset that brought it, where nodes without it are older
 };
 
 /// Attributes of one operator: a plain struct behind a table of fields. Shared and immutable once in a node.
@@ -132,9 +133,9 @@ std::optional<AttrValue> get_member(const void* p) {
 
 /// A row of an attribute table: attr<&SoftmaxAttrs::axis>("axis", "the axis that sums to 1").
 template <auto M>
-constexpr AttrField attr(std::string_view name, std::string_view doc = {}) {
+constexpr AttrField attr(std::string_view name, std::string_view doc = {}, int since = 0) {
   using T = typename detail::OptionalOf<typename detail::MemberOf<decltype(M)>::Type>::type;
-  return {name, detail::AttrTraits<T>::kind, false, doc, &detail::set_member<M>, &detail::get_member<M>};
+  return {name, detail::AttrTraits<T>::kind, false, doc, &detail::set_member<M>, &detail::get_member<M>, since};
 }
 template <auto M>
 constexpr AttrField required(std::string_view name, std::string_view doc = {}) {

@@ -14,7 +14,7 @@ namespace frazil {
 
 struct OpInfo {
   std::string_view name;
-  int since = 1;
+  OpsetRange since = 1;
   std::string_view doc = {};
   std::string_view domain = {};
 };

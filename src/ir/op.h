@@ -99,11 +99,20 @@ struct Region {
 using Form = std::variant<Elementwise, Contraction, View, Composite, Opaque, Region>;
 std::string_view form_name(const Form& form);
 
+/// The opset of the meaning implemented, and the oldest one in which a node written in this form means the same, with
+/// fewer element types perhaps. Nodes of opsets before that are upgraded at import.
+struct OpsetRange {
+  int newest = 1;
+  int oldest = 1;
+  constexpr OpsetRange(int only) : newest(only), oldest(only) {}  // NOLINT(google-explicit-constructor)
+  constexpr OpsetRange(int last, int first) : newest(last), oldest(first) {}
+};
+
 /// One operator: the only place that says what it means. Identity is its address.
 struct OpDef {
   std::string_view name;
   std::string_view domain;  ///< "" is ai.onnx
-  int since = 1;            ///< the opset of the meaning implemented; older ones are upgraded at import
+  OpsetRange since = 1;
   std::string_view doc;
   AttrTable attrs;
   std::span<const Port> inputs;

@@ -11,6 +11,9 @@ Status ints_to_input(Draft& d, std::string_view attr, std::size_t i);
 Result<Value> shape_of(Draft& d, Value v);
 Result<Value> reshape_like(Draft& d, Value v, Value like);
 
+/// The AttributeProtos of a node, in the newest form: what a rule turned into attributes of our own is turned back.
+Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node);
+
 // ---- values ----
 Status constant(Draft& d);
 Status alias(Draft& d);

@@ -14,7 +14,7 @@ inline constexpr ElemSet kScaleElems = elems::kF32 | one(Elem::f16) | one(Elem::
 inline constexpr std::array<Port, 1> kI32Out{{{"Y", "", one(Elem::i32)}}};
 
 Status matmul_space(InferCx& cx, Space& space);
-FRAZIL_OP(MatMul, contraction<2>({"MatMul", 13, "The matrix product, batched over leading axes."}, binary<kMatElems>,
+FRAZIL_OP(MatMul, contraction<2>({"MatMul", {13, 1}, "The matrix product, batched over leading axes."}, binary<kMatElems>,
                                  matmul_space, [](Sx a, Sx b) { return a * b; }));
 
 inline constexpr std::array<Port, 4> kMatMulIntegerIn{{{"A", "T1", kByte},
@@ -35,7 +35,7 @@ inline constexpr std::array<Port, 8> kQLinearMatMulIn{{{"a", "T1", kByte},
                                                        {"y_zero_point", "T3", kByte}}};
 inline constexpr std::array<Port, 1> kQuantOut{{{"y", "T3", kByte}}};
 void qlinear_matmul_body(CompositeCx& cx);
-FRAZIL_OP(QLinearMatMul, composite({"QLinearMatMul", 21, "The product of quantised matrices, quantised."},
+FRAZIL_OP(QLinearMatMul, composite({"QLinearMatMul", {21, 10}, "The product of quantised matrices, quantised."},
                                    {kQLinearMatMulIn, kQuantOut}, qlinear_matmul_body));
 
 struct GemmAttrs {
@@ -51,7 +51,7 @@ struct GemmAttrs {
 inline constexpr std::array<Port, 3> kGemmIn{
     {{"A", "T", kMatElems}, {"B", "T", kMatElems}, {"C", "T", kMatElems, Port::Use::optional}}};
 void gemm_body(CompositeCx& cx);
-FRAZIL_OP(Gemm, composite<GemmAttrs>({"Gemm", 13, "alpha * A * B + beta * C for matrices."},
+FRAZIL_OP(Gemm, composite<GemmAttrs>({"Gemm", {13, 7}, "alpha * A * B + beta * C for matrices."},
                                      {kGemmIn, kPortY<kMatElems>}, gemm_body));
 
 // ---- windows ----
@@ -89,7 +89,7 @@ FRAZIL_OP(ConvSum,
               {"ConvSum", 1, "Convolution without bias; with group > 1 the channels have an axis more.", "frazil"},
               {kConvSumIn, kPortY<kConvElems>}, conv_sum_space, [](Sx x, Sx w) { return x * w; }));
 FRAZIL_OP(Conv,
-          composite<ConvAttrs>({"Conv", 22, "Convolution of any number of spatial axes, plus a bias per channel."},
+          composite<ConvAttrs>({"Conv", {22, 1}, "Convolution of any number of spatial axes, plus a bias per channel."},
                                {kConvIn, kPortY<elems::kFloat>}, conv_body));
 
 inline constexpr std::array<Port, 4> kConvIntegerIn{{{"x", "T1", kByte},
@@ -133,8 +133,7 @@ FRAZIL_OP(ConvTransposeSum,
           contraction<2, ConvTransposeAttrs>(
               {"ConvTransposeSum", 1, "Transposed convolution of an input whose pixels lie a stride apart.", "frazil"},
               {kConvSumIn, kPortY<kConvElems>}, conv_transpose_sum_space, [](Sx x, Sx w) { return x * w; }));
-FRAZIL_OP(ConvTranspose, composite<ConvTransposeAttrs>({"ConvTranspose", 22,
-                                                        "Every input pixel spreads a weighted window over the result."},
+FRAZIL_OP(ConvTranspose, composite<ConvTransposeAttrs>({"ConvTranspose", {22, 1}, "Every input pixel spreads a weighted window over the result."},
                                                        {kConvIn, kPortY<elems::kFloat>}, conv_transpose_body));
 
 /// Attributes of pools.
@@ -142,7 +141,7 @@ struct PoolAttrs : WindowAttrs {
   std::int64_t ceil_mode = 0;
 };
 inline constexpr AttrField kCeilMode =
-    attr<&PoolAttrs::ceil_mode>("ceil_mode", "1: a last window may reach past the end");
+    attr<&PoolAttrs::ceil_mode>("ceil_mode", "1: a last window may reach past the end", 10);
 
 struct MaxPoolAttrs : PoolAttrs {
   std::int64_t storage_order = 0;
@@ -160,7 +159,7 @@ inline constexpr std::array<Port, 2> kMaxPoolOut{
     {{"Y", "T", kMaxPoolElems}, {"Indices", "I", elems::kI64, Port::Use::optional}}};
 Status max_pool_space(InferCx& cx, Space& space);
 FRAZIL_OP(MaxPool,
-          contraction<1, MaxPoolAttrs>({"MaxPool", 22, "The largest value of each window and where it is."},
+          contraction<1, MaxPoolAttrs>({"MaxPool", {22, 8}, "The largest value of each window and where it is."},
                                        {kPortX<kMaxPoolElems>, kMaxPoolOut}, max_pool_space, [](Sx x) { return x; }));
 
 struct AveragePoolAttrs : PoolAttrs {
@@ -183,7 +182,7 @@ FRAZIL_OP(CountPool, contraction<1, AveragePoolAttrs>(
                          {"CountPool", 1,
                           "How many positions each window has; with count_include_pad X is padded already.", "frazil"},
                          unary<elems::kFloat>, count_pool_space, [](Sx x) { return lit(x, 1); }));
-FRAZIL_OP(AveragePool, composite<AveragePoolAttrs>({"AveragePool", 22, "The mean of each window."},
+FRAZIL_OP(AveragePool, composite<AveragePoolAttrs>({"AveragePool", {22, 7}, "The mean of each window."},
                                                    unary<elems::kFloat>, average_pool_body));
 
 struct LpPoolAttrs : PoolAttrs {
@@ -198,7 +197,7 @@ FRAZIL_OP(PowerPool, contraction<1, LpPoolAttrs>({"PowerPool", 1, "The sum of |X
                                                  unary<elems::kFloat>, power_pool_space,
                                                  [](Sx x, const LpPoolAttrs& a) { return power_of(x, a.p); }));
 FRAZIL_OP(LpPool,
-          composite<LpPoolAttrs>({"LpPool", 22, "The p-norm of each window."}, unary<elems::kFloat>, lp_pool_body));
+          composite<LpPoolAttrs>({"LpPool", {22, 2}, "The p-norm of each window."}, unary<elems::kFloat>, lp_pool_body));
 
 struct GlobalLpPoolAttrs {
   std::int64_t p = 2;
@@ -207,11 +206,11 @@ struct GlobalLpPoolAttrs {
 void global_average_pool_body(CompositeCx& cx);
 void global_max_pool_body(CompositeCx& cx);
 void global_lp_pool_body(CompositeCx& cx);
-FRAZIL_OP(GlobalAveragePool, composite({"GlobalAveragePool", 22, "The mean over all spatial axes."},
+FRAZIL_OP(GlobalAveragePool, composite({"GlobalAveragePool", {22, 1}, "The mean over all spatial axes."},
                                        unary<elems::kFloat>, global_average_pool_body));
-FRAZIL_OP(GlobalMaxPool, composite({"GlobalMaxPool", 22, "The maximum over all spatial axes."}, unary<elems::kFloat>,
+FRAZIL_OP(GlobalMaxPool, composite({"GlobalMaxPool", {22, 1}, "The maximum over all spatial axes."}, unary<elems::kFloat>,
                                    global_max_pool_body));
-FRAZIL_OP(GlobalLpPool, composite<GlobalLpPoolAttrs>({"GlobalLpPool", 22, "The p-norm over all spatial axes."},
+FRAZIL_OP(GlobalLpPool, composite<GlobalLpPoolAttrs>({"GlobalLpPool", {22, 2}, "The p-norm over all spatial axes."},
                                                      unary<elems::kFloat>, global_lp_pool_body));
 
 struct LrnAttrs {
@@ -228,7 +227,7 @@ void lrn_body(CompositeCx& cx);
 FRAZIL_OP(ChannelSquares,
           contraction<1, LrnAttrs>({"ChannelSquares", 1, "Squares summed over nearby channels.", "frazil"},
                                    unary<elems::kFloat>, channel_squares_space, [](Sx x) { return x * x; }));
-FRAZIL_OP(LRN, composite<LrnAttrs>({"LRN", 13, "Each value over a power of the mean square of nearby channels."},
+FRAZIL_OP(LRN, composite<LrnAttrs>({"LRN", {13, 1}, "Each value over a power of the mean square of nearby channels."},
                                    unary<elems::kFloat>, lrn_body));
 
 // ---- reductions ----
@@ -298,7 +297,7 @@ struct ArgAttrs {
   static constexpr std::array fields{
       attr<&ArgAttrs::axis>("axis", "the axis that is searched"),
       attr<&ArgAttrs::keepdims>("keepdims", "1: the axis stays with extent 1"),
-      attr<&ArgAttrs::select_last_index>("select_last_index", "1: the last of equal ones, else the first")};
+      attr<&ArgAttrs::select_last_index>("select_last_index", "1: the last of equal ones, else the first", 12)};
 };
 inline constexpr Ports kArgPorts{kPortX<elems::kNumeric>, kCountOut};
 Status arg_space(InferCx& cx, Space& space, Fold fold);
@@ -306,9 +305,9 @@ template <Fold F>
 Status arg_by(InferCx& cx, Space& space) {
   return arg_space(cx, space, F);
 }
-FRAZIL_OP(ArgMax, contraction<1, ArgAttrs>({"ArgMax", 13, "Where the maximum along an axis is."}, kArgPorts,
+FRAZIL_OP(ArgMax, contraction<1, ArgAttrs>({"ArgMax", {13, 11}, "Where the maximum along an axis is."}, kArgPorts,
                                            arg_by<Fold::argmax>, [](Sx x) { return x; }));
-FRAZIL_OP(ArgMin, contraction<1, ArgAttrs>({"ArgMin", 13, "Where the minimum along an axis is."}, kArgPorts,
+FRAZIL_OP(ArgMin, contraction<1, ArgAttrs>({"ArgMin", {13, 11}, "Where the minimum along an axis is."}, kArgPorts,
                                            arg_by<Fold::argmin>, [](Sx x) { return x; }));
 
 }  // namespace frazil::ops

@@ -17,7 +17,7 @@ struct CumulativeAttrs {
 Status cum_sum_types(InferCx& cx);
 Status cum_sum_run(OpaqueCall& call);
 FRAZIL_OP(CumSum,
-          opaque<CumulativeAttrs>({"CumSum", 14, "Running sums along one axis."}, {kCumulativeIn, kPortY<kCumElems>},
+          opaque<CumulativeAttrs>({"CumSum", {14, 11}, "Running sums along one axis."}, {kCumulativeIn, kPortY<kCumElems>},
                                   cum_sum_types, cum_sum_run, kCarriesValue));
 
 Status cum_prod_types(InferCx& cx);

@@ -16,14 +16,14 @@ FRAZIL_OP(Not, elementwise<1>({"Not", 1, "True where X is false."}, unary<elems:
 
 FRAZIL_OP(Equal,
           elementwise<2>(
-              {"Equal", 19, "A == B; NaN equals nothing."}, compare<elems::kNumeric | elems::kBool | elems::kString>,
+              {"Equal", {19, 7}, "A == B; NaN equals nothing."}, compare<elems::kNumeric | elems::kBool | elems::kString>,
               [](Sx a, Sx b) { return eq(a, b); }, nullptr, nullptr, equal_plain));
-FRAZIL_OP(Less, elementwise<2>({"Less", 13, "A < B."}, compare<elems::kNumeric>, [](Sx a, Sx b) { return lt(a, b); }));
+FRAZIL_OP(Less, elementwise<2>({"Less", {13, 7}, "A < B."}, compare<elems::kNumeric>, [](Sx a, Sx b) { return lt(a, b); }));
 FRAZIL_OP(Greater,
-          elementwise<2>({"Greater", 13, "A > B."}, compare<elems::kNumeric>, [](Sx a, Sx b) { return gt(a, b); }));
-FRAZIL_OP(LessOrEqual, elementwise<2>({"LessOrEqual", 16, "A <= B."}, compare<elems::kNumeric>,
+          elementwise<2>({"Greater", {13, 7}, "A > B."}, compare<elems::kNumeric>, [](Sx a, Sx b) { return gt(a, b); }));
+FRAZIL_OP(LessOrEqual, elementwise<2>({"LessOrEqual", {16, 12}, "A <= B."}, compare<elems::kNumeric>,
                                       [](Sx a, Sx b) { return le(a, b); }));
-FRAZIL_OP(GreaterOrEqual, elementwise<2>({"GreaterOrEqual", 16, "A >= B."}, compare<elems::kNumeric>,
+FRAZIL_OP(GreaterOrEqual, elementwise<2>({"GreaterOrEqual", {16, 12}, "A >= B."}, compare<elems::kNumeric>,
                                          [](Sx a, Sx b) { return ge(a, b); }));
 
 /// Element types with scalar arithmetic: all but strings and complex numbers.
@@ -31,7 +31,7 @@ inline constexpr ElemSet kScalarElems = elems::kTensor & ~(elems::kString | one(
 inline constexpr std::array<Port, 3> kWhereIn{
     {{"condition", "", elems::kBool}, {"X", "T", elems::kTensor}, {"Y", "T", elems::kTensor}}};
 FRAZIL_OP(Where, elementwise<3>(
-                     {"Where", 16, "X where the condition holds, else Y."}, {kWhereIn, kPortY<elems::kTensor>},
+                     {"Where", {16, 9}, "X where the condition holds, else Y."}, {kWhereIn, kPortY<elems::kTensor>},
                      [](Sx c, Sx x, Sx y) { return select(c, x, y); }, nullptr, nullptr, where_plain));
 
 struct CastAttrs {
@@ -40,8 +40,8 @@ struct CastAttrs {
   std::string round_mode = "up";
   static constexpr std::array fields{
       required<&CastAttrs::to>("to", "ONNX number of the element type"),
-      attr<&CastAttrs::saturate>("saturate", "8-bit floats: 1 holds what is too large at the largest number"),
-      attr<&CastAttrs::round_mode>("round_mode", "f8e8m0: up is the one supported")};
+      attr<&CastAttrs::saturate>("saturate", "8-bit floats: 1 holds what is too large at the largest number", 19),
+      attr<&CastAttrs::round_mode>("round_mode", "f8e8m0: up is the one supported", 24)};
 };
 Sx cast_body(Sx x, const CastAttrs& a);
 Elem cast_result(const void* attrs, std::span<const Elem> inputs);
@@ -49,14 +49,14 @@ Status cast_check(const void* attrs);
 inline constexpr ElemSet kCastElems = kScalarElems | elems::kString;
 inline constexpr std::array<Port, 1> kCastIn{{{"input", "T1", kCastElems}}}, kCastOut{{{"output", "T2", kCastElems}}};
 FRAZIL_OP(Cast, elementwise<1, CastAttrs>(
-                    {"Cast", 25, "The same values in another element type."}, {kCastIn, kCastOut},
+                    {"Cast", {25, 6}, "The same values in another element type."}, {kCastIn, kCastOut},
                     [](Sx x, const CastAttrs& a) { return cast_body(x, a); }, cast_result, cast_check, cast_plain));
 
 struct CastLikeAttrs {
   std::int64_t saturate = 1;
   std::string round_mode = "up";
-  static constexpr std::array fields{attr<&CastLikeAttrs::saturate>("saturate", "as in Cast"),
-                                     attr<&CastLikeAttrs::round_mode>("round_mode", "as in Cast")};
+  static constexpr std::array fields{attr<&CastLikeAttrs::saturate>("saturate", "as in Cast", 19),
+                                     attr<&CastLikeAttrs::round_mode>("round_mode", "as in Cast", 24)};
 };
 void cast_like_body(CompositeCx& cx);
 inline constexpr std::array<Port, 2> kCastLikeIn{{{"input", "T1", kCastElems}, {"target_type", "T2", kCastElems}}};

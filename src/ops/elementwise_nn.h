@@ -5,27 +5,27 @@
 // Activation functions.
 namespace frazil::ops {
 
-FRAZIL_OP(Relu, elementwise<1>({"Relu", 14, "max(X, 0)."}, unary<elems::kFloat | elems::kSigned>,
+FRAZIL_OP(Relu, elementwise<1>({"Relu", {14, 6}, "max(X, 0)."}, unary<elems::kFloat | elems::kSigned>,
                                [](Sx x) { return max(x, 0.0); }));
 FRAZIL_OP(Sigmoid,
-          elementwise<1>({"Sigmoid", 13, "1 / (1 + e^-X)."}, unary<elems::kFloat>, [](Sx x) { return logistic(x); }));
-FRAZIL_OP(Softsign, elementwise<1>({"Softsign", 22, "X / (1 + |X|)."}, unary<elems::kFloat>,
+          elementwise<1>({"Sigmoid", {13, 6}, "1 / (1 + e^-X)."}, unary<elems::kFloat>, [](Sx x) { return logistic(x); }));
+FRAZIL_OP(Softsign, elementwise<1>({"Softsign", {22, 1}, "X / (1 + |X|)."}, unary<elems::kFloat>,
                                    [](Sx x) { return x / (1.0 + abs(x)); }));
 
 /// log(1 + e^x) without overflow.
 inline Sx softplus(Sx x) { return max(x, 0.0) + log1p(exp(-abs(x))); }
 FRAZIL_OP(Softplus,
-          elementwise<1>({"Softplus", 22, "log(1 + e^X)."}, unary<elems::kFloat>, [](Sx x) { return softplus(x); }));
-FRAZIL_OP(Mish, elementwise<1>({"Mish", 22, "X * tanh(softplus(X))."}, unary<elems::kFloat>,
+          elementwise<1>({"Softplus", {22, 1}, "log(1 + e^X)."}, unary<elems::kFloat>, [](Sx x) { return softplus(x); }));
+FRAZIL_OP(Mish, elementwise<1>({"Mish", {22, 18}, "X * tanh(softplus(X))."}, unary<elems::kFloat>,
                                [](Sx x) { return x * tanh(softplus(x)); }));
-FRAZIL_OP(HardSwish, elementwise<1>({"HardSwish", 22, "X * clip(X / 6 + 1/2, 0, 1)."}, unary<elems::kFloat>,
+FRAZIL_OP(HardSwish, elementwise<1>({"HardSwish", {22, 14}, "X * clip(X / 6 + 1/2, 0, 1)."}, unary<elems::kFloat>,
                                     [](Sx x) { return x * max(min(x / 6.0 + 0.5, 1.0), 0.0); }));
 
 struct LeakyReluAttrs {
   float alpha = 0.01f;
   static constexpr std::array fields{attr<&LeakyReluAttrs::alpha>("alpha", "slope below 0")};
 };
-FRAZIL_OP(LeakyRelu, elementwise<1, LeakyReluAttrs>({"LeakyRelu", 16, "X, times alpha below 0."}, unary<elems::kFloat>,
+FRAZIL_OP(LeakyRelu, elementwise<1, LeakyReluAttrs>({"LeakyRelu", {16, 6}, "X, times alpha below 0."}, unary<elems::kFloat>,
                                                     [](Sx x, const LeakyReluAttrs& a) {
                                                       return select(lt(x, 0.0), double{a.alpha} * x, x);
                                                     }));
@@ -34,7 +34,7 @@ struct EluAttrs {
   float alpha = 1;
   static constexpr std::array fields{attr<&EluAttrs::alpha>("alpha", "the limit far below 0 is -alpha")};
 };
-FRAZIL_OP(Elu, elementwise<1, EluAttrs>({"Elu", 22, "X, and alpha * (e^X - 1) below 0."}, unary<elems::kFloat>,
+FRAZIL_OP(Elu, elementwise<1, EluAttrs>({"Elu", {22, 6}, "X, and alpha * (e^X - 1) below 0."}, unary<elems::kFloat>,
                                         [](Sx x, const EluAttrs& a) {
                                           return select(lt(x, 0.0), double{a.alpha} * expm1(x), x);
                                         }));
@@ -45,7 +45,7 @@ struct SeluAttrs {
   static constexpr std::array fields{attr<&SeluAttrs::alpha>("alpha", "scale of the part below 0"),
                                      attr<&SeluAttrs::gamma>("gamma", "scale of the whole")};
 };
-FRAZIL_OP(Selu, elementwise<1, SeluAttrs>({"Selu", 22, "gamma times Elu."}, unary<elems::kFloat>,
+FRAZIL_OP(Selu, elementwise<1, SeluAttrs>({"Selu", {22, 6}, "gamma times Elu."}, unary<elems::kFloat>,
                                           [](Sx x, const SeluAttrs& a) {
                                             return double{a.gamma} * select(gt(x, 0.0), x, double{a.alpha} * expm1(x));
                                           }));
@@ -65,7 +65,7 @@ struct ThresholdedReluAttrs {
   static constexpr std::array fields{attr<&ThresholdedReluAttrs::alpha>("alpha", "the threshold")};
 };
 FRAZIL_OP(ThresholdedRelu,
-          elementwise<1, ThresholdedReluAttrs>({"ThresholdedRelu", 22, "X where it is above alpha, else 0."},
+          elementwise<1, ThresholdedReluAttrs>({"ThresholdedRelu", {22, 10}, "X where it is above alpha, else 0."},
                                                unary<elems::kFloat>, [](Sx x, const ThresholdedReluAttrs& a) {
                                                  return select(gt(x, a.alpha), x, 0.0);
                                                }));
@@ -76,7 +76,7 @@ struct HardSigmoidAttrs {
   static constexpr std::array fields{attr<&HardSigmoidAttrs::alpha>("alpha", "slope"),
                                      attr<&HardSigmoidAttrs::beta>("beta", "value at 0")};
 };
-FRAZIL_OP(HardSigmoid, elementwise<1, HardSigmoidAttrs>({"HardSigmoid", 22, "clip(alpha * X + beta, 0, 1)."},
+FRAZIL_OP(HardSigmoid, elementwise<1, HardSigmoidAttrs>({"HardSigmoid", {22, 6}, "clip(alpha * X + beta, 0, 1)."},
                                                         unary<elems::kFloat>, [](Sx x, const HardSigmoidAttrs& a) {
                                                           return max(min(double{a.alpha} * x + double{a.beta}, 1.0),
                                                                      0.0);
@@ -118,7 +118,7 @@ FRAZIL_OP(Gelu, elementwise<1, GeluAttrs>(
 
 inline constexpr ElemSet kPReluElems = elems::kFloat | elems::kIndex | one(Elem::u32) | one(Elem::u64);
 inline constexpr std::array<Port, 2> kPReluIn{{{"X", "T", kPReluElems}, {"slope", "T", kPReluElems}}};
-FRAZIL_OP(PRelu, elementwise<2>({"PRelu", 16, "X, times slope below 0."}, {kPReluIn, kPortY<kPReluElems>},
+FRAZIL_OP(PRelu, elementwise<2>({"PRelu", {16, 7}, "X, times slope below 0."}, {kPReluIn, kPortY<kPReluElems>},
                                 [](Sx x, Sx slope) { return select(lt(x, 0.0), slope * x, x); }));
 
 struct ShrinkAttrs {

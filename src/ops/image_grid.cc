@@ -55,7 +55,7 @@ struct GridAxis {
   }
   double settled(double x) const {
     if (std::isnan(x) && outside != Outside::zeros) return low;
-    if (outside == Outside::border) return std::clamp(x, 0.0, static_cast<double>(extent - 1));
+    if (outside == Outside::border && (x < low || x > high)) return std::clamp(x, 0.0, static_cast<double>(extent - 1));
     return outside == Outside::reflection ? reflected(x) : x;
   }
   /// Offset of pixel `i`; -1 where there is none.

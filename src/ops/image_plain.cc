@@ -73,8 +73,8 @@ Result<Bmp> read_bmp_header(FileBytes file) {
   const bool old = b.header == 12;
   if (!old && b.header < 40) return fail(Code::bad_input, "BMP: a header of {} bytes", b.header);
   const auto rows = static_cast<std::int32_t>(b.in.word(22));
-  b.width = old ? b.in.half(18) : static_cast<std::int32_t>(b.in.word(18));
-  b.height = old ? b.in.half(20) : std::abs(std::int64_t{rows});
+  b.width = old ? std::int64_t{b.in.half(18)} : static_cast<std::int32_t>(b.in.word(18));
+  b.height = old ? std::int64_t{b.in.half(20)} : std::abs(std::int64_t{rows});
   b.from_top = !old && rows < 0;
   b.bits = b.in.half(old ? 24 : 28);
   b.compression = old ? kPlain : b.in.word(30);
@@ -221,10 +221,10 @@ Status read_pnm(FileBytes file, Canvas& canvas) {
   p.height = *height;
   p.most = *most;
   text.skip_one();
+  if (p.width < 1 || p.height < 1) return fail(Code::bad_input, "PNM: {} x {} pixels", p.width, p.height);
   const std::size_t rows = text.rest().size() / (p.text ? 1 : std::max<std::size_t>(p.row_bytes(), 1));
-  const bool fits = p.text
-                        ? p.width == 0 || static_cast<std::size_t>(p.height) <= rows / static_cast<std::size_t>(p.width)
-                        : static_cast<std::size_t>(p.height) <= rows;
+  const std::size_t needed = static_cast<std::size_t>(p.height) * (p.text ? static_cast<std::size_t>(p.width) : 1);
+  const bool fits = needed <= rows;
   if (!fits) return too_short();
   FRAZIL_TRY(const Pixels pixels, canvas.open(p.height, p.width, 0, 0));
   if (p.text) return read_pnm_text(text, p, pixels.rgb);

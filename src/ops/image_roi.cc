@@ -64,9 +64,11 @@ struct Region1D {
     const double size = extent / static_cast<double>(parts);
     Samples s{};
     s.count = ratio > 0 ? static_cast<double>(ratio) : std::ceil(size);
-    if (!(s.count > 0) || !std::isfinite(s.count)) return {};
+    constexpr double kExact = 1ll << 52;  // beyond, places cannot be told apart
+    if (!(s.count > 0)) return {};
     s.step = size / s.count;
     s.first = start + static_cast<double>(part) * size + s.step / 2;
+    if (!(s.count < kExact) || !std::isfinite(s.first) || !std::isfinite(s.step)) return s;  // nowhere
     s.end = s.count;
     if (s.step > 0) {
       s.begin = std::clamp(std::floor((-1 - s.first) / s.step), 0.0, s.count);

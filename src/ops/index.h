@@ -16,13 +16,13 @@ inline constexpr std::array<Port, 2> kGatherNdIn{{{"data", "T", elems::kTensor},
 inline constexpr Ports kGatherPorts{kGatherIn, kPortY<elems::kTensor>};
 Status gather_types(InferCx& cx);
 Status gather_run(OpaqueCall& call);
-FRAZIL_OP(Gather, opaque<GatherAttrs>({"Gather", 13, "Slices of one axis, picked by index."}, kGatherPorts,
+FRAZIL_OP(Gather, opaque<GatherAttrs>({"Gather", {13, 1}, "Slices of one axis, picked by index."}, kGatherPorts,
                                       gather_types, gather_run, kDataDependentIndex));
 
 Status gather_elements_types(InferCx& cx);
 Status gather_elements_run(OpaqueCall& call);
 FRAZIL_OP(GatherElements,
-          opaque<GatherAttrs>({"GatherElements", 13, "Elements whose place along one axis comes from an index tensor."},
+          opaque<GatherAttrs>({"GatherElements", {13, 11}, "Elements whose place along one axis comes from an index tensor."},
                               kGatherPorts, gather_elements_types, gather_elements_run, kDataDependentIndex));
 
 struct GatherNdAttrs {
@@ -31,7 +31,7 @@ struct GatherNdAttrs {
 };
 Status gather_nd_types(InferCx& cx);
 Status gather_nd_run(OpaqueCall& call);
-FRAZIL_OP(GatherND, opaque<GatherNdAttrs>({"GatherND", 13, "Slices picked by index tuples over several axes."},
+FRAZIL_OP(GatherND, opaque<GatherNdAttrs>({"GatherND", {13, 12}, "Slices picked by index tuples over several axes."},
                                           {kGatherNdIn, kPortY<elems::kTensor>}, gather_nd_types, gather_nd_run,
                                           kDataDependentIndex));
 
@@ -51,7 +51,7 @@ inline constexpr std::array<Port, 3> kScatterIn{{
 Status scatter_elements_types(InferCx& cx);
 Status scatter_elements_run(OpaqueCall& call);
 FRAZIL_OP(ScatterElements,
-          opaque<ScatterElementsAttrs>({"ScatterElements", 18, "Data with single elements replaced or reduced."},
+          opaque<ScatterElementsAttrs>({"ScatterElements", {18, 11}, "Data with single elements replaced or reduced."},
                                        {kScatterIn, kPortY<elems::kTensor>}, scatter_elements_types,
                                        scatter_elements_run, kDataDependentIndex));
 
@@ -66,8 +66,7 @@ inline constexpr std::array<Port, 3> kScatterNdIn{{
 }};
 Status scatter_nd_types(InferCx& cx);
 Status scatter_nd_run(OpaqueCall& call);
-FRAZIL_OP(ScatterND, opaque<ScatterNdAttrs>({"ScatterND", 18,
-                                             "Data with slices, named by index tuples, replaced or "
+FRAZIL_OP(ScatterND, opaque<ScatterNdAttrs>({"ScatterND", {18, 11}, "Data with slices, named by index tuples, replaced or "
                                              "reduced."},
                                             {kScatterNdIn, kPortY<elems::kTensor>}, scatter_nd_types, scatter_nd_run,
                                             kDataDependentIndex));
@@ -129,7 +128,7 @@ FRAZIL_OP(OneHot, composite<OneHotAttrs>({"OneHot", 11, "A new axis that is on a
 inline constexpr std::array<Port, 1> kIndicesOut{{{"Y", "", elems::kI64}}};
 Status non_zero_types(InferCx& cx);
 Status non_zero_run(OpaqueCall& call);
-FRAZIL_OP(NonZero, opaque({"NonZero", 13, "Indices of the elements that are not zero, one column each."},
+FRAZIL_OP(NonZero, opaque({"NonZero", {13, 9}, "Indices of the elements that are not zero, one column each."},
                           {kPortX<elems::kTensor>, kIndicesOut}, non_zero_types, non_zero_run, kDataDependentExtent));
 
 struct TopKAttrs {
@@ -149,7 +148,7 @@ inline constexpr std::array<Port, 2> kTopKOut{{
 }};
 Status top_k_types(InferCx& cx);
 Status top_k_run(OpaqueCall& call);
-FRAZIL_OP(TopK, opaque<TopKAttrs>({"TopK", 11, "The K largest or smallest along one axis; the lower index wins ties."},
+FRAZIL_OP(TopK, opaque<TopKAttrs>({"TopK", {11, 10}, "The K largest or smallest along one axis; the lower index wins ties."},
                                   {kTopKIn, kTopKOut}, top_k_types, top_k_run, "a sort is no fold over scalars"));
 
 struct NmsAttrs {
@@ -167,7 +166,7 @@ inline constexpr std::array<Port, 5> kNmsIn{{
 Status nms_types(InferCx& cx);
 Status nms_run(OpaqueCall& call);
 FRAZIL_OP(NonMaxSuppression,
-          opaque<NmsAttrs>({"NonMaxSuppression", 11, "Best boxes of each class that overlap no better one too much."},
+          opaque<NmsAttrs>({"NonMaxSuppression", {11, 10}, "Best boxes of each class that overlap no better one too much."},
                            {kNmsIn, kIndicesOut}, nms_types, nms_run, kDataDependentExtent));
 
 struct CompressAttrs {
@@ -177,7 +176,7 @@ struct CompressAttrs {
 inline constexpr std::array<Port, 2> kCompressIn{{{"input", "T", elems::kTensor}, {"condition", "", elems::kBool}}};
 Status compress_types(InferCx& cx);
 Status compress_run(OpaqueCall& call);
-FRAZIL_OP(Compress, opaque<CompressAttrs>({"Compress", 11, "Slices where a condition holds."},
+FRAZIL_OP(Compress, opaque<CompressAttrs>({"Compress", {11, 9}, "Slices where a condition holds."},
                                           {kCompressIn, kPortY<elems::kTensor>}, compress_types, compress_run,
                                           kDataDependentExtent));
 

@@ -19,7 +19,7 @@ inline constexpr std::array<Port, 3> kNllIn{{{"input", "T", elems::kFloat},
 inline constexpr std::array<Port, 1> kLossOut{{{"loss", "T", elems::kFloat}}};
 void nll_loss_body(CompositeCx& cx);
 FRAZIL_OP(NegativeLogLikelihoodLoss,
-          composite<LossAttrs>({"NegativeLogLikelihoodLoss", 22, "Minus the weighted logarithm at each target."},
+          composite<LossAttrs>({"NegativeLogLikelihoodLoss", {22, 12}, "Minus the weighted logarithm at each target."},
                                {kNllIn, kLossOut}, nll_loss_body));
 
 inline constexpr std::array<Port, 3> kCrossEntropyIn{{{"scores", "T", elems::kFloat},
@@ -29,7 +29,7 @@ inline constexpr std::array<Port, 2> kCrossEntropyOut{
     {{"output", "T", elems::kFloat}, {"log_prob", "T", elems::kFloat, Port::Use::optional}}};
 void cross_entropy_body(CompositeCx& cx);
 FRAZIL_OP(SoftmaxCrossEntropyLoss,
-          composite<LossAttrs>({"SoftmaxCrossEntropyLoss", 13, "NegativeLogLikelihoodLoss of LogSoftmax."},
+          composite<LossAttrs>({"SoftmaxCrossEntropyLoss", {13, 12}, "NegativeLogLikelihoodLoss of LogSoftmax."},
                                {kCrossEntropyIn, kCrossEntropyOut}, cross_entropy_body));
 
 }  // namespace frazil::ops

@@ -6,6 +6,7 @@
 #include "ops/contraction.h"
 #include "ops/elementwise_logic.h"
 #include "ops/elementwise_math.h"
+#include "ops/microsoft_quant.h"
 #include "ops/view.h"
 
 namespace frazil::ops::microsoft {
@@ -38,27 +39,38 @@ Expr penalty(CompositeCx& cx, Expr keep, Elem elem, double filter) {
   return Where(keep, cx.number(elem, 0), cx.number(elem, filter));
 }
 
-/// True up to each item's end, and from its start where the mask has starts: lengths [batch] or [2 * batch].
-Expr kept_spans(CompositeCx& cx, Expr lengths, Expr batch, Expr total, bool starts) {
-  const Expr key = iota(cx, Squeeze({total, cx.ints({0})}));
-  if (!starts) {
-    const Expr ends = as_elem(fit(lengths, "key_padding_mask", {batch}), Elem::i64);
-    return Unsqueeze({Less(key, Unsqueeze({ends, cx.ints({1})})), cx.ints({1, 2})});
-  }
-  const Expr table = Reshape({as_elem(lengths, Elem::i64), join_shape({int1(cx, -1), batch})});
+/// Ends and starts of the kept keys, [2, batch], from a mask of batch or 2 * batch numbers.
+Expr ends_and_starts(CompositeCx& cx, Expr mask, Expr batch) {
+  const Expr table = Reshape({mask, join_shape({int1(cx, -1), batch})});
   const Expr count = in_range(extent(table, 0), "mask_index: the number of rows", int1(cx, 1), int1(cx, 3));
   const Expr missing = Sub(int1(cx, 2), count);
-  const Expr both = Pad({table, join_shape({cx.ints({0, 0}), missing, int1(cx, 0)})});
-  const Expr ends = Unsqueeze({pick(cx, both, 0, 0), cx.ints({1})}),
-             begins = Unsqueeze({pick(cx, both, 0, 1), cx.ints({1})});
-  return Unsqueeze({And(Less(key, ends), GreaterOrEqual(key, begins)), cx.ints({1, 2})});
+  return Pad({table, join_shape({int1(cx, 0), missing}), cx.builder().absent(), cx.ints({0})});
+}
+
+/// True up to each item's end, and from its start where the mask has `starts`.
+Expr kept_spans(CompositeCx& cx, Expr mask, Expr batch, Expr total, bool starts) {
+  const Expr key = iota(cx, Squeeze({total, cx.ints({0})})), lengths = as_elem(mask, Elem::i64);
+  const auto before = [&](Expr ends) { return Less(key, Unsqueeze({ends, cx.ints({1})})); };
+  Expr keep;
+  if (!starts) {
+    keep = before(fit(lengths, "key_padding_mask or mask_index", {batch}));
+  } else {
+    const Expr both = ends_and_starts(cx, lengths, batch);
+    keep = And(before(pick(cx, both, 0, 0)), GreaterOrEqual(key, Unsqueeze({pick(cx, both, 0, 1), cx.ints({1})})));
+  }
+  return Unsqueeze({keep, cx.ints({1, 2})});
+}
+
+/// Whether the first axes are known to be equally long.
+bool same_extent(Expr a, Expr b) {
+  return a && b && a.type().rank() > 0 && b.type().rank() > 0 && a.type().shape[0] == b.type().shape[0];
 }
 
 /// True where input `i` lets a query see a key, [batch, 1, steps or 1, total].
 Expr kept_by_mask(CompositeCx& cx, std::size_t i, std::string name, const Heads& h, bool starts) {
   const Expr mask = cx.in(i), batch = extent(h.q, 0), total = total_steps(h), none = cx.number(Elem::i32, 0);
   switch (cx.rank(i)) {
-    case 1: return kept_spans(cx, mask, batch, total, starts);
+    case 1: return kept_spans(cx, mask, batch, total, starts && !same_extent(mask, h.q));
     case 2: return Unsqueeze({Greater(fit(mask, std::move(name), {batch, total}), none), cx.ints({1, 2})});
     case 3: {
       const Expr full = fit(mask, std::move(name), {batch, extent(h.q, 2), total});
@@ -110,11 +122,8 @@ void prepend(Heads& h, Expr key, Expr value) {
   h.v = Concat({widened(value), h.v}, {.axis = 2});
 }
 
-/// Input times weights plus bias, cut into Q, K and V.
-std::optional<std::vector<Expr>> projections(CompositeCx& cx) {
-  const Ints& sizes = cx.attrs<FusedAttentionAttrs>().qkv_hidden_sizes;
-  Expr all = MatMul(widened(cx.in(0)), widened(cx.in(1)));
-  if (cx.has(2)) all = Add(all, widened(fit(cx.in(2), "bias", {extent(all, 2)})));
+/// A projection cut into Q, K and V.
+std::optional<std::vector<Expr>> three_parts(CompositeCx& cx, Expr all, const Ints& sizes) {
   if (!sizes.empty() && sizes.size() != 3) {
     cx.error("qkv_hidden_sizes needs 3 entries, got {}", sizes.size());
     return std::nullopt;
@@ -124,32 +133,54 @@ std::optional<std::vector<Expr>> projections(CompositeCx& cx) {
   return std::vector{pick(cx, thirds, 2, 0), pick(cx, thirds, 2, 1), pick(cx, thirds, 2, 2)};
 }
 
-}  // namespace
-
-void fused_attention_body(CompositeCx& cx) {
+bool supported(CompositeCx& cx) {
   const auto& a = cx.attrs<FusedAttentionAttrs>();
-  if (!has_rank(cx, 0, 3) || !has_rank(cx, 1, 2) || !positive_heads(cx, a.num_heads)) return;
-  if (!left_out(cx, "do_rotary", a.do_rotary == 0) ||
-      !left_out(cx, "rotary_embedding_dim", a.rotary_embedding_dim.value_or(0) == 0) ||
-      !left_out(cx, "past_present_share_buffer", a.past_present_share_buffer == 0) ||
-      !input_left_out(cx, 6, "past_sequence_length")) {
-    return;
-  }
-  const auto parts = projections(cx);
+  return has_rank(cx, 0, 3) && has_rank(cx, 1, 2) && positive_heads(cx, a.num_heads) &&
+         left_out(cx, "do_rotary", a.do_rotary == 0) &&
+         left_out(cx, "rotary_embedding_dim", a.rotary_embedding_dim.value_or(0) == 0) &&
+         left_out(cx, "past_present_share_buffer", a.past_present_share_buffer == 0);
+}
+
+/// Where the inputs of a self attention stand.
+struct SelfInputs {
+  std::size_t mask, past, bias;
+};
+
+/// Self attention of a projection [batch, steps, widths of Q, K and V], given as `elem`.
+void attend_self(CompositeCx& cx, Expr projection, const SelfInputs& at, Elem elem) {
+  const auto& a = cx.attrs<FusedAttentionAttrs>();
+  const auto parts = three_parts(cx, projection, a.qkv_hidden_sizes);
   if (!parts) return;
   Heads h{split_heads((*parts)[0], a.num_heads), split_heads((*parts)[1], a.num_heads),
           split_heads((*parts)[2], a.num_heads), cx.builder().absent()};
-  if (cx.has(4)) {
-    if (!has_rank(cx, 4, 5)) return;
-    prepend(h, pick(cx, cx.in(4), 0, 0), pick(cx, cx.in(4), 0, 1));
+  if (cx.has(at.past)) {
+    if (!has_rank(cx, at.past, 5)) return;
+    prepend(h, pick(cx, cx.in(at.past), 0, 0), pick(cx, cx.in(at.past), 0, 1));
   }
   const double filter = a.mask_filter_value.value_or(kFilter);
-  const Expr bias = score_bias(cx, h, 3, "mask_index", 5, a.unidirectional != 0, filter, true);
+  const Expr bias = score_bias(cx, h, at.mask, "mask_index", at.bias, a.unidirectional != 0, filter, true);
   if (!cx.status()) return;
-  cx.out(0, as_elem(attend(h, bias, a.scale, false).y, cx.elem(0)));
+  cx.out(0, as_elem(attend(h, bias, a.scale, false).y, elem));
   if (cx.output_count() < 2) return;
   const Expr front = cx.ints({0});
-  cx.out(1, as_elem(Concat({Unsqueeze({h.k, front}), Unsqueeze({h.v, front})}, {.axis = 0}), cx.elem(0)));
+  cx.out(1, as_elem(Concat({Unsqueeze({h.k, front}), Unsqueeze({h.v, front})}, {.axis = 0}), elem));
+}
+
+}  // namespace
+
+void fused_attention_body(CompositeCx& cx) {
+  if (!supported(cx) || !input_left_out(cx, 6, "past_sequence_length")) return;
+  Expr all = MatMul(widened(cx.in(0)), widened(cx.in(1)));
+  if (cx.has(2)) all = Add(all, widened(fit(cx.in(2), "bias", {extent(all, 2)})));
+  attend_self(cx, all, {.mask = 3, .past = 4, .bias = 5}, cx.elem(0));
+}
+
+void qattention_body(CompositeCx& cx) {
+  if (!supported(cx)) return;
+  const auto input = [&](std::size_t i) { return cx.has(i) ? cx.in(i) : cx.builder().absent(); };
+  const std::array in{cx.in(0), cx.in(1), cx.in(3), cx.in(4), input(6), input(7), cx.in(2)};
+  const Expr all = widened(MatMulIntegerToFloat(std::span<const Expr>(in)));
+  attend_self(cx, all, {.mask = 5, .past = 8, .bias = 9}, cx.elem(2));
 }
 
 namespace {

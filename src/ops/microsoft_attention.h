@@ -44,6 +44,34 @@ FRAZIL_OP(Attention,
               {"Attention", 1, "Self attention from one projection of Q, K and V, with masks and a cache.", kDomain},
               {kFusedAttentionIn, kFusedAttentionOut}, fused_attention_body));
 
+struct QAttentionAttrs : FusedAttentionAttrs {
+  static constexpr std::array fields{
+      attr<&FusedAttentionAttrs::do_rotary>("do_rotary", "must be 0"),
+      attr<&FusedAttentionAttrs::mask_filter_value>("mask_filter_value", "added to masked scores; -10000 by default"),
+      required<&FusedAttentionAttrs::num_heads>("num_heads", "how many heads"),
+      attr<&FusedAttentionAttrs::past_present_share_buffer>("past_present_share_buffer", "must be 0"),
+      attr<&FusedAttentionAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
+      attr<&FusedAttentionAttrs::unidirectional>("unidirectional", "1: a query sees no key behind its own position")};
+};
+inline constexpr ElemSet kQuantised = one(Elem::u8) | one(Elem::i8), kAttendedElems = elems::kF32 | one(Elem::f16);
+inline constexpr std::array<Port, 9> kQAttentionIn{{
+    {"input", "T1", kQuantised},
+    {"weight", "T2", kQuantised},
+    {"bias", "T3", kAttendedElems},
+    {"input_scale", "T3", kAttendedElems},
+    {"weight_scale", "T3", kAttendedElems},
+    {"mask_index", "", kMaskElems, Port::Use::optional},
+    {"input_zero_point", "T1", kQuantised, Port::Use::optional},
+    {"weight_zero_point", "T2", kQuantised, Port::Use::optional},
+    {"past", "T3", kAttendedElems, Port::Use::optional},
+}};
+inline constexpr std::array<Port, 2> kQAttentionOut{
+    {{"output", "T3", kAttendedElems}, {"present", "T3", kAttendedElems, Port::Use::optional}}};
+void qattention_body(CompositeCx& cx);
+FRAZIL_OP(QAttention,
+          composite<QAttentionAttrs>({"QAttention", 1, "Attention whose projection is of quantised matrices.", kDomain},
+                                     {kQAttentionIn, kQAttentionOut}, qattention_body));
+
 struct MultiHeadAttrs {
   std::optional<float> mask_filter_value;
   std::int64_t num_heads = 0;

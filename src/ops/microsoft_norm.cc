@@ -70,6 +70,13 @@ void skip_simplified_body(CompositeCx& cx) {
   if (cx.output_count() > 3) cx.out(3, as_elem(sum, elem));
 }
 
+void bias_softmax_body(CompositeCx& cx) {
+  const Expr data = cx.in(0);
+  const Expr sum = Add(widened(data), widened(fit_broadcast(cx.in(1), "bias", data)));
+  const Expr matrix = Flatten({sum}, {.axis = cx.attrs<BiasSoftmaxAttrs>().axis});
+  cx.out(0, as_elem(Reshape({Softmax({matrix}, {.axis = 1}), ShapeOf({data})}, {.allowzero = 1}), cx.elem(0)));
+}
+
 void embed_norm_body(CompositeCx& cx) {
   if (!has_rank(cx, 0, 2) || !has_rank(cx, 2, 2) || !has_rank(cx, 3, 2)) return;
   if (cx.has(1) != cx.has(4)) return cx.error("segment_ids and segment_embedding are given together or not at all");

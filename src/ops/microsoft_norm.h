@@ -51,6 +51,20 @@ FRAZIL_OP(SkipSimplifiedLayerNormalization,
                                           "RMSNormalization of input + skip + bias over the last axis.", kDomain},
                                          {kSkipSimplifiedIn, kSkipNormOut}, skip_simplified_body));
 
+struct BiasSoftmaxAttrs {
+  std::int64_t axis = 1;
+  std::int64_t is_inner_broadcast = 0;
+  static constexpr std::array fields{
+      attr<&BiasSoftmaxAttrs::axis>("axis", "the first of the axes that are normalised together"),
+      required<&BiasSoftmaxAttrs::is_inner_broadcast>("is_inner_broadcast", "a hint; the bias tells by its extents")};
+};
+inline constexpr std::array<Port, 2> kBiasSoftmaxIn{{{"data", "T", elems::kFloat}, {"bias", "T", elems::kFloat}}};
+inline constexpr std::array<Port, 1> kBiasSoftmaxOut{{{"output", "T", elems::kFloat}}};
+void bias_softmax_body(CompositeCx& cx);
+FRAZIL_OP(BiasSoftmax,
+          composite<BiasSoftmaxAttrs>({"BiasSoftmax", 1, "Softmax of data + bias over the last axes.", kDomain},
+                                      {kBiasSoftmaxIn, kBiasSoftmaxOut}, bias_softmax_body));
+
 struct EmbedNormAttrs {
   float epsilon = 1e-12f;
   std::optional<std::int64_t> mask_index_type;

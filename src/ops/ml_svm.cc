@@ -207,7 +207,7 @@ Expr wins(CompositeCx& cx, Expr scores, std::int64_t classes) {
   });
   const Expr with_nobody = Pad({Concat({first, second}, {.axis = 1}), cx.ints({0, 0, 0, 1})});
   const Expr table = Gather({with_nobody, cx.ints(places)}, {.axis = 1});
-  const Expr by_class = SplitAxis({table}, {.axis = 1, .outer = classes, .inner = classes});
+  const Expr by_class = SplitAxis({table}, {.axis = 1, .outer = classes});
   return ReduceSum({by_class, cx.ints({2})}, {.keepdims = 0});
 }
 

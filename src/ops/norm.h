@@ -75,7 +75,7 @@ inline constexpr std::array<Port, 3> kBatchNormOut{{
 }};
 void batch_norm_body(CompositeCx& cx);
 FRAZIL_OP(BatchNormalization,
-          composite<BatchNormAttrs>({"BatchNormalization", 15, "Normalises each channel (axis 1) by given statistics."},
+          composite<BatchNormAttrs>({"BatchNormalization", {15, 14}, "Normalises each channel (axis 1) by given statistics."},
                                     {kBatchNormIn, kBatchNormOut}, batch_norm_body));
 
 struct InstanceNormAttrs {
@@ -126,8 +126,7 @@ struct MeanVarianceAttrs {
   static constexpr std::array fields{attr<&MeanVarianceAttrs::axes>("axes", "the axes that are normalised together")};
 };
 void mean_variance_body(CompositeCx& cx);
-FRAZIL_OP(MeanVarianceNormalization, composite<MeanVarianceAttrs>({"MeanVarianceNormalization", 13,
-                                                                   "Zero mean and unit deviation over given axes."},
+FRAZIL_OP(MeanVarianceNormalization, composite<MeanVarianceAttrs>({"MeanVarianceNormalization", {13, 9}, "Zero mean and unit deviation over given axes."},
                                                                   unary<elems::kFloat>, mean_variance_body));
 
 }  // namespace frazil::ops

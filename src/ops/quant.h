@@ -20,18 +20,18 @@ struct QuantizeAttrs {
   std::int64_t output_dtype = 0;
   std::int64_t precision = 0;
   static constexpr std::array fields{
-      attr<&QuantizeAttrs::axis>("axis", "the axis that a 1-D or blocked scale belongs to"),
-      attr<&QuantizeAttrs::saturate>("saturate", "8-bit floats: 1 holds what is too large at the largest number"),
-      attr<&QuantizeAttrs::block_size>("block_size", "indices of the axis that share a scale; 0: no blocks"),
-      attr<&QuantizeAttrs::output_dtype>("output_dtype", "ONNX data type of y; 0: the zero point's, or u8"),
-      attr<&QuantizeAttrs::precision>("precision", "ONNX data type of x / y_scale; 0: that of y_scale")};
+      attr<&QuantizeAttrs::axis>("axis", "the axis that a 1-D or blocked scale belongs to", 13),
+      attr<&QuantizeAttrs::saturate>("saturate", "8-bit floats: 1 holds what is too large at the largest number", 19),
+      attr<&QuantizeAttrs::block_size>("block_size", "indices of the axis that share a scale; 0: no blocks", 21),
+      attr<&QuantizeAttrs::output_dtype>("output_dtype", "ONNX data type of y; 0: the zero point's, or u8", 23),
+      attr<&QuantizeAttrs::precision>("precision", "ONNX data type of x / y_scale; 0: that of y_scale", 23)};
 };
 inline constexpr std::array<Port, 3> kQuantizeIn{{{"x", "T1", kQuantReal},
                                                   {"y_scale", "T2", kQuantScale | one(Elem::i32)},
                                                   {"y_zero_point", "T3", kQuantElems, Port::Use::optional}}};
 inline constexpr std::array<Port, 1> kQuantizeOut{{{"y", "", kQuantElems}}};
 void quantize_body(CompositeCx& cx);
-FRAZIL_OP(QuantizeLinear, composite<QuantizeAttrs>({"QuantizeLinear", 25,
+FRAZIL_OP(QuantizeLinear, composite<QuantizeAttrs>({"QuantizeLinear", {25, 10},
                                                     "x / y_scale + y_zero_point, rounded half to even and saturated."},
                                                    {kQuantizeIn, kQuantizeOut}, quantize_body));
 
@@ -40,9 +40,9 @@ struct DequantizeAttrs {
   std::int64_t block_size = 0;
   std::int64_t output_dtype = 0;
   static constexpr std::array fields{
-      attr<&DequantizeAttrs::axis>("axis", "the axis that a 1-D or blocked scale belongs to"),
-      attr<&DequantizeAttrs::block_size>("block_size", "indices of the axis that share a scale; 0: no blocks"),
-      attr<&DequantizeAttrs::output_dtype>("output_dtype", "ONNX data type of y; 0: that of x_scale")};
+      attr<&DequantizeAttrs::axis>("axis", "the axis that a 1-D or blocked scale belongs to", 13),
+      attr<&DequantizeAttrs::block_size>("block_size", "indices of the axis that share a scale; 0: no blocks", 21),
+      attr<&DequantizeAttrs::output_dtype>("output_dtype", "ONNX data type of y; 0: that of x_scale", 23)};
 };
 inline constexpr std::array<Port, 3> kDequantizeIn{
     {{"x", "T1", kQuantElems | one(Elem::i32)},
@@ -50,7 +50,7 @@ inline constexpr std::array<Port, 3> kDequantizeIn{
      {"x_zero_point", "T1", kQuantElems | one(Elem::i32), Port::Use::optional}}};
 inline constexpr std::array<Port, 1> kDequantizeOut{{{"y", "", kHalfOrSingle}}};
 void dequantize_body(CompositeCx& cx);
-FRAZIL_OP(DequantizeLinear, composite<DequantizeAttrs>({"DequantizeLinear", 25, "(x - x_zero_point) * x_scale."},
+FRAZIL_OP(DequantizeLinear, composite<DequantizeAttrs>({"DequantizeLinear", {25, 10}, "(x - x_zero_point) * x_scale."},
                                                        {kDequantizeIn, kDequantizeOut}, dequantize_body));
 
 inline constexpr std::array<Port, 1> kDynamicQuantizeIn{{{"x", "", elems::kF32}}};

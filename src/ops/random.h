@@ -38,7 +38,7 @@ struct RandomUniformAttrs {
 };
 inline constexpr std::array<Port, 1> kRandomOut{{{"output", "", elems::kFloat}}};
 void random_uniform_body(CompositeCx& cx);
-FRAZIL_OP(RandomUniform, composite<RandomUniformAttrs>({"RandomUniform", 22, "Uniform numbers between low and high."},
+FRAZIL_OP(RandomUniform, composite<RandomUniformAttrs>({"RandomUniform", {22, 1}, "Uniform numbers between low and high."},
                                                        {{}, kRandomOut}, random_uniform_body));
 
 struct RandomNormalAttrs {
@@ -54,7 +54,7 @@ struct RandomNormalAttrs {
                                      required<&RandomNormalAttrs::shape>("shape", "extents of the result")};
 };
 void random_normal_body(CompositeCx& cx);
-FRAZIL_OP(RandomNormal, composite<RandomNormalAttrs>({"RandomNormal", 22, "Normally distributed numbers."},
+FRAZIL_OP(RandomNormal, composite<RandomNormalAttrs>({"RandomNormal", {22, 1}, "Normally distributed numbers."},
                                                      {{}, kRandomOut}, random_normal_body));
 
 struct RandomUniformLikeAttrs {
@@ -71,7 +71,7 @@ struct RandomUniformLikeAttrs {
 inline constexpr std::array<Port, 1> kLikeIn{{{"input", "T1", elems::kTensor}}};
 void random_uniform_like_body(CompositeCx& cx);
 FRAZIL_OP(RandomUniformLike,
-          composite<RandomUniformLikeAttrs>({"RandomUniformLike", 22, "RandomUniform with the input's extents."},
+          composite<RandomUniformLikeAttrs>({"RandomUniformLike", {22, 1}, "RandomUniform with the input's extents."},
                                             {kLikeIn, kRandomOut}, random_uniform_like_body));
 
 struct RandomNormalLikeAttrs {
@@ -87,7 +87,7 @@ struct RandomNormalLikeAttrs {
 };
 void random_normal_like_body(CompositeCx& cx);
 FRAZIL_OP(RandomNormalLike,
-          composite<RandomNormalLikeAttrs>({"RandomNormalLike", 22, "RandomNormal with the input's extents."},
+          composite<RandomNormalLikeAttrs>({"RandomNormalLike", {22, 1}, "RandomNormal with the input's extents."},
                                            {kLikeIn, kRandomOut}, random_normal_like_body));
 
 struct BernoulliAttrs {
@@ -101,7 +101,7 @@ inline constexpr std::array<Port, 1> kBernoulliIn{{{"input", "T1", elems::kFloat
     kBernoulliOut{{{"output", "", elems::kNumeric | elems::kBool}}};
 void bernoulli_body(CompositeCx& cx);
 FRAZIL_OP(Bernoulli,
-          composite<BernoulliAttrs>({"Bernoulli", 22, "1 with the probability that the input gives, else 0."},
+          composite<BernoulliAttrs>({"Bernoulli", {22, 15}, "1 with the probability that the input gives, else 0."},
                                     {kBernoulliIn, kBernoulliOut}, bernoulli_body));
 
 struct MultinomialAttrs {
@@ -115,7 +115,7 @@ struct MultinomialAttrs {
 inline constexpr std::array<Port, 1> kMultinomialOut{{{"output", "", elems::kIndex}}};
 void multinomial_body(CompositeCx& cx);
 FRAZIL_OP(Multinomial,
-          composite<MultinomialAttrs>({"Multinomial", 22, "Class numbers drawn by rows of unnormalised logarithms."},
+          composite<MultinomialAttrs>({"Multinomial", {22, 7}, "Class numbers drawn by rows of unnormalised logarithms."},
                                       {kBernoulliIn, kMultinomialOut}, multinomial_body));
 
 struct DropoutAttrs {
@@ -132,8 +132,7 @@ inline constexpr std::array<Port, 2> kDropoutOut{{
     {"mask", "", elems::kBool, Port::Use::optional},
 }};
 void dropout_body(CompositeCx& cx);
-FRAZIL_OP(Dropout, composite<DropoutAttrs>({"Dropout", 22,
-                                            "In training mode, zeros at random places and the rest "
+FRAZIL_OP(Dropout, composite<DropoutAttrs>({"Dropout", {22, 12}, "In training mode, zeros at random places and the rest "
                                             "scaled up; else the input."},
                                            {kDropoutIn, kDropoutOut}, dropout_body));
 

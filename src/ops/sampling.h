@@ -24,7 +24,7 @@ inline constexpr std::array<Port, 1> kMaxUnpoolOut{{{"output", "T1", elems::kFlo
 Status max_unpool_types(InferCx& cx);
 Status max_unpool_run(OpaqueCall& call);
 FRAZIL_OP(MaxUnpool,
-          opaque<MaxUnpoolAttrs>({"MaxUnpool", 22, "Pooled values back in the places they came from, 0 elsewhere."},
+          opaque<MaxUnpoolAttrs>({"MaxUnpool", {22, 9}, "Pooled values back in the places they came from, 0 elsewhere."},
                                  {kMaxUnpoolIn, kMaxUnpoolOut}, max_unpool_types, max_unpool_run, kDataDependentIndex));
 
 struct DeformConvAttrs {

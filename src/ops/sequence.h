@@ -74,7 +74,7 @@ inline constexpr std::array<Port, 2> kSplitToSequenceIn{{
 Status split_to_sequence_types(InferCx& cx);
 Status split_to_sequence_run(OpaqueCall& call);
 FRAZIL_OP(SplitToSequence,
-          opaque<SplitToSequenceAttrs>({"SplitToSequence", 24, "A tensor cut along one axis into a sequence."},
+          opaque<SplitToSequenceAttrs>({"SplitToSequence", {24, 11}, "A tensor cut along one axis into a sequence."},
                                        {kSplitToSequenceIn, kSequencePort}, split_to_sequence_types,
                                        split_to_sequence_run, kNotNumbers));
 

@@ -25,8 +25,8 @@ Result<std::optional<std::size_t>> known_axis(InferCx& cx) {
   if (cx.has(2)) {
     FRAZIL_CHECK(cx.require_equal(cx.scope().product(cx.shape(2)), 1, "element count of input 'axis'"));
     if (!is_known(cx, 2)) return std::nullopt;
-    FRAZIL_TRY(const Dim given, cx.int_scalar(2));
-    axis = given.value();
+    FRAZIL_TRY(const Ints given, known_ints(cx, 2));
+    axis = given.empty() ? axis : given[0];
   }
   auto front = front_axis(axis, cx.rank(0));
   if (!front) return cx.error("{}", front.error().message);

@@ -9,7 +9,7 @@
 namespace frazil::ops {
 
 inline constexpr std::array<Port, 1> kAnyIn{{{"input", "V"}}}, kAnyOut{{{"output", "V"}}};
-FRAZIL_OP(Identity, composite({"Identity", 25, "The input, whatever it is."}, {kAnyIn, kAnyOut},
+FRAZIL_OP(Identity, composite({"Identity", {25, 1}, "The input, whatever it is."}, {kAnyIn, kAnyOut},
                               [](CompositeCx& cx) { cx.out(0, cx.in(0)); }));
 
 inline constexpr std::array<Port, 1> kDataIn{{{"data", "T", elems::kTensor}}};
@@ -20,10 +20,10 @@ inline constexpr std::array<Port, 1> kI64Out{{{"output", "", elems::kI64}}};
 inline constexpr std::array<Port, 2> kReshapeIn{{{"data", "T", elems::kTensor}, {"shape", "", elems::kI64}}};
 struct ReshapeAttrs {
   std::int64_t allowzero = 0;
-  static constexpr std::array fields{attr<&ReshapeAttrs::allowzero>("allowzero", "1: a 0 is an extent, no copy mark")};
+  static constexpr std::array fields{attr<&ReshapeAttrs::allowzero>("allowzero", "1: a 0 is an extent, no copy mark", 14)};
 };
 Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Reshape, view<ReshapeAttrs>({"Reshape", 25, "The same elements in row-major order under other extents."},
+FRAZIL_OP(Reshape, view<ReshapeAttrs>({"Reshape", {25, 5}, "The same elements in row-major order under other extents."},
                                       {kReshapeIn, kDataOut}, reshape_maps));
 
 struct FlattenAttrs {
@@ -31,7 +31,7 @@ struct FlattenAttrs {
   static constexpr std::array fields{attr<&FlattenAttrs::axis>("axis", "first axis of the second part")};
 };
 Status flatten_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Flatten, view<FlattenAttrs>({"Flatten", 25, "A matrix: the axes before and from `axis` on, each joined."},
+FRAZIL_OP(Flatten, view<FlattenAttrs>({"Flatten", {25, 1}, "A matrix: the axes before and from `axis` on, each joined."},
                                       {kDataIn, kDataOut}, flatten_maps));
 
 inline constexpr std::array<Port, 2> kSqueezeIn{
@@ -39,9 +39,9 @@ inline constexpr std::array<Port, 2> kSqueezeIn{
 inline constexpr std::array<Port, 2> kUnsqueezeIn{{{"data", "T", elems::kTensor}, {"axes", "", elems::kI64}}};
 Status squeeze_maps(InferCx& cx, std::vector<ViewMap>& maps);
 Status unsqueeze_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Squeeze, view({"Squeeze", 25, "Without the given axes of extent 1, or without all such axes."},
+FRAZIL_OP(Squeeze, view({"Squeeze", {25, 13}, "Without the given axes of extent 1, or without all such axes."},
                         {kSqueezeIn, kDataOut}, squeeze_maps));
-FRAZIL_OP(Unsqueeze, view({"Unsqueeze", 25, "With new axes of extent 1 at the given places of the result."},
+FRAZIL_OP(Unsqueeze, view({"Unsqueeze", {25, 13}, "With new axes of extent 1 at the given places of the result."},
                           {kUnsqueezeIn, kDataOut}, unsqueeze_maps));
 
 struct SplitAxisAttrs {
@@ -83,15 +83,15 @@ struct TransposeAttrs {
   static constexpr std::array fields{attr<&TransposeAttrs::perm>("perm", "input axis of each output axis")};
 };
 Status transpose_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Transpose, view<TransposeAttrs>({"Transpose", 25, "The axes in another order; reversed by default."},
+FRAZIL_OP(Transpose, view<TransposeAttrs>({"Transpose", {25, 1}, "The axes in another order; reversed by default."},
                                           {kDataIn, kDataOut}, transpose_maps));
 
 Status expand_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Expand, view({"Expand", 13, "Broadcast together with a shape."}, {kReshapeIn, kDataOut}, expand_maps));
+FRAZIL_OP(Expand, view({"Expand", {13, 8}, "Broadcast together with a shape."}, {kReshapeIn, kDataOut}, expand_maps));
 
 inline constexpr std::array<Port, 2> kTileIn{{{"input", "T", elems::kTensor}, {"repeats", "", elems::kI64}}};
 Status tile_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Tile, view({"Tile", 13, "The input repeated along each axis."}, {kTileIn, kDataOut}, tile_maps));
+FRAZIL_OP(Tile, view({"Tile", {13, 6}, "The input repeated along each axis."}, {kTileIn, kDataOut}, tile_maps));
 
 inline constexpr std::array<Port, 5> kSliceIn{{{"data", "T", elems::kTensor},
                                                {"starts", "Tind", elems::kIndex},
@@ -99,7 +99,7 @@ inline constexpr std::array<Port, 5> kSliceIn{{{"data", "T", elems::kTensor},
                                                {"axes", "Tind", elems::kIndex, Port::Use::optional},
                                                {"steps", "Tind", elems::kIndex, Port::Use::optional}}};
 Status slice_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Slice, view({"Slice", 13, "Every step-th position from starts up to ends, per axis."}, {kSliceIn, kDataOut},
+FRAZIL_OP(Slice, view({"Slice", {13, 10}, "Every step-th position from starts up to ends, per axis."}, {kSliceIn, kDataOut},
                       slice_maps));
 
 inline constexpr std::array<Port, 2> kSplitIn{
@@ -121,7 +121,7 @@ struct ConcatAttrs {
   static constexpr std::array fields{required<&ConcatAttrs::axis>("axis", "the axis that grows")};
 };
 Status concat_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Concat, view<ConcatAttrs>({"Concat", 13, "The inputs one after the other along one axis."},
+FRAZIL_OP(Concat, view<ConcatAttrs>({"Concat", {13, 4}, "The inputs one after the other along one axis."},
                                     {kConcatIn, kDataOut}, concat_maps));
 
 inline constexpr std::array<Port, 4> kPadIn{{{"data", "T", elems::kTensor},
@@ -133,7 +133,7 @@ struct PadAttrs {
   static constexpr std::array fields{attr<&PadAttrs::mode>("mode", "constant, reflect, edge or wrap")};
 };
 Status pad_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Pad, view<PadAttrs>({"Pad", 25, "Positions added before and after each axis; negative counts crop."},
+FRAZIL_OP(Pad, view<PadAttrs>({"Pad", {25, 11}, "Positions added before and after each axis; negative counts crop."},
                               {kPadIn, kDataOut}, pad_maps));
 
 struct DepthToSpaceAttrs {
@@ -149,26 +149,26 @@ struct SpaceToDepthAttrs {
 };
 void depth_to_space_body(CompositeCx& cx);
 void space_to_depth_body(CompositeCx& cx);
-FRAZIL_OP(DepthToSpace, composite<DepthToSpaceAttrs>({"DepthToSpace", 13, "Channels laid out as blocks of pixels."},
+FRAZIL_OP(DepthToSpace, composite<DepthToSpaceAttrs>({"DepthToSpace", {13, 1}, "Channels laid out as blocks of pixels."},
                                                      {kDataIn, kDataOut}, depth_to_space_body));
-FRAZIL_OP(SpaceToDepth, composite<SpaceToDepthAttrs>({"SpaceToDepth", 13, "Blocks of pixels laid out as channels."},
+FRAZIL_OP(SpaceToDepth, composite<SpaceToDepthAttrs>({"SpaceToDepth", {13, 1}, "Blocks of pixels laid out as channels."},
                                                      {kDataIn, kDataOut}, space_to_depth_body));
 
 // ---- shapes as values, and values from shapes ----
 struct ShapeAttrs {
   std::int64_t start = 0;
   std::optional<std::int64_t> end;
-  static constexpr std::array fields{attr<&ShapeAttrs::start>("start", "first axis"),
-                                     attr<&ShapeAttrs::end>("end", "axis after the last")};
+  static constexpr std::array fields{attr<&ShapeAttrs::start>("start", "first axis", 15),
+                                     attr<&ShapeAttrs::end>("end", "axis after the last", 15)};
 };
 Status shape_types(InferCx& cx);
 Status shape_run(OpaqueCall& call);
-FRAZIL_OP(ShapeOf, opaque<ShapeAttrs>({"Shape", 25, "The extents of the input."}, {kDataIn, kI64Out}, shape_types,
+FRAZIL_OP(ShapeOf, opaque<ShapeAttrs>({"Shape", {25, 1}, "The extents of the input."}, {kDataIn, kI64Out}, shape_types,
                                       shape_run, "its result is metadata, not made of elements"));
 
 Status size_types(InferCx& cx);
 Status size_run(OpaqueCall& call);
-FRAZIL_OP(Size, opaque({"Size", 25, "The number of elements of the input."}, {kDataIn, kI64Out}, size_types, size_run,
+FRAZIL_OP(Size, opaque({"Size", {25, 1}, "The number of elements of the input."}, {kDataIn, kI64Out}, size_types, size_run,
                        "its result is metadata, not made of elements"));
 
 inline constexpr std::array<Port, 1> kShapeIn{{{"input", "", elems::kI64}}};
@@ -178,7 +178,7 @@ struct ConstantOfShapeAttrs {
 };
 void constant_of_shape_body(CompositeCx& cx);
 FRAZIL_OP(ConstantOfShape,
-          composite<ConstantOfShapeAttrs>({"ConstantOfShape", 25, "One value in every place of a shape."},
+          composite<ConstantOfShapeAttrs>({"ConstantOfShape", {25, 9}, "One value in every place of a shape."},
                                           {kShapeIn, kDataOut}, constant_of_shape_body));
 
 inline constexpr ElemSet kRangeElems = elems::kFloat | elems::kIndex | one(Elem::i16);
@@ -208,7 +208,7 @@ struct EyeLikeAttrs {
                                      attr<&EyeLikeAttrs::k>("k", "which diagonal; positive ones lie above")};
 };
 void eye_like_body(CompositeCx& cx);
-FRAZIL_OP(EyeLike, composite<EyeLikeAttrs>({"EyeLike", 22, "1 on a diagonal and 0 elsewhere, in the input's shape."},
+FRAZIL_OP(EyeLike, composite<EyeLikeAttrs>({"EyeLike", {22, 9}, "1 on a diagonal and 0 elsewhere, in the input's shape."},
                                            {kDataIn, kEyeLikeOut}, eye_like_body));
 
 }  // namespace frazil::ops

@@ -14,9 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#define FRAZIL_NEEDS(path) \
-  if (!fs::exists(path)) GTEST_SKIP() << (path) << " is not there; set FRAZIL_SHARED"
-
 Graph imported(const fs::path& path) {
   link_operators();
   auto graph = import_onnx(path.string());
@@ -133,71 +130,6 @@ TEST(Models, FaceDetectorFindsFaces) {
     EXPECT_FALSE(what) << name << ": " << *what;
   }
 }
-
-TEST(Models, LightCasesOfOnnx) {
-  const fs::path folder = shared_dir() / "onnx-tests" / "light";
-  FRAZIL_NEEDS(folder);
-  std::size_t count = 0;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (!entry.is_directory()) continue;
-    SCOPED_TRACE(entry.path());
-    const Status status = run_onnx_case(entry.path(), {.reference = false});
-    EXPECT_TRUE(status) << status.error().message;
-    ++count;
-  }
-  EXPECT_EQ(count, 9u);
-}
-
-// ---- node cases ----
-
-/// Families that must work, by a part of the case's name.
-constexpr std::array<std::string_view, 14> kFamilies{"if",      "loop",   "scan",    "nonzero", "reshape",
-                                                     "slice",   "gather", "scatter", "conv",    "pool",
-                                                     "softmax", "lstm",   "gru",     "reduce"};
-
-struct KnownFailure {
-  std::string_view name, reason;  ///< the reason is part of the message
-};
-/// A case that begins to pass must be taken off this list.
-constexpr KnownFailure kKnownFailures[] = {
-    {"test_flexattention_diff_head_sizes", "no operator"},
-    {"test_image_decoder_decode_tiff_rgb", "no operator"},
-};
-
-bool is_wanted(std::string_view name) {
-  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
-  return std::ranges::any_of(kFamilies, has);
-}
-
-void expect_case(const fs::path& folder, ExecOptions options) {
-  const std::string name = folder.filename().string();
-  const auto* known = std::ranges::find(kKnownFailures, std::string_view(name), &KnownFailure::name);
-  const Status status = run_onnx_case(folder, options);
-  if (known == std::end(kKnownFailures)) {
-    EXPECT_TRUE(status) << name << ": " << status.error().message;
-  } else if (status) {
-    ADD_FAILURE() << name << " passes now: take it off the list of known failures";
-  } else {
-    EXPECT_NE(status.error().message.find(known->reason), std::string::npos) << name << ": " << status.error().message;
-  }
-}
-
-void expect_node_cases(ExecOptions options) {
-  const fs::path folder = node_cases();
-  if (folder.empty()) GTEST_SKIP() << "neither FRAZIL_SHARED nor libonnx-testdata is there";
-  fmt::print("node cases of {}\n", folder.string());
-  std::size_t count = 0;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (!is_wanted(entry.path().filename().string()) || !fs::exists(entry.path() / "model.onnx")) continue;
-    expect_case(entry.path(), options);
-    ++count;
-  }
-  fmt::print("{} cases ran\n", count);
-  EXPECT_GT(count, 200u);
-}
-
-TEST(OnnxNodes, OnTier0) { expect_node_cases({.reference = false}); }
-TEST(OnnxNodes, OnTheReference) { expect_node_cases({.reference = true}); }
 
 }  // namespace
 }  // namespace frazil::test

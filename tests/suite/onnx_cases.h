@@ -18,6 +18,9 @@
 // ONNX's own test cases: folders with model.onnx and test_data_set_*.
 namespace frazil::test {
 
+#define FRAZIL_NEEDS(path) \
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << (path) << " is not there; set FRAZIL_SHARED"
+
 /// Where ONNX's node cases lie: outside the repository, or Debian's libonnx-testdata; empty where neither is.
 inline std::filesystem::path node_cases() {
   const std::filesystem::path own = shared_dir() / "onnx-tests" / "node";
@@ -65,11 +68,9 @@ inline Status run_data_set(Session& session, const Graph& graph, const std::file
   return {};
 }
 
-/// Runs every data set of a case and compares with the outputs beside them.
-inline Status run_onnx_case(const std::filesystem::path& folder, ExecOptions options) {
-  link_operators();
-  FRAZIL_TRY(Graph imported, import_onnx((folder / "model.onnx").string()));
-  const auto graph = std::make_shared<const Graph>(std::move(imported));
+/// Runs every data set of a case through the graph and compares with the outputs beside them.
+inline Status run_data_sets(const std::filesystem::path& folder, const std::shared_ptr<const Graph>& graph,
+                            ExecOptions options) {
   FRAZIL_TRY(const auto executable, Executable::make(graph, options));
   const auto session = executable->open();
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

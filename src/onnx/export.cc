@@ -1,0 +1,299 @@
+#include "onnx/export.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/io.h"
+#include "ir/op.h"
+#include "ir/text_walk.h"
+#include "onnx/export_fields.h"
+#include "onnx/export_opsets.h"
+#include "onnx/upgrade_rules.h"
+#include "tensor/onnx_fields.h"
+#include "tensor/onnx_proto.h"
+
+namespace frazil::onnx {
+namespace {
+
+constexpr std::size_t kMostBytes = (std::size_t{1} << 31) - 1;
+
+/// Bytes that go into the file of external data.
+class ExternalData {
+ public:
+  ExternalData(std::string location, std::size_t least) : location_(std::move(location)), least_(least) {}
+
+  bool takes(const Tensor& tensor) const {
+    return least_ != 0 && tensor.bytes() >= least_ && tensor.elem() != Elem::string && bit_width(tensor.elem()) >= 8;
+  }
+  /// A TensorProto that refers to the file.
+  Result<std::string> add(const Tensor& tensor, std::string_view name) {
+    FRAZIL_TRY(const Tensor packed, tensor.packed());
+    pad();
+    std::string out;
+    Writer writer(out);
+    for (const std::int64_t size : packed.sizes()) writer.add_int64(proto::kDims, size);
+    writer.add_int32(proto::kDataType, onnx_data_type(packed.elem()));
+    add_text(writer, proto::kTensorName, name);
+    add_properties(writer, proto::kExternalData,
+                   {{"location", location_},
+                    {"offset", std::to_string(size_)},
+                    {"length", std::to_string(packed.bytes())}});
+    writer.add_enum(proto::kDataLocation, 1);
+    pieces_.emplace_back(packed.data(), packed.bytes());
+    size_ += packed.bytes();
+    kept_.push_back(packed);
+    return out;
+  }
+  const std::string& location() const { return location_; }
+  const std::vector<std::span<const std::byte>>& pieces() const { return pieces_; }
+
+ private:
+  /// Pages begin with a tensor, so that a reader can map it.
+  void pad() {
+    static constexpr std::byte kZeros[4096] = {};
+    const std::size_t rest = size_ % sizeof kZeros;
+    if (rest == 0) return;
+    pieces_.emplace_back(kZeros, sizeof kZeros - rest);
+    size_ += sizeof kZeros - rest;
+  }
+
+  std::string location_;
+  std::size_t least_;
+  std::vector<std::span<const std::byte>> pieces_;
+  std::vector<Tensor> kept_;
+  std::size_t size_ = 0;
+};
+
+class Exporter {
+ public:
+  Exporter(const Graph& graph, ExternalData& external) : graph_(graph), external_(external) {}
+
+  Result<std::string> run(std::optional<std::int64_t> opset) {
+    FRAZIL_TRY(const auto opsets, opsets_for(graph_, opset));
+    name_ports();
+    FRAZIL_CHECK(walk(graph_, *this));
+    std::string out;
+    Writer writer(out);
+    const ModelInfo info = graph_.info ? *graph_.info : ModelInfo{};
+    writer.add_int64(1, std::max(ir_version_for(opsets.at("")), info.ir_version));
+    add_text(writer, 2, info.producer.empty() ? "frazil" : info.producer);
+    add_text(writer, 3, info.producer_version);
+    add_text(writer, 4, info.domain);
+    if (info.model_version != 0) writer.add_int64(5, info.model_version);
+    add_text(writer, 6, info.model.doc);
+    for (const auto& [domain, version] : opsets) {
+      Writer import(writer, 8);
+      add_text(import, 1, domain);
+      import.add_int64(2, version);
+    }
+    add_properties(writer, 14, info.model.metadata);
+    writer.add_message(7, blocks_.back());
+    return out;
+  }
+
+  // ---- the walk ----
+
+  Status enter(BlockId) {
+    blocks_.emplace_back();
+    return {};
+  }
+
+  Status node(NodeId id) {
+    const Node& n = graph_.node(id);
+    std::string& out = nodes_.emplace_back();
+    Writer writer(out);
+    FRAZIL_TRY(const auto inputs, uses(n.in));
+    for (const std::string& name : inputs) writer.add_string(1, name);
+    for (const Value v : n.out) writer.add_string(2, v ? name(v) : std::string());
+    add_text(writer, 3, n.name);
+    add_text(writer, 4, n.op->name);
+    add_text(writer, 7, n.op->domain);
+    FRAZIL_TRY(const auto attributes, rules::written_attributes(graph_, n));
+    for (const std::string& attribute : attributes) writer.add_message(5, attribute);
+    notes(writer, n);
+    return n.blocks.empty() ? done(id) : Status();
+  }
+
+  Status done(NodeId) {
+    Writer(blocks_.back()).add_message(1, nodes_.back());
+    nodes_.pop_back();
+    return check_size();
+  }
+
+  Status leave(BlockId id) {
+    FRAZIL_CHECK(id == Graph::kMain ? main_ports() : block_ports(id));
+    if (id == Graph::kMain) return {};
+    const Node& owner = graph_.node(graph_.block(id).owner);
+    const auto index = static_cast<std::size_t>(std::ranges::find(owner.blocks, id) - owner.blocks.begin());
+    const std::string_view attr = std::get<Region>(owner.op->form).block_attrs[index];
+    Writer(blocks_[blocks_.size() - 1]).add_string(2, attr.data(), attr.size());
+    Writer(nodes_.back()).add_message(5, graph_attribute(attr, blocks_.back()));
+    blocks_.pop_back();
+    return check_size();
+  }
+
+ private:
+  Status check_size() const {
+    if (blocks_.empty() || blocks_.back().size() <= kMostBytes) return {};
+    return fail(Code::limit, "the model has more than {} bytes; put tensors into a file beside it", kMostBytes);
+  }
+
+  // ---- names ----
+
+  const std::string& give(Value v, const std::string& wanted) {
+    auto [it, fresh] = names_.try_emplace(v.id);
+    if (!fresh) return it->second;
+    std::string name = wanted.empty() ? fmt::format("v{}", v.id) : wanted;
+    for (int k = 1; !taken_.insert(name).second; ++k) name = fmt::format("{}_{}", wanted.empty() ? "v" : wanted, k);
+    return it->second = std::move(name);
+  }
+  const std::string& name(Value v) { return give(v, graph_.value_name(v)); }
+
+  /// Inputs keep their names, and so do outputs, whose values are named after them where that is possible.
+  void name_ports() {
+    const Block& main = graph_.main();
+    for (std::size_t i = 0; i < main.params.size(); ++i) give(main.params[i], graph_.input_names()[i]);
+    for (std::size_t i = 0; i < main.results.size(); ++i) {
+      const std::string& wanted = graph_.output_names()[i];
+      const Value v = main.results[i];
+      const bool made_here = graph_.block_of(v) == Graph::kMain && graph_.producer(v);
+      if (made_here && !names_.contains(v.id) && !taken_.contains(wanted)) give(v, wanted);
+      taken_.insert(wanted);
+    }
+  }
+
+  /// A constant becomes an initializer of the main graph when it is first used.
+  Result<std::vector<std::string>> uses(const std::vector<Value>& values) {
+    std::vector<std::string> given;
+    for (const Value v : values) {
+      given.push_back(v ? name(v) : std::string());
+      const Constant* constant = v ? graph_.constant(v) : nullptr;
+      if (constant != nullptr && written_.insert(v.id).second) {
+        FRAZIL_CHECK(initializer(constant->tensor, given.back()));
+      }
+    }
+    while (!given.empty() && given.back().empty()) given.pop_back();
+    return given;
+  }
+
+  Status initializer(const Tensor& tensor, const std::string& name) {
+    std::string bytes;
+    if (external_.takes(tensor)) {
+      FRAZIL_TRY(bytes, external_.add(tensor, name));
+    } else {
+      FRAZIL_TRY(bytes, tensor_to_proto(tensor, name));
+    }
+    if (const Notes* said = notes_of(name)) {
+      Writer writer(bytes);
+      add_text(writer, 12, said->doc);
+      add_properties(writer, 16, said->metadata);
+    }
+    Writer(blocks_.front()).add_message(5, bytes);
+    return check_size();
+  }
+
+  // ---- what graphs take and give ----
+
+  const Notes* notes_of(const std::string& name) const {
+    if (!graph_.info) return nullptr;
+    const auto it = graph_.info->values.find(name);
+    return it == graph_.info->values.end() ? nullptr : &it->second;
+  }
+
+  void notes(Writer& writer, const Node& n) const {
+    if (!graph_.info) return;
+    const auto it = graph_.info->nodes.find(n.stable);
+    if (it == graph_.info->nodes.end()) return;
+    add_text(writer, 6, it->second.doc);
+    add_properties(writer, 9, it->second.metadata);
+  }
+
+  void port(protozero::pbf_tag_type tag, const std::string& name, Value v, const Notes* said) {
+    Writer(blocks_.back()).add_message(tag, value_info(name, graph_.type(v), graph_.scope(), said));
+  }
+
+  Status identity(Value v, const std::string& as) {
+    FRAZIL_TRY(const auto from, uses({v}));
+    std::string out;
+    Writer writer(out);
+    writer.add_string(1, from[0]);
+    writer.add_string(2, as);
+    writer.add_string(4, "Identity");
+    Writer(blocks_.back()).add_message(1, out);
+    return {};
+  }
+
+  Status main_ports() {
+    const Block& main = graph_.main();
+    for (std::size_t i = 0; i < main.params.size(); ++i) {
+      const std::string& name = graph_.input_names()[i];
+      port(11, name, main.params[i], notes_of(name));
+      if (const Tensor* tensor = graph_.input_default(i)) FRAZIL_CHECK(initializer(*tensor, name));
+    }
+    for (std::size_t i = 0; i < main.results.size(); ++i) {
+      const std::string& wanted = graph_.output_names()[i];
+      const auto it = names_.find(main.results[i].id);
+      if (it == names_.end() || it->second != wanted) FRAZIL_CHECK(identity(main.results[i], wanted));
+      port(12, wanted, main.results[i], notes_of(wanted));
+    }
+    Writer writer(blocks_.back());
+    add_text(writer, 2, graph_.name);
+    if (graph_.info) {
+      add_text(writer, 10, graph_.info->graph.doc);
+      add_properties(writer, 16, graph_.info->graph.metadata);
+      for (const ModelInfo::Quantization& q : graph_.info->quantization) {
+        Writer annotation(writer, 14);
+        add_text(annotation, 1, q.tensor);
+        add_properties(annotation, 2, q.parameters);
+      }
+    }
+    return {};
+  }
+
+  /// Results that are not made in the block, or are given twice, go through Identity.
+  Status block_ports(BlockId id) {
+    const Block& block = graph_.block(id);
+    for (const Value v : block.params) port(11, name(v), v, nullptr);
+    std::unordered_set<std::uint32_t> given;
+    for (const Value v : block.results) {
+      const bool made_here = graph_.block_of(v) == id && graph_.producer(v);
+      std::string as = made_here ? name(v) : std::string();
+      if (!made_here || !given.insert(v.id).second) {
+        as = fmt::format("{}_out", name(v));
+        while (!taken_.insert(as).second) as += '_';
+        FRAZIL_CHECK(identity(v, as));
+      }
+      port(12, as, v, nullptr);
+    }
+    return {};
+  }
+
+  const Graph& graph_;
+  ExternalData& external_;
+  std::vector<std::string> blocks_, nodes_;  ///< GraphProtos and NodeProtos that are open
+  std::unordered_map<std::uint32_t, std::string> names_;  ///< by value
+  std::unordered_set<std::string> taken_;
+  std::unordered_set<std::uint32_t> written_;  ///< constants
+};
+
+}  // namespace
+
+Result<std::string> export_model(const Graph& graph, const ExportOptions& options) {
+  if (options.external_bytes != 0) return fail(Code::bad_input, "external data need a file");
+  ExternalData none({}, 0);
+  return Exporter(graph, none).run(options.opset);
+}
+
+Status export_file(const Graph& graph, const std::string& path, const ExportOptions& options) {
+  const std::filesystem::path file(path);
+  ExternalData external(file.filename().string() + ".data", options.external_bytes);
+  FRAZIL_TRY(const std::string model, Exporter(graph, external).run(options.opset));
+  if (!external.pieces().empty()) {
+    FRAZIL_CHECK(write_file((file.parent_path() / external.location()).string(), Pieces(external.pieces())));
+  }
+  return write_file(path, model);
+}
+
+}  // namespace frazil::onnx

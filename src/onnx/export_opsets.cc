@@ -1,0 +1,62 @@
+#include "onnx/export_opsets.h"
+
+#include <algorithm>
+
+#include "ir/op.h"
+#include "onnx/upgrade.h"
+
+namespace frazil::onnx {
+namespace {
+
+/// The oldest opset of its domain that the node can be said in.
+std::int64_t needed_by(const Node& node) {
+  std::int64_t needed = node.op->since.oldest;
+  const Attrs defaults = default_attrs(*node.op);
+  for (const AttrField& field : node.op->attrs.fields) {
+    if (field.since <= needed) continue;
+    const auto value = field.get(node.attrs.get()), usual = field.get(defaults.get());
+    if (value && !(usual && same(*value, *usual))) needed = field.since;
+  }
+  return needed;
+}
+
+}  // namespace
+
+Result<std::map<std::string_view, std::int64_t>> opsets_for(const Graph& graph, std::optional<std::int64_t> wanted) {
+  if (const auto newest = *newest_opset(""); wanted && (*wanted < 1 || *wanted > newest)) {
+    return fail(Code::bad_input, "opset {} is outside [1, {}]", *wanted, newest);
+  }
+  std::map<std::string_view, std::int64_t> opsets{{"", wanted.value_or(1)}};
+  if (graph.info) {
+    for (const auto& [domain, version] : graph.info->opsets) {
+      const auto newest = newest_opset(domain);
+      if (wanted && domain.empty()) continue;
+      if (newest) opsets[domain] = std::min(version, *newest);
+    }
+  }
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
+    for (const NodeId id : graph.block(BlockId{b}).nodes) {
+      const Node& node = graph.node(id);
+      const std::int64_t needed = needed_by(node);
+      std::int64_t& opset = opsets.try_emplace(node.op->domain, needed).first->second;
+      if (opset >= needed) continue;
+      if (wanted && node.op->domain.empty()) {
+        return fail(Code::bad_input, "{}: it cannot be said in opset {}; it needs {}", graph.describe(id), *wanted,
+                    needed);
+      }
+      opset = needed;
+    }
+  }
+  return opsets;
+}
+
+std::int64_t ir_version_for(std::int64_t opset) {
+  struct Release {
+    std::int64_t opset, ir;
+  };
+  constexpr Release kReleases[] = {{18, 8}, {20, 9}, {22, 10}, {23, 11}, {24, 12}};
+  const auto* release = std::ranges::find_if(kReleases, [&](const Release& r) { return opset <= r.opset; });
+  return release == std::end(kReleases) ? 13 : release->ir;
+}
+
+}  // namespace frazil::onnx

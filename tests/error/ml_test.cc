@@ -1,0 +1,203 @@
+// Operators of ai.onnx.ml with attributes and indices that do not fit; trees have more cases in suite/ml_tree.frz.
+#include <map>
+#include <set>
+
+#include "error/refusals.h"
+#include "ir/op.h"
+
+namespace frazil::test {
+namespace {
+
+#define HIGH "9223372036854775807"
+#define LOW "-9223372036854775808"
+
+struct Bad {
+  std::string_view what;     ///< attributes, or bindings of the index, in place of the good ones
+  std::string_view reasons;  ///< one of these parts must be in every message
+  bool or_limit = false;
+};
+
+struct Row {
+  std::string_view op, data, good;
+  std::vector<Bad> bad;
+};
+
+// One tree of three nodes; the first goes on to the others, which are leaves.
+#define NODES(trees, ids, features, yes, no)                                                                     \
+  "nodes_treeids = [" trees "], nodes_nodeids = [" ids "], nodes_featureids = [" features "], "                  \
+  "nodes_values = [1, 0, 0], nodes_modes = [\"BRANCH_LT\", \"LEAF\", \"LEAF\"], nodes_truenodeids = [" yes "], " \
+  "nodes_falsenodeids = [" no "], "
+#define GOOD_NODES NODES("0, 0, 0", "0, 1, 2", "1, 0, 0", "1, 0, 0", "2, 0, 0")
+#define VOTES(prefix, trees, nodes, ids)                                                               \
+  prefix "_treeids = [" trees "], " prefix "_nodeids = [" nodes "], " prefix "_ids = [" ids "], " prefix \
+         "_weights = [1, 2], "
+
+std::vector<Row> rows() {
+  constexpr std::string_view matrix = "%x = f32[2,2] [1, 2, 3, 4]";
+  std::vector<Row> all = {
+      {"LinearClassifier",
+       matrix,
+       "coefficients = [1, 2], intercepts = [0], classlabels_ints = [1, 2]",
+       {{"coefficients = [1, 2], intercepts = [0], classlabels_ints = [1, 2, 3]", "3 class labels for 1 scores"},
+        {"coefficients = [1, 2], intercepts = [0], classlabels_ints = []", "class labels must be given"}}},
+      {"LinearRegressor",
+       matrix,
+       "coefficients = [1, 2, 3, 4], targets = 2",
+       {{"coefficients = [1, 2, 3, 4], targets = 3", "rows of 3 scores"},
+        {"coefficients = [1, 2, 3, 4], targets = " HIGH, HIGH},
+        {"coefficients = [1, 2, 3, 4], targets = " LOW, LOW},
+        {"coefficients = [1, 2, 3, 4], targets = 4", "input 'X': 2 is not 1"}}},
+      {"FeatureVectorizer",
+       matrix,
+       "inputdimensions = [3]",
+       {{"inputdimensions = [-1]", "inputdimensions[0] = -1"},
+        {"inputdimensions = [" HIGH "]", HIGH},
+        {"inputdimensions = [1, 2]", "2 entries for 1 inputs"},
+        {"inputdimensions = [2147483647]", "limit", true}}},
+      {"SVMClassifier",
+       matrix,
+       "classlabels_ints = [1, 2], vectors_per_class = [1, 1], support_vectors = [1, 0, 0, 1], coefficients = [1, 1], "
+       "rho = [0]",
+       {{"classlabels_ints = [1], vectors_per_class = [1, 1], support_vectors = [1, 0, 0, 1], coefficients = [1, 1], "
+         "rho = [0]",
+         "2 entries for 1 class labels"},
+        {"classlabels_ints = [1, 2], vectors_per_class = [" HIGH ", " HIGH "], support_vectors = [1, 0], "
+         "coefficients = [1, 1], rho = [0]",
+         HIGH},
+        {"classlabels_ints = [1, 2], vectors_per_class = [1, " LOW "], support_vectors = [1, 0], "
+         "coefficients = [1, 1], rho = [0]",
+         LOW}}},
+      {"SVMRegressor",
+       matrix,
+       "n_supports = 1, coefficients = [1], support_vectors = [1, 2], rho = [0]",
+       {{"n_supports = 2, coefficients = [1], support_vectors = [1, 2], rho = [0]", "for 2 support vectors"},
+        {"n_supports = " LOW ", coefficients = [1], support_vectors = [1, 2], rho = [0]", LOW},
+        {"n_supports = " HIGH ", coefficients = [1], support_vectors = [1, 2], rho = [0]", HIGH}}},
+      {"TreeEnsembleRegressor",
+       matrix,
+       GOOD_NODES VOTES("target", "0, 0", "1, 2", "0, 1") "n_targets = 2",
+       {{NODES("0, 0", "0, 1, 2", "1, 0, 0", "1, 0, 0", "2, 0, 0") "n_targets = 2", "nodes_treeids has 2"},
+        {NODES("0, 0, 0", "0, 1, 1", "1, 0, 0", "1, 0, 0", "2, 0, 0") "n_targets = 2", "node 1 twice"},
+        {NODES("0, 0, 0", "0, 1, 2", HIGH ", 0, 0", "1, 0, 0", "2, 0, 0") "n_targets = 2", HIGH},
+        {NODES("0, 0, 0", "0, 1, 2", "2, 0, 0", "1, 0, 0", "2, 0, 0") "n_targets = 2", "test column 2"},
+        {NODES("0, 0, 0", "0, 1, 2", "0, 0, 0", LOW ", 0, 0", "2, 0, 0") "n_targets = 2", "no node " LOW},
+        {NODES("0, 0, 0", "0, 1, 2", "0, 0, 0", "1, 0, 0", "3, 0, 0") "n_targets = 2", "no node 3"},
+        {GOOD_NODES "nodes_missing_value_tracks_true = [1]", "nodes_missing_value_tracks_true has 1"},
+        {GOOD_NODES VOTES("target", "1, 0", "1, 2", "0, 1") "n_targets = 2", "tree 1 has no node 1"},
+        {GOOD_NODES VOTES("target", "0, 0", "1, " LOW, "0, 1") "n_targets = 2", "no node " LOW},
+        {GOOD_NODES VOTES("target", "0, 0", "1, 2", "0, 2") "n_targets = 2", "target 2, outside"},
+        {GOOD_NODES VOTES("target", "0, 0", "1, 2", "0, 1") "n_targets = " LOW, LOW},
+        {GOOD_NODES "n_targets = 2147483647", "limit", true}}},
+      {"TreeEnsembleClassifier",
+       matrix,
+       GOOD_NODES VOTES("class", "0, 0", "1, 2", "0, 1") "classlabels_int64s = [5, 6]",
+       {{NODES("0, 0, 1", "0, 1, 2", "1, 0, 0", "1, 0, 0", "2, 0, 0") "classlabels_int64s = [5, 6]", "no node 2"},
+        {NODES("0, 0, 0", "0, 1", "1, 0, 0", "1, 0, 0", "2, 0, 0") "classlabels_int64s = [5, 6]", "for 2 nodes"},
+        {NODES("0, 0, 0", "0, 1, 2", "-1, 0, 0", "1, 0, 0", "2, 0, 0") "classlabels_int64s = [5, 6]", "feature -1"},
+        {NODES("0, 0, 0", "0, 1, 2", "0, 0, 0", "0, 0, 0", "2, 0, 0") "classlabels_int64s = [5, 6]", "cycle"},
+        {NODES("0, 0, 0", "0, 1, 2", "0, 0, 0", "1, 0, 0", "2, 0") "classlabels_int64s = [5, 6]", "falsenodeids has 2"},
+        {GOOD_NODES "classlabels_int64s = [5], nodes_missing_value_tracks_true = [1, 1, 1, 1]", "has 4 entries"},
+        {GOOD_NODES VOTES("class", "0, " HIGH, "1, 2", "0, 1") "classlabels_int64s = [5, 6]", HIGH},
+        {GOOD_NODES VOTES("class", "0, 0", "1, 7", "0, 1") "classlabels_int64s = [5, 6]", "no node 7"},
+        {GOOD_NODES VOTES("class", "0, 0", "1, 2", "0, 2") "classlabels_int64s = [5, 6]", "class_ids[1] is 2"},
+        {GOOD_NODES VOTES("class", "0, 0", "1, 2", "0, 1") "classlabels_int64s = []", "class labels must be given"}}},
+      {"ZipMap",
+       matrix,
+       "classlabels_int64s = [1, 2]",
+       {{"classlabels_int64s = [1]", "2 is not 1|for 1 class labels"},
+        {"classlabels_int64s = []", "one of classlabels"}}},
+      {"LabelEncoder",
+       "%x = i64[1] 1",
+       "keys_int64s = [1, 1], values_int64s = [2, 3]",
+       {{"keys_int64s = [1, 1], values_int64s = [2]", "2 keys, but 1 values"},
+        {"keys_int64s = [1], values_int64s = [2, 3]", "1 keys, but 2 values"}}},
+      {"CategoryMapper",
+       "%x = i64[1] 1",
+       "cats_int64s = [1], cats_strings = [\"a\"]",
+       {{"cats_int64s = [1, 2], cats_strings = [\"a\"]", "1 cats_strings, but 2 cats_int64s"}}},
+      {"OneHotEncoder",
+       "%x = i64[1] 1",
+       "cats_int64s = [1]",
+       {{"cats_int64s = [1], cats_strings = [\"a\"]", "one of cats_int64s"},
+        {"cats_int64s = [2], zeros = 0", "element 0 is no category"}}},
+      {"Imputer",
+       "%x = i32[1] 1",
+       "imputed_value_int64s = [1]",
+       {{"imputed_value_int64s = [1, 2]", "imputed_value_int64s"},
+        {"imputed_value_int64s = [" HIGH "]", HIGH},
+        {"imputed_value_int64s = []", "is missing"}}},
+  };
+  return all;
+}
+
+class MlAttributes : public testing::TestWithParam<Row> {};
+
+TEST_P(MlAttributes, AreRefused) {
+  const Row& row = GetParam();
+  for (const Delivery& how : {Delivery{false, false, false}, Delivery{false, false, true}}) {
+    const auto with = [&](std::string_view attrs) {
+      const std::string text = fmt::format("ai.onnx.ml::{}(%x) {{{}}}", row.op, attrs);
+      return attempt(Call{text, row.data, ""}, how);
+    };
+    SCOPED_TRACE(how.str());
+    expect_served(with(row.good));
+    for (const Bad& bad : row.bad) {
+      SCOPED_TRACE(bad.what);
+      expect_refused(with(bad.what), bad.reasons, bad.or_limit);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, MlAttributes, testing::ValuesIn(rows()),
+                         [](const auto& row) { return std::string(row.param.op); });
+
+TEST(MlIndices, AreRefused) {
+  constexpr std::string_view call = "ai.onnx.ml::ArrayFeatureExtractor(%x, %i)", data = "%x = f32[1,3] [1, 2, 3]";
+  for (const Delivery& how : kDeliveries) {
+    SCOPED_TRACE(how.str());
+    expect_served(attempt(Call{call, data, "%i = i64[1,2] [2, -3]"}, how));
+    expect_refused(attempt(Call{call, data, "%i = i64[1,2] [0, 3]"}, how), "index 3");
+    expect_refused(attempt(Call{call, data, "%i = i64[1] [" LOW "]"}, how), LOW);
+    expect_refused(attempt(Call{call, data, "%i = i64[] " HIGH}, how), HIGH);
+  }
+}
+
+/// Maps come from requests only.
+TEST(MlAttributes, OfMaps) {
+  const auto with = [](std::string_view op, std::string_view attrs) {
+    const std::string text = fmt::format(
+        "graph g(%m: map<i64, f32[]>) {{ %y = ai.onnx.ml::{}(%m) {{{}}} \"bad\" return y = %y }}", op, attrs);
+    return attempt(text, parse_bindings("%m = map(i64[] 2: f32[] 1)").value());
+  };
+  expect_served(with("CastMap", "map_form = \"SPARSE\", max_map = 3"));
+  expect_refused(with("CastMap", "map_form = \"SPARSE\", max_map = 2"), "key 2 is outside [0, 2)");
+  expect_refused(with("CastMap", "map_form = \"SPARSE\", max_map = 0"), "max_map 0");
+  expect_refused(with("CastMap", "map_form = \"SPARSE\", max_map = " HIGH), HIGH);
+  expect_refused(with("CastMap", "map_form = \"SPARSE\", max_map = 2147483647"), "limit", true);
+  expect_served(with("DictVectorizer", "int64_vocabulary = [2, " LOW "]"));
+  expect_refused(with("DictVectorizer", "int64_vocabulary = []"), "one of int64_vocabulary");
+}
+
+/// Switches, hints, and numbers of which every one means something.
+const std::set<std::string_view> kFree = {"default_int64", "multi_class", "one_class", "replaced_value_int64", "zeros"};
+
+TEST(MlTables, CoverEveryIntegerAttribute) {
+  std::map<std::string_view, std::string> texts;
+  const std::vector<Row> all = rows();
+  for (const Row& row : all) {
+    for (const Bad& bad : row.bad) texts[row.op] += fmt::format(" {},", bad.what);
+  }
+  const std::set<std::string_view> elsewhere = {"CastMap", "DictVectorizer",  // above
+                                                "TreeEnsemble"};              // suite/ml_tree.frz
+  for (const OpDef* op : OpRegistry::global().all()) {
+    if (op->domain != "ai.onnx.ml" || elsewhere.contains(op->name)) continue;
+    for (const AttrField& field : op->attrs.fields) {
+      if (field.kind != AttrKind::integer && field.kind != AttrKind::integers) continue;
+      if (kFree.contains(field.name)) continue;
+      EXPECT_THAT(texts[op->name], testing::HasSubstr(fmt::format(" {} = ", field.name))) << op->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace frazil::test

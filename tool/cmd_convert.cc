@@ -1,0 +1,48 @@
+#include <memory>
+
+#include "onnx/export.h"
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/report.h"
+
+namespace frazil::tool {
+namespace {
+
+struct ConvertOptions {
+  std::string from, to;
+  std::int64_t opset = 0;
+  std::size_t external_bytes = 0;
+  LoadLimits limits;
+};
+
+Result<int> convert(const ConvertOptions& options) {
+  FRAZIL_TRY(const auto graph, load_graph(options.from, options.limits));
+  onnx::ExportOptions how{.external_bytes = options.external_bytes};
+  if (options.opset != 0) how.opset = options.opset;
+  FRAZIL_CHECK(onnx::export_file(*graph, options.to, how));
+  return kDone;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App* command = app.add_subcommand("convert", "Write a model as ONNX, in another opset or layout");
+  command->add_option("IN", options->from, "An ONNX file")->required();
+  command->add_option("OUT", options->to, "The ONNX file to write")->required();
+  command->add_option("--opset", options->opset, "The opset of ai.onnx; by default the oldest that the model fits into")
+      ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--external-data", options->external_bytes,
+                   "Put tensors of at least so many BYTES into OUT.data; 0: none")
+      ->option_text("BYTES")
+      ->check(whole_number());
+  add_load_limits(*command, options->limits);
+  command->footer(
+      "Examples:\n"
+      "  frazil convert model.onnx newer.onnx --opset 21\n"
+      "  frazil convert large.onnx split.onnx --external-data 1024");
+  command->callback([options, &action] { action = [options] { return convert(*options); }; });
+}
+
+}  // namespace frazil::tool
