@@ -23,6 +23,7 @@ Session::Session(std::shared_ptr<Executable> executable, std::shared_ptr<Governo
   base_.assign(plan_.storages.size(), nullptr);
   growing_.resize(plan_.storages.size());
   objects_.resize(plan_.storages.size());
+  gathered_.resize(plan_.accumulators.size());
   held_inputs_.resize(plan_.inputs.size());
   state_memory_.resize(exe_->state_bytes_ + 64);
   states_ = state_memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(state_memory_.data()) % 64) % 64;

@@ -72,6 +72,8 @@ class Session {
   Status check(const Step& step) const;
   Status bind(const Step& step);
   Status store(const Step& step);
+  Status append_object(const Step& step);
+  Status stack(const Step& step);
   Status append(const Step& step);
   Status move(const Step& step);
   void assign(const Step& step);
@@ -105,6 +107,11 @@ class Session {
   std::vector<std::byte*> base_;     ///< per storage
   std::vector<Growing> growing_;     ///< per storage
   std::vector<Datum> objects_;       ///< per storage
+  struct Gathered {
+    std::vector<Tensor> parts;
+    MemoryCharge charge{};
+  };
+  std::vector<Gathered> gathered_;   ///< per accumulator of objects
   std::vector<Tensor> held_inputs_;  ///< per input: keeps the caller's (or a packed) tensor
   std::vector<std::byte> state_memory_;
   std::byte* states_ = nullptr;

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "exec/session.h"
+#include "ref/moves.h"
 
 namespace frazil {
 
@@ -57,6 +59,7 @@ Status Session::other_step(const Step& step) {
     case Step::Kind::move: return move(step);
     case Step::Kind::append: return append(step);
     case Step::Kind::reset: return reset(step);
+    case Step::Kind::stack: return stack(step);
     case Step::Kind::check: return check(step);
     case Step::Kind::assign: assign(step); return {};
     case Step::Kind::set: regs_[step.index] = step.number; return {};
@@ -79,6 +82,7 @@ Status Session::reset(const Step& step) {
   const Accumulator& acc = plan_.accumulators[step.index];
   regs_[acc.count] = 0;
   for (Reg r : acc.dims) regs_[r] = 0;
+  gathered_[step.index] = {};
   return ensure(acc.storage, 64);
 }
 
@@ -198,6 +202,7 @@ Status Session::ensure_outputs(const Step& step) {
 
 Status Session::append(const Step& step) {
   const Accumulator& acc = plan_.accumulators[step.index];
+  if (acc.object) return append_object(step);
   const Slot& slot = plan_.slots[step.in[0]];
   std::int64_t elements = 1;
   for (std::size_t i = 0; i < acc.dims.size(); ++i) {
@@ -214,6 +219,40 @@ Status Session::append(const Step& step) {
   FRAZIL_CHECK(ensure(acc.storage, at + std::max<std::size_t>(bytes, 64), true));
   if (bytes != 0) std::memcpy(base_[acc.storage] + at, pointer(step.in[0]), bytes);
   ++regs_[acc.count];
+  return {};
+}
+
+Status Session::append_object(const Step& step) {
+  const Accumulator& acc = plan_.accumulators[step.index];
+  Gathered& gathered = gathered_[step.index];
+  FRAZIL_TRY(const Datum datum, owned_datum_of(step.in[0]));
+  if (!datum.is_tensor()) return fail(Code::bad_input, "{}a scan output is no tensor", where(step));
+  const Tensor& part = datum.tensor();
+  if (!gathered.parts.empty() && gathered.parts[0].sizes() != part.sizes()) {
+    return fail(Code::bad_input, "{}gathers {} after {}: all iterations must give equal extents", where(step),
+                part.type_str(), gathered.parts[0].type_str());
+  }
+  constexpr std::size_t kExtents = 64;  // what a tensor's extents and strides take, about
+  FRAZIL_CHECK(gathered.charge.grow(sizeof(Tensor) + kExtents));
+  gathered.parts.push_back(part);
+  for (std::size_t i = 0; i < acc.dims.size(); ++i) regs_[acc.dims[i]] = part.sizes()[i];
+  ++regs_[acc.count];
+  return {};
+}
+
+Status Session::stack(const Step& step) {
+  const Slot& out = plan_.slots[step.out[0]];
+  Gathered gathered = std::exchange(gathered_[step.index], {});
+  if (gathered.parts.empty()) {
+    Sizes sizes;
+    sizes_of(out, sizes);
+    if (sizes.empty()) sizes.push_back(0);  // of unknown rank
+    FRAZIL_TRY(Tensor nothing, Tensor::make(out.elem, std::move(sizes)));
+    objects_[out.storage] = Datum(std::move(nothing));
+    return {};
+  }
+  FRAZIL_TRY(Tensor whole, ref::stack(gathered.parts, static_cast<int>(step.number), step.reversed));
+  objects_[out.storage] = Datum(std::move(whole));
   return {};
 }
 

@@ -68,7 +68,7 @@ constexpr Op<A> elementwise(OpInfo info, Ports ports, F, Elem (*result)(const vo
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
            Elementwise{&detail::call_body<F, A, N>, result, check, plain}}};
 }
-/// Elementwise on element types without scalar arithmetic only.
+/// Elementwise on strings, by a body that makes or reads them.
 template <class A = NoAttrs>
 constexpr Op<A> plain_elementwise(OpInfo info, Ports ports, PlainBody plain) {
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,

@@ -41,8 +41,8 @@ struct ElementRef {
     return *reinterpret_cast<const T*>(data);
   }
 };
-/// One element of an output from one of each operand, where a tape cannot say it: element types without scalar
-/// arithmetic (strings, complex numbers).
+/// One element of an output from one of each operand, where a tape cannot say it: it compares and moves strings, but
+/// neither makes nor reads them.
 using PlainBody = Status (*)(std::span<const ElementRef> operands, const void* attrs, Elem elem, std::byte* out);
 
 /// out[i] = body(in_0[i], in_1[i], ...) with broadcasting. The body sees operands in their compute type; the result is
@@ -53,7 +53,7 @@ struct Elementwise {
   Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
   /// What is wrong with the attributes; null where nothing can be.
   Status (*check)(const void* attrs) = nullptr;
-  /// In place of the body where an operand or the output has no scalar arithmetic; null where the ports admit none.
+  /// In place of the body where an operand or the output is a string; null where the body serves strings, too.
   PlainBody plain = nullptr;
 };
 

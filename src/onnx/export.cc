@@ -216,12 +216,7 @@ class Exporter {
 
   Status identity(Value v, const std::string& as) {
     FRAZIL_TRY(const auto from, uses({v}));
-    std::string out;
-    Writer writer(out);
-    writer.add_string(1, from[0]);
-    writer.add_string(2, as);
-    writer.add_string(4, "Identity");
-    Writer(blocks_.back()).add_message(1, out);
+    Writer(blocks_.back()).add_message(1, rules::alias_node(from[0], as));
     return {};
   }
 

@@ -23,4 +23,13 @@ Result<std::vector<std::string>> written_attributes(const Graph& graph, const No
   return attribute_protos(node);
 }
 
+std::string alias_node(std::string_view from, std::string_view to) {
+  std::string out;
+  Writer writer(out);
+  add_text(writer, 1, from);
+  add_text(writer, 2, to);
+  add_text(writer, 4, "Identity");
+  return out;
+}
+
 }  // namespace frazil::onnx::rules

@@ -13,6 +13,8 @@ Result<Value> reshape_like(Draft& d, Value v, Value like);
 
 /// The AttributeProtos of a node, in the newest form: what a rule turned into attributes of our own is turned back.
 Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node);
+/// A NodeProto that gives value `from` another name.
+std::string alias_node(std::string_view from, std::string_view to);
 
 // ---- values ----
 Status constant(Draft& d);

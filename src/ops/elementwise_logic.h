@@ -14,13 +14,13 @@ FRAZIL_OP(Xor, elementwise<2>({"Xor", 7, "True where exactly one is."}, binary<e
                               [](Sx a, Sx b) { return lxor(a, b); }));
 FRAZIL_OP(Not, elementwise<1>({"Not", 1, "True where X is false."}, unary<elems::kBool>, [](Sx x) { return lnot(x); }));
 
-FRAZIL_OP(Equal,
-          elementwise<2>(
-              {"Equal", {19, 7}, "A == B; NaN equals nothing."}, compare<elems::kNumeric | elems::kBool | elems::kString>,
-              [](Sx a, Sx b) { return eq(a, b); }, nullptr, nullptr, equal_plain));
-FRAZIL_OP(Less, elementwise<2>({"Less", {13, 7}, "A < B."}, compare<elems::kNumeric>, [](Sx a, Sx b) { return lt(a, b); }));
-FRAZIL_OP(Greater,
-          elementwise<2>({"Greater", {13, 7}, "A > B."}, compare<elems::kNumeric>, [](Sx a, Sx b) { return gt(a, b); }));
+FRAZIL_OP(Equal, elementwise<2>({"Equal", {19, 7}, "A == B; NaN equals nothing."},
+                                compare<elems::kNumeric | elems::kBool | elems::kString>,
+                                [](Sx a, Sx b) { return eq(a, b); }));
+FRAZIL_OP(Less,
+          elementwise<2>({"Less", {13, 7}, "A < B."}, compare<elems::kNumeric>, [](Sx a, Sx b) { return lt(a, b); }));
+FRAZIL_OP(Greater, elementwise<2>({"Greater", {13, 7}, "A > B."}, compare<elems::kNumeric>,
+                                  [](Sx a, Sx b) { return gt(a, b); }));
 FRAZIL_OP(LessOrEqual, elementwise<2>({"LessOrEqual", {16, 12}, "A <= B."}, compare<elems::kNumeric>,
                                       [](Sx a, Sx b) { return le(a, b); }));
 FRAZIL_OP(GreaterOrEqual, elementwise<2>({"GreaterOrEqual", {16, 12}, "A >= B."}, compare<elems::kNumeric>,
@@ -30,9 +30,8 @@ FRAZIL_OP(GreaterOrEqual, elementwise<2>({"GreaterOrEqual", {16, 12}, "A >= B."}
 inline constexpr ElemSet kScalarElems = elems::kTensor & ~(elems::kString | one(Elem::c64) | one(Elem::c128));
 inline constexpr std::array<Port, 3> kWhereIn{
     {{"condition", "", elems::kBool}, {"X", "T", elems::kTensor}, {"Y", "T", elems::kTensor}}};
-FRAZIL_OP(Where, elementwise<3>(
-                     {"Where", {16, 9}, "X where the condition holds, else Y."}, {kWhereIn, kPortY<elems::kTensor>},
-                     [](Sx c, Sx x, Sx y) { return select(c, x, y); }, nullptr, nullptr, where_plain));
+FRAZIL_OP(Where, elementwise<3>({"Where", {16, 9}, "X where the condition holds, else Y."},
+                                {kWhereIn, kPortY<elems::kTensor>}, [](Sx c, Sx x, Sx y) { return select(c, x, y); }));
 
 struct CastAttrs {
   std::int64_t to = 1;

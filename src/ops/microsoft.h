@@ -24,7 +24,6 @@ FRAZIL_OP(InRange, opaque<InRangeAttrs>({"InRange", 1, "The input, whose numbers
 namespace microsoft {
 
 inline constexpr std::string_view kDomain = "com.microsoft";
-inline constexpr std::array<Port, 1> kI32Mask{{{"mask", "", one(Elem::i32)}}};
 
 /// Integers as i64, each checked to lie in [low, limit), which are 1-D tensors of one element.
 Expr in_range(Expr numbers, std::string name, Expr low, Expr limit);

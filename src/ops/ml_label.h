@@ -47,7 +47,7 @@ inline constexpr ElemSet kEncoded = elems::kNumeric | elems::kString;
 inline constexpr std::array<Port, 1> kEncoderIn{{{"X", "", kEncoded}}}, kEncoderOut{{{"Y", "", 0}}};
 Status label_encoder_types(InferCx& cx);
 Status label_encoder_run(OpaqueCall& call);
-FRAZIL_OP(LabelEncoder, opaque<LabelEncoderAttrs>({"LabelEncoder", 4, "Another value for each value.", kMl},
+FRAZIL_OP(LabelEncoder, opaque<LabelEncoderAttrs>({"LabelEncoder", {4, 2}, "Another value for each value.", kMl},
                                                   {kEncoderIn, kEncoderOut}, label_encoder_types, label_encoder_run,
                                                   "a look-up by value"));
 

@@ -178,9 +178,9 @@ struct TreeClassifierAttrs : TreeNodesAttrs {
   static constexpr std::array fields = joined(own, kTreeNodeFields);
 };
 void tree_classifier_body(CompositeCx& cx);
-FRAZIL_OP(TreeEnsembleClassifier,
-          composite<TreeClassifierAttrs>({"TreeEnsembleClassifier", 5, "The class for which trees vote most.", kMl},
-                                         {kMlIn, kMlLabelled}, tree_classifier_body, label_elem<TreeClassifierAttrs>));
+FRAZIL_OP(TreeEnsembleClassifier, composite<TreeClassifierAttrs>(
+                                      {"TreeEnsembleClassifier", {5, 1}, "The class for which trees vote most.", kMl},
+                                      {kMlIn, kMlLabelled}, tree_classifier_body, label_elem<TreeClassifierAttrs>));
 
 struct TreeRegressorAttrs : TreeNodesAttrs {
   std::string aggregate_function = "SUM";
@@ -203,7 +203,7 @@ struct TreeRegressorAttrs : TreeNodesAttrs {
 };
 void tree_regressor_body(CompositeCx& cx);
 FRAZIL_OP(TreeEnsembleRegressor,
-          composite<TreeRegressorAttrs>({"TreeEnsembleRegressor", 5, "What trees vote for each target.", kMl},
+          composite<TreeRegressorAttrs>({"TreeEnsembleRegressor", {5, 1}, "What trees vote for each target.", kMl},
                                         {kMlIn, kMlScores}, tree_regressor_body));
 
 }  // namespace frazil::ops

@@ -39,13 +39,21 @@ struct Granularity {
   std::int64_t axis, block;
 };
 
+/// A parameter of the whole tensor as a scalar.
+Expr whole(CompositeCx& cx, Expr parameter, const char* name) {
+  if (parameter.type().rank() == 0) return parameter;
+  return Squeeze({fit(parameter, name, {int1(cx, 1)}), cx.ints({0})});
+}
+
 /// A scale or zero point of x, broadcastable to x.
 Expr per_element(CompositeCx& cx, Expr parameter, Granularity by, const char* name) {
   const Type& type = parameter.type();
-  if (by.block == 0 && is_scalar_like(type)) return type.rank() == 0 ? parameter : Squeeze({parameter, cx.ints({0})});
   const auto rank = static_cast<std::int64_t>(cx.rank(0));
   const std::int64_t axis = by.axis < 0 ? by.axis + rank : by.axis;
-  if (axis < 0 || axis >= rank) {
+  const bool inside = axis >= 0 && axis < rank;
+  const bool open = type.rank() == 1 && !type.shape[0].is_const();
+  if (by.block == 0 && (is_scalar_like(type) || (open && !inside))) return whole(cx, parameter, name);
+  if (!inside) {
     cx.error("axis {} is outside [{}, {})", by.axis, -rank, rank);
     return parameter;
   }

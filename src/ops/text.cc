@@ -10,16 +10,6 @@
 
 namespace frazil::ops {
 
-Status equal_plain(std::span<const ElementRef> in, const void*, Elem, std::byte* out) {
-  *out = std::byte{in[0].as<std::string>() == in[1].as<std::string>()};
-  return {};
-}
-
-Status where_plain(std::span<const ElementRef> in, const void*, Elem elem, std::byte* out) {
-  move_elements(elem, out, in[in[0].as<bool>() ? 1 : 2].data, 1);
-  return {};
-}
-
 Status string_concat_plain(std::span<const ElementRef> in, const void*, Elem, std::byte* out) {
   assign_text(*reinterpret_cast<std::string*>(out), in[0].as<std::string>() + in[1].as<std::string>());
   return {};

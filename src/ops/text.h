@@ -2,12 +2,10 @@
 
 #include "ir/define.h"
 
-// Strings: elements without scalar arithmetic.
+// Operators on strings.
 namespace frazil::ops {
 
-// ---- plain bodies of operators that also serve numbers ----
-Status equal_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);
-Status where_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);
+/// Numbers as text and back: Cast where one side is a string.
 Status cast_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);
 
 Status string_concat_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);

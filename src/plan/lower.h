@@ -118,6 +118,7 @@ class Lowering {
   void gather(FlowState& state, const FlowOp& op);
   void give(FlowState& state, const FlowOp& op);
   void give_gathered(FlowState& state, Value out, std::uint32_t accumulator);
+  void stack(FlowState& state, Value out, std::uint32_t accumulator);
   void end_loop(FlowState& state);
   /// The check that the run takes the side which the types follow.
   void guard(const FlowState& state);

@@ -59,6 +59,7 @@ void Lowering::begin_flow(NodeId id) {
     Accumulator& acc = plan_.accumulators[state.accumulators[op.index]];
     const Type& type = cell_type(state, op.a);
     acc.elem = type.elem;
+    acc.object = is_object(type);
     for (std::size_t i = 0; i < type.rank(); ++i) acc.dims.push_back(regs_->plain());
     Step reset;
     reset.kind = Step::Kind::reset;
@@ -183,7 +184,6 @@ Status Lowering::flow_step(FlowState& state) {
       slice(state, op);
       return {};
     case FlowOp::Kind::gather:
-      if (is_object(cell_type(state, op.a))) return no_objects(state, "a scan output");
       gather(state, op);
       return {};
     case FlowOp::Kind::give: give(state, op); return {};
@@ -404,7 +404,8 @@ void Lowering::gather(FlowState& state, const FlowOp& op) {
   s.kind = Step::Kind::append;
   s.node = state.node;
   s.index = state.accumulators[op.index];
-  s.in = {contiguous(cell_slot(state, op.a), state.node)};
+  const std::uint32_t part = cell_slot(state, op.a);
+  s.in = {plan_.accumulators[s.index].object ? part : contiguous(part, state.node)};
   emit(std::move(s));
 }
 
@@ -412,6 +413,7 @@ void Lowering::gather(FlowState& state, const FlowOp& op) {
 void Lowering::give_gathered(FlowState& state, Value out, std::uint32_t accumulator) {
   const Accumulator& acc = plan_.accumulators[state.accumulators[accumulator]];
   const auto [axis_signed, reversed] = state.gathers[accumulator];
+  if (acc.object) return stack(state, out, accumulator);
   const Shape& shape = graph_.type(out).shape;
   const auto rank = static_cast<int>(shape.size());
   const auto axis = static_cast<std::size_t>(axis_signed < 0 ? axis_signed + rank : axis_signed);
@@ -429,6 +431,25 @@ void Lowering::give_gathered(FlowState& state, Value out, std::uint32_t accumula
   }
   layout.strides.insert(layout.strides.begin() + static_cast<std::ptrdiff_t>(axis), stride);
   slot_of_[out.id] = new_slot(out, graph_.type(out), acc.storage, std::move(layout));
+}
+
+void Lowering::stack(FlowState& state, Value out, std::uint32_t accumulator) {
+  const Accumulator& acc = plan_.accumulators[state.accumulators[accumulator]];
+  const auto [axis, reversed] = state.gathers[accumulator];
+  if (const auto rank = static_cast<int>(graph_.type(out).rank()); rank > 0) {
+    std::vector<Reg> dims(acc.dims.begin(), acc.dims.end());
+    dims.insert(dims.begin() + (axis < 0 ? axis + rank : axis), acc.count);
+    assign_extents(out, dims);
+  }
+  slot_of_[out.id] = own_slot(out, graph_.type(out));
+  Step s;
+  s.kind = Step::Kind::stack;
+  s.node = state.node;
+  s.index = state.accumulators[accumulator];
+  s.number = axis;
+  s.reversed = reversed;
+  s.out = {slot_of_[out.id]};
+  emit(std::move(s));
 }
 
 void Lowering::give(FlowState& state, const FlowOp& op) {

@@ -105,6 +105,7 @@ struct Step {
     swap,      ///< storages of operands 0 and 1 change places
     append,    ///< accumulator `index` gets operand 0
     reset,     ///< accumulator `index` is emptied
+    stack,     ///< operand := the objects in accumulator `index`, along axis `number`
     check,     ///< registers of checks[`index`] must agree, or a user error
     guard,     ///< register `index` must be `number`, or another version runs; `limit` is the node's stable id
     halt,
@@ -135,6 +136,7 @@ struct Accumulator {
   std::uint32_t storage = kNone;
   Reg count = kNoReg;
   std::vector<Reg> dims;  ///< of an element; set by append
+  bool object = false;    ///< strings or an unknown rank: elements are kept one by one, not in the storage
   Elem elem = Elem::f32;
   NodeId node{};
 };

@@ -151,16 +151,15 @@ class Single {
     return Tensor::make(graph_.type(graph_.node(id_).out[k]).elem, std::move(sizes));
   }
 
-  bool has_scalars() const {
-    const auto plain = [](const Tensor& t) { return t.elem() == Elem::string || is_complex(t.elem()); };
-    const Elem out = graph_.type(graph_.node(id_).out[0]).elem;
-    return out != Elem::string && !is_complex(out) && std::ranges::none_of(tensors(), plain);
+  bool touches_text() const {
+    return graph_.type(graph_.node(id_).out[0]).elem == Elem::string ||
+           std::ranges::any_of(tensors(), [](const Tensor& t) { return t.elem() == Elem::string; });
   }
 
   Result<Outputs> evaluate(const Elementwise& form) {
     Sizes sizes;
     for (Dim d : graph_.type(graph_.node(id_).out[0]).shape) sizes.push_back(d.value());
-    if (!has_scalars()) {
+    if (form.plain != nullptr && touches_text()) {
       FRAZIL_TRY(Tensor plain, make_output(0, sizes));
       FRAZIL_CHECK(run_plain(form, tensors(), source_.attrs.get(), plain));
       return Outputs{Datum(std::move(plain))};

@@ -1,5 +1,6 @@
 // What older opsets become.
 #include "import_testing.h"
+#include "ops/image_sample.h"
 #include "ref/ref.h"
 
 namespace frazil::test {
@@ -125,6 +126,28 @@ TEST(Upgrade, OptionalOfAType) {
   const Message type = text(attribute("type", 13), 14, sequence_type(tensor_type(Elem::i64, {})));
   const Graph g = upgraded(18, {"Optional", {}, {"z"}, {type}}, {});
   EXPECT_THAT(output_type(g), testing::StartsWith("opt<seq<i64"));
+}
+
+TEST(Upgrade, SignalsAndImages) {
+  const Message image = f32("x", {"N", "C", "4", "5"}), regions = f32("r", {"R", "4"});
+  const Message batch = value("b", tensor_type(Elem::i64, {"R"})), grid = f32("g", {"N", "3", "2", "2"});
+  for (const char* mode : {"bilinear", "bicubic", "nearest"}) {
+    const Graph g = upgraded(16, {"GridSample", {"x", "g"}, {"z"}, {attr("mode", mode)}}, {image, grid});
+    EXPECT_EQ(output_type(g), "f32[N,C,3,2]") << mode;
+  }
+  Graph g = upgraded(10, {"RoiAlign", {"x", "r", "b"}, {"z"}, {attr("output_width", 3)}}, {image, regions, batch});
+  EXPECT_EQ(output_type(g), "f32[R,C,1,3]");
+  EXPECT_EQ(node_at(g, 0).attributes<ops::RoiAlignAttrs>().coordinate_transformation_mode, "output_half_pixel");
+  g = upgraded(16, {"RoiAlign", {"x", "r", "b"}, {"z"}, {}}, {image, regions, batch});
+  EXPECT_EQ(node_at(g, 0).attributes<ops::RoiAlignAttrs>().coordinate_transformation_mode, "half_pixel");
+  g = upgraded(1, {"MaxRoiPool", {"x", "r"}, {"z"}, {attr("pooled_shape", I64{2, 3})}}, {image, f32("r", {"R", "5"})});
+  EXPECT_EQ(output_type(g), "f32[R,C,2,3]");
+  g = upgraded(17, {"DFT", {"x"}, {"z"}, {attr("axis", 2), attr("onesided", 1)}}, {f32("x", {"N", "3", "8", "1"})});
+  EXPECT_EQ(output_type(g), "f32[N,3,5,2]");
+  g = upgraded(17, {"DFT", {"x"}, {"z"}, {}}, {f32("x", {"N", "3", "8", "2"})});
+  EXPECT_EQ(output_type(g), "f32[N,3,8,2]");
+  g = upgraded_x(11, "Det", {}, {"N", "3", "3"});
+  EXPECT_EQ(output_type(g), "f32[N]");
 }
 
 TEST(Upgrade, ExperimentalOperators) {

@@ -23,6 +23,19 @@ constexpr KnownFailure kKnownFailures[] = {
     {"test_dft_inverse", "want 1.9073487e-07"},  // the noise of a transform in f32; exactly, it is 0
     {"test_gradient_of", "no operator 'Gradient'"},
 };
+/// What else cannot run when no extent is known beforehand, as a rank or a number of groups would depend on it.
+constexpr KnownFailure kWithSymbols[] = {
+    {"test_causal_conv_with_state", "fixed number of channels"},
+    {"test_scatternd", "last extent of input 'indices' must be fixed"},
+    {"test_gathernd", "last extent of input 'indices' must be fixed"},
+};
+
+const KnownFailure* known_failure(std::string_view name, Wrap wrap) {
+  const auto has_name = [&](const KnownFailure& k) { return name.starts_with(k.part); };
+  if (const auto* k = std::ranges::find_if(kKnownFailures, has_name); k != std::end(kKnownFailures)) return k;
+  const auto* k = std::ranges::find_if(kWithSymbols, has_name);
+  return wrap == Wrap::symbols && k != std::end(kWithSymbols) ? k : nullptr;
+}
 
 struct Way {
   std::string_view name;
@@ -66,8 +79,8 @@ class Cases : public testing::TestWithParam<Way> {
     const std::string name = folder.filename().string();
     const Status status = outcome(folder);
     if (!status && status.error().message == "only tensors are scan outputs") return false;
-    const auto* known = std::ranges::find_if(kKnownFailures, [&](const auto& k) { return name.starts_with(k.part); });
-    if (known == std::end(kKnownFailures)) {
+    const KnownFailure* known = known_failure(name, GetParam().wrap);
+    if (known == nullptr) {
       EXPECT_TRUE(status) << name << ": " << status.error().message;
     } else if (status) {
       ADD_FAILURE() << name << " passes now: take it off the list of known failures";
@@ -110,6 +123,8 @@ constexpr Way kWays[] = {
     {.name = "InABranchOnTheReference", .wrap = Wrap::then_branch, .reference = true},
     {.name = "InALoop", .wrap = Wrap::loop_body},
     {.name = "InALoopOnTheReference", .wrap = Wrap::loop_body, .reference = true},
+    {.name = "WithSymbols", .wrap = Wrap::symbols},
+    {.name = "WithSymbolsOnTheReference", .wrap = Wrap::symbols, .reference = true},
 };
 INSTANTIATE_TEST_SUITE_P(Onnx, Cases, testing::ValuesIn(kWays), [](const auto& info) {
   return std::string(info.param.name);

@@ -167,6 +167,70 @@ std::string in_loop(const Parts& parts) {
   return out;
 }
 
+/// The ValueInfoProto of a tensor with a symbol for each extent; of anything else, as it is.
+std::string symbolic(protozero::data_view info) {
+  const std::string name = name_in(info, 1);
+  std::size_t rank = 0;
+  std::int32_t elem = 0;
+  bool shaped = false;
+  for (pbf_reader outer(info); outer.next(2);) {
+    for (pbf_reader type(outer.get_view()); type.next(1);) {
+      for (pbf_reader tensor(type.get_view()); tensor.next();) {
+        if (tensor.tag() == 1) {
+          elem = tensor.get_int32();
+        } else if (tensor.tag() == 2) {
+          shaped = true;
+          for (pbf_reader shape(tensor.get_view()); shape.next(1); shape.skip()) ++rank;
+        } else {
+          tensor.skip();
+        }
+      }
+    }
+  }
+  // How many numbers a list has decides a rank.
+  const bool list = rank == 1 && (elem == 6 || elem == 7);
+  if (!shaped || list) return info.to_string();
+  std::string shape, tensor, type, out;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    pbf_writer extents(shape);
+    pbf_writer dim(extents, 1);
+    dim.add_string(2, name + "_" + std::to_string(axis));
+  }
+  pbf_writer fields(tensor);
+  fields.add_int32(1, elem);
+  fields.add_message(2, shape);
+  pbf_writer(type).add_message(1, tensor);
+  pbf_writer writer(out);
+  writer.add_string(1, name);
+  writer.add_message(2, type);
+  return out;
+}
+
+std::string with_symbols(const Parts& parts, protozero::data_view graph) {
+  std::string out = parts.inner;
+  pbf_writer writer(out);
+  for (pbf_reader reader(parts.inputs); reader.next(kInput);) writer.add_message(kInput, symbolic(reader.get_view()));
+  for (pbf_reader reader(graph); reader.next(kOutput);) writer.add_message(kOutput, reader.get_view());
+  return out;
+}
+
+std::string graph_in(const Parts& parts, protozero::data_view graph, Wrap wrap) {
+  switch (wrap) {
+    case Wrap::then_branch: return in_branches(parts);
+    case Wrap::loop_body: return in_loop(parts);
+    default: return with_symbols(parts, graph);
+  }
+}
+
+/// Whether a model imports an opset of ONNX's own domain, which the nodes around need.
+bool has_main_opset(protozero::data_view model) {
+  for (pbf_reader reader(model); reader.next(8);) {
+    const std::string domain = name_in(reader.get_view(), 1);
+    if (domain.empty() || domain == "ai.onnx") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<std::string> wrapped(std::span<const std::byte> model, Wrap wrap) {
@@ -174,6 +238,10 @@ Result<std::string> wrapped(std::span<const std::byte> model, Wrap wrap) {
   if (wrap == Wrap::none) return bytes.to_string();
   std::string out;
   pbf_writer writer(out);
+  if (!has_main_opset(bytes)) {
+    pbf_writer opset(writer, 8);
+    opset.add_int64(2, 13);
+  }
   for (pbf_reader reader(bytes); reader.next();) {
     if (reader.wire_type() == protozero::pbf_wire_type::varint) {
       writer.add_int64(reader.tag(), reader.get_int64());
@@ -181,10 +249,11 @@ Result<std::string> wrapped(std::span<const std::byte> model, Wrap wrap) {
       const auto tag = reader.tag();
       writer.add_message(tag, reader.get_view());
     } else {
-      const Parts parts = parts_of(reader.get_view());
+      const protozero::data_view graph = reader.get_view();
+      const Parts parts = parts_of(graph);
       if (wrap == Wrap::loop_body && !parts.all_tensors)
         return fail(Code::unsupported, "only tensors are scan outputs");
-      writer.add_message(7, wrap == Wrap::then_branch ? in_branches(parts) : in_loop(parts));
+      writer.add_message(7, graph_in(parts, graph, wrap));
     }
   }
   return out;
