@@ -103,10 +103,10 @@ class Session {
   std::vector<std::uint8_t> known_;              ///< per group: computed at least once
   std::vector<std::uint8_t> regs_bound_;         ///< per symbol: bound by an input of this run
   enum class Ready : std::uint8_t { no, yes, nothing_to_do };
-  std::vector<Ready> prepared_;      ///< per step
-  std::vector<std::byte*> base_;     ///< per storage
-  std::vector<Growing> growing_;     ///< per storage
-  std::vector<Datum> objects_;       ///< per storage
+  std::vector<Ready> prepared_;   ///< per step
+  std::vector<std::byte*> base_;  ///< per storage
+  std::vector<Growing> growing_;  ///< per storage
+  std::vector<Datum> objects_;    ///< per storage
   struct Gathered {
     std::vector<Tensor> parts;
     MemoryCharge charge{};

@@ -36,10 +36,9 @@ class ExternalData {
     for (const std::int64_t size : packed.sizes()) writer.add_int64(proto::kDims, size);
     writer.add_int32(proto::kDataType, onnx_data_type(packed.elem()));
     add_text(writer, proto::kTensorName, name);
-    add_properties(writer, proto::kExternalData,
-                   {{"location", location_},
-                    {"offset", std::to_string(size_)},
-                    {"length", std::to_string(packed.bytes())}});
+    add_properties(
+        writer, proto::kExternalData,
+        {{"location", location_}, {"offset", std::to_string(size_)}, {"length", std::to_string(packed.bytes())}});
     writer.add_enum(proto::kDataLocation, 1);
     pieces_.emplace_back(packed.data(), packed.bytes());
     size_ += packed.bytes();
@@ -267,7 +266,7 @@ class Exporter {
 
   const Graph& graph_;
   ExternalData& external_;
-  std::vector<std::string> blocks_, nodes_;  ///< GraphProtos and NodeProtos that are open
+  std::vector<std::string> blocks_, nodes_;               ///< GraphProtos and NodeProtos that are open
   std::unordered_map<std::uint32_t, std::string> names_;  ///< by value
   std::unordered_set<std::string> taken_;
   std::unordered_set<std::uint32_t> written_;  ///< constants

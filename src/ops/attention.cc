@@ -212,12 +212,28 @@ void flex_attention_body(CompositeCx& cx) {
   cx.out(0, AttentionValues({p, cx.in(2), cx.in(0)}));
 }
 
+namespace {
+
+/// Depthwise convolution over a number of channels that is not known beforehand: channels go with the batch.
+Expr conv_by_channel(CompositeCx& cx, Expr x, Expr weight, Expr bias) {
+  const Expr by_channel = Transpose({x}, {.perm = {1, 0, 2}});
+  const auto sum = scan(cx, {}, std::array{by_channel, weight}, false, 1,
+                        [](CompositeCx& body, std::span<const Expr> in) -> std::vector<Expr> {
+                          const Expr row = Unsqueeze({in[0], body.ints({1})}),
+                                     taps = Unsqueeze({in[1], body.ints({0})});
+                          return {Squeeze({Conv({row, taps}), body.ints({1})})};
+                        })[0];
+  const Expr y = Transpose({sum}, {.perm = {1, 0, 2}});
+  return bias ? Add(y, Unsqueeze({bias, cx.ints({1})})) : y;
+}
+
+}  // namespace
+
 void causal_conv_body(CompositeCx& cx) {
   const auto& a = cx.attrs<CausalConvAttrs>();
   const Expr x = cx.in(0), weight = cx.in(1);
   if (cx.rank(0) != 3 || cx.rank(1) != 3) return cx.error("inputs 'input' and 'weight' must have 3 axes");
   const Dim channels = cx.type(1).shape[0];
-  if (!channels.is_const()) return cx.error("input 'weight' must have a fixed number of channels");
   if (a.activation != "none" && a.activation != "silu" && a.activation != "swish") {
     return cx.error("activation '{}' is none of none, silu, swish", a.activation);
   }
@@ -226,8 +242,14 @@ void causal_conv_body(CompositeCx& cx) {
   const Expr past = cx.has(3) ? cx.in(3) : Expand({cx.number(elem, 0), join_shape({extent(x, 0), extent(x, 1), kept})});
   const Expr all = Concat({past, x}, {.axis = 2});
   ConvAttrs conv;
-  conv.group = channels.value();
-  Expr y = cx.has(2) ? Conv({all, weight, cx.in(2)}, conv) : Conv({all, weight}, conv);
+  const auto bias = cx.has(2) ? cx.in(2) : cx.builder().absent();
+  Expr y = cx.builder().absent();
+  if (channels.is_const()) {
+    conv.group = channels.value();
+    y = Conv({all, weight, bias}, conv);
+  } else {
+    y = conv_by_channel(cx, all, weight, bias);
+  }
   if (a.activation != "none") {
     const Expr wide = as_elem(y, compute_elem(elem));
     y = as_elem(Mul(wide, Sigmoid(wide)), elem);

@@ -17,8 +17,8 @@ struct CumulativeAttrs {
 Status cum_sum_types(InferCx& cx);
 Status cum_sum_run(OpaqueCall& call);
 FRAZIL_OP(CumSum,
-          opaque<CumulativeAttrs>({"CumSum", {14, 11}, "Running sums along one axis."}, {kCumulativeIn, kPortY<kCumElems>},
-                                  cum_sum_types, cum_sum_run, kCarriesValue));
+          opaque<CumulativeAttrs>({"CumSum", {14, 11}, "Running sums along one axis."},
+                                  {kCumulativeIn, kPortY<kCumElems>}, cum_sum_types, cum_sum_run, kCarriesValue));
 
 Status cum_prod_types(InferCx& cx);
 Status cum_prod_run(OpaqueCall& call);

@@ -117,9 +117,9 @@ class ForestMaker {
       }
       FRAZIL_TRY(const std::int32_t yes, place("yes", i, a_.yes[i]));
       FRAZIL_TRY(const std::int32_t no, place("no", i, a_.no[i]));
+      const bool missing_is_yes = !a_.missing_is_yes.empty() && a_.missing_is_yes[i] != 0;
       Forest::Node node{
-          splits_[i], static_cast<std::int32_t>(feature), yes,
-          no,         static_cast<Forest::Test>(test),    !a_.missing_is_yes.empty() && a_.missing_is_yes[i] != 0};
+          splits_[i], static_cast<std::int32_t>(feature), {no, yes}, static_cast<Forest::Test>(test), missing_is_yes};
       if (node.test == Forest::Test::member) node.split = static_cast<double>(sets++);
       forest_.all_leq = forest_.all_leq && node.test == Forest::Test::leq;
       forest_.features = std::max(forest_.features, feature + 1);
@@ -132,8 +132,9 @@ class ForestMaker {
   Status check_ends() const {
     std::vector<std::int64_t> leads(count_, 0);
     const auto each_child = [&](const Forest::Node& node, auto f) {
-      if (node.yes >= 0) f(static_cast<std::size_t>(node.yes));
-      if (node.no >= 0) f(static_cast<std::size_t>(node.no));
+      for (const std::int32_t child : node.next) {
+        if (child >= 0) f(static_cast<std::size_t>(child));
+      }
     };
     for (const Forest::Node& node : forest_.nodes) each_child(node, [&](std::size_t child) { ++leads[child]; });
     std::vector<std::size_t> free;
@@ -186,7 +187,7 @@ std::int32_t walk(const Forest& f, std::int32_t at, const T* row, std::int64_t& 
     const Forest::Node& n = f.nodes[static_cast<std::size_t>(at)];
     const auto x = static_cast<double>(row[n.feature]);
     const bool yes = std::isnan(x) ? n.missing_is_yes : AllLeq ? x <= n.split : passes(f, n, x);
-    at = yes ? n.yes : n.no;
+    at = n.next[static_cast<std::size_t>(yes)];
     ++steps;
   }
   return ~at;

@@ -14,7 +14,7 @@ struct Forest {
   struct Node {
     double split;  ///< Test::member: the number of its set
     std::int32_t feature;
-    std::int32_t yes, no;  ///< a node, or ~leaf
+    std::int32_t next[2];  ///< when the test fails, and when it passes: a node, or ~leaf
     Test test;
     bool missing_is_yes;
   };

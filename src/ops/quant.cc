@@ -51,8 +51,8 @@ Expr per_element(CompositeCx& cx, Expr parameter, Granularity by, const char* na
   const auto rank = static_cast<std::int64_t>(cx.rank(0));
   const std::int64_t axis = by.axis < 0 ? by.axis + rank : by.axis;
   const bool inside = axis >= 0 && axis < rank;
-  const bool open = type.rank() == 1 && !type.shape[0].is_const();
-  if (by.block == 0 && (is_scalar_like(type) || (open && !inside))) return whole(cx, parameter, name);
+  const bool usual = by.axis == 1 && rank == 1 && type.rank() == 1 && !type.shape[0].is_const();
+  if (by.block == 0 && (is_scalar_like(type) || usual)) return whole(cx, parameter, name);
   if (!inside) {
     cx.error("axis {} is outside [{}, {})", by.axis, -rank, rank);
     return parameter;

@@ -31,7 +31,8 @@ inline constexpr std::array<Port, 3> kQuantizeIn{{{"x", "T1", kQuantReal},
                                                   {"y_zero_point", "T3", kQuantElems, Port::Use::optional}}};
 inline constexpr std::array<Port, 1> kQuantizeOut{{{"y", "", kQuantElems}}};
 void quantize_body(CompositeCx& cx);
-FRAZIL_OP(QuantizeLinear, composite<QuantizeAttrs>({"QuantizeLinear", {25, 10},
+FRAZIL_OP(QuantizeLinear, composite<QuantizeAttrs>({"QuantizeLinear",
+                                                    {25, 10},
                                                     "x / y_scale + y_zero_point, rounded half to even and saturated."},
                                                    {kQuantizeIn, kQuantizeOut}, quantize_body));
 

@@ -183,9 +183,7 @@ Status Lowering::flow_step(FlowState& state) {
       if (is_object(cell_type(state, op.a))) return no_objects(state, "a scanned input");
       slice(state, op);
       return {};
-    case FlowOp::Kind::gather:
-      gather(state, op);
-      return {};
+    case FlowOp::Kind::gather: gather(state, op); return {};
     case FlowOp::Kind::give: give(state, op); return {};
     case FlowOp::Kind::expect: guard(state); return {};
   }

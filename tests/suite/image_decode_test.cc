@@ -33,7 +33,7 @@ Pixels pixels_of(const Tensor& image) {
 
 // ---- files without compression ----
 
-std::string little(std::uint32_t value, int bytes) {
+std::string little(std::uint64_t value, int bytes) {
   std::string text;
   for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 255);
   return text;
