@@ -1,5 +1,6 @@
 #include "random_graph.h"
 
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -8,6 +9,7 @@
 #include "ops/registry.h"
 #include "random_attr.h"
 #include "random_value.h"
+#include "sym/saturate.h"
 
 namespace frazil::fuzz {
 namespace {
@@ -330,7 +332,8 @@ class Generator {
   Value new_constant(Elem elem, const Shape& shape) {
     Sizes sizes;
     for (Dim d : shape) sizes.push_back(d.is_const() ? d.value() : 1);
-    while (element_count(sizes) > kMaxConstant) *std::ranges::max_element(sizes) = 1;
+    const auto count = [&] { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, sym::sat_mul); };
+    while (count() > kMaxConstant) *std::ranges::max_element(sizes) = 1;
     return Builder(graph_).constant(random_tensor(elem, std::move(sizes), random_look(c_), c_)).value;
   }
 

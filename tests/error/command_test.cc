@@ -137,6 +137,39 @@ TEST_F(Command, TestCountsPassesFailuresAndSkips) {
   EXPECT_EQ(json::parse(filtered.out)["passed"], 1);
 }
 
+TEST_F(Command, ConvertWritesAModelThatRunsAlike) {
+  const TempFolder folder;
+  const std::string whole = folder / "whole.onnx", split = folder / "split.onnx";
+  const Ended first = run_tool({"convert", digits(), whole});
+  ASSERT_EQ(first.exit, 0) << first.err;
+  EXPECT_EQ(first.out, "");
+  const Ended second = run_tool({"convert", whole, split, "--external-data", "256"});
+  ASSERT_EQ(second.exit, 0) << second.err;
+  EXPECT_GT(std::filesystem::file_size(split + ".data"), 256u);
+  const auto run = [](const std::string& model) {
+    return run_tool({"run", model, "--input", "image==0.5"}).out;
+  };
+  EXPECT_THAT(run(digits()), HasSubstr("probabilities"));
+  EXPECT_EQ(run(whole), run(digits()));
+  EXPECT_EQ(run(split), run(digits()));
+}
+
+TEST_F(Command, ConvertTellsWhatItCannotWrite) {
+  const TempFolder folder;
+  const std::string out = folder / "out.onnx";
+  const std::vector<std::vector<std::string>> wrong = {
+      {"convert", digits(), out, "--opset", "1"},       {"convert", digits(), out, "--opset", "77"},
+      {"convert", digits(), out, "--opset", "x"},       {"convert", digits(), out, "--external-data", "-1"},
+      {"convert", digits(), folder / "no/such/folder"}, {"convert", folder / "none.onnx", out},
+      {"convert", digits()}};
+  for (const auto& arguments : wrong) {
+    const Ended ended = run_tool(arguments);
+    EXPECT_EQ(ended.exit, 2) << testing::PrintToString(arguments);
+    EXPECT_THAT(ended.err, testing::StartsWith("frazil: "));
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+}
+
 TEST_F(Command, ListsNameEveryOperatorAndKnob) {
   const json ops = json::parse(run_tool({"ops", "--json"}).out)["operators"];
   EXPECT_GT(ops.size(), 100);

@@ -1,0 +1,173 @@
+// Graphs written as ONNX models and read again. ONNX's own cases make the same trip in tests/suite/onnx_cases_test.cc.
+#include "onnx/export.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "error/tool.h"
+#include "import_testing.h"
+#include "ir/builder.h"
+#include "ir/text.h"
+
+namespace frazil::test {
+namespace {
+
+Graph graph_of(std::string_view text) {
+  link_operators();
+  return imported(parse(text));
+}
+
+Graph read_back(const std::string& model) {
+  return imported(import_onnx_bytes(std::as_bytes(std::span(model)), nullptr, {}, {}));
+}
+
+Graph through_a_file(const Graph& graph, const onnx::ExportOptions& options = {}) {
+  const auto model = onnx::export_model(graph, options);
+  EXPECT_TRUE(model) << model.error().message;
+  return model ? read_back(*model) : Graph();
+}
+
+std::int64_t opset_of(const Graph& g, std::string_view domain = {}) {
+  for (const auto& [name, version] : g.info->opsets) {
+    if (name == domain) return version;
+  }
+  return 0;
+}
+
+/// Graphs whose structure ONNX says in a roundabout way.
+constexpr std::string_view kGraphs[] = {
+    // an input, a constant and one value twice as outputs
+    "graph g(%x: f32[N,3]) { %y = Relu(%x) return a = %y, b = %y, c = %x, d = f32[2] [1, 2] }",
+    // branches that give what they capture, a constant, and the same value twice
+    R"(graph g(%c: bool[], %x: f32[N]) {
+      %p, %q, %r = If(%c) then_branch() { yield %x, f32[1] 7, %x } else_branch() {
+        %n = Neg(%x)
+        %k = Concat(%n, %n) {axis = 0}
+        yield %k, f32[1] 8, %n
+      }
+      return p = %p, q = %q, r = %r
+    })",
+    // carried values that only change places, and a condition that is passed on
+    R"(graph g(%n: i64[], %a: f32[2], %b: f32[2]) {
+      %p, %q = Loop(%n, _, %a, %b) body(%i, %on, %v0, %v1) { yield %on, %v1, %v0 }
+      return p = %p, q = %q
+    })",
+    // values that are no tensors, and types that only an attribute says
+    R"(graph g(%s: seq<f32[...]>, %o: opt<seq<i64[...]>>, %x: f32[2]) {
+      %t = SequenceInsert(%s, %x)
+      %e = Optional() {elem_type = 8, sequence = 1}
+      %h = OptionalHasElement(%o)
+      return t = %t, e = %e, h = %h
+    })",
+    // absent inputs and outputs, strings, attributes of every kind
+    R"(graph g(%x: f32[1,2,5,5], %w: string[2]) {
+      %c = Clip(%x, _, f32[] 4)
+      %y, _ = MaxPool(%c) {kernel_shape = [2, 2], auto_pad = "SAME_UPPER"}
+      %l = ai.onnx.ml::LabelEncoder(%w) {keys_strings = ["a", "b"], values_floats = [1.5, nan], default_float = 0.25}
+      return y = %y, l = %l
+    })",
+};
+
+TEST(Export, KeepsTheStructure) {
+  for (const std::string_view text : kGraphs) {
+    const Graph graph = graph_of(text);
+    const Graph again = through_a_file(graph);
+    EXPECT_EQ(again.hash(), graph.hash()) << print(graph) << print(again);
+    EXPECT_EQ(again.input_names(), graph.input_names());
+    EXPECT_EQ(again.output_names(), graph.output_names());
+  }
+}
+
+TEST(Export, KeepsNamesOfValuesAndNodesAndSymbols) {
+  const Graph graph = graph_of(R"(graph "my graph"(%x: f32[batch,3]) {
+    %hidden = Relu(%x) "first"
+    %y = Neg(%hidden) "second"
+    return out = %y
+  })");
+  const Graph again = through_a_file(graph);
+  EXPECT_EQ(again.name, "my graph");
+  EXPECT_EQ(node_at(again, 0).name, "first");
+  EXPECT_EQ(again.value_name(node_at(again, 0).out[0]), "hidden");
+  EXPECT_EQ(output_type(again), "f32[batch,3]");
+}
+
+TEST(Export, ChoosesTheOldestOpsetThatFits) {
+  const std::string_view plain = "graph g(%x: f32[2]) { %y = Add(%x, %x) return y = %y }";
+  EXPECT_EQ(opset_of(through_a_file(graph_of(plain))), 7);
+  EXPECT_EQ(opset_of(through_a_file(graph_of(plain), {.opset = 17})), 17);
+  const std::string_view gelu = "graph g(%x: f32[2]) { %y = Gelu(%x) \"act\" return y = %y }";
+  EXPECT_EQ(opset_of(through_a_file(graph_of(gelu))), 20);
+  const std::string_view part = "graph g(%x: f32[2,N]) { %y = Shape(%x) {start = 1} return y = %y }";
+  EXPECT_EQ(opset_of(through_a_file(graph_of(part))), 15);
+  const std::string_view trees = "graph g(%x: f32[2]) { %y = ai.onnx.ml::Binarizer(%x) return y = %y }";
+  EXPECT_EQ(opset_of(through_a_file(graph_of(trees)), "ai.onnx.ml"), 1);
+  EXPECT_EQ(opset_of(through_a_file(imported(import({.nodes = {{"Neg", {"x"}, {"y"}}},
+                                                     .inputs = {f32("x", {"2"})},
+                                                     .outputs = {value("y")}},
+                                                    {.opset = 12})))),
+            12);
+}
+
+TEST(Export, RefusesAnOpsetThatIsTooOld) {
+  const Graph gelu = graph_of("graph g(%x: f32[2]) { %y = Gelu(%x) \"act\" return y = %y }");
+  const auto old = onnx::export_model(gelu, {.opset = 17});
+  ASSERT_FALSE(old);
+  EXPECT_EQ(old.error().code, Code::bad_input);
+  EXPECT_EQ(old.error().message, "node 'act' (Gelu): it cannot be said in opset 17; it needs 20");
+  const auto future = onnx::export_model(gelu, {.opset = 99});
+  ASSERT_FALSE(future);
+  EXPECT_NE(future.error().message.find("opset 99 is outside"), std::string::npos);
+}
+
+TEST(Export, SaysAgainWhatTheModelSaid) {
+  const Message notes = text({}, 6, "doubles");
+  const Graph graph = imported(import({.nodes = {{"Neg", {"x"}, {"y"}, {}, "first", {}, {}, notes}},
+                                       .inputs = {f32("x", {"2"}) + text({}, 3, "the input")},
+                                       .outputs = {value("y")},
+                                       .more = text({}, 10, "a graph")},
+                                      {.ir = 5, .more = text({}, 2, "maker") + text({}, 6, "a model")}));
+  const Graph again = through_a_file(graph);
+  EXPECT_EQ(again.info->producer, "maker");
+  EXPECT_EQ(again.info->model.doc, "a model");
+  EXPECT_EQ(again.info->graph.doc, "a graph");
+  EXPECT_EQ(again.info->values.at("x").doc, "the input");
+  EXPECT_EQ(again.info->nodes.at(node_at(again, 0).stable).doc, "doubles");
+}
+
+TEST(Export, PutsLargeTensorsBesideTheModel) {
+  Graph graph;
+  link_operators();
+  Builder b(graph);
+  Tensor large = Tensor::make(Elem::f32, {64, 8}).value();
+  std::ranges::fill(large.as_mutable<float>(), 0.5f);
+  const Expr x = b.input("x", Type::tensor(Elem::f32, {64, 8}));
+  const OpDef& add = *OpRegistry::global().find("", "Add");
+  const Expr y = b.add(add, std::array{x, b.constant(large, "large")}, default_attrs(add))[0];
+  const Expr z = b.add(add, std::array{y, b.constant(Tensor::scalar(2.0f), "small")}, default_attrs(add))[0];
+  b.output("z", z);
+  ASSERT_TRUE(b.status()) << b.status().error().message;
+  const TempFolder folder;
+  const std::string path = (folder / "model.onnx").string();
+  ASSERT_TRUE(onnx::export_file(graph, path, {.external_bytes = 1024}));
+  EXPECT_EQ(std::filesystem::file_size(path + ".data"), 2048u);
+  EXPECT_LT(std::filesystem::file_size(path), 400u);
+  const Graph again = imported(import_onnx(path));
+  EXPECT_EQ(op_names(again), "Add Add");
+  EXPECT_EQ(weights_of(again).at("large").number_at(511), 0.5);
+  const auto alone = onnx::export_model(graph, {.external_bytes = 1024});
+  EXPECT_FALSE(alone);
+}
+
+TEST(Export, LeavesTheOldFileWhereItCannotWrite) {
+  const TempFolder folder;
+  const Graph graph = graph_of("graph g(%x: f32[2]) { %y = Gelu(%x) return y = %y }");
+  const std::string path = folder.write("model.onnx", "what was there");
+  EXPECT_FALSE(onnx::export_file(graph, path, {.opset = 13}));
+  EXPECT_EQ(content_of(path), "what was there");
+  const Status nowhere = onnx::export_file(graph, (folder / "no/such/folder.onnx").string());
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, Code::bad_input);
+}
+
+}  // namespace
+}  // namespace frazil::test
