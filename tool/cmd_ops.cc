@@ -113,12 +113,19 @@ std::string cell(std::string_view text) {
   return out;
 }
 
+/// The oldest opset that has the operator in this form, and the newest that changed its meaning: "7-14".
+std::string opsets_text(OpsetRange since) {
+  return since.oldest == since.newest ? fmt::format("{}", since.newest)
+                                      : fmt::format("{}-{}", since.oldest, since.newest);
+}
+
 void ops_markdown(const std::vector<const OpDef*>& all) {
   print_line("| operator | opset | form | inputs | outputs | element types | meaning |");
   print_line("|---|---|---|---|---|---|---|");
   for (const OpDef* op : all) {
-    print_line(fmt::format("| {} | {} | {} | {} | {} | {} | {} |", full_name(*op), op->since.newest, form_name(op->form),
-                           ports_text(op->inputs), ports_text(op->outputs), types_text(*op), cell(op->doc)));
+    print_line(fmt::format("| {} | {} | {} | {} | {} | {} | {} |", full_name(*op), opsets_text(op->since),
+                           form_name(op->form), ports_text(op->inputs), ports_text(op->outputs), types_text(*op),
+                           cell(op->doc)));
   }
 }
 
@@ -132,8 +139,8 @@ Result<int> list_ops(const ListOptions& options) {
     ops_markdown(all);
   } else {
     for (const OpDef* op : all) {
-      print_line(
-          fmt::format("{:<28} {:>2}  {:<11}  {}", full_name(*op), op->since.newest, form_name(op->form), one_line(op->doc)));
+      print_line(fmt::format("{:<28} {:>2}  {:<11}  {}", full_name(*op), op->since.newest, form_name(op->form),
+                             one_line(op->doc)));
     }
   }
   return kDone;
