@@ -20,15 +20,27 @@ FRAZIL_INLINE F32v keep(F32v v, Mask m, float fill) {
 #endif
 }
 
+/// run(begin) for begin = 0, step, 2 * step, ... while a whole step fits into n; the first place that is left over, or
+/// n where the kernel was stopped in a long row.
+template <class F>
+FRAZIL_INLINE int64_t whole_steps(int64_t n, int64_t step, F run) {
+  constexpr int64_t kPiece = int64_t{1} << 16;  // a multiple of every step
+  for (int64_t i = 0;;) {
+    const int64_t end = min64(n, i + kPiece);
+    for (; i + step <= end; i += step) run(i);
+    if (i + step > n) return i;
+    if (stop_requested()) return n;
+  }
+}
+
 /// f(i, get, put) for each vector of n elements; get(p) loads from p + i, put(p, v) stores there. Lanes past n load as
 /// 0.
 template <class F>
 FRAZIL_INLINE void for_vectors(int64_t n, F f) {
-  int64_t i = 0;
-  for (; i + kW <= n; i += kW) {
-    f([i](const float* p) __attribute__((always_inline)) { return loadv(p + i); },
-      [i](float* p, F32v v) __attribute__((always_inline)) { storev(p + i, v); });
-  }
+  const int64_t i = whole_steps(n, kW, [&](int64_t at) __attribute__((always_inline)) {
+    f([at](const float* p) __attribute__((always_inline)) { return loadv(p + at); },
+      [at](float* p, F32v v) __attribute__((always_inline)) { storev(p + at, v); });
+  });
   if (i < n) {
     const Mask m = first_lanes(n - i);
     f([i, m](const float* p) __attribute__((always_inline)) { return load_mask(p + i, m); },
@@ -40,11 +52,10 @@ FRAZIL_INLINE void for_vectors(int64_t n, F f) {
 template <class Map, class Fold>
 FRAZIL_INLINE F32v fold_row(const float* x, int64_t n, float identity, Map map, Fold fold) {
   F32v acc[4] = {set1(identity), set1(identity), set1(identity), set1(identity)};
-  int64_t i = 0;
-  for (; i + 4 * kW <= n; i += 4 * kW) {
+  int64_t i = whole_steps(n, 4 * kW, [&](int64_t at) __attribute__((always_inline)) {
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) acc[v] = fold(acc[v], map(loadv(x + i + v * kW)));
-  }
+    for (int v = 0; v < 4; ++v) acc[v] = fold(acc[v], map(loadv(x + at + v * kW)));
+  });
   for (; i + kW <= n; i += kW) acc[0] = fold(acc[0], map(loadv(x + i)));
   if (i < n) {
     const Mask m = first_lanes(n - i);
@@ -85,15 +96,14 @@ void rows_softmax(const Rows& r) noexcept {
     float* const y = r.y + i * r.y_row;
     const F32v high = set1(max_row(x, r.cols));
     F32v sum[2] = {};
-    int64_t j = 0;
-    for (; j + 2 * kW <= r.cols; j += 2 * kW) {
+    int64_t j = whole_steps(r.cols, 2 * kW, [&](int64_t at) __attribute__((always_inline)) {
 #pragma GCC unroll 2
       for (int v = 0; v < 2; ++v) {
-        const F32v e = exp(loadv(x + j + v * kW) - high);
-        storev(y + j + v * kW, e);
+        const F32v e = exp(loadv(x + at + v * kW) - high);
+        storev(y + at + v * kW, e);
         sum[v] += e;
       }
-    }
+    });
     for (; j < r.cols; j += kW) {
       const Mask m = first_lanes(min64(kW, r.cols - j));
       const F32v e = exp(load_mask(x + j, m) - high);

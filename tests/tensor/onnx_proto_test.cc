@@ -391,8 +391,8 @@ std::vector<std::pair<ProtoKind, Datum>> nested_values() {
   by_int.items = {{Tensor::scalar<std::int32_t>(-5), t}, {Tensor::scalar<std::int32_t>(9), Tensor::scalar(1.0)}};
   MapValue by_text;
   by_text.items = {{Tensor::scalar<std::string>("k"), two}};
-  const Datum ints = std::make_shared<const MapValue>(by_int);
-  const Datum texts = std::make_shared<const MapValue>(by_text);
+  const Datum ints = std::make_shared<const MapValue>(std::move(by_int));
+  const Datum texts = std::make_shared<const MapValue>(std::move(by_text));
   return {
       {ProtoKind::tensor, t},
       {ProtoKind::sequence, sequence_of({})},
