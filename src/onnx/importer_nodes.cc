@@ -90,7 +90,7 @@ Result<const OpDef*> Importer::find_op(const Draft& draft) const {
     for (const std::string_view name : registry.close_to(draft.op))
       near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", name);
   }
-  return draft.unsupported("no operator '{}' in domain '{}', opset {}{}; operators of your own: docs/adding-an-operator.md",
+  return draft.unsupported("no operator '{}' in domain '{}', opset {}{}; how to register a custom operator: docs/adding-an-operator.md",
                            proto::shown(draft.op), proto::shown(shown_domain(draft.domain)), draft.opset, near);
 }
 

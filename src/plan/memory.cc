@@ -104,17 +104,23 @@ class MemoryPlanner {
     }
   }
 
-  /// The pool of an operand that dies where `s` is made, if the step allows it.
+  /// The pool of an operand that dies where `s` is made, if the step allows it: each element is read where it is
+  /// written, so that elements must be as wide. A narrow result may have as many bytes as a wide operand it broadcasts.
   std::uint32_t in_place_pool(const Storage& s) const {
     if (s.first >= plan_.steps.size()) return kNone;
     const Step& step = plan_.steps[s.first];
     if (!step.in_place || s.swapped) return kNone;
+    const auto out = std::ranges::find_if(
+        step.out, [&](std::uint32_t o) { return o != kNone && &plan_.storages[plan_.slots[o].storage] == &s; });
+    if (out == step.out.end()) return kNone;
+    const std::size_t width = byte_size(plan_.slots[*out].elem);
     for (std::uint32_t in : step.in) {
       if (in == kNone) continue;
       const Slot& slot = plan_.slots[in];
       const Storage& from = plan_.storages[slot.storage];
-      if (from.place == Place::arena && from.last == s.first && from.bytes == s.bytes && is_whole(slot) &&
-          from.pool != kNone && !from.swapped && once(step.in, slot.storage)) {
+      if (from.place == Place::arena && from.last == s.first && from.bytes == s.bytes &&
+          byte_size(slot.elem) == width && is_whole(slot) && from.pool != kNone && !from.swapped &&
+          once(step.in, slot.storage)) {
         return from.pool;
       }
     }

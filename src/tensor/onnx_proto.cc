@@ -24,7 +24,7 @@ constexpr std::array kElems = {
     Elem::i4,     Elem::f4e2m1,  Elem::f8e8m0,   Elem::u2,         Elem::i2};
 static_assert(kElems.size() == kElemCount);
 
-#if defined(FRAZIL_COPY_UNALIGNED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef FRAZIL_COPY_UNALIGNED
 constexpr bool kUnalignedLoads = false;
 #elif defined(__x86_64__) || defined(__aarch64__)
 constexpr bool kUnalignedLoads = true;
