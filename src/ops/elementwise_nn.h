@@ -7,15 +7,15 @@ namespace frazil::ops {
 
 FRAZIL_OP(Relu, elementwise<1>({"Relu", {14, 6}, "max(X, 0)."}, unary<elems::kFloat | elems::kSigned>,
                                [](Sx x) { return max(x, 0.0); }));
-FRAZIL_OP(Sigmoid,
-          elementwise<1>({"Sigmoid", {13, 6}, "1 / (1 + e^-X)."}, unary<elems::kFloat>, [](Sx x) { return logistic(x); }));
+FRAZIL_OP(Sigmoid, elementwise<1>({"Sigmoid", {13, 6}, "1 / (1 + e^-X)."}, unary<elems::kFloat>,
+                                  [](Sx x) { return logistic(x); }));
 FRAZIL_OP(Softsign, elementwise<1>({"Softsign", {22, 1}, "X / (1 + |X|)."}, unary<elems::kFloat>,
                                    [](Sx x) { return x / (1.0 + abs(x)); }));
 
 /// log(1 + e^x) without overflow.
 inline Sx softplus(Sx x) { return max(x, 0.0) + log1p(exp(-abs(x))); }
-FRAZIL_OP(Softplus,
-          elementwise<1>({"Softplus", {22, 1}, "log(1 + e^X)."}, unary<elems::kFloat>, [](Sx x) { return softplus(x); }));
+FRAZIL_OP(Softplus, elementwise<1>({"Softplus", {22, 1}, "log(1 + e^X)."}, unary<elems::kFloat>,
+                                   [](Sx x) { return softplus(x); }));
 FRAZIL_OP(Mish, elementwise<1>({"Mish", {22, 18}, "X * tanh(softplus(X))."}, unary<elems::kFloat>,
                                [](Sx x) { return x * tanh(softplus(x)); }));
 FRAZIL_OP(HardSwish, elementwise<1>({"HardSwish", {22, 14}, "X * clip(X / 6 + 1/2, 0, 1)."}, unary<elems::kFloat>,
@@ -25,8 +25,8 @@ struct LeakyReluAttrs {
   float alpha = 0.01f;
   static constexpr std::array fields{attr<&LeakyReluAttrs::alpha>("alpha", "slope below 0")};
 };
-FRAZIL_OP(LeakyRelu, elementwise<1, LeakyReluAttrs>({"LeakyRelu", {16, 6}, "X, times alpha below 0."}, unary<elems::kFloat>,
-                                                    [](Sx x, const LeakyReluAttrs& a) {
+FRAZIL_OP(LeakyRelu, elementwise<1, LeakyReluAttrs>({"LeakyRelu", {16, 6}, "X, times alpha below 0."},
+                                                    unary<elems::kFloat>, [](Sx x, const LeakyReluAttrs& a) {
                                                       return select(lt(x, 0.0), double{a.alpha} * x, x);
                                                     }));
 
@@ -103,7 +103,7 @@ struct GeluAttrs {
 };
 inline Sx gelu_body(Sx x, const GeluAttrs& a) {
   if (a.approximate == "tanh") {
-    return 0.5 * x * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x))));
+    return x * logistic(1.5957691216057308 * (x + 0.044715 * (x * x * x)));  // (1 + tanh u) / 2 = logistic(2 u)
   }
   return 0.5 * x * (1.0 + erf(0.7071067811865476 * x));
 }

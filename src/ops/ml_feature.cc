@@ -50,6 +50,7 @@ bool check_width(CompositeCx& cx, std::string_view name, std::size_t values) {
 
 /// One value for all features, or one for each.
 Expr per_feature(Expr values, std::string name, Expr x) {
+  if (!values) return values;  // an error before
   if (values.type().shape[0] == Dim(1)) return Squeeze(values);
   return fit_broadcast(values, std::move(name), x);
 }

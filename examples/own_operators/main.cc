@@ -1,4 +1,4 @@
-// Builds, saves, loads and runs a model of the operators in own_operators.cc.
+// Builds, saves, loads and runs a model of the operators in cubes.cc.
 #include <cstdio>
 
 #include <frazil/frazil.h>
