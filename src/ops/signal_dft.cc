@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ops/fourier.h"
+#include "ops/fourier_smooth.h"
 #include "ops/move.h"
 #include "ops/numbers.h"
 #include "ops/rules.h"
@@ -108,9 +109,8 @@ struct DftJob {
   }
 };
 
-void run_lines(const DftJob& job, Number* memory) {
-  Number* const line = memory;
-  const Fourier fourier(job.points, job.inverse, memory + job.points);
+template <class Transform>
+void run_lines(const DftJob& job, Number* line, const Transform& transform) {
   Pace pace;
   for (std::int64_t outer = 0; outer < job.in.outer; ++outer) {
     for (std::int64_t inner = 0; inner < job.in.inner; ++inner) {
@@ -118,10 +118,21 @@ void run_lines(const DftJob& job, Number* memory) {
       visit_storage(job.elem, [&](auto* type) {
         using T = std::remove_pointer_t<decltype(type)>;
         job.load<T>(outer, inner, line);
-        fourier.run(line);
+        transform.run(line);
         job.store<T>(outer, inner, line);
       });
     }
+  }
+}
+
+void run_lines(const DftJob& job, Number* memory) {
+  Number* const behind = memory + job.points;
+  const bool plain = job.parts == 2 && !job.onesided;  // a real line has zeros that single precision would blur
+  if (job.elem == Elem::f32 && plain && SmoothFourier::takes(job.points)) {
+    auto* const singles = reinterpret_cast<SmoothFourier::Number*>(behind);
+    run_lines(job, memory, SmoothFourier(job.points, job.inverse, singles));
+  } else {
+    run_lines(job, memory, Fourier(job.points, job.inverse, behind));
   }
 }
 

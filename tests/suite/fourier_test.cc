@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/fourier_smooth.h"
+
 // The fast transform against the sum that defines it.
 namespace frazil::ops {
 namespace {
@@ -65,6 +67,28 @@ TEST(Fourier, ComesBackFromLongLines) {
     const Numbers x = some_numbers(n);
     expect_near(transformed(transformed(x, false), true), x);
   }
+}
+
+TEST(SmoothFourier, AgreesWithTheSum) {
+  for (std::int64_t n = 1; n <= 1500; ++n) {
+    if (!SmoothFourier::takes(n)) continue;
+    const Numbers x = some_numbers(static_cast<std::size_t>(n));
+    for (const bool inverse : {false, true}) {
+      if (n > 200 && n % 10 != 0) continue;
+      Numbers y = x;
+      std::vector<SmoothFourier::Number> memory(static_cast<std::size_t>(SmoothFourier::scratch(n)));
+      SmoothFourier(n, inverse, memory.data()).run(y.data());
+      const Numbers want = by_definition(x, inverse);
+      const double tolerance = 2e-6 * std::sqrt(static_cast<double>(n)) * (inverse ? 1 : std::log2(n + 1.0));
+      for (std::size_t k = 0; k < want.size(); ++k)
+        ASSERT_LT(std::abs(y[k] - want[k]), tolerance) << n << " at " << k << (inverse ? " inverse" : "");
+    }
+  }
+}
+
+TEST(SmoothFourier, TakesSmallFactorsOnly) {
+  for (const std::int64_t n : {3, 6, 10, 14, 15, 35, 210, 1000}) EXPECT_TRUE(SmoothFourier::takes(n)) << n;
+  for (const std::int64_t n : {0, 1, 2, 8, 11, 22, 1024, 1001}) EXPECT_FALSE(SmoothFourier::takes(n)) << n;
 }
 
 }  // namespace

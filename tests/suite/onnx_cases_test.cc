@@ -21,7 +21,6 @@ constexpr std::string_view kRandom = "elements differ";  // another generator's 
 /// A case that begins to pass must be taken off this list.
 constexpr KnownFailure kKnownFailures[] = {
     {"test_bernoulli", kRandom},
-    {"test_dft_inverse", "want 1.9073487e-07"},  // the noise of a transform in f32; exactly, it is 0
     {"test_gradient_of", "no operator 'Gradient'"},
 };
 /// What else cannot run when no extent is known beforehand, as a rank or a number of groups would depend on it.

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+namespace frazil::ops {
+
+/// The Fourier transform in single precision of one line whose length has no prime factor above 7 and is no power of
+/// two: a pass for each factor, 2 first, as in Swarztrauber's FFTPACK (1982), from buffer to buffer.
+class SmoothFourier {
+ public:
+  using Number = std::complex<float>;
+
+  static bool takes(std::int64_t n);
+  /// Numbers of scratch memory.
+  static std::int64_t scratch(std::int64_t n) { return 3 * n; }
+  /// Preconditions: takes(n); `memory` holds scratch(n) numbers and outlives this.
+  SmoothFourier(std::int64_t n, bool inverse, Number* memory);
+  /// Replaces the line by its transform, the inverse one divided by n.
+  void run(std::complex<double>* line) const;
+
+ private:
+  struct Pass {
+    std::int64_t factor, before, behind;  ///< products of the factors before it and behind it
+  };
+  void pass(const Pass& p, const Number* from, Number* to) const;
+  void butterfly(std::int64_t factor, Number* x) const;
+
+  std::int64_t n_;
+  bool inverse_;
+  std::vector<Pass> passes_;
+  Number *roots_, *from_, *to_;
+};
+
+}  // namespace frazil::ops
