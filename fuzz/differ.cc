@@ -87,6 +87,8 @@ class Differ {
     journal().stage = "running the reference executor";
     const Outcome want = (*reference_)->run(case_.runs[k]);
     journal().stage = "running tier 0";
+    const bool endless = !want && is_limit(want.error().code);
+    if (tier0_) (*tier0_)->set_limits(endless ? kReferenceLimits : kLimits);
     const Outcome got = tier0_ ? (*tier0_)->run(case_.runs[k]) : Outcome(std::unexpected(tier0_.error()));
     all_ran &= want && got;
     if (!want) {
