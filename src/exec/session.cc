@@ -160,6 +160,7 @@ Status Session::bind_input(std::size_t i, const Datum& value) {
   if (slot.object) {
     if (!ref::fits(type, value)) return input_error(i, ref::describe(value));
     objects_[slot.storage] = value;
+    held_inputs_[i] = value.is_tensor() ? value.tensor() : Tensor();
     return {};
   }
   if (value.tensor().contiguous()) {
@@ -204,7 +205,7 @@ Status Session::check_input_expressions() const {
       const Reg expected = plan_.input_dims[i][axis].equals;
       if (expected == kNoReg) continue;
       const Tensor& t = held_inputs_[i];
-      if (t.sizes()[axis] != regs_[expected]) return input_error(i, t.type_str());
+      if (t.defined() && t.sizes()[axis] != regs_[expected]) return input_error(i, t.type_str());
     }
   }
   return {};
