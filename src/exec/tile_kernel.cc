@@ -47,10 +47,13 @@ bool all_dense(const PrepareCx& cx) {
          });
 }
 
+constexpr int kMostLoops = 32;
+static_assert(kMostLoops > kMaxRank);
+
 /// The axes of the output, right to left, merged greedily.
 void merge_axes(PrepareCx& cx, TileState& s) {
   const auto& out = cx.out[0];
-  if (all_dense(cx)) {
+  if (all_dense(cx) || out.empty()) {
     s.inner = out.count();
     s.rank = 0;
     s.outer = s.inner == 0 ? 0 : 1;
@@ -61,8 +64,8 @@ void merge_axes(PrepareCx& cx, TileState& s) {
     return;
   }
   const std::size_t rank = out.dims.size();
-  std::int64_t extents[32];
-  std::int64_t steps[kMaxOperands + 1][32];
+  std::int64_t extents[kMostLoops];
+  std::int64_t steps[kMaxOperands + 1][kMostLoops];
   int n = 0;
   auto step_of = [&](int k, std::size_t axis) -> std::int64_t {
     const OperandShape& o = k == s.operands ? out : cx.in[static_cast<std::size_t>(k)];
@@ -79,6 +82,10 @@ void merge_axes(PrepareCx& cx, TileState& s) {
     if (merged) {
       extents[n - 1] *= out.dims[axis];
       continue;
+    }
+    if (n == kMostLoops) {
+      s.rank = kMostLoops;  // more than prepare takes
+      return;
     }
     extents[n] = out.dims[axis];
     for (int k = 0; k <= s.operands; ++k) steps[k][n] = step_of(k, axis);
