@@ -9,7 +9,6 @@ namespace frazil {
 namespace {
 
 constexpr std::int64_t kMaxFill = std::int64_t{1} << 20;
-constexpr std::size_t kMaxRank = 64;
 
 using Kind = Token::Kind;
 

@@ -10,7 +10,6 @@ namespace frazil {
 namespace {
 
 constexpr int kMaxNesting = 16;
-constexpr std::size_t kMaxRank = 64;
 
 bool is_fresh_name(std::string_view name) {
   return name.size() > 1 && name[0] == '?' && std::ranges::all_of(name.substr(1), sym::is_digit);

@@ -23,6 +23,9 @@ struct Token {
   std::uint32_t match = 0;  ///< brackets: the token that closes or opens
 };
 
+/// Axes that a type or a literal may have.
+inline constexpr std::size_t kMaxRank = 1024;
+
 /// The tokens of a text and a position among them. Brackets () [] {} are matched up front. `;` starts a comment.
 class Tokens {
  public:
