@@ -3,6 +3,7 @@
 #include "base/governor.h"
 #include "exec/executable.h"
 #include "exec/observer.h"
+#include "ref/moves.h"
 
 namespace frazil {
 
@@ -103,16 +104,12 @@ class Session {
   std::vector<std::uint8_t> known_;              ///< per group: computed at least once
   std::vector<std::uint8_t> regs_bound_;         ///< per symbol: bound by an input of this run
   enum class Ready : std::uint8_t { no, yes, nothing_to_do };
-  std::vector<Ready> prepared_;   ///< per step
-  std::vector<std::byte*> base_;  ///< per storage
-  std::vector<Growing> growing_;  ///< per storage
-  std::vector<Datum> objects_;    ///< per storage
-  struct Gathered {
-    std::vector<Tensor> parts;
-    MemoryCharge charge{};
-  };
-  std::vector<Gathered> gathered_;   ///< per accumulator of objects
-  std::vector<Tensor> held_inputs_;  ///< per input: keeps the caller's (or a packed) tensor
+  std::vector<Ready> prepared_;          ///< per step
+  std::vector<std::byte*> base_;         ///< per storage
+  std::vector<Growing> growing_;         ///< per storage
+  std::vector<Datum> objects_;           ///< per storage
+  std::vector<ref::Gathered> gathered_;  ///< per accumulator of objects
+  std::vector<Tensor> held_inputs_;      ///< per input: keeps the caller's (or a packed) tensor
   std::vector<std::byte> state_memory_;
   std::byte* states_ = nullptr;
   Buffer arena_, scratch_;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "exec/session.h"
-#include "ref/moves.h"
 
 namespace frazil {
 
@@ -224,17 +223,10 @@ Status Session::append(const Step& step) {
 
 Status Session::append_object(const Step& step) {
   const Accumulator& acc = plan_.accumulators[step.index];
-  Gathered& gathered = gathered_[step.index];
   FRAZIL_TRY(const Datum datum, owned_datum_of(step.in[0]));
   if (!datum.is_tensor()) return fail(Code::bad_input, "{}a scan output is no tensor", where(step));
   const Tensor& part = datum.tensor();
-  if (!gathered.parts.empty() && gathered.parts[0].sizes() != part.sizes()) {
-    return fail(Code::bad_input, "{}gathers {} after {}: all iterations must give equal extents", where(step),
-                part.type_str(), gathered.parts[0].type_str());
-  }
-  constexpr std::size_t kExtents = 64;  // what a tensor's extents and strides take, about
-  FRAZIL_CHECK(gathered.charge.grow(sizeof(Tensor) + kExtents));
-  gathered.parts.push_back(part);
+  if (Status s = gathered_[step.index].add(part); !s) return within(where(step), std::move(s).error());
   for (std::size_t i = 0; i < acc.dims.size(); ++i) regs_[acc.dims[i]] = part.sizes()[i];
   ++regs_[acc.count];
   return {};
@@ -242,8 +234,8 @@ Status Session::append_object(const Step& step) {
 
 Status Session::stack(const Step& step) {
   const Slot& out = plan_.slots[step.out[0]];
-  Gathered gathered = std::exchange(gathered_[step.index], {});
-  if (gathered.parts.empty()) {
+  const ref::Gathered gathered = std::exchange(gathered_[step.index], {});
+  if (gathered.empty()) {
     Sizes sizes;
     sizes_of(out, sizes);
     if (sizes.empty()) sizes.push_back(0);  // of unknown rank
@@ -251,7 +243,7 @@ Status Session::stack(const Step& step) {
     objects_[out.storage] = Datum(std::move(nothing));
     return {};
   }
-  FRAZIL_TRY(Tensor whole, ref::stack(gathered.parts, static_cast<int>(step.number), step.reversed));
+  FRAZIL_TRY(Tensor whole, gathered.stack(static_cast<int>(step.number), step.reversed));
   objects_[out.storage] = Datum(std::move(whole));
   return {};
 }

@@ -19,7 +19,7 @@ inline void add_text(Writer& writer, protozero::pbf_tag_type tag, std::string_vi
 /// StringStringEntryProtos.
 void add_properties(Writer& writer, protozero::pbf_tag_type tag, const Properties& properties);
 
-/// A TypeProto. Extents that are numbers or symbols which `dim_name` has a name for are said, others left open.
+/// A TypeProto. Extents that are numbers or symbols with a name of the user's are said, others left open.
 class TypeWriter {
  public:
   /// `value` is the name of what has the type: symbols that are named after it are those of the importer.

@@ -200,15 +200,7 @@ Status Machine::enter(RegionRun& run, const FlowOp& op) {
 Status Machine::gather(RegionRun& run, const FlowOp& op) {
   FRAZIL_TRY(const Datum part, read(run, op.a));
   if (!part.is_tensor()) return fail(Code::internal, "gathers {}", describe(part));
-  auto& parts = run.accumulators[op.index];
-  if (!parts.empty() && parts[0].sizes() != part.tensor().sizes()) {
-    return fail(Code::bad_input, "gathers {} after {}: all iterations must give equal extents",
-                part.tensor().type_str(), parts[0].type_str());
-  }
-  constexpr std::size_t kExtents = 64;  // what a tensor's extents and strides take, about
-  FRAZIL_CHECK(run.gathered.grow(sizeof(Tensor) + kExtents));
-  parts.push_back(part.tensor());
-  return {};
+  return run.accumulators[op.index].add(part.tensor());
 }
 
 Result<Datum> Machine::read(const RegionRun& run, const Cell& cell) {
@@ -233,7 +225,7 @@ Result<Tensor> Machine::gathered(const RegionRun& run, std::uint32_t accumulator
   if (parts.empty()) return nothing_gathered(run, accumulator);
   const auto is_it = [&](const FlowOp& op) { return op.kind == Kind::gather && op.index == accumulator; };
   const FlowOp& op = *std::ranges::find_if(run.program->flow.ops, is_it);
-  return stack(parts, op.axis, op.reversed);
+  return parts.stack(op.axis, op.reversed);
 }
 
 /// Extents that are known outside of the region stay, others are 0.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ref/machine.h"
+#include "ref/moves.h"
 
 // What a Machine keeps of the regions that it runs; private to machine.cc and flow.cc.
 namespace frazil::ref {
@@ -18,8 +19,7 @@ struct Machine::RegionRun {
   std::size_t pc = 0;
   std::vector<std::int64_t> counters;
   std::vector<Datum> variables, slices, outputs;
-  std::vector<std::vector<Tensor>> accumulators;
-  MemoryCharge gathered{};  ///< of the accumulators' lists
+  std::vector<Gathered> accumulators;
 };
 
 /// A block at its next node, or a region.

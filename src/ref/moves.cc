@@ -4,7 +4,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/governor.h"
 #include "tensor/strided.h"
 
 namespace frazil::ref {
@@ -179,9 +178,20 @@ Result<Tensor> slice(const Tensor& tensor, int axis, std::int64_t at) {
       .packed();
 }
 
-Result<Tensor> stack(std::span<const Tensor> parts, int axis, bool reversed) {
-  const Tensor& first = parts.front();
-  const auto n = static_cast<std::int64_t>(parts.size());
+Status Gathered::add(const Tensor& part) {
+  if (!parts_.empty() && parts_[0].sizes() != part.sizes()) {
+    return fail(Code::bad_input, "gathers {} after {}: all iterations must give equal extents", part.type_str(),
+                parts_[0].type_str());
+  }
+  constexpr std::size_t kExtents = 64;  // what a tensor's extents and strides take, about
+  FRAZIL_CHECK(charge_.grow(sizeof(Tensor) + kExtents));
+  parts_.push_back(part);
+  return {};
+}
+
+Result<Tensor> Gathered::stack(int axis, bool reversed) const {
+  const Tensor& first = parts_.front();
+  const auto n = static_cast<std::int64_t>(parts_.size());
   const std::size_t d = from_front(axis, first.rank() + 1);
   if (d > first.rank()) return fail(Code::bad_input, "scan output axis {} of {}", axis, first.type_str());
   Sizes sizes = first.sizes();
@@ -189,7 +199,7 @@ Result<Tensor> stack(std::span<const Tensor> parts, int axis, bool reversed) {
   const std::int64_t inner = element_count(std::span(sizes).subspan(d + 1));
   FRAZIL_TRY(Tensor out, Tensor::make(first.elem(), std::move(sizes)));
   for (std::int64_t k = 0; k < n; ++k) {
-    FRAZIL_TRY(const Tensor part, ready(parts[static_cast<std::size_t>(reversed ? n - 1 - k : k)]));
+    FRAZIL_TRY(const Tensor part, ready(parts_[static_cast<std::size_t>(reversed ? n - 1 - k : k)]));
     if (part.elem() != first.elem() || part.sizes() != first.sizes()) {
       return fail(Code::bad_input, "{} and {} cannot be gathered into one tensor", first.type_str(), part.type_str());
     }

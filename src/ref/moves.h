@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/governor.h"
 #include "ir/space.h"
 #include "tensor/tensor.h"
 
@@ -22,7 +23,19 @@ Result<Tensor> run_view(const ViewMap& map, std::span<const Tensor> inputs);
 
 /// Slice number `at` of one axis, the axis removed; a negative axis counts from the end.
 Result<Tensor> slice(const Tensor& tensor, int axis, std::int64_t at);
-/// Equal tensors one after the other along a new axis of the result. Precondition: there is at least one.
-Result<Tensor> stack(std::span<const Tensor> parts, int axis, bool reversed);
+
+/// What a loop gives of a scan output, one tensor an iteration. The list counts against the memory limit.
+class Gathered {
+ public:
+  bool empty() const { return parts_.empty(); }
+  /// Code::bad_input when the extents are not those of the parts before.
+  Status add(const Tensor& part);
+  /// The parts one after the other along a new axis of the result. Precondition: there is at least one.
+  Result<Tensor> stack(int axis, bool reversed) const;
+
+ private:
+  std::vector<Tensor> parts_;
+  MemoryCharge charge_{};
+};
 
 }  // namespace frazil::ref

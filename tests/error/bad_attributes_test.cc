@@ -3,13 +3,12 @@
 #include <map>
 #include <set>
 
-#include "error/refusals.h"
+#include "error/refusal_rows.h"
 #include "ir/op.h"
 
 namespace frazil::test {
 namespace {
 
-#define LOW "-9223372036854775808"
 // Attributes of TfIdfVectorizer, and of TreeVotes with one node, two leaves and two votes.
 #define TFIDF(shortest, longest, skip)                                                                        \
   "min_gram_length = " shortest ", max_gram_length = " longest ", max_skip_count = " skip ", mode = \"TF\", " \
@@ -19,13 +18,6 @@ namespace {
   "], "
 #define VOTES(from, targets) \
   "votes_from = [" from "], vote_targets = [" targets "], vote_weights = f64[2] [1, 2], "
-#define HIGH "9223372036854775807"
-
-struct Bad {
-  std::string_view attrs;    ///< in place of the good ones
-  std::string_view reasons;  ///< one of these parts must be in every message
-  bool or_limit = false;
-};
 
 struct Row {
   std::string_view call, data, good;
@@ -511,18 +503,15 @@ TEST_P(BadAttributes, AreRefused) {
       expect_served(attempt(call(good), how));
     }
     for (const Bad& bad : row.bad) {
-      const std::string text = bad.attrs.empty() ? std::string(row.call) : with(bad.attrs);
+      const std::string text = bad.what.empty() ? std::string(row.call) : with(bad.what);
       SCOPED_TRACE(fmt::format("{}, {}", text, how.str()));
       expect_refused(attempt(call(text), how), bad.reasons, bad.or_limit);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, BadAttributes, testing::ValuesIn(rows()), [](const auto& row) {
-  std::string name(row.param.call.substr(0, row.param.call.find('(')));
-  std::erase_if(name, [](char c) { return c == ':' || c == '.'; });
-  return fmt::format("{}_{}", name, row.index);
-});
+INSTANTIATE_TEST_SUITE_P(Rows, BadAttributes, testing::ValuesIn(rows()),
+                         [](const auto& row) { return name_of_row(row.param.call, row.index); });
 
 /// Integer attributes that are switches: any number is a yes or a no.
 const std::set<std::string_view> kSwitches = {
@@ -581,9 +570,8 @@ const std::set<std::string_view> kRegions = {"Scan", "Loop", "If"};
 TEST(BadAttributeTable, CoversEveryIntegerAttribute) {
   std::map<std::string, std::string> texts;  // operator to the attributes of its rows
   for (const Row& row : rows()) {
-    std::string name(row.call.substr(0, row.call.find('(')));
-    if (const auto domain = name.rfind("::"); domain != name.npos) name.erase(0, domain + 2);
-    for (const Bad& bad : row.bad) texts[name] += fmt::format(" {},", bad.attrs);
+    const std::string name(op_in(row.call));
+    for (const Bad& bad : row.bad) texts[name] += fmt::format(" {},", bad.what);
   }
   for (const OpDef* op : OpRegistry::global().all()) {
     if (kInner.contains(op->name) || kRegions.contains(op->name)) continue;

@@ -2,26 +2,14 @@
 // inputs at run time and as constants, with fixed and with symbolic extents of the data.
 #include <set>
 
-#include "error/refusals.h"
+#include "error/refusal_rows.h"
 #include "ir/op.h"
 
 namespace frazil::test {
 namespace {
 
-struct Bad {
-  std::string_view index;    ///< bindings in place of the good ones
-  std::string_view reasons;  ///< one of these parts must be in every message
-  bool or_limit = false;     ///< so large that a limit may speak first
-};
-
-/// A call that works with its good operands, and fails with each of the bad ones.
-struct Row {
-  Call call;
-  std::vector<Bad> bad;
-};
-
-const std::vector<Row>& rows() {
-  static const std::vector<Row> all = {
+const std::vector<IndexRow>& rows() {
+  static const std::vector<IndexRow> all = {
       // ---- indices of elements ----
       {{"Gather(%x, %i)", "%x = f32[3] [1, 2, 3]", "%i = i64[2] [-3, 2]"},
        {{"%i = i64[1] [3]", "index 3 at [0]"},
@@ -392,32 +380,12 @@ const std::vector<Row>& rows() {
   return all;
 }
 
-class BadIndices : public testing::TestWithParam<Row> {};
+class BadIndices : public testing::TestWithParam<IndexRow> {};
 
-TEST_P(BadIndices, AreRefusedHoweverTheyCome) {
-  const Row& row = GetParam();
-  for (const Delivery& how : kDeliveries) {
-    SCOPED_TRACE(fmt::format("{}: good {}, {}", row.call.text, row.call.index, how.str()));
-    expect_served(attempt(row.call, how));
-  }
-  for (const Bad& bad : row.bad) {
-    for (const Delivery& how : kDeliveries) {
-      Call call = row.call;
-      call.index = bad.index;
-      SCOPED_TRACE(fmt::format("{}: {}, {}", call.text, call.index, how.str()));
-      expect_refused(attempt(call, how), bad.reasons, bad.or_limit);
-    }
-  }
-}
+TEST_P(BadIndices, AreRefusedHoweverTheyCome) { expect_bad_indices(GetParam()); }
 
-std::string row_name(const testing::TestParamInfo<Row>& info) {
-  const std::string_view text = info.param.call.text;
-  std::string name(text.substr(0, text.find('(')));
-  std::erase_if(name, [](char c) { return c == ':' || c == '.'; });
-  return fmt::format("{}_{}", name, info.index);
-}
-
-INSTANTIATE_TEST_SUITE_P(Rows, BadIndices, testing::ValuesIn(rows()), row_name);
+INSTANTIATE_TEST_SUITE_P(Rows, BadIndices, testing::ValuesIn(rows()),
+                         [](const auto& row) { return name_of_row(row.param.call.text, row.index); });
 
 /// Their rule for input 'axes' is that of ReduceSum and ReduceMean.
 bool is_other_reduction(std::string_view op) {
@@ -430,11 +398,7 @@ TEST(BadIndexTable, CoversEveryIndexInput) {
                                                 // a count of steps, of which every number means something
                                                 "Adagrad", "Adam", "Momentum"};
   std::set<std::string_view> covered;
-  for (const Row& row : rows()) {
-    const std::string_view name = row.call.text.substr(0, row.call.text.find('('));
-    const std::size_t domain = name.rfind("::");
-    covered.insert(domain == name.npos ? name : name.substr(domain + 2));
-  }
+  for (const IndexRow& row : rows()) covered.insert(op_in(row.call.text));
   for (const OpDef* op : OpRegistry::global().all()) {
     if (elsewhere.contains(op->name) || is_other_reduction(op->name)) continue;
     if (op->domain == "com.microsoft") continue;  // in microsoft_test.cc

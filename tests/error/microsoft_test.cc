@@ -2,20 +2,11 @@
 #include <map>
 #include <set>
 
-#include "error/refusals.h"
+#include "error/refusal_rows.h"
 #include "ir/op.h"
 
 namespace frazil::test {
 namespace {
-
-#define LOW "-9223372036854775808"
-#define HIGH "9223372036854775807"
-
-struct Bad {
-  std::string_view what;     ///< attributes or bindings, in place of the good ones
-  std::string_view reasons;  ///< one of these parts must be in every message
-  bool or_limit = false;
-};
 
 /// A call that works with its good attributes, and fails with each of the bad ones.
 struct AttrRow {
@@ -171,19 +162,8 @@ TEST_P(MicrosoftAttributes, AreRefused) {
   }
 }
 
-std::string name_of_row(std::string_view call, std::size_t index) {
-  std::string name(call.substr(0, call.find('(')));
-  std::erase_if(name, [](char c) { return c == ':' || c == '.'; });
-  return fmt::format("{}_{}", name, index);
-}
-
 INSTANTIATE_TEST_SUITE_P(Rows, MicrosoftAttributes, testing::ValuesIn(attr_rows()),
                          [](const auto& row) { return name_of_row(row.param.call, row.index); });
-
-struct IndexRow {
-  Call call;
-  std::vector<Bad> bad;
-};
 
 std::vector<IndexRow> index_rows() {
   return {
@@ -251,21 +231,7 @@ std::vector<IndexRow> index_rows() {
 
 class MicrosoftIndices : public testing::TestWithParam<IndexRow> {};
 
-TEST_P(MicrosoftIndices, AreRefusedHoweverTheyCome) {
-  const IndexRow& row = GetParam();
-  for (const Delivery& how : kDeliveries) {
-    SCOPED_TRACE(fmt::format("{}: good {}, {}", row.call.text, row.call.index, how.str()));
-    expect_served(attempt(row.call, how));
-  }
-  for (const Bad& bad : row.bad) {
-    for (const Delivery& how : kDeliveries) {
-      Call call = row.call;
-      call.index = bad.what;
-      SCOPED_TRACE(fmt::format("{}: {}, {}", call.text, call.index, how.str()));
-      expect_refused(attempt(call, how), bad.reasons, bad.or_limit);
-    }
-  }
-}
+TEST_P(MicrosoftIndices, AreRefusedHoweverTheyCome) { expect_bad_indices(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Rows, MicrosoftIndices, testing::ValuesIn(index_rows()),
                          [](const auto& row) { return name_of_row(row.param.call.text, row.index); });

@@ -2,20 +2,11 @@
 #include <map>
 #include <set>
 
-#include "error/refusals.h"
+#include "error/refusal_rows.h"
 #include "ir/op.h"
 
 namespace frazil::test {
 namespace {
-
-#define HIGH "9223372036854775807"
-#define LOW "-9223372036854775808"
-
-struct Bad {
-  std::string_view what;     ///< attributes, or bindings of the index, in place of the good ones
-  std::string_view reasons;  ///< one of these parts must be in every message
-  bool or_limit = false;
-};
 
 struct Row {
   std::string_view op, data, good;

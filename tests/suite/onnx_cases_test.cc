@@ -134,7 +134,7 @@ constexpr Way kWays[] = {
     {.name = "WithSymbolsOnTheReference", .wrap = Wrap::symbols, .reference = true},
 };
 INSTANTIATE_TEST_SUITE_P(Onnx, Cases, testing::ValuesIn(kWays),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& way) { return std::string(way.param.name); });
 
 }  // namespace
 }  // namespace frazil::test
