@@ -62,7 +62,8 @@ void Executable::compile() {
     if (step.kind == Step::Kind::kernel) code.kernel = code_for(step.kernel);
     if (code.kernel != nullptr) {
       code.state = state_bytes_;
-      state_bytes_ += (code.kernel->state_bytes + 15) & ~std::size_t{15};
+      const std::size_t more = code.kernel->more_state != nullptr ? code.kernel->more_state(plan_, step) : 0;
+      state_bytes_ += (code.kernel->state_bytes + more + 15) & ~std::size_t{15};
     }
     max_operands_ = std::max(max_operands_, step.in.size() + step.out.size());
     code_.push_back(code);

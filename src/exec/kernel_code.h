@@ -30,6 +30,7 @@ struct PrepareCx {
   const Step& step;
   const Node& node;
   std::span<const OperandShape> in, out;
+  std::span<const std::int64_t> space;  ///< Step::space
   std::span<const std::byte* const> constants;  ///< per input: its bytes when it is a weight, else null
   PackStore& packs;
   std::size_t scratch_bytes = 0;  ///< what run needs; set by the kernel
@@ -51,6 +52,8 @@ struct KernelCode {
   std::size_t state_bytes = 0;
   Status (*prepare)(PrepareCx& cx, void* state) = nullptr;
   void (*run)(const RunCx& cx, const void* state) = nullptr;
+  /// What the state of this step takes beyond state_bytes; null: nothing.
+  std::size_t (*more_state)(const Plan& plan, const Step& step) = nullptr;
 };
 
 /// Null for kernels that the session runs itself (reference, opaque).

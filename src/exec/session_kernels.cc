@@ -49,7 +49,7 @@ struct ShapeReader {
     for (const auto* list : {&step.in, &step.out}) {
       for (std::uint32_t s : *list) n += s == kNone ? 0 : 2 * plan.slots[s].dims.size();
     }
-    return n;
+    return n + step.space.size();
   }
 
   OperandShape read(std::uint32_t id, std::size_t& at) const {
@@ -79,7 +79,8 @@ Status Session::prepare(std::uint32_t pc) {
   if (const std::size_t n = reader.needed(step); n > shape_memory_.size()) shape_memory_.resize(n);
   shapes_.clear();
   constants_.clear();
-  std::size_t at = 0;
+  std::size_t at = step.space.size();
+  for (std::size_t i = 0; i < at; ++i) shape_memory_[i] = regs_[step.space[i]];
   for (const auto* list : {&step.in, &step.out}) {
     for (std::uint32_t s : *list) {
       shapes_.push_back(reader.read(s, at));
@@ -97,6 +98,7 @@ Status Session::prepare(std::uint32_t pc) {
                .node = plan_.graph->node(step.node),
                .in = std::span(shapes_).first(step.in.size()),
                .out = std::span(shapes_).subspan(step.in.size()),
+               .space = std::span(shape_memory_).first(step.space.size()),
                .constants = constants_,
                .packs = *exe_->packs_};
   if (Status s = code.kernel->prepare(cx, states_ + code.state); !s) return within(where(step), std::move(s).error());

@@ -9,6 +9,7 @@
 #include "ops/contraction.h"
 #include "ops/norm.h"
 #include "ops/recurrent.h"
+#include "plan/program.h"
 
 namespace frazil {
 namespace {
@@ -235,19 +236,6 @@ Bound bind_gru(const Graph& g, const Node& n) {
   return bind_recurrent(g, n, a, Kernel::gru, {a.linear_before_reset});
 }
 
-/// True when an extent of a result is known only once the node has run, which hand kernels do not tell.
-bool defines_extents(const Graph& graph, const Node& node) {
-  for (Value v : node.out) {
-    if (!v) continue;
-    for (Dim d : graph.type(v).shape) {
-      const auto symbol = graph.scope().as_symbol(d);
-      const auto origin = symbol ? graph.extent_origin(*symbol) : std::nullopt;
-      if (origin && origin->value == v) return true;
-    }
-  }
-  return false;
-}
-
 /// Which kernel serves which operator when; first fit. The suite holds each kernel against the operator's own form.
 struct Row {
   const OpDef* op;
@@ -280,6 +268,18 @@ const Row kRows[] = {
 };
 
 }  // namespace
+
+bool defines_extents(const Graph& graph, const Node& node) {
+  for (Value v : node.out) {
+    if (!v) continue;
+    for (Dim d : graph.type(v).shape) {
+      const auto symbol = graph.scope().as_symbol(d);
+      const auto origin = symbol ? graph.extent_origin(*symbol) : std::nullopt;
+      if (origin && origin->value == v) return true;
+    }
+  }
+  return false;
+}
 
 bool has_unranked_operand(const Graph& graph, NodeId id) {
   return std::ranges::any_of(graph.node(id).in,

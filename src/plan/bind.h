@@ -7,10 +7,6 @@
 
 namespace frazil {
 
-/// What one tile step can hold.
-inline constexpr int kMaxTileOperands = 8;
-inline constexpr int kMaxTileInstructions = 48;
-
 /// How a kernel serves a node.
 struct Binding {
   Kernel kernel = Kernel::reference;
@@ -22,6 +18,8 @@ struct Binding {
 
 /// The kernel that serves the node, for forms that need one; nullopt: a composite to expand, or the reference executor.
 std::optional<Binding> bind(const Graph& graph, NodeId node);
+/// True when an extent of a result is known only once the node has run, which hand kernels do not tell.
+bool defines_extents(const Graph& graph, const Node& node);
 /// True when an operand's rank is known only while the graph runs.
 bool has_unranked_operand(const Graph& graph, NodeId node);
 

@@ -4,8 +4,13 @@
 
 namespace frazil {
 
-Lowering::Lowering(Graph& graph, const Needs& needs, Plan& plan)
-    : graph_(graph), scope_(graph.scope_), needs_(needs), plan_(plan), slot_of_(graph.value_count(), kNone) {}
+Lowering::Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, Plan& plan)
+    : graph_(graph),
+      scope_(graph.scope_),
+      needs_(needs),
+      fusion_(fusion),
+      plan_(plan),
+      slot_of_(graph.value_count(), kNone) {}
 
 Status Lowering::run() {
   prepare_flows();
@@ -145,8 +150,11 @@ Status Lowering::node(NodeId id) {
       !has_unranked_operand(graph_, id)) {
     return view(id);
   }
-  const auto binding = bind(graph_, id);
-  compute(id, binding.value_or(Binding{}));
+  if (const FusionGroup* group = fusion_.group(id)) {
+    if (group->members.back() == id) compute(*group);
+    return {};
+  }
+  compute(id, fusion_.binding(id).value_or(Binding{}));
   return {};
 }
 
@@ -183,10 +191,6 @@ void Lowering::compute(NodeId id, const Binding& binding) {
     const std::uint32_t in = slot(v);
     s.in.push_back(binding.strided ? in : contiguous(in, id));
   }
-  if (binding.kernel == Kernel::tile) {
-    s.tape = static_cast<std::uint32_t>(plan_.tapes.size());
-    plan_.tapes.push_back(tape_of(graph_, id));
-  }
   std::vector<std::pair<std::uint32_t, std::uint32_t>> made;
   std::vector<SymbolId> symbols;
   for (std::size_t k = 0; k < n.out.size(); ++k) {
@@ -210,16 +214,38 @@ void Lowering::compute(NodeId id, const Binding& binding) {
       s.out.push_back(kNone);
       continue;
     }
-    // A known value that is also computed keeps the slot of its content.
-    const std::uint32_t out = own_slot(v, graph_.type(v));
-    slot_of_[v.id] = out;
-    renamable_[plan_.slots[out].storage] = !plan_.slots[out].object;
-    s.out.push_back(out);
+    make_result(s, v);
   }
   emit(std::move(s));
   if (group != 0) eval(group);
   for (Value v : n.out) {
     if (v && !needs_.bound_by(v).empty()) after_definition(v);
+  }
+}
+
+/// A known value that is also computed keeps the slot of its content.
+void Lowering::make_result(Step& step, Value v) {
+  const std::uint32_t out = own_slot(v, graph_.type(v));
+  slot_of_[v.id] = out;
+  renamable_[plan_.slots[out].storage] = !plan_.slots[out].object;
+  step.out.push_back(out);
+}
+
+void Lowering::compute(const FusionGroup& group) {
+  Step s;
+  s.kind = Step::Kind::kernel;
+  s.kernel = Kernel::tile;
+  s.node = group.members.back();
+  if (group.members.size() > 1) s.members = group.members;
+  s.in_place = true;
+  s.program = static_cast<std::uint32_t>(plan_.programs.size());
+  plan_.programs.push_back(group.program);
+  for (Dim d : group.space) s.space.push_back(regs_->reg(d));
+  for (Value v : group.inputs) s.in.push_back(slot(v));
+  for (Value v : group.outputs) make_result(s, v);
+  emit(std::move(s));
+  for (Value v : group.outputs) {
+    if (!needs_.bound_by(v).empty()) after_definition(v);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "ir/graph.h"
 #include "ir/op.h"
 #include "plan/bind.h"
+#include "plan/fuse.h"
 #include "plan/needs.h"
 #include "plan/plan.h"
 #include "plan/registers.h"
@@ -30,7 +31,7 @@ struct Layout {
 /// Writes the steps of a Plan. Memory (pools, in-place) is decided afterwards, in plan/memory.
 class Lowering {
  public:
-  Lowering(Graph& graph, const Needs& needs, Plan& plan);
+  Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, Plan& plan);
   Status run();
   const std::vector<LoopSpan>& loops() const { return loops_; }
   /// Writes the group of each symbol's register into `of`.
@@ -76,6 +77,8 @@ class Lowering {
   void pad(NodeId id, const ViewMap& map, Value out);
   void concat(NodeId id, const ViewMap& map, Value out);
   void compute(NodeId id, const Binding& binding);
+  void compute(const FusionGroup& group);
+  void make_result(Step& step, Value v);
   void known_content(Value v, NodeId id);
   /// Bind steps for symbols read from v, and a new group for them.
   void after_definition(Value v);
@@ -129,6 +132,7 @@ class Lowering {
   Graph& graph_;
   Scope& scope_;
   const Needs& needs_;
+  const Fusion& fusion_;
   Plan& plan_;
   std::optional<Registers> regs_;
   std::vector<std::uint32_t> slot_of_;  // per value

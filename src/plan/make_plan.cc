@@ -18,6 +18,7 @@ void for_shape_regs(const Plan& plan, const Step& step, auto f) {
       for (Reg r : plan.slots[s].strides) f(r);
     }
   }
+  std::ranges::for_each(step.space, f);
 }
 
 std::vector<std::uint32_t> groups_of_registers(const Plan& plan) {
@@ -37,7 +38,8 @@ Result<Plan> make_plan(std::shared_ptr<const Graph> graph) {
   FRAZIL_TRY(Graph expanded, expand_composites(*graph, keep));
   auto owned = std::make_shared<Graph>(std::move(expanded));
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
-  Lowering lowering(*owned, needs, plan);
+  const Fusion fusion = Fusion::of(*owned, needs, true);
+  Lowering lowering(*owned, needs, fusion, plan);
   FRAZIL_CHECK(lowering.run());
   plan_memory(plan, lowering.loops());
   std::vector<std::uint32_t> of = groups_of_registers(plan);

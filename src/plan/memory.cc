@@ -99,6 +99,7 @@ class MemoryPlanner {
       if (pool == kNone) pool = free_pool(s);
       s.pool = pool;
       free_from_[pool] = s.last + 1;
+      holds_[pool] = i;
       if (std::ranges::find(plan_.pools[pool], s.bytes) == plan_.pools[pool].end())
         plan_.pools[pool].push_back(s.bytes);
     }
@@ -113,18 +114,34 @@ class MemoryPlanner {
     const auto out = std::ranges::find_if(
         step.out, [&](std::uint32_t o) { return o != kNone && &plan_.storages[plan_.slots[o].storage] == &s; });
     if (out == step.out.end()) return kNone;
+    const auto result = static_cast<std::size_t>(out - step.out.begin());
     const std::size_t width = byte_size(plan_.slots[*out].elem);
-    for (std::uint32_t in : step.in) {
-      if (in == kNone) continue;
+    for (std::size_t k = 0; k < step.in.size(); ++k) {
+      const std::uint32_t in = step.in[k];
+      if (in == kNone || !read_before_written(step, k, result)) continue;
       const Slot& slot = plan_.slots[in];
       const Storage& from = plan_.storages[slot.storage];
       if (from.place == Place::arena && from.last == s.first && from.bytes == s.bytes &&
           byte_size(slot.elem) == width && is_whole(slot) && from.pool != kNone && !from.swapped &&
-          once(step.in, slot.storage)) {
+          holds_[from.pool] == slot.storage && once(step.in, slot.storage)) {
         return from.pool;
       }
     }
     return kNone;
+  }
+
+  /// Of a program, the result has an element where the operand has one, and the last instruction that reads the operand
+  /// comes no later than the one that makes the result.
+  bool read_before_written(const Step& step, std::size_t operand, std::size_t result) const {
+    if (step.program == kNone) return true;
+    if (plan_.slots[step.out[result]].dims != step.space) return false;
+    const Program& program = plan_.programs[step.program];
+    for (std::uint32_t i = 0; i < program.code.size(); ++i) {
+      const ScalarIns& ins = program.code[i].scalar;
+      const bool loads = program.code[i].row == RowOp::none && ins.op == ScalarOp::load && ins.operand == operand;
+      if (loads && last_use(program, i) > program.results[result]) return false;
+    }
+    return true;
   }
 
   bool once(const std::vector<std::uint32_t>& slots, std::uint32_t storage) const {
@@ -142,12 +159,14 @@ class MemoryPlanner {
     if (any != kNone) return any;
     plan_.pools.emplace_back();
     free_from_.push_back(0);
+    holds_.push_back(kNone);
     return static_cast<std::uint32_t>(plan_.pools.size() - 1);
   }
 
   Plan& plan_;
   const std::vector<LoopSpan>& loops_;
   std::vector<std::uint32_t> free_from_;
+  std::vector<std::uint32_t> holds_;  // per pool: the storage that took it last
 };
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "ir/scalar.h"
 #include "ir/space.h"
+#include "plan/program.h"
 #include "sym/dim.h"
 
 namespace frazil {
@@ -18,7 +18,7 @@ namespace frazil {
 enum class Kernel : std::uint8_t {
   reference,  ///< the reference executor runs the node: always right, never fast
   opaque,     ///< the operator's own run function
-  tile,       ///< a scalar tape over tiles
+  tile,       ///< a program over tiles or rows
   copy,       ///< strided copy of operand 0 into a (view of a) result
   fill,       ///< operand 0 (a scalar) into every element; without operands: zero
   // f32 from here on; ints and reals as listed.
@@ -114,10 +114,12 @@ struct Step {
   Kernel kernel = Kernel::reference;
   bool reversed = false;
   bool in_place = false;
-  NodeId node{};
+  NodeId node{};                ///< of a group: the last member
+  std::vector<NodeId> members;  ///< of a group of several nodes: all, in order
   std::uint32_t index = kNone, limit = kNone, target = kNone;
   std::int64_t number = 0;
-  std::uint32_t tape = kNone;      ///< Kernel::tile: which scalar tape
+  std::uint32_t program = kNone;   ///< Kernel::tile: which program
+  std::vector<Reg> space;          ///< Kernel::tile: the extents that it runs over
   std::vector<std::int64_t> ints;  ///< the kernel's parameters; see Kernel
   std::vector<float> reals;
   std::vector<std::uint32_t> in, out;
@@ -149,7 +151,7 @@ struct Plan {
   std::vector<Storage> storages;
   std::vector<RegGroup> groups;  ///< group 0 holds what the inputs determine
   std::vector<Accumulator> accumulators;
-  std::vector<ScalarTape> tapes;
+  std::vector<Program> programs;
   std::vector<std::vector<Reg>> pools;  ///< arena pools: the sizes of which each must hold the largest
   std::uint32_t registers = 0;
   std::vector<std::uint32_t> inputs, outputs;  ///< slots

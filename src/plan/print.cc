@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kPlaces[] = {"constant", "input", "arena", "growing", "output", "object"};
 constexpr std::string_view kKinds[] = {"eval",   "kernel", "bind",   "assign",   "set",   "add",  "load",
                                        "store",  "jump",   "branch", "leave_at", "again", "move", "swap",
-                                       "append", "reset",  "stack",  "check",  "guard",    "halt"};
+                                       "append", "reset",  "stack",  "check",    "guard", "halt"};
 
 std::string reg_list(const std::vector<Reg>& regs) {
   std::string s;
@@ -44,6 +44,11 @@ std::string step_str(const Plan& plan, const Step& step) {
   for (std::int64_t i : step.ints) s += fmt::format(" {}", i);
   for (float f : step.reals) s += fmt::format(" {}", f);
   if (step.node) s += fmt::format("    ; {}", plan.graph->describe(step.node));
+  for (NodeId n : step.members) {
+    if (n != step.node) s += fmt::format(", {}", plan.graph->describe(n));
+  }
+  if (step.program != kNone)
+    s += fmt::format(" over [{}]\n{}", reg_list(step.space), plan.programs[step.program].str());
   return s;
 }
 

@@ -1,0 +1,336 @@
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "exec/codes.h"
+#include "exec/tile_state.h"
+
+namespace frazil {
+namespace {
+
+bool is_plain(Elem e) { return compute_elem(e) == e; }
+
+std::uint64_t constant_bits(const ScalarIns& ins) {
+  std::uint64_t bits = 0;
+  const auto put = [&](auto v) { std::memcpy(&bits, &v, sizeof v); };
+  switch (ins.type) {
+    case Elem::f32: put(static_cast<float>(ins.real)); break;
+    case Elem::f64: put(ins.real); break;
+    case Elem::boolean: put(static_cast<std::uint8_t>(ins.integer != 0)); break;
+    default: put(ins.integer); break;  // little-endian: the low bytes are the narrower integer
+  }
+  return bits;
+}
+
+/// Fills a TileState for new extents.
+class TilePreparer {
+ public:
+  TilePreparer(PrepareCx& cx, TileState& state) : cx_(cx), program_(cx.plan.programs[cx.step.program]), s_(state) {}
+
+  Status run() {
+    if (!only_size_changed()) {
+      start();
+      FRAZIL_CHECK(check_broadcast());
+      FRAZIL_CHECK(merge_axes());
+      for (std::uint32_t i = 0; i < program_.code.size(); ++i) FRAZIL_CHECK(instruction(i));
+      pack();
+    }
+    choose_tile();
+    return {};
+  }
+
+ private:
+  const OperandShape& shape(int k) const {
+    return k < s_.operands ? cx_.in[static_cast<std::size_t>(k)] : cx_.out[static_cast<std::size_t>(k - s_.operands)];
+  }
+
+  /// Every operand is one element or has the extents of the space, without gaps.
+  bool all_dense() const {
+    const auto whole = [&](const OperandShape& o) { return o.contiguous && std::ranges::equal(o.dims, cx_.space); };
+    return std::ranges::all_of(cx_.out, whole) &&
+           std::ranges::all_of(cx_.in, [&](const OperandShape& o) { return o.count() == 1 || whole(o); });
+  }
+
+  /// Another size of what was prepared before: functions and loops stay.
+  bool only_size_changed() {
+    if (!s_.prepared || !s_.dense || s_.inner < 2 || !all_dense()) return false;
+    const bool empty = std::ranges::find(cx_.space, 0) != cx_.space.end();
+    const std::int64_t elements = empty ? 0 : element_count(cx_.space);
+    if (elements < 2) return false;
+    const TileOperand* operands = TileArrays(s_).operands;
+    for (int k = 0; k < s_.operands; ++k) {
+      if ((operands[k].inner_step == 0) != (shape(k).count() == 1)) return false;
+    }
+    s_.inner = elements;
+    return true;
+  }
+
+  void start() {
+    s_ = TileState{};
+    s_.prepared = true;
+    s_.rows = program_.rows;
+    s_.operands = static_cast<std::uint8_t>(cx_.in.size());
+    s_.results = static_cast<std::uint8_t>(cx_.out.size());
+    for (int k = 0; k < s_.count(); ++k) {
+      const Elem elem = shape(k).elem;
+      operands_[k] = {.inner_step = 0, .size = static_cast<std::uint32_t>(byte_size(elem)), .elem = elem};
+    }
+  }
+
+  /// From where they were built to where they are read.
+  void pack() {
+    const TileArrays to(s_);
+    std::copy_n(operands_, s_.count(), to.operands);
+    std::copy_n(constants_, s_.constants, to.constants);
+    std::copy_n(ops_, s_.ops, to.ops);
+    std::copy_n(extents_, s_.rank, to.extents);
+    for (int a = 0; a < s_.rank; ++a) std::copy_n(steps_[a], s_.count(), to.steps + a * s_.count());
+    std::copy_n(pointers_, s_.pointers, to.pointers);
+  }
+
+  Status check_broadcast() const {
+    for (std::size_t i = 0; i < cx_.in.size(); ++i) {
+      const auto dims = cx_.in[i].dims;
+      const std::size_t skip = cx_.space.size() - dims.size();
+      for (std::size_t a = 0; a < dims.size(); ++a) {
+        if (dims[a] == 1 || dims[a] == cx_.space[skip + a]) continue;
+        return fail(Code::bad_input, "extent {} of input {} does not broadcast to {}", dims[a], i, cx_.space[skip + a]);
+      }
+    }
+    return {};
+  }
+
+  /// Bytes between neighbours of operand k along an axis of the space. Operands are aligned with its last axis, results
+  /// that lack it with its first.
+  std::int64_t step_of(int k, std::size_t axis) const {
+    const OperandShape& o = shape(k);
+    const bool left = k >= s_.operands && program_.lacks_last[static_cast<std::size_t>(k - s_.operands)];
+    const std::size_t skip = left ? 0 : cx_.space.size() - o.dims.size();
+    if (axis < skip || axis - skip >= o.dims.size() || o.dims[axis - skip] == 1) return 0;
+    return o.strides[axis - skip] * static_cast<std::int64_t>(byte_size(o.elem));
+  }
+
+  /// The axes of the space, right to left, merged greedily into loops; a row is never merged.
+  Status merge_axes() {
+    if (!s_.rows && all_dense()) return one_loop();
+    if (is_empty()) return {};
+    std::size_t axis = cx_.space.size();
+    if (axis > 0) {
+      s_.inner = cx_.space[--axis];
+      for (int k = 0; k < s_.count(); ++k) operands_[k].inner_step = step_of(k, axis);
+    }
+    bool open = !s_.rows;  // the innermost loop can take more axes
+    while (axis-- > 0) {
+      const std::int64_t extent = cx_.space[axis];
+      if (extent == 1) continue;
+      if (open && merges_inner(axis)) {
+        widen_inner(axis);
+        continue;
+      }
+      open = false;
+      if (merges_outer(axis)) {
+        extents_[s_.rank - 1] *= extent;
+        continue;
+      }
+      if (s_.rank == kMaxTileLoops) {
+        return fail(Code::unsupported, "its operands need more than {} nested loops", kMaxTileLoops + 1);
+      }
+      extents_[s_.rank] = extent;
+      for (int k = 0; k < s_.count(); ++k) steps_[s_.rank][k] = step_of(k, axis);
+      ++s_.rank;
+    }
+    for (int a = 0; a < s_.rank; ++a) s_.outer *= extents_[a];
+    return {};
+  }
+
+  /// Nothing to loop over; folds of empty rows give something.
+  bool is_empty() {
+    const auto loops = s_.rows ? cx_.space.first(cx_.space.size() - 1) : cx_.space;
+    if (std::ranges::find(loops, 0) == loops.end()) return false;
+    s_.outer = 0;
+    return true;
+  }
+
+  Status one_loop() {
+    s_.dense = true;
+    const bool empty = std::ranges::find(cx_.space, 0) != cx_.space.end();
+    s_.inner = empty ? 0 : element_count(cx_.space);
+    for (int k = 0; k < s_.count(); ++k) {
+      TileOperand& o = operands_[k];
+      o.inner_step = k < s_.operands && s_.inner > 1 && shape(k).count() == 1 ? 0 : o.size;
+    }
+    return {};
+  }
+
+  bool merges_inner(std::size_t axis) const {
+    if (s_.inner == 1) return true;
+    for (int k = 0; k < s_.count(); ++k) {
+      if (step_of(k, axis) != operands_[k].inner_step * s_.inner) return false;
+    }
+    return true;
+  }
+
+  void widen_inner(std::size_t axis) {
+    for (int k = 0; k < s_.count() && s_.inner == 1; ++k) operands_[k].inner_step = step_of(k, axis);
+    s_.inner *= cx_.space[axis];
+  }
+
+  bool merges_outer(std::size_t axis) const {
+    if (s_.rank == 0) return false;
+    const int last = s_.rank - 1;
+    for (int k = 0; k < s_.count(); ++k) {
+      if (step_of(k, axis) != steps_[last][k] * extents_[last]) return false;
+    }
+    return true;
+  }
+
+  bool is_single(const TileOperand& o) const { return o.inner_step == 0 || s_.inner == 1; }
+  /// Read or written where it lies: elements of the compute type, one or side by side.
+  bool lies_ready(const TileOperand& o) const { return is_plain(o.elem) && (is_single(o) || o.inner_step == o.size); }
+
+  Status instruction(std::uint32_t i) {
+    const ProgramIns& ins = program_.code[i];
+    const auto value = static_cast<std::uint16_t>(i);
+    single_[i] = false;
+    if (ins.row == RowOp::none && ins.scalar.op == ScalarOp::constant) {
+      single_[i] = true;
+      constants_[s_.constants++] = {constant_bits(ins.scalar), value};
+      stores(i, false);
+      return {};
+    }
+    if (ins.row == RowOp::none && ins.scalar.op == ScalarOp::load) {
+      load(i);
+      stores(i, false);
+      return {};
+    }
+    TileOp& op = add_op(i);
+    if (ins.row == RowOp::none)
+      scalar(op, ins.scalar, i);
+    else
+      row(op, ins, i);
+    if (op.kind == TileOp::Kind::scalar && op.fn == nullptr) {
+      return fail(Code::internal, "no tile primitive for its body");
+    }
+    stores(i, true);
+    return {};
+  }
+
+  TileOp& add_op(std::uint32_t i) {
+    TileOp& op = ops_[s_.ops++] = TileOp{};
+    op.to = -1;
+    op.value = static_cast<std::uint16_t>(i);
+    op.buffer = program_.code[i].buffer;
+    op.type = program_.code[i].scalar.type;
+    op.a = static_cast<std::uint16_t>(program_.code[i].scalar.a);
+    op.b = static_cast<std::uint16_t>(program_.code[i].scalar.b);
+    op.c = static_cast<std::uint16_t>(program_.code[i].scalar.c);
+    return op;
+  }
+
+  void load(std::uint32_t i) {
+    const auto k = static_cast<std::uint16_t>(program_.code[i].scalar.operand);
+    const TileOperand& o = operands_[k];
+    single_[i] = is_single(o);
+    if (lies_ready(o)) {
+      pointers_[s_.pointers++] = {static_cast<std::uint16_t>(i), k};
+      return;
+    }
+    TileOp& op = add_op(i);
+    op.kind = TileOp::Kind::convert;
+    op.a = k;
+    op.once = single_[i];
+  }
+
+  void scalar(TileOp& op, const ScalarIns& ins, std::uint32_t i) {
+    const std::uint32_t args[3] = {ins.a, ins.b, ins.c};
+    const int n = arity(ins.op);
+    unsigned mask = 0;
+    for (int k = 0; k < n; ++k) mask |= single_[args[k]] ? 1U << k : 0U;
+    op.once = single_[i] = mask == (1U << n) - 1;
+    for (int k = 0; k < n; ++k) {
+      const bool single = (mask >> k & 1U) != 0;
+      op.steps[k] = single ? 0 : static_cast<std::uint8_t>(byte_size(program_.code[args[k]].scalar.type));
+    }
+    if (n < 2) op.b = op.a;
+    if (n < 3) op.c = op.a;
+    if (op.once) mask = 0;
+    const Elem operand = program_.code[ins.op == ScalarOp::select ? ins.b : ins.a].scalar.type;
+    op.fn = ins.op == ScalarOp::cast ? kernel::cast_fn(operand, ins.type) : kernel::tile_fn(ins.op, operand, mask);
+  }
+
+  void row(TileOp& op, const ProgramIns& ins, std::uint32_t i) {
+    op.kind = is_fold(ins.row) ? TileOp::Kind::fold : TileOp::Kind::row;
+    op.row = ins.row;
+    op.once = single_[i] = is_fold(ins.row);
+    op.expands = single_[ins.scalar.a] && s_.inner != 1;
+    op.epsilon = static_cast<float>(ins.scalar.real);
+  }
+
+  /// Results that instruction i holds. The last op may write one of them where it belongs.
+  void stores(std::uint32_t i, bool computes) {
+    bool direct = computes;
+    for (std::uint32_t k = 0; k < s_.results; ++k) {
+      if (program_.results[k] != i) continue;
+      const TileOperand& o = operands_[s_.operands + k];
+      if (direct && lies_ready(o) && single_[i] == is_single(o)) {
+        ops_[s_.ops - 1].to = static_cast<std::int8_t>(k);
+        direct = false;
+        continue;
+      }
+      TileOp& op = add_op(i);
+      op.kind = TileOp::Kind::store;
+      op.to = static_cast<std::int8_t>(k);
+      op.once = single_[i] && s_.inner > 1;
+    }
+  }
+
+  /// One operation that needs no buffer runs on long pieces.
+  void choose_tile() {
+    const TileArrays at(s_);
+    const bool alone = s_.ops == 1 && at.ops[0].kind == TileOp::Kind::scalar && at.ops[0].to >= 0;
+    s_.tile = s_.rows ? std::max<std::int64_t>(s_.inner, 1) : alone ? kLongTile : kTile;
+    const std::int64_t held = std::min(s_.tile, std::max<std::int64_t>(s_.inner, 1));
+    s_.stride = (static_cast<std::size_t>(held) * program_.width + 63) & ~std::size_t{63};
+    // Behind the buffers lies what a single element is repeated in.
+    cx_.scratch_bytes = alone ? 0 : s_.stride * (program_.buffers + 1U);
+    s_.spare = program_.buffers;
+    s_.direct = nullptr;
+    const bool one_piece = s_.rank == 0 && s_.outer == 1 && s_.inner <= kLongTile;
+    if (alone && one_piece && s_.constants <= 1) find_direct(at);
+  }
+
+  void find_direct(const TileArrays& at) {
+    const std::uint16_t values[] = {at.ops[0].a, at.ops[0].b, at.ops[0].c};
+    for (int k = 0; k < 3; ++k) {
+      const auto* p = std::find_if(at.pointers, at.pointers + s_.pointers,
+                                   [&](const TilePointer& pointer) { return pointer.value == values[k]; });
+      s_.direct_args[k] = p == at.pointers + s_.pointers ? std::int8_t{-1} : static_cast<std::int8_t>(p->operand);
+    }
+    if (s_.constants == 1) s_.direct_constant = at.constants[0].bits;
+    s_.direct = at.ops[0].fn;
+    s_.direct_count = at.ops[0].once ? 1 : s_.inner;
+  }
+
+  PrepareCx& cx_;
+  const Program& program_;
+  TileState& s_;
+  TileOperand operands_[kMaxTileOperands + kMaxTileResults];
+  TileConstant constants_[kMaxTileInstructions];
+  TilePointer pointers_[kMaxTileInstructions];
+  TileOp ops_[kMaxTileOps];
+  std::int64_t extents_[kMaxTileLoops];
+  std::int64_t steps_[kMaxTileLoops][kMaxTileOperands + kMaxTileResults];
+  bool single_[kMaxTileInstructions];  // per instruction: one element instead of one for each of the tile
+};
+
+Status prepare(PrepareCx& cx, void* state) { return TilePreparer(cx, *static_cast<TileState*>(state)).run(); }
+
+std::size_t more_state(const Plan& plan, const Step& step) {
+  return TileArrays::bytes(plan.programs[step.program], step.in.size() + step.out.size());
+}
+
+}  // namespace
+
+const KernelCode kTileCode{sizeof(TileState), &prepare, &run_tiles, &more_state};
+
+}  // namespace frazil

@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/float.h"
+#include "base/stop.h"
+#include "exec/kernel_code.h"
+#include "exec/tile_state.h"
+#include "kernel/rows.h"
+
+namespace frazil {
+namespace {
+
+/// Of one tile: where its operands and results begin, and its values.
+struct TileFrame {
+  std::byte* at[kMaxTileOperands + kMaxTileResults];
+  const void* values[kMaxTileInstructions];
+};
+
+/// Packs n elements of an operand as the compute type.
+void convert(const TileOperand& o, const std::byte* from, std::byte* to, std::int64_t n) {
+  const auto size = static_cast<std::int64_t>(o.size);
+  const bool small = is_small_float(o.elem);
+  constexpr std::int64_t kPiece = 256;
+  alignas(8) std::byte packed[kPiece * 8];
+  for (std::int64_t begin = 0; begin < n; begin += kPiece) {
+    const std::int64_t m = std::min(kPiece, n - begin);
+    const std::byte* source = from + begin * o.inner_step;
+    std::byte* target = to + begin * static_cast<std::int64_t>(byte_size(compute_elem(o.elem)));
+    std::byte* dst = small ? packed : target;
+    if (o.inner_step == size || m == 1) {
+      if (small)
+        dst = const_cast<std::byte*>(source);
+      else
+        std::memcpy(dst, source, static_cast<std::size_t>(m * size));
+    } else {
+      for (std::int64_t i = 0; i < m; ++i) std::memcpy(dst + i * size, source + i * o.inner_step, o.size);
+    }
+    if (small) to_f32(o.elem, dst, reinterpret_cast<float*>(target), static_cast<std::size_t>(m));
+  }
+}
+
+/// Writes n elements (the same one again where `repeats`) of the compute type as a result has them.
+void store(const TileOperand& o, const void* value, std::byte* to, std::int64_t n, bool repeats) {
+  const auto size = static_cast<std::int64_t>(o.size);
+  const bool small = is_small_float(o.elem);
+  constexpr std::int64_t kPiece = 256;
+  alignas(8) std::byte rounded[kPiece * 4];
+  const auto* from = static_cast<const std::byte*>(value);
+  for (std::int64_t begin = 0; begin < n; begin += kPiece) {
+    const std::int64_t m = std::min(kPiece, n - begin), have = repeats ? 1 : m;
+    const std::byte* source =
+        repeats ? from : from + begin * static_cast<std::int64_t>(byte_size(compute_elem(o.elem)));
+    if (small) {
+      from_f32(o.elem, reinterpret_cast<const float*>(source), rounded, static_cast<std::size_t>(have), false);
+      source = rounded;
+    }
+    std::byte* target = to + begin * o.inner_step;
+    if (!repeats && o.inner_step == size) {
+      if (source != target) std::memcpy(target, source, static_cast<std::size_t>(m * size));
+      continue;
+    }
+    for (std::int64_t i = 0; i < m; ++i)
+      std::memcpy(target + i * o.inner_step, source + (repeats ? 0 : i * size), o.size);
+  }
+}
+
+class TileRun {
+ public:
+  TileRun(const RunCx& cx, const TileState& s) : s_(s), arrays_(s), scratch_(cx.scratch) {
+    for (int k = 0; k < s.operands; ++k) frame_.at[k] = cx.in[k];
+    for (int k = 0; k < s.results; ++k) frame_.at[s.operands + k] = cx.out[k];
+    for (int i = 0; i < s.constants; ++i) frame_.values[arrays_.constants[i].value] = &arrays_.constants[i].bits;
+  }
+
+  void run() {
+    if (s_.rank == 0) return inner_loop();
+    std::int64_t index[kMaxTileLoops] = {};
+    Pace pace;
+    const int count = s_.operands + s_.results;
+    for (std::int64_t row = 0; row < s_.outer && !pace.stop(s_.inner); ++row) {
+      inner_loop();
+      for (int a = 0; a < s_.rank; ++a) {
+        for (int k = 0; k < count; ++k) frame_.at[k] += arrays_.steps[a * count + k];
+        if (++index[a] < arrays_.extents[a]) break;
+        for (int k = 0; k < count; ++k) frame_.at[k] -= arrays_.steps[a * count + k] * arrays_.extents[a];
+        index[a] = 0;
+      }
+    }
+  }
+
+ private:
+  void inner_loop() {
+    Pace pace;
+    const std::int64_t work = s_.tile * s_.ops;
+    for (std::int64_t begin = 0;;) {
+      const std::int64_t n = std::min(s_.tile, s_.inner - begin);
+      for (int i = 0; i < s_.pointers; ++i) {
+        const TilePointer p = arrays_.pointers[i];
+        frame_.values[p.value] = frame_.at[p.operand] + begin * arrays_.operands[p.operand].inner_step;
+      }
+      for (int i = 0; i < s_.ops; ++i) op(arrays_.ops[i], begin, n);
+      begin += n;
+      if (begin >= s_.inner || pace.stop(work)) return;
+    }
+  }
+
+  std::byte* result(int k, std::int64_t begin) {
+    return frame_.at[s_.operands + k] + begin * arrays_.operands[s_.operands + k].inner_step;
+  }
+
+  [[gnu::always_inline]] void op(const TileOp& op, std::int64_t begin, std::int64_t n) {
+    if (op.kind == TileOp::Kind::store) return store_result(op, begin, n);
+    std::byte* to = op.to >= 0 ? result(op.to, begin) : scratch_ + op.buffer * s_.stride;
+    if (op.once) n = 1;
+    frame_.values[op.value] = to;
+    if (op.kind == TileOp::Kind::scalar) [[likely]] {
+      const void* args[3] = {frame_.values[op.a], frame_.values[op.b], frame_.values[op.c]};
+      if (n <= kLongTile) [[likely]]
+        return op.fn(to, args, static_cast<std::size_t>(n));
+      return in_pieces(op, to, args, n);
+    }
+    other(op, to, begin, n);
+  }
+
+  [[gnu::noinline]] void other(const TileOp& op, std::byte* to, std::int64_t begin, std::int64_t n) {
+    if (op.kind == TileOp::Kind::convert) {
+      const TileOperand& o = arrays_.operands[op.a];
+      return convert(o, frame_.at[op.a] + begin * o.inner_step, to, n);
+    }
+    const void* x = op.expands ? expanded(op) : frame_.values[op.a];
+    if (op.kind == TileOp::Kind::fold) {
+      kernel::reduce(static_cast<kernel::Reduce>(static_cast<int>(op.row) - 1), op.type, x, to, 1, s_.inner, 1);
+      return;
+    }
+    const kernel::Rows row{1, n, static_cast<const float*>(x), n, reinterpret_cast<float*>(to), n};
+    if (op.row == RowOp::softmax) return kernel::softmax(row);
+    if (op.row == RowOp::log_softmax) return kernel::log_softmax(row);
+    const auto* bias = op.c == op.a ? nullptr : static_cast<const float*>(frame_.values[op.c]);
+    kernel::layer_norm(row, static_cast<const float*>(frame_.values[op.b]), bias, op.epsilon, nullptr, nullptr);
+  }
+
+  /// One element, repeated to a row.
+  const void* expanded(const TileOp& op) {
+    std::byte* to = scratch_ + s_.spare * s_.stride;
+    kernel::fill(to, frame_.values[op.a], byte_size(op.type), static_cast<std::size_t>(s_.inner));
+    return to;
+  }
+
+  void store_result(const TileOp& op, std::int64_t begin, std::int64_t n) {
+    const TileOperand& o = arrays_.operands[s_.operands + op.to];
+    const bool single = o.inner_step == 0;  // of a row
+    store(o, frame_.values[op.value], result(op.to, begin), single ? 1 : n, op.once && !single);
+  }
+
+  /// A long row, which the run may be stopped in.
+  void in_pieces(const TileOp& op, std::byte* to, const void* const* args, std::int64_t n) {
+    const auto size = static_cast<std::int64_t>(byte_size(op.type));
+    for (std::int64_t begin = 0; begin < n && !stop_requested(); begin += kLongTile) {
+      const void* at[3];
+      for (int k = 0; k < 3; ++k) at[k] = static_cast<const std::byte*>(args[k]) + begin * op.steps[k];
+      op.fn(to + begin * size, at, static_cast<std::size_t>(std::min(kLongTile, n - begin)));
+    }
+  }
+
+  const TileState& s_;
+  const TileArrays arrays_;
+  std::byte* scratch_;
+  TileFrame frame_;
+};
+
+void run_direct(const RunCx& cx, const TileState& s) {
+  const void* args[3];
+  for (int k = 0; k < 3; ++k) {
+    const int from = s.direct_args[k];
+    args[k] = from >= 0 ? static_cast<const void*>(cx.in[from]) : &s.direct_constant;
+  }
+  s.direct(cx.out[0], args, static_cast<std::size_t>(s.direct_count));
+}
+
+}  // namespace
+
+void run_tiles(const RunCx& cx, const void* state) {
+  const auto& s = *static_cast<const TileState*>(state);
+  if (s.direct != nullptr) return run_direct(cx, s);
+  if (s.outer != 0 && (s.inner != 0 || s.rows)) TileRun(cx, s).run();
+}
+
+}  // namespace frazil
