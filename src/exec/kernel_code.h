@@ -40,7 +40,7 @@ struct PrepareCx {
   }
 };
 
-/// Pointers to the first element of each operand; null for an absent one.
+/// Pointers to the first element of each operand; null for an absent one. Results follow the inputs in memory.
 struct RunCx {
   std::byte* const* in;
   std::byte* const* out;

@@ -10,12 +10,6 @@
 namespace frazil {
 namespace {
 
-/// Of one tile: where its operands and results begin, and its values.
-struct TileFrame {
-  std::byte* at[kMaxTileOperands + kMaxTileResults];
-  const void* values[kMaxTileInstructions];
-};
-
 /// Packs n elements of an operand as the compute type.
 void convert(const TileOperand& o, const std::byte* from, std::byte* to, std::int64_t n) {
   const auto size = static_cast<std::int64_t>(o.size);
@@ -66,23 +60,24 @@ void store(const TileOperand& o, const void* value, std::byte* to, std::int64_t 
 
 class TileRun {
  public:
-  TileRun(const RunCx& cx, const TileState& s) : s_(s), arrays_(s), scratch_(cx.scratch) {
-    for (int k = 0; k < s.operands; ++k) frame_.at[k] = cx.in[k];
-    for (int k = 0; k < s.results; ++k) frame_.at[s.operands + k] = cx.out[k];
-    for (int i = 0; i < s.constants; ++i) frame_.values[arrays_.constants[i].value] = &arrays_.constants[i].bits;
+  TileRun(const RunCx& cx, const TileState& s) : s_(s), arrays_(s), scratch_(cx.scratch), at_(cx.in) {
+    for (int i = 0; i < s.constants; ++i) values_[arrays_.constants[i].value] = &arrays_.constants[i].bits;
   }
 
   void run() {
     if (s_.rank == 0) return inner_loop();
+    std::byte* at[kMaxTileOperands + kMaxTileResults];
+    std::copy_n(at_, s_.count(), at);
+    at_ = at;
     std::int64_t index[kMaxTileLoops] = {};
     Pace pace;
-    const int count = s_.operands + s_.results;
+    const int count = s_.count();
     for (std::int64_t row = 0; row < s_.outer && !pace.stop(s_.inner); ++row) {
       inner_loop();
       for (int a = 0; a < s_.rank; ++a) {
-        for (int k = 0; k < count; ++k) frame_.at[k] += arrays_.steps[a * count + k];
+        for (int k = 0; k < count; ++k) at[k] += arrays_.steps[a * count + k];
         if (++index[a] < arrays_.extents[a]) break;
-        for (int k = 0; k < count; ++k) frame_.at[k] -= arrays_.steps[a * count + k] * arrays_.extents[a];
+        for (int k = 0; k < count; ++k) at[k] -= arrays_.steps[a * count + k] * arrays_.extents[a];
         index[a] = 0;
       }
     }
@@ -96,7 +91,7 @@ class TileRun {
       const std::int64_t n = std::min(s_.tile, s_.inner - begin);
       for (int i = 0; i < s_.pointers; ++i) {
         const TilePointer p = arrays_.pointers[i];
-        frame_.values[p.value] = frame_.at[p.operand] + begin * arrays_.operands[p.operand].inner_step;
+        values_[p.value] = at_[p.operand] + begin * arrays_.operands[p.operand].inner_step;
       }
       for (int i = 0; i < s_.ops; ++i) op(arrays_.ops[i], begin, n);
       begin += n;
@@ -105,16 +100,16 @@ class TileRun {
   }
 
   std::byte* result(int k, std::int64_t begin) {
-    return frame_.at[s_.operands + k] + begin * arrays_.operands[s_.operands + k].inner_step;
+    return at_[s_.operands + k] + begin * arrays_.operands[s_.operands + k].inner_step;
   }
 
   [[gnu::always_inline]] void op(const TileOp& op, std::int64_t begin, std::int64_t n) {
     if (op.kind == TileOp::Kind::store) return store_result(op, begin, n);
     std::byte* to = op.to >= 0 ? result(op.to, begin) : scratch_ + op.buffer * s_.stride;
     if (op.once) n = 1;
-    frame_.values[op.value] = to;
+    values_[op.value] = to;
     if (op.kind == TileOp::Kind::scalar) [[likely]] {
-      const void* args[3] = {frame_.values[op.a], frame_.values[op.b], frame_.values[op.c]};
+      const void* args[3] = {values_[op.a], values_[op.b], values_[op.c]};
       if (n <= kLongTile) [[likely]]
         return op.fn(to, args, static_cast<std::size_t>(n));
       return in_pieces(op, to, args, n);
@@ -125,9 +120,9 @@ class TileRun {
   [[gnu::noinline]] void other(const TileOp& op, std::byte* to, std::int64_t begin, std::int64_t n) {
     if (op.kind == TileOp::Kind::convert) {
       const TileOperand& o = arrays_.operands[op.a];
-      return convert(o, frame_.at[op.a] + begin * o.inner_step, to, n);
+      return convert(o, at_[op.a] + begin * o.inner_step, to, n);
     }
-    const void* x = op.expands ? expanded(op) : frame_.values[op.a];
+    const void* x = op.expands ? expanded(op) : values_[op.a];
     if (op.kind == TileOp::Kind::fold) {
       kernel::reduce(static_cast<kernel::Reduce>(static_cast<int>(op.row) - 1), op.type, x, to, 1, s_.inner, 1);
       return;
@@ -135,21 +130,21 @@ class TileRun {
     const kernel::Rows row{1, n, static_cast<const float*>(x), n, reinterpret_cast<float*>(to), n};
     if (op.row == RowOp::softmax) return kernel::softmax(row);
     if (op.row == RowOp::log_softmax) return kernel::log_softmax(row);
-    const auto* bias = op.c == op.a ? nullptr : static_cast<const float*>(frame_.values[op.c]);
-    kernel::layer_norm(row, static_cast<const float*>(frame_.values[op.b]), bias, op.epsilon, nullptr, nullptr);
+    const auto* bias = op.c == op.a ? nullptr : static_cast<const float*>(values_[op.c]);
+    kernel::layer_norm(row, static_cast<const float*>(values_[op.b]), bias, op.epsilon, nullptr, nullptr);
   }
 
   /// One element, repeated to a row.
   const void* expanded(const TileOp& op) {
     std::byte* to = scratch_ + s_.spare * s_.stride;
-    kernel::fill(to, frame_.values[op.a], byte_size(op.type), static_cast<std::size_t>(s_.inner));
+    kernel::fill(to, values_[op.a], byte_size(op.type), static_cast<std::size_t>(s_.inner));
     return to;
   }
 
   void store_result(const TileOp& op, std::int64_t begin, std::int64_t n) {
     const TileOperand& o = arrays_.operands[s_.operands + op.to];
     const bool single = o.inner_step == 0;  // of a row
-    store(o, frame_.values[op.value], result(op.to, begin), single ? 1 : n, op.once && !single);
+    store(o, values_[op.value], result(op.to, begin), single ? 1 : n, op.once && !single);
   }
 
   /// A long row, which the run may be stopped in.
@@ -165,7 +160,8 @@ class TileRun {
   const TileState& s_;
   const TileArrays arrays_;
   std::byte* scratch_;
-  TileFrame frame_;
+  std::byte* const* at_;  // where operands and then results begin
+  const void* values_[kMaxTileInstructions];
 };
 
 void run_direct(const RunCx& cx, const TileState& s) {
