@@ -72,6 +72,7 @@ class Session {
   Status reset(const Step& step);
   Status check(const Step& step) const;
   Status bind(const Step& step);
+  Status pick(const Step& step);
   Status store(const Step& step);
   Status append_object(const Step& step);
   Status stack(const Step& step);

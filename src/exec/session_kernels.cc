@@ -90,7 +90,9 @@ Status Session::prepare(std::uint32_t pc) {
     }
   }
   for (std::uint32_t s : step.in) {
-    const bool constant = s != kNone && plan_.storages[plan_.slots[s].storage].place == Place::constant;
+    // A part of a weight whose place the run tells may be another one before the step is prepared again.
+    const bool constant = s != kNone && plan_.slots[s].offset == kNoReg &&
+                          plan_.storages[plan_.slots[s].storage].place == Place::constant;
     constants_.push_back(constant ? pointer(s) : nullptr);
   }
   PrepareCx cx{.plan = plan_,

@@ -54,6 +54,7 @@ Status Session::run_tape() {
 Status Session::other_step(const Step& step) {
   switch (step.kind) {
     case Step::Kind::bind: return bind(step);
+    case Step::Kind::pick: return pick(step);
     case Step::Kind::store: return store(step);
     case Step::Kind::move: return move(step);
     case Step::Kind::append: return append(step);
@@ -141,6 +142,16 @@ Status Session::bind(const Step& step) {
     }
     regs_[symbol] = std::clamp(v, Dim::kMin, Dim::kMax);
   }
+  return {};
+}
+
+Status Session::pick(const Step& step) {
+  const std::int64_t index = scalar(step.in[0]), extent = regs_[step.limit];
+  if (index < -extent || index >= extent) {
+    return fail(Code::bad_input, "{}input 'indices': index {} at [] is outside [{}, {}]", where(step), index, -extent,
+                extent - 1);
+  }
+  regs_[step.index] = index < 0 ? index + extent : index;
   return {};
 }
 

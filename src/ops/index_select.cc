@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/float.h"
+#include "base/pace_sort.h"
+#include "kernel/select.h"
 #include "ops/index.h"
 #include "ops/move.h"
-#include "ops/pace_sort.h"
 
 // Operators that select: NonZero, TopK, NonMaxSuppression, Compress, Unique.
 namespace frazil::ops {
@@ -14,36 +16,56 @@ namespace {
 /// At most the element count of input i.
 Bounds up_to_count(InferCx& cx, std::size_t i) { return {0, cx.scope().bounds(cx.scope().product(cx.shape(i))).max}; }
 
-template <class T>
-bool is_zero_at(const std::byte* p, std::int64_t i) {
-  return reinterpret_cast<const T*>(p)[i] == T{};
+/// Elements by the bits that make them other than zero; nothing where no bits of up to 8 bytes tell.
+std::optional<kernel::Flags> flags_of(const TensorView& x) {
+  const auto width = static_cast<std::int64_t>(byte_size(x.elem));
+  switch (x.elem) {
+    case Elem::string:
+    case Elem::c128:
+    case Elem::f8e8m0: return std::nullopt;
+    case Elem::f16:
+    case Elem::bf16: return kernel::Flags{x.data, width, 0x7fff};
+    case Elem::f32: return kernel::Flags{x.data, width, 0x7fffffff};
+    case Elem::f64: return kernel::Flags{x.data, width, 0x7fffffffffffffff};
+    case Elem::c64: return kernel::Flags{x.data, width, 0x7fffffff7fffffff};
+    case Elem::f8e4m3fn:
+    case Elem::f8e5m2: return kernel::Flags{x.data, width, 0x7f};
+    case Elem::f4e2m1: return kernel::Flags{x.data, width, 7};
+    default: return kernel::Flags{x.data, width};
+  }
 }
 
-bool (*zero_test(Elem elem))(const std::byte*, std::int64_t) {
-  switch (elem) {
-    case Elem::string:
-      return [](const std::byte* p, std::int64_t i) { return reinterpret_cast<const std::string*>(p)[i].empty(); };
-    case Elem::f32: return is_zero_at<float>;
-    case Elem::f64: return is_zero_at<double>;
-    case Elem::c64: return is_zero_at<std::complex<float>>;
-    case Elem::c128: return is_zero_at<std::complex<double>>;
-    case Elem::f16:
-    case Elem::bf16:
-      return [](const std::byte* p, std::int64_t i) {
-        return (reinterpret_cast<const std::uint16_t*>(p)[i] & 0x7fff) == 0;
-      };
-    case Elem::f8e4m3fn:
-    case Elem::f8e5m2:
-      return [](const std::byte* p, std::int64_t i) { return (std::to_integer<int>(p[i]) & 0x7f) == 0; };
-    case Elem::f4e2m1: return [](const std::byte* p, std::int64_t i) { return (std::to_integer<int>(p[i]) & 7) == 0; };
-    case Elem::f8e8m0: return [](const std::byte*, std::int64_t) { return false; };
-    case Elem::i16:
-    case Elem::u16: return is_zero_at<std::uint16_t>;
-    case Elem::i32:
-    case Elem::u32: return is_zero_at<std::uint32_t>;
-    case Elem::i64:
-    case Elem::u64: return is_zero_at<std::uint64_t>;
-    default: return is_zero_at<std::uint8_t>;
+bool is_zero_at(const TensorView& x, std::int64_t i) {
+  const auto at = static_cast<std::size_t>(i);
+  if (x.elem == Elem::string) return x.as<std::string>()[at].empty();
+  return x.elem == Elem::c128 && x.as<std::complex<double>>()[at] == std::complex<double>();
+}
+
+/// One byte for each element of what flags_of cannot tell: 1 where it is not zero.
+Result<kernel::Flags> made_flags(OpaqueCall& call, const TensorView& x) {
+  FRAZIL_TRY(std::byte * flags, call.scratch(static_cast<std::size_t>(x.count())));
+  Pace pace;
+  for (std::int64_t i = 0; i < x.count() && !pace.stop(1); ++i) flags[i] = static_cast<std::byte>(!is_zero_at(x, i));
+  return kernel::Flags{flags};
+}
+
+/// The columns of the flags that are set, one row of `out` for each axis.
+void put_places(const kernel::Flags& flags, std::span<const std::int64_t> sizes, std::int64_t* out,
+                std::int64_t found) {
+  const std::size_t last = sizes.size() - 1;
+  const std::int64_t length = sizes[last];
+  if (last == 0) return kernel::places_set(flags, 0, out, found);
+  std::int64_t done = 0;
+  Pace pace;
+  for (std::int64_t row = 0; done < found && !pace.stop(1 + length); ++row) {
+    const std::int64_t here = kernel::count_set(flags, row * length, length);
+    if (here == 0) continue;
+    kernel::places_set(flags, row * length, out + static_cast<std::int64_t>(last) * found + done, here);
+    std::int64_t rest = row;
+    for (std::size_t d = last; d-- > 0; rest /= sizes[d]) {
+      std::fill_n(out + static_cast<std::int64_t>(d) * found + done, here, rest % sizes[d]);
+    }
+    done += here;
   }
 }
 
@@ -59,25 +81,15 @@ Status non_zero_run(OpaqueCall& call) {
   const TensorView x = call.in(0);
   const Sizes scalar{1};
   const std::span<const std::int64_t> sizes = x.rank() == 0 ? std::span<const std::int64_t>(scalar) : x.sizes;
-  const auto is_zero = zero_test(x.elem);
-  const std::int64_t total = x.count();
-  std::int64_t found = 0;
-  Pace pace;
-  for (std::int64_t i = 0; i < total; ++i) {
-    if (pace.stop(1)) return {};
-    found += !is_zero(x.data, i);
+  auto flags = flags_of(x);
+  if (!flags) {
+    FRAZIL_TRY(flags, made_flags(call, x));
   }
+  const std::int64_t found = kernel::count_set(*flags, 0, x.count());
+  if (stop_requested()) return {};
   const std::array<std::int64_t, 2> shape{static_cast<std::int64_t>(sizes.size()), found};
   FRAZIL_TRY(std::byte * out, call.out(0, shape));
-  auto* column = reinterpret_cast<std::int64_t*>(out);
-  for (std::int64_t i = 0; i < total && !pace.stop(1); ++i) {
-    if (is_zero(x.data, i)) continue;
-    std::int64_t rest = i;
-    for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
-      column[static_cast<std::int64_t>(d) * found] = rest % sizes[d];
-    }
-    ++column;
-  }
+  put_places(*flags, sizes, reinterpret_cast<std::int64_t*>(out), found);
   return {};
 }
 
@@ -127,11 +139,13 @@ struct TopKJob {
   std::byte* values;      ///< or null
   std::int64_t* indices;  ///< or null
   std::int64_t* order;    ///< scratch, one per element of a row
+  kernel::Rank* ranks;    ///< the same, of f32
+  float* line;            ///< the same, of f32 that do not lie side by side
 };
 
-/// False: the run has to stop.
+/// The places of the k best, of any type. False: the run has to stop.
 template <class T>
-bool top_k_row(const T* row, const TopKJob& job, std::int64_t at) {
+bool order_row(const T* row, const TopKJob& job) {
   const std::int64_t step = job.split.inner;
   std::iota(job.order, job.order + job.split.extent, 0);
   const auto less = [&](std::int64_t a, std::int64_t b) {
@@ -139,9 +153,26 @@ bool top_k_row(const T* row, const TopKJob& job, std::int64_t at) {
     if (before(ka, kb)) return !job.largest;
     return before(kb, ka) ? job.largest : a < b;
   };
-  const bool sorted = sort_unless_stopped(
+  return sort_unless_stopped(
       [&](auto paced) { std::partial_sort(job.order, job.order + job.k, job.order + job.split.extent, paced(less)); });
-  if (!sorted) return false;
+}
+
+bool order_row(const float* row, const TopKJob& job) {
+  const std::int64_t n = job.split.extent, step = job.split.inner;
+  if (n > std::numeric_limits<std::uint32_t>::max()) return order_row<float>(row, job);
+  if (step != 1) {
+    Pace pace;
+    for (std::int64_t i = 0; i < n && !pace.stop(1); ++i) job.line[i] = row[i * step];
+    row = job.line;
+  }
+  return kernel::top_k(row, n, job.k, job.largest, job.order, job.ranks);
+}
+
+/// False: the run has to stop.
+template <class T>
+bool top_k_row(const T* row, const TopKJob& job, std::int64_t at) {
+  if (!order_row(row, job)) return false;
+  const std::int64_t step = job.split.inner;
   for (std::int64_t i = 0; i < job.k; ++i) {
     if (job.values) reinterpret_cast<T*>(job.values)[at + i * step] = row[job.order[i] * step];
     if (job.indices) job.indices[at + i * step] = job.order[i];
@@ -175,7 +206,7 @@ Status top_k_run(OpaqueCall& call) {
   if (k < 0 || k > split.extent) return fail(Code::bad_input, "input 'K': {} is outside [0, {}]", k, split.extent);
   Sizes sizes(x.sizes.begin(), x.sizes.end());
   sizes[axis] = k;
-  TopKJob job{split, k, a.largest != 0, nullptr, nullptr, nullptr};
+  TopKJob job{split, k, a.largest != 0, nullptr, nullptr, nullptr, nullptr, nullptr};
   if (call.wants(0)) {
     FRAZIL_TRY(job.values, call.out(0, sizes));
   }
@@ -184,8 +215,11 @@ Status top_k_run(OpaqueCall& call) {
     job.indices = reinterpret_cast<std::int64_t*>(indices);
   }
   if (x.count() == 0) return {};
-  FRAZIL_TRY(std::byte * scratch, call.scratch(static_cast<std::size_t>(split.extent) * sizeof(std::int64_t)));
+  const auto words = static_cast<std::size_t>(split.extent) * sizeof(std::int64_t);
+  FRAZIL_TRY(std::byte * scratch, call.scratch(x.elem == Elem::f32 ? 3 * words : words));
   job.order = reinterpret_cast<std::int64_t*>(scratch);
+  job.ranks = reinterpret_cast<kernel::Rank*>(scratch + words);
+  job.line = reinterpret_cast<float*>(scratch + 2 * words);
   return visit_number(x.elem, [&](auto* type) -> Status {
     using T = std::remove_pointer_t<decltype(type)>;
     const auto* data = reinterpret_cast<const T*>(x.data);
@@ -202,23 +236,12 @@ Status top_k_run(OpaqueCall& call) {
 
 namespace {
 
-struct Box {
-  float y0, x0, y1, x1;
-};
-
-Box box_at(const float* p, bool centred) {
-  if (centred) return {p[1] - p[3] / 2, p[0] - p[2] / 2, p[1] + p[3] / 2, p[0] + p[2] / 2};
-  return {std::min(p[0], p[2]), std::min(p[1], p[3]), std::max(p[0], p[2]), std::max(p[1], p[3])};
-}
-
-float area(const Box& b) { return (b.y1 - b.y0) * (b.x1 - b.x0); }
-
-/// Whether intersection over union exceeds the threshold.
-bool overlaps(const Box& a, const Box& b, float threshold) {
-  const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0), width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
-  if (height <= 0 || width <= 0) return false;
-  const float both = height * width, either = area(a) + area(b) - both;
-  return area(a) > 0 && area(b) > 0 && either > 0 && both / either > threshold;
+void put_box(const kernel::BoxLanes& to, std::int64_t i, const float* p, bool centred) {
+  to.y0[i] = centred ? p[1] - p[3] / 2 : std::min(p[0], p[2]);
+  to.x0[i] = centred ? p[0] - p[2] / 2 : std::min(p[1], p[3]);
+  to.y1[i] = centred ? p[1] + p[3] / 2 : std::max(p[0], p[2]);
+  to.x1[i] = centred ? p[0] + p[2] / 2 : std::max(p[1], p[3]);
+  to.area[i] = (to.y1[i] - to.y0[i]) * (to.x1[i] - to.x0[i]);
 }
 
 struct NmsLimits {
@@ -227,24 +250,55 @@ struct NmsLimits {
   std::optional<float> score;
 };
 
-/// Box numbers kept for one class, best first.
-std::vector<std::int64_t> keep_best(std::span<const Box> boxes, const float* scores, const NmsLimits& limits) {
-  std::vector<std::int64_t> order, kept;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(boxes.size()); ++i) {
-    if (!limits.score || scores[i] > *limits.score) order.push_back(i);
+/// Scratch memory of one item of the batch.
+struct NmsWork {
+  std::int64_t count;
+  kernel::BoxLanes boxes, kept;
+  kernel::Rank* ranks;
+
+  static std::size_t bytes(std::int64_t count) {
+    return static_cast<std::size_t>(count) * (10 * sizeof(float) + sizeof(kernel::Rank));
   }
-  const auto better = [&](std::int64_t a, std::int64_t b) { return before(scores[b], scores[a]); };
-  if (!sort_unless_stopped([&](auto paced) { std::ranges::stable_sort(order, paced(better)); })) return kept;
+  NmsWork(std::int64_t n, std::byte* scratch) : count(n), ranks(reinterpret_cast<kernel::Rank*>(scratch)) {
+    auto* at = reinterpret_cast<float*>(ranks + n);
+    for (kernel::BoxLanes* lanes : {&boxes, &kept}) {
+      for (float** line : {&lanes->y0, &lanes->x0, &lanes->y1, &lanes->x1, &lanes->area}) {
+        *line = at;
+        at += n;
+      }
+    }
+  }
+  void keep(std::int64_t from, std::int64_t to) const {
+    kept.y0[to] = boxes.y0[from], kept.x0[to] = boxes.x0[from];
+    kept.y1[to] = boxes.y1[from], kept.x1[to] = boxes.x1[from];
+    kept.area[to] = boxes.area[from];
+  }
+};
+
+/// The boxes of one class whose scores count, as ranks.
+std::int64_t rank_boxes(const NmsWork& work, const float* scores, const NmsLimits& limits) {
+  constexpr auto lowest = std::numeric_limits<std::int32_t>::min(), highest = std::numeric_limits<std::int32_t>::max();
+  if (!limits.score) return kernel::ranks_between(scores, work.count, false, lowest, highest, 0, work.ranks);
+  if (std::isnan(*limits.score)) return 0;
+  const std::int32_t above = kernel::order_key(*limits.score, false) + 1;
+  const std::int32_t infinite = kernel::order_key(std::numeric_limits<float>::infinity(), false);
+  return kernel::ranks_between(scores, work.count, false, above, infinite, 0, work.ranks);
+}
+
+/// Calls keep(box) for those kept of one class, best first.
+template <class F>
+void keep_best(const NmsWork& work, const float* scores, const NmsLimits& limits, F keep) {
+  if (limits.most <= 0) return;
+  std::int64_t left = rank_boxes(work, scores, limits), kept = 0;
+  if (!kernel::make_heap(work.ranks, left)) return;
   Pace pace;
-  for (std::int64_t i : order) {
-    const auto so_far = static_cast<std::int64_t>(kept.size());
-    if (so_far >= limits.most || pace.stop(1 + so_far)) break;
-    const bool covered = std::ranges::any_of(kept, [&](std::int64_t j) {
-      return overlaps(boxes[static_cast<std::size_t>(i)], boxes[static_cast<std::size_t>(j)], limits.overlap);
-    });
-    if (!covered) kept.push_back(i);
+  for (; left > 0 && kept < limits.most && !pace.stop(16 + kept); --left) {
+    std::pop_heap(work.ranks, work.ranks + left);
+    const std::int64_t box = kernel::place_of(work.ranks[left - 1]);
+    if (kernel::overlaps_any(work.boxes, box, work.kept, kept, limits.overlap)) continue;
+    work.keep(box, kept++);
+    keep(box);
   }
-  return kept;
 }
 
 }  // namespace
@@ -269,15 +323,20 @@ Status nms_run(OpaqueCall& call) {
   NmsLimits limits{0, number(3).value_or(0), number(4)};
   if (call.has(2) && call.in(2).count() > 0) limits.most = call.in(2).integer(0);
   std::vector<std::int64_t> rows;
-  std::vector<Box> item(static_cast<std::size_t>(count));
+  if (count > std::numeric_limits<std::uint32_t>::max()) {
+    return fail(Code::unsupported, "input 'boxes' has {} boxes, more than 2^32 - 1", count);
+  }
+  FRAZIL_TRY(std::byte * scratch, call.scratch(NmsWork::bytes(count)));
+  const NmsWork work(count, scratch);
   Pace pace;
   for (std::int64_t b = 0; b < boxes.sizes[0]; ++b) {
     for (std::int64_t i = 0; i < count; ++i) {
-      item[static_cast<std::size_t>(i)] = box_at(boxes.as<float>().data() + (b * count + i) * 4, centred);
+      if (pace.stop(8)) return {};
+      put_box(work.boxes, i, boxes.as<float>().data() + (b * count + i) * 4, centred);
     }
     for (std::int64_t c = 0; c < classes && !pace.stop(count); ++c) {
       const float* of_class = scores.as<float>().data() + (b * classes + c) * count;
-      for (std::int64_t i : keep_best(item, of_class, limits)) rows.insert(rows.end(), {b, c, i});
+      keep_best(work, of_class, limits, [&](std::int64_t i) { rows.insert(rows.end(), {b, c, i}); });
     }
   }
   FRAZIL_TRY(std::byte * out, call.out(0, std::array{static_cast<std::int64_t>(rows.size() / 3), std::int64_t{3}}));

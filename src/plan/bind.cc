@@ -7,6 +7,7 @@
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
 #include "ops/contraction.h"
+#include "ops/index.h"
 #include "ops/norm.h"
 #include "ops/recurrent.h"
 #include "plan/program.h"
@@ -279,6 +280,13 @@ bool defines_extents(const Graph& graph, const Node& node) {
     }
   }
   return false;
+}
+
+std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.op != &ops::Gather || !all_plain(graph, node) || rank_of(graph, node.in[1]) != 0) return std::nullopt;
+  const std::int64_t axis = node.attributes<ops::GatherAttrs>().axis;
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank_of(graph, node.in[0])) : axis);
 }
 
 bool has_unranked_operand(const Graph& graph, NodeId id) {

@@ -14,6 +14,7 @@ Lowering::Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, Plan&
 
 Status Lowering::run() {
   prepare_flows();
+  prepare_picks();
   regs_.emplace(scope_, plan_.groups, static_cast<std::uint32_t>(scope_.symbol_count()));
   define_inputs();
   frames_.push_back({Graph::kMain});
@@ -149,6 +150,10 @@ Status Lowering::node(NodeId id) {
   if (std::holds_alternative<View>(n.op->form) && !is_object(graph_.type(n.in[0])) &&
       !has_unranked_operand(graph_, id)) {
     return view(id);
+  }
+  if (const auto axis = picked_axis(graph_, id)) {
+    pick(id, *axis);
+    return {};
   }
   if (const FusionGroup* group = fusion_.group(id)) {
     if (group->members.back() == id) compute(*group);
@@ -300,6 +305,38 @@ Status Lowering::affine(NodeId id, const ViewMap& map, Value out) {
   slot_of_[out.id] = view_slot(base, out, std::move(layout));
   renamable_[plan_.slots[base].storage] = false;
   return {};
+}
+
+/// Indices become symbols, as counters do.
+void Lowering::prepare_picks() {
+  for (std::uint32_t n = 0; n < graph_.node_count(); ++n) {
+    if (!needs_.node(NodeId{n}) || !picked_axis(graph_, NodeId{n})) continue;
+    picks_[n] = *scope_.as_symbol(scope_.fresh({0, Dim::kMax}));
+  }
+}
+
+/// A view whose offset the run reads.
+void Lowering::pick(NodeId id, std::size_t axis) {
+  const Node& n = graph_.node(id);
+  const std::uint32_t base = slot(n.in[0]);
+  const SymbolId index = picks_.at(id.id);
+  Step s;
+  s.kind = Step::Kind::pick;
+  s.node = id;
+  s.in = {contiguous(slot(n.in[1]), id)};
+  s.index = index;
+  s.limit = regs_->reg(layouts_[base].shape[axis]);
+  emit(std::move(s));
+  const std::uint32_t group = regs_->new_group();
+  regs_->bind(index, group);
+  eval(group);
+  Layout layout = layouts_[base];
+  layout.offset = scope_.add(layout.offset, scope_.mul(scope_.symbol_dim(index), layout.strides[axis]));
+  layout.shape.erase(layout.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  layout.strides.erase(layout.strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  slot_of_[n.out[0].id] = view_slot(base, n.out[0], std::move(layout));
+  renamable_[plan_.slots[base].storage] = false;
+  after_definition(n.out[0]);
 }
 
 /// Fills the output, then copies the operand into its place. Negative padding crops.

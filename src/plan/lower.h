@@ -74,6 +74,7 @@ class Lowering {
   Status view(NodeId id);
   Status view_output(NodeId id, const ViewMap& map, Value out);
   Status affine(NodeId id, const ViewMap& map, Value out);
+  void pick(NodeId id, std::size_t axis);
   void pad(NodeId id, const ViewMap& map, Value out);
   void concat(NodeId id, const ViewMap& map, Value out);
   void compute(NodeId id, const Binding& binding);
@@ -106,6 +107,7 @@ class Lowering {
 
   // lower_flow.cc: regions
   void prepare_flows();
+  void prepare_picks();
   void begin_flow(NodeId id);
   bool is_variable(const FlowState& state, std::uint32_t slot) const;
   std::uint32_t set_aside(std::uint32_t slot, NodeId node);
@@ -141,6 +143,7 @@ class Lowering {
   std::vector<Frame> frames_;
   std::vector<FlowState> flows_;                                                        // open ones, innermost last
   std::unordered_map<std::uint32_t, std::pair<Flow, std::vector<SymbolId>>> prepared_;  // per region node
+  std::unordered_map<std::uint32_t, SymbolId> picks_;  // per node that picks: its index, from the front
   std::vector<LoopSpan> loops_;
 };
 

@@ -96,6 +96,7 @@ struct Step {
     set,       ///< register `index` := `number`
     add,       ///< register `index` += `number`
     load,      ///< register `index` := the integer scalar in operand 0
+    pick,      ///< the same for an index into `limit` (a register) positions: from the end where negative, else an error
     store,     ///< operand 0 (integers) := registers of pairs' second, at elements pairs' first
     jump,      ///< to `target`
     branch,    ///< to `target` unless operand 0 is true

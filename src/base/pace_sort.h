@@ -2,7 +2,7 @@
 
 #include "base/stop.h"
 
-namespace frazil::ops {
+namespace frazil {
 
 /// Calls sort(paced), where paced(less) is `less` for an algorithm of the standard library. False: the run has to stop,
 /// and the order is anything.
@@ -24,4 +24,4 @@ bool sort_unless_stopped(Sort sort) {
   }
 }
 
-}  // namespace frazil::ops
+}  // namespace frazil

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "kernel/select.h"
+
+// What select exports per instruction set; the contracts are those of select.h, but for
+// select_maxima: maxima[j] is the largest key of the elements i with i % groups == j, in the whole multiples of
+// `groups` that x has; `groups` is a multiple of 16
+#define FRAZIL_X(ns)                                                                                               \
+  namespace frazil::kernel::ns {                                                                                   \
+  std::int64_t select_between(const float* x, std::int64_t n, bool turned, std::int32_t low, std::int32_t high,    \
+                              std::int64_t first, Rank* out) noexcept;                                             \
+  void select_maxima(const float* x, std::int64_t n, bool turned, std::int32_t* maxima, std::int64_t groups) noexcept; \
+  bool select_overlap(const BoxLanes& all, std::int64_t i, const BoxLanes& kept, std::int64_t count,               \
+                      float threshold) noexcept;                                                                   \
+  }
+FRAZIL_X(isa_base)
+#if defined(__x86_64__)
+FRAZIL_X(isa_avx2)
+FRAZIL_X(isa_avx512)
+#endif
+#undef FRAZIL_X
