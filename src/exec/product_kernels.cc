@@ -21,11 +21,14 @@ struct MatMulState {
   std::int64_t a_step[kMaxBatchAxes] = {}, b_step[kMaxBatchAxes] = {};  ///< elements
 };
 
-/// A constant B that more than one row meets is packed once and kept.
+/// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
+/// there, reading the weight where its file has it, across the borders of cache lines, costs twice as much.
 Result<const std::byte*> pack(PrepareCx& cx, const kernel::Gemm& g, std::size_t operand) {
+  constexpr std::size_t kNear = std::size_t{3} << 19;
   const std::byte* weight = cx.constants[operand];
-  if (weight == nullptr || g.m < 2 || g.n * g.k < 1024) return nullptr;
+  if (weight == nullptr || g.n * g.k < 1024) return nullptr;
   const auto bytes = static_cast<std::size_t>(kernel::gemm_packed_b_bytes(g.k, g.n));
+  if (g.m < 2 && (bytes > kNear || bytes / 2 > cx.in[operand].bytes())) return nullptr;
   const std::string format = fmt::format("gemm {} {} {} {}", g.k, g.n, g.b_row, g.b_col);
   return cx.packs.get({weight, cx.in[operand].bytes()}, format, bytes, [&](std::byte* to) {
     kernel::gemm_pack_b(g.k, g.n, reinterpret_cast<const float*>(weight), g.b_row, g.b_col, to);

@@ -1,12 +1,12 @@
 #include <cstring>
 
 #include "exec/codes.h"
+#include "kernel/gemm.h"
 #include "kernel/rnn.h"
 
 namespace frazil {
 namespace {
 
-const float* f32(const std::byte* p) { return reinterpret_cast<const float*>(p); }
 float* f32(std::byte* p) { return reinterpret_cast<float*>(p); }
 
 /// Operands as in ONNX: X, W, R, B, sequence_lens, initial_h, initial_c, P; results Y, Y_h, Y_c.
@@ -17,7 +17,35 @@ struct RnnState {
   bool reverse_first = false, batch_first = false;
   bool given[8] = {}, wanted[3] = {};
   std::int64_t y_direction = 0;
+  struct Packed {
+    const std::byte *w = nullptr, *r = nullptr, *rh = nullptr;
+  } packed[2];  ///< per direction
 };
+
+/// Rows [first, first + rows) of a constant matrix [.., cols], packed once and kept.
+Result<const std::byte*> pack_rows(PrepareCx& cx, std::size_t operand, std::int64_t first, std::int64_t rows,
+                                   std::int64_t cols) {
+  const auto size = static_cast<std::size_t>(rows * cols) * sizeof(float);
+  const std::byte* weight = cx.constants[operand] + first * cols * static_cast<std::int64_t>(sizeof(float));
+  const auto bytes = static_cast<std::size_t>(kernel::gemm_packed_b_bytes(cols, rows));
+  const std::string format = fmt::format("gemm {} {} 1 {}", cols, rows, cols);
+  return cx.packs.get({weight, size}, format, bytes, [&](std::byte* to) {
+    kernel::gemm_pack_b(cols, rows, reinterpret_cast<const float*>(weight), 1, cols, to);
+  });
+}
+
+Status pack_weights(PrepareCx& cx, RnnState& s) {
+  const kernel::Rnn& p = s.rnn;
+  const std::int64_t h = p.hidden, gates = s.gates * h, joint = s.gates == 3 && !p.linear_before_reset ? 2 * h : gates;
+  if (cx.constants[1] == nullptr || cx.constants[2] == nullptr || h == 0 || p.inputs == 0) return {};
+  for (int d = 0; d < s.directions; ++d) {
+    FRAZIL_TRY(s.packed[d].w, pack_rows(cx, 1, d * gates, gates, p.inputs));
+    FRAZIL_TRY(s.packed[d].r, pack_rows(cx, 2, d * gates, joint, h));
+    if (joint == gates) continue;
+    FRAZIL_TRY(s.packed[d].rh, pack_rows(cx, 2, d * gates + joint, gates - joint, h));
+  }
+  return {};
+}
 
 template <int Gates>
 Status prepare_rnn(PrepareCx& cx, void* state) {
@@ -41,9 +69,11 @@ Status prepare_rnn(PrepareCx& cx, void* state) {
   s.y_direction = s.batch_first ? p.hidden : p.batch * p.hidden;
   if (Gates == 3) p.linear_before_reset = cx.step.ints[2] != 0;
   p.clip = cx.step.reals[0];
+  FRAZIL_CHECK(pack_weights(cx, s));
+  const bool packed = s.packed[0].r != nullptr;
   cx.scratch_bytes =
-      static_cast<std::size_t>(Gates == 4 ? kernel::lstm_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden)
-                                          : kernel::gru_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden));
+      static_cast<std::size_t>(Gates == 4 ? kernel::lstm_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden, packed)
+                                          : kernel::gru_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden, packed));
   return {};
 }
 
@@ -57,6 +87,7 @@ void run_rnn(const RunCx& cx, const void* state) {
     p.x = f32(cx.in[0]);
     p.w = f32(cx.in[1]) + d * g * p.inputs;
     p.r = f32(cx.in[2]) + d * g * h;
+    p.packed_w = s.packed[d].w, p.packed_r = s.packed[d].r, p.packed_rh = s.packed[d].rh;
     if (s.given[3]) {
       p.bias_w = f32(cx.in[3]) + d * 2 * g;
       p.bias_r = p.bias_w + g;

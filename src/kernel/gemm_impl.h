@@ -1,7 +1,8 @@
 // The f32 GEMM for one instruction set. Compiled by gemm_<isa>.cc, which defines FRAZIL_ISA_NS.
 //
 // Every element is a chain of fma over each block of k, and the blocks are added in order; only transposed B with few
-// rows (dot_rows) sums along vectors. So the bits do not depend on how rows are split.
+// rows (dot_rows) sums along vectors, and a single row of few columns (row_strip) several chains. So the bits do not
+// depend on how rows are split.
 
 #include "base/stop.h"
 #include "kernel/gemm_isa.h"
@@ -132,6 +133,72 @@ void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
   run.template operator()<2>();
   run.template operator()<1>();
   if (j < cols) step(kTiles<PackedA, 1, true>.at[rows], cols - j);
+}
+
+/// One row against up to NV vectors of columns: S chains of fma, each over every S-th step of k, so that few columns do
+/// not wait for one chain.
+template <int NV, int S, bool Tail>
+void row_tile(const GemmBlock& g, int64_t lanes) {
+  constexpr int kPanelVectors = static_cast<int>(kPanelCols) / kW;
+  const Mask mask = first_lanes(Tail ? lanes : 0);
+  F32v acc[S][NV];
+#pragma GCC unroll 16
+  for (int s = 0; s < S; ++s)
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[s][v] = F32v{};
+  const float* a = g.a;
+  const float* b = g.b;
+  const int64_t a_col = g.a_col, b_row = g.b_row, b_panel = NV > kPanelVectors ? g.b_panel : 0;
+  const auto step = [&](int s) __attribute__((always_inline)) {
+    const F32v x = set1(load_1(a));
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      const float* p = b + (v / kPanelVectors) * b_panel + (v % kPanelVectors) * kW;
+      acc[s][v] = fma(x, Tail && v == NV - 1 ? load_mask(p, mask) : loadv(p), acc[s][v]);
+    }
+    a += a_col;
+    b += b_row;
+  };
+  int64_t i = 0;
+  for (; i + S <= g.k; i += S) {
+#pragma GCC unroll 16
+    for (int s = 0; s < S; ++s) step(s);
+  }
+#pragma GCC unroll 16
+  for (int s = 0; s < S - 1; ++s)
+    if (i + s < g.k) step(s);
+#pragma GCC unroll 16
+  for (int half = S / 2; half > 0; half /= 2)
+#pragma GCC unroll 16
+    for (int s = 0; s < half; ++s)
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) acc[s][v] += acc[s + half][v];
+  F32v sum[1][NV];
+#pragma GCC unroll 16
+  for (int v = 0; v < NV; ++v) sum[0][v] = acc[0][v];
+  finish<1, NV, Tail>(sum, g.c, g.c_row, g.col_bias, g.row_bias, g.accumulate, mask);
+}
+
+/// All columns of one row in tiles of S chains, whatever their width.
+template <int S>
+void row_strip(GemmBlock g, int64_t cols) {
+  const GemmBlock whole = g;
+  int64_t j = 0;
+  const auto step = [&](TileFn fn, int64_t width) __attribute__((always_inline)) {
+    fn(g, width);
+    j += width;
+    g.b = whole.b + j / kPanelCols * g.b_panel + j % kPanelCols;
+    g.c = whole.c + j;
+    if (whole.col_bias != nullptr) g.col_bias = whole.col_bias + j;
+  };
+  const auto run = [&]<int NV>() __attribute__((always_inline)) {
+    if constexpr (NV * S <= 8)
+      while (cols - j >= NV * kW) step(row_tile<NV, S, false>, NV * kW);
+  };
+  run.template operator()<4>();
+  run.template operator()<2>();
+  run.template operator()<1>();
+  if (j < cols) step(row_tile<1, S, true>, cols - j);
 }
 
 /// Few rows: each chunk of columns goes through all of k before the next, so B streams once and C stays near.
@@ -313,6 +380,11 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
 }  // namespace
 
 void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
+  // Copies of the block cost as much as short tiles do.
+  if (constexpr int kWide = wide_vectors(kTileRows); cols == kWide * kW && rows <= kTileRows) {
+    const TileFn fn = g.a_row == 1 ? kTiles<true, kWide, false>.at[rows] : kTiles<false, kWide, false>.at[rows];
+    return fn(g, kWide * kW);
+  }
   const int64_t parts = ceil_div(rows, kTileRows);
   for (int64_t p = 0; p < parts; ++p) {
     const int64_t row = p * rows / parts, height = (p + 1) * rows / parts - row;
@@ -383,6 +455,12 @@ void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, 
     block.col_bias = g.bias;
     block.row_bias = nullptr;
     block.accumulate = g.accumulate;
+    if (g.m == 1 && g.k <= 16 * kDepthBlock && g.n < 8 * kW) {
+      block.k = g.k;
+      if (g.n >= 4 * kW) return row_strip<2>(block, g.n);
+      if (g.n >= 2 * kW) return row_strip<4>(block, g.n);
+      return row_strip<8>(block, g.n);
+    }
     // Long rows of B: few at a time from end to end, as walking down a column would miss the TLB.
     const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);
     if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256)

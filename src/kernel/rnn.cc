@@ -54,20 +54,21 @@ class Carver {
 /// The working set. Input projections are made for `chunk` steps at a time.
 struct Work {
   int64_t gates, chunk;
-  bool pack_r;
-  float *projected, *bias, *h, *c, *recurrent, *update, *reset;
+  bool pack_r;  ///< here, into scratch
+  float *projected, *bias, *bias_r, *h, *c, *recurrent, *update, *reset;
   void *packed_r, *packed_rh, *gemm;
   int64_t bytes;
 
-  Work(int64_t gate_count, int64_t steps, int64_t batch, int64_t inputs, int64_t hidden, void* base) {
-    constexpr int64_t kRowsAtOnce = 512, kPackRows = 4;
+  Work(int64_t gate_count, int64_t steps, int64_t batch, int64_t inputs, int64_t hidden, bool packed, void* base) {
+    constexpr int64_t kRowsAtOnce = 512, kPackRows = 4, kPackSteps = 24;
     gates = gate_count * hidden;
     chunk = std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(batch, 1), 1, std::max<int64_t>(steps, 1));
-    pack_r = batch > kPackRows && steps > 2;
+    pack_r = !packed && ((batch > kPackRows && steps > 2) || steps >= kPackSteps);
     const bool lstm = gate_count == 4;
     Carver carver(base);
     projected = carver.take(chunk * batch * gates);
     bias = carver.take(gates);
+    bias_r = carver.take(lstm ? 0 : gates);
     h = carver.take(batch * hidden);
     c = carver.take(lstm ? batch * hidden : 0);
     recurrent = carver.take(lstm ? 0 : batch * gates);
@@ -102,6 +103,14 @@ struct Sequence {
   int64_t time(int64_t b, int64_t step) const { return p.reverse ? length(b) - 1 - step : step; }
 };
 
+void project(const Rnn& p, const Gemm& g, const Work& work) {
+  if (p.packed_w != nullptr) {
+    gemm_with_packed_b(g, p.packed_w, work.gemm);
+  } else {
+    gemm(g, work.gemm);
+  }
+}
+
 /// projected[slot(step), b] = x at that step's time * w^T + bias, for steps [begin, end).
 void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
   const Rnn& p = s.p;
@@ -117,7 +126,7 @@ void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
       g.a_row = -p.x_step;
       g.c = work.projected + b * work.gates;
       g.c_row = p.batch * work.gates;
-      gemm(g, work.gemm);
+      project(p, g, work);
     }
     return;
   }
@@ -127,14 +136,14 @@ void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
     g.m = (end - begin) * p.batch;
     g.a = x, g.a_row = p.batch == 1 ? p.x_step : p.x_batch;
     g.c = work.projected, g.c_row = work.gates;
-    gemm(g, work.gemm);
+    project(p, g, work);
     return;
   }
   for (int64_t b = 0; b < p.batch; ++b) {
     g.m = end - begin;
     g.a = x + b * p.x_batch, g.a_row = p.x_step;
     g.c = work.projected + b * work.gates, g.c_row = p.batch * work.gates;
-    gemm(g, work.gemm);
+    project(p, g, work);
   }
 }
 
@@ -144,7 +153,7 @@ float* projected_at(const Sequence& s, const Work& work, int64_t step, int64_t b
   return work.projected + slot * s.p.batch * work.gates;
 }
 
-/// out[batch, rows of r] (+)= state[batch, hidden] * r^T.
+/// out[batch, rows of r] (+)= state[batch, hidden] * r^T + bias.
 void recur(const Rnn& p, const Work& work, const float* state, const float* r, int64_t r_rows, const void* packed,
            float* out, bool accumulate, const float* bias = nullptr) {
   Gemm g;
@@ -154,12 +163,26 @@ void recur(const Rnn& p, const Work& work, const float* state, const float* r, i
   g.c = out, g.c_row = work.gates;
   g.accumulate = accumulate;
   g.bias = bias;
-  if (work.pack_r) {
+  if (packed != nullptr) {
     gemm_with_packed_b(g, packed, work.gemm);
   } else {
     gemm(g, work.gemm);
   }
 }
+
+/// The packed forms that the run has: the caller's, those made now, or none.
+struct Packed {
+  const void *r = nullptr, *rh = nullptr;
+
+  Packed(const Rnn& p, const Work& work, int64_t first_gates) : r(p.packed_r), rh(p.packed_rh) {
+    if (!work.pack_r) return;
+    const int64_t n = p.hidden, rest = work.gates - first_gates * n;
+    gemm_pack_b(n, first_gates * n, p.r, 1, n, work.packed_r);
+    if (rest > 0) gemm_pack_b(n, rest, p.r + first_gates * n * n, 1, n, work.packed_rh);
+    r = work.packed_r;
+    rh = work.packed_rh;
+  }
+};
 
 void emit(const Sequence& s, const Work& work, int64_t b, int64_t step) {
   const Rnn& p = s.p;
@@ -177,17 +200,19 @@ void finish(const Sequence& s, const Work& work) {
   if (p.y_c != nullptr && work.gates == 4 * p.hidden && bytes != 0) std::memcpy(p.y_c, work.c, bytes);
 }
 
-/// Both biases of a gate go into its projection, but the recurrent one of gates past `joint` does not.
+/// Both biases of a gate go into its projection, but the recurrent one of gates past `joint` stays with the recurrence.
 void join_biases(const Rnn& p, const Work& work, int64_t joint) {
   for (int64_t i = 0; i < work.gates; ++i) {
-    const float w = p.bias_w != nullptr ? p.bias_w[i] : 0.f;
-    work.bias[i] = p.bias_r != nullptr && i < joint ? w + p.bias_r[i] : w;
+    const float w = p.bias_w != nullptr ? p.bias_w[i] : 0.f, r = p.bias_r != nullptr ? p.bias_r[i] : 0.f;
+    work.bias[i] = i < joint ? w + r : w;
+    if (joint < work.gates) work.bias_r[i] = i < joint ? 0.f : r;
   }
 }
 
-void lstm_step(const Sequence& s, const Work& work, const Cells& cells, int64_t step, float* gates) {
+void lstm_step(const Sequence& s, const Work& work, const Packed& packed, const Cells& cells, int64_t step,
+               float* gates) {
   const Rnn& p = s.p;
-  recur(p, work, work.h, p.r, work.gates, work.packed_r, gates, true);
+  recur(p, work, work.h, p.r, work.gates, packed.r, gates, true);
   const bool peep = p.peephole != nullptr;
   const float* const peephole[3] = {p.peephole, peep ? p.peephole + p.hidden : nullptr,
                                     peep ? p.peephole + 2 * p.hidden : nullptr};
@@ -200,15 +225,12 @@ void lstm_step(const Sequence& s, const Work& work, const Cells& cells, int64_t 
   }
 }
 
-void gru_step(const Sequence& s, const Work& work, const Cells& cells, int64_t step, const float* projected) {
+void gru_step(const Sequence& s, const Work& work, const Packed& packed, const Cells& cells, int64_t step,
+              const float* projected) {
   const Rnn& p = s.p;
   const int64_t n = p.hidden;
   const bool linear = p.linear_before_reset;
-  recur(p, work, work.h, p.r, 2 * n, work.packed_r, work.recurrent, false);
-  if (linear) {
-    const float* const bias = p.bias_r != nullptr ? p.bias_r + 2 * n : nullptr;
-    recur(p, work, work.h, p.r + 2 * n * n, n, work.packed_rh, work.recurrent + 2 * n, false, bias);
-  }
+  recur(p, work, work.h, p.r, linear ? 3 * n : 2 * n, packed.r, work.recurrent, false, work.bias_r);
   for (int64_t b = 0; b < p.batch; ++b) {
     const float *const x = projected + b * work.gates, *const r = work.recurrent + b * work.gates;
     const float* const x_gates[2] = {x, x + n};
@@ -218,7 +240,7 @@ void gru_step(const Sequence& s, const Work& work, const Cells& cells, int64_t s
     if (!linear)
       for (int64_t i = 0; i < n; ++i) reset[i] *= work.h[b * n + i];
   }
-  if (!linear) recur(p, work, work.reset, p.r + 2 * n * n, n, work.packed_rh, work.recurrent + 2 * n, false);
+  if (!linear) recur(p, work, work.reset, p.r + 2 * n * n, n, packed.rh, work.recurrent + 2 * n, false);
   for (int64_t b = 0; b < p.batch; ++b) {
     if (step >= s.length(b)) continue;
     cells.gru(n, projected + b * work.gates + 2 * n, work.recurrent + b * work.gates + 2 * n,
@@ -229,47 +251,50 @@ void gru_step(const Sequence& s, const Work& work, const Cells& cells, int64_t s
 
 }  // namespace
 
-int64_t lstm_scratch_bytes(int64_t steps, int64_t batch, int64_t inputs, int64_t hidden) noexcept {
-  return Work(4, steps, batch, inputs, hidden, nullptr).bytes;
+int64_t lstm_scratch_bytes(int64_t steps, int64_t batch, int64_t inputs, int64_t hidden, bool packed) noexcept {
+  return Work(4, steps, batch, inputs, hidden, packed, nullptr).bytes;
 }
 
-int64_t gru_scratch_bytes(int64_t steps, int64_t batch, int64_t inputs, int64_t hidden) noexcept {
-  return Work(3, steps, batch, inputs, hidden, nullptr).bytes;
+int64_t gru_scratch_bytes(int64_t steps, int64_t batch, int64_t inputs, int64_t hidden, bool packed) noexcept {
+  return Work(3, steps, batch, inputs, hidden, packed, nullptr).bytes;
 }
+
+namespace {
+
+/// Calls step(number, its projections) for all steps.
+template <class F>
+void for_steps(const Sequence& s, const Work& work, F step) {
+  for (int64_t begin = 0; begin < s.p.steps && !stop_requested(); begin += work.chunk) {
+    const int64_t end = std::min(s.p.steps, begin + work.chunk);
+    project(s, work, begin, end);
+    for (int64_t at = begin; at < end && !stop_requested(); ++at) step(at, projected_at(s, work, at, begin, end));
+  }
+}
+
+}  // namespace
 
 void lstm(const Rnn& p, void* scratch) noexcept {
-  const Work work(4, p.steps, p.batch, p.inputs, p.hidden, scratch);
+  const Work work(4, p.steps, p.batch, p.inputs, p.hidden, p.packed_r != nullptr, scratch);
   const Sequence s(p);
   const Cells cells = current_cells();
   copy_or_zero(work.h, p.h0, p.batch * p.hidden);
   copy_or_zero(work.c, p.c0, p.batch * p.hidden);
   join_biases(p, work, work.gates);
-  if (work.pack_r) gemm_pack_b(p.hidden, work.gates, p.r, 1, p.hidden, work.packed_r);
-  for (int64_t begin = 0; begin < p.steps && !stop_requested(); begin += work.chunk) {
-    const int64_t end = std::min(p.steps, begin + work.chunk);
-    project(s, work, begin, end);
-    for (int64_t step = begin; step < end && !stop_requested(); ++step)
-      lstm_step(s, work, cells, step, projected_at(s, work, step, begin, end));
-  }
+  const Packed packed(p, work, 4);
+  for_steps(s, work, [&](int64_t step, float* gates) { lstm_step(s, work, packed, cells, step, gates); });
   finish(s, work);
 }
 
 void gru(const Rnn& p, void* scratch) noexcept {
-  const Work work(3, p.steps, p.batch, p.inputs, p.hidden, scratch);
+  const Work work(3, p.steps, p.batch, p.inputs, p.hidden, p.packed_r != nullptr, scratch);
   const Sequence s(p);
   const Cells cells = current_cells();
+  const bool linear = p.linear_before_reset;
   copy_or_zero(work.h, p.h0, p.batch * p.hidden);
-  join_biases(p, work, p.linear_before_reset ? 2 * p.hidden : work.gates);
-  if (work.pack_r) {
-    gemm_pack_b(p.hidden, 2 * p.hidden, p.r, 1, p.hidden, work.packed_r);
-    gemm_pack_b(p.hidden, p.hidden, p.r + 2 * p.hidden * p.hidden, 1, p.hidden, work.packed_rh);
-  }
-  for (int64_t begin = 0; begin < p.steps && !stop_requested(); begin += work.chunk) {
-    const int64_t end = std::min(p.steps, begin + work.chunk);
-    project(s, work, begin, end);
-    for (int64_t step = begin; step < end && !stop_requested(); ++step)
-      gru_step(s, work, cells, step, projected_at(s, work, step, begin, end));
-  }
+  join_biases(p, work, linear ? 2 * p.hidden : work.gates);
+  if (!linear) std::fill_n(work.bias_r, work.gates, 0.f);
+  const Packed packed(p, work, linear ? 3 : 2);
+  for_steps(s, work, [&](int64_t step, float* gates) { gru_step(s, work, packed, cells, step, gates); });
   finish(s, work);
 }
 

@@ -10,8 +10,11 @@ struct Rnn {
   std::int64_t steps = 0, batch = 0, inputs = 0, hidden = 0;
   const float* x = nullptr;  ///< [steps, batch, inputs]
   std::int64_t x_step = 0, x_batch = 0;
-  const float* w = nullptr;               ///< [G*hidden, inputs]
-  const float* r = nullptr;               ///< [G*hidden, hidden]
+  const float* w = nullptr;  ///< [G*hidden, inputs]
+  const float* r = nullptr;  ///< [G*hidden, hidden]
+  /// w and r in gemm's packed form, r of a GRU that is not linear before reset in two parts: z and r, then h. All or
+  /// none are given; then w and r are not read.
+  const void *packed_w = nullptr, *packed_r = nullptr, *packed_rh = nullptr;
   const float* bias_w = nullptr;          ///< [G*hidden] or null
   const float* bias_r = nullptr;          ///< [G*hidden] or null
   const float* h0 = nullptr;              ///< [batch, hidden]; null is zero
@@ -27,12 +30,13 @@ struct Rnn {
   float* y_c = nullptr;  ///< [batch, hidden] or null; may be c0; LSTM only
 };
 
-std::int64_t lstm_scratch_bytes(std::int64_t steps, std::int64_t batch, std::int64_t inputs,
-                                std::int64_t hidden) noexcept;
+/// Scratch for these extents; less where weights come packed.
+std::int64_t lstm_scratch_bytes(std::int64_t steps, std::int64_t batch, std::int64_t inputs, std::int64_t hidden,
+                                bool packed = false) noexcept;
 void lstm(const Rnn& p, void* scratch) noexcept;
 
-std::int64_t gru_scratch_bytes(std::int64_t steps, std::int64_t batch, std::int64_t inputs,
-                               std::int64_t hidden) noexcept;
+std::int64_t gru_scratch_bytes(std::int64_t steps, std::int64_t batch, std::int64_t inputs, std::int64_t hidden,
+                               bool packed = false) noexcept;
 void gru(const Rnn& p, void* scratch) noexcept;
 
 }  // namespace frazil::kernel

@@ -114,6 +114,8 @@ TEST_P(GemmTest, Layouts) {
 TEST_P(GemmTest, SeveralBlocks) {
   check({1, 70, 1000, 0, 0, true, true});
   check({1, 70, 1000, 0, 1, true, true});
+  check({1, 8, 5000, 0, 0, true, true});
+  check({1, 130, 300, 0, 0, true, true});
   check({5, 1100, 600, 0, 0, false, true});
   check({5, 70, 1000, 1, 1, true, true});
   check({200, 70, 520, 0, 0, true, true});

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/gemm.h"
 #include "kernel/isa.h"
 
 namespace frazil::kernel {
@@ -20,6 +21,13 @@ std::vector<float> noise(int64_t n, unsigned seed) {
   std::vector<float> v(static_cast<std::size_t>(n));
   for (float& x : v) x = dist(gen);
   return v;
+}
+
+/// Rows of w^T in gemm's packed form.
+std::vector<std::byte> packed_rows(const float* w, int64_t rows, int64_t cols) {
+  std::vector<std::byte> packed(static_cast<std::size_t>(gemm_packed_b_bytes(cols, rows)) + 1);
+  gemm_pack_b(cols, rows, w, 1, cols, packed.data());
+  return packed;
 }
 
 double clipped(double x, float clip) { return clip > 0 ? std::clamp(x, -double(clip), double(clip)) : x; }
@@ -132,9 +140,20 @@ void check(const Case& t, bool is_lstm, int variant) {
   std::vector<float> y(static_cast<std::size_t>(t.steps * t.batch * t.hidden), 9.f), y_h(h0), y_c(c0);
   p.y = y.data(), p.y_h = y_h.data();
   if (is_lstm) p.y_c = y_c.data();
-  const int64_t bytes = (is_lstm ? lstm_scratch_bytes : gru_scratch_bytes)(t.steps, t.batch, t.inputs, t.hidden);
+  const bool packed = (variant & 32) != 0;
+  const int64_t joint = is_lstm || p.linear_before_reset ? gates * t.hidden : 2 * t.hidden;
+  const auto packed_w = packed_rows(w.data(), gates * t.hidden, t.inputs);
+  const auto packed_r = packed_rows(r.data(), joint, t.hidden);
+  const auto packed_rh = packed_rows(r.data() + joint * t.hidden, gates * t.hidden - joint, t.hidden);
+  const int64_t bytes =
+      (is_lstm ? lstm_scratch_bytes : gru_scratch_bytes)(t.steps, t.batch, t.inputs, t.hidden, packed);
   std::vector<std::byte> scratch(static_cast<std::size_t>(bytes));
-  is_lstm ? lstm(p, scratch.data()) : gru(p, scratch.data());
+  Rnn run = p;
+  if (packed) {
+    run.w = run.r = nullptr;
+    run.packed_w = packed_w.data(), run.packed_r = packed_r.data(), run.packed_rh = packed_rh.data();
+  }
+  is_lstm ? lstm(run, scratch.data()) : gru(run, scratch.data());
   const Want want = naive(p, is_lstm);
   for (int64_t s = 0; s < t.steps; ++s)
     for (int64_t b = 0; b < t.batch; ++b)
@@ -157,15 +176,16 @@ class RnnTest : public ::testing::TestWithParam<Isa> {
 TEST_P(RnnTest, Variants) {
   for (const Case& t : {Case{1, 1, 3, 5}, Case{4, 2, 7, 9}, Case{6, 7, 5, 17}, Case{5, 3, 1, 1}, Case{0, 2, 3, 4},
                         Case{3, 0, 3, 4}, Case{3, 2, 0, 4}, Case{2, 20, 33, 40}})
-    for (int variant = 0; variant < 32; ++variant)
+    for (int variant = 0; variant < 64; ++variant)
       for (bool is_lstm : {true, false}) check(t, is_lstm, variant);
 }
 
 TEST_P(RnnTest, SeveralChunks) {
-  for (int variant : {0, 2, 6, 7}) {
+  for (int variant : {0, 2, 6, 7, 8, 32, 40}) {
     check({12, 90, 6, 10}, true, variant);
     check({12, 90, 6, 10}, false, variant);
     check({1100, 1, 4, 6}, true, variant);
+    check({40, 1, 4, 33}, false, variant);
   }
 }
 
