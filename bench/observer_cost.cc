@@ -9,12 +9,13 @@ namespace {
 /// Counts what a session tells; as often does it test whether anybody listens.
 class CountingObserver : public frazil::Observer {
  public:
-  void run_begin(const frazil::Plan&) override { events += 1; }
+  void run_begin(const frazil::Plan&, std::span<const std::int64_t>) override { events += 1; }
   void run_end() override { events += 1; }
   void step_begin(const frazil::Step&, frazil::NodeId) override { events += 1, steps += 1; }
   void step_end(const frazil::Step&, frazil::NodeId) override { events += 1; }
-  void branch(frazil::NodeId, bool) override { events += 1; }
-  void iteration(frazil::NodeId) override { events += 1; }
+  void branch(const frazil::Step&, frazil::NodeId, bool) override { events += 1; }
+  void iteration(const frazil::Step&, frazil::NodeId) override { events += 1; }
+  void count_reached(const frazil::Step&, frazil::NodeId) override { events += 1; }
   void shapes_changed(std::uint32_t) override { events += 1; }
 
   double events = 0, steps = 0;

@@ -192,7 +192,6 @@ void add_knobs(CLI::App& app, Action& action) {
 
 void add_missing(CLI::App& app, Action& action) {
   constexpr std::pair<const char*, const char*> kMissing[] = {
-      {"profile", "Time a model by node and group (not in this build)"},
       {"compile", "Pack a model with compiled code (not in this build)"}};
   for (const auto& [name, doc] : kMissing) {
     CLI::App* command = app.add_subcommand(name, doc);

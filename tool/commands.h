@@ -14,6 +14,7 @@ using Action = std::function<Result<int>()>;
 /// Each declares one command below `app`; when it is chosen, `action` is set.
 void add_run(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_profile(CLI::App& app, Action& action);
 void add_test(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);

@@ -27,6 +27,7 @@ void declare(CLI::App& app, Action& action) {
   app.set_version_flag("--version", "frazil " FRAZIL_VERSION);
   add_run(app, action);
   add_bench(app, action);
+  add_profile(app, action);
   add_test(app, action);
   add_inspect(app, action);
   add_ops(app, action);

@@ -14,7 +14,7 @@ namespace {
 class Adapter : public frazil::Observer {
  public:
   explicit Adapter(api::Observer& to) : to_(to) {}
-  void run_begin(const Plan& plan) override {
+  void run_begin(const Plan& plan, std::span<const std::int64_t>) override {
     graph_ = plan.graph.get();
     to_.run_begin();
   }
@@ -25,8 +25,8 @@ class Adapter : public frazil::Observer {
   void step_end(const Step& step, NodeId id) override {
     if (!moves_values(id)) to_.node_end(event(id, &step));
   }
-  void branch(NodeId id, bool taken) override { to_.branch(event(id), taken); }
-  void iteration(NodeId id) override { to_.iteration(event(id)); }
+  void branch(const Step&, NodeId id, bool taken) override { to_.branch(event(id), taken); }
+  void iteration(const Step&, NodeId id) override { to_.iteration(event(id)); }
   void shapes_changed(std::uint32_t) override { to_.shapes_changed(); }
 
  private:

@@ -14,16 +14,19 @@ namespace frazil {
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// Events that follow name nodes of this plan's graph. A run that a guard turns away begins again with another plan.
-  virtual void run_begin(const Plan&) {}
+  /// Events that follow name steps and nodes of this plan, until the next one. A run that a guard turns away begins
+  /// again with another plan. The registers are the session's: extents as they are at each event.
+  virtual void run_begin(const Plan&, std::span<const std::int64_t> /*registers*/) {}
   virtual void run_end() {}
   /// Before and after a kernel step.
   virtual void step_begin(const Step&, NodeId) {}
   virtual void step_end(const Step&, NodeId) {}
-  /// A branch of an If: which side was taken.
-  virtual void branch(NodeId, bool) {}
+  /// A branch of an If: which side was taken. The condition of a Loop: whether it goes on.
+  virtual void branch(const Step&, NodeId, bool) {}
   /// One iteration of a loop ended.
-  virtual void iteration(NodeId) {}
+  virtual void iteration(const Step&, NodeId) {}
+  /// A loop ended because its count was reached.
+  virtual void count_reached(const Step&, NodeId) {}
   /// A register group was recomputed: shapes changed.
   virtual void shapes_changed(std::uint32_t) {}
 };

@@ -94,7 +94,7 @@ Status Session::run_here(std::span<const Datum> inputs, std::vector<Datum>& outp
     FRAZIL_TRY(outputs, run_reference(exe_->graph(), inputs));
     return {};
   }
-  if (observer_) observer_->run_begin(plan_);
+  if (observer_) observer_->run_begin(plan_, regs_);
   FRAZIL_CHECK(bind_inputs(inputs));
   FRAZIL_CHECK(eval(0));
   FRAZIL_CHECK(check_input_expressions());

@@ -35,14 +35,21 @@ Status Session::run_tape() {
       case Step::Kind::jump: pc = step.target; break;
       case Step::Kind::branch: {
         const bool taken = *pointer(step.in[0]) != std::byte{0};
-        if (observer_) observer_->branch(step.node, taken);
+        if (observer_) observer_->branch(step, step.node, taken);
         pc = taken ? pc + 1 : step.target;
         break;
       }
-      case Step::Kind::leave_at: pc = regs_[step.index] >= regs_[step.limit] ? step.target : pc + 1; break;
+      case Step::Kind::leave_at:
+        if (regs_[step.index] < regs_[step.limit]) {
+          ++pc;
+          break;
+        }
+        if (observer_) observer_->count_reached(step, step.node);
+        pc = step.target;
+        break;
       case Step::Kind::again:
         ++counters_.iterations;
-        if (observer_) observer_->iteration(step.node);
+        if (observer_) observer_->iteration(step, step.node);
         pc = step.target;
         break;
       case Step::Kind::halt: return {};

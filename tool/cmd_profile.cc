@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/machine.h"
+#include "tool/profile_report.h"
+#include "tool/profile_trace.h"
+#include "tool/requests.h"
+
+namespace frazil::tool {
+namespace {
+
+struct ProfileOptions {
+  Common common;
+  RequestOptions requests;
+  std::string model, trace;
+  std::uint64_t warmup = 2;
+  std::optional<std::uint64_t> runs;
+  std::uint64_t top = 40, trace_events = 250'000;
+};
+
+constexpr double kDefaultSeconds = 1;
+constexpr std::uint64_t kFewestRuns = 5, kMostRuns = 1000, kMostTraceEvents = 50'000'000;
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/// All requests once; seconds in them.
+Result<double> pass(Session& session, Requests& requests) {
+  double total = 0;
+  for (;;) {
+    FRAZIL_TRY(const auto inputs, requests.next());
+    if (!inputs) break;
+    const double begin = now();
+    auto outputs = session.run(*inputs);
+    total += now() - begin;
+    if (!outputs) return std::unexpected(std::move(outputs).error());
+    requests.done(*outputs);
+  }
+  requests.restart();
+  return total;
+}
+
+class Profiling {
+ public:
+  Profiling(Session& session, Requests& requests, std::size_t trace_events)
+      : session_(session), requests_(requests), recorder_(trace_events) {}
+  ~Profiling() { session_.set_observer(nullptr); }
+  Profiling(const Profiling&) = delete;
+  Profiling& operator=(const Profiling&) = delete;
+
+  /// The first passes learn the plans, which takes time.
+  Status warm_up(std::uint64_t passes) {
+    for (std::uint64_t i = 0; i <= passes; ++i) {
+      if (const auto seconds = watched(); !seconds) return std::unexpected(seconds.error());
+    }
+    recorder_.reset();
+    return {};
+  }
+
+  /// Passes without and with the recorder, in turns.
+  Status measure(const std::optional<std::uint64_t>& runs) {
+    Progress progress;
+    const double end = now() + kDefaultSeconds;
+    const std::uint64_t most = runs.value_or(kMostRuns);
+    while (on_.size() < most) {
+      if (!runs && on_.size() >= kFewestRuns && now() >= end) break;
+      progress.show(fmt::format("run {}", on_.size() + 1));
+      const bool first = on_.size() % 2 == 0;
+      if (first) FRAZIL_CHECK(time_alone());
+      FRAZIL_TRY(const double seconds, watched());
+      on_.push_back(seconds);
+      if (!first) FRAZIL_CHECK(time_alone());
+    }
+    return {};
+  }
+
+  Profile result() const {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < on_.size(); ++i) ratios.push_back(on_[i] / off_[i]);
+    Profile profile = summarise(recorder_, {median(off_) * 1e3, median(on_) * 1e3, median(std::move(ratios))});
+    profile.counters = counters_.read();
+    for (auto& reading : profile.counters) reading.value /= static_cast<double>(off_.size());
+    profile.counters_missing = counters_.missing();
+    return profile;
+  }
+  const Recorder& recorder() const { return recorder_; }
+
+ private:
+  Result<double> watched() {
+    session_.set_observer(&recorder_);
+    const auto seconds = pass(session_, requests_);
+    recorder_.end_pass();
+    return seconds;
+  }
+  Status time_alone() {
+    session_.set_observer(nullptr);
+    counters_.start();
+    const auto seconds = pass(session_, requests_);
+    counters_.stop();
+    if (!seconds) return std::unexpected(seconds.error());
+    off_.push_back(*seconds);
+    return {};
+  }
+
+  Session& session_;
+  Requests& requests_;
+  Recorder recorder_;
+  PerfCounters counters_;
+  std::vector<double> off_, on_;
+};
+
+Status check(const ProfileOptions& options) {
+  FRAZIL_CHECK(prepare(options.common));
+  if (tier_of(options.common) == "ref") {
+    return fail(Code::unsupported, "--tier ref: the reference executor tells nothing of its steps; use auto or 0");
+  }
+  if (options.runs && *options.runs == 0) return fail(Code::bad_input, "--runs: expected at least 1");
+  if (options.trace_events > kMostTraceEvents) {
+    return fail(Code::bad_input, "--trace-events: expected at most {}, got {}", kMostTraceEvents, options.trace_events);
+  }
+  return {};
+}
+
+/// Opened before anything runs, so that a wrong path is told at once.
+Result<std::ofstream> open_trace(const std::string& path) {
+  std::ofstream file;
+  if (path.empty()) return file;
+  file.open(path, std::ios::binary | std::ios::trunc);
+  if (!file) return fail(Code::bad_input, "--trace {}: {}", path, std::strerror(errno));
+  return file;
+}
+
+Status save_trace(std::ofstream& file, const ProfileOptions& options, const Recorder& recorder, Json& json) {
+  if (options.trace.empty()) return {};
+  write_trace(file, recorder, options.model);
+  file.close();
+  if (!file) return fail(Code::bad_input, "--trace {}: cannot be written", options.trace);
+  json["trace"] = {{"file", options.trace}, {"events", recorder.events().size()}, {"dropped", recorder.dropped()}};
+  const std::string dropped =
+      recorder.dropped() == 0 ? "" : fmt::format("; {} more were dropped, see --trace-events", recorder.dropped());
+  fmt::print(stderr, "trace: {} events in {}{}\n", recorder.events().size(), one_line(options.trace), dropped);
+  return {};
+}
+
+Result<int> profile(const ProfileOptions& options) {
+  FRAZIL_CHECK(check(options));
+  FRAZIL_TRY(std::ofstream trace, open_trace(options.trace));
+  FRAZIL_TRY(const auto graph, load_graph(options.model, load_limits_of(options.common)));
+  const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
+  FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
+  FRAZIL_CHECK(requests.preload());
+  FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
+  const auto session = open_session(*executable, options.common);
+  Profiling profiling(*session, requests, options.trace.empty() ? 0 : options.trace_events);
+  FRAZIL_CHECK(profiling.warm_up(options.warmup));
+  FRAZIL_CHECK(profiling.measure(options.runs));
+  const Profile result = profiling.result();
+  Json json = json_of(result);
+  json["tier"] = tier_of(options.common);
+  FRAZIL_CHECK(save_trace(trace, options, profiling.recorder(), json));
+  if (options.common.json) {
+    print_json(json);
+  } else {
+    print_profile(result, options.top);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command = app.add_subcommand("profile", "Show where a model's time goes, by node, group and branch");
+  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_requests(*command, options->requests);
+  command->add_option("--warmup", options->warmup, "Runs before the recorded ones")
+      ->type_name("N")
+      ->check(whole_number())
+      ->capture_default_str();
+  command->add_option("--runs", options->runs, "Recorded runs; with --stream a run is one pass over it")
+      ->type_name("N")
+      ->check(whole_number());
+  command->add_option("--top", options->top, "Rows of the table by node")
+      ->type_name("N")
+      ->check(whole_number())
+      ->capture_default_str();
+  command->add_option("--trace", options->trace, "Write a trace that ui.perfetto.dev and chrome://tracing show")
+      ->type_name("FILE");
+  command->add_option("--trace-events", options->trace_events, "Events that the trace keeps; the first ones")
+      ->type_name("N")
+      ->check(whole_number())
+      ->capture_default_str();
+  add_common(*command, options->common);
+  command->footer(
+      "Runs the model in turns with and without profiling, for a second unless --runs is given, and states what\n"
+      "profiling itself costs. FLOPs and bytes come from the operators' definitions; see docs/profiling.md.\n"
+      "Examples:\n"
+      "  frazil profile mnist.onnx --input Input3=1x1x28x28\n"
+      "  frazil profile vad.onnx --input sr==16000 --carry stateN=state --stream chunks.jsonl --trace vad.json");
+  command->callback([options, &action] { action = [options] { return profile(*options); }; });
+}
+
+}  // namespace frazil::tool
