@@ -3,18 +3,19 @@
 // Vector mathematics for f32 on GCC vector types. Private to translation units that are compiled for one instruction
 // set and define FRAZIL_ISA_NS, a namespace of their own: whatever is here must not be shared between instruction sets.
 //
-// No function uses FMA or depends on the vector's length, so all instruction sets give equal bits. All are right at
+// FMA is explicit and emulated where there is none, and nothing depends on the vector's length, so all instruction sets
+// give equal bits. All are right at
 // infinities, NaN, signed zeros and for denormal operands and results, in the default rounding mode.
 //
 // Largest errors, in units in the last place, over every 31st of the 2^32 operands (pow: 1.3e6 tiles of 1024 pairs over
 // the whole range and around its edges), and the method:
-//   exp        0.95  Cody-Waite reduction by ln 2 in two parts, polynomial of degree 7 on |r| <= ln(2)/2
-//   expm1      1.41  the same polynomial without its 1, recombined as 2 (s p + (s - 1/2)), s = 2^(n-1)
+//   exp        0.98  Cody-Waite reduction by ln 2 in two parts, polynomial of degree 7 on |r| <= ln(2)/2
+//   expm1      1.43  the same polynomial without its 1, recombined as 2 (s p + (s - 1/2)), s = 2^(n-1)
 //   log        0.78  m in [sqrt(1/2), sqrt(2)), log(1+f) = f - f^2/2 + f^3 q(f), deg q = 8, plus k ln 2 in two parts
 //   log1p      0.82  the same on 1 + x, with the rounding error of 1 + x carried along
 //   tanh       2.50  -t / (t + 2), t = expm1(-2|x|)
 //   logistic   2.32  1 / (1 + e) or e / (1 + e), e = exp(-|x|)
-//   erf        1.18  x + x p(x^2) below 0.9; above it 1 - exp(-q(x)), as q = -log(erfc) is smooth
+//   erf        1.11  x + x p(x^2) below 0.9; above it 1 - exp(-q(x)), as q = -log(erfc) is smooth
 //   sin, cos   0.57  in f64: Cody-Waite by pi/2 in two parts; |x| >= 1e6 goes to the C library, element by element
 //   pow        0.51  in f64: exp2(y log2 |x|), log2 by the series of atanh((m-1)/(m+1))
 //   sqrt, floor, ceil, round, trunc   correctly rounded, exact
@@ -73,79 +74,107 @@ FRAZIL_INLINE F64v sqrt(F64v x) {
 #endif
 }
 
+/// a / b, correctly rounded, for a b that stays the same: by its reciprocal and two remainders (Markstein), where no
+/// lane is so large or small that a remainder is lost.
+FRAZIL_INLINE F32v divide_by(F32v a, F32v b) {
+#if defined(__FMA__)
+  constexpr float kSmall = 0x1p-60f, kLarge = 0x1p60f;
+  const F32v y = 1.0f / b;
+  F32v rough = a * y;
+  F32v q = fma(fma(-b, rough, a), y, rough);
+  q = fma(fma(-b, q, a), y, q);
+  const I32v zero = a == 0.0f;
+  const I32v fits = (zero | ((abs(a) > kSmall) & (abs(a) < kLarge))) & (abs(b) > kSmall) & (abs(b) < kLarge);
+  if (all(fits)) [[likely]]
+    return zero ? rough : q;
+#endif
+  return a / b;
+}
+
 // The exponential family.
 
 /// e^x = (1 + p) 2^n with p = e^r - 1, |r| <= ln(2)/2.
 struct Exponential {
   F32v p;
-  U32v n;  // two's complement
+  U32v n;         // two's complement
+  F32v exponent;  // n again
 };
 
 /// |x| <= 2^13 or NaN (then p is NaN and n anything).
 FRAZIL_INLINE Exponential exponential(F32v x) {
   constexpr float kMagic = Lanes<F32v>::kMagic;
-  F32v shifted = x * 1.44269504f + kMagic, n = shifted - kMagic;
-  F32v r = (x - n * 0.693115234f) - n * 3.19461833e-05f;  // the first factor has 15 bits: its product is exact
-  F32v q = 1.97403206e-04f * r + 1.39350875e-03f;
-  q = q * r + 8.33357032e-03f;
-  q = q * r + 4.1666463e-02f;
-  q = q * r + 1.66666657e-01f;
-  q = q * r + 0.5f;
-  return {r + (r * r) * q, bits(shifted) - bits(splat<F32v>(kMagic))};
+  F32v shifted = fma(x, 1.44269504f, splat<F32v>(kMagic)), n = shifted - kMagic;
+  F32v r = fma(n, -3.19461833e-05f, fma(n, -0.693115234f, x));
+  F32v q = fma(1.97403206e-04f, r, 1.39350875e-03f);
+  q = fma(q, r, 8.33357032e-03f);
+  q = fma(q, r, 4.1666463e-02f);
+  q = fma(q, r, 1.66666657e-01f);
+  q = fma(q, r, 0.5f);
+  return {fma(r * r, q, r), bits(shifted) - bits(splat<F32v>(kMagic)), n};
 }
 
 /// 2^n for -126 <= n <= 127.
 FRAZIL_INLINE F32v power_of_two(U32v n) { return from_bits<F32v>((n + 127) << 23); }
 
-FRAZIL_INLINE F32v exp(F32v x) {
-  x = x > 89.0f ? splat<F32v>(89.0f) : x;
-  x = x < -104.0f ? splat<F32v>(-104.0f) : x;
-  auto [p, n] = exponential(x);
+/// e^x for -104 <= x <= 89 or NaN.
+FRAZIL_INLINE F32v exp_inside(F32v x) {
+  const auto [p, n, exponent] = exponential(x);
+#if defined(__AVX512F__)
+  return (F32v)_mm512_maskz_scalef_ps(0xffff, (__m512)(1.0f + p), (__m512)exponent);
+#else
   U32v half = (U32v)((I32v)n >> 1);  // in two steps, as 2^n may be out of range where the result is not
   return ((1.0f + p) * power_of_two(half)) * power_of_two(n - half);
+#endif
 }
+
+FRAZIL_INLINE F32v exp(F32v x) { return exp_inside(at_least(at_most(x, 89.0f), -104.0f)); }
 
 /// -60 <= x <= 89 or NaN; denormal x loses a bit.
 FRAZIL_INLINE F32v expm1_inside(F32v x) {
-  auto [p, n] = exponential(x);
+  const auto [p, n, exponent] = exponential(x);
   F32v s = power_of_two(n - 1);
-  return 2.0f * (s * p + (s - 0.5f));
+  return 2.0f * fma(s, p, s - 0.5f);
 }
 
-FRAZIL_INLINE F32v expm1(F32v x) {
-  F32v y = x > 89.0f ? splat<F32v>(89.0f) : x;
-  y = y < -20.0f ? splat<F32v>(-20.0f) : y;
-  return abs(x) < 0x1p-25f ? x : expm1_inside(y);
+FRAZIL_INLINE F32v expm1(F32v x) { return abs(x) < 0x1p-25f ? x : expm1_inside(at_least(at_most(x, 89.0f), -20.0f)); }
+
+/// a / b for 1 <= b <= 2 or NaN, nearly correctly rounded: a reciprocal by the parabola that is nearest on [1, 2] (1 - b p(b) is
+/// the Chebyshev polynomial T3 there, over 99), one step of third order, and a quotient corrected by its remainder.
+FRAZIL_INLINE F32v quotient(F32v a, F32v b) {
+  F32v y = fma(fma(0.323232323f, b, -1.45454545f), b, 2.12121212f);
+  F32v e = fma(-b, y, 1.0f);
+  y = fma(y, fma(e, e, e), y);
+  F32v q = a * y;
+  return fma(fma(-b, q, a), y, q);
 }
 
 FRAZIL_INLINE F32v tanh(F32v x) {
-  F32v y = -2.0f * abs(x);
-  F32v t = expm1_inside(y < -20.0f ? splat<F32v>(-20.0f) : y);
-  return with_sign(abs(t / (t + 2.0f)), x);
+  F32v t = expm1_inside(at_least(-2.0f * abs(x), -20.0f));
+  return with_sign(abs(quotient(t, t + 2.0f)), x);
 }
 
 FRAZIL_INLINE F32v logistic(F32v x) {
-  F32v e = exp(-abs(x));
-  return (x < 0.0f ? e : splat<F32v>(1.0f)) / (1.0f + e);
+  F32v e = exp_inside(at_least(-abs(x), -104.0f));
+  return quotient(x < 0.0f ? e : splat<F32v>(1.0f), 1.0f + e);
 }
 
 FRAZIL_INLINE F32v erf(F32v x) {
   F32v a = abs(x), z = a * a;
-  F32v s = -6.06861024e-04f * z + 5.00729727e-03f;
-  s = s * z - 2.67753396e-02f;
-  s = s * z + 1.1282026e-01f;
-  s = s * z - 3.76125097e-01f;
-  s = s * z + 1.28379151e-01f;
-  F32v small = a + a * s;
-  F32v b = a > 4.0f ? splat<F32v>(4.0f) : a;
-  F32v q = -1.98234731e-04f * b + 3.06559703e-03f;
-  q = q * b - 2.23155115e-02f;
-  q = q * b + 1.041141e-01f;
-  q = q * b + 6.36975765e-01f;
-  q = q * b + 1.12779737f;
-  q = q * b + 1.66428188e-04f;
-  auto [p, n] = exponential(-q);
-  F32v large = 1.0f - (1.0f + p) * power_of_two(n);
+  F32v s = fma(-6.06861024e-04f, z, 5.00729727e-03f);
+  s = fma(s, z, -2.67753396e-02f);
+  s = fma(s, z, 1.1282026e-01f);
+  s = fma(s, z, -3.76125097e-01f);
+  s = fma(s, z, 1.28379151e-01f);
+  F32v small = fma(a, s, a);
+  F32v b = at_most(a, 4.0f);
+  F32v q = fma(-1.98234731e-04f, b, 3.06559703e-03f);
+  q = fma(q, b, -2.23155115e-02f);
+  q = fma(q, b, 1.041141e-01f);
+  q = fma(q, b, 6.36975765e-01f);
+  q = fma(q, b, 1.12779737f);
+  q = fma(q, b, 1.66428188e-04f);
+  const auto [p, n, exponent] = exponential(-q);
+  F32v large = fma(-(1.0f + p), power_of_two(n), 1.0f);
   return with_sign(a < 0.9f ? small : large, x);
 }
 
@@ -153,17 +182,17 @@ FRAZIL_INLINE F32v erf(F32v x) {
 
 /// log((1 + f) 2^k) + c for sqrt(1/2) - 1 <= f < sqrt(2) - 1, with a small c.
 FRAZIL_INLINE F32v log_of(F32v f, F32v k, F32v c) {
-  F32v q = 6.74953908e-02f * f - 1.16701826e-01f;
-  q = q * f + 1.18834712e-01f;
-  q = q * f - 1.24062084e-01f;
-  q = q * f + 1.42203629e-01f;
-  q = q * f - 1.66679904e-01f;
-  q = q * f + 2.00020716e-01f;
-  q = q * f - 2.50000089e-01f;
-  q = q * f + 3.33333135e-01f;
+  F32v q = fma(6.74953908e-02f, f, -1.16701826e-01f);
+  q = fma(q, f, 1.18834712e-01f);
+  q = fma(q, f, -1.24062084e-01f);
+  q = fma(q, f, 1.42203629e-01f);
+  q = fma(q, f, -1.66679904e-01f);
+  q = fma(q, f, 2.00020716e-01f);
+  q = fma(q, f, -2.50000089e-01f);
+  q = fma(q, f, 3.33333135e-01f);
   F32v z = f * f;
-  F32v tail = (f * z) * q + (k * 3.19461833e-05f + c);
-  return (f + (tail - 0.5f * z)) + k * 0.693115234f;
+  F32v tail = fma(f * z, q, fma(k, 3.19461833e-05f, c));
+  return fma(k, 0.693115234f, f + fma(z, -0.5f, tail));
 }
 
 /// k and m with x = m 2^k, sqrt(1/2) <= m < sqrt(2), for normal positive x.

@@ -92,6 +92,72 @@ FRAZIL_INLINE V with_sign(V x, V s) {
   return from_bits<V>(bits(x) | (bits(s) & Lanes<V>::kSign));
 }
 
+/// x, or c where x is less; NaN stays.
+FRAZIL_INLINE F32v at_least(F32v x, float c) {
+#if defined(__AVX512F__)
+  return (F32v)_mm512_maskz_max_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
+#elif defined(__AVX2__)
+  return (F32v)_mm256_max_ps(_mm256_set1_ps(c), (__m256)x);
+#else
+  return x < c ? splat<F32v>(c) : x;
+#endif
+}
+/// x, or c where x is greater; NaN stays.
+FRAZIL_INLINE F32v at_most(F32v x, float c) {
+#if defined(__AVX512F__)
+  return (F32v)_mm512_maskz_min_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
+#elif defined(__AVX2__)
+  return (F32v)_mm256_min_ps(_mm256_set1_ps(c), (__m256)x);
+#else
+  return x > c ? splat<F32v>(c) : x;
+#endif
+}
+
+/// True when every lane of a comparison's result holds.
+FRAZIL_INLINE bool all(I32v mask) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask((__m512i)mask) == 0xffff;
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps((__m256)mask) == 0xff;
+#else
+  bool every = true;
+  for (std::size_t i = 0; i < kLanes<F32v>; ++i) every = every && mask[i] != 0;
+  return every;
+#endif
+}
+
+/// a * b + c, rounded once; the same bits whether the instruction set has it or not.
+#if defined(__AVX512F__)
+FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+#elif defined(__FMA__)
+FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+#elif defined(__x86_64__)
+/// The product is exact in f64. The sum is rounded to odd there, so that rounding it again gives what rounding once
+/// does.
+FRAZIL_INLINE float fma(float a, float b, float c) {
+  const double product = double(a) * b, sum = product + c, part = sum - product;
+  const double lost = (product - (sum - part)) + (c - part);
+  std::uint64_t odd;
+  __builtin_memcpy(&odd, &sum, sizeof odd);
+  if ((lost < 0 || lost > 0) && (odd & 1) == 0) odd += (lost > 0) == (sum > 0) ? 1 : -1;
+  double result;
+  __builtin_memcpy(&result, &odd, sizeof result);
+  return float(result);
+}
+FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) {
+  for (std::size_t i = 0; i < kLanes<F32v>; ++i) a[i] = fma(a[i], b[i], c[i]);
+  return a;
+}
+#else
+FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) {
+  for (std::size_t i = 0; i < kLanes<F32v>; ++i) a[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return a;
+}
+#endif
+FRAZIL_INLINE F32v fma(F32v a, F32v b, float c) { return fma(a, b, splat<F32v>(c)); }
+FRAZIL_INLINE F32v fma(F32v a, float b, F32v c) { return fma(a, splat<F32v>(b), c); }
+FRAZIL_INLINE F32v fma(float a, F32v b, float c) { return fma(splat<F32v>(a), b, splat<F32v>(c)); }
+
 // The first n < kLanes elements, n > 0; the other lanes are zero, and memory behind the elements is not touched.
 
 #if defined(__AVX512F__)

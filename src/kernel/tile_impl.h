@@ -228,6 +228,7 @@ TileFn find_f32(ScalarOp op, unsigned mask) {
     case ScalarOp::erf: return vector_one<VecErf>(mask);
     case ScalarOp::logistic: return vector_one<VecLogistic>(mask);
     case ScalarOp::pow: return vector_two<VecPow>(mask);
+    case ScalarOp::div: return mask == 2 ? vector_binary<VecDivideBy, 2> : find_float<float>(op, mask);
     default: return find_float<float>(op, mask);
   }
 }

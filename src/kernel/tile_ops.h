@@ -309,6 +309,10 @@ FRAZIL_VECTOR(VecErf, erf, F32v)
 FRAZIL_VECTOR(VecSin, sin, F32h)
 FRAZIL_VECTOR(VecCos, cos, F32h)
 #undef FRAZIL_VECTOR
+struct VecDivideBy {
+  using V = F32v;
+  FRAZIL_INLINE static V run(V a, V b) { return divide_by(a, b); }
+};
 struct VecPow {
   using V = F32h;
   FRAZIL_INLINE static V run(V a, V b) { return FRAZIL_ISA_NS::pow(a, b); }

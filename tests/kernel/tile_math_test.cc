@@ -133,4 +133,26 @@ TEST(TileMath, HoldsAtThresholds) {
 }
 
 }  // namespace
+/// A divisor that stays the same is turned into a reciprocal, which nobody may see.
+TEST(TileMath, DividesByAScalarCorrectlyRounded) {
+  std::mt19937 random(12);
+  const auto any_float = [&] { return std::bit_cast<float>(static_cast<std::uint32_t>(random())); };
+  std::vector<float> divisors = specials<float>();
+  for (float b : {1.7f, 3.0f, 7.0f, 0x1.fffffep0f, 0x1.000002p0f, -0.3f, 0x1p-60f, 0x1p60f}) divisors.push_back(b);
+  for (int i = 0; i < 300; ++i) divisors.push_back(i % 3 == 0 ? any_float() : 1 + std::ldexp(float(random()), -32));
+  std::vector<float> a = specials<float>(), q;
+  for (int i = 0; i < 20000; ++i) a.push_back(i % 2 == 0 ? any_float() : std::ldexp(float(random()), -40));
+  q.resize(a.size());
+  for (const float b : divisors) {
+    const void* in[] = {a.data(), &b};
+    tile_fn(ScalarOp::div, Elem::f32, 2)(q.data(), in, a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const float want = a[i] / b;
+      ASSERT_TRUE(std::isnan(want) ? std::isnan(q[i])
+                                   : std::bit_cast<std::uint32_t>(q[i]) == std::bit_cast<std::uint32_t>(want))
+          << a[i] << " / " << b << " gave " << q[i] << ", not " << want;
+    }
+  }
+}
+
 }  // namespace frazil::kernel
