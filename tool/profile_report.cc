@@ -8,7 +8,7 @@
 namespace frazil::tool {
 namespace {
 
-constexpr std::size_t kLongestOps = 48;
+constexpr std::size_t kLongestOps = 48, kLongestLine = 160;
 
 /// Time in the steps without that of reading the clock.
 double ns_of(const StepTotals& totals, const Recorder& recorder, double ns_per_tick) {
@@ -66,6 +66,12 @@ void print_head(const char* title, std::size_t width) {
                          "of limit"));
 }
 
+/// The beginning of a long text.
+std::string clipped(const std::string& text, std::size_t most) {
+  const std::string line = one_line(text);
+  return line.size() <= most ? line : line.substr(0, most - 1) + "~";
+}
+
 /// What the requests would have taken without profiling, as far as the rows add up to it.
 double all_ns(const Profile& profile) { return std::max(profile.request_ns - profile.own_ns, profile.step_ns); }
 
@@ -79,7 +85,7 @@ class RowPrinter {
   void print(const std::string& what, const ProfileRow& row) const {
     const double bytes = row.read + row.written, calls = static_cast<double>(row.calls);
     const bool counted = row.flops > 0;
-    print_line(fmt::format(kHead, shortened(what, width_), width_, fmt::format("{:.0f}", calls / passes_),
+    print_line(fmt::format(kHead, what, width_, fmt::format("{:.0f}", calls / passes_),
                            fmt::format("{:.2f}", row.ns / passes_ * 1e-3), share(row.ns),
                            fmt::format("{:.3f}", calls > 0 ? row.ns / calls * 1e-3 : 0),
                            counted ? fmt::format("{:.3f}", row.flops / passes_ * 1e-6) : "-",
@@ -97,24 +103,30 @@ class RowPrinter {
   std::size_t width_;
 };
 
-std::string kind_of(const ProfileRow& row) { return fmt::format("{} [{}]", row.op, row.kernel); }
+constexpr std::size_t kWidth = 56;
+
+std::string kind_of(const ProfileRow& row, std::size_t most) {
+  return fmt::format("{} [{}]", clipped(row.op, most - row.kernel.size() - 3), row.kernel);
+}
 
 std::string title_of(const ProfileRow& row) {
   const std::string more = row.members.size() > 1 ? fmt::format(" +{}", row.members.size() - 1) : "";
-  return fmt::format("{}{}  {}", shortened(row.node, 40), more, kind_of(row));
+  const std::string kind = kind_of(row, kWidth / 2);
+  return fmt::format("{}{}  {}", shortened(row.node, kWidth - more.size() - kind.size() - 2), more, kind);
 }
 
 void print_rows(const Profile& profile, std::size_t top) {
-  const RowPrinter out(profile, 56);
-  print_head("kind of step, per pass", 56);
-  for (const ProfileRow& row : profile.groups) out.print(kind_of(row), row);
+  const RowPrinter out(profile, kWidth);
+  print_head("kind of step, per pass", kWidth);
+  for (const ProfileRow& row : profile.groups) out.print(kind_of(row, kWidth), row);
   out.print_time("between steps: shapes, control flow, results", between_ns(profile));
   print_line("");
-  print_head("node or fused group, per pass", 56);
+  print_head("node or fused group, per pass", kWidth);
   for (std::size_t i = 0; i < std::min(top, profile.nodes.size()); ++i) {
     const ProfileRow& row = profile.nodes[i];
     out.print(title_of(row), row);
-    if (row.members.size() > 1) print_line(shortened("    of " + fmt::format("{}", fmt::join(row.members, ", ")), 160));
+    if (row.members.size() > 1)
+      print_line(clipped(fmt::format("    of {}", fmt::join(row.members, ", ")), kLongestLine));
   }
   if (profile.nodes.size() > top) {
     double rest = 0;
@@ -217,8 +229,13 @@ std::string node_label(const Plan& plan, NodeId id) {
   return node.name.empty() ? fmt::format("#{}", node.stable) : node.name;
 }
 
+std::string step_label(const Plan& plan, const Step& step) {
+  if (!step.members.empty()) return node_label(plan, step.members.front());
+  return step.node ? node_label(plan, step.node) : "";
+}
+
 std::string op_label(const Plan& plan, const Step& step) {
-  std::vector<NodeId> members = members_of(plan, step);
+  std::vector<NodeId> members = members_of(step);
   if (members.empty() && step.node) members = {step.node};
   std::vector<std::string_view> ops;
   for (NodeId id : members) {
@@ -261,11 +278,11 @@ class Summary {
   void add_step(const Plan& plan, const Step& step, const StepTotals& totals) {
     const double ns = ns_of(totals, recorder_, profile_.ns_per_tick);
     const std::string op = op_label(plan, step), kernel(name_of(step.kernel));
-    const std::string node = step.node ? node_label(plan, step.node) : "";
+    const std::string node = step_label(plan, step);
     ProfileRow& row = nodes_[{node, op, kernel}];
     row.node = node, row.op = op, row.kernel = kernel;
     if (row.members.empty()) {
-      for (NodeId id : members_of(plan, step)) row.members.push_back(node_label(plan, id));
+      for (NodeId id : members_of(step)) row.members.push_back(node_label(plan, id));
     }
     ProfileRow& group = groups_[{op, kernel}];
     group.op = op, group.kernel = kernel;

@@ -55,6 +55,8 @@ Json json_of(const Profile& profile);
 
 /// "MatMul_3", or "#7" where the user gave no name.
 std::string node_label(const Plan& plan, NodeId id);
+/// The node in whose name a step runs, of a group the first one; "" where there is none.
+std::string step_label(const Plan& plan, const Step& step);
 /// The operators of what a step computes: "MatMul", "Add+Mul+Tanh".
 std::string op_label(const Plan& plan, const Step& step);
 

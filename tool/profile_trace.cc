@@ -47,7 +47,7 @@ class TraceWriter {
         steps.emplace_back();
         continue;
       }
-      const std::string op = op_label(plan, step), name = step.node ? node_label(plan, step.node) : op;
+      const std::string op = op_label(plan, step), own = step_label(plan, step), name = own.empty() ? op : own;
       steps.push_back({json_text(name), json_text(op), json_text(name_of(step.kernel))});
     }
     auto& spans = spans_.emplace_back();

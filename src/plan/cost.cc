@@ -52,8 +52,9 @@ double bytes_of(const Plan& plan, const std::vector<std::uint32_t>& slots, std::
 
 }  // namespace
 
-std::vector<NodeId> members_of(const Plan&, const Step& step) {
+std::vector<NodeId> members_of(const Step& step) {
   if (step.kind != Step::Kind::kernel || step.kernel == Kernel::copy || step.kernel == Kernel::fill) return {};
+  if (!step.members.empty()) return step.members;
   return step.node ? std::vector{step.node} : std::vector<NodeId>{};
 }
 
@@ -76,6 +77,7 @@ class CostReader {
     while (!open.empty()) {
       const auto [node, times] = open.back();
       open.pop_back();
+      if (is_shape_arithmetic(node)) continue;
       std::vector<std::pair<NodeId, Dim>> inner;
       known &= std::visit([&](const auto& form) { return visit(form, node, times, terms, inner); },
                           graph_.node(node).op->form);
@@ -93,6 +95,11 @@ class CostReader {
 
  private:
   using Inner = std::vector<std::pair<NodeId, Dim>>;
+
+  /// Known as expressions, so that nobody computes it.
+  bool is_shape_arithmetic(NodeId id) const {
+    return std::ranges::all_of(graph_.node(id).out, [&](Value v) { return !v || graph_.content(v) != nullptr; });
+  }
 
   bool put(std::vector<Term>& terms, double each, std::vector<Dim> extents) {
     if (each == 0) return true;
@@ -166,7 +173,7 @@ Costs::Costs(const Plan& plan) : plan_(plan), steps_(plan.steps.size()) {
   CostReader reader(plan);
   std::vector<std::vector<CostReader::Term>> found(plan.steps.size());
   for (std::size_t pc = 0; pc < plan.steps.size(); ++pc) {
-    for (NodeId id : members_of(plan, plan.steps[pc])) {
+    for (NodeId id : members_of(plan.steps[pc])) {
       if (std::holds_alternative<Region>(plan.graph->node(id).op->form)) continue;  // its steps are there
       steps_[pc].known &= reader.add(id, found[pc]);
     }

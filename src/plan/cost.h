@@ -16,8 +16,8 @@ struct Cost {
   bool flops_known = true;  ///< false: it also does work that no form tells (Opaque)
 };
 
-/// The nodes that a step computes, the first user's node first. None for a step that only moves values.
-std::vector<NodeId> members_of(const Plan& plan, const Step& step);
+/// The nodes that a step computes, in order. None for a step that only moves values.
+std::vector<NodeId> members_of(const Step& step);
 
 /// Costs of a plan's kernel steps, from the forms of their nodes: an elementwise body's instructions for each element
 /// of the result, a contraction's body and fold for each point of its space, a composite's body, nothing for views.
