@@ -348,7 +348,9 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
   Blocking s;
   s.begin = begin;
   s.end = end;
-  s.pack_a = !direct_a || (g.n > 3 * kPanelCols && end - begin > kPanelRows);
+  // A few short rows one after the other stay in L1 as they are.
+  const bool near_a = g.a_col == 1 && g.a_row == g.k && g.k <= 64;
+  s.pack_a = !direct_a || (!near_a && g.n > 3 * kPanelCols && end - begin > kPanelRows);
   for (int64_t jb = 0; jb < col_blocks; ++jb) {
     s.j0 = jb * panels / col_blocks * kPanelCols;
     s.j1 = min64(g.n, (jb + 1) * panels / col_blocks * kPanelCols);

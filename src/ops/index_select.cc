@@ -5,6 +5,7 @@
 
 #include "base/float.h"
 #include "base/pace_sort.h"
+#include "kernel/index.h"
 #include "kernel/select.h"
 #include "ops/index.h"
 #include "ops/move.h"
@@ -398,22 +399,51 @@ Status compress_types(InferCx& cx) {
   return {};
 }
 
+namespace {
+
+/// The items whose flags are set, `found` of them, of each outer part.
+void copy_flagged(const TensorView& x, const AxisSplit& split, const kernel::Flags& flags, std::int64_t found,
+                  std::byte* out) {
+  constexpr std::int64_t kAtOnce = 1024;
+  const auto width = static_cast<std::int64_t>(byte_size(x.elem)) * split.inner;
+  std::int64_t places[kAtOnce];
+  for (std::int64_t o = 0; o < split.outer; ++o) {
+    const std::byte* const from = x.data + o * split.extent * width;
+    for (std::int64_t done = 0, next = 0; done < found;) {
+      const std::int64_t count = std::min(kAtOnce, found - done);
+      kernel::places_set(flags, next, places, count);
+      if (stop_requested()) return;
+      for (std::int64_t i = 0; i < count; ++i) places[i] += next;
+      next = places[count - 1] + 1;
+      done += count;
+      if (x.elem != Elem::string) {
+        kernel::gather(out, from, 1, split.extent, width, places, count);
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) {
+          move_elements(x.elem, out + i * width, from + places[i] * width, split.inner);
+        }
+      }
+      out += count * width;
+    }
+  }
+}
+
+}  // namespace
+
 Status compress_run(OpaqueCall& call) {
   const TensorView x = call.in(0), condition = call.in(1);
   const auto axis = call.attrs<CompressAttrs>().axis;
   const AxisSplit split = items_of(x.sizes, axis);
-  std::vector<std::int64_t> items;
-  items.reserve(static_cast<std::size_t>(std::min(condition.count(), split.extent)));
-  Pace pace;
-  for (std::int64_t i = 0; i < condition.count(); ++i) {
-    if (pace.stop(1)) return {};
-    if (condition.data[i] == std::byte{0}) continue;
-    if (i >= split.extent)
-      return fail(Code::bad_input, "input 'condition': true at [{}], outside [0, {}]", i, split.extent - 1);
-    items.push_back(i);
+  const kernel::Flags flags{condition.data};
+  if (condition.count() > split.extent && kernel::count_set(flags, split.extent, condition.count() - split.extent)) {
+    std::int64_t first = 0;
+    kernel::places_set(flags, split.extent, &first, 1);
+    return fail(Code::bad_input, "input 'condition': true at [{}], outside [0, {}]", split.extent + first,
+                split.extent - 1);
   }
-  FRAZIL_TRY(std::byte * out, call.out(0, item_sizes(x.sizes, axis, static_cast<std::int64_t>(items.size()))));
-  copy_items(x, split, items, out);
+  const std::int64_t found = kernel::count_set(flags, 0, std::min(condition.count(), split.extent));
+  FRAZIL_TRY(std::byte * out, call.out(0, item_sizes(x.sizes, axis, found)));
+  if (!stop_requested()) copy_flagged(x, split, flags, found, out);
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernel/index.h"
 #include "ops/move.h"
 #include "ops/numbers.h"
 #include "ops/rules.h"
@@ -223,20 +224,29 @@ std::vector<Taps> axis_taps(const AxisJob& j, const ResizeAttrs& a) {
   return table;
 }
 
-/// x with axis `axis` resampled; shorter when the run has to stop.
+/// x with axis `axis` resampled; unfinished when the run has to stop.
 std::vector<double> resample(std::span<const double> x, const AxisSplit& s, std::span<const Taps> table,
                              double outside) {
-  std::vector<double> y;
-  y.reserve(static_cast<std::size_t>(s.outer * s.inner) * table.size());
+  const auto inner = static_cast<std::size_t>(s.inner);
+  std::vector<double> y(static_cast<std::size_t>(s.outer) * table.size() * inner);
+  double* to = y.data();
   Pace pace;
   for (std::int64_t o = 0; o < s.outer; ++o) {
+    const double* const from = x.data() + o * s.extent * s.inner;
     for (const Taps& taps : table) {
       if (pace.stop(s.inner * static_cast<std::int64_t>(2 + 2 * taps.size()))) return y;
-      for (std::int64_t i = 0; i < s.inner; ++i) {
-        double sum = taps.empty() ? outside : 0;
-        for (const Tap& t : taps) sum += t.weight * x[static_cast<std::size_t>((o * s.extent + t.at) * s.inner + i)];
-        y.push_back(sum);
+      if (taps.empty()) std::fill_n(to, inner, outside);
+      if (inner == 1) {
+        double sum = *to;
+        for (const Tap& t : taps) sum += t.weight * from[t.at];
+        *to++ = sum;
+        continue;
       }
+      for (const Tap& t : taps) {
+        const double* const line = from + t.at * s.inner;
+        for (std::size_t i = 0; i < inner; ++i) to[i] += t.weight * line[i];
+      }
+      to += inner;
     }
   }
   return y;
@@ -276,19 +286,58 @@ Result<std::vector<AxisJob>> axis_jobs(const OpaqueCall& call) {
   return jobs;
 }
 
-/// Nearest without an outside: elements of any type move as they are.
+/// Nearest without an outside: elements of any type move as they are, row by row; a row that repeats is copied.
 void move_nearest(const TensorView& x, std::span<const std::vector<Taps>> tables, std::span<const std::int64_t> sizes,
                   std::byte* out) {
   const auto width = static_cast<std::int64_t>(byte_size(x.elem));
-  const std::int64_t total = product(sizes);
+  if (sizes.empty()) return move_elements(x.elem, out, x.data, 1);
+  const std::size_t last = sizes.size() - 1;
+  std::vector<std::int64_t> places;
+  for (const Taps& taps : tables[last]) places.push_back(taps[0].at);
+  const std::int64_t length = sizes[last], rows = product(sizes.first(last));
+  std::int64_t before = -1;
   Pace pace;
-  for (std::int64_t i = 0; i < total && !pace.stop(16); ++i) {
-    std::int64_t rest = i, from = 0, factor = 1;
-    for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
+  for (std::int64_t row = 0; row < rows && !pace.stop(1 + length); ++row, out += length * width) {
+    std::int64_t rest = row, from = 0, factor = x.sizes[last];
+    for (std::size_t d = last; d-- > 0; rest /= sizes[d]) {
       from += tables[d][static_cast<std::size_t>(rest % sizes[d])][0].at * factor;
       factor *= x.sizes[d];
     }
-    move_elements(x.elem, out + i * width, x.data + from * width, 1);
+    const std::byte* const line = x.data + from * width;
+    if (from == before) {
+      move_elements(x.elem, out, out - length * width, length);
+    } else if (x.elem == Elem::string) {
+      for (std::int64_t i = 0; i < length; ++i) {
+        move_elements(x.elem, out + i * width, line + places[static_cast<std::size_t>(i)] * width, 1);
+      }
+    } else {
+      kernel::gather(out, line, 1, x.sizes[last], width, places.data(), length);
+    }
+    before = from;
+  }
+}
+
+/// Each axis that has a table resampled, item by item of the axes before the first such, so that what lies between
+/// stays small.
+void resize_items(const TensorView& x, std::span<const std::vector<Taps>> tables, std::span<const std::int64_t> sizes,
+                  double outside, std::byte* out) {
+  const auto first =
+      static_cast<std::size_t>(std::ranges::find_if(tables, [](const auto& t) { return !t.empty(); }) - tables.begin());
+  const auto width = static_cast<std::int64_t>(byte_size(x.elem));
+  const std::int64_t items = product(sizes.first(first));
+  TensorView item{x.elem, x.sizes.subspan(first), x.data};
+  for (std::int64_t k = 0; k < items && !stop_requested(); ++k) {
+    std::vector<double> y = to_numbers(item);
+    Sizes now(item.sizes.begin(), item.sizes.end());
+    for (std::size_t d = now.size(); d-- > 0;) {
+      if (tables[first + d].empty()) continue;
+      y = resample(y, AxisSplit(now, d), tables[first + d], outside);
+      if (stop_requested()) return;
+      now[d] = sizes[first + d];
+    }
+    from_numbers(x.elem, out, y);
+    item.data += item.count() * width;
+    out += product(now) * width;
   }
 }
 
@@ -309,15 +358,10 @@ Status resize_run(OpaqueCall& call) {
     move_nearest(x, tables, sizes, out);
     return {};
   }
-  std::vector<double> y = to_numbers(x);
-  Sizes now(x.sizes.begin(), x.sizes.end());
-  for (std::size_t d = now.size(); d-- > 0;) {
-    if (jobs[d].in == jobs[d].out && jobs[d].scale == 1 && !crop) continue;
-    y = resample(y, AxisSplit(now, d), tables[d], a.extrapolation_value);
-    if (stop_requested()) return {};
-    now[d] = jobs[d].out;
+  for (std::size_t d = 0; d < jobs.size() && !crop; ++d) {
+    if (jobs[d].in == jobs[d].out && jobs[d].scale == 1) tables[d].clear();
   }
-  from_numbers(x.elem, out, y);
+  resize_items(x, tables, sizes, a.extrapolation_value, out);
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernel/copy.h"
+
 namespace frazil {
 
 Lowering::Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, Plan& plan)
@@ -286,7 +288,14 @@ Status Lowering::view_output(NodeId id, const ViewMap& map, Value out) {
 Status Lowering::affine(NodeId id, const ViewMap& map, Value out) {
   const std::uint32_t base = slot(graph_.node(id).in[static_cast<std::size_t>(map.source)]);
   if (!is_direct(map)) {
-    compute(id, Binding{});
+    if (auto parts = repeated(map, layouts_[base])) {
+      const std::uint32_t whole = own_slot(out, graph_.type(out));
+      slot_of_[out.id] = whole;
+      renamable_[plan_.slots[whole].storage] = true;
+      copy(view_slot(base, {}, std::move(parts->first)), view_slot(whole, {}, row_major(parts->second)), id);
+    } else {
+      compute(id, Binding{});
+    }
     return {};
   }
   if (std::ranges::any_of(map.axes, [](const auto& a) { return a.edge == Edge::fill; })) {
@@ -305,6 +314,29 @@ Status Lowering::affine(NodeId id, const ViewMap& map, Value out) {
   slot_of_[out.id] = view_slot(base, out, std::move(layout));
   renamable_[plan_.slots[base].storage] = false;
   return {};
+}
+
+/// Where a map only repeats axes as a whole: the operand with an axis of stride 0 before each of those, and the extents
+/// of these axes, which are the result's, cut in two. Nothing where the extents do not prove it or are too many.
+std::optional<std::pair<Layout, Shape>> Lowering::repeated(const ViewMap& map, const Layout& from) {
+  Layout parts{{}, {}, from.offset, false};
+  if (map.shape.size() != map.axes.size()) return std::nullopt;
+  for (std::size_t d = 0; d < map.axes.size(); ++d) {
+    const auto& a = map.axes[d];
+    const Dim extent = from.shape[d], times = scope_.floordiv(map.shape[d], extent);
+    const bool one = a.axis < 0 && extent == Dim(1), along = a.axis == static_cast<int>(d) && a.step == Dim(1);
+    if (a.offset != Dim(0) || (a.edge != Edge::none && a.edge != Edge::wrap) || (!one && !along)) return std::nullopt;
+    if (scope_.mul(times, extent) != map.shape[d]) return std::nullopt;
+    if (times != Dim(1)) {
+      parts.shape.push_back(times);
+      parts.strides.emplace_back(0);
+    }
+    parts.shape.push_back(extent);
+    parts.strides.push_back(from.strides[d]);
+  }
+  if (parts.shape.size() > kernel::kMaxCopyRank) return std::nullopt;
+  Shape shape = parts.shape;
+  return std::pair(std::move(parts), std::move(shape));
 }
 
 /// Indices become symbols, as counters do.

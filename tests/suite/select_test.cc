@@ -160,6 +160,27 @@ TEST_P(Select, NonZeroOfAllWidths) {
   }
 }
 
+TEST_P(Select, CompressOfManyPieces) {
+  const Graph graph = graph_of("graph g(%x: f32[2,N], %c: bool[N]) { %y = Compress(%x, %c) {axis = 1} return y = %y }");
+  const Tier0 tier(graph);
+  ASSERT_TRUE(tier);
+  for (const std::int64_t n : {1, 1023, 1024, 5000}) {
+    const Numbers all = numbers(Kind::uniform, static_cast<std::size_t>(2 * n));
+    Tensor flags = Tensor::make(Elem::boolean, {n}).value();
+    Numbers want;
+    for (std::int64_t row = 0; row < 2; ++row) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        flags.mutable_data()[i] = std::byte{i % 7 != 3};
+        if (i % 7 != 3) want.push_back(all[static_cast<std::size_t>(row * n + i)]);
+      }
+    }
+    const auto got = run(tier, {Tensor::of<float>({2, n}, all), flags});
+    ASSERT_EQ(got.size(), 1u);
+    const auto values = got[0].tensor().as<float>();
+    EXPECT_EQ(Numbers(values.begin(), values.end()), want);
+  }
+}
+
 struct Box {
   float y0, x0, y1, x1;
   float area() const { return (y1 - y0) * (x1 - x0); }
