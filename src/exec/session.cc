@@ -222,7 +222,7 @@ std::string Session::account_of(const Slot& slot) const {
                      node ? " of " + plan_.graph->describe(*node) : "");
 }
 
-/// Of the largest value that lies there.
+/// Of the largest value that lies there; a part or a rearrangement of it has no name.
 std::string Session::account_of(std::uint32_t storage) const {
   const Slot* largest = nullptr;
   std::int64_t most = 0;
@@ -230,7 +230,7 @@ std::string Session::account_of(std::uint32_t storage) const {
     if (slot.storage != storage || slot.object) continue;
     auto count = static_cast<std::int64_t>(byte_size(slot.elem));
     for (const Reg r : slot.dims) count = sym::sat_mul(count, regs_[r]);
-    if (largest != nullptr && count < most) continue;
+    if (largest != nullptr && (count < most || (count == most && !slot.value))) continue;
     largest = &slot;
     most = count;
   }
