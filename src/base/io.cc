@@ -115,6 +115,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file
   if (const auto size = static_cast<std::size_t>(info.st_size); size != 0) {
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (data == MAP_FAILED) return system_fault("map", path, errno);
+    // Huge pages would make a few rows of a table take all of it.
+    ::madvise(data, size, MADV_NOHUGEPAGE);
     mapped->bytes_ = {static_cast<const std::byte*>(data), size};
     mappings().add(mapped->bytes_);
   }
@@ -131,15 +133,33 @@ MappedFile::~MappedFile() {
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-void release_pages(std::span<const std::byte> bytes) {
+namespace {
+
+/// `advice` for the pages that lie whole inside `bytes`, or for all that it touches.
+void advise(std::span<const std::byte> bytes, bool inside, int advice) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(bytes.data()), last = first + bytes.size();
+  const auto begin = (first + (inside ? page - 1 : 0)) / page * page, end = inside ? last / page * page : last;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
+
+void advise_mapped(std::span<const std::byte> bytes, bool inside, int advice) {
   Mappings& all = mappings();
   const std::scoped_lock lock(all.mutex);
-  if (!all.hold(bytes)) return;
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(bytes.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  if (all.hold(bytes)) advise(bytes, inside, advice);
 }
+
+}  // namespace
+
+void fetch_pages([[maybe_unused]] std::span<const std::byte> bytes) {
+#if defined(MADV_POPULATE_READ)
+  advise_mapped(bytes, false, MADV_POPULATE_READ);
+#endif
+}
+
+void prefer_huge_pages(std::span<std::byte> memory) { advise(memory, true, MADV_HUGEPAGE); }
+
+void release_pages(std::span<const std::byte> bytes) { advise_mapped(bytes, true, MADV_DONTNEED); }
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "tensor/buffer.h"
@@ -23,8 +24,13 @@ class PackStore {
                                const std::function<void(std::byte*)>& fill);
 
  private:
+  Result<std::byte*> take(std::size_t bytes);
+
   std::mutex mutex_;
-  std::map<std::pair<const void*, std::string>, Buffer> packed_;
+  std::map<std::pair<const void*, std::string>, const std::byte*> packed_;
+  std::vector<Buffer> owned_;
+  Buffer chunk_;  ///< small forms share one, so that its pages can be huge
+  std::size_t used_ = 0;
 };
 
 }  // namespace frazil

@@ -402,17 +402,32 @@ void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
   }
 }
 
+/// Whole panels of a B whose rows lie without gaps. A few rows at a time, so that they are read as they lie.
+static void pack_row_major(int64_t k, int64_t panels, const float* b, int64_t b_row, float* packed,
+                           int64_t panel) noexcept {
+  constexpr int64_t kRows = 16;
+  Pace pace;
+  for (int64_t i0 = 0; i0 < k && !pace.stop(kRows * panels * kPanelCols); i0 += kRows) {
+    const int64_t i1 = min64(i0 + kRows, k);
+    for (int64_t p = 0; p < panels; ++p) {
+      float* to = packed + p * panel;
+      const float* from = b + p * kPanelCols;
+      for (int64_t i = i0; i < i1; ++i)
+        for (int v = 0; v < kPanelCols; v += kW) storev(to + i * kPanelCols + v, loadv(from + i * b_row + v));
+    }
+  }
+}
+
 void gemm_pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* packed,
                     int64_t panel) noexcept {
   Pace pace;
-  for (int64_t j = 0; j < n; j += kPanelCols, packed += panel, b += kPanelCols * b_col) {
+  const int64_t done = b_col == 1 ? n / kPanelCols : 0;
+  pack_row_major(k, done, b, b_row, packed, panel);
+  b += done * kPanelCols * b_col;
+  packed += done * panel;
+  for (int64_t j = done * kPanelCols; j < n; j += kPanelCols, packed += panel, b += kPanelCols * b_col) {
     if (pace.stop(k * kPanelCols)) return;
     const int64_t cols = min64(kPanelCols, n - j);
-    if (cols == kPanelCols && b_col == 1) {
-      for (int64_t i = 0; i < k; ++i)
-        for (int v = 0; v < kPanelCols; v += kW) storev(packed + i * kPanelCols + v, loadv(b + i * b_row + v));
-      continue;
-    }
     int64_t i = 0;
     if (cols == kPanelCols && b_row == 1) {
       for (; i + kSquare <= k; i += kSquare)

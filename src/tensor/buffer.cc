@@ -4,12 +4,14 @@
 #include <string>
 
 #include "base/governor.h"
+#include "base/io.h"
 #include "base/no_memory.h"
 
 namespace frazil {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
+constexpr std::size_t kHugeFrom = std::size_t{4} << 20;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 47;  // user address space
 
 alignas(64) std::byte empty_block[64];
@@ -49,6 +51,7 @@ Result<Buffer> Buffer::allocate(std::size_t bytes) {
   FRAZIL_TRY(auto block, charged_block(padded));
   block->bytes = ::operator new(padded, kAlignment, std::nothrow);
   if (block->bytes == nullptr) return no_memory(bytes);
+  if (padded >= kHugeFrom) prefer_huge_pages({static_cast<std::byte*>(block->bytes), padded});
   Buffer buffer;
   buffer.data_ = static_cast<std::byte*>(block->bytes);
   buffer.block_ = block.get();
