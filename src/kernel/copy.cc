@@ -181,24 +181,33 @@ void transpose_scalar(std::byte* d, int64_t dst_row, const std::byte* s, int64_t
     for (int64_t j = 0; j < cols; ++j) store(d + i * dst_row + j * e, load<T>(s + i * e + j * src_row));
 }
 
-/// dst[i][j] = src[j][i], walked in squares of whole cache lines on both sides. False: the run has to stop.
+/// One square of at most a cache line on both sides.
+template <class T>
+void transpose_square(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols) {
+  constexpr int64_t e = sizeof(T), side = Tile<T>::kSide;
+  int64_t i = 0;
+  for (; i + side <= rows; i += side) {
+    int64_t j = 0;
+    for (; j + side <= cols; j += side)
+      Tile<T>::transpose(d + i * dst_row + j * e, dst_row, s + i * e + j * src_row, src_row);
+    transpose_scalar<T>(d + i * dst_row + j * e, dst_row, s + i * e + j * src_row, src_row, side, cols - j);
+  }
+  transpose_scalar<T>(d + i * dst_row, dst_row, s + i * e, src_row, rows - i, cols);
+}
+
+/// dst[i][j] = src[j][i], walked in squares of whole cache lines on both sides, and these in areas of few enough rows
+/// that their pages stay known. False: the run has to stop.
 template <class T>
 bool transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols,
                Pace& pace) {
-  constexpr int64_t e = sizeof(T), side = Tile<T>::kSide, line = 4 * side;
-  for (int64_t i0 = 0; i0 < rows; i0 += line) {
-    const int64_t i1 = std::min(rows, i0 + line);
-    for (int64_t j0 = 0; j0 < cols; j0 += line) {
-      if (pace.stop(line * line)) return false;
-      const int64_t j1 = std::min(cols, j0 + line);
-      int64_t i = i0;
-      for (; i + side <= i1; i += side) {
-        int64_t j = j0;
-        for (; j + side <= j1; j += side)
-          Tile<T>::transpose(d + i * dst_row + j * e, dst_row, s + i * e + j * src_row, src_row);
-        transpose_scalar<T>(d + i * dst_row + j * e, dst_row, s + i * e + j * src_row, src_row, side, j1 - j);
-      }
-      transpose_scalar<T>(d + i * dst_row + j0 * e, dst_row, s + i * e + j0 * src_row, src_row, i1 - i, j1 - j0);
+  constexpr int64_t e = sizeof(T), side = Tile<T>::kSide, line = 4 * side, area = 256;
+  for (int64_t j1 = 0; j1 < cols; j1 += area) {
+    for (int64_t i0 = 0; i0 < rows; i0 += line) {
+      const int64_t end = std::min(cols, j1 + area);
+      if (pace.stop(line * area)) return false;
+      for (int64_t j0 = j1; j0 < end; j0 += line)
+        transpose_square<T>(d + i0 * dst_row + j0 * e, dst_row, s + i0 * e + j0 * src_row, src_row,
+                            std::min(line, rows - i0), std::min(line, end - j0));
     }
   }
   return true;

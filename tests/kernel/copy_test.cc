@@ -88,7 +88,7 @@ TEST(Copy, Shapes) {
 
 TEST(Copy, EveryPermutation) {
   for (std::int64_t e : {1, 2, 4, 8, 16}) {
-    for (const Dims& base : {Dims{19, 37}, Dims{5, 18, 33}, Dims{2, 17, 3, 20}}) {
+    for (const Dims& base : {Dims{19, 37}, Dims{5, 18, 33}, Dims{2, 17, 3, 20}, Dims{300, 261}}) {
       std::vector<int> order(base.size());
       std::iota(order.begin(), order.end(), 0);
       do {
