@@ -7,6 +7,7 @@ const KernelCode* code_for(Kernel kernel) {
     case Kernel::tile: return &kTileCode;
     case Kernel::copy: return &kCopyCode;
     case Kernel::fill: return &kFillCode;
+    case Kernel::edges: return &kEdgesCode;
     case Kernel::matmul: return &kMatMulCode;
     case Kernel::gemm: return &kGemmCode;
     case Kernel::conv: return &kConvCode;

@@ -4,6 +4,7 @@
 #include "base/stop.h"
 #include "exec/codes.h"
 #include "kernel/copy.h"
+#include "kernel/edges.h"
 #include "kernel/tile.h"
 
 namespace frazil {
@@ -58,8 +59,35 @@ void run_fill(const RunCx& cx, const void* state) {
   }
 }
 
+struct EdgesState {
+  kernel::EdgePlan plan;
+};
+
+Status prepare_edges(PrepareCx& cx, void* state) {
+  auto& plan = (new (state) EdgesState{})->plan;
+  const auto &from = cx.in[0], &to = cx.out[0];
+  const auto size = static_cast<std::int64_t>(byte_size(to.elem));
+  plan.rank = static_cast<int>(to.dims.size());
+  plan.elem_size = size;
+  for (std::size_t d = 0; d < to.dims.size(); ++d) {
+    plan.in[d] = from.dims[d];
+    plan.out[d] = to.dims[d];
+    plan.stride[d] = from.strides[d] * size;
+    plan.offset[d] = cx.step.ints[2 * d];
+    plan.outside[d] = static_cast<kernel::Outside>(cx.step.ints[2 * d + 1]);
+  }
+  if (!to.empty() && !kernel::edges_fit(plan)) return fail(Code::internal, "a view reads outside of its operand");
+  if (!to.empty()) cx.scratch_bytes = static_cast<std::size_t>(kernel::edge_scratch_bytes(plan));
+  return {};
+}
+
+void run_edges(const RunCx& cx, const void* state) {
+  kernel::run_edges(static_cast<const EdgesState*>(state)->plan, cx.out[0], cx.in[0], cx.scratch);
+}
+
 }  // namespace
 
+const KernelCode kEdgesCode{sizeof(EdgesState), &prepare_edges, &run_edges};
 const KernelCode kCopyCode{sizeof(CopyState), &prepare_copy, &run_copy};
 const KernelCode kFillCode{sizeof(FillState), &prepare_fill, &run_fill};
 

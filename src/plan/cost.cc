@@ -53,7 +53,9 @@ double bytes_of(const Plan& plan, const std::vector<std::uint32_t>& slots, std::
 }  // namespace
 
 std::vector<NodeId> members_of(const Step& step) {
-  if (step.kind != Step::Kind::kernel || step.kernel == Kernel::copy || step.kernel == Kernel::fill) return {};
+  if (step.kind != Step::Kind::kernel || step.kernel == Kernel::copy || step.kernel == Kernel::fill ||
+      step.kernel == Kernel::edges)
+    return {};
   if (!step.members.empty()) return step.members;
   return step.node ? std::vector{step.node} : std::vector<NodeId>{};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/copy.h"
+#include "kernel/edges.h"
 
 namespace frazil {
 
@@ -293,7 +294,7 @@ Status Lowering::affine(NodeId id, const ViewMap& map, Value out) {
       slot_of_[out.id] = whole;
       renamable_[plan_.slots[whole].storage] = true;
       copy(view_slot(base, {}, std::move(parts->first)), view_slot(whole, {}, row_major(parts->second)), id);
-    } else {
+    } else if (!edges(id, map, out)) {
       compute(id, Binding{});
     }
     return {};
@@ -314,6 +315,31 @@ Status Lowering::affine(NodeId id, const ViewMap& map, Value out) {
   slot_of_[out.id] = view_slot(base, out, std::move(layout));
   renamable_[plan_.slots[base].storage] = false;
   return {};
+}
+
+/// A step for a map with fixed offsets that only moves along the operand's own axes, and goes beyond them.
+bool Lowering::edges(NodeId id, const ViewMap& map, Value out) {
+  if (map.shape.size() != map.axes.size() || map.axes.size() > kernel::kMaxEdgeRank) return false;
+  Step s;
+  s.kind = Step::Kind::kernel;
+  s.kernel = Kernel::edges;
+  s.node = id;
+  for (std::size_t d = 0; d < map.axes.size(); ++d) {
+    const auto& a = map.axes[d];
+    if (a.axis != static_cast<int>(d) || a.step != Dim(1) || !a.offset.is_const() || a.edge == Edge::fill) return false;
+    const auto outside = a.edge == Edge::clamp     ? kernel::Outside::clamp
+                         : a.edge == Edge::reflect ? kernel::Outside::reflect
+                         : a.edge == Edge::wrap    ? kernel::Outside::wrap
+                                                   : kernel::Outside::nowhere;
+    s.ints.insert(s.ints.end(), {a.offset.value(), static_cast<std::int64_t>(outside)});
+  }
+  s.in = {slot(graph_.node(id).in[static_cast<std::size_t>(map.source)])};
+  const std::uint32_t whole = own_slot(out, graph_.type(out));
+  slot_of_[out.id] = whole;
+  renamable_[plan_.slots[whole].storage] = true;
+  s.out = {whole};
+  emit(std::move(s));
+  return true;
 }
 
 /// Where a map only repeats axes as a whole: the operand with an axis of stride 0 before each of those, and the extents

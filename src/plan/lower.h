@@ -75,6 +75,7 @@ class Lowering {
   Status view_output(NodeId id, const ViewMap& map, Value out);
   Status affine(NodeId id, const ViewMap& map, Value out);
   void pick(NodeId id, std::size_t axis);
+  bool edges(NodeId id, const ViewMap& map, Value out);
   std::optional<std::pair<Layout, Shape>> repeated(const ViewMap& map, const Layout& from);
   void pad(NodeId id, const ViewMap& map, Value out);
   void concat(NodeId id, const ViewMap& map, Value out);

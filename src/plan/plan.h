@@ -21,6 +21,7 @@ enum class Kernel : std::uint8_t {
   tile,       ///< a program over tiles or rows
   copy,       ///< strided copy of operand 0 into a (view of a) result
   fill,       ///< operand 0 (a scalar) into every element; without operands: zero
+  edges,      ///< a view with places outside of its operand: per axis the offset and a kernel::Outside
   // f32 from here on; ints and reals as listed.
   matmul,        ///< batches as in NumPy
   gemm,          ///< transpose a, transpose b; alpha, beta
