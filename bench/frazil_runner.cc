@@ -1,28 +1,12 @@
 #include "bench/frazil_runner.h"
 
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include "onnx/import.h"
 #include "ops/registry.h"
-#include "tensor/onnx_proto.h"
 
 namespace bench {
-namespace {
-
-[[noreturn]] void raise(const frazil::Fault& fault) { throw std::runtime_error("frazil: " + fault.message); }
-
-template <class T>
-T take(frazil::Result<T> result) {
-  if (!result) raise(result.error());
-  return std::move(*result);
-}
-
-Elem elem_of_host(frazil::Elem elem) { return static_cast<Elem>(frazil::onnx_data_type(elem)); }
-
-}  // namespace
-
 std::shared_ptr<frazil::Executable> load_frazil(const std::string& path) {
   frazil::link_operators();
   auto graph = std::make_shared<const frazil::Graph>(take(frazil::import_onnx(path)));
@@ -35,26 +19,10 @@ std::vector<Port> frazil_inputs(const frazil::Graph& graph) {
     const frazil::Type& type = graph.type(graph.main().params[i]);
     Port& port = ports.emplace_back(graph.input_names()[i]);
     if (!type.is_tensor()) continue;
-    port.elem = elem_of_host(type.elem);
+    port.elem = host_elem(type.elem);
     for (frazil::Dim dim : type.shape) port.dims.push_back(dim.is_const() ? dim.value() : -1);
   }
   return ports;
-}
-
-frazil::Tensor to_tensor(const HostTensor& tensor) {
-  auto elem = frazil::elem_from_onnx(static_cast<std::int64_t>(tensor.elem));
-  if (!elem) throw std::runtime_error("inputs of this element type are not supported");
-  frazil::Tensor copy = take(frazil::Tensor::make(*elem, tensor.dims));
-  if (!tensor.data.empty()) std::memcpy(copy.mutable_data(), tensor.data.data(), tensor.data.size());
-  return copy;
-}
-
-HostTensor to_host(const frazil::Tensor& tensor) {
-  frazil::Tensor packed = take(tensor.packed());
-  HostTensor host(elem_of_host(packed.elem()), packed.sizes());
-  if (elem_size(host.elem) == 0) throw std::runtime_error("an output's element type is not supported");
-  if (!host.data.empty()) std::memcpy(host.data.data(), packed.data(), host.data.size());
-  return host;
 }
 
 void run_frazil(frazil::Session& session, const std::vector<frazil::Datum>& inputs,
@@ -86,6 +54,15 @@ std::vector<HostTensor> FrazilRunner::outputs() const {
 double FrazilRunner::iterations_per_run() const {
   const frazil::Counters& counters = session_.counters();
   return static_cast<double>(counters.iterations) / static_cast<double>(counters.runs);
+}
+
+double weight_bytes(const frazil::Plan& plan) {
+  double bytes = 0;
+  for (const frazil::Storage& storage : plan.storages) {
+    if (storage.place != frazil::Place::constant) continue;
+    bytes += static_cast<double>(plan.graph->constant(frazil::Value{storage.index})->tensor.bytes());
+  }
+  return bytes;
 }
 
 }  // namespace bench

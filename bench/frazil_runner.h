@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/convert.h"
 #include "bench/host_tensor.h"
 #include "bench/interleave.h"
 #include "exec/session.h"
@@ -18,9 +19,6 @@ std::shared_ptr<frazil::Executable> load_frazil(const std::string& path);
 
 /// The inputs as the peer would describe them: a free extent is -1.
 std::vector<Port> frazil_inputs(const frazil::Graph& graph);
-
-frazil::Tensor to_tensor(const HostTensor& tensor);
-HostTensor to_host(const frazil::Tensor& tensor);
 
 /// A session and its inputs, made once, so that run() costs what Session::run costs. Results go into the tensors of the
 /// run before, as nobody else holds them; the peer takes its own from its arena.
@@ -45,5 +43,8 @@ class FrazilRunner : public Runner {
 /// Runs `session` once and throws what it reports.
 void run_frazil(frazil::Session& session, const std::vector<frazil::Datum>& inputs,
                 std::vector<frazil::Datum>& outputs);
+
+/// Of the model's weights that the plan refers to.
+double weight_bytes(const frazil::Plan& plan);
 
 }  // namespace bench

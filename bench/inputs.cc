@@ -3,41 +3,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <numbers>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
-#include "bench/npy_min.h"
+#include "bench/convert.h"
+#include "bench/random.h"
 
 namespace bench {
 namespace {
-
-/// SplitMix64: small, and the same on every machine.
-class Random {
- public:
-  Random(std::uint64_t seed, std::string_view name) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (unsigned char c : name) hash = (hash ^ c) * 0x100000001b3u;
-    state_ = seed * 0x9e3779b97f4a7c15u + hash;
-  }
-
-  std::uint64_t bits() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-
-  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
-
-  double normal() {
-    double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-    return radius * std::cos(2.0 * std::numbers::pi * uniform());
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 struct Range {
   double low, high;
@@ -156,6 +130,20 @@ void add_input_spec(InputSpecs& specs, std::string_view text) {
   std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0) throw std::runtime_error("not NAME=SPEC: " + std::string(text));
   specs[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+}
+
+NamedTensors make_inputs(const std::vector<Port>& ports, std::string_view specs) {
+  constexpr std::uint64_t kSeed = 1;
+  InputSpecs by_name;
+  std::istringstream words{std::string(specs)};
+  for (std::string word; words >> word;) add_input_spec(by_name, word);
+  NamedTensors tensors;
+  for (const Port& port : ports) {
+    const auto spec = by_name.find(port.name);
+    if (spec == by_name.end()) throw std::runtime_error("no input " + port.name + " in '" + std::string(specs) + "'");
+    tensors[port.name] = make_input(port, spec->second, kSeed);
+  }
+  return tensors;
 }
 
 }  // namespace bench

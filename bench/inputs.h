@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/host_tensor.h"
 
@@ -25,5 +26,8 @@ using InputSpecs = std::map<std::string, std::string>;
 
 /// Adds `NAME=SPEC` to `specs`; the name ends at the first '='. Throws std::runtime_error.
 void add_input_spec(InputSpecs& specs, std::string_view text);
+
+/// Tensors for all ports; `specs` are NAME=SPEC texts separated by blanks.
+NamedTensors make_inputs(const std::vector<Port>& ports, std::string_view specs);
 
 }  // namespace bench

@@ -25,6 +25,7 @@ struct InterleaveOptions {
   int rounds = 9;            ///< per side, at least 9
   double batch_ms = 20;      ///< runs per round are chosen to fill this time, at least one
   double max_seconds = 120;  ///< no further round starts after this, once 3 are done
+  bool cpu_time = false;     ///< the processor's time instead of the wall's, where others use the machine
 };
 
 /// Milliseconds per run, over the rounds of one side.
@@ -44,6 +45,7 @@ struct Comparison {
   std::string name;
   std::optional<Timing> a, b;
   double ratio = 0, ratio_low = 0, ratio_high = 0, best_ratio = 0;
+  double pair_ratio = 0;  ///< the median of the pairs
 };
 
 /// What a row's times are told per: a run is `count` of them.
@@ -79,11 +81,12 @@ inline double time_batch(Runner& runner, int batch) {
   return since_ms(start) / batch;
 }
 
-inline void time_round(Runner& runner, Rounds& rounds) {
-  double cpu = process_cpu_ms();
-  rounds.ms.push_back(time_batch(runner, rounds.batch));
-  rounds.cpu_ms += process_cpu_ms() - cpu;
-  rounds.wall_ms += rounds.ms.back() * rounds.batch;
+inline void time_round(Runner& runner, Rounds& rounds, bool cpu_time) {
+  const double before = process_cpu_ms();
+  const double wall = time_batch(runner, rounds.batch), cpu = process_cpu_ms() - before;
+  rounds.ms.push_back(cpu_time ? cpu / rounds.batch : wall);
+  rounds.cpu_ms += cpu;
+  rounds.wall_ms += wall * rounds.batch;
 }
 
 /// The value below which a `part` of all lies, between neighbours by proportion.
@@ -142,7 +145,7 @@ inline Comparison interleave(std::string name, Runner* a, Runner* b, const Inter
     if (round >= 3 && detail::since_ms(start) > options.max_seconds * 1000) break;
     for (int turn : {0, 1}) {
       int side = (round + turn) % 2;
-      if (sides[side]) detail::time_round(*sides[side], rounds[side]);
+      if (sides[side]) detail::time_round(*sides[side], rounds[side], options.cpu_time);
     }
   }
 
@@ -154,6 +157,7 @@ inline Comparison interleave(std::string name, Runner* a, Runner* b, const Inter
     std::vector<double> ratios;
     for (std::size_t i = 0; i < rounds[0].ms.size(); ++i) ratios.push_back(rounds[1].ms[i] / rounds[0].ms[i]);
     result.ratio = result.b->median / result.a->median;
+    result.pair_ratio = detail::quantile(ratios, 0.5);
     result.ratio_low = detail::quantile(ratios, 0.25);
     result.ratio_high = detail::quantile(ratios, 0.75);
     result.best_ratio = result.b->low / result.a->low;

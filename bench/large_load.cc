@@ -5,14 +5,11 @@
 #include <stdexcept>
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/child.h"
 #include "bench/models.h"
 #include "bench/overhead_sections.h"
-
-extern char** environ;
 
 namespace bench {
 namespace {
@@ -20,52 +17,8 @@ namespace {
 constexpr int kLayers = 100, kWidth = 1024, kLoads = 7;
 constexpr double kBoundMs = 100, kBoundMemory = 1.15;
 
-/// A line of /proc/self/status, in bytes. getrusage would not do: its peak includes the parent's, from before exec.
-double status_bytes(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key + ":")) return std::strtod(line.c_str() + key.size() + 1, nullptr) * 1024;
-  }
-  throw std::runtime_error("no " + key + " in /proc/self/status");
-}
-
-double weight_bytes(const frazil::Plan& plan) {
-  double bytes = 0;
-  for (const frazil::Storage& storage : plan.storages) {
-    if (storage.place != frazil::Place::constant) continue;
-    bytes += static_cast<double>(plan.graph->constant(frazil::Value{storage.index})->tensor.bytes());
-  }
-  return bytes;
-}
-
-/// Runs a command and returns what it prints.
-std::string output_of(std::vector<std::string> command) {
-  std::vector<char*> argv;
-  for (std::string& word : command) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  pid_t child = 0;
-  int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string text;
-  char block[4096];
-  for (ssize_t n; error == 0 && (n = read(ends[0], block, sizeof block)) > 0;) text.append(block, n);
-  close(ends[0]);
-  int state = 0;
-  if (error != 0 || waitpid(child, &state, 0) != child || state != 0) {
-    throw std::runtime_error(command[0] + " " + command[1] + " failed");
-  }
-  return text;
-}
-
 nlohmann::json load_in_child(const std::string& path, int rows) {
-  std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  return nlohmann::json::parse(output_of({self, "--load-child", path, std::to_string(rows)}));
+  return nlohmann::json::parse(output_of({self_path(), "--load-child", path, std::to_string(rows)}));
 }
 
 /// Writes the file's pages out and lets go of them, so that the next reader takes them from the disk.

@@ -15,8 +15,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "bench/convert.h"
 #include "bench/inputs.h"
-#include "bench/npy_min.h"
 #include "bench/ort.h"
 
 namespace bench {

@@ -15,17 +15,16 @@
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "bench/agree.h"
+#include "bench/child.h"
 #include "bench/frazil_runner.h"
 #include "bench/inputs.h"
 #include "bench/interleave.h"
-#include "bench/ort.h"
 #include "bench/overhead_sections.h"
+#include "bench/pair.h"
 #include "bench/workloads.h"
 #include "ir/op.h"
 
@@ -38,18 +37,6 @@ constexpr const char* kObserved[] = {"floor_add", "chain100", "loop_tiny"};
 constexpr const char* kSections[] = {"observer", "shapes", "load"};
 constexpr const char* kUsage =
     "usage: overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]";
-constexpr std::uint64_t kSeed = 1;
-
-class PeerRunner : public Runner {
- public:
-  PeerRunner(const OrtSession& session, const NamedTensors& inputs) : prepared_(session, inputs) {}
-  void run() override { prepared_.run(); }
-  std::vector<HostTensor> outputs() const { return prepared_.outputs(); }
-
- private:
-  OrtPrepared prepared_;
-};
-
 struct Arguments {
   std::string model_dir, peer, json;
   InterleaveOptions timing{.rounds = 41, .batch_ms = 5, .max_seconds = 30};
@@ -132,19 +119,6 @@ std::vector<Workload> choose(const Arguments& arguments) {
   return chosen;
 }
 
-NamedTensors make_inputs(const std::vector<Port>& ports, const Workload& workload) {
-  InputSpecs specs;
-  std::istringstream words{std::string(workload.inputs)};
-  for (std::string word; words >> word;) add_input_spec(specs, word);
-  NamedTensors tensors;
-  for (const Port& port : ports) {
-    auto spec = specs.find(port.name);
-    if (spec == specs.end()) throw std::runtime_error(std::string(workload.name) + " lists no input " + port.name);
-    tensors[port.name] = make_input(port, spec->second, kSeed);
-  }
-  return tensors;
-}
-
 double count_nodes(const frazil::Graph& graph, std::string_view op) {
   double count = 0;
   for (frazil::NodeId id : graph.main().nodes) count += op.empty() || graph.node(id).op->name == op;
@@ -160,67 +134,28 @@ Unit unit_of(const Workload& workload, FrazilRunner& ours) {
   return {};
 }
 
-/// One workload on both sides. What goes wrong on ours becomes the row's note, and the peer is timed alone.
-class Row {
- public:
-  Row(const Ort* ort, const Arguments& arguments, const Workload& workload) : workload_(workload) {
-    std::string path = model_path(arguments, workload);
-    if (!std::filesystem::exists(path)) throw std::runtime_error("no model " + path);
-    if (ort) open_peer(*ort, path);
-    try {
-      open_ours(path);
-    } catch (const std::exception& error) {
-      note_ = std::string("FAILED: ") + error.what();
-      ours_.reset();
-      if (!ort) throw;
-    }
-  }
-
-  bool measure(const InterleaveOptions& options, Report& report) {
-    Comparison row = interleave(std::string(workload_.name), ours_.get(), peer_.get(), options);
-    report.add(row, ours_ ? unit_of(workload_, *ours_) : Unit{}, note_);
-    return note_.empty();
-  }
-
- private:
-  void open_peer(const Ort& ort, const std::string& path) {
-    session_.emplace(ort, path);
-    inputs_ = make_inputs(session_->inputs(), workload_);
-    peer_ = std::make_unique<PeerRunner>(*session_, inputs_);
-  }
-
-  void open_ours(const std::string& path) {
-    std::shared_ptr<frazil::Executable> executable = load_frazil(path);
-    if (!peer_) inputs_ = make_inputs(frazil_inputs(executable->graph()), workload_);
-    ours_ = std::make_unique<FrazilRunner>(executable, inputs_);
-    ours_->run();
-    if (!peer_) return;
-    peer_->run();
-    std::string difference = disagreement(ours_->outputs(), peer_->outputs());
-    if (!difference.empty()) note_ = "MISMATCH: " + difference;
-  }
-
-  const Workload& workload_;
-  std::optional<OrtSession> session_;
-  NamedTensors inputs_;
-  std::unique_ptr<PeerRunner> peer_;
-  std::unique_ptr<FrazilRunner> ours_;
-  std::string note_;
-};
+bool measure(const Ort* ort, const Arguments& arguments, const Workload& workload, Report& report) {
+  const std::string path = model_path(arguments, workload);
+  if (!std::filesystem::exists(path)) throw std::runtime_error("no model " + path);
+  Pair pair(ort, path, workload.inputs);
+  const Comparison row = interleave(std::string(workload.name), pair.ours(), pair.peer(), arguments.timing);
+  report.add(row, pair.ours() ? unit_of(workload, *pair.ours()) : Unit{}, pair.note());
+  return pair.note().empty();
+}
 
 nlohmann::json observers(const Arguments& arguments) {
   nlohmann::json rows = nlohmann::json::array();
   for (const char* name : kObserved) {
     const Workload& workload = *find_workload(name);
     std::shared_ptr<frazil::Executable> executable = load_frazil(model_path(arguments, workload));
-    NamedTensors inputs = make_inputs(frazil_inputs(executable->graph()), workload);
+    NamedTensors inputs = make_inputs(frazil_inputs(executable->graph()), workload.inputs);
     rows.push_back(observer_cost(name, std::move(executable), inputs, arguments.timing));
   }
   return rows;
 }
 
 /// Where this program lies: models that it writes go there.
-std::string scratch_dir() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
+std::string scratch_dir() { return std::filesystem::path(self_path()).parent_path(); }
 
 void write_json(const std::string& path, const nlohmann::json& json) {
   if (path.empty()) return;
@@ -240,7 +175,7 @@ bool overhead(const Arguments& arguments) {
   bool good = true;
   Report report("frazil", "ort");
   for (const Workload& workload : choose(arguments)) {
-    good &= Row(ort ? &*ort : nullptr, arguments, workload).measure(arguments.timing, report);
+    good &= measure(ort ? &*ort : nullptr, arguments, workload, report);
   }
   json["rows"] = report.json();
   if (arguments.wants("observer")) json["observer"] = observers(arguments);

@@ -1,39 +1,21 @@
 #!/usr/bin/env bash
-# Measures this build against ONNX Runtime, and what its overhead, new shapes and loading cost.
+# Measures this build against ONNX Runtime: every target and its twin, then what an observer, new shapes and loading cost.
 #
-#   bench/run.sh [BUILD]     BUILD is build unless given; writes BUILD/bench/overhead.json
+#   bench/run.sh [BUILD] [ROW...]    BUILD is build unless given; writes BUILD/bench/targets.json and overhead.json.
+#                                    With rows of bench/targets.h only those
 #
-#   FRAZIL_WORKLOADS  the folder of the models, build/workloads unless given
+#   FRAZIL_WORKLOADS  a folder of models to use in place of those that the program builds into BUILD/workloads
+#   FRAZIL_SILERO     the silero voice activity model, for its row
 #   FRAZIL_PEER       libonnxruntime.so.1; fetched to build/peer unless given
 #   FRAZIL_CPU        the core to pin to; the last one unless given, none to leave it to the system
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build=${1:-build}
-program=$build/bench/overhead
-workloads=${FRAZIL_WORKLOADS:-build/workloads}
-models=(floor_add chain100 mlp_tiny loop_tiny if_chain if_in_loop loop_rnn ew_64)
-
-[[ -x $program ]] || { echo "bench/run.sh: no $program; run make build" >&2; exit 2; }
-
-missing=()
-for model in "${models[@]}"; do
-  [[ -e $workloads/$model.onnx ]] || missing+=("$model.onnx")
+shift || true
+for program in targets overhead; do
+  [[ -x $build/bench/$program ]] || { echo "bench/run.sh: no $build/bench/$program; run make build" >&2; exit 2; }
 done
-if ((${#missing[@]} > 0)); then
-  cat >&2 <<END
-bench/run.sh: no ${missing[*]} in $workloads
-
-The models are no part of this tree. Put them there, or name their folder:
-
-  FRAZIL_WORKLOADS=/path/to/models make bench
-
-bench/workloads.h lists every model's inputs and their extents. What needs no model runs without them:
-
-  $program --no-peer shapes load
-END
-  exit 2
-fi
 
 if [[ -z ${FRAZIL_PEER:-} ]]; then
   FRAZIL_PEER=$(scripts/fetch_peer.sh) || {
@@ -46,4 +28,11 @@ export FRAZIL_PEER
 pin=()
 cpu=${FRAZIL_CPU:-$(($(nproc) - 1))}
 [[ $cpu == none ]] || ! command -v taskset >/dev/null || pin=(taskset -c "$cpu")
-exec ${pin[@]+"${pin[@]}"} "$program" "$workloads" --json "$build/bench/overhead.json"
+
+status=0
+${pin[@]+"${pin[@]}"} "$build/bench/targets" --json "$build/bench/targets.json" "$@" || status=$?
+if (($# == 0 && status < 2)); then
+  ${pin[@]+"${pin[@]}"} "$build/bench/overhead" "${FRAZIL_WORKLOADS:-$build/workloads}" --no-peer \
+    --json "$build/bench/overhead.json" observer shapes load || status=$?
+fi
+exit $status

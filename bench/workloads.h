@@ -42,6 +42,8 @@ inline constexpr auto kWorkloads = std::to_array<Workload>({
     {"squeezenet", "squeezenet", "data_0=1x3x224x224"},
     {"densenet121", "densenet121", "data_0=1x3x224x224"},
     {"shufflenet", "shufflenet", "gpu_0/data_0=1x3x224x224"},
+    {"bert_base", "bert_base", "input_ids=1x128:0..30522 attention_mask=1x128:1..2 token_type_ids=1x128"},
+    {"silero", "silero", "input=1x512 state=2x1x128 sr==16000"},
     {"vgg19", "vgg19", "data_0=1x3x224x224"},
 });
 

@@ -99,13 +99,21 @@ TEST(Export, ChoosesTheOldestOpsetThatFits) {
   EXPECT_EQ(opset_of(through_a_file(graph_of(gelu))), 20);
   const std::string_view part = "graph g(%x: f32[2,N]) { %y = Shape(%x) {start = 1} return y = %y }";
   EXPECT_EQ(opset_of(through_a_file(graph_of(part))), 15);
+  for (const auto& [op, index] : {std::pair{"ScatterElements", "i64[N]"}, std::pair{"ScatterND", "i64[N,1]"}}) {
+    const auto scatter = [&](const char* reduction) {
+      return fmt::format(
+          "graph g(%x: f32[4], %i: {}, %u: f32[N]) {{ %y = {}(%x, %i, %u) {{reduction = \"{}\"}} return y = %y }}",
+          index, op, reduction);
+    };
+    EXPECT_EQ(opset_of(through_a_file(graph_of(scatter("none")))), 11) << op;
+    EXPECT_EQ(opset_of(through_a_file(graph_of(scatter("add")))), 18) << op;
+  }
   const std::string_view trees = "graph g(%x: f32[2]) { %y = ai.onnx.ml::Binarizer(%x) return y = %y }";
   EXPECT_EQ(opset_of(through_a_file(graph_of(trees)), "ai.onnx.ml"), 1);
-  EXPECT_EQ(opset_of(through_a_file(imported(import({.nodes = {{"Neg", {"x"}, {"y"}}},
-                                                     .inputs = {f32("x", {"2"})},
-                                                     .outputs = {value("y")}},
-                                                    {.opset = 12})))),
-            12);
+  EXPECT_EQ(
+      opset_of(through_a_file(imported(import(
+          {.nodes = {{"Neg", {"x"}, {"y"}}}, .inputs = {f32("x", {"2"})}, .outputs = {value("y")}}, {.opset = 12})))),
+      12);
 }
 
 TEST(Export, RefusesAnOpsetThatIsTooOld) {

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bench/frazil_runner.h"
+#include "bench/ort.h"
+
+namespace bench {
+
+class PeerRunner : public Runner {
+ public:
+  PeerRunner(const OrtSession& session, const NamedTensors& inputs) : prepared_(session, inputs) {}
+  void run() override { prepared_.run(); }
+  std::vector<HostTensor> outputs() const { return prepared_.outputs(); }
+
+ private:
+  OrtPrepared prepared_;
+};
+
+/// One model on both sides, run once, with results compared. What goes wrong on ours becomes the note, and ours() is
+/// null.
+class Pair {
+ public:
+  /// `ort` may be null; then what goes wrong on ours is thrown. `specs` are those of make_inputs.
+  Pair(const Ort* ort, const std::string& path, std::string_view specs);
+
+  FrazilRunner* ours() { return ours_.get(); }
+  PeerRunner* peer() { return peer_.get(); }
+  /// Empty where all is well.
+  const std::string& note() const { return note_; }
+
+ private:
+  void open_ours(const std::string& path, std::string_view specs);
+
+  std::optional<OrtSession> session_;
+  NamedTensors inputs_;
+  std::unique_ptr<PeerRunner> peer_;
+  std::unique_ptr<FrazilRunner> ours_;
+  std::string note_;
+};
+
+}  // namespace bench

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+/// Load, first inference and peak memory, in fresh processes of each side in turns.
+namespace bench {
+
+/// What one process needed.
+struct Start {
+  double ms = 0;       ///< load and first inference
+  double bytes = 0;    ///< the most that it held, everything included
+  double planned = 0;  ///< ours: weights, intermediate values, inputs and results, as the plan has them
+};
+struct Starts {
+  Start ours, peer;                      ///< medians
+  double ms_ratio = 0, bytes_ratio = 0;  ///< ours / peer, medians of the pairs
+  double ms_low = 0, ms_high = 0;        ///< quartiles of the pairs
+  double bytes_low = 0, bytes_high = 0;
+};
+
+/// `library` is the peer's. Pages of the model are in memory before the first pair.
+Starts time_starts(const std::string& path, const std::string& specs, const std::string& library, int pairs);
+
+/// The fresh process: prints a Start as JSON. `library` empty: our side.
+void start_child(const std::string& path, const std::string& specs, const std::string& library);
+
+/// The program's arguments for start_child: "--start" PATH SPECS LIBRARY.
+bool is_start_child(int argc, char** argv);
+
+}  // namespace bench

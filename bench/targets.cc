@@ -1,0 +1,257 @@
+// Every target in one table: ours, the peer's, their ratio, what it may be, and the same of a twin of the model:
+//
+//   targets [MODELDIR] [--peer LIBRARY] [--rounds N] [--starts N] [--json FILE] [--no-twins] [--cpu-time] [NAME...]
+//
+// The models are built by the library's own builder and written to the folder "workloads" of the build, unless MODELDIR
+// or $FRAZIL_WORKLOADS has them; twins are always built. The silero model is $FRAZIL_SILERO, and its row is left out
+// without one. Pin it to a core; where others use it as well, --cpu-time takes the processor's time of rows that run
+// (not of load). Results of both sides are compared: 1 is returned when a row fails or differs. A missed target is told
+// and counted.
+
+#include "bench/targets.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "bench/child.h"
+#include "bench/pair.h"
+#include "bench/start.h"
+#include "bench/workload_models.h"
+#include "bench/workloads.h"
+
+namespace bench {
+namespace {
+
+/// How much worse a twin may be than its model.
+constexpr double kTwinSlack = 1.15;
+
+struct Arguments {
+  std::string model_dir, peer, json;
+  InterleaveOptions timing{.rounds = 41, .batch_ms = 5, .max_seconds = 20};
+  int starts = 7;
+  bool twins = true;
+  std::vector<std::string> names;
+};
+
+const Workload& workload_of(std::string_view name) {
+  for (const Workload& workload : kWorkloads) {
+    if (workload.name == name) return workload;
+  }
+  throw std::runtime_error("no workload " + std::string(name));
+}
+
+bool is_row(const std::string& word) {
+  return std::ranges::any_of(kTargets, [&](const Target& t) { return t.name == word || t.workload == word; });
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&]() -> std::string {
+      if (++i == argc) throw std::runtime_error(word + " wants a value");
+      return argv[i];
+    };
+    if (word == "--peer") {
+      arguments.peer = value();
+    } else if (word == "--rounds") {
+      arguments.timing.rounds = std::stoi(value());
+    } else if (word == "--starts") {
+      arguments.starts = std::max(1, std::stoi(value()));
+    } else if (word == "--json") {
+      arguments.json = value();
+    } else if (word == "--cpu-time") {
+      arguments.timing.cpu_time = true;
+    } else if (word == "--no-twins") {
+      arguments.twins = false;
+    } else if (is_row(word)) {
+      arguments.names.push_back(word);
+    } else if (word.starts_with("--") || !arguments.model_dir.empty()) {
+      throw std::runtime_error("no row or option " + word);
+    } else {
+      arguments.model_dir = word;
+    }
+  }
+  const char* folder = std::getenv("FRAZIL_WORKLOADS");
+  if (arguments.model_dir.empty() && folder) arguments.model_dir = folder;
+  return arguments;
+}
+
+/// One figure of both sides.
+struct Figure {
+  double ours = 0, peer = 0;            ///< in the row's unit
+  double ratio = 0, low = 0, high = 0;  ///< ours / peer: the median of the pairs and their quartiles
+  double planned = 0;                   ///< memory: what the plan says, in the row's unit
+  std::string note;
+};
+
+class Table {
+ public:
+  Table(const Arguments& arguments, const Ort& ort)
+      : arguments_(arguments), ort_(ort), library_(Ort::find_library(arguments.peer)) {
+    built_ = std::filesystem::path(self_path()).parent_path().parent_path() / "workloads";
+    std::printf("%-17s %10s %10s %4s %7s %-15s %6s %-5s %7s %7s %s\n", "row", "ours", "ort", "unit", "ratio", "pairs",
+                "most", "", "twin", "of row", "");
+  }
+
+  void add(const Target& target) {
+    const Workload& workload = workload_of(target.workload);
+    const std::string path = path_of(workload);
+    if (path.empty()) {
+      std::printf("%-17s left out: FRAZIL_SILERO names no model\n", std::string(target.name).c_str());
+      return;
+    }
+    const Figure row = figure(target, path, std::string(workload.inputs));
+    std::optional<Figure> twin;
+    if (arguments_.twins && !target.twin_inputs.empty()) {
+      twin = figure(target, model_file(built_, workload.model, true), std::string(target.twin_inputs));
+    }
+    print(target, row, twin);
+    keep(target, row, twin);
+  }
+
+  /// False where results differ or a side failed.
+  bool finish() const {
+    std::printf("%d of %d targets met; %d of %d twins within %.0f%% of their row; %d rows failed\n", met_, rows_,
+                alike_, twins_, 100 * (kTwinSlack - 1), failed_);
+    if (!arguments_.json.empty()) {
+      std::ofstream out(arguments_.json);
+      out << nlohmann::json{{"peer", "onnxruntime " + ort_.version()}, {"rows", json_}}.dump(2) << '\n';
+      if (!out) throw std::runtime_error(arguments_.json + ": cannot be written");
+    }
+    return failed_ == 0;
+  }
+
+ private:
+  std::string path_of(const Workload& workload) const {
+    if (workload.model == "silero") {
+      const char* path = std::getenv("FRAZIL_SILERO");
+      return path && std::filesystem::exists(path) ? path : "";
+    }
+    const std::string given = arguments_.model_dir + "/" + std::string(workload.model) + ".onnx";
+    if (!arguments_.model_dir.empty() && std::filesystem::exists(given)) return given;
+    return model_file(built_, workload.model, false);
+  }
+
+  Figure figure(const Target& target, const std::string& path, const std::string& specs) {
+    return target.what == Target::What::run ? run_figure(path, specs) : start_figure(target, path, specs);
+  }
+
+  Figure run_figure(const std::string& path, const std::string& specs) const {
+    Pair pair(&ort_, path, specs);
+    if (!pair.ours()) return {.note = pair.note()};
+    const Comparison c = interleave("", pair.ours(), pair.peer(), arguments_.timing);
+    return {.ours = c.a->median * 1e3,
+            .peer = c.b->median * 1e3,
+            .ratio = 1 / c.pair_ratio,
+            .low = 1 / c.ratio_high,
+            .high = 1 / c.ratio_low,
+            .note = pair.note()};
+  }
+
+  Figure start_figure(const Target& target, const std::string& path, const std::string& specs) {
+    auto [at, fresh] = starts_.try_emplace(path);
+    if (fresh) {
+      at->second.note = Pair(&ort_, path, specs).note();
+      if (!at->second.note.starts_with("FAILED")) {
+        at->second.starts = time_starts(path, specs, library_, arguments_.starts);
+      }
+    }
+    const Starts& s = at->second.starts;
+    if (target.what == Target::What::load) {
+      return {.ours = s.ours.ms,
+              .peer = s.peer.ms,
+              .ratio = s.ms_ratio,
+              .low = s.ms_low,
+              .high = s.ms_high,
+              .note = at->second.note};
+    }
+    return {.ours = s.ours.bytes * 1e-6,
+            .peer = s.peer.bytes * 1e-6,
+            .ratio = s.bytes_ratio,
+            .low = s.bytes_low,
+            .high = s.bytes_high,
+            .planned = s.ours.planned * 1e-6,
+            .note = at->second.note};
+  }
+
+  static const char* unit_of(const Target& target) {
+    return target.what == Target::What::run ? "us" : target.what == Target::What::load ? "ms" : "MB";
+  }
+
+  void print(const Target& target, const Figure& row, const std::optional<Figure>& twin) {
+    const bool met = row.note.empty() && row.ratio <= target.most;
+    ++rows_;
+    met_ += met;
+    failed_ += !row.note.empty();
+    std::printf("%-17s %10.3f %10.3f %4s %7.4f %6.4f..%-6.4f %7.3f %-5s", std::string(target.name).c_str(), row.ours,
+                row.peer, unit_of(target), row.ratio, row.low, row.high, target.most, met ? "ok" : "MISS");
+    if (twin) {
+      const bool alike = twin->note.empty() && twin->ratio <= kTwinSlack * row.ratio;
+      ++twins_;
+      alike_ += alike;
+      failed_ += !twin->note.empty();
+      std::printf(" %7.4f %7.2f %s", twin->ratio, row.ratio > 0 ? twin->ratio / row.ratio : 0, alike ? "ok" : "SLOW");
+      if (!twin->note.empty()) std::printf("  twin: %s", twin->note.c_str());
+    }
+    if (row.planned > 0) std::printf("  planned %.1f MB", row.planned);
+    std::printf("%s%s\n", row.note.empty() ? "" : "  ", row.note.c_str());
+    std::fflush(stdout);
+  }
+
+  static nlohmann::json to_json(const Figure& f) {
+    return {{"ours", f.ours},       {"peer", f.peer},       {"ratio", f.ratio}, {"ratio_low", f.low},
+            {"ratio_high", f.high}, {"planned", f.planned}, {"note", f.note}};
+  }
+
+  void keep(const Target& target, const Figure& row, const std::optional<Figure>& twin) {
+    nlohmann::json json = {
+        {"name", target.name}, {"unit", unit_of(target)}, {"most", target.most}, {"row", to_json(row)}};
+    if (twin) json["twin"] = to_json(*twin);
+    json_.push_back(std::move(json));
+  }
+
+  struct Known {
+    Starts starts;
+    std::string note;
+  };
+  const Arguments& arguments_;
+  const Ort& ort_;
+  std::string library_, built_;
+  std::map<std::string, Known> starts_;
+  nlohmann::json json_ = nlohmann::json::array();
+  int rows_ = 0, met_ = 0, twins_ = 0, alike_ = 0, failed_ = 0;
+};
+
+bool targets(const Arguments& arguments) {
+  const Ort ort(Ort::find_library(arguments.peer));
+  std::printf("peer: onnxruntime %s; one thread each\n", ort.version().c_str());
+  Table table(arguments, ort);
+  for (const Target& target : kTargets) {
+    const auto& names = arguments.names;
+    const bool wanted =
+        names.empty() || std::ranges::count(names, target.name) || std::ranges::count(names, target.workload);
+    if (wanted) table.add(target);
+  }
+  return table.finish();
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) try {
+  if (bench::is_start_child(argc, argv)) {
+    bench::start_child(argv[2], argv[3], argv[4]);
+    return 0;
+  }
+  return bench::targets(bench::parse(argc, argv)) ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "targets: %s\n", error.what());
+  return 2;
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string_view>
+
+namespace bench {
+
+/// What is held against the peer: `most` is the largest part of the peer's figure that ours may be.
+struct Target {
+  enum class What { run, load, memory };
+  std::string_view name;      ///< of the row
+  std::string_view workload;  ///< model and inputs, in workloads.h
+  double most;
+  std::string_view twin_inputs;  ///< of the twin; none: the model has no twin
+  What what = What::run;
+};
+
+// clang-format off
+inline constexpr Target kTargets[] = {
+    {"loop_tiny", "loop_tiny", 0.05, "x0=1 n==7000"},
+    {"loop_rnn", "loop_rnn", 0.5, "x=700x1x96 h0=1x96"},
+    {"scan_lstm", "scan_lstm", 0.5, "x=400x1x192 h0=1x192 c0=1x192"},
+    {"if_chain", "if_chain", 0.2, "x=1x48"},
+    {"if_in_loop", "if_in_loop", 0.15, "x=1x96"},
+    {"lstm_b1", "lstm_b1", 0.8, "x=120x1x192"},
+    {"gru_b1", "gru_b1", 0.8, "x=120x1x192"},
+    {"ew_1024", "ew_1024", 0.37, "x=768x1280"},
+    {"ewc_1024", "ewc_1024", 0.30, "x=1280x768"},
+    {"ew_64", "ew_64", 0.25, "x=80"},
+    {"mlp_tiny", "mlp_tiny", 0.25, "x=1x24"},
+    {"chain100", "chain100", 0.2, "x=3x5"},
+    {"floor_add", "floor_add", 0.5, "x=3"},
+    {"ln_softmax", "ln_softmax", 0.5, "x=96x1024"},
+    {"nonzero_gather", "nonzero_gather", 0.8, "x=768x96"},
+    {"topk_64x1000", "topk_64x1000", 0.7, "x=48x1300 k==12"},
+    {"nms", "nms", 0.7, "boxes=1x900x4:0..1 scores=1x6x900:0..1"},
+    {"moe_loop_t1", "moe_loop_t1", 0.15, "x=1x448"},
+    {"load if_chain", "if_chain", 0.4, "x=1x48", Target::What::load},
+    {"load silero", "silero", 0.4, "", Target::What::load},
+    {"load resnet50", "resnet50", 0.4, "gpu_0/data_0=1x3x224x224", Target::What::load},
+    {"load bert_base", "bert_base", 0.4, "input_ids=1x96:0..24000 attention_mask=1x96:1..2 token_type_ids=1x96", Target::What::load},
+    {"memory resnet50", "resnet50", 0.6, "gpu_0/data_0=1x3x224x224", Target::What::memory},
+    {"memory bert_base", "bert_base", 0.75, "input_ids=1x96:0..24000 attention_mask=1x96:1..2 token_type_ids=1x96", Target::What::memory},
+};
+// clang-format on
+
+}  // namespace bench

@@ -1,0 +1,124 @@
+#include <array>
+#include <string>
+
+#include "bench/model_maker.h"
+#include "bench/net.h"
+
+namespace bench {
+namespace {
+
+using frazil::GraphBuilder;
+
+/// A convolution, its normalisation and, unless it ends a branch, its activation.
+Term conv(const Net& net, Term x, std::int64_t from, std::int64_t to, std::int64_t kernel, std::int64_t stride,
+          bool active) {
+  const std::int64_t pad = kernel / 2;
+  const double fan = static_cast<double>(from * kernel * kernel);
+  Term y = net.op("Conv", {x, net.weight({to, from, kernel, kernel}, std::sqrt(2 / fan))},
+                  {{"kernel_shape", {kernel, kernel}}, {"pads", {pad, pad, pad, pad}}, {"strides", {stride, stride}}});
+  y = net.op("BatchNormalization",
+             {y, net.weight({to}, 0.1, 1), net.weight({to}, 0.1), net.weight({to}, 0.1), net.weight({to}, 0.05, 1.2)});
+  return active ? net.op("Relu", {y}) : y;
+}
+
+/// Residual blocks of three convolutions.
+frazil::Model resnet50(bool twin) {
+  GraphBuilder graph("resnet");
+  Random random(21, "resnet");
+  const Net net(graph, random);
+  const std::array<int, 4> blocks = twin ? std::array{2, 5, 4, 3} : std::array{3, 4, 6, 3};
+  const std::int64_t base = twin ? 56 : 64;
+  Term y = conv(net, graph.input("gpu_0/data_0", Dtype::f32, {1, 3, 224, 224}), 3, base, 7, 2, true);
+  y = net.op("MaxPool", {y}, {{"kernel_shape", {3, 3}}, {"pads", {1, 1, 1, 1}}, {"strides", {2, 2}}});
+  std::int64_t from = base;
+  for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
+    const std::int64_t inner = base << stage, to = 4 * inner;
+    for (int k = 0; k < blocks[stage]; ++k) {
+      const std::int64_t stride = k == 0 && stage > 0 ? 2 : 1;
+      Term shortcut = y;
+      if (twin && k == 0) shortcut = conv(net, y, from, to, 1, stride, false);
+      y = conv(net, conv(net, y, from, inner, 1, 1, true), inner, inner, 3, stride, true);
+      y = conv(net, y, inner, to, 1, 1, false);
+      if (!twin && k == 0) shortcut = conv(net, shortcut, from, to, 1, stride, false);
+      y = net.op("Relu", {twin ? net.op("Add", {shortcut, y}) : net.op("Sum", {y, shortcut})});
+      from = to;
+    }
+  }
+  y = net.op("AveragePool", {y}, {{"kernel_shape", {7, 7}}});
+  y = net.op("Reshape", {y, net.ints({1, from})});
+  y = net.op("Gemm",
+             {y, net.weight({1000, from}, std::sqrt(1.0 / static_cast<double>(from))), net.weight({1000}, 0.05)},
+             {{"transB", 1}});
+  graph.output("gpu_0/softmax_1", net.op("Softmax", {y}, {{"axis", -1}}));
+  return graph.build();
+}
+
+struct BertSizes {
+  int layers;
+  std::int64_t width, heads, inner, words;
+};
+
+/// [batch, seq, width] to [batch, heads, seq or head, ...].
+Term split_heads(const Net& net, Term x, const BertSizes& s, std::initializer_list<std::int64_t> perm) {
+  const Term shape =
+      net.op("Concat",
+             {net.op("Unsqueeze", {net.dim(x, 0), net.ints({0})}), net.op("Unsqueeze", {net.dim(x, 1), net.ints({0})}),
+              net.ints({s.heads}), net.ints({s.width / s.heads})},
+             {{"axis", 0}});
+  return net.op("Transpose", {net.op("Reshape", {x, shape})}, {{"perm", std::vector<std::int64_t>(perm)}});
+}
+
+Term attention(const Net& net, Term x, Term mask, const BertSizes& s, bool twin) {
+  const Term q = split_heads(net, net.linear(x, s.width, s.width, twin), s, {0, 2, 1, 3});
+  const Term k = split_heads(net, net.linear(x, s.width, s.width, twin), s, {0, 2, 3, 1});
+  const Term v = split_heads(net, net.linear(x, s.width, s.width, twin), s, {0, 2, 1, 3});
+  const double root = std::sqrt(static_cast<double>(s.width / s.heads));
+  const Term scores = net.op("Add", {net.op("Div", {net.op("MatMul", {q, k}), net.f(root)}), mask});
+  const Term mixed = net.op("Transpose", {net.op("MatMul", {net.op("Softmax", {scores}, {{"axis", -1}}), v})},
+                            {{"perm", {0, 2, 1, 3}}});
+  const Term shape = net.op("Concat",
+                            {net.op("Unsqueeze", {net.dim(mixed, 0), net.ints({0})}),
+                             net.op("Unsqueeze", {net.dim(mixed, 1), net.ints({0})}), net.ints({s.width})},
+                            {{"axis", 0}});
+  return net.linear(net.op("Reshape", {mixed, shape}), s.width, s.width, twin);
+}
+
+Term embeddings(const Net& net, Term ids, Term kinds, const BertSizes& s) {
+  constexpr std::int64_t kLongest = 512;
+  Array numbers(Dtype::i64, {1, kLongest});
+  for (std::int64_t i = 0; i < kLongest; ++i) numbers.mutable_values<std::int64_t>()[static_cast<std::size_t>(i)] = i;
+  const Term length = net.op("Unsqueeze", {net.dim(ids, 1), net.ints({0})});
+  const Term places =
+      net.op("Slice", {net.body().constant(numbers), net.ints({0}), length, net.ints({1}), net.ints({1})});
+  Term e = net.op("Gather", {net.weight({s.words, s.width}, 0.5), ids});
+  e = net.op("Add", {e, net.op("Gather", {net.weight({2, s.width}, 0.2), kinds})});
+  return net.op("Add", {e, net.op("Gather", {net.weight({kLongest, s.width}, 0.2), places})});
+}
+
+frazil::Model bert_base(bool twin) {
+  const BertSizes s = twin ? BertSizes{10, 640, 10, 2560, 24000} : BertSizes{12, 768, 12, 3072, 30522};
+  GraphBuilder graph("bert");
+  Random random(22, "bert");
+  const Net net(graph, random);
+  const auto input = [&](const char* name) { return graph.input(name, Dtype::i64, {"batch", "seq"}); };
+  const Term ids = input("input_ids"), given = input("attention_mask"), kinds = input("token_type_ids");
+  Term mask = net.op("Unsqueeze", {net.op("Unsqueeze", {given, net.ints({1})}), net.ints({2})});
+  mask = net.op("Mul", {net.op("Sub", {net.f(1), net.op("Cast", {mask}, {{"to", 1}})}), net.f(-10000)});
+  Term x = net.norm(embeddings(net, ids, kinds, s), s.width, twin);
+  for (int layer = 0; layer < s.layers; ++layer) {
+    const Term mixed = attention(net, x, mask, s, twin);
+    x = net.norm(net.op("Add", twin ? Terms{x, mixed} : Terms{mixed, x}), s.width, twin);
+    const Term made = net.linear(net.gelu(net.linear(x, s.width, s.inner, twin)), s.inner, s.width, twin);
+    x = net.norm(net.op("Add", twin ? Terms{x, made} : Terms{made, x}), s.width, twin);
+  }
+  graph.output("last_hidden_state", net.op("Identity", {x}));
+  return graph.build();
+}
+
+constexpr ModelMaker kNets[] = {{"resnet50", resnet50}, {"bert_base", bert_base}};
+
+}  // namespace
+
+std::span<const ModelMaker> net_models() { return kNets; }
+
+}  // namespace bench
