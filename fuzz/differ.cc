@@ -47,8 +47,9 @@ std::optional<Finding> check_text(const Graph& graph) {
 using Outcome = Result<std::vector<Datum>>;
 using Opened = Result<std::unique_ptr<Session>>;
 
-Opened open(const Graph& graph, bool reference) {
-  FRAZIL_TRY(const auto made, Executable::make(std::make_shared<const Graph>(graph), {.reference = reference}));
+Opened open(const Graph& graph, bool reference, PassSet passes = {}) {
+  const ExecOptions options{.reference = reference, .passes = passes, .verify = 3};
+  FRAZIL_TRY(const auto made, Executable::make(std::make_shared<const Graph>(graph), options));
   std::unique_ptr<Session> session = made->open();
   session->set_limits(reference ? kReferenceLimits : kLimits);
   return session;
@@ -72,7 +73,7 @@ class Differ {
     kernel::force_isa(case_.isa);
     journal().stage = "planning";
     reference_ = open(case_.graph, true);
-    tier0_ = open(case_.graph, false);
+    tier0_ = open(case_.graph, false, case_.passes);
     if (!reference_) return improper(reference_.error(), "the reference executor");
     bool all_ran = true;
     for (std::size_t k = 0; k < case_.runs.size(); ++k) {

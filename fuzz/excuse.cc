@@ -167,7 +167,8 @@ bool has_idle_result(Draft& draft, std::string_view name) {
 
 bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& fault) {
   const std::string_view name = named_node(fault.message);
-  const auto plan = make_plan(std::make_shared<const Graph>(graph));
+  std::vector<PassRun> ran;
+  const auto plan = make_plan(graph, {PassSet::none()}, ran);
   if (plan && !name.empty() && !has_step(*plan, name)) return true;
   Draft draft = draft_of(graph);
   if (!name.empty() && has_idle_result(draft, name)) return true;

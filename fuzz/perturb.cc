@@ -7,7 +7,7 @@
 #include "choices.h"
 #include "ir/define.h"
 #include "ir/rebuild.h"
-#include "pass/expand.h"
+#include "pass/passes.h"
 
 namespace frazil::fuzz {
 namespace {
@@ -169,7 +169,7 @@ class AddNoise : public Rewriter {
 }  // namespace
 
 Result<Graph> with_rounding_noise(const Graph& graph) {
-  FRAZIL_TRY(const Graph plain, expand_composites(graph, [](const Graph&, NodeId) { return false; }));
+  FRAZIL_TRY(const Graph plain, run_passes(graph, {PassSet::none(), 0, [](const Graph&, NodeId) { return false; }}));
   AddNoise noise;
   return rebuild(plain, noise);
 }

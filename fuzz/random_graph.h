@@ -3,6 +3,7 @@
 #include <expected>
 #include <vector>
 
+#include "base/pass_set.h"
 #include "choices.h"
 #include "finding.h"
 #include "ir/graph.h"
@@ -16,6 +17,7 @@ struct Case {
   Graph graph;
   std::vector<std::vector<Datum>> runs;
   kernel::Isa isa = kernel::Isa::base;
+  PassSet passes;  ///< that tier 0 takes the graph through
 };
 
 /// Builds a graph of the operators that OpRegistry knows, whatever they are: ports, attributes and forms say how. What

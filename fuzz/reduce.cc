@@ -17,9 +17,10 @@ struct Sketch {
   Draft draft;
   std::vector<std::vector<Datum>> runs;
   kernel::Isa isa = kernel::Isa::base;
+  PassSet passes;
 };
 
-Sketch sketch_of(const Case& c) { return {draft_of(c.graph), c.runs, c.isa}; }
+Sketch sketch_of(const Case& c) { return {draft_of(c.graph), c.runs, c.isa, c.passes}; }
 
 /// All blocks, outer ones first.
 std::vector<DraftBlock*> blocks_of(Draft& draft) {
@@ -113,7 +114,7 @@ class Reducer {
     drop_unused_inputs(candidate);
     auto graph = build(candidate.draft);
     if (!graph) return false;
-    const Case c{std::move(*graph), candidate.runs, candidate.isa};
+    const Case c{std::move(*graph), candidate.runs, candidate.isa, candidate.passes};
     if (failure_(c) != kind_) return false;
     now_ = std::move(candidate);
     return true;
@@ -449,7 +450,7 @@ Case reduce(const Case& c, const std::string& kind, const std::function<std::str
   const Sketch small = Reducer(sketch_of(c), kind, failure).run();
   auto graph = build(small.draft);
   if (!graph) return c;
-  return {std::move(*graph), small.runs, small.isa};
+  return {std::move(*graph), small.runs, small.isa, small.passes};
 }
 
 std::string as_test(const Case& c, std::string_view name, bool crashes) {

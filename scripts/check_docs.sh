@@ -3,7 +3,7 @@
 set -eu
 docs=$(cd "$(dirname "$0")/.." && pwd)/docs
 tool=${1:?usage: check_docs.sh TOOL [--write]}
-for table in ops:operators knobs:knobs; do
+for table in ops:operators knobs:knobs passes:passes; do
   page=$docs/${table#*:}.md
   if [ "${2:-}" = --write ]; then
     "$tool" "${table%%:*}" --markdown >"$page"

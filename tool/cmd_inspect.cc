@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "api/dot.h"
+#include "base/knobs.h"
 #include "base/text.h"
 #include "exec/executable.h"
 #include "ir/op.h"
@@ -157,8 +158,9 @@ Result<int> inspect(const InspectOptions& options) {
   } else if (options.tiers) {
     print_tiers();
   } else if (options.plan) {
-    FRAZIL_TRY(const auto executable, Executable::make(graph));
-    print_line(executable->plan().str());
+    const ExecOptions how{.passes = knobs()->passes, .verify = knobs()->verify};
+    FRAZIL_TRY(const auto executable, Executable::make(graph, how));
+    print_line(executable->explain());
   } else if (options.text) {
     print_line(print(*graph));
   } else if (options.dot) {
@@ -177,7 +179,7 @@ void add_inspect(CLI::App& app, Action& action) {
   command->add_option("MODEL", options->model, "An ONNX file")->required();
   auto* views = command->add_option_group("views", "One at most");
   views->add_flag("--text", options->text, "The graph in Frazil's text form");
-  views->add_flag("--plan", options->plan, "The plan: steps, slots, memory");
+  views->add_flag("--plan", options->plan, "The plan: passes, steps, slots, memory");
   views->add_flag("--dot", options->dot, "The graph for Graphviz");
   views->add_flag("--tiers", options->tiers, "Which code would run it");
   views->add_flag("--json", options->json, "One JSON object on one line");

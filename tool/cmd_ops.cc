@@ -3,6 +3,8 @@
 
 #include "base/knobs.h"
 #include "ir/op.h"
+#include "pass/passes.h"
+#include "pass/rules.h"
 #include "tool/commands.h"
 #include "tool/report.h"
 
@@ -171,6 +173,44 @@ Result<int> list_knobs(const ListOptions& options) {
   return kDone;
 }
 
+std::vector<const Rule*> all_rules() {
+  std::vector<const Rule*> all(recovery_rules().begin(), recovery_rules().end());
+  all.insert(all.end(), algebra_rules().begin(), algebra_rules().end());
+  return all;
+}
+
+Json passes_json() {
+  Json passes = Json::array(), rules = Json::array();
+  for (const PassRow& row : pass_list()) {
+    passes.push_back({{"name", row.name}, {"doc", row.what}, {"optional", row.pass.has_value()}});
+  }
+  for (const Rule* rule : all_rules()) {
+    rules.push_back({{"name", rule->name}, {"doc", rule->what}, {"numerics", name_of(rule->numerics)}});
+  }
+  return {{"passes", std::move(passes)}, {"rules", std::move(rules)}};
+}
+
+Result<int> list_passes(const ListOptions& options) {
+  if (options.json) {
+    print_json(passes_json());
+    return kDone;
+  }
+  if (options.markdown) print_line("| pass | what it does |\n|---|---|");
+  for (const PassRow& row : pass_list()) {
+    const std::string name = fmt::format("{}{}", row.name, row.pass ? "" : " (always)");
+    print_line(options.markdown ? fmt::format("| {} | {} |", name, cell(row.what))
+                                : fmt::format("{:<16}  {}", name, row.what));
+  }
+  print_line("");
+  if (options.markdown) print_line("| rule | what it does | result |\n|---|---|---|");
+  for (const Rule* rule : all_rules()) {
+    const std::string_view how = name_of(rule->numerics);
+    print_line(options.markdown ? fmt::format("| {} | {} | {} |", rule->name, cell(rule->what), how)
+                                : fmt::format("{:<16}  {} ({})", rule->name, rule->what, how));
+  }
+  return kDone;
+}
+
 void add_list(CLI::App& app, Action& action, const char* name, const char* doc,
               Result<int> (*list)(const ListOptions&)) {
   auto options = std::make_shared<ListOptions>();
@@ -188,6 +228,10 @@ void add_ops(CLI::App& app, Action& action) {
 
 void add_knobs(CLI::App& app, Action& action) {
   add_list(app, action, "knobs", "List the environment variables", list_knobs);
+}
+
+void add_passes(CLI::App& app, Action& action) {
+  add_list(app, action, "passes", "List what graphs go through before they are planned", list_passes);
 }
 
 void add_missing(CLI::App& app, Action& action) {

@@ -20,6 +20,7 @@ void add_inspect(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_knobs(CLI::App& app, Action& action);
+void add_passes(CLI::App& app, Action& action);
 /// Commands of the contract that this build lacks.
 void add_missing(CLI::App& app, Action& action);
 

@@ -33,6 +33,7 @@ void declare(CLI::App& app, Action& action) {
   add_ops(app, action);
   add_convert(app, action);
   add_knobs(app, action);
+  add_passes(app, action);
   add_missing(app, action);
 }
 

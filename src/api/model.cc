@@ -51,7 +51,8 @@ ImportOptions import_options(const LoadOptions& options) {
 std::shared_ptr<Executable> Model::Impl::executable(bool on_reference) {
   const std::scoped_lock lock(mutex);
   std::shared_ptr<Executable>& known = on_reference ? reference : tape;
-  if (!known) known = take(Executable::make(graph, {.reference = on_reference}));
+  const ExecOptions options{.reference = on_reference, .passes = knobs()->passes, .verify = knobs()->verify};
+  if (!known) known = take(Executable::make(graph, options));
   return known;
 }
 
@@ -129,6 +130,6 @@ std::map<std::string, Array> Model::weights() const {
 }
 
 std::string Model::dot() const { return dot_of(*impl_->graph); }
-std::string Model::explain() const { return impl_->executable(false)->plan().str(); }
+std::string Model::explain() const { return impl_->executable(false)->explain(); }
 
 }  // namespace frazil::api

@@ -68,15 +68,27 @@ Status set_isa(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 11> kTable{{
+Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
+  auto set = parse_pass_set(text);
+  if (!set) return within(fmt::format("{}: ", knob.name), std::move(set).error());
+  knobs.passes = *set;
+  return {};
+}
+
+constexpr std::array<Knob, 12> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar tapes, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
     {"FRAZIL_VERIFY", "integer", "0", "0..3",
-     "How much graphs are checked: 0 as they are loaded, 3 after every patch with a round trip through the text form."},
+     "How much graphs are checked: 0 as they are loaded, 3 after every patch and pass, with a round trip through the "
+     "text "
+     "form."},
     {"FRAZIL_ISA", "base, avx2 or avx512", "", "",
      "The widest instruction set that kernels may use; unset: the widest that the machine has."},
     {"FRAZIL_THREADS", "integer", "1", "0..1024", "Threads of one run; 0: one per core. Results do not depend on it."},
+    {"FRAZIL_PASSES", "all, none, -NAME, +NAME", "all", "",
+     "Which passes graphs go through before they are planned: words with commas between, as in -cse,-fold; see "
+     "passes.md."},
     {"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
      "Bytes that one session may hold for values, or a load for tensors that do not stay in the file. By default four "
      "fifths of what the machine or its control group has."},
@@ -95,6 +107,7 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_integer<&Knobs::verify, 0, 3>,
     &set_isa,
     &set_integer<&Knobs::threads, 0, 1024>,
+    &set_passes,
     &set_memory,
     &set_elements,
     &set_limit<&Limits::steps>,

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/pass_set.h"
 
 namespace frazil {
 
@@ -28,6 +29,7 @@ struct Knobs {
   int verify = 0;
   std::string isa;  ///< empty: the widest that the machine runs
   unsigned threads = 1;
+  PassSet passes;
   Limits limits;
   LoadLimits load;
 };

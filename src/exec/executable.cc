@@ -18,7 +18,7 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
     exe->plan_.graph = exe->graph_;
     return exe;
   }
-  FRAZIL_TRY(exe->plan_, make_plan(exe->graph_));
+  FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, {options.passes, options.verify}, exe->passes_));
   exe->compile();
   return exe;
 } catch (const std::bad_alloc&) {
@@ -42,6 +42,8 @@ Result<std::shared_ptr<Executable>> Executable::version(const Choices& choices) 
 } catch (const std::bad_alloc&) {
   return no_memory_left();
 }
+
+std::string Executable::explain() const { return str(passes_) + plan_.str(); }
 
 void Executable::compile() {
   auto operand = [&](std::uint32_t s) {

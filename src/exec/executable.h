@@ -10,13 +10,16 @@
 
 #include "exec/kernel_code.h"
 #include "exec/pack_store.h"
+#include "pass/passes.h"
 #include "plan/plan.h"
 #include "tensor/datum.h"
 
 namespace frazil {
 
 struct ExecOptions {
-  bool reference = false;  ///< run everything on the reference executor
+  bool reference = false;  ///< run everything on the reference executor, without passes
+  PassSet passes = {};
+  int verify = 0;  ///< as FRAZIL_VERIFY: what passes make is checked so
 };
 
 /// A plan made ready to run: what all sessions share. Immutable to its users; threads share it freely.
@@ -26,7 +29,11 @@ class Executable : public std::enable_shared_from_this<Executable> {
   static Result<std::shared_ptr<Executable>> make(std::shared_ptr<const Graph> graph, ExecOptions options = {});
 
   const Plan& plan() const { return plan_; }
-  /// The graph as given; plan().graph is what it was expanded to.
+  /// The passes that ran, and the plan.
+  std::string explain() const;
+  /// What each pass did, in order.
+  const std::vector<PassRun>& passes() const { return passes_; }
+  /// The graph as given; plan().graph is what the passes made of it.
   const Graph& graph() const { return *graph_; }
   const ExecOptions& options() const { return options_; }
   /// Of `governor` see Session; throws std::bad_alloc when there is no memory.
@@ -54,6 +61,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
 
   std::shared_ptr<const Graph> graph_;
   Plan plan_;
+  std::vector<PassRun> passes_;
   ExecOptions options_;
   std::vector<Code> code_;  ///< per step
   std::vector<Operand> operands_;

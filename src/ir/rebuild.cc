@@ -76,6 +76,7 @@ class Rebuilder {
 
   Status copy(RebuildFrame& f, NodeId id) {
     const Node& node = from_.node(id);
+    if (rewriter_.drops(from_, id)) return {};
     Builder builder(to_, f.to);
     std::vector<Value> inputs = mapped(node.in);
     if (!node.blocks.empty()) return open(f, id, std::move(inputs));
@@ -84,6 +85,10 @@ class Rebuilder {
     if (replaced) {
       for (std::size_t n = first; n < to_.nodes_.size(); ++n) {
         if (to_.nodes_[n].name.empty()) to_.nodes_[n].name = node.name;
+      }
+      if (!replaced->empty() && replaced->front()) {
+        const auto maker = to_.producer(replaced->front());
+        if (maker && maker->id >= first) to_.nodes_[maker->id].stable = node.stable;
       }
       bind_outputs(node, *replaced);
       return {};

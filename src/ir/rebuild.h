@@ -12,8 +12,10 @@ namespace frazil {
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
-  /// Called for every node that is not a region, in order. `inputs` are its inputs in the new graph. Gives one new
-  /// value per output of the node, or nullopt to copy the node as it is.
+  /// True for a node, with its blocks, that is left out; nobody may use its results.
+  virtual bool drops(const Graph&, NodeId) { return false; }
+  /// Called for every other node that is not a region, in order. `inputs` are its inputs in the new graph. Gives one
+  /// new value per output of the node, or nullopt to copy the node as it is.
   virtual Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId node, Builder& to,
                                                             std::span<const Value> inputs) = 0;
   /// The value to use wherever `old` (now `now`) is used; for Patch.
@@ -21,7 +23,7 @@ class Rewriter {
 };
 
 /// Writes `from` anew through `rewriter`, with all types inferred again. Names and stable ids stay; nodes that replace
-/// one take its name. No native recursion.
+/// one take its name, and the maker of its first result takes its stable id. No native recursion.
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);
 /// The sides that the graph's types follow now.
 Choices choices_of(const Graph& graph);

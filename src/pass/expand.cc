@@ -36,11 +36,11 @@ bool any_composite(const Graph& graph, const Expander& expander) {
 
 }  // namespace
 
-Result<Graph> expand_composites(const Graph& graph, const std::function<bool(const Graph&, NodeId)>& keep) {
-  Graph now = graph;
-  Expander expander(keep);
-  while (any_composite(now, expander)) {
-    FRAZIL_TRY(now, rebuild(now, expander));
+Result<std::optional<Graph>> expand_composites(const Graph& graph, const PassOptions& options, std::string&) {
+  std::optional<Graph> now;
+  Expander expander(options.keep);
+  while (any_composite(now ? *now : graph, expander)) {
+    FRAZIL_TRY(now, rebuild(now ? *now : graph, expander));
   }
   return now;
 }

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <functional>
-
-#include "ir/graph.h"
+#include "pass/passes.h"
 
 namespace frazil {
 
-/// Replaces composites by their bodies, again and again, except those that `keep` wants whole.
-Result<Graph> expand_composites(const Graph& graph, const std::function<bool(const Graph&, NodeId)>& keep);
+/// Replaces composites by their bodies, again and again, except those that `options.keep` wants whole.
+Result<std::optional<Graph>> expand_composites(const Graph& graph, const PassOptions& options, std::string& note);
 
 }  // namespace frazil

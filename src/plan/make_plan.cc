@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/input_symbols.h"
-#include "pass/expand.h"
 #include "plan/lower.h"
 
 namespace frazil {
@@ -31,12 +30,12 @@ std::vector<std::uint32_t> groups_of_registers(const Plan& plan) {
 
 }  // namespace
 
-Result<Plan> make_plan(std::shared_ptr<const Graph> graph) {
-  FRAZIL_CHECK(check_input_symbols(*graph));
+Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<PassRun>& ran) {
+  FRAZIL_CHECK(check_input_symbols(graph));
   Plan plan;
-  auto keep = [](const Graph& g, NodeId n) { return bind(g, n).has_value() || has_unranked_operand(g, n); };
-  FRAZIL_TRY(Graph expanded, expand_composites(*graph, keep));
-  auto owned = std::make_shared<Graph>(std::move(expanded));
+  const auto keep = [](const Graph& g, NodeId n) { return bind(g, n).has_value() || has_unranked_operand(g, n); };
+  FRAZIL_TRY(Graph ready, run_passes(graph, {options.passes, options.verify, keep}, &ran));
+  auto owned = std::make_shared<Graph>(std::move(ready));
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
   const Fusion fusion = Fusion::of(*owned, needs, true);
   Lowering lowering(*owned, needs, fusion, plan);

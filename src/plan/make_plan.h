@@ -1,11 +1,19 @@
 #pragma once
 
+#include <vector>
+
 #include "base/error.h"
+#include "pass/passes.h"
 #include "plan/plan.h"
 
 namespace frazil {
 
-/// Turns a graph into a tape. Composites without a kernel are expanded first; nested regions become jumps.
-Result<Plan> make_plan(std::shared_ptr<const Graph> graph);
+struct PlanOptions {
+  PassSet passes;
+  int verify = 0;  ///< as FRAZIL_VERIFY
+};
+
+/// Turns a graph into a tape: takes it through the passes, whose runs are left in `ran`; nested regions become jumps.
+Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<PassRun>& ran);
 
 }  // namespace frazil

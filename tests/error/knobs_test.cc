@@ -29,6 +29,7 @@ TEST(Knobs, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(same.verify, none.verify);
   EXPECT_EQ(same.isa, none.isa);
   EXPECT_EQ(same.threads, none.threads);
+  EXPECT_EQ(same.passes, none.passes);
   EXPECT_EQ(same.limits.memory_bytes, none.limits.memory_bytes);
   EXPECT_EQ(same.limits.tensor_elements, none.limits.tensor_elements);
   EXPECT_EQ(same.limits.steps, none.limits.steps);
@@ -56,13 +57,16 @@ TEST(Knobs, AreSetByTheirVariables) {
       {"FRAZIL_DEADLINE_MS", {[](const Knobs& k) {
          return k.limits.time ? std::uint64_t(*k.limits.time / std::chrono::milliseconds(1)) : 0;
        }}},
+      {"FRAZIL_PASSES", {[](const Knobs& k) { return std::uint64_t(k.passes == PassSet::none() ? 2 : 0); }}},
       {"FRAZIL_MAX_NODES", {[](const Knobs& k) { return k.load.nodes; }}},
       {"FRAZIL_MAX_NESTING", {[](const Knobs& k) { return k.load.nesting; }}},
       {"FRAZIL_MAX_NAME_BYTES", {[](const Knobs& k) { return k.load.name_bytes; }}},
   };
   EXPECT_EQ(std::size(variables), knob_table().size());
   for (const auto& [name, fields] : variables) {
-    const Knobs set = parsed({{name, name == std::string("FRAZIL_ISA") ? "avx2" : "2"}}).value();
+    const std::string_view words = name;
+    const char* value = words == "FRAZIL_ISA" ? "avx2" : words == "FRAZIL_PASSES" ? "none" : "2";
+    const Knobs set = parsed({{name, value}}).value();
     const Knobs empty = parsed({{name, ""}}).value(), none = parsed({}).value();
     for (const Get field : fields) {
       EXPECT_EQ(field(set), 2u) << name;

@@ -41,6 +41,7 @@ struct Way {
   Wrap wrap = Wrap::none;
   bool exported = false;
   bool reference = false;
+  PassSet passes = {};
 };
 
 Result<Graph> read_back(std::string model) {
@@ -100,7 +101,7 @@ class Cases : public testing::TestWithParam<Way> {
 
   static Status outcome(const fs::path& folder) {
     FRAZIL_TRY(const auto graph, graph_of(folder, GetParam()));
-    return run_data_sets(folder, graph, {.reference = GetParam().reference});
+    return run_data_sets(folder, graph, {.reference = GetParam().reference, .passes = GetParam().passes});
   }
 };
 
@@ -124,11 +125,13 @@ TEST_P(Cases, OfSmallModels) {
 constexpr Way kWays[] = {
     {.name = "AsWritten"},
     {.name = "AsWrittenOnTheReference", .reference = true},
+    {.name = "AsWrittenWithoutPasses", .passes = PassSet::none()},
     {.name = "Exported", .exported = true},
     {.name = "ExportedOnTheReference", .exported = true, .reference = true},
     {.name = "InABranch", .wrap = Wrap::then_branch},
     {.name = "InABranchOnTheReference", .wrap = Wrap::then_branch, .reference = true},
     {.name = "InALoop", .wrap = Wrap::loop_body},
+    {.name = "InALoopWithoutPasses", .wrap = Wrap::loop_body, .passes = PassSet::none()},
     {.name = "InALoopOnTheReference", .wrap = Wrap::loop_body, .reference = true},
     {.name = "WithSymbols", .wrap = Wrap::symbols},
     {.name = "WithSymbolsOnTheReference", .wrap = Wrap::symbols, .reference = true},

@@ -20,8 +20,7 @@ void expect_outputs(const FrzRun& run, const Graph& graph, const std::vector<Dat
   }
 }
 
-void expect_run(const FrzRun& run, const Graph& graph) {
-  const auto got = run_tiers(graph, in_order(graph, run.inputs), run.tolerance);
+void expect_outcome(const FrzRun& run, const Graph& graph, const Result<std::vector<Datum>>& got) {
   if (run.error) {
     ASSERT_FALSE(got) << "expected the error '" << *run.error << "'";
     EXPECT_THAT(got.error().message, HasSubstr(*run.error));
@@ -29,6 +28,23 @@ void expect_run(const FrzRun& run, const Graph& graph) {
     ASSERT_TRUE(got) << got.error().message;
     EXPECT_EQ(run.outputs.size(), graph.output_names().size());
     expect_outputs(run, graph, *got);
+  }
+}
+
+Result<std::vector<Datum>> run_with(PassSet passes, const Graph& graph, const std::vector<Datum>& inputs) {
+  FRAZIL_TRY(const auto made, Executable::make(std::make_shared<const Graph>(graph), {.passes = passes, .verify = 1}));
+  return made->open()->run(inputs);
+}
+
+/// On every tier, and on tier 0 without any pass, and without each one.
+void expect_run(const FrzRun& run, const Graph& graph) {
+  const std::vector<Datum> inputs = in_order(graph, run.inputs);
+  expect_outcome(run, graph, run_tiers(graph, inputs, run.tolerance));
+  std::vector<PassSet> sets{PassSet::none()};
+  for (std::size_t i = 0; i < pass_names().size(); ++i) sets.push_back(PassSet::without(static_cast<Pass>(i)));
+  for (const PassSet set : sets) {
+    SCOPED_TRACE("passes " + str(set));
+    expect_outcome(run, graph, run_with(set, graph, inputs));
   }
 }
 

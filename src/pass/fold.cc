@@ -1,0 +1,133 @@
+#include "pass/fold.h"
+
+#include <algorithm>
+
+#include "ir/infer.h"
+#include "ir/rebuild.h"
+#include "pass/rules.h"
+#include "ref/ref.h"
+
+namespace frazil {
+namespace {
+
+constexpr std::int64_t kMostBytes = 1 << 20;   // of the results of one node
+constexpr std::int64_t kFewBytes = 4096;       // results up to here may be larger than their operands
+constexpr std::int64_t kMostPoints = 1 << 16;  // that one node computes; the reference takes some 10 ns for each
+constexpr std::int64_t kAllPoints = 1 << 20;   // and all nodes of a graph
+
+/// Nodes whose operands are all constants of few elements.
+bool may_fold(const Graph& graph, const Node& node, std::span<const Value> in) {
+  if (!node.blocks.empty() || in.empty() || draws(graph, node)) return false;
+  std::int64_t elements = 0;
+  for (Value v : in) {
+    if (!v) continue;
+    const Constant* c = graph.constant(v);
+    if (!c) return false;
+    elements += c->tensor.count();
+  }
+  return elements <= kMostPoints;
+}
+
+std::int64_t operand_bytes(const Graph& graph, std::span<const Value> in) {
+  std::int64_t bytes = 0;
+  for (Value v : in) bytes += v ? static_cast<std::int64_t>(graph.constant(v)->tensor.bytes()) : 0;
+  return bytes;
+}
+
+class Folder : public Rewriter {
+ public:
+  Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId id, Builder& to,
+                                                    std::span<const Value> inputs) override {
+    const Node& node = from.node(id);
+    if (!may_fold(to.graph(), node, inputs)) return std::nullopt;
+    const Builder::Mark before = to.mark();
+    std::vector<bool> wanted;
+    for (Value v : node.out) wanted.push_back(static_cast<bool>(v));
+    const auto made =
+        to.append(*node.op, std::vector<Value>(inputs.begin(), inputs.end()), node.attrs, wanted, node.name);
+    if (!made) return std::nullopt;
+    const auto results = evaluate(to.graph(), *made, inputs);
+    to.rollback(before);
+    if (!results) return std::nullopt;
+    ++folded_;
+    std::vector<Value> values;
+    for (const Datum& d : *results) values.push_back(d.is_tensor() ? to.constant(d.tensor()).value : Value{});
+    return values;
+  }
+  int folded() const { return folded_; }
+
+ private:
+  std::optional<std::vector<Datum>> evaluate(Graph& graph, NodeId id, std::span<const Value> in) {
+    const auto points = work(graph, id);
+    if (!points || *points > kMostPoints || points_ + *points > kAllPoints) return std::nullopt;
+    points_ += *points;
+    std::vector<std::optional<Datum>> inputs;
+    for (std::size_t i = 0; i < graph.node(id).in.size(); ++i) {
+      inputs.push_back(in[i] ? std::optional(Datum(graph.constant(in[i])->tensor)) : std::nullopt);
+    }
+    auto results = run_node(graph, id, inputs);
+    if (!results || !is_small(graph.node(id), *results, operand_bytes(graph, in))) return std::nullopt;
+    return std::move(*results);
+  }
+
+  static bool is_small(const Node& node, const std::vector<Datum>& results, std::int64_t before) {
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!node.out[i]) continue;
+      if (!results[i].is_tensor() || !results[i].tensor().defined()) return false;
+      bytes += static_cast<std::int64_t>(results[i].tensor().bytes());
+    }
+    return bytes <= kMostBytes && bytes <= std::max(kFewBytes, 2 * before);
+  }
+
+  /// About how many elements or products the node computes; nullopt where that cannot be told.
+  static std::optional<std::int64_t> work(Graph& graph, NodeId id) {
+    const Node& node = graph.node(id);
+    std::int64_t total = 1;
+    if (std::holds_alternative<Contraction>(node.op->form)) {
+      const auto space = space_of(graph, id);
+      if (!space) return std::nullopt;
+      for (const Space::Axis& axis : space->axes) {
+        if (!axis.extent.is_const() || __builtin_mul_overflow(total, axis.extent.value(), &total)) return std::nullopt;
+      }
+      return total;
+    }
+    for (Value v : node.out) {
+      if (!v) continue;
+      const Type& type = graph.type(v);
+      if (!type.is_tensor() || !type.ranked) return std::nullopt;
+      std::int64_t count = 1;
+      for (Dim d : type.shape) {
+        const std::int64_t most = d.is_const() ? d.value() : graph.scope().bounds(d).max;
+        if (__builtin_mul_overflow(count, most, &count)) return std::nullopt;
+      }
+      total = std::max(total, count);
+    }
+    return total;
+  }
+
+  std::int64_t points_ = 0;
+  int folded_ = 0;
+};
+
+bool any_may_fold(const Graph& graph) {
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
+    for (NodeId id : graph.block({b}).nodes) {
+      if (may_fold(graph, graph.node(id), graph.node(id).in)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::optional<Graph>> fold_constants(const Graph& graph, const PassOptions&, std::string& note) {
+  if (!any_may_fold(graph)) return std::nullopt;
+  Folder folder;
+  FRAZIL_TRY(Graph made, rebuild(graph, folder));
+  if (folder.folded() == 0) return std::nullopt;
+  note = fmt::format("{} nodes computed", folder.folded());
+  return made;
+}
+
+}  // namespace frazil

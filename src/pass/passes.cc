@@ -1,0 +1,96 @@
+#include "pass/passes.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "pass/cse.h"
+#include "pass/dead.h"
+#include "pass/expand.h"
+#include "pass/fold.h"
+#include "pass/rewrite.h"
+
+namespace frazil {
+namespace {
+
+constexpr PassRow row(Pass pass, PassFunction run, std::string_view what) { return {pass, {}, run, what}; }
+constexpr PassRow always(std::string_view name, PassFunction run, std::string_view what) {
+  return {std::nullopt, name, run, what};
+}
+
+const std::array kList{
+    row(Pass::recover, recover_composites, "puts together what exporters took apart and a kernel serves whole"),
+    row(Pass::dead, remove_dead, "removes nodes that no result depends on"),
+    always("expand", expand_composites, "replaces composites by their bodies, except those that have a kernel"),
+    row(Pass::fold, fold_constants, "computes small nodes of constants"),
+    row(Pass::algebra, rewrite_algebra, "applies the rules of arithmetic, logic and views below"),
+    row(Pass::cse, merge_equal, "makes nodes that compute the same one node"),
+    row(Pass::dead, remove_dead, "removes what the passes before left unused"),
+};
+
+bool is_users(Code code) { return code == Code::bad_model || code == Code::bad_input || code == Code::unsupported; }
+
+/// The pass's result, held to the verify level; nullopt where the graph stays.
+Result<std::optional<Graph>> run_row(const PassRow& row, const Graph& graph, const PassOptions& options, PassRun& run) {
+  auto result = row.run(graph, options, run.note);
+  if (!result) {
+    if (!row.pass || !is_users(result.error().code)) return within("", std::move(result).error());
+    run.note = "not taken: " + result.error().message;
+    return std::nullopt;
+  }
+  run.changed = result->has_value();
+  if (run.changed && options.verify > 0) {
+    if (Status status = verify(**result, options.verify); !status) {
+      return within(fmt::format("after pass '{}': ", run.name), std::move(status).error());
+    }
+  }
+  return result;
+}
+
+void log(const PassRun& run, const Graph& graph) {
+  if (run.changed) logging::debug(3, "pass '{}': {}\n{}", run.name, run.note, print(graph));
+}
+
+}  // namespace
+
+std::span<const PassRow> pass_list() {
+  static const auto named = [] {
+    auto list = kList;
+    for (PassRow& row : list) {
+      if (row.pass) row.name = name_of(*row.pass);
+    }
+    return list;
+  }();
+  return named;
+}
+
+Result<Graph> run_passes(const Graph& graph, const PassOptions& options, std::vector<PassRun>* runs) {
+  std::optional<Graph> now;
+  for (const PassRow& row : pass_list()) {
+    if (row.pass && !options.passes.has(*row.pass)) continue;
+    PassRun run{.name = row.name, .note = {}};
+    const auto begin = std::chrono::steady_clock::now();
+    FRAZIL_TRY(auto next, run_row(row, now ? *now : graph, options, run));
+    run.time = std::chrono::steady_clock::now() - begin;
+    if (next) now = std::move(next);
+    if (logging::enabled(3)) log(run, now ? *now : graph);
+    if (runs) runs->push_back(std::move(run));
+  }
+  if (now) return std::move(*now);
+  return graph;
+}
+
+std::string str(std::span<const PassRun> runs) {
+  std::string text;
+  for (const PassRun& run : runs) {
+    const double us = std::chrono::duration<double, std::micro>(run.time).count();
+    text += fmt::format("{:<12} {:>10.1f} us  {}{}{}\n", run.name, us, run.changed ? "changed" : "-",
+                        run.note.empty() ? "" : ": ", run.note);
+  }
+  return text;
+}
+
+}  // namespace frazil

@@ -1,0 +1,340 @@
+#include "pass/passes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "suite/tiers.h"
+
+namespace frazil::test {
+namespace {
+
+using testing::HasSubstr;
+
+bool keep_all(const Graph&, NodeId) { return true; }
+
+struct Passed {
+  Graph graph;
+  std::vector<PassRun> runs;
+};
+Passed through(PassSet set, const Graph& graph) {
+  Passed passed;
+  auto made = run_passes(graph, {set, 3, keep_all}, &passed.runs);
+  EXPECT_TRUE(made) << made.error().message;
+  if (made) passed.graph = std::move(*made);
+  return passed;
+}
+
+/// What one pass makes of a graph; the same text where it finds nothing to do.
+struct Example {
+  std::string_view name;
+  Pass pass;
+  std::string_view before, after;
+};
+
+const Example kExamples[] = {
+    {"what nobody uses", Pass::dead,
+     R"(graph g(%x: f32[N]) {
+  %a: f32[N] = Neg(%x) "a"
+  %b: f32[N] = Exp(%a) "b"
+  %c: f32[N] = Abs(%x) "c"
+  return y = %c
+}
+)",
+     R"(graph g(%x: f32[N]) {
+  %c: f32[N] = Abs(%x) "c"
+  return y = %c
+}
+)"},
+    {"a region that nobody uses, and a node that only it uses", Pass::dead,
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %a: f32[N] = Neg(%x)
+  %b: f32[N] = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+    %s: f32[N] = Add(%v, %a)
+    yield %on, %s
+  }
+  return y = %x
+}
+)",
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  return y = %x
+}
+)"},
+    {"inside of a body", Pass::dead,
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %b: f32[N] = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+    %s: f32[N] = Add(%v, %x)
+    %t: f32[N] = Exp(%s)
+    yield %on, %s
+  }
+  return y = %b
+}
+)",
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %b: f32[N] = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+    %s: f32[N] = Add(%v, %x)
+    yield %on, %s
+  }
+  return y = %b
+}
+)"},
+    {"a chain of constants", Pass::fold,
+     R"(graph g(%x: f32[2]) {
+  %a: f32[] = Add(f32[] 1, f32[] 2)
+  %b: f32[2] = Mul(%a, f32[2] [1, 2])
+  %y: f32[2] = Sub(%x, %b)
+  return y = %y
+}
+)",
+     R"(graph g(%x: f32[2]) {
+  %y: f32[2] = Sub(%x, f32[2] [3, 6])
+  return y = %y
+}
+)"},
+    {"inside of a body, with what it makes known", Pass::fold,
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %b: f32[N] = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+    %t: bool[] = Less(f32[] 1, f32[] 2)
+    %s: f32[N] = Add(%v, %x)
+    yield %t, %s
+  }
+  return y = %b
+}
+)",
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %b: f32[N] = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+    %s: f32[N] = Add(%v, %x)
+    yield bool[] true, %s
+  }
+  return y = %b
+}
+)"},
+    {"extents that depend on data", Pass::fold,
+     R"(graph g(%x: f32[4]) {
+  %i: i64[1,?0] = NonZero(i64[4] [1, 0, 0, 5])
+  %y: f32[1,?0] = Gather(%x, %i)
+  return y = %y
+}
+)",
+     R"(graph g(%x: f32[4]) {
+  %y: f32[1,2] = Gather(%x, i64[1,2] [[0, 3]])
+  return y = %y
+}
+)"},
+    {"a result that is much larger than its operands stays", Pass::fold,
+     R"(graph g(%x: f32[N]) {
+  %a: f32[1000,1000] = Expand(f32[] 1, i64[2] [1000, 1000])
+  return y = %a
+}
+)",
+     ""},
+    {"a node that fails stays", Pass::fold,
+     R"(graph g() {
+  %a: f32[1] = Gather(f32[3] [1, 2, 3], i64[1] [1])
+  %b: f32[1] = Gather(f32[3] [1, 2, 3], i64[1] [7])
+  return a = %a, b = %b
+}
+)",
+     R"(graph g() {
+  %b: f32[1] = Gather(f32[3] [1, 2, 3], i64[1] [7])
+  return a = f32[1] [2], b = %b
+}
+)"},
+    {"random numbers are drawn", Pass::fold,
+     R"(graph g() {
+  %u: f64[3] = frazil::Uniform(i64[1] [3])
+  return u = %u
+}
+)",
+     ""},
+    {"equal nodes", Pass::cse,
+     R"(graph g(%x: f32[N]) {
+  %a: f32[N] = Exp(%x) "first"
+  %b: f32[N] = Exp(%x) "second"
+  %c: f32[N] = Add(%a, %b)
+  return c = %c
+}
+)",
+     R"(graph g(%x: f32[N]) {
+  %a: f32[N] = Exp(%x) "first"
+  %c: f32[N] = Add(%a, %a)
+  return c = %c
+}
+)"},
+    {"equal constants, and what follows from them", Pass::cse,
+     R"(graph g(%x: f32[N]) {
+  %a: f32[N] = Mul(%x, f32[] 2)
+  %b: f32[N] = Mul(%x, f32[] 2)
+  %c: f32[N] = Neg(%a)
+  %d: f32[N] = Neg(%b)
+  %e: f32[N] = Mul(%x, f32[1] [2])
+  return c = %c, d = %d, e = %e
+}
+)",
+     R"(graph g(%x: f32[N]) {
+  %a: f32[N] = Mul(%x, f32[] 2)
+  %c: f32[N] = Neg(%a)
+  %e: f32[N] = Mul(%x, f32[1] [2])
+  return c = %c, d = %c, e = %e
+}
+)"},
+    {"other attributes, other outputs", Pass::cse,
+     R"(graph g(%x: f32[4]) {
+  %a: f32[4] = Softmax(%x) {axis = 0}
+  %b: f32[4] = Softmax(%x)
+  %v: f32[2], %i: i64[2] = TopK(%x, i64[1] [2])
+  %w: f32[2], _ = TopK(%x, i64[1] [2])
+  return a = %a, b = %b, v = %v, i = %i, w = %w
+}
+)",
+     ""},
+    {"a body sees what is around it, and not what is beside it", Pass::cse,
+     R"(graph g(%c: bool[], %x: f32[N]) {
+  %a: f32[N] = Exp(%x)
+  %r: f32[N], %s: f32[N] = If(%c) then_branch() {
+    %b: f32[N] = Exp(%x)
+    %d: f32[N] = Neg(%x)
+    yield %b, %d
+  } else_branch() {
+    %e: f32[N] = Neg(%x)
+    yield %e, %e
+  }
+  %f: f32[N] = Neg(%x)
+  return a = %a, r = %r, s = %s, f = %f
+}
+)",
+     R"(graph g(%c: bool[], %x: f32[N]) {
+  %a: f32[N] = Exp(%x)
+  %r: f32[N], %s: f32[N] = If(%c) then_branch() {
+    %d: f32[N] = Neg(%x)
+    yield %a, %d
+  } else_branch() {
+    %e: f32[N] = Neg(%x)
+    yield %e, %e
+  }
+  %f: f32[N] = Neg(%x)
+  return a = %a, r = %r, s = %s, f = %f
+}
+)"},
+    {"random numbers are drawn twice", Pass::cse,
+     R"(graph g(%p: f32[3]) {
+  %a: f32[3] = RandomNormalLike(%p)
+  %b: f32[3] = RandomNormalLike(%p)
+  return a = %a, b = %b
+}
+)",
+     ""},
+    {"fifty transposes and fifty signs", Pass::algebra,
+     R"(graph g(%x: f32[N,M]) {
+  %a: f32[N,M] = Neg(%x)
+  %b: f32[M,N] = Transpose(%a)
+  %c: f32[M,N] = Neg(%b)
+  %d: f32[N,M] = Transpose(%c)
+  %e: f32[N,M] = Exp(%d)
+  %f: f32[M,N] = Transpose(%e)
+  return y = %f
+}
+)",
+     R"(graph g(%x: f32[N,M]) {
+  %e: f32[N,M] = Exp(%x)
+  %f: f32[M,N] = Transpose(%e)
+  return y = %f
+}
+)"},
+    {"a value that is checked is not taken for another", Pass::algebra,
+     R"(graph g(%x: f32[N]) {
+  %s: f32[4] = Mul(%x, f32[4] [1, 1, 1, 1])
+  return s = %s
+}
+)",
+     ""},
+    {"what may fail is not dropped", Pass::algebra,
+     R"(graph g(%x: f32[3], %i: i64[3]) {
+  %a: f32[3] = Gather(%x, %i)
+  %y: f32[3] = Where(bool[] true, %x, %a)
+  return y = %y
+}
+)",
+     ""},
+};
+
+class Examples : public testing::TestWithParam<Example> {};
+
+TEST_P(Examples, Become) {
+  const Example& e = GetParam();
+  const Graph graph = graph_of(e.before);
+  const Passed passed = through(PassSet::only(e.pass), graph);
+  const auto dead = through(PassSet::only(Pass::dead), passed.graph);
+  const Graph want = graph_of(e.after.empty() ? e.before : e.after);
+  EXPECT_EQ(print(graph), e.before) << "names and types as they are printed";
+  EXPECT_EQ(print(dead.graph), print(want)) << e.name;
+  EXPECT_EQ(std::ranges::any_of(passed.runs, &PassRun::changed), !e.after.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Passes, Examples, testing::ValuesIn(kExamples), [](const auto& example) {
+  std::string name(example.param.name);
+  std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+});
+
+TEST(PassSets, AreReadAndWritten) {
+  const std::pair<std::string_view, PassSet> texts[] = {
+      {"all", {}},
+      {"none", PassSet::none()},
+      {"-cse", PassSet::without(Pass::cse)},
+      {"-cse,-fold", {PassSet::without(Pass::cse).off | PassSet::without(Pass::fold).off}},
+      {"none,+fold", PassSet::only(Pass::fold)},
+      {"-fold,+fold", {}},
+      {"none,all", {}},
+  };
+  for (const auto& [text, set] : texts) {
+    const auto read = parse_pass_set(text);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(*read, set) << text;
+    for (std::size_t i = 0; i < pass_names().size(); ++i) {
+      EXPECT_EQ(parse_pass_set(str(*read))->has(static_cast<Pass>(i)), set.has(static_cast<Pass>(i))) << text;
+    }
+  }
+  for (const std::string_view bad : {"", ",", "cse", "-", "-expand", "-cse,", "-CSE", " -cse", "-cse fold", "alle"}) {
+    const auto read = parse_pass_set(bad);
+    ASSERT_FALSE(read) << bad;
+    EXPECT_THAT(read.error().message, HasSubstr("dead, recover, fold")) << bad;
+    EXPECT_THAT(read.error().message, HasSubstr(fmt::format("got '{}'", bad)));
+  }
+}
+
+TEST(PassList, NamesWhatItRuns) {
+  std::set<std::string_view> names;
+  for (const PassRow& row : pass_list()) {
+    EXPECT_NE(row.what, "");
+    names.insert(row.name);
+  }
+  for (const std::string_view name : pass_names()) EXPECT_TRUE(names.contains(name)) << name;
+}
+
+TEST(PassRuns, TellWhatRanAndWhatChanged) {
+  const Graph graph = graph_of(
+      "graph g(%x: f32[N]) { %a = Pow(%x, f32[] 2) %b = Pow(%x, f32[] 2) %y = Add(%a, %b) "
+      "return y = %y }");
+  const auto made = Executable::make(std::make_shared<const Graph>(graph), {.passes = PassSet::without(Pass::fold)});
+  ASSERT_TRUE(made);
+  std::map<std::string_view, std::string> notes;
+  for (const PassRun& run : (*made)->passes()) {
+    EXPECT_GT(run.time.count(), 0) << run.name;
+    if (run.changed) notes.emplace(run.name, run.note);
+  }
+  EXPECT_EQ(notes, (std::map<std::string_view, std::string>{{"algebra", "pow_two x2"}, {"cse", "1 nodes merged"}}));
+  EXPECT_THAT((*made)->explain(), HasSubstr("pow_two x2"));
+  EXPECT_THAT((*made)->explain(), Not(HasSubstr("fold")));
+}
+
+TEST(PassNames, StayWithTheNodesThatReplaceOthers) {
+  const Graph graph = graph_of(R"(graph g(%x: f32[N]) { %y = Pow(%x, f32[] 3) "cubed" return y = %y })");
+  const Passed passed = through(PassSet::only(Pass::algebra), graph);
+  const auto& nodes = passed.graph.main().nodes;
+  ASSERT_EQ(nodes.size(), 2u);
+  for (const NodeId id : nodes) EXPECT_EQ(passed.graph.node(id).name, "cubed");
+  EXPECT_EQ(passed.graph.node(nodes[1]).stable, graph.node(graph.main().nodes[0]).stable);
+}
+
+}  // namespace
+}  // namespace frazil::test

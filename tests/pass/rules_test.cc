@@ -1,0 +1,321 @@
+#include "pass/rules.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+
+#include "pass/passes.h"
+#include "suite/tiers.h"
+
+// Every rule of the algebra pass on random and on special values: the rewritten graph gives what the graph gave, both
+// on the reference executor.
+namespace frazil::test {
+namespace {
+
+/// Graphs that a rule fits: ELEM stands for each of `elems`, SHAPE for each of `shapes`.
+struct RuleCase {
+  std::string_view rule;
+  std::string_view body;  ///< after "graph g(" and before "return y = %y }"
+  std::string_view elems = "f32 f64 f16 bf16 i8 i32 i64 u8 u64";
+  std::vector<std::string_view> shapes = {"", "N", "N,3", "2,1,N"};
+};
+
+constexpr std::string_view kFloats = "f32 f64 f16 bf16", kBool = "bool", kSigned = "f32 f64 f16 bf16 i8 i32 i64";
+
+/// What NORM stands for: up to the deviation %s and the centred %d.
+constexpr std::string_view kNorm =
+    "%x: f32[SHAPE,8]) { %m = ReduceMean(%x, i64[1] -1) %d = Sub(%x, %m) %p = Pow(%d, f32[] 2) "
+    "%v = ReduceMean(%p, i64[1] -1) %e = Add(%v, f32[] 0.5) %s = Sqrt(%e)";
+
+const RuleCase kCases[] = {
+    {"mul_one", "%x: ELEM[SHAPE]) { %y = Mul(%x, ELEM[] 1)"},
+    {"mul_one", "%x: ELEM[SHAPE,2]) { %y = Mul(%x, ELEM[2] 1)"},
+    {"one_mul", "%x: ELEM[SHAPE]) { %y = Mul(ELEM[] 1, %x)"},
+    {"div_one", "%x: ELEM[SHAPE]) { %y = Div(%x, ELEM[] 1)"},
+    {"sub_zero", "%x: ELEM[SHAPE]) { %y = Sub(%x, ELEM[] 0)"},
+    {"add_zero", "%x: ELEM[SHAPE]) { %y = Add(%x, ELEM[] -0.0)", kFloats},
+    {"add_zero", "%x: ELEM[SHAPE]) { %y = Add(%x, ELEM[] 0)", "i8 i32 i64 u8 u64 f32 f16"},
+    {"zero_add", "%x: ELEM[SHAPE]) { %y = Add(ELEM[] -0.0, %x)", kFloats},
+    {"zero_add", "%x: ELEM[SHAPE]) { %y = Add(ELEM[] 0, %x)", "i8 i32 i64 u8 u64 f32 f16"},
+    {"twice_undone", "%x: ELEM[SHAPE]) { %a = Neg(%x) %y = Neg(%a)", kSigned},
+    {"twice_undone", "%x: ELEM[SHAPE]) { %a = BitwiseNot(%x) %y = BitwiseNot(%a)", "i8 i32 i64 u8 u64"},
+    {"twice_is_once", "%x: ELEM[SHAPE]) { %a = Abs(%x) %y = Abs(%a)"},
+    {"twice_is_once", "%x: ELEM[SHAPE]) { %a = Sign(%x) %y = Sign(%a)"},
+    {"twice_is_once", "%x: ELEM[SHAPE]) { %a = Floor(%x) %y = Floor(%a)", kFloats},
+    {"twice_is_once", "%x: ELEM[SHAPE]) { %a = Ceil(%x) %y = Ceil(%a)", kFloats},
+    {"twice_is_once", "%x: ELEM[SHAPE]) { %a = Round(%x) %y = Round(%a)", kFloats},
+    {"twice_is_once", "%x: ELEM[SHAPE]) { %a = Relu(%x) %y = Relu(%a)", kSigned},
+    {"abs_neg", "%x: ELEM[SHAPE]) { %a = Neg(%x) %y = Abs(%a)", kSigned},
+    {"extreme_same", "%x: ELEM[SHAPE]) { %y = frazil::Min2(%x, %x)"},
+    {"extreme_same", "%x: ELEM[SHAPE]) { %y = frazil::Max2(%x, %x)"},
+    {"add_neg", "%x: ELEM[SHAPE], %z: ELEM[SHAPE]) { %a = Neg(%z) %y = Add(%x, %a)", kSigned},
+    {"neg_add", "%x: ELEM[SHAPE], %z: ELEM[SHAPE]) { %a = Neg(%z) %y = Add(%a, %x)", kSigned},
+    {"sub_neg", "%x: ELEM[SHAPE], %z: ELEM[SHAPE]) { %a = Neg(%z) %y = Sub(%x, %a)", kSigned},
+    {"div_power_of_two", "%x: ELEM[SHAPE]) { %y = Div(%x, ELEM[] 8)", kFloats},
+    {"div_power_of_two", "%x: ELEM[SHAPE]) { %y = Div(%x, ELEM[] -0.00390625)", kFloats},
+    {"div_power_of_two", "%x: ELEM[SHAPE,3]) { %y = Div(%x, ELEM[3] [0.25, -1, 4096])", kFloats},
+    {"div_power_of_two", "%x: ELEM[SHAPE]) { %y = Div(%x, ELEM[] 1.7014118346046923e+38)", "f32 f64 bf16"},
+    {"div_power_of_two", "%x: ELEM[SHAPE]) { %y = Div(%x, ELEM[] 5.877471754111438e-39)", "f32 f64"},
+    {"div_power_of_two", "%x: ELEM[SHAPE]) { %y = Div(%x, ELEM[] 3)", kFloats},
+    {"pow_one", "%x: ELEM[SHAPE]) { %y = Pow(%x, ELEM[] 1)", "f32 f64 f16 bf16 i32 i64"},
+    {"pow_one", "%x: ELEM[SHAPE]) { %y = Pow(%x, f32[] 1)", "f32 f64 f16 bf16 i32 i64"},
+    {"pow_two", "%x: ELEM[SHAPE]) { %y = Pow(%x, ELEM[] 2)", "f32 f64 f16 i32 i64"},
+    {"pow_two", "%x: ELEM[SHAPE]) { %y = Pow(%x, i64[1] 2)", "f32 f64"},
+    {"pow_three", "%x: ELEM[SHAPE]) { %y = Pow(%x, ELEM[] 3)", "f32 f64 f16 i32 i64"},
+    {"pow_inverse", "%x: ELEM[SHAPE]) { %y = Pow(%x, ELEM[] -1)", "f32 f64 f16 i32"},
+    {"pow_half", "%x: ELEM[SHAPE]) { %a = Mul(%x, %x) %y = Pow(%a, ELEM[] 0.5)", "f32 f64 f16"},
+    {"pow_half", "%x: ELEM[SHAPE]) { %y = Pow(%x, ELEM[] 0.5)", "f32 f64 f16"},
+    {"pow_half", "%x: ELEM[SHAPE]) { %a = Abs(%x) %b = Add(ELEM[] 0.25, %a) %y = Pow(%b, ELEM[] 0.5)", "f32 f64"},
+    {"and_true", "%x: ELEM[SHAPE]) { %y = And(%x, bool[] true)", kBool},
+    {"true_and", "%x: ELEM[SHAPE]) { %y = And(bool[] true, %x)", kBool},
+    {"or_false", "%x: ELEM[SHAPE]) { %y = Or(%x, bool[] false)", kBool},
+    {"or_false", "%x: ELEM[SHAPE]) { %y = Xor(%x, bool[] false)", kBool},
+    {"false_or", "%x: ELEM[SHAPE]) { %y = Or(bool[] false, %x)", kBool},
+    {"false_or", "%x: ELEM[SHAPE]) { %y = Xor(bool[] false, %x)", kBool},
+    {"logic_same", "%x: ELEM[SHAPE]) { %y = And(%x, %x)", kBool},
+    {"logic_same", "%x: ELEM[SHAPE]) { %y = Or(%x, %x)", kBool},
+    {"not_not", "%x: ELEM[SHAPE]) { %a = Not(%x) %y = Not(%a)", kBool},
+    {"where_true", "%x: ELEM[SHAPE], %z: ELEM[SHAPE]) { %y = Where(bool[] true, %x, %z)"},
+    {"where_true", "%x: ELEM[SHAPE,2], %z: ELEM[]) { %y = Where(bool[2] [true, true], %x, %z)"},
+    {"where_false", "%x: ELEM[SHAPE], %z: ELEM[SHAPE]) { %y = Where(bool[] false, %x, %z)"},
+    {"where_same", "%c: bool[], %x: ELEM[SHAPE]) { %y = Where(%c, %x, %x)"},
+    {"cast_same", "%x: f32[SHAPE]) { %y = Cast(%x) {to = 1}", "f32"},
+    {"cast_same", "%x: i64[SHAPE]) { %y = Cast(%x) {to = 7}", "i64"},
+    {"cast_back", "%x: f32[SHAPE]) { %a = Cast(%x) {to = 11} %y = Cast(%a) {to = 1}", "f32"},
+    {"cast_back", "%x: i32[SHAPE]) { %a = Cast(%x) {to = ELEM} %y = Cast(%a) {to = 6}", "7 11 1 10 13"},
+    {"cast_back", "%x: u8[SHAPE]) { %a = Cast(%x) {to = ELEM} %y = Cast(%a) {to = 2}", "1 3 4 5 6 7 10 11 12 13 16"},
+    {"cast_back", "%x: i8[SHAPE]) { %a = Cast(%x) {to = ELEM} %y = Cast(%a) {to = 3}", "1 2 4 5 6 7 10 11 12 13 16"},
+    {"cast_back", "%x: bool[SHAPE]) { %a = Cast(%x) {to = ELEM} %y = Cast(%a) {to = 9}", "1 2 3 4 5 6 7 10 11 12 16"},
+    {"cast_back", "%x: f16[SHAPE]) { %a = Cast(%x) {to = ELEM} %y = Cast(%a) {to = 10}", "1 11 16 7"},
+    {"cast_back", "%x: i16[SHAPE]) { %a = Cast(%x) {to = ELEM} %y = Cast(%a) {to = 5}", "1 4 6 7 10 11 16"},
+    {"cast_back", "%x: u32[SHAPE]) { %a = Cast(%x) {to = ELEM} %y = Cast(%a) {to = 12}", "1 6 7 11 13"},
+    {"transpose_none", "%x: ELEM[2,N,3]) { %y = Transpose(%x) {perm = [0, 1, 2]}", "f32 u8", {""}},
+    {"transpose_none", "%x: ELEM[N]) { %y = Transpose(%x)", "f32 u8", {""}},
+    {"transpose_twice",
+     "%x: ELEM[2,N,3]) { %a = Transpose(%x) {perm = [SHAPE]} %y = Transpose(%a) {perm = [1, 2, 0]}",
+     "f32 u8",
+     {"0,2,1", "1,2,0", "2,0,1", "2,1,0"}},
+    {"transpose_twice", "%x: ELEM[N,3]) { %a = Transpose(%x) %y = Transpose(%a)", "f32 i64", {""}},
+    {"transpose_later",
+     "%x: ELEM[2,N,3]) { %a = Transpose(%x) {perm = [SHAPE]} %b = Mul(%a, ELEM[1] 3) %c = Neg(%b) "
+     "%y = Transpose(%c) {perm = [1, 2, 0]}",
+     "f32 i32",
+     {"0,2,1", "1,2,0", "2,0,1", "2,1,0"}},
+    {"transpose_later",
+     "%x: ELEM[2,N]) { %a = Transpose(%x) %b = Sub(ELEM[] 2, %a) %y = Transpose(%b)",
+     "f64 i8",
+     {""}},
+    {"same_extents", "%x: ELEM[N,3]) { %y = Reshape(%x, i64[2] [0, 3])", "f32 u8", {""}},
+    {"same_extents", "%x: ELEM[N,3]) { %y = Expand(%x, i64[2] [1, 3])", "f32 u8", {""}},
+    {"same_extents", "%x: ELEM[2,3]) { %y = Tile(%x, i64[2] [1, 1])", "f32 u8", {""}},
+    {"reshape_twice",
+     "%x: ELEM[2,N,6]) { %a = Reshape(%x, i64[2] [SHAPE]) %y = Reshape(%a, i64[2] [-1, 2])",
+     "f32 u8",
+     {"-1,12", "6,-1", "0,-1"}},
+    {"reshape_twice", "%x: ELEM[N,6]) { %a = Unsqueeze(%x, i64[1] [1]) %y = Reshape(%a, i64[1] [-1])", "f32 u8", {""}},
+    {"concat_one", "%x: ELEM[N,6]) { %y = Concat(%x) {axis = 1}", "f32 u8", {""}},
+    {"layer_norm", "NORM %y = Div(%d, %s)", "f32"},
+    {"layer_norm", "NORM %i = Reciprocal(%s) %y = Mul(%i, %d)", "f32"},
+    {"layer_norm", "NORM %i = Div(f32[] 1, %s) %y = Mul(%d, %i)", "f32"},
+    {"layer_norm",
+     "%x: f32[SHAPE,3,5]) { %m = ReduceMean(%x, i64[2] [-1, -2]) %d = Sub(%x, %m) %q = Mul(%d, %d) "
+     "%v = ReduceMean(%q, i64[2] [-2, -1]) %e = Add(f32[1] 0.001, %v) %i = Pow(%e, f32[] -0.5) %y = Mul(%d, %i)",
+     "f32",
+     {"", "N"}},
+    {"layer_norm_scale", "NORM %n = Div(%d, %s) %y = Mul(%n, f32[8] [1, 2, 3, 4, 0, -1, -2, 0.5])", "f32"},
+    {"layer_norm_shift",
+     "NORM %n = Div(%d, %s) %g = Mul(f32[8] [1, 2, 3, 4, 0, -1, -2, 0.5], %n) "
+     "%y = Add(f32[8] [0.1, 2, 3, 4, 0, -1, -2, 0.5], %g)",
+     "f32"},
+    {"layer_norm",
+     "%x: f32[SHAPE,8]) { %m = ReduceMean(%x, i64[1] -1) %o = Neg(%x) %d = Sub(%o, %m) %p = Mul(%d, %d) "
+     "%v = ReduceMean(%p, i64[1] -1) %e = Add(%v, f32[] 0.5) %s = Sqrt(%e) %y = Div(%d, %s)",
+     "f32"},
+    {"layer_norm",
+     "%x: f32[8,N,8]) { %m = ReduceMean(%x, i64[1] 0) %d = Sub(%x, %m) %p = Mul(%d, %d) "
+     "%v = ReduceMean(%p, i64[1] 0) %e = Add(%v, f32[] 0.5) %s = Sqrt(%e) %y = Div(%d, %s)",
+     "f32",
+     {""}},
+};
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+/// The case's text for one element type and one shape; "[,2]" becomes "[2]".
+std::string text_of(const RuleCase& c, std::string_view elem, std::string_view shape) {
+  const std::string text = "graph g(" + std::string(c.body) + " return y = %y }";
+  return replaced(replaced(replaced(replaced(text, "NORM", kNorm), "ELEM", elem), "SHAPE", shape), "[,", "[");
+}
+
+std::vector<std::string> words(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+template <class T>
+T special(std::mt19937_64& random) {
+  using L = std::numeric_limits<T>;
+  const T all[] = {T(0),     T(-0.0),  T(1),        T(-1),           T(2),           T(0.5),
+                   L::max(), L::min(), L::lowest(), L::infinity(),   -L::infinity(), L::quiet_NaN(),
+                   T(3),     T(-2.75), T(1e-3),     T(L::min() / 4), L::epsilon(),   T(7.3)};
+  return all[random() % std::size(all)];
+}
+
+double special_number(Elem elem, std::mt19937_64& random) {
+  std::normal_distribution<double> normal(0, 5);
+  const bool usual = random() % 2 == 0;
+  if (elem == Elem::f64) return usual ? normal(random) : special<double>(random);
+  if (elem == Elem::f16 && !usual) {
+    constexpr double all[] = {65504, -65504, 6e-8, 6.1e-5, 255, 40.3};
+    return random() % 2 ? all[random() % std::size(all)] : special<float>(random);
+  }
+  return usual ? normal(random) : special<float>(random);
+}
+
+template <class T>
+void fill_integers(Tensor& t, std::mt19937_64& random) {
+  using L = std::numeric_limits<T>;
+  for (T& x : t.as_mutable<T>()) {
+    const T all[] = {T(0), T(1), L::max(), L::min(), T(-1), T(2), T(random() % 20), T(random())};
+    x = all[random() % std::size(all)];
+  }
+}
+
+void fill(Tensor& t, std::mt19937_64& random) {
+  switch (t.elem()) {
+    case Elem::boolean:
+      for (std::size_t i = 0; i < t.bytes(); ++i) t.mutable_data()[i] = std::byte(random() % 2);
+      return;
+    case Elem::i8: return fill_integers<std::int8_t>(t, random);
+    case Elem::i16: return fill_integers<std::int16_t>(t, random);
+    case Elem::i32: return fill_integers<std::int32_t>(t, random);
+    case Elem::i64: return fill_integers<std::int64_t>(t, random);
+    case Elem::u8: return fill_integers<std::uint8_t>(t, random);
+    case Elem::u32: return fill_integers<std::uint32_t>(t, random);
+    case Elem::u64: return fill_integers<std::uint64_t>(t, random);
+    case Elem::f64:
+      for (double& x : t.as_mutable<double>()) x = special_number(Elem::f64, random);
+      return;
+    case Elem::f32:
+      for (float& x : t.as_mutable<float>()) x = static_cast<float>(special_number(Elem::f32, random));
+      return;
+    default: break;
+  }
+  for (std::int64_t i = 0; i < t.count(); ++i) {
+    const auto x = static_cast<float>(special_number(t.elem(), random));
+    from_f32(t.elem(), &x, t.mutable_data() + i * static_cast<std::int64_t>(byte_size(t.elem())), 1);
+  }
+}
+
+/// Sums in another order agree where nothing cancels or overflows.
+void fill_plain(Tensor& t, std::mt19937_64& random) {
+  std::uniform_real_distribution<float> uniform(-3, 3);
+  for (float& x : t.as_mutable<float>()) x = uniform(random);
+}
+
+std::vector<Datum> random_inputs(const Graph& graph, std::int64_t n, Numerics numerics, std::mt19937_64& random) {
+  std::vector<Datum> inputs;
+  for (Value v : graph.main().params) {
+    Sizes sizes;
+    for (Dim d : graph.type(v).shape) sizes.push_back(d.is_const() ? d.value() : n);
+    Tensor t = Tensor::make(graph.type(v).elem, sizes).value();
+    numerics == Numerics::reassociated ? fill_plain(t, random) : fill(t, random);
+    inputs.emplace_back(std::move(t));
+  }
+  return inputs;
+}
+
+/// How far two numbers are apart for a class, beyond which they differ.
+bool agree(double a, double b, Numerics numerics, Elem elem) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (a == b) return numerics != Numerics::exact || std::signbit(a) == std::signbit(b);
+  if (numerics == Numerics::exact) return false;
+  if (numerics == Numerics::reassociated) return std::abs(a - b) <= 1e-5 * (1 + std::abs(b));
+  const double eps = elem == Elem::f64 ? 2.3e-16 : 1.2e-7, least = elem == Elem::f64 ? 1e-323 : 3e-45;
+  return std::abs(a - b) <= 4 * eps * std::max(std::abs(a), std::abs(b)) + least;
+}
+
+void expect_agree(const Tensor& got, const Tensor& want, Numerics numerics) {
+  ASSERT_EQ(got.type_str(), want.type_str());
+  for (std::int64_t i = 0; i < want.count(); ++i) {
+    const bool whole = is_int(want.elem());
+    const bool same = whole ? got.integer_at(i) == want.integer_at(i)
+                            : agree(got.number_at(i), want.number_at(i), numerics, want.elem());
+    ASSERT_TRUE(same) << "element " << i << ": " << got.number_at(i) << ", not " << want.number_at(i);
+  }
+}
+
+std::vector<const Rule*> all_rules() {
+  std::vector<const Rule*> all(algebra_rules().begin(), algebra_rules().end());
+  all.insert(all.end(), recovery_rules().begin(), recovery_rules().end());
+  return all;
+}
+
+const Rule& rule_named(std::string_view name) {
+  for (const Rule* rule : all_rules()) {
+    if (rule->name == name) return *rule;
+  }
+  throw std::logic_error("no rule " + std::string(name));
+}
+
+class Rules : public testing::TestWithParam<RuleCase> {
+ protected:
+  /// True when the rule was applied.
+  bool try_one(const std::string& text, std::mt19937_64& random) {
+    SCOPED_TRACE(text);
+    const Graph graph = graph_of(text);
+    std::vector<PassRun> runs;
+    const auto keep = [](const Graph&, NodeId) { return true; };
+    const auto made =
+        run_passes(graph, {{PassSet::only(Pass::algebra).off & PassSet::only(Pass::recover).off}, 3, keep}, &runs);
+    EXPECT_TRUE(made) << made.error().message;
+    if (!made) return false;
+    bool applied = false;
+    for (const PassRun& run : runs) applied |= run.note.contains(std::string(GetParam().rule) + " x");
+    for (const std::int64_t n : {0, 1, 2, 5, 17}) {
+      const bool reassociates = GetParam().rule.starts_with("layer_norm");
+      const Numerics how = reassociates ? Numerics::reassociated : rule_named(GetParam().rule).numerics;
+      const auto inputs = random_inputs(graph, n, how, random);
+      const auto want = run_on_reference(graph, inputs), got = run_on_reference(*made, inputs);
+      EXPECT_EQ(want.has_value(), got.has_value());
+      if (!want || !got) continue;
+      const Numerics numerics = applied ? how : Numerics::exact;
+      expect_agree((*got)[0].tensor(), (*want)[0].tensor(), numerics);
+    }
+    return applied;
+  }
+};
+
+TEST_P(Rules, GiveWhatTheyReplace) {
+  std::mt19937_64 random(7);
+  bool applied = false;
+  for (const std::string& elem : words(GetParam().elems)) {
+    for (const std::string_view shape : GetParam().shapes) applied |= try_one(text_of(GetParam(), elem, shape), random);
+  }
+  const std::set<std::string_view> never{"Div(%x, ELEM[] 3)", "{ %y = Pow(%x, ELEM[] 0.5)", "%o = Neg", "i64[1] 0)"};
+  const bool fits = std::ranges::none_of(never, [](std::string_view part) { return GetParam().body.contains(part); });
+  EXPECT_EQ(applied, fits) << GetParam().body;
+}
+
+std::string case_name(const testing::TestParamInfo<RuleCase>& info) {
+  return fmt::format("{}_{}", info.param.rule, info.index);
+}
+INSTANTIATE_TEST_SUITE_P(Algebra, Rules, testing::ValuesIn(kCases), case_name);
+
+TEST(RuleTable, EveryRuleHasACaseAndANameOfItsOwn) {
+  std::set<std::string_view> tried, names;
+  for (const RuleCase& c : kCases) tried.insert(c.rule);
+  for (const Rule* rule : all_rules()) {
+    EXPECT_TRUE(tried.contains(rule->name)) << rule->name << " has no case above";
+    EXPECT_TRUE(names.insert(rule->name).second) << rule->name;
+    EXPECT_NE(rule->what, "") << rule->name;
+  }
+}
+
+}  // namespace
+}  // namespace frazil::test
