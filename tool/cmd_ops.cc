@@ -173,12 +173,6 @@ Result<int> list_knobs(const ListOptions& options) {
   return kDone;
 }
 
-std::vector<const Rule*> all_rules() {
-  std::vector<const Rule*> all(recovery_rules().begin(), recovery_rules().end());
-  all.insert(all.end(), algebra_rules().begin(), algebra_rules().end());
-  return all;
-}
-
 Json passes_json() {
   Json passes = Json::array(), rules = Json::array();
   for (const PassRow& row : pass_list()) {

@@ -9,7 +9,8 @@
 namespace frazil {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames{"dead", "recover", "fold", "algebra", "cse"};
+constexpr std::array<std::string_view, 8> kNames{"recover", "batch_norm", "dead",  "fold",
+                                                 "algebra", "cse",        "hoist", "motion"};
 
 /// One word of the list; false where it is none.
 bool apply(PassSet& set, std::string_view word) {

@@ -104,6 +104,7 @@ class Rebuilder {
     std::vector<std::size_t> params;
     for (BlockId b : node.blocks) params.push_back(from_.block(b).params.size());
     Builder builder(to_, f.to);
+    FRAZIL_CHECK(rewriter_.open(from_, id, builder, [this](Value v) { return mapped(v); }, inputs));
     FRAZIL_TRY(const NodeId made, builder.open(*node.op, std::move(inputs), node.attrs, params, node.name));
     to_.nodes_[made.id].stable = node.stable;
     enter(id, made, 0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,8 +15,15 @@ class Rewriter {
   virtual ~Rewriter() = default;
   /// True for a node, with its blocks, that is left out; nobody may use its results.
   virtual bool drops(const Graph&, NodeId) { return false; }
-  /// Called for every other node that is not a region, in order. `inputs` are its inputs in the new graph. Gives one
-  /// new value per output of the node, or nullopt to copy the node as it is.
+  /// Called before region `node` is begun in `outer`'s block; may add nodes there and change the region's inputs, by
+  /// which the params of its blocks are typed. `now` gives the new value of one that is visible there.
+  virtual Status open(const Graph& /*from*/, NodeId /*node*/, Builder& /*outer*/,
+                      const std::function<Value(Value)>& /*now*/, std::vector<Value>& /*inputs*/) {
+    return {};
+  }
+  /// Called for every other node that is not a region, in order. It may add nodes to blocks around that of `to`, too.
+  /// `inputs` are its inputs in the new graph. Gives one new value per output of the node, or nullopt to copy the node
+  /// as it is.
   virtual Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId node, Builder& to,
                                                             std::span<const Value> inputs) = 0;
   /// The value to use wherever `old` (now `now`) is used; for Patch.

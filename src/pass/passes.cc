@@ -11,6 +11,7 @@
 #include "pass/dead.h"
 #include "pass/expand.h"
 #include "pass/fold.h"
+#include "pass/loops.h"
 #include "pass/rewrite.h"
 
 namespace frazil {
@@ -23,11 +24,15 @@ constexpr PassRow always(std::string_view name, PassFunction run, std::string_vi
 
 const std::array kList{
     row(Pass::recover, recover_composites, "puts together what exporters took apart and a kernel serves whole"),
+    row(Pass::batch_norm, absorb_batch_norm,
+        "makes BatchNormalization by constants part of a convolution, or two numbers"),
     row(Pass::dead, remove_dead, "removes nodes that no result depends on"),
     always("expand", expand_composites, "replaces composites by their bodies, except those that have a kernel"),
     row(Pass::fold, fold_constants, "computes small nodes of constants"),
     row(Pass::algebra, rewrite_algebra, "applies the rules of arithmetic, logic and views below"),
     row(Pass::cse, merge_equal, "makes nodes that compute the same one node"),
+    row(Pass::hoist, hoist_projections, "makes products of a loop's slices with a weight one product before the loop"),
+    row(Pass::motion, move_invariants, "moves what is the same in each iteration before the loop"),
     row(Pass::dead, remove_dead, "removes what the passes before left unused"),
 };
 

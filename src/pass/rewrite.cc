@@ -122,6 +122,11 @@ Result<std::optional<Graph>> rewrite_algebra(const Graph& graph, const PassOptio
   return apply(rules, graph, note);
 }
 
+Result<std::optional<Graph>> absorb_batch_norm(const Graph& graph, const PassOptions&, std::string& note) {
+  static const RuleIndex rules(conv_rules());
+  return apply(rules, graph, note);
+}
+
 Result<std::optional<Graph>> recover_composites(const Graph& graph, const PassOptions&, std::string& note) {
   static const RuleIndex rules(recovery_rules());
   return apply(rules, graph, note);

@@ -64,6 +64,15 @@ std::span<const Rule* const> recovery_rules() {
   return all;
 }
 
+std::span<const Rule* const> conv_rules() {
+  static const auto all = joined({batch_norm_rules()});
+  return all;
+}
+
+std::vector<const Rule*> all_rules() {
+  return joined({norm_rules(), batch_norm_rules(), arithmetic_rules(), logic_rules(), view_rules()});
+}
+
 bool draws(const Graph& graph, const Node& node) {
   constexpr std::array<const OpDef*, 8> kRandom{&ops::Uniform,           &ops::RandomUniform,    &ops::RandomNormal,
                                                 &ops::RandomUniformLike, &ops::RandomNormalLike, &ops::Bernoulli,
@@ -86,12 +95,24 @@ struct Harmless {
     if (depth == 0 || !node.constraints.empty() || !node.blocks.empty()) return false;
     runs = runs && !graph.content(v);
     if (runs && !std::holds_alternative<Elementwise>(node.op->form)) return false;
+    if (std::holds_alternative<Elementwise>(node.op->form) && !broadcasts_surely(graph, node)) return false;
     return std::ranges::all_of(node.in,
                                [&](Value in) { return !in || (graph.type(in).ranked && value(in, runs, depth - 1)); });
   }
 };
 
 }  // namespace
+
+bool broadcasts_surely(const Graph& graph, const Node& node) {
+  const Shape& result = graph.type(node.out[0]).shape;
+  return std::ranges::all_of(node.in, [&](Value v) {
+    if (!v) return true;
+    const Type& type = graph.type(v);
+    if (!type.is_tensor() || !type.ranked || type.rank() > result.size()) return false;
+    const auto last = std::span(result).last(type.rank());
+    return std::ranges::equal(type.shape, last, [](Dim own, Dim all) { return own == Dim(1) || own == all; });
+  });
+}
 
 bool cannot_fail(const Graph& graph, Value v, Value beside) {
   constexpr int kDeepest = 8;

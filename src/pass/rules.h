@@ -74,11 +74,18 @@ std::span<const Rule* const> algebra_rules();
 std::span<const Rule> norm_rules();
 /// The same for what exporters took apart.
 std::span<const Rule* const> recovery_rules();
+std::span<const Rule> batch_norm_rules();
+/// The same for BatchNormalization.
+std::span<const Rule* const> conv_rules();
+/// The rules of all passes.
+std::vector<const Rule*> all_rules();
 
 /// True for nodes whose results are not made of their operands alone.
 bool draws(const Graph& graph, const Node& node);
 /// True when v may be left uncomputed: nothing that it is made of can fail, `beside` aside, which is still used.
 bool cannot_fail(const Graph& graph, Value v, Value beside = {});
+/// True when each operand's extents are 1 or those of the result: broadcasting them tells no error when the graph runs.
+bool broadcasts_surely(const Graph& graph, const Node& node);
 /// The operand of an elementwise node that is not a constant of one element, where it is the only one and has the
 /// result's rank.
 std::optional<std::size_t> only_operand(const Graph& graph, const OpDef& op, std::span<const Value> in);

@@ -25,9 +25,15 @@ Expr without_both(const Site& s, Builder& to) { return {&to, s.maker(0, ops::Not
 
 // ---- choices: the side that is dropped must be one that fails nothing ----
 
-bool always_first(const Site& s) { return s.is(0, 1) && s.same_type(1) && cannot_fail(s.graph, s.in[2]); }
-bool always_second(const Site& s) { return s.is(0, 0) && s.same_type(2) && cannot_fail(s.graph, s.in[1]); }
-bool same_sides(const Site& s) { return s.in[1] == s.in[2] && s.same_type(1) && cannot_fail(s.graph, s.in[0]); }
+bool always_first(const Site& s) {
+  return s.is(0, 1) && broadcasts_surely(s.from, s.node) && s.same_type(1) && cannot_fail(s.graph, s.in[2]);
+}
+bool always_second(const Site& s) {
+  return s.is(0, 0) && broadcasts_surely(s.from, s.node) && s.same_type(2) && cannot_fail(s.graph, s.in[1]);
+}
+bool same_sides(const Site& s) {
+  return s.in[1] == s.in[2] && broadcasts_surely(s.from, s.node) && s.same_type(1) && cannot_fail(s.graph, s.in[0]);
+}
 
 // ---- conversions ----
 

@@ -28,6 +28,10 @@ constexpr std::string_view kNorm =
     "%x: f32[SHAPE,8]) { %m = ReduceMean(%x, i64[1] -1) %d = Sub(%x, %m) %p = Pow(%d, f32[] 2) "
     "%v = ReduceMean(%p, i64[1] -1) %e = Add(%v, f32[] 0.5) %s = Sqrt(%e)";
 
+/// What CHANNELS stands for: scale, shift, mean and variance.
+constexpr std::string_view kChannels =
+    "f32[3] [1, -2, 0.5], f32[3] [0, 1, 2], f32[3] [0.5, -0.5, 2], f32[3] [1, 0.01, 4]";
+
 const RuleCase kCases[] = {
     {"mul_one", "%x: ELEM[SHAPE]) { %y = Mul(%x, ELEM[] 1)"},
     {"mul_one", "%x: ELEM[SHAPE,2]) { %y = Mul(%x, ELEM[2] 1)"},
@@ -123,6 +127,20 @@ const RuleCase kCases[] = {
      "%v = ReduceMean(%q, i64[2] [-2, -1]) %e = Add(f32[1] 0.001, %v) %i = Pow(%e, f32[] -0.5) %y = Mul(%d, %i)",
      "f32",
      {"", "N"}},
+    {"batch_norm_affine",
+     "%x: f32[2,3SHAPE]) { %y = BatchNormalization(%x, CHANNELS) {epsilon = 0.1}",
+     "f32",
+     {"", ",N", ",N,2"}},
+    {"batch_norm_conv",
+     "%x: f32[N,2,5]) { %c = Conv(%x, f32[3,2,2] [[[1,2],[3,4]],[[5,6],[7,8]],[[-1,0],[2,3]]]SHAPE) "
+     "%y = BatchNormalization(%c, CHANNELS)",
+     "f32",
+     {"", ", f32[3] [1, -2, 3]"}},
+    {"batch_norm_conv",
+     "%x: f32[1,3,N,3]) { %c = Conv(%x, f32[3,1,1,1] [[[[1]]],[[[2]]],[[[3]]]]) {group = 3} "
+     "%y = BatchNormalization(%c, CHANNELS)",
+     "f32",
+     {""}},
     {"layer_norm_scale", "NORM %n = Div(%d, %s) %y = Mul(%n, f32[8] [1, 2, 3, 4, 0, -1, -2, 0.5])", "f32"},
     {"layer_norm_shift",
      "NORM %n = Div(%d, %s) %g = Mul(f32[8] [1, 2, 3, 4, 0, -1, -2, 0.5], %n) "
@@ -149,7 +167,9 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 /// The case's text for one element type and one shape; "[,2]" becomes "[2]".
 std::string text_of(const RuleCase& c, std::string_view elem, std::string_view shape) {
   const std::string text = "graph g(" + std::string(c.body) + " return y = %y }";
-  return replaced(replaced(replaced(replaced(text, "NORM", kNorm), "ELEM", elem), "SHAPE", shape), "[,", "[");
+  return replaced(
+      replaced(replaced(replaced(replaced(text, "NORM", kNorm), "CHANNELS", kChannels), "ELEM", elem), "SHAPE", shape),
+      "[,", "[");
 }
 
 std::vector<std::string> words(std::string_view text) {
@@ -250,18 +270,15 @@ void expect_agree(const Tensor& got, const Tensor& want, Numerics numerics) {
   }
 }
 
-std::vector<const Rule*> all_rules() {
-  std::vector<const Rule*> all(algebra_rules().begin(), algebra_rules().end());
-  all.insert(all.end(), recovery_rules().begin(), recovery_rules().end());
-  return all;
-}
-
 const Rule& rule_named(std::string_view name) {
   for (const Rule* rule : all_rules()) {
     if (rule->name == name) return *rule;
   }
   throw std::logic_error("no rule " + std::string(name));
 }
+
+constexpr PassSet kRulePasses{PassSet::only(Pass::algebra).off & PassSet::only(Pass::recover).off &
+                              PassSet::only(Pass::batch_norm).off};
 
 class Rules : public testing::TestWithParam<RuleCase> {
  protected:
@@ -271,14 +288,13 @@ class Rules : public testing::TestWithParam<RuleCase> {
     const Graph graph = graph_of(text);
     std::vector<PassRun> runs;
     const auto keep = [](const Graph&, NodeId) { return true; };
-    const auto made =
-        run_passes(graph, {{PassSet::only(Pass::algebra).off & PassSet::only(Pass::recover).off}, 3, keep}, &runs);
+    const auto made = run_passes(graph, {kRulePasses, 3, keep}, &runs);
     EXPECT_TRUE(made) << made.error().message;
     if (!made) return false;
     bool applied = false;
     for (const PassRun& run : runs) applied |= run.note.contains(std::string(GetParam().rule) + " x");
     for (const std::int64_t n : {0, 1, 2, 5, 17}) {
-      const bool reassociates = GetParam().rule.starts_with("layer_norm");
+      const bool reassociates = GetParam().rule.starts_with("layer_norm") || GetParam().rule.starts_with("batch_norm");
       const Numerics how = reassociates ? Numerics::reassociated : rule_named(GetParam().rule).numerics;
       const auto inputs = random_inputs(graph, n, how, random);
       const auto want = run_on_reference(graph, inputs), got = run_on_reference(*made, inputs);

@@ -149,7 +149,7 @@ TEST_P(Kernels, AgreeWithTheOperatorsForm) {
   const Built built = build(c, known);
   if (HasFailure()) return;
   SCOPED_TRACE(print(built.graph));
-  const Tier0 tier(built.graph);
+  const Tier0 tier(built.graph, PassSet::none());  // which might leave the node no kernel
   ASSERT_TRUE(tier);
   const auto& steps = tier.executable->plan().steps;
   const bool bound = std::ranges::any_of(steps, [&](const Step& s) { return s.kernel == c.kernel; });

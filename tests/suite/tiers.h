@@ -59,8 +59,8 @@ struct Tier0 {
   std::shared_ptr<Executable> executable;
   std::unique_ptr<Session> session;
 
-  explicit Tier0(const Graph& graph) {
-    auto made = Executable::make(std::make_shared<const Graph>(graph), {.reference = false});
+  explicit Tier0(const Graph& graph, PassSet passes = {}) {
+    auto made = Executable::make(std::make_shared<const Graph>(graph), {.passes = passes});
     if (!made) {
       ADD_FAILURE() << made.error().message << "\n" << print(graph);
       return;

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "ops/contraction.h"
+#include "ops/elementwise_math.h"
+#include "ops/norm.h"
+#include "pass/rules.h"
+
+// Normalisation by statistics that are constants: two numbers a channel.
+namespace frazil {
+namespace {
+
+template <const auto&... Op>
+inline constexpr std::array<const OpDef*, sizeof...(Op)> kOps{&Op...};
+
+constexpr std::size_t kSmallWeight = std::size_t{1} << 16;  // bytes; larger ones are not copied at load
+
+/// The elements, which may lie anywhere in a file.
+std::vector<float> floats(const Tensor& t) {
+  std::vector<float> values(static_cast<std::size_t>(t.count()));
+  std::memcpy(values.data(), t.data(), t.bytes());
+  return values;
+}
+
+bool is_list(const Tensor* t, std::size_t count) {
+  return t && t->elem() == Elem::f32 && t->rank() == 1 && t->contiguous() &&
+         t->sizes()[0] == static_cast<std::int64_t>(count);
+}
+
+bool has_constant_statistics(const Site& s) {
+  const auto& attrs = s.attrs<ops::BatchNormAttrs>();
+  if (attrs.training_mode != 0 || s.elem(0) != Elem::f32 || s.type(0).rank() < 2 || !s.constant(1)) return false;
+  const auto channels = static_cast<std::size_t>(s.constant(1)->count());
+  for (std::size_t i = 1; i < 5; ++i) {
+    if (!is_list(s.constant(i), channels)) return false;
+  }
+  return channels > 0;
+}
+
+/// y = factor * x + offset, by channel.
+struct Affine {
+  std::vector<float> factor, offset;
+};
+Affine affine_of(const Site& s) {
+  const auto scale = floats(*s.constant(1)), shift = floats(*s.constant(2)), mean = floats(*s.constant(3)),
+             variance = floats(*s.constant(4));
+  const double epsilon = s.attrs<ops::BatchNormAttrs>().epsilon;
+  Affine a;
+  for (std::size_t c = 0; c < scale.size(); ++c) {
+    const double factor = scale[c] / std::sqrt(variance[c] + epsilon);
+    a.factor.push_back(static_cast<float>(factor));
+    a.offset.push_back(static_cast<float>(shift[c] - mean[c] * factor));
+  }
+  return a;
+}
+
+// ---- into the convolution before it ----
+
+/// The convolution that gives x and that only this node uses, where its weights are constants and few.
+const Node* convolution(const Site& s) {
+  const Node* conv = s.maker(0, ops::Conv);
+  if (!conv || conv->parent != s.block || !s.uses.only_user(s.node.in[0])) return nullptr;
+  const Constant* weight = s.graph.constant(conv->in[1]);
+  const bool small = weight && weight->tensor.elem() == Elem::f32 && weight->tensor.bytes() <= kSmallWeight &&
+                     weight->tensor.contiguous();
+  const auto channels = static_cast<std::size_t>(s.constant(1)->count());
+  if (!small || weight->tensor.sizes()[0] != static_cast<std::int64_t>(channels)) return nullptr;
+  if (conv->in.size() < 3) return conv;
+  const Constant* bias = s.graph.constant(conv->in[2]);
+  return bias && is_list(&bias->tensor, channels) ? conv : nullptr;
+}
+
+bool follows_convolution(const Site& s) { return has_constant_statistics(s) && convolution(s) != nullptr; }
+
+Tensor scaled_weight(const Tensor& weight, const Affine& a) {
+  Tensor out = Tensor::make_or_throw(Elem::f32, weight.sizes());
+  std::memcpy(out.mutable_data(), weight.data(), weight.bytes());
+  const auto all = out.as_mutable<float>();
+  const std::size_t each = all.size() / a.factor.size();
+  for (std::size_t c = 0; c < a.factor.size(); ++c) {
+    for (float& w : all.subspan(c * each, each)) w *= a.factor[c];
+  }
+  return out;
+}
+
+Expr convolve(const Site& s, Builder& to) {
+  const Node& conv = *convolution(s);
+  const Affine a = affine_of(s);
+  Tensor bias = Tensor::make_or_throw(Elem::f32, {static_cast<std::int64_t>(a.offset.size())});
+  const auto given =
+      conv.in.size() < 3 ? std::vector<float>(a.offset.size()) : floats(s.graph.constant(conv.in[2])->tensor);
+  for (std::size_t c = 0; c < a.offset.size(); ++c) {
+    bias.as_mutable<float>()[c] = given[c] * a.factor[c] + a.offset[c];
+  }
+  const Expr weight = to.constant(scaled_weight(s.graph.constant(conv.in[1])->tensor, a));
+  return ops::Conv({Expr{&to, conv.in[0]}, weight, to.constant(std::move(bias))}, conv.attributes<ops::ConvAttrs>());
+}
+
+// ---- on its own ----
+
+Expr per_channel(Builder& to, const std::vector<float>& values, std::size_t rank) {
+  Sizes sizes{static_cast<std::int64_t>(values.size())};
+  sizes.resize(rank - 1, 1);
+  return to.constant(Tensor::of<float>(std::move(sizes), std::span<const float>(values)));
+}
+
+Expr scale_and_shift(const Site& s, Builder& to) {
+  const Affine a = affine_of(s);
+  const std::size_t rank = s.type(0).rank();
+  const Expr x{&to, s.in[0]};
+  return ops::Add(ops::Mul(x, per_channel(to, a.factor, rank)), per_channel(to, a.offset, rank));
+}
+
+using N = Numerics;
+constexpr Rule kRules[] = {
+    {"batch_norm_conv", kOps<ops::BatchNormalization>,
+     "BatchNormalization(Conv(x, w, b)) of constants -> Conv(x, w', b'), where w has at most 64 KiB", N::reassociated,
+     follows_convolution, convolve},
+    {"batch_norm_affine", kOps<ops::BatchNormalization>,
+     "BatchNormalization of constant statistics -> x * a + b by channel", N::reassociated, has_constant_statistics,
+     scale_and_shift},
+};
+
+}  // namespace
+
+std::span<const Rule> batch_norm_rules() { return kRules; }
+
+}  // namespace frazil
