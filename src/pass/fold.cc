@@ -98,8 +98,8 @@ class Folder : public Rewriter {
       if (!type.is_tensor() || !type.ranked) return std::nullopt;
       std::int64_t count = 1;
       for (Dim d : type.shape) {
-        const std::int64_t most = d.is_const() ? d.value() : graph.scope().bounds(d).max;
-        if (__builtin_mul_overflow(count, most, &count)) return std::nullopt;
+        // What types follow from such an extent would change with it: which axes are squeezed, which requests fail.
+        if (!d.is_const() || __builtin_mul_overflow(count, d.value(), &count)) return std::nullopt;
       }
       total = std::max(total, count);
     }

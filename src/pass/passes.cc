@@ -1,5 +1,6 @@
 #include "pass/passes.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -38,12 +39,24 @@ const std::array kList{
 
 bool is_users(Code code) { return code == Code::bad_model || code == Code::bad_input || code == Code::unsupported; }
 
+bool same_results(const Graph& before, const Graph& after) {
+  const auto agree = [&](Value a, Value b) {
+    const Type &was = before.type(a), &is = after.type(b);
+    return was.kind == is.kind && was.elem == is.elem && was.ranked == is.ranked && was.rank() == is.rank();
+  };
+  return std::ranges::equal(before.main().results, after.main().results, agree);
+}
+
 /// The pass's result, held to the verify level; nullopt where the graph stays.
 Result<std::optional<Graph>> run_row(const PassRow& row, const Graph& graph, const PassOptions& options, PassRun& run) {
   auto result = row.run(graph, options, run.note);
   if (!result) {
     if (!row.pass || !is_users(result.error().code)) return within("", std::move(result).error());
     run.note = "not taken: " + result.error().message;
+    return std::nullopt;
+  }
+  if (*result && !same_results(graph, **result)) {
+    run.note = "not taken: a result would have another rank";
     return std::nullopt;
   }
   run.changed = result->has_value();

@@ -108,18 +108,23 @@ const Example kExamples[] = {
   return y = %b
 }
 )"},
-    {"extents that depend on data", Pass::fold,
-     R"(graph g(%x: f32[4]) {
-  %i: i64[1,?0] = NonZero(i64[4] [1, 0, 0, 5])
-  %y: f32[1,?0] = Gather(%x, %i)
+    {"extents that depend on data stay so", Pass::fold,
+     R"(graph g() {
+  %u: i64[?0], _, _, _ = Unique(i64[3] [4, 4, 4])
+  %y: i64[?0] = Squeeze(%u)
   return y = %y
 }
 )",
-     R"(graph g(%x: f32[4]) {
-  %y: f32[1,2] = Gather(%x, i64[1,2] [[0, 3]])
+     ""},
+    {"a result keeps its rank", Pass::fold,
+     R"(graph g(%x: f32[N]) {
+  %e: i64[1] = Cast(f32[1] [1]) {to = 7}
+  %t: i64[?0] = Expand(i64[] 4, %e)
+  %y: i64[?0] = Squeeze(%t)
   return y = %y
 }
-)"},
+)",
+     ""},
     {"a result that is much larger than its operands stays", Pass::fold,
      R"(graph g(%x: f32[N]) {
   %a: f32[1000,1000] = Expand(f32[] 1, i64[2] [1000, 1000])
