@@ -13,7 +13,7 @@ std::int64_t needed_by(const Node& node) {
   std::int64_t needed = node.op->since.oldest;
   const Attrs defaults = default_attrs(*node.op);
   for (const AttrField& field : node.op->attrs.fields) {
-    if (field.since <= needed) continue;
+    if (field.since <= needed || field.since > node.op->since.newest) continue;  // another operator's, of another domain
     const auto value = field.get(node.attrs.get()), usual = field.get(defaults.get());
     if (value && !(usual && same(*value, *usual))) needed = field.since;
   }

@@ -66,6 +66,11 @@ struct WindowAttrs {
 inline constexpr AttrField kAutoPad = attr<&WindowAttrs::auto_pad>(
     "auto_pad", "NOTSET: by pads; SAME_UPPER, SAME_LOWER: extent / stride, rounded up; VALID");
 inline constexpr AttrField kDilations = attr<&WindowAttrs::dilations>("dilations", "steps between window positions");
+/// The same where an opset after the operator's oldest brought it.
+constexpr AttrField from_opset(int since, AttrField field) {
+  field.since = since;
+  return field;
+}
 inline constexpr AttrField kKernel = attr<&WindowAttrs::kernel_shape>("kernel_shape", "extents of the window");
 inline constexpr AttrField kKernelRequired =
     required<&WindowAttrs::kernel_shape>("kernel_shape", "extents of the window");
@@ -148,7 +153,7 @@ struct MaxPoolAttrs : PoolAttrs {
   static constexpr std::array fields{
       kAutoPad,
       kCeilMode,
-      kDilations,
+      from_opset(10, kDilations),
       kKernelRequired,
       kPads,
       attr<&MaxPoolAttrs::storage_order>("storage_order", "how Indices count spatial positions; 1: first axis fastest"),
@@ -168,7 +173,7 @@ struct AveragePoolAttrs : PoolAttrs {
       kAutoPad,
       kCeilMode,
       attr<&AveragePoolAttrs::count_include_pad>("count_include_pad", "1: padding counts as 0"),
-      kDilations,
+      from_opset(19, kDilations),
       kKernelRequired,
       kPads,
       kStrides};
@@ -187,8 +192,13 @@ FRAZIL_OP(AveragePool, composite<AveragePoolAttrs>({"AveragePool", {22, 7}, "The
 
 struct LpPoolAttrs : PoolAttrs {
   std::int64_t p = 2;
-  static constexpr std::array fields{
-      kAutoPad, kCeilMode, kDilations, kKernelRequired, attr<&LpPoolAttrs::p>("p", "the norm"), kPads, kStrides};
+  static constexpr std::array fields{kAutoPad,
+                                     from_opset(18, kCeilMode),
+                                     from_opset(18, kDilations),
+                                     kKernelRequired,
+                                     attr<&LpPoolAttrs::p>("p", "the norm"),
+                                     kPads,
+                                     kStrides};
 };
 Status power_pool_space(InferCx& cx, Space& space);
 Sx power_of(Sx x, std::int64_t p);

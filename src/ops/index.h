@@ -137,8 +137,8 @@ struct TopKAttrs {
   std::int64_t sorted = 1;
   static constexpr std::array fields{
       attr<&TopKAttrs::axis>("axis", "the axis that is searched"),
-      attr<&TopKAttrs::largest>("largest", "0: the smallest"),
-      attr<&TopKAttrs::sorted>("sorted", "0: any order will do"),
+      attr<&TopKAttrs::largest>("largest", "0: the smallest", 11),
+      attr<&TopKAttrs::sorted>("sorted", "0: any order will do", 11),
   };
 };
 inline constexpr std::array<Port, 2> kTopKIn{{{"X", "T", elems::kNumeric}, {"K", "", elems::kI64}}};

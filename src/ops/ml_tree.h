@@ -138,15 +138,15 @@ inline constexpr std::array kTreeNodeFields{
     attr<&TreeNodesAttrs::nodes_nodeids>("nodes_nodeids", "its number in the tree"),
     attr<&TreeNodesAttrs::nodes_featureids>("nodes_featureids", "the column that it tests"),
     attr<&TreeNodesAttrs::nodes_values>("nodes_values", "what the column is held against"),
-    attr<&TreeNodesAttrs::nodes_values_as_tensor>("nodes_values_as_tensor", "the same as a tensor"),
+    attr<&TreeNodesAttrs::nodes_values_as_tensor>("nodes_values_as_tensor", "the same as a tensor", 3),
     attr<&TreeNodesAttrs::nodes_hitrates>("nodes_hitrates", "says nothing about results"),
-    attr<&TreeNodesAttrs::nodes_hitrates_as_tensor>("nodes_hitrates_as_tensor", "says nothing about results"),
+    attr<&TreeNodesAttrs::nodes_hitrates_as_tensor>("nodes_hitrates_as_tensor", "says nothing about results", 3),
     attr<&TreeNodesAttrs::nodes_modes>("nodes_modes", "BRANCH_LEQ, _LT, _GTE, _GT, _EQ, _NEQ, or LEAF"),
     attr<&TreeNodesAttrs::nodes_truenodeids>("nodes_truenodeids", "the node of the tree after a test that passes"),
     attr<&TreeNodesAttrs::nodes_falsenodeids>("nodes_falsenodeids", "the node of the tree after a test that fails"),
     attr<&TreeNodesAttrs::nodes_missing_value_tracks_true>("nodes_missing_value_tracks_true", "1: NaN passes the test"),
     attr<&TreeNodesAttrs::base_values>("base_values", "added to each score: one number, or one per score"),
-    attr<&TreeNodesAttrs::base_values_as_tensor>("base_values_as_tensor", "the same as a tensor"),
+    attr<&TreeNodesAttrs::base_values_as_tensor>("base_values_as_tensor", "the same as a tensor", 3),
     attr<&TreeNodesAttrs::post_transform>("post_transform", "NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT"),
 };
 template <std::size_t N, std::size_t M>
@@ -171,7 +171,7 @@ struct TreeClassifierAttrs : TreeNodesAttrs {
       attr<&TreeClassifierAttrs::class_nodeids>("class_nodeids", "its leaf"),
       attr<&TreeClassifierAttrs::class_ids>("class_ids", "the class that it is for"),
       attr<&TreeClassifierAttrs::class_weights>("class_weights", "what it adds"),
-      attr<&TreeClassifierAttrs::class_weights_as_tensor>("class_weights_as_tensor", "the same as a tensor"),
+      attr<&TreeClassifierAttrs::class_weights_as_tensor>("class_weights_as_tensor", "the same as a tensor", 3),
       attr<&TreeClassifierAttrs::classlabels_int64s>("classlabels_int64s", "the labels when they are integers"),
       attr<&TreeClassifierAttrs::classlabels_strings>("classlabels_strings", "the labels when they are strings"),
   };
@@ -197,7 +197,7 @@ struct TreeRegressorAttrs : TreeNodesAttrs {
       attr<&TreeRegressorAttrs::target_nodeids>("target_nodeids", "its leaf"),
       attr<&TreeRegressorAttrs::target_ids>("target_ids", "the column that it is for"),
       attr<&TreeRegressorAttrs::target_weights>("target_weights", "what it adds"),
-      attr<&TreeRegressorAttrs::target_weights_as_tensor>("target_weights_as_tensor", "the same as a tensor"),
+      attr<&TreeRegressorAttrs::target_weights_as_tensor>("target_weights_as_tensor", "the same as a tensor", 3),
   };
   static constexpr std::array fields = joined(own, kTreeNodeFields);
 };

@@ -23,7 +23,7 @@ inline constexpr std::array<AttrField, 7> kRecurrentFields{
     attr<&A::clip>("clip", "bound on what the activations see"),
     attr<&A::direction>("direction", "forward, reverse or bidirectional"),
     attr<&A::hidden_size>("hidden_size", "must agree with the weights"),
-    attr<&A::layout>("layout", "0: steps first, 1: batch first"),
+    attr<&A::layout>("layout", "0: steps first, 1: batch first", 14),
 };
 
 struct RnnAttrs : RecurrentAttrs {

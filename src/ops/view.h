@@ -141,7 +141,7 @@ struct DepthToSpaceAttrs {
   std::string mode = "DCR";
   static constexpr std::array fields{
       required<&DepthToSpaceAttrs::blocksize>("blocksize", "edge of the block"),
-      attr<&DepthToSpaceAttrs::mode>("mode", "DCR: the block is the slow part of the channels; CRD: the fast one")};
+      attr<&DepthToSpaceAttrs::mode>("mode", "DCR: the block is the slow part of the channels; CRD: the fast one", 11)};
 };
 struct SpaceToDepthAttrs {
   std::int64_t blocksize = 1;

@@ -99,21 +99,43 @@ TEST(Export, ChoosesTheOldestOpsetThatFits) {
   EXPECT_EQ(opset_of(through_a_file(graph_of(gelu))), 20);
   const std::string_view part = "graph g(%x: f32[2,N]) { %y = Shape(%x) {start = 1} return y = %y }";
   EXPECT_EQ(opset_of(through_a_file(graph_of(part))), 15);
-  for (const auto& [op, index] : {std::pair{"ScatterElements", "i64[N]"}, std::pair{"ScatterND", "i64[N,1]"}}) {
-    const auto scatter = [&](const char* reduction) {
-      return fmt::format(
-          "graph g(%x: f32[4], %i: {}, %u: f32[N]) {{ %y = {}(%x, %i, %u) {{reduction = \"{}\"}} return y = %y }}",
-          index, op, reduction);
-    };
-    EXPECT_EQ(opset_of(through_a_file(graph_of(scatter("none")))), 11) << op;
-    EXPECT_EQ(opset_of(through_a_file(graph_of(scatter("add")))), 18) << op;
-  }
   const std::string_view trees = "graph g(%x: f32[2]) { %y = ai.onnx.ml::Binarizer(%x) return y = %y }";
   EXPECT_EQ(opset_of(through_a_file(graph_of(trees)), "ai.onnx.ml"), 1);
   EXPECT_EQ(
       opset_of(through_a_file(imported(import(
           {.nodes = {{"Neg", {"x"}, {"y"}}}, .inputs = {f32("x", {"2"})}, .outputs = {value("y")}}, {.opset = 12})))),
       12);
+}
+
+/// An attribute away from its default needs the opset that brought it; at its default it is left out.
+TEST(Export, AttributesNeedTheirOpset) {
+  struct Row {
+    const char *node, *usual, *attribute;
+    std::int64_t without, with;
+  };
+  const Row rows[] = {
+      {"MaxPool(%x)", "kernel_shape = [2, 2]", "dilations = [2, 2]", 8, 10},
+      {"AveragePool(%x)", "kernel_shape = [2, 2]", "ceil_mode = 1", 7, 10},
+      {"AveragePool(%x)", "kernel_shape = [2, 2]", "dilations = [2, 2]", 7, 19},
+      {"LpPool(%x)", "kernel_shape = [2, 2]", "ceil_mode = 1", 2, 18},
+      {"LpPool(%x)", "kernel_shape = [2, 2]", "dilations = [2, 2]", 2, 18},
+      {"DepthToSpace(%x)", "blocksize = 2", "mode = \"CRD\"", 1, 11},
+      {"TopK(%x, i64[1] [2])", "", "largest = 0", 10, 11},
+      {"TopK(%x, i64[1] [2])", "", "sorted = 0", 10, 11},
+      {"ScatterND(%x, i64[1,1] [0], %u)", "", "reduction = \"add\"", 11, 18},
+      {"ScatterElements(%x, i64[1,1,1,1] [0], %w)", "", "reduction = \"add\"", 11, 18},
+  };
+  for (const Row& row : rows) {
+    const auto opset = [&](const std::string& attributes) {
+      const std::string braced = attributes.empty() ? "" : "{" + attributes + "}";
+      return opset_of(through_a_file(graph_of(
+          fmt::format("graph g(%x: f32[1,4,8,8], %u: f32[1,4,8,8], %w: f32[1,1,1,1]) {{ %y = {} {} return y = %y }}",
+                      row.node, braced))));
+    };
+    const std::string usual = row.usual, both = usual + (usual.empty() ? "" : ", ") + row.attribute;
+    EXPECT_EQ(opset(usual), row.without) << row.node;
+    EXPECT_EQ(opset(both), row.with) << row.node << " " << both;
+  }
 }
 
 TEST(Export, RefusesAnOpsetThatIsTooOld) {
