@@ -4,16 +4,18 @@
 
 #include "ir/op.h"
 #include "onnx/upgrade.h"
+#include "onnx/upgrade_rules.h"
 
 namespace frazil::onnx {
 namespace {
 
 /// The oldest opset of its domain that the node can be said in.
 std::int64_t needed_by(const Node& node) {
-  std::int64_t needed = node.op->since.oldest;
+  std::int64_t needed = std::max<std::int64_t>(node.op->since.oldest, rules::needed_by_values(node));
   const Attrs defaults = default_attrs(*node.op);
   for (const AttrField& field : node.op->attrs.fields) {
-    if (field.since <= needed || field.since > node.op->since.newest) continue;  // another operator's, of another domain
+    if (field.since <= needed || field.since > node.op->since.newest)
+      continue;  // another operator's, of another domain
     const auto value = field.get(node.attrs.get()), usual = field.get(defaults.get());
     if (value && !(usual && same(*value, *usual))) needed = field.since;
   }

@@ -1,6 +1,8 @@
 #include "onnx/export_fields.h"
 #include "onnx/upgrade_rules.h"
+#include "ops/index.h"
 #include "ops/sequence.h"
+#include "ops/view.h"
 
 namespace frazil::onnx::rules {
 namespace {
@@ -15,7 +17,30 @@ Result<std::vector<std::string>> optional_attributes(const Graph& graph, const N
   return std::vector{std::move(out)};
 }
 
+bool is_extreme(std::string_view reduction) { return reduction == "max" || reduction == "min"; }
+
+struct Need {
+  const OpDef* op;
+  std::int64_t opset;
+  bool (*applies)(const Node& node);
+};
+const Need kNeeds[] = {
+    {&ops::Pad, 18, [](const Node& n) { return n.in.size() > 3 && n.in[3]; }},
+    {&ops::Pad, 19, [](const Node& n) { return n.attributes<ops::PadAttrs>().mode == "wrap"; }},
+    {&ops::ScatterElements, 18,
+     [](const Node& n) { return is_extreme(n.attributes<ops::ScatterElementsAttrs>().reduction); }},
+    {&ops::ScatterND, 18, [](const Node& n) { return is_extreme(n.attributes<ops::ScatterNdAttrs>().reduction); }},
+};
+
 }  // namespace
+
+std::int64_t needed_by_values(const Node& node) {
+  std::int64_t needed = 0;
+  for (const Need& need : kNeeds) {
+    if (need.op == node.op && need.applies(node)) needed = std::max(needed, need.opset);
+  }
+  return needed;
+}
 
 Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node) {
   const bool given = !node.in.empty() && node.in[0];

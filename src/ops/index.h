@@ -40,7 +40,7 @@ struct ScatterElementsAttrs {
   std::string reduction = "none";
   static constexpr std::array fields{
       attr<&ScatterElementsAttrs::axis>("axis", "the axis that is indexed"),
-      attr<&ScatterElementsAttrs::reduction>("reduction", "none, add, mul, max or min", 18),
+      attr<&ScatterElementsAttrs::reduction>("reduction", "none, add, mul, max or min", 16),
   };
 };
 inline constexpr std::array<Port, 3> kScatterIn{{
@@ -57,7 +57,7 @@ FRAZIL_OP(ScatterElements,
 
 struct ScatterNdAttrs {
   std::string reduction = "none";
-  static constexpr std::array fields{attr<&ScatterNdAttrs::reduction>("reduction", "none, add, mul, max or min", 18)};
+  static constexpr std::array fields{attr<&ScatterNdAttrs::reduction>("reduction", "none, add, mul, max or min", 16)};
 };
 inline constexpr std::array<Port, 3> kScatterNdIn{{
     {"data", "T", elems::kTensor},

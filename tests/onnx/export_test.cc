@@ -107,7 +107,8 @@ TEST(Export, ChoosesTheOldestOpsetThatFits) {
       12);
 }
 
-/// An attribute away from its default needs the opset that brought it; at its default it is left out.
+/// An attribute away from its default needs the opset that brought it or this value of it; at its default it is left
+/// out. An input needs the opset that brought it.
 TEST(Export, AttributesNeedTheirOpset) {
   struct Row {
     const char *node, *usual, *attribute;
@@ -122,8 +123,13 @@ TEST(Export, AttributesNeedTheirOpset) {
       {"DepthToSpace(%x)", "blocksize = 2", "mode = \"CRD\"", 1, 11},
       {"TopK(%x, i64[1] [2])", "", "largest = 0", 10, 11},
       {"TopK(%x, i64[1] [2])", "", "sorted = 0", 10, 11},
-      {"ScatterND(%x, i64[1,1] [0], %u)", "", "reduction = \"add\"", 11, 18},
-      {"ScatterElements(%x, i64[1,1,1,1] [0], %w)", "", "reduction = \"add\"", 11, 18},
+      {"ScatterND(%x, i64[1,1] [0], %u)", "", "reduction = \"add\"", 11, 16},
+      {"ScatterND(%x, i64[1,1] [0], %u)", "", "reduction = \"min\"", 11, 18},
+      {"ScatterElements(%x, i64[1,1,1,1] [0], %w)", "", "reduction = \"mul\"", 11, 16},
+      {"ScatterElements(%x, i64[1,1,1,1] [0], %w)", "", "reduction = \"max\"", 11, 18},
+      {"Pad(%x, i64[8] [0, 0, 1, 1, 0, 0, 1, 1])", "", "mode = \"edge\"", 11, 11},
+      {"Pad(%x, i64[8] [0, 0, 1, 1, 0, 0, 1, 1])", "", "mode = \"wrap\"", 11, 19},
+      {"Pad(%x, i64[2] [1, 1], _, i64[1] [2])", "", "mode = \"edge\"", 18, 18},
   };
   for (const Row& row : rows) {
     const auto opset = [&](const std::string& attributes) {
