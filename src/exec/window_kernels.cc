@@ -18,8 +18,22 @@ struct ConvState {
   kernel::ConvParams params;
   const std::byte* packed = nullptr;
   bool biased = false;
+  bool rows = false;             ///< by conv_rows
   std::size_t packed_bytes = 0;  ///< packed per run at the start of scratch when the weights are not constant
 };
+
+Status prepare_conv_rows(PrepareCx& cx, ConvState& s) {
+  const kernel::ConvParams& p = s.params;
+  const std::byte* weight = cx.constants[1];
+  const std::int64_t depth = p.in_c * p.kernel_h * p.kernel_w;
+  const std::string format = fmt::format("gemm {} {} 1 {}", depth, p.out_c, depth);
+  const auto bytes = static_cast<std::size_t>(kernel::conv_rows_packed_w_bytes(p));
+  FRAZIL_TRY(s.packed, cx.packs.get({weight, cx.in[1].bytes()}, format, bytes,
+                                    [&](std::byte* to) { kernel::conv_rows_pack_w(p, f32(weight), to); }));
+  s.rows = true;
+  cx.scratch_bytes = static_cast<std::size_t>(kernel::conv_rows_scratch_bytes(p));
+  return {};
+}
 
 Status prepare_conv(PrepareCx& cx, void* state) {
   auto& s = *new (state) ConvState{};
@@ -38,6 +52,7 @@ Status prepare_conv(PrepareCx& cx, void* state) {
   p.pad_top = window.pad(0, p.in_h, p.out_h, p.kernel_h);
   p.pad_left = window.pad(1, p.in_w, p.out_w, p.kernel_w);
   s.biased = cx.in.size() > 2 && cx.in[2].given;
+  if (cx.constants[1] != nullptr && !y.empty() && kernel::conv_has_few_positions(p)) return prepare_conv_rows(cx, s);
   const auto bytes = static_cast<std::size_t>(kernel::conv_packed_w_bytes(p));
   if (const std::byte* weight = cx.constants[1]; weight != nullptr) {
     const std::string format = fmt::format("conv {} {} {} {} {}", p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups);
@@ -52,6 +67,10 @@ Status prepare_conv(PrepareCx& cx, void* state) {
 
 void run_conv(const RunCx& cx, const void* state) {
   const auto& s = *static_cast<const ConvState*>(state);
+  if (s.rows) {
+    return kernel::conv_rows(s.params, f32(cx.in[0]), s.packed, s.biased ? f32(cx.in[2]) : nullptr, f32(cx.out[0]),
+                             cx.scratch);
+  }
   const std::byte* packed = s.packed;
   if (packed == nullptr) {
     kernel::conv_pack_w(s.params, f32(cx.in[1]), cx.scratch);

@@ -34,6 +34,15 @@ void conv_range(const ConvParams& p, const float* x, const void* packed_w, const
 void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
           void* scratch) noexcept;
 
+/// For outputs of so few positions that vectors along them stay mostly empty: positions as the rows of a product with
+/// the weights, packed in a form of their own. No groups.
+bool conv_has_few_positions(const ConvParams& p) noexcept;
+std::int64_t conv_rows_packed_w_bytes(const ConvParams& p) noexcept;
+void conv_rows_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
+std::int64_t conv_rows_scratch_bytes(const ConvParams& p) noexcept;
+void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
+               void* scratch) noexcept;
+
 /// Transposed convolution: w[in_c, out_c / groups, kernel_h, kernel_w]; input pixel i touches the outputs
 /// i * stride - pad + kernel_index * dilation. No packing, no scratch; units are batch * out_c planes.
 void conv_transpose(const ConvParams& p, const float* x, const float* w, const float* bias, float* y) noexcept;

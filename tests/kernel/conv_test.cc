@@ -118,6 +118,7 @@ std::vector<ConvParams> cases() {
       make(1, 2, 2, 2, 130, 1, 1),
       make(1, 2, 1, 1, 3, 3, 3, 1, 1, 1),
       make(1, 3, 3, 3, 20, 2, 2, 1, 1, 4),
+      make(35, 3, 4, 4, 33, 3, 3),
   };
   ConvParams uneven = make(1, 4, 9, 8, 6, 3, 4);  // asymmetric pads, other strides per axis
   uneven.pad_top = 2, uneven.pad_left = 1, uneven.out_h = 10, uneven.out_w = 5, uneven.stride_w = 2;
@@ -157,6 +158,12 @@ TEST_P(ConvTest, Cases) {
       for (int64_t u = conv_units(p); u-- > 0;)
         conv_range(p, x.data(), packed.data(), b, units.data(), u, u + 1, scratch.data());
       EXPECT_EQ(units, y);
+      if (p.groups != 1 || p.in_c == 0) continue;
+      std::vector<std::byte> as_b(at(conv_rows_packed_w_bytes(p))), room(at(conv_rows_scratch_bytes(p)));
+      conv_rows_pack_w(p, w.data(), as_b.data());
+      std::ranges::fill(y, -777.f);
+      conv_rows(p, x.data(), as_b.data(), b, y.data(), room.data());
+      compare(p, y, want);
     }
   }
 }

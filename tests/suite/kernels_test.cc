@@ -235,7 +235,10 @@ std::vector<KernelCase> convolutions() {
           {"Conv", Kernel::conv, {{2, 3, 20}, {4, 3, 5}}, "strides = [3], pads = [2, 1], dilations = [2]", 15},
           {"Conv", Kernel::conv, {{1, 4, 20}, {4, 2, 3}, {4}}, "group = 2, auto_pad = \"SAME_UPPER\"", 6},
           {"Conv", Kernel::conv, {{1, 1, 576}, {258, 1, 256}}, "strides = [128]", 256},
-          {"Conv", Kernel::conv, {{1, 129, 4}, {128, 129, 3}, {128}}, "pads = [1, 1]", 387}});
+          {"Conv", Kernel::conv, {{1, 129, 4}, {128, 129, 3}, {128}}, "pads = [1, 1]", 387},
+          {"Conv", Kernel::conv, {{30, 5, 4, 3}, {40, 5, 3, 2}, {40}}, "", 30},
+          {"Conv", Kernel::conv, {{2, 5, 3, 4}, {33, 5, 3, 3}}, "pads = [1, 2, 0, 1], strides = [2, 3]", 45},
+          {"Conv", Kernel::conv, {{1, 64, 1, 1}, {48, 64, 1, 1}, {48}}, "", 64}});
   return all;
 }
 
