@@ -238,6 +238,10 @@ struct Merge {
 
   Result<Type> item(const Type& a, const Type& b) {
     FRAZIL_TRY(Type merged, type(*a.item, b));
+    const bool nests = merged.kind == Type::Kind::optional && a.item->kind != Type::Kind::optional;
+    if (nests && a.kind == Type::Kind::optional) {
+      return cx.error("{} and {} would make an optional of an optional", str(a, cx.scope()), str(b, cx.scope()));
+    }
     Type out = a;
     out.item = std::make_shared<const Type>(std::move(merged));
     return out;

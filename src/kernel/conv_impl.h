@@ -281,10 +281,10 @@ void depthwise_columns(const ConvParams& p, const float* x, const float* w, floa
       const float* wr = w + r * p.kernel_w;
       if (p.stride_w == 1) {
         for (int64_t s = 0; s < p.kernel_w; ++s)
-          acc = fma(load_range(from + s * p.dilation_w, in[s]), set1(load_1(wr + s)), acc);
+          acc = mul_add(load_range(from + s * p.dilation_w, in[s]), set1(load_1(wr + s)), acc);
       } else {
         for (int64_t s = 0; s < p.kernel_w; ++s)
-          acc = fma(load_step(from + s * p.dilation_w, p.stride_w, in[s]), set1(load_1(wr + s)), acc);
+          acc = mul_add(load_step(from + s * p.dilation_w, p.stride_w, in[s]), set1(load_1(wr + s)), acc);
       }
     }
     float* to = y + row * p.out_w + left;

@@ -78,7 +78,7 @@ void tile(const GemmBlock& g, int64_t lanes) {
     for (int r = 0; r < R; ++r) {
       const F32v ar = set1(load_1(a + r * a_row));
 #pragma GCC unroll 16
-      for (int v = 0; v < NV; ++v) acc[r][v] = fma(ar, bv[v], acc[r][v]);
+      for (int v = 0; v < NV; ++v) acc[r][v] = mul_add(ar, bv[v], acc[r][v]);
     }
     a += a_col;
     b += b_row;
@@ -154,7 +154,7 @@ void row_tile(const GemmBlock& g, int64_t lanes) {
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
       const float* p = b + (v / kPanelVectors) * b_panel + (v % kPanelVectors) * kW;
-      acc[s][v] = fma(x, Tail && v == NV - 1 ? load_mask(p, mask) : loadv(p), acc[s][v]);
+      acc[s][v] = mul_add(x, Tail && v == NV - 1 ? load_mask(p, mask) : loadv(p), acc[s][v]);
     }
     a += a_col;
     b += b_row;
@@ -237,7 +237,7 @@ void dot_tile(const Gemm& g, int64_t row, int64_t col) {
     for (int c = 0; c < NC; ++c) {
       const F32v bv = get(b + c * g.b_col + i);
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) acc[r][c] = fma(av[r], bv, acc[r][c]);
+      for (int r = 0; r < R; ++r) acc[r][c] = mul_add(av[r], bv, acc[r][c]);
     }
   };
   int64_t i = 0;

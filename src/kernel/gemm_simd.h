@@ -31,7 +31,8 @@ FRAZIL_INLINE void storev(float* p, F32v v) { store(p, v); }
 #if defined(__AVX512F__)
 
 FRAZIL_INLINE F32v set1(float s) { return (F32v)_mm512_set1_ps(s); }
-FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+/// a * b + c, rounded once where the instruction set can.
+FRAZIL_INLINE F32v mul_add(F32v a, F32v b, F32v c) { return (F32v)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 
 using Mask = __mmask16;
 /// Lanes [0, n), 0 <= n <= kW.
@@ -43,7 +44,7 @@ FRAZIL_INLINE void store_mask(float* p, F32v v, Mask m) { _mm512_mask_storeu_ps(
 #elif defined(__AVX2__)
 
 FRAZIL_INLINE F32v set1(float s) { return (F32v)_mm256_set1_ps(s); }
-FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+FRAZIL_INLINE F32v mul_add(F32v a, F32v b, F32v c) { return (F32v)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 
 using Mask = I32v;
 FRAZIL_INLINE Mask first_lanes(int64_t n) { return I32v{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(n); }
@@ -53,7 +54,7 @@ FRAZIL_INLINE void store_mask(float* p, F32v v, Mask m) { _mm256_maskstore_ps(p,
 #else
 
 FRAZIL_INLINE F32v set1(float s) { return F32v{s, s, s, s}; }
-FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return a * b + c; }
+FRAZIL_INLINE F32v mul_add(F32v a, F32v b, F32v c) { return a * b + c; }
 
 using Mask = int64_t;
 FRAZIL_INLINE Mask first_lanes(int64_t n) { return n; }

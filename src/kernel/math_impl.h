@@ -127,6 +127,9 @@ FRAZIL_INLINE F32v exp_inside(F32v x) {
 #endif
 }
 
+/// e^x for x <= 0 or NaN.
+FRAZIL_INLINE F32v exp_of_negative(F32v x) { return exp_inside(at_least(x, -104.0f)); }
+
 FRAZIL_INLINE F32v exp(F32v x) { return exp_inside(at_least(at_most(x, 89.0f), -104.0f)); }
 
 /// -60 <= x <= 89 or NaN; denormal x loses a bit.
@@ -138,8 +141,9 @@ FRAZIL_INLINE F32v expm1_inside(F32v x) {
 
 FRAZIL_INLINE F32v expm1(F32v x) { return abs(x) < 0x1p-25f ? x : expm1_inside(at_least(at_most(x, 89.0f), -20.0f)); }
 
-/// a / b for 1 <= b <= 2 or NaN, nearly correctly rounded: a reciprocal by the parabola that is nearest on [1, 2] (1 - b p(b) is
-/// the Chebyshev polynomial T3 there, over 99), one step of third order, and a quotient corrected by its remainder.
+/// a / b for 1 <= b <= 2 or NaN, nearly correctly rounded: a reciprocal by the parabola that is nearest on [1, 2] (1 -
+/// b p(b) is the Chebyshev polynomial T3 there, over 99), one step of third order, and a quotient corrected by its
+/// remainder.
 FRAZIL_INLINE F32v quotient(F32v a, F32v b) {
   F32v y = fma(fma(0.323232323f, b, -1.45454545f), b, 2.12121212f);
   F32v e = fma(-b, y, 1.0f);
@@ -149,12 +153,13 @@ FRAZIL_INLINE F32v quotient(F32v a, F32v b) {
 }
 
 FRAZIL_INLINE F32v tanh(F32v x) {
-  F32v t = expm1_inside(at_least(-2.0f * abs(x), -20.0f));
+  const auto [p, n, exponent] = exponential(at_least(-2.0f * abs(x), -20.0f));
+  F32v s = power_of_two(n), t = fma(s, p, s - 1.0f);
   return with_sign(abs(quotient(t, t + 2.0f)), x);
 }
 
 FRAZIL_INLINE F32v logistic(F32v x) {
-  F32v e = exp_inside(at_least(-abs(x), -104.0f));
+  F32v e = exp_of_negative(-abs(x));
   return quotient(x < 0.0f ? e : splat<F32v>(1.0f), 1.0f + e);
 }
 

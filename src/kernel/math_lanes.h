@@ -113,6 +113,17 @@ FRAZIL_INLINE F32v at_most(F32v x, float c) {
 #endif
 }
 
+/// a > b ? a : b.
+FRAZIL_INLINE F32v larger(F32v a, F32v b) {
+#if defined(__AVX512F__)
+  return (F32v)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+  return (F32v)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
 /// True when every lane of a comparison's result holds.
 FRAZIL_INLINE bool all(I32v mask) {
 #if defined(__AVX512F__)

@@ -69,16 +69,36 @@ FRAZIL_INLINE float sum_row(const float* x, int64_t n, Map map) {
   return sum_lanes(fold_row(x, n, 0.f, map, [](F32v a, F32v b) __attribute__((always_inline)) { return a + b; }));
 }
 
+/// Of (x - middle)^2.
+FRAZIL_INLINE float sum_squares(const float* x, int64_t n, F32v middle) {
+  F32v acc[4] = {};
+  int64_t i = whole_steps(n, 4 * kW, [&](int64_t at) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const F32v d = loadv(x + at + v * kW) - middle;
+      acc[v] = mul_add(d, d, acc[v]);
+    }
+  });
+  for (; i < n; i += kW) {
+    const Mask m = first_lanes(min64(kW, n - i));
+    const F32v d = keep(load_mask(x + i, m) - middle, m, 0.f);
+    acc[0] = mul_add(d, d, acc[0]);
+  }
+  return sum_lanes((acc[0] + acc[1]) + (acc[2] + acc[3]));
+}
+
 /// NaN may be lost.
 FRAZIL_INLINE float max_row(const float* x, int64_t n) {
   const F32v m = fold_row(
       x, n, -__builtin_inff(), [](F32v v) __attribute__((always_inline)) { return v; },
-      [](F32v a, F32v b) __attribute__((always_inline)) { return a > b ? a : b; });
+      [](F32v a, F32v b) __attribute__((always_inline)) { return larger(a, b); });
   float lanes[kW];
   storev(lanes, m);
-  float best = lanes[0];
-  for (int i = 1; i < kW; ++i) best = lanes[i] > best ? lanes[i] : best;
-  return best;
+#pragma GCC unroll 4
+  for (int width = kW / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lanes[i] = lanes[i] > lanes[i + width] ? lanes[i] : lanes[i + width];
+  }
+  return lanes[0];
 }
 
 FRAZIL_INLINE F32v clipped(F32v v, float clip) {
@@ -99,14 +119,14 @@ void rows_softmax(const Rows& r) noexcept {
     int64_t j = whole_steps(r.cols, 2 * kW, [&](int64_t at) __attribute__((always_inline)) {
 #pragma GCC unroll 2
       for (int v = 0; v < 2; ++v) {
-        const F32v e = exp(loadv(x + at + v * kW) - high);
+        const F32v e = exp_of_negative(loadv(x + at + v * kW) - high);
         storev(y + at + v * kW, e);
         sum[v] += e;
       }
     });
     for (; j < r.cols; j += kW) {
       const Mask m = first_lanes(min64(kW, r.cols - j));
-      const F32v e = exp(load_mask(x + j, m) - high);
+      const F32v e = exp_of_negative(load_mask(x + j, m) - high);
       store_mask(y + j, e, m);
       sum[0] += keep(e, m, 0.f);
     }
@@ -136,16 +156,21 @@ void rows_layer_norm(const Rows& r, const float* scale, const float* bias, float
     float* const y = r.y + i * r.y_row;
     const float center = sum_row(x, r.cols, [](F32v v) __attribute__((always_inline)) { return v; }) / size;
     const F32v middle = set1(center);
-    const float square =
-        sum_row(x, r.cols, [middle](F32v v) __attribute__((always_inline)) { return (v - middle) * (v - middle); });
+    const float square = sum_squares(x, r.cols, middle);
     const float inverse = 1.f / __builtin_sqrtf(square / size + epsilon);
     const F32v factor = set1(inverse);
-    for_vectors(r.cols, [&](auto get, auto put) __attribute__((always_inline)) {
-      F32v v = (get(x) - middle) * factor;
-      if (scale != nullptr) v *= get(scale);
-      if (bias != nullptr) v += get(bias);
-      put(y, v);
-    });
+    if (scale != nullptr && bias != nullptr) {
+      for_vectors(r.cols, [&](auto get, auto put) __attribute__((always_inline)) {
+        put(y, mul_add((get(x) - middle) * factor, get(scale), get(bias)));
+      });
+    } else {
+      for_vectors(r.cols, [&](auto get, auto put) __attribute__((always_inline)) {
+        F32v v = (get(x) - middle) * factor;
+        if (scale != nullptr) v *= get(scale);
+        if (bias != nullptr) v += get(bias);
+        put(y, v);
+      });
+    }
     if (mean != nullptr) mean[i] = center;
     if (inv_std != nullptr) inv_std[i] = inverse;
   }

@@ -74,7 +74,9 @@ bool is_saturated(Dim d) { return d.is_const() && (d.value() >= Dim::kMax || d.v
 /// Partial results of a known 1-D shape value.
 std::optional<std::vector<Dim>> running_content(InferCx& cx, Dim neutral, Dim (Scope::*fold)(Dim, Dim)) {
   const auto* x = cx.content(0);
-  if (x == nullptr || cx.rank(0) != 1) return std::nullopt;
+  const auto* axis = cx.content(1);
+  const bool is_only_axis = axis != nullptr && axis->size() == 1 && ((*axis)[0] == Dim(0) || (*axis)[0] == Dim(-1));
+  if (x == nullptr || cx.rank(0) != 1 || !is_only_axis) return std::nullopt;
   if (!std::ranges::all_of(*x, [&](Dim d) { return is_exact(cx.scope(), d); })) return std::nullopt;
   const auto& a = cx.attrs<CumulativeAttrs>();
   std::vector<Dim> results(x->size());

@@ -35,6 +35,8 @@ const std::array kList{
     row(Pass::hoist, hoist_projections, "makes products of a loop's slices with a weight one product before the loop"),
     row(Pass::motion, move_invariants, "moves what is the same in each iteration before the loop"),
     row(Pass::dead, remove_dead, "removes what the passes before left unused"),
+    row(Pass::fuse, nullptr,
+        "runs elementwise nodes, folds and row operators over one space as one step (the planner)"),
 };
 
 bool is_users(Code code) { return code == Code::bad_model || code == Code::bad_input || code == Code::unsupported; }
@@ -88,7 +90,7 @@ std::span<const PassRow> pass_list() {
 Result<Graph> run_passes(const Graph& graph, const PassOptions& options, std::vector<PassRun>* runs) {
   std::optional<Graph> now;
   for (const PassRow& row : pass_list()) {
-    if (row.pass && !options.passes.has(*row.pass)) continue;
+    if (row.run == nullptr || (row.pass && !options.passes.has(*row.pass))) continue;
     PassRun run{.name = row.name, .note = {}};
     const auto begin = std::chrono::steady_clock::now();
     FRAZIL_TRY(auto next, run_row(row, now ? *now : graph, options, run));

@@ -36,7 +36,7 @@ using PassFunction = Result<std::optional<Graph>> (*)(const Graph& graph, const 
 struct PassRow {
   std::optional<Pass> pass;  ///< none: always runs
   std::string_view name;
-  PassFunction run;
+  PassFunction run;       ///< null: the planner does it
   std::string_view what;  ///< one line
 };
 

@@ -193,6 +193,7 @@ bool covers(const Graph& g, Value v, Value x, std::int64_t axis) {
 Bound bind_layer_norm(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::LayerNormAttrs>();
   const std::int64_t axis = a.axis < 0 ? a.axis + static_cast<std::int64_t>(rank_of(g, n.in[0])) : a.axis;
+  if (!n.out[0]) return std::nullopt;
   for (std::size_t i = 1; i < n.in.size(); ++i) {
     if (n.in[i] && !covers(g, n.in[i], n.in[0], axis)) return std::nullopt;
   }

@@ -11,12 +11,10 @@
 namespace frazil {
 
 std::string_view text_of(Apart why) {
-  constexpr std::string_view texts[] = {"a kernel of its own serves one of them",
-                                        "their extents are not provably the same",
-                                        "the value between them is rounded to a narrower type",
-                                        "something between them uses what the first one gives",
-                                        "together they need more operands or instructions than a step holds",
-                                        "rows of so few elements do not pay"};
+  constexpr std::string_view texts[] = {
+      "their extents are not provably the same", "the value between them is rounded to a narrower type",
+      "something between them uses what the first one gives",
+      "together they need more operands or instructions than a step holds", "rows of so few elements do not pay"};
   return texts[static_cast<std::size_t>(why)];
 }
 

@@ -21,7 +21,6 @@ struct FusionGroup {
 
 /// Why a node does not run in one step with the node that gives one of its operands.
 enum class Apart : std::uint8_t {
-  form,       ///< one of them is served by a kernel of its own
   space,      ///< they do not work on provably the same extents
   rounding,   ///< the value between them is rounded to a narrower type than it is computed in
   order,      ///< something between them uses what the first one gives

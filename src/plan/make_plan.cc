@@ -1,6 +1,9 @@
 #include "plan/make_plan.h"
 
 #include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
 
 #include "ir/input_symbols.h"
 #include "plan/lower.h"
@@ -28,6 +31,23 @@ std::vector<std::uint32_t> groups_of_registers(const Plan& plan) {
   return of;
 }
 
+Fusion fuse(const Graph& graph, const Needs& needs, const PlanOptions& options, std::vector<PassRun>& ran) {
+  const bool enabled = options.passes.has(Pass::fuse);
+  const auto begin = std::chrono::steady_clock::now();
+  Fusion fusion = Fusion::of(graph, needs, enabled);
+  if (!enabled) return fusion;
+  const auto several = [](const FusionGroup& g) { return g.members.size() > 1; };
+  PassRun run{.name = name_of(Pass::fuse), .note = {}};
+  const auto groups = std::ranges::count_if(fusion.groups(), several);
+  std::size_t nodes = 0;
+  for (const FusionGroup& g : fusion.groups()) nodes += several(g) ? g.members.size() : 0;
+  run.changed = groups > 0;
+  if (run.changed) run.note = fmt::format("{} nodes in {} step{}", nodes, groups, groups == 1 ? "" : "s");
+  run.time = std::chrono::steady_clock::now() - begin;
+  ran.push_back(std::move(run));
+  return fusion;
+}
+
 }  // namespace
 
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<PassRun>& ran) {
@@ -37,7 +57,8 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   FRAZIL_TRY(Graph ready, run_passes(graph, {options.passes, options.verify, keep}, &ran));
   auto owned = std::make_shared<Graph>(std::move(ready));
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
-  const Fusion fusion = Fusion::of(*owned, needs, true);
+  const Fusion fusion = fuse(*owned, needs, options, ran);
+  for (const Fusion::Refusal& r : fusion.refusals()) plan.apart.push_back({r.producer, r.node, text_of(r.why)});
   Lowering lowering(*owned, needs, fusion, plan);
   FRAZIL_CHECK(lowering.run());
   plan_memory(plan, lowering.loops());

@@ -90,17 +90,17 @@ struct Slot {
 /// Instructions of the tape. Operands are slots: inputs, then outputs.
 struct Step {
   enum class Kind : std::uint8_t {
-    eval,      ///< recompute register group `index` where a source changed
-    kernel,    ///< run `kernel` on the operands
-    bind,      ///< symbols := elements of operand 0; pairs are (symbol, element)
-    assign,    ///< registers := registers, at once; pairs are (to, from)
-    set,       ///< register `index` := `number`
-    add,       ///< register `index` += `number`
-    load,      ///< register `index` := the integer scalar in operand 0
-    pick,      ///< the same for an index into `limit` (a register) positions: from the end where negative, else an error
-    store,     ///< operand 0 (integers) := registers of pairs' second, at elements pairs' first
-    jump,      ///< to `target`
-    branch,    ///< to `target` unless operand 0 is true
+    eval,    ///< recompute register group `index` where a source changed
+    kernel,  ///< run `kernel` on the operands
+    bind,    ///< symbols := elements of operand 0; pairs are (symbol, element)
+    assign,  ///< registers := registers, at once; pairs are (to, from)
+    set,     ///< register `index` := `number`
+    add,     ///< register `index` += `number`
+    load,    ///< register `index` := the integer scalar in operand 0
+    pick,    ///< the same for an index into `limit` (a register) positions: from the end where negative, else an error
+    store,   ///< operand 0 (integers) := registers of pairs' second, at elements pairs' first
+    jump,    ///< to `target`
+    branch,  ///< to `target` unless operand 0 is true
     leave_at,  ///< to `target` when register `index` >= register `limit`
     again,     ///< back edge to `target`: one iteration done
     move,      ///< operand 1 := operand 0, by copy
@@ -172,6 +172,12 @@ struct Plan {
     std::string what;
   };
   std::vector<Check> checks;
+  /// Nodes that could have run in one step with the one that feeds them, and why they do not.
+  struct Apart {
+    NodeId producer, node;
+    std::string_view why;
+  };
+  std::vector<Apart> apart;
   /// A listing with slots, places and registers.
   std::string str() const;
 };

@@ -76,6 +76,9 @@ std::string Plan::str() const {
   for (std::size_t p = 0; p < pools.size(); ++p)
     s += fmt::format("pool {}: max of [{}] bytes\n", p, reg_list(pools[p]));
   for (std::size_t i = 0; i < steps.size(); ++i) s += fmt::format("{:5} {}\n", i, step_str(*this, steps[i]));
+  for (const Apart& a : apart) {
+    s += fmt::format("not with {}: {}; {}\n", graph->describe(a.producer), graph->describe(a.node), a.why);
+  }
   return s;
 }
 

@@ -492,7 +492,8 @@ TEST(PassRuns, TellWhatRanAndWhatChanged) {
     EXPECT_GT(run.time.count(), 0) << run.name;
     if (run.changed) notes.emplace(run.name, run.note);
   }
-  EXPECT_EQ(notes, (std::map<std::string_view, std::string>{{"algebra", "pow_two x2"}, {"cse", "1 nodes merged"}}));
+  EXPECT_EQ(notes, (std::map<std::string_view, std::string>{
+                       {"algebra", "pow_two x2"}, {"cse", "1 nodes merged"}, {"fuse", "2 nodes in 1 step"}}));
   EXPECT_THAT((*made)->explain(), HasSubstr("pow_two x2"));
   EXPECT_THAT((*made)->explain(), Not(HasSubstr("fold")));
 }

@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "suite/tiers.h"
+
+// Nodes that share a step give the bits that they give by themselves, and the plan tells what shares one and what does
+// not.
+namespace frazil::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::StrEq;
+
+std::shared_ptr<Executable> made_with(const Graph& graph, PassSet passes) {
+  auto made = Executable::make(std::make_shared<const Graph>(graph), {.passes = passes, .verify = 1});
+  if (made) return *made;
+  ADD_FAILURE() << made.error().message;
+  return nullptr;
+}
+
+std::vector<const Step*> tile_steps(const Plan& plan) {
+  std::vector<const Step*> steps;
+  for (const Step& step : plan.steps) {
+    if (step.kind == Step::Kind::kernel && step.kernel == Kernel::tile) steps.push_back(&step);
+  }
+  return steps;
+}
+
+/// Text of a random graph over %x[N,M], %t[M,N], %r[N,1], %v[M] and %s[]: elementwise nodes, folds and softmax along
+/// the last axis, and now and then a product that nothing shares a step with.
+class RandomText {
+ public:
+  explicit RandomText(unsigned seed) : random_(seed) {}
+
+  std::string str() {
+    add("Transpose(%t) {perm = [1, 0]}", full_);
+    const int nodes = 4 + pick(24);
+    for (int i = 0; i < nodes; ++i) node();
+    std::string text =
+        "graph g(%x: f32[N,M], %t: f32[M,N], %r: f32[N,1], %v: f32[M], %s: f32[], %w: f32[M,M]) {\n" + body_;
+    text += fmt::format("  return y = {}", full_.back());
+    for (int i = 0; i < count_; ++i) {
+      if (pick(5) == 0) text += fmt::format(", y{} = %{}", i, i);
+    }
+    return text + "\n}\n";
+  }
+
+ private:
+  int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  const std::string& one_of(const std::vector<std::string>& list) { return list[random_() % list.size()]; }
+
+  void add(const std::string& call, std::vector<std::string>& kind) {
+    body_ += fmt::format("  %{} = {}\n", count_, call);
+    kind.push_back(fmt::format("%{}", count_++));
+  }
+
+  void node() {
+    switch (pick(8)) {
+      case 0: return add(fmt::format("{}({}, i64[1] [-1])", one_of(folds_), one_of(full_)), rows_);
+      case 1: return add(fmt::format("Softmax({})", one_of(full_)), full_);
+      case 2: return pick(3) == 0 ? add(fmt::format("MatMul({}, %w)", one_of(full_)), full_) : node();
+      case 3: return add(fmt::format("{}({})", one_of(unary_), one_of(rows_)), rows_);
+      case 4: return add(fmt::format("{}({})", one_of(unary_), one_of(full_)), full_);
+      case 5: return add(fmt::format("{}({}, {})", one_of(binary_), one_of(rows_), one_of(rows_)), rows_);
+      default: return add(fmt::format("{}({}, {})", one_of(binary_), one_of(full_), other()), full_);
+    }
+  }
+
+  std::string other() {
+    switch (pick(5)) {
+      case 0: return one_of(rows_);
+      case 1: return pick(2) == 0 ? "%v" : "%s";
+      case 2: return pick(2) == 0 ? "f32[] -0.0" : "f32[] 1.5";
+      default: return one_of(full_);
+    }
+  }
+
+  std::mt19937 random_;
+  std::string body_;
+  int count_ = 0;
+  std::vector<std::string> full_{"%x"}, rows_{"%r"};
+  const std::vector<std::string> unary_{"Neg", "Abs", "Relu", "Sigmoid", "Tanh", "Erf", "Floor"};
+  const std::vector<std::string> binary_{"Add", "Sub", "Mul", "Div", "Max", "Min"};
+  const std::vector<std::string> folds_{"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare"};
+};
+
+Datum filled(std::mt19937& random, Sizes sizes) {
+  Tensor t = *Tensor::make(Elem::f32, std::move(sizes));
+  auto* data = reinterpret_cast<float*>(t.mutable_data());
+  for (std::int64_t i = 0; i < t.count(); ++i) data[i] = static_cast<float>(static_cast<int>(random() % 65) - 32) / 8;
+  return Datum(std::move(t));
+}
+
+std::vector<Datum> inputs_of(std::mt19937& random, std::int64_t n, std::int64_t m) {
+  return {filled(random, {n, m}), filled(random, {m, n}), filled(random, {n, 1}),
+          filled(random, {m}),    filled(random, {}),     filled(random, {m, m})};
+}
+
+void expect_same_bits(const std::vector<Datum>& a, const std::vector<Datum>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto x = a[i].tensor().as<float>(), y = b[i].tensor().as<float>();
+    ASSERT_EQ(x.size(), y.size());
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (x[k] != x[k] && y[k] != y[k]) continue;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(x[k]), std::bit_cast<std::uint32_t>(y[k]))
+          << "result " << i << " at " << k << ": " << x[k] << " and " << y[k];
+    }
+  }
+}
+
+class RandomGraphs : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(RandomGraphs, GiveTheSameBitsInSharedSteps) {
+  constexpr unsigned kEach = 25;
+  for (unsigned i = 0; i < kEach; ++i) {
+    const unsigned seed = GetParam() * kEach + i;
+    const std::string text = RandomText(seed).str();
+    SCOPED_TRACE(text);
+    const Graph graph = graph_of(text);
+    const auto fused = made_with(graph, PassSet::only(Pass::fuse)), apart = made_with(graph, PassSet::none());
+    ASSERT_TRUE(fused && apart);
+    const auto a = fused->open(), b = apart->open();
+    std::mt19937 random(seed);
+    for (const auto& [n, m] : {std::pair{3, 40}, {1, 1}, {5, 7}, {2, 1100}, {1, 33}, {0, 4}, {4, 1}}) {
+      const std::vector<Datum> inputs = inputs_of(random, n, m);
+      const auto x = a->run(inputs), y = b->run(inputs);
+      ASSERT_TRUE(x) << x.error().message;
+      ASSERT_TRUE(y) << y.error().message;
+      SCOPED_TRACE(fmt::format("N = {}, M = {}", n, m));
+      expect_same_bits(*x, *y);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Fusion, RandomGraphs, ::testing::Range(0U, 8U));
+
+struct Shared {
+  const char* what;
+  const char* text;
+  std::vector<std::size_t> members;  ///< of each tile step, in order
+  std::vector<const char*> why_not = {};
+};
+
+const Shared kShared[] = {
+    {"a chain", "graph g(%x: f32[N]) { %a = Neg(%x) %b = Exp(%a) %c = Add(%b, %x) return c = %c }", {3}},
+    {"branches that meet",
+     "graph g(%x: f32[N,M], %y: f32[M]) { %a = Neg(%x) %b = Exp(%x) %c = Mul(%b, %y) %d = Add(%a, %c) return d = %d }",
+     {4}},
+    {"folds and what follows along the same rows",
+     "graph g(%x: f32[N,M]) { %m = ReduceMean(%x, i64[1] [-1]) %d = Sub(%x, %m) %e = Exp(%d) "
+     "%s = ReduceSum(%e, i64[1] [1]) %y = Div(%e, %s) return y = %y }",
+     {5}},
+    {"a normalisation with the residual before it",
+     "graph g(%x: f32[N,64], %r: f32[N,64], %s: f32[64], %b: f32[64]) { %a = Add(%x, %r) "
+     "%n = LayerNormalization(%a, %s, %b) %y = Relu(%n) return a = %a, y = %y }",
+     {3}},
+    {"extents that may differ",
+     "graph g(%x: f32[N], %y: f32[M]) { %a = Neg(%x) %b = Add(%a, %y) return b = %b }",
+     {1, 1},
+     {"their extents are not provably the same"}},
+    {"a value of a narrower type",
+     "graph g(%x: f16[N]) { %a = Neg(%x) %b = Abs(%a) return b = %b }",
+     {1, 1},
+     {"the value between them is rounded to a narrower type"}},
+    {"a product that needs the first one's value",
+     "graph g(%x: f32[N,N]) { %a = Neg(%x) %m = MatMul(%a, %a) %b = Abs(%a) %c = Add(%b, %m) return c = %c }",
+     {1, 2},
+     {"something between them uses what the first one gives"}},
+    {"rows of two",
+     "graph g(%x: f32[N,2]) { %a = Neg(%x) %m = Softmax(%a) return m = %m }",
+     {1},
+     {"rows of so few elements do not pay"}},
+};
+
+TEST(Fusion, TellsWhatSharesAStep) {
+  for (const Shared& c : kShared) {
+    SCOPED_TRACE(c.what);
+    const auto made = made_with(graph_of(c.text), PassSet::only(Pass::fuse));
+    ASSERT_TRUE(made);
+    std::vector<std::size_t> members;
+    for (const Step* step : tile_steps(made->plan())) members.push_back(std::max<std::size_t>(step->members.size(), 1));
+    EXPECT_EQ(members, c.members) << made->plan().str();
+    EXPECT_EQ(made->plan().apart.empty(), c.why_not.empty()) << made->plan().str();
+    for (const char* why : c.why_not) {
+      EXPECT_THAT(made->plan().apart, Contains(::testing::Field(&Plan::Apart::why, StrEq(why))));
+    }
+  }
+}
+
+TEST(Fusion, CutsChainsThatAreTooLongForAStep) {
+  std::string text = "graph g(%x: f32[N]) {\n  %0 = Neg(%x)\n";
+  constexpr int kNodes = 400;
+  for (int i = 1; i < kNodes; ++i) text += fmt::format("  %{} = {}(%{})\n", i, i % 2 == 0 ? "Neg" : "Abs", i - 1);
+  const Graph graph = graph_of(text + fmt::format("  return y = %{}\n}}\n", kNodes - 1));
+  const auto made = made_with(graph, PassSet::only(Pass::fuse));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(tile_steps(made->plan()).size(), 7U);  // a load and an operation each; 128 in a step
+  const auto y = made->open()->run(in_order(graph, "%x = f32[2] [3, -4]"));
+  ASSERT_TRUE(y) << y.error().message;
+  EXPECT_THAT((*y)[0].tensor().as<float>(), ::testing::ElementsAre(3, 4));
+}
+
+}  // namespace
+}  // namespace frazil::test
