@@ -130,7 +130,7 @@ class TileRun {
     const kernel::Rows row{1, n, static_cast<const float*>(x), n, reinterpret_cast<float*>(to), n};
     if (op.row == RowOp::softmax) return kernel::softmax(row);
     if (op.row == RowOp::log_softmax) return kernel::log_softmax(row);
-    const auto* bias = op.c == op.a ? nullptr : static_cast<const float*>(values_[op.c]);
+    const auto* bias = op.row == RowOp::layer_norm_bias ? static_cast<const float*>(values_[op.c]) : nullptr;
     kernel::layer_norm(row, static_cast<const float*>(values_[op.b]), bias, op.epsilon, nullptr, nullptr);
   }
 

@@ -79,6 +79,9 @@ class Fuser {
       for (NodeId n : graph_.block(BlockId{b}).nodes) visit(n, enabled);
     }
     for (const Draft& d : drafts_) finish(d);
+    std::erase_if(fusion_.refusals_, [&](const Fusion::Refusal& r) {
+      return draft_of_[r.node.id] == draft_of_[r.producer.id];  // they met by way of others
+    });
   }
 
  private:
@@ -313,8 +316,10 @@ class Fuser {
     for (Value v : operands(m)) in.push_back(operand(v, g, builder));
     const RowOp op = row_op(binding);
     if (op == RowOp::none) return builder.inline_tape(tapes_.at(m.id), in);
-    const std::uint32_t b = in.size() > 1 ? in[1] : in[0], c = in.size() > 2 ? in[2] : in[0];
-    return builder.row(op, graph_.type(n.out[0]).elem, in[0], b, c, binding.reals.empty() ? 0 : binding.reals[0]);
+    const bool biased = op == RowOp::layer_norm && in.size() > 2;
+    const std::uint32_t b = in.size() > 1 ? in[1] : 0, c = in.size() > 2 ? in[2] : 0;
+    return builder.row(biased ? RowOp::layer_norm_bias : op, graph_.type(n.out[0]).elem, in[0], b, c,
+                       binding.reals.empty() ? 0 : binding.reals[0]);
   }
 
   std::uint32_t operand(Value v, FusionGroup& g, ProgramBuilder& builder) {

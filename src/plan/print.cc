@@ -32,6 +32,13 @@ std::string operands(const std::vector<std::uint32_t>& slots) {
   return s;
 }
 
+std::string nodes_str(const Plan& plan, const Step& step) {
+  if (step.members.empty()) return plan.graph->describe(step.node);
+  std::string s;
+  for (NodeId n : step.members) s += (s.empty() ? "" : ", ") + plan.graph->describe(n);
+  return s;
+}
+
 std::string step_str(const Plan& plan, const Step& step) {
   std::string s(kKinds[static_cast<std::size_t>(step.kind)]);
   if (step.kind == Step::Kind::kernel) s = name_of(step.kernel);
@@ -44,12 +51,10 @@ std::string step_str(const Plan& plan, const Step& step) {
   for (auto [a, b] : step.pairs) s += fmt::format(" ({}, {})", a, b);
   for (std::int64_t i : step.ints) s += fmt::format(" {}", i);
   for (float f : step.reals) s += fmt::format(" {}", f);
-  if (step.node) s += fmt::format("    ; {}", plan.graph->describe(step.node));
-  for (NodeId n : step.members) {
-    if (n != step.node) s += fmt::format(", {}", plan.graph->describe(n));
-  }
-  if (step.program != kNone)
+  if (step.node) s += "    ; " + nodes_str(plan, step);
+  if (step.program != kNone) {
     s += fmt::format(" over [{}]\n{}", reg_list(step.space), plan.programs[step.program].str());
+  }
   return s;
 }
 

@@ -9,8 +9,9 @@
 namespace frazil {
 
 std::string_view name_of(RowOp op) {
-  constexpr std::string_view names[] = {"none",       "sum",     "mean",    "max",         "min",       "prod",
-                                        "sum_square", "sum_abs", "softmax", "log_softmax", "layer_norm"};
+  constexpr std::string_view names[] = {"none",    "sum",         "mean",       "max",
+                                        "min",     "prod",        "sum_square", "sum_abs",
+                                        "softmax", "log_softmax", "layer_norm", "layer_norm_bias"};
   return names[static_cast<std::size_t>(op)];
 }
 
@@ -18,7 +19,8 @@ namespace {
 
 int operand_count(const ProgramIns& ins) {
   if (ins.row == RowOp::none) return arity(ins.scalar.op);
-  return ins.row == RowOp::layer_norm ? 3 : 1;
+  if (ins.row == RowOp::layer_norm_bias) return 3;
+  return ins.row == RowOp::layer_norm ? 2 : 1;
 }
 
 template <class F>
@@ -30,7 +32,10 @@ void for_operands(const ProgramIns& ins, F f) {
 /// True when `ins` may write where its operand `a` lies: each element is read before it is written there.
 bool may_overwrite(const Program& program, const ProgramIns& ins, std::uint32_t a) {
   if (is_fold(ins.row) || byte_size(program.code[a].scalar.type) != byte_size(ins.scalar.type)) return false;
-  return ins.row != RowOp::layer_norm || (a == ins.scalar.a && a != ins.scalar.b && a != ins.scalar.c);
+  if (ins.row == RowOp::none) return true;
+  int reads = 0;
+  for_operands(ins, [&](std::uint32_t operand) { reads += operand == a ? 1 : 0; });
+  return a == ins.scalar.a && reads == 1;
 }
 
 /// A buffer for each instruction, taken again once what lies in it has been read for the last time.
@@ -90,11 +95,10 @@ std::string ins_str(const ProgramIns& ins) {
 std::string Program::str() const {
   std::string s;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    s += fmt::format("      %{}: {} {}", i, name_of(code[i].scalar.type), ins_str(code[i]));
+    s += fmt::format("{}      %{}: {} {}", i == 0 ? "" : "\n", i, name_of(code[i].scalar.type), ins_str(code[i]));
     for (std::size_t k = 0; k < results.size(); ++k) {
       if (results[k] == i) s += fmt::format(" -> {}", k);
     }
-    s += "\n";
   }
   return s;
 }

@@ -23,7 +23,8 @@ enum class RowOp : std::uint8_t {
   sum_abs,
   softmax,  ///< a row of a
   log_softmax,
-  layer_norm,  ///< of a, with scale b and, where c is not a itself, bias c; `real` is epsilon
+  layer_norm,       ///< of a, with scale b; `real` is epsilon
+  layer_norm_bias,  ///< and bias c
 };
 std::string_view name_of(RowOp op);
 constexpr bool is_fold(RowOp op) { return op != RowOp::none && op < RowOp::softmax; }
