@@ -1,5 +1,6 @@
 #include "ops/random.h"
 
+#include <algorithm>
 #include <bit>
 #include <numbers>
 #include <random>
@@ -19,6 +20,12 @@ namespace frazil::ops {
 
 // ---- the source ----
 
+namespace {
+
+bool is_extent(std::int64_t number) { return number >= 0 && number < Dim::kMax; }
+
+}  // namespace
+
 Status uniform_types(InferCx& cx) {
   const auto& a = cx.attrs<UniformAttrs>();
   if (a.generator != "philox" && a.generator != "mt19937")
@@ -26,6 +33,8 @@ Status uniform_types(InferCx& cx) {
   if (a.generator == "mt19937" && (!a.seed || *a.seed < 0 || *a.seed > 0xffffffff))
     return cx.error("mt19937 needs a seed in [0, 2^32)");
   FRAZIL_TRY(Shape shape, cx.ints(0));
+  const auto outside = std::ranges::find_if(shape, [](Dim d) { return d.is_const() && !is_extent(d.value()); });
+  if (outside != shape.end()) return cx.error("extent {} of its shape is outside [0, {})", outside->value(), Dim::kMax);
   cx.out(0, Type::tensor(Elem::f64, std::move(shape)));
   return {};
 }
@@ -66,6 +75,10 @@ void fill_mt19937(std::span<double> to, std::uint32_t seed) {
 Status uniform_run(OpaqueCall& call) {
   const auto& a = call.attrs<UniformAttrs>();
   const auto extents = call.in(0).as<std::int64_t>();
+  const auto outside = std::ranges::find_if_not(extents, is_extent);
+  if (outside != extents.end()) {
+    return fail(Code::bad_input, "extent {} of its shape is outside [0, {})", *outside, Dim::kMax);
+  }
   const Sizes sizes(extents.begin(), extents.end());
   FRAZIL_TRY(std::byte* const out, call.out(0, sizes));
   const std::span<double> to(reinterpret_cast<double*>(out), static_cast<std::size_t>(element_count(sizes)));
