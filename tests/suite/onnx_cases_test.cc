@@ -37,7 +37,7 @@ const KnownFailure* known_failure(std::string_view name, Wrap wrap) {
 }
 
 struct Way {
-  std::string_view name;
+  std::string name;
   Wrap wrap = Wrap::none;
   bool exported = false;
   bool reference = false;
@@ -122,7 +122,7 @@ TEST_P(Cases, OfSmallModels) {
   }
 }
 
-constexpr Way kWays[] = {
+const Way kWays[] = {
     {.name = "AsWritten"},
     {.name = "AsWrittenOnTheReference", .reference = true},
     {.name = "AsWrittenWithoutPasses", .passes = PassSet::none()},
@@ -136,8 +136,19 @@ constexpr Way kWays[] = {
     {.name = "WithSymbols", .wrap = Wrap::symbols},
     {.name = "WithSymbolsOnTheReference", .wrap = Wrap::symbols, .reference = true},
 };
-INSTANTIATE_TEST_SUITE_P(Onnx, Cases, testing::ValuesIn(kWays),
-                         [](const auto& way) { return std::string(way.param.name); });
+
+/// And as written without each single pass.
+std::vector<Way> all_ways() {
+  std::vector<Way> ways(std::begin(kWays), std::end(kWays));
+  for (std::size_t i = 0; i < pass_names().size(); ++i) {
+    ways.push_back({.name = fmt::format("AsWrittenWithout_{}", pass_names()[i]),
+                    .passes = PassSet::without(static_cast<Pass>(i))});
+  }
+  return ways;
+}
+
+INSTANTIATE_TEST_SUITE_P(Onnx, Cases, testing::ValuesIn(all_ways()),
+                         [](const auto& way) { return way.param.name; });
 
 }  // namespace
 }  // namespace frazil::test
