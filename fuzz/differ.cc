@@ -105,6 +105,7 @@ class Differ {
     if (!want && is_limit(want.error().code)) return std::nullopt;
     if (!got != !want || (!got && class_of(got.error().code) != class_of(want.error().code))) {
       if (got && is_lazy(case_.graph, case_.runs[k], want.error())) return std::nullopt;
+      if (!want && !tier0_ && tier0_.error().code == Code::bad_model) return std::nullopt;  // planning sees it earlier
       if (excuse(k).excuses_outcome(want)) return std::nullopt;
       if (!got && got.error().code == Code::unsupported) {
         return Finding{"tier 0 cannot: " + kind_of(got.error().message), got.error().message, true};
