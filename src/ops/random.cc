@@ -24,6 +24,12 @@ namespace {
 
 bool is_extent(std::int64_t number) { return number >= 0 && number < Dim::kMax; }
 
+/// A number that was cut off on the way is not the user's.
+std::string no_extent(std::int64_t number) {
+  return number < 0 ? fmt::format("its shape has a negative extent ({})", number)
+                    : fmt::format("an extent of its shape is past the limit of {}", Dim::kMax - 1);
+}
+
 }  // namespace
 
 Status uniform_types(InferCx& cx) {
@@ -34,7 +40,7 @@ Status uniform_types(InferCx& cx) {
     return cx.error("mt19937 needs a seed in [0, 2^32)");
   FRAZIL_TRY(Shape shape, cx.ints(0));
   const auto outside = std::ranges::find_if(shape, [](Dim d) { return d.is_const() && !is_extent(d.value()); });
-  if (outside != shape.end()) return cx.error("extent {} of its shape is outside [0, {})", outside->value(), Dim::kMax);
+  if (outside != shape.end()) return cx.error("{}", no_extent(outside->value()));
   cx.out(0, Type::tensor(Elem::f64, std::move(shape)));
   return {};
 }
@@ -77,7 +83,7 @@ Status uniform_run(OpaqueCall& call) {
   const auto extents = call.in(0).as<std::int64_t>();
   const auto outside = std::ranges::find_if_not(extents, is_extent);
   if (outside != extents.end()) {
-    return fail(Code::bad_input, "extent {} of its shape is outside [0, {})", *outside, Dim::kMax);
+    return fail(Code::bad_input, "{}", no_extent(*outside));
   }
   const Sizes sizes(extents.begin(), extents.end());
   FRAZIL_TRY(std::byte* const out, call.out(0, sizes));
