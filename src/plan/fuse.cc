@@ -201,10 +201,13 @@ class Fuser {
     return changed;
   }
 
+  /// What was said of the same two before stands at the end of the list.
   void refuse(NodeId node, NodeId producer, Apart why) {
-    const auto same = [&](const Fusion::Refusal& r) { return r.node == node && r.producer == producer; };
-    const auto it = std::ranges::find_if(fusion_.refusals_, same);
-    if (it == fusion_.refusals_.end()) fusion_.refusals_.push_back({node, producer, why});
+    auto& all = fusion_.refusals_;
+    for (auto r = all.rbegin(); r != all.rend() && r->node == node; ++r) {
+      if (r->producer == producer) return;
+    }
+    all.push_back({node, producer, why});
   }
 
   /// The space of both together.
