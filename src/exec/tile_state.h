@@ -52,8 +52,7 @@ struct TileConstant {
 };
 
 /// Loops over a space of any rank: axes merged where every operand allows it, the innermost cut into tiles unless the
-/// program works on rows. What the arrays hold follows the state in memory, side by side: a graph of many small steps
-/// lives from its states staying in the first-level cache.
+/// program works on rows. What the arrays hold follows the state in memory, side by side and as small as it can be.
 struct TileState {
   /// The usual small step: one function over operands and a constant as they lie, in one piece.
   kernel::TileFn direct = nullptr;

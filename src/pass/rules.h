@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -65,6 +66,15 @@ struct Rule {
   /// Called where it fits; the builder's errors count as no fit.
   Expr (*make)(const Site& site, Builder& to) = nullptr;
 };
+
+/// The operators of a row.
+template <const auto&... Op>
+inline constexpr std::array<const OpDef*, sizeof...(Op)> kOps{&Op...};
+/// Operand I in place of the node.
+template <std::size_t I>
+Expr keep(const Site& site, Builder& to) {
+  return {&to, site.in[I]};
+}
 
 std::span<const Rule> arithmetic_rules();
 std::span<const Rule> logic_rules();

@@ -10,14 +10,7 @@
 namespace frazil {
 namespace {
 
-template <const auto&... Op>
-inline constexpr std::array<const OpDef*, sizeof...(Op)> kOps{&Op...};
-
 Expr input(const Site& s, Builder& to, std::size_t i) { return {&to, s.in[i]}; }
-template <std::size_t I>
-Expr keep(const Site& s, Builder& to) {
-  return input(s, to, I);
-}
 
 // ---- neutral operands ----
 

@@ -12,9 +12,6 @@
 namespace frazil {
 namespace {
 
-template <const auto&... Op>
-inline constexpr std::array<const OpDef*, sizeof...(Op)> kOps{&Op...};
-
 constexpr std::size_t kSmallWeight = std::size_t{1} << 16;  // bytes; larger ones are not copied at load
 
 /// The elements, which may lie anywhere in a file.

@@ -7,14 +7,6 @@
 namespace frazil {
 namespace {
 
-template <const auto&... Op>
-inline constexpr std::array<const OpDef*, sizeof...(Op)> kOps{&Op...};
-
-template <std::size_t I>
-Expr keep(const Site& s, Builder& to) {
-  return {&to, s.in[I]};
-}
-
 template <int Truth, std::size_t Constant>
 bool beside(const Site& s) {
   return s.is(Constant, Truth) && s.same_type(1 - Constant);

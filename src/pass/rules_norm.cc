@@ -13,9 +13,6 @@
 namespace frazil {
 namespace {
 
-template <const auto&... Op>
-inline constexpr std::array<const OpDef*, sizeof...(Op)> kOps{&Op...};
-
 /// The one of two operands that `op` makes in the block at hand, with the other one.
 struct Sides {
   const Node* made = nullptr;

@@ -9,14 +9,6 @@
 namespace frazil {
 namespace {
 
-template <const auto&... Op>
-inline constexpr std::array<const OpDef*, sizeof...(Op)> kOps{&Op...};
-
-template <std::size_t I>
-Expr keep(const Site& s, Builder& to) {
-  return {&to, s.in[I]};
-}
-
 // ---- transposes ----
 
 Ints perm_of(const Node& transpose, std::size_t rank) {

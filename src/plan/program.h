@@ -65,7 +65,6 @@ class ProgramBuilder {
   std::uint32_t inline_tape(const ScalarTape& tape, const std::vector<std::uint32_t>& operands);
   std::uint32_t constant(Elem type, double real, std::int64_t integer);
   std::uint32_t row(RowOp op, Elem type, std::uint32_t a, std::uint32_t b, std::uint32_t c, double real);
-  std::size_t size() const { return program_.code.size(); }
   /// Finishes it: gives results and buffers.
   Program finish(std::vector<std::uint32_t> results, std::vector<bool> lacks_last) &&;
 
