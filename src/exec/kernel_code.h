@@ -30,7 +30,7 @@ struct PrepareCx {
   const Step& step;
   const Node& node;
   std::span<const OperandShape> in, out;
-  std::span<const std::int64_t> space;  ///< Step::space
+  std::span<const std::int64_t> space;          ///< Step::space
   std::span<const std::byte* const> constants;  ///< per input: its bytes when it is a weight, else null
   PackStore& packs;
   std::size_t scratch_bytes = 0;  ///< what run needs; set by the kernel

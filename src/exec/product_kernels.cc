@@ -2,6 +2,7 @@
 
 #include "base/stop.h"
 #include "exec/codes.h"
+#include "exec/epilogue.h"
 #include "kernel/gemm.h"
 
 namespace frazil {
@@ -60,8 +61,15 @@ Status batch_axes(MatMulState& s, const OperandShape& a, const OperandShape& b) 
   return {};
 }
 
-Status prepare_matmul(PrepareCx& cx, void* state) {
-  auto& s = *new (state) MatMulState{};
+/// True when the axes before the last two can be walked as one with the one behind them.
+bool rows_are_even(const OperandShape& a) {
+  for (std::size_t i = 0; i + 2 < a.dims.size(); ++i) {
+    if (a.strides[i] != a.strides[i + 1] * a.dims[i + 1]) return false;
+  }
+  return true;
+}
+
+Status prepare_matmul(PrepareCx& cx, MatMulState& s) {
   const auto &a = cx.in[0], &b = cx.in[1];
   const std::size_t ra = a.dims.size(), rb = b.dims.size();
   kernel::Gemm& g = s.gemm;
@@ -69,11 +77,12 @@ Status prepare_matmul(PrepareCx& cx, void* state) {
   g.k = a.dims[ra - 1];
   g.n = rb > 1 ? b.dims[rb - 1] : 1;
   g.a_row = ra > 1 ? a.strides[ra - 2] : 0;
-  g.b_row = rb > 1 ? b.strides[rb - 2] : 1;
+  g.a_col = a.strides[ra - 1];
+  g.b_row = rb > 1 ? b.strides[rb - 2] : b.strides[0];
+  g.b_col = rb > 1 ? b.strides[rb - 1] : 1;
   g.c_row = g.n;
-  if (rb == 2 && ra > 2) {  // all rows of all batches meet the same B
+  if (rb == 2 && ra > 2 && rows_are_even(a)) {  // all rows of all batches meet the same B
     for (std::size_t i = 0; i + 2 < ra; ++i) g.m *= a.dims[i];
-    g.a_row = g.k;
   } else {
     FRAZIL_CHECK(batch_axes(s, a, b));
   }
@@ -84,19 +93,23 @@ Status prepare_matmul(PrepareCx& cx, void* state) {
   return {};
 }
 
-void run_matmul(const RunCx& cx, const void* state) {
-  const auto& s = *static_cast<const MatMulState*>(state);
+void multiply(const kernel::Gemm& g, const std::byte* packed, std::byte* scratch) {
+  if (packed != nullptr)
+    kernel::gemm_with_packed_b(g, packed, scratch);
+  else
+    kernel::gemm(g, scratch);
+}
+
+void run_matmul(const RunCx& cx, const MatMulState& s, EpilogueRun& epilogue) {
   kernel::Gemm g = s.gemm;
   g.a = f32(cx.in[0]);
   g.b = f32(cx.in[1]);
   g.c = f32(cx.out[0]);
-  if (s.packed != nullptr && s.batches == 1) {
-    kernel::gemm_with_packed_b(g, s.packed, cx.scratch);
-    return;
-  }
+  g.parts = epilogue.parts();
   std::int64_t index[kMaxBatchAxes] = {};
   for (std::int64_t batch = 0; batch < s.batches; ++batch) {
-    kernel::gemm(g, cx.scratch);
+    epilogue.at_row(batch * g.m);
+    multiply(g, s.packed, cx.scratch);
     g.c += g.m * g.n;
     for (int i = 0; i < s.axes; ++i) {
       g.a += s.a_step[i];
@@ -107,6 +120,7 @@ void run_matmul(const RunCx& cx, const void* state) {
       index[i] = 0;
     }
   }
+  epilogue.finish();
 }
 
 struct GemmState {
@@ -117,8 +131,7 @@ struct GemmState {
   bool bias = false, add = false;
 };
 
-Status prepare_gemm(PrepareCx& cx, void* state) {
-  auto& s = *new (state) GemmState{};
+Status prepare_gemm(PrepareCx& cx, GemmState& s) {
   const bool ta = cx.step.ints[0] != 0, tb = cx.step.ints[1] != 0;
   const auto &a = cx.in[0], &b = cx.in[1];
   kernel::Gemm& g = s.gemm;
@@ -150,18 +163,16 @@ Status prepare_gemm(PrepareCx& cx, void* state) {
   return {};
 }
 
-void run_gemm(const RunCx& cx, const void* state) {
-  const auto& s = *static_cast<const GemmState*>(state);
+void run_gemm(const RunCx& cx, const GemmState& s, EpilogueRun& epilogue) {
   kernel::Gemm g = s.gemm;
   g.a = f32(cx.in[0]);
   g.b = f32(cx.in[1]);
   g.c = f32(cx.out[0]);
   g.bias = s.bias ? f32(cx.in[2]) : nullptr;
-  if (s.packed != nullptr)
-    kernel::gemm_with_packed_b(g, s.packed, cx.scratch);
-  else
-    kernel::gemm(g, cx.scratch);
-  if (s.alpha == 1 && !s.add) return;
+  const bool plain = s.alpha == 1 && !s.add;
+  g.parts = plain ? epilogue.parts() : nullptr;
+  multiply(g, s.packed, cx.scratch);
+  if (plain) return epilogue.finish();
   Pace pace;
   for (std::int64_t i = 0; i < g.m && !pace.stop(g.n); ++i) {
     float* row = g.c + i * g.c_row;
@@ -170,11 +181,17 @@ void run_gemm(const RunCx& cx, const void* state) {
       row[j] = s.alpha * row[j] + (addend ? s.beta * addend[j * s.c_col] : 0.0f);
     }
   }
+  epilogue.run_whole();
+}
+
+template <class S>
+std::int64_t columns(const S& s) {
+  return s.gemm.n;
 }
 
 }  // namespace
 
-const KernelCode kMatMulCode{sizeof(MatMulState), &prepare_matmul, &run_matmul};
-const KernelCode kGemmCode{sizeof(GemmState), &prepare_gemm, &run_gemm};
+const KernelCode kMatMulCode = ProductCode<MatMulState, prepare_matmul, columns, run_matmul>::kCode;
+const KernelCode kGemmCode = ProductCode<GemmState, prepare_gemm, columns, run_gemm>::kCode;
 
 }  // namespace frazil

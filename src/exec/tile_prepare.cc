@@ -323,13 +323,15 @@ class TilePreparer {
   bool single_[kMaxTileInstructions];  // per instruction: one element instead of one for each of the tile
 };
 
-Status prepare(PrepareCx& cx, void* state) { return TilePreparer(cx, *static_cast<TileState*>(state)).run(); }
+Status prepare(PrepareCx& cx, void* state) { return prepare_tiles(cx, *static_cast<TileState*>(state)); }
 
 std::size_t more_state(const Plan& plan, const Step& step) {
   return TileArrays::bytes(plan.programs[step.program], step.in.size() + step.out.size());
 }
 
 }  // namespace
+
+Status prepare_tiles(PrepareCx& cx, TileState& state) { return TilePreparer(cx, state).run(); }
 
 const KernelCode kTileCode{sizeof(TileState), &prepare, &run_tiles, &more_state};
 

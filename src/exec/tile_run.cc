@@ -65,15 +65,31 @@ class TileRun {
   }
 
   void run() {
-    if (s_.rank == 0) return inner_loop();
-    std::byte* at[kMaxTileOperands + kMaxTileResults];
-    std::copy_n(at_, s_.count(), at);
+    if (s_.rank == 0) return inner_loop(0, s_.inner);
+    outer_loops(0, s_.outer, 0, s_.inner);
+  }
+
+  void run(const TilePart& p) {
+    if (!s_.dense) return outer_loops(p.row0, p.row1, p.col0, p.col1);
+    if (p.col0 == 0 && p.col1 == p.cols) return inner_loop(p.row0 * p.cols, p.row1 * p.cols);
+    for (std::int64_t row = p.row0; row < p.row1; ++row) inner_loop(row * p.cols + p.col0, row * p.cols + p.col1);
+  }
+
+ private:
+  /// The innermost loop from `from` to `past` in rounds [begin, end) of the others.
+  void outer_loops(std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t past) {
+    const int count = s_.count();
+    std::byte** const at = moved_;
+    std::copy_n(at_, count, at);
     at_ = at;
     std::int64_t index[kMaxTileLoops] = {};
+    for (std::int64_t left = begin, a = 0; left > 0; left /= arrays_.extents[a++]) {
+      index[a] = left % arrays_.extents[a];
+      for (int k = 0; k < count; ++k) at[k] += arrays_.steps[a * count + k] * index[a];
+    }
     Pace pace;
-    const int count = s_.count();
-    for (std::int64_t row = 0; row < s_.outer && !pace.stop(s_.inner); ++row) {
-      inner_loop();
+    for (std::int64_t round = begin; round < end && !pace.stop(s_.inner); ++round) {
+      inner_loop(from, past);
       for (int a = 0; a < s_.rank; ++a) {
         for (int k = 0; k < count; ++k) at[k] += arrays_.steps[a * count + k];
         if (++index[a] < arrays_.extents[a]) break;
@@ -83,19 +99,18 @@ class TileRun {
     }
   }
 
- private:
-  void inner_loop() {
+  void inner_loop(std::int64_t begin, std::int64_t end) {
     Pace pace;
     const std::int64_t work = s_.tile * s_.ops;
-    for (std::int64_t begin = 0;;) {
-      const std::int64_t n = std::min(s_.tile, s_.inner - begin);
+    for (;;) {
+      const std::int64_t n = std::min(s_.tile, end - begin);
       for (int i = 0; i < s_.pointers; ++i) {
         const TilePointer p = arrays_.pointers[i];
         values_[p.value] = at_[p.operand] + begin * arrays_.operands[p.operand].inner_step;
       }
       for (int i = 0; i < s_.ops; ++i) op(arrays_.ops[i], begin, n);
       begin += n;
-      if (begin >= s_.inner || pace.stop(work)) return;
+      if (begin >= end || pace.stop(work)) return;
     }
   }
 
@@ -161,6 +176,7 @@ class TileRun {
   const TileArrays arrays_;
   std::byte* scratch_;
   std::byte* const* at_;  // where operands and then results begin
+  std::byte* moved_[kMaxTileOperands + kMaxTileResults];
   const void* values_[kMaxTileInstructions];
 };
 
@@ -174,6 +190,13 @@ void run_direct(const RunCx& cx, const TileState& s) {
 }
 
 }  // namespace
+
+bool has_parts(const TileState& s, std::int64_t rows, std::int64_t cols) {
+  if (s.dense) return s.inner == rows * cols;
+  return s.inner == cols && s.outer == rows;
+}
+
+void run_tiles(const RunCx& cx, const TileState& s, const TilePart& part) { TileRun(cx, s).run(part); }
 
 void run_tiles(const RunCx& cx, const void* state) {
   const auto& s = *static_cast<const TileState*>(state);

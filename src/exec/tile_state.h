@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/error.h"
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
 #include "plan/program.h"
 
-// What a tile step keeps between preparing and running; private to tile_prepare.cc and tile_run.cc.
+// What a tile step keeps between preparing and running; private to tile_*.cc and epilogue.cc.
 namespace frazil {
 
 /// Outer loops; a space needs more only if it has so many axes that broadcast differently.
@@ -106,6 +107,16 @@ struct TileArrays {
   }
 };
 
+/// Fills a TileState for new extents: of the operands as cx.in has them, whatever the step's list is.
+Status prepare_tiles(struct PrepareCx& cx, TileState& state);
 void run_tiles(const struct RunCx& cx, const void* state);
+
+/// The elements in rows [row0, row1) and columns [col0, col1) of a space seen as rows of `cols` elements.
+struct TilePart {
+  std::int64_t row0, row1, col0, col1, cols;
+};
+/// True where such parts can be run one by one.
+bool has_parts(const TileState& state, std::int64_t rows, std::int64_t cols);
+void run_tiles(const struct RunCx& cx, const TileState& state, const TilePart& part);
 
 }  // namespace frazil

@@ -1,4 +1,5 @@
 #include "exec/codes.h"
+#include "exec/epilogue.h"
 #include "kernel/conv.h"
 #include "kernel/pool.h"
 
@@ -35,8 +36,7 @@ Status prepare_conv_rows(PrepareCx& cx, ConvState& s) {
   return {};
 }
 
-Status prepare_conv(PrepareCx& cx, void* state) {
-  auto& s = *new (state) ConvState{};
+Status prepare_conv(PrepareCx& cx, ConvState& s) {
   const auto &x = cx.in[0], &w = cx.in[1], &y = cx.out[0];
   const Window window = Window::read(std::span(cx.step.ints).subspan(1));
   kernel::ConvParams& p = s.params;
@@ -65,20 +65,22 @@ Status prepare_conv(PrepareCx& cx, void* state) {
   return {};
 }
 
-void run_conv(const RunCx& cx, const void* state) {
-  const auto& s = *static_cast<const ConvState*>(state);
+void run_conv(const RunCx& cx, const ConvState& s, EpilogueRun& epilogue) {
+  const auto *x = f32(cx.in[0]), *bias = s.biased ? f32(cx.in[2]) : nullptr;
   if (s.rows) {
-    return kernel::conv_rows(s.params, f32(cx.in[0]), s.packed, s.biased ? f32(cx.in[2]) : nullptr, f32(cx.out[0]),
-                             cx.scratch);
+    kernel::conv_rows(s.params, x, s.packed, bias, f32(cx.out[0]), cx.scratch, epilogue.parts());
+    return epilogue.finish();
   }
   const std::byte* packed = s.packed;
   if (packed == nullptr) {
     kernel::conv_pack_w(s.params, f32(cx.in[1]), cx.scratch);
     packed = cx.scratch;
   }
-  kernel::conv(s.params, f32(cx.in[0]), packed, s.biased ? f32(cx.in[2]) : nullptr, f32(cx.out[0]),
-               cx.scratch + s.packed_bytes);
+  kernel::conv(s.params, x, packed, bias, f32(cx.out[0]), cx.scratch + s.packed_bytes, epilogue.parts());
+  epilogue.finish();
 }
+
+std::int64_t positions(const ConvState& s) { return s.params.out_h * s.params.out_w; }
 
 struct PoolState {
   kernel::PoolParams params;
@@ -136,7 +138,7 @@ void run_global(const RunCx& cx, const void* state) {
 
 }  // namespace
 
-const KernelCode kConvCode{sizeof(ConvState), &prepare_conv, &run_conv};
+const KernelCode kConvCode = ProductCode<ConvState, prepare_conv, positions, run_conv>::kCode;
 const KernelCode kMaxPoolCode{sizeof(PoolState), &prepare_pool, &run_max_pool};
 const KernelCode kAveragePoolCode{sizeof(PoolState), &prepare_pool, &run_average_pool};
 const KernelCode kGlobalPoolCode{sizeof(GlobalState), &prepare_global, &run_global};

@@ -98,7 +98,7 @@ int64_t conv_scratch_bytes(const ConvParams& p) noexcept {
 }
 
 void conv_range(const ConvParams& given, const float* x, const void* packed_w, const float* bias, float* y,
-                int64_t unit_begin, int64_t unit_end, void* scratch) noexcept {
+                int64_t unit_begin, int64_t unit_end, void* scratch, const Parts* parts) noexcept {
   if (empty(given) || unit_begin >= unit_end) return;
   const ConvParams p = folded(given);
   const float* const w = static_cast<const float*>(packed_w);
@@ -106,17 +106,17 @@ void conv_range(const ConvParams& given, const float* x, const void* packed_w, c
       reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(scratch) + kAlign - 1) & ~std::uintptr_t{kAlign - 1});
 #if defined(__x86_64__)
   switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::conv_run(p, x, w, bias, y, unit_begin, unit_end, aligned);
-    case Isa::avx2: return isa_avx2::conv_run(p, x, w, bias, y, unit_begin, unit_end, aligned);
+    case Isa::avx512: return isa_avx512::conv_run(p, x, w, bias, y, unit_begin, unit_end, aligned, parts);
+    case Isa::avx2: return isa_avx2::conv_run(p, x, w, bias, y, unit_begin, unit_end, aligned, parts);
     case Isa::base: break;
   }
 #endif
-  isa_base::conv_run(p, x, w, bias, y, unit_begin, unit_end, aligned);
+  isa_base::conv_run(p, x, w, bias, y, unit_begin, unit_end, aligned, parts);
 }
 
-void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
-          void* scratch) noexcept {
-  conv_range(p, x, packed_w, bias, y, 0, conv_units(p), scratch);
+void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
+          const Parts* parts) noexcept {
+  conv_range(p, x, packed_w, bias, y, 0, conv_units(p), scratch, parts);
 }
 
 void conv_transpose(const ConvParams& p, const float* x, const float* w, const float* bias, float* y) noexcept {

@@ -216,8 +216,9 @@ void pack_panel_huge(const ConvParams& p, const ConvShape& s, const float* x, in
 }
 
 /// One image, group and block of pixels; panels [panel0, panel1) of the output channels.
+template <class Done>
 void run_block(const ConvParams& p, const ConvShape& s, const float* x, const float* w, const float* bias, float* y,
-               int64_t col0, int64_t col1, int64_t panel0, int64_t panel1, float* scratch) {
+               int64_t col0, int64_t col1, int64_t panel0, int64_t panel1, float* scratch, Done done) {
   constexpr int64_t kNear = 12;
   const int64_t panels = row_panels(s.group_out), depths = depth_blocks(s.depth);
   for (int64_t d = 0; d < depths; ++d) {
@@ -248,6 +249,8 @@ void run_block(const ConvParams& p, const ConvShape& s, const float* x, const fl
           gemm_block(block, height, min64(kPanelCols, col1 - col));
         }
       }
+      if (d == depths - 1)
+        done(near * s.group_out / panels, min64(panel1, near + kNear) * s.group_out / panels, col0, col1);
     }
   }
 }
@@ -327,7 +330,7 @@ void depthwise(const ConvParams& p, const float* x, const float* w, float bias, 
 }  // namespace
 
 void conv_run(const ConvParams& p, const float* x, const float* w, const float* bias, float* y, int64_t begin,
-              int64_t end, float* scratch) noexcept {
+              int64_t end, float* scratch, const Parts* parts) noexcept {
   const ConvShape s = conv_shape(p);
   const int64_t plane = p.in_h * p.in_w;
   if (s.depthwise) {
@@ -337,6 +340,7 @@ void conv_run(const ConvParams& p, const float* x, const float* w, const float* 
       if (pace.stop(s.cols * taps)) return;
       const int64_t c = u % p.out_c;
       depthwise(p, x + u * plane, w + c * taps, bias != nullptr ? bias[c] : 0.f, y + u * s.cols);
+      if (parts != nullptr) (*parts)(u, u + 1, 0, s.cols);
     }
     return;
   }
@@ -348,14 +352,20 @@ void conv_run(const ConvParams& p, const float* x, const float* w, const float* 
     const int64_t image = block / s.col_blocks, group = image % p.groups, b = block % s.col_blocks;
     const int64_t col0 = b * s.col_panels / s.col_blocks * kPanelCols;
     const int64_t col1 = min64(s.cols, (b + 1) * s.col_panels / s.col_blocks * kPanelCols);
+    const auto done = [&](int64_t row0, int64_t row1, int64_t from, int64_t past) {
+      if (parts == nullptr || (parts->whole_rows && past < s.cols)) return;
+      (*parts)(image* s.group_out + row0, image * s.group_out + row1, parts->whole_rows ? 0 : from, past);
+    };
     float* const to = y + image * s.group_out * s.cols;
     const float* const group_bias = bias != nullptr ? bias + group * s.group_out : nullptr;
     if (s.depth == 0) {
-      if (b == 0 && rows0 == 0) no_depth(group_bias, s.group_out, s.cols, to);
+      if (b != 0 || rows0 != 0) continue;
+      no_depth(group_bias, s.group_out, s.cols, to);
+      done(0, s.group_out, 0, s.cols);
       continue;
     }
     run_block(p, s, x + image * s.group_in * plane, w + group * s.group_out * s.depth, group_bias, to, col0, col1,
-              rows0 * panels / s.row_blocks, rows1 * panels / s.row_blocks, scratch);
+              rows0 * panels / s.row_blocks, rows1 * panels / s.row_blocks, scratch, done);
   }
 }
 

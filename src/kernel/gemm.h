@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/elem.h"
+#include "kernel/parts.h"
 
 namespace frazil::kernel {
 
@@ -20,6 +21,7 @@ struct Gemm {
   std::int64_t c_row = 0;
   const float* bias = nullptr;  ///< [n] or null
   bool accumulate = false;
+  const Parts* parts = nullptr;  ///< told of parts of C, which it may overwrite
 };
 
 /// Scratch that any of the calls below may use for these extents (also for fewer rows), whatever the strides and ISA.

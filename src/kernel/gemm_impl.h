@@ -300,6 +300,7 @@ struct Blocking {
   const float* b;
   int64_t b_row, b_panel;
   bool pack_a, first;
+  int64_t done_from;  ///< columns [done_from, j1) of C are final after this block; >= j1: none
 };
 
 /// C[begin..end, j0..j1] += A[.., k0..k1] * B[k0..k1, ..]
@@ -334,6 +335,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
         gemm_block(part, height, min64(kPanelCols, s.j1 - j));
       }
     }
+    if (s.done_from < s.j1) (*g.parts)(row0, s.begin + p1 * m / panels, s.done_from, s.j1);
   }
 }
 
@@ -359,6 +361,8 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
       s.k0 = kb * g.k / depths;
       s.k1 = (kb + 1) * g.k / depths;
       s.first = kb == 0;
+      const bool last = kb == depths - 1 && g.parts != nullptr;
+      s.done_from = !last ? s.j1 : !g.parts->whole_rows ? s.j0 : jb == col_blocks - 1 ? 0 : s.j1;
       if (packed_b != nullptr) {
         s.b_row = kPanelCols;
         s.b_panel = g.k * kPanelCols;
@@ -453,38 +457,47 @@ void gemm_pack_rows(int64_t rows, int64_t k, const float* a, int64_t a_row, int6
     for (int64_t r = 0; r < rows; ++r) packed[i * rows + r] = load_1(a + r * a_row + i * a_col);
 }
 
+/// Few rows, of which A is read where it lies.
+static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* packed_b) {
+  GemmBlock block;
+  block.a = g.a + begin * g.a_row;
+  block.a_row = end - begin == 1 && g.a_col != 1 ? 1 : g.a_row;
+  block.a_col = g.a_col;
+  block.b = packed_b != nullptr ? packed_b : g.b;
+  block.b_row = packed_b != nullptr ? kPanelCols : g.b_row;
+  block.b_panel = packed_b != nullptr ? g.k * kPanelCols : kPanelCols;
+  block.c = g.c + begin * g.c_row;
+  block.c_row = g.c_row;
+  block.col_bias = g.bias;
+  block.row_bias = nullptr;
+  block.accumulate = g.accumulate;
+  if (g.m == 1 && g.k <= 16 * kDepthBlock && g.n < 8 * kW) {
+    block.k = g.k;
+    if (g.n >= 4 * kW) return row_strip<2>(block, g.n);
+    if (g.n >= 2 * kW) return row_strip<4>(block, g.n);
+    return row_strip<8>(block, g.n);
+  }
+  // Long rows of B: few at a time from end to end, as walking down a column would miss the TLB.
+  const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);
+  if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256)
+    return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048);
+  thin(block, end - begin, g.n, g.k, depth_blocks(g.k), 4 * kPanelCols);
+}
+
 void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) noexcept {
   if (begin >= end || g.n <= 0) return;
-  if (g.k <= 0) return no_depth(g, begin, end);
   const bool transposed_b = packed_b == nullptr && g.b_row == 1 && g.b_col != 1;
-  if (transposed_b && g.a_col == 1 && g.m <= kDotRows && g.n > 1) return dot_rows(g, begin, end);
   const bool a_in_place = g.a_row == 1 || g.a_col == 1 || end - begin == 1;
-  if (end - begin <= kThinRows && a_in_place && (packed_b != nullptr || g.b_col == 1)) {
-    GemmBlock block;
-    block.a = g.a + begin * g.a_row;
-    block.a_row = end - begin == 1 && g.a_col != 1 ? 1 : g.a_row;
-    block.a_col = g.a_col;
-    block.b = packed_b != nullptr ? packed_b : g.b;
-    block.b_row = packed_b != nullptr ? kPanelCols : g.b_row;
-    block.b_panel = packed_b != nullptr ? g.k * kPanelCols : kPanelCols;
-    block.c = g.c + begin * g.c_row;
-    block.c_row = g.c_row;
-    block.col_bias = g.bias;
-    block.row_bias = nullptr;
-    block.accumulate = g.accumulate;
-    if (g.m == 1 && g.k <= 16 * kDepthBlock && g.n < 8 * kW) {
-      block.k = g.k;
-      if (g.n >= 4 * kW) return row_strip<2>(block, g.n);
-      if (g.n >= 2 * kW) return row_strip<4>(block, g.n);
-      return row_strip<8>(block, g.n);
-    }
-    // Long rows of B: few at a time from end to end, as walking down a column would miss the TLB.
-    const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);
-    if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256)
-      return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048);
-    return thin(block, end - begin, g.n, g.k, depth_blocks(g.k), 4 * kPanelCols);
+  if (g.k <= 0) {
+    no_depth(g, begin, end);
+  } else if (transposed_b && g.a_col == 1 && g.m <= kDotRows && g.n > 1) {
+    dot_rows(g, begin, end);
+  } else if (end - begin <= kThinRows && a_in_place && (packed_b != nullptr || g.b_col == 1)) {
+    few_rows(g, begin, end, packed_b);
+  } else {
+    return blocked(g, begin, end, packed_b, scratch);
   }
-  blocked(g, begin, end, packed_b, scratch);
+  if (g.parts != nullptr) (*g.parts)(begin, end, 0, g.n);
 }
 
 }  // namespace frazil::kernel::FRAZIL_ISA_NS

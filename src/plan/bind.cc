@@ -105,7 +105,9 @@ Bound when_f32(const Graph& g, const Node& n, Binding b) { return all_f32(g, n) 
 std::size_t rank_of(const Graph& g, Value v) { return g.type(v).rank(); }
 
 Bound bind_matmul(const Graph& g, const Node& n) {
-  return rank_of(g, n.in[0]) > 0 && rank_of(g, n.in[1]) > 0 ? when_f32(g, n, {.kernel = Kernel::matmul}) : std::nullopt;
+  return rank_of(g, n.in[0]) > 0 && rank_of(g, n.in[1]) > 0
+             ? when_f32(g, n, {.kernel = Kernel::matmul, .strided = true})
+             : std::nullopt;
 }
 
 Bound bind_gemm(const Graph& g, const Node& n) {

@@ -11,10 +11,12 @@
 namespace frazil {
 
 std::string_view text_of(Apart why) {
-  constexpr std::string_view texts[] = {
-      "their extents are not provably the same", "the value between them is rounded to a narrower type",
-      "something between them uses what the first one gives",
-      "together they need more operands or instructions than a step holds", "rows of so few elements do not pay"};
+  constexpr std::string_view texts[] = {"their extents are not provably the same",
+                                        "the value between them is rounded to a narrower type",
+                                        "something between them uses what the first one gives",
+                                        "together they need more operands or instructions than a step holds",
+                                        "a step holds one product, and what works on its result",
+                                        "rows of so few elements do not pay"};
   return texts[static_cast<std::size_t>(why)];
 }
 
@@ -28,7 +30,7 @@ namespace {
 constexpr std::int64_t kShortRow = 8;
 
 /// How a node can take part in a group.
-enum class Part : std::uint8_t { none, elementwise, row };
+enum class Part : std::uint8_t { none, elementwise, row, product };
 
 bool is_one(Dim d) { return d == Dim(1); }
 
@@ -43,6 +45,8 @@ bool is_per_row(const Shape& shape, const Shape& space) {
 
 static_assert(static_cast<int>(RowOp::sum) == static_cast<int>(kernel::Reduce::sum) + 1 &&
               static_cast<int>(RowOp::sum_abs) == static_cast<int>(kernel::Reduce::sum_abs) + 1);
+
+bool is_product(Kernel kernel) { return kernel == Kernel::matmul || kernel == Kernel::gemm || kernel == Kernel::conv; }
 
 RowOp row_op(const Binding& b) {
   switch (b.kernel) {
@@ -60,6 +64,7 @@ struct Draft {
   std::vector<NodeId> members;
   Shape space;
   bool rows = false;
+  NodeId product{};
   std::size_t instructions = 0;
   std::vector<Value> inputs;  ///< operands from outside, each once
 };
@@ -125,6 +130,7 @@ class Fuser {
     const auto& binding = fusion_.bindings_[id.id];
     if (!binding || n.out.empty() || !n.out[0]) return Part::none;
     if (binding->kernel == Kernel::tile) return Part::elementwise;
+    if (is_product(binding->kernel)) return Part::product;
     return row_op(*binding) != RowOp::none && works_along_rows(n, *binding) ? Part::row : Part::none;
   }
 
@@ -156,7 +162,7 @@ class Fuser {
     const Part part = part_of(id);
     if (part == Part::none) return;
     Draft d = single(id, part);
-    if (enabled && !feeds_extents(id)) {
+    if (enabled && part != Part::product && !feeds_extents(id)) {
       for (bool again = true; again;) again = absorb_producers(d, id);
     }
     for (NodeId m : d.members) draft_of_[m.id] = static_cast<std::uint32_t>(drafts_.size());
@@ -174,9 +180,10 @@ class Fuser {
     Draft d{.members = {id},
             .space = shape(part == Part::row ? n.in[0] : n.out[0]),
             .rows = part == Part::row,
+            .product = part == Part::product ? id : NodeId{},
             .inputs = {}};
     if (part == Part::elementwise) tapes_.emplace(id.id, tape_of(graph_, id));
-    d.instructions = part == Part::row ? 1 + operands(id).size() : tapes_.at(id.id).code.size();
+    d.instructions = part == Part::elementwise ? tapes_.at(id.id).code.size() : 1 + operands(id).size();
     for (Value v : operands(id)) {
       if (std::ranges::find(d.inputs, v) == d.inputs.end()) d.inputs.push_back(v);
     }
@@ -220,7 +227,8 @@ class Fuser {
 
   std::optional<Apart> obstacle(const Draft& p, const Draft& d, std::uint32_t end) const {
     const auto space = common_space(p, d);
-    if (!space) return Apart::space;
+    if (!space || (p.product && p.space != *space) || (d.product && d.space != *space)) return Apart::space;
+    if ((p.product && d.product) || feeds_product(p, d) || feeds_product(d, p)) return Apart::products;
     for (Value v : d.inputs) {
       if (!is_made_by(p, v)) continue;
       if (shape(v) != *space && !is_per_row(shape(v), *space)) return Apart::space;
@@ -229,6 +237,10 @@ class Fuser {
     if ((p.rows || d.rows) && space->back().is_const() && space->back().value() < kShortRow) return Apart::short_row;
     if (!all_inside(p, d, end)) return Apart::order;
     return fits(p, d) ? std::nullopt : std::optional(Apart::size);
+  }
+
+  bool feeds_product(const Draft& p, const Draft& d) const {
+    return d.product && std::ranges::any_of(operands(d.product), [&](Value v) { return is_made_by(p, v); });
   }
 
   /// True when nothing else uses what p gives before the group runs.
@@ -274,6 +286,7 @@ class Fuser {
     d.space = *common_space(p, d);
     d.inputs = joint_inputs(p, d);
     d.rows |= p.rows;
+    if (p.product) d.product = p.product;
     d.instructions += p.instructions;
     d.members.insert(d.members.begin(), p.members.begin(), p.members.end());
     std::ranges::sort(d.members, {}, [&](NodeId n) { return position_[n.id]; });
@@ -286,11 +299,14 @@ class Fuser {
         uses_[v.id], [&](const Use& u) { return !u.user || std::ranges::find(d.members, u.user) == d.members.end(); });
   }
 
-  /// A row operator alone keeps its own kernel.
+  /// A row operator or a product alone keeps its own kernel.
   void finish(const Draft& d) {
-    if (d.members.empty() || (d.members.size() == 1 && d.rows)) return;
-    FusionGroup g{.members = d.members, .space = d.space, .inputs = {}, .outputs = {}, .program = {}};
+    if (d.members.empty() || (d.members.size() == 1 && (d.rows || d.product))) return;
+    FusionGroup g{
+        .members = d.members, .space = d.space, .inputs = {}, .outputs = {}, .program = {}, .product = d.product};
+    if (g.product) g.inputs.push_back(graph_.node(g.product).out[0]);
     write(d, g);
+    if (g.product) place_product(g);
     for (NodeId n : g.members) fusion_.group_of_[n.id] = static_cast<std::uint32_t>(fusion_.groups_.size());
     fusion_.groups_.push_back(std::move(g));
   }
@@ -302,7 +318,7 @@ class Fuser {
     std::vector<bool> lacks_last;
     for (NodeId m : d.members) {
       const Value out = graph_.node(m).out[0];
-      const std::uint32_t made = instructions(m, g, builder);
+      const std::uint32_t made = m == d.product ? operand(out, g, builder) : instructions(m, g, builder);
       at_[out.id] = made;
       if (!is_output(d, out)) continue;
       g.outputs.push_back(out);
@@ -311,6 +327,23 @@ class Fuser {
     }
     g.program = std::move(builder).finish(std::move(results), std::move(lacks_last));
   }
+
+  /// Where the product's result goes: an output that is it or that may take its place, or else one more.
+  void place_product(FusionGroup& g) const {
+    const Value made = g.inputs[0];
+    const std::uint32_t load = load_of(g.program, 0);
+    for (g.base = 0; g.base < g.outputs.size(); ++g.base) {
+      const Value out = g.outputs[g.base];
+      if (out == made) return;
+      const bool same = shape(out) == g.space && graph_.type(out).elem == graph_.type(made).elem;
+      if (same && !is_output_of(g, made) && last_use(g.program, load) <= g.program.results[g.base]) return;
+    }
+    g.outputs.push_back(made);
+    g.program.results.push_back(load);
+    g.program.lacks_last.push_back(false);
+  }
+
+  static bool is_output_of(const FusionGroup& g, Value v) { return std::ranges::find(g.outputs, v) != g.outputs.end(); }
 
   std::uint32_t instructions(NodeId m, FusionGroup& g, ProgramBuilder& builder) {
     const Node& n = graph_.node(m);

@@ -14,9 +14,11 @@ namespace frazil {
 struct FusionGroup {
   std::vector<NodeId> members;  ///< in block order
   Shape space;                  ///< all members work on it or on its rows
-  std::vector<Value> inputs;    ///< defined outside
+  std::vector<Value> inputs;    ///< of the program: defined outside, or the product's result as the first
   std::vector<Value> outputs;   ///< used outside
   Program program;
+  NodeId product{};        ///< a member with a kernel of its own, on whose result the program runs
+  std::uint32_t base = 0;  ///< the output that the product's result is in until the program replaces it
 };
 
 /// Why a node does not run in one step with the node that gives one of its operands.
@@ -25,12 +27,15 @@ enum class Apart : std::uint8_t {
   rounding,   ///< the value between them is rounded to a narrower type than it is computed in
   order,      ///< something between them uses what the first one gives
   size,       ///< together they have more operands or instructions than a step holds
+  products,   ///< a step holds one product, on whose result the others work
   short_row,  ///< rows of so few elements do not pay
 };
 std::string_view text_of(Apart why);
 
 /// Which nodes of a graph run together. Elementwise nodes over one space share a step; so do folds, softmax and
-/// normalisation along its last axis. Every member's value is computed once, with the bits that it has by itself.
+/// normalisation along its last axis, and one product or convolution whose result has that space: its program runs on
+/// each part of the result while that is in a cache. Every member's value is computed once, with the bits that it has
+/// by itself.
 class Fusion {
  public:
   struct Refusal {

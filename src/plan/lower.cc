@@ -180,18 +180,12 @@ void Lowering::known_content(Value v, NodeId id) {
   emit(std::move(s));
 }
 
-/// A computing step: operands in, results into storages of their own. Extents that only the run tells are written by
-/// the step itself: pairs are (symbol, output << 8 | axis).
-void Lowering::compute(NodeId id, const Binding& binding) {
-  const Node& n = graph_.node(id);
-  Step s;
-  s.kind = Step::Kind::kernel;
+/// The kernel of a node with its parameters and operands.
+void Lowering::bind_operands(Step& s, NodeId id, const Binding& binding) {
   s.kernel = binding.kernel;
-  s.node = id;
-  s.in_place = binding.in_place;
   s.ints = binding.ints;
   s.reals = binding.reals;
-  for (Value v : n.in) {
+  for (Value v : graph_.node(id).in) {
     if (!v) {
       s.in.push_back(kNone);
       continue;
@@ -199,6 +193,17 @@ void Lowering::compute(NodeId id, const Binding& binding) {
     const std::uint32_t in = slot(v);
     s.in.push_back(binding.strided ? in : contiguous(in, id));
   }
+}
+
+/// A computing step: operands in, results into storages of their own. Extents that only the run tells are written by
+/// the step itself: pairs are (symbol, output << 8 | axis).
+void Lowering::compute(NodeId id, const Binding& binding) {
+  const Node& n = graph_.node(id);
+  Step s;
+  s.kind = Step::Kind::kernel;
+  s.node = id;
+  s.in_place = binding.in_place;
+  bind_operands(s, id, binding);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> made;
   std::vector<SymbolId> symbols;
   for (std::size_t k = 0; k < n.out.size(); ++k) {
@@ -243,13 +248,18 @@ void Lowering::compute(const FusionGroup& group) {
   Step s;
   s.kind = Step::Kind::kernel;
   s.kernel = Kernel::tile;
+  if (group.product) {
+    bind_operands(s, group.product, *fusion_.binding(group.product));
+    s.heads = static_cast<std::uint32_t>(s.in.size());
+    s.base = group.base;
+  }
   s.node = group.members.back();
   if (group.members.size() > 1) s.members = group.members;
-  s.in_place = true;
+  s.in_place = !group.product;
   s.program = static_cast<std::uint32_t>(plan_.programs.size());
   plan_.programs.push_back(group.program);
   for (Dim d : group.space) s.space.push_back(regs_->reg(d));
-  for (Value v : group.inputs) s.in.push_back(slot(v));
+  for (Value v : std::span(group.inputs).subspan(group.product ? 1 : 0)) s.in.push_back(slot(v));
   for (Value v : group.outputs) make_result(s, v);
   emit(std::move(s));
   for (Value v : group.outputs) {

@@ -79,6 +79,7 @@ class Lowering {
   std::optional<std::pair<Layout, Shape>> repeated(const ViewMap& map, const Layout& from);
   void pad(NodeId id, const ViewMap& map, Value out);
   void concat(NodeId id, const ViewMap& map, Value out);
+  void bind_operands(Step& s, NodeId id, const Binding& binding);
   void compute(NodeId id, const Binding& binding);
   void compute(const FusionGroup& group);
   void make_result(Step& step, Value v);

@@ -136,12 +136,8 @@ class MemoryPlanner {
     if (step.program == kNone) return true;
     if (plan_.slots[step.out[result]].dims != step.space) return false;
     const Program& program = plan_.programs[step.program];
-    for (std::uint32_t i = 0; i < program.code.size(); ++i) {
-      const ScalarIns& ins = program.code[i].scalar;
-      const bool loads = program.code[i].row == RowOp::none && ins.op == ScalarOp::load && ins.operand == operand;
-      if (loads && last_use(program, i) > program.results[result]) return false;
-    }
-    return true;
+    const std::uint32_t load = load_of(program, operand);
+    return load == program.code.size() || last_use(program, load) <= program.results[result];
   }
 
   bool once(const std::vector<std::uint32_t>& slots, std::uint32_t storage) const {

@@ -120,8 +120,11 @@ struct Step {
   std::vector<NodeId> members;  ///< of a group of several nodes: all, in order
   std::uint32_t index = kNone, limit = kNone, target = kNone;
   std::int64_t number = 0;
-  std::uint32_t program = kNone;   ///< Kernel::tile: which program
-  std::vector<Reg> space;          ///< Kernel::tile: the extents that it runs over
+  std::uint32_t program = kNone;  ///< Kernel::tile: which program. Of a product: the one that runs on its result
+  std::vector<Reg> space;         ///< the extents that the program runs over
+  /// Of a product with a program: how many of `in` are the product's own (the program's operand 0 is its result, the
+  /// others of `in` follow), and which of `out` it writes, where the program may put something in its place.
+  std::uint32_t heads = 0, base = 0;
   std::vector<std::int64_t> ints;  ///< the kernel's parameters; see Kernel
   std::vector<float> reals;
   std::vector<std::uint32_t> in, out;

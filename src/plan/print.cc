@@ -52,6 +52,7 @@ std::string step_str(const Plan& plan, const Step& step) {
   for (std::int64_t i : step.ints) s += fmt::format(" {}", i);
   for (float f : step.reals) s += fmt::format(" {}", f);
   if (step.node) s += "    ; " + nodes_str(plan, step);
+  if (step.heads != 0) s += fmt::format("    ; s{} as operand 0 of the program", step.out[step.base]);
   if (step.program != kNone) {
     s += fmt::format(" over [{}]\n{}", reg_list(step.space), plan.programs[step.program].str());
   }

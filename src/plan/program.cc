@@ -113,6 +113,13 @@ std::uint32_t last_use(const Program& program, std::uint32_t i) {
   return last;
 }
 
+std::uint32_t load_of(const Program& program, std::size_t k) {
+  const auto is_load = [&](const ProgramIns& ins) {
+    return ins.row == RowOp::none && ins.scalar.op == ScalarOp::load && ins.scalar.operand == k;
+  };
+  return static_cast<std::uint32_t>(std::ranges::find_if(program.code, is_load) - program.code.begin());
+}
+
 std::uint32_t ProgramBuilder::add(const ScalarIns& scalar, RowOp row) {
   ScalarIns key = scalar;  // constants are told apart by their bits
   key.integer ^= std::bit_cast<std::int64_t>(std::exchange(key.real, 0));

@@ -56,6 +56,9 @@ struct Program {
 /// The last instruction that reads what instruction `i` gives; `i` itself if none does.
 std::uint32_t last_use(const Program& program, std::uint32_t i);
 
+/// The instruction that reads operand `k`; the program's length if none does.
+std::uint32_t load_of(const Program& program, std::size_t k);
+
 /// Writes a Program, each instruction once.
 class ProgramBuilder {
  public:

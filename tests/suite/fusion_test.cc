@@ -22,16 +22,16 @@ std::shared_ptr<Executable> made_with(const Graph& graph, PassSet passes) {
   return nullptr;
 }
 
-std::vector<const Step*> tile_steps(const Plan& plan) {
+std::vector<const Step*> program_steps(const Plan& plan) {
   std::vector<const Step*> steps;
   for (const Step& step : plan.steps) {
-    if (step.kind == Step::Kind::kernel && step.kernel == Kernel::tile) steps.push_back(&step);
+    if (step.program != kNone) steps.push_back(&step);
   }
   return steps;
 }
 
 /// Text of a random graph over %x[N,M], %t[M,N], %r[N,1], %v[M] and %s[]: elementwise nodes, folds and softmax along
-/// the last axis, and now and then a product that nothing shares a step with.
+/// the last axis, and now and then a product.
 class RandomText {
  public:
   explicit RandomText(unsigned seed) : random_(seed) {}
@@ -95,6 +95,62 @@ Datum filled(std::mt19937& random, Sizes sizes) {
   return Datum(std::move(t));
 }
 
+/// The same over %x[N,C,H,W], with convolutions and products and what they are combined with.
+class RandomProducts {
+ public:
+  explicit RandomProducts(unsigned seed) : random_(seed) {}
+
+  std::string str() {
+    const int nodes = 3 + pick(14);
+    for (int i = 0; i < nodes; ++i) node();
+    std::string text =
+        "graph g(%x: f32[N,4,H,W], %p: f32[4,4,1,1], %c: f32[4,4,3,3], %d: f32[4,1,3,3], %w: f32[W,W], %v: f32[4,1,1], "
+        "%q: f32[N,1,1,1], %r: f32[H,1], %l: f32[W], %s: f32[]) {\n" +
+        body_;
+    text += fmt::format("  return y = %{}", count_ - 1);
+    for (int i = 0; i < count_ - 1; ++i) {
+      if (pick(5) == 0) text += fmt::format(", y{} = %{}", i, i);
+    }
+    return text + "\n}\n";
+  }
+
+  static std::vector<Datum> inputs(std::mt19937& random, std::int64_t n, std::int64_t h, std::int64_t w) {
+    return {filled(random, {n, 4, h, w}), filled(random, {4, 4, 1, 1}),
+            filled(random, {4, 4, 3, 3}), filled(random, {4, 1, 3, 3}),
+            filled(random, {w, w}),       filled(random, {4, 1, 1}),
+            filled(random, {n, 1, 1, 1}), filled(random, {h, 1}),
+            filled(random, {w}),          filled(random, {})};
+  }
+
+ private:
+  int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  /// One of the last values, so that products meet what works on them.
+  std::string recent() { return count_ == 0 ? "%x" : fmt::format("%{}", count_ - 1 - pick(std::min(count_, 3))); }
+  std::string other() {
+    const char* const all[] = {"%x", "%v", "%q", "%r", "%l", "%s", "f32[] 0.5"};
+    const int k = pick(10);
+    return k < 7 ? all[k] : recent();
+  }
+  std::string call() {
+    const char* const unary[] = {"Relu", "Neg", "Sigmoid", "Abs", "Softmax"};
+    const char* const binary[] = {"Add", "Sub", "Mul", "Max"};
+    switch (pick(9)) {
+      case 0: return fmt::format("Conv({}, %p)", recent());
+      case 1: return fmt::format("Conv({}, %c) {{pads = [1, 1, 1, 1]}}", recent());
+      case 2: return fmt::format("Conv({}, %d) {{pads = [1, 1, 1, 1], group = 4}}", recent());
+      case 3: return fmt::format("MatMul({}, %w)", recent());
+      case 4: return fmt::format("{}({})", unary[pick(5)], recent());
+      case 5: return fmt::format("{}({}, {})", binary[pick(4)], other(), recent());
+      default: return fmt::format("{}({}, {})", binary[pick(4)], recent(), other());
+    }
+  }
+  void node() { body_ += fmt::format("  %{} = {}\n", count_++, call()); }
+
+  std::mt19937 random_;
+  std::string body_;
+  int count_ = 0;
+};
+
 std::vector<Datum> inputs_of(std::mt19937& random, std::int64_t n, std::int64_t m) {
   return {filled(random, {n, m}), filled(random, {m, n}), filled(random, {n, 1}),
           filled(random, {m}),    filled(random, {}),     filled(random, {m, m})};
@@ -115,26 +171,42 @@ void expect_same_bits(const std::vector<Datum>& a, const std::vector<Datum>& b) 
 
 class RandomGraphs : public ::testing::TestWithParam<unsigned> {};
 
+/// Runs both on the same sessions, one request after the other.
+void expect_same_bits(const std::string& text, const std::vector<std::vector<Datum>>& requests) {
+  SCOPED_TRACE(text);
+  const Graph graph = graph_of(text);
+  const auto fused = made_with(graph, PassSet::only(Pass::fuse)), apart = made_with(graph, PassSet::none());
+  ASSERT_TRUE(fused && apart);
+  const auto a = fused->open(), b = apart->open();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto x = a->run(requests[i]), y = b->run(requests[i]);
+    ASSERT_TRUE(x) << x.error().message;
+    ASSERT_TRUE(y) << y.error().message;
+    SCOPED_TRACE(fmt::format("request {}", i));
+    ASSERT_NO_FATAL_FAILURE(expect_same_bits(*x, *y));
+  }
+}
+
+constexpr unsigned kEach = 25;
+
 TEST_P(RandomGraphs, GiveTheSameBitsInSharedSteps) {
-  constexpr unsigned kEach = 25;
-  for (unsigned i = 0; i < kEach; ++i) {
-    const unsigned seed = GetParam() * kEach + i;
-    const std::string text = RandomText(seed).str();
-    SCOPED_TRACE(text);
-    const Graph graph = graph_of(text);
-    const auto fused = made_with(graph, PassSet::only(Pass::fuse)), apart = made_with(graph, PassSet::none());
-    ASSERT_TRUE(fused && apart);
-    const auto a = fused->open(), b = apart->open();
+  for (unsigned seed = GetParam() * kEach; seed < (GetParam() + 1) * kEach; ++seed) {
     std::mt19937 random(seed);
-    for (const auto& [n, m] : {std::pair{3, 40}, {1, 1}, {5, 7}, {2, 1100}, {1, 33}, {0, 4}, {4, 1}}) {
-      const std::vector<Datum> inputs = inputs_of(random, n, m);
-      const auto x = a->run(inputs), y = b->run(inputs);
-      ASSERT_TRUE(x) << x.error().message;
-      ASSERT_TRUE(y) << y.error().message;
-      SCOPED_TRACE(fmt::format("N = {}, M = {}", n, m));
-      expect_same_bits(*x, *y);
-      if (HasFatalFailure()) return;
-    }
+    std::vector<std::vector<Datum>> requests;
+    for (const auto& [n, m] : {std::pair{3, 40}, {1, 1}, {5, 7}, {2, 1100}, {1, 33}, {0, 4}, {4, 1}})
+      requests.push_back(inputs_of(random, n, m));
+    ASSERT_NO_FATAL_FAILURE(expect_same_bits(RandomText(seed).str(), requests));
+  }
+}
+
+TEST_P(RandomGraphs, GiveTheSameBitsBehindProducts) {
+  for (unsigned seed = GetParam() * kEach; seed < (GetParam() + 1) * kEach; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<std::vector<Datum>> requests;
+    for (const auto& [n, h, w] :
+         {std::tuple{2, 6, 9}, {1, 1, 1}, {3, 40, 70}, {1, 1, 300}, {2, 9, 1}, {1, 0, 4}, {1, 2, 2}})
+      requests.push_back(RandomProducts::inputs(random, n, h, w));
+    ASSERT_NO_FATAL_FAILURE(expect_same_bits(RandomProducts(seed).str(), requests));
   }
 }
 
@@ -143,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(Fusion, RandomGraphs, ::testing::Range(0U, 8U));
 struct Shared {
   const char* what;
   const char* text;
-  std::vector<std::size_t> members;  ///< of each tile step, in order
+  std::vector<std::size_t> members;  ///< of each step with a program, in order
   std::vector<const char*> why_not = {};
 };
 
@@ -170,8 +242,24 @@ const Shared kShared[] = {
      {"the value between them is rounded to a narrower type"}},
     {"a product that needs the first one's value",
      "graph g(%x: f32[N,N]) { %a = Neg(%x) %m = MatMul(%a, %a) %b = Abs(%a) %c = Add(%b, %m) return c = %c }",
-     {1, 2},
+     {1, 3},
      {"something between them uses what the first one gives"}},
+    {"a product and what works on its result",
+     "graph g(%x: f32[N,K], %w: f32[K,M], %b: f32[M]) { %p = MatMul(%x, %w) %a = Add(%p, %b) %y = Softmax(%a) "
+     "return y = %y }",
+     {3}},
+    {"a convolution, its residual and a normal product's bias",
+     "graph g(%x: f32[N,3,H,W], %w: f32[3,3,3,3], %b: f32[3,1,1]) { %p = Conv(%x, %w) {pads = [1, 1, 1, 1]} "
+     "%a = Add(%p, %b) %r = Add(%a, %x) %y = Relu(%r) return y = %y }",
+     {4}},
+    {"two products that meet",
+     "graph g(%x: f32[N,N], %y: f32[N,N]) { %p = MatMul(%x, %y) %q = MatMul(%y, %x) %s = Add(%p, %q) return s = %s }",
+     {2},
+     {"a step holds one product, and what works on its result"}},
+    {"a product whose result is broadcast",
+     "graph g(%x: f32[1,N], %y: f32[N,N]) { %p = MatMul(%x, %y) %s = Add(%p, %y) return s = %s }",
+     {1},
+     {"their extents are not provably the same"}},
     {"rows of two",
      "graph g(%x: f32[N,2]) { %a = Neg(%x) %m = Softmax(%a) return m = %m }",
      {1},
@@ -184,7 +272,8 @@ TEST(Fusion, TellsWhatSharesAStep) {
     const auto made = made_with(graph_of(c.text), PassSet::only(Pass::fuse));
     ASSERT_TRUE(made);
     std::vector<std::size_t> members;
-    for (const Step* step : tile_steps(made->plan())) members.push_back(std::max<std::size_t>(step->members.size(), 1));
+    for (const Step* step : program_steps(made->plan()))
+      members.push_back(std::max<std::size_t>(step->members.size(), 1));
     EXPECT_EQ(members, c.members) << made->plan().str();
     EXPECT_EQ(made->plan().apart.empty(), c.why_not.empty()) << made->plan().str();
     for (const char* why : c.why_not) {
@@ -200,7 +289,7 @@ TEST(Fusion, CutsChainsThatAreTooLongForAStep) {
   const Graph graph = graph_of(text + fmt::format("  return y = %{}\n}}\n", kNodes - 1));
   const auto made = made_with(graph, PassSet::only(Pass::fuse));
   ASSERT_TRUE(made);
-  EXPECT_EQ(tile_steps(made->plan()).size(), 7U);  // a load and an operation each; 128 in a step
+  EXPECT_EQ(program_steps(made->plan()).size(), 7U);  // a load and an operation each; 128 in a step
   const auto y = made->open()->run(in_order(graph, "%x = f32[2] [3, -4]"));
   ASSERT_TRUE(y) << y.error().message;
   EXPECT_THAT((*y)[0].tensor().as<float>(), ::testing::ElementsAre(3, 4));
