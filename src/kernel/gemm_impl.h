@@ -22,6 +22,7 @@ constexpr int wide_vectors(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : 2;
 constexpr int64_t kThinRows = kPanelRows;  ///< up to here B is read once, where it lies
 constexpr int64_t kDotRows = 16;           ///< up to here a transposed B is read where it lies
 constexpr int64_t kRowBlockPanels = 12;
+constexpr int64_t kNearElements = 8192;  ///< of C: what stays in L1 until somebody else has worked on it
 
 /// c = (accumulate ? c : 0) + (acc + biases).
 template <int R, int NV, bool Tail>
@@ -306,8 +307,10 @@ struct Blocking {
 /// C[begin..end, j0..j1] += A[.., k0..k1] * B[k0..k1, ..]
 void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
   const int64_t panels = row_panels(s.end - s.begin), m = s.end - s.begin, depth = s.k1 - s.k0;
-  for (int64_t p0 = 0; p0 < panels; p0 += kRowBlockPanels) {
-    const int64_t p1 = min64(panels, p0 + kRowBlockPanels), row0 = s.begin + p0 * m / panels;
+  const int64_t near = max64(2, min64(kRowBlockPanels, kNearElements / kPanelRows / (s.j1 - s.j0)));
+  const int64_t block = s.done_from < s.j1 ? near : kRowBlockPanels;
+  for (int64_t p0 = 0; p0 < panels; p0 += block) {
+    const int64_t p1 = min64(panels, p0 + block), row0 = s.begin + p0 * m / panels;
     if (s.pack_a) {
       for (int64_t p = p0; p < p1; ++p) {
         const int64_t row = s.begin + p * m / panels, height = s.begin + (p + 1) * m / panels - row;
