@@ -25,6 +25,7 @@ void unary(void* out, const void* const* in, std::size_t n) {
   auto* r = static_cast<Mem<R>*>(out);
   auto* a = static_cast<const Mem<T>*>(in[0]);
 #pragma GCC ivdep
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) r[i] = Op::run(T(a[i]));
 }
 
@@ -36,6 +37,7 @@ void binary(void* out, const void* const* in, std::size_t n) {
   auto* b = static_cast<const Mem<T>*>(in[1]);
   const T a0 = a[0], b0 = b[0];
 #pragma GCC ivdep
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) r[i] = Op::run((kMask & 1) != 0 ? a0 : T(a[i]), (kMask & 2) != 0 ? b0 : T(b[i]));
 }
 
@@ -50,6 +52,16 @@ void vector_unary(void* out, const void* const* in, std::size_t n) {
     return;
   }
   std::size_t i = 0;
+  // Several chains of dependent operations side by side; a core does not look far enough ahead to overlap them itself.
+  constexpr std::size_t kChains = 4;
+  for (V x[kChains]; i + kChains * kLanes<V> <= n; i += kChains * kLanes<V>) {
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < kChains; ++k) x[k] = load<V>(a + i + k * kLanes<V>);
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < kChains; ++k) x[k] = Op::run(x[k]);
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < kChains; ++k) store(r + i + k * kLanes<V>, x[k]);
+  }
   for (; i + kLanes<V> <= n; i += kLanes<V>) store(r + i, Op::run(load<V>(a + i)));
   if (i == n) return;
   V x;
@@ -100,6 +112,7 @@ void select(void* out, const void* const* in, std::size_t n) {
     }
   } else {
 #pragma GCC ivdep
+#pragma GCC unroll 4
     for (std::size_t i = 0; i < n; ++i) {
       T x = (kMask & 2) != 0 ? a0 : T(a[i]), y = (kMask & 4) != 0 ? b0 : T(b[i]);
       r[i] = c[i] != 0 ? x : y;
@@ -259,6 +272,7 @@ void cast(void* out, const void* const* in, std::size_t n) {
   auto* r = static_cast<Mem<To>*>(out);
   auto* a = static_cast<const Mem<From>*>(in[0]);
 #pragma GCC ivdep
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) r[i] = Cast::run<To>(From(a[i]));
 }
 
@@ -267,6 +281,7 @@ void cast_to_bool(void* out, const void* const* in, std::size_t n) {
   auto* r = static_cast<U8*>(out);
   auto* a = static_cast<const Mem<From>*>(in[0]);
 #pragma GCC ivdep
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) r[i] = a[i] != 0;
 }
 
