@@ -342,7 +342,7 @@ Status Session::take_outputs(std::vector<Datum>& outputs) {
 std::byte* Session::pointer(std::uint32_t id) const {
   const Slot& slot = plan_.slots[id];
   std::byte* base = base_[slot.storage];
-  if (slot.offset == kNoReg) return base;
+  if (slot.offset == kNoReg || base == nullptr) return base;
   return base + regs_[slot.offset] * static_cast<std::int64_t>(byte_size(slot.elem));
 }
 
