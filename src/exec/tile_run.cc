@@ -10,6 +10,22 @@
 namespace frazil {
 namespace {
 
+template <std::size_t kSize>
+void move_each(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * from_step, kSize);
+}
+
+/// n elements of 1, 2, 4 or 8 bytes, any bytes apart.
+void move_each(std::uint32_t size, std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
+               std::int64_t n) {
+  switch (size) {
+    case 1: return move_each<1>(to, to_step, from, from_step, n);
+    case 2: return move_each<2>(to, to_step, from, from_step, n);
+    case 4: return move_each<4>(to, to_step, from, from_step, n);
+    default: return move_each<8>(to, to_step, from, from_step, n);
+  }
+}
+
 /// Packs n elements of an operand as the compute type.
 void convert(const TileOperand& o, const std::byte* from, std::byte* to, std::int64_t n) {
   const auto size = static_cast<std::int64_t>(o.size);
@@ -27,7 +43,7 @@ void convert(const TileOperand& o, const std::byte* from, std::byte* to, std::in
       else
         std::memcpy(dst, source, static_cast<std::size_t>(m * size));
     } else {
-      for (std::int64_t i = 0; i < m; ++i) std::memcpy(dst + i * size, source + i * o.inner_step, o.size);
+      move_each(o.size, dst, size, source, o.inner_step, m);
     }
     if (small) to_f32(o.elem, dst, reinterpret_cast<float*>(target), static_cast<std::size_t>(m));
   }
@@ -53,8 +69,7 @@ void store(const TileOperand& o, const void* value, std::byte* to, std::int64_t 
       if (source != target) std::memcpy(target, source, static_cast<std::size_t>(m * size));
       continue;
     }
-    for (std::int64_t i = 0; i < m; ++i)
-      std::memcpy(target + i * o.inner_step, source + (repeats ? 0 : i * size), o.size);
+    move_each(o.size, target, o.inner_step, source, repeats ? 0 : size, m);
   }
 }
 

@@ -287,13 +287,8 @@ namespace {
 
 /// One axis of broadcasting; nullopt when impossible.
 std::optional<Dim> broadcast_dim(Scope& scope, Dim a, Dim b) {
-  if (a == b || b == Dim(1)) return a;
-  if (a == Dim(1)) return b;
-  if (a.is_const() && b.is_const()) return std::nullopt;
-  if (a.is_const()) return a;
-  if (b.is_const()) return b;
-  if (scope.equal(a, b) == Proof::yes) return a;
-  return scope.floordiv(scope.mul(a, b), scope.max(1, scope.min(a, b)));
+  if (a.is_const() && b.is_const() && a != b && a != Dim(1) && b != Dim(1)) return std::nullopt;
+  return scope.broadcast(a, b);
 }
 
 }  // namespace

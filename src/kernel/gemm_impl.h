@@ -478,6 +478,7 @@ static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* pac
     block.k = g.k;
     if (g.n >= 4 * kW) return row_strip<2>(block, g.n);
     if (g.n >= 2 * kW) return row_strip<4>(block, g.n);
+    if (g.n > kW) return row_tile<2, 4, true>(block, g.n - kW);
     return row_strip<8>(block, g.n);
   }
   // Long rows of B: few at a time from end to end, as walking down a column would miss the TLB.

@@ -35,6 +35,24 @@ Dim Scope::product(std::span<const Dim> dims) {
   return r;
 }
 
+Dim Scope::broadcast(Dim a, Dim b) {
+  if (b == Dim(1) || equal(a, b) == Proof::yes) return a;
+  if (a == Dim(1) || b.is_const()) return b;
+  if (a.is_const()) return a;
+  constexpr std::size_t kMostParts = 16;
+  const std::vector<std::uint64_t> of_a = impl_->broadcast_parts(a), of_b = impl_->broadcast_parts(b);
+  std::vector<std::uint64_t> parts;
+  std::ranges::set_union(of_a, of_b, std::back_inserter(parts));
+  if (parts == of_a) return a;
+  if (parts == of_b) return b;
+  if (const auto it = impl_->broadcast_of.find(parts); it != impl_->broadcast_of.end()) return it->second;
+  const Dim made = floordiv(mul(a, b), max(1, min(a, b)));
+  if (parts.size() > kMostParts) return made;
+  impl_->parts_of_broadcast.emplace(made.bits(), parts);
+  impl_->broadcast_of.emplace(std::move(parts), made);
+  return made;
+}
+
 Bounds Scope::bounds(Dim d) const { return impl_->bounds(impl_->own(d)); }
 
 Proof Scope::equal(Dim a, Dim b) const {

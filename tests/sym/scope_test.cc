@@ -163,5 +163,19 @@ TEST(DimSaturation, ExtremeConstantsInEveryOperation) {
     }
 }
 
+TEST(Scope, BroadcastsToAnExtentOnce) {
+  Scope scope;
+  const Dim n = scope.symbol("N"), m = scope.symbol("M"), k = scope.symbol("K");
+  EXPECT_EQ(scope.broadcast(n, 1), n);
+  EXPECT_EQ(scope.broadcast(1, m), m);
+  EXPECT_EQ(scope.broadcast(n, 8), Dim(8));
+  EXPECT_EQ(scope.broadcast(n, n), n);
+  const Dim nm = scope.broadcast(n, m);
+  EXPECT_EQ(scope.str(nm), "floordiv(M*N, max(1, min(M, N)))");
+  EXPECT_EQ(scope.broadcast(nm, n), nm);
+  EXPECT_EQ(scope.broadcast(m, nm), nm);
+  EXPECT_EQ(scope.broadcast(nm, k), scope.broadcast(n, scope.broadcast(m, k)));
+}
+
 }  // namespace
 }  // namespace frazil::test
