@@ -9,17 +9,27 @@
 namespace frazil::onnx {
 namespace {
 
+constexpr std::int64_t kNegativeAxes = 11;  ///< before, axes counted from the front
+
+/// The opset that an attribute needs, away from its default.
+std::int64_t needed_by(const AttrField& field, const AttrValue& value) {
+  const auto* number = std::get_if<std::int64_t>(&value);
+  const bool counts_back = field.name == "axis" && number != nullptr && *number < 0;
+  return std::max<std::int64_t>(field.since, counts_back ? kNegativeAxes : 0);
+}
+
 /// The oldest opset of its domain that the node can be said in.
-std::int64_t needed_by(const Node& node) {
-  std::int64_t needed = std::max<std::int64_t>(node.op->since.oldest, rules::needed_by_values(node));
+std::int64_t needed_by(const Graph& graph, const Node& node) {
+  const OpsetRange since = node.op->since;
+  std::int64_t needed = since.oldest;
   const Attrs defaults = default_attrs(*node.op);
   for (const AttrField& field : node.op->attrs.fields) {
-    if (field.since <= needed || field.since > node.op->since.newest)
-      continue;  // another operator's, of another domain
     const auto value = field.get(node.attrs.get()), usual = field.get(defaults.get());
-    if (value && !(usual && same(*value, *usual))) needed = field.since;
+    if (!value || (usual && same(*value, *usual))) continue;
+    const std::int64_t opset = needed_by(field, *value);
+    if (opset <= since.newest) needed = std::max(needed, opset);  // else another operator's, of another domain
   }
-  return needed;
+  return std::max(needed, rules::needed_by_values(graph, node));
 }
 
 }  // namespace
@@ -39,7 +49,7 @@ Result<std::map<std::string_view, std::int64_t>> opsets_for(const Graph& graph, 
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
     for (const NodeId id : graph.block(BlockId{b}).nodes) {
       const Node& node = graph.node(id);
-      const std::int64_t needed = needed_by(node);
+      const std::int64_t needed = needed_by(graph, node);
       std::int64_t& opset = opsets.try_emplace(node.op->domain, needed).first->second;
       if (opset >= needed) continue;
       if (wanted && node.op->domain.empty()) {

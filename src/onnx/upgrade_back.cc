@@ -1,6 +1,9 @@
 #include "onnx/export_fields.h"
 #include "onnx/upgrade_rules.h"
+#include "ops/attention.h"
+#include "ops/contraction.h"
 #include "ops/index.h"
+#include "ops/sampling.h"
 #include "ops/sequence.h"
 #include "ops/view.h"
 
@@ -25,6 +28,12 @@ struct Need {
   bool (*applies)(const Node& node);
 };
 const Need kNeeds[] = {
+    {&ops::Attention, 24, [](const Node& n) { return n.in.size() > 6 && n.in[6]; }},
+    {&ops::Gemm, 11, [](const Node& n) { return n.in.size() < 3 || !n.in[2]; }},
+    {&ops::Resize, 19,
+     [](const Node& n) {
+       return n.attributes<ops::ResizeAttrs>().coordinate_transformation_mode == "half_pixel_symmetric";
+     }},
     {&ops::Pad, 18, [](const Node& n) { return n.in.size() > 3 && n.in[3]; }},
     {&ops::Pad, 19, [](const Node& n) { return n.attributes<ops::PadAttrs>().mode == "wrap"; }},
     {&ops::ScatterElements, 18,
@@ -32,10 +41,17 @@ const Need kNeeds[] = {
     {&ops::ScatterND, 18, [](const Node& n) { return is_extreme(n.attributes<ops::ScatterNdAttrs>().reduction); }},
 };
 
+/// OptionalHasElement and OptionalGetElement of a value that is there for sure, or of none.
+bool takes_what_is_no_optional(const Graph& graph, const Node& node) {
+  if (node.op != &ops::OptionalHasElement && node.op != &ops::OptionalGetElement) return false;
+  return node.in.empty() || !node.in[0] || graph.type(node.in[0]).kind != Type::Kind::optional;
+}
+
 }  // namespace
 
-std::int64_t needed_by_values(const Node& node) {
-  std::int64_t needed = 0;
+std::int64_t needed_by_values(const Graph& graph, const Node& node) {
+  std::int64_t needed = needed_by_types(graph, node);
+  if (takes_what_is_no_optional(graph, node)) needed = std::max<std::int64_t>(needed, 18);
   for (const Need& need : kNeeds) {
     if (need.op == node.op && need.applies(node)) needed = std::max(needed, need.opset);
   }

@@ -43,7 +43,18 @@ Status batch_norm_test(Draft& d) {
 
 Status batch_norm_spatial(Draft& d) {
   FRAZIL_TRY(const std::int64_t spatial, d.take_or<std::int64_t>("spatial", 1));
-  if (spatial != 1) return d.unsupported("attribute 'spatial' = {} is not supported", spatial);
+  if (spatial != 0) return {};
+  // Each place of an item is a channel of its own.
+  FRAZIL_CHECK(batch_norm_outputs(d));
+  if (d.in.size() != 5) return d.error("it has {} inputs, expected 5", d.in.size());
+  FRAZIL_TRY(const Value flat, d.emit("Flatten", {d.in[0]}));
+  std::vector<Value> in{flat};
+  for (std::size_t i = 1; i < d.in.size(); ++i) {
+    FRAZIL_TRY(in.emplace_back(), d.emit("Reshape", {d.in[i], d.ints({-1})}));
+  }
+  FRAZIL_TRY(const Value done, d.emit(d.op, std::move(in), std::exchange(d.attrs, {})));
+  FRAZIL_TRY(const Value back, reshape_like(d, done, d.in[0]));
+  d.results = {back};
   return {};
 }
 

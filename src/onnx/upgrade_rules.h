@@ -13,9 +13,10 @@ Result<Value> reshape_like(Draft& d, Value v, Value like);
 
 /// The AttributeProtos of a node, in the newest form: what a rule turned into attributes of our own is turned back.
 Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node);
-/// The opset that the node's inputs and the values of its attributes need, where the operator and the attribute are older;
-/// 0 elsewhere.
-std::int64_t needed_by_values(const Node& node);
+/// The opset that the node's inputs, their types and the values of its attributes need, where the operator and the
+/// attribute are older; 0 elsewhere.
+std::int64_t needed_by_values(const Graph& graph, const Node& node);
+std::int64_t needed_by_types(const Graph& graph, const Node& node);
 /// A NodeProto that gives value `from` another name.
 std::string alias_node(std::string_view from, std::string_view to);
 
@@ -41,6 +42,8 @@ Status slice_bounds(Draft& d);
 Status dynamic_slice(Draft& d);
 Status crop(Draft& d);
 Status axes_input(Draft& d);
+Status one_hot_indices(Draft& d);
+Status split_reals(Draft& d);
 Status split_sizes(Draft& d);
 Status split_count(Draft& d);
 Status concat_axis(Draft& d);

@@ -11,6 +11,23 @@ Status ints_to_input(Draft& d, std::string_view attr, std::size_t i) {
   return {};
 }
 
+namespace {
+
+/// v as i64; a constant stays one.
+Result<Value> as_i64(Draft& d, Value v) {
+  const Constant* constant = d.builder().graph().constant(v);
+  if (constant == nullptr || constant->tensor.elem() == Elem::string) {
+    return d.emit("Cast", {v}, {{"to", AttrValue(std::int64_t{onnx_data_type(Elem::i64)})}});
+  }
+  FRAZIL_TRY(Tensor tensor, Tensor::make(Elem::i64, constant->tensor.sizes()));
+  for (std::int64_t i = 0; i < tensor.count(); ++i) {
+    tensor.as_mutable<std::int64_t>()[static_cast<std::size_t>(i)] = constant->tensor.integer_at(i);
+  }
+  return d.builder().constant(std::move(tensor)).value;
+}
+
+}  // namespace
+
 Result<Value> shape_of(Draft& d, Value v) { return d.emit("Shape", {v}); }
 
 Result<Value> reshape_like(Draft& d, Value v, Value like) {
@@ -60,6 +77,23 @@ Status axes_input(Draft& d) {
   return {};
 }
 
+/// Negative indices were off, as all others that lie outside.
+Status one_hot_indices(Draft& d) {
+  if (!d.has(0) || !d.has(1)) return {};
+  FRAZIL_TRY(const Value indices, as_i64(d, d.in[0]));
+  FRAZIL_TRY(const Value depth, as_i64(d, d.in[1]));
+  FRAZIL_TRY(const Value outside, d.emit("Reshape", {depth, d.ints({})}));
+  FRAZIL_TRY(const Value negative, d.emit("Less", {indices, d.scalar(0)}));
+  FRAZIL_TRY(d.in[0], d.emit("Where", {negative, outside, indices}));
+  return {};
+}
+
+Status split_reals(Draft& d) {
+  if (!d.has(1)) return {};
+  FRAZIL_TRY(d.in[1], as_i64(d, d.in[1]));
+  return {};
+}
+
 Status split_sizes(Draft& d) { return ints_to_input(d, "split", 1); }
 
 Status split_count(Draft& d) {
@@ -87,19 +121,27 @@ Status pad_inputs(Draft& d) {
   return {};
 }
 
+/// The input `tiles` says how often axis `axis` repeats.
 Status tile_repeats(Draft& d) {
   if (d.in.size() < 3) return {};
-  const Tensor* tiles = d.constant(1);
-  const Tensor* axis = d.constant(2);
-  if (tiles == nullptr || axis == nullptr || tiles->count() != 1 || axis->count() != 1) {
-    return d.unsupported("in opset {} its inputs 1 and 2 must be constant scalars", d.opset);
-  }
   FRAZIL_TRY(const std::int64_t rank, d.rank(0));
-  const std::int64_t at = axis->integer_at(0) < 0 ? axis->integer_at(0) + rank : axis->integer_at(0);
-  if (at < 0 || at >= rank) return d.error("axis {} is outside [{}, {})", axis->integer_at(0), -rank, rank);
-  std::vector<std::int64_t> repeats(static_cast<std::size_t>(rank), 1);
-  repeats[static_cast<std::size_t>(at)] = tiles->integer_at(0);
-  d.in = {d.in[0], d.ints(repeats)};
+  for (const std::size_t i : {1, 2}) {
+    const Tensor* fixed = d.constant(i);
+    if (fixed != nullptr && fixed->count() != 1)
+      return d.error("input {} is {}, expected a scalar", i, fixed->type_str());
+  }
+  if (const Tensor* axis = d.constant(2)) {
+    const std::int64_t at = axis->integer_at(0);
+    if (at < -rank || at >= rank) return d.error("axis {} is outside [{}, {})", at, -rank, rank);
+  }
+  std::vector<Value> one(2);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    FRAZIL_TRY(const Value whole, as_i64(d, d.in[i + 1]));
+    FRAZIL_TRY(one[i], d.emit("Reshape", {whole, d.ints({1})}));
+  }
+  const Value ones = d.ints(std::vector<std::int64_t>(static_cast<std::size_t>(rank), 1));
+  FRAZIL_TRY(const Value repeats, d.emit("ScatterElements", {ones, one[1], one[0]}));
+  d.in = {d.in[0], repeats};
   return {};
 }
 

@@ -40,7 +40,8 @@ inline constexpr std::array<Port, 4> kAttentionOut{{
     {"qk_matmul_output", "T1", elems::kFloat, Port::Use::optional},
 }};
 void attention_body(CompositeCx& cx);
-FRAZIL_OP(Attention, composite<AttentionAttrs>({"Attention", 24,
+FRAZIL_OP(Attention, composite<AttentionAttrs>({"Attention",
+                                                {24, 23},
                                                 "softmax(Q Kt) V per head, with masks, grouped heads "
                                                 "and a key-value cache."},
                                                {kAttentionIn, kAttentionOut}, attention_body));

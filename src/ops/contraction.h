@@ -14,8 +14,8 @@ inline constexpr ElemSet kScaleElems = elems::kF32 | one(Elem::f16) | one(Elem::
 inline constexpr std::array<Port, 1> kI32Out{{{"Y", "", one(Elem::i32)}}};
 
 Status matmul_space(InferCx& cx, Space& space);
-FRAZIL_OP(MatMul, contraction<2>({"MatMul", {13, 1}, "The matrix product, batched over leading axes."}, binary<kMatElems>,
-                                 matmul_space, [](Sx a, Sx b) { return a * b; }));
+FRAZIL_OP(MatMul, contraction<2>({"MatMul", {13, 1}, "The matrix product, batched over leading axes."},
+                                 binary<kMatElems>, matmul_space, [](Sx a, Sx b) { return a * b; }));
 
 inline constexpr std::array<Port, 4> kMatMulIntegerIn{{{"A", "T1", kByte},
                                                        {"B", "T2", kByte},
@@ -138,8 +138,9 @@ FRAZIL_OP(ConvTransposeSum,
           contraction<2, ConvTransposeAttrs>(
               {"ConvTransposeSum", 1, "Transposed convolution of an input whose pixels lie a stride apart.", "frazil"},
               {kConvSumIn, kPortY<kConvElems>}, conv_transpose_sum_space, [](Sx x, Sx w) { return x * w; }));
-FRAZIL_OP(ConvTranspose, composite<ConvTransposeAttrs>({"ConvTranspose", {22, 1}, "Every input pixel spreads a weighted window over the result."},
-                                                       {kConvIn, kPortY<elems::kFloat>}, conv_transpose_body));
+FRAZIL_OP(ConvTranspose, composite<ConvTransposeAttrs>(
+                             {"ConvTranspose", {22, 1}, "Every input pixel spreads a weighted window over the result."},
+                             {kConvIn, kPortY<elems::kFloat>}, conv_transpose_body));
 
 /// Attributes of pools.
 struct PoolAttrs : WindowAttrs {
@@ -206,8 +207,8 @@ void lp_pool_body(CompositeCx& cx);
 FRAZIL_OP(PowerPool, contraction<1, LpPoolAttrs>({"PowerPool", 1, "The sum of |X|^p over each window.", "frazil"},
                                                  unary<elems::kFloat>, power_pool_space,
                                                  [](Sx x, const LpPoolAttrs& a) { return power_of(x, a.p); }));
-FRAZIL_OP(LpPool,
-          composite<LpPoolAttrs>({"LpPool", {22, 2}, "The p-norm of each window."}, unary<elems::kFloat>, lp_pool_body));
+FRAZIL_OP(LpPool, composite<LpPoolAttrs>({"LpPool", {22, 2}, "The p-norm of each window."}, unary<elems::kFloat>,
+                                         lp_pool_body));
 
 struct GlobalLpPoolAttrs {
   std::int64_t p = 2;
@@ -218,8 +219,8 @@ void global_max_pool_body(CompositeCx& cx);
 void global_lp_pool_body(CompositeCx& cx);
 FRAZIL_OP(GlobalAveragePool, composite({"GlobalAveragePool", {22, 1}, "The mean over all spatial axes."},
                                        unary<elems::kFloat>, global_average_pool_body));
-FRAZIL_OP(GlobalMaxPool, composite({"GlobalMaxPool", {22, 1}, "The maximum over all spatial axes."}, unary<elems::kFloat>,
-                                   global_max_pool_body));
+FRAZIL_OP(GlobalMaxPool, composite({"GlobalMaxPool", {22, 1}, "The maximum over all spatial axes."},
+                                   unary<elems::kFloat>, global_max_pool_body));
 FRAZIL_OP(GlobalLpPool, composite<GlobalLpPoolAttrs>({"GlobalLpPool", {22, 2}, "The p-norm over all spatial axes."},
                                                      unary<elems::kFloat>, global_lp_pool_body));
 
@@ -265,10 +266,10 @@ FRAZIL_OP(ReduceSum, contraction<1, ReduceAttrs>({"ReduceSum", 13, "The sum over
 FRAZIL_OP(ReduceProd, contraction<1, ReduceAttrs>({"ReduceProd", 18, "The product over some axes."},
                                                   reducing<kMatElems>, reduce_by<Fold::prod>, [](Sx x) { return x; }));
 FRAZIL_OP(ReduceMax,
-          contraction<1, ReduceAttrs>({"ReduceMax", 20, "The maximum over some axes."}, reducing<kExtremeElems>,
+          contraction<1, ReduceAttrs>({"ReduceMax", {20, 18}, "The maximum over some axes."}, reducing<kExtremeElems>,
                                       reduce_by<Fold::max>, [](Sx x) { return x; }));
 FRAZIL_OP(ReduceMin,
-          contraction<1, ReduceAttrs>({"ReduceMin", 20, "The minimum over some axes."}, reducing<kExtremeElems>,
+          contraction<1, ReduceAttrs>({"ReduceMin", {20, 18}, "The minimum over some axes."}, reducing<kExtremeElems>,
                                       reduce_by<Fold::min>, [](Sx x) { return x; }));
 FRAZIL_OP(ReduceL1,
           contraction<1, ReduceAttrs>({"ReduceL1", 18, "The sum of magnitudes over some axes."}, reducing<kMatElems>,

@@ -13,7 +13,7 @@ inline constexpr std::array<Port, 1> kIfIn{{{"cond", "", elems::kBool}}};
 Result<std::vector<Type>> if_params(RegionCx& cx, std::size_t index);
 Status if_types(RegionCx& cx);
 void if_lower(const Node& node, const Graph& graph, Flow& flow);
-FRAZIL_OP(If, region({"If", 1, "One of two blocks, chosen by a condition."}, {kIfIn, kAnyOutputs},
+FRAZIL_OP(If, region({"If", {25, 1}, "One of two blocks, chosen by a condition."}, {kIfIn, kAnyOutputs},
                      {if_params, if_types, if_lower, 2, kIfBlocks}));
 
 inline constexpr std::array<Port, 3> kLoopIn{{
@@ -24,7 +24,7 @@ inline constexpr std::array<Port, 3> kLoopIn{{
 Result<std::vector<Type>> loop_params(RegionCx& cx, std::size_t index);
 Status loop_types(RegionCx& cx);
 void loop_lower(const Node& node, const Graph& graph, Flow& flow);
-FRAZIL_OP(Loop, region({"Loop", 1, "Repeats a block up to M times while a condition holds, carrying values."},
+FRAZIL_OP(Loop, region({"Loop", {25, 1}, "Repeats a block up to M times while a condition holds, carrying values."},
                        {kLoopIn, kAnyOutputs}, {loop_params, loop_types, loop_lower, 1, kBodyBlock}));
 
 struct ScanAttrs {
@@ -45,7 +45,7 @@ inline constexpr std::array<Port, 1> kScanIn{{{"initial_state_and_scan_inputs", 
 Result<std::vector<Type>> scan_params(RegionCx& cx, std::size_t index);
 Status scan_types(RegionCx& cx);
 void scan_lower(const Node& node, const Graph& graph, Flow& flow);
-FRAZIL_OP(Scan, region<ScanAttrs>({"Scan", 9, "Runs a block on each slice of its inputs, carrying states."},
+FRAZIL_OP(Scan, region<ScanAttrs>({"Scan", {25, 9}, "Runs a block on each slice of its inputs, carrying states."},
                                   {kScanIn, kAnyOutputs}, {scan_params, scan_types, scan_lower, 1, kBodyBlock}));
 
 }  // namespace frazil::ops

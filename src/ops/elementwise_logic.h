@@ -59,7 +59,8 @@ struct CastLikeAttrs {
 };
 void cast_like_body(CompositeCx& cx);
 inline constexpr std::array<Port, 2> kCastLikeIn{{{"input", "T1", kCastElems}, {"target_type", "T2", kCastElems}}};
-FRAZIL_OP(CastLike, composite<CastLikeAttrs>({"CastLike", 25, "The same values in the second input's element type."},
-                                             {kCastLikeIn, kCastOut}, cast_like_body));
+FRAZIL_OP(CastLike,
+          composite<CastLikeAttrs>({"CastLike", {25, 15}, "The same values in the second input's element type."},
+                                   {kCastLikeIn, kCastOut}, cast_like_body));
 
 }  // namespace frazil::ops

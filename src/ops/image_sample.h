@@ -19,7 +19,7 @@ inline constexpr std::array<Port, 2> kGridSampleIn{{{"X", "T1", elems::kTensor},
 inline constexpr std::array<Port, 1> kGridSampleOut{{{"Y", "T1", elems::kTensor}}};
 Status grid_sample_types(InferCx& cx);
 Status grid_sample_run(OpaqueCall& call);
-FRAZIL_OP(GridSample, opaque<GridSampleAttrs>({"GridSample", 22, "The input at the places that a grid gives."},
+FRAZIL_OP(GridSample, opaque<GridSampleAttrs>({"GridSample", {22, 20}, "The input at the places that a grid gives."},
                                               {kGridSampleIn, kGridSampleOut}, grid_sample_types, grid_sample_run,
                                               kDataDependentIndex));
 
@@ -48,8 +48,9 @@ inline constexpr std::array<Port, 3> kRoiAlignIn{{
 inline constexpr std::array<Port, 1> kRoiOut{{{"Y", "T1", elems::kFloat}}};
 Status roi_align_types(InferCx& cx);
 Status roi_align_run(OpaqueCall& call);
-FRAZIL_OP(RoiAlign, opaque<RoiAlignAttrs>({"RoiAlign", 22, "Regions of images, sampled on a fixed number of parts."},
-                                          {kRoiAlignIn, kRoiOut}, roi_align_types, roi_align_run, kDataDependentIndex));
+FRAZIL_OP(RoiAlign,
+          opaque<RoiAlignAttrs>({"RoiAlign", {22, 16}, "Regions of images, sampled on a fixed number of parts."},
+                                {kRoiAlignIn, kRoiOut}, roi_align_types, roi_align_run, kDataDependentIndex));
 
 struct MaxRoiPoolAttrs {
   Ints pooled_shape;
@@ -63,7 +64,7 @@ inline constexpr std::array<Port, 2> kMaxRoiPoolIn{{{"X", "T1", elems::kFloat}, 
 Status max_roi_pool_types(InferCx& cx);
 Status max_roi_pool_run(OpaqueCall& call);
 FRAZIL_OP(MaxRoiPool,
-          opaque<MaxRoiPoolAttrs>({"MaxRoiPool", 22, "The maximum of each part of a region of an image."},
+          opaque<MaxRoiPoolAttrs>({"MaxRoiPool", {22, 1}, "The maximum of each part of a region of an image."},
                                   {kMaxRoiPoolIn, kRoiOut}, max_roi_pool_types, max_roi_pool_run, kDataDependentIndex));
 
 }  // namespace frazil::ops

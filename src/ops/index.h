@@ -21,9 +21,10 @@ FRAZIL_OP(Gather, opaque<GatherAttrs>({"Gather", {13, 1}, "Slices of one axis, p
 
 Status gather_elements_types(InferCx& cx);
 Status gather_elements_run(OpaqueCall& call);
-FRAZIL_OP(GatherElements,
-          opaque<GatherAttrs>({"GatherElements", {13, 11}, "Elements whose place along one axis comes from an index tensor."},
-                              kGatherPorts, gather_elements_types, gather_elements_run, kDataDependentIndex));
+FRAZIL_OP(
+    GatherElements,
+    opaque<GatherAttrs>({"GatherElements", {13, 11}, "Elements whose place along one axis comes from an index tensor."},
+                        kGatherPorts, gather_elements_types, gather_elements_run, kDataDependentIndex));
 
 struct GatherNdAttrs {
   std::int64_t batch_dims = 0;
@@ -66,7 +67,9 @@ inline constexpr std::array<Port, 3> kScatterNdIn{{
 }};
 Status scatter_nd_types(InferCx& cx);
 Status scatter_nd_run(OpaqueCall& call);
-FRAZIL_OP(ScatterND, opaque<ScatterNdAttrs>({"ScatterND", {18, 11}, "Data with slices, named by index tuples, replaced or "
+FRAZIL_OP(ScatterND, opaque<ScatterNdAttrs>({"ScatterND",
+                                             {18, 11},
+                                             "Data with slices, named by index tuples, replaced or "
                                              "reduced."},
                                             {kScatterNdIn, kPortY<elems::kTensor>}, scatter_nd_types, scatter_nd_run,
                                             kDataDependentIndex));
@@ -148,8 +151,9 @@ inline constexpr std::array<Port, 2> kTopKOut{{
 }};
 Status top_k_types(InferCx& cx);
 Status top_k_run(OpaqueCall& call);
-FRAZIL_OP(TopK, opaque<TopKAttrs>({"TopK", {11, 10}, "The K largest or smallest along one axis; the lower index wins ties."},
-                                  {kTopKIn, kTopKOut}, top_k_types, top_k_run, "a sort is no fold over scalars"));
+FRAZIL_OP(TopK,
+          opaque<TopKAttrs>({"TopK", {24, 10}, "The K largest or smallest along one axis; the lower index wins ties."},
+                            {kTopKIn, kTopKOut}, top_k_types, top_k_run, "a sort is no fold over scalars"));
 
 struct NmsAttrs {
   std::int64_t center_point_box = 0;
@@ -165,9 +169,10 @@ inline constexpr std::array<Port, 5> kNmsIn{{
 }};
 Status nms_types(InferCx& cx);
 Status nms_run(OpaqueCall& call);
-FRAZIL_OP(NonMaxSuppression,
-          opaque<NmsAttrs>({"NonMaxSuppression", {11, 10}, "Best boxes of each class that overlap no better one too much."},
-                           {kNmsIn, kIndicesOut}, nms_types, nms_run, kDataDependentExtent));
+FRAZIL_OP(NonMaxSuppression, opaque<NmsAttrs>({"NonMaxSuppression",
+                                               {11, 10},
+                                               "Best boxes of each class that overlap no better one too much."},
+                                              {kNmsIn, kIndicesOut}, nms_types, nms_run, kDataDependentExtent));
 
 struct CompressAttrs {
   std::optional<std::int64_t> axis;

@@ -7,8 +7,8 @@ namespace frazil::ops {
 
 Status det_types(InferCx& cx);
 Status det_run(OpaqueCall& call);
-FRAZIL_OP(Det, opaque({"Det", 22, "The determinants of square matrices."}, unary<elems::kFloat>, det_types, det_run,
-                      "elimination is no fold over scalars"));
+FRAZIL_OP(Det, opaque({"Det", {22, 11}, "The determinants of square matrices."}, unary<elems::kFloat>, det_types,
+                      det_run, "elimination is no fold over scalars"));
 
 struct DiagonalAttrs {
   std::int64_t first = 0;

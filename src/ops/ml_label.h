@@ -29,18 +29,18 @@ struct LabelEncoderAttrs {
   std::optional<Tensor> default_tensor = {};
   Memo<KeyPlaces> places = {};
   static constexpr std::array fields{
-      attr<&LabelEncoderAttrs::keys_tensor>("keys_tensor", "what X holds; one of four lists"),
+      attr<&LabelEncoderAttrs::keys_tensor>("keys_tensor", "what X holds; one of four lists", 4),
       attr<&LabelEncoderAttrs::keys_strings>("keys_strings", "the same for strings"),
       attr<&LabelEncoderAttrs::keys_int64s>("keys_int64s", "the same for i64"),
       attr<&LabelEncoderAttrs::keys_floats>("keys_floats", "the same for f32"),
-      attr<&LabelEncoderAttrs::values_tensor>("values_tensor", "what Y holds for each key; one of four lists"),
+      attr<&LabelEncoderAttrs::values_tensor>("values_tensor", "what Y holds for each key; one of four lists", 4),
       attr<&LabelEncoderAttrs::values_strings>("values_strings", "the same for strings"),
       attr<&LabelEncoderAttrs::values_int64s>("values_int64s", "the same for i64"),
       attr<&LabelEncoderAttrs::values_floats>("values_floats", "the same for f32"),
       attr<&LabelEncoderAttrs::default_string>("default_string", "for what is no key, where Y holds strings"),
       attr<&LabelEncoderAttrs::default_int64>("default_int64", "the same for i64"),
       attr<&LabelEncoderAttrs::default_float>("default_float", "the same for f32"),
-      attr<&LabelEncoderAttrs::default_tensor>("default_tensor", "the same for values_tensor"),
+      attr<&LabelEncoderAttrs::default_tensor>("default_tensor", "the same for values_tensor", 4),
   };
 };
 inline constexpr ElemSet kEncoded = elems::kNumeric | elems::kString;

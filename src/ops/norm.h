@@ -74,9 +74,10 @@ inline constexpr std::array<Port, 3> kBatchNormOut{{
     {"running_var", "T2", elems::kFloat, Port::Use::optional},
 }};
 void batch_norm_body(CompositeCx& cx);
-FRAZIL_OP(BatchNormalization,
-          composite<BatchNormAttrs>({"BatchNormalization", {15, 14}, "Normalises each channel (axis 1) by given statistics."},
-                                    {kBatchNormIn, kBatchNormOut}, batch_norm_body));
+FRAZIL_OP(BatchNormalization, composite<BatchNormAttrs>({"BatchNormalization",
+                                                         {15, 14},
+                                                         "Normalises each channel (axis 1) by given statistics."},
+                                                        {kBatchNormIn, kBatchNormOut}, batch_norm_body));
 
 struct InstanceNormAttrs {
   float epsilon = 1e-5f;
@@ -88,9 +89,10 @@ inline constexpr std::array<Port, 3> kInstanceNormIn{{
     {"B", "T", elems::kFloat},
 }};
 void instance_norm_body(CompositeCx& cx);
-FRAZIL_OP(InstanceNormalization,
-          composite<InstanceNormAttrs>({"InstanceNormalization", 6, "Normalises each channel of each item by itself."},
-                                       {kInstanceNormIn, kPortY<elems::kFloat>}, instance_norm_body));
+FRAZIL_OP(
+    InstanceNormalization,
+    composite<InstanceNormAttrs>({"InstanceNormalization", {22, 6}, "Normalises each channel of each item by itself."},
+                                 {kInstanceNormIn, kPortY<elems::kFloat>}, instance_norm_body));
 
 struct GroupNormAttrs {
   float epsilon = 1e-5f;
@@ -118,7 +120,7 @@ struct LpNormAttrs {
 };
 void lp_norm_body(CompositeCx& cx);
 FRAZIL_OP(LpNormalization,
-          composite<LpNormAttrs>({"LpNormalization", 1, "x over its p-norm along one axis; 0 stays 0."},
+          composite<LpNormAttrs>({"LpNormalization", {22, 1}, "x over its p-norm along one axis; 0 stays 0."},
                                  unary<elems::kFloat>, lp_norm_body));
 
 struct MeanVarianceAttrs {
@@ -126,7 +128,9 @@ struct MeanVarianceAttrs {
   static constexpr std::array fields{attr<&MeanVarianceAttrs::axes>("axes", "the axes that are normalised together")};
 };
 void mean_variance_body(CompositeCx& cx);
-FRAZIL_OP(MeanVarianceNormalization, composite<MeanVarianceAttrs>({"MeanVarianceNormalization", {13, 9}, "Zero mean and unit deviation over given axes."},
+FRAZIL_OP(MeanVarianceNormalization, composite<MeanVarianceAttrs>({"MeanVarianceNormalization",
+                                                                   {13, 9},
+                                                                   "Zero mean and unit deviation over given axes."},
                                                                   unary<elems::kFloat>, mean_variance_body));
 
 }  // namespace frazil::ops

@@ -76,10 +76,11 @@ inline constexpr Ports kRnnPorts{std::span(kRecurrentIn).first(6), std::span(kRe
 void rnn_body(CompositeCx& cx);
 void gru_body(CompositeCx& cx);
 void lstm_body(CompositeCx& cx);
-FRAZIL_OP(RNN, composite<RnnAttrs>({"RNN", {14, 7}, "One-layer Elman network over a sequence."}, kRnnPorts, rnn_body));
-FRAZIL_OP(GRU, composite<GruAttrs>({"GRU", {14, 7}, "One-layer network of gated recurrent units over a sequence."},
+FRAZIL_OP(RNN, composite<RnnAttrs>({"RNN", {22, 7}, "One-layer Elman network over a sequence."}, kRnnPorts, rnn_body));
+FRAZIL_OP(GRU, composite<GruAttrs>({"GRU", {22, 7}, "One-layer network of gated recurrent units over a sequence."},
                                    kRnnPorts, gru_body));
-FRAZIL_OP(LSTM, composite<LstmAttrs>({"LSTM", {14, 7}, "One-layer network of long short-term memory cells over a sequence."},
-                                     {kRecurrentIn, kRecurrentOut}, lstm_body));
+FRAZIL_OP(LSTM,
+          composite<LstmAttrs>({"LSTM", {22, 7}, "One-layer network of long short-term memory cells over a sequence."},
+                               {kRecurrentIn, kRecurrentOut}, lstm_body));
 
 }  // namespace frazil::ops

@@ -11,8 +11,9 @@ namespace frazil::ops {
 namespace {
 
 constexpr double kFarAway = 1e15;  // an extent that no memory holds
-constexpr std::string_view kTransforms[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-                                            "align_corners", "asymmetric",           "tf_crop_and_resize"};
+constexpr std::string_view kTransforms[] = {"half_pixel",          "half_pixel_symmetric", "pytorch_half_pixel",
+                                            "align_corners",       "asymmetric",           "tf_crop_and_resize",
+                                            "tf_half_pixel_for_nn"};
 
 /// Which axes roi, scales and sizes are about.
 std::vector<std::size_t> resized_axes(const ResizeAttrs& a, std::size_t rank) {
@@ -158,6 +159,7 @@ double place_of(const AxisJob& j, std::string_view transform, std::int64_t i) {
   const auto x = static_cast<double>(i), in = static_cast<double>(j.in), out = j.scale * in;
   if (transform == "asymmetric") return x / j.scale;
   if (transform == "align_corners") return j.out == 1 || out == 1 ? 0 : x * (in - 1) / (out - 1);
+  if (transform == "tf_half_pixel_for_nn") return (x + 0.5) / j.scale;
   if (transform == "pytorch_half_pixel") return j.out == 1 ? 0 : (x + 0.5) / j.scale - 0.5;
   if (transform == "tf_crop_and_resize") {
     const double start = j.roi_start * (in - 1), reach = (j.roi_end - j.roi_start) * (in - 1);

@@ -23,9 +23,9 @@ inline constexpr std::array<Port, 3> kMaxUnpoolIn{{
 inline constexpr std::array<Port, 1> kMaxUnpoolOut{{{"output", "T1", elems::kFloat}}};
 Status max_unpool_types(InferCx& cx);
 Status max_unpool_run(OpaqueCall& call);
-FRAZIL_OP(MaxUnpool,
-          opaque<MaxUnpoolAttrs>({"MaxUnpool", {22, 9}, "Pooled values back in the places they came from, 0 elsewhere."},
-                                 {kMaxUnpoolIn, kMaxUnpoolOut}, max_unpool_types, max_unpool_run, kDataDependentIndex));
+FRAZIL_OP(MaxUnpool, opaque<MaxUnpoolAttrs>(
+                         {"MaxUnpool", {22, 9}, "Pooled values back in the places they came from, 0 elsewhere."},
+                         {kMaxUnpoolIn, kMaxUnpoolOut}, max_unpool_types, max_unpool_run, kDataDependentIndex));
 
 struct DeformConvAttrs {
   Ints dilations;
@@ -53,7 +53,7 @@ inline constexpr std::array<Port, 5> kDeformConvIn{{
 Status deform_conv_types(InferCx& cx);
 Status deform_conv_run(OpaqueCall& call);
 FRAZIL_OP(DeformConv,
-          opaque<DeformConvAttrs>({"DeformConv", 22, "2-D convolution whose taps are moved by given offsets."},
+          opaque<DeformConvAttrs>({"DeformConv", {22, 19}, "2-D convolution whose taps are moved by given offsets."},
                                   {kDeformConvIn, kPortY<elems::kFloat>}, deform_conv_types, deform_conv_run,
                                   kDataDependentIndex));
 
@@ -68,14 +68,15 @@ struct ResizeAttrs {
   std::string mode = "nearest";
   std::string nearest_mode = "round_prefer_floor";
   static constexpr std::array fields{
-      attr<&ResizeAttrs::antialias>("antialias", "1: a wider filter when shrinking"),
-      attr<&ResizeAttrs::axes>("axes", "what roi, scales and sizes are about; empty: all axes"),
+      attr<&ResizeAttrs::antialias>("antialias", "1: a wider filter when shrinking", 18),
+      attr<&ResizeAttrs::axes>("axes", "what roi, scales and sizes are about; empty: all axes", 18),
       attr<&ResizeAttrs::coordinate_transformation_mode>("coordinate_transformation_mode",
                                                          "half_pixel, asymmetric, ..."),
       attr<&ResizeAttrs::cubic_coeff_a>("cubic_coeff_a", "of the cubic kernel"),
       attr<&ResizeAttrs::exclude_outside>("exclude_outside", "1: taps outside have no weight"),
       attr<&ResizeAttrs::extrapolation_value>("extrapolation_value", "outside of X, for tf_crop_and_resize"),
-      attr<&ResizeAttrs::keep_aspect_ratio_policy>("keep_aspect_ratio_policy", "stretch, not_larger or not_smaller"),
+      attr<&ResizeAttrs::keep_aspect_ratio_policy>("keep_aspect_ratio_policy", "stretch, not_larger or not_smaller",
+                                                   18),
       attr<&ResizeAttrs::mode>("mode", "nearest, linear or cubic"),
       attr<&ResizeAttrs::nearest_mode>("nearest_mode", "round_prefer_floor, round_prefer_ceil, floor or ceil"),
   };
@@ -90,7 +91,7 @@ inline constexpr std::array<Port, 1> kResizeOut{{{"Y", "T1", elems::kTensor}}};
 Status resize_types(InferCx& cx);
 Status resize_run(OpaqueCall& call);
 FRAZIL_OP(Resize,
-          opaque<ResizeAttrs>({"Resize", 19, "The input resampled to other extents."}, {kResizeIn, kResizeOut},
+          opaque<ResizeAttrs>({"Resize", {19, 13}, "The input resampled to other extents."}, {kResizeIn, kResizeOut},
                               resize_types, resize_run, "places and weights come from float arithmetic on extents"));
 
 }  // namespace frazil::ops

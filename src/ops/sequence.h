@@ -111,14 +111,15 @@ FRAZIL_OP(Optional, opaque<OptionalAttrs>({"Optional", 15, "Its input as an opti
 
 Status optional_has_element_types(InferCx& cx);
 Status optional_has_element_run(OpaqueCall& call);
-FRAZIL_OP(OptionalHasElement, opaque({"OptionalHasElement", 18, "Whether there is a value."}, {kOptionalIn, kPortBool},
-                                     optional_has_element_types, optional_has_element_run, kNotNumbers));
+FRAZIL_OP(OptionalHasElement,
+          opaque({"OptionalHasElement", {18, 15}, "Whether there is a value."}, {kOptionalIn, kPortBool},
+                 optional_has_element_types, optional_has_element_run, kNotNumbers));
 
 inline constexpr std::array<Port, 1> kOptionalGetIn{{{"input", "", 0}}};
 Status optional_get_element_types(InferCx& cx);
 Status optional_get_element_run(OpaqueCall& call);
 FRAZIL_OP(OptionalGetElement,
-          opaque({"OptionalGetElement", 18, "The value of an optional that has one."}, {kOptionalGetIn, kOptionalOut},
-                 optional_get_element_types, optional_get_element_run, kNotNumbers));
+          opaque({"OptionalGetElement", {18, 15}, "The value of an optional that has one."},
+                 {kOptionalGetIn, kOptionalOut}, optional_get_element_types, optional_get_element_run, kNotNumbers));
 
 }  // namespace frazil::ops

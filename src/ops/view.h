@@ -20,7 +20,8 @@ inline constexpr std::array<Port, 1> kI64Out{{{"output", "", elems::kI64}}};
 inline constexpr std::array<Port, 2> kReshapeIn{{{"data", "T", elems::kTensor}, {"shape", "", elems::kI64}}};
 struct ReshapeAttrs {
   std::int64_t allowzero = 0;
-  static constexpr std::array fields{attr<&ReshapeAttrs::allowzero>("allowzero", "1: a 0 is an extent, no copy mark", 14)};
+  static constexpr std::array fields{
+      attr<&ReshapeAttrs::allowzero>("allowzero", "1: a 0 is an extent, no copy mark", 14)};
 };
 Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps);
 FRAZIL_OP(Reshape, view<ReshapeAttrs>({"Reshape", {25, 5}, "The same elements in row-major order under other extents."},
@@ -31,8 +32,9 @@ struct FlattenAttrs {
   static constexpr std::array fields{attr<&FlattenAttrs::axis>("axis", "first axis of the second part")};
 };
 Status flatten_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Flatten, view<FlattenAttrs>({"Flatten", {25, 1}, "A matrix: the axes before and from `axis` on, each joined."},
-                                      {kDataIn, kDataOut}, flatten_maps));
+FRAZIL_OP(Flatten,
+          view<FlattenAttrs>({"Flatten", {25, 1}, "A matrix: the axes before and from `axis` on, each joined."},
+                             {kDataIn, kDataOut}, flatten_maps));
 
 inline constexpr std::array<Port, 2> kSqueezeIn{
     {{"data", "T", elems::kTensor}, {"axes", "", elems::kI64, Port::Use::optional}}};
@@ -99,8 +101,8 @@ inline constexpr std::array<Port, 5> kSliceIn{{{"data", "T", elems::kTensor},
                                                {"axes", "Tind", elems::kIndex, Port::Use::optional},
                                                {"steps", "Tind", elems::kIndex, Port::Use::optional}}};
 Status slice_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Slice, view({"Slice", {13, 10}, "Every step-th position from starts up to ends, per axis."}, {kSliceIn, kDataOut},
-                      slice_maps));
+FRAZIL_OP(Slice, view({"Slice", {13, 10}, "Every step-th position from starts up to ends, per axis."},
+                      {kSliceIn, kDataOut}, slice_maps));
 
 inline constexpr std::array<Port, 2> kSplitIn{
     {{"input", "T", elems::kTensor}, {"split", "", elems::kI64, Port::Use::optional}}};
@@ -108,11 +110,12 @@ inline constexpr std::array<Port, 1> kSplitOut{{{"outputs", "T", elems::kTensor,
 struct SplitAttrs {
   std::int64_t axis = 0;
   std::optional<std::int64_t> num_outputs;
-  static constexpr std::array fields{attr<&SplitAttrs::axis>("axis", "the axis to cut"),
-                                     attr<&SplitAttrs::num_outputs>("num_outputs", "parts when no sizes are given")};
+  static constexpr std::array fields{
+      attr<&SplitAttrs::axis>("axis", "the axis to cut"),
+      attr<&SplitAttrs::num_outputs>("num_outputs", "parts when no sizes are given", 18)};
 };
 Status split_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Split, view<SplitAttrs>({"Split", 18, "Consecutive parts of one axis; equal ones by default."},
+FRAZIL_OP(Split, view<SplitAttrs>({"Split", {18, 13}, "Consecutive parts of one axis; equal ones by default."},
                                   {kSplitIn, kSplitOut}, split_maps));
 
 inline constexpr std::array<Port, 1> kConcatIn{{{"inputs", "T", elems::kTensor, Port::Use::variadic}}};
@@ -149,10 +152,12 @@ struct SpaceToDepthAttrs {
 };
 void depth_to_space_body(CompositeCx& cx);
 void space_to_depth_body(CompositeCx& cx);
-FRAZIL_OP(DepthToSpace, composite<DepthToSpaceAttrs>({"DepthToSpace", {13, 1}, "Channels laid out as blocks of pixels."},
-                                                     {kDataIn, kDataOut}, depth_to_space_body));
-FRAZIL_OP(SpaceToDepth, composite<SpaceToDepthAttrs>({"SpaceToDepth", {13, 1}, "Blocks of pixels laid out as channels."},
-                                                     {kDataIn, kDataOut}, space_to_depth_body));
+FRAZIL_OP(DepthToSpace,
+          composite<DepthToSpaceAttrs>({"DepthToSpace", {13, 1}, "Channels laid out as blocks of pixels."},
+                                       {kDataIn, kDataOut}, depth_to_space_body));
+FRAZIL_OP(SpaceToDepth,
+          composite<SpaceToDepthAttrs>({"SpaceToDepth", {13, 1}, "Blocks of pixels laid out as channels."},
+                                       {kDataIn, kDataOut}, space_to_depth_body));
 
 // ---- shapes as values, and values from shapes ----
 struct ShapeAttrs {
@@ -168,8 +173,8 @@ FRAZIL_OP(ShapeOf, opaque<ShapeAttrs>({"Shape", {25, 1}, "The extents of the inp
 
 Status size_types(InferCx& cx);
 Status size_run(OpaqueCall& call);
-FRAZIL_OP(Size, opaque({"Size", {25, 1}, "The number of elements of the input."}, {kDataIn, kI64Out}, size_types, size_run,
-                       "its result is metadata, not made of elements"));
+FRAZIL_OP(Size, opaque({"Size", {25, 1}, "The number of elements of the input."}, {kDataIn, kI64Out}, size_types,
+                       size_run, "its result is metadata, not made of elements"));
 
 inline constexpr std::array<Port, 1> kShapeIn{{{"input", "", elems::kI64}}};
 struct ConstantOfShapeAttrs {
@@ -208,7 +213,8 @@ struct EyeLikeAttrs {
                                      attr<&EyeLikeAttrs::k>("k", "which diagonal; positive ones lie above")};
 };
 void eye_like_body(CompositeCx& cx);
-FRAZIL_OP(EyeLike, composite<EyeLikeAttrs>({"EyeLike", {22, 9}, "1 on a diagonal and 0 elsewhere, in the input's shape."},
-                                           {kDataIn, kEyeLikeOut}, eye_like_body));
+FRAZIL_OP(EyeLike,
+          composite<EyeLikeAttrs>({"EyeLike", {22, 9}, "1 on a diagonal and 0 elsewhere, in the input's shape."},
+                                  {kDataIn, kEyeLikeOut}, eye_like_body));
 
 }  // namespace frazil::ops

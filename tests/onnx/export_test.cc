@@ -144,6 +144,44 @@ TEST(Export, AttributesNeedTheirOpset) {
   }
 }
 
+/// A value needs the opset that let the operator take its type; an axis counted from the back that from which this is
+/// so.
+TEST(Export, TypesAndInputsNeedTheirOpset) {
+  struct Row {
+    const char *inputs, *node;
+    std::int64_t opset;
+  };
+  const Row rows[] = {
+      {"%x: f32[2]", "Add(%x, %x)", 7},
+      {"%x: i8[2]", "Add(%x, %x)", 14},
+      {"%x: bf16[2]", "Sin(%x)", 22},
+      {"%x: f16[2]", "Sin(%x)", 7},
+      {"%x: f8e4m3fn[2,3]", "Transpose(%x)", 21},
+      {"%x: i2[2,3]", "Reshape(%x, i64[1] [-1])", 25},
+      {"%x: string[2]", "Equal(%x, %x)", 19},
+      {"%x: f32[2]", "Cast(%x) {to = 8}", 9},
+      {"%x: i32[2,2]", "MatMul(%x, %x)", 9},
+      {"%x: f32[2,2]", "Gemm(%x, %x)", 11},
+      {"%x: f32[2,2]", "Gemm(%x, %x, %x)", 7},
+      {"%x: f32[2,2]", "Concat(%x, %x) {axis = 1}", 4},
+      {"%x: f32[2,2]", "Concat(%x, %x) {axis = -1}", 11},
+      {"%x: f32[2,2]", "Split(%x, i64[1] [2])", 13},
+      {"%x: f32[2,2]", "Split(%x) {num_outputs = 1}", 18},
+      {"%x: opt<f32[2]>", "OptionalHasElement(%x)", 15},
+      {"%x: f32[2]", "OptionalHasElement(%x)", 18},
+      {"%x: f32[1,1,2]", "Resize(%x, _, f32[3] [1, 1, 2])", 13},
+      {"%x: f32[1,1,2]", "Resize(%x, _, f32[1] [2]) {axes = [2]}", 18},
+      {"%x: f32[1,1,2]", "Resize(%x, _, f32[3] [1, 1, 2]) {coordinate_transformation_mode = \"half_pixel_symmetric\"}",
+       19},
+      {"%c: bool[], %x: seq<f32[2]>", "If(%c) then_branch() { yield %x } else_branch() { yield %x }", 13},
+      {"%c: bool[], %x: f32[2]", "If(%c) then_branch() { yield %x } else_branch() { yield %x }", 1},
+  };
+  for (const Row& row : rows) {
+    const Graph graph = graph_of(fmt::format("graph g({}) {{ %y = {} return y = %y }}", row.inputs, row.node));
+    EXPECT_EQ(opset_of(through_a_file(graph)), row.opset) << row.node << " of " << row.inputs;
+  }
+}
+
 TEST(Export, RefusesAnOpsetThatIsTooOld) {
   const Graph gelu = graph_of("graph g(%x: f32[2]) { %y = Gelu(%x) \"act\" return y = %y }");
   const auto old = onnx::export_model(gelu, {.opset = 17});
