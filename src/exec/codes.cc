@@ -21,6 +21,8 @@ const KernelCode* code_for(Kernel kernel) {
     case Kernel::batch_norm: return &kBatchNormCode;
     case Kernel::lstm: return &kLstmCode;
     case Kernel::gru: return &kGruCode;
+    case Kernel::attention: return &kAttentionCode;
+    case Kernel::rotary: return &kRotaryCode;
     case Kernel::reference:
     case Kernel::opaque: return nullptr;
   }

@@ -10,5 +10,6 @@ extern const KernelCode kMatMulCode, kGemmCode;                                 
 extern const KernelCode kConvCode, kMaxPoolCode, kAveragePoolCode, kGlobalPoolCode;                 // windows
 extern const KernelCode kReduceCode, kArgReduceCode, kSoftmaxCode, kLayerNormCode, kBatchNormCode;  // rows
 extern const KernelCode kLstmCode, kGruCode;                                                        // recurrent
+extern const KernelCode kAttentionCode, kRotaryCode;
 
 }  // namespace frazil

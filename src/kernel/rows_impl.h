@@ -87,11 +87,7 @@ FRAZIL_INLINE float sum_squares(const float* x, int64_t n, F32v middle) {
   return sum_lanes((acc[0] + acc[1]) + (acc[2] + acc[3]));
 }
 
-/// NaN may be lost.
-FRAZIL_INLINE float max_row(const float* x, int64_t n) {
-  const F32v m = fold_row(
-      x, n, -__builtin_inff(), [](F32v v) __attribute__((always_inline)) { return v; },
-      [](F32v a, F32v b) __attribute__((always_inline)) { return larger(a, b); });
+FRAZIL_INLINE float max_lanes(F32v m) {
   float lanes[kW];
   storev(lanes, m);
 #pragma GCC unroll 4
@@ -101,10 +97,44 @@ FRAZIL_INLINE float max_row(const float* x, int64_t n) {
   return lanes[0];
 }
 
+/// NaN may be lost.
+FRAZIL_INLINE float max_row(const float* x, int64_t n) {
+  return max_lanes(fold_row(
+      x, n, -__builtin_inff(), [](F32v v) __attribute__((always_inline)) { return v; },
+      [](F32v a, F32v b) __attribute__((always_inline)) { return larger(a, b); }));
+}
+
 FRAZIL_INLINE F32v clipped(F32v v, float clip) {
   if (!(clip > 0)) return v;
   v = v > clip ? set1(clip) : v;
   return v < -clip ? set1(-clip) : v;
+}
+
+/// Lanes of x where keep is not 0, `hidden` in the others. Bytes past n are not read.
+FRAZIL_INLINE F32v kept(F32v x, const std::uint8_t* keep, int64_t n, F32v hidden) {
+  std::int32_t lanes[kW] = {};
+  const int64_t count = min64(kW, n);
+  for (int64_t i = 0; i < count; ++i) lanes[i] = keep[i];
+  I32v mask;
+  __builtin_memcpy(&mask, lanes, sizeof mask);
+  return mask != 0 ? x : hidden;
+}
+
+/// Soft limit, bias and mask of the scores that are seen; the largest one.
+float adjust_scores(const AttentionRow& r) {
+  F32v highest = set1(-__builtin_inff());
+  const F32v cap = set1(r.softcap), hidden = set1(r.hidden);
+  for (int64_t j = 0; j < r.seen; j += kW) {
+    const Mask m = first_lanes(min64(kW, r.seen - j));
+    F32v x = load_mask(r.x + j, m);
+    if (r.softcap > 0) x = tanh(x / cap) * cap;
+    if (r.bias != nullptr && !r.bias_last) x += load_mask(r.bias + j, m);
+    if (r.keep != nullptr) x = kept(x, r.keep + j, r.seen - j, hidden);
+    if (r.bias != nullptr && r.bias_last) x += load_mask(r.bias + j, m);
+    store_mask(r.x + j, x, m);
+    highest = larger(highest, keep(x, m, -__builtin_inff()));
+  }
+  return max_lanes(highest);
 }
 
 }  // namespace
@@ -191,6 +221,50 @@ void rows_rms_norm(const Rows& r, const float* scale, float epsilon, float* inv_
     });
     if (inv_rms != nullptr) inv_rms[i] = inverse;
   }
+}
+
+float rows_attention(const AttentionRow& r) noexcept {
+  const auto without = [&](float factor) {
+    for (int64_t j = 0; j < r.end; ++j) r.x[j] = 0;
+    return factor;
+  };
+  const int64_t n = r.seen;
+  const bool adjusted = r.softcap > 0 || r.bias != nullptr || r.keep != nullptr;
+  const float highest = adjusted ? adjust_scores(r) : max_row(r.x, n);
+  if (highest == -__builtin_inff() && r.undefined == 1) {
+    bool hidden = true;
+    for (int64_t j = 0; j < n; ++j) hidden &= r.x[j] == highest;
+    if (hidden) return without(0);
+  }
+  const F32v high = set1(highest);
+  F32v sum[2] = {};
+  int64_t j = 0;
+  for (; j + 2 * kW <= n; j += 2 * kW) {
+#pragma GCC unroll 2
+    for (int v = 0; v < 2; ++v) {
+      const F32v e = exp_of_negative(loadv(r.x + j + v * kW) - high);
+      storev(r.x + j + v * kW, e);
+      sum[v] += e;
+    }
+  }
+  for (; j < n; j += kW) {
+    const Mask m = first_lanes(min64(kW, n - j));
+    const F32v e = exp_of_negative(load_mask(r.x + j, m) - high);
+    store_mask(r.x + j, e, m);
+    sum[0] += keep(e, m, 0.f);
+  }
+  for (int64_t i = n; i < r.end; ++i) r.x[i] = 0;
+  const float total = sum_lanes(sum[0] + sum[1]);
+  if (total > 0) return 1.f / total;
+  return without(r.undefined == 2 || (n == 0 && r.undefined != 0) ? 0.f : __builtin_nanf(""));
+}
+
+void rows_rotary(const RotaryRow& r) noexcept {
+  for_vectors(r.half, [&](auto get, auto put) __attribute__((always_inline)) {
+    const F32v first = get(r.x), second = get(r.x + r.half);
+    put(r.y, first * get(r.cosine) + -second * get(r.sine));
+    put(r.y + r.half, second * get(r.cosine + r.table) + first * get(r.sine + r.table));
+  });
 }
 
 void rows_lstm_cell(int64_t n, const float* const gates[4], const float* const peephole[3], float clip, float* c,

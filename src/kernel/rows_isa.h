@@ -2,6 +2,29 @@
 
 #include "kernel/rows.h"
 
+namespace frazil::kernel {
+
+/// One query's scores, which become probabilities but for a factor.
+struct AttentionRow {
+  float* x;
+  std::int64_t seen, end;    ///< how many keys it sees; x is 0 from there to `end`
+  const float* bias;         ///< added, or null
+  const std::uint8_t* keep;  ///< false: the score is `hidden`; or null
+  bool bias_last;            ///< added behind `hidden`
+  float softcap, hidden;
+  int undefined;  ///< Attention::Undefined
+};
+
+/// One row of Rotary; the tables of the second half lie `table` behind those of the first.
+struct RotaryRow {
+  std::int64_t half;
+  const float *x, *cosine, *sine;
+  std::int64_t table;
+  float* y;
+};
+
+}  // namespace frazil::kernel
+
 // What rows exports per instruction set; the contracts are those of rows.h.
 #define FRAZIL_X(ns)                                                                                              \
   namespace frazil::kernel::ns {                                                                                  \
@@ -10,6 +33,9 @@
   void rows_layer_norm(const Rows& r, const float* scale, const float* bias, float epsilon, float* mean,          \
                        float* inv_std) noexcept;                                                                  \
   void rows_rms_norm(const Rows& r, const float* scale, float epsilon, float* inv_rms) noexcept;                  \
+  /* The factor; 0 where the row hides all values. See attention.cc. */                                           \
+  float rows_attention(const AttentionRow& r) noexcept;                                                           \
+  void rows_rotary(const RotaryRow& r) noexcept;                                                                  \
   /* Gate arithmetic of rnn, over n elements; see rnn.cc. */                                                      \
   void rows_lstm_cell(std::int64_t n, const float* const gates[4], const float* const peephole[3], float clip,    \
                       float* c, float* h) noexcept;                                                               \

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "ops/attend.h"
 #include "ops/compose.h"
 #include "ops/contraction.h"
 #include "ops/elementwise_logic.h"
@@ -21,12 +22,6 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 Expr split_heads(Expr x, std::int64_t heads) {
   return Transpose({SplitAxis({x}, {.axis = 2, .outer = heads})}, {.perm = {0, 2, 1, 3}});
 }
-
-/// The bound query and the key-value cache, all [batch, heads, steps, size].
-struct Heads {
-  Expr q, k, v;
-  bool grouped = false;  ///< q may have more heads than k and v
-};
 
 std::optional<Heads> attention_heads(CompositeCx& cx) {
   const auto& a = cx.attrs<AttentionAttrs>();
@@ -54,35 +49,6 @@ std::optional<Heads> attention_heads(CompositeCx& cx) {
   return h;
 }
 
-Expr scaled_query(CompositeCx& cx, Expr q) {
-  const auto& a = cx.attrs<AttentionAttrs>();
-  const Elem elem = q.type().elem;
-  if (a.scale) return Mul(q, cx.number(elem, *a.scale));
-  const Expr root = Sqrt(as_elem(extent_scalar(q, 3), compute_elem(elem)));
-  return Mul(q, as_elem(Reciprocal(root), elem));
-}
-
-/// q [b, g*r, s, d] as [b, g, r, s, d]: r query heads share each of the g heads of k.
-Expr grouped_view(CompositeCx& cx, Expr q, Expr k) {
-  const Dim groups = k.type().shape[1];
-  if (groups.is_const()) return SplitAxis({q}, {.axis = 1, .outer = groups.value()});
-  return Reshape({q, join_shape({extent(q, 0), extent(k, 1), int1(cx, -1), extent(q, 2), extent(q, 3)})});
-}
-Expr ungrouped_view(Expr x) { return MergeAxes({x}, {.axis = 1, .count = 2}); }
-
-/// q times the transpose of k, per head.
-Expr raw_scores(CompositeCx& cx, const Heads& h, Expr q) {
-  const Expr kt = Transpose({h.k}, {.perm = {0, 1, 3, 2}});
-  if (!h.grouped) return MatMul(q, kt);
-  return ungrouped_view(MatMul(grouped_view(cx, q, h.k), Unsqueeze({kt, cx.ints({2})})));
-}
-
-Expr weighted_values(CompositeCx& cx, const Heads& h, Expr p) {
-  const Expr weights = as_elem(p, h.v.type().elem);
-  if (!h.grouped) return MatMul(weights, h.v);
-  return ungrouped_view(MatMul(grouped_view(cx, weights, h.v), Unsqueeze({h.v, cx.ints({2})})));
-}
-
 /// The mask, a bias as Q's element type, padded along its last axis up to the number of keys by what hides a key.
 Expr padded_mask(CompositeCx& cx, const Heads& h) {
   const bool truth = cx.elem(3) == Elem::boolean;
@@ -95,68 +61,79 @@ Expr padded_mask(CompositeCx& cx, const Heads& h) {
   return Pad({mask, pads, fill, cx.ints({-1})});
 }
 
-Expr both(Expr a, Expr b) { return !a ? b : And(a, b); }
-
-/// True where a query may see a key; absent when it always may.
-Expr visible(CompositeCx& cx, const Heads& h) {
-  Expr keep = cx.builder().absent();
-  if (cx.has(3) && cx.elem(3) == Elem::boolean) keep = padded_mask(cx, h);
-  const bool causal = cx.attrs<AttentionAttrs>().is_causal != 0;
-  if (!causal && !cx.has(6)) return keep;
-  const Expr key = iota(cx, extent_scalar(h.k, 2));
-  if (causal) {
-    Expr last = Unsqueeze({iota(cx, extent_scalar(h.q, 2)), cx.ints({1})});
-    if (cx.has(4)) {
-      last = Add(last, extent(cx.in(4), 2));
-    } else if (cx.has(6)) {
-      last = Add(last, unsqueeze_behind(cx, Sub(cx.in(6), extent(h.q, 2)), 3));
-    }
-    keep = both(keep, LessOrEqual(key, last));
-  }
-  return cx.has(6) ? both(keep, Less(key, unsqueeze_behind(cx, cx.in(6), 3))) : keep;
+/// The position of the first query; absent where it is 0.
+Expr first_query(CompositeCx& cx, const Heads& h) {
+  if (cx.has(4)) return extent(cx.in(4), 2);
+  return cx.has(6) ? Sub(cx.in(6), extent(h.q, 2)) : cx.builder().absent();
 }
 
-/// Softmax of the last axis; a row that is -inf throughout gives 0.
-Expr safe_softmax(CompositeCx& cx, Expr scores, bool masked) {
-  const auto& a = cx.attrs<AttentionAttrs>();
+/// Probabilities; a row that is -inf throughout gives 0 where there are masks.
+Expr probabilities(CompositeCx& cx, Expr scores, bool masked) {
   const Elem elem = scores.type().elem;
-  const auto precision = elem_from_onnx(a.softmax_precision.value_or(onnx_data_type(elem)));
+  const auto precision = elem_from_onnx(cx.attrs<AttentionAttrs>().softmax_precision.value_or(onnx_data_type(elem)));
   if (!precision || !is_float(*precision)) {
-    cx.error("softmax_precision {} is not a float type", a.softmax_precision.value_or(0));
+    cx.error("softmax_precision {} is not a float type", cx.attrs<AttentionAttrs>().softmax_precision.value_or(0));
     return cx.builder().absent();
   }
   const Expr p = as_elem(Softmax({as_elem(scores, *precision)}, {.axis = -1}), elem);
-  if (!masked) return p;
-  const Expr highest = ReduceMax({scores, cx.ints({-1})}, {.keepdims = 1});
-  return Where(Equal(highest, cx.number(elem, kMinusInfinity)), cx.number(elem, 0), p);
+  return defined_rows(cx, p, scores, masked ? 1 : 0);
+}
+
+/// The masks of the scores.
+struct Masks {
+  Expr bias, keep, first, lengths;
+  bool any(bool causal) const { return bias || keep || causal || lengths; }
+};
+Masks masks_of(CompositeCx& cx, const Heads& h) {
+  const Expr none = cx.builder().absent();
+  Masks m{none, none, first_query(cx, h), cx.has(6) ? cx.in(6) : none};
+  if (cx.has(3)) (cx.elem(3) == Elem::boolean ? m.keep : m.bias) = padded_mask(cx, h);
+  return m;
+}
+
+/// True when the result is all that is asked for, in one element type.
+bool is_plain(CompositeCx& cx) {
+  const Elem elem = cx.elem(0);
+  const auto precision = cx.attrs<AttentionAttrs>().softmax_precision;
+  return cx.output_count() < 4 && cx.elem(2) == elem && (!precision || *precision == onnx_data_type(elem));
+}
+
+/// The result as [batch, steps, heads, size].
+Expr attended(CompositeCx& cx, const Heads& h) {
+  const auto& a = cx.attrs<AttentionAttrs>();
+  const bool causal = a.is_causal != 0;
+  const Masks m = masks_of(cx, h);
+  const AttendAttrs attrs{
+      .causal = a.is_causal, .scale = a.scale, .softcap = a.softcap, .undefined = m.any(causal) ? 1 : 0};
+  return Attend({h.q, h.k, h.v, m.bias, m.keep, causal ? m.first : cx.builder().absent(), m.lengths}, attrs);
+}
+
+/// The same, with the scores that are asked for.
+Expr attended_with_scores(CompositeCx& cx, const Heads& h) {
+  const auto& a = cx.attrs<AttentionAttrs>();
+  const Masks m = masks_of(cx, h);
+  const Expr raw = raw_scores(cx, h, scaled_query(cx, h.q, a.scale));
+  const Expr capped = capped_scores(cx, raw, a.softcap);
+  Expr scores = m.bias ? Add(capped, m.bias) : capped;
+  const Expr keep = visible_keys(cx, h, m.keep, a.is_causal != 0, m.first, m.lengths);
+  if (keep) scores = Where(keep, scores, cx.number(cx.elem(0), kMinusInfinity));
+  const Expr p = probabilities(cx, scores, m.any(a.is_causal != 0));
+  const std::array modes{raw, capped, scores, p};
+  if (cx.output_count() > 3) cx.out(3, modes[static_cast<std::size_t>(a.qk_matmul_output_mode)]);
+  return Transpose({as_elem(weighted_values(cx, h, p), cx.elem(0))}, {.perm = {0, 2, 1, 3}});
 }
 
 }  // namespace
 
 void attention_body(CompositeCx& cx) {
-  const auto& a = cx.attrs<AttentionAttrs>();
+  const std::int64_t mode = cx.attrs<AttentionAttrs>().qk_matmul_output_mode;
+  if (mode < 0 || mode > 3) return cx.error("qk_matmul_output_mode must be 0 to 3, got {}", mode);
   const auto heads = attention_heads(cx);
   if (!heads || !cx.builder().status()) return;
-  const Elem elem = cx.elem(0);
-  const Expr raw = raw_scores(cx, *heads, scaled_query(cx, heads->q));
-  Expr scores = raw;
-  if (a.softcap > 0) scores = Mul(Tanh(Div(scores, cx.number(elem, a.softcap))), cx.number(elem, a.softcap));
-  const Expr capped = scores;
-  const bool bias = cx.has(3) && cx.elem(3) != Elem::boolean;
-  if (bias) scores = Add(scores, padded_mask(cx, *heads));
-  const Expr keep = visible(cx, *heads);
-  if (keep) scores = Where(keep, scores, cx.number(elem, kMinusInfinity));
-  const Expr p = safe_softmax(cx, scores, bias || keep);
-  Expr y = as_elem(weighted_values(cx, *heads, p), elem);
-  if (cx.rank(0) == 3) y = MergeAxes({Transpose({y}, {.perm = {0, 2, 1, 3}})}, {.axis = 2, .count = 2});
-  cx.out(0, y);
+  const Expr y = is_plain(cx) ? attended(cx, *heads) : attended_with_scores(cx, *heads);
+  cx.out(0, cx.rank(0) == 3 ? MergeAxes({y}, {.axis = 2, .count = 2}) : Transpose({y}, {.perm = {0, 2, 1, 3}}));
   if (cx.output_count() > 1) cx.out(1, heads->k);
   if (cx.output_count() > 2) cx.out(2, heads->v);
-  const std::array modes{raw, capped, scores, p};
-  if (a.qk_matmul_output_mode < 0 || a.qk_matmul_output_mode > 3) {
-    return cx.error("qk_matmul_output_mode must be 0 to 3, got {}", a.qk_matmul_output_mode);
-  }
-  if (cx.output_count() > 3) cx.out(3, modes[static_cast<std::size_t>(a.qk_matmul_output_mode)]);
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #include "ops/registry.h"
 
+#include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/bit_cast.h"
 #include "ops/bound.h"

@@ -30,6 +30,7 @@ const std::array kList{
     row(Pass::dead, remove_dead, "removes nodes that no result depends on"),
     always("expand", expand_composites, "replaces composites by their bodies, except those that have a kernel"),
     row(Pass::fold, fold_constants, "computes small nodes of constants"),
+    row(Pass::attention, recover_attention, "puts together attention that exporters, or composites, took apart"),
     row(Pass::algebra, rewrite_algebra, "applies the rules of arithmetic, logic and views below"),
     row(Pass::cse, merge_equal, "makes nodes that compute the same one node"),
     row(Pass::hoist, hoist_projections, "makes products of a loop's slices with a weight one product before the loop"),

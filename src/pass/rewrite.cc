@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "ir/rebuild.h"
+#include "pass/attention.h"
+#include "pass/expand.h"
 #include "pass/rules.h"
 
 namespace frazil {
@@ -21,12 +23,13 @@ class RuleIndex {
 
   const Rule* fitting(const Site& site) const {
     if (!is_plain(site)) return nullptr;
+    const bool checked = !site.node.constraints.empty();
     if (const auto at = by_op_.find(site.node.op); at != by_op_.end()) {
       for (const Rule* rule : at->second) {
-        if (rule->fits(site)) return rule;
+        if (checked <= rule->checks && rule->fits(site)) return rule;
       }
     }
-    if (!std::holds_alternative<Elementwise>(site.node.op->form)) return nullptr;
+    if (checked || !std::holds_alternative<Elementwise>(site.node.op->form)) return nullptr;
     for (const Rule* rule : elementwise_) {
       if (rule->fits(site)) return rule;
     }
@@ -34,9 +37,9 @@ class RuleIndex {
   }
 
  private:
-  /// One result, operands of known ranks, and nothing that must be checked while the graph runs.
+  /// One result, operands of known ranks.
   static bool is_plain(const Site& site) {
-    if (!site.node.constraints.empty() || site.node.out.size() != 1) return false;
+    if (site.node.out.size() != 1) return false;
     for (Value v : site.in) {
       if (v && !(site.graph.type(v).is_tensor() && site.graph.type(v).ranked)) return false;
     }
@@ -130,6 +133,19 @@ Result<std::optional<Graph>> absorb_batch_norm(const Graph& graph, const PassOpt
 Result<std::optional<Graph>> recover_composites(const Graph& graph, const PassOptions&, std::string& note) {
   static const RuleIndex rules(recovery_rules());
   return apply(rules, graph, note);
+}
+
+Result<std::optional<Graph>> recover_attention(const Graph& graph, const PassOptions& options, std::string& note) {
+  static const RuleIndex rules(late_recovery_rules());
+  FRAZIL_TRY(auto made, apply(rules, graph, note));
+  if (made) {
+    FRAZIL_TRY(auto expanded, expand_composites(*made, options, note));  // what no kernel serves after all
+    if (expanded) made = std::move(expanded);
+  }
+  if (const std::string apart = attention_apart(made ? *made : graph); !apart.empty()) {
+    note += (note.empty() ? "" : "; ") + apart;
+  }
+  return made;
 }
 
 }  // namespace frazil

@@ -64,13 +64,18 @@ std::span<const Rule* const> recovery_rules() {
   return all;
 }
 
+std::span<const Rule* const> late_recovery_rules() {
+  static const auto all = joined({attention_rules()});
+  return all;
+}
+
 std::span<const Rule* const> conv_rules() {
   static const auto all = joined({batch_norm_rules()});
   return all;
 }
 
 std::vector<const Rule*> all_rules() {
-  return joined({norm_rules(), batch_norm_rules(), arithmetic_rules(), logic_rules(), view_rules()});
+  return joined({norm_rules(), batch_norm_rules(), attention_rules(), arithmetic_rules(), logic_rules(), view_rules()});
 }
 
 bool draws(const Graph& graph, const Node& node) {

@@ -65,6 +65,7 @@ struct Rule {
   bool (*fits)(const Site& site) = nullptr;
   /// Called where it fits; the builder's errors count as no fit.
   Expr (*make)(const Site& site, Builder& to) = nullptr;
+  bool checks = false;  ///< what it makes checks what the node does; else it is tried on nodes without checks only
 };
 
 /// The operators of a row.
@@ -84,6 +85,9 @@ std::span<const Rule* const> algebra_rules();
 std::span<const Rule> norm_rules();
 /// The same for what exporters took apart.
 std::span<const Rule* const> recovery_rules();
+std::span<const Rule> attention_rules();
+/// The same for what expands, and needs constants known.
+std::span<const Rule* const> late_recovery_rules();
 std::span<const Rule> batch_norm_rules();
 /// The same for BatchNormalization.
 std::span<const Rule* const> conv_rules();

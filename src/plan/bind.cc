@@ -6,6 +6,7 @@
 #include "ir/op.h"
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
+#include "ops/attend.h"
 #include "ops/contraction.h"
 #include "ops/index.h"
 #include "ops/norm.h"
@@ -240,6 +241,51 @@ Bound bind_gru(const Graph& g, const Node& n) {
   return bind_recurrent(g, n, a, Kernel::gru, {a.linear_before_reset});
 }
 
+/// True when each of v's extents is 1 or surely that of `to`, from the last one on.
+bool broadcasts(const Graph& g, Value v, std::span<const Dim> to) {
+  const Shape& own = g.type(v).shape;
+  return own.size() <= to.size() && std::ranges::equal(own, to.last(own.size()), [&](Dim a, Dim b) {
+           return a == Dim(1) || g.scope().equal(a, b) == Proof::yes;
+         });
+}
+
+/// The same but for the last extent.
+bool broadcasts_but_last(const Graph& g, Value v, std::span<const Dim> to) {
+  const Shape& own = g.type(v).shape;
+  if (own.empty() || own.size() > to.size()) return own.empty();
+  const auto rest = std::span(own).first(own.size() - 1), all = to.subspan(to.size() - own.size(), rest.size());
+  return std::ranges::equal(rest, all,
+                            [&](Dim a, Dim b) { return a == Dim(1) || g.scope().equal(a, b) == Proof::yes; });
+}
+
+Bound bind_attend(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::AttendAttrs>();
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (i < n.in.size() && n.in[i] && !is_f32(g, n.in[i])) return std::nullopt;
+  }
+  const Shape &q = g.type(n.in[0]).shape, &k = g.type(n.in[1]).shape;
+  const std::array scores{q[0], q[1], q[2], k[2]};  // that a mask has as many keys as V is checked
+  for (std::size_t i = 3; i < 5; ++i) {
+    if (i < n.in.size() && n.in[i] && !broadcasts_but_last(g, n.in[i], scores)) return std::nullopt;
+  }
+  return Binding{.kernel = Kernel::attention,
+                 .strided = true,
+                 .ints = {a.causal, a.undefined, a.scale.has_value(), a.biased_hidden},
+                 .reals = {a.scale.value_or(1), a.softcap, a.hidden}};
+}
+
+Bound bind_rotate(const Graph& g, const Node& n) {
+  const Shape& x = g.type(n.in[0]).shape;
+  const bool half = n.attributes<ops::RotateAttrs>().half_tables != 0;
+  const auto fits = [&](Value v) {
+    const Shape& own = g.type(v).shape;
+    return half ? !own.empty() && broadcasts_but_last(g, v, x) : broadcasts(g, v, x);
+  };
+  const bool even = !x.empty() && x.back().is_const() && x.back().value() % 2 == 0;
+  if (!even || !all_f32(g, n) || !fits(n.in[1]) || !fits(n.in[2])) return std::nullopt;
+  return Binding{.kernel = Kernel::rotary, .strided = true, .ints = {half}};
+}
+
 /// Which kernel serves which operator when; first fit. The suite holds each kernel against the operator's own form.
 struct Row {
   const OpDef* op;
@@ -269,6 +315,8 @@ const Row kRows[] = {
     {&ops::BatchNormalization, bind_batch_norm},
     {&ops::LSTM, bind_lstm},
     {&ops::GRU, bind_gru},
+    {&ops::Attend, bind_attend},
+    {&ops::Rotate, bind_rotate},
 };
 
 }  // namespace

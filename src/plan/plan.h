@@ -36,6 +36,8 @@ enum class Kernel : std::uint8_t {
   batch_norm,    ///< epsilon
   lstm,          ///< direction (0 forward, 1 reverse, 2 both), batch first; clip
   gru,           ///< the same, then linear before reset; clip
+  attention,  ///< causal, kernel::Attention::Undefined, has a scale, bias last; scale, soft limit, score of hidden keys
+  rotary,     ///< of the last axis: x * cos + (-second half, first half) * sin
 };
 
 /// How windows slide, as it stands in Step::ints: kernel (0, 0: the weights'), strides, dilations, begin pads, end pads
