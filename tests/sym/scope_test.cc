@@ -171,7 +171,7 @@ TEST(Scope, BroadcastsToAnExtentOnce) {
   EXPECT_EQ(scope.broadcast(n, 8), Dim(8));
   EXPECT_EQ(scope.broadcast(n, n), n);
   const Dim nm = scope.broadcast(n, m);
-  EXPECT_EQ(scope.str(nm), "floordiv(M*N, max(1, min(M, N)))");
+  EXPECT_EQ(scope.str(nm), "floordiv(M*N, max(min(M, N), 1))");
   EXPECT_EQ(scope.broadcast(nm, n), nm);
   EXPECT_EQ(scope.broadcast(m, nm), nm);
   EXPECT_EQ(scope.broadcast(nm, k), scope.broadcast(n, scope.broadcast(m, k)));
