@@ -307,19 +307,18 @@ void linear_attention_body(CompositeCx& cx) {
 
 namespace {
 
-/// The two rotated halves of x's last axis, before they are put together.
-struct Pair {
-  Expr first, second;
-};
-
 Expr every_second(CompositeCx& cx, Expr x, std::int64_t from) {
   const Expr end = extent(x, -1);
   return Slice({x, int1(cx, from), end, cx.ints({3}), cx.ints({2})});
 }
 
-Pair pairs_of(CompositeCx& cx, Expr x, Expr half, bool interleaved) {
-  if (interleaved) return {every_second(cx, x, 0), every_second(cx, x, 1)};
-  return {cut(cx, x, 3, int1(cx, 0), half), cut(cx, x, 3, half, extent(x, 3))};
+/// The rotation of pairs that lie side by side.
+Expr rotate_pairs(CompositeCx& cx, Expr x, Expr cosine, Expr sine) {
+  const Expr first = every_second(cx, x, 0), second = every_second(cx, x, 1), axis = cx.ints({4});
+  const Expr real = Sub(Mul(cosine, first), Mul(sine, second));
+  const Expr imaginary = Add(Mul(sine, first), Mul(cosine, second));
+  return MergeAxes({Concat({Unsqueeze({real, axis}), Unsqueeze({imaginary, axis})}, {.axis = 4})},
+                   {.axis = 3, .count = 2});
 }
 
 /// Cosines or sines for each position, with an axis for the heads.
@@ -346,17 +345,8 @@ void rotary_body(CompositeCx& cx) {
   const Expr turned = a.rotary_embedding_dim > 0 ? cut(cx, x, 3, int1(cx, 0), size) : x;
   const std::int64_t head_axis = flat ? 2 : 1;
   const Expr cosine = angles(cx, 1, half, head_axis), sine = angles(cx, 2, half, head_axis);
-  const Pair p = pairs_of(cx, turned, half, a.interleaved != 0);
-  const Expr real = Sub(Mul(cosine, p.first), Mul(sine, p.second));
-  const Expr imaginary = Add(Mul(sine, p.first), Mul(cosine, p.second));
-  Expr y;
-  if (a.interleaved != 0) {
-    const Expr axis = cx.ints({4});
-    y = MergeAxes({Concat({Unsqueeze({real, axis}), Unsqueeze({imaginary, axis})}, {.axis = 4})},
-                  {.axis = 3, .count = 2});
-  } else {
-    y = Concat({real, imaginary}, {.axis = 3});
-  }
+  Expr y =
+      a.interleaved != 0 ? rotate_pairs(cx, turned, cosine, sine) : Rotate({turned, cosine, sine}, {.half_tables = 1});
   if (a.rotary_embedding_dim > 0) y = Concat({y, cut(cx, x, 3, size, extent(x, 3))}, {.axis = 3});
   cx.out(0, flat ? MergeAxes({y}, {.axis = 2, .count = 2}) : y);
 }

@@ -65,7 +65,7 @@ std::span<const Rule* const> recovery_rules() {
 }
 
 std::span<const Rule* const> late_recovery_rules() {
-  static const auto all = joined({attention_rules()});
+  static const auto all = joined({rotary_rules(), attention_rules()});
   return all;
 }
 
@@ -75,7 +75,8 @@ std::span<const Rule* const> conv_rules() {
 }
 
 std::vector<const Rule*> all_rules() {
-  return joined({norm_rules(), batch_norm_rules(), attention_rules(), arithmetic_rules(), logic_rules(), view_rules()});
+  return joined({norm_rules(), batch_norm_rules(), rotary_rules(), attention_rules(), arithmetic_rules(), logic_rules(),
+                 view_rules()});
 }
 
 bool draws(const Graph& graph, const Node& node) {

@@ -86,6 +86,7 @@ std::span<const Rule> norm_rules();
 /// The same for what exporters took apart.
 std::span<const Rule* const> recovery_rules();
 std::span<const Rule> attention_rules();
+std::span<const Rule> rotary_rules();
 /// The same for what expands, and needs constants known.
 std::span<const Rule* const> late_recovery_rules();
 std::span<const Rule> batch_norm_rules();

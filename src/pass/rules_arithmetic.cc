@@ -88,6 +88,26 @@ Expr multiply_by_inverses(const Site& s, Builder& to) {
   return ops::Mul(input(s, to, 0), to.constant(inverses(*s.constant(1))));
 }
 
+/// A quotient under a function whose relative error is no more than that of its operand.
+const Node* quotient_inside(const Site& s) {
+  const Node* div = s.maker(0, ops::Div);
+  const Constant* by = div && div->parent == s.block ? s.graph.constant(div->in[1]) : nullptr;
+  if (!by || (by->tensor.elem() != Elem::f32 && by->tensor.elem() != Elem::f64)) return nullptr;
+  if (by->tensor.count() == 0 || by->tensor.count() > kFewElements || !s.uses.only_user(s.node.in[0])) return nullptr;
+  constexpr double kModerate = 1e30;
+  for (std::int64_t i = 0; i < by->tensor.count(); ++i) {
+    const double c = std::abs(by->tensor.number_at(i));
+    if (!(c < kModerate && c > 1 / kModerate)) return nullptr;
+  }
+  return div;
+}
+bool holds_quotient(const Site& s) { return quotient_inside(s) != nullptr; }
+Expr apply_to_product(const Site& s, Builder& to) {
+  const Node& div = *quotient_inside(s);
+  const Expr x{&to, div.in[0]}, product = ops::Mul(x, to.constant(inverses(s.graph.constant(div.in[1])->tensor)));
+  return s.node.op == &ops::Erf ? ops::Erf(product) : ops::Tanh(product);
+}
+
 // ---- powers ----
 
 template <int Exponent>
@@ -145,6 +165,8 @@ constexpr Rule kRules[] = {
     {"sub_neg", kOps<ops::Sub>, "x - (-y) -> x + y", N::exact, adds_negative, add},
     {"div_power_of_two", kOps<ops::Div>, "x / c -> x * (1 / c), where each 1 / c is exact", N::exact,
      divides_by_powers_of_two, multiply_by_inverses},
+    {"inverse_inside", kOps<ops::Erf, ops::Tanh>, "f(x / c) -> f(x * (1 / c))", N::ulp, holds_quotient,
+     apply_to_product},
     {"pow_one", kOps<ops::Pow>, "pow(x, 1) -> x", N::exact, power_is_one, keep<0>},
     {"pow_two", kOps<ops::Pow>, "pow(x, 2) -> x * x", N::ulp, power_is<2>, square},
     {"pow_three", kOps<ops::Pow>, "pow(x, 3) -> x * x * x", N::ulp, power_is<3>, cube},

@@ -62,6 +62,8 @@ const RuleCase kCases[] = {
     {"div_power_of_two", "%x: ELEM[SHAPE]) { %y = Div(%x, ELEM[] 1.7014118346046923e+38)", "f32 f64 bf16"},
     {"div_power_of_two", "%x: ELEM[SHAPE]) { %y = Div(%x, ELEM[] 5.877471754111438e-39)", "f32 f64"},
     {"div_power_of_two", "%x: ELEM[SHAPE]) { %y = Div(%x, ELEM[] 3)", kFloats},
+    {"inverse_inside", "%x: ELEM[SHAPE]) { %a = Div(%x, ELEM[] 1.4142135) %y = Erf(%a)", "f32 f64"},
+    {"inverse_inside", "%x: ELEM[SHAPE,3]) { %a = Div(%x, ELEM[3] [3, -7, 0.1]) %y = Tanh(%a)", "f32 f64"},
     {"pow_one", "%x: ELEM[SHAPE]) { %y = Pow(%x, ELEM[] 1)", "f32 f64 f16 bf16 i32 i64"},
     {"pow_one", "%x: ELEM[SHAPE]) { %y = Pow(%x, f32[] 1)", "f32 f64 f16 bf16 i32 i64"},
     {"pow_two", "%x: ELEM[SHAPE]) { %y = Pow(%x, ELEM[] 2)", "f32 f64 f16 i32 i64"},
@@ -158,6 +160,22 @@ const RuleCase kCases[] = {
      {"3", "-1"}},
     {"attention",
      "%q: f32[N,3], %k: f32[3,N]) { %s = MatMul(%q, %k) %p = Softmax(%s) {axis = 0} %y = MatMul(%p, %q)",
+     "f32",
+     {""}},
+    {"rotary",
+     "%x: f32[2,N,4], %c: f32[N,4], %s: f32[N,4]) { %a = Slice(%x, i64[1] 0, i64[1] 2, i64[1] SHAPE) "
+     "%b = Slice(%x, i64[1] 2, i64[1] 9223372036854775807, i64[1] SHAPE) %n = Neg(%b) "
+     "%r = Concat(%n, %a) {axis = -1} %p = Mul(%r, %s) %q = Mul(%c, %x) %y = Add(%q, %p)",
+     "f32",
+     {"-1", "2"}},
+    {"rotary",
+     "%x: f32[N,6], %c: f32[6], %s: f32[N,1]) { %a, %b = Split(%x, i64[2] [3, 3]) {axis = SHAPE} %n = Neg(%b) "
+     "%r = Concat(%n, %a) {axis = 1} %p = Mul(%s, %r) %q = Mul(%x, %c) %y = Add(%p, %q)",
+     "f32",
+     {"-1", "1"}},
+    {"rotary",
+     "%x: f32[N,6]) { %a, %b = Split(%x, i64[2] [2, 4]) {axis = -1} %n = Neg(%b) "
+     "%r = Concat(%n, %a) {axis = 1} %p = Mul(%x, %r) %q = Mul(%x, %x) %y = Add(%p, %q)",
      "f32",
      {""}},
     {"layer_norm_scale", "NORM %n = Div(%d, %s) %y = Mul(%n, f32[8] [1, 2, 3, 4, 0, -1, -2, 0.5])", "f32"},
@@ -333,8 +351,8 @@ TEST_P(Rules, GiveWhatTheyReplace) {
   for (const std::string& elem : words(GetParam().elems)) {
     for (const std::string_view shape : GetParam().shapes) applied |= try_one(text_of(GetParam(), elem, shape), random);
   }
-  const std::set<std::string_view> never{"Div(%x, ELEM[] 3)", "{ %y = Pow(%x, ELEM[] 0.5)", "%o = Neg", "i64[1] 0)",
-                                         "(%s) {axis = 0}"};
+  const std::set<std::string_view> never{
+      "Div(%x, ELEM[] 3)", "{ %y = Pow(%x, ELEM[] 0.5)", "%o = Neg", "i64[1] 0)", "(%s) {axis = 0}", "[2, 4])"};
   const bool fits = std::ranges::none_of(never, [](std::string_view part) { return GetParam().body.contains(part); });
   EXPECT_EQ(applied, fits) << GetParam().body;
 }

@@ -162,6 +162,29 @@ TEST(RotateKernel, GivesWhatTheBodyGives) {
   }
 }
 
+TEST(RotaryForms, AreRecovered) {
+  const std::string_view forms[] = {
+      "%a = Slice(%x, i64[1] 0, i64[1] 8, i64[1] 3) %b = Slice(%x, i64[1] 8, i64[1] 9223372036854775807, i64[1] 3)",
+      "%a, %b = Split(%x, i64[2] [8, 8]) {axis = -1}",
+      "%z = Shape(%x) {start = 3} %h = Div(%z, i64[1] 2) %a = Slice(%x, i64[1] 0, %h, i64[1] -1) "
+      "%b = Slice(%x, %h, %z, i64[1] -1)",
+      "%a, %b = Split(%x) {axis = 3, num_outputs = 2}",
+  };
+  for (const std::string_view form : forms) {
+    const Graph graph = graph_of(fmt::format(
+        "graph g(%w: f32[B,T,3,16], %c: f32[B,1,T,16], %s: f32[T,16]) {{ %x = Transpose(%w) {{perm = [0, 2, 1, 3]}} {} "
+        "%n = Neg(%b) %r = Concat(%n, %a) {{axis = -1}} %p = Mul(%r, %s) %q = Mul(%x, %c) %y = Add(%q, %p) "
+        "return y = %y }}",
+        form));
+    const Tier0 with(graph), without(graph, PassSet::without(Pass::attention));
+    ASSERT_TRUE(with && without);
+    EXPECT_EQ(steps_of(*with.executable, Kernel::rotary), 1) << form;
+    EXPECT_EQ(steps_of(*without.executable, Kernel::rotary), 0);
+    const auto values = inputs_for(graph, {{"B", 2}, {"T", 5}}, 7);
+    for (const Tier0* tier : {&with, &without}) run_beside_reference(*tier->session, graph, values, kExact);
+  }
+}
+
 // ---- the pass ----
 
 /// What an exporter writes, between the inputs below and %o.
