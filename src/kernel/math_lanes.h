@@ -92,6 +92,18 @@ FRAZIL_INLINE V with_sign(V x, V s) {
   return from_bits<V>(bits(x) | (bits(s) & Lanes<V>::kSign));
 }
 
+/// -|x|.
+FRAZIL_INLINE F32v minus_abs(F32v x) { return from_bits<F32v>(bits(x) | Lanes<F32v>::kSign); }
+/// |x| with the sign of s.
+FRAZIL_INLINE F32v copysign(F32v x, F32v s) {
+#if defined(__AVX512F__)
+  constexpr int kChoose = 0xca;  // of the second where the first has a 1, else of the third
+  return (F32v)_mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7fffffff), (__m512i)x, (__m512i)s, kChoose);
+#else
+  return with_sign(abs(x), s);
+#endif
+}
+
 /// x, or c where x is less; NaN stays.
 FRAZIL_INLINE F32v at_least(F32v x, float c) {
 #if defined(__AVX512F__)
@@ -137,6 +149,19 @@ FRAZIL_INLINE bool all(I32v mask) {
 #endif
 }
 
+/// True when |x| is in [2^-60, 2^60) or 0 in every lane.
+FRAZIL_INLINE bool is_moderate(F32v x) {
+  constexpr std::uint32_t kLeast = 67u << 24, kSpan = 120u << 24;  // bits without the sign, shifted to the left by one
+  const U32v twice = bits(x) << 1;
+#if defined(__AVX512F__)
+  const auto outside =
+      _mm512_cmpge_epu32_mask((__m512i)(twice - kLeast), _mm512_set1_epi32(static_cast<std::int32_t>(kSpan)));
+  return _mm512_mask_test_epi32_mask(outside, (__m512i)twice, (__m512i)twice) == 0;
+#else
+  return all((twice - kLeast < kSpan) | (twice == 0));
+#endif
+}
+
 /// a * b + c, rounded once; the same bits whether the instruction set has it or not.
 #if defined(__AVX512F__)
 FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
@@ -165,6 +190,16 @@ FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) {
   return a;
 }
 #endif
+/// c - a * b.
+FRAZIL_INLINE F32v fnma(F32v a, F32v b, F32v c) {
+#if defined(__AVX512F__)
+  return (F32v)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (F32v)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+  return fma(-a, b, c);
+#endif
+}
 FRAZIL_INLINE F32v fma(F32v a, F32v b, float c) { return fma(a, b, splat<F32v>(c)); }
 FRAZIL_INLINE F32v fma(F32v a, float b, F32v c) { return fma(a, splat<F32v>(b), c); }
 FRAZIL_INLINE F32v fma(float a, F32v b, float c) { return fma(splat<F32v>(a), b, splat<F32v>(c)); }
