@@ -60,6 +60,16 @@ class RunReport {
   Json requests_ = Json::array();
 };
 
+/// What is carried may come with gaps.
+Result<std::vector<Datum>> dense(const std::vector<Datum>& outputs) {
+  std::vector<Datum> values = outputs;
+  for (Datum& value : values) {
+    if (!value.is_tensor()) continue;
+    FRAZIL_TRY(value, value.tensor().packed());
+  }
+  return values;
+}
+
 Status run_requests(Session& session, Requests& requests, const OutputFolder* folder, RunReport& report) {
   Progress progress;
   std::vector<Datum> outputs;
@@ -72,9 +82,10 @@ Status run_requests(Session& session, Requests& requests, const OutputFolder* fo
     }
     const double seconds = now() - begin;
     progress.clear();
-    report.add(outputs, seconds);
+    FRAZIL_TRY(const auto shown, dense(outputs));
+    report.add(shown, seconds);
     if (folder != nullptr) {
-      FRAZIL_CHECK(folder->save(outputs, requests.streaming() ? std::optional(number) : std::nullopt));
+      FRAZIL_CHECK(folder->save(shown, requests.streaming() ? std::optional(number) : std::nullopt));
     }
     requests.done(outputs);
     if (requests.streaming()) progress.show(fmt::format("{} requests", number + 1));
@@ -94,6 +105,7 @@ Result<int> run(const RunOptions& options) {
   }
   FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
   const auto session = open_session(*executable, options.common);
+  session->allow_gaps(requests.carries());
   RunReport report(*graph, options.common.json, requests.streaming());
   FRAZIL_CHECK(run_requests(*session, requests, folder ? &*folder : nullptr, report));
   report.finish(options.common, load_seconds);

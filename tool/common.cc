@@ -74,6 +74,10 @@ void add_common(CLI::App& app, Common& common) {
                  "Bytes that a run may hold for values, or a load for tensors that do not stay in the file")
       ->type_name("BYTES")
       ->check(whole_number());
+  app.add_option("--arena-limit", common.limits.arena_bytes,
+                 "Bytes of these values that may stay from one request to the next: arena, growing values, scratch")
+      ->type_name("BYTES")
+      ->check(whole_number());
   app.add_option("--max-elements", common.limits.tensor_elements, "Elements that one tensor may have")
       ->type_name("N")
       ->check(whole_number());

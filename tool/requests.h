@@ -29,6 +29,7 @@ class Requests {
   static Result<Requests> make(const ValueSource& source, const RequestOptions& options);
 
   bool streaming() const { return stream_.has_value(); }
+  bool carries() const { return !carry_.empty(); }
   /// Inputs of the next request in graph order, an empty Datum for what was not given; nullopt after the last.
   Result<std::optional<std::vector<Datum>>> next();
   /// Reads the whole stream, so that next() reads no file and restart() may be called.

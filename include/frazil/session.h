@@ -21,6 +21,7 @@ struct Options {
   std::string tier = "auto";                  ///< "auto"; "ref", the slow reference executor; "0", the tape
   std::optional<unsigned> threads;            ///< of one run; 0: one per core. Kernels of this version use one
   std::optional<std::uint64_t> memory_limit;  ///< bytes of intermediate values; past it: Code::limit
+  std::optional<std::uint64_t> arena_limit;   ///< bytes of them that stay from run to run; past it: Code::limit
   std::optional<std::uint64_t> max_elements;  ///< of one tensor; past it: Code::limit
   std::optional<std::uint64_t> max_steps;     ///< per run; past it: Code::limit
   std::optional<double> deadline_ms;          ///< per run, in milliseconds; past it: Code::limit
@@ -68,7 +69,9 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// By name: session.run({{"x", x}, {"state", s}}). An input that is left out takes its default.
+  /// By name: session.run({{"x", x}, {"state", s}}). An input that is left out takes its default. A result that only
+  /// adds to an input, as a KV cache does, is not copied when it comes back as that input of a later run; the Arrays of
+  /// before stay what they are.
   Results run(std::initializer_list<Named> inputs);
   Results run(std::span<const Named> inputs);
   /// By position; an empty Array takes the default.
@@ -76,6 +79,8 @@ class Session {
   /// The same into `results`, whose memory is used again where extents agree and nobody else holds it.
   void run(std::span<const Array> inputs, Results& results);
 
+  /// Between runs: gives the memory back that stays from run to run. The next run takes it anew; nothing else changes.
+  void trim();
   /// Ends the run in progress soon with Code::cancelled; from any thread. The next run starts clean.
   void cancel() noexcept;
   /// `observer` must outlive the session, or be replaced by null before it dies.

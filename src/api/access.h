@@ -22,7 +22,10 @@
 namespace frazil::api {
 
 struct Array::Impl {
-  Datum datum;
+  Datum datum;               ///< as a session gave it: a tensor may have gaps
+  mutable std::mutex mutex;  ///< of `dense`
+  mutable Tensor dense{};    ///< such a tensor without them, once somebody reads its elements
+  const Tensor& elements() const;
 };
 
 struct Model::Impl {
@@ -48,7 +51,10 @@ struct Body::Impl {
 
 /// The one friend of the public classes.
 struct Access {
+  /// For a session, which takes tensors with gaps.
   static const Datum& datum(const Array& array);
+  /// For everybody else: tensors are in row-major order without gaps.
+  static Datum dense(const Array& array);
   static Array array(Datum datum);
   /// Puts `datum` into `array`, in place where nobody shares its handle.
   static void assign(Array& array, Datum datum);

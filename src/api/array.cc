@@ -42,17 +42,32 @@ const Datum& Access::datum(const Array& array) {
   return array.impl_ ? array.impl_->datum : none;
 }
 
+Datum Access::dense(const Array& array) {
+  const Datum& raw = datum(array);
+  return raw.is_tensor() ? Datum(array.impl_->elements()) : raw;
+}
+
+/// Copied once, and only for a reader: a value that is carried on goes back to a session with its gaps.
+const Tensor& Array::Impl::elements() const {
+  const Tensor& raw = datum.tensor();
+  if (raw.contiguous()) return raw;
+  const std::scoped_lock lock(mutex);
+  if (!dense.defined()) dense = copy_of(raw);
+  return dense;
+}
+
 Array Access::array(Datum datum) {
-  if (datum.is_tensor() && !(datum.tensor().contiguous() && datum.tensor().aligned())) datum = copy_of(datum.tensor());
+  if (datum.is_tensor() && !datum.tensor().aligned()) datum = copy_of(datum.tensor());
   Array array;
   if (!datum.empty()) array.impl_ = std::make_shared<Array::Impl>(std::move(datum));
   return array;
 }
 
 void Access::assign(Array& array, Datum datum) {
-  const bool plain = datum.is_tensor() && datum.tensor().contiguous() && datum.tensor().aligned();
+  const bool plain = datum.is_tensor() && datum.tensor().aligned();
   if (plain && array.impl_ && array.impl_.use_count() == 1) {
     array.impl_->datum = std::move(datum);
+    array.impl_->dense = Tensor();
   } else {
     array = Access::array(std::move(datum));
   }
@@ -60,6 +75,7 @@ void Access::assign(Array& array, Datum datum) {
 
 Datum Access::release(Array& array) {
   if (!array.impl_ || array.impl_.use_count() > 1) return {};
+  array.impl_->dense = Tensor();
   return std::exchange(array.impl_->datum, Datum());
 }
 
@@ -78,13 +94,13 @@ Array Array::borrow(Dtype dtype, Sizes sizes, std::span<const std::byte> bytes,
 
 Array Array::sequence(std::vector<Array> items) {
   auto sequence = std::make_shared<Sequence>();
-  for (const Array& item : items) sequence->items.push_back(Access::datum(item));
+  for (const Array& item : items) sequence->items.push_back(Access::dense(item));
   return Access::array(std::shared_ptr<const Sequence>(std::move(sequence)));
 }
 
 Array Array::map(std::vector<std::pair<Array, Array>> entries) {
   auto map = std::make_shared<MapValue>();
-  for (const auto& [key, value] : entries) map->items.emplace_back(tensor_of(key), Access::datum(value));
+  for (const auto& [key, value] : entries) map->items.emplace_back(Access::dense(key).tensor(), Access::dense(value));
   return Access::array(std::shared_ptr<const MapValue>(std::move(map)));
 }
 
@@ -99,7 +115,10 @@ Dtype Array::dtype() const { return static_cast<Dtype>(tensor_of(*this).elem());
 const Sizes& Array::sizes() const { return tensor_of(*this).sizes(); }
 std::int64_t Array::count() const { return tensor_of(*this).count(); }
 std::size_t Array::bytes() const { return tensor_of(*this).bytes(); }
-const void* Array::data() const { return tensor_of(*this).data(); }
+const void* Array::data() const {
+  (void)tensor_of(*this);
+  return impl_->elements().data();
+}
 double Array::number(std::int64_t i) const {
   const Tensor& tensor = tensor_of(*this);
   if (i < 0 || i >= tensor.count()) refuse(frazil::Code::bad_input, "element {} of {}", i, tensor.type_str());
@@ -107,8 +126,10 @@ double Array::number(std::int64_t i) const {
 }
 
 void* Array::mutable_data() {
-  const Buffer& buffer = tensor_of(*this).buffer();
-  if (impl_.use_count() > 1 || !buffer.unique() || !buffer.writable()) *this = Access::array(copy_of(tensor_of(*this)));
+  const Tensor& tensor = tensor_of(*this);
+  const Buffer& buffer = tensor.buffer();
+  const bool own = impl_.use_count() == 1 && buffer.unique() && buffer.writable() && tensor.contiguous();
+  if (!own) *this = Access::array(copy_of(tensor));
   return impl_->datum.mutable_tensor().mutable_data();
 }
 
@@ -147,6 +168,6 @@ std::string Array::str() const {
 }
 
 Array Array::read_npy(const std::string& path) { return Access::array(take(frazil::read_npy(path))); }
-void Array::write_npy(const std::string& path) const { check(frazil::write_npy(path, tensor_of(*this))); }
+void Array::write_npy(const std::string& path) const { check(frazil::write_npy(path, Access::dense(*this).tensor())); }
 
 }  // namespace frazil::api

@@ -31,7 +31,7 @@ AttrValue Access::attribute(const Attribute& attribute) {
       [](const auto& v) -> AttrValue {
         if constexpr (std::is_same_v<decltype(v), const Array&>) {
           if (!v.is_tensor()) refuse(frazil::Code::bad_input, "an attribute's value must be a tensor, got {}", v.str());
-          return Access::datum(v).tensor();
+          return Access::dense(v).tensor();
         } else {
           return v;
         }

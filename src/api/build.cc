@@ -90,7 +90,7 @@ Body::~Body() = default;
 
 Term Body::constant(const Array& value, std::string_view name) {
   if (!value.is_tensor()) refuse(frazil::Code::bad_input, "a constant must be a tensor");
-  return Access::term(impl_->to(), impl_->to().constant(Access::datum(value).tensor(), name).value);
+  return Access::term(impl_->to(), impl_->to().constant(Access::dense(value).tensor(), name).value);
 }
 
 Term Body::op(std::string_view op, const std::vector<Term>& inputs, const Attributes& attributes,

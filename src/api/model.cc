@@ -95,7 +95,7 @@ Model Model::from_text(std::string_view text, const std::map<std::string, Array>
   start();
   const WeightSource source = [&](std::string_view name) {
     const auto at = weights.find(std::string(name));
-    return at != weights.end() && at->second.is_tensor() ? Access::datum(at->second).tensor() : Tensor();
+    return at != weights.end() && at->second.is_tensor() ? Access::dense(at->second).tensor() : Tensor();
   };
   return Access::model(take(parse(text, source)), options.policy);
 }

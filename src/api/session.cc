@@ -55,6 +55,7 @@ std::chrono::steady_clock::duration duration_of(double milliseconds) {
 Limits limits_of(const Options& options) {
   Limits limits = knobs()->limits;
   if (options.memory_limit) limits.memory_bytes = *options.memory_limit;
+  if (options.arena_limit) limits.arena_bytes = *options.arena_limit;
   if (options.max_elements) limits.tensor_elements = *options.max_elements;
   if (options.max_steps) limits.steps = *options.max_steps;
   if (options.deadline_ms) limits.time = duration_of(*options.deadline_ms);
@@ -93,6 +94,7 @@ Session Model::open(const Options& options) const {
   auto impl = std::make_unique<Session::Impl>(*this);
   impl->session = impl_->executable(reference)->open();
   impl->session->set_limits(limits_of(options));
+  impl->session->allow_gaps(true);
   return Session(std::move(impl));
 }
 
@@ -141,6 +143,8 @@ void Session::run(std::span<const Array> inputs, Results& results) {
   for (std::size_t k = 0; k < values.size(); ++k) Access::assign(values[k], std::move(s.outputs[k]));
   results.names_ = model.output_names;
 }
+
+void Session::trim() { impl_->session->trim(); }
 
 void Session::cancel() noexcept { impl_->session->cancel(); }
 

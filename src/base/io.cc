@@ -18,6 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "base/descriptor.h"
 
 namespace frazil {
@@ -160,6 +164,12 @@ void fetch_pages([[maybe_unused]] std::span<const std::byte> bytes) {
 void prefer_huge_pages(std::span<std::byte> memory) { advise(memory, true, MADV_HUGEPAGE); }
 
 void release_pages(std::span<const std::byte> bytes) { advise_mapped(bytes, true, MADV_DONTNEED); }
+
+void release_free_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

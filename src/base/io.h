@@ -46,6 +46,9 @@ void prefer_huge_pages(std::span<std::byte> memory);
 /// file. Does nothing for other memory. Thread-safe.
 void release_pages(std::span<const std::byte> bytes);
 
+/// Gives free memory of the heap back to the system. Thread-safe.
+void release_free_memory();
+
 /// The whole file or stream. Code::limit when it holds more than `max_bytes`, which bounds the memory taken.
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 

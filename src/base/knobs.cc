@@ -75,7 +75,7 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 12> kTable{{
+constexpr std::array<Knob, 13> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar tapes, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
@@ -92,6 +92,8 @@ constexpr std::array<Knob, 12> kTable{{
     {"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
      "Bytes that one session may hold for values, or a load for tensors that do not stay in the file. By default four "
      "fifths of what the machine or its control group has."},
+    {"FRAZIL_ARENA_LIMIT", "integer", "18446744073709551615", "0..18446744073709551615",
+     "Bytes of the values of one session that stay with it from run to run: arena, growing values, scratch."},
     {"FRAZIL_MAX_ELEMENTS", "integer", "68719476736", "0..18446744073709551615", "Elements that one tensor may have."},
     {"FRAZIL_MAX_STEPS", "integer", "1000000000", "0..18446744073709551615", "Steps after which a run is stopped."},
     {"FRAZIL_DEADLINE_MS", "integer", "0", "0..1000000000000", "Milliseconds after which a run is stopped; 0: none."},
@@ -109,6 +111,7 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_integer<&Knobs::threads, 0, 1024>,
     &set_passes,
     &set_memory,
+    &set_limit<&Limits::arena_bytes>,
     &set_elements,
     &set_limit<&Limits::steps>,
     &set_deadline,

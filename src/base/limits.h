@@ -13,6 +13,7 @@ std::uint64_t usual_memory_limit();
 /// What one run may use; past any of it the run ends with Code::limit.
 struct Limits {
   std::uint64_t memory_bytes = usual_memory_limit();       ///< values that the session holds at one time
+  std::uint64_t arena_bytes = ~std::uint64_t{0};           ///< of them, what it keeps from run to run
   std::uint64_t tensor_elements = std::uint64_t{1} << 36;  ///< of one tensor
   std::uint64_t steps = 1'000'000'000;  ///< steps of the tape; on the reference, nodes and iterations
   std::optional<std::chrono::steady_clock::duration> time;  ///< from the run's beginning

@@ -9,8 +9,8 @@
 namespace frazil {
 namespace {
 
-constexpr std::array<std::string_view, 10> kNames{"recover", "batch_norm", "dead",  "fold",   "attention",
-                                                  "algebra", "cse",        "hoist", "motion", "fuse"};
+constexpr std::array<std::string_view, 12> kNames{"recover", "batch_norm", "dead",   "fold", "attention", "algebra",
+                                                  "cse",     "hoist",      "motion", "fuse", "append",    "stack"};
 
 /// One word of the list; false where it is none.
 bool apply(PassSet& set, std::string_view word) {

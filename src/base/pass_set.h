@@ -10,7 +10,20 @@
 namespace frazil {
 
 /// The passes that graphs go through until they are plans; pass/passes.cc says what each does.
-enum class Pass : std::uint8_t { recover, batch_norm, dead, fold, attention, algebra, cse, hoist, motion, fuse };
+enum class Pass : std::uint8_t {
+  recover,
+  batch_norm,
+  dead,
+  fold,
+  attention,
+  algebra,
+  cse,
+  hoist,
+  motion,
+  fuse,
+  append,
+  stack,
+};
 std::span<const std::string_view> pass_names();
 inline std::string_view name_of(Pass pass) { return pass_names()[static_cast<std::size_t>(pass)]; }
 

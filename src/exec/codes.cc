@@ -24,6 +24,7 @@ const KernelCode* code_for(Kernel kernel) {
     case Kernel::attention: return &kAttentionCode;
     case Kernel::rotary: return &kRotaryCode;
     case Kernel::reference:
+    case Kernel::pack:
     case Kernel::opaque: return nullptr;
   }
   return nullptr;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/io.h"
 #include "base/no_memory.h"
 #include "ir/rebuild.h"
 #include "kernel/copy.h"
 #include "ref/ref.h"
 #include "ref/symbols.h"
 #include "sym/saturate.h"
+#include "tensor/strided.h"
 
 namespace frazil {
 
@@ -25,10 +27,22 @@ Session::Session(std::shared_ptr<Executable> executable, std::shared_ptr<Governo
   objects_.resize(plan_.storages.size());
   gathered_.resize(plan_.accumulators.size());
   held_inputs_.resize(plan_.inputs.size());
+  append_of_input_.assign(plan_.inputs.size(), kNone);
+  append_of_output_.assign(plan_.outputs.size(), kNone);
+  handed_.resize(plan_.appends.size());
+  for (std::uint32_t a = 0; a < plan_.appends.size(); ++a) {
+    if (plan_.appends[a].input == kNone) continue;
+    append_of_input_[plan_.appends[a].input] = a;
+    append_of_output_[plan_.appends[a].output] = a;
+  }
   state_memory_.resize(exe_->state_bytes_ + 64);
   states_ = state_memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(state_memory_.data()) % 64) % 64;
   pool_offset_.assign(plan_.pools.size(), 0);
   pointers_.assign(exe_->max_operands_, nullptr);
+  place_constants();
+}
+
+void Session::place_constants() {
   for (std::size_t i = 0; i < plan_.storages.size(); ++i) {
     const Storage& s = plan_.storages[i];
     if (s.place != Place::constant) continue;
@@ -38,6 +52,26 @@ Session::Session(std::shared_ptr<Executable> executable, std::shared_ptr<Governo
     if (!slot.object || !slot.value) continue;
     if (const Constant* c = plan_.graph->constant(slot.value)) objects_[slot.storage] = Datum(c->tensor);
   }
+}
+
+/// Of this version only.
+void Session::drop_memory() {
+  arena_ = scratch_ = Buffer();
+  growing_bytes_ = 0;
+  std::ranges::fill(base_, nullptr);
+  for (Growing& g : growing_) g = {};
+  for (Datum& object : objects_) object = Datum();
+  for (ref::Gathered& gathered : gathered_) gathered = {};
+  for (Tensor& input : held_inputs_) input = Tensor();
+  std::ranges::fill(known_, std::uint8_t{0});
+  std::ranges::fill(prepared_, Ready::no);
+  place_constants();
+}
+
+void Session::trim() {
+  drop_memory();
+  for (auto& [choices, session] : others_) session->drop_memory();
+  release_free_memory();
 }
 
 Session::~Session() = default;
@@ -81,19 +115,34 @@ Status Session::run_versions(std::span<const Datum> inputs, std::vector<Datum>& 
   for (int attempt = 0; attempt < kMaxVersions; ++attempt) {
     session->limits_ = limits_;
     session->observer_ = observer_;
+    session->strided_results_ = strided_results_;
     Status status = session->run_here(inputs, outputs);
     if (status || status.error().code != Code::other_version) return status;
-    FRAZIL_TRY(session, other_side(*session, status.error()));
-    current_ = session;
+    FRAZIL_TRY(Session * other, other_side(*session, status.error()));
+    if (limits_.arena_bytes != Limits{}.arena_bytes) session->drop_memory();
+    current_ = session = other;
   }
   return fail(Code::limit, "the run needs more than {} versions of the graph", kMaxVersions);
 }
 
 Status Session::run_here(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
-  if (exe_->options().reference) {
-    FRAZIL_TRY(outputs, run_reference(exe_->graph(), inputs));
-    return {};
+  if (exe_->options().reference) return run_reference_tier(inputs, outputs);
+  const Status status = run_plan(inputs, outputs);
+  settle_claims(!status || governor_->stopping());
+  return status;
+}
+
+Status Session::run_reference_tier(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  std::vector<Datum> dense(inputs.begin(), inputs.end());
+  for (Datum& input : dense) {
+    if (!input.is_tensor()) continue;
+    FRAZIL_TRY(input, input.tensor().packed());
   }
+  FRAZIL_TRY(outputs, run_reference(exe_->graph(), dense));
+  return {};
+}
+
+Status Session::run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   if (observer_) observer_->run_begin(plan_, regs_);
   FRAZIL_CHECK(bind_inputs(inputs));
   FRAZIL_CHECK(eval(0));
@@ -160,10 +209,19 @@ Status Session::bind_input(std::size_t i, const Datum& value) {
   if (slot.object) {
     if (!ref::fits(type, value)) return input_error(i, ref::describe(value));
     objects_[slot.storage] = value;
-    held_inputs_[i] = value.is_tensor() ? value.tensor() : Tensor();
+    held_inputs_[i] = Tensor();
+    if (!value.is_tensor()) return {};
+    FRAZIL_TRY(held_inputs_[i], value.tensor().packed());
+    objects_[slot.storage] = Datum(held_inputs_[i]);
     return {};
   }
-  if (value.tensor().contiguous()) {
+  const std::uint32_t append = append_of_input_[i];
+  const auto room = append == kNone ? std::nullopt : capacity_along(value.tensor(), plan_.appends[append].axis);
+  if (append != kNone) {
+    const std::size_t axis = plan_.appends[append].axis;
+    regs_[plan_.appends[append].input_capacity] = room.value_or(value.tensor().sizes()[axis]);
+  }
+  if (room || value.tensor().contiguous()) {
     held_inputs_[i] = value.tensor();
   } else {
     FRAZIL_TRY(held_inputs_[i], value.tensor().packed());
@@ -249,6 +307,14 @@ Status Session::check_size(std::uint32_t storage, std::size_t bytes) const {
   return fail(Code::limit, "{} has more elements than the limit of {}", account_of(storage), limits_.tensor_elements);
 }
 
+/// Of memory that stays with the session: `before` bytes of it become `after`.
+Status Session::check_arena(std::string_view what, std::size_t before, std::size_t after) const {
+  const std::size_t others = arena_.size() + scratch_.size() + growing_bytes_ - before;
+  if (after <= limits_.arena_bytes && others <= limits_.arena_bytes - after) return {};
+  return fail(Code::limit, "{} would take the {} bytes that the session keeps to {}, the arena limit is {}", what,
+              others + before, after > SIZE_MAX - others ? SIZE_MAX : others + after, limits_.arena_bytes);
+}
+
 Status Session::lay_out_arena() {
   for (std::uint32_t i = 0; i < plan_.storages.size(); ++i) {
     const Storage& s = plan_.storages[i];
@@ -269,6 +335,7 @@ Status Session::lay_out_arena() {
                 limits_.memory_bytes);
   }
   if (total > arena_.size()) {
+    FRAZIL_CHECK(check_arena("the values of this run", arena_.size(), total));
     arena_ = Buffer();
     FRAZIL_TRY(arena_, Buffer::allocate(total));
   }
@@ -303,7 +370,8 @@ Status Session::make_outputs(std::vector<Datum>& outputs) {
     const Storage& storage = plan_.storages[slot.storage];
     if (storage.place != Place::output || storage.index != k) continue;
     sizes_of(slot, sizes_);
-    auto t = fresh_tensor(slot.elem, sizes_, outputs[k]);
+    const std::uint32_t append = append_of_output_[k];
+    auto t = append == kNone ? fresh_tensor(slot.elem, sizes_, outputs[k]) : grown_result(append, outputs[k]);
     if (!t) return within(account_of(slot) + ": ", std::move(t).error());
     base_[slot.storage] = t->mutable_data();
     outputs[k] = Datum(std::move(*t));

@@ -32,6 +32,11 @@ class Session {
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
 
   void set_limits(const Limits& limits) { limits_ = limits; }
+  /// Lets run() give results with gaps, where that spares a copy: a result that appends to an input, once requests have
+  /// carried it, has room for more. Without this results are dense.
+  void allow_gaps(bool allow) { strided_results_ = allow; }
+  /// Between runs: gives the memory back that stays from run to run, of all versions. The next run takes it anew.
+  void trim();
   void set_observer(Observer* observer) { observer_ = observer; }
   /// Makes a run in progress end with Code::cancelled soon; from any thread. The next run starts clean.
   void cancel() noexcept { governor_->cancel(); }
@@ -47,10 +52,19 @@ class Session {
     std::size_t capacity = 0;
   };
 
+  /// A result that appends to an input.
+  struct Handed {
+    std::weak_ptr<const void> last{};  ///< the memory that the run before gave out
+    Buffer claimed{};                  ///< where this run writes behind what is there: these bytes of each block
+    std::size_t from = 0, to = 0;
+  };
+
   /// The session of the version like `version`'s, with the other side taken at the node named by a guard.
   Result<Session*> other_side(const Session& version, const Fault& guard);
   Status run_versions(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   Status run_here(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  Status run_reference_tier(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  Status run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   Status bind_inputs(std::span<const Datum> inputs);
   Status bind_input(std::size_t i, const Datum& value);
   Status bind_dims(std::size_t i, const Tensor& tensor);
@@ -78,12 +92,21 @@ class Session {
   Status stack(const Step& step);
   Status append(const Step& step);
   Status move(const Step& step);
+  Status grow(const Step& step);
+  Status reserve(const Step& step);
+  Status pack(const Step& step);
+  Result<Tensor> grown_result(std::uint32_t append, Datum& reuse);
+  bool claim_room(Handed& handed, const Tensor& old, const struct AxisRows& rows, std::size_t axis);
+  void settle_claims(bool failed);
   void assign(const Step& step);
   Status ensure(std::uint32_t storage, std::size_t bytes, bool keep = false);
   Status ensure_outputs(const Step& step);
   Status grow_scratch(std::size_t bytes);
   std::unexpected<Fault> out_of_steps(const Step& step) const;
   Status check_size(std::uint32_t storage, std::size_t bytes) const;
+  Status check_arena(std::string_view what, std::size_t before, std::size_t after) const;
+  void place_constants();
+  void drop_memory();
   std::string account_of(const Slot& slot) const;
   std::string account_of(std::uint32_t storage) const;
   std::byte* pointer(std::uint32_t slot) const;
@@ -111,9 +134,13 @@ class Session {
   std::vector<Datum> objects_;           ///< per storage
   std::vector<ref::Gathered> gathered_;  ///< per accumulator of objects
   std::vector<Tensor> held_inputs_;      ///< per input: keeps the caller's (or a packed) tensor
+  std::vector<std::uint32_t> append_of_input_, append_of_output_;  ///< of Plan::appends, or kNone
+  std::vector<Handed> handed_;                                     ///< per Plan::appends
+  bool strided_results_ = false;
   std::vector<std::byte> state_memory_;
   std::byte* states_ = nullptr;
   Buffer arena_, scratch_;
+  std::size_t growing_bytes_ = 0;  ///< of growing_
   std::vector<std::size_t> pool_offset_;
   std::vector<std::byte*> pointers_;
   std::vector<std::int64_t> shape_memory_;

@@ -114,6 +114,7 @@ Status Session::prepare(std::uint32_t pc) {
 /// Steps that are prepared count on the scratch memory that they asked for.
 Status Session::grow_scratch(std::size_t bytes) {
   if (bytes <= scratch_.size()) return {};
+  FRAZIL_CHECK(check_arena("scratch memory", scratch_.size(), bytes));
   scratch_ = Buffer();
   auto grown = Buffer::allocate(bytes);
   if (!grown) {
@@ -126,6 +127,7 @@ Status Session::grow_scratch(std::size_t bytes) {
 
 Status Session::session_kernel(std::uint32_t pc) {
   const Step& step = plan_.steps[pc];
+  if (step.kernel == Kernel::pack) return pack(step);
   Status s = step.kernel == Kernel::opaque ? opaque(step) : reference(step);
   if (!s) {
     Fault fault = std::move(s).error();

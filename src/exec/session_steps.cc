@@ -64,6 +64,8 @@ Status Session::other_step(const Step& step) {
     case Step::Kind::pick: return pick(step);
     case Step::Kind::store: return store(step);
     case Step::Kind::move: return move(step);
+    case Step::Kind::grow: return grow(step);
+    case Step::Kind::reserve: return reserve(step);
     case Step::Kind::append: return append(step);
     case Step::Kind::reset: return reset(step);
     case Step::Kind::stack: return stack(step);
@@ -196,9 +198,15 @@ Status Session::ensure(std::uint32_t storage, std::size_t bytes, bool keep) {
   if (bytes <= g.capacity) return {};
   const std::size_t wanted = std::max(bytes, keep ? g.capacity * 2 : g.capacity + g.capacity / 4);
   FRAZIL_CHECK(check_size(storage, bytes));
+  if (limits_.arena_bytes < Limits{}.arena_bytes) FRAZIL_CHECK(check_arena(account_of(storage), g.capacity, wanted));
+  growing_bytes_ -= g.capacity;
   if (!keep) g = {};
   auto grown = Buffer::allocate(wanted);
-  if (!grown) return within(account_of(storage) + ": ", std::move(grown).error());
+  if (!grown) {
+    growing_bytes_ += g.capacity;
+    return within(account_of(storage) + ": ", std::move(grown).error());
+  }
+  growing_bytes_ += wanted;
   if (keep && g.capacity > 0) std::memcpy(grown->data(), g.buffer.data(), g.capacity);
   g.buffer = std::move(*grown);
   g.capacity = wanted;
@@ -233,9 +241,10 @@ Status Session::append(const Step& step) {
   }
   const std::size_t bytes = static_cast<std::size_t>(elements) * byte_size(slot.elem);
   const std::size_t at = static_cast<std::size_t>(regs_[acc.count]) * bytes;
+  ++regs_[acc.count];
+  if (step.in_place) return {};
   FRAZIL_CHECK(ensure(acc.storage, at + std::max<std::size_t>(bytes, 64), true));
   if (bytes != 0) std::memcpy(base_[acc.storage] + at, pointer(step.in[0]), bytes);
-  ++regs_[acc.count];
   return {};
 }
 

@@ -39,6 +39,9 @@ const std::array kList{
     row(Pass::dead, remove_dead, "removes what the passes before left unused"),
     row(Pass::fuse, nullptr,
         "runs elementwise nodes, folds and row operators over one space as one step (the planner)"),
+    row(Pass::append, nullptr,
+        "writes what Concat adds to a carried value behind it, without a copy of the rest (the planner)"),
+    row(Pass::stack, nullptr, "lets iterations write their part of a loop's result where it stays (the planner)"),
 };
 
 bool is_users(Code code) { return code == Code::bad_model || code == Code::bad_input || code == Code::unsupported; }

@@ -54,7 +54,7 @@ double bytes_of(const Plan& plan, const std::vector<std::uint32_t>& slots, std::
 
 std::vector<NodeId> members_of(const Step& step) {
   if (step.kind != Step::Kind::kernel || step.kernel == Kernel::copy || step.kernel == Kernel::fill ||
-      step.kernel == Kernel::edges)
+      step.kernel == Kernel::edges || step.kernel == Kernel::pack)
     return {};
   if (!step.members.empty()) return step.members;
   return step.node ? std::vector{step.node} : std::vector<NodeId>{};

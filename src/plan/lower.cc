@@ -7,16 +7,18 @@
 
 namespace frazil {
 
-Lowering::Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, Plan& plan)
+Lowering::Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, PassSet passes, Plan& plan)
     : graph_(graph),
       scope_(graph.scope_),
       needs_(needs),
       fusion_(fusion),
+      passes_(passes),
       plan_(plan),
       slot_of_(graph.value_count(), kNone) {}
 
 Status Lowering::run() {
   prepare_flows();
+  find_appends();
   prepare_picks();
   regs_.emplace(scope_, plan_.groups, static_cast<std::uint32_t>(scope_.symbol_count()));
   define_inputs();
@@ -63,12 +65,18 @@ void Lowering::define_inputs() {
       if (const auto s = scope_.as_symbol(d)) regs_->bind(*s, 0);
     }
   }
+  for (Value v : params) open_append(v);
   eval(0);
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Type& type = graph_.type(params[i]);
+    const Append* append = append_of(params[i]);
     const std::uint32_t storage =
         new_storage(is_object(type) ? Place::object : Place::input, static_cast<std::uint32_t>(i));
-    const std::uint32_t s = new_slot(params[i], type, storage, row_major(type.shape));
+    spaced_[storage] = append != nullptr;
+    const Layout layout =
+        append != nullptr ? spaced(type.shape, *append, append->input_capacity) : row_major(type.shape);
+    const std::uint32_t s = new_slot(params[i], type, storage, layout);
+    if (append != nullptr) eval_symbol(append->capacity);
     slot_of_[params[i].id] = s;
     plan_.inputs.push_back(s);
     std::vector<Plan::InputDim> dims;
@@ -282,10 +290,17 @@ Status Lowering::view(NodeId id) {
 Status Lowering::view_output(NodeId id, const ViewMap& map, Value out) {
   const Node& n = graph_.node(id);
   switch (map.kind) {
-    case ViewMap::Kind::concat: concat(id, map, out); return {};
+    case ViewMap::Kind::concat:
+      if (!append(id, map, out)) concat(id, map, out);
+      return {};
     case ViewMap::Kind::affine: return affine(id, map, out);
     case ViewMap::Kind::reshape: {
-      const std::uint32_t base = contiguous(slot(n.in[static_cast<std::size_t>(map.source)]), id);
+      const std::uint32_t from = slot(n.in[static_cast<std::size_t>(map.source)]);
+      if (auto layout = layouts_[from].contiguous ? std::nullopt : regrouped(from, map.shape)) {
+        slot_of_[out.id] = view_slot(from, out, std::move(*layout));
+        return {};
+      }
+      const std::uint32_t base = contiguous(from, id);
       Layout layout = row_major(map.shape);
       layout.offset = layouts_[base].offset;
       slot_of_[out.id] = view_slot(base, out, std::move(layout));

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/pass_set.h"
 #include "ir/flow.h"
 #include "ir/graph.h"
 #include "ir/op.h"
@@ -31,9 +32,11 @@ struct Layout {
 /// Writes the steps of a Plan. Memory (pools, in-place) is decided afterwards, in plan/memory.
 class Lowering {
  public:
-  Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, Plan& plan);
+  Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, PassSet passes, Plan& plan);
   Status run();
   const std::vector<LoopSpan>& loops() const { return loops_; }
+  /// Results of loops that need no copy of each part, or no copy of the whole at the end.
+  std::size_t stacked_in_place() const { return stacked_in_place_; }
   /// Writes the group of each symbol's register into `of`.
   void symbol_groups(std::vector<std::uint32_t>& of) const;
 
@@ -59,10 +62,22 @@ class Lowering {
     std::vector<SymbolId> counters;
     std::vector<std::uint32_t> slices;  ///< slots
     std::vector<Dim> slice_extents;
-    std::vector<std::uint32_t> accumulators;
+    std::vector<std::uint32_t> accumulators;    ///< kNone where `stacked` has a slot
+    std::vector<std::uint32_t> stacked;         ///< per accumulator: the result of known extents that iterations fill
+    SymbolId row = kNone;                       ///< the counter of iterations
     std::vector<std::pair<int, bool>> gathers;  ///< axis, reversed
     std::vector<std::uint32_t> gives;           ///< how often each output is given
     std::vector<Open> open;
+  };
+
+  /// A value that a Concat makes longer and that then stands for the older one.
+  struct Append {
+    NodeId node;
+    Value from, to;
+    std::size_t axis = 0;
+    std::uint32_t input = kNone, output = kNone;  ///< from request to request
+    SymbolId capacity = kNone, input_capacity = kNone;
+    bool open = false;  ///< lowering follows it
   };
 
   // lower.cc: values and nodes
@@ -106,7 +121,32 @@ class Lowering {
   std::uint32_t emit(Step step);
   std::uint32_t here() const { return static_cast<std::uint32_t>(plan_.steps.size()); }
   void eval(std::uint32_t group);
+  void eval_symbol(SymbolId symbol);
   void copy(std::uint32_t from, std::uint32_t to, NodeId node);
+
+  // lower_append.cc: values that a Concat makes longer
+  void find_appends(const Flow& flow);
+  void find_appends();
+  void find_append(Value from, Value to, std::uint32_t output);
+  bool all_bound(const Shape& shape, std::size_t but) const;
+  void open_append(Value from);
+  const Append* append_of(Value from) const;
+  Layout spaced(const Shape& shape, const Append& append, SymbolId capacity);
+  void grow(std::uint32_t slot, Dim least, const Append& append, bool keep);
+  std::uint32_t growing_variable(Value param, const Append& append);
+  bool append(NodeId id, const ViewMap& map, Value out);
+  std::optional<Layout> regrouped(std::uint32_t slot, const Shape& shape) const;
+
+  // lower_rows.cc: results of loops that iterations write part by part
+  void find_row(FlowState& state);
+  void open_stacked(FlowState& state);
+  void reserve_rows(FlowState& state);
+  void put_row(FlowState& state, const FlowOp& op);
+  std::optional<Layout> next_part(const FlowState& state, const Type& type);
+  bool put_in_place(const FlowState& state, const Cell& cell, std::uint32_t part, std::uint32_t storage,
+                    const Layout& row);
+  bool written_by_kernels(const FlowState& state, std::uint32_t storage) const;
+  Value output_of(const FlowState& state, std::uint32_t accumulator) const;
 
   // lower_flow.cc: regions
   void prepare_flows();
@@ -123,7 +163,6 @@ class Lowering {
   void update(std::uint32_t variable, std::uint32_t source, NodeId node);
   Status enter(FlowState& state, const FlowOp& op);
   void slice(FlowState& state, const FlowOp& op);
-  void gather(FlowState& state, const FlowOp& op);
   void give(FlowState& state, const FlowOp& op);
   void give_gathered(FlowState& state, Value out, std::uint32_t accumulator);
   void stack(FlowState& state, Value out, std::uint32_t accumulator);
@@ -138,6 +177,8 @@ class Lowering {
   Scope& scope_;
   const Needs& needs_;
   const Fusion& fusion_;
+  const PassSet passes_;
+  std::size_t stacked_in_place_ = 0;
   Plan& plan_;
   std::optional<Registers> regs_;
   std::vector<std::uint32_t> slot_of_;  // per value
@@ -147,6 +188,8 @@ class Lowering {
   std::vector<FlowState> flows_;                                                        // open ones, innermost last
   std::unordered_map<std::uint32_t, std::pair<Flow, std::vector<SymbolId>>> prepared_;  // per region node
   std::unordered_map<std::uint32_t, SymbolId> picks_;  // per node that picks: its index, from the front
+  std::unordered_map<std::uint32_t, Append> appends_;  // per older value
+  std::vector<bool> spaced_;                           // per storage: holds such a value, with room between its parts
   std::vector<LoopSpan> loops_;
 };
 

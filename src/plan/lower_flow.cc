@@ -16,6 +16,7 @@ void Lowering::prepare_flows() {
     for (std::uint32_t c = 0; c < flow.counters; ++c) {
       counters.push_back(*scope_.as_symbol(scope_.fresh({Dim::kMin, Dim::kMax})));
     }
+    find_appends(flow);
   }
 }
 
@@ -30,6 +31,7 @@ void Lowering::begin_flow(NodeId id) {
                   .slices = {},
                   .slice_extents = {},
                   .accumulators = {},
+                  .stacked = {},
                   .gathers = {},
                   .gives = std::vector<std::uint32_t>(graph_.node(id).out.size()),
                   .open = {}};
@@ -47,7 +49,16 @@ void Lowering::begin_flow(NodeId id) {
     }
   }
   for (SymbolId c : state.counters) regs_->bind(c, regs_->new_group());
+  for (const Value param : state.variable_params) {
+    if (param) open_append(param);
+  }
+  find_row(state);
+  open_stacked(state);
   for (std::uint32_t a = 0; a < state.flow.accumulators; ++a) {
+    if (state.stacked[a] != kNone) {
+      state.accumulators.push_back(kNone);
+      continue;
+    }
     state.accumulators.push_back(static_cast<std::uint32_t>(plan_.accumulators.size()));
     Accumulator acc{
         .storage = new_storage(Place::growing), .count = regs_->plain(), .dims = {}, .elem = Elem::f32, .node = id};
@@ -55,7 +66,7 @@ void Lowering::begin_flow(NodeId id) {
   }
   // Accumulators learn their element's type from what is gathered, before the loop runs.
   for (const FlowOp& op : state.flow.ops) {
-    if (op.kind != FlowOp::Kind::gather) continue;
+    if (op.kind != FlowOp::Kind::gather || state.stacked[op.index] != kNone) continue;
     Accumulator& acc = plan_.accumulators[state.accumulators[op.index]];
     const Type& type = cell_type(state, op.a);
     acc.elem = type.elem;
@@ -183,7 +194,7 @@ Status Lowering::flow_step(FlowState& state) {
       if (is_object(cell_type(state, op.a))) return no_objects(state, "a scanned input");
       slice(state, op);
       return {};
-    case FlowOp::Kind::gather: gather(state, op); return {};
+    case FlowOp::Kind::gather: put_row(state, op); return {};
     case FlowOp::Kind::give: give(state, op); return {};
     case FlowOp::Kind::expect: guard(state); return {};
   }
@@ -286,6 +297,10 @@ void Lowering::set_variables(FlowState& state, const FlowOp& op) {
   std::vector<std::uint32_t> taken;
   for (const auto& [variable, cell] : op.pairs) {
     std::uint32_t from = cell_slot(state, cell);
+    if (!first && append_of(state.variable_params[variable]) != nullptr) {
+      sources.push_back(from);
+      continue;
+    }
     const std::uint32_t storage = plan_.slots[from].storage;
     const bool fresh = is_own_result(cell) && renamable_[storage] && is_whole(from) &&
                        std::ranges::find(taken, storage) == taken.end();
@@ -324,9 +339,10 @@ void Lowering::set_variables(FlowState& state, const FlowOp& op) {
   for (std::uint32_t g : groups) eval(g);
   for (std::size_t i = 0; i < op.pairs.size(); ++i) {
     std::uint32_t& variable = state.variables[op.pairs[i].first];
+    const Value param = state.variable_params[op.pairs[i].first];
+    const Append* append = append_of(param);
     if (first) {
-      const Value param = state.variable_params[op.pairs[i].first];
-      variable = own_slot(param, graph_.type(param));
+      variable = append != nullptr ? growing_variable(param, *append) : own_slot(param, graph_.type(param));
       if (plan_.slots[variable].object || plan_.slots[sources[i]].object) {
         Step move;
         move.kind = Step::Kind::move;
@@ -337,7 +353,7 @@ void Lowering::set_variables(FlowState& state, const FlowOp& op) {
       } else {
         copy(sources[i], variable, state.node);
       }
-    } else {
+    } else if (append == nullptr) {
       update(variable, sources[i], state.node);
     }
   }
@@ -374,6 +390,7 @@ Status Lowering::enter(FlowState& state, const FlowOp& op) {
       slot_of_[p.id] = cell_slot(state, cells[k]);
     }
   }
+  reserve_rows(state);
   for (Value p : block.params) {
     if (needs_.value(p)) after_definition(p);
   }
@@ -397,18 +414,12 @@ void Lowering::slice(FlowState& state, const FlowOp& op) {
   state.slices[op.index] = view_slot(base, {}, std::move(layout));
 }
 
-void Lowering::gather(FlowState& state, const FlowOp& op) {
-  Step s;
-  s.kind = Step::Kind::append;
-  s.node = state.node;
-  s.index = state.accumulators[op.index];
-  const std::uint32_t part = cell_slot(state, op.a);
-  s.in = {plan_.accumulators[s.index].object ? part : contiguous(part, state.node)};
-  emit(std::move(s));
-}
-
 /// The accumulator's [count, element...] as a view with the gathered axis where the node wants it.
 void Lowering::give_gathered(FlowState& state, Value out, std::uint32_t accumulator) {
+  if (state.stacked[accumulator] != kNone) {
+    slot_of_[out.id] = state.stacked[accumulator];
+    return;
+  }
   const Accumulator& acc = plan_.accumulators[state.accumulators[accumulator]];
   const auto [axis_signed, reversed] = state.gathers[accumulator];
   if (acc.object) return stack(state, out, accumulator);
@@ -462,7 +473,11 @@ void Lowering::give(FlowState& state, const FlowOp& op) {
   if (state.gives[op.index] == 1 && !plan_.slots[from].object) {
     assign_extents(out, plan_.slots[from].dims);
     // A variable is whole and may be given under extents of the node's own; a result keeps its layout.
-    Layout layout = op.a.kind == Cell::Kind::variable ? row_major(type.shape) : layouts_[from];
+    const bool variable = op.a.kind == Cell::Kind::variable;
+    const Append* append = variable ? append_of(state.variable_params[op.a.index]) : nullptr;
+    Layout layout = append != nullptr ? spaced(type.shape, *append, append->capacity)
+                    : variable        ? row_major(type.shape)
+                                      : layouts_[from];
     layout.shape = type.shape;
     slot_of_[out.id] = new_slot(out, type, plan_.slots[from].storage, std::move(layout));
     return;

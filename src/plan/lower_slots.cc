@@ -16,6 +16,11 @@ void Lowering::eval(std::uint32_t group) {
   emit(std::move(s));
 }
 
+void Lowering::eval_symbol(SymbolId symbol) {
+  const std::uint32_t group = regs_->group(scope_.symbol_dim(symbol));
+  if (plan_.steps.back().kind != Step::Kind::eval || plan_.steps.back().index != group) eval(group);
+}
+
 bool Lowering::is_object(const Type& type) const {
   return !type.is_tensor() || !type.ranked || type.elem == Elem::string;
 }
@@ -23,6 +28,7 @@ bool Lowering::is_object(const Type& type) const {
 std::uint32_t Lowering::new_storage(Place place, std::uint32_t index) {
   plan_.storages.push_back({.place = place, .index = index});
   renamable_.push_back(false);
+  spaced_.push_back(false);
   return static_cast<std::uint32_t>(plan_.storages.size() - 1);
 }
 
@@ -106,8 +112,9 @@ void Lowering::copy(std::uint32_t from, std::uint32_t to, NodeId node) {
 
 std::uint32_t Lowering::contiguous(std::uint32_t slot, NodeId for_node) {
   if (plan_.slots[slot].object || layouts_[slot].contiguous) return slot;
-  const std::uint32_t packed = temp_like(slot);
+  const std::uint32_t packed = temp_like(slot), storage = plan_.slots[slot].storage;
   copy(slot, packed, for_node);
+  if (spaced_[storage] && plan_.storages[storage].place != Place::growing) plan_.steps.back().kernel = Kernel::pack;
   return packed;
 }
 

@@ -48,6 +48,14 @@ Fusion fuse(const Graph& graph, const Needs& needs, const PlanOptions& options, 
   return fusion;
 }
 
+/// What lowering did on its way.
+void tell(PassSet passes, Pass pass, std::size_t count, std::string_view what, std::vector<PassRun>& ran) {
+  if (!passes.has(pass)) return;
+  PassRun run{.name = name_of(pass), .changed = count > 0, .note = {}};
+  if (run.changed) run.note = fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  ran.push_back(std::move(run));
+}
+
 }  // namespace
 
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<PassRun>& ran) {
@@ -59,8 +67,10 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
   const Fusion fusion = fuse(*owned, needs, options, ran);
   for (const Fusion::Refusal& r : fusion.refusals()) plan.apart.push_back({r.producer, r.node, text_of(r.why)});
-  Lowering lowering(*owned, needs, fusion, plan);
+  Lowering lowering(*owned, needs, fusion, options.passes, plan);
   FRAZIL_CHECK(lowering.run());
+  tell(options.passes, Pass::append, plan.appends.size(), "value", ran);
+  tell(options.passes, Pass::stack, lowering.stacked_in_place(), "result", ran);
   plan_memory(plan, lowering.loops());
   std::vector<std::uint32_t> of = groups_of_registers(plan);
   lowering.symbol_groups(of);

@@ -60,6 +60,7 @@ class MemoryPlanner {
     for (const LoopSpan& loop : loops_) {
       for (Storage& s : plan_.storages) {
         if (s.first == kNone || s.last < loop.head || s.first > loop.end) continue;
+        if (s.by_rows) s.first = std::min(s.first, loop.head);
         const bool crosses = s.first < loop.head && s.last <= loop.end;
         if (crosses) s.last = loop.end;
         if (s.swapped) {

@@ -22,6 +22,7 @@ enum class Kernel : std::uint8_t {
   copy,       ///< strided copy of operand 0 into a (view of a) result
   fill,       ///< operand 0 (a scalar) into every element; without operands: zero
   edges,      ///< a view with places outside of its operand: per axis the offset and a kernel::Outside
+  pack,       ///< operand 0 without gaps: a copy, or nothing where the run has none
   // f32 from here on; ints and reals as listed.
   matmul,        ///< batches as in NumPy
   gemm,          ///< transpose a, transpose b; alpha, beta
@@ -76,6 +77,7 @@ struct Storage {
   std::uint32_t pool = kNone;         ///< arena: the pool that it shares
   std::uint32_t first = 0, last = 0;  ///< steps between which it is live
   bool swapped = false;               ///< takes part in a loop's ping-pong
+  bool by_rows = false;               ///< each iteration of a loop writes a part
 };
 
 /// A value at run time: type, extents, and where it lies.
@@ -107,7 +109,10 @@ struct Step {
     again,     ///< back edge to `target`: one iteration done
     move,      ///< operand 1 := operand 0, by copy
     swap,      ///< storages of operands 0 and 1 change places
-    append,    ///< accumulator `index` gets operand 0
+    grow,      ///< register `index` := a capacity along axis `number` of the result that holds register `limit`; what
+               ///< the result has stays if in_place
+    reserve,   ///< accumulator `index` gets room for one more element, of as many bytes as register `limit` says
+    append,    ///< accumulator `index` gets operand 0, which lies there already if in_place
     reset,     ///< accumulator `index` is emptied
     stack,     ///< operand := the objects in accumulator `index`, along axis `number`
     check,     ///< registers of checks[`index`] must agree, or a user error
@@ -183,6 +188,27 @@ struct Plan {
     std::string_view why;
   };
   std::vector<Apart> apart;
+  /// A value that a Concat makes longer and that then stands for the older one, in a loop or from one request to the
+  /// next: only what is new is written, behind what was there. Both are laid out with room for `capacity` along the
+  /// axis.
+  struct Append {
+    NodeId node;
+    Value from, to;
+    std::uint32_t axis = 0;
+    Reg capacity = kNoReg;
+    std::uint32_t slot = kNone;  ///< of the longer one
+    /// From request to request: which input and output, and the room that the input comes with.
+    std::uint32_t input = kNone, output = kNone;
+    Reg input_capacity = kNoReg;
+  };
+  std::vector<Append> appends;
+  /// Values that grow so as well, and why each step copies them.
+  struct Copied {
+    NodeId node;
+    Value from;
+    std::string_view why;
+  };
+  std::vector<Copied> copied;
   /// A listing with slots, places and registers.
   std::string str() const;
 };

@@ -6,19 +6,19 @@
 namespace frazil {
 
 std::string_view name_of(Kernel kernel) {
-  constexpr std::string_view names[] = {
-      "reference", "opaque",     "tile",       "copy",         "fill",        "edges",     "matmul",
-      "gemm",      "conv",       "max_pool",   "average_pool", "global_pool", "reduce",    "arg_reduce",
-      "softmax",   "layer_norm", "batch_norm", "lstm",         "gru",         "attention", "rotary"};
+  constexpr std::string_view names[] = {"reference",   "opaque", "tile",       "copy",    "fill",       "edges",
+                                        "pack",        "matmul", "gemm",       "conv",    "max_pool",   "average_pool",
+                                        "global_pool", "reduce", "arg_reduce", "softmax", "layer_norm", "batch_norm",
+                                        "lstm",        "gru",    "attention",  "rotary"};
   return names[static_cast<std::size_t>(kernel)];
 }
 
 namespace {
 
 constexpr std::string_view kPlaces[] = {"constant", "input", "arena", "growing", "output", "object"};
-constexpr std::string_view kKinds[] = {"eval", "kernel", "bind",  "assign", "set",      "add",   "load",
-                                       "pick", "store",  "jump",  "branch", "leave_at", "again", "move",
-                                       "swap", "append", "reset", "stack",  "check",    "guard", "halt"};
+constexpr std::string_view kKinds[] = {"eval",    "kernel", "bind",   "assign",   "set",   "add",   "load", "pick",
+                                       "store",   "jump",   "branch", "leave_at", "again", "move",  "swap", "grow",
+                                       "reserve", "append", "reset",  "stack",    "check", "guard", "halt"};
 
 std::string reg_list(const std::vector<Reg>& regs) {
   std::string s;
@@ -73,6 +73,22 @@ std::string slot_str(const Plan& plan, std::uint32_t id) {
   return s;
 }
 
+std::string append_str(const Plan& plan, const Plan::Append& a) {
+  const std::string_view name = plan.graph->value_name(a.from);
+  std::string s = fmt::format("appended in place: {} along axis {} by {}, room for r{}",
+                              name.empty() ? "a value" : fmt::format("'{}'", name), a.axis,
+                              plan.graph->describe(a.node), a.capacity);
+  if (a.input == kNone) return s;
+  return s + fmt::format("; output '{}' where input '{}' was an output and has room (r{})",
+                         plan.graph->output_names()[a.output], plan.graph->input_names()[a.input], a.input_capacity);
+}
+
+std::string copied_str(const Plan& plan, const Plan::Copied& c) {
+  const std::string_view name = plan.graph->value_name(c.from);
+  return fmt::format("copied by each {}: {}; {}", plan.graph->describe(c.node),
+                     name.empty() ? "a value" : fmt::format("'{}'", name), c.why);
+}
+
 }  // namespace
 
 std::string Plan::str() const {
@@ -82,6 +98,8 @@ std::string Plan::str() const {
   for (std::size_t p = 0; p < pools.size(); ++p)
     s += fmt::format("pool {}: max of [{}] bytes\n", p, reg_list(pools[p]));
   for (std::size_t i = 0; i < steps.size(); ++i) s += fmt::format("{:5} {}\n", i, step_str(*this, steps[i]));
+  for (const Append& a : appends) s += append_str(*this, a) + "\n";
+  for (const Copied& c : copied) s += copied_str(*this, c) + "\n";
   for (const Apart& a : apart) {
     s += fmt::format("not with {}: {}; {}\n", graph->describe(a.producer), graph->describe(a.node), a.why);
   }

@@ -1,5 +1,6 @@
 #include "tensor/buffer.h"
 
+#include <atomic>
 #include <new>
 #include <string>
 
@@ -29,6 +30,8 @@ struct Buffer::Block {
   void* bytes = nullptr;
   std::unique_ptr<std::string[]> strings;
   MemoryCharge charge;
+  std::size_t block_bytes = 0;
+  std::atomic<std::size_t> filled{0};
 
   Block() = default;
   Block(const Block&) = delete;
@@ -59,6 +62,26 @@ Result<Buffer> Buffer::allocate(std::size_t bytes) {
   buffer.size_ = bytes;
   buffer.writable_ = true;
   return buffer;
+}
+
+Result<Buffer> Buffer::with_room(std::size_t blocks, std::size_t block_bytes, std::size_t filled) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(blocks, block_bytes, &bytes)) return no_memory(SIZE_MAX);
+  FRAZIL_TRY(Buffer buffer, allocate(bytes));
+  buffer.block_->block_bytes = block_bytes;
+  buffer.block_->filled.store(filled, std::memory_order_relaxed);
+  return buffer;
+}
+
+std::size_t Buffer::block_bytes() const { return block_ == nullptr ? 0 : block_->block_bytes; }
+
+bool Buffer::claim(std::size_t from, std::size_t to) const noexcept {
+  if (to < from || to > block_bytes()) return false;
+  return block_->filled.compare_exchange_strong(from, to);
+}
+
+void Buffer::unclaim(std::size_t from, std::size_t to) const noexcept {
+  if (block_ != nullptr) block_->filled.compare_exchange_strong(to, from);
 }
 
 Result<Buffer> Buffer::strings(std::size_t count) {

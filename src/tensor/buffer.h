@@ -22,6 +22,21 @@ class Buffer {
   /// Bytes owned by somebody else, kept alive through `keep_alive` (a mapped file, a NumPy array); any alignment.
   static Buffer borrow(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, bool writable = false);
 
+  /// `blocks` blocks of `block_bytes`, with values in the first `filled` bytes of each and room behind them; else as
+  /// allocate().
+  static Result<Buffer> with_room(std::size_t blocks, std::size_t block_bytes, std::size_t filled);
+
+  /// Of with_room(); 0 for other buffers.
+  std::size_t block_bytes() const;
+  /// Takes the bytes [from, to) of each block for the caller to write. False where they were taken before, do not
+  /// follow what was taken, or are not there. Whoever shares the buffer goes on reading what lies before them.
+  bool claim(std::size_t from, std::size_t to) const noexcept;
+  /// Gives back what nobody took more of since, unread.
+  void unclaim(std::size_t from, std::size_t to) const noexcept;
+  /// Which block of bytes this is, for is(); outlives them.
+  std::weak_ptr<const void> tag() const { return owner_; }
+  bool is(const std::weak_ptr<const void>& tag) const { return !owner_.owner_before(tag) && !tag.owner_before(owner_); }
+
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
   bool writable() const { return writable_; }

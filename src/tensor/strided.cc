@@ -68,6 +68,39 @@ void pack_bytes(std::span<const std::int64_t> sizes, std::span<const std::int64_
   }
 }
 
+AxisRows::AxisRows(std::size_t elem_bytes, std::span<const std::int64_t> sizes, std::size_t axis)
+    : row_bytes(elem_bytes), rows(static_cast<std::size_t>(std::max<std::int64_t>(sizes[axis], 0))) {
+  const auto times = [](std::size_t& product, std::int64_t by) {
+    if (__builtin_mul_overflow(product, static_cast<std::size_t>(std::max<std::int64_t>(by, 0)), &product)) {
+      product = SIZE_MAX;
+    }
+  };
+  for (std::size_t d = 0; d < axis; ++d) times(blocks, sizes[d]);
+  for (std::size_t d = axis + 1; d < sizes.size(); ++d) times(row_bytes, sizes[d]);
+}
+
+Sizes spaced_strides(Sizes sizes, std::size_t axis, std::int64_t capacity) {
+  sizes[axis] = capacity;
+  return contiguous_strides(sizes);
+}
+
+std::optional<std::int64_t> capacity_along(const Tensor& tensor, std::size_t axis) {
+  const Sizes &sizes = tensor.sizes(), &strides = tensor.strides();
+  if (tensor.contiguous()) return sizes[axis];
+  std::int64_t row = 1;
+  for (std::size_t d = axis + 1; d < sizes.size(); ++d) row *= sizes[d];
+  for (std::size_t d = axis; d-- > 0;) {
+    if (sizes[d] == 1) continue;
+    const std::int64_t capacity = strides[d] / row;
+    const Sizes expected = spaced_strides(sizes, axis, capacity);
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (sizes[k] != 1 && strides[k] != expected[k]) return std::nullopt;
+    }
+    return capacity >= sizes[axis] ? std::optional(capacity) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 std::string index_str(std::span<const std::int64_t> sizes, std::int64_t i) {
   Sizes index(sizes.size(), 0);
   for (std::size_t axis = sizes.size(); axis-- > 0;) {

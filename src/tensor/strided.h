@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "tensor/tensor.h"
@@ -31,6 +32,18 @@ std::int64_t offset_of(std::span<const std::int64_t> sizes, std::span<const std:
 /// Copies a strided view of `count` elements of `width` bytes (not strings) to contiguous `dst`.
 void pack_bytes(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides, std::size_t width,
                 const std::byte* src, std::byte* dst);
+
+/// A tensor cut before `axis`: blocks that hold rows along it, as dense tensors do and those with room for more rows.
+struct AxisRows {
+  std::size_t blocks = 1;
+  std::size_t row_bytes = 0;
+  std::size_t rows = 0;
+  AxisRows(std::size_t elem_bytes, std::span<const std::int64_t> sizes, std::size_t axis);
+};
+/// Row-major strides of a tensor whose blocks have room for `capacity` rows along `axis`.
+Sizes spaced_strides(Sizes sizes, std::size_t axis, std::int64_t capacity);
+/// The capacity along `axis` for which a tensor has such strides; nothing where it has others.
+std::optional<std::int64_t> capacity_along(const Tensor& tensor, std::size_t axis);
 
 /// "[1,0,2]": the index with row-major number `i`.
 std::string index_str(std::span<const std::int64_t> sizes, std::int64_t i);

@@ -65,6 +65,60 @@ TEST(Session, EveryTierAgrees) {
   }
 }
 
+/// What came before along axis 1, and one more.
+Model cache() {
+  GraphBuilder graph("cache");
+  const Term past = graph.input("past", Dtype::f32, {2, "T"}), item = graph.input("new", Dtype::f32, {2, 1});
+  graph.output("present", graph.op("Concat", {past, item}, {{"axis", 1}}));
+  return graph.build();
+}
+
+TEST(Session, ResultsThatAreCarriedOnStayWhatTheyAre) {
+  auto session = cache().open();
+  std::vector<Array> kept{Array::of<float>({2, 1}, {0, 100})};
+  for (int i = 1; i < 50; ++i) {
+    const auto at = static_cast<float>(i);
+    kept.push_back(session.run(std::vector{kept.back(), Array::of<float>({2, 1}, {at, 100 + at})})["present"]);
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const auto columns = static_cast<std::int64_t>(i) + 1;
+    ASSERT_THAT(kept[i].sizes(), ElementsAre(2, columns));
+    const auto values = kept[i].values<float>();
+    for (std::int64_t k = 0; k < 2 * columns; ++k) {
+      EXPECT_EQ(values[static_cast<std::size_t>(k)], static_cast<float>(k / columns * 100 + k % columns));
+      EXPECT_EQ(kept[i].number(k), values[static_cast<std::size_t>(k)]);
+    }
+  }
+  EXPECT_EQ(kept[20].data(), kept[20].data());
+}
+
+TEST(Session, AValueThatIsCarriedOnMayBeWrittenTo) {
+  auto session = cache().open();
+  Array past = Array::of<float>({2, 1}, {1, 2});
+  const Array item = Array::of<float>({2, 1}, {3, 4});
+  for (int i = 0; i < 3; ++i) past = session.run(std::vector{past, item})["present"];
+  Array edited = past;
+  edited.mutable_values<float>()[0] = 9;
+  EXPECT_THAT(past.values<float>(), ElementsAre(1, 3, 3, 3, 2, 4, 4, 4));
+  const Array next = session.run(std::vector{edited, item})["present"];
+  EXPECT_THAT(next.values<float>(), ElementsAre(9, 3, 3, 3, 3, 2, 4, 4, 4, 4));
+  EXPECT_THAT(session.run(std::vector{past, item})["present"].values<float>(),
+              ElementsAre(1, 3, 3, 3, 3, 2, 4, 4, 4, 4));
+}
+
+TEST(Session, AnotherModelReadsWhatIsCarriedOn) {
+  auto session = cache().open();
+  Array past = Array::of<float>({2, 1}, {1, 2});
+  for (int i = 0; i < 3; ++i) past = session.run(std::vector{past, Array::of<float>({2, 1}, {3, 4})})["present"];
+  GraphBuilder graph("negate");
+  graph.output("y", graph.op("Neg", {graph.input("x", Dtype::f32, {"N", "M"})}));
+  const Model negate = graph.build();
+  for (const char* tier : {"0", "ref"}) {
+    auto other = negate.open({.tier = tier});
+    EXPECT_THAT(other.run({{"x", past}})["y"].values<float>(), ElementsAre(-1, -3, -3, -3, -2, -4, -4, -4)) << tier;
+  }
+}
+
 TEST(Session, ResultsReuseTheirMemoryUnlessItIsShared) {
   auto session = square().open();
   const std::vector inputs{Array::of<float>({3}, {1, 2, 3})};
@@ -123,6 +177,36 @@ TEST(Session, LimitsStopARun) {
   EXPECT_EQ(code_of([&] { time.run({{"x", x}}); }), Code::limit);
   auto memory = square().open({.memory_limit = 1000});
   EXPECT_EQ(code_of([&] { memory.run({{"x", Array(Dtype::f32, {1000})}}); }), Code::limit);
+}
+
+TEST(Session, TrimGivesBackWhatStays) {
+  GraphBuilder graph("stays");
+  const Term x = graph.input("x", Dtype::f32, {"N", 8}), n = graph.input("n", Dtype::i64, {});
+  const Term product = graph.op("MatMul", {x, graph.op("Transpose", {x}, {{"perm", {1, 0}}})});
+  const auto grown = graph.loop(n, {}, {product}, [&](Body& body, std::span<const Term> p) {
+    return std::vector{p[1], body.op("Concat", {p[2], p[2]}, {{"axis", 0}})};
+  });
+  graph.output("y", graph.op("ReduceSum", {grown[0]}));
+  auto session = graph.build().open();
+  const std::vector inputs{Array::of<float>({4, 8}, std::vector<float>(32, 1)), Array::scalar<std::int64_t>(3)};
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(session.run(inputs)["y"].item<float>(), 8 * 16 * 8);
+    EXPECT_GT(session.counters().held_bytes, 0u);
+    session.trim();
+    EXPECT_EQ(session.counters().held_bytes, 0u);
+  }
+}
+
+TEST(Session, AnArenaLimitEndsRunsThatWouldKeepMore) {
+  auto session = square().open({.arena_limit = 0});
+  EXPECT_EQ(session.run({{"x", Array::of<float>({1}, {3})}})["y"].item<float>(), 9) << "its values are results";
+  GraphBuilder graph("keeps");
+  const Term x = graph.input("x", Dtype::f32, {"N", "N"});
+  graph.output("y", graph.op("MatMul", {graph.op("MatMul", {x, x}, {}, "first"), x}));
+  auto keeps = graph.build().open({.arena_limit = 100'000});
+  const auto sized = [](std::int64_t n) { return Array(Dtype::f32, {n, n}); };
+  EXPECT_EQ(code_of([&] { keeps.run({{"x", sized(1000)}}); }), Code::limit);
+  EXPECT_EQ(keeps.run({{"x", sized(20)}})["y"].count(), 400);
 }
 
 TEST(Session, CancelEndsARun) {

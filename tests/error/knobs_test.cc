@@ -50,6 +50,7 @@ TEST(Knobs, AreSetByTheirVariables) {
       {"FRAZIL_THREADS", {[](const Knobs& k) { return std::uint64_t(k.threads); }}},
       {"FRAZIL_MEMORY_LIMIT",
        {[](const Knobs& k) { return k.limits.memory_bytes; }, [](const Knobs& k) { return k.load.memory_bytes; }}},
+      {"FRAZIL_ARENA_LIMIT", {[](const Knobs& k) { return k.limits.arena_bytes; }}},
       {"FRAZIL_MAX_ELEMENTS",
        {[](const Knobs& k) { return k.limits.tensor_elements; },
         [](const Knobs& k) { return k.load.tensor_elements; }}},

@@ -20,6 +20,7 @@ struct Limit {
   const char* says;
   std::function<void(api::LoadOptions&)> load;
   std::function<void(api::Options&)> run;
+  std::vector<const char*> tiers{"0", "ref"};
 };
 
 const Limit kLimits[] = {
@@ -27,6 +28,7 @@ const Limit kLimits[] = {
     {"--max-nesting", "FRAZIL_MAX_NESTING", "1", "deeper than 1 level", [](auto& o) { o.max_nesting = 1; }, {}},
     {"--max-name-bytes", "FRAZIL_MAX_NAME_BYTES", "5", "at most 5", [](auto& o) { o.max_name_bytes = 5; }, {}},
     {"--memory-limit", "FRAZIL_MEMORY_LIMIT", "999", "999", {}, [](auto& o) { o.memory_limit = 999; }},
+    {"--arena-limit", "FRAZIL_ARENA_LIMIT", "999", "is 999", {}, [](auto& o) { o.arena_limit = 999; }, {"0"}},
     {"--max-elements", "FRAZIL_MAX_ELEMENTS", "7", "limit of 7", {}, [](auto& o) { o.max_elements = 7; }},
     {"--max-steps", "FRAZIL_MAX_STEPS", "50", "more than 50 steps", {}, [](auto& o) { o.max_steps = 50; }},
     {"--deadline", "FRAZIL_DEADLINE_MS", "2", "deadline of 2 ms", {}, [](auto& o) { o.deadline_ms = 2; }},
@@ -35,7 +37,7 @@ const Limit kLimits[] = {
 TEST(LimitDoors, OfTheApi) {
   const std::string bytes = endless_model();
   for (const Limit& limit : kLimits) {
-    for (const char* tier : {"0", "ref"}) {
+    for (const char* tier : limit.tiers) {
       SCOPED_TRACE(limit.flag + " on " + tier);
       api::LoadOptions load;
       api::Options run;

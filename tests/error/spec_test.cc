@@ -148,5 +148,22 @@ TEST_F(Specs, CarriedOutputsComeBackAsInputs) {
   EXPECT_THAT(sums, ElementsAre(101, 102, 112, 1));
 }
 
+TEST_F(Specs, CarriedOutputsMayGrow) {
+  const Message g = graph({.nodes = {{"Concat", {"past", "x"}, {"present"}, {attr("axis", 1)}}},
+                           .inputs = {f32("past", {"2", "T"}), f32("x", {"2", "1"})},
+                           .outputs = {f32("present", {"2", "S"})}});
+  const std::string path = folder_.write("grow.onnx", model(g)), out = folder_ / "out";
+  std::string lines;
+  for (int i = 0; i < 40; ++i) lines += "{\"x\": \"=" + std::to_string(i) + "\"}\n";
+  const Ended ended = run_tool({"run", path, "--input", "past=2x0", "--carry", "present=past", "--stream",
+                                folder_.write("s.jsonl", lines), "--output-dir", out});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  for (int i = 0; i < 40; ++i) {
+    const Tensor present = *read_npy(out + "/present." + std::to_string(i) + ".npy");
+    ASSERT_THAT(present.sizes(), ElementsAre(2, i + 1));
+    for (int k = 0; k < present.count(); ++k) EXPECT_EQ(present.number_at(k), k % (i + 1)) << i;
+  }
+}
+
 }  // namespace
 }  // namespace frazil::test

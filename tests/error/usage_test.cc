@@ -116,6 +116,7 @@ TEST_F(Usage, ValuesOfOptionsThatAreNoneAreNamed) {
   } options[] = {
       {"--threads", whole},
       {"--memory-limit", whole},
+      {"--arena-limit", whole},
       {"--max-elements", whole},
       {"--max-steps", whole},
       {"--max-nodes", whole},
