@@ -3,9 +3,9 @@
 //   overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]
 //
 // MODELDIR is $FRAZIL_WORKLOADS or build/workloads unless given. NAMEs are workloads (workloads.h) or sections:
-// observer, shapes, load. Without any: the workloads where overhead is nearly all there is, and every section. --all
-// takes every workload whose model lies in MODELDIR. Pin it to a core, as the peer's figures move with the machine's
-// load. The results of both sides are compared; 1 is returned when a row fails.
+// observer, shapes, stream, append, load. Without any: the workloads where overhead is nearly all there is, and every
+// section. --all takes every workload whose model lies in MODELDIR. Pin it to a core, as the peer's figures move with
+// the machine's load. The results of both sides are compared; 1 is returned when a row fails.
 
 #include <algorithm>
 #include <cstdio>
@@ -34,7 +34,7 @@ namespace {
 constexpr const char* kDefaultNames[] = {"floor_add", "chain100",   "mlp_tiny", "loop_tiny",
                                          "if_chain",  "if_in_loop", "loop_rnn", "ew_64"};
 constexpr const char* kObserved[] = {"floor_add", "chain100", "loop_tiny"};
-constexpr const char* kSections[] = {"observer", "shapes", "load"};
+constexpr const char* kSections[] = {"observer", "shapes", "stream", "append", "load"};
 constexpr const char* kUsage =
     "usage: overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]";
 struct Arguments {
@@ -180,6 +180,8 @@ bool overhead(const Arguments& arguments) {
   json["rows"] = report.json();
   if (arguments.wants("observer")) json["observer"] = observers(arguments);
   if (arguments.wants("shapes")) json["unseen_shapes"] = unseen_shapes(scratch_dir(), arguments.timing.rounds);
+  if (arguments.wants("stream")) json["stream"] = shape_stream(scratch_dir(), arguments.timing.rounds);
+  if (arguments.wants("append")) json["append"] = appended_values(arguments.timing.rounds);
   if (arguments.wants("load")) json["load"] = large_load(scratch_dir());
   write_json(arguments.json, json);
   return good;

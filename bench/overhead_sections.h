@@ -18,6 +18,12 @@ nlohmann::json observer_cost(const std::string& name, std::shared_ptr<frazil::Ex
 /// What a shape never seen before adds to a request, on models written to `scratch_dir`.
 nlohmann::json unseen_shapes(const std::string& scratch_dir, int rounds);
 
+/// What a step costs that appends to a value of many, in a loop and from request to request.
+nlohmann::json appended_values(int rounds);
+
+/// 2,000 requests of as many shapes against 2,000 of one.
+nlohmann::json shape_stream(const std::string& scratch_dir, int rounds);
+
 /// How long a 400 MB model takes to load, and how much memory its process holds after one run.
 nlohmann::json large_load(const std::string& scratch_dir);
 

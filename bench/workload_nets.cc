@@ -95,8 +95,7 @@ Term embeddings(const Net& net, Term ids, Term kinds, const BertSizes& s) {
   return net.op("Add", {e, net.op("Gather", {net.weight({kLongest, s.width}, 0.2), places})});
 }
 
-frazil::Model bert_base(bool twin) {
-  const BertSizes s = twin ? BertSizes{10, 640, 10, 2560, 24000} : BertSizes{12, 768, 12, 3072, 30522};
+frazil::Model bert(const BertSizes& s, bool twin) {
   GraphBuilder graph("bert");
   Random random(22, "bert");
   const Net net(graph, random);
@@ -115,7 +114,14 @@ frazil::Model bert_base(bool twin) {
   return graph.build();
 }
 
-constexpr ModelMaker kNets[] = {{"resnet50", resnet50}, {"bert_base", bert_base}};
+frazil::Model bert_base(bool twin) {
+  return bert(twin ? BertSizes{10, 640, 10, 2560, 24000} : BertSizes{12, 768, 12, 3072, 30522}, twin);
+}
+
+/// Small, for many requests.
+frazil::Model encoder(bool twin) { return bert({2, 64, 2, 256, 1000}, twin); }
+
+constexpr ModelMaker kNets[] = {{"resnet50", resnet50}, {"bert_base", bert_base}, {"encoder", encoder}};
 
 }  // namespace
 

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "bench/child.h"
+#include "bench/models.h"
+#include "bench/overhead_sections.h"
+#include "bench/workload_models.h"
+
+namespace bench {
+namespace {
+
+using frazil::Datum;
+using frazil::Tensor;
+
+constexpr std::size_t kRequests = 2000;
+constexpr double kMost = 1.02;
+
+using Requests = std::vector<std::vector<Datum>>;
+
+/// Shapes of a stream, none twice, and the one whose work is nearest to their mean.
+struct Shapes {
+  std::vector<frazil::Sizes> each;
+  frazil::Sizes one;
+  double work_ratio = 0;  ///< of all of `each` over as many of `one`
+};
+
+Shapes shapes_of(std::vector<frazil::Sizes> each, const std::function<double(const frazil::Sizes&)>& work) {
+  double total = 0;
+  for (const frazil::Sizes& sizes : each) total += work(sizes);
+  const double mean = total / static_cast<double>(each.size());
+  const frazil::Sizes one =
+      *std::ranges::min_element(each, {}, [&](const frazil::Sizes& sizes) { return std::abs(work(sizes) - mean); });
+  std::shuffle(each.begin(), each.end(), std::mt19937(1));
+  return {std::move(each), one, mean / work(one)};
+}
+
+Shapes row_shapes(std::int64_t width) {
+  std::vector<frazil::Sizes> each;
+  for (std::int64_t n = 1; each.size() < kRequests; ++n) each.push_back({n, width});
+  return shapes_of(std::move(each), [](const frazil::Sizes& s) { return static_cast<double>(s[0]); });
+}
+
+/// Sentences of 21 to 120 words, 1 to 20 at a time; an encoder of 64 numbers a word multiplies for its weights and for
+/// what words have to do with each other.
+Shapes sentence_shapes() {
+  std::vector<frazil::Sizes> each;
+  for (std::int64_t batch = 1; batch <= 20; ++batch) {
+    for (std::int64_t words = 21; words <= 120; ++words) each.push_back({batch, words});
+  }
+  return shapes_of(std::move(each), [](const frazil::Sizes& s) {
+    const auto batch = static_cast<double>(s[0]), words = static_cast<double>(s[1]);
+    return batch * words * (4 * 64 * 64 + 2 * 64 * 256 + 2 * 64 * words);
+  });
+}
+
+/// Of all shapes on the same bytes.
+Requests requests_of(const std::vector<frazil::Sizes>& shapes, std::span<const Tensor> values) {
+  Requests requests;
+  for (const frazil::Sizes& sizes : shapes) {
+    auto& inputs = requests.emplace_back();
+    for (const Tensor& v : values) inputs.emplace_back(take(Tensor::over(v.elem(), sizes, v.buffer())));
+  }
+  return requests;
+}
+
+Tensor numbers(frazil::Elem elem, std::int64_t count, std::int64_t below) {
+  Tensor t = take(Tensor::make(elem, {count}));
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (elem == frazil::Elem::f32) {
+      t.as_mutable<float>()[static_cast<std::size_t>(i)] = static_cast<float>(i % below) * 0.02f - 1;
+    } else {
+      t.as_mutable<std::int64_t>()[static_cast<std::size_t>(i)] = i % below;
+    }
+  }
+  return t;
+}
+
+struct Served {
+  double ms = 0, grown = 0;  ///< bytes that the process got bigger by after the first tenth
+  frazil::Counters counters;
+};
+
+Served serve(const std::shared_ptr<frazil::Executable>& executable, const Requests& requests) {
+  frazil::Session session(executable);
+  double before = 0;
+  const auto begin = detail::Clock::now();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    std::vector<Datum> outputs;
+    run_frazil(session, requests[i], outputs);
+    if (i == requests.size() / 10) before = status_bytes("VmRSS");
+  }
+  return {detail::since_ms(begin), status_bytes("VmRSS") - before, session.counters()};
+}
+
+nlohmann::json measure(const char* name, const std::string& path, const Shapes& shapes, std::span<const Tensor> values,
+                       int rounds) {
+  const auto executable = load_frazil(path);
+  const Requests each = requests_of(shapes.each, values);
+  const Requests one = requests_of(std::vector(kRequests, shapes.one), values);
+  std::vector<double> ratios, times;
+  Served last;
+  for (int round = -1; round < rounds; ++round) {
+    Served first = round % 2 == 0 ? serve(executable, each) : serve(executable, one);
+    Served second = round % 2 == 0 ? serve(executable, one) : serve(executable, each);
+    if (round % 2 != 0) std::swap(first, second);
+    if (round < 0) continue;
+    last = first;
+    times.push_back(first.ms);
+    ratios.push_back(first.ms / second.ms / shapes.work_ratio);
+  }
+  const double ratio = detail::quantile(ratios, 0.5);
+  std::printf(
+      "stream   %-12s %zu shapes never seen %.0f ms, of one shape with the same work: ratio %.3f (%.3f..%.3f, most "
+      "%.2f); memory %+.1f MB after the first tenth, %llu plan\n",
+      name, kRequests, detail::quantile(times, 0.5), ratio, detail::quantile(ratios, 0.25),
+      detail::quantile(ratios, 0.75), kMost, last.grown * 1e-6, static_cast<unsigned long long>(last.counters.plans));
+  std::fflush(stdout);
+  return {{"name", name},
+          {"requests", kRequests},
+          {"ms", detail::quantile(times, 0.5)},
+          {"ratio", ratio},
+          {"ratio_low", detail::quantile(ratios, 0.25)},
+          {"most", kMost},
+          {"ratio_high", detail::quantile(ratios, 0.75)},
+          {"grown", last.grown},
+          {"plans", last.counters.plans}};
+}
+
+}  // namespace
+
+nlohmann::json shape_stream(const std::string& scratch_dir, int rounds) {
+  rounds = std::min(rounds, 7);
+  nlohmann::json rows = nlohmann::json::array();
+  const std::string path = scratch_dir + "/stream.onnx";
+  write_norm(path);
+  const Tensor floats[] = {numbers(frazil::Elem::f32, 64 * static_cast<std::int64_t>(kRequests), 101)};
+  rows.push_back(measure("ln_softmax", path, row_shapes(64), floats, rounds));
+  std::remove(path.c_str());
+  const Tensor ids = numbers(frazil::Elem::i64, 2400, 997), ones = numbers(frazil::Elem::i64, 2400, 2);
+  const Tensor words[] = {ids, ones, ones};
+  rows.push_back(measure("encoder", model_file(scratch_dir, "encoder", false), sentence_shapes(), words, rounds));
+  return rows;
+}
+
+}  // namespace bench
