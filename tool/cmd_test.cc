@@ -6,6 +6,7 @@
 #include <regex>
 #include <set>
 
+#include "onnx/import.h"
 #include "tensor/compare.h"
 #include "tensor/onnx_proto.h"
 #include "tool/commands.h"
@@ -23,16 +24,6 @@ struct TestOptions {
   std::string filter;
   bool list = false;
 };
-
-ProtoKind kind_of(const Type& type) {
-  switch (type.kind) {
-    case Type::Kind::sequence: return ProtoKind::sequence;
-    case Type::Kind::optional: return ProtoKind::optional;
-    case Type::Kind::map: return ProtoKind::map;
-    case Type::Kind::tensor: break;
-  }
-  return ProtoKind::tensor;
-}
 
 /// The folder's test_data_set_*, in order.
 std::vector<fs::path> data_sets(const fs::path& folder) {
@@ -83,9 +74,9 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
 
 /// A value that may be absent is also stored as what it is when it is there.
 Result<Datum> read_declared(const fs::path& path, const Type& type) {
-  auto value = read_pb(path, kind_of(type));
+  auto value = read_pb(path, proto_kind(type));
   if (value || type.kind != Type::Kind::optional) return value;
-  auto present = read_pb(path, kind_of(*type.item));
+  auto present = read_pb(path, proto_kind(*type.item));
   return present ? std::move(present) : std::move(value);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "onnx/import.h"
 #include "tensor/npy.h"
 #include "tensor/onnx_proto.h"
 #include "tool/fill.h"
@@ -33,16 +34,6 @@ Result<Sizes> parse_sizes(std::string_view text) {
     at = end + 1;
   }
   return sizes;
-}
-
-ProtoKind proto_kind(const Type& type) {
-  switch (type.kind) {
-    case Type::Kind::tensor: return ProtoKind::tensor;
-    case Type::Kind::sequence: return ProtoKind::sequence;
-    case Type::Kind::optional: return ProtoKind::optional;
-    case Type::Kind::map: return ProtoKind::map;
-  }
-  return ProtoKind::tensor;
 }
 
 /// The tensor type that a spec without a file can make, or null.

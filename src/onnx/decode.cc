@@ -174,14 +174,20 @@ Result<AttrParts> read_parts(Bytes bytes) {
 AttrType type_of(const AttrParts& parts) {
   if (parts.type != 0) return static_cast<AttrType>(parts.type);
   constexpr std::pair<std::size_t, AttrType> fields[] = {
-      {2, AttrType::real},           {3, AttrType::integer}, {4, AttrType::string},   {5, AttrType::tensor},
-      {6, AttrType::graph},          {7, AttrType::reals},   {8, AttrType::integers}, {9, AttrType::strings},
-      {22, AttrType::sparse_tensor}, {14, AttrType::type},
+      {2, AttrType::real},           {3, AttrType::integer},         {4, AttrType::string},   {5, AttrType::tensor},
+      {6, AttrType::graph},          {7, AttrType::reals},           {8, AttrType::integers}, {9, AttrType::strings},
+      {22, AttrType::sparse_tensor}, {14, AttrType::type},           {10, AttrType::tensors}, {11, AttrType::graphs},
+      {15, AttrType::types},         {23, AttrType::sparse_tensors},
   };
   for (const auto& [field, type] : fields) {
     if (parts.has[field]) return type;
   }
   return AttrType::undefined;
+}
+
+/// No operator of ONNX has such an attribute, and own operators cannot ask for one.
+std::unexpected<Fault> no_list(std::string_view kind) {
+  return fail(Code::unsupported, "lists of {} are not supported, no operator takes one", kind);
 }
 
 Result<decltype(NamedAttr::value)> value_of(const Source& source, const AttrParts& parts) {
@@ -206,8 +212,11 @@ Result<decltype(NamedAttr::value)> value_of(const Source& source, const AttrPart
       Builder builder(scratch);
       return read_type(parts.type_proto, builder, parts.name, source);
     }
+    case AttrType::tensors: return no_list("tensors");
+    case AttrType::graphs: return no_list("graphs");
+    case AttrType::sparse_tensors: return no_list("sparse tensors");
+    case AttrType::types: return no_list("types");
     case AttrType::undefined: return fail(Code::bad_model, "it has no value");
-    default: break;
   }
   return fail(Code::unsupported, "attributes of type {} are not supported", parts.type);
 }

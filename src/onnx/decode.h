@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,11 @@ struct Source {
   std::shared_ptr<const void> keep_alive;
   ExternalLoader external;
   std::size_t max_name = 0;
+  std::map<std::string, Bounds, std::less<>> bounds{};  ///< of symbols, by name
 };
+
+/// Metadata of a model under this key and a symbol's name are its bounds: "1..64".
+inline constexpr std::string_view kBoundsKey = "frazil.dim.";
 
 Result<Tensor> read_tensor(const Source& source, Bytes bytes);
 struct SparseTensor {

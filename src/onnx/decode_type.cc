@@ -26,7 +26,8 @@ class TypeReader {
     std::optional<Type> type;
     FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       if (tag == 7 || tag == 8)
-        return fail(Code::unsupported, "{} types are not supported", tag == 7 ? "opaque" : "sparse");
+        return fail(Code::unsupported, "{} values are not supported{}", tag == 7 ? "opaque" : "sparse",
+                    tag == 7 ? "" : ", only sparse constants and initializers");
       if (tag != 1 && tag != 4 && tag != 5 && tag != 9) return false;
       FRAZIL_TRY(const Bytes inner, message_field(reader));
       FRAZIL_TRY(type, tag == 1 ? tensor(inner, depth) : tag == 5 ? map(inner, depth) : container(inner, tag, depth));
@@ -93,10 +94,14 @@ class TypeReader {
 
   Dim extent(const Dimension& d, std::size_t axis) {
     if (d.value) return *d.value;
-    if (!says_unknown(d.param)) return builder_.dim(own(d.param));
+    if (!says_unknown(d.param)) return symbol(own(d.param));
     std::string name = fmt::format("{}.{}", value_, axis);
     while (builder_.graph().scope().find_symbol(name)) name += "'";
-    return builder_.dim(name);
+    return symbol(name);
+  }
+  Dim symbol(const std::string& name) {
+    const auto bounds = source_.bounds.find(name);
+    return builder_.dim(name, bounds == source_.bounds.end() ? Bounds{} : bounds->second);
   }
   /// "?3" is how fresh symbols are named.
   static std::string own(std::string_view param) {

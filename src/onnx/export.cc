@@ -71,6 +71,7 @@ class Exporter {
 
   Result<std::string> run(std::optional<std::int64_t> opset) {
     FRAZIL_TRY(const auto opsets, opsets_for(graph_, opset));
+    opset_ = opsets.at("");
     name_ports();
     FRAZIL_CHECK(walk(graph_, *this));
     std::string out;
@@ -88,6 +89,7 @@ class Exporter {
       import.add_int64(2, version);
     }
     add_properties(writer, 14, info.model.metadata);
+    add_properties(writer, 14, bounds_of_symbols(graph_));
     writer.add_message(7, blocks_.back());
     return out;
   }
@@ -103,13 +105,13 @@ class Exporter {
     const Node& n = graph_.node(id);
     std::string& out = nodes_.emplace_back();
     Writer writer(out);
-    FRAZIL_TRY(const auto inputs, uses(n.in));
+    FRAZIL_TRY(const auto inputs, uses(rules::written_inputs(graph_, n, opset_)));
     for (const std::string& name : inputs) writer.add_string(1, name);
     for (const Value v : n.out) writer.add_string(2, v ? name(v) : std::string());
-    add_text(writer, 3, n.name);
+    add_text(writer, 3, node_name(n.name));
     add_text(writer, 4, n.op->name);
     add_text(writer, 7, n.op->domain);
-    FRAZIL_TRY(const auto attributes, rules::written_attributes(graph_, n));
+    FRAZIL_TRY(const auto attributes, rules::written_attributes(graph_, n, opset_));
     for (const std::string& attribute : attributes) writer.add_message(5, attribute);
     notes(writer, n);
     return n.blocks.empty() ? done(id) : Status();
@@ -149,6 +151,15 @@ class Exporter {
     return it->second = std::move(name);
   }
   const std::string& name(Value v) { return give(v, graph_.value_name(v)); }
+
+  /// Readers want names of nodes that are unique; several nodes that came from one have its name.
+  std::string node_name(const std::string& wanted) {
+    std::string name = wanted;
+    if (!wanted.empty()) {
+      for (int k = 1; !taken_nodes_.insert(name).second; ++k) name = fmt::format("{}_{}", wanted, k);
+    }
+    return name;
+  }
 
   /// Inputs keep their names, and so do outputs, whose values are named after them where that is possible.
   void name_ports() {
@@ -266,9 +277,10 @@ class Exporter {
 
   const Graph& graph_;
   ExternalData& external_;
+  std::int64_t opset_ = 0;                                ///< of ai.onnx
   std::vector<std::string> blocks_, nodes_;               ///< GraphProtos and NodeProtos that are open
   std::unordered_map<std::uint32_t, std::string> names_;  ///< by value
-  std::unordered_set<std::string> taken_;
+  std::unordered_set<std::string> taken_, taken_nodes_;
   std::unordered_set<std::uint32_t> written_;  ///< constants
 };
 

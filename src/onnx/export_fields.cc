@@ -1,6 +1,9 @@
 #include "onnx/export_fields.h"
 
+#include <map>
+
 #include "ir/op.h"
+#include "onnx/decode.h"
 #include "tensor/onnx_proto.h"
 
 namespace frazil::onnx {
@@ -59,6 +62,28 @@ std::string TypeWriter::write(const Type& type) const {
   return out;
 }
 
+Properties bounds_of_symbols(const Graph& graph) {
+  const Scope& scope = graph.scope();
+  std::map<std::string, Bounds> found;
+  for (const Value v : graph.main().params) {
+    for (const Type* type = &graph.type(v); type != nullptr; type = type->item.get()) {
+      for (const Dim d : type->shape) {
+        const auto symbol = scope.as_symbol(d);
+        if (symbol && !scope.is_fresh(*symbol))
+          found[std::string(scope.symbol_name(*symbol))] = scope.symbol_bounds(*symbol);
+      }
+    }
+  }
+  Properties said;
+  for (const auto& [name, bounds] : found) {
+    if (bounds == Bounds{}) continue;
+    said.emplace_back(std::string(kBoundsKey) + name,
+                      fmt::format("{}..{}", bounds.min == Dim::kMin ? "" : std::to_string(bounds.min),
+                                  bounds.max == Dim::kMax ? "" : std::to_string(bounds.max)));
+  }
+  return said;
+}
+
 std::string value_info(std::string_view name, const Type& type, const Scope& scope, const Notes* notes) {
   std::string out;
   Writer writer(out);
@@ -105,10 +130,11 @@ struct ValueWriter {
 
 }  // namespace
 
-Result<std::vector<std::string>> attribute_protos(const Node& node) {
+Result<std::vector<std::string>> attribute_protos(const Node& node, std::string_view left_out) {
   std::vector<std::string> protos;
   const Attrs defaults = default_attrs(*node.op);
   for (const AttrField& field : node.op->attrs.fields) {
+    if (field.name == left_out) continue;
     const auto value = field.get(node.attrs.get()), usual = field.get(defaults.get());
     if (!value || (!field.required && usual && same(*value, *usual))) continue;
     if (const Tensor* tensor = std::get_if<Tensor>(&*value); tensor != nullptr && !tensor->defined()) continue;
@@ -119,6 +145,15 @@ Result<std::vector<std::string>> attribute_protos(const Node& node) {
     writer.add_enum(20, kind);
   }
   return protos;
+}
+
+std::string ints_attribute(std::string_view name, const Ints& values) {
+  std::string out;
+  Writer writer(out);
+  add_text(writer, 1, name);
+  for (const std::int64_t value : values) writer.add_int64(8, value);
+  writer.add_enum(20, kInts);
+  return out;
 }
 
 std::string graph_attribute(std::string_view name, std::string_view graph) {

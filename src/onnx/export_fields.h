@@ -34,11 +34,15 @@ class TypeWriter {
   std::string_view value_;
 };
 
+/// What the model says of the symbols of its inputs whose bounds are not the default ones; see kBoundsKey.
+Properties bounds_of_symbols(const Graph& graph);
+
 /// A ValueInfoProto.
 std::string value_info(std::string_view name, const Type& type, const Scope& scope, const Notes* notes = nullptr);
 
 /// The AttributeProtos of a node, without those of its blocks, that differ from their defaults.
-Result<std::vector<std::string>> attribute_protos(const Node& node);
+Result<std::vector<std::string>> attribute_protos(const Node& node, std::string_view left_out = {});
+std::string ints_attribute(std::string_view name, const Ints& values);
 std::string graph_attribute(std::string_view name, std::string_view graph);
 
 }  // namespace frazil::onnx

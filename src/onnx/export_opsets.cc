@@ -21,11 +21,12 @@ std::int64_t needed_by(const AttrField& field, const AttrValue& value) {
 /// The oldest opset of its domain that the node can be said in.
 std::int64_t needed_by(const Graph& graph, const Node& node) {
   const OpsetRange since = node.op->since;
-  std::int64_t needed = since.oldest;
+  const auto older = rules::older_form(graph, node);
+  std::int64_t needed = older ? older->oldest : since.oldest;
   const Attrs defaults = default_attrs(*node.op);
   for (const AttrField& field : node.op->attrs.fields) {
     const auto value = field.get(node.attrs.get()), usual = field.get(defaults.get());
-    if (!value || (usual && same(*value, *usual))) continue;
+    if (!value || (usual && same(*value, *usual)) || (older && field.name == older->attribute)) continue;
     const std::int64_t opset = needed_by(field, *value);
     if (opset <= since.newest) needed = std::max(needed, opset);  // else another operator's, of another domain
   }

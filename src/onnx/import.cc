@@ -87,4 +87,14 @@ Result<Graph> import_onnx(const std::string& path, const ImportOptions& options)
   });
 }
 
+ProtoKind proto_kind(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::sequence: return ProtoKind::sequence;
+    case Type::Kind::optional: return ProtoKind::optional;
+    case Type::Kind::map: return ProtoKind::map;
+    case Type::Kind::tensor: break;
+  }
+  return ProtoKind::tensor;
+}
+
 }  // namespace frazil

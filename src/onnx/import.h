@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "ir/graph.h"
+#include "tensor/onnx_proto.h"
 
 namespace frazil {
 
@@ -36,5 +37,8 @@ Result<Graph> import_onnx(std::shared_ptr<const MappedFile> file, const ImportOp
 /// are an error when `model_dir` is empty.
 Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
                                 std::string_view model_dir = {}, const ImportOptions& options = {});
+
+/// The message that holds values of a type.
+ProtoKind proto_kind(const Type& type);
 
 }  // namespace frazil

@@ -18,8 +18,9 @@ Result<Graph> Importer::run(Bytes bytes) {
   warnings_ = std::move(model_.warnings);
   FRAZIL_CHECK(check_model());
   FRAZIL_CHECK(index_functions());
+  keep_bounds();
   FRAZIL_CHECK(start());
-  FRAZIL_CHECK(walk());
+  if (Status done = walk(); !done) return std::unexpected(explained(std::move(done).error()));
   compare_said();
   graph_.info = std::make_shared<const ModelInfo>(std::move(model_.info));
   return std::move(graph_);

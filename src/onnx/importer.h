@@ -94,7 +94,10 @@ class Importer {
   Status keep_value_notes(const GraphParts& body);
   void keep_notes(NodeParts& node, NodeId id);
   Status read_said(const std::vector<Bytes>& value_infos);
+  std::vector<std::string> contradictions() const;
   void compare_said();
+  Fault explained(Fault fault) const;
+  void keep_bounds();
 
   // ---- blocks; all work on the top frame ----
   Status push_frame(Frame frame);

@@ -1,5 +1,6 @@
 // What a model says of itself: notes, which are kept, and types, which are held against those that are inferred.
 #include <algorithm>
+#include <charconv>
 
 #include "onnx/importer.h"
 
@@ -13,6 +14,22 @@ bool contradict(const Type& a, const Type& b) {
   if (a.elem != b.elem) return true;
   if (!a.ranked || !b.ranked) return false;
   return !std::ranges::equal(a.shape, b.shape, [](Dim x, Dim y) { return !x.is_const() || !y.is_const() || x == y; });
+}
+
+std::optional<std::int64_t> whole(std::string_view text, std::int64_t open) {
+  std::int64_t value = open;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (!text.empty() && (end.ec != std::errc() || end.ptr != text.data() + text.size())) return std::nullopt;
+  return value;
+}
+
+/// "1..64", "..64", "1..".
+std::optional<Bounds> read_bounds(std::string_view text) {
+  const auto dots = text.find("..");
+  if (dots == text.npos) return std::nullopt;
+  const auto min = whole(text.substr(0, dots), Dim::kMin), max = whole(text.substr(dots + 2), Dim::kMax);
+  if (!min || !max || *min > *max || *min < Dim::kMin || *max > Dim::kMax) return std::nullopt;
+  return Bounds{*min, *max};
 }
 
 }  // namespace
@@ -60,21 +77,49 @@ Status Importer::read_said(const std::vector<Bytes>& value_infos) {
   return {};
 }
 
-/// Types that the model gives are no more than a hint: what runs follows inference.
-void Importer::compare_said() {
-  if (assumed()) return;
-  constexpr std::size_t kTold = 3;
-  std::size_t count = 0;
+std::vector<std::string> Importer::contradictions() const {
+  std::vector<std::string> found;
   for (const Said& said : said_) {
     Graph scratch;
     Builder builder(scratch);
     const auto type = read_type(said.type, builder, "said", source_);
     if (!type || !contradict(*type, graph_.type(said.value))) continue;
-    if (++count > kTold) continue;
-    warn("value '{}': the model says {}, but it is {}", proto::shown(said.name), str(*type, scratch.scope()),
-         str(graph_.type(said.value), graph_.scope()));
+    found.push_back(fmt::format("value '{}': the model says {}, but it is {}", proto::shown(said.name),
+                                str(*type, scratch.scope()), str(graph_.type(said.value), graph_.scope())));
   }
-  if (count > kTold) warn("and {} more values of other types than the model says", count - kTold);
+  return found;
+}
+
+/// Types that the model gives are no more than a hint: what runs follows inference.
+void Importer::compare_said() {
+  if (assumed()) return;
+  constexpr std::size_t kTold = 3;
+  const std::vector<std::string> found = contradictions();
+  for (std::size_t i = 0; i < std::min(found.size(), kTold); ++i) warn("{}", found[i]);
+  if (found.size() > kTold) warn("and {} more values of other types than the model says", found.size() - kTold);
+}
+
+/// A model that contradicts itself may fail for that reason; the first value that is not what it should be is told.
+Fault Importer::explained(Fault fault) const {
+  if (fault.code != Code::bad_model || assumed()) return fault;
+  const std::vector<std::string> found = contradictions();
+  if (!found.empty()) fault.message += "; " + found[0];
+  return fault;
+}
+
+void Importer::keep_bounds() {
+  Properties& properties = model_.info.model.metadata;
+  std::erase_if(properties, [&](const auto& property) {
+    const auto& [key, value] = property;
+    if (!key.starts_with(kBoundsKey)) return false;
+    const auto bounds = read_bounds(value);
+    if (bounds) {
+      source_.bounds.insert_or_assign(key.substr(kBoundsKey.size()), *bounds);
+    } else {
+      warn("metadata '{}': '{}' are no bounds, as in 1..64", proto::shown(key), proto::shown(value));
+    }
+    return bounds.has_value();
+  });
 }
 
 }  // namespace frazil::onnx

@@ -41,6 +41,44 @@ const Need kNeeds[] = {
     {&ops::ScatterND, 18, [](const Node& n) { return is_extreme(n.attributes<ops::ScatterNdAttrs>().reduction); }},
 };
 
+/// Operators whose axes were an attribute.
+struct AxesRow {
+  const OpDef* op;
+  std::int64_t below;
+  bool all;  ///< without axes it takes all of them, then as now
+};
+const AxesRow kAxes[] = {
+    {&ops::ReduceL1, 18, true},  {&ops::ReduceL2, 18, true},        {&ops::ReduceLogSum, 18, true},
+    {&ops::ReduceMax, 18, true}, {&ops::ReduceLogSumExp, 18, true}, {&ops::ReduceMean, 18, true},
+    {&ops::ReduceMin, 18, true}, {&ops::ReduceProd, 18, true},      {&ops::ReduceSumSquare, 18, true},
+    {&ops::ReduceSum, 13, true}, {&ops::Squeeze, 13, true},         {&ops::Unsqueeze, 13, false},
+};
+
+/// Reductions that say what no axes mean, which older ones could not.
+bool may_reduce_none(const Node& node) {
+  const AttrField* field = node.op->attrs.find("noop_with_empty_axes");
+  return field != nullptr && !same(*field->get(node.attrs.get()), AttrValue(std::int64_t{0}));
+}
+
+Ints ints_of(const Tensor& tensor) {
+  Ints list;
+  for (std::int64_t i = 0; i < tensor.count(); ++i) list.push_back(tensor.integer_at(i));
+  return list;
+}
+
+/// True when the parts are surely of one extent, as they had to be before they were counted.
+bool splits_evenly(const Graph& graph, const Node& node) {
+  if (node.in.size() > 1 && node.in[1]) return false;
+  const Type* first = nullptr;
+  for (const Value v : node.out) {
+    if (!v || !graph.type(v).ranked) return false;
+    if (first == nullptr) first = &graph.type(v);
+    if (!std::ranges::equal(first->shape, graph.type(v).shape)) return false;
+  }
+  return first != nullptr &&
+         static_cast<std::int64_t>(node.out.size()) == node.attributes<ops::SplitAttrs>().num_outputs.value_or(0);
+}
+
 /// OptionalHasElement and OptionalGetElement of a value that is there for sure, or of none.
 bool takes_what_is_no_optional(const Graph& graph, const Node& node) {
   if (node.op != &ops::OptionalHasElement && node.op != &ops::OptionalGetElement) return false;
@@ -58,10 +96,35 @@ std::int64_t needed_by_values(const Graph& graph, const Node& node) {
   return needed;
 }
 
-Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node) {
+std::optional<OlderForm> older_form(const Graph& graph, const Node& node) {
+  if (node.op == &ops::Split && splits_evenly(graph, node)) return OlderForm{18, 13, "num_outputs", std::nullopt};
+  const auto* row = std::ranges::find(kAxes, node.op, &AxesRow::op);
+  if (row == std::end(kAxes) || may_reduce_none(node)) return std::nullopt;
+  const bool given = node.in.size() > 1 && node.in[1];
+  if (!given) return row->all ? std::optional(OlderForm{row->below, 1, {}, 1}) : std::nullopt;
+  const Constant* axes = graph.constant(node.in[1]);
+  if (axes == nullptr || axes->tensor.count() == 0) return std::nullopt;
+  const Ints list = ints_of(axes->tensor);
+  const bool counts_back = std::ranges::any_of(list, [](std::int64_t axis) { return axis < 0; });
+  return OlderForm{row->below, counts_back ? 11 : 1, "axes", 1};
+}
+
+std::vector<Value> written_inputs(const Graph& graph, const Node& node, std::int64_t opset) {
+  std::vector<Value> in = node.in;
+  const auto older = older_form(graph, node);
+  if (older && opset < older->below && older->input) in.resize(std::min(in.size(), *older->input));
+  return in;
+}
+
+Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node, std::int64_t opset) {
   const bool given = !node.in.empty() && node.in[0];
   if (node.op == &ops::Optional && !given && node.out[0]) return optional_attributes(graph, node);
-  return attribute_protos(node);
+  const auto older = older_form(graph, node);
+  if (!older || opset >= older->below || older->attribute.empty()) return attribute_protos(node);
+  if (!older->input) return attribute_protos(node, older->attribute);
+  FRAZIL_TRY(std::vector<std::string> attributes, attribute_protos(node));
+  attributes.push_back(ints_attribute(older->attribute, ints_of(graph.constant(node.in[*older->input])->tensor)));
+  return attributes;
 }
 
 std::string alias_node(std::string_view from, std::string_view to) {

@@ -11,8 +11,18 @@ Status ints_to_input(Draft& d, std::string_view attr, std::size_t i);
 Result<Value> shape_of(Draft& d, Value v);
 Result<Value> reshape_like(Draft& d, Value v, Value like);
 
-/// The AttributeProtos of a node, in the newest form: what a rule turned into attributes of our own is turned back.
-Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node);
+/// A form in which older opsets say the same: an input was an attribute, or an attribute was not needed.
+struct OlderForm {
+  std::int64_t below;   ///< the opset that brought the new form
+  std::int64_t oldest;  ///< the oldest one that says the node so
+  std::string_view attribute;
+  std::optional<std::size_t> input;  ///< constant, and said as the attribute; none: the attribute is left out
+};
+std::optional<OlderForm> older_form(const Graph& graph, const Node& node);
+/// The inputs and the AttributeProtos of a node as `opset` of its domain says them; what a rule turned into attributes
+/// of our own is turned back.
+std::vector<Value> written_inputs(const Graph& graph, const Node& node, std::int64_t opset);
+Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node, std::int64_t opset);
 /// The opset that the node's inputs, their types and the values of its attributes need, where the operator and the
 /// attribute are older; 0 elsewhere.
 std::int64_t needed_by_values(const Graph& graph, const Node& node);

@@ -30,12 +30,14 @@ constexpr TypeNeed kTypeNeeds[] = {
     {11, kNarrow | one(Elem::u32) | one(Elem::u64) | elems::kFloat, "Equal"},
     {11, kNarrow | one(Elem::i32) | one(Elem::u32) | one(Elem::u64), "TopK"},
     {12, elems::kInt, "Clip Max Min Pow"},
-    {12, one(Elem::i8) | one(Elem::u8), "MaxPool"},
+    {12, one(Elem::i8) | one(Elem::u8), "MaxPool ReduceMax ReduceMin"},
     {13, elems::kBool | kComplex | elems::kString, "Pad"},
     {13, kBf16,
      "Abs Add ArgMax ArgMin Cast Ceil Clip Concat DepthToSpace Div Dropout Equal Erf Exp Expand Flatten Floor Gather "
      "GatherElements GatherND Gemm Greater If IsNaN LRN Less Log Loop MatMul Max Mean MeanVarianceNormalization Min "
-     "Mod Mul Neg NonZero Pad Pow Reciprocal Relu Reshape ScatterElements ScatterND Shape Sigmoid Sign Size Slice "
+     "Mod Mul Neg NonZero Pad Pow Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean "
+     "ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape ScatterElements ScatterND Shape Sigmoid Sign Size "
+     "Slice "
      "SoftmaxCrossEntropyLoss SpaceToDepth Sqrt Sub Sum Tanh Tile Transpose"},
     {14, kNarrow, "Add Div Mul Sub"},
     {14, elems::kSigned, "Relu"},

@@ -91,6 +91,46 @@ TEST(Export, KeepsNamesOfValuesAndNodesAndSymbols) {
   EXPECT_EQ(output_type(again), "f32[batch,3]");
 }
 
+TEST(Export, GivesNodesNamesOfTheirOwn) {
+  const Graph again = through_a_file(graph_of(R"(graph g(%x: f32[2]) {
+    %a = Neg(%x) "n"
+    %b = Abs(%a) "n"
+    %c = Exp(%b)
+    %y = Exp(%c)
+    return y = %y
+  })"));
+  EXPECT_EQ(node_at(again, 0).name, "n");
+  EXPECT_EQ(node_at(again, 1).name, "n_1");
+  EXPECT_EQ(node_at(again, 2).name, node_at(again, 3).name);
+}
+
+TEST(Export, KeepsBoundsOfSymbols) {
+  const Graph graph = graph_of(R"(dim batch in 1..64
+  dim `a b` in ..7
+  graph g(%x: f32[batch,`a b`,free]) { %y = Relu(%x) return y = %y })");
+  const Graph again = through_a_file(graph);
+  const auto bounds = [](const Graph& g, std::string_view name) {
+    return g.scope().symbol_bounds(*g.scope().find_symbol(name));
+  };
+  EXPECT_EQ(bounds(again, "batch"), (Bounds{1, 64}));
+  EXPECT_EQ(bounds(again, "a b"), bounds(graph, "a b"));
+  EXPECT_EQ(bounds(again, "a b").max, 7);
+  EXPECT_EQ(bounds(again, "free"), Bounds{});
+  EXPECT_EQ(again.hash(), graph.hash());
+  EXPECT_TRUE(again.info->model.metadata.empty());
+}
+
+TEST(Export, BoundsThatAreNoneStayNotes) {
+  for (const char* text_of_bounds : {"", "5", "5..x", "9..3", "1..99999999999999999999", "1-2"}) {
+    const Message property = text(text({}, 1, "frazil.dim.N"), 2, text_of_bounds);
+    const Graph graph =
+        imported(import({.nodes = {{"Neg", {"x"}, {"y"}}}, .inputs = {f32("x", {"N"})}, .outputs = {value("y")}},
+                        {.more = text({}, 14, property)}));
+    EXPECT_EQ(graph.scope().symbol_bounds(*graph.scope().find_symbol("N")), Bounds{}) << text_of_bounds;
+    EXPECT_EQ(graph.info->model.metadata.size(), 1u) << text_of_bounds;
+  }
+}
+
 TEST(Export, ChoosesTheOldestOpsetThatFits) {
   const std::string_view plain = "graph g(%x: f32[2]) { %y = Add(%x, %x) return y = %y }";
   EXPECT_EQ(opset_of(through_a_file(graph_of(plain))), 7);
@@ -166,7 +206,17 @@ TEST(Export, TypesAndInputsNeedTheirOpset) {
       {"%x: f32[2,2]", "Concat(%x, %x) {axis = 1}", 4},
       {"%x: f32[2,2]", "Concat(%x, %x) {axis = -1}", 11},
       {"%x: f32[2,2]", "Split(%x, i64[1] [2])", 13},
-      {"%x: f32[2,2]", "Split(%x) {num_outputs = 1}", 18},
+      {"%x: f32[4,2]", "Split(%x) {num_outputs = 1}", 13},
+      {"%x: f32[4,2]", "ReduceMean(%x, i64[1] [0])", 1},
+      {"%x: f32[4,2]", "ReduceMean(%x, i64[1] [-1])", 11},
+      {"%x: f32[4,2]", "ReduceMean(%x)", 1},
+      {"%x: f32[4,2]", "ReduceMean(%x) {noop_with_empty_axes = 1}", 18},
+      {"%x: f32[4,2], %a: i64[1]", "ReduceMean(%x, %a)", 18},
+      {"%x: f32[4,2], %a: i64[1]", "ReduceSum(%x, %a)", 13},
+      {"%x: f32[4,2]", "ReduceSum(%x, i64[1] [0])", 1},
+      {"%x: f32[1,2]", "Squeeze(%x, i64[1] [0])", 1},
+      {"%x: f32[1,2]", "Squeeze(%x)", 1},
+      {"%x: f32[1,2]", "Unsqueeze(%x, i64[2] [0, -1])", 11},
       {"%x: opt<f32[2]>", "OptionalHasElement(%x)", 15},
       {"%x: f32[2]", "OptionalHasElement(%x)", 18},
       {"%x: f32[1,1,2]", "Resize(%x, _, f32[3] [1, 1, 2])", 13},
@@ -178,7 +228,19 @@ TEST(Export, TypesAndInputsNeedTheirOpset) {
   };
   for (const Row& row : rows) {
     const Graph graph = graph_of(fmt::format("graph g({}) {{ %y = {} return y = %y }}", row.inputs, row.node));
-    EXPECT_EQ(opset_of(through_a_file(graph)), row.opset) << row.node << " of " << row.inputs;
+    const Graph again = through_a_file(graph);
+    EXPECT_EQ(opset_of(again), row.opset) << row.node << " of " << row.inputs;
+    EXPECT_EQ(again.hash(), graph.hash()) << row.node << " of " << row.inputs;
+  }
+}
+
+TEST(Export, CountsPartsOfSplitWhereTheyAreUneven) {
+  for (const auto& [extent, opset] : {std::pair{4, 13}, {5, 18}}) {
+    const Graph graph = graph_of(
+        fmt::format("graph g(%x: f32[{}]) {{ %a, %b = Split(%x) {{num_outputs = 2}} return a = %a, b = %b }}", extent));
+    const Graph again = through_a_file(graph);
+    EXPECT_EQ(opset_of(again), opset);
+    EXPECT_EQ(again.hash(), graph.hash());
   }
 }
 

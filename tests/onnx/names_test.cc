@@ -225,10 +225,61 @@ TEST(ImportTypes, ManyAreToldOnce) {
   EXPECT_THAT(said, HasSubstr("and 47 more"));
 }
 
-TEST(ImportTypes, SparseInputsAreRefused) {
+/// Where the model fails, the first value that is not what the model says is told with it.
+TEST(ImportTypes, ExplainWhyAModelFails) {
+  const GraphSpec spec{.nodes = {{"Transpose", {"x"}, {"t"}}, {"MatMul", {"t", "w"}, {"z"}, {}, "product"}},
+                       .inputs = {f32("x", {"2", "3"}), f32("w", {"3", "4"})},
+                       .outputs = {value("z")},
+                       .more = text({}, 13, f32("t", {"2", "3"}))};
+  expect_fault(import(spec), Code::bad_model,
+               {"node 'product' (MatMul)", "; value 't': the model says f32[2,3], but it is f32[3,2]"});
+}
+
+TEST(ImportTypes, SparseAndOpaqueValuesAreRefused) {
+  const Message tensors = tensor_type(Elem::f32, {"2"}), sparse = text({}, 8, number({}, 1, 1));
+  const Message opaque = text({}, 7, text(text({}, 1, "org"), 2, "Table"));
+  const std::pair<Message, std::string> rows[] = {
+      {sparse, "input 'x': sparse values are not supported, only sparse constants and initializers"},
+      {opaque, "input 'x': opaque values are not supported"},
+      {sequence_type(sparse), "input 'x': sparse values are not supported"},
+      {sequence_type(opaque), "input 'x': opaque values are not supported"},
+  };
+  for (const auto& [type, says] : rows) {
+    GraphSpec spec = kNeg;
+    spec.inputs[0] = value("x", type);
+    expect_fault(import(spec), Code::unsupported, {says});
+  }
+  const Message sparse_attribute = text(attribute("type", 13), 14, sparse);
+  expect_fault(
+      import({.nodes = {{"Optional", {}, {"z"}, {sparse_attribute}, "none"}}, .inputs = {}, .outputs = {value("z")}}),
+      Code::unsupported, {"node 'none' (Optional): attribute 'type': sparse values are not supported"});
+}
+
+/// Lists of graphs, tensors and types, with their type said or left out.
+TEST(ImportAttributes, ListsThatNoOperatorTakes) {
+  struct Row {
+    int type, field;
+    Message item;
+    const char* says;
+  };
+  const Message tensor = initializer("t", Tensor::scalar(1.0f));
+  const Row rows[] = {
+      {9, 10, tensor, "lists of tensors are not supported"},
+      {10, 11, graph(kNeg), "lists of graphs are not supported"},
+      {12, 23, text({}, 1, tensor), "lists of sparse tensors are not supported"},
+      {14, 15, tensor_type(Elem::f32, {}), "lists of types are not supported"},
+  };
+  for (const Row& row : rows) {
+    for (const Message& start : {attribute("many", row.type), text({}, 1, "many")}) {
+      GraphSpec spec = kNeg;
+      spec.nodes[0].name = "first";
+      spec.nodes[0].attrs = {text(start, row.field, row.item)};
+      expect_fault(import(spec), Code::unsupported, {"node 'first' (Neg): attribute 'many': ", row.says});
+    }
+  }
   GraphSpec spec = kNeg;
-  spec.inputs[0] = value("x", text({}, 8, number({}, 1, 1)));
-  expect_fault(import(spec), Code::unsupported, {"input 'x': sparse types are not supported"});
+  spec.nodes[0].attrs = {attribute("many", 77)};
+  expect_fault(import(spec), Code::unsupported, {"attribute 'many': attributes of type 77 are not supported"});
 }
 
 }  // namespace

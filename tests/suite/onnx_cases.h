@@ -29,16 +29,6 @@ inline std::filesystem::path node_cases() {
   return std::filesystem::exists(debian) ? debian : std::filesystem::path();
 }
 
-inline ProtoKind proto_kind(const Type& type) {
-  switch (type.kind) {
-    case Type::Kind::sequence: return ProtoKind::sequence;
-    case Type::Kind::optional: return ProtoKind::optional;
-    case Type::Kind::map: return ProtoKind::map;
-    case Type::Kind::tensor: break;
-  }
-  return ProtoKind::tensor;
-}
-
 /// The files `stem`_0.pb, `stem`_1.pb, ... of a data set.
 inline Result<std::vector<Datum>> read_set(const std::filesystem::path& set, std::string_view stem, const Graph& graph,
                                            const std::vector<Value>& declared) {

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Takes ONNX's cases through import and export, and asks ONNX's own checker what it makes of the result.
+
+    check_exports.py TOOL [CASES]
+
+CASES holds folders with a model.onnx each; by default ONNX's node cases, outside of the repository or Debian's. Models
+of newer opsets than the checker's, before or after, and those that it already refuses as they came, are left out.
+Without a Python that has the onnx package, or without cases, nothing is checked, and a line says so.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# What the checker is wrong about.
+EXPECTED = {
+    "test_loop16_seq_none": "a loop that takes no turn gives the optional that came in; the checker wants a sequence",
+}
+
+PYTHONS = [sys.executable, "/usr/bin/python3"]
+FOLDERS = [
+    pathlib.Path(os.environ.get("FRAZIL_SHARED", pathlib.Path(__file__).resolve().parents[2] / "shared"))
+    / "onnx-tests/node",
+    pathlib.Path("/usr/share/libonnx-testdata/data/node"),
+]
+
+
+def skip(reason):
+    print(f"check_exports.py: nothing was checked: {reason}")
+    sys.exit(0)
+
+
+def with_onnx():
+    """Goes on in a Python that has the package."""
+    try:
+        import onnx
+
+        return onnx
+    except ImportError:
+        pass
+    for python in PYTHONS:
+        known = subprocess.run([python, "-c", "import onnx"], capture_output=True, check=False).returncode == 0
+        if known and python != sys.executable:
+            os.execv(python, [python, *sys.argv])
+    skip("no Python here has the package onnx")
+
+
+def newest_opsets(onnx):
+    newest = {}
+    for schema in onnx.defs.get_all_schemas():
+        newest[schema.domain] = max(newest.get(schema.domain, 1), schema.since_version)
+    newest[""] = onnx.defs.onnx_opset_version()
+    return newest
+
+
+def knows(newest, model):
+    return all(i.version <= newest.get(i.domain, 0) for i in model.opset_import)
+
+
+def complaint(onnx, model):
+    try:
+        onnx.checker.check_model(model, full_check=True)
+        return None
+    except Exception as error:  # the checker, type inference and protobuf each have their own
+        return str(error).strip().splitlines()[0]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    onnx = with_onnx()
+    cases = [pathlib.Path(sys.argv[2])] if len(sys.argv) > 2 else [f for f in FOLDERS if f.is_dir()]
+    if not cases:
+        skip("ONNX's node cases are not here; set FRAZIL_SHARED")
+    newest = newest_opsets(onnx)
+    checked = left_out = 0
+    bad, newer = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.onnx")
+        for path in sorted(cases[0].glob("*/model.onnx")):
+            model = onnx.load(str(path))
+            if path.parent.name in EXPECTED or not knows(newest, model) or complaint(onnx, model) is not None:
+                left_out += 1
+                continue
+            made = subprocess.run([sys.argv[1], "convert", str(path), out], capture_output=True, text=True, check=False)
+            if made.returncode != 0:
+                bad.append((path.parent.name, made.stderr.strip()))
+                continue
+            exported = onnx.load(out)
+            if not knows(newest, exported):
+                newer.append(path.parent.name)
+                continue
+            checked += 1
+            what = complaint(onnx, exported)
+            if what is not None:
+                bad.append((path.parent.name, what))
+    for name, what in bad:
+        print(f"{name}: {what}")
+    if newer:
+        print(f"exported in a newer opset: {' '.join(newer)}")
+    print(
+        f"{checked} exported models checked, {len(bad)} refused, {left_out + len(newer)} left out; "
+        f"the checker knows ai.onnx {newest['']}"
+    )
+    sys.exit(1 if bad or checked == 0 else 0)
+
+
+main()
