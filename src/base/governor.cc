@@ -1,5 +1,7 @@
 #include "base/governor.h"
 
+#include "base/free_later.h"
+
 namespace frazil {
 namespace {
 
@@ -20,7 +22,8 @@ Result<MemoryCharge> MemoryCharge::make(std::size_t bytes) {
   MemoryCharge charge;
   if (governor_here == nullptr) return charge;
   const auto& meter = governor_here->meter();
-  if (!meter->charge(bytes)) {
+  // What waits to be freed still counts.
+  if (!meter->charge(bytes) && !(wait_until_freed() && meter->charge(bytes))) {
     return fail(Code::limit, "{} more bytes would pass the memory limit of {} bytes; {} are in use", bytes,
                 meter->limit(), meter->used());
   }

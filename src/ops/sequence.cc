@@ -246,7 +246,10 @@ Status split_to_sequence_run(OpaqueCall& call) {
   std::int64_t at = 0;
   Pace pace;
   for (std::int64_t part : parts) {
-    if (pace.stop(64)) return {};
+    if (pace.stop(64)) {
+      free_items(std::move(items));
+      return {};
+    }
     Sizes sizes(x.sizes.begin(), x.sizes.end());
     sizes[axis] = part;
     if (drops_axis(call.has(1), a)) sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));

@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 
+#include "base/free_later.h"
 #include "base/governor.h"
 #include "base/io.h"
 #include "base/no_memory.h"
@@ -29,6 +30,7 @@ std::unexpected<Fault> no_memory(std::size_t bytes) try {
 struct Buffer::Block {
   void* bytes = nullptr;
   std::unique_ptr<std::string[]> strings;
+  std::size_t count = 0;  ///< of the strings
   MemoryCharge charge;
   std::size_t block_bytes = 0;
   std::atomic<std::size_t> filled{0};
@@ -37,11 +39,17 @@ struct Buffer::Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   ~Block() { ::operator delete(bytes, kAlignment); }
+
+  static void destroy(void* block) noexcept { delete static_cast<Block*>(block); }
+  static void release(Block* block) noexcept {
+    if (block->count < kManyObjects) return destroy(block);
+    free_later(block, &destroy, block->count * sizeof(std::string));
+  }
 };
 
 Result<std::shared_ptr<Buffer::Block>> Buffer::charged_block(std::size_t bytes) try {
   FRAZIL_TRY(MemoryCharge charge, MemoryCharge::make(bytes));
-  auto block = std::make_shared<Block>();
+  std::shared_ptr<Block> block(new Block, &Block::release);
   block->charge = std::move(charge);
   return block;
 } catch (const std::bad_alloc&) {
@@ -90,6 +98,7 @@ Result<Buffer> Buffer::strings(std::size_t count) {
   FRAZIL_TRY(auto block, charged_block(bytes));
   block->strings.reset(new (std::nothrow) std::string[count]);
   if (block->strings == nullptr) return no_memory(bytes);
+  block->count = count;
   Block* const owned = block.get();
   Buffer buffer = borrow({reinterpret_cast<std::byte*>(owned->strings.get()), bytes}, std::move(block), true);
   buffer.block_ = owned;

@@ -46,6 +46,8 @@ class Datum {
 
 /// A sequence under the memory limit of the current thread's Governor; Code::limit when its items would pass it.
 Result<Datum> make_sequence(std::vector<Datum> items);
+/// Ends the life of items that become no sequence; many of them end it on another thread.
+void free_items(std::vector<Datum> items) noexcept;
 /// The same for a map.
 Result<Datum> make_map(std::vector<std::pair<Tensor, Datum>> items);
 

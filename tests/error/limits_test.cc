@@ -111,6 +111,10 @@ constexpr Explosion kExplosions[] = {
        %all = Loop(_, _, %s) body(%i, %on, %v) { %w = SequenceInsert(%v, %x) "insert" yield %on, %w }
        return all = %all })",
      "%x = f32[1000] 1", ""},
+    {"maps", R"(graph g(%x: f32[N,2]) {
+       %y = ai.onnx.ml::ZipMap(%x) {classlabels_int64s = [1, 2]} "maps"
+       return y = %y })",
+     "%x = f32[30000,2] 0.5", "maps"},
     {"a carried value that doubles", R"(graph g(%x: f32[M]) {
        %y = Loop(_, _, %x) body(%i, %on, %v) { %w = Concat(%v, %v) {axis = 0} "twice" yield %on, %w }
        return y = %y })",

@@ -1,0 +1,89 @@
+#include "base/free_later.h"
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+
+namespace frazil {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+
+struct Job {
+  void* what;
+  void (*destroy)(void*) noexcept;
+  std::size_t bytes;
+};
+
+/// Jobs in a ring without allocations, and the thread that does them.
+class Waste {
+ public:
+  bool put(const Job& job) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (count_ == jobs_.size() || job.bytes > kMostBytes - bytes_ || !start()) return false;
+    jobs_[(first_ + count_++) % jobs_.size()] = job;
+    bytes_ += job.bytes;
+    return true;
+  }
+
+  bool wait() noexcept {
+    std::unique_lock lock(mutex_);
+    if (!runs_) return false;
+    idle_.wait(lock, [&] { return !runs_; });
+    return true;
+  }
+
+ private:
+  bool start() noexcept {
+    if (runs_) return true;
+    try {
+      std::thread([this] { run(); }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return runs_ = true;
+  }
+
+  void run() noexcept {
+    std::unique_lock lock(mutex_);
+    while (count_ > 0) {
+      const Job job = jobs_[first_];
+      first_ = (first_ + 1) % jobs_.size();
+      --count_;
+      lock.unlock();
+      job.destroy(job.what);
+      lock.lock();
+      bytes_ -= job.bytes;
+    }
+    runs_ = false;
+    idle_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::array<Job, 64> jobs_{};
+  std::size_t first_ = 0, count_ = 0, bytes_ = 0;
+  bool runs_ = false;
+};
+
+/// Never destroyed, as values may be released after main().
+Waste& waste() {
+  alignas(Waste) static std::byte place[sizeof(Waste)];
+  static Waste* const one = new (place) Waste;
+  return *one;
+}
+
+}  // namespace
+
+void free_later(void* what, void (*destroy)(void*) noexcept, std::size_t bytes) noexcept {
+  if (!waste().put({what, destroy, bytes})) destroy(what);
+}
+
+bool wait_until_freed() noexcept { return waste().wait(); }
+
+}  // namespace frazil
