@@ -1,13 +1,16 @@
 #!/bin/sh
 # The generated tables in docs/ are what the command prints now: check_docs.sh TOOL. With --write it writes them.
 set -eu
-docs=$(cd "$(dirname "$0")/.." && pwd)/docs
+root=$(cd "$(dirname "$0")/.." && pwd)
 tool=${1:?usage: check_docs.sh TOOL [--write]}
+print() {
+  "$tool" "$1" --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
+}
 for table in ops:operators knobs:knobs passes:passes; do
-  page=$docs/${table#*:}.md
+  page=$root/docs/${table#*:}.md
   if [ "${2:-}" = --write ]; then
-    "$tool" "${table%%:*}" --markdown >"$page"
-  elif ! "$tool" "${table%%:*}" --markdown | diff -q - "$page" >/dev/null; then
+    print "${table%%:*}" >"$page"
+  elif ! print "${table%%:*}" | diff -q - "$page" >/dev/null; then
     echo "docs/${table#*:}.md is not what '$(basename "$tool") ${table%%:*} --markdown' prints: run scripts/check_docs.sh $tool --write" >&2
     exit 1
   fi

@@ -6,6 +6,7 @@
 #include "pass/passes.h"
 #include "pass/rules.h"
 #include "tool/commands.h"
+#include "tool/op_facts.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -89,6 +90,7 @@ Json ports_json(std::span<const Port> ports) {
 }
 
 Json op_json(const OpDef& op) {
+  const OpFacts facts = facts_of(op);
   Json attributes = Json::array();
   for (const AttrField& field : op.attrs.fields) {
     attributes.push_back(
@@ -99,6 +101,8 @@ Json op_json(const OpDef& op) {
           {"since", op.since.newest},
           {"oldest", op.since.oldest},
           {"form", form_name(op.form)},
+          {"kernels", facts.kernels},
+          {"numerics", facts.numerics},
           {"doc", op.doc},
           {"inputs", ports_json(op.inputs)},
           {"outputs", ports_json(op.outputs)},
@@ -122,12 +126,13 @@ std::string opsets_text(OpsetRange since) {
 }
 
 void ops_markdown(const std::vector<const OpDef*>& all) {
-  print_line("| operator | opset | form | inputs | outputs | element types | meaning |");
-  print_line("|---|---|---|---|---|---|---|");
+  print_line("| operator | opset | form | kernels | numerics | inputs | outputs | element types | meaning |");
+  print_line("|---|---|---|---|---|---|---|---|---|");
   for (const OpDef* op : all) {
-    print_line(fmt::format("| {} | {} | {} | {} | {} | {} | {} |", full_name(*op), opsets_text(op->since),
-                           form_name(op->form), ports_text(op->inputs), ports_text(op->outputs), types_text(*op),
-                           cell(op->doc)));
+    const OpFacts facts = facts_of(*op);
+    print_line(fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |", full_name(*op), opsets_text(op->since),
+                           form_name(op->form), facts.kernels, facts.numerics, ports_text(op->inputs),
+                           ports_text(op->outputs), types_text(*op), cell(op->doc)));
   }
 }
 

@@ -10,6 +10,8 @@ const KernelCode* code_for(Kernel kernel) {
     case Kernel::edges: return &kEdgesCode;
     case Kernel::matmul: return &kMatMulCode;
     case Kernel::gemm: return &kGemmCode;
+    case Kernel::plain: return &kPlainProductCode;
+    case Kernel::nbits: return &kNbitsProductCode;
     case Kernel::conv: return &kConvCode;
     case Kernel::max_pool: return &kMaxPoolCode;
     case Kernel::average_pool: return &kAveragePoolCode;

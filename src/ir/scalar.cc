@@ -83,19 +83,4 @@ ScalarTape ScalarRecorder::finish(Sx result) const {
   return tape;
 }
 
-std::string ScalarTape::str() const {
-  std::string out;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const ScalarIns& ins = code[i];
-    out += fmt::format("s{}: {} = {}", i, name_of(ins.type), name_of(ins.op));
-    if (ins.op == ScalarOp::load) out += fmt::format(" {}", ins.operand);
-    if (ins.op == ScalarOp::constant) {
-      out += is_float(ins.type) ? fmt::format(" {}", ins.real) : fmt::format(" {}", ins.integer);
-    }
-    for_operands(ins, [&](std::uint32_t id) { out += fmt::format(" s{}", id); });
-    out += "\n";
-  }
-  return out;
-}
-
 }  // namespace frazil

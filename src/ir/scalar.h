@@ -27,7 +27,6 @@ struct ScalarIns {
 struct ScalarTape {
   std::vector<ScalarIns> code;
   bool operator==(const ScalarTape&) const = default;
-  std::string str() const;
 };
 
 class ScalarRecorder;

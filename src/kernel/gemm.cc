@@ -33,33 +33,6 @@ void run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, void*
 
 int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
-template <class T>
-void generic(const GemmAny& g) {
-  using Acc = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
-  const Acc* const a = static_cast<const Acc*>(g.a);
-  const Acc* const b = static_cast<const Acc*>(g.b);
-  constexpr int64_t kCols = 32;
-  Pace pace;
-  for (int64_t j0 = 0; j0 < g.n; j0 += kCols) {
-    const int64_t cols = std::min(kCols, g.n - j0);
-    for (int64_t i = 0; i < g.m; ++i) {
-      if (pace.stop(g.k * cols)) return;
-      Acc acc[kCols] = {};
-      Acc* const c = static_cast<Acc*>(g.c) + i * g.c_row + j0;
-      for (int64_t p = 0; p < g.k; ++p) {
-        const Acc x = a[i * g.a_row + p * g.a_col];
-        const Acc* const row = b + p * g.b_row + j0 * g.b_col;
-        if (g.b_col == 1 && cols == kCols) {
-          for (int64_t j = 0; j < kCols; ++j) acc[j] += x * row[j];
-        } else {
-          for (int64_t j = 0; j < cols; ++j) acc[j] += x * row[j * g.b_col];
-        }
-      }
-      for (int64_t j = 0; j < cols; ++j) c[j] = g.accumulate ? c[j] + acc[j] : acc[j];
-    }
-  }
-}
-
 template <class A, class B>
 void generic_i8(const GemmI8& g) {
   const A* const a = static_cast<const A*>(g.a);
@@ -124,18 +97,6 @@ void gemm_with_packed_b(const Gemm& g, const void* packed_b, void* scratch) noex
 void gemm_with_packed_b_rows(const Gemm& g, const void* packed_b, int64_t row_begin, int64_t row_end,
                              void* scratch) noexcept {
   run(g, row_begin, row_end, static_cast<const float*>(packed_b), scratch);
-}
-
-bool gemm_any(Elem elem, const GemmAny& g) noexcept {
-  switch (elem) {
-    case Elem::f32: generic<float>(g); return true;
-    case Elem::f64: generic<double>(g); return true;
-    case Elem::i32: generic<std::int32_t>(g); return true;
-    case Elem::u32: generic<std::uint32_t>(g); return true;
-    case Elem::i64: generic<std::int64_t>(g); return true;
-    case Elem::u64: generic<std::uint64_t>(g); return true;
-    default: return false;
-  }
 }
 
 void gemm_i8(const GemmI8& g) noexcept {

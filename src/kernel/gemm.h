@@ -42,20 +42,6 @@ void gemm_with_packed_b(const Gemm& g, const void* packed_b, void* scratch) noex
 void gemm_with_packed_b_rows(const Gemm& g, const void* packed_b, std::int64_t row_begin, std::int64_t row_end,
                              void* scratch) noexcept;
 
-/// The same for other element types, no bias, no scratch: f32, f64, i32, i64, u32, u64; integers wrap.
-struct GemmAny {
-  std::int64_t m = 0, n = 0, k = 0;
-  const void* a = nullptr;
-  std::int64_t a_row = 0, a_col = 1;
-  const void* b = nullptr;
-  std::int64_t b_row = 0, b_col = 1;
-  void* c = nullptr;
-  std::int64_t c_row = 0;
-  bool accumulate = false;
-};
-/// False, with nothing done, for any other element type.
-bool gemm_any(Elem elem, const GemmAny& g) noexcept;
-
 /// C[m,n] (i32) = (A[m,k] - a_zero[m]) * (B[k,n] - b_zero[n]); A and B are i8 or u8; sums wrap.
 struct GemmI8 {
   std::int64_t m = 0, n = 0, k = 0;

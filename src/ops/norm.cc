@@ -137,23 +137,26 @@ void batch_norm_body(CompositeCx& cx) {
   const Expr x = widened(cx.in(0));
   const std::size_t rank = cx.rank(0), behind = rank > 2 ? rank - 2 : 0;
   const Expr channels = rank > 1 ? extent(x, 1) : int1(cx, 1);
-  Expr mean = as_elem(fit(cx.in(3), "input_mean", {channels}), x.type().elem),
-       variance = as_elem(fit(cx.in(4), "input_var", {channels}), x.type().elem);
+  // Each fits what the one before it was held against, so that all are checked whatever is wanted of the node.
+  const Expr given_mean = fit(cx.in(3), "input_mean", {channels});
+  const Expr given_variance = fit(cx.in(4), "input_var", {extent(given_mean, 0)});
+  const Expr scale = fit(cx.in(1), "scale", {extent(given_variance, 0)});
+  Expr mean = as_elem(given_mean, x.type().elem), variance = as_elem(given_variance, x.type().elem);
   if (a.training_mode != 0) {
     std::vector<std::int64_t> axes{0};
     for (std::size_t i = 2; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
     mean = ReduceMean({x, cx.ints(axes)}, {.keepdims = 0});
     const Expr d = Sub(x, unsqueeze_behind(cx, mean, behind));
     variance = ReduceMean({Mul(d, d), cx.ints(axes)}, {.keepdims = 0});
-    if (cx.output_count() > 1) cx.out(1, running(cx, cx.in(3), mean, a.momentum));
-    if (cx.output_count() > 2) cx.out(2, running(cx, cx.in(4), variance, a.momentum));
+    if (cx.output_count() > 1) cx.out(1, running(cx, given_mean, mean, a.momentum));
+    if (cx.output_count() > 2) cx.out(2, running(cx, given_variance, variance, a.momentum));
   } else if (cx.output_count() > 1) {
     return cx.error("running statistics are outputs of training mode only");
   }
   const Expr inverse = Reciprocal(Sqrt(Add(variance, cx.number(x.type().elem, a.epsilon))));
   const Expr centred = Sub(x, unsqueeze_behind(cx, mean, behind));
   const Expr y = Mul(centred, unsqueeze_behind(cx, inverse, behind));
-  cx.out(0, as_elem(scale_channels(cx, y, cx.in(1), cx.in(2)), cx.elem(0)));
+  cx.out(0, as_elem(scale_channels(cx, y, scale, cx.in(2)), cx.elem(0)));
 }
 
 void instance_norm_body(CompositeCx& cx) {

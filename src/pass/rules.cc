@@ -55,7 +55,7 @@ std::vector<const Rule*> joined(std::initializer_list<std::span<const Rule>> tab
 }  // namespace
 
 std::span<const Rule* const> algebra_rules() {
-  static const auto all = joined({arithmetic_rules(), logic_rules(), view_rules()});
+  static const auto all = joined({arithmetic_rules(), logic_rules(), view_rules(), reduce_rules()});
   return all;
 }
 
@@ -76,7 +76,7 @@ std::span<const Rule* const> conv_rules() {
 
 std::vector<const Rule*> all_rules() {
   return joined({norm_rules(), batch_norm_rules(), rotary_rules(), attention_rules(), arithmetic_rules(), logic_rules(),
-                 view_rules()});
+                 view_rules(), reduce_rules()});
 }
 
 bool draws(const Graph& graph, const Node& node) {

@@ -80,6 +80,7 @@ Expr keep(const Site& site, Builder& to) {
 std::span<const Rule> arithmetic_rules();
 std::span<const Rule> logic_rules();
 std::span<const Rule> view_rules();
+std::span<const Rule> reduce_rules();
 /// All of those, in the order in which they are tried.
 std::span<const Rule* const> algebra_rules();
 std::span<const Rule> norm_rules();

@@ -4,11 +4,13 @@
 
 #include "ir/infer.h"
 #include "ir/op.h"
+#include "kernel/plain_gemm.h"
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
 #include "ops/attend.h"
 #include "ops/contraction.h"
 #include "ops/index.h"
+#include "ops/microsoft_quant.h"
 #include "ops/norm.h"
 #include "ops/recurrent.h"
 #include "plan/program.h"
@@ -109,6 +111,20 @@ Bound bind_matmul(const Graph& g, const Node& n) {
   return rank_of(g, n.in[0]) > 0 && rank_of(g, n.in[1]) > 0
              ? when_f32(g, n, {.kernel = Kernel::matmul, .strided = true})
              : std::nullopt;
+}
+
+Bound bind_plain_product(const Graph& g, const Node& n) {
+  const bool served =
+      rank_of(g, n.in[0]) > 0 && rank_of(g, n.in[1]) > 0 && kernel::plain_gemm_supports(g.type(n.in[0]).elem);
+  return served ? Bound({.kernel = Kernel::plain}) : std::nullopt;
+}
+
+/// Parameters are held against K and N when shapes are known; a scale or zero point of another type is widened.
+Bound bind_nbits_product(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::microsoft::MatMulNBitsAttrs>();
+  const auto f32_or_bytes = [&](Value v) { return !v || is_f32(g, v) || g.type(v).elem == Elem::u8; };
+  if (rank_of(g, n.in[0]) == 0 || !is_f32(g, n.in[0]) || !std::ranges::all_of(n.in, f32_or_bytes)) return std::nullopt;
+  return Binding{.kernel = Kernel::nbits, .ints = {a.K, a.N, a.bits, a.block_size}};
 }
 
 Bound bind_gemm(const Graph& g, const Node& n) {
@@ -289,37 +305,48 @@ Bound bind_rotate(const Graph& g, const Node& n) {
 /// Which kernel serves which operator when; first fit. The suite holds each kernel against the operator's own form.
 struct Row {
   const OpDef* op;
+  Kernel kernel;
   Bound (*bind)(const Graph& graph, const Node& node);
 };
 
 const Row kRows[] = {
-    {&ops::MatMul, bind_matmul},
-    {&ops::Gemm, bind_gemm},
-    {&ops::Conv, bind_conv},
-    {&ops::MaxPool, bind_max_pool},
-    {&ops::AveragePool, bind_average_pool},
-    {&ops::GlobalAveragePool, bind_global_pool},
-    {&ops::GlobalMaxPool, bind_global_pool},
-    {&ops::ReduceSum, bind_reduce<kernel::Reduce::sum>},
-    {&ops::ReduceMean, bind_reduce<kernel::Reduce::mean>},
-    {&ops::ReduceMax, bind_reduce<kernel::Reduce::max>},
-    {&ops::ReduceMin, bind_reduce<kernel::Reduce::min>},
-    {&ops::ReduceProd, bind_reduce<kernel::Reduce::prod>},
-    {&ops::ReduceL1, bind_reduce<kernel::Reduce::sum_abs>},
-    {&ops::ReduceSumSquare, bind_reduce<kernel::Reduce::sum_square>},
-    {&ops::ArgMax, bind_arg<kernel::Arg::max>},
-    {&ops::ArgMin, bind_arg<kernel::Arg::min>},
-    {&ops::Softmax, bind_softmax<false>},
-    {&ops::LogSoftmax, bind_softmax<true>},
-    {&ops::LayerNormalization, bind_layer_norm},
-    {&ops::BatchNormalization, bind_batch_norm},
-    {&ops::LSTM, bind_lstm},
-    {&ops::GRU, bind_gru},
-    {&ops::Attend, bind_attend},
-    {&ops::Rotate, bind_rotate},
+    {&ops::MatMul, Kernel::matmul, bind_matmul},
+    {&ops::MatMul, Kernel::plain, bind_plain_product},
+    {&ops::microsoft::MatMulNBits, Kernel::nbits, bind_nbits_product},
+    {&ops::Gemm, Kernel::gemm, bind_gemm},
+    {&ops::Conv, Kernel::conv, bind_conv},
+    {&ops::MaxPool, Kernel::max_pool, bind_max_pool},
+    {&ops::AveragePool, Kernel::average_pool, bind_average_pool},
+    {&ops::GlobalAveragePool, Kernel::global_pool, bind_global_pool},
+    {&ops::GlobalMaxPool, Kernel::global_pool, bind_global_pool},
+    {&ops::ReduceSum, Kernel::reduce, bind_reduce<kernel::Reduce::sum>},
+    {&ops::ReduceMean, Kernel::reduce, bind_reduce<kernel::Reduce::mean>},
+    {&ops::ReduceMax, Kernel::reduce, bind_reduce<kernel::Reduce::max>},
+    {&ops::ReduceMin, Kernel::reduce, bind_reduce<kernel::Reduce::min>},
+    {&ops::ReduceProd, Kernel::reduce, bind_reduce<kernel::Reduce::prod>},
+    {&ops::ReduceL1, Kernel::reduce, bind_reduce<kernel::Reduce::sum_abs>},
+    {&ops::ReduceSumSquare, Kernel::reduce, bind_reduce<kernel::Reduce::sum_square>},
+    {&ops::ArgMax, Kernel::arg_reduce, bind_arg<kernel::Arg::max>},
+    {&ops::ArgMin, Kernel::arg_reduce, bind_arg<kernel::Arg::min>},
+    {&ops::Softmax, Kernel::softmax, bind_softmax<false>},
+    {&ops::LogSoftmax, Kernel::softmax, bind_softmax<true>},
+    {&ops::LayerNormalization, Kernel::layer_norm, bind_layer_norm},
+    {&ops::BatchNormalization, Kernel::batch_norm, bind_batch_norm},
+    {&ops::LSTM, Kernel::lstm, bind_lstm},
+    {&ops::GRU, Kernel::gru, bind_gru},
+    {&ops::Attend, Kernel::attention, bind_attend},
+    {&ops::Rotate, Kernel::rotary, bind_rotate},
 };
 
 }  // namespace
+
+std::vector<Kernel> hand_kernels(const OpDef& op) {
+  std::vector<Kernel> kernels;
+  for (const Row& row : kRows) {
+    if (row.op == &op) kernels.push_back(row.kernel);
+  }
+  return kernels;
+}
 
 bool defines_extents(const Graph& graph, const Node& node) {
   for (Value v : node.out) {

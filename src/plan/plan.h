@@ -23,8 +23,10 @@ enum class Kernel : std::uint8_t {
   fill,       ///< operand 0 (a scalar) into every element; without operands: zero
   edges,      ///< a view with places outside of its operand: per axis the offset and a kernel::Outside
   pack,       ///< operand 0 without gaps: a copy, or nothing where the run has none
+  plain,      ///< a matrix product, batches as in NumPy; f64 and wide integers
   // f32 from here on; ints and reals as listed.
   matmul,        ///< batches as in NumPy
+  nbits,         ///< a product with weights of few bits: K, N, bits, block size
   gemm,          ///< transpose a, transpose b; alpha, beta
   conv,          ///< 1-D and 2-D: groups, then Window
   max_pool,      ///< column-major indices, then Window

@@ -6,10 +6,10 @@
 namespace frazil {
 
 std::string_view name_of(Kernel kernel) {
-  constexpr std::string_view names[] = {"reference",   "opaque", "tile",       "copy",    "fill",       "edges",
-                                        "pack",        "matmul", "gemm",       "conv",    "max_pool",   "average_pool",
-                                        "global_pool", "reduce", "arg_reduce", "softmax", "layer_norm", "batch_norm",
-                                        "lstm",        "gru",    "attention",  "rotary"};
+  constexpr std::string_view names[] = {"reference",  "opaque",       "tile",        "copy",   "fill",       "edges",
+                                        "pack",       "plain",        "matmul",      "nbits",  "gemm",       "conv",
+                                        "max_pool",   "average_pool", "global_pool", "reduce", "arg_reduce", "softmax",
+                                        "layer_norm", "batch_norm",   "lstm",        "gru",    "attention",  "rotary"};
   return names[static_cast<std::size_t>(kernel)];
 }
 

@@ -126,46 +126,6 @@ TEST_P(GemmTest, SeveralBlocks) {
 INSTANTIATE_TEST_SUITE_P(Isa, GemmTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
                          [](const auto& isa) { return std::string(name_of(isa.param)); });
 
-template <class T>
-void check_any(Elem elem) {
-  for (int64_t m : {0, 1, 5}) {
-    for (int64_t n : {0, 1, 33, 70}) {
-      for (int layout = 0; layout < 3; ++layout) {
-        const int64_t k = 9;
-        GemmAny g{.m = m, .n = n, .k = k};
-        strides(layout, m, k, g.a_row, g.a_col);
-        strides(layout, k, n, g.b_row, g.b_col);
-        std::vector<T> a(static_cast<std::size_t>(m * g.a_row + k * g.a_col + 1)),
-            b(static_cast<std::size_t>(k * g.b_row + n * g.b_col + 1));
-        for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(i * 7 % 11) - static_cast<T>(3);
-        for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(i * 5 % 13) - static_cast<T>(4);
-        std::vector<T> c(static_cast<std::size_t>(m * n), T{2});
-        g.a = a.data(), g.b = b.data(), g.c = c.data(), g.c_row = n, g.accumulate = layout == 1;
-        ASSERT_TRUE(gemm_any(elem, g));
-        for (int64_t i = 0; i < m; ++i) {
-          for (int64_t j = 0; j < n; ++j) {
-            T want = layout == 1 ? T{2} : T{0};
-            for (int64_t p = 0; p < k; ++p)
-              want += a[static_cast<std::size_t>(i * g.a_row + p * g.a_col)] *
-                      b[static_cast<std::size_t>(p * g.b_row + j * g.b_col)];
-            ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], want);
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST(GemmAny, Types) {
-  check_any<float>(Elem::f32);
-  check_any<double>(Elem::f64);
-  check_any<std::int32_t>(Elem::i32);
-  check_any<std::uint32_t>(Elem::u32);
-  check_any<std::int64_t>(Elem::i64);
-  check_any<std::uint64_t>(Elem::u64);
-  EXPECT_FALSE(gemm_any(Elem::boolean, {}));
-}
-
 template <class A, class B>
 void check_i8() {
   const int64_t m = 7, n = 37, k = 29;

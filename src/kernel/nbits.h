@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+namespace frazil::kernel {
+
+/// A row of numbers of few bits, the lowest bits of a byte first, in blocks that share a scale and a zero point.
+struct PackedRow {
+  int bits = 4;  ///< 2, 4 or 8
+  std::int64_t count = 0, block = 0;
+  const std::uint8_t* numbers = nullptr;
+  const float* scales = nullptr;               ///< one per block
+  const float* zeros = nullptr;                ///< one per block, or null
+  const std::uint8_t* packed_zeros = nullptr;  ///< as the numbers, or null. Without either, zero is the middle
+};
+
+/// to[i] = (number - zero) * scale, `count` of them.
+void unpack_row(const PackedRow& row, float* to) noexcept;
+
+}  // namespace frazil::kernel

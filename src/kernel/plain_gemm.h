@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/elem.h"
+
+namespace frazil::kernel {
+
+/// c = a * b for element types without a tuned kernel: f64, and 32- and 64-bit integers, which wrap. Steps in elements;
+/// c is dense. Each element is summed in the order of k, with a product and a sum: the same bits on every instruction
+/// set.
+struct PlainGemm {
+  std::int64_t m = 0, n = 0, k = 0;
+  const void* a = nullptr;
+  std::int64_t a_row = 0, a_col = 1;
+  const void* b = nullptr;
+  std::int64_t b_row = 0, b_col = 1;
+  void* c = nullptr;
+};
+
+inline constexpr std::size_t kPlainGemmScratch = std::size_t{256} << 10;
+
+bool plain_gemm_supports(Elem elem) noexcept;
+/// `scratch`: kPlainGemmScratch bytes, aligned to 64. False where the type is not supported.
+bool plain_gemm(Elem elem, const PlainGemm& g, std::byte* scratch) noexcept;
+
+}  // namespace frazil::kernel
