@@ -1,7 +1,12 @@
 #include "bench/start.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <utility>
+
+#include <malloc.h>
 
 #include "bench/child.h"
 #include "bench/inputs.h"
@@ -10,20 +15,48 @@
 namespace bench {
 namespace {
 
+/// Resident bytes of the model's file, and of other files: the program and its libraries.
+std::pair<double, double> resident_files(const std::string& model) {
+  std::ifstream maps("/proc/self/smaps");
+  const std::string path = std::filesystem::canonical(model);
+  std::pair<double, double> bytes;
+  double* to = nullptr;
+  for (std::string line; std::getline(maps, line);) {
+    if (const std::size_t file = line.find('/'); file != std::string::npos) {
+      to = line.substr(file) == path ? &bytes.first : &bytes.second;
+    } else if (line.starts_with("Rss:")) {
+      if (to != nullptr) *to += std::strtod(line.c_str() + 4, nullptr) * 1024;
+      to = nullptr;
+    }
+  }
+  return bytes;
+}
+
+double heap_bytes() {
+  const auto heap = mallinfo2();
+  return static_cast<double>(heap.uordblks + heap.hblkhd);
+}
+
 nlohmann::json start_ours(const std::string& path, const std::string& specs) {
   auto begin = detail::Clock::now();
   const auto executable = load_frazil(path);
   double ms = detail::since_ms(begin);
+  const double graph_and_plan = heap_bytes();
   const NamedTensors inputs = make_inputs(frazil_inputs(executable->graph()), specs);
   FrazilRunner runner(executable, inputs);
   begin = detail::Clock::now();
   runner.run();
   ms += detail::since_ms(begin);
   const double peak = status_bytes("VmHWM");
-  double planned = weight_bytes(executable->plan()) + static_cast<double>(runner.session().held_bytes());
-  for (const auto& [name, tensor] : inputs) planned += static_cast<double>(tensor.data.size());
-  for (const HostTensor& tensor : runner.outputs()) planned += static_cast<double>(tensor.data.size());
-  return {{"ms", ms}, {"bytes", peak}, {"planned", planned}};
+  const auto [in_place, program] = resident_files(path);
+  auto values = static_cast<double>(runner.session().held_bytes());
+  for (const auto& [name, tensor] : inputs) values += static_cast<double>(tensor.data.size());
+  for (const HostTensor& tensor : runner.outputs()) values += static_cast<double>(tensor.data.size());
+  return {{"ms", ms},
+          {"bytes", peak},
+          {"weights", static_cast<double>(executable->packed_bytes()) + in_place},
+          {"values", values},
+          {"process", program + graph_and_plan}};
 }
 
 nlohmann::json start_peer(const std::string& path, const std::string& specs, const std::string& library) {
@@ -35,12 +68,12 @@ nlohmann::json start_peer(const std::string& path, const std::string& specs, con
   begin = detail::Clock::now();
   prepared.run();
   ms += detail::since_ms(begin);
-  return {{"ms", ms}, {"bytes", status_bytes("VmHWM")}, {"planned", 0}};
+  return {{"ms", ms}, {"bytes", status_bytes("VmHWM")}, {"weights", 0}, {"values", 0}, {"process", 0}};
 }
 
 Start in_child(const std::string& path, const std::string& specs, const std::string& library) {
   const auto json = nlohmann::json::parse(output_of({self_path(), "--start", path, specs, library}));
-  return {json["ms"], json["bytes"], json["planned"]};
+  return {json["ms"], json["bytes"], json["weights"], json["values"], json["process"]};
 }
 
 void touch(const std::string& path) {
@@ -76,7 +109,7 @@ Starts time_starts(const std::string& path, const std::string& specs, const std:
     bytes.push_back(ours.back().bytes / peer.back().bytes);
   }
   Starts starts;
-  for (double Start::* what : {&Start::ms, &Start::bytes, &Start::planned}) {
+  for (double Start::* what : {&Start::ms, &Start::bytes, &Start::weights, &Start::values, &Start::process}) {
     starts.ours.*what = median(ours, what);
     starts.peer.*what = median(peer, what);
   }

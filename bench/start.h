@@ -9,9 +9,12 @@ namespace bench {
 
 /// What one process needed.
 struct Start {
-  double ms = 0;       ///< load and first inference
-  double bytes = 0;    ///< the most that it held, everything included
-  double planned = 0;  ///< ours: weights, intermediate values, inputs and results, as the plan has them
+  double ms = 0;     ///< load and first inference
+  double bytes = 0;  ///< the most that it held, everything included
+  /// Ours: packed weights and the pages of the file that stay; what the plan holds, inputs and results; the program,
+  /// its libraries, graph and plan, as measured. Their sum should be `bytes`.
+  double weights = 0, values = 0, process = 0;
+  double planned() const { return weights + values + process; }
 };
 struct Starts {
   Start ours, peer;                      ///< medians

@@ -87,7 +87,7 @@ Arguments parse(int argc, char** argv) {
 struct Figure {
   double ours = 0, peer = 0;            ///< in the row's unit
   double ratio = 0, low = 0, high = 0;  ///< ours / peer: the median of the pairs and their quartiles
-  double planned = 0;                   ///< memory: what the plan says, in the row's unit
+  Start planned;                        ///< memory: what ours consists of
   std::string note;
 };
 
@@ -177,7 +177,7 @@ class Table {
             .ratio = s.bytes_ratio,
             .low = s.bytes_low,
             .high = s.bytes_high,
-            .planned = s.ours.planned * 1e-6,
+            .planned = s.ours,
             .note = at->second.note};
   }
 
@@ -200,14 +200,18 @@ class Table {
       std::printf(" %7.4f %7.2f %s", twin->ratio, row.ratio > 0 ? twin->ratio / row.ratio : 0, alike ? "ok" : "SLOW");
       if (!twin->note.empty()) std::printf("  twin: %s", twin->note.c_str());
     }
-    if (row.planned > 0) std::printf("  planned %.1f MB", row.planned);
+    if (const Start& p = row.planned; p.planned() > 0) {
+      std::printf("  weights %.1f + values %.1f + process %.1f = %.1f MB, %.0f%%", p.weights * 1e-6, p.values * 1e-6,
+                  p.process * 1e-6, p.planned() * 1e-6, 100 * p.planned() / p.bytes);
+    }
     std::printf("%s%s\n", row.note.empty() ? "" : "  ", row.note.c_str());
     std::fflush(stdout);
   }
 
   static nlohmann::json to_json(const Figure& f) {
-    return {{"ours", f.ours},       {"peer", f.peer},       {"ratio", f.ratio}, {"ratio_low", f.low},
-            {"ratio_high", f.high}, {"planned", f.planned}, {"note", f.note}};
+    return {{"ours", f.ours},     {"peer", f.peer},       {"ratio", f.ratio},
+            {"ratio_low", f.low}, {"ratio_high", f.high}, {"planned", f.planned.planned() * 1e-6},
+            {"note", f.note}};
   }
 
   void keep(const Target& target, const Figure& row, const std::optional<Figure>& twin) {

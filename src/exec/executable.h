@@ -36,6 +36,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   /// The graph as given; plan().graph is what the passes made of it.
   const Graph& graph() const { return *graph_; }
   const ExecOptions& options() const { return options_; }
+  /// What weights take in packed form so far, shared with all versions.
+  std::size_t packed_bytes() const { return packs_->bytes(); }
   /// Of `governor` see Session; throws std::bad_alloc when there is no memory.
   std::unique_ptr<class Session> open(std::shared_ptr<class Governor> governor = nullptr);
   /// The version whose types follow `choices`; made once, shared by all sessions. Thread-safe.

@@ -17,6 +17,7 @@ Result<Buffer> shared_buffer(std::size_t bytes) {
 Result<std::byte*> PackStore::take(std::size_t bytes) {
   constexpr std::size_t kChunk = std::size_t{16} << 20;
   bytes = (bytes + 63) & ~std::size_t{63};
+  bytes_ += bytes;
   if (bytes >= kChunk / 2) {
     FRAZIL_TRY(Buffer own, shared_buffer(bytes));
     owned_.push_back(std::move(own));
@@ -28,6 +29,11 @@ Result<std::byte*> PackStore::take(std::size_t bytes) {
     used_ = 0;
   }
   return chunk_.data() + std::exchange(used_, used_ + bytes);
+}
+
+std::size_t PackStore::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return bytes_;
 }
 
 Result<const std::byte*> PackStore::get(std::span<const std::byte> weight, std::string_view format, std::size_t bytes,

@@ -23,10 +23,14 @@ class PackStore {
   Result<const std::byte*> get(std::span<const std::byte> weight, std::string_view format, std::size_t bytes,
                                const std::function<void(std::byte*)>& fill);
 
+  /// Of all packed forms.
+  std::size_t bytes() const;
+
  private:
   Result<std::byte*> take(std::size_t bytes);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::size_t bytes_ = 0;
   std::map<std::pair<const void*, std::string>, const std::byte*> packed_;
   std::vector<Buffer> owned_;
   Buffer chunk_;  ///< small forms share one, so that its pages can be huge

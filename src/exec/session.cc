@@ -127,8 +127,13 @@ Status Session::run_versions(std::span<const Datum> inputs, std::vector<Datum>& 
 
 Status Session::run_here(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   if (exe_->options().reference) return run_reference_tier(inputs, outputs);
+  struct Settle {
+    Session& session;
+    bool failed = true;  // also where memory ends
+    ~Settle() { session.settle_claims(failed); }
+  } settle{*this};
   const Status status = run_plan(inputs, outputs);
-  settle_claims(!status || governor_->stopping());
+  settle.failed = !status || governor_->stopping();
   return status;
 }
 
