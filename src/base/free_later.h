@@ -7,9 +7,9 @@ namespace frazil {
 /// Objects by which a release is worth the hand-over; fewer take less time than a thread needs to start.
 inline constexpr std::size_t kManyObjects = 16384;
 
-/// Destroys `what` by `destroy` on another thread, so that a run that ends or is cancelled does not wait for the release
-/// of millions of strings. `bytes` is what it holds, about: when more than 256 MiB would wait, or no thread can be
-/// started, it is destroyed here and now. The thread ends when nothing is left. Thread-safe.
+/// Destroys `what` by `destroy` on another thread, so that a run that ends or is cancelled does not wait for the
+/// release of millions of strings. `bytes` is what it holds, about: when more than 256 MiB would wait, or no thread can
+/// be started, it is destroyed here and now. The thread ends when nothing is left. Thread-safe.
 void free_later(void* what, void (*destroy)(void*) noexcept, std::size_t bytes) noexcept;
 
 /// Waits until nothing is left of what was handed over; false where there was nothing.

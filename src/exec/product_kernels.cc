@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/stop.h"
+#include "exec/batches.h"
 #include "exec/codes.h"
 #include "exec/epilogue.h"
 #include "kernel/gemm.h"
@@ -8,18 +9,12 @@
 namespace frazil {
 namespace {
 
-constexpr int kMaxBatchAxes = 8;
-
 float* f32(std::byte* p) { return reinterpret_cast<float*>(p); }
 
-/// One product per batch; operands without a batch axis repeat.
 struct MatMulState {
   kernel::Gemm gemm;
   const std::byte* packed = nullptr;
-  int axes = 0;
-  std::int64_t batches = 1;
-  std::int64_t extents[kMaxBatchAxes] = {};
-  std::int64_t a_step[kMaxBatchAxes] = {}, b_step[kMaxBatchAxes] = {};  ///< elements
+  Batches batches;
 };
 
 /// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
@@ -36,31 +31,6 @@ Result<const std::byte*> pack(PrepareCx& cx, const kernel::Gemm& g, std::size_t 
   });
 }
 
-/// Batch axes, right to left, with the steps of each operand.
-Status batch_axes(MatMulState& s, const OperandShape& a, const OperandShape& b) {
-  const auto axes_of = [](const OperandShape& o) {
-    return std::max<std::int64_t>(0, static_cast<std::int64_t>(o.dims.size()) - 2);
-  };
-  const std::int64_t rank = std::max(axes_of(a), axes_of(b));
-  if (rank > kMaxBatchAxes) return fail(Code::unsupported, "more than {} batch axes", kMaxBatchAxes);
-  for (std::int64_t i = 0; i < rank; ++i) {
-    auto read = [&](const OperandShape& o, std::int64_t& extent) -> std::int64_t {
-      const std::int64_t at = axes_of(o) - 1 - i;
-      extent = at < 0 ? 1 : o.dims[static_cast<std::size_t>(at)];
-      return extent == 1 ? 0 : o.strides[static_cast<std::size_t>(at)];
-    };
-    std::int64_t ea = 1, eb = 1;
-    s.a_step[i] = read(a, ea);
-    s.b_step[i] = read(b, eb);
-    if (ea != eb && ea != 1 && eb != 1)
-      return fail(Code::bad_input, "batch extents {} and {} do not broadcast", ea, eb);
-    s.extents[i] = ea == 1 ? eb : ea;
-    s.batches *= s.extents[i];
-  }
-  s.axes = static_cast<int>(rank);
-  return {};
-}
-
 /// True when the axes before the last two can be walked as one with the one behind them.
 bool rows_are_even(const OperandShape& a) {
   for (std::size_t i = 0; i + 2 < a.dims.size(); ++i) {
@@ -73,18 +43,12 @@ Status prepare_matmul(PrepareCx& cx, MatMulState& s) {
   const auto &a = cx.in[0], &b = cx.in[1];
   const std::size_t ra = a.dims.size(), rb = b.dims.size();
   kernel::Gemm& g = s.gemm;
-  g.m = ra > 1 ? a.dims[ra - 2] : 1;
-  g.k = a.dims[ra - 1];
-  g.n = rb > 1 ? b.dims[rb - 1] : 1;
-  g.a_row = ra > 1 ? a.strides[ra - 2] : 0;
-  g.a_col = a.strides[ra - 1];
-  g.b_row = rb > 1 ? b.strides[rb - 2] : b.strides[0];
-  g.b_col = rb > 1 ? b.strides[rb - 1] : 1;
+  read_matrices(g, a, b);
   g.c_row = g.n;
   if (rb == 2 && ra > 2 && rows_are_even(a)) {  // all rows of all batches meet the same B
     for (std::size_t i = 0; i + 2 < ra; ++i) g.m *= a.dims[i];
   } else {
-    FRAZIL_CHECK(batch_axes(s, a, b));
+    FRAZIL_CHECK(s.batches.prepare(a, b));
   }
   if (rb == 2) {
     FRAZIL_TRY(s.packed, pack(cx, g, 1));
@@ -102,24 +66,15 @@ void multiply(const kernel::Gemm& g, const std::byte* packed, std::byte* scratch
 
 void run_matmul(const RunCx& cx, const MatMulState& s, EpilogueRun& epilogue) {
   kernel::Gemm g = s.gemm;
-  g.a = f32(cx.in[0]);
-  g.b = f32(cx.in[1]);
-  g.c = f32(cx.out[0]);
   g.parts = epilogue.parts();
-  std::int64_t index[kMaxBatchAxes] = {};
-  for (std::int64_t batch = 0; batch < s.batches; ++batch) {
+  s.batches.for_each([&](std::int64_t batch, std::int64_t a, std::int64_t b) {
+    g.a = f32(cx.in[0]) + a;
+    g.b = f32(cx.in[1]) + b;
+    g.c = f32(cx.out[0]) + batch * g.m * g.n;
     epilogue.at_row(batch * g.m);
     multiply(g, s.packed, cx.scratch);
-    g.c += g.m * g.n;
-    for (int i = 0; i < s.axes; ++i) {
-      g.a += s.a_step[i];
-      g.b += s.b_step[i];
-      if (++index[i] < s.extents[i]) break;
-      g.a -= s.a_step[i] * s.extents[i];
-      g.b -= s.b_step[i] * s.extents[i];
-      index[i] = 0;
-    }
-  }
+    return !stop_requested();
+  });
   epilogue.finish();
 }
 

@@ -4,8 +4,9 @@
 
 namespace frazil::kernel {
 
-/// Whom a product tells of each part of its result, rows [row0, row1) x columns [col0, col1), once nothing more is added
-/// to it and while it is likely in a cache. Parts do not overlap and make up the whole result, unless a run is stopped.
+/// Whom a product tells of each part of its result, rows [row0, row1) x columns [col0, col1), once nothing more is
+/// added to it and while it is likely in a cache. Parts do not overlap and make up the whole result, unless a run is
+/// stopped.
 struct Parts {
   void (*done)(void* context, std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) = nullptr;
   void* context = nullptr;

@@ -115,11 +115,7 @@ struct Version {
   std::int64_t newest;
 };
 constexpr Version kNewest[] = {
-    {"", 28},
-    {kMl, 5},
-    {"ai.onnx.preview", 1},
-    {"ai.onnx.preview.training", 1},
-    {"com.microsoft", 1},
+    {"", 28}, {kMl, 5}, {"ai.onnx.preview", 1}, {"ai.onnx.preview.training", 1}, {"com.microsoft", 1},
 };
 
 const std::unordered_map<std::string_view, std::vector<const Change*>>& changes_by_op() {

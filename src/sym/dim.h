@@ -107,8 +107,8 @@ class Scope {
   Dim min(Dim a, Dim b);
   Dim max(Dim a, Dim b);
   Dim product(std::span<const Dim> dims);
-  /// The extent that a and b broadcast to where they do: they are equal, or one of them is 1. Whatever has been broadcast
-  /// to an extent before adds nothing to it, and the order of a few does not matter.
+  /// The extent that a and b broadcast to where they do: they are equal, or one of them is 1. Whatever has been
+  /// broadcast to an extent before adds nothing to it, and the order of a few does not matter.
   Dim broadcast(Dim a, Dim b);
 
   /// Holds d for all symbol values without a division by zero, computed exactly and then clamped.
