@@ -100,7 +100,10 @@ Array Array::sequence(std::vector<Array> items) {
 
 Array Array::map(std::vector<std::pair<Array, Array>> entries) {
   auto map = std::make_shared<MapValue>();
-  for (const auto& [key, value] : entries) map->items.emplace_back(Access::dense(key).tensor(), Access::dense(value));
+  for (const auto& [key, value] : entries) {
+    (void)tensor_of(key);
+    map->items.emplace_back(key.impl_->elements(), Access::dense(value));
+  }
   return Access::array(std::shared_ptr<const MapValue>(std::move(map)));
 }
 
@@ -168,6 +171,9 @@ std::string Array::str() const {
 }
 
 Array Array::read_npy(const std::string& path) { return Access::array(take(frazil::read_npy(path))); }
-void Array::write_npy(const std::string& path) const { check(frazil::write_npy(path, Access::dense(*this).tensor())); }
+void Array::write_npy(const std::string& path) const {
+  (void)tensor_of(*this);
+  check(frazil::write_npy(path, impl_->elements()));
+}
 
 }  // namespace frazil::api

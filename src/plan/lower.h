@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +38,8 @@ class Lowering {
   const std::vector<LoopSpan>& loops() const { return loops_; }
   /// Results of loops that need no copy of each part, or no copy of the whole at the end.
   std::size_t stacked_in_place() const { return stacked_in_place_; }
+  std::chrono::nanoseconds append_time() const { return append_time_; }
+  std::chrono::nanoseconds stack_time() const { return stack_time_; }
   /// Writes the group of each symbol's register into `of`.
   void symbol_groups(std::vector<std::uint32_t>& of) const;
 
@@ -125,8 +128,9 @@ class Lowering {
   void copy(std::uint32_t from, std::uint32_t to, NodeId node);
 
   // lower_append.cc: values that a Concat makes longer
-  void find_appends(const Flow& flow);
   void find_appends();
+  void find_carried(const Flow& flow);
+  void find_requested();
   void find_append(Value from, Value to, std::uint32_t output);
   bool all_bound(const Shape& shape, std::size_t but) const;
   void open_append(Value from);
@@ -142,6 +146,7 @@ class Lowering {
   void open_stacked(FlowState& state);
   void reserve_rows(FlowState& state);
   void put_row(FlowState& state, const FlowOp& op);
+  void place_row(FlowState& state, const FlowOp& op);
   std::optional<Layout> next_part(const FlowState& state, const Type& type);
   bool put_in_place(const FlowState& state, const Cell& cell, std::uint32_t part, std::uint32_t storage,
                     const Layout& row);
@@ -179,6 +184,7 @@ class Lowering {
   const Fusion& fusion_;
   const PassSet passes_;
   std::size_t stacked_in_place_ = 0;
+  std::chrono::nanoseconds append_time_{}, stack_time_{};
   Plan& plan_;
   std::optional<Registers> regs_;
   std::vector<std::uint32_t> slot_of_;  // per value

@@ -16,9 +16,13 @@ constexpr const char* kTwice = "another output takes it";
 /// Where a Concat has `from` among its operands; nothing for other nodes.
 std::optional<std::size_t> place_in_concat(const Graph& graph, const Needs& needs, NodeId id, Value from) {
   const Node& node = graph.node(id);
-  if (!std::holds_alternative<View>(node.op->form) || !needs.node(id) || has_unranked_operand(graph, id) ||
-      std::ranges::find(node.in, from) == node.in.end())
+  if (!std::holds_alternative<View>(node.op->form) || !needs.node(id) || has_unranked_operand(graph, id)) {
     return std::nullopt;
+  }
+  // The first operand says whether it is one: views have no maps for text.
+  if (std::ranges::find(node.in, from) == node.in.end() || graph.type(node.in[0]).elem != graph.type(from).elem) {
+    return std::nullopt;
+  }
   const auto& maps = needs.views(id);
   if (maps.size() != 1 || maps[0].kind != ViewMap::Kind::concat) return std::nullopt;
   const auto first = node.in.begin() + maps[0].source;
@@ -36,8 +40,19 @@ bool same_but(const Shape& a, const Shape& b, std::size_t axis) {
 
 }  // namespace
 
+/// What a loop carries, and what requests may.
+void Lowering::find_appends() {
+  if (!passes_.has(Pass::append)) return;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint32_t n = 0; n < graph_.node_count(); ++n) {
+    if (const auto at = prepared_.find(n); at != prepared_.end()) find_carried(at->second.first);
+  }
+  find_requested();
+  append_time_ = std::chrono::steady_clock::now() - begin;
+}
+
 /// What a loop carries: params that its variables feed, and the results that become them.
-void Lowering::find_appends(const Flow& flow) {
+void Lowering::find_carried(const Flow& flow) {
   std::vector<Value> params(flow.variables);
   for (const FlowOp& op : flow.ops) {
     if (op.kind != FlowOp::Kind::enter) continue;
@@ -55,7 +70,7 @@ void Lowering::find_appends(const Flow& flow) {
 }
 
 /// What requests may carry: results that begin with an input.
-void Lowering::find_appends() {
+void Lowering::find_requested() {
   std::unordered_set<std::uint32_t> inputs, seen;
   for (Value v : graph_.main().params) inputs.insert(v.id);
   const auto& results = graph_.main().results;
@@ -78,7 +93,6 @@ void Lowering::find_appends() {
 }
 
 void Lowering::find_append(Value from, Value to, std::uint32_t output) {
-  if (!passes_.has(Pass::append)) return;
   const auto made = graph_.producer(to);
   const Type& type = graph_.type(from);
   if (!made || !needs_.value(to) || Needs::is_known(graph_, to) || is_object(type)) return;

@@ -16,7 +16,6 @@ void Lowering::prepare_flows() {
     for (std::uint32_t c = 0; c < flow.counters; ++c) {
       counters.push_back(*scope_.as_symbol(scope_.fresh({Dim::kMin, Dim::kMax})));
     }
-    find_appends(flow);
   }
 }
 

@@ -101,6 +101,12 @@ bool Lowering::put_in_place(const FlowState& state, const Cell& cell, std::uint3
 }
 
 void Lowering::put_row(FlowState& state, const FlowOp& op) {
+  const auto begin = std::chrono::steady_clock::now();
+  place_row(state, op);
+  stack_time_ += std::chrono::steady_clock::now() - begin;
+}
+
+void Lowering::place_row(FlowState& state, const FlowOp& op) {
   const std::uint32_t part = cell_slot(state, op.a), stacked = state.stacked[op.index];
   if (stacked != kNone) {
     const Dim at = scope_.symbol_dim(state.row);

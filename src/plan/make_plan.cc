@@ -49,9 +49,10 @@ Fusion fuse(const Graph& graph, const Needs& needs, const PlanOptions& options, 
 }
 
 /// What lowering did on its way.
-void tell(PassSet passes, Pass pass, std::size_t count, std::string_view what, std::vector<PassRun>& ran) {
-  if (!passes.has(pass)) return;
-  PassRun run{.name = name_of(pass), .changed = count > 0, .note = {}};
+void tell(PassSet passes, Pass pass, std::size_t count, std::string_view what, std::chrono::nanoseconds time,
+          std::vector<PassRun>& ran) {
+  if (!passes.has(pass) || time.count() == 0) return;  // nothing to look at
+  PassRun run{.name = name_of(pass), .changed = count > 0, .time = time, .note = {}};
   if (run.changed) run.note = fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   ran.push_back(std::move(run));
 }
@@ -69,8 +70,8 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   for (const Fusion::Refusal& r : fusion.refusals()) plan.apart.push_back({r.producer, r.node, text_of(r.why)});
   Lowering lowering(*owned, needs, fusion, options.passes, plan);
   FRAZIL_CHECK(lowering.run());
-  tell(options.passes, Pass::append, plan.appends.size(), "value", ran);
-  tell(options.passes, Pass::stack, lowering.stacked_in_place(), "result", ran);
+  tell(options.passes, Pass::append, plan.appends.size(), "value", lowering.append_time(), ran);
+  tell(options.passes, Pass::stack, lowering.stacked_in_place(), "result", lowering.stack_time(), ran);
   plan_memory(plan, lowering.loops());
   std::vector<std::uint32_t> of = groups_of_registers(plan);
   lowering.symbol_groups(of);
