@@ -1,0 +1,74 @@
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "exec/kernel_code.h"
+
+namespace frazil {
+
+/// The axes before the last two of a product's operands, which broadcast as in NumPy, counted from the last one.
+struct Batches {
+  static constexpr std::size_t kMostAxes = 8;
+  std::size_t axes = 0;
+  std::int64_t count = 1;
+  std::int64_t extents[kMostAxes] = {}, a_step[kMostAxes] = {}, b_step[kMostAxes] = {};  ///< steps in elements
+
+  static std::size_t axes_of(const OperandShape& x) { return x.dims.size() < 2 ? 0 : x.dims.size() - 2; }
+
+  Status prepare(const OperandShape& a, const OperandShape& b) {
+    axes = std::max(axes_of(a), axes_of(b));
+    if (axes > kMostAxes) return fail(Code::unsupported, "more than {} batch axes", kMostAxes);
+    for (std::size_t i = 0; i < axes; ++i) {
+      const auto [ea, of_a] = axis(a, i);
+      const auto [eb, of_b] = axis(b, i);
+      if (ea != eb && ea != 1 && eb != 1)
+        return fail(Code::bad_input, "batch extents {} and {} do not broadcast", ea, eb);
+      extents[i] = ea == 1 ? eb : ea;
+      a_step[i] = of_a;
+      b_step[i] = of_b;
+      count *= extents[i];
+    }
+    return {};
+  }
+
+  /// Calls run(batch, offset into a, offset into b) until it gives false; offsets in elements.
+  template <class F>
+  void for_each(F run) const {
+    std::int64_t index[kMostAxes] = {}, a = 0, b = 0;
+    for (std::int64_t batch = 0; batch < count && run(batch, a, b); ++batch) {
+      for (std::size_t i = 0; i < axes; ++i) {
+        a += a_step[i];
+        b += b_step[i];
+        if (++index[i] < extents[i]) break;
+        a -= a_step[i] * extents[i];
+        b -= b_step[i] * extents[i];
+        index[i] = 0;
+      }
+    }
+  }
+
+ private:
+  /// Extent and step; an axis that is not there repeats, as does nothing.
+  static std::pair<std::int64_t, std::int64_t> axis(const OperandShape& x, std::size_t i) {
+    const std::size_t n = axes_of(x);
+    if (i >= n) return {1, 0};
+    const std::int64_t extent = x.dims[n - 1 - i];
+    return {extent, extent == 1 || x.empty() ? 0 : x.strides[n - 1 - i]};
+  }
+};
+
+/// Extents and steps of the last two axes of a NumPy product's operands, of which a vector lacks one.
+template <class Product>
+void read_matrices(Product& g, const OperandShape& a, const OperandShape& b) {
+  const std::size_t ra = a.dims.size(), rb = b.dims.size();
+  g.m = ra > 1 ? a.dims[ra - 2] : 1;
+  g.k = a.dims[ra - 1];
+  g.n = rb > 1 ? b.dims[rb - 1] : 1;
+  g.a_row = ra > 1 ? a.strides[ra - 2] : 0;
+  g.a_col = a.strides[ra - 1];
+  g.b_row = rb > 1 ? b.strides[rb - 2] : b.strides[0];
+  g.b_col = rb > 1 ? b.strides[rb - 1] : 1;
+}
+
+}  // namespace frazil
