@@ -7,6 +7,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/governor.h"
+
 namespace frazil {
 namespace {
 
@@ -79,6 +81,11 @@ Waste& waste() {
 }
 
 }  // namespace
+
+bool frees_later(std::size_t objects) noexcept {
+  constexpr std::size_t kMany = 16384;  // fewer take less time than a thread needs to start
+  return objects >= kMany && Governor::current() != nullptr && Governor::current()->stopping();
+}
 
 void free_later(void* what, void (*destroy)(void*) noexcept, std::size_t bytes) noexcept {
   if (!waste().put({what, destroy, bytes})) destroy(what);

@@ -4,8 +4,9 @@
 
 namespace frazil {
 
-/// Objects by which a release is worth the hand-over; fewer take less time than a thread needs to start.
-inline constexpr std::size_t kManyObjects = 16384;
+/// True when the run of this thread has to end and the release of so many strings or items would keep it. In other runs
+/// the thread that made them frees them: memory that another one gives back costs the next run more than it saves.
+bool frees_later(std::size_t objects) noexcept;
 
 /// Destroys `what` by `destroy` on another thread, so that a run that ends or is cancelled does not wait for the
 /// release of millions of strings. `bytes` is what it holds, about: when more than 256 MiB would wait, or no thread can

@@ -42,7 +42,7 @@ struct Buffer::Block {
 
   static void destroy(void* block) noexcept { delete static_cast<Block*>(block); }
   static void release(Block* block) noexcept {
-    if (block->count < kManyObjects) return destroy(block);
+    if (!frees_later(block->count)) return destroy(block);
     free_later(block, &destroy, block->count * sizeof(std::string));
   }
 };

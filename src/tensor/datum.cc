@@ -14,11 +14,13 @@ void destroy(void* what) noexcept {
   delete static_cast<T*>(what);
 }
 
-/// Shared; many of its `count` items are freed later.
+/// Shared by those who hold it; the last one may leave its items to be freed later.
 template <class T>
-std::shared_ptr<const T> shared(T value, std::size_t count) {
-  if (count < kManyObjects) return std::make_shared<const T>(std::move(value));
-  const auto release = [](T* held) noexcept { free_later(held, &destroy<T>, held->items.size() * kItem); };
+std::shared_ptr<const T> shared(T value) {
+  const auto release = [](T* held) noexcept {
+    if (!frees_later(held->items.size())) return destroy<T>(held);
+    free_later(held, &destroy<T>, held->items.size() * kItem);
+  };
   return std::shared_ptr<T>(new T(std::move(value)), release);
 }
 
@@ -27,11 +29,11 @@ std::shared_ptr<const T> shared(T value, std::size_t count) {
 Result<Datum> make_sequence(std::vector<Datum> items) {
   const std::size_t count = items.size();
   FRAZIL_TRY(MemoryCharge charge, MemoryCharge::make(count * (sizeof(Datum) + kExtents)));
-  return Datum(shared(Sequence{std::move(items), std::move(charge)}, count));
+  return Datum(shared(Sequence{std::move(items), std::move(charge)}));
 }
 
 void free_items(std::vector<Datum> items) noexcept {
-  if (items.size() < kManyObjects) return;
+  if (!frees_later(items.size())) return;
   auto* held = new (std::nothrow) std::vector<Datum>(std::move(items));
   if (held != nullptr) free_later(held, &destroy<std::vector<Datum>>, held->size() * kItem);
 }
@@ -39,7 +41,7 @@ void free_items(std::vector<Datum> items) noexcept {
 Result<Datum> make_map(std::vector<std::pair<Tensor, Datum>> items) {
   const std::size_t count = items.size();
   FRAZIL_TRY(MemoryCharge charge, MemoryCharge::make(count * (sizeof(Tensor) + sizeof(Datum) + 2 * kExtents)));
-  return Datum(shared(MapValue{std::move(items), std::move(charge)}, count));
+  return Datum(shared(MapValue{std::move(items), std::move(charge)}));
 }
 
 }  // namespace frazil

@@ -101,7 +101,6 @@ TEST(Export, GivesNodesNamesOfTheirOwn) {
   })"));
   EXPECT_EQ(node_at(again, 0).name, "n");
   EXPECT_EQ(node_at(again, 1).name, "n_1");
-  EXPECT_EQ(node_at(again, 2).name, node_at(again, 3).name);
 }
 
 TEST(Export, KeepsBoundsOfSymbols) {
