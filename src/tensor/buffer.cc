@@ -1,6 +1,8 @@
 #include "tensor/buffer.h"
 
+#include <algorithm>
 #include <atomic>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -8,6 +10,7 @@
 #include "base/governor.h"
 #include "base/io.h"
 #include "base/no_memory.h"
+#include "base/stop.h"
 
 namespace frazil {
 namespace {
@@ -29,8 +32,8 @@ std::unexpected<Fault> no_memory(std::size_t bytes) try {
 /// What allocate() and strings() own.
 struct Buffer::Block {
   void* bytes = nullptr;
-  std::unique_ptr<std::string[]> strings;
-  std::size_t count = 0;  ///< of the strings
+  std::string* strings = nullptr;  ///< they lie in `bytes`
+  std::size_t count = 0;           ///< of the strings
   MemoryCharge charge;
   std::size_t block_bytes = 0;
   std::atomic<std::size_t> filled{0};
@@ -38,7 +41,10 @@ struct Buffer::Block {
   Block() = default;
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
-  ~Block() { ::operator delete(bytes, kAlignment); }
+  ~Block() {
+    std::destroy_n(strings, count);
+    ::operator delete(bytes, kAlignment);
+  }
 
   static void destroy(void* block) noexcept { delete static_cast<Block*>(block); }
   static void release(Block* block) noexcept {
@@ -96,11 +102,16 @@ Result<Buffer> Buffer::strings(std::size_t count) {
   if (count > kMaxBytes / sizeof(std::string)) return no_memory(SIZE_MAX);
   const std::size_t bytes = count * sizeof(std::string);
   FRAZIL_TRY(auto block, charged_block(bytes));
-  block->strings.reset(new (std::nothrow) std::string[count]);
-  if (block->strings == nullptr) return no_memory(bytes);
-  block->count = count;
+  block->bytes = ::operator new(std::max<std::size_t>(bytes, 1), kAlignment, std::nothrow);
+  if (block->bytes == nullptr) return no_memory(bytes);
+  // Millions of them take as long to make as to read.
+  block->strings = static_cast<std::string*>(block->bytes);
+  for (Pace pace; block->count < count; ++block->count) {
+    if (pace.stop(4)) return Governor::current()->reason();
+    std::construct_at(block->strings + block->count);
+  }
   Block* const owned = block.get();
-  Buffer buffer = borrow({reinterpret_cast<std::byte*>(owned->strings.get()), bytes}, std::move(block), true);
+  Buffer buffer = borrow({reinterpret_cast<std::byte*>(owned->strings), bytes}, std::move(block), true);
   buffer.block_ = owned;
   return buffer;
 }
