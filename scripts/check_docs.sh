@@ -10,7 +10,7 @@ for table in ops:operators knobs:knobs passes:passes; do
   page=$root/docs/${table#*:}.md
   if [ "${2:-}" = --write ]; then
     print "${table%%:*}" >"$page"
-  elif ! print "${table%%:*}" | diff -q - "$page" >/dev/null; then
+  elif ! print "${table%%:*}" | diff - "$page" >/dev/null; then
     echo "docs/${table#*:}.md is not what '$(basename "$tool") ${table%%:*} --markdown' prints: run scripts/check_docs.sh $tool --write" >&2
     exit 1
   fi
