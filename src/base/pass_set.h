@@ -15,6 +15,8 @@ enum class Pass : std::uint8_t {
   batch_norm,
   dead,
   fold,
+  unroll,
+  select,
   attention,
   algebra,
   cse,

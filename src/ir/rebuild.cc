@@ -9,6 +9,7 @@ struct RebuildFrame {
   NodeId region_from, region_to;  ///< none for the main block
   std::size_t block_index = 0;
   std::size_t next = 0;
+  bool spliced = false, again = false;  ///< in place of region_from; not for the first time
 };
 
 /// Friend of Graph: keeps stable ids and metadata.
@@ -30,7 +31,7 @@ class Rebuilder {
       const Value v = from_.main().params[i];
       map_[v.id] = main.input(from_.input_names()[i], from_.type(v), from_.input_defaults_[i]).value;
     }
-    stack_.push_back({Graph::kMain, Graph::kMain, {}, {}});
+    stack_.push_back({.from = Graph::kMain, .to = Graph::kMain, .region_from = {}, .region_to = {}});
     while (!stack_.empty()) {
       RebuildFrame& f = stack_.back();
       const auto& nodes = from_.block(f.from).nodes;
@@ -79,14 +80,14 @@ class Rebuilder {
     if (rewriter_.drops(from_, id)) return {};
     Builder builder(to_, f.to);
     std::vector<Value> inputs = mapped(node.in);
-    if (!node.blocks.empty()) return open(f, id, std::move(inputs));
+    if (!node.blocks.empty()) return region(f, id, std::move(inputs));
     const std::size_t first = to_.nodes_.size();
     FRAZIL_TRY(auto replaced, rewriter_.rewrite(from_, id, builder, inputs));
     if (replaced) {
       for (std::size_t n = first; n < to_.nodes_.size(); ++n) {
         if (to_.nodes_[n].name.empty()) to_.nodes_[n].name = node.name;
       }
-      if (!replaced->empty() && replaced->front()) {
+      if (!f.again && !replaced->empty() && replaced->front()) {
         const auto maker = to_.producer(replaced->front());
         if (maker && maker->id >= first) to_.nodes_[maker->id].stable = node.stable;
       }
@@ -94,8 +95,28 @@ class Rebuilder {
       return {};
     }
     FRAZIL_TRY(const NodeId made, builder.append(*node.op, std::move(inputs), node.attrs, wanted(node), node.name));
-    to_.nodes_[made.id].stable = node.stable;
+    if (!f.again) to_.nodes_[made.id].stable = node.stable;
     bind_outputs(node, to_.node(made).out);
+    return {};
+  }
+
+  Status region(RebuildFrame& f, NodeId id, std::vector<Value> inputs) {
+    Builder builder(to_, f.to);
+    FRAZIL_TRY(const auto inlined, rewriter_.inlines(from_, id, builder, inputs));
+    if (inlined) return splice(f.to, id, *inlined, f.again);
+    return open(f, id, std::move(inputs));
+  }
+
+  /// What stands next in place of a region.
+  Status splice(BlockId to, NodeId id, const Rewriter::Inlined& inlined, bool again) {
+    if (!inlined.splice) {
+      bind_outputs(from_.node(id), inlined.outputs);
+      return {};
+    }
+    const BlockId from = from_.node(id).blocks[inlined.splice->block];
+    const auto& params = from_.block(from).params;
+    for (std::size_t k = 0; k < params.size(); ++k) map_[params[k].id] = inlined.splice->params[k];
+    stack_.push_back({from, to, id, {}, inlined.splice->block, 0, true, again});
     return {};
   }
 
@@ -106,19 +127,19 @@ class Rebuilder {
     Builder builder(to_, f.to);
     FRAZIL_CHECK(rewriter_.open(from_, id, builder, [this](Value v) { return mapped(v); }, inputs));
     FRAZIL_TRY(const NodeId made, builder.open(*node.op, std::move(inputs), node.attrs, params, node.name));
-    to_.nodes_[made.id].stable = node.stable;
-    enter(id, made, 0);
+    if (!f.again) to_.nodes_[made.id].stable = node.stable;
+    enter(id, made, 0, f.again);
     return {};
   }
 
-  void enter(NodeId old, NodeId made, std::size_t index) {
+  void enter(NodeId old, NodeId made, std::size_t index, bool again) {
     const BlockId from = from_.node(old).blocks[index], to = to_.node(made).blocks[index];
     const auto &params = from_.block(from).params, &now = to_.block(to).params;
     for (std::size_t k = 0; k < params.size(); ++k) {
       map_[params[k].id] = now[k];
       to_.values_[now[k].id].name = from_.value_name(params[k]);
     }
-    stack_.push_back({from, to, old, made, index});
+    stack_.push_back({from, to, old, made, index, 0, false, again});
   }
 
   Status end_block() {
@@ -132,10 +153,15 @@ class Rebuilder {
     }
     const BlockId outer = stack_.back().to;
     Builder builder(to_, outer);
+    if (f.spliced) {
+      FRAZIL_TRY(const auto inlined, rewriter_.spliced(from_, f.region_from, builder, results));
+      const bool same = inlined.splice && inlined.splice->block == f.block_index;
+      return splice(outer, f.region_from, inlined, f.again || same);
+    }
     builder.yield(f.region_to, f.block_index, std::move(results));
     const Node& node = from_.node(f.region_from);
     if (f.block_index + 1 < node.blocks.size()) {
-      enter(f.region_from, f.region_to, f.block_index + 1);
+      enter(f.region_from, f.region_to, f.block_index + 1, f.again);
       return {};
     }
     FRAZIL_CHECK(builder.close(f.region_to, wanted(node)));

@@ -21,6 +21,26 @@ class Rewriter {
                       const std::function<Value(Value)>& /*now*/, std::vector<Value>& /*inputs*/) {
     return {};
   }
+  /// A block of a region whose nodes stand in the region's place, with what its params are there.
+  struct Splice {
+    std::size_t block = 0;
+    std::vector<Value> params;
+  };
+  /// Asked for every region before `open`: nullopt keeps it; else `splice` is put in its place if it is given, or
+  /// `outputs` take the place of the region's.
+  struct Inlined {
+    std::optional<Splice> splice;
+    std::vector<Value> outputs;
+  };
+  virtual Result<std::optional<Inlined>> inlines(const Graph& /*from*/, NodeId /*node*/, Builder& /*to*/,
+                                                 std::span<const Value> /*inputs*/) {
+    return std::nullopt;
+  }
+  /// Called behind a spliced block with its results: the next splice in place of the same region, or its outputs.
+  virtual Result<Inlined> spliced(const Graph& /*from*/, NodeId /*node*/, Builder& /*to*/,
+                                  std::span<const Value> /*results*/) {
+    return Inlined{};
+  }
   /// Called for every other node that is not a region, in order. It may add nodes to blocks around that of `to`, too.
   /// `inputs` are its inputs in the new graph. Gives one new value per output of the node, or nullopt to copy the node
   /// as it is.

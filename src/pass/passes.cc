@@ -14,6 +14,7 @@
 #include "pass/fold.h"
 #include "pass/loops.h"
 #include "pass/rewrite.h"
+#include "pass/unroll.h"
 
 namespace frazil {
 namespace {
@@ -30,6 +31,9 @@ const std::array kList{
     row(Pass::dead, remove_dead, "removes nodes that no result depends on"),
     always("expand", expand_composites, "replaces composites by their bodies, except those that have a kernel"),
     row(Pass::fold, fold_constants, "computes small nodes of constants"),
+    row(Pass::unroll, inline_regions,
+        "puts the branch of an If in its place, and the iterations of a Loop, where it is known what runs"),
+    row(Pass::select, select_sides, "computes both sides of an If, and chooses, where they are small and elementwise"),
     row(Pass::attention, recover_attention,
         "puts together attention and rotary embeddings that exporters, or composites, took apart"),
     row(Pass::algebra, rewrite_algebra, "applies the rules of arithmetic, logic and views below"),

@@ -407,6 +407,149 @@ const Example kExamples[] = {
 }
 )",
      ""},
+    {"the branch that a known condition takes", Pass::unroll,
+     R"(graph g(%x: f32[N]) {
+  %c: bool[] = Less(i64[] 1, i64[] 2) "c"
+  %y: f32[N] = If(bool[] true) then_branch() {
+    %a: f32[N] = Neg(%x) "a"
+    yield %a
+  } else_branch() {
+    %b: f32[N] = Abs(%x) "b"
+    yield %b
+  }
+  return y = %y
+}
+)",
+     R"(graph g(%x: f32[N]) {
+  %a: f32[N] = Neg(%x) "a"
+  return y = %a
+}
+)"},
+    {"a loop that runs once, with what it gathers", Pass::unroll,
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %y: f32[N], %s: f32[1,N] = Loop(i64[] 1, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+    %a: f32[N] = Exp(%v)
+    %more: bool[] = Less(%i, %n)
+    yield %more, %a, %a
+  }
+  return y = %y, s = %s
+}
+)",
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %a: f32[N] = Exp(%x)
+  %s: f32[1,N] = Unsqueeze(%a, i64[1] [0])
+  return y = %a, s = %s
+}
+)"},
+    {"a loop that never runs", Pass::unroll,
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %y: f32[N] = Loop(%n, bool[] false, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+    %a: f32[N] = Exp(%v)
+    yield %on, %a
+  }
+  %z: f32[N] = Neg(%y)
+  return z = %z
+}
+)",
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %z: f32[N] = Neg(%x)
+  return z = %z
+}
+)"},
+    {"few iterations of a small body, inside of another one", Pass::unroll,
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %y: f32[N] = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+    %w: f32[N] = Loop(i64[] 3, _, %v) body(%k: i64[], %go: bool[], %u: f32[N]) {
+      %f: f32[] = Cast(%k) {to = 1}
+      %a: f32[N] = Add(%u, %f)
+      yield %go, %a
+    }
+    yield %on, %w
+  }
+  return y = %y
+}
+)",
+     R"(graph g(%x: f32[N], %n: i64[]) {
+  %y: f32[N] = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+    %f: f32[] = Cast(i64[] 0) {to = 1}
+    %a: f32[N] = Add(%v, %f)
+    %1: f32[] = Cast(i64[] 1) {to = 1}
+    %2: f32[N] = Add(%a, %1)
+    %3: f32[] = Cast(i64[] 2) {to = 1}
+    %4: f32[N] = Add(%2, %3)
+    yield %on, %4
+  }
+  return y = %y
+}
+)"},
+    {"many iterations and products stay a loop, and what data decide", Pass::unroll,
+     R"(graph g(%x: f32[N,N], %c: bool[], %n: i64[]) {
+  %a: f32[N,N] = Loop(i64[] 9, _, %x) body(%i: i64[], %on: bool[], %v: f32[N,N]) {
+    %e: f32[N,N] = Exp(%v)
+    yield %on, %e
+  }
+  %b: f32[N,N] = Loop(i64[] 2, _, %a) body(%i1: i64[], %on1: bool[], %v1: f32[N,N]) {
+    %m: f32[N,N] = MatMul(%v1, %v1)
+    yield %on1, %m
+  }
+  %d: f32[N,N] = Loop(i64[] 2, %c, %b) body(%i2: i64[], %on2: bool[], %v2: f32[N,N]) {
+    %e2: f32[N,N] = Exp(%v2)
+    yield %on2, %e2
+  }
+  return d = %d
+}
+)",
+     ""},
+    {"small sides of elementwise nodes", Pass::select,
+     R"(graph g(%x: f32[4], %c: bool[]) {
+  %y: f32[4], %z: f32[4] = If(%c) then_branch() {
+    %a: f32[4] = Neg(%x)
+    yield %a, %x
+  } else_branch() {
+    %b: f32[4] = Abs(%x)
+    yield %b, %b
+  }
+  return y = %y, z = %z
+}
+)",
+     R"(graph g(%x: f32[4], %c: bool[]) {
+  %a: f32[4] = Neg(%x)
+  %b: f32[4] = Abs(%x)
+  %y: f32[4] = Where(%c, %a, %b)
+  %z: f32[4] = Where(%c, %x, %b)
+  return y = %y, z = %z
+}
+)"},
+    {"sides that are large, that fail or that are no elementwise nodes stay apart", Pass::select,
+     R"(graph g(%x: f32[N], %l: f32[129], %f: f32[4], %k: i64[4], %c: bool[]) {
+  %y: f32[N] = If(%c) then_branch() {
+    %a: f32[N] = Neg(%x)
+    yield %a
+  } else_branch() {
+    yield %x
+  }
+  %z: f32[129] = If(%c) then_branch() {
+    %b: f32[129] = Neg(%l)
+    yield %b
+  } else_branch() {
+    yield %l
+  }
+  %u: f32[4] = If(%c) then_branch() {
+    %g: f32[4] = Gather(%f, %k)
+    yield %g
+  } else_branch() {
+    yield %f
+  }
+  %v: f32[4] = If(%c) then_branch() {
+    %s: f32[4] = Softmax(%f)
+    yield %s
+  } else_branch() {
+    yield %f
+  }
+  return y = %y, z = %z, u = %u, v = %v
+}
+)",
+     ""},
 };
 
 /// A graph of a text whose @w is a matrix.

@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include "ir/rebuild.h"
+#include "ops/control.h"
+#include "ops/elementwise_logic.h"
+#include "pass/rules.h"
+#include "pass/unroll.h"
+
+// Ifs whose sides are so cheap that computing both is less work than to branch.
+namespace frazil {
+namespace {
+
+constexpr std::int64_t kMostElements = 128;
+constexpr std::size_t kMostNodes = 6;  ///< of both sides
+
+bool is_few(const Type& type) {
+  if (!type.is_tensor() || !type.ranked || type.elem == Elem::string || is_complex(type.elem)) return false;
+  std::int64_t count = 1;
+  for (Dim d : type.shape) {
+    if (!d.is_const() || d.value() > kMostElements) return false;
+    count *= d.value();
+    if (count > kMostElements) return false;
+  }
+  return true;
+}
+
+/// True for a node that may run although its results are not needed.
+bool is_cheap(const Graph& graph, const Node& node) {
+  return std::holds_alternative<Elementwise>(node.op->form) && node.constraints.empty() && node.out.size() == 1 &&
+         is_few(graph.type(node.out[0])) && broadcasts_surely(graph, node) && !draws(graph, node);
+}
+
+bool may_select(const Graph& graph, const Node& node) {
+  if (node.op != &ops::If || !node.constraints.empty() || graph.assumed(node) || graph.content(node.in[0]))
+    return false;
+  const Type& condition = graph.type(node.in[0]);
+  if (!condition.ranked || condition.rank() != 0) return false;
+  const Block &yes = graph.block(node.blocks[0]), &no = graph.block(node.blocks[1]);
+  if (yes.nodes.size() + no.nodes.size() > kMostNodes) return false;
+  for (const Block* side : {&yes, &no}) {
+    const auto cheap = [&](NodeId id) { return is_cheap(graph, graph.node(id)); };
+    if (!std::ranges::all_of(side->nodes, cheap)) return false;
+  }
+  for (std::size_t i = 0; i < node.out.size(); ++i) {
+    if (!node.out[i]) continue;
+    const Type &a = graph.type(yes.results[i]), &b = graph.type(no.results[i]);
+    if (!is_few(a) || a != b || graph.content(node.out[i])) return false;
+  }
+  return true;
+}
+
+class Selector : public Rewriter {
+ public:
+  Result<std::optional<Inlined>> inlines(const Graph& from, NodeId id, Builder&,
+                                         std::span<const Value> inputs) override {
+    if (!may_select(from, from.node(id))) return std::nullopt;
+    condition_ = inputs[0];
+    return Inlined{Splice{0, {}}, {}};
+  }
+  /// Sides hold no regions, so that one If at a time is open.
+  Result<Inlined> spliced(const Graph& from, NodeId id, Builder& to, std::span<const Value> results) override {
+    if (!yes_) {
+      yes_.emplace(results.begin(), results.end());
+      return Inlined{Splice{1, {}}, {}};
+    }
+    ++selected_;
+    std::vector<Value> outputs;
+    for (std::size_t i = 0; i < from.node(id).out.size(); ++i) {
+      if (!from.node(id).out[i]) {
+        outputs.emplace_back();
+        continue;
+      }
+      outputs.push_back(ops::Where(Expr{&to, condition_}, Expr{&to, (*yes_)[i]}, Expr{&to, results[i]}).value);
+    }
+    yes_.reset();
+    FRAZIL_CHECK(to.status());
+    return Inlined{{}, std::move(outputs)};
+  }
+  Result<std::optional<std::vector<Value>>> rewrite(const Graph&, NodeId, Builder&, std::span<const Value>) override {
+    return std::nullopt;
+  }
+  int selected() const { return selected_; }
+
+ private:
+  Value condition_;
+  std::optional<std::vector<Value>> yes_;
+  int selected_ = 0;
+};
+
+}  // namespace
+
+Result<std::optional<Graph>> select_sides(const Graph& graph, const PassOptions&, std::string& note) {
+  bool any = false;
+  for (std::uint32_t n = 0; n < graph.node_count() && !any; ++n) any = may_select(graph, graph.node({n}));
+  if (!any) return std::nullopt;
+  Selector selector;
+  FRAZIL_TRY(Graph made, rebuild(graph, selector));
+  note = fmt::format("{} Ifs became choices", selector.selected());
+  return made;
+}
+
+}  // namespace frazil
