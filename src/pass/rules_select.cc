@@ -10,7 +10,7 @@
 namespace frazil {
 namespace {
 
-constexpr std::int64_t kMostElements = 128;
+constexpr std::int64_t kMostElements = 64;
 constexpr std::size_t kMostNodes = 6;  ///< of both sides
 
 bool is_few(const Type& type) {

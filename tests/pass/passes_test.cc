@@ -427,7 +427,7 @@ const Example kExamples[] = {
 )"},
     {"a loop that runs once, with what it gathers", Pass::unroll,
      R"(graph g(%x: f32[N], %n: i64[]) {
-  %y: f32[N], %s: f32[1,N] = Loop(i64[] 1, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
+  %y: f32[N], %s: f32[?0,N] = Loop(i64[] 1, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
     %a: f32[N] = Exp(%v)
     %more: bool[] = Less(%i, %n)
     yield %more, %a, %a
@@ -521,15 +521,15 @@ const Example kExamples[] = {
 }
 )"},
     {"sides that are large, that fail or that are no elementwise nodes stay apart", Pass::select,
-     R"(graph g(%x: f32[N], %l: f32[129], %f: f32[4], %k: i64[4], %c: bool[]) {
+     R"(graph g(%x: f32[N], %l: f32[65], %f: f32[4], %k: i64[4], %c: bool[]) {
   %y: f32[N] = If(%c) then_branch() {
     %a: f32[N] = Neg(%x)
     yield %a
   } else_branch() {
     yield %x
   }
-  %z: f32[129] = If(%c) then_branch() {
-    %b: f32[129] = Neg(%l)
+  %z: f32[65] = If(%c) then_branch() {
+    %b: f32[65] = Neg(%l)
     yield %b
   } else_branch() {
     yield %l
