@@ -119,7 +119,7 @@ frazil::Model bert_base(bool twin) {
 }
 
 /// Small, for many requests.
-frazil::Model encoder(bool twin) { return bert({2, 64, 2, 256, 1000}, twin); }
+frazil::Model encoder(bool twin) { return bert({2, 32, 2, 128, 1000}, twin); }
 
 constexpr ModelMaker kNets[] = {{"resnet50", resnet50}, {"bert_base", bert_base}, {"encoder", encoder}};
 
