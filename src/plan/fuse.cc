@@ -268,8 +268,9 @@ class Fuser {
   }
 
   bool fits(const Draft& p, const Draft& d) const {
+    const std::size_t held = p.product || d.product ? 1 : 0;  // the product's result may be one more
     return p.instructions + d.instructions <= kMaxTileInstructions && joint_inputs(p, d).size() <= kMaxTileOperands &&
-           output_count(p, d) <= kMaxTileResults;
+           output_count(p, d) + held <= kMaxTileResults;
   }
 
   std::size_t output_count(const Draft& p, const Draft& d) const {

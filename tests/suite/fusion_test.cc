@@ -298,5 +298,23 @@ TEST(Fusion, CutsChainsThatAreTooLongForAStep) {
   EXPECT_THAT((*y)[0].tensor().as<float>(), ::testing::ElementsAre(3, 4));
 }
 
+TEST(Fusion, LeavesRoomForTheResultOfAProduct) {
+  constexpr int kResults = 40;  // none of which can take its place
+  std::string text = "graph g(%x: f32[N,K], %w: f32[K,M]) {\n  %p = MatMul(%x, %w)\n", list;
+  for (int i = 0; i < kResults; ++i) {
+    text += fmt::format("  %{} = Greater(%p, f32[] {})\n", i, i);
+    list += fmt::format("{}y{} = %{}", i == 0 ? "" : ", ", i, i);
+  }
+  const Graph graph = graph_of(text + "  return " + list + "\n}\n");
+  const auto made = made_with(graph, PassSet::only(Pass::fuse));
+  ASSERT_TRUE(made);
+  for (const Step* step : program_steps(made->plan())) EXPECT_LE(step->out.size(), kMaxTileResults);
+  const auto y = made->open()->run(in_order(graph, "%x = f32[1,1] [[3]], %w = f32[1,2] [[1, 10]]"));
+  ASSERT_TRUE(y) << y.error().message;
+  for (int i = 0; i < kResults; ++i) {
+    EXPECT_THAT((*y)[static_cast<std::size_t>(i)].tensor().as<bool>(), ::testing::ElementsAre(3 > i, 30 > i));
+  }
+}
+
 }  // namespace
 }  // namespace frazil::test
