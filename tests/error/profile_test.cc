@@ -14,6 +14,9 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
+/// 1, by more than a node that is computed whether it is chosen or not.
+Term unit(Body& to, Term x) { return to.op("ReduceMax", {to.op("Sign", {to.op("Abs", {x})})}, {{"keepdims", 0}}); }
+
 /// From v = 0 on, n times: v + 1 while it is below 3, then v + 2; a product beside it.
 Model counting() {
   GraphBuilder graph("counting");
@@ -23,8 +26,11 @@ Model counting() {
       [&](Body& body, std::span<const Term> p) {
         const auto next = body.if_else(
             body.op("Less", {p[2], body.scalar(3.0f)}, {}, "low"),
-            [&](Body& side) { return std::vector{side.op("Add", {p[2], side.scalar(1.0f)}, {}, "one")}; },
-            [&](Body& side) { return std::vector{side.op("Add", {p[2], side.scalar(2.0f)}, {}, "two")}; }, "choice");
+            [&](Body& side) { return std::vector{side.op("Add", {p[2], unit(side, x)}, {}, "one")}; },
+            [&](Body& side) {
+              return std::vector{side.op("Add", {side.scalar(1.0f), side.op("Add", {p[2], unit(side, x)})}, {}, "two")};
+            },
+            "choice");
         return std::vector{body.op("Identity", {p[1]}), next[0], body.op("MatMul", {p[3], x}, {}, "product")};
       },
       0, "count");
