@@ -55,6 +55,8 @@ struct Access {
   static const Datum& datum(const Array& array);
   /// For everybody else: tensors are in row-major order without gaps.
   static Datum dense(const Array& array);
+  /// A tensor's, so; raises for what is no tensor.
+  static const Tensor& elements(const Array& array);
   static Array array(Datum datum);
   /// Puts `datum` into `array`, in place where nobody shares its handle.
   static void assign(Array& array, Datum datum);

@@ -56,6 +56,11 @@ const Tensor& Array::Impl::elements() const {
   return dense;
 }
 
+const Tensor& Access::elements(const Array& array) {
+  (void)tensor_of(array);
+  return array.impl_->elements();
+}
+
 Array Access::array(Datum datum) {
   if (datum.is_tensor() && !datum.tensor().aligned()) datum = copy_of(datum.tensor());
   Array array;
@@ -101,8 +106,7 @@ Array Array::sequence(std::vector<Array> items) {
 Array Array::map(std::vector<std::pair<Array, Array>> entries) {
   auto map = std::make_shared<MapValue>();
   for (const auto& [key, value] : entries) {
-    (void)tensor_of(key);
-    map->items.emplace_back(key.impl_->elements(), Access::dense(value));
+    map->items.emplace_back(Access::elements(key), Access::dense(value));
   }
   return Access::array(std::shared_ptr<const MapValue>(std::move(map)));
 }
@@ -118,10 +122,7 @@ Dtype Array::dtype() const { return static_cast<Dtype>(tensor_of(*this).elem());
 const Sizes& Array::sizes() const { return tensor_of(*this).sizes(); }
 std::int64_t Array::count() const { return tensor_of(*this).count(); }
 std::size_t Array::bytes() const { return tensor_of(*this).bytes(); }
-const void* Array::data() const {
-  (void)tensor_of(*this);
-  return impl_->elements().data();
-}
+const void* Array::data() const { return Access::elements(*this).data(); }
 double Array::number(std::int64_t i) const {
   const Tensor& tensor = tensor_of(*this);
   if (i < 0 || i >= tensor.count()) refuse(frazil::Code::bad_input, "element {} of {}", i, tensor.type_str());
@@ -171,9 +172,6 @@ std::string Array::str() const {
 }
 
 Array Array::read_npy(const std::string& path) { return Access::array(take(frazil::read_npy(path))); }
-void Array::write_npy(const std::string& path) const {
-  (void)tensor_of(*this);
-  check(frazil::write_npy(path, impl_->elements()));
-}
+void Array::write_npy(const std::string& path) const { check(frazil::write_npy(path, Access::elements(*this))); }
 
 }  // namespace frazil::api

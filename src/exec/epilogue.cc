@@ -43,7 +43,6 @@ Status prepare_epilogue(PrepareCx& cx, Epilogue& e, std::int64_t cols) {
   e.cols = cols;
   e.rows = cols == 0 ? 0 : in[0].empty() ? 0 : in[0].count() / cols;
   e.in_parts = has_parts(tiles_of(e), e.rows, e.cols);
-  e.whole_rows = tiles_of(e).rows;
   return {};
 }
 
@@ -54,7 +53,7 @@ EpilogueRun::EpilogueRun(const RunCx& cx, const Epilogue& e) : epilogue_(e) {
   operands_[0] = cx.out[e.base];
   std::copy(cx.in + e.heads, cx.in + e.heads + s.count() - 1, operands_ + 1);
   scratch_ = cx.scratch + e.scratch;
-  parts_ = {.done = &on_part, .context = this, .whole_rows = e.whole_rows};
+  parts_ = {.done = &on_part, .context = this, .whole_rows = s.rows};
 }
 
 void EpilogueRun::on_part(void* self, std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) {

@@ -16,7 +16,6 @@ struct Epilogue {
   std::size_t scratch = 0;            ///< where in the step's scratch that of the program begins
   std::uint32_t heads = 0, base = 0;  ///< as in Step; no heads: no program
   bool in_parts = false;
-  bool whole_rows = false;
 };
 
 std::size_t epilogue_bytes(const Plan& plan, const Step& step);

@@ -316,9 +316,6 @@ struct Uses {
 
 class Copier : public Rewriter {
  public:
-  Result<std::optional<std::vector<Value>>> rewrite(const Graph&, NodeId, Builder&, std::span<const Value>) override {
-    return std::nullopt;
-  }
 };
 
 /// Removes nodes and outputs that nobody uses; an error where somebody does.

@@ -178,11 +178,7 @@ class Rebuilder {
 
 namespace {
 
-class Copier : public Rewriter {
-  Result<std::optional<std::vector<Value>>> rewrite(const Graph&, NodeId, Builder&, std::span<const Value>) override {
-    return std::nullopt;
-  }
-};
+class Copier : public Rewriter {};
 
 }  // namespace
 

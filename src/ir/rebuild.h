@@ -44,8 +44,10 @@ class Rewriter {
   /// Called for every other node that is not a region, in order. It may add nodes to blocks around that of `to`, too.
   /// `inputs` are its inputs in the new graph. Gives one new value per output of the node, or nullopt to copy the node
   /// as it is.
-  virtual Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId node, Builder& to,
-                                                            std::span<const Value> inputs) = 0;
+  virtual Result<std::optional<std::vector<Value>>> rewrite(const Graph& /*from*/, NodeId /*node*/, Builder& /*to*/,
+                                                            std::span<const Value> /*inputs*/) {
+    return std::nullopt;
+  }
   /// The value to use wherever `old` (now `now`) is used; for Patch.
   virtual Value redirect(Value, Value now) { return now; }
 };

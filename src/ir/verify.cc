@@ -134,9 +134,6 @@ class TableCheck {
 
 class Copier : public Rewriter {
  public:
-  Result<std::optional<std::vector<Value>>> rewrite(const Graph&, NodeId, Builder&, std::span<const Value>) override {
-    return std::nullopt;
-  }
 };
 
 /// Level 2: walks a graph beside its copy; data-dependent symbols are named alike where they stand alike.

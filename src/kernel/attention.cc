@@ -179,7 +179,7 @@ class Group {
                         .bias_last = a_.bias_last,
                         .softcap = a_.softcap,
                         .hidden = a_.hidden,
-                        .undefined = static_cast<int>(a_.undefined)});
+                        .undefined = a_.undefined});
   }
 
   void values(int64_t rows, int64_t n, float* y, int64_t y_row) const {

@@ -354,7 +354,8 @@ void conv_run(const ConvParams& p, const float* x, const float* w, const float* 
     const int64_t col1 = min64(s.cols, (b + 1) * s.col_panels / s.col_blocks * kPanelCols);
     const auto done = [&](int64_t row0, int64_t row1, int64_t from, int64_t past) {
       if (parts == nullptr || (parts->whole_rows && past < s.cols)) return;
-      (*parts)(image* s.group_out + row0, image * s.group_out + row1, parts->whole_rows ? 0 : from, past);
+      const int64_t first = image * s.group_out;
+      (*parts)(first + row0, first + row1, parts->whole_rows ? 0 : from, past);
     };
     float* const to = y + image * s.group_out * s.cols;
     const float* const group_bias = bias != nullptr ? bias + group * s.group_out : nullptr;

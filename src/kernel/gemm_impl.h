@@ -342,6 +342,13 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
   }
 }
 
+/// Where the columns of C begin that are final, and to be told of, once those up to j1 are; j1: none.
+FRAZIL_INLINE int64_t first_done(const Gemm& g, int64_t j0, int64_t j1) {
+  if (g.parts == nullptr) return j1;
+  if (!g.parts->whole_rows) return j0;
+  return j1 == g.n ? 0 : j1;
+}
+
 /// The general case: blocks of k and n, B packed per block unless it is already or need not be.
 void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) {
   const int64_t depths = depth_blocks(g.k), col_blocks = ceil_div(g.n, kColBlock);
@@ -364,8 +371,7 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
       s.k0 = kb * g.k / depths;
       s.k1 = (kb + 1) * g.k / depths;
       s.first = kb == 0;
-      const bool last = kb == depths - 1 && g.parts != nullptr;
-      s.done_from = !last ? s.j1 : !g.parts->whole_rows ? s.j0 : jb == col_blocks - 1 ? 0 : s.j1;
+      s.done_from = kb == depths - 1 ? first_done(g, s.j0, s.j1) : s.j1;
       if (packed_b != nullptr) {
         s.b_row = kPanelCols;
         s.b_panel = g.k * kPanelCols;

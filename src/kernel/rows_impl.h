@@ -231,7 +231,7 @@ float rows_attention(const AttentionRow& r) noexcept {
   const int64_t n = r.seen;
   const bool adjusted = r.softcap > 0 || r.bias != nullptr || r.keep != nullptr;
   const float highest = adjusted ? adjust_scores(r) : max_row(r.x, n);
-  if (highest == -__builtin_inff() && r.undefined == 1) {
+  if (highest == -__builtin_inff() && r.undefined == Attention::zero_if_all_hidden) {
     bool hidden = true;
     for (int64_t j = 0; j < n; ++j) hidden &= r.x[j] == highest;
     if (hidden) return without(0);
@@ -256,7 +256,8 @@ float rows_attention(const AttentionRow& r) noexcept {
   for (int64_t i = n; i < r.end; ++i) r.x[i] = 0;
   const float total = sum_lanes(sum[0] + sum[1]);
   if (total > 0) return 1.f / total;
-  return without(r.undefined == 2 || (n == 0 && r.undefined != 0) ? 0.f : __builtin_nanf(""));
+  const bool zero = r.undefined == Attention::is_zero || (n == 0 && r.undefined != Attention::is_nan);
+  return without(zero ? 0.f : __builtin_nanf(""));
 }
 
 void rows_rotary(const RotaryRow& r) noexcept {

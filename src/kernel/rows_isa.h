@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernel/attention.h"
 #include "kernel/rows.h"
 
 namespace frazil::kernel {
@@ -12,7 +13,7 @@ struct AttentionRow {
   const std::uint8_t* keep;  ///< false: the score is `hidden`; or null
   bool bias_last;            ///< added behind `hidden`
   float softcap, hidden;
-  int undefined;  ///< Attention::Undefined
+  Attention::Undefined undefined;
 };
 
 /// One row of Rotary; the tables of the second half lie `table` behind those of the first.

@@ -47,9 +47,6 @@ class Remover : public Rewriter {
  public:
   explicit Remover(const Live& live) : live_(live) {}
   bool drops(const Graph&, NodeId id) override { return !live_[id]; }
-  Result<std::optional<std::vector<Value>>> rewrite(const Graph&, NodeId, Builder&, std::span<const Value>) override {
-    return std::nullopt;
-  }
 
  private:
   const Live& live_;

@@ -76,9 +76,6 @@ class Selector : public Rewriter {
     FRAZIL_CHECK(to.status());
     return Inlined{{}, std::move(outputs)};
   }
-  Result<std::optional<std::vector<Value>>> rewrite(const Graph&, NodeId, Builder&, std::span<const Value>) override {
-    return std::nullopt;
-  }
   int selected() const { return selected_; }
 
  private:

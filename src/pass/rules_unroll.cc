@@ -109,9 +109,6 @@ class Inliner : public Rewriter {
     return Inlined{{}, std::move(all)};
   }
 
-  Result<std::optional<std::vector<Value>>> rewrite(const Graph&, NodeId, Builder&, std::span<const Value>) override {
-    return std::nullopt;
-  }
   int inlined() const { return inlined_; }
 
  private:

@@ -257,20 +257,12 @@ Bound bind_gru(const Graph& g, const Node& n) {
   return bind_recurrent(g, n, a, Kernel::gru, {a.linear_before_reset});
 }
 
-/// True when each of v's extents is 1 or surely that of `to`, from the last one on.
-bool broadcasts(const Graph& g, Value v, std::span<const Dim> to) {
-  const Shape& own = g.type(v).shape;
-  return own.size() <= to.size() && std::ranges::equal(own, to.last(own.size()), [&](Dim a, Dim b) {
-           return a == Dim(1) || g.scope().equal(a, b) == Proof::yes;
-         });
-}
-
-/// The same but for the last extent.
-bool broadcasts_but_last(const Graph& g, Value v, std::span<const Dim> to) {
-  const Shape& own = g.type(v).shape;
-  if (own.empty() || own.size() > to.size()) return own.empty();
-  const auto rest = std::span(own).first(own.size() - 1), all = to.subspan(to.size() - own.size(), rest.size());
-  return std::ranges::equal(rest, all,
+/// True when each of v's extents, but for the last `free` ones, is 1 or surely that of `to`, from the last one on.
+bool broadcasts(const Graph& g, Value v, std::span<const Dim> to, std::size_t free = 0) {
+  const std::span<const Dim> own = g.type(v).shape;
+  if (own.size() > to.size()) return false;
+  const std::size_t held = own.size() - std::min(free, own.size());
+  return std::ranges::equal(own.first(held), to.last(own.size()).first(held),
                             [&](Dim a, Dim b) { return a == Dim(1) || g.scope().equal(a, b) == Proof::yes; });
 }
 
@@ -282,7 +274,7 @@ Bound bind_attend(const Graph& g, const Node& n) {
   const Shape &q = g.type(n.in[0]).shape, &k = g.type(n.in[1]).shape;
   const std::array scores{q[0], q[1], q[2], k[2]};  // that a mask has as many keys as V is checked
   for (std::size_t i = 3; i < 5; ++i) {
-    if (i < n.in.size() && n.in[i] && !broadcasts_but_last(g, n.in[i], scores)) return std::nullopt;
+    if (i < n.in.size() && n.in[i] && !broadcasts(g, n.in[i], scores, 1)) return std::nullopt;
   }
   return Binding{.kernel = Kernel::attention,
                  .strided = true,
@@ -295,7 +287,7 @@ Bound bind_rotate(const Graph& g, const Node& n) {
   const bool half = n.attributes<ops::RotateAttrs>().half_tables != 0;
   const auto fits = [&](Value v) {
     const Shape& own = g.type(v).shape;
-    return half ? !own.empty() && broadcasts_but_last(g, v, x) : broadcasts(g, v, x);
+    return half ? !own.empty() && broadcasts(g, v, x, 1) : broadcasts(g, v, x);
   };
   const bool even = !x.empty() && x.back().is_const() && x.back().value() % 2 == 0;
   if (!even || !all_f32(g, n) || !fits(n.in[1]) || !fits(n.in[2])) return std::nullopt;

@@ -223,6 +223,18 @@ bool Lowering::append(NodeId id, const ViewMap& map, Value out) {
   return true;
 }
 
+/// The fewest leading axes of both shapes that hold as many elements.
+static std::optional<std::pair<std::size_t, std::size_t>> equal_run(Scope& scope, std::span<const Dim> a,
+                                                                    std::span<const Dim> b) {
+  for (std::size_t total = 1; total <= a.size() + b.size(); ++total) {
+    for (std::size_t n = 0; n <= std::min(total, a.size()); ++n) {
+      const std::size_t m = total - n;
+      if (m <= b.size() && scope.product(a.first(n)) == scope.product(b.first(m))) return std::pair(n, m);
+    }
+  }
+  return std::nullopt;
+}
+
 /// The layout of a value with room between its parts under other extents, where axes only fall apart or together that
 /// lie without gaps.
 std::optional<Layout> Lowering::regrouped(std::uint32_t slot, const Shape& shape) const {
@@ -230,21 +242,10 @@ std::optional<Layout> Lowering::regrouped(std::uint32_t slot, const Shape& shape
   if (!spaced_[plan_.slots[slot].storage]) return std::nullopt;
   Layout to{shape, std::vector<Dim>(shape.size(), Dim(0)), from.offset, false};
   std::size_t i = 0, j = 0;
-  const std::size_t rank = from.shape.size();
-  while (i < rank || j < shape.size()) {
-    // The fewest axes of both sides, from here on, that hold as many elements.
-    std::size_t end_i = i, end_j = j;
-    bool found = false;
-    for (std::size_t total = 1; !found && total <= rank - i + (shape.size() - j); ++total) {
-      for (std::size_t a = 0; !found && a <= std::min(total, rank - i); ++a) {
-        const std::size_t b = total - a;
-        if (b > shape.size() - j) continue;
-        const Dim left = scope_.product(std::span(from.shape).subspan(i, a));
-        found = left == scope_.product(std::span(shape).subspan(j, b));
-        end_i = i + a, end_j = j + b;
-      }
-    }
-    if (!found) return std::nullopt;
+  while (i < from.shape.size() || j < shape.size()) {
+    const auto run = equal_run(scope_, std::span(from.shape).subspan(i), std::span(shape).subspan(j));
+    if (!run) return std::nullopt;
+    const std::size_t end_i = i + run->first, end_j = j + run->second;
     Dim stride = end_i > i ? from.strides[end_i - 1] : Dim(1);
     for (std::size_t k = end_i; k-- > i + 1;) {
       if (from.strides[k - 1] != scope_.mul(from.strides[k], from.shape[k])) return std::nullopt;

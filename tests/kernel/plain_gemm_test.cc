@@ -1,12 +1,11 @@
 #include "kernel/plain_gemm.h"
 
-#include <random>
-#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "kernel/isa.h"
+#include "kernel/random_values.h"
 
 namespace frazil::kernel {
 namespace {
@@ -27,20 +26,6 @@ template <>
 struct ElemOf<std::uint64_t> {
   static constexpr Elem kElem = Elem::u64;
 };
-
-template <class T>
-std::vector<T> values(int64_t n, unsigned seed) {
-  std::mt19937_64 gen(seed);
-  std::vector<T> x(static_cast<std::size_t>(n));
-  for (T& v : x) {
-    if constexpr (std::is_floating_point_v<T>) {
-      v = std::uniform_real_distribution<T>(T(-1), T(1))(gen);
-    } else {
-      v = static_cast<T>(gen());
-    }
-  }
-  return x;
-}
 
 struct Steps {
   int64_t a_row, a_col, b_row, b_col;

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "kernel/isa.h"
+#include "kernel/random_values.h"
 
 namespace frazil::kernel {
 namespace {
@@ -46,20 +46,6 @@ T naive(Reduce op, const T* x, int64_t extent, int64_t step) {
                      static_cast<T>(abs)};
     return all[static_cast<int>(op)];
   }
-}
-
-template <class T>
-std::vector<T> values(int64_t n) {
-  std::mt19937_64 gen(5);
-  std::vector<T> x(static_cast<std::size_t>(n));
-  for (T& v : x) {
-    if constexpr (std::is_floating_point_v<T>) {
-      v = std::uniform_real_distribution<T>(T(-1), T(1))(gen);
-    } else {
-      v = static_cast<T>(gen());
-    }
-  }
-  return x;
 }
 
 struct Shape {
