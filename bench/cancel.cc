@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/free_later.h"
 #include "bench/cancel_cases.h"
 #include "exec/session.h"
 #include "ir/text.h"
@@ -83,11 +84,13 @@ struct Latencies {
   double most() const { return ms.empty() ? 0 : ms.back(); }
 };
 
-/// One run, cancelled after `wait_ms`. Gives the time from cancel() to its end; below 0 when it had ended before.
+/// One run, cancelled after `wait_ms`, when what the one before left is freed. Gives the time from cancel() to its end;
+/// below 0 when it had ended before.
 double cancelled_run(frazil::Session& session, const std::vector<frazil::Datum>& inputs, double wait_ms, double* took) {
   std::atomic<bool> started{false};
   frazil::Status status;
   Clock::time_point begin, end;
+  frazil::wait_until_freed();
   std::thread runner([&] {
     std::vector<frazil::Datum> outputs;
     begin = Clock::now();

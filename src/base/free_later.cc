@@ -7,6 +7,10 @@
 #include <system_error>
 #include <thread>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "base/governor.h"
 
 namespace frazil {
@@ -19,6 +23,13 @@ struct Job {
   void (*destroy)(void*) noexcept;
   std::size_t bytes;
 };
+
+/// Merges what was freed. Else the next large allocation does, of whoever makes it: a second for millions of pieces.
+void settle_heap() noexcept {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 
 /// Jobs in a ring without allocations, and the thread that does them.
 class Waste {
@@ -59,6 +70,7 @@ class Waste {
       --count_;
       lock.unlock();
       job.destroy(job.what);
+      settle_heap();
       lock.lock();
       bytes_ -= job.bytes;
     }

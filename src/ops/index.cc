@@ -42,7 +42,11 @@ std::int64_t gather_any(const TensorView& data, std::byte* out, std::int64_t out
   if (bad >= 0 || stop_requested()) return bad;
   const auto strings = data.as<std::string>();
   auto* to = reinterpret_cast<std::string*>(out);
-  for (std::int64_t n : picked) assign_text(*to++, strings[static_cast<std::size_t>(n)]);
+  Pace pace;
+  for (std::int64_t n : picked) {
+    if (pace.stop(16)) break;
+    assign_text(*to++, strings[static_cast<std::size_t>(n)]);
+  }
   return -1;
 }
 
@@ -61,7 +65,8 @@ std::int64_t scatter_any(const TensorView& data, const TensorView& updates, std:
   if (bad >= 0 || stop_requested()) return bad;
   const auto strings = updates.as<std::string>();
   auto* to = reinterpret_cast<std::string*>(out);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
+  Pace pace;
+  for (std::size_t i = 0; i < numbers.size() && !pace.stop(16); ++i) {
     if (numbers[i] >= count) assign_text(to[i], strings[static_cast<std::size_t>(numbers[i] - count)]);
   }
   return -1;

@@ -243,6 +243,8 @@ Status split_to_sequence_run(OpaqueCall& call) {
   const auto width = static_cast<std::int64_t>(byte_size(x.elem)) * split.inner;
   FRAZIL_TRY(const auto parts, part_sizes(call, split.extent));
   Items items;
+  FRAZIL_TRY(MemoryCharge room, MemoryCharge::make(parts.size() * sizeof(Datum)));
+  items.reserve(parts.size());
   std::int64_t at = 0;
   Pace pace;
   for (std::int64_t part : parts) {
@@ -261,6 +263,7 @@ Status split_to_sequence_run(OpaqueCall& call) {
     items.emplace_back(std::move(item));
     at += part;
   }
+  room.release();
   return put_sequence(call, std::move(items));
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/stop.h"
+#include "ops/move.h"
 #include "tensor/strided.h"
 
 namespace frazil::ref {
@@ -115,11 +117,12 @@ Result<Tensor> run_concat(const ViewMap& map, std::span<const Tensor> inputs) {
   FRAZIL_TRY(Tensor out, Tensor::make(inputs[static_cast<std::size_t>(map.source)].elem(), sizes));
   const std::int64_t inner = element_count(std::span(sizes).subspan(axis + 1)), row = sizes[axis] * inner;
   std::int64_t begin = 0;
+  Pace pace;
   for (const Tensor& part : inputs.subspan(static_cast<std::size_t>(map.source))) {
     if (!part.defined()) continue;
     const std::int64_t length = part.sizes()[axis] * inner;
     if (begin + length > row) return fail(Code::internal, "the parts of a concatenation exceed its extent");
-    for (std::int64_t o = 0; length > 0 && o * length < part.count(); ++o) {
+    for (std::int64_t o = 0; length > 0 && o * length < part.count() && !pace.stop(length); ++o) {
       copy_elements(part, o * length, out, o * row + begin, length);
     }
     begin += length;
@@ -142,14 +145,8 @@ Result<Tensor> ready(const Tensor& tensor) {
 }
 
 void copy_elements(const Tensor& src, std::int64_t from, Tensor& dst, std::int64_t to, std::int64_t count) {
-  if (src.elem() == Elem::string) {
-    const auto* const texts = reinterpret_cast<const std::string*>(src.data()) + from;
-    auto* const places = reinterpret_cast<std::string*>(dst.mutable_data()) + to;
-    for (std::int64_t i = 0; i < count; ++i) assign_text(places[i], texts[i]);
-    return;
-  }
   const auto width = static_cast<std::int64_t>(byte_size(src.elem()));
-  std::memcpy(dst.mutable_data() + to * width, src.data() + from * width, static_cast<std::size_t>(count * width));
+  ops::move_elements(src.elem(), dst.mutable_data() + to * width, src.data() + from * width, count);
 }
 
 Result<Tensor> run_view(const ViewMap& map, std::span<const Tensor> inputs) {
@@ -198,7 +195,8 @@ Result<Tensor> Gathered::stack(int axis, bool reversed) const {
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(d), n);
   const std::int64_t inner = element_count(std::span(sizes).subspan(d + 1));
   FRAZIL_TRY(Tensor out, Tensor::make(first.elem(), std::move(sizes)));
-  for (std::int64_t k = 0; k < n; ++k) {
+  Pace pace;
+  for (std::int64_t k = 0; k < n && !pace.stop(first.count()); ++k) {
     FRAZIL_TRY(const Tensor part, ready(parts_[static_cast<std::size_t>(reversed ? n - 1 - k : k)]));
     if (part.elem() != first.elem() || part.sizes() != first.sizes()) {
       return fail(Code::bad_input, "{} and {} cannot be gathered into one tensor", first.type_str(), part.type_str());

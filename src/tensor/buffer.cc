@@ -48,6 +48,7 @@ struct Buffer::Block {
 
   static void destroy(void* block) noexcept { delete static_cast<Block*>(block); }
   static void release(Block* block) noexcept {
+    for (Pace pace; block->count > 0 && !pace.stop(16);) std::destroy_at(block->strings + --block->count);
     if (!frees_later(block->count)) return destroy(block);
     free_later(block, &destroy, block->count * sizeof(std::string));
   }

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/free_later.h"
+#include "base/stop.h"
 
 namespace frazil {
 
@@ -14,10 +15,17 @@ void destroy(void* what) noexcept {
   delete static_cast<T*>(what);
 }
 
-/// Shared by those who hold it; the last one may leave its items to be freed later.
+/// Frees items until the run has to stop.
+template <class T>
+void shrink(std::vector<T>& items) noexcept {
+  for (Pace pace; !items.empty() && !pace.stop(64);) items.pop_back();
+}
+
+/// Shared by those who hold it; the last one may leave items to be freed later.
 template <class T>
 std::shared_ptr<const T> shared(T value) {
   const auto release = [](T* held) noexcept {
+    shrink(held->items);
     if (!frees_later(held->items.size())) return destroy<T>(held);
     free_later(held, &destroy<T>, held->items.size() * kItem);
   };
@@ -33,6 +41,7 @@ Result<Datum> make_sequence(std::vector<Datum> items) {
 }
 
 void free_items(std::vector<Datum> items) noexcept {
+  shrink(items);
   if (!frees_later(items.size())) return;
   auto* held = new (std::nothrow) std::vector<Datum>(std::move(items));
   if (held != nullptr) free_later(held, &destroy<std::vector<Datum>>, held->size() * kItem);
