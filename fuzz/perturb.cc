@@ -105,14 +105,20 @@ bool is_rounded_once(ScalarOp op) {
          op == ScalarOp::cast || op == ScalarOp::sqrt;
 }
 
-bool any_small(const Graph& graph, const Node& node) {
-  const auto small = [&](Value v) { return v && graph.type(v).is_tensor() && is_small_float(graph.type(v).elem); };
-  return std::ranges::any_of(node.in, small) || std::ranges::any_of(node.out, small);
+template <class Is>
+bool any_elem(const Graph& graph, const Node& node, Is is) {
+  const auto found = [&](Value v) { return v && graph.type(v).is_tensor() && is(graph.type(v).elem); };
+  return std::ranges::any_of(node.in, found) || std::ranges::any_of(node.out, found);
+}
+bool any_small(const Graph& graph, const Node& node) { return any_elem(graph, node, is_small_float); }
+bool any_text(const Graph& graph, const Node& node) {
+  return any_elem(graph, node, [](Elem e) { return e == Elem::string; });
 }
 
 /// Whether all executors must give the same bits.
 bool is_exact(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
+  if (!node.out[0] || any_text(graph, node)) return true;
   int rounded = any_small(graph, node) ? 1 : 0;
   for (const ScalarIns& ins : tape_of(graph, id).code) {
     if (is_exact(ins.op) || !is_float(ins.type)) continue;

@@ -104,10 +104,12 @@ Ints random_ints(std::size_t rank, Choices& choices) {
   }
 }
 
+bool is_always_given(const AttrField& field) { return field.required || field.name == "seed"; }
+
 Attrs random_attrs(const OpDef& op, std::size_t rank, Choices& choices) {
   std::shared_ptr<void> attrs = op.attrs.make();
   for (const AttrField& field : op.attrs.fields) {
-    if (!field.required && choices.chance(60)) continue;
+    if (!is_always_given(field) && choices.chance(60)) continue;
     if (!field.set(attrs.get(), random_value(field, rank, choices))) return nullptr;
   }
   return attrs;

@@ -5,6 +5,8 @@
 
 namespace frazil::fuzz {
 
+/// Required attributes, and seeds: without one, a draw that nothing needs shifts the later ones on the reference only.
+bool is_always_given(const AttrField& field);
 /// Attributes in and out of range for an operator whose first operand has `rank` axes; null where the operator takes
 /// none of those tried.
 Attrs random_attrs(const OpDef& op, std::size_t rank, Choices& choices);

@@ -8,6 +8,7 @@
 #include "differ.h"
 #include "draft.h"
 #include "ir/text.h"
+#include "random_attr.h"
 
 namespace frazil::fuzz {
 namespace {
@@ -379,6 +380,7 @@ class Reducer {
   }
   static bool reset_attribute(DraftNode& node, std::size_t f) {
     const AttrField& field = node.op->attrs.fields[f];
+    if (is_always_given(field)) return false;
     const Attrs defaults = default_attrs(*node.op);
     const auto usual = field.get(defaults.get()), mine = field.get(node.attrs.get());
     if (usual.has_value() == mine.has_value() && (!usual || same(*usual, *mine))) return false;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "exec/executable.h"
 #include "ir/op.h"
+#include "ir/model_info.h"
 #include "ir/text.h"
 #include "tool/commands.h"
 #include "tool/common.h"

@@ -12,13 +12,13 @@
 
 #include "ir/attr.h"
 #include "ir/handles.h"
-#include "ir/model_info.h"
 #include "ir/type.h"
 #include "sym/dim.h"
 #include "tensor/tensor.h"
 
 namespace frazil {
 
+struct ModelInfo;
 struct OpDef;
 
 /// a == b must hold at run time; a miss is the user's error, told with `what`.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -32,6 +33,23 @@ struct ModelInfo {
     Properties parameters;  ///< e.g. SCALE_TENSOR and the tensor's name
   };
   std::vector<Quantization> quantization;
+
+  /// What a model-local function says of itself.
+  struct Function {
+    std::string name, domain, overload;
+    Notes notes;
+  };
+  /// A call that was inlined: the nodes with Node::stable in [first, last), as far as they are still there.
+  struct Call {
+    using Names = std::vector<std::pair<std::string, std::string>>;
+    std::string name;          ///< in front of those of its nodes and values, with '/' between
+    std::size_t function = 0;  ///< in `functions`
+    std::uint32_t first = 0, last = 0;
+    Names inputs, outputs;  ///< of a value in the graph, and in the function
+    Notes notes;
+  };
+  std::vector<Function> functions;
+  std::vector<Call> calls;  ///< outer ones before those in them
 };
 
 }  // namespace frazil

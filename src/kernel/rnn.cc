@@ -240,7 +240,8 @@ void gru_step(const Sequence& s, const Work& work, const Packed& packed, const C
     if (!linear)
       for (int64_t i = 0; i < n; ++i) reset[i] *= work.h[b * n + i];
   }
-  if (!linear) recur(p, work, work.reset, p.r + 2 * n * n, n, packed.rh, work.recurrent + 2 * n, false);
+  const float* const rh = p.r == nullptr ? nullptr : p.r + 2 * n * n;
+  if (!linear) recur(p, work, work.reset, rh, n, packed.rh, work.recurrent + 2 * n, false);
   for (int64_t b = 0; b < p.batch; ++b) {
     if (step >= s.length(b)) continue;
     cells.gru(n, projected + b * work.gates + 2 * n, work.recurrent + b * work.gates + 2 * n,

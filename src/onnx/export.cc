@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <unordered_map>
+#include <map>
 #include <unordered_set>
 
 #include "base/io.h"
 #include "ir/op.h"
 #include "ir/text_walk.h"
+#include "onnx/export_calls.h"
 #include "onnx/export_fields.h"
+#include "onnx/export_names.h"
 #include "onnx/export_opsets.h"
 #include "onnx/upgrade_rules.h"
+#include "onnx/wire.h"
 #include "tensor/onnx_fields.h"
 #include "tensor/onnx_proto.h"
 
@@ -67,30 +70,31 @@ class ExternalData {
 
 class Exporter {
  public:
-  Exporter(const Graph& graph, ExternalData& external) : graph_(graph), external_(external) {}
+  Exporter(const Graph& graph, ExternalData& external)
+      : graph_(graph), external_(external), calls_(whole_calls(graph)), functions_(graph) {
+    bodies_.emplace_back(WrittenNames(graph));
+  }
 
   Result<std::string> run(std::optional<std::int64_t> opset) {
-    FRAZIL_TRY(const auto opsets, opsets_for(graph_, opset));
-    opset_ = opsets.at("");
+    FRAZIL_TRY(opsets_, opsets_for(graph_, opset));
+    add_function_domains();
+    opset_ = opsets_.at("");
     name_ports();
     FRAZIL_CHECK(walk(graph_, *this));
     std::string out;
     Writer writer(out);
     const ModelInfo info = graph_.info ? *graph_.info : ModelInfo{};
-    writer.add_int64(1, std::max(ir_version_for(opsets.at("")), info.ir_version));
+    writer.add_int64(1, std::max(ir_version_for(opset_), info.ir_version));
     add_text(writer, 2, info.producer.empty() ? "frazil" : info.producer);
     add_text(writer, 3, info.producer_version);
     add_text(writer, 4, info.domain);
     if (info.model_version != 0) writer.add_int64(5, info.model_version);
     add_text(writer, 6, info.model.doc);
-    for (const auto& [domain, version] : opsets) {
-      Writer import(writer, 8);
-      add_text(import, 1, domain);
-      import.add_int64(2, version);
-    }
+    add_opsets(writer, 8);
     add_properties(writer, 14, info.model.metadata);
     add_properties(writer, 14, bounds_of_symbols(graph_));
     writer.add_message(7, blocks_.back());
+    for (const std::string& function : functions_.protos()) writer.add_message(25, function);
     return out;
   }
 
@@ -102,13 +106,14 @@ class Exporter {
   }
 
   Status node(NodeId id) {
+    open_calls(id);
     const Node& n = graph_.node(id);
     std::string& out = nodes_.emplace_back();
     Writer writer(out);
     FRAZIL_TRY(const auto inputs, uses(rules::written_inputs(graph_, n, opset_)));
     for (const std::string& name : inputs) writer.add_string(1, name);
     for (const Value v : n.out) writer.add_string(2, v ? name(v) : std::string());
-    add_text(writer, 3, node_name(n.name));
+    add_text(writer, 3, names().node(n.name));
     add_text(writer, 4, n.op->name);
     add_text(writer, 7, n.op->domain);
     FRAZIL_TRY(const auto attributes, rules::written_attributes(graph_, n, opset_));
@@ -117,9 +122,10 @@ class Exporter {
     return n.blocks.empty() ? done(id) : Status();
   }
 
-  Status done(NodeId) {
-    Writer(blocks_.back()).add_message(1, nodes_.back());
+  Status done(NodeId id) {
+    Writer(blocks_.back()).add_message(node_tag(), nodes_.back());
     nodes_.pop_back();
+    while (bodies_.back().call != nullptr && bodies_.back().call->last == id) FRAZIL_CHECK(close_call());
     return check_size();
   }
 
@@ -136,6 +142,15 @@ class Exporter {
   }
 
  private:
+  /// What nodes are written into: the model's graph, or a function.
+  struct Body {
+    WrittenNames names;
+    const WholeCall* call = nullptr;  ///< of a function
+    std::size_t block = 0;            ///< of its message in blocks_
+    std::vector<Value> inputs;        ///< of a function, in the order in which they are met
+    std::unordered_set<std::uint32_t> constants;
+  };
+
   Status check_size() const {
     if (blocks_.empty() || blocks_.back().size() <= kMostBytes) return {};
     return fail(Code::limit, "the model has more than {} bytes; put tensors into a file beside it", kMostBytes);
@@ -143,45 +158,119 @@ class Exporter {
 
   // ---- names ----
 
-  const std::string& give(Value v, const std::string& wanted) {
-    auto [it, fresh] = names_.try_emplace(v.id);
-    if (!fresh) return it->second;
-    std::string name = wanted.empty() ? fmt::format("v{}", v.id) : wanted;
-    for (int k = 1; !taken_.insert(name).second; ++k) name = fmt::format("{}_{}", wanted.empty() ? "v" : wanted, k);
-    return it->second = std::move(name);
-  }
-  const std::string& name(Value v) { return give(v, graph_.value_name(v)); }
+  WrittenNames& names() { return bodies_.back().names; }
 
-  /// Readers want names of nodes that are unique; several nodes that came from one have its name.
-  std::string node_name(const std::string& wanted) {
-    std::string name = wanted;
-    if (!wanted.empty()) {
-      for (int k = 1; !taken_nodes_.insert(name).second; ++k) name = fmt::format("{}_{}", wanted, k);
+  /// What a function does not make itself it takes.
+  const std::string& name(Value v) {
+    Body& body = bodies_.back();
+    if (body.call != nullptr && !body.names.has(v) && !made_in(graph_, *body.call->call, v) && !own_constant(v)) {
+      body.names.give_input(v);
+      body.inputs.push_back(v);
     }
-    return name;
+    return body.names.of(v);
   }
 
   /// Inputs keep their names, and so do outputs, whose values are named after them where that is possible.
   void name_ports() {
     const Block& main = graph_.main();
-    for (std::size_t i = 0; i < main.params.size(); ++i) give(main.params[i], graph_.input_names()[i]);
+    for (std::size_t i = 0; i < main.params.size(); ++i) names().give(main.params[i], graph_.input_names()[i]);
     for (std::size_t i = 0; i < main.results.size(); ++i) {
       const std::string& wanted = graph_.output_names()[i];
       const Value v = main.results[i];
       const bool made_here = graph_.block_of(v) == Graph::kMain && graph_.producer(v);
-      if (made_here && !names_.contains(v.id) && !taken_.contains(wanted)) give(v, wanted);
-      taken_.insert(wanted);
+      if (made_here && !names().has(v) && !names().taken(wanted)) names().give(v, wanted);
+      names().take(wanted);
     }
   }
 
-  /// A constant becomes an initializer of the main graph when it is first used.
+  // ---- functions ----
+
+  void add_function_domains() {
+    for (const auto& [node, calls] : calls_) {
+      for (const WholeCall& call : calls) {
+        const std::string& domain = graph_.info->functions[call.call->function].domain;
+        const auto& said = graph_.info->opsets;
+        const auto it = std::ranges::find(said, domain, &std::pair<std::string, std::int64_t>::first);
+        opsets_.try_emplace(domain, it == said.end() ? 1 : it->second);
+      }
+    }
+  }
+
+  void add_opsets(Writer& writer, protozero::pbf_tag_type tag) const {
+    for (const auto& [domain, version] : opsets_) {
+      Writer import(writer, tag);
+      add_text(import, 1, domain);
+      import.add_int64(2, version);
+    }
+  }
+
+  void open_calls(NodeId id) {
+    const auto it = calls_.find(id.id);
+    if (it == calls_.end()) return;
+    for (const WholeCall& call : it->second) {
+      bodies_.push_back({WrittenNames(graph_, *call.call), &call, blocks_.size()});
+      blocks_.emplace_back();
+    }
+  }
+
+  Status close_call() {
+    Body body = std::move(bodies_.back());
+    std::string proto = std::move(blocks_.back());
+    bodies_.pop_back();
+    blocks_.pop_back();
+    const ModelInfo::Call& call = *body.call->call;
+    const ModelInfo::Function& function = graph_.info->functions[call.function];
+    sort_known_first(graph_, call.inputs, body.inputs);
+    Writer writer(proto);
+    for (const Value v : body.inputs) writer.add_string(4, body.names.of(v));
+    for (const Value v : body.call->outputs) writer.add_string(5, body.names.of(v));
+    add_text(writer, 8, function.notes.doc);
+    add_opsets(writer, 9);
+    add_properties(writer, 14, function.notes.metadata);
+    return add_call(body, function, functions_.add(function, std::move(proto)));
+  }
+
+  Status add_call(const Body& body, const ModelInfo::Function& function, const std::string& as) {
+    const ModelInfo::Call& call = *body.call->call;
+    std::string out;
+    Writer writer(out);
+    FRAZIL_TRY(const auto inputs, uses(body.inputs));
+    for (const std::string& name : inputs) writer.add_string(1, name);
+    for (const Value v : body.call->outputs) writer.add_string(2, name(v));
+    add_text(writer, 3, names().node(call.name));
+    add_text(writer, 4, as);
+    add_text(writer, 7, function.domain);
+    add_text(writer, 8, function.overload);
+    say(writer, call.notes);
+    Writer(blocks_.back()).add_message(node_tag(), out);
+    return check_size();
+  }
+
+  /// Of a NodeProto in what is written.
+  protozero::pbf_tag_type node_tag() const {
+    return bodies_.back().call != nullptr && bodies_.back().block + 1 == blocks_.size() ? kFunctionNode : kGraphNode;
+  }
+
+  // ---- constants ----
+
+  /// Constants that the call brought along, or that have no name, belong to the function.
+  bool own_constant(Value v) const {
+    const std::string& name = graph_.value_name(v);
+    return graph_.constant(v) != nullptr && (name.empty() || name.starts_with(bodies_.back().call->call->name + "/"));
+  }
+
+  /// A constant becomes an initializer of the main graph, or a node of the function, when it is first used.
   Result<std::vector<std::string>> uses(const std::vector<Value>& values) {
     std::vector<std::string> given;
     for (const Value v : values) {
       given.push_back(v ? name(v) : std::string());
       const Constant* constant = v ? graph_.constant(v) : nullptr;
-      if (constant != nullptr && written_.insert(v.id).second) {
+      if (constant == nullptr || !bodies_.back().constants.insert(v.id).second) continue;
+      if (bodies_.back().call == nullptr) {
         FRAZIL_CHECK(initializer(constant->tensor, given.back()));
+      } else if (own_constant(v)) {
+        FRAZIL_TRY(const std::string node, rules::constant_node(constant->tensor, given.back()));
+        Writer(blocks_[bodies_.back().block]).add_message(kFunctionNode, node);
       }
     }
     while (!given.empty() && given.back().empty()) given.pop_back();
@@ -216,8 +305,13 @@ class Exporter {
     if (!graph_.info) return;
     const auto it = graph_.info->nodes.find(n.stable);
     if (it == graph_.info->nodes.end()) return;
-    add_text(writer, 6, it->second.doc);
-    add_properties(writer, 9, it->second.metadata);
+    say(writer, it->second);
+  }
+
+  /// The notes of a NodeProto.
+  static void say(Writer& writer, const Notes& notes) {
+    add_text(writer, 6, notes.doc);
+    add_properties(writer, 9, notes.metadata);
   }
 
   void port(protozero::pbf_tag_type tag, const std::string& name, Value v, const Notes* said) {
@@ -239,8 +333,9 @@ class Exporter {
     }
     for (std::size_t i = 0; i < main.results.size(); ++i) {
       const std::string& wanted = graph_.output_names()[i];
-      const auto it = names_.find(main.results[i].id);
-      if (it == names_.end() || it->second != wanted) FRAZIL_CHECK(identity(main.results[i], wanted));
+      if (!names().has(main.results[i]) || name(main.results[i]) != wanted) {
+        FRAZIL_CHECK(identity(main.results[i], wanted));
+      }
       port(12, wanted, main.results[i], notes_of(wanted));
     }
     Writer writer(blocks_.back());
@@ -267,7 +362,7 @@ class Exporter {
       std::string as = made_here ? name(v) : std::string();
       if (!made_here || !given.insert(v.id).second) {
         as = fmt::format("{}_out", name(v));
-        while (!taken_.insert(as).second) as += '_';
+        while (!names().take(as)) as += '_';
         FRAZIL_CHECK(identity(v, as));
       }
       port(12, as, v, nullptr);
@@ -277,11 +372,12 @@ class Exporter {
 
   const Graph& graph_;
   ExternalData& external_;
-  std::int64_t opset_ = 0;                                ///< of ai.onnx
-  std::vector<std::string> blocks_, nodes_;               ///< GraphProtos and NodeProtos that are open
-  std::unordered_map<std::uint32_t, std::string> names_;  ///< by value
-  std::unordered_set<std::string> taken_, taken_nodes_;
-  std::unordered_set<std::uint32_t> written_;  ///< constants
+  const WholeCalls calls_;
+  FunctionProtos functions_;
+  std::map<std::string_view, std::int64_t> opsets_;
+  std::int64_t opset_ = 0;                   ///< of ai.onnx
+  std::vector<std::string> blocks_, nodes_;  ///< GraphProtos, FunctionProtos and NodeProtos that are open
+  std::vector<Body> bodies_;                 ///< the model's graph, and the functions that are open
 };
 
 }  // namespace

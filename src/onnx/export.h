@@ -18,8 +18,9 @@ struct ExportOptions {
 };
 
 /// The graph as an ONNX model. Names of values are kept where they are unique; others get one. What the model that it
-/// came from said of itself is said again. Importing the result gives a graph of the same hash. Operators of other
-/// domains than ONNX's stay in theirs. Code::limit above 2 GiB, which no protobuf holds.
+/// came from said of itself is said again, and its functions are called again where their nodes are still together.
+/// Importing the result gives a graph of the same hash. Operators of other domains than ONNX's stay in theirs.
+/// Code::limit above 2 GiB, which no protobuf holds.
 Result<std::string> export_model(const Graph& graph, const ExportOptions& options = {});
 
 /// The same into a file, and the file of external data, each replaced at once.

@@ -156,13 +156,23 @@ std::string ints_attribute(std::string_view name, const Ints& values) {
   return out;
 }
 
-std::string graph_attribute(std::string_view name, std::string_view graph) {
+namespace {
+std::string message_attribute(std::string_view name, protozero::pbf_tag_type tag, std::string_view message, Kind kind) {
   std::string out;
   Writer writer(out);
   add_text(writer, 1, name);
-  writer.add_message(6, graph.data(), graph.size());
-  writer.add_enum(20, kGraph);
+  writer.add_message(tag, message.data(), message.size());
+  writer.add_enum(20, kind);
   return out;
+}
+}  // namespace
+
+std::string graph_attribute(std::string_view name, std::string_view graph) {
+  return message_attribute(name, 6, graph, kGraph);
+}
+
+std::string tensor_attribute(std::string_view name, std::string_view tensor) {
+  return message_attribute(name, 5, tensor, kTensor);
 }
 
 }  // namespace frazil::onnx

@@ -44,5 +44,6 @@ std::string value_info(std::string_view name, const Type& type, const Scope& sco
 Result<std::vector<std::string>> attribute_protos(const Node& node, std::string_view left_out = {});
 std::string ints_attribute(std::string_view name, const Ints& values);
 std::string graph_attribute(std::string_view name, std::string_view graph);
+std::string tensor_attribute(std::string_view name, std::string_view tensor);
 
 }  // namespace frazil::onnx

@@ -22,6 +22,7 @@ Result<Graph> Importer::run(Bytes bytes) {
   FRAZIL_CHECK(start());
   if (Status done = walk(); !done) return std::unexpected(explained(std::move(done).error()));
   compare_said();
+  keep_calls();
   graph_.info = std::make_shared<const ModelInfo>(std::move(model_.info));
   return std::move(graph_);
 }
@@ -276,6 +277,8 @@ Status Importer::finish_call() {
     values.push_back(*value);
   }
   frames_.pop_back();
+  calls_[call->number].last_node = graph_.node_count();
+  calls_[call->number].outputs = values;
   return define_outputs(call->outputs, values, [&] { return call->described; }, call->first_value);
 }
 

@@ -55,7 +55,8 @@ class Importer {
   /// A function call whose body is being inlined.
   struct OpenCall {
     Texts outputs;
-    std::size_t first_value = 0;  ///< values from here on are the body's
+    std::size_t first_value = 0, first_node = 0;  ///< values and nodes from here on are the body's
+    std::size_t number = 0;                       ///< in calls_
     std::string described;
   };
   /// A subgraph that is being put in place.
@@ -93,6 +94,7 @@ class Importer {
   Status keep_info();
   Status keep_value_notes(const GraphParts& body);
   void keep_notes(NodeParts& node, NodeId id);
+  void keep_calls();
   Status read_said(const std::vector<Bytes>& value_infos);
   std::vector<std::string> contradictions() const;
   void compare_said();
@@ -175,6 +177,15 @@ class Importer {
     Bytes type;
   };
   std::vector<Said> said_;
+  /// What ModelInfo::calls say, with the values that have not got their last names yet.
+  struct Call {
+    std::string name;
+    const FunctionParts* function = nullptr;
+    std::size_t first_node = 0, last_node = 0;
+    std::vector<Value> inputs, outputs;
+    Notes notes;
+  };
+  std::vector<Call> calls_;
   std::vector<std::string> warnings_;
   std::vector<Frame> frames_;
   std::size_t nodes_ = 0;

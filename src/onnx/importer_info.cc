@@ -107,6 +107,30 @@ Fault Importer::explained(Fault fault) const {
   return fault;
 }
 
+void Importer::keep_calls() {
+  ModelInfo& info = model_.info;
+  for (FunctionParts& f : model_.functions) {
+    info.functions.push_back({std::string(f.name), std::string(f.domain), std::string(f.overload), std::move(f.notes)});
+  }
+  const auto names = [&](const std::vector<Value>& values, const Texts& formal) {
+    ModelInfo::Call::Names found;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i]) found.emplace_back(graph_.value_name(values[i]), formal[i]);
+    }
+    return found;
+  };
+  for (Call& c : calls_) {
+    if (c.first_node == c.last_node) continue;
+    info.calls.push_back({.name = std::move(c.name),
+                          .function = static_cast<std::size_t>(c.function - model_.functions.data()),
+                          .first = graph_.node(NodeId{static_cast<std::uint32_t>(c.first_node)}).stable,
+                          .last = graph_.node(NodeId{static_cast<std::uint32_t>(c.last_node - 1)}).stable + 1,
+                          .inputs = names(c.inputs, c.function->inputs),
+                          .outputs = names(c.outputs, c.function->outputs),
+                          .notes = std::move(c.notes)});
+  }
+}
+
 void Importer::keep_bounds() {
   Properties& properties = model_.info.model.metadata;
   std::erase_if(properties, [&](const auto& property) {

@@ -90,8 +90,9 @@ Result<const OpDef*> Importer::find_op(const Draft& draft) const {
     for (const std::string_view name : registry.close_to(draft.op))
       near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", name);
   }
-  return draft.unsupported("no operator '{}' in domain '{}', opset {}{}; how to register a custom operator: docs/adding-an-operator.md",
-                           proto::shown(draft.op), proto::shown(shown_domain(draft.domain)), draft.opset, near);
+  return draft.unsupported(
+      "no operator '{}' in domain '{}', opset {}{}; how to register a custom operator: docs/adding-an-operator.md",
+      proto::shown(draft.op), proto::shown(shown_domain(draft.domain)), draft.opset, near);
 }
 
 Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node) const {
@@ -242,7 +243,8 @@ Status Importer::open_call(const NodeParts& node, const FunctionParts& function)
   frame.block = top().block;
   frame.nodes = Reader(function.whole);
   frame.node_tag = kFunctionNode;
-  frame.call = std::make_unique<OpenCall>(OpenCall{node.outputs, graph_.value_count(), describe(node)});
+  frame.call = std::make_unique<OpenCall>(
+      OpenCall{node.outputs, graph_.value_count(), graph_.node_count(), calls_.size(), describe(node)});
   frame.cx = std::make_shared<Context>();
   frame.cx->opsets = &function.opsets;
   frame.cx->function = &function;
@@ -252,6 +254,7 @@ Status Importer::open_call(const NodeParts& node, const FunctionParts& function)
   FRAZIL_TRY(frame.cx->attrs, call_attributes(node, function));
   FRAZIL_TRY(std::vector<Value> inputs, resolve_inputs(node));
   inputs.resize(function.inputs.size());
+  calls_.push_back({name, &function, graph_.node_count(), graph_.node_count(), inputs, {}, node.notes});
   frame.cx->names.push();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     FRAZIL_CHECK(check_name("a function's input", function.inputs[i]));

@@ -6,6 +6,7 @@
 #include "ops/sampling.h"
 #include "ops/sequence.h"
 #include "ops/view.h"
+#include "tensor/onnx_proto.h"
 
 namespace frazil::onnx::rules {
 namespace {
@@ -133,6 +134,16 @@ std::string alias_node(std::string_view from, std::string_view to) {
   add_text(writer, 1, from);
   add_text(writer, 2, to);
   add_text(writer, 4, "Identity");
+  return out;
+}
+
+Result<std::string> constant_node(const Tensor& value, std::string_view name) {
+  FRAZIL_TRY(const std::string tensor, tensor_to_proto(value));
+  std::string out;
+  Writer writer(out);
+  add_text(writer, 2, name);
+  add_text(writer, 4, "Constant");
+  writer.add_message(5, tensor_attribute("value", tensor));
   return out;
 }
 

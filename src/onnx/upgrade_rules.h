@@ -29,6 +29,8 @@ std::int64_t needed_by_values(const Graph& graph, const Node& node);
 std::int64_t needed_by_types(const Graph& graph, const Node& node);
 /// A NodeProto that gives value `from` another name.
 std::string alias_node(std::string_view from, std::string_view to);
+/// The NodeProto of a Constant.
+Result<std::string> constant_node(const Tensor& value, std::string_view name);
 
 // ---- values ----
 Status constant(Draft& d);

@@ -80,11 +80,13 @@ Result<FunctionParts> read_function(Bytes bytes, std::vector<std::string>& warni
       case 4: return store(reader, parts.inputs);
       case 5: return store(reader, parts.outputs);
       case 6: return store(reader, parts.attributes);
+      case 8: return store(reader, parts.notes.doc);
       case 9: return store_opset(reader, parts.opsets, warnings);
       case 10: return store(reader, parts.domain);
       case 11: return store(reader, parts.defaults);
       case 12: return store(reader, parts.value_infos);
       case 13: return store(reader, parts.overload);
+      case 14: return store(reader, parts.notes.metadata);
       default: return false;
     }
   }));

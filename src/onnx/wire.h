@@ -31,6 +31,7 @@ struct FunctionParts {
   std::vector<Bytes> defaults;  ///< AttributeProtos
   std::vector<Bytes> value_infos;
   Opsets opsets;
+  Notes notes;
   Bytes whole;
 };
 

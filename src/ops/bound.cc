@@ -5,11 +5,26 @@
 #include "ops/view.h"
 
 namespace frazil::ops {
+namespace {
+
+/// Larger numbers are no counts: they are cut off wherever they are read as extents.
+Status require_extent(InferCx& cx, Dim d, std::string_view what) {
+  constexpr std::int64_t kMost = Dim::kMax - 1;
+  Scope& s = cx.scope();
+  if (s.less_equal(d, kMost) == Proof::yes) return {};
+  FRAZIL_CHECK(cx.require_equal(d, s.min(d, kMost), fmt::format("{} is past the limit of {}", what, kMost)));
+  return {};
+}
+
+}  // namespace
 
 Status at_least_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   const auto& a = cx.attrs<AtLeastAttrs>();
   FRAZIL_TRY(const std::vector<Dim> numbers, cx.ints(0));
-  for (Dim number : numbers) FRAZIL_CHECK(require_at_least(cx, number, a.low, a.name));
+  for (Dim number : numbers) {
+    FRAZIL_CHECK(require_at_least(cx, number, a.low, a.name));
+    FRAZIL_CHECK(require_extent(cx, number, a.name));
+  }
   maps.push_back(straight_view(cx.shape(0)));
   return {};
 }

@@ -199,7 +199,7 @@ const std::vector<IndexRow>& rows() {
        {{"%s = i64[] 0, %n = i64[] 2", "'frame_step' is too small"},
         {"%s = i64[] 2, %n = i64[] 5", "frame_length is too small: -1"},
         {"%s = i64[] 2, %n = i64[] 0", "'frame_length' is too small"},
-        {"%s = i64[] 2, %n = i64[] 9223372036854775807", "frame_length is too small|2^61"}}},
+        {"%s = i64[] 2, %n = i64[] 9223372036854775807", "frame_length is too small|limit"}}},
       {{"CenterCropPad(%x, %s)", "%x = f32[1,3] [1, 2, 3]", "%s = i64[2] [2, 2]"},
        {{"%s = i64[2] [-1, 2]", "shape[0] is too small"},
         {"%s = i32[2] [1, -2147483648]", "shape[1] is too small"},

@@ -7,6 +7,7 @@
 #include "error/tool.h"
 #include "import_testing.h"
 #include "ir/builder.h"
+#include "ir/model_info.h"
 #include "ir/text.h"
 
 namespace frazil::test {

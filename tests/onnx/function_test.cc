@@ -1,5 +1,6 @@
 // Model-local functions: what a call becomes, and which calls are refused.
 #include "import_testing.h"
+#include "onnx/export.h"
 #include "ref/ref.h"
 
 namespace frazil::test {
@@ -22,6 +23,8 @@ GraphSpec calling(const std::vector<NodeSpec>& nodes) {
 }
 
 Tensor run(const Graph& g, bool c = true) {
+  const auto model = onnx::export_model(g);
+  EXPECT_TRUE(model && imported(import(*model)).hash() == g.hash());
   const std::vector<Datum> in{Tensor::of<float>({2}, {1, 2}), Tensor::of<float>({2}, {10, 20}), Tensor::scalar(c)};
   const auto out = run_reference(g, in);
   EXPECT_TRUE(out.has_value()) << out.error().message;

@@ -1,5 +1,6 @@
 // What a model says of itself.
 #include "import_testing.h"
+#include "ir/model_info.h"
 #include "ir/patch.h"
 #include "ir/rebuild.h"
 

@@ -144,7 +144,10 @@ class RandomProducts {
       default: return fmt::format("{}({}, {})", binary[pick(4)], recent(), other());
     }
   }
-  void node() { body_ += fmt::format("  %{} = {}\n", count_++, call()); }
+  void node() {
+    const std::string made = call();  // sees the values before it
+    body_ += fmt::format("  %{} = {}\n", count_++, made);
+  }
 
   std::mt19937 random_;
   std::string body_;
