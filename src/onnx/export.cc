@@ -83,7 +83,8 @@ class Exporter {
     FRAZIL_CHECK(walk(graph_, *this));
     std::string out;
     Writer writer(out);
-    const ModelInfo info = graph_.info ? *graph_.info : ModelInfo{};
+    static const ModelInfo kNone;
+    const ModelInfo& info = graph_.info ? *graph_.info : kNone;
     writer.add_int64(1, std::max(ir_version_for(opset_), info.ir_version));
     add_text(writer, 2, info.producer.empty() ? "frazil" : info.producer);
     add_text(writer, 3, info.producer_version);

@@ -89,11 +89,12 @@ void attend_body(CompositeCx& cx) {
   const Elem elem = cx.elem(0);
   Expr scores = capped_scores(cx, raw_scores(cx, h, scaled_query(cx, h.q, a.scale)), a.softcap);
   const bool bias_last = cx.has(3) && a.biased_hidden != 0;
-  if (cx.has(3) && !bias_last) scores = Add(scores, cx.in(3));
-  if (cx.has(4)) scores = Where(cx.in(4), scores, cx.number(elem, a.hidden));
-  if (bias_last) scores = Add(scores, cx.in(3));
+  const auto bias = [&] { return Add(scores, fit_broadcast(cx.in(3), "bias", scores)); };
+  if (cx.has(3) && !bias_last) scores = bias();
+  if (cx.has(4)) scores = Where(fit_broadcast(cx.in(4), "keep", scores), scores, cx.number(elem, a.hidden));
+  if (bias_last) scores = bias();
   const Expr keep = visible_keys(cx, h, cx.builder().absent(), a.causal != 0, given(5), given(6));
-  if (keep) scores = Where(keep, scores, cx.number(elem, kMinusInfinity));
+  if (keep) scores = Where(fit_broadcast(keep, "first or lengths", scores), scores, cx.number(elem, kMinusInfinity));
   const Expr p = defined_rows(cx, Softmax({scores}, {.axis = -1}), scores, a.undefined);
   cx.out(0, Transpose({weighted_values(cx, h, p)}, {.perm = {0, 2, 1, 3}}));
 }
