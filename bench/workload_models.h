@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-/// The benchmark models, built by the library's own builder and written by its exporter, with random weights. Each has a
-/// twin: other sizes, another order of nodes, other operators of the same kind. What is fast only because it knows a
+/// The benchmark models, built by the library's own builder and written by its exporter, with random weights. Each has
+/// a twin: other sizes, another order of nodes, other operators of the same kind. What is fast only because it knows a
 /// model is slower on its twin.
 namespace bench {
 

@@ -1,5 +1,6 @@
 #include "random_value.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -119,6 +120,9 @@ Tensor integer_tensor(Elem elem, Sizes sizes, std::span<const std::int64_t> valu
   return t;
 }
 
+// Products of symbols would fill the memory. What then does not fit is refused, or found out.
+constexpr std::int64_t kLargest = 64, kMostElements = std::int64_t{1} << 16;
+
 Datum random_datum(const Type& type, const std::function<std::int64_t(Dim)>& eval, Look look, Choices& choices) {
   switch (type.kind) {
     case Type::Kind::sequence: {
@@ -133,7 +137,8 @@ Datum random_datum(const Type& type, const std::function<std::int64_t(Dim)>& eva
   }
   Sizes sizes;
   if (type.ranked) {
-    for (Dim d : type.shape) sizes.push_back(eval(d));
+    for (Dim d : type.shape) sizes.push_back(std::clamp<std::int64_t>(eval(d), 0, kLargest));
+    while (element_count(sizes) > kMostElements) *std::ranges::max_element(sizes) /= 2;
   } else {
     for (std::size_t n = choices.below(4); n > 0; --n) sizes.push_back(choices.between(0, 3));
   }

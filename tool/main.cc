@@ -63,7 +63,7 @@ int run_command(int argc, char** argv) {
   }
   const Result<int> code = action();
   if (!code) {
-    finish_output();
+    [[maybe_unused]] const Status written = finish_output();  // what went wrong before is what to tell
     return report(code.error());
   }
   if (const Status written = finish_output(); !written) return report(written.error());

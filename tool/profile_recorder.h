@@ -39,7 +39,7 @@ struct FlowTotals {
 
 /// Everything recorded of one plan; a session has more than one where guards miss.
 struct PlanProfile {
-  explicit PlanProfile(const Plan& plan);
+  explicit PlanProfile(const Plan& of);
   const Plan& plan;
   Costs costs;
   std::vector<StepTotals> steps;

@@ -78,9 +78,9 @@ class Array {
   /// as long as this Array and its copies, or until they let go of `keep_alive`. No strings.
   static Array borrow(Dtype dtype, Sizes sizes, std::span<const std::byte> bytes,
                       std::shared_ptr<const void> keep_alive = nullptr);
-  static Array sequence(std::vector<Array> items);
+  static Array sequence(const std::vector<Array>& items);
   /// Keys are scalar tensors of integers or strings.
-  static Array map(std::vector<std::pair<Array, Array>> entries);
+  static Array map(const std::vector<std::pair<Array, Array>>& entries);
 
   Kind kind() const noexcept;
   bool empty() const noexcept { return kind() == Kind::none; }
@@ -127,7 +127,7 @@ class Array {
  private:
   friend struct Access;
   struct Impl;
-  void expect(Dtype dtype) const;
+  void expect(Dtype wanted) const;
   void expect_single() const;
   std::shared_ptr<Impl> impl_;
 };

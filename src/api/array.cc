@@ -97,13 +97,13 @@ Array Array::borrow(Dtype dtype, Sizes sizes, std::span<const std::byte> bytes,
   return Access::array(take(Tensor::over(elem_of(dtype), std::move(sizes), std::move(buffer))));
 }
 
-Array Array::sequence(std::vector<Array> items) {
+Array Array::sequence(const std::vector<Array>& items) {
   auto sequence = std::make_shared<Sequence>();
   for (const Array& item : items) sequence->items.push_back(Access::dense(item));
   return Access::array(std::shared_ptr<const Sequence>(std::move(sequence)));
 }
 
-Array Array::map(std::vector<std::pair<Array, Array>> entries) {
+Array Array::map(const std::vector<std::pair<Array, Array>>& entries) {
   auto map = std::make_shared<MapValue>();
   for (const auto& [key, value] : entries) {
     map->items.emplace_back(Access::elements(key), Access::dense(value));

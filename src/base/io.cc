@@ -115,7 +115,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file
   if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
   if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot read '{}': it is a directory", path);
   if (!S_ISREG(info.st_mode)) return fail(Code::bad_input, "cannot map '{}': it is not a regular file", path);
-  const std::shared_ptr<MappedFile> mapped(new MappedFile(path, {}));
+  std::shared_ptr<MappedFile> mapped(new MappedFile(path, {}));
   if (const auto size = static_cast<std::size_t>(info.st_size); size != 0) {
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (data == MAP_FAILED) return system_fault("map", path, errno);
@@ -144,7 +144,8 @@ void advise(std::span<const std::byte> bytes, bool inside, int advice) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(bytes.data()), last = first + bytes.size();
   const auto begin = (first + (inside ? page - 1 : 0)) / page * page, end = inside ? last / page * page : last;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+  auto* const at = const_cast<std::byte*>(bytes.data()) + static_cast<std::ptrdiff_t>(begin - first);
+  if (begin < end) ::madvise(at, end - begin, advice);
 }
 
 void advise_mapped(std::span<const std::byte> bytes, bool inside, int advice) {

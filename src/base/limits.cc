@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace frazil {
@@ -22,7 +23,7 @@ std::uint64_t number_in(const std::string& path) {
 std::uint64_t strictest(const std::string& root, std::string group, const std::string& file) {
   std::uint64_t least = kUnlimited;
   for (;;) {
-    least = std::min(least, number_in(root + group + "/" + file));
+    least = std::min(least, number_in(fmt::format("{}{}/{}", root, group, file)));
     const std::size_t slash = group.rfind('/');
     if (slash == std::string::npos || group.empty()) return least;
     group.resize(slash);

@@ -73,7 +73,7 @@ class Session {
   Status lay_out_arena();
   Status make_outputs(std::vector<Datum>& outputs);
   Status take_outputs(std::vector<Datum>& outputs);
-  Result<Tensor> copy_out(std::uint32_t slot, Datum& reuse);
+  Result<Tensor> copy_out(std::uint32_t id, Datum& reuse);
   Result<Tensor> fresh_tensor(Elem elem, const Sizes& sizes, Datum& reuse);
   Status run_tape();
   Status kernel(std::uint32_t pc);
@@ -82,7 +82,7 @@ class Session {
   Status reference(const Step& step);
   Status opaque(const Step& step);
   Status other_step(const Step& step);
-  Status eval(std::uint32_t group);
+  Status eval(std::uint32_t index);
   Status reset(const Step& step);
   Status check(const Step& step) const;
   Status bind(const Step& step);
@@ -95,7 +95,7 @@ class Session {
   Status grow(const Step& step);
   Status reserve(const Step& step);
   Status pack(const Step& step);
-  Result<Tensor> grown_result(std::uint32_t append, Datum& reuse);
+  Result<Tensor> grown_result(std::uint32_t index, Datum& reuse);
   bool claim_room(Handed& handed, const Tensor& old, const struct AxisRows& rows, std::size_t axis);
   void settle_claims(bool failed);
   void assign(const Step& step);
@@ -109,13 +109,13 @@ class Session {
   void drop_memory();
   std::string account_of(const Slot& slot) const;
   std::string account_of(std::uint32_t storage) const;
-  std::byte* pointer(std::uint32_t slot) const;
-  std::int64_t scalar(std::uint32_t slot) const;
+  std::byte* pointer(std::uint32_t id) const;
+  std::int64_t scalar(std::uint32_t id) const;
   void sizes_of(const Slot& slot, Sizes& sizes) const;
-  Tensor tensor_of(std::uint32_t slot) const;
-  Datum datum_of(std::uint32_t slot) const;
+  Tensor tensor_of(std::uint32_t id) const;
+  Datum datum_of(std::uint32_t id) const;
   /// A value that may outlive the step: tensors are copied out of the session's memory.
-  Result<Datum> owned_datum_of(std::uint32_t slot);
+  Result<Datum> owned_datum_of(std::uint32_t id);
   /// A result of known extents for a slot: writes symbols that the step itself defines, then gives memory.
   Result<std::byte*> place_output(const Step& step, std::size_t k, std::span<const std::int64_t> sizes);
   Status put_output(const Step& step, std::size_t k, Datum value);

@@ -198,7 +198,7 @@ class TileRun {
 void run_direct(const RunCx& cx, const TileState& s) {
   const void* args[3];
   for (int k = 0; k < 3; ++k) {
-    const int from = s.direct_args[k];
+    const std::int8_t from = s.direct_args[k];
     args[k] = from >= 0 ? static_cast<const void*>(cx.in[from]) : &s.direct_constant;
   }
   s.direct(cx.out[0], args, static_cast<std::size_t>(s.direct_count));

@@ -12,7 +12,7 @@ float* f32(std::byte* p) { return reinterpret_cast<float*>(p); }
 /// Extent h (k = 0) or w (k = 1) of [n, c, (h,) w]; 1-D tensors have h = 1.
 std::int64_t spatial(const OperandShape& x, int k) {
   if (x.dims.size() == 3) return k == 0 ? 1 : x.dims[2];
-  return x.dims[static_cast<std::size_t>(2 + k)];
+  return x.dims[2 + static_cast<std::size_t>(k)];
 }
 
 struct ConvState {

@@ -58,7 +58,7 @@ void Builder::output(std::string_view name, Expr value) {
 
 std::vector<Expr> Builder::add(const OpDef& op, std::span<const Expr> inputs, Attrs attrs, std::size_t outputs,
                                std::string_view name) {
-  const std::vector<Expr> nothing(outputs, absent());
+  std::vector<Expr> nothing(outputs, absent());
   if (!status_) return nothing;
   std::vector<Value> in;
   for (const Expr& e : inputs) in.push_back(e.value);

@@ -19,7 +19,7 @@ class GraphHasher {
   explicit GraphHasher(const Graph& graph) : graph_(graph), dims_(graph.scope(), DimText::Rename::all) {}
 
   std::uint64_t run() {
-    (void)walk(graph_, *this);
+    [[maybe_unused]] const Status done = walk(graph_, *this);
     for (SymbolId s : dims_.named()) {
       const Bounds b = graph_.scope().symbol_bounds(s);
       h_.add(static_cast<std::uint64_t>(b.min)).add(static_cast<std::uint64_t>(b.max));

@@ -110,6 +110,6 @@ Result<Space> space_of(Graph& graph, NodeId node);
 Result<std::vector<ViewMap>> views_of(Graph& graph, NodeId node);
 /// The tape of an Elementwise or Contraction node's body: loads in compute types; for an Elementwise the result is cast
 /// to the compute type of the output.
-ScalarTape tape_of(const Graph& graph, NodeId node);
+ScalarTape tape_of(const Graph& graph, NodeId id);
 
 }  // namespace frazil

@@ -16,7 +16,7 @@ class Inference {
   /// Records that a fresh symbol without origin is extent `axis` of `value`.
   static void adopt(Graph& graph, SymbolId symbol, Value value, int axis);
   /// Forgets content and constraints of a node that is inferred again.
-  static void reset_outputs(Graph& graph, NodeId node);
+  static void reset_outputs(Graph& graph, NodeId id);
   /// Gives block `index` of a region its param types as the operator's rule says.
   static Status type_params(Graph& graph, NodeId region, std::size_t index);
   /// Counts and element types against the operator's ports.

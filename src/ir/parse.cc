@@ -309,7 +309,7 @@ class Parser {
   // ---- attributes ----
 
   Result<Attrs> attributes(const OpDef& op) {
-    const std::shared_ptr<void> attrs = op.attrs.make();
+    std::shared_ptr<void> attrs = op.attrs.make();
     std::vector<const AttrField*> given;
     if (tokens_.take("{")) {
       do {
@@ -449,7 +449,7 @@ class Parser {
     if (++o.index < graph_.node(o.region).blocks.size()) return begin_block();
     const Open closed = std::move(o);
     open_.pop_back();
-    FRAZIL_TRY(std::string name, node_name());
+    FRAZIL_CHECK(node_name());
     if (Status s = builder.close(closed.region, wanted(closed.results)); !s) {
       return within(tokens_.where(tokens_[closed.op].begin), std::move(s).error());
     }

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/stop.h"
+#include "kernel/aligned.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 #include "kernel/rows_isa.h"
@@ -206,11 +207,6 @@ class Group {
   int64_t batch_, length_ = a_.keys, first_ = 0;
   const float *k_, *v_;
 };
-
-float* aligned(void* p) {
-  constexpr std::uintptr_t kBytes = kAlign * sizeof(float);
-  return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(p) + kBytes - 1) & ~(kBytes - 1));
-}
 
 }  // namespace
 

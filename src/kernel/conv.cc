@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/stop.h"
+#include "kernel/aligned.h"
 #include "kernel/conv_isa.h"
 #include "kernel/isa.h"
 
@@ -97,21 +98,20 @@ int64_t conv_scratch_bytes(const ConvParams& p) noexcept {
   return std::min(s.depth, kDepthBlock) * panels * kPanelCols * static_cast<int64_t>(sizeof(float)) + kAlign;
 }
 
-void conv_range(const ConvParams& given, const float* x, const void* packed_w, const float* bias, float* y,
+void conv_range(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
                 int64_t unit_begin, int64_t unit_end, void* scratch, const Parts* parts) noexcept {
-  if (empty(given) || unit_begin >= unit_end) return;
-  const ConvParams p = folded(given);
+  if (empty(p) || unit_begin >= unit_end) return;
+  const ConvParams planes = folded(p);
   const float* const w = static_cast<const float*>(packed_w);
-  float* const aligned =
-      reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(scratch) + kAlign - 1) & ~std::uintptr_t{kAlign - 1});
+  float* const place = aligned(scratch);
 #if defined(__x86_64__)
   switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::conv_run(p, x, w, bias, y, unit_begin, unit_end, aligned, parts);
-    case Isa::avx2: return isa_avx2::conv_run(p, x, w, bias, y, unit_begin, unit_end, aligned, parts);
+    case Isa::avx512: return isa_avx512::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, parts);
+    case Isa::avx2: return isa_avx2::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, parts);
     case Isa::base: break;
   }
 #endif
-  isa_base::conv_run(p, x, w, bias, y, unit_begin, unit_end, aligned, parts);
+  isa_base::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, parts);
 }
 
 void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/stop.h"
+#include "kernel/aligned.h"
 #include "kernel/gemm_isa.h"
 #include "kernel/isa.h"
 
@@ -15,10 +16,6 @@ using std::int64_t;
 
 constexpr int64_t kAlign = 64;
 constexpr int64_t kRowBlock = 12 * kPanelRows;
-
-float* aligned(void* p) {
-  return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(p) + kAlign - 1) & ~std::uintptr_t{kAlign - 1});
-}
 
 void run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, void* scratch) {
 #if defined(__x86_64__)

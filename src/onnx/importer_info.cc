@@ -46,7 +46,7 @@ Status Importer::keep_info() {
 }
 
 Status Importer::keep_value_notes(const GraphParts& body) {
-  const auto keep = [&](std::string_view name, Notes notes) {
+  const auto keep = [&](std::string_view name, Notes&& notes) {
     if (!notes.empty()) model_.info.values.try_emplace(std::string(name), std::move(notes));
   };
   for (const auto* list : {&body.inputs, &body.outputs, &body.value_infos}) {

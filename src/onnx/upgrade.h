@@ -88,11 +88,12 @@ class Draft {
   Value ints(std::vector<std::int64_t> values) { return builder_.ints(values).value; }
   Value scalar(std::int64_t value) { return builder_.scalar(value).value; }
   Value number(Elem elem, double value);  ///< a scalar
-  Result<Value> emit(std::string_view op_type, std::vector<Value> inputs, std::vector<NamedAttr> attributes = {});
+  Result<Value> emit(std::string_view op_type, std::vector<Value> inputs,
+                     const std::vector<NamedAttr>& attributes = {});
   Result<std::vector<Value>> emit_all(std::string_view op_type, std::vector<Value> inputs,
-                                      std::vector<NamedAttr> attributes, const std::vector<bool>& outputs);
+                                      const std::vector<NamedAttr>& attributes, const std::vector<bool>& outputs);
   /// emit as the node itself: its only result.
-  Status become(std::string_view op_type, std::vector<Value> inputs, std::vector<NamedAttr> attributes = {});
+  Status become(std::string_view op_type, std::vector<Value> inputs, const std::vector<NamedAttr>& attributes = {});
 
  private:
   Result<std::optional<AttrValue>> take_value(std::string_view attr, AttrKind kind);

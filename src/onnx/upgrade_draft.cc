@@ -64,7 +64,7 @@ const Tensor* Draft::constant(std::size_t i) const {
 Value Draft::number(Elem elem, double value) { return CompositeCx(builder_, {}, nullptr, 0).number(elem, value).value; }
 
 Result<std::vector<Value>> Draft::emit_all(std::string_view op_type, std::vector<Value> inputs,
-                                           std::vector<NamedAttr> attributes, const std::vector<bool>& outputs) {
+                                           const std::vector<NamedAttr>& attributes, const std::vector<bool>& outputs) {
   const std::size_t dot = op_type.rfind('.');
   const bool plain = dot == std::string_view::npos;
   const OpDef* def =
@@ -76,13 +76,14 @@ Result<std::vector<Value>> Draft::emit_all(std::string_view op_type, std::vector
   return builder_.graph().node(id).out;
 }
 
-Result<Value> Draft::emit(std::string_view op_type, std::vector<Value> inputs, std::vector<NamedAttr> attributes) {
-  FRAZIL_TRY(const auto values, emit_all(op_type, std::move(inputs), std::move(attributes), {true}));
+Result<Value> Draft::emit(std::string_view op_type, std::vector<Value> inputs,
+                          const std::vector<NamedAttr>& attributes) {
+  FRAZIL_TRY(const auto values, emit_all(op_type, std::move(inputs), attributes, {true}));
   return values[0];
 }
 
-Status Draft::become(std::string_view op_type, std::vector<Value> inputs, std::vector<NamedAttr> attributes) {
-  FRAZIL_TRY(const Value v, emit(op_type, std::move(inputs), std::move(attributes)));
+Status Draft::become(std::string_view op_type, std::vector<Value> inputs, const std::vector<NamedAttr>& attributes) {
+  FRAZIL_TRY(const Value v, emit(op_type, std::move(inputs), attributes));
   results = {v};
   return {};
 }

@@ -59,7 +59,7 @@ Expr unsqueeze_behind(CompositeCx& cx, Expr x, std::size_t count) {
 std::vector<Expr> scan(CompositeCx& cx, std::span<const Expr> states, std::span<const Expr> sequences, bool reverse,
                        std::size_t outputs, const ScanBody& body) {
   Builder& outer = cx.builder();
-  const std::vector<Expr> nothing(states.size() + outputs, outer.absent());
+  std::vector<Expr> nothing(states.size() + outputs, outer.absent());
   if (!outer.status() || !cx.status()) return nothing;
   std::vector<Value> inputs;
   for (const Expr& e : states) inputs.push_back(e.value);

@@ -166,7 +166,7 @@ Tensor Tensor::of(Sizes sizes, std::initializer_list<T> values) {
 }
 template <class T>
 Tensor Tensor::scalar(T value) {
-  return of<T>({}, {value});
+  return of<T>({}, {std::move(value)});
 }
 
 }  // namespace frazil
