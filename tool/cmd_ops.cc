@@ -73,7 +73,7 @@ std::string types_text(const OpDef& op) {
     }
   }
   std::string text;
-  for (const auto& [key, set] : rows) text += (text.empty() ? "" : "; ") + key + ": " + set;
+  for (const auto& [key, set] : rows) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", key, set);
   return text;
 }
 

@@ -77,18 +77,34 @@ FRAZIL_SX_BINARY(/, div)
   inline Sx name(Sx a) { return a.rec->apply(ScalarOp::name, a); }
 FRAZIL_SX_UNARY_FN(abs)
 FRAZIL_SX_UNARY_FN(sign)
-FRAZIL_SX_UNARY_FN(floor) FRAZIL_SX_UNARY_FN(ceil) FRAZIL_SX_UNARY_FN(round) FRAZIL_SX_UNARY_FN(trunc)
-    FRAZIL_SX_UNARY_FN(sqrt) FRAZIL_SX_UNARY_FN(exp) FRAZIL_SX_UNARY_FN(log) FRAZIL_SX_UNARY_FN(log1p)
-        FRAZIL_SX_UNARY_FN(expm1) FRAZIL_SX_UNARY_FN(sin) FRAZIL_SX_UNARY_FN(cos) FRAZIL_SX_UNARY_FN(tan)
-            FRAZIL_SX_UNARY_FN(asin) FRAZIL_SX_UNARY_FN(acos) FRAZIL_SX_UNARY_FN(atan) FRAZIL_SX_UNARY_FN(sinh)
-                FRAZIL_SX_UNARY_FN(cosh) FRAZIL_SX_UNARY_FN(tanh) FRAZIL_SX_UNARY_FN(asinh) FRAZIL_SX_UNARY_FN(acosh)
-                    FRAZIL_SX_UNARY_FN(atanh) FRAZIL_SX_UNARY_FN(erf) FRAZIL_SX_UNARY_FN(logistic)
-                        FRAZIL_SX_UNARY_FN(lnot) FRAZIL_SX_UNARY_FN(isnan) FRAZIL_SX_UNARY_FN(isinf)
+FRAZIL_SX_UNARY_FN(floor)
+FRAZIL_SX_UNARY_FN(ceil)
+FRAZIL_SX_UNARY_FN(round)
+FRAZIL_SX_UNARY_FN(trunc)
+FRAZIL_SX_UNARY_FN(sqrt)
+FRAZIL_SX_UNARY_FN(exp)
+FRAZIL_SX_UNARY_FN(log)
+FRAZIL_SX_UNARY_FN(log1p)
+FRAZIL_SX_UNARY_FN(expm1)
+FRAZIL_SX_UNARY_FN(sin)
+FRAZIL_SX_UNARY_FN(cos)
+FRAZIL_SX_UNARY_FN(tan)
+FRAZIL_SX_UNARY_FN(asin)
+FRAZIL_SX_UNARY_FN(acos)
+FRAZIL_SX_UNARY_FN(atan)
+FRAZIL_SX_UNARY_FN(sinh)
+FRAZIL_SX_UNARY_FN(cosh)
+FRAZIL_SX_UNARY_FN(tanh)
+FRAZIL_SX_UNARY_FN(asinh)
+FRAZIL_SX_UNARY_FN(acosh)
+FRAZIL_SX_UNARY_FN(atanh)
+FRAZIL_SX_UNARY_FN(erf)
+FRAZIL_SX_UNARY_FN(logistic)
+FRAZIL_SX_UNARY_FN(lnot)
+FRAZIL_SX_UNARY_FN(isnan)
+FRAZIL_SX_UNARY_FN(isinf)
 #undef FRAZIL_SX_UNARY_FN
-                            inline Sx
-                            operator-(Sx a) {
-  return a.rec->apply(ScalarOp::neg, a);
-}
+inline Sx operator-(Sx a) { return a.rec->apply(ScalarOp::neg, a); }
 
 #define FRAZIL_SX_BINARY_FN(name)                                                        \
   inline Sx name(Sx a, Sx b) { return a.rec->apply(ScalarOp::name, a, b); }              \
@@ -96,13 +112,19 @@ FRAZIL_SX_UNARY_FN(floor) FRAZIL_SX_UNARY_FN(ceil) FRAZIL_SX_UNARY_FN(round) FRA
   inline Sx name(double a, Sx b) { return name(lit(b, a), b); }
 FRAZIL_SX_BINARY_FN(mod)
 FRAZIL_SX_BINARY_FN(fmod)
-FRAZIL_SX_BINARY_FN(pow) FRAZIL_SX_BINARY_FN(min) FRAZIL_SX_BINARY_FN(max) FRAZIL_SX_BINARY_FN(land)
-    FRAZIL_SX_BINARY_FN(lor) FRAZIL_SX_BINARY_FN(lxor) FRAZIL_SX_BINARY_FN(shl) FRAZIL_SX_BINARY_FN(shr)
-        FRAZIL_SX_BINARY_FN(lt) FRAZIL_SX_BINARY_FN(le) FRAZIL_SX_BINARY_FN(eq)
+FRAZIL_SX_BINARY_FN(pow)
+FRAZIL_SX_BINARY_FN(min)
+FRAZIL_SX_BINARY_FN(max)
+FRAZIL_SX_BINARY_FN(land)
+FRAZIL_SX_BINARY_FN(lor)
+FRAZIL_SX_BINARY_FN(lxor)
+FRAZIL_SX_BINARY_FN(shl)
+FRAZIL_SX_BINARY_FN(shr)
+FRAZIL_SX_BINARY_FN(lt)
+FRAZIL_SX_BINARY_FN(le)
+FRAZIL_SX_BINARY_FN(eq)
 #undef FRAZIL_SX_BINARY_FN
-            inline Sx gt(Sx a, Sx b) {
-  return lt(b, a);
-}
+inline Sx gt(Sx a, Sx b) { return lt(b, a); }
 inline Sx gt(Sx a, double b) { return lt(lit(a, b), a); }
 inline Sx ge(Sx a, Sx b) { return le(b, a); }
 inline Sx ge(Sx a, double b) { return le(lit(a, b), a); }

@@ -14,7 +14,8 @@ struct AtLeastAttrs {
                                      attr<&AtLeastAttrs::name>("name", "what the user calls the value")};
 };
 Status at_least_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(AtLeast, view<AtLeastAttrs>({"AtLeast", 1, "The input, whose numbers must be counts, and not below a bound.", "frazil"},
+FRAZIL_OP(AtLeast, view<AtLeastAttrs>({"AtLeast", 1, "The input, whose numbers must be counts, and not below a bound.",
+                                       "frazil"},
                                       {kBoundIn, kBoundOut}, at_least_maps));
 
 /// Input `i`, a count of one element, as an i64 scalar that is at least `low`. Nothing (and an error in `cx`) when it

@@ -12,8 +12,8 @@ FRAZIL_OP(Sub, elementwise<2>({"Sub", {14, 7}, "A - B; integers wrap."}, binary<
                               [](Sx a, Sx b) { return a - b; }));
 FRAZIL_OP(Mul, elementwise<2>({"Mul", {14, 7}, "A * B; integers wrap."}, binary<elems::kNumeric>,
                               [](Sx a, Sx b) { return a * b; }));
-FRAZIL_OP(Div, elementwise<2>({"Div", {14, 7}, "A / B; integers drop the fraction and x / 0 is 0."}, binary<elems::kNumeric>,
-                              [](Sx a, Sx b) { return a / b; }));
+FRAZIL_OP(Div, elementwise<2>({"Div", {14, 7}, "A / B; integers drop the fraction and x / 0 is 0."},
+                              binary<elems::kNumeric>, [](Sx a, Sx b) { return a / b; }));
 
 struct ModAttrs {
   std::int64_t fmod = 0;
@@ -25,8 +25,8 @@ FRAZIL_OP(Mod, elementwise<2, ModAttrs>({"Mod", {13, 10}, "The remainder of A / 
 Sx pow_body(Sx base, Sx exponent);
 inline constexpr std::array<Port, 2> kPowIn{{{"X", "T", elems::kFloat | elems::kIndex}, {"Y", "T1", elems::kNumeric}}};
 FRAZIL_OP(Pow,
-          elementwise<2>({"Pow", {15, 7}, "X to the power Y, in X's type."}, {kPowIn, kPortY<elems::kFloat | elems::kIndex>},
-                         [](Sx x, Sx y) { return pow_body(x, y); }));
+          elementwise<2>({"Pow", {15, 7}, "X to the power Y, in X's type."},
+                         {kPowIn, kPortY<elems::kFloat | elems::kIndex>}, [](Sx x, Sx y) { return pow_body(x, y); }));
 
 struct BitShiftAttrs {
   std::string direction;
@@ -49,22 +49,25 @@ FRAZIL_OP(BitwiseNot,
 
 // ---- one operand ----
 FRAZIL_OP(Neg, elementwise<1>({"Neg", {13, 6}, "-X."}, unary<elems::kSigned | elems::kFloat>, [](Sx x) { return -x; }));
-FRAZIL_OP(Abs, elementwise<1>({"Abs", {13, 6}, "The magnitude of X."}, unary<elems::kNumeric>, [](Sx x) { return abs(x); }));
+FRAZIL_OP(Abs,
+          elementwise<1>({"Abs", {13, 6}, "The magnitude of X."}, unary<elems::kNumeric>, [](Sx x) { return abs(x); }));
 FRAZIL_OP(Sign, elementwise<1>({"Sign", {13, 9}, "-1, 0 or 1."}, unary<elems::kNumeric>, [](Sx x) { return sign(x); }));
-FRAZIL_OP(Floor, elementwise<1>({"Floor", {13, 6}, "The largest whole number that is not above X."}, unary<elems::kFloat>,
-                                [](Sx x) { return floor(x); }));
-FRAZIL_OP(Ceil, elementwise<1>({"Ceil", {13, 6}, "The smallest whole number that is not below X."}, unary<elems::kFloat>,
-                               [](Sx x) { return ceil(x); }));
+FRAZIL_OP(Floor, elementwise<1>({"Floor", {13, 6}, "The largest whole number that is not above X."},
+                                unary<elems::kFloat>, [](Sx x) { return floor(x); }));
+FRAZIL_OP(Ceil, elementwise<1>({"Ceil", {13, 6}, "The smallest whole number that is not below X."},
+                               unary<elems::kFloat>, [](Sx x) { return ceil(x); }));
 FRAZIL_OP(Round, elementwise<1>({"Round", {22, 11}, "The nearest whole number; halves go to the even one."},
                                 unary<elems::kFloat>, [](Sx x) { return round(x); }));
 FRAZIL_OP(Sqrt, elementwise<1>({"Sqrt", {13, 6}, "The square root; NaN below 0."}, unary<elems::kFloat>,
                                [](Sx x) { return sqrt(x); }));
-FRAZIL_OP(Reciprocal, elementwise<1>({"Reciprocal", {13, 6}, "1 / X."}, unary<elems::kFloat>, [](Sx x) { return 1.0 / x; }));
-FRAZIL_OP(Exp, elementwise<1>({"Exp", {13, 6}, "e to the power X."}, unary<elems::kFloat>, [](Sx x) { return exp(x); }));
-FRAZIL_OP(Log,
-          elementwise<1>({"Log", {13, 6}, "The natural logarithm."}, unary<elems::kFloat>, [](Sx x) { return log(x); }));
-FRAZIL_OP(Sin,
-          elementwise<1>({"Sin", {22, 7}, "The sine of X in radians."}, unary<elems::kFloat>, [](Sx x) { return sin(x); }));
+FRAZIL_OP(Reciprocal,
+          elementwise<1>({"Reciprocal", {13, 6}, "1 / X."}, unary<elems::kFloat>, [](Sx x) { return 1.0 / x; }));
+FRAZIL_OP(Exp,
+          elementwise<1>({"Exp", {13, 6}, "e to the power X."}, unary<elems::kFloat>, [](Sx x) { return exp(x); }));
+FRAZIL_OP(Log, elementwise<1>({"Log", {13, 6}, "The natural logarithm."}, unary<elems::kFloat>,
+                              [](Sx x) { return log(x); }));
+FRAZIL_OP(Sin, elementwise<1>({"Sin", {22, 7}, "The sine of X in radians."}, unary<elems::kFloat>,
+                              [](Sx x) { return sin(x); }));
 FRAZIL_OP(Cos, elementwise<1>({"Cos", {22, 7}, "The cosine of X in radians."}, unary<elems::kFloat>,
                               [](Sx x) { return cos(x); }));
 FRAZIL_OP(Tan, elementwise<1>({"Tan", {22, 7}, "The tangent of X in radians."}, unary<elems::kFloat>,
@@ -75,12 +78,12 @@ FRAZIL_OP(Acos, elementwise<1>({"Acos", {22, 7}, "The angle whose cosine is X."}
                                [](Sx x) { return acos(x); }));
 FRAZIL_OP(Atan, elementwise<1>({"Atan", {22, 7}, "The angle whose tangent is X."}, unary<elems::kFloat>,
                                [](Sx x) { return atan(x); }));
-FRAZIL_OP(Sinh,
-          elementwise<1>({"Sinh", {22, 9}, "The hyperbolic sine."}, unary<elems::kFloat>, [](Sx x) { return sinh(x); }));
-FRAZIL_OP(Cosh,
-          elementwise<1>({"Cosh", {22, 9}, "The hyperbolic cosine."}, unary<elems::kFloat>, [](Sx x) { return cosh(x); }));
-FRAZIL_OP(Tanh,
-          elementwise<1>({"Tanh", {13, 6}, "The hyperbolic tangent."}, unary<elems::kFloat>, [](Sx x) { return tanh(x); }));
+FRAZIL_OP(Sinh, elementwise<1>({"Sinh", {22, 9}, "The hyperbolic sine."}, unary<elems::kFloat>,
+                               [](Sx x) { return sinh(x); }));
+FRAZIL_OP(Cosh, elementwise<1>({"Cosh", {22, 9}, "The hyperbolic cosine."}, unary<elems::kFloat>,
+                               [](Sx x) { return cosh(x); }));
+FRAZIL_OP(Tanh, elementwise<1>({"Tanh", {13, 6}, "The hyperbolic tangent."}, unary<elems::kFloat>,
+                               [](Sx x) { return tanh(x); }));
 FRAZIL_OP(Asinh, elementwise<1>({"Asinh", {22, 9}, "The inverse of the hyperbolic sine."}, unary<elems::kFloat>,
                                 [](Sx x) { return asinh(x); }));
 FRAZIL_OP(Acosh, elementwise<1>({"Acosh", {22, 9}, "The inverse of the hyperbolic cosine."}, unary<elems::kFloat>,
@@ -125,11 +128,12 @@ void sum_body(CompositeCx& cx);
 void mean_body(CompositeCx& cx);
 FRAZIL_OP(Min, composite({"Min", {13, 8}, "The smallest of all inputs, with broadcasting."}, variadic<elems::kNumeric>,
                          min_body));
-FRAZIL_OP(Max,
-          composite({"Max", {13, 8}, "The largest of all inputs, with broadcasting."}, variadic<elems::kNumeric>, max_body));
-FRAZIL_OP(Sum, composite({"Sum", {13, 8}, "The sum of all inputs, with broadcasting."}, variadic<elems::kFloat>, sum_body));
-FRAZIL_OP(Mean,
-          composite({"Mean", {13, 8}, "The mean of all inputs, with broadcasting."}, variadic<elems::kFloat>, mean_body));
+FRAZIL_OP(Max, composite({"Max", {13, 8}, "The largest of all inputs, with broadcasting."}, variadic<elems::kNumeric>,
+                         max_body));
+FRAZIL_OP(Sum,
+          composite({"Sum", {13, 8}, "The sum of all inputs, with broadcasting."}, variadic<elems::kFloat>, sum_body));
+FRAZIL_OP(Mean, composite({"Mean", {13, 8}, "The mean of all inputs, with broadcasting."}, variadic<elems::kFloat>,
+                          mean_body));
 
 inline constexpr std::array<Port, 3> kClipIn{{{"input", "T", elems::kNumeric},
                                               {"min", "T", elems::kNumeric, Port::Use::optional},

@@ -24,7 +24,7 @@ std::uint64_t key_at(Elem elem, const std::byte* data, std::int64_t i) {
   visit_storage(elem, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     if constexpr (std::is_integral_v<T>)
-      bits = static_cast<std::uint64_t>(element<T>(data, i));
+      bits = static_cast<std::uint64_t>(+element<T>(data, i));
     else
       bits = key_bits(to_number(element<T>(data, i)));
   });

@@ -38,8 +38,9 @@ struct RandomUniformAttrs {
 };
 inline constexpr std::array<Port, 1> kRandomOut{{{"output", "", elems::kFloat}}};
 void random_uniform_body(CompositeCx& cx);
-FRAZIL_OP(RandomUniform, composite<RandomUniformAttrs>({"RandomUniform", {22, 1}, "Uniform numbers between low and high."},
-                                                       {{}, kRandomOut}, random_uniform_body));
+FRAZIL_OP(RandomUniform,
+          composite<RandomUniformAttrs>({"RandomUniform", {22, 1}, "Uniform numbers between low and high."},
+                                        {{}, kRandomOut}, random_uniform_body));
 
 struct RandomNormalAttrs {
   std::int64_t dtype = 1;
@@ -114,9 +115,9 @@ struct MultinomialAttrs {
 };
 inline constexpr std::array<Port, 1> kMultinomialOut{{{"output", "", elems::kIndex}}};
 void multinomial_body(CompositeCx& cx);
-FRAZIL_OP(Multinomial,
-          composite<MultinomialAttrs>({"Multinomial", {22, 7}, "Class numbers drawn by rows of unnormalised logarithms."},
-                                      {kBernoulliIn, kMultinomialOut}, multinomial_body));
+FRAZIL_OP(Multinomial, composite<MultinomialAttrs>(
+                           {"Multinomial", {22, 7}, "Class numbers drawn by rows of unnormalised logarithms."},
+                           {kBernoulliIn, kMultinomialOut}, multinomial_body));
 
 struct DropoutAttrs {
   std::optional<std::int64_t> seed;
@@ -132,7 +133,9 @@ inline constexpr std::array<Port, 2> kDropoutOut{{
     {"mask", "", elems::kBool, Port::Use::optional},
 }};
 void dropout_body(CompositeCx& cx);
-FRAZIL_OP(Dropout, composite<DropoutAttrs>({"Dropout", {22, 12}, "In training mode, zeros at random places and the rest "
+FRAZIL_OP(Dropout, composite<DropoutAttrs>({"Dropout",
+                                            {22, 12},
+                                            "In training mode, zeros at random places and the rest "
                                             "scaled up; else the input."},
                                            {kDropoutIn, kDropoutOut}, dropout_body));
 

@@ -146,9 +146,7 @@ TEST_F(Command, ConvertWritesAModelThatRunsAlike) {
   const Ended second = run_tool({"convert", whole, split, "--external-data", "256"});
   ASSERT_EQ(second.exit, 0) << second.err;
   EXPECT_GT(std::filesystem::file_size(split + ".data"), 256u);
-  const auto run = [](const std::string& model) {
-    return run_tool({"run", model, "--input", "image==0.5"}).out;
-  };
+  const auto run = [](const std::string& model) { return run_tool({"run", model, "--input", "image==0.5"}).out; };
   EXPECT_THAT(run(digits()), HasSubstr("probabilities"));
   EXPECT_EQ(run(whole), run(digits()));
   EXPECT_EQ(run(split), run(digits()));
@@ -157,11 +155,13 @@ TEST_F(Command, ConvertWritesAModelThatRunsAlike) {
 TEST_F(Command, ConvertTellsWhatItCannotWrite) {
   const TempFolder folder;
   const std::string out = folder / "out.onnx";
-  const std::vector<std::vector<std::string>> wrong = {
-      {"convert", digits(), out, "--opset", "1"},       {"convert", digits(), out, "--opset", "77"},
-      {"convert", digits(), out, "--opset", "x"},       {"convert", digits(), out, "--external-data", "-1"},
-      {"convert", digits(), folder / "no/such/folder"}, {"convert", folder / "none.onnx", out},
-      {"convert", digits()}};
+  const std::vector<std::vector<std::string>> wrong = {{"convert", digits(), out, "--opset", "1"},
+                                                       {"convert", digits(), out, "--opset", "77"},
+                                                       {"convert", digits(), out, "--opset", "x"},
+                                                       {"convert", digits(), out, "--external-data", "-1"},
+                                                       {"convert", digits(), folder / "no/such/folder"},
+                                                       {"convert", folder / "none.onnx", out},
+                                                       {"convert", digits()}};
   for (const auto& arguments : wrong) {
     const Ended ended = run_tool(arguments);
     EXPECT_EQ(ended.exit, 2) << testing::PrintToString(arguments);

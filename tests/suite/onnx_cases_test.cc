@@ -147,8 +147,7 @@ std::vector<Way> all_ways() {
   return ways;
 }
 
-INSTANTIATE_TEST_SUITE_P(Onnx, Cases, testing::ValuesIn(all_ways()),
-                         [](const auto& way) { return way.param.name; });
+INSTANTIATE_TEST_SUITE_P(Onnx, Cases, testing::ValuesIn(all_ways()), [](const auto& way) { return way.param.name; });
 
 }  // namespace
 }  // namespace frazil::test
