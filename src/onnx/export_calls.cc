@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include "ir/op.h"
 #include "onnx/export_fields.h"
@@ -27,32 +28,59 @@ class Places {
     for (std::uint32_t b = 0; b < graph.block_count(); ++b) note_uses(BlockId{b});
   }
 
-  std::optional<WholeCall> whole(const ModelInfo::Call& call) const {
-    WholeCall found{.call = &call, .first = {}, .last = {}, .outputs = {}};
-    std::size_t count = 0;
-    BlockId block{};
-    for (auto it = std::ranges::lower_bound(by_stable_, call.first, {}, &Stable::first);
-         it != by_stable_.end() && it->first < call.last; ++it) {
-      const NodeId id = it->second, owner = graph_.block(graph_.node(id).parent).owner;
-      if (owner && covers(call, owner)) continue;
-      if (count++ == 0) {
-        block = graph_.node(id).parent;
-        found.first = found.last = id;
-      }
-      if (graph_.node(id).parent != block) return std::nullopt;
-      if (at_[id.id] < at_[found.first.id]) found.first = id;
-      if (at_[id.id] > at_[found.last.id]) found.last = id;
+  /// Calls have to come after those in them.
+  std::optional<WholeCall> whole(const ModelInfo::Call& call) {
+    const auto from = std::ranges::lower_bound(by_stable_, call.first, {}, &Stable::first);
+    if (from == by_stable_.end() || from->first >= call.last) return std::nullopt;
+    Span span;
+    auto it = from;
+    while (it != by_stable_.end() && it->first < call.last) {
+      const auto inner = spans_.find(it->first);
+      const Span part = inner == spans_.end() ? span_of(it) : std::move(inner->second);
+      if (!made_by(call, graph_.block(part.block).owner)) span.add(part);
+      it = by_stable_.begin() + part.end;
     }
-    if (count == 0 || at_[found.last.id] - at_[found.first.id] + 1 != count) return std::nullopt;
-    find_outputs(found);
-    return found;
+    span.end = it - by_stable_.begin();
+    std::erase_if(span.outputs, [&](Value v) { return !leaves(v, call, span.last); });
+    const Span& found = spans_[from->first] = std::move(span);
+    if (!found.whole || found.last - found.first + 1 != found.count) return std::nullopt;
+    const auto& nodes = graph_.block(found.block).nodes;
+    WholeCall whole{&call, nodes[found.first], nodes[found.last], found.outputs};
+    sort_known_first(graph_, call.outputs, whole.outputs);
+    return whole;
   }
 
  private:
   using Stable = std::pair<std::uint32_t, NodeId>;
 
-  bool covers(const ModelInfo::Call& call, NodeId id) const {
-    return graph_.node(id).stable >= call.first && graph_.node(id).stable < call.last;
+  /// Nodes of one block, without those in their blocks.
+  struct Span {
+    BlockId block{};
+    std::uint32_t first = 0, last = 0, count = 0;  ///< places
+    std::ptrdiff_t end = 0;                        ///< behind them, in by_stable_
+    bool whole = true;                             ///< all are in one block
+    std::vector<Value> outputs;
+
+    void add(const Span& more) {
+      whole = whole && more.whole && (count == 0 || block == more.block);
+      first = count == 0 ? more.first : std::min(first, more.first);
+      last = std::max(last, more.last);
+      block = more.block;
+      count += more.count;
+      outputs.insert(outputs.end(), more.outputs.begin(), more.outputs.end());
+    }
+  };
+
+  Span span_of(std::vector<Stable>::const_iterator it) const {
+    const std::uint32_t place = at_[it->second.id];
+    const Node& node = graph_.node(it->second);
+    Span span{node.parent, place, place, 1, it - by_stable_.begin() + 1, true, node.out};
+    std::erase(span.outputs, Value{});
+    return span;
+  }
+
+  bool made_by(const ModelInfo::Call& call, NodeId id) const {
+    return id && graph_.node(id).stable >= call.first && graph_.node(id).stable < call.last;
   }
 
   void note_uses(BlockId block) {
@@ -73,22 +101,15 @@ class Places {
     last_use_[v.id] = std::max(last_use_[v.id], place);
   }
 
-  void find_outputs(WholeCall& found) const {
-    const auto& nodes = graph_.block(graph_.node(found.first).parent).nodes;
-    const auto& known = found.call->outputs;
-    for (std::uint32_t k = at_[found.first.id]; k <= at_[found.last.id]; ++k) {
-      for (const Value v : graph_.node(nodes[k]).out) {
-        if (!v) continue;
-        const bool read = last_use_[v.id] > at_[found.last.id];
-        if (read || name_in_function(known, graph_.value_name(v)) != nullptr) found.outputs.push_back(v);
-      }
-    }
-    sort_known_first(graph_, known, found.outputs);
+  /// Whether others read a value of a call whose nodes end at `last`, or the function gave it.
+  bool leaves(Value v, const ModelInfo::Call& call, std::uint32_t last) const {
+    return last_use_[v.id] > last || name_in_function(call.outputs, graph_.value_name(v)) != nullptr;
   }
 
   const Graph& graph_;
   std::vector<std::uint32_t> at_, last_use_;
   std::vector<Stable> by_stable_;
+  std::unordered_map<std::uint32_t, Span> spans_;  ///< of the outermost calls so far, by their first node's stable id
 };
 
 bool is_operator(const ModelInfo::Function& f) { return OpRegistry::global().find(f.domain, f.name) != nullptr; }
@@ -98,11 +119,13 @@ bool is_operator(const ModelInfo::Function& f) { return OpRegistry::global().fin
 WholeCalls whole_calls(const Graph& graph) {
   WholeCalls calls;
   if (!graph.info || graph.info->calls.empty()) return calls;
-  const Places places(graph);
-  for (const ModelInfo::Call& call : graph.info->calls) {
-    if (is_operator(graph.info->functions[call.function])) continue;
-    if (auto whole = places.whole(call)) calls[whole->first.id].push_back(std::move(*whole));
+  Places places(graph);
+  for (const ModelInfo::Call& call : graph.info->calls | std::views::reverse) {
+    auto whole = places.whole(call);
+    if (whole && !is_operator(graph.info->functions[call.function]))
+      calls[whole->first.id].push_back(std::move(*whole));
   }
+  for (auto& [node, those] : calls) std::ranges::reverse(those);
   return calls;
 }
 
