@@ -95,7 +95,10 @@ class Exporter {
     add_properties(writer, 14, info.model.metadata);
     add_properties(writer, 14, bounds_of_symbols(graph_));
     writer.add_message(7, blocks_.back());
-    for (const std::string& function : functions_.protos()) writer.add_message(25, function);
+    for (const std::string& function : functions_.protos()) {
+      writer.add_message(25, function);
+      FRAZIL_CHECK(check_size(out));
+    }
     return out;
   }
 
@@ -152,8 +155,9 @@ class Exporter {
     std::unordered_set<std::uint32_t> constants;
   };
 
-  Status check_size() const {
-    if (blocks_.empty() || blocks_.back().size() <= kMostBytes) return {};
+  Status check_size() const { return blocks_.empty() ? Status() : check_size(blocks_.back()); }
+  static Status check_size(const std::string& message) {
+    if (message.size() <= kMostBytes) return {};
     return fail(Code::limit, "the model has more than {} bytes; put tensors into a file beside it", kMostBytes);
   }
 
@@ -179,8 +183,8 @@ class Exporter {
       const std::string& wanted = graph_.output_names()[i];
       const Value v = main.results[i];
       const bool made_here = graph_.block_of(v) == Graph::kMain && graph_.producer(v);
-      if (made_here && !names().has(v) && !names().taken(wanted)) names().give(v, wanted);
-      names().take(wanted);
+      if (made_here && !names().has(v) && !names().values().taken(wanted)) names().give(v, wanted);
+      names().values().take(wanted);
     }
   }
 
@@ -362,8 +366,7 @@ class Exporter {
       const bool made_here = graph_.block_of(v) == id && graph_.producer(v);
       std::string as = made_here ? name(v) : std::string();
       if (!made_here || !given.insert(v.id).second) {
-        as = fmt::format("{}_out", name(v));
-        while (!names().take(as)) as += '_';
+        as = names().values().like(name(v) + "_out");
         FRAZIL_CHECK(identity(v, as));
       }
       port(12, as, v, nullptr);

@@ -6,9 +6,17 @@
 
 namespace frazil::onnx {
 
+std::string UniqueNames::like(const std::string& wanted) {
+  if (take(wanted)) return wanted;
+  for (std::size_t& number = numbers_[wanted];;) {
+    std::string name = fmt::format("{}_{}", wanted, ++number);
+    if (take(name)) return name;
+  }
+}
+
 WrittenNames::WrittenNames(const Graph& graph, const ModelInfo::Call& call) : graph_(graph), call_(&call) {
   for (const auto* names : {&call.inputs, &call.outputs}) {
-    for (const auto& [in_graph, in_function] : *names) taken_.insert(in_function);
+    for (const auto& [in_graph, in_function] : *names) values_.take(in_function);
   }
 }
 
@@ -27,9 +35,7 @@ const std::string& WrittenNames::give(Value v, const std::string& wanted) {
   auto [it, fresh] = names_.try_emplace(v.id);
   if (!fresh) return it->second;
   const std::size_t number = call_ == nullptr ? v.id : names_.size();
-  std::string name = wanted.empty() ? fmt::format("v{}", number) : wanted;
-  for (int k = 1; !take(name); ++k) name = fmt::format("{}_{}", wanted.empty() ? "v" : wanted, k);
-  return it->second = std::move(name);
+  return it->second = values_.like(wanted.empty() ? fmt::format("v{}", number) : wanted);
 }
 
 bool WrittenNames::give_known(Value v, const ModelInfo::Call::Names& names) {
@@ -42,11 +48,7 @@ void WrittenNames::give_input(Value v) {
 }
 
 std::string WrittenNames::node(const std::string& wanted) {
-  if (wanted.empty()) return wanted;
-  const std::string own = inner(wanted);
-  std::string name = own;
-  for (int k = 1; !taken_nodes_.insert(name).second; ++k) name = fmt::format("{}_{}", own, k);
-  return name;
+  return wanted.empty() ? wanted : nodes_.like(inner(wanted));
 }
 
 const std::string* name_in_function(const ModelInfo::Call::Names& names, const std::string& in_graph) {

@@ -9,6 +9,20 @@
 
 namespace frazil::onnx {
 
+/// Names, none twice.
+class UniqueNames {
+ public:
+  /// False when the name is taken; else it is from now on.
+  bool take(const std::string& name) { return taken_.insert(name).second; }
+  bool taken(const std::string& name) const { return taken_.contains(name); }
+  /// The name wanted where it is free; else with the next number behind it. Takes it.
+  std::string like(const std::string& wanted);
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, std::size_t> numbers_;  ///< the last one behind a name
+};
+
 /// The names of values and nodes as a model is written: those of its graph, or those in one of its functions.
 class WrittenNames {
  public:
@@ -23,9 +37,8 @@ class WrittenNames {
   const std::string& give(Value v, const std::string& wanted);
   /// Gives a value that the function takes its name there.
   void give_input(Value v);
-  /// False when the name is taken; else it is from now on.
-  bool take(const std::string& name) { return taken_.insert(name).second; }
-  bool taken(const std::string& name) const { return taken_.contains(name); }
+  /// Of values, which other names may join.
+  UniqueNames& values() { return values_; }
 
   /// Readers want names of nodes that are unique; several nodes that came from one have its name.
   std::string node(const std::string& wanted);
@@ -38,7 +51,8 @@ class WrittenNames {
   const Graph& graph_;
   const ModelInfo::Call* call_ = nullptr;
   std::unordered_map<std::uint32_t, std::string> names_;  ///< by value
-  std::unordered_set<std::string> taken_, taken_nodes_, known_;
+  UniqueNames values_, nodes_;
+  std::unordered_set<std::string> known_;
   std::size_t inputs_ = 0;
 };
 

@@ -180,7 +180,7 @@ class Importer {
   /// What ModelInfo::calls say, with the values that have not got their last names yet.
   struct Call {
     std::string name;
-    const FunctionParts* function = nullptr;
+    const FunctionParts* function = nullptr;  ///< null where the names inside do not tell that they are the call's
     std::size_t first_node = 0, last_node = 0;
     std::vector<Value> inputs, outputs;
     Notes notes;

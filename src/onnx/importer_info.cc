@@ -120,7 +120,7 @@ void Importer::keep_calls() {
     return found;
   };
   for (Call& c : calls_) {
-    if (c.first_node == c.last_node) continue;
+    if (c.function == nullptr || c.first_node == c.last_node) continue;
     info.calls.push_back({.name = std::move(c.name),
                           .function = static_cast<std::size_t>(c.function - model_.functions.data()),
                           .first = graph_.node(NodeId{static_cast<std::uint32_t>(c.first_node)}).stable,

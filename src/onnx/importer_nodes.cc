@@ -250,11 +250,13 @@ Status Importer::open_call(const NodeParts& node, const FunctionParts& function)
   frame.cx->function = &function;
   frame.cx->caller = top().cx;
   const std::string name = name_of_node(node);
-  frame.cx->prefix = name.size() > options_.limits.name_bytes ? top().cx->prefix : name + "/";
+  const bool fits = name.size() <= options_.limits.name_bytes;
+  frame.cx->prefix = fits ? name + "/" : top().cx->prefix;
   FRAZIL_TRY(frame.cx->attrs, call_attributes(node, function));
   FRAZIL_TRY(std::vector<Value> inputs, resolve_inputs(node));
   inputs.resize(function.inputs.size());
-  calls_.push_back({name, &function, graph_.node_count(), graph_.node_count(), inputs, {}, node.notes});
+  calls_.push_back(
+      {name, fits ? &function : nullptr, graph_.node_count(), graph_.node_count(), inputs, {}, node.notes});
   frame.cx->names.push();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     FRAZIL_CHECK(check_name("a function's input", function.inputs[i]));
