@@ -64,7 +64,7 @@ void gemm_body(CompositeCx& cx) {
   if (g.alpha != 1) y = Mul(y, cx.number(wide, g.alpha));
   if (cx.has(2)) {
     const Expr c = as_elem(fit_broadcast(cx.in(2), "C", y), wide);
-    y = Add(y, g.beta != 1 ? Mul(c, cx.number(wide, g.beta)) : c);
+    if (g.beta != 0) y = Add(y, g.beta != 1 ? Mul(c, cx.number(wide, g.beta)) : c);
   }
   cx.out(0, plain ? y : as_elem(y, elem));
 }

@@ -224,7 +224,7 @@ void dropout_body(CompositeCx& cx) {
   const Elem elem = cx.elem(0);
   if (!contains(elems::kFloat, elem)) return cx.error("input 'data' of {} cannot be dropped", name_of(elem));
   UniformAttrs source;
-  if (const auto seed = cx.attrs<DropoutAttrs>().seed) source = {.seed = *seed, .generator = "mt19937"};
+  if (const auto seed = cx.attrs<DropoutAttrs>().seed) source = {.seed = seed, .generator = "mt19937"};
   const Expr training = scalar_input(cx.in(2), "training_mode");
   const Expr ratio = cx.has(1) ? as_elem(scalar_input(cx.in(1), "ratio"), Elem::f64) : wide(cx, 0.5);
   const Expr keep = GreaterOrEqual(Uniform({shape}, source), ratio);

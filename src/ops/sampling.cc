@@ -196,8 +196,9 @@ struct DeformJob {
       return static_cast<std::size_t>(((n * planes + p) * oh + i) * ow + j);
     };
     const std::int64_t p = part * taps + k, all = a.offset_group * taps;
+    const std::int64_t row = k / kw;
     const double y =
-        static_cast<double>(i * listed(a.strides, 0, 1) - listed(a.pads, 0, 0) + k / kw * listed(a.dilations, 0, 1));
+        static_cast<double>(i * listed(a.strides, 0, 1) - listed(a.pads, 0, 0) + row * listed(a.dilations, 0, 1));
     const double z =
         static_cast<double>(j * listed(a.strides, 1, 1) - listed(a.pads, 1, 0) + k % kw * listed(a.dilations, 1, 1));
     const double value = sample(x.data() + (n * c + channel) * h * w, h, w, y + offset[plane(2 * p, 2 * all)],
