@@ -24,7 +24,7 @@ struct Job {
   std::size_t bytes;
 };
 
-/// Merges what was freed. Else the next large allocation does, of whoever makes it: a second for millions of pieces.
+/// Merges what was freed. Else the next large allocation does, of whoever makes it: 0.3 to 0.6 s for a million tensors.
 void settle_heap() noexcept {
 #if defined(__GLIBC__)
   malloc_trim(0);

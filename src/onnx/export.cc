@@ -75,17 +75,16 @@ class Exporter {
     bodies_.emplace_back(WrittenNames(graph));
   }
 
-  Result<std::string> run(std::optional<std::int64_t> opset) {
-    FRAZIL_TRY(opsets_, opsets_for(graph_, opset));
+  Result<std::string> run(std::optional<std::int64_t> wanted) {
+    FRAZIL_TRY(opsets_, opsets_for(graph_, wanted));
     add_function_domains();
-    opset_ = opsets_.at("");
     name_ports();
     FRAZIL_CHECK(walk(graph_, *this));
     std::string out;
     Writer writer(out);
     static const ModelInfo kNone;
     const ModelInfo& info = graph_.info ? *graph_.info : kNone;
-    writer.add_int64(1, std::max(ir_version_for(opset_), info.ir_version));
+    writer.add_int64(1, std::max(ir_version_for(opset()), info.ir_version));
     add_text(writer, 2, info.producer.empty() ? "frazil" : info.producer);
     add_text(writer, 3, info.producer_version);
     add_text(writer, 4, info.domain);
@@ -114,13 +113,13 @@ class Exporter {
     const Node& n = graph_.node(id);
     std::string& out = nodes_.emplace_back();
     Writer writer(out);
-    FRAZIL_TRY(const auto inputs, uses(rules::written_inputs(graph_, n, opset_)));
+    FRAZIL_TRY(const auto inputs, uses(rules::written_inputs(graph_, n, opset())));
     for (const std::string& name : inputs) writer.add_string(1, name);
     for (const Value v : n.out) writer.add_string(2, v ? name(v) : std::string());
     add_text(writer, 3, names().node(n.name));
     add_text(writer, 4, n.op->name);
     add_text(writer, 7, n.op->domain);
-    FRAZIL_TRY(const auto attributes, rules::written_attributes(graph_, n, opset_));
+    FRAZIL_TRY(const auto attributes, rules::written_attributes(graph_, n, opset()));
     for (const std::string& attribute : attributes) writer.add_message(5, attribute);
     notes(writer, n);
     return n.blocks.empty() ? done(id) : Status();
@@ -201,6 +200,9 @@ class Exporter {
     }
   }
 
+  /// Of ai.onnx.
+  std::int64_t opset() const { return opsets_.at(""); }
+
   void add_opsets(Writer& writer, protozero::pbf_tag_type tag) const {
     for (const auto& [domain, version] : opsets_) {
       Writer import(writer, tag);
@@ -261,7 +263,7 @@ class Exporter {
   /// Constants that the call brought along, or that have no name, belong to the function.
   bool own_constant(Value v) const {
     const std::string& name = graph_.value_name(v);
-    return graph_.constant(v) != nullptr && (name.empty() || name.starts_with(bodies_.back().call->call->name + "/"));
+    return graph_.constant(v) != nullptr && (name.empty() || bodies_.back().names.is_inner(name));
   }
 
   /// A constant becomes an initializer of the main graph, or a node of the function, when it is first used.
@@ -379,7 +381,6 @@ class Exporter {
   const WholeCalls calls_;
   FunctionProtos functions_;
   std::map<std::string_view, std::int64_t> opsets_;
-  std::int64_t opset_ = 0;                   ///< of ai.onnx
   std::vector<std::string> blocks_, nodes_;  ///< GraphProtos, FunctionProtos and NodeProtos that are open
   std::vector<Body> bodies_;                 ///< the model's graph, and the functions that are open
 };

@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::uint32_t kResult = ~0u;  ///< the place of what reads a block's results
 
+bool made_by(const Graph& graph, const ModelInfo::Call& call, NodeId id) {
+  return id && graph.node(id).stable >= call.first && graph.node(id).stable < call.last;
+}
+
 /// Where nodes stand in their blocks, and the last place that reads a value in the block that makes it.
 class Places {
  public:
@@ -37,7 +41,7 @@ class Places {
     while (it != by_stable_.end() && it->first < call.last) {
       const auto inner = spans_.find(it->first);
       const Span part = inner == spans_.end() ? span_of(it) : std::move(inner->second);
-      if (!made_by(call, graph_.block(part.block).owner)) span.add(part);
+      if (!made_by(graph_, call, graph_.block(part.block).owner)) span.add(part);
       it = by_stable_.begin() + part.end;
     }
     span.end = it - by_stable_.begin();
@@ -77,10 +81,6 @@ class Places {
     Span span{node.parent, place, place, 1, it - by_stable_.begin() + 1, true, node.out};
     std::erase(span.outputs, Value{});
     return span;
-  }
-
-  bool made_by(const ModelInfo::Call& call, NodeId id) const {
-    return id && graph_.node(id).stable >= call.first && graph_.node(id).stable < call.last;
   }
 
   void note_uses(BlockId block) {
@@ -133,7 +133,7 @@ bool made_in(const Graph& graph, const ModelInfo::Call& call, Value v) {
   const ValueDef& def = graph.def(v);
   if (def.kind == ValueDef::Kind::constant) return false;
   const NodeId maker = def.kind == ValueDef::Kind::node ? NodeId{def.owner} : graph.block(BlockId{def.owner}).owner;
-  return maker && graph.node(maker).stable >= call.first && graph.node(maker).stable < call.last;
+  return made_by(graph, call, maker);
 }
 
 void sort_known_first(const Graph& graph, const ModelInfo::Call::Names& names, std::vector<Value>& values) {

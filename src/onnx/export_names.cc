@@ -20,10 +20,13 @@ WrittenNames::WrittenNames(const Graph& graph, const ModelInfo::Call& call) : gr
   }
 }
 
+bool WrittenNames::is_inner(const std::string& name) const {
+  return call_ != nullptr && name.size() > call_->name.size() + 1 && name.starts_with(call_->name) &&
+         name[call_->name.size()] == '/';
+}
+
 std::string WrittenNames::inner(const std::string& name) const {
-  const bool ours = call_ != nullptr && name.size() > call_->name.size() + 1 && name.starts_with(call_->name) &&
-                    name[call_->name.size()] == '/';
-  return ours ? name.substr(call_->name.size() + 1) : name;
+  return is_inner(name) ? name.substr(call_->name.size() + 1) : name;
 }
 
 const std::string& WrittenNames::of(Value v) {

@@ -30,6 +30,8 @@ class WrittenNames {
   /// In the function of a call: what the call put in front is left out, inputs and outputs are called as they were.
   WrittenNames(const Graph& graph, const ModelInfo::Call& call);
 
+  /// Whether a name of the graph begins with the call's.
+  bool is_inner(const std::string& name) const;
   bool has(Value v) const { return names_.contains(v.id); }
   /// The name of a value; a value without one gets its own name in the graph where that is free, else one like it.
   const std::string& of(Value v);
