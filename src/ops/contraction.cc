@@ -62,9 +62,9 @@ void gemm_body(CompositeCx& cx) {
   if (g.transB != 0) b = Transpose({b}, {.perm = {1, 0}});
   Expr y = MatMul(a, b);
   if (g.alpha != 1) y = Mul(y, cx.number(wide, g.alpha));
-  if (cx.has(2)) {
+  if (cx.has(2) && g.beta != 0) {
     const Expr c = as_elem(fit_broadcast(cx.in(2), "C", y), wide);
-    if (g.beta != 0) y = Add(y, g.beta != 1 ? Mul(c, cx.number(wide, g.beta)) : c);
+    y = Add(y, g.beta != 1 ? Mul(c, cx.number(wide, g.beta)) : c);
   }
   cx.out(0, plain ? y : as_elem(y, elem));
 }
