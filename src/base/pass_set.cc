@@ -9,9 +9,9 @@
 namespace frazil {
 namespace {
 
-constexpr std::array<std::string_view, 14> kNames{"recover", "batch_norm", "dead",    "fold", "unroll",
-                                                  "select",  "attention",  "algebra", "cse",  "hoist",
-                                                  "motion",  "fuse",       "append",  "stack"};
+constexpr std::array<std::string_view, 15> kNames{"recover", "batch_norm", "dead",    "fold",   "unroll",
+                                                  "select",  "attention",  "algebra", "cse",    "count",
+                                                  "hoist",   "motion",     "fuse",    "append", "stack"};
 
 /// One word of the list; false where it is none.
 bool apply(PassSet& set, std::string_view word) {

@@ -4,6 +4,9 @@
 
 namespace frazil {
 
+/// A Loop that goes on while a carried counter is below a limit gets a number of iterations instead of the condition,
+/// and takes its slices at its own counter.
+Result<std::optional<Graph>> count_iterations(const Graph& graph, const PassOptions& options, std::string& note);
 /// A product of one step's slice with a weight becomes a slice of one product of all steps, made before the loop. Only
 /// where the loop takes every slice and the product can fail nothing.
 Result<std::optional<Graph>> hoist_projections(const Graph& graph, const PassOptions& options, std::string& note);

@@ -38,6 +38,7 @@ const std::array kList{
         "puts together attention and rotary embeddings that exporters, or composites, took apart"),
     row(Pass::algebra, rewrite_algebra, "applies the rules of arithmetic, logic and views below"),
     row(Pass::cse, merge_equal, "makes nodes that compute the same one node"),
+    row(Pass::count, count_iterations, "gives a Loop that counts to a limit its number of iterations"),
     row(Pass::hoist, hoist_projections, "makes products of a loop's slices with a weight one product before the loop"),
     row(Pass::motion, move_invariants, "moves what is the same in each iteration before the loop"),
     row(Pass::dead, remove_dead, "removes what the passes before left unused"),

@@ -79,6 +79,12 @@ std::vector<const Rule*> all_rules() {
                  view_rules(), reduce_rules()});
 }
 
+std::optional<std::int64_t> known(const Graph& graph, Value v) {
+  const std::vector<Dim>* content = v ? graph.content(v) : nullptr;
+  if (!content || content->size() != 1 || !(*content)[0].is_const()) return std::nullopt;
+  return (*content)[0].value();
+}
+
 bool draws(const Graph& graph, const Node& node) {
   constexpr std::array<const OpDef*, 8> kRandom{&ops::Uniform,           &ops::RandomUniform,    &ops::RandomNormal,
                                                 &ops::RandomUniformLike, &ops::RandomNormalLike, &ops::Bernoulli,

@@ -86,12 +86,9 @@ class Projections {
   /// True for a loop whose condition never ends it.
   bool runs_over_all(const Node& loop) const {
     const Block& body = graph_.block(loop.blocks[0]);
-    const auto holds = [&](Value v) {
-      const std::vector<Dim>* content = graph_.content(v);
-      return content && content->size() == 1 && (*content)[0] == Dim(1);
-    };
-    const bool begins = loop.in.size() < 2 || !loop.in[1] || holds(loop.in[1]);
-    return !loop.in.empty() && loop.in[0] && begins && (body.results[0] == body.params[1] || holds(body.results[0]));
+    const bool begins = loop.in.size() < 2 || !loop.in[1] || known(graph_, loop.in[1]) == 1;
+    const bool goes_on = body.results[0] == body.params[1] || known(graph_, body.results[0]) == 1;
+    return !loop.in.empty() && loop.in[0] && begins && goes_on;
   }
   /// True when the loop's iterations are the rows of `source`.
   bool counts(const Node& loop, Value source) const {

@@ -15,12 +15,6 @@ const Node* here(const Site& s, Value v, const OpDef& op) {
   return made && made->parent == s.block ? made : nullptr;
 }
 
-std::optional<std::int64_t> known(const Graph& graph, Value v) {
-  const std::vector<Dim>* content = v ? graph.content(v) : nullptr;
-  if (!content || content->size() != 1 || !(*content)[0].is_const()) return std::nullopt;
-  return (*content)[0].value();
-}
-
 /// Features [first, last) of the last axis of x.
 struct Part {
   Value x;

@@ -4,6 +4,7 @@
 #include "ir/rebuild.h"
 #include "ops/control.h"
 #include "ops/view.h"
+#include "pass/rules.h"
 #include "pass/unroll.h"
 
 // Regions of which it is known what they run.
@@ -12,12 +13,6 @@ namespace {
 
 constexpr std::int64_t kMostTrips = 8;
 constexpr std::int64_t kMostNodes = 32;  ///< that several iterations become
-
-std::optional<std::int64_t> known(const Graph& graph, Value v) {
-  const std::vector<Dim>* content = graph.content(v);
-  if (!content || content->size() != 1 || !(*content)[0].is_const()) return std::nullopt;
-  return (*content)[0].value();
-}
 
 /// How often the loop's body runs, where that is surely so.
 std::optional<std::int64_t> trips_of(const Graph& graph, const Node& loop) {

@@ -268,6 +268,139 @@ const Example kExamples[] = {
 }
 )",
      ""},
+    {"a loop that counts to a limit, from 0", Pass::count,
+     R"(graph g(%x: f32[N,4], %h: f32[4], %n: i32[]) {
+  %c: bool[] = Less(i32[] 0, %n)
+  %i: i32[], %r: f32[4] = Loop(_, %c, i32[] 0, %h) body(%k: i64[], %on: bool[], %t: i32[], %v: f32[4]) {
+    %a: f32[4] = Gather(%x, %t)
+    %q: f32[4] = Add(%v, %a)
+    %u: i32[] = Add(%t, i32[] 1)
+    %d: bool[] = Less(%u, %n)
+    yield %d, %u, %q
+  }
+  return i = %i, r = %r
+}
+)",
+     R"(graph g(%x: f32[N,4], %h: f32[4], %n: i32[]) {
+  %1: i64[] = Cast(%n) {to = 7}
+  %2: i64[] = frazil::Max2(%1, i64[] 0)
+  %3: i64[] = Sub(%2, i64[] 0)
+  %i: i32[], %r: f32[4] = Loop(%3, bool[] true, i32[] 0, %h) body(%k: i64[], %on: bool[], %t: i32[], %v: f32[4]) {
+    %a: f32[4] = Gather(%x, %k)
+    %q: f32[4] = Add(%v, %a)
+    %u: i32[] = Add(%t, i32[] 1)
+    yield bool[] true, %u, %q
+  }
+  return i = %i, r = %r
+}
+)"},
+    {"two counters, one of which decides whether the loop begins", Pass::count,
+     R"(graph g(%m: i64[], %l: i64[], %n: i64[], %h: i64[]) {
+  %c: bool[] = Greater(%n, i64[] 3)
+  _, _, _, %r: i64[] = Loop(%m, %c, i64[] 0, i64[] 3, %l, %h) body(%k: i64[], %on: bool[], %t: i64[], %s: i64[], %e: i64[], %v: i64[]) {
+    %q: i64[] = Add(%v, %t)
+    %u: i64[] = Add(%t, i64[] 1)
+    %w: i64[] = Add(i64[] 1, %s)
+    %y: bool[] = Less(%u, %e)
+    %z: bool[] = Greater(%n, %w)
+    %d: bool[] = And(%y, %z)
+    yield %d, %u, %w, %e, %q
+  }
+  return r = %r
+}
+)",
+     R"(graph g(%m: i64[], %l: i64[], %n: i64[], %h: i64[]) {
+  %1: i64[] = frazil::Max2(%n, i64[] 3)
+  %2: i64[] = Sub(%1, i64[] 3)
+  %3: i64[] = frazil::Min2(%m, %2)
+  %4: i64[] = frazil::Max2(%l, i64[] 1)
+  %5: i64[] = Sub(%4, i64[] 0)
+  %6: i64[] = frazil::Min2(%3, %5)
+  _, _, _, %r: i64[] = Loop(%6, bool[] true, i64[] 0, i64[] 3, %l, %h) body(%k: i64[], %on: bool[], %t: i64[], %s: i64[], %e: i64[], %v: i64[]) {
+    %q: i64[] = Add(%v, %k)
+    %u: i64[] = Add(%k, i64[] 1)
+    %w: i64[] = Add(i64[] 1, %s)
+    yield bool[] true, %u, %w, %e, %q
+  }
+  return r = %r
+}
+)"},
+    {"a loop that begins in any case, or where something else says so", Pass::count,
+     R"(graph g(%b: bool[], %n: i32[], %h: f32[]) {
+  _, %q: f32[] = Loop(_, _, i32[] 0, %h) body(%k: i64[], %on: bool[], %t: i32[], %v: f32[]) {
+    %w: f32[] = Neg(%v)
+    %u: i32[] = Add(%t, i32[] 1)
+    %d: bool[] = Less(%u, %n)
+    yield %d, %u, %w
+  }
+  _, %r: f32[] = Loop(i64[] 9223372036854775807, %b, i32[] 0, %q) body(%k1: i64[], %on1: bool[], %t1: i32[], %v1: f32[]) {
+    %w1: f32[] = Neg(%v1)
+    %u1: i32[] = Add(%t1, i32[] 1)
+    %d1: bool[] = Less(%u1, %n)
+    yield %d1, %u1, %w1
+  }
+  return r = %r
+}
+)",
+     R"(graph g(%b: bool[], %n: i32[], %h: f32[]) {
+  %1: i64[] = Cast(%n) {to = 7}
+  %2: i64[] = frazil::Max2(%1, i64[] 1)
+  %3: i64[] = Sub(%2, i64[] 0)
+  _, %q: f32[] = Loop(%3, _, i32[] 0, %h) body(%k: i64[], %on: bool[], %t: i32[], %v: f32[]) {
+    %w: f32[] = Neg(%v)
+    %u: i32[] = Add(%t, i32[] 1)
+    yield bool[] true, %u, %w
+  }
+  %4: i64[] = Cast(%n) {to = 7}
+  %5: i64[] = frazil::Max2(%4, i64[] 1)
+  %6: i64[] = Sub(%5, i64[] 0)
+  _, %r: f32[] = Loop(%6, %b, i32[] 0, %q) body(%k1: i64[], %on1: bool[], %t1: i32[], %v1: f32[]) {
+    %w1: f32[] = Neg(%v1)
+    %u1: i32[] = Add(%t1, i32[] 1)
+    yield bool[] true, %u1, %w1
+  }
+  return r = %r
+}
+)"},
+    {"a loop whose condition also asks for something else", Pass::count,
+     R"(graph g(%n: i64[], %h: f32[]) {
+  _, %r: f32[] = Loop(_, bool[] true, i64[] 0, %h) body(%k: i64[], %on: bool[], %t: i64[], %v: f32[]) {
+    %q: f32[] = Add(%v, %v)
+    %u: i64[] = Add(%t, i64[] 1)
+    %y: bool[] = Less(%u, %n)
+    %z: bool[] = Less(%q, f32[] 100)
+    %d: bool[] = And(%y, %z)
+    yield %d, %u, %q
+  }
+  return r = %r
+}
+)",
+     ""},
+    {"a counter that begins below 0, or goes down, or a limit that the loop changes", Pass::count,
+     R"(graph g(%n: i64[], %h: f32[]) {
+  _, %q: f32[] = Loop(_, bool[] true, i64[] -1, %h) body(%k: i64[], %on: bool[], %t: i64[], %v: f32[]) {
+    %w: f32[] = Neg(%v)
+    %u: i64[] = Add(%t, i64[] 1)
+    %d: bool[] = Less(%u, %n)
+    yield %d, %u, %w
+  }
+  _, %r: f32[] = Loop(_, bool[] true, i64[] 0, %q) body(%k1: i64[], %on1: bool[], %t1: i64[], %v1: f32[]) {
+    %w1: f32[] = Neg(%v1)
+    %u1: i64[] = Sub(%t1, i64[] 1)
+    %d1: bool[] = Less(%u1, %n)
+    yield %d1, %u1, %w1
+  }
+  _, _, %s: f32[] = Loop(_, bool[] true, i64[] 0, %n, %r) body(%k2: i64[], %on2: bool[], %t2: i64[], %e: i64[], %v2: f32[]) {
+    %w2: f32[] = Neg(%v2)
+    %u2: i64[] = Add(%t2, i64[] 1)
+    %f: i64[] = Sub(%e, i64[] 1)
+    %d2: bool[] = Less(%u2, %e)
+    yield %d2, %u2, %f, %w2
+  }
+  return s = %s
+}
+)",
+     ""},
     {"a projection of a scanned input", Pass::hoist,
      R"(graph g(%x: f32[N,1,4], %h: f32[1,3], %w: f32[4,3]) {
   %a: f32[1,3], %s: f32[N,1,3] = Scan(%h, %x) {num_scan_inputs = 1} body(%v: f32[1,3], %t: f32[1,4]) {
