@@ -15,6 +15,7 @@ struct MatMulState {
   kernel::Gemm gemm;
   const std::byte* packed = nullptr;
   Batches batches;
+  bool bias = false;  ///< operand 2
 };
 
 /// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
@@ -45,6 +46,7 @@ Status prepare_matmul(PrepareCx& cx, MatMulState& s) {
   kernel::Gemm& g = s.gemm;
   read_matrices(g, a, b);
   g.c_row = g.n;
+  s.bias = cx.in.size() > 2;
   if (rb == 2 && ra > 2 && rows_are_even(a)) {  // all rows of all batches meet the same B
     for (std::size_t i = 0; i + 2 < ra; ++i) g.m *= a.dims[i];
   } else {
@@ -67,6 +69,7 @@ void multiply(const kernel::Gemm& g, const std::byte* packed, std::byte* scratch
 void run_matmul(const RunCx& cx, const MatMulState& s, EpilogueRun& epilogue) {
   kernel::Gemm g = s.gemm;
   g.parts = epilogue.parts();
+  if (s.bias) g.bias = f32(cx.in[2]);
   s.batches.for_each([&](std::int64_t batch, std::int64_t a, std::int64_t b) {
     g.a = f32(cx.in[0]) + a;
     g.b = f32(cx.in[1]) + b;

@@ -7,10 +7,10 @@
 
 namespace frazil::kernel {
 
-/// C[m,n] = A[m,k] * B[k,n] + bias[n], or C += A * B + bias. Strides are in elements; those of A and B are arbitrary,
-/// so a transpose is free; the columns of C are contiguous. C overlaps neither A nor B. With k == 0 the product is
-/// zero. Numeric class: reassociated. The bits of an element depend on (m, n, k), the strides of A and B and the ISA
-/// only.
+/// C[m,n] = A[m,k] * B[k,n] + bias[n], or C = C + A * B + bias; the bias is added as it would be to the finished
+/// product. Strides are in elements; those of A and B are arbitrary, so a transpose is free; the columns of C are
+/// contiguous. C overlaps neither A nor B. With k == 0 the product is zero. Numeric class: reassociated. The bits of an
+/// element depend on (m, n, k), the strides of A and B and the ISA only.
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;

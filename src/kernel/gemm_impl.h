@@ -24,7 +24,7 @@ constexpr int64_t kDotRows = 16;           ///< up to here a transposed B is rea
 constexpr int64_t kRowBlockPanels = 12;
 constexpr int64_t kNearElements = 8192;  ///< of C: what stays in L1 until somebody else has worked on it
 
-/// c = (accumulate ? c : 0) + (acc + biases).
+/// c = (accumulate ? c : 0) + acc + biases.
 template <int R, int NV, bool Tail>
 FRAZIL_INLINE void finish(F32v (&acc)[R][NV], float* c, int64_t c_row, const float* col_bias, const float* row_bias,
                           bool accumulate, Mask mask) {
@@ -36,13 +36,13 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], float* c, int64_t c_row, const flo
   };
   const auto get = [&](const float* p, bool last)
                        __attribute__((always_inline)) { return last ? load_mask(p, mask) : loadv(p); };
+  if (accumulate)
+    each([&](F32v& x, int r, int v, bool last)
+             __attribute__((always_inline)) { x += get(c + r * c_row + v * kW, last); });
   if (col_bias != nullptr)
     each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(col_bias + v * kW, last); });
   if (row_bias != nullptr)
     each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(load_1(row_bias + r)); });
-  if (accumulate)
-    each([&](F32v& x, int r, int v, bool last)
-             __attribute__((always_inline)) { x += get(c + r * c_row + v * kW, last); });
   each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) {
     float* p = c + r * c_row + v * kW;
     if (last) {
@@ -224,7 +224,7 @@ void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blo
       part.a += k0 * g.a_col;
       part.b += k0 * g.b_row + j / kPanelCols * g.b_panel;
       part.c += j;
-      part.col_bias = i == 0 && g.col_bias != nullptr ? g.col_bias + j : nullptr;
+      part.col_bias = i == blocks - 1 && g.col_bias != nullptr ? g.col_bias + j : nullptr;
       part.accumulate = i > 0 || g.accumulate;
       gemm_block(part, rows, min64(chunk, cols - j));
     }
@@ -262,13 +262,13 @@ void dot_tile(const Gemm& g, int64_t row, int64_t col) {
     float* out = g.c + (row + r) * g.c_row + col;
     if constexpr (NC == 1) {
       float x = sum_lanes(acc[r][0]);
-      if (g.bias != nullptr) x += load_1(g.bias + col);
-      *out = g.accumulate ? *out + x : x;
+      if (g.accumulate) x = *out + x;
+      *out = g.bias != nullptr ? x + load_1(g.bias + col) : x;
     } else {
       for (int c = 0; c < NC; c += 4) {
         F32x4 x = sum4(acc[r][c], acc[r][c + 1], acc[r][c + 2], acc[r][c + 3]);
-        if (g.bias != nullptr) x += load_4(g.bias + col + c);
-        store_4(out + c, g.accumulate ? load_4(out + c) + x : x);
+        if (g.accumulate) x = load_4(out + c) + x;
+        store_4(out + c, g.bias != nullptr ? x + load_4(g.bias + col + c) : x);
       }
     }
   }
@@ -300,8 +300,8 @@ void no_depth(const Gemm& g, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
     float* c = g.c + r * g.c_row;
     for (int64_t j = 0; j < g.n; ++j) {
-      const float x = g.bias != nullptr ? load_1(g.bias + j) : 0.f;
-      c[j] = g.accumulate ? c[j] + x : x;
+      const float x = g.accumulate ? c[j] : 0.f;
+      c[j] = g.bias != nullptr ? x + load_1(g.bias + j) : x;
     }
   }
 }
@@ -311,8 +311,8 @@ struct Blocking {
   int64_t k0, k1, j0, j1;
   const float* b;
   int64_t b_row, b_panel;
-  bool pack_a, first;
-  int64_t done_from;  ///< columns [done_from, j1) of C are final after this block; >= j1: none
+  bool pack_a, first, last;  ///< block of k
+  int64_t done_from;         ///< columns [done_from, j1) of C are final after this block; >= j1: none
 };
 
 /// C[begin..end, j0..j1] += A[.., k0..k1] * B[k0..k1, ..]
@@ -343,7 +343,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
         part.b_panel = s.b_panel;
         part.c = g.c + row * g.c_row + j;
         part.c_row = g.c_row;
-        part.col_bias = s.first && g.bias != nullptr ? g.bias + j : nullptr;
+        part.col_bias = s.last && g.bias != nullptr ? g.bias + j : nullptr;
         part.row_bias = nullptr;
         part.accumulate = !s.first || g.accumulate;
         gemm_block(part, height, min64(kPanelCols, s.j1 - j));
@@ -382,7 +382,8 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
       s.k0 = kb * g.k / depths;
       s.k1 = (kb + 1) * g.k / depths;
       s.first = kb == 0;
-      s.done_from = kb == depths - 1 ? first_done(g, s.j0, s.j1) : s.j1;
+      s.last = kb == depths - 1;
+      s.done_from = s.last ? first_done(g, s.j0, s.j1) : s.j1;
       if (packed_b != nullptr) {
         s.b_row = kPanelCols;
         s.b_panel = g.k * kPanelCols;

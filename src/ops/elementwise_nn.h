@@ -25,10 +25,14 @@ struct LeakyReluAttrs {
   float alpha = 0.01f;
   static constexpr std::array fields{attr<&LeakyReluAttrs::alpha>("alpha", "slope below 0")};
 };
-FRAZIL_OP(LeakyRelu, elementwise<1, LeakyReluAttrs>({"LeakyRelu", {16, 6}, "X, times alpha below 0."},
-                                                    unary<elems::kFloat>, [](Sx x, const LeakyReluAttrs& a) {
-                                                      return select(lt(x, 0.0), double{a.alpha} * x, x);
-                                                    }));
+/// With a slope from 0 to 1 the larger of both lines; 0 itself would make NaN of infinity.
+inline Sx leaky_relu(Sx x, double alpha) {
+  if (alpha > 0 && alpha <= 1) return max(x, alpha * x);
+  return select(lt(x, 0.0), alpha * x, x);
+}
+FRAZIL_OP(LeakyRelu,
+          elementwise<1, LeakyReluAttrs>({"LeakyRelu", {16, 6}, "X, times alpha below 0."}, unary<elems::kFloat>,
+                                         [](Sx x, const LeakyReluAttrs& a) { return leaky_relu(x, a.alpha); }));
 
 struct EluAttrs {
   float alpha = 1;

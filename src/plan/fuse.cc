@@ -305,11 +305,38 @@ class Fuser {
     if (d.members.empty() || (d.members.size() == 1 && (d.rows || d.product))) return;
     FusionGroup g{
         .members = d.members, .space = d.space, .inputs = {}, .outputs = {}, .program = {}, .product = d.product};
-    if (g.product) g.inputs.push_back(graph_.node(g.product).out[0]);
+    const auto biased = biased_by(d);
+    if (biased) g.bias = other_operand(*biased, graph_.node(d.product).out[0]);
+    if (g.product) g.inputs.push_back(graph_.node(biased ? *biased : g.product).out[0]);
     write(d, g);
     if (g.product) place_product(g);
     for (NodeId n : g.members) fusion_.group_of_[n.id] = static_cast<std::uint32_t>(fusion_.groups_.size());
     fusion_.groups_.push_back(std::move(g));
+  }
+
+  /// The member that does nothing but add a row to each row of the product, which nobody else wants.
+  std::optional<NodeId> biased_by(const Draft& d) const {
+    if (!d.product || fusion_.bindings_[d.product.id]->kernel != Kernel::matmul) return std::nullopt;
+    const Value made = graph_.node(d.product).out[0];
+    const bool has_columns = shape(graph_.node(d.product).in[1]).size() > 1;
+    if (!has_columns || uses_[made.id].size() != 1 || !needs_.bound_by(made).empty()) return std::nullopt;
+    const NodeId user = uses_[made.id][0].user;
+    if (!user || std::ranges::find(d.members, user) == d.members.end()) return std::nullopt;
+    const auto tape = tapes_.find(user.id);
+    if (tape == tapes_.end() || tape->second.code.size() != 3 || tape->second.code.back().op != ScalarOp::add) {
+      return std::nullopt;
+    }
+    const Value row = other_operand(user, made);
+    const bool is_row = graph_.type(row).elem == Elem::f32 && !shape(row).empty() &&
+                        shape(row).back() == d.space.back() &&
+                        std::ranges::all_of(std::span(shape(row)).first(shape(row).size() - 1), is_one);
+    return is_row && !is_made_by(d, row) && shape(graph_.node(user).out[0]) == shape(made) ? std::optional(user)
+                                                                                           : std::nullopt;
+  }
+
+  Value other_operand(NodeId sum, Value v) const {
+    const auto& in = graph_.node(sum).in;
+    return in[0] == v ? in[1] : in[0];
   }
 
   void write(const Draft& d, FusionGroup& g) {
@@ -319,7 +346,9 @@ class Fuser {
     std::vector<bool> lacks_last;
     for (NodeId m : d.members) {
       const Value out = graph_.node(m).out[0];
-      const std::uint32_t made = m == d.product ? operand(out, g, builder) : instructions(m, g, builder);
+      if (g.bias && m == d.product) continue;
+      const bool is_given = g.product && out == g.inputs[0];
+      const std::uint32_t made = is_given ? operand(out, g, builder) : instructions(m, g, builder);
       at_[out.id] = made;
       if (!is_output(d, out)) continue;
       g.outputs.push_back(out);

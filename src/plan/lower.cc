@@ -258,14 +258,17 @@ void Lowering::compute(const FusionGroup& group) {
   s.kernel = Kernel::tile;
   if (group.product) {
     bind_operands(s, group.product, *fusion_.binding(group.product));
-    s.heads = static_cast<std::uint32_t>(s.in.size());
+    if (group.bias) s.in.push_back(contiguous(slot(group.bias), group.members.back()));
     s.base = group.base;
   }
   s.node = group.members.back();
   if (group.members.size() > 1) s.members = group.members;
   s.in_place = !group.product;
-  s.program = static_cast<std::uint32_t>(plan_.programs.size());
-  plan_.programs.push_back(group.program);
+  if (!group.product || group.program.code.size() > 1 || group.outputs.size() > 1) {
+    s.heads = static_cast<std::uint32_t>(group.product ? s.in.size() : 0);
+    s.program = static_cast<std::uint32_t>(plan_.programs.size());
+    plan_.programs.push_back(group.program);
+  }
   for (Dim d : group.space) s.space.push_back(regs_->reg(d));
   for (Value v : std::span(group.inputs).subspan(group.product ? 1 : 0)) s.in.push_back(slot(v));
   for (Value v : group.outputs) make_result(s, v);

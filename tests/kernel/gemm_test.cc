@@ -35,7 +35,8 @@ void strides(int layout, int64_t rows, int64_t cols, int64_t& row, int64_t& col)
 
 constexpr float kGuard = 12345.f;
 
-/// Runs one case on every path: whole, by rows, packed, packed by rows; the split runs must give equal bits.
+/// Runs one case on every path: whole, by rows, packed, packed by rows. The split runs must give equal bits, and so
+/// must adding the bias afterwards.
 void check(const Case& t) {
   SCOPED_TRACE("m " + std::to_string(t.m) + " n " + std::to_string(t.n) + " k " + std::to_string(t.k) + " a" +
                std::to_string(t.a_layout) + " b" + std::to_string(t.b_layout) + (t.accumulate ? " +=" : "") +
@@ -87,6 +88,20 @@ void check(const Case& t) {
   for (int64_t i = 0; i < t.m; i += 17)
     gemm_with_packed_b_rows(g, packed.data(), i, std::min(t.m, i + 17), scratch.data());
   EXPECT_EQ(split_packed, with_packed);
+
+  const auto biased_later = [&](const auto& run) {
+    auto c = start;
+    Gemm plain = g;
+    plain.c = c.data(), plain.bias = nullptr;
+    run(plain);
+    for (int64_t i = 0; i < t.m && t.bias; ++i)
+      for (int64_t j = 0; j < t.n; ++j)
+        c[static_cast<std::size_t>(i * g.c_row + j)] += bias[static_cast<std::size_t>(j)];
+    return c;
+  };
+  EXPECT_EQ(biased_later([&](const Gemm& plain) { gemm(plain, scratch.data()); }), whole);
+  EXPECT_EQ(biased_later([&](const Gemm& plain) { gemm_with_packed_b(plain, packed.data(), scratch.data()); }),
+            with_packed);
 }
 
 class GemmTest : public ::testing::TestWithParam<Isa> {

@@ -288,6 +288,23 @@ TEST(Fusion, TellsWhatSharesAStep) {
   }
 }
 
+TEST(Fusion, LeavesTheAddingOfARowToTheProduct) {
+  const auto made = made_with(graph_of("graph g(%x: f32[N,K], %w: f32[K,M], %c: f32[M]) { %p = MatMul(%x, %w) "
+                                       "%s = Add(%p, %c) %q = MatMul(%s, %w) %t = Add(%c, %q) %y = Relu(%t) "
+                                       "return y = %y }"),
+                              PassSet::only(Pass::fuse));
+  ASSERT_TRUE(made);
+  const Plan& plan = made->plan();
+  std::vector<std::size_t> operands, instructions;
+  for (const Step& step : plan.steps) {
+    if (step.kernel != Kernel::matmul) continue;
+    operands.push_back(step.in.size());
+    instructions.push_back(step.program == kNone ? 0 : plan.programs[step.program].code.size());
+  }
+  EXPECT_THAT(operands, ::testing::ElementsAre(3, 3)) << plan.str();
+  EXPECT_THAT(instructions, ::testing::ElementsAre(0, 3)) << plan.str();  // the operand, 0 and the larger of both
+}
+
 TEST(Fusion, CutsChainsThatAreTooLongForAStep) {
   std::string text = "graph g(%x: f32[N]) {\n  %0 = Neg(%x)\n";
   constexpr int kNodes = 400;
