@@ -123,6 +123,13 @@ Tensor integer_tensor(Elem elem, Sizes sizes, std::span<const std::int64_t> valu
 // Products of symbols would fill the memory. What then does not fit is refused, or found out.
 constexpr std::int64_t kLargest = 64, kMostElements = std::int64_t{1} << 16;
 
+/// Of any rank: the number of elements may be past 2^63.
+static bool is_too_large(const Sizes& sizes) {
+  double elements = 1;
+  for (std::int64_t s : sizes) elements *= static_cast<double>(s);
+  return elements > static_cast<double>(kMostElements);
+}
+
 Datum random_datum(const Type& type, const std::function<std::int64_t(Dim)>& eval, Look look, Choices& choices) {
   switch (type.kind) {
     case Type::Kind::sequence: {
@@ -138,7 +145,7 @@ Datum random_datum(const Type& type, const std::function<std::int64_t(Dim)>& eva
   Sizes sizes;
   if (type.ranked) {
     for (Dim d : type.shape) sizes.push_back(std::clamp<std::int64_t>(eval(d), 0, kLargest));
-    while (element_count(sizes) > kMostElements) *std::ranges::max_element(sizes) /= 2;
+    while (is_too_large(sizes)) *std::ranges::max_element(sizes) /= 2;
   } else {
     for (std::size_t n = choices.below(4); n > 0; --n) sizes.push_back(choices.between(0, 3));
   }
