@@ -21,6 +21,7 @@ struct Gemm {
   std::int64_t c_row = 0;
   const float* bias = nullptr;  ///< [n] or null
   bool accumulate = false;
+  bool relu = false;             ///< max(., 0); NaN stays
   const Parts* parts = nullptr;  ///< told of parts of C, which it may overwrite
 };
 

@@ -24,10 +24,15 @@ constexpr int64_t kDotRows = 16;           ///< up to here a transposed B is rea
 constexpr int64_t kRowBlockPanels = 12;
 constexpr int64_t kNearElements = 8192;  ///< of C: what stays in L1 until somebody else has worked on it
 
-/// c = (accumulate ? c : 0) + acc + biases.
+/// max(x, 0); NaN stays.
+template <class X>
+FRAZIL_INLINE X rectified(X x) {
+  return x <= 0.f ? X{} : x;
+}
+
+/// C = (accumulate ? C : 0) + acc + biases, or the larger of that and 0.
 template <int R, int NV, bool Tail>
-FRAZIL_INLINE void finish(F32v (&acc)[R][NV], float* c, int64_t c_row, const float* col_bias, const float* row_bias,
-                          bool accumulate, Mask mask) {
+FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
   const auto each = [&](auto&& f) __attribute__((always_inline)) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
@@ -36,15 +41,16 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], float* c, int64_t c_row, const flo
   };
   const auto get = [&](const float* p, bool last)
                        __attribute__((always_inline)) { return last ? load_mask(p, mask) : loadv(p); };
-  if (accumulate)
+  if (g.accumulate)
     each([&](F32v& x, int r, int v, bool last)
-             __attribute__((always_inline)) { x += get(c + r * c_row + v * kW, last); });
-  if (col_bias != nullptr)
-    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(col_bias + v * kW, last); });
-  if (row_bias != nullptr)
-    each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(load_1(row_bias + r)); });
+             __attribute__((always_inline)) { x += get(g.c + r * g.c_row + v * kW, last); });
+  if (g.col_bias != nullptr)
+    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(g.col_bias + v * kW, last); });
+  if (g.row_bias != nullptr)
+    each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(load_1(g.row_bias + r)); });
+  if (g.relu) each([&](F32v& x, int, int, bool) __attribute__((always_inline)) { x = rectified(x); });
   each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) {
-    float* p = c + r * c_row + v * kW;
+    float* p = g.c + r * g.c_row + v * kW;
     if (last) {
       store_mask(p, x, mask);
     } else {
@@ -84,7 +90,7 @@ void tile(const GemmBlock& g, int64_t lanes) {
     a += a_col;
     b += b_row;
   }
-  finish<R, NV, Tail>(acc, g.c, g.c_row, g.col_bias, g.row_bias, g.accumulate, mask);
+  finish<R, NV, Tail>(acc, g, mask);
 }
 
 using TileFn = void (*)(const GemmBlock&, int64_t);
@@ -177,7 +183,7 @@ void row_tile(const GemmBlock& g, int64_t lanes) {
   F32v sum[1][NV];
 #pragma GCC unroll 16
   for (int v = 0; v < NV; ++v) sum[0][v] = acc[0][v];
-  finish<1, NV, Tail>(sum, g.c, g.c_row, g.col_bias, g.row_bias, g.accumulate, mask);
+  finish<1, NV, Tail>(sum, g, mask);
 }
 
 /// All columns of one row in tiles of S chains, whatever their width.
@@ -226,6 +232,7 @@ void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blo
       part.c += j;
       part.col_bias = i == blocks - 1 && g.col_bias != nullptr ? g.col_bias + j : nullptr;
       part.accumulate = i > 0 || g.accumulate;
+      part.relu = i == blocks - 1 && g.relu;
       gemm_block(part, rows, min64(chunk, cols - j));
     }
   }
@@ -263,12 +270,14 @@ void dot_tile(const Gemm& g, int64_t row, int64_t col) {
     if constexpr (NC == 1) {
       float x = sum_lanes(acc[r][0]);
       if (g.accumulate) x = *out + x;
-      *out = g.bias != nullptr ? x + load_1(g.bias + col) : x;
+      if (g.bias != nullptr) x += load_1(g.bias + col);
+      *out = g.relu ? rectified(x) : x;
     } else {
       for (int c = 0; c < NC; c += 4) {
         F32x4 x = sum4(acc[r][c], acc[r][c + 1], acc[r][c + 2], acc[r][c + 3]);
         if (g.accumulate) x = load_4(out + c) + x;
-        store_4(out + c, g.bias != nullptr ? x + load_4(g.bias + col + c) : x);
+        if (g.bias != nullptr) x += load_4(g.bias + col + c);
+        store_4(out + c, g.relu ? rectified(x) : x);
       }
     }
   }
@@ -300,8 +309,9 @@ void no_depth(const Gemm& g, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
     float* c = g.c + r * g.c_row;
     for (int64_t j = 0; j < g.n; ++j) {
-      const float x = g.accumulate ? c[j] : 0.f;
-      c[j] = g.bias != nullptr ? x + load_1(g.bias + j) : x;
+      float x = g.accumulate ? c[j] : 0.f;
+      if (g.bias != nullptr) x += load_1(g.bias + j);
+      c[j] = g.relu ? rectified(x) : x;
     }
   }
 }
@@ -346,6 +356,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
         part.col_bias = s.last && g.bias != nullptr ? g.bias + j : nullptr;
         part.row_bias = nullptr;
         part.accumulate = !s.first || g.accumulate;
+        part.relu = s.last && g.relu;
         gemm_block(part, height, min64(kPanelCols, s.j1 - j));
       }
     }
@@ -492,6 +503,7 @@ static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* pac
   block.col_bias = g.bias;
   block.row_bias = nullptr;
   block.accumulate = g.accumulate;
+  block.relu = g.relu;
   if (g.m == 1 && g.k <= 16 * kDepthBlock && (g.n < 8 * kW || packed_b != nullptr)) {
     block.k = g.k;
     if (g.n >= 4 * kW) return row_strips(block, g.n);

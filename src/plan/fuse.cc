@@ -1,6 +1,7 @@
 #include "plan/fuse.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <unordered_map>
 
@@ -305,33 +306,58 @@ class Fuser {
     if (d.members.empty() || (d.members.size() == 1 && (d.rows || d.product))) return;
     FusionGroup g{
         .members = d.members, .space = d.space, .inputs = {}, .outputs = {}, .program = {}, .product = d.product};
-    const auto biased = biased_by(d);
-    if (biased) g.bias = other_operand(*biased, graph_.node(d.product).out[0]);
-    if (g.product) g.inputs.push_back(graph_.node(biased ? *biased : g.product).out[0]);
+    hidden_.clear();
+    if (g.product) g.inputs.push_back(given_by_product(d, g));
     write(d, g);
     if (g.product) place_product(g);
     for (NodeId n : g.members) fusion_.group_of_[n.id] = static_cast<std::uint32_t>(fusion_.groups_.size());
     fusion_.groups_.push_back(std::move(g));
   }
 
-  /// The member that does nothing but add a row to each row of the product, which nobody else wants.
-  std::optional<NodeId> biased_by(const Draft& d) const {
-    if (!d.product || fusion_.bindings_[d.product.id]->kernel != Kernel::matmul) return std::nullopt;
-    const Value made = graph_.node(d.product).out[0];
-    const bool has_columns = shape(graph_.node(d.product).in[1]).size() > 1;
-    if (!has_columns || uses_[made.id].size() != 1 || !needs_.bound_by(made).empty()) return std::nullopt;
-    const NodeId user = uses_[made.id][0].user;
-    if (!user || std::ranges::find(d.members, user) == d.members.end()) return std::nullopt;
-    const auto tape = tapes_.find(user.id);
-    if (tape == tapes_.end() || tape->second.code.size() != 3 || tape->second.code.back().op != ScalarOp::add) {
-      return std::nullopt;
+  /// What the product's kernel gives: its result, or that of the members that follow and need no instructions.
+  Value given_by_product(const Draft& d, FusionGroup& g) {
+    const Kernel kernel = fusion_.bindings_[d.product.id]->kernel;
+    Value given = graph_.node(d.product).out[0];
+    const auto take = [&](NodeId member) {
+      hidden_.push_back(given);
+      given = graph_.node(member).out[0];
+    };
+    if (kernel == Kernel::matmul && shape(graph_.node(d.product).in[1]).size() > 1) {
+      if (const auto sum = only_user(d, given); sum && is_row_added(d, *sum, given)) {
+        g.bias = other_operand(*sum, given);
+        take(*sum);
+      }
     }
-    const Value row = other_operand(user, made);
-    const bool is_row = graph_.type(row).elem == Elem::f32 && !shape(row).empty() &&
-                        shape(row).back() == d.space.back() &&
-                        std::ranges::all_of(std::span(shape(row)).first(shape(row).size() - 1), is_one);
-    return is_row && !is_made_by(d, row) && shape(graph_.node(user).out[0]) == shape(made) ? std::optional(user)
-                                                                                           : std::nullopt;
+    if (kernel == Kernel::conv) return given;
+    if (const auto user = only_user(d, given); user && is_relu(*user)) {
+      g.relu = true;
+      take(*user);
+    }
+    return given;
+  }
+
+  /// The elementwise member that uses v, where nobody else does.
+  std::optional<NodeId> only_user(const Draft& d, Value v) const {
+    if (uses_[v.id].size() != 1 || !needs_.bound_by(v).empty()) return std::nullopt;
+    const NodeId user = uses_[v.id][0].user;
+    const bool inside = user && std::ranges::find(d.members, user) != d.members.end() && tapes_.contains(user.id);
+    return inside && graph_.type(graph_.node(user).out[0]) == graph_.type(v) ? std::optional(user) : std::nullopt;
+  }
+
+  bool is_row_added(const Draft& d, NodeId sum, Value v) const {
+    const ScalarTape& tape = tapes_.at(sum.id);
+    if (tape.code.size() != 3 || tape.code.back().op != ScalarOp::add) return false;
+    const Value row = other_operand(sum, v);
+    const Shape& extents = shape(row);
+    return !is_made_by(d, row) && !extents.empty() && extents.back() == d.space.back() &&
+           std::ranges::all_of(std::span(extents).first(extents.size() - 1), is_one);
+  }
+
+  bool is_relu(NodeId id) const {
+    const auto& code = tapes_.at(id.id).code;
+    if (code.size() != 3 || code[2].op != ScalarOp::max) return false;
+    const ScalarIns &a = code[code[2].a], &b = code[code[2].b];
+    return a.op == ScalarOp::load && b.op == ScalarOp::constant && b.real == 0 && !std::signbit(b.real);
   }
 
   Value other_operand(NodeId sum, Value v) const {
@@ -346,7 +372,7 @@ class Fuser {
     std::vector<bool> lacks_last;
     for (NodeId m : d.members) {
       const Value out = graph_.node(m).out[0];
-      if (g.bias && m == d.product) continue;
+      if (std::ranges::find(hidden_, out) != hidden_.end()) continue;
       const bool is_given = g.product && out == g.inputs[0];
       const std::uint32_t made = is_given ? operand(out, g, builder) : instructions(m, g, builder);
       at_[out.id] = made;
@@ -426,6 +452,7 @@ class Fuser {
   std::vector<std::vector<Use>> uses_;                   // per value
   std::unordered_map<std::uint32_t, ScalarTape> tapes_;  // per elementwise node
   std::unordered_map<std::uint32_t, std::uint32_t> at_;  // of the program being written: instructions of values
+  std::vector<Value> hidden_;                            // of the same: what only the product's kernel sees
 };
 
 Fusion Fusion::of(const Graph& graph, const Needs& needs, bool enabled) {

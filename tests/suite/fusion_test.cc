@@ -288,21 +288,28 @@ TEST(Fusion, TellsWhatSharesAStep) {
   }
 }
 
-TEST(Fusion, LeavesTheAddingOfARowToTheProduct) {
-  const auto made = made_with(graph_of("graph g(%x: f32[N,K], %w: f32[K,M], %c: f32[M]) { %p = MatMul(%x, %w) "
-                                       "%s = Add(%p, %c) %q = MatMul(%s, %w) %t = Add(%c, %q) %y = Relu(%t) "
-                                       "return y = %y }"),
-                              PassSet::only(Pass::fuse));
-  ASSERT_TRUE(made);
-  const Plan& plan = made->plan();
-  std::vector<std::size_t> operands, instructions;
-  for (const Step& step : plan.steps) {
-    if (step.kernel != Kernel::matmul) continue;
-    operands.push_back(step.in.size());
-    instructions.push_back(step.program == kNone ? 0 : plan.programs[step.program].code.size());
+/// Operands of each matrix product, and instructions of the program that runs on its result.
+std::vector<std::pair<std::size_t, std::size_t>> products_of(const char* text) {
+  const auto made = made_with(graph_of(text), PassSet::only(Pass::fuse));
+  std::vector<std::pair<std::size_t, std::size_t>> list;
+  for (const Step& step : made->plan().steps) {
+    if (step.kernel != Kernel::matmul && step.kernel != Kernel::gemm) continue;
+    list.emplace_back(step.in.size(), step.program == kNone ? 0 : made->plan().programs[step.program].code.size());
   }
-  EXPECT_THAT(operands, ::testing::ElementsAre(3, 3)) << plan.str();
-  EXPECT_THAT(instructions, ::testing::ElementsAre(0, 3)) << plan.str();  // the operand, 0 and the larger of both
+  return list;
+}
+
+TEST(Fusion, LeavesRowsAndRectifiersToTheProduct) {
+  using ::testing::ElementsAre, ::testing::Pair;
+  EXPECT_THAT(products_of("graph g(%x: f32[N,K], %w: f32[K,M], %c: f32[M]) { %p = MatMul(%x, %w) %s = Add(%p, %c) "
+                          "%q = MatMul(%s, %w) %t = Add(%c, %q) %y = Relu(%t) return y = %y }"),
+              ElementsAre(Pair(3, 0), Pair(3, 0)));
+  EXPECT_THAT(products_of("graph g(%x: f32[N,K], %w: f32[K,M], %c: f32[M]) { %p = MatMul(%x, %w) %r = Relu(%p) "
+                          "%q = Gemm(%r, %w, %c) %s = Relu(%q) %n = Neg(%s) return y = %n }"),
+              ElementsAre(Pair(2, 0), Pair(3, 2)));
+  EXPECT_THAT(products_of("graph g(%x: f32[N,K], %w: f32[K,M], %c: f32[M]) { %p = MatMul(%x, %w) %s = Add(%p, %c) "
+                          "%r = Relu(%s) return s = %s, r = %r }"),
+              ElementsAre(Pair(3, 3)));
 }
 
 TEST(Fusion, CutsChainsThatAreTooLongForAStep) {
