@@ -40,6 +40,11 @@ const std::vector<std::pair<SymbolId, std::uint32_t>>& Needs::bound_by(Value v) 
 bool Needs::is_known(const Graph& graph, Value v) {
   const auto* content = graph.content(v);
   if (!content || graph.def(v).kind != ValueDef::Kind::node) return false;
+  for (Dim d : graph.type(v).shape) {  // an empty tensor may still tell how many rows of nothing there are
+    for (SymbolId s : graph.scope().symbols_of(d)) {
+      if (const auto o = graph.extent_origin(s); o && o->value == v) return false;
+    }
+  }
   for (Dim d : *content) {
     if (d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin)) return false;  // a number cut off
     for (SymbolId s : graph.scope().symbols_of(d)) {
