@@ -35,7 +35,9 @@ double step_of(Elem elem) {
   }
 }
 
+/// The sign of NaN says nothing, but BitCast shows it.
 double moved(Elem elem, double value) {
+  if (std::isnan(value)) return std::copysign(value, direction() < 0 ? -1 : 1);
   if (std::isfinite(value)) noise.largest = std::max(noise.largest, std::fabs(value));
   return value * (1 + direction() * step_of(elem));
 }
