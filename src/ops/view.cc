@@ -48,7 +48,8 @@ std::pair<Dim, Dim> reduced_products(Scope& s, Extents a, Extents b) {
 /// The target of a Reshape. An entry to be inferred has factor 1 and extent 0.
 struct Target {
   Extents factors, extents;
-  Extents inferred;  ///< 1, 0 or an expression that is one of them
+  Extents inferred;                 ///< 1, 0 or an expression that is one of them
+  std::vector<std::size_t> copied;  ///< axes that surely stay as they are
 
   void add(Dim factor, Dim extent, Dim is_inferred) {
     factors.push_back(factor);
@@ -66,6 +67,7 @@ Result<Target> read_target(InferCx& cx, const Extents& values) {
     if (v == Dim(0) && copies) {
       if (i >= in.size()) return cx.error("shape[{}] = 0 copies axis {} of an input with {} axes", i, i, in.size());
       t.add(in[i], in[i], 0);
+      t.copied.push_back(i);
     } else if (v == Dim(-1)) {
       t.add(1, 0, 1);
     } else if (v.is_const() || cx.scope().bounds(v).min >= 0) {
@@ -81,18 +83,28 @@ Result<Target> read_target(InferCx& cx, const Extents& values) {
 
 }  // namespace
 
+/// Extents without the axes that are copied: these decide nothing about -1, even where they are 0.
+static Extents without(const Extents& extents, const std::vector<std::size_t>& copied) {
+  Extents rest;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (std::ranges::find(copied, i) == copied.end()) rest.push_back(extents[i]);
+  }
+  return rest;
+}
+
 Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   if (cx.rank(1) != 1) return cx.error("input 'shape': expected i64[n], got {}", cx.type_str(1));
   FRAZIL_TRY(const Extents values, cx.ints(1));
   FRAZIL_TRY(Target t, read_target(cx, values));
   if (std::ranges::count(values, Dim(-1)) > 1) return cx.error("shape has more than one -1");
   Scope& s = cx.scope();
-  const auto [have, want] = reduced_products(s, cx.shape(0), t.factors);
   if (std::ranges::all_of(t.inferred, is_zero)) {
+    const auto [have, want] = reduced_products(s, cx.shape(0), t.factors);
     FRAZIL_CHECK(cx.require_equal(have, want, "element count"));
     add_reshape(maps, std::move(t.extents));
     return {};
   }
+  const auto [have, want] = reduced_products(s, without(cx.shape(0), t.copied), without(t.factors, t.copied));
   if (is_zero(want)) return cx.error("the extent for -1 is not determined, as other extents are 0");
   if (cx.attrs<ReshapeAttrs>().allowzero != 0) {
     Dim inferred = 0;
