@@ -81,16 +81,16 @@ Result<Target> read_target(InferCx& cx, const Extents& values) {
   return t;
 }
 
-}  // namespace
-
 /// Extents without the axes that are copied: these decide nothing about -1, even where they are 0.
-static Extents without(const Extents& extents, const std::vector<std::size_t>& copied) {
+Extents without(const Extents& extents, const std::vector<std::size_t>& copied) {
   Extents rest;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     if (std::ranges::find(copied, i) == copied.end()) rest.push_back(extents[i]);
   }
   return rest;
 }
+
+}  // namespace
 
 Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   if (cx.rank(1) != 1) return cx.error("input 'shape': expected i64[n], got {}", cx.type_str(1));
