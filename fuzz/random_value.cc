@@ -95,6 +95,16 @@ void write_integers(Tensor& t, const std::function<std::int64_t()>& next) {
   }
 }
 
+// Products of symbols would fill the memory. What then does not fit is refused, or found out.
+constexpr std::int64_t kLargest = 64, kMostElements = std::int64_t{1} << 16;
+
+/// Of any rank: the number of elements may be past 2^63.
+bool is_too_large(const Sizes& sizes) {
+  double elements = 1;
+  for (std::int64_t s : sizes) elements *= static_cast<double>(s);
+  return elements > static_cast<double>(kMostElements);
+}
+
 }  // namespace
 
 Look random_look(Choices& choices) { return static_cast<Look>(choices.weighted({25, 35, 15, 12, 4, 9})); }
@@ -118,16 +128,6 @@ Tensor integer_tensor(Elem elem, Sizes sizes, std::span<const std::int64_t> valu
   std::size_t at = 0;
   write_integers(t, [&] { return values[at++ % values.size()]; });
   return t;
-}
-
-// Products of symbols would fill the memory. What then does not fit is refused, or found out.
-constexpr std::int64_t kLargest = 64, kMostElements = std::int64_t{1} << 16;
-
-/// Of any rank: the number of elements may be past 2^63.
-static bool is_too_large(const Sizes& sizes) {
-  double elements = 1;
-  for (std::int64_t s : sizes) elements *= static_cast<double>(s);
-  return elements > static_cast<double>(kMostElements);
 }
 
 Datum random_datum(const Type& type, const std::function<std::int64_t(Dim)>& eval, Look look, Choices& choices) {

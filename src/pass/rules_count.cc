@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/rebuild.h"
 #include "ops/compose.h"
@@ -153,7 +154,7 @@ class Finder {
 class CountWriter : public Rewriter {
  public:
   explicit CountWriter(std::unordered_map<std::uint32_t, CountedLoop> loops) : loops_(std::move(loops)) {
-    for (const auto& [region, loop] : loops_) conditions_.emplace(loop.condition.id, region);
+    for (const auto& [region, loop] : loops_) conditions_.insert(loop.condition.id);
   }
 
   Status open(const Graph& from, NodeId region, Builder& outer, const std::function<Value(Value)>& now,
@@ -203,8 +204,8 @@ class CountWriter : public Rewriter {
     return from.type(v).elem == Elem::i64 || (node.op == &ops::Gather && input == 1);
   }
 
-  std::unordered_map<std::uint32_t, CountedLoop> loops_;         // by region
-  std::unordered_map<std::uint32_t, std::uint32_t> conditions_;  // nodes: their region
+  std::unordered_map<std::uint32_t, CountedLoop> loops_;  // by region
+  std::unordered_set<std::uint32_t> conditions_;          // nodes
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ enum class Kernel : std::uint8_t {
   pack,       ///< operand 0 without gaps: a copy, or nothing where the run has none
   plain,      ///< a matrix product, batches as in NumPy; f64 and wide integers
   // f32 from here on; ints and reals as listed.
-  matmul,        ///< batches as in NumPy; operand 2, where given, is added to every row; 1, where given: max(., 0)
+  matmul,        ///< batches as in NumPy; a row to add, where given; 1 where max(., 0) follows
   nbits,         ///< a product with weights of few bits: K, N, bits, block size
   gemm,          ///< transpose a, transpose b, and 1 where max(., 0) follows; alpha, beta
   conv,          ///< 1-D and 2-D: groups, then Window
