@@ -46,7 +46,7 @@ Status prepare_matmul(PrepareCx& cx, MatMulState& s) {
   kernel::Gemm& g = s.gemm;
   read_matrices(g, a, b);
   g.c_row = g.n;
-  g.relu = !cx.step.ints.empty();
+  if (!cx.step.reals.empty()) g.slope = cx.step.reals[0];
   s.bias = cx.in.size() > 2;
   if (rb == 2 && ra > 2 && rows_are_even(a)) {  // all rows of all batches meet the same B
     for (std::size_t i = 0; i + 2 < ra; ++i) g.m *= a.dims[i];
@@ -85,9 +85,9 @@ void run_matmul(const RunCx& cx, const MatMulState& s, EpilogueRun& epilogue) {
 struct GemmState {
   kernel::Gemm gemm;
   const std::byte* packed = nullptr;
-  float alpha = 1, beta = 1;
+  float alpha = 1, beta = 1, slope = 1;
   std::int64_t c_row = 0, c_col = 0;  ///< steps of the addend; 0 where it repeats
-  bool bias = false, add = false, relu = false;
+  bool bias = false, add = false;
 };
 
 Status prepare_gemm(PrepareCx& cx, GemmState& s) {
@@ -104,7 +104,7 @@ Status prepare_gemm(PrepareCx& cx, GemmState& s) {
   g.c_row = g.n;
   s.alpha = cx.step.reals[0];
   s.beta = cx.step.reals[1];
-  s.relu = cx.step.ints.size() > 2;
+  if (cx.step.reals.size() > 2) s.slope = cx.step.reals[2];
   const bool given = cx.in.size() > 2 && cx.in[2].given;
   if (given && s.beta != 0) {
     const auto& c = cx.in[2];
@@ -130,7 +130,7 @@ void run_gemm(const RunCx& cx, const GemmState& s, EpilogueRun& epilogue) {
   g.c = f32(cx.out[0]);
   g.bias = s.bias ? f32(cx.in[2]) : nullptr;
   const bool plain = s.alpha == 1 && !s.add;
-  g.relu = plain && s.relu;
+  if (plain) g.slope = s.slope;
   g.parts = plain ? epilogue.parts() : nullptr;
   multiply(g, s.packed, cx.scratch);
   if (plain) return epilogue.finish();
@@ -140,7 +140,7 @@ void run_gemm(const RunCx& cx, const GemmState& s, EpilogueRun& epilogue) {
     const float* addend = s.add ? f32(cx.in[2]) + i * s.c_row : nullptr;
     for (std::int64_t j = 0; j < g.n; ++j) {
       const float sum = s.alpha * row[j] + (addend ? s.beta * addend[j * s.c_col] : 0.0f);
-      row[j] = s.relu && sum <= 0 ? 0 : sum;
+      row[j] = sum > 0 || s.slope == 1 ? sum : s.slope == 0 && sum <= 0 ? 0 : s.slope * sum;
     }
   }
   epilogue.run_whole();

@@ -21,7 +21,7 @@ struct Gemm {
   std::int64_t c_row = 0;
   const float* bias = nullptr;  ///< [n] or null
   bool accumulate = false;
-  bool relu = false;             ///< max(., 0); NaN stays
+  float slope = 1;               ///< 0 to 1: what elements below 0 are multiplied by at the end; NaN stays. 0: Relu
   const Parts* parts = nullptr;  ///< told of parts of C, which it may overwrite
 };
 

@@ -24,13 +24,14 @@ constexpr int64_t kDotRows = 16;           ///< up to here a transposed B is rea
 constexpr int64_t kRowBlockPanels = 12;
 constexpr int64_t kNearElements = 8192;  ///< of C: what stays in L1 until somebody else has worked on it
 
-/// max(x, 0); NaN stays.
+/// x, times slope below 0; NaN stays, and infinity too.
 template <class X>
-FRAZIL_INLINE X rectified(X x) {
-  return x <= 0.f ? X{} : x;
+FRAZIL_INLINE X bent(X x, float slope) {
+  if (slope == 0) return x <= 0.f ? X{} : x;
+  return x < 0.f ? x * slope : x;
 }
 
-/// C = (accumulate ? C : 0) + acc + biases, or the larger of that and 0.
+/// C = (accumulate ? C : 0) + acc + biases, times slope below 0.
 template <int R, int NV, bool Tail>
 FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
   const auto each = [&](auto&& f) __attribute__((always_inline)) {
@@ -48,7 +49,7 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
     each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(g.col_bias + v * kW, last); });
   if (g.row_bias != nullptr)
     each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(load_1(g.row_bias + r)); });
-  if (g.relu) each([&](F32v& x, int, int, bool) __attribute__((always_inline)) { x = rectified(x); });
+  if (g.slope != 1) each([&](F32v& x, int, int, bool) __attribute__((always_inline)) { x = bent(x, g.slope); });
   each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) {
     float* p = g.c + r * g.c_row + v * kW;
     if (last) {
@@ -232,7 +233,7 @@ void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blo
       part.c += j;
       part.col_bias = i == blocks - 1 && g.col_bias != nullptr ? g.col_bias + j : nullptr;
       part.accumulate = i > 0 || g.accumulate;
-      part.relu = i == blocks - 1 && g.relu;
+      part.slope = i == blocks - 1 ? g.slope : 1;
       gemm_block(part, rows, min64(chunk, cols - j));
     }
   }
@@ -271,13 +272,13 @@ void dot_tile(const Gemm& g, int64_t row, int64_t col) {
       float x = sum_lanes(acc[r][0]);
       if (g.accumulate) x = *out + x;
       if (g.bias != nullptr) x += load_1(g.bias + col);
-      *out = g.relu ? rectified(x) : x;
+      *out = g.slope != 1 ? bent(x, g.slope) : x;
     } else {
       for (int c = 0; c < NC; c += 4) {
         F32x4 x = sum4(acc[r][c], acc[r][c + 1], acc[r][c + 2], acc[r][c + 3]);
         if (g.accumulate) x = load_4(out + c) + x;
         if (g.bias != nullptr) x += load_4(g.bias + col + c);
-        store_4(out + c, g.relu ? rectified(x) : x);
+        store_4(out + c, g.slope != 1 ? bent(x, g.slope) : x);
       }
     }
   }
@@ -311,7 +312,7 @@ void no_depth(const Gemm& g, int64_t begin, int64_t end) {
     for (int64_t j = 0; j < g.n; ++j) {
       float x = g.accumulate ? c[j] : 0.f;
       if (g.bias != nullptr) x += load_1(g.bias + j);
-      c[j] = g.relu ? rectified(x) : x;
+      c[j] = g.slope != 1 ? bent(x, g.slope) : x;
     }
   }
 }
@@ -356,7 +357,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
         part.col_bias = s.last && g.bias != nullptr ? g.bias + j : nullptr;
         part.row_bias = nullptr;
         part.accumulate = !s.first || g.accumulate;
-        part.relu = s.last && g.relu;
+        part.slope = s.last ? g.slope : 1;
         gemm_block(part, height, min64(kPanelCols, s.j1 - j));
       }
     }
@@ -503,7 +504,7 @@ static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* pac
   block.col_bias = g.bias;
   block.row_bias = nullptr;
   block.accumulate = g.accumulate;
-  block.relu = g.relu;
+  block.slope = g.slope;
   if (g.m == 1 && g.k <= 16 * kDepthBlock && (g.n < 8 * kW || packed_b != nullptr)) {
     block.k = g.k;
     if (g.n >= 4 * kW) return row_strips(block, g.n);

@@ -22,7 +22,7 @@ namespace {
 }  // namespace
 
 /// rows x cols of C (+)= A * B over k steps. A is a[r * a_row + i * a_col] with a_row == 1 or a_col == 1;
-/// B is b[(j / 32) * b_panel + j % 32 + i * b_row]. Biases may be null. relu as in Gemm.
+/// B is b[(j / 32) * b_panel + j % 32 + i * b_row]. Biases may be null. slope as in Gemm.
 struct GemmBlock {
   std::int64_t k;
   const float* a;
@@ -34,7 +34,7 @@ struct GemmBlock {
   const float* col_bias;
   const float* row_bias;
   bool accumulate;
-  bool relu = false;
+  float slope = 1;
 };
 
 // gemm_run:       rows [begin, end) of g; packed_b may be null

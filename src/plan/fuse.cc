@@ -329,9 +329,9 @@ class Fuser {
       }
     }
     if (kernel == Kernel::conv) return given;
-    if (const auto user = only_user(d, given); user && is_relu(*user)) {
-      g.relu = true;
-      take(*user);
+    if (const auto user = only_user(d, given)) {
+      g.slope = slope_of(*user);
+      if (g.slope != 1) take(*user);
     }
     return given;
   }
@@ -353,11 +353,15 @@ class Fuser {
            std::ranges::all_of(std::span(extents).first(extents.size() - 1), is_one);
   }
 
-  bool is_relu(NodeId id) const {
+  /// s of max(x, s * x) with 0 < s < 1, 0 of max(x, 0), 1 of anything else.
+  float slope_of(NodeId id) const {
     const auto& code = tapes_.at(id.id).code;
-    if (code.size() != 3 || code[2].op != ScalarOp::max) return false;
-    const ScalarIns &a = code[code[2].a], &b = code[code[2].b];
-    return a.op == ScalarOp::load && b.op == ScalarOp::constant && b.real == 0 && !std::signbit(b.real);
+    if (code.back().op != ScalarOp::max || code[code.back().a].op != ScalarOp::load) return 1;
+    const ScalarIns& other = code[code.back().b];
+    if (other.op == ScalarOp::constant) return other.real == 0 && !std::signbit(other.real) ? 0.F : 1.F;
+    if (other.op != ScalarOp::mul || other.b != code.back().a || code[other.a].op != ScalarOp::constant) return 1;
+    const auto slope = static_cast<float>(code[other.a].real);
+    return slope > 0 && slope < 1 ? slope : 1;
   }
 
   Value other_operand(NodeId sum, Value v) const {

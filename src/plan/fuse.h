@@ -19,7 +19,7 @@ struct FusionGroup {
   Program program;
   NodeId product{};        ///< a member with a kernel of its own, on whose result the program runs
   Value bias;              ///< a row that this kernel adds by itself, in place of a member; else absent
-  bool relu = false;       ///< it also does what a member would: max(., 0)
+  float slope = 1;         ///< it also does what a member would: below 0, times this. 0: Relu, 1: nothing
   std::uint32_t base = 0;  ///< the output that the product's result is in until the program replaces it
 };
 
@@ -36,8 +36,8 @@ std::string_view text_of(Apart why);
 
 /// Which nodes of a graph run together. Elementwise nodes over one space share a step; so do folds, softmax and
 /// normalisation along its last axis, and one product or convolution whose result has that space: its program runs on
-/// each part of the result while that is in a cache, and a matrix product adds a row and rectifies by itself. Every
-/// member's value is computed once, with the bits that it has by itself.
+/// each part of the result while that is in a cache, and a matrix product adds a row and does Relu or LeakyRelu by
+/// itself. Every member's value is computed once, with the bits that it has by itself.
 class Fusion {
  public:
   struct Refusal {

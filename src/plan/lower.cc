@@ -258,7 +258,7 @@ void Lowering::compute(const FusionGroup& group) {
   s.kernel = Kernel::tile;
   if (group.product) {
     bind_operands(s, group.product, *fusion_.binding(group.product));
-    if (group.relu) s.ints.push_back(1);
+    if (group.slope != 1) s.reals.push_back(group.slope);
     if (group.bias) s.in.push_back(contiguous(slot(group.bias), group.members.back()));
     s.base = group.base;
   }

@@ -83,7 +83,7 @@ class RandomText {
   std::string body_;
   int count_ = 0;
   std::vector<std::string> full_{"%x"}, rows_{"%r"};
-  const std::vector<std::string> unary_{"Neg", "Abs", "Relu", "Sigmoid", "Tanh", "Erf", "Floor"};
+  const std::vector<std::string> unary_{"Neg", "Abs", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "Floor"};
   const std::vector<std::string> binary_{"Add", "Sub", "Mul", "Div", "Max", "Min"};
   const std::vector<std::string> folds_{"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare"};
 };
@@ -132,14 +132,14 @@ class RandomProducts {
     return k < 7 ? all[k] : recent();
   }
   std::string call() {
-    const char* const unary[] = {"Relu", "Neg", "Sigmoid", "Abs", "Softmax"};
+    const char* const unary[] = {"Relu", "LeakyRelu", "Neg", "Sigmoid", "Abs", "Softmax"};
     const char* const binary[] = {"Add", "Sub", "Mul", "Max"};
     switch (pick(9)) {
       case 0: return fmt::format("Conv({}, %p)", recent());
       case 1: return fmt::format("Conv({}, %c) {{pads = [1, 1, 1, 1]}}", recent());
       case 2: return fmt::format("Conv({}, %d) {{pads = [1, 1, 1, 1], group = 4}}", recent());
       case 3: return fmt::format("MatMul({}, %w)", recent());
-      case 4: return fmt::format("{}({})", unary[pick(5)], recent());
+      case 4: return fmt::format("{}({})", unary[pick(6)], recent());
       case 5: return fmt::format("{}({}, {})", binary[pick(4)], other(), recent());
       default: return fmt::format("{}({}, {})", binary[pick(4)], recent(), other());
     }
@@ -307,6 +307,9 @@ TEST(Fusion, LeavesRowsAndRectifiersToTheProduct) {
   EXPECT_THAT(products_of("graph g(%x: f32[N,K], %w: f32[K,M], %c: f32[M]) { %p = MatMul(%x, %w) %r = Relu(%p) "
                           "%q = Gemm(%r, %w, %c) %s = Relu(%q) %n = Neg(%s) return y = %n }"),
               ElementsAre(Pair(2, 0), Pair(3, 2)));
+  EXPECT_THAT(products_of("graph g(%x: f32[N,K], %w: f32[K,M], %c: f32[M]) { %p = MatMul(%x, %w) %r = LeakyRelu(%p) "
+                          "%q = Gemm(%r, %w, %c) {alpha = 0.5} %y = LeakyRelu(%q) {alpha = 0.2} return y = %y }"),
+              ElementsAre(Pair(2, 0), Pair(3, 0)));
   EXPECT_THAT(products_of("graph g(%x: f32[N,K], %w: f32[K,M], %c: f32[M]) { %p = MatMul(%x, %w) %s = Add(%p, %c) "
                           "%r = Relu(%s) return s = %s, r = %r }"),
               ElementsAre(Pair(3, 3)));
