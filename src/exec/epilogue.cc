@@ -14,8 +14,8 @@ const TileState& tiles_of(const Epilogue& e) { return *reinterpret_cast<const Ti
 }  // namespace
 
 std::size_t epilogue_bytes(const Plan& plan, const Step& step) {
-  if (step.heads == 0) return 0;
-  const std::size_t operands = step.in.size() - step.heads + 1 + step.out.size();
+  if (step.program == kNone) return 0;
+  const std::size_t operands = step.in.size() - step.heads - step.tails + 1 + step.out.size();
   return sizeof(TileState) + TileArrays::bytes(plan.programs[step.program], operands);
 }
 
@@ -28,16 +28,16 @@ PrepareCx product_context(const PrepareCx& cx) {
 }
 
 Status prepare_epilogue(PrepareCx& cx, Epilogue& e, std::int64_t cols) {
-  e = {.heads = cx.step.heads, .base = cx.step.base};
+  e = {.heads = cx.step.program == kNone ? 0 : cx.step.heads, .base = cx.step.base};
   if (e.heads == 0) return {};
   std::array<OperandShape, kMaxTileOperands> in;
   in[0] = cx.out[e.base];
-  const auto others = cx.in.subspan(e.heads);
+  const auto others = cx.in.subspan(e.heads, cx.in.size() - e.heads - cx.step.tails);
   std::ranges::copy(others, in.begin() + 1);
   PrepareCx own = cx;
   own.in = std::span(in).first(others.size() + 1);
   own.scratch_bytes = 0;
-  FRAZIL_CHECK(prepare_tiles(own, tiles_of(e)));
+  FRAZIL_CHECK(prepare_tiles(own, cx.plan.programs[cx.step.program], tiles_of(e)));
   e.scratch = (cx.scratch_bytes + 63) & ~std::size_t{63};
   cx.scratch_bytes = e.scratch + own.scratch_bytes;
   e.cols = cols;
@@ -51,7 +51,8 @@ EpilogueRun::EpilogueRun(const RunCx& cx, const Epilogue& e) : epilogue_(e) {
   const TileState& s = tiles_of(e);
   inputs_ = s.operands;
   operands_[0] = cx.out[e.base];
-  std::copy(cx.in + e.heads, cx.in + e.heads + s.count() - 1, operands_ + 1);
+  std::copy_n(cx.in + e.heads, s.operands - 1, operands_ + 1);
+  std::copy_n(cx.out, s.results, operands_ + s.operands);
   scratch_ = cx.scratch + e.scratch;
   parts_ = {.done = &on_part, .context = this, .whole_rows = s.rows};
 }

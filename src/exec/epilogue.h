@@ -49,28 +49,4 @@ class EpilogueRun {
   std::byte* operands_[kMaxTileOperands + kMaxTileResults];
 };
 
-/// The code of a product whose state is S: `prepare` sees the product's own operands, `cols` tells the elements of a
-/// row of its result, and `run` calls finish() or run_whole().
-template <class S, Status (*prepare)(PrepareCx&, S&), std::int64_t (*cols)(const S&),
-          void (*run)(const RunCx&, const S&, EpilogueRun&)>
-struct ProductCode {
-  struct State {
-    S product;
-    Epilogue epilogue;
-  };
-  static Status prepare_step(PrepareCx& cx, void* memory) {
-    auto& state = *new (memory) State{};
-    PrepareCx own = product_context(cx);
-    FRAZIL_CHECK(prepare(own, state.product));
-    cx.scratch_bytes = own.scratch_bytes;
-    return prepare_epilogue(cx, state.epilogue, cols(state.product));
-  }
-  static void run_step(const RunCx& cx, const void* memory) {
-    const auto& state = *static_cast<const State*>(memory);
-    EpilogueRun epilogue(cx, state.epilogue);
-    run({cx.in, cx.out + state.epilogue.base, cx.scratch}, state.product, epilogue);
-  }
-  static constexpr KernelCode kCode{sizeof(State), &prepare_step, &run_step, &epilogue_bytes};
-};
-
 }  // namespace frazil

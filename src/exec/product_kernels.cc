@@ -3,7 +3,7 @@
 #include "base/stop.h"
 #include "exec/batches.h"
 #include "exec/codes.h"
-#include "exec/epilogue.h"
+#include "exec/product_code.h"
 #include "kernel/gemm.h"
 
 namespace frazil {
@@ -60,14 +60,23 @@ Status prepare_matmul(PrepareCx& cx, MatMulState& s) {
   return {};
 }
 
-void multiply(const kernel::Gemm& g, const std::byte* packed, std::byte* scratch) {
-  if (packed != nullptr)
+void multiply(kernel::Gemm& g, const std::byte* packed, const PrologueRun& prologue, std::byte* scratch) {
+  if (prologue.exists()) {
+    prologue.for_each_block([&](const float* a, std::int64_t begin, std::int64_t end) {
+      g.a = a;
+      if (packed != nullptr)
+        kernel::gemm_with_packed_b_rows(g, packed, begin, end, scratch);
+      else
+        kernel::gemm_rows(g, begin, end, scratch);
+    });
+  } else if (packed != nullptr) {
     kernel::gemm_with_packed_b(g, packed, scratch);
-  else
+  } else {
     kernel::gemm(g, scratch);
+  }
 }
 
-void run_matmul(const RunCx& cx, const MatMulState& s, EpilogueRun& epilogue) {
+void run_matmul(const RunCx& cx, const MatMulState& s, const PrologueRun& prologue, EpilogueRun& epilogue) {
   kernel::Gemm g = s.gemm;
   g.parts = epilogue.parts();
   if (s.bias) g.bias = f32(cx.in[2]);
@@ -76,7 +85,7 @@ void run_matmul(const RunCx& cx, const MatMulState& s, EpilogueRun& epilogue) {
     g.b = f32(cx.in[1]) + b;
     g.c = f32(cx.out[0]) + batch * g.m * g.n;
     epilogue.at_row(batch * g.m);
-    multiply(g, s.packed, cx.scratch);
+    multiply(g, s.packed, prologue, cx.scratch);
     return !stop_requested();
   });
   epilogue.finish();
@@ -123,7 +132,7 @@ Status prepare_gemm(PrepareCx& cx, GemmState& s) {
   return {};
 }
 
-void run_gemm(const RunCx& cx, const GemmState& s, EpilogueRun& epilogue) {
+void run_gemm(const RunCx& cx, const GemmState& s, const PrologueRun& prologue, EpilogueRun& epilogue) {
   kernel::Gemm g = s.gemm;
   g.a = f32(cx.in[0]);
   g.b = f32(cx.in[1]);
@@ -132,7 +141,7 @@ void run_gemm(const RunCx& cx, const GemmState& s, EpilogueRun& epilogue) {
   const bool plain = s.alpha == 1 && !s.add;
   if (plain) g.slope = s.slope;
   g.parts = plain ? epilogue.parts() : nullptr;
-  multiply(g, s.packed, cx.scratch);
+  multiply(g, s.packed, prologue, cx.scratch);
   if (plain) return epilogue.finish();
   Pace pace;
   for (std::int64_t i = 0; i < g.m && !pace.stop(g.n); ++i) {

@@ -25,7 +25,7 @@ std::uint64_t constant_bits(const ScalarIns& ins) {
 /// Fills a TileState for new extents.
 class TilePreparer {
  public:
-  TilePreparer(PrepareCx& cx, TileState& state) : cx_(cx), program_(cx.plan.programs[cx.step.program]), s_(state) {}
+  TilePreparer(PrepareCx& cx, const Program& program, TileState& state) : cx_(cx), program_(program), s_(state) {}
 
   Status run() {
     if (!only_size_changed()) {
@@ -323,7 +323,9 @@ class TilePreparer {
   bool single_[kMaxTileInstructions];  // per instruction: one element instead of one for each of the tile
 };
 
-Status prepare(PrepareCx& cx, void* state) { return prepare_tiles(cx, *static_cast<TileState*>(state)); }
+Status prepare(PrepareCx& cx, void* state) {
+  return prepare_tiles(cx, cx.plan.programs[cx.step.program], *static_cast<TileState*>(state));
+}
 
 std::size_t more_state(const Plan& plan, const Step& step) {
   return TileArrays::bytes(plan.programs[step.program], step.in.size() + step.out.size());
@@ -331,7 +333,9 @@ std::size_t more_state(const Plan& plan, const Step& step) {
 
 }  // namespace
 
-Status prepare_tiles(PrepareCx& cx, TileState& state) { return TilePreparer(cx, state).run(); }
+Status prepare_tiles(PrepareCx& cx, const Program& program, TileState& state) {
+  return TilePreparer(cx, program, state).run();
+}
 
 const KernelCode kTileCode{sizeof(TileState), &prepare, &run_tiles, &more_state};
 

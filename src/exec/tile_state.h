@@ -108,7 +108,7 @@ struct TileArrays {
 };
 
 /// Fills a TileState for new extents: of the operands as cx.in has them, whatever the step's list is.
-Status prepare_tiles(struct PrepareCx& cx, TileState& state);
+Status prepare_tiles(struct PrepareCx& cx, const Program& program, TileState& state);
 void run_tiles(const struct RunCx& cx, const void* state);
 
 /// The elements in rows [row0, row1) and columns [col0, col1) of a space seen as rows of `cols` elements.

@@ -1,5 +1,5 @@
 #include "exec/codes.h"
-#include "exec/epilogue.h"
+#include "exec/product_code.h"
 #include "kernel/conv.h"
 #include "kernel/pool.h"
 
@@ -65,7 +65,7 @@ Status prepare_conv(PrepareCx& cx, ConvState& s) {
   return {};
 }
 
-void run_conv(const RunCx& cx, const ConvState& s, EpilogueRun& epilogue) {
+void run_conv(const RunCx& cx, const ConvState& s, const PrologueRun&, EpilogueRun& epilogue) {
   const auto *x = f32(cx.in[0]), *bias = s.biased ? f32(cx.in[2]) : nullptr;
   if (s.rows) {
     kernel::conv_rows(s.params, x, s.packed, bias, f32(cx.out[0]), cx.scratch, epilogue.parts());

@@ -30,8 +30,8 @@ std::optional<Dim> trips_of(const Flow& flow) {
   return std::nullopt;
 }
 
-double bytes_of(const Slot& slot, std::span<const std::int64_t> registers) {
-  if (slot.object) return 0;
+double bytes_of(const Plan& plan, const Slot& slot, std::span<const std::int64_t> registers) {
+  if (slot.object || plan.storages[slot.storage].place == Place::parts) return 0;
   auto bytes = static_cast<double>(byte_size(slot.elem));
   for (std::size_t i = 0; i < slot.dims.size(); ++i) {
     const bool repeats = !slot.strides.empty() && registers[slot.strides[i]] == 0;
@@ -45,7 +45,7 @@ double bytes_of(const Plan& plan, const std::vector<std::uint32_t>& slots, std::
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const bool again = std::find(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(i), slots[i]) !=
                        slots.begin() + static_cast<std::ptrdiff_t>(i);
-    if (slots[i] != kNone && !again) bytes += bytes_of(plan.slots[slots[i]], registers);
+    if (slots[i] != kNone && !again) bytes += bytes_of(plan, plan.slots[slots[i]], registers);
   }
   return bytes;
 }

@@ -29,6 +29,8 @@ const FusionGroup* Fusion::group(NodeId n) const {
 namespace {
 
 constexpr std::int64_t kShortRow = 8;
+constexpr std::int64_t kNearWeight = std::int64_t{1} << 18;  ///< elements
+constexpr std::int64_t kLongRow = 512;                       ///< for which a call of its own is no matter
 
 /// How a node can take part in a group.
 enum class Part : std::uint8_t { none, elementwise, row, product };
@@ -67,7 +69,9 @@ struct Draft {
   bool rows = false;
   NodeId product{};
   std::size_t instructions = 0;
-  std::vector<Value> inputs;  ///< operands from outside, each once
+  std::vector<Value> inputs;      ///< operands from outside, each once
+  const Draft* before = nullptr;  ///< makes the product's first operand
+  bool taken = false;             ///< is that of another
 };
 
 class Fuser {
@@ -83,6 +87,9 @@ class Fuser {
     find_uses();
     for (std::uint32_t b = 0; b < graph_.block_count(); ++b) {
       for (NodeId n : graph_.block(BlockId{b}).nodes) visit(n, enabled);
+    }
+    for (Draft& d : drafts_) {
+      if (enabled && d.product) take_before(d);
     }
     for (const Draft& d : drafts_) finish(d);
     std::erase_if(fusion_.refusals_, [&](const Fusion::Refusal& r) {
@@ -301,17 +308,61 @@ class Fuser {
         uses_[v.id], [&](const Use& u) { return !u.user || std::ranges::find(d.members, u.user) == d.members.end(); });
   }
 
+  /// Where a product's weight stays in a cache while blocks of a few rows come by, what makes these rows need not go
+  /// through memory: it runs block by block.
+  void take_before(Draft& d) {
+    const Node& n = graph_.node(d.product);
+    const Binding& binding = *fusion_.bindings_[d.product.id];
+    if (binding.kernel == Kernel::conv || (binding.kernel == Kernel::gemm && binding.ints[0] != 0)) return;
+    const Constant* weight = graph_.constant(n.in[1]);
+    if (weight == nullptr || weight->tensor.rank() != 2 || weight->tensor.count() > kNearWeight) return;
+    const auto producer = graph_.producer(n.in[0]);
+    if (!producer || draft_of_[producer->id] == kNone) return;
+    Draft& maker = drafts_[draft_of_[producer->id]];
+    if (maker.product || has_fast_kernel(maker) || !makes_only(maker, n.in[0], d.product)) return;
+    maker.taken = true;
+    d.before = &maker;
+  }
+
+  /// A row operator alone takes many short rows in one call.
+  static bool has_fast_kernel(const Draft& d) {
+    return d.rows && d.members.size() == 1 && d.space.back().is_const() && d.space.back().value() < kLongRow;
+  }
+
+  /// All elements of v are the one result of `maker`, and its one use is by `user`.
+  bool makes_only(const Draft& maker, Value v, NodeId user) const {
+    const bool one_use = uses_[v.id].size() == 1 && uses_[v.id][0].user == user;
+    if (!one_use || maker.space.size() < 2 || shape(v) != maker.space) return false;
+    return std::ranges::all_of(maker.members, [&](NodeId m) {
+      const Value out = graph_.node(m).out[0];
+      return !feeds_extents(m) && (out == v || !is_output(maker, out));
+    });
+  }
+
   /// A row operator or a product alone keeps its own kernel.
   void finish(const Draft& d) {
-    if (d.members.empty() || (d.members.size() == 1 && (d.rows || d.product))) return;
-    FusionGroup g{
-        .members = d.members, .space = d.space, .inputs = {}, .outputs = {}, .program = {}, .product = d.product};
+    const bool alone = d.members.size() == 1 && (d.rows || d.product) && d.before == nullptr;
+    if (d.members.empty() || d.taken || alone) return;
+    FusionGroup g = group_of(d);
+    if (d.before != nullptr) {
+      g.before = std::make_unique<const FusionGroup>(group_of(*d.before));
+      g.members.insert(g.members.end(), d.before->members.begin(), d.before->members.end());
+      std::ranges::sort(g.members, {}, [&](NodeId n) { return position_[n.id]; });
+    }
+    for (NodeId n : g.members) fusion_.group_of_[n.id] = static_cast<std::uint32_t>(fusion_.groups_.size());
+    fusion_.groups_.push_back(std::move(g));
+  }
+
+  FusionGroup group_of(const Draft& d) {
+    FusionGroup g;
+    g.members = d.members;
+    g.space = d.space;
+    g.product = d.product;
     hidden_.clear();
     if (g.product) g.inputs.push_back(given_by_product(d, g));
     write(d, g);
     if (g.product) place_product(g);
-    for (NodeId n : g.members) fusion_.group_of_[n.id] = static_cast<std::uint32_t>(fusion_.groups_.size());
-    fusion_.groups_.push_back(std::move(g));
+    return g;
   }
 
   /// What the product's kernel gives: its result, or that of the members that follow and need no instructions.

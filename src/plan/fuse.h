@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct FusionGroup {
   Value bias;              ///< a row that this kernel adds by itself, in place of a member; else absent
   float slope = 1;         ///< it also does what a member would: below 0, times this. 0: Relu, 1: nothing
   std::uint32_t base = 0;  ///< the output that the product's result is in until the program replaces it
+  /// What makes the product's first operand, some rows at a time: its only output. Its members are in the list, too.
+  std::unique_ptr<const FusionGroup> before;
 };
 
 /// Why a node does not run in one step with the node that gives one of its operands.
@@ -37,7 +40,8 @@ std::string_view text_of(Apart why);
 /// Which nodes of a graph run together. Elementwise nodes over one space share a step; so do folds, softmax and
 /// normalisation along its last axis, and one product or convolution whose result has that space: its program runs on
 /// each part of the result while that is in a cache, and a matrix product adds a row and does Relu or LeakyRelu by
-/// itself. Every member's value is computed once, with the bits that it has by itself.
+/// itself. What makes the first operand of a product with a small constant joins it where nothing else wants that
+/// operand. Every member's value is computed once, with the bits that it has by itself.
 class Fusion {
  public:
   struct Refusal {

@@ -252,10 +252,20 @@ void Lowering::make_result(Step& step, Value v) {
   step.out.push_back(out);
 }
 
+std::uint32_t Lowering::add_program(const FusionGroup& group) {
+  plan_.programs.push_back(group.program);
+  return static_cast<std::uint32_t>(plan_.programs.size() - 1);
+}
+
 void Lowering::compute(const FusionGroup& group) {
   Step s;
   s.kind = Step::Kind::kernel;
   s.kernel = Kernel::tile;
+  if (group.before) {
+    const Value made = group.before->outputs[0];
+    const Type& type = graph_.type(made);
+    slot_of_[made.id] = new_slot(made, type, new_storage(Place::parts), row_major(type.shape));
+  }
   if (group.product) {
     bind_operands(s, group.product, *fusion_.binding(group.product));
     if (group.slope != 1) s.reals.push_back(group.slope);
@@ -265,13 +275,15 @@ void Lowering::compute(const FusionGroup& group) {
   s.node = group.members.back();
   if (group.members.size() > 1) s.members = group.members;
   s.in_place = !group.product;
-  if (!group.product || group.program.code.size() > 1 || group.outputs.size() > 1) {
-    s.heads = static_cast<std::uint32_t>(group.product ? s.in.size() : 0);
-    s.program = static_cast<std::uint32_t>(plan_.programs.size());
-    plan_.programs.push_back(group.program);
-  }
+  s.heads = static_cast<std::uint32_t>(group.product ? s.in.size() : 0);
+  if (!group.product || group.program.code.size() > 1 || group.outputs.size() > 1) s.program = add_program(group);
   for (Dim d : group.space) s.space.push_back(regs_->reg(d));
   for (Value v : std::span(group.inputs).subspan(group.product ? 1 : 0)) s.in.push_back(slot(v));
+  if (group.before) {
+    s.before = add_program(*group.before);
+    s.tails = static_cast<std::uint32_t>(group.before->inputs.size());
+    for (Value v : group.before->inputs) s.in.push_back(slot(v));
+  }
   for (Value v : group.outputs) make_result(s, v);
   emit(std::move(s));
   for (Value v : group.outputs) {

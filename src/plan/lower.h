@@ -100,6 +100,7 @@ class Lowering {
   void bind_operands(Step& s, NodeId id, const Binding& binding);
   void compute(NodeId id, const Binding& binding);
   void compute(const FusionGroup& group);
+  std::uint32_t add_program(const FusionGroup& group);
   void make_result(Step& step, Value v);
   void known_content(Value v, NodeId id);
   /// Bind steps for symbols read from v, and a new group for them.

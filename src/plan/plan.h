@@ -70,6 +70,7 @@ enum class Place : std::uint8_t {
   growing,   ///< a buffer of its own that grows: size known only while the request runs, or swapped by a loop
   output,    ///< the result tensor; `index` is the graph output
   object,    ///< sequences, optionals, maps, strings, tensors of unknown rank: a Datum
+  parts,     ///< nowhere as a whole: a step makes a part at a time for itself
 };
 
 struct Storage {
@@ -131,9 +132,12 @@ struct Step {
   std::int64_t number = 0;
   std::uint32_t program = kNone;  ///< Kernel::tile: which program. Of a product: the one that runs on its result
   std::vector<Reg> space;         ///< the extents that the program runs over
-  /// Of a product with a program: how many of `in` are the product's own (the program's operand 0 is its result, the
+  /// Of a product with programs: how many of `in` are the product's own (the program's operand 0 is its result, the
   /// others of `in` follow), and which of `out` it writes, where the program may put something in its place.
   std::uint32_t heads = 0, base = 0;
+  /// Of a product: the program that makes its operand 0, some rows at a time, and how many of `in`, the last ones, are
+  /// that program's operands. Its space is operand 0.
+  std::uint32_t before = kNone, tails = 0;
   std::vector<std::int64_t> ints;  ///< the kernel's parameters; see Kernel
   std::vector<float> reals;
   std::vector<std::uint32_t> in, out;

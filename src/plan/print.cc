@@ -15,7 +15,7 @@ std::string_view name_of(Kernel kernel) {
 
 namespace {
 
-constexpr std::string_view kPlaces[] = {"constant", "input", "arena", "growing", "output", "object"};
+constexpr std::string_view kPlaces[] = {"constant", "input", "arena", "growing", "output", "object", "parts"};
 constexpr std::string_view kKinds[] = {"eval",    "kernel", "bind",   "assign",   "set",   "add",   "load", "pick",
                                        "store",   "jump",   "branch", "leave_at", "again", "move",  "swap", "grow",
                                        "reserve", "append", "reset",  "stack",    "check", "guard", "halt"};
@@ -52,9 +52,14 @@ std::string step_str(const Plan& plan, const Step& step) {
   for (std::int64_t i : step.ints) s += fmt::format(" {}", i);
   for (float f : step.reals) s += fmt::format(" {}", f);
   if (step.node) s += "    ; " + nodes_str(plan, step);
-  if (step.heads != 0) s += fmt::format("    ; s{} as operand 0 of the program", step.out[step.base]);
+  if (step.heads != 0 && step.program != kNone)
+    s += fmt::format("    ; s{} as operand 0 of the program", step.out[step.base]);
   if (step.program != kNone) {
     s += fmt::format(" over [{}]\n{}", reg_list(step.space), plan.programs[step.program].str());
+  }
+  if (step.before != kNone) {
+    s += fmt::format("{}    ; before, for rows of s{}\n{}", step.program == kNone ? "" : "\n", step.in[0],
+                     plan.programs[step.before].str());
   }
   return s;
 }

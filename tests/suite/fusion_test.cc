@@ -154,6 +154,68 @@ class RandomProducts {
   int count_ = 0;
 };
 
+/// The same over %x[A,N,K] with products by constants, that make rows of 3 of rows of K and the reverse.
+class RandomRows {
+ public:
+  RandomRows(unsigned seed, int k) : random_(seed), k_(k) {}
+
+  std::string str() {
+    for (int i = 6 + pick(10); i > 0; --i) node();
+    std::string text =
+        fmt::format("graph g(%x: f32[A,N,{0}], %l: f32[{0}], %r: f32[N,1], %q: f32[A,1,1], %s: f32[]) {{\n", k_) +
+        body_;
+    text += fmt::format("  return y = %{}", wide_.size() + narrow_.size() - 2);
+    for (const std::string& v : narrow_) {
+      if (pick(4) == 0) text += fmt::format(", y{} = {}", v.substr(1), v);
+    }
+    return text + "\n}\n";
+  }
+
+  static std::vector<Datum> inputs(std::mt19937& random, std::int64_t a, std::int64_t n, std::int64_t k) {
+    return {filled(random, {a, n, k}), filled(random, {k}), filled(random, {n, 1}), filled(random, {a, 1, 1}),
+            filled(random, {})};
+  }
+
+ private:
+  int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  std::string weight(int rows, int cols) {
+    std::string text = fmt::format("f32[{},{}] [", rows, cols);
+    for (int i = 0; i < rows; ++i) {
+      text += i == 0 ? "[" : ", [";
+      for (int j = 0; j < cols; ++j) text += fmt::format("{}{}", j == 0 ? "" : ", ", (pick(17) - 8) / 8.0);
+      text += "]";
+    }
+    return text + "]";
+  }
+  std::string call(const std::vector<std::string>& values, bool wide) {
+    const char* const unary[] = {"Relu", "LeakyRelu", "Tanh", "Abs", "Softmax"};
+    const char* const binary[] = {"Add", "Sub", "Mul", "Max"};
+    const char* const others[] = {"%r", "%q", "%s", "f32[] 0.5", "%l"};
+    const std::string& v = values.back();
+    switch (pick(5)) {
+      case 0: return fmt::format("{}({})", unary[pick(5)], v);
+      case 1: return wide ? fmt::format("LayerNormalization({}, %l)", v) : fmt::format("{}({})", unary[pick(5)], v);
+      case 2: return fmt::format("{}({}, {})", binary[pick(4)], values[values.size() - 1 - pick(2) % values.size()], v);
+      default: return fmt::format("{}({}, {})", binary[pick(4)], v, others[pick(wide ? 5 : 4)]);
+    }
+  }
+  void node() {
+    const bool from_wide = narrow_.empty() || pick(3) != 0, product = pick(3) == 0;
+    auto &from = from_wide ? wide_ : narrow_, &to = from_wide != product ? wide_ : narrow_;
+    const int rows = from_wide ? k_ : 3, cols = from_wide ? 3 : k_;
+    const std::string made =
+        product ? fmt::format("MatMul({}, {})", from.back(), weight(rows, cols)) : call(from, from_wide);
+    const std::string name = fmt::format("%{}", wide_.size() + narrow_.size() - 1);
+    body_ += fmt::format("  {} = {}\n", name, made);
+    to.push_back(name);
+  }
+
+  std::mt19937 random_;
+  int k_;
+  std::string body_;
+  std::vector<std::string> wide_{"%x"}, narrow_;
+};
+
 std::vector<Datum> inputs_of(std::mt19937& random, std::int64_t n, std::int64_t m) {
   return {filled(random, {n, m}), filled(random, {m, n}), filled(random, {n, 1}),
           filled(random, {m}),    filled(random, {}),     filled(random, {m, m})};
@@ -210,6 +272,17 @@ TEST_P(RandomGraphs, GiveTheSameBitsBehindProducts) {
          {std::tuple{2, 6, 9}, {1, 1, 1}, {3, 40, 70}, {1, 1, 300}, {2, 9, 1}, {1, 0, 4}, {1, 2, 2}})
       requests.push_back(RandomProducts::inputs(random, n, h, w));
     ASSERT_NO_FATAL_FAILURE(expect_same_bits(RandomProducts(seed).str(), requests));
+  }
+}
+
+TEST_P(RandomGraphs, GiveTheSameBitsInFrontOfProducts) {
+  for (unsigned seed = GetParam() * kEach; seed < (GetParam() + 1) * kEach; ++seed) {
+    std::mt19937 random(seed);
+    const int k = std::array{5, 30, 520}[seed % 3];
+    std::vector<std::vector<Datum>> requests;
+    for (const auto& [a, n] : {std::pair{2, 3}, {1, 1}, {3, 90}, {0, 2}, {1, 13}, {2, 0}, {1, 260}})
+      requests.push_back(RandomRows::inputs(random, a, n, k));
+    ASSERT_NO_FATAL_FAILURE(expect_same_bits(RandomRows(seed, k).str(), requests));
   }
 }
 
@@ -313,6 +386,39 @@ TEST(Fusion, LeavesRowsAndRectifiersToTheProduct) {
   EXPECT_THAT(products_of("graph g(%x: f32[N,K], %w: f32[K,M], %c: f32[M]) { %p = MatMul(%x, %w) %s = Add(%p, %c) "
                           "%r = Relu(%s) return s = %s, r = %r }"),
               ElementsAre(Pair(3, 3)));
+}
+
+/// Members of the program in front of each product.
+std::vector<std::size_t> before_of(const char* text) {
+  const auto made = made_with(graph_of(text), PassSet::only(Pass::fuse));
+  std::vector<std::size_t> list;
+  for (const Step& step : made->plan().steps) {
+    if (step.kernel != Kernel::matmul && step.kernel != Kernel::gemm) continue;
+    list.push_back(step.before == kNone ? 0 : step.members.size() - 1);
+  }
+  return list;
+}
+
+TEST(Fusion, MakesTheRowsOfAProductBlockByBlock) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(before_of("graph g(%x: f32[N,2], %c: f32[2]) { %a = Add(%x, %c) %b = Relu(%a) "
+                        "%y = MatMul(%b, f32[2,1] [[1], [2]]) return y = %y }"),
+              ElementsAre(2));
+  EXPECT_THAT(before_of("graph g(%x: f32[A,B,2], %c: f32[B,1]) { %a = Add(%x, %c) "
+                        "%y = MatMul(%a, f32[2,1] [[1], [2]]) %z = Neg(%y) return z = %z }"),
+              ElementsAre(2));
+  EXPECT_THAT(before_of("graph g(%x: f32[N,2]) { %a = Neg(%x) %y = Gemm(%a, f32[1,2] [[1, 2]]) {transB = 1} "
+                        "%z = Neg(%y) %w = MatMul(%z, f32[1,1] [[3]]) return w = %w }"),
+              ElementsAre(2, 0));
+  const char* const alone[] = {
+      "graph wanted_elsewhere(%x: f32[N,2]) { %a = Neg(%x) %y = MatMul(%a, f32[2,1] [[1], [2]]) return a = %a, y = %y "
+      "}",
+      "graph no_constant(%x: f32[N,2], %w: f32[2,1]) { %a = Neg(%x) %y = MatMul(%a, %w) return y = %y }",
+      "graph columns(%x: f32[1,N]) { %a = Neg(%x) %y = Gemm(%a, f32[1,2] [[1, 2]]) {transA = 1} return y = %y }",
+      "graph short_rows(%x: f32[N,2]) { %a = Softmax(%x) %y = MatMul(%a, f32[2,1] [[1], [2]]) return y = %y }",
+      "graph vector(%x: f32[2]) { %a = Neg(%x) %y = MatMul(%a, f32[2,1] [[1], [2]]) return y = %y }",
+      "graph other_side(%x: f32[2,N]) { %a = Neg(%x) %y = MatMul(f32[1,2] [[1, 2]], %a) return y = %y }"};
+  for (const char* text : alone) EXPECT_THAT(before_of(text), ElementsAre(0)) << text;
 }
 
 TEST(Fusion, CutsChainsThatAreTooLongForAStep) {
