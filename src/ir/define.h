@@ -17,7 +17,12 @@ struct OpInfo {
   OpsetRange since = 1;
   std::string_view doc = {};
   std::string_view domain = {};
+  bool stateful = false;
 };
+constexpr OpInfo stateful(OpInfo info) {
+  info.stateful = true;
+  return info;
+}
 
 struct Ports {
   std::span<const Port> in, out;
@@ -87,14 +92,14 @@ constexpr Op<A> view(OpInfo info, Ports ports, Status (*maps)(InferCx&, std::vec
 template <class A = NoAttrs>
 constexpr Op<A> composite(OpInfo info, Ports ports, void (*body)(CompositeCx&),
                           Elem (*result)(const void*, std::span<const Elem>) = nullptr) {
-  return {
-      {info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out, Composite{body, result}}};
+  return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out, Composite{body, result},
+           info.stateful}};
 }
 template <class A = NoAttrs>
 constexpr Op<A> opaque(OpInfo info, Ports ports, Status (*types)(InferCx&), Status (*run)(OpaqueCall&),
                        std::string_view reason) {
-  return {
-      {info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out, Opaque{types, run, reason}}};
+  return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
+           Opaque{types, run, reason}, info.stateful}};
 }
 template <class A = NoAttrs>
 constexpr Op<A> region(OpInfo info, Ports ports, Region form) {

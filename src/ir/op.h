@@ -118,6 +118,8 @@ struct OpDef {
   std::span<const Port> inputs;
   std::span<const Port> outputs;
   Form form;
+  /// Its results do not follow from operands and attributes alone: two nodes, or two runs of one, may differ.
+  bool stateful = false;
 };
 
 /// Makes attributes at their defaults.

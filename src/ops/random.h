@@ -20,7 +20,7 @@ struct UniformAttrs {
 inline constexpr std::array<Port, 1> kUniformIn{{{"shape", "", elems::kI64}}}, kUniformOut{{{"Y", "", one(Elem::f64)}}};
 Status uniform_types(InferCx& cx);
 Status uniform_run(OpaqueCall& call);
-FRAZIL_OP(Uniform, opaque<UniformAttrs>({"Uniform", 1, "Numbers in [0, 1), multiples of 2^-53.", "frazil"},
+FRAZIL_OP(Uniform, opaque<UniformAttrs>(stateful({"Uniform", 1, "Numbers in [0, 1), multiples of 2^-53.", "frazil"}),
                                         {kUniformIn, kUniformOut}, uniform_types, uniform_run,
                                         "its elements come from a generator, not from operands"));
 
@@ -39,7 +39,7 @@ struct RandomUniformAttrs {
 inline constexpr std::array<Port, 1> kRandomOut{{{"output", "", elems::kFloat}}};
 void random_uniform_body(CompositeCx& cx);
 FRAZIL_OP(RandomUniform,
-          composite<RandomUniformAttrs>({"RandomUniform", {22, 1}, "Uniform numbers between low and high."},
+          composite<RandomUniformAttrs>(stateful({"RandomUniform", {22, 1}, "Uniform numbers between low and high."}),
                                         {{}, kRandomOut}, random_uniform_body));
 
 struct RandomNormalAttrs {
@@ -55,8 +55,9 @@ struct RandomNormalAttrs {
                                      required<&RandomNormalAttrs::shape>("shape", "extents of the result")};
 };
 void random_normal_body(CompositeCx& cx);
-FRAZIL_OP(RandomNormal, composite<RandomNormalAttrs>({"RandomNormal", {22, 1}, "Normally distributed numbers."},
-                                                     {{}, kRandomOut}, random_normal_body));
+FRAZIL_OP(RandomNormal,
+          composite<RandomNormalAttrs>(stateful({"RandomNormal", {22, 1}, "Normally distributed numbers."}),
+                                       {{}, kRandomOut}, random_normal_body));
 
 struct RandomUniformLikeAttrs {
   std::int64_t dtype = 0;
@@ -71,9 +72,9 @@ struct RandomUniformLikeAttrs {
 };
 inline constexpr std::array<Port, 1> kLikeIn{{{"input", "T1", elems::kTensor}}};
 void random_uniform_like_body(CompositeCx& cx);
-FRAZIL_OP(RandomUniformLike,
-          composite<RandomUniformLikeAttrs>({"RandomUniformLike", {22, 1}, "RandomUniform with the input's extents."},
-                                            {kLikeIn, kRandomOut}, random_uniform_like_body));
+FRAZIL_OP(RandomUniformLike, composite<RandomUniformLikeAttrs>(
+                                 stateful({"RandomUniformLike", {22, 1}, "RandomUniform with the input's extents."}),
+                                 {kLikeIn, kRandomOut}, random_uniform_like_body));
 
 struct RandomNormalLikeAttrs {
   std::int64_t dtype = 0;
@@ -87,9 +88,9 @@ struct RandomNormalLikeAttrs {
       attr<&RandomNormalLikeAttrs::seed>("seed", "same seed, same numbers")};
 };
 void random_normal_like_body(CompositeCx& cx);
-FRAZIL_OP(RandomNormalLike,
-          composite<RandomNormalLikeAttrs>({"RandomNormalLike", {22, 1}, "RandomNormal with the input's extents."},
-                                           {kLikeIn, kRandomOut}, random_normal_like_body));
+FRAZIL_OP(RandomNormalLike, composite<RandomNormalLikeAttrs>(
+                                stateful({"RandomNormalLike", {22, 1}, "RandomNormal with the input's extents."}),
+                                {kLikeIn, kRandomOut}, random_normal_like_body));
 
 struct BernoulliAttrs {
   std::int64_t dtype = 0;
@@ -101,9 +102,9 @@ struct BernoulliAttrs {
 inline constexpr std::array<Port, 1> kBernoulliIn{{{"input", "T1", elems::kFloat}}},
     kBernoulliOut{{{"output", "", elems::kNumeric | elems::kBool}}};
 void bernoulli_body(CompositeCx& cx);
-FRAZIL_OP(Bernoulli,
-          composite<BernoulliAttrs>({"Bernoulli", {22, 15}, "1 with the probability that the input gives, else 0."},
-                                    {kBernoulliIn, kBernoulliOut}, bernoulli_body));
+FRAZIL_OP(Bernoulli, composite<BernoulliAttrs>(
+                         stateful({"Bernoulli", {22, 15}, "1 with the probability that the input gives, else 0."}),
+                         {kBernoulliIn, kBernoulliOut}, bernoulli_body));
 
 struct MultinomialAttrs {
   std::int64_t dtype = 6;
@@ -115,9 +116,10 @@ struct MultinomialAttrs {
 };
 inline constexpr std::array<Port, 1> kMultinomialOut{{{"output", "", elems::kIndex}}};
 void multinomial_body(CompositeCx& cx);
-FRAZIL_OP(Multinomial, composite<MultinomialAttrs>(
-                           {"Multinomial", {22, 7}, "Class numbers drawn by rows of unnormalised logarithms."},
-                           {kBernoulliIn, kMultinomialOut}, multinomial_body));
+FRAZIL_OP(Multinomial,
+          composite<MultinomialAttrs>(
+              stateful({"Multinomial", {22, 7}, "Class numbers drawn by rows of unnormalised logarithms."}),
+              {kBernoulliIn, kMultinomialOut}, multinomial_body));
 
 struct DropoutAttrs {
   std::optional<std::int64_t> seed;
@@ -133,10 +135,10 @@ inline constexpr std::array<Port, 2> kDropoutOut{{
     {"mask", "", elems::kBool, Port::Use::optional},
 }};
 void dropout_body(CompositeCx& cx);
-FRAZIL_OP(Dropout, composite<DropoutAttrs>({"Dropout",
-                                            {22, 12},
-                                            "In training mode, zeros at random places and the rest "
-                                            "scaled up; else the input."},
+FRAZIL_OP(Dropout, composite<DropoutAttrs>(stateful({"Dropout",
+                                                     {22, 12},
+                                                     "In training mode, zeros at random places and the rest "
+                                                     "scaled up; else the input."}),
                                            {kDropoutIn, kDropoutOut}, dropout_body));
 
 }  // namespace frazil::ops

@@ -11,7 +11,7 @@ namespace frazil {
 namespace {
 
 bool may_merge(const Graph& graph, const Node& node, std::span<const Value> in) {
-  if (!node.blocks.empty() || draws(graph, node)) return false;
+  if (!node.blocks.empty() || node.op->stateful) return false;
   if (!std::holds_alternative<Composite>(node.op->form)) return true;
   // A composite that waits for its operands' ranks may draw random numbers.
   return std::ranges::all_of(in, [&](Value v) { return !v || !graph.type(v).is_tensor() || graph.type(v).ranked; });

@@ -17,7 +17,7 @@ constexpr std::int64_t kAllPoints = 1 << 20;   // and all nodes of a graph
 
 /// Nodes whose operands are all constants of few elements.
 bool may_fold(const Graph& graph, const Node& node, std::span<const Value> in) {
-  if (!node.blocks.empty() || in.empty() || draws(graph, node)) return false;
+  if (!node.blocks.empty() || in.empty() || node.op->stateful) return false;
   std::int64_t elements = 0;
   for (Value v : in) {
     if (!v) continue;

@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "ops/random.h"
-
 namespace frazil {
 
 std::string_view name_of(Numerics numerics) {
@@ -83,14 +81,6 @@ std::optional<std::int64_t> known(const Graph& graph, Value v) {
   const std::vector<Dim>* content = v ? graph.content(v) : nullptr;
   if (!content || content->size() != 1 || !(*content)[0].is_const()) return std::nullopt;
   return (*content)[0].value();
-}
-
-bool draws(const Graph& graph, const Node& node) {
-  constexpr std::array<const OpDef*, 8> kRandom{&ops::Uniform,           &ops::RandomUniform,    &ops::RandomNormal,
-                                                &ops::RandomUniformLike, &ops::RandomNormalLike, &ops::Bernoulli,
-                                                &ops::Multinomial,       &ops::Dropout};
-  (void)graph;
-  return std::ranges::find(kRandom, node.op) != kRandom.end();
 }
 
 namespace {

@@ -98,8 +98,6 @@ std::vector<const Rule*> all_rules();
 
 /// The only element of an integer or boolean tensor, where inference knows it.
 std::optional<std::int64_t> known(const Graph& graph, Value v);
-/// True for nodes whose results are not made of their operands alone.
-bool draws(const Graph& graph, const Node& node);
 /// True when v may be left uncomputed: nothing that it is made of can fail, `beside` aside, which is still used.
 bool cannot_fail(const Graph& graph, Value v, Value beside = {});
 /// True when each operand's extents are 1 or those of the result: broadcasting them tells no error when the graph runs.

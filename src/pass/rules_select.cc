@@ -27,7 +27,7 @@ bool is_few(const Type& type) {
 /// True for a node that may run although its results are not needed.
 bool is_cheap(const Graph& graph, const Node& node) {
   return std::holds_alternative<Elementwise>(node.op->form) && node.constraints.empty() && node.out.size() == 1 &&
-         is_few(graph.type(node.out[0])) && broadcasts_surely(graph, node) && !draws(graph, node);
+         is_few(graph.type(node.out[0])) && broadcasts_surely(graph, node) && !node.op->stateful;
 }
 
 bool may_select(const Graph& graph, const Node& node) {

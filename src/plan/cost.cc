@@ -77,7 +77,8 @@ class CostReader {
     std::vector<std::pair<NodeId, Dim>> open{{id, Dim(1)}};
     bool known = true;
     while (!open.empty()) {
-      const auto [node, times] = open.back();
+      const NodeId node = open.back().first;
+      const Dim times = open.back().second;
       open.pop_back();
       if (is_shape_arithmetic(node)) continue;
       std::vector<std::pair<NodeId, Dim>> inner;
