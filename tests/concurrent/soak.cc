@@ -8,15 +8,19 @@
 
 #include "concurrent/mix.h"
 
+extern "C" [[gnu::weak]] std::size_t __sanitizer_get_current_allocated_bytes();  // NOLINT
+
 // The mix of mix_test.cc for SOAK_SECONDS seconds (3600), watching the memory of the process. Run it with `make soak`.
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using frazil::test::Mix;
 
-/// The most memory in the first part of the time is held against the median in the last part.
-constexpr double kPart = 0.1;
-constexpr double kGrowth = 1.02, kSlack = 4e6;
+/// What the last part of the time is held against the first one by: the least that was allocated, as sessions that keep
+/// much come and go, and what was resident: its median against the most in the warm-up, which is longer, as all of
+/// these sessions rarely meet.
+constexpr double kPart = 0.1, kWarmUp = 0.33;
+constexpr double kGrowth = 1.02, kAllocatedSlack = 5e5, kResidentSlack = 4e6;
 constexpr int kReportEvery = 30;
 
 double resident_bytes() {
@@ -26,8 +30,11 @@ double resident_bytes() {
   return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
-/// What malloc has given out and not got back; resident memory also has what it keeps for later.
+/// What malloc has given out and not got back; resident memory also has what it keeps for later, and the shadow memory
+/// of a sanitizer, whose own count is the one to ask then.
 double allocated_bytes() {
+  if (__sanitizer_get_current_allocated_bytes != nullptr)
+    return static_cast<double>(__sanitizer_get_current_allocated_bytes());
   const auto info = ::mallinfo2();
   return static_cast<double>(info.uordblks + info.hblkhd);
 }
@@ -46,35 +53,59 @@ class Watch {
   Watch(const Mix& mix, double seconds) : mix_(mix), start_(Clock::now()), seconds_(seconds) {}
 
   void until_end() {
-    for (int k = 1; age() < seconds_; ++k) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(static_cast<int>(std::min(1.0, seconds_ / 20) * 1e3)));
-      now_ = resident_bytes();
-      if (age() <= kPart * seconds_) warm_ = std::max(warm_, now_);
-      if (age() >= (1 - kPart) * seconds_) last_.push_back(now_);
+    while (age() < seconds_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(static_cast<int>(std::min(1.0, seconds_ / 100) * 1e3)));
+      samples_.push_back({age(), resident_bytes(), allocated_bytes()});
       if (age() >= next_report_) report();
     }
-    std::ranges::sort(last_);
   }
-  bool grew() const { return last() > warm_ * kGrowth + kSlack; }
+  bool grew() const {
+    return last_resident() > warm_resident() * kGrowth + kResidentSlack ||
+           least_allocated(1 - kPart, 1) > least_allocated(0, kPart) * kGrowth + kAllocatedSlack;
+  }
   double age() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  double warm() const { return warm_; }
-  double last() const { return last_.empty() ? now_ : last_[last_.size() / 2]; }
+  double warm_resident() const {
+    const std::vector<double> first = between(0, kWarmUp, &Sample::resident);
+    return first.empty() ? 0 : first.back();
+  }
+  double last_resident() const {
+    const std::vector<double> last = between(1 - kPart, 1, &Sample::resident);
+    return last.empty() ? 0 : last[last.size() / 2];
+  }
+  double least_allocated(double from, double to) const {
+    const std::vector<double> part = between(from, to, &Sample::allocated);
+    return part.empty() ? 0 : part.front();
+  }
 
  private:
+  struct Sample {
+    double age, resident, allocated;
+  };
+
+  /// Sorted; `from` and `to` are parts of the time.
+  std::vector<double> between(double from, double to, double Sample::* what) const {
+    std::vector<double> list;
+    for (const Sample& s : samples_) {
+      if (s.age >= from * seconds_ && s.age <= to * seconds_) list.push_back(s.*what);
+    }
+    std::ranges::sort(list);
+    return list;
+  }
+
   void report() {
     next_report_ += kReportEvery;
     std::printf(
         "%6.0f s: %.1f MB resident, %.1f MB allocated, %llu runs, %llu cancelled, %llu at a limit, %llu loads\n", age(),
-        now_ / 1e6, allocated_bytes() / 1e6, number(Mix::runs), number(Mix::cancelled), number(Mix::limited),
-        number(Mix::loads));
+        samples_.back().resident / 1e6, samples_.back().allocated / 1e6, number(Mix::runs), number(Mix::cancelled),
+        number(Mix::limited), number(Mix::loads));
     std::fflush(stdout);
   }
   unsigned long long number(Mix::Count c) const { return mix_.count(c); }
 
   const Mix& mix_;
   Clock::time_point start_;
-  double seconds_, warm_ = 0, now_ = 0, next_report_ = kReportEvery;
-  std::vector<double> last_;
+  double seconds_, next_report_ = kReportEvery;
+  std::vector<Sample> samples_;
 };
 
 }  // namespace
@@ -91,11 +122,13 @@ int main() {
   const bool good = mix.errors().empty() && !watch.grew();
   std::printf(
       "soak %s: %.0f s, %llu runs (%llu right, %llu cancelled, %llu at a limit), %llu loads, %llu sessions; "
-      "%.1f MB resident after the warm-up, %.1f MB at the end\n",
+      "resident: %.1f MB at most in the first third, %.1f MB at the end; "
+      "allocated at least: %.2f MB in the first tenth, %.2f MB in the last\n",
       good ? "passed" : "FAILED", watch.age(), static_cast<unsigned long long>(mix.count(Mix::runs)),
       static_cast<unsigned long long>(mix.count(Mix::right)),
       static_cast<unsigned long long>(mix.count(Mix::cancelled)),
       static_cast<unsigned long long>(mix.count(Mix::limited)), static_cast<unsigned long long>(mix.count(Mix::loads)),
-      static_cast<unsigned long long>(mix.count(Mix::opens)), watch.warm() / 1e6, watch.last() / 1e6);
+      static_cast<unsigned long long>(mix.count(Mix::opens)), watch.warm_resident() / 1e6, watch.last_resident() / 1e6,
+      watch.least_allocated(0, kPart) / 1e6, watch.least_allocated(1 - kPart, 1) / 1e6);
   return good ? 0 : 1;
 }
