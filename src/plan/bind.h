@@ -17,15 +17,15 @@ struct Binding {
 };
 
 /// The kernel that serves the node, for forms that need one; nullopt: a composite to expand, or the reference executor.
-std::optional<Binding> bind(const Graph& graph, NodeId node);
+std::optional<Binding> bind(const Graph& graph, NodeId id);
 /// The hand kernels that may serve nodes of the operator; which of them, and whether, depends on types and attributes.
 std::vector<Kernel> hand_kernels(const OpDef& op);
 /// True when an extent of a result is known only once the node has run, which hand kernels do not tell.
 bool defines_extents(const Graph& graph, const Node& node);
 /// The axis of operand 0 from which the node takes the one position that operand 1, a scalar, names: such a result is a
 /// view whose offset is read while the graph runs.
-std::optional<std::size_t> picked_axis(const Graph& graph, NodeId node);
+std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id);
 /// True when an operand's rank is known only while the graph runs.
-bool has_unranked_operand(const Graph& graph, NodeId node);
+bool has_unranked_operand(const Graph& graph, NodeId id);
 
 }  // namespace frazil

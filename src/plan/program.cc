@@ -1,7 +1,9 @@
 #include "plan/program.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,16 +19,16 @@ std::string_view name_of(RowOp op) {
 
 namespace {
 
-int operand_count(const ProgramIns& ins) {
-  if (ins.row == RowOp::none) return arity(ins.scalar.op);
+std::size_t operand_count(const ProgramIns& ins) {
+  if (ins.row == RowOp::none) return static_cast<std::size_t>(arity(ins.scalar.op));
   if (ins.row == RowOp::layer_norm_bias) return 3;
   return ins.row == RowOp::layer_norm ? 2 : 1;
 }
 
 template <class F>
 void for_operands(const ProgramIns& ins, F f) {
-  const std::uint32_t all[] = {ins.scalar.a, ins.scalar.b, ins.scalar.c};
-  for (int k = 0; k < operand_count(ins); ++k) f(all[k]);
+  const std::array all{ins.scalar.a, ins.scalar.b, ins.scalar.c};
+  for (std::uint32_t operand : std::span(all).first(operand_count(ins))) f(operand);
 }
 
 /// True when `ins` may write where its operand `a` lies: each element is read before it is written there.
