@@ -7,8 +7,8 @@
 namespace frazil {
 namespace {
 
-/// Rows are made this many bytes at a time, so that the product finds them in a cache beside its weight,
-/// and in multiples of what its kernels take at once.
+/// Rows are made this many bytes at a time, so that the product finds them in a cache beside its weight, and in
+/// multiples of what its kernels take at once.
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 16;
 constexpr std::int64_t kBlockStep = 12;
 
@@ -45,7 +45,7 @@ Status prepare_prologue(PrepareCx& cx, Prologue& p, void* state) {
   p.block = by_rows ? block_rows(p.rows, p.cols) : std::max<std::int64_t>(p.rows, 1);
   p.scratch = aligned(cx.scratch_bytes);
   p.made = aligned(p.scratch + own.scratch_bytes);
-  cx.scratch_bytes = p.made + static_cast<std::size_t>(p.block * p.cols) * sizeof(float);
+  cx.scratch_bytes = p.made + static_cast<std::size_t>(std::min(p.block, p.rows) * p.cols) * sizeof(float);
   return {};
 }
 
