@@ -253,14 +253,14 @@ Result<Tensor> from_fortran(const Tensor& tensor, Sizes sizes) {
   return Tensor(tensor.elem(), std::move(sizes), std::move(strides), tensor.buffer(), 0).packed();
 }
 
+/// Extents beside a 0 are held against the widest elements, so that what is read can be written as another type.
 Result<std::size_t> data_bytes(const Dtype& type, const Sizes& shape, std::size_t available) {
-  std::size_t needed = type.width;
-  bool empty = false;
+  constexpr std::size_t kWidest = 16;
+  const bool empty = std::ranges::find(shape, 0) != shape.end();
+  std::size_t needed = empty ? std::max(type.width, kWidest) : type.width;
   bool overflow = false;
   for (const std::int64_t extent : shape) {
-    empty |= extent == 0;
-    if (extent == 0) continue;
-    overflow |= __builtin_mul_overflow(needed, static_cast<std::size_t>(extent), &needed);
+    if (extent != 0) overflow |= __builtin_mul_overflow(needed, static_cast<std::size_t>(extent), &needed);
   }
   if (overflow) return fail(Code::bad_input, "shape [{}] is larger than any file", fmt::join(shape, ","));
   if (empty) return 0;

@@ -88,6 +88,8 @@ TEST(NpyTest, Strings) {
   EXPECT_EQ(npy_to_bytes(Tensor::of<std::string>({1}, {"\xff"})).error().code, Code::bad_input);
   EXPECT_EQ(npy_to_bytes(Tensor::of<std::string>({1}, {std::string("a\0", 2)})).error().code, Code::bad_input);
   EXPECT_TRUE(npy_to_bytes(Tensor::make(Elem::string, {0}).value()));
+  const Tensor none = parse(npy(header("|S1", "(1000000000000000000, 0)"), "")).value();
+  EXPECT_TRUE(parse(npy_to_bytes(none).value()).value().identical(none));
 }
 
 TEST(NpyTest, TypesThatNumpyLacks) {
@@ -141,6 +143,7 @@ TEST(NpyTest, MalformedFiles) {
       {std::string("\x93NUMPY\x03\x00\x01", 9), Code::bad_input, "not an .npy file"},
       {npy(header("<f4", "(" + repeated("1, ", 1000) + ")"), "1234"), Code::bad_input, "more than 64 dimensions"},
       {npy(header("<f4", "(4611686018427387904, 4, 0, 4611686018427387904)"), ""), Code::bad_input, "larger than any"},
+      {npy(header("|S2", "(800000000000001615, 0, 0, 7)"), ""), Code::bad_input, "larger than any"},
       {npy(header("<f4", "(1,)"), ""), Code::bad_input, "needs 4 bytes of data, the file has 0"},
       {npy(header("<M8[ns]", "(1,)"), "12345678"), Code::unsupported, "dtype '<M8[ns]'"},
       {npy(header("<U4611686018427387904", "(4,)"), "1234"), Code::unsupported, "dtype '<U4611"},
