@@ -170,12 +170,14 @@ bool scales_norm(const Site& s) {
 }
 Expr scale_norm(const Site& s, Builder& to) {
   const Sides sides = beside_norm(s);
+  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the rule has matched
   return ops::LayerNormalization({Expr{&to, sides.made->in[0]}, Expr{&to, sides.other}},
                                  sides.made->attributes<ops::LayerNormAttrs>());
 }
 bool shifts_norm(const Site& s) { return beside_norm(s).made != nullptr; }
 Expr shift_norm(const Site& s, Builder& to) {
   const Sides sides = beside_norm(s);
+  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the rule has matched
   return ops::LayerNormalization({Expr{&to, sides.made->in[0]}, Expr{&to, sides.made->in[1]}, Expr{&to, sides.other}},
                                  sides.made->attributes<ops::LayerNormAttrs>());
 }
