@@ -19,7 +19,7 @@ struct OpInfo {
   std::string_view domain = {};
   bool stateful = false;
 };
-constexpr OpInfo stateful(OpInfo info) {
+constexpr OpInfo stateful(OpInfo info) {  // sets OpDef::stateful
   info.stateful = true;
   return info;
 }
