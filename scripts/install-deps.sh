@@ -10,8 +10,10 @@ packages=(
 )
 dev_packages=(
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind libdnnl-dev
-  python3-numpy python3-sklearn python3-onnx nodejs npm
+  python3-numpy python3-sklearn python3-onnx
 )
+# A Node.js from elsewhere brings npm, and Debian's conflicts with it.
+command -v npm >/dev/null || dev_packages+=(nodejs npm)
 
 case "${1:-}" in
   "") ;;

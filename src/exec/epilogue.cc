@@ -4,6 +4,7 @@
 #include <array>
 
 #include "exec/tile_state.h"
+#include "tensor/buffer.h"
 
 namespace frazil {
 namespace {
@@ -38,7 +39,7 @@ Status prepare_epilogue(PrepareCx& cx, Epilogue& e, std::int64_t cols) {
   own.in = std::span(in).first(others.size() + 1);
   own.scratch_bytes = 0;
   FRAZIL_CHECK(prepare_tiles(own, cx.plan.programs[cx.step.program], tiles_of(e)));
-  e.scratch = (cx.scratch_bytes + 63) & ~std::size_t{63};
+  e.scratch = aligned(cx.scratch_bytes);
   cx.scratch_bytes = e.scratch + own.scratch_bytes;
   e.cols = cols;
   e.rows = cols == 0 ? 0 : in[0].empty() ? 0 : in[0].count() / cols;

@@ -16,7 +16,7 @@ Result<Buffer> shared_buffer(std::size_t bytes) {
 
 Result<std::byte*> PackStore::take(std::size_t bytes) {
   constexpr std::size_t kChunk = std::size_t{16} << 20;
-  bytes = (bytes + 63) & ~std::size_t{63};
+  bytes = aligned(bytes);
   bytes_ += bytes;
   if (bytes >= kChunk / 2) {
     FRAZIL_TRY(Buffer own, shared_buffer(bytes));

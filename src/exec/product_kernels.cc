@@ -149,7 +149,7 @@ void run_gemm(const RunCx& cx, const GemmState& s, const PrologueRun& prologue, 
     const float* addend = s.add ? f32(cx.in[2]) + i * s.c_row : nullptr;
     for (std::int64_t j = 0; j < g.n; ++j) {
       const float sum = s.alpha * row[j] + (addend ? s.beta * addend[j * s.c_col] : 0.0f);
-      row[j] = sum > 0 || s.slope == 1 ? sum : s.slope == 0 && sum <= 0 ? 0 : s.slope * sum;
+      row[j] = kernel::bent(sum, s.slope);
     }
   }
   epilogue.run_whole();

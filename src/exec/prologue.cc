@@ -3,20 +3,19 @@
 #include <algorithm>
 
 #include "exec/tile_state.h"
+#include "kernel/gemm.h"
+#include "tensor/buffer.h"
 
 namespace frazil {
 namespace {
 
 /// Rows are made this many bytes at a time, so that the product finds them in a cache beside its weight, and in
-/// multiples of what its kernels take at once.
+/// multiples of kPanelRows.
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 16;
-constexpr std::int64_t kBlockStep = 12;
-
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
 
 std::int64_t block_rows(std::int64_t rows, std::int64_t cols) {
   const std::int64_t fit = kBlockBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(cols, 1);
-  return std::clamp<std::int64_t>(rows, 1, std::max(kBlockStep, fit / kBlockStep * kBlockStep));
+  return std::clamp<std::int64_t>(rows, 1, std::max(kernel::kPanelRows, fit / kernel::kPanelRows * kernel::kPanelRows));
 }
 
 }  // namespace

@@ -333,7 +333,7 @@ Status Session::lay_out_arena() {
     std::int64_t most = 0;
     for (Reg r : plan_.pools[p]) most = std::max(most, regs_[r]);
     if (total > limits_.memory_bytes) break;
-    total += (static_cast<std::size_t>(most) + 63) & ~std::size_t{63};
+    total += aligned(static_cast<std::size_t>(most));
   }
   if (total > limits_.memory_bytes) {
     return fail(Code::limit, "the values of this run take at least {} bytes together, the memory limit is {}", total,

@@ -4,6 +4,7 @@
 
 #include "exec/codes.h"
 #include "exec/tile_state.h"
+#include "tensor/buffer.h"
 
 namespace frazil {
 namespace {
@@ -290,7 +291,7 @@ class TilePreparer {
     const bool alone = s_.ops == 1 && at.ops[0].kind == TileOp::Kind::scalar && at.ops[0].to >= 0;
     s_.tile = s_.rows ? std::max<std::int64_t>(s_.inner, 1) : alone ? kLongTile : kTile;
     const std::int64_t held = std::min(s_.tile, std::max<std::int64_t>(s_.inner, 1));
-    s_.stride = (static_cast<std::size_t>(held) * program_.width + 63) & ~std::size_t{63};
+    s_.stride = aligned(static_cast<std::size_t>(held) * program_.width);
     // Behind the buffers lies what a single element is repeated in.
     cx_.scratch_bytes = alone ? 0 : s_.stride * (program_.buffers + 1U);
     s_.spare = program_.buffers;

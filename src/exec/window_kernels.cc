@@ -2,6 +2,7 @@
 #include "exec/product_code.h"
 #include "kernel/conv.h"
 #include "kernel/pool.h"
+#include "tensor/buffer.h"
 
 namespace frazil {
 namespace {
@@ -59,7 +60,7 @@ Status prepare_conv(PrepareCx& cx, ConvState& s) {
     FRAZIL_TRY(s.packed, cx.packs.get({weight, w.bytes()}, format, bytes,
                                       [&](std::byte* to) { kernel::conv_pack_w(p, f32(weight), to); }));
   } else {
-    s.packed_bytes = (bytes + 63) & ~std::size_t{63};
+    s.packed_bytes = aligned(bytes);
   }
   cx.scratch_bytes = s.packed_bytes + static_cast<std::size_t>(kernel::conv_scratch_bytes(p));
   return {};

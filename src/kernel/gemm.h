@@ -7,6 +7,18 @@
 
 namespace frazil::kernel {
 
+/// Most rows of a packed A panel, [k][rows]: m of a multiple of this many leaves no rest.
+inline constexpr std::int64_t kPanelRows = 12;
+
+namespace {
+/// x (a number, or a vector of them), times slope, of 0 to 1, below 0. NaN stays NaN; slope 0 makes 0 of -infinity.
+template <class X>
+[[gnu::always_inline]] inline X bent(X x, float slope) {
+  if (slope == 0) return x <= 0.f ? X{} : x;
+  return x < 0.f ? x * slope : x;
+}
+}  // namespace
+
 /// C[m,n] = A[m,k] * B[k,n] + bias[n], or C = C + A * B + bias; the bias is added as it would be to the finished
 /// product. Strides are in elements; those of A and B are arbitrary, so a transpose is free; the columns of C are
 /// contiguous. C overlaps neither A nor B. With k == 0 the product is zero. Numeric class: reassociated. The bits of an
@@ -21,7 +33,7 @@ struct Gemm {
   std::int64_t c_row = 0;
   const float* bias = nullptr;  ///< [n] or null
   bool accumulate = false;
-  float slope = 1;               ///< 0 to 1: what elements below 0 are multiplied by at the end; NaN stays. 0: Relu
+  float slope = 1;               ///< 0 to 1: what elements below 0 are multiplied by at the end (bent()). 0: Relu
   const Parts* parts = nullptr;  ///< told of parts of C, which it may overwrite
 };
 

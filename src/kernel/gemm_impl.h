@@ -24,13 +24,6 @@ constexpr int64_t kDotRows = 16;           ///< up to here a transposed B is rea
 constexpr int64_t kRowBlockPanels = 12;
 constexpr int64_t kNearElements = 8192;  ///< of C: what stays in L1 until somebody else has worked on it
 
-/// x, times slope below 0; NaN stays, and infinity too.
-template <class X>
-FRAZIL_INLINE X bent(X x, float slope) {
-  if (slope == 0) return x <= 0.f ? X{} : x;
-  return x < 0.f ? x * slope : x;
-}
-
 /// C = (accumulate ? C : 0) + acc + biases, times slope below 0.
 template <int R, int NV, bool Tail>
 FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
@@ -272,13 +265,13 @@ void dot_tile(const Gemm& g, int64_t row, int64_t col) {
       float x = sum_lanes(acc[r][0]);
       if (g.accumulate) x = *out + x;
       if (g.bias != nullptr) x += load_1(g.bias + col);
-      *out = g.slope != 1 ? bent(x, g.slope) : x;
+      *out = bent(x, g.slope);
     } else {
       for (int c = 0; c < NC; c += 4) {
         F32x4 x = sum4(acc[r][c], acc[r][c + 1], acc[r][c + 2], acc[r][c + 3]);
         if (g.accumulate) x = load_4(out + c) + x;
         if (g.bias != nullptr) x += load_4(g.bias + col + c);
-        store_4(out + c, g.slope != 1 ? bent(x, g.slope) : x);
+        store_4(out + c, bent(x, g.slope));
       }
     }
   }
@@ -312,7 +305,7 @@ void no_depth(const Gemm& g, int64_t begin, int64_t end) {
     for (int64_t j = 0; j < g.n; ++j) {
       float x = g.accumulate ? c[j] : 0.f;
       if (g.bias != nullptr) x += load_1(g.bias + j);
-      c[j] = g.slope != 1 ? bent(x, g.slope) : x;
+      c[j] = bent(x, g.slope);
     }
   }
 }

@@ -10,7 +10,6 @@
 namespace frazil::kernel {
 
 constexpr std::int64_t kPanelCols = 32;    ///< columns of a packed B panel: [k][32], zero-padded
-constexpr std::int64_t kPanelRows = 12;    ///< most rows of a packed A panel: [k][rows]
 constexpr std::int64_t kDepthBlock = 256;  ///< most steps of k between two updates of C
 constexpr std::int64_t kColBlock = 1024;   ///< most columns of B that are packed at a time
 

@@ -15,7 +15,7 @@
 namespace frazil {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::align_val_t kNewAlignment{kAlignment};
 constexpr std::size_t kHugeFrom = std::size_t{4} << 20;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 47;  // user address space
 
@@ -43,7 +43,7 @@ struct Buffer::Block {
   Block& operator=(const Block&) = delete;
   ~Block() {
     std::destroy_n(strings, count);
-    ::operator delete(bytes, kAlignment);
+    ::operator delete(bytes, kNewAlignment);
   }
 
   static void destroy(void* block) noexcept { delete static_cast<Block*>(block); }
@@ -65,9 +65,9 @@ Result<std::shared_ptr<Buffer::Block>> Buffer::charged_block(std::size_t bytes) 
 
 Result<Buffer> Buffer::allocate(std::size_t bytes) {
   if (bytes > kMaxBytes) return no_memory(bytes);
-  const std::size_t padded = bytes == 0 ? 64 : (bytes + 63) / 64 * 64;
+  const std::size_t padded = aligned(std::max<std::size_t>(bytes, 1));
   FRAZIL_TRY(auto block, charged_block(padded));
-  block->bytes = ::operator new(padded, kAlignment, std::nothrow);
+  block->bytes = ::operator new(padded, kNewAlignment, std::nothrow);
   if (block->bytes == nullptr) return no_memory(bytes);
   if (padded >= kHugeFrom) prefer_huge_pages({static_cast<std::byte*>(block->bytes), padded});
   Buffer buffer;
@@ -103,7 +103,7 @@ Result<Buffer> Buffer::strings(std::size_t count) {
   if (count > kMaxBytes / sizeof(std::string)) return no_memory(SIZE_MAX);
   const std::size_t bytes = count * sizeof(std::string);
   FRAZIL_TRY(auto block, charged_block(bytes));
-  block->bytes = ::operator new(std::max<std::size_t>(bytes, 1), kAlignment, std::nothrow);
+  block->bytes = ::operator new(std::max<std::size_t>(bytes, 1), kNewAlignment, std::nothrow);
   if (block->bytes == nullptr) return no_memory(bytes);
   // Millions of them take as long to make as to read.
   block->strings = static_cast<std::string*>(block->bytes);

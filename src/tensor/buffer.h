@@ -8,11 +8,16 @@
 
 namespace frazil {
 
+/// What the address of a Buffer's bytes and its padded size are multiples of: a cache line.
+inline constexpr std::size_t kAlignment = 64;
+/// `bytes` rounded up to it; for what lies one behind the other in a block. Precondition: the result is a size_t.
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
+
 /// A shared block of bytes; never knows shapes. Copies share the bytes (atomic reference count).
 class Buffer {
  public:
   Buffer() = default;
-  /// Uninitialised bytes, aligned to 64 and padded to a multiple of 64. They count against the memory limit of the
+  /// Uninitialised bytes, aligned and padded to kAlignment. They count against the memory limit of the
   /// current thread's Governor until they are freed or released: Code::limit, before anything is allocated, when they
   /// would pass it. Code::out_of_memory when the system refuses.
   static Result<Buffer> allocate(std::size_t bytes);
