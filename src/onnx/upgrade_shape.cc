@@ -181,7 +181,8 @@ Status asymmetric(Draft& d) {
   if (!d.has(1)) return d.error("input 1, the scales, is missing");
   d.in = {d.in[0], {}, d.in[1]};
   FRAZIL_TRY(const std::string mode, d.take_or<std::string>("mode", "nearest"));
-  d.set("mode", mode == "bilinear" ? "linear" : mode);
+  // As a view: GCC 12 thinks that the string itself may be uninitialised.
+  d.set("mode", std::string_view(mode) == "bilinear" ? "linear" : mode);
   d.set("coordinate_transformation_mode", std::string("asymmetric"));
   d.set("nearest_mode", std::string("floor"));
   return {};
