@@ -42,10 +42,10 @@ Status prepare_attention(PrepareCx& cx, void* state) {
   if (!fits(3, scores, s.bias_step) || !fits(4, scores, s.keep_step)) {
     return fail(Code::bad_input, "a mask does not broadcast to the scores");
   }
-  if (!fits(5, items, {&s.first_step, 1}) || !fits(6, items, {&s.lengths_step, 1})) {
+  s.causal = cx.step.ints[0] != 0;
+  if ((s.causal && !fits(5, items, {&s.first_step, 1})) || !fits(6, items, {&s.lengths_step, 1})) {
     return fail(Code::bad_input, "first or lengths has another number of elements than the batch");
   }
-  s.causal = cx.step.ints[0] != 0;
   s.undefined = static_cast<kernel::Attention::Undefined>(cx.step.ints[1]);
   s.scale = cx.step.ints[2] != 0 ? cx.step.reals[0] : 1 / std::sqrt(static_cast<float>(s.size));
   s.bias_last = cx.step.ints[3] != 0;
@@ -55,7 +55,7 @@ Status prepare_attention(PrepareCx& cx, void* state) {
   static constexpr float kSome = 0;
   if (given(3)) s.bias = &kSome;
   if (given(4)) s.keep = reinterpret_cast<const std::uint8_t*>(&kSome);
-  if (given(5)) s.first = &kSome;
+  if (given(5) && s.causal) s.first = &kSome;
   if (given(6)) s.lengths = &kSome;
   const std::int64_t bytes = kernel::attention_scratch_bytes(s);
   if (bytes < 0) return fail(Code::limit, "{} keys of {} features are too many", s.keys, s.size);

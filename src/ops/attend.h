@@ -38,7 +38,8 @@ void attend_body(CompositeCx& cx);
 FRAZIL_OP(Attend, composite<AttendAttrs>({"Attend", 1,
                                           "softmax(Q Kt) V of Q [B, H, L, E], K [B, G, S, E] and V [B, G, S, F] as "
                                           "[B, L, H, F], with H a multiple of G; first is the position of the first "
-                                          "query, lengths are the keys that count, both [B] or [1].",
+                                          "query, read where causal, lengths are the keys that count, both [B] or "
+                                          "[1].",
                                           "frazil"},
                                          {kAttendIn, kPortY<elems::kFloat>}, attend_body));
 
