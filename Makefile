@@ -14,7 +14,7 @@ install-deps:  ## install the Debian packages that are missing
 configure: install-deps
 	@cmake --preset $(PRESET)
 
-build: configure  ## build everything; the command is build/frazil
+build: configure  ## build all but the benchmarks; the command is build/frazil
 	@cmake --build $(BUILD)
 
 test: build  ## build and run every test
@@ -24,7 +24,8 @@ demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo
 	@$(BUILD)/digits_demo examples/digits
 
-bench: build  ## measure against ONNX Runtime; see bench/run.sh
+bench: configure  ## measure against ONNX Runtime; see bench/run.sh
+	@cmake --build $(BUILD) --target benchmarks
 	@bench/run.sh $(BUILD)
 
 asan:  ## the tests under the address and undefined-behaviour sanitizers

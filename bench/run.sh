@@ -14,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=${1:-build}
 shift || true
 for program in targets overhead; do
-  [[ -x $build/bench/$program ]] || { echo "bench/run.sh: no $build/bench/$program; run make build" >&2; exit 2; }
+  [[ -x $build/bench/$program ]] || { echo "bench/run.sh: no $build/bench/$program; run make bench" >&2; exit 2; }
 done
 
 if [[ -z ${FRAZIL_PEER:-} ]]; then

@@ -1,9 +1,10 @@
-# frazil_layer(<name> [DEPENDS <layer>...] [PUBLIC <lib>...] [PRIVATE <lib>...])
+# frazil_layer(<name> [DEPENDS <layer>...] [PUBLIC <lib>...] [PRIVATE <lib>...] [PRECOMPILE <header>...])
 #
 # Declares the layer in the current folder: the target frazil_<name>, alias frazil::<name>, from every *.cc here.
 # DEPENDS names the layers it may use and passes on. A layer without sources is its headers.
+# PRECOMPILE names headers that the sources of this layer, and of those declared behind it, parse only once.
 function(frazil_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;PUBLIC;PRIVATE;PRECOMPILE")
   list(TRANSFORM arg_DEPENDS PREPEND frazil::)
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
 
@@ -12,6 +13,15 @@ function(frazil_layer name)
     target_include_directories(frazil_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(frazil_${name} PUBLIC ${arg_DEPENDS} ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
     set_property(GLOBAL APPEND PROPERTY FRAZIL_COMPILED_LAYERS frazil_${name})
+    if(arg_PRECOMPILE)
+      target_precompile_headers(frazil_${name} PRIVATE ${arg_PRECOMPILE})
+      set_property(GLOBAL PROPERTY FRAZIL_PRECOMPILED frazil_${name})
+    else()
+      get_property(precompiled GLOBAL PROPERTY FRAZIL_PRECOMPILED)
+      if(precompiled)
+        target_precompile_headers(frazil_${name} REUSE_FROM ${precompiled})
+      endif()
+    endif()
   else()
     add_library(frazil_${name} INTERFACE)
     target_include_directories(frazil_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)

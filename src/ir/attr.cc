@@ -16,6 +16,30 @@ const AttrField* AttrTable::find(std::string_view name) const {
   return nullptr;
 }
 
+namespace detail {
+
+std::optional<AttrValue> integer_value(std::int64_t value) { return value; }
+
+std::shared_ptr<void> shared(void* attrs, void (*destroy)(void*)) { return {attrs, destroy}; }
+
+template <class T, AttrKind K>
+bool AttrTraitsBase<T, K>::set(T& m, const AttrValue& v) {
+  const T* p = std::get_if<T>(&v);
+  return p && (m = *p, true);
+}
+template <class T, AttrKind K>
+std::optional<AttrValue> AttrTraitsBase<T, K>::get(const T& m) {
+  return m;
+}
+template struct AttrTraitsBase<float, AttrKind::real>;
+template struct AttrTraitsBase<std::string, AttrKind::string>;
+template struct AttrTraitsBase<Ints, AttrKind::integers>;
+template struct AttrTraitsBase<Floats, AttrKind::reals>;
+template struct AttrTraitsBase<Strings, AttrKind::strings>;
+template struct AttrTraitsBase<Tensor, AttrKind::tensor>;
+
+}  // namespace detail
+
 namespace {
 
 bool same_bits(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); }

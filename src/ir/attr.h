@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,11 @@ bool same(const AttrTable& table, const void* a, const void* b);
 
 namespace detail {
 
+// Every file that calls an operator instantiates what is defined here, for each attribute of its header.
+std::optional<AttrValue> integer_value(std::int64_t value);
+/// Owns `attrs` from the call on, whatever happens.
+std::shared_ptr<void> shared(void* attrs, void (*destroy)(void*));
+
 template <class T>
 struct AttrTraits;
 template <class T>
@@ -63,16 +69,13 @@ struct AttrTraits<T> {
     const auto* p = std::get_if<std::int64_t>(&v);
     return p && (m = static_cast<T>(*p), true);
   }
-  static AttrValue get(const T& m) { return static_cast<std::int64_t>(m); }
+  static std::optional<AttrValue> get(const T& m) { return integer_value(static_cast<std::int64_t>(m)); }
 };
 template <class T, AttrKind K>
-struct AttrTraitsBase {
+struct AttrTraitsBase {  // defined in attr.cc, for the types below
   static constexpr AttrKind kind = K;
-  static bool set(T& m, const AttrValue& v) {
-    const T* p = std::get_if<T>(&v);
-    return p && (m = *p, true);
-  }
-  static AttrValue get(const T& m) { return m; }
+  static bool set(T& m, const AttrValue& v);
+  static std::optional<AttrValue> get(const T& m);
 };
 template <>
 struct AttrTraits<float> : AttrTraitsBase<float, AttrKind::real> {};
@@ -150,9 +153,14 @@ struct NoAttrs {
 };
 
 template <class A>
+std::shared_ptr<void> shared_attrs(A attrs) {
+  return detail::shared(new A(std::move(attrs)), [](void* p) { delete static_cast<A*>(p); });
+}
+
+template <class A>
 constexpr AttrTable attr_table() {
-  return {A::fields, [] { return std::static_pointer_cast<void>(std::make_shared<A>()); },
-          [](const void* p) { return std::static_pointer_cast<void>(std::make_shared<A>(*static_cast<const A*>(p))); }};
+  return {A::fields, [] { return shared_attrs(A{}); },
+          [](const void* p) { return shared_attrs(*static_cast<const A*>(p)); }};
 }
 
 }  // namespace frazil

@@ -44,7 +44,7 @@ struct Op : OpDef {
   Expr operator()(std::span<const Expr> in, A with = {}) const { return call(in, std::move(with), 1)[0]; }
   /// Calls with `count` results.
   std::vector<Expr> call(std::span<const Expr> in, A with, std::size_t count) const {
-    return in[0].builder->add(*this, in, std::make_shared<const A>(std::move(with)), count);
+    return in[0].builder->add(*this, in, shared_attrs(std::move(with)), count);
   }
   std::vector<Expr> call(std::initializer_list<Expr> in, A with, std::size_t count) const {
     return call(std::span(in.begin(), in.size()), std::move(with), count);
