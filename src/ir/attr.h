@@ -54,7 +54,8 @@ bool same(const AttrTable& table, const void* a, const void* b);
 
 namespace detail {
 
-// Every file that calls an operator instantiates what is defined here, for each attribute of its header.
+// Every file that calls an operator instantiates the templates below for each attribute of its header, so they call
+// functions of attr.cc.
 std::optional<AttrValue> integer_value(std::int64_t value);
 /// Owns `attrs` from the call on, whatever happens.
 std::shared_ptr<void> shared(void* attrs, void (*destroy)(void*));
