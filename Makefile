@@ -18,7 +18,7 @@ build: configure  ## build all but the benchmarks; the command is build/frazil
 	@cmake --build $(BUILD)
 
 test: build  ## build and run every test
-	@ctest --test-dir $(BUILD) --output-on-failure
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
 
 demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo

@@ -36,7 +36,8 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 seeds=$build/seeds
 "$build/fuzz/make_corpus" "$seeds"
 
-stat_of() { sed -nE "s/^stat::$1: +([0-9]+).*/\1/p" "$2" | tail -1; }
+# 0 for a process that was killed before it printed any.
+stat_of() { sed -nE "s/^stat::$1: +([0-9]+).*/\1/p" "$2" | awk '{n = $1} END {print n + 0}'; }
 
 # Until the time is over: a finding ends a process, and the next goes on.
 run_target() {
@@ -50,8 +51,8 @@ run_target() {
     status=0
     "$build/fuzz/$name" "${arguments[@]}" -max_total_time=$((end - SECONDS)) "$corpus" "$seeds/$name" \
       >"$log" 2>&1 || status=$?
-    executions=$((executions + $(stat_of number_of_executed_units "$log" || echo 0)))
-    units=$((units + $(stat_of new_units_added "$log" || echo 0)))
+    executions=$((executions + $(stat_of number_of_executed_units "$log")))
+    units=$((units + $(stat_of new_units_added "$log")))
     ((status == 0)) && break
     findings=$((findings + 1))
     grep -m1 -E 'FINDING|ERROR: |runtime error|SUMMARY' "$log" >&2 || echo "$name ended with $status" >&2

@@ -16,7 +16,7 @@ done
 cmake --preset coverage >/dev/null
 cmake --build "$build"
 rm -rf "$profile" && mkdir -p "$profile"
-LLVM_PROFILE_FILE="$PWD/$profile/%p.profraw" ctest --test-dir "$build" --output-on-failure -R '^test\.'
+LLVM_PROFILE_FILE="$PWD/$profile/%p.profraw" ctest --test-dir "$build" --output-on-failure --parallel "$(nproc)" -R '^test\.'
 
 llvm-profdata-19 merge -sparse "$profile"/*.profraw -o "$profile/all.profdata"
 mapfile -t programs < <(find "$build/tests" "$build/frazil" -maxdepth 1 -type f -executable)
