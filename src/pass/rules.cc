@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+
+#include "ops/view.h"
 
 namespace frazil {
 
@@ -154,6 +157,16 @@ std::optional<std::size_t> only_operand(const Graph& graph, const OpDef& op, std
   }
   if (found && graph.type(in[*found]).rank() != rank) return std::nullopt;
   return found;
+}
+
+std::vector<std::size_t> axes_of(const Node& transpose, std::size_t rank) {
+  const Ints& given = transpose.attributes<ops::TransposeAttrs>().perm;
+  std::vector<std::size_t> axes(given.empty() ? rank : given.size());
+  if (given.empty()) std::iota(axes.rbegin(), axes.rend(), 0);
+  std::ranges::transform(given, axes.begin(), [&](std::int64_t axis) {
+    return static_cast<std::size_t>(axis) + (axis < 0 ? given.size() : 0);
+  });
+  return axes;
 }
 
 }  // namespace frazil

@@ -105,5 +105,7 @@ bool broadcasts_surely(const Graph& graph, const Node& node);
 /// The operand of an elementwise node that is not a constant of one element, where it is the only one and has the
 /// result's rank.
 std::optional<std::size_t> only_operand(const Graph& graph, const OpDef& op, std::span<const Value> in);
+/// The input axis of each output axis of a Transpose of `rank` axes.
+std::vector<std::size_t> axes_of(const Node& transpose, std::size_t rank);
 
 }  // namespace frazil

@@ -161,7 +161,7 @@ class Finder {
     if (made(v, ops::MatMul)) return product(v, p);
     if (const Node* turn = made(v, ops::Transpose)) {
       Turned scores = whole(v);
-      scores.turn(axes_of(*turn));
+      scores.turn(axes_of(*turn, scores.perm.size()));
       scores.swap_last();
       return std::ranges::is_sorted(scores.perm) && scaled(turn->in[0], p, depth + 1) && inner(v, ops::Transpose) &&
              transposed(p);
@@ -216,22 +216,13 @@ class Finder {
     for (std::size_t i = 0; i < type(v).rank(); ++i) t.perm.push_back(i);
     return t;
   }
-  Perm axes_of(const Node& transpose) const {
-    const auto& given = transpose.attributes<ops::TransposeAttrs>().perm;
-    Perm perm;
-    const std::size_t rank = type(transpose.in[0]).rank();
-    for (std::size_t i = 0; i < rank; ++i) {
-      perm.push_back(given.empty() ? rank - 1 - i : static_cast<std::size_t>(given[i]));
-    }
-    return perm;
-  }
   /// What stands behind transposes and products with constants.
   Turned peeled(Value v, double& scale) const {
     Turned t = whole(v);
     for (;;) {
       if (const Node* turn = made(t.base, ops::Transpose)) {
         Perm perm;
-        const Perm by = axes_of(*turn);
+        const Perm by = axes_of(*turn, t.perm.size());
         for (std::size_t axis : t.perm) perm.push_back(by[axis]);
         t = {turn->in[0], std::move(perm)};
         continue;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "ops/elementwise_math.h"
 #include "ops/view.h"
@@ -11,28 +10,23 @@ namespace {
 
 // ---- transposes ----
 
-Ints perm_of(const Node& transpose, std::size_t rank) {
-  Ints perm = transpose.attributes<ops::TransposeAttrs>().perm;
-  if (perm.empty()) {
-    perm.resize(rank);
-    std::iota(perm.rbegin(), perm.rend(), 0);
-  }
-  return perm;
+bool moves_nothing(std::span<const std::size_t> axes) { return std::ranges::is_sorted(axes); }
+
+Expr transpose(Expr x, std::span<const std::size_t> axes) {
+  return ops::Transpose({x}, {.perm = Ints(axes.begin(), axes.end())});
 }
 
-bool moves_nothing(const Ints& perm) { return std::ranges::is_sorted(perm); }
-
-bool transposes_nothing(const Site& s) { return moves_nothing(perm_of(s.node, s.type(0).rank())); }
+bool transposes_nothing(const Site& s) { return moves_nothing(axes_of(s.node, s.type(0).rank())); }
 
 bool transposes_transpose(const Site& s) { return s.maker(0, ops::Transpose) != nullptr; }
 
 Expr transpose_once(const Site& s, Builder& to) {
   const Node& inner = *s.maker(0, ops::Transpose);
-  const Ints first = perm_of(inner, s.type(0).rank()), second = perm_of(s.node, s.type(0).rank());
-  Ints both;
-  for (std::int64_t axis : second) both.push_back(first[static_cast<std::size_t>(axis)]);
+  const auto first = axes_of(inner, s.type(0).rank()), second = axes_of(s.node, s.type(0).rank());
+  std::vector<std::size_t> both;
+  for (std::size_t axis : second) both.push_back(first[axis]);
   const Expr x{&to, inner.in[0]};
-  return moves_nothing(both) ? x : ops::Transpose({x}, {.perm = std::move(both)});
+  return moves_nothing(both) ? x : transpose(x, both);
 }
 
 /// True when v goes through elementwise nodes of one operand, and nowhere else, to a transpose.
@@ -56,12 +50,12 @@ bool delays_transpose(const Site& s) {
 
 Expr transpose_later(const Site& s, Builder& to) {
   const std::size_t at = *only_operand(s.graph, *s.node.op, s.in);
-  const Node& transpose = *s.maker(at, ops::Transpose);
-  const Ints perm = perm_of(transpose, s.type(at).rank());
+  const Node& inner = *s.maker(at, ops::Transpose);
+  const auto axes = axes_of(inner, s.type(at).rank());
   std::vector<Expr> in;
-  for (std::size_t i = 0; i < s.in.size(); ++i) in.push_back({&to, i == at ? transpose.in[0] : s.in[i]});
+  for (std::size_t i = 0; i < s.in.size(); ++i) in.push_back({&to, i == at ? inner.in[0] : s.in[i]});
   const Expr y = to.add(*s.node.op, in, s.node.attrs)[0];
-  return ops::Transpose({y}, {.perm = perm});
+  return transpose(y, axes);
 }
 
 // ---- other extents ----
