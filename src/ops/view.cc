@@ -24,10 +24,21 @@ struct Loose {
   Dim extent;    ///< the extent, or 0 for -1
   Dim inferred;  ///< 1 for -1, else 0
 };
-Loose loose_entry(Scope& s, Dim value, Dim copied) {
+Loose loose_entry(Scope& s, Dim value) {
   const Dim magnitude = s.max(value, s.sub(0, value));
-  const Dim copy = s.mul(copied, s.max(0, s.sub(1, magnitude)));
-  return {s.max(magnitude, copy), s.max(value, copy), s.min(1, s.max(0, s.sub(0, value)))};
+  return {magnitude, s.max(value, 0), s.min(1, s.max(0, s.sub(0, value)))};
+}
+
+/// The same where an entry of 0 copies the extent `from`. Where that may be 0 itself, it counts as 1 on both sides:
+/// then it decides nothing about -1.
+Loose copying_entry(Scope& s, Dim value, Dim& from) {
+  Loose entry = loose_entry(s, value);
+  const Dim copies = s.max(0, s.sub(1, entry.factor)), copy = s.mul(from, copies);
+  const bool cancels = s.bounds(from).min > 0;
+  entry.factor = s.max(entry.factor, cancels ? copy : copies);
+  entry.extent = s.max(value, copy);
+  if (!cancels) from = s.max(copies, s.mul(from, s.sub(1, copies)));
+  return entry;
 }
 
 /// Products of two lists of extents without the symbolic extents that occur in both.
@@ -47,6 +58,7 @@ std::pair<Dim, Dim> reduced_products(Scope& s, Extents a, Extents b) {
 
 /// The target of a Reshape. An entry to be inferred has factor 1 and extent 0.
 struct Target {
+  Extents input;  ///< the input's extents, as they count for -1
   Extents factors, extents;
   Extents inferred;                 ///< 1, 0 or an expression that is one of them
   std::vector<std::size_t> copied;  ///< axes that surely stay as they are
@@ -61,7 +73,7 @@ struct Target {
 Result<Target> read_target(InferCx& cx, const Extents& values) {
   const Extents& in = cx.shape(0);
   const bool copies = cx.attrs<ReshapeAttrs>().allowzero == 0;
-  Target t;
+  Target t{.input = in};
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Dim v = values[i];
     if (v == Dim(0) && copies) {
@@ -74,7 +86,8 @@ Result<Target> read_target(InferCx& cx, const Extents& values) {
       if (v.is_const() && v.value() < 0) return cx.error("shape[{}] = {} is negative", i, v.value());
       t.add(v, v, 0);
     } else {
-      const Loose loose = loose_entry(cx.scope(), v, copies && i < in.size() ? in[i] : Dim(0));
+      const bool may_copy = copies && i < in.size();
+      const Loose loose = may_copy ? copying_entry(cx.scope(), v, t.input[i]) : loose_entry(cx.scope(), v);
       t.add(loose.factor, loose.extent, loose.inferred);
     }
   }
@@ -104,7 +117,7 @@ Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps) {
     add_reshape(maps, std::move(t.extents));
     return {};
   }
-  const auto [have, want] = reduced_products(s, without(cx.shape(0), t.copied), without(t.factors, t.copied));
+  const auto [have, want] = reduced_products(s, without(t.input, t.copied), without(t.factors, t.copied));
   if (is_zero(want)) return cx.error("the extent for -1 is not determined, as other extents are 0");
   if (cx.attrs<ReshapeAttrs>().allowzero != 0) {
     Dim inferred = 0;

@@ -190,10 +190,9 @@ class Single {
     Outputs outputs(source_.out.size());
     std::vector<std::unique_ptr<Folder>> folders(outputs.size());
     std::vector<Tensor> results(outputs.size());
-    if (space.folds.size() < outputs.size())
-      return fail(Code::internal, "{} folds for {} outputs", space.folds.size(), outputs.size());
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       if (!source_.out[k]) continue;
+      if (k >= space.folds.size()) return fail(Code::internal, "no fold gives output {}", k);
       FRAZIL_TRY(results[k], make_output(k, sizes));
       FRAZIL_TRY(folders[k], Folder::make(space.folds[k], tape.type(), results[k], space.last_wins, empty));
     }
