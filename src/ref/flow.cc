@@ -81,7 +81,7 @@ Status Machine::begin_region(NodeId id) {
 
 Status Machine::check_constraints(NodeId id) {
   for (const Constraint& c : graph_.node(id).constraints) {
-    const auto a = symbols_.eval(c.a), b = symbols_.eval(c.b);
+    const auto a = symbols_.eval(c.a, SymbolTable::ByZero::zero), b = symbols_.eval(c.b, SymbolTable::ByZero::zero);
     if (a && b && *a != *b) return fail(Code::bad_input, "{}: {}: {} is not {}", graph_.describe(id), c.what, *a, *b);
   }
   return {};

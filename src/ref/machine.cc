@@ -1,5 +1,7 @@
 #include "ref/machine.h"
 
+#include <algorithm>
+
 #include "ir/op.h"
 #include "ref/machine_state.h"
 
@@ -86,11 +88,36 @@ Status Machine::step_block(Frame& frame) {
   return std::holds_alternative<Region>(graph_.node(id).op->form) ? begin_region(id) : run_single(id);
 }
 
+/// A view of a value without elements has the extents that its type says. run_one sees numbers, and in the shape of a
+/// Reshape a number 0 copies an extent, where the type has one that is 0 in this run.
+Result<std::optional<Datum>> Machine::nothing_viewed(NodeId id) {
+  const Node& node = graph_.node(id);
+  if (!std::holds_alternative<View>(node.op->form) || node.out.size() != 1) return std::nullopt;
+  const Datum of = value(node.in[0]);
+  const Type& type = graph_.type(node.out[0]);
+  if (!of.is_tensor() || of.tensor().count() != 0 || !type.is_tensor() || !type.ranked) return std::nullopt;
+  Sizes sizes;
+  for (Dim d : type.shape) {
+    const auto extent = symbols_.eval(d, SymbolTable::ByZero::zero);
+    if (!extent || *extent < 0) return std::nullopt;
+    sizes.push_back(*extent);
+  }
+  if (std::ranges::find(sizes, 0) == sizes.end()) return std::nullopt;
+  FRAZIL_TRY(Tensor t, Tensor::make(type.elem, std::move(sizes)));
+  return Datum(std::move(t));
+}
+
 Status Machine::run_single(NodeId id) {
   const Node& node = graph_.node(id);
   std::vector<std::optional<Datum>> inputs;
   for (Value v : node.in) inputs.push_back(v ? std::optional(value(v)) : std::nullopt);
-  FRAZIL_TRY(auto outputs, run_one(graph_, id, inputs, governor_));
+  std::vector<Datum> outputs;
+  FRAZIL_TRY(auto nothing, nothing_viewed(id));
+  if (nothing) {
+    outputs.push_back(std::move(*nothing));
+  } else {
+    FRAZIL_TRY(outputs, run_one(graph_, id, inputs, governor_));
+  }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (node.out[k]) symbols_.learn(node.out[k], outputs[k]);
   }

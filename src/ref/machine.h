@@ -34,6 +34,7 @@ class Machine {
 
   Status step_block(Frame& frame);
   Status run_single(NodeId id);
+  Result<std::optional<Datum>> nothing_viewed(NodeId id);
 
   const Program& program_of(NodeId id);
   Status begin_region(NodeId id);

@@ -45,12 +45,12 @@ const SymbolTable::Code& SymbolTable::code_of(Dim d) {
   return code;
 }
 
-std::optional<std::int64_t> SymbolTable::eval(Dim d) {
+std::optional<std::int64_t> SymbolTable::eval(Dim d, ByZero quotient) {
   if (d.is_const()) return d.value();
   const Code& code = code_of(d);
   if (!std::ranges::all_of(code.symbols, [&](SymbolId s) { return known_[s]; })) return std::nullopt;
-  if (!program_.run(registers_, code.from, code.to)) return std::nullopt;
-  return registers_[code.result];
+  const bool defined = program_.run(registers_, code.from, code.to);
+  return defined || quotient == ByZero::zero ? std::optional(registers_[code.result]) : std::nullopt;
 }
 
 std::string describe(const Datum& datum) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -19,8 +20,12 @@ class SymbolTable {
   /// Reads the symbols that come from v.
   void learn(Value v, const Datum& datum);
   void set(SymbolId symbol, std::int64_t value);
-  /// nullopt when a symbol is not known, or on division by zero.
-  std::optional<std::int64_t> eval(Dim d);
+  enum class ByZero : std::uint8_t {
+    nothing,  ///< x / 0 has no value
+    zero,     ///< it is 0, as on the tape: constraints tell where that is wrong
+  };
+  /// nullopt when a symbol is not known, or where there is no value.
+  std::optional<std::int64_t> eval(Dim d, ByZero quotient = ByZero::nothing);
 
  private:
   struct Source {
