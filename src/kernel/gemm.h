@@ -35,6 +35,9 @@ struct Gemm {
   bool accumulate = false;
   float slope = 1;               ///< 0 to 1: what elements below 0 are multiplied by at the end (bent()). 0: Relu
   const Parts* parts = nullptr;  ///< told of parts of C, which it may overwrite
+  /// Few rows, packed B: the last columns first, with the same bits. Who reads one B again and again, in turns forwards
+  /// and backwards, finds what was read last still near.
+  bool backwards = false;
 };
 
 /// Scratch that any of the calls below may use for these extents (also for fewer rows), whatever the strides and ISA.

@@ -203,19 +203,33 @@ void row_strip(GemmBlock g, int64_t cols) {
 }
 
 /// A row of any width. Two panels at a time: B comes from the second-level cache faster than in four.
-void row_strips(const GemmBlock& g, int64_t cols) {
-  for (int64_t j = 0; j < cols && !stop_requested(); j += kColBlock) {
-    GemmBlock part = g;
-    part.b += j / kPanelCols * g.b_panel;
-    part.c += j;
-    if (g.col_bias != nullptr) part.col_bias += j;
-    row_strip<2>(part, min64(kColBlock, cols - j));
+void row_strips(const GemmBlock& g, int64_t cols, bool backwards) {
+  constexpr int64_t kCols = 4 * kW;
+  const int64_t whole = cols / kCols;
+  GemmBlock part = g;
+  const auto move_to = [&](int64_t j) __attribute__((always_inline)) {
+    part.b = g.b + j / kPanelCols * g.b_panel + j % kPanelCols;
+    part.c = g.c + j;
+    if (g.col_bias != nullptr) part.col_bias = g.col_bias + j;
+  };
+  const auto rest = [&] {
+    move_to(whole * kCols);
+    row_strip<2>(part, cols - whole * kCols);
+  };
+  if (backwards) rest();
+  Pace pace;
+  for (int64_t t = 0; t < whole && !pace.stop(kCols * g.k); ++t) {
+    move_to((backwards ? whole - 1 - t : t) * kCols);
+    row_tile<4, 2, false>(part, kCols);
   }
+  if (!backwards) rest();
 }
 
 /// Few rows: each chunk of columns goes through all of k before the next, so B streams once and C stays near.
-void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blocks, int64_t chunk) {
-  for (int64_t j = 0; j < cols; j += chunk) {
+void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blocks, int64_t chunk, bool backwards) {
+  const int64_t chunks = ceil_div(cols, chunk);
+  for (int64_t at = 0; at < chunks; ++at) {
+    const int64_t j = (backwards ? chunks - 1 - at : at) * chunk;
     for (int64_t i = 0; i < blocks; ++i) {
       if (stop_requested()) return;
       const int64_t k0 = i * k / blocks;
@@ -500,7 +514,7 @@ static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* pac
   block.slope = g.slope;
   if (g.m == 1 && g.k <= 16 * kDepthBlock && (g.n < 8 * kW || packed_b != nullptr)) {
     block.k = g.k;
-    if (g.n >= 4 * kW) return row_strips(block, g.n);
+    if (g.n >= 4 * kW) return row_strips(block, g.n, g.backwards);
     if (g.n >= 2 * kW) return row_strip<4>(block, g.n);
     if (g.n > kW) return row_tile<2, 4, true>(block, g.n - kW);
     return row_strip<8>(block, g.n);
@@ -508,8 +522,8 @@ static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* pac
   // Long rows of B: few at a time from end to end, as walking down a column would miss the TLB.
   const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);
   if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256)
-    return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048);
-  thin(block, end - begin, g.n, g.k, depth_blocks(g.k), 4 * kPanelCols);
+    return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048, false);
+  thin(block, end - begin, g.n, g.k, depth_blocks(g.k), 4 * kPanelCols, g.backwards);
 }
 
 void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) noexcept {

@@ -13,7 +13,7 @@
 //   expm1      1.43  the same polynomial without its 1, recombined as 2 (s p + (s - 1/2)), s = 2^(n-1)
 //   log        0.78  m in [sqrt(1/2), sqrt(2)), log(1+f) = f - f^2/2 + f^3 q(f), deg q = 8, plus k ln 2 in two parts
 //   log1p      0.82  the same on 1 + x, with the rounding error of 1 + x carried along
-//   tanh       2.50  -t / (t + 2), t = expm1(-2|x|)
+//   tanh       2.54  -t / (t + 2), t = expm1(-2|x|)
 //   logistic   2.32  1 / (1 + e) or e / (1 + e), e = exp(-|x|)
 //   erf        1.11  x + x p(x^2) below 0.9; above it 1 - exp(-q(x)), as q = -log(erfc) is smooth
 //   sin, cos   0.57  in f64: Cody-Waite by pi/2 in two parts; |x| >= 1e6 goes to the C library, element by element
@@ -74,18 +74,12 @@ FRAZIL_INLINE F64v sqrt(F64v x) {
 #endif
 }
 
-/// a / b, correctly rounded, for a b that stays the same: by its reciprocal and two remainders (Markstein), where no
-/// lane is so large or small that a remainder is lost.
-FRAZIL_INLINE F32v divide_by(F32v a, F32v b) {
-#if defined(__FMA__)
-  const F32v y = 1.0f / b;
+/// a / b, correctly rounded, where no lane is unusual and b is not 0: by y = 1 / b and two remainders (Markstein).
+FRAZIL_INLINE F32v quotient_by(F32v a, F32v b, F32v y) {
   F32v rough = a * y;
   F32v q = fma(fnma(b, rough, a), y, rough);
   q = fma(fnma(b, q, a), y, q);
-  if (is_moderate(a) && is_moderate(b) && all(b != 0.0f)) [[likely]]
-    return copysign(q, rough);  // of a zero the remainders lose the sign
-#endif
-  return a / b;
+  return copysign(q, rough);  // of a zero the remainders lose the sign
 }
 
 // The exponential family.
@@ -138,14 +132,13 @@ FRAZIL_INLINE F32v expm1_inside(F32v x) {
 
 FRAZIL_INLINE F32v expm1(F32v x) { return abs(x) < 0x1p-25f ? x : expm1_inside(at_least(at_most(x, 89.0f), -20.0f)); }
 
-/// a / b for 1 <= b <= 2 or NaN, nearly correctly rounded: a reciprocal by the parabola that is nearest on [1, 2] (1 -
-/// b p(b) is the Chebyshev polynomial T3 there, over 99), one step of third order, and a quotient corrected by its
+/// a / b for 1 <= b <= 2 or NaN, nearly correctly rounded: a reciprocal by the parabola p that is nearest on [1, 2] (1
+/// - b p(b) is the Chebyshev polynomial T3 there, over 99), a step of Newton's, and a quotient corrected by its
 /// remainder.
 FRAZIL_INLINE F32v quotient(F32v a, F32v b) {
-  F32v y = fma(fma(0.323232323f, b, -1.45454545f), b, 2.12121212f);
-  F32v e = fnma(b, y, splat<F32v>(1.0f));
-  y = fma(y, fma(e, e, e), y);
-  F32v q = a * y;
+  constexpr float kMiddle = 1 + 0.5f / (99 * 99);  // the step leaves b y below 1 by up to 1 / 99^2: now as much above
+  F32v p = fma(fma(0.323232323f, b, -1.45454545f), b, 2.12121212f);
+  F32v y = fma(fnma(b, p, splat<F32v>(kMiddle)), p, p), q = a * y;
   return fma(fnma(b, q, a), y, q);
 }
 

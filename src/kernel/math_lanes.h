@@ -136,31 +136,16 @@ FRAZIL_INLINE F32v larger(F32v a, F32v b) {
 #endif
 }
 
-/// True when every lane of a comparison's result holds.
-FRAZIL_INLINE bool all(I32v mask) {
 #if defined(__AVX512F__)
-  return _mm512_movepi32_mask((__m512i)mask) == 0xffff;
-#elif defined(__AVX2__)
-  return _mm256_movemask_ps((__m256)mask) == 0xff;
-#else
-  bool every = true;
-  for (std::size_t i = 0; i < kLanes<F32v>; ++i) every = every && mask[i] != 0;
-  return every;
-#endif
-}
-
-/// True when |x| is in [2^-60, 2^60) or 0 in every lane.
-FRAZIL_INLINE bool is_moderate(F32v x) {
+/// Where |x| is neither in [2^-60, 2^60) nor 0.
+FRAZIL_INLINE __mmask16 unusual_lanes(F32v x) {
   constexpr std::uint32_t kLeast = 67u << 24, kSpan = 120u << 24;  // bits without the sign, shifted to the left by one
   const U32v twice = bits(x) << 1;
-#if defined(__AVX512F__)
-  const auto outside =
+  const __mmask16 outside =
       _mm512_cmpge_epu32_mask((__m512i)(twice - kLeast), _mm512_set1_epi32(static_cast<std::int32_t>(kSpan)));
-  return _mm512_mask_test_epi32_mask(outside, (__m512i)twice, (__m512i)twice) == 0;
-#else
-  return all((twice - kLeast < kSpan) | (twice == 0));
-#endif
+  return _mm512_mask_test_epi32_mask(outside, (__m512i)twice, (__m512i)twice);
 }
+#endif
 
 /// a * b + c, rounded once; the same bits whether the instruction set has it or not.
 #if defined(__AVX512F__)

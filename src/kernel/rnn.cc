@@ -153,9 +153,9 @@ float* projected_at(const Sequence& s, const Work& work, int64_t step, int64_t b
   return work.projected + slot * s.p.batch * work.gates;
 }
 
-/// out[batch, rows of r] (+)= state[batch, hidden] * r^T + bias.
-void recur(const Rnn& p, const Work& work, const float* state, const float* r, int64_t r_rows, const void* packed,
-           float* out, bool accumulate, const float* bias = nullptr) {
+/// out[batch, rows of r] (+)= state[batch, hidden] * r^T + bias. Every other step backwards, as r is read in each.
+void recur(const Rnn& p, const Work& work, int64_t step, const float* state, const float* r, int64_t r_rows,
+           const void* packed, float* out, bool accumulate, const float* bias = nullptr) {
   Gemm g;
   g.m = p.batch, g.n = r_rows, g.k = p.hidden;
   g.a = state, g.a_row = p.hidden;
@@ -163,6 +163,7 @@ void recur(const Rnn& p, const Work& work, const float* state, const float* r, i
   g.c = out, g.c_row = work.gates;
   g.accumulate = accumulate;
   g.bias = bias;
+  g.backwards = step % 2 != 0;
   if (packed != nullptr) {
     gemm_with_packed_b(g, packed, work.gemm);
   } else {
@@ -212,7 +213,7 @@ void join_biases(const Rnn& p, const Work& work, int64_t joint) {
 void lstm_step(const Sequence& s, const Work& work, const Packed& packed, const Cells& cells, int64_t step,
                float* gates) {
   const Rnn& p = s.p;
-  recur(p, work, work.h, p.r, work.gates, packed.r, gates, true);
+  recur(p, work, step, work.h, p.r, work.gates, packed.r, gates, true);
   const bool peep = p.peephole != nullptr;
   const float* const peephole[3] = {p.peephole, peep ? p.peephole + p.hidden : nullptr,
                                     peep ? p.peephole + 2 * p.hidden : nullptr};
@@ -230,7 +231,7 @@ void gru_step(const Sequence& s, const Work& work, const Packed& packed, const C
   const Rnn& p = s.p;
   const int64_t n = p.hidden;
   const bool linear = p.linear_before_reset;
-  recur(p, work, work.h, p.r, linear ? 3 * n : 2 * n, packed.r, work.recurrent, false, work.bias_r);
+  recur(p, work, step, work.h, p.r, linear ? 3 * n : 2 * n, packed.r, work.recurrent, false, work.bias_r);
   for (int64_t b = 0; b < p.batch; ++b) {
     const float *const x = projected + b * work.gates, *const r = work.recurrent + b * work.gates;
     const float* const x_gates[2] = {x, x + n};
@@ -241,7 +242,7 @@ void gru_step(const Sequence& s, const Work& work, const Packed& packed, const C
       for (int64_t i = 0; i < n; ++i) reset[i] *= work.h[b * n + i];
   }
   const float* const rh = p.r == nullptr ? nullptr : p.r + 2 * n * n;
-  if (!linear) recur(p, work, work.reset, rh, n, packed.rh, work.recurrent + 2 * n, false);
+  if (!linear) recur(p, work, step, work.reset, rh, n, packed.rh, work.recurrent + 2 * n, false);
   for (int64_t b = 0; b < p.batch; ++b) {
     if (step >= s.length(b)) continue;
     cells.gru(n, projected + b * work.gates + 2 * n, work.recurrent + b * work.gates + 2 * n,

@@ -13,7 +13,7 @@
 /// NaNs). `out` may be the same address as an operand if their elements have the same size; other overlaps are not
 /// allowed.
 ///
-/// Accuracy of f32: exp, log, log1p, sin, cos, pow within 1 ulp, expm1 and erf 1.5, tanh and logistic 2.5 (measured,
+/// Accuracy of f32: exp, log, log1p, sin, cos, pow within 1 ulp, expm1 and erf 1.5, tanh and logistic 2.6 (measured,
 /// see math_impl.h); sqrt is correctly rounded. Other functions of f32 (tan, asin, sinh, ...; 2 ulp) and those of f64
 /// are the C library's.
 namespace frazil::kernel {

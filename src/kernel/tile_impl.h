@@ -41,6 +41,22 @@ void binary(void* out, const void* const* in, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) r[i] = Op::run((kMask & 1) != 0 ? a0 : T(a[i]), (kMask & 2) != 0 ? b0 : T(b[i]));
 }
 
+/// From element i on, kChains vectors side by side as long as there are so many: a core does not look far enough ahead
+/// to overlap their chains of dependent operations itself. Returns where it stopped.
+template <class Op, std::size_t kChains, class T>
+std::size_t side_by_side(Mem<T>* r, const Mem<T>* a, std::size_t i, std::size_t n) {
+  using V = typename Op::V;
+  for (V x[kChains]; i + kChains * kLanes<V> <= n; i += kChains * kLanes<V>) {
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < kChains; ++k) x[k] = load<V>(a + i + k * kLanes<V>);
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < kChains; ++k) x[k] = Op::run(x[k]);
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < kChains; ++k) store(r + i + k * kLanes<V>, x[k]);
+  }
+  return i;
+}
+
 template <class Op>
 void vector_unary(void* out, const void* const* in, std::size_t n) {
   using V = typename Op::V;
@@ -52,17 +68,9 @@ void vector_unary(void* out, const void* const* in, std::size_t n) {
     return;
   }
   std::size_t i = 0;
-  // Several chains of dependent operations side by side; a core does not look far enough ahead to overlap them itself.
-  constexpr std::size_t kChains = 4;
-  for (V x[kChains]; i + kChains * kLanes<V> <= n; i += kChains * kLanes<V>) {
-#pragma GCC unroll 4
-    for (std::size_t k = 0; k < kChains; ++k) x[k] = load<V>(a + i + k * kLanes<V>);
-#pragma GCC unroll 4
-    for (std::size_t k = 0; k < kChains; ++k) x[k] = Op::run(x[k]);
-#pragma GCC unroll 4
-    for (std::size_t k = 0; k < kChains; ++k) store(r + i + k * kLanes<V>, x[k]);
-  }
-  for (; i + kLanes<V> <= n; i += kLanes<V>) store(r + i, Op::run(load<V>(a + i)));
+  if constexpr (kVectorBytes == 64 && Op::kChains == 8) i = side_by_side<Op, 8, T>(r, a, i, n);
+  i = side_by_side<Op, 4, T>(r, a, i, n);
+  i = side_by_side<Op, 1, T>(r, a, i, n);
   if (i == n) return;
   V x;
   load_some(x, a + i, n - i);
@@ -92,6 +100,38 @@ void vector_binary(void* out, const void* const* in, std::size_t n) {
   if constexpr ((kMask & 2) == 0) load_some(y, b + i, n - i);
   store_some(r + i, Op::run(x, y), n - i);
 }
+
+#if defined(__AVX512F__)
+/// As side_by_side: by one divisor, which is usual.
+std::size_t divide_side_by_side(Mem<float>* r, const Mem<float>* a, F32v b, std::size_t n) {
+  constexpr std::size_t kChains = 4, kStep = kChains * kLanes<F32v>;
+  const F32v y = 1.0f / b;
+  std::size_t i = 0;
+  for (F32v x[kChains]; i + kStep <= n; i += kStep) {
+    __mmask16 unusual = 0;
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < kChains; ++k) {
+      x[k] = load<F32v>(a + i + k * kLanes<F32v>);
+      unusual |= unusual_lanes(x[k]);
+    }
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < kChains; ++k) {
+      store(r + i + k * kLanes<F32v>, unusual == 0 ? quotient_by(x[k], b, y) : x[k] / b);
+    }
+  }
+  return i;
+}
+
+/// By one divisor. A reciprocal with its corrections is faster than division at this width only.
+void divide_by_one(void* out, const void* const* in, std::size_t n) {
+  auto* r = static_cast<Mem<float>*>(out);
+  auto* a = static_cast<const Mem<float>*>(in[0]);
+  const float divisor = *static_cast<const Mem<float>*>(in[1]);
+  const F32v b = splat<F32v>(divisor);
+  std::size_t i = divisor != 0 && unusual_lanes(b) == 0 ? divide_side_by_side(r, a, b, n) : 0;
+  for (; i < n; ++i) r[i] = a[i] / divisor;
+}
+#endif
 
 template <class T, unsigned kMask>
 void select(void* out, const void* const* in, std::size_t n) {
@@ -241,7 +281,9 @@ TileFn find_f32(ScalarOp op, unsigned mask) {
     case ScalarOp::erf: return vector_one<VecErf>(mask);
     case ScalarOp::logistic: return vector_one<VecLogistic>(mask);
     case ScalarOp::pow: return vector_two<VecPow>(mask);
-    case ScalarOp::div: return mask == 2 ? vector_binary<VecDivideBy, 2> : find_float<float>(op, mask);
+#if defined(__AVX512F__)
+    case ScalarOp::div: return mask == 2 ? divide_by_one : find_float<float>(op, mask);
+#endif
     default: return find_float<float>(op, mask);
   }
 }

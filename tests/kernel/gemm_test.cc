@@ -89,6 +89,11 @@ void check(const Case& t) {
   g.c = with_packed.data();
   gemm_with_packed_b(g, packed.data(), scratch.data());
   compare(with_packed);
+  auto from_behind = start;
+  Gemm backwards = g;
+  backwards.c = from_behind.data(), backwards.backwards = true;
+  gemm_with_packed_b(backwards, packed.data(), scratch.data());
+  EXPECT_EQ(from_behind, with_packed);
   g.c = split_packed.data();
   for (int64_t i = 0; i < t.m; i += 17)
     gemm_with_packed_b_rows(g, packed.data(), i, std::min(t.m, i + 17), scratch.data());
