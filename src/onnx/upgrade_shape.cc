@@ -13,15 +13,16 @@ Status ints_to_input(Draft& d, std::string_view attr, std::size_t i) {
 
 namespace {
 
-/// v as i64; a constant stays one.
-Result<Value> as_i64(Draft& d, Value v) {
-  const Constant* constant = d.builder().graph().constant(v);
-  if (constant == nullptr || constant->tensor.elem() == Elem::string) {
-    return d.emit("Cast", {v}, {{"to", AttrValue(std::int64_t{onnx_data_type(Elem::i64)})}});
+/// Input i, which must be given, as i64; a constant stays one.
+Result<Value> as_i64(Draft& d, std::size_t i) {
+  FRAZIL_CHECK(d.input(i));
+  const Tensor* constant = d.constant(i);
+  if (constant == nullptr || constant->elem() == Elem::string) {
+    return d.emit("Cast", {d.in[i]}, {{"to", AttrValue(std::int64_t{onnx_data_type(Elem::i64)})}});
   }
-  FRAZIL_TRY(Tensor tensor, Tensor::make(Elem::i64, constant->tensor.sizes()));
-  for (std::int64_t i = 0; i < tensor.count(); ++i) {
-    tensor.as_mutable<std::int64_t>()[static_cast<std::size_t>(i)] = constant->tensor.integer_at(i);
+  FRAZIL_TRY(Tensor tensor, Tensor::make(Elem::i64, constant->sizes()));
+  for (std::int64_t at = 0; at < tensor.count(); ++at) {
+    tensor.as_mutable<std::int64_t>()[static_cast<std::size_t>(at)] = constant->integer_at(at);
   }
   return d.builder().constant(std::move(tensor)).value;
 }
@@ -80,8 +81,8 @@ Status axes_input(Draft& d) {
 /// Negative indices were off, as all others that lie outside.
 Status one_hot_indices(Draft& d) {
   if (!d.has(0) || !d.has(1)) return {};
-  FRAZIL_TRY(const Value indices, as_i64(d, d.in[0]));
-  FRAZIL_TRY(const Value depth, as_i64(d, d.in[1]));
+  FRAZIL_TRY(const Value indices, as_i64(d, 0));
+  FRAZIL_TRY(const Value depth, as_i64(d, 1));
   FRAZIL_TRY(const Value outside, d.emit("Reshape", {depth, d.ints({})}));
   FRAZIL_TRY(const Value negative, d.emit("Less", {indices, d.scalar(0)}));
   FRAZIL_TRY(d.in[0], d.emit("Where", {negative, outside, indices}));
@@ -90,7 +91,7 @@ Status one_hot_indices(Draft& d) {
 
 Status split_reals(Draft& d) {
   if (!d.has(1)) return {};
-  FRAZIL_TRY(d.in[1], as_i64(d, d.in[1]));
+  FRAZIL_TRY(d.in[1], as_i64(d, 1));
   return {};
 }
 
@@ -125,6 +126,7 @@ Status pad_inputs(Draft& d) {
 Status tile_repeats(Draft& d) {
   if (d.in.size() < 3) return {};
   FRAZIL_TRY(const std::int64_t rank, d.rank(0));
+  if (rank == 0) return d.error("input 0 is a scalar, which has no axis");
   for (const std::size_t i : {1, 2}) {
     const Tensor* fixed = d.constant(i);
     if (fixed != nullptr && fixed->count() != 1)
@@ -136,7 +138,7 @@ Status tile_repeats(Draft& d) {
   }
   std::vector<Value> one(2);
   for (std::size_t i = 0; i < one.size(); ++i) {
-    FRAZIL_TRY(const Value whole, as_i64(d, d.in[i + 1]));
+    FRAZIL_TRY(const Value whole, as_i64(d, i + 1));
     FRAZIL_TRY(one[i], d.emit("Reshape", {whole, d.ints({1})}));
   }
   const Value ones = d.ints(std::vector<std::int64_t>(static_cast<std::size_t>(rank), 1));

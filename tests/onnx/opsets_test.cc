@@ -280,6 +280,42 @@ TEST_P(Opsets, MeanTheSame) {
   }
 }
 
+/// Calls with one input left out, or something else in its place.
+std::vector<Call> changed(const Operator& op, const Call& call) {
+  const std::string others[] = {"_",
+                                "f32[] 0",
+                                "i64[2] [1, 1]",
+                                "string[1] [\"a\"]",
+                                "bool[0] []",
+                                "f32[1,1,1,1] [-1]",
+                                "u8[2,0] []",
+                                "i64[] 9223372036854775807",
+                                "seq(f32[1] 1)"};
+  std::vector<Call> calls;
+  for (std::size_t i = op.name == "Loop" ? 2 : 0; i < call.inputs.size(); ++i) {  // a Loop's first two end it
+    for (const std::string& other : others) {
+      calls.push_back(call);
+      calls.back().inputs[i] = other;
+    }
+  }
+  return calls;
+}
+
+/// Values on which all tiers agree, or a fault that names the node.
+TEST_P(Opsets, TakeOtherInputs) {
+  const Operator& op = GetParam();
+  for (const Call& call : op.calls) {
+    for (const Call& other : changed(op, call)) {
+      for (const bool fixed : {false, true}) {
+        SCOPED_TRACE(fmt::format("opsets.txt:{}: opset {}, {}{}", call.line, call.opsets[0],
+                                 fmt::join(other.inputs, ", "), fixed ? ", constants" : ""));
+        const auto got = given_by(op, other, call.opsets[0], fixed);
+        if (!got) EXPECT_THAT(got.error().message, testing::HasSubstr("node 'n'"));
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Table, Opsets, ::testing::ValuesIn(read_table()),
                          [](const ::testing::TestParamInfo<Operator>& row) { return row.param.name; });
 

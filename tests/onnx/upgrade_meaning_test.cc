@@ -162,6 +162,8 @@ TEST(UpgradeMeaning, Faults) {
   const std::pair<Case, std::string> faults[] = {
       {{"", 1, "Tile", {}, {kX, ints({1, 2}), Tensor::scalar(0.0f)}, {}}, "input 1 is i64[2], expected a scalar"},
       {{"", 1, "Tile", {}, {kX, Tensor::scalar(2.0f), Tensor::scalar(1.0f)}, {}}, "axis 1 is outside [-1, 1)"},
+      {{"", 1, "Tile", {}, {Tensor::scalar(1.0f), Tensor::scalar(2.0f), Tensor::scalar(0.0f)}, {}}, "no axis"},
+      {{"", 1, "Tile", {}, {kX, kNone, Tensor::scalar(0.0f)}, {}}, "input 1 is missing"},
       {{"", 1, "Upsample", {attr("width_scale", 2.0f)}, {kPixels}, {}}, "'height_scale'"},
       {{"", 7, "Upsample", {}, {kPixels}, {}}, "attribute 'scales' is missing"},
       {{"", 10, "Resize", {}, {kPixels}, {}}, "the scales, is missing"},
