@@ -240,10 +240,11 @@ Made made(const Operator& op, const Call& call, std::int64_t version, bool fixed
 }
 
 /// What the call gives in an opset, on every tier.
-Result<std::vector<Datum>> given_by(const Operator& op, const Call& call, std::int64_t version, bool fixed) {
+Result<std::vector<Datum>> given_by(const Operator& op, const Call& call, std::int64_t version, bool fixed,
+                                    Tolerance tolerance = kClose) {
   const Made made_ = made(op, call, version, fixed);
   FRAZIL_TRY(const Graph graph, import(made_.model));
-  return run_tiers(graph, made_.inputs);
+  return run_tiers(graph, made_.inputs, tolerance);
 }
 
 void expect_outputs(const std::vector<Datum>& got, const std::vector<Datum>& want) {
@@ -280,8 +281,40 @@ TEST_P(Opsets, MeanTheSame) {
   }
 }
 
+/// Calls with one attribute left out, or with another value or type.
+std::vector<Call> with_other_attributes(const Call& call) {
+  const std::string others[] = {"-1",
+                                "0",
+                                "2",
+                                "9223372036854775807",
+                                "-9223372036854775808",
+                                "0.5",
+                                "nan",
+                                "[0]",
+                                "[-1]",
+                                "[1, 1]",
+                                "[9223372036854775807]",
+                                "[0.5]",
+                                "\"\"",
+                                "\"x\"",
+                                "[\"x\"]",
+                                "f32[0] []",
+                                "i64[1] [1]"};
+  std::vector<Call> calls;
+  for (std::size_t i = 0; i < call.attributes.size(); ++i) {
+    for (const std::string& other : others) {
+      calls.push_back(call);
+      calls.back().attributes[i].second = other;
+    }
+    if (call.attributes[i].first == "seed") continue;  // numbers without one are others each time
+    calls.push_back(call);
+    calls.back().attributes.erase(calls.back().attributes.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return calls;
+}
+
 /// Calls with one input left out, or something else in its place.
-std::vector<Call> changed(const Operator& op, const Call& call) {
+std::vector<Call> with_other_inputs(const Operator& op, const Call& call) {
   const std::string others[] = {"_",
                                 "f32[] 0",
                                 "i64[2] [1, 1]",
@@ -301,19 +334,28 @@ std::vector<Call> changed(const Operator& op, const Call& call) {
   return calls;
 }
 
-/// Values on which all tiers agree, or a fault that names the node.
+/// All tiers agree on a value, or a fault names the node. Values may be odd, as a variance of 0.
+void expect_agreement(const Operator& op, const Call& call, std::int64_t version) {
+  for (const bool fixed : {false, true}) {
+    std::string attributes;
+    for (const auto& [name, value] : call.attributes) attributes += fmt::format(" {} = {}", name, value);
+    SCOPED_TRACE(fmt::format("opsets.txt:{}: opset {}, {}{}{}", call.line, version, fmt::join(call.inputs, ", "),
+                             attributes, fixed ? ", constants" : ""));
+    const auto got = given_by(op, call, version, fixed, {.rtol = 1e-3, .atol = 1e-3});
+    if (!got) EXPECT_THAT(got.error().message, testing::HasSubstr("node 'n'"));
+  }
+}
+
 TEST_P(Opsets, TakeOtherInputs) {
   const Operator& op = GetParam();
-  for (const Call& call : op.calls) {
-    for (const Call& other : changed(op, call)) {
-      for (const bool fixed : {false, true}) {
-        SCOPED_TRACE(fmt::format("opsets.txt:{}: opset {}, {}{}", call.line, call.opsets[0],
-                                 fmt::join(other.inputs, ", "), fixed ? ", constants" : ""));
-        const auto got = given_by(op, other, call.opsets[0], fixed);
-        if (!got) EXPECT_THAT(got.error().message, testing::HasSubstr("node 'n'"));
-      }
-    }
-  }
+  for (const Call& call : op.calls)
+    for (const Call& other : with_other_inputs(op, call)) expect_agreement(op, other, call.opsets[0]);
+}
+
+TEST_P(Opsets, TakeOtherAttributes) {
+  const Operator& op = GetParam();
+  for (const Call& call : op.calls)
+    for (const Call& other : with_other_attributes(call)) expect_agreement(op, other, call.opsets[0]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, Opsets, ::testing::ValuesIn(read_table()),
