@@ -90,7 +90,7 @@ Status legacy_broadcast(Draft& d) {
   FRAZIL_TRY(const std::int64_t rank, d.rank(0));
   FRAZIL_TRY(const std::int64_t own, d.rank(1));
   const std::int64_t axis = *given < 0 ? *given + rank : *given;
-  if (axis < 0 || axis + own > rank) {
+  if (axis < 0 || axis > rank - own) {
     return d.error("axis {}: an input of rank {} does not fit into one of rank {} there", *given, own, rank);
   }
   std::vector<std::int64_t> axes;
