@@ -130,8 +130,9 @@ void run_batch_norm(const RunCx& cx, const void* state) {
   Pace pace;
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (std::int64_t c = 0; c < s.channels && !pace.stop(s.inner); ++c) {
-      const float factor = scale[c] / std::sqrt(var[c] + s.epsilon), shift = bias[c] - mean[c] * factor;
-      for (std::int64_t i = 0; i < s.inner; ++i) y[i] = x[i] * factor + shift;
+      const float factor = scale[c] / std::sqrt(var[c] + s.epsilon), middle = mean[c], shift = bias[c];
+      // The mean goes first: behind the factor its digits would be those that the result needs.
+      for (std::int64_t i = 0; i < s.inner; ++i) y[i] = (x[i] - middle) * factor + shift;
       x += s.inner;
       y += s.inner;
     }
