@@ -317,13 +317,22 @@ std::vector<Call> with_other_attributes(const Call& call) {
 std::vector<Call> with_other_inputs(const Operator& op, const Call& call) {
   const std::string others[] = {"_",
                                 "f32[] 0",
-                                "i64[2] [1, 1]",
-                                "string[1] [\"a\"]",
-                                "bool[0] []",
+                                "f32[1] [nan]",
+                                "f32[2,2] [1, 2, 3, 4]",
                                 "f32[1,1,1,1] [-1]",
+                                "f32[0,3] []",
+                                "i64[0] []",
+                                "i64[] -1",
+                                "i64[1] [-1]",
+                                "i64[2] [1, 1]",
+                                "i64[3] [0, -1, 2]",
+                                "i32[1] [-2147483648]",
+                                "bool[0] []",
                                 "u8[2,0] []",
+                                "string[1] [\"a\"]",
                                 "i64[] 9223372036854775807",
-                                "seq(f32[1] 1)"};
+                                "seq(f32[1] 1)",
+                                "i64[2] [-9223372036854775808, 9223372036854775807]"};
   std::vector<Call> calls;
   for (std::size_t i = op.name == "Loop" ? 2 : 0; i < call.inputs.size(); ++i) {  // a Loop's first two end it
     for (const std::string& other : others) {
