@@ -203,6 +203,23 @@ Status Inference::check_inputs(Graph& graph, NodeId node) {
   return bound ? Status{} : std::unexpected(bound.error());
 }
 
+namespace {
+
+/// Pads and sizes may leave less than nothing of an axis.
+Status check_extents(InferCx& cx) {
+  for (std::size_t i = 0; i < cx.output_count(); ++i) {
+    if (!cx.wants(i)) continue;
+    const Shape& shape = cx.graph().type(cx.node().out[i]).shape;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (!shape[axis].is_const() || shape[axis].value() >= 0) continue;
+      return cx.error("its output would have the extent {} along axis {}", shape[axis].value(), axis);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Status infer_node(Graph& graph, NodeId node) {
   InferCx cx(graph, node);
   auto bound = check_ports(cx);
@@ -223,7 +240,8 @@ Status infer_node(Graph& graph, NodeId node) {
     }
     return {};
   }
-  return std::visit(FormRule(cx, *bound), form);
+  FRAZIL_CHECK(std::visit(FormRule(cx, *bound), form));
+  return check_extents(cx);
 }
 
 const Tensor* InferCx::constant(std::size_t i) const {
