@@ -212,7 +212,7 @@ Status check_extents(InferCx& cx) {
     const Shape& shape = cx.graph().type(cx.node().out[i]).shape;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (!shape[axis].is_const() || shape[axis].value() >= 0) continue;
-      return cx.error("its output would have the extent {} along axis {}", shape[axis].value(), axis);
+      return cx.error("its output would have the negative extent {} along axis {}", shape[axis].value(), axis);
     }
   }
   return {};
