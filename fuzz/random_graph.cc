@@ -332,12 +332,8 @@ class Generator {
   Value new_constant(Elem elem, const Shape& shape) {
     Sizes sizes;
     for (Dim d : shape) sizes.push_back(d.is_const() ? d.value() : 1);
-    const auto times = [](std::int64_t count, std::int64_t size) {
-      return sym::sat_mul(count, std::max<std::int64_t>(size, 1));  // beside a 0 too nothing may be huge
-    };
-    while (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, times) > kMaxConstant) {
-      *std::ranges::max_element(sizes) = 1;
-    }
+    const auto count = [&] { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, sym::sat_mul); };
+    while (count() > kMaxConstant) *std::ranges::max_element(sizes) = 1;
     return Builder(graph_).constant(random_tensor(elem, std::move(sizes), random_look(c_), c_)).value;
   }
 

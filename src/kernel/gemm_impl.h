@@ -112,6 +112,13 @@ struct TileTable {
 template <bool PackedA, int NV, bool Tail>
 constexpr TileTable<PackedA, NV, Tail> kTiles;
 
+/// `part` is `whole` from column j on.
+FRAZIL_INLINE void move_to(GemmBlock& part, const GemmBlock& whole, int64_t j) {
+  part.b = whole.b + j / kPanelCols * whole.b_panel + j % kPanelCols;
+  part.c = whole.c + j;
+  if (whole.col_bias != nullptr) part.col_bias = whole.col_bias + j;
+}
+
 /// At most kTileRows rows. All cols but the tail go in the widest tiles that fit.
 template <bool PackedA>
 void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
@@ -120,9 +127,7 @@ void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
   const auto step = [&](TileFn fn, int64_t width) __attribute__((always_inline)) {
     fn(part, width);
     j += width;
-    part.b = g.b + j / kPanelCols * g.b_panel + j % kPanelCols;
-    part.c = g.c + j;
-    if (g.col_bias != nullptr) part.col_bias = g.col_bias + j;
+    move_to(part, g, j);
   };
   const auto run = [&]<int NV>() __attribute__((always_inline)) {
     const TileFn fn = kTiles<PackedA, NV, false>.at[rows];
@@ -188,9 +193,7 @@ void row_strip(GemmBlock g, int64_t cols) {
   const auto step = [&](TileFn fn, int64_t width) __attribute__((always_inline)) {
     fn(g, width);
     j += width;
-    g.b = whole.b + j / kPanelCols * g.b_panel + j % kPanelCols;
-    g.c = whole.c + j;
-    if (whole.col_bias != nullptr) g.col_bias = whole.col_bias + j;
+    move_to(g, whole, j);
   };
   const auto run = [&]<int NV>() __attribute__((always_inline)) {
     if constexpr (NV * S <= 8)
@@ -207,19 +210,14 @@ void row_strips(const GemmBlock& g, int64_t cols, bool backwards) {
   constexpr int64_t kCols = 4 * kW;
   const int64_t whole = cols / kCols;
   GemmBlock part = g;
-  const auto move_to = [&](int64_t j) __attribute__((always_inline)) {
-    part.b = g.b + j / kPanelCols * g.b_panel + j % kPanelCols;
-    part.c = g.c + j;
-    if (g.col_bias != nullptr) part.col_bias = g.col_bias + j;
-  };
   const auto rest = [&] {
-    move_to(whole * kCols);
+    move_to(part, g, whole * kCols);
     row_strip<2>(part, cols - whole * kCols);
   };
   if (backwards) rest();
   Pace pace;
   for (int64_t t = 0; t < whole && !pace.stop(kCols * g.k); ++t) {
-    move_to((backwards ? whole - 1 - t : t) * kCols);
+    move_to(part, g, (backwards ? whole - 1 - t : t) * kCols);
     row_tile<4, 2, false>(part, kCols);
   }
   if (!backwards) rest();

@@ -68,7 +68,7 @@ void vector_unary(void* out, const void* const* in, std::size_t n) {
     return;
   }
   std::size_t i = 0;
-  if constexpr (kVectorBytes == 64 && Op::kChains == 8) i = side_by_side<Op, 8, T>(r, a, i, n);
+  if constexpr (kVectorBytes == 64 && Op::kChains > 4) i = side_by_side<Op, Op::kChains, T>(r, a, i, n);
   i = side_by_side<Op, 4, T>(r, a, i, n);
   i = side_by_side<Op, 1, T>(r, a, i, n);
   if (i == n) return;

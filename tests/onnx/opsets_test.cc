@@ -344,27 +344,29 @@ std::vector<Call> with_other_inputs(const Operator& op, const Call& call) {
 }
 
 /// All tiers agree on a value, or a fault names the node. Values may be odd, as a variance of 0.
-void expect_agreement(const Operator& op, const Call& call, std::int64_t version) {
+void expect_agreement(const Operator& op, const Call& call) {
+  const std::int64_t version = call.opsets[0];
   for (const bool fixed : {false, true}) {
     std::string attributes;
     for (const auto& [name, value] : call.attributes) attributes += fmt::format(" {} = {}", name, value);
     SCOPED_TRACE(fmt::format("opsets.txt:{}: opset {}, {}{}{}", call.line, version, fmt::join(call.inputs, ", "),
                              attributes, fixed ? ", constants" : ""));
     const auto got = given_by(op, call, version, fixed, {.rtol = 1e-3, .atol = 1e-3});
-    if (!got) EXPECT_THAT(got.error().message, testing::HasSubstr("node 'n'"));
+    if (got) continue;
+    EXPECT_THAT(got.error().message, testing::HasSubstr("node 'n'"));
   }
 }
 
 TEST_P(Opsets, TakeOtherInputs) {
   const Operator& op = GetParam();
   for (const Call& call : op.calls)
-    for (const Call& other : with_other_inputs(op, call)) expect_agreement(op, other, call.opsets[0]);
+    for (const Call& other : with_other_inputs(op, call)) expect_agreement(op, other);
 }
 
 TEST_P(Opsets, TakeOtherAttributes) {
   const Operator& op = GetParam();
   for (const Call& call : op.calls)
-    for (const Call& other : with_other_attributes(call)) expect_agreement(op, other, call.opsets[0]);
+    for (const Call& other : with_other_attributes(call)) expect_agreement(op, other);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, Opsets, ::testing::ValuesIn(read_table()),
