@@ -13,8 +13,8 @@
 //   expm1      1.43  the same polynomial without its 1, recombined as 2 (s p + (s - 1/2)), s = 2^(n-1)
 //   log        0.78  m in [sqrt(1/2), sqrt(2)), log(1+f) = f - f^2/2 + f^3 q(f), deg q = 8, plus k ln 2 in two parts
 //   log1p      0.82  the same on 1 + x, with the rounding error of 1 + x carried along
-//   tanh       2.54  -t / (t + 2), t = expm1(-2|x|)
-//   logistic   2.32  1 / (1 + e) or e / (1 + e), e = exp(-|x|)
+//   tanh       2.43  addition theorem from the nearest of eight places, rational function of degree 3 over 4 between
+//   logistic   2.48  e^x / (1 + e^x), e^x by a rational function of degree 3 over 3 behind the reduction of exp
 //   erf        1.11  x + x p(x^2) below 0.9; above it 1 - exp(-q(x)), as q = -log(erfc) is smooth
 //   sin, cos   0.57  in f64: Cody-Waite by pi/2 in two parts; |x| >= 1e6 goes to the C library, element by element
 //   pow        0.51  in f64: exp2(y log2 |x|), log2 by the series of atanh((m-1)/(m+1))
@@ -84,38 +84,48 @@ FRAZIL_INLINE F32v quotient_by(F32v a, F32v b, F32v y) {
 
 // The exponential family.
 
-/// e^x = (1 + p) 2^n with p = e^r - 1, |r| <= ln(2)/2.
-struct Exponential {
-  F32v p;
+/// x = n ln(2) + r, |r| <= ln(2)/2.
+struct Reduced {
+  F32v r;
   U32v n;         // two's complement
   F32v exponent;  // n again
 };
 
-/// |x| <= 2^13 or NaN (then p is NaN and n anything).
-FRAZIL_INLINE Exponential exponential(F32v x) {
+/// |x| <= 2^13 or NaN (then r is NaN and n anything).
+FRAZIL_INLINE Reduced reduced(F32v x) {
   constexpr float kMagic = Lanes<F32v>::kMagic;
   F32v shifted = fma(x, 1.44269504f, splat<F32v>(kMagic)), n = shifted - kMagic;
   F32v r = fma(n, -3.19461833e-05f, fma(n, -0.693115234f, x));
+  return {r, bits(shifted) - bits(splat<F32v>(kMagic)), n};
+}
+
+/// e^r - 1 for |r| <= ln(2)/2.
+FRAZIL_INLINE F32v expm1_of_reduced(F32v r) {
   F32v q = fma(1.97403206e-04f, r, 1.39350875e-03f);
   q = fma(q, r, 8.33357032e-03f);
   q = fma(q, r, 4.1666463e-02f);
   q = fma(q, r, 1.66666657e-01f);
   q = fma(q, r, 0.5f);
-  return {fma(r * r, q, r), bits(shifted) - bits(splat<F32v>(kMagic)), n};
+  return fma(r * r, q, r);
 }
 
 /// 2^n for -126 <= n <= 127.
 FRAZIL_INLINE F32v power_of_two(U32v n) { return from_bits<F32v>((n + 127) << 23); }
 
+/// m 2^n for the n of `x`, -150 <= n <= 128; may be denormal.
+FRAZIL_INLINE F32v scaled(F32v m, const Reduced& x) {
+#if defined(__AVX512F__)
+  return (F32v)_mm512_maskz_scalef_ps(0xffff, (__m512)m, (__m512)x.exponent);
+#else
+  U32v half = (U32v)((I32v)x.n >> 1);  // in two steps, as 2^n may be out of range where the result is not
+  return (m * power_of_two(half)) * power_of_two(x.n - half);
+#endif
+}
+
 /// e^x for -104 <= x <= 89 or NaN.
 FRAZIL_INLINE F32v exp_inside(F32v x) {
-  const auto [p, n, exponent] = exponential(x);
-#if defined(__AVX512F__)
-  return (F32v)_mm512_maskz_scalef_ps(0xffff, (__m512)(1.0f + p), (__m512)exponent);
-#else
-  U32v half = (U32v)((I32v)n >> 1);  // in two steps, as 2^n may be out of range where the result is not
-  return ((1.0f + p) * power_of_two(half)) * power_of_two(n - half);
-#endif
+  const Reduced d = reduced(x);
+  return scaled(1.0f + expm1_of_reduced(d.r), d);
 }
 
 /// e^x for x <= 0 or NaN.
@@ -125,32 +135,36 @@ FRAZIL_INLINE F32v exp(F32v x) { return exp_inside(at_least(at_most(x, 89.0f), -
 
 /// -60 <= x <= 89 or NaN; denormal x loses a bit.
 FRAZIL_INLINE F32v expm1_inside(F32v x) {
-  const auto [p, n, exponent] = exponential(x);
-  F32v s = power_of_two(n - 1);
-  return 2.0f * fma(s, p, s - 0.5f);
+  const Reduced d = reduced(x);
+  F32v s = power_of_two(d.n - 1);
+  return 2.0f * fma(s, expm1_of_reduced(d.r), s - 0.5f);
 }
 
 FRAZIL_INLINE F32v expm1(F32v x) { return abs(x) < 0x1p-25f ? x : expm1_inside(at_least(at_most(x, 89.0f), -20.0f)); }
 
-/// a / b for 1 <= b <= 2 or NaN, nearly correctly rounded: a reciprocal by the parabola p that is nearest on [1, 2] (1
-/// - b p(b) is the Chebyshev polynomial T3 there, over 99), a step of Newton's, and a quotient corrected by its
-/// remainder.
-FRAZIL_INLINE F32v quotient(F32v a, F32v b) {
-  constexpr float kMiddle = 1 + 0.5f / (99 * 99);  // the step leaves b y below 1 by up to 1 / 99^2: now as much above
-  F32v p = fma(fma(0.323232323f, b, -1.45454545f), b, 2.12121212f);
-  F32v y = fma(fnma(b, p, splat<F32v>(kMiddle)), p, p), q = a * y;
-  return fma(fnma(b, q, a), y, q);
-}
-
+/// tanh(c + r) by the addition theorem, (tanh(c) e + o) / (e + tanh(c) o) with tanh(r) = o / e. Each c lies where its
+/// tanh is an f32 to 1e-5 ulp (accurate tables, Gal 1986), and near the middle of what rounds to its index.
 FRAZIL_INLINE F32v tanh(F32v x) {
-  const auto [p, n, exponent] = exponential(at_least(2.0f * minus_abs(x), -20.0f));
-  F32v s = power_of_two(n), t = fma(s, p, s - 1.0f);
-  return copysign(quotient(t, t + 2.0f), x);
+  constexpr float kStep = 1.375f;
+  constexpr float kC[8] = {
+      0, 0x1.5e22ecp+0f, 0x1.5f7744p+1f, 0x1.073fe2p+2f, 0x1.5fe8bep+2f, 0x1.b8bf2p+2f, 0x1.0a2b24p+3f, 9.625f};
+  constexpr float kTanh[8] = {
+      0, 0x1.c19fb6p-1f, 0x1.fbcc22p-1f, 0x1.ffb9e8p-1f, 0x1.fffb9cp-1f, 0x1.ffffbap-1f, 0x1.fffffcp-1f, 1};
+  F32v a = at_most(abs(x), 10.0f);
+  U32v index = bits(fma(a, 1 / kStep, splat<F32v>(Lanes<F32v>::kMagic)));
+  F32v r = a - look_up(kC, index), t = look_up(kTanh, index), z = r * r;
+  F32v o = fma(r * z, 9.48256403e-02f, r);
+  F32v e = fma(fma(9.38874856e-03f, z, 4.2815879e-01f), z, splat<F32v>(1.0f));
+  return copysign(fma(t, e, o) / fma(t, o, e), x);
 }
 
+/// e^x / (1 + e^x), e^x = 2^n (e + o) / (e - o) with tanh(r / 2) = o / e.
 FRAZIL_INLINE F32v logistic(F32v x) {
-  F32v e = exp_of_negative(minus_abs(x));
-  return quotient(x < 0.0f ? e : splat<F32v>(1.0f), 1.0f + e);
+  const Reduced d = reduced(at_least(at_most(x, 60.0f), -104.0f));
+  F32v z = d.r * d.r;
+  F32v e = fma(z, 9.99800414e-02f, splat<F32v>(1.0f)), o = d.r * fma(z, 8.32338445e-03f, splat<F32v>(0.5f));
+  F32v above = scaled(e + o, d);
+  return above / ((e - o) + above);
 }
 
 FRAZIL_INLINE F32v erf(F32v x) {
@@ -168,8 +182,8 @@ FRAZIL_INLINE F32v erf(F32v x) {
   q = fma(q, b, 6.36975765e-01f);
   q = fma(q, b, 1.12779737f);
   q = fma(q, b, 1.66428188e-04f);
-  const auto [p, n, exponent] = exponential(-q);
-  F32v large = fma(-(1.0f + p), power_of_two(n), 1.0f);
+  const Reduced d = reduced(-q);
+  F32v large = fma(-(1.0f + expm1_of_reduced(d.r)), power_of_two(d.n), 1.0f);
   return with_sign(a < 0.9f ? small : large, x);
 }
 

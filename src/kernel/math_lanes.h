@@ -92,8 +92,6 @@ FRAZIL_INLINE V with_sign(V x, V s) {
   return from_bits<V>(bits(x) | (bits(s) & Lanes<V>::kSign));
 }
 
-/// -|x|.
-FRAZIL_INLINE F32v minus_abs(F32v x) { return from_bits<F32v>(bits(x) | Lanes<F32v>::kSign); }
 /// |x| with the sign of s.
 FRAZIL_INLINE F32v copysign(F32v x, F32v s) {
 #if defined(__AVX512F__)
@@ -101,6 +99,20 @@ FRAZIL_INLINE F32v copysign(F32v x, F32v s) {
   return (F32v)_mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7fffffff), (__m512i)x, (__m512i)s, kChoose);
 #else
   return with_sign(abs(x), s);
+#endif
+}
+
+/// Of eight elements, in each lane the one that the low three bits of its index say.
+FRAZIL_INLINE F32v look_up(const float (&table)[8], U32v index) {
+#if defined(__AVX512F__)
+  const __m512 twice = _mm512_maskz_broadcast_f32x8(0xffff, _mm256_loadu_ps(table));
+  return (F32v)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)index, twice);
+#elif defined(__AVX2__)
+  return (F32v)_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), (__m256i)index);
+#else
+  F32v found;
+  for (std::size_t i = 0; i < kLanes<F32v>; ++i) found[i] = table[index[i] & 7];
+  return found;
 #endif
 }
 
