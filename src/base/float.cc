@@ -117,14 +117,20 @@ constexpr std::uint8_t encode_scale(float value, bool saturate, ScaleRound round
   return static_cast<std::uint8_t>(code);
 }
 
-using Unaligned16 [[gnu::aligned(1), gnu::may_alias]] = std::uint16_t;
+/// T in memory of any alignment. A type of its own in a template, where an argument loses its attributes.
+template <class T>
+struct Unaligned {
+  typedef T Type __attribute__((aligned(1), may_alias));
+};
 
 /// Elements converted at once: loops of fixed length are vectorised at -O2 too.
 constexpr std::size_t kBlock = 64;
 
 /// dst[i] = convert(src[i]); the arrays do not overlap.
 template <class From, class To, class Convert>
-void convert_all(const From* __restrict src, To* __restrict dst, std::size_t count, Convert convert) {
+void convert_all(const void* from, void* to, std::size_t count, Convert convert) {
+  const auto* __restrict src = static_cast<const typename Unaligned<From>::Type*>(from);
+  auto* __restrict dst = static_cast<typename Unaligned<To>::Type*>(to);
   for (; count >= kBlock; count -= kBlock, src += kBlock, dst += kBlock) {
     for (std::size_t i = 0; i < kBlock; ++i) dst[i] = convert(src[i]);
   }
@@ -133,7 +139,7 @@ void convert_all(const From* __restrict src, To* __restrict dst, std::size_t cou
 
 template <class Convert>
 void to_bytes(const float* src, void* dst, std::size_t count, Convert convert) {
-  convert_all(src, static_cast<std::uint8_t*>(dst), count, convert);
+  convert_all<float, std::uint8_t>(src, dst, count, convert);
 }
 
 }  // namespace
@@ -162,11 +168,9 @@ std::uint8_t float_to_small(Elem elem, float value, bool saturate, ScaleRound sc
 
 void to_f32(Elem elem, const void* src, float* dst, std::size_t count) {
   if (elem == Elem::f16)
-    return convert_all(static_cast<const Unaligned16*>(src), dst, count,
-                       [](std::uint16_t b) { return half_to_float(b); });
+    return convert_all<std::uint16_t, float>(src, dst, count, [](std::uint16_t b) { return half_to_float(b); });
   if (elem == Elem::bf16)
-    return convert_all(static_cast<const Unaligned16*>(src), dst, count,
-                       [](std::uint16_t b) { return bfloat16_to_float(b); });
+    return convert_all<std::uint16_t, float>(src, dst, count, [](std::uint16_t b) { return bfloat16_to_float(b); });
   const Table& table = table_of(elem);
   const auto* in = static_cast<const std::uint8_t*>(src);
   for (std::size_t i = 0; i < count; ++i) dst[i] = table[in[i]];
@@ -174,10 +178,9 @@ void to_f32(Elem elem, const void* src, float* dst, std::size_t count) {
 
 void from_f32(Elem elem, const float* src, void* dst, std::size_t count, bool saturate, ScaleRound scale_round) {
   switch (elem) {
-    case Elem::f16:
-      return convert_all(src, static_cast<Unaligned16*>(dst), count, [](float v) { return float_to_half(v); });
+    case Elem::f16: return convert_all<float, std::uint16_t>(src, dst, count, [](float v) { return float_to_half(v); });
     case Elem::bf16:
-      return convert_all(src, static_cast<Unaligned16*>(dst), count, [](float v) { return float_to_bfloat16(v); });
+      return convert_all<float, std::uint16_t>(src, dst, count, [](float v) { return float_to_bfloat16(v); });
     case Elem::f8e4m3fn: return to_bytes(src, dst, count, [=](float v) { return encode<kE4M3fn>(v, saturate); });
     case Elem::f8e4m3fnuz: return to_bytes(src, dst, count, [=](float v) { return encode<kE4M3fnuz>(v, saturate); });
     case Elem::f8e5m2: return to_bytes(src, dst, count, [=](float v) { return encode<kE5M2>(v, saturate); });

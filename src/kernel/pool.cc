@@ -59,7 +59,7 @@ void combine(float* y, const float* row, Range cols, int64_t stride, int64_t shi
 void max_row(const PoolParams& p, const float* x, int64_t oy, float* y) {
   std::fill_n(y, p.out_w, kLowest);
   for_taps(p, x, oy, [&](int64_t, Range cols, int64_t shift, const float* row) {
-    combine(y, row, cols, p.stride_w, shift, [](float a, float b) { return (b > a) | (b != b) ? b : a; });
+    combine(y, row, cols, p.stride_w, shift, [](float a, float b) { return ((b > a) | (b != b)) ? b : a; });
   });
 }
 

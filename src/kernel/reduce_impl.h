@@ -93,7 +93,7 @@ struct Max : Plain {
   static constexpr T kIdentity = Traits<T>::kLow;
   template <class UX, class X>
   FRAZIL_INLINE static X fold(X a, X b) {
-    return (b > a) | (b != b) ? b : a;
+    return ((b > a) | (b != b)) ? b : a;
   }
 };
 template <class T>
@@ -101,7 +101,7 @@ struct Min : Plain {
   static constexpr T kIdentity = Traits<T>::kHigh;
   template <class UX, class X>
   FRAZIL_INLINE static X fold(X a, X b) {
-    return (b < a) | (b != b) ? b : a;
+    return ((b < a) | (b != b)) ? b : a;
   }
 };
 
