@@ -120,7 +120,7 @@ constexpr std::uint8_t encode_scale(float value, bool saturate, ScaleRound round
 /// T in memory of any alignment. A type of its own in a template, where an argument loses its attributes.
 template <class T>
 struct Unaligned {
-  typedef T Type __attribute__((aligned(1), may_alias));
+  using Type [[gnu::aligned(1), gnu::may_alias]] = T;
 };
 
 /// Elements converted at once: loops of fixed length are vectorised at -O2 too.
