@@ -207,17 +207,17 @@ Status loop_types(RegionCx& cx) {
   return {};
 }
 
-void loop_lower(const Node& node, const Graph&, Flow& flow) {
+void loop_lower(const Node& node, const Graph& graph, Flow& flow) {
   const BlockId body = node.blocks[0];
   const std::size_t carried = carried_inputs(node.in.size());
   const auto given = [&](std::size_t i) { return i < node.in.size() && node.in[i]; };
   const std::uint32_t iteration = flow.counter(0);
   const std::uint32_t limit = given(0) ? flow.counter_from({Cell::Kind::input, 0}) : 0;
-  const Cell condition = flow.variable();
+  const Cell condition = flow.variable(), goes_on{Cell::Kind::result, 0, body};
   std::vector<Cell> params{{Cell::Kind::counter, iteration}, condition}, gathers;
   std::vector<std::pair<std::uint32_t, Cell>> first{
       {condition.index, given(1) ? Cell{Cell::Kind::input, 1} : Cell{Cell::Kind::truth}}};
-  std::vector<std::pair<std::uint32_t, Cell>> next{{condition.index, {Cell::Kind::result, 0, body}}};
+  std::vector<std::pair<std::uint32_t, Cell>> next{{condition.index, goes_on}};
   for (std::uint32_t k = 0; k < carried; ++k) {
     const Cell v = flow.variable();
     params.push_back(v);
@@ -233,6 +233,10 @@ void loop_lower(const Node& node, const Graph&, Flow& flow) {
   for (std::uint32_t i = 0; i < gathers.size(); ++i) {
     const Cell value{Cell::Kind::result, static_cast<std::uint32_t>(carried) + 1 + i, body};
     if (node.out[carried + i]) flow.gather(gathers[i].index, value, 0, false);
+  }
+  if (!std::ranges::all_of(graph.type(graph.block(body).results[0]).shape, [](Dim d) { return d == Dim(1); })) {
+    flow.branch(goes_on);  // reads it where its elements are counted: the variable is one
+    flow.join();
   }
   flow.set(std::move(next));
   flow.step(iteration);
