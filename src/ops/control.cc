@@ -234,8 +234,10 @@ void loop_lower(const Node& node, const Graph& graph, Flow& flow) {
     const Cell value{Cell::Kind::result, static_cast<std::uint32_t>(carried) + 1 + i, body};
     if (node.out[carried + i]) flow.gather(gathers[i].index, value, 0, false);
   }
-  if (!std::ranges::all_of(graph.type(graph.block(body).results[0]).shape, [](Dim d) { return d == Dim(1); })) {
-    flow.branch(goes_on);  // reads it where its elements are counted: the variable is one
+  const Shape& shape = graph.type(graph.block(body).results[0]).shape;
+  if (!std::ranges::all_of(shape, [](Dim d) { return d == Dim(1); })) {
+    // Only the body tells how many elements it has, and the variable has one: what reads it here asks for one.
+    flow.branch(goes_on);
     flow.join();
   }
   flow.set(std::move(next));
