@@ -262,16 +262,15 @@ Status Session::append_object(const Step& step) {
 Status Session::stack(const Step& step) {
   const Slot& out = plan_.slots[step.out[0]];
   const ref::Gathered gathered = std::exchange(gathered_[step.index], {});
-  if (gathered.empty()) {
+  const auto nothing = [&] {
     Sizes sizes;
     sizes_of(out, sizes);
     if (sizes.empty()) sizes.push_back(0);  // of unknown rank
-    FRAZIL_TRY(Tensor nothing, Tensor::make(out.elem, std::move(sizes)));
-    objects_[out.storage] = Datum(std::move(nothing));
-    return {};
-  }
-  FRAZIL_TRY(Tensor whole, gathered.stack(static_cast<int>(step.number), step.reversed));
-  objects_[out.storage] = Datum(std::move(whole));
+    return Tensor::make(out.elem, std::move(sizes));
+  };
+  Result<Tensor> whole = gathered.empty() ? nothing() : gathered.stack(step.number, step.reversed);
+  if (!whole) return within(where(step), std::move(whole).error());
+  objects_[out.storage] = Datum(*std::move(whole));
   return {};
 }
 

@@ -35,7 +35,7 @@ void Flow::enter(BlockId block, std::vector<Cell> params) {
   op.cells = std::move(params);
 }
 
-Cell Flow::slice(Cell source, int axis, std::uint32_t at, bool reversed) {
+Cell Flow::slice(Cell source, std::int64_t axis, std::uint32_t at, bool reversed) {
   FlowOp& op = push(FlowOp::Kind::slice);
   op.index = slices;
   op.limit = at;
@@ -45,7 +45,7 @@ Cell Flow::slice(Cell source, int axis, std::uint32_t at, bool reversed) {
   return {Cell::Kind::slice, slices++};
 }
 
-void Flow::gather(std::uint32_t accumulator, Cell value, int axis, bool reversed) {
+void Flow::gather(std::uint32_t accumulator, Cell value, std::int64_t axis, bool reversed) {
   FlowOp& op = push(FlowOp::Kind::gather);
   op.index = accumulator;
   op.a = value;

@@ -53,7 +53,7 @@ struct FlowOp {
   std::uint32_t limit = 0;
   Cell a{};
   BlockId block{};
-  int axis = 0;
+  std::int64_t axis = 0;  ///< below 0 it counts from the end
   bool reversed = false;  ///< slice: counts from the end; gather: prepends
   std::int64_t number = 0;
   Dim dim = 0;
@@ -83,8 +83,8 @@ struct Flow {
   void step(std::uint32_t counter) { push(FlowOp::Kind::step).index = counter; }
   void set(std::vector<std::pair<std::uint32_t, Cell>> pairs) { push(FlowOp::Kind::set).pairs = std::move(pairs); }
   void enter(BlockId block, std::vector<Cell> params);
-  Cell slice(Cell source, int axis, std::uint32_t at, bool reversed);
-  void gather(std::uint32_t accumulator, Cell value, int axis, bool reversed);
+  Cell slice(Cell source, std::int64_t axis, std::uint32_t at, bool reversed);
+  void gather(std::uint32_t accumulator, Cell value, std::int64_t axis, bool reversed);
   void give(std::uint32_t output, Cell value);
   void expect(Cell condition, bool value);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "ir/axis.h"
 #include "ir/builder.h"
 #include "ir/content.h"
 #include "ir/inference.h"
@@ -212,7 +213,8 @@ Status check_extents(InferCx& cx) {
     const Shape& shape = cx.graph().type(cx.node().out[i]).shape;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (!shape[axis].is_const() || shape[axis].value() >= 0) continue;
-      return cx.error("its output would have the negative extent {} along axis {}", shape[axis].value(), axis);
+      return cx.error("output '{}' would have the negative extent {} along axis {}",
+                      port_at(cx.node().op->outputs, i).name, shape[axis].value(), axis);
     }
   }
   return {};
@@ -286,7 +288,7 @@ Result<Dim> InferCx::int_scalar(std::size_t i) {
 Result<int> InferCx::axis(std::int64_t axis, std::size_t rank, std::string_view what) {
   const auto r = static_cast<std::int64_t>(rank);
   if (axis < -r || axis >= r) return error("{} {} is outside [{}, {})", what, axis, -r, r);
-  return static_cast<int>(axis < 0 ? axis + r : axis);
+  return static_cast<int>(from_front(axis, rank));
 }
 
 Dim InferCx::data_extent(std::size_t, int, Bounds bounds) { return Inference::fresh(graph_, node().parent, bounds); }

@@ -1,5 +1,7 @@
 #include "ir/type.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace frazil {
@@ -12,6 +14,10 @@ Type Type::optional(Type item) {
 }
 Type Type::map(Elem key, Type value) {
   return {Kind::map, key, true, {}, std::make_shared<const Type>(std::move(value))};
+}
+
+bool Type::has_one_element() const {
+  return is_tensor() && ranked && std::ranges::all_of(shape, [](Dim d) { return d == Dim(1); });
 }
 
 bool Type::operator==(const Type& other) const {

@@ -31,6 +31,8 @@ struct Type {
 
   bool is_tensor() const { return kind == Kind::tensor; }
   std::size_t rank() const { return shape.size(); }
+  /// True of a tensor whose every extent is known to be 1.
+  bool has_one_element() const;
   /// Structural equality; dims compare as expressions.
   bool operator==(const Type& other) const;
 };

@@ -1,23 +1,17 @@
 #include "ops/compose.h"
 
+#include "ir/axis.h"
 #include "ops/control.h"
 #include "ops/elementwise_logic.h"
 #include "ops/view.h"
 #include "tensor/onnx_proto.h"
 
 namespace frazil::ops {
-namespace {
-
-std::int64_t from_front(Expr x, std::int64_t axis) {
-  return axis < 0 ? axis + static_cast<std::int64_t>(x.type().rank()) : axis;
-}
-
-}  // namespace
 
 Expr as_elem(Expr x, Elem elem) { return x.type().elem == elem ? x : Cast({x}, {.to = onnx_data_type(elem)}); }
 
 Expr extent(Expr x, std::int64_t axis) {
-  const std::int64_t a = from_front(x, axis);
+  const auto a = static_cast<std::int64_t>(from_front(axis, x.type().rank()));
   return ShapeOf({x}, {.start = a, .end = a + 1});
 }
 

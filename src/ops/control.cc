@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/axis.h"
+
 namespace frazil::ops {
 namespace {
 
@@ -234,8 +236,7 @@ void loop_lower(const Node& node, const Graph& graph, Flow& flow) {
     const Cell value{Cell::Kind::result, static_cast<std::uint32_t>(carried) + 1 + i, body};
     if (node.out[carried + i]) flow.gather(gathers[i].index, value, 0, false);
   }
-  const Shape& shape = graph.type(graph.block(body).results[0]).shape;
-  if (!std::ranges::all_of(shape, [](Dim d) { return d == Dim(1); })) {
+  if (!graph.type(graph.block(body).results[0]).has_one_element()) {
     // Only the body tells how many elements it has, and the variable has one: what reads it here asks for one.
     flow.branch(goes_on);
     flow.join();
@@ -340,16 +341,11 @@ Status scan_types(RegionCx& cx) {
 
 namespace {
 
-int non_negative(std::int64_t axis, std::size_t rank) {
-  return static_cast<int>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
-
 /// Cuts the scanned inputs at `at` and adds the slices to the body's params.
-void slice_inputs(const Node& node, const Graph& graph, std::size_t states, std::uint32_t at, Flow& flow,
-                  std::vector<Cell>& params) {
+void slice_inputs(const Node& node, std::size_t states, std::uint32_t at, Flow& flow, std::vector<Cell>& params) {
   const auto& a = node.attributes<ScanAttrs>();
   for (std::size_t i = states; i < node.in.size(); ++i) {
-    const int axis = non_negative(listed(a.scan_input_axes, i - states), graph.type(node.in[i]).rank());
+    const std::int64_t axis = listed(a.scan_input_axes, i - states);
     const bool reversed = listed(a.scan_input_directions, i - states) != 0;
     params.push_back(flow.slice({Cell::Kind::input, static_cast<std::uint32_t>(i)}, axis, at, reversed));
   }
@@ -362,8 +358,8 @@ void scan_lower(const Node& node, const Graph& graph, Flow& flow) {
   const BlockId body = node.blocks[0];
   const std::size_t states = node.in.size() - static_cast<std::size_t>(a.num_scan_inputs);
   const Type& scanned = graph.type(node.in[states]);
-  const int axis = non_negative(listed(a.scan_input_axes, 0), scanned.rank());
-  const std::uint32_t at = flow.counter(0), end = flow.counter_dim(scanned.shape[static_cast<std::size_t>(axis)]);
+  const std::size_t axis = from_front(listed(a.scan_input_axes, 0), scanned.rank());
+  const std::uint32_t at = flow.counter(0), end = flow.counter_dim(scanned.shape[axis]);
   std::vector<Cell> params;
   std::vector<std::pair<std::uint32_t, Cell>> first, next;
   for (std::uint32_t k = 0; k < states; ++k) {
@@ -376,14 +372,12 @@ void scan_lower(const Node& node, const Graph& graph, Flow& flow) {
   flow.set(std::move(first));
   flow.loop();
   flow.leave_at(at, end);
-  slice_inputs(node, graph, states, at, flow, params);
+  slice_inputs(node, states, at, flow, params);
   flow.enter(body, params);
   for (std::size_t i = states; i < node.out.size(); ++i) {
     if (!node.out[i]) continue;
-    const Type& inner = graph.type(graph.block(body).results[i]);
-    const int to = non_negative(listed(a.scan_output_axes, i - states), inner.rank() + 1);
-    flow.gather(gathers[i - states].index, {Cell::Kind::result, static_cast<std::uint32_t>(i), body}, to,
-                listed(a.scan_output_directions, i - states) != 0);
+    flow.gather(gathers[i - states].index, {Cell::Kind::result, static_cast<std::uint32_t>(i), body},
+                listed(a.scan_output_axes, i - states), listed(a.scan_output_directions, i - states) != 0);
   }
   flow.set(std::move(next));
   flow.step(at);

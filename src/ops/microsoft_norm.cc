@@ -1,5 +1,6 @@
 #include "ops/microsoft_norm.h"
 
+#include "ir/axis.h"
 #include "ops/compose.h"
 #include "ops/contraction.h"
 #include "ops/elementwise_logic.h"
@@ -39,7 +40,7 @@ void simplified_layer_norm_body(CompositeCx& cx) {
   const auto& a = cx.attrs<LayerNormAttrs>();
   cx.out(0, RMSNormalization({cx.in(0), cx.in(1)}, a));
   if (cx.output_count() < 2 || !cx.builder().status()) return;
-  const std::int64_t axis = a.axis < 0 ? a.axis + static_cast<std::int64_t>(cx.rank(0)) : a.axis;
+  const auto axis = static_cast<std::int64_t>(from_front(a.axis, cx.rank(0)));
   cx.out(1, inverse_root(cx, widened(cx.in(0)), axis, a.epsilon));
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/governor.h"
+#include "ir/axis.h"
 #include "ir/opaque.h"
 
 // Moving elements of any type in reference kernels: strings are objects, everything else is bytes.
@@ -35,9 +36,5 @@ struct AxisSplit {
   AxisSplit(std::span<const std::int64_t> sizes, std::size_t axis)
       : outer(product(sizes.first(axis))), extent(sizes[axis]), inner(product(sizes.subspan(axis + 1))) {}
 };
-
-inline std::size_t from_front(std::int64_t axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
 
 }  // namespace frazil::ops

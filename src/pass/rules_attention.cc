@@ -95,9 +95,7 @@ class Finder {
     if (!c || c->tensor.count() != 1 || !is_float(c->tensor.elem())) return std::nullopt;
     return c->tensor.number_at(0);
   }
-  bool is_scalar(Value v) const {
-    return std::ranges::all_of(type(v).shape, [](Dim d) { return d == Dim(1); });
-  }
+  bool is_scalar(Value v) const { return type(v).has_one_element(); }
   bool is_last(std::int64_t axis, Value of) const {
     return axis == -1 || axis + 1 == static_cast<std::int64_t>(type(of).rank());
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/axis.h"
 #include "ops/contraction.h"
 #include "ops/elementwise_math.h"
 #include "ops/norm.h"
@@ -42,17 +43,14 @@ std::optional<double> number(const Graph& graph, Value v) {
 std::optional<std::size_t> first_axis(const Graph& graph, const Node& mean) {
   const Constant* axes = mean.in.size() > 1 && mean.in[1] ? graph.constant(mean.in[1]) : nullptr;
   if (!axes || axes->tensor.count() == 0 || mean.attributes<ops::ReduceAttrs>().keepdims == 0) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(graph.type(mean.in[0]).rank());
-  std::vector<std::int64_t> all;
-  for (std::int64_t i = 0; i < axes->tensor.count(); ++i) {
-    const std::int64_t axis = axes->tensor.integer_at(i);
-    all.push_back(axis < 0 ? axis + rank : axis);
-  }
+  const std::size_t rank = graph.type(mean.in[0]).rank();
+  std::vector<std::size_t> all;
+  for (std::int64_t i = 0; i < axes->tensor.count(); ++i) all.push_back(from_front(axes->tensor.integer_at(i), rank));
   std::ranges::sort(all);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i] != rank - static_cast<std::int64_t>(all.size() - i)) return std::nullopt;
+    if (all[i] != rank - (all.size() - i)) return std::nullopt;
   }
-  return static_cast<std::size_t>(all[0]);
+  return all[0];
 }
 
 /// x - mean(x).
@@ -145,8 +143,7 @@ Expr normalise(const Site& s, Builder& to) {
 /// True when v has the extents that a norm is taken over.
 bool has_norm_extents(const Graph& graph, const Node& norm, Value v) {
   const Shape &x = graph.type(norm.in[0]).shape, &own = graph.type(v).shape;
-  const std::int64_t axis = norm.attributes<ops::LayerNormAttrs>().axis;
-  const auto first = static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(x.size()) : axis);
+  const std::size_t first = from_front(norm.attributes<ops::LayerNormAttrs>().axis, x.size());
   return graph.type(v).elem == Elem::f32 && std::ranges::equal(own, std::span(x).subspan(first));
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/axis.h"
 #include "ops/contraction.h"
 #include "pass/rules.h"
 
@@ -11,11 +12,9 @@ namespace {
 std::vector<Ints> reduced_runs(const Site& s) {
   const Tensor* axes = s.has(1) ? s.constant(1) : nullptr;
   if (axes == nullptr || !s.type(0).ranked) return {};
-  const auto rank = static_cast<std::int64_t>(s.type(0).rank());
   Ints sorted;
   for (std::int64_t i = 0; i < axes->count(); ++i) {
-    const std::int64_t axis = axes->integer_at(i);
-    sorted.push_back(axis < 0 ? axis + rank : axis);
+    sorted.push_back(static_cast<std::int64_t>(from_front(axes->integer_at(i), s.type(0).rank())));
   }
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) return {};

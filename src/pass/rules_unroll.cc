@@ -22,9 +22,7 @@ std::optional<std::int64_t> trips_of(const Graph& graph, const Node& loop) {
   if (begins == 0 || (count && *count <= 0)) return 0;
   if (!begins) return std::nullopt;
   const Block& body = graph.block(loop.blocks[0]);
-  const Type& condition = graph.type(body.results[0]);
-  if (!condition.ranked || !std::ranges::all_of(condition.shape, [](Dim d) { return d == Dim(1); }))
-    return std::nullopt;
+  if (!graph.type(body.results[0]).has_one_element()) return std::nullopt;
   const auto goes_on = body.results[0] == body.params[1] ? begins : known(graph, body.results[0]);
   if (count == 1) return 1;
   if (goes_on == 0) return count ? std::optional<std::int64_t>(1) : std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/axis.h"
 #include "ir/infer.h"
 #include "ir/op.h"
 #include "kernel/plain_gemm.h"
@@ -189,7 +190,7 @@ Bound bind_arg(const Graph& g, const Node& n) {
   constexpr ElemSet served =
       one(Elem::f32) | one(Elem::f64) | one(Elem::i32) | one(Elem::i64) | one(Elem::i8) | one(Elem::u8);
   if (!contains(served, g.type(n.in[0]).elem)) return std::nullopt;
-  const std::int64_t axis = a.axis < 0 ? a.axis + static_cast<std::int64_t>(rank_of(g, n.in[0])) : a.axis;
+  const auto axis = static_cast<std::int64_t>(from_front(a.axis, rank_of(g, n.in[0])));
   return Binding{.kernel = Kernel::arg_reduce, .ints = {static_cast<std::int64_t>(A), a.select_last_index, axis}};
 }
 
@@ -211,7 +212,7 @@ bool covers(const Graph& g, Value v, Value x, std::int64_t axis) {
 
 Bound bind_layer_norm(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::LayerNormAttrs>();
-  const std::int64_t axis = a.axis < 0 ? a.axis + static_cast<std::int64_t>(rank_of(g, n.in[0])) : a.axis;
+  const auto axis = static_cast<std::int64_t>(from_front(a.axis, rank_of(g, n.in[0])));
   if (!n.out[0]) return std::nullopt;
   for (std::size_t i = 1; i < n.in.size(); ++i) {
     if (n.in[i] && !covers(g, n.in[i], n.in[0], axis)) return std::nullopt;
@@ -355,8 +356,7 @@ bool defines_extents(const Graph& graph, const Node& node) {
 std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.op != &ops::Gather || !all_plain(graph, node) || rank_of(graph, node.in[1]) != 0) return std::nullopt;
-  const std::int64_t axis = node.attributes<ops::GatherAttrs>().axis;
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank_of(graph, node.in[0])) : axis);
+  return from_front(node.attributes<ops::GatherAttrs>().axis, rank_of(graph, node.in[0]));
 }
 
 bool has_unranked_operand(const Graph& graph, NodeId id) {

@@ -65,11 +65,11 @@ class Lowering {
     std::vector<SymbolId> counters;
     std::vector<std::uint32_t> slices;  ///< slots
     std::vector<Dim> slice_extents;
-    std::vector<std::uint32_t> accumulators;    ///< kNone where `stacked` has a slot
-    std::vector<std::uint32_t> stacked;         ///< per accumulator: the result of known extents that iterations fill
-    SymbolId row = kNone;                       ///< the counter of iterations
-    std::vector<std::pair<int, bool>> gathers;  ///< axis, reversed
-    std::vector<std::uint32_t> gives;           ///< how often each output is given
+    std::vector<std::uint32_t> accumulators;  ///< kNone where `stacked` has a slot
+    std::vector<std::uint32_t> stacked;       ///< per accumulator: the result of known extents that iterations fill
+    SymbolId row = kNone;                     ///< the counter of iterations
+    std::vector<std::pair<std::int64_t, bool>> gathers;  ///< axis, reversed
+    std::vector<std::uint32_t> gives;                    ///< how often each output is given
     std::vector<Open> open;
   };
 

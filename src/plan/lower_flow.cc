@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/axis.h"
 #include "plan/lower.h"
 
 namespace frazil {
@@ -404,7 +405,7 @@ void Lowering::slice(FlowState& state, const FlowOp& op) {
   const SymbolId counter = state.counters[op.limit];
   eval(regs_->group(scope_.symbol_dim(counter)));
   Layout layout = layouts_[base];
-  const auto axis = static_cast<std::size_t>(op.axis < 0 ? op.axis + static_cast<int>(layout.shape.size()) : op.axis);
+  const std::size_t axis = from_front(op.axis, layout.shape.size());
   Dim at = scope_.symbol_dim(counter);
   if (op.reversed) at = scope_.sub(scope_.sub(layout.shape[axis], 1), at);
   layout.offset = scope_.add(layout.offset, scope_.mul(at, layout.strides[axis]));
@@ -420,11 +421,10 @@ void Lowering::give_gathered(FlowState& state, Value out, std::uint32_t accumula
     return;
   }
   const Accumulator& acc = plan_.accumulators[state.accumulators[accumulator]];
-  const auto [axis_signed, reversed] = state.gathers[accumulator];
+  const auto [axis_given, reversed] = state.gathers[accumulator];
   if (acc.object) return stack(state, out, accumulator);
   const Shape& shape = graph_.type(out).shape;
-  const auto rank = static_cast<int>(shape.size());
-  const auto axis = static_cast<std::size_t>(axis_signed < 0 ? axis_signed + rank : axis_signed);
+  const std::size_t axis = from_front(axis_given, shape.size());
   std::vector<Reg> dims(acc.dims.begin(), acc.dims.end());
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), acc.count);
   assign_extents(out, dims);
@@ -444,9 +444,9 @@ void Lowering::give_gathered(FlowState& state, Value out, std::uint32_t accumula
 void Lowering::stack(FlowState& state, Value out, std::uint32_t accumulator) {
   const Accumulator& acc = plan_.accumulators[state.accumulators[accumulator]];
   const auto [axis, reversed] = state.gathers[accumulator];
-  if (const auto rank = static_cast<int>(graph_.type(out).rank()); rank > 0) {
+  if (const std::size_t rank = graph_.type(out).rank(); rank > 0) {
     std::vector<Reg> dims(acc.dims.begin(), acc.dims.end());
-    dims.insert(dims.begin() + (axis < 0 ? axis + rank : axis), acc.count);
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(from_front(axis, rank)), acc.count);
     assign_extents(out, dims);
   }
   slot_of_[out.id] = own_slot(out, graph_.type(out));

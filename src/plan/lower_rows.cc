@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/axis.h"
 #include "plan/lower.h"
 
 namespace frazil {
@@ -111,12 +112,11 @@ void Lowering::place_row(FlowState& state, const FlowOp& op) {
   if (stacked != kNone) {
     const Dim at = scope_.symbol_dim(state.row);
     Layout row = layouts_[stacked];
-    const auto rank = static_cast<int>(row.shape.size());
-    const auto axis = static_cast<std::ptrdiff_t>(op.axis < 0 ? op.axis + rank : op.axis);
-    const Dim extent = row.shape[static_cast<std::size_t>(axis)], stride = row.strides[static_cast<std::size_t>(axis)];
+    const std::size_t axis = from_front(op.axis, row.shape.size());
+    const Dim extent = row.shape[axis], stride = row.strides[axis];
     row.offset = scope_.mul(op.reversed ? scope_.sub(scope_.sub(extent, 1), at) : at, stride);
-    row.shape.erase(row.shape.begin() + axis);
-    row.strides.erase(row.strides.begin() + axis);
+    row.shape.erase(row.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+    row.strides.erase(row.strides.begin() + static_cast<std::ptrdiff_t>(axis));
     if (put_in_place(state, op.a, part, plan_.slots[stacked].storage, row)) return;
     copy(part, view_slot(stacked, {}, std::move(row)), state.node);
     return;

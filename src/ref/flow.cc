@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/axis.h"
 #include "ir/op.h"
 #include "ref/machine_state.h"
 #include "ref/moves.h"
@@ -150,12 +151,7 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
     case Kind::slice: {
       FRAZIL_TRY(const Datum whole, read(run, op.a));
       if (!whole.is_tensor()) return fail(Code::internal, "a slice of {}", describe(whole));
-      const Tensor& t = whole.tensor();
-      const auto rank = static_cast<int>(t.rank());
-      const int axis = op.axis < 0 ? op.axis + rank : op.axis;
-      const std::int64_t at = run.counters[op.limit];
-      const std::int64_t extent = axis >= 0 && axis < rank ? t.sizes()[static_cast<std::size_t>(axis)] : 0;
-      FRAZIL_TRY(Tensor part, slice(t, axis, op.reversed ? extent - 1 - at : at));
+      FRAZIL_TRY(Tensor part, slice(whole.tensor(), op.axis, run.counters[op.limit], op.reversed));
       run.slices[op.index] = std::move(part);
       return {};
     }
@@ -234,12 +230,13 @@ Result<Tensor> Machine::nothing_gathered(const RegionRun& run, std::uint32_t acc
     if (op.kind != Kind::gather || op.index != accumulator) continue;
     if (op.a.kind != Cell::Kind::result) break;
     const Type& type = graph_.type(graph_.block(op.a.block).results[op.a.index]);
+    if (!type.ranked) return Tensor::make(type.elem, {0});
     Sizes sizes;
     for (Dim d : type.shape) {
       sizes.push_back(lives_at(d, graph_.node(run.node).parent) ? symbols_.eval(d).value_or(0) : 0);
     }
-    const auto axis = op.axis < 0 ? op.axis + static_cast<int>(sizes.size()) + 1 : op.axis;
-    sizes.insert(sizes.begin() + axis, 0);
+    const std::size_t axis = from_front(op.axis, sizes.size() + 1);
+    sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), 0);
     return Tensor::make(type.elem, std::move(sizes));
   }
   return fail(Code::internal, "an accumulator that nothing fills is read");

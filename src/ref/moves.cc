@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/stop.h"
+#include "ir/axis.h"
 #include "ops/move.h"
 #include "tensor/strided.h"
 
@@ -130,10 +131,6 @@ Result<Tensor> run_concat(const ViewMap& map, std::span<const Tensor> inputs) {
   return out;
 }
 
-std::size_t from_front(int axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(rank) : axis);
-}
-
 }  // namespace
 
 Result<Tensor> ready(const Tensor& tensor) {
@@ -161,11 +158,12 @@ Result<Tensor> run_view(const ViewMap& map, std::span<const Tensor> inputs) {
   return fail(Code::internal, "{} cannot have the shape {}", from.type_str(), type_str(from.elem(), sizes));
 }
 
-Result<Tensor> slice(const Tensor& tensor, int axis, std::int64_t at) {
+Result<Tensor> slice(const Tensor& tensor, std::int64_t axis, std::int64_t at, bool reversed) {
   const std::size_t d = from_front(axis, tensor.rank());
   if (d >= tensor.rank() || at < 0 || at >= tensor.sizes()[d]) {
     return fail(Code::bad_input, "no slice {} along axis {} of {}", at, axis, tensor.type_str());
   }
+  if (reversed) at = tensor.sizes()[d] - 1 - at;
   Sizes sizes = tensor.sizes(), strides = tensor.strides();
   const auto offset =
       tensor.data() - tensor.buffer().data() + at * strides[d] * static_cast<std::int64_t>(byte_size(tensor.elem()));
@@ -186,7 +184,7 @@ Status Gathered::add(const Tensor& part) {
   return {};
 }
 
-Result<Tensor> Gathered::stack(int axis, bool reversed) const {
+Result<Tensor> Gathered::stack(std::int64_t axis, bool reversed) const {
   const Tensor& first = parts_.front();
   const auto n = static_cast<std::int64_t>(parts_.size());
   const std::size_t d = from_front(axis, first.rank() + 1);

@@ -21,8 +21,8 @@ void copy_elements(const Tensor& src, std::int64_t from, Tensor& dst, std::int64
 /// Code::internal.
 Result<Tensor> run_view(const ViewMap& map, std::span<const Tensor> inputs);
 
-/// Slice number `at` of one axis, the axis removed; a negative axis counts from the end.
-Result<Tensor> slice(const Tensor& tensor, int axis, std::int64_t at);
+/// Slice number `at` of one axis, the axis removed; a negative axis counts from the end, and so does `reversed`.
+Result<Tensor> slice(const Tensor& tensor, std::int64_t axis, std::int64_t at, bool reversed);
 
 /// What a loop gives of a scan output, one tensor an iteration. The list counts against the memory limit.
 class Gathered {
@@ -31,7 +31,7 @@ class Gathered {
   /// Code::bad_input when the extents are not those of the parts before.
   Status add(const Tensor& part);
   /// The parts one after the other along a new axis of the result. Precondition: there is at least one.
-  Result<Tensor> stack(int axis, bool reversed) const;
+  Result<Tensor> stack(std::int64_t axis, bool reversed) const;
 
  private:
   std::vector<Tensor> parts_;
