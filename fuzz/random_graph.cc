@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kAttempts = 12;
 constexpr int kMaxDepth = 2;
+constexpr std::int64_t kLargest = 65;      // of extents
 constexpr std::int64_t kMaxConstant = 16;  // elements: larger ones do not stand in the text
 
 const std::vector<const OpDef*>& operators(bool regions) {
@@ -307,13 +308,19 @@ class Generator {
       case 3: return first->empty() ? Dim(2) : multiple(usable(c_.pick(*first)));
       case 4: return Dim(1);
       case 5: return Builder(graph_).dim(c_.pick({"N", "M", "K"}));
-      default: return c_.chance(8) ? Dim(0) : Dim(c_.between(1, 5));
+      default: return Dim(c_.chance(8) ? 0 : extent());
     }
+  }
+
+  /// Mostly few, sometimes more than a vector or a tile holds.
+  std::int64_t extent() {
+    return c_.chance(12) ? c_.pick<std::int64_t>({7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 63, 64, kLargest})
+                         : c_.between(1, 5);
   }
 
   /// An input's extents must be known before the run.
   Dim usable(Dim d) {
-    if (d.is_const()) return d.value() >= 0 && d.value() < 9 ? d : Dim(2);
+    if (d.is_const()) return d.value() >= 0 && d.value() <= kLargest ? d : Dim(2);
     for (SymbolId s : graph_.scope().symbols_of(d)) {
       if (graph_.scope().is_fresh(s)) return Dim(c_.between(1, 3));
     }
@@ -401,7 +408,7 @@ class Generator {
   std::vector<Datum> random_inputs(const Graph& graph) {
     std::vector<std::int64_t> symbols;
     for (std::size_t s = 0; s < graph.scope().symbol_count(); ++s) {
-      symbols.push_back(c_.chance(10) ? 0 : c_.between(1, 5));
+      symbols.push_back(c_.chance(10) ? 0 : extent());
     }
     const auto eval = [&](Dim d) { return graph.scope().eval(d, symbols).value_or(1); };
     std::vector<Datum> all;

@@ -273,7 +273,8 @@ Result<std::vector<Dim>> InferCx::ints(std::size_t i) {
   }
   std::vector<Dim> dims;
   for (std::int64_t k = 0; k < count.value(); ++k) dims.push_back(Inference::forced_symbol(graph_, v, k));
-  graph_.values_[v.id].content = dims;
+  // Without elements nothing would name v, and what makes it would pass for shape arithmetic that need not run.
+  if (!dims.empty()) graph_.values_[v.id].content = dims;
   return dims;
 }
 
