@@ -160,6 +160,8 @@ class Lowering {
   void begin_flow(NodeId id);
   bool is_variable(const FlowState& state, std::uint32_t slot) const;
   std::uint32_t set_aside(std::uint32_t slot, NodeId node);
+  std::uint32_t next_source(const FlowState& state, const Cell& cell, std::uint32_t from, std::uint32_t variable,
+                            std::span<const std::uint32_t> taken);
   Status no_objects(const FlowState& state, std::string_view what) const;
   Status flow_step(FlowState& state);
   std::uint32_t cell_slot(FlowState& state, const Cell& cell);

@@ -272,11 +272,12 @@ bool Lowering::is_variable(const FlowState& state, std::uint32_t slot) const {
   });
 }
 
-/// An object that stays when its slot gets another.
+/// An object with what the slot holds and the extents that it has now.
 std::uint32_t Lowering::set_aside(std::uint32_t slot, NodeId node) {
   const std::uint32_t storage = new_storage(Place::object);
   Slot aside = plan_.slots[slot];
   aside.storage = storage;
+  aside.object = true;
   plan_.slots.push_back(std::move(aside));
   layouts_.push_back(layouts_[slot]);
   const auto made = static_cast<std::uint32_t>(plan_.slots.size() - 1);
@@ -287,6 +288,21 @@ std::uint32_t Lowering::set_aside(std::uint32_t slot, NodeId node) {
   move.node = node;
   emit(std::move(move));
   return made;
+}
+
+/// What a variable is given at the back edge, safe from what the others are given: extents change first, and a source
+/// may be a variable itself. `taken` are the storages that others take.
+std::uint32_t Lowering::next_source(const FlowState& state, const Cell& cell, std::uint32_t from,
+                                    std::uint32_t variable, std::span<const std::uint32_t> taken) {
+  if (plan_.slots[from].object) return is_variable(state, from) ? set_aside(from, state.node) : from;
+  if (plan_.slots[variable].object) return set_aside(from, state.node);
+  const std::uint32_t storage = plan_.slots[from].storage;
+  const bool fresh =
+      is_own_result(cell) && renamable_[storage] && is_whole(from) && std::ranges::find(taken, storage) == taken.end();
+  if (fresh) return from;
+  const std::uint32_t packed = temp_like(from);
+  copy(from, packed, state.node);
+  return packed;
 }
 
 /// The first set of a loop's variables copies the initial values; the later one, at the back edge, ends an iteration.
@@ -301,16 +317,7 @@ void Lowering::set_variables(FlowState& state, const FlowOp& op) {
       sources.push_back(from);
       continue;
     }
-    const std::uint32_t storage = plan_.slots[from].storage;
-    const bool fresh = is_own_result(cell) && renamable_[storage] && is_whole(from) &&
-                       std::ranges::find(taken, storage) == taken.end();
-    if (!first && !plan_.slots[from].object && !fresh) {
-      // Parallel assignment: a source that another variable may overwrite is copied aside first.
-      const std::uint32_t packed = temp_like(from);
-      copy(from, packed, state.node);
-      from = packed;
-    }
-    if (!first && plan_.slots[from].object && is_variable(state, from)) from = set_aside(from, state.node);
+    if (!first) from = next_source(state, cell, from, state.variables[variable], taken);
     taken.push_back(plan_.slots[from].storage);
     sources.push_back(from);
   }
