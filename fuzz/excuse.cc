@@ -148,15 +148,35 @@ std::string_view named_node(std::string_view message) {
   return message.substr(0, message.find('\''));
 }
 
-/// Whether a node of this name, in a block, has a result that nobody uses: what only that result needs is left out.
+/// Extends what a region gives to all that its blocks give; the operator says how many that are only by refusing more.
+void give_all(Draft& draft, DraftNode& node) {
+  if (node.blocks.empty()) return;
+  const std::size_t given = node.out.size();
+  for (std::size_t n = node.blocks[0].results.size(); n > given; --n) {
+    node.out.resize(n, kNoValue);
+    if (build(draft)) return;
+  }
+  node.out.resize(given);
+}
+
+bool is_or_has(DraftNode& node, std::string_view name) {
+  bool found = node.name == name;
+  for (DraftBlock& block : node.blocks) {
+    each_node(block, [&](const DraftNode& inner) { found |= inner.name == name; });
+  }
+  return found;
+}
+
+/// Whether a node of this name, in a block, or a region around it has a result that nobody uses: what only that result
+/// needs is left out.
 bool has_idle_result(Draft& draft, std::string_view name) {
   const std::map<int, int> used = uses(draft);
   bool idle = false;
   for (DraftNode& outer : draft.main.nodes) {
     for (DraftBlock& block : outer.blocks) {
-      each_node(block, [&](const DraftNode& node) {
-        if (node.name != name) return;
-        idle |= std::ranges::any_of(node.out, [&](int v) { return v != kNoValue && !used.contains(v); });
+      each_node(block, [&](DraftNode& node) {
+        if (!is_or_has(node, name)) return;
+        idle |= std::ranges::any_of(node.out, [&](int v) { return !used.contains(v); });
       });
     }
   }
@@ -171,6 +191,7 @@ bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& 
   const auto plan = make_plan(graph, {PassSet::none()}, ran);
   if (plan && !name.empty() && !has_step(*plan, name)) return true;
   Draft draft = draft_of(graph);
+  each_node(draft.main, [&](DraftNode& node) { give_all(draft, node); });
   if (!name.empty() && has_idle_result(draft, name)) return true;
   draft.main.results.clear();
   draft.output_names.clear();

@@ -47,9 +47,8 @@ bool Needs::is_known(const Graph& graph, Value v) {
   }
   for (Dim d : *content) {
     if (d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin)) return false;  // a number cut off
-    for (SymbolId s : graph.scope().symbols_of(d)) {
-      if (const auto o = graph.origin(s); o && o->value == v) return false;
-    }
+    const auto symbols = graph.scope().symbols_of(d);
+    if (std::ranges::any_of(symbols, [&](SymbolId s) { return graph.origin(s).has_value(); })) return false;
   }
   return true;
 }

@@ -24,7 +24,8 @@ class Needs {
   const std::vector<ViewMap>& views(NodeId n) const { return views_.at(n.id); }
   /// Symbols read from elements of v: (symbol, element).
   const std::vector<std::pair<SymbolId, std::uint32_t>>& bound_by(Value v) const;
-  /// True when v's content is known without running its node.
+  /// True when v's content is known without running its node. Not where a number of it is read from data: as an extent
+  /// that is held within Dim's range, which int64 exceeds.
   static bool is_known(const Graph& graph, Value v);
 
  private:
