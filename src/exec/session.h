@@ -92,6 +92,7 @@ class Session {
   Status stack(const Step& step);
   Status append(const Step& step);
   Status move(const Step& step);
+  Status slice(const Step& step);
   Status grow(const Step& step);
   Status reserve(const Step& step);
   Status pack(const Step& step);

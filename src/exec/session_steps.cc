@@ -64,6 +64,7 @@ Status Session::other_step(const Step& step) {
     case Step::Kind::pick: return pick(step);
     case Step::Kind::store: return store(step);
     case Step::Kind::move: return move(step);
+    case Step::Kind::slice: return slice(step);
     case Step::Kind::grow: return grow(step);
     case Step::Kind::reserve: return reserve(step);
     case Step::Kind::append: return append(step);
@@ -287,6 +288,14 @@ Status Session::move(const Step& step) {
     return {};
   }
   return fail(Code::internal, "{}a value of unknown rank meets one of known rank", where(step));
+}
+
+Status Session::slice(const Step& step) {
+  const Tensor& whole = objects_[plan_.slots[step.in[0]].storage].tensor();
+  Result<Tensor> part = ref::slice(whole, step.number, regs_[step.index], step.reversed);
+  if (!part) return within(where(step), std::move(part).error());
+  objects_[plan_.slots[step.out[0]].storage] = Datum(*std::move(part));
+  return {};
 }
 
 }  // namespace frazil

@@ -162,7 +162,6 @@ class Lowering {
   std::uint32_t set_aside(std::uint32_t slot, NodeId node);
   std::uint32_t next_source(const FlowState& state, const Cell& cell, std::uint32_t from, std::uint32_t variable,
                             std::span<const std::uint32_t> taken);
-  Status no_objects(const FlowState& state, std::string_view what) const;
   Status flow_step(FlowState& state);
   std::uint32_t cell_slot(FlowState& state, const Cell& cell);
   const Type& cell_type(const FlowState& state, const Cell& cell) const;
@@ -171,6 +170,7 @@ class Lowering {
   void update(std::uint32_t variable, std::uint32_t source, NodeId node);
   Status enter(FlowState& state, const FlowOp& op);
   void slice(FlowState& state, const FlowOp& op);
+  std::uint32_t slice_object(const FlowState& state, const FlowOp& op, std::uint32_t whole, const Shape& shape);
   void give(FlowState& state, const FlowOp& op);
   void give_gathered(FlowState& state, Value out, std::uint32_t accumulator);
   void stack(FlowState& state, Value out, std::uint32_t accumulator);

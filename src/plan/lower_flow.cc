@@ -123,11 +123,6 @@ void Lowering::check_one(std::uint32_t slot, NodeId node) {
   if (count != Dim(1)) check({count, 1, "element count of the condition"}, node);
 }
 
-Status Lowering::no_objects(const FlowState& state, std::string_view what) const {
-  return fail(Code::unsupported, "{}: {} of strings or of unknown rank; only the reference executor runs it",
-              graph_.describe(state.node), what);
-}
-
 Status Lowering::flow_step(FlowState& state) {
   const FlowOp& op = state.flow.ops[state.pc++];
   Step s;
@@ -190,10 +185,7 @@ Status Lowering::flow_step(FlowState& state) {
       return {};
     case FlowOp::Kind::set: set_variables(state, op); return {};
     case FlowOp::Kind::enter: return enter(state, op);
-    case FlowOp::Kind::slice:
-      if (is_object(cell_type(state, op.a))) return no_objects(state, "a scanned input");
-      slice(state, op);
-      return {};
+    case FlowOp::Kind::slice: slice(state, op); return {};
     case FlowOp::Kind::gather: put_row(state, op); return {};
     case FlowOp::Kind::give: give(state, op); return {};
     case FlowOp::Kind::expect: guard(state); return {};
@@ -418,7 +410,26 @@ void Lowering::slice(FlowState& state, const FlowOp& op) {
   layout.offset = scope_.add(layout.offset, scope_.mul(at, layout.strides[axis]));
   layout.shape.erase(layout.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   layout.strides.erase(layout.strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  if (plan_.slots[base].object) {
+    state.slices[op.index] = slice_object(state, op, base, layout.shape);
+    return;
+  }
   state.slices[op.index] = view_slot(base, {}, std::move(layout));
+}
+
+std::uint32_t Lowering::slice_object(const FlowState& state, const FlowOp& op, std::uint32_t whole,
+                                     const Shape& shape) {
+  const std::uint32_t part = own_slot({}, Type::tensor(plan_.slots[whole].elem, shape));
+  Step s;
+  s.kind = Step::Kind::slice;
+  s.node = state.node;
+  s.index = state.counters[op.limit];
+  s.number = op.axis;
+  s.reversed = op.reversed;
+  s.in = {whole};
+  s.out = {part};
+  emit(std::move(s));
+  return part;
 }
 
 /// The accumulator's [count, element...] as a view with the gathered axis where the node wants it.

@@ -111,6 +111,7 @@ struct Step {
     leave_at,  ///< to `target` when register `index` >= register `limit`
     again,     ///< back edge to `target`: one iteration done
     move,      ///< operand 1 := operand 0, by copy
+    slice,     ///< object 1 := the part of object 0 at register `index` of axis `number`, that axis removed
     swap,      ///< storages of operands 0 and 1 change places
     grow,      ///< register `index` := a capacity along axis `number` of the result that holds register `limit`; what
                ///< the result has stays if in_place

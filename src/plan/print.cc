@@ -16,9 +16,9 @@ std::string_view name_of(Kernel kernel) {
 namespace {
 
 constexpr std::string_view kPlaces[] = {"constant", "input", "arena", "growing", "output", "object", "parts"};
-constexpr std::string_view kKinds[] = {"eval",    "kernel", "bind",   "assign",   "set",   "add",   "load", "pick",
-                                       "store",   "jump",   "branch", "leave_at", "again", "move",  "swap", "grow",
-                                       "reserve", "append", "reset",  "stack",    "check", "guard", "halt"};
+constexpr std::string_view kKinds[] = {"eval",  "kernel",  "bind",   "assign",   "set",   "add",   "load",  "pick",
+                                       "store", "jump",    "branch", "leave_at", "again", "move",  "slice", "swap",
+                                       "grow",  "reserve", "append", "reset",    "stack", "check", "guard", "halt"};
 
 std::string reg_list(const std::vector<Reg>& regs) {
   std::string s;
