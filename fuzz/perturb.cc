@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "base/float.h"
 #include "choices.h"
@@ -143,6 +144,96 @@ bool is_inexact(const Graph& graph, NodeId id) {
   return false;
 }
 
+Result<Value> with_noise(Builder& to, Value v) {
+  if (!v) return v;
+  const Type& type = to.graph().type(v);
+  if (!type.is_tensor() || !is_float(type.elem)) return v;
+  FRAZIL_TRY(const NodeId made, to.append(kNoise, {v}, nullptr, {true}, ""));
+  return to.graph().node(made).out[0];
+}
+
+/// Part of an elementwise body.
+struct Part {
+  static constexpr std::span<const AttrField> fields{};
+  ScalarTape tape;
+  Elem result = Elem::f32;
+};
+
+Sx replay(std::span<const Sx> operands, const void* attrs) {
+  ScalarRecorder& rec = *operands[0].rec;
+  std::vector<Sx> made;
+  for (const ScalarIns& ins : static_cast<const Part*>(attrs)->tape.code) {
+    const auto record = [&]() -> Sx {
+      switch (ins.op) {
+        case ScalarOp::load: return operands[ins.operand];
+        case ScalarOp::constant:
+          return is_float(ins.type) ? rec.constant(ins.type, ins.real) : rec.constant_int(ins.type, ins.integer);
+        case ScalarOp::cast: return rec.cast(made[ins.a], ins.type);
+        case ScalarOp::select: return rec.select(made[ins.a], made[ins.b], made[ins.c]);
+        default:
+          return arity(ins.op) == 1 ? rec.apply(ins.op, made[ins.a]) : rec.apply(ins.op, made[ins.a], made[ins.b]);
+      }
+    };
+    made.push_back(record());
+  }
+  return made.back();
+}
+
+Elem part_result(const void* attrs, std::span<const Elem>) { return static_cast<const Part*>(attrs)->result; }
+
+constexpr std::array<Port, 1> kOperands{{{"X", "", elems::kTensor, Port::Use::variadic}}};
+constexpr OpDef kPart{
+    "Part", "fuzz", 1, "Part of a body.", attr_table<Part>(), kOperands, kAny, Elementwise{&replay, &part_result}};
+
+/// Takes a body apart behind what executors compute differently, so that noise can come between.
+class BodyParts {
+ public:
+  BodyParts(Builder& to, ScalarTape tape, std::vector<Value> operands)
+      : to_(to), tape_(std::move(tape)), operands_(std::move(operands)), made_(tape_.code.size()) {}
+
+  Result<Value> value(Elem result) {
+    for (std::size_t i = 0; i + 1 < tape_.code.size(); ++i) {
+      const ScalarIns& ins = tape_.code[i];
+      if (!is_float(ins.type) || is_exact(ins.op) || is_rounded_once(ins.op)) continue;
+      FRAZIL_TRY(const Value part, append(i, ins.type));
+      FRAZIL_TRY(made_[i], with_noise(to_, part));
+    }
+    return append(tape_.code.size() - 1, result);
+  }
+
+ private:
+  /// A node for what instruction i gives.
+  Result<Value> append(std::size_t i, Elem result) {
+    loads_ = operands_;
+    Part part{.tape = {}, .result = result};
+    std::map<std::size_t, std::uint32_t> at;
+    record(i, part.tape, at);
+    FRAZIL_TRY(const NodeId node, to_.append(kPart, loads_, shared_attrs(std::move(part)), {true}, ""));
+    return to_.graph().node(node).out[0];
+  }
+
+  std::uint32_t record(std::size_t i, ScalarTape& tape, std::map<std::size_t, std::uint32_t>& at) {
+    if (const auto it = at.find(i); it != at.end()) return it->second;
+    ScalarIns ins = tape_.code[i];
+    if (made_[i]) {
+      loads_.push_back(made_[i]);
+      ins = {.op = ScalarOp::load, .type = ins.type, .operand = static_cast<std::uint32_t>(loads_.size() - 1)};
+    } else {
+      if (arity(ins.op) > 0) ins.a = record(ins.a, tape, at);
+      if (arity(ins.op) > 1) ins.b = record(ins.b, tape, at);
+      if (arity(ins.op) > 2) ins.c = record(ins.c, tape, at);
+    }
+    tape.code.push_back(ins);
+    return at[i] = static_cast<std::uint32_t>(tape.code.size() - 1);
+  }
+
+  Builder& to_;
+  ScalarTape tape_;
+  std::vector<Value> operands_;
+  std::vector<Value> made_;   ///< per instruction
+  std::vector<Value> loads_;  ///< of the part that is made: all operands, for its shape, then parts
+};
+
 class AddNoise : public Rewriter {
  public:
   Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId id, Builder& to,
@@ -154,6 +245,12 @@ class AddNoise : public Rewriter {
       FRAZIL_TRY(const Value noisy, with_noise(to, v));
       in.push_back(noisy);
     }
+    if (std::holds_alternative<Elementwise>(node.op->form) && !any_text(from, node)) {
+      std::erase(in, Value{});
+      FRAZIL_TRY(Value out, BodyParts(to, tape_of(from, id), std::move(in)).value(from.type(node.out[0]).elem));
+      FRAZIL_TRY(out, with_noise(to, out));
+      return std::optional(std::vector{out});
+    }
     std::vector<bool> wanted;
     for (Value v : node.out) wanted.push_back(static_cast<bool>(v));
     FRAZIL_TRY(const NodeId made, to.append(*node.op, std::move(in), node.attrs, wanted, node.name));
@@ -162,15 +259,6 @@ class AddNoise : public Rewriter {
       FRAZIL_TRY(v, with_noise(to, v));
     }
     return std::optional(std::move(out));
-  }
-
- private:
-  static Result<Value> with_noise(Builder& to, Value v) {
-    if (!v) return v;
-    const Type& type = to.graph().type(v);
-    if (!type.is_tensor() || !is_float(type.elem)) return v;
-    FRAZIL_TRY(const NodeId made, to.append(kNoise, {v}, nullptr, {true}, ""));
-    return to.graph().node(made).out[0];
   }
 };
 
