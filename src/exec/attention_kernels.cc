@@ -77,7 +77,6 @@ void run_attention(const RunCx& cx, const void* state) {
 Status prepare_rotary(PrepareCx& cx, void* state) {
   auto& s = *new (state) kernel::Rotary{};
   const auto dims = cx.in[0].dims;
-  if (dims.size() > kernel::Rotary::kMostAxes + 1) return fail(Code::unsupported, "more than {} axes", dims.size() - 1);
   if (dims.back() % 2 != 0) return fail(Code::bad_input, "the last extent {} is not even", dims.back());
   s.half = dims.back() / 2;
   s.half_tables = cx.step.ints[0] != 0;

@@ -7,9 +7,10 @@
 
 namespace frazil {
 
-/// The axes before the last two of a product's operands, which broadcast as in NumPy, counted from the last one.
+/// The axes before the last two of a product's operands, which broadcast as in NumPy, counted from the last one. Those
+/// of one element are left out.
 struct Batches {
-  static constexpr std::size_t kMostAxes = 8;
+  static constexpr std::size_t kMostAxes = 40;  ///< of two elements each they are more than memory has bytes
   std::size_t axes = 0;
   std::int64_t count = 1;
   std::int64_t extents[kMostAxes] = {}, a_step[kMostAxes] = {}, b_step[kMostAxes] = {};  ///< steps in elements
@@ -17,17 +18,20 @@ struct Batches {
   static std::size_t axes_of(const OperandShape& x) { return x.dims.size() < 2 ? 0 : x.dims.size() - 2; }
 
   Status prepare(const OperandShape& a, const OperandShape& b) {
-    axes = std::max(axes_of(a), axes_of(b));
-    if (axes > kMostAxes) return fail(Code::unsupported, "more than {} batch axes", kMostAxes);
-    for (std::size_t i = 0; i < axes; ++i) {
+    const std::size_t given = std::max(axes_of(a), axes_of(b));
+    for (std::size_t i = 0; i < given; ++i) {
       const auto [ea, of_a] = axis(a, i);
       const auto [eb, of_b] = axis(b, i);
       if (ea != eb && ea != 1 && eb != 1)
         return fail(Code::bad_input, "batch extents {} and {} do not broadcast", ea, eb);
-      extents[i] = ea == 1 ? eb : ea;
-      a_step[i] = of_a;
-      b_step[i] = of_b;
-      count *= extents[i];
+      const std::int64_t extent = ea == 1 ? eb : ea;
+      if (extent == 1) continue;
+      if (axes == kMostAxes) return fail(Code::limit, "more than {} batch axes", kMostAxes);
+      extents[axes] = extent;
+      a_step[axes] = of_a;
+      b_step[axes] = of_b;
+      count *= extent;
+      ++axes;
     }
     return {};
   }
@@ -35,7 +39,8 @@ struct Batches {
   /// Calls run(batch, offset into a, offset into b) until it gives false; offsets in elements.
   template <class F>
   void for_each(F run) const {
-    std::int64_t index[kMostAxes] = {}, a = 0, b = 0;
+    std::int64_t index[kMostAxes], a = 0, b = 0;
+    std::fill_n(index, axes, 0);
     for (std::int64_t batch = 0; batch < count && run(batch, a, b); ++batch) {
       for (std::size_t i = 0; i < axes; ++i) {
         a += a_step[i];

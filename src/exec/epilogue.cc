@@ -17,7 +17,7 @@ const TileState& tiles_of(const Epilogue& e) { return *reinterpret_cast<const Ti
 std::size_t epilogue_bytes(const Plan& plan, const Step& step) {
   if (step.program == kNone) return 0;
   const std::size_t operands = step.in.size() - step.heads - step.tails + 1 + step.out.size();
-  return sizeof(TileState) + TileArrays::bytes(plan.programs[step.program], operands);
+  return sizeof(TileState) + TileArrays::bytes(plan, step, plan.programs[step.program], operands);
 }
 
 PrepareCx product_context(const PrepareCx& cx) {

@@ -22,7 +22,7 @@ std::int64_t block_rows(std::int64_t rows, std::int64_t cols) {
 
 std::size_t prologue_bytes(const Plan& plan, const Step& step) {
   if (step.before == kNone) return 0;
-  return sizeof(TileState) + TileArrays::bytes(plan.programs[step.before], step.tails + 1);
+  return sizeof(TileState) + TileArrays::bytes(plan, step, plan.programs[step.before], step.tails + 1);
 }
 
 Status prepare_prologue(PrepareCx& cx, Prologue& p, void* state) {

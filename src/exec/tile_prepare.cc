@@ -134,7 +134,7 @@ class TilePreparer {
         continue;
       }
       if (s_.rank == kMaxTileLoops) {
-        return fail(Code::unsupported, "its operands need more than {} nested loops", kMaxTileLoops + 1);
+        return fail(Code::limit, "its operands need more than {} nested loops", kMaxTileLoops + 1);
       }
       extents_[s_.rank] = extent;
       for (int k = 0; k < s_.count(); ++k) steps_[s_.rank][k] = step_of(k, axis);
@@ -329,7 +329,7 @@ Status prepare(PrepareCx& cx, void* state) {
 }
 
 std::size_t more_state(const Plan& plan, const Step& step) {
-  return TileArrays::bytes(plan.programs[step.program], step.in.size() + step.out.size());
+  return TileArrays::bytes(plan, step, plan.programs[step.program], step.in.size() + step.out.size());
 }
 
 }  // namespace

@@ -97,7 +97,8 @@ class TileRun {
     std::byte** const at = moved_;
     std::copy_n(at_, count, at);
     at_ = at;
-    std::int64_t index[kMaxTileLoops] = {};
+    std::int64_t index[kMaxTileLoops];
+    std::fill_n(index, s_.rank, 0);
     for (std::int64_t left = begin, a = 0; left > 0; left /= arrays_.extents[a++]) {
       index[a] = left % arrays_.extents[a];
       for (int k = 0; k < count; ++k) at[k] += arrays_.steps[a * count + k] * index[a];

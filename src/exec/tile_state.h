@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -7,13 +8,14 @@
 #include "base/error.h"
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
+#include "plan/plan.h"
 #include "plan/program.h"
 
 // What a tile step keeps between preparing and running; private to tile_*.cc and epilogue.cc.
 namespace frazil {
 
-/// Outer loops; a space needs more only if it has so many axes that broadcast differently.
-inline constexpr int kMaxTileLoops = 8;
+/// Outer loops; of two rounds each they are more than memory has bytes.
+inline constexpr int kMaxTileLoops = 40;
 /// Elements of a tile: a few of them at a time fit into the first-level cache.
 inline constexpr std::int64_t kTile = 1024;
 /// Elements between two looks at whether the run should stop, where nothing needs to stay in a cache.
@@ -99,10 +101,15 @@ struct TileArrays {
     take(steps, state.rank * state.count());
     take(pointers, state.pointers);
   }
-  /// Room for all of them, whatever the extents.
-  static std::size_t bytes(const Program& program, std::size_t operands) {
-    return operands * (sizeof(TileOperand) + kMaxTileLoops * sizeof(std::int64_t)) +
-           kMaxTileLoops * sizeof(std::int64_t) + program.results.size() * sizeof(TileOp) +
+  /// Room for all of them, whatever the extents, where the step runs this program over so many operands.
+  static std::size_t bytes(const Plan& plan, const Step& step, const Program& program, std::size_t operands) {
+    std::size_t loops = step.space.size();
+    for (const auto* slots : {&step.in, &step.out}) {
+      for (std::uint32_t s : *slots) loops = std::max(loops, s == kNone ? 0 : plan.slots[s].dims.size());
+    }
+    loops = std::min<std::size_t>(loops, kMaxTileLoops);
+    return operands * (sizeof(TileOperand) + loops * sizeof(std::int64_t)) + loops * sizeof(std::int64_t) +
+           program.results.size() * sizeof(TileOp) +
            program.code.size() * (sizeof(TileOp) + sizeof(TileConstant) + sizeof(TilePointer));
   }
 };

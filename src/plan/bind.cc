@@ -5,6 +5,7 @@
 #include "ir/axis.h"
 #include "ir/infer.h"
 #include "ir/op.h"
+#include "kernel/attention.h"
 #include "kernel/plain_gemm.h"
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
@@ -291,7 +292,8 @@ Bound bind_rotate(const Graph& g, const Node& n) {
     return half ? !own.empty() && broadcasts(g, v, x, 1) : broadcasts(g, v, x);
   };
   const bool even = !x.empty() && x.back().is_const() && x.back().value() % 2 == 0;
-  if (!even || !all_f32(g, n) || !fits(n.in[1]) || !fits(n.in[2])) return std::nullopt;
+  if (!even || x.size() > kernel::Rotary::kMostAxes + 1 || !all_f32(g, n) || !fits(n.in[1]) || !fits(n.in[2]))
+    return std::nullopt;
   return Binding{.kernel = Kernel::rotary, .strided = true, .ints = {half}};
 }
 
