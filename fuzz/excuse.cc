@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <complex>
+#include <map>
+#include <set>
 
 #include "differ.h"
 #include "draft.h"
@@ -159,29 +161,46 @@ void give_all(Draft& draft, DraftNode& node) {
   node.out.resize(given);
 }
 
-bool is_or_has(DraftNode& node, std::string_view name) {
-  bool found = node.name == name;
-  for (DraftBlock& block : node.blocks) {
-    each_node(block, [&](const DraftNode& inner) { found |= inner.name == name; });
-  }
-  return found;
-}
-
-/// Whether a node of this name, in a block, or a region around it has a result that nobody uses: what only that result
-/// needs is left out.
-bool has_idle_result(Draft& draft, std::string_view name) {
-  const std::map<int, int> used = uses(draft);
-  bool idle = false;
-  for (DraftNode& outer : draft.main.nodes) {
-    for (DraftBlock& block : outer.blocks) {
-      each_node(block, [&](DraftNode& node) {
-        if (!is_or_has(node, name)) return;
-        idle |= std::ranges::any_of(node.out, [&](int v) { return !used.contains(v); });
-      });
+/// What nodes in blocks with a result that nobody uses are made from, themselves included: what only that result needs
+/// is left out.
+class Idle {
+ public:
+  explicit Idle(Draft& draft) {
+    each_node(draft.main, [&](DraftNode& node) {
+      for (int v : node.out) producer_[v] = &node;
+    });
+    const std::map<int, int> used = uses(draft);
+    for (DraftNode& outer : draft.main.nodes) {
+      for (DraftBlock& block : outer.blocks) {
+        each_node(block, [&](DraftNode& node) {
+          if (std::ranges::any_of(node.out, [&](int v) { return !used.contains(v); })) add(node);
+        });
+      }
     }
   }
-  return idle;
-}
+
+  bool has(std::string_view name) const {
+    return std::ranges::any_of(nodes_, [&](const DraftNode* node) { return node->name == name; });
+  }
+
+ private:
+  void add(DraftNode& node) {
+    if (!nodes_.insert(&node).second) return;
+    add(node.in);
+    for (DraftBlock& block : node.blocks) {
+      for (DraftNode& inner : block.nodes) add(inner);
+      add(block.results);
+    }
+  }
+  void add(const std::vector<int>& values) {
+    for (int v : values) {
+      if (const auto it = producer_.find(v); v != kNoValue && it != producer_.end()) add(*it->second);
+    }
+  }
+
+  std::map<int, DraftNode*> producer_;
+  std::set<const DraftNode*> nodes_;
+};
 
 }  // namespace
 
@@ -192,7 +211,7 @@ bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& 
   if (plan && !name.empty() && !has_step(*plan, name)) return true;
   Draft draft = draft_of(graph);
   each_node(draft.main, [&](DraftNode& node) { give_all(draft, node); });
-  if (!name.empty() && has_idle_result(draft, name)) return true;
+  if (!name.empty() && Idle(draft).has(name)) return true;
   draft.main.results.clear();
   draft.output_names.clear();
   for (DraftNode& node : draft.main.nodes) {
