@@ -12,7 +12,8 @@ namespace frazil::fuzz {
 /// How two results differ beyond the rounding of one operation.
 std::optional<std::string> usual_difference(const Datum& got, const Datum& want);
 
-/// Whether a difference of one run can be the work of rounding: made when there is one.
+/// Whether a difference of one run can be the work of rounding, or one of extents that nothing tells: made when there
+/// is one.
 class Excuse {
  public:
   Excuse(const Graph& graph, const std::vector<Datum>& inputs);
@@ -25,6 +26,7 @@ class Excuse {
  private:
   std::vector<Result<std::vector<Datum>>> outcomes_;
   double largest_ = 0;
+  bool has_regions_ = false;
 };
 
 /// Whether `fault` of the reference executor is only missed because nobody asked for what fails: tier 0 has no step for
