@@ -416,7 +416,7 @@ std::byte* Session::pointer(std::uint32_t id) const {
   const Slot& slot = plan_.slots[id];
   std::byte* base = base_[slot.storage];
   if (slot.offset == kNoReg || base == nullptr) return base;
-  return base + regs_[slot.offset] * static_cast<std::int64_t>(byte_size(slot.elem));
+  return moved(base, regs_[slot.offset], byte_size(slot.elem));
 }
 
 Tensor Session::tensor_of(std::uint32_t id) const {

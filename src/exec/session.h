@@ -111,6 +111,11 @@ class Session {
   std::string account_of(const Slot& slot) const;
   std::string account_of(std::uint32_t storage) const;
   std::byte* pointer(std::uint32_t id) const;
+  /// A tensor without elements may begin anywhere: of its address only the bits are made.
+  static std::byte* moved(std::byte* base, std::int64_t elements, std::uint64_t element_size) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(elements) * element_size;
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + bytes);
+  }
   std::int64_t scalar(std::uint32_t id) const;
   void sizes_of(const Slot& slot, Sizes& sizes) const;
   Tensor tensor_of(std::uint32_t id) const;

@@ -23,7 +23,7 @@ Status Session::kernel(std::uint32_t pc) try {
     for (int k = 0; k < count; ++k) {
       const Executable::Operand& o = operand[k];
       std::byte* p = o.storage == kNone ? nullptr : base_[o.storage];
-      if (o.offset != kNoReg && p != nullptr) p += regs_[o.offset] * o.elem_size;
+      if (o.offset != kNoReg && p != nullptr) p = moved(p, regs_[o.offset], o.elem_size);
       pointers_[static_cast<std::size_t>(k)] = p;
     }
     if (prepared_[pc] == Ready::yes)
