@@ -17,7 +17,8 @@ most_findings=5
 # What a target needs beyond the usual: its largest input in bytes, and options.
 declare -A max_len=([import_fuzz]=16384 [text_fuzz]=8192 [npy_fuzz]=2048 [pb_fuzz]=4096 [graph_fuzz]=1024)
 declare -A options=([import_fuzz]=-close_fd_mask=2)
-usual=(-timeout=10 -rss_limit_mb=2560 -print_final_stats=1 -reload=0 -verbosity=1)
+# Under sanitizers and coverage counts the longest inputs take some 20 s, where a release takes 0.02: more than 60 hangs.
+usual=(-timeout=60 -rss_limit_mb=2560 -print_final_stats=1 -reload=0 -verbosity=1)
 
 targets=()
 for program in "$build"/fuzz/*_fuzz; do

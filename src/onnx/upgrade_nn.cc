@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ir/axis.h"
 #include "onnx/upgrade_rules.h"
 
 namespace frazil::onnx::rules {
@@ -24,7 +25,7 @@ Status last_axis(Draft& d) {
   const auto rank = static_cast<std::int64_t>(type.rank());
   if (type.ranked) {
     if (rank == 0 || axis < -rank || axis > rank) return d.error("axis {} is outside [{}, {}]", axis, -rank, rank);
-    const std::int64_t first = axis < 0 ? axis + rank : axis;
+    const auto first = static_cast<std::int64_t>(from_front(axis, type.rank()));
     const auto only = first == rank ? std::nullopt : only_axis(type.shape, first);
     if (only) d.set("axis", *only);
     if (only) return {};

@@ -1,5 +1,6 @@
 #include "ops/norm.h"
 
+#include "ir/axis.h"
 #include "ops/compose.h"
 #include "ops/contraction.h"
 #include "ops/elementwise_logic.h"
@@ -22,7 +23,7 @@ Expr axes_from(CompositeCx& cx, std::size_t rank, std::int64_t first) {
 /// axis made non-negative; an error when it is outside the rank.
 std::optional<std::int64_t> checked_axis(CompositeCx& cx, std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
-  if (axis >= -r && axis < r) return axis < 0 ? axis + r : axis;
+  if (axis >= -r && axis < r) return static_cast<std::int64_t>(from_front(axis, rank));
   cx.error("axis {} is outside [{}, {})", axis, -r, r);
   return std::nullopt;
 }

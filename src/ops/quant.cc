@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ir/axis.h"
 #include "ops/compose.h"
 #include "ops/contraction.h"
 #include "ops/elementwise_logic.h"
@@ -49,7 +50,7 @@ Expr whole(CompositeCx& cx, Expr parameter, const char* name) {
 Expr per_element(CompositeCx& cx, Expr parameter, Granularity by, const char* name) {
   const Type& type = parameter.type();
   const auto rank = static_cast<std::int64_t>(cx.rank(0));
-  const std::int64_t axis = by.axis < 0 ? by.axis + rank : by.axis;
+  const auto axis = static_cast<std::int64_t>(from_front(by.axis, cx.rank(0)));
   const bool inside = axis >= 0 && axis < rank;
   const bool usual = by.axis == 1 && rank == 1 && type.rank() == 1 && !type.shape[0].is_const();
   if (by.block == 0 && (is_scalar_like(type) || usual)) return whole(cx, parameter, name);

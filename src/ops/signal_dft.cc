@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/axis.h"
 #include "ops/fourier.h"
 #include "ops/fourier_smooth.h"
 #include "ops/move.h"
@@ -15,8 +16,8 @@ constexpr std::int64_t kDefaultAxis = -2;
 /// The axis in front of the one that holds real and imaginary parts, or an axis further ahead.
 Result<std::size_t> front_axis(std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
-  const std::int64_t front = axis < 0 ? axis + r : axis;
-  if (axis >= -r && front >= 0 && front < r - 1) return static_cast<std::size_t>(front);
+  const std::size_t front = from_front(axis, rank);
+  if (axis >= -r && front + 1 < rank) return front;
   return fail(Code::bad_input, "axis {} is none of the first {} of {} axes", axis, r - 1, r);
 }
 

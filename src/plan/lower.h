@@ -166,6 +166,9 @@ class Lowering {
   std::uint32_t cell_slot(FlowState& state, const Cell& cell);
   const Type& cell_type(const FlowState& state, const Cell& cell) const;
   void set_variables(FlowState& state, const FlowOp& op);
+  std::vector<std::uint32_t> variable_sources(FlowState& state, const FlowOp& op, bool first);
+  void assign_variables(const FlowState& state, const FlowOp& op, std::span<const std::uint32_t> sources);
+  std::uint32_t first_variable(const FlowState& state, Value param, std::uint32_t source);
   bool is_own_result(const Cell& cell) const;
   void update(std::uint32_t variable, std::uint32_t source, NodeId node);
   Status enter(FlowState& state, const FlowOp& op);
@@ -178,7 +181,8 @@ class Lowering {
   /// The check that the run takes the side which the types follow.
   void guard(const FlowState& state);
   void end_flow(const FlowState& state);
-  /// Symbols of v's type that v itself binds, with the register that each takes.
+  /// Symbols of v's type that v itself binds, with the registers that give them.
+  std::vector<std::pair<SymbolId, Reg>> own_extents(Value v, const std::vector<Reg>& dims) const;
   void assign_extents(Value v, const std::vector<Reg>& dims);
 
   Graph& graph_;

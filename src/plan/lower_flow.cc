@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "ir/axis.h"
 #include "plan/lower.h"
@@ -230,24 +231,31 @@ void Lowering::end_flow(const FlowState& state) {
   }
 }
 
-void Lowering::assign_extents(Value v, const std::vector<Reg>& dims) {
+std::vector<std::pair<SymbolId, Reg>> Lowering::own_extents(Value v, const std::vector<Reg>& dims) const {
   const Shape& shape = graph_.type(v).shape;
-  Step s;
-  s.kind = Step::Kind::assign;
-  std::optional<std::uint32_t> group;
+  std::vector<std::pair<SymbolId, Reg>> pairs;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const auto symbol = scope_.as_symbol(shape[i]);
     if (!symbol || !scope_.is_fresh(*symbol)) continue;
     const auto origin = graph_.extent_origin(*symbol);
-    if (!origin || origin->value != v) continue;
-    if (!regs_->is_bound(*symbol)) {
-      if (!group) group = regs_->new_group();
-      regs_->bind(*symbol, *group);
-    }
-    group = regs_->group(shape[i]);
-    s.pairs.emplace_back(*symbol, dims[i]);
+    if (origin && origin->value == v) pairs.emplace_back(*symbol, dims[i]);
   }
+  return pairs;
+}
+
+void Lowering::assign_extents(Value v, const std::vector<Reg>& dims) {
+  Step s;
+  s.kind = Step::Kind::assign;
+  s.pairs = own_extents(v, dims);
   if (s.pairs.empty()) return;
+  std::optional<std::uint32_t> group;
+  for (const auto& [symbol, reg] : s.pairs) {
+    if (!regs_->is_bound(symbol)) {
+      if (!group) group = regs_->new_group();
+      regs_->bind(symbol, *group);
+    }
+    group = regs_->group(scope_.symbol_dim(symbol));
+  }
   emit(std::move(s));
   eval(*group);
 }
@@ -297,62 +305,65 @@ std::uint32_t Lowering::next_source(const FlowState& state, const Cell& cell, st
   return packed;
 }
 
-/// The first set of a loop's variables copies the initial values; the later one, at the back edge, ends an iteration.
-void Lowering::set_variables(FlowState& state, const FlowOp& op) {
-  if (op.pairs.empty()) return;
-  const bool first = state.variables[op.pairs[0].first] == kNone;
+std::vector<std::uint32_t> Lowering::variable_sources(FlowState& state, const FlowOp& op, bool first) {
   std::vector<std::uint32_t> sources;
   std::vector<std::uint32_t> taken;
   for (const auto& [variable, cell] : op.pairs) {
     std::uint32_t from = cell_slot(state, cell);
-    if (!first && append_of(state.variable_params[variable]) != nullptr) {
-      sources.push_back(from);
-      continue;
-    }
-    if (!first) from = next_source(state, cell, from, state.variables[variable], taken);
-    taken.push_back(plan_.slots[from].storage);
+    const bool stays = first || append_of(state.variable_params[variable]) != nullptr;
+    if (!stays) from = next_source(state, cell, from, state.variables[variable], taken);
+    if (!stays) taken.push_back(plan_.slots[from].storage);
     sources.push_back(from);
   }
+  return sources;
+}
+
+/// All at once: the extents of one variable may be the old ones of another.
+void Lowering::assign_variables(const FlowState& state, const FlowOp& op, std::span<const std::uint32_t> sources) {
   Step extents;
   extents.kind = Step::Kind::assign;
-  std::vector<std::uint32_t> groups;
+  std::set<std::uint32_t> groups;
   for (std::size_t i = 0; i < op.pairs.size(); ++i) {
-    const Value param = state.variable_params[op.pairs[i].first];
-    const Shape& shape = graph_.type(param).shape;
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      const auto symbol = scope_.as_symbol(shape[d]);
-      if (!symbol || !scope_.is_fresh(*symbol)) continue;
-      const auto origin = graph_.extent_origin(*symbol);
-      if (!origin || origin->value != param) continue;
-      if (!regs_->is_bound(*symbol)) {
-        const std::uint32_t group = regs_->new_group();
-        regs_->bind(*symbol, group);
-      }
-      groups.push_back(regs_->group(shape[d]));
-      extents.pairs.emplace_back(*symbol, plan_.slots[sources[i]].dims[d]);
+    for (const auto& [symbol, reg] :
+         own_extents(state.variable_params[op.pairs[i].first], plan_.slots[sources[i]].dims)) {
+      if (!regs_->is_bound(symbol)) regs_->bind(symbol, regs_->new_group());
+      groups.insert(regs_->group(scope_.symbol_dim(symbol)));
+      extents.pairs.emplace_back(symbol, reg);
     }
   }
   if (!extents.pairs.empty()) emit(std::move(extents));
-  std::ranges::sort(groups);
-  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
   for (std::uint32_t g : groups) eval(g);
+}
+
+std::uint32_t Lowering::first_variable(const FlowState& state, Value param, std::uint32_t source) {
+  const Append* append = append_of(param);
+  const std::uint32_t variable =
+      append != nullptr ? growing_variable(param, *append) : own_slot(param, graph_.type(param));
+  if (!plan_.slots[variable].object && !plan_.slots[source].object) {
+    copy(source, variable, state.node);
+    return variable;
+  }
+  Step move;
+  move.kind = Step::Kind::move;
+  move.in = {source};
+  move.out = {variable};
+  move.node = state.node;
+  emit(std::move(move));
+  return variable;
+}
+
+/// The first set of a loop's variables copies the initial values; the later one, at the back edge, ends an iteration.
+void Lowering::set_variables(FlowState& state, const FlowOp& op) {
+  if (op.pairs.empty()) return;
+  const bool first = state.variables[op.pairs[0].first] == kNone;
+  const std::vector<std::uint32_t> sources = variable_sources(state, op, first);
+  assign_variables(state, op, sources);
   for (std::size_t i = 0; i < op.pairs.size(); ++i) {
     std::uint32_t& variable = state.variables[op.pairs[i].first];
     const Value param = state.variable_params[op.pairs[i].first];
-    const Append* append = append_of(param);
     if (first) {
-      variable = append != nullptr ? growing_variable(param, *append) : own_slot(param, graph_.type(param));
-      if (plan_.slots[variable].object || plan_.slots[sources[i]].object) {
-        Step move;
-        move.kind = Step::Kind::move;
-        move.in = {sources[i]};
-        move.out = {variable};
-        move.node = state.node;
-        emit(std::move(move));
-      } else {
-        copy(sources[i], variable, state.node);
-      }
-    } else if (append == nullptr) {
+      variable = first_variable(state, param, sources[i]);
+    } else if (append_of(param) == nullptr) {
       update(variable, sources[i], state.node);
     }
   }
