@@ -117,6 +117,16 @@ std::int64_t range_count(double start, double limit, double delta) {
 bool is_exact(std::int64_t v) { return v > Dim::kMin && v < Dim::kMax; }
 constexpr std::string_view kInexact = "start, limit and delta must lie between -2^61 and 2^61";
 
+/// Checked at run time where data tell the number: the extent may not need it, as that of a range from x to x.
+Status require_exact(InferCx& cx, Dim d) {
+  Scope& s = cx.scope();
+  const auto told = [&](SymbolId symbol) { return cx.graph().origin(symbol).has_value(); };
+  if (!d.is_const() && std::ranges::none_of(s.symbols_of(d), told)) return {};
+  const Dim held = s.max(Dim::kMin + 1, s.min(d, Dim::kMax - 1));
+  FRAZIL_CHECK(cx.require_equal(d, held, kInexact));
+  return {};
+}
+
 /// The extent of a range of i32 or i64 whose step is known; nullopt when the step is not.
 Result<std::optional<Dim>> index_range_extent(InferCx& cx) {
   const auto* step = cx.content(2);
@@ -125,9 +135,7 @@ Result<std::optional<Dim>> index_range_extent(InferCx& cx) {
   if (delta == Dim(0)) return cx.error("delta is 0");
   FRAZIL_TRY(const Dim start, cx.int_scalar(0));
   FRAZIL_TRY(const Dim limit, cx.int_scalar(1));
-  for (Dim d : {start, limit, delta}) {
-    if (d.is_const() && !is_exact(d.value())) return cx.unsupported("{}", kInexact);
-  }
+  for (Dim d : {start, limit, delta}) FRAZIL_CHECK(require_exact(cx, d));
   Scope& s = cx.scope();
   const bool up = delta.value() > 0;
   return s.max(0, s.ceildiv(up ? s.sub(limit, start) : s.sub(start, limit), up ? delta : Dim(-delta.value())));
@@ -177,7 +185,7 @@ template <class T>
 Status integer_range(OpaqueCall& call) {
   const std::int64_t start = call.in(0).as<T>()[0], limit = call.in(1).as<T>()[0], delta = call.in(2).as<T>()[0];
   if (delta == 0) return fail(Code::bad_input, "delta is 0");
-  if (!is_exact(start) || !is_exact(limit) || !is_exact(delta)) return fail(Code::unsupported, "{}", kInexact);
+  if (!is_exact(start) || !is_exact(limit) || !is_exact(delta)) return fail(Code::bad_input, "{}", kInexact);
   const std::int64_t span = delta > 0 ? limit - start : start - limit, step = delta > 0 ? delta : -delta;
   const std::array count{span <= 0 ? 0 : (span - 1) / step + 1};
   FRAZIL_TRY(std::byte* const out, call.out(0, count));
