@@ -183,6 +183,7 @@ class Lowering {
   void end_flow(const FlowState& state);
   /// Symbols of v's type that v itself binds, with the registers that give them.
   std::vector<std::pair<SymbolId, Reg>> own_extents(Value v, const std::vector<Reg>& dims) const;
+  /// The step that gives them these registers' numbers.
   void assign_extents(Value v, const std::vector<Reg>& dims);
 
   Graph& graph_;
