@@ -87,6 +87,9 @@ Status Session::prepare(std::uint32_t pc) {
       for (std::int64_t d : shapes_.back().dims) {
         if (d < 0) return fail(Code::bad_input, "{}an extent is negative ({})", where(step), d);
       }
+      const OperandShape& shape = shapes_.back();
+      if (!shape.given || !shape.empty()) continue;
+      if (auto bytes = byte_count(shape.elem, shape.dims); !bytes) return within(where(step), std::move(bytes).error());
     }
   }
   for (std::uint32_t s : step.in) {

@@ -44,6 +44,7 @@ int64_t first_outside(Indices indices, int64_t count, int64_t extent) {
 
 /// Of tuples [count, dims.size()].
 int64_t first_outside_tuple(Indices indices, int64_t count, std::span<const int64_t> dims) {
+  if (dims.empty()) return -1;
   int64_t at = 0;
   Pace pace;
   for (int64_t i = 0; i < count && !pace.stop(static_cast<int64_t>(dims.size())); ++i)
@@ -134,6 +135,7 @@ struct Selection {
   template <class F>
   void for_each(F f) const {
     const int64_t count = product(index_dims);
+    if (count == 0) return;
     Pace pace;
     if (!whole_off_axis()) {
       for (int64_t i = 0; i < count && !pace.stop(4); ++i) f(offset_of(i), i);
@@ -252,6 +254,7 @@ Apply find_apply(Scatter op, Elem elem) {
 int64_t gather(void* dst, const void* src, int64_t outer, int64_t extent, int64_t inner_bytes, Indices indices,
                int64_t count) noexcept {
   if (const int64_t bad = first_outside(indices, count, extent); bad >= 0 || stop_requested()) return bad;
+  if (count == 0 || inner_bytes == 0) return -1;
   std::byte* to = static_cast<std::byte*>(dst);
   const std::byte* from = static_cast<const std::byte*>(src);
   Pace pace;
@@ -284,6 +287,7 @@ int64_t gather_nd(void* dst, const void* src, int64_t batch, std::span<const int
                   Indices indices, int64_t count) noexcept {
   if (const int64_t bad = first_outside_tuple(indices, batch * count, tuple_dims); bad >= 0 || stop_requested())
     return bad;
+  if (count == 0 || inner_bytes == 0) return -1;
   std::byte* const to = static_cast<std::byte*>(dst);
   const std::byte* const from = static_cast<const std::byte*>(src);
   const int64_t plane = product(tuple_dims);
@@ -319,6 +323,7 @@ int64_t scatter_nd(Scatter op, Elem elem, void* data, std::span<const int64_t> t
   const Apply apply_row = find_apply(op, elem);
   if (apply_row == nullptr) return -1;
   if (const int64_t bad = first_outside_tuple(indices, count, tuple_dims); bad >= 0 || stop_requested()) return bad;
+  if (inner == 0) return -1;
   const int64_t bytes = inner * scatter_bytes(elem);
   Pace pace;
   for (int64_t i = 0; i < count && !pace.stop(1 + inner); ++i)

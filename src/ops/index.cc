@@ -297,23 +297,28 @@ Status tensor_scatter_run(OpaqueCall& call) {
   const TensorView cache = call.in(0), update = call.in(1);
   const auto& a = call.attrs<TensorScatterAttrs>();
   const std::size_t axis = from_front(a.axis, cache.rank());
-  const AxisSplit to(cache.sizes, axis), from(update.sizes, axis);
+  const AxisSplit to(cache.sizes, axis);
+  const std::int64_t entries = update.sizes[axis];
   const bool circular = a.mode == "circular";
-  const std::int64_t rows_per_item = product(cache.sizes.subspan(1, axis - 1));
-  const auto width = static_cast<std::int64_t>(byte_size(cache.elem)) * to.inner;
+  const auto start_of = [&](std::int64_t item) { return call.has(2) ? call.in(2).integer(item) : 0; };
+  for (std::int64_t item = 0; item < (call.has(2) ? cache.sizes[0] : 1); ++item) {
+    const std::int64_t start = start_of(item), last = circular ? Dim::kMax : to.extent - entries;
+    if (start >= 0 && start <= last && entries <= to.extent) continue;
+    return fail(Code::bad_input, "input 'write_indices': {} new entries at {} do not fit a cache of {}", entries, start,
+                to.extent);
+  }
   FRAZIL_TRY(std::byte * out, call.out(0, cache.sizes));
   move_elements(cache.elem, out, cache.data, cache.count());
+  if (update.count() == 0) return {};
+  const std::int64_t rows_per_item = to.outer / cache.sizes[0];
+  const auto width = static_cast<std::int64_t>(byte_size(cache.elem)) * to.inner;
+  Pace pace;
   for (std::int64_t o = 0; o < to.outer; ++o) {
-    const std::int64_t start = call.has(2) ? call.in(2).integer(o / rows_per_item) : 0;
-    const std::int64_t last = circular ? Dim::kMax : to.extent - from.extent;
-    if (start < 0 || start > last || (circular && from.extent > to.extent)) {
-      return fail(Code::bad_input, "input 'write_indices': {} new entries at {} do not fit a cache of {}", from.extent,
-                  start, to.extent);
-    }
-    for (std::int64_t t = 0; t < from.extent; ++t) {
+    const std::int64_t start = start_of(o / rows_per_item);
+    for (std::int64_t t = 0; t < entries; ++t) {
+      if (pace.stop(1 + to.inner)) return {};
       const std::int64_t at = circular ? (start + t) % to.extent : start + t;
-      move_elements(cache.elem, out + (o * to.extent + at) * width, update.data + (o * from.extent + t) * width,
-                    to.inner);
+      move_elements(cache.elem, out + (o * to.extent + at) * width, update.data + (o * entries + t) * width, to.inner);
     }
   }
   return {};

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/float.h"
+#include "base/governor.h"
 #include "base/pace_sort.h"
 #include "kernel/index.h"
 #include "kernel/select.h"
@@ -363,6 +364,7 @@ Sizes item_sizes(std::span<const std::int64_t> sizes, std::optional<std::int64_t
 }
 
 void copy_items(const TensorView& x, const AxisSplit& split, std::span<const std::int64_t> items, std::byte* out) {
+  if (items.empty()) return;
   const auto width = static_cast<std::int64_t>(byte_size(x.elem)) * split.inner;
   Pace pace;
   for (std::int64_t o = 0; o < split.outer; ++o) {
@@ -404,6 +406,7 @@ namespace {
 /// The items whose flags are set, `found` of them, of each outer part.
 void copy_flagged(const TensorView& x, const AxisSplit& split, const kernel::Flags& flags, std::int64_t found,
                   std::byte* out) {
+  if (found == 0) return;
   constexpr std::int64_t kAtOnce = 1024;
   const auto width = static_cast<std::int64_t>(byte_size(x.elem)) * split.inner;
   std::int64_t places[kAtOnce];
@@ -505,6 +508,8 @@ struct Groups {
       counts;  ///< first occurrence and count of each group; the group of each item
 };
 
+constexpr std::size_t kGroupBytes = 6 * sizeof(std::int64_t);  ///< of group_items(), for an item, at most
+
 /// Nothing when the run has to stop.
 std::optional<Groups> group_items(const TensorView& x, const AxisSplit& s, bool sorted) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(s.extent));
@@ -565,6 +570,7 @@ Status unique_run(OpaqueCall& call) {
   const TensorView x = call.in(0);
   const auto& a = call.attrs<UniqueAttrs>();
   const AxisSplit split = items_of(x.sizes, a.axis);
+  FRAZIL_TRY(const MemoryCharge room, MemoryCharge::make(kGroupBytes * static_cast<std::size_t>(split.extent)));
   const auto found = group_items(x, split, a.sorted != 0);
   if (!found) return {};
   const Groups& groups = *found;

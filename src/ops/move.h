@@ -30,11 +30,13 @@ inline void move_elements(Elem elem, std::byte* dst, const std::byte* src, std::
 
 inline std::int64_t product(std::span<const std::int64_t> sizes) { return element_count(sizes); }
 
-/// [outer, extent, inner] around one axis.
+/// [outer, extent, inner] around one axis. `outer` is 0 where `inner` is: there is nothing to go through.
 struct AxisSplit {
   std::int64_t outer = 1, extent = 1, inner = 1;
   AxisSplit(std::span<const std::int64_t> sizes, std::size_t axis)
-      : outer(product(sizes.first(axis))), extent(sizes[axis]), inner(product(sizes.subspan(axis + 1))) {}
+      : extent(sizes[axis]), inner(product(sizes.subspan(axis + 1))) {
+    outer = inner == 0 ? 0 : product(sizes.first(axis));
+  }
 };
 
 }  // namespace frazil::ops

@@ -256,7 +256,7 @@ Status split_to_sequence_run(OpaqueCall& call) {
     sizes[axis] = part;
     if (drops_axis(call.has(1), a)) sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
     FRAZIL_TRY(Tensor item, Tensor::make(x.elem, std::move(sizes)));
-    for (std::int64_t o = 0; o < split.outer; ++o) {
+    for (std::int64_t o = 0; o < (part == 0 ? 0 : split.outer); ++o) {
       move_elements(x.elem, item.mutable_data() + o * part * width, x.data + (o * split.extent + at) * width,
                     part * split.inner);
     }
@@ -339,7 +339,7 @@ Status concat_from_sequence_run(OpaqueCall& call) {
     if (pace.stop(64)) return {};
     FRAZIL_TRY(const Tensor item, datum.tensor().packed());
     const std::int64_t part = item_sizes(item, a)[axis] * split.inner;
-    for (std::int64_t o = 0; o < split.outer; ++o) {
+    for (std::int64_t o = 0; o < (part == 0 ? 0 : split.outer); ++o) {
       move_elements(item.elem(), out + (o * split.extent * split.inner + at) * width, item.data() + o * part * width,
                     part);
     }

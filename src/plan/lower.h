@@ -127,6 +127,7 @@ class Lowering {
   void eval(std::uint32_t group);
   void eval_symbol(SymbolId symbol);
   void copy(std::uint32_t from, std::uint32_t to, NodeId node);
+  void move(std::uint32_t from, std::uint32_t to, NodeId node);  ///< where one of them is an object
 
   // lower_append.cc: values that a Concat makes longer
   void find_appends();

@@ -281,12 +281,7 @@ std::uint32_t Lowering::set_aside(std::uint32_t slot, NodeId node) {
   plan_.slots.push_back(std::move(aside));
   layouts_.push_back(layouts_[slot]);
   const auto made = static_cast<std::uint32_t>(plan_.slots.size() - 1);
-  Step move;
-  move.kind = Step::Kind::move;
-  move.in = {slot};
-  move.out = {made};
-  move.node = node;
-  emit(std::move(move));
+  move(slot, made, node);
   return made;
 }
 
@@ -343,12 +338,7 @@ std::uint32_t Lowering::first_variable(const FlowState& state, Value param, std:
     copy(source, variable, state.node);
     return variable;
   }
-  Step move;
-  move.kind = Step::Kind::move;
-  move.in = {source};
-  move.out = {variable};
-  move.node = state.node;
-  emit(std::move(move));
+  move(source, variable, state.node);
   return variable;
 }
 
@@ -370,17 +360,13 @@ void Lowering::set_variables(FlowState& state, const FlowOp& op) {
 }
 
 void Lowering::update(std::uint32_t variable, std::uint32_t source, NodeId node) {
+  if (plan_.slots[source].object || plan_.slots[variable].object) return move(source, variable, node);
+  Storage &a = plan_.storages[plan_.slots[source].storage], &b = plan_.storages[plan_.slots[variable].storage];
   Step s;
+  s.kind = Step::Kind::swap;
   s.node = node;
   s.in = {source};
   s.out = {variable};
-  if (plan_.slots[source].object || plan_.slots[variable].object) {
-    s.kind = Step::Kind::move;
-    emit(std::move(s));
-    return;
-  }
-  Storage &a = plan_.storages[plan_.slots[source].storage], &b = plan_.storages[plan_.slots[variable].storage];
-  s.kind = Step::Kind::swap;
   emit(std::move(s));
   renamable_[plan_.slots[source].storage] = false;
   a.swapped = b.swapped = true;
@@ -515,13 +501,8 @@ void Lowering::give(FlowState& state, const FlowOp& op) {
     slot_of_[out.id] = own_slot(out, type);
   }
   const std::uint32_t to = slot_of_[out.id], storage = plan_.slots[from].storage;
-  Step s;
-  s.node = state.node;
-  s.in = {from};
-  s.out = {to};
   if (plan_.slots[to].object || plan_.slots[from].object) {
-    s.kind = Step::Kind::move;
-    emit(std::move(s));
+    move(from, to, state.node);
   } else if (is_own_result(op.a) && renamable_[storage] && is_whole(from) &&
              plan_.storages[storage].bytes == plan_.storages[plan_.slots[to].storage].bytes) {
     renamable_[storage] = false;

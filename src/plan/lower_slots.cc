@@ -110,6 +110,15 @@ void Lowering::copy(std::uint32_t from, std::uint32_t to, NodeId node) {
   emit(std::move(s));
 }
 
+void Lowering::move(std::uint32_t from, std::uint32_t to, NodeId node) {
+  Step s;
+  s.kind = Step::Kind::move;
+  s.node = node;
+  s.in = {from};
+  s.out = {to};
+  emit(std::move(s));
+}
+
 std::uint32_t Lowering::contiguous(std::uint32_t slot, NodeId for_node) {
   if (plan_.slots[slot].object || layouts_[slot].contiguous) return slot;
   const std::uint32_t packed = temp_like(slot), storage = plan_.slots[slot].storage;

@@ -116,15 +116,16 @@ Result<std::size_t> byte_count(Elem elem, std::span<const std::int64_t> sizes, s
     if (size < 0) return fail(Code::bad_input, "{} has a negative extent", type_str(elem, sizes));
     empty |= size == 0;
   }
-  if (empty) return 0;
   std::size_t bytes = byte_size(elem);
   for (const std::int64_t size : sizes) {
+    if (size == 0) continue;
     if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(size), &bytes)) bytes = SIZE_MAX;
     if (bytes > max_bytes) {
-      return fail(Code::limit, "{} takes more than the limit of {} bytes", type_str(elem, sizes), max_bytes);
+      return fail(Code::limit, "{} takes more than the limit of {} bytes{}", type_str(elem, sizes), max_bytes,
+                  empty ? " if 0 counts as 1" : "");
     }
   }
-  return bytes;
+  return empty ? 0 : bytes;
 }
 
 Status check_elements(Elem elem, std::span<const std::int64_t> sizes) {

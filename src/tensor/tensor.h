@@ -23,7 +23,8 @@ using Sizes = std::vector<std::int64_t>;
 
 /// Product of extents, 0 if any is 0; the caller guarantees that it fits (Tensor::make checks).
 std::int64_t element_count(std::span<const std::int64_t> sizes);
-/// Checked: Code::bad_input for a negative extent, Code::limit when the byte size passes `max_bytes`.
+/// Checked: Code::bad_input for a negative extent, Code::limit when the byte size passes `max_bytes`. A tensor without
+/// elements takes no bytes; that its other extents fit, as NumPy asks too, lets offsets and loops over them be counted.
 Result<std::size_t> byte_count(Elem elem, std::span<const std::int64_t> sizes,
                                std::size_t max_bytes = std::size_t{1} << 47);
 /// Row-major strides in elements; an extent of 0 counts as 1.
