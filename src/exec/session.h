@@ -80,6 +80,7 @@ class Session {
   Status prepare(std::uint32_t pc);
   Status session_kernel(std::uint32_t pc);
   Status reference(const Step& step);
+  Status check_inputs(const Step& step);
   Status opaque(const Step& step);
   Status other_step(const Step& step);
   Status eval(std::uint32_t index);

@@ -69,6 +69,13 @@ struct ShapeReader {
   }
 };
 
+/// Kernels count offsets and rows with the extents beside a 0, too.
+Status check_empty(const OperandShape& shape) {
+  if (!shape.given || !shape.empty()) return {};
+  auto bytes = byte_count(shape.elem, shape.dims);
+  return bytes ? Status{} : std::unexpected(std::move(bytes).error());
+}
+
 }  // namespace
 
 Status Session::prepare(std::uint32_t pc) {
@@ -87,9 +94,7 @@ Status Session::prepare(std::uint32_t pc) {
       for (std::int64_t d : shapes_.back().dims) {
         if (d < 0) return fail(Code::bad_input, "{}an extent is negative ({})", where(step), d);
       }
-      const OperandShape& shape = shapes_.back();
-      if (!shape.given || !shape.empty()) continue;
-      if (auto bytes = byte_count(shape.elem, shape.dims); !bytes) return within(where(step), std::move(bytes).error());
+      if (Status t = check_empty(shapes_.back()); !t) return within(where(step), std::move(t).error());
     }
   }
   for (std::uint32_t s : step.in) {
@@ -131,13 +136,26 @@ Status Session::grow_scratch(std::size_t bytes) {
 Status Session::session_kernel(std::uint32_t pc) {
   const Step& step = plan_.steps[pc];
   if (step.kernel == Kernel::pack) return pack(step);
-  Status s = step.kernel == Kernel::opaque ? opaque(step) : reference(step);
+  Status s = check_inputs(step);
+  if (s) s = step.kernel == Kernel::opaque ? opaque(step) : reference(step);
   if (!s) {
     Fault fault = std::move(s).error();
     if (fault.code == Code::bad_model) fault.code = Code::bad_input;  // the graph was fine, so its inputs are not
     const std::string name = plan_.graph->describe(step.node);
     if (fault.message.starts_with(name)) return std::unexpected(std::move(fault));
     return within(name + ": ", std::move(fault));
+  }
+  return {};
+}
+
+/// Of a step that is not prepared.
+Status Session::check_inputs(const Step& step) {
+  ShapeReader reader{plan_, regs_, shape_memory_};
+  if (const std::size_t n = reader.needed(step); n > shape_memory_.size()) shape_memory_.resize(n);
+  std::size_t at = 0;
+  for (const std::uint32_t s : step.in) {
+    if (s == kNone || plan_.slots[s].object) continue;
+    FRAZIL_CHECK(check_empty(reader.read(s, at)));
   }
   return {};
 }
