@@ -339,7 +339,10 @@ class Generator {
   Value new_constant(Elem elem, const Shape& shape) {
     Sizes sizes;
     for (Dim d : shape) sizes.push_back(d.is_const() ? d.value() : 1);
-    const auto count = [&] { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, sym::sat_mul); };
+    const auto at_least_one = [](std::int64_t product, std::int64_t size) {
+      return sym::sat_mul(product, std::max<std::int64_t>(size, 1));
+    };
+    const auto count = [&] { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, at_least_one); };
     while (count() > kMaxConstant) *std::ranges::max_element(sizes) = 1;
     return Builder(graph_).constant(random_tensor(elem, std::move(sizes), random_look(c_), c_)).value;
   }
