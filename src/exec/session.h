@@ -115,6 +115,7 @@ class Session {
   /// A tensor without elements may begin anywhere: of its address only the bits are made.
   static std::byte* moved(std::byte* base, std::int64_t elements, std::uint64_t element_size) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(elements) * element_size;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an offset past all addresses is undefined for pointers only
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + bytes);
   }
   std::int64_t scalar(std::uint32_t id) const;

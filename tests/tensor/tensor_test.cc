@@ -92,8 +92,7 @@ TEST(TensorTest, ViewsPack) {
   EXPECT_EQ(t.reshaped({6}).type_str(), "i32[6]");
   const Tensor none(Elem::i32, {0, 3}, {9, 9}, t.buffer(), 0);
   EXPECT_TRUE(none.contiguous());
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  EXPECT_TRUE(Tensor::make(Elem::i32, {most, 0, most, most}).value().contiguous());
+  EXPECT_TRUE(Tensor::make(Elem::i32, {1 << 15, 0, 1 << 15, 1 << 15}).value().contiguous());
   const Tensor single(Elem::i32, {1, 3}, {77, 1}, t.buffer(), 0);
   EXPECT_TRUE(single.contiguous());
 }
