@@ -26,10 +26,10 @@ constexpr const char* kLoop = R"(graph g(%n: i64[], %past: f32[1,8,T,64], %new: 
   return s = %s
 })";
 
-std::shared_ptr<frazil::Executable> planned(const char* text, frazil::PassSet passes) {
+std::shared_ptr<frazil::exec::Executable> planned(const char* text, frazil::PassSet passes) {
   frazil::link_operators();
   auto graph = std::make_shared<const frazil::Graph>(take(frazil::parse(text)));
-  return take(frazil::Executable::make(std::move(graph), {.passes = passes}));
+  return take(frazil::exec::Executable::make(std::move(graph), {.passes = passes}));
 }
 
 Tensor ones(frazil::Sizes sizes) {
@@ -43,9 +43,9 @@ struct Steps {
   std::vector<double> first, last;
 };
 
-void time_requests(const std::shared_ptr<frazil::Executable>& executable, Steps& steps) {
-  frazil::Session session(executable);
-  session.allow_gaps(true);
+void time_requests(const std::shared_ptr<frazil::exec::Executable>& executable, Steps& steps) {
+  frazil::exec::Session session(executable);
+  session.allow_padding(true);
   Tensor past = ones({1, 8, 0, 64});
   const Tensor item = ones({1, 8, 1, 64});
   auto begin = detail::Clock::now();
@@ -59,8 +59,8 @@ void time_requests(const std::shared_ptr<frazil::Executable>& executable, Steps&
   steps.last.push_back(detail::since_ms(begin) * 1e3 / kPart);
 }
 
-void time_loop(const std::shared_ptr<frazil::Executable>& executable, Steps& steps) {
-  frazil::Session session(executable);
+void time_loop(const std::shared_ptr<frazil::exec::Executable>& executable, Steps& steps) {
+  frazil::exec::Session session(executable);
   const Tensor item = ones({1, 8, 1, 64});
   std::vector<Datum> outputs;
   const auto run_us = [&](std::int64_t n) {

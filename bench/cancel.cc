@@ -86,7 +86,8 @@ struct Latencies {
 
 /// One run, cancelled after `wait_ms`, when what the one before left is freed. Gives the time from cancel() to its end;
 /// below 0 when it had ended before.
-double cancelled_run(frazil::Session& session, const std::vector<frazil::Datum>& inputs, double wait_ms, double* took) {
+double cancelled_run(frazil::exec::Session& session, const std::vector<frazil::Datum>& inputs, double wait_ms,
+                     double* took) {
   std::atomic<bool> started{false};
   frazil::Status status;
   Clock::time_point begin, end;
@@ -111,7 +112,7 @@ double cancelled_run(frazil::Session& session, const std::vector<frazil::Datum>&
 
 Latencies measure(const CancelCase& c, int samples) {
   const auto graph = std::make_shared<const frazil::Graph>(take(frazil::parse(c.text)));
-  const auto executable = take(frazil::Executable::make(graph, {.reference = c.reference}));
+  const auto executable = take(frazil::exec::Executable::make(graph, {.reference = c.reference}));
   const auto session = executable->open();
   const auto inputs = inputs_of(*graph, c);
   std::mt19937 random(11);

@@ -7,10 +7,10 @@
 #include "ops/registry.h"
 
 namespace bench {
-std::shared_ptr<frazil::Executable> load_frazil(const std::string& path) {
+std::shared_ptr<frazil::exec::Executable> load_frazil(const std::string& path) {
   frazil::link_operators();
   auto graph = std::make_shared<const frazil::Graph>(take(frazil::import_onnx(path)));
-  return take(frazil::Executable::make(std::move(graph)));
+  return take(frazil::exec::Executable::make(std::move(graph)));
 }
 
 std::vector<Port> frazil_inputs(const frazil::Graph& graph) {
@@ -25,13 +25,13 @@ std::vector<Port> frazil_inputs(const frazil::Graph& graph) {
   return ports;
 }
 
-void run_frazil(frazil::Session& session, const std::vector<frazil::Datum>& inputs,
+void run_frazil(frazil::exec::Session& session, const std::vector<frazil::Datum>& inputs,
                 std::vector<frazil::Datum>& outputs) {
   if (frazil::Status status = session.run(inputs, outputs); !status) [[unlikely]]
     raise(status.error());
 }
 
-FrazilRunner::FrazilRunner(std::shared_ptr<frazil::Executable> executable, const NamedTensors& inputs)
+FrazilRunner::FrazilRunner(std::shared_ptr<frazil::exec::Executable> executable, const NamedTensors& inputs)
     : session_(std::move(executable)) {
   for (const std::string& name : session_.executable().graph().input_names()) {
     auto tensor = inputs.find(name);
@@ -52,7 +52,7 @@ std::vector<HostTensor> FrazilRunner::outputs() const {
 }
 
 double FrazilRunner::iterations_per_run() const {
-  const frazil::Counters& counters = session_.counters();
+  const frazil::exec::Counters& counters = session_.counters();
   return static_cast<double>(counters.iterations) / static_cast<double>(counters.runs);
 }
 

@@ -15,7 +15,7 @@
 namespace bench {
 
 /// Imports and plans a model, ready for its first request.
-std::shared_ptr<frazil::Executable> load_frazil(const std::string& path);
+std::shared_ptr<frazil::exec::Executable> load_frazil(const std::string& path);
 
 /// The inputs as the peer would describe them: a free extent is -1.
 std::vector<Port> frazil_inputs(const frazil::Graph& graph);
@@ -25,23 +25,23 @@ std::vector<Port> frazil_inputs(const frazil::Graph& graph);
 class FrazilRunner : public Runner {
  public:
   /// `inputs` has a tensor for every input of the graph, under its name.
-  FrazilRunner(std::shared_ptr<frazil::Executable> executable, const NamedTensors& inputs);
+  FrazilRunner(std::shared_ptr<frazil::exec::Executable> executable, const NamedTensors& inputs);
 
   void run() override;
 
   /// Copies of the last run's results. Needs a run before it.
   std::vector<HostTensor> outputs() const;
-  frazil::Session& session() { return session_; }
+  frazil::exec::Session& session() { return session_; }
   /// Loop iterations in one run. Needs a run before it.
   double iterations_per_run() const;
 
  private:
-  frazil::Session session_;
+  frazil::exec::Session session_;
   std::vector<frazil::Datum> inputs_, outputs_;
 };
 
 /// Runs `session` once and throws what it reports.
-void run_frazil(frazil::Session& session, const std::vector<frazil::Datum>& inputs,
+void run_frazil(frazil::exec::Session& session, const std::vector<frazil::Datum>& inputs,
                 std::vector<frazil::Datum>& outputs);
 
 /// Of the model's weights that the plan refers to.

@@ -46,7 +46,7 @@ void print_memory(const nlohmann::json& child) {
 void load_child(const std::string& path, std::int64_t rows) {
   double start_bytes = status_bytes("VmHWM");
   auto start = detail::Clock::now();
-  std::shared_ptr<frazil::Executable> executable = load_frazil(path);
+  std::shared_ptr<frazil::exec::Executable> executable = load_frazil(path);
   double load_ms = detail::since_ms(start), loaded_bytes = status_bytes("VmHWM");
 
   HostTensor x(Elem::f32, {rows, kWidth});

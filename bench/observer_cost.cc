@@ -7,7 +7,7 @@ namespace bench {
 namespace {
 
 /// Counts what a session tells; as often does it test whether anybody listens.
-class CountingObserver : public frazil::Observer {
+class CountingObserver : public frazil::exec::Observer {
  public:
   void run_begin(const frazil::Plan&, std::span<const std::int64_t>) override { events += 1; }
   void run_end() override { events += 1; }
@@ -23,11 +23,11 @@ class CountingObserver : public frazil::Observer {
 
 }  // namespace
 
-nlohmann::json observer_cost(const std::string& name, std::shared_ptr<frazil::Executable> executable,
+nlohmann::json observer_cost(const std::string& name, std::shared_ptr<frazil::exec::Executable> executable,
                              const NamedTensors& inputs, const InterleaveOptions& options) {
   FrazilRunner without(executable, inputs), with(executable, inputs);
   CountingObserver counting;
-  frazil::Observer empty;
+  frazil::exec::Observer empty;
   with.run();
   with.session().set_observer(&counting);
   with.run();

@@ -147,7 +147,7 @@ nlohmann::json observers(const Arguments& arguments) {
   nlohmann::json rows = nlohmann::json::array();
   for (const char* name : kObserved) {
     const Workload& workload = *find_workload(name);
-    std::shared_ptr<frazil::Executable> executable = load_frazil(model_path(arguments, workload));
+    std::shared_ptr<frazil::exec::Executable> executable = load_frazil(model_path(arguments, workload));
     NamedTensors inputs = make_inputs(frazil_inputs(executable->graph()), workload.inputs);
     rows.push_back(observer_cost(name, std::move(executable), inputs, arguments.timing));
   }

@@ -12,7 +12,7 @@
 namespace bench {
 
 /// What an attached Observer costs that does nothing: a test and a virtual call per event, where none costs the test.
-nlohmann::json observer_cost(const std::string& name, std::shared_ptr<frazil::Executable> executable,
+nlohmann::json observer_cost(const std::string& name, std::shared_ptr<frazil::exec::Executable> executable,
                              const NamedTensors& inputs, const InterleaveOptions& options);
 
 /// What a shape never seen before adds to a request, on models written to `scratch_dir`.

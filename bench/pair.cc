@@ -23,7 +23,7 @@ Pair::Pair(const Ort* ort, const std::string& path, std::string_view specs) {
 }
 
 void Pair::open_ours(const std::string& path, std::string_view specs) {
-  std::shared_ptr<frazil::Executable> executable = load_frazil(path);
+  std::shared_ptr<frazil::exec::Executable> executable = load_frazil(path);
   if (!peer_) inputs_ = make_inputs(frazil_inputs(executable->graph()), specs);
   ours_ = std::make_unique<FrazilRunner>(executable, inputs_);
   ours_->run();

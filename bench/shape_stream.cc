@@ -83,11 +83,11 @@ Tensor numbers(frazil::Elem elem, std::int64_t count, std::int64_t below) {
 
 struct Served {
   double ms = 0, grown = 0;  ///< bytes that the process got bigger by after the first tenth
-  frazil::Counters counters;
+  frazil::exec::Counters counters;
 };
 
-Served serve(const std::shared_ptr<frazil::Executable>& executable, const Requests& requests) {
-  frazil::Session session(executable);
+Served serve(const std::shared_ptr<frazil::exec::Executable>& executable, const Requests& requests) {
+  frazil::exec::Session session(executable);
   Served served;
   double before = 0;
   const auto begin = detail::Clock::now();
@@ -118,7 +118,7 @@ struct Pairs {
     in_a_row = requests_of(row, values);
   }
   /// The time of a request of another shape over one of the same.
-  double cost(const std::shared_ptr<frazil::Executable>& executable) const {
+  double cost(const std::shared_ptr<frazil::exec::Executable>& executable) const {
     const double turns = serve(executable, in_turns).ms, row = serve(executable, in_a_row).ms;
     const double change = (turns - row) * 2;  // of as many requests as there are
     return turns / (turns - change);

@@ -24,12 +24,12 @@ Requests requests_of(const std::vector<std::int64_t>& rows, std::int64_t width, 
 
 struct Pass {
   double us = 0;
-  frazil::Counters counters;
+  frazil::exec::Counters counters;
 };
 
 /// All requests on a session of their own, each with results of its own.
-Pass serve(const std::shared_ptr<frazil::Executable>& executable, const Requests& requests) {
-  frazil::Session session(executable);
+Pass serve(const std::shared_ptr<frazil::exec::Executable>& executable, const Requests& requests) {
+  frazil::exec::Session session(executable);
   auto start = detail::Clock::now();
   for (const auto& inputs : requests) {
     std::vector<frazil::Datum> outputs;
@@ -64,10 +64,10 @@ nlohmann::json quartiles(const std::vector<double>& values) {
 /// Microseconds per request in each round.
 struct Times {
   std::vector<double> each, one, over_one, over_repeat;
-  frazil::Counters counters;  ///< of the last pass over every shape
+  frazil::exec::Counters counters;  ///< of the last pass over every shape
 };
 
-Times time_rounds(const std::shared_ptr<frazil::Executable>& executable, const Series& series, int rounds) {
+Times time_rounds(const std::shared_ptr<frazil::exec::Executable>& executable, const Series& series, int rounds) {
   Times times;
   for (int round = -1; round < rounds; ++round) {  // the first one warms up
     Pass each = serve(executable, series.each), one = serve(executable, series.one);

@@ -23,7 +23,7 @@ Code class_of(Code code) { return is_limit(code) || code == Code::unsupported ? 
 
 /// A fault that must not leave an executor.
 std::optional<Finding> improper(const Fault& fault, std::string_view who) {
-  if (fault.code == Code::internal || fault.code == Code::other_version || fault.code == Code::cancelled) {
+  if (fault.code == Code::internal || fault.code == Code::cancelled) {
     return Finding{fmt::format("{} fails with {}: {}", who, name_of(fault.code), kind_of(fault.message)),
                    fault.message};
   }
@@ -45,12 +45,12 @@ std::optional<Finding> check_text(const Graph& graph) {
 }
 
 using Outcome = Result<std::vector<Datum>>;
-using Opened = Result<std::unique_ptr<Session>>;
+using Opened = Result<std::unique_ptr<exec::Session>>;
 
 Opened open(const Graph& graph, bool reference, PassSet passes = {}) {
-  const ExecOptions options{.reference = reference, .passes = passes, .verify = 3};
-  FRAZIL_TRY(const auto made, Executable::make(std::make_shared<const Graph>(graph), options));
-  std::unique_ptr<Session> session = made->open();
+  const exec::Options options{.reference = reference, .passes = passes, .verify = 3};
+  FRAZIL_TRY(const auto made, exec::Executable::make(std::make_shared<const Graph>(graph), options));
+  std::unique_ptr<exec::Session> session = made->open();
   session->set_limits(reference ? kReferenceLimits : kLimits);
   return session;
 }

@@ -322,7 +322,7 @@ class Generator {
   Dim usable(Dim d) {
     if (d.is_const()) return d.value() >= 0 && d.value() <= kLargest ? d : Dim(2);
     for (SymbolId s : graph_.scope().symbols_of(d)) {
-      if (graph_.scope().is_fresh(s)) return Dim(c_.between(1, 3));
+      if (graph_.scope().is_unbacked(s)) return Dim(c_.between(1, 3));
     }
     return graph_.scope().bounds(d).min >= 0 && graph_.scope().str(d).size() < 12 ? d : Dim(2);
   }

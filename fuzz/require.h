@@ -25,8 +25,7 @@ void require(bool condition, fmt::format_string<A...> what, A&&... args) {
 
 /// A fault that a user may see: one line, and no mistake of ours.
 inline void require_plain(const Fault& fault) {
-  require(fault.code != Code::internal && fault.code != Code::other_version, "{}: {}", name_of(fault.code),
-          fault.message);
+  require(fault.code != Code::internal, "{}: {}", name_of(fault.code), fault.message);
   require(!fault.message.empty(), "an empty message");
   for (const char c : fault.message) {
     require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f, "a message of several lines: {}", fault.message);

@@ -22,7 +22,7 @@ constexpr Limits run_limits() {
 }
 
 void run(const std::shared_ptr<const Graph>& graph, bool reference, const std::vector<Datum>& inputs) {
-  const auto made = Executable::make(graph, {.reference = reference});
+  const auto made = exec::Executable::make(graph, {.reference = reference});
   if (!made) return require_plain(made.error());
   const auto session = (*made)->open();
   session->set_limits(run_limits());
@@ -42,7 +42,7 @@ void try_graph(const Graph& graph, std::uint64_t seed) {
   Choices choices(bytes);
   const auto inputs = some_inputs(graph, choices);
   if (!inputs) {
-    const auto made = Executable::make(shared);
+    const auto made = exec::Executable::make(shared);
     if (!made) require_plain(made.error());
     return;
   }

@@ -14,6 +14,7 @@ ORDER = [
     ["ref", "onnx"],
     ["pass"],
     ["plan"],
+    ["code"],
     ["jit", "exec"],
     ["lazy"],
     ["api"],

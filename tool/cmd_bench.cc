@@ -126,7 +126,7 @@ Result<int> bench(const BenchOptions& options) {
   begin = now();
   FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
   const auto session = open_session(*executable, options.common);
-  session->allow_gaps(requests.carries());
+  session->allow_padding(requests.carries());
   FRAZIL_TRY(auto outputs, session->run(*inputs));
   times.first = now() - begin;
   requests.done(outputs);

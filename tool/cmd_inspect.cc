@@ -159,7 +159,7 @@ Result<int> inspect(const InspectOptions& options) {
   } else if (options.tiers) {
     print_tiers();
   } else if (options.plan) {
-    const ExecOptions how{.passes = knobs()->passes, .verify = knobs()->verify};
+    const exec::Options how{.passes = knobs()->passes, .verify = knobs()->verify};
     FRAZIL_TRY(const auto executable, Executable::make(graph, how));
     print_line(executable->explain());
   } else if (options.text) {

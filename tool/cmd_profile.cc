@@ -161,7 +161,7 @@ Result<int> profile(const ProfileOptions& options) {
   FRAZIL_CHECK(requests.preload());
   FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
   const auto session = open_session(*executable, options.common);
-  session->allow_gaps(requests.carries());
+  session->allow_padding(requests.carries());
   Profiling profiling(*session, requests, options.trace.empty() ? 0 : options.trace_events);
   FRAZIL_CHECK(profiling.warm_up(options.warmup));
   FRAZIL_CHECK(profiling.measure(options.runs));

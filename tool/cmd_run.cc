@@ -105,7 +105,7 @@ Result<int> run(const RunOptions& options) {
   }
   FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
   const auto session = open_session(*executable, options.common);
-  session->allow_gaps(requests.carries());
+  session->allow_padding(requests.carries());
   RunReport report(*graph, options.common.json, requests.streaming());
   FRAZIL_CHECK(run_requests(*session, requests, folder ? &*folder : nullptr, report));
   report.finish(options.common, load_seconds);

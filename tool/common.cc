@@ -123,7 +123,7 @@ LoadLimits load_limits_of(const Common& common) {
 }
 
 Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common) {
-  const ExecOptions options{
+  const exec::Options options{
       .reference = common.tier == "ref", .passes = knob_values().passes, .verify = knob_values().verify};
   FRAZIL_TRY(auto executable, Executable::make(std::move(graph), options));
   if (!options.reference) logging::debug(2, "plan:\n{}", executable->explain());

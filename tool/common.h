@@ -12,6 +12,9 @@
 
 namespace frazil::tool {
 
+using exec::Executable;
+using exec::Session;
+
 /// Options that run, bench, test and profile share.
 struct Common {
   std::string tier = "auto";

@@ -172,7 +172,7 @@ std::string kernels_of(const OpDef& op) {
   if (const auto* e = std::get_if<Elementwise>(&op.form)) {
     const auto call = e->body ? some_call(op) : std::nullopt;
     const auto bound = call ? bind(*call, NodeId{0}) : std::nullopt;
-    if (bound && bound->kernel == Kernel::tile) add("tile");
+    if (bound && bound->kernel() == Kernel::fused) add("tile");
     if (!text.empty()) return text;
   }
   add(otherwise(op));

@@ -20,21 +20,20 @@ std::uint64_t ticks() {
 
 namespace {
 
-using Kind = Step::Kind;
-
 /// A loop is left by branches of its own node to the step behind its end.
-bool leaves_loop(const std::vector<FlowSpan>& loops, std::uint32_t pc, const Step& step) {
+bool leaves_loop(const std::vector<FlowSpan>& loops, StepIndex pc, NodeId node, const step::Branch& branch) {
   return std::ranges::any_of(loops, [&](const FlowSpan& l) {
-    return l.node == step.node && l.first <= pc && pc <= l.last && step.target == l.last + 1;
+    return l.node == node && l.first <= pc && pc <= l.last && branch.target == l.last + 1;
   });
 }
 
 /// The last step of the If whose branch is `pc`.
-std::uint32_t end_of_branch(const Plan& plan, std::uint32_t pc) {
-  const Step& step = plan.steps[pc];
-  const Step& before = plan.steps[step.target - 1];
-  const bool has_other = before.kind == Kind::jump && before.node == step.node && before.target >= step.target;
-  return (has_other ? before.target : step.target) - 1;
+StepIndex end_of_branch(const Plan& plan, StepIndex pc) {
+  const StepIndex target = plan.steps[pc].as<step::Branch>()->target;
+  const Step& before = plan.steps[target - 1];
+  const auto* jump = before.as<step::Jump>();
+  const bool has_other = jump != nullptr && before.node == plan.steps[pc].node && jump->target >= target;
+  return (has_other ? jump->target : target) - 1;
 }
 
 std::vector<FlowSpan> spans_of(const Plan& plan) {
@@ -42,12 +41,13 @@ std::vector<FlowSpan> spans_of(const Plan& plan) {
   const auto count = static_cast<std::uint32_t>(plan.steps.size());
   for (std::uint32_t pc = 0; pc < count; ++pc) {
     const Step& step = plan.steps[pc];
-    if (step.kind == Kind::again) spans.push_back({step.node, true, step.target, pc});
+    if (const auto* again = step.as<step::Again>()) spans.push_back({step.node, true, again->target, pc});
   }
   const std::vector<FlowSpan> loops = spans;
   for (std::uint32_t pc = 0; pc < count; ++pc) {
     const Step& step = plan.steps[pc];
-    if (step.kind != Kind::branch || leaves_loop(loops, pc, step)) continue;
+    const auto* branch = step.as<step::Branch>();
+    if (branch == nullptr || leaves_loop(loops, pc, step.node, *branch)) continue;
     spans.push_back({step.node, false, pc, end_of_branch(plan, pc)});
   }
   std::ranges::sort(spans, [](const FlowSpan& a, const FlowSpan& b) {
@@ -251,7 +251,8 @@ void Recorder::step_end(const Step& step, NodeId) {
   ++totals.calls;
   totals.ticks += took;
   // What a run function alone decides is known to nobody before.
-  const bool varies = step.kernel == Kernel::opaque || step.kernel == Kernel::reference;
+  const Kernel kernel = step.as<step::Launch>()->kernel();
+  const bool varies = kernel == Kernel::opaque || kernel == Kernel::reference;
   if (varies || !now_->cost_known[pc]) {
     now_->cost[pc] = now_->costs.of(pc, registers_);
     now_->cost_known[pc] = 1;

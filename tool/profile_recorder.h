@@ -68,7 +68,7 @@ struct PassTotals {
 };
 
 /// Sums up what a session does, and keeps single events up to a cap.
-class Recorder : public Observer {
+class Recorder : public exec::Observer {
  public:
   /// `capacity`: of trace events; 0 keeps none.
   explicit Recorder(std::size_t capacity);

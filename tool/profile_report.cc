@@ -234,6 +234,11 @@ std::string step_label(const Plan& plan, const Step& step) {
   return step.node ? node_label(plan, step.node) : "";
 }
 
+std::string_view kernel_name(const Plan& plan, const Step& step) {
+  const auto kernel = plan.kernel_of(step);
+  return kernel ? name_of(*kernel) : std::string_view();
+}
+
 std::string op_label(const Plan& plan, const Step& step) {
   std::vector<NodeId> members = members_of(step);
   if (members.empty() && step.node) members = {step.node};
@@ -277,7 +282,7 @@ class Summary {
  private:
   void add_step(const Plan& plan, const Step& step, const StepTotals& totals) {
     const double ns = ns_of(totals, recorder_, profile_.ns_per_tick);
-    const std::string op = op_label(plan, step), kernel(name_of(step.kernel));
+    const std::string op = op_label(plan, step), kernel(kernel_name(plan, step));
     const std::string node = step_label(plan, step);
     ProfileRow& row = nodes_[{node, op, kernel}];
     row.node = node, row.op = op, row.kernel = kernel;

@@ -59,5 +59,7 @@ std::string node_label(const Plan& plan, NodeId id);
 std::string step_label(const Plan& plan, const Step& step);
 /// The operators of what a step computes: "MatMul", "Add+Mul+Tanh".
 std::string op_label(const Plan& plan, const Step& step);
+/// The kernel that serves a launch step: "matmul", "fused".
+std::string_view kernel_name(const Plan& plan, const Step& step);
 
 }  // namespace frazil::tool

@@ -43,12 +43,12 @@ class TraceWriter {
     const Plan& plan = profile.plan;
     auto& steps = steps_.emplace_back();
     for (const Step& step : plan.steps) {
-      if (step.kind != Step::Kind::kernel) {
+      if (step.as<step::Launch>() == nullptr) {
         steps.emplace_back();
         continue;
       }
       const std::string op = op_label(plan, step), own = step_label(plan, step), name = own.empty() ? op : own;
-      steps.push_back({json_text(name), json_text(op), json_text(name_of(step.kernel))});
+      steps.push_back({json_text(name), json_text(op), json_text(kernel_name(plan, step))});
     }
     auto& spans = spans_.emplace_back();
     for (const FlowSpan& span : profile.spans) {

@@ -72,8 +72,7 @@ int exit_code(Code code) {
     case Code::limit:
     case Code::out_of_memory:
     case Code::cancelled:
-    case Code::internal:
-    case Code::other_version: return kStopped;
+    case Code::internal: return kStopped;
   }
   return kStopped;
 }

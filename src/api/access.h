@@ -17,7 +17,7 @@
 #include "ir/patch.h"
 #include "tensor/datum.h"
 
-// What the public classes are made of. In frazil::api a plain `Session` is the public one, `frazil::Session` the
+// What the public classes are made of. In frazil::api a plain `Session` is the public one, `exec::Session` the
 // internal one.
 namespace frazil::api {
 
@@ -34,9 +34,9 @@ struct Model::Impl {
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
   std::mutex mutex;
-  std::shared_ptr<Executable> tape, reference;  ///< made when first asked for
+  std::shared_ptr<exec::Executable> tape, reference;  ///< made when first asked for
 
-  std::shared_ptr<Executable> executable(bool on_reference);
+  std::shared_ptr<exec::Executable> executable(bool on_reference);
 };
 
 struct Body::Impl {

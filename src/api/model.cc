@@ -48,11 +48,11 @@ ImportOptions import_options(const LoadOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<Executable> Model::Impl::executable(bool on_reference) {
+std::shared_ptr<exec::Executable> Model::Impl::executable(bool on_reference) {
   const std::scoped_lock lock(mutex);
-  std::shared_ptr<Executable>& known = on_reference ? reference : tape;
-  const ExecOptions options{.reference = on_reference, .passes = knobs()->passes, .verify = knobs()->verify};
-  if (!known) known = take(Executable::make(graph, options));
+  std::shared_ptr<exec::Executable>& known = on_reference ? reference : tape;
+  const exec::Options options{.reference = on_reference, .passes = knobs()->passes, .verify = knobs()->verify};
+  if (!known) known = take(exec::Executable::make(graph, options));
   return known;
 }
 

@@ -11,7 +11,7 @@ namespace frazil::api {
 namespace {
 
 /// Tells a public Observer what the executor tells.
-class Adapter : public frazil::Observer {
+class Adapter : public exec::Observer {
  public:
   explicit Adapter(api::Observer& to) : to_(to) {}
   void run_begin(const Plan& plan, std::span<const std::int64_t>) override {
@@ -35,9 +35,13 @@ class Adapter : public frazil::Observer {
     return id.id < graph_->node_count() && std::holds_alternative<Region>(graph_->node(id).op->form);
   }
 
+  static std::string_view kernel_name(const Step& step) {
+    const auto* launch = step.as<step::Launch>();
+    return launch != nullptr ? frazil::name_of(launch->kernel()) : frazil::name_of(step);
+  }
+
   NodeEvent event(NodeId id, const Step* step = nullptr) const {
-    if (id.id >= graph_->node_count())
-      return {{}, step != nullptr ? frazil::name_of(step->kernel) : std::string_view(), ~0u};
+    if (id.id >= graph_->node_count()) return {{}, step != nullptr ? kernel_name(*step) : std::string_view(), ~0u};
     const Node& node = graph_->node(id);
     return {node.name, node.op->name, node.stable};
   }
@@ -78,7 +82,7 @@ bool wants_reference(const Options& options) {
 struct Session::Impl {
   explicit Impl(const Model& of) : model(of) {}
   Model model;
-  std::unique_ptr<frazil::Session> session;
+  std::unique_ptr<exec::Session> session;
   std::unique_ptr<Adapter> adapter;
   std::vector<Datum> inputs, outputs;
 
@@ -94,7 +98,7 @@ Session Model::open(const Options& options) const {
   auto impl = std::make_unique<Session::Impl>(*this);
   impl->session = impl_->executable(reference)->open();
   impl->session->set_limits(limits_of(options));
-  impl->session->allow_gaps(true);
+  impl->session->allow_padding(true);
   return Session(std::move(impl));
 }
 
@@ -156,7 +160,7 @@ void Session::set_observer(Observer* observer) {
 }
 
 Counters Session::counters() const {
-  const frazil::Counters& c = impl_->session->counters();
+  const exec::Counters& c = impl_->session->counters();
   return {c.runs, c.plans, c.shape_changes, c.prepared, c.iterations, impl_->session->held_bytes()};
 }
 

@@ -11,7 +11,6 @@ std::string_view name_of(Code code) {
     case Code::out_of_memory: return "out of memory";
     case Code::cancelled: return "cancelled";
     case Code::internal: return "internal error";
-    case Code::other_version: return "needs another version";
   }
   return "unknown";
 }

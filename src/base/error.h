@@ -19,7 +19,6 @@ enum class Code : std::uint8_t {
   out_of_memory,  ///< the system had no memory
   cancelled,      ///< stopped on request
   internal,       ///< a bug in Frazil
-  other_version,  ///< a run met a guard; the message is a node's stable id. Never leaves Session
 };
 
 std::string_view name_of(Code code);

@@ -11,7 +11,7 @@
 #include <malloc.h>
 #endif
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
 
 namespace frazil {
 namespace {
@@ -96,7 +96,7 @@ Waste& waste() {
 
 bool frees_later(std::size_t objects) noexcept {
   constexpr std::size_t kMany = 16384;  // fewer take less time than a thread needs to start
-  return objects >= kMany && Governor::current() != nullptr && Governor::current()->stopping();
+  return objects >= kMany && ExecutionLimits::current() != nullptr && ExecutionLimits::current()->stopping();
 }
 
 void free_later(void* what, void (*destroy)(void*) noexcept, std::size_t bytes) noexcept {

@@ -7,26 +7,7 @@
 namespace frazil {
 namespace {
 
-/// Bytes of the code point that `text` starts with; 0 when it is none.
-std::size_t code_point(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  const std::size_t size = first < 0x80   ? 1
-                           : first < 0xc2 ? 0
-                           : first < 0xe0 ? 2
-                           : first < 0xf0 ? 3
-                           : first < 0xf5 ? 4
-                                          : 0;
-  if (size > text.size()) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (size < 3) return size;
-  const bool too_long = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xed && byte(1) >= 0xa0;
-  const bool too_large = first == 0xf4 && byte(1) >= 0x90;
-  return too_long || surrogate || too_large ? 0 : size;
-}
+bool is_code_point(char32_t code) { return code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000); }
 
 void put_escaped(std::string& out, char c) {
   switch (c) {
@@ -39,11 +20,34 @@ void put_escaped(std::string& out, char c) {
 
 }  // namespace
 
+std::optional<char32_t> next_code_point(std::string_view text, std::size_t& at) {
+  if (at >= text.size()) return std::nullopt;
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const std::size_t more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+  if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4 || text.size() - at <= more) return std::nullopt;
+  char32_t code = more == 0 ? lead : lead & (0x3fu >> more);
+  for (std::size_t i = 1; i <= more; ++i) {
+    const auto byte = static_cast<unsigned char>(text[at + i]);
+    if ((byte & 0xc0u) != 0x80) return std::nullopt;
+    code = code << 6 | (byte & 0x3fu);
+  }
+  constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+  if (code < kLeast[more] || !is_code_point(code)) return std::nullopt;
+  at += 1 + more;
+  return code;
+}
+
+void append_utf8(std::string& out, char32_t code) {
+  if (!is_code_point(code)) code = 0xfffd;
+  const std::size_t more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  constexpr unsigned kLead[] = {0, 0xc0, 0xe0, 0xf0};
+  out += static_cast<char>(kLead[more] | code >> (6 * more));
+  for (std::size_t i = more; i-- > 0;) out += static_cast<char>(0x80u | (code >> (6 * i) & 0x3fu));
+}
+
 bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t size = code_point(text);
-    if (size == 0) return false;
-    text.remove_prefix(size);
+  for (std::size_t at = 0; at < text.size();) {
+    if (!next_code_point(text, at)) return false;
   }
   return true;
 }
@@ -51,17 +55,27 @@ bool is_utf8(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t size = code_point(text);
-    const bool control = static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7f;
-    if (size == 0 || control) {
-      put_escaped(out, text[0]);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t from = at;
+    const auto code = next_code_point(text, at);
+    if (code && *code >= 0x20 && *code != 0x7f) {
+      out += text.substr(from, at - from);
     } else {
-      out += text.substr(0, size);
+      put_escaped(out, text[from]);
+      at = from + 1;
     }
-    text.remove_prefix(std::max<std::size_t>(size, 1));
   }
   return out;
+}
+
+std::string printable(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return printable(text);
+  std::size_t end = 0;
+  for (std::size_t at = 0; at <= most; at = std::max(at, end + 1)) {
+    end = at;
+    next_code_point(text, at);
+  }
+  return printable(text.substr(0, end)) + "...";
 }
 
 }  // namespace frazil

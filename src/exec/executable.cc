@@ -2,18 +2,20 @@
 
 #include <algorithm>
 
+#include "base/execution_limits.h"
 #include "base/no_memory.h"
+#include "code/entries.h"
 #include "exec/session.h"
 #include "ir/rebuild.h"
 #include "plan/make_plan.h"
 
-namespace frazil {
+namespace frazil::exec {
 
-Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph> graph, ExecOptions options) try {
+Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph> graph, Options options) try {
   auto exe = std::make_shared<Executable>();
   exe->graph_ = std::move(graph);
   exe->options_ = options;
-  exe->packs_ = std::make_shared<PackStore>();
+  exe->packed_ = std::make_shared<WeightRefs>();
   if (options.reference) {
     exe->plan_.graph = exe->graph_;
     return exe;
@@ -25,19 +27,17 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
   return no_memory_left();
 }
 
-std::unique_ptr<Session> Executable::open(std::shared_ptr<Governor> governor) {
-  return std::make_unique<Session>(shared_from_this(), std::move(governor));
-}
+std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
 
 /// What all sessions share counts against nobody's limit.
-Result<std::shared_ptr<Executable>> Executable::version(const Choices& choices) try {
-  const Governed nobody(nullptr);
-  const std::scoped_lock lock(versions_mutex_);
-  if (const auto it = versions_.find(choices.by_node); it != versions_.end()) return it->second;
+Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& choices) try {
+  const LimitsScope nobody(nullptr);
+  const std::scoped_lock lock(specialisations_mutex_);
+  if (const auto it = specialisations_.find(choices.by_node); it != specialisations_.end()) return it->second;
   FRAZIL_TRY(Graph graph, rebuild(*graph_, choices));
   FRAZIL_TRY(auto made, make(std::make_shared<const Graph>(std::move(graph)), options_));
-  made->packs_ = packs_;
-  versions_.emplace(choices.by_node, made);
+  made->packed_ = packed_;
+  specialisations_.emplace(choices.by_node, made);
   return made;
 } catch (const std::bad_alloc&) {
   return no_memory_left();
@@ -45,35 +45,69 @@ Result<std::shared_ptr<Executable>> Executable::version(const Choices& choices) 
 
 std::string Executable::explain() const { return str(passes_) + plan_.str(); }
 
-void Executable::compile() {
-  auto operand = [&](std::uint32_t s) {
-    if (s == kNone) return Operand{};
-    const Slot& slot = plan_.slots[s];
-    return Operand{slot.storage, slot.offset, static_cast<std::uint32_t>(byte_size(slot.elem))};
-  };
-  for (const Step& step : plan_.steps) {
-    Code code;
-    code.first = static_cast<std::uint32_t>(operands_.size());
-    code.inputs = static_cast<std::uint16_t>(step.in.size());
-    code.outputs = static_cast<std::uint16_t>(step.out.size());
-    for (std::uint32_t s : step.in) operands_.push_back(operand(s));
-    for (std::uint32_t s : step.out) {
-      operands_.push_back(operand(s));
-      code.grows |= s != kNone && plan_.storages[plan_.slots[s].storage].place == Place::growing;
-    }
-    if (step.kind == Step::Kind::kernel) code.kernel = code_for(step.kernel);
-    if (code.kernel != nullptr) {
-      code.state = state_bytes_;
-      const std::size_t more = code.kernel->more_state != nullptr ? code.kernel->more_state(plan_, step) : 0;
-      state_bytes_ += (code.kernel->state_bytes + more + 15) & ~std::size_t{15};
-    }
-    max_operands_ = std::max(max_operands_, step.in.size() + step.out.size());
-    code_.push_back(code);
+void Executable::swap_entry(StepIndex step, std::shared_ptr<const KernelEntry> entry) {
+  const std::scoped_lock lock(entries_mutex_);
+  entries_.push_back(std::move(entry));
+  launches_[step].entry.store(entries_.back().get(), std::memory_order_release);
+}
+
+namespace {
+
+/// The fields of a step that the interpreter needs at once.
+struct OpFields {
+  const Plan& plan;
+  Op& op;
+  void operator()(const step::Evaluate& e) const { op.a = e.group; }
+  void operator()(const step::Branch& b) const { op.target = b.target; }
+  void operator()(const step::LeaveAt& l) const { op.a = l.counter, op.b = l.limit, op.target = l.target; }
+  void operator()(const step::Again& a) const { op.target = a.target; }
+  void operator()(const step::Jump& j) const { op.target = j.target; }
+  void operator()(const step::Set& s) const { op.a = s.to, op.number = s.number; }
+  void operator()(const step::Add& a) const { op.a = a.to, op.number = a.number; }
+  void operator()(const step::Swap& s) const {
+    op.a = plan.slot(s.source).storage, op.b = plan.slot(s.variable).storage;
   }
-  for (std::uint32_t i = 0; i < plan_.storages.size(); ++i) {
-    const Storage& s = plan_.storages[i];
-    if (s.swapped && s.place == Place::arena && s.pool != kNone) swapped_.push_back(i);
+  void operator()(const step::Guard& g) const { op.a = g.predicate, op.number = g.expected; }
+  void operator()(const auto&) const {}
+};
+
+OperandCode operand_of(const Plan& plan, SlotId s) {
+  if (!s) return {};
+  const Slot& slot = plan.slot(s);
+  return {slot.storage, slot.offset, static_cast<std::uint32_t>(byte_size(slot.elem))};
+}
+
+}  // namespace
+
+void Executable::compile() {
+  launches_ = std::make_unique<LaunchCode[]>(plan_.steps.size());
+  ops_.resize(plan_.steps.size());
+  for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
+    const Step& step = plan_.steps[i];
+    ops_[i].kind = static_cast<std::uint8_t>(step.body.index());
+    std::visit(OpFields{plan_, ops_[i]}, step.body);
+    if (const auto* launch = step.as<step::Launch>()) compile_launch(i, *launch);
   }
 }
 
-}  // namespace frazil
+void Executable::compile_launch(StepIndex i, const step::Launch& launch) {
+  LaunchCode& code = launches_[i];
+  code.first = static_cast<std::uint32_t>(operands_.size());
+  code.inputs = static_cast<std::uint16_t>(launch.in.size());
+  code.outputs = static_cast<std::uint16_t>(launch.out.size());
+  for (SlotId s : launch.in) operands_.push_back(operand_of(plan_, s));
+  for (SlotId s : launch.out) {
+    operands_.push_back(operand_of(plan_, s));
+    code.grows |= s && plan_.storage(s).place == Place::growing;
+  }
+  most_operands_ = std::max(most_operands_, launch.in.size() + launch.out.size());
+  const auto fused = launch.fused == kNone ? nullptr : plan_.fused[launch.fused];
+  auto entry = hand_entry(launch.params, fused, code.inputs);
+  if (entry == nullptr) return;
+  code.state = state_bytes_;
+  state_bytes_ += (entry->state_bytes + 15) & ~std::size_t{15};
+  code.first_entry = entry.get();
+  swap_entry(i, std::move(entry));
+}
+
+}  // namespace frazil::exec

@@ -4,29 +4,65 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
-#include "exec/kernel_code.h"
-#include "exec/pack_store.h"
+#include "code/abi.h"
 #include "pass/passes.h"
 #include "plan/plan.h"
 #include "tensor/datum.h"
 
-namespace frazil {
+namespace frazil::exec {
 
-struct ExecOptions {
+struct Options {
   bool reference = false;  ///< run everything on the reference executor, without passes
   PassSet passes = {};
-  int verify = 0;  ///< as FRAZIL_VERIFY: what passes make is checked so
+  int verify = 0;  ///< as FRAZIL_VERIFY: what passes make, and the plan, are checked so
 };
+
+/// How one operand's pointer is found.
+struct OperandCode {
+  std::uint32_t storage = kNone;  ///< kNone: absent
+  Reg offset = kNoReg;
+  std::uint32_t elem_size = 1;
+};
+
+/// A launch step with everything that does not change between runs.
+struct LaunchCode {
+  std::atomic<const KernelEntry*> entry = nullptr;  ///< null: the session runs the step itself
+  std::uint32_t first = 0;                          ///< of its operands
+  std::uint16_t inputs = 0, outputs = 0;
+  bool grows = false;     ///< a result lies in growing storage
+  std::size_t state = 0;  ///< offset of its first entry's state in a session
+  const KernelEntry* first_entry = nullptr;
+};
+
+/// One step as the interpreter reads it: a step's fields side by side, so that a loop of small steps stays in the
+/// nearest cache. Kinds that need more than this are read from the plan.
+struct Op {
+  std::uint8_t kind = 0;  ///< position in step::Body
+  std::uint32_t a = 0;    ///< register, group or jump target; see Executable::compile
+  std::uint32_t b = 0;
+  std::uint32_t target = 0;
+  std::int64_t number = 0;
+};
+
+/// The position of a kind of step in step::Body.
+template <class T, std::size_t I = 0>
+constexpr std::size_t kind() {
+  if constexpr (std::is_same_v<std::variant_alternative_t<I, step::Body>, T>)
+    return I;
+  else
+    return kind<T, I + 1>();
+}
 
 /// A plan made ready to run: what all sessions share. Immutable to its users; threads share it freely.
 class Executable : public std::enable_shared_from_this<Executable> {
  public:
-  /// Code::out_of_memory when there is none. Never throws, version() neither.
-  static Result<std::shared_ptr<Executable>> make(std::shared_ptr<const Graph> graph, ExecOptions options = {});
+  /// Code::out_of_memory when there is none. Never throws, specialisation() neither.
+  static Result<std::shared_ptr<Executable>> make(std::shared_ptr<const Graph> graph, Options options = {});
 
   const Plan& plan() const { return plan_; }
   /// The passes that ran, and the plan.
@@ -35,44 +71,46 @@ class Executable : public std::enable_shared_from_this<Executable> {
   const std::vector<PassRun>& passes() const { return passes_; }
   /// The graph as given; plan().graph is what the passes made of it.
   const Graph& graph() const { return *graph_; }
-  const ExecOptions& options() const { return options_; }
-  /// What weights take in packed form so far, shared with all versions.
-  std::size_t packed_bytes() const { return packs_->bytes(); }
-  /// Of `governor` see Session; throws std::bad_alloc when there is no memory.
-  std::unique_ptr<class Session> open(std::shared_ptr<class Governor> governor = nullptr);
-  /// The version whose types follow `choices`; made once, shared by all sessions. Thread-safe.
-  Result<std::shared_ptr<Executable>> version(const Choices& choices);
+  const Options& options() const { return options_; }
+  /// What weights take in packed form so far, with those of all specialisations.
+  std::size_t packed_bytes() const { return packed_->bytes(); }
+  WeightRefs& packed() const { return *packed_; }
+  /// Throws std::bad_alloc when there is no memory.
+  std::unique_ptr<class Session> open();
+
+  /// The executable whose types follow `choices`; made once, shared by all sessions. Thread-safe.
+  Result<std::shared_ptr<Executable>> specialisation(const Choices& choices);
+
+  bool is_first_entry(StepIndex step, const KernelEntry& entry) const { return launches_[step].first_entry == &entry; }
+  /// Code of launch step `step`, by its position in the plan.
+  LaunchCode& launch(StepIndex step) const { return launches_[step]; }
+  const std::vector<OperandCode>& operands() const { return operands_; }
+  /// Per step.
+  const std::vector<Op>& ops() const { return ops_; }
+  std::size_t state_bytes() const { return state_bytes_; }
+  std::size_t most_operands() const { return most_operands_; }
+  /// Puts another entry in the place of launch step `step`; sessions take it up when they next reach the step. What was
+  /// there stays until the executable dies. Thread-safe, also while sessions run.
+  void swap_entry(StepIndex step, std::shared_ptr<const KernelEntry> entry);
 
  private:
-  friend class Session;
-  /// How one operand's pointer is found.
-  struct Operand {
-    std::uint32_t storage = kNone;  ///< kNone: absent
-    Reg offset = kNoReg;
-    std::uint32_t elem_size = 1;
-  };
-  /// A kernel step with everything that does not change between runs.
-  struct Code {
-    const KernelCode* kernel = nullptr;
-    std::uint32_t first = 0;  ///< of its operands
-    std::uint16_t inputs = 0, outputs = 0;
-    bool grows = false;     ///< an output lies in growing storage
-    std::size_t state = 0;  ///< offset of its state in the session
-  };
   void compile();
+  void compile_launch(StepIndex i, const step::Launch& launch);
 
   std::shared_ptr<const Graph> graph_;
   Plan plan_;
   std::vector<PassRun> passes_;
-  ExecOptions options_;
-  std::vector<Code> code_;  ///< per step
-  std::vector<Operand> operands_;
+  Options options_;
+  std::unique_ptr<LaunchCode[]> launches_;  // per step
+  std::vector<OperandCode> operands_;
+  std::vector<Op> ops_;
   std::size_t state_bytes_ = 0;
-  std::size_t max_operands_ = 0;
-  std::vector<std::uint32_t> swapped_;  ///< arena storages whose place must be reset before a run
-  std::shared_ptr<PackStore> packs_;
-  std::mutex versions_mutex_;
-  std::map<std::map<std::uint32_t, bool>, std::shared_ptr<Executable>> versions_;
+  std::size_t most_operands_ = 0;
+  std::mutex entries_mutex_;
+  std::vector<std::shared_ptr<const KernelEntry>> entries_;  // all that ever were in use
+  std::shared_ptr<WeightRefs> packed_;
+  std::mutex specialisations_mutex_;
+  std::map<std::map<std::uint32_t, bool>, std::shared_ptr<Executable>> specialisations_;
 };
 
-}  // namespace frazil
+}  // namespace frazil::exec

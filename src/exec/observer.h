@@ -2,20 +2,19 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "ir/graph.h"
 #include "plan/plan.h"
 
-namespace frazil {
+namespace frazil::exec {
 
 /// Sees what a session does, in order, on the session's thread. Costs one test per step when none is set.
 /// Node ids are of the plan's graph; Node::stable and Node::name lead back to the user's graph.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// Events that follow name steps and nodes of this plan, until the next one. A run that a guard turns away begins
-  /// again with another plan. The registers are the session's: extents as they are at each event.
+  /// Events that follow name steps and nodes of this plan, until the next one: a run whose guard misses goes on with
+  /// another plan, in the middle. The registers are the session's: extents as they are at each event.
   virtual void run_begin(const Plan&, std::span<const std::int64_t> /*registers*/) {}
   virtual void run_end() {}
   /// Before and after a kernel step.
@@ -31,4 +30,4 @@ class Observer {
   virtual void shapes_changed(std::uint32_t) {}
 };
 
-}  // namespace frazil
+}  // namespace frazil::exec

@@ -5,8 +5,8 @@
 #include <complex>
 #include <limits>
 
-#include "ir/content.h"
 #include "ir/inference.h"
+#include "ir/known_value.h"
 
 namespace frazil {
 
@@ -40,7 +40,7 @@ Expr Builder::constant(Tensor tensor, std::string_view name) {
   Shape shape(tensor.sizes().begin(), tensor.sizes().end());
   const Value v = new_value(Type::tensor(tensor.elem(), std::move(shape)),
                             {ValueDef::Kind::constant, static_cast<std::uint32_t>(graph_.constants_.size()), 0});
-  graph_.values_[v.id].content = constant_content(tensor);
+  graph_.values_[v.id].known = known_constant(tensor);
   graph_.constants_.push_back({std::move(tensor)});
   name_value(v, name);
   return {this, v};

@@ -29,8 +29,8 @@ std::optional<BlockId> Graph::block_of(Value v) const {
   return std::nullopt;
 }
 
-const std::vector<Dim>* Graph::content(Value v) const {
-  const auto& c = values_[v.id].content;
+const std::vector<Dim>* Graph::known_value(Value v) const {
+  const auto& c = values_[v.id].known;
   return c ? &*c : nullptr;
 }
 

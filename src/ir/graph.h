@@ -65,10 +65,11 @@ struct Constant {
   Tensor tensor;
 };
 
-/// Which side to assume, by the node's stable id; the others take `otherwise`.
+/// Which side to assume, by the node's stable id; the others take `otherwise`, or neither: what they give has no rank
+/// where their branches differ in it.
 struct Choices {
   std::map<std::uint32_t, bool> by_node;
-  bool otherwise = true;
+  std::optional<bool> otherwise = true;
 };
 
 /// Typed SSA with nested blocks over one value table and one symbol table. Copyable; built by Builder, edited only by
@@ -99,7 +100,7 @@ class Graph {
   /// Block in which v is defined; constants belong to no block.
   std::optional<BlockId> block_of(Value v) const;
   /// Elements of an integer tensor as Dims where inference knows them (row-major), else null.
-  const std::vector<Dim>* content(Value v) const;
+  const std::vector<Dim>* known_value(Value v) const;
 
   /// Names of the main block's params and results.
   const std::vector<std::string>& input_names() const { return input_names_; }
@@ -107,13 +108,14 @@ class Graph {
   /// Default of an input that may be left out (an ONNX initializer that is also an input).
   const Tensor* input_default(std::size_t input) const;
 
-  /// Where a fresh symbol gets its value: element `index` of integer tensor `value`, read as soon as it is computed.
+  /// Where an unbacked symbol gets its value: element `index` of integer tensor `value`, read as soon as it is
+  /// computed.
   struct Origin {
     Value value;
     std::int64_t index = 0;
   };
   std::optional<Origin> origin(SymbolId symbol) const;
-  /// Where a fresh symbol gets its value: extent `axis` of `value`, once the node that makes it has run.
+  /// Where an unbacked symbol gets its value: extent `axis` of `value`, once the node that makes it has run.
   struct ExtentOrigin {
     Value value;
     int axis = 0;
@@ -151,7 +153,7 @@ class Graph {
     Type type;
     std::string name;
     ValueDef def;
-    std::optional<std::vector<Dim>> content;
+    std::optional<std::vector<Dim>> known;
   };
   Scope scope_;
   std::vector<ValueData> values_;

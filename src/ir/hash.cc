@@ -1,4 +1,4 @@
-#include "base/hash.h"
+#include "ir/hash.h"
 
 #include <cstring>
 
@@ -13,6 +13,36 @@ namespace {
 constexpr std::size_t kMaxContent = 4096;
 
 enum class Tag : std::uint8_t { enter, leave, node, done, absent, constant, value, nothing };
+
+class AttributeHasher {
+ public:
+  explicit AttributeHasher(Hasher& hasher) : h_(hasher) {}
+
+  void add(const Node& n) {
+    for (const AttrField& f : n.op->attrs.fields) {
+      const auto value = f.get(n.attrs.get());
+      if (!value) {
+        h_.add(static_cast<std::uint64_t>(Tag::nothing));
+        continue;
+      }
+      h_.add(value->index());
+      std::visit([&](const auto& v) { one(v); }, *value);
+    }
+  }
+
+ private:
+  void one(std::int64_t v) { h_.add(static_cast<std::uint64_t>(v)); }
+  void one(float v) { h_.add(std::bit_cast<std::uint32_t>(v)); }
+  void one(const std::string& v) { h_.add(v.size()).add(v); }
+  void one(const Tensor& v) { h_.add(v.defined() ? hash_of(v) : static_cast<std::uint64_t>(Tag::nothing)); }
+  template <class T>
+  void one(const std::vector<T>& list) {
+    h_.add(list.size());
+    for (const T& v : list) one(v);
+  }
+
+  Hasher& h_;
+};
 
 class GraphHasher {
  public:
@@ -34,7 +64,7 @@ class GraphHasher {
     for (Value v : params) define(v);
     for (std::size_t i = 0; id == Graph::kMain && i < params.size(); ++i) {
       const Tensor* value = graph_.input_default(i);
-      value ? tensor(*value) : tag(Tag::nothing);
+      value ? static_cast<void>(h_.add(hash_of(*value))) : tag(Tag::nothing);
     }
     return {};
   }
@@ -44,7 +74,7 @@ class GraphHasher {
     tag(Tag::node);
     h_.add(n.op->domain).add(n.op->name).add(n.in.size());
     for (Value v : n.in) use(v);
-    attributes(n);
+    add_attributes(h_, n);
     if (const auto side = graph_.assumed(n)) h_.add(*side);
     h_.add(n.blocks.size());
     if (n.blocks.empty()) results(n);
@@ -74,7 +104,8 @@ class GraphHasher {
 
   void define(Value v) {
     numbers_.emplace(v.id, numbers_.size());
-    text(dims_.str(graph_.type(v)));
+    const std::string type = dims_.str(graph_.type(v));
+    h_.add(type.size()).add(type);
   }
 
   void use(Value v) {
@@ -91,47 +122,6 @@ class GraphHasher {
     h_.add(it == numbers_.end() ? ~std::uint64_t{0} : it->second);
   }
 
-  void text(std::string_view s) { h_.add(s.size()).add(s); }
-  void tensor(const Tensor& t) { h_.add(hash_of(t)); }
-
-  /// Small tensors by content, large ones by type and identity.
-  static std::uint64_t hash_of(const Tensor& t) {
-    Hasher h;
-    h.add(static_cast<std::uint64_t>(t.elem())).add(t.rank());
-    for (std::int64_t size : t.sizes()) h.add(static_cast<std::uint64_t>(size));
-    const auto packed = t.bytes() < kMaxContent ? t.packed() : Result<Tensor>(std::unexpect);
-    if (!packed) {
-      h.add(reinterpret_cast<std::uintptr_t>(t.data()));
-      for (std::int64_t stride : t.strides()) h.add(static_cast<std::uint64_t>(stride));
-    } else if (t.elem() == Elem::string) {
-      for (const std::string& s : packed->as<std::string>()) h.add(s.size()).add(s);
-    } else {
-      h.add(std::span(packed->data(), packed->bytes()));
-    }
-    return h.value();
-  }
-
-  void attributes(const Node& n) {
-    for (const AttrField& f : n.op->attrs.fields) {
-      const auto value = f.get(n.attrs.get());
-      if (!value) {
-        tag(Tag::nothing);
-        continue;
-      }
-      h_.add(value->index());
-      std::visit([&](const auto& v) { attribute(v); }, *value);
-    }
-  }
-  void attribute(std::int64_t v) { h_.add(static_cast<std::uint64_t>(v)); }
-  void attribute(float v) { h_.add(std::bit_cast<std::uint32_t>(v)); }
-  void attribute(const std::string& v) { text(v); }
-  void attribute(const Tensor& v) { v.defined() ? tensor(v) : tag(Tag::nothing); }
-  template <class T>
-  void attribute(const std::vector<T>& list) {
-    h_.add(list.size());
-    for (const T& v : list) attribute(v);
-  }
-
   const Graph& graph_;
   DimText dims_;
   Hasher h_;
@@ -139,6 +129,24 @@ class GraphHasher {
 };
 
 }  // namespace
+
+std::uint64_t hash_of(const Tensor& t) {
+  Hasher h;
+  h.add(static_cast<std::uint64_t>(t.elem())).add(t.rank());
+  for (std::int64_t size : t.sizes()) h.add(static_cast<std::uint64_t>(size));
+  const auto packed = t.bytes() < kMaxContent ? t.packed() : Result<Tensor>(std::unexpect);
+  if (!packed) {
+    h.add(reinterpret_cast<std::uintptr_t>(t.data()));
+    for (std::int64_t stride : t.strides()) h.add(static_cast<std::uint64_t>(stride));
+  } else if (t.elem() == Elem::string) {
+    for (const std::string& s : packed->as<std::string>()) h.add(s.size()).add(s);
+  } else {
+    h.add(std::span(packed->data(), packed->bytes()));
+  }
+  return h.value();
+}
+
+void add_attributes(Hasher& hasher, const Node& node) { AttributeHasher(hasher).add(node); }
 
 std::uint64_t Graph::hash() const { return GraphHasher(*this).run(); }
 

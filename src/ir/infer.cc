@@ -6,13 +6,13 @@
 
 #include "ir/axis.h"
 #include "ir/builder.h"
-#include "ir/content.h"
 #include "ir/inference.h"
+#include "ir/known_value.h"
 
 namespace frazil {
 namespace {
 
-constexpr std::int64_t kMaxForced = 1024;
+constexpr std::int64_t kMaxBackedElements = 1024;
 
 const Port& port_at(std::span<const Port> ports, std::size_t i) { return ports[std::min(i, ports.size() - 1)]; }
 
@@ -159,7 +159,7 @@ class FormRule {
       }
     }
     cx_.out(0, Type::tensor(result_elem(cx_, e.result, 0, bound_), shape.value_or(Shape{})));
-    if (auto content = elementwise_content(cx_)) cx_.out_content(0, std::move(*content));
+    if (auto known = known_elementwise(cx_)) cx_.out_known_value(0, std::move(*known));
     return {};
   }
 
@@ -180,7 +180,7 @@ class FormRule {
     for (std::size_t i = 0; i < cx_.output_count(); ++i) {
       if (!cx_.wants(i)) continue;
       cx_.out(i, Type::tensor(cx_.elem(static_cast<std::size_t>(maps[i].source)), maps[i].shape));
-      if (auto content = view_content(cx_, maps[i])) cx_.out_content(i, std::move(*content));
+      if (auto known = known_view(cx_, maps[i])) cx_.out_known_value(i, std::move(*known));
     }
     return {};
   }
@@ -252,12 +252,12 @@ const Tensor* InferCx::constant(std::size_t i) const {
   return c ? &c->tensor : nullptr;
 }
 
-const std::vector<Dim>* InferCx::content(std::size_t i) const {
-  return has(i) ? graph_.content(node().in[i]) : nullptr;
+const std::vector<Dim>* InferCx::known_value(std::size_t i) const {
+  return has(i) ? graph_.known_value(node().in[i]) : nullptr;
 }
 
 Result<std::vector<Dim>> InferCx::ints(std::size_t i) {
-  if (const auto* known = content(i)) return *known;
+  if (const auto* known = known_value(i)) return *known;
   const Value v = node().in[i];
   if (const Tensor* t = constant(i)) {
     std::vector<Dim> dims;
@@ -267,14 +267,14 @@ Result<std::vector<Dim>> InferCx::ints(std::size_t i) {
   const Port& port = port_at(node().op->inputs, i);
   Dim count = 1;
   for (Dim d : shape(i)) count = scope().mul(count, d);
-  if (!count.is_const() || count.value() > kMaxForced) {
-    return unsupported("input '{}' must have a fixed number of elements (at most {}), got {}", port.name, kMaxForced,
-                       type_str(i));
+  if (!count.is_const() || count.value() > kMaxBackedElements) {
+    return unsupported("input '{}' must have a fixed number of elements (at most {}), got {}", port.name,
+                       kMaxBackedElements, type_str(i));
   }
   std::vector<Dim> dims;
-  for (std::int64_t k = 0; k < count.value(); ++k) dims.push_back(Inference::forced_symbol(graph_, v, k));
+  for (std::int64_t k = 0; k < count.value(); ++k) dims.push_back(Inference::backed_symbol(graph_, v, k));
   // Without elements nothing would name v, and what makes it would pass for shape arithmetic that need not run.
-  if (!dims.empty()) graph_.values_[v.id].content = dims;
+  if (!dims.empty()) graph_.values_[v.id].known = dims;
   return dims;
 }
 
@@ -292,7 +292,7 @@ Result<int> InferCx::axis(std::int64_t axis, std::size_t rank, std::string_view 
   return static_cast<int>(from_front(axis, rank));
 }
 
-Dim InferCx::data_extent(std::size_t, int, Bounds bounds) { return Inference::fresh(graph_, node().parent, bounds); }
+Dim InferCx::data_extent(std::size_t, int, Bounds bounds) { return Inference::unbacked(graph_, node().parent, bounds); }
 
 Result<Dim> InferCx::require_equal(Dim a, Dim b, std::string_view what) {
   switch (scope().equal(a, b)) {
@@ -340,8 +340,8 @@ void InferCx::out(std::size_t i, Type type) {
   graph_.values_[v.id].type = std::move(type);
 }
 
-void InferCx::out_content(std::size_t i, std::vector<Dim> content) {
-  if (wants(i)) graph_.values_[node().out[i].id].content = std::move(content);
+void InferCx::out_known_value(std::size_t i, std::vector<Dim> known) {
+  if (wants(i)) graph_.values_[node().out[i].id].known = std::move(known);
 }
 
 }  // namespace frazil

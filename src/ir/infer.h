@@ -36,8 +36,8 @@ class InferCx {
   /// The tensor when input i is a constant, else null.
   const Tensor* constant(std::size_t i) const;
   /// Known elements of integer input i, else null.
-  const std::vector<Dim>* content(std::size_t i) const;
-  /// Elements of integer input i as Dims. Where they are not known they become fresh symbols that are read at run
+  const std::vector<Dim>* known_value(std::size_t i) const;
+  /// Elements of integer input i as Dims. Where they are not known they become unbacked symbols that are read at run
   /// time; that needs a constant element count (at most 1024), else Code::unsupported.
   Result<std::vector<Dim>> ints(std::size_t i);
   /// Like ints for a single element.
@@ -54,8 +54,8 @@ class InferCx {
 
   /// Sets output i's type. Rules of View and Contraction do not call it: their maps and spaces say it.
   void out(std::size_t i, Type type);
-  /// Sets output i's known integer content.
-  void out_content(std::size_t i, std::vector<Dim> content);
+  /// Sets output i's known integer elements.
+  void out_known_value(std::size_t i, std::vector<Dim> known);
 
   /// Code::bad_model, put behind the node's description.
   template <class... A>
@@ -88,14 +88,14 @@ class RegionCx : public InferCx {
   const Type& result_type(std::size_t block_index, std::size_t k) const {
     return graph_.type(block(block_index).results[k]);
   }
-  /// Makes param k of the block at least as general as `type`: dims that differ become fresh symbols of that block.
+  /// Makes param k of the block at least as general as `type`: dims that differ become unbacked symbols of that block.
   /// True when it changed, so that the bodies must be inferred again. Elements and kinds must agree (an error).
   Result<bool> widen(std::size_t block_index, std::size_t k, const Type& type);
-  /// The type both fit: equal dims stay, others become fresh symbols of the node's own block.
+  /// The type both fit: equal dims stay, others become unbacked symbols of the node's own block.
   Result<Type> join(const Type& a, const Type& b);
-  /// Lets the types follow one side of a predicate over input extents; recorded in the graph.
-  bool assume(Dim predicate);
-  /// A fresh extent that the region's control flow sets (trip counts, joined dims), in the node's own block.
+  /// Lets the types follow one side of a predicate over extents, recorded in the graph, or neither.
+  std::optional<bool> assume(Dim predicate);
+  /// An unbacked extent that the region's control flow sets (trip counts, joined dims), in the node's own block.
   Dim flow_extent(std::size_t output, int axis);
   /// Set when a param was widened: the caller of the rule infers the bodies again.
   bool again = false;

@@ -4,21 +4,21 @@
 
 namespace frazil {
 
-Dim Inference::fresh(Graph& graph, BlockId block, Bounds bounds) {
-  const Dim d = graph.scope_.fresh(bounds);
+Dim Inference::unbacked(Graph& graph, BlockId block, Bounds bounds) {
+  const Dim d = graph.scope_.unbacked(bounds);
   graph.symbol_blocks_[*graph.scope_.as_symbol(d)] = block;
   return d;
 }
 
-Dim Inference::forced_symbol(Graph& graph, Value value, std::int64_t index) {
+Dim Inference::backed_symbol(Graph& graph, Value value, std::int64_t index) {
   const BlockId block = graph.block_of(value).value_or(Graph::kMain);
-  const Dim d = fresh(graph, block, {Dim::kMin, Dim::kMax});
+  const Dim d = unbacked(graph, block, {Dim::kMin, Dim::kMax});
   graph.origins_[*graph.scope_.as_symbol(d)] = {value, index};
   return d;
 }
 
 void Inference::adopt(Graph& graph, SymbolId symbol, Value value, int axis) {
-  if (!graph.scope_.is_fresh(symbol) || graph.origins_.contains(symbol)) return;
+  if (!graph.scope_.is_unbacked(symbol) || graph.origins_.contains(symbol)) return;
   graph.extent_origins_.try_emplace(symbol, Graph::ExtentOrigin{value, axis});
 }
 
@@ -26,13 +26,13 @@ void Inference::reset_outputs(Graph& graph, NodeId id) {
   Node& node = graph.nodes_[id.id];
   node.constraints.clear();
   for (Value v : node.out) {
-    if (v) graph.values_[v.id].content.reset();
+    if (v) graph.values_[v.id].known.reset();
   }
 }
 
 void Inference::set_param_type(Graph& graph, Value param, Type type) {
   graph.values_[param.id].type = std::move(type);
-  graph.values_[param.id].content.reset();
+  graph.values_[param.id].known.reset();
 }
 
 Status Inference::type_params(Graph& graph, NodeId region, std::size_t index) {
@@ -147,10 +147,10 @@ class CompositeExit {
   }
 
   void result(std::size_t output, Value v) const {
-    const std::optional<std::vector<Dim>> content =
-        cx_.graph().content(v) ? std::optional(*cx_.graph().content(v)) : std::nullopt;
+    const std::optional<std::vector<Dim>> known =
+        cx_.graph().known_value(v) ? std::optional(*cx_.graph().known_value(v)) : std::nullopt;
     cx_.out(output, type(output, cx_.graph().type(v)));
-    if (content && std::ranges::none_of(*content, [&](Dim d) { return leaks(d); })) cx_.out_content(output, *content);
+    if (known && std::ranges::none_of(*known, [&](Dim d) { return leaks(d); })) cx_.out_known_value(output, *known);
   }
 
   /// Checks of inner nodes that make sense outside.
@@ -216,10 +216,10 @@ void Inference::add_constraints(Graph& graph, NodeId node, std::vector<Constrain
 
 namespace {
 
-/// True when d is a fresh symbol that belongs to `block`: already as general as an extent can be.
+/// True when d is an unbacked symbol that belongs to `block`: already as general as an extent can be.
 bool is_own_symbol(const Graph& graph, Dim d, BlockId block) {
   const auto symbol = graph.scope().as_symbol(d);
-  return symbol && graph.scope().is_fresh(*symbol) && graph.symbol_block(*symbol) == block;
+  return symbol && graph.scope().is_unbacked(*symbol) && graph.symbol_block(*symbol) == block;
 }
 
 /// How two types meet. A block's own symbols are as general as an extent can be, so that widening stops at them; joins
@@ -233,7 +233,7 @@ struct Merge {
   Dim extent(Dim a, Dim b) {
     if (a == b || (keep_own && is_own_symbol(cx.graph(), a, owner))) return a;
     changed = true;
-    return Inference::fresh(cx.graph(), owner);
+    return Inference::unbacked(cx.graph(), owner);
   }
 
   Result<Type> item(const Type& a, const Type& b) {
@@ -289,15 +289,15 @@ Result<bool> RegionCx::widen(std::size_t block_index, std::size_t k, const Type&
 
 Result<Type> RegionCx::join(const Type& a, const Type& b) { return Merge{*this, node().parent, false}.type(a, b); }
 
-bool RegionCx::assume(Dim predicate) {
+std::optional<bool> RegionCx::assume(Dim predicate) {
   const std::uint32_t stable = node().stable;
   const auto chosen = graph_.choices_.by_node.find(stable);
-  const bool value = chosen == graph_.choices_.by_node.end() ? graph_.choices_.otherwise : chosen->second;
+  const auto side = chosen == graph_.choices_.by_node.end() ? graph_.choices_.otherwise : chosen->second;
   std::erase_if(graph_.assumptions_, [&](const Graph::Assumption& a) { return a.stable == stable; });
-  graph_.assumptions_.push_back({predicate, value ? 1 : 0, stable});
-  return value;
+  if (side) graph_.assumptions_.push_back({predicate, *side ? 1 : 0, stable});
+  return side;
 }
 
-Dim RegionCx::flow_extent(std::size_t, int) { return Inference::fresh(graph_, node().parent); }
+Dim RegionCx::flow_extent(std::size_t, int) { return Inference::unbacked(graph_, node().parent); }
 
 }  // namespace frazil

@@ -9,13 +9,13 @@ namespace frazil {
 /// The parts of inference that write into a Graph's tables; private to ir/.
 class Inference {
  public:
-  /// A fresh symbol that belongs to `block`.
-  static Dim fresh(Graph& graph, BlockId block, Bounds bounds = {});
-  /// The fresh symbol read from element `index` of `value` at run time.
-  static Dim forced_symbol(Graph& graph, Value value, std::int64_t index);
-  /// Records that a fresh symbol without origin is extent `axis` of `value`.
+  /// An unbacked symbol that belongs to `block`.
+  static Dim unbacked(Graph& graph, BlockId block, Bounds bounds = {});
+  /// The backed symbol read from element `index` of `value` at run time.
+  static Dim backed_symbol(Graph& graph, Value value, std::int64_t index);
+  /// Records that an unbacked symbol without origin is extent `axis` of `value`.
   static void adopt(Graph& graph, SymbolId symbol, Value value, int axis);
-  /// Forgets content and constraints of a node that is inferred again.
+  /// Forgets the known value and constraints of a node that is inferred again.
   static void reset_outputs(Graph& graph, NodeId id);
   /// Gives block `index` of a region its param types as the operator's rule says.
   static Status type_params(Graph& graph, NodeId region, std::size_t index);

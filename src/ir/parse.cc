@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "ir/builder.h"
 #include "ir/parse_literal.h"
 #include "ir/parse_type.h"
@@ -492,7 +493,7 @@ Result<Graph> parse(std::string_view text, const WeightSource& weights) {
   auto graph = Parser(std::move(tokens), weights).run();
   if (!graph) {
     std::string& message = graph.error().message;
-    message = sym::printable(message, message.size());
+    message = printable(message);
   }
   return graph;
 }

@@ -77,7 +77,7 @@ void TypeReader::meet(std::string_view text, const Dim* expected) {
     const auto limits = bounds_.find(name);
     const SymbolId symbol = i < known.size()
                                 ? known[i]
-                                : *scope.as_symbol(scope.fresh(limits == bounds_.end() ? Bounds{} : limits->second));
+                                : *scope.as_symbol(scope.unbacked(limits == bounds_.end() ? Bounds{} : limits->second));
     shown_.set_name(symbol, name);
     actual_[name] = sym::quoted_name(scope.symbol_name(symbol));
   }

@@ -14,7 +14,7 @@ namespace frazil {
 class TypeReader {
  public:
   TypeReader(Tokens& tokens, Graph& graph)
-      : tokens_(tokens), graph_(graph), shown_(graph.scope(), DimText::Rename::fresh) {}
+      : tokens_(tokens), graph_(graph), shown_(graph.scope(), DimText::Rename::unbacked) {}
 
   /// A line "dim N in 1..64", behind the word `dim`.
   Status read_bounds();

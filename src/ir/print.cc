@@ -46,7 +46,7 @@ class WeightNames {
 class Printer {
  public:
   explicit Printer(const Graph& graph)
-      : graph_(graph), dims_(graph.scope(), DimText::Rename::fresh), weight_names_(WeightNames(graph).names) {}
+      : graph_(graph), dims_(graph.scope(), DimText::Rename::unbacked), weight_names_(WeightNames(graph).names) {}
 
   std::string run() {
     inputs();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "sym/name.h"
 
 namespace frazil {
@@ -10,8 +11,6 @@ namespace {
 constexpr std::size_t kMaxText = std::size_t{64} << 20;
 constexpr std::size_t kMaxTokens = std::size_t{1} << 24;
 constexpr std::size_t kShown = 24;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
@@ -63,7 +62,7 @@ class Lexer {
     if (is_name_char(c) || (c == '-' && is_name_char(peek(1)))) return word();
     if (std::string_view("()[]{}").contains(c)) return bracket(c);
     if (!std::string_view(",:=<>+-*").contains(c)) {
-      return error(at_, "unexpected '{}'", sym::printable(text_.substr(at_, 1), kShown));
+      return error(at_, "unexpected '{}'", printable(text_.substr(at_, 1), kShown));
     }
     push(Token::Kind::punct, at_ + 1);
     return {};
@@ -90,7 +89,7 @@ class Lexer {
   Status word() {
     std::size_t end = at_ + 1;
     const char first = peek() == '-' ? peek(1) : peek();
-    const bool number = is_digit(first) && peek(1) != 'x';
+    const bool number = sym::is_digit(first) && peek(1) != 'x';
     const auto sign = [&](char c) {
       return number && (c == '+' || c == '-') && (text_[end - 1] == 'e' || text_[end - 1] == 'E');
     };
@@ -147,11 +146,11 @@ std::string Tokens::where(std::size_t offset) const {
                      offset - (line == before.npos ? 0 : line + 1) + 1);
 }
 
-std::string Tokens::plain(std::string_view message) { return sym::printable(message, message.size()); }
+std::string Tokens::plain(std::string_view message) { return printable(message); }
 
 std::unexpected<Fault> Tokens::expected(std::string_view what) const {
   if (peek().kind == Token::Kind::end) return error(peek(), "expected {}, got the end", what);
-  return error(peek(), "expected {}, got '{}'", what, sym::printable(str(peek()), kShown));
+  return error(peek(), "expected {}, got '{}'", what, printable(str(peek()), kShown));
 }
 
 }  // namespace frazil

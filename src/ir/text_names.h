@@ -21,8 +21,8 @@ std::string rename_symbols(std::string_view text, const std::function<const std:
 class DimText {
  public:
   enum class Rename : std::uint8_t {
-    fresh,  ///< data-dependent symbols become ?0, ?1, ...; others keep their names
-    all,    ///< every symbol becomes s0, s1, ...
+    unbacked,  ///< data-dependent symbols become ?0, ?1, ...; others keep their names
+    all,       ///< every symbol becomes s0, s1, ...
   };
   DimText(const Scope& scope, Rename rename) : scope_(scope), rename_(rename) {}
 
@@ -36,7 +36,7 @@ class DimText {
   std::string name(SymbolId symbol) const;
 
  private:
-  bool renames(SymbolId symbol) const { return rename_ == Rename::all || scope_.is_fresh(symbol); }
+  bool renames(SymbolId symbol) const { return rename_ == Rename::all || scope_.is_unbacked(symbol); }
   std::string expression(Dim d);
   std::string marked(Dim d, SymbolId symbol) const;
 

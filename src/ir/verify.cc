@@ -142,8 +142,8 @@ class TypeCheck {
   TypeCheck(const Graph& graph, const Graph& copy)
       : graph_(graph),
         copy_(copy),
-        ours_(graph.scope(), DimText::Rename::fresh),
-        theirs_(copy.scope(), DimText::Rename::fresh) {
+        ours_(graph.scope(), DimText::Rename::unbacked),
+        theirs_(copy.scope(), DimText::Rename::unbacked) {
     blocks_[Graph::kMain.id] = Graph::kMain;
   }
 

@@ -5,10 +5,12 @@
 
 namespace frazil::kernel {
 
-/// The first place from `p` on that is a multiple of 64 bytes, where scratch memory begins.
+/// What scratch memory asks for on top, so that it can begin at a cache line.
+inline constexpr std::int64_t kLineBytes = 64;
+
+/// The first place from `p` on that is a multiple of kLineBytes, where scratch memory begins.
 inline float* aligned(void* p) {
-  constexpr std::uintptr_t kLine = 64;
-  const std::uintptr_t gap = -reinterpret_cast<std::uintptr_t>(p) & (kLine - 1);
+  const std::uintptr_t gap = -reinterpret_cast<std::uintptr_t>(p) & (kLineBytes - 1);
   return reinterpret_cast<float*>(static_cast<std::byte*>(p) + gap);
 }
 

@@ -4,7 +4,8 @@
 #include <cstring>
 #include <tuple>
 
-#include "base/stop.h"
+#include "base/extents.h"
+#include "base/poll_throttle.h"
 #include "kernel/aligned.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
@@ -15,13 +16,11 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kAlign = 16;       // floats
+constexpr int64_t kAlign = kLineBytes / static_cast<int64_t>(sizeof(float));
 constexpr int64_t kValueRows = 256;  // keys of a packed piece of V
 constexpr int64_t kFewQueries = 16;  // up to here K and V are read where they lie
 constexpr int64_t kBlockScores = 1 << 16;
 constexpr int64_t kMostBlock = 48, kLeastBlock = 12;
-
-int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
 float softmax_row(const AttentionRow& row) {
 #if defined(__x86_64__)
@@ -268,8 +267,8 @@ void rotary(const Rotary& r) noexcept {
   int64_t rows = 1, index[Rotary::kMostAxes] = {};
   for (int i = 0; i < r.axes; ++i) rows *= r.extents[i];
   const float* in[3] = {r.x, r.cosine, r.sine};
-  Pace pace;
-  for (int64_t row = 0; row < rows && !pace.stop(2 * r.half); ++row) {
+  PollThrottle throttle;
+  for (int64_t row = 0; row < rows && !throttle.stop(2 * r.half); ++row) {
     float* const y = r.y + row * 2 * r.half;
     if (plain)
       rotate_row({r.half, in[0], in[1], in[2], r.half_tables ? 0 : r.half, y});

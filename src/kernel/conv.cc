@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/stop.h"
+#include "base/extents.h"
+#include "base/poll_throttle.h"
 #include "kernel/aligned.h"
 #include "kernel/conv_isa.h"
 #include "kernel/isa.h"
@@ -13,8 +14,6 @@ namespace frazil::kernel {
 namespace {
 
 using std::int64_t;
-
-constexpr int64_t kAlign = 64;
 
 bool empty(const ConvParams& p) {
   return p.batch <= 0 || p.out_c <= 0 || p.out_h <= 0 || p.out_w <= 0 || p.groups <= 0;
@@ -30,8 +29,6 @@ ConvParams folded(ConvParams p) {
   p.in_h = p.out_h = 1;
   return p;
 }
-
-int64_t ceil_div(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
 void pack_panel(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_col, float* to) {
 #if defined(__x86_64__)
@@ -72,11 +69,11 @@ void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept {
   }
   const int64_t panels = row_panels(s.group_out), taps = p.kernel_h * p.kernel_w;
   float* to = static_cast<float*>(packed);
-  Pace pace;
+  PollThrottle throttle;
   for (int64_t g = 0; g < p.groups; ++g) {
     for (int64_t panel = 0; panel < panels; ++panel) {
       const int64_t row = panel * s.group_out / panels, height = (panel + 1) * s.group_out / panels - row;
-      if (pace.stop(height * s.depth)) return;
+      if (throttle.stop(height * s.depth)) return;
       for (int64_t tap = 0; tap < taps; ++tap, to += s.group_in * height)
         pack_panel(height, s.group_in, w + (g * s.group_out + row) * s.depth + tap, s.depth, taps, to);
     }
@@ -95,28 +92,28 @@ int64_t conv_scratch_bytes(const ConvParams& p) noexcept {
   const ConvShape s = conv_shape(p);
   if (s.depthwise) return 0;
   const int64_t panels = ceil_div(s.col_panels, s.col_blocks);
-  return std::min(s.depth, kDepthBlock) * panels * kPanelCols * static_cast<int64_t>(sizeof(float)) + kAlign;
+  return std::min(s.depth, kDepthBlock) * panels * kPanelCols * static_cast<int64_t>(sizeof(float)) + kLineBytes;
 }
 
 void conv_range(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
-                int64_t unit_begin, int64_t unit_end, void* scratch, const Parts* parts) noexcept {
+                int64_t unit_begin, int64_t unit_end, void* scratch, const TileCallback* on_tile) noexcept {
   if (empty(p) || unit_begin >= unit_end) return;
   const ConvParams planes = folded(p);
   const float* const w = static_cast<const float*>(packed_w);
   float* const place = aligned(scratch);
 #if defined(__x86_64__)
   switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, parts);
-    case Isa::avx2: return isa_avx2::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, parts);
+    case Isa::avx512: return isa_avx512::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, on_tile);
+    case Isa::avx2: return isa_avx2::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, on_tile);
     case Isa::base: break;
   }
 #endif
-  isa_base::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, parts);
+  isa_base::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, on_tile);
 }
 
 void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
-          const Parts* parts) noexcept {
-  conv_range(p, x, packed_w, bias, y, 0, conv_units(p), scratch, parts);
+          const TileCallback* on_tile) noexcept {
+  conv_range(p, x, packed_w, bias, y, 0, conv_units(p), scratch, on_tile);
 }
 
 void conv_transpose(const ConvParams& p, const float* x, const float* w, const float* bias, float* y) noexcept {
@@ -126,7 +123,7 @@ void conv_transpose(const ConvParams& p, const float* x, const float* w, const f
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,
                           int64_t plane_begin, int64_t plane_end) noexcept {
   if (empty(p)) return;
-  Pace pace;
+  PollThrottle throttle;
   const int64_t group_in = p.in_c / p.groups, group_out = p.out_c / p.groups, taps = p.kernel_h * p.kernel_w;
   for (int64_t plane = plane_begin; plane < plane_end; ++plane) {
     const int64_t n = plane / p.out_c, oc = plane % p.out_c, group = oc / group_out;
@@ -137,7 +134,7 @@ void conv_transpose_range(const ConvParams& p, const float* x, const float* w, c
       const float* const in = x + (n * p.in_c + ic) * p.in_h * p.in_w;
       const float* const kernel = w + (ic * group_out + oc % group_out) * taps;
       for (int64_t iy = 0; iy < p.in_h; ++iy) {
-        if (pace.stop(p.in_w * taps)) return;
+        if (throttle.stop(p.in_w * taps)) return;
         for (int64_t r = 0; r < p.kernel_h; ++r) {
           const int64_t oy = iy * p.stride_h - p.pad_top + r * p.dilation_h;
           if (oy < 0 || oy >= p.out_h) continue;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernel/parts.h"
+#include "kernel/tile_callback.h"
 
 namespace frazil::kernel {
 
@@ -26,16 +26,17 @@ struct ConvParams {
 std::int64_t conv_packed_w_bytes(const ConvParams& p) noexcept;
 void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
 
-/// The work is conv_units(p) independent units; a unit's bits do not depend on who runs it. With parts.whole_rows the
+/// The work is conv_units(p) independent units; a unit's bits do not depend on who runs it. With on_tile.whole_rows the
 /// units of a plane must be run together.
 /// Each concurrent caller needs scratch of its own.
 std::int64_t conv_units(const ConvParams& p) noexcept;
 std::int64_t conv_scratch_bytes(const ConvParams& p) noexcept;
 void conv_range(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
-                std::int64_t unit_begin, std::int64_t unit_end, void* scratch, const Parts* parts = nullptr) noexcept;
-/// All units. `parts`, which may be null, sees y as [batch * out_c, out_h * out_w] and may overwrite it.
+                std::int64_t unit_begin, std::int64_t unit_end, void* scratch,
+                const TileCallback* on_tile = nullptr) noexcept;
+/// All units. `on_tile`, which may be null, sees y as [batch * out_c, out_h * out_w] and may overwrite it.
 void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
-          const Parts* parts = nullptr) noexcept;
+          const TileCallback* on_tile = nullptr) noexcept;
 
 /// For outputs of so few positions that vectors along them stay mostly empty: positions as the rows of a product with
 /// the weights, packed in a form of their own. No groups.
@@ -44,7 +45,7 @@ std::int64_t conv_rows_packed_w_bytes(const ConvParams& p) noexcept;
 void conv_rows_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
 std::int64_t conv_rows_scratch_bytes(const ConvParams& p) noexcept;
 void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
-               const Parts* parts = nullptr) noexcept;
+               const TileCallback* on_tile = nullptr) noexcept;
 
 /// Transposed convolution: w[in_c, out_c / groups, kernel_h, kernel_w]; input pixel i touches the outputs
 /// i * stride - pad + kernel_index * dilation. No packing, no scratch; units are batch * out_c planes.

@@ -2,7 +2,7 @@
 //
 // The general case is a GEMM whose B, [depth][pixels], is packed panel by panel straight from the image.
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "kernel/conv_isa.h"
 #include "kernel/gemm_simd.h"
 
@@ -300,9 +300,9 @@ void depthwise_columns(const ConvParams& p, const float* x, const float* w, floa
 }
 
 void depthwise_wide_kernel(const ConvParams& p, const float* x, const float* w, float bias, float* y) {
-  Pace pace;
+  PollThrottle throttle;
   for (int64_t row = 0; row < p.out_h; ++row) {
-    if (pace.stop(p.out_w * p.kernel_h * p.kernel_w)) return;
+    if (throttle.stop(p.out_w * p.kernel_h * p.kernel_w)) return;
     for (int64_t col = 0; col < p.out_w; ++col) {
       float acc = bias;
       for (int64_t r = 0; r < p.kernel_h; ++r) {
@@ -320,9 +320,9 @@ void depthwise_wide_kernel(const ConvParams& p, const float* x, const float* w, 
 
 void depthwise(const ConvParams& p, const float* x, const float* w, float bias, float* y) {
   if (p.kernel_w > kMaxTaps) return depthwise_wide_kernel(p, x, w, bias, y);
-  Pace pace;
+  PollThrottle throttle;
   for (int64_t left = 0; left < p.out_w; left += kW) {
-    if (pace.stop(p.out_h * p.kernel_h * p.kernel_w)) return;
+    if (throttle.stop(p.out_h * p.kernel_h * p.kernel_w)) return;
     depthwise_columns(p, x, w, bias, y, left);
   }
 }
@@ -330,17 +330,17 @@ void depthwise(const ConvParams& p, const float* x, const float* w, float bias, 
 }  // namespace
 
 void conv_run(const ConvParams& p, const float* x, const float* w, const float* bias, float* y, int64_t begin,
-              int64_t end, float* scratch, const Parts* parts) noexcept {
+              int64_t end, float* scratch, const TileCallback* on_tile) noexcept {
   const ConvShape s = conv_shape(p);
   const int64_t plane = p.in_h * p.in_w;
   if (s.depthwise) {
     const int64_t taps = p.kernel_h * p.kernel_w;
-    Pace pace;
+    PollThrottle throttle;
     for (int64_t u = begin; u < end; ++u) {
-      if (pace.stop(s.cols * taps)) return;
+      if (throttle.stop(s.cols * taps)) return;
       const int64_t c = u % p.out_c;
       depthwise(p, x + u * plane, w + c * taps, bias != nullptr ? bias[c] : 0.f, y + u * s.cols);
-      if (parts != nullptr) (*parts)(u, u + 1, 0, s.cols);
+      if (on_tile != nullptr) (*on_tile)(u, u + 1, 0, s.cols);
     }
     return;
   }
@@ -353,9 +353,9 @@ void conv_run(const ConvParams& p, const float* x, const float* w, const float* 
     const int64_t col0 = b * s.col_panels / s.col_blocks * kPanelCols;
     const int64_t col1 = min64(s.cols, (b + 1) * s.col_panels / s.col_blocks * kPanelCols);
     const auto done = [&](int64_t row0, int64_t row1, int64_t from, int64_t past) {
-      if (parts == nullptr || (parts->whole_rows && past < s.cols)) return;
+      if (on_tile == nullptr || (on_tile->whole_rows && past < s.cols)) return;
       const int64_t first = image * s.group_out;
-      (*parts)(first + row0, first + row1, parts->whole_rows ? 0 : from, past);
+      (*on_tile)(first + row0, first + row1, on_tile->whole_rows ? 0 : from, past);
     };
     float* const to = y + image * s.group_out * s.cols;
     const float* const group_bias = bias != nullptr ? bias + group * s.group_out : nullptr;

@@ -47,7 +47,7 @@ namespace {
 #define FRAZIL_X(ns)                                                                                                \
   namespace ns {                                                                                                    \
   void conv_run(const ConvParams& p, const float* x, const float* w, const float* bias, float* y, std::int64_t begin, \
-                std::int64_t end, float* scratch, const Parts* parts) noexcept;                                     \
+                std::int64_t end, float* scratch, const TileCallback* on_tile) noexcept;                                     \
   }
 FRAZIL_X(isa_base)
 #if defined(__x86_64__)

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "kernel/conv.h"
 #include "kernel/copy.h"
 #include "kernel/gemm.h"
@@ -63,7 +63,7 @@ int64_t conv_rows_scratch_bytes(const ConvParams& p) noexcept {
 }
 
 void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
-               const Parts* parts) noexcept {
+               const TileCallback* on_tile) noexcept {
   const int64_t positions = p.out_h * p.out_w, depth = depth_of(p), items = items_at_once(p);
   float* const rows = static_cast<float*>(scratch);
   float* const sums = rows + items * positions * depth;
@@ -86,7 +86,7 @@ void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const 
       copy_strided(y + item * p.out_c * positions, to, sums + (item - first) * positions * p.out_c, from, dims,
                    sizeof(float));
     }
-    if (parts != nullptr) (*parts)(first* p.out_c, end* p.out_c, 0, positions);
+    if (on_tile != nullptr) (*on_tile)(first* p.out_c, end* p.out_c, 0, positions);
   }
 }
 

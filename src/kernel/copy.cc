@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::kernel {
 namespace {
@@ -83,12 +83,12 @@ template <class F>
 void for_rows(const CopyPlan& p, std::byte* dst, const std::byte* src, F f) {
   constexpr int64_t kPiece = int64_t{1} << 16;
   const Block2 b = inner_block(p);
-  Pace pace;
+  PollThrottle throttle;
   for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
     for (int64_t i = 0; i < b.dims[0]; ++i, d += b.dst[0], s += b.src[0]) {
       for (int64_t j = 0; j < b.dims[1]; j += kPiece) {
         const int64_t count = std::min(kPiece, b.dims[1] - j);
-        if (pace.stop(count)) return false;
+        if (throttle.stop(count)) return false;
         f(d + j * b.dst[1], s + j * b.src[1], count);
       }
     }
@@ -199,12 +199,12 @@ void transpose_square(std::byte* d, int64_t dst_row, const std::byte* s, int64_t
 /// that their pages stay known. False: the run has to stop.
 template <class T>
 bool transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols,
-               Pace& pace) {
+               PollThrottle& throttle) {
   constexpr int64_t e = sizeof(T), side = Tile<T>::kSide, line = 4 * side, area = 256;
   for (int64_t j1 = 0; j1 < cols; j1 += area) {
     for (int64_t i0 = 0; i0 < rows; i0 += line) {
       const int64_t end = std::min(cols, j1 + area);
-      if (pace.stop(line * area)) return false;
+      if (throttle.stop(line * area)) return false;
       for (int64_t j0 = j1; j0 < end; j0 += line)
         transpose_square<T>(d + i0 * dst_row + j0 * e, dst_row, s + i0 * e + j0 * src_row, src_row,
                             std::min(line, rows - i0), std::min(line, end - j0));
@@ -216,9 +216,9 @@ bool transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_ro
 template <class T>
 void run_transpose(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   const Block2 b = inner_block(p);
-  Pace pace;
+  PollThrottle throttle;
   for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
-    return transpose<T>(d, b.dst[0], s, b.src[1], b.dims[0], b.dims[1], pace);
+    return transpose<T>(d, b.dst[0], s, b.src[1], b.dims[0], b.dims[1], throttle);
   });
 }
 

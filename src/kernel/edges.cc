@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::kernel {
 namespace {
@@ -74,10 +74,10 @@ void run_edges(const EdgePlan& p, void* dst, const void* src, void* scratch) noe
   const int64_t* places[kMaxEdgeRank] = {};
   int64_t* free = static_cast<int64_t*>(scratch);
   int64_t rows = 1;
-  Pace pace;
+  PollThrottle throttle;
   for (int d = 0; d < p.rank; ++d) {
     places[d] = free;
-    for (int64_t i = 0; i < p.out[d] && !pace.stop(4); ++i)
+    for (int64_t i = 0; i < p.out[d] && !throttle.stop(4); ++i)
       *free++ = place(p.outside[d], i + p.offset[d], p.in[d]) * p.stride[d];
     if (d + 1 < p.rank) rows *= p.out[d];
   }
@@ -87,7 +87,7 @@ void run_edges(const EdgePlan& p, void* dst, const void* src, void* scratch) noe
   Inside run(p, last);
   if (p.stride[last] != size) run.begin = run.end = 0;
   int64_t index[kMaxEdgeRank] = {};
-  for (int64_t row = 0; row < rows && !pace.stop(1 + length); ++row, to += length * size) {
+  for (int64_t row = 0; row < rows && !throttle.stop(1 + length); ++row, to += length * size) {
     const std::byte* line = from;
     for (int d = 0; d < last; ++d) line += places[d][index[d]];
     pick(size, to, line, places[last], run.begin);

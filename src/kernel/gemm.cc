@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "base/stop.h"
+#include "base/extents.h"
+#include "base/poll_throttle.h"
 #include "kernel/aligned.h"
 #include "kernel/gemm_isa.h"
 #include "kernel/isa.h"
@@ -14,7 +15,6 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kAlign = 64;
 constexpr int64_t kRowBlock = 12 * kPanelRows;
 
 void run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, void* scratch) {
@@ -28,8 +28,6 @@ void run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, void*
   isa_base::gemm_run(g, begin, end, packed_b, aligned(scratch));
 }
 
-int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
-
 template <class A, class B>
 void generic_i8(const GemmI8& g) {
   const A* const a = static_cast<const A*>(g.a);
@@ -37,13 +35,13 @@ void generic_i8(const GemmI8& g) {
   const A* const a_zero = static_cast<const A*>(g.a_zero);
   const B* const b_zero = static_cast<const B*>(g.b_zero);
   constexpr int64_t kCols = 32;
-  Pace pace;
+  PollThrottle throttle;
   for (int64_t j0 = 0; j0 < g.n; j0 += kCols) {
     const int64_t cols = std::min(kCols, g.n - j0);
     std::int32_t zero[kCols] = {};
     for (int64_t j = 0; j < cols && b_zero != nullptr; ++j) zero[j] = b_zero[(j0 + j) * g.b_zero_step];
     for (int64_t i = 0; i < g.m; ++i) {
-      if (pace.stop(g.k * cols)) return;
+      if (throttle.stop(g.k * cols)) return;
       const std::int32_t az = a_zero != nullptr ? a_zero[i * g.a_zero_step] : 0;
       std::uint32_t acc[kCols] = {};
       for (int64_t p = 0; p < g.k; ++p) {
@@ -66,7 +64,7 @@ int64_t gemm_scratch_bytes(int64_t m, int64_t n, int64_t k) noexcept {
   if (m <= 0 || n <= 0 || k <= 0) return 0;
   const int64_t depth = std::min(k, kDepthBlock);
   const int64_t floats = depth * (std::min(round_up(n, kPanelCols), kColBlock) + std::min(m, kRowBlock));
-  return floats * static_cast<int64_t>(sizeof(float)) + kAlign;
+  return floats * static_cast<int64_t>(sizeof(float)) + kLineBytes;
 }
 
 void gemm(const Gemm& g, void* scratch) noexcept { run(g, 0, g.m, nullptr, scratch); }

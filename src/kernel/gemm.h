@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/elem.h"
-#include "kernel/parts.h"
+#include "kernel/tile_callback.h"
 
 namespace frazil::kernel {
 
@@ -33,8 +33,8 @@ struct Gemm {
   std::int64_t c_row = 0;
   const float* bias = nullptr;  ///< [n] or null
   bool accumulate = false;
-  float slope = 1;               ///< 0 to 1: what elements below 0 are multiplied by at the end (bent()). 0: Relu
-  const Parts* parts = nullptr;  ///< told of parts of C, which it may overwrite
+  float slope = 1;  ///< 0 to 1: what elements below 0 are multiplied by at the end (bent()). 0: Relu
+  const TileCallback* on_tile = nullptr;  ///< told of on_tile of C, which it may overwrite
   /// Few rows, packed B: the last columns first, with the same bits. Who reads one B again and again, in turns forwards
   /// and backwards, finds what was read last still near.
   bool backwards = false;

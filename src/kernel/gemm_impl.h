@@ -4,7 +4,7 @@
 // rows (dot_rows) sums along vectors, and a single row (row_strip) several chains. So the bits do not
 // depend on how rows are split.
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "kernel/gemm_isa.h"
 #include "kernel/gemm_simd.h"
 
@@ -215,8 +215,8 @@ void row_strips(const GemmBlock& g, int64_t cols, bool backwards) {
     row_strip<2>(part, cols - whole * kCols);
   };
   if (backwards) rest();
-  Pace pace;
-  for (int64_t t = 0; t < whole && !pace.stop(kCols * g.k); ++t) {
+  PollThrottle throttle;
+  for (int64_t t = 0; t < whole && !throttle.stop(kCols * g.k); ++t) {
     move_to(part, g, (backwards ? whole - 1 - t : t) * kCols);
     row_tile<4, 2, false>(part, kCols);
   }
@@ -366,14 +366,14 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
         gemm_block(part, height, min64(kPanelCols, s.j1 - j));
       }
     }
-    if (s.done_from < s.j1) (*g.parts)(row0, s.begin + p1 * m / panels, s.done_from, s.j1);
+    if (s.done_from < s.j1) (*g.on_tile)(row0, s.begin + p1 * m / panels, s.done_from, s.j1);
   }
 }
 
 /// Where the columns of C begin that are final, and to be told of, once those up to j1 are; j1: none.
 FRAZIL_INLINE int64_t first_done(const Gemm& g, int64_t j0, int64_t j1) {
-  if (g.parts == nullptr) return j1;
-  if (!g.parts->whole_rows) return j0;
+  if (g.on_tile == nullptr) return j1;
+  if (!g.on_tile->whole_rows) return j0;
   return j1 == g.n ? 0 : j1;
 }
 
@@ -448,8 +448,8 @@ void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
 static void pack_row_major(int64_t k, int64_t panels, const float* b, int64_t b_row, float* packed,
                            int64_t panel) noexcept {
   constexpr int64_t kRows = 16;
-  Pace pace;
-  for (int64_t i0 = 0; i0 < k && !pace.stop(kRows * panels * kPanelCols); i0 += kRows) {
+  PollThrottle throttle;
+  for (int64_t i0 = 0; i0 < k && !throttle.stop(kRows * panels * kPanelCols); i0 += kRows) {
     const int64_t i1 = min64(i0 + kRows, k);
     for (int64_t p = 0; p < panels; ++p) {
       float* to = packed + p * panel;
@@ -462,13 +462,13 @@ static void pack_row_major(int64_t k, int64_t panels, const float* b, int64_t b_
 
 void gemm_pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* packed,
                     int64_t panel) noexcept {
-  Pace pace;
+  PollThrottle throttle;
   const int64_t done = b_col == 1 ? n / kPanelCols : 0;
   pack_row_major(k, done, b, b_row, packed, panel);
   b += done * kPanelCols * b_col;
   packed += done * panel;
   for (int64_t j = done * kPanelCols; j < n; j += kPanelCols, packed += panel, b += kPanelCols * b_col) {
-    if (pace.stop(k * kPanelCols)) return;
+    if (throttle.stop(k * kPanelCols)) return;
     const int64_t cols = min64(kPanelCols, n - j);
     int64_t i = 0;
     if (cols == kPanelCols && b_row == 1) {
@@ -537,7 +537,7 @@ void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, 
   } else {
     return blocked(g, begin, end, packed_b, scratch);
   }
-  if (g.parts != nullptr) (*g.parts)(begin, end, 0, g.n);
+  if (g.on_tile != nullptr) (*g.on_tile)(begin, end, 0, g.n);
 }
 
 }  // namespace frazil::kernel::FRAZIL_ISA_NS

@@ -5,19 +5,14 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/extents.h"
 #include "base/float.h"
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::kernel {
 namespace {
 
 using std::int64_t;
-
-int64_t product(std::span<const int64_t> dims) {
-  int64_t n = 1;
-  for (const int64_t d : dims) n *= d;
-  return n;
-}
 
 int64_t wrapped(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
@@ -25,8 +20,8 @@ int64_t wrapped(int64_t index, int64_t extent) { return index < 0 ? index + exte
 template <class I>
 int64_t first_outside(const I* indices, int64_t count, int64_t extent) {
   constexpr int64_t kChunk = 256;
-  Pace pace;
-  for (int64_t begin = 0; begin < count && !pace.stop(kChunk); begin += kChunk) {
+  PollThrottle throttle;
+  for (int64_t begin = 0; begin < count && !throttle.stop(kChunk); begin += kChunk) {
     const int64_t end = std::min(count, begin + kChunk);
     bool bad = false;
     for (int64_t i = begin; i < end; ++i) bad |= (indices[i] < -extent) | (indices[i] >= extent);
@@ -46,8 +41,8 @@ int64_t first_outside(Indices indices, int64_t count, int64_t extent) {
 int64_t first_outside_tuple(Indices indices, int64_t count, std::span<const int64_t> dims) {
   if (dims.empty()) return -1;
   int64_t at = 0;
-  Pace pace;
-  for (int64_t i = 0; i < count && !pace.stop(static_cast<int64_t>(dims.size())); ++i)
+  PollThrottle throttle;
+  for (int64_t i = 0; i < count && !throttle.stop(static_cast<int64_t>(dims.size())); ++i)
     for (const int64_t extent : dims) {
       if (indices[at] < -extent || indices[at] >= extent) return at;
       ++at;
@@ -86,9 +81,9 @@ void move(std::byte* dst, const std::byte* src, int64_t bytes) {
 
 template <std::size_t kBytes, class I>
 void gather_rows(std::byte* dst, const std::byte* src, const I* indices, int64_t count, int64_t extent, int64_t bytes,
-                 Pace& pace) {
+                 PollThrottle& throttle) {
   const int64_t step = kBytes != 0 ? static_cast<int64_t>(kBytes) : bytes;
-  for (int64_t i = 0; i < count && !pace.stop(1 + bytes / 16); ++i) {
+  for (int64_t i = 0; i < count && !throttle.stop(1 + bytes / 16); ++i) {
     move<kBytes>(dst + i * step, src + wrapped(indices[i], extent) * step, bytes);
   }
 }
@@ -136,9 +131,9 @@ struct Selection {
   void for_each(F f) const {
     const int64_t count = product(index_dims);
     if (count == 0) return;
-    Pace pace;
+    PollThrottle throttle;
     if (!whole_off_axis()) {
-      for (int64_t i = 0; i < count && !pace.stop(4); ++i) f(offset_of(i), i);
+      for (int64_t i = 0; i < count && !throttle.stop(4); ++i) f(offset_of(i), i);
       return;
     }
     const int64_t outer = product(index_dims.first(axis)), inner = product(index_dims.subspan(axis + 1));
@@ -146,7 +141,7 @@ struct Selection {
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t a = 0; a < index_dims[axis]; ++a)
         for (int64_t i = 0; i < inner; ++i, ++flat) {
-          if (pace.stop(1)) return;
+          if (throttle.stop(1)) return;
           f((o * extent() + wrapped(indices[flat], extent())) * inner + i, flat);
         }
   }
@@ -257,13 +252,14 @@ int64_t gather(void* dst, const void* src, int64_t outer, int64_t extent, int64_
   if (count == 0 || inner_bytes == 0) return -1;
   std::byte* to = static_cast<std::byte*>(dst);
   const std::byte* from = static_cast<const std::byte*>(src);
-  Pace pace;
+  PollThrottle throttle;
   by_size(inner_bytes, [&]<std::size_t kBytes>() {
-    for (int64_t o = 0; o < outer && !pace.stop(1); ++o, to += count * inner_bytes, from += extent * inner_bytes) {
+    for (int64_t o = 0; o < outer && !throttle.stop(1); ++o, to += count * inner_bytes, from += extent * inner_bytes) {
       if (indices.wide) {
-        gather_rows<kBytes>(to, from, static_cast<const int64_t*>(indices.data), count, extent, inner_bytes, pace);
+        gather_rows<kBytes>(to, from, static_cast<const int64_t*>(indices.data), count, extent, inner_bytes, throttle);
       } else {
-        gather_rows<kBytes>(to, from, static_cast<const std::int32_t*>(indices.data), count, extent, inner_bytes, pace);
+        gather_rows<kBytes>(to, from, static_cast<const std::int32_t*>(indices.data), count, extent, inner_bytes,
+                            throttle);
       }
     }
   });
@@ -291,11 +287,11 @@ int64_t gather_nd(void* dst, const void* src, int64_t batch, std::span<const int
   std::byte* const to = static_cast<std::byte*>(dst);
   const std::byte* const from = static_cast<const std::byte*>(src);
   const int64_t plane = product(tuple_dims);
-  Pace pace;
+  PollThrottle throttle;
   by_size(inner_bytes, [&]<std::size_t kBytes>() {
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t i = b * count; i < (b + 1) * count; ++i) {
-        if (pace.stop(1 + inner_bytes / 16)) return;
+        if (throttle.stop(1 + inner_bytes / 16)) return;
         move<kBytes>(to + i * inner_bytes, from + (b * plane + tuple_offset(indices, i, tuple_dims)) * inner_bytes,
                      inner_bytes);
       }
@@ -325,8 +321,8 @@ int64_t scatter_nd(Scatter op, Elem elem, void* data, std::span<const int64_t> t
   if (const int64_t bad = first_outside_tuple(indices, count, tuple_dims); bad >= 0 || stop_requested()) return bad;
   if (inner == 0) return -1;
   const int64_t bytes = inner * scatter_bytes(elem);
-  Pace pace;
-  for (int64_t i = 0; i < count && !pace.stop(1 + inner); ++i)
+  PollThrottle throttle;
+  for (int64_t i = 0; i < count && !throttle.stop(1 + inner); ++i)
     apply_row(static_cast<std::byte*>(data) + tuple_offset(indices, i, tuple_dims) * bytes,
               static_cast<const std::byte*>(updates) + i * bytes, inner);
   return -1;

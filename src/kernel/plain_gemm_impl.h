@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "kernel/plain_gemm_isa.h"
 
 // Compiled once per instruction set; the including file sets FRAZIL_ISA_NS.
@@ -67,10 +67,10 @@ void tile(const T* a, std::int64_t a_row, std::int64_t a_col, const T* b, std::i
 
 template <class T>
 void rows_by_tiles(const PlainGemm& g, const T* a, const T* packed, std::int64_t depth, std::int64_t n, T* c,
-                   bool begins, Pace& pace) {
+                   bool begins, PollThrottle& throttle) {
   constexpr std::int64_t kColumns = Tile<T>::kColumns;
   for (std::int64_t i = 0; i < g.m; i += 4) {
-    if (pace.stop(depth * n / 8)) return;
+    if (throttle.stop(depth * n / 8)) return;
     const auto rows = static_cast<int>(std::min<std::int64_t>(4, g.m - i));
     for (std::int64_t j = 0; j < n; j += kColumns) {
       const auto run = [&](auto count) {
@@ -92,14 +92,14 @@ bool multiply(const PlainGemm& g, std::byte* scratch) {
   const auto *a = static_cast<const T*>(g.a), *b = static_cast<const T*>(g.b);
   T *c = static_cast<T*>(g.c), *packed = reinterpret_cast<T*>(scratch);
   if (g.k == 0) std::fill_n(c, g.m * g.n, T{});
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t j = 0; j < g.n; j += Tile<T>::kWidth) {
     const std::int64_t n = std::min(Tile<T>::kWidth, g.n - j);
     for (std::int64_t p = 0; p < g.k; p += Tile<T>::kDepth) {
       const std::int64_t depth = std::min(Tile<T>::kDepth, g.k - p);
-      if (pace.stop(depth * n)) return true;
+      if (throttle.stop(depth * n)) return true;
       pack(b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth, n, packed);
-      rows_by_tiles(g, a + p * g.a_col, packed, depth, n, c + j, p == 0, pace);
+      rows_by_tiles(g, a + p * g.a_col, packed, depth, n, c + j, p == 0, throttle);
     }
   }
   return true;

@@ -5,7 +5,8 @@
 #include <limits>
 
 #include "base/elem.h"
-#include "base/stop.h"
+#include "base/extents.h"
+#include "base/poll_throttle.h"
 #include "kernel/reduce.h"
 
 namespace frazil::kernel {
@@ -14,8 +15,6 @@ namespace {
 using std::int64_t;
 
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
-
-int64_t ceil_div(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
 struct Range {
   int64_t begin, end;
@@ -109,10 +108,10 @@ void average_row(const PoolParams& p, const float* x, int64_t oy, float* y, bool
 void max_pool_range(const PoolParams& p, const float* x, float* y, int64_t* indices, bool column_major, int64_t begin,
                     int64_t end) noexcept {
   const int64_t in = p.in_h * p.in_w, out = p.out_h * p.out_w;
-  Pace pace;
+  PollThrottle throttle;
   for (int64_t plane = begin; plane < end; ++plane) {
     for (int64_t oy = 0; oy < p.out_h; ++oy) {
-      if (pace.stop(p.out_w * p.kernel_h * p.kernel_w)) return;
+      if (throttle.stop(p.out_w * p.kernel_h * p.kernel_w)) return;
       float* const to = y + plane * out + oy * p.out_w;
       if (indices == nullptr) {
         max_row(p, x + plane * in, oy, to);
@@ -128,10 +127,10 @@ void max_pool_range(const PoolParams& p, const float* x, float* y, int64_t* indi
 void average_pool_range(const PoolParams& p, const float* x, float* y, bool count_include_pad, int64_t begin,
                         int64_t end) noexcept {
   const int64_t in = p.in_h * p.in_w, out = p.out_h * p.out_w;
-  Pace pace;
+  PollThrottle throttle;
   for (int64_t plane = begin; plane < end; ++plane) {
     for (int64_t oy = 0; oy < p.out_h; ++oy) {
-      if (pace.stop(p.out_w * p.kernel_h * p.kernel_w)) return;
+      if (throttle.stop(p.out_w * p.kernel_h * p.kernel_w)) return;
       average_row(p, x + plane * in, oy, y + plane * out + oy * p.out_w, count_include_pad);
     }
   }

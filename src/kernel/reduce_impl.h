@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "kernel/reduce_isa.h"
 
 #define FRAZIL_INLINE [[gnu::always_inline]] inline
@@ -177,8 +177,8 @@ T row(const T* x, int64_t n) {
   if (n <= kBlock) return row_block<T, Op>(x, n);
   const auto fold = [](T a, T b) { return Op::template fold<U>(a, b); };
   Cascade<T, 1> cascade;
-  Pace pace;
-  for (int64_t i = 0; i < n && !pace.stop(kBlock); i += kBlock) {
+  PollThrottle throttle;
+  for (int64_t i = 0; i < n && !throttle.stop(kBlock); i += kBlock) {
     T part[1] = {row_block<T, Op>(x + i, n - i < kBlock ? n - i : kBlock)};
     cascade.add(part, fold);
   }
@@ -206,8 +206,8 @@ void columns(const T* x, int64_t step, int64_t extent, T* y) {
     return;
   }
   Cascade<X, N> cascade;
-  Pace pace;
-  for (int64_t r = 0; r < extent && !pace.stop(kBlockSteps * N * kPer); r += kBlockSteps) {
+  PollThrottle throttle;
+  for (int64_t r = 0; r < extent && !throttle.stop(kBlockSteps * N * kPer); r += kBlockSteps) {
     X acc[N];
     block(r, r + kBlockSteps < extent ? r + kBlockSteps : extent, acc);
     cascade.add(acc, fold);
@@ -225,15 +225,15 @@ void run(const T* x, T* y, int64_t outer, int64_t extent, int64_t inner) {
     for (int64_t i = 0; i < outer * inner; ++i) y[i] = Op::kIdentity;
     return;
   }
-  Pace pace;
+  PollThrottle throttle;
   if (inner == 1) {
-    for (int64_t o = 0; o < outer && !pace.stop(extent); ++o) y[o] = row<T, Op>(x + o * extent, extent);
+    for (int64_t o = 0; o < outer && !throttle.stop(extent); ++o) y[o] = row<T, Op>(x + o * extent, extent);
     return;
   }
-  for (int64_t o = 0; o < outer && !pace.stop(inner); ++o, x += extent * inner, y += inner) {
+  for (int64_t o = 0; o < outer && !throttle.stop(inner); ++o, x += extent * inner, y += inner) {
     int64_t j = 0;
     for (; j + 4 * kPerVec <= inner; j += 4 * kPerVec) {
-      if (pace.stop(extent * 4 * kPerVec)) return;
+      if (throttle.stop(extent * 4 * kPerVec)) return;
       columns<T, Op, V, UV, 4>(x + j, inner, extent, y + j);
     }
     for (; j + kPerVec <= inner; j += kPerVec) columns<T, Op, V, UV, 1>(x + j, inner, extent, y + j);
@@ -283,8 +283,8 @@ int64_t find(const T* x, int64_t n, T best, bool last) {
   constexpr int64_t kChunk = 64;
   const auto same = [best](T v) { return (v == best) | ((v != v) & (best != best)); };
   const int64_t chunks = (n + kChunk - 1) / kChunk;
-  Pace pace;
-  for (int64_t c = 0; c < chunks && !pace.stop(kChunk); ++c) {
+  PollThrottle throttle;
+  for (int64_t c = 0; c < chunks && !throttle.stop(kChunk); ++c) {
     const int64_t begin = (last ? chunks - 1 - c : c) * kChunk, end = begin + kChunk < n ? begin + kChunk : n;
     unsigned hit = 0;
     if (end - begin == kChunk) {
@@ -327,14 +327,14 @@ void arg_run(bool last, const void* from, int64_t* y, int64_t outer, int64_t ext
     for (int64_t i = 0; i < outer * inner; ++i) y[i] = 0;
     return;
   }
-  Pace pace;
-  for (int64_t o = 0; o < outer && !pace.stop(extent * inner); ++o, x += extent * inner, y += inner) {
+  PollThrottle throttle;
+  for (int64_t o = 0; o < outer && !throttle.stop(extent * inner); ++o, x += extent * inner, y += inner) {
     if (inner == 1) {
       const T best = kMax ? row<T, Max<T>>(x, extent) : row<T, Min<T>>(x, extent);
       y[0] = find(x, extent, best, last);
       continue;
     }
-    for (int64_t j = 0; j < inner && !pace.stop(extent * 64); j += 64)
+    for (int64_t j = 0; j < inner && !throttle.stop(extent * 64); j += 64)
       arg_columns<T, kMax>(x + j, inner, extent, inner - j < 64 ? inner - j : 64, last, y + j);
   }
 }

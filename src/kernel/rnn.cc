@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/stop.h"
+#include "base/extents.h"
+#include "base/poll_throttle.h"
+#include "kernel/aligned.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 #include "kernel/rows_isa.h"
@@ -36,11 +38,11 @@ Cells current_cells() {
 class Carver {
  public:
   explicit Carver(void* base) : base_(static_cast<std::byte*>(base)) {
-    if (base_ != nullptr) used_ = static_cast<int64_t>(-reinterpret_cast<std::uintptr_t>(base_) & 63);
+    if (base_ != nullptr) used_ = reinterpret_cast<std::byte*>(aligned(base_)) - base_;
   }
   void* take_bytes(int64_t bytes) {
     void* const p = base_ != nullptr ? base_ + used_ : nullptr;
-    used_ += (bytes + 63) / 64 * 64;
+    used_ += round_up(bytes, kLineBytes);
     return p;
   }
   float* take(int64_t floats) { return static_cast<float*>(take_bytes(floats * static_cast<int64_t>(sizeof(float)))); }

@@ -1,6 +1,6 @@
 // Row kernels for one instruction set. Compiled by rows_<isa>.cc, which defines FRAZIL_ISA_NS.
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "kernel/gemm_simd.h"
 #include "kernel/rows_isa.h"
 
@@ -140,8 +140,8 @@ float adjust_scores(const AttentionRow& r) {
 }  // namespace
 
 void rows_softmax(const Rows& r) noexcept {
-  Pace pace;
-  for (int64_t i = 0; i < r.rows && !pace.stop(r.cols); ++i) {
+  PollThrottle throttle;
+  for (int64_t i = 0; i < r.rows && !throttle.stop(r.cols); ++i) {
     const float* const x = r.x + i * r.x_row;
     float* const y = r.y + i * r.y_row;
     const F32v high = set1(max_row(x, r.cols));
@@ -166,8 +166,8 @@ void rows_softmax(const Rows& r) noexcept {
 }
 
 void rows_log_softmax(const Rows& r) noexcept {
-  Pace pace;
-  for (int64_t i = 0; i < r.rows && !pace.stop(r.cols); ++i) {
+  PollThrottle throttle;
+  for (int64_t i = 0; i < r.rows && !throttle.stop(r.cols); ++i) {
     const float* const x = r.x + i * r.x_row;
     float* const y = r.y + i * r.y_row;
     const F32v high = set1(max_row(x, r.cols));
@@ -180,8 +180,8 @@ void rows_log_softmax(const Rows& r) noexcept {
 void rows_layer_norm(const Rows& r, const float* scale, const float* bias, float epsilon, float* mean,
                      float* inv_std) noexcept {
   const float size = static_cast<float>(r.cols);
-  Pace pace;
-  for (int64_t i = 0; i < r.rows && !pace.stop(r.cols); ++i) {
+  PollThrottle throttle;
+  for (int64_t i = 0; i < r.rows && !throttle.stop(r.cols); ++i) {
     const float* const x = r.x + i * r.x_row;
     float* const y = r.y + i * r.y_row;
     const float center = sum_row(x, r.cols, [](F32v v) __attribute__((always_inline)) { return v; }) / size;
@@ -207,8 +207,8 @@ void rows_layer_norm(const Rows& r, const float* scale, const float* bias, float
 }
 
 void rows_rms_norm(const Rows& r, const float* scale, float epsilon, float* inv_rms) noexcept {
-  Pace pace;
-  for (int64_t i = 0; i < r.rows && !pace.stop(r.cols); ++i) {
+  PollThrottle throttle;
+  for (int64_t i = 0; i < r.rows && !throttle.stop(r.cols); ++i) {
     const float* const x = r.x + i * r.x_row;
     float* const y = r.y + i * r.y_row;
     const float square = sum_row(x, r.cols, [](F32v v) __attribute__((always_inline)) { return v * v; });

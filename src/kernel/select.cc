@@ -5,7 +5,8 @@
 #include <functional>
 #include <limits>
 
-#include "base/pace_sort.h"
+#include "base/extents.h"
+#include "base/throttled_sort.h"
 #include "kernel/isa.h"
 #include "kernel/select_isa.h"
 
@@ -39,7 +40,7 @@ void maxima_of(const float* x, int64_t n, bool turned, std::int32_t* maxima,
 
 /// A key that at least k elements of the row reach: the k-th largest of the maxima of groups that share no element.
 std::int32_t reached_by(const float* row, int64_t n, int64_t k, bool turned, std::int32_t* maxima) {
-  const int64_t groups = (4 * k + 15) / 16 * 16;
+  const int64_t groups = round_up(4 * k, 16);
   if (k == 0 || groups > n / 4) return kLowest;
   maxima_of(row, n, turned, maxima, groups);
   std::nth_element(maxima, maxima + k - 1, maxima + groups, std::greater());
@@ -52,7 +53,7 @@ bool put_best_first(Rank* ranks, int64_t count, int64_t k) {
     if (k < count) std::nth_element(ranks, ranks + k, ranks + count, less);
     std::sort(ranks, ranks + k, less);
   };
-  if (count > kUnpaced) return sort_unless_stopped([&](auto paced) { sort(paced(std::greater())); });
+  if (count > kUnpaced) return sort_unless_stopped([&](auto throttled) { sort(throttled(std::greater())); });
   sort(std::greater());
   return true;
 }
@@ -98,7 +99,7 @@ bool top_k(const float* row, int64_t n, int64_t k, bool largest, int64_t* order,
 
 bool make_heap(Rank* ranks, int64_t n) noexcept {
   if (n > kUnpaced)
-    return sort_unless_stopped([&](auto paced) { std::make_heap(ranks, ranks + n, paced(std::less())); });
+    return sort_unless_stopped([&](auto throttled) { std::make_heap(ranks, ranks + n, throttled(std::less())); });
   std::make_heap(ranks, ranks + n);
   return true;
 }
@@ -120,8 +121,8 @@ int64_t count_set(const Flags& flags, int64_t first, int64_t n) noexcept {
 
 void places_set(const Flags& flags, int64_t first, int64_t* out, int64_t found) noexcept {
   by_width(flags, [&](const auto* x, auto mask) {
-    Pace pace;
-    for (int64_t i = 0, k = 0; k < found && !pace.stop(1); ++i) {
+    PollThrottle throttle;
+    for (int64_t i = 0, k = 0; k < found && !throttle.stop(1); ++i) {
       out[k] = i;
       k += (x[first + i] & mask) != 0;
     }

@@ -1,6 +1,6 @@
 // Selection for one instruction set. Compiled by select_<isa>.cc, which defines FRAZIL_ISA_NS.
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "kernel/gemm_simd.h"
 #include "kernel/select_isa.h"
 
@@ -73,8 +73,8 @@ std::int64_t select_between(const float* x, std::int64_t n, bool turned, std::in
 void select_maxima(const float* x, std::int64_t n, bool turned, std::int32_t* maxima, std::int64_t groups) noexcept {
   const I32v turn = I32v{} - static_cast<std::int32_t>(turned);
   for (int64_t j = 0; j < groups; j += kW) store(maxima + j, keys(loadv(x + j), turn));
-  Pace pace;
-  for (int64_t i = groups; i + groups <= n && !pace.stop(groups); i += groups) {
+  PollThrottle throttle;
+  for (int64_t i = groups; i + groups <= n && !throttle.stop(groups); i += groups) {
     for (int64_t j = 0; j < groups; j += kW) {
       const I32v key = keys(loadv(x + i + j), turn), best = load<I32v>(maxima + j);
       store(maxima + j, key > best ? key : best);

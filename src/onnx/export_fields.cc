@@ -26,7 +26,7 @@ std::string TypeWriter::dim(Dim d, std::size_t axis) const {
     return out;
   }
   const auto symbol = scope_.as_symbol(d);
-  if (!symbol || scope_.is_fresh(*symbol)) return out;
+  if (!symbol || scope_.is_unbacked(*symbol)) return out;
   const std::string_view name = scope_.symbol_name(*symbol);
   if (name != fmt::format("{}.{}", value_, axis)) add_text(writer, 2, name);
   return out;
@@ -69,7 +69,7 @@ Properties bounds_of_symbols(const Graph& graph) {
     for (const Type* type = &graph.type(v); type != nullptr; type = type->item.get()) {
       for (const Dim d : type->shape) {
         const auto symbol = scope.as_symbol(d);
-        if (symbol && !scope.is_fresh(*symbol))
+        if (symbol && !scope.is_unbacked(*symbol))
           found[std::string(scope.symbol_name(*symbol))] = scope.symbol_bounds(*symbol);
       }
     }

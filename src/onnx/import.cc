@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <new>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
 #include "base/log.h"
 #include "base/no_memory.h"
 #include "base/text.h"
@@ -35,9 +35,9 @@ Result<Graph> guarded(const Work& work) try {
 
 Result<Graph> import_once(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options,
                           bool& assumed) {
-  Governor governor(Limits{
+  ExecutionLimits execution_limits(Limits{
       .memory_bytes = options.limits.memory_bytes, .tensor_elements = options.limits.tensor_elements, .time = {}});
-  const Governed scope(&governor);
+  const LimitsScope scope(&execution_limits);
   return guarded([&] {
     onnx::Importer importer(std::move(source), options);
     Result<Graph> graph = importer.run(bytes);

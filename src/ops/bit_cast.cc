@@ -36,8 +36,8 @@ Status bit_cast_run(OpaqueCall& call) {
   move_elements(x.elem, y, x.data, x.count());
   if (elem != Elem::boolean && bit_width(elem) == 8) return {};
   if (byte_size(elem) != 1) return {};
-  Pace pace;
-  for (std::int64_t i = 0; i < x.count() && !pace.stop(1); ++i) {
+  PollThrottle throttle;
+  for (std::int64_t i = 0; i < x.count() && !throttle.stop(1); ++i) {
     y[i] = static_cast<std::byte>(held(elem, static_cast<std::uint8_t>(y[i])));
   }
   return {};

@@ -95,7 +95,7 @@ Status reduced_count_types(InferCx& cx) {
     count = cx.scope().mul(count, extent_if(cx.scope(), marks[d], cx.shape(0)[d]));
   }
   cx.out(0, Type::tensor(Elem::i64));
-  cx.out_content(0, {count});
+  cx.out_known_value(0, {count});
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/axis.h"
+#include "ops/rules.h"
 
 namespace frazil::ops {
 namespace {
@@ -75,7 +76,7 @@ namespace {
 
 /// The condition as a truth value of extents, where it is one.
 std::optional<Dim> known_condition(const Graph& graph, const Node& node) {
-  const std::vector<Dim>* condition = graph.content(node.in[0]);
+  const std::vector<Dim>* condition = graph.known_value(node.in[0]);
   return condition && condition->size() == 1 ? std::optional((*condition)[0]) : std::nullopt;
 }
 
@@ -95,7 +96,9 @@ std::optional<std::size_t> assumed_branch(RegionCx& cx) {
   const auto condition = known_condition(cx.graph(), cx.node());
   if (!condition) return std::nullopt;
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
-    if (ranks_differ(cx.result_type(0, i), cx.result_type(1, i))) return cx.assume(*condition) ? 0 : 1;
+    if (!ranks_differ(cx.result_type(0, i), cx.result_type(1, i))) continue;
+    const auto side = cx.assume(*condition);
+    return side ? std::optional<std::size_t>(*side ? 0 : 1) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -156,8 +159,8 @@ std::size_t carried_inputs(std::size_t inputs) { return inputs > 2 ? inputs - 2 
 /// True when input i is absent or known to be true.
 bool surely_true(RegionCx& cx, std::size_t i) {
   if (!cx.has(i)) return true;
-  const auto* content = cx.content(i);
-  return content && content->size() == 1 && (*content)[0] == Dim(1);
+  const auto* known = cx.known_value(i);
+  return known && known->size() == 1 && (*known)[0] == Dim(1);
 }
 
 /// True when the condition never ends the loop.
@@ -165,8 +168,8 @@ bool runs_to_the_end(RegionCx& cx) {
   if (!surely_true(cx, 1)) return false;
   const Value condition = cx.block(0).results[0];
   if (condition == cx.block(0).params[1]) return true;
-  const auto* content = cx.graph().content(condition);
-  return content && content->size() == 1 && (*content)[0] == Dim(1);
+  const auto* known = cx.graph().known_value(condition);
+  return known && known->size() == 1 && (*known)[0] == Dim(1);
 }
 
 /// How often the body runs; nullopt when only the run tells.
@@ -252,8 +255,6 @@ void loop_lower(const Node& node, const Graph& graph, Flow& flow) {
 // ---- Scan: inputs states..., scanned...; params the same, a slice each; results states..., scanned... ----
 
 namespace {
-
-std::int64_t listed(const Ints& list, std::size_t i) { return i < list.size() ? list[i] : 0; }
 
 /// How many of the inputs are states.
 Result<std::size_t> state_count(RegionCx& cx) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::ops {
 namespace {
@@ -22,13 +22,13 @@ void run_lines(const TensorView& x, std::byte* out, const Running& r) {
   T* y = reinterpret_cast<T*>(out);
   const std::int64_t step = r.reverse ? -r.inner : r.inner;
   const std::int64_t work = r.inner > 1 ? 8 : 1;  // another cache line each time
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t line = 0; line < r.outer * r.inner; ++line) {
     const std::int64_t base = line / r.inner * r.count * r.inner + line % r.inner;
     std::int64_t at = r.reverse ? base + (r.count - 1) * r.inner : base;
     Wide total = kNeutral<Wide, Fold>;
     for (std::int64_t i = 0; i < r.count; ++i, at += step) {
-      if (pace.stop(work)) return;
+      if (throttle.stop(work)) return;
       const Wide before = total;
       total = static_cast<Wide>(Fold{}(total, static_cast<Wide>(in[at])));
       y[at] = static_cast<T>(r.exclusive ? before : total);
@@ -72,9 +72,9 @@ bool is_exact(const Scope& scope, Dim d) {
 bool is_saturated(Dim d) { return d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin); }
 
 /// Partial results of a known 1-D shape value.
-std::optional<std::vector<Dim>> running_content(InferCx& cx, Dim neutral, Dim (Scope::*fold)(Dim, Dim)) {
-  const auto* x = cx.content(0);
-  const auto* axis = cx.content(1);
+std::optional<std::vector<Dim>> known_running(InferCx& cx, Dim neutral, Dim (Scope::*fold)(Dim, Dim)) {
+  const auto* x = cx.known_value(0);
+  const auto* axis = cx.known_value(1);
   const bool is_only_axis = axis != nullptr && axis->size() == 1 && ((*axis)[0] == Dim(0) || (*axis)[0] == Dim(-1));
   if (x == nullptr || cx.rank(0) != 1 || !is_only_axis) return std::nullopt;
   if (!std::ranges::all_of(*x, [&](Dim d) { return is_exact(cx.scope(), d); })) return std::nullopt;
@@ -98,7 +98,7 @@ Status cumulative_types(InferCx& cx, Dim neutral, Dim (Scope::*fold)(Dim, Dim)) 
   }
   cx.out(0, cx.type(0));
   if (cx.elem(0) == Elem::i64) {
-    if (auto results = running_content(cx, neutral, fold)) cx.out_content(0, std::move(*results));
+    if (auto results = known_running(cx, neutral, fold)) cx.out_known_value(0, std::move(*results));
   }
   return {};
 }

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::ops {
 namespace {
@@ -21,9 +21,9 @@ Number times(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-void reverse_bits(Number* line, std::size_t n, Pace& pace) {
+void reverse_bits(Number* line, std::size_t n, PollThrottle& throttle) {
   for (std::size_t i = 1, j = 0; i < n; ++i) {
-    if (pace.stop(4)) return;
+    if (throttle.stop(4)) return;
     std::size_t bit = n >> 1;
     for (; (j & bit) != 0; bit >>= 1) j ^= bit;
     j ^= bit;
@@ -52,16 +52,16 @@ Fourier::Fourier(std::int64_t n, bool inverse, Number* memory)
 
 void Fourier::make_roots() {
   const double angle = -2 * std::numbers::pi / static_cast<double>(size_);
-  Pace pace;
-  for (std::size_t k = 0; k < size_ / 2 && !pace.stop(32); ++k)
+  PollThrottle throttle;
+  for (std::size_t k = 0; k < size_ / 2 && !throttle.stop(32); ++k)
     roots_[k] = std::polar(1.0, angle * static_cast<double>(k));
 }
 
 void Fourier::make_chirp() {
   const double angle = -std::numbers::pi / static_cast<double>(n_);
   std::fill_n(spectrum_, size_, Number{});
-  Pace pace;
-  for (std::size_t k = 0, square = 0; k < n_ && !pace.stop(32); ++k) {
+  PollThrottle throttle;
+  for (std::size_t k = 0, square = 0; k < n_ && !throttle.stop(32); ++k) {
     chirp_[k] = std::polar(1.0, angle * static_cast<double>(square));
     spectrum_[k] = std::conj(chirp_[k]);
     if (k > 0) spectrum_[size_ - k] = spectrum_[k];
@@ -71,12 +71,12 @@ void Fourier::make_chirp() {
 }
 
 void Fourier::radix2(Number* line, bool backward) const {
-  Pace pace;
-  reverse_bits(line, size_, pace);
+  PollThrottle throttle;
+  reverse_bits(line, size_, throttle);
   for (std::size_t half = 1; half < size_; half *= 2) {
     const std::size_t stride = size_ / (2 * half);
     for (std::size_t base = 0; base < size_; base += 2 * half) {
-      if (pace.stop(static_cast<std::int64_t>(2 * half))) return;
+      if (throttle.stop(static_cast<std::int64_t>(2 * half))) return;
       for (std::size_t k = 0; k < half; ++k) {
         const Number root = roots_[k * stride];
         const Number turned = times(line[base + half + k], backward ? std::conj(root) : root);

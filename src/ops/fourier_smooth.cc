@@ -6,7 +6,7 @@
 #include <numbers>
 #include <utility>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::ops {
 namespace {
@@ -37,8 +37,8 @@ bool SmoothFourier::takes(std::int64_t n) {
 
 SmoothFourier::SmoothFourier(std::int64_t n, bool inverse, Number* memory)
     : n_(n), inverse_(inverse), roots_(memory), from_(memory + n), to_(memory + 2 * n) {
-  Pace pace;
-  for (std::int64_t k = 0; k < n && !pace.stop(32); ++k) roots_[k] = root(k, n, inverse);
+  PollThrottle throttle;
+  for (std::int64_t k = 0; k < n && !throttle.stop(32); ++k) roots_[k] = root(k, n, inverse);
   std::int64_t before = 1;
   for (const std::int64_t factor : kFactors) {
     for (; n / before % factor == 0; before *= factor) passes_.push_back({factor, before, n / before / factor});
@@ -78,9 +78,9 @@ void SmoothFourier::butterfly(std::int64_t factor, Number* x) const {
 
 void SmoothFourier::pass(const Pass& p, const Number* from, Number* to) const {
   std::array<Number, 7> x;
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t k = 0; k < p.before; ++k) {
-    if (pace.stop(p.factor * p.behind)) return;
+    if (throttle.stop(p.factor * p.behind)) return;
     for (std::int64_t i = 0; i < p.behind; ++i) {
       for (std::int64_t b = 0; b < p.factor; ++b)
         x[static_cast<std::size_t>(b)] = from[i + p.behind * (b + p.factor * k)];

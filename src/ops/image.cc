@@ -56,16 +56,6 @@ Status center_crop_pad_maps(InferCx& cx, std::vector<ViewMap>& maps) {
 
 namespace {
 
-std::int64_t listed(const Ints& list, std::size_t i, std::int64_t otherwise) {
-  return i < list.size() ? list[i] : otherwise;
-}
-
-Status check_list(InferCx& cx, const Ints& list, std::size_t count, std::int64_t low, std::string_view name) {
-  if (!list.empty() && list.size() != count)
-    return cx.error("{} has {} entries, expected {}", name, list.size(), count);
-  return check_span(cx, list, low, name);
-}
-
 /// How many blocks lie along spatial axis d.
 Dim block_count(Scope& s, const Col2ImAttrs& a, std::size_t d, std::size_t spatial, Dim image, Dim block) {
   const Dim padded = s.add(image, listed(a.pads, d, 0) + listed(a.pads, d + spatial, 0));
@@ -129,11 +119,11 @@ struct Col2ImJob {
   }
   /// Sums one plane from its columns.
   template <class T, class Wide>
-  void add_plane(const T* columns, Wide* plane, Pace& pace) const {
+  void add_plane(const T* columns, Wide* plane, PollThrottle& throttle) const {
     Sizes in(block.size(), 0), at(block.size(), 0);
     do {
       do {
-        if (pace.stop(4)) return;
+        if (throttle.stop(4)) return;
         const std::int64_t to = target(in, at);
         if (to >= 0) plane[to] = static_cast<Wide>(plane[to] + static_cast<Wide>(*columns));
         ++columns;
@@ -151,10 +141,10 @@ template <class T>
 void add_planes(const Col2ImJob& job, const TensorView& x, std::byte* y, std::byte* memory, std::int64_t planes) {
   auto* const plane = reinterpret_cast<Wide<T>*>(memory);
   const std::int64_t size = element_count(job.image), columns = element_count(job.block) * element_count(job.blocks);
-  Pace pace;
-  for (std::int64_t p = 0; p < planes && !pace.stop(2 * size); ++p) {
+  PollThrottle throttle;
+  for (std::int64_t p = 0; p < planes && !throttle.stop(2 * size); ++p) {
     std::fill_n(plane, size, Wide<T>{});
-    if (columns > 0) job.add_plane(x.as<T>().data() + p * columns, plane, pace);
+    if (columns > 0) job.add_plane(x.as<T>().data() + p * columns, plane, throttle);
     for (std::int64_t i = 0; i < size; ++i) element<T>(y, p * size + i) = static_cast<T>(plane[i]);
   }
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
 #include "ops/image_codec.h"
 
 namespace frazil::ops {
@@ -80,7 +80,7 @@ class OutputCanvas final : public Canvas {
     count_ = height * width;
     FRAZIL_TRY(hidden_, MemoryCharge::make(hidden));
     FRAZIL_TRY(out_, call_.out(0, std::array{height, width, std::int64_t{grey_ ? 1 : 3}}));
-    const std::size_t beside = grey_ ? (static_cast<std::size_t>(count_) * 3 + 63) / 64 * 64 : 0;
+    const std::size_t beside = grey_ ? aligned(static_cast<std::size_t>(count_) * 3) : 0;
     std::byte* memory = nullptr;
     if (extra + beside > 0) {
       FRAZIL_TRY(memory, call_.scratch(extra + beside));
@@ -112,7 +112,7 @@ class OutputCanvas final : public Canvas {
   std::byte* out_ = nullptr;
   std::uint8_t* rgb_ = nullptr;
   MemoryCharge hidden_;
-  Pace pace_;
+  PollThrottle pace_;
 };
 
 }  // namespace

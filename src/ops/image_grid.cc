@@ -4,6 +4,7 @@
 #include "ops/image_sample.h"
 #include "ops/move.h"
 #include "ops/numbers.h"
+#include "ops/sampling.h"
 
 // GridSample
 namespace frazil::ops {
@@ -77,12 +78,6 @@ struct Taps {
   }
 };
 
-double cubic_weight(double distance) {
-  constexpr double a = -0.75;
-  const double x = std::abs(distance);
-  return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-}
-
 Taps taps_at(const GridAxis& axis, std::string_view mode, double place) {
   Taps taps;
   const double x = axis.settled(mode == "nearest" ? std::nearbyint(place) : place);
@@ -97,7 +92,7 @@ Taps taps_at(const GridAxis& axis, std::string_view mode, double place) {
     taps.add(axis.offset(first), 1 - part);
     taps.add(axis.offset(first + 1), part);
   } else {
-    for (int k = -1; k <= 2; ++k) taps.add(axis.offset(first + k), cubic_weight(part - k));
+    for (int k = -1; k <= 2; ++k) taps.add(axis.offset(first + k), cubic_weight(part - k, -0.75));
   }
   return taps;
 }
@@ -109,19 +104,12 @@ struct GridJob {
   TensorView x, grid;
   std::byte* y;
 
-  double coordinate(std::int64_t at) const {
-    double value = 0;
-    visit_storage(grid.elem, [&](auto* type) {
-      value = to_number(element<std::remove_pointer_t<decltype(type)>>(grid.data, at));
-    });
-    return value;
-  }
   /// The taps of place number `at` in the whole grid; coordinates come with the last axis first.
   void read_taps(std::int64_t at, std::vector<Taps>& taps) const {
     const auto r = static_cast<std::int64_t>(axes.size());
     for (std::int64_t d = 0; d < r; ++d) {
       const GridAxis& axis = axes[static_cast<std::size_t>(d)];
-      const double place = axis.place(coordinate(at * r + r - 1 - d), a.align_corners != 0);
+      const double place = axis.place(number_at(grid, at * r + r - 1 - d), a.align_corners != 0);
       taps[static_cast<std::size_t>(d)] = taps_at(axis, a.mode, place);
     }
   }
@@ -129,10 +117,11 @@ struct GridJob {
 
 /// Calls visit(offset, weight) for each combination of taps inside the image; false when it has to stop.
 template <class F>
-bool for_combinations(const std::vector<Taps>& taps, std::vector<int>& digits, Pace& pace, std::int64_t work, F visit) {
+bool for_combinations(const std::vector<Taps>& taps, std::vector<int>& digits, PollThrottle& throttle,
+                      std::int64_t work, F visit) {
   std::ranges::fill(digits, 0);
   for (;;) {
-    if (pace.stop(work)) return false;
+    if (throttle.stop(work)) return false;
     std::int64_t offset = 0;
     double weight = 1;
     for (std::size_t d = 0; d < taps.size() && offset >= 0; ++d) {
@@ -152,12 +141,12 @@ void sample_nearest(const GridJob& job) {
   const auto width = static_cast<std::int64_t>(byte_size(job.x.elem));
   std::vector<Taps> taps(job.axes.size());
   std::vector<int> digits(taps.size());
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t at = 0; at < job.batch * job.places; ++at) {
     job.read_taps(at, taps);
     const std::int64_t n = at / job.places, to = n * job.channels * job.places + at % job.places;
     std::int64_t from = -1;
-    if (!for_combinations(taps, digits, pace, 8 * job.channels, [&](std::int64_t o, double) { from = o; })) return;
+    if (!for_combinations(taps, digits, throttle, 8 * job.channels, [&](std::int64_t o, double) { from = o; })) return;
     for (std::int64_t c = 0; c < job.channels && from >= 0; ++c) {
       const std::int64_t pixel = (n * job.channels + c) * job.image + from;
       move_elements(job.x.elem, job.y + (to + c * job.places) * width, job.x.data + pixel * width, 1);
@@ -169,15 +158,16 @@ template <class T>
 void sample_weighted(const GridJob& job, double* sums) {
   std::vector<Taps> taps(job.axes.size());
   std::vector<int> digits(taps.size());
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t at = 0; at < job.batch * job.places; ++at) {
     job.read_taps(at, taps);
     const std::int64_t n = at / job.places, to = n * job.channels * job.places + at % job.places;
     std::fill_n(sums, job.channels, 0.0);
-    const bool done = for_combinations(taps, digits, pace, 4 * job.channels, [&](std::int64_t offset, double weight) {
-      const T* pixel = reinterpret_cast<const T*>(job.x.data) + n * job.channels * job.image + offset;
-      for (std::int64_t c = 0; c < job.channels; ++c) sums[c] += weight * to_number(pixel[c * job.image]);
-    });
+    const bool done =
+        for_combinations(taps, digits, throttle, 4 * job.channels, [&](std::int64_t offset, double weight) {
+          const T* pixel = reinterpret_cast<const T*>(job.x.data) + n * job.channels * job.image + offset;
+          for (std::int64_t c = 0; c < job.channels; ++c) sums[c] += weight * to_number(pixel[c * job.image]);
+        });
     if (!done) return;
     for (std::int64_t c = 0; c < job.channels; ++c) element<T>(job.y, to + c * job.places) = from_number<T>(sums[c]);
   }

@@ -6,7 +6,7 @@
 
 #include <jpeglib.h>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 // libjpeg leaves by longjmp. The functions that it may jump out of hold nothing that would have to be destroyed.
 namespace frazil::ops {

@@ -7,7 +7,7 @@
 
 #include <openjpeg.h>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::ops {
 namespace {
@@ -127,8 +127,8 @@ Status read_jpeg2000(FileBytes file, Canvas& canvas) {
     channels[c] = &image->comps[image->numcomps >= 3 ? c : 0];
     if (channels[c]->data == nullptr) return codec_fault("JPEG 2000", "");
   }
-  Pace pace;
-  for (std::size_t i = 0; i < count && !pace.stop(3); ++i) {
+  PollThrottle throttle;
+  for (std::size_t i = 0; i < count && !throttle.stop(3); ++i) {
     for (std::size_t c = 0; c < 3; ++c) pixels.rgb[3 * i + c] = byte_of(*channels[c], i);
   }
   return {};

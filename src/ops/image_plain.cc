@@ -2,7 +2,7 @@
 #include <bit>
 #include <optional>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "ops/image_codec.h"
 
 // Formats without compression: BMP, PNM.
@@ -102,8 +102,8 @@ Status read_bmp(FileBytes file, Canvas& canvas) {
   }
   FRAZIL_TRY(const Pixels pixels, canvas.open(b.height, b.width, 0, 0));
   std::uint8_t* to = pixels.rgb;
-  Pace pace;
-  for (std::uint64_t y = 0; y < height && !pace.stop(b.width); ++y) {
+  PollThrottle throttle;
+  for (std::uint64_t y = 0; y < height && !throttle.stop(b.width); ++y) {
     const std::uint64_t row = b.pixels + (b.from_top ? y : height - 1 - y) * b.row_bytes();
     for (std::uint64_t x = 0; x < static_cast<std::uint64_t>(b.width); ++x, to += 3) b.read_pixel(row, x, to);
   }
@@ -184,8 +184,8 @@ struct Pnm {
 std::unexpected<Fault> too_short() { return fail(Code::bad_input, "PNM: the file ends too early"); }
 
 Status read_pnm_text(PnmText& text, const Pnm& p, std::uint8_t* rgb) {
-  Pace pace;
-  for (std::int64_t i = 0; i < p.width * p.height && !pace.stop(8); ++i, rgb += 3) {
+  PollThrottle throttle;
+  for (std::int64_t i = 0; i < p.width * p.height && !throttle.stop(8); ++i, rgb += 3) {
     for (std::int64_t c = 0; c < p.samples(); ++c) {
       const auto value = p.bits ? text.bit() : text.number();
       if (!value) return text.at_end() ? too_short() : fail(Code::bad_input, "PNM: a number is not valid");
@@ -196,9 +196,9 @@ Status read_pnm_text(PnmText& text, const Pnm& p, std::uint8_t* rgb) {
 }
 
 void read_pnm_rows(FileBytes rows, const Pnm& p, std::uint8_t* rgb) {
-  Pace pace;
+  PollThrottle throttle;
   const auto samples = static_cast<std::size_t>(p.samples());
-  for (std::int64_t y = 0; y < p.height && !pace.stop(p.width); ++y) {
+  for (std::int64_t y = 0; y < p.height && !throttle.stop(p.width); ++y) {
     const std::uint8_t* row = rows.data() + static_cast<std::size_t>(y) * p.row_bytes();
     for (std::size_t i = 0; i < static_cast<std::size_t>(p.width) * samples; ++i) {
       p.put(rgb + i / samples * 3, static_cast<std::int64_t>(i % samples), p.sample(row, i));

@@ -7,7 +7,7 @@
 
 #include <png.h>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 // libpng leaves by longjmp. The functions that it may jump out of hold nothing that would have to be destroyed.
 namespace frazil::ops {

@@ -18,13 +18,8 @@ Status check_regions(InferCx& cx, std::int64_t columns) {
   return {};
 }
 
-/// Element i of a float tensor.
-double real_at(const TensorView& x, std::int64_t i) {
-  double value = 0;
-  visit_storage(x.elem,
-                [&](auto* type) { value = to_number(element<std::remove_pointer_t<decltype(type)>>(x.data, i)); });
-  return value;
-}
+/// NaN is larger than any number.
+double larger(double a, double b) { return a > b || std::isnan(a) ? a : b; }
 
 }  // namespace
 
@@ -101,17 +96,17 @@ struct RoiJob {
 
   /// One part of a region of `plane`. The maximum is that of weighted corners, as ONNX says.
   template <class T>
-  double part(const T* plane, std::int64_t row, std::int64_t column, Pace& pace) const {
+  double part(const T* plane, std::int64_t row, std::int64_t column, PollThrottle& throttle) const {
     const Samples down = y.samples(row, ratio), across = x.samples(column, ratio);
     const bool partial = down.end - down.begin < down.count || across.end - across.begin < across.count;
     double sum = 0, most = partial ? 0 : -std::numeric_limits<double>::infinity();
     for (double i = down.begin; i < down.end; ++i) {
       const Between v = between(down.first + i * down.step, y.pixels);
       for (double j = across.begin; j < across.end; ++j) {
-        if (pace.stop(8)) return 0;
+        if (throttle.stop(8)) return 0;
         const Between h = between(across.first + j * across.step, x.pixels);
         if (!v.inside || !h.inside) {
-          most = std::max(most, 0.0);
+          most = larger(most, 0);
           continue;
         }
         const auto corner = [&](std::int64_t r, std::int64_t c, double weight) {
@@ -120,7 +115,7 @@ struct RoiJob {
         const double corners[] = {
             corner(v.low, h.low, v.to_low * h.to_low), corner(v.low, h.high, v.to_low * h.to_high),
             corner(v.high, h.low, v.to_high * h.to_low), corner(v.high, h.high, v.to_high * h.to_high)};
-        for (double value : corners) sum += value, most = std::max(most, value);
+        for (double value : corners) sum += value, most = larger(most, value);
       }
     }
     if (!maximum) return sum / std::max(down.count * across.count, 1.0);
@@ -133,8 +128,8 @@ Region1D region(const TensorView& rois, std::int64_t r, std::int64_t from, const
                 std::int64_t pixels) {
   const bool half = a.coordinate_transformation_mode == "half_pixel";
   const double scale = a.spatial_scale, shift = half ? 0.5 : 0;
-  const double start = real_at(rois, r * 4 + from) * scale - shift,
-               end = real_at(rois, r * 4 + from + 2) * scale - shift;
+  const double start = number_at(rois, r * 4 + from) * scale - shift,
+               end = number_at(rois, r * 4 + from + 2) * scale - shift;
   return {start, half ? end - start : std::max(end - start, 1.0), parts, pixels};
 }
 
@@ -146,7 +141,7 @@ Status roi_align_run(OpaqueCall& call) {
   const Sizes sizes{rois.sizes[0], x.sizes[1], a.output_height, a.output_width};
   FRAZIL_TRY(std::byte* const y, call.out(0, sizes));
   const std::int64_t pixels = x.sizes[2] * x.sizes[3];
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t r = 0, to = 0; r < sizes[0]; ++r) {
     const std::int64_t n = batch.integer(r);
     if (n < 0 || n >= x.sizes[0]) {
@@ -156,10 +151,10 @@ Status roi_align_run(OpaqueCall& call) {
                      region(rois, r, 0, a, sizes[3], x.sizes[3])};
     visit_storage(x.elem, [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
-      for (std::int64_t k = 0; k < sizes[1] * sizes[2] * sizes[3] && !pace.stop(1); ++k, ++to) {
+      for (std::int64_t k = 0; k < sizes[1] * sizes[2] * sizes[3] && !throttle.stop(1); ++k, ++to) {
         const std::int64_t column = k % sizes[3], row = k / sizes[3] % sizes[2], c = k / sizes[3] / sizes[2];
         const T* plane = reinterpret_cast<const T*>(x.data) + (n * sizes[1] + c) * pixels;
-        element<T>(y, to) = from_number<T>(job.part(plane, row, column, pace));
+        element<T>(y, to) = from_number<T>(job.part(plane, row, column, throttle));
       }
     });
   }
@@ -192,25 +187,23 @@ struct PooledAxis {
   std::int64_t held(double place) const {
     return std::isnan(place) ? 0 : static_cast<std::int64_t>(std::clamp(place, 0.0, static_cast<double>(pixels)));
   }
-  std::int64_t begin(std::int64_t part) const {
-    return held(std::floor(static_cast<double>(part) * (extent / static_cast<double>(parts))) + start);
-  }
-  std::int64_t end(std::int64_t part) const {
-    return held(std::ceil(static_cast<double>(part + 1) * (extent / static_cast<double>(parts))) + start);
-  }
+  std::int64_t begin(std::int64_t part) const { return held(std::floor(border(part)) + start); }
+  std::int64_t end(std::int64_t part) const { return held(std::ceil(border(part + 1)) + start); }
+  /// Multiplied first: part * (extent / parts) may pass a whole number that it should meet.
+  double border(std::int64_t part) const { return static_cast<double>(part) * extent / static_cast<double>(parts); }
 };
 
 /// The maximum of a part; 0 when it is empty.
 template <class T>
 double pooled(const T* plane, const PooledAxis& y, const PooledAxis& x, std::int64_t row, std::int64_t column,
-              Pace& pace) {
+              PollThrottle& throttle) {
   const std::int64_t left = x.begin(column), right = x.end(column), bottom = y.end(row);
   bool any = false;
   double most = 0;
-  for (std::int64_t i = y.begin(row); i < bottom && left < right && !pace.stop(right - left); ++i) {
+  for (std::int64_t i = y.begin(row); i < bottom && left < right && !throttle.stop(right - left); ++i) {
     for (std::int64_t j = left; j < right; ++j) {
       const double value = to_number(plane[i * x.pixels + j]);
-      most = any ? std::max(most, value) : value;
+      most = any ? larger(most, value) : value;
       any = true;
     }
   }
@@ -224,21 +217,21 @@ Status max_roi_pool_run(OpaqueCall& call) {
   const auto& a = call.attrs<MaxRoiPoolAttrs>();
   const Sizes sizes{rois.sizes[0], x.sizes[1], a.pooled_shape[0], a.pooled_shape[1]};
   FRAZIL_TRY(std::byte* const out, call.out(0, sizes));
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t r = 0, to = 0; r < sizes[0]; ++r) {
-    const double image = real_at(rois, r * 5);
+    const double image = number_at(rois, r * 5);
     if (!(image >= 0 && image < static_cast<double>(x.sizes[0]))) {
       return fail(Code::bad_input, "input 'rois': image {} at [{},0] is outside [0, {}]", image, r, x.sizes[0] - 1);
     }
-    const auto bound = [&](std::int64_t k) { return real_at(rois, r * 5 + k) * a.spatial_scale; };
+    const auto bound = [&](std::int64_t k) { return number_at(rois, r * 5 + k) * a.spatial_scale; };
     const PooledAxis down(bound(2), bound(4), sizes[2], x.sizes[2]), across(bound(1), bound(3), sizes[3], x.sizes[3]);
     visit_storage(x.elem, [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
-      for (std::int64_t k = 0; k < sizes[1] * sizes[2] * sizes[3] && !pace.stop(1); ++k, ++to) {
+      for (std::int64_t k = 0; k < sizes[1] * sizes[2] * sizes[3] && !throttle.stop(1); ++k, ++to) {
         const std::int64_t column = k % sizes[3], row = k / sizes[3] % sizes[2], c = k / sizes[3] / sizes[2];
         const std::int64_t plane = static_cast<std::int64_t>(image) * sizes[1] + c;
         const T* pixels = reinterpret_cast<const T*>(x.data) + plane * x.sizes[2] * x.sizes[3];
-        element<T>(out, to) = from_number<T>(pooled(pixels, down, across, row, column, pace));
+        element<T>(out, to) = from_number<T>(pooled(pixels, down, across, row, column, throttle));
       }
     });
   }

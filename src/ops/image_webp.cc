@@ -6,7 +6,7 @@
 
 #include <webp/decode.h>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::ops {
 namespace {

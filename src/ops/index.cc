@@ -42,9 +42,9 @@ std::int64_t gather_any(const TensorView& data, std::byte* out, std::int64_t out
   if (bad >= 0 || stop_requested()) return bad;
   const auto strings = data.as<std::string>();
   auto* to = reinterpret_cast<std::string*>(out);
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t n : picked) {
-    if (pace.stop(16)) break;
+    if (throttle.stop(16)) break;
     assign_text(*to++, strings[static_cast<std::size_t>(n)]);
   }
   return -1;
@@ -65,8 +65,8 @@ std::int64_t scatter_any(const TensorView& data, const TensorView& updates, std:
   if (bad >= 0 || stop_requested()) return bad;
   const auto strings = updates.as<std::string>();
   auto* to = reinterpret_cast<std::string*>(out);
-  Pace pace;
-  for (std::size_t i = 0; i < numbers.size() && !pace.stop(16); ++i) {
+  PollThrottle throttle;
+  for (std::size_t i = 0; i < numbers.size() && !throttle.stop(16); ++i) {
     if (numbers[i] >= count) assign_text(to[i], strings[static_cast<std::size_t>(numbers[i] - count)]);
   }
   return -1;
@@ -131,15 +131,15 @@ Status gather_types(InferCx& cx) {
   shape.insert(shape.end(), indices.begin(), indices.end());
   shape.insert(shape.end(), data.begin() + axis + 1, data.end());
   cx.out(0, Type::tensor(cx.elem(0), std::move(shape)));
-  const auto *from = cx.content(0), *at = cx.content(1);
+  const auto *from = cx.known_value(0), *at = cx.known_value(1);
   if (cx.rank(0) != 1 || !from || !at) return {};
   const auto count = static_cast<std::int64_t>(from->size());
-  std::vector<Dim> content;
+  std::vector<Dim> known;
   for (Dim d : *at) {
     if (!d.is_const() || d.value() < -count || d.value() >= count) return {};
-    content.push_back((*from)[from_front(d.value(), from->size())]);
+    known.push_back((*from)[from_front(d.value(), from->size())]);
   }
-  cx.out_content(0, std::move(content));
+  cx.out_known_value(0, std::move(known));
   return {};
 }
 
@@ -312,11 +312,11 @@ Status tensor_scatter_run(OpaqueCall& call) {
   if (update.count() == 0) return {};
   const std::int64_t rows_per_item = to.outer / cache.sizes[0];
   const auto width = static_cast<std::int64_t>(byte_size(cache.elem)) * to.inner;
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t o = 0; o < to.outer; ++o) {
     const std::int64_t start = start_of(o / rows_per_item);
     for (std::int64_t t = 0; t < entries; ++t) {
-      if (pace.stop(1 + to.inner)) return {};
+      if (throttle.stop(1 + to.inner)) return {};
       const std::int64_t at = circular ? (start + t) % to.extent : start + t;
       move_elements(cache.elem, out + (o * to.extent + at) * width, update.data + (o * entries + t) * width, to.inner);
     }
@@ -346,14 +346,14 @@ Status reverse_sequence_run(OpaqueCall& call) {
   const auto width = static_cast<std::int64_t>(byte_size(x.elem)) * inner;
   const auto row = [&](std::int64_t b, std::int64_t t) { return (time_first ? t * batch + b : b * steps + t) * width; };
   FRAZIL_TRY(std::byte * out, call.out(0, x.sizes));
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t b = 0; b < batch; ++b) {
     const std::int64_t length = lengths.integer(b);
     if (length < 0 || length > steps) {
       return fail(Code::bad_input, "input 'sequence_lens': {} at [{}] is outside [0, {}]", length, b, steps);
     }
     for (std::int64_t t = 0; t < steps && x.count() > 0; ++t) {
-      if (pace.stop(1 + inner)) return {};
+      if (throttle.stop(1 + inner)) return {};
       move_elements(x.elem, out + row(b, t), x.data + row(b, t < length ? length - 1 - t : t), inner);
     }
   }

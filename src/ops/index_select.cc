@@ -3,9 +3,9 @@
 #include <limits>
 #include <numeric>
 
+#include "base/execution_limits.h"
 #include "base/float.h"
-#include "base/governor.h"
-#include "base/pace_sort.h"
+#include "base/throttled_sort.h"
 #include "kernel/index.h"
 #include "kernel/select.h"
 #include "ops/index.h"
@@ -46,8 +46,9 @@ bool is_zero_at(const TensorView& x, std::int64_t i) {
 /// One byte for each element of what flags_of cannot tell: 1 where it is not zero.
 Result<kernel::Flags> made_flags(OpaqueCall& call, const TensorView& x) {
   FRAZIL_TRY(std::byte * flags, call.scratch(static_cast<std::size_t>(x.count())));
-  Pace pace;
-  for (std::int64_t i = 0; i < x.count() && !pace.stop(1); ++i) flags[i] = static_cast<std::byte>(!is_zero_at(x, i));
+  PollThrottle throttle;
+  for (std::int64_t i = 0; i < x.count() && !throttle.stop(1); ++i)
+    flags[i] = static_cast<std::byte>(!is_zero_at(x, i));
   return kernel::Flags{flags};
 }
 
@@ -58,8 +59,8 @@ void put_places(const kernel::Flags& flags, std::span<const std::int64_t> sizes,
   const std::int64_t length = sizes[last];
   if (last == 0) return kernel::places_set(flags, 0, out, found);
   std::int64_t done = 0;
-  Pace pace;
-  for (std::int64_t row = 0; done < found && !pace.stop(1 + length); ++row) {
+  PollThrottle throttle;
+  for (std::int64_t row = 0; done < found && !throttle.stop(1 + length); ++row) {
     const std::int64_t here = kernel::count_set(flags, row * length, length);
     if (here == 0) continue;
     kernel::places_set(flags, row * length, out + static_cast<std::int64_t>(last) * found + done, here);
@@ -74,24 +75,22 @@ void put_places(const kernel::Flags& flags, std::span<const std::int64_t> sizes,
 }  // namespace
 
 Status non_zero_types(InferCx& cx) {
-  const auto axes = static_cast<std::int64_t>(std::max<std::size_t>(cx.rank(0), 1));
+  const auto axes = static_cast<std::int64_t>(cx.rank(0));
   cx.out(0, Type::tensor(Elem::i64, {Dim(axes), cx.data_extent(0, 1, up_to_count(cx, 0))}));
   return {};
 }
 
 Status non_zero_run(OpaqueCall& call) {
   const TensorView x = call.in(0);
-  const Sizes scalar{1};
-  const std::span<const std::int64_t> sizes = x.rank() == 0 ? std::span<const std::int64_t>(scalar) : x.sizes;
   auto flags = flags_of(x);
   if (!flags) {
     FRAZIL_TRY(flags, made_flags(call, x));
   }
   const std::int64_t found = kernel::count_set(*flags, 0, x.count());
   if (stop_requested()) return {};
-  const std::array<std::int64_t, 2> shape{static_cast<std::int64_t>(sizes.size()), found};
+  const std::array<std::int64_t, 2> shape{static_cast<std::int64_t>(x.rank()), found};
   FRAZIL_TRY(std::byte * out, call.out(0, shape));
-  put_places(*flags, sizes, reinterpret_cast<std::int64_t*>(out), found);
+  if (x.rank() > 0) put_places(*flags, x.sizes, reinterpret_cast<std::int64_t*>(out), found);
   return {};
 }
 
@@ -155,16 +154,17 @@ bool order_row(const T* row, const TopKJob& job) {
     if (before(ka, kb)) return !job.largest;
     return before(kb, ka) ? job.largest : a < b;
   };
-  return sort_unless_stopped(
-      [&](auto paced) { std::partial_sort(job.order, job.order + job.k, job.order + job.split.extent, paced(less)); });
+  return sort_unless_stopped([&](auto throttled) {
+    std::partial_sort(job.order, job.order + job.k, job.order + job.split.extent, throttled(less));
+  });
 }
 
 bool order_row(const float* row, const TopKJob& job) {
   const std::int64_t n = job.split.extent, step = job.split.inner;
   if (n > std::numeric_limits<std::uint32_t>::max()) return order_row<float>(row, job);
   if (step != 1) {
-    Pace pace;
-    for (std::int64_t i = 0; i < n && !pace.stop(1); ++i) job.line[i] = row[i * step];
+    PollThrottle throttle;
+    for (std::int64_t i = 0; i < n && !throttle.stop(1); ++i) job.line[i] = row[i * step];
     row = job.line;
   }
   return kernel::top_k(row, n, job.k, job.largest, job.order, job.ranks);
@@ -225,10 +225,10 @@ Status top_k_run(OpaqueCall& call) {
   return visit_number(x.elem, [&](auto* type) -> Status {
     using T = std::remove_pointer_t<decltype(type)>;
     const auto* data = reinterpret_cast<const T*>(x.data);
-    Pace pace;
+    PollThrottle throttle;
     for (std::int64_t o = 0; o < split.outer; ++o) {
       for (std::int64_t i = 0; i < split.inner; ++i) {
-        if (pace.stop(split.extent)) return {};
+        if (throttle.stop(split.extent)) return {};
         if (!top_k_row(data + o * split.extent * split.inner + i, job, o * k * split.inner + i)) return {};
       }
     }
@@ -293,8 +293,8 @@ void keep_best(const NmsWork& work, const float* scores, const NmsLimits& limits
   if (limits.most <= 0) return;
   std::int64_t left = rank_boxes(work, scores, limits), kept = 0;
   if (!kernel::make_heap(work.ranks, left)) return;
-  Pace pace;
-  for (; left > 0 && kept < limits.most && !pace.stop(16 + kept); --left) {
+  PollThrottle throttle;
+  for (; left > 0 && kept < limits.most && !throttle.stop(16 + kept); --left) {
     std::pop_heap(work.ranks, work.ranks + left);
     const std::int64_t box = kernel::place_of(work.ranks[left - 1]);
     if (kernel::overlaps_any(work.boxes, box, work.kept, kept, limits.overlap)) continue;
@@ -330,13 +330,13 @@ Status nms_run(OpaqueCall& call) {
   }
   FRAZIL_TRY(std::byte * scratch, call.scratch(NmsWork::bytes(count)));
   const NmsWork work(count, scratch);
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t b = 0; b < boxes.sizes[0]; ++b) {
     for (std::int64_t i = 0; i < count; ++i) {
-      if (pace.stop(8)) return {};
+      if (throttle.stop(8)) return {};
       put_box(work.boxes, i, boxes.as<float>().data() + (b * count + i) * 4, centred);
     }
-    for (std::int64_t c = 0; c < classes && !pace.stop(count); ++c) {
+    for (std::int64_t c = 0; c < classes && !throttle.stop(count); ++c) {
       const float* of_class = scores.as<float>().data() + (b * classes + c) * count;
       keep_best(work, of_class, limits, [&](std::int64_t i) { rows.insert(rows.end(), {b, c, i}); });
     }
@@ -366,10 +366,10 @@ Sizes item_sizes(std::span<const std::int64_t> sizes, std::optional<std::int64_t
 void copy_items(const TensorView& x, const AxisSplit& split, std::span<const std::int64_t> items, std::byte* out) {
   if (items.empty()) return;
   const auto width = static_cast<std::int64_t>(byte_size(x.elem)) * split.inner;
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t o = 0; o < split.outer; ++o) {
     for (std::int64_t i : items) {
-      if (pace.stop(1 + split.inner)) return;
+      if (throttle.stop(1 + split.inner)) return;
       move_elements(x.elem, out, x.data + (o * split.extent + i) * width, split.inner);
       out += width;
     }
@@ -515,11 +515,12 @@ std::optional<Groups> group_items(const TensorView& x, const AxisSplit& s, bool 
   std::vector<std::int64_t> order(static_cast<std::size_t>(s.extent));
   std::iota(order.begin(), order.end(), 0);
   const auto less = [&](std::int64_t a, std::int64_t b) { return compare_items(x, s, a, b) < 0; };
-  if (!sort_unless_stopped([&](auto paced) { std::ranges::stable_sort(order, paced(less)); })) return std::nullopt;
+  if (!sort_unless_stopped([&](auto throttled) { std::ranges::stable_sort(order, throttled(less)); }))
+    return std::nullopt;
   std::vector<std::int64_t> head(order.size());  // of each item: the first one equal to it
-  Pace pace;
+  PollThrottle throttle;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (pace.stop(4)) return std::nullopt;
+    if (throttle.stop(4)) return std::nullopt;
     const bool same = i > 0 && compare_items(x, s, order[i - 1], order[i]) == 0;
     head[static_cast<std::size_t>(order[i])] = same ? head[static_cast<std::size_t>(order[i - 1])] : order[i];
   }
@@ -530,16 +531,16 @@ std::optional<Groups> group_items(const TensorView& x, const AxisSplit& s, bool 
     number[static_cast<std::size_t>(item)] = static_cast<std::int64_t>(g.first.size());
     g.first.push_back(item);
   };
-  if (!sorted && !sort_unless_stopped([&](auto paced) { std::ranges::sort(order, paced(std::less())); })) {
+  if (!sorted && !sort_unless_stopped([&](auto throttled) { std::ranges::sort(order, throttled(std::less())); })) {
     return std::nullopt;
   }
   for (std::int64_t item : order) {
-    if (pace.stop(4)) return std::nullopt;
+    if (throttle.stop(4)) return std::nullopt;
     open(item);
   }
   g.counts.resize(g.first.size());
   for (std::size_t i = 0; i < head.size(); ++i) {
-    if (pace.stop(4)) return std::nullopt;
+    if (throttle.stop(4)) return std::nullopt;
     g.inverse[i] = number[static_cast<std::size_t>(head[i])];
     ++g.counts[static_cast<std::size_t>(g.inverse[i])];
   }

@@ -33,7 +33,7 @@ std::int64_t pivot_row(const double* m, std::int64_t n, std::int64_t k) {
 /// By elimination with row exchanges; destroys the matrix.
 double determinant(double* m, std::int64_t n) {
   double result = 1;
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t k = 0; k < n; ++k) {
     const std::int64_t p = pivot_row(m, n, k);
     if (p != k) {
@@ -44,7 +44,7 @@ double determinant(double* m, std::int64_t n) {
     result *= pivot;
     if (pivot == 0) return result;
     for (std::int64_t i = k + 1; i < n; ++i) {
-      if (pace.stop(n - k + 1)) return result;
+      if (throttle.stop(n - k + 1)) return result;
       const double factor = m[i * n + k] / pivot;
       for (std::int64_t j = k + 1; j < n; ++j) m[i * n + j] -= factor * m[k * n + j];
     }
@@ -62,8 +62,8 @@ Status det_run(OpaqueCall& call) {
   const std::int64_t n = x.sizes.back(), size = n * n;
   FRAZIL_TRY(std::byte* const memory, call.scratch(static_cast<std::size_t>(size) * sizeof(double)));
   auto* const m = reinterpret_cast<double*>(memory);
-  Pace pace;
-  for (std::int64_t i = 0; i < count && !pace.stop(size + 1); ++i) {
+  PollThrottle throttle;
+  for (std::int64_t i = 0; i < count && !throttle.stop(size + 1); ++i) {
     visit_storage(x.elem, [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       for (std::int64_t k = 0; k < size; ++k) m[k] = to_number(element<T>(x.data, i * size + k));

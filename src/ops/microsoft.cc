@@ -1,6 +1,6 @@
 #include "ops/microsoft.h"
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "ops/compose.h"
 #include "ops/elementwise_math.h"
 #include "ops/index.h"
@@ -20,8 +20,8 @@ Status in_range_run(OpaqueCall& call) {
   const std::int64_t low = call.in(1).integer(0), limit = call.in(2).integer(0);
   FRAZIL_TRY(std::byte* const out, call.out(0, x.sizes));
   auto* const y = reinterpret_cast<std::int64_t*>(out);
-  Pace pace;
-  for (std::int64_t i = 0; i < x.count() && !pace.stop(1); ++i) {
+  PollThrottle throttle;
+  for (std::int64_t i = 0; i < x.count() && !throttle.stop(1); ++i) {
     y[i] = x.integer(i);
     if (y[i] < low || y[i] >= limit) {
       return fail(Code::bad_input, "{} {} is outside [{}, {})", call.attrs<InRangeAttrs>().name, y[i], low, limit);

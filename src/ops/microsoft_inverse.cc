@@ -28,13 +28,13 @@ class Pairs {
   double& right(std::int64_t i, std::int64_t j) { return m_[(2 * i + 1) * n_ + j]; }
 
   /// Makes the left side the identity by row operations. False when the run has to stop.
-  bool reduce(Pace& pace) {
+  bool reduce(PollThrottle& throttle) {
     for (std::int64_t k = 0; k < n_; ++k) {
       bring_up(k);
       const double pivot = left(k, k);
       for (std::int64_t j = 0; j < 2 * n_; ++j) left(k, j) /= pivot;
       for (std::int64_t i = 0; i < n_; ++i) {
-        if (pace.stop(2 * n_)) return false;
+        if (throttle.stop(2 * n_)) return false;
         if (i != k) subtract(i, k, left(i, k));
       }
     }
@@ -58,7 +58,8 @@ class Pairs {
 };
 
 template <class T>
-bool invert(const std::byte* x, std::byte* y, std::int64_t first, std::int64_t n, double* memory, Pace& pace) {
+bool invert(const std::byte* x, std::byte* y, std::int64_t first, std::int64_t n, double* memory,
+            PollThrottle& throttle) {
   Pairs pairs(memory, n);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -66,7 +67,7 @@ bool invert(const std::byte* x, std::byte* y, std::int64_t first, std::int64_t n
       pairs.right(i, j) = i == j ? 1 : 0;
     }
   }
-  if (!pairs.reduce(pace)) return false;
+  if (!pairs.reduce(throttle)) return false;
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) element<T>(y, first + i * n + j) = from_number<T>(pairs.right(i, j));
   }
@@ -82,12 +83,12 @@ Status inverse_run(OpaqueCall& call) {
   const std::int64_t n = x.sizes.back(), size = n * n;
   FRAZIL_TRY(std::byte* const memory, call.scratch(static_cast<std::size_t>(size) * 2 * sizeof(double)));
   auto* const m = reinterpret_cast<double*>(memory);
-  Pace pace;
+  PollThrottle throttle;
   bool going = true;
   for (std::int64_t first = 0; going && first < x.count(); first += size) {
-    going = going && !pace.stop(size);
+    going = going && !throttle.stop(size);
     visit_storage(x.elem, [&](auto* type) {
-      going = going && invert<std::remove_pointer_t<decltype(type)>>(x.data, y, first, n, m, pace);
+      going = going && invert<std::remove_pointer_t<decltype(type)>>(x.data, y, first, n, m, throttle);
     });
   }
   return {};

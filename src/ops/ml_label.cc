@@ -139,9 +139,9 @@ Status label_encoder_run(OpaqueCall& call) {
              a.places.get([&]() -> Result<KeyPlaces> { return places_of(keys.elem, keys.data, keys.count); }));
   FRAZIL_TRY(std::byte * out, call.out(0, x.sizes));
   const std::size_t width = byte_size(values.elem);
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t i = 0; i < x.count(); ++i, out += width) {
-    if (pace.stop(8)) return {};
+    if (throttle.stop(8)) return {};
     const std::size_t at = find(*places, x.elem, x.data, i);
     move_elements(values.elem, out, at == kNowhere ? otherwise.data() : values.data + at * width, 1);
   }
@@ -220,9 +220,9 @@ Status one_hot_encoder_run(OpaqueCall& call) {
   sizes.push_back(categories);
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
   auto* row = reinterpret_cast<float*>(out);
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t i = 0; i < x.count(); ++i, row += categories) {
-    if (pace.stop(8 + categories)) return {};
+    if (throttle.stop(8 + categories)) return {};
     std::fill_n(row, categories, 0.0f);
     const std::size_t at = category_of(*places, x, i);
     if (at != kNowhere) row[at] = 1;

@@ -94,9 +94,9 @@ Status cast_map_run(OpaqueCall& call) {
   const std::size_t width = byte_size(elem);
   if (elem != Elem::string) std::fill_n(out, static_cast<std::size_t>(columns) * width, std::byte{0});
   std::size_t next = 0;
-  Pace pace;
+  PollThrottle throttle;
   for (const auto& [key, entry] : by_key) {
-    if (pace.stop(16)) return {};
+    if (throttle.stop(16)) return {};
     if (sparse && (key < 0 || key >= columns)) {
       return fail(Code::bad_input, "input 'X': key {} is outside [0, {})", key, columns);
     }
@@ -126,9 +126,9 @@ template <class K>
 Status store_values(const MapValue& map, const std::vector<K>& keys, Elem elem, std::byte* out) {
   std::unordered_map<K, const Entry*> by_key;
   for (const Entry& entry : map.items) by_key[entry.first.as<K>()[0]] = &entry;
-  Pace pace;
+  PollThrottle throttle;
   for (const K& key : keys) {
-    if (pace.stop(16)) return {};
+    if (throttle.stop(16)) return {};
     const auto found = by_key.find(key);
     if (found != by_key.end()) FRAZIL_CHECK(store(*found->second, elem, out));
     out += byte_size(elem);
@@ -195,9 +195,9 @@ Status zip_map_run(OpaqueCall& call) {
   FRAZIL_TRY(Tensor all, Tensor::make(Elem::f32, {x.count()}));
   move_elements(Elem::f32, all.mutable_data(), x.data, x.count());
   std::vector<Datum> maps;
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t at = 0; at < x.count(); at += columns) {
-    if (pace.stop(64 * columns)) return {};
+    if (throttle.stop(64 * columns)) return {};
     std::vector<Entry> entries;
     for (std::int64_t c = 0; c < columns; ++c) {
       const auto offset = static_cast<std::size_t>(at + c) * sizeof(float);

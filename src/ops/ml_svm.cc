@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "base/text.h"
 #include "ops/compose.h"
 #include "ops/contraction.h"
@@ -268,12 +268,12 @@ class Coupling {
   static std::size_t memory(std::int64_t classes) { return static_cast<std::size_t>(classes * (classes + 2)); }
 
   /// False: the run has to stop.
-  bool solve(const float* duels, float* out, Pace& pace) {
+  bool solve(const float* duels, float* out, PollThrottle& throttle) {
     fill(duels);
     std::fill_n(p_, n_, 1.0 / static_cast<double>(n_));
     const double settled = 0.005 / static_cast<double>(n_);
     for (std::size_t round = 0; round < std::max<std::size_t>(100, n_); ++round) {
-      if (pace.stop(static_cast<std::int64_t>(2 * n_ * n_))) return false;
+      if (throttle.stop(static_cast<std::int64_t>(2 * n_ * n_))) return false;
       double total = 0;
       for (std::size_t i = 0; i < n_; ++i) {
         product_[i] = std::inner_product(p_, p_ + n_, q_ + i * n_, 0.0);
@@ -337,10 +337,10 @@ Status coupled_run(OpaqueCall& call) {
   FRAZIL_TRY(std::byte * out, call.out(0, std::array{x.sizes[0], classes}));
   FRAZIL_TRY(std::byte * scratch, call.scratch(Coupling::memory(classes) * sizeof(double)));
   Coupling coupling(classes, reinterpret_cast<double*>(scratch));
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t r = 0; r < x.sizes[0]; ++r) {
     const float* duels = x.as<float>().data() + r * x.sizes[1];
-    if (!coupling.solve(duels, reinterpret_cast<float*>(out) + r * classes, pace)) return {};
+    if (!coupling.solve(duels, reinterpret_cast<float*>(out) + r * classes, throttle)) return {};
   }
   return {};
 }

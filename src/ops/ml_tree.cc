@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "base/text.h"
 
 namespace frazil::ops {
@@ -229,7 +229,7 @@ struct Election {
   template <bool AllLeq, class T>
   void run(const T* x, std::int64_t rows) const {
     constexpr std::int64_t kBlock = 64;
-    Pace pace;
+    PollThrottle throttle;
     for (std::int64_t from = 0; from < rows; from += kBlock) {
       const std::int64_t to = std::min(rows, from + kBlock);
       for (const std::int32_t root : forest.roots) {
@@ -237,7 +237,7 @@ struct Election {
           std::int64_t steps = 1;
           const std::int32_t leaf = walk<AllLeq>(forest, root, x + r * columns, steps);
           vote(out + r * targets, has_vote == nullptr ? nullptr : has_vote + r * targets, leaf);
-          if (pace.stop(4 * steps)) return;
+          if (throttle.stop(4 * steps)) return;
         }
       }
     }

@@ -4,7 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
+#include "base/extents.h"
 #include "ir/axis.h"
 #include "ir/opaque.h"
 
@@ -16,8 +17,8 @@ inline void move_elements(Elem elem, std::byte* dst, const std::byte* src, std::
   if (elem == Elem::string) {
     const auto* const from = reinterpret_cast<const std::string*>(src);
     auto* const to = reinterpret_cast<std::string*>(dst);
-    Pace pace;
-    for (std::int64_t i = 0; i < count && !pace.stop(16); ++i) assign_text(to[i], from[i]);
+    PollThrottle throttle;
+    for (std::int64_t i = 0; i < count && !throttle.stop(16); ++i) assign_text(to[i], from[i]);
     return;
   }
   constexpr std::int64_t kPiece = std::int64_t{1} << 20;
@@ -27,8 +28,6 @@ inline void move_elements(Elem elem, std::byte* dst, const std::byte* src, std::
     std::memcpy(dst + at, src + at, static_cast<std::size_t>(std::min(kPiece, bytes - at)));
   }
 }
-
-inline std::int64_t product(std::span<const std::int64_t> sizes) { return element_count(sizes); }
 
 /// [outer, extent, inner] around one axis. `outer` is 0 where `inner` is: there is nothing to go through.
 struct AxisSplit {

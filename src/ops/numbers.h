@@ -67,6 +67,14 @@ T from_number(double value) {
   }
 }
 
+/// Element i of numbers or bools.
+inline double number_at(const TensorView& x, std::int64_t i) {
+  double number = 0;
+  visit_storage(x.elem,
+                [&](auto* type) { number = to_number(element<std::remove_pointer_t<decltype(type)>>(x.data, i)); });
+  return number;
+}
+
 /// All elements as doubles; empty when the type is no number.
 inline std::vector<double> to_numbers(const TensorView& x) {
   std::vector<double> numbers;

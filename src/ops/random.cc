@@ -5,7 +5,7 @@
 #include <numbers>
 #include <random>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
 #include "base/philox.h"
 #include "ops/compose.h"
 #include "ops/contraction.h"
@@ -55,8 +55,8 @@ double unit_of(std::uint32_t high, std::uint32_t low) {
 }
 
 void fill_philox(std::span<double> to, std::uint64_t key, std::uint64_t stream) {
-  Pace pace;
-  for (std::size_t i = 0; i < to.size() && !pace.stop(20); i += 2) {
+  PollThrottle throttle;
+  for (std::size_t i = 0; i < to.size() && !throttle.stop(20); i += 2) {
     const std::uint64_t place = i / 2;
     const auto words = philox({static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(place >> 32),
                                static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)},
@@ -68,9 +68,9 @@ void fill_philox(std::span<double> to, std::uint64_t key, std::uint64_t stream) 
 
 void fill_mt19937(std::span<double> to, std::uint32_t seed) {
   std::mt19937 words(seed);
-  Pace pace;
+  PollThrottle throttle;
   for (double& x : to) {
-    if (pace.stop(20)) return;
+    if (throttle.stop(20)) return;
     const std::uint32_t high = words() >> 5, low = words() >> 6;
     x = (high * 0x1p26 + low) * 0x1p-53;
   }
@@ -93,7 +93,7 @@ Status uniform_run(OpaqueCall& call) {
   } else if (a.seed) {
     fill_philox(to, static_cast<std::uint64_t>(*a.seed), static_cast<std::uint64_t>(a.stream));
   } else {
-    Governor* const session = Governor::current();
+    ExecutionLimits* const session = ExecutionLimits::current();
     fill_philox(to, kSessionKey, session == nullptr ? 0 : session->next_stream());
   }
   return {};
@@ -202,8 +202,8 @@ bool known_zero(CompositeCx& cx, std::size_t i, bool otherwise) {
   if (!cx.has(i)) return otherwise;
   const Graph& graph = cx.builder().graph();
   if (const Constant* c = graph.constant(cx.in(i).value)) return c->tensor.count() == 1 && c->tensor.number_at(0) == 0;
-  const auto* content = graph.content(cx.in(i).value);
-  return content && content->size() == 1 && (*content)[0] == Dim(0);
+  const auto* known = graph.known_value(cx.in(i).value);
+  return known && known->size() == 1 && (*known)[0] == Dim(0);
 }
 
 /// An input of one element as a scalar.

@@ -169,12 +169,6 @@ double place_of(const AxisJob& j, std::string_view transform, std::int64_t i) {
   return transform == "half_pixel_symmetric" ? in / 2 * (1 - static_cast<double>(j.out) / out) + centred : centred;
 }
 
-double cubic_weight(double x, double a) {
-  x = std::abs(x);
-  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
-}
-
 struct Tap {
   std::int64_t at;
   double weight;
@@ -232,11 +226,11 @@ std::vector<double> resample(std::span<const double> x, const AxisSplit& s, std:
   const auto inner = static_cast<std::size_t>(s.inner);
   std::vector<double> y(static_cast<std::size_t>(s.outer) * table.size() * inner);
   double* to = y.data();
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t o = 0; o < s.outer; ++o) {
     const double* const from = x.data() + o * s.extent * s.inner;
     for (const Taps& taps : table) {
-      if (pace.stop(s.inner * static_cast<std::int64_t>(2 + 2 * taps.size()))) return y;
+      if (throttle.stop(s.inner * static_cast<std::int64_t>(2 + 2 * taps.size()))) return y;
       if (taps.empty()) std::fill_n(to, inner, outside);
       if (inner == 1) {
         double sum = *to;
@@ -298,8 +292,8 @@ void move_nearest(const TensorView& x, std::span<const std::vector<Taps>> tables
   for (const Taps& taps : tables[last]) places.push_back(taps[0].at);
   const std::int64_t length = sizes[last], rows = product(sizes.first(last));
   std::int64_t before = -1;
-  Pace pace;
-  for (std::int64_t row = 0; row < rows && !pace.stop(1 + length); ++row, out += length * width) {
+  PollThrottle throttle;
+  for (std::int64_t row = 0; row < rows && !throttle.stop(1 + length); ++row, out += length * width) {
     std::int64_t rest = row, from = 0, factor = x.sizes[last];
     for (std::size_t d = last; d-- > 0; rest /= sizes[d]) {
       from += tables[d][static_cast<std::size_t>(rest % sizes[d])][0].at * factor;

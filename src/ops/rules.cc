@@ -11,9 +11,9 @@ Result<Ints> known_ints(InferCx& cx, std::size_t i) {
     for (std::int64_t k = 0; k < t->count(); ++k) values.push_back(t->integer_at(k));
     return values;
   }
-  const auto* content = cx.content(i);
-  if (content == nullptr) return cx.unsupported("input '{}' must be known before the graph runs", name);
-  for (Dim d : *content) {
+  const auto* known = cx.known_value(i);
+  if (known == nullptr) return cx.unsupported("input '{}' must be known before the graph runs", name);
+  for (Dim d : *known) {
     const auto value = cx.scope().constant(d);
     if (!value) return cx.unsupported("input '{}' must be known before the graph runs", name);
     values.push_back(*value);
@@ -34,8 +34,8 @@ Result<std::vector<int>> known_axes(InferCx& cx, std::size_t i, std::size_t rank
 
 bool is_known(InferCx& cx, std::size_t i) {
   if (cx.constant(i) != nullptr) return true;
-  const auto* content = cx.content(i);
-  return content != nullptr && std::ranges::all_of(*content, [&](Dim d) { return cx.scope().constant(d).has_value(); });
+  const auto* known = cx.known_value(i);
+  return known != nullptr && std::ranges::all_of(*known, [&](Dim d) { return cx.scope().constant(d).has_value(); });
 }
 
 Dim same_number(Scope& scope, Dim a, Dim b) {
@@ -58,6 +58,12 @@ Status check_span(InferCx& cx, const Ints& list, std::int64_t low, std::string_v
     }
   }
   return {};
+}
+
+Status check_list(InferCx& cx, const Ints& list, std::size_t count, std::int64_t low, std::string_view name) {
+  if (!list.empty() && list.size() != count)
+    return cx.error("{} has {} entries, expected {}", name, list.size(), count);
+  return check_span(cx, list, low, name);
 }
 
 namespace {

@@ -30,6 +30,12 @@ std::vector<std::vector<Dim>> unmarked_places(Scope& scope, const std::vector<Di
 Status require_at_least(InferCx& cx, Dim d, Dim low, std::string_view what);
 /// Numbers of an attribute must lie in [low, 2^31): sums and products of a few of them then fit.
 Status check_span(InferCx& cx, const Ints& list, std::int64_t low, std::string_view name);
+/// The same of a list that has `count` entries or is left out.
+Status check_list(InferCx& cx, const Ints& list, std::size_t count, std::int64_t low, std::string_view name);
+/// Entry i of an attribute's list, or what stands for one that is left out.
+inline std::int64_t listed(const Ints& list, std::size_t i, std::int64_t otherwise = 0) {
+  return i < list.size() ? list[i] : otherwise;
+}
 
 /// One axis of broadcasting a with b, with a run-time check where it is not sure that they fit.
 Result<Dim> broadcast_dim(InferCx& cx, Dim a, Dim b);

@@ -10,25 +10,21 @@
 #include "tensor/strided.h"
 
 namespace frazil::ops {
+
+double cubic_weight(double distance, double a) {
+  const double x = std::abs(distance);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
 namespace {
-
-std::int64_t listed(const Ints& list, std::size_t i, std::int64_t otherwise) {
-  return i < list.size() ? list[i] : otherwise;
-}
-
-Status check_list(InferCx& cx, const Ints& list, std::size_t count, std::string_view name) {
-  if (list.empty() || list.size() == count) return {};
-  return cx.error("{} needs {} entries, got {}", name, count, list.size());
-}
 
 // ---- MaxUnpool ----
 
 Status check_attrs(InferCx& cx, const MaxUnpoolAttrs& a) {
-  FRAZIL_CHECK(check_list(cx, a.strides, a.kernel_shape.size(), "strides"));
-  FRAZIL_CHECK(check_list(cx, a.pads, 2 * a.kernel_shape.size(), "pads"));
   FRAZIL_CHECK(check_span(cx, a.kernel_shape, 1, "kernel_shape"));
-  FRAZIL_CHECK(check_span(cx, a.strides, 1, "strides"));
-  return check_span(cx, a.pads, 0, "pads");
+  FRAZIL_CHECK(check_list(cx, a.strides, a.kernel_shape.size(), 1, "strides"));
+  return check_list(cx, a.pads, 2 * a.kernel_shape.size(), 0, "pads");
 }
 
 /// What the pooling's window added along spatial axis d, beyond (extent - 1) * stride.
@@ -105,9 +101,9 @@ Status max_unpool_run(OpaqueCall& call) {
   std::memset(out, 0, static_cast<std::size_t>(product(sizes) * width));
   std::int64_t limit = 1;
   for (std::int64_t extent : inferred) limit = sym::sat_mul(limit, extent);
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t i = 0; i < x.count(); ++i) {
-    if (pace.stop(8)) return {};
+    if (throttle.stop(8)) return {};
     const std::int64_t at = places.integer(i);
     if (at < 0 || at >= limit) {
       return fail(Code::bad_input, "input 'I': index {} at {} is outside [0, {}]", at, index_str(x.sizes, i),
@@ -127,16 +123,13 @@ Status deform_conv_types(InferCx& cx) {
   const auto& a = cx.attrs<DeformConvAttrs>();
   if (cx.rank(0) != 4 || cx.rank(1) != 4 || cx.rank(2) != 4) return cx.unsupported("only 2 spatial axes are available");
   if (a.group < 1 || a.offset_group < 1) return cx.error("group and offset_group must be positive");
-  FRAZIL_CHECK(check_list(cx, a.dilations, 2, "dilations"));
-  FRAZIL_CHECK(check_list(cx, a.strides, 2, "strides"));
-  FRAZIL_CHECK(check_list(cx, a.pads, 4, "pads"));
-  FRAZIL_CHECK(check_span(cx, a.strides, 1, "strides"));
-  FRAZIL_CHECK(check_span(cx, a.dilations, 1, "dilations"));
-  FRAZIL_CHECK(check_span(cx, a.pads, 0, "pads"));
+  FRAZIL_CHECK(check_list(cx, a.dilations, 2, 1, "dilations"));
+  FRAZIL_CHECK(check_list(cx, a.strides, 2, 1, "strides"));
+  FRAZIL_CHECK(check_list(cx, a.pads, 4, 0, "pads"));
   Scope& s = cx.scope();
   const Shape x = cx.shape(0), w = cx.shape(1), offset = cx.shape(2);
   const Dim taps = s.mul(s.mul(w[2], w[3]), a.offset_group);
-  FRAZIL_CHECK(check_list(cx, a.kernel_shape, 2, "kernel_shape"));
+  FRAZIL_CHECK(check_list(cx, a.kernel_shape, 2, 0, "kernel_shape"));
   for (std::size_t d = 0; d < a.kernel_shape.size(); ++d) {
     FRAZIL_CHECK(cx.require_equal(a.kernel_shape[d], w[d + 2], "kernel_shape"));
   }
@@ -233,9 +226,9 @@ Status deform_conv_run(OpaqueCall& call) {
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
   std::vector<double> result;
   result.reserve(static_cast<std::size_t>(product(sizes)));
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t at = 0; at < product(sizes); ++at) {
-    if (pace.stop(16 * job.group_c * job.kh * job.kw)) return {};
+    if (throttle.stop(16 * job.group_c * job.kh * job.kw)) return {};
     const std::int64_t row = at / job.ow, channel = row / job.oh;
     result.push_back(job.output(channel / job.oc, channel % job.oc, row % job.oh, at % job.ow));
   }

@@ -5,6 +5,9 @@
 // Reading or writing at places that are computed: resizing, unpooling, deformable convolution.
 namespace frazil::ops {
 
+/// The weight of an element at a distance, by the cubic convolution whose free number is `a`.
+double cubic_weight(double distance, double a);
+
 struct MaxUnpoolAttrs {
   Ints kernel_shape;
   Ints pads;

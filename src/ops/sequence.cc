@@ -38,7 +38,7 @@ Result<Type> join_items(InferCx& cx, const Type& a, const Type& b) {
 /// True when every symbol of d has one value: not when it stands for an extent that differs from item to item.
 bool has_value(InferCx& cx, Dim d) {
   return std::ranges::all_of(cx.scope().symbols_of(d), [&](SymbolId s) {
-    return !cx.scope().is_fresh(s) || cx.graph().origin(s) || cx.graph().extent_origin(s);
+    return !cx.scope().is_unbacked(s) || cx.graph().origin(s) || cx.graph().extent_origin(s);
   });
 }
 
@@ -176,7 +176,7 @@ namespace {
 /// The extent of the cut axis when it is the same for all items.
 std::optional<Dim> even_part(InferCx& cx, Dim extent) {
   if (!cx.has(1)) return Dim(1);
-  const auto* sizes = cx.content(1);
+  const auto* sizes = cx.known_value(1);
   if (!sizes || sizes->empty() || std::ranges::any_of(*sizes, [&](Dim d) { return d != sizes->front(); })) return {};
   const Dim part = sizes->front();
   if (cx.rank(1) == 1) return part;
@@ -246,9 +246,9 @@ Status split_to_sequence_run(OpaqueCall& call) {
   FRAZIL_TRY(MemoryCharge room, MemoryCharge::make(parts.size() * sizeof(Datum)));
   items.reserve(parts.size());
   std::int64_t at = 0;
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t part : parts) {
-    if (pace.stop(64)) {
+    if (throttle.stop(64)) {
       free_items(std::move(items));
       return {};
     }
@@ -307,8 +307,8 @@ Result<Sizes> joined_sizes(const Items& items, const ConcatFromSequenceAttrs& a)
     return fail(Code::bad_input, "axis {} is outside [{}, {})", a.axis, -rank, rank);
   Sizes total = item_sizes(first, a);
   const std::size_t axis = from_front(a.axis, total.size());
-  Pace pace;
-  for (std::size_t i = 1; i < items.size() && !pace.stop(64); ++i) {
+  PollThrottle throttle;
+  for (std::size_t i = 1; i < items.size() && !throttle.stop(64); ++i) {
     const Tensor& item = items[i].tensor();
     Sizes sizes = item.rank() == first.rank() ? item_sizes(item, a) : Sizes();
     const std::int64_t extent = sizes.empty() ? 0 : std::exchange(sizes[axis], total[axis]);
@@ -334,9 +334,9 @@ Status concat_from_sequence_run(OpaqueCall& call) {
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
   const auto width = static_cast<std::int64_t>(byte_size(call.out_elem(0)));
   std::int64_t at = 0;
-  Pace pace;
+  PollThrottle throttle;
   for (const Datum& datum : items) {
-    if (pace.stop(64)) return {};
+    if (throttle.stop(64)) return {};
     FRAZIL_TRY(const Tensor item, datum.tensor().packed());
     const std::int64_t part = item_sizes(item, a)[axis] * split.inner;
     for (std::int64_t o = 0; o < (part == 0 ? 0 : split.outer); ++o) {

@@ -112,10 +112,10 @@ struct DftJob {
 
 template <class Transform>
 void run_lines(const DftJob& job, Number* line, const Transform& transform) {
-  Pace pace;
+  PollThrottle throttle;
   for (std::int64_t outer = 0; outer < job.in.outer; ++outer) {
     for (std::int64_t inner = 0; inner < job.in.inner; ++inner) {
-      if (pace.stop(4 * job.points)) return;
+      if (throttle.stop(4 * job.points)) return;
       visit_storage(job.elem, [&](auto* type) {
         using T = std::remove_pointer_t<decltype(type)>;
         job.load<T>(outer, inner, line);

@@ -68,9 +68,7 @@ std::optional<double> read_real(std::string_view text) {
 }
 
 std::unexpected<Fault> no_number(std::string_view text, Elem elem) {
-  constexpr std::size_t kShown = 40;
-  return fail(Code::bad_input, "'{}'{} is no number for {}", printable(text.substr(0, kShown)),
-              text.size() > kShown ? "..." : "", name_of(elem));
+  return fail(Code::bad_input, "'{}' is no number for {}", printable(text, 40), name_of(elem));
 }
 
 /// Keeps the low bits of what does not fit.
@@ -173,9 +171,9 @@ Status string_split_run(OpaqueCall& call) {
   FRAZIL_TRY(std::byte * scratch, call.scratch(text.size() * sizeof(std::int64_t)));
   auto* const counts = reinterpret_cast<std::int64_t*>(scratch);
   std::int64_t most = 0;
-  Pace pace;
+  PollThrottle throttle;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (pace.stop(1 + static_cast<std::int64_t>(text[i].size()))) return {};
+    if (throttle.stop(1 + static_cast<std::int64_t>(text[i].size()))) return {};
     counts[i] = static_cast<std::int64_t>(split(text[i], a).size());
     most = std::max(most, counts[i]);
   }
@@ -189,7 +187,7 @@ Status string_split_run(OpaqueCall& call) {
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
   auto* row = reinterpret_cast<std::string*>(out);
   for (const std::string& s : text) {
-    if (pace.stop(1 + static_cast<std::int64_t>(s.size()))) return {};
+    if (throttle.stop(1 + static_cast<std::int64_t>(s.size()))) return {};
     std::string* to = row;
     for (const std::string_view part : split(s, a)) assign_text(*to++, std::string(part));
     row += most;

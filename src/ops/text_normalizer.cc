@@ -29,33 +29,6 @@ char ascii_case(char c, Letters letters) {
   return turns ? static_cast<char>(c ^ 0x20) : c;
 }
 
-/// Bytes of the UTF-8 sequence that begins with this byte of valid text.
-std::size_t sequence_length(unsigned char lead) { return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4; }
-
-char32_t decode(std::string_view sequence) {
-  const auto lead = static_cast<unsigned char>(sequence[0]);
-  if (sequence.size() == 1) return lead;
-  char32_t code = lead & (0xffu >> (sequence.size() + 1));
-  for (char c : sequence.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
-  return code;
-}
-
-void append_utf8(std::string& out, char32_t code) {
-  const auto tail = [&](int shift) { out += static_cast<char>(0x80u | (code >> shift & 0x3fu)); };
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xc0u | code >> 6);
-    tail(0);
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xe0u | code >> 12);
-    tail(6), tail(0);
-  } else {
-    out += static_cast<char>(0xf0u | code >> 18);
-    tail(12), tail(6), tail(0);
-  }
-}
-
 struct FreeLocale {
   void operator()(locale_t l) const { freelocale(l); }
 };
@@ -97,9 +70,8 @@ class CaseChange {
     if (!locale_) {
       FRAZIL_TRY(locale_, locale_for(name_));
     }
-    for (std::size_t at = 0, n = 0; at < text.size(); at += n) {
-      n = sequence_length(static_cast<unsigned char>(text[at]));
-      const auto code = static_cast<wint_t>(decode(std::string_view(text).substr(at, n)));
+    for (std::size_t at = 0; at < text.size();) {
+      const auto code = static_cast<wint_t>(*next_code_point(text, at));
       append_utf8(out, static_cast<char32_t>(letters == Letters::lower ? towlower_l(code, locale_.get())
                                                                        : towupper_l(code, locale_.get())));
     }
@@ -142,9 +114,9 @@ Status string_normalizer_run(OpaqueCall& call) {
     stops.insert(std::move(stop));
   }
   std::vector<std::string> kept;
-  Pace pace;
+  PollThrottle throttle;
   for (const std::string& text : x.as<std::string>()) {
-    if (pace.stop(16 + static_cast<std::int64_t>(text.size()))) return {};
+    if (throttle.stop(16 + static_cast<std::int64_t>(text.size()))) return {};
     FRAZIL_TRY(const std::string word, change(text, folded));
     if (stops.contains(word)) continue;
     FRAZIL_TRY(std::string changed, change(text, *letters_of(a.case_change_action)));

@@ -4,7 +4,7 @@
 #include <re2/re2.h>
 #endif
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "base/text.h"
 
 namespace frazil::ops {
@@ -32,9 +32,9 @@ Status regex_full_match_run(OpaqueCall& call) {
   const TensorView x = call.in(0);
   FRAZIL_TRY(std::byte * out, call.out(0, x.sizes));
   const RE2 pattern(call.attrs<RegexFullMatchAttrs>().pattern, quiet());
-  Pace pace;
+  PollThrottle throttle;
   for (const std::string& text : x.as<std::string>()) {
-    if (pace.stop(16 + static_cast<std::int64_t>(text.size()))) return {};
+    if (throttle.stop(16 + static_cast<std::int64_t>(text.size()))) return {};
     *out++ = std::byte{RE2::FullMatch(text, pattern)};
   }
   return {};

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "base/text.h"
 
 namespace frazil::ops {
@@ -122,8 +122,8 @@ void number_tokens(const TensorView& x, const GramTree& tree, std::int32_t* toke
     const auto at = map.find(key);
     return at == map.end() ? -1 : at->second;
   };
-  Pace pace;
-  for (std::int64_t i = 0; i < x.count() && !pace.stop(8); ++i) {
+  PollThrottle throttle;
+  for (std::int64_t i = 0; i < x.count() && !throttle.stop(8); ++i) {
     tokens[i] = x.elem == Elem::string ? find(tree.strings, x.as<std::string>()[static_cast<std::size_t>(i)])
                                        : find(tree.integers, x.integer(i));
   }
@@ -131,7 +131,8 @@ void number_tokens(const TensorView& x, const GramTree& tree, std::int32_t* toke
 
 /// Calls found(n-gram) for each n-gram in the row. False: the run has to stop.
 template <class F>
-bool each_gram(const GramTree& tree, const TfIdfAttrs& a, std::span<const std::int32_t> row, Pace& pace, F found) {
+bool each_gram(const GramTree& tree, const TfIdfAttrs& a, std::span<const std::int32_t> row, PollThrottle& throttle,
+               F found) {
   const auto size = static_cast<std::int64_t>(row.size());
   // Further than the row is long, only 1-grams fit, and those count once.
   const std::int64_t furthest = std::min(a.max_skip_count, size) + 1;
@@ -148,7 +149,7 @@ bool each_gram(const GramTree& tree, const TfIdfAttrs& a, std::span<const std::i
         const std::int32_t gram = tree.gram[static_cast<std::size_t>(node)];
         if (gram >= 0 && length >= shortest) found(static_cast<std::size_t>(gram));
       }
-      if (pace.stop(8 * length)) return false;
+      if (throttle.stop(8 * length)) return false;
     }
   }
   return true;
@@ -185,15 +186,15 @@ Status tf_idf_run(OpaqueCall& call) {
   auto* const counts = reinterpret_cast<std::int64_t*>(scratch);
   auto* const tokens = reinterpret_cast<std::int32_t*>(counts + grams);
   number_tokens(x, *tree, tokens);
-  Pace pace;
+  PollThrottle throttle;
   auto* row = reinterpret_cast<float*>(out);
   const std::int64_t rows = x.rank() == 2 ? x.sizes[0] : 1;
   for (std::int64_t r = 0; r < rows; ++r, row += tree->width) {
     std::fill_n(counts, grams, 0);
     std::fill_n(row, tree->width, 0.0f);
-    if (pace.stop(tree->width + static_cast<std::int64_t>(grams))) return {};
+    if (throttle.stop(tree->width + static_cast<std::int64_t>(grams))) return {};
     const std::span tokens_here(tokens + static_cast<std::size_t>(r) * columns, columns);
-    if (!each_gram(*tree, a, tokens_here, pace, [&](std::size_t gram) { ++counts[gram]; })) return {};
+    if (!each_gram(*tree, a, tokens_here, throttle, [&](std::size_t gram) { ++counts[gram]; })) return {};
     for (std::size_t g = 0; g < grams; ++g) {
       if (counts[g] == 0) continue;
       const double weight = a.mode == "TF" || a.weights.empty() ? 1 : a.weights[g];

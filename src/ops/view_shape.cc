@@ -73,7 +73,7 @@ Status shape_types(InferCx& cx) {
   const auto [first, last] = shape_range(cx.attrs<ShapeAttrs>(), cx.rank(0));
   const std::span<const Dim> dims = std::span(cx.shape(0)).subspan(first, last - first);
   cx.out(0, Type::tensor(Elem::i64, {Dim(static_cast<std::int64_t>(dims.size()))}));
-  cx.out_content(0, {dims.begin(), dims.end()});
+  cx.out_known_value(0, {dims.begin(), dims.end()});
   return {};
 }
 
@@ -87,7 +87,7 @@ Status shape_run(OpaqueCall& call) {
 Status size_types(InferCx& cx) {
   const Dim count = cx.scope().product(cx.shape(0));
   cx.out(0, Type::tensor(Elem::i64));
-  cx.out_content(0, {count});
+  cx.out_known_value(0, {count});
   return {};
 }
 
@@ -129,7 +129,7 @@ Status require_exact(InferCx& cx, Dim d) {
 
 /// The extent of a range of i32 or i64 whose step is known; nullopt when the step is not.
 Result<std::optional<Dim>> index_range_extent(InferCx& cx) {
-  const auto* step = cx.content(2);
+  const auto* step = cx.known_value(2);
   if (step == nullptr || step->size() != 1 || !(*step)[0].is_const()) return std::nullopt;
   const Dim delta = (*step)[0];
   if (delta == Dim(0)) return cx.error("delta is 0");
@@ -147,11 +147,11 @@ Status index_range_types(InferCx& cx) {
   cx.out(0, Type::tensor(cx.elem(0), {extent}));
   if (!known || !extent.is_const() || extent.value() > 1024) return {};
   FRAZIL_TRY(const Dim start, cx.int_scalar(0));
-  std::vector<Dim> content;
+  std::vector<Dim> elements;
   for (std::int64_t i = 0; i < extent.value(); ++i) {
-    content.push_back(cx.scope().add(start, cx.scope().mul((*cx.content(2))[0], i)));
+    elements.push_back(cx.scope().add(start, cx.scope().mul((*cx.known_value(2))[0], i)));
   }
-  cx.out_content(0, std::move(content));
+  cx.out_known_value(0, std::move(elements));
   return {};
 }
 
@@ -174,8 +174,8 @@ Status real_range(OpaqueCall& call) {
   const std::array count{range_count(start, limit, delta)};
   FRAZIL_TRY(std::byte* const out, call.out(0, count));
   T* y = reinterpret_cast<T*>(out);
-  Pace pace;
-  for (std::int64_t i = 0; i < count[0] && !pace.stop(1); ++i) {
+  PollThrottle throttle;
+  for (std::int64_t i = 0; i < count[0] && !throttle.stop(1); ++i) {
     y[i] = T(static_cast<Step>(start + static_cast<double>(i) * delta));
   }
   return {};
@@ -190,8 +190,8 @@ Status integer_range(OpaqueCall& call) {
   const std::array count{span <= 0 ? 0 : (span - 1) / step + 1};
   FRAZIL_TRY(std::byte* const out, call.out(0, count));
   T* y = reinterpret_cast<T*>(out);
-  Pace pace;
-  for (std::int64_t i = 0; i < count[0] && !pace.stop(1); ++i) y[i] = static_cast<T>(start + i * delta);
+  PollThrottle throttle;
+  for (std::int64_t i = 0; i < count[0] && !throttle.stop(1); ++i) y[i] = static_cast<T>(start + i * delta);
   return {};
 }
 

@@ -81,9 +81,9 @@ std::vector<const Rule*> all_rules() {
 }
 
 std::optional<std::int64_t> known(const Graph& graph, Value v) {
-  const std::vector<Dim>* content = v ? graph.content(v) : nullptr;
-  if (!content || content->size() != 1 || !(*content)[0].is_const()) return std::nullopt;
-  return (*content)[0].value();
+  const std::vector<Dim>* known = v ? graph.known_value(v) : nullptr;
+  if (!known || known->size() != 1 || !(*known)[0].is_const()) return std::nullopt;
+  return (*known)[0].value();
 }
 
 namespace {
@@ -98,7 +98,7 @@ struct Harmless {
     if (!id) return true;
     const Node& node = graph.node(*id);
     if (depth == 0 || !node.constraints.empty() || !node.blocks.empty()) return false;
-    runs = runs && !graph.content(v);
+    runs = runs && !graph.known_value(v);
     if (runs && !std::holds_alternative<Elementwise>(node.op->form)) return false;
     if (std::holds_alternative<Elementwise>(node.op->form) && !broadcasts_surely(graph, node)) return false;
     return std::ranges::all_of(node.in,

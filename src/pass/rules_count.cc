@@ -143,7 +143,7 @@ class Finder {
   }
 
   bool is_same(Value a, Value b) const {
-    const std::vector<Dim>*x = graph_.content(a), *y = graph_.content(b);
+    const std::vector<Dim>*x = graph_.known_value(a), *y = graph_.known_value(b);
     return a == b || (x && y && *x == *y);
   }
 

@@ -92,7 +92,7 @@ class Projections {
   }
   /// True when the loop's iterations are the rows of `source`.
   bool counts(const Node& loop, Value source) const {
-    const std::vector<Dim>* trips = graph_.content(loop.in[0]);
+    const std::vector<Dim>* trips = graph_.known_value(loop.in[0]);
     const Type& type = graph_.type(source);
     return trips && trips->size() == 1 && type.ranked && type.rank() > 1 && (*trips)[0] == type.shape[0];
   }

@@ -14,8 +14,8 @@ constexpr std::int64_t kFewElements = 4096;
 /// True when a loop's body runs at least once.
 bool surely_runs(const Graph& graph, const Node& loop) {
   const auto content_is = [&](std::size_t i, auto holds) {
-    const std::vector<Dim>* content = i < loop.in.size() && loop.in[i] ? graph.content(loop.in[i]) : nullptr;
-    return content && content->size() == 1 && holds((*content)[0]);
+    const std::vector<Dim>* known = i < loop.in.size() && loop.in[i] ? graph.known_value(loop.in[i]) : nullptr;
+    return known && known->size() == 1 && holds((*known)[0]);
   };
   const auto absent = [&](std::size_t i) { return i >= loop.in.size() || !loop.in[i]; };
   if (loop.op == &ops::Scan) return false;
@@ -39,7 +39,7 @@ bool is_cheap(const Graph& graph, const Node& node) {
 bool may_move(const Graph& graph, const Node& node) {
   const bool fits = std::holds_alternative<Elementwise>(node.op->form) ||
                     std::holds_alternative<Contraction>(node.op->form) || std::holds_alternative<View>(node.op->form);
-  if (!fits || !node.constraints.empty() || node.in.empty() || node.out.size() != 1 || graph.content(node.out[0])) {
+  if (!fits || !node.constraints.empty() || node.in.empty() || node.out.size() != 1 || graph.known_value(node.out[0])) {
     return false;
   }
   if (std::holds_alternative<Elementwise>(node.op->form) && !broadcasts_surely(graph, node)) return false;

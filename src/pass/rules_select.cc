@@ -31,7 +31,7 @@ bool is_cheap(const Graph& graph, const Node& node) {
 }
 
 bool may_select(const Graph& graph, const Node& node) {
-  if (node.op != &ops::If || !node.constraints.empty() || graph.assumed(node) || graph.content(node.in[0]))
+  if (node.op != &ops::If || !node.constraints.empty() || graph.assumed(node) || graph.known_value(node.in[0]))
     return false;
   const Type& condition = graph.type(node.in[0]);
   if (!condition.ranked || condition.rank() != 0) return false;
@@ -44,7 +44,7 @@ bool may_select(const Graph& graph, const Node& node) {
   for (std::size_t i = 0; i < node.out.size(); ++i) {
     if (!node.out[i]) continue;
     const Type &a = graph.type(yes.results[i]), &b = graph.type(no.results[i]);
-    if (!is_few(a) || a != b || graph.content(node.out[i])) return false;
+    if (!is_few(a) || a != b || graph.known_value(node.out[i])) return false;
   }
   return true;
 }

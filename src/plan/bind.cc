@@ -15,7 +15,7 @@
 #include "ops/microsoft_quant.h"
 #include "ops/norm.h"
 #include "ops/recurrent.h"
-#include "plan/program.h"
+#include "plan/fused.h"
 
 namespace frazil {
 namespace {
@@ -24,7 +24,7 @@ bool is_value_type(Elem e) { return e != Elem::string && !is_complex(e); }
 
 /// True when every instruction of the tape has a tile primitive.
 bool tile_serves(const ScalarTape& tape, std::size_t operands) {
-  if (operands > kMaxTileOperands || tape.code.size() > kMaxTileInstructions || tape.code.empty()) return false;
+  if (operands > kMaxFusedOperands || tape.code.size() > kMaxFusedInstructions || tape.code.empty()) return false;
   if (arity(tape.code.back().op) == 0) return tape.code.back().op == ScalarOp::load;
   for (const ScalarIns& ins : tape.code) {
     if (arity(ins.op) == 0) continue;
@@ -53,7 +53,7 @@ std::optional<Binding> bind_elementwise(const Graph& graph, NodeId id) {
   const Elem out = graph.type(node.out[0]).elem;
   if (is_int(out) && bit_width(out) < 8) return std::nullopt;
   if (!tile_serves(tape_of(graph, id), node.in.size())) return std::nullopt;
-  return Binding{.kernel = Kernel::tile, .strided = true, .in_place = true};
+  return Binding{.params = params::Fused{}, .strided = true, .in_place = true};
 }
 
 bool is_f32(const Graph& graph, Value v) {
@@ -87,22 +87,23 @@ std::optional<Window> window_of(const ops::WindowAttrs& attrs, std::size_t rank)
     }
   }
   if (attrs.auto_pad == "SAME_UPPER")
-    w.mode = Window::same_upper;
+    w.padding = Window::Padding::same_upper;
   else if (attrs.auto_pad == "SAME_LOWER")
-    w.mode = Window::same_lower;
+    w.padding = Window::Padding::same_lower;
   else if (attrs.auto_pad == "VALID")
-    w.mode = Window::valid;
+    w.padding = Window::Padding::valid;
   return w;
 }
 
 using Bound = std::optional<Binding>;
 
-Bound windowed(Kernel kernel, const ops::WindowAttrs& attrs, std::size_t rank, std::int64_t first) {
+/// Parameters with their window; nothing where the attributes do not fit a kernel.
+template <class P>
+Bound windowed(P p, const ops::WindowAttrs& attrs, std::size_t rank) {
   const auto w = window_of(attrs, rank);
   if (!w) return std::nullopt;
-  Binding b{.kernel = kernel, .ints = {first}};
-  w->write(b.ints);
-  return b;
+  p.window = *w;
+  return Binding{.params = std::move(p)};
 }
 
 Bound when_f32(const Graph& g, const Node& n, Binding b) { return all_f32(g, n) ? Bound(std::move(b)) : std::nullopt; }
@@ -111,14 +112,14 @@ std::size_t rank_of(const Graph& g, Value v) { return g.type(v).rank(); }
 
 Bound bind_matmul(const Graph& g, const Node& n) {
   return rank_of(g, n.in[0]) > 0 && rank_of(g, n.in[1]) > 0
-             ? when_f32(g, n, {.kernel = Kernel::matmul, .strided = true})
+             ? when_f32(g, n, {.params = params::MatMul{}, .strided = true})
              : std::nullopt;
 }
 
 Bound bind_plain_product(const Graph& g, const Node& n) {
   const bool served =
       rank_of(g, n.in[0]) > 0 && rank_of(g, n.in[1]) > 0 && kernel::plain_gemm_supports(g.type(n.in[0]).elem);
-  return served ? Bound({.kernel = Kernel::plain}) : std::nullopt;
+  return served ? Bound({.params = params::PlainMatMul{}}) : std::nullopt;
 }
 
 /// Parameters are held against K and N when shapes are known; a scale or zero point of another type is widened.
@@ -126,47 +127,50 @@ Bound bind_nbits_product(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::microsoft::MatMulNBitsAttrs>();
   const auto f32_or_bytes = [&](Value v) { return !v || is_f32(g, v) || g.type(v).elem == Elem::u8; };
   if (rank_of(g, n.in[0]) == 0 || !is_f32(g, n.in[0]) || !std::ranges::all_of(n.in, f32_or_bytes)) return std::nullopt;
-  return Binding{.kernel = Kernel::nbits, .ints = {a.K, a.N, a.bits, a.block_size}};
+  return Binding{.params = params::MatMulNBits{.k = a.K, .n = a.N, .bits = a.bits, .block = a.block_size}};
 }
 
 Bound bind_gemm(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::GemmAttrs>();
-  return when_f32(g, n, {.kernel = Kernel::gemm, .ints = {a.transA, a.transB}, .reals = {a.alpha, a.beta}});
+  return when_f32(
+      g, n,
+      {.params = params::Gemm{.trans_a = a.transA != 0, .trans_b = a.transB != 0, .alpha = a.alpha, .beta = a.beta}});
 }
 
 Bound bind_conv(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvAttrs>();
-  return all_f32(g, n) ? windowed(Kernel::conv, a, rank_of(g, n.in[0]), a.group) : std::nullopt;
+  return all_f32(g, n) ? windowed(params::Conv{.groups = a.group, .window = {}}, a, rank_of(g, n.in[0])) : std::nullopt;
 }
 
 Bound bind_max_pool(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::MaxPoolAttrs>();
   if (n.out.size() > 1 || !all_f32(g, n)) return std::nullopt;
-  return windowed(Kernel::max_pool, a, rank_of(g, n.in[0]), a.storage_order);
+  return windowed(params::MaxPool{}, a, rank_of(g, n.in[0]));
 }
 
 Bound bind_average_pool(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::AveragePoolAttrs>();
-  return all_f32(g, n) ? windowed(Kernel::average_pool, a, rank_of(g, n.in[0]), a.count_include_pad) : std::nullopt;
+  if (!all_f32(g, n)) return std::nullopt;
+  return windowed(params::AveragePool{.count_padding = a.count_include_pad != 0, .window = {}}, a, rank_of(g, n.in[0]));
 }
 
 Bound bind_global_pool(const Graph& g, const Node& n) {
   const bool maximum = n.op == &ops::GlobalMaxPool;
-  return rank_of(g, n.in[0]) > 2 ? when_f32(g, n, {.kernel = Kernel::global_pool, .ints = {maximum}}) : std::nullopt;
+  return rank_of(g, n.in[0]) > 2 ? when_f32(g, n, {.params = params::GlobalPool{.maximum = maximum}}) : std::nullopt;
 }
 
 /// The reduced axes when they are known and lie side by side: (first, count).
 std::optional<std::pair<std::int64_t, std::int64_t>> reduced_run(const Graph& g, const Node& n) {
   const auto rank = static_cast<std::int64_t>(rank_of(g, n.in[0]));
   const bool listed = n.in.size() > 1 && n.in[1];
-  const std::vector<Dim>* content = listed ? g.content(n.in[1]) : nullptr;
-  if (listed && content == nullptr) return std::nullopt;
-  if (!listed || content->empty()) {
+  const std::vector<Dim>* known = listed ? g.known_value(n.in[1]) : nullptr;
+  if (listed && known == nullptr) return std::nullopt;
+  if (!listed || known->empty()) {
     if (n.attributes<ops::ReduceAttrs>().noop_with_empty_axes != 0) return std::nullopt;
     return std::pair<std::int64_t, std::int64_t>(0, rank);
   }
   std::vector<std::int64_t> axes;
-  for (Dim d : *content) {
+  for (Dim d : *known) {
     if (!d.is_const()) return std::nullopt;
     axes.push_back(d.value() < 0 ? d.value() + rank : d.value());
   }
@@ -182,7 +186,7 @@ Bound bind_reduce(const Graph& g, const Node& n) {
   if (!kernel::reduce_supports(R, g.type(n.in[0]).elem)) return std::nullopt;
   const auto run = reduced_run(g, n);
   if (!run) return std::nullopt;
-  return Binding{.kernel = Kernel::reduce, .ints = {static_cast<std::int64_t>(R), run->first, run->second}};
+  return Binding{.params = params::Reduce{.fold = R, .axis = run->first, .count = run->second}};
 }
 
 template <kernel::Arg A>
@@ -192,14 +196,14 @@ Bound bind_arg(const Graph& g, const Node& n) {
       one(Elem::f32) | one(Elem::f64) | one(Elem::i32) | one(Elem::i64) | one(Elem::i8) | one(Elem::u8);
   if (!contains(served, g.type(n.in[0]).elem)) return std::nullopt;
   const auto axis = static_cast<std::int64_t>(from_front(a.axis, rank_of(g, n.in[0])));
-  return Binding{.kernel = Kernel::arg_reduce, .ints = {static_cast<std::int64_t>(A), a.select_last_index, axis}};
+  return Binding{.params = params::ArgReduce{.extreme = A, .last = a.select_last_index != 0, .axis = axis}};
 }
 
 template <bool Log>
 Bound bind_softmax(const Graph& g, const Node& n) {
   const std::int64_t axis = n.attributes<ops::SoftmaxAttrs>().axis;
   const bool last = axis == -1 || axis + 1 == static_cast<std::int64_t>(rank_of(g, n.in[0]));
-  return last && rank_of(g, n.in[0]) > 0 ? when_f32(g, n, {.kernel = Kernel::softmax, .ints = {Log}}) : std::nullopt;
+  return last && rank_of(g, n.in[0]) > 0 ? when_f32(g, n, {.params = params::Softmax{.log = Log}}) : std::nullopt;
 }
 
 /// True when v surely has the extents of x from `axis` on: a parameter that broadcasts has no kernel. That each extent
@@ -218,13 +222,13 @@ Bound bind_layer_norm(const Graph& g, const Node& n) {
   for (std::size_t i = 1; i < n.in.size(); ++i) {
     if (n.in[i] && !covers(g, n.in[i], n.in[0], axis)) return std::nullopt;
   }
-  return when_f32(g, n, {.kernel = Kernel::layer_norm, .ints = {axis}, .reals = {a.epsilon}});
+  return when_f32(g, n, {.params = params::LayerNorm{.axis = axis, .epsilon = a.epsilon}});
 }
 
 Bound bind_batch_norm(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::BatchNormAttrs>();
   if (a.training_mode != 0 || n.out.size() != 1) return std::nullopt;
-  return when_f32(g, n, {.kernel = Kernel::batch_norm, .reals = {a.epsilon}});
+  return when_f32(g, n, {.params = params::BatchNorm{.epsilon = a.epsilon}});
 }
 
 /// Default activations only, as ONNX repeats them for each direction.
@@ -235,28 +239,31 @@ bool is_default(const Strings& names, std::initializer_list<std::string_view> de
   return true;
 }
 
-Bound bind_recurrent(const Graph& g, const Node& n, const ops::RecurrentAttrs& a, Kernel kernel,
-                     std::vector<std::int64_t> more) {
+/// What the LSTM and GRU kernels have in common.
+template <class P>
+Bound bind_recurrent(const Graph& g, const Node& n, const ops::RecurrentAttrs& a, P p) {
   for (std::size_t i = 0; i < n.in.size(); ++i) {
     if (n.in[i] && i != 4 && !is_f32(g, n.in[i])) return std::nullopt;
   }
-  const std::int64_t direction = a.direction == "forward" ? 0 : a.direction == "reverse" ? 1 : 2;
-  if (a.layout != 0 && direction == 2) return std::nullopt;
-  Binding b{.kernel = kernel, .ints = {direction, a.layout}, .reals = {a.clip.value_or(0)}};
-  b.ints.insert(b.ints.end(), more.begin(), more.end());
-  return b;
+  p.direction = a.direction == "forward"   ? params::Direction::forward
+                : a.direction == "reverse" ? params::Direction::reverse
+                                           : params::Direction::both;
+  p.batch_first = a.layout != 0;
+  p.clip = a.clip.value_or(0);
+  if (p.batch_first && p.direction == params::Direction::both) return std::nullopt;
+  return Binding{.params = p};
 }
 
 Bound bind_lstm(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::LstmAttrs>();
   if (a.input_forget != 0 || !is_default(a.activations, {"Sigmoid", "Tanh", "Tanh"})) return std::nullopt;
-  return bind_recurrent(g, n, a, Kernel::lstm, {});
+  return bind_recurrent(g, n, a, params::Lstm{});
 }
 
 Bound bind_gru(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::GruAttrs>();
   if (!is_default(a.activations, {"Sigmoid", "Tanh"})) return std::nullopt;
-  return bind_recurrent(g, n, a, Kernel::gru, {a.linear_before_reset});
+  return bind_recurrent(g, n, a, params::Gru{.linear_before_reset = a.linear_before_reset != 0});
 }
 
 /// True when each of v's extents, but for the last `free` ones, is 1 or surely that of `to`, from the last one on.
@@ -278,10 +285,13 @@ Bound bind_attend(const Graph& g, const Node& n) {
   for (std::size_t i = 3; i < 5; ++i) {
     if (i < n.in.size() && n.in[i] && !broadcasts(g, n.in[i], scores, 1)) return std::nullopt;
   }
-  return Binding{.kernel = Kernel::attention,
-                 .strided = true,
-                 .ints = {a.causal, a.undefined, a.scale.has_value(), a.biased_hidden},
-                 .reals = {a.scale.value_or(1), a.softcap, a.hidden}};
+  return Binding{.params = params::Attention{.causal = a.causal != 0,
+                                             .undefined = static_cast<kernel::Attention::Undefined>(a.undefined),
+                                             .scale = a.scale,
+                                             .bias_last = a.biased_hidden != 0,
+                                             .softcap = a.softcap,
+                                             .hidden = a.hidden},
+                 .strided = true};
 }
 
 Bound bind_rotate(const Graph& g, const Node& n) {
@@ -294,7 +304,7 @@ Bound bind_rotate(const Graph& g, const Node& n) {
   const bool even = !x.empty() && x.back().is_const() && x.back().value() % 2 == 0;
   if (!even || x.size() > kernel::Rotary::kMostAxes + 1 || !all_f32(g, n) || !fits(n.in[1]) || !fits(n.in[2]))
     return std::nullopt;
-  return Binding{.kernel = Kernel::rotary, .strided = true, .ints = {half}};
+  return Binding{.params = params::Rotary{.half_tables = half}, .strided = true};
 }
 
 /// Which kernel serves which operator when; first fit. The suite holds each kernel against the operator's own form.
@@ -306,8 +316,8 @@ struct Row {
 
 const Row kRows[] = {
     {&ops::MatMul, Kernel::matmul, bind_matmul},
-    {&ops::MatMul, Kernel::plain, bind_plain_product},
-    {&ops::microsoft::MatMulNBits, Kernel::nbits, bind_nbits_product},
+    {&ops::MatMul, Kernel::plain_matmul, bind_plain_product},
+    {&ops::microsoft::MatMulNBits, Kernel::matmul_nbits, bind_nbits_product},
     {&ops::Gemm, Kernel::gemm, bind_gemm},
     {&ops::Conv, Kernel::conv, bind_conv},
     {&ops::MaxPool, Kernel::max_pool, bind_max_pool},
@@ -377,7 +387,7 @@ std::optional<Binding> bind(const Graph& graph, NodeId id) {
     }
   }
   if (std::holds_alternative<Elementwise>(node.op->form)) return bind_elementwise(graph, id);
-  if (std::holds_alternative<Opaque>(node.op->form)) return Binding{.kernel = Kernel::opaque};
+  if (std::holds_alternative<Opaque>(node.op->form)) return Binding{.params = params::Opaque{}};
   return std::nullopt;
 }
 

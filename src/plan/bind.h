@@ -1,19 +1,19 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ir/graph.h"
-#include "plan/plan.h"
+#include "plan/kernel_params.h"
 
 namespace frazil {
 
 /// How a kernel serves a node.
 struct Binding {
-  Kernel kernel = Kernel::reference;
-  bool strided = false;                 ///< takes operands of any strides
-  bool in_place = false;                ///< an output may take the bytes of an operand of the same extents
-  std::vector<std::int64_t> ints = {};  ///< parameters for the step
-  std::vector<float> reals = {};
+  KernelParams params = params::Reference{};
+  bool strided = false;   ///< takes operands of any strides
+  bool in_place = false;  ///< an output may take the bytes of an operand of the same extents
+  Kernel kernel() const { return kernel_of(params); }
 };
 
 /// The kernel that serves the node, for forms that need one; nullopt: a composite to expand, or the reference executor.

@@ -31,7 +31,7 @@ std::optional<Dim> trips_of(const Flow& flow) {
 }
 
 double bytes_of(const Plan& plan, const Slot& slot, std::span<const std::int64_t> registers) {
-  if (slot.object || plan.storages[slot.storage].place == Place::parts) return 0;
+  if (slot.object || plan.storages[slot.storage].place == Place::tiles) return 0;
   auto bytes = static_cast<double>(byte_size(slot.elem));
   for (std::size_t i = 0; i < slot.dims.size(); ++i) {
     const bool repeats = !slot.strides.empty() && registers[slot.strides[i]] == 0;
@@ -40,12 +40,12 @@ double bytes_of(const Plan& plan, const Slot& slot, std::span<const std::int64_t
   return bytes;
 }
 
-double bytes_of(const Plan& plan, const std::vector<std::uint32_t>& slots, std::span<const std::int64_t> registers) {
+double bytes_of(const Plan& plan, const std::vector<SlotId>& slots, std::span<const std::int64_t> registers) {
   double bytes = 0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const bool again = std::find(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(i), slots[i]) !=
                        slots.begin() + static_cast<std::ptrdiff_t>(i);
-    if (slots[i] != kNone && !again) bytes += bytes_of(plan, plan.slots[slots[i]], registers);
+    if (slots[i] && !again) bytes += bytes_of(plan, plan.slot(slots[i]), registers);
   }
   return bytes;
 }
@@ -53,9 +53,10 @@ double bytes_of(const Plan& plan, const std::vector<std::uint32_t>& slots, std::
 }  // namespace
 
 std::vector<NodeId> members_of(const Step& step) {
-  if (step.kind != Step::Kind::kernel || step.kernel == Kernel::copy || step.kernel == Kernel::fill ||
-      step.kernel == Kernel::edges || step.kernel == Kernel::pack)
-    return {};
+  const auto* launch = step.as<step::Launch>();
+  if (launch == nullptr) return {};
+  const Kernel k = launch->kernel();
+  if (k == Kernel::copy || k == Kernel::fill || k == Kernel::edges || k == Kernel::pack) return {};
   if (!step.members.empty()) return step.members;
   return step.node ? std::vector{step.node} : std::vector<NodeId>{};
 }
@@ -101,7 +102,7 @@ class CostReader {
 
   /// Known as expressions, so that nobody computes it.
   bool is_shape_arithmetic(NodeId id) const {
-    return std::ranges::all_of(graph_.node(id).out, [&](Value v) { return !v || graph_.content(v) != nullptr; });
+    return std::ranges::all_of(graph_.node(id).out, [&](Value v) { return !v || graph_.known_value(v) != nullptr; });
   }
 
   bool put(std::vector<Term>& terms, double each, std::vector<Dim> extents) {
@@ -197,9 +198,10 @@ Costs::Costs(const Plan& plan) : plan_(plan), steps_(plan.steps.size()) {
 }
 
 Cost Costs::of(std::uint32_t pc, std::span<const std::int64_t> registers) {
-  const Step& step = plan_.steps[pc];
-  Cost cost{.read = bytes_of(plan_, step.in, registers),
-            .written = bytes_of(plan_, step.out, registers),
+  const auto* launch = plan_.steps[pc].as<step::Launch>();
+  if (launch == nullptr) return {};
+  Cost cost{.read = bytes_of(plan_, launch->in, registers),
+            .written = bytes_of(plan_, launch->out, registers),
             .flops_known = steps_[pc].known};
   for (const Term& term : steps_[pc].terms) {
     for (const SymbolId s : term.symbols) registers_[s] = registers[s];

@@ -7,20 +7,18 @@
 
 #include "ir/input_symbols.h"
 #include "plan/lower.h"
+#include "plan/verify_plan.h"
 
 namespace frazil {
 namespace {
 
 /// Registers whose change asks a step to be prepared again.
 void for_shape_regs(const Plan& plan, const Step& step, auto f) {
-  for (const auto* list : {&step.in, &step.out}) {
-    for (std::uint32_t s : *list) {
-      if (s == kNone) continue;
-      for (Reg r : plan.slots[s].dims) f(r);
-      for (Reg r : plan.slots[s].strides) f(r);
-    }
-  }
-  std::ranges::for_each(step.space, f);
+  for_slots(step, [&](SlotId s) {
+    for (Reg r : plan.slot(s).dims) f(r);
+    for (Reg r : plan.slot(s).strides) f(r);
+  });
+  if (const auto* launch = step.as<step::Launch>()) std::ranges::for_each(launch->domain, f);
 }
 
 std::vector<std::uint32_t> groups_of_registers(const Plan& plan) {
@@ -48,15 +46,6 @@ Fusion fuse(const Graph& graph, const Needs& needs, const PlanOptions& options, 
   return fusion;
 }
 
-/// What lowering did on its way.
-void tell(PassSet passes, Pass pass, std::size_t count, std::string_view what, std::chrono::nanoseconds time,
-          std::vector<PassRun>& ran) {
-  if (!passes.has(pass) || time.count() == 0) return;  // nothing to look at
-  PassRun run{.name = name_of(pass), .changed = count > 0, .time = time, .note = {}};
-  if (run.changed) run.note = fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  ran.push_back(std::move(run));
-}
-
 }  // namespace
 
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<PassRun>& ran) {
@@ -67,11 +56,10 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   auto owned = std::make_shared<Graph>(std::move(ready));
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
   const Fusion fusion = fuse(*owned, needs, options, ran);
-  for (const Fusion::Refusal& r : fusion.refusals()) plan.apart.push_back({r.producer, r.node, text_of(r.why)});
+  for (const Fusion::Rejected& r : fusion.rejected()) plan.rejections.push_back({r.producer, r.node, text_of(r.why)});
   Lowering lowering(*owned, needs, fusion, options.passes, plan);
   FRAZIL_CHECK(lowering.run());
-  tell(options.passes, Pass::append, plan.appends.size(), "value", lowering.append_time(), ran);
-  tell(options.passes, Pass::stack, lowering.stacked_in_place(), "result", lowering.stack_time(), ran);
+  lowering.report(ran);
   plan_memory(plan, lowering.loops());
   std::vector<std::uint32_t> of = groups_of_registers(plan);
   lowering.symbol_groups(of);
@@ -82,6 +70,7 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
     });
   }
   plan.graph = std::move(owned);
+  if (options.verify > 0) FRAZIL_CHECK(verify(plan));
   return plan;
 }
 

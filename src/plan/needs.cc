@@ -38,14 +38,14 @@ const std::vector<std::pair<SymbolId, std::uint32_t>>& Needs::bound_by(Value v) 
 }
 
 bool Needs::is_known(const Graph& graph, Value v) {
-  const auto* content = graph.content(v);
-  if (!content || graph.def(v).kind != ValueDef::Kind::node) return false;
+  const auto* known = graph.known_value(v);
+  if (!known || graph.def(v).kind != ValueDef::Kind::node) return false;
   for (Dim d : graph.type(v).shape) {  // an empty tensor may still tell how many rows of nothing there are
     for (SymbolId s : graph.scope().symbols_of(d)) {
       if (const auto o = graph.extent_origin(s); o && o->value == v) return false;
     }
   }
-  for (Dim d : *content) {
+  for (Dim d : *known) {
     if (d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin)) return false;  // a number cut off
     const auto symbols = graph.scope().symbols_of(d);
     if (std::ranges::any_of(symbols, [&](SymbolId s) { return graph.origin(s).has_value(); })) return false;
@@ -100,7 +100,7 @@ Status Needs::follow() {
     work_.pop_back();
     for (Dim d : graph_.type(v).shape) need(d);
     if (is_known(graph_, v)) {
-      for (Dim d : *graph_.content(v)) need(d);
+      for (Dim d : *graph_.known_value(v)) need(d);
       continue;
     }
     if (const auto n = graph_.producer(v)) FRAZIL_CHECK(need_node(*n));

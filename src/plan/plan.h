@@ -2,65 +2,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
-#include "ir/space.h"
-#include "plan/program.h"
+#include "plan/fused.h"
+#include "plan/step.h"
 #include "sym/dim.h"
 
 namespace frazil {
-
-/// Which code serves a step. The executor maps names to code; the plan knows none.
-enum class Kernel : std::uint8_t {
-  reference,  ///< the reference executor runs the node: always right, never fast
-  opaque,     ///< the operator's own run function
-  tile,       ///< a program over tiles or rows
-  copy,       ///< strided copy of operand 0 into a (view of a) result
-  fill,       ///< operand 0 (a scalar) into every element; without operands: zero
-  edges,      ///< a view with places outside of its operand: per axis the offset and a kernel::Outside
-  pack,       ///< operand 0 without gaps: a copy, or nothing where the run has none
-  plain,      ///< a matrix product, batches as in NumPy; f64 and wide integers
-  // f32 from here on; ints and reals as listed.
-  matmul,        ///< batches as in NumPy; a row to add, where given; 1 where max(., 0) follows
-  nbits,         ///< a product with weights of few bits: K, N, bits, block size
-  gemm,          ///< transpose a, transpose b, and 1 where max(., 0) follows; alpha, beta
-  conv,          ///< 1-D and 2-D: groups, then Window
-  max_pool,      ///< column-major indices, then Window
-  average_pool,  ///< count the padding, then Window
-  global_pool,   ///< 0: average, 1: maximum
-  reduce,        ///< kernel::Reduce, first reduced axis, how many; any element type that the kernel has
-  arg_reduce,    ///< kernel::Arg, last wins, axis; any element type that the kernel has
-  softmax,       ///< over the last axis; 1: its logarithm
-  layer_norm,    ///< first normalised axis; epsilon
-  batch_norm,    ///< epsilon
-  lstm,          ///< direction (0 forward, 1 reverse, 2 both), batch first; clip
-  gru,           ///< the same, then linear before reset; clip
-  attention,  ///< causal, kernel::Attention::Undefined, has a scale, bias last; scale, soft limit, score of hidden keys
-  rotary,     ///< of the last axis: x * cos + (-second half, first half) * sin
-};
-
-/// How windows slide, as it stands in Step::ints: kernel (0, 0: the weights'), strides, dilations, begin pads, end pads
-/// (each h, w), then the padding mode. 1-D operators have h = 1.
-struct Window {
-  enum Mode : std::int64_t { explicit_pads, same_upper, same_lower, valid };
-  std::int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, begin[2] = {0, 0}, end[2] = {0, 0};
-  std::int64_t mode = explicit_pads;
-  void write(std::vector<std::int64_t>& ints) const;
-  static Window read(std::span<const std::int64_t> ints);
-  /// Begin pad of axis k for concrete extents.
-  std::int64_t pad(int k, std::int64_t in, std::int64_t out, std::int64_t kernel_extent) const;
-  std::int64_t end_pad(int k, std::int64_t in, std::int64_t out, std::int64_t kernel_extent) const;
-};
-std::string_view name_of(Kernel kernel);
-
-/// An integer register: symbols first, then derived values.
-using Reg = std::uint32_t;
-inline constexpr Reg kNoReg = ~0u;
-inline constexpr std::uint32_t kNone = ~0u;
 
 /// Where bytes live.
 enum class Place : std::uint8_t {
@@ -70,8 +22,9 @@ enum class Place : std::uint8_t {
   growing,   ///< a buffer of its own that grows: size known only while the request runs, or swapped by a loop
   output,    ///< the result tensor; `index` is the graph output
   object,    ///< sequences, optionals, maps, strings, tensors of unknown rank: a Datum
-  parts,     ///< nowhere as a whole: a step makes a part at a time for itself
+  tiles,     ///< nowhere as a whole: the prologue of a fused kernel makes some rows at a time in scratch memory
 };
+std::string_view name_of(Place place);
 
 struct Storage {
   Place place = Place::arena;
@@ -87,69 +40,21 @@ struct Storage {
 struct Slot {
   Elem elem = Elem::f32;
   std::vector<Reg> dims;
-  std::vector<Reg> strides;  ///< in elements; empty: row-major without gaps
+  std::vector<Reg> strides;  ///< in elements; empty: row-major without padding
   Reg offset = kNoReg;       ///< in elements
   std::uint32_t storage = kNone;
   Value value{};  ///< what it holds; for messages and dumps
   bool object = false;
-};
 
-/// Instructions of the tape. Operands are slots: inputs, then outputs.
-struct Step {
-  enum class Kind : std::uint8_t {
-    eval,    ///< recompute register group `index` where a source changed
-    kernel,  ///< run `kernel` on the operands
-    bind,    ///< symbols := elements of operand 0; pairs are (symbol, element)
-    assign,  ///< registers := registers, at once; pairs are (to, from)
-    set,     ///< register `index` := `number`
-    add,     ///< register `index` += `number`
-    load,    ///< register `index` := the integer scalar in operand 0
-    pick,    ///< the same for an index into `limit` (a register) positions: from the end where negative, else an error
-    store,   ///< operand 0 (integers) := registers of pairs' second, at elements pairs' first
-    jump,    ///< to `target`
-    branch,  ///< to `target` unless operand 0 is true
-    leave_at,  ///< to `target` when register `index` >= register `limit`
-    again,     ///< back edge to `target`: one iteration done
-    move,      ///< operand 1 := operand 0, by copy
-    slice,     ///< object 1 := the part of object 0 at register `index` of axis `number`, that axis removed
-    swap,      ///< storages of operands 0 and 1 change places
-    grow,      ///< register `index` := a capacity along axis `number` of the result that holds register `limit`; what
-               ///< the result has stays if in_place
-    reserve,   ///< accumulator `index` gets room for one more element, of as many bytes as register `limit` says
-    append,    ///< accumulator `index` gets operand 0, which lies there already if in_place
-    reset,     ///< accumulator `index` is emptied
-    stack,     ///< operand := the objects in accumulator `index`, along axis `number`
-    check,     ///< registers of checks[`index`] must agree, or a user error
-    guard,     ///< register `index` must be `number`, or another version runs; `limit` is the node's stable id
-    halt,
-  };
-  Kind kind = Kind::halt;
-  Kernel kernel = Kernel::reference;
-  bool reversed = false;
-  bool in_place = false;
-  NodeId node{};                ///< of a group: the last member
-  std::vector<NodeId> members;  ///< of a group of several nodes: all, in order
-  std::uint32_t index = kNone, limit = kNone, target = kNone;
-  std::int64_t number = 0;
-  std::uint32_t program = kNone;  ///< Kernel::tile: which program. Of a product: the one that runs on its result
-  std::vector<Reg> space;         ///< the extents that the program runs over
-  /// Of a product with programs: how many of `in` are the product's own (the program's operand 0 is its result, the
-  /// others of `in` follow), and which of `out` it writes, where the program may put something in its place.
-  std::uint32_t heads = 0, base = 0;
-  /// Of a product: the program that makes its operand 0, some rows at a time, and how many of `in`, the last ones, are
-  /// that program's operands. Its space is operand 0.
-  std::uint32_t before = kNone, tails = 0;
-  std::vector<std::int64_t> ints;  ///< the kernel's parameters; see Kernel
-  std::vector<float> reals;
-  std::vector<std::uint32_t> in, out;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  /// The slot is all of its storage, in row-major order.
+  bool is_whole() const { return strides.empty() && offset == kNoReg; }
 };
 
 /// Registers that are computed together, after the last symbol they read is bound.
 struct RegGroup {
   DimProgram program;
-  std::vector<SymbolId> sources;          ///< symbols whose change makes the group stale
-  std::vector<std::uint32_t> dependents;  ///< steps to prepare again
+  std::vector<SymbolId> sources;      ///< symbols whose change makes the group stale
+  std::vector<StepIndex> dependents;  ///< steps to prepare again
 };
 
 /// A scan output while it grows: [count, element dims...].
@@ -162,6 +67,23 @@ struct Accumulator {
   NodeId node{};
 };
 
+/// The steps of one region, and what they keep from one iteration to the next.
+struct PlannedRegion {
+  NodeId node;
+  StepIndex begin = 0, end = 0;  ///< its steps are [begin, end)
+  StepIndex head = kNone;        ///< of its loop; kNone: it has none
+  /// Steps [begin, end) run `block`; [glue, begin) bind its params.
+  struct Entry {
+    BlockId block;
+    StepIndex glue = 0, begin = 0, end = 0;
+  };
+  std::vector<Entry> blocks;
+  std::vector<Reg> counters;
+  std::vector<SlotId> variables;
+  std::vector<std::uint32_t> accumulators;  ///< of the plan; kNone where `stacked` has a slot
+  std::vector<SlotId> stacked;              ///< per accumulator: the result that iterations fill
+};
+
 /// The executable form of a graph: plain data that prints and diffs.
 struct Plan {
   std::shared_ptr<const Graph> graph;  ///< after expansion; steps name its nodes
@@ -170,10 +92,11 @@ struct Plan {
   std::vector<Storage> storages;
   std::vector<RegGroup> groups;  ///< group 0 holds what the inputs determine
   std::vector<Accumulator> accumulators;
-  std::vector<Program> programs;
+  std::vector<PlannedRegion> regions;  ///< in the order in which they begin
+  std::vector<std::shared_ptr<const FusedKernel>> fused;
   std::vector<std::vector<Reg>> pools;  ///< arena pools: the sizes of which each must hold the largest
   std::uint32_t registers = 0;
-  std::vector<std::uint32_t> inputs, outputs;  ///< slots
+  std::vector<SlotId> inputs, outputs;
   /// Per input and axis: the symbol that it binds or, where it is not a plain symbol, kNone and the register to equal.
   struct InputDim {
     SymbolId symbol = kNone;
@@ -182,29 +105,22 @@ struct Plan {
   };
   std::vector<std::vector<InputDim>> input_dims;
   std::uint32_t loops = 0;
-  /// Two registers that must agree, or a user error.
-  struct Check {
-    Reg a, b;
-    NodeId node;
-    std::string what;
-  };
-  std::vector<Check> checks;
-  /// Nodes that could have run in one step with the one that feeds them, and why they do not.
-  struct Apart {
+  std::vector<std::string> texts;  ///< what step::Check compares
+  /// A node that could have shared a step with the one that feeds it, and why it does not.
+  struct Rejection {
     NodeId producer, node;
     std::string_view why;
   };
-  std::vector<Apart> apart;
+  std::vector<Rejection> rejections;
   /// A value that a Concat makes longer and that then stands for the older one, in a loop or from one request to the
-  /// next: only what is new is written, behind what was there. Both are laid out with room for `capacity` along the
-  /// axis.
+  /// next: only what is new is written, behind what was there. Both have a capacity along the axis.
   struct Append {
     NodeId node;
     Value from, to;
     std::uint32_t axis = 0;
     Reg capacity = kNoReg;
-    std::uint32_t slot = kNone;  ///< of the longer one
-    /// From request to request: which input and output, and the room that the input comes with.
+    SlotId slot;  ///< of the longer one
+    /// From request to request: which input and output, and the capacity that the input comes with.
     std::uint32_t input = kNone, output = kNone;
     Reg input_capacity = kNoReg;
   };
@@ -216,6 +132,12 @@ struct Plan {
     std::string_view why;
   };
   std::vector<Copied> copied;
+
+  Slot& slot(SlotId s) { return slots[s.id]; }
+  const Slot& slot(SlotId s) const { return slots[s.id]; }
+  const Storage& storage(SlotId s) const { return storages[slots[s.id].storage]; }
+  /// The kernel of a launch step; of a fused kernel with a producer, that of the producer. Nothing for other steps.
+  std::optional<Kernel> kernel_of(const Step& step) const;
   /// A listing with slots, places and registers.
   std::string str() const;
 };

@@ -1,3 +1,6 @@
+#include <array>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "ir/op.h"
@@ -5,20 +8,23 @@
 
 namespace frazil {
 
-std::string_view name_of(Kernel kernel) {
-  constexpr std::string_view names[] = {"reference",  "opaque",       "tile",        "copy",   "fill",       "edges",
-                                        "pack",       "plain",        "matmul",      "nbits",  "gemm",       "conv",
-                                        "max_pool",   "average_pool", "global_pool", "reduce", "arg_reduce", "softmax",
-                                        "layer_norm", "batch_norm",   "lstm",        "gru",    "attention",  "rotary"};
-  return names[static_cast<std::size_t>(kernel)];
+std::string_view name_of(Place place) {
+  constexpr std::string_view names[] = {"constant", "input", "arena", "growing", "output", "object", "tiles"};
+  return names[static_cast<std::size_t>(place)];
+}
+
+std::string_view name_of(const Step& step) {
+  return std::visit([](const auto& body) { return body.kName; }, step.body);
+}
+
+std::optional<Kernel> Plan::kernel_of(const Step& step) const {
+  const auto* launch = step.as<step::Launch>();
+  if (launch == nullptr) return std::nullopt;
+  const bool produces = launch->fused != kNone && fused[launch->fused]->producer;
+  return produces ? frazil::kernel_of(fused[launch->fused]->producer->params) : launch->kernel();
 }
 
 namespace {
-
-constexpr std::string_view kPlaces[] = {"constant", "input", "arena", "growing", "output", "object", "parts"};
-constexpr std::string_view kKinds[] = {"eval",  "kernel",  "bind",   "assign",   "set",   "add",   "load",  "pick",
-                                       "store", "jump",    "branch", "leave_at", "again", "move",  "slice", "swap",
-                                       "grow",  "reserve", "append", "reset",    "stack", "check", "guard", "halt"};
 
 std::string reg_list(const std::vector<Reg>& regs) {
   std::string s;
@@ -26,11 +32,53 @@ std::string reg_list(const std::vector<Reg>& regs) {
   return s;
 }
 
-std::string operands(const std::vector<std::uint32_t>& slots) {
-  std::string s;
-  for (std::uint32_t id : slots) s += id == kNone ? " _" : fmt::format(" s{}", id);
-  return s;
-}
+/// A step's fields in their order: what it reads and its numbers, an arrow, what it writes and defines.
+class StepPrinter {
+ public:
+  void reads(std::string_view, const auto& slots) { list(" ", slots); }
+  void writes(std::string_view, const auto& slots) { list(arrow(), slots); }
+  void updates(std::string_view, SlotId slot) { list(" ", slot); }
+  void uses(std::string_view name, Reg r) {
+    out_ += fmt::format(" r{}", r);
+    used_ = name;
+  }
+  void uses(std::string_view, const std::vector<Reg>& regs) {
+    if (!regs.empty()) out_ += fmt::format(" [{}]", reg_list(regs));
+  }
+  void defines(std::string_view name, Reg r) {
+    if (name != used_) out_ += fmt::format("{}r{}", arrow(), r);  // one that is read and written is named once
+  }
+  void target(std::string_view, StepIndex to) { out_ += fmt::format(" to {}", to); }
+  void group(std::string_view, std::uint32_t g) { out_ += fmt::format(" g{}", g); }
+  void accumulator(std::string_view, AccumulatorId a) { out_ += fmt::format(" a{}", a.id); }
+  void fused(std::string_view, std::uint32_t k) {
+    if (k != kNone) out_ += fmt::format(" k{}", k);
+  }
+  void value(std::string_view, const KernelParams& params) { out_ += " " + frazil::str(params); }
+  void value(std::string_view name, bool flag) {
+    if (flag) out_ += fmt::format(" {}", name);
+  }
+  void value(std::string_view, std::int64_t number) { out_ += fmt::format(" {}", number); }
+  void value(std::string_view name, std::uint32_t number) {
+    if (name != "what") out_ += fmt::format(" {}", number);
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string_view arrow() { return std::exchange(wrote_, true) ? " " : " -> "; }
+  void list(std::string_view mark, SlotId slot) { list(mark, std::vector{slot}); }
+  void list(std::string_view mark, const std::vector<SlotId>& slots) {
+    for (SlotId s : slots) {
+      out_ += s ? fmt::format("{}s{}", mark, s.id) : fmt::format("{}_", mark);
+      mark = " ";
+    }
+  }
+
+  std::string out_;
+  std::string_view used_;
+  bool wrote_ = false;
+};
 
 std::string nodes_str(const Plan& plan, const Step& step) {
   if (step.members.empty()) return plan.graph->describe(step.node);
@@ -40,27 +88,12 @@ std::string nodes_str(const Plan& plan, const Step& step) {
 }
 
 std::string step_str(const Plan& plan, const Step& step) {
-  std::string s(kKinds[static_cast<std::size_t>(step.kind)]);
-  if (step.kind == Step::Kind::kernel) s = name_of(step.kernel);
-  s += operands(step.in);
-  if (!step.out.empty()) s += " ->" + operands(step.out);
-  if (step.index != kNone) s += fmt::format(" r{}", step.index);
-  if (step.limit != kNone) s += fmt::format(" r{}", step.limit);
-  if (step.kind == Step::Kind::set || step.kind == Step::Kind::add) s += fmt::format(" {}", step.number);
-  if (step.target != kNone) s += fmt::format(" to {}", step.target);
-  for (auto [a, b] : step.pairs) s += fmt::format(" ({}, {})", a, b);
-  for (std::int64_t i : step.ints) s += fmt::format(" {}", i);
-  for (float f : step.reals) s += fmt::format(" {}", f);
+  const auto* launch = step.as<step::Launch>();
+  StepPrinter printer;
+  for_fields(step, printer);
+  std::string s = launch != nullptr ? printer.take().substr(1) : std::string(name_of(step)) + printer.take();
+  if (const auto* check = step.as<step::Check>()) s += fmt::format(" \"{}\"", plan.texts[check->what]);
   if (step.node) s += "    ; " + nodes_str(plan, step);
-  if (step.heads != 0 && step.program != kNone)
-    s += fmt::format("    ; s{} as operand 0 of the program", step.out[step.base]);
-  if (step.program != kNone) {
-    s += fmt::format(" over [{}]\n{}", reg_list(step.space), plan.programs[step.program].str());
-  }
-  if (step.before != kNone) {
-    s += fmt::format("{}    ; before, for rows of s{}\n{}", step.program == kNone ? "" : "\n", step.in[0],
-                     plan.programs[step.before].str());
-  }
   return s;
 }
 
@@ -71,7 +104,7 @@ std::string slot_str(const Plan& plan, std::uint32_t id) {
   if (!slot.strides.empty()) s += fmt::format(" strides [{}]", reg_list(slot.strides));
   if (slot.offset != kNoReg) s += fmt::format(" offset r{}", slot.offset);
   const Storage& place = plan.storages[slot.storage];
-  s += fmt::format(" in {} m{}", kPlaces[static_cast<std::size_t>(place.place)], slot.storage);
+  s += fmt::format(" in {} m{}", name_of(place.place), slot.storage);
   if (place.pool != kNone) s += fmt::format(" pool {}", place.pool);
   if (slot.value && !plan.graph->value_name(slot.value).empty())
     s += fmt::format("    ; {}", plan.graph->value_name(slot.value));
@@ -80,11 +113,11 @@ std::string slot_str(const Plan& plan, std::uint32_t id) {
 
 std::string append_str(const Plan& plan, const Plan::Append& a) {
   const std::string_view name = plan.graph->value_name(a.from);
-  std::string s = fmt::format("appended in place: {} along axis {} by {}, room for r{}",
+  std::string s = fmt::format("appended in place: {} along axis {} by {}, capacity r{}",
                               name.empty() ? "a value" : fmt::format("'{}'", name), a.axis,
                               plan.graph->describe(a.node), a.capacity);
   if (a.input == kNone) return s;
-  return s + fmt::format("; output '{}' where input '{}' was an output and has room (r{})",
+  return s + fmt::format("; output '{}' where input '{}' was an output and has capacity (r{})",
                          plan.graph->output_names()[a.output], plan.graph->input_names()[a.input], a.input_capacity);
 }
 
@@ -103,10 +136,11 @@ std::string Plan::str() const {
   for (std::size_t p = 0; p < pools.size(); ++p)
     s += fmt::format("pool {}: max of [{}] bytes\n", p, reg_list(pools[p]));
   for (std::size_t i = 0; i < steps.size(); ++i) s += fmt::format("{:5} {}\n", i, step_str(*this, steps[i]));
+  for (std::size_t k = 0; k < fused.size(); ++k) s += fmt::format("k{}: {}\n", k, fused[k]->str());
   for (const Append& a : appends) s += append_str(*this, a) + "\n";
   for (const Copied& c : copied) s += copied_str(*this, c) + "\n";
-  for (const Apart& a : apart) {
-    s += fmt::format("not with {}: {}; {}\n", graph->describe(a.producer), graph->describe(a.node), a.why);
+  for (const Rejection& r : rejections) {
+    s += fmt::format("not with {}: {}; {}\n", graph->describe(r.producer), graph->describe(r.node), r.why);
   }
   return s;
 }

@@ -1,26 +1,10 @@
+#include "plan/window.h"
+
 #include <algorithm>
 
-#include "plan/plan.h"
 #include "sym/saturate.h"
 
 namespace frazil {
-
-void Window::write(std::vector<std::int64_t>& ints) const {
-  for (const auto* pair : {&kernel, &stride, &dilation, &begin, &end}) ints.insert(ints.end(), *pair, *pair + 2);
-  ints.push_back(mode);
-}
-
-Window Window::read(std::span<const std::int64_t> ints) {
-  Window w;
-  std::size_t at = 0;
-  for (auto* pair : {&w.kernel, &w.stride, &w.dilation, &w.begin, &w.end}) {
-    (*pair)[0] = ints[at++];
-    (*pair)[1] = ints[at++];
-  }
-  w.mode = ints[at];
-  return w;
-}
-
 namespace {
 
 /// Both pads together, where the mode chooses them.
@@ -32,15 +16,15 @@ std::int64_t total_pad(const Window& w, int k, std::int64_t in, std::int64_t out
 }  // namespace
 
 std::int64_t Window::pad(int k, std::int64_t in, std::int64_t out, std::int64_t kernel_extent) const {
-  if (mode == explicit_pads) return begin[k];
-  if (mode == valid) return 0;
+  if (padding == Padding::explicit_pads) return begin[k];
+  if (padding == Padding::valid) return 0;
   const std::int64_t total = total_pad(*this, k, in, out, kernel_extent);
-  return mode == same_upper ? total / 2 : total - total / 2;
+  return padding == Padding::same_upper ? total / 2 : total - total / 2;
 }
 
 std::int64_t Window::end_pad(int k, std::int64_t in, std::int64_t out, std::int64_t kernel_extent) const {
-  if (mode == explicit_pads) return end[k];
-  if (mode == valid) return 0;
+  if (padding == Padding::explicit_pads) return end[k];
+  if (padding == Padding::valid) return 0;
   return total_pad(*this, k, in, out, kernel_extent) - pad(k, in, out, kernel_extent);
 }
 

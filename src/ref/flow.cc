@@ -92,7 +92,6 @@ Status Machine::step_region(RegionRun& run) {
   if (run.pc == run.program->flow.ops.size()) return end_region(run);
   if (Status s = step_flow(run, run.program->flow.ops[run.pc]); !s) {
     const std::string context = graph_.describe(run.node) + ": ";
-    if (s.error().code == Code::other_version) return s;
     if (s.error().message.starts_with(context)) return s;
     return within(context, std::move(s).error());
   }
@@ -120,7 +119,7 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
       return {};
     }
     case Kind::otherwise: run.pc = target; return {};
-    case Kind::again: run.pc = target; return governor_.spend();
+    case Kind::again: run.pc = target; return execution_limits_.spend();
     case Kind::leave_at:
       if (run.counters[op.index] >= run.counters[op.limit]) run.pc = target;
       return {};
@@ -159,7 +158,7 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
     case Kind::expect: {
       FRAZIL_TRY(const bool holds, truth(run, op.a));
       if (holds == (op.number != 0)) return {};
-      return fail(Code::other_version, "{}", graph_.node(run.node).stable);
+      return fail(Code::internal, "the types of the graph follow the other branch");
     }
     case Kind::give: {
       FRAZIL_TRY(run.outputs[op.index], read(run, op.a));

@@ -7,8 +7,12 @@
 
 namespace frazil::ref {
 
-Machine::Machine(const Graph& graph, Governor& governor)
-    : graph_(graph), governor_(governor), symbols_(graph), env_(graph.value_count()), dead_after_(graph.node_count()) {
+Machine::Machine(const Graph& graph, ExecutionLimits& execution_limits)
+    : graph_(graph),
+      execution_limits_(execution_limits),
+      symbols_(graph),
+      env_(graph.value_count()),
+      dead_after_(graph.node_count()) {
   find_last_uses();
 }
 
@@ -84,7 +88,7 @@ Status Machine::step_block(Frame& frame) {
     return {};
   }
   const NodeId id = block.nodes[frame.next++];
-  FRAZIL_CHECK(governor_.spend());
+  FRAZIL_CHECK(execution_limits_.spend());
   return std::holds_alternative<Region>(graph_.node(id).op->form) ? begin_region(id) : run_single(id);
 }
 
@@ -116,7 +120,7 @@ Status Machine::run_single(NodeId id) {
   if (nothing) {
     outputs.push_back(std::move(*nothing));
   } else {
-    FRAZIL_TRY(outputs, run_one(graph_, id, inputs, governor_));
+    FRAZIL_TRY(outputs, run_one(graph_, id, inputs, execution_limits_));
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (node.out[k]) symbols_.learn(node.out[k], outputs[k]);

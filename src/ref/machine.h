@@ -16,7 +16,7 @@ namespace frazil::ref {
 /// Interprets a graph: nodes in order, regions on a stack of its own, so that their nesting costs no native stack.
 class Machine {
  public:
-  Machine(const Graph& graph, Governor& governor);
+  Machine(const Graph& graph, ExecutionLimits& execution_limits);
   ~Machine();
 
   /// Gives the main block's results. `params` are its params, already checked.
@@ -52,7 +52,7 @@ class Machine {
   bool lives_at(Dim d, BlockId block) const;
 
   const Graph& graph_;
-  Governor& governor_;
+  ExecutionLimits& execution_limits_;
   SymbolTable symbols_;
   std::vector<Datum> env_;                                                // by value
   std::vector<std::vector<Value>> dead_after_;                            // by node: values that nothing reads any more

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 #include "ir/axis.h"
 #include "ops/move.h"
 #include "tensor/strided.h"
@@ -99,8 +99,8 @@ Result<Tensor> run_affine(const ViewMap& map, std::span<const Tensor> inputs) {
   FRAZIL_TRY(const auto tables, offset_tables(map, sizes, from));
   FRAZIL_TRY(const Tensor fill, fill_value(map, inputs, from.elem()));
   Sizes index(sizes.size(), 0);
-  Pace pace;
-  for (std::int64_t to = 0; to < out.count() && !pace.stop(4); ++to) {
+  PollThrottle throttle;
+  for (std::int64_t to = 0; to < out.count() && !throttle.stop(4); ++to) {
     std::int64_t at = tables.back()[0];
     for (std::size_t d = 0; d < sizes.size() && at != kFill; ++d) {
       const std::int64_t part = tables[d][static_cast<std::size_t>(index[d])];
@@ -118,12 +118,12 @@ Result<Tensor> run_concat(const ViewMap& map, std::span<const Tensor> inputs) {
   FRAZIL_TRY(Tensor out, Tensor::make(inputs[static_cast<std::size_t>(map.source)].elem(), sizes));
   const std::int64_t inner = element_count(std::span(sizes).subspan(axis + 1)), row = sizes[axis] * inner;
   std::int64_t begin = 0;
-  Pace pace;
+  PollThrottle throttle;
   for (const Tensor& part : inputs.subspan(static_cast<std::size_t>(map.source))) {
     if (!part.defined()) continue;
     const std::int64_t length = part.sizes()[axis] * inner;
     if (begin + length > row) return fail(Code::internal, "the parts of a concatenation exceed its extent");
-    for (std::int64_t o = 0; length > 0 && o * length < part.count() && !pace.stop(length); ++o) {
+    for (std::int64_t o = 0; length > 0 && o * length < part.count() && !throttle.stop(length); ++o) {
       copy_elements(part, o * length, out, o * row + begin, length);
     }
     begin += length;
@@ -193,8 +193,8 @@ Result<Tensor> Gathered::stack(std::int64_t axis, bool reversed) const {
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(d), n);
   const std::int64_t inner = element_count(std::span(sizes).subspan(d + 1));
   FRAZIL_TRY(Tensor out, Tensor::make(first.elem(), std::move(sizes)));
-  Pace pace;
-  for (std::int64_t k = 0; k < n && !pace.stop(first.count()); ++k) {
+  PollThrottle throttle;
+  for (std::int64_t k = 0; k < n && !throttle.stop(first.count()); ++k) {
     FRAZIL_TRY(const Tensor part, ready(parts_[static_cast<std::size_t>(reversed ? n - 1 - k : k)]));
     if (part.elem() != first.elem() || part.sizes() != first.sizes()) {
       return fail(Code::bad_input, "{} and {} cannot be gathered into one tensor", first.type_str(), part.type_str());

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/governor.h"
+#include "base/execution_limits.h"
 #include "ir/space.h"
 #include "tensor/tensor.h"
 

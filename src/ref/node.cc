@@ -80,9 +80,9 @@ class Single {
     inputs_.assign(inputs.begin(), inputs.end());
   }
 
-  Result<Outputs> run(Governor& governor) {
+  Result<Outputs> run(ExecutionLimits& execution_limits) {
     FRAZIL_CHECK(add_inputs());
-    if (std::holds_alternative<Composite>(source_.op->form)) return run_composite(governor);
+    if (std::holds_alternative<Composite>(source_.op->form)) return run_composite(execution_limits);
     Builder builder(graph_);
     FRAZIL_TRY(id_, builder.append(*source_.op, values_, source_.attrs, wanted(), source_.name));
     FRAZIL_TRY(Outputs outputs, std::visit([&](const auto& form) { return evaluate(form); }, source_.op->form));
@@ -231,14 +231,14 @@ class Single {
   Result<Outputs> evaluate(const Composite&) { return fail(Code::internal, "a composite has no values of its own"); }
   Result<Outputs> evaluate(const Region&) { return fail(Code::internal, "a region does not run as a single node"); }
 
-  Result<Outputs> run_composite(Governor& governor) {
+  Result<Outputs> run_composite(ExecutionLimits& execution_limits) {
     Builder builder(graph_);
     FRAZIL_TRY(const auto results, expand(builder, *source_.op, values_, source_.attrs.get(), source_.out.size()));
     for (std::size_t k = 0; k < results.size(); ++k) {
       if (source_.out[k] && !results[k]) return fail(Code::internal, "its body gives no output {}", k);
       if (source_.out[k]) builder.output(fmt::format("out{}", k), {&builder, results[k]});
     }
-    Machine machine(graph_, governor);
+    Machine machine(graph_, execution_limits);
     FRAZIL_TRY(Outputs wanted, machine.run(params_));
     Outputs outputs(source_.out.size());
     for (std::size_t k = 0, next = 0; k < outputs.size(); ++k) {
@@ -269,8 +269,8 @@ std::unexpected<Fault> blame(const Graph& graph, NodeId id, Fault fault) {
 
 }  // namespace
 
-Result<Outputs> run_one(const Graph& graph, NodeId node, Inputs inputs, Governor& governor) {
-  auto outputs = Single(graph, node, inputs).run(governor);
+Result<Outputs> run_one(const Graph& graph, NodeId node, Inputs inputs, ExecutionLimits& execution_limits) {
+  auto outputs = Single(graph, node, inputs).run(execution_limits);
   if (!outputs) return blame(graph, node, std::move(outputs).error());
   for (const Datum& output : *outputs) {
     if (output.is_tensor()) output.tensor().charge_text();

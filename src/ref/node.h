@@ -4,14 +4,14 @@
 #include <span>
 #include <vector>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
 #include "ir/graph.h"
 #include "tensor/datum.h"
 
 namespace frazil::ref {
 
-/// run_node of ref.h; the current thread's Governor must be `governor`.
+/// run_node of ref.h; the current thread's ExecutionLimits must be `execution_limits`.
 Result<std::vector<Datum>> run_one(const Graph& graph, NodeId node, std::span<const std::optional<Datum>> inputs,
-                                   Governor& governor);
+                                   ExecutionLimits& execution_limits);
 
 }  // namespace frazil::ref

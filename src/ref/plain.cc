@@ -1,6 +1,6 @@
 #include "ref/plain.h"
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::ref {
 namespace {
@@ -28,8 +28,8 @@ Status run_plain(const Elementwise& form, std::span<const Tensor> operands, cons
   }
   Sizes index(sizes.size(), 0);
   const std::int64_t count = out.count();
-  Pace pace;
-  for (std::int64_t i = 0; i < count && !pace.stop(16); ++i) {
+  PollThrottle throttle;
+  for (std::int64_t i = 0; i < count && !throttle.stop(16); ++i) {
     FRAZIL_CHECK(
         form.plain(at, attrs, out.elem(), out.mutable_data() + i * static_cast<std::int64_t>(byte_size(out.elem()))));
     for (std::size_t d = sizes.size(); d-- > 0;) {

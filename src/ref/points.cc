@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil::ref {
 namespace {

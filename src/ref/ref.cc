@@ -14,50 +14,45 @@ namespace frazil {
 
 namespace {
 
-/// The current thread's governor, or one with the usual limits while there is none.
+/// The current thread's execution_limits, or one with the usual limits while there is none.
 class Here {
  public:
-  Here() : governor_(Governor::current()) {
-    if (governor_ != nullptr) return;
-    governor_ = &own_.emplace(Limits{});
-    scope_.emplace(governor_);
+  Here() : execution_limits_(ExecutionLimits::current()) {
+    if (execution_limits_ != nullptr) return;
+    execution_limits_ = &own_.emplace(Limits{});
+    scope_.emplace(execution_limits_);
   }
-  Governor& governor() { return *governor_; }
+  ExecutionLimits& execution_limits() { return *execution_limits_; }
 
  private:
-  Governor* governor_;
-  std::optional<Governor> own_;
-  std::optional<Governed> scope_;
+  ExecutionLimits* execution_limits_;
+  std::optional<ExecutionLimits> own_;
+  std::optional<LimitsScope> scope_;
 };
 
 /// An interrupted kernel leaves anything behind, so its errors do not count.
 template <class T>
-Result<T> unless_stopped(Result<T> result, Governor& governor) {
-  if (governor.stopping() && (result || result.error().code != Code::other_version)) return governor.reason();
+Result<T> unless_stopped(Result<T> result, ExecutionLimits& execution_limits) {
+  if (execution_limits.stopping()) return execution_limits.reason();
   return result;
 }
 
-Result<std::vector<Datum>> run_version(const Graph& graph, std::span<const Datum> inputs, Governor& governor) {
-  FRAZIL_TRY(const auto params, ref::bind_inputs(graph, inputs));
-  return unless_stopped(ref::Machine(graph, governor).run(params), governor);
+/// The same graph with types that hold whichever branches are taken.
+Result<std::optional<Graph>> without_assumptions(const Graph& graph) {
+  if (graph.assumptions().empty()) return std::nullopt;
+  FRAZIL_TRY(Graph open, rebuild(graph, Choices{.by_node = {}, .otherwise = std::nullopt}));
+  return open;
 }
 
 }  // namespace
 
 Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs) {
-  constexpr int kMaxVersions = 64;
   try {
     Here here;
-    auto result = run_version(graph, inputs, here.governor());
-    Choices choices = choices_of(graph);
-    for (int k = 0; k < kMaxVersions && !result && result.error().code == Code::other_version; ++k) {
-      bool& side = choices.by_node[static_cast<std::uint32_t>(std::stoul(result.error().message))];
-      side = !side;
-      FRAZIL_TRY(const Graph other, rebuild(graph, choices));
-      choices = choices_of(other);
-      result = run_version(other, inputs, here.governor());
-    }
-    return result;
+    FRAZIL_TRY(const auto open, without_assumptions(graph));
+    const Graph& ready = open ? *open : graph;
+    FRAZIL_TRY(const auto params, ref::bind_inputs(ready, inputs));
+    return unless_stopped(ref::Machine(ready, here.execution_limits()).run(params), here.execution_limits());
   } catch (const std::bad_alloc&) {
     return no_memory_left();
   }
@@ -66,7 +61,7 @@ Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Dat
 Result<std::vector<Datum>> run_node(const Graph& graph, NodeId node, std::span<const std::optional<Datum>> inputs) {
   try {
     Here here;
-    return unless_stopped(ref::run_one(graph, node, inputs, here.governor()), here.governor());
+    return unless_stopped(ref::run_one(graph, node, inputs, here.execution_limits()), here.execution_limits());
   } catch (const std::bad_alloc&) {
     return no_memory_left();
   }

@@ -12,8 +12,8 @@ namespace frazil {
 /// Runs the graph: the oracle of every other executor; slow and obvious. Inputs come in graph order; an empty Datum, an
 /// undefined tensor or a missing last one stands for the input's default. Code::bad_input names an input that does not
 /// have its type; a named symbol must mean the same extent everywhere. Each result is held against its inferred type
-/// and content: a difference is Code::internal. The current thread's Governor limits it, without one the usual Limits;
-/// its steps are nodes and iterations.
+/// and content: a difference is Code::internal. The current thread's ExecutionLimits limits it, without one the usual
+/// Limits; its steps are nodes and iterations.
 Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs);
 
 /// Runs one node of any form but Region on concrete inputs, one per input of the node (nullopt: absent). Gives one

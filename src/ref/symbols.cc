@@ -111,11 +111,11 @@ std::optional<std::string> misfit(const Graph& graph, SymbolTable& symbols, Valu
     const auto extent = symbols.eval(type.shape[d]);
     if (extent && *extent != t.sizes()[d]) return difference(fmt::format(", where extent {} is {}", d, *extent));
   }
-  const std::vector<Dim>* content = graph.content(v);
-  if (!content) return std::nullopt;
-  if (static_cast<std::int64_t>(content->size()) != t.count()) return difference(" with another element count");
-  for (std::size_t i = 0; i < content->size(); ++i) {
-    const auto want = symbols.eval((*content)[i]);
+  const std::vector<Dim>* known = graph.known_value(v);
+  if (!known) return std::nullopt;
+  if (static_cast<std::int64_t>(known->size()) != t.count()) return difference(" with another element count");
+  for (std::size_t i = 0; i < known->size(); ++i) {
+    const auto want = symbols.eval((*known)[i]);
     const std::int64_t got = t.integer_at(static_cast<std::int64_t>(i));
     if (want && Dim(*want) != Dim(got))
       return difference(fmt::format(", where element {} is {}, not {}", i, *want, got));

@@ -94,9 +94,9 @@ class Scope {
   /// The named symbol: the same name gives the same Dim; bounds of a second call narrow the first's, in expressions
   /// built before as well, or are ignored where the two contradict. Bounds with min > max mean none.
   Dim symbol(std::string_view name, Bounds bounds = {});
-  /// A new symbol with a name of its own ("?0", "?1", ...): extents that depend on data. is_fresh goes by the name, so
-  /// that it survives the text form.
-  Dim fresh(Bounds bounds = {});
+  /// A new symbol with a name of its own ("?0", "?1", ...): extents that depend on data. is_unbacked goes by the name,
+  /// so that it survives the text form.
+  Dim unbacked(Bounds bounds = {});
 
   Dim add(Dim a, Dim b);
   Dim sub(Dim a, Dim b);
@@ -122,7 +122,7 @@ class Scope {
   std::size_t symbol_count() const;
   std::string_view symbol_name(SymbolId id) const;
   Bounds symbol_bounds(SymbolId id) const;
-  bool is_fresh(SymbolId id) const;
+  bool is_unbacked(SymbolId id) const;
   Dim symbol_dim(SymbolId id) const;
   std::optional<SymbolId> find_symbol(std::string_view name) const;
   /// The symbol when d is exactly one symbol.

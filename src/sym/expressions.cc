@@ -31,7 +31,7 @@ Dim Expressions::symbol(std::string_view name, Bounds bounds) {
   return symbol_dim(*id);
 }
 
-Dim Expressions::fresh(Bounds bounds) {
+Dim Expressions::unbacked(Bounds bounds) {
   std::string name;
   do name = fmt::format("?{}", next_fresh_++);
   while (find_symbol(name));

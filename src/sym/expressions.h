@@ -25,7 +25,7 @@ namespace frazil::sym {
 class Expressions {
  public:
   Dim symbol(std::string_view name, Bounds bounds);
-  Dim fresh(Bounds bounds);
+  Dim unbacked(Bounds bounds);
   std::optional<SymbolId> find_symbol(std::string_view name) const;
   Dim symbol_dim(SymbolId id) const { return nodes_.dim(symbols_[id].node); }
   std::string_view symbol_name(SymbolId id) const { return symbols_[id].name; }

@@ -33,11 +33,4 @@ std::string quoted_name(std::string_view name) {
   return out + "`";
 }
 
-std::string printable(std::string_view text, std::size_t limit) {
-  while (limit < text.size() && (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) ++limit;
-  std::string out;
-  for (char c : text.substr(0, limit)) append_char(out, c);
-  return text.size() > limit ? out + "..." : out;
-}
-
 }  // namespace frazil::sym

@@ -16,7 +16,4 @@ constexpr bool continues_name(char c) { return starts_name(c) || is_digit(c) || 
 /// The name of a symbol as expressions write it: as it is, or in backquotes with \`, \\ and \xHH (control characters).
 std::string quoted_name(std::string_view name);
 
-/// `text` with control characters as \xHH, cut to about `limit` characters, for messages.
-std::string printable(std::string_view text, std::size_t limit);
-
 }  // namespace frazil::sym

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <string>
 
+#include "base/text.h"
 #include "sym/dim.h"
 #include "sym/name.h"
 
@@ -161,17 +162,14 @@ class Parser {
     return true;
   }
 
-  std::string where() const {
-    return fmt::format("dimension '{}', column {}", sym::printable(text_, kShownText), at_ + 1);
-  }
+  std::string where() const { return fmt::format("dimension '{}', column {}", printable(text_, kShownText), at_ + 1); }
 
   std::unexpected<Fault> fault(std::string_view what) const { return fail(Code::bad_model, "{}: {}", where(), what); }
 
   std::unexpected<Fault> expected(std::string_view what) {
     peek();
     if (at_ == text_.size()) return fail(Code::bad_model, "{}: expected {}, got the end", where(), what);
-    return fail(Code::bad_model, "{}: expected {}, got '{}'", where(), what,
-                sym::printable(text_.substr(at_), kShownNext));
+    return fail(Code::bad_model, "{}: expected {}, got '{}'", where(), what, printable(text_.substr(at_), kShownNext));
   }
 
   Scope& scope_;

@@ -18,7 +18,7 @@ Scope& Scope::operator=(const Scope& other) {
 }
 
 Dim Scope::symbol(std::string_view name, Bounds bounds) { return impl_->symbol(name, bounds); }
-Dim Scope::fresh(Bounds bounds) { return impl_->fresh(bounds); }
+Dim Scope::unbacked(Bounds bounds) { return impl_->unbacked(bounds); }
 
 Dim Scope::add(Dim a, Dim b) { return impl_->add(impl_->own(a), impl_->own(b)); }
 Dim Scope::sub(Dim a, Dim b) { return impl_->sub(impl_->own(a), impl_->own(b)); }
@@ -83,7 +83,7 @@ Bounds Scope::symbol_bounds(SymbolId id) const { return bounds(symbol_dim(id)); 
 Dim Scope::symbol_dim(SymbolId id) const { return impl_->symbol_dim(id); }
 std::optional<SymbolId> Scope::find_symbol(std::string_view name) const { return impl_->find_symbol(name); }
 
-bool Scope::is_fresh(SymbolId id) const {
+bool Scope::is_unbacked(SymbolId id) const {
   const std::string_view name = symbol_name(id);
   return name.size() > 1 && name[0] == '?' &&
          std::ranges::all_of(name.substr(1), [](char c) { return c >= '0' && c <= '9'; });

@@ -6,11 +6,11 @@
 #include <new>
 #include <string>
 
+#include "base/execution_limits.h"
 #include "base/free_later.h"
-#include "base/governor.h"
 #include "base/io.h"
 #include "base/no_memory.h"
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil {
 namespace {
@@ -48,7 +48,8 @@ struct Buffer::Block {
 
   static void destroy(void* block) noexcept { delete static_cast<Block*>(block); }
   static void release(Block* block) noexcept {
-    for (Pace pace; block->count > 0 && !pace.stop(16);) std::destroy_at(block->strings + --block->count);
+    for (PollThrottle throttle; block->count > 0 && !throttle.stop(16);)
+      std::destroy_at(block->strings + --block->count);
     if (!frees_later(block->count)) return destroy(block);
     free_later(block, &destroy, block->count * sizeof(std::string));
   }
@@ -107,8 +108,8 @@ Result<Buffer> Buffer::strings(std::size_t count) {
   if (block->bytes == nullptr) return no_memory(bytes);
   // Millions of them take as long to make as to read.
   block->strings = static_cast<std::string*>(block->bytes);
-  for (Pace pace; block->count < count; ++block->count) {
-    if (pace.stop(4)) return Governor::current()->reason();
+  for (PollThrottle throttle; block->count < count; ++block->count) {
+    if (throttle.stop(4)) return ExecutionLimits::current()->reason();
     std::construct_at(block->strings + block->count);
   }
   Block* const owned = block.get();

@@ -18,8 +18,8 @@ class Buffer {
  public:
   Buffer() = default;
   /// Uninitialised bytes, aligned and padded to kAlignment. They count against the memory limit of the
-  /// current thread's Governor until they are freed or released: Code::limit, before anything is allocated, when they
-  /// would pass it. Code::out_of_memory when the system refuses.
+  /// current thread's ExecutionLimits until they are freed or released: Code::limit, before anything is allocated, when
+  /// they would pass it. Code::out_of_memory when the system refuses.
   static Result<Buffer> allocate(std::size_t bytes);
   /// `count` empty std::string objects, destroyed with the last Buffer that shares them. The limit counts the objects,
   /// not what they hold.

@@ -3,7 +3,7 @@
 #include <new>
 
 #include "base/free_later.h"
-#include "base/stop.h"
+#include "base/poll_throttle.h"
 
 namespace frazil {
 
@@ -18,7 +18,7 @@ void destroy(void* what) noexcept {
 /// Frees items until the run has to stop.
 template <class T>
 void shrink(std::vector<T>& items) noexcept {
-  for (Pace pace; !items.empty() && !pace.stop(64);) items.pop_back();
+  for (PollThrottle throttle; !items.empty() && !throttle.stop(64);) items.pop_back();
 }
 
 /// Shared by those who hold it; the last one may leave items to be freed later.

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
 #include "tensor/tensor.h"
 
 namespace frazil {
@@ -44,7 +44,7 @@ class Datum {
   std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>, std::shared_ptr<const MapValue>> v_;
 };
 
-/// A sequence under the memory limit of the current thread's Governor; Code::limit when its items would pass it.
+/// A sequence under the memory limit of the current thread's ExecutionLimits; Code::limit when its items would pass it.
 Result<Datum> make_sequence(std::vector<Datum> items);
 /// Ends the life of items that become no sequence; many of them end it on another thread.
 void free_items(std::vector<Datum> items) noexcept;

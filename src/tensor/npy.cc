@@ -177,42 +177,6 @@ void swap_bytes(std::byte* data, std::size_t count, std::size_t width) {
   for (std::size_t i = 0; i < count; ++i) std::reverse(data + i * width, data + (i + 1) * width);
 }
 
-void append_utf8(std::string& out, std::uint32_t c) {
-  if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
-  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | ((c >> shift) & 0x3f)); };
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xc0 | (c >> 6));
-    tail(0);
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xe0 | (c >> 12));
-    tail(6);
-    tail(0);
-  } else {
-    out += static_cast<char>(0xf0 | (c >> 18));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
-
-/// Decodes the code point at `at` and moves past it; nullopt when the text is not UTF-8.
-std::optional<std::uint32_t> next_code_point(std::string_view text, std::size_t& at) {
-  const auto lead = static_cast<unsigned char>(text[at++]);
-  if (lead < 0x80) return lead;
-  const int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
-  if (lead < 0xc2 || lead > 0xf4) return std::nullopt;
-  std::uint32_t c = lead & (0x3fu >> more);
-  for (int i = 0; i < more; ++i) {
-    if (at == text.size() || (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80) return std::nullopt;
-    c = (c << 6) | (static_cast<unsigned char>(text[at++]) & 0x3fu);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-  if (c < kLeast[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return std::nullopt;
-  return c;
-}
-
 std::string read_string(const std::byte* item, const Dtype& type) {
   std::string out;
   if (!type.unicode) {
@@ -300,7 +264,7 @@ Result<std::string> unicode_data(const Tensor& tensor, std::size_t& width) {
     for (std::size_t at = 0; at < text.size();) {
       const auto c = next_code_point(text, at);
       if (!c) return fail(Code::bad_input, "string {} is not UTF-8: .npy cannot hold it", ends.size());
-      decoded += static_cast<char32_t>(*c);
+      decoded += *c;
     }
     if (text.ends_with('\0')) return fail(Code::bad_input, "string {} ends in NUL: .npy cannot hold it", ends.size());
     ends.push_back(decoded.size());

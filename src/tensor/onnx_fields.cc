@@ -52,13 +52,7 @@ void Reader::skip() {
   }
 }
 
-std::string shown(std::string_view name) {
-  constexpr std::size_t kMost = 200;
-  if (name.size() <= kMost) return printable(name);
-  std::size_t end = kMost;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-  return printable(name.substr(0, end)) + "...";
-}
+std::string shown(std::string_view name) { return printable(name, 200); }
 
 Status expect_wire(const Reader& reader, Wire type) {
   if (reader.wire() == type) return {};

@@ -9,7 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
+#include "base/extents.h"
 #include "tensor/strided.h"
 
 namespace frazil {
@@ -101,14 +102,7 @@ void copy_strings(const Tensor& from, std::span<std::string> to) {
 
 }  // namespace
 
-std::int64_t element_count(std::span<const std::int64_t> sizes) {
-  std::uint64_t count = 1;
-  for (const std::int64_t size : sizes) {
-    if (size == 0) return 0;
-    count *= static_cast<std::uint64_t>(size);
-  }
-  return static_cast<std::int64_t>(count);
-}
+std::int64_t element_count(std::span<const std::int64_t> sizes) { return product(sizes); }
 
 Result<std::size_t> byte_count(Elem elem, std::span<const std::int64_t> sizes, std::size_t max_bytes) {
   bool empty = false;
@@ -129,9 +123,9 @@ Result<std::size_t> byte_count(Elem elem, std::span<const std::int64_t> sizes, s
 }
 
 Status check_elements(Elem elem, std::span<const std::int64_t> sizes) {
-  const Governor* governor = Governor::current();
-  if (governor == nullptr) return {};
-  const std::uint64_t most = governor->limits().tensor_elements;
+  const ExecutionLimits* execution_limits = ExecutionLimits::current();
+  if (execution_limits == nullptr) return {};
+  const std::uint64_t most = execution_limits->limits().tensor_elements;
   if (static_cast<std::uint64_t>(element_count(sizes)) <= most) return {};
   return fail(Code::limit, "{} has more elements than the limit of {}", type_str(elem, sizes), most);
 }
@@ -160,7 +154,7 @@ Result<Tensor> Tensor::make(Elem elem, Sizes sizes) {
 }
 
 Tensor Tensor::make_or_throw(Elem elem, Sizes sizes) {
-  const Governed nobody(nullptr);
+  const LimitsScope nobody(nullptr);
   auto made = make(elem, std::move(sizes));
   if (made) return std::move(*made);
   if (made.error().code == Code::out_of_memory) throw std::bad_alloc();
@@ -168,16 +162,16 @@ Tensor Tensor::make_or_throw(Elem elem, Sizes sizes) {
 }
 
 void Tensor::charge_text() const {
-  Governor* const governor = Governor::current();
-  if (elem_ != Elem::string || governor == nullptr || !buffer_.unique()) return;
+  ExecutionLimits* const execution_limits = ExecutionLimits::current();
+  if (elem_ != Elem::string || execution_limits == nullptr || !buffer_.unique()) return;
   std::size_t bytes = 0;
-  Pace pace;
+  PollThrottle throttle;
   for (const std::string& text : as<std::string>()) {
-    if (pace.stop(4)) break;  // nobody asks for the rest
+    if (throttle.stop(4)) break;  // nobody asks for the rest
     bytes += text.size();
   }
   buffer_.charge(bytes);
-  governor->text_charged();
+  execution_limits->text_charged();
 }
 
 Tensor::Tensor(Elem elem, Sizes sizes, Sizes strides, Buffer buffer, std::size_t offset_bytes)

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
 
 namespace frazil {
 namespace {
@@ -57,8 +57,8 @@ TEST(FreeLater, IsBounded) {
 
 /// Bytes that wait to be freed count against the limit, and whoever needs them waits for them.
 TEST(FreeLater, TheMemoryLimitWaits) {
-  Governor governor(Limits{.memory_bytes = 1000, .tensor_elements = {}, .time = {}});
-  const Governed scope(&governor);
+  ExecutionLimits execution_limits(Limits{.memory_bytes = 1000, .tensor_elements = {}, .time = {}});
+  const LimitsScope scope(&execution_limits);
   auto* charge = new MemoryCharge(std::move(MemoryCharge::make(800).value()));
   free_later(charge, [](void* what) noexcept { delete static_cast<MemoryCharge*>(what); }, 800);
   EXPECT_TRUE(MemoryCharge::make(900));

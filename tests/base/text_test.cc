@@ -33,5 +33,32 @@ TEST(TextTest, PrintableAndUtf8) {
   }
 }
 
+TEST(TextTest, CodePointsThereAndBack) {
+  for (const char32_t code : {0u, 0x7fu, 0x80u, 0x7ffu, 0x800u, 0xd7ffu, 0xe000u, 0xffffu, 0x10000u, 0x10ffffu}) {
+    std::string text = "a";
+    append_utf8(text, code);
+    EXPECT_TRUE(is_utf8(text));
+    std::size_t at = 1;
+    EXPECT_EQ(next_code_point(text, at), code);
+    EXPECT_EQ(at, text.size());
+    EXPECT_EQ(next_code_point(text, at), std::nullopt) << "behind the end";
+  }
+  std::string text;
+  for (const char32_t none : {0xd800u, 0xdfffu, 0x110000u, 0xffffffffu}) append_utf8(text, none);
+  EXPECT_EQ(text, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+  std::size_t at = 1;
+  EXPECT_EQ(next_code_point(text, at), std::nullopt);
+  EXPECT_EQ(at, 1u);
+}
+
+TEST(TextTest, LongTextIsCutBetweenCodePoints) {
+  EXPECT_EQ(printable("abc", 3), "abc");
+  EXPECT_EQ(printable("abcd", 3), "abc...");
+  EXPECT_EQ(printable("a€€", 3), "a...");
+  EXPECT_EQ(printable("a€€", 4), "a€...");
+  EXPECT_EQ(printable("\x80\x80\x80", 2), "\\x80\\x80...");
+  EXPECT_EQ(printable("ab", 0), "...");
+}
+
 }  // namespace
 }  // namespace frazil

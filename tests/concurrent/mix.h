@@ -140,7 +140,7 @@ class Mix {
  private:
   using Random = std::mt19937;
 
-  struct Steps : Observer {
+  struct Steps : exec::Observer {
     std::uint64_t steps = 0;
     void step_begin(const Step&, NodeId) override { ++steps; }
   };

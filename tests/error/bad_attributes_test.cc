@@ -1,10 +1,6 @@
 // Attributes that name an axis, an extent, a count or a choice that is not there. They are constants, so the graph is
 // refused where the extents of the data are known, else the run.
-#include <map>
-#include <set>
-
 #include "error/refusal_rows.h"
-#include "ir/op.h"
 
 namespace frazil::test {
 namespace {
@@ -19,13 +15,7 @@ namespace {
 #define VOTES(from, targets) \
   "votes_from = [" from "], vote_targets = [" targets "], vote_weights = f64[2] [1, 2], "
 
-struct Row {
-  std::string_view call, data, good;
-  std::vector<Bad> bad;
-  int outputs = 1;
-};
-
-std::vector<Row> rows() {
+std::vector<AttrRow> rows() {
   const std::vector<Bad> axis_of_two = {{"axis = 2", "axis 2 is outside [-2, 2)"},
                                         {"axis = -3", "axis -3 is outside [-2, 2)"},
                                         {"axis = " HIGH, "axis " HIGH},
@@ -55,7 +45,7 @@ std::vector<Row> rows() {
   const std::vector<Bad> bad_types = {{"output_datatype = 0", "output_datatype 0"},
                                       {"output_datatype = 8", "output_datatype 8"},
                                       {"output_datatype = " HIGH, "output_datatype " HIGH}};
-  std::vector<Row> all = {
+  std::vector<AttrRow> all = {
       {"BitCast(%x)",
        matrix,
        "to = 6",
@@ -349,9 +339,9 @@ std::vector<Row> rows() {
         {"kernel_shape = [2, 2]", "kernel_shape has 2"},
         {"kernel_shape = [2], strides = [0]", "strides[0] = 0"},
         {"kernel_shape = [2], strides = [" HIGH "]", HIGH},
-        {"kernel_shape = [2], strides = [1, 1]", "strides needs 1"},
+        {"kernel_shape = [2], strides = [1, 1]", "strides has 2 entries"},
         {"kernel_shape = [2], pads = [" LOW ", 0]", LOW},
-        {"kernel_shape = [2], pads = [0]", "pads needs 2"},
+        {"kernel_shape = [2], pads = [0]", "pads has 1 entries"},
         {"kernel_shape = [2147483647], strides = [2147483647]", "limit", true}}},
       {"DeformConv(%x, %w, %o)",
        "%x = f32[1,2,3,3] 1, %w = f32[2,2,2,2] 1, %o = f32[1,8,2,2] 0",
@@ -361,11 +351,11 @@ std::vector<Row> rows() {
         {"offset_group = 0", "offset_group"},
         {"offset_group = 2", "offset"},
         {"strides = [0, 1]", "strides[0] = 0"},
-        {"strides = [1]", "strides needs 2"},
+        {"strides = [1]", "strides has 1 entries"},
         {"dilations = [1, 0]", "dilations[1] = 0"},
         {"dilations = [" HIGH ", 1]", HIGH},
         {"pads = [" HIGH ", " HIGH ", 0, 0]", HIGH},
-        {"pads = [0, 0]", "pads needs 4"},
+        {"pads = [0, 0]", "pads has 2 entries"},
         {"kernel_shape = [3, 3]", "kernel_shape"}}},
       {"LSTM(%x, %w, %r)",
        "%x = f32[2,2,3] 1, %w = f32[1,8,3] 1, %r = f32[1,8,2] 1",
@@ -493,27 +483,9 @@ std::vector<Row> rows() {
   return all;
 }
 
-const Delivery kBothKinds[] = {{false, false, false}, {false, false, true}};
+class BadAttributes : public testing::TestWithParam<AttrRow> {};
 
-class BadAttributes : public testing::TestWithParam<Row> {};
-
-TEST_P(BadAttributes, AreRefused) {
-  const Row& row = GetParam();
-  const auto with = [&](std::string_view attrs) { return fmt::format("{} {{{}}}", row.call, attrs); };
-  const auto call = [&](const std::string& text) { return Call{text, row.data, "", row.outputs}; };
-  for (const Delivery& how : kBothKinds) {
-    const std::string good = with(row.good);
-    if (row.outputs == 1) {
-      SCOPED_TRACE(fmt::format("good {}, {}", good, how.str()));
-      expect_served(attempt(call(good), how));
-    }
-    for (const Bad& bad : row.bad) {
-      const std::string text = bad.what.empty() ? std::string(row.call) : with(bad.what);
-      SCOPED_TRACE(fmt::format("{}, {}", text, how.str()));
-      expect_refused(attempt(call(text), how), bad.reasons, bad.or_limit);
-    }
-  }
-}
+TEST_P(BadAttributes, AreRefused) { expect_bad_attributes(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Rows, BadAttributes, testing::ValuesIn(rows()),
                          [](const auto& row) { return name_of_row(row.param.call, row.index); });
@@ -576,20 +548,15 @@ const std::set<std::string_view> kRegions = {"Scan", "Loop", "If"};
 
 /// No operator with an attribute of integers is forgotten above.
 TEST(BadAttributeTable, CoversEveryIntegerAttribute) {
-  std::map<std::string, std::string> texts;  // operator to the attributes of its rows
-  for (const Row& row : rows()) {
-    const std::string name(op_in(row.call));
-    for (const Bad& bad : row.bad) texts[name] += fmt::format(" {},", bad.what);
-  }
+  const auto all = rows();
+  auto tried = tried_attributes(all);
+  std::set<std::string_view> free = kSwitches;
+  free.insert(kFree.begin(), kFree.end());
   for (const OpDef* op : OpRegistry::global().all()) {
     if (kInner.contains(op->name) || kRegions.contains(op->name)) continue;
     if (op->domain == "com.microsoft") continue;  // in microsoft_test.cc
     if (op->domain == "ai.onnx.ml") continue;     // in ml_test.cc
-    for (const AttrField& field : op->attrs.fields) {
-      if (field.kind != AttrKind::integer && field.kind != AttrKind::integers) continue;
-      if (kSwitches.contains(field.name) || kFree.contains(fmt::format("{}.{}", op->name, field.name))) continue;
-      EXPECT_THAT(texts[std::string(op->name)], testing::HasSubstr(fmt::format(" {} = ", field.name))) << op->name;
-    }
+    expect_integers_tried(*op, tried[op->name], free);
   }
 }
 

@@ -2,7 +2,7 @@
 #include <future>
 #include <thread>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
 #include "error/endless.h"
 #include "error/refusals.h"
 #include "onnx/import.h"

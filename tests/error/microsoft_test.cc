@@ -1,18 +1,8 @@
 // Operands and attributes of the operators of domain com.microsoft that cannot be right: one line each, on both tiers.
-#include <map>
-#include <set>
-
 #include "error/refusal_rows.h"
-#include "ir/op.h"
 
 namespace frazil::test {
 namespace {
-
-/// A call that works with its good attributes, and fails with each of the bad ones.
-struct AttrRow {
-  std::string_view call, data, good;
-  std::vector<Bad> bad;
-};
 
 std::vector<AttrRow> attr_rows() {
   const std::string_view image = "%x = u8[1,2,3,2] 1";
@@ -147,20 +137,7 @@ std::vector<AttrRow> attr_rows() {
 
 class MicrosoftAttributes : public testing::TestWithParam<AttrRow> {};
 
-TEST_P(MicrosoftAttributes, AreRefused) {
-  const AttrRow& row = GetParam();
-  const auto call = [&](std::string_view attrs) { return fmt::format("{} {{{}}}", row.call, attrs); };
-  for (const Delivery& how : {Delivery{false, false, false}, Delivery{false, false, true}}) {
-    const std::string good = call(row.good);
-    SCOPED_TRACE(fmt::format("{}, {}", good, how.str()));
-    expect_served(attempt(Call{good, row.data, ""}, how));
-    for (const Bad& bad : row.bad) {
-      const std::string text = call(bad.what);
-      SCOPED_TRACE(text);
-      expect_refused(attempt(Call{text, row.data, ""}, how), bad.reasons, bad.or_limit);
-    }
-  }
-}
+TEST_P(MicrosoftAttributes, AreRefused) { expect_bad_attributes(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Rows, MicrosoftAttributes, testing::ValuesIn(attr_rows()),
                          [](const auto& row) { return name_of_row(row.param.call, row.index); });
@@ -243,31 +220,18 @@ const std::set<std::string_view> kFree = {
     "transB",         "transBatchA",        "transBatchB",     "unidirectional", "upper",          "rotary_interleaved",
 };
 
-std::string_view operator_of(std::string_view call) {
-  constexpr std::string_view domain = "com.microsoft::";
-  return call.starts_with(domain) ? call.substr(domain.size(), call.find('(') - domain.size()) : "";
-}
-
 TEST(MicrosoftTables, CoverEveryIntegerAttribute) {
-  std::map<std::string_view, std::string> texts;
   const auto rows = attr_rows();
-  for (const AttrRow& row : rows) {
-    for (const Bad& bad : row.bad) texts[operator_of(row.call)] += fmt::format(" {},", bad.what);
-  }
+  auto tried = tried_attributes(rows);
   for (const OpDef* op : OpRegistry::global().all()) {
-    if (op->domain != "com.microsoft") continue;
-    for (const AttrField& field : op->attrs.fields) {
-      if (field.kind != AttrKind::integer && field.kind != AttrKind::integers) continue;
-      if (kFree.contains(field.name)) continue;
-      EXPECT_THAT(texts[op->name], testing::HasSubstr(fmt::format(" {} = ", field.name))) << op->name;
-    }
+    if (op->domain == "com.microsoft") expect_integers_tried(*op, tried[op->name], kFree);
   }
 }
 
 TEST(MicrosoftTables, CoverEveryIndexInput) {
   std::set<std::string_view> covered;
   const auto rows = index_rows();
-  for (const IndexRow& row : rows) covered.insert(operator_of(row.call.text));
+  for (const IndexRow& row : rows) covered.insert(op_in(row.call.text));
   for (const OpDef* op : OpRegistry::global().all()) {
     if (op->domain != "com.microsoft") continue;
     const bool indexed =

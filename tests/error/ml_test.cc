@@ -1,17 +1,8 @@
 // Operators of ai.onnx.ml with attributes and indices that do not fit; trees have more cases in suite/ml_tree.frz.
-#include <map>
-#include <set>
-
 #include "error/refusal_rows.h"
-#include "ir/op.h"
 
 namespace frazil::test {
 namespace {
-
-struct Row {
-  std::string_view op, data, good;
-  std::vector<Bad> bad;
-};
 
 // One tree of three nodes; the first goes on to the others, which are leaves.
 #define NODES(trees, ids, features, yes, no)                                                                     \
@@ -23,29 +14,29 @@ struct Row {
   prefix "_treeids = [" trees "], " prefix "_nodeids = [" nodes "], " prefix "_ids = [" ids "], " prefix \
          "_weights = [1, 2], "
 
-std::vector<Row> rows() {
+std::vector<AttrRow> rows() {
   constexpr std::string_view matrix = "%x = f32[2,2] [1, 2, 3, 4]";
-  std::vector<Row> all = {
-      {"LinearClassifier",
+  std::vector<AttrRow> all = {
+      {"ai.onnx.ml::LinearClassifier(%x)",
        matrix,
        "coefficients = [1, 2], intercepts = [0], classlabels_ints = [1, 2]",
        {{"coefficients = [1, 2], intercepts = [0], classlabels_ints = [1, 2, 3]", "3 class labels for 1 scores"},
         {"coefficients = [1, 2], intercepts = [0], classlabels_ints = []", "class labels must be given"}}},
-      {"LinearRegressor",
+      {"ai.onnx.ml::LinearRegressor(%x)",
        matrix,
        "coefficients = [1, 2, 3, 4], targets = 2",
        {{"coefficients = [1, 2, 3, 4], targets = 3", "rows of 3 scores"},
         {"coefficients = [1, 2, 3, 4], targets = " HIGH, HIGH},
         {"coefficients = [1, 2, 3, 4], targets = " LOW, LOW},
         {"coefficients = [1, 2, 3, 4], targets = 4", "input 'X': 2 is not 1"}}},
-      {"FeatureVectorizer",
+      {"ai.onnx.ml::FeatureVectorizer(%x)",
        matrix,
        "inputdimensions = [3]",
        {{"inputdimensions = [-1]", "inputdimensions[0] = -1"},
         {"inputdimensions = [" HIGH "]", HIGH},
         {"inputdimensions = [1, 2]", "2 entries for 1 inputs"},
         {"inputdimensions = [2147483647]", "limit", true}}},
-      {"SVMClassifier",
+      {"ai.onnx.ml::SVMClassifier(%x)",
        matrix,
        "classlabels_ints = [1, 2], vectors_per_class = [1, 1], support_vectors = [1, 0, 0, 1], coefficients = [1, 1], "
        "rho = [0]",
@@ -58,13 +49,13 @@ std::vector<Row> rows() {
         {"classlabels_ints = [1, 2], vectors_per_class = [1, " LOW "], support_vectors = [1, 0], "
          "coefficients = [1, 1], rho = [0]",
          LOW}}},
-      {"SVMRegressor",
+      {"ai.onnx.ml::SVMRegressor(%x)",
        matrix,
        "n_supports = 1, coefficients = [1], support_vectors = [1, 2], rho = [0]",
        {{"n_supports = 2, coefficients = [1], support_vectors = [1, 2], rho = [0]", "for 2 support vectors"},
         {"n_supports = " LOW ", coefficients = [1], support_vectors = [1, 2], rho = [0]", LOW},
         {"n_supports = " HIGH ", coefficients = [1], support_vectors = [1, 2], rho = [0]", HIGH}}},
-      {"TreeEnsembleRegressor",
+      {"ai.onnx.ml::TreeEnsembleRegressor(%x)",
        matrix,
        GOOD_NODES VOTES("target", "0, 0", "1, 2", "0, 1") "n_targets = 2",
        {{NODES("0, 0", "0, 1, 2", "1, 0, 0", "1, 0, 0", "2, 0, 0") "n_targets = 2", "nodes_treeids has 2"},
@@ -79,7 +70,7 @@ std::vector<Row> rows() {
         {GOOD_NODES VOTES("target", "0, 0", "1, 2", "0, 2") "n_targets = 2", "target 2, outside"},
         {GOOD_NODES VOTES("target", "0, 0", "1, 2", "0, 1") "n_targets = " LOW, LOW},
         {GOOD_NODES "n_targets = 2147483647", "limit", true}}},
-      {"TreeEnsembleClassifier",
+      {"ai.onnx.ml::TreeEnsembleClassifier(%x)",
        matrix,
        GOOD_NODES VOTES("class", "0, 0", "1, 2", "0, 1") "classlabels_int64s = [5, 6]",
        {{NODES("0, 0, 1", "0, 1, 2", "1, 0, 0", "1, 0, 0", "2, 0, 0") "classlabels_int64s = [5, 6]", "no node 2"},
@@ -92,26 +83,26 @@ std::vector<Row> rows() {
         {GOOD_NODES VOTES("class", "0, 0", "1, 7", "0, 1") "classlabels_int64s = [5, 6]", "no node 7"},
         {GOOD_NODES VOTES("class", "0, 0", "1, 2", "0, 2") "classlabels_int64s = [5, 6]", "class_ids[1] is 2"},
         {GOOD_NODES VOTES("class", "0, 0", "1, 2", "0, 1") "classlabels_int64s = []", "class labels must be given"}}},
-      {"ZipMap",
+      {"ai.onnx.ml::ZipMap(%x)",
        matrix,
        "classlabels_int64s = [1, 2]",
        {{"classlabels_int64s = [1]", "2 is not 1|for 1 class labels"},
         {"classlabels_int64s = []", "one of classlabels"}}},
-      {"LabelEncoder",
+      {"ai.onnx.ml::LabelEncoder(%x)",
        "%x = i64[1] 1",
        "keys_int64s = [1, 1], values_int64s = [2, 3]",
        {{"keys_int64s = [1, 1], values_int64s = [2]", "2 keys, but 1 values"},
         {"keys_int64s = [1], values_int64s = [2, 3]", "1 keys, but 2 values"}}},
-      {"CategoryMapper",
+      {"ai.onnx.ml::CategoryMapper(%x)",
        "%x = i64[1] 1",
        "cats_int64s = [1], cats_strings = [\"a\"]",
        {{"cats_int64s = [1, 2], cats_strings = [\"a\"]", "1 cats_strings, but 2 cats_int64s"}}},
-      {"OneHotEncoder",
+      {"ai.onnx.ml::OneHotEncoder(%x)",
        "%x = i64[1] 1",
        "cats_int64s = [1]",
        {{"cats_int64s = [1], cats_strings = [\"a\"]", "one of cats_int64s"},
         {"cats_int64s = [2], zeros = 0", "element 0 is no category"}}},
-      {"Imputer",
+      {"ai.onnx.ml::Imputer(%x)",
        "%x = i32[1] 1",
        "imputed_value_int64s = [1]",
        {{"imputed_value_int64s = [1, 2]", "imputed_value_int64s"},
@@ -121,26 +112,12 @@ std::vector<Row> rows() {
   return all;
 }
 
-class MlAttributes : public testing::TestWithParam<Row> {};
+class MlAttributes : public testing::TestWithParam<AttrRow> {};
 
-TEST_P(MlAttributes, AreRefused) {
-  const Row& row = GetParam();
-  for (const Delivery& how : {Delivery{false, false, false}, Delivery{false, false, true}}) {
-    const auto with = [&](std::string_view attrs) {
-      const std::string text = fmt::format("ai.onnx.ml::{}(%x) {{{}}}", row.op, attrs);
-      return attempt(Call{text, row.data, ""}, how);
-    };
-    SCOPED_TRACE(how.str());
-    expect_served(with(row.good));
-    for (const Bad& bad : row.bad) {
-      SCOPED_TRACE(bad.what);
-      expect_refused(with(bad.what), bad.reasons, bad.or_limit);
-    }
-  }
-}
+TEST_P(MlAttributes, AreRefused) { expect_bad_attributes(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Rows, MlAttributes, testing::ValuesIn(rows()),
-                         [](const auto& row) { return std::string(row.param.op); });
+                         [](const auto& row) { return name_of_row(row.param.call, row.index); });
 
 TEST(MlIndices, AreRefused) {
   constexpr std::string_view call = "ai.onnx.ml::ArrayFeatureExtractor(%x, %i)", data = "%x = f32[1,3] [1, 2, 3]";
@@ -173,20 +150,13 @@ TEST(MlAttributes, OfMaps) {
 const std::set<std::string_view> kFree = {"default_int64", "multi_class", "one_class", "replaced_value_int64", "zeros"};
 
 TEST(MlTables, CoverEveryIntegerAttribute) {
-  std::map<std::string_view, std::string> texts;
-  const std::vector<Row> all = rows();
-  for (const Row& row : all) {
-    for (const Bad& bad : row.bad) texts[row.op] += fmt::format(" {},", bad.what);
-  }
+  const auto all = rows();
+  auto tried = tried_attributes(all);
   const std::set<std::string_view> elsewhere = {"CastMap", "DictVectorizer",  // above
                                                 "TreeEnsemble"};              // suite/ml_tree.frz
   for (const OpDef* op : OpRegistry::global().all()) {
     if (op->domain != "ai.onnx.ml" || elsewhere.contains(op->name)) continue;
-    for (const AttrField& field : op->attrs.fields) {
-      if (field.kind != AttrKind::integer && field.kind != AttrKind::integers) continue;
-      if (kFree.contains(field.name)) continue;
-      EXPECT_THAT(texts[op->name], testing::HasSubstr(fmt::format(" {} = ", field.name))) << op->name;
-    }
+    expect_integers_tried(*op, tried[op->name], kFree);
   }
 }
 

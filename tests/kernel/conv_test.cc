@@ -1,25 +1,17 @@
 #include "kernel/conv.h"
 
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "kernel/isa.h"
+#include "kernel/random_values.h"
 
 namespace frazil::kernel {
 namespace {
 
 using std::int64_t;
-
-std::vector<float> noise(int64_t n, unsigned seed) {
-  std::mt19937 gen(seed);
-  std::uniform_real_distribution<float> dist(-1, 1);
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (float& x : v) x = dist(gen);
-  return v;
-}
 
 std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -145,9 +137,9 @@ TEST_P(ConvTest, Cases) {
   int index = 0;
   for (const ConvParams& p : cases()) {
     SCOPED_TRACE("case " + std::to_string(index++));
-    const auto x = noise(p.batch * p.in_c * p.in_h * p.in_w, 1);
-    const auto w = noise(p.out_c * (p.in_c / p.groups) * p.kernel_h * p.kernel_w, 2);
-    const auto bias = noise(p.out_c, 3);
+    const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
+    const auto w = values<float>(p.out_c * (p.in_c / p.groups) * p.kernel_h * p.kernel_w, 2);
+    const auto bias = values<float>(p.out_c, 3);
     std::vector<std::byte> packed(at(conv_packed_w_bytes(p))), scratch(at(conv_scratch_bytes(p)));
     conv_pack_w(p, w.data(), packed.data());
     for (const float* b : {static_cast<const float*>(nullptr), bias.data()}) {
@@ -177,9 +169,9 @@ TEST(ConvTranspose, Cases) {
     SCOPED_TRACE("case " + std::to_string(index++));
     std::swap(p.in_h, p.out_h);
     std::swap(p.in_w, p.out_w);
-    const auto x = noise(p.batch * p.in_c * p.in_h * p.in_w, 1);
-    const auto w = noise(p.in_c * (p.out_c / p.groups) * p.kernel_h * p.kernel_w, 2);
-    const auto bias = noise(p.out_c, 3);
+    const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
+    const auto w = values<float>(p.in_c * (p.out_c / p.groups) * p.kernel_h * p.kernel_w, 2);
+    const auto bias = values<float>(p.out_c, 3);
     const auto want = naive_transpose(p, x, w, bias.data());
     std::vector<float> y(want.size() + 16, -777.f);
     conv_transpose(p, x.data(), w.data(), bias.data(), y.data());

@@ -9,19 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "kernel/isa.h"
+#include "kernel/random_values.h"
 
 namespace frazil::kernel {
 namespace {
 
 using std::int64_t;
-
-std::vector<float> noise(int64_t n, unsigned seed) {
-  std::mt19937 gen(seed);
-  std::uniform_real_distribution<float> dist(-1, 1);
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (float& x : v) x = dist(gen);
-  return v;
-}
 
 struct Case {
   int64_t m, n, k;
@@ -49,11 +42,11 @@ void check(const Case& t) {
   g.m = t.m, g.n = t.n, g.k = t.k;
   strides(t.a_layout, t.m, t.k, g.a_row, g.a_col);
   strides(t.b_layout, t.k, t.n, g.b_row, g.b_col);
-  const auto a = noise(t.m * std::abs(g.a_row) + t.k * g.a_col + 1, 1);
-  const auto b = noise(t.k * std::abs(g.b_row) + t.n * g.b_col + 1, 2);
-  const auto bias = noise(t.n, 3);
+  const auto a = values<float>(t.m * std::abs(g.a_row) + t.k * g.a_col + 1, 1);
+  const auto b = values<float>(t.k * std::abs(g.b_row) + t.n * g.b_col + 1, 2);
+  const auto bias = values<float>(t.n, 3);
   g.a = a.data(), g.b = b.data(), g.c_row = t.n + 3;
-  auto start = noise(t.m * g.c_row + 8, 4);
+  auto start = values<float>(t.m * g.c_row + 8, 4);
   for (int64_t i = 0; i < t.m; ++i)
     for (int64_t j = t.n; j < g.c_row; ++j) start[static_cast<std::size_t>(i * g.c_row + j)] = kGuard;
   if (t.bias) g.bias = bias.data();

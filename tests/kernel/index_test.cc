@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/execution_limits.h"
 #include "base/float.h"
-#include "base/governor.h"
 
 namespace frazil::kernel {
 namespace {
@@ -49,9 +49,9 @@ TEST(Gather, AxisAndInner) {
 /// A check of indices that the run's end cut short has not seen the far ones at their end.
 TEST(Indices, AreNotUsedUncheckedWhenTheRunStops) {
   constexpr std::int64_t kCount = 1 << 17, kFar = std::int64_t{1} << 40;
-  Governor governor{Limits{}};
-  governor.cancel();
-  const Governed scope(&governor);
+  ExecutionLimits execution_limits{Limits{}};
+  execution_limits.cancel();
+  const LimitsScope scope(&execution_limits);
   std::vector<std::int64_t> indices(3 * kCount, 0);
   std::fill(indices.begin() + 65280, indices.end(), kFar);
   const std::int64_t line[] = {4}, cube[] = {4, 4, 4}, count[] = {kCount};

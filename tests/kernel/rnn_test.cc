@@ -2,26 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
+#include "kernel/random_values.h"
 
 namespace frazil::kernel {
 namespace {
 
 using std::int64_t;
-
-std::vector<float> noise(int64_t n, unsigned seed) {
-  std::mt19937 gen(seed);
-  std::uniform_real_distribution<float> dist(-0.8f, 0.8f);
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (float& x : v) x = dist(gen);
-  return v;
-}
 
 /// Rows of w^T in gemm's packed form.
 std::vector<std::byte> packed_rows(const float* w, int64_t rows, int64_t cols) {
@@ -113,10 +105,12 @@ void check(const Case& t, bool is_lstm, int variant) {
   SCOPED_TRACE((is_lstm ? "lstm " : "gru ") + std::to_string(t.steps) + " " + std::to_string(t.batch) + " " +
                std::to_string(t.inputs) + " " + std::to_string(t.hidden) + " variant " + std::to_string(variant));
   const int64_t gates = is_lstm ? 4 : 3;
-  const auto x = noise(t.steps * t.batch * t.inputs, 1), w = noise(gates * t.hidden * t.inputs, 2);
-  const auto r = noise(gates * t.hidden * t.hidden, 3), bw = noise(gates * t.hidden, 4),
-             br = noise(gates * t.hidden, 5);
-  const auto h0 = noise(t.batch * t.hidden, 6), c0 = noise(t.batch * t.hidden, 7), peephole = noise(3 * t.hidden, 8);
+  const auto x = values<float>(t.steps * t.batch * t.inputs, 1, 0.8f),
+             w = values<float>(gates * t.hidden * t.inputs, 2, 0.8f);
+  const auto r = values<float>(gates * t.hidden * t.hidden, 3, 0.8f), bw = values<float>(gates * t.hidden, 4, 0.8f),
+             br = values<float>(gates * t.hidden, 5, 0.8f);
+  const auto h0 = values<float>(t.batch * t.hidden, 6, 0.8f), c0 = values<float>(t.batch * t.hidden, 7, 0.8f),
+             peephole = values<float>(3 * t.hidden, 8, 0.8f);
   std::vector<std::int32_t> lengths;
   for (int64_t b = 0; b < t.batch; ++b) lengths.push_back(static_cast<std::int32_t>((b * 5 + 1) % (t.steps + 2)));
   Rnn p{.steps = t.steps,

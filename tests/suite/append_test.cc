@@ -39,7 +39,7 @@ Tensor joined(const Graph& graph, const Tensor& past, const Tensor& added) {
 
 /// A session whose results may have gaps.
 struct Carrying : Tier0 {
-  explicit Carrying(const Graph& graph) : Tier0(graph) { session->allow_gaps(true); }
+  explicit Carrying(const Graph& graph) : Tier0(graph) { session->allow_padding(true); }
   Tensor run(const Tensor& past, const Tensor& added) const {
     const std::vector<Datum> inputs{past, added};
     auto results = session->run(inputs);

@@ -16,9 +16,8 @@ namespace {
 using testing::HasSubstr;
 
 std::ptrdiff_t steps_of(const Executable& executable, Kernel kernel) {
-  return std::ranges::count_if(executable.plan().steps, [&](const Step& step) {
-    return step.kind == Step::Kind::kernel && step.kernel == kernel;
-  });
+  const Plan& plan = executable.plan();
+  return std::ranges::count_if(plan.steps, [&](const Step& step) { return plan.kernel_of(step) == kernel; });
 }
 
 /// Extents by the symbols' names; one that is missing is 1.

@@ -9,7 +9,7 @@ namespace frazil::test {
 namespace {
 
 /// Sums up the costs of the kernel steps of a run.
-class CostObserver : public Observer {
+class CostObserver : public exec::Observer {
  public:
   void run_begin(const Plan& plan, std::span<const std::int64_t> registers) override {
     plan_ = &plan;

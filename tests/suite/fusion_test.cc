@@ -22,10 +22,28 @@ std::shared_ptr<Executable> made_with(const Graph& graph, PassSet passes) {
   return nullptr;
 }
 
-std::vector<const Step*> program_steps(const Plan& plan) {
+/// The kernel of a step with a body; null for other steps, and for a product whose result is stored as it is.
+const FusedKernel* body_of(const Plan& plan, const Step& step) {
+  const auto* launch = step.as<step::Launch>();
+  if (launch == nullptr || launch->fused == kNone) return nullptr;
+  const FusedKernel& kernel = *plan.fused[launch->fused];
+  return kernel.producer && kernel.body.size() == 1 && kernel.stores.size() == 1 ? nullptr : &kernel;
+}
+
+std::vector<const Step*> steps_with_body(const Plan& plan) {
   std::vector<const Step*> steps;
   for (const Step& step : plan.steps) {
-    if (step.program != kNone) steps.push_back(&step);
+    if (body_of(plan, step) != nullptr) steps.push_back(&step);
+  }
+  return steps;
+}
+
+/// The matrix products of a plan.
+std::vector<const Step*> product_steps(const Plan& plan) {
+  std::vector<const Step*> steps;
+  for (const Step& step : plan.steps) {
+    const auto kernel = plan.kernel_of(step);
+    if (kernel == Kernel::matmul || kernel == Kernel::gemm) steps.push_back(&step);
   }
   return steps;
 }
@@ -351,23 +369,23 @@ TEST(Fusion, TellsWhatSharesAStep) {
     const auto made = made_with(graph_of(c.text), PassSet::only(Pass::fuse));
     ASSERT_TRUE(made);
     std::vector<std::size_t> members;
-    for (const Step* step : program_steps(made->plan()))
+    for (const Step* step : steps_with_body(made->plan()))
       members.push_back(std::max<std::size_t>(step->members.size(), 1));
     EXPECT_EQ(members, c.members) << made->plan().str();
-    EXPECT_EQ(made->plan().apart.empty(), c.why_not.empty()) << made->plan().str();
+    EXPECT_EQ(made->plan().rejections.empty(), c.why_not.empty()) << made->plan().str();
     for (const char* why : c.why_not) {
-      EXPECT_THAT(made->plan().apart, Contains(::testing::Field(&Plan::Apart::why, StrEq(why))));
+      EXPECT_THAT(made->plan().rejections, Contains(::testing::Field(&Plan::Rejection::why, StrEq(why))));
     }
   }
 }
 
-/// Operands of each matrix product, and instructions of the program that runs on its result.
+/// Operands of each matrix product, and instructions of the body that runs on its result.
 std::vector<std::pair<std::size_t, std::size_t>> products_of(const char* text) {
   const auto made = made_with(graph_of(text), PassSet::only(Pass::fuse));
   std::vector<std::pair<std::size_t, std::size_t>> list;
-  for (const Step& step : made->plan().steps) {
-    if (step.kernel != Kernel::matmul && step.kernel != Kernel::gemm) continue;
-    list.emplace_back(step.in.size(), step.program == kNone ? 0 : made->plan().programs[step.program].code.size());
+  for (const Step* step : product_steps(made->plan())) {
+    const FusedKernel* kernel = body_of(made->plan(), *step);
+    list.emplace_back(step->as<step::Launch>()->in.size(), kernel == nullptr ? 0 : kernel->body.size());
   }
   return list;
 }
@@ -388,27 +406,29 @@ TEST(Fusion, LeavesRowsAndRectifiersToTheProduct) {
               ElementsAre(Pair(3, 3)));
 }
 
-/// Members of the program in front of each product.
-std::vector<std::size_t> before_of(const char* text) {
+/// Members of the prologue of each product.
+std::vector<std::size_t> prologue_of(const char* text) {
   const auto made = made_with(graph_of(text), PassSet::only(Pass::fuse));
   std::vector<std::size_t> list;
-  for (const Step& step : made->plan().steps) {
-    if (step.kernel != Kernel::matmul && step.kernel != Kernel::gemm) continue;
-    list.push_back(step.before == kNone ? 0 : step.members.size() - 1);
+  const Plan& plan = made->plan();
+  for (const Step* step : product_steps(plan)) {
+    const std::uint32_t fused = step->as<step::Launch>()->fused;
+    const bool has_prologue = fused != kNone && plan.fused[fused]->producer->prologue != nullptr;
+    list.push_back(has_prologue ? step->members.size() - 1 : 0);
   }
   return list;
 }
 
 TEST(Fusion, MakesTheRowsOfAProductBlockByBlock) {
   using ::testing::ElementsAre;
-  EXPECT_THAT(before_of("graph g(%x: f32[N,2], %c: f32[2]) { %a = Add(%x, %c) %b = Relu(%a) "
-                        "%y = MatMul(%b, f32[2,1] [[1], [2]]) return y = %y }"),
+  EXPECT_THAT(prologue_of("graph g(%x: f32[N,2], %c: f32[2]) { %a = Add(%x, %c) %b = Relu(%a) "
+                          "%y = MatMul(%b, f32[2,1] [[1], [2]]) return y = %y }"),
               ElementsAre(2));
-  EXPECT_THAT(before_of("graph g(%x: f32[A,B,2], %c: f32[B,1]) { %a = Add(%x, %c) "
-                        "%y = MatMul(%a, f32[2,1] [[1], [2]]) %z = Neg(%y) return z = %z }"),
+  EXPECT_THAT(prologue_of("graph g(%x: f32[A,B,2], %c: f32[B,1]) { %a = Add(%x, %c) "
+                          "%y = MatMul(%a, f32[2,1] [[1], [2]]) %z = Neg(%y) return z = %z }"),
               ElementsAre(2));
-  EXPECT_THAT(before_of("graph g(%x: f32[N,2]) { %a = Neg(%x) %y = Gemm(%a, f32[1,2] [[1, 2]]) {transB = 1} "
-                        "%z = Neg(%y) %w = MatMul(%z, f32[1,1] [[3]]) return w = %w }"),
+  EXPECT_THAT(prologue_of("graph g(%x: f32[N,2]) { %a = Neg(%x) %y = Gemm(%a, f32[1,2] [[1, 2]]) {transB = 1} "
+                          "%z = Neg(%y) %w = MatMul(%z, f32[1,1] [[3]]) return w = %w }"),
               ElementsAre(2, 0));
   const char* const alone[] = {
       "graph wanted_elsewhere(%x: f32[N,2]) { %a = Neg(%x) %y = MatMul(%a, f32[2,1] [[1], [2]]) return a = %a, y = %y "
@@ -418,7 +438,7 @@ TEST(Fusion, MakesTheRowsOfAProductBlockByBlock) {
       "graph short_rows(%x: f32[N,2]) { %a = Softmax(%x) %y = MatMul(%a, f32[2,1] [[1], [2]]) return y = %y }",
       "graph vector(%x: f32[2]) { %a = Neg(%x) %y = MatMul(%a, f32[2,1] [[1], [2]]) return y = %y }",
       "graph other_side(%x: f32[2,N]) { %a = Neg(%x) %y = MatMul(f32[1,2] [[1, 2]], %a) return y = %y }"};
-  for (const char* text : alone) EXPECT_THAT(before_of(text), ElementsAre(0)) << text;
+  for (const char* text : alone) EXPECT_THAT(prologue_of(text), ElementsAre(0)) << text;
 }
 
 TEST(Fusion, CutsChainsThatAreTooLongForAStep) {
@@ -428,7 +448,7 @@ TEST(Fusion, CutsChainsThatAreTooLongForAStep) {
   const Graph graph = graph_of(text + fmt::format("  return y = %{}\n}}\n", kNodes - 1));
   const auto made = made_with(graph, PassSet::only(Pass::fuse));
   ASSERT_TRUE(made);
-  EXPECT_EQ(program_steps(made->plan()).size(), 7U);  // a load and an operation each; 128 in a step
+  EXPECT_EQ(steps_with_body(made->plan()).size(), 7U);  // a load and an operation each; 128 in a step
   const auto y = made->open()->run(in_order(graph, "%x = f32[2] [3, -4]"));
   ASSERT_TRUE(y) << y.error().message;
   EXPECT_THAT((*y)[0].tensor().as<float>(), ::testing::ElementsAre(3, 4));
@@ -444,7 +464,8 @@ TEST(Fusion, LeavesRoomForTheResultOfAProduct) {
   const Graph graph = graph_of(text + "  return " + list + "\n}\n");
   const auto made = made_with(graph, PassSet::only(Pass::fuse));
   ASSERT_TRUE(made);
-  for (const Step* step : program_steps(made->plan())) EXPECT_LE(step->out.size(), kMaxTileResults);
+  for (const Step* step : steps_with_body(made->plan()))
+    EXPECT_LE(step->as<step::Launch>()->out.size(), kMaxFusedStores);
   const auto y = made->open()->run(in_order(graph, "%x = f32[1,1] [[3]], %w = f32[1,2] [[1, 10]]"));
   ASSERT_TRUE(y) << y.error().message;
   for (int i = 0; i < kResults; ++i) {

@@ -61,7 +61,7 @@ class Speech {
     state_ = results.at(1).tensor();
     return results.at(0).tensor().as<float>()[0];
   }
-  const Counters& counters() const { return tier_.session->counters(); }
+  const exec::Counters& counters() const { return tier_.session->counters(); }
 
  private:
   std::size_t context() const { return chunk() / 8; }

@@ -18,6 +18,9 @@
 // ONNX's own test cases: folders with model.onnx and test_data_set_*.
 namespace frazil::test {
 
+using exec::Executable;
+using exec::Session;
+
 #define FRAZIL_NEEDS(path) \
   if (!std::filesystem::exists(path)) GTEST_SKIP() << (path) << " is not there; set FRAZIL_SHARED"
 
@@ -60,7 +63,7 @@ inline Status run_data_set(Session& session, const Graph& graph, const std::file
 
 /// Runs every data set of a case through the graph and compares with the outputs beside them.
 inline Status run_data_sets(const std::filesystem::path& folder, const std::shared_ptr<const Graph>& graph,
-                            ExecOptions options) {
+                            exec::Options options) {
   FRAZIL_TRY(const auto executable, Executable::make(graph, options));
   const auto session = executable->open();
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

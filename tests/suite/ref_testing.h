@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/governor.h"
+#include "base/execution_limits.h"
 #include "ir/builder.h"
 #include "ops/control.h"
 #include "ref/ref.h"
@@ -26,8 +26,8 @@ struct Net {
   }
   Result<std::vector<Datum>> run(std::vector<Datum> inputs, const Limits& limits = {}) {
     if (!b.status()) return std::unexpected(b.status().error());
-    Governor governor(limits);
-    const Governed scope(&governor);
+    ExecutionLimits execution_limits(limits);
+    const LimitsScope scope(&execution_limits);
     return run_reference(graph, inputs);
   }
   /// The only output, as a tensor.

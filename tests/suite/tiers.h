@@ -17,6 +17,9 @@
 // Every graph of the suite runs on each tier, and the reference executor says what is right.
 namespace frazil::test {
 
+using exec::Executable;
+using exec::Session;
+
 /// What `terms` products of numbers up to `size` may lose in f32; the reference sums in double.
 inline Tolerance sum_of(std::int64_t terms, double size = 1) {
   return {.rtol = 1e-5, .atol = 1e-6 + 2e-7 * size * static_cast<double>(terms)};

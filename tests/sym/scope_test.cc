@@ -9,7 +9,7 @@ namespace {
 TEST(Scope, SymbolsAreNumberedInOrder) {
   Scope s;
   const Dim n = s.symbol("N", {2, 9});
-  const Dim data = s.fresh({0, 100});
+  const Dim data = s.unbacked({0, 100});
   EXPECT_EQ(s.symbol("N", {0, 9}), n);
   EXPECT_EQ(s.symbol_count(), 2u);
   EXPECT_EQ(s.symbol_name(0), "N");
@@ -27,18 +27,18 @@ TEST(Scope, FreshNamesAreFree) {
   Scope s;
   s.symbol("?0");
   s.symbol("?x");
-  const Dim d = s.fresh();
+  const Dim d = s.unbacked();
   EXPECT_EQ(s.str(d), "?1");
-  EXPECT_TRUE(s.is_fresh(*s.as_symbol(d)));
-  EXPECT_TRUE(s.is_fresh(*s.find_symbol("?0")));  // as read back from text
-  EXPECT_FALSE(s.is_fresh(*s.find_symbol("?x")));
+  EXPECT_TRUE(s.is_unbacked(*s.as_symbol(d)));
+  EXPECT_TRUE(s.is_unbacked(*s.find_symbol("?0")));  // as read back from text
+  EXPECT_FALSE(s.is_unbacked(*s.find_symbol("?x")));
 }
 
 TEST(Scope, NamesKeepTheirPlace) {
   Scope s;
   s.symbol("N");
   const std::string_view name = s.symbol_name(0);
-  for (int i = 0; i < 1000; ++i) s.fresh();
+  for (int i = 0; i < 1000; ++i) s.unbacked();
   EXPECT_EQ(name.data(), s.symbol_name(0).data());
 }
 

@@ -72,7 +72,7 @@ TEST(DimText, ErrorsSayWhatAndWhere) {
       {"`\\x4", "dimension '`\\x4', column 3: a bad escape"},
       {"9223372036854775808", "dimension '9223372036854775808', column 1: a number out of range"},
       {"2305843009213693952", "dimension '2305843009213693952', column 1: a number out of range"},
-      {"N\n", "dimension 'N\\x0a', column 2: expected an operator, got '\\x0a'"},
+      {"N\n", "dimension 'N\\n', column 2: expected an operator, got '\\n'"},
       {std::string("N\0M", 3), "dimension 'N\\x00M', column 2: expected an operator, got '\\x00M'"},
   };
   for (const auto& [text, message] : cases) {

@@ -1,0 +1,58 @@
+#include "code/epilogue.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tensor/buffer.h"
+
+namespace frazil {
+
+Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, std::int64_t cols, void* state, Epilogue& e) {
+  e.code = &code;
+  e.state = static_cast<std::size_t>(static_cast<std::byte*>(state) - reinterpret_cast<std::byte*>(&e));
+  std::array<OperandShape, kMaxFusedOperands + 1> in;
+  in[0] = cx.out[code.into];
+  std::ranges::copy(cx.in.subspan(code.operands.first, code.operands.count), in.begin() + 1);
+  Prepare own = cx;
+  own.in = std::span(in).first(code.operands.count + 1);
+  own.scratch_bytes = 0;
+  auto& tiles = *static_cast<TileState*>(state);
+  FRAZIL_CHECK(prepare_tiles(own, code.tiles, tiles));
+  e.scratch = aligned(cx.scratch_bytes);
+  cx.scratch_bytes = e.scratch + own.scratch_bytes;
+  cx.nanoseconds += own.nanoseconds;
+  e.cols = cols;
+  e.rows = cols == 0 || in[0].empty() ? 0 : in[0].count() / cols;
+  e.by_tiles = has_parts(tiles, e.rows, e.cols);
+  return {};
+}
+
+EpilogueRun::EpilogueRun(const Call& call, const Worker& worker, const Epilogue& e) : epilogue_(e) {
+  if (e.code == nullptr) return;
+  const TileState& s = e.tiles();
+  operands_[0] = call.out[e.code->into];
+  std::copy_n(call.in + e.code->operands.first, s.operands - 1, operands_ + 1);
+  std::copy_n(call.out, s.results, operands_ + s.operands);
+  scratch_ = worker.scratch + e.scratch;
+  on_tile_ = {.done = &tile_done, .context = this, .whole_rows = s.rows};
+}
+
+void EpilogueRun::tile_done(void* self, std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) {
+  const auto& run = *static_cast<const EpilogueRun*>(self);
+  run.run({row0 + run.row_, row1 + run.row_, col0, col1, run.epilogue_.cols});
+}
+
+void EpilogueRun::run(const TilePart& part) const {
+  const TileCall call{operands_, scratch_};
+  const bool whole = part.row1 - part.row0 == epilogue_.rows && part.col1 - part.col0 == epilogue_.cols;
+  if (whole) return run_tiles(call, epilogue_.tiles());
+  run_tiles(call, epilogue_.tiles(), part);
+}
+
+void EpilogueRun::finish() const { run_tiles({operands_, scratch_}, epilogue_.tiles()); }
+
+void EpilogueRun::run_rows(std::int64_t begin, std::int64_t end) const {
+  if (epilogue_.by_tiles) run({begin, end, 0, epilogue_.cols, epilogue_.cols});
+}
+
+}  // namespace frazil

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "code/abi.h"
+#include "code/tile_state.h"
+#include "kernel/tile_callback.h"
+
+namespace frazil {
+
+/// The body of a fused kernel behind its producer: how operands are passed.
+struct EpilogueCode {
+  TileCode tiles;
+  OperandRange operands;   ///< of the call: what the body loads beside the producer's result
+  std::uint32_t into = 0;  ///< the result that the producer writes
+};
+
+/// What a product keeps for its epilogue. Its TileState lies `state` bytes behind it.
+struct Epilogue {
+  const EpilogueCode* code = nullptr;  ///< null: none
+  std::int64_t rows = 0, cols = 0;     ///< the result as the producer sees it
+  std::size_t scratch = 0;             ///< where in a worker's scratch its own begins
+  std::size_t state = 0;
+  bool by_tiles = false;  ///< else it runs once the whole result is there
+
+  const TileState& tiles() const {
+    return *reinterpret_cast<const TileState*>(reinterpret_cast<const std::byte*>(this) + state);
+  }
+};
+
+/// After the product, whose scratch comes first. `cols`: elements of a row as the product writes them; `state`: where
+/// there are tile_state_bytes().
+Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, std::int64_t cols, void* state, Epilogue& epilogue);
+
+/// Runs the epilogue during one call of a product, or after it.
+class EpilogueRun {
+ public:
+  EpilogueRun(const Call& call, const Worker& worker, const Epilogue& epilogue);
+  /// The callback for each tile; null without an epilogue, or where that runs on the whole result only.
+  const kernel::TileCallback* on_tile() const { return epilogue_.by_tiles ? &on_tile_ : nullptr; }
+  /// The rows that the product reports count from here.
+  void at_row(std::int64_t row) { row_ = row; }
+  /// Once the whole result is there: all of it, where it does not run by tiles.
+  void finish() const;
+  /// For rows [begin, end) of a result that was changed after the product, which was not given on_tile().
+  void run_rows(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  static void tile_done(void* self, std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1);
+  void run(const TilePart& part) const;
+
+  const Epilogue& epilogue_;
+  kernel::TileCallback on_tile_;
+  std::byte* scratch_ = nullptr;
+  std::int64_t row_ = 0;
+  std::byte* operands_[kMaxFusedOperands + kMaxFusedStores + 1];
+};
+
+}  // namespace frazil

@@ -1,0 +1,214 @@
+#include <algorithm>
+
+#include "base/poll_throttle.h"
+#include "code/batches.h"
+#include "code/entries.h"
+#include "code/product_entry.h"
+#include "kernel/gemm.h"
+
+namespace frazil {
+namespace {
+
+constexpr double kNanosecondsPerStep = 0.015;  ///< a multiplication and an addition
+/// Rows of a unit: a few panels of the kernel.
+constexpr std::int64_t kUnitRows = 4 * kernel::kPanelRows;
+
+/// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
+/// there, reading the weight where its file has it, across the borders of cache lines, costs twice as much.
+Result<const std::byte*> pack_b(Prepare& cx, const kernel::Gemm& g, std::size_t operand) {
+  constexpr std::size_t kNear = std::size_t{3} << 19;
+  const WeightRef& weight = cx.weights[operand];
+  if (!weight || g.n * g.k < 1024) return nullptr;
+  const auto bytes = static_cast<std::size_t>(kernel::gemm_packed_b_bytes(g.k, g.n));
+  if (g.m < 2 && (bytes > kNear || bytes / 2 > cx.in[operand].bytes())) return nullptr;
+  const PackFormat format{PackFormat::Layout::gemm_b, {g.k, g.n, g.b_row, g.b_col}};
+  return cx.packed.get(weight, format, bytes, [&](std::byte* to) {
+    kernel::gemm_pack_b(g.k, g.n, as<const float>(const_cast<std::byte*>(weight.bytes.data())), g.b_row, g.b_col, to);
+  });
+}
+
+/// Rows [begin, end) of C.
+void multiply_rows(const kernel::Gemm& g, const std::byte* packed, std::int64_t begin, std::int64_t end,
+                   std::byte* scratch) {
+  if (packed != nullptr)
+    kernel::gemm_with_packed_b_rows(g, packed, begin, end, scratch);
+  else
+    kernel::gemm_rows(g, begin, end, scratch);
+}
+
+/// How the rows of a product, or of many, are cut into units. Without a packed B each call packs it anew.
+void cut_rows(Prepare& cx, const kernel::Gemm& g, std::int64_t batches, bool packed) {
+  const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
+  cx.units = batches * per_batch;
+  cx.fewest_units = packed || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, 4);
+  cx.nanoseconds = kNanosecondsPerStep * static_cast<double>(batches) * static_cast<double>(g.m) *
+                   static_cast<double>(g.n) * static_cast<double>(g.k);
+}
+
+// ---- MatMul ----
+
+struct MatMulState {
+  kernel::Gemm gemm;
+  const std::byte* packed = nullptr;
+  Batches batches;
+  bool bias = false;  ///< operand 2
+};
+
+/// True when the axes before the last two can be walked as one with the one behind them.
+bool rows_are_even(const OperandShape& a) {
+  for (std::size_t i = 0; i + 2 < a.dims.size(); ++i) {
+    if (a.strides[i] != a.strides[i + 1] * a.dims[i + 1]) return false;
+  }
+  return true;
+}
+
+Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
+  const auto &a = cx.in[0], &b = cx.in[1];
+  const std::size_t ra = a.dims.size(), rb = b.dims.size();
+  kernel::Gemm& g = s.gemm;
+  read_matrices(g, a, b);
+  g.c_row = g.n;
+  g.slope = p.slope;
+  s.bias = cx.in.size() > 2;
+  if (rb == 2 && ra > 2 && rows_are_even(a)) {  // all rows of all batches meet the same B
+    for (std::size_t i = 0; i + 2 < ra; ++i) g.m *= a.dims[i];
+  } else {
+    FRAZIL_CHECK(s.batches.prepare(a, b));
+  }
+  if (rb == 2) {
+    FRAZIL_TRY(s.packed, pack_b(cx, g, 1));
+  }
+  cut_rows(cx, g, s.batches.count, s.packed != nullptr);
+  cx.scratch_bytes = static_cast<std::size_t>(kernel::gemm_scratch_bytes(g.m, g.n, g.k));
+  return {};
+}
+
+/// Rows [begin, end) of one batch.
+void matmul_rows(const ProductRun<MatMulState>& r, std::int64_t batch, std::int64_t begin, std::int64_t end) {
+  const auto& s = r.state;
+  const auto [a, b] = s.batches.at(batch);
+  kernel::Gemm g = s.gemm;
+  g.on_tile = r.epilogue.on_tile();
+  if (s.bias) g.bias = as(r.call.in[2]);
+  g.a = as(r.call.in[0]) + a;
+  g.b = as(r.call.in[1]) + b;
+  g.c = as(r.call.out[0]) + batch * g.m * g.n;
+  r.epilogue.at_row(batch * g.m);
+  multiply_rows(g, s.packed, begin, end, r.worker.scratch);
+}
+
+void run_matmul(const ProductRun<MatMulState>& r) {
+  const kernel::Gemm& g = r.state.gemm;
+  if (r.prologue.exists()) {
+    kernel::Gemm made = g;
+    made.on_tile = r.epilogue.on_tile();
+    if (r.state.bias) made.bias = as(r.call.in[2]);
+    made.b = as(r.call.in[1]);
+    made.c = as(r.call.out[0]);
+    return r.prologue.for_each_block(r.begin, r.end, [&](const float* a, std::int64_t begin, std::int64_t end) {
+      made.a = a;
+      multiply_rows(made, r.state.packed, begin, end, r.worker.scratch);
+    });
+  }
+  const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
+  for (std::int64_t u = r.begin; u < r.end && !stop_requested();) {
+    const std::int64_t batch = u / per_batch, past = std::min(r.end, (batch + 1) * per_batch);
+    matmul_rows(r, batch, (u - batch * per_batch) * kUnitRows, std::min(g.m, (past - batch * per_batch) * kUnitRows));
+    u = past;
+  }
+}
+
+// ---- Gemm ----
+
+struct GemmState {
+  kernel::Gemm gemm;
+  const std::byte* packed = nullptr;
+  float alpha = 1, beta = 1, slope = 1;
+  std::int64_t c_row = 0, c_col = 0;  ///< steps of the addend; 0 where it repeats
+  bool bias = false, add = false;
+  bool plain() const { return alpha == 1 && !add; }
+};
+
+Status read_addend(const Prepare& cx, GemmState& s) {
+  const auto& c = cx.in[2];
+  const kernel::Gemm& g = s.gemm;
+  const std::size_t rank = c.dims.size();
+  const std::int64_t cols = rank > 0 ? c.dims[rank - 1] : 1, rows = rank > 1 ? c.dims[rank - 2] : 1;
+  if ((cols != 1 && cols != g.n) || (rows != 1 && rows != g.m)) {
+    return fail(Code::bad_input, "input C of {}x{} does not broadcast to {}x{}", rows, cols, g.m, g.n);
+  }
+  s.c_col = cols == 1 ? 0 : 1;
+  s.c_row = rows == 1 ? 0 : cols;
+  s.bias = s.alpha == 1 && s.beta == 1 && rows == 1 && cols == g.n;
+  s.add = !s.bias;
+  return {};
+}
+
+Status prepare_gemm(Prepare& cx, const params::Gemm& p, GemmState& s) {
+  const auto &a = cx.in[0], &b = cx.in[1];
+  kernel::Gemm& g = s.gemm;
+  g.m = a.dims[p.trans_a ? 1 : 0];
+  g.k = a.dims[p.trans_a ? 0 : 1];
+  g.n = b.dims[p.trans_b ? 0 : 1];
+  g.a_row = p.trans_a ? 1 : a.dims[1];
+  g.a_col = p.trans_a ? a.dims[1] : 1;
+  g.b_row = p.trans_b ? 1 : b.dims[1];
+  g.b_col = p.trans_b ? b.dims[1] : 1;
+  g.c_row = g.n;
+  s.alpha = p.alpha, s.beta = p.beta, s.slope = p.slope;
+  if (cx.in.size() > 2 && cx.in[2].given && s.beta != 0) FRAZIL_CHECK(read_addend(cx, s));
+  FRAZIL_TRY(s.packed, pack_b(cx, g, 1));
+  cut_rows(cx, g, 1, s.packed != nullptr);
+  cx.scratch_bytes = static_cast<std::size_t>(kernel::gemm_scratch_bytes(g.m, g.n, g.k));
+  return {};
+}
+
+/// alpha * C + beta * addend, for what the kernel does not do by itself.
+void scale_and_add(const ProductRun<GemmState>& r, const kernel::Gemm& g, std::int64_t begin, std::int64_t end) {
+  const auto& s = r.state;
+  PollThrottle throttle;
+  for (std::int64_t i = begin; i < end && !throttle.stop(g.n); ++i) {
+    float* row = g.c + i * g.c_row;
+    const float* addend = s.add ? as(r.call.in[2]) + i * s.c_row : nullptr;
+    for (std::int64_t j = 0; j < g.n; ++j) {
+      const float sum = s.alpha * row[j] + (addend ? s.beta * addend[j * s.c_col] : 0.0f);
+      row[j] = kernel::bent(sum, s.slope);
+    }
+  }
+}
+
+void run_gemm(const ProductRun<GemmState>& r) {
+  const auto& s = r.state;
+  kernel::Gemm g = s.gemm;
+  g.a = as(r.call.in[0]);
+  g.b = as(r.call.in[1]);
+  g.c = as(r.call.out[0]);
+  g.bias = s.bias ? as(r.call.in[2]) : nullptr;
+  if (s.plain()) g.slope = s.slope, g.on_tile = r.epilogue.on_tile();
+  const auto rows = [&](const float* a, std::int64_t begin, std::int64_t end) {
+    g.a = a;
+    multiply_rows(g, s.packed, begin, end, r.worker.scratch);
+    if (s.plain()) return;
+    scale_and_add(r, g, begin, end);
+    r.epilogue.run_rows(begin, end);
+  };
+  if (r.prologue.exists()) return r.prologue.for_each_block(r.begin, r.end, rows);
+  rows(g.a, r.begin * kUnitRows, std::min(g.m, r.end * kUnitRows));
+}
+
+template <class S>
+std::int64_t columns(const S& s) {
+  return s.gemm.n;
+}
+
+}  // namespace
+
+KernelEntry matmul_entry(ProductParams<params::MatMul> params) {
+  return ProductEntry<params::MatMul, MatMulState, prepare_matmul, columns, run_matmul>::make(std::move(params));
+}
+
+KernelEntry gemm_entry(ProductParams<params::Gemm> params) {
+  return ProductEntry<params::Gemm, GemmState, prepare_gemm, columns, run_gemm>::make(std::move(params));
+}
+
+}  // namespace frazil

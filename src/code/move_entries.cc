@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/poll_throttle.h"
+#include "code/entries.h"
+#include "kernel/copy.h"
+#include "kernel/edges.h"
+#include "kernel/tile.h"
+
+namespace frazil {
+namespace {
+
+struct CopyState {
+  kernel::CopyPlan plan;
+};
+
+Status prepare_copy(Prepare& cx, const params::Copy&, CopyState& s) {
+  const auto &from = cx.in[0], &to = cx.out[0];
+  const auto size = static_cast<std::int64_t>(byte_size(to.elem));
+  if (from.dims.size() != to.dims.size()) {  // one element, as a scalar here and [1] there
+    const std::int64_t count[] = {to.count()}, step[] = {1};
+    kernel::plan_copy(s.plan, count, step, step, size);
+    return {};
+  }
+  if (!kernel::plan_copy(s.plan, to.dims, to.strides, from.strides, size)) {
+    return fail(Code::unsupported, "a copy of more than {} axes", kernel::kMaxCopyRank);
+  }
+  return {};
+}
+
+/// A value that stays where it is, as one that is appended to, is its own copy.
+void run_copy(const Call& call, const Worker&, const CopyState& s, std::int64_t, std::int64_t) {
+  if (call.out[0] != call.in[0]) kernel::run_copy(s.plan, call.out[0], call.in[0]);
+}
+
+struct FillState {
+  std::size_t size = 0, count = 0;
+  bool zero = true;
+};
+
+Status prepare_fill(Prepare& cx, const params::Fill&, FillState& s) {
+  const bool zero = cx.in.empty() || !cx.in[0].given;
+  s = {byte_size(cx.out[0].elem), static_cast<std::size_t>(cx.out[0].count()), zero};
+  return {};
+}
+
+void run_fill(const Call& cx, const Worker&, const FillState& s, std::int64_t, std::int64_t) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  for (std::size_t begin = 0; begin < s.count; begin += kPiece) {
+    if (begin > 0 && stop_requested()) return;
+    const std::size_t count = std::min(kPiece, s.count - begin);
+    std::byte* const to = cx.out[0] + begin * s.size;
+    if (s.zero) {
+      std::memset(to, 0, s.size * count);
+    } else {
+      kernel::fill(to, cx.in[0], s.size, count);
+    }
+  }
+}
+
+struct EdgesState {
+  kernel::EdgePlan plan;
+};
+
+Status prepare_edges(Prepare& cx, const params::Edges& p, EdgesState& s) {
+  kernel::EdgePlan& plan = s.plan;
+  const auto &from = cx.in[0], &to = cx.out[0];
+  const auto size = static_cast<std::int64_t>(byte_size(to.elem));
+  plan.rank = static_cast<int>(to.dims.size());
+  plan.elem_size = size;
+  for (std::size_t d = 0; d < to.dims.size(); ++d) {
+    plan.in[d] = from.dims[d];
+    plan.out[d] = to.dims[d];
+    plan.stride[d] = from.strides[d] * size;
+    plan.offset[d] = p.offset[d];
+    plan.outside[d] = p.outside[d];
+  }
+  if (!to.empty() && !kernel::edges_fit(plan)) return fail(Code::internal, "a view reads outside of its operand");
+  if (!to.empty()) cx.scratch_bytes = static_cast<std::size_t>(kernel::edge_scratch_bytes(plan));
+  return {};
+}
+
+void run_edges(const Call& call, const Worker& worker, const EdgesState& s, std::int64_t, std::int64_t) {
+  kernel::run_edges(s.plan, call.out[0], call.in[0], worker.scratch);
+}
+
+}  // namespace
+
+KernelEntry copy_entry() { return make_entry<params::Copy, CopyState, prepare_copy, run_copy>({}); }
+KernelEntry fill_entry() { return make_entry<params::Fill, FillState, prepare_fill, run_fill>({}); }
+KernelEntry edges_entry(const params::Edges& p) {
+  return make_entry<params::Edges, EdgesState, prepare_edges, run_edges>(p);
+}
+
+}  // namespace frazil

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <new>
+#include <optional>
+
+#include "code/epilogue.h"
+#include "code/prologue.h"
+
+namespace frazil {
+
+/// A product or convolution as it was planned: alone, or as the producer of a fused kernel.
+template <class P>
+struct ProductParams {
+  P params;
+  OperandRange operands;  ///< its own; all of the call where it is alone
+  std::optional<EpilogueCode> epilogue;
+  std::optional<PrologueCode> prologue;
+  std::uint32_t into = 0;  ///< the result that it writes
+};
+
+/// One call of a product for units [begin, end): with a prologue these are its blocks. The result is call.out[0].
+template <class S>
+struct ProductRun {
+  Call call;
+  const Worker& worker;
+  const S& state;
+  const PrologueRun& prologue;
+  EpilogueRun& epilogue;
+  std::int64_t begin, end;
+};
+
+/// Entries of products whose parameters are P and whose state is S. `prepare` sees the product's own operands and its
+/// one result, and sets units and scratch; `columns` are the elements of a row of its result.
+template <class P, class S, Status (*prepare)(Prepare&, const P&, S&), std::int64_t (*columns)(const S&),
+          void (*run)(const ProductRun<S>&)>
+struct ProductEntry {
+  using Code = ProductParams<P>;
+  /// The tile states of epilogue and prologue follow.
+  struct State {
+    S product;
+    Prologue prologue;
+    Epilogue epilogue;
+    std::uint32_t into;
+    std::int64_t units;  ///< of the product; one for the caller where the epilogue needs the whole result
+    bool whole;
+  };
+
+  static std::size_t room(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
+
+  static Status prepare_step(Prepare& cx, const void* code_memory, void* memory) {
+    const auto& code = *static_cast<const Code*>(code_memory);
+    auto& state = *new (memory) State{};
+    state.into = code.into;
+    Prepare own = cx;
+    own.in = cx.in.subspan(code.operands.first, code.operands.count);
+    own.weights = cx.weights.subspan(code.operands.first, code.operands.count);
+    own.out = cx.out.subspan(code.into, 1);
+    own.whole_rows = code.epilogue && code.epilogue->tiles.rows;
+    FRAZIL_CHECK(prepare(own, code.params, state.product));
+    cx.scratch_bytes = own.scratch_bytes;
+    cx.fewest_units = own.fewest_units;
+    cx.nanoseconds = own.nanoseconds;
+    state.units = own.units;
+    auto* more = static_cast<std::byte*>(memory) + room(sizeof(State));
+    if (code.epilogue) {
+      FRAZIL_CHECK(prepare_epilogue(cx, *code.epilogue, columns(state.product), more, state.epilogue));
+      more += room(tile_state_bytes(code.epilogue->tiles));
+      state.whole = !state.epilogue.by_tiles;
+    }
+    if (code.prologue) {
+      FRAZIL_CHECK(prepare_prologue(cx, *code.prologue, more, state.prologue));
+      state.units = state.prologue.blocks();
+      cx.fewest_units = 1;
+    }
+    cx.units = state.whole ? 1 : state.units;
+    return {};
+  }
+
+  static void run_step(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
+    const auto& state = *static_cast<const State*>(call.state);
+    EpilogueRun epilogue(call, worker, state.epilogue);
+    const PrologueRun prologue(call, worker, state.prologue);
+    Call own = call;
+    own.out = call.out + state.into;
+    if (state.whole) begin = 0, end = state.units;
+    run({own, worker, state.product, prologue, epilogue, begin, end});
+    if (state.whole) epilogue.finish();
+  }
+
+  static KernelEntry make(Code code) {
+    std::size_t bytes = room(sizeof(State));
+    if (code.epilogue) bytes += room(tile_state_bytes(code.epilogue->tiles));
+    if (code.prologue) bytes += room(tile_state_bytes(code.prologue->tiles));
+    return {bytes, &prepare_step, &run_step, std::make_shared<const Code>(std::move(code))};
+  }
+};
+
+}  // namespace frazil

@@ -1,0 +1,61 @@
+#include "code/prologue.h"
+
+#include <algorithm>
+
+#include "kernel/gemm.h"
+#include "tensor/buffer.h"
+
+namespace frazil {
+namespace {
+
+/// Rows are made this many bytes at a time, so that the product finds them in a cache beside its weight, and in
+/// multiples of kPanelRows.
+constexpr std::int64_t kBlockBytes = std::int64_t{1} << 16;
+
+std::int64_t block_rows(std::int64_t rows, std::int64_t cols) {
+  const std::int64_t fit = kBlockBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(cols, 1);
+  return std::clamp<std::int64_t>(rows, 1, std::max(kernel::kPanelRows, fit / kernel::kPanelRows * kernel::kPanelRows));
+}
+
+}  // namespace
+
+Status prepare_prologue(Prepare& cx, const PrologueCode& code, void* state, Prologue& p) {
+  const OperandShape made = cx.in[0];
+  Prepare own = cx;
+  own.in = cx.in.subspan(code.operands.first, code.operands.count);
+  own.out = {&made, 1};
+  own.domain = made.dims;
+  own.scratch_bytes = 0;
+  auto& tiles = *static_cast<TileState*>(state);
+  FRAZIL_CHECK(prepare_tiles(own, code.tiles, tiles));
+  p.code = &code;
+  p.state = static_cast<std::size_t>(static_cast<std::byte*>(state) - reinterpret_cast<std::byte*>(&p));
+  p.cols = made.dims.back();
+  p.rows = element_count(made.dims.first(made.dims.size() - 1));
+  const bool by_rows = p.cols == 0 || has_parts(tiles, p.rows, p.cols);
+  p.block = by_rows ? block_rows(p.rows, p.cols) : std::max<std::int64_t>(p.rows, 1);
+  p.scratch = aligned(cx.scratch_bytes);
+  p.made = aligned(p.scratch + own.scratch_bytes);
+  cx.scratch_bytes = p.made + static_cast<std::size_t>(std::min(p.block, p.rows) * p.cols) * sizeof(float);
+  cx.nanoseconds += own.nanoseconds;
+  return {};
+}
+
+const float* PrologueRun::make(std::int64_t begin, std::int64_t end) const {
+  const Prologue& p = prologue_;
+  // As if the rows in front of `begin` were there, too: the tiles and the product count from row 0.
+  std::byte* const all = worker_.scratch + p.made - static_cast<std::size_t>(begin * p.cols) * sizeof(float);
+  if (p.cols == 0) return reinterpret_cast<const float*>(all);
+  std::byte* operands[kMaxFusedOperands + 1];
+  std::copy_n(call_.in + p.code->operands.first, p.code->operands.count, operands);
+  operands[p.code->operands.count] = all;
+  const TileCall own{operands, worker_.scratch + p.scratch};
+  if (begin == 0 && end == p.rows) {
+    run_tiles(own, p.tiles());
+  } else {
+    run_tiles(own, p.tiles(), {begin, end, 0, p.cols, p.cols});
+  }
+  return reinterpret_cast<const float*>(all);
+}
+
+}  // namespace frazil

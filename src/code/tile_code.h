@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/fused.h"
+
+namespace frazil {
+
+/// The body of a fused kernel as tier 0's bytecode: the same instructions, each with the buffer that its elements lie
+/// in while they are needed, and operands numbered as the interpreter gets them.
+struct TileCode {
+  struct Ins {
+    FusedIns ins;              ///< a load's operand is a position in `operands`
+    std::uint16_t buffer = 0;  ///< shared by instructions that are not needed at the same time
+  };
+  std::vector<Ins> body;
+  std::vector<FusedOperand> operands;  ///< those that the body loads; the producer's result comes first
+  std::vector<FusedStore> stores;
+  std::size_t domain_rank = 0;
+  bool rows = false;          ///< an instruction works along rows
+  bool in_order = true;       ///< no tensor has its axes in another order than the domain
+  std::uint16_t buffers = 0;  ///< how many
+  std::uint16_t width = 1;    ///< bytes of the widest element
+
+  /// The axis of operand k, or of store k - operands.size(), that follows axis `axis` of the domain; -1: none.
+  int axis_of(std::size_t k, std::size_t axis) const { return axis_of_[k * domain_rank + axis]; }
+  /// True when the body is no more than the producer's result, stored as it is.
+  bool is_trivial() const { return body.size() == 1 && stores.size() == 1; }
+
+  std::vector<std::int16_t> axis_of_;
+};
+
+/// The body; its operands are the producer's result where there is one, then the kernel's operands
+/// [`first`, `first` + `count`).
+TileCode compile_tiles(const FusedKernel& kernel, const OperandRange& operands);
+/// The operands that the body of a kernel loads.
+OperandRange body_operands(const FusedKernel& kernel);
+
+}  // namespace frazil

@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/float.h"
+#include "base/poll_throttle.h"
+#include "code/entries.h"
+#include "code/tile_state.h"
+#include "kernel/rows.h"
+
+namespace frazil {
+namespace {
+
+template <std::size_t kSize>
+void move_each(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * from_step, kSize);
+}
+
+/// n elements of 1, 2, 4 or 8 bytes, any bytes apart.
+void move_each(std::uint32_t size, std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
+               std::int64_t n) {
+  switch (size) {
+    case 1: return move_each<1>(to, to_step, from, from_step, n);
+    case 2: return move_each<2>(to, to_step, from, from_step, n);
+    case 4: return move_each<4>(to, to_step, from, from_step, n);
+    default: return move_each<8>(to, to_step, from, from_step, n);
+  }
+}
+
+/// Packs n elements of an operand as the compute type.
+void convert(const TileOperand& o, const std::byte* from, std::byte* to, std::int64_t n) {
+  const auto size = static_cast<std::int64_t>(o.size);
+  const bool small = is_small_float(o.elem);
+  constexpr std::int64_t kPiece = 256;
+  alignas(8) std::byte packed[kPiece * 8];
+  for (std::int64_t begin = 0; begin < n; begin += kPiece) {
+    const std::int64_t m = std::min(kPiece, n - begin);
+    const std::byte* source = from + begin * o.inner_step;
+    std::byte* target = to + begin * static_cast<std::int64_t>(byte_size(compute_elem(o.elem)));
+    std::byte* dst = small ? packed : target;
+    if (o.inner_step == size || m == 1) {
+      if (small)
+        dst = const_cast<std::byte*>(source);
+      else
+        std::memcpy(dst, source, static_cast<std::size_t>(m * size));
+    } else {
+      move_each(o.size, dst, size, source, o.inner_step, m);
+    }
+    if (small) to_f32(o.elem, dst, reinterpret_cast<float*>(target), static_cast<std::size_t>(m));
+  }
+}
+
+/// Writes n elements (the same one again where `repeats`) of the compute type as a result has them.
+void store(const TileOperand& o, const void* value, std::byte* to, std::int64_t n, bool repeats) {
+  const auto size = static_cast<std::int64_t>(o.size);
+  const bool small = is_small_float(o.elem);
+  constexpr std::int64_t kPiece = 256;
+  alignas(8) std::byte rounded[kPiece * 4];
+  const auto* from = static_cast<const std::byte*>(value);
+  for (std::int64_t begin = 0; begin < n; begin += kPiece) {
+    const std::int64_t m = std::min(kPiece, n - begin), have = repeats ? 1 : m;
+    const std::byte* source =
+        repeats ? from : from + begin * static_cast<std::int64_t>(byte_size(compute_elem(o.elem)));
+    if (small) {
+      from_f32(o.elem, reinterpret_cast<const float*>(source), rounded, static_cast<std::size_t>(have), false);
+      source = rounded;
+    }
+    std::byte* target = to + begin * o.inner_step;
+    if (!repeats && o.inner_step == size) {
+      if (source != target) std::memcpy(target, source, static_cast<std::size_t>(m * size));
+      continue;
+    }
+    move_each(o.size, target, o.inner_step, source, repeats ? 0 : size, m);
+  }
+}
+
+class TileRun {
+ public:
+  TileRun(const TileCall& call, const TileState& s) : s_(s), arrays_(s), scratch_(call.scratch), at_(call.operands) {
+    for (int i = 0; i < s.constants; ++i) values_[arrays_.constants[i].value] = &arrays_.constants[i].bits;
+  }
+
+  void run(std::int64_t begin, std::int64_t end) {
+    const bool loops = s_.rank != 0 || s_.rows;
+    const std::int64_t first = begin * s_.unit, past = std::min(end * s_.unit, loops ? s_.outer : s_.inner);
+    if (loops && s_.rank != 0) return outer_loops(first, past, 0, s_.inner);
+    if (loops) return inner_loop(0, s_.inner);  // one row
+    inner_loop(first, past);
+  }
+
+  void run(const TilePart& p) {
+    if (!s_.dense) return outer_loops(p.row0, p.row1, p.col0, p.col1);
+    if (p.col0 == 0 && p.col1 == p.cols) return inner_loop(p.row0 * p.cols, p.row1 * p.cols);
+    for (std::int64_t row = p.row0; row < p.row1; ++row) inner_loop(row * p.cols + p.col0, row * p.cols + p.col1);
+  }
+
+ private:
+  /// The innermost loop from `from` to `past` in rounds [begin, end) of the others.
+  void outer_loops(std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t past) {
+    const int count = s_.count();
+    std::byte** const at = moved_;
+    std::copy_n(at_, count, at);
+    at_ = at;
+    std::int64_t index[kMaxTileLoops];
+    std::fill_n(index, s_.rank, 0);
+    for (std::int64_t left = begin, a = 0; left > 0; left /= arrays_.extents[a++]) {
+      index[a] = left % arrays_.extents[a];
+      for (int k = 0; k < count; ++k) at[k] += arrays_.steps[a * count + k] * index[a];
+    }
+    PollThrottle throttle;
+    for (std::int64_t round = begin; round < end && !throttle.stop(s_.inner); ++round) {
+      inner_loop(from, past);
+      for (int a = 0; a < s_.rank; ++a) {
+        for (int k = 0; k < count; ++k) at[k] += arrays_.steps[a * count + k];
+        if (++index[a] < arrays_.extents[a]) break;
+        for (int k = 0; k < count; ++k) at[k] -= arrays_.steps[a * count + k] * arrays_.extents[a];
+        index[a] = 0;
+      }
+    }
+  }
+
+  void inner_loop(std::int64_t begin, std::int64_t end) {
+    PollThrottle throttle;
+    const std::int64_t work = s_.tile * s_.ops;
+    for (;;) {
+      const std::int64_t n = std::min(s_.tile, end - begin);
+      for (int i = 0; i < s_.pointers; ++i) {
+        const TilePointer p = arrays_.pointers[i];
+        values_[p.value] = at_[p.operand] + begin * arrays_.operands[p.operand].inner_step;
+      }
+      for (int i = 0; i < s_.ops; ++i) op(arrays_.ops[i], begin, n);
+      begin += n;
+      if (begin >= end || throttle.stop(work)) return;
+    }
+  }
+
+  std::byte* result(int k, std::int64_t begin) {
+    return at_[s_.operands + k] + begin * arrays_.operands[s_.operands + k].inner_step;
+  }
+
+  [[gnu::always_inline]] void op(const TileOp& op, std::int64_t begin, std::int64_t n) {
+    if (op.kind == TileOp::Kind::store) return store_result(op, begin, n);
+    std::byte* to = op.to >= 0 ? result(op.to, begin) : scratch_ + op.buffer * s_.stride;
+    if (op.once) n = 1;
+    values_[op.value] = to;
+    if (op.kind == TileOp::Kind::scalar) [[likely]] {
+      const void* args[3] = {values_[op.a], values_[op.b], values_[op.c]};
+      if (n <= kLongTile) [[likely]]
+        return op.fn(to, args, static_cast<std::size_t>(n));
+      return in_pieces(op, to, args, n);
+    }
+    other(op, to, begin, n);
+  }
+
+  [[gnu::noinline]] void other(const TileOp& op, std::byte* to, std::int64_t begin, std::int64_t n) {
+    if (op.kind == TileOp::Kind::convert) {
+      const TileOperand& o = arrays_.operands[op.a];
+      return convert(o, at_[op.a] + begin * o.inner_step, to, n);
+    }
+    const void* x = op.expands ? expanded(op) : values_[op.a];
+    if (op.kind == TileOp::Kind::fold) {
+      kernel::reduce(static_cast<kernel::Reduce>(static_cast<int>(op.row) - 1), op.type, x, to, 1, s_.inner, 1);
+      return;
+    }
+    const kernel::Rows row{1, n, static_cast<const float*>(x), n, reinterpret_cast<float*>(to), n};
+    if (op.row == RowOp::softmax) return kernel::softmax(row);
+    if (op.row == RowOp::log_softmax) return kernel::log_softmax(row);
+    const auto* bias = op.row == RowOp::layer_norm_bias ? static_cast<const float*>(values_[op.c]) : nullptr;
+    kernel::layer_norm(row, static_cast<const float*>(values_[op.b]), bias, op.epsilon, nullptr, nullptr);
+  }
+
+  /// One element, repeated to a row.
+  const void* expanded(const TileOp& op) {
+    std::byte* to = scratch_ + s_.spare * s_.stride;
+    kernel::fill(to, values_[op.a], byte_size(op.type), static_cast<std::size_t>(s_.inner));
+    return to;
+  }
+
+  void store_result(const TileOp& op, std::int64_t begin, std::int64_t n) {
+    const TileOperand& o = arrays_.operands[s_.operands + op.to];
+    const bool single = o.inner_step == 0;  // of a row
+    store(o, values_[op.value], result(op.to, begin), single ? 1 : n, op.once && !single);
+  }
+
+  /// A long row, which the run may be stopped in.
+  void in_pieces(const TileOp& op, std::byte* to, const void* const* args, std::int64_t n) {
+    const auto size = static_cast<std::int64_t>(byte_size(op.type));
+    for (std::int64_t begin = 0; begin < n && !stop_requested(); begin += kLongTile) {
+      const void* at[3];
+      for (int k = 0; k < 3; ++k) at[k] = static_cast<const std::byte*>(args[k]) + begin * op.steps[k];
+      op.fn(to + begin * size, at, static_cast<std::size_t>(std::min(kLongTile, n - begin)));
+    }
+  }
+
+  const TileState& s_;
+  const TileArrays arrays_;
+  std::byte* scratch_;
+  std::byte* const* at_;  // where operands and then results begin
+  std::byte* moved_[kMaxFusedOperands + kMaxFusedStores];
+  const void* values_[kMaxFusedInstructions];
+};
+
+void run_direct(const TileCall& call, const TileState& s) {
+  const void* args[3];
+  for (int k = 0; k < 3; ++k) {
+    const std::int8_t from = s.direct_args[k];
+    args[k] = from >= 0 ? static_cast<const void*>(call.operands[from]) : &s.direct_constant;
+  }
+  s.direct(call.operands[s.operands], args, static_cast<std::size_t>(s.direct_count));
+}
+
+}  // namespace
+
+bool has_parts(const TileState& s, std::int64_t rows, std::int64_t cols) {
+  if (s.dense) return s.inner == rows * cols;
+  return s.inner == cols && s.outer == rows;
+}
+
+void run_tiles(const TileCall& call, const TileState& s, const TilePart& part) { TileRun(call, s).run(part); }
+
+void run_tiles(const TileCall& call, const TileState& s, std::int64_t begin, std::int64_t end) {
+  if (s.direct != nullptr) return run_direct(call, s);
+  if (s.outer != 0 && (s.inner != 0 || s.rows)) TileRun(call, s).run(begin, end);
+}
+
+void run_tiles(const TileCall& call, const TileState& s) { run_tiles(call, s, 0, INT64_MAX / s.unit); }
+
+KernelEntry tile_entry(const FusedKernel& kernel) {
+  auto code = std::make_shared<const TileCode>(compile_tiles(kernel, body_operands(kernel)));
+  const std::size_t bytes = tile_state_bytes(*code);
+  return {.state_bytes = bytes,
+          .prepare = [](Prepare& cx, const void* c, void* state) -> Status {
+            return prepare_tiles(cx, *static_cast<const TileCode*>(c), *static_cast<TileState*>(state));
+          },
+          .run =
+              [](const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
+                run_tiles({call.in, worker.scratch}, *static_cast<const TileState*>(call.state), begin, end);
+              },
+          .code = std::move(code)};
+}
+
+}  // namespace frazil

@@ -1,0 +1,179 @@
+#include "code/entries.h"
+#include "kernel/conv.h"
+#include "kernel/pool.h"
+#include "tensor/buffer.h"
+
+namespace frazil {
+namespace {
+
+/// Extent h (k = 0) or w (k = 1) of [n, c, (h,) w]; 1-D tensors have h = 1.
+std::int64_t spatial(const OperandShape& x, int k) {
+  if (x.dims.size() == 3) return k == 0 ? 1 : x.dims[2];
+  return x.dims[2 + static_cast<std::size_t>(k)];
+}
+
+struct ConvState {
+  kernel::ConvParams params;
+  const std::byte* packed = nullptr;
+  bool biased = false;
+  bool rows = false;             ///< by conv_rows
+  std::size_t packed_bytes = 0;  ///< packed per run at the start of scratch when the weights are not constant
+  std::int64_t unit = 1;         ///< units of the kernel in one of the step
+};
+
+Status prepare_conv_rows(Prepare& cx, ConvState& s) {
+  const kernel::ConvParams& p = s.params;
+  const WeightRef& weight = cx.weights[1];
+  const std::int64_t depth = p.in_c * p.kernel_h * p.kernel_w;
+  const PackFormat format{PackFormat::Layout::gemm_b, {depth, p.out_c, 1, depth}};
+  const auto bytes = static_cast<std::size_t>(kernel::conv_rows_packed_w_bytes(p));
+  FRAZIL_TRY(s.packed, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
+    kernel::conv_rows_pack_w(p, as<const float>(const_cast<std::byte*>(weight.bytes.data())), to);
+  }));
+  s.rows = true;
+  cx.scratch_bytes = static_cast<std::size_t>(kernel::conv_rows_scratch_bytes(p));
+  return {};
+}
+
+void read_conv(const Prepare& cx, const params::Conv& how, kernel::ConvParams& p) {
+  const auto &x = cx.in[0], &w = cx.in[1], &y = cx.out[0];
+  const Window& window = how.window;
+  p.batch = x.dims[0];
+  p.in_c = x.dims[1];
+  p.out_c = w.dims[0];
+  p.groups = how.groups;
+  p.in_h = spatial(x, 0), p.in_w = spatial(x, 1);
+  p.out_h = spatial(y, 0), p.out_w = spatial(y, 1);
+  p.kernel_h = spatial(w, 0), p.kernel_w = spatial(w, 1);
+  p.stride_h = window.stride[0], p.stride_w = window.stride[1];
+  p.dilation_h = window.dilation[0], p.dilation_w = window.dilation[1];
+  p.pad_top = window.pad(0, p.in_h, p.out_h, p.kernel_h);
+  p.pad_left = window.pad(1, p.in_w, p.out_w, p.kernel_w);
+}
+
+/// A plane of a group is a unit, or parts of it where only whole rows of the result are reported.
+void cut_conv(Prepare& cx, ConvState& s) {
+  const kernel::ConvParams& p = s.params;
+  const std::int64_t units = kernel::conv_units(p), planes = std::max<std::int64_t>(1, p.batch * p.groups);
+  s.unit = cx.whole_rows ? std::max<std::int64_t>(1, units / planes) : 1;
+  cx.units = std::max<std::int64_t>(1, units / s.unit);
+  cx.nanoseconds = 0.015 * static_cast<double>(cx.out[0].count()) * static_cast<double>(p.in_c / p.groups) *
+                   static_cast<double>(p.kernel_h) * static_cast<double>(p.kernel_w);
+}
+
+Status prepare_conv(Prepare& cx, const params::Conv& how, ConvState& s) {
+  const auto& y = cx.out[0];
+  kernel::ConvParams& p = s.params;
+  read_conv(cx, how, p);
+  s.biased = cx.in.size() > 2 && cx.in[2].given;
+  const WeightRef& weight = cx.weights[1];
+  if (weight && !y.empty() && kernel::conv_has_few_positions(p)) return prepare_conv_rows(cx, s);
+  const auto bytes = static_cast<std::size_t>(kernel::conv_packed_w_bytes(p));
+  if (weight) {
+    const PackFormat format{PackFormat::Layout::conv, {p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups}};
+    FRAZIL_TRY(s.packed, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
+      kernel::conv_pack_w(p, as<const float>(const_cast<std::byte*>(weight.bytes.data())), to);
+    }));
+    cut_conv(cx, s);
+  } else {
+    s.packed_bytes = aligned(bytes);  // each call packs them
+  }
+  cx.scratch_bytes = s.packed_bytes + static_cast<std::size_t>(kernel::conv_scratch_bytes(p));
+  return {};
+}
+
+void run_conv(const ProductRun<ConvState>& r) {
+  const auto& s = r.state;
+  const auto *x = as(r.call.in[0]), *bias = s.biased ? as(r.call.in[2]) : nullptr;
+  float* const y = as(r.call.out[0]);
+  if (s.rows) return kernel::conv_rows(s.params, x, s.packed, bias, y, r.worker.scratch, r.epilogue.on_tile());
+  const std::byte* packed = s.packed;
+  if (packed == nullptr) {
+    kernel::conv_pack_w(s.params, as(r.call.in[1]), r.worker.scratch);
+    packed = r.worker.scratch;
+    return kernel::conv(s.params, x, packed, bias, y, r.worker.scratch + s.packed_bytes, r.epilogue.on_tile());
+  }
+  kernel::conv_range(s.params, x, packed, bias, y, r.begin * s.unit,
+                     std::min(r.end * s.unit, kernel::conv_units(s.params)), r.worker.scratch, r.epilogue.on_tile());
+}
+
+std::int64_t positions(const ConvState& s) { return s.params.out_h * s.params.out_w; }
+
+// ---- pools ----
+
+struct PoolState {
+  kernel::PoolParams params;
+  bool count_padding = false;
+};
+
+/// Units are planes.
+void read_pool(Prepare& cx, const Window& w, kernel::PoolParams& p) {
+  const auto &x = cx.in[0], &y = cx.out[0];
+  p.planes = x.dims[0] * x.dims[1];
+  p.in_h = spatial(x, 0), p.in_w = spatial(x, 1);
+  p.out_h = spatial(y, 0), p.out_w = spatial(y, 1);
+  p.kernel_h = w.kernel[0], p.kernel_w = w.kernel[1];
+  p.stride_h = w.stride[0], p.stride_w = w.stride[1];
+  p.dilation_h = w.dilation[0], p.dilation_w = w.dilation[1];
+  p.pad_top = w.pad(0, p.in_h, p.out_h, p.kernel_h);
+  p.pad_left = w.pad(1, p.in_w, p.out_w, p.kernel_w);
+  p.pad_bottom = w.end_pad(0, p.in_h, p.out_h, p.kernel_h);
+  p.pad_right = w.end_pad(1, p.in_w, p.out_w, p.kernel_w);
+  cx.units = p.planes;
+  cx.nanoseconds = 0.3 * static_cast<double>(y.count()) * static_cast<double>(p.kernel_h * p.kernel_w);
+}
+
+Status prepare_max_pool(Prepare& cx, const params::MaxPool& p, PoolState& s) {
+  read_pool(cx, p.window, s.params);
+  return {};
+}
+
+Status prepare_average_pool(Prepare& cx, const params::AveragePool& p, PoolState& s) {
+  read_pool(cx, p.window, s.params);
+  s.count_padding = p.count_padding;
+  return {};
+}
+
+void run_max_pool(const Call& call, const Worker&, const PoolState& s, std::int64_t begin, std::int64_t end) {
+  kernel::max_pool_range(s.params, as(call.in[0]), as(call.out[0]), nullptr, false, begin, end);
+}
+
+void run_average_pool(const Call& call, const Worker&, const PoolState& s, std::int64_t begin, std::int64_t end) {
+  kernel::average_pool_range(s.params, as(call.in[0]), as(call.out[0]), s.count_padding, begin, end);
+}
+
+struct GlobalState {
+  std::int64_t extent = 1;
+  bool maximum = false;
+};
+
+Status prepare_global(Prepare& cx, const params::GlobalPool& p, GlobalState& s) {
+  const auto& x = cx.in[0];
+  for (std::size_t i = 2; i < x.dims.size(); ++i) s.extent *= x.dims[i];
+  s.maximum = p.maximum;
+  cx.units = x.dims[0] * x.dims[1];
+  cx.nanoseconds = 0.1 * static_cast<double>(cx.units) * static_cast<double>(s.extent);
+  return {};
+}
+
+void run_global(const Call& call, const Worker&, const GlobalState& s, std::int64_t begin, std::int64_t end) {
+  const auto kernel = s.maximum ? &kernel::global_max_pool : &kernel::global_average_pool;
+  kernel(end - begin, s.extent, as(call.in[0]) + begin * s.extent, as(call.out[0]) + begin);
+}
+
+}  // namespace
+
+KernelEntry conv_entry(ProductParams<params::Conv> params) {
+  return ProductEntry<params::Conv, ConvState, prepare_conv, positions, run_conv>::make(std::move(params));
+}
+KernelEntry max_pool_entry(const params::MaxPool& p) {
+  return make_entry<params::MaxPool, PoolState, prepare_max_pool, run_max_pool>(p);
+}
+KernelEntry average_pool_entry(const params::AveragePool& p) {
+  return make_entry<params::AveragePool, PoolState, prepare_average_pool, run_average_pool>(p);
+}
+KernelEntry global_pool_entry(const params::GlobalPool& p) {
+  return make_entry<params::GlobalPool, GlobalState, prepare_global, run_global>(p);
+}
+
+}  // namespace frazil

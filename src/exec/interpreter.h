@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "exec/launcher.h"
+#include "exec/memory.h"
+
+namespace frazil::exec {
+
+/// Runs the bytecode of a plan: the program counter, and the steps that neither compute nor need memory of their own.
+class Interpreter {
+ public:
+  Interpreter(RunContext& context, const Executable& executable, Values& values, Memory& memory, Launcher& launcher);
+
+  /// Why a run ended before its Halt, without a fault.
+  struct Exit {
+    StepIndex guard = 0;  ///< the Guard that missed; nothing behind it has run
+  };
+  /// Runs from step `from` until Halt (nothing) or a guard misses.
+  Result<std::optional<Exit>> run(StepIndex from) { return run_steps<false>(from, 0); }
+  /// Runs from step `from` until it comes to step `end`, or a guard misses.
+  Result<std::optional<Exit>> run(StepIndex from, StepIndex end) { return run_steps<true>(from, end); }
+  /// Recomputes a register group whose sources changed, and has what depends on it prepared again.
+  Status evaluate(std::uint32_t group);
+  /// Registers of the group, or what they are computed from, were changed from outside.
+  void forget(std::uint32_t group);
+  /// All groups are stale.
+  void invalidate();
+
+ private:
+  template <bool bounded>
+  Result<std::optional<Exit>> run_steps(StepIndex from, StepIndex end);
+  bool branch(StepIndex pc);
+  Status other_step(const Step& step);
+  Status run_bind(const Step& step, const step::Bind& bind);
+  Status run_pick(const Step& step, const step::Pick& pick);
+  Status run_store(const step::Store& store);
+  void run_assign(const step::Assign& assign);
+  Status run_check(const Step& step, const step::Check& check);
+  Status run_append(const Step& step, const step::Append& append);
+  Status append_object(const Step& step, const step::Append& append);
+  Status run_reset(const step::Reset& reset);
+  Status run_stack(const Step& step, const step::Stack& stack);
+  Status run_move(const Step& step, const step::Move& move);
+  Status run_slice(const Step& step, const step::Slice& slice);
+  std::unexpected<Fault> out_of_steps(const Step& step) const;
+
+  RunContext& context_;
+  const Op* const ops_;  // per step
+  Values& values_;
+  Memory& memory_;
+  Launcher& launcher_;
+  const Plan& plan_;
+  std::vector<std::vector<std::int64_t>> seen_;  // per group: the sources' values it was computed from
+  std::vector<std::uint8_t> known_;              // per group: computed at least once
+  std::vector<std::int64_t> moving_;             // of an Assign
+};
+
+}  // namespace frazil::exec

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "exec/executable.h"
+#include "exec/host_steps.h"
+#include "exec/memory.h"
+
+namespace frazil::exec {
+
+/// Runs launch steps: prepares their entries for new extents, and runs these here or on the scheduler's workers.
+class Launcher {
+ public:
+  Launcher(RunContext& context, const Executable& executable, Values& values, Memory& memory);
+
+  Status launch(StepIndex pc);
+  /// Extents that the step depends on have changed.
+  void invalidate(StepIndex pc) { prepared_[pc].ready = Ready::no; }
+  void invalidate_all();
+
+ private:
+  enum class Ready : std::uint8_t { no, yes, nothing_to_do };
+  /// A step as this session has prepared it.
+  struct Prepared {
+    const KernelEntry* entry = nullptr;
+    std::byte* state = nullptr;
+    Ready ready = Ready::no;
+    std::size_t scratch = 0;  ///< bytes that each worker has
+    std::int64_t units = 1;
+    std::int64_t grain = 0;  ///< units at a time for a worker; 0: the session's thread runs all
+  };
+
+  Status prepare(StepIndex pc, const KernelEntry& entry);
+  Status read_shapes(const Step& step, const step::Launch& launch);
+  WeightRef weight_of(SlotId s) const;
+  void share(const Prepare& cx, Prepared& p) const;
+  std::byte* state_of(StepIndex pc, const KernelEntry& entry);
+  void find_pointers(const LaunchCode& code);
+  void run(const Prepared& p, std::uint16_t inputs);
+  void run_shared(const Call& call, const Prepared& p);
+  Status run_host(StepIndex pc);
+  const step::Launch& launch_of(StepIndex pc) const { return *plan_.steps[pc].as<step::Launch>(); }
+
+  RunContext& context_;
+  const Executable& executable_;
+  Values& values_;
+  Memory& memory_;
+  const Plan& plan_;
+  HostSteps host_;
+  std::vector<Prepared> prepared_;  // per step
+  std::vector<std::byte> state_memory_;
+  std::byte* states_ = nullptr;
+  std::map<StepIndex, std::unique_ptr<std::byte[]>> swapped_states_;  // of entries that came later
+  std::vector<std::byte*> pointers_;
+  std::vector<std::int64_t> shape_memory_;
+  std::vector<OperandShape> shapes_;
+  std::vector<WeightRef> weights_;
+  FaultSlot fault_;
+};
+
+}  // namespace frazil::exec

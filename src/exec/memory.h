@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "exec/run_context.h"
+#include "exec/values.h"
+#include "tensor/buffer.h"
+#include "tensor/strided.h"
+
+namespace frazil::exec {
+
+/// The memory that a session keeps for one plan: arena, growing buffers, scratch. It puts addresses into Values.
+class Memory {
+ public:
+  Memory(RunContext& context, Values& values);
+
+  /// For new extents: sizes and places of all pools of the arena.
+  Status lay_out_arena();
+  /// Before a run: storages that loops swapped go back to their place.
+  void reset_swapped();
+  /// A growing storage of at least so many bytes; with `keep` what it holds stays.
+  Status ensure(std::uint32_t storage, std::size_t bytes, bool keep = false);
+  /// The growing results of a step, as large as their extents say.
+  Status ensure_results(const std::vector<SlotId>& slots);
+  Status grow(const step::Grow& step);
+  Status reserve(const step::Reserve& step);
+  void swap(std::uint32_t a, std::uint32_t b) {
+    std::swap(values_.base[a], values_.base[b]);
+    if (plan_.storages[a].place == Place::growing) std::swap(growing_[a], growing_[b]);
+  }
+  /// Where the arena has the storage, whatever loops or views made of it.
+  std::byte* arena_address(std::uint32_t storage) const;
+  /// Scratch memory of at least so many bytes; what was there before is lost where it grows.
+  Result<std::byte*> scratch(std::size_t bytes);
+  /// As it is now.
+  std::byte* scratch_data() const { return scratch_.data(); }
+  /// Code::limit for a value of so many bytes that passes a limit.
+  Status check_size(std::uint32_t storage, std::size_t bytes) const;
+  /// Gives everything back.
+  void drop();
+
+ private:
+  struct Growing {
+    Buffer buffer;
+    std::size_t capacity = 0;
+  };
+  /// Of memory that stays with the session: `before` bytes of it become `after`.
+  Status check_kept(std::string_view what, std::size_t before, std::size_t after) const;
+
+  RunContext& context_;
+  Values& values_;
+  const Plan& plan_;
+  Buffer arena_, scratch_;
+  std::vector<std::size_t> pool_offset_;
+  std::vector<Growing> growing_;  // per storage
+  std::size_t growing_bytes_ = 0;
+  std::vector<std::uint32_t> swapped_;  // storages of the arena
+  Sizes sizes_;                         // of the value at hand, kept so that steps do not allocate
+};
+
+constexpr std::size_t kFewestRows = 16;  ///< that a value has a capacity for once it has grown
+
+/// Bytes of all blocks for so many rows; SIZE_MAX where that is no number.
+std::size_t bytes_for(const AxisRows& rows, std::size_t capacity);
+
+/// `make` with twice the rows, or with what is needed where a limit does not allow that.
+template <class Make>
+auto with_spare(std::size_t needed, std::size_t& capacity, Make make) -> decltype(make(needed)) {
+  capacity = std::max(needed > SIZE_MAX / 2 ? needed : 2 * needed, kFewestRows);
+  auto made = make(capacity);
+  if (made || (made.error().code != Code::limit && made.error().code != Code::out_of_memory)) return made;
+  capacity = needed;
+  return make(capacity);
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,91 @@
+#include "exec/plan_runner.h"
+
+#include "base/log.h"
+#include "exec/transfer.h"
+
+namespace frazil::exec {
+
+PlanRunner::PlanRunner(std::shared_ptr<Executable> executable, RunContext& context)
+    : executable_(std::move(executable)),
+      context_(context),
+      values_(executable_->plan()),
+      memory_(context, values_),
+      launcher_(context, *executable_, values_, memory_),
+      interpreter_(context, *executable_, values_, memory_, launcher_),
+      request_(context, values_, memory_) {}
+
+void PlanRunner::drop_memory() {
+  memory_.drop();
+  values_.reset();
+  request_.drop();
+  interpreter_.invalidate();
+  launcher_.invalidate_all();
+}
+
+/// Ends a request for the results that it carries, also where memory ends.
+class PlanRunner::Settle {
+ public:
+  explicit Settle(PlanRunner& runner) : runner_(runner) {}
+  ~Settle() { runner_.request_.settle(failed_); }
+  Settle(const Settle&) = delete;
+  Settle& operator=(const Settle&) = delete;
+  Outcome operator()(Outcome outcome) {
+    failed_ = !outcome || *outcome || runner_.context_.execution_limits.stopping();
+    return outcome;
+  }
+
+ private:
+  PlanRunner& runner_;
+  bool failed_ = true;
+};
+
+PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  Settle settle(*this);
+  return settle(run_plan(inputs, outputs));
+}
+
+Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  if (context_.observer != nullptr) context_.observer->run_begin(values_.plan, values_.regs);
+  FRAZIL_CHECK(request_.bind_inputs(inputs));
+  FRAZIL_CHECK(interpreter_.evaluate(0));
+  FRAZIL_CHECK(request_.check_input_expressions());
+  memory_.reset_swapped();
+  return request_.make_outputs(outputs);
+}
+
+PlanRunner::Outcome PlanRunner::go_on(StepIndex from, std::vector<Datum>& outputs) {
+  FRAZIL_TRY(const auto exit, interpreter_.run(from));
+  if (exit) return GuardMiss{values_.plan.steps[exit->guard].as<step::Guard>()->stable, exit->guard};
+  FRAZIL_CHECK(request_.take_outputs(outputs));
+  if (context_.observer != nullptr) context_.observer->run_end();
+  return std::nullopt;
+}
+
+PlanRunner::Outcome PlanRunner::run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  FRAZIL_CHECK(begin(inputs, outputs));
+  return go_on(0, outputs);
+}
+
+Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& other, const GuardMiss& miss,
+                                                          std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  auto* const before = dynamic_cast<PlanRunner*>(&other);
+  if (before == nullptr) return std::nullopt;
+  const std::pair key(&before->executable(), miss.guard);
+  auto it = resumes_.find(key);
+  if (it == resumes_.end()) {
+    it = resumes_.emplace(key, plan_resume(before->values_.plan, miss.guard, values_.plan)).first;
+    if (!it->second) logging::debug(2, "a guard that missed lets the request begin anew: {}", it->second.error());
+  }
+  if (!it->second) return std::nullopt;
+  Settle settle(*this);
+  const std::vector<Datum> held = outputs;  // what `before` made lies there
+  FRAZIL_CHECK(begin(inputs, outputs));
+  Transfer transfer(before->values_, values_, memory_, interpreter_);
+  FRAZIL_TRY(const bool done, transfer.run(*it->second));
+  if (!done) return std::nullopt;
+  ++context_.counters.resumed;
+  FRAZIL_TRY(auto next, settle(go_on(it->second->at, outputs)));
+  return Resumed{next};
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "exec/interpreter.h"
+#include "exec/request.h"
+#include "exec/runner.h"
+#include "plan/resume.h"
+
+namespace frazil::exec {
+
+/// Tier 0: runs the bytecode of a plan.
+class PlanRunner : public Runner {
+ public:
+  PlanRunner(std::shared_ptr<Executable> executable, RunContext& context);
+
+  const Executable& executable() const override { return *executable_; }
+  Result<std::optional<GuardMiss>> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) override;
+  Result<std::optional<Resumed>> resume(Runner& before, const GuardMiss& miss, std::span<const Datum> inputs,
+                                        std::vector<Datum>& outputs) override;
+  void drop_memory() override;
+
+ private:
+  class Settle;
+  using Outcome = Result<std::optional<GuardMiss>>;
+  Outcome run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  /// Inputs and outputs, before the first step.
+  Status begin(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  /// Steps from `from` on, and the results.
+  Outcome go_on(StepIndex from, std::vector<Datum>& outputs);
+
+  std::shared_ptr<Executable> executable_;
+  RunContext& context_;
+  Values values_;
+  Memory memory_;
+  Launcher launcher_;
+  Interpreter interpreter_;
+  Request request_;
+  std::map<std::pair<const Executable*, StepIndex>, std::expected<Resume, std::string>> resumes_;  // by the plan and guard before
+};
+
+}  // namespace frazil::exec

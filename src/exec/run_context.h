@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/execution_limits.h"
+#include "base/scheduler.h"
+#include "exec/observer.h"
+
+namespace frazil::exec {
+
+/// What a session did since it was opened.
+struct Counters {
+  std::uint64_t runs = 0;
+  std::uint64_t plans = 1;          ///< plans used; only a branch that changes a rank makes another
+  std::uint64_t resumed = 0;        ///< guards that missed where another plan went on
+  std::uint64_t restarted = 0;      ///< guards that missed where the request began anew
+  std::uint64_t shape_changes = 0;  ///< register groups recomputed
+  std::uint64_t prepared = 0;       ///< steps prepared
+  std::uint64_t iterations = 0;     ///< loop iterations
+};
+
+/// What the parts of a session share: limits, who watches, who helps. One per session, for all of its plans.
+struct RunContext {
+  Limits limits;
+  ExecutionLimits execution_limits;
+  Observer* observer = nullptr;
+  std::shared_ptr<Scheduler> scheduler;  ///< null: one thread
+  bool padded_results = false;           ///< results may have padding where that spares a copy
+  Counters counters;
+  std::uint64_t steps_left = 0;  ///< of this request
+};
+
+}  // namespace frazil::exec

@@ -1,0 +1,42 @@
+#include "exec/runner.h"
+
+#include "exec/plan_runner.h"
+#include "ref/ref.h"
+
+namespace frazil::exec {
+namespace {
+
+/// The reference executor, which takes no plan and has no guards.
+class ReferenceRunner : public Runner {
+ public:
+  explicit ReferenceRunner(std::shared_ptr<Executable> executable) : executable_(std::move(executable)) {}
+  const Executable& executable() const override { return *executable_; }
+  void drop_memory() override {}
+
+  Result<std::optional<GuardMiss>> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) override {
+    std::vector<Datum> dense(inputs.begin(), inputs.end());
+    for (Datum& input : dense) {
+      if (!input.is_tensor()) continue;
+      FRAZIL_TRY(input, input.tensor().packed());
+    }
+    FRAZIL_TRY(outputs, run_reference(executable_->graph(), dense));
+    return std::nullopt;
+  }
+  Result<std::optional<Resumed>> resume(Runner& /*before*/, const GuardMiss& /*miss*/,
+                                        std::span<const Datum> /*inputs*/,
+                                        std::vector<Datum>& /*outputs*/) override {
+    return std::nullopt;
+  }
+
+ private:
+  std::shared_ptr<Executable> executable_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> make_runner(std::shared_ptr<Executable> executable, RunContext& context) {
+  if (executable->options().reference) return std::make_unique<ReferenceRunner>(std::move(executable));
+  return std::make_unique<PlanRunner>(std::move(executable), context);
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "exec/runner.h"
+
+namespace frazil::exec {
+
+/// The plans of one session's graph. Types follow one side of each If whose branches differ in rank; where a guard
+/// misses, the plan of the other side takes over.
+class Specialisations {
+ public:
+  Specialisations(std::shared_ptr<Executable> first, RunContext& context);
+
+  Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  void drop_memory();
+
+ private:
+  /// The runner like `now`, with the other side taken at the guard.
+  Result<Runner*> other_side(const Runner& now, const GuardMiss& miss);
+
+  RunContext& context_;
+  std::shared_ptr<Executable> first_;
+  std::unique_ptr<Runner> first_runner_;
+  std::map<std::map<std::uint32_t, bool>, std::unique_ptr<Runner>> others_;
+  Runner* current_;  ///< the one that served last
+};
+
+}  // namespace frazil::exec

@@ -1,0 +1,133 @@
+#include "exec/values.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernel/copy.h"
+#include "sym/saturate.h"
+
+namespace frazil::exec {
+
+Values::Values(const Plan& of)
+    : plan(of),
+      regs(of.registers, 0),
+      base(of.storages.size(), nullptr),
+      objects(of.storages.size()),
+      gathered(of.accumulators.size()) {
+  reset();
+}
+
+void Values::reset() {
+  std::ranges::fill(base, nullptr);
+  for (Datum& object : objects) object = Datum();
+  for (ref::Gathered& g : gathered) g = {};
+  for (std::size_t i = 0; i < plan.storages.size(); ++i) {
+    const Storage& s = plan.storages[i];
+    if (s.place != Place::constant) continue;
+    base[i] = const_cast<std::byte*>(plan.graph->constant(Value{s.index})->tensor.data());
+  }
+  for (const Slot& slot : plan.slots) {
+    if (!slot.object || !slot.value) continue;
+    if (const Constant* c = plan.graph->constant(slot.value)) objects[slot.storage] = Datum(c->tensor);
+  }
+}
+
+std::int64_t Values::integer(SlotId s, std::uint32_t i) const {
+  const std::byte* const p = pointer(s);
+  switch (plan.slot(s).elem) {
+    case Elem::i64: {
+      std::int64_t v;
+      std::memcpy(&v, p + 8 * std::size_t{i}, sizeof v);
+      return v;
+    }
+    case Elem::i32: {
+      std::int32_t v;
+      std::memcpy(&v, p + 4 * std::size_t{i}, sizeof v);
+      return v;
+    }
+    default: return static_cast<std::int64_t>(p[i]);
+  }
+}
+
+std::int64_t Values::scalar(SlotId s) const { return integer(s, 0); }
+
+void Values::sizes_of(const Slot& slot, Sizes& sizes) const {
+  sizes.clear();
+  for (Reg r : slot.dims) sizes.push_back(regs[r]);
+}
+
+Sizes Values::strides_of(const Slot& slot, const Sizes& sizes) const {
+  if (slot.strides.empty()) return contiguous_strides(sizes);
+  Sizes strides;
+  for (Reg r : slot.strides) strides.push_back(regs[r]);
+  return strides;
+}
+
+Datum Values::view(SlotId s) const {
+  const Slot& slot = plan.slot(s);
+  if (slot.object) return objects[slot.storage];
+  Sizes sizes;
+  sizes_of(slot, sizes);
+  const auto bytes = static_cast<std::size_t>(element_count(sizes)) * byte_size(slot.elem);
+  const Buffer memory = Buffer::borrow({pointer(s), bytes}, nullptr);
+  Sizes strides = contiguous_strides(sizes);
+  return Datum(Tensor(slot.elem, std::move(sizes), std::move(strides), memory, 0));
+}
+
+Result<Tensor> tensor_for(Elem elem, const Sizes& sizes, Datum& reuse) {
+  if (reuse.is_tensor()) {
+    const Tensor& old = reuse.tensor();
+    if (old.elem() == elem && old.sizes() == sizes && old.contiguous() && old.buffer().unique() &&
+        old.buffer().writable()) {
+      return std::move(reuse.mutable_tensor());
+    }
+  }
+  return Tensor::make(elem, sizes);
+}
+
+Result<Tensor> Values::copy_out(SlotId s, Datum& reuse) const {
+  const Slot& slot = plan.slot(s);
+  Sizes sizes;
+  sizes_of(slot, sizes);
+  FRAZIL_TRY(Tensor t, tensor_for(slot.elem, sizes, reuse));
+  kernel::copy_strided(t.mutable_data(), contiguous_strides(sizes), pointer(s), strides_of(slot, sizes), sizes,
+                       static_cast<std::int64_t>(byte_size(slot.elem)));
+  return t;
+}
+
+Result<Datum> Values::owned(SlotId s) const {
+  if (plan.slot(s).object) return objects[plan.slot(s).storage];
+  Datum none;
+  FRAZIL_TRY(Tensor copy, copy_out(s, none));
+  return Datum(std::move(copy));
+}
+
+std::string Values::describe(const Slot& slot) const {
+  if (!slot.value) return "a value";
+  Sizes sizes;
+  sizes_of(slot, sizes);
+  const std::string& name = plan.graph->value_name(slot.value);
+  const auto node = plan.graph->producer(slot.value);
+  return fmt::format("value {}{}{}", name.empty() ? "" : fmt::format("'{}' ", name), type_str(slot.elem, sizes),
+                     node ? " of " + plan.graph->describe(*node) : "");
+}
+
+std::string Values::describe_storage(std::uint32_t storage) const {
+  const Slot* largest = nullptr;
+  std::int64_t most = 0;
+  for (const Slot& slot : plan.slots) {
+    if (slot.storage != storage || slot.object) continue;
+    auto count = static_cast<std::int64_t>(byte_size(slot.elem));
+    for (const Reg r : slot.dims) count = sym::sat_mul(count, regs[r]);
+    if (largest != nullptr && (count < most || (count == most && !slot.value))) continue;
+    largest = &slot;
+    most = count;
+  }
+  return largest == nullptr ? "a value" : describe(*largest);
+}
+
+std::string Values::where(const Step& step) const {
+  return step.node ? plan.graph->describe(step.node) + ": " : std::string();
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,243 @@
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "suite/tiers.h"
+
+// A guard that misses in the middle of a request: another plan goes on there.
+namespace frazil::test {
+namespace {
+
+/// How often each node's kernel ran.
+class Runs : public exec::Observer {
+ public:
+  void run_begin(const Plan& plan, std::span<const std::int64_t>) override { plan_ = &plan; }
+  void step_begin(const Step& step, NodeId) override {
+    if (!step.members.empty()) {
+      for (NodeId n : step.members) ++of_[plan_->graph->node(n).name];
+    } else if (step.node) {
+      ++of_[plan_->graph->node(step.node).name];
+    }
+  }
+  int of(const std::string& name) const { return of_.contains(name) ? of_.at(name) : 0; }
+
+ private:
+  const Plan* plan_ = nullptr;
+  std::map<std::string, int> of_;
+};
+
+struct Case {
+  const char* what;
+  const char* text;
+  std::vector<const char*> requests;
+  std::uint64_t resumed;  ///< guards that miss over all requests
+  /// Nodes, and how often each runs in all.
+  std::map<std::string, int> runs = {};
+};
+
+const Case kCases[] = {
+    {"what was computed before the guard stays",
+     R"(graph g(%m: f32[M], %x: f32[N,2]) {
+       %mz = NonZero(%m)
+       %s = Shape(%mz)
+       %k = Gather(%s, i64[] 1)
+       %c = Less(%k, i64[] 2)
+       %p = MatMul(%x, f32[2,2] [[1, 2], [3, 4]]) "product"
+       %r = If(%c) then_branch() {
+         %flat = Reshape(%p, i64[1] [-1])
+         yield %flat
+       } else_branch() {
+         yield %p
+       } "pick"
+       %y = Add(%r, %r)
+       %z = Exp(%p)
+       return y = %y, z = %z
+     })",
+     {"%m = f32[3] [0, 1, 0], %x = f32[3,2] [[1, 2], [3, 4], [5, 6]]", "%m = f32[3] [1, 1, 1], %x = f32[1,2] [[1, 2]]",
+      "%m = f32[3] [1, 1, 1], %x = f32[2,2] [[1, 2], [3, 1]]", "%m = f32[3] [0, 1, 0], %x = f32[2,2] [[1, 2], [3, 1]]"},
+     2,
+     {{"product", 4}}},
+    {"extents that only the run knows",
+     R"(graph g(%m: f32[M], %x: f32[N]) {
+       %mz = NonZero(%m)
+       %s = Shape(%mz)
+       %k = Gather(%s, i64[] 1)
+       %c = Less(%k, i64[] 2)
+       %w = NonZero(%x) "zeros"
+       %f = Cast(%w) {to = 1}
+       %r = If(%c) then_branch() {
+         %flat = Squeeze(%f, i64[1] 0)
+         yield %flat
+       } else_branch() {
+         yield %f
+       } "pick"
+       %y = Neg(%r)
+       %t = Add(%f, f32[] 1)
+       return y = %y, t = %t
+     })",
+     {"%m = f32[3] [1, 1, 1], %x = f32[4] [1, 0, 2, 3]", "%m = f32[3] [0, 1, 0], %x = f32[3] [1, 0, 2]",
+      "%m = f32[3] [1, 1, 1], %x = f32[3] [0, 0, 0]"},
+     3,
+     {{"zeros", 3}}},
+    {"inside the branch of another If",
+     R"(graph g(%a: bool[], %m: f32[M], %x: f32[N,2]) {
+       %mz = NonZero(%m)
+       %s = Shape(%mz)
+       %k = Gather(%s, i64[] 1)
+       %c = Less(%k, i64[] 2)
+       %e = Exp(%x) "exp"
+       %y = If(%a) then_branch() {
+         %t = Neg(%e) "neg"
+         yield %t
+       } else_branch() {
+         %g = Sigmoid(%e) "sigmoid"
+         %r = If(%c) then_branch() {
+           %flat = Reshape(%g, i64[1] [-1])
+           yield %flat
+         } else_branch() {
+           yield %g
+         } "pick"
+         %w = Reshape(%r, i64[2] [-1, 2])
+         %v = Add(%w, %e)
+         yield %v
+       } "outer"
+       return y = %y
+     })",
+     {"%a = bool[] false, %m = f32[3] [1, 1, 1], %x = f32[1,2] [[1, 2]]", "%a = bool[] false, %m = f32[3] [0, 1, 0], %x = f32[2,2] [[1, 2], [3, 4]]",
+      "%a = bool[] true, %m = f32[3] [1, 1, 1], %x = f32[1,2] [[1, 2]]"},
+     2,
+     {{"exp", 3}, {"sigmoid", 2}}},
+    {"a loop that goes on from side to side",
+     R"(graph g(%n: i64[], %m: f32[T,M], %x: f32[N,2]) {
+       %k = MatMul(%x, f32[2,2] [[1, 0], [0, 1]]) "outside"
+       %last, %all, %means = Loop(%n, _, %x) body(%i, %go, %v) {
+         %h = Add(%v, %k) "before"
+         %row_m = Gather(%m, %i)
+         %z = NonZero(%row_m)
+         %s = Shape(%z)
+         %c_n = Gather(%s, i64[] 1)
+         %c = Less(%c_n, i64[] 2)
+         %r = If(%c) then_branch() {
+           %flat = Reshape(%h, i64[1] [-1])
+           yield %flat
+         } else_branch() {
+           yield %h
+         } "pick"
+         %next = Reshape(%r, i64[2] [-1, 2]) "back"
+         %half = Mul(%next, f32[] 0.5)
+         %mean = ReduceMean(%half) {keepdims = 0}
+         yield %go, %half, %next, %mean
+       } "loop"
+       %y = Add(%last, %k)
+       return y = %y, all = %all, means = %means
+     })",
+     {"%n = i64[] 5, %m = f32[5,2] [[1, 0], [1, 1], [0, 0], [1, 1], [0, 1]], %x = f32[2,2] [[1, 2], [3, 4]]",
+      "%n = i64[] 0, %m = f32[0,2] [], %x = f32[1,2] [[1, 2]]",
+      "%n = i64[] 3, %m = f32[3,2] [[1, 1], [1, 1], [0, 0]], %x = f32[1,2] [[1, 2]]"},
+     4 + 2,
+     {{"outside", 3}, {"before", 8}}},
+    {"a loop inside a loop",
+     R"(graph g(%n: i64[], %m: f32[T,M], %x: f32[2]) {
+       %last, %sums = Loop(%n, _, %x) body(%i, %on, %v) {
+         %w = Loop(%i, _, %v) body(%j, %in, %u) {
+           %row_m = Gather(%m, %j)
+           %z = NonZero(%row_m)
+           %zs = Shape(%z)
+           %c_n = Gather(%zs, i64[] 1)
+           %c = Less(%c_n, i64[] 2)
+           %r = If(%c) then_branch() {
+             %row = Unsqueeze(%u, i64[1] 0)
+             yield %row
+           } else_branch() {
+             yield %u
+           } "pick"
+           %flat = Reshape(%r, i64[1] [-1])
+           %t = Add(%flat, f32[] 1) "step"
+           yield %in, %t
+         } "inner"
+         %s = ReduceSum(%w) {keepdims = 0}
+         yield %on, %w, %s
+       } "outer"
+       return last = %last, sums = %sums
+     })",
+     {"%n = i64[] 4, %m = f32[4,2] [[1, 0], [1, 1], [1, 0], [1, 1]], %x = f32[2] [1, 2]"},
+     5,
+     {{"step", 6}}},
+    {"sequences and results of extents that each iteration chooses",
+     R"(graph g(%n: i64[], %m: f32[T,M], %x: f32[N]) {
+       %one = SequenceConstruct(%x)
+       %s, %parts = Loop(%n, _, %one) body(%i, %on, %q) {
+         %last = SequenceAt(%q, i64[] -1)
+         %row_m = Gather(%m, %i)
+         %zm = NonZero(%row_m)
+         %zs = Shape(%zm)
+         %c_n = Gather(%zs, i64[] 1)
+         %c = Less(%c_n, i64[] 2)
+         %r = If(%c) then_branch() {
+           %row = Unsqueeze(%last, i64[1] 0)
+           yield %row
+         } else_branch() {
+           yield %last
+         } "pick"
+         %flat = Reshape(%r, i64[1] [-1])
+         %more = Neg(%flat)
+         %t = SequenceInsert(%q, %more)
+         %z = NonZero(%x)
+         yield %on, %t, %z
+       } "loop"
+       return s = %s, parts = %parts
+     })",
+     {"%n = i64[] 4, %m = f32[4,2] [[1, 0], [1, 1], [1, 0], [1, 1]], %x = f32[3] [1, 0, 2]",
+      "%n = i64[] 1, %m = f32[1,2] [[1, 0]], %x = f32[2] [0, 0]"},
+     4,
+     {}},
+    {"random numbers are drawn once",
+     R"(graph g(%m: f32[M]) {
+       %mz = NonZero(%m)
+       %s = Shape(%mz)
+       %k = Gather(%s, i64[] 1)
+       %c = Less(%k, i64[] 2)
+       %u = RandomUniform() {shape = [2, 2]} "first"
+       %r = If(%c) then_branch() {
+         %flat = Reshape(%u, i64[1] [-1])
+         yield %flat
+       } else_branch() {
+         yield %u
+       } "pick"
+       %v = RandomNormal() {shape = [3]} "second"
+       %y = Add(%r, %r)
+       return u = %u, y = %y, v = %v
+     })",
+     {"%m = f32[3] [0, 1, 0]", "%m = f32[3] [1, 1, 1]", "%m = f32[3] [1, 1, 1]", "%m = f32[3] [0, 1, 0]"},
+     2,
+     {{"first", 4}, {"second", 4}}},
+};
+
+TEST(Resume, GoesOnAtTheGuard) {
+  for (const Case& row : kCases) {
+    SCOPED_TRACE(row.what);
+    const Graph graph = graph_of(row.text);
+    const Tier0 tier(graph);
+    ASSERT_TRUE(tier);
+    Runs runs;
+    tier.session->set_observer(&runs);
+    auto reference = Executable::make(std::make_shared<const Graph>(graph), {.reference = true}).value()->open();
+    for (const char* request : row.requests) {
+      SCOPED_TRACE(request);
+      const auto inputs = in_order(graph, request);
+      const auto got = tier.session->run(inputs), want = reference->run(inputs);
+      ASSERT_TRUE(got) << got.error().message;
+      ASSERT_TRUE(want) << want.error().message;
+      for (std::size_t k = 0; k < want->size(); ++k) {
+        const auto differs = difference(got->at(k), want->at(k), kClose);
+        EXPECT_FALSE(differs) << "result " << k << ": " << differs.value_or("");
+      }
+    }
+    EXPECT_EQ(tier.session->counters().resumed, row.resumed);
+    EXPECT_EQ(tier.session->counters().restarted, 0u);
+    for (const auto& [node, times] : row.runs) EXPECT_EQ(runs.of(node), times) << node;
+  }
+}
+
+}  // namespace
+}  // namespace frazil::test
