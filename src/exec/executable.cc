@@ -33,11 +33,11 @@ std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(s
 Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& choices) try {
   const LimitsScope nobody(nullptr);
   const std::scoped_lock lock(specialisations_mutex_);
-  if (const auto it = specialisations_.find(choices.by_node); it != specialisations_.end()) return it->second;
+  if (const auto it = specialisations_.find(choices); it != specialisations_.end()) return it->second;
   FRAZIL_TRY(Graph graph, rebuild(*graph_, choices));
   FRAZIL_TRY(auto made, make(std::make_shared<const Graph>(std::move(graph)), options_));
   made->packed_ = packed_;
-  specialisations_.emplace(choices.by_node, made);
+  specialisations_.emplace(choices, made);
   return made;
 } catch (const std::bad_alloc&) {
   return no_memory_left();

@@ -110,7 +110,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::vector<std::shared_ptr<const KernelEntry>> entries_;  // all that ever were in use
   std::shared_ptr<WeightRefs> packed_;
   std::mutex specialisations_mutex_;
-  std::map<std::map<std::uint32_t, bool>, std::shared_ptr<Executable>> specialisations_;
+  std::map<Choices, std::shared_ptr<Executable>> specialisations_;
 };
 
 }  // namespace frazil::exec

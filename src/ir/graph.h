@@ -70,6 +70,7 @@ struct Constant {
 struct Choices {
   std::map<std::uint32_t, bool> by_node;
   std::optional<bool> otherwise = true;
+  auto operator<=>(const Choices&) const = default;
 };
 
 /// Typed SSA with nested blocks over one value table and one symbol table. Copyable; built by Builder, edited only by

@@ -116,10 +116,6 @@ void conv(const ConvParams& p, const float* x, const void* packed_w, const float
   conv_range(p, x, packed_w, bias, y, 0, conv_units(p), scratch, on_tile);
 }
 
-void conv_transpose(const ConvParams& p, const float* x, const float* w, const float* bias, float* y) noexcept {
-  conv_transpose_range(p, x, w, bias, y, 0, p.batch * p.out_c);
-}
-
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,
                           int64_t plane_begin, int64_t plane_end) noexcept {
   if (empty(p)) return;

@@ -49,7 +49,6 @@ void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const 
 
 /// Transposed convolution: w[in_c, out_c / groups, kernel_h, kernel_w]; input pixel i touches the outputs
 /// i * stride - pad + kernel_index * dilation. No packing, no scratch; units are batch * out_c planes.
-void conv_transpose(const ConvParams& p, const float* x, const float* w, const float* bias, float* y) noexcept;
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,
                           std::int64_t plane_begin, std::int64_t plane_end) noexcept;
 

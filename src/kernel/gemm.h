@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "base/elem.h"
 #include "kernel/tile_callback.h"
 
 namespace frazil::kernel {
@@ -57,23 +56,5 @@ void gemm_pack_b(std::int64_t k, std::int64_t n, const float* b, std::int64_t b_
 void gemm_with_packed_b(const Gemm& g, const void* packed_b, void* scratch) noexcept;
 void gemm_with_packed_b_rows(const Gemm& g, const void* packed_b, std::int64_t row_begin, std::int64_t row_end,
                              void* scratch) noexcept;
-
-/// C[m,n] (i32) = (A[m,k] - a_zero[m]) * (B[k,n] - b_zero[n]); A and B are i8 or u8; sums wrap.
-struct GemmI8 {
-  std::int64_t m = 0, n = 0, k = 0;
-  const void* a = nullptr;
-  std::int64_t a_row = 0, a_col = 1;
-  bool a_signed = false;
-  const void* b = nullptr;
-  std::int64_t b_row = 0, b_col = 1;
-  bool b_signed = false;
-  const void* a_zero = nullptr;  ///< of A's type; null is zero
-  std::int64_t a_zero_step = 0;  ///< 0: one value; 1: one per row
-  const void* b_zero = nullptr;  ///< of B's type; null is zero
-  std::int64_t b_zero_step = 0;  ///< 0: one value; 1: one per column
-  std::int32_t* c = nullptr;
-  std::int64_t c_row = 0;
-};
-void gemm_i8(const GemmI8& g) noexcept;
 
 }  // namespace frazil::kernel

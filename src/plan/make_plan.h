@@ -8,9 +8,12 @@
 
 namespace frazil {
 
+class SectionCache;
+
 struct PlanOptions {
   PassSet passes;
   int verify = 0;  ///< as FRAZIL_VERIFY
+  SectionCache* sections = nullptr;  ///< null: that of the process
 };
 
 /// Turns a graph into a tape: takes it through the passes, whose runs are left in `ran`; nested regions become jumps.

@@ -169,50 +169,5 @@ TEST_P(GemmTest, ReluKeepsNanAndHasNoNegativeZero) {
 INSTANTIATE_TEST_SUITE_P(Isa, GemmTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
                          [](const auto& isa) { return std::string(name_of(isa.param)); });
 
-template <class A, class B>
-void check_i8() {
-  const int64_t m = 7, n = 37, k = 29;
-  std::mt19937 gen(1);
-  std::vector<A> a(m * k), az(m);
-  std::vector<B> b(k * n), bz(n);
-  for (auto* v : {&a, &az})
-    for (A& x : *v) x = static_cast<A>(gen());
-  for (auto* v : {&b, &bz})
-    for (B& x : *v) x = static_cast<B>(gen());
-  for (int zeros = 0; zeros < 3; ++zeros) {
-    std::vector<std::int32_t> c(m * n);
-    GemmI8 g{.m = m,
-             .n = n,
-             .k = k,
-             .a = a.data(),
-             .a_row = k,
-             .a_signed = std::is_signed_v<A>,
-             .b = b.data(),
-             .b_row = n,
-             .b_signed = std::is_signed_v<B>,
-             .c = c.data(),
-             .c_row = n};
-    if (zeros > 0) g.a_zero = az.data(), g.b_zero = bz.data(), g.a_zero_step = g.b_zero_step = zeros - 1;
-    gemm_i8(g);
-    for (int i = 0; i < m; ++i) {
-      for (int j = 0; j < n; ++j) {
-        int want = 0;
-        const int x0 = zeros == 0 ? 0 : az[static_cast<std::size_t>(i * (zeros - 1))];
-        const int y0 = zeros == 0 ? 0 : bz[static_cast<std::size_t>(j * (zeros - 1))];
-        for (int p = 0; p < k; ++p)
-          want += (a[static_cast<std::size_t>(i * k + p)] - x0) * (b[static_cast<std::size_t>(p * n + j)] - y0);
-        ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], want);
-      }
-    }
-  }
-}
-
-TEST(GemmI8, SignsAndZeroPoints) {
-  check_i8<std::int8_t, std::int8_t>();
-  check_i8<std::int8_t, std::uint8_t>();
-  check_i8<std::uint8_t, std::int8_t>();
-  check_i8<std::uint8_t, std::uint8_t>();
-}
-
 }  // namespace
 }  // namespace frazil::kernel
