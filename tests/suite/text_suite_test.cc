@@ -79,11 +79,9 @@ TEST_P(TextSuite, RunsAsWritten) {
   }
 }
 
-/// "control_a_carried_value_that_grows_74". A case whose name begins with DISABLED is not run.
+/// "control_a_carried_value_that_grows_74".
 std::string test_name(const ::testing::TestParamInfo<FrzCase>& info) {
-  const bool disabled = info.param.name.starts_with("DISABLED");
-  const std::string file = info.param.file.substr(0, info.param.file.find('.'));
-  std::string name = disabled ? info.param.name : fmt::format("{}_{}", file, info.param.name);
+  std::string name = fmt::format("{}_{}", info.param.file.substr(0, info.param.file.find('.')), info.param.name);
   std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return fmt::format("{}_{}", name, info.param.line);
 }

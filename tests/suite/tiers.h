@@ -27,10 +27,18 @@ inline Tolerance sum_of(std::int64_t terms, double size = 1) {
 inline constexpr Tolerance kExact{.rtol = 0, .atol = 0};
 inline constexpr Tolerance kClose{.rtol = 1e-5, .atol = 1e-6};
 
+/// Numbers from -1 to 1 of which neighbours differ on every axis.
+inline Tensor uneven(Sizes sizes, int seed = 0, float scale = 1) {
+  Tensor t = Tensor::make(Elem::f32, std::move(sizes)).value();
+  int k = seed;
+  for (float& v : t.as_mutable<float>()) v = scale * (static_cast<float>(k++ * 37 % 23) / 11.0f - 1.0f);
+  return t;
+}
+
 /// The graph of a text; a test failure and an empty graph where it does not parse.
-inline Graph graph_of(std::string_view text) {
+inline Graph graph_of(std::string_view text, const WeightSource& weights = {}) {
   link_operators();
-  auto graph = parse(text);
+  auto graph = parse(text, weights);
   if (graph) return std::move(*graph);
   ADD_FAILURE() << graph.error().message << "\n" << text;
   return {};
