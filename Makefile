@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test demo bench asan tsan soak fuzz coverage format lint clean
+.PHONY: help install-deps configure build test test-all demo bench asan tsan soak fuzz coverage format lint clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -18,7 +18,10 @@ build: configure  ## build all but the benchmarks; the command is build/frazil
 	@cmake --build $(BUILD)
 
 test: build  ## build and run every test
-	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
+	@scripts/run_tests.sh $(BUILD)
+
+test-all: build  ## the same without each pass also where it changed nothing, and large models in every way
+	@FRAZIL_TEST_ALL=1 scripts/run_tests.sh $(BUILD)
 
 demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo

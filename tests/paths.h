@@ -14,4 +14,9 @@ inline std::filesystem::path shared_dir() {
   return dir ? std::filesystem::path(dir) : source_dir().parent_path() / "shared";
 }
 
+/// Why a test is skipped; scripts/run_tests.sh counts by reason.
+inline constexpr const char* kNoShared = "needs models or cases in FRAZIL_SHARED";
+inline constexpr const char* kNoInstructions = "needs instructions that this CPU lacks";
+inline constexpr const char* kNoCommand = "needs the command frazil";
+
 }  // namespace frazil::test

@@ -57,8 +57,9 @@ Status Importer::start() {
   frame.cx->opsets = &model_.opsets;
   frame.cx->names.push();
   frame.block = Graph::kMain;
-  frame.nodes = Reader(frame.body.whole);
-  FRAZIL_CHECK(push_frame(std::move(frame)));
+  FRAZIL_CHECK(order_.scan(frame.body));
+  const Bytes whole = frame.body.whole;
+  FRAZIL_CHECK(push_frame(std::move(frame), whole));
   FRAZIL_CHECK(keep_info());
   FRAZIL_CHECK(read_said(top().body.value_infos));
   FRAZIL_CHECK(read_said(top().body.outputs));
@@ -75,10 +76,8 @@ Status Importer::walk() {
 }
 
 Status Importer::step() {
-  Frame& frame = top();
-  if (!frame.nodes.next(frame.node_tag)) return finish_frame();
-  FRAZIL_TRY(const Bytes node, message_field(frame.nodes));
-  return append_node(node);
+  FRAZIL_TRY(const std::optional<Bytes> node, top().nodes.next());
+  return node ? append_node(*node) : finish_frame();
 }
 
 Status Importer::located(Fault fault) const {
@@ -86,11 +85,13 @@ Status Importer::located(Fault fault) const {
   return within(user ? path() : "", std::move(fault));
 }
 
-Status Importer::push_frame(Frame frame) {
+Status Importer::push_frame(Frame frame, Bytes whole, Tag tag) {
   if (frames_.size() >= options_.limits.nesting) {
     return fail(Code::limit, "subgraphs and function calls nest deeper than {} levels", options_.limits.nesting);
   }
+  frame.nodes = order_.nodes(whole, tag);
   frames_.push_back(std::move(frame));
+  if (const auto cycle = order_.cycle(whole); !cycle.empty()) return cyclic(cycle);
   return {};
 }
 
@@ -322,7 +323,7 @@ Status Importer::define(std::string_view name, Value value, const Describe& what
 Result<Value> Importer::resolve(std::string_view name, const NodeParts& node) const {
   if (name.empty()) return Value{};
   if (const auto value = top().cx->names.find(name)) return *value;
-  return undefined(name, node);
+  return fail(Code::bad_model, "{}: input '{}' is not defined", describe(node), proto::shown(name));
 }
 
 Result<std::vector<Value>> Importer::resolve_inputs(const NodeParts& node) const {

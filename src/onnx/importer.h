@@ -12,6 +12,7 @@
 #include "onnx/decode.h"
 #include "onnx/import.h"
 #include "onnx/names.h"
+#include "onnx/node_order.h"
 #include "onnx/upgrade.h"
 #include "onnx/wire.h"
 
@@ -20,7 +21,8 @@ namespace frazil::onnx {
 /// One import. Subgraphs and function calls are frames on a stack of its own: nothing recurses natively.
 class Importer {
  public:
-  Importer(Source source, const ImportOptions& options) : source_(std::move(source)), options_(options) {
+  Importer(Source source, const ImportOptions& options)
+      : source_(std::move(source)), options_(options), order_(options.limits.nodes) {
     Builder(graph_).choose({.by_node = {}, .otherwise = options.assume_branches});
   }
   Result<Graph> run(Bytes bytes);
@@ -68,8 +70,7 @@ class Importer {
   struct Frame {
     std::shared_ptr<Context> cx;
     BlockId block;
-    Reader nodes;
-    proto::Tag node_tag = kGraphNode;
+    NodeList nodes;
     GraphParts body;                         ///< not for functions
     std::map<std::string_view, Bytes> said;  ///< types that the model gives to values, as TypeProtos
     std::unique_ptr<OpenRegion> region;
@@ -102,7 +103,8 @@ class Importer {
   void keep_bounds();
 
   // ---- blocks; all work on the top frame ----
-  Status push_frame(Frame frame);
+  /// `whole`: the message with the frame's nodes.
+  Status push_frame(Frame frame, Bytes whole, Tag tag = kGraphNode);
   struct Initializer {
     Bytes bytes;
     bool sparse = false;
@@ -153,9 +155,8 @@ class Importer {
   static std::string described_block(std::string_view node, std::string_view attr) {
     return fmt::format("{}, attribute '{}'", node, attr);
   }
-  /// Why a name that a node reads is no value yet.
-  std::unexpected<Fault> undefined(std::string_view name, const NodeParts& node) const;
-  static Result<std::vector<NodeParts>> nodes_behind(const Frame& frame);
+  /// What NodeOrder::cycle gave, as a fault.
+  std::unexpected<Fault> cyclic(std::span<const Bytes> cycle) const;
   /// "node 'If_1' (If), attribute 'then_branch': " per open block from the outside in, without those in the middle.
   std::string path() const;
   /// The node's name, or else that of its first output.
@@ -166,6 +167,7 @@ class Importer {
 
   Source source_;
   const ImportOptions& options_;
+  NodeOrder order_;
   ModelParts model_;
   std::map<FunctionKey, const FunctionParts*> functions_;
   std::set<std::string_view> defaults_;  ///< initializers that are defaults of inputs

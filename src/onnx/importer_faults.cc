@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "onnx/importer.h"
 
@@ -8,65 +7,58 @@ namespace frazil::onnx {
 
 namespace {
 
-using Nodes = std::vector<NodeParts>;
+/// A node of a cycle, or the one in its subgraphs that reads from the cycle's next node.
+struct CycleReader {
+  NodeParts node;
+  std::string_view value;  ///< what it reads
+};
 
-bool contains(const Texts& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
-
-const NodeParts* maker_of(const Nodes& nodes, std::string_view name) {
-  const auto found = std::ranges::find_if(nodes, [&](const NodeParts& n) { return contains(n.outputs, name); });
-  return found == nodes.end() ? nullptr : &*found;
+bool contains(const Texts& names, std::string_view name) {
+  return !name.empty() && std::ranges::find(names, name) != names.end();
 }
 
-/// True when a node reads one of the values `made`, itself or through others of these nodes.
-bool needs(const Nodes& nodes, const NodeParts& node, const Texts& made) {
-  std::vector<const NodeParts*> open{&node};
-  std::set<const NodeParts*> seen{&node};
+/// Which node reads one of the values `made`: this one, or one in its subgraphs.
+Result<CycleReader> reader_of(Bytes node, const Texts& made) {
+  std::vector<Bytes> open{node};
   while (!open.empty()) {
-    const NodeParts* next = open.back();
+    FRAZIL_TRY(NodeParts parts, read_node(open.back()));
     open.pop_back();
-    for (const std::string_view input : next->inputs) {
-      if (input.empty()) continue;
-      if (contains(made, input)) return true;
-      const NodeParts* maker = maker_of(nodes, input);
-      if (maker != nullptr && seen.insert(maker).second) open.push_back(maker);
+    for (const std::string_view input : parts.inputs) {
+      if (contains(made, input)) return CycleReader{std::move(parts), input};
+    }
+    for (const Bytes attribute : parts.attributes) {
+      FRAZIL_TRY(const std::optional<Bytes> graph, subgraph_of(attribute));
+      if (!graph) continue;
+      FRAZIL_TRY(const GraphParts body, read_graph(*graph));
+      for (const Bytes output : body.outputs) {
+        FRAZIL_TRY(const ValueInfo info, read_value_info(output));
+        if (contains(made, info.name)) return CycleReader{std::move(parts), info.name};
+      }
+      NodeList nodes(*graph, kGraphNode);
+      FRAZIL_TRY(std::optional<Bytes> inner, nodes.next());
+      while (inner) {
+        open.push_back(*inner);
+        FRAZIL_TRY(inner, nodes.next());
+      }
     }
   }
-  return false;
+  FRAZIL_TRY(NodeParts parts, read_node(node));
+  return fail(Code::internal, "{}: it reads nothing of the next node of its cycle", proto::shown(parts.name));
 }
 
 }  // namespace
 
-Result<std::vector<NodeParts>> Importer::nodes_behind(const Frame& frame) {
-  Nodes nodes;
-  Reader rest = frame.nodes;
-  while (rest.next(frame.node_tag)) {
-    FRAZIL_TRY(const Bytes bytes, message_field(rest));
-    FRAZIL_TRY(nodes.emplace_back(), read_node(bytes));
+std::unexpected<Fault> Importer::cyclic(std::span<const Bytes> cycle) const {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
+    FRAZIL_TRY(const NodeParts maker, read_node(cycle[(i + 1) % cycle.size()]));
+    FRAZIL_TRY(const CycleReader reader, reader_of(cycle[i], maker.outputs));
+    text += fmt::format("{}{} reads '{}' of {}", i == 0 ? "" : ", ", describe(reader.node), proto::shown(reader.value),
+                        describe(maker));
   }
-  return nodes;
-}
-
-std::unexpected<Fault> Importer::undefined(std::string_view name, const NodeParts& node) const {
-  const auto because = [&](std::string_view reason) {
-    return fail(Code::bad_model, "{}: input '{}' {}", describe(node), proto::shown(name), reason);
-  };
-  if (contains(node.outputs, name)) return because("is its own output: a cycle");
-  Texts made = node.outputs;  // at each level, by what is being built
-  for (auto frame = frames_.rbegin(); frame != frames_.rend() && frame->cx == top().cx; ++frame) {
-    FRAZIL_TRY(const Nodes later, nodes_behind(*frame));
-    if (const NodeParts* maker = maker_of(later, name)) {
-      const bool cycle = needs(later, *maker, made);
-      return because(cycle ? fmt::format("comes from {}, which needs this one: a cycle", describe(*maker))
-                           : fmt::format("is used before {} defines it; nodes must be sorted", describe(*maker)));
-    }
-    if (!frame->region && !frame->spliced) continue;
-    made = frame->region ? frame->region->outputs : frame->spliced->outputs;
-    if (contains(made, name)) {
-      const std::string& around = frame->region ? frame->region->described : frame->spliced->described;
-      return because(fmt::format("is an output of {} around it: a cycle", around));
-    }
-  }
-  return because("is not defined");
+  const std::string more = cycle.size() > kShown ? fmt::format(", and {} more", cycle.size() - kShown) : "";
+  return fail(Code::bad_model, "the nodes form a cycle: {}{}", text, more);
 }
 
 std::string Importer::path() const {

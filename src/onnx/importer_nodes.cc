@@ -12,10 +12,7 @@ std::string_view shown_domain(std::string_view domain) { return domain.empty() ?
 
 Status Importer::append_node(Bytes bytes) {
   FRAZIL_TRY(NodeParts node, read_node(bytes));
-  if (++nodes_ > options_.limits.nodes) {
-    return fail(Code::limit, "the model has more than {} nodes, with those of inlined functions",
-                options_.limits.nodes);
-  }
+  if (++nodes_ > options_.limits.nodes) return NodeOrder::too_many_nodes(options_.limits.nodes);
   FRAZIL_CHECK(check_node(node));
   const auto function = functions_.find({node.domain, node.op, node.overload});
   if (function != functions_.end()) return open_call(node, *function->second);
@@ -163,11 +160,11 @@ Status Importer::open_block(std::unique_ptr<OpenRegion> region) {
   Frame frame;
   frame.block = graph_.node(region->id).blocks[region->index];
   frame.body = std::move(region->bodies[region->index]);
-  frame.nodes = Reader(frame.body.whole);
   frame.region = std::move(region);
   cx->names.push();
   frame.cx = cx;
-  FRAZIL_CHECK(push_frame(std::move(frame)));
+  const Bytes whole = frame.body.whole;
+  FRAZIL_CHECK(push_frame(std::move(frame), whole));
   FRAZIL_CHECK(read_said(top().body.value_infos));
   FRAZIL_CHECK(define_params(graph_.block(top().block).params));
   return define_initializers();
@@ -182,12 +179,12 @@ Status Importer::open_splice(std::unique_ptr<OpenSplice> spliced) {
                 splice.attr, frame.body.inputs.size(), splice.inputs.size());
   }
   frame.block = splice.block;
-  frame.nodes = Reader(frame.body.whole);
   frame.cx = splice.graph.scope ? std::static_pointer_cast<Context>(splice.graph.scope) : top().cx;
   frame.cx->names.push();
   const std::vector<Value> inputs = splice.inputs;
   frame.spliced = std::move(spliced);
-  FRAZIL_CHECK(push_frame(std::move(frame)));
+  const Bytes whole = frame.body.whole;
+  FRAZIL_CHECK(push_frame(std::move(frame), whole));
   FRAZIL_CHECK(read_said(top().body.value_infos));
   FRAZIL_CHECK(define_params(inputs));
   return define_initializers();
@@ -239,10 +236,9 @@ Status Importer::check_call(const NodeParts& node, const FunctionParts& function
 
 Status Importer::open_call(const NodeParts& node, const FunctionParts& function) {
   FRAZIL_CHECK(check_call(node, function));
+  FRAZIL_CHECK(order_.scan(function));
   Frame frame;
   frame.block = top().block;
-  frame.nodes = Reader(function.whole);
-  frame.node_tag = kFunctionNode;
   frame.call = std::make_unique<OpenCall>(
       OpenCall{node.outputs, graph_.value_count(), graph_.node_count(), calls_.size(), describe(node)});
   frame.cx = std::make_shared<Context>();
@@ -265,7 +261,7 @@ Status Importer::open_call(const NodeParts& node, const FunctionParts& function)
                   proto::shown(function.inputs[i]));
     }
   }
-  FRAZIL_CHECK(push_frame(std::move(frame)));
+  FRAZIL_CHECK(push_frame(std::move(frame), function.whole, kFunctionNode));
   return read_said(function.value_infos);
 }
 

@@ -9,8 +9,9 @@
 
 namespace frazil::onnx {
 
-/// Value names of nested blocks: an inner name hides an outer one. A look-up costs the same at any depth.
-class Names {
+/// Names of nested blocks: an inner name hides an outer one. A look-up costs the same at any depth.
+template <class T>
+class ScopedNames {
  public:
   void push() { marks_.push_back(entries_.size()); }
   void pop() {
@@ -26,15 +27,15 @@ class Names {
     marks_.pop_back();
   }
 
-  /// False when the innermost block has the name already. An absent value is a name that stands for nothing.
-  bool define(std::string_view name, Value value) {
+  /// False when the innermost block has the name already.
+  bool define(std::string_view name, T value) {
     const auto [it, fresh] = top_.try_emplace(name, entries_.size());
     if (!fresh && it->second >= marks_.back()) return false;
     entries_.push_back({name, value, fresh ? kNone : it->second});
     it->second = entries_.size() - 1;
     return true;
   }
-  std::optional<Value> find(std::string_view name) const {
+  std::optional<T> find(std::string_view name) const {
     const auto it = top_.find(name);
     return it == top_.end() ? std::nullopt : std::optional(entries_[it->second].value);
   }
@@ -43,12 +44,15 @@ class Names {
   static constexpr std::size_t kNone = ~std::size_t{0};
   struct Entry {
     std::string_view name;
-    Value value;
+    T value;
     std::size_t hidden;
   };
   std::unordered_map<std::string_view, std::size_t> top_;
   std::vector<Entry> entries_;
   std::vector<std::size_t> marks_;
 };
+
+/// Values by name; an absent one is a name that stands for nothing.
+using Names = ScopedNames<Value>;
 
 }  // namespace frazil::onnx

@@ -38,8 +38,8 @@ inline Workload of_subject(Subject subject, std::vector<Request> more = {}) {
   return workload;
 }
 
-inline Workload of_text(std::string name, const char* text, std::vector<Request> requests) {
-  return {std::move(name), [text] { return parse(text); }, std::move(requests), {}};
+inline Workload of_text(std::string name, const char* text, std::vector<Request> requests, WeightSource weights = {}) {
+  return {std::move(name), [=] { return parse(text, weights); }, std::move(requests), {}};
 }
 
 /// Three branches of different ranks: eight versions of one graph.
@@ -59,14 +59,23 @@ inline constexpr const char* kBranches = R"(graph branches(%x: f32[N,2]) {
   })";
 
 /// Constant operands of every kind that is packed.
-inline constexpr const char* kPacked = R"(graph packed(%x: f32[N,16]) {
-    %p = MatMul(%x, f32[16,48] 0.125)
-    %q = Gemm(%p, f32[32,48] 0.25, f32[32] 1) {transB = 1}
+inline constexpr const char* kPacked = R"(
+  weight @product: f32[32,48]
+  weight @transposed: f32[32,48]
+  weight @filter: f32[8,2,3,3]
+  graph packed(%x: f32[N,32]) {
+    %p = MatMul(%x, @product)
+    %q = Gemm(%p, @transposed, f32[32] 1) {transB = 1}
     %i = Reshape(%q, i64[4] [-1, 2, 4, 4])
-    %c = Conv(%i, f32[8,2,3,3] 0.5) {pads = [1, 1, 1, 1]}
+    %c = Conv(%i, @filter) {pads = [1, 1, 1, 1]}
     %y = Relu(%c)
     return y = %y
   })";
+/// Elements that differ, so that one in the wrong place shows.
+inline Tensor packed_weight(std::string_view name) {
+  if (name == "filter") return uneven({8, 2, 3, 3}, 3, 0.25f);
+  return uneven({32, 48}, name == "product" ? 1 : 2, 0.25f);
+}
 
 inline constexpr const char* kEndless = R"(graph endless(%x: f32[64]) {
     %y = Loop(_, _, %x) body(%i, %on, %v) {
@@ -91,10 +100,10 @@ inline std::vector<Workload> workloads() {
   link_operators();
   std::vector<Request> branches, packed, loops;
   for (std::int64_t n = 1; n <= 9; ++n) branches.push_back(rows(n, 2));
-  for (std::int64_t n : {1, 3, 7, 20, 64}) packed.push_back(rows(n, 16));
+  for (std::int64_t n : {1, 3, 7, 20, 64}) packed.push_back({uneven({n, 32}, static_cast<int>(n))});
   for (std::int64_t n : {1, 3, 6}) loops.push_back({Tensor::scalar(n), ramp({n + 1, 2}, 0.1f)});
   std::vector<Workload> all{of_subject(control_flow(), loops), of_subject(collections()), of_subject(digits()),
-                            of_text("branches", kBranches, branches), of_text("packed", kPacked, packed)};
+                            of_text("branches", kBranches, branches), of_text("packed", kPacked, packed, packed_weight)};
   for (Workload& workload : all) {
     const Graph graph = workload.load().value();
     const Tier0 tier(graph);

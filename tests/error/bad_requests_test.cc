@@ -115,7 +115,7 @@ TEST(BadRequests, LeaveTheSessionUsable) {
 class BadSpecs : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << "no command at " << tool_path();
+    if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << kNoCommand;
   }
   TempFolder folder_;
 };

@@ -20,7 +20,7 @@ std::string digits() { return source_dir() / "examples" / "digits" / "model.onnx
 class Command : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << "no command at " << tool_path();
+    if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << kNoCommand;
   }
 };
 

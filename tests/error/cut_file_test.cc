@@ -26,7 +26,7 @@ TEST(CutFileTest, OneLineAndExitThree) {
 #if defined(FRAZIL_SANITIZED)
   GTEST_SKIP() << "a build with sanitizers leaves crashes alone";
 #endif
-  if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << "no " << tool_path();
+  if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << kNoCommand;
   const TempFolder folder;
   folder.write("model.onnx", model_beside_its_weights());
   folder.write("w.bin", std::string(4 * kCount, '\0'));

@@ -58,7 +58,7 @@ TEST(LimitDoors, OfTheApi) {
 }
 
 TEST(LimitDoors, OfTheCommand) {
-  if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << "no command at " << tool_path();
+  if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << kNoCommand;
   const TempFolder folder;
   const std::string path = folder.write("endless.onnx", endless_model());
   for (const Limit& limit : kLimits) {
@@ -78,7 +78,7 @@ TEST(LimitDoors, OfTheCommand) {
 }
 
 TEST(LimitDoors, FlagsOutdoVariables) {
-  if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << "no command at " << tool_path();
+  if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << kNoCommand;
   const TempFolder folder;
   const std::string path = folder.write("endless.onnx", endless_model());
   for (const Limit& limit : kLimits) {

@@ -42,7 +42,7 @@ Model counting() {
 class Profiler : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << "no command at " << tool_path();
+    if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << kNoCommand;
     counting().save(model_);
   }
   Ended profile(std::vector<std::string> more) const {

@@ -21,7 +21,7 @@ using testing::Le;
 class Specs : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << "no command at " << tool_path();
+    if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << kNoCommand;
   }
 
   /// y = x of the given type.

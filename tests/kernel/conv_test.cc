@@ -7,6 +7,7 @@
 
 #include "kernel/isa.h"
 #include "kernel/random_values.h"
+#include "paths.h"
 
 namespace frazil::kernel {
 namespace {
@@ -128,7 +129,7 @@ class ConvTest : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
     force_isa(GetParam());
-    if (current_isa() != GetParam()) GTEST_SKIP();
+    if (current_isa() != GetParam()) GTEST_SKIP() << test::kNoInstructions;
   }
   void TearDown() override { force_isa(best_isa()); }
 };

@@ -9,6 +9,7 @@
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 #include "kernel/random_values.h"
+#include "paths.h"
 
 namespace frazil::kernel {
 namespace {
@@ -162,7 +163,7 @@ class RnnTest : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
     force_isa(GetParam());
-    if (current_isa() != GetParam()) GTEST_SKIP();
+    if (current_isa() != GetParam()) GTEST_SKIP() << test::kNoInstructions;
   }
   void TearDown() override { force_isa(best_isa()); }
 };

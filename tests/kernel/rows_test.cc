@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/isa.h"
+#include "paths.h"
 
 namespace frazil::kernel {
 namespace {
@@ -28,7 +29,7 @@ class RowsTest : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
     force_isa(GetParam());
-    if (current_isa() != GetParam()) GTEST_SKIP();
+    if (current_isa() != GetParam()) GTEST_SKIP() << test::kNoInstructions;
   }
   void TearDown() override { force_isa(best_isa()); }
 

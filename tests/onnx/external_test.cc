@@ -350,7 +350,7 @@ TEST_F(External, ModelsPastTwoAndFourGigabytes) {
 // ---- models kept outside the repository ----
 
 void import_all(const fs::path& folder) {
-  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there; set FRAZIL_SHARED";
+  if (!fs::exists(folder)) GTEST_SKIP() << kNoShared;
   link_operators();
   for (const auto& e : fs::recursive_directory_iterator(folder)) {
     if (e.path().extension() != ".onnx") continue;

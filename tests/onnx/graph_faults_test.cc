@@ -83,7 +83,7 @@ TEST(GraphFaults, Cycles) {
                    {"Neg", {"a"}, {"m"}, {}, "second"},
                    {"Neg", {"m"}, {"b"}, {}, "third"}},
                   {"a"}),
-       {"node 'first' (Add)", "'b'", "node 'third' (Neg)"}},
+       {"node 'first' (Add) reads 'b' of node 'third' (Neg)", "node 'second' (Neg) reads 'a'"}},
       {"a node whose branch reads its result",
        with_nodes({choose(block({{"Neg", {"z"}, {"r"}, {}, "inner"}}), good_block())}),
        {"node 'inner' (Neg)", "'z'", "node 'choose' (If)"}},

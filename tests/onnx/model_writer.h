@@ -85,13 +85,13 @@ struct NodeSpec {
 };
 inline Message node(const NodeSpec& spec) {
   Message m;
-  for (const auto& s : spec.inputs) m = text(m, 1, s);
-  for (const auto& s : spec.outputs) m = text(m, 2, s);
-  if (!spec.name.empty()) m = text(m, 3, spec.name);
-  m = text(m, 4, spec.op);
-  for (const auto& a : spec.attrs) m = text(m, 5, a);
-  if (!spec.domain.empty()) m = text(m, 7, spec.domain);
-  if (!spec.overload.empty()) m = text(m, 8, spec.overload);
+  for (const auto& s : spec.inputs) m = text(std::move(m), 1, s);
+  for (const auto& s : spec.outputs) m = text(std::move(m), 2, s);
+  if (!spec.name.empty()) m = text(std::move(m), 3, spec.name);
+  m = text(std::move(m), 4, spec.op);
+  for (const auto& a : spec.attrs) m = text(std::move(m), 5, a);
+  if (!spec.domain.empty()) m = text(std::move(m), 7, spec.domain);
+  if (!spec.overload.empty()) m = text(std::move(m), 8, spec.overload);
   return m + spec.more;
 }
 
@@ -104,12 +104,12 @@ struct GraphSpec {
 };
 inline Message graph(const GraphSpec& spec) {
   Message m;
-  for (const auto& n : spec.nodes) m = text(m, 1, node(n));
-  m = text(m, 2, "g");
-  for (const auto& t : spec.initializers) m = text(m, 5, t);
-  for (const auto& v : spec.inputs) m = text(m, 11, v);
-  for (const auto& v : spec.outputs) m = text(m, 12, v);
-  for (const auto& t : spec.sparse) m = text(m, 15, t);
+  for (const auto& n : spec.nodes) m = text(std::move(m), 1, node(n));
+  m = text(std::move(m), 2, "g");
+  for (const auto& t : spec.initializers) m = text(std::move(m), 5, t);
+  for (const auto& v : spec.inputs) m = text(std::move(m), 11, v);
+  for (const auto& v : spec.outputs) m = text(std::move(m), 12, v);
+  for (const auto& t : spec.sparse) m = text(std::move(m), 15, t);
   return m + spec.more;
 }
 
@@ -128,14 +128,14 @@ struct FunctionSpec {
 inline Message opset(std::string_view domain, std::int64_t version) { return number(text({}, 1, domain), 2, version); }
 inline Message function(const FunctionSpec& spec) {
   Message m = text({}, 1, spec.name);
-  for (const auto& s : spec.inputs) m = text(m, 4, s);
-  for (const auto& s : spec.outputs) m = text(m, 5, s);
-  for (const auto& s : spec.attributes) m = text(m, 6, s);
-  for (const auto& n : spec.nodes) m = text(m, 7, node(n));
-  for (const auto& [domain, version] : spec.opsets) m = text(m, 9, opset(domain, version));
-  m = text(m, 10, spec.domain);
-  for (const auto& a : spec.defaults) m = text(m, 11, a);
-  if (!spec.overload.empty()) m = text(m, 13, spec.overload);
+  for (const auto& s : spec.inputs) m = text(std::move(m), 4, s);
+  for (const auto& s : spec.outputs) m = text(std::move(m), 5, s);
+  for (const auto& s : spec.attributes) m = text(std::move(m), 6, s);
+  for (const auto& n : spec.nodes) m = text(std::move(m), 7, node(n));
+  for (const auto& [domain, version] : spec.opsets) m = text(std::move(m), 9, opset(domain, version));
+  m = text(std::move(m), 10, spec.domain);
+  for (const auto& a : spec.defaults) m = text(std::move(m), 11, a);
+  if (!spec.overload.empty()) m = text(std::move(m), 13, spec.overload);
   return m + spec.more;
 }
 
@@ -148,10 +148,10 @@ struct ModelSpec {
 };
 inline Message model(const Message& graph_bytes, const ModelSpec& spec = {}) {
   Message m = text(number({}, 1, spec.ir), 7, graph_bytes);
-  m = text(m, 8, opset("", spec.opset));
-  if (!spec.functions.empty()) m = text(m, 8, opset("local", 1));
-  for (const auto& [domain, version] : spec.opsets) m = text(m, 8, opset(domain, version));
-  for (const auto& f : spec.functions) m = text(m, 25, function(f));
+  m = text(std::move(m), 8, opset("", spec.opset));
+  if (!spec.functions.empty()) m = text(std::move(m), 8, opset("local", 1));
+  for (const auto& [domain, version] : spec.opsets) m = text(std::move(m), 8, opset(domain, version));
+  for (const auto& f : spec.functions) m = text(std::move(m), 25, function(f));
   return m + spec.more;
 }
 

@@ -115,7 +115,7 @@ TEST(AttendKernelStrides, AreThoseOfViews) {
     %a = Transpose(%q) {perm = [0, 2, 1, 3]} %b = Transpose(%k) {perm = [2, 0, 3, 1]}
     %c = Transpose(%v) {perm = [2, 3, 1, 0]} %d = Transpose(%m) %e = Greater(%d, f32[] -1)
     %y = frazil::Attend(%a, %b, %c, %d, %e) {undefined = 1} return y = %y })");
-  for (const Extents& extents : kExtents) run_tiers(graph, inputs_for(graph, extents, 5), sum_of(70));
+  for (const Extents& extents : kExtents) EXPECT_TRUE(run_tiers(graph, inputs_for(graph, extents, 5), sum_of(70)));
 }
 
 TEST(AttendKernelRows, WithoutProbabilities) {
@@ -290,7 +290,9 @@ TEST_P(AttentionForms, AreRecovered) {
   for (const auto& [queries, keys] : {std::pair(9, 11), std::pair(1, 40), std::pair(50, 7)}) {
     if (form.nodes.contains("-1, S, 8") && queries != 9) continue;
     const auto values = inputs_for(graph, {{"B", 2}, {"S", queries}, {"T", keys}, {"L", keys}}, 11);
-    for (const Tier0* tier : {&with, &without}) run_beside_reference(*tier->session, graph, values, sum_of(60));
+    for (const Tier0* tier : {&with, &without}) {
+      EXPECT_TRUE(run_beside_reference(*tier->session, graph, values, sum_of(60)));
+    }
   }
 }
 INSTANTIATE_TEST_SUITE_P(Attention, AttentionForms, testing::ValuesIn(kForms),
@@ -300,7 +302,9 @@ TEST(AttentionForm, AMaskOfOtherExtentsIsAnError) {
   const Graph graph = graph_of(R"(graph g(%q: f32[1,1,S,8], %k: f32[1,1,T,8], %l: f32[1,1,L]) {
     %t = Transpose(%k) {perm = [0, 1, 3, 2]} %s = MatMul(%q, %t) %a = Add(%s, %l) %p = Softmax(%a)
     %o = MatMul(%p, %k) return o = %o })");
-  for (const std::int64_t other : {1, 5}) run_tiers(graph, inputs_for(graph, {{"S", 2}, {"T", 5}, {"L", other}}, 1));
+  for (const std::int64_t other : {1, 5}) {
+    EXPECT_TRUE(run_tiers(graph, inputs_for(graph, {{"S", 2}, {"T", 5}, {"L", other}}, 1)));
+  }
   EXPECT_FALSE(run_tiers(graph, inputs_for(graph, {{"S", 2}, {"T", 5}, {"L", 4}}, 1)));
   EXPECT_FALSE(run_tiers(graph, inputs_for(graph, {{"S", 2}, {"T", 1}, {"L", 4}}, 1)));
 }

@@ -22,14 +22,16 @@ using exec::Executable;
 using exec::Session;
 
 #define FRAZIL_NEEDS(path) \
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << (path) << " is not there; set FRAZIL_SHARED"
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << kNoShared
 
-/// Where ONNX's node cases lie: outside the repository, or Debian's libonnx-testdata; empty where neither is.
+/// ONNX's node cases of another release, from Debian's libonnx-testdata.
+inline const std::filesystem::path kDebianCases = "/usr/share/libonnx-testdata/data/node";
+
+/// Where ONNX's node cases lie: outside the repository, or Debian's; empty where neither is.
 inline std::filesystem::path node_cases() {
   const std::filesystem::path own = shared_dir() / "onnx-tests" / "node";
   if (std::filesystem::exists(own)) return own;
-  const std::filesystem::path debian = "/usr/share/libonnx-testdata/data/node";
-  return std::filesystem::exists(debian) ? debian : std::filesystem::path();
+  return std::filesystem::exists(kDebianCases) ? kDebianCases : std::filesystem::path();
 }
 
 /// The files `stem`_0.pb, `stem`_1.pb, ... of a data set.

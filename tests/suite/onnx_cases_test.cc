@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "ir/text.h"
 #include "onnx/export.h"
+#include "suite/tiers.h"
 #include "wrap_model.h"
 
 namespace frazil::test {
@@ -29,11 +30,20 @@ constexpr KnownFailure kWithSymbols[] = {
     {"test_gathernd", "last extent of input 'indices' must be fixed"},
 };
 
-const KnownFailure* known_failure(std::string_view name, Wrap wrap) {
-  const auto has_name = [&](const KnownFailure& k) { return name.starts_with(k.part); };
-  if (const auto* k = std::ranges::find_if(kKnownFailures, has_name); k != std::end(kKnownFailures)) return k;
-  const auto* k = std::ranges::find_if(kWithSymbols, has_name);
-  return wrap == Wrap::symbols && k != std::end(kWithSymbols) ? k : nullptr;
+/// Cases of Debian's libonnx-testdata 1.12 that are wrong by today's standard.
+constexpr KnownFailure kOfDebian[] = {
+    {"test_adam_multiple", "elements differ"},
+};
+
+const KnownFailure* known_failure(std::string_view name, Wrap wrap, const fs::path& folder) {
+  const auto among = [&](std::span<const KnownFailure> table) {
+    const auto at = std::ranges::find_if(table, [&](const KnownFailure& k) { return name.starts_with(k.part); });
+    return at == table.end() ? nullptr : &*at;
+  };
+  const KnownFailure* known = among(kKnownFailures);
+  if (known == nullptr && wrap == Wrap::symbols) known = among(kWithSymbols);
+  if (known == nullptr && folder == kDebianCases) known = among(kOfDebian);
+  return known;
 }
 
 struct Way {
@@ -42,6 +52,7 @@ struct Way {
   bool exported = false;
   bool reference = false;
   PassSet passes = {};
+  bool each_pass = false;  ///< without each pass that changed the graph, one at a time
 };
 
 Result<Graph> read_back(std::string model) {
@@ -77,18 +88,19 @@ class Cases : public testing::TestWithParam<Way> {
   std::size_t run(const fs::path& folder) {
     std::size_t count = 0;
     for (const auto& entry : fs::directory_iterator(folder)) {
-      if (fs::exists(entry.path() / "model.onnx") && run_case(entry.path())) ++count;
+      if (fs::exists(entry.path() / "model.onnx") && run_case(entry.path(), folder)) ++count;
     }
     fmt::print("{} cases of {}\n", count, folder.string());
     return count;
   }
 
  private:
-  bool run_case(const fs::path& folder) {
+  bool run_case(const fs::path& folder, const fs::path& all) {
     const std::string name = folder.filename().string();
+    const KnownFailure* known = known_failure(name, GetParam().wrap, all);
+    if (known != nullptr && GetParam().each_pass) return false;
     const Status status = outcome(folder);
     if (!status && status.error().message == "only tensors are scan outputs") return false;
-    const KnownFailure* known = known_failure(name, GetParam().wrap);
     if (known == nullptr) {
       EXPECT_TRUE(status) << name << ": " << status.error().message;
     } else if (status) {
@@ -101,7 +113,18 @@ class Cases : public testing::TestWithParam<Way> {
 
   static Status outcome(const fs::path& folder) {
     FRAZIL_TRY(const auto graph, graph_of(folder, GetParam()));
+    if (GetParam().each_pass) return without_each_pass(folder, graph);
     return run_data_sets(folder, graph, {.reference = GetParam().reference, .passes = GetParam().passes});
+  }
+
+  static Status without_each_pass(const fs::path& folder, const std::shared_ptr<const Graph>& graph) {
+    FRAZIL_TRY(const auto executable, Executable::make(graph));
+    for (const PassSet set : sets_without_a_pass(*executable)) {
+      if (Status status = run_data_sets(folder, graph, {.passes = set}); !status) {
+        return within("passes " + str(set) + ": ", std::move(status).error());
+      }
+    }
+    return {};
   }
 };
 
@@ -114,6 +137,7 @@ TEST_P(Cases, OfSingleOperators) {
 
 /// True where large models take minutes each: the reference's naive loops, and every way but two under sanitizers.
 bool is_slow(const Way& way) {
+  if (every_sweep()) return false;
 #if defined(FRAZIL_SANITIZED)
   return way.name != "AsWritten" && way.name != "AsWrittenWithoutPasses";
 #else
@@ -135,6 +159,7 @@ const Way kWays[] = {
     {.name = "AsWritten"},
     {.name = "AsWrittenOnTheReference", .reference = true},
     {.name = "AsWrittenWithoutPasses", .passes = PassSet::none()},
+    {.name = "AsWrittenWithoutEachPass", .each_pass = true},
     {.name = "Exported", .exported = true},
     {.name = "ExportedOnTheReference", .exported = true, .reference = true},
     {.name = "InABranch", .wrap = Wrap::then_branch},
@@ -146,17 +171,7 @@ const Way kWays[] = {
     {.name = "WithSymbolsOnTheReference", .wrap = Wrap::symbols, .reference = true},
 };
 
-/// And as written without each single pass.
-std::vector<Way> all_ways() {
-  std::vector<Way> ways(std::begin(kWays), std::end(kWays));
-  for (std::size_t i = 0; i < pass_names().size(); ++i) {
-    ways.push_back({.name = fmt::format("AsWrittenWithout_{}", pass_names()[i]),
-                    .passes = PassSet::without(static_cast<Pass>(i))});
-  }
-  return ways;
-}
-
-INSTANTIATE_TEST_SUITE_P(Onnx, Cases, testing::ValuesIn(all_ways()), [](const auto& way) { return way.param.name; });
+INSTANTIATE_TEST_SUITE_P(Onnx, Cases, testing::ValuesIn(kWays), [](const auto& way) { return way.param.name; });
 
 }  // namespace
 }  // namespace frazil::test

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/isa.h"
+#include "paths.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {
@@ -70,7 +71,7 @@ class Select : public ::testing::TestWithParam<kernel::Isa> {
  protected:
   void SetUp() override {
     kernel::force_isa(GetParam());
-    if (kernel::current_isa() != GetParam()) GTEST_SKIP();
+    if (kernel::current_isa() != GetParam()) GTEST_SKIP() << kNoInstructions;
   }
   void TearDown() override { kernel::force_isa(kernel::best_isa()); }
 };

@@ -204,21 +204,6 @@ TEST(ShapeErrors, InsideALoopTheSessionRecovers) {
   }
 }
 
-/// A computed extent of 0 means "copy this axis", as on the reference.
-TEST(ShapeErrors, DISABLED_ReshapeByAComputedZeroCopiesTheAxis) {
-  const Graph graph = graph_of(R"(graph g(%x: f32[N,M,4]) {
-    %s = Shape(%x)
-    %n = Gather(%s, i64[] 0)
-    %m = Gather(%s, i64[] 1)
-    %p = Mul(%n, %m)
-    %u = Unsqueeze(%p, i64[1] 0)
-    %to = Concat(%u, i64[2] [2, 2]) {axis = 0}
-    %y = Reshape(%x, %to)
-    return y = %y
-  })");
-  EXPECT_FALSE(run_tiers(graph, {numbers({2, 0, 4})}));
-}
-
 TEST(ShapeErrors, ReshapeThatDoesNotFit) {
   const Graph graph = graph_of("graph g(%x: f32[N], %s: i64[2]) {\n %y = Reshape(%x, %s) \"fold\"\n return y = %y\n}");
   const Tier0 tier(graph);

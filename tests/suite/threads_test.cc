@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "code/weight_store.h"
 #include "suite/tiers.h"
 
 // Threads share one Executable, each with a Session of its own. Run this under the thread sanitizer.
@@ -10,13 +11,6 @@ namespace {
 
 constexpr int kThreads = 8;
 constexpr int kRuns = 20;
-
-Tensor numbers(Sizes sizes, int seed) {
-  Tensor t = Tensor::make(Elem::f32, std::move(sizes)).value();
-  int k = seed;
-  for (float& v : t.as_mutable<float>()) v = static_cast<float>(k++ * 37 % 23) / 11.0f - 1.0f;
-  return t;
-}
 
 struct Work {
   std::vector<Datum> inputs, wanted;
@@ -55,8 +49,7 @@ std::string run_all(Executable& executable, const Graph& graph, const std::vecto
 }
 
 template <class MakeInputs>
-void run_on_threads(const char* text, const MakeInputs& make_inputs) {
-  const Graph graph = graph_of(text);
+void run_on_threads(const Graph& graph, const MakeInputs& make_inputs) {
   const auto work = plan_work(graph, make_inputs);
   const Tier0 tier(graph);
   ASSERT_TRUE(tier && !::testing::Test::HasFailure());
@@ -81,26 +74,33 @@ TEST(Threads, ShareOneExecutableOverDifferentShapes) {
       %z = Softmax(%y)
       return z = %z, all = %all
     })";
-  run_on_threads(kText, [](int t, int k) {
-    return std::vector<Datum>{numbers({t + 2 * k + 1, 16}, t), numbers({16, 24}, 5),
+  run_on_threads(graph_of(kText), [](int t, int k) {
+    return std::vector<Datum>{uneven({t + 2 * k + 1, 16}, t), uneven({16, 24}, 5),
                               Tensor::scalar<std::int64_t>((t + k) % 5)};
   });
 }
 
-/// Weights are packed by whoever needs them first.
+/// Weights are packed by whoever needs them first, for all sessions.
 TEST(Threads, PackSharedWeightsOnce) {
-  constexpr const char* kText = R"(graph g(%x: f32[N,4]) {
-      %p = MatMul(%x, f32[4,4] [[0, 2, -1, 1], [-2, 0, 2, -1], [1, -2, 0, 2], [-1, 1, -2, 0]])
-      %q = Gemm(%p, f32[4,4] [[1, 0, 2, 0], [0, 1, 0, 2], [2, 0, 1, 0], [0, 2, 0, 1]]) {transB = 1}
+  const Graph graph = graph_of(
+      R"(
+    weight @w: f32[32,64]
+    weight @u: f32[48,64]
+    graph g(%x: f32[N,32]) {
+      %p = MatMul(%x, @w)
+      %q = Gemm(%p, @u) {transB = 1}
       %y = Relu(%q)
       return y = %y
-    })";
-  run_on_threads(kText, [](int t, int k) { return std::vector<Datum>{numbers({8 * k + t + 1, 4}, t)}; });
+    })",
+      [](std::string_view name) { return name == "w" ? uneven({32, 64}, 3, 0.25f) : uneven({48, 64}, 11, 0.25f); });
+  const std::uint64_t before = WeightStore::global().packed_count();
+  run_on_threads(graph, [](int t, int k) { return std::vector<Datum>{uneven({8 * k + t + 1, 32}, t)}; });
+  EXPECT_EQ(WeightStore::global().packed_count() - before, 2u);
 }
 
 /// Both versions of the graph are made while others run.
 TEST(Threads, MakeTheVersionsOfAGraphTogether) {
-  run_on_threads(R"(graph g(%x: f32[N,2]) {
+  run_on_threads(graph_of(R"(graph g(%x: f32[N,2]) {
       %s = Shape(%x)
       %n = Gather(%s, i64[] 0)
       %small = Less(%n, i64[] 6)
@@ -112,8 +112,8 @@ TEST(Threads, MakeTheVersionsOfAGraphTogether) {
       }
       %y = Exp(%r)
       return y = %y
-    })",
-                 [](int t, int k) { return std::vector<Datum>{numbers({(t + 3 * k) % 11 + 1, 2}, t)}; });
+    })"),
+                 [](int t, int k) { return std::vector<Datum>{uneven({(t + 3 * k) % 11 + 1, 2}, t)}; });
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,10 +29,18 @@ inline Tolerance sum_of(std::int64_t terms, double size = 1) {
 inline constexpr Tolerance kExact{.rtol = 0, .atol = 0};
 inline constexpr Tolerance kClose{.rtol = 1e-5, .atol = 1e-6};
 
+/// Numbers from -1 to 1 of which neighbours differ on every axis.
+inline Tensor uneven(Sizes sizes, int seed = 0, float scale = 1) {
+  Tensor t = Tensor::make(Elem::f32, std::move(sizes)).value();
+  int k = seed;
+  for (float& v : t.as_mutable<float>()) v = scale * (static_cast<float>(k++ * 37 % 23) / 11.0f - 1.0f);
+  return t;
+}
+
 /// The graph of a text; a test failure and an empty graph where it does not parse.
-inline Graph graph_of(std::string_view text) {
+inline Graph graph_of(std::string_view text, const WeightSource& weights = {}) {
   link_operators();
-  auto graph = parse(text);
+  auto graph = parse(text, weights);
   if (graph) return std::move(*graph);
   ADD_FAILURE() << graph.error().message << "\n" << text;
   return {};
@@ -73,6 +83,21 @@ struct Tier0 {
   }
   explicit operator bool() const { return session != nullptr; }
 };
+
+/// Whether the long way round is asked for: make test-all.
+inline bool every_sweep() { return std::getenv("FRAZIL_TEST_ALL") != nullptr; }
+
+/// For an executable with all passes: the sets without one pass each that changed its graph or plan; where sides of an
+/// If are typed one at a time, or every_sweep(), without each pass. What did nothing leaves the same plan when off.
+inline std::vector<PassSet> sets_without_a_pass(const Executable& executable) {
+  const bool all = every_sweep() || !executable.graph().assumptions().empty();
+  std::vector<PassSet> sets;
+  for (std::size_t i = 0; i < pass_names().size(); ++i) {
+    const auto changed = [&](const PassRun& run) { return run.changed && run.name == pass_names()[i]; };
+    if (all || std::ranges::any_of(executable.passes(), changed)) sets.push_back(PassSet::without(static_cast<Pass>(i)));
+  }
+  return sets;
+}
 
 /// The reference executor with all versions of a graph, where its types follow one side of an If.
 inline Result<std::vector<Datum>> run_on_reference(const Graph& graph, const std::vector<Datum>& inputs) {

@@ -196,7 +196,7 @@ TEST(NpyTest, Files) {
 
 TEST(NpyTest, RealFiles) {
   const auto dir = test::shared_dir() / "models";
-  if (!std::filesystem::is_directory(dir)) GTEST_SKIP() << "no " << dir;
+  if (!std::filesystem::is_directory(dir)) GTEST_SKIP() << test::kNoShared;
   int count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
     if (entry.path().extension() != ".npy") continue;

@@ -470,7 +470,7 @@ TEST(OnnxDatumTest, FilesAreNamed) {
 
 TEST(OnnxDatumTest, RealTestData) {
   const auto dir = test::shared_dir() / "onnx-tests" / "node";
-  if (!std::filesystem::is_directory(dir)) GTEST_SKIP() << "no " << dir;
+  if (!std::filesystem::is_directory(dir)) GTEST_SKIP() << test::kNoShared;
   int tensors = 0;
   int others = 0;
   int unread = 0;

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Runs the tests of a build, and says in one line what was skipped: run_tests.sh BUILD [ctest's options]
+set -euo pipefail
+
+build=${1:?usage: $0 BUILD [option of ctest...]}
+rm -rf "$build/tests/results"
+status=0
+ctest --test-dir "$build" --output-on-failure --parallel "$(nproc)" "${@:2}" || status=$?
+python3 "$(dirname "$0")/skipped_tests.py" "$build/tests/results"
+exit "$status"
