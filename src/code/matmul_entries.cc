@@ -13,6 +13,9 @@ constexpr double kNanosecondsPerStep = 0.015;  ///< a multiplication and an addi
 /// Rows of a unit: a few panels of the kernel.
 constexpr std::int64_t kUnitRows = 4 * kernel::kPanelRows;
 
+/// Units that pay for packing B.
+constexpr std::int64_t kFewestUnits = 8;
+
 /// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
 /// there, reading the weight where its file has it, across the borders of cache lines, costs twice as much.
 Result<const std::byte*> pack_b(Prepare& cx, const kernel::Gemm& g, std::size_t operand) {
@@ -40,7 +43,7 @@ void multiply_rows(const kernel::Gemm& g, const std::byte* packed, std::int64_t 
 void cut_rows(Prepare& cx, const kernel::Gemm& g, std::int64_t batches, bool packed) {
   const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
   cx.units = batches * per_batch;
-  cx.fewest_units = packed || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, 4);
+  cx.fewest_units = packed || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, kFewestUnits);
   cx.nanoseconds = kNanosecondsPerStep * static_cast<double>(batches) * static_cast<double>(g.m) *
                    static_cast<double>(g.n) * static_cast<double>(g.k);
 }
