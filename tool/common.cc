@@ -6,6 +6,7 @@
 
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/scheduler.h"
 #include "ir/verify.h"
 #include "kernel/isa.h"
 #include "onnx/import.h"
@@ -67,7 +68,7 @@ void add_common(CLI::App& app, Common& common) {
   app.add_option("--tier", common.tier,
                  "Which code runs: auto, ref (the slow reference executor), 0 (the tape), 1 or 2 (compiled)")
       ->type_name("TIER");
-  app.add_option("--threads", common.threads, "Threads of one run, 0: one per core. Kernels of this build use one")
+  app.add_option("--threads", common.threads, "Threads of one run, 0: one per core. Results do not depend on it")
       ->type_name("N")
       ->check(whole_number());
   app.add_option("--memory-limit", common.limits.memory_bytes,
@@ -87,7 +88,7 @@ void add_common(CLI::App& app, Common& common) {
   app.add_option("--deadline", common.deadline_ms, "Milliseconds after which a request is stopped, 0: never")
       ->type_name("MS");
   add_load_limits(app, common.load);
-  app.add_option("--seed", common.seed, "Chooses the random inputs; the same seed gives the same values")
+  app.add_option("--seed", common.seed, "Chooses the random inputs, and what random operators draw that have no seed of their own")
       ->type_name("N")
       ->check(whole_number());
   app.add_option("--numerics", common.numerics, "default, or strict: no fast approximations")->type_name("MODE");
@@ -107,7 +108,9 @@ Status prepare(const Common& common) {
     return fail(Code::bad_input, "--numerics: expected default or strict, got '{}'", common.numerics);
   }
   if (!(common.deadline_ms >= 0)) return fail(Code::bad_input, "--deadline: expected milliseconds, at least 0");
-  if (common.threads > 1024) return fail(Code::bad_input, "--threads: expected at most 1024, got {}", common.threads);
+  if (common.threads > kMostThreads) {
+    return fail(Code::bad_input, "--threads: expected at most {}, got {}", kMostThreads, common.threads);
+  }
   if (common.debug < 0 || common.debug > 6) {
     return fail(Code::bad_input, "--debug: expected 0 to 6, got {}", common.debug);
   }
@@ -133,6 +136,8 @@ Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph>
 std::unique_ptr<Session> open_session(Executable& executable, const Common& common) {
   auto session = executable.open();
   session->set_limits(limits_of(common));
+  session->set_seed(common.seed);
+  if (common.threads != 1) session->set_scheduler(scheduler(common.threads));
   return session;
 }
 

@@ -19,14 +19,14 @@ class Observer;
 /// How a session runs. What is left open comes from the environment's knobs (`frazil knobs`).
 struct Options {
   std::string tier = "auto";                  ///< "auto"; "ref", the slow reference executor; "0", the tape
-  std::optional<unsigned> threads;            ///< of one run; 0: one per core. Kernels of this version use one
+  std::optional<unsigned> threads;            ///< of one run; 0: one per core; past 1024: Code::bad_input
   std::optional<std::uint64_t> memory_limit;  ///< bytes of intermediate values; past it: Code::limit
   std::optional<std::uint64_t> arena_limit;   ///< bytes of them that stay from run to run; past it: Code::limit
   std::optional<std::uint64_t> max_elements;  ///< of one tensor; past it: Code::limit
   std::optional<std::uint64_t> max_steps;     ///< per run; past it: Code::limit
   std::optional<double> deadline_ms;          ///< per run, in milliseconds; past it: Code::limit
-  std::uint64_t seed = 0;                     ///< of operators that draw random numbers; this version has none
-  bool strict_numerics = false;               ///< no fast approximations; this version has none
+  std::uint64_t seed = 0;        ///< of random operators that have none of their own; sessions of one seed draw the same
+  bool strict_numerics = false;  ///< no approximations of the class "fast"; this version has none: it changes nothing
 };
 
 /// What a session did since it was opened.

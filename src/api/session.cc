@@ -5,6 +5,7 @@
 
 #include "api/access.h"
 #include "base/knobs.h"
+#include "base/scheduler.h"
 #include "ir/op.h"
 
 namespace frazil::api {
@@ -66,6 +67,15 @@ Limits limits_of(const Options& options) {
   return limits;
 }
 
+/// Null: the session's thread does all.
+std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
+  const unsigned threads = options.threads.value_or(knobs()->threads);
+  if (threads > kMostThreads) {
+    refuse(frazil::Code::bad_input, "Options::threads: expected at most {}, got {}", kMostThreads, threads);
+  }
+  return threads == 1 ? nullptr : scheduler(threads);
+}
+
 bool wants_reference(const Options& options) {
   const std::string& tier = options.tier;
   if (tier == "1" || tier == "2") {
@@ -98,6 +108,8 @@ Session Model::open(const Options& options) const {
   auto impl = std::make_unique<Session::Impl>(*this);
   impl->session = impl_->executable(reference)->open();
   impl->session->set_limits(limits_of(options));
+  impl->session->set_scheduler(scheduler_of(options));
+  impl->session->set_seed(options.seed);
   impl->session->allow_padding(true);
   return Session(std::move(impl));
 }

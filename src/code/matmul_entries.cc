@@ -14,6 +14,9 @@ constexpr double kNanosecondsPerStep = 0.015;  ///< a multiplication and an addi
 /// Rows of a unit: a few panels of the kernel.
 constexpr std::int64_t kUnitRows = 4 * kernel::kPanelRows;
 
+/// Units that pay for packing B.
+constexpr std::int64_t kFewestUnits = 8;
+
 /// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
 /// there, reading the weight where its file has it, across the borders of cache lines, costs twice as much.
 Status pack_b(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g, std::size_t operand) {
@@ -36,7 +39,7 @@ void cut_rows(Prepare& cx, const kernel::GemmKernel& kernel, const kernel::GemmC
   const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
   const bool packs = kernel.pack_b != nullptr && g.packed_b == nullptr;
   cx.units = batches * per_batch;
-  cx.fewest_units = !packs || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, 4);
+  cx.fewest_units = !packs || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, kFewestUnits);
   cx.nanoseconds = kNanosecondsPerStep * static_cast<double>(batches) * static_cast<double>(g.m) *
                    static_cast<double>(g.n) * static_cast<double>(g.k);
   cx.scratch_bytes = kernel.scratch_bytes(g.m, g.n, g.k);

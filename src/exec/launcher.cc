@@ -1,12 +1,15 @@
 #include "exec/launcher.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace frazil::exec {
 namespace {
 
-/// Work that pays for waking other threads.
-constexpr double kShareFrom = 40'000;  // nanoseconds
+/// Work that pays for waking other threads; nanoseconds.
+constexpr double kShareFrom = 40'000;
+/// Work that pays for taking a range.
+constexpr double kRange = 20'000;
 constexpr std::int64_t kRangesPerWorker = 4;
 
 /// Kernels count offsets and rows with the extents beside a 0, too.
@@ -44,6 +47,7 @@ inline void Launcher::find_pointers(const LaunchCode& code) {
 }
 
 [[gnu::noinline]] void Launcher::run_shared(const Call& call, const Prepared& p) {
+  ++context_.counters.shared;
   std::byte* const scratch = memory_.scratch_data();
   context_.scheduler->parallel_for(p.units, p.grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
     p.entry->run(call, {worker, scratch + worker * p.scratch}, begin, end);
@@ -182,8 +186,14 @@ void Launcher::share(const Prepare& cx, Prepared& p) const {
   p.scratch = aligned(cx.scratch_bytes);
   p.grain = 0;
   if (context_.scheduler == nullptr || cx.units < 2 || cx.nanoseconds < kShareFrom) return;
-  const auto ranges = static_cast<std::int64_t>(context_.scheduler->workers()) * kRangesPerWorker;
-  p.grain = std::max(cx.fewest_units, (cx.units + ranges - 1) / ranges);
+  const auto workers = static_cast<std::int64_t>(context_.scheduler->workers());
+  const std::int64_t ranges = workers * kRangesPerWorker;
+  if (cx.fewest_units > 1 && cx.units < cx.fewest_units * ranges) {  // what each range sets up is dear: one a worker
+    p.grain = std::max(cx.fewest_units, ceil_div(cx.units, workers));
+    return;
+  }
+  const auto pays = static_cast<std::int64_t>(std::ceil(kRange / cx.nanoseconds * static_cast<double>(cx.units)));
+  p.grain = round_up(std::min(pays, ceil_div(cx.units, ranges)), cx.fewest_units);
 }
 
 }  // namespace frazil::exec

@@ -18,6 +18,7 @@ struct Counters {
   std::uint64_t shape_changes = 0;  ///< register groups recomputed
   std::uint64_t prepared = 0;       ///< steps prepared
   std::uint64_t iterations = 0;     ///< loop iterations
+  std::uint64_t shared = 0;         ///< launched steps whose units went to the scheduler
 };
 
 /// What the parts of a session share: limits, who watches, who helps. One per session, for all of its plans.

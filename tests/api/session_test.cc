@@ -1,4 +1,5 @@
 #include <atomic>
+#include <cmath>
 #include <string>
 #include <thread>
 #include <vector>
@@ -222,6 +223,66 @@ TEST(Session, CancelEndsARun) {
   });
   EXPECT_EQ(code_of([&] { session.run({{"x", Array::scalar(0.0f)}}); }), Code::cancelled);
   stopper.join();
+}
+
+/// Units of work for several threads.
+Model wide() {
+  GraphBuilder graph("wide");
+  Term x = graph.input("x", Dtype::f32, {400, 300});
+  Term p = graph.op("MatMul", {x, graph.op("Transpose", {x}, {{"perm", {1, 0}}})});
+  graph.output("y", graph.op("Abs", {graph.op("Mul", {p, graph.scalar(0.3f)})}));
+  return graph.build();
+}
+
+std::vector<float> values_of(const Model& model, const Options& options, const std::vector<Array>& inputs = {}) {
+  const auto results = model.open(options).run(std::span<const Array>(inputs));
+  const auto values = results[0].values<float>();
+  return {values.begin(), values.end()};
+}
+
+TEST(Session, ResultsDoNotDependOnTheNumberOfThreads) {
+  Array x(Dtype::f32, {400, 300});
+  int k = 0;
+  for (float& v : x.mutable_values<float>()) v = std::sin(static_cast<float>(++k));
+  const Model model = wide();
+  const auto one = values_of(model, {.threads = 1}, {x});
+  for (const unsigned threads : {2u, 3u, 0u}) EXPECT_EQ(values_of(model, {.threads = threads}, {x}), one) << threads;
+  EXPECT_EQ(values_of(model, {.threads = 2, .strict_numerics = true}, {x}), one);
+}
+
+TEST(Session, TooManyThreadsAreRefused) {
+  const Model model = square();
+  EXPECT_EQ(code_of([&] { model.open({.threads = 1025}); }), Code::bad_input);
+  try {
+    model.open({.threads = 1025});
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "Options::threads: expected at most 1024, got 1025");
+  }
+}
+
+TEST(Session, TheSeedIsThatOfRandomOperatorsWithout) {
+  GraphBuilder graph("random");
+  graph.output("y", graph.op("RandomNormal", {}, {{"shape", {3, 4}}}));
+  const Model free = graph.build();
+  for (const char* tier : {"0", "ref"}) {
+    const auto drawn = [&](std::uint64_t seed) { return values_of(free, {.tier = tier, .seed = seed}); };
+    EXPECT_EQ(drawn(7), drawn(7));
+    EXPECT_EQ(drawn(0), values_of(free, {.tier = tier}));
+    EXPECT_NE(drawn(7), drawn(8));
+    EXPECT_NE(drawn(7), drawn(0));
+    EXPECT_NE(drawn(1), drawn(std::uint64_t{1} << 63));
+    auto session = free.open({.tier = tier, .seed = 7});
+    const Array first = session.run({})[0], second = session.run({})[0];
+    EXPECT_NE(first.str(), second.str()) << "a session draws on";
+  }
+  EXPECT_EQ(values_of(free, {.tier = "0", .seed = 9}), values_of(free, {.tier = "ref", .seed = 9}));
+}
+
+TEST(Session, TheSeedDoesNotTouchOperatorsWithTheirOwn) {
+  GraphBuilder graph("seeded");
+  graph.output("y", graph.op("RandomNormal", {}, {{"shape", {3, 4}}, {"seed", 5.0}}));
+  const Model model = graph.build();
+  EXPECT_EQ(values_of(model, {.seed = 1}), values_of(model, {.seed = 2}));
 }
 
 TEST(Session, ThreadsShareAModel) {
