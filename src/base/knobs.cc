@@ -10,7 +10,7 @@ namespace frazil {
 namespace {
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kLongestMs = 1'000'000'000'000;  // some 30 years, which a duration holds
+constexpr std::uint64_t kLongestMs = 1'000'000'000'000;  // about 30 years; fits a duration
 
 using Set = Status (*)(Knobs& knobs, const Knob& knob, std::string_view text);
 

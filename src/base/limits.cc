@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-/// The number in a control file; kUnlimited for "max", and where the file is missing.
+/// The number in a control-group file; kUnlimited for "max" and for a missing file.
 std::uint64_t number_in(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t value = 0;
   return file >> value ? value : kUnlimited;
 }
 
-/// The strictest limit on the way from this process's group up to the root.
+/// The lowest limit among this process's control group and its ancestors.
 std::uint64_t strictest(const std::string& root, std::string group, const std::string& file) {
   std::uint64_t least = kUnlimited;
   for (;;) {

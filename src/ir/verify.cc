@@ -136,7 +136,8 @@ class Copier : public Rewriter {
  public:
 };
 
-/// Level 2: walks a graph beside its copy; data-dependent symbols are named alike where they stand alike.
+/// Level 2: compares a graph with its re-inferred copy; unbacked symbols get the same name where they occur at the same
+/// place.
 class TypeCheck {
  public:
   TypeCheck(const Graph& graph, const Graph& copy)

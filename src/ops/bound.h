@@ -2,7 +2,7 @@
 
 #include "ir/define.h"
 
-// Counts that composite bodies read.
+// Counts read by composite bodies.
 namespace frazil::ops {
 
 inline constexpr std::array<Port, 1> kBoundIn{{{"input", "T", elems::kIndex}}};
@@ -18,8 +18,8 @@ FRAZIL_OP(AtLeast, view<AtLeastAttrs>({"AtLeast", 1, "The input, whose numbers m
                                        "frazil"},
                                       {kBoundIn, kBoundOut}, at_least_maps));
 
-/// Input `i`, a count of one element, as an i64 scalar that is at least `low`. Nothing (and an error in `cx`) when it
-/// has more.
+/// Input `i`, a count of one element, as an i64 scalar of at least `low`. Returns an absent Expr, and sets an error in
+/// `cx`, when it has more elements.
 Expr count_input(CompositeCx& cx, std::size_t i, std::string name, std::int64_t low);
 
 }  // namespace frazil::ops

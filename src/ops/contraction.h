@@ -55,7 +55,7 @@ FRAZIL_OP(Gemm, composite<GemmAttrs>({"Gemm", {13, 7}, "alpha * A * B + beta * C
                                      {kGemmIn, kPortY<kMatElems>}, gemm_body));
 
 // ---- windows ----
-/// Attributes that all operators with a sliding window share.
+/// Attributes common to all operators with a sliding window.
 struct WindowAttrs {
   std::string auto_pad = "NOTSET";
   Ints dilations;
@@ -66,7 +66,7 @@ struct WindowAttrs {
 inline constexpr AttrField kAutoPad = attr<&WindowAttrs::auto_pad>(
     "auto_pad", "NOTSET: by pads; SAME_UPPER, SAME_LOWER: extent / stride, rounded up; VALID");
 inline constexpr AttrField kDilations = attr<&WindowAttrs::dilations>("dilations", "steps between window positions");
-/// The same where an opset after the operator's oldest brought it.
+/// An attribute introduced by an opset later than the operator itself.
 constexpr AttrField from_opset(int since, AttrField field) {
   field.since = since;
   return field;
@@ -255,7 +255,7 @@ template <ElemSet S>
 inline constexpr Ports reducing{kReduceIn<S>, kPortY<S>};
 inline constexpr ElemSet kExtremeElems = kMatElems | kByte | elems::kBool;
 
-/// Axes come from input 1; the fold of a bool is any for max and all for min.
+/// Axes are read from input 1; the fold of a bool is any for max and all for min.
 Status reduce_space(InferCx& cx, Space& space, Fold fold);
 template <Fold F>
 Status reduce_by(InferCx& cx, Space& space) {

@@ -5,7 +5,7 @@
 namespace frazil::ops {
 namespace {
 
-/// The largest magnitude at which conversion saturates; 0 where the format has no choice.
+/// The largest magnitude at which conversion saturates; 0 where the format has no such option.
 double largest(Elem e) {
   switch (e) {
     case Elem::f8e4m3fn: return 448;
@@ -37,7 +37,7 @@ Status cast_check(const void* attrs) {
 
 Sx cast_body(Sx x, const CastAttrs& a) {
   const Elem to = cast_result(&a, {});
-  // Sub-byte integers keep the low bits of what does not fit.
+  // Sub-byte integers keep the low bits of out-of-range values.
   const bool narrow = is_int(to) && bit_width(to) < 8 && is_float(x.type());
   const Sx y = cast(narrow ? cast(x, Elem::i64) : x, compute_elem(to));
   if (a.saturate == 0) return y;

@@ -23,7 +23,7 @@ Sx is_inf_body(Sx x, const IsInfAttrs& a) {
 
 namespace {
 
-/// All inputs joined from left to right.
+/// Combines all inputs from left to right.
 template <class A>
 Expr chain(CompositeCx& cx, const Op<A>& join) {
   Expr all = cx.in(0);
@@ -31,7 +31,7 @@ Expr chain(CompositeCx& cx, const Op<A>& join) {
   return cx.input_count() == 1 ? Identity(all) : all;
 }
 
-/// The sum of all inputs in the type in which it is computed.
+/// The sum of all inputs in the compute type.
 Expr wide_sum(CompositeCx& cx) {
   const Elem wide = compute_elem(cx.elem(0));
   Expr sum = as_elem(cx.in(0), wide);

@@ -25,7 +25,7 @@ struct LeakyReluAttrs {
   float alpha = 0.01f;
   static constexpr std::array fields{attr<&LeakyReluAttrs::alpha>("alpha", "slope below 0")};
 };
-/// With a slope from 0 to 1 the larger of both lines; 0 itself would make NaN of infinity.
+/// For slopes in (0, 1] the maximum of both lines; a slope of 0 would give NaN for infinity.
 inline Sx leaky_relu(Sx x, double alpha) {
   if (alpha > 0 && alpha <= 1) return max(x, alpha * x);
   return select(lt(x, 0.0), alpha * x, x);

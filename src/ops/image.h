@@ -2,7 +2,7 @@
 
 #include "ir/define.h"
 
-// Images as tensors: cropping, padding, blocks, grids of places.
+// Operators on images: cropping, padding, blocks, sampling grids.
 namespace frazil::ops {
 
 struct CenterCropPadAttrs {

@@ -2,7 +2,7 @@
 
 #include "ops/index.h"
 
-// Images read at places that are computed.
+// Sampling of images at computed positions.
 namespace frazil::ops {
 
 struct GridSampleAttrs {

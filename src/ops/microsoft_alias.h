@@ -5,7 +5,7 @@
 #include "ops/quant.h"
 #include "ops/view.h"
 
-// Operators of which ai.onnx has its own by now.
+// Operators that ai.onnx has also adopted.
 namespace frazil::ops::microsoft {
 
 FRAZIL_OP(Trilu,

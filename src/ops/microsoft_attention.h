@@ -3,7 +3,7 @@
 #include "ops/attention.h"
 #include "ops/microsoft.h"
 
-// Attention as ONNX Runtime fuses it: with projections, masks of several shapes and caches.
+// Attention as fused by ONNX Runtime: with projections, masks of several shapes and caches.
 namespace frazil::ops::microsoft {
 
 inline constexpr ElemSet kMaskElems = one(Elem::i32);
@@ -138,7 +138,7 @@ Expr split_heads(Expr x, std::int64_t heads);
 Expr join_heads(Expr x);
 /// a + b, where either may be absent.
 Expr sum_of(Expr a, Expr b);
-/// x[batch, heads, steps, size], whose leading features are rotated by rows `places` of the caches.
+/// x[batch, heads, steps, size], with its leading features rotated by rows `places` of the caches.
 Expr rotated(CompositeCx& cx, Expr x, Expr cosines, Expr sines, Expr places, bool interleaved);
 
 }  // namespace frazil::ops::microsoft

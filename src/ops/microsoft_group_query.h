@@ -2,7 +2,7 @@
 
 #include "ops/microsoft.h"
 
-// GroupQueryAttention: grouped heads with a cache whose items have lengths of their own.
+// GroupQueryAttention: grouped heads with a cache in which each item has its own length.
 namespace frazil::ops::microsoft {
 
 struct GroupQueryAttrs {

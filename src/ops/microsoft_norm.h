@@ -3,7 +3,7 @@
 #include "ops/microsoft.h"
 #include "ops/norm.h"
 
-// Normalisations with the sums that precede them in transformers.
+// Normalisations fused with the sums that precede them in transformers.
 namespace frazil::ops::microsoft {
 
 inline constexpr std::array<Port, 2> kSimplifiedIn{{{"X", "T", elems::kFloat}, {"scale", "V", elems::kFloat}}};
@@ -16,7 +16,7 @@ constexpr auto simplified_layer_norm(std::string_view domain) {
       {kSimplifiedIn, kSimplifiedOut}, simplified_layer_norm_body);
 }
 FRAZIL_OP(SimplifiedLayerNormalization, simplified_layer_norm(kDomain));
-// ONNX Runtime registers it among the operators of ai.onnx.
+// Registered by ONNX Runtime in domain ai.onnx.
 FRAZIL_OP(OnnxSimplifiedLayerNormalization, simplified_layer_norm(""));
 
 struct SkipNormAttrs {

@@ -3,7 +3,7 @@
 #include "ops/contraction.h"
 #include "ops/microsoft.h"
 
-// Products that ONNX Runtime fuses with what surrounds them.
+// Products fused with surrounding operators by ONNX Runtime.
 namespace frazil::ops::microsoft {
 
 struct FusedMatMulAttrs {

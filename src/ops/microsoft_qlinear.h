@@ -3,7 +3,7 @@
 #include "ops/contraction.h"
 #include "ops/microsoft.h"
 
-// Operators on 8-bit numbers, each tensor with a scale and a zero point of its own.
+// Operators on 8-bit integers; each tensor has its own scale and zero point.
 namespace frazil::ops::microsoft {
 
 inline constexpr std::array<Port, 8> kQBinaryIn{{{"A", "T", kByte},

@@ -33,7 +33,7 @@ bool has_blocks(CompositeCx& cx) {
   return left_out(cx, "weight_prepacked", a.weight_prepacked == 0) && input_left_out(cx, 4, "g_idx");
 }
 
-/// The numbers of `bits` bits in bytes, along the last axis, the lowest bits first.
+/// Unpacks numbers of `bits` bits along the last axis, lowest bits first.
 Expr unpacked_bits(CompositeCx& cx, Expr bytes, std::int64_t bits) {
   if (bits == 8) return bytes;
   const auto rank = static_cast<std::int64_t>(bytes.type().rank());
@@ -47,7 +47,7 @@ Expr unpacked_bits(CompositeCx& cx, Expr bytes, std::int64_t bits) {
   return MergeAxes({all}, {.axis = rank - 1, .count = 2});
 }
 
-/// A parameter for each block, [N, blocks, 1], wide.
+/// A parameter per block, [N, blocks, 1], in compute type.
 Expr per_block(CompositeCx& cx, Expr parameter, std::int64_t columns, std::int64_t blocks) {
   return widened(Reshape({parameter, cx.ints({columns, blocks, 1})}));
 }

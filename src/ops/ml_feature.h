@@ -2,7 +2,7 @@
 
 #include "ops/ml_scores.h"
 
-// ai.onnx.ml: features made ready for a model.
+// ai.onnx.ml: preparation of features.
 namespace frazil::ops {
 
 inline constexpr ElemSet kExtracted = kMlNumbers | elems::kString;

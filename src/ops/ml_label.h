@@ -5,10 +5,10 @@
 #include "ops/memo.h"
 #include "ops/ml_scores.h"
 
-// ai.onnx.ml: values and numbers for each other.
+// ai.onnx.ml: conversion between labels and numbers.
 namespace frazil::ops {
 
-/// Where a key stands in a list; the last of equal ones.
+/// The position of each key in a list; the last of equal keys.
 struct KeyPlaces {
   std::unordered_map<std::uint64_t, std::size_t> numbers;  ///< by the bits of an integer, or of a float as f64
   std::unordered_map<std::string, std::size_t> strings;

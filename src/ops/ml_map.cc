@@ -121,7 +121,7 @@ Status dict_vectorizer_types(InferCx& cx) {
 
 namespace {
 
-/// The values of `keys`, those that are there, one after the other.
+/// The values of the present `keys`, concatenated.
 template <class K>
 Status store_values(const MapValue& map, const std::vector<K>& keys, Elem elem, std::byte* out) {
   std::unordered_map<K, const Entry*> by_key;

@@ -2,7 +2,7 @@
 
 #include "ops/ml_scores.h"
 
-// ai.onnx.ml: maps and tensors for each other.
+// ai.onnx.ml: conversion between maps and tensors.
 namespace frazil::ops {
 
 inline constexpr std::string_view kMapsHold = "maps are not numbers";

@@ -5,14 +5,14 @@
 #include "ops/memo.h"
 #include "ops/ml_scores.h"
 
-// ai.onnx.ml: ensembles of decision trees. All of them become TreeVotes, which checks and walks the trees.
+// ai.onnx.ml: ensembles of decision trees. All of them expand to TreeVotes, which validates and walks the trees.
 namespace frazil::ops {
 
-/// Trees ready to be walked: every place in them has been checked.
+/// Validated trees.
 struct Forest {
   enum class Test : std::uint8_t { leq, lt, gte, gt, eq, neq, member };
   struct Node {
-    double split;  ///< Test::member: the number of its set
+    double split;  ///< Test::member: index of its set
     std::int32_t feature;
     std::int32_t next[2];  ///< when the test fails, and when it passes: a node, or ~leaf
     Test test;
@@ -25,11 +25,11 @@ struct Forest {
   std::vector<double> vote_weight;
   std::vector<std::size_t> set_from;  ///< by set, and the end
   std::vector<double> members;        ///< ascending within a set
-  std::int64_t features = 0;          ///< how many a row must have at least
+  std::int64_t features = 0;          ///< minimum number of features per row
   bool all_leq = true;
 };
 
-/// Trees as flat lists. A place is a node's number, or -1 - a leaf's number.
+/// Trees as flat lists. A position is a node's number, or -1 - a leaf's number.
 struct TreeVotesAttrs {
   Ints features = {};
   Ints tests = {};
@@ -116,7 +116,7 @@ FRAZIL_OP(TreeEnsemble, composite<TreeEnsembleAttrs>({"TreeEnsemble", 5, "The vo
 
 // ---- TreeEnsembleClassifier, TreeEnsembleRegressor ----
 
-/// The trees of both. Votes are theirs.
+/// The trees of both operators; votes are separate.
 struct TreeNodesAttrs {
   Ints nodes_treeids = {};
   Ints nodes_nodeids = {};

@@ -62,7 +62,7 @@ FRAZIL_OP(DynamicQuantizeLinear,
           composite({"DynamicQuantizeLinear", 11, "x as u8, with a scale and a zero point that its range gives."},
                     {kDynamicQuantizeIn, kDynamicQuantizeOut}, dynamic_quantize_body));
 
-/// round(x) + zero for an f32 x, held in the range of the integer type `to`. `zero` may be absent.
+/// round(x) + zero for an f32 x, saturated to the integer type `to`. `zero` may be absent.
 Expr requantized(CompositeCx& cx, Expr x, Expr zero, Elem to);
 
 }  // namespace frazil::ops

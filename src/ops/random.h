@@ -2,9 +2,9 @@
 
 #include "ir/define.h"
 
-// Random numbers. All of them come from Uniform:
-//   With a seed, a node gives the same numbers each time it runs, on any tier and any number of threads.
-//   Without one, it draws on from the stream of its session, so that each run of the node gives others; a new session
+// Random numbers, all derived from Uniform:
+//   With a seed, a node returns the same numbers each time it runs, on any tier and any number of threads.
+//   Without a seed, it continues the session's stream: each run of the node returns other numbers, and a new session
 //   starts at the beginning of the stream.
 namespace frazil::ops {
 

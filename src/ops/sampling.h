@@ -2,10 +2,10 @@
 
 #include "ops/index.h"
 
-// Reading or writing at places that are computed: resizing, unpooling, deformable convolution.
+// Reading or writing at computed positions: resizing, unpooling, deformable convolution.
 namespace frazil::ops {
 
-/// The weight of an element at a distance, by the cubic convolution whose free number is `a`.
+/// The weight of an element at a distance, for cubic convolution with coefficient `a`.
 double cubic_weight(double distance, double a);
 
 struct MaxUnpoolAttrs {

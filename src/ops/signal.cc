@@ -62,7 +62,7 @@ Expr hertz_of(CompositeCx& cx, Expr mel) {
   return Mul(number(cx, kMelCorner), Sub(power, number(cx, 1)));
 }
 
-/// Numbers of the spectrum bins where the triangles have their corners.
+/// Spectrum bins at the corners of the triangles.
 struct MelCorners {
   Expr count, low, step, bins_per_hertz;  ///< scalars
 

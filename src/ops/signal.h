@@ -2,7 +2,7 @@
 
 #include "ir/define.h"
 
-// Windows, spectra and what is made of them.
+// Windows, spectra and derived operators.
 namespace frazil::ops {
 
 // ---- windows ----

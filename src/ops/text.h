@@ -5,7 +5,7 @@
 // Operators on strings.
 namespace frazil::ops {
 
-/// Numbers as text and back: Cast where one side is a string.
+/// Cast between numbers and strings.
 Status cast_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);
 
 Status string_concat_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);

@@ -12,7 +12,7 @@ struct GramTree {
   std::unordered_map<std::int64_t, std::int32_t> integers;
   std::unordered_map<std::string, std::int32_t> strings;
   std::unordered_map<std::uint64_t, std::int32_t> edges;
-  std::vector<std::int32_t> gram;  ///< by node: the n-gram that ends here, or -1
+  std::vector<std::int32_t> gram;  ///< per node: the n-gram that ends here, or -1
   std::int64_t width = 0;          ///< columns of the output
 };
 

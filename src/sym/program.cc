@@ -42,7 +42,7 @@ bool DimProgram::run(std::span<std::int64_t> regs, std::size_t from, std::size_t
 
 namespace {
 
-/// Appends the code of nodes whose operands have registers already.
+/// Appends code for nodes whose operands already have registers.
 class Emitter {
  public:
   Emitter(const sym::Expressions& expressions, DimProgram& program, DimRegisters& known)
