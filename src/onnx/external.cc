@@ -21,7 +21,7 @@
 namespace frazil::onnx {
 namespace {
 
-/// A relative path without "." and empty parts; nullopt when it is not fit to name a file in a folder.
+/// A relative path without "." and empty parts; nullopt when it is not a valid file path below the folder.
 std::optional<std::string> plain_path(std::string_view location) {
   std::string path;
   if (location.starts_with('/') || location.find('\0') != std::string_view::npos) return std::nullopt;
@@ -37,10 +37,10 @@ std::optional<std::string> plain_path(std::string_view location) {
   return path.empty() ? std::nullopt : std::optional(path);
 }
 
-/// Neither waits for a pipe's writer nor makes a terminal ours.
+/// Does not block on pipes and does not acquire a controlling terminal.
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-/// Opens without following any symbolic link.
+/// Opens without following symbolic links.
 Descriptor open_without_links(int folder, std::string_view path) {
   Descriptor at;
   for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
@@ -52,10 +52,10 @@ Descriptor open_without_links(int folder, std::string_view path) {
   return Descriptor(::openat(at ? at.get() : folder, std::string(path).c_str(), kOpenFlags | O_NOFOLLOW));
 }
 
-/// Opens, following symbolic links that stay below the folder where the system can tell.
+/// Opens, following symbolic links that stay below the folder where the system supports that.
 Descriptor open_beneath(int folder, const std::string& path) {
 #if defined(SYS_openat2) && defined(RESOLVE_BENEATH)
-  constexpr int kTries = 8;  // EAGAIN: something was renamed meanwhile, so that the system cannot tell
+  constexpr int kTries = 8;  // EAGAIN: a rename during the lookup made the result uncertain
   open_how how{};
   how.flags = kOpenFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
@@ -64,7 +64,7 @@ Descriptor open_beneath(int folder, const std::string& path) {
     fd = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
     if (fd < 0 && errno != EAGAIN && errno != EINTR) break;
   }
-  const bool known = fd >= 0 || (errno != ENOSYS && errno != EPERM);  // EPERM: a sandbox that does not know the call
+  const bool known = fd >= 0 || (errno != ENOSYS && errno != EPERM);  // EPERM: a sandbox that does not allow the call
   if (known) return Descriptor(static_cast<int>(fd));
 #endif
   return open_without_links(folder, path);

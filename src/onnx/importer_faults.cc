@@ -3,7 +3,7 @@
 
 #include "onnx/importer.h"
 
-// How the importer names what is wrong, and where.
+// Messages of the importer's errors.
 namespace frazil::onnx {
 
 namespace {
@@ -17,7 +17,7 @@ const NodeParts* maker_of(const Nodes& nodes, std::string_view name) {
   return found == nodes.end() ? nullptr : &*found;
 }
 
-/// True when a node reads one of the values `made`, itself or through others of these nodes.
+/// True when a node reads one of the values `made`, directly or through other nodes in the list.
 bool needs(const Nodes& nodes, const NodeParts& node, const Texts& made) {
   std::vector<const NodeParts*> open{&node};
   std::set<const NodeParts*> seen{&node};
@@ -51,7 +51,7 @@ std::unexpected<Fault> Importer::undefined(std::string_view name, const NodePart
     return fail(Code::bad_model, "{}: input '{}' {}", describe(node), proto::shown(name), reason);
   };
   if (contains(node.outputs, name)) return because("is its own output: a cycle");
-  Texts made = node.outputs;  // at each level, by what is being built
+  Texts made = node.outputs;  // at each level, outputs of the construct being built
   for (auto frame = frames_.rbegin(); frame != frames_.rend() && frame->cx == top().cx; ++frame) {
     FRAZIL_TRY(const Nodes later, nodes_behind(*frame));
     if (const NodeParts* maker = maker_of(later, name)) {
@@ -70,7 +70,7 @@ std::unexpected<Fault> Importer::undefined(std::string_view name, const NodePart
 }
 
 std::string Importer::path() const {
-  constexpr std::size_t kShown = 2;  // outermost levels; and the innermost
+  constexpr std::size_t kShown = 2;  // outermost levels shown, besides the innermost
   std::vector<std::string> levels;
   for (const Frame& frame : frames_) {
     if (frame.region) levels.push_back(described_block(frame.region->described, frame.region->attr()));

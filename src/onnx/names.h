@@ -9,7 +9,7 @@
 
 namespace frazil::onnx {
 
-/// Value names of nested blocks: an inner name hides an outer one. A look-up costs the same at any depth.
+/// Value names of nested blocks: an inner name hides an outer one. Look-up time does not depend on the depth.
 class Names {
  public:
   void push() { marks_.push_back(entries_.size()); }
@@ -26,7 +26,7 @@ class Names {
     marks_.pop_back();
   }
 
-  /// False when the innermost block has the name already. An absent value is a name that stands for nothing.
+  /// Returns false when the innermost block already has the name. An absent value defines a name without a value.
   bool define(std::string_view name, Value value) {
     const auto [it, fresh] = top_.try_emplace(name, entries_.size());
     if (!fresh && it->second >= marks_.back()) return false;

@@ -59,7 +59,7 @@ bool same_results(const Graph& before, const Graph& after) {
   return std::ranges::equal(before.main().results, after.main().results, agree);
 }
 
-/// The pass's result, held to the verify level; nullopt where the graph stays.
+/// The result of one pass, verified at the requested level; nullopt when the graph is unchanged.
 Result<std::optional<Graph>> run_row(const PassRow& row, const Graph& graph, const PassOptions& options, PassRun& run) {
   auto result = row.run(graph, options, run.note);
   if (!result) {

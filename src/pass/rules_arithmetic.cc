@@ -23,12 +23,12 @@ bool right_is(const Site& s) {
   return s.is(1, Number) && s.same_type(0);
 }
 
-/// The zero that x + 0 gives x for, -0 included.
+/// The zero for which x + 0 gives x, also for x = -0.
 double neutral_zero(const Site& s) { return is_float(s.elem(0)) ? -0.0 : 0.0; }
 bool adds_zero_left(const Site& s) { return s.is(0, neutral_zero(s)) && s.same_type(1); }
 bool adds_zero_right(const Site& s) { return s.is(1, neutral_zero(s)) && s.same_type(0); }
 
-// ---- the same operator twice, and pairs that undo each other ----
+// ---- repeated operators and inverse pairs ----
 
 bool is_twice(const Site& s) { return s.maker(0, *s.node.op) != nullptr; }
 Expr without_both(const Site& s, Builder& to) { return {&to, s.maker(0, *s.node.op)->in[0]}; }
@@ -88,7 +88,7 @@ Expr multiply_by_inverses(const Site& s, Builder& to) {
   return ops::Mul(input(s, to, 0), to.constant(inverses(*s.constant(1))));
 }
 
-/// A quotient under a function whose relative error is no more than that of its operand.
+/// A quotient as operand of a function whose relative error does not exceed that of its operand.
 const Node* quotient_inside(const Site& s) {
   const Node* div = s.maker(0, ops::Div);
   const Constant* by = div && div->parent == s.block ? s.graph.constant(div->in[1]) : nullptr;
@@ -112,19 +112,19 @@ Expr apply_to_product(const Site& s, Builder& to) {
 
 template <int Exponent>
 bool power_is(const Site& s) {
-  // f16 and bf16 would round between two products, and integers saturate where products wrap.
+  // f16 and bf16 would round between two products; integers saturate in pow and wrap in products.
   const bool plain = s.elem(0) == Elem::f32 || s.elem(0) == Elem::f64;
   return plain && s.is(1, Exponent) && s.same_type(0);
 }
 bool power_is_one(const Site& s) {
-  const bool rounds = s.elem(0) == Elem::i64 && is_float(s.elem(1));  // powers of both are taken in f64
+  const bool rounds = s.elem(0) == Elem::i64 && is_float(s.elem(1));  // computed in f64 when the types differ
   return !rounds && s.is(1, 1) && s.same_type(0);
 }
 Expr square(const Site& s, Builder& to) { return ops::Mul(input(s, to, 0), input(s, to, 0)); }
 Expr cube(const Site& s, Builder& to) { return ops::Mul(square(s, to), input(s, to, 0)); }
 Expr reciprocal(const Site& s, Builder& to) { return ops::Reciprocal(input(s, to, 0)); }
 
-/// True when no element of v can be below 0 or be -0: pow(-0, 1/2) is 0 and pow(-inf, 1/2) inf, their roots are not.
+/// True when no element of v is negative or -0: pow(-0, 1/2) is 0 and pow(-inf, 1/2) is inf, unlike their square roots.
 bool is_positive(const Graph& graph, Value v, int depth = 4) {
   const auto id = graph.producer(v);
   if (!id || depth == 0) return false;

@@ -29,7 +29,7 @@ Expr transpose_once(const Site& s, Builder& to) {
   return moves_nothing(both) ? x : transpose(x, both);
 }
 
-/// True when v goes through elementwise nodes of one operand, and nowhere else, to a transpose.
+/// True when v passes through elementwise nodes of one operand, without other uses, to a transpose.
 bool meets_transpose(const Graph& graph, const Uses& uses, Value v) {
   constexpr int kFarthest = 64;
   for (int step = 0; step < kFarthest; ++step) {
@@ -65,7 +65,7 @@ bool keeps_extents(const Site& s) {
 }
 bool has_one_operand(const Site& s) { return s.in.size() == 1; }
 
-/// A shape that means the same whatever it is applied to: no 0, which copies an extent.
+/// A shape without 0, which would copy an extent.
 bool is_plain_shape(const Site& s) {
   const Tensor* shape = s.constant(1);
   if (!shape) return false;
@@ -75,7 +75,7 @@ bool is_plain_shape(const Site& s) {
   return true;
 }
 
-/// The nodes that only give the elements of x other extents.
+/// A node that only changes the extents of x.
 const Node* reshaping(const Site& s) {
   for (const OpDef* op : kOps<ops::Reshape, ops::Flatten, ops::Squeeze, ops::Unsqueeze>) {
     if (const Node* made = s.maker(0, *op)) return made;

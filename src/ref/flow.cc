@@ -10,7 +10,7 @@ namespace {
 
 using Kind = FlowOp::Kind;
 
-/// A value that a loop body gets; programs may keep it, so that it counts against the memory limit.
+/// A value passed to a loop body; the body may keep it, so it counts against the memory limit.
 template <class T>
 Result<Datum> scalar_of(T value) {
   FRAZIL_TRY(Tensor t, Tensor::make(elem_of<T>(), {}));
@@ -18,7 +18,7 @@ Result<Datum> scalar_of(T value) {
   return Datum(std::move(t));
 }
 
-/// Where each op goes when it does not fall through.
+/// The target of each op that does not fall through.
 std::vector<std::size_t> find_targets(const std::vector<FlowOp>& ops) {
   std::vector<std::size_t> target(ops.size(), 0), open;
   std::vector<std::vector<std::size_t>> leaves;
@@ -223,7 +223,7 @@ Result<Tensor> Machine::gathered(const RegionRun& run, std::uint32_t accumulator
   return parts.stack(op.axis, op.reversed);
 }
 
-/// Extents that are known outside of the region stay, others are 0.
+/// Extents known outside the region are kept, others are 0.
 Result<Tensor> Machine::nothing_gathered(const RegionRun& run, std::uint32_t accumulator) {
   for (const FlowOp& op : run.program->flow.ops) {
     if (op.kind != Kind::gather || op.index != accumulator) continue;
@@ -241,7 +241,7 @@ Result<Tensor> Machine::nothing_gathered(const RegionRun& run, std::uint32_t acc
   return fail(Code::internal, "an accumulator that nothing fills is read");
 }
 
-/// Whether all symbols of d belong to `block` or a block around it.
+/// Whether all symbols of d belong to `block` or an enclosing block.
 bool Machine::lives_at(Dim d, BlockId block) const {
   return std::ranges::all_of(graph_.scope().symbols_of(d), [&](SymbolId s) {
     for (BlockId b = block; b; b = graph_.block(b).parent) {
