@@ -21,7 +21,7 @@ struct InspectOptions {
   LoadLimits limits;
 };
 
-/// What the graph holds, counted over all blocks.
+/// The contents of the graph, counted over all blocks.
 struct Contents {
   std::map<std::string, std::size_t> operators;
   std::size_t nodes = 0, blocks = 0, constants = 0, constant_bytes = 0;
@@ -70,7 +70,7 @@ Json json_of(const Properties& properties) {
 
 Json json_of(const Notes& notes) { return {{"doc", notes.doc}, {"metadata", json_of(notes.metadata)}}; }
 
-/// What is said of nodes that are still there.
+/// Notes of nodes that still exist.
 Json node_notes(const Graph& graph) {
   Json json = Json::array();
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
@@ -85,7 +85,7 @@ Json node_notes(const Graph& graph) {
   return json;
 }
 
-/// What the model says of itself.
+/// The metadata of the model.
 Json info_json(const Graph& graph) {
   const ModelInfo& info = *graph.info;
   Json opsets = Json::array(), values = Json::array(), quantization = Json::array();

@@ -109,7 +109,7 @@ Json op_json(const OpDef& op) {
           {"attributes", attributes}};
 }
 
-/// Text for a cell of a Markdown table.
+/// Escapes text for a cell of a Markdown table.
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -119,7 +119,7 @@ std::string cell(std::string_view text) {
   return out;
 }
 
-/// The oldest opset that has the operator in this form, and the newest that changed its meaning: "7-14".
+/// The oldest opset with the operator in this form, and the newest that changed its meaning: "7-14".
 std::string opsets_text(OpsetRange since) {
   return since.oldest == since.newest ? fmt::format("{}", since.newest)
                                       : fmt::format("{}-{}", since.oldest, since.newest);

@@ -34,7 +34,7 @@ double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/// All requests once; seconds in them.
+/// Runs all requests once; returns their time in seconds.
 Result<double> pass(Session& session, Requests& requests) {
   double total = 0;
   for (;;) {
@@ -58,7 +58,7 @@ class Profiling {
   Profiling(const Profiling&) = delete;
   Profiling& operator=(const Profiling&) = delete;
 
-  /// The first passes learn the plans, which takes time.
+  /// The first passes make plans, which takes time.
   Status warm_up(std::uint64_t passes) {
     for (std::uint64_t i = 0; i <= passes; ++i) {
       if (const auto seconds = watched(); !seconds) return std::unexpected(seconds.error());
@@ -67,7 +67,7 @@ class Profiling {
     return {};
   }
 
-  /// Passes without and with the recorder, in turns.
+  /// Alternates passes without and with the recorder.
   Status measure(const std::optional<std::uint64_t>& runs) {
     Progress progress;
     const double end = now() + kDefaultSeconds;
@@ -131,7 +131,7 @@ Status check(const ProfileOptions& options) {
   return {};
 }
 
-/// Opened before anything runs, so that a wrong path is told at once.
+/// Opened before anything runs, so that an invalid path is reported immediately.
 Result<std::ofstream> open_trace(const std::string& path) {
   std::ofstream file;
   if (path.empty()) return file;

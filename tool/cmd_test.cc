@@ -72,7 +72,7 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
   return cases;
 }
 
-/// A value that may be absent is also stored as what it is when it is there.
+/// An optional value is also stored as the type of its value.
 Result<Datum> read_declared(const fs::path& path, const Type& type) {
   auto value = read_pb(path, proto_kind(type));
   if (value || type.kind != Type::Kind::optional) return value;
@@ -80,7 +80,7 @@ Result<Datum> read_declared(const fs::path& path, const Type& type) {
   return present ? std::move(present) : std::move(value);
 }
 
-/// The files `stem`_0.pb, `stem`_1.pb, ... as values of the declared types.
+/// Reads the files `stem`_0.pb, `stem`_1.pb, ... as values of the declared types.
 Result<std::vector<Datum>> read_files(const fs::path& set, std::string_view stem, const Graph& graph,
                                       const std::vector<Value>& declared) {
   std::vector<Datum> values;
@@ -125,7 +125,7 @@ Status run_sets(const fs::path& folder, const Common& common) {
   return {};
 }
 
-/// Why a case cannot be judged, if so.
+/// Why a case cannot be run; nullopt when it can.
 std::optional<std::string> reason_to_skip(const fs::path& folder) {
   for (const fs::path& set : data_sets(folder)) {
     std::error_code ignored;

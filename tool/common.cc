@@ -26,7 +26,7 @@ Limits limits_of(const Common& common) {
   Limits limits = common.limits;
   limits.time.reset();
   if (common.deadline_ms > 0) {
-    constexpr double kLongest = 1e12;  // ms; some 30 years, which a duration holds
+    constexpr double kLongest = 1e12;  // ms; about 30 years, fits a duration
     limits.time = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
         Milliseconds(std::min(common.deadline_ms, kLongest)));
   }

@@ -21,7 +21,7 @@ void say(std::string_view text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// Only what POSIX allows in a handler.
+/// Uses only functions that POSIX allows in a signal handler.
 void on_crash(int signal) {
   say("frazil: internal error: ");
   switch (signal) {

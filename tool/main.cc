@@ -63,7 +63,7 @@ int run_command(int argc, char** argv) {
   }
   const Result<int> code = action();
   if (!code) {
-    [[maybe_unused]] const Status written = finish_output();  // what went wrong before is what to tell
+    [[maybe_unused]] const Status written = finish_output();  // report the earlier error
     return report(code.error());
   }
   if (const Status written = finish_output(); !written) return report(written.error());
