@@ -230,7 +230,7 @@ void add_knobs(CLI::App& app, Action& action) {
 }
 
 void add_passes(CLI::App& app, Action& action) {
-  add_list(app, action, "passes", "List what graphs go through before they are planned", list_passes);
+  add_list(app, action, "passes", "List the passes and their rewrite rules", list_passes);
 }
 
 void add_missing(CLI::App& app, Action& action) {

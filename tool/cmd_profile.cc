@@ -122,7 +122,7 @@ class Profiling {
 Status check(const ProfileOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
   if (tier_of(options.common) == "ref") {
-    return fail(Code::unsupported, "--tier ref: the reference executor tells nothing of its steps; use auto or 0");
+    return fail(Code::unsupported, "--tier ref: the reference executor reports no steps; use auto or 0");
   }
   if (options.runs && *options.runs == 0) return fail(Code::bad_input, "--runs: expected at least 1");
   if (options.trace_events > kMostTraceEvents) {
@@ -203,8 +203,8 @@ void add_profile(CLI::App& app, Action& action) {
       ->capture_default_str();
   add_common(*command, options->common);
   command->footer(
-      "Runs the model in turns with and without profiling, for a second unless --runs is given, and states what\n"
-      "profiling itself costs. FLOPs and bytes come from the operators' definitions; see docs/profiling.md.\n"
+      "Alternates runs with and without profiling, for a second unless --runs is given, and reports the cost of\n"
+      "profiling itself. FLOPs and bytes come from the operators' definitions; see docs/profiling.md.\n"
       "Examples:\n"
       "  frazil profile mnist.onnx --input Input3=1x1x28x28\n"
       "  frazil profile vad.onnx --input sr==16000 --carry stateN=state --stream chunks.jsonl --trace vad.json");

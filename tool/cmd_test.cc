@@ -48,7 +48,7 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
   std::set<fs::path> cases;
   for (const std::string& root : options.folders) {
     std::error_code error;
-    if (!fs::is_directory(root, error)) return fail(Code::bad_input, "'{}' is no folder", root);
+    if (!fs::is_directory(root, error)) return fail(Code::bad_input, "'{}' is not a folder", root);
     if (is_case(root)) cases.insert(fs::path(root));
     fs::recursive_directory_iterator it(root, fs::directory_options::skip_permission_denied, error), end;
     for (; !error && it != end; it.increment(error)) {
@@ -61,7 +61,7 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
       const std::regex wanted(options.filter);
       std::erase_if(cases, [&](const fs::path& path) { return !std::regex_search(path.string(), wanted); });
     } catch (const std::regex_error&) {
-      return fail(Code::bad_input, "--filter: '{}' is no regular expression", options.filter);
+      return fail(Code::bad_input, "--filter: '{}' is not a regular expression", options.filter);
     }
   }
   if (cases.empty()) {
@@ -224,7 +224,7 @@ Result<int> test(const TestOptions& options) {
 
 void add_test(CLI::App& app, Action& action) {
   auto options = std::make_shared<TestOptions>();
-  CLI::App* command = app.add_subcommand("test", "Run ONNX test cases and compare with the outputs stored beside them");
+  CLI::App* command = app.add_subcommand("test", "Run ONNX test cases and compare with their stored outputs");
   command->add_option("DIR", options->folders, "Folders to search for cases: model.onnx beside test_data_set_*")
       ->required();
   command->add_option("--filter", options->filter, "Only cases whose path matches")->type_name("REGEX");

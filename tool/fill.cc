@@ -93,7 +93,7 @@ Status integer_range(Tensor& tensor, std::uint64_t key, std::string_view from, s
   const auto [least, most] = ends_of(tensor.elem());
   std::int64_t lo = 0, hi = 0;
   if (!parse(from, lo) || !parse(to, hi) || lo >= hi || lo < least || hi - 1 > most) {
-    return fail(Code::bad_input, "the range {}..{} is no range of {}", from, to, name_of(tensor.elem()));
+    return fail(Code::bad_input, "the range {}..{} is not a range of {}", from, to, name_of(tensor.elem()));
   }
   const std::uint64_t width = static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo);
   write_integers(tensor, [&](std::uint64_t i) {

@@ -26,7 +26,7 @@ void on_crash(int signal) {
   say("frazil: internal error: ");
   switch (signal) {
     case SIGSEGV: say("invalid memory access"); break;
-    case SIGBUS: say("memory access error, perhaps a file that was cut while it was read"); break;
+    case SIGBUS: say("memory access error, possibly a file that was truncated while in use"); break;
     case SIGFPE: say("arithmetic fault"); break;
     case SIGILL: say("illegal instruction; FRAZIL_ISA=base avoids wide ones"); break;
     default: say("aborted"); break;

@@ -34,7 +34,7 @@ struct Model::Impl {
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
   std::mutex mutex;
-  std::shared_ptr<exec::Executable> tape, reference;  ///< made on first use
+  std::shared_ptr<exec::Executable> planned, reference;  ///< made on first use
 
   std::shared_ptr<exec::Executable> executable(bool on_reference);
 };

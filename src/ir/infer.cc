@@ -60,7 +60,7 @@ Status check_count(InferCx& cx) {
   const auto outs = cx.node().op->outputs;
   const bool open = !outs.empty() && outs.back().use == Port::Use::variadic;
   if (cx.output_count() > outs.size() && !open) {
-    return cx.error("gives at most {} outputs, {} asked for", outs.size(), cx.output_count());
+    return cx.error("has at most {} outputs, {} requested", outs.size(), cx.output_count());
   }
   return {};
 }

@@ -15,10 +15,10 @@ std::optional<std::vector<std::int64_t>> small_sizes(const Shape& shape) {
   std::vector<std::int64_t> sizes;
   std::int64_t count = 1;
   for (Dim d : shape) {
-    if (!d.is_const() || d.value() > kMaxContent) return std::nullopt;
+    if (!d.is_const() || d.value() > kMaxKnownElements) return std::nullopt;
     sizes.push_back(d.value());
     count *= d.value();
-    if (count > kMaxContent) return std::nullopt;
+    if (count > kMaxKnownElements) return std::nullopt;
   }
   return sizes;
 }
@@ -220,7 +220,7 @@ std::optional<std::vector<Dim>> known_concat(InferCx& cx, const ViewMap& map) {
     if (!known) return std::nullopt;
     result.insert(result.end(), known->begin(), known->end());
   }
-  return result.size() <= static_cast<std::size_t>(kMaxContent) ? std::optional(result) : std::nullopt;
+  return result.size() <= static_cast<std::size_t>(kMaxKnownElements) ? std::optional(result) : std::nullopt;
 }
 
 }  // namespace

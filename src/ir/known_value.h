@@ -8,7 +8,7 @@
 namespace frazil {
 
 /// Largest element count of an integer tensor whose known value is tracked.
-inline constexpr std::int64_t kMaxContent = 64;
+inline constexpr std::int64_t kMaxKnownElements = 64;
 
 /// The known value of an Elementwise node's integer or bool output, when all operands are known and the result is
 /// exact.

@@ -110,10 +110,10 @@ class Parser {
     if (at_literal(tokens_) || tokens_.peek().kind == Kind::weight) return tensor();
     Sizes sizes;
     for (Dim d : type.shape) {
-      if (!d.is_const()) return tokens_.expected("a literal with its type");
+      if (!d.is_const()) return tokens_.expected("a typed literal");
       sizes.push_back(d.value());
     }
-    if (!type.is_tensor() || !type.ranked) return tokens_.expected("a literal with its type");
+    if (!type.is_tensor() || !type.ranked) return tokens_.expected("a typed literal");
     return read_values(tokens_, type.elem, std::move(sizes));
   }
 
@@ -266,7 +266,7 @@ class Parser {
     }
     const bool region = std::holds_alternative<Region>(op.form);
     if (region || std::ranges::any_of(list, &Output::wanted)) return {};
-    return tokens_.error(tokens_[at], "{}: no result is asked for", op.name);
+    return tokens_.error(tokens_[at], "{}: no result is requested", op.name);
   }
 
   static std::vector<bool> wanted(const std::vector<Output>& list) {

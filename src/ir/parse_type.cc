@@ -173,7 +173,7 @@ Status TypeReader::check(std::size_t at, std::string_view name, const Type& infe
   const Token first = tokens_.peek();
   FRAZIL_TRY(const Type written, read(&inferred));
   if (written == inferred) return {};
-  return tokens_.error(first, "{} is written {}, inferred {}", name, shown_.str(written), shown_.str(inferred));
+  return tokens_.error(first, "{} is declared {}, inferred {}", name, shown_.str(written), shown_.str(inferred));
 }
 
 }  // namespace frazil

@@ -82,7 +82,7 @@ namespace {
 /// Why `now` cannot replace `old`; empty when it can.
 std::string disagreement(const Scope& scope, const Type& old, const Type& now) {
   const auto tell = [&](std::string_view what) {
-    return fmt::format("{} cannot stand for {}: {}", str(now, scope), str(old, scope), what);
+    return fmt::format("{} cannot replace {}: {}", str(now, scope), str(old, scope), what);
   };
   const Type *a = &old, *b = &now;
   for (; a && b; a = a->item.get(), b = b->item.get()) {
@@ -103,7 +103,8 @@ void Patch::replace(Value old, Expr with) {
   State& s = *state_;
   if (!s.knows(old)) return s.error("value {} is not one of the graph", old.id);
   if (!s.status || !s.builder.status()) return;
-  if (with.builder != &s.builder || !with) return s.error("{}: its replacement is not of this patch", s.show(old));
+  if (with.builder != &s.builder || !with)
+    return s.error("{}: its replacement does not belong to this patch", s.show(old));
   const std::string why = disagreement(s.edit.scope(), s.edit.type(old), s.edit.type(with.value));
   if (!why.empty()) return s.error("{}: {}", s.show(old), why);
   if (!s.replaced.emplace(old, with.value).second) return s.error("{} is replaced twice", s.show(old));

@@ -80,7 +80,7 @@ class Lexer {
     if (peek(1) == '"') return delimited(kind, at_ + 1);
     std::size_t end = at_ + 1;
     while (end < text_.size() && is_name_char(text_[end])) ++end;
-    if (end == at_ + 1) return error(at_, "a name is missing behind '{}'", peek());
+    if (end == at_ + 1) return error(at_, "a name is missing after '{}'", peek());
     push(kind, end);
     return {};
   }
@@ -107,7 +107,7 @@ class Lexer {
     }
     const char opener = c == ')' ? '(' : c == ']' ? '[' : '{';
     if (open_.empty() || text_[tokens()[open_.back()].begin] != opener) {
-      return error(tokens()[id].begin, "'{}' closes nothing", c);
+      return error(tokens()[id].begin, "'{}' has no opening bracket", c);
     }
     tokens()[id].match = open_.back();
     tokens()[open_.back()].match = id;

@@ -27,7 +27,7 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kUnpaced = 1 << 15;  ///< most elements sorted between two polls
+constexpr int64_t kUnpolled = 1 << 15;  ///< most elements sorted between two polls
 constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
 constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
 
@@ -53,7 +53,7 @@ bool put_best_first(Rank* ranks, int64_t count, int64_t k) {
     if (k < count) std::nth_element(ranks, ranks + k, ranks + count, less);
     std::sort(ranks, ranks + k, less);
   };
-  if (count > kUnpaced) return sort_unless_stopped([&](auto throttled) { sort(throttled(std::greater())); });
+  if (count > kUnpolled) return sort_unless_stopped([&](auto throttled) { sort(throttled(std::greater())); });
   sort(std::greater());
   return true;
 }
@@ -98,7 +98,7 @@ bool top_k(const float* row, int64_t n, int64_t k, bool largest, int64_t* order,
 }
 
 bool make_heap(Rank* ranks, int64_t n) noexcept {
-  if (n > kUnpaced)
+  if (n > kUnpolled)
     return sort_unless_stopped([&](auto throttled) { std::make_heap(ranks, ranks + n, throttled(std::less())); });
   std::make_heap(ranks, ranks + n);
   return true;

@@ -55,7 +55,7 @@ Result<std::map<std::string_view, std::int64_t>> opsets_for(const Graph& graph, 
       std::int64_t& opset = opsets.try_emplace(node.op->domain, needed).first->second;
       if (opset >= needed) continue;
       if (wanted && node.op->domain.empty()) {
-        return fail(Code::bad_input, "{}: it cannot be said in opset {}; it needs {}", graph.describe(id), *wanted,
+        return fail(Code::bad_input, "{}: it cannot be expressed in opset {}; it needs {}", graph.describe(id), *wanted,
                     needed);
       }
       opset = needed;

@@ -80,7 +80,7 @@ Result<Descriptor> ExternalFiles::open(const std::string& path) {
   }
   if (file) return file;
   if (errno == EXDEV || errno == ELOOP) {
-    return fail(Code::bad_model, "a symbolic link leads out of the model's folder '{}'; copy the file there",
+    return fail(Code::bad_model, "a symbolic link points outside the model's folder '{}'; copy the file there",
                 folder_path_);
   }
   return fail(Code::bad_input, "cannot open it in '{}': {}", folder_path_, std::generic_category().message(errno));
@@ -105,16 +105,16 @@ Status ExternalFiles::check_sum(File& file, std::string_view expected) {
   std::string sum(expected);
   for (char& c : sum) c = static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
   if (sum.size() != 40 || sum.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    return fail(Code::bad_model, "its checksum '{}' is not a SHA-1 sum of 40 hex digits", proto::shown(expected));
+    return fail(Code::bad_model, "its checksum '{}' is not a SHA-1 checksum of 40 hex digits", proto::shown(expected));
   }
   if (file.sha1.empty()) file.sha1 = sha1(file.mapped->bytes());
   if (file.sha1 == sum) return {};
-  return fail(Code::bad_model, "the file is damaged or another one: its SHA-1 sum is {}, the model says {}", file.sha1,
-              sum);
+  return fail(Code::bad_model, "the file is damaged or not the model's: its SHA-1 checksum is {}, expected {}",
+              file.sha1, sum);
 }
 
 Result<ExternalBytes> ExternalFiles::load_from(const ExternalRef& ref) {
-  if (folder_path_.empty()) return fail(Code::bad_input, "the model came as bytes without a folder to look in");
+  if (folder_path_.empty()) return fail(Code::bad_input, "the model was given as bytes, without a folder");
   const auto path = plain_path(ref.location);
   if (!path) return fail(Code::bad_model, "not a relative path inside the model's folder");
   auto known = files_.find(*path);

@@ -84,7 +84,7 @@ std::vector<std::string> Importer::contradictions() const {
     Builder builder(scratch);
     const auto type = read_type(said.type, builder, "said", source_);
     if (!type || !contradict(*type, graph_.type(said.value))) continue;
-    found.push_back(fmt::format("value '{}': the model says {}, but it is {}", proto::shown(said.name),
+    found.push_back(fmt::format("value '{}': declared as {}, inferred as {}", proto::shown(said.name),
                                 str(*type, scratch.scope()), str(graph_.type(said.value), graph_.scope())));
   }
   return found;
@@ -96,7 +96,8 @@ void Importer::compare_said() {
   constexpr std::size_t kTold = 3;
   const std::vector<std::string> found = contradictions();
   for (std::size_t i = 0; i < std::min(found.size(), kTold); ++i) warn("{}", found[i]);
-  if (found.size() > kTold) warn("and {} more values of other types than the model says", found.size() - kTold);
+  if (found.size() > kTold)
+    warn("and {} more values whose declared types differ from the inferred ones", found.size() - kTold);
 }
 
 /// A contradiction in the model's declared types may explain a failure; the first one is reported.
@@ -140,7 +141,7 @@ void Importer::keep_bounds() {
     if (bounds) {
       source_.bounds.insert_or_assign(key.substr(kBoundsKey.size()), *bounds);
     } else {
-      warn("metadata '{}': '{}' are no bounds, as in 1..64", proto::shown(key), proto::shown(value));
+      warn("metadata '{}': '{}' are not bounds like 1..64", proto::shown(key), proto::shown(value));
     }
     return bounds.has_value();
   });

@@ -92,7 +92,7 @@ Status lp_norm(Draft& d) {
   FRAZIL_TRY(const auto p, d.take<float>("p"));
   if (!p) return {};
   constexpr float kMost = 1 << 24;
-  if (!(std::abs(*p) <= kMost) || *p != std::floor(*p)) return d.error("p = {} is no whole number", *p);
+  if (!(std::abs(*p) <= kMost) || *p != std::floor(*p)) return d.error("p = {} is not a whole number", *p);
   d.set("p", static_cast<std::int64_t>(*p));
   return {};
 }

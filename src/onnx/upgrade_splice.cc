@@ -137,7 +137,8 @@ struct FlexParts {
   }
   Result<Value> only(const std::vector<Value>& results, std::string_view attr) const {
     if (results.size() == 1) return results[0];
-    return fail(Code::bad_model, "node '{}' (FlexAttention), attribute '{}': the subgraph gives {} values, expected 1",
+    return fail(Code::bad_model,
+                "node '{}' (FlexAttention), attribute '{}': the subgraph returns {} values, expected 1",
                 proto::shown(name), attr, results.size());
   }
 };

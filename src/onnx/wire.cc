@@ -48,7 +48,7 @@ Status read_opset(Bytes bytes, Opsets& opsets, std::vector<std::string>& warning
   }
   const auto [known, fresh] = opsets.emplace(plain_domain(domain), version);
   if (!fresh && known->second != version && warnings.size() < kMaxWarnings) {
-    warnings.push_back(fmt::format("domain '{}' is imported in opsets {} and {}; {} counts", proto::shown(domain),
+    warnings.push_back(fmt::format("domain '{}' is imported in opsets {} and {}; {} is used", proto::shown(domain),
                                    known->second, version, version));
   }
   known->second = version;

@@ -16,10 +16,10 @@ struct AttendAttrs {
   std::int64_t undefined = 0;
   static constexpr std::array fields{
       attr<&AttendAttrs::biased_hidden>("biased_hidden", "1: bias is added to hidden scores, too"),
-      attr<&AttendAttrs::causal>("causal", "1: a query sees no key behind its own position"),
+      attr<&AttendAttrs::causal>("causal", "1: a query sees no key after its own position"),
       attr<&AttendAttrs::hidden>("hidden", "the score of keys for which keep is false"),
-      attr<&AttendAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
-      attr<&AttendAttrs::softcap>("softcap", "bound of a soft limit on the scores; 0: none"),
+      attr<&AttendAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)"),
+      attr<&AttendAttrs::softcap>("softcap", "soft cap of the scores: bound of the tanh; 0: none"),
       attr<&AttendAttrs::undefined>("undefined",
                                     "a row without probabilities: 0 is NaN, 1 is 0 where all scores are -inf, "
                                     "2 is 0 always"),

@@ -213,7 +213,7 @@ void causal_conv_body(CompositeCx& cx) {
   if (cx.rank(0) != 3 || cx.rank(1) != 3) return cx.error("inputs 'input' and 'weight' must have 3 axes");
   const Dim channels = cx.type(1).shape[0];
   if (a.activation != "none" && a.activation != "silu" && a.activation != "swish") {
-    return cx.error("activation '{}' is none of none, silu, swish", a.activation);
+    return cx.error("activation '{}' is not one of none, silu, swish", a.activation);
   }
   const Elem elem = cx.elem(0);
   const Expr kept = Sub(extent(weight, 2), int1(cx, 1));
@@ -277,10 +277,10 @@ void linear_attention_body(CompositeCx& cx) {
                         a.update_rule == "delta" || a.update_rule == "gated_delta",
                         a.kv_num_heads > 0 ? a.q_num_heads / a.kv_num_heads : 0};
   if (!rule.gated && !rule.delta && a.update_rule != "linear") {
-    return cx.error("update_rule '{}' is none of linear, gated, delta, gated_delta", a.update_rule);
+    return cx.error("update_rule '{}' is not one of linear, gated, delta, gated_delta", a.update_rule);
   }
   if (rule.group < 1 || a.q_num_heads % a.kv_num_heads != 0) {
-    return cx.error("q_num_heads {} is no positive multiple of kv_num_heads {}", a.q_num_heads, a.kv_num_heads);
+    return cx.error("q_num_heads {} is not a positive multiple of kv_num_heads {}", a.q_num_heads, a.kv_num_heads);
   }
   if (cx.rank(0) != 3 || cx.rank(1) != 3 || cx.rank(2) != 3) return cx.error("query, key and value must have 3 axes");
   if (rule.gated != cx.has(4) || rule.delta != cx.has(5)) {

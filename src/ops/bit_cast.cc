@@ -19,7 +19,7 @@ std::uint8_t held(Elem elem, std::uint8_t byte) {
 Status bit_cast_types(InferCx& cx) {
   const auto elem = elem_from_onnx(cx.attrs<BitCastAttrs>().to);
   if (!elem || !contains(kBitElems, *elem)) {
-    return cx.error("to = {} is no element type with bits", cx.attrs<BitCastAttrs>().to);
+    return cx.error("to = {} is not an element type with bits", cx.attrs<BitCastAttrs>().to);
   }
   if (bit_width(*elem) != bit_width(cx.elem(0))) {
     return cx.error("{} has {} bits, {} has {}", name_of(cx.elem(0)), bit_width(cx.elem(0)), name_of(*elem),

@@ -10,11 +10,11 @@ inline constexpr std::array<Port, 1> kBoundOut{{{"output", "T", elems::kIndex}}}
 struct AtLeastAttrs {
   std::int64_t low = 0;
   std::string name;
-  static constexpr std::array fields{attr<&AtLeastAttrs::low>("low", "the least number allowed"),
-                                     attr<&AtLeastAttrs::name>("name", "what the user calls the value")};
+  static constexpr std::array fields{attr<&AtLeastAttrs::low>("low", "the lower end allowed"),
+                                     attr<&AtLeastAttrs::name>("name", "name of the value in messages")};
 };
 Status at_least_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(AtLeast, view<AtLeastAttrs>({"AtLeast", 1, "The input, whose numbers must be counts, and not below a bound.",
+FRAZIL_OP(AtLeast, view<AtLeastAttrs>({"AtLeast", 1, "The input, checked to hold counts of at least a bound.",
                                        "frazil"},
                                       {kBoundIn, kBoundOut}, at_least_maps));
 

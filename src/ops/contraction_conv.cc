@@ -43,7 +43,7 @@ Status check_window_attrs(InferCx& cx, const Ints& strides, const Ints& dilation
   FRAZIL_CHECK(check_span(cx, dilations, 1, "dilations"));
   FRAZIL_CHECK(check_span(cx, a.pads, -kMostPad, "pads"));
   if (a.auto_pad != "NOTSET" && a.auto_pad != "VALID" && !is_same(a.auto_pad)) {
-    return cx.error("auto_pad '{}' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", a.auto_pad);
+    return cx.error("auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID", a.auto_pad);
   }
   return {};
 }

@@ -109,10 +109,10 @@ Status if_types(RegionCx& cx) {
   FRAZIL_CHECK(check_single(cx, cx.type(0), Elem::boolean, "input 'cond'"));
   const std::size_t then_count = cx.block(0).results.size(), else_count = cx.block(1).results.size();
   if (then_count != else_count) {
-    return cx.error("then_branch gives {} outputs, else_branch {}", then_count, else_count);
+    return cx.error("then_branch returns {} outputs, else_branch {}", then_count, else_count);
   }
   if (cx.output_count() > then_count) {
-    return cx.error("{} outputs asked for, its branches give {}", cx.output_count(), then_count);
+    return cx.error("{} outputs requested, its branches return {}", cx.output_count(), then_count);
   }
   auto branch = known_branch(cx.graph(), cx.node());
   if (!branch) branch = assumed_branch(cx);
@@ -194,9 +194,9 @@ Status loop_types(RegionCx& cx) {
   const std::size_t carried = carried_inputs(cx.input_count()), results = cx.block(0).results.size();
   if (cx.has(0)) FRAZIL_CHECK(check_single(cx, cx.type(0), Elem::i64, "input 'M'"));
   if (cx.has(1)) FRAZIL_CHECK(check_single(cx, cx.type(1), Elem::boolean, "input 'cond'"));
-  if (results < carried + 1) return cx.error("its body gives {} outputs, expected at least {}", results, carried + 1);
+  if (results < carried + 1) return cx.error("its body returns {} outputs, expected at least {}", results, carried + 1);
   if (cx.output_count() + 1 > results) {
-    return cx.error("{} outputs asked for, its body gives {}", cx.output_count(), results - 1);
+    return cx.error("{} outputs requested, its body returns {}", cx.output_count(), results - 1);
   }
   const Type condition = cx.result_type(0, 0);
   FRAZIL_CHECK(check_single(cx, condition, Elem::boolean, "the body's condition"));
@@ -323,9 +323,9 @@ Result<std::vector<Type>> scan_params(RegionCx& cx, std::size_t) {
 Status scan_types(RegionCx& cx) {
   FRAZIL_TRY(const std::size_t states, state_count(cx));
   const std::size_t results = cx.block(0).results.size();
-  if (results < states) return cx.error("its body gives {} outputs, expected at least {}", results, states);
+  if (results < states) return cx.error("its body returns {} outputs, expected at least {}", results, states);
   if (cx.output_count() > results) {
-    return cx.error("{} outputs asked for, its body gives {}", cx.output_count(), results);
+    return cx.error("{} outputs requested, its body returns {}", cx.output_count(), results);
   }
   FRAZIL_CHECK(check_lists(cx, results - states));
   FRAZIL_CHECK(widen_carried(cx, 0, 0, states));

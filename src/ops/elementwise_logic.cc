@@ -25,11 +25,11 @@ Elem cast_result(const void* attrs, std::span<const Elem>) {
 Status cast_check(const void* attrs) {
   const auto& a = *static_cast<const CastAttrs*>(attrs);
   const auto to = elem_from_onnx(a.to);
-  if (!to) return fail(Code::bad_model, "to = {} is no data type", a.to);
+  if (!to) return fail(Code::bad_model, "to = {} is not a data type", a.to);
   if (!contains(kCastElems, *to))
     return fail(Code::unsupported, "to = {}: casts to {} are not available", a.to, name_of(*to));
   if (a.round_mode != "up" && a.round_mode != "down" && a.round_mode != "nearest") {
-    return fail(Code::bad_model, "round_mode '{}' is none of up, down, nearest", a.round_mode);
+    return fail(Code::bad_model, "round_mode '{}' is not one of up, down, nearest", a.round_mode);
   }
   if (a.round_mode == "up" || *to != Elem::f8e8m0) return {};
   return fail(Code::unsupported, "round_mode '{}' of f8e8m0 is not available", a.round_mode);

@@ -77,7 +77,7 @@ void clip_body(CompositeCx& cx) {
 Status bit_shift_check(const void* attrs) {
   const std::string& direction = static_cast<const BitShiftAttrs*>(attrs)->direction;
   if (direction == "LEFT" || direction == "RIGHT") return {};
-  return fail(Code::bad_model, "direction '{}' is none of LEFT, RIGHT", direction);
+  return fail(Code::bad_model, "direction '{}' is not one of LEFT, RIGHT", direction);
 }
 
 }  // namespace frazil::ops

@@ -15,7 +15,7 @@ std::unexpected<Fault> codec_fault(std::string_view format, std::string_view mes
 }
 
 std::unexpected<Fault> codec_missing(std::string_view format, std::string_view library) {
-  return fail(Code::unsupported, "{} files cannot be read by this build; build it with {}", format, library);
+  return fail(Code::unsupported, "this build cannot read {} files: build it with {}", format, library);
 }
 
 Status image_decoder_types(InferCx& cx) {
@@ -121,7 +121,8 @@ Status image_decoder_run(OpaqueCall& call) {
   const auto file = call.in(0).as<std::uint8_t>();
   const Format* format = format_of(file);
   if (format == nullptr) {
-    return fail(Code::bad_input, "the {} bytes of input 'encoded_stream' are no image in a known format", file.size());
+    return fail(Code::bad_input, "the {} bytes of input 'encoded_stream' are not an image in a known format",
+                file.size());
   }
   OutputCanvas canvas(call);
   FRAZIL_CHECK(format->read(file, canvas));

@@ -88,7 +88,7 @@ std::optional<kernel::Scatter> reduction_of(std::string_view name) {
 
 Status check_reduction(InferCx& cx, const std::string& name) {
   const auto op = reduction_of(name);
-  if (!op) return cx.error("reduction '{}' is none of none, add, mul, max, min", name);
+  if (!op) return cx.error("reduction '{}' is not one of none, add, mul, max, min", name);
   if (*op == kernel::Scatter::none || kernel::scatter_supports(*op, cx.elem(0))) return {};
   return cx.unsupported("reduction '{}' of {} is not available", name, name_of(cx.elem(0)));
 }
@@ -117,7 +117,7 @@ Result<std::size_t> tuple_length(InferCx& cx, std::size_t batch) {
   if (!k.is_const()) return cx.unsupported("the last extent of input 'indices' must be fixed, got {}", cx.type_str(1));
   const auto length = static_cast<std::size_t>(k.value());
   if (batch + length > cx.rank(0)) {
-    return cx.error("index tuples of {} do not fit input 'data' {} behind {} batch axes", length, cx.type_str(0),
+    return cx.error("index tuples of {} do not fit input 'data' {} after {} batch axes", length, cx.type_str(0),
                     batch);
   }
   return length;

@@ -34,7 +34,7 @@ void nll_loss_body(CompositeCx& cx) {
   const auto& a = cx.attrs<LossAttrs>();
   const bool mean = a.reduction == "mean";
   if (!mean && a.reduction != "sum" && a.reduction != "none")
-    return cx.error("reduction '{}' is none of none, sum, mean", a.reduction);
+    return cx.error("reduction '{}' is not one of none, sum, mean", a.reduction);
   if (cx.rank(0) < 2) return cx.error("input 'input' must have at least 2 axes, got {}", cx.rank(0));
   Expr target = Fit({cx.in(1), target_shape(cx)}, {.name = "target"});
   Expr ignored = cx.builder().absent();

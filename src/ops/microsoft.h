@@ -10,16 +10,16 @@ namespace frazil::ops {
 
 struct InRangeAttrs {
   std::string name;
-  static constexpr std::array fields{attr<&InRangeAttrs::name>("name", "what the user calls the numbers")};
+  static constexpr std::array fields{attr<&InRangeAttrs::name>("name", "name of the numbers in messages")};
 };
 inline constexpr std::array<Port, 3> kInRangeIn{
     {{"numbers", "T", elems::kIndex}, {"low", "", elems::kI64}, {"limit", "", elems::kI64}}};
 inline constexpr std::array<Port, 1> kInRangeOut{{{"output", "", elems::kI64}}};
 Status in_range_types(InferCx& cx);
 Status in_range_run(OpaqueCall& call);
-FRAZIL_OP(InRange, opaque<InRangeAttrs>({"InRange", 1, "The input, whose numbers must lie in [low, limit).", "frazil"},
+FRAZIL_OP(InRange, opaque<InRangeAttrs>({"InRange", 1, "The input, checked to lie in [low, limit).", "frazil"},
                                         {kInRangeIn, kInRangeOut}, in_range_types, in_range_run,
-                                        "an element that breaks the rule ends the run"));
+                                        "an invalid element ends the run"));
 
 namespace microsoft {
 

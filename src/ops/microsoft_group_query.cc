@@ -21,7 +21,7 @@ struct Fresh {
 bool supported(CompositeCx& cx) {
   const auto& a = cx.attrs<GroupQueryAttrs>();
   if (a.kv_num_heads < 1 || a.num_heads < 1 || a.num_heads % a.kv_num_heads != 0) {
-    cx.error("num_heads {} is no positive multiple of kv_num_heads {}", a.num_heads, a.kv_num_heads);
+    cx.error("num_heads {} is not a positive multiple of kv_num_heads {}", a.num_heads, a.kv_num_heads);
     return false;
   }
   if (a.qk_output < 0 || a.qk_output > 2) {

@@ -56,7 +56,7 @@ struct BiasSoftmaxAttrs {
   std::int64_t is_inner_broadcast = 0;
   static constexpr std::array fields{
       attr<&BiasSoftmaxAttrs::axis>("axis", "the first of the axes that are normalised together"),
-      required<&BiasSoftmaxAttrs::is_inner_broadcast>("is_inner_broadcast", "a hint; the bias tells by its extents")};
+      required<&BiasSoftmaxAttrs::is_inner_broadcast>("is_inner_broadcast", "a hint; the extents of the bias decide")};
 };
 inline constexpr std::array<Port, 2> kBiasSoftmaxIn{{{"data", "T", elems::kFloat}, {"bias", "T", elems::kFloat}}};
 inline constexpr std::array<Port, 1> kBiasSoftmaxOut{{{"output", "T", elems::kFloat}}};

@@ -69,11 +69,11 @@ void qlinear_softmax_body(CompositeCx& cx) {
 void qlinear_concat_body(CompositeCx& cx) {
   const Elem elem = cx.elem(1);
   if (cx.input_count() < 5 || (cx.input_count() - 2) % 3 != 0) {
-    return cx.error("the inputs behind Y_zero_point must be triples, got {}", cx.input_count() - 2);
+    return cx.error("the inputs after Y_zero_point must be triples, got {}", cx.input_count() - 2);
   }
   std::vector<Expr> parts;
   for (std::size_t i = 2; i < cx.input_count(); i += 3) {
-    if (!cx.has(i) || !cx.has(i + 1) || !cx.has(i + 2)) return cx.error("input {} or one behind it is left out", i);
+    if (!cx.has(i) || !cx.has(i + 1) || !cx.has(i + 2)) return cx.error("input {} or one after it is missing", i);
     if (cx.elem(i) != elem || cx.elem(i + 1) != Elem::f32 || cx.elem(i + 2) != elem) {
       return cx.error("inputs {} to {} must be {}, f32 and {}", i, i + 2, name_of(elem), name_of(elem));
     }

@@ -23,7 +23,7 @@ bool has_blocks(CompositeCx& cx) {
   const auto& a = cx.attrs<MatMulNBitsAttrs>();
   if (!is_extent(cx, "K", a.K) || !is_extent(cx, "N", a.N) || !is_extent(cx, "block_size", a.block_size)) return false;
   if (a.block_size < 16 || !std::has_single_bit(static_cast<std::uint64_t>(a.block_size))) {
-    cx.error("block_size {} is no power of two of at least 16", a.block_size);
+    cx.error("block_size {} is not a power of two of at least 16", a.block_size);
     return false;
   }
   if (a.bits != 2 && a.bits != 4 && a.bits != 8) {

@@ -112,7 +112,7 @@ void normalizer_body(CompositeCx& cx) {
     return cx.error("input 'X' must be [C] or [N, C], it has {} axes", cx.rank(0));
   }
   if (norm != "MAX" && norm != "L1" && norm != "L2") {
-    return cx.error("norm '{}' is none of MAX, L1, L2", printable(norm));
+    return cx.error("norm '{}' is not one of MAX, L1, L2", printable(norm));
   }
   const Expr x = as_real(cx.in(0)), axes = cx.ints({-1});
   const ReduceAttrs keep{.keepdims = 1};

@@ -226,7 +226,7 @@ Status one_hot_encoder_run(OpaqueCall& call) {
     std::fill_n(row, categories, 0.0f);
     const std::size_t at = category_of(*places, x, i);
     if (at != kNowhere) row[at] = 1;
-    if (at == kNowhere && a.zeros == 0) return fail(Code::bad_input, "input 'X': element {} is no category", i);
+    if (at == kNowhere && a.zeros == 0) return fail(Code::bad_input, "input 'X': element {} is not a category", i);
   }
   return {};
 }

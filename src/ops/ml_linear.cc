@@ -9,7 +9,7 @@ namespace {
 /// X times the coefficients of `count` scores, plus the intercepts: [N, count].
 std::optional<Expr> linear(CompositeCx& cx, const Floats& coefficients, const Floats& intercepts, std::size_t count) {
   if (count == 0 || coefficients.empty() || coefficients.size() % count != 0) {
-    cx.error("{} coefficients do not make rows of {} scores", coefficients.size(), count);
+    cx.error("{} coefficients cannot be split into rows of {} scores", coefficients.size(), count);
     return std::nullopt;
   }
   if (!intercepts.empty() && intercepts.size() != count) {

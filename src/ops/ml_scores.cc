@@ -27,7 +27,7 @@ PostTransform post_transform_of(CompositeCx& cx, std::string_view name) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (name == names[i]) return static_cast<PostTransform>(i);
   }
-  cx.error("post_transform '{}' is none of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT", printable(name));
+  cx.error("post_transform '{}' is not one of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT", printable(name));
   return PostTransform::none;
 }
 

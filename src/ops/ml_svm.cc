@@ -52,7 +52,7 @@ std::optional<Expr> kernels(CompositeCx& cx, std::string_view type, const Floats
   if (type == "POLY") return Pow(scaled(), cx.number(e, p.degree));
   if (type == "SIGMOID") return Tanh(scaled());
   if (type == "RBF") return Exp(Mul(SquareDistance(x, vectors), cx.number(e, -double{p.gamma})));
-  cx.error("kernel_type '{}' is none of LINEAR, POLY, RBF, SIGMOID", printable(type));
+  cx.error("kernel_type '{}' is not one of LINEAR, POLY, RBF, SIGMOID", printable(type));
   return std::nullopt;
 }
 
@@ -62,7 +62,7 @@ struct Rows {
 };
 std::optional<Rows> support(CompositeCx& cx, const Floats& vectors, std::int64_t count) {
   if (vectors.empty() || static_cast<std::int64_t>(vectors.size()) % count != 0) {
-    cx.error("{} numbers do not make {} support vectors", vectors.size(), count);
+    cx.error("{} numbers cannot be split into {} support vectors", vectors.size(), count);
     return std::nullopt;
   }
   const std::int64_t features = static_cast<std::int64_t>(vectors.size()) / count;
@@ -73,7 +73,7 @@ std::optional<Rows> support(CompositeCx& cx, const Floats& vectors, std::int64_t
 /// X times the coefficients of `count` scores plus rho, which is one number or one per score.
 std::optional<Expr> linear(CompositeCx& cx, const Floats& coefficients, const Floats& rho, std::int64_t count) {
   if (coefficients.empty() || static_cast<std::int64_t>(coefficients.size()) % count != 0) {
-    cx.error("{} coefficients do not make rows of {} scores", coefficients.size(), count);
+    cx.error("{} coefficients cannot be split into rows of {} scores", coefficients.size(), count);
     return std::nullopt;
   }
   if (rho.size() != 1 && static_cast<std::int64_t>(rho.size()) != count) {

@@ -152,7 +152,7 @@ class ForestMaker {
     }
     if (left == 0) return {};
     const auto first = std::ranges::find_if(leads, [](std::int64_t n) { return n > 0; }) - leads.begin();
-    return fail(Code::bad_model, "{} nodes are on a cycle or behind one, the first is {}", left, first);
+    return fail(Code::bad_model, "{} nodes are on a cycle or reached only from one, the first is {}", left, first);
   }
 
   const TreeVotesAttrs& a_;
@@ -256,7 +256,7 @@ Status tree_votes_types(InferCx& cx) {
   const auto forest = forest_of(a);
   if (!forest) return cx.error("{}", forest.error().message);
   if (!aggregate_of(a.aggregate)) {
-    return cx.error("aggregate '{}' is none of SUM, AVERAGE, MIN, MAX", printable(a.aggregate));
+    return cx.error("aggregate '{}' is not one of SUM, AVERAGE, MIN, MAX", printable(a.aggregate));
   }
   if (cx.rank(0) != 2) return cx.error("input 'X' must be [N, F], got {}", cx.type_str(0));
   const Dim columns = cx.shape(0)[1];

@@ -102,7 +102,7 @@ class NodeTable {
       const auto test = std::ranges::find(kTests, a_.nodes_modes[i]);
       const bool branch = test != kTests.end() && *test != "BRANCH_MEMBER";
       if (!branch && a_.nodes_modes[i] != "LEAF") {
-        return fail(Code::bad_model, "nodes_modes[{}] '{}' is no kind of node", i, printable(a_.nodes_modes[i]));
+        return fail(Code::bad_model, "nodes_modes[{}] '{}' is not a kind of node", i, printable(a_.nodes_modes[i]));
       }
       tests_.push_back(branch ? test - kTests.begin() : -1);
       places_.push_back(branch ? branches_++ : -1 - leaves_++);

@@ -27,7 +27,7 @@ bool is_extent(std::int64_t number) { return number >= 0 && number < Dim::kMax; 
 /// A saturated number is not shown, as it is not the user's.
 std::string no_extent(std::int64_t number) {
   return number < 0 ? fmt::format("its shape has a negative extent ({})", number)
-                    : fmt::format("an extent of its shape is past the limit of {}", Dim::kMax - 1);
+                    : fmt::format("an extent of its shape exceeds the limit of {}", Dim::kMax - 1);
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ Status sequence_construct_run(OpaqueCall& call) {
 Status sequence_empty_types(InferCx& cx) {
   const std::int64_t code = cx.attrs<SequenceEmptyAttrs>().dtype;
   const auto elem = elem_from_onnx(code);
-  if (!elem) return cx.error("dtype {} is no data type", code);
+  if (!elem) return cx.error("dtype {} is not a data type", code);
   cx.out(0, Type::sequence(Type::unranked(*elem)));
   return {};
 }
@@ -357,7 +357,7 @@ Status optional_types(InferCx& cx) {
   }
   const auto& a = cx.attrs<OptionalAttrs>();
   const auto elem = elem_from_onnx(a.elem_type);
-  if (!elem) return cx.error("elem_type {} is no data type", a.elem_type);
+  if (!elem) return cx.error("elem_type {} is not a data type", a.elem_type);
   const Type held = Type::unranked(*elem);
   cx.out(0, Type::optional(a.sequence != 0 ? Type::sequence(held) : held));
   return {};

@@ -18,7 +18,7 @@ Result<std::size_t> front_axis(std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   const std::size_t front = from_front(axis, rank);
   if (axis >= -r && front + 1 < rank) return front;
-  return fail(Code::bad_input, "axis {} is none of the first {} of {} axes", axis, r - 1, r);
+  return fail(Code::bad_input, "axis {} is not one of the first {} of {} axes", axis, r - 1, r);
 }
 
 /// The axis, when it is known.

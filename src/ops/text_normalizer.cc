@@ -88,7 +88,7 @@ class CaseChange {
 Status string_normalizer_types(InferCx& cx) {
   const auto& a = cx.attrs<StringNormalizerAttrs>();
   if (!letters_of(a.case_change_action)) {
-    return cx.error("case_change_action '{}' is none of NONE, LOWER, UPPER", printable(a.case_change_action));
+    return cx.error("case_change_action '{}' is not one of NONE, LOWER, UPPER", printable(a.case_change_action));
   }
   Shape shape = cx.shape(0);
   if (shape.size() == 2) {

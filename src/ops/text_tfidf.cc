@@ -36,7 +36,7 @@ class TreeMaker {
  private:
   Status check() {
     if (a_.mode != "TF" && a_.mode != "IDF" && a_.mode != "TFIDF") {
-      return fail(Code::bad_model, "mode '{}' is none of TF, IDF, TFIDF", printable(a_.mode));
+      return fail(Code::bad_model, "mode '{}' is not one of TF, IDF, TFIDF", printable(a_.mode));
     }
     if (a_.min_gram_length < 1) return fail(Code::bad_model, "min_gram_length {} is not positive", a_.min_gram_length);
     if (a_.max_gram_length < a_.min_gram_length) {

@@ -12,7 +12,7 @@ class Step {
  public:
   Step(CompositeCx& cx, std::size_t kinds) : cx_(cx), kinds_(kinds) {
     const std::size_t given = cx.input_count() - 2;
-    if (given == 0 || given % kinds != 0) cx.error("{} tensors are no multiple of {}", given, kinds);
+    if (given == 0 || given % kinds != 0) cx.error("{} tensors are not a multiple of {}", given, kinds);
     if (cx.output_count() > given / kinds * (kinds - 1))
       cx.error("{} outputs for {} tensors", cx.output_count(), given);
     for (std::size_t i = 0; i < 2; ++i) {

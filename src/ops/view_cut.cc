@@ -246,7 +246,7 @@ Result<Edge> edge_of(InferCx& cx) {
   if (mode == "reflect") return Edge::reflect;
   if (mode == "edge") return Edge::clamp;
   if (mode == "wrap") return Edge::wrap;
-  return cx.error("mode '{}' is none of constant, reflect, edge, wrap", mode);
+  return cx.error("mode '{}' is not one of constant, reflect, edge, wrap", mode);
 }
 
 /// Positions added to each axis of the input.

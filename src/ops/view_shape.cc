@@ -30,7 +30,7 @@ void depth_to_space_body(CompositeCx& cx) {
   const auto& a = cx.attrs<DepthToSpaceAttrs>();
   const std::int64_t b = a.blocksize;
   if (!is_block_image(cx, b)) return;
-  if (a.mode != "DCR" && a.mode != "CRD") return cx.error("mode '{}' is none of DCR, CRD", a.mode);
+  if (a.mode != "DCR" && a.mode != "CRD") return cx.error("mode '{}' is not one of DCR, CRD", a.mode);
   const bool slow = a.mode == "DCR";
   const SplitAxisAttrs square =
       slow ? SplitAxisAttrs{.axis = 1, .outer = b * b} : SplitAxisAttrs{.axis = 1, .inner = b * b};

@@ -7,6 +7,6 @@
 namespace frazil {
 
 /// Reports why products of probabilities with values were not recognised as attention; one reason per product.
-std::string attention_apart(const Graph& graph);
+std::string attention_rejections(const Graph& graph);
 
 }  // namespace frazil

@@ -143,8 +143,8 @@ Result<std::optional<Graph>> recover_attention(const Graph& graph, const PassOpt
                expand_composites(*made, options, note));  // expand composites that turned out to have no kernel
     if (expanded) made = std::move(expanded);
   }
-  if (const std::string apart = attention_apart(made ? *made : graph); !apart.empty()) {
-    note += (note.empty() ? "" : "; ") + apart;
+  if (const std::string rejected = attention_rejections(made ? *made : graph); !rejected.empty()) {
+    note += (note.empty() ? "" : "; ") + rejected;
   }
   return made;
 }

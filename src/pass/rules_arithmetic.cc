@@ -153,11 +153,11 @@ constexpr Rule kRules[] = {
     {"one_mul", kOps<ops::Mul>, "1 * x -> x", N::exact, left_is<1>, keep<1>},
     {"div_one", kOps<ops::Div>, "x / 1 -> x", N::exact, right_is<1>, keep<0>},
     {"sub_zero", kOps<ops::Sub>, "x - 0 -> x", N::exact, right_is<0>, keep<0>},
-    {"add_zero", kOps<ops::Add>, "x + -0 -> x; of integers x + 0", N::exact, adds_zero_right, keep<0>},
-    {"zero_add", kOps<ops::Add>, "-0 + x -> x; of integers 0 + x", N::exact, adds_zero_left, keep<1>},
+    {"add_zero", kOps<ops::Add>, "x + -0 -> x; for integers x + 0", N::exact, adds_zero_right, keep<0>},
+    {"zero_add", kOps<ops::Add>, "-0 + x -> x; for integers 0 + x", N::exact, adds_zero_left, keep<1>},
     {"twice_undone", kOps<ops::Neg, ops::BitwiseNot>, "-(-x) -> x, ~~x -> x", N::exact, is_twice, without_both},
     {"twice_is_once", kOps<ops::Abs, ops::Floor, ops::Ceil, ops::Round, ops::Relu, ops::Sign>,
-     "f(f(x)) -> f(x) of Abs, Floor, Ceil, Round, Relu, Sign", N::exact, is_twice, keep<0>},
+     "f(f(x)) -> f(x) for Abs, Floor, Ceil, Round, Relu, Sign", N::exact, is_twice, keep<0>},
     {"abs_neg", kOps<ops::Abs>, "|-x| -> |x|", N::exact, abs_of_neg, abs_of_inner},
     {"extreme_same", kOps<ops::Min2, ops::Max2>, "min(x, x) -> x, max(x, x) -> x", N::exact, same_operands, keep<0>},
     {"add_neg", kOps<ops::Add>, "x + (-y) -> x - y", N::exact, adds_negative, subtract},
@@ -171,7 +171,7 @@ constexpr Rule kRules[] = {
     {"pow_two", kOps<ops::Pow>, "pow(x, 2) -> x * x", N::ulp, power_is<2>, square},
     {"pow_three", kOps<ops::Pow>, "pow(x, 3) -> x * x * x", N::ulp, power_is<3>, cube},
     {"pow_inverse", kOps<ops::Pow>, "pow(x, -1) -> 1 / x", N::ulp, power_is<-1>, reciprocal},
-    {"pow_half", kOps<ops::Pow>, "pow(x, 1/2) -> sqrt(x), where x is surely not negative", N::ulp, is_root, root},
+    {"pow_half", kOps<ops::Pow>, "pow(x, 1/2) -> sqrt(x), where x is provably not negative", N::ulp, is_root, root},
 };
 
 }  // namespace

@@ -84,7 +84,7 @@ class Finder {
     const Node* node = made(v, op);
     if (!node) return nullptr;
     if (uses_ && uses_->count[v.id] != uses) {
-      refuse("a value inside has another use");
+      refuse("an intermediate value has another use");
       return nullptr;
     }
     return node;
@@ -252,7 +252,7 @@ class Finder {
     bool fits = q.size() == n && k.size() == n && v.size() == n && is_f32(p.q.base) && is_f32(p.k.base) && is_f32(p.v);
     for (std::size_t i = 0; fits && i + 2 < n; ++i) fits = q[i] == k[i] && q[i] == v[i];
     if (!fits || q[n - 1] != k[n - 1] || k[n - 2] != v[n - 2]) {
-      refuse("extents of queries, keys and values are not surely the same");
+      refuse("extents of queries, keys and values are not provably equal");
       return false;
     }
     return std::isfinite(p.scale);
@@ -318,7 +318,7 @@ Expr attend(const Site& s, Builder& to) {
 
 constexpr Rule kRules[] = {
     {"attention", kOps<ops::MatMul>,
-     "softmax(Q * Kt, scaled, softly limited, masked by sums and choices) * V -> Attend(Q, K, V)",
+     "softmax(Q * Kt, with scale, soft cap and masks) * V -> Attend(Q, K, V)",
      Numerics::reassociated, attends, attend, true},
 };
 
@@ -326,7 +326,7 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> attention_rules() { return kRules; }
 
-std::string attention_apart(const Graph& graph) {
+std::string attention_rejections(const Graph& graph) {
   std::string text;
   const Uses uses(graph);
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
@@ -335,7 +335,7 @@ std::string attention_apart(const Graph& graph) {
       if (node.op != &ops::MatMul) continue;
       Finder finder(graph, {b}, &uses);
       if (finder.find(node.in) || finder.why().empty()) continue;
-      text += fmt::format("{}{} is no attention: {}", text.empty() ? "" : "; ", graph.describe(id), finder.why());
+      text += fmt::format("{}{} is not attention: {}", text.empty() ? "" : "; ", graph.describe(id), finder.why());
     }
   }
   return text;

@@ -114,10 +114,10 @@ Expr scale_and_shift(const Site& s, Builder& to) {
 using N = Numerics;
 constexpr Rule kRules[] = {
     {"batch_norm_conv", kOps<ops::BatchNormalization>,
-     "BatchNormalization(Conv(x, w, b)) of constants -> Conv(x, w', b'), where w has at most 64 KiB", N::reassociated,
+     "BatchNormalization(Conv(x, w, b)) with constants -> Conv(x, w', b'), where w has at most 64 KiB", N::reassociated,
      follows_convolution, convolve},
     {"batch_norm_affine", kOps<ops::BatchNormalization>,
-     "BatchNormalization of constant statistics -> x * a + b by channel", N::reassociated, has_constant_statistics,
+     "BatchNormalization with constant statistics -> x * a + b per channel", N::reassociated, has_constant_statistics,
      scale_and_shift},
 };
 

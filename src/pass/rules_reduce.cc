@@ -48,9 +48,10 @@ Expr reduce_in_turn(const Site& s, Builder& to) {
 using N = Numerics;
 constexpr Rule kRules[] = {
     {"reduce_extremes_apart", kOps<ops::ReduceMax, ops::ReduceMin>,
-     "an extreme over axes that lie apart -> of those side by side, in turn", N::exact, reduces_apart, reduce_in_turn},
+     "max or min over non-adjacent axes -> one reduction per run of adjacent axes", N::exact, reduces_apart,
+     reduce_in_turn},
     {"reduce_apart", kOps<ops::ReduceSum, ops::ReduceMean, ops::ReduceProd, ops::ReduceL1, ops::ReduceSumSquare>,
-     "the same for sums and products", N::reassociated, reduces_apart, reduce_in_turn},
+     "as above, for sums and products", N::reassociated, reduces_apart, reduce_in_turn},
 };
 
 }  // namespace

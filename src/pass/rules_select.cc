@@ -92,7 +92,7 @@ Result<std::optional<Graph>> select_sides(const Graph& graph, const PassOptions&
   if (!any) return std::nullopt;
   Selector selector;
   FRAZIL_TRY(Graph made, rebuild(graph, selector));
-  note = fmt::format("{} Ifs became choices", selector.selected());
+  note = fmt::format("{} Ifs replaced by Where", selector.selected());
   return made;
 }
 

@@ -152,7 +152,7 @@ Result<std::optional<Graph>> inline_regions(const Graph& graph, const PassOption
   if (graph.block_count() == 1 || !any_runs(graph)) return std::nullopt;
   Inliner inliner;
   FRAZIL_TRY(Graph made, rebuild(graph, inliner));
-  note = fmt::format("{} regions put in place", inliner.inlined());
+  note = fmt::format("{} regions inlined", inliner.inlined());
   return made;
 }
 

@@ -89,10 +89,10 @@ Expr reshape_once(const Site& s, Builder& to) {
 
 using N = Numerics;
 constexpr Rule kRules[] = {
-    {"transpose_none", kOps<ops::Transpose>, "a transpose that moves no axis -> x", N::exact, transposes_nothing,
+    {"transpose_none", kOps<ops::Transpose>, "a transpose that permutes nothing -> x", N::exact, transposes_nothing,
      keep<0>},
-    {"transpose_twice", kOps<ops::Transpose>, "a transpose of a transpose -> one, or x", N::exact, transposes_transpose,
-     transpose_once},
+    {"transpose_twice", kOps<ops::Transpose>, "a transpose of a transpose -> one transpose, or x", N::exact,
+     transposes_transpose, transpose_once},
     {"transpose_later",
      {},
      "f(transpose(x)) -> transpose(f(x)), where another transpose follows",
@@ -100,7 +100,7 @@ constexpr Rule kRules[] = {
      delays_transpose,
      transpose_later},
     {"same_extents", kOps<ops::Reshape, ops::Expand, ops::Flatten, ops::Squeeze, ops::Unsqueeze, ops::Tile>,
-     "a reshape or broadcast to x's own extents -> x", N::exact, keeps_extents, keep<0>},
+     "a reshape or broadcast to the extents of x -> x", N::exact, keeps_extents, keep<0>},
     {"reshape_twice", kOps<ops::Reshape>, "reshape(reshape(x), s) -> reshape(x, s)", N::exact, reshapes_reshaped,
      reshape_once},
     {"concat_one", kOps<ops::Concat>, "concat(x) -> x", N::exact, has_one_operand, keep<0>},

@@ -158,7 +158,7 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
     case Kind::expect: {
       FRAZIL_TRY(const bool holds, truth(run, op.a));
       if (holds == (op.number != 0)) return {};
-      return fail(Code::internal, "the types of the graph follow the other branch");
+      return fail(Code::internal, "the types of the graph assume the other branch");
     }
     case Kind::give: {
       FRAZIL_TRY(run.outputs[op.index], read(run, op.a));
@@ -212,7 +212,7 @@ Result<Datum> Machine::read(const RegionRun& run, const Cell& cell) {
     }
     case Cell::Kind::none: break;
   }
-  return fail(Code::internal, "an empty cell is read");
+  return fail(Code::internal, "a cell is read before it is written");
 }
 
 Result<Tensor> Machine::gathered(const RegionRun& run, std::uint32_t accumulator) {
@@ -238,7 +238,7 @@ Result<Tensor> Machine::nothing_gathered(const RegionRun& run, std::uint32_t acc
     sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), 0);
     return Tensor::make(type.elem, std::move(sizes));
   }
-  return fail(Code::internal, "an accumulator that nothing fills is read");
+  return fail(Code::internal, "an accumulator without contents is read");
 }
 
 /// Whether all symbols of d belong to `block` or an enclosing block.

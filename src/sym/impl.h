@@ -21,7 +21,7 @@ struct Scope::Impl : sym::Expressions {
   }
 
   Dim own(Dim d) const {
-    assert(nodes().owns(d) && "Dims of two Scopes mixed");
+    assert(nodes().owns(d) && "Dims of two Scopes are mixed");
     return d;
   }
 };

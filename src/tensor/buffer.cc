@@ -80,7 +80,7 @@ Result<Buffer> Buffer::allocate(std::size_t bytes) {
   return buffer;
 }
 
-Result<Buffer> Buffer::with_room(std::size_t blocks, std::size_t block_bytes, std::size_t filled) {
+Result<Buffer> Buffer::with_capacity(std::size_t blocks, std::size_t block_bytes, std::size_t filled) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(blocks, block_bytes, &bytes)) return no_memory(SIZE_MAX);
   FRAZIL_TRY(Buffer buffer, allocate(bytes));

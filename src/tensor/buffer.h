@@ -29,7 +29,7 @@ class Buffer {
 
   /// `blocks` blocks of `block_bytes` each, of which the first `filled` bytes hold values; the rest is spare capacity
   /// for claim(). Errors as in allocate().
-  static Result<Buffer> with_room(std::size_t blocks, std::size_t block_bytes, std::size_t filled);
+  static Result<Buffer> with_capacity(std::size_t blocks, std::size_t block_bytes, std::size_t filled);
 
   /// The block size given to with_capacity(); 0 for other buffers.
   std::size_t block_bytes() const;

@@ -37,7 +37,7 @@ class HeaderParser {
       const auto key = string();
       if (!key || !take(':')) return broken("a key is not a string");
       FRAZIL_TRY(const unsigned bit, entry(*key, header));
-      if ((seen & bit) != 0) return broken("a key is there twice");
+      if ((seen & bit) != 0) return broken("a key occurs twice");
       seen |= bit;
       if (!take(',') && peek() != '}') return broken("an entry does not end in ',' or '}'");
     }

@@ -101,7 +101,7 @@ std::vector<AttrRow> rows() {
        "%x = i64[1] 1",
        "cats_int64s = [1]",
        {{"cats_int64s = [1], cats_strings = [\"a\"]", "one of cats_int64s"},
-        {"cats_int64s = [2], zeros = 0", "element 0 is no category"}}},
+        {"cats_int64s = [2], zeros = 0", "element 0 is not a category"}}},
       {"ai.onnx.ml::Imputer(%x)",
        "%x = i32[1] 1",
        "imputed_value_int64s = [1]",

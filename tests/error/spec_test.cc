@@ -63,7 +63,7 @@ TEST_F(Specs, RangesAreHalfOpen) {
   EXPECT_THAT(made(Elem::f32, {"N"}, "1000:1.5..2").as<float>(), Each(AllOf(Ge(1.5f), testing::Lt(2.0f))));
   const Ended ended = run_tool({"run", same(Elem::u8, {"N"}), "--input", "x=3:0..257"});
   EXPECT_EQ(ended.exit, 2);
-  EXPECT_THAT(ended.err, HasSubstr("0..257 is no range of u8"));
+  EXPECT_THAT(ended.err, HasSubstr("0..257 is not a range of u8"));
 }
 
 TEST_F(Specs, TheSeedDecidesAndNothingElse) {

@@ -232,13 +232,13 @@ const Edit kEdits[] = {
 )"},
     {"AnotherElementType", kChain,
      [](const Subject& s, Patch& p) { p.replace(s.value("a"), ops::Cast({p.tap(s.value("a"))}, {.to = 7})); },
-     "patch 'edit': %a: i64[N] cannot stand for f32[N]: another element type"},
+     "patch 'edit': %a: i64[N] cannot replace f32[N]: another element type"},
     {"AnotherRank", kChain,
      [](const Subject& s, Patch& p) { p.replace(s.value("a"), p.build().constant(Tensor::scalar(1.0f))); },
-     "patch 'edit': %a: f32[] cannot stand for f32[N]: another rank"},
+     "patch 'edit': %a: f32[] cannot replace f32[N]: another rank"},
     {"AnotherExtent", kBranch,
      [](const Subject& s, Patch& p) { p.replace(s.value("t"), p.build().constant(Tensor::of<float>({1}, {1}))); },
-     "patch 'edit': %t: f32[1] cannot stand for f32[2]: another extent of axis 0"},
+     "patch 'edit': %t: f32[1] cannot replace f32[2]: another extent of axis 0"},
     {"ReplacedTwice", kChain,
      [](const Subject& s, Patch& p) {
        p.replace(s.value("a"), p.tap(s.value("x")));
@@ -268,7 +268,7 @@ const Edit kEdits[] = {
        Patch other(s.graph, "other");
        p.replace(s.value("a"), other.tap(s.value("x")));
      },
-     "%a: its replacement is not of this patch"},
+     "%a: its replacement does not belong to this patch"},
 };
 
 class PatchEdit : public testing::TestWithParam<Edit> {};

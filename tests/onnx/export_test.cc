@@ -249,7 +249,7 @@ TEST(Export, RefusesAnOpsetThatIsTooOld) {
   const auto old = onnx::export_model(gelu, {.opset = 17});
   ASSERT_FALSE(old);
   EXPECT_EQ(old.error().code, Code::bad_input);
-  EXPECT_EQ(old.error().message, "node 'act' (Gelu): it cannot be said in opset 17; it needs 20");
+  EXPECT_EQ(old.error().message, "node 'act' (Gelu): it cannot be expressed in opset 17; it needs 20");
   const auto future = onnx::export_model(gelu, {.opset = 99});
   ASSERT_FALSE(future);
   EXPECT_NE(future.error().message.find("opset 99 is outside"), std::string::npos);

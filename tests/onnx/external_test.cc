@@ -122,11 +122,11 @@ TEST_F(External, StaysInsideTheFolder) {
       {"sub/../w.bin", Code::bad_model, "not a relative path"},
       {(root_ / "secret.bin").string(), Code::bad_model, "not a relative path"},
       {std::string("w.bin\0x", 7), Code::bad_model, R"('w.bin\x00x': not a relative path)"},
-      {"outside", Code::bad_model, "leads out of the model's folder"},
-      {"absolute", Code::bad_model, "leads out of the model's folder"},
-      {"magic", Code::bad_model, "leads out of the model's folder"},
-      {"up/secret.bin", Code::bad_model, "leads out of the model's folder"},
-      {"up/model/w.bin", Code::bad_model, "leads out of the model's folder"},
+      {"outside", Code::bad_model, "points outside the model's folder"},
+      {"absolute", Code::bad_model, "points outside the model's folder"},
+      {"magic", Code::bad_model, "points outside the model's folder"},
+      {"up/secret.bin", Code::bad_model, "points outside the model's folder"},
+      {"up/model/w.bin", Code::bad_model, "points outside the model's folder"},
       {"loop", Code::bad_model, "symbolic link"},
       {"sub", Code::bad_input, "is a directory"},
       {"pipe", Code::bad_input, "not a regular file"},
@@ -271,7 +271,7 @@ TEST_F(External, Checksums) {
   const std::string other(40, '0');
   expect_fault(with_sum(other), Code::bad_model, {"tensor 'w'", "'w.bin'", sum, other});
   for (const std::string& bad : {std::string("abc"), sum + "0", std::string(40, 'g')}) {
-    expect_fault(with_sum(bad), Code::bad_model, {"tensor 'w'", "'" + bad + "' is not a SHA-1 sum"});
+    expect_fault(with_sum(bad), Code::bad_model, {"tensor 'w'", "'" + bad + "' is not a SHA-1 checksum"});
   }
 }
 

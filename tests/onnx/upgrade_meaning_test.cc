@@ -168,7 +168,7 @@ TEST(UpgradeMeaning, Faults) {
       {{"", 7, "Upsample", {}, {kPixels}, {}}, "attribute 'scales' is missing"},
       {{"", 10, "Resize", {}, {kPixels}, {}}, "the scales, is missing"},
       {{"", 10, "Resize", {}, {kNone, row({1})}, {}}, "input 'X' is missing"},
-      {{"", 1, "GlobalLpPool", {attr("p", 1.5f)}, {kPixels}, {}}, "p = 1.5 is no whole number"},
+      {{"", 1, "GlobalLpPool", {attr("p", 1.5f)}, {kPixels}, {}}, "p = 1.5 is not a whole number"},
       {{"", 1, "LpPool", {attr("p", std::numeric_limits<float>::quiet_NaN())}, {kPixels}, {}}, "p = nan"},
       {{"", 1, "LpPool", {attr("p", 1e30f)}, {kPixels}, {}}, "p = 1e+30"},
       {{"", 1, "Cast", {attr("to", "REAL")}, {kX}, {}}, "'REAL'"},
