@@ -44,7 +44,7 @@ const std::array kList{
         "replaces products of a loop's slices with a weight by one product before the loop"),
     row(Pass::motion, move_invariants, "loop-invariant code motion"),
     row(Pass::dead, remove_dead, "dead code elimination after the passes above"),
-    row(Pass::fuse, nullptr, "fuses elementwise nodes, folds and row operators over one space (planner)"),
+    row(Pass::fuse, nullptr, "fuses elementwise nodes, folds and row operators over one domain (planner)"),
     row(Pass::append, nullptr, "appends to carried values in place instead of copying them in Concat (planner)"),
     row(Pass::stack, nullptr, "lets iterations write their part of a loop's result in place (planner)"),
 };
