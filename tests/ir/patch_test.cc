@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A graph with its named values and nodes at hand.
+/// A graph with its values and nodes by name.
 struct Subject {
   explicit Subject(std::string_view text) : graph(read(text)) {}
   static Graph read(std::string_view text) {
@@ -43,7 +43,7 @@ struct Edit {
   const char* name;
   const char* before;
   void (*apply)(const Subject& s, Patch& p);
-  const char* after;  ///< the text, or the end of the error's message where it does not start with "graph"
+  const char* after;  ///< the resulting text, or the end of the error message if it does not start with "graph"
 };
 
 const char* const kChain = R"(graph g(%x: f32[N]) {

@@ -21,7 +21,7 @@ struct Mistake {
   const char* message;
 };
 
-/// Graphs that only a mistake of ours can make, built around the checks of Builder.
+/// Graphs that only a bug can produce, built without the checks of Builder.
 const Mistake kFaults[] = {
     {"TwoInputsOfOneName",
      [](Graph& g) {

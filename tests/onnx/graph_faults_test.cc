@@ -1,4 +1,4 @@
-// Models whose graph is wrong: what the user must hear. Each message names the node, the value and the reason.
+// Models with an invalid graph: the error that the user gets. Each message names the node, the value and the reason.
 #include <functional>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Names, versions and the types that a model gives to its values.
+// Names, versions and declared types.
 #include "import_testing.h"
 #include "ref/ref.h"
 
@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 const GraphSpec kNeg{.nodes = {{"Neg", {"x"}, {"z"}, {}, "n"}}, .inputs = {f32("x", {"2"})}, .outputs = {value("z")}};
 
-/// What the import says on stderr.
+/// The warnings of an import on stderr.
 std::string warnings_of(const Message& bytes, bool well = true) {
   testing::internal::CaptureStderr();
   const auto result = import(bytes);
@@ -36,7 +36,7 @@ TEST(ImportNames, RepeatInSiblingBlocks) {
 }
 
 TEST(ImportNames, InnerOnesHideOuterOnes) {
-  // ONNX forbids it, files do it: the innermost definition counts, from its place on.
+  // ONNX forbids it, but models contain it: the innermost definition applies, from its position on.
   const Message side = graph({.nodes = {{"Neg", {"x"}, {"a"}}, {"Exp", {"a"}, {"x"}}, {"Log", {"x"}, {"r"}}},
                               .inputs = {},
                               .outputs = {value("r")}});
@@ -165,7 +165,7 @@ TEST(ImportVersions, OpsetsOfADomain) {
                {"opset 0 of domain 'ai.onnx' is not a version"});
 }
 
-// ---- types that the model gives ----
+// ---- declared types ----
 
 TEST(ImportTypes, ContradictionsAreTold) {
   const Message t = f32("t", {"2"});
@@ -225,7 +225,7 @@ TEST(ImportTypes, ManyAreToldOnce) {
   EXPECT_THAT(said, HasSubstr("and 47 more"));
 }
 
-/// Where the model fails, the first value that is not what the model says is told with it.
+/// If the import fails, the first contradiction of a declared type is added to the error.
 TEST(ImportTypes, ExplainWhyAModelFails) {
   const GraphSpec spec{.nodes = {{"Transpose", {"x"}, {"t"}}, {"MatMul", {"t", "w"}, {"z"}, {}, "product"}},
                        .inputs = {f32("x", {"2", "3"}), f32("w", {"3", "4"})},
@@ -255,7 +255,7 @@ TEST(ImportTypes, SparseAndOpaqueValuesAreRefused) {
       Code::unsupported, {"node 'none' (Optional): attribute 'type': sparse values are not supported"});
 }
 
-/// Lists of graphs, tensors and types, with their type said or left out.
+/// Lists of graphs, tensors and types, with and without their type field.
 TEST(ImportAttributes, ListsThatNoOperatorTakes) {
   struct Row {
     int type, field;

@@ -5,7 +5,7 @@
 #include "paths.h"
 #include "suite/tiers.h"
 
-// Every `; run` line of the text cases, on every tier. What else the cases of this folder expect is held here too.
+// Every `; run` line of the text cases, on every tier. Other expectations of this folder's cases are checked, too.
 namespace frazil::test {
 namespace {
 
@@ -36,7 +36,7 @@ Result<std::vector<Datum>> run_with(PassSet passes, const Graph& graph, const st
   return made->open()->run(inputs);
 }
 
-/// On every tier, and on tier 0 without any pass, and without each one.
+/// On every tier, and on tier 0 without any pass, and without each single one.
 void expect_run(const FrzRun& run, const Graph& graph) {
   const std::vector<Datum> inputs = in_order(graph, run.inputs);
   expect_outcome(run, graph, run_tiers(graph, inputs, run.tolerance));
@@ -79,7 +79,7 @@ TEST_P(TextSuite, RunsAsWritten) {
   }
 }
 
-/// "control_a_carried_value_that_grows_74". A case whose name begins with DISABLED is not run.
+/// "control_a_carried_value_that_grows_74". Cases whose names begin with DISABLED are not run.
 std::string test_name(const ::testing::TestParamInfo<FrzCase>& info) {
   const bool disabled = info.param.name.starts_with("DISABLED");
   const std::string file = info.param.file.substr(0, info.param.file.find('.'));

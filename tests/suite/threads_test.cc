@@ -4,7 +4,7 @@
 
 #include "suite/tiers.h"
 
-// Threads share one Executable, each with a Session of its own. Run this under the thread sanitizer.
+// Threads share one Executable and have their own Sessions. Run it under the thread sanitizer.
 namespace frazil::test {
 namespace {
 
@@ -22,7 +22,7 @@ struct Work {
   std::vector<Datum> inputs, wanted;
 };
 
-/// Each thread's requests and their right answers, found before any thread runs.
+/// Each thread's requests and expected results, computed in advance.
 template <class MakeInputs>
 std::vector<std::vector<Work>> plan_work(const Graph& graph, const MakeInputs& make_inputs) {
   std::vector<std::vector<Work>> all(kThreads);
@@ -39,7 +39,7 @@ std::vector<std::vector<Work>> plan_work(const Graph& graph, const MakeInputs& m
   return all;
 }
 
-/// The first thing that went wrong on one thread; empty: nothing.
+/// The first error of a thread; empty: none.
 std::string run_all(Executable& executable, const Graph& graph, const std::vector<Work>& work) {
   const auto session = executable.open();
   std::vector<Datum> got;
@@ -87,7 +87,7 @@ TEST(Threads, ShareOneExecutableOverDifferentShapes) {
   });
 }
 
-/// Weights are packed by whoever needs them first.
+/// Weights are packed by the first session that needs them.
 TEST(Threads, PackSharedWeightsOnce) {
   constexpr const char* kText = R"(graph g(%x: f32[N,4]) {
       %p = MatMul(%x, f32[4,4] [[0, 2, -1, 1], [-2, 0, 2, -1], [1, -2, 0, 2], [-1, 1, -2, 0]])
@@ -98,7 +98,7 @@ TEST(Threads, PackSharedWeightsOnce) {
   run_on_threads(kText, [](int t, int k) { return std::vector<Datum>{numbers({8 * k + t + 1, 4}, t)}; });
 }
 
-/// Both versions of the graph are made while others run.
+/// Both specialisations of the graph are made while others run.
 TEST(Threads, MakeTheVersionsOfAGraphTogether) {
   run_on_threads(R"(graph g(%x: f32[N,2]) {
       %s = Shape(%x)
