@@ -9,15 +9,15 @@ namespace frazil::api {
 
 class Model;
 
-/// A node as events tell it. Texts are valid during the call.
+/// Identifies a node in an event. The strings are valid during the call.
 struct NodeEvent {
-  std::string_view name;  ///< the ONNX node's name; parts of a composite operator have the name of the whole
-  std::string_view op;    ///< what runs: "Conv", "If", ...
+  std::string_view name;  ///< name of the ONNX node; nodes that a composite operator expands to have its name
+  std::string_view op;    ///< the operator that runs: "Conv", "If", ...
   std::uint32_t id;       ///< the same for the same node in every run
 };
 
-/// Sees what a session does, in order, on the session's thread. Functions must not throw nor call the session, cancel()
-/// aside. The reference tier tells nothing.
+/// Receives the events of a session, in order, on the session's thread. Functions must not throw and must not call the
+/// session, except cancel(). The reference tier sends no events.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -25,16 +25,16 @@ class Observer {
   virtual void run_end() {}
   virtual void node_begin(const NodeEvent&) {}
   virtual void node_end(const NodeEvent&) {}
-  /// A condition was decided: which side of an If, or whether a Loop goes on.
+  /// A condition was evaluated: the branch that an If takes, or whether a Loop continues.
   virtual void branch(const NodeEvent&, bool) {}
-  /// One iteration of a loop ended.
+  /// An iteration of a loop ended.
   virtual void iteration(const NodeEvent&) {}
-  /// Extents differ from those before: what depends on them is prepared anew.
+  /// Extents changed since the previous run or evaluation; dependent steps are prepared again.
   virtual void shapes_changed() {}
 };
 
-/// Asked before things happen; the default allows everything. A text is the reason for a refusal, which is thrown as
-/// Code::bad_input. Thread-safe where sessions of several threads share it.
+/// Asked before a model is loaded or run; the default allows everything. A returned text is the reason for refusing and
+/// is thrown as Code::bad_input. Must be thread-safe when sessions on several threads share it.
 class Policy {
  public:
   virtual ~Policy() = default;

@@ -11,7 +11,7 @@
 namespace frazil::api {
 namespace {
 
-/// Tells a public Observer what the executor tells.
+/// Forwards executor events to a public Observer.
 class Adapter : public exec::Observer {
  public:
   explicit Adapter(api::Observer& to) : to_(to) {}
@@ -31,7 +31,7 @@ class Adapter : public exec::Observer {
   void shapes_changed(std::uint32_t) override { to_.shapes_changed(); }
 
  private:
-  /// Copies that control flow makes run in the name of its node, which has events of its own.
+  /// True for steps that only move values for a control-flow node; the node has events of its own.
   bool moves_values(NodeId id) const {
     return id.id < graph_->node_count() && std::holds_alternative<Region>(graph_->node(id).op->form);
   }
@@ -47,12 +47,12 @@ class Adapter : public exec::Observer {
     return {node.name, node.op->name, node.stable};
   }
   api::Observer& to_;
-  const Graph* graph_ = nullptr;  ///< of the plan that runs
+  const Graph* graph_ = nullptr;  ///< of the current plan
 };
 
 std::chrono::steady_clock::duration duration_of(double milliseconds) {
   if (!(milliseconds >= 0)) refuse(frazil::Code::bad_input, "Options::deadline_ms: expected at least 0");
-  constexpr double kLongest = 1e12;  // some 30 years, which a duration holds
+  constexpr double kLongest = 1e12;  // about 30 years; fits a duration
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double, std::milli>(std::min(milliseconds, kLongest)));
 }

@@ -2,14 +2,14 @@
 
 namespace frazil {
 
-/// One block being written anew.
+/// State of rewriting one block.
 struct RebuildFrame {
   BlockId from;
   BlockId to;
-  NodeId region_from, region_to;  ///< none for the main block
+  NodeId region_from, region_to;  ///< invalid for the main block
   std::size_t block_index = 0;
   std::size_t next = 0;
-  bool spliced = false, again = false;  ///< in place of region_from; not for the first time
+  bool spliced = false, again = false;  ///< replaces region_from; entered again
 };
 
 /// Friend of Graph: keeps stable ids and metadata.
@@ -107,7 +107,7 @@ class Rebuilder {
     return open(f, id, std::move(inputs));
   }
 
-  /// What stands next in place of a region.
+  /// Places the next part that replaces a region.
   Status splice(BlockId to, NodeId id, const Rewriter::Inlined& inlined, bool again) {
     if (!inlined.splice) {
       bind_outputs(from_.node(id), inlined.outputs);

@@ -88,7 +88,7 @@ std::optional<std::int64_t> known(const Graph& graph, Value v) {
 
 namespace {
 
-/// Looks through what a value is made of. Where only extents are read, nodes do not run, but their checks count.
+/// Checks that computing a value has no effects. Where only extents are read, nodes do not run, but their checks do.
 struct Harmless {
   const Graph& graph;
   Value beside;

@@ -8,7 +8,7 @@
 namespace frazil::ref {
 namespace {
 
-/// Writes `count` values that `value(i)` gives in register type T of `from`, cast to the output's type.
+/// Writes `count` values, returned by `value(i)` in register type T of `from`, cast to the output's type.
 template <class T, class F>
 void store_all(Elem from, Tensor& out, F value) {
   alignas(64) std::array<std::byte, kBatch * 16> reg, cast;
@@ -23,7 +23,7 @@ void store_all(Elem from, Tensor& out, F value) {
   }
 }
 
-/// What a sum of T is kept in: wrapping integers, f32 more exactly than it is given.
+/// The accumulator type for sums of T: wrapping integers; more precision for f32.
 template <class T>
 struct Wide {
   using type = T;
@@ -99,7 +99,7 @@ class ExtremeFolder : public Folder {
 
  private:
   struct Box {
-    T value;  // vector<bool> would have no references
+    T value;  // vector<bool> has no element references
   };
   bool max_;
   Elem value_;

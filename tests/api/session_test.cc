@@ -29,7 +29,7 @@ Model square() {
   return graph.build();
 }
 
-/// Never ends by itself.
+/// Does not end by itself.
 Model endless() {
   GraphBuilder graph("endless");
   Term x = graph.input("x", Dtype::f32, {});
@@ -66,7 +66,7 @@ TEST(Session, EveryTierAgrees) {
   }
 }
 
-/// What came before along axis 1, and one more.
+/// Appends one position to a cache along axis 1.
 Model cache() {
   GraphBuilder graph("cache");
   const Term past = graph.input("past", Dtype::f32, {2, "T"}), item = graph.input("new", Dtype::f32, {2, 1});

@@ -19,7 +19,7 @@ using std::int64_t;
 
 struct Case {
   int64_t m, n, k;
-  int a_layout = 0, b_layout = 0;  ///< 0: row-major, 1: transposed, 2: both strides odd, 3: row-major with a gap
+  int a_layout = 0, b_layout = 0;  ///< 0: row-major, 1: transposed, 2: both strides odd, 3: row-major with padding
   bool accumulate = false, bias = false;
   float slope = 1;
 };
@@ -32,8 +32,8 @@ void strides(int layout, int64_t rows, int64_t cols, int64_t& row, int64_t& col)
 constexpr float kGuard = 12345.f;
 constexpr float kSlopes[] = {1, 0, 0.01f};
 
-/// Runs one case on every path: whole, by rows, packed, packed by rows. The split runs must give equal bits, and so
-/// must what is done with the finished product.
+/// Runs one case on every path: whole, by rows, packed, packed by rows. The paths must give equal bits, also after the
+/// operations on the finished product.
 void check(const Case& t) {
   SCOPED_TRACE("m " + std::to_string(t.m) + " n " + std::to_string(t.n) + " k " + std::to_string(t.k) + " a" +
                std::to_string(t.a_layout) + " b" + std::to_string(t.b_layout) + (t.accumulate ? " +=" : "") +
@@ -149,7 +149,7 @@ TEST_P(GemmTest, SeveralBlocks) {
 }
 
 TEST_P(GemmTest, ReluKeepsNanAndHasNoNegativeZero) {
-  constexpr float kTiny = 1e-30f;  // whose square is rounded to 0
+  constexpr float kTiny = 1e-30f;  // its square underflows to 0
   const float a[] = {-kTiny, 0, -2, 0, NAN, 0, INFINITY, 0, 3, 0}, b[] = {kTiny, 0};
   for (int64_t m : {1, 5}) {
     std::vector<std::byte> scratch(static_cast<std::size_t>(gemm_scratch_bytes(m, 1, 2)) + 1);

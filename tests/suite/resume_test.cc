@@ -4,11 +4,11 @@
 
 #include "suite/tiers.h"
 
-// A guard that misses in the middle of a request: another plan goes on there.
+// A guard that misses in the middle of a request: another plan continues there.
 namespace frazil::test {
 namespace {
 
-/// How often the kernel of each node, by its name, and of each operator ran.
+/// The number of runs of each node's kernel, by the node's name and by its operator's.
 class Runs : public exec::Observer {
  public:
   void run_begin(const Plan& plan, std::span<const std::int64_t>) override { plan_ = &plan; }
@@ -33,7 +33,7 @@ struct Case {
   const char* text;
   std::vector<const char*> requests;
   std::uint64_t resumed;  ///< guards that miss over all requests
-  /// Nodes, and how often each runs in all.
+  /// Nodes, and how often each runs in total.
   std::map<std::string, int> runs = {};
 };
 
