@@ -55,6 +55,8 @@ struct Elementwise {
   Status (*check)(const void* attrs) = nullptr;
   /// In place of the body where an operand or the output is a string; null where the body serves strings, too.
   PlainBody plain = nullptr;
+  /// What is wrong with attributes for operands of these element types; null where nothing can be.
+  Status (*fits)(const void* attrs, std::span<const Elem> inputs) = nullptr;
 };
 
 /// A fold over an iteration space. The type rule is the space.

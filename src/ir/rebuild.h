@@ -13,6 +13,16 @@ namespace frazil {
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
+  /// Called first. `now` gives the new value of one of `from` that has been written; it lives as long as the rebuild.
+  virtual void begin(const Graph& /*from*/, std::function<Value(Value)> /*now*/) {}
+  /// The new type of input `index` of the graph, which keeps its default only where the type stays.
+  virtual Type input_type(const Graph& from, std::size_t index, Builder& /*to*/) {
+    return from.type(from.main().params[index]);
+  }
+  /// Called at the end of a block with its results in the new graph, which may be changed; nodes can be added.
+  virtual Status end(const Graph& /*from*/, BlockId /*block*/, Builder& /*to*/, std::vector<Value>& /*results*/) {
+    return {};
+  }
   /// True for a node, with its blocks, that is left out; nobody may use its results.
   virtual bool drops(const Graph&, NodeId) { return false; }
   /// Called before region `node` is begun in `outer`'s block; may add nodes there and change the region's inputs, by

@@ -15,8 +15,9 @@ struct Ix {
 };
 
 /// How contributions meet. `argmax`/`argmin` give Space::report at the extreme point
-/// (the first in iteration order, or the last with Space::last_wins).
-enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin };
+/// (the first in iteration order, or the last with Space::last_wins). `only`: there is at most one contribution, and the
+/// result is 0 without it.
+enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, only };
 
 /// The iteration space of a contraction:
 ///   out[write(p)] = fold over the reduced axes of body(in_k[reads_k(p)]...)
