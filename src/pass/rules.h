@@ -84,7 +84,8 @@ std::span<const Rule> reduce_rules();
 /// All of those, in the order in which they are tried.
 std::span<const Rule* const> algebra_rules();
 std::span<const Rule> norm_rules();
-/// The same for what exporters took apart.
+std::span<const Rule> generic_rules();
+/// The same for what exporters took apart, and for spaces given by attributes.
 std::span<const Rule* const> recovery_rules();
 std::span<const Rule> attention_rules();
 std::span<const Rule> rotary_rules();
