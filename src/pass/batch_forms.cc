@@ -267,7 +267,8 @@ std::optional<Value> split_off(const BatchSite& site, Value y, std::size_t place
 Batched merged_with(const BatchSite& site, const Space& space, int axis) {
   const auto places = places_of(site, space, axis);
   const auto written = std::ranges::find(space.write, axis);
-  if (!places || written == space.write.end()) return std::nullopt;
+  const auto counts = [&](const auto& term) { return term.first == axis; };  // it would count through the batch
+  if (!places || written == space.write.end() || std::ranges::any_of(space.report.terms, counts)) return std::nullopt;
   std::vector<Value> in(site.in.begin(), site.in.end());
   std::size_t source = 0;
   for (std::size_t k = 0; k < in.size(); ++k) {

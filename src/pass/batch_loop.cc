@@ -112,12 +112,16 @@ class Copier {
   int nesting_ = 0;
 };
 
-/// True when the types of the node, or of one inside, follow one side of an If: each element might need the other.
+/// True when the types of the node, or of one inside, follow one side of an If that elements may take differently.
 bool follows_one_side(const BatchSite& site) {
-  if (site.from.assumed(site.node)) return true;
-  return std::ranges::any_of(blocks_inside(site.from, site.id), [&](BlockId b) {
-    return std::ranges::any_of(site.from.block(b).nodes,
-                               [&](NodeId n) { return site.from.assumed(site.from.node(n)).has_value(); });
+  std::set<std::uint32_t> stable{site.node.stable};
+  for (BlockId b : blocks_inside(site.from, site.id)) {
+    for (NodeId n : site.from.block(b).nodes) stable.insert(site.from.node(n).stable);
+  }
+  return std::ranges::any_of(site.from.assumptions(), [&](const Graph::Assumption& a) {
+    const auto symbols = site.from.scope().symbols_of(a.predicate);
+    const auto differs = [&](SymbolId s) { return !site.varying.source(s); };
+    return stable.contains(a.stable) && std::ranges::any_of(symbols, differs);
   });
 }
 

@@ -53,7 +53,7 @@ class OperandTexts {
 
  private:
   std::optional<std::string> symbol(SymbolId s);
-  std::optional<std::string> own_extent(Dim symbol) const;
+  std::optional<std::string> own_extent(Dim d) const;
   std::size_t place(Value v);
   bool is_visible(Value v) const;
 

@@ -22,11 +22,11 @@ std::size_t OperandTexts::place(Value v) {
   return at == from_.end() ? add(v) : static_cast<std::size_t>(at - from_.begin());
 }
 
-std::optional<std::string> OperandTexts::own_extent(Dim symbol) const {
+std::optional<std::string> OperandTexts::own_extent(Dim d) const {
   for (std::size_t k = 0; k < from_.size(); ++k) {
     if (!from_[k]) continue;
     const Shape& shape = site_.from.type(from_[k]).shape;
-    const auto at = std::ranges::find(shape, symbol);
+    const auto at = std::ranges::find(shape, d);
     if (at != shape.end()) return fmt::format("d{}_{}", k, at - shape.begin() + (site_.varying.value(from_[k]) ? 1 : 0));
   }
   return std::nullopt;
@@ -52,6 +52,9 @@ std::optional<std::string> OperandTexts::symbol(SymbolId s) {
 }
 
 std::optional<std::string> OperandTexts::text(Dim d) {
+  if (!d.is_const()) {
+    if (auto own = own_extent(d)) return own;
+  }
   return ops::write_extent(site_.scratch.scope(), d, [this](SymbolId s) { return symbol(s); });
 }
 

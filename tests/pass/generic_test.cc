@@ -94,7 +94,7 @@ TEST(Generic, GoesThroughAnOnnxFile) {
     %c: f32[3,N] = frazil::GenericMap(%b) {body = ["f32 load 0", "f32 neg %0"]} "minus"
     %e: i64[1] = frazil::Extents(%x) {values = ["2*d0_0"], sizes = [1]} "twice"
     return c = %c, e = %e })");
-  const auto model = export_onnx_bytes(graph);
+  const auto model = onnx::export_model(graph);
   ASSERT_TRUE(model) << model.error().message;
   const auto kept = std::make_shared<const std::string>(*model);
   const auto again = import_onnx_bytes(std::as_bytes(std::span(*kept)), kept);
