@@ -103,14 +103,19 @@ Elem output_elem(const OpDef& op, std::size_t i, const Bindings& bound) {
   return Elem::f32;
 }
 
-Elem result_elem(const InferCx& cx, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
-                 const Bindings& bound) {
-  if (result == nullptr || i > 0) return output_elem(*cx.node().op, i, bound);
+/// Of the inputs that are given.
+std::vector<Elem> input_elems(const InferCx& cx) {
   std::vector<Elem> in;
   for (std::size_t k = 0; k < cx.input_count(); ++k) {
     if (cx.has(k)) in.push_back(cx.elem(k));
   }
-  return result(cx.node().attrs.get(), in);
+  return in;
+}
+
+Elem result_elem(const InferCx& cx, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
+                 const Bindings& bound) {
+  if (result == nullptr || i > 0) return output_elem(*cx.node().op, i, bound);
+  return result(cx.node().attrs.get(), input_elems(cx));
 }
 
 /// True when the element type of output i follows from the ports and `result` alone.
@@ -146,9 +151,10 @@ class FormRule {
   FormRule(InferCx& cx, const Bindings& bound) : cx_(cx), bound_(bound) {}
 
   Status operator()(const Elementwise& e) {
-    if (Status s = e.check ? e.check(cx_.node().attrs.get()) : Status{}; !s) {
-      return within(cx_.graph().describe(cx_.id()) + ": ", std::move(s).error());
-    }
+    const void* const attrs = cx_.node().attrs.get();
+    Status good = e.check ? e.check(attrs) : Status{};
+    if (good && e.fits) good = e.fits(attrs, input_elems(cx_));
+    if (!good) return within(cx_.graph().describe(cx_.id()) + ": ", std::move(good).error());
     std::optional<Shape> shape;
     for (std::size_t i = 0; i < cx_.input_count(); ++i) {
       if (!cx_.has(i)) continue;

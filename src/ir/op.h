@@ -55,6 +55,8 @@ struct Elementwise {
   Status (*check)(const void* attrs) = nullptr;
   /// Replaces the body when an operand or the output is a string; null when the body handles strings.
   PlainBody plain = nullptr;
+  /// What is wrong with attributes for operands of these element types; null where nothing can be.
+  Status (*fits)(const void* attrs, std::span<const Elem> inputs) = nullptr;
 };
 
 /// A fold over an iteration space. The type rule is the space.

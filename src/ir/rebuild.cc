@@ -26,10 +26,13 @@ class Rebuilder {
   void choose(const Choices& choices) { to_.choices_ = choices; }
 
   Result<Graph> run() {
+    rewriter_.begin(from_, [this](Value v) { return mapped(v); });
     Builder main(to_);
     for (std::size_t i = 0; i < from_.main().params.size(); ++i) {
       const Value v = from_.main().params[i];
-      map_[v.id] = main.input(from_.input_names()[i], from_.type(v), from_.input_defaults_[i]).value;
+      Type type = rewriter_.input_type(from_, i, main);
+      Tensor default_value = type == from_.type(v) ? from_.input_defaults_[i] : Tensor();
+      map_[v.id] = main.input(from_.input_names()[i], std::move(type), std::move(default_value)).value;
     }
     stack_.push_back({.from = Graph::kMain, .to = Graph::kMain, .region_from = {}, .region_to = {}});
     while (!stack_.empty()) {
@@ -146,6 +149,8 @@ class Rebuilder {
     const RebuildFrame f = stack_.back();
     stack_.pop_back();
     std::vector<Value> results = mapped(from_.block(f.from).results);
+    Builder inner(to_, f.to);
+    FRAZIL_CHECK(rewriter_.end(from_, f.from, inner, results));
     if (!f.region_from) {
       to_.blocks_[0].results = std::move(results);
       to_.output_names_ = from_.output_names_;

@@ -13,6 +13,16 @@ namespace frazil {
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
+  /// Called first. `now` maps a value of `from` that has been written to the new one; it lives as long as the rebuild.
+  virtual void begin(const Graph& /*from*/, std::function<Value(Value)> /*now*/) {}
+  /// The new type of input `index` of the graph. The input keeps its default only if the type is unchanged.
+  virtual Type input_type(const Graph& from, std::size_t index, Builder& /*to*/) {
+    return from.type(from.main().params[index]);
+  }
+  /// Called at the end of a block with its results in the new graph. May change them and add nodes.
+  virtual Status end(const Graph& /*from*/, BlockId /*block*/, Builder& /*to*/, std::vector<Value>& /*results*/) {
+    return {};
+  }
   /// True for a node that is omitted, with its blocks; its results must be unused.
   virtual bool drops(const Graph&, NodeId) { return false; }
   /// Called before region `node` is started in `outer`'s block. May add nodes there and change the region's inputs,

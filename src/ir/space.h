@@ -15,8 +15,8 @@ struct Ix {
 };
 
 /// How contributions are combined. `argmax`/`argmin` return Space::report at the extreme point (the first in iteration
-/// order, or the last with Space::last_wins).
-enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin };
+/// order, or the last with Space::last_wins). `only`: there is at most one contribution; without one the result is 0.
+enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, only };
 
 /// The iteration space of a contraction:
 ///   out[write(p)] = fold over the reduced axes of body(in_k[reads_k(p)]...)

@@ -85,7 +85,8 @@ std::span<const Rule> reduce_rules();
 /// All of the above, in the order in which they are tried.
 std::span<const Rule* const> algebra_rules();
 std::span<const Rule> norm_rules();
-/// Rules that recover composites from the expansions written by exporters.
+std::span<const Rule> generic_rules();
+/// Rules that recover composites from the expansions written by exporters, and from spaces given by attributes.
 std::span<const Rule* const> recovery_rules();
 std::span<const Rule> attention_rules();
 std::span<const Rule> rotary_rules();

@@ -129,6 +129,27 @@ class TruthFolder : public Folder {
 };
 
 template <class T>
+class OnlyFolder : public Folder {
+ public:
+  OnlyFolder(Elem value, std::int64_t outputs) : value_(value), values_(static_cast<std::size_t>(outputs), Box{T{}}) {}
+
+  void add(const Batch& batch) override {
+    const T* x = reinterpret_cast<const T*>(batch.values);
+    for (std::size_t i = 0; i < batch.n; ++i) values_[static_cast<std::size_t>(batch.out[i])].value = x[i];
+  }
+  void store(Tensor& out) const override {
+    store_all<T>(value_, out, [&](std::size_t i) { return values_[i].value; });
+  }
+
+ private:
+  struct Box {
+    T value;  // vector<bool> would have no references
+  };
+  Elem value_;
+  std::vector<Box> values_;
+};
+
+template <class T>
 class ArgFolder : public Folder {
  public:
   ArgFolder(bool max, bool last_wins, std::int64_t nothing, std::int64_t outputs)
@@ -193,6 +214,12 @@ Result<std::unique_ptr<Folder>> Folder::make(Fold fold, Elem value, const Tensor
       if (cast_elements(value, Elem::boolean, nullptr, nullptr, 0)) {
         folder = std::make_unique<TruthFolder>(fold == Fold::all, value, outputs);
       }
+      break;
+    case Fold::only:
+      with_register_type(value, [&]<class T>() {
+        if constexpr (!std::is_same_v<T, Text>) folder = std::make_unique<OnlyFolder<T>>(value, outputs);
+        return true;
+      });
       break;
     case Fold::argmax:
     case Fold::argmin:
