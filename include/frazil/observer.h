@@ -2,8 +2,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <frazil/array.h>
 
 namespace frazil::api {
 
@@ -16,8 +20,18 @@ struct NodeEvent {
   std::uint32_t id;       ///< the same for the same node in every run
 };
 
+/// A value inside of a graph, as a run made it. Name and iterations are valid during the call; the value may be kept.
+struct ValueEvent {
+  std::string_view name;  ///< as it was asked for
+  const Array& value;
+  /// Of a value inside of loops: their iterations, from 0 on, outermost first. A value that does not change from one
+  /// iteration to the next may be told once, without that loop. Copies of a loop's body that was unrolled count through
+  /// in the order in which they ran, and stand first.
+  std::span<const std::int64_t> iterations;
+};
+
 /// Sees what a session does, in order, on the session's thread. Functions must not throw nor call the session, cancel()
-/// aside. The reference tier tells nothing.
+/// aside. The reference tier tells of values only.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -31,6 +45,17 @@ class Observer {
   virtual void iteration(const NodeEvent&) {}
   /// Extents differ from those before: what depends on them is prepared anew.
   virtual void shapes_changed() {}
+
+  /// Names of the values that `value` is to see, inside of graphs and of loops and branches, too: as the model has them
+  /// (Model::text(), ONNX), or NODE:2 for output 2 of a node. Asked by Session::set_observer, which throws
+  /// Code::bad_input for a name that the model does not have.
+  virtual std::vector<std::string> wanted() const { return {}; }
+  /// A wanted value, as soon as it is there, each time it is made. What runs as one with its neighbours is computed
+  /// beside them, with the same bits; nothing else changes.
+  virtual void value(const ValueEvent&) {}
+  /// Before a run: the session's passes have removed a wanted value. True: the run goes on without it; else it fails
+  /// with Code::unsupported. Tier "ref" has all values.
+  virtual bool without(std::string_view /*name*/, std::string_view /*why*/) { return false; }
 };
 
 /// Asked before things happen; the default allows everything. A text is the reason for a refusal, which is thrown as

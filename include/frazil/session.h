@@ -83,7 +83,8 @@ class Session {
   void trim();
   /// Ends the run in progress soon with Code::cancelled; from any thread. The next run starts clean.
   void cancel() noexcept;
-  /// `observer` must outlive the session, or be replaced by null before it dies.
+  /// `observer` must outlive the session, or be replaced by null before it dies. Code::bad_input for a value that it
+  /// wants and the model does not have; the session then has no observer.
   void set_observer(Observer* observer);
   Counters counters() const;
 

@@ -13,7 +13,9 @@ namespace {
 /// Tells a public Observer what the executor tells.
 class Adapter : public exec::Observer {
  public:
-  explicit Adapter(api::Observer& to) : to_(to) {}
+  Adapter(api::Observer& to, const Graph& model) : to_(to), names_(to.wanted()) {
+    for (const std::string& name : names_) watched_.push_back(take(exec::find_value(model, name)));
+  }
   void run_begin(const Plan& plan, std::span<const std::int64_t>) override {
     graph_ = plan.graph.get();
     to_.run_begin();
@@ -28,6 +30,11 @@ class Adapter : public exec::Observer {
   void branch(const Step&, NodeId id, bool taken) override { to_.branch(event(id), taken); }
   void iteration(const Step&, NodeId id) override { to_.iteration(event(id)); }
   void shapes_changed(std::uint32_t) override { to_.shapes_changed(); }
+  std::span<const exec::WatchedValue> watched() const override { return watched_; }
+  void value(std::size_t index, const Datum& value, std::span<const std::int64_t> iterations) override {
+    to_.value({names_[index], Access::array(value), iterations});
+  }
+  bool without(std::size_t index, std::string_view why) override { return to_.without(names_[index], why); }
 
  private:
   /// Copies that control flow makes run in the name of its node, which has events of its own.
@@ -46,6 +53,8 @@ class Adapter : public exec::Observer {
     return {node.name, node.op->name, node.stable};
   }
   api::Observer& to_;
+  std::vector<std::string> names_;
+  std::vector<exec::WatchedValue> watched_;  ///< of names_
   const Graph* graph_ = nullptr;  ///< of the plan that runs
 };
 
@@ -155,7 +164,7 @@ void Session::cancel() noexcept { impl_->session->cancel(); }
 void Session::set_observer(Observer* observer) {
   impl_->session->set_observer(nullptr);
   impl_->adapter.reset();
-  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer);
+  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer, impl_->session->executable().graph());
   impl_->session->set_observer(impl_->adapter.get());
 }
 
