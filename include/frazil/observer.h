@@ -2,8 +2,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <frazil/array.h>
 
 namespace frazil::api {
 
@@ -16,8 +20,19 @@ struct NodeEvent {
   std::uint32_t id;       ///< the same for the same node in every run
 };
 
+/// An inner value of a graph, as a run computed it. Name and iterations are valid during the call; the value may be
+/// kept.
+struct ValueEvent {
+  std::string_view name;  ///< as Observer::wanted() gave it
+  const Array& value;
+  /// Of a value inside loops: their iteration numbers, from 0 on, outermost first. A value that does not change from one
+  /// iteration to the next may be reported once, without that loop. Copies of an unrolled loop's body are numbered in
+  /// the order in which they ran; their number comes first.
+  std::span<const std::int64_t> iterations;
+};
+
 /// Receives the events of a session, in order, on the session's thread. Functions must not throw and must not call the
-/// session, except cancel(). The reference tier sends no events.
+/// session, except cancel(). The reference tier sends events of values only.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -31,6 +46,17 @@ class Observer {
   virtual void iteration(const NodeEvent&) {}
   /// Extents changed since the previous run or evaluation; dependent steps are prepared again.
   virtual void shapes_changed() {}
+
+  /// Names of the values to report, which may be inside loops and branches: as in the model (Model::text(), ONNX), or
+  /// NODE:2 for output 2 of a node. Called by Session::set_observer, which throws Code::bad_input for a name that the
+  /// model does not have.
+  virtual std::vector<std::string> wanted() const { return {}; }
+  /// A wanted value, each time it has been computed. A value inside a fused kernel is computed separately, with the same
+  /// bits; the kernel itself runs as without an observer.
+  virtual void value(const ValueEvent&) {}
+  /// Called before a run for a wanted value that the passes have removed. True: the run continues without it; otherwise
+  /// it fails with Code::unsupported. Tier "ref" has all values.
+  virtual bool without(std::string_view /*name*/, std::string_view /*why*/) { return false; }
 };
 
 /// Asked before a model is loaded or run; the default allows everything. A returned text is the reason for refusing and

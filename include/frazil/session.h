@@ -86,7 +86,8 @@ class Session {
   /// Makes the run in progress stop soon with Code::cancelled. Callable from any thread. The next run is not affected.
   void cancel() noexcept;
   /// Sets the observer, or removes it with null. `observer` must outlive the session or be removed before it is
-  /// destroyed.
+  /// destroyed. Throws Code::bad_input for a wanted value that the model does not have; the session then has no
+  /// observer.
   void set_observer(Observer* observer);
   Counters counters() const;
 

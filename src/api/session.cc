@@ -14,7 +14,9 @@ namespace {
 /// Forwards executor events to a public Observer.
 class Adapter : public exec::Observer {
  public:
-  explicit Adapter(api::Observer& to) : to_(to) {}
+  Adapter(api::Observer& to, const Graph& model) : to_(to), names_(to.wanted()) {
+    for (const std::string& name : names_) watched_.push_back(take(exec::find_value(model, name)));
+  }
   void run_begin(const Plan& plan, std::span<const std::int64_t>) override {
     graph_ = plan.graph.get();
     to_.run_begin();
@@ -29,6 +31,11 @@ class Adapter : public exec::Observer {
   void branch(const Step&, NodeId id, bool taken) override { to_.branch(event(id), taken); }
   void iteration(const Step&, NodeId id) override { to_.iteration(event(id)); }
   void shapes_changed(std::uint32_t) override { to_.shapes_changed(); }
+  std::span<const exec::WatchedValue> watched() const override { return watched_; }
+  void value(std::size_t index, const Datum& value, std::span<const std::int64_t> iterations) override {
+    to_.value({names_[index], Access::array(value), iterations});
+  }
+  bool without(std::size_t index, std::string_view why) override { return to_.without(names_[index], why); }
 
  private:
   /// True for steps that only move values for a control-flow node; the node has events of its own.
@@ -47,7 +54,9 @@ class Adapter : public exec::Observer {
     return {node.name, node.op->name, node.stable};
   }
   api::Observer& to_;
-  const Graph* graph_ = nullptr;  ///< of the current plan
+  std::vector<std::string> names_;
+  std::vector<exec::WatchedValue> watched_;  ///< of names_
+  const Graph* graph_ = nullptr;             ///< of the current plan
 };
 
 std::chrono::steady_clock::duration duration_of(double milliseconds) {
@@ -167,7 +176,7 @@ void Session::cancel() noexcept { impl_->session->cancel(); }
 void Session::set_observer(Observer* observer) {
   impl_->session->set_observer(nullptr);
   impl_->adapter.reset();
-  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer);
+  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer, impl_->session->executable().graph());
   impl_->session->set_observer(impl_->adapter.get());
 }
 

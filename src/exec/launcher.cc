@@ -87,13 +87,36 @@ Status Launcher::launch(StepIndex pc) try {
 
 Status Launcher::run_host(StepIndex pc) {
   const Step& step = plan_.steps[pc];
-  FRAZIL_CHECK(read_shapes(step, launch_of(pc)));
-  return host_.run(step, launch_of(pc));
+  const step::Launch& launch = launch_of(pc);
+  if (launch.device != kHost) return run_on_device(pc, launch);
+  FRAZIL_CHECK(read_shapes(step, launch));
+  return host_.run(step, launch);
+}
+
+Status Launcher::run_on_device(StepIndex pc, const step::Launch& launch) {
+  const auto& entry = executable_.device_entry(pc);
+  Prepared& p = prepared_[pc];
+  DeviceMemory& devices = memory_.devices();
+  if (p.ready == Ready::no) {
+    devices.wait(launch.device);  // it may still read the state
+    FRAZIL_CHECK(prepare(pc, *entry));
+  }
+  if (p.ready == Ready::nothing_to_do) return {};
+  FRAZIL_CHECK(devices.scratch(launch.device, p.scratch));
+  const LaunchCode& code = executable_.launch(pc);
+  find_pointers(code);
+  devices.launch(plan_.steps[pc], launch.device,
+                 {.pointers = {pointers_.begin(), pointers_.begin() + code.inputs + code.outputs},
+                  .inputs = code.inputs,
+                  .entry = entry,
+                  .state = p.state,
+                  .units = p.units});
+  return {};
 }
 
 /// Extents and strides of all operands, one after the other in shape_memory_.
 Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
-  const bool host = executable_.launch(static_cast<StepIndex>(&step - plan_.steps.data())).entry.load() == nullptr;
+  const bool host = executable_.launch(static_cast<StepIndex>(&step - plan_.steps.data())).first_entry == nullptr;
   std::size_t needed = launch.domain.size();
   for (const auto* list : {&launch.in, &launch.out}) {
     for (SlotId s : *list) needed += s ? 2 * plan_.slot(s).dims.size() : 0;
@@ -133,6 +156,7 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
 /// A part of a weight whose place the run tells may be another one before the step is prepared again.
 WeightRef Launcher::weight_of(SlotId s) const {
   if (!s || plan_.slot(s).offset != kNoReg || plan_.storage(s).place != Place::constant) return {};
+  if (plan_.storage(s).device != kHost) return {};
   const Tensor& tensor = plan_.graph->constant(Value{plan_.storage(s).index})->tensor;
   return {&tensor.buffer(), {tensor.data(), tensor.bytes()}};
 }
@@ -170,6 +194,11 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
   // Extents beside a 0 may be anything: loops over them would take for ever.
   const bool empty = std::ranges::all_of(cx.out, [](const OperandShape& o) { return !o.given || o.empty(); });
   share(cx, p);
+  if (launch.device != kHost) {
+    p.grain = 0;
+    p.ready = empty ? Ready::nothing_to_do : Ready::yes;
+    return {};
+  }
   const std::size_t workers = p.grain == 0 ? 1 : context_.scheduler->workers();
   auto scratch = memory_.scratch(empty ? 0 : workers * p.scratch);
   if (!scratch) {

@@ -61,7 +61,9 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   Lowering lowering(*owned, needs, fusion, options.passes, sections, plan);
   FRAZIL_CHECK(lowering.run());
   lowering.report(ran);
-  plan_memory(plan, lowering.loops());
+  std::vector<LoopSpan> loops = lowering.loops();
+  if (options.placement) place_on_devices(plan, loops, options.placement);
+  plan_memory(plan, loops);
   std::vector<std::uint32_t> of = groups_of_registers(plan);
   lowering.symbol_groups(of);
   for (std::uint32_t i = 0; i < plan.steps.size(); ++i) {

@@ -61,6 +61,7 @@ const Machine::Program& Machine::program_of(NodeId id) {
     program = std::make_unique<Program>();
     std::get<Region>(graph_.node(id).op->form).lower(graph_.node(id), graph_, program->flow);
     program->target = find_targets(program->flow.ops);
+    program->loops = std::ranges::find(program->flow.ops, Kind::loop, &FlowOp::kind) != program->flow.ops.end();
   }
   return *program;
 }
@@ -119,7 +120,10 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
       return {};
     }
     case Kind::otherwise: run.pc = target; return {};
-    case Kind::again: run.pc = target; return execution_limits_.spend();
+    case Kind::again:
+      run.pc = target;
+      ++run.iteration;
+      return execution_limits_.spend();
     case Kind::leave_at:
       if (run.counters[op.index] >= run.counters[op.limit]) run.pc = target;
       return {};

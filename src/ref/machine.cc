@@ -6,10 +6,21 @@
 #include "ref/machine_state.h"
 
 namespace frazil::ref {
+namespace {
 
-Machine::Machine(const Graph& graph, ExecutionLimits& execution_limits)
+bool is_inside(const Graph& graph, BlockId block, NodeId region) {
+  for (; graph.block(block).owner; block = graph.block(block).parent) {
+    if (graph.block(block).owner == region) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Machine::Machine(const Graph& graph, ExecutionLimits& execution_limits, ValueListener* listener)
     : graph_(graph),
       execution_limits_(execution_limits),
+      listener_(listener),
       symbols_(graph),
       env_(graph.value_count()),
       dead_after_(graph.node_count()) {
@@ -57,7 +68,18 @@ Status Machine::define(Value v, Datum datum, std::string_view who) {
     return fail(Code::internal, "{}{} {}", who, name.empty() ? "" : fmt::format(", value '{}'", name), *wrong);
   }
   env_[v.id] = std::move(datum);
+  if (listener_ != nullptr) tell(v);
   return {};
+}
+
+void Machine::tell(Value v) const {
+  const BlockId block = graph_.block_of(v).value_or(Graph::kMain);
+  std::vector<std::int64_t> iterations;
+  for (const Frame& frame : frames_) {
+    if (!frame.region || !frame.region->program->loops) continue;
+    if (is_inside(graph_, block, frame.region->node)) iterations.push_back(frame.region->iteration);
+  }
+  listener_->defined(v, env_[v.id], iterations);
 }
 
 Result<std::vector<Datum>> Machine::run(std::span<const Datum> params) {

@@ -8,6 +8,7 @@
 #include "ir/flow.h"
 #include "ir/graph.h"
 #include "ref/node.h"
+#include "ref/ref.h"
 #include "ref/symbols.h"
 #include "tensor/datum.h"
 
@@ -17,7 +18,8 @@ namespace frazil::ref {
 /// stack.
 class Machine {
  public:
-  Machine(const Graph& graph, ExecutionLimits& execution_limits);
+  /// `listener` may be null.
+  Machine(const Graph& graph, ExecutionLimits& execution_limits, ValueListener* listener = nullptr);
   ~Machine();
 
   /// Returns the main block's results. `params` are its checked params.
@@ -31,6 +33,7 @@ class Machine {
   void find_last_uses();
   Datum value(Value v) const;
   Status define(Value v, Datum datum, std::string_view who);
+  void tell(Value v) const;
   void release(NodeId id);
 
   Status step_block(Frame& frame);
@@ -54,6 +57,7 @@ class Machine {
 
   const Graph& graph_;
   ExecutionLimits& execution_limits_;
+  ValueListener* const listener_;
   SymbolTable symbols_;
   std::vector<Datum> env_;                                                // per value
   std::vector<std::vector<Value>> dead_after_;                            // per node: values with no later use

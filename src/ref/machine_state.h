@@ -10,6 +10,7 @@ namespace frazil::ref {
 struct Machine::Program {
   Flow flow;
   std::vector<std::size_t> target;
+  bool loops = false;
 };
 
 /// A running region node.
@@ -17,6 +18,7 @@ struct Machine::RegionRun {
   NodeId node;
   const Program* program;
   std::size_t pc = 0;
+  std::int64_t iteration = 0;
   std::vector<std::int64_t> counters;
   std::vector<Datum> variables, slices, outputs;
   std::vector<Gathered> accumulators;

@@ -46,13 +46,16 @@ Result<std::optional<Graph>> without_assumptions(const Graph& graph) {
 
 }  // namespace
 
-Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs) {
+Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs,
+                                         ValueListener* listener) {
   try {
     Here here;
     FRAZIL_TRY(const auto open, without_assumptions(graph));
     const Graph& ready = open ? *open : graph;
     FRAZIL_TRY(const auto params, ref::bind_inputs(ready, inputs));
-    return unless_stopped(ref::Machine(ready, here.execution_limits()).run(params), here.execution_limits());
+    if (listener != nullptr) listener->begin(ready);
+    ref::Machine machine(ready, here.execution_limits(), listener);
+    return unless_stopped(machine.run(params), here.execution_limits());
   } catch (const std::bad_alloc&) {
     return no_memory_left();
   }

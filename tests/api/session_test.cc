@@ -1,5 +1,6 @@
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -342,6 +343,43 @@ TEST(Observer, SeesIterations) {
   session.set_observer(&recorder);
   EXPECT_EQ(code_of([&] { session.run({{"x", Array::scalar(0.0f)}}); }), Code::limit);
   EXPECT_GT(std::ranges::count_if(recorder.log, [](const auto& l) { return l.starts_with("iteration"); }), 3);
+}
+
+struct Watcher : frazil::Observer {
+  std::vector<std::string> names;
+  std::map<std::string, Array> values;
+  std::vector<std::string> wanted() const override { return names; }
+  void value(const frazil::ValueEvent& e) override {
+    std::string name(e.name);
+    for (const auto i : e.iterations) name += " " + std::to_string(i);
+    values[name] = e.value;
+  }
+};
+
+TEST(Observer, SeesTheValuesThatItWants) {
+  GraphBuilder graph;
+  Term x = graph.input("x", Dtype::f32, {"N"});
+  Term sum = graph.op("Add", {x, x}, {}, "sum");
+  graph.output("y", graph.op("Exp", {graph.op("Neg", {sum}, {}, "minus")}, {}, "last"));
+  const Model model = graph.build();
+  for (const char* tier : {"0", "ref"}) {
+    auto session = model.open({.tier = tier});
+    Watcher watcher;
+    watcher.names = {"sum", "minus:0", "x"};
+    session.set_observer(&watcher);
+    session.run({{"x", Array::of<float>({2}, {1, 2})}});
+    EXPECT_EQ(watcher.values.at("sum").str(), "f32[2] [2, 4]") << tier;
+    EXPECT_EQ(watcher.values.at("minus:0").str(), "f32[2] [-2, -4]") << tier;
+    EXPECT_EQ(watcher.values.at("x").str(), "f32[2] [1, 2]") << tier;
+  }
+}
+
+TEST(Observer, AskingForWhatTheModelDoesNotHaveThrows) {
+  auto session = square().open();
+  Watcher watcher;
+  watcher.names = {"nowhere"};
+  EXPECT_EQ(code_of([&] { session.set_observer(&watcher); }), Code::bad_input);
+  EXPECT_NO_THROW(session.run({{"x", Array::of<float>({1}, {3})}}));
 }
 
 struct NoMul : frazil::Policy {
