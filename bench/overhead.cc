@@ -1,11 +1,10 @@
 // Measures the cost of a run besides its arithmetic, ours against the peer's, on one thread:
 //
-//   overhead [MODELDIR] [--peer LIBRARY
-// --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]
+//   overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]
 //
 // MODELDIR is $FRAZIL_WORKLOADS or build/workloads unless given. NAMEs are workloads (workloads.h) or sections:
-// observer, shapes, stream, append, load. Without NAMEs: the workloads dominated by overhead, and every section. --all
-// takes every workload whose model is in MODELDIR. Pin the process to a core, as the peer's figures vary with the
+// observer, shapes, stream, append, edit, load. Without NAMEs: the workloads dominated by overhead, and every section.
+// --all takes every workload whose model is in MODELDIR. Pin the process to a core, as the peer's figures vary with the
 // machine's load. The results of both sides are compared; exits with 1 when a row fails.
 
 #include <algorithm>
@@ -35,7 +34,7 @@ namespace {
 constexpr const char* kDefaultNames[] = {"floor_add", "chain100",   "mlp_tiny", "loop_tiny",
                                          "if_chain",  "if_in_loop", "loop_rnn", "ew_64"};
 constexpr const char* kObserved[] = {"floor_add", "chain100", "loop_tiny"};
-constexpr const char* kSections[] = {"observer", "shapes", "stream", "append", "load"};
+constexpr const char* kSections[] = {"observer", "shapes", "stream", "append", "edit", "load"};
 constexpr const char* kUsage =
     "usage: overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]";
 struct Arguments {
@@ -183,6 +182,7 @@ bool overhead(const Arguments& arguments) {
   if (arguments.wants("shapes")) json["unseen_shapes"] = unseen_shapes(scratch_dir(), arguments.timing.rounds);
   if (arguments.wants("stream")) json["stream"] = shape_stream(scratch_dir(), arguments.timing.rounds);
   if (arguments.wants("append")) json["append"] = appended_values(arguments.timing.rounds);
+  if (arguments.wants("edit")) json["edit"] = edited_graph(arguments.model_dir + "/bert_base.onnx", 5);
   if (arguments.wants("load")) json["load"] = large_load(scratch_dir());
   write_json(arguments.json, json);
   return good;

@@ -27,6 +27,9 @@ nlohmann::json shape_stream(const std::string& scratch_dir, int rounds);
 /// Load time of a 400 MB model, and the memory of its process after one run.
 nlohmann::json large_load(const std::string& scratch_dir);
 
+/// An edit of one pointwise node in the middle of the model at `path`: its commit, and planning before and after it.
+nlohmann::json edited_graph(const std::string& path, int rounds);
+
 /// The child process of large_load: loads `path`, runs `rows` rows and prints JSON.
 void load_child(const std::string& path, std::int64_t rows);
 

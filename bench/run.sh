@@ -33,6 +33,6 @@ status=0
 ${pin[@]+"${pin[@]}"} "$build/bench/targets" --json "$build/bench/targets.json" "$@" || status=$?
 if (($# == 0 && status < 2)); then
   ${pin[@]+"${pin[@]}"} "$build/bench/overhead" "${FRAZIL_WORKLOADS:-$build/workloads}" --no-peer \
-    --json "$build/bench/overhead.json" observer shapes stream append load || status=$?
+    --json "$build/bench/overhead.json" observer shapes stream append edit load || status=$?
 fi
 exit $status

@@ -22,6 +22,12 @@ std::uint64_t constant_bits(const ScalarIns& ins) {
   return bits;
 }
 
+/// True if a loop has no iterations. Empty rows alone still have results: those of folds.
+bool has_no_loops(std::span<const std::int64_t> domain, bool rows) {
+  const auto loops = rows ? domain.first(domain.size() - 1) : domain;
+  return std::ranges::find(loops, 0) != loops.end();
+}
+
 /// Fills a TileState for new extents.
 class TilePreparer {
  public:
@@ -112,7 +118,10 @@ class TilePreparer {
   /// The axes of the domain, right to left, merged greedily into loops; a row is never merged.
   Status merge_axes() {
     if (!s_.rows && all_dense()) return one_loop();
-    if (is_empty()) return {};
+    if (has_no_loops(cx_.domain, s_.rows)) {
+      s_.outer = 0;
+      return {};
+    }
     std::size_t axis = cx_.domain.size();
     if (axis > 0) {
       s_.inner = cx_.domain[--axis];
@@ -140,14 +149,6 @@ class TilePreparer {
     }
     for (int a = 0; a < s_.rank; ++a) s_.outer *= extents_[a];
     return {};
-  }
-
-  /// Nothing to loop over; folds of empty rows give something.
-  bool is_empty() {
-    const auto loops = s_.rows ? cx_.domain.first(cx_.domain.size() - 1) : cx_.domain;
-    if (std::ranges::find(loops, 0) == loops.end()) return false;
-    s_.outer = 0;
-    return true;
   }
 
   Status one_loop() {

@@ -40,7 +40,7 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
     exe->plan_.graph = exe->graph_;
     return exe;
   }
-  const PlanOptions how{options.passes, options.verify, placement_on(options.devices)};
+  const PlanOptions how{.passes = options.passes, .verify = options.verify, .placement = placement_on(options.devices)};
   FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, how, exe->passes_));
   exe->compile();
   return exe;

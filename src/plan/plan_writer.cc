@@ -146,12 +146,4 @@ SlotId PlanWriter::contiguous(SlotId slot, NodeId for_node) {
   return packed;
 }
 
-bool PlanWriter::all_bound(const Shape& shape, std::size_t but) const {
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d == but || shape[d].is_const()) continue;
-    if (!std::ranges::all_of(scope.symbols_of(shape[d]), [&](SymbolId s) { return regs.is_bound(s); })) return false;
-  }
-  return true;
-}
-
 }  // namespace frazil

@@ -62,8 +62,6 @@ class PlanWriter {
 
   const Layout& layout(SlotId s) const { return layouts_[s.id]; }
   Storage& storage(SlotId s) { return plan.storages[plan.slot(s).storage]; }
-  /// True when all symbols of the extents are bound, that of axis `but` aside.
-  bool all_bound(const Shape& shape, std::size_t but = ~std::size_t{0}) const;
   /// True when the Dim depends on the inputs' extents only.
   bool at_start(Dim d) const { return regs.group(d) == 0; }
   Reg bytes_of(Elem elem, const Shape& shape);
