@@ -55,7 +55,7 @@ class Adapter : public exec::Observer {
   api::Observer& to_;
   std::vector<std::string> names_;
   std::vector<exec::WatchedValue> watched_;  ///< of names_
-  const Graph* graph_ = nullptr;  ///< of the plan that runs
+  const Graph* graph_ = nullptr;             ///< of the plan that runs
 };
 
 std::chrono::steady_clock::duration duration_of(double milliseconds) {

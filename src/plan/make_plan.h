@@ -11,7 +11,7 @@ namespace frazil {
 
 struct PlanOptions {
   PassSet passes;
-  int verify = 0;  ///< as FRAZIL_VERIFY
+  int verify = 0;                       ///< as FRAZIL_VERIFY
   DevicePlacement placement = nullptr;  ///< null: the host runs everything
 };
 

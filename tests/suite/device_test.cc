@@ -22,8 +22,8 @@ struct DeviceTier {
 
   explicit DeviceTier(const Graph& graph, PassSet passes = {}, SimulatedDevice::Options options = {})
       : device(std::make_shared<SimulatedDevice>(std::move(options))) {
-    auto made = Executable::make(std::make_shared<const Graph>(graph),
-                                 {.passes = passes, .verify = 1, .devices = {device}});
+    auto made =
+        Executable::make(std::make_shared<const Graph>(graph), {.passes = passes, .verify = 1, .devices = {device}});
     if (!made) {
       error = made.error().message;
       return;
@@ -59,10 +59,16 @@ const Row kRows[] = {
        %a = Neg(%x) %b = Exp(%a) %c = Add(%b, f32[] 1) %d = Sqrt(%c) %e = Mul(%d, %b)
        return e = %e
      })",
-     {{3, 5}}, 5, 1, 1},
+     {{3, 5}},
+     5,
+     1,
+     1},
     {"inputs_are_brought_once",
      "graph g(%x: f32[N], %y: f32[N]) { %a = Add(%x, %y) %b = Mul(%x, %a) %c = Sub(%y, %b) return c = %c }",
-     {{7}, {7}}, 3, 2, 1},
+     {{7}, {7}},
+     3,
+     2,
+     1},
     {"two_results", "graph g(%x: f32[N]) { %a = Neg(%x) %b = Exp(%a) return a = %a, b = %b }", {{4}}, 2, 1, 2},
     {"a_product_with_weights",
      R"(graph g(%x: f32[N,3]) {
@@ -71,9 +77,16 @@ const Row kRows[] = {
        %r = Relu(%s)
        return r = %r
      })",
-     {{4, 3}}, 3, 1, 1},
-    {"a_product_of_two_inputs", "graph g(%x: f32[B,N,K], %y: f32[K,M]) { %p = MatMul(%x, %y) %e = Exp(%p) return e = %e }",
-     {{2, 40, 17}, {17, 33}}, 2, 2, 1},
+     {{4, 3}},
+     3,
+     1,
+     1},
+    {"a_product_of_two_inputs",
+     "graph g(%x: f32[B,N,K], %y: f32[K,M]) { %p = MatMul(%x, %y) %e = Exp(%p) return e = %e }",
+     {{2, 40, 17}, {17, 33}},
+     2,
+     2,
+     1},
     {"a_product_of_a_view",
      R"(graph g(%x: f32[N,M]) {
        %t = Transpose(%x)
@@ -81,7 +94,10 @@ const Row kRows[] = {
        %p = MatMul(%n, %t)
        return p = %p
      })",
-     {{3, 4}}, 2, 1, 1},  // the view is one of the copy
+     {{3, 4}},
+     2,
+     1,
+     1},  // the view is one of the copy
     {"what_only_the_host_can_do",
      R"(graph g(%x: f32[N]) {
        %a = Neg(%x)
@@ -90,7 +106,10 @@ const Row kRows[] = {
        %d = Add(%c, %a)
        return d = %d
      })",
-     {{6}}, 3, 2, 2},
+     {{6}},
+     3,
+     2,
+     2},
     {"a_condition_is_read_by_the_host",
      R"(graph g(%x: f32[N], %y: f32[]) {
        %up = Less(%y, f32[] 5)
@@ -104,14 +123,20 @@ const Row kRows[] = {
        %z = Exp(%r)
        return z = %z
      })",
-     {{4}, {}}, 2, 2, 2},  // what branches join stays on the host
+     {{4}, {}},
+     2,
+     2,
+     2},  // what branches join stays on the host
     {"a_convolution",
      R"(graph g(%x: f32[1,2,H,W], %w: f32[3,2,3,3]) {
        %c = Conv(%x, %w) {pads = [1, 1, 1, 1]}
        %r = Relu(%c)
        return r = %r
      })",
-     {{1, 2, 5, 6}, {3, 2, 3, 3}}, 2, 2, 1},
+     {{1, 2, 5, 6}, {3, 2, 3, 3}},
+     2,
+     2,
+     1},
 };
 
 TEST(Device, RunsWithTheBitsOfTheHost) {
@@ -179,7 +204,8 @@ TEST(Device, LoopsShareTheCopiesMadeInFrontOfThem) {
 }
 
 TEST(Device, NewExtentsNewMemory) {
-  const Graph graph = graph_of("graph g(%x: f32[N,M], %w: f32[M,2]) { %p = MatMul(%x, %w) %e = Exp(%p) return e = %e }");
+  const Graph graph =
+      graph_of("graph g(%x: f32[N,M], %w: f32[M,2]) { %p = MatMul(%x, %w) %e = Exp(%p) return e = %e }");
   const DeviceTier device(graph);
   const Tier0 host(graph);
   ASSERT_TRUE(device.session) << device.error;
@@ -201,7 +227,8 @@ TEST(Device, RunsTheTextCasesAsTheHostDoes) {
       if (c.error || c.runs.empty() || c.name.starts_with("DISABLED")) continue;
       const Graph graph = graph_of(c.text);
       SimulatedDevice::Options everything;
-      everything.kernels.insert({Kernel::copy, Kernel::reduce, Kernel::plain_matmul, Kernel::layer_norm, Kernel::attention});
+      everything.kernels.insert(
+          {Kernel::copy, Kernel::reduce, Kernel::plain_matmul, Kernel::layer_norm, Kernel::attention});
       const DeviceTier device(graph, {}, everything);
       const auto host = Executable::make(std::make_shared<const Graph>(graph));
       ASSERT_EQ(device.session != nullptr, host.has_value()) << c.name << ": " << device.error;
@@ -248,7 +275,8 @@ TEST(Device, ThatIsFullIsAnError) {
 }
 
 TEST(Device, SessionsOfSeveralThreadsShareIt) {
-  const Graph graph = graph_of("graph g(%x: f32[N,8], %w: f32[8,8]) { %p = MatMul(%x, %w) %e = Exp(%p) return e = %e }");
+  const Graph graph =
+      graph_of("graph g(%x: f32[N,8], %w: f32[8,8]) { %p = MatMul(%x, %w) %e = Exp(%p) return e = %e }");
   const DeviceTier device(graph);
   const Tier0 host(graph);
   ASSERT_TRUE(device.session) << device.error;
@@ -262,8 +290,10 @@ TEST(Device, SessionsOfSeveralThreadsShareIt) {
       const auto session = device.executable->open();
       for (int run = 0; run < 20; ++run) {
         const auto got = session->run(inputs);
-        if (!got) errors[static_cast<std::size_t>(t)] = got.error().message;
-        else if (const auto what = difference(got->at(0), want->at(0), kExact)) errors[static_cast<std::size_t>(t)] = *what;
+        if (!got)
+          errors[static_cast<std::size_t>(t)] = got.error().message;
+        else if (const auto what = difference(got->at(0), want->at(0), kExact))
+          errors[static_cast<std::size_t>(t)] = *what;
       }
     });
   }
@@ -288,7 +318,8 @@ TEST(Device, APlanWhoseStepsReadElsewhereIsRefused) {
   of_kind(host, [](const Step& s) { return s.as<step::Launch>() != nullptr; })->as<step::Launch>()->device = kHost;
   EXPECT_THAT(verify(host).error().message, HasSubstr("lies on device 1, the step runs on 0"));
   Plan same = plan;
-  auto& transfer = *of_kind(same, [](const Step& s) { return s.as<step::Transfer>() != nullptr; })->as<step::Transfer>();
+  auto& transfer =
+      *of_kind(same, [](const Step& s) { return s.as<step::Transfer>() != nullptr; })->as<step::Transfer>();
   transfer.to = transfer.from;
   EXPECT_THAT(verify(same).error().message, HasSubstr("it copies from device 0 to the same"));
   Plan pool = plan;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
@@ -14,6 +12,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <sys/mman.h>
 
 #include "code/entries.h"
 #include "exec/device.h"
@@ -31,7 +31,8 @@ class SimulatedDevice : public exec::Device {
 
   SimulatedDevice() : SimulatedDevice(Options{}) {}
   explicit SimulatedDevice(Options options) : options_(std::move(options)) {
-    void* const reserved = mmap(nullptr, options_.capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const reserved =
+        mmap(nullptr, options_.capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED) throw std::bad_alloc();
     addresses_ = static_cast<std::byte*>(reserved);
     thread_ = std::thread([this] { work(); });
