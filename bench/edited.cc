@@ -43,8 +43,8 @@ Planned plan(Graph graph) {
   if (!made) throw std::runtime_error(made.error().message);
   Planned p{.ms = detail::since_ms(start), .executable = *made};
   p.sections = p.executable->plan().sections.size();
-  p.found = static_cast<std::size_t>(
-      std::ranges::count(p.executable->plan().sections, true, &frazil::PlannedSection::found));
+  p.found =
+      static_cast<std::size_t>(std::ranges::count(p.executable->plan().sections, true, &frazil::PlannedSection::found));
   return p;
 }
 
@@ -66,8 +66,9 @@ nlohmann::json edited_graph(const std::string& path, int rounds) {
     last.executable.reset();
   }
   const auto median = [](const std::vector<double>& times) { return detail::quantile(times, 0.5); };
-  std::printf("edit     commit %.1f ms; plan %.1f ms before the edit, %.1f ms after it; %zu of %zu sections planned again\n",
-              median(commit), median(fresh), median(again), last.sections - last.found, last.sections);
+  std::printf(
+      "edit     commit %.1f ms; plan %.1f ms before the edit, %.1f ms after it; %zu of %zu sections planned again\n",
+      median(commit), median(fresh), median(again), last.sections - last.found, last.sections);
   return {{"commit_ms", median(commit)},
           {"first_plan_ms", median(fresh)},
           {"plan_ms", median(again)},

@@ -90,14 +90,10 @@ Model ew_1024(const Arguments& arguments) { return workload(arguments, "ew_1024"
 Model ewc_1024(const Arguments& arguments) { return workload(arguments, "ewc_1024"); }
 
 const Row kRows[] = {
-    {"product_1024", product, {{1024, 1024}}},
-    {"inputs_1024", product_of_inputs, {{1024, 1024}, {1024, 1024}}},
-    {"product_small", small_product, {{128, 256}}},
-    {"products_batch", batched_product, {{12, 256, 64}, {12, 64, 256}}},
-    {"conv_3x3", convolution, {{1, 64, 56, 56}}},
-    {"softmax_1024", softmax, {{1024, 1024}}},
-    {"ew_1024", ew_1024, {{1024, 1024}}},
-    {"ewc_1024", ewc_1024, {{1024, 1024}}},
+    {"product_1024", product, {{1024, 1024}}},      {"inputs_1024", product_of_inputs, {{1024, 1024}, {1024, 1024}}},
+    {"product_small", small_product, {{128, 256}}}, {"products_batch", batched_product, {{12, 256, 64}, {12, 64, 256}}},
+    {"conv_3x3", convolution, {{1, 64, 56, 56}}},   {"softmax_1024", softmax, {{1024, 1024}}},
+    {"ew_1024", ew_1024, {{1024, 1024}}},           {"ewc_1024", ewc_1024, {{1024, 1024}}},
 };
 
 class SessionRunner : public Runner {

@@ -25,9 +25,9 @@ struct NodeEvent {
 struct ValueEvent {
   std::string_view name;  ///< as Observer::wanted() gave it
   const Array& value;
-  /// Of a value inside loops: their iteration numbers, from 0 on, outermost first. A value that does not change from one
-  /// iteration to the next may be reported once, without that loop. Copies of an unrolled loop's body are numbered in
-  /// the order in which they ran; their number comes first.
+  /// Of a value inside loops: their iteration numbers, from 0 on, outermost first. A value that does not change from
+  /// one iteration to the next may be reported once, without that loop. Copies of an unrolled loop's body are numbered
+  /// in the order in which they ran; their number comes first.
   std::span<const std::int64_t> iterations;
 };
 
@@ -51,8 +51,8 @@ class Observer {
   /// NODE:2 for output 2 of a node. Called by Session::set_observer, which throws Code::bad_input for a name that the
   /// model does not have.
   virtual std::vector<std::string> wanted() const { return {}; }
-  /// A wanted value, each time it has been computed. A value inside a fused kernel is computed separately, with the same
-  /// bits; the kernel itself runs as without an observer.
+  /// A wanted value, each time it has been computed. A value inside a fused kernel is computed separately, with the
+  /// same bits; the kernel itself runs as without an observer.
   virtual void value(const ValueEvent&) {}
   /// Called before a run for a wanted value that the passes have removed. True: the run continues without it; otherwise
   /// it fails with Code::unsupported. Tier "ref" has all values.

@@ -48,7 +48,8 @@ void cut_rows(Prepare& cx, const kernel::GemmKernel& kernel, const kernel::GemmC
 Result<const kernel::GemmKernel*> kernel_for(const Prepare& cx) {
   const Elem a = cx.in[0].elem, b = cx.in[1].elem, c = cx.out[0].elem;
   const auto* kernel = kernel::find_gemm(a, b, c);
-  if (kernel == nullptr) return fail(Code::internal, "no product of {} and {} to {}", name_of(a), name_of(b), name_of(c));
+  if (kernel == nullptr)
+    return fail(Code::internal, "no product of {} and {} to {}", name_of(a), name_of(b), name_of(c));
   return kernel;
 }
 

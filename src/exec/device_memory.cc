@@ -133,7 +133,8 @@ Status DeviceMemory::finish() {
 
 void DeviceMemory::abandon() noexcept {
   for (Used& used : used_) used.device->wait(used.last);
-  if (!fault_.empty()) [[maybe_unused]] const auto dropped = fault_.take();
+  if (!fault_.empty()) [[maybe_unused]]
+    const auto dropped = fault_.take();
 }
 
 void DeviceMemory::drop() noexcept {

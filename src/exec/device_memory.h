@@ -48,7 +48,7 @@ class DeviceMemory {
     Device* device;
     Memory arena, scratch;
     std::vector<Memory> weights;
-    Device::Event last = 0;  ///< of this session
+    Device::Event last = 0;      ///< of this session
     const Step* step = nullptr;  ///< that was launched last
   };
 

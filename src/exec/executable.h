@@ -20,7 +20,7 @@ namespace frazil::exec {
 struct Options {
   bool reference = false;  ///< run everything on the reference executor, without passes
   PassSet passes = {};
-  int verify = 0;  ///< as FRAZIL_VERIFY: what passes make, and the plan, are checked so
+  int verify = 0;        ///< as FRAZIL_VERIFY: what passes make, and the plan, are checked so
   Devices devices = {};  ///< run the kernels that they have; a step goes to the first one that can
 };
 
@@ -36,8 +36,8 @@ struct LaunchCode {
   std::atomic<const KernelEntry*> entry = nullptr;  ///< null: the session runs the step itself, or a device
   std::uint32_t first = 0;                          ///< of its operands
   std::uint16_t inputs = 0, outputs = 0;
-  bool grows = false;     ///< a result lies in growing storage
-  std::size_t state = 0;  ///< offset of its first entry's state in a session
+  bool grows = false;                        ///< a result lies in growing storage
+  std::size_t state = 0;                     ///< offset of its first entry's state in a session
   const KernelEntry* first_entry = nullptr;  ///< of a step that a device runs, the device's
 };
 

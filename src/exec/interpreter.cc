@@ -108,7 +108,8 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
 using enum Interpreter::Until;
 template Result<std::optional<Interpreter::Exit>> Interpreter::run_steps<halt>(StepIndex, StepIndex, InnerValues*);
 template Result<std::optional<Interpreter::Exit>> Interpreter::run_steps<step>(StepIndex, StepIndex, InnerValues*);
-template Result<std::optional<Interpreter::Exit>> Interpreter::run_steps<halt_watched>(StepIndex, StepIndex, InnerValues*);
+template Result<std::optional<Interpreter::Exit>> Interpreter::run_steps<halt_watched>(StepIndex, StepIndex,
+                                                                                       InnerValues*);
 
 Status Interpreter::other_step(const Step& step) {
   switch (step.body.index()) {

@@ -60,7 +60,7 @@ class Memory {
   std::size_t growing_bytes_ = 0;
   std::vector<std::uint32_t> swapped_;  // storages of the arena
   DeviceMemory devices_;
-  Sizes sizes_;                         // of the value at hand, kept so that steps do not allocate
+  Sizes sizes_;  // of the value at hand, kept so that steps do not allocate
 };
 
 constexpr std::size_t kFewestRows = 16;  ///< that a value has a capacity for once it has grown

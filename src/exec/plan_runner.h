@@ -40,7 +40,8 @@ class PlanRunner : public Runner {
   Interpreter interpreter_;
   InnerValues inner_values_;
   Request request_;
-  std::map<std::pair<const Executable*, StepIndex>, std::expected<Resume, std::string>> resumes_;  // by the plan and guard before
+  std::map<std::pair<const Executable*, StepIndex>, std::expected<Resume, std::string>>
+      resumes_;  // by the plan and guard before
 };
 
 }  // namespace frazil::exec

@@ -27,8 +27,7 @@ class ReferenceRunner : public Runner {
     return std::nullopt;
   }
   Result<std::optional<Resumed>> resume(Runner& /*before*/, const GuardMiss& /*miss*/,
-                                        std::span<const Datum> /*inputs*/,
-                                        std::vector<Datum>& /*outputs*/) override {
+                                        std::span<const Datum> /*inputs*/, std::vector<Datum>& /*outputs*/) override {
     return std::nullopt;
   }
 

@@ -28,8 +28,8 @@ class NodeList {
   std::span<const Bytes> nodes_;
 };
 
-/// Sorts nodes that stand before a node whose outputs they read. A sorted body keeps its order exactly; in others a node
-/// moves only in front of the first one that needs it.
+/// Sorts nodes that stand before a node whose outputs they read. A sorted body keeps its order exactly; in others a
+/// node moves only in front of the first one that needs it.
 ///
 /// A name refers to the innermost definition before its use, as in a sorted file; where there is none, to the innermost
 /// one behind it. What a subgraph reads from outside counts as read by the node that holds it. The time is linear in

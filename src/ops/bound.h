@@ -14,9 +14,9 @@ struct AtLeastAttrs {
                                      attr<&AtLeastAttrs::name>("name", "name of the value in messages")};
 };
 Status at_least_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(AtLeast, view<AtLeastAttrs>({"AtLeast", 1, "The input, checked to hold counts of at least a bound.",
-                                       "frazil"},
-                                      {kBoundIn, kBoundOut}, at_least_maps));
+FRAZIL_OP(AtLeast,
+          view<AtLeastAttrs>({"AtLeast", 1, "The input, checked to hold counts of at least a bound.", "frazil"},
+                             {kBoundIn, kBoundOut}, at_least_maps));
 
 /// Input `i`, a count of one element, as an i64 scalar of at least `low`. Returns an absent Expr, and sets an error in
 /// `cx`, when it has more elements.

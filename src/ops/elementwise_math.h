@@ -52,12 +52,12 @@ FRAZIL_OP(Neg, elementwise<1>({"Neg", {13, 6}, "-X."}, unary<elems::kSigned | el
 FRAZIL_OP(Abs,
           elementwise<1>({"Abs", {13, 6}, "The magnitude of X."}, unary<elems::kNumeric>, [](Sx x) { return abs(x); }));
 FRAZIL_OP(Sign, elementwise<1>({"Sign", {13, 9}, "-1, 0 or 1."}, unary<elems::kNumeric>, [](Sx x) { return sign(x); }));
-FRAZIL_OP(Floor, elementwise<1>({"Floor", {13, 6}, "The largest integer not above X."},
-                                unary<elems::kFloat>, [](Sx x) { return floor(x); }));
-FRAZIL_OP(Ceil, elementwise<1>({"Ceil", {13, 6}, "The smallest integer not below X."},
-                               unary<elems::kFloat>, [](Sx x) { return ceil(x); }));
-FRAZIL_OP(Round, elementwise<1>({"Round", {22, 11}, "The nearest integer; halves round to even."},
-                                unary<elems::kFloat>, [](Sx x) { return round(x); }));
+FRAZIL_OP(Floor, elementwise<1>({"Floor", {13, 6}, "The largest integer not above X."}, unary<elems::kFloat>,
+                                [](Sx x) { return floor(x); }));
+FRAZIL_OP(Ceil, elementwise<1>({"Ceil", {13, 6}, "The smallest integer not below X."}, unary<elems::kFloat>,
+                               [](Sx x) { return ceil(x); }));
+FRAZIL_OP(Round, elementwise<1>({"Round", {22, 11}, "The nearest integer; halves round to even."}, unary<elems::kFloat>,
+                                [](Sx x) { return round(x); }));
 FRAZIL_OP(Sqrt, elementwise<1>({"Sqrt", {13, 6}, "The square root; NaN below 0."}, unary<elems::kFloat>,
                                [](Sx x) { return sqrt(x); }));
 FRAZIL_OP(Reciprocal,

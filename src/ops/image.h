@@ -15,9 +15,9 @@ inline constexpr std::array<Port, 2> kCenterCropPadIn{{
 }};
 inline constexpr std::array<Port, 1> kCenterCropPadOut{{{"output_data", "T", elems::kTensor}}};
 Status center_crop_pad_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(CenterCropPad, view<CenterCropPadAttrs>({"CenterCropPad", 18,
-                                                   "The centre of the input, zero-padded where it is too small."},
-                                                  {kCenterCropPadIn, kCenterCropPadOut}, center_crop_pad_maps));
+FRAZIL_OP(CenterCropPad,
+          view<CenterCropPadAttrs>({"CenterCropPad", 18, "The centre of the input, zero-padded where it is too small."},
+                                   {kCenterCropPadIn, kCenterCropPadOut}, center_crop_pad_maps));
 
 struct Col2ImAttrs {
   Ints dilations;

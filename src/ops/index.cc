@@ -117,8 +117,7 @@ Result<std::size_t> tuple_length(InferCx& cx, std::size_t batch) {
   if (!k.is_const()) return cx.unsupported("the last extent of input 'indices' must be fixed, got {}", cx.type_str(1));
   const auto length = static_cast<std::size_t>(k.value());
   if (batch + length > cx.rank(0)) {
-    return cx.error("index tuples of {} do not fit input 'data' {} after {} batch axes", length, cx.type_str(0),
-                    batch);
+    return cx.error("index tuples of {} do not fit input 'data' {} after {} batch axes", length, cx.type_str(0), batch);
   }
   return length;
 }

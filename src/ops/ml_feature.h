@@ -36,8 +36,8 @@ struct ImputerAttrs {
   };
 };
 void imputer_body(CompositeCx& cx);
-FRAZIL_OP(Imputer, composite<ImputerAttrs>({"Imputer", 1, "X with missing values replaced.", kMl},
-                                           unary<kMlNumbers>, imputer_body));
+FRAZIL_OP(Imputer, composite<ImputerAttrs>({"Imputer", 1, "X with missing values replaced.", kMl}, unary<kMlNumbers>,
+                                           imputer_body));
 
 struct ScalerAttrs {
   Floats offset = {};

@@ -178,9 +178,9 @@ struct TreeClassifierAttrs : TreeNodesAttrs {
   static constexpr std::array fields = joined(own, kTreeNodeFields);
 };
 void tree_classifier_body(CompositeCx& cx);
-FRAZIL_OP(TreeEnsembleClassifier, composite<TreeClassifierAttrs>(
-                                      {"TreeEnsembleClassifier", {5, 1}, "The class with the most votes.", kMl},
-                                      {kMlIn, kMlLabelled}, tree_classifier_body, label_elem<TreeClassifierAttrs>));
+FRAZIL_OP(TreeEnsembleClassifier,
+          composite<TreeClassifierAttrs>({"TreeEnsembleClassifier", {5, 1}, "The class with the most votes.", kMl},
+                                         {kMlIn, kMlLabelled}, tree_classifier_body, label_elem<TreeClassifierAttrs>));
 
 struct TreeRegressorAttrs : TreeNodesAttrs {
   std::string aggregate_function = "SUM";

@@ -26,9 +26,9 @@ inline constexpr std::array<Port, 3> kMaxUnpoolIn{{
 inline constexpr std::array<Port, 1> kMaxUnpoolOut{{{"output", "T1", elems::kFloat}}};
 Status max_unpool_types(InferCx& cx);
 Status max_unpool_run(OpaqueCall& call);
-FRAZIL_OP(MaxUnpool, opaque<MaxUnpoolAttrs>(
-                         {"MaxUnpool", {22, 9}, "Pooled values at the positions they came from, 0 elsewhere."},
-                         {kMaxUnpoolIn, kMaxUnpoolOut}, max_unpool_types, max_unpool_run, kDataDependentIndex));
+FRAZIL_OP(MaxUnpool,
+          opaque<MaxUnpoolAttrs>({"MaxUnpool", {22, 9}, "Pooled values at the positions they came from, 0 elsewhere."},
+                                 {kMaxUnpoolIn, kMaxUnpoolOut}, max_unpool_types, max_unpool_run, kDataDependentIndex));
 
 struct DeformConvAttrs {
   Ints dilations;

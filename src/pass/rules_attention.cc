@@ -317,8 +317,7 @@ Expr attend(const Site& s, Builder& to) {
 }
 
 constexpr Rule kRules[] = {
-    {"attention", kOps<ops::MatMul>,
-     "softmax(Q * Kt, with scale, soft cap and masks) * V -> Attend(Q, K, V)",
+    {"attention", kOps<ops::MatMul>, "softmax(Q * Kt, with scale, soft cap and masks) * V -> Attend(Q, K, V)",
      Numerics::reassociated, attends, attend, true},
 };
 

@@ -84,8 +84,9 @@ DefinedAt::Bits defined_by_request(const Plan& plan) {
     if (s.place == Place::constant || s.place == Place::input || s.by_rows) storage(i);
   }
   for (const Slot& slot : plan.slots) {
-    const bool given = slot.object && slot.value &&
-                       (plan.graph->constant(slot.value) != nullptr || plan.graph->block_of(slot.value) == Graph::kMain);
+    const bool given =
+        slot.object && slot.value &&
+        (plan.graph->constant(slot.value) != nullptr || plan.graph->block_of(slot.value) == Graph::kMain);
     if (given && plan.graph->def(slot.value).kind != ValueDef::Kind::node) storage(slot.storage);
   }
   return bits;

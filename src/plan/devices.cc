@@ -111,13 +111,15 @@ class DevicePlacer {
       Visitor(std::vector<std::vector<StepIndex>>& f, StepIndex s) : from(f), step(s) {}
       void target(std::string_view, const StepIndex& to) { from[to].push_back(step); }
     };
-    for (StepIndex i = 0; i < plan_.steps.size(); ++i) for_fields(std::as_const(plan_.steps[i]), Visitor(jumps_from_, i));
+    for (StepIndex i = 0; i < plan_.steps.size(); ++i)
+      for_fields(std::as_const(plan_.steps[i]), Visitor(jumps_from_, i));
   }
 
   // ---- storages of devices ----
 
   std::uint32_t twin(std::uint32_t storage, DeviceId device) {
-    const auto [it, made] = twins_.emplace(std::pair(storage, device), static_cast<std::uint32_t>(plan_.storages.size()));
+    const auto [it, made] =
+        twins_.emplace(std::pair(storage, device), static_cast<std::uint32_t>(plan_.storages.size()));
     if (!made) return it->second;
     Storage copy = plan_.storages[storage];
     copy.device = device;
@@ -132,7 +134,8 @@ class DevicePlacer {
 
   SlotId twin(SlotId s, DeviceId device) {
     if (plan_.storage(s).place == Place::tiles) return s;
-    const auto [it, made] = slots_.emplace(std::pair(s, device), SlotId{static_cast<std::uint32_t>(plan_.slots.size())});
+    const auto [it, made] =
+        slots_.emplace(std::pair(s, device), SlotId{static_cast<std::uint32_t>(plan_.slots.size())});
     if (!made) return it->second;
     Slot copy = plan_.slot(s);
     copy.storage = twin(copy.storage, device);
@@ -180,9 +183,9 @@ class DevicePlacer {
       copies_ = open_.back().kept;
       left = open_.back().begin;
     }
-    const bool from_elsewhere = i < jumps_from_.size() && std::ranges::any_of(jumps_from_[i], [&](StepIndex from) {
-      return from < left || from >= i;
-    });
+    const bool from_elsewhere =
+        i < jumps_from_.size() &&
+        std::ranges::any_of(jumps_from_[i], [&](StepIndex from) { return from < left || from >= i; });
     if (from_elsewhere) copies_ = open_.empty() ? Copies() : open_.back().kept;
     for (const PlannedRegion& region : plan_.regions) {
       if (region.begin != i || region.end <= i) continue;
@@ -241,6 +244,7 @@ class DevicePlacer {
         entry.end = at_[entry.end];
       }
     }
+    for (PlannedSection& s : plan_.sections) s.begin = at_[s.begin], s.end = at_[s.end];
     for (LoopSpan& loop : loops_) loop = {at_[loop.head], at_[loop.end]};
   }
 

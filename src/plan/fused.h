@@ -155,8 +155,8 @@ Result<FusedKernel> parse_fused(std::string_view text);
 Access access_of(std::size_t rank, std::size_t domain_rank);
 
 /// The kernel cut off behind the instruction of `store`, with that as its first store: computes an inner value with the
-/// bits that it has in the whole. A producer whose result cannot lie there gets a second store, the whole domain in f32;
-/// one whose result the instruction does not depend on is left out. Operands stay numbered as they are.
+/// bits that it has in the whole. A producer whose result cannot lie there gets a second store, the whole domain in
+/// f32; one whose result the instruction does not depend on is left out. Operands stay numbered as they are.
 FusedKernel cut(const FusedKernel& kernel, FusedStore store);
 /// The same for what the producer makes in its first `stages` origins, the whole domain in f32: without the row that it
 /// adds, or its slope, where these come later.

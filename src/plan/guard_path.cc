@@ -52,9 +52,8 @@ class PathFinder {
   /// The steps from the beginning of a region to the block that the guard lies in.
   const PlannedRegion::Entry* enter(std::uint32_t r) {
     const PlannedRegion& region = p_.regions[r];
-    const auto entry = std::ranges::find_if(region.blocks, [&](const PlannedRegion::Entry& e) {
-      return e.begin <= path_.guard && path_.guard < e.end;
-    });
+    const auto entry = std::ranges::find_if(
+        region.blocks, [&](const PlannedRegion::Entry& e) { return e.begin <= path_.guard && path_.guard < e.end; });
     if (entry == region.blocks.end()) return nullptr;
     const bool first = entry == region.blocks.begin();
     if (region.head != kNone) {

@@ -35,8 +35,8 @@ struct InnerValue {
   struct Weight {};
 
   Value value{};
-  /// It is there in front of this step, where the step before was one of [from, at) or `always` is set: jumps lead there
-  /// as well.
+  /// It is there in front of this step, where the step before was one of [from, at) or `always` is set: jumps lead
+  /// there as well.
   StepIndex at = 0, from = 0;
   bool always = false;
   std::variant<Stored, Cut, Known, Counter, Weight> how = Weight{};
@@ -70,10 +70,10 @@ class InnerValueFinder {
 
   const Plan& plan_;
   const DefinedAt defined_;
-  std::unordered_map<std::uint32_t, Range> ranges_;             // per block
+  std::unordered_map<std::uint32_t, Range> ranges_;               // per block
   std::unordered_map<std::uint32_t, std::vector<SlotId>> slots_;  // per value
-  std::unordered_map<std::uint32_t, StepIndex> fused_step_;     // per node
-  std::vector<StepIndex> after_;                                // per node: its last step is before this one
+  std::unordered_map<std::uint32_t, StepIndex> fused_step_;       // per node
+  std::vector<StepIndex> after_;                                  // per node: its last step is before this one
 };
 
 }  // namespace frazil

@@ -280,11 +280,12 @@ struct Rotary {
 
 }  // namespace params
 
-using KernelParams = std::variant<params::Reference, params::Opaque, params::Fused, params::Copy, params::Fill,
-                                  params::Edges, params::Pack, params::MatMul, params::MatMulNBits,
-                                  params::Gemm, params::Conv, params::ConvTranspose, params::MaxPool, params::AveragePool, params::GlobalPool,
-                                  params::Reduce, params::ArgReduce, params::Softmax, params::LayerNorm,
-                                  params::BatchNorm, params::Lstm, params::Gru, params::Attention, params::Rotary>;
+using KernelParams =
+    std::variant<params::Reference, params::Opaque, params::Fused, params::Copy, params::Fill, params::Edges,
+                 params::Pack, params::MatMul, params::MatMulNBits, params::Gemm, params::Conv, params::ConvTranspose,
+                 params::MaxPool, params::AveragePool, params::GlobalPool, params::Reduce, params::ArgReduce,
+                 params::Softmax, params::LayerNorm, params::BatchNorm, params::Lstm, params::Gru, params::Attention,
+                 params::Rotary>;
 
 inline Kernel kernel_of(const KernelParams& p) { return static_cast<Kernel>(p.index()); }
 std::string_view name_of(Kernel kernel);

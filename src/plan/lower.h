@@ -7,8 +7,8 @@
 #include "pass/passes.h"
 #include "plan/fuse.h"
 #include "plan/lower_flow.h"
-#include "plan/node_runs.h"
 #include "plan/needs.h"
+#include "plan/node_runs.h"
 #include "plan/plan.h"
 #include "plan/section.h"
 

@@ -54,8 +54,13 @@ OpenFlow FlowLowering::begin(NodeId id) {
                 .accumulators = {},
                 .stacked = {},
                 .open = {}};
-  w_.plan.regions.push_back(
-      {.node = id, .begin = w_.here(), .blocks = {}, .counters = {}, .variables = {}, .accumulators = {}, .stacked = {}});
+  w_.plan.regions.push_back({.node = id,
+                             .begin = w_.here(),
+                             .blocks = {},
+                             .counters = {},
+                             .variables = {},
+                             .accumulators = {},
+                             .stacked = {}});
   for (SymbolId c : region.counters) w_.regs.bind(c, w_.regs.new_group());
   for (const Value param : region.variable_params) {
     if (param) open_append(param);

@@ -178,7 +178,8 @@ class RunHasher {
     const Node& n = w_.graph.node(id);
     if (is_object(w_.graph.type(n.in[0])) || has_unranked_operand(w_.graph, id)) return;
     for (const ViewMap& map : w_.needs.views(id)) {
-      for (int part : {static_cast<int>(map.kind), map.source, map.fill, map.axis}) number(static_cast<std::uint64_t>(part));
+      for (int part : {static_cast<int>(map.kind), map.source, map.fill, map.axis})
+        number(static_cast<std::uint64_t>(part));
       dims(map.shape);
       for (const auto& a : map.axes) {
         dim(a.offset), dim(a.step);
@@ -207,10 +208,10 @@ class RunHasher {
     }
     for (const FusedIns& ins : k.body) {
       const ScalarIns& s = ins.scalar;
-      for (std::uint64_t part : {static_cast<std::uint64_t>(s.op), static_cast<std::uint64_t>(s.type),
-                                 static_cast<std::uint64_t>(ins.row), std::uint64_t{s.a}, std::uint64_t{s.b},
-                                 std::uint64_t{s.c}, std::uint64_t{s.operand}, std::bit_cast<std::uint64_t>(s.real),
-                                 static_cast<std::uint64_t>(s.integer)}) {
+      for (std::uint64_t part :
+           {static_cast<std::uint64_t>(s.op), static_cast<std::uint64_t>(s.type), static_cast<std::uint64_t>(ins.row),
+            std::uint64_t{s.a}, std::uint64_t{s.b}, std::uint64_t{s.c}, std::uint64_t{s.operand},
+            std::bit_cast<std::uint64_t>(s.real), static_cast<std::uint64_t>(s.integer)}) {
         number(part);
       }
     }
@@ -262,8 +263,8 @@ class RunHasher {
   DimText dims_;
   Hasher h_;
   NodeRun run_;
-  std::unordered_map<std::uint32_t, std::uint32_t> number_;  // per value: in run_.values
-  std::unordered_map<std::uint32_t, std::uint32_t> place_;   // per node: in run_.nodes
+  std::unordered_map<std::uint32_t, std::uint32_t> number_;            // per value: in run_.values
+  std::unordered_map<std::uint32_t, std::uint32_t> place_;             // per node: in run_.nodes
   std::unordered_map<std::uint32_t, std::uint64_t> slots_, storages_;  // of outside values, in order of first use
 };
 

@@ -24,7 +24,8 @@ class NodeRuns {
  private:
   friend class RunCutter;
   const Graph& graph_;
-  std::vector<std::vector<std::uint32_t>> ends_;  // per block and position: where the run that begins there ends; 0: none
+  std::vector<std::vector<std::uint32_t>>
+      ends_;  // per block and position: where the run that begins there ends; 0: none
 };
 
 /// A run with the values and symbols that it names, in the order of first use, and the hash of all that its steps

@@ -57,11 +57,17 @@ std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& va
   for (const RegGroup& group : plan.groups) {
     for (const auto& ins : group.program.code) {
       const bool constant = ins.op == DimProgram::Op::constant;
-      const bool ordered = ins.op == DimProgram::Op::sub || ins.op == DimProgram::Op::floordiv || ins.op == DimProgram::Op::mod;
+      const bool ordered =
+          ins.op == DimProgram::Op::sub || ins.op == DimProgram::Op::floordiv || ins.op == DimProgram::Op::mod;
       std::uint64_t a = constant ? 1 : names[ins.a], b = constant ? 1 : names[ins.b];
       if (a == 0 || b == 0) continue;
       if (!ordered && a > b) std::swap(a, b);
-      names[ins.dst] = Hasher().add(static_cast<std::uint64_t>(ins.op)).add(a).add(b).add(static_cast<std::uint64_t>(constant ? ins.imm : 0)).value();
+      names[ins.dst] = Hasher()
+                           .add(static_cast<std::uint64_t>(ins.op))
+                           .add(a)
+                           .add(b)
+                           .add(static_cast<std::uint64_t>(constant ? ins.imm : 0))
+                           .value();
     }
   }
   return names;
@@ -263,8 +269,8 @@ class ResumePlanner {
       if (defined.storages.contains(to_.slot(s).storage)) wanted.push_back(s);
     }
     const Step& first = to_.steps[item.begin];
-    const bool always = item.end == item.begin + 1 &&
-                        (first.as<step::Check>() != nullptr || first.as<step::Reserve>() != nullptr);
+    const bool always =
+        item.end == item.begin + 1 && (first.as<step::Check>() != nullptr || first.as<step::Reserve>() != nullptr);
     return (!always && copy(wanted, defined)) || run_steps(item, defined, wanted);
   }
 
@@ -344,9 +350,7 @@ class ResumePlanner {
     const Slot& slot = to_.slot(s);
     return slot.value && to_.graph->producer(slot.value) ? available_.slot(names_.of(slot.value)) : SlotId{};
   }
-  Reg available(Reg r) const {
-    return reg_names_[r] == 0 ? kNoReg : available_.reg(reg_names_[r]);
-  }
+  Reg available(Reg r) const { return reg_names_[r] == 0 ? kNoReg : available_.reg(reg_names_[r]); }
 
   // ---- loops ----
 

@@ -26,9 +26,9 @@ struct Resume {
   };
   using Action = std::variant<Run, CopySlot, CopyRegister, CopyAccumulator>;
 
-  std::vector<Action> actions;  ///< in this order, once the inputs are bound
+  std::vector<Action> actions;        ///< in this order, once the inputs are bound
   std::vector<std::uint32_t> groups;  ///< of the new plan: what was computed of their registers before is stale
-  StepIndex at = 0;             ///< and it runs from here: its guard of the same node
+  StepIndex at = 0;                   ///< and it runs from here: its guard of the same node
 
   /// One action a line; what is copied comes from the old plan.
   std::string str() const;

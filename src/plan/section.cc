@@ -158,7 +158,8 @@ class SectionMaker {
     const Slot& s = w_.plan.slot(id);
     const Storage& storage = w_.plan.storage(id);
     Section::LocalSlot local{.elem = s.elem, .place = storage.place, .object = s.object, .shape = {}, .strides = {}};
-    if (const auto at = s.value ? number_.find(s.value.id) : number_.end(); at != number_.end()) local.value = at->second;
+    if (const auto at = s.value ? number_.find(s.value.id) : number_.end(); at != number_.end())
+      local.value = at->second;
     local.constant = s.value && w_.graph.constant(s.value) != nullptr && w_.slot_of(s.value) == id;
     movable_ &= !local.constant || local.value != kNone;
     const auto [first, is_first] = storages_.try_emplace(s.storage, id);

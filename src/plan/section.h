@@ -22,8 +22,8 @@ namespace frazil {
 struct Section {
   struct LocalSlot {
     Elem elem = Elem::f32;
-    std::uint32_t value = kNone;     ///< what it holds, in NodeRun::values
-    bool constant = false;           ///< of the value itself, wherever that has its slot
+    std::uint32_t value = kNone;       ///< what it holds, in NodeRun::values
+    bool constant = false;             ///< of the value itself, wherever that has its slot
     std::uint32_t storage_of = kNone;  ///< an earlier slot that it is a view of; kNone: a storage of its own
     Place place = Place::arena;
     Reg bytes = kNoReg;

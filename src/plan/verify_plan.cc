@@ -9,6 +9,12 @@
 namespace frazil {
 namespace {
 
+template <class... A>
+std::unexpected<Fault> fault(fmt::format_string<A...> format, A&&... args) {
+  return fail(Code::internal, "plan: {}", fmt::format(format, std::forward<A>(args)...));
+}
+
+/// Tables and steps: handles, types, devices.
 class PlanVerifier {
  public:
   explicit PlanVerifier(const Plan& plan) : p_(plan) {}
@@ -18,15 +24,10 @@ class PlanVerifier {
     for (StepIndex i = 0; i < p_.steps.size(); ++i) {
       if (Status s = step(i); !s) return within(fmt::format("step {} ({}): ", i, name_of(p_.steps[i])), s.error());
     }
-    FRAZIL_CHECK(dependents());
-    return pools();
+    return {};
   }
 
  private:
-  template <class... A>
-  static std::unexpected<Fault> fault(fmt::format_string<A...> format, A&&... args) {
-    return fail(Code::internal, "plan: {}", fmt::format(format, std::forward<A>(args)...));
-  }
   bool is_reg(Reg r) const { return r < p_.registers; }
   bool is_slot(SlotId s) const { return s.id < p_.slots.size(); }
 
@@ -215,14 +216,26 @@ class PlanVerifier {
     return !slot.object && slot.elem == elem && ranks ? Status{} : fault("s{} does not fit its fused kernel", s.id);
   }
 
-  // ---- what changes ----
+  const Plan& p_;
+};
 
+/// Steps are prepared again when they have to be, and memory is not shared by what is live at the same time.
+class UpkeepChecker {
+ public:
+  explicit UpkeepChecker(const Plan& plan) : p_(plan) {}
+
+  Status run() const {
+    FRAZIL_CHECK(dependents());
+    return pools();
+  }
+
+ private:
   /// A step is prepared again when a register changes that its extents or strides read.
   Status dependents() const {
     std::vector<std::uint32_t> group_of(p_.registers, kNone);
     for (std::uint32_t g = 0; g < p_.groups.size(); ++g) {
       for (const auto& ins : p_.groups[g].program.code) {
-        if (!is_reg(ins.dst)) return fault("group {} writes register r{}", g, ins.dst);
+        if (ins.dst >= p_.registers) return fault("group {} writes register r{}", g, ins.dst);
         group_of[ins.dst] = g;
       }
     }
@@ -244,8 +257,6 @@ class PlanVerifier {
   bool depends(std::uint32_t group, StepIndex i) const {
     return std::ranges::binary_search(p_.groups[group].dependents, i);
   }
-
-  // ---- memory ----
 
   /// Storages of one pool are live one after the other; one may begin where another ends, in a step that works in
   /// place.
@@ -320,6 +331,7 @@ class DefinitionChecker {
 
 Status verify(const Plan& plan) {
   FRAZIL_CHECK(PlanVerifier(plan).run());
+  FRAZIL_CHECK(UpkeepChecker(plan).run());
   return DefinitionChecker(plan).run();
 }
 

@@ -46,8 +46,7 @@ Result<std::optional<Graph>> without_assumptions(const Graph& graph) {
 
 }  // namespace
 
-Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs,
-                                         ValueListener* listener) {
+Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs, ValueListener* listener) {
   try {
     Here here;
     FRAZIL_TRY(const auto open, without_assumptions(graph));

@@ -103,7 +103,8 @@ inline std::vector<Workload> workloads() {
   for (std::int64_t n : {1, 3, 7, 20, 64}) packed.push_back({uneven({n, 32}, static_cast<int>(n))});
   for (std::int64_t n : {1, 3, 6}) loops.push_back({Tensor::scalar(n), ramp({n + 1, 2}, 0.1f)});
   std::vector<Workload> all{of_subject(control_flow(), loops), of_subject(collections()), of_subject(digits()),
-                            of_text("branches", kBranches, branches), of_text("packed", kPacked, packed, packed_weight)};
+                            of_text("branches", kBranches, branches),
+                            of_text("packed", kPacked, packed, packed_weight)};
   for (Workload& workload : all) {
     const Graph graph = workload.load().value();
     const Tier0 tier(graph);

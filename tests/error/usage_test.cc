@@ -168,10 +168,9 @@ TEST_F(Usage, ResultsDoNotDependOnTheNumberOfThreads) {
 TEST_F(Usage, TheSeedIsThatOfRandomOperatorsWithout) {
   const TempFolder folder;
   const std::string path = folder.write(
-      "random.onnx",
-      model(graph({.nodes = {{"RandomNormal", {}, {"y"}, {attr("shape", std::vector<std::int64_t>{4})}}},
-                   .inputs = {},
-                   .outputs = {value("y")}})));
+      "random.onnx", model(graph({.nodes = {{"RandomNormal", {}, {"y"}, {attr("shape", std::vector<std::int64_t>{4})}}},
+                                  .inputs = {},
+                                  .outputs = {value("y")}})));
   const auto drawn = [&](const char* seed) { return run_tool({"run", path, "--seed", seed}).out; };
   EXPECT_NE(drawn("1"), "");
   EXPECT_EQ(drawn("1"), drawn("1"));

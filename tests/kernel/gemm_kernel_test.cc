@@ -28,7 +28,16 @@ void expect_products(Elem a_elem, Elem b_elem, Elem c_elem, Zeros zeros) {
   const auto b = values<B>(k * n, 2), b_zero = values<B>(n, 4);
   std::vector<C> c(static_cast<std::size_t>(m * n), C(77));
   std::vector<std::byte> scratch(kernel->scratch_bytes(m, n, k) + 64);
-  GemmCall g{.m = m, .n = n, .k = k, .a = a.data(), .a_row = 1, .a_col = m, .b = b.data(), .b_row = n, .c = c.data(), .c_row = n};
+  GemmCall g{.m = m,
+             .n = n,
+             .k = k,
+             .a = a.data(),
+             .a_row = 1,
+             .a_col = m,
+             .b = b.data(),
+             .b_row = n,
+             .c = c.data(),
+             .c_row = n};
   if (zeros.given) g.a_zero = a_zero.data(), g.b_zero = b_zero.data(), g.a_zero_step = g.b_zero_step = zeros.step;
   for (const auto [begin, end] : {std::pair{5, 7}, {0, 2}, {2, 5}}) kernel->rows(g, begin, end, scratch.data());
   for (int64_t i = 0; i < m; ++i) {

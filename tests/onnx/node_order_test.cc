@@ -41,15 +41,23 @@ NodeSpec neg(const std::string& in, const std::string& out, const std::string& n
 }
 
 TEST(NodeOrder, SortedFilesKeepTheirs) {
-  EXPECT_EQ(order_of({neg("x", "a", "1"), neg("x", "b", "2"), neg("a", "u", "3"), neg("x", "v", "4"),
+  EXPECT_EQ(order_of({neg("x", "a", "1"),
+                      neg("x", "b", "2"),
+                      neg("a", "u", "3"),
+                      neg("x", "v", "4"),
                       {"Add", {"b", "u"}, {"z"}, {}, "5"}},
                      {"z", "v"}),
             "1 2 3 4 5");
 }
 
 TEST(NodeOrder, NodesMoveOnlyInFrontOfTheFirstThatNeedsThem) {
-  EXPECT_EQ(order_of({neg("x", "a", "1"), {"Add", {"w", "v"}, {"z"}, {}, "2"}, neg("x", "b", "3"), neg("u", "v", "4"),
-                      neg("b", "d", "5"), neg("x", "w", "6"), neg("x", "u", "7")},
+  EXPECT_EQ(order_of({neg("x", "a", "1"),
+                      {"Add", {"w", "v"}, {"z"}, {}, "2"},
+                      neg("x", "b", "3"),
+                      neg("u", "v", "4"),
+                      neg("b", "d", "5"),
+                      neg("x", "w", "6"),
+                      neg("x", "u", "7")},
                      {"z", "a", "d"}),
             "1 6 7 4 2 3 5");
 }
@@ -89,14 +97,15 @@ TEST(NodeOrder, LoopBodies) {
 }
 
 TEST(NodeOrder, FunctionBodiesAndTheirDefaults) {
-  FunctionSpec twice{.name = "f",
-                     .inputs = {"p"},
-                     .outputs = {"q"},
-                     .attributes = {},
-                     .nodes = {{"If", {"on"}, {"q"}, {ref_attr("then_branch", 5, "g"), ref_attr("else_branch", 5, "g")}},
-                               neg("p", "t", "late"),
-                               {"Constant", {}, {"on"}, {attr("value", Tensor::scalar(true))}}},
-                     .defaults = {graph_attr("g", block({neg("u", "r", "2"), neg("t", "u", "1")}, "r"))}};
+  FunctionSpec twice{
+      .name = "f",
+      .inputs = {"p"},
+      .outputs = {"q"},
+      .attributes = {},
+      .nodes = {{"If", {"on"}, {"q"}, {ref_attr("then_branch", 5, "g"), ref_attr("else_branch", 5, "g")}},
+                neg("p", "t", "late"),
+                {"Constant", {}, {"on"}, {attr("value", Tensor::scalar(true))}}},
+      .defaults = {graph_attr("g", block({neg("u", "r", "2"), neg("t", "u", "1")}, "r"))}};
   const GraphSpec spec{.nodes = {{"f", {"w"}, {"z"}, {}, "call", "local"}, neg("x", "w", "late")},
                        .inputs = kInputs,
                        .outputs = {value("z")}};

@@ -158,8 +158,8 @@ struct Array {
 /// Runs a kernel on tier 0's bytecode, each unit by itself, from the last to the first.
 std::vector<std::vector<float>> run(const FusedKernel& kernel, const std::vector<std::int64_t>& domain,
                                     std::vector<Array> in, std::vector<Array> out) {
-  const auto entry = hand_entry(params::Fused{}, std::make_shared<const FusedKernel>(kernel),
-                                static_cast<std::uint32_t>(in.size()));
+  const auto entry =
+      hand_entry(params::Fused{}, std::make_shared<const FusedKernel>(kernel), static_cast<std::uint32_t>(in.size()));
   std::vector<std::vector<std::int64_t>> strides(in.size() + out.size());
   std::vector<OperandShape> shapes;
   std::vector<std::byte*> pointers;
@@ -188,8 +188,9 @@ std::vector<std::vector<float>> run(const FusedKernel& kernel, const std::vector
 }
 
 TEST(FusedOnTier0, RunsAsWritten) {
-  const auto y = run(kernel_of(kScaleAndShift), {2, 4},
-                     {{{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}}, {{4}, {1, 10, 100, -1}}, {{1, 4}, {0.5, 0, 0, 0}}}, {{{2, 4}, {}}});
+  const auto y =
+      run(kernel_of(kScaleAndShift), {2, 4},
+          {{{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}}, {{4}, {1, 10, 100, -1}}, {{1, 4}, {0.5, 0, 0, 0}}}, {{{2, 4}, {}}});
   EXPECT_THAT(y[0], ElementsAre(1.5, 20, 300, -4, 5.5, 60, 700, -8));
 }
 
@@ -208,7 +209,8 @@ TEST(FusedOnTier0, GivesInnerValuesWhenItIsCut) {
   const FusedKernel part = cut(whole, {2, Elem::f32, Access::broadcast(2, 2)});
   ASSERT_TRUE(verify(part));
   EXPECT_EQ(part.body.size(), 3U);
-  const auto y = run(part, {1, 4}, {{{1, 4}, {1, 2, 3, 4}}, {{4}, {1, 10, 100, -1}}, {{1, 4}, {9, 9, 9, 9}}}, {{{1, 4}, {}}});
+  const auto y =
+      run(part, {1, 4}, {{{1, 4}, {1, 2, 3, 4}}, {{4}, {1, 10, 100, -1}}, {{1, 4}, {9, 9, 9, 9}}}, {{{1, 4}, {}}});
   EXPECT_THAT(y[0], ElementsAre(1, 20, 300, -4));
 }
 

@@ -112,7 +112,9 @@ constexpr const char* kTwoLayers = R"(graph layers(%x: f32[N,4]) {
 TEST(Sections, ASectionLivesAsLongAsAPlan) {
   const Graph graph = graph_of(kTwoLayers);
   SectionCache cache;
-  { const Plan plan = plan_of(graph, cache); }
+  {
+    const Plan plan = plan_of(graph, cache);
+  }
   EXPECT_EQ(count(plan_of(graph, cache)).found, 0u);
 }
 

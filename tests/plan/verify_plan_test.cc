@@ -56,7 +56,8 @@ TEST(PlanVerifier, RefusesWhatOneEditBreaks) {
       {"no end", [](Plan& p) { p.steps.pop_back(); }, "does not end with a halt"},
       {"a slot that is not there", [](Plan& p) { first<step::Launch>(p).in[0] = SlotId{9999}; }, "'in' is slot s9999"},
       {"a jump beyond the end", [](Plan& p) { first<step::Again>(p).target = 9999; }, "it jumps to step 9999"},
-      {"a register that is not there", [](Plan& p) { first<step::LeaveAt>(p).limit = p.registers; }, "'limit' is register"},
+      {"a register that is not there", [](Plan& p) { first<step::LeaveAt>(p).limit = p.registers; },
+       "'limit' is register"},
       {"a group that is not there", [](Plan& p) { first<step::Evaluate>(p).group = 99; }, "it evaluates group 99"},
       {"a condition that is no bool", [](Plan& p) { first<step::Branch>(p).condition = p.inputs[0]; },
        "(branch): plan: 'condition' is f32"},
@@ -76,16 +77,18 @@ TEST(PlanVerifier, RefusesWhatOneEditBreaks) {
        },
        "which does not know it"},
       {"a counter that nobody sets",
-       [](Plan& p) { std::erase_if(p.steps, [](const Step& s) { return s.as<step::Load>() != nullptr; });
-                     for (Step& s : p.steps) {
-                       if (auto* b = s.as<step::Branch>()) --b->target;
-                       if (auto* l = s.as<step::LeaveAt>()) --l->target;
-                       if (auto* a = s.as<step::Again>()) --a->target;
-                     }
-                     for (RegGroup& g : p.groups) {
-                       g.dependents.clear();
-                       for (StepIndex i = 0; i < p.steps.size(); ++i) g.dependents.push_back(i);
-                     } },
+       [](Plan& p) {
+         std::erase_if(p.steps, [](const Step& s) { return s.as<step::Load>() != nullptr; });
+         for (Step& s : p.steps) {
+           if (auto* b = s.as<step::Branch>()) --b->target;
+           if (auto* l = s.as<step::LeaveAt>()) --l->target;
+           if (auto* a = s.as<step::Again>()) --a->target;
+         }
+         for (RegGroup& g : p.groups) {
+           g.dependents.clear();
+           for (StepIndex i = 0; i < p.steps.size(); ++i) g.dependents.push_back(i);
+         }
+       },
        "is read before it is set"},
       {"one pool for everything",
        [](Plan& p) {

@@ -1,10 +1,11 @@
+#include "exec/inner_values.h"
+
 #include <map>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exec/inner_values.h"
 #include "suite/tiers.h"
 
 // Any value of a graph can be asked for, also one that exists inside a fused kernel only. What is told has the bits of
@@ -139,7 +140,8 @@ constexpr Case kCases[] = {
       %h = Cast(%t) {to = 10}
       %y = Cast(%h) {to = 1}
       return y = %y
-    })", "%x = f32[2,3] [[1, -2, 0.5], [0.25, 3, -1]], %b = f32[3] [0.5, 1, -0.25]"},
+    })",
+     "%x = f32[2,3] [[1, -2, 0.5], [0.25, 3, -1]], %b = f32[3] [0.5, 1, -0.25]"},
     {"product_with_epilogue", R"(graph g(%x: f32[N,4], %w: f32[4,3], %r: f32[N,3], %b: f32[3]) {
       %p = MatMul(%x, %w)
       %s = Add(%p, %b)
@@ -150,14 +152,16 @@ constexpr Case kCases[] = {
       %y = Mul(%g, %v)
       return y = %y, big = %big
     })",
-     "%x = f32[2,4] [[1, 2, -3, 4], [0.5, -1, 2, 1]], %w = f32[4,3] [[1, -1, 2], [0.5, 1, -2], [1, 1, 1], [-1, 2, 0.5]], "
+     "%x = f32[2,4] [[1, 2, -3, 4], [0.5, -1, 2, 1]], %w = f32[4,3] [[1, -1, 2], [0.5, 1, -2], [1, 1, 1], [-1, 2, "
+     "0.5]], "
      "%r = f32[2,3] [[1, 2, 3], [4, 5, 6]], %b = f32[3] [0.125, -8, 1]"},
     {"gemm_and_leaky_relu", R"(graph g(%x: f32[N,3], %w: f32[2,3], %c: f32[2]) {
       %p = Gemm(%x, %w, %c) {transB = 1, alpha = 0.5}
       %l = LeakyRelu(%p) {alpha = 0.125}
       %n = Neg(%l)
       return n = %n
-    })", "%x = f32[2,3] [[1, 2, -3], [0.5, -1, 2]], %w = f32[2,3] [[1, -1, 2], [-3, 0.5, 1]], %c = f32[2] [1, -2]"},
+    })",
+     "%x = f32[2,3] [[1, 2, -3], [0.5, -1, 2]], %w = f32[2,3] [[1, -1, 2], [-3, 0.5, 1]], %c = f32[2] [1, -2]"},
     {"rows", R"(graph g(%x: f32[N,8], %m: f32[N,8], %scale: f32[8], %shift: f32[8]) {
       %a = Add(%x, %m)
       %p = Softmax(%a)
@@ -194,8 +198,10 @@ constexpr Case kCases[] = {
       return y = %y
     })",
      "%q = f32[2,3,4] [[[1,2,3,4],[0,1,0,1],[1,0,1,0]],[[4,3,2,1],[1,1,1,1],[2,0,2,0]]], "
-     "%k = f32[2,5,4] [[[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1],[1,1,0,0]],[[1,0,1,0],[0,1,0,1],[1,0,0,1],[0,1,1,0],[1,1,1,1]]], "
-     "%v = f32[2,5,4] [[[1,2,3,4],[2,3,4,5],[3,4,5,6],[4,5,6,7],[5,6,7,8]],[[1,1,1,1],[2,2,2,2],[3,3,3,3],[4,4,4,4],[5,5,5,5]]], "
+     "%k = f32[2,5,4] "
+     "[[[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1],[1,1,0,0]],[[1,0,1,0],[0,1,0,1],[1,0,0,1],[0,1,1,0],[1,1,1,1]]], "
+     "%v = f32[2,5,4] "
+     "[[[1,2,3,4],[2,3,4,5],[3,4,5,6],[4,5,6,7],[5,6,7,8]],[[1,1,1,1],[2,2,2,2],[3,3,3,3],[4,4,4,4],[5,5,5,5]]], "
      "%mask = f32[3,5] [[0,0,0,0,-9],[0,0,0,-9,-9],[0,0,-9,-9,-9]]"},
     {"a_loop", R"(graph g(%n: i64[], %x: f32[2]) {
       %all, %parts = Loop(%n, _, %x) body(%i, %on, %v) {
@@ -207,7 +213,8 @@ constexpr Case kCases[] = {
       }
       %y = Neg(%all)
       return y = %y, parts = %parts
-    })", "%n = i64[] 3, %x = f32[2] [1, 2]"},
+    })",
+     "%n = i64[] 3, %x = f32[2] [1, 2]"},
     {"a_loop_in_a_loop_that_stops", R"(graph g(%n: i64[], %x: f32[M]) {
       %y, %sums = Loop(%n, _, %x) body(%i, %on, %v) {
         %w = Loop(%i, _, %v) body(%j, %in, %u) {
@@ -221,7 +228,8 @@ constexpr Case kCases[] = {
         yield %on, %w, %s
       }
       return y = %y, sums = %sums
-    })", "%n = i64[] 4, %x = f32[2] [0, 1]"},
+    })",
+     "%n = i64[] 4, %x = f32[2] [0, 1]"},
     {"both_sides_of_an_if", R"(graph g(%x: f32[N]) {
       %total = ReduceSum(%x) {keepdims = 0}
       %up = Greater(%total, f32[] 0)
@@ -237,7 +245,8 @@ constexpr Case kCases[] = {
       }
       %y = Sqrt(%r)
       return y = %y
-    })", "%x = f32[3] [1, 2, 3]"},
+    })",
+     "%x = f32[3] [1, 2, 3]"},
     {"shapes_and_views", R"(graph g(%x: f32[N,4]) {
       %t = Transpose(%x)
       %s = Shape(%x)
@@ -250,7 +259,8 @@ constexpr Case kCases[] = {
       %c = Concat(%flat, %flat) {axis = 0}
       %y = Mul(%t, f32[] 3)
       return y = %y, z = %z, c = %c, m = %m
-    })", "%x = f32[2,4] [[1, 2, 3, 4], [5, 6, 7, 8]]"},
+    })",
+     "%x = f32[2,4] [[1, 2, 3, 4], [5, 6, 7, 8]]"},
     {"what_grows", R"(graph g(%n: i64[], %x: f32[1,2]) {
       %all, %sums = Loop(%n, _, %x) body(%i, %on, %v) {
         %f = Cast(%i) {to = 1}
@@ -260,7 +270,8 @@ constexpr Case kCases[] = {
         yield %on, %next, %sum
       }
       return all = %all, sums = %sums
-    })", "%n = i64[] 3, %x = f32[1,2] [[1, 2]]"},
+    })",
+     "%n = i64[] 3, %x = f32[1,2] [[1, 2]]"},
 };
 
 class InnerValues : public ::testing::TestWithParam<Case> {};
@@ -315,9 +326,8 @@ TEST(InnerValuesNames, ALoopsIterationsAreItsPath) {
   })");
   const auto inputs = in_order(graph, "%n = i64[] 2, %m = i64[] 2, %x = f32[] 0");
   const Watched watched = watch(graph, inputs, {"r", "w", "j", "y"}, {});
-  EXPECT_THAT(told(watched),
-              ElementsAre("j [0] [0]", "j [0] [1]", "j [1] [0]", "j [1] [1]", "r [0] [0]", "r [0] [1]", "r [1] [0]",
-                          "r [1] [1]", "w [0]", "w [1]", "y"));
+  EXPECT_THAT(told(watched), ElementsAre("j [0] [0]", "j [0] [1]", "j [1] [0]", "j [1] [1]", "r [0] [0]", "r [0] [1]",
+                                         "r [1] [0]", "r [1] [1]", "w [0]", "w [1]", "y"));
   EXPECT_FALSE(difference(watched.seen.at({"r", {1, 0}})[0], Datum(Tensor::scalar(3.0F))));
 }
 
@@ -382,7 +392,8 @@ TEST(InnerValuesNames, AnEncodersBlock) {
   expect_same(unfused.seen, reference.seen, {}, kClose);
   expect_same(fused.seen, unfused.seen, {}, kExact);
   expect_same(all.seen, reference.seen, all.missing, kClose);
-  for (const char* inside : {"o", "sum", "f", "fb", "d", "db", "sum2"}) EXPECT_FALSE(all.missing.contains(inside)) << inside;
+  for (const char* inside : {"o", "sum", "f", "fb", "d", "db", "sum2"})
+    EXPECT_FALSE(all.missing.contains(inside)) << inside;
 }
 
 /// What another plan makes of the values behind a guard is told in the same run.
