@@ -1,10 +1,10 @@
 // What more threads bring to one run: each row on one thread and on N, in turns, and whether their bits are equal.
 //
-//   threads [--threads N] [--rounds N] [--workloads DIR] [--json FILE] [NAME...]
+//   threads [--threads N] [--rounds N] [--batch MS] [--workloads DIR] [--json FILE] [NAME...]
 //
-// N is 2 unless given. Nobody else should use the cores meanwhile: the row of a scheduler that waits for a core says
-// nothing of the scheduler. "cpu" is processor time / wall time, N where all threads had work all the time. Returns 1
-// where bits differ.
+// N is 2 unless given. A round is as many runs as take MS milliseconds (40). "cpu" is processor time / wall time: below
+// 1 on one thread, or below N on N, others had the cores meanwhile, and the median says little; "best", of the fastest
+// rounds of many short ones, is then nearer to the truth. Returns 1 where bits differ.
 
 #include <algorithm>
 #include <cstdio>
@@ -142,6 +142,8 @@ Arguments parse(int argc, char** argv) {
       arguments.threads = static_cast<unsigned>(std::stoul(value()));
     } else if (word == "--rounds") {
       arguments.timing.rounds = std::stoi(value());
+    } else if (word == "--batch") {
+      arguments.timing.batch_ms = std::stod(value());
     } else if (word == "--workloads") {
       arguments.workloads = value();
     } else if (word == "--json") {
