@@ -118,8 +118,8 @@ bool is_defined(ScalarOp op, Elem elem) {
   if (elem == Elem::string) return false;
   const bool shift = op == ScalarOp::shl || op == ScalarOp::shr;
   if (is_float(elem)) return !bits && !shift;
-  const bool whole = op == ScalarOp::abs || op == ScalarOp::sign || op == ScalarOp::mod || op == ScalarOp::fmod ||
-                     op == ScalarOp::pow;
+  const bool whole =
+      op == ScalarOp::abs || op == ScalarOp::sign || op == ScalarOp::mod || op == ScalarOp::fmod || op == ScalarOp::pow;
   return bits || shift || whole || is_arithmetic(op) || is_order(op);
 }
 

@@ -213,7 +213,8 @@ class SpaceReader {
       }
     }
     for (std::size_t a = 0; a < bound_.size(); ++a) {
-      if (!bound_[a]) return bad("space", "no operand gives the extent of axis '{}': write '{} = ...'", names_[a], names_[a]);
+      if (!bound_[a])
+        return bad("space", "no operand gives the extent of axis '{}': write '{} = ...'", names_[a], names_[a]);
     }
     return {};
   }
@@ -223,7 +224,8 @@ class SpaceReader {
 
   Status bind(std::size_t axis, Dim extent) {
     if (bound_[axis]) {
-      FRAZIL_TRY(extent, cx_.require_equal(space_.axes[axis].extent, extent, fmt::format("extents of axis '{}'", names_[axis])));
+      FRAZIL_TRY(extent, cx_.require_equal(space_.axes[axis].extent, extent,
+                                           fmt::format("extents of axis '{}'", names_[axis])));
     }
     bound_[axis] = true;
     space_.axes[axis].extent = extent;
@@ -269,7 +271,8 @@ class SpaceReader {
     if (!fold) return bad("fold", "'{}' is none of {}", printable(attrs_.fold, 60), fmt::join(kFolds, ", "));
     const bool folds = !attrs_.reduce.empty();
     space_.folds = {folds ? *fold : Fold::only};
-    const bool truth = *fold == Fold::any || *fold == Fold::all, places = *fold == Fold::argmax || *fold == Fold::argmin;
+    const bool truth = *fold == Fold::any || *fold == Fold::all,
+               places = *fold == Fold::argmax || *fold == Fold::argmin;
     if (folds && truth != (value == Elem::boolean)) {
       return bad("fold", "{} of {}", attrs_.fold, name_of(value));
     }

@@ -57,11 +57,11 @@ struct GenericMapAttrs {
 Sx generic_map_body(std::span<const Sx> operands, const void* attrs);
 Elem generic_map_elem(const void* attrs, std::span<const Elem> inputs);
 Status generic_map_fits(const void* attrs, std::span<const Elem> inputs);
-FRAZIL_OP(GenericMap, Op<GenericMapAttrs>{{"GenericMap", "frazil", 1,
-                                           "A body over scalars, given by attributes, with broadcasting.",
-                                           attr_table<GenericMapAttrs>(), kGenericIn, kGenericOut,
-                                           Elementwise{.body = generic_map_body, .result = generic_map_elem,
-                                                       .fits = generic_map_fits}}});
+FRAZIL_OP(GenericMap,
+          Op<GenericMapAttrs>{
+              {"GenericMap", "frazil", 1, "A body over scalars, given by attributes, with broadcasting.",
+               attr_table<GenericMapAttrs>(), kGenericIn, kGenericOut,
+               Elementwise{.body = generic_map_body, .result = generic_map_elem, .fits = generic_map_fits}}});
 
 struct GenericViewAttrs {
   std::string kind = "affine";
@@ -101,10 +101,9 @@ struct ExtentsAttrs {
 };
 Status extents_types(InferCx& cx);
 Status extents_run(OpaqueCall& call);
-FRAZIL_OP(ExtentsOf,
-          opaque<ExtentsAttrs>({"Extents", 1, "Numbers made of extents of the operands.", "frazil"},
-                               {kGenericIn, kGenericOut}, extents_types, extents_run,
-                               "its result is metadata, not made of elements"));
+FRAZIL_OP(ExtentsOf, opaque<ExtentsAttrs>({"Extents", 1, "Numbers made of extents of the operands.", "frazil"},
+                                          {kGenericIn, kGenericOut}, extents_types, extents_run,
+                                          "its result is metadata, not made of elements"));
 
 /// "argmax" for Fold::argmax.
 std::string_view name_of(Fold fold);

@@ -85,7 +85,8 @@ class MapReader {
       }
       for (std::size_t d = 0; d < map_.shape.size(); ++d) {
         if (d == axis) continue;
-        FRAZIL_TRY(map_.shape[d], cx_.require_equal(map_.shape[d], cx_.shape(k)[d], fmt::format("extents of axis {}", d)));
+        FRAZIL_TRY(map_.shape[d],
+                   cx_.require_equal(map_.shape[d], cx_.shape(k)[d], fmt::format("extents of axis {}", d)));
       }
       map_.shape[axis] = cx_.scope().add(map_.shape[axis], cx_.shape(k)[axis]);
     }
@@ -127,7 +128,8 @@ class MapReader {
     if (attrs_.edges.empty()) return axis;
     const auto edge = std::ranges::find(kEdges, attrs_.edges[d]);
     if (edge == std::end(kEdges)) {
-      return bad(fmt::format("edges[{}]", d), "'{}' is none of {}", printable(attrs_.edges[d], 60), fmt::join(kEdges, ", "));
+      return bad(fmt::format("edges[{}]", d), "'{}' is none of {}", printable(attrs_.edges[d], 60),
+                 fmt::join(kEdges, ", "));
     }
     axis.edge = static_cast<Edge>(edge - std::begin(kEdges));
     return axis;

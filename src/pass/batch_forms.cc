@@ -172,7 +172,8 @@ class SameSpace {
   SameSpace(const Scope& left, const Scope& right, std::size_t free) : left_(left), right_(right), free_(free) {}
 
   bool operator()(const Space& a, const Space& b) const {
-    if (a.write != b.write || a.folds != b.folds || a.last_wins != b.last_wins || !same(a.report, b.report)) return false;
+    if (a.write != b.write || a.folds != b.folds || a.last_wins != b.last_wins || !same(a.report, b.report))
+      return false;
     for (std::size_t k = 0; k < a.axes.size() && k < b.axes.size(); ++k) {
       if (a.axes[k].reduced != b.axes[k].reduced) return false;
       if (k != free_ && !same(a.axes[k].extent, b.axes[k].extent)) return false;
@@ -417,7 +418,8 @@ Result<Value> batch_extents(const BatchSite& site, Value v) {
   if (!values) return fail(Code::unsupported, "{}: its extents cannot be told", site.from.describe(site.id));
   ops::ExtentsAttrs attrs{.values = std::move(*values), .to = onnx_data_type(type.elem)};
   for (Dim d : type.shape) attrs.sizes.push_back(d.value());
-  FRAZIL_TRY(const NodeId made, site.to.append(ops::ExtentsOf, texts.values(), shared_attrs(std::move(attrs)), {true}, {}));
+  FRAZIL_TRY(const NodeId made,
+             site.to.append(ops::ExtentsOf, texts.values(), shared_attrs(std::move(attrs)), {true}, {}));
   return site.to.graph().node(made).out[0];
 }
 

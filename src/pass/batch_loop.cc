@@ -48,7 +48,8 @@ std::vector<Value> varying_uses(const BatchSite& site) {
 /// Writes a node, with its blocks, into another graph.
 class Copier {
  public:
-  Copier(const Graph& from, Graph& to, const std::function<Value(Value)>& outer) : from_(from), to_(to), outer_(outer) {}
+  Copier(const Graph& from, Graph& to, const std::function<Value(Value)>& outer)
+      : from_(from), to_(to), outer_(outer) {}
 
   void set(Value old, Value now) { map_[old.id] = now; }
 

@@ -27,7 +27,8 @@ std::optional<std::string> OperandTexts::own_extent(Dim d) const {
     if (!from_[k]) continue;
     const Shape& shape = site_.from.type(from_[k]).shape;
     const auto at = std::ranges::find(shape, d);
-    if (at != shape.end()) return fmt::format("d{}_{}", k, at - shape.begin() + (site_.varying.value(from_[k]) ? 1 : 0));
+    if (at != shape.end())
+      return fmt::format("d{}_{}", k, at - shape.begin() + (site_.varying.value(from_[k]) ? 1 : 0));
   }
   return std::nullopt;
 }

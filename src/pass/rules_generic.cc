@@ -171,9 +171,7 @@ Expr mapped(const Site& s, Builder& to, const Plain& p, std::optional<std::int64
   return ops::GenericMap(operands, {.body = body_of(s, p), .to = elem});
 }
 
-Expr make_map(const Site& s, Builder& to) {
-  return mapped(s, to, *plain_of(s), s.attrs<GenericAttrs>().to);
-}
+Expr make_map(const Site& s, Builder& to) { return mapped(s, to, *plain_of(s), s.attrs<GenericAttrs>().to); }
 
 const OpDef* reduction(const Site& s) {
   const std::string& fold = s.attrs<GenericAttrs>().fold;

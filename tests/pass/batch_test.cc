@@ -110,7 +110,8 @@ const BatchCase kCases[] = {
     {"conv_weight", "graph g(%s: f32[N,2,5], %x: f32[4,2,3]) { %y = Conv(%s, %x) {pads = [1, 1]} return y = %y }"},
     {"conv_both", "graph g(%x: f32[N,2,5], %xw: f32[4,2,3]) { %y = Conv(%x, %xw) {pads = [1, 0]} return y = %y }"},
     {"conv_groups", "graph g(%x: f32[N,4,5], %s: f32[4,2,3]) { %y = Conv(%x, %s) {group = 2} return y = %y }"},
-    {"conv_transpose", "graph g(%x: f32[1,2,4], %s: f32[2,3,3]) { %y = ConvTranspose(%x, %s) {strides = [2]} return y = %y }"},
+    {"conv_transpose",
+     "graph g(%x: f32[1,2,4], %s: f32[2,3,3]) { %y = ConvTranspose(%x, %s) {strides = [2]} return y = %y }"},
     {"max_pool", R"(graph g(%x: f32[N,2,5,5]) {
        %y, %i = MaxPool(%x) {kernel_shape = [2, 2], pads = [1, 0, 0, 1]} return y = %y, i = %i })"},
     {"average_pool", R"(graph g(%x: f32[N,2,5,5]) {
@@ -123,11 +124,13 @@ const BatchCase kCases[] = {
     {"transpose", "graph g(%x: f32[N,2,3]) { %y = Transpose(%x) {perm = [2, 0, 1]} return y = %y }"},
     {"unsqueeze_and_squeeze", R"(graph g(%x: f32[1,N]) {
        %a = Squeeze(%x, i64[1] [0]) %y = Unsqueeze(%a, i64[2] [0, -1]) return y = %y })"},
-    {"slice", "graph g(%x: f32[4,N]) { %y = Slice(%x, i64[1] [3], i64[1] [0], i64[1] [0], i64[1] [-2]) return y = %y }"},
+    {"slice",
+     "graph g(%x: f32[4,N]) { %y = Slice(%x, i64[1] [3], i64[1] [0], i64[1] [0], i64[1] [-2]) return y = %y }"},
     {"slice_at_run_time", "graph g(%x: f32[4,N], %a: i64[1], %b: i64[1]) { %y = Slice(%x, %a, %b) return y = %y }", 0,
      "%a = i64[1] [1], %b = i64[1] [3]"},
     {"slice_by_element", R"(graph g(%s: f32[4,N], %x: i64[1]) {
-       %e = Add(%x, i64[1] [2]) %y = Slice(%s, %x, %e) %z = ReduceSum(%y, i64[1] [0]) return z = %z })", 1},
+       %e = Add(%x, i64[1] [2]) %y = Slice(%s, %x, %e) %z = ReduceSum(%y, i64[1] [0]) return z = %z })",
+     1},
     {"concat", "graph g(%x: f32[N,2], %s: f32[N,3]) { %y = Concat(%x, %s, %x) {axis = -1} return y = %y }"},
     {"split", "graph g(%x: f32[N,6]) { %a, %b = Split(%x, i64[2] [2, 4]) {axis = 1} return b = %b, a = %a }"},
     {"pad", "graph g(%x: f32[N,3]) { %y = Pad(%x, i64[4] [0, 1, 2, 1], f32[] 7) return y = %y }"},
@@ -144,50 +147,61 @@ const BatchCase kCases[] = {
     {"layer_norm", R"(graph g(%x: f32[N,4], %s: f32[4], %b: f32[4]) {
        %y = LayerNormalization(%x, %s, %b) return y = %y })"},
     {"gemm", "graph g(%x: f32[N,3], %s: f32[3,2], %xc: f32[2]) { %y = Gemm(%x, %s, %xc) {alpha = 0.5} return y = %y }"},
-    {"einsum", R"(graph g(%x: f32[N,3], %xb: f32[3,2]) { %y = Einsum(%x, %xb) {equation = "ij,jk->ki"} return y = %y })"},
+    {"einsum",
+     R"(graph g(%x: f32[N,3], %xb: f32[3,2]) { %y = Einsum(%x, %xb) {equation = "ij,jk->ki"} return y = %y })"},
     // what is made of extents stays as it is
     {"extents", R"(graph g(%x: f32[N,3,2]) {
        %s = Shape(%x) %n = Gather(%s, i64[1] [0]) %shape = Concat(%n, i64[1] [-1]) {axis = 0}
        %y = Reshape(%x, %shape) return y = %y, s = %s })"},
-    {"a_result_of_nothing", "graph g(%x: f32[N], %s: f32[2]) { %a = Exp(%s) return a = %a, s = %s, c = f32[2] [1, 2] }"},
+    {"a_result_of_nothing",
+     "graph g(%x: f32[N], %s: f32[2]) { %a = Exp(%s) return a = %a, s = %s, c = f32[2] [1, 2] }"},
     // by operator
     {"gather_of_data", "graph g(%x: f32[2,3], %i: i64[4]) { %y = Gather(%x, %i) {axis = -1} return y = %y }"},
     {"gather_by_indices", "graph g(%s: f32[3,2], %x: i64[N,2]) { %y = Gather(%s, %x) return y = %y }"},
-    {"gather_by_indices_inside", "graph g(%s: f32[2,3,2], %x: i64[N]) { %y = Gather(%s, %x) {axis = 1} return y = %y }"},
+    {"gather_by_indices_inside",
+     "graph g(%s: f32[2,3,2], %x: i64[N]) { %y = Gather(%s, %x) {axis = 1} return y = %y }"},
     {"gather_both", "graph g(%x: f32[3,2], %xi: i64[N]) { %y = Gather(%x, %xi) return y = %y }", 1},
-    {"gather_elements", "graph g(%x: f32[3,N], %xi: i64[2,N]) { %y = GatherElements(%x, %xi) {axis = 0} return y = %y }"},
+    {"gather_elements",
+     "graph g(%x: f32[3,N], %xi: i64[2,N]) { %y = GatherElements(%x, %xi) {axis = 0} return y = %y }"},
     // one element after the other
     {"top_k", "graph g(%x: f32[N,4]) { %y, %i = TopK(%x, i64[1] [2]) return y = %y, i = %i }", 1},
     {"scatter", "graph g(%x: f32[3], %i: i64[2], %xu: f32[2]) { %y = ScatterElements(%x, %i, %xu) return y = %y }", 1,
      "%i = i64[2] [2, 0]"},
     {"lstm", R"(graph g(%x: f32[3,N,2], %w: f32[1,8,2], %r: f32[1,8,2]) {
-       %y, %h = LSTM(%x, %w, %r) {hidden_size = 2} return y = %y, h = %h })", 1},
+       %y, %h = LSTM(%x, %w, %r) {hidden_size = 2} return y = %y, h = %h })",
+     1},
     {"if_of_all", R"(graph g(%x: f32[N], %c: bool[], %s: f32[N]) {
        %y = If(%c) then_branch() { %a = Neg(%x) yield %a } else_branch() { yield %s }
        return y = %y })"},
     {"if_of_each", R"(graph g(%x: f32[N], %xc: bool[]) {
        %y = If(%xc) then_branch() { %a = Neg(%x) yield %a } else_branch() { yield %x }
-       return y = %y })", 1},
+       return y = %y })",
+     1},
     {"loop", R"(graph g(%x: f32[N], %n: i64[], %s: f32[]) {
        %y, %all = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
          %w = Mul(%v, %s) yield %on, %w, %w }
-       return y = %y, all = %all })", 1, "%n = i64[] 3"},
+       return y = %y, all = %all })",
+     1, "%n = i64[] 3"},
     {"loop_that_reads_it", R"(graph g(%x: f32[N], %n: i64[], %s: f32[N]) {
        %y = Loop(%n, _, %s) body(%i: i64[], %on: bool[], %v: f32[N]) { %w = Add(%v, %x) yield %on, %w }
-       return y = %y })", 1, "%n = i64[] 2"},
+       return y = %y })",
+     1, "%n = i64[] 2"},
     {"loop_beside", R"(graph g(%x: f32[N], %n: i64[], %s: f32[N]) {
        %a = Loop(%n, _, %s) body(%i: i64[], %on: bool[], %v: f32[N]) { %w = Neg(%v) yield %on, %w }
-       %y = Add(%a, %x) return y = %y })", 0, "%n = i64[] 3"},
+       %y = Add(%a, %x) return y = %y })",
+     0, "%n = i64[] 3"},
     {"scan", R"(graph g(%x: f32[4,N], %xs: f32[N]) {
        %y, %all = Scan(%xs, %x) {num_scan_inputs = 1} body(%s: f32[N], %v: f32[N]) {
          %w = Add(%s, %v) yield %w, %w }
-       return y = %y, all = %all })", 1},
+       return y = %y, all = %all })",
+     1},
     {"if_inside_of_if", R"(graph g(%x: f32[N], %c: bool[], %xc: bool[]) {
        %y = If(%c) then_branch() {
          %a = If(%xc) then_branch() { %b = Exp(%x) yield %b } else_branch() { yield %x }
          yield %a
        } else_branch() { yield %x }
-       return y = %y })", 1},
+       return y = %y })",
+     1},
 };
 
 class Batch : public testing::TestWithParam<BatchCase> {
@@ -202,14 +216,16 @@ class Batch : public testing::TestWithParam<BatchCase> {
       for (Dim d : type.shape) sizes.push_back(d.is_const() ? d.value() : 3);
       const bool drawn = !given[k].is_tensor() || !given[k].tensor().defined();
       const Datum same = drawn ? Datum(random_tensor(type.elem, sizes, random_)) : given[k];
-      for (auto& one : all) one.push_back(is_batched(graph, k) ? Datum(random_tensor(type.elem, sizes, random_)) : same);
+      for (auto& one : all)
+        one.push_back(is_batched(graph, k) ? Datum(random_tensor(type.elem, sizes, random_)) : same);
     }
     return all;
   }
 
   static bool is_batched(const Graph& graph, std::size_t k) { return graph.input_names()[k].starts_with('x'); }
 
-  static std::vector<Datum> batch_of(const Graph& graph, const std::vector<std::vector<Datum>>& all, std::size_t count) {
+  static std::vector<Datum> batch_of(const Graph& graph, const std::vector<std::vector<Datum>>& all,
+                                     std::size_t count) {
     std::vector<Datum> inputs;
     for (std::size_t k = 0; k < all[0].size(); ++k) {
       std::vector<Tensor> parts;
@@ -286,8 +302,8 @@ TEST(BatchGraph, TheSymbolGetsAFreeName) {
 }
 
 TEST(BatchGraph, EachElementDrawsItsOwnNumbers) {
-  const Graph g = batched_graph(
-      "graph g(%x: f32[8]) { %u = RandomUniformLike(%x) %y = Add(%x, %u) return y = %y }", {0});
+  const Graph g =
+      batched_graph("graph g(%x: f32[8]) { %u = RandomUniformLike(%x) %y = Add(%x, %u) return y = %y }", {0});
   const Tier0 tier(g);
   const auto got = tier.session->run(std::vector<Datum>{Tensor::of<float>({2, 8}, std::vector<float>(16, 0))});
   ASSERT_TRUE(got) << got.error().message;
@@ -303,11 +319,13 @@ const Refusal kRefusals[] = {
      "node 'cut' (SplitToSequence): it cannot be batched: its result seq<"},
     {"graph g(%x: f32[N]) { %y = Exp(%x) return y = %y }", "there is no input 3: the graph has 1", {3}},
     {"graph g(%x: f32[N]) { %y = Exp(%x) return y = %y }", "no input is batched", {}},
-    {"graph g(%x: seq<f32[N]>) { %y = SequenceLength(%x) return y = %y }", "input 'x' is seq<f32[N]>: it cannot get an axis"},
+    {"graph g(%x: seq<f32[N]>) { %y = SequenceLength(%x) return y = %y }",
+     "input 'x' is seq<f32[N]>: it cannot get an axis"},
     {R"(graph g(%x: f32[N], %xc: bool[]) {
        %y = If(%xc) then_branch() { yield %x } else_branch() { %b = ReduceSum(%x) {keepdims = 0} yield %b } "exit"
        return y = %y })",
-     "node 'exit' (If): it cannot be batched: its result f32[...] has no axes to stack", {0, 1}},
+     "node 'exit' (If): it cannot be batched: its result f32[...] has no axes to stack",
+     {0, 1}},
 };
 
 TEST(BatchGraph, RefusalsNameTheNode) {
@@ -401,7 +419,8 @@ Outcome sweep(const std::filesystem::path& folder) {
     for (const std::size_t k : {0, 1}) {
       const Tensor one = element((*got)[i].tensor(), k);
       const auto what = difference(Datum(one), (k == 0 ? *want_first : *want_second)[i], {.rtol = 1e-3, .atol = 1e-4});
-      EXPECT_FALSE(what) << folder << ", output '" << graph->output_names()[i] << "': " << *what << "\n" << print(*batched);
+      EXPECT_FALSE(what) << folder << ", output '" << graph->output_names()[i] << "': " << *what << "\n"
+                         << print(*batched);
     }
   }
   return Outcome::same;

@@ -50,7 +50,8 @@ const Chain kChains[] = {
          body = ["f32 load 0", "f32 load 1", "f32 sub %0 %1"]}
        %y = Relu(%b)
        return y = %y })",
-     "%x = f32[1,4] [1, 2, 3, 4], %z = f32[4,1] [1, -1, 2, 0.5]", {"fused load load sub constant max"}},
+     "%x = f32[1,4] [1, 2, 3, 4], %z = f32[4,1] [1, -1, 2, 0.5]",
+     {"fused load load sub constant max"}},
     {"a fold of the last axis",
      R"(graph g(%x: f32[N,16], %z: f32[16]) {
        %a = Add(%x, %z)
@@ -58,7 +59,8 @@ const Chain kChains[] = {
          body = ["f32 load 0", "f32 load 1", "f32 mul %0 %1"]}
        %y = Relu(%b)
        return y = %y })",
-     "%x = f32[2,16] 0.5, %z = f32[16] 0.25", {"fused load load add mul sum constant max"}},
+     "%x = f32[2,16] 0.5, %z = f32[16] 0.25",
+     {"fused load load add mul sum constant max"}},
 };
 
 TEST(Generic, SharesAStep) {
@@ -84,7 +86,8 @@ TEST(Generic, SumsOfProductsAreMatrixProducts) {
   const auto kernels = launches((*made)->plan());
   ASSERT_EQ(kernels.size(), 1u) << (*made)->plan().str();
   EXPECT_THAT(kernels[0], HasSubstr("matmul")) << (*made)->plan().str();
-  EXPECT_TRUE(run_tiers(graph, "%x = f32[2,3] [1, 2, 3, 4, 5, 6], %w = f32[2,3] [1, 0, -1, 2, -3, 1], %b = f32[2] [1, 2]"));
+  EXPECT_TRUE(
+      run_tiers(graph, "%x = f32[2,3] [1, 2, 3, 4, 5, 6], %w = f32[2,3] [1, 0, -1, 2, -3, 1], %b = f32[2] [1, 2]"));
 }
 
 TEST(Generic, GoesThroughAnOnnxFile) {
@@ -105,15 +108,17 @@ TEST(Generic, GoesThroughAnOnnxFile) {
 TEST(Generic, SpacesAreBounded) {
   std::string axes;
   for (int a = 0; a < 65; ++a) axes += fmt::format("{}\"a{} = 1\"", a == 0 ? "" : ", ", a);
-  const auto many = parse(fmt::format(
-      "graph g(%x: f32[]) {{ %y = frazil::Generic(%x) {{space = [{}], reads = [\"\"], write = \"\", body = [\"f32 load 0\"]}} "
-      "return y = %y }}", axes));
+  const auto many =
+      parse(fmt::format("graph g(%x: f32[]) {{ %y = frazil::Generic(%x) {{space = [{}], reads = [\"\"], write = \"\", "
+                        "body = [\"f32 load 0\"]}} "
+                        "return y = %y }}",
+                        axes));
   ASSERT_FALSE(many);
   EXPECT_THAT(many.error().message, HasSubstr("attribute 'space': 65 axes, at most 64 are taken"));
   std::string body = "\"f32 load 0\"";
   for (int i = 0; i < 1024; ++i) body += fmt::format(", \"f32 neg %{}\"", i);
-  const auto deep = parse(fmt::format(
-      "graph g(%x: f32[]) {{ %y = frazil::GenericMap(%x) {{body = [{}]}} return y = %y }}", body));
+  const auto deep =
+      parse(fmt::format("graph g(%x: f32[]) {{ %y = frazil::GenericMap(%x) {{body = [{}]}} return y = %y }}", body));
   ASSERT_FALSE(deep);
   EXPECT_THAT(deep.error().message, HasSubstr("attribute 'body': 1025 instructions, at most 1024 are taken"));
 }
