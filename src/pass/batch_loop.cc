@@ -113,24 +113,7 @@ class Copier {
   int nesting_ = 0;
 };
 
-/// True when the types of the node, or of one inside, follow one side of an If that elements may take differently.
-bool follows_one_side(const BatchSite& site) {
-  std::set<std::uint32_t> stable{site.node.stable};
-  for (BlockId b : blocks_inside(site.from, site.id)) {
-    for (NodeId n : site.from.block(b).nodes) stable.insert(site.from.node(n).stable);
-  }
-  return std::ranges::any_of(site.from.assumptions(), [&](const Graph::Assumption& a) {
-    const auto symbols = site.from.scope().symbols_of(a.predicate);
-    const auto differs = [&](SymbolId s) { return !site.varying.source(s); };
-    return stable.contains(a.stable) && std::ranges::any_of(symbols, differs);
-  });
-}
-
 Status check_results(const BatchSite& site) {
-  if (follows_one_side(site)) {
-    return fail(Code::unsupported, "{}: it cannot be batched: the rank of its results depends on the element",
-                site.from.describe(site.id));
-  }
   for (Value v : site.node.out) {
     if (!v || (site.from.type(v).is_tensor() && site.from.type(v).ranked)) continue;
     return fail(Code::unsupported, "{}: it cannot be batched: its result {} has no axes to stack",

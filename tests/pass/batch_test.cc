@@ -326,11 +326,6 @@ const Refusal kRefusals[] = {
        return y = %y })",
      "node 'exit' (If): it cannot be batched: its result f32[...] has no axes to stack",
      {0, 1}},
-    {R"(graph g(%x: i64[1], %s: f32[N]) {
-       %e = Expand(f32[] 1, %x) %one = Equal(%x, i64[1] [1]) %c = Squeeze(%one, i64[1] [0])
-       %y = If(%c) then_branch() { yield %s } else_branch() { %b = ReduceSum(%s) {keepdims = 0} yield %b } "exit"
-       return y = %y, e = %e })",
-     "node 'exit' (If): it cannot be batched: the rank of its results depends on the element"},
 };
 
 TEST(BatchGraph, RefusalsNameTheNode) {
