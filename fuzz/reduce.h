@@ -7,7 +7,7 @@
 
 namespace frazil::fuzz {
 
-/// The smallest case found for which `failure` still returns the kind `found`.
+/// The smallest case found for which `failure` still returns `kind`.
 Case reduce(const Case& c, const std::string& kind, const std::function<std::string(const Case&)>& failure);
 
 /// The case as a test of tests/suite/*.frz. The expected outputs are those of the reference executor, if available.
