@@ -1,4 +1,4 @@
-# What the library and the tool need; tests/ and bench/ find their own.
+# Dependencies of the library and the tool; tests/ and bench/ find their own.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -20,7 +20,7 @@ if(FRAZIL_RE2)
   endif()
 endif()
 
-# Readers of image files, each where its library is found.
+# Image readers, each if its library is found.
 function(frazil_codec name header library)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "PATHS")
   find_path(${name}_CODEC_INCLUDE_DIR ${header} PATH_SUFFIXES ${arg_PATHS})

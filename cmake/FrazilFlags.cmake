@@ -1,6 +1,6 @@
 # Compiler flags of the whole project.
 
-# A product and a sum are fused into an FMA only where the code says fma: results must not depend on the compiler.
+# A product and a sum are contracted to an FMA only where the code calls fma: results must not depend on the compiler.
 add_compile_options(-ffp-contract=off)
 add_compile_options($<$<CONFIG:Release>:-O2>)
 

@@ -1,8 +1,8 @@
 # frazil_layer(<name> [DEPENDS <layer>...] [PUBLIC <lib>...] [PRIVATE <lib>...] [PRECOMPILE <header>...])
 #
 # Declares the layer in the current folder: the target frazil_<name>, alias frazil::<name>, from every *.cc here.
-# DEPENDS names the layers it may use and passes on. A layer without sources is its headers.
-# PRECOMPILE names headers that the sources of this layer, and of those declared behind it, parse only once.
+# DEPENDS names the layers it uses; dependents inherit them. A layer without sources is header-only.
+# PRECOMPILE names headers that the sources of this layer, and of those declared after it, parse only once.
 function(frazil_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;PUBLIC;PRIVATE;PRECOMPILE")
   list(TRANSFORM arg_DEPENDS PREPEND frazil::)

@@ -7,7 +7,7 @@
 
 namespace frazil::fuzz {
 
-/// Decisions read from a fuzzer's bytes; past their end they come from a generator that the bytes seed.
+/// Choices read from a fuzzer's bytes; after the last byte they come from a generator seeded with the bytes.
 class Choices {
  public:
   explicit Choices(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
@@ -35,7 +35,7 @@ class Choices {
   const auto& pick(const C& of) {
     return of[below(of.size())];
   }
-  /// The position of one of `weights`, as often as it says.
+  /// Index of one of `weights`, with probability proportional to it.
   std::size_t weighted(std::initializer_list<int> weights) {
     int total = 0;
     for (int w : weights) total += w;
@@ -48,7 +48,7 @@ class Choices {
     }
     return 0;
   }
-  /// 64 bits that do not come from the bytes one by one: for values, which coverage does not steer.
+  /// 64 generated bits: for values, which coverage need not guide.
   std::uint64_t random() {
     state_ += 0x9e3779b97f4a7c15ull;
     std::uint64_t z = state_;

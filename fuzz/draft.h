@@ -23,13 +23,13 @@ struct DraftNode {
   const OpDef* op = nullptr;
   Attrs attrs;
   std::string name;
-  std::vector<int> in, out;  ///< kNoValue: absent, not wanted
+  std::vector<int> in, out;  ///< kNoValue: absent or unwanted
   std::vector<DraftBlock> blocks;
 };
 
 /// A type whose extents are text.
 struct DraftType {
-  Type type;                      ///< its shape says nothing
+  Type type;                      ///< its shape is ignored
   std::vector<std::string> dims;  ///< of a tensor
   std::vector<DraftType> item;    ///< one, or none
 };
@@ -45,20 +45,20 @@ struct Draft {
   std::map<int, Tensor> constants;
   DraftBlock main;  ///< without params
   std::vector<std::string> output_names;
-  int next = 0;  ///< the first number that no value has
+  int next = 0;  ///< the first unused number
 };
 
-/// Constants that nothing uses are left out.
+/// Unused constants are omitted.
 Draft draft_of(const Graph& graph);
 DraftType draft_type(const Type& type, const Scope& scope);
 /// `values`, where given, maps the draft's values to the graph's.
 Result<Graph> build(const Draft& draft, std::map<int, Value>* values = nullptr);
 
-/// Removes nodes without a use, and constants. Inputs stay.
+/// Removes unused nodes and constants. Inputs are kept.
 void prune(Draft& draft);
 /// How often each value is used.
 std::map<int, int> uses(const Draft& draft);
-/// Uses of `from` become uses of `to`.
+/// Replaces uses of `from` by `to`.
 void replace_uses(DraftBlock& block, int from, int to);
 
 /// Calls visit for every node, outer ones first.

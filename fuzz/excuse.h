@@ -12,15 +12,15 @@ namespace frazil::fuzz {
 /// How two results differ beyond the rounding of one operation.
 std::optional<std::string> usual_difference(const Datum& got, const Datum& want);
 
-/// Whether a difference of one run can be the work of rounding, or one of extents that nothing tells: made when there
-/// is one.
+/// Decides whether a difference in one run can be caused by rounding, or by extents that types do not determine.
+/// Created only when there is a difference.
 class Excuse {
  public:
   Excuse(const Graph& graph, const std::vector<Datum>& inputs);
 
-  /// With other rounding the reference executor itself would not end like this.
+  /// Whether the reference executor itself would end differently with other rounding.
   bool excuses_outcome(const Result<std::vector<Datum>>& want) const;
-  /// What is left of the difference of output `i`.
+  /// The difference of output `i` that remains unexplained.
   std::optional<std::string> difference(std::size_t i, const Datum& got, const Datum& want) const;
 
  private:
@@ -29,8 +29,8 @@ class Excuse {
   bool has_regions_ = false;
 };
 
-/// Whether `fault` of the reference executor is only missed because nobody asked for what fails: tier 0 has no step for
-/// the node that the fault names, or ends with it when every result is asked for.
+/// Whether tier 0 does not report `fault` of the reference executor only because the result was not requested: tier 0
+/// has no step for the faulty node, or reports the fault when every result is requested.
 bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& fault);
 
 }  // namespace frazil::fuzz

@@ -4,11 +4,11 @@
 
 namespace frazil::fuzz {
 
-/// Something that must not happen. Findings of one kind are taken for the same while a case is reduced.
+/// A violation. Findings of one kind are treated as equal while a case is reduced.
 struct Finding {
   std::string kind;
   std::string message;
-  bool gap = false;  ///< tier 0 says that it cannot do what the reference executor does
+  bool gap = false;  ///< tier 0 reports that it does not support what the reference executor does
 };
 
 }  // namespace frazil::fuzz

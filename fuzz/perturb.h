@@ -4,14 +4,14 @@
 
 namespace frazil::fuzz {
 
-/// The same graph where rounding happens otherwise: what arithmetic takes and gives is moved by a few units in its last
-/// place, at random each time it runs. How much the results move then says how much of a difference between two
-/// executors is rounding.
+/// The same graph with perturbed rounding: operands and results of arithmetic are changed by a few units in the last
+/// place, at random in each run. The spread of the results shows how much of a difference between two executors can be
+/// rounding.
 Result<Graph> with_rounding_noise(const Graph& graph);
 
-/// Begins another sequence of moves on this thread.
+/// Starts another sequence of perturbations on this thread.
 void seed_noise(std::uint64_t seed);
-/// The largest finite magnitude that went through arithmetic since then.
+/// The largest finite magnitude used in arithmetic since seed_noise().
 double largest_seen();
 
 }  // namespace frazil::fuzz

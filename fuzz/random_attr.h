@@ -5,12 +5,12 @@
 
 namespace frazil::fuzz {
 
-/// Required attributes, and seeds: without one, a draw that nothing needs shifts the later ones on the reference only.
+/// Required attributes, and seeds: without one, an unneeded draw shifts the later ones on the reference executor only.
 bool is_always_given(const AttrField& field);
-/// Attributes in and out of range for an operator whose first operand has `rank` axes; null where the operator takes
+/// Attributes in and out of range for an operator whose first operand has `rank` axes; null if the operator accepts
 /// none of those tried.
 Attrs random_attrs(const OpDef& op, std::size_t rank, Choices& choices);
-/// Numbers as attributes and index operands need them, for `rank` axes.
+/// Numbers for attributes and index operands, for `rank` axes.
 Ints random_ints(std::size_t rank, Choices& choices);
 
 }  // namespace frazil::fuzz

@@ -17,14 +17,14 @@ struct Case {
   Graph graph;
   std::vector<std::vector<Datum>> runs;
   kernel::Isa isa = kernel::Isa::base;
-  PassSet passes;  ///< that tier 0 takes the graph through
+  PassSet passes;  ///< passes enabled on tier 0
 };
 
-/// Builds a graph of the operators that OpRegistry knows, whatever they are: ports, attributes and forms say how. What
-/// the builder refuses is left out.
+/// Builds a graph of operators of OpRegistry, using only their ports, attributes and forms. Nodes that the builder
+/// refuses are omitted.
 std::expected<Case, Finding> random_case(Choices& choices);
 
-/// What was being built or run when the process dies.
+/// The case being built or run, for reports of crashes.
 struct Journal {
   const Graph* graph = nullptr;
   const OpDef* op = nullptr;

@@ -11,7 +11,7 @@
 
 namespace frazil::fuzz {
 
-/// What stderr was before libFuzzer closed it to keep warnings about models out of its log.
+/// A copy of stderr from before libFuzzer closed it to keep warnings about models out of its log.
 inline const int own_stderr = ::dup(STDERR_FILENO);
 
 /// Ends the process as a finding unless the condition holds.
@@ -23,7 +23,7 @@ void require(bool condition, fmt::format_string<A...> what, A&&... args) {
   std::abort();
 }
 
-/// A fault that a user may see: one line, and no mistake of ours.
+/// Requires that a fault is fit for users: one line, and not an internal error.
 inline void require_plain(const Fault& fault) {
   require(fault.code != Code::internal, "{}: {}", name_of(fault.code), fault.message);
   require(!fault.message.empty(), "an empty message");

@@ -9,7 +9,7 @@
 
 namespace frazil::fuzz {
 
-/// Small inputs of the graph's types, symbols 0 to 4; nullopt where its types need more than a few thousand elements.
+/// Small inputs of the graph's types, with symbols 0 to 4; nullopt if the types need more than a few thousand elements.
 std::optional<std::vector<Datum>> some_inputs(const Graph& graph, Choices& choices);
 
 }  // namespace frazil::fuzz

@@ -6,8 +6,8 @@
 
 namespace frazil::fuzz {
 
-/// A graph that was accepted must hold together: verify, text and back, a plan, a run on the reference and one on
-/// tier 0 with small inputs. What such runs give is not compared. Ends the process as a finding otherwise.
+/// Checks an accepted graph: verification, round trip through text, a plan, a run on the reference executor and one on
+/// tier 0 with small inputs. The results are not compared. A violation ends the process as a finding.
 void try_graph(const Graph& graph, std::uint64_t seed);
 
 }  // namespace frazil::fuzz

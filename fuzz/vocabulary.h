@@ -11,13 +11,13 @@
 namespace frazil::fuzz {
 
 const std::vector<const OpDef*>& operators();
-/// Operators of old opsets and others that the import turns into something else.
+/// Operators of old opsets and others that the import converts.
 const std::vector<std::string>& other_operators();
 const std::vector<std::string>& attribute_names();
 /// Values of string attributes.
 const std::vector<std::string>& attribute_texts();
 
-/// Mostly small, sometimes where arithmetic breaks.
+/// Mostly small, sometimes at the limits of arithmetic.
 std::int64_t some_integer(Choices& choices);
 std::int64_t some_extent(Choices& choices);
 double some_real(Choices& choices);

@@ -64,12 +64,12 @@ struct Field {
   std::uint64_t number = 0;
   std::string bytes;
   std::vector<Field> fields;
-  int skew = 0;  ///< added to the length that is written: a lie
+  int skew = 0;  ///< error added to the written length
 
   bool nested() const { return message != Message::none || packed; }
 };
 
-/// What field `tag` of a message is.
+/// The kind of field `tag` of a message.
 struct FieldKind {
   Message message = Message::none;
   Role role = Role::other;
@@ -81,7 +81,7 @@ Field text_field(std::uint32_t tag, Role role, std::string text);
 Field number_field(std::uint32_t tag, Role role, std::uint64_t number);
 Field message_field(std::uint32_t tag, Message message, std::vector<Field> fields);
 
-/// The root holds the message's fields; nullopt when the bytes are no fields at all.
+/// The root holds the message's fields; nullopt when the bytes are not a sequence of fields.
 std::optional<Field> read_tree(Message root, std::span<const std::uint8_t> bytes);
 std::string write_tree(const Field& root);
 

@@ -19,7 +19,7 @@ Seeds text_seeds(const Seeds& models);
 std::string text_dictionary();
 std::string npy_dictionary();
 
-/// Models and messages of ONNX's test cases that are small, where they lie in the shared folder.
+/// Small models and messages of ONNX's test cases, if the shared folder has them.
 void add_onnx_cases(Seeds& models, Seeds& messages);
 
 }  // namespace frazil::fuzz

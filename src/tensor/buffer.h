@@ -37,7 +37,7 @@ class Buffer {
   /// do not directly follow the claimed bytes, or exceed the block. Other holders of the buffer keep reading the bytes
   /// before them. Thread-safe.
   bool claim(std::size_t from, std::size_t to) const noexcept;
-  /// Releases a claim, unless bytes after it have been claimed since. Nobody may have read them.
+  /// Releases a claim, unless bytes after it have been claimed since. The claimed bytes must not have been read.
   void unclaim(std::size_t from, std::size_t to) const noexcept;
   /// Identifies the memory block, for is(); may outlive it.
   std::weak_ptr<const void> tag() const { return owner_; }
