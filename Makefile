@@ -1,20 +1,20 @@
-# Everything a newcomer types. Real work happens in CMake; PRESET picks another of CMakePresets.json.
+# Common commands, which call CMake; PRESET selects another preset of CMakePresets.json.
 PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
 .PHONY: help install-deps configure build test test-all demo bench asan tsan soak fuzz coverage format lint clean
 
-help:  ## this list
+help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
-install-deps:  ## install the Debian packages that are missing
+install-deps:  ## install missing Debian packages
 	@scripts/install-deps.sh
 
 configure: install-deps
 	@cmake --preset $(PRESET)
 
-build: configure  ## build all but the benchmarks; the command is build/frazil
+build: configure  ## build everything except the benchmarks; the command is build/frazil
 	@cmake --build $(BUILD)
 
 test: build  ## build and run every test

@@ -7,8 +7,11 @@
 
 namespace bench {
 
-/// Empty when `ours` is what `theirs` is: equal integers, and floats with |a - b| <= 1e-3 |b| + 1e-3 RMS(b). Otherwise
-/// the first difference, in words.
+/// Compares results: returns an empty text when integers are equal and floats satisfy
+/// a - b
+/// <= 1e-3
+/// b
+/// + 1e-3 RMS(b), else a description of the first difference.
 std::string disagreement(const std::vector<HostTensor>& ours, const std::vector<HostTensor>& theirs);
 
 }  // namespace bench

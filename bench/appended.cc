@@ -12,7 +12,7 @@ using frazil::Tensor;
 
 constexpr int kSteps = 2000, kPart = 200;
 
-/// A cache of 8 heads of 64 numbers, which gets one position in each step.
+/// A cache of 8 heads of 64 numbers that grows by one position per step.
 constexpr const char* kRequest = R"(graph g(%past: f32[1,8,T,64], %new: f32[1,8,1,64]) {
   %present = Concat(%past, %new) {axis = 2}
   return present = %present

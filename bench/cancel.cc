@@ -15,7 +15,8 @@
 #include "ir/text.h"
 #include "ops/registry.h"
 
-// How long a run goes on after cancel(): models of one long kernel each, cancelled from another thread at random times.
+// Measures how long a run continues after cancel(): models of one long kernel each, cancelled from another thread at
+// random times.
 //   cancel [--samples N] [--json FILE] [NAME...]      NAME: a part of a model's name
 namespace bench {
 namespace {
@@ -78,14 +79,14 @@ std::vector<frazil::Datum> inputs_of(const frazil::Graph& graph, const CancelCas
 }
 
 struct Latencies {
-  double run_ms = 0;       ///< of a run that nobody stops, or until it was stopped
+  double run_ms = 0;       ///< duration of an uncancelled run, or until it was stopped
   std::vector<double> ms;  ///< sorted
   double median() const { return ms.empty() ? 0 : ms[ms.size() / 2]; }
   double most() const { return ms.empty() ? 0 : ms.back(); }
 };
 
-/// One run, cancelled after `wait_ms`, when what the one before left is freed. Gives the time from cancel() to its end;
-/// below 0 when it had ended before.
+/// One run, cancelled after `wait_ms`; starts when the previous run's memory has been freed. Returns the time from
+/// cancel() to its end; negative when it had ended before.
 double cancelled_run(frazil::exec::Session& session, const std::vector<frazil::Datum>& inputs, double wait_ms,
                      double* took) {
   std::atomic<bool> started{false};
@@ -117,7 +118,7 @@ Latencies measure(const CancelCase& c, int samples) {
   const auto inputs = inputs_of(*graph, c);
   std::mt19937 random(11);
   Latencies result;
-  cancelled_run(*session, inputs, kLongestMs, &result.run_ms);  // memory is touched for the first time
+  cancelled_run(*session, inputs, kLongestMs, &result.run_ms);  // touches the memory for the first time
   cancelled_run(*session, inputs, kLongestMs, &result.run_ms);
   const double longest = std::min(result.run_ms, kLongestMs);
   for (int k = 0; k < samples; ++k) {

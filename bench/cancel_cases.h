@@ -5,9 +5,9 @@ namespace bench {
 
 struct CancelCase {
   const char* name;
-  const char* text;          ///< inputs have fixed extents; they are filled by their element types
+  const char* text;          ///< inputs have fixed extents and are filled according to their element types
   bool reference = false;    ///< on the reference executor
-  double largest_index = 1;  ///< integer inputs lie below it
+  double largest_index = 1;  ///< integer inputs are below it
 };
 
 // clang-format off

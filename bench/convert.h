@@ -8,7 +8,8 @@
 #include "bench/host_tensor.h"
 #include "tensor/tensor.h"
 
-/// Between the peer's tensors and the library's. Functions throw std::runtime_error with the library's message.
+/// Conversion between the peer's tensors and the library's. Functions throw std::runtime_error with the library's
+/// message.
 namespace bench {
 
 [[noreturn]] inline void raise(const frazil::Fault& fault) { throw std::runtime_error("frazil: " + fault.message); }

@@ -99,7 +99,7 @@ struct HostTensor {
 
 using NamedTensors = std::map<std::string, HostTensor>;
 
-/// An input or output of a model. A free extent is -1; `elem` is none for what is no tensor.
+/// An input or output of a model. A free extent is -1; `elem` is none for values that are not tensors.
 struct Port {
   std::string name;
   Elem elem = Elem::none;

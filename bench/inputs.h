@@ -15,7 +15,7 @@ namespace bench {
 ///   1x3x224x224, scalar these dims, random values: floats N(0,1), integers and bools 0 or 1
 ///   1x128:0..30522      these dims, uniform values in [0, 30522)
 ///   =v                  the declared dims filled with v, free extents 1
-/// Random values depend on `seed` and the port's name only, on every machine alike. Throws std::runtime_error.
+/// Random values depend only on `seed` and the port's name. Throws std::runtime_error.
 HostTensor make_input(const Port& port, const std::string& spec, std::uint64_t seed);
 
 /// The declared dims with random values, free extents 1.

@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <time.h>
 
-/// Times two implementations of the same work side by side, so that what disturbs the machine disturbs both.
+/// Times two implementations of the same work alternately, so that disturbances of the machine affect both.
 namespace bench {
 
-/// One side of a comparison: run() does one request, complete with the allocation of its outputs.
+/// One side of a comparison: run() executes one request, including the allocation of its outputs.
 struct Runner {
   virtual ~Runner() = default;
   virtual void run() = 0;
@@ -25,30 +25,30 @@ struct InterleaveOptions {
   int rounds = 9;            ///< per side, at least 9
   double batch_ms = 20;      ///< runs per round are chosen to fill this time, at least one
   double max_seconds = 120;  ///< no further round starts after this, once 3 are done
-  bool cpu_time = false;     ///< the processor's time instead of the wall's, where others use the machine
+  bool cpu_time = false;     ///< processor time instead of wall time, for use on shared machines
 };
 
 /// Milliseconds per run, over the rounds of one side.
 struct Timing {
   double median = 0, low = 0, high = 0;
   double q1 = 0, q3 = 0;  ///< quartiles
-  double cpu = 0;  ///< processor time / wall time: below 1 on one thread means that others had the core meanwhile
+  double cpu = 0;         ///< processor time / wall time: below 1 on one thread when other processes used the core
   int batch = 0, rounds = 0;
 
-  /// (q3 - q1) / median: what neighbours on the machine do to the outermost rounds does not count.
+  /// (q3 - q1) / median: insensitive to disturbances of the outermost rounds.
   double spread() const { return median > 0 ? (q3 - q1) / median : 0; }
 };
 
-/// A side that was not timed is empty. ratio = b.median / a.median: above 1 where A is the faster. Its bounds are the
+/// A side that was not timed is empty. ratio = b.median / a.median: above 1 when A is faster. Its bounds are the
 /// quartiles of the round-by-round pairs; best_ratio is that of the fastest rounds.
 struct Comparison {
   std::string name;
   std::optional<Timing> a, b;
   double ratio = 0, ratio_low = 0, ratio_high = 0, best_ratio = 0;
-  double pair_ratio = 0;  ///< the median of the pairs
+  double pair_ratio = 0;  ///< median of the pairs
 };
 
-/// What a row's times are told per: a run is `count` of them.
+/// The unit in which a row's times are reported: a run is `count` of them.
 struct Unit {
   std::string name = "run";
   double count = 1;
@@ -62,7 +62,7 @@ inline double since_ms(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// The rounds of one side so far.
+/// The rounds measured so far on one side.
 struct Rounds {
   int batch = 0;
   std::vector<double> ms;  ///< per run
@@ -89,7 +89,7 @@ inline void time_round(Runner& runner, Rounds& rounds, bool cpu_time) {
   rounds.wall_ms += wall * rounds.batch;
 }
 
-/// The value below which a `part` of all lies, between neighbours by proportion.
+/// The quantile `part`, interpolated linearly.
 inline double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
   double at = part * static_cast<double>(values.size() - 1);
@@ -98,7 +98,7 @@ inline double quantile(std::vector<double> values, double part) {
   return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-/// Runs per batch; the runs that it takes to find out are the warm-up.
+/// Chooses the number of runs per batch; the calibration runs are also the warm-up.
 inline int calibrate(Runner& runner, double batch_ms) {
   runner.run();
   int batch = 1;
@@ -131,8 +131,8 @@ inline nlohmann::json to_json(const Timing& timing) {
 
 }  // namespace detail
 
-/// Times `a` and `b`, one of which may be null; it is then left out and there is no ratio. The rounds alternate, and so
-/// does which side goes first.
+/// Times `a` and `b`; one may be null and is then omitted, without a ratio. The rounds alternate, and so does the side
+/// that goes first.
 inline Comparison interleave(std::string name, Runner* a, Runner* b, const InterleaveOptions& options = {}) {
   if (!a && !b) throw std::invalid_argument("interleave: nothing to time");
   Runner* sides[2] = {a, b};
@@ -165,12 +165,12 @@ inline Comparison interleave(std::string name, Runner* a, Runner* b, const Inter
   return result;
 }
 
-/// Prints comparisons as the rows of a table on stdout as they come, and keeps them as JSON.
+/// Prints comparisons as rows of a table on stdout as they arrive, and stores them as JSON.
 class Report {
  public:
   Report(std::string a_name, std::string b_name) : a_name_(std::move(a_name)), b_name_(std::move(b_name)) {}
 
-  /// `note` ends the line: what is wrong with the row.
+  /// `note` is printed at the end of the line: what is wrong with the row.
   void add(const Comparison& row, const Unit& unit = {}, const std::string& note = {}) {
     if (rows_.empty()) print_head();
     std::printf("%-16s %-10s", row.name.c_str(), unit.name.c_str());
@@ -184,7 +184,7 @@ class Report {
     rows_.push_back(entry(row, unit, note));
   }
 
-  /// An array with an object for each row.
+  /// An array with one object per row.
   const nlohmann::json& json() const { return rows_; }
 
  private:

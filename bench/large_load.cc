@@ -21,7 +21,7 @@ nlohmann::json load_in_child(const std::string& path, int rows) {
   return nlohmann::json::parse(output_of({self_path(), "--load-child", path, std::to_string(rows)}));
 }
 
-/// Writes the file's pages out and lets go of them, so that the next reader takes them from the disk.
+/// Writes back the file's pages and drops them from the page cache, so that the next reader reads the disk.
 void evict(const std::string& path) {
   int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) throw std::runtime_error(path + ": cannot be opened");

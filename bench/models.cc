@@ -55,10 +55,10 @@ Message rows(const std::string& name, std::int64_t width) {
 struct Weight {
   std::string name;
   Dims dims;
-  const std::vector<float>* values;  ///< may serve several weights
+  const std::vector<float>* values;  ///< several weights may share them
 };
 
-/// A model of one input and one output, written piece by piece: its weights are never in memory at once.
+/// A model of one input and one output, written in pieces: its weights are never in memory at once.
 struct Model {
   std::vector<Message> nodes;
   std::vector<Weight> weights;

@@ -10,7 +10,8 @@
 
 #include "bench/random.h"
 
-/// Shorthand for the benchmark models: constants, random weights, and what exporters make of larger operators.
+/// Helpers for building benchmark models: constants, random weights, and expansions of larger operators as written by
+/// exporters.
 namespace bench {
 
 using frazil::Array;
@@ -20,7 +21,7 @@ using frazil::Term;
 using Terms = std::vector<Term>;
 using Sizes = std::vector<std::int64_t>;
 
-/// A place for nodes together with the source of its weights; for() gives that of an inner body.
+/// A Body and the source of its weights; for() returns the one of a nested body.
 class Net {
  public:
   Net(Body& body, Random& random) : body_(body), random_(random) {}
@@ -40,7 +41,8 @@ class Net {
   Term ints(std::initializer_list<std::int64_t> values) const {
     return body_.constant(Array::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
   }
-  /// Uniform values of this standard deviation about `mean`; 0: that which keeps a product's inputs in range.
+  /// Uniform values with this mean and standard deviation; deviation 0 selects the one that keeps a product's inputs in
+  /// range.
   Term weight(const Sizes& sizes, double deviation = 0, double mean = 0) const {
     Array values(Dtype::f32, sizes);
     if (deviation == 0) {
@@ -54,12 +56,12 @@ class Net {
   }
 
   Term dim(Term x, std::int64_t axis) const { return op("Gather", {op("Shape", {x}), index(axis)}, {{"axis", 0}}); }
-  /// A bias may stand on either side of its sum.
+  /// The bias may be either operand of its sum.
   Term linear(Term x, std::int64_t from, std::int64_t to, bool bias_last = false) const {
     const Term y = op("MatMul", {x, weight({from, to})}), bias = weight({to}, 0.02);
     return op("Add", bias_last ? Terms{y, bias} : Terms{bias, y});
   }
-  /// Layer normalisation over the last axis, as exporters write it.
+  /// Layer normalisation over the last axis, as written by exporters.
   Term norm(Term x, std::int64_t width, bool bias_first = false) const {
     const frazil::api::Attributes keep = {{"keepdims", 1}};
     const Term centred = op("Sub", {x, op("ReduceMean", {x, ints({-1})}, keep)});

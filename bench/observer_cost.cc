@@ -6,7 +6,7 @@
 namespace bench {
 namespace {
 
-/// Counts what a session tells; as often does it test whether anybody listens.
+/// Counts events; a session without observer tests for one equally often.
 class CountingObserver : public frazil::exec::Observer {
  public:
   void run_begin(const frazil::Plan&, std::span<const std::int64_t>) override { events += 1; }

@@ -10,8 +10,8 @@
 
 namespace bench {
 
-/// The part of the C API that is used here. The API is a table of function pointers, to which versions only append, so
-/// that an entry is its index and its signature.
+/// The part of the C API used here. The API is a table of function pointers to which versions only append, so an entry
+/// is identified by its index and signature.
 namespace ort_abi {
 
 struct Status;
@@ -118,7 +118,7 @@ Ort::Ort(const std::string& library) {
   call(abi::kCreateEnv, abi::kLogErrors, "bench", &env_);
 }
 
-// The library stays open: its threads and static state do not survive a dlclose.
+// The library is not closed: its threads and static state do not survive a dlclose.
 Ort::~Ort() { call(abi::kReleaseEnv, env_); }
 
 std::string Ort::find_library(const std::string& given) {

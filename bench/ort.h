@@ -7,8 +7,8 @@
 
 #include "bench/host_tensor.h"
 
-/// ONNX Runtime, the peer, through its C API. The library is opened at run time: nothing here needs it to build.
-/// Every function throws std::runtime_error with the peer's own message when a call fails.
+/// ONNX Runtime, the peer, through its C API. The library is opened at run time and not needed for building. Every
+/// function throws std::runtime_error with the peer's message when a call fails.
 namespace bench {
 
 namespace ort_abi {
@@ -17,7 +17,7 @@ struct Session;
 struct Value;
 }  // namespace ort_abi
 
-/// The opened library and its one environment. Outlives every OrtSession made from it; not copied or moved.
+/// The opened library and its environment. Must outlive every OrtSession made from it; not copied or moved.
 class Ort {
  public:
   /// `library` is a path to libonnxruntime.so.1, as scripts/fetch_peer.sh prints it.
@@ -26,7 +26,8 @@ class Ort {
   Ort(const Ort&) = delete;
   Ort& operator=(const Ort&) = delete;
 
-  /// `given` if not empty, else $FRAZIL_PEER, else what fetch_peer.sh leaves under build/peer; throws if none exists.
+  /// `given` if not empty, else $FRAZIL_PEER, else the library that fetch_peer.sh puts under build/peer; throws if none
+  /// exists.
   static std::string find_library(const std::string& given = {});
 
   const std::string& version() const { return version_; }
@@ -45,7 +46,7 @@ class Ort {
 
 enum class OrtLevel { none = 0, basic = 1, extended = 2, all = 99 };
 
-/// What is not listed stays at the peer's default: sequential execution is set, spinning and the arena are on.
+/// Options not listed keep the peer's defaults, except: sequential execution is set, spinning and the arena are on.
 struct OrtOptions {
   int intra_threads = 1;
   OrtLevel level = OrtLevel::all;
@@ -63,7 +64,7 @@ class OrtSession {
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
 
-  /// One run, with copies in and out. For timing use OrtPrepared.
+  /// Runs once, copying inputs and outputs. For timing use OrtPrepared.
   std::vector<HostTensor> run(const NamedTensors& inputs) const;
 
  private:
@@ -76,7 +77,7 @@ class OrtSession {
 };
 
 /// A run whose inputs are made once, in the peer's own aligned memory, so that run() costs what the peer's Run costs:
-/// it releases the outputs of the run before and lets the peer allocate new ones. Refers to the session; not
+/// it releases the outputs of the previous run and lets the peer allocate new ones. Refers to the session; not
 /// thread-safe.
 class OrtPrepared {
  public:
@@ -88,7 +89,7 @@ class OrtPrepared {
 
   void run();
 
-  /// Copies of the last run's outputs, in the order of session.outputs(). Needs a run before it.
+  /// Copies of the last run's outputs, in the order of session.outputs(). Precondition: run() was called.
   std::vector<HostTensor> outputs() const;
 
  private:

@@ -1,9 +1,9 @@
-// Runs a model on the peer and keeps what went in and what came out as .npy files:
+// Runs a model on the peer and stores inputs and outputs as .npy files:
 //
 //   ort_reference MODEL OUTDIR [--input NAME=SPEC]... [--random SEED] [--level LEVEL] [--peer LIBRARY]
 //
-// SPEC is a .npy file or what inputs.h lists. --random seeds the random values and fills inputs that have no SPEC.
-// LEVEL is how far the peer optimises: none, basic, extended or all (the default).
+// SPEC is a .npy file or a spec of inputs.h. --random seeds the random values and fills inputs without a SPEC.
+// LEVEL is the peer's optimisation level: none, basic, extended or all (the default).
 
 #include <cctype>
 #include <cmath>
@@ -84,7 +84,7 @@ NamedTensors make_inputs(const OrtSession& session, Arguments& arguments) {
   return tensors;
 }
 
-/// Infinities and NaNs, so that a degenerate reference does not go unnoticed.
+/// Counts infinities and NaNs, so that a degenerate reference is noticed.
 std::size_t count_not_finite(const HostTensor& tensor) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < tensor.size(); ++i) {

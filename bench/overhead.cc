@@ -1,11 +1,12 @@
-// What a run costs beside its arithmetic, ours against the peer's, on one thread:
+// Measures the cost of a run besides its arithmetic, ours against the peer's, on one thread:
 //
-//   overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]
+//   overhead [MODELDIR] [--peer LIBRARY
+// --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]
 //
 // MODELDIR is $FRAZIL_WORKLOADS or build/workloads unless given. NAMEs are workloads (workloads.h) or sections:
-// observer, shapes, stream, append, load. Without any: the workloads where overhead is nearly all there is, and every
-// section. --all takes every workload whose model lies in MODELDIR. Pin it to a core, as the peer's figures move with
-// the machine's load. The results of both sides are compared; 1 is returned when a row fails.
+// observer, shapes, stream, append, load. Without NAMEs: the workloads dominated by overhead, and every section. --all
+// takes every workload whose model is in MODELDIR. Pin the process to a core, as the peer's figures vary with the
+// machine's load. The results of both sides are compared; exits with 1 when a row fails.
 
 #include <algorithm>
 #include <cstdio>
@@ -125,7 +126,7 @@ double count_nodes(const frazil::Graph& graph, std::string_view op) {
   return count;
 }
 
-/// Per node for straight lines of small ones, per If for chains of them, per iteration for loops, else per run.
+/// Per node for chains of small nodes, per If for chains of them, per iteration for loops, else per run.
 Unit unit_of(const Workload& workload, FrazilRunner& ours) {
   const frazil::Graph& graph = ours.session().executable().graph();
   if (double iterations = ours.iterations_per_run(); iterations > 1) return {"iteration", iterations};
@@ -154,7 +155,7 @@ nlohmann::json observers(const Arguments& arguments) {
   return rows;
 }
 
-/// Where this program lies: models that it writes go there.
+/// The folder of this program, to which generated models are written.
 std::string scratch_dir() { return std::filesystem::path(self_path()).parent_path(); }
 
 void write_json(const std::string& path, const nlohmann::json& json) {

@@ -20,16 +20,15 @@ class PeerRunner : public Runner {
   OrtPrepared prepared_;
 };
 
-/// One model on both sides, run once, with results compared. What goes wrong on ours becomes the note, and ours() is
-/// null.
+/// One model on both sides, run once, with results compared. An error of our side becomes the note, and ours() is null.
 class Pair {
  public:
-  /// `ort` may be null; then what goes wrong on ours is thrown. `specs` are those of make_inputs.
+  /// `ort` may be null; errors of our side are then thrown. `specs` as in make_inputs.
   Pair(const Ort* ort, const std::string& path, std::string_view specs);
 
   FrazilRunner* ours() { return ours_.get(); }
   PeerRunner* peer() { return peer_.get(); }
-  /// Empty where all is well.
+  /// Empty when there is no error.
   const std::string& note() const { return note_; }
 
  private:

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Measures this build against ONNX Runtime: every target and its twin, then what an observer, new shapes and loading cost.
+# Measures this build against ONNX Runtime: every target and its twin, then the cost of an observer, new shapes and loading.
 #
 #   bench/run.sh [BUILD] [ROW...]    BUILD is build unless given; writes BUILD/bench/targets.json and overhead.json.
-#                                    With rows of bench/targets.h only those
+#                                    With rows of bench/targets.h, only those
 #
-#   FRAZIL_WORKLOADS  a folder of models to use in place of those that the program builds into BUILD/workloads
+#   FRAZIL_WORKLOADS  a folder of models to use instead of those that the program builds in BUILD/workloads
 #   FRAZIL_SILERO     the silero voice activity model, for its row
 #   FRAZIL_PEER       libonnxruntime.so.1; fetched to build/peer unless given
 #   FRAZIL_CPU        the core to pin to; the last one unless given, none to leave it to the system

@@ -21,11 +21,11 @@ constexpr double kMost = 1.02;
 
 using Requests = std::vector<std::vector<Datum>>;
 
-/// Shapes of a stream, none twice, and the one whose work is nearest to their mean.
+/// Distinct shapes of a stream, and the one whose work is nearest to their mean.
 struct Shapes {
   std::vector<frazil::Sizes> each, by_work;
   frazil::Sizes one;
-  double work_ratio = 0;  ///< of all of `each` over as many of `one`
+  double work_ratio = 0;  ///< total work of `each` / work of as many requests of `one`
 };
 
 Shapes shapes_of(std::vector<frazil::Sizes> each, const std::function<double(const frazil::Sizes&)>& work) {
@@ -46,8 +46,8 @@ Shapes row_shapes(std::int64_t width) {
   return shapes_of(std::move(each), [](const frazil::Sizes& s) { return static_cast<double>(s[0]); });
 }
 
-/// Sentences of 21 to 120 words, 1 to 20 at a time; an encoder of 32 numbers a word multiplies for its weights and for
-/// what words have to do with each other.
+/// Sentences of 21 to 120 words, in batches of 1 to 20; an encoder with 32 features per word multiplies by its weights
+/// and computes attention between words.
 Shapes sentence_shapes() {
   std::vector<frazil::Sizes> each;
   for (std::int64_t batch = 1; batch <= 20; ++batch) {
@@ -59,7 +59,7 @@ Shapes sentence_shapes() {
   });
 }
 
-/// Of all shapes on the same bytes.
+/// Requests of all shapes on the same bytes.
 Requests requests_of(const std::vector<frazil::Sizes>& shapes, std::span<const Tensor> values) {
   Requests requests;
   for (const frazil::Sizes& sizes : shapes) {
@@ -82,7 +82,7 @@ Tensor numbers(frazil::Elem elem, std::int64_t count, std::int64_t below) {
 }
 
 struct Served {
-  double ms = 0, grown = 0;  ///< bytes that the process got bigger by after the first tenth
+  double ms = 0, grown = 0;  ///< growth of the process in bytes after the first tenth
   frazil::exec::Counters counters;
 };
 
@@ -102,8 +102,8 @@ Served serve(const std::shared_ptr<frazil::exec::Executable>& executable, const 
   return served;
 }
 
-/// Two shapes of nearly the same work, over and over: in turns, or twice in a row each, so that half of the requests
-/// find the shape of the one before. What remains of the difference is what another shape costs.
+/// Two shapes of nearly equal work, alternating either after each request or after every second one, in which case half
+/// of the requests repeat the previous shape. The difference is the cost of a changed shape.
 struct Pairs {
   Requests in_turns, in_a_row;
   Pairs(const Shapes& shapes, std::span<const Tensor> values) {
@@ -117,10 +117,10 @@ struct Pairs {
     in_turns = requests_of(turns, values);
     in_a_row = requests_of(row, values);
   }
-  /// The time of a request of another shape over one of the same.
+  /// Extra time of a request with a changed shape relative to one with the same shape.
   double cost(const std::shared_ptr<frazil::exec::Executable>& executable) const {
     const double turns = serve(executable, in_turns).ms, row = serve(executable, in_a_row).ms;
-    const double change = (turns - row) * 2;  // of as many requests as there are
+    const double change = (turns - row) * 2;  // extrapolated to a change in every request
     return turns / (turns - change);
   }
 };

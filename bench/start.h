@@ -4,15 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
-/// Load, first inference and peak memory, in fresh processes of each side in turns.
+/// Load time, first inference and peak memory, in child processes of each side alternately.
 namespace bench {
 
-/// What one process needed.
+/// Measurements of one process.
 struct Start {
   double ms = 0;     ///< load and first inference
-  double bytes = 0;  ///< the most that it held, everything included
-  /// Ours: packed weights and the pages of the file that stay; what the plan holds, inputs and results; the program,
-  /// its libraries, graph and plan, as measured. Their sum should be `bytes`.
+  double bytes = 0;  ///< peak memory, everything included
+  /// The parts of ours: packed weights and resident pages of the file; plan memory, inputs and results; program,
+  /// libraries, graph and plan, as measured. Their sum should be `bytes`.
   double weights = 0, values = 0, process = 0;
   double planned() const { return weights + values + process; }
 };
@@ -23,10 +23,10 @@ struct Starts {
   double bytes_low = 0, bytes_high = 0;
 };
 
-/// `library` is the peer's. Pages of the model are in memory before the first pair.
+/// `library` is the peer's. The model's pages are cached before the first pair.
 Starts time_starts(const std::string& path, const std::string& specs, const std::string& library, int pairs);
 
-/// The fresh process: prints a Start as JSON. `library` empty: our side.
+/// The child process: prints a Start as JSON. `library` empty: our side.
 void start_child(const std::string& path, const std::string& specs, const std::string& library);
 
 /// The program's arguments for start_child: "--start" PATH SPECS LIBRARY.

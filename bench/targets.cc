@@ -1,12 +1,12 @@
-// Every target in one table: ours, the peer's, their ratio, what it may be, and the same of a twin of the model:
+// Every target in one table: our figure, the peer's, their ratio, the allowed ratio, and the same for the model's twin:
 //
 //   targets [MODELDIR] [--peer LIBRARY] [--rounds N] [--starts N] [--json FILE] [--no-twins] [--cpu-time] [NAME...]
 //
 // The models are built by the library's own builder and written to the folder "workloads" of the build, unless MODELDIR
-// or $FRAZIL_WORKLOADS has them; twins are always built. The silero model is $FRAZIL_SILERO, and its row is left out
-// without one. Pin it to a core; where others use it as well, --cpu-time takes the processor's time of rows that run
-// (not of load). Results of both sides are compared: 1 is returned when a row fails or differs. A missed target is told
-// and counted.
+// or $FRAZIL_WORKLOADS has them; twins are always built. The silero model is $FRAZIL_SILERO; its row is omitted without
+// one. Pin the process to a core; on a shared core, --cpu-time uses the processor time of rows that run (not of load).
+// Results of both sides are compared: exits with 1 when a row fails or differs. Missed targets are reported and
+// counted.
 
 #include "bench/targets.h"
 
@@ -28,7 +28,7 @@
 namespace bench {
 namespace {
 
-/// How much worse a twin may be than its model.
+/// Allowed ratio of a twin relative to its model's.
 constexpr double kTwinSlack = 1.15;
 
 struct Arguments {
@@ -87,7 +87,7 @@ Arguments parse(int argc, char** argv) {
 struct Figure {
   double ours = 0, peer = 0;            ///< in the row's unit
   double ratio = 0, low = 0, high = 0;  ///< ours / peer: the median of the pairs and their quartiles
-  Start planned;                        ///< memory: what ours consists of
+  Start planned;                        ///< memory: the parts of ours
   std::string note;
 };
 
@@ -116,7 +116,7 @@ class Table {
     keep(target, row, twin);
   }
 
-  /// False where results differ or a side failed.
+  /// False when results differ or a side failed.
   bool finish() const {
     std::printf("%d of %d targets met; %d of %d twins within %.0f%% of their row; %d rows failed\n", met_, rows_,
                 alike_, twins_, 100 * (kTwinSlack - 1), failed_);

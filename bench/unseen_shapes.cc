@@ -13,7 +13,7 @@ constexpr double kBoundUs = 5;
 
 using Requests = std::vector<std::vector<frazil::Datum>>;
 
-/// One request of each number of rows, all on the same bytes.
+/// One request per number of rows, all on the same bytes.
 Requests requests_of(const std::vector<std::int64_t>& rows, std::int64_t width, const frazil::Tensor& values) {
   Requests requests;
   for (std::int64_t n : rows) {
@@ -27,7 +27,7 @@ struct Pass {
   frazil::exec::Counters counters;
 };
 
-/// All requests on a session of their own, each with results of its own.
+/// Runs all requests on one new session; results are not reused.
 Pass serve(const std::shared_ptr<frazil::exec::Executable>& executable, const Requests& requests) {
   frazil::exec::Session session(executable);
   auto start = detail::Clock::now();

@@ -7,7 +7,7 @@ namespace {
 using frazil::GraphBuilder;
 using Params = std::span<const Term>;
 
-/// Two sums and a comparison for each iteration.
+/// Two sums and a comparison per iteration.
 frazil::Model loop_tiny(bool twin) {
   GraphBuilder graph("loop_tiny");
   const Term x0 = graph.input("x0", Dtype::f32, {1}), n = graph.input("n", Dtype::i64, {});
@@ -46,7 +46,7 @@ frazil::Model loop_rnn(bool twin) {
   return graph.build();
 }
 
-/// An LSTM cell written out, with its gates in another order in the twin.
+/// An LSTM cell in elementary operators; the twin has another gate order.
 frazil::Model scan_lstm(bool twin) {
   GraphBuilder graph("scan_lstm");
   Random random(12, "scan_lstm");
@@ -100,7 +100,7 @@ frazil::Model if_chain(bool twin) {
   return graph.build();
 }
 
-/// Goes on until the norm is small, by another body where it is large.
+/// Continues until the norm is small; a different body runs while it is large.
 frazil::Model if_in_loop(bool twin) {
   GraphBuilder graph("if_in_loop");
   Random random(14, "if_in_loop");
@@ -150,7 +150,7 @@ frazil::Model recurrent(bool twin, const char* op, std::int64_t gates, const fra
 frazil::Model lstm(bool twin) { return recurrent(twin, "LSTM", 4, {}, 3); }
 frazil::Model gru(bool twin) { return recurrent(twin, "GRU", 3, {{"linear_before_reset", 1}}, 2); }
 
-/// Experts one after the other in a loop; each adds what it makes of the tokens that were sent to it.
+/// Experts in sequence in a loop; each adds its result for the tokens routed to it.
 frazil::Model moe_loop(bool twin) {
   GraphBuilder graph("moe_loop");
   Random random(16, "moe_loop");

@@ -19,7 +19,7 @@ frazil::Model floor_add(bool twin) {
   return graph.build();
 }
 
-/// Tiny nodes of free extents.
+/// Small nodes with free extents.
 frazil::Model chain100(bool twin) {
   GraphBuilder graph("chain");
   Random random(1, "chain");
@@ -47,7 +47,7 @@ frazil::Model mlp_tiny(bool twin) {
   return graph.build();
 }
 
-/// Three rounds of ten operators each, some of them dear, with operands that repeat along rows and columns.
+/// Three rounds of ten operators each, some expensive, with operands that broadcast along rows and columns.
 frazil::Model elementwise(const Sizes& shape, const Sizes& row, const Sizes& column, bool twin) {
   GraphBuilder graph("elementwise");
   Random random(3, "elementwise");

@@ -9,7 +9,7 @@ namespace {
 
 using frazil::GraphBuilder;
 
-/// A convolution, its normalisation and, unless it ends a branch, its activation.
+/// A convolution, its normalisation and, except at the end of a branch, its activation.
 Term conv(const Net& net, Term x, std::int64_t from, std::int64_t to, std::int64_t kernel, std::int64_t stride,
           bool active) {
   const std::int64_t pad = kernel / 2;

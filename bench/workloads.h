@@ -5,8 +5,8 @@
 
 namespace bench {
 
-/// A benchmark model, found as DIR/<model>.onnx, and what it runs on: input specs as inputs.h has them, separated by
-/// blanks. A model may occur under several names.
+/// A benchmark model, in the file DIR/<model>.onnx, and its inputs: specs as in inputs.h, separated by blanks. A model
+/// may occur under several names.
 struct Workload {
   std::string_view name, model, inputs;
 };

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The generated tables in docs/ are what the command prints now: check_docs.sh TOOL. With --write it writes them.
+# Checks that the generated tables in docs/ are what the command prints: check_docs.sh TOOL. With --write, writes them.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 tool=${1:?usage: check_docs.sh TOOL [--write]}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds the #include lines to the order of the layers, and LLVM to its one folder."""
+"""Checks that #include lines follow the order of the layers, and that only one folder uses LLVM."""
 
 import pathlib
 import re
 import sys
 
-# Dependencies point left only; layers of one group do not see each other.
+# A layer may include layers of the groups before its own; layers of one group do not include each other.
 ORDER = [
     ["base"],
     ["sym", "tensor", "kernel"],
@@ -20,7 +20,7 @@ ORDER = [
     ["api"],
     ["tool", "python", "server"],
 ]
-PUBLIC = "frazil"  # include/frazil: a part of the layer api that includes nothing but itself
+PUBLIC = "frazil"  # include/frazil: a part of the layer api that includes only itself
 LLVM_FOLDER = "jit"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
@@ -38,7 +38,7 @@ def may_include(layer, other):
 
 
 def fault(layer, line):
-    """Why a line may not stand in a layer, or None."""
+    """Why a line is not allowed in a layer, or None."""
     if layer != LLVM_FOLDER and LLVM.search(line.split("//")[0]):
         return f"only {LLVM_FOLDER}/ may name LLVM"
     include = INCLUDE.match(line)
@@ -46,12 +46,12 @@ def fault(layer, line):
         return None
     other = include[1]
     if other not in RANK:
-        return f"{other}/ is no layer" if QUOTED.match(line) else None
+        return f"{other}/ is not a layer" if QUOTED.match(line) else None
     return None if may_include(layer, other) else f"{layer} may not include {other}"
 
 
 def sources(root):
-    """Every source with the layer that it belongs to."""
+    """Every source with its layer."""
     for top in ("include", "src", "tool", "python", "server"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix in (".h", ".cc", ".inc"):
@@ -63,7 +63,7 @@ def main():
     faults = 0
     for path, layer in sources(root):
         if layer not in RANK:
-            print(f"{path.relative_to(root)}:1: {layer} is no layer")
+            print(f"{path.relative_to(root)}:1: {layer} is not a layer")
             faults += 1
             continue
         for number, line in enumerate(path.read_text().splitlines(), 1):

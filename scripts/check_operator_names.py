@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Operators are named where they are defined, upgraded, rewritten and bound to kernels, and nowhere else."""
+"""Checks that operators are named only where they are defined, upgraded, rewritten and bound to kernels."""
 
 import fnmatch
 import pathlib
@@ -11,7 +11,7 @@ DEFINITION = re.compile(r'\bFRAZIL_OP\(\s*\w+\s*,[^"]*?"([A-Z]\w*)"')
 DEFINED_IN = "src/ops/*"
 MAY_NAME = [DEFINED_IN, "src/onnx/upgrade*", "src/pass/rules*", "src/plan/bind*"]
 
-# Comments first, so that a quote inside one opens nothing.
+# Comments first, so that quotes inside them are ignored.
 TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])'|^[ \t]*\#[ \t]*include[^\n]*|"((?:\\.|[^"\\\n])*)\"""", re.S | re.M
 )

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps files and functions short. With --report prints what is long, and judges nothing."""
+"""Checks the lengths of files and functions. With --report, prints the longest ones without failing."""
 
 import collections
 import pathlib
@@ -11,14 +11,14 @@ MAX_FILE = 800
 MAX_FUNCTION = 80
 FOLDERS = ("src", "include", "tool")
 
-# What a scan for braces must not look into: comments, strings, characters, preprocessor lines.
+# Ignored when scanning for braces: comments, strings, characters, preprocessor lines.
 OPAQUE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\''
     r"|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*",
     re.S | re.M,
 )
 CONTROL = re.compile(r"\b(if|for|while|switch|catch)\b[^;]*$")
-# A head that ends like a signature: its parameter list, then qualifiers or a result type.
+# Text before a brace that ends like a signature: a parameter list, then qualifiers or a result type.
 SIGNATURE = re.compile(
     r"\)\s*(?:(?:const|mutable|noexcept|override|final|try)\b\s*|&&?\s*)*(?:->[^;]*)?(?:requires\b[^;]*)?$"
 )
@@ -33,7 +33,7 @@ def function_name(head):
 
 
 def functions(text):
-    """(name, first line, lines) of each outermost function or lambda: a scan for braces, good enough to count lines."""
+    """(name, first line, lines) of each outermost function or lambda: a scan for braces, accurate enough to count lines."""
     text = OPAQUE.sub(lambda m: " " + "\n" * m[0].count("\n"), text)
     stack = []  # (kind, head, line)
     head, line, head_line, inside = "", 1, 1, 0

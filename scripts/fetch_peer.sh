@@ -3,7 +3,7 @@
 #
 #   scripts/fetch_peer.sh [DIR]     DIR is build/peer unless given; needs npm and a linux/x64 machine
 #
-# A development dependency only: nothing that is shipped links it. FRAZIL_PEER_VERSION asks for another version.
+# A development dependency: nothing that is shipped links to it. FRAZIL_PEER_VERSION selects another version.
 set -euo pipefail
 
 dir=${1:-build/peer}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing: to build and test, with --dev also to lint, profile and compare.
+# Installs missing Debian packages: for building and testing; with --dev also for linting, profiling and comparing.
 set -euo pipefail
 
 packages=(
@@ -12,7 +12,7 @@ dev_packages=(
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind libdnnl-dev
   python3-numpy python3-sklearn python3-onnx
 )
-# A Node.js from elsewhere brings npm, and Debian's conflicts with it.
+# A Node.js from another source includes npm, and Debian's npm conflicts with it.
 command -v npm >/dev/null || dev_packages+=(nodejs npm)
 
 case "${1:-}" in

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks formatting, the rules of the source tree and clang-tidy, in the order of their cost. Arguments: the sources to
-# lint; all without any.
+# Checks formatting, the rules of the source tree and clang-tidy, cheapest first. Arguments: the sources to lint; by
+# default all.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

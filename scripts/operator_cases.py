@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds a column to the table of operators on stdin: in how many cases each stands.
+"""Adds a column to the table of operators on stdin: the number of cases that contain each operator.
 
     frazil ops --markdown | operator_cases.py            ONNX's node cases as counted once, and our own as they are
     operator_cases.py --count NODE_CASES > tests/onnx/node_cases.txt

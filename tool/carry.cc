@@ -6,7 +6,8 @@ namespace frazil::tool {
 
 namespace {
 
-/// False when no value of the one type is one of the other. Symbols are those of two requests: they say nothing.
+/// False when no value of type `from` can have type `to`. Symbols are not compared, as they belong to different
+/// requests.
 bool may_become(const Type& from, const Type& to) {
   if (to.kind == Type::Kind::optional && from.kind != to.kind) return may_become(from, *to.item);
   if (from.kind == Type::Kind::optional && from.kind != to.kind) return may_become(*from.item, to);

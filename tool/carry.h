@@ -11,17 +11,17 @@
 
 namespace frazil::tool {
 
-/// Outputs that become inputs of the next request.
+/// Passes outputs of one request to inputs of the next (--carry).
 class Carry {
  public:
   Carry() = default;
-  /// From "OUTPUT=INPUT" texts; an input may be carried to only once.
+  /// Parses "OUTPUT=INPUT" texts; an input may be carried to only once.
   static Result<Carry> make(const ValueSource& source, const std::vector<std::string>& pairs);
 
-  /// Puts what was taken into the inputs; before the first take() nothing.
+  /// Stores the taken values in the inputs; no effect before the first take().
   void put(std::vector<Datum>& inputs) const;
   void take(std::span<const Datum> outputs);
-  /// Back to the start.
+  /// Forgets the taken values.
   void reset() { held_.clear(); }
   bool empty() const { return pairs_.empty(); }
 

@@ -25,7 +25,7 @@ struct BenchOptions {
 constexpr double kDefaultSeconds = 2;
 constexpr std::uint64_t kFewestRuns = 3;
 
-/// Seconds, as measured.
+/// Measured times in seconds.
 struct Times {
   double load = 0, first = 0;
   std::vector<double> requests;
@@ -38,7 +38,7 @@ double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/// Nearest rank.
+/// Nearest-rank percentile.
 double percentile(std::vector<double> values, double part) {
   std::ranges::sort(values);
   const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(values.size())));
@@ -51,7 +51,7 @@ double peak_megabytes() {
   return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
 }
 
-/// One timed request; its results are released after the clock has stopped.
+/// Times one request; its results are released after the clock has stopped.
 Result<double> timed(Session& session, Requests& requests, const std::vector<Datum>& inputs) {
   const double begin = now();
   auto outputs = session.run(inputs);
@@ -61,7 +61,7 @@ Result<double> timed(Session& session, Requests& requests, const std::vector<Dat
   return seconds;
 }
 
-/// Runs what is left of the pass; the time of each request goes to `each`.
+/// Runs the remaining requests of the pass; appends the time of each to `each`.
 Result<double> pass(Session& session, Requests& requests, std::vector<double>* each) {
   double total = 0;
   for (;;) {

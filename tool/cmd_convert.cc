@@ -34,7 +34,7 @@ void add_convert(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1000));
   command
       ->add_option("--external-data", options->external_bytes,
-                   "Put tensors of at least so many BYTES into OUT.data; 0: none")
+                   "Write tensors of at least BYTES bytes to OUT.data; 0: none")
       ->option_text("BYTES")
       ->check(whole_number());
   add_load_limits(*command, options->limits);

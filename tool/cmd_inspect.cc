@@ -21,7 +21,7 @@ struct InspectOptions {
   LoadLimits limits;
 };
 
-/// What the graph holds, counted over all blocks.
+/// The contents of the graph, counted over all blocks.
 struct Contents {
   std::map<std::string, std::size_t> operators;
   std::size_t nodes = 0, blocks = 0, constants = 0, constant_bytes = 0;
@@ -70,7 +70,7 @@ Json json_of(const Properties& properties) {
 
 Json json_of(const Notes& notes) { return {{"doc", notes.doc}, {"metadata", json_of(notes.metadata)}}; }
 
-/// What is said of nodes that are still there.
+/// Notes of nodes that still exist.
 Json node_notes(const Graph& graph) {
   Json json = Json::array();
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
@@ -85,7 +85,7 @@ Json node_notes(const Graph& graph) {
   return json;
 }
 
-/// What the model says of itself.
+/// The metadata of the model.
 Json info_json(const Graph& graph) {
   const ModelInfo& info = *graph.info;
   Json opsets = Json::array(), values = Json::array(), quantization = Json::array();
@@ -147,8 +147,8 @@ void print_summary(const Graph& graph) {
 }
 
 void print_tiers() {
-  print_line("ref  the reference executor: always right, slow");
-  print_line("0    the tape on kernels compiled ahead of time; auto means this one");
+  print_line("ref  the reference executor: simple and slow");
+  print_line("0    the plan on kernels compiled ahead of time; auto selects this tier");
   print_line("Tiers 1 and 2 (compiled at run time) are not in this build.");
 }
 
@@ -176,13 +176,13 @@ Result<int> inspect(const InspectOptions& options) {
 
 void add_inspect(CLI::App& app, Action& action) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = app.add_subcommand("inspect", "Show what a model takes, gives and consists of");
+  CLI::App* command = app.add_subcommand("inspect", "Show a model's inputs, outputs and contents");
   command->add_option("MODEL", options->model, "An ONNX file")->required();
   auto* views = command->add_option_group("views", "One at most");
   views->add_flag("--text", options->text, "The graph in Frazil's text form");
   views->add_flag("--plan", options->plan, "The plan: passes, steps, slots, memory");
   views->add_flag("--dot", options->dot, "The graph for Graphviz");
-  views->add_flag("--tiers", options->tiers, "Which code would run it");
+  views->add_flag("--tiers", options->tiers, "The tiers of this build");
   views->add_flag("--json", options->json, "One JSON object on one line");
   views->require_option(0, 1);
   add_load_limits(*command, options->limits);

@@ -109,7 +109,7 @@ Json op_json(const OpDef& op) {
           {"attributes", attributes}};
 }
 
-/// Text for a cell of a Markdown table.
+/// Escapes text for a cell of a Markdown table.
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -119,7 +119,7 @@ std::string cell(std::string_view text) {
   return out;
 }
 
-/// The oldest opset that has the operator in this form, and the newest that changed its meaning: "7-14".
+/// The oldest opset with the operator in this form, and the newest that changed its meaning: "7-14".
 std::string opsets_text(OpsetRange since) {
   return since.oldest == since.newest ? fmt::format("{}", since.newest)
                                       : fmt::format("{}-{}", since.oldest, since.newest);
@@ -230,7 +230,7 @@ void add_knobs(CLI::App& app, Action& action) {
 }
 
 void add_passes(CLI::App& app, Action& action) {
-  add_list(app, action, "passes", "List what graphs go through before they are planned", list_passes);
+  add_list(app, action, "passes", "List the passes and their rewrite rules", list_passes);
 }
 
 void add_missing(CLI::App& app, Action& action) {

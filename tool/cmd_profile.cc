@@ -34,7 +34,7 @@ double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/// All requests once; seconds in them.
+/// Runs all requests once; returns their time in seconds.
 Result<double> pass(Session& session, Requests& requests) {
   double total = 0;
   for (;;) {
@@ -58,7 +58,7 @@ class Profiling {
   Profiling(const Profiling&) = delete;
   Profiling& operator=(const Profiling&) = delete;
 
-  /// The first passes learn the plans, which takes time.
+  /// The first passes make plans, which takes time.
   Status warm_up(std::uint64_t passes) {
     for (std::uint64_t i = 0; i <= passes; ++i) {
       if (const auto seconds = watched(); !seconds) return std::unexpected(seconds.error());
@@ -67,7 +67,7 @@ class Profiling {
     return {};
   }
 
-  /// Passes without and with the recorder, in turns.
+  /// Alternates passes without and with the recorder.
   Status measure(const std::optional<std::uint64_t>& runs) {
     Progress progress;
     const double end = now() + kDefaultSeconds;
@@ -122,7 +122,7 @@ class Profiling {
 Status check(const ProfileOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
   if (tier_of(options.common) == "ref") {
-    return fail(Code::unsupported, "--tier ref: the reference executor tells nothing of its steps; use auto or 0");
+    return fail(Code::unsupported, "--tier ref: the reference executor reports no steps; use auto or 0");
   }
   if (options.runs && *options.runs == 0) return fail(Code::bad_input, "--runs: expected at least 1");
   if (options.trace_events > kMostTraceEvents) {
@@ -131,7 +131,7 @@ Status check(const ProfileOptions& options) {
   return {};
 }
 
-/// Opened before anything runs, so that a wrong path is told at once.
+/// Opened before anything runs, so that an invalid path is reported immediately.
 Result<std::ofstream> open_trace(const std::string& path) {
   std::ofstream file;
   if (path.empty()) return file;
@@ -203,8 +203,8 @@ void add_profile(CLI::App& app, Action& action) {
       ->capture_default_str();
   add_common(*command, options->common);
   command->footer(
-      "Runs the model in turns with and without profiling, for a second unless --runs is given, and states what\n"
-      "profiling itself costs. FLOPs and bytes come from the operators' definitions; see docs/profiling.md.\n"
+      "Alternates runs with and without profiling, for a second unless --runs is given, and reports the cost of\n"
+      "profiling itself. FLOPs and bytes come from the operators' definitions; see docs/profiling.md.\n"
       "Examples:\n"
       "  frazil profile mnist.onnx --input Input3=1x1x28x28\n"
       "  frazil profile vad.onnx --input sr==16000 --carry stateN=state --stream chunks.jsonl --trace vad.json");

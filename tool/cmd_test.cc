@@ -48,7 +48,7 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
   std::set<fs::path> cases;
   for (const std::string& root : options.folders) {
     std::error_code error;
-    if (!fs::is_directory(root, error)) return fail(Code::bad_input, "'{}' is no folder", root);
+    if (!fs::is_directory(root, error)) return fail(Code::bad_input, "'{}' is not a folder", root);
     if (is_case(root)) cases.insert(fs::path(root));
     fs::recursive_directory_iterator it(root, fs::directory_options::skip_permission_denied, error), end;
     for (; !error && it != end; it.increment(error)) {
@@ -61,7 +61,7 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
       const std::regex wanted(options.filter);
       std::erase_if(cases, [&](const fs::path& path) { return !std::regex_search(path.string(), wanted); });
     } catch (const std::regex_error&) {
-      return fail(Code::bad_input, "--filter: '{}' is no regular expression", options.filter);
+      return fail(Code::bad_input, "--filter: '{}' is not a regular expression", options.filter);
     }
   }
   if (cases.empty()) {
@@ -72,7 +72,7 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
   return cases;
 }
 
-/// A value that may be absent is also stored as what it is when it is there.
+/// An optional value is also stored as the type of its value.
 Result<Datum> read_declared(const fs::path& path, const Type& type) {
   auto value = read_pb(path, proto_kind(type));
   if (value || type.kind != Type::Kind::optional) return value;
@@ -80,7 +80,7 @@ Result<Datum> read_declared(const fs::path& path, const Type& type) {
   return present ? std::move(present) : std::move(value);
 }
 
-/// The files `stem`_0.pb, `stem`_1.pb, ... as values of the declared types.
+/// Reads the files `stem`_0.pb, `stem`_1.pb, ... as values of the declared types.
 Result<std::vector<Datum>> read_files(const fs::path& set, std::string_view stem, const Graph& graph,
                                       const std::vector<Value>& declared) {
   std::vector<Datum> values;
@@ -125,7 +125,7 @@ Status run_sets(const fs::path& folder, const Common& common) {
   return {};
 }
 
-/// Why a case cannot be judged, if so.
+/// Why a case cannot be run; nullopt when it can.
 std::optional<std::string> reason_to_skip(const fs::path& folder) {
   for (const fs::path& set : data_sets(folder)) {
     std::error_code ignored;
@@ -224,7 +224,7 @@ Result<int> test(const TestOptions& options) {
 
 void add_test(CLI::App& app, Action& action) {
   auto options = std::make_shared<TestOptions>();
-  CLI::App* command = app.add_subcommand("test", "Run ONNX test cases and compare with the outputs stored beside them");
+  CLI::App* command = app.add_subcommand("test", "Run ONNX test cases and compare with their stored outputs");
   command->add_option("DIR", options->folders, "Folders to search for cases: model.onnx beside test_data_set_*")
       ->required();
   command->add_option("--filter", options->filter, "Only cases whose path matches")->type_name("REGEX");

@@ -8,10 +8,10 @@
 
 namespace frazil::tool {
 
-/// What a chosen command does: its exit code, or a fault.
+/// The action of a command: returns its exit code, or a fault.
 using Action = std::function<Result<int>()>;
 
-/// Each declares one command below `app`; when it is chosen, `action` is set.
+/// Each adds one command to `app`; choosing the command sets `action`.
 void add_run(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_profile(CLI::App& app, Action& action);
@@ -21,7 +21,7 @@ void add_convert(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_knobs(CLI::App& app, Action& action);
 void add_passes(CLI::App& app, Action& action);
-/// Commands of the contract that this build lacks.
+/// Adds commands that this build lacks, which fail with Code::unsupported.
 void add_missing(CLI::App& app, Action& action);
 
 }  // namespace frazil::tool

@@ -6,6 +6,7 @@
 
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/scheduler.h"
 #include "ir/verify.h"
 #include "kernel/isa.h"
 #include "onnx/import.h"
@@ -26,7 +27,7 @@ Limits limits_of(const Common& common) {
   Limits limits = common.limits;
   limits.time.reset();
   if (common.deadline_ms > 0) {
-    constexpr double kLongest = 1e12;  // ms; some 30 years, which a duration holds
+    constexpr double kLongest = 1e12;  // ms; about 30 years, fits a duration
     limits.time = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
         Milliseconds(std::min(common.deadline_ms, kLongest)));
   }
@@ -47,13 +48,14 @@ CLI::Validator whole_number() {
 
 void add_load_limits(CLI::App& app, LoadLimits& limits) {
   limits = knob_values().load;
-  app.add_option("--max-nodes", limits.nodes, "Nodes that a model may have, with those of inlined functions")
+  app.add_option("--max-nodes", limits.nodes,
+                 "Maximum number of nodes of a model, including those of inlined functions")
       ->type_name("N")
       ->check(whole_number());
-  app.add_option("--max-nesting", limits.nesting, "Subgraphs and function calls that may lie inside each other")
+  app.add_option("--max-nesting", limits.nesting, "Maximum nesting depth of subgraphs and function calls")
       ->type_name("N")
       ->check(whole_number());
-  app.add_option("--max-name-bytes", limits.name_bytes, "Bytes of one name in a model")
+  app.add_option("--max-name-bytes", limits.name_bytes, "Maximum length of a name in a model, in bytes")
       ->type_name("BYTES")
       ->check(whole_number());
 }
@@ -65,29 +67,29 @@ void add_common(CLI::App& app, Common& common) {
   if (values.limits.time) common.deadline_ms = Milliseconds(*values.limits.time).count();
   common.debug = values.debug;
   app.add_option("--tier", common.tier,
-                 "Which code runs: auto, ref (the slow reference executor), 0 (the tape), 1 or 2 (compiled)")
+                 "Which code runs: auto, ref (the slow reference executor), 0 (the plan), 1 or 2 (compiled)")
       ->type_name("TIER");
-  app.add_option("--threads", common.threads, "Threads of one run, 0: one per core. Kernels of this build use one")
+  app.add_option("--threads", common.threads, "Threads of one run, 0: one per core. Results do not depend on it")
       ->type_name("N")
       ->check(whole_number());
   app.add_option("--memory-limit", common.limits.memory_bytes,
-                 "Bytes that a run may hold for values, or a load for tensors that do not stay in the file")
+                 "Maximum bytes of a run's values, or of tensor data that a load copies out of the file")
       ->type_name("BYTES")
       ->check(whole_number());
   app.add_option("--arena-limit", common.limits.arena_bytes,
-                 "Bytes of these values that may stay from one request to the next: arena, growing values, scratch")
+                 "Maximum bytes kept from one request to the next: arena, growing values, scratch")
       ->type_name("BYTES")
       ->check(whole_number());
-  app.add_option("--max-elements", common.limits.tensor_elements, "Elements that one tensor may have")
+  app.add_option("--max-elements", common.limits.tensor_elements, "Maximum number of elements of a tensor")
       ->type_name("N")
       ->check(whole_number());
-  app.add_option("--max-steps", common.limits.steps, "Steps after which a request is stopped")
+  app.add_option("--max-steps", common.limits.steps, "Maximum number of steps of a request")
       ->type_name("N")
       ->check(whole_number());
-  app.add_option("--deadline", common.deadline_ms, "Milliseconds after which a request is stopped, 0: never")
+  app.add_option("--deadline", common.deadline_ms, "Maximum duration of a request in milliseconds, 0: none")
       ->type_name("MS");
   add_load_limits(app, common.load);
-  app.add_option("--seed", common.seed, "Chooses the random inputs; the same seed gives the same values")
+  app.add_option("--seed", common.seed, "Seed of random inputs, and of random operators without a seed of their own")
       ->type_name("N")
       ->check(whole_number());
   app.add_option("--numerics", common.numerics, "default, or strict: no fast approximations")->type_name("MODE");
@@ -107,7 +109,9 @@ Status prepare(const Common& common) {
     return fail(Code::bad_input, "--numerics: expected default or strict, got '{}'", common.numerics);
   }
   if (!(common.deadline_ms >= 0)) return fail(Code::bad_input, "--deadline: expected milliseconds, at least 0");
-  if (common.threads > 1024) return fail(Code::bad_input, "--threads: expected at most 1024, got {}", common.threads);
+  if (common.threads > kMostThreads) {
+    return fail(Code::bad_input, "--threads: expected at most {}, got {}", kMostThreads, common.threads);
+  }
   if (common.debug < 0 || common.debug > 6) {
     return fail(Code::bad_input, "--debug: expected 0 to 6, got {}", common.debug);
   }
@@ -133,6 +137,8 @@ Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph>
 std::unique_ptr<Session> open_session(Executable& executable, const Common& common) {
   auto session = executable.open();
   session->set_limits(limits_of(common));
+  session->set_seed(common.seed);
+  if (common.threads != 1) session->set_scheduler(scheduler(common.threads));
   return session;
 }
 

@@ -15,7 +15,7 @@ namespace frazil::tool {
 using exec::Executable;
 using exec::Session;
 
-/// Options that run, bench, test and profile share.
+/// Options common to run, bench, test and profile.
 struct Common {
   std::string tier = "auto";
   std::uint32_t threads = 1;
@@ -28,27 +28,27 @@ struct Common {
   int debug = 0;
 };
 
-/// For options that count: CLI11 by itself takes -1, and numbers that are too large, for unsigned ones.
+/// Validates counts: CLI11 accepts -1 and out-of-range numbers for unsigned options.
 CLI::Validator whole_number();
 /// Declares the options, with the knobs as defaults.
 void add_common(CLI::App& app, Common& common);
-/// Those that limit what loading a model may use; part of add_common, alone for commands that run nothing.
+/// Declares the limits of loading a model; included in add_common, separate for commands that run nothing.
 void add_load_limits(CLI::App& app, LoadLimits& limits);
-/// Checks what the parser cannot, and sets the log level.
+/// Checks option values that the parser does not, and sets the log level.
 Status prepare(const Common& common);
 
-/// What loading may use by these options.
+/// The limits of loading that the options set.
 LoadLimits load_limits_of(const Common& common);
-/// Plans the graph for the chosen tier; FRAZIL_DEBUG shows the plan.
+/// Plans the graph for the chosen tier; FRAZIL_DEBUG prints the plan.
 Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common);
 /// Opens a session with the chosen limits.
 std::unique_ptr<Session> open_session(Executable& executable, const Common& common);
-/// The tier that runs: "0" or "ref".
+/// The chosen tier: "0" or "ref".
 std::string tier_of(const Common& common);
 
-/// Operators are linked, knobs applied. Called once, before anything else.
+/// Links the operators and applies the knobs. Call it once, before anything else.
 Status start();
-/// Reads a model; faults name the file where `name_file` is set.
+/// Reads a model; faults name the file if `name_file` is set.
 Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadLimits& limits,
                                                 bool name_file = true);
 

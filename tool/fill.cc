@@ -13,7 +13,7 @@
 namespace frazil::tool {
 namespace {
 
-/// SplitMix64: bits number `counter` of the stream `key`.
+/// SplitMix64: number `counter` of the stream `key`.
 std::uint64_t bits_at(std::uint64_t key, std::uint64_t counter) {
   std::uint64_t z = key + (counter + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -31,7 +31,7 @@ double normal_at(std::uint64_t key, std::uint64_t i) {
   return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * uniform_at(key, 2 * i + 1));
 }
 
-/// Writes real(i) for every real number of a float or complex tensor.
+/// Writes real(i) to every component of a float or complex tensor.
 template <class F>
 void write_reals(Tensor& tensor, F real) {
   const auto count = static_cast<std::uint64_t>(tensor.count()) * (is_complex(tensor.elem()) ? 2 : 1);
@@ -65,7 +65,7 @@ void write_integers(Tensor& tensor, F integer) {
 
 bool holds_reals(Elem elem) { return is_float(elem) || is_complex(elem); }
 
-/// The element type's inclusive ends, within int64.
+/// The inclusive range of the element type, within int64.
 std::pair<std::int64_t, std::int64_t> ends_of(Elem elem) {
   if (elem == Elem::string || elem == Elem::i64) return {INT64_MIN, INT64_MAX};
   if (elem == Elem::boolean) return {0, 1};
@@ -93,7 +93,7 @@ Status integer_range(Tensor& tensor, std::uint64_t key, std::string_view from, s
   const auto [least, most] = ends_of(tensor.elem());
   std::int64_t lo = 0, hi = 0;
   if (!parse(from, lo) || !parse(to, hi) || lo >= hi || lo < least || hi - 1 > most) {
-    return fail(Code::bad_input, "the range {}..{} is no range of {}", from, to, name_of(tensor.elem()));
+    return fail(Code::bad_input, "the range {}..{} is not a range of {}", from, to, name_of(tensor.elem()));
   }
   const std::uint64_t width = static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo);
   write_integers(tensor, [&](std::uint64_t i) {

@@ -21,12 +21,12 @@ void say(std::string_view text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// Only what POSIX allows in a handler.
+/// Uses only functions that POSIX allows in a signal handler.
 void on_crash(int signal) {
   say("frazil: internal error: ");
   switch (signal) {
     case SIGSEGV: say("invalid memory access"); break;
-    case SIGBUS: say("memory access error, perhaps a file that was cut while it was read"); break;
+    case SIGBUS: say("memory access error, possibly a file that was truncated while in use"); break;
     case SIGFPE: say("arithmetic fault"); break;
     case SIGILL: say("illegal instruction; FRAZIL_ISA=base avoids wide ones"); break;
     default: say("aborted"); break;

@@ -16,18 +16,18 @@
 namespace frazil::tool {
 namespace {
 
-constexpr int kChains = 12;      // independent ones, to hide the latency of a multiply-add
-constexpr long kRounds = 20000;  // of all chains, between two looks at the clock
+constexpr int kChains = 12;      // independent chains, to hide the latency of a multiply-add
+constexpr long kRounds = 20000;  // rounds of all chains between two clock reads
 volatile float g_sink;
 volatile float g_factor = 0.9999f, g_addend = 1e-4f;
 
-/// Multiply-adds of kRounds rounds, and the sum of a buffer of `count` floats, a multiple of 128.
+/// Probes: kRounds rounds of multiply-adds, and the sum of `count` floats, a multiple of 128.
 struct Probe {
-  double (*multiply_add)();  ///< operations done
+  double (*multiply_add)();  ///< returns the number of operations
   void (*read)(const float* data, std::size_t count);
 };
 
-/// Accumulators stay in registers only where their loops are gone.
+/// Keeps accumulators in registers: their loops must be unrolled.
 #define FRAZIL_UNROLL _Pragma("GCC unroll 16")
 
 using Vector4 = float __attribute__((vector_size(16)));
@@ -106,7 +106,7 @@ Probe probe_for(kernel::Isa isa) {
   return {multiply_add_base, read_base};
 }
 
-/// Billions a second of what `work` says it did, in its best of several goes within the time.
+/// The best rate, in units of 1e9 per second, of several runs of `work`, which returns its number of units.
 template <class Work>
 double best_rate(double seconds, Work work) {
   double best = 0;
@@ -126,7 +126,7 @@ std::size_t cache_bytes(int name, std::size_t otherwise) {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-/// Pages of zeros that have been touched; freed at the end.
+/// Zeroed pages that have been touched; freed in the destructor.
 class Pages {
  public:
   explicit Pages(std::size_t bytes) : bytes_(bytes) {

@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kFooter =
     "Start here:\n"
-    "  frazil inspect model.onnx                    what goes in and what comes out\n"
-    "  frazil run model.onnx --input x=1x3x224x224  run it on random values\n"
+    "  frazil inspect model.onnx                    inputs, outputs and contents\n"
+    "  frazil run model.onnx --input x=1x3x224x224  run on random values\n"
     "  frazil bench model.onnx --input x=1x3x224x224\n"
     "\n"
     "frazil COMMAND --help explains a command. Environment variables: frazil knobs.\n"
@@ -41,7 +41,7 @@ int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view fi
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   if (app.get_subcommands().empty()) {
     const std::string_view kind = first.starts_with('-') ? "option" : "command";
-    const std::string what = first.empty() ? "no command is given" : fmt::format("there is no {} '{}'", kind, first);
+    const std::string what = first.empty() ? "no command given" : fmt::format("there is no {} '{}'", kind, first);
     fmt::print(stderr, "frazil: {}; see frazil --help\n", one_line(what));
     return kBadInput;
   }
@@ -53,7 +53,8 @@ int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view fi
 
 int run_command(int argc, char** argv) {
   if (const Status started = start(); !started) return report(started.error());
-  CLI::App app("Runs, measures and inspects ONNX models, also those with loops, branches and free shapes.", "frazil");
+  CLI::App app("Runs, measures and inspects ONNX models, including those with loops, branches and symbolic shapes.",
+               "frazil");
   Action action;
   declare(app, action);
   try {
@@ -63,7 +64,7 @@ int run_command(int argc, char** argv) {
   }
   const Result<int> code = action();
   if (!code) {
-    [[maybe_unused]] const Status written = finish_output();  // what went wrong before is what to tell
+    [[maybe_unused]] const Status written = finish_output();  // report the earlier error
     return report(code.error());
   }
   if (const Status written = finish_output(); !written) return report(written.error());

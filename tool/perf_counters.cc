@@ -42,7 +42,7 @@ PerfCounters::PerfCounters() {
     if (file >= 0) {
       counters_.push_back({event.name, file});
     } else if (missing_.empty()) {
-      missing_ = fmt::format("the kernel gives no counters of the processor: {}", std::strerror(errno));
+      missing_ = fmt::format("hardware counters are not available: {}", std::strerror(errno));
     }
   }
   if (!counters_.empty()) missing_.clear();

@@ -6,7 +6,7 @@
 
 namespace frazil::tool {
 
-/// The processor's event counters of this thread, where the kernel gives them.
+/// Hardware event counters of this thread, where the kernel provides them.
 class PerfCounters {
  public:
   PerfCounters();
@@ -14,14 +14,14 @@ class PerfCounters {
   PerfCounters(const PerfCounters&) = delete;
   PerfCounters& operator=(const PerfCounters&) = delete;
 
-  /// Why there are none; empty where there are.
+  /// Why counters are unavailable; empty when they are available.
   const std::string& missing() const { return missing_; }
   void start();
   void stop();
 
   struct Reading {
     const char* name;
-    double value;  ///< scaled up where the counter was shared
+    double value;  ///< extrapolated when the counter was multiplexed
   };
   std::vector<Reading> read() const;
 

@@ -20,7 +20,7 @@ std::uint64_t ticks() {
 
 namespace {
 
-/// A loop is left by branches of its own node to the step behind its end.
+/// A loop is left by a branch of its own node to the step after its end.
 bool leaves_loop(const std::vector<FlowSpan>& loops, StepIndex pc, NodeId node, const step::Branch& branch) {
   return std::ranges::any_of(loops, [&](const FlowSpan& l) {
     return l.node == node && l.first <= pc && pc <= l.last && branch.target == l.last + 1;
@@ -87,7 +87,7 @@ PlanProfile::PlanProfile(const Plan& of)
 
 namespace {
 
-/// The usual time between two looks.
+/// The usual time between two clock reads.
 std::uint64_t cost_of_clock() {
   constexpr int kLooks = 256;
   std::vector<std::uint64_t> between;
@@ -188,7 +188,8 @@ void Recorder::run_end() {
   if (run_event_ != kNoEvent) events_[run_event_].end = now;
 }
 
-/// Closes what `pc` lies behind and opens what it lies in. Both happened when the event before this one ended.
+/// Closes the spans that end before `pc` and opens those that contain it. Both happened at the end of the previous
+/// event.
 void Recorder::enter(std::uint32_t pc) {
   const std::uint32_t wanted = now_->innermost[pc];
   if (open_.empty() ? wanted == kNone : wanted == open_.back().span) return;
@@ -231,7 +232,7 @@ void Recorder::close() {
     events_[closed.event].end = last_;
     events_[closed.event].number = closed.iterations;
   }
-  // The loop was left before this iteration came to its end.
+  // The loop was left before this iteration ended.
   if (closed.iteration_event != kNoEvent) events_[closed.iteration_event].kind = TraceEvent::Kind::dropped;
 }
 
@@ -250,7 +251,7 @@ void Recorder::step_end(const Step& step, NodeId) {
   StepTotals& totals = now_->steps[pc];
   ++totals.calls;
   totals.ticks += took;
-  // What a run function alone decides is known to nobody before.
+  // Extents that the kernel determines are unknown before it has run.
   const Kernel kernel = step.as<step::Launch>()->kernel();
   const bool varies = kernel == Kernel::opaque || kernel == Kernel::reference;
   if (varies || !now_->cost_known[pc]) {

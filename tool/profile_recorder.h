@@ -11,17 +11,17 @@
 
 namespace frazil::tool {
 
-/// A steady clock's ticks: the processor's counter where it has one, else nanoseconds.
+/// Ticks of a steady clock: the processor's counter if it has one, else nanoseconds.
 std::uint64_t ticks();
 
-/// What all calls of one step took.
+/// Totals over all calls of one step.
 struct StepTotals {
   std::uint64_t calls = 0, ticks = 0;
   double flops = 0, read = 0, written = 0;
   bool flops_known = true;
 };
 
-/// An If or a Loop of the tape: steps [first, last].
+/// An If or a Loop of the plan: steps [first, last].
 struct FlowSpan {
   NodeId node;
   bool loop = false;
@@ -30,14 +30,14 @@ struct FlowSpan {
 };
 struct FlowTotals {
   std::uint64_t entries = 0, iterations = 0;
-  std::uint64_t yes = 0, no = 0;  ///< of an If: which side; of a Loop: its condition
+  std::uint64_t yes = 0, no = 0;  ///< If: count per branch; Loop: count per condition value
   std::uint64_t ticks = 0;
-  std::uint64_t inner = 0;                   ///< of them in steps and regions inside
-  std::uint64_t events = 0, own_events = 0;  ///< told meanwhile; not by regions inside
+  std::uint64_t inner = 0;                   ///< ticks in steps and regions inside
+  std::uint64_t events = 0, own_events = 0;  ///< events received meanwhile; own_events excludes regions inside
   void add(const FlowTotals& more);
 };
 
-/// Everything recorded of one plan; a session has more than one where guards miss.
+/// The recording of one plan; a session has several when guards miss.
 struct PlanProfile {
   explicit PlanProfile(const Plan& of);
   const Plan& plan;
@@ -46,7 +46,7 @@ struct PlanProfile {
   std::vector<FlowSpan> spans;           ///< outer ones first
   std::vector<std::uint32_t> innermost;  ///< per step: its span, or kNone
   std::vector<FlowTotals> flows;         ///< per span
-  std::vector<Cost> cost;                ///< per step, for the extents seen last
+  std::vector<Cost> cost;                ///< per step, for the last extents
   std::vector<std::uint8_t> cost_known;
 };
 
@@ -59,25 +59,25 @@ struct TraceEvent {
   std::uint64_t begin = 0, end = 0;   ///< ticks
 };
 
-/// The sums of one pass over all requests, by plan.
+/// The totals of one pass over all requests, by plan.
 struct PassTotals {
   std::uint64_t ticks = 0;  ///< in requests, everything included
-  std::uint64_t told = 0;   ///< events
+  std::uint64_t told = 0;   ///< number of events received
   std::vector<std::vector<StepTotals>> steps;
   std::vector<std::vector<FlowTotals>> flows;
 };
 
-/// Sums up what a session does, and keeps single events up to a cap.
+/// Sums up the events of a session, and stores individual events up to a limit.
 class Recorder : public exec::Observer {
  public:
-  /// `capacity`: of trace events; 0 keeps none.
+  /// `capacity`: number of stored trace events; 0 stores none.
   explicit Recorder(std::size_t capacity);
 
-  /// Puts the sums so far away as one pass.
+  /// Ends a pass: stores its totals.
   void end_pass();
-  /// Forgets what was summed up; what was learnt of plans stays.
+  /// Discards the totals; data about plans are kept.
   void reset();
-  /// The fastest half of the passes, kMostKept at most: others had the machine less for themselves.
+  /// The fastest half of the passes, at most kMostKept: others were disturbed more by the machine.
   std::vector<const PassTotals*> fastest() const;
 
   void run_begin(const Plan& plan, std::span<const std::int64_t> registers) override;
@@ -95,7 +95,7 @@ class Recorder : public exec::Observer {
   std::uint64_t requests() const { return runs_; }
   std::uint64_t passes() const { return pass_count_; }
   std::uint64_t shape_changes() const { return shape_changes_; }
-  /// What reading the clock adds to each step.
+  /// The cost of reading the clock, added to each step.
   std::uint64_t clock_ticks() const { return clock_ticks_; }
   double ns_per_tick() const;
   std::uint64_t start() const { return start_ticks_; }

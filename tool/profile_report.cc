@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLongestOps = 48, kLongestLine = 160;
 
-/// Time in the steps without that of reading the clock.
+/// Time in the steps, excluding clock reads.
 double ns_of(const StepTotals& totals, const Recorder& recorder, double ns_per_tick) {
   const std::uint64_t clock = totals.calls * recorder.clock_ticks();
   return static_cast<double>(totals.ticks - std::min(totals.ticks, clock)) * ns_per_tick;
@@ -42,7 +42,7 @@ std::vector<ProfileRow> rows_of(const auto& by_key) {
 
 double rate(double amount, double ns) { return ns > 0 ? amount / ns : 0; }
 
-/// The part of the machine's limits that a row reaches.
+/// The fraction of the machine's limits that a row reaches.
 struct Reached {
   double compute, bandwidth;
   explicit Reached(const ProfileRow& row) : compute(rate(row.flop_ns, row.ns)), bandwidth(rate(row.byte_ns, row.ns)) {}
@@ -53,7 +53,7 @@ struct Reached {
   }
 };
 
-/// The end of a long text, which tells more of ONNX's names than the beginning.
+/// The end of a long text; the ends of ONNX names are the more specific part.
 std::string shortened(const std::string& text, std::size_t most) {
   const std::string line = one_line(text);
   return line.size() <= most ? line : "~" + line.substr(line.size() - most + 1);
@@ -72,7 +72,7 @@ std::string clipped(const std::string& text, std::size_t most) {
   return line.size() <= most ? line : line.substr(0, most - 1) + "~";
 }
 
-/// What the requests would have taken without profiling, as far as the rows add up to it.
+/// The time of the requests without profiling, at least the sum of the rows.
 double all_ns(const Profile& profile) { return std::max(profile.request_ns - profile.own_ns, profile.step_ns); }
 
 double between_ns(const Profile& profile) { return all_ns(profile) - profile.step_ns; }

@@ -15,7 +15,7 @@ std::string json_text(std::string_view text) {
   return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// What is the same in all events of one step or span.
+/// Texts common to all events of one step or span.
 struct Texts {
   std::string name, op, kernel;
 };

@@ -7,8 +7,8 @@
 
 namespace frazil::tool {
 
-/// Writes what was recorded in the JSON trace event format of Chrome and Perfetto: a lane per thread, in it runs,
-/// loops, iterations, branches and steps inside each other.
+/// Writes the recording in the JSON trace event format of Chrome and Perfetto: one lane per thread with nested runs,
+/// loops, iterations, branches and steps.
 void write_trace(std::ostream& out, const Recorder& recorder, const std::string& model);
 
 }  // namespace frazil::tool

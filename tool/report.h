@@ -16,26 +16,26 @@ using Json = nlohmann::ordered_json;
 enum Exit : int { kDone = 0, kFailed = 1, kBadInput = 2, kStopped = 3 };
 int exit_code(Code code);
 
-/// Writes the fault as one line to stderr and gives its exit code.
+/// Writes the fault as one line to stderr and returns its exit code.
 int report(const Fault& fault);
-/// The text with line breaks and other control characters as spaces, and bytes that are not UTF-8 as \xHH.
+/// The text with control characters, including line breaks, replaced by spaces, and bytes that are not UTF-8 as \xHH.
 std::string one_line(std::string_view text);
 
 /// `json` on one line of stdout; bytes that are not UTF-8 are replaced.
 void print_json(const Json& json);
 /// One line of text to stdout.
 void print_line(std::string_view line);
-/// Flushes stdout; a fault when something could not be written, unless the reader has gone.
+/// Flushes stdout; a fault when something could not be written, except to a closed pipe.
 Status finish_output();
 
 /// "f32[2,3]", "seq(2)", "map(3)" or "none".
 std::string type_of(const Datum& value);
-/// A line's worth of what the value holds: range and mean of numbers, and the first elements.
+/// A one-line summary of the value: range and mean of numbers, and the first elements.
 std::string summary_of(const Datum& value);
-/// {"name", "type", "shape", "min", "max", "mean"}; members that do not apply are left out.
+/// {"name", "type", "shape", "min", "max", "mean"}; members that do not apply are omitted.
 Json json_of(std::string_view name, const Datum& value);
 
-/// A counter on stderr while it is a terminal; else nothing.
+/// A progress line on stderr when that is a terminal; else no output.
 class Progress {
  public:
   Progress();
@@ -44,7 +44,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   /// Replaces the line; throttled.
   void show(std::string_view text);
-  /// Removes the line, so that something else can be written.
+  /// Removes the line before other output.
   void clear();
 
  private:
@@ -53,7 +53,7 @@ class Progress {
   double last_ = 0;
 };
 
-/// Seconds of a steady clock.
+/// Time of a steady clock in seconds.
 double now();
 
 }  // namespace frazil::tool

@@ -29,8 +29,8 @@ void add_requests(CLI::App& app, RequestOptions& options) {
       ->type_name("NAME=SPEC")
       ->allow_extra_args(false);
   app.add_option("--stream", options.stream,
-                 "Many requests: each line of FILE (- is stdin) is a JSON object {\"NAME\": \"SPEC\", ...}; what it "
-                 "leaves out comes from --input")
+                 "Several requests: each line of FILE (- is stdin) is a JSON object {\"NAME\": \"SPEC\", ...}; "
+                 "inputs that it omits come from --input")
       ->type_name("FILE");
   app.add_option("--carry", options.carry, "The next request's INPUT is this request's OUTPUT; repeatable")
       ->type_name("OUTPUT=INPUT")

@@ -15,7 +15,7 @@
 
 namespace frazil::tool {
 
-/// --input, --stream and --carry as written.
+/// The texts of --input, --stream and --carry.
 struct RequestOptions {
   std::vector<std::string> inputs;
   std::string stream;
@@ -23,20 +23,21 @@ struct RequestOptions {
 };
 void add_requests(CLI::App& app, RequestOptions& options);
 
-/// The requests that the options describe: one, or as many as the stream has lines.
+/// The requests described by the options: one, or one per line of the stream.
 class Requests {
  public:
   static Result<Requests> make(const ValueSource& source, const RequestOptions& options);
 
   bool streaming() const { return stream_.has_value(); }
   bool carries() const { return !carry_.empty(); }
-  /// Inputs of the next request in graph order, an empty Datum for what was not given; nullopt after the last.
+  /// Inputs of the next request in graph order, an empty Datum for inputs not given; nullopt after the last.
   Result<std::optional<std::vector<Datum>>> next();
-  /// Reads the whole stream, so that next() reads no file and restart() may be called.
+  /// Reads the whole stream, so that next() reads no files and restart() may be called.
   Status preload();
-  /// The first request again. What is carried starts anew with a stream; without one each pass goes on from the last.
+  /// Returns to the first request. Carried values are reset with a stream; without one they continue from the last
+  /// request.
   void restart();
-  /// Tells what the request gave, for --carry.
+  /// Passes on the outputs of a request, for --carry.
   void done(std::span<const Datum> outputs) { carry_.take(outputs); }
 
  private:

@@ -12,13 +12,13 @@
 
 namespace frazil::tool {
 
-/// Writes outputs into a folder: NAME.npy, .pb for types that NumPy lacks; of a stream NAME.REQUEST.npy; of a sequence
-/// NAME[I].npy. In names, all but letters, digits, '_', '.' and '-' becomes '_'.
+/// Writes outputs to a folder: NAME.npy; .pb for types that NumPy lacks; NAME.REQUEST.npy with a stream; NAME[I].npy
+/// for sequences. Characters of names other than letters, digits, '_', '.' and '-' become '_'.
 class OutputFolder {
  public:
-  /// Makes the folder; two outputs with one file name are Code::bad_input.
+  /// Creates the folder; Code::bad_input when two outputs would have the same file name.
   static Result<OutputFolder> make(const std::string& path, std::span<const std::string> names);
-  /// `request` is the number in a stream.
+  /// `request` is the number of the request in a stream.
   Status save(std::span<const Datum> outputs, std::optional<std::uint64_t> request) const;
 
  private:

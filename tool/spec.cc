@@ -27,7 +27,7 @@ Result<Sizes> parse_sizes(std::string_view text) {
     std::int64_t extent = 0;
     if (!parse_int(text.substr(at, end - at), extent) || extent < 0) {
       return fail(Code::bad_input,
-                  "'{}' is no value: expected @FILE, a .npy or .pb file, dims like 1x3x224 or scalar, or =NUMBER",
+                  "'{}' is not a value: expected @FILE, a .npy or .pb file, dims like 1x3x224 or scalar, or =NUMBER",
                   text);
     }
     sizes.push_back(extent);
@@ -36,7 +36,7 @@ Result<Sizes> parse_sizes(std::string_view text) {
   return sizes;
 }
 
-/// The tensor type that a spec without a file can make, or null.
+/// The tensor type when a spec without a file can make it, else null.
 const Type* tensor_type(const Type& type) {
   if (type.is_tensor()) return &type;
   return type.kind == Type::Kind::optional && type.item->is_tensor() ? type.item.get() : nullptr;
@@ -63,7 +63,7 @@ Result<Spec> parse_spec(std::string_view text) {
   if (text.starts_with('@') || text.ends_with(".npy") || text.ends_with(".pb")) {
     spec.kind = Spec::Kind::file;
     spec.text = text.substr(text.starts_with('@') ? 1 : 0);
-    if (spec.text.empty()) return fail(Code::bad_input, "'@' needs a path behind it");
+    if (spec.text.empty()) return fail(Code::bad_input, "'@' needs a path after it");
     return spec;
   }
   spec.kind = Spec::Kind::random;
@@ -73,7 +73,7 @@ Result<Spec> parse_spec(std::string_view text) {
     const std::string_view range = text.substr(colon + 1);
     const std::size_t dots = range.find("..");
     if (dots == std::string_view::npos || dots == 0 || dots + 2 >= range.size()) {
-      return fail(Code::bad_input, "'{}': expected a range FROM..TO behind the ':'", text);
+      return fail(Code::bad_input, "'{}': expected a range FROM..TO after the ':'", text);
     }
     spec.range.emplace(range.substr(0, dots), range.substr(dots + 2));
   }

@@ -12,7 +12,7 @@
 
 namespace frazil::tool {
 
-/// What an input gets, as written on the command line or in a stream.
+/// The value of an input as written on the command line or in a stream.
 struct Spec {
   enum class Kind : std::uint8_t {
     file,    ///< `text` is its path
@@ -22,28 +22,29 @@ struct Spec {
   Kind kind = Kind::fill;
   std::string text;
   Sizes sizes;
-  std::optional<std::pair<std::string, std::string>> range;  ///< random: from, up to but not including
+  std::optional<std::pair<std::string, std::string>> range;  ///< random: half-open range
 };
 
 /// "@path", "*.npy", "*.pb", "1x3", "scalar", "1x3:0..10", "=v".
 Result<Spec> parse_spec(std::string_view text);
 
-/// "NAME=VALUE", divided at the first '='. `flag` is for the message.
+/// Splits "NAME=VALUE" at the first '='. `flag` is used in the message.
 Result<std::pair<std::string, std::string>> split_pair(std::string_view text, std::string_view flag);
 
-/// Turns specs into values for one graph.
+/// Makes values from specs for one graph.
 ///
-/// Random elements are a function of (seed, input name, request, element number) alone: a counter goes through
-/// SplitMix64's finaliser, so that neither order nor threads matter. Floats are N(0,1) by Box-Muller, integers and
-/// bools 0 or 1; with a range, uniform in it.
+/// Random elements are a function of (seed, input name, request, element number) alone: a counter-based generator with
+/// SplitMix64's finaliser, independent of order and threads. Floats are N(0,1) by Box-Muller, integers and bools 0 or
+/// 1;
+/// with a range, uniform in it.
 class ValueSource {
  public:
   ValueSource(const Graph& graph, std::uint64_t seed, std::size_t max_bytes)
       : graph_(graph), seed_(seed), max_bytes_(max_bytes) {}
 
-  /// `folder` is what a relative path starts from; empty: the working directory.
+  /// Relative paths are resolved against `folder`; empty: the working directory.
   Result<Datum> make(std::size_t input, const Spec& spec, const std::string& folder, std::uint64_t request) const;
-  /// The number of the input of that name, or an error that lists the names.
+  /// The index of the input of that name, or an error that lists the names.
   Result<std::size_t> find_input(std::string_view name) const;
   Result<std::size_t> find_output(std::string_view name) const;
   const Graph& graph() const { return graph_; }

@@ -38,7 +38,7 @@ Result<std::optional<Stream::Inputs>> Stream::next() {
     ++request_;
     return std::move(*inputs);
   }
-  if (in_->bad()) return fail(Code::bad_input, "{}: cannot read behind line {}", name_, line_);
+  if (in_->bad()) return fail(Code::bad_input, "{}: cannot read after line {}", name_, line_);
   return std::nullopt;
 }
 

@@ -13,15 +13,15 @@
 
 namespace frazil::tool {
 
-/// Requests from JSON lines, read one at a time: an object of input name to SPEC. Empty lines are passed over. Relative
-/// paths start from the stream's folder; for stdin from the working directory.
+/// Requests from JSON lines, read one at a time: an object of input name to SPEC. Empty lines are skipped. Relative
+/// paths are resolved against the stream's folder; for stdin against the working directory.
 class Stream {
  public:
   /// `path` "-" is stdin. `source` must outlive the stream.
   static Result<Stream> open(const ValueSource& source, const std::string& path);
 
   using Inputs = std::vector<std::pair<std::size_t, Datum>>;
-  /// What the next line sets, or nullopt at the end. Faults name the line.
+  /// The inputs set by the next line; nullopt at the end. Faults name the line.
   Result<std::optional<Inputs>> next();
 
  private:

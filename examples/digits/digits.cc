@@ -1,4 +1,4 @@
-// Classifies the held-out digits with an early-exit model and with the same weights run in full, and tells what the
+// Classifies the held-out digits with an early-exit model and with the same weights run in full, and reports what the
 // early exits save: digits_demo FOLDER.
 #include <algorithm>
 #include <array>
@@ -61,8 +61,8 @@ struct Side {
   explicit Side(const fs::path& path) : runner(frazil::Model::load(path.string())) {}
 
   Runner runner;
-  std::vector<Outcome> outcomes;            // of each image
-  std::vector<std::vector<double>> passes;  // microseconds of each image, of each pass
+  std::vector<Outcome> outcomes;            // per image
+  std::vector<std::vector<double>> passes;  // microseconds per pass and image
   std::vector<double> micros;               // their medians
 };
 
@@ -70,8 +70,8 @@ struct Demo {
   Data data;
   Side early, full;
   Trace trace;
-  std::size_t unlike_trace = 0;   // images whose outputs tell another path than the observer
-  std::size_t unlike_before = 0;  // runs that gave another result than the first one
+  std::size_t unlike_trace = 0;   // images for which the outputs and the observer disagree on the path
+  std::size_t unlike_before = 0;  // runs whose result differs from the first run's
 };
 
 Data read_data(const fs::path& folder) {
@@ -124,7 +124,7 @@ double timed_run(Demo& demo, Side& side, std::size_t image) {
   return taken.count();
 }
 
-/// The models take turns, and take turns at going first, so that both meet the same machine.
+/// Alternates the models, and which one is first, so that both run under the same conditions.
 void measure(Demo& demo) {
   const std::size_t count = demo.data.images.size();
   for (Side* side : {&demo.early, &demo.full}) side->passes.resize(count);
@@ -155,7 +155,7 @@ void print_answers(const Demo& demo) {
   }
 }
 
-/// A bar whose length shows part / whole; never empty unless part is zero.
+/// A bar of length part / whole; not empty unless part is zero.
 std::string bar(std::size_t part, std::size_t whole) {
   constexpr std::size_t kWidth = 40;
   return part == 0 ? "" : "  " + std::string((part * kWidth + whole - 1) / whole, '#');
@@ -205,14 +205,14 @@ void print_times(const Demo& demo) {
   }
 }
 
-/// The mean over all images of each one's median.
+/// The mean over all images of each image's median.
 double mean_time(const Side& side) {
   double sum = 0;
   for (const double t : side.micros) sum += t;
   return sum / static_cast<double>(side.micros.size());
 }
 
-/// Prints what was saved; false when a bound is missed.
+/// Prints the savings; returns false when a bound is missed.
 bool print_verdict(const Demo& demo) {
   const double early = mean_time(demo.early), full = mean_time(demo.full);
   const double saved = percent(full - early, full);
@@ -233,7 +233,7 @@ bool print_verdict(const Demo& demo) {
   return good;
 }
 
-/// As one would type it here: relative where that leads downwards.
+/// The path as a user would type it: relative if it is below the working directory.
 fs::path folder_of_program(const char* name) {
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);

@@ -9,24 +9,24 @@
 
 namespace digits {
 
-/// What an observer saw of many runs: the nodes that ran, which way conditions went, how often loops went round.
+/// Counts over many runs: the nodes that ran, the outcomes of conditions, the iterations of loops.
 class Trace : public frazil::Observer {
  public:
   struct Node {
     std::string name, op;
-    bool repeated;  ///< belongs to a loop's body
+    bool repeated;  ///< part of a loop's body
   };
   struct Sides {
     std::int64_t yes = 0, no = 0;
   };
 
-  /// Nodes whose names begin with "STAGE/", in the order in which they ran.
+  /// Nodes whose names begin with "STAGE/", in execution order.
   std::vector<Node> nodes_of(const std::string& stage) const;
   Sides sides(const std::string& if_node) const;
   std::int64_t iterations(const std::string& loop_node) const;
 
   // ---- of the last run ----
-  /// The stage that answered: each exit that says no leads to the next one.
+  /// The stage that produced the answer: each exit that is not taken leads to the next stage.
   std::int64_t stage() const { return 1 + refusals_; }
   std::int64_t steps() const { return steps_; }
 

@@ -1,5 +1,5 @@
-// Two operators of a domain of their own, written as Frazil writes its own. These headers and <frazil/frazil.h> do not
-// go into one file: each has its own Graph and Port.
+// Two operators of a custom domain, defined like Frazil's own. These headers and <frazil/frazil.h> cannot be included
+// in one file: both define Graph and Port.
 #include <ir/define.h>
 #include <ops/elementwise_math.h>
 

@@ -16,8 +16,8 @@
 
 namespace frazil::api {
 
-/// Element types: all of ONNX's. In memory f16, bf16 and the 8-bit floats are their bits; types of less than a byte
-/// take one byte per element.
+/// Element types: all of ONNX's. f16, bf16 and the 8-bit floats are stored as their bit patterns. Types narrower than a
+/// byte take one byte per element.
 enum class Dtype : std::uint8_t {
   boolean,
   i8,
@@ -57,25 +57,28 @@ constexpr Dtype dtype_of();
 
 using Sizes = std::vector<std::int64_t>;
 
-/// A run-time value: a tensor in row-major order, a sequence, a map, or nothing (an empty optional). A cheap handle:
-/// copies share the elements until one of them is written to. Many threads may read one Array, one may write it.
+/// A run-time value: a tensor in row-major order, a sequence, a map, or none (an empty optional). A handle to shared
+/// data: copying is cheap, and a copy is made when a shared value is written (copy on write). Several threads may read
+/// one Array at once; writing needs exclusive access.
 class Array {
  public:
   enum class Kind : std::uint8_t { none, tensor, sequence, map };
 
-  /// Nothing: the empty optional, and for an input "take the default".
+  /// Kind::none: an empty optional. As an input: use the input's default.
   Array() noexcept = default;
-  /// A tensor of zeros, falses or empty strings. Code::bad_input for a negative extent.
+  /// A tensor of zeros, false values or empty strings. Throws Code::bad_input for a negative extent.
   Array(Dtype dtype, Sizes sizes);
-  /// A tensor of the given values; Code::bad_input when their count does not match.
+  /// A tensor of the given values in row-major order. Throws Code::bad_input when their number is not the product of
+  /// `sizes`.
   template <class T>
   static Array of(Sizes sizes, std::initializer_list<T> values);
   template <class T>
   static Array of(Sizes sizes, std::span<const T> values);
   template <class T>
   static Array scalar(T value);
-  /// A tensor over the caller's memory, without a copy. The bytes must not change while a run uses them, and must live
-  /// as long as this Array and its copies, or until they let go of `keep_alive`. No strings.
+  /// A tensor over the caller's memory, without a copy; any alignment, row-major order. The bytes must not change
+  /// during a run that uses them. They must stay valid as long as this Array and its copies exist; `keep_alive`, if
+  /// given, is held until then. Throws Code::bad_input for strings and when `bytes` are too few.
   static Array borrow(Dtype dtype, Sizes sizes, std::span<const std::byte> bytes,
                       std::shared_ptr<const void> keep_alive = nullptr);
   static Array sequence(const std::vector<Array>& items);
@@ -86,15 +89,15 @@ class Array {
   bool empty() const noexcept { return kind() == Kind::none; }
   bool is_tensor() const noexcept { return kind() == Kind::tensor; }
 
-  // ---- tensors; Code::bad_input for other kinds ----
+  // ---- tensors; the other kinds throw Code::bad_input ----
   Dtype dtype() const;
   const Sizes& sizes() const;
   std::int64_t count() const;
   std::size_t bytes() const;
   const void* data() const;
-  /// For writing: other Arrays keep the old elements, since shared and borrowed ones are copied first.
+  /// Pointer for writing. Shared or borrowed elements are copied first, so that other Arrays keep their values.
   void* mutable_data();
-  /// The elements; Code::bad_input when T is not of dtype().
+  /// The elements. Throws Code::bad_input when T does not match dtype().
   template <class T>
   std::span<const T> values() const {
     expect(dtype_of<T>());
@@ -105,22 +108,23 @@ class Array {
     expect(dtype_of<T>());
     return {static_cast<T*>(mutable_data()), static_cast<std::size_t>(count())};
   }
-  /// The only element of a tensor that has one.
+  /// The element of a tensor with exactly one. Throws Code::bad_input for any other count.
   template <class T>
   T item() const {
     expect_single();
     return values<T>()[0];
   }
-  /// Element i in row-major order as a double, whatever the element type (complex: the real part).
+  /// Element i in row-major order, converted to double; the real part of a complex number.
   double number(std::int64_t i) const;
 
-  // ---- sequences and maps; Code::bad_input for other kinds ----
+  // ---- sequences and maps; the other kinds throw Code::bad_input ----
   std::vector<Array> items() const;
   std::vector<std::pair<Array, Array>> entries() const;
 
-  /// One line: "f32[2,2] [[1, 2], [3, 4]]"; long ones are shortened.
+  /// One line of text: "f32[2,2] [[1, 2], [3, 4]]"; many elements are abbreviated.
   std::string str() const;
-  /// Reads and writes NumPy's .npy.
+  /// Read and write NumPy's .npy files. Throw Code::bad_input, naming the file, when it cannot be read or written, and
+  /// Code::unsupported for element types that the other side lacks.
   static Array read_npy(const std::string& path);
   void write_npy(const std::string& path) const;
 

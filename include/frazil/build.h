@@ -17,8 +17,8 @@
 
 namespace frazil::api {
 
-/// A value of a graph while it is built. Cheap; means something only to the builder or patch that gave it. A default
-/// one stands for an optional input that is left out.
+/// A value of a graph under construction. Cheap to copy. Valid only in the builder or patch that returned it. A
+/// default-constructed Term stands for an omitted optional input.
 class Term {
  public:
   Term() = default;
@@ -30,7 +30,7 @@ class Term {
   std::uint32_t id_ = ~0u;
 };
 
-/// An extent of an input: a number, or the name of a symbol, which means the same extent wherever it stands.
+/// An extent of an input: a number, or the name of a symbol. All extents with the same symbol are equal.
 class Extent {
  public:
   template <std::integral I>
@@ -67,9 +67,10 @@ class Attribute {
 };
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
-/// A place that takes nodes: a graph, the body of a control-flow operator, or a patch. Types are inferred at once; what
-/// does not fit is Code::bad_model at the call that adds it, and leaves no trace. Inner bodies may use outer values.
-/// Operators go by their ONNX name; those of other domains as "ai.onnx.ml.Scaler". `frazil ops` lists them.
+/// Adds nodes to a graph, to the body of a control-flow operator, or to a patch. Types are inferred as nodes are added;
+/// a call that does not fit throws Code::bad_model and adds nothing. A nested body may use values of the enclosing
+/// ones. Operators are named as in ONNX; those of other domains carry it as a prefix: "ai.onnx.ml.Scaler". `frazil ops`
+/// lists them.
 class Body {
  public:
   virtual ~Body();
@@ -81,26 +82,27 @@ class Body {
   Term scalar(T value) {
     return constant(Array::scalar(value));
   }
-  /// A node with one result. `name` names the node and its result; of several results they are NAME.0, NAME.1, ...
+  /// Adds a node with one result. `name` names both. A node with several results names them NAME.0, NAME.1, ...
   Term op(std::string_view op, const std::vector<Term>& inputs, const Attributes& attributes = {},
           std::string_view name = {});
-  /// A node with `outputs` results.
+  /// Adds a node with `outputs` results.
   std::vector<Term> ops(std::string_view op, const std::vector<Term>& inputs, const Attributes& attributes,
                         std::size_t outputs, std::string_view name = {});
 
-  /// Fills a body: gets its parameters, gives its results. Called once, at once.
+  /// Builds a body: takes its parameters, returns its results. Called exactly once, before the call that takes it
+  /// returns.
   using Fill = std::function<std::vector<Term>(Body& body, std::span<const Term> params)>;
   struct Region {
     std::size_t params = 0;
     Fill fill;
   };
-  /// A control-flow node: one Region for each of its bodies, in ONNX's order.
+  /// Adds a control-flow node with one Region per body, in ONNX's order.
   std::vector<Term> region(std::string_view op, const std::vector<Term>& inputs, const std::vector<Region>& regions,
                            const Attributes& attributes, std::size_t outputs, std::string_view name = {});
-  /// As many results as the first body gives.
+  /// For `outputs`: as many results as the first body returns.
   static constexpr std::size_t kAll = ~std::size_t{0};
 
-  /// Both sides give the same number of results.
+  /// Both branches return the same number of results.
   using Side = std::function<std::vector<Term>(Body& body)>;
   std::vector<Term> if_else(Term condition, const Side& then, const Side& otherwise, std::string_view name = {}) {
     const auto region_of = [](const Side& side) {
@@ -108,9 +110,9 @@ class Body {
     };
     return region("If", {condition}, {region_of(then), region_of(otherwise)}, {}, kAll, name);
   }
-  /// Params of `fill`: iteration number, condition, carried values. Its results: condition, carried values, and what is
-  /// collected. Gives the carried values at the end, and `collected` values stacked along a new first axis. `trips` and
-  /// `condition` may be left out.
+  /// Parameters of `fill`: iteration number, condition, carried values. Its results: condition, carried values, and the
+  /// values to collect. Returns the final carried values, then each of the `collected` values stacked along a new first
+  /// axis. `trips` (the largest number of iterations) and `condition` may be default-constructed: absent.
   std::vector<Term> loop(Term trips, Term condition, const std::vector<Term>& carried, const Fill& fill,
                          std::size_t collected = 0, std::string_view name = {}) {
     std::vector<Term> inputs{trips, condition};
@@ -118,7 +120,7 @@ class Body {
     return region("Loop", inputs, {{carried.size() + 2, fill}}, {}, carried.size() + collected, name);
   }
 
-  /// "f32[N,3]".
+  /// The inferred type: "f32[N,3]".
   std::string type(Term term) const;
 
  protected:
@@ -137,14 +139,15 @@ class Body {
 class GraphBuilder : public Body {
  public:
   explicit GraphBuilder(std::string_view name = "graph");
-  /// Code::bad_model for a name that is taken.
+  /// Throws Code::bad_model when the name is in use.
   Term input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
   void output(std::string_view name, Term value);
-  /// The graph so far; building may go on.
+  /// Makes a model of the graph as built so far. Nodes may be added afterwards; the model does not see them.
   Model build(const LoadOptions& options = {}) const;
 };
 
-/// Edits a model. All changes happen at once in commit(), which gives a new model; sessions of the old one go on.
+/// Edits a model. commit() applies all changes together and returns a new model; sessions of the old one are
+/// unaffected.
 ///
 ///   Patch patch(model, "clip");
 ///   Term x = patch.tap("relu_out");
@@ -153,17 +156,18 @@ class GraphBuilder : public Body {
 class Patch : public Body {
  public:
   explicit Patch(const Model& model, std::string_view name);
-  /// A value of the model by its name, for use in new nodes: it means the value before this patch.
-  /// Code::bad_input when there is none.
+  /// The value of this name, for use in new nodes. It means the value before the patch. Throws Code::bad_input when the
+  /// model has none of this name.
   Term tap(std::string_view value);
-  /// Every use of the value becomes `with`, uses as the model's output included.
+  /// Replaces every use of the value, also as a model output, by `with`.
   void replace(std::string_view value, Term with);
-  /// Removes a node, by its name, whose results nobody uses once the patch is applied.
+  /// Removes the node of this name. Its results must have no uses once the patch is applied.
   void remove(std::string_view node);
   void set_attribute(std::string_view node, std::string_view attribute, const Attribute& value);
   void add_output(std::string_view name, Term value);
   void remove_output(std::string_view name);
-  /// The edited model; it keeps the old one's policy. The patch is used up.
+  /// Returns the edited model, which keeps the old one's policy. The patch cannot be used afterwards. Throws
+  /// Code::bad_model or Code::bad_input, naming the patch, when the changes do not fit.
   Model commit();
 };
 

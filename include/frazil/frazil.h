@@ -43,5 +43,6 @@ using api::Results;
 using api::Session;
 using api::Sizes;
 using api::Term;
+using api::ValueEvent;
 
 }  // namespace frazil

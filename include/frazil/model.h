@@ -22,62 +22,62 @@ struct Port {
   std::string name;
   std::string type;  ///< "f32[N,3]", "seq<i64[...]>"
   Array::Kind kind = Array::Kind::tensor;
-  bool optional = false;          ///< may be left out: it has a default, or is an optional
+  bool optional = false;          ///< may be omitted: it has a default, or its type is an optional
   Dtype dtype = Dtype::f32;       ///< tensors only
-  bool ranked = true;             ///< tensors: false when even the rank is open
-  std::vector<std::string> dims;  ///< "3", "N", "2*N + 1": the same symbol means the same extent
+  bool ranked = true;             ///< tensors: false when the rank is unknown
+  std::vector<std::string> dims;  ///< "3", "N", "2*N + 1": equal symbols mean equal extents
 };
 
-/// How a model is loaded. Limits that are left open come from the environment's knobs (`frazil knobs`); past one of
-/// them the load fails with Code::limit.
+/// How a model is loaded. Limits that are not set are taken from the environment (`frazil knobs`). Exceeding one makes
+/// the load fail with Code::limit.
 struct LoadOptions {
   std::shared_ptr<Policy> policy;
-  bool fix_defaults = false;                  ///< an input with a default becomes a constant, and is no input any more
-  std::optional<std::uint64_t> memory_limit;  ///< bytes of tensors that are not read where they lie in the file
-  std::optional<std::uint64_t> max_elements;  ///< of one tensor
-  std::optional<std::uint64_t> max_nodes;     ///< with those of inlined functions
-  std::optional<std::uint64_t> max_nesting;   ///< of subgraphs and function calls
-  std::optional<std::uint64_t> max_name_bytes;  ///< of one name
+  bool fix_defaults = false;                  ///< inputs with a default become constants and are removed from inputs()
+  std::optional<std::uint64_t> memory_limit;  ///< bytes of tensor data copied out of the file; mapped data do not count
+  std::optional<std::uint64_t> max_elements;  ///< per tensor
+  std::optional<std::uint64_t> max_nodes;     ///< including those of inlined functions
+  std::optional<std::uint64_t> max_nesting;   ///< depth of subgraphs and function calls
+  std::optional<std::uint64_t> max_name_bytes;  ///< per name
 };
 
 /// How a model is written.
 struct SaveOptions {
-  std::optional<std::int64_t> opset;  ///< of ai.onnx
-  std::uint64_t external_bytes = 0;   ///< 0: no external data
+  std::optional<std::int64_t> opset;  ///< of ai.onnx; unset: the oldest that the model fits into
+  std::uint64_t external_bytes = 0;   ///< smallest tensor, in bytes, to write as external data; 0: none
 };
 
-/// A graph that is ready to run. A cheap handle to something immutable: threads share it freely.
+/// A graph that can be run. A handle to immutable data: copies are cheap, and threads may share it.
 class Model {
  public:
-  /// Reads an ONNX file; weights stay in the file's mapping. Code::bad_model for a damaged or invalid one,
-  /// Code::bad_input when it cannot be read, Code::unsupported for what this version lacks.
+  /// Reads an ONNX file; weights are mapped, not copied. Throws Code::bad_input when the file cannot be read,
+  /// Code::bad_model when it is damaged or invalid, Code::unsupported for features that this version lacks.
   static Model load(const std::string& path, const LoadOptions& options = {});
-  /// The same from memory; the bytes are copied. External data are an error.
+  /// As load(), from memory; the bytes are copied. External data are Code::bad_input: there is no folder to search.
   static Model from_bytes(std::span<const std::byte> bytes, const LoadOptions& options = {});
-  /// From the text form, with the tensors that it names as @name.
+  /// Parses the text form; `weights` holds the tensors that the text calls @name.
   static Model from_text(std::string_view text, const std::map<std::string, Array>& weights = {},
                          const LoadOptions& options = {});
 
   const std::string& name() const;
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
-  /// The operators used, each once, sorted: "Add", "ai.onnx.ml.Scaler".
+  /// The operators used, without duplicates, sorted: "Add", "ai.onnx.ml.Scaler".
   std::vector<std::string> operators() const;
 
-  /// Opens a session; open one per thread. The first one plans the model.
+  /// Opens a session; use one per thread. The first call plans the model. Throws Code::bad_input for invalid options.
   Session open(const Options& options = {}) const;
 
-  /// Writes the model as an ONNX file, and with external_bytes tensors of at least so many bytes into a file beside it,
-  /// "<path>.data". The opset is the oldest that every operator fits into, and not older than the one it came in; one
-  /// that is asked for and too old is Code::bad_input.
+  /// Writes the model as an ONNX file. Tensors of at least `external_bytes` bytes go to "<path>.data". The opset is the
+  /// oldest that all operators fit into and at least the one the model was loaded with. Throws Code::bad_input when
+  /// `opset` is set and too old.
   void save(const std::string& path, const SaveOptions& options = {}) const;
 
-  /// The graph in the text form; from_text(text(), weights()) gives an equal model.
+  /// The graph in the text form. from_text(text(), weights()) returns an equal model.
   std::string text() const;
   std::map<std::string, Array> weights() const;
-  /// The graph in Graphviz's language.
+  /// The graph as input for Graphviz (DOT).
   std::string dot() const;
-  /// What runs and where values lie: the plan, step by step.
+  /// The execution plan as text: its steps and where each value is stored.
   std::string explain() const;
 
  private:

@@ -17,14 +17,14 @@
 #include "ir/patch.h"
 #include "tensor/datum.h"
 
-// What the public classes are made of. In frazil::api a plain `Session` is the public one, `exec::Session` the
+// The implementation of the public classes. In frazil::api, `Session` is the public one and `exec::Session` the
 // internal one.
 namespace frazil::api {
 
 struct Array::Impl {
-  Datum datum;               ///< as a session gave it: a tensor may have gaps
-  mutable std::mutex mutex;  ///< of `dense`
-  mutable Tensor dense{};    ///< such a tensor without them, once somebody reads its elements
+  Datum datum;               ///< as returned by a session: tensors may have padding
+  mutable std::mutex mutex;  ///< guards `dense`
+  mutable Tensor dense{};    ///< the tensor without padding, made when elements are first read
   const Tensor& elements() const;
 };
 
@@ -34,42 +34,42 @@ struct Model::Impl {
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
   std::mutex mutex;
-  std::shared_ptr<exec::Executable> tape, reference;  ///< made when first asked for
+  std::shared_ptr<exec::Executable> planned, reference;  ///< made on first use
 
   std::shared_ptr<exec::Executable> executable(bool on_reference);
 };
 
 struct Body::Impl {
-  std::unique_ptr<Graph> graph;  ///< a GraphBuilder's
+  std::unique_ptr<Graph> graph;  ///< of a GraphBuilder
   std::unique_ptr<frazil::Patch> patch;
-  std::optional<Model> model;  ///< what a patch edits
+  std::optional<Model> model;  ///< the model that a patch edits
   std::unique_ptr<Builder> own;
   Builder* builder = nullptr;
 
   Builder& to() const;
 };
 
-/// The one friend of the public classes.
+/// The only friend of the public classes.
 struct Access {
-  /// For a session, which takes tensors with gaps.
+  /// For sessions, which accept tensors with padding.
   static const Datum& datum(const Array& array);
-  /// For everybody else: tensors are in row-major order without gaps.
+  /// For all other uses: tensors are in row-major order without padding.
   static Datum dense(const Array& array);
-  /// A tensor's, so; raises for what is no tensor.
+  /// The tensor of `array`, as from dense(); throws Code::bad_input for other kinds.
   static const Tensor& elements(const Array& array);
   static Array array(Datum datum);
-  /// Puts `datum` into `array`, in place where nobody shares its handle.
+  /// Stores `datum` in `array`, in place when its handle is not shared.
   static void assign(Array& array, Datum datum);
-  /// The content for writing into, or an empty Datum where it is shared.
+  /// Moves the value out for reuse; an empty Datum when it is shared.
   static Datum release(Array& array);
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
   /// Makes a model and asks the policy.
   static Model model(Graph graph, std::shared_ptr<Policy> policy);
-  /// The value behind a term that may be used at `body`'s place.
+  /// The value of a term. Throws unless it may be used in `body`.
   static Value value(const Body::Impl& body, const Term& term);
   static Term term(const Builder& builder, Value value);
   static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }
-  /// Fills block `index` of an open region.
+  /// Builds block `index` of an open region.
   static void fill(Body::Impl& outer, NodeId region, std::size_t index, const Body::Fill& fill);
   static const auto& content(const Extent& extent) { return extent.v_; }
   static AttrValue attribute(const Attribute& attribute);
@@ -90,7 +90,7 @@ template <class... A>
   raise({code, fmt::format(format, std::forward<A>(args)...)});
 }
 
-/// Reads the knobs and links the operators, once; throws for a malformed knob each time.
+/// Reads the knobs and links the operators, once; throws on every call when a knob is malformed.
 void start();
 
 }  // namespace frazil::api

@@ -20,7 +20,7 @@ const Tensor& tensor_of(const Array& array) {
   return Access::datum(array).tensor();
 }
 
-/// A packed, aligned tensor with memory of its own.
+/// A packed, aligned copy that owns its memory.
 Tensor copy_of(const Tensor& from) {
   const Tensor packed = take(from.packed());
   Tensor to = take(Tensor::make(packed.elem(), packed.sizes()));
@@ -47,7 +47,7 @@ Datum Access::dense(const Array& array) {
   return raw.is_tensor() ? Datum(array.impl_->elements()) : raw;
 }
 
-/// Copied once, and only for a reader: a value that is carried on goes back to a session with its gaps.
+/// Copied once, and only when elements are read: a carried value returns to a session with its padding.
 const Tensor& Array::Impl::elements() const {
   const Tensor& raw = datum.tensor();
   if (raw.contiguous()) return raw;

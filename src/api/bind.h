@@ -7,18 +7,18 @@
 
 namespace frazil::api {
 
-/// The operator's attributes with the given ones set; throws, `what` in front, for an unknown or missing one or a wrong
-/// kind. An integer is taken for a real number.
+/// The operator's attributes with the given ones set. Throws, with `what` as prefix, for an unknown or missing
+/// attribute or a wrong kind. An integer is accepted for a float.
 Attrs bind_attributes(const OpDef& op, const Attributes& given, const std::string& what);
 
-/// The value in the kind that the operator's attribute has, where it means the same.
+/// The value converted to the kind of the operator's attribute, where the conversion keeps its meaning.
 AttrValue fitted_attribute(const OpDef& op, std::string_view name, const Attribute& value);
 
-/// Throws unless a region node may be opened on these inputs with that many bodies.
+/// Throws unless a region node with these inputs and that many bodies is valid.
 void check_region(const Graph& graph, const OpDef& op, const std::vector<Value>& inputs, std::size_t bodies,
                   const std::string& what);
 
-/// Terms of the node's outputs, which get the node's name.
+/// Terms for the node's outputs, named after the node.
 std::vector<Term> name_results(Builder& builder, NodeId node, std::string_view name);
 
 }  // namespace frazil::api

@@ -40,7 +40,7 @@ bool encloses(const Graph& graph, BlockId outer, BlockId inner) {
 }  // namespace
 
 Builder& Body::Impl::to() const {
-  if (builder == nullptr) refuse(frazil::Code::bad_input, "the patch is used up");
+  if (builder == nullptr) refuse(frazil::Code::bad_input, "the patch has been committed: make a new one");
   return *builder;
 }
 
@@ -48,12 +48,12 @@ Value Access::value(const Body::Impl& body, const Term& term) {
   if (!term) return {};
   Builder& to = body.to();
   if (term.owner_ != &to.graph() || term.id_ >= to.graph().value_count()) {
-    refuse(frazil::Code::bad_input, "a term of another graph is used");
+    refuse(frazil::Code::bad_input, "a term belongs to another graph or patch");
   }
   const Value value{term.id_};
   const auto block = to.graph().block_of(value);
   if (!body.patch && block && !encloses(to.graph(), *block, to.block())) {
-    refuse(frazil::Code::bad_input, "a term is used outside of the body that it belongs to");
+    refuse(frazil::Code::bad_input, "a term is used outside of its body");
   }
   return value;
 }
@@ -80,7 +80,7 @@ void Access::fill(Body::Impl& outer, NodeId region, std::size_t index, const Bod
   std::vector<Value> results;
   for (const Term& result : fill(body, params)) {
     results.push_back(value(place, result));
-    if (!results.back()) refuse(frazil::Code::bad_input, "a body gives an absent term");
+    if (!results.back()) refuse(frazil::Code::bad_input, "a body returns an absent term");
   }
   outer.to().yield(region, index, std::move(results));
 }
@@ -155,7 +155,7 @@ GraphBuilder::GraphBuilder(std::string_view name) : Body(std::make_unique<Impl>(
 Term GraphBuilder::input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
   Builder& to = impl_->to();
   if (std::ranges::find(to.graph().input_names(), name) != to.graph().input_names().end()) {
-    refuse(frazil::Code::bad_model, "there is an input '{}' already", name);
+    refuse(frazil::Code::bad_model, "input '{}' is defined already", name);
   }
   Shape shape;
   for (const Extent& extent : dims) {
@@ -173,7 +173,7 @@ void GraphBuilder::output(std::string_view name, Term value) {
   Builder& to = impl_->to();
   const auto& names = to.graph().output_names();
   if (std::ranges::find(names, name) != names.end()) {
-    refuse(frazil::Code::bad_model, "there is an output '{}' already", name);
+    refuse(frazil::Code::bad_model, "output '{}' is defined already", name);
   }
   const Expr expr = Access::expr(*impl_, value);
   if (!expr) refuse(frazil::Code::bad_input, "output '{}' is an absent term", name);

@@ -7,7 +7,7 @@
 namespace frazil::api {
 namespace {
 
-/// Text inside a quoted string; line breaks are written as \n by the caller.
+/// Escapes text for a quoted string; callers write line breaks as \n.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -38,11 +38,11 @@ class DotWriter {
  private:
   struct Frame {
     BlockId block;
-    std::size_t next = 0;        ///< node of the block
-    std::size_t next_inner = 0;  ///< block of that node
+    std::size_t next = 0;        ///< next node of the block
+    std::size_t next_inner = 0;  ///< next block of that node
   };
 
-  /// Depth first, without native recursion: bodies nest as deep as the model likes.
+  /// Depth first with an explicit stack: nesting depth is unbounded.
   void write_blocks() {
     open_block(Graph::kMain, "");
     while (!stack_.empty()) {

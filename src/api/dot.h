@@ -6,8 +6,8 @@
 
 namespace frazil::api {
 
-/// The graph in Graphviz's language: a box for each node, a cluster for each nested block, types on the edges.
-/// Constants of one element stand inside the boxes; larger ones are left out.
+/// The graph as Graphviz input: a box for each node, a cluster for each nested block, types on the edges. Constants
+/// with one element are shown in the boxes; larger ones are omitted.
 std::string dot_of(const Graph& graph);
 
 }  // namespace frazil::api

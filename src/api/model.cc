@@ -50,7 +50,7 @@ ImportOptions import_options(const LoadOptions& options) {
 
 std::shared_ptr<exec::Executable> Model::Impl::executable(bool on_reference) {
   const std::scoped_lock lock(mutex);
-  std::shared_ptr<exec::Executable>& known = on_reference ? reference : tape;
+  std::shared_ptr<exec::Executable>& known = on_reference ? reference : planned;
   const exec::Options options{.reference = on_reference, .passes = knobs()->passes, .verify = knobs()->verify};
   if (!known) known = take(exec::Executable::make(graph, options));
   return known;

@@ -5,15 +5,18 @@
 
 #include "api/access.h"
 #include "base/knobs.h"
+#include "base/scheduler.h"
 #include "ir/op.h"
 
 namespace frazil::api {
 namespace {
 
-/// Tells a public Observer what the executor tells.
+/// Forwards executor events to a public Observer.
 class Adapter : public exec::Observer {
  public:
-  explicit Adapter(api::Observer& to) : to_(to) {}
+  Adapter(api::Observer& to, const Graph& model) : to_(to), names_(to.wanted()) {
+    for (const std::string& name : names_) watched_.push_back(take(exec::find_value(model, name)));
+  }
   void run_begin(const Plan& plan, std::span<const std::int64_t>) override {
     graph_ = plan.graph.get();
     to_.run_begin();
@@ -28,9 +31,14 @@ class Adapter : public exec::Observer {
   void branch(const Step&, NodeId id, bool taken) override { to_.branch(event(id), taken); }
   void iteration(const Step&, NodeId id) override { to_.iteration(event(id)); }
   void shapes_changed(std::uint32_t) override { to_.shapes_changed(); }
+  std::span<const exec::WatchedValue> watched() const override { return watched_; }
+  void value(std::size_t index, const Datum& value, std::span<const std::int64_t> iterations) override {
+    to_.value({names_[index], Access::array(value), iterations});
+  }
+  bool without(std::size_t index, std::string_view why) override { return to_.without(names_[index], why); }
 
  private:
-  /// Copies that control flow makes run in the name of its node, which has events of its own.
+  /// True for steps that only move values for a control-flow node; the node has events of its own.
   bool moves_values(NodeId id) const {
     return id.id < graph_->node_count() && std::holds_alternative<Region>(graph_->node(id).op->form);
   }
@@ -46,12 +54,14 @@ class Adapter : public exec::Observer {
     return {node.name, node.op->name, node.stable};
   }
   api::Observer& to_;
-  const Graph* graph_ = nullptr;  ///< of the plan that runs
+  std::vector<std::string> names_;
+  std::vector<exec::WatchedValue> watched_;  ///< of names_
+  const Graph* graph_ = nullptr;             ///< of the current plan
 };
 
 std::chrono::steady_clock::duration duration_of(double milliseconds) {
   if (!(milliseconds >= 0)) refuse(frazil::Code::bad_input, "Options::deadline_ms: expected at least 0");
-  constexpr double kLongest = 1e12;  // some 30 years, which a duration holds
+  constexpr double kLongest = 1e12;  // about 30 years; fits a duration
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double, std::milli>(std::min(milliseconds, kLongest)));
 }
@@ -64,6 +74,15 @@ Limits limits_of(const Options& options) {
   if (options.max_steps) limits.steps = *options.max_steps;
   if (options.deadline_ms) limits.time = duration_of(*options.deadline_ms);
   return limits;
+}
+
+/// Null: the session's thread does all.
+std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
+  const unsigned threads = options.threads.value_or(knobs()->threads);
+  if (threads > kMostThreads) {
+    refuse(frazil::Code::bad_input, "Options::threads: expected at most {}, got {}", kMostThreads, threads);
+  }
+  return threads == 1 ? nullptr : scheduler(threads);
 }
 
 bool wants_reference(const Options& options) {
@@ -98,6 +117,8 @@ Session Model::open(const Options& options) const {
   auto impl = std::make_unique<Session::Impl>(*this);
   impl->session = impl_->executable(reference)->open();
   impl->session->set_limits(limits_of(options));
+  impl->session->set_scheduler(scheduler_of(options));
+  impl->session->set_seed(options.seed);
   impl->session->allow_padding(true);
   return Session(std::move(impl));
 }
@@ -155,7 +176,7 @@ void Session::cancel() noexcept { impl_->session->cancel(); }
 void Session::set_observer(Observer* observer) {
   impl_->session->set_observer(nullptr);
   impl_->adapter.reset();
-  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer);
+  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer, impl_->session->executable().graph());
   impl_->session->set_observer(impl_->adapter.get());
 }
 

@@ -8,7 +8,7 @@
 
 namespace frazil {
 
-/// Element types: all of ONNX's. Sub-byte types take one byte per element outside of constants on disk.
+/// Element types: all of ONNX's. Sub-byte types take one byte per element in memory.
 enum class Elem : std::uint8_t {
   boolean,
   i8,
@@ -39,7 +39,7 @@ enum class Elem : std::uint8_t {
 };
 inline constexpr int kElemCount = 26;
 
-/// "bool", "f32", "i64", "f8e4m3fn", ... as in the text form.
+/// The name in the text form: "bool", "f32", "i64", "f8e4m3fn", ...
 std::string_view name_of(Elem e);
 std::optional<Elem> elem_from_name(std::string_view name);
 

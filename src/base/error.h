@@ -10,21 +10,21 @@
 
 namespace frazil {
 
-/// What went wrong. User faults and our own bugs have different codes.
+/// Error codes. Errors of the user and bugs of Frazil have different codes.
 enum class Code : std::uint8_t {
   bad_model,      ///< the model file or graph is not valid
   bad_input,      ///< a request's input, a flag or an environment variable is not valid
-  unsupported,    ///< valid, but this build or version cannot do it; the message says what to do
+  unsupported,    ///< valid, but not supported by this build; the message says what to do
   limit,          ///< a configured limit (memory, steps, time, nesting) was reached
-  out_of_memory,  ///< the system had no memory
-  cancelled,      ///< stopped on request
+  out_of_memory,  ///< an allocation failed
+  cancelled,      ///< cancelled on request
   internal,       ///< a bug in Frazil
 };
 
 std::string_view name_of(Code code);
 
-/// An error as a value. `message` is one line and names the user's thing:
-/// "node 'If_12' (If), input 'cond': expected bool[], got float[1,2]".
+/// An error as a value. `message` is one line that names what is at fault: "node 'If_12' (If), input 'cond': expected
+/// bool[], got float[1,2]".
 struct Fault {
   Code code = Code::internal;
   std::string message;
@@ -50,7 +50,7 @@ template <class... A>
 #define FRAZIL_CAT_(a, b) a##b
 #define FRAZIL_CAT(a, b) FRAZIL_CAT_(a, b)
 
-/// Returns the fault of `expr` (a Status or Result) to the caller; otherwise goes on.
+/// Returns the fault of `expr` (a Status or Result) from the enclosing function, if it has one.
 #define FRAZIL_CHECK(expr)                                                          \
   do {                                                                              \
     if (auto frazil_status_ = (expr); !frazil_status_)                              \

@@ -22,9 +22,9 @@ Result<MemoryCharge> MemoryCharge::make(std::size_t bytes) {
   MemoryCharge charge;
   if (current_limits == nullptr) return charge;
   const auto& meter = current_limits->meter();
-  // What waits to be freed still counts.
+  // Values queued to be freed still count: wait for them and try again.
   if (!meter->charge(bytes) && !(wait_until_freed() && meter->charge(bytes))) {
-    return fail(Code::limit, "{} more bytes would pass the memory limit of {} bytes; {} are in use", bytes,
+    return fail(Code::limit, "{} more bytes would exceed the memory limit of {} bytes; {} are in use", bytes,
                 meter->limit(), meter->used());
   }
   charge.meter_ = meter;
@@ -84,7 +84,7 @@ std::unexpected<Fault> ExecutionLimits::reason() const {
     case Stop::late:
       return fail(Code::limit, "the run passed its deadline of {:.6g} ms", Milliseconds(*limits_.time).count());
     case Stop::too_much_text:
-      return fail(Code::limit, "the strings of the run would pass the memory limit of {} bytes; {} are in use",
+      return fail(Code::limit, "the strings of the run would exceed the memory limit of {} bytes; {} are in use",
                   limits_.memory_bytes, meter_->used());
     default: return fail(Code::cancelled, "the run was cancelled");
   }

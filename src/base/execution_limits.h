@@ -88,7 +88,7 @@ class ExecutionLimits {
   const Limits& limits() const noexcept { return limits_; }
   const std::shared_ptr<MemoryMeter>& meter() const noexcept { return meter_; }
 
-  /// Whose limits the current thread is held to; null: nobody's.
+  /// The limits that apply to the current thread; null: none.
   static ExecutionLimits* current() noexcept;
 
  private:

@@ -117,13 +117,13 @@ constexpr std::uint8_t encode_scale(float value, bool saturate, ScaleRound round
   return static_cast<std::uint8_t>(code);
 }
 
-/// T in memory of any alignment. A type of its own in a template, where an argument loses its attributes.
+/// T at any alignment. Wrapped in a struct because template arguments drop alignment attributes.
 template <class T>
 struct Unaligned {
   using Type [[gnu::aligned(1), gnu::may_alias]] = T;
 };
 
-/// Elements converted at once: loops of fixed length are vectorised at -O2 too.
+/// Elements converted per block: loops of constant length are vectorised at -O2.
 constexpr std::size_t kBlock = 64;
 
 /// dst[i] = convert(src[i]); the arrays do not overlap.

@@ -8,7 +8,7 @@
 
 namespace frazil {
 
-/// `a` where the condition holds, else `b`, without a branch: loops over the conversions below then vectorise.
+/// `condition ? a : b` without a branch, so that loops over the conversions below vectorise.
 constexpr std::uint32_t select_bits(bool condition, std::uint32_t a, std::uint32_t b) {
   const std::uint32_t mask = 0u - static_cast<std::uint32_t>(condition);
   return (a & mask) | (b & ~mask);

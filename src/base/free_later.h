@@ -4,16 +4,17 @@
 
 namespace frazil {
 
-/// True when the run of this thread has to end and the release of so many strings or items would keep it. In other runs
-/// the thread that made them frees them: memory that another one gives back costs the next run more than it saves.
+/// True when the run on this thread is stopping and releasing `objects` strings or items would delay it. Other runs
+/// free values on the thread that allocated them: memory freed on another thread makes the next run slower.
 bool frees_later(std::size_t objects) noexcept;
 
-/// Destroys `what` by `destroy` on another thread, so that a run that ends or is cancelled does not wait for the
-/// release of millions of strings. `bytes` is what it holds, about: when more than 256 MiB would wait, or no thread can
-/// be started, it is destroyed here and now. The thread ends when nothing is left. Thread-safe.
+/// Calls `destroy(what)` on another thread, so that a run that ends or is cancelled does not wait for the release of
+/// millions of strings. `bytes` is the approximate memory it holds: when more than 256 MiB would be waiting, or no
+/// thread can be started, destroy() is called immediately on this thread. The thread ends when its queue is empty.
+/// Thread-safe.
 void free_later(void* what, void (*destroy)(void*) noexcept, std::size_t bytes) noexcept;
 
-/// Waits until nothing is left of what was handed over; false where there was nothing.
+/// Waits until everything queued has been freed; returns false when the queue was empty.
 bool wait_until_freed() noexcept;
 
 }  // namespace frazil

@@ -11,8 +11,8 @@ namespace frazil {
 template <class Signature>
 class FunctionRef;
 
-/// A function object of its caller's, for the time of a call: two pointers, never allocates. The object must outlive
-/// this; a temporary does as an argument, not in a variable.
+/// A non-owning reference to a function object: two pointers, no allocation. The object must outlive it: pass a
+/// temporary as an argument, do not store the reference.
 template <class R, class... A>
 class FunctionRef<R(A...)> {
  public:

@@ -85,7 +85,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 
 namespace {
 
-/// What is mapped now, by address.
+/// The files mapped at present, by address.
 struct Mappings {
   std::mutex mutex;
   std::map<const std::byte*, std::size_t> sizes;
@@ -109,7 +109,7 @@ Mappings& mappings() {
 
 }  // namespace
 
-/// What may fail for want of memory comes before the mapping, or when the object already owns it.
+/// Everything that may fail to allocate happens before the mapping, or once the object owns it.
 Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file, const std::string& path) {
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
@@ -119,7 +119,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file
   if (const auto size = static_cast<std::size_t>(info.st_size); size != 0) {
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (data == MAP_FAILED) return system_fault("map", path, errno);
-    // Huge pages would make a few rows of a table take all of it.
+    // With huge pages, reading a few rows of a table would load all of it.
     ::madvise(data, size, MADV_NOHUGEPAGE);
     mapped->bytes_ = {static_cast<const std::byte*>(data), size};
     mappings().add(mapped->bytes_);
@@ -139,7 +139,7 @@ MappedFile::~MappedFile() {
 
 namespace {
 
-/// `advice` for the pages that lie whole inside `bytes`, or for all that it touches.
+/// Applies `advice` to the pages that lie completely inside `bytes` (`inside`), or to all pages it touches.
 void advise(std::span<const std::byte> bytes, bool inside, int advice) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(bytes.data()), last = first + bytes.size();

@@ -10,7 +10,7 @@ namespace frazil {
 namespace {
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kLongestMs = 1'000'000'000'000;  // some 30 years, which a duration holds
+constexpr std::uint64_t kLongestMs = 1'000'000'000'000;  // about 30 years; fits a duration
 
 using Set = Status (*)(Knobs& knobs, const Knob& knob, std::string_view text);
 
@@ -77,31 +77,31 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
 
 constexpr std::array<Knob, 13> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
-     "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar tapes, 5 LLVM IR, 6 assembly; each adds to the "
+     "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
     {"FRAZIL_VERIFY", "integer", "0", "0..3",
-     "How much graphs are checked: 0 as they are loaded, 3 after every patch and pass, with a round trip through the "
-     "text "
-     "form."},
+     "Verification level of graphs: 0 checks them when they are loaded, 3 after every patch and pass, with a round "
+     "trip through the text form."},
     {"FRAZIL_ISA", "base, avx2 or avx512", "", "",
-     "The widest instruction set that kernels may use; unset: the widest that the machine has."},
+     "The widest instruction set that kernels may use; unset: the widest that the machine supports."},
     {"FRAZIL_THREADS", "integer", "1", "0..1024", "Threads of one run; 0: one per core. Results do not depend on it."},
     {"FRAZIL_PASSES", "all, none, -NAME, +NAME", "all", "",
-     "Which passes graphs go through before they are planned: words with commas between, as in -cse,-fold; see "
-     "passes.md."},
+     "The passes that graphs go through before planning: words separated by commas, as in -cse,-fold; see passes.md."},
     {"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
-     "Bytes that one session may hold for values, or a load for tensors that do not stay in the file. By default four "
-     "fifths of what the machine or its control group has."},
+     "Maximum bytes of a session's values, or of tensor data that a load copies out of the file. By default four "
+     "fifths of the memory of the machine or its control group."},
     {"FRAZIL_ARENA_LIMIT", "integer", "18446744073709551615", "0..18446744073709551615",
-     "Bytes of the values of one session that stay with it from run to run: arena, growing values, scratch."},
-    {"FRAZIL_MAX_ELEMENTS", "integer", "68719476736", "0..18446744073709551615", "Elements that one tensor may have."},
-    {"FRAZIL_MAX_STEPS", "integer", "1000000000", "0..18446744073709551615", "Steps after which a run is stopped."},
-    {"FRAZIL_DEADLINE_MS", "integer", "0", "0..1000000000000", "Milliseconds after which a run is stopped; 0: none."},
+     "Maximum bytes of a session's values kept between runs: arena, growing values, scratch."},
+    {"FRAZIL_MAX_ELEMENTS", "integer", "68719476736", "0..18446744073709551615",
+     "Maximum number of elements of a tensor."},
+    {"FRAZIL_MAX_STEPS", "integer", "1000000000", "0..18446744073709551615", "Maximum number of steps of a run."},
+    {"FRAZIL_DEADLINE_MS", "integer", "0", "0..1000000000000", "Maximum duration of a run in milliseconds; 0: none."},
     {"FRAZIL_MAX_NODES", "integer", "10000000", "0..18446744073709551615",
-     "Nodes that a model may have, with those of inlined functions."},
+     "Maximum number of nodes of a model, including those of inlined functions."},
     {"FRAZIL_MAX_NESTING", "integer", "20000", "0..18446744073709551615",
-     "Subgraphs and function calls that may lie inside each other."},
-    {"FRAZIL_MAX_NAME_BYTES", "integer", "4096", "0..18446744073709551615", "Bytes of one name in a model."},
+     "Maximum nesting depth of subgraphs and function calls."},
+    {"FRAZIL_MAX_NAME_BYTES", "integer", "4096", "0..18446744073709551615",
+     "Maximum length of a name in a model, in bytes."},
 }};
 
 constexpr std::array<Set, kTable.size()> kSetters{

@@ -4,45 +4,36 @@
 #include <fstream>
 #include <string>
 
-#include <fmt/format.h>
 #include <unistd.h>
+
+#include "base/control_group.h"
 
 namespace frazil {
 namespace {
 
 constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-/// The number in a control file; kUnlimited for "max", and where the file is missing.
+/// The number in a control-group file; kUnlimited for "max" and for a missing file.
 std::uint64_t number_in(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t value = 0;
   return file >> value ? value : kUnlimited;
 }
 
-/// The strictest limit on the way from this process's group up to the root.
-std::uint64_t strictest(const std::string& root, std::string group, const std::string& file) {
-  std::uint64_t least = kUnlimited;
-  for (;;) {
-    least = std::min(least, number_in(fmt::format("{}{}/{}", root, group, file)));
-    const std::size_t slash = group.rfind('/');
-    if (slash == std::string::npos || group.empty()) return least;
-    group.resize(slash);
-  }
-}
-
 /// Lines of /proc/self/cgroup read "0::/group" in version 2, "5:memory:/group" in version 1.
 std::uint64_t group_limit() {
   std::uint64_t least = kUnlimited;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
-    if (controllers.empty()) least = std::min(least, strictest("/sys/fs/cgroup", group, "memory.max"));
-    if (controllers == "memory") {
-      least = std::min(least, strictest("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
+  const auto limit_in = [](const char* file) {
+    return [file](const std::string& folder) { return number_in(folder + "/" + file); };
+  };
+  for_each_control_group([&](const std::string& controllers, const std::string& group) {
+    if (controllers.empty()) {
+      least = std::min(least, strictest_on_the_way("/sys/fs/cgroup", group, limit_in("memory.max")));
     }
-  }
+    if (controllers == "memory") {
+      least = std::min(least, strictest_on_the_way("/sys/fs/cgroup/memory", group, limit_in("memory.limit_in_bytes")));
+    }
+  });
   return least;
 }
 

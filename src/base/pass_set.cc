@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 15> kNames{"recover", "batch_norm", "dead
                                                   "select",  "attention",  "algebra", "cse",    "count",
                                                   "hoist",   "motion",     "fuse",    "append", "stack"};
 
-/// One word of the list; false where it is none.
+/// Applies one word of the list; returns false when it is invalid.
 bool apply(PassSet& set, std::string_view word) {
   if (word == "all" || word == "none") {
     set = word == "all" ? PassSet{} : PassSet::none();

@@ -9,7 +9,7 @@
 
 namespace frazil {
 
-/// The passes that graphs go through until they are plans; pass/passes.cc says what each does.
+/// The passes of a graph, planner passes included; pass/passes.cc describes each.
 enum class Pass : std::uint8_t {
   recover,
   batch_norm,
@@ -30,9 +30,9 @@ enum class Pass : std::uint8_t {
 std::span<const std::string_view> pass_names();
 inline std::string_view name_of(Pass pass) { return pass_names()[static_cast<std::size_t>(pass)]; }
 
-/// Which passes run; all by default.
+/// The set of passes that run; all by default.
 struct PassSet {
-  std::uint32_t off = 0;  ///< a bit a pass
+  std::uint32_t off = 0;  ///< one bit per pass
 
   constexpr bool has(Pass pass) const { return (off >> static_cast<unsigned>(pass) & 1u) == 0; }
   static constexpr PassSet none() { return {~0u}; }
@@ -41,10 +41,10 @@ struct PassSet {
   bool operator==(const PassSet&) const = default;
 };
 
-/// "all", "none", and "-NAME" or "+NAME" from there on, in order, with commas between. The error is what the text
-/// should have been.
+/// Parses "all", "none", "-NAME" and "+NAME", separated by commas and applied in order. The error describes the
+/// expected text.
 Result<PassSet> parse_pass_set(std::string_view text);
-/// Reads back to the same set.
+/// The text that parse_pass_set reads back to the same set.
 std::string str(PassSet set);
 
 }  // namespace frazil

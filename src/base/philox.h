@@ -5,9 +5,8 @@
 
 namespace frazil {
 
-/// Philox4x32-10: four random words for each place of a 128-bit counter, under a 64-bit key. No state, so that any part
-/// of a stream can be made anywhere. Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC
-/// 2011.
+/// Philox4x32-10: four random words for each 128-bit counter under a 64-bit key. Stateless: any part of a stream can be
+/// generated on its own. Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
 constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::uint64_t key) {
   auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {

@@ -4,15 +4,15 @@
 
 namespace frazil {
 
-/// Whether the run on this thread was cancelled or is past its deadline. Long kernels call it at least once in a
-/// millisecond of work and return at once when it is true: what they leave behind is not read. Costs a few
-/// nanoseconds; with a deadline, one reading of the clock.
+/// Whether the run on this thread was cancelled or has passed its deadline. Long kernels call it at least once per
+/// millisecond of work and return when it is true; their output is then discarded. Costs a few nanoseconds; with a
+/// deadline, one clock read.
 bool stop_requested() noexcept;
 
 /// Limits how often a loop of small work items calls stop_requested().
 class PollThrottle {
  public:
-  /// True when the kernel has to return. `work`: the elements read or written since the last call, approximately.
+  /// True when the kernel must return. `work`: the approximate number of elements read or written since the last call.
   [[gnu::always_inline]] bool stop(std::int64_t work) noexcept {
     done_ += work;
     if (done_ < kWork) [[likely]]

@@ -17,7 +17,7 @@ class Scheduler {
   Scheduler() = default;
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
-  /// Nobody may be inside a call.
+  /// Precondition: no call of parallel_for is in progress.
   virtual ~Scheduler() = default;
 
   /// The most threads that work on one call, the calling one included; at least 1.

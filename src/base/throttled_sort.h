@@ -4,8 +4,8 @@
 
 namespace frazil {
 
-/// Calls sort(throttled), where throttled(less) is `less` for an algorithm of the standard library. False: the run has
-/// to stop, and the order is anything.
+/// Calls sort(throttled), where throttled(less) wraps the comparison `less` so that it polls for cancellation. Returns
+/// false when the run has to stop; the order is then unspecified.
 template <class Sort>
 bool sort_unless_stopped(Sort sort) {
   struct Stopped {};

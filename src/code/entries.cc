@@ -10,8 +10,8 @@ struct HandEntries {
   std::optional<KernelEntry> operator()(const params::Copy&) const { return copy_entry(); }
   std::optional<KernelEntry> operator()(const params::Fill&) const { return fill_entry(); }
   std::optional<KernelEntry> operator()(const params::Edges& p) const { return edges_entry(p); }
-  std::optional<KernelEntry> operator()(const params::PlainMatMul&) const { return plain_matmul_entry(); }
   std::optional<KernelEntry> operator()(const params::MatMulNBits& p) const { return matmul_nbits_entry(p); }
+  std::optional<KernelEntry> operator()(const params::ConvTranspose& p) const { return conv_transpose_entry(p); }
   std::optional<KernelEntry> operator()(const params::MaxPool& p) const { return max_pool_entry(p); }
   std::optional<KernelEntry> operator()(const params::AveragePool& p) const { return average_pool_entry(p); }
   std::optional<KernelEntry> operator()(const params::GlobalPool& p) const { return global_pool_entry(p); }

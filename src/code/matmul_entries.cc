@@ -5,6 +5,7 @@
 #include "code/entries.h"
 #include "code/product_entry.h"
 #include "kernel/gemm.h"
+#include "kernel/gemm_kernel.h"
 
 namespace frazil {
 namespace {
@@ -13,45 +14,53 @@ constexpr double kNanosecondsPerStep = 0.015;  ///< a multiplication and an addi
 /// Rows of a unit: a few panels of the kernel.
 constexpr std::int64_t kUnitRows = 4 * kernel::kPanelRows;
 
+/// Units that pay for packing B.
+constexpr std::int64_t kFewestUnits = 8;
+
 /// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
 /// there, reading the weight where its file has it, across the borders of cache lines, costs twice as much.
-Result<const std::byte*> pack_b(Prepare& cx, const kernel::Gemm& g, std::size_t operand) {
+Status pack_b(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g, std::size_t operand) {
   constexpr std::size_t kNear = std::size_t{3} << 19;
   const WeightRef& weight = cx.weights[operand];
-  if (!weight || g.n * g.k < 1024) return nullptr;
-  const auto bytes = static_cast<std::size_t>(kernel::gemm_packed_b_bytes(g.k, g.n));
-  if (g.m < 2 && (bytes > kNear || bytes / 2 > cx.in[operand].bytes())) return nullptr;
+  if (kernel.pack_b == nullptr || !weight || g.n * g.k < 1024) return {};
+  const std::size_t bytes = kernel.packed_b_bytes(g.k, g.n);
+  if (g.m < 2 && (bytes > kNear || bytes / 2 > cx.in[operand].bytes())) return {};
   const PackFormat format{PackFormat::Layout::gemm_b, {g.k, g.n, g.b_row, g.b_col}};
-  return cx.packed.get(weight, format, bytes, [&](std::byte* to) {
-    kernel::gemm_pack_b(g.k, g.n, as<const float>(const_cast<std::byte*>(weight.bytes.data())), g.b_row, g.b_col, to);
-  });
-}
-
-/// Rows [begin, end) of C.
-void multiply_rows(const kernel::Gemm& g, const std::byte* packed, std::int64_t begin, std::int64_t end,
-                   std::byte* scratch) {
-  if (packed != nullptr)
-    kernel::gemm_with_packed_b_rows(g, packed, begin, end, scratch);
-  else
-    kernel::gemm_rows(g, begin, end, scratch);
+  FRAZIL_TRY(g.packed_b, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
+    kernel::GemmCall b = g;
+    b.b = weight.bytes.data();
+    kernel.pack_b(b, to);
+  }));
+  return {};
 }
 
 /// How the rows of a product, or of many, are cut into units. Without a packed B each call packs it anew.
-void cut_rows(Prepare& cx, const kernel::Gemm& g, std::int64_t batches, bool packed) {
+void cut_rows(Prepare& cx, const kernel::GemmKernel& kernel, const kernel::GemmCall& g, std::int64_t batches) {
   const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
+  const bool packs = kernel.pack_b != nullptr && g.packed_b == nullptr;
   cx.units = batches * per_batch;
-  cx.fewest_units = packed || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, 4);
+  cx.fewest_units = !packs || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, kFewestUnits);
   cx.nanoseconds = kNanosecondsPerStep * static_cast<double>(batches) * static_cast<double>(g.m) *
                    static_cast<double>(g.n) * static_cast<double>(g.k);
+  cx.scratch_bytes = kernel.scratch_bytes(g.m, g.n, g.k);
+}
+
+Result<const kernel::GemmKernel*> kernel_for(const Prepare& cx) {
+  const Elem a = cx.in[0].elem, b = cx.in[1].elem, c = cx.out[0].elem;
+  const auto* kernel = kernel::find_gemm(a, b, c);
+  if (kernel == nullptr) return fail(Code::internal, "no product of {} and {} to {}", name_of(a), name_of(b), name_of(c));
+  return kernel;
 }
 
 // ---- MatMul ----
 
 struct MatMulState {
-  kernel::Gemm gemm;
-  const std::byte* packed = nullptr;
+  const kernel::GemmKernel* kernel = nullptr;
+  kernel::GemmCall gemm;
   Batches batches;
-  bool bias = false;  ///< operand 2
+  bool bias = false;         ///< operand 2
+  bool zeros = false;        ///< operands 2 and 3, if given
+  std::size_t operands = 0;  ///< of the call
 };
 
 /// True when the axes before the last two can be walked as one with the one behind them.
@@ -62,58 +71,82 @@ bool rows_are_even(const OperandShape& a) {
   return true;
 }
 
+/// The step from one zero point to the next where there is one for each of `rows` rows or columns; 0 for one of all.
+Result<std::int64_t> zero_step(const Prepare& cx, std::size_t operand, std::int64_t rows) {
+  if (cx.in.size() <= operand || !cx.in[operand].given || cx.in[operand].count() == 1) return 0;
+  const std::int64_t count = cx.in[operand].count();
+  if (count != rows) return fail(Code::bad_input, "{} zero points for {} rows or columns", count, rows);
+  return cx.in[operand].strides[0];
+}
+
 Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   const auto &a = cx.in[0], &b = cx.in[1];
   const std::size_t ra = a.dims.size(), rb = b.dims.size();
-  kernel::Gemm& g = s.gemm;
+  FRAZIL_TRY(s.kernel, kernel_for(cx));
+  kernel::GemmCall& g = s.gemm;
   read_matrices(g, a, b);
   g.c_row = g.n;
   g.slope = p.slope;
-  s.bias = cx.in.size() > 2;
-  if (rb == 2 && ra > 2 && rows_are_even(a)) {  // all rows of all batches meet the same B
+  s.zeros = p.zero_points;
+  s.operands = cx.in.size();
+  s.bias = !s.zeros && cx.in.size() > 2;
+  if (s.zeros) {
+    FRAZIL_TRY(g.a_zero_step, zero_step(cx, 2, g.m));
+    FRAZIL_TRY(g.b_zero_step, zero_step(cx, 3, g.n));
+  }
+  if (rb == 2 && ra > 2 && rows_are_even(a) && g.a_zero_step == 0) {  // all rows of all batches meet the same B
     for (std::size_t i = 0; i + 2 < ra; ++i) g.m *= a.dims[i];
   } else {
     FRAZIL_CHECK(s.batches.prepare(a, b));
   }
-  if (rb == 2) {
-    FRAZIL_TRY(s.packed, pack_b(cx, g, 1));
-  }
-  cut_rows(cx, g, s.batches.count, s.packed != nullptr);
-  cx.scratch_bytes = static_cast<std::size_t>(kernel::gemm_scratch_bytes(g.m, g.n, g.k));
+  if (rb == 2) FRAZIL_CHECK(pack_b(cx, *s.kernel, g, 1));
+  cut_rows(cx, *s.kernel, g, s.batches.count);
   return {};
 }
 
-/// Rows [begin, end) of one batch.
-void matmul_rows(const ProductRun<MatMulState>& r, std::int64_t batch, std::int64_t begin, std::int64_t end) {
+/// The call of a run, but for the batch.
+kernel::GemmCall call_of(const ProductRun<MatMulState>& r) {
   const auto& s = r.state;
-  const auto [a, b] = s.batches.at(batch);
-  kernel::Gemm g = s.gemm;
+  kernel::GemmCall g = s.gemm;
   g.on_tile = r.epilogue.on_tile();
-  if (s.bias) g.bias = as(r.call.in[2]);
-  g.a = as(r.call.in[0]) + a;
-  g.b = as(r.call.in[1]) + b;
-  g.c = as(r.call.out[0]) + batch * g.m * g.n;
+  g.a = r.call.in[0];
+  g.b = r.call.in[1];
+  g.c = r.call.out[0];
+  if (s.bias) g.bias = r.call.in[2];
+  if (s.zeros && s.operands > 2) g.a_zero = r.call.in[2];
+  if (s.zeros && s.operands > 3) g.b_zero = r.call.in[3];
+  return g;
+}
+
+const std::byte* behind(const void* p, std::int64_t elements, Elem elem) {
+  return static_cast<const std::byte*>(p) + elements * static_cast<std::int64_t>(byte_size(elem));
+}
+
+/// Rows [begin, end) of one batch.
+void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall g, std::int64_t batch, std::int64_t begin,
+                 std::int64_t end) {
+  const kernel::GemmKernel& kernel = *r.state.kernel;
+  const auto [a, b] = r.state.batches.at(batch);
+  g.a = behind(g.a, a, kernel.a);
+  g.b = behind(g.b, b, kernel.b);
+  g.c = const_cast<std::byte*>(behind(g.c, batch * g.m * g.n, kernel.c));
   r.epilogue.at_row(batch * g.m);
-  multiply_rows(g, s.packed, begin, end, r.worker.scratch);
+  kernel.rows(g, begin, end, r.worker.scratch);
 }
 
 void run_matmul(const ProductRun<MatMulState>& r) {
-  const kernel::Gemm& g = r.state.gemm;
+  kernel::GemmCall g = call_of(r);
   if (r.prologue.exists()) {
-    kernel::Gemm made = g;
-    made.on_tile = r.epilogue.on_tile();
-    if (r.state.bias) made.bias = as(r.call.in[2]);
-    made.b = as(r.call.in[1]);
-    made.c = as(r.call.out[0]);
     return r.prologue.for_each_block(r.begin, r.end, [&](const float* a, std::int64_t begin, std::int64_t end) {
-      made.a = a;
-      multiply_rows(made, r.state.packed, begin, end, r.worker.scratch);
+      g.a = a;
+      r.state.kernel->rows(g, begin, end, r.worker.scratch);
     });
   }
   const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
   for (std::int64_t u = r.begin; u < r.end && !stop_requested();) {
     const std::int64_t batch = u / per_batch, past = std::min(r.end, (batch + 1) * per_batch);
-    matmul_rows(r, batch, (u - batch * per_batch) * kUnitRows, std::min(g.m, (past - batch * per_batch) * kUnitRows));
+    const std::int64_t first = (u - batch * per_batch) * kUnitRows;
+    matmul_rows(r, g, batch, first, std::min(g.m, (past - batch * per_batch) * kUnitRows));
     u = past;
   }
 }
@@ -121,8 +154,8 @@ void run_matmul(const ProductRun<MatMulState>& r) {
 // ---- Gemm ----
 
 struct GemmState {
-  kernel::Gemm gemm;
-  const std::byte* packed = nullptr;
+  const kernel::GemmKernel* kernel = nullptr;
+  kernel::GemmCall gemm;
   float alpha = 1, beta = 1, slope = 1;
   std::int64_t c_row = 0, c_col = 0;  ///< steps of the addend; 0 where it repeats
   bool bias = false, add = false;
@@ -131,7 +164,7 @@ struct GemmState {
 
 Status read_addend(const Prepare& cx, GemmState& s) {
   const auto& c = cx.in[2];
-  const kernel::Gemm& g = s.gemm;
+  const kernel::GemmCall& g = s.gemm;
   const std::size_t rank = c.dims.size();
   const std::int64_t cols = rank > 0 ? c.dims[rank - 1] : 1, rows = rank > 1 ? c.dims[rank - 2] : 1;
   if ((cols != 1 && cols != g.n) || (rows != 1 && rows != g.m)) {
@@ -146,7 +179,8 @@ Status read_addend(const Prepare& cx, GemmState& s) {
 
 Status prepare_gemm(Prepare& cx, const params::Gemm& p, GemmState& s) {
   const auto &a = cx.in[0], &b = cx.in[1];
-  kernel::Gemm& g = s.gemm;
+  FRAZIL_TRY(s.kernel, kernel_for(cx));
+  kernel::GemmCall& g = s.gemm;
   g.m = a.dims[p.trans_a ? 1 : 0];
   g.k = a.dims[p.trans_a ? 0 : 1];
   g.n = b.dims[p.trans_b ? 0 : 1];
@@ -157,18 +191,17 @@ Status prepare_gemm(Prepare& cx, const params::Gemm& p, GemmState& s) {
   g.c_row = g.n;
   s.alpha = p.alpha, s.beta = p.beta, s.slope = p.slope;
   if (cx.in.size() > 2 && cx.in[2].given && s.beta != 0) FRAZIL_CHECK(read_addend(cx, s));
-  FRAZIL_TRY(s.packed, pack_b(cx, g, 1));
-  cut_rows(cx, g, 1, s.packed != nullptr);
-  cx.scratch_bytes = static_cast<std::size_t>(kernel::gemm_scratch_bytes(g.m, g.n, g.k));
+  FRAZIL_CHECK(pack_b(cx, *s.kernel, g, 1));
+  cut_rows(cx, *s.kernel, g, 1);
   return {};
 }
 
 /// alpha * C + beta * addend, for what the kernel does not do by itself.
-void scale_and_add(const ProductRun<GemmState>& r, const kernel::Gemm& g, std::int64_t begin, std::int64_t end) {
+void scale_and_add(const ProductRun<GemmState>& r, const kernel::GemmCall& g, std::int64_t begin, std::int64_t end) {
   const auto& s = r.state;
   PollThrottle throttle;
   for (std::int64_t i = begin; i < end && !throttle.stop(g.n); ++i) {
-    float* row = g.c + i * g.c_row;
+    float* row = as(r.call.out[0]) + i * g.c_row;
     const float* addend = s.add ? as(r.call.in[2]) + i * s.c_row : nullptr;
     for (std::int64_t j = 0; j < g.n; ++j) {
       const float sum = s.alpha * row[j] + (addend ? s.beta * addend[j * s.c_col] : 0.0f);
@@ -179,15 +212,15 @@ void scale_and_add(const ProductRun<GemmState>& r, const kernel::Gemm& g, std::i
 
 void run_gemm(const ProductRun<GemmState>& r) {
   const auto& s = r.state;
-  kernel::Gemm g = s.gemm;
-  g.a = as(r.call.in[0]);
-  g.b = as(r.call.in[1]);
-  g.c = as(r.call.out[0]);
-  g.bias = s.bias ? as(r.call.in[2]) : nullptr;
+  kernel::GemmCall g = s.gemm;
+  g.a = r.call.in[0];
+  g.b = r.call.in[1];
+  g.c = r.call.out[0];
+  g.bias = s.bias ? r.call.in[2] : nullptr;
   if (s.plain()) g.slope = s.slope, g.on_tile = r.epilogue.on_tile();
-  const auto rows = [&](const float* a, std::int64_t begin, std::int64_t end) {
+  const auto rows = [&](const void* a, std::int64_t begin, std::int64_t end) {
     g.a = a;
-    multiply_rows(g, s.packed, begin, end, r.worker.scratch);
+    s.kernel->rows(g, begin, end, r.worker.scratch);
     if (s.plain()) return;
     scale_and_add(r, g, begin, end);
     r.epilogue.run_rows(begin, end);

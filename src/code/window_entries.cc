@@ -35,12 +35,13 @@ Status prepare_conv_rows(Prepare& cx, ConvState& s) {
   return {};
 }
 
-void read_conv(const Prepare& cx, const params::Conv& how, kernel::ConvParams& p) {
+/// `how` is of a convolution or a transposed one.
+void read_conv(const Prepare& cx, const auto& how, kernel::ConvParams& p) {
   const auto &x = cx.in[0], &w = cx.in[1], &y = cx.out[0];
   const Window& window = how.window;
   p.batch = x.dims[0];
   p.in_c = x.dims[1];
-  p.out_c = w.dims[0];
+  p.out_c = y.dims[1];
   p.groups = how.groups;
   p.in_h = spatial(x, 0), p.in_w = spatial(x, 1);
   p.out_h = spatial(y, 0), p.out_w = spatial(y, 1);
@@ -98,6 +99,30 @@ void run_conv(const ProductRun<ConvState>& r) {
 }
 
 std::int64_t positions(const ConvState& s) { return s.params.out_h * s.params.out_w; }
+
+// ---- transposed convolution ----
+
+struct TransposeState {
+  kernel::ConvParams params;
+  bool biased = false;
+};
+
+/// Units are planes of the result.
+Status prepare_conv_transpose(Prepare& cx, const params::ConvTranspose& how, TransposeState& s) {
+  kernel::ConvParams& p = s.params;
+  read_conv(cx, how, p);
+  s.biased = cx.in.size() > 2 && cx.in[2].given;
+  cx.units = p.batch * p.out_c;
+  cx.nanoseconds = 0.3 * static_cast<double>(cx.in[0].count()) * static_cast<double>(p.out_c / p.groups) *
+                   static_cast<double>(p.kernel_h * p.kernel_w);
+  return {};
+}
+
+void run_conv_transpose(const Call& call, const Worker&, const TransposeState& s, std::int64_t begin,
+                        std::int64_t end) {
+  const float* const bias = s.biased ? as(call.in[2]) : nullptr;
+  kernel::conv_transpose_range(s.params, as(call.in[0]), as(call.in[1]), bias, as(call.out[0]), begin, end);
+}
 
 // ---- pools ----
 
@@ -165,6 +190,9 @@ void run_global(const Call& call, const Worker&, const GlobalState& s, std::int6
 
 KernelEntry conv_entry(ProductParams<params::Conv> params) {
   return ProductEntry<params::Conv, ConvState, prepare_conv, positions, run_conv>::make(std::move(params));
+}
+KernelEntry conv_transpose_entry(const params::ConvTranspose& p) {
+  return make_entry<params::ConvTranspose, TransposeState, prepare_conv_transpose, run_conv_transpose>(p);
 }
 KernelEntry max_pool_entry(const params::MaxPool& p) {
   return make_entry<params::MaxPool, PoolState, prepare_max_pool, run_max_pool>(p);

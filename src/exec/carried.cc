@@ -71,7 +71,7 @@ Result<Tensor> CarriedResults::make(std::uint32_t index, Datum& reuse) {
   FRAZIL_TRY(Buffer made, with_spare(rows.rows, room, [&](std::size_t count) -> Result<Buffer> {
                const std::size_t bytes = bytes_for(rows, count);
                if (bytes == SIZE_MAX) return Buffer::allocate(bytes);
-               return Buffer::with_room(rows.blocks, bytes / rows.blocks, rows.row_bytes * rows.rows);
+               return Buffer::with_capacity(rows.blocks, bytes / rows.blocks, rows.row_bytes * rows.rows);
              }));
   handed.last = made.tag();
   return spaced(std::move(made), room);

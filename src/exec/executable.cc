@@ -11,6 +11,26 @@
 
 namespace frazil::exec {
 
+namespace {
+
+std::shared_ptr<const KernelEntry> entry_on(const Device& device, const Plan& plan, const step::Launch& launch) {
+  const auto fused = launch.fused == kNone ? nullptr : plan.fused[launch.fused];
+  return device.entry(launch.params, fused, static_cast<std::uint32_t>(launch.in.size()));
+}
+
+DevicePlacement placement_on(const Devices& devices) {
+  if (devices.empty()) return nullptr;
+  return [&devices](const Plan& plan, const Step& step) {
+    const auto can_run = [&](const auto& device) {
+      return entry_on(*device, plan, *step.as<step::Launch>()) != nullptr;
+    };
+    const auto at = std::ranges::find_if(devices, can_run);
+    return at == devices.end() ? kHost : static_cast<DeviceId>(at - devices.begin() + 1);
+  };
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph> graph, Options options) try {
   auto exe = std::make_shared<Executable>();
   exe->graph_ = std::move(graph);
@@ -20,7 +40,8 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
     exe->plan_.graph = exe->graph_;
     return exe;
   }
-  FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, {options.passes, options.verify}, exe->passes_));
+  const PlanOptions how{options.passes, options.verify, placement_on(options.devices)};
+  FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, how, exe->passes_));
   exe->compile();
   return exe;
 } catch (const std::bad_alloc&) {
@@ -33,11 +54,11 @@ std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(s
 Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& choices) try {
   const LimitsScope nobody(nullptr);
   const std::scoped_lock lock(specialisations_mutex_);
-  if (const auto it = specialisations_.find(choices.by_node); it != specialisations_.end()) return it->second;
+  if (const auto it = specialisations_.find(choices); it != specialisations_.end()) return it->second;
   FRAZIL_TRY(Graph graph, rebuild(*graph_, choices));
   FRAZIL_TRY(auto made, make(std::make_shared<const Graph>(std::move(graph)), options_));
   made->packed_ = packed_;
-  specialisations_.emplace(choices.by_node, made);
+  specialisations_.emplace(choices, made);
   return made;
 } catch (const std::bad_alloc&) {
   return no_memory_left();
@@ -101,13 +122,24 @@ void Executable::compile_launch(StepIndex i, const step::Launch& launch) {
     code.grows |= s && plan_.storage(s).place == Place::growing;
   }
   most_operands_ = std::max(most_operands_, launch.in.size() + launch.out.size());
+  if (launch.device != kHost) return compile_on_device(i, launch);
   const auto fused = launch.fused == kNone ? nullptr : plan_.fused[launch.fused];
   auto entry = hand_entry(launch.params, fused, code.inputs);
   if (entry == nullptr) return;
-  code.state = state_bytes_;
-  state_bytes_ += (entry->state_bytes + 15) & ~std::size_t{15};
-  code.first_entry = entry.get();
+  keep_state(code, *entry);
   swap_entry(i, std::move(entry));
+}
+
+void Executable::compile_on_device(StepIndex i, const step::Launch& launch) {
+  auto entry = entry_on(*options_.devices[static_cast<std::size_t>(launch.device) - 1], plan_, launch);
+  keep_state(launches_[i], *entry);
+  device_entries_.emplace(i, std::move(entry));
+}
+
+void Executable::keep_state(LaunchCode& code, const KernelEntry& entry) {
+  code.state = state_bytes_;
+  state_bytes_ += (entry.state_bytes + 15) & ~std::size_t{15};
+  code.first_entry = &entry;
 }
 
 }  // namespace frazil::exec

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "code/abi.h"
+#include "exec/device.h"
 #include "pass/passes.h"
 #include "plan/plan.h"
 #include "tensor/datum.h"
@@ -20,6 +21,7 @@ struct Options {
   bool reference = false;  ///< run everything on the reference executor, without passes
   PassSet passes = {};
   int verify = 0;  ///< as FRAZIL_VERIFY: what passes make, and the plan, are checked so
+  Devices devices = {};  ///< run the kernels that they have; a step goes to the first one that can
 };
 
 /// How one operand's pointer is found.
@@ -31,12 +33,12 @@ struct OperandCode {
 
 /// A launch step with everything that does not change between runs.
 struct LaunchCode {
-  std::atomic<const KernelEntry*> entry = nullptr;  ///< null: the session runs the step itself
+  std::atomic<const KernelEntry*> entry = nullptr;  ///< null: the session runs the step itself, or a device
   std::uint32_t first = 0;                          ///< of its operands
   std::uint16_t inputs = 0, outputs = 0;
   bool grows = false;     ///< a result lies in growing storage
   std::size_t state = 0;  ///< offset of its first entry's state in a session
-  const KernelEntry* first_entry = nullptr;
+  const KernelEntry* first_entry = nullptr;  ///< of a step that a device runs, the device's
 };
 
 /// One step as the interpreter reads it: a step's fields side by side, so that a loop of small steps stays in the
@@ -81,6 +83,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   /// The executable whose types follow `choices`; made once, shared by all sessions. Thread-safe.
   Result<std::shared_ptr<Executable>> specialisation(const Choices& choices);
 
+  /// Of a step that a device runs.
+  const std::shared_ptr<const KernelEntry>& device_entry(StepIndex step) const { return device_entries_.at(step); }
   bool is_first_entry(StepIndex step, const KernelEntry& entry) const { return launches_[step].first_entry == &entry; }
   /// Code of launch step `step`, by its position in the plan.
   LaunchCode& launch(StepIndex step) const { return launches_[step]; }
@@ -90,12 +94,14 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::size_t state_bytes() const { return state_bytes_; }
   std::size_t most_operands() const { return most_operands_; }
   /// Puts another entry in the place of launch step `step`; sessions take it up when they next reach the step. What was
-  /// there stays until the executable dies. Thread-safe, also while sessions run.
+  /// there stays until the executable dies. Not for a step that a device runs. Thread-safe, also while sessions run.
   void swap_entry(StepIndex step, std::shared_ptr<const KernelEntry> entry);
 
  private:
   void compile();
   void compile_launch(StepIndex i, const step::Launch& launch);
+  void compile_on_device(StepIndex i, const step::Launch& launch);
+  void keep_state(LaunchCode& code, const KernelEntry& entry);
 
   std::shared_ptr<const Graph> graph_;
   Plan plan_;
@@ -108,9 +114,10 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::size_t most_operands_ = 0;
   std::mutex entries_mutex_;
   std::vector<std::shared_ptr<const KernelEntry>> entries_;  // all that ever were in use
+  std::map<StepIndex, std::shared_ptr<const KernelEntry>> device_entries_;
   std::shared_ptr<WeightRefs> packed_;
   std::mutex specialisations_mutex_;
-  std::map<std::map<std::uint32_t, bool>, std::shared_ptr<Executable>> specialisations_;
+  std::map<Choices, std::shared_ptr<Executable>> specialisations_;
 };
 
 }  // namespace frazil::exec

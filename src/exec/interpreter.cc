@@ -38,13 +38,16 @@ inline bool Interpreter::branch(StepIndex pc) {
 }
 
 /// The one loop that runs everything.
-template <bool bounded>
-Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, StepIndex end) {
+template <Interpreter::Until until>
+Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, StepIndex end,
+                                                                [[maybe_unused]] InnerValues* watched) {
   constexpr std::uint64_t kPollEvery = 16;
   ExecutionLimits& limits = context_.execution_limits;
   std::int64_t* const regs = values_.regs.data();
+  [[maybe_unused]] StepIndex before = kNone;
   for (std::uint64_t left = context_.steps_left;; --left) {
-    if (bounded && pc == end) {
+    if constexpr (until == Until::halt_watched) FRAZIL_CHECK(watched->show(pc, std::exchange(before, pc)));
+    if (until == Until::step && pc == end) {
       context_.steps_left = left;
       return std::nullopt;
     }
@@ -102,8 +105,10 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
   }
 }
 
-template Result<std::optional<Interpreter::Exit>> Interpreter::run_steps<false>(StepIndex, StepIndex);
-template Result<std::optional<Interpreter::Exit>> Interpreter::run_steps<true>(StepIndex, StepIndex);
+using enum Interpreter::Until;
+template Result<std::optional<Interpreter::Exit>> Interpreter::run_steps<halt>(StepIndex, StepIndex, InnerValues*);
+template Result<std::optional<Interpreter::Exit>> Interpreter::run_steps<step>(StepIndex, StepIndex, InnerValues*);
+template Result<std::optional<Interpreter::Exit>> Interpreter::run_steps<halt_watched>(StepIndex, StepIndex, InnerValues*);
 
 Status Interpreter::other_step(const Step& step) {
   switch (step.body.index()) {
@@ -124,6 +129,7 @@ Status Interpreter::other_step(const Step& step) {
     case kind<step::Move>(): return run_move(step, *step.as<step::Move>());
     case kind<step::Slice>(): return run_slice(step, *step.as<step::Slice>());
     case kind<step::Stack>(): return run_stack(step, *step.as<step::Stack>());
+    case kind<step::Transfer>(): return memory_.devices().transfer(step, *step.as<step::Transfer>());
     default: return fail(Code::internal, "a step '{}' of the plan is out of place", name_of(step));
   }
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "exec/inner_values.h"
 #include "exec/launcher.h"
 #include "exec/memory.h"
 
@@ -13,14 +14,20 @@ class Interpreter {
  public:
   Interpreter(RunContext& context, const Executable& executable, Values& values, Memory& memory, Launcher& launcher);
 
+  /// Where a run ends; `watched`: with values handed out on the way.
+  enum class Until : std::uint8_t { halt, step, halt_watched };
   /// Why a run ended before its Halt, without a fault.
   struct Exit {
     StepIndex guard = 0;  ///< the Guard that missed; nothing behind it has run
   };
   /// Runs from step `from` until Halt (nothing) or a guard misses.
-  Result<std::optional<Exit>> run(StepIndex from) { return run_steps<false>(from, 0); }
+  Result<std::optional<Exit>> run(StepIndex from) { return run_steps<Until::halt>(from, 0, nullptr); }
   /// Runs from step `from` until it comes to step `end`, or a guard misses.
-  Result<std::optional<Exit>> run(StepIndex from, StepIndex end) { return run_steps<true>(from, end); }
+  Result<std::optional<Exit>> run(StepIndex from, StepIndex end) { return run_steps<Until::step>(from, end, nullptr); }
+  /// As run(from), handing out what somebody watches.
+  Result<std::optional<Exit>> run(StepIndex from, InnerValues& watched) {
+    return run_steps<Until::halt_watched>(from, 0, &watched);
+  }
   /// Recomputes a register group whose sources changed, and has what depends on it prepared again.
   Status evaluate(std::uint32_t group);
   /// Registers of the group, or what they are computed from, were changed from outside.
@@ -29,8 +36,8 @@ class Interpreter {
   void invalidate();
 
  private:
-  template <bool bounded>
-  Result<std::optional<Exit>> run_steps(StepIndex from, StepIndex end);
+  template <Until until>
+  Result<std::optional<Exit>> run_steps(StepIndex from, StepIndex end, InnerValues* watched);
   bool branch(StepIndex pc);
   Status other_step(const Step& step);
   Status run_bind(const Step& step, const step::Bind& bind);

@@ -1,12 +1,15 @@
 #include "exec/launcher.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace frazil::exec {
 namespace {
 
-/// Work that pays for waking other threads.
-constexpr double kShareFrom = 40'000;  // nanoseconds
+/// Work that pays for waking other threads; nanoseconds.
+constexpr double kShareFrom = 40'000;
+/// Work that pays for taking a range.
+constexpr double kRange = 20'000;
 constexpr std::int64_t kRangesPerWorker = 4;
 
 /// Kernels count offsets and rows with the extents beside a 0, too.
@@ -44,6 +47,7 @@ inline void Launcher::find_pointers(const LaunchCode& code) {
 }
 
 [[gnu::noinline]] void Launcher::run_shared(const Call& call, const Prepared& p) {
+  ++context_.counters.shared;
   std::byte* const scratch = memory_.scratch_data();
   context_.scheduler->parallel_for(p.units, p.grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
     p.entry->run(call, {worker, scratch + worker * p.scratch}, begin, end);
@@ -83,13 +87,36 @@ Status Launcher::launch(StepIndex pc) try {
 
 Status Launcher::run_host(StepIndex pc) {
   const Step& step = plan_.steps[pc];
-  FRAZIL_CHECK(read_shapes(step, launch_of(pc)));
-  return host_.run(step, launch_of(pc));
+  const step::Launch& launch = launch_of(pc);
+  if (launch.device != kHost) return run_on_device(pc, launch);
+  FRAZIL_CHECK(read_shapes(step, launch));
+  return host_.run(step, launch);
+}
+
+Status Launcher::run_on_device(StepIndex pc, const step::Launch& launch) {
+  const auto& entry = executable_.device_entry(pc);
+  Prepared& p = prepared_[pc];
+  DeviceMemory& devices = memory_.devices();
+  if (p.ready == Ready::no) {
+    devices.wait(launch.device);  // it may still read the state
+    FRAZIL_CHECK(prepare(pc, *entry));
+  }
+  if (p.ready == Ready::nothing_to_do) return {};
+  FRAZIL_CHECK(devices.scratch(launch.device, p.scratch));
+  const LaunchCode& code = executable_.launch(pc);
+  find_pointers(code);
+  devices.launch(plan_.steps[pc], launch.device,
+                 {.pointers = {pointers_.begin(), pointers_.begin() + code.inputs + code.outputs},
+                  .inputs = code.inputs,
+                  .entry = entry,
+                  .state = p.state,
+                  .units = p.units});
+  return {};
 }
 
 /// Extents and strides of all operands, one after the other in shape_memory_.
 Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
-  const bool host = executable_.launch(static_cast<StepIndex>(&step - plan_.steps.data())).entry.load() == nullptr;
+  const bool host = executable_.launch(static_cast<StepIndex>(&step - plan_.steps.data())).first_entry == nullptr;
   std::size_t needed = launch.domain.size();
   for (const auto* list : {&launch.in, &launch.out}) {
     for (SlotId s : *list) needed += s ? 2 * plan_.slot(s).dims.size() : 0;
@@ -129,6 +156,7 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
 /// A part of a weight whose place the run tells may be another one before the step is prepared again.
 WeightRef Launcher::weight_of(SlotId s) const {
   if (!s || plan_.slot(s).offset != kNoReg || plan_.storage(s).place != Place::constant) return {};
+  if (plan_.storage(s).device != kHost) return {};
   const Tensor& tensor = plan_.graph->constant(Value{plan_.storage(s).index})->tensor;
   return {&tensor.buffer(), {tensor.data(), tensor.bytes()}};
 }
@@ -166,6 +194,11 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
   // Extents beside a 0 may be anything: loops over them would take for ever.
   const bool empty = std::ranges::all_of(cx.out, [](const OperandShape& o) { return !o.given || o.empty(); });
   share(cx, p);
+  if (launch.device != kHost) {
+    p.grain = 0;
+    p.ready = empty ? Ready::nothing_to_do : Ready::yes;
+    return {};
+  }
   const std::size_t workers = p.grain == 0 ? 1 : context_.scheduler->workers();
   auto scratch = memory_.scratch(empty ? 0 : workers * p.scratch);
   if (!scratch) {
@@ -182,8 +215,14 @@ void Launcher::share(const Prepare& cx, Prepared& p) const {
   p.scratch = aligned(cx.scratch_bytes);
   p.grain = 0;
   if (context_.scheduler == nullptr || cx.units < 2 || cx.nanoseconds < kShareFrom) return;
-  const auto ranges = static_cast<std::int64_t>(context_.scheduler->workers()) * kRangesPerWorker;
-  p.grain = std::max(cx.fewest_units, (cx.units + ranges - 1) / ranges);
+  const auto workers = static_cast<std::int64_t>(context_.scheduler->workers());
+  const std::int64_t ranges = workers * kRangesPerWorker;
+  if (cx.fewest_units > 1 && cx.units < cx.fewest_units * ranges) {  // what each range sets up is dear: one a worker
+    p.grain = std::max(cx.fewest_units, ceil_div(cx.units, workers));
+    return;
+  }
+  const auto pays = static_cast<std::int64_t>(std::ceil(kRange / cx.nanoseconds * static_cast<double>(cx.units)));
+  p.grain = round_up(std::min(pays, ceil_div(cx.units, ranges)), cx.fewest_units);
 }
 
 }  // namespace frazil::exec

@@ -19,6 +19,8 @@ class Launcher {
   /// Extents that the step depends on have changed.
   void invalidate(StepIndex pc) { prepared_[pc].ready = Ready::no; }
   void invalidate_all();
+  /// The weight that the slot is; nothing where it is another value, or where that is read in the run only.
+  WeightRef weight_of(SlotId s) const;
 
  private:
   enum class Ready : std::uint8_t { no, yes, nothing_to_do };
@@ -34,13 +36,13 @@ class Launcher {
 
   Status prepare(StepIndex pc, const KernelEntry& entry);
   Status read_shapes(const Step& step, const step::Launch& launch);
-  WeightRef weight_of(SlotId s) const;
   void share(const Prepare& cx, Prepared& p) const;
   std::byte* state_of(StepIndex pc, const KernelEntry& entry);
   void find_pointers(const LaunchCode& code);
   void run(const Prepared& p, std::uint16_t inputs);
   void run_shared(const Call& call, const Prepared& p);
   Status run_host(StepIndex pc);
+  Status run_on_device(StepIndex pc, const step::Launch& launch);
   const step::Launch& launch_of(StepIndex pc) const { return *plan_.steps[pc].as<step::Launch>(); }
 
   RunContext& context_;

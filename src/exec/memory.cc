@@ -7,12 +7,13 @@
 
 namespace frazil::exec {
 
-Memory::Memory(RunContext& context, Values& values)
+Memory::Memory(RunContext& context, Values& values, const Devices& devices)
     : context_(context),
       values_(values),
       plan_(values.plan),
       pool_offset_(plan_.pools.size(), 0),
-      growing_(plan_.storages.size()) {
+      growing_(plan_.storages.size()),
+      devices_(context, values, devices) {
   for (std::uint32_t i = 0; i < plan_.storages.size(); ++i) {
     const Storage& s = plan_.storages[i];
     if (s.swapped && s.place == Place::arena && s.pool != kNone) swapped_.push_back(i);
@@ -20,6 +21,7 @@ Memory::Memory(RunContext& context, Values& values)
 }
 
 void Memory::drop() {
+  devices_.drop();
   arena_ = scratch_ = Buffer();
   growing_bytes_ = 0;
   for (Growing& g : growing_) g = {};
@@ -61,6 +63,7 @@ Status Memory::lay_out_arena() {
   const std::size_t most_bytes = context_.limits.memory_bytes;
   std::size_t total = 0;
   for (std::size_t p = 0; p < plan_.pools.size() && total <= most_bytes; ++p) {
+    if (plan_.pool_device[p] != kHost) continue;
     pool_offset_[p] = total;
     std::int64_t most = 0;
     for (Reg r : plan_.pools[p]) most = std::max(most, values_.regs[r]);
@@ -77,9 +80,9 @@ Status Memory::lay_out_arena() {
   }
   for (std::uint32_t i = 0; i < plan_.storages.size(); ++i) {
     const Storage& s = plan_.storages[i];
-    if (s.place == Place::arena && s.pool != kNone) values_.base[i] = arena_address(i);
+    if (s.place == Place::arena && s.pool != kNone && s.device == kHost) values_.base[i] = arena_address(i);
   }
-  return {};
+  return devices_.lay_out();
 }
 
 std::byte* Memory::arena_address(std::uint32_t storage) const {

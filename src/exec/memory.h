@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/device_memory.h"
 #include "exec/run_context.h"
 #include "exec/values.h"
 #include "tensor/buffer.h"
@@ -14,7 +15,7 @@ namespace frazil::exec {
 /// The memory that a session keeps for one plan: arena, growing buffers, scratch. It puts addresses into Values.
 class Memory {
  public:
-  Memory(RunContext& context, Values& values);
+  Memory(RunContext& context, Values& values, const Devices& devices);
 
   /// For new extents: sizes and places of all pools of the arena.
   Status lay_out_arena();
@@ -40,6 +41,7 @@ class Memory {
   Status check_size(std::uint32_t storage, std::size_t bytes) const;
   /// Gives everything back.
   void drop();
+  DeviceMemory& devices() { return devices_; }
 
  private:
   struct Growing {
@@ -57,6 +59,7 @@ class Memory {
   std::vector<Growing> growing_;  // per storage
   std::size_t growing_bytes_ = 0;
   std::vector<std::uint32_t> swapped_;  // storages of the arena
+  DeviceMemory devices_;
   Sizes sizes_;                         // of the value at hand, kept so that steps do not allocate
 };
 

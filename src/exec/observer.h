@@ -2,13 +2,28 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 
+#include "base/error.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
+#include "tensor/datum.h"
 
 namespace frazil::exec {
 
-/// Sees what a session does, in order, on the session's thread. Costs one test per step when none is set.
+/// A value of a model as all specialisations know it.
+struct WatchedValue {
+  std::string name;            ///< the value's; empty: it has none, and is known by its node
+  std::uint32_t node = kNone;  ///< by its stable id
+  std::uint32_t output = 0;
+  bool operator==(const WatchedValue&) const = default;
+};
+/// The value of that name: a value's own, or "NODE:2" for output 2 of a node. Code::bad_input where there is none.
+Result<WatchedValue> find_value(const Graph& graph, std::string_view name);
+
+/// Sees what a session does, in order, on the session's thread. Costs one test per step when none is set. The reference
+/// executor tells of values only.
 /// Node ids are of the plan's graph; Node::stable and Node::name lead back to the user's graph.
 class Observer {
  public:
@@ -28,6 +43,17 @@ class Observer {
   virtual void count_reached(const Step&, NodeId) {}
   /// A register group was recomputed: shapes changed.
   virtual void shapes_changed(std::uint32_t) {}
+
+  /// The values that `value` gets, asked before each run. What is spanned stays as it is while the run lasts.
+  virtual std::span<const WatchedValue> watched() const { return {}; }
+  /// Value `index` of watched(), as soon as it is there; each time a loop makes it. `iterations` are the numbers of the
+  /// loops around it, from 0 on, outermost first: of those that run as loops. What no loop needs to make again is told
+  /// without that loop; copies that unrolling made are numbered in the order in which they stand, which comes first.
+  /// A value that fused kernels keep to themselves has the bits with which they compute it. The Datum may be kept.
+  virtual void value(std::size_t /*index*/, const Datum&, std::span<const std::int64_t> /*iterations*/) {}
+  /// Nothing in the plan that is about to run makes value `index`, although the graph has it. False ends the run with
+  /// Code::unsupported.
+  virtual bool without(std::size_t /*index*/, std::string_view /*why*/) { return false; }
 };
 
 }  // namespace frazil::exec

@@ -9,9 +9,10 @@ PlanRunner::PlanRunner(std::shared_ptr<Executable> executable, RunContext& conte
     : executable_(std::move(executable)),
       context_(context),
       values_(executable_->plan()),
-      memory_(context, values_),
+      memory_(context, values_, executable_->options().devices),
       launcher_(context, *executable_, values_, memory_),
       interpreter_(context, *executable_, values_, memory_, launcher_),
+      inner_values_(context, *executable_, values_, memory_, launcher_),
       request_(context, values_, memory_) {}
 
 void PlanRunner::drop_memory() {
@@ -26,7 +27,10 @@ void PlanRunner::drop_memory() {
 class PlanRunner::Settle {
  public:
   explicit Settle(PlanRunner& runner) : runner_(runner) {}
-  ~Settle() { runner_.request_.settle(failed_); }
+  ~Settle() {
+    runner_.memory_.devices().abandon();
+    runner_.request_.settle(failed_);
+  }
   Settle(const Settle&) = delete;
   Settle& operator=(const Settle&) = delete;
   Outcome operator()(Outcome outcome) {
@@ -46,6 +50,7 @@ PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<D
 
 Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   if (context_.observer != nullptr) context_.observer->run_begin(values_.plan, values_.regs);
+  FRAZIL_CHECK(inner_values_.begin());
   FRAZIL_CHECK(request_.bind_inputs(inputs));
   FRAZIL_CHECK(interpreter_.evaluate(0));
   FRAZIL_CHECK(request_.check_input_expressions());
@@ -54,8 +59,9 @@ Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outp
 }
 
 PlanRunner::Outcome PlanRunner::go_on(StepIndex from, std::vector<Datum>& outputs) {
-  FRAZIL_TRY(const auto exit, interpreter_.run(from));
+  FRAZIL_TRY(const auto exit, inner_values_.any() ? interpreter_.run(from, inner_values_) : interpreter_.run(from));
   if (exit) return GuardMiss{values_.plan.steps[exit->guard].as<step::Guard>()->stable, exit->guard};
+  FRAZIL_CHECK(memory_.devices().finish());
   FRAZIL_CHECK(request_.take_outputs(outputs));
   if (context_.observer != nullptr) context_.observer->run_end();
   return std::nullopt;
@@ -69,7 +75,7 @@ PlanRunner::Outcome PlanRunner::run_plan(std::span<const Datum> inputs, std::vec
 Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& other, const GuardMiss& miss,
                                                           std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   auto* const before = dynamic_cast<PlanRunner*>(&other);
-  if (before == nullptr) return std::nullopt;
+  if (before == nullptr || memory_.devices().any() || before->memory_.devices().any()) return std::nullopt;
   const std::pair key(&before->executable(), miss.guard);
   auto it = resumes_.find(key);
   if (it == resumes_.end()) {

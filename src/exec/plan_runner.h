@@ -38,6 +38,7 @@ class PlanRunner : public Runner {
   Memory memory_;
   Launcher launcher_;
   Interpreter interpreter_;
+  InnerValues inner_values_;
   Request request_;
   std::map<std::pair<const Executable*, StepIndex>, std::expected<Resume, std::string>> resumes_;  // by the plan and guard before
 };

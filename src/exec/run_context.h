@@ -18,6 +18,10 @@ struct Counters {
   std::uint64_t shape_changes = 0;  ///< register groups recomputed
   std::uint64_t prepared = 0;       ///< steps prepared
   std::uint64_t iterations = 0;     ///< loop iterations
+  std::uint64_t shared = 0;         ///< launched steps whose units went to the scheduler
+  std::uint64_t copies_in = 0;      ///< of storages to devices, weights aside
+  std::uint64_t copies_out = 0;     ///< of storages from devices
+  std::uint64_t device_steps = 0;   ///< kernel steps that devices ran
 };
 
 /// What the parts of a session share: limits, who watches, who helps. One per session, for all of its plans.

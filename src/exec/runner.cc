@@ -1,5 +1,6 @@
 #include "exec/runner.h"
 
+#include "exec/inner_values.h"
 #include "exec/plan_runner.h"
 #include "ref/ref.h"
 
@@ -9,7 +10,8 @@ namespace {
 /// The reference executor, which takes no plan and has no guards.
 class ReferenceRunner : public Runner {
  public:
-  explicit ReferenceRunner(std::shared_ptr<Executable> executable) : executable_(std::move(executable)) {}
+  ReferenceRunner(std::shared_ptr<Executable> executable, RunContext& context)
+      : executable_(std::move(executable)), context_(context) {}
   const Executable& executable() const override { return *executable_; }
   void drop_memory() override {}
 
@@ -19,7 +21,9 @@ class ReferenceRunner : public Runner {
       if (!input.is_tensor()) continue;
       FRAZIL_TRY(input, input.tensor().packed());
     }
-    FRAZIL_TRY(outputs, run_reference(executable_->graph(), dense));
+    std::optional<ReferenceValues> watched;
+    if (context_.observer != nullptr) watched.emplace(*context_.observer);
+    FRAZIL_TRY(outputs, run_reference(executable_->graph(), dense, watched ? &*watched : nullptr));
     return std::nullopt;
   }
   Result<std::optional<Resumed>> resume(Runner& /*before*/, const GuardMiss& /*miss*/,
@@ -30,12 +34,13 @@ class ReferenceRunner : public Runner {
 
  private:
   std::shared_ptr<Executable> executable_;
+  RunContext& context_;
 };
 
 }  // namespace
 
 std::unique_ptr<Runner> make_runner(std::shared_ptr<Executable> executable, RunContext& context) {
-  if (executable->options().reference) return std::make_unique<ReferenceRunner>(std::move(executable));
+  if (executable->options().reference) return std::make_unique<ReferenceRunner>(std::move(executable), context);
   return std::make_unique<PlanRunner>(std::move(executable), context);
 }
 

@@ -17,6 +17,14 @@ void Session::set_scheduler(std::shared_ptr<Scheduler> scheduler) {
   specialisations_.drop_memory();  // steps were prepared for other workers
 }
 
+/// Streams are numbered from here on. The seeds' first ones lie far apart, as a bijection scatters them over all 64-bit
+/// numbers (the finaliser of Steele, Lea and Flood's SplitMix, OOPSLA 2014); of seed 0 it is 0.
+void Session::set_seed(std::uint64_t seed) {
+  seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9U;
+  seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebU;
+  context_.execution_limits.rewind_streams(seed ^ (seed >> 31));
+}
+
 void Session::trim() {
   specialisations_.drop_memory();
   release_free_memory();

@@ -5,7 +5,7 @@
 namespace frazil::exec {
 namespace {
 
-constexpr int kMostRestarts = 64;
+constexpr int kMostRestarts = 8;
 
 }  // namespace
 
@@ -33,20 +33,25 @@ Status Specialisations::run(std::span<const Datum> inputs, std::vector<Datum>& o
       miss = resumed->miss;
       continue;
     }
-    if (++restarts == kMostRestarts) break;
+    if (++restarts == kMostRestarts) {
+      FRAZIL_TRY(current_, runner(Choices{.by_node = {}, .otherwise = std::nullopt}));
+    }
     ++context_.counters.restarted;
     context_.execution_limits.rewind_streams(streams);
     FRAZIL_TRY(miss, current_->run(inputs, outputs));
   }
-  if (!miss) return {};
-  return fail(Code::limit, "the run needs more than {} specialisations of the graph", kMostRestarts);
+  return {};
 }
 
 Result<Runner*> Specialisations::other_side(const Runner& now, const GuardMiss& miss) {
   Choices choices = choices_of(now.executable().graph());
   choices.by_node[miss.stable] = !choices.by_node[miss.stable];
-  if (choices.by_node == choices_of(first_->graph()).by_node) return first_runner_.get();
-  auto& runner = others_[choices.by_node];
+  return runner(choices);
+}
+
+Result<Runner*> Specialisations::runner(const Choices& choices) {
+  if (choices == choices_of(first_->graph())) return first_runner_.get();
+  auto& runner = others_[choices];
   if (!runner) {
     FRAZIL_TRY(auto executable, first_->specialisation(choices));
     runner = make_runner(std::move(executable), context_);

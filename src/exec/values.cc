@@ -23,7 +23,7 @@ void Values::reset() {
   for (ref::Gathered& g : gathered) g = {};
   for (std::size_t i = 0; i < plan.storages.size(); ++i) {
     const Storage& s = plan.storages[i];
-    if (s.place != Place::constant) continue;
+    if (s.place != Place::constant || s.device != kHost) continue;
     base[i] = const_cast<std::byte*>(plan.graph->constant(Value{s.index})->tensor.data());
   }
   for (const Slot& slot : plan.slots) {

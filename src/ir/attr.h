@@ -20,24 +20,32 @@ using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 using Strings = std::vector<std::string>;
 
-/// An attribute's value as importers, printers and bindings see it.
+/// An attribute's value as seen by importers, printers and bindings.
 using AttrValue = std::variant<std::int64_t, float, std::string, Ints, Floats, Strings, Tensor>;
-enum class AttrKind : std::uint8_t { integer, real, string, integers, reals, strings, tensor };  // AttrValue's order
+enum class AttrKind : std::uint8_t {
+  integer,
+  real,
+  string,
+  integers,
+  reals,
+  strings,
+  tensor
+};  // in the order of AttrValue
 std::string_view name_of(AttrKind kind);
 
 /// One attribute of an operator: a member of its attribute struct, whose initialiser is the default. A std::optional
-/// member is an attribute that may be absent.
+/// member is an optional attribute without default.
 struct AttrField {
   std::string_view name;
   AttrKind kind;
-  bool required = false;  ///< no default: the node must give it
+  bool required = false;  ///< no default: the node must set it
   std::string_view doc;
-  bool (*set)(void* attrs, const AttrValue& value);  ///< false when the value's kind does not fit
+  bool (*set)(void* attrs, const AttrValue& value);  ///< false when the value has the wrong kind
   std::optional<AttrValue> (*get)(const void* attrs);
-  int since = 0;  ///< the opset that brought it, where nodes without it are older
+  int since = 0;  ///< the opset that introduced it, if the operator itself is older
 };
 
-/// Attributes of one operator: a plain struct behind a table of fields. Shared and immutable once in a node.
+/// Attributes of one operator: a plain struct and a table of its fields. Shared and immutable once in a node.
 struct AttrTable {
   std::span<const AttrField> fields;
   std::shared_ptr<void> (*make)() = nullptr;
@@ -47,17 +55,17 @@ struct AttrTable {
 
 using Attrs = std::shared_ptr<const void>;
 
-/// Bit equality of two attribute values (floats by bits, tensors by content).
+/// Bitwise equality of two attribute values; tensors compare by elements.
 bool same(const AttrValue& a, const AttrValue& b);
 /// Equality over a table's fields.
 bool same(const AttrTable& table, const void* a, const void* b);
 
 namespace detail {
 
-// Every file that calls an operator instantiates the templates below for each attribute of its header, so they call
-// functions of attr.cc.
+// Non-template helpers in attr.cc: every file that calls an operator instantiates the templates below for each
+// attribute of its header.
 std::optional<AttrValue> integer_value(std::int64_t value);
-/// Owns `attrs` from the call on, whatever happens.
+/// Takes ownership of `attrs`, also when it throws.
 std::shared_ptr<void> shared(void* attrs, void (*destroy)(void*));
 
 template <class T>

@@ -74,7 +74,7 @@ std::vector<Expr> Builder::add(const OpDef& op, std::span<const Expr> inputs, At
 
 namespace {
 
-/// A node without results yet. Trailing absent inputs say nothing and go.
+/// A node without results yet. Trailing absent inputs are dropped.
 Node make_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, BlockId parent, std::string name) {
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
   Node node;
@@ -173,7 +173,7 @@ void Builder::rollback(const Mark& m) {
 
 namespace {
 
-/// Integers saturate, of NaN they are 0.
+/// Integers saturate; NaN gives 0.
 template <class T>
 void store(Tensor& t, double value) {
   if constexpr (std::is_integral_v<T>) {

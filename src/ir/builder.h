@@ -13,8 +13,8 @@ namespace frazil {
 
 class Builder;
 
-/// A value while a graph is built. Operators called on Exprs append nodes. An Expr of a failed call is poisoned:
-/// everything built on it is skipped and Builder::status() tells the first error.
+/// A value during construction. Calling an operator on Exprs appends a node. A failed call returns a poisoned Expr:
+/// everything built on it is skipped, and Builder::status() holds the first error.
 struct Expr {
   Builder* builder = nullptr;
   Value value;
@@ -22,17 +22,17 @@ struct Expr {
   const Type& type() const;
 };
 
-/// Appends typed nodes to one block of a Graph. Types are inferred at once.
+/// Appends typed nodes to one block of a Graph. Types are inferred as nodes are appended.
 class Builder {
  public:
   explicit Builder(Graph& graph, BlockId block = Graph::kMain) : graph_(graph), block_(block) {}
 
   Graph& graph() { return graph_; }
   BlockId block() const { return block_; }
-  /// The first error since construction; region bodies report to their parent.
+  /// The first error since construction. Builders of region bodies report to their parent.
   const Status& status() const { return status_; }
 
-  /// A graph input (main block only). A symbol in the type is found or made by name with dim().
+  /// Adds a graph input (main block only). Symbols in the type are looked up or created by name with dim().
   Expr input(std::string_view name, Type type, Tensor default_value = {});
   Dim dim(std::string_view name, Bounds bounds = {}) { return graph_.scope_.symbol(name, bounds); }
   Expr constant(Tensor tensor, std::string_view name = {});
@@ -42,28 +42,28 @@ class Builder {
   }
   Expr ints(std::span<const std::int64_t> values);  ///< a 1-D i64 constant
   void output(std::string_view name, Expr value);
-  Expr absent() { return {this, {}}; }  ///< an optional input that is left out
+  Expr absent() { return {this, {}}; }  ///< an omitted optional input
 
-  /// Appends a node. `outputs` says how many results are wanted (a false entry: not wanted). Errors poison.
+  /// Appends a node. `outputs` has one entry per result; false: not wanted. Errors poison the results.
   std::vector<Expr> add(const OpDef& op, std::span<const Expr> inputs, Attrs attrs, std::size_t outputs = 1,
                         std::string_view name = {});
-  /// The same on raw values, for importers: `wanted[k]` false leaves output k out.
+  /// As add, on raw values, for importers; `wanted[k]` false omits output k.
   Result<NodeId> append(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
                         std::string name);
 
-  /// Starts a region node: its blocks exist and the first one's params are typed. Fill each block through
-  /// Builder(graph, block), call open_block before block k > 0, then close.
+  /// Starts a region node: creates its blocks and types the params of the first. Fill each block through Builder(graph,
+  /// block), call open_block before block k > 0, then close.
   Result<NodeId> open(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<std::size_t>& params,
                       std::string name);
-  /// Ends block `index` of an open region: its results.
+  /// Ends block `index` of an open region with its results.
   void yield(NodeId region, std::size_t index, std::vector<Value> results);
-  /// Infers the region (again, where params had to be widened) and appends it to this block.
+  /// Infers the region, repeatedly while params are widened, and appends it to this block.
   Status close(NodeId region, const std::vector<bool>& wanted);
 
-  /// Sides to assume from now on; see Graph::Assumption.
+  /// Choices for later assumptions; see Graph::Assumption.
   void choose(Choices choices) { graph_.choices_ = std::move(choices); }
   void name_value(Value v, std::string_view name) { graph_.values_[v.id].name = name; }
-  /// Numbers of table entries, to undo a speculative build.
+  /// Table sizes, for undoing a speculative build.
   struct Mark {
     std::size_t values, nodes, blocks, constants, block_nodes, symbols;
   };
@@ -79,7 +79,7 @@ class Builder {
   Status status_;
 };
 
-/// What a composite's body sees.
+/// The context passed to a composite's body.
 class CompositeCx {
  public:
   CompositeCx(Builder& builder, std::vector<Expr> inputs, const void* attrs, std::size_t outputs)
@@ -96,7 +96,7 @@ class CompositeCx {
     return *static_cast<const A*>(attrs_);
   }
   std::size_t output_count() const { return outputs_; }
-  /// A constant scalar of the element type `elem`; integers saturate, strings are empty.
+  /// A scalar constant of element type `elem`; integers saturate, strings are empty.
   Expr number(Elem elem, double value);
   Expr ints(std::initializer_list<std::int64_t> values) {
     return builder_.ints(std::span(values.begin(), values.size()));
@@ -111,7 +111,7 @@ class CompositeCx {
   void unsupported(fmt::format_string<A...> format, A&&... args) {
     if (status_) status_ = fail(Code::unsupported, format, std::forward<A>(args)...);
   }
-  /// Ends the body with somebody else's error.
+  /// Ends the body with the given error.
   void stop(Fault fault) {
     if (status_) status_ = std::unexpected(std::move(fault));
   }
@@ -127,7 +127,7 @@ class CompositeCx {
   Status status_;
 };
 
-/// Builds a composite's body at the end of `builder`'s block and gives the results (one per wanted output).
+/// Expands a composite at the end of `builder`'s block; returns its results, one per wanted output.
 Result<std::vector<Value>> expand(Builder& builder, const OpDef& op, std::span<const Value> inputs, const void* attrs,
                                   std::size_t outputs);
 

@@ -7,7 +7,7 @@
 #include "ir/op.h"
 #include "ir/opaque.h"
 
-// How an operator is written down. Each definition is one FRAZIL_OP line:
+// Operator definitions. Each is one FRAZIL_OP line:
 //   FRAZIL_OP(Add, elementwise<2>({"Add", 14, "A + B with broadcasting."}, binary<elems::kNumeric>,
 //                                 [](Sx a, Sx b) { return a + b; }));
 namespace frazil {
@@ -28,7 +28,7 @@ struct Ports {
   std::span<const Port> in, out;
 };
 
-/// An operator object: its definition and a function that builds calls of it on Exprs.
+/// An operator object: its definition, callable on Exprs.
 template <class A>
 struct Op : OpDef {
   /// One-output calls: Add(x, y), Softmax({x}, {.axis = 1}).
@@ -53,7 +53,7 @@ struct Op : OpDef {
 
 namespace detail {
 
-/// Calls a body lambda of N scalars, with or without the attributes as last parameter.
+/// Calls a body lambda with N scalars, and with the attributes if it takes them.
 template <class F, class A, std::size_t N>
 Sx call_body(std::span<const Sx> x, const void* attrs) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -73,7 +73,7 @@ constexpr Op<A> elementwise(OpInfo info, Ports ports, F, Elem (*result)(const vo
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
            Elementwise{&detail::call_body<F, A, N>, result, check, plain}}};
 }
-/// Elementwise on strings, by a body that makes or reads them.
+/// An elementwise operator with string operands or results.
 template <class A = NoAttrs>
 constexpr Op<A> plain_elementwise(OpInfo info, Ports ports, PlainBody plain) {
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,

@@ -9,14 +9,14 @@
 
 namespace frazil {
 
-/// A place that holds a value while a region runs.
+/// Storage for a value while a region runs.
 struct Cell {
   enum class Kind : std::uint8_t {
     none,
     input,     ///< the node's input `index`
     result,    ///< result `index` of block `block`
     variable,  ///< loop variable `index`
-    slice,     ///< what FlowOp::slice made, by `index`
+    slice,     ///< result of FlowOp::slice, by `index`
     gathered,  ///< accumulator `index`
     counter,   ///< integer register `index`, read as an i64 scalar
     truth,     ///< the constant true
@@ -30,7 +30,7 @@ struct Cell {
 /// One step of a region's control flow. Structured: branch .. [otherwise ..] join, loop .. again.
 struct FlowOp {
   enum class Kind : std::uint8_t {
-    branch,  ///< goes on when `a` (bool, one element) is true, else to `otherwise`
+    branch,  ///< continues when `a` (bool, one element) is true, else jumps to `otherwise`
     otherwise,
     join,
     loop,          ///< head of a loop
@@ -46,14 +46,14 @@ struct FlowOp {
     slice,         ///< slice `index` = `a` at position counter `limit` of `axis`, the axis removed
     gather,        ///< appends `a` to accumulator `index` along a new axis `axis`
     give,          ///< node output `index` = `a`
-    expect,        ///< `a` must be `number` (0 or 1), else the run needs another version of the graph
+    expect,        ///< guard: `a` must equal `number` (0 or 1), else another specialisation of the graph runs
   };
   Kind kind = Kind::join;
   std::uint32_t index = 0;
   std::uint32_t limit = 0;
   Cell a{};
   BlockId block{};
-  std::int64_t axis = 0;  ///< below 0 it counts from the end
+  std::int64_t axis = 0;  ///< negative: counts from the end
   bool reversed = false;  ///< slice: counts from the end; gather: prepends
   std::int64_t number = 0;
   Dim dim = 0;
@@ -61,8 +61,8 @@ struct FlowOp {
   std::vector<std::pair<std::uint32_t, Cell>> pairs;
 };
 
-/// How a region node runs, as plain data: the reference executor interprets it, the planner turns it into jumps.
-/// The struct is also its own builder.
+/// How a region node runs, as plain data: the reference executor interprets it, the planner turns it into jumps. Its
+/// member functions append steps.
 struct Flow {
   std::vector<FlowOp> ops;
   std::uint32_t variables = 0, counters = 0, slices = 0, accumulators = 0;

@@ -21,7 +21,7 @@ namespace frazil {
 struct ModelInfo;
 struct OpDef;
 
-/// a == b must hold at run time; a miss is the user's error, told with `what`.
+/// a == b must hold at run time; otherwise the run fails with the text `what`.
 struct Constraint {
   Dim a, b;
   std::string what;
@@ -35,8 +35,8 @@ struct Node {
   Attrs attrs;
   std::vector<BlockId> blocks;
   BlockId parent{};
-  std::string name;          ///< the user's: ONNX node name, or C++ / Python line; may be empty
-  std::uint32_t stable = 0;  ///< survives patches and fusion; unique in the graph
+  std::string name;          ///< given by the user: ONNX node name or source line; may be empty
+  std::uint32_t stable = 0;  ///< kept by patches and fusion; unique in the graph
   std::vector<Constraint> constraints;
 
   template <class A>
@@ -45,10 +45,11 @@ struct Node {
   }
 };
 
-/// A region body or the graph itself: params, nodes in order, results. Captures are ordinary uses of outer values.
+/// A region body or the graph itself: params, nodes in order, results. Outer values are used directly, without capture
+/// lists.
 struct Block {
-  BlockId parent{};  ///< none for block 0
-  NodeId owner{};    ///< the region node; none for block 0
+  BlockId parent{};  ///< invalid for block 0
+  NodeId owner{};    ///< the region node; invalid for block 0
   std::vector<Value> params;
   std::vector<NodeId> nodes;
   std::vector<Value> results;
@@ -65,21 +66,22 @@ struct Constant {
   Tensor tensor;
 };
 
-/// Which side to assume, by the node's stable id; the others take `otherwise`, or neither: what they give has no rank
-/// where their branches differ in it.
+/// The branch to assume for each If, by the node's stable id. Others use `otherwise`; without it they assume none, and
+/// their results have no rank where the branches differ in rank.
 struct Choices {
   std::map<std::uint32_t, bool> by_node;
   std::optional<bool> otherwise = true;
+  auto operator<=>(const Choices&) const = default;
 };
 
 /// Typed SSA with nested blocks over one value table and one symbol table. Copyable; built by Builder, edited only by
-/// Patch. Reading from many threads is safe while nobody builds.
+/// Patch. Thread-safe for reading once it is built.
 class Graph {
  public:
   Graph();
 
   std::string name = "graph";
-  /// Shared by the graphs that are made from this one; null for one that was not imported.
+  /// Shared by all graphs derived from an imported one; null when not imported.
   std::shared_ptr<const ModelInfo> info;
 
   static constexpr BlockId kMain{0};
@@ -97,25 +99,25 @@ class Graph {
   const std::string& value_name(Value v) const { return values_[v.id].name; }
   const Constant* constant(Value v) const;
   std::optional<NodeId> producer(Value v) const;
-  /// Block in which v is defined; constants belong to no block.
+  /// The block that defines v; nullopt for constants.
   std::optional<BlockId> block_of(Value v) const;
-  /// Elements of an integer tensor as Dims where inference knows them (row-major), else null.
+  /// The known value of an integer tensor: its elements as Dims in row-major order; null when inference does not know
+  /// it.
   const std::vector<Dim>* known_value(Value v) const;
 
   /// Names of the main block's params and results.
   const std::vector<std::string>& input_names() const { return input_names_; }
   const std::vector<std::string>& output_names() const { return output_names_; }
-  /// Default of an input that may be left out (an ONNX initializer that is also an input).
+  /// The default of an optional input (an ONNX initializer that is also an input); null without one.
   const Tensor* input_default(std::size_t input) const;
 
-  /// Where an unbacked symbol gets its value: element `index` of integer tensor `value`, read as soon as it is
-  /// computed.
+  /// The source of a backed symbol's value: element `index` of integer tensor `value`, read when it has been computed.
   struct Origin {
     Value value;
     std::int64_t index = 0;
   };
   std::optional<Origin> origin(SymbolId symbol) const;
-  /// Where an unbacked symbol gets its value: extent `axis` of `value`, once the node that makes it has run.
+  /// The source of an unbacked symbol's value: extent `axis` of `value`, known when its node has run.
   struct ExtentOrigin {
     Value value;
     int axis = 0;
@@ -123,21 +125,21 @@ class Graph {
   std::optional<ExtentOrigin> extent_origin(SymbolId symbol) const;
   BlockId symbol_block(SymbolId symbol) const;
 
-  /// Where the branches of an If give different ranks, types follow one side, and hold only while `predicate` (0 or 1)
-  /// is `value`. Executors check this where the If stands and take another version otherwise.
+  /// When the branches of an If have different ranks, types follow one branch and hold only while `predicate` (0 or 1)
+  /// equals `value`. Executors check this at the If and otherwise switch to another specialisation.
   struct Assumption {
     Dim predicate;
     std::int64_t value = 1;
-    std::uint32_t stable = 0;  ///< of the node
+    std::uint32_t stable = 0;  ///< of the If
   };
   const std::vector<Assumption>& assumptions() const { return assumptions_; }
-  /// The side that the node's types follow.
+  /// The branch that the node's types follow.
   std::optional<bool> assumed(const Node& node) const;
 
-  /// "node 'If_12' (If)", or "node #7 (Add)" for one without a name.
+  /// "node 'If_12' (If)", or "node #7 (Add)" for a node without a name.
   std::string describe(NodeId id) const;
 
-  /// Structural: alpha-renaming of values, symbols and names does not change it.
+  /// Structural hash: independent of the numbering of values, of symbols and of names.
   std::uint64_t hash() const;
 
  private:

@@ -10,7 +10,7 @@
 namespace frazil {
 namespace {
 
-constexpr std::size_t kMaxContent = 4096;
+constexpr std::size_t kMaxHashedBytes = 4096;
 
 enum class Tag : std::uint8_t { enter, leave, node, done, absent, constant, value, nothing };
 
@@ -134,7 +134,7 @@ std::uint64_t hash_of(const Tensor& t) {
   Hasher h;
   h.add(static_cast<std::uint64_t>(t.elem())).add(t.rank());
   for (std::int64_t size : t.sizes()) h.add(static_cast<std::uint64_t>(size));
-  const auto packed = t.bytes() < kMaxContent ? t.packed() : Result<Tensor>(std::unexpect);
+  const auto packed = t.bytes() < kMaxHashedBytes ? t.packed() : Result<Tensor>(std::unexpect);
   if (!packed) {
     h.add(reinterpret_cast<std::uintptr_t>(t.data()));
     for (std::int64_t stride : t.strides()) h.add(static_cast<std::uint64_t>(stride));

@@ -7,9 +7,9 @@
 
 namespace frazil {
 
-/// Small tensors by content, large ones by type and identity of their memory.
+/// Small tensors are hashed by elements, large ones by type and address.
 std::uint64_t hash_of(const Tensor& tensor);
-/// The values of all attributes of the node.
+/// Adds all attribute values of the node.
 void add_attributes(Hasher& hasher, const Node& node);
 
 }  // namespace frazil

@@ -26,7 +26,7 @@ std::string elem_names(ElemSet set) {
   return names;
 }
 
-/// Element types bound to port variables while one node is checked.
+/// Element types bound to port variables while a node is checked.
 struct Bindings {
   std::array<std::pair<std::string_view, Elem>, 8> of{};
   std::size_t count = 0;
@@ -60,7 +60,7 @@ Status check_count(InferCx& cx) {
   const auto outs = cx.node().op->outputs;
   const bool open = !outs.empty() && outs.back().use == Port::Use::variadic;
   if (cx.output_count() > outs.size() && !open) {
-    return cx.error("gives at most {} outputs, {} asked for", outs.size(), cx.output_count());
+    return cx.error("has at most {} outputs, {} requested", outs.size(), cx.output_count());
   }
   return {};
 }
@@ -103,17 +103,22 @@ Elem output_elem(const OpDef& op, std::size_t i, const Bindings& bound) {
   return Elem::f32;
 }
 
-Elem result_elem(const InferCx& cx, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
-                 const Bindings& bound) {
-  if (result == nullptr || i > 0) return output_elem(*cx.node().op, i, bound);
+/// Of the inputs that are given.
+std::vector<Elem> input_elems(const InferCx& cx) {
   std::vector<Elem> in;
   for (std::size_t k = 0; k < cx.input_count(); ++k) {
     if (cx.has(k)) in.push_back(cx.elem(k));
   }
-  return result(cx.node().attrs.get(), in);
+  return in;
 }
 
-/// True when the element type of output i does not depend on more than ports and `result`.
+Elem result_elem(const InferCx& cx, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
+                 const Bindings& bound) {
+  if (result == nullptr || i > 0) return output_elem(*cx.node().op, i, bound);
+  return result(cx.node().attrs.get(), input_elems(cx));
+}
+
+/// True when the element type of output i follows from the ports and `result` alone.
 bool tells_elem(const OpDef& op, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
                 const Bindings& bound) {
   const Port& port = port_at(op.outputs, i);
@@ -129,7 +134,7 @@ bool has_unranked(const InferCx& cx) {
   return false;
 }
 
-/// Such operators (sequences, optionals) have rules that do not look at ranks.
+/// True for operators on sequences and optionals, whose rules do not read ranks.
 bool gives_any_value(const OpDef& op) {
   return std::ranges::any_of(op.outputs, [](const Port& p) { return p.set == 0; });
 }
@@ -146,9 +151,10 @@ class FormRule {
   FormRule(InferCx& cx, const Bindings& bound) : cx_(cx), bound_(bound) {}
 
   Status operator()(const Elementwise& e) {
-    if (Status s = e.check ? e.check(cx_.node().attrs.get()) : Status{}; !s) {
-      return within(cx_.graph().describe(cx_.id()) + ": ", std::move(s).error());
-    }
+    const void* const attrs = cx_.node().attrs.get();
+    Status good = e.check ? e.check(attrs) : Status{};
+    if (good && e.fits) good = e.fits(attrs, input_elems(cx_));
+    if (!good) return within(cx_.graph().describe(cx_.id()) + ": ", std::move(good).error());
     std::optional<Shape> shape;
     for (std::size_t i = 0; i < cx_.input_count(); ++i) {
       if (!cx_.has(i)) continue;
@@ -206,7 +212,7 @@ Status Inference::check_inputs(Graph& graph, NodeId node) {
 
 namespace {
 
-/// Pads and sizes may leave less than nothing of an axis.
+/// Negative pads and sizes may make an extent negative.
 Status check_extents(InferCx& cx) {
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
     if (!cx.wants(i)) continue;
@@ -273,7 +279,8 @@ Result<std::vector<Dim>> InferCx::ints(std::size_t i) {
   }
   std::vector<Dim> dims;
   for (std::int64_t k = 0; k < count.value(); ++k) dims.push_back(Inference::backed_symbol(graph_, v, k));
-  // Without elements nothing would name v, and what makes it would pass for shape arithmetic that need not run.
+  // Without elements no known value would refer to v, and its producer would count as shape arithmetic that need not
+  // run.
   if (!dims.empty()) graph_.values_[v.id].known = dims;
   return dims;
 }

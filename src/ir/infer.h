@@ -10,8 +10,8 @@
 
 namespace frazil {
 
-/// What a type rule sees of one node, and where it leaves its results. Input positions are the operator's ports;
-/// variadic inputs continue the count.
+/// Context of a type rule: the node's inputs, and where the rule stores its results. Inputs are numbered by the
+/// operator's ports; variadic inputs continue the count.
 class InferCx {
  public:
   InferCx(Graph& graph, NodeId node) : graph_(graph), id_(node) {}
@@ -35,29 +35,29 @@ class InferCx {
 
   /// The tensor when input i is a constant, else null.
   const Tensor* constant(std::size_t i) const;
-  /// Known elements of integer input i, else null.
+  /// The known value of integer input i, else null.
   const std::vector<Dim>* known_value(std::size_t i) const;
-  /// Elements of integer input i as Dims. Where they are not known they become unbacked symbols that are read at run
-  /// time; that needs a constant element count (at most 1024), else Code::unsupported.
+  /// Elements of integer input i as Dims. Unknown elements become backed symbols, read at run time; this requires a
+  /// constant element count of at most 1024, else Code::unsupported.
   Result<std::vector<Dim>> ints(std::size_t i);
   /// Like ints for a single element.
   Result<Dim> int_scalar(std::size_t i);
-  /// axis in [-rank, rank) made non-negative, else an error that names the attribute.
+  /// `axis` made non-negative; an error that names the attribute unless it is in [-rank, rank).
   Result<int> axis(std::int64_t axis, std::size_t rank, std::string_view what = "axis");
 
-  /// A new symbol for an extent of output `output`, known once the node has run (NonZero).
+  /// A new unbacked symbol for an extent of output `output` that is known once the node has run (NonZero).
   Dim data_extent(std::size_t output, int axis, Bounds bounds = {});
-  /// a == b: an error at once when disproved, a run-time check when unknown. The result is the better known of both.
+  /// Requires a == b: an error when disproved, a run-time check when undecided. Returns the more precise of the two.
   Result<Dim> require_equal(Dim a, Dim b, std::string_view what);
   /// Multidirectional broadcasting of two shapes; see docs/symbolic-shapes.md.
   Result<Shape> broadcast(const Shape& a, const Shape& b);
 
-  /// Sets output i's type. Rules of View and Contraction do not call it: their maps and spaces say it.
+  /// Sets output i's type. Rules of View and Contraction do not call it: their maps and spaces determine the type.
   void out(std::size_t i, Type type);
-  /// Sets output i's known integer elements.
+  /// Sets output i's known value.
   void out_known_value(std::size_t i, std::vector<Dim> known);
 
-  /// Code::bad_model, put behind the node's description.
+  /// A Code::bad_model error, prefixed with the node's description.
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
     return fail(Code::bad_model, "{}: {}", graph_.describe(id_), fmt::format(format, std::forward<A>(args)...));
@@ -77,7 +77,7 @@ class InferCx {
   NodeId id_;
 };
 
-/// What a Region's rules see.
+/// Context of a Region's rules.
 class RegionCx : public InferCx {
  public:
   using InferCx::InferCx;
@@ -89,27 +89,29 @@ class RegionCx : public InferCx {
     return graph_.type(block(block_index).results[k]);
   }
   /// Makes param k of the block at least as general as `type`: dims that differ become unbacked symbols of that block.
-  /// True when it changed, so that the bodies must be inferred again. Elements and kinds must agree (an error).
+  /// Returns true when it changed; the bodies must then be inferred again. Differing kinds or element types are an
+  /// error.
   Result<bool> widen(std::size_t block_index, std::size_t k, const Type& type);
-  /// The type both fit: equal dims stay, others become unbacked symbols of the node's own block.
+  /// The most specific type that covers both: equal dims stay, others become unbacked symbols of the node's block.
   Result<Type> join(const Type& a, const Type& b);
-  /// Lets the types follow one side of a predicate over extents, recorded in the graph, or neither.
+  /// Chooses the branch that types follow when `predicate` over extents decides it, and records the assumption in the
+  /// graph; nullopt: assume neither.
   std::optional<bool> assume(Dim predicate);
-  /// An unbacked extent that the region's control flow sets (trip counts, joined dims), in the node's own block.
+  /// An unbacked symbol for an extent that control flow determines (trip counts, joined dims), in the node's block.
   Dim flow_extent(std::size_t output, int axis);
-  /// Set when a param was widened: the caller of the rule infers the bodies again.
+  /// Set when a param was widened; the caller of the rule then infers the bodies again.
   bool again = false;
 };
 
-/// Infers types of one node whose inputs are typed: checks ports, then follows the form. For a Region all bodies must
-/// have been inferred.
+/// Infers the types of a node whose inputs are typed: checks the ports, then applies the rule of its form. For a Region
+/// all bodies must have been inferred.
 Status infer_node(Graph& graph, NodeId node);
 
-/// The iteration space / view maps of a node (as its rule says now).
+/// The iteration space or view maps of a node, from its current types.
 Result<Space> space_of(Graph& graph, NodeId node);
 Result<std::vector<ViewMap>> views_of(Graph& graph, NodeId node);
-/// The tape of an Elementwise or Contraction node's body: loads in compute types; for an Elementwise the result is cast
-/// to the compute type of the output.
+/// The scalar program of an Elementwise or Contraction node: loads in compute types; for Elementwise, the result is
+/// cast to the compute type of the output.
 ScalarTape tape_of(const Graph& graph, NodeId id);
 
 }  // namespace frazil

@@ -49,14 +49,14 @@ Status Inference::type_params(Graph& graph, NodeId region, std::size_t index) {
 
 namespace {
 
-/// One region whose bodies are being inferred: at node `node` of block `block`.
+/// A region whose bodies are being inferred, at node `node` of block `block`.
 struct Frame {
   NodeId region;
   std::size_t block = 0, node = 0;
-  bool keep_params = false;  ///< params are already typed (first entry, or widened)
+  bool keep_params = false;  ///< params are typed already (first entry, or widened)
 };
 
-/// Symbols of a body end with it: output extents that read one become extents of the output itself.
+/// Symbols of a body are not valid outside it: an output extent that reads one becomes a new symbol of that output.
 void own_output_symbols(RegionCx& cx) {
   const Graph& graph = cx.graph();
   auto is_inner = [&](SymbolId s) {
@@ -123,12 +123,12 @@ Status Inference::infer_region(Graph& graph, NodeId region) {
 
 namespace {
 
-/// What may leave a composite whose inner values are dropped again.
+/// Translates the results of a composite out of its expansion, which is then discarded.
 class CompositeExit {
  public:
   CompositeExit(InferCx& cx, const Builder::Mark& mark) : cx_(cx), mark_(mark) {}
 
-  /// True when d reads a symbol that an inner value defines.
+  /// True when d reads a symbol defined by an inner value.
   bool leaks(Dim d) const {
     if (d.is_const()) return false;
     return std::ranges::any_of(cx_.scope().symbols_of(d), [&](SymbolId s) {
@@ -153,7 +153,7 @@ class CompositeExit {
     if (known && std::ranges::none_of(*known, [&](Dim d) { return leaks(d); })) cx_.out_known_value(output, *known);
   }
 
-  /// Checks of inner nodes that make sense outside.
+  /// The constraints of inner nodes that are expressible outside.
   std::vector<Constraint> constraints() const {
     std::vector<Constraint> kept;
     for (std::size_t n = mark_.nodes; n < cx_.graph().node_count(); ++n) {
@@ -173,7 +173,7 @@ class CompositeExit {
 
 namespace {
 
-/// An attribute may ask for an element type that the operator does not give.
+/// An attribute may request an element type that the operator does not support.
 Status check_output(InferCx& cx, std::size_t i, const Type& type) {
   const auto ports = cx.node().op->outputs;
   const Port& port = ports[std::min(i, ports.size() - 1)];
@@ -216,13 +216,13 @@ void Inference::add_constraints(Graph& graph, NodeId node, std::vector<Constrain
 
 namespace {
 
-/// True when d is an unbacked symbol that belongs to `block`: already as general as an extent can be.
+/// True when d is an unbacked symbol of `block`: it cannot be made more general.
 bool is_own_symbol(const Graph& graph, Dim d, BlockId block) {
   const auto symbol = graph.scope().as_symbol(d);
   return symbol && graph.scope().is_unbacked(*symbol) && graph.symbol_block(*symbol) == block;
 }
 
-/// How two types meet. A block's own symbols are as general as an extent can be, so that widening stops at them; joins
+/// How two types are joined. Widening stops at the block's own symbols, which are as general as an extent can be; joins
 /// of two values have no such rule.
 struct Merge {
   InferCx& cx;
@@ -248,7 +248,7 @@ struct Merge {
   }
 
   Result<Type> type(const Type& a, const Type& b) {
-    // A value is also an optional that has it.
+    // A value joins with an optional as an optional that holds it.
     if (a.kind == Type::Kind::optional && b.kind != a.kind) return item(a, b);
     if (b.kind == Type::Kind::optional && a.kind != b.kind) {
       changed = true;

@@ -4,8 +4,8 @@
 
 namespace frazil {
 
-/// The extents of a request give the symbols of the input types: each must be all of some axis of a tensor input.
-/// Code::unsupported names an input whose type reads one that is not.
+/// Checks that the extents of a request determine the symbols of the input types: each symbol must be the whole extent
+/// of some axis of a tensor input. Code::unsupported names an input whose type reads another one.
 Status check_input_symbols(const Graph& graph);
 
 }  // namespace frazil

@@ -10,15 +10,15 @@ using MaybeDim = std::optional<Dim>;
 
 bool follows(Elem e) { return e == Elem::i64 || e == Elem::i32 || e == Elem::boolean; }
 
-/// Extents as numbers when all are constant and few.
+/// The extents as numbers when all are constant and the element count is small.
 std::optional<std::vector<std::int64_t>> small_sizes(const Shape& shape) {
   std::vector<std::int64_t> sizes;
   std::int64_t count = 1;
   for (Dim d : shape) {
-    if (!d.is_const() || d.value() > kMaxContent) return std::nullopt;
+    if (!d.is_const() || d.value() > kMaxKnownElements) return std::nullopt;
     sizes.push_back(d.value());
     count *= d.value();
-    if (count > kMaxContent) return std::nullopt;
+    if (count > kMaxKnownElements) return std::nullopt;
   }
   return sizes;
 }
@@ -48,8 +48,8 @@ Dim truth_equal(Scope& scope, Dim a, Dim b) {
   return truth_not(scope, truth_nonzero(scope, scope.sub(a, b)));
 }
 
-/// Arithmetic on extents is exact: a product of extents that overflows could not be allocated. Values read from data
-/// may be anything, so only their moves are followed.
+/// Arithmetic on extents is exact: a tensor whose extents overflow could not be allocated. Values read from data are
+/// arbitrary, so they are only moved, not computed with.
 bool is_safe(const Scope& scope, Dim d) { return d.is_const() ? !saturated(d) : scope.bounds(d).min > Dim::kMin / 2; }
 
 MaybeDim divide(Scope& scope, Dim a, Dim b, bool remainder) {
@@ -60,7 +60,7 @@ MaybeDim divide(Scope& scope, Dim a, Dim b, bool remainder) {
   return remainder ? scope.mod(a, b) : scope.floordiv(a, b);
 }
 
-/// Extents are never multiplied by numbers this large; what is may wrap round.
+/// Extents stay below this when multiplied; larger products may wrap.
 MaybeDim multiply(Scope& scope, Dim a, Dim b) {
   constexpr std::int64_t kMostFactor = std::int64_t{1} << 31;
   const auto large = [](Dim d) { return d.is_const() && (d.value() > kMostFactor || d.value() < -kMostFactor); };
@@ -106,7 +106,7 @@ MaybeDim eval(Scope& scope, const ScalarIns& ins, Elem operand, MaybeDim a, Mayb
   }
 }
 
-/// Known value of an operand, read with broadcasting against `sizes`.
+/// The known value of an operand, read with broadcasting against `sizes`.
 struct Operand {
   const std::vector<Dim>* known;
   std::vector<std::int64_t> sizes;
@@ -131,7 +131,7 @@ bool fits_i32(Dim d) {
   return d.value() >= Limits::min() && d.value() <= Limits::max();
 }
 
-/// Runs the tape once; nullopt when any part is unknown.
+/// Evaluates the scalar program once; nullopt when a part is unknown.
 MaybeDim eval_tape(Scope& scope, const ScalarTape& tape, std::span<const Dim> operands) {
   std::vector<MaybeDim> regs;
   for (const ScalarIns& ins : tape.code) {
@@ -180,7 +180,7 @@ std::optional<std::vector<Dim>> known_elementwise(InferCx& cx) {
 
 namespace {
 
-/// Operand position for one output index of an affine map with constant numbers; -1: the fill value.
+/// The operand position for an output index of an affine map with constant offsets and steps; -1: the fill value.
 std::optional<std::int64_t> affine_position(const ViewMap& map, std::span<const std::int64_t> in,
                                             std::span<const std::int64_t> index) {
   std::int64_t flat = 0;
@@ -211,7 +211,7 @@ std::optional<std::vector<Dim>> known_affine(InferCx& cx, const ViewMap& map) {
   return result;
 }
 
-/// Only along axis 0 of 1-D operands: what shape arithmetic uses.
+/// Along axis 0 of 1-D operands only, which is what shape arithmetic uses.
 std::optional<std::vector<Dim>> known_concat(InferCx& cx, const ViewMap& map) {
   std::vector<Dim> result;
   if (map.shape.size() != 1) return std::nullopt;
@@ -220,7 +220,7 @@ std::optional<std::vector<Dim>> known_concat(InferCx& cx, const ViewMap& map) {
     if (!known) return std::nullopt;
     result.insert(result.end(), known->begin(), known->end());
   }
-  return result.size() <= static_cast<std::size_t>(kMaxContent) ? std::optional(result) : std::nullopt;
+  return result.size() <= static_cast<std::size_t>(kMaxKnownElements) ? std::optional(result) : std::nullopt;
 }
 
 }  // namespace

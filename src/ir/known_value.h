@@ -7,14 +7,15 @@
 
 namespace frazil {
 
-/// Largest element count whose integer value inference follows.
-inline constexpr std::int64_t kMaxContent = 64;
+/// Largest element count of an integer tensor whose known value is tracked.
+inline constexpr std::int64_t kMaxKnownElements = 64;
 
-/// Content of an Elementwise node's integer or bool output, where every operand's is known and the result is exact.
+/// The known value of an Elementwise node's integer or bool output, when all operands are known and the result is
+/// exact.
 std::optional<std::vector<Dim>> known_elementwise(InferCx& cx);
-/// Known value of a view of integer operands whose values are known.
+/// The known value of a view of integer operands with known values.
 std::optional<std::vector<Dim>> known_view(InferCx& cx, const ViewMap& map);
-/// Content of a constant integer or bool tensor of at most 1024 elements.
+/// The known value of a constant integer or bool tensor of at most 1024 elements.
 std::optional<std::vector<Dim>> known_constant(const Tensor& tensor);
 
 }  // namespace frazil

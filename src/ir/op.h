@@ -30,7 +30,7 @@ struct Port {
   Use use = Use::required;
 };
 
-// ---- the six forms. Every consumer visits the form and none asks which operator it is. ----
+// ---- the six forms; consumers dispatch on the form, not on the operator ----
 
 /// One element of an operand of any type.
 struct ElementRef {
@@ -41,40 +41,42 @@ struct ElementRef {
     return *reinterpret_cast<const T*>(data);
   }
 };
-/// One element of an output from one of each operand, where a tape cannot say it: it compares and moves strings, but
-/// neither makes nor reads them.
+/// Computes one output element from one element of each operand, for what a scalar program cannot express: comparing
+/// and moving strings. It does not create or parse them.
 using PlainBody = Status (*)(std::span<const ElementRef> operands, const void* attrs, Elem elem, std::byte* out);
 
 /// out[i] = body(in_0[i], in_1[i], ...) with broadcasting. The body sees operands in their compute type; the result is
 /// cast to the output's element type.
 struct Elementwise {
   Sx (*body)(std::span<const Sx> operands, const void* attrs);
-  /// The output's element type where the ports do not give it (Cast); else null.
+  /// The output's element type when the ports do not determine it (Cast); else null.
   Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
-  /// What is wrong with the attributes; null where nothing can be.
+  /// Checks the attributes; null when every combination is valid.
   Status (*check)(const void* attrs) = nullptr;
-  /// In place of the body where an operand or the output is a string; null where the body serves strings, too.
+  /// Replaces the body when an operand or the output is a string; null when the body handles strings.
   PlainBody plain = nullptr;
+  /// What is wrong with attributes for operands of these element types; null where nothing can be.
+  Status (*fits)(const void* attrs, std::span<const Elem> inputs) = nullptr;
 };
 
 /// A fold over an iteration space. The type rule is the space.
 struct Contraction {
   Status (*space)(InferCx& cx, Space& space);
-  /// The contribution of one point, from the operands in their compute types (absent operands are not passed).
+  /// The contribution of one point, computed in the operands' compute types; absent operands are not passed.
   Sx (*body)(std::span<const Sx> operands, const void* attrs);
-  /// Output element types where the ports do not give them (null otherwise). Sums happen in compute_elem of output 0.
+  /// Output element types when the ports do not determine them, else null. Sums use compute_elem of output 0.
   Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
 };
 
-/// A rearrangement: no arithmetic. One map per output.
+/// A rearrangement of elements without arithmetic. One map per output.
 struct View {
   Status (*maps)(InferCx& cx, std::vector<ViewMap>& maps);
 };
 
-/// A body that calls other operators; the oracle of any fast kernel for it.
+/// A body that calls other operators; the reference for any fast kernel.
 struct Composite {
   void (*body)(CompositeCx& cx);
-  /// The element type of output 0 where the ports do not give it and the operands' ranks are not known; else null.
+  /// The element type of output 0 when the ports do not determine it and the operands' ranks are unknown; else null.
   Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
 };
 
@@ -82,25 +84,25 @@ struct Composite {
 struct Opaque {
   Status (*types)(InferCx& cx);
   Status (*run)(OpaqueCall& call);
-  std::string_view reason;  ///< why no other form fits, one line
+  std::string_view reason;  ///< why no other form fits; one line
 };
 
 /// Control flow over blocks.
 struct Region {
-  /// Types of the params of block `index`, known before the body is.
+  /// Types of the params of block `index`, before the body is known.
   Result<std::vector<Type>> (*params)(RegionCx& cx, std::size_t index);
-  /// Output types once all bodies are known. May widen params (RegionCx::widen); then the bodies are inferred again.
+  /// Output types once all bodies are known. May widen params (RegionCx::widen); the bodies are then inferred again.
   Status (*types)(RegionCx& cx);
   void (*lower)(const Node& node, const class Graph& graph, Flow& flow);
-  std::size_t blocks;                             ///< how many
-  std::span<const std::string_view> block_attrs;  ///< the ONNX attributes that hold them, in order
+  std::size_t blocks;                             ///< number of bodies
+  std::span<const std::string_view> block_attrs;  ///< the ONNX attributes that hold the bodies, in order
 };
 
 using Form = std::variant<Elementwise, Contraction, View, Composite, Opaque, Region>;
 std::string_view form_name(const Form& form);
 
-/// The opset of the meaning implemented, and the oldest one in which a node written in this form means the same, with
-/// fewer element types perhaps. Nodes of opsets before that are upgraded at import.
+/// The opset that the implementation follows, and the oldest one in which a node in this form has the same meaning,
+/// possibly with fewer element types. Nodes of older opsets are upgraded at import.
 struct OpsetRange {
   int newest = 1;
   int oldest = 1;
@@ -108,7 +110,7 @@ struct OpsetRange {
   constexpr OpsetRange(int last, int first) : newest(last), oldest(first) {}
 };
 
-/// One operator: the only place that says what it means. Identity is its address.
+/// One operator: the only definition of its meaning. Identified by address.
 struct OpDef {
   std::string_view name;
   std::string_view domain;  ///< "" is ai.onnx
@@ -118,18 +120,18 @@ struct OpDef {
   std::span<const Port> inputs;
   std::span<const Port> outputs;
   Form form;
-  /// Its results do not follow from operands and attributes alone: two nodes, or two runs of one, may differ.
+  /// Results do not depend on operands and attributes alone: two nodes, or two runs of one, may differ.
   bool stateful = false;
 };
 
-/// Makes attributes at their defaults.
+/// Makes attributes with their defaults.
 Attrs default_attrs(const OpDef& op);
 
 /// All operators, in definition order. Thread-safe after static initialisation.
 class OpRegistry {
  public:
   static OpRegistry& global();
-  /// A second operator of the same domain and name is ignored and reported false.
+  /// Returns false, and ignores the operator, when one of the same domain and name exists.
   bool add(const OpDef& op);
   const OpDef* find(std::string_view domain, std::string_view name) const;
   std::vector<const OpDef*> all() const;  ///< sorted by domain, name

@@ -27,9 +27,9 @@ struct TensorView {
   }
 };
 
-/// One run of an Opaque operator, the same for every executor. The executor owns memory: a kernel asks for its outputs,
-/// each once, after which it may write them. Inputs stay valid and unchanged. Errors are told without the node's name,
-/// which the executor puts in front.
+/// One run of an Opaque operator; the same interface in every executor. The executor owns the memory: a kernel requests
+/// each output once and may then write it. Inputs are unchanged during the call. Error texts omit the node, which the
+/// executor adds.
 class OpaqueCall {
  public:
   virtual ~OpaqueCall() = default;
@@ -40,15 +40,15 @@ class OpaqueCall {
   virtual bool wants(std::size_t i) const = 0;
   /// Tensor input i, contiguous. Precondition: has(i) and it is a tensor.
   virtual TensorView in(std::size_t i) const = 0;
-  /// Any input i as a value (sequences, optionals, maps, or tensors).
+  /// Any input i as a value (sequence, optional, map, or tensor).
   virtual Datum datum(std::size_t i) const = 0;
-  /// Elem of output i, as inferred.
+  /// The inferred element type of output i.
   virtual Elem out_elem(std::size_t i) const = 0;
-  /// Memory for tensor output i of the given extents: uninitialised, strings empty.
+  /// Memory for tensor output i with the given extents: uninitialised; strings are empty.
   virtual Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) = 0;
-  /// Output i as a value that is not a plain tensor.
+  /// Sets output i to a value that is not a plain tensor.
   virtual Status put(std::size_t i, Datum value) = 0;
-  /// Scratch memory for this call, uninitialised, aligned to 64. Each call of it invalidates the one before.
+  /// Uninitialised scratch memory for this call, aligned to 64 bytes. Each call invalidates the previous memory.
   virtual Result<std::byte*> scratch(std::size_t bytes) = 0;
   template <class A>
   const A& attrs() const {

@@ -17,24 +17,24 @@ namespace {
 
 using Kind = Token::Kind;
 
-/// A result of a node as the text gives it.
+/// A result of a node as written in the text.
 struct Output {
   std::size_t token = 0;  ///< its name
   bool wanted = true;
-  std::size_t check = ~std::size_t{0};  ///< its type's place among the checks, if it has one
+  std::size_t check = ~std::size_t{0};  ///< index of its type among the checks, if it has one
 };
 
-/// A block whose end has not been read; region and results are none for the graph's own.
+/// A block whose end has not been read; region and results are empty for the graph itself.
 struct Open {
   NodeId region;
   BlockId block;
   std::size_t index = 0;
-  std::size_t names = 0;  ///< how many names are visible outside of it
+  std::size_t names = 0;  ///< number of names visible outside
   std::size_t op = 0;     ///< token, for errors
   std::vector<Output> results;
 };
 
-/// A written type to hold against the inferred one once all is known.
+/// A written type, to be compared with the inferred one at the end.
 struct Check {
   Value value;
   std::size_t name, type;  ///< tokens
@@ -110,16 +110,16 @@ class Parser {
     if (at_literal(tokens_) || tokens_.peek().kind == Kind::weight) return tensor();
     Sizes sizes;
     for (Dim d : type.shape) {
-      if (!d.is_const()) return tokens_.expected("a literal with its type");
+      if (!d.is_const()) return tokens_.expected("a typed literal");
       sizes.push_back(d.value());
     }
-    if (!type.is_tensor() || !type.ranked) return tokens_.expected("a literal with its type");
+    if (!type.is_tensor() || !type.ranked) return tokens_.expected("a typed literal");
     return read_values(tokens_, type.elem, std::move(sizes));
   }
 
   // ---- names ----
 
-  /// Numbers and names do not meet in one table.
+  /// Numbers and names use separate key spaces.
   Result<std::string> key(std::size_t at) {
     std::size_t here = std::exchange(tokens_.at, at);
     auto name = read_name(tokens_);
@@ -219,7 +219,7 @@ class Parser {
     return list;
   }
 
-  /// "%x" or "%x: type"; the type becomes a check without a value.
+  /// "%x" or "%x: type"; the type becomes a check.
   Status named_type(std::size_t& check) {
     const std::size_t name = tokens_.at;
     if (tokens_.next().kind != Kind::value) {
@@ -255,7 +255,7 @@ class Parser {
     return bind(list, *made);
   }
 
-  /// What a Builder takes for granted.
+  /// Checks what Builder takes as a precondition.
   Status check_arity(const OpDef& op, std::size_t at, const std::vector<Value>& inputs,
                      const std::vector<Output>& list) const {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -266,7 +266,7 @@ class Parser {
     }
     const bool region = std::holds_alternative<Region>(op.form);
     if (region || std::ranges::any_of(list, &Output::wanted)) return {};
-    return tokens_.error(tokens_[at], "{}: no result is asked for", op.name);
+    return tokens_.error(tokens_[at], "{}: no result is requested", op.name);
   }
 
   static std::vector<bool> wanted(const std::vector<Output>& list) {
@@ -382,7 +382,7 @@ class Parser {
 
   // ---- regions ----
 
-  /// Looks ahead over the blocks of a region: how many params each has, and the node's name behind them.
+  /// Scans the blocks of a region for the number of params of each, and the node's name after them.
   Result<std::vector<std::size_t>> survey(const OpDef& op, std::string& name) {
     const std::size_t here = tokens_.at;
     std::vector<std::size_t> params;

@@ -39,7 +39,7 @@ Status skip_element(Tokens& tokens) {
   return {};
 }
 
-/// The first token of each element of a list in brackets, nested as it may be.
+/// The first token of each element of a possibly nested list in brackets.
 Result<std::vector<std::size_t>> read_list(Tokens& tokens) {
   std::vector<std::size_t> elements;
   const std::size_t close = tokens.peek().match;
@@ -147,7 +147,7 @@ constexpr int kMaxNesting = 16;
 
 Result<Datum> read_datum(Tokens& tokens, int depth = 0);
 
-/// The items between parentheses, each read by `item`.
+/// The items between parentheses, each parsed by `item`.
 template <class F>
 Status read_items(Tokens& tokens, int depth, F item) {
   if (depth == kMaxNesting) return tokens.error(tokens.peek(), "values nest deeper than {} levels", kMaxNesting);

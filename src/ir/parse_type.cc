@@ -15,7 +15,7 @@ bool is_fresh_name(std::string_view name) {
   return name.size() > 1 && name[0] == '?' && std::ranges::all_of(name.substr(1), sym::is_digit);
 }
 
-/// Nothing or a number.
+/// An empty text or a number.
 bool read_limit(std::string_view text, std::int64_t& limit) {
   if (text.empty()) return true;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
@@ -62,7 +62,7 @@ Status TypeReader::read_bounds() {
 }
 
 void TypeReader::meet(std::string_view text, const Dim* expected) {
-  std::vector<std::pair<std::size_t, std::string>> unknown;  // shorter names first: the order of their numbers
+  std::vector<std::pair<std::size_t, std::string>> unknown;  // shorter names first, which is the order of their numbers
   rename_symbols(text, [&](std::string_view name) -> const std::string* {
     if (is_fresh_name(name) && !actual_.contains(std::string(name))) unknown.emplace_back(name.size(), name);
     return nullptr;
@@ -173,7 +173,7 @@ Status TypeReader::check(std::size_t at, std::string_view name, const Type& infe
   const Token first = tokens_.peek();
   FRAZIL_TRY(const Type written, read(&inferred));
   if (written == inferred) return {};
-  return tokens_.error(first, "{} is written {}, inferred {}", name, shown_.str(written), shown_.str(inferred));
+  return tokens_.error(first, "{} is declared {}, inferred {}", name, shown_.str(written), shown_.str(inferred));
 }
 
 }  // namespace frazil

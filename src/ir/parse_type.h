@@ -9,20 +9,20 @@
 
 namespace frazil {
 
-/// Reads types into a graph's Scope. Data-dependent symbols (?0) of the text stand for symbols of the graph: those met
-/// at the same place of an inferred type, or new ones in an input's type.
+/// Parses types into a graph's Scope. Unbacked symbols (?0) of the text map to symbols of the graph: those at the same
+/// position of an inferred type, or new ones in an input's type.
 class TypeReader {
  public:
   TypeReader(Tokens& tokens, Graph& graph)
       : tokens_(tokens), graph_(graph), shown_(graph.scope(), DimText::Rename::unbacked) {}
 
-  /// A line "dim N in 1..64", behind the word `dim`.
+  /// Parses "dim N in 1..64", after the word `dim`.
   Status read_bounds();
-  /// A type at the current token; symbols not met before are matched with those of `expected`, if given.
+  /// Parses the type at the current token; new symbols are matched with those of `expected`, if given.
   Result<Type> read(const Type* expected);
-  /// Passes over a type.
+  /// Skips a type.
   Status skip();
-  /// An error when the type at token `at` is not the inferred one.
+  /// An error when the type at token `at` differs from the inferred one.
   Status check(std::size_t at, std::string_view name, const Type& inferred);
 
  private:
@@ -34,8 +34,8 @@ class TypeReader {
 
   Tokens& tokens_;
   Graph& graph_;
-  DimText shown_;                                        // symbols of the graph as the text calls them
-  std::unordered_map<std::string, std::string> actual_;  // symbols of the text as the graph calls them
+  DimText shown_;                                        // graph symbols as named in the text
+  std::unordered_map<std::string, std::string> actual_;  // text symbols as named in the graph
   std::unordered_map<std::string, Bounds> bounds_;
 };
 

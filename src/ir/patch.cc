@@ -14,7 +14,7 @@
 
 namespace frazil {
 
-/// The edited copy: new nodes wait at the end of its main block until commit() puts them in their places.
+/// The edited copy: new nodes are at the end of its main block until commit() moves them to their places.
 struct Patch::State {
   State(const Graph& graph, std::string patch_name)
       : old(graph),
@@ -79,10 +79,10 @@ const Status& Patch::status() const { return state_->status ? state_->builder.st
 
 namespace {
 
-/// Why `now` cannot stand for `old`; empty when it can.
+/// Why `now` cannot replace `old`; empty when it can.
 std::string disagreement(const Scope& scope, const Type& old, const Type& now) {
   const auto tell = [&](std::string_view what) {
-    return fmt::format("{} cannot stand for {}: {}", str(now, scope), str(old, scope), what);
+    return fmt::format("{} cannot replace {}: {}", str(now, scope), str(old, scope), what);
   };
   const Type *a = &old, *b = &now;
   for (; a && b; a = a->item.get(), b = b->item.get()) {
@@ -103,7 +103,8 @@ void Patch::replace(Value old, Expr with) {
   State& s = *state_;
   if (!s.knows(old)) return s.error("value {} is not one of the graph", old.id);
   if (!s.status || !s.builder.status()) return;
-  if (with.builder != &s.builder || !with) return s.error("{}: its replacement is not of this patch", s.show(old));
+  if (with.builder != &s.builder || !with)
+    return s.error("{}: its replacement does not belong to this patch", s.show(old));
   const std::string why = disagreement(s.edit.scope(), s.edit.type(old), s.edit.type(with.value));
   if (!why.empty()) return s.error("{}: {}", s.show(old), why);
   if (!s.replaced.emplace(old, with.value).second) return s.error("{} is replaced twice", s.show(old));
@@ -183,7 +184,7 @@ std::string Patch::str() const {
 
 namespace {
 
-/// Uses of values inside the blocks of one new region node.
+/// Outer values used inside the blocks of a new region node.
 std::vector<Value> captures(const Graph& graph, NodeId region) {
   std::vector<Value> uses;
   std::vector<BlockId> open(graph.node(region).blocks);
@@ -200,7 +201,7 @@ std::vector<Value> captures(const Graph& graph, NodeId region) {
   return uses;
 }
 
-/// Finds a place for each new node of an edited graph.
+/// Finds a position for each new node of an edited graph.
 class Placement {
  public:
   Placement(const Graph& old, const Graph& edit, std::span<const NodeId> added)
@@ -213,13 +214,13 @@ class Placement {
     }
   }
 
-  /// Nodes that make `with` want to stand where `old` is defined.
+  /// Asks to place the nodes that make `with` where `old` is defined.
   void wish(Value old, Value with) {
     const auto maker = maker_of(with);
     const auto place = places_.after(old);
     if (maker && place) want(*maker, *place);
   }
-  /// `v` is a result of the graph.
+  /// Asks to place the nodes that make `v`, a result of the graph, at the end.
   void wish_end(Value v, std::size_t nodes) {
     if (const auto maker = maker_of(v)) want(*maker, {Graph::kMain, nodes});
   }
@@ -278,7 +279,7 @@ class Placement {
   std::vector<PatchPlace> found_;
 };
 
-/// Puts new nodes in their places: `added` are the last nodes of the main block.
+/// Moves the new nodes, `added`, from the end of the main block to their places.
 void insert(Graph& graph, const std::vector<NodeId>& added, const std::vector<PatchPlace>& places) {
   std::map<std::uint32_t, std::vector<std::size_t>> by_block;
   for (std::size_t i = 0; i < added.size(); ++i) by_block[places[i].block.id].push_back(i);
@@ -301,7 +302,7 @@ void insert(Graph& graph, const std::vector<NodeId>& added, const std::vector<Pa
   }
 }
 
-/// Every use in a graph.
+/// All uses of values in a graph.
 struct Uses {
   const Graph& graph;
   std::unordered_set<std::uint32_t> values{};
@@ -318,7 +319,7 @@ class Copier : public Rewriter {
  public:
 };
 
-/// Removes nodes and outputs that nobody uses; an error where somebody does.
+/// Removes unused nodes and outputs; an error when one of them is used.
 Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
                      std::span<const std::pair<NodeId, std::size_t>> outputs) {
   std::unordered_set<std::uint32_t> gone;
@@ -359,7 +360,7 @@ void Patch::State::redirect_uses() {
   std::ranges::for_each(std::span(TextReader::block(edit, Graph::kMain).results).first(old_results), redirect);
 }
 
-/// New nodes without a name take that of the node whose value they replace or help to replace.
+/// New nodes without a name take the name of the node whose value they replace or help to replace.
 void Patch::State::pass_names_on() {
   const auto give = [&](Value v, const std::string& node_name) {
     const auto maker = v ? edit.producer(v) : std::nullopt;

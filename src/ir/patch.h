@@ -9,16 +9,16 @@
 
 namespace frazil {
 
-/// The only way to edit a graph, for users and passes alike. It collects changes against one graph, which stays as it
-/// is; commit() makes a new graph of them, or tells the first error.
+/// The only way to edit a graph, for users and passes. Collects changes to one graph, which stays unchanged; commit()
+/// makes a new graph, or returns the first error.
 ///
 ///   Patch patch(graph, "relu to clip");
 ///   Expr x = patch.tap(graph.node(relu).in[0]);
 ///   patch.replace(graph.node(relu).out[0], Clip({x, low, high}));
 ///   Result<Graph> edited = std::move(patch).commit();
 ///
-/// New nodes go where the value they replace is defined, or behind the last value they use where that is later.
-/// Nodes that nobody uses any more stay; removing them is a pass.
+/// New nodes are placed where the value they replace is defined, or after the last value they use if that is later.
+/// Nodes that become unused remain; a pass removes them.
 class Patch {
  public:
   /// `graph` must outlive the patch.
@@ -27,19 +27,19 @@ class Patch {
   Patch(Patch&&) noexcept;
   Patch& operator=(Patch&&) noexcept;
 
-  /// A value of the graph for use in new nodes; it always means the value before this patch.
+  /// A value of the graph for use in new nodes; it means the value before this patch.
   Expr tap(Value old);
-  /// Makes new nodes, constants, inputs and outputs. It also sees everything tapped.
+  /// Makes new nodes, constants, inputs and outputs. Tapped values may be used in it.
   Builder& build();
 
-  /// Every use of `old`, in nested blocks and results too, becomes `with`; new nodes keep what they tapped. Kinds,
-  /// element types and ranks must agree, and no extent may be disproved.
+  /// Replaces every use of `old`, including nested blocks and results, by `with`; new nodes keep the values they
+  /// tapped. Kinds, element types and ranks must agree, and no extent may be provably different.
   void replace(Value old, Expr with);
   /// Replaces each wanted output and removes the node. New nodes must not tap its outputs.
   void replace_node(NodeId node, std::span<const Expr> with);
-  /// Removes a node whose outputs nobody uses once the patch is applied.
+  /// Removes a node; its outputs must have no uses once the patch is applied.
   void remove(NodeId node);
-  /// An output that nobody uses is no longer asked for; at least one must stay.
+  /// Removes an unused output; at least one must remain.
   void drop_output(NodeId node, std::size_t index);
   void set_attribute(NodeId node, std::string_view name, const AttrValue& value);
   void rename(NodeId node, std::string_view name);
@@ -47,7 +47,7 @@ class Patch {
 
   /// The first error so far.
   const Status& status() const;
-  /// A new graph with types inferred again; or an error that names the patch.
+  /// The new graph, with types inferred again, or an error that names the patch.
   Result<Graph> commit() &&;
   /// "patch 'relu to clip': 2 new nodes (Max, Min); %5 replaced; node 'relu_1' (Relu) removed".
   std::string str() const;

@@ -7,29 +7,29 @@
 
 namespace frazil {
 
-/// A place for new nodes: in front of node `index` of a block.
+/// A position for new nodes: before node `index` of a block.
 struct PatchPlace {
   BlockId block;
   std::size_t index = 0;
   bool operator==(const PatchPlace&) const = default;
 };
 
-/// Answers which places of a graph come before which.
+/// Determines the order of positions in a graph.
 class PatchPlaces {
  public:
   explicit PatchPlaces(const Graph& graph);
 
-  /// The first place at which v can be used; nullopt for constants, which can be used everywhere.
+  /// The first position at which v can be used; nullopt for constants, which can be used everywhere.
   std::optional<PatchPlace> after(Value v) const;
-  /// True when what stands at a is there for everything at b.
+  /// True when a value defined at a is available at b.
   bool dominates(PatchPlace a, PatchPlace b) const;
-  /// The later of two places of which one dominates the other; nullopt when none does.
+  /// The later of two positions, one of which dominates the other; nullopt when neither does.
   std::optional<PatchPlace> later(PatchPlace a, PatchPlace b) const;
-  /// The last place that dominates both.
+  /// The last position that dominates both.
   PatchPlace common(PatchPlace a, PatchPlace b) const;
 
  private:
-  PatchPlace outer(PatchPlace p) const;  ///< in front of the node that owns p's block
+  PatchPlace outer(PatchPlace p) const;  ///< before the node that owns p's block
   std::size_t depth(BlockId block) const { return depths_[block.id]; }
   const Graph& graph_;
   std::vector<std::size_t> positions_;  // by node

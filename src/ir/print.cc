@@ -21,7 +21,7 @@ constexpr std::size_t kMaxIndent = 32;
 
 bool is_inline(const Tensor& t) { return t.count() <= kMaxInline; }
 
-/// Finds the names of constants that are shown as @name, so that invented ones keep clear of them.
+/// Collects the names of constants shown as @name, so that generated ones do not collide with them.
 class WeightNames {
  public:
   explicit WeightNames(const Graph& graph) : graph_(graph) { (void)walk(graph, *this); }
@@ -152,7 +152,7 @@ class Printer {
     return same && is_inline(value) ? values_text(value) : tensor_text(value, {});
   }
 
-  /// Lines for the symbols of the inputs whose bounds are not the default ones.
+  /// Lines for input symbols whose bounds are not the default.
   std::string bounds() {
     std::set<std::string> lines;
     for (Value v : graph_.main().params) {
@@ -194,7 +194,7 @@ class Printer {
     return it->second;
   }
 
-  /// An inline literal, or a weight with the name wanted or an invented one.
+  /// An inline literal, or a weight with the requested or a generated name.
   std::string tensor_text(const Tensor& t, const std::string& wanted) {
     if (is_inline(t)) return literal(t);
     std::string name = wanted;

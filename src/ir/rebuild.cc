@@ -2,14 +2,14 @@
 
 namespace frazil {
 
-/// One block being written anew.
+/// State of rewriting one block.
 struct RebuildFrame {
   BlockId from;
   BlockId to;
-  NodeId region_from, region_to;  ///< none for the main block
+  NodeId region_from, region_to;  ///< invalid for the main block
   std::size_t block_index = 0;
   std::size_t next = 0;
-  bool spliced = false, again = false;  ///< in place of region_from; not for the first time
+  bool spliced = false, again = false;  ///< replaces region_from; entered again
 };
 
 /// Friend of Graph: keeps stable ids and metadata.
@@ -26,10 +26,13 @@ class Rebuilder {
   void choose(const Choices& choices) { to_.choices_ = choices; }
 
   Result<Graph> run() {
+    rewriter_.begin(from_, [this](Value v) { return mapped(v); });
     Builder main(to_);
     for (std::size_t i = 0; i < from_.main().params.size(); ++i) {
       const Value v = from_.main().params[i];
-      map_[v.id] = main.input(from_.input_names()[i], from_.type(v), from_.input_defaults_[i]).value;
+      Type type = rewriter_.input_type(from_, i, main);
+      Tensor default_value = type == from_.type(v) ? from_.input_defaults_[i] : Tensor();
+      map_[v.id] = main.input(from_.input_names()[i], std::move(type), std::move(default_value)).value;
     }
     stack_.push_back({.from = Graph::kMain, .to = Graph::kMain, .region_from = {}, .region_to = {}});
     while (!stack_.empty()) {
@@ -107,7 +110,7 @@ class Rebuilder {
     return open(f, id, std::move(inputs));
   }
 
-  /// What stands next in place of a region.
+  /// Places the next part that replaces a region.
   Status splice(BlockId to, NodeId id, const Rewriter::Inlined& inlined, bool again) {
     if (!inlined.splice) {
       bind_outputs(from_.node(id), inlined.outputs);
@@ -146,6 +149,8 @@ class Rebuilder {
     const RebuildFrame f = stack_.back();
     stack_.pop_back();
     std::vector<Value> results = mapped(from_.block(f.from).results);
+    Builder inner(to_, f.to);
+    FRAZIL_CHECK(rewriter_.end(from_, f.from, inner, results));
     if (!f.region_from) {
       to_.blocks_[0].results = std::move(results);
       to_.output_names_ = from_.output_names_;

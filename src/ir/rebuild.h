@@ -9,25 +9,34 @@
 
 namespace frazil {
 
-/// Decides node by node how a graph is written anew. Passes and Patch are Rewriters.
+/// Decides node by node how a graph is rewritten. Passes and Patch are Rewriters.
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
-  /// True for a node, with its blocks, that is left out; nobody may use its results.
+  /// Called first. `now` maps a value of `from` that has been written to the new one; it lives as long as the rebuild.
+  virtual void begin(const Graph& /*from*/, std::function<Value(Value)> /*now*/) {}
+  /// The new type of input `index` of the graph. The input keeps its default only if the type is unchanged.
+  virtual Type input_type(const Graph& from, std::size_t index, Builder& /*to*/) {
+    return from.type(from.main().params[index]);
+  }
+  /// Called at the end of a block with its results in the new graph. May change them and add nodes.
+  virtual Status end(const Graph& /*from*/, BlockId /*block*/, Builder& /*to*/, std::vector<Value>& /*results*/) {
+    return {};
+  }
+  /// True for a node that is omitted, with its blocks; its results must be unused.
   virtual bool drops(const Graph&, NodeId) { return false; }
-  /// Called before region `node` is begun in `outer`'s block; may add nodes there and change the region's inputs, by
-  /// which the params of its blocks are typed. `now` gives the new value of one that is visible there.
+  /// Called before region `node` is started in `outer`'s block. May add nodes there and change the region's inputs,
+  /// from which the params of its blocks are typed. `now` maps a visible old value to the new one.
   virtual Status open(const Graph& /*from*/, NodeId /*node*/, Builder& /*outer*/,
                       const std::function<Value(Value)>& /*now*/, std::vector<Value>& /*inputs*/) {
     return {};
   }
-  /// A block of a region whose nodes stand in the region's place, with what its params are there.
+  /// A block of a region whose nodes replace the region, with values for its params.
   struct Splice {
     std::size_t block = 0;
     std::vector<Value> params;
   };
-  /// Asked for every region before `open`: nullopt keeps it; else `splice` is put in its place if it is given, or
-  /// `outputs` take the place of the region's.
+  /// Called for every region before `open`: nullopt keeps it; otherwise `splice`, if set, or `outputs` replace it.
   struct Inlined {
     std::optional<Splice> splice;
     std::vector<Value> outputs;
@@ -36,26 +45,25 @@ class Rewriter {
                                                  std::span<const Value> /*inputs*/) {
     return std::nullopt;
   }
-  /// Called behind a spliced block with its results: the next splice in place of the same region, or its outputs.
+  /// Called after a spliced block with its results; returns the next splice for the same region, or its outputs.
   virtual Result<Inlined> spliced(const Graph& /*from*/, NodeId /*node*/, Builder& /*to*/,
                                   std::span<const Value> /*results*/) {
     return Inlined{};
   }
-  /// Called for every other node that is not a region, in order. It may add nodes to blocks around that of `to`, too.
-  /// `inputs` are its inputs in the new graph. Gives one new value per output of the node, or nullopt to copy the node
-  /// as it is.
+  /// Called for every other node, except regions, in order. May also add nodes to enclosing blocks of `to`. `inputs`
+  /// are the node's inputs in the new graph. Returns one new value per output, or nullopt to copy the node.
   virtual Result<std::optional<std::vector<Value>>> rewrite(const Graph& /*from*/, NodeId /*node*/, Builder& /*to*/,
                                                             std::span<const Value> /*inputs*/) {
     return std::nullopt;
   }
-  /// The value to use wherever `old` (now `now`) is used; for Patch.
+  /// The value to use wherever `old` (copied to `now`) is used; for Patch.
   virtual Value redirect(Value, Value now) { return now; }
 };
 
-/// Writes `from` anew through `rewriter`, with all types inferred again. Names and stable ids stay; nodes that replace
-/// one take its name, and the maker of its first result takes its stable id. No native recursion.
+/// Rewrites `from` through `rewriter` and infers all types again. Names and stable ids are kept; nodes that replace a
+/// node take its name, and the producer of its first result takes its stable id. Not recursive.
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);
-/// The sides that the graph's types follow now.
+/// The branches that the graph's types follow.
 Choices choices_of(const Graph& graph);
 /// The same graph with types that follow `choices`.
 Result<Graph> rebuild(const Graph& from, const Choices& choices);

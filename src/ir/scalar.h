@@ -11,19 +11,19 @@
 
 namespace frazil {
 
-/// One instruction of a scalar tape. `a`, `b`, `c` are positions of earlier instructions.
+/// One instruction of a scalar program. `a`, `b`, `c` are indices of earlier instructions.
 struct ScalarIns {
   ScalarOp op = ScalarOp::constant;
   Elem type = Elem::f32;  ///< of the result
   std::uint32_t a = 0, b = 0, c = 0;
-  std::uint32_t operand = 0;  ///< load: which operand of the body
+  std::uint32_t operand = 0;  ///< load: index of the body's operand
   double real = 0;            ///< constant of a float type
   std::int64_t integer = 0;   ///< constant of an integer or bool type
   auto operator<=>(const ScalarIns&) const = default;
 };
 
-/// The meaning of an elementwise body: straight-line SSA over scalars, the same for every consumer
-/// (reference, tier 0 tiles, JIT, shape arithmetic). The last instruction is the result.
+/// A scalar program: the meaning of an elementwise body as straight-line SSA over scalars, used by every consumer
+/// (reference, tile kernels, code generators, shape arithmetic). The last instruction is the result.
 struct ScalarTape {
   std::vector<ScalarIns> code;
   bool operator==(const ScalarTape&) const = default;
@@ -31,7 +31,7 @@ struct ScalarTape {
 
 class ScalarRecorder;
 
-/// A scalar while it is recorded. There is no bool conversion: bodies use select(), not if.
+/// A scalar while a body is recorded. Not convertible to bool: bodies use select(), not if.
 struct Sx {
   ScalarRecorder* rec = nullptr;
   std::uint32_t id = 0;

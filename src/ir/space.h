@@ -14,9 +14,9 @@ struct Ix {
   std::vector<std::pair<int, Dim>> terms;  ///< (axis, factor)
 };
 
-/// How contributions meet. `argmax`/`argmin` give Space::report at the extreme point
-/// (the first in iteration order, or the last with Space::last_wins).
-enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin };
+/// How contributions are combined. `argmax`/`argmin` return Space::report at the extreme point (the first in iteration
+/// order, or the last with Space::last_wins). `only`: there is at most one contribution; without one the result is 0.
+enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, only };
 
 /// The iteration space of a contraction:
 ///   out[write(p)] = fold over the reduced axes of body(in_k[reads_k(p)]...)
@@ -31,7 +31,7 @@ struct Space {
   std::vector<std::vector<Ix>> reads;  ///< one per operand; empty for an absent operand
   std::vector<int> write;              ///< per output axis: a parallel axis, or -1 for a kept extent of 1
   std::vector<Fold> folds;             ///< one per output
-  Ix report;                           ///< what argmax / argmin give
+  Ix report;                           ///< the value that argmax / argmin return
   bool last_wins = false;
 
   Ix parallel(Dim extent) { return push(extent, false); }
@@ -44,13 +44,13 @@ struct Space {
   }
 };
 
-/// Where an index outside the operand's axis goes.
+/// What an index outside the operand's axis reads.
 enum class Edge : std::uint8_t {
-  none,     ///< cannot happen
+  none,     ///< indices are never outside
   fill,     ///< gives the fill value
   clamp,    ///< the nearest element
   reflect,  ///< mirrored about the edge element
-  wrap,     ///< modulo the extent
+  wrap,     ///< index modulo the extent
 };
 
 /// A view: the operand's element for each output index.
@@ -58,7 +58,7 @@ struct ViewMap {
   enum class Kind : std::uint8_t {
     affine,   ///< operand index d = offset_d + step_d * output index [axis_d]
     reshape,  ///< the same elements in row-major order
-    concat,   ///< operands [source, ...) one after the other along `axis`
+    concat,   ///< operands [source, ...) concatenated along `axis`
   };
   struct AxisMap {
     Dim offset = 0;
@@ -70,7 +70,7 @@ struct ViewMap {
   Shape shape;  ///< of the output
   int source = 0;
   std::vector<AxisMap> axes;  ///< affine: one per operand axis
-  int fill = -1;              ///< operand (a scalar) that gives the fill value; -1: zero
+  int fill = -1;              ///< index of the (scalar) operand with the fill value; -1: zero
   int axis = 0;               ///< concat
 };
 

@@ -12,11 +12,11 @@
 
 namespace frazil {
 
-/// Gives the tensor of a name that the text writes as @name; an undefined tensor where there is none.
+/// Returns the tensor that the text names @name; an undefined tensor if there is none.
 using WeightSource = std::function<Tensor(std::string_view name)>;
 
-/// A graph as text. Deterministic: equal structures with equal names give equal text, however values and data-dependent
-/// symbols (?0, ?1, ...) are numbered. Constants of at most 16 elements stand inline, others as @name.
+/// A graph as text. Deterministic: equal structures with equal names give equal text, however values and unbacked
+/// symbols (?0, ?1, ...) are numbered. Constants of at most 16 elements are inline, others are @name.
 ///
 ///   dim N in 1..64
 ///   weight @conv.weight: f32[8,1,5,5]
@@ -29,20 +29,21 @@ using WeightSource = std::function<Tensor(std::string_view name)>;
 ///     return y = %r
 ///   }
 ///
-/// Names that are no words stand in quotes: %"in:0". A plain number is a value without a name. Operators of other
-/// domains are domain::Op; `_` is an absent input or an output not wanted; `;` starts a comment. A region whose types
-/// follow one side (Graph::Assumption) says `assume true` or `assume false` before its blocks.
+/// Names that are not identifiers are quoted: %"in:0". A number names a value without a name. Operators of other
+/// domains
+/// are domain::Op; `_` is an absent input or an unwanted output; `;` starts a comment. A region whose types follow one
+/// branch (Graph::Assumption) has `assume true` or `assume false` before its blocks.
 std::string print(const Graph& graph);
 
 /// The constants that print() shows as @name.
 std::map<std::string, Tensor, std::less<>> weights_of(const Graph& graph);
 
-/// Reads what print() writes; print(parse(print(g))) == print(g). Types are inferred; those that the text gives for
-/// results and block params are checked, and may be left out. Errors are one line: "line 3, column 5: ...".
-/// Code::limit for a text that is too long or nests types too deep.
+/// Parses the output of print(); print(parse(print(g))) == print(g). Types are inferred; types written for results and
+/// block params are optional and are checked. Errors are one line: "line 3, column 5: ...". Code::limit when the text
+/// is too long or nests types too deeply.
 Result<Graph> parse(std::string_view text, const WeightSource& weights = {});
 
-/// "f32[2] [1, 2]": reads back to the same bits.
+/// "f32[2] [1, 2]": parses back to the same bits.
 std::string literal(const Tensor& tensor);
 Result<Tensor> parse_literal(std::string_view text);
 

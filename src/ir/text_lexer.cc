@@ -80,12 +80,12 @@ class Lexer {
     if (peek(1) == '"') return delimited(kind, at_ + 1);
     std::size_t end = at_ + 1;
     while (end < text_.size() && is_name_char(text_[end])) ++end;
-    if (end == at_ + 1) return error(at_, "a name is missing behind '{}'", peek());
+    if (end == at_ + 1) return error(at_, "a name is missing after '{}'", peek());
     push(kind, end);
     return {};
   }
 
-  /// Names, keywords and numbers: one run of characters, with a sign after a number's exponent.
+  /// A name, keyword or number: a run of characters that may include the sign of an exponent.
   Status word() {
     std::size_t end = at_ + 1;
     const char first = peek() == '-' ? peek(1) : peek();
@@ -107,7 +107,7 @@ class Lexer {
     }
     const char opener = c == ')' ? '(' : c == ']' ? '[' : '{';
     if (open_.empty() || text_[tokens()[open_.back()].begin] != opener) {
-      return error(tokens()[id].begin, "'{}' closes nothing", c);
+      return error(tokens()[id].begin, "'{}' has no opening bracket", c);
     }
     tokens()[id].match = open_.back();
     tokens()[open_.back()].match = id;

@@ -20,16 +20,16 @@ struct Token {
   enum class Kind : std::uint8_t { word, value, weight, string, symbol, punct, end };
   Kind kind = Kind::end;
   std::uint32_t begin = 0, end = 0;
-  std::uint32_t match = 0;  ///< brackets: the token that closes or opens
+  std::uint32_t match = 0;  ///< brackets: index of the matching token
 };
 
-/// Axes that a type or a literal may have.
+/// Largest rank of a type or literal.
 inline constexpr std::size_t kMaxRank = 1024;
 
-/// The tokens of a text and a position among them. Brackets () [] {} are matched up front. `;` starts a comment.
+/// The tokens of a text and a read position. Brackets () [] {} are matched when the text is read. `;` starts a comment.
 class Tokens {
  public:
-  /// Code::limit for more than 64 MiB of text.
+  /// Code::limit for texts above 64 MiB.
   static Result<Tokens> read(std::string_view text);
 
   std::size_t at = 0;
@@ -41,7 +41,7 @@ class Tokens {
   bool is(std::string_view text, std::size_t ahead = 0) const;
   bool take(std::string_view text);
   Status expect(std::string_view text);
-  /// The text between two tokens, both left out.
+  /// The text between two tokens, exclusive.
   std::string_view between(const Token& open, const Token& close) const {
     return text_.substr(open.end, close.begin - open.end);
   }
@@ -52,12 +52,12 @@ class Tokens {
   [[nodiscard]] std::unexpected<Fault> error(const Token& token, fmt::format_string<A...> format, A&&... args) const {
     return fail(Code::bad_model, "{}{}", where(token.begin), plain(fmt::format(format, std::forward<A>(args)...)));
   }
-  /// "expected ..., got ..." at the next token.
+  /// An error "expected ..., got ..." at the next token.
   [[nodiscard]] std::unexpected<Fault> expected(std::string_view what) const;
 
  private:
   explicit Tokens(std::string_view text) : text_(text) {}
-  static std::string plain(std::string_view message);  ///< on one line
+  static std::string plain(std::string_view message);  ///< escaped to one line
   friend class Lexer;
   std::string_view text_;
   std::vector<Token> tokens_;

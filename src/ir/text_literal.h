@@ -8,21 +8,21 @@
 
 namespace frazil {
 
-/// Elements of the text form. Floats are written so that they read back to the same bits: shortest round-trip, inf,
-/// nan, or 0x and the bits for any other NaN.
+/// Elements in the text form. Floats parse back to the same bits: shortest round-trip form, inf, nan, or 0x and the
+/// bits for any other NaN.
 void append_element(std::string& out, Elem elem, const std::byte* from);
-/// Reads one element that is neither a string nor complex; false when the word does not fit the type.
+/// Parses one element that is neither a string nor complex; returns false when the word does not fit the type.
 bool read_element(Elem elem, std::string_view word, std::byte* to);
 
 /// "[1, 2]", "[[1], [2]]", or "1" for a scalar: a tensor without its type.
 std::string values_text(const Tensor& tensor);
 
-/// A JSON-like string in quotes, on one line.
+/// A quoted, JSON-like string on one line.
 std::string quoted(std::string_view text);
-/// The inverse, for a token with its quotes; nullopt for a bad escape.
+/// The inverse of quoted(), for a token with its quotes; nullopt for an invalid escape.
 std::optional<std::string> unquoted(std::string_view token);
 
-/// How the text form writes a name behind % or @, or for the graph itself: as it is or in quotes.
+/// A name as written after % or @, or for the graph: plain or quoted.
 std::string name_text(std::string_view name);
 
 }  // namespace frazil

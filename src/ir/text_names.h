@@ -13,22 +13,22 @@
 
 namespace frazil {
 
-/// `text` of a Dim with every symbol name (quoted where it has to be) replaced by what `with` gives; null keeps it.
+/// `text` of a Dim with each symbol name replaced (quoted if necessary) by the result of `with`; null keeps the name.
 std::string rename_symbols(std::string_view text, const std::function<const std::string*(std::string_view name)>& with);
 
-/// Dims as text with symbols named in order of first appearance: equal structures give equal text, however the symbols
+/// Dims as text, with symbols named in order of first appearance: equal structures give equal text, however the symbols
 /// of their Scopes are numbered.
 class DimText {
  public:
   enum class Rename : std::uint8_t {
-    unbacked,  ///< data-dependent symbols become ?0, ?1, ...; others keep their names
+    unbacked,  ///< unbacked symbols become ?0, ?1, ...; others keep their names
     all,       ///< every symbol becomes s0, s1, ...
   };
   DimText(const Scope& scope, Rename rename) : scope_(scope), rename_(rename) {}
 
   std::string str(Dim d);
   std::string str(const Type& type);
-  /// Symbols of d that are renamed and have no name yet, in an order that does not depend on their numbers.
+  /// Symbols of d that are to be renamed and have no name yet, in an order independent of their numbers.
   std::vector<SymbolId> unnamed(Dim d) const;
   void set_name(SymbolId symbol, std::string name);
   /// Renamed symbols in the order in which they were named.

@@ -6,7 +6,7 @@
 
 namespace frazil {
 
-/// Visits a graph in the order of its text, without native recursion. The visitor gives Status from
+/// Visits a graph in the order of its text, without recursion. The visitor returns Status from
 ///   enter(block), node(id) before its blocks, done(id) after them (nodes with blocks only), leave(block).
 template <class Visitor>
 Status walk(const Graph& graph, Visitor& visitor) {

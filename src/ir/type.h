@@ -12,14 +12,14 @@ namespace frazil {
 
 using Shape = std::vector<Dim>;
 
-/// The static type of a value: a tensor of an element type and a symbolic shape, or a sequence, optional or map.
-/// No layout and no device: those belong to the plan.
+/// The static type of a value: a tensor of an element type and a symbolic shape, or a sequence, optional or map. Layout
+/// and device belong to the plan.
 struct Type {
   enum class Kind : std::uint8_t { tensor, sequence, optional, map };
 
   Kind kind = Kind::tensor;
   Elem elem = Elem::f32;  ///< tensor: the element type; map: the key type
-  bool ranked = true;     ///< tensor: false when even the rank is unknown; then `shape` is empty
+  bool ranked = true;     ///< tensor: false when the rank is unknown; `shape` is then empty
   Shape shape;
   std::shared_ptr<const Type> item;  ///< sequence, optional: the element; map: the value
 
@@ -31,7 +31,7 @@ struct Type {
 
   bool is_tensor() const { return kind == Kind::tensor; }
   std::size_t rank() const { return shape.size(); }
-  /// True of a tensor whose every extent is known to be 1.
+  /// True for a tensor whose extents are all known to be 1.
   bool has_one_element() const;
   /// Structural equality; dims compare as expressions.
   bool operator==(const Type& other) const;

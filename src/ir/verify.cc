@@ -136,7 +136,8 @@ class Copier : public Rewriter {
  public:
 };
 
-/// Level 2: walks a graph beside its copy; data-dependent symbols are named alike where they stand alike.
+/// Level 2: compares a graph with its re-inferred copy; unbacked symbols get the same name where they occur at the same
+/// place.
 class TypeCheck {
  public:
   TypeCheck(const Graph& graph, const Graph& copy)
@@ -176,7 +177,7 @@ class TypeCheck {
       if (!a[i]) continue;
       const std::string ours = ours_.str(graph_.type(a[i])), theirs = theirs_.str(copy_.type(b[i]));
       if (ours == theirs) continue;
-      return wrong("{}: result {} is {}, inferred again it is {}", at_ ? graph_.describe(at_) : "the graph", i, ours,
+      return wrong("{}: result {} is {}, but is inferred as {}", at_ ? graph_.describe(at_) : "the graph", i, ours,
                    theirs);
     }
     return {};
@@ -215,11 +216,11 @@ Status check_text(const Graph& graph) {
     const auto it = weights.find(name);
     return it == weights.end() ? Tensor{} : it->second;
   });
-  if (!again) return wrong("the text form does not read back: {}", again.error().message);
+  if (!again) return wrong("the text form does not parse: {}", again.error().message);
   const std::string second = print(*again);
   if (second == text) return {};
   const auto [ours, theirs] = first_difference(text, second);
-  return wrong("the text form changes when it is read back: '{}' becomes '{}'", ours, theirs);
+  return wrong("the text form changes when it is parsed again: '{}' becomes '{}'", ours, theirs);
 }
 
 }  // namespace

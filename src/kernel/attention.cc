@@ -17,8 +17,8 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kAlign = kLineBytes / static_cast<int64_t>(sizeof(float));
-constexpr int64_t kValueRows = 256;  // keys of a packed piece of V
-constexpr int64_t kFewQueries = 16;  // up to here K and V are read where they lie
+constexpr int64_t kValueRows = 256;  // keys in a packed block of V
+constexpr int64_t kFewQueries = 16;  // up to this many queries, K and V are read in place
 constexpr int64_t kBlockScores = 1 << 16;
 constexpr int64_t kMostBlock = 48, kLeastBlock = 12;
 
@@ -33,9 +33,9 @@ float softmax_row(const AttentionRow& row) {
   return isa_base::rows_attention(row);
 }
 
-/// Pieces of the scratch memory, in floats.
+/// Offsets into the scratch memory, in floats.
 struct Layout {
-  int64_t block, row;  ///< queries at a time; from one row of scores to the next
+  int64_t block, row;  ///< queries per block; stride between rows of scores
   bool packs;
   int64_t keys = 0, values = 0, query = 0, scores = 0, bias = 0, keep = 0, gemm = 0, total = 0;
 
@@ -89,7 +89,7 @@ class Group {
     }
   }
 
-  /// Queries of `count` heads from `head` on. Of one query each, they are the rows of one product.
+  /// Computes `count` heads from `head` on. With one query each, they are the rows of one product.
   void heads(int64_t head, int64_t count) const {
     if (a_.queries == 1) {
       for (int64_t i = 0; i < count && !stop_requested(); i += at_.block) {
@@ -112,7 +112,7 @@ class Group {
   std::byte* scratch_bytes() const { return reinterpret_cast<std::byte*>(scratch_ + at_.gemm); }
   float* packed_values(int64_t key) const { return scratch_ + at_.values + key * round_up(a_.value_size, 32); }
 
-  /// How many keys query i may see.
+  /// The number of keys that query i may see.
   int64_t seen(int64_t i) const {
     if (!a_.causal) return length_;
     int64_t last = 0;
@@ -159,7 +159,7 @@ class Group {
     gemm(g, scratch_bytes());
   }
 
-  /// What the row is to be multiplied by once it met the values; 0 hides them.
+  /// Returns the factor for the row after multiplication with the values; 0 hides it.
   float softmax(int64_t head, int64_t i, float* x, int64_t n) const {
     if (a_.keys == 0) return 0;
     const int64_t place[3] = {batch_, head, i};
@@ -212,7 +212,7 @@ class Group {
 int64_t attention_scratch_bytes(const Attention& a) noexcept {
   constexpr int64_t kMost = int64_t{1} << 40;
   if (a.keys > kMost || a.size > kMost || a.value_size > kMost) return -1;
-  int64_t floats = 0;  // of K and V, and more than their padded forms and a block take beside them
+  int64_t floats = 0;  // upper bound for the padded K and V and one block
   if (__builtin_mul_overflow(a.keys + kMostBlock + kAlign, a.size + a.value_size + 2 * kMostBlock + 64, &floats) ||
       floats > (int64_t{1} << 56)) {
     return -1;

@@ -5,39 +5,39 @@
 namespace frazil::kernel {
 
 /// y[b, i, h, :] = sum over j of softmax(q[b, h, i, :] k[b, g, j, :]^T)[j] v[b, g, j, :], with h / (heads / groups) =
-/// g. Scores exist for a block of queries at a time. Strides are in elements and arbitrary, in the order batch, head,
-/// step, feature (bias and keep: batch, head, query, key; 0 where they repeat). y has no gaps.
-/// What hides a key also hides what is not finite in its value. Numeric class: reassociated.
+/// g. Scores exist for one block of queries at a time. Strides are in elements and arbitrary, in the order batch, head,
+/// step, feature (bias and keep: batch, head, query, key; 0 where they repeat). y is dense. A hidden key contributes
+/// nothing, even when its value is not finite. Numeric class: reassociated.
 struct Attention {
   std::int64_t batch = 0, heads = 0, groups = 1, queries = 0, keys = 0, size = 0, value_size = 0;
   const float* q = nullptr;
   const float* k = nullptr;
   const float* v = nullptr;
   std::int64_t q_step[4] = {}, k_step[4] = {}, v_step[4] = {};
-  const float* bias = nullptr;         ///< added to the scores, or null
-  const std::uint8_t* keep = nullptr;  ///< false: the score is `hidden`; or null
+  const float* bias = nullptr;         ///< added to the scores; may be null
+  const std::uint8_t* keep = nullptr;  ///< false: the score is `hidden`; may be null
   std::int64_t bias_step[4] = {}, keep_step[4] = {};
-  const void* first = nullptr;    ///< i64: the position of query 0 in item b, or null: 0
-  const void* lengths = nullptr;  ///< i64: how many keys item b has, or null: all
+  const void* first = nullptr;    ///< i64: the position of query 0 in item b; null: 0
+  const void* lengths = nullptr;  ///< i64: number of keys of item b; null: all
   std::int64_t first_step = 0, lengths_step = 0;
-  bool bias_last = false;  ///< added to hidden scores, too
+  bool bias_last = false;  ///< bias is also added to hidden scores
   bool causal = false;     ///< query i sees keys up to first + i
   float scale = 1, softcap = 0, hidden = 0;
   enum Undefined : std::int64_t { is_nan, zero_if_all_hidden, is_zero };
-  Undefined undefined = is_nan;  ///< a row without probabilities
+  Undefined undefined = is_nan;  ///< result of a row without visible keys
   float* y = nullptr;
 };
 
-/// Negative where it cannot be told in 63 bits.
+/// Negative when the size does not fit in 63 bits.
 std::int64_t attention_scratch_bytes(const Attention& a) noexcept;
 void attention(const Attention& a, void* scratch) noexcept;
 
-/// y[..., i] = x[..., i] * cosine[..., i] + r[..., i] * sine[..., i], where r is the second half of x, negated, and
-/// then its first half. Strides are in elements and arbitrary, 0 where an operand repeats; y has no gaps. Numeric
-/// class: exact.
+/// y[..., i] = x[..., i] * cosine[..., i] + r[..., i] * sine[..., i], where r is the negated second half of x followed
+/// by its first half. Strides are in elements and arbitrary, 0 where an operand repeats; y is dense. Numeric class:
+/// exact.
 struct Rotary {
   static constexpr int kMostAxes = 8;
-  int axes = 0;  ///< but for the last one, from right to left
+  int axes = 0;  ///< excluding the last one, from right to left
   std::int64_t extents[kMostAxes] = {}, half = 0;
   const float *x = nullptr, *cosine = nullptr, *sine = nullptr;
   std::int64_t steps[3][kMostAxes] = {}, last[3] = {1, 1, 1};  ///< of x, cosine, sine

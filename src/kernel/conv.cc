@@ -19,7 +19,7 @@ bool empty(const ConvParams& p) {
   return p.batch <= 0 || p.out_c <= 0 || p.out_h <= 0 || p.out_w <= 0 || p.groups <= 0;
 }
 
-/// A kernel of 1 x 1 without stride or padding sees the image as one row.
+/// A 1 x 1 kernel without stride or padding treats the image as one row.
 ConvParams folded(ConvParams p) {
   const bool pointwise = p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1 && p.pad_top == 0 &&
                          p.pad_left == 0 && p.in_h == p.out_h && p.in_w == p.out_w;
@@ -114,10 +114,6 @@ void conv_range(const ConvParams& p, const float* x, const void* packed_w, const
 void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
           const TileCallback* on_tile) noexcept {
   conv_range(p, x, packed_w, bias, y, 0, conv_units(p), scratch, on_tile);
-}
-
-void conv_transpose(const ConvParams& p, const float* x, const float* w, const float* bias, float* y) noexcept {
-  conv_transpose_range(p, x, w, bias, y, 0, p.batch * p.out_c);
 }
 
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,

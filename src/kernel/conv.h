@@ -8,8 +8,8 @@ namespace frazil::kernel {
 
 /// A 2-D convolution (1-D: every *_h is 1). x[batch, in_c, in_h, in_w], w[out_c, in_c / groups, kernel_h, kernel_w],
 /// bias[out_c] or null, y[batch, out_c, out_h, out_w], all contiguous. The trailing pads follow from the output
-/// extents; what lies outside the image reads as 0. groups divides in_c and out_c; strides and dilations are at least
-/// 1; pads may be negative (crop).
+/// extents; positions outside the image read as 0. groups divides in_c and out_c; strides and dilations are at least 1;
+/// pads may be negative (crop).
 struct ConvParams {
   std::int64_t batch = 1;
   std::int64_t in_c = 0, in_h = 1, in_w = 1;
@@ -26,20 +26,19 @@ struct ConvParams {
 std::int64_t conv_packed_w_bytes(const ConvParams& p) noexcept;
 void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
 
-/// The work is conv_units(p) independent units; a unit's bits do not depend on who runs it. With on_tile.whole_rows the
-/// units of a plane must be run together.
-/// Each concurrent caller needs scratch of its own.
+/// The work consists of conv_units(p) independent units; the bits of a unit do not depend on the thread. With
+/// on_tile.whole_rows the units of a plane must be run together. Each concurrent caller needs its own scratch.
 std::int64_t conv_units(const ConvParams& p) noexcept;
 std::int64_t conv_scratch_bytes(const ConvParams& p) noexcept;
 void conv_range(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
                 std::int64_t unit_begin, std::int64_t unit_end, void* scratch,
                 const TileCallback* on_tile = nullptr) noexcept;
-/// All units. `on_tile`, which may be null, sees y as [batch * out_c, out_h * out_w] and may overwrite it.
+/// Runs all units. `on_tile`, which may be null, sees y as [batch * out_c, out_h * out_w] and may overwrite it.
 void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
           const TileCallback* on_tile = nullptr) noexcept;
 
-/// For outputs of so few positions that vectors along them stay mostly empty: positions as the rows of a product with
-/// the weights, packed in a form of their own. No groups.
+/// For outputs with so few positions that vectors along them would be mostly empty: a product with positions as rows,
+/// and weights packed in a separate format. No groups.
 bool conv_has_few_positions(const ConvParams& p) noexcept;
 std::int64_t conv_rows_packed_w_bytes(const ConvParams& p) noexcept;
 void conv_rows_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
@@ -47,9 +46,8 @@ std::int64_t conv_rows_scratch_bytes(const ConvParams& p) noexcept;
 void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
                const TileCallback* on_tile = nullptr) noexcept;
 
-/// Transposed convolution: w[in_c, out_c / groups, kernel_h, kernel_w]; input pixel i touches the outputs
+/// Transposed convolution: w[in_c, out_c / groups, kernel_h, kernel_w]; input pixel i contributes to outputs
 /// i * stride - pad + kernel_index * dilation. No packing, no scratch; units are batch * out_c planes.
-void conv_transpose(const ConvParams& p, const float* x, const float* w, const float* bias, float* y) noexcept;
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,
                           std::int64_t plane_begin, std::int64_t plane_end) noexcept;
 

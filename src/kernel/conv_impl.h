@@ -1,6 +1,6 @@
 // f32 convolution for one instruction set. Compiled by conv_<isa>.cc, which defines FRAZIL_ISA_NS.
 //
-// The general case is a GEMM whose B, [depth][pixels], is packed panel by panel straight from the image.
+// The general case is a GEMM whose B, [depth][pixels], is packed panel by panel directly from the image.
 
 #include "base/poll_throttle.h"
 #include "kernel/conv_isa.h"
@@ -57,12 +57,12 @@ FRAZIL_INLINE F32v load_step(const float* p, int64_t step, const Range& r) {
 constexpr int kVecs = static_cast<int>(kPanelCols) / kW;
 constexpr int kMaxPieces = 4;
 
-/// Where the 32 pixels of a panel read for one kernel position, as offsets into a channel; -1 is padding.
+/// Offsets into a channel read by the 32 pixels of a panel for one kernel position; -1 is padding.
 struct Taps {
   std::int32_t at[kPanelCols];
 };
 
-/// For each vector of a panel the runs of neighbouring taps, or too many of them.
+/// For each vector of a panel, the runs of adjacent taps, if there are few.
 struct Pieces {
   int most = 0;
   int64_t offset[kVecs][kMaxPieces];
@@ -156,7 +156,7 @@ void pack_taps(const Taps& taps, bool unit_stride, const float* x, int64_t plane
   }
 }
 
-/// Where a panel's pixels start in the image: row, column and offset of the first tap.
+/// Image positions of a panel's pixels: row, column and offset of the first tap.
 struct Pixels {
   std::int32_t top[kPanelCols], left[kPanelCols], base[kPanelCols];
 };
@@ -201,7 +201,7 @@ void pack_panel(const ConvParams& p, const ConvShape& s, const float* x, int64_t
   }
 }
 
-/// The same without 32-bit limits on the image.
+/// As pack_panel, for images whose offsets exceed 32 bits.
 void pack_panel_huge(const ConvParams& p, const ConvShape& s, const float* x, int64_t col, int64_t k0, int64_t k1,
                      float* to) {
   for (int64_t k = k0; k < k1; ++k) {
@@ -262,7 +262,7 @@ void no_depth(const float* bias, int64_t rows, int64_t cols, float* y) {
 
 constexpr int64_t kMaxTaps = 32;
 
-/// kW output columns from `left` on of one plane; kernel_w <= kMaxTaps.
+/// kW output columns, starting at `left`, of one plane; kernel_w <= kMaxTaps.
 void depthwise_columns(const ConvParams& p, const float* x, const float* w, float bias, float* y, int64_t left) {
   Range in[kMaxTaps];
   const int64_t used = min64(kW, p.out_w - left);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What conv shares between its translation units. This header is read under several instruction sets: functions defined
-// here have internal linkage.
+// Declarations shared by conv's translation units. This header is compiled for several instruction sets: functions
+// defined here have internal linkage.
 
 #include <cstdint>
 
@@ -10,17 +10,17 @@
 
 namespace frazil::kernel {
 
-/// How the work of one convolution is cut; depends on its extents only.
+/// The blocking of a convolution; depends on its extents only.
 struct ConvShape {
-  std::int64_t group_in, group_out;  ///< channels of a group
-  std::int64_t depth;  ///< group_in * kernel_h * kernel_w; step (r, s, c) of it is (r * kernel_w + s) * group_in + c
+  std::int64_t group_in, group_out;  ///< channels per group
+  std::int64_t depth;  ///< group_in * kernel_h * kernel_w; step (r, s, c) is (r * kernel_w + s) * group_in + c
   std::int64_t cols;   ///< out_h * out_w
   std::int64_t col_panels, col_blocks, row_blocks;
   bool depthwise;
-  bool huge;  ///< positions may pass 32 bits
+  bool huge;  ///< offsets may exceed 32 bits
 };
 
-constexpr std::int64_t kConvCols = 512;  ///< most columns of a block
+constexpr std::int64_t kConvCols = 512;  ///< maximum columns per block
 
 namespace {
 [[gnu::always_inline]] inline ConvShape conv_shape(const ConvParams& p) {

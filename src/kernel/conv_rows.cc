@@ -15,12 +15,12 @@ constexpr int64_t kRowsAtOnce = 48;
 
 int64_t depth_of(const ConvParams& p) { return p.in_c * p.kernel_h * p.kernel_w; }
 
-/// Items of the batch that go into one product.
+/// Number of batch items per product.
 int64_t items_at_once(const ConvParams& p) {
   return std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(p.out_h * p.out_w, 1), 1, std::max<int64_t>(p.batch, 1));
 }
 
-/// What one kernel row sees from column `ix` on.
+/// Copies the input of one kernel row, starting at column `ix`.
 void put_run(const ConvParams& p, const float* line, int64_t ix, float* to) {
   if (p.dilation_w == 1 && ix >= 0 && ix + p.kernel_w <= p.in_w) {
     for (int64_t s = 0; s < p.kernel_w; ++s) to[s] = line[ix + s];
@@ -29,7 +29,7 @@ void put_run(const ConvParams& p, const float* line, int64_t ix, float* to) {
   for (int64_t s = 0; s < p.kernel_w; ++s, ix += p.dilation_w) to[s] = ix >= 0 && ix < p.in_w ? line[ix] : 0.f;
 }
 
-/// What the kernel sees at one position of the output, in the order of the weights.
+/// Copies the input of the kernel at one output position, in the order of the weights.
 void put_row(const ConvParams& p, const float* x, int64_t oy, int64_t ox, float* to) {
   const int64_t ix = ox * p.stride_w - p.pad_left;
   for (int64_t c = 0; c < p.in_c; ++c, x += p.in_h * p.in_w) {

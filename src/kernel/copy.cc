@@ -29,7 +29,7 @@ void store(std::byte* p, T value) {
   std::memcpy(p, &value, sizeof(T));
 }
 
-/// Like memcpy, but short rows stay inline.
+/// memcpy with short rows inlined.
 inline void copy_row(std::byte* dst, const std::byte* src, int64_t bytes) {
   if (bytes < 16 || bytes > 128) {
     std::memcpy(dst, src, static_cast<std::size_t>(bytes));
@@ -56,7 +56,7 @@ Block2 inner_block(const CopyPlan& p) {
   return b;
 }
 
-/// Calls f(dst, src) for every index of the dimensions outside the last two, until it gives false.
+/// Calls f(dst, src) for every index of the dimensions except the last two, until it returns false.
 template <class F>
 void for_outer(const CopyPlan& p, std::byte* dst, const std::byte* src, F f) {
   const int outer = p.rank - 2;
@@ -78,7 +78,7 @@ void for_outer(const CopyPlan& p, std::byte* dst, const std::byte* src, F f) {
   }
 }
 
-/// Calls f(dst, src, count) for each row, long ones in pieces, until the run has to stop.
+/// Calls f(dst, src, count) for each row, in pieces if it is long, until the run has to stop.
 template <class F>
 void for_rows(const CopyPlan& p, std::byte* dst, const std::byte* src, F f) {
   constexpr int64_t kPiece = int64_t{1} << 16;
@@ -181,7 +181,7 @@ void transpose_scalar(std::byte* d, int64_t dst_row, const std::byte* s, int64_t
     for (int64_t j = 0; j < cols; ++j) store(d + i * dst_row + j * e, load<T>(s + i * e + j * src_row));
 }
 
-/// One square of at most a cache line on both sides.
+/// Transposes one square of at most a cache line per side.
 template <class T>
 void transpose_square(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols) {
   constexpr int64_t e = sizeof(T), side = Tile<T>::kSide;
@@ -195,8 +195,8 @@ void transpose_square(std::byte* d, int64_t dst_row, const std::byte* s, int64_t
   transpose_scalar<T>(d + i * dst_row, dst_row, s + i * e, src_row, rows - i, cols);
 }
 
-/// dst[i][j] = src[j][i], walked in squares of whole cache lines on both sides, and these in areas of few enough rows
-/// that their pages stay known. False: the run has to stop.
+/// dst[i][j] = src[j][i], in squares of whole cache lines on both sides, grouped into areas with few enough rows for
+/// the TLB. Returns false when the run has to stop.
 template <class T>
 bool transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols,
                PollThrottle& throttle) {

@@ -7,15 +7,15 @@ namespace frazil::kernel {
 
 inline constexpr int kMaxCopyRank = 16;
 
-/// How to move one strided tensor into another, worked out once per shape and stride: dimensions of extent 1 are gone,
-/// the rest is sorted for the destination and merged where both sides allow. Plain data; run it any number of times.
+/// A plan for copying one strided tensor to another, made once per shape and strides: dimensions of extent 1 are
+/// removed, the others sorted for the destination and merged where both sides allow it. Plain data; reusable.
 struct CopyPlan {
   enum class Kind : std::uint8_t {
     empty,      ///< nothing to move
     block,      ///< one memcpy
     rows,       ///< the innermost dimension is contiguous on both sides
     fill,       ///< the innermost dimension repeats one source element into a contiguous row
-    transpose,  ///< the last two dimensions: contiguous in dst along the last, in src along the one before
+    transpose,  ///< the last two dimensions: dst is contiguous along the last, src along the one before
     strided,    ///< anything else
   };
   Kind kind = Kind::empty;
@@ -26,16 +26,16 @@ struct CopyPlan {
   std::int64_t src_strides[kMaxCopyRank] = {};  ///< in bytes
 };
 
-/// Plans dst[i] = src[i] for all i < dims. Strides are in elements of `elem_size` bytes, any sign; those of src may be
-/// 0. Distinct i must be distinct places of dst. All three spans have the same length. False if more than kMaxCopyRank
-/// dimensions remain after merging; `plan` is unspecified then.
+/// Plans dst[i] = src[i] for all i < dims. Strides are in elements of `elem_size` bytes, of any sign; those of src may
+/// be 0. Distinct i must map to distinct elements of dst. All three spans have the same length. Returns false, with
+/// `plan` unspecified, if more than kMaxCopyRank dimensions remain after merging.
 bool plan_copy(CopyPlan& plan, std::span<const std::int64_t> dims, std::span<const std::int64_t> dst_strides,
                std::span<const std::int64_t> src_strides, std::int64_t elem_size) noexcept;
 
 /// Pointers are to element [0, 0, ...]. dst and src must not overlap.
 void run_copy(const CopyPlan& plan, void* dst, const void* src) noexcept;
 
-/// plan_copy and run_copy in one, for any rank.
+/// plan_copy and run_copy combined, for any rank.
 void copy_strided(void* dst, std::span<const std::int64_t> dst_strides, const void* src,
                   std::span<const std::int64_t> src_strides, std::span<const std::int64_t> dims,
                   std::int64_t elem_size) noexcept;

@@ -39,7 +39,7 @@ void pick(int64_t size, std::byte* to, const std::byte* from, const int64_t* pla
   }
 }
 
-/// The positions [begin, end) of an axis that lie inside of the operand's.
+/// The positions [begin, end) of an axis that are inside the operand's.
 struct Inside {
   int64_t begin, end;
   Inside(const EdgePlan& p, int d)

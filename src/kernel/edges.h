@@ -6,10 +6,11 @@ namespace frazil::kernel {
 
 inline constexpr int kMaxEdgeRank = 8;
 
-/// Where a place outside of an axis leads: to the nearest one, mirrored about the outermost, or on from the other end.
+/// What a position outside an axis reads: nothing, the nearest element, the position reflected about the outermost
+/// element, or the position modulo the extent.
 enum class Outside : std::uint8_t { nowhere, clamp, reflect, wrap };
 
-/// dst[i] = src[place of i + offset, per axis]; dst is contiguous. Plain data; run it any number of times.
+/// dst[i] = src[i + offset, per axis, mapped by Outside]; dst is contiguous. Plain data; reusable.
 struct EdgePlan {
   int rank = 0;
   std::int64_t elem_size = 0;
@@ -19,7 +20,7 @@ struct EdgePlan {
   Outside outside[kMaxEdgeRank] = {};
 };
 
-/// False where an axis would be read outside of it: one without elements, or one that leads nowhere.
+/// False when an axis would be read outside: an axis without elements, or Outside::nowhere.
 bool edges_fit(const EdgePlan& plan) noexcept;
 std::int64_t edge_scratch_bytes(const EdgePlan& plan) noexcept;
 /// Precondition: edges_fit.

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "base/extents.h"
-#include "base/poll_throttle.h"
 #include "kernel/aligned.h"
 #include "kernel/gemm_isa.h"
 #include "kernel/isa.h"
@@ -26,36 +24,6 @@ void run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, void*
   }
 #endif
   isa_base::gemm_run(g, begin, end, packed_b, aligned(scratch));
-}
-
-template <class A, class B>
-void generic_i8(const GemmI8& g) {
-  const A* const a = static_cast<const A*>(g.a);
-  const B* const b = static_cast<const B*>(g.b);
-  const A* const a_zero = static_cast<const A*>(g.a_zero);
-  const B* const b_zero = static_cast<const B*>(g.b_zero);
-  constexpr int64_t kCols = 32;
-  PollThrottle throttle;
-  for (int64_t j0 = 0; j0 < g.n; j0 += kCols) {
-    const int64_t cols = std::min(kCols, g.n - j0);
-    std::int32_t zero[kCols] = {};
-    for (int64_t j = 0; j < cols && b_zero != nullptr; ++j) zero[j] = b_zero[(j0 + j) * g.b_zero_step];
-    for (int64_t i = 0; i < g.m; ++i) {
-      if (throttle.stop(g.k * cols)) return;
-      const std::int32_t az = a_zero != nullptr ? a_zero[i * g.a_zero_step] : 0;
-      std::uint32_t acc[kCols] = {};
-      for (int64_t p = 0; p < g.k; ++p) {
-        const std::int32_t x = a[i * g.a_row + p * g.a_col] - az;
-        const B* const row = b + p * g.b_row + j0 * g.b_col;
-        if (g.b_col == 1 && cols == kCols) {
-          for (int64_t j = 0; j < kCols; ++j) acc[j] += static_cast<std::uint32_t>(x * (row[j] - zero[j]));
-        } else {
-          for (int64_t j = 0; j < cols; ++j) acc[j] += static_cast<std::uint32_t>(x * (row[j * g.b_col] - zero[j]));
-        }
-      }
-      for (int64_t j = 0; j < cols; ++j) g.c[i * g.c_row + j0 + j] = static_cast<std::int32_t>(acc[j]);
-    }
-  }
 }
 
 }  // namespace
@@ -92,14 +60,6 @@ void gemm_with_packed_b(const Gemm& g, const void* packed_b, void* scratch) noex
 void gemm_with_packed_b_rows(const Gemm& g, const void* packed_b, int64_t row_begin, int64_t row_end,
                              void* scratch) noexcept {
   run(g, row_begin, row_end, static_cast<const float*>(packed_b), scratch);
-}
-
-void gemm_i8(const GemmI8& g) noexcept {
-  if (g.a_signed) {
-    g.b_signed ? generic_i8<std::int8_t, std::int8_t>(g) : generic_i8<std::int8_t, std::uint8_t>(g);
-  } else {
-    g.b_signed ? generic_i8<std::uint8_t, std::int8_t>(g) : generic_i8<std::uint8_t, std::uint8_t>(g);
-  }
 }
 
 }  // namespace frazil::kernel

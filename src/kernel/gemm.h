@@ -2,16 +2,16 @@
 
 #include <cstdint>
 
-#include "base/elem.h"
 #include "kernel/tile_callback.h"
 
 namespace frazil::kernel {
 
-/// Most rows of a packed A panel, [k][rows]: m of a multiple of this many leaves no rest.
+/// Maximum rows of a packed A panel, [k][rows]; multiples of it as m leave no partial panel.
 inline constexpr std::int64_t kPanelRows = 12;
 
 namespace {
-/// x (a number, or a vector of them), times slope, of 0 to 1, below 0. NaN stays NaN; slope 0 makes 0 of -infinity.
+/// x (a number or a vector), multiplied by slope where it is negative; 0 <= slope <= 1. NaN stays NaN; slope 0 maps
+/// -infinity to 0.
 template <class X>
 [[gnu::always_inline]] inline X bent(X x, float slope) {
   if (slope == 0) return x <= 0.f ? X{} : x;
@@ -19,10 +19,10 @@ template <class X>
 }
 }  // namespace
 
-/// C[m,n] = A[m,k] * B[k,n] + bias[n], or C = C + A * B + bias; the bias is added as it would be to the finished
-/// product. Strides are in elements; those of A and B are arbitrary, so a transpose is free; the columns of C are
-/// contiguous. C overlaps neither A nor B. With k == 0 the product is zero. Numeric class: reassociated. The bits of an
-/// element depend on (m, n, k), the strides of A and B and the ISA only.
+/// C[m,n] = A[m,k] * B[k,n] + bias[n], or C = C + A * B + bias; the bias is added to the finished product. Strides are
+/// in elements; those of A and B are arbitrary, so transposing needs no copy; the columns of C are contiguous. C
+/// overlaps neither A nor B. With k == 0 the product is zero. Numeric class: reassociated. The bits of an element
+/// depend only on (m, n, k), the strides of A and B and the ISA.
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
@@ -33,20 +33,20 @@ struct Gemm {
   std::int64_t c_row = 0;
   const float* bias = nullptr;  ///< [n] or null
   bool accumulate = false;
-  float slope = 1;  ///< 0 to 1: what elements below 0 are multiplied by at the end (bent()). 0: Relu
-  const TileCallback* on_tile = nullptr;  ///< told of on_tile of C, which it may overwrite
-  /// Few rows, packed B: the last columns first, with the same bits. Who reads one B again and again, in turns forwards
-  /// and backwards, finds what was read last still near.
+  float slope = 1;                        ///< 0 to 1: factor for negative elements of the result (bent()). 0: Relu
+  const TileCallback* on_tile = nullptr;  ///< called for each completed tile of C, which it may overwrite
+  /// With few rows and packed B: processes the last columns first, with the same bits. A caller that reads the same B
+  /// repeatedly and alternates the direction finds the most recently read columns in the cache.
   bool backwards = false;
 };
 
-/// Scratch that any of the calls below may use for these extents (also for fewer rows), whatever the strides and ISA.
-/// 64-byte alignment of scratch and packed buffers is faster, but not needed.
+/// Scratch in bytes for any of the calls below with these extents (or fewer rows), for all strides and ISAs. Scratch
+/// and packed buffers should be, but need not be, aligned to 64 bytes.
 std::int64_t gemm_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
 
 void gemm(const Gemm& g, void* scratch) noexcept;
-/// Only rows [row_begin, row_end) of C, with the bits that gemm() gives them: for callers that split m over threads,
-/// each with its own scratch.
+/// Computes rows [row_begin, row_end) of C with the bits of gemm(): for callers that split m over threads, each with
+/// its own scratch.
 void gemm_rows(const Gemm& g, std::int64_t row_begin, std::int64_t row_end, void* scratch) noexcept;
 
 /// A constant B, packed once. The format is the same for every ISA.
@@ -57,23 +57,5 @@ void gemm_pack_b(std::int64_t k, std::int64_t n, const float* b, std::int64_t b_
 void gemm_with_packed_b(const Gemm& g, const void* packed_b, void* scratch) noexcept;
 void gemm_with_packed_b_rows(const Gemm& g, const void* packed_b, std::int64_t row_begin, std::int64_t row_end,
                              void* scratch) noexcept;
-
-/// C[m,n] (i32) = (A[m,k] - a_zero[m]) * (B[k,n] - b_zero[n]); A and B are i8 or u8; sums wrap.
-struct GemmI8 {
-  std::int64_t m = 0, n = 0, k = 0;
-  const void* a = nullptr;
-  std::int64_t a_row = 0, a_col = 1;
-  bool a_signed = false;
-  const void* b = nullptr;
-  std::int64_t b_row = 0, b_col = 1;
-  bool b_signed = false;
-  const void* a_zero = nullptr;  ///< of A's type; null is zero
-  std::int64_t a_zero_step = 0;  ///< 0: one value; 1: one per row
-  const void* b_zero = nullptr;  ///< of B's type; null is zero
-  std::int64_t b_zero_step = 0;  ///< 0: one value; 1: one per column
-  std::int32_t* c = nullptr;
-  std::int64_t c_row = 0;
-};
-void gemm_i8(const GemmI8& g) noexcept;
 
 }  // namespace frazil::kernel

@@ -1,7 +1,7 @@
 // The f32 GEMM for one instruction set. Compiled by gemm_<isa>.cc, which defines FRAZIL_ISA_NS.
 //
 // Every element is a chain of fma over each block of k, and the blocks are added in order; only transposed B with few
-// rows (dot_rows) sums along vectors, and a single row (row_strip) several chains. So the bits do not
+// rows (dot_rows) sums along vectors, and a single row (row_strip) uses several chains. The bits therefore do not
 // depend on how rows are split.
 
 #include "base/poll_throttle.h"
@@ -19,12 +19,12 @@ constexpr int kTileRows = 6;
 constexpr int wide_vectors(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : 2; }
 #endif
 
-constexpr int64_t kThinRows = kPanelRows;  ///< up to here B is read once, where it lies
-constexpr int64_t kDotRows = 16;           ///< up to here a transposed B is read where it lies
+constexpr int64_t kThinRows = kPanelRows;  ///< up to this many rows, B is read once and in place
+constexpr int64_t kDotRows = 16;           ///< up to this many rows, a transposed B is read in place
 constexpr int64_t kRowBlockPanels = 12;
-constexpr int64_t kNearElements = 8192;  ///< of C: what stays in L1 until somebody else has worked on it
+constexpr int64_t kNearElements = 8192;  ///< elements of C that stay in L1 until a tile callback has processed them
 
-/// C = (accumulate ? C : 0) + acc + biases, times slope below 0.
+/// C = (accumulate ? C : 0) + acc + biases; negative elements are multiplied by slope.
 template <int R, int NV, bool Tail>
 FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
   const auto each = [&](auto&& f) __attribute__((always_inline)) {
@@ -53,8 +53,8 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
   });
 }
 
-/// R rows x NV vectors of C stay in registers. PackedA: a_row is 1, else a_col is 1. Tail: only `lanes` of the last
-/// vector.
+/// Keeps R rows x NV vectors of C in registers. PackedA: a_row is 1, else a_col is 1. Tail: only `lanes` lanes of the
+/// last vector.
 template <int R, int NV, bool PackedA, bool Tail>
 void tile(const GemmBlock& g, int64_t lanes) {
   constexpr int kPanelVectors = static_cast<int>(kPanelCols) / kW;
@@ -98,7 +98,7 @@ constexpr TileFn tile_or_null() {
   }
 }
 
-/// Tiles by number of rows.
+/// Dispatches tiles by their number of rows.
 template <bool PackedA, int NV, bool Tail>
 struct TileTable {
   TileFn at[13] = {};
@@ -112,14 +112,14 @@ struct TileTable {
 template <bool PackedA, int NV, bool Tail>
 constexpr TileTable<PackedA, NV, Tail> kTiles;
 
-/// `part` is `whole` from column j on.
+/// Makes `part` the columns of `whole` from j on.
 FRAZIL_INLINE void move_to(GemmBlock& part, const GemmBlock& whole, int64_t j) {
   part.b = whole.b + j / kPanelCols * whole.b_panel + j % kPanelCols;
   part.c = whole.c + j;
   if (whole.col_bias != nullptr) part.col_bias = whole.col_bias + j;
 }
 
-/// At most kTileRows rows. All cols but the tail go in the widest tiles that fit.
+/// At most kTileRows rows. All columns except the tail are computed in the widest tiles that fit.
 template <bool PackedA>
 void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
   GemmBlock part = g;
@@ -141,8 +141,8 @@ void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
   if (j < cols) step(kTiles<PackedA, 1, true>.at[rows], cols - j);
 }
 
-/// One row against up to NV vectors of columns: S chains of fma, each over every S-th step of k, so that few columns do
-/// not wait for one chain.
+/// One row times up to NV vectors of columns: S chains of fma, each over every S-th step of k, to hide latency when
+/// columns are few.
 template <int NV, int S, bool Tail>
 void row_tile(const GemmBlock& g, int64_t lanes) {
   constexpr int kPanelVectors = static_cast<int>(kPanelCols) / kW;
@@ -185,7 +185,7 @@ void row_tile(const GemmBlock& g, int64_t lanes) {
   finish<1, NV, Tail>(sum, g, mask);
 }
 
-/// All columns of one row in tiles of S chains, whatever their width.
+/// All columns of one row in tiles of S chains, of any width.
 template <int S>
 void row_strip(GemmBlock g, int64_t cols) {
   const GemmBlock whole = g;
@@ -205,7 +205,7 @@ void row_strip(GemmBlock g, int64_t cols) {
   if (j < cols) step(row_tile<1, S, true>, cols - j);
 }
 
-/// A row of any width. Two panels at a time: B comes from the second-level cache faster than in four.
+/// A row of any width. Two panels at a time: B streams faster from the second-level cache than with four.
 void row_strips(const GemmBlock& g, int64_t cols, bool backwards) {
   constexpr int64_t kCols = 4 * kW;
   const int64_t whole = cols / kCols;
@@ -223,7 +223,7 @@ void row_strips(const GemmBlock& g, int64_t cols, bool backwards) {
   if (!backwards) rest();
 }
 
-/// Few rows: each chunk of columns goes through all of k before the next, so B streams once and C stays near.
+/// Few rows: each chunk of columns completes all of k before the next, so that B is read once and C stays in the cache.
 void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blocks, int64_t chunk, bool backwards) {
   const int64_t chunks = ceil_div(cols, chunk);
   for (int64_t at = 0; at < chunks; ++at) {
@@ -310,7 +310,7 @@ void dot_rows(const Gemm& g, int64_t begin, int64_t end) {
   }
 }
 
-/// C (or C's first update) without any product.
+/// C (or its first update) for an empty product.
 void no_depth(const Gemm& g, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
     float* c = g.c + r * g.c_row;
@@ -327,7 +327,7 @@ struct Blocking {
   int64_t k0, k1, j0, j1;
   const float* b;
   int64_t b_row, b_panel;
-  bool pack_a, first, last;  ///< block of k
+  bool pack_a, first, last;  ///< position in the blocks of k
   int64_t done_from;         ///< columns [done_from, j1) of C are final after this block; >= j1: none
 };
 
@@ -370,14 +370,14 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
   }
 }
 
-/// Where the columns of C begin that are final, and to be told of, once those up to j1 are; j1: none.
+/// The first column of C that is complete and to be reported once columns up to j1 are; j1: none.
 FRAZIL_INLINE int64_t first_done(const Gemm& g, int64_t j0, int64_t j1) {
   if (g.on_tile == nullptr) return j1;
   if (!g.on_tile->whole_rows) return j0;
   return j1 == g.n ? 0 : j1;
 }
 
-/// The general case: blocks of k and n, B packed per block unless it is already or need not be.
+/// The general case: blocks of k and n; B is packed per block unless it is packed already or packing is not worthwhile.
 void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) {
   const int64_t depths = depth_blocks(g.k), col_blocks = ceil_div(g.n, kColBlock);
   const int64_t panels = ceil_div(g.n, kPanelCols);
@@ -388,7 +388,7 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
   Blocking s;
   s.begin = begin;
   s.end = end;
-  // A few short rows one after the other stay in L1 as they are.
+  // A few short contiguous rows stay in L1 without packing.
   const bool near_a = g.a_col == 1 && g.a_row == g.k && g.k <= 64;
   s.pack_a = !direct_a || (!near_a && g.n > 3 * kPanelCols && end - begin > kPanelRows);
   for (int64_t jb = 0; jb < col_blocks; ++jb) {
@@ -424,7 +424,7 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
 }  // namespace
 
 void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
-  // Copies of the block cost as much as short tiles do.
+  // Copying the block costs as much as short tiles do.
   if (constexpr int kWide = wide_vectors(kTileRows); cols == kWide * kW && rows <= kTileRows) {
     const TileFn fn = g.a_row == 1 ? kTiles<true, kWide, false>.at[rows] : kTiles<false, kWide, false>.at[rows];
     return fn(g, kWide * kW);
@@ -444,7 +444,7 @@ void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
   }
 }
 
-/// Whole panels of a B whose rows lie without gaps. A few rows at a time, so that they are read as they lie.
+/// Whole panels of a B with dense rows. Processes a few rows at a time in memory order.
 static void pack_row_major(int64_t k, int64_t panels, const float* b, int64_t b_row, float* packed,
                            int64_t panel) noexcept {
   constexpr int64_t kRows = 16;
@@ -495,7 +495,7 @@ void gemm_pack_rows(int64_t rows, int64_t k, const float* a, int64_t a_row, int6
     for (int64_t r = 0; r < rows; ++r) packed[i * rows + r] = load_1(a + r * a_row + i * a_col);
 }
 
-/// Few rows, of which A is read where it lies.
+/// Few rows, with A read in place.
 static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* packed_b) {
   GemmBlock block;
   block.a = g.a + begin * g.a_row;
@@ -517,7 +517,7 @@ static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* pac
     if (g.n > kW) return row_tile<2, 4, true>(block, g.n - kW);
     return row_strip<8>(block, g.n);
   }
-  // Long rows of B: few at a time from end to end, as walking down a column would miss the TLB.
+  // Long rows of B: a few at a time from end to end, as walking down a column would miss the TLB.
   const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);
   if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256)
     return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048, false);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What gemm exports per instruction set, for gemm.cc and the kernels built on it (conv). This header is read under
-// several instruction sets: functions defined here have internal linkage.
+// The functions that gemm exports per instruction set, for gemm.cc and the kernels built on it (conv). This header is
+// compiled for several instruction sets: functions defined here have internal linkage.
 
 #include <cstdint>
 
@@ -10,13 +10,13 @@
 namespace frazil::kernel {
 
 constexpr std::int64_t kPanelCols = 32;    ///< columns of a packed B panel: [k][32], zero-padded
-constexpr std::int64_t kDepthBlock = 256;  ///< most steps of k between two updates of C
-constexpr std::int64_t kColBlock = 1024;   ///< most columns of B that are packed at a time
+constexpr std::int64_t kDepthBlock = 256;  ///< maximum steps of k between two updates of C
+constexpr std::int64_t kColBlock = 1024;   ///< maximum columns of B packed at a time
 
 namespace {
-/// m rows are cut into this many panels of nearly equal height; panel p starts at row p * m / row_panels(m).
+/// m rows are split into this many panels of nearly equal height; panel p starts at row p * m / row_panels(m).
 [[gnu::always_inline]] inline std::int64_t row_panels(std::int64_t m) { return (m + kPanelRows - 1) / kPanelRows; }
-/// k is cut likewise; block i starts at i * k / depth_blocks(k).
+/// k is split in the same way; block i starts at i * k / depth_blocks(k).
 [[gnu::always_inline]] inline std::int64_t depth_blocks(std::int64_t k) { return (k + kDepthBlock - 1) / kDepthBlock; }
 }  // namespace
 

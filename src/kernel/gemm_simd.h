@@ -14,7 +14,7 @@ using std::int64_t;
 
 constexpr int kW = static_cast<int>(kLanes<F32v>);
 
-/// A float of a weight, which lies where its file has it.
+/// A float of a weight, at any alignment.
 FRAZIL_INLINE float load_1(const void* p) {
   float x;
   __builtin_memcpy(&x, p, sizeof x);
@@ -31,13 +31,13 @@ FRAZIL_INLINE void storev(float* p, F32v v) { store(p, v); }
 #if defined(__AVX512F__)
 
 FRAZIL_INLINE F32v set1(float s) { return (F32v)_mm512_set1_ps(s); }
-/// a * b + c, rounded once where the instruction set can.
+/// a * b + c, with a single rounding where the instruction set supports it.
 FRAZIL_INLINE F32v mul_add(F32v a, F32v b, F32v c) { return (F32v)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 
 using Mask = __mmask16;
 /// Lanes [0, n), 0 <= n <= kW.
 FRAZIL_INLINE Mask first_lanes(int64_t n) { return static_cast<Mask>((1u << n) - 1); }
-/// Zero in the other lanes; their memory is not touched.
+/// Zero in the other lanes, whose memory is not read.
 FRAZIL_INLINE F32v load_mask(const float* p, Mask m) { return (F32v)_mm512_maskz_loadu_ps(m, p); }
 FRAZIL_INLINE void store_mask(float* p, F32v v, Mask m) { _mm512_mask_storeu_ps(p, m, (__m512)v); }
 

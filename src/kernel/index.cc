@@ -16,7 +16,7 @@ using std::int64_t;
 
 int64_t wrapped(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
-/// -1: none, as far as was looked. Whoever reads by the indices asks first whether the run has to stop.
+/// -1: none found before the run had to stop. Callers that read by the indices poll for that first.
 template <class I>
 int64_t first_outside(const I* indices, int64_t count, int64_t extent) {
   constexpr int64_t kChunk = 256;
@@ -88,7 +88,7 @@ void gather_rows(std::byte* dst, const std::byte* src, const I* indices, int64_t
   }
 }
 
-/// The elements that index_dims select from data_dims: along the axis by an index, elsewhere by position.
+/// The elements that index_dims select from data_dims: by an index along the axis, by position along the others.
 struct Selection {
   std::span<const int64_t> data_dims, index_dims;
   std::size_t axis;
@@ -126,7 +126,7 @@ struct Selection {
     return offset;
   }
 
-  /// f(offset in data, flat position in indices), in row-major order.
+  /// Calls f(offset in data, flat position in indices), in row-major order.
   template <class F>
   void for_each(F f) const {
     const int64_t count = product(index_dims);
@@ -223,7 +223,7 @@ void assign(std::byte* data, const std::byte* updates, int64_t count) {
   if (count != 0) std::memcpy(data, updates, static_cast<std::size_t>(count) * kBytes);
 }
 
-/// Bytes of an element of the types that scatter_supports; 0 for others.
+/// Bytes of an element for types that scatter_supports; 0 for others.
 int64_t scatter_bytes(Elem elem) { return elem == Elem::string ? 0 : static_cast<int64_t>(byte_size(elem)); }
 
 Apply find_apply(Scatter op, Elem elem) {

@@ -7,7 +7,7 @@
 
 namespace frazil::kernel {
 
-/// A flat array of i32 or i64 indices. An index i < 0 stands for extent + i.
+/// A flat array of i32 or i64 indices. An index i < 0 means extent + i.
 struct Indices {
   const void* data = nullptr;
   bool wide = true;
@@ -38,7 +38,7 @@ std::int64_t gather_nd(void* dst, const void* src, std::int64_t batch, std::span
 
 enum class Scatter : std::uint8_t { none, add, mul, max, min };
 
-/// none: every type but string; else integers, bool (add, max: or; mul, min: and), f16, bf16, f32, f64.
+/// none: every type except string; others: integers, bool (add, max: or; mul, min: and), f16, bf16, f32, f64.
 bool scatter_supports(Scatter op, Elem elem) noexcept;
 
 /// data[i with i[axis] = indices[i]] op= updates[i] for i < index_dims, in row-major order of i. `data` already holds

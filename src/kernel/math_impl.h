@@ -26,7 +26,7 @@
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 
-// Rounding. Adding and subtracting 2^23 (2^52) rounds what is smaller; larger numbers are integral already.
+// Rounding. Adding and subtracting 2^23 (2^52) rounds smaller numbers; larger ones are integers.
 
 template <class V>
 FRAZIL_INLINE V round(V x) {
@@ -74,12 +74,12 @@ FRAZIL_INLINE F64v sqrt(F64v x) {
 #endif
 }
 
-/// a / b, correctly rounded, where no lane is unusual and b is not 0: by y = 1 / b and two remainders (Markstein).
+/// a / b, correctly rounded, when no lane is unusual and b is not 0: from y = 1 / b and two remainders (Markstein).
 FRAZIL_INLINE F32v quotient_by(F32v a, F32v b, F32v y) {
   F32v rough = a * y;
   F32v q = fma(fnma(b, rough, a), y, rough);
   q = fma(fnma(b, q, a), y, q);
-  return copysign(q, rough);  // of a zero the remainders lose the sign
+  return copysign(q, rough);  // the remainders lose the sign of zero
 }
 
 // The exponential family.
@@ -88,10 +88,12 @@ FRAZIL_INLINE F32v quotient_by(F32v a, F32v b, F32v y) {
 struct Reduced {
   F32v r;
   U32v n;         // two's complement
-  F32v exponent;  // n again
+  F32v exponent;  // n as a float
 };
 
-/// |x| <= 2^13 or NaN (then r is NaN and n anything).
+///
+/// x
+/// <= 2^13 or NaN (then r is NaN and n unspecified).
 FRAZIL_INLINE Reduced reduced(F32v x) {
   constexpr float kMagic = Lanes<F32v>::kMagic;
   F32v shifted = fma(x, 1.44269504f, splat<F32v>(kMagic)), n = shifted - kMagic;
@@ -117,7 +119,7 @@ FRAZIL_INLINE F32v scaled(F32v m, const Reduced& x) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_scalef_ps(0xffff, (__m512)m, (__m512)x.exponent);
 #else
-  U32v half = (U32v)((I32v)x.n >> 1);  // in two steps, as 2^n may be out of range where the result is not
+  U32v half = (U32v)((I32v)x.n >> 1);  // in two steps, as 2^n may be out of range when the result is not
   return (m * power_of_two(half)) * power_of_two(x.n - half);
 #endif
 }
@@ -133,7 +135,7 @@ FRAZIL_INLINE F32v exp_of_negative(F32v x) { return exp_inside(at_least(x, -104.
 
 FRAZIL_INLINE F32v exp(F32v x) { return exp_inside(at_least(at_most(x, 89.0f), -104.0f)); }
 
-/// -60 <= x <= 89 or NaN; denormal x loses a bit.
+/// -60 <= x <= 89 or NaN; denormal x loses one bit.
 FRAZIL_INLINE F32v expm1_inside(F32v x) {
   const Reduced d = reduced(x);
   F32v s = power_of_two(d.n - 1);
@@ -142,9 +144,9 @@ FRAZIL_INLINE F32v expm1_inside(F32v x) {
 
 FRAZIL_INLINE F32v expm1(F32v x) { return abs(x) < 0x1p-25f ? x : expm1_inside(at_least(at_most(x, 89.0f), -20.0f)); }
 
-/// tanh(c + r) by the addition theorem, (tanh(c) e + o) / (e + tanh(c) o) with tanh(r) = o / e. Each c lies where its
-/// tanh is an f32 to 2e-5 ulp (accurate tables, Gal 1986), and near the middle of what rounds to its index; the last
-/// stands for all from 8.94 on, where tanh is 1 to 0.6 ulp.
+/// tanh(c + r) by the addition theorem, (tanh(c) e + o) / (e + tanh(c) o) with tanh(r) = o / e. Each c is chosen so
+/// that tanh(c) is an f32 to 2e-5 ulp (accurate tables, Gal 1986), near the middle of the interval that rounds to its
+/// index; the last one serves all x from 8.94 on, where tanh is 1 to 0.6 ulp.
 FRAZIL_INLINE F32v tanh(F32v x) {
   constexpr float kStep = 1.375f;
   constexpr float kC[8] = {
@@ -216,7 +218,7 @@ FRAZIL_INLINE Split split(F32v x) {
   return {from_bits<F32v>(bits(x) - ((U32v)k << 23)), k};
 }
 
-/// `r` where x > 0, and the logarithm of x elsewhere and at infinity.
+/// `r` where 0 < x < infinity; elsewhere the special values of the logarithm.
 FRAZIL_INLINE F32v log_domain(F32v x, F32v r) {
   constexpr float kInf = __builtin_inff();
   F32v outside = x == 0.0f ? splat<F32v>(-kInf) : splat<F32v>(__builtin_nanf(""));
@@ -248,7 +250,9 @@ FRAZIL_INLINE F32v log1p(F32v x) {
 FRAZIL_INLINE F64v widen(F32h x) { return __builtin_convertvector(x, F64v); }
 FRAZIL_INLINE F32h narrow(F64v x) { return __builtin_convertvector(x, F32h); }
 
-/// Sine of x + quarter * pi/2 for |x| < 1e6; anything for others.
+/// Sine of x + quarter * pi/2 for
+/// x
+/// < 1e6; unspecified for others.
 FRAZIL_INLINE F64v sine(F64v x, std::uint64_t quarter) {
   constexpr double kMagic = Lanes<F64v>::kMagic;
   F64v shifted = x * 0.63661977236758138 + kMagic, n = shifted - kMagic;
@@ -295,7 +299,7 @@ FRAZIL_INLINE F32h sine_or(F32h x, std::uint64_t quarter) {
 FRAZIL_INLINE F32h sin(F32h x) { return sine_or<library_sin>(x, 0); }
 FRAZIL_INLINE F32h cos(F32h x) { return sine_or<library_cos>(x, 1); }
 
-/// log2 of a >= 0 that was an f32, denormals included; infinities as one expects, NaN for NaN.
+/// log2 of a >= 0 converted from f32, including denormals; infinity for infinity, NaN for NaN.
 FRAZIL_INLINE F64v log2_of(F64v a) {
   constexpr double kInf = __builtin_inf();
   constexpr std::uint64_t kRootHalf = 0x3fe6a09e00000000, kOne = 0x3ff0000000000000, k2To52 = 0x4330000000000000;
@@ -314,7 +318,7 @@ FRAZIL_INLINE F64v log2_of(F64v a) {
   return a == 0.0 ? splat<F64v>(-kInf) : r;
 }
 
-/// 2^x, rounded to 0 or infinity where that is what it is in f32.
+/// 2^x, with 0 or infinity where the result is that in f32.
 FRAZIL_INLINE F64v exp2_of(F64v x) {
   constexpr double kMagic = Lanes<F64v>::kMagic;
   x = x > 160.0 ? splat<F64v>(160.0) : x;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Vectors of f32 and f64 in GCC's vector extension, as long as the instruction set at hand has them. Private to
-// translation units that are compiled for one instruction set and define FRAZIL_ISA_NS, a namespace of their own: code
-// here must not be shared between instruction sets.
+// Vectors of f32 and f64 in GCC's vector extension, with the width of the instruction set. Private to translation units
+// that are compiled for one instruction set and define FRAZIL_ISA_NS; code here must not be shared between instruction
+// sets.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ using U32v = std::uint32_t __attribute__((vector_size(kVectorBytes)));
 using F64v = double __attribute__((vector_size(kVectorBytes)));
 using I64v = std::int64_t __attribute__((vector_size(kVectorBytes)));
 using U64v = std::uint64_t __attribute__((vector_size(kVectorBytes)));
-/// As many f32 as F64v has lanes.
+/// f32 vector with as many lanes as F64v.
 using F32h = float __attribute__((vector_size(kVectorBytes / 2)));
 using I32h = std::int32_t __attribute__((vector_size(kVectorBytes / 2)));
 using U32h = std::uint32_t __attribute__((vector_size(kVectorBytes / 2)));
@@ -40,7 +40,7 @@ template <>
 struct Lanes<F32v> {
   using Bits = U32v;
   using Scalar = float;
-  static constexpr float kMagic = 0x1.8p23f, kIntegral = 0x1p23f;  // kMagic + x has x, rounded, in its low bits
+  static constexpr float kMagic = 0x1.8p23f, kIntegral = 0x1p23f;  // kMagic + x has the rounded x in its low bits
   static constexpr std::uint32_t kSign = 0x80000000;
 };
 template <>
@@ -71,9 +71,9 @@ FRAZIL_INLINE void store(void* to, V v) {
 }
 template <class V>
 FRAZIL_INLINE V splat(typename Lanes<V>::Scalar s) {
-  return s - V{};  // minus zero keeps every s, -0 too
+  return s - V{};  // subtracting zero keeps every s, including -0
 }
-/// Unsigned, so that arithmetic on what a NaN holds may wrap.
+/// Unsigned, so that arithmetic on the bits of a NaN may wrap.
 template <class V>
 FRAZIL_INLINE typename Lanes<V>::Bits bits(V v) {
   return reinterpret_cast<typename Lanes<V>::Bits>(v);
@@ -95,14 +95,14 @@ FRAZIL_INLINE V with_sign(V x, V s) {
 /// |x| with the sign of s.
 FRAZIL_INLINE F32v copysign(F32v x, F32v s) {
 #if defined(__AVX512F__)
-  constexpr int kChoose = 0xca;  // of the second where the first has a 1, else of the third
+  constexpr int kChoose = 0xca;  // selects bits of the second operand where the first has a 1, else of the third
   return (F32v)_mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7fffffff), (__m512i)x, (__m512i)s, kChoose);
 #else
   return with_sign(abs(x), s);
 #endif
 }
 
-/// Of eight elements, in each lane the one that the low three bits of its index say.
+/// In each lane, the table entry selected by the low three bits of its index.
 FRAZIL_INLINE F32v look_up(const float (&table)[8], U32v index) {
 #if defined(__AVX512F__)
   const __m512 twice = _mm512_maskz_broadcast_f32x8(0xffff, _mm256_loadu_ps(table));
@@ -116,7 +116,7 @@ FRAZIL_INLINE F32v look_up(const float (&table)[8], U32v index) {
 #endif
 }
 
-/// x, or c where x is less; NaN stays.
+/// max(x, c); NaN stays NaN.
 FRAZIL_INLINE F32v at_least(F32v x, float c) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_max_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
@@ -126,7 +126,7 @@ FRAZIL_INLINE F32v at_least(F32v x, float c) {
   return x < c ? splat<F32v>(c) : x;
 #endif
 }
-/// x, or c where x is greater; NaN stays.
+/// min(x, c); NaN stays NaN.
 FRAZIL_INLINE F32v at_most(F32v x, float c) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_min_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
@@ -151,7 +151,7 @@ FRAZIL_INLINE F32v larger(F32v a, F32v b) {
 #if defined(__AVX512F__)
 /// Where |x| is neither in [2^-60, 2^60) nor 0.
 FRAZIL_INLINE __mmask16 unusual_lanes(F32v x) {
-  constexpr std::uint32_t kLeast = 67u << 24, kSpan = 120u << 24;  // bits without the sign, shifted to the left by one
+  constexpr std::uint32_t kLeast = 67u << 24, kSpan = 120u << 24;  // bits without the sign, shifted left by one
   const U32v twice = bits(x) << 1;
   const __mmask16 outside =
       _mm512_cmpge_epu32_mask((__m512i)(twice - kLeast), _mm512_set1_epi32(static_cast<std::int32_t>(kSpan)));
@@ -159,14 +159,14 @@ FRAZIL_INLINE __mmask16 unusual_lanes(F32v x) {
 }
 #endif
 
-/// a * b + c, rounded once; the same bits whether the instruction set has it or not.
+/// a * b + c, rounded once; the same bits with and without hardware support.
 #if defined(__AVX512F__)
 FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 #elif defined(__FMA__)
 FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 #elif defined(__x86_64__)
-/// The product is exact in f64. The sum is rounded to odd there, so that rounding it again gives what rounding once
-/// does.
+/// The product is exact in f64. The sum is rounded to odd there, so that rounding to f32 gives the correctly rounded
+/// result.
 FRAZIL_INLINE float fma(float a, float b, float c) {
   const double product = double(a) * b, sum = product + c, part = sum - product;
   const double lost = (product - (sum - part)) + (c - part);
@@ -201,7 +201,7 @@ FRAZIL_INLINE F32v fma(F32v a, F32v b, float c) { return fma(a, b, splat<F32v>(c
 FRAZIL_INLINE F32v fma(F32v a, float b, F32v c) { return fma(a, splat<F32v>(b), c); }
 FRAZIL_INLINE F32v fma(float a, F32v b, float c) { return fma(splat<F32v>(a), b, splat<F32v>(c)); }
 
-// The first n < kLanes elements, n > 0; the other lanes are zero, and memory behind the elements is not touched.
+// The first n < kLanes elements, n > 0; the other lanes are zero, and memory after the elements is not read.
 
 #if defined(__AVX512F__)
 FRAZIL_INLINE __mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>((1u << n) - 1); }
@@ -255,7 +255,7 @@ FRAZIL_INLINE void load_some(V& v, const void* from, std::size_t n) {
   typedef typename Lanes<V>::Scalar Element __attribute__((may_alias));
   auto* a = static_cast<const Element*>(from);
   v = V{a[0]};
-  if constexpr (kLanes < V >> 2) {  // by constant indices, so that v stays in a register
+  if constexpr (kLanes < V >> 2) {  // constant indices keep v in a register
     if (n > 1) v[1] = a[1];
     if (n > 2) v[2] = a[2];
   }

@@ -6,7 +6,7 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-constexpr std::int64_t kBytes = 16;  ///< that are unpacked at a time; a block has at least 16 numbers
+constexpr std::int64_t kBytes = 16;  ///< bytes unpacked at a time; a block has at least 16 numbers
 
 template <int Bits>
 int number_at(const std::uint8_t* numbers, std::int64_t i) {
@@ -14,7 +14,7 @@ int number_at(const std::uint8_t* numbers, std::int64_t i) {
   return numbers[i / kPerByte] >> (i % kPerByte * Bits) & ((1 << Bits) - 1);
 }
 
-/// Whole bytes, as many numbers as the block has left.
+/// Unpacks whole bytes, as many numbers as the block has left.
 template <int Bits>
 void unpack_block(const std::uint8_t* numbers, std::int64_t count, float zero, float scale, float* to) {
   constexpr int kPerByte = 8 / Bits;

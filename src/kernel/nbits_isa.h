@@ -2,7 +2,7 @@
 
 #include "kernel/nbits.h"
 
-// What nbits exports per instruction set.
+// The functions that nbits exports per instruction set.
 #define FRAZIL_X(ns)                                                  \
   namespace frazil::kernel::ns {                                      \
   void unpack_row_run(const PackedRow& row, float* to) noexcept; \

@@ -7,9 +7,9 @@
 
 namespace frazil::kernel {
 
-/// c = a * b for element types without a tuned kernel: f64, and 32- and 64-bit integers, which wrap. Steps in elements;
-/// c is dense. Each element is summed in the order of k, with a product and a sum: the same bits on every instruction
-/// set.
+/// c = a * b for element types without a tuned kernel: f64, and 32- and 64-bit integers, which wrap. Strides are in
+/// elements; c is dense. Each element is summed in the order of k, with separate product and sum: the same bits on
+/// every instruction set.
 struct PlainGemm {
   std::int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
@@ -22,7 +22,7 @@ struct PlainGemm {
 inline constexpr std::size_t kPlainGemmScratch = std::size_t{256} << 10;
 
 bool plain_gemm_supports(Elem elem) noexcept;
-/// `scratch`: kPlainGemmScratch bytes, aligned to 64. False where the type is not supported.
+/// `scratch`: kPlainGemmScratch bytes, aligned to 64. Returns false when the type is not supported.
 bool plain_gemm(Elem elem, const PlainGemm& g, std::byte* scratch) noexcept;
 
 }  // namespace frazil::kernel

@@ -20,11 +20,11 @@ template <class T>
 struct Tile {
   typedef T Vector __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(T))));
   static constexpr std::int64_t kLanes = kVectorBytes / sizeof(T), kColumns = 2 * kLanes;
-  static constexpr std::int64_t kDepth = 128;  ///< of a packed block
+  static constexpr std::int64_t kDepth = 128;  ///< steps of k in a packed block
   static constexpr std::int64_t kWidth = static_cast<std::int64_t>(kPlainGemmScratch / sizeof(T)) / kDepth;
 };
 
-/// Columns [0, n) of b as tiles of kColumns next to each other, each `depth` deep; what is missing is 0.
+/// Packs columns [0, n) of b as adjacent tiles of kColumns, each `depth` deep, zero-padded.
 template <class T>
 void pack(const T* b, std::int64_t b_row, std::int64_t b_col, std::int64_t depth, std::int64_t n, T* to) {
   constexpr std::int64_t kColumns = Tile<T>::kColumns;
@@ -37,7 +37,7 @@ void pack(const T* b, std::int64_t b_row, std::int64_t b_col, std::int64_t depth
   }
 }
 
-/// Rows x kColumns elements of c, which go on from what stands there unless they begin.
+/// Computes Rows x kColumns elements of c; adds to their values except in the first block.
 template <class T, int Rows>
 void tile(const T* a, std::int64_t a_row, std::int64_t a_col, const T* b, std::int64_t depth, T* c, std::int64_t c_row,
           bool begins, std::int64_t width) {

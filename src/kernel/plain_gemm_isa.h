@@ -2,7 +2,7 @@
 
 #include "kernel/plain_gemm.h"
 
-// What plain_gemm exports per instruction set.
+// The functions that plain_gemm exports per instruction set.
 #define FRAZIL_X(ns)                                                               \
   namespace frazil::kernel::ns {                                                   \
   bool plain_gemm_run(Elem elem, const PlainGemm& g, std::byte* scratch) noexcept; \

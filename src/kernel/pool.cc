@@ -26,14 +26,14 @@ Range inside(int64_t out, int64_t stride, int64_t shift, int64_t in) {
   return {begin, std::clamp(ceil_div(in - shift, stride), begin, out)};
 }
 
-/// How many of i = 0 .. kernel - 1 have lo <= first + i * dilation < hi.
+/// The number of i = 0 .. kernel - 1 with lo <= first + i * dilation < hi.
 int64_t taps_between(int64_t first, int64_t dilation, int64_t kernel, int64_t lo, int64_t hi) {
   const Range r = inside(kernel, dilation, first - lo, hi - lo);
   return r.end - r.begin;
 }
 
-/// Calls f(input row, output columns, shift) for each tap that meets output row `oy`: output column o in the range
-/// reads row[o * stride_w + shift].
+/// Calls f(input row, output columns, shift) for each tap that contributes to output row `oy`: output column o in the
+/// range reads row[o * stride_w + shift].
 template <class F>
 void for_taps(const PoolParams& p, const float* x, int64_t oy, F f) {
   for (int64_t r = 0; r < p.kernel_h; ++r) {
@@ -93,7 +93,7 @@ void average_row(const PoolParams& p, const float* x, int64_t oy, float* y, bool
       y[o] = n > 0 ? y[o] / static_cast<float>(n) : 0.f;
     }
   };
-  // Between the first and the last tap's outputs every tap is inside the image.
+  // Between the ranges of the first and the last tap, every tap is inside the image.
   const Range first = inside(p.out_w, p.stride_w, -p.pad_left, p.in_w);
   const Range last = inside(p.out_w, p.stride_w, (p.kernel_w - 1) * p.dilation_w - p.pad_left, p.in_w);
   const int64_t begin = std::max(first.begin, last.begin), end = std::max(begin, std::min(first.end, last.end));

@@ -15,15 +15,15 @@ struct PoolParams {
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
 };
 
-/// NaN wins. A window wholly in the padding gives -inf and index -1. `indices` (null: none) are flat positions in x,
-/// the first maximum of a window; with column_major the position inside the plane is w * in_h + h.
+/// NaN is the largest value. A window entirely in the padding gives -inf and index -1. `indices` (null: none) are flat
+/// positions in x, the first maximum of a window; with column_major the position inside the plane is w * in_h + h.
 void max_pool(const PoolParams& p, const float* x, float* y, std::int64_t* indices, bool column_major) noexcept;
 
-/// Divides by the number of window positions inside the image or, with count_include_pad, inside the padded image
-/// (positions that a rounded-up output extent puts past the trailing pad never count). A count of 0 gives 0.
+/// Divides by the number of window positions inside the image or, with count_include_pad, inside the padded image;
+/// positions beyond the trailing pad, due to a rounded-up output extent, are not counted. A count of 0 gives 0.
 void average_pool(const PoolParams& p, const float* x, float* y, bool count_include_pad) noexcept;
 
-/// Only planes [begin, end), for callers that split the work.
+/// Computes planes [begin, end), for callers that split the work.
 void max_pool_range(const PoolParams& p, const float* x, float* y, std::int64_t* indices, bool column_major,
                     std::int64_t begin, std::int64_t end) noexcept;
 void average_pool_range(const PoolParams& p, const float* x, float* y, bool count_include_pad, std::int64_t begin,

@@ -1,7 +1,7 @@
 // Reductions for one instruction set. Compiled by reduce_<isa>.cc, which defines FRAZIL_ISA_NS.
 //
-// A row is folded in 256 bytes of lanes, a column one element at a time; either way in blocks of 64 steps, which are
-// then combined in pairs. No width of a vector register enters the tree.
+// A row is folded in 256 bytes of lanes, a column one element at a time; both in blocks of 64 steps, which are then
+// combined in pairs. The tree does not depend on the width of vector registers.
 
 #include <cstdint>
 
@@ -112,7 +112,7 @@ FRAZIL_INLINE V loadx(const T* p) {
   return v;
 }
 
-/// Combines blocks in pairs as they come: block i joins as many halves as i + 1 has trailing zero bits.
+/// Combines blocks in pairs as they arrive: block i merges as many halves as i + 1 has trailing zero bits.
 template <class X, int N>
 struct Cascade {
   X parts[kLevels][N];
@@ -186,7 +186,7 @@ T row(const T* x, int64_t n) {
   return cascade.parts[0][0];
 }
 
-/// N neighbouring X of a column set: y[N] from x[extent] rows that are `step` elements apart.
+/// N adjacent X of a column set: y[N] from x[extent] rows that are `step` elements apart.
 template <class T, class Op, class X, class UX, int N>
 void columns(const T* x, int64_t step, int64_t extent, T* y) {
   constexpr int kPer = static_cast<int>(sizeof(X) / sizeof(T));
@@ -277,7 +277,7 @@ bool run_order(Reduce op, const void* from, void* to, int64_t outer, int64_t ext
   return op == Reduce::max || op == Reduce::min;
 }
 
-/// Where the extreme value `best` stands first or last in a row that holds it.
+/// The first or last position of the extreme value `best` in a row that contains it.
 template <class T>
 int64_t find(const T* x, int64_t n, T best, bool last) {
   constexpr int64_t kChunk = 64;

@@ -2,7 +2,7 @@
 
 #include "kernel/reduce.h"
 
-// What reduce exports per instruction set. True if the element type is supported.
+// The functions that reduce exports per instruction set. They return true if the element type is supported.
 #define FRAZIL_X(ns)                                                                                           \
   namespace frazil::kernel::ns {                                                                               \
   bool reduce_run(Reduce op, Elem elem, const void* x, void* y, std::int64_t outer, std::int64_t extent,       \

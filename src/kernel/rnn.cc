@@ -34,7 +34,7 @@ Cells current_cells() {
   return {isa_base::rows_lstm_cell, isa_base::rows_gru_gates, isa_base::rows_gru_cell};
 }
 
-/// Cuts 64-byte aligned pieces off a buffer, or only counts them if there is none.
+/// Carves 64-byte aligned pieces from a buffer; with null, only computes their size.
 class Carver {
  public:
   explicit Carver(void* base) : base_(static_cast<std::byte*>(base)) {
@@ -53,10 +53,10 @@ class Carver {
   int64_t used_ = 0;
 };
 
-/// The working set. Input projections are made for `chunk` steps at a time.
+/// The working set. Input projections are computed for `chunk` steps at a time.
 struct Work {
   int64_t gates, chunk;
-  bool pack_r;  ///< here, into scratch
+  bool pack_r;  ///< pack R into the scratch memory
   float *projected, *bias, *bias_r, *h, *c, *recurrent, *update, *reset;
   void *packed_r, *packed_rh, *gemm;
   int64_t bytes;
@@ -149,13 +149,14 @@ void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
   }
 }
 
-/// The projections of all of the batch at one step of the chunk [begin, end).
+/// The projections of the whole batch at one step of the chunk [begin, end).
 float* projected_at(const Sequence& s, const Work& work, int64_t step, int64_t begin, int64_t end) {
   const int64_t slot = s.p.reverse && !s.ragged ? end - 1 - step : step - begin;
   return work.projected + slot * s.p.batch * work.gates;
 }
 
-/// out[batch, rows of r] (+)= state[batch, hidden] * r^T + bias. Every other step backwards, as r is read in each.
+/// out[batch, rows of r] (+)= state[batch, hidden] * r^T + bias. Alternates the direction between steps, as every step
+/// reads all of r.
 void recur(const Rnn& p, const Work& work, int64_t step, const float* state, const float* r, int64_t r_rows,
            const void* packed, float* out, bool accumulate, const float* bias = nullptr) {
   Gemm g;
@@ -173,7 +174,7 @@ void recur(const Rnn& p, const Work& work, int64_t step, const float* state, con
   }
 }
 
-/// The packed forms that the run has: the caller's, those made now, or none.
+/// The packed weights available to the run: the caller's, those packed now, or none.
 struct Packed {
   const void *r = nullptr, *rh = nullptr;
 
@@ -203,7 +204,8 @@ void finish(const Sequence& s, const Work& work) {
   if (p.y_c != nullptr && work.gates == 4 * p.hidden && bytes != 0) std::memcpy(p.y_c, work.c, bytes);
 }
 
-/// Both biases of a gate go into its projection, but the recurrent one of gates past `joint` stays with the recurrence.
+/// Adds both biases of a gate to its projection; for gates from `joint` on, the recurrent one is added in the
+/// recurrence.
 void join_biases(const Rnn& p, const Work& work, int64_t joint) {
   for (int64_t i = 0; i < work.gates; ++i) {
     const float w = p.bias_w != nullptr ? p.bias_w[i] : 0.f, r = p.bias_r != nullptr ? p.bias_r[i] : 0.f;

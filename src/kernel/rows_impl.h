@@ -20,8 +20,8 @@ FRAZIL_INLINE F32v keep(F32v v, Mask m, float fill) {
 #endif
 }
 
-/// run(begin) for begin = 0, step, 2 * step, ... while a whole step fits into n; the first place that is left over, or
-/// n where the kernel was stopped in a long row.
+/// Calls run(begin) for begin = 0, step, 2 * step, ... while a whole step fits into n. Returns the first remaining
+/// position, or n when the run has to stop.
 template <class F>
 FRAZIL_INLINE int64_t whole_steps(int64_t n, int64_t step, F run) {
   constexpr int64_t kPiece = int64_t{1} << 16;  // a multiple of every step
@@ -33,8 +33,8 @@ FRAZIL_INLINE int64_t whole_steps(int64_t n, int64_t step, F run) {
   }
 }
 
-/// f(i, get, put) for each vector of n elements; get(p) loads from p + i, put(p, v) stores there. Lanes past n load as
-/// 0.
+/// Calls f(i, get, put) for each vector of n elements; get(p) loads from p + i, put(p, v) stores there. Lanes beyond n
+/// load as 0.
 template <class F>
 FRAZIL_INLINE void for_vectors(int64_t n, F f) {
   const int64_t i = whole_steps(n, kW, [&](int64_t at) __attribute__((always_inline)) {
@@ -69,7 +69,7 @@ FRAZIL_INLINE float sum_row(const float* x, int64_t n, Map map) {
   return sum_lanes(fold_row(x, n, 0.f, map, [](F32v a, F32v b) __attribute__((always_inline)) { return a + b; }));
 }
 
-/// Of (x - middle)^2.
+/// Sum of (x - middle)^2.
 FRAZIL_INLINE float sum_squares(const float* x, int64_t n, F32v middle) {
   F32v acc[4] = {};
   int64_t i = whole_steps(n, 4 * kW, [&](int64_t at) __attribute__((always_inline)) {
@@ -97,7 +97,7 @@ FRAZIL_INLINE float max_lanes(F32v m) {
   return lanes[0];
 }
 
-/// NaN may be lost.
+/// NaN may be dropped.
 FRAZIL_INLINE float max_row(const float* x, int64_t n) {
   return max_lanes(fold_row(
       x, n, -__builtin_inff(), [](F32v v) __attribute__((always_inline)) { return v; },
@@ -110,7 +110,7 @@ FRAZIL_INLINE F32v clipped(F32v v, float clip) {
   return v < -clip ? set1(-clip) : v;
 }
 
-/// Lanes of x where keep is not 0, `hidden` in the others. Bytes past n are not read.
+/// Lanes of x where keep is not 0, `hidden` in the others. Bytes beyond n are not read.
 FRAZIL_INLINE F32v kept(F32v x, const std::uint8_t* keep, int64_t n, F32v hidden) {
   std::int32_t lanes[kW] = {};
   const int64_t count = min64(kW, n);
@@ -120,7 +120,7 @@ FRAZIL_INLINE F32v kept(F32v x, const std::uint8_t* keep, int64_t n, F32v hidden
   return mask != 0 ? x : hidden;
 }
 
-/// Soft limit, bias and mask of the scores that are seen; the largest one.
+/// Applies soft limit, bias and mask to the visible scores; returns the largest one.
 float adjust_scores(const AttentionRow& r) {
   F32v highest = set1(-__builtin_inff());
   const F32v cap = set1(r.softcap), hidden = set1(r.hidden);

@@ -5,18 +5,18 @@
 
 namespace frazil::kernel {
 
-/// One query's scores, which become probabilities but for a factor.
+/// One query's scores, which become probabilities up to a factor.
 struct AttentionRow {
   float* x;
-  std::int64_t seen, end;    ///< how many keys it sees; x is 0 from there to `end`
-  const float* bias;         ///< added, or null
-  const std::uint8_t* keep;  ///< false: the score is `hidden`; or null
-  bool bias_last;            ///< added behind `hidden`
+  std::int64_t seen, end;    ///< number of visible keys; x is 0 from there to `end`
+  const float* bias;         ///< added to the scores; may be null
+  const std::uint8_t* keep;  ///< false: the score is `hidden`; may be null
+  bool bias_last;            ///< added after `hidden` is applied
   float softcap, hidden;
   Attention::Undefined undefined;
 };
 
-/// One row of Rotary; the tables of the second half lie `table` behind those of the first.
+/// One row of Rotary; the tables of the second half are `table` elements after those of the first.
 struct RotaryRow {
   std::int64_t half;
   const float *x, *cosine, *sine;
@@ -26,7 +26,7 @@ struct RotaryRow {
 
 }  // namespace frazil::kernel
 
-// What rows exports per instruction set; the contracts are those of rows.h.
+// The functions that rows exports per instruction set; contracts as in rows.h.
 #define FRAZIL_X(ns)                                                                                              \
   namespace frazil::kernel::ns {                                                                                  \
   void rows_softmax(const Rows& r) noexcept;                                                                      \

@@ -27,7 +27,7 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kUnpaced = 1 << 15;  ///< so many are put in order at once
+constexpr int64_t kUnpolled = 1 << 15;  ///< most elements sorted between two polls
 constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
 constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
 
@@ -38,7 +38,7 @@ int64_t between(const float* x, int64_t n, bool turned, std::int32_t low, std::i
 void maxima_of(const float* x, int64_t n, bool turned, std::int32_t* maxima,
                int64_t groups){FRAZIL_DISPATCH(select_maxima(x, n, turned, maxima, groups))}
 
-/// A key that at least k elements of the row reach: the k-th largest of the maxima of groups that share no element.
+/// A key that at least k elements of the row reach: the k-th largest of the maxima of disjoint groups.
 std::int32_t reached_by(const float* row, int64_t n, int64_t k, bool turned, std::int32_t* maxima) {
   const int64_t groups = round_up(4 * k, 16);
   if (k == 0 || groups > n / 4) return kLowest;
@@ -47,18 +47,18 @@ std::int32_t reached_by(const float* row, int64_t n, int64_t k, bool turned, std
   return maxima[k - 1];
 }
 
-/// The k greatest come first, in order.
+/// Moves the k greatest to the front, in order.
 bool put_best_first(Rank* ranks, int64_t count, int64_t k) {
   const auto sort = [&](auto less) {
     if (k < count) std::nth_element(ranks, ranks + k, ranks + count, less);
     std::sort(ranks, ranks + k, less);
   };
-  if (count > kUnpaced) return sort_unless_stopped([&](auto throttled) { sort(throttled(std::greater())); });
+  if (count > kUnpolled) return sort_unless_stopped([&](auto throttled) { sort(throttled(std::greater())); });
   sort(std::greater());
   return true;
 }
 
-/// f(elements, mask) in their width.
+/// Calls f(elements, mask) with the elements' width.
 template <class F>
 auto by_width(const Flags& flags, F f) {
   const auto as = [&]<class T>() { return f(static_cast<const T*>(flags.data), static_cast<T>(flags.mask)); };
@@ -98,7 +98,7 @@ bool top_k(const float* row, int64_t n, int64_t k, bool largest, int64_t* order,
 }
 
 bool make_heap(Rank* ranks, int64_t n) noexcept {
-  if (n > kUnpaced)
+  if (n > kUnpolled)
     return sort_unless_stopped([&](auto throttled) { std::make_heap(ranks, ranks + n, throttled(std::less())); });
   std::make_heap(ranks, ranks + n);
   return true;

@@ -14,7 +14,7 @@ FRAZIL_INLINE I32v keys(F32v x, I32v turn) {
   return (x == x ? key : I32v{} + 0x7fffffff) ^ turn;
 }
 
-/// One bit for each lane of a that is neither below low nor above high.
+/// One bit per lane of a that is within [low, high].
 FRAZIL_INLINE std::uint32_t lanes_between(I32v a, I32v low, I32v high) {
 #if defined(__AVX512F__)
   const __mmask16 fits = _mm512_cmple_epi32_mask((__m512i)low, (__m512i)a);

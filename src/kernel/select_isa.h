@@ -2,9 +2,9 @@
 
 #include "kernel/select.h"
 
-// What select exports per instruction set; the contracts are those of select.h, but for
-// select_maxima: maxima[j] is the largest key of the elements i with i % groups == j, in the whole multiples of
-// `groups` that x has; `groups` is a multiple of 16
+// The functions that select exports per instruction set; contracts as in select.h, except select_maxima: maxima[j] is
+// the largest key of the elements i with i % groups == j, over the whole multiples of `groups` in x; `groups` is a
+// multiple of 16
 #define FRAZIL_X(ns)                                                                                               \
   namespace frazil::kernel::ns {                                                                                   \
   std::int64_t select_between(const float* x, std::int64_t n, bool turned, std::int32_t low, std::int32_t high,    \

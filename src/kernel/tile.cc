@@ -35,7 +35,7 @@ void fill(void* out, const void* value, std::size_t size, std::size_t n) {
     std::memset(out, *static_cast<const unsigned char*>(value), n);
     return;
   }
-  // Doubles what is already written, so that memcpy does the work.
+  // Doubles the written part, so that memcpy does the work.
   auto* to = static_cast<unsigned char*>(out);
   std::size_t total = n * size, done = size;
   std::memmove(to, value, size);

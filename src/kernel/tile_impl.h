@@ -1,8 +1,8 @@
 #pragma once
 
 // The tile functions of one instruction set: included by tile_base.cc, tile_avx2.cc and tile_avx512.cc, each of which
-// is compiled with its own flags and defines FRAZIL_ISA_NS. Everything lives in that namespace and no header with
-// inline functions of consequence is used, so that the linker cannot take a wide instruction into the base version.
+// is compiled with its own flags and defines FRAZIL_ISA_NS. All code is in that namespace and includes no header with
+// non-trivial inline functions, so that the linker cannot merge wide instructions into the base version.
 
 #include "kernel/tile_isa.h"
 #include "kernel/tile_ops.h"
@@ -13,12 +13,12 @@ namespace {
 /// T in memory, where buffers are reused for other types.
 template <class T>
 struct Memory {
-  typedef T Type __attribute__((may_alias, aligned(1)));  // a weight lies where its file has it
+  typedef T Type __attribute__((may_alias, aligned(1)));  // weights may be unaligned
 };
 template <class T>
 using Mem = typename Memory<T>::Type;
 
-// `ivdep`: out is an operand exactly or apart from it, so no iteration sees what another one wrote.
+// `ivdep`: out is identical to an operand or disjoint from it, so no iteration reads what another one wrote.
 
 template <class Op, class R, class T>
 void unary(void* out, const void* const* in, std::size_t n) {
@@ -41,8 +41,8 @@ void binary(void* out, const void* const* in, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) r[i] = Op::run((kMask & 1) != 0 ? a0 : T(a[i]), (kMask & 2) != 0 ? b0 : T(b[i]));
 }
 
-/// From element i on, kChains vectors side by side as long as there are so many: a core does not look far enough ahead
-/// to overlap their chains of dependent operations itself. Returns where it stopped.
+/// Starts at element i and processes kChains vectors at a time while enough remain: a core's reorder window is too
+/// short to overlap their dependency chains by itself. Returns where it stopped.
 template <class Op, std::size_t kChains, class T>
 std::size_t side_by_side(Mem<T>* r, const Mem<T>* a, std::size_t i, std::size_t n) {
   using V = typename Op::V;
@@ -102,7 +102,7 @@ void vector_binary(void* out, const void* const* in, std::size_t n) {
 }
 
 #if defined(__AVX512F__)
-/// As side_by_side: by one divisor, which is usual.
+/// As side_by_side, for one divisor that is not unusual.
 std::size_t divide_side_by_side(Mem<float>* r, const Mem<float>* a, F32v b, std::size_t n) {
   constexpr std::size_t kChains = 4, kStep = kChains * kLanes<F32v>;
   const F32v y = 1.0f / b;
@@ -122,7 +122,7 @@ std::size_t divide_side_by_side(Mem<float>* r, const Mem<float>* a, F32v b, std:
   return i;
 }
 
-/// By one divisor. A reciprocal with its corrections is faster than division at this width only.
+/// By one divisor. A corrected reciprocal is faster than division at this width only.
 void divide_by_one(void* out, const void* const* in, std::size_t n) {
   auto* r = static_cast<Mem<float>*>(out);
   auto* a = static_cast<const Mem<float>*>(in[0]);
@@ -202,7 +202,7 @@ TileFn find_bool(ScalarOp op, unsigned mask) {
 
 template <class T>
 TileFn find_int(ScalarOp op, unsigned mask) {
-  using U = Unsigned<T>;  // where the sign makes no difference, one function serves both
+  using U = Unsigned<T>;  // one function serves both when the sign makes no difference
   switch (op) {
     case ScalarOp::neg: return one<Neg, U, U>(mask);
     case ScalarOp::abs: return one<Abs, T, T>(mask);
@@ -230,7 +230,7 @@ TileFn find_int(ScalarOp op, unsigned mask) {
   }
 }
 
-/// What f32 and f64 share.
+/// Functions common to f32 and f64.
 template <class T>
 TileFn find_float(ScalarOp op, unsigned mask) {
   switch (op) {
@@ -337,7 +337,7 @@ TileFn find_cast_of() {
   if constexpr (kIsFloat<To> == kIsFloat<From> && sizeof(To) == sizeof(From)) {
     return copy<sizeof(To)>;
   } else if constexpr (!kIsFloat<To> && !kIsFloat<From>) {
-    // Narrowing keeps the low bits, whatever the signs; widening asks for the sign of From.
+    // Narrowing keeps the low bits regardless of sign; widening depends on the sign of From.
     if constexpr (sizeof(To) < sizeof(From)) {
       return cast<Unsigned<To>, Unsigned<From>>;
     } else {

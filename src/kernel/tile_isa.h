@@ -2,7 +2,7 @@
 
 #include "kernel/tile.h"
 
-// What each compilation of tile_impl.h exports.
+// The functions that each compilation of tile_impl.h exports.
 #define FRAZIL_X(ns)                                              \
   namespace frazil::kernel::ns {                                  \
   TileFn find_tile(ScalarOp op, Elem elem, unsigned scalar_mask); \

@@ -1,7 +1,7 @@
 #pragma once
 
-// The scalar primitives as function objects: `run` on scalars, or on vectors where there is a type V. What must
-// be total in base/scalar_op.h is total here. Private to tile_impl.h.
+// The scalar primitives as function objects: `run` on scalars, or on vectors where there is a type V. Total as
+// specified in base/scalar_op.h. Private to tile_impl.h.
 
 #include "kernel/math_impl.h"
 
@@ -249,7 +249,7 @@ struct IsInf {
   }
 };
 
-// Functions of the C library, one element at a time.
+// Functions of the C library, called per element.
 #define FRAZIL_LIBRARY(Name, name)                                             \
   struct Name {                                                                \
     FRAZIL_INLINE static float run(float a) { return __builtin_##name##f(a); } \
@@ -283,7 +283,7 @@ struct LibPow {
   FRAZIL_INLINE static double run(double a, double b) { return __builtin_pow(a, b); }
 };
 
-// Functions of math_impl.h. Chains: how many vectors side by side are fastest where there are 32 registers.
+// Functions of math_impl.h. Chains: the number of interleaved vectors that is fastest with 32 registers.
 #define FRAZIL_VECTOR(Name, name, Vector, Chains)                      \
   struct Name {                                                        \
     using V = Vector;                                                  \
@@ -315,7 +315,7 @@ struct VecPow {
   FRAZIL_INLINE static V run(V a, V b) { return FRAZIL_ISA_NS::pow(a, b); }
 };
 
-/// A cast, total as tile.h says.
+/// A cast, total as specified in tile.h.
 struct Cast {
   template <class To, class From>
   FRAZIL_INLINE static To run(From x) {
@@ -332,7 +332,7 @@ struct Cast {
       y = y > From(kHighest<To>) ? From(kHighest<To>) : y;
       return To(y);
     } else {
-      constexpr From kBound = From(kHighest<To> / 2 + 1) * 2;  // 2^k, as kHighest itself has no place in From
+      constexpr From kBound = From(kHighest<To> / 2 + 1) * 2;  // 2^k, as kHighest itself is not representable in From
       From y = x >= From(kLowest<To>) ? x : From(0);
       y = y < kBound ? y : From(0);
       To r = To(y);

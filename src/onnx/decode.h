@@ -15,15 +15,15 @@
 
 namespace frazil::onnx {
 
-/// What decoding needs to know of the model that bytes come from.
+/// Properties of the model that are needed to decode its parts.
 struct Source {
   std::shared_ptr<const void> keep_alive;
   ExternalLoader external;
   std::size_t max_name = 0;
-  std::map<std::string, Bounds, std::less<>> bounds{};  ///< of symbols, by name
+  std::map<std::string, Bounds, std::less<>> bounds{};  ///< per symbol name
 };
 
-/// Metadata of a model under this key and a symbol's name are its bounds: "1..64".
+/// Metadata with this key followed by a symbol's name hold its bounds: "1..64".
 inline constexpr std::string_view kBoundsKey = "frazil.dim.";
 
 Result<Tensor> read_tensor(const Source& source, Bytes bytes);
@@ -40,16 +40,16 @@ struct ValueInfo {
   std::optional<Bytes> type;
 };
 Result<ValueInfo> read_value_info(Bytes bytes);
-/// A TypeProto. Named dims become symbols of that name; others symbols named after `value`: "value.axis". Sequence,
-/// optional and map items of unknown extents are unranked.
+/// Decodes a TypeProto. Named dims become symbols of that name, others symbols named "value.axis" after `value`.
+/// Sequence, optional and map items of unknown extents are unranked.
 Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, const Source& source);
 
-/// A graph that an attribute holds.
+/// A graph in an attribute.
 struct GraphAttr {
   Bytes bytes;
-  std::shared_ptr<void> scope;  ///< where its names are looked up when that is not where the attribute stands
+  std::shared_ptr<void> scope;  ///< scope for its names, when it differs from the attribute's
 };
-/// An attribute of a node: a value, a graph, or a type (whose dims say nothing).
+/// An attribute of a node: a value, a graph, or a type (dims of the type are ignored).
 struct NamedAttr {
   std::string_view name;
   std::variant<AttrValue, GraphAttr, Type> value;
@@ -57,14 +57,14 @@ struct NamedAttr {
   /// "int", "graph", "type", ... for messages.
   std::string_view kind() const;
 };
-/// An AttributeProto: a value, or the name of the function's attribute that gives it.
+/// An AttributeProto: a value, or the name of the function attribute that provides it.
 struct AttrOrRef {
   NamedAttr attr;
   std::string_view ref;  ///< empty: a value
 };
 Result<AttrOrRef> read_attribute(const Source& source, Bytes bytes);
 
-/// Attributes of `op` from a node's; graphs are left to the caller. Faults are told without the node.
+/// Attributes of `op` from a node's; graphs are left to the caller. Faults omit the node.
 Result<Attrs> bind_attributes(const OpDef& op, const std::vector<NamedAttr>& attrs);
 
 }  // namespace frazil::onnx

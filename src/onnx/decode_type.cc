@@ -13,7 +13,7 @@ struct Dimension {
   std::string_view param;
 };
 
-/// Texts by which exporters say that they know no name.
+/// Texts that exporters write for an unknown extent.
 bool says_unknown(std::string_view param) { return param.empty() || param == "?" || param == "None" || param == "-1"; }
 
 class TypeReader {
@@ -103,7 +103,7 @@ class TypeReader {
     const auto bounds = source_.bounds.find(name);
     return builder_.dim(name, bounds == source_.bounds.end() ? Bounds{} : bounds->second);
   }
-  /// "?3" is how fresh symbols are named.
+  /// Names like "?3" are reserved for unbacked symbols.
   static std::string own(std::string_view param) {
     return param.starts_with('?') ? fmt::format("dim{}", param) : std::string(param);
   }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = (std::size_t{1} << 31) - 1;
 
-/// Bytes that go into the file of external data.
+/// The contents of the external data file.
 class ExternalData {
  public:
   ExternalData(std::string location, std::size_t least) : location_(std::move(location)), least_(least) {}
@@ -30,7 +30,7 @@ class ExternalData {
   bool takes(const Tensor& tensor) const {
     return least_ != 0 && tensor.bytes() >= least_ && tensor.elem() != Elem::string && bit_width(tensor.elem()) >= 8;
   }
-  /// A TensorProto that refers to the file.
+  /// Adds the tensor; returns a TensorProto that refers to the file.
   Result<std::string> add(const Tensor& tensor, std::string_view name) {
     FRAZIL_TRY(const Tensor packed, tensor.packed());
     pad();
@@ -52,7 +52,7 @@ class ExternalData {
   const std::vector<std::span<const std::byte>>& pieces() const { return pieces_; }
 
  private:
-  /// Pages begin with a tensor, so that a reader can map it.
+  /// Starts tensors on page boundaries, so that readers can map them.
   void pad() {
     static constexpr std::byte kZeros[4096] = {};
     const std::size_t rest = size_ % sizeof kZeros;
@@ -101,7 +101,7 @@ class Exporter {
     return out;
   }
 
-  // ---- the walk ----
+  // ---- graph walk ----
 
   Status enter(BlockId) {
     blocks_.emplace_back();
@@ -145,12 +145,12 @@ class Exporter {
   }
 
  private:
-  /// What nodes are written into: the model's graph, or a function.
+  /// The target of written nodes: the model's graph, or a function.
   struct Body {
     WrittenNames names;
-    const WholeCall* call = nullptr;  ///< of a function
-    std::size_t block = 0;            ///< of its message in blocks_
-    std::vector<Value> inputs;        ///< of a function, in the order in which they are met
+    const WholeCall* call = nullptr;  ///< for a function
+    std::size_t block = 0;            ///< index of its message in blocks_
+    std::vector<Value> inputs;        ///< of a function, in order of first use
     std::unordered_set<std::uint32_t> constants;
   };
 
@@ -164,7 +164,7 @@ class Exporter {
 
   WrittenNames& names() { return bodies_.back().names; }
 
-  /// What a function does not make itself it takes.
+  /// The name of a value; a function takes values from outside as inputs.
   const std::string& name(Value v) {
     Body& body = bodies_.back();
     if (body.call != nullptr && !body.names.has(v) && !made_in(graph_, *body.call->call, v) && !own_constant(v)) {
@@ -174,7 +174,7 @@ class Exporter {
     return body.names.of(v);
   }
 
-  /// Inputs keep their names, and so do outputs, whose values are named after them where that is possible.
+  /// Inputs keep their names; outputs do too, and name their values where possible.
   void name_ports() {
     const Block& main = graph_.main();
     for (std::size_t i = 0; i < main.params.size(); ++i) names().give(main.params[i], graph_.input_names()[i]);
@@ -200,7 +200,7 @@ class Exporter {
     }
   }
 
-  /// Of ai.onnx.
+  /// The opset of ai.onnx.
   std::int64_t opset() const { return opsets_.at(""); }
 
   void add_opsets(Writer& writer, protozero::pbf_tag_type tag) const {
@@ -253,20 +253,20 @@ class Exporter {
     return check_size();
   }
 
-  /// Of a NodeProto in what is written.
+  /// The field tag of a NodeProto in the current message.
   protozero::pbf_tag_type node_tag() const {
     return bodies_.back().call != nullptr && bodies_.back().block + 1 == blocks_.size() ? kFunctionNode : kGraphNode;
   }
 
   // ---- constants ----
 
-  /// Constants that the call brought along, or that have no name, belong to the function.
+  /// Constants that were part of the call, or have no name, belong to the function.
   bool own_constant(Value v) const {
     const std::string& name = graph_.value_name(v);
     return graph_.constant(v) != nullptr && (name.empty() || bodies_.back().names.is_inner(name));
   }
 
-  /// A constant becomes an initializer of the main graph, or a node of the function, when it is first used.
+  /// A constant becomes an initializer of the main graph, or a node of the function, at its first use.
   Result<std::vector<std::string>> uses(const std::vector<Value>& values) {
     std::vector<std::string> given;
     for (const Value v : values) {
@@ -300,7 +300,7 @@ class Exporter {
     return check_size();
   }
 
-  // ---- what graphs take and give ----
+  // ---- inputs and outputs of graphs ----
 
   const Notes* notes_of(const std::string& name) const {
     if (!graph_.info) return nullptr;
@@ -315,7 +315,7 @@ class Exporter {
     say(writer, it->second);
   }
 
-  /// The notes of a NodeProto.
+  /// Writes the notes of a NodeProto.
   static void say(Writer& writer, const Notes& notes) {
     add_text(writer, 6, notes.doc);
     add_properties(writer, 9, notes.metadata);
@@ -359,7 +359,7 @@ class Exporter {
     return {};
   }
 
-  /// Results that are not made in the block, or are given twice, go through Identity.
+  /// Results defined outside the block, or listed twice, are passed through Identity.
   Status block_ports(BlockId id) {
     const Block& block = graph_.block(id);
     for (const Value v : block.params) port(11, name(v), v, nullptr);
@@ -381,8 +381,8 @@ class Exporter {
   const WholeCalls calls_;
   FunctionProtos functions_;
   std::map<std::string_view, std::int64_t> opsets_;
-  std::vector<std::string> blocks_, nodes_;  ///< GraphProtos, FunctionProtos and NodeProtos that are open
-  std::vector<Body> bodies_;                 ///< the model's graph, and the functions that are open
+  std::vector<std::string> blocks_, nodes_;  ///< open GraphProtos, FunctionProtos and NodeProtos
+  std::vector<Body> bodies_;                 ///< the model's graph and the open functions
 };
 
 }  // namespace

@@ -10,20 +10,20 @@
 namespace frazil::onnx {
 
 struct ExportOptions {
-  /// Of ai.onnx; Code::bad_input, naming the node, when a node cannot be said in it. Absent: the oldest that all nodes
-  /// can be said in, and not older than that of the model the graph came from.
+  /// Opset of ai.onnx; Code::bad_input, naming the node, when it cannot express a node. Unset: the oldest that can
+  /// express all nodes, and at least that of the model the graph was imported from.
   std::optional<std::int64_t> opset;
-  /// Tensors of at least so many bytes go into a file beside the model, named like it with ".data" behind; 0: none do.
+  /// Tensors of at least this many bytes are written to "<path>.data"; 0: none.
   std::size_t external_bytes = 0;
 };
 
-/// The graph as an ONNX model. Names of values are kept where they are unique; others get one. What the model that it
-/// came from said of itself is said again, and its functions are called again where their nodes are still together.
-/// Importing the result gives a graph of the same hash. Operators of other domains than ONNX's stay in theirs.
-/// Code::limit above 2 GiB, which no protobuf holds.
+/// Returns the graph as an ONNX model. Names of values are kept where they are unique; others get a unique one.
+/// Metadata of the imported model are written again; functions are called again where the nodes of a call are still
+/// consecutive. Importing the result gives a graph with the same hash. Operators of other domains keep their domain.
+/// Code::limit above 2 GiB, the limit of protobuf.
 Result<std::string> export_model(const Graph& graph, const ExportOptions& options = {});
 
-/// The same into a file, and the file of external data, each replaced at once.
+/// As export_model, to a file and its external data file; each is replaced atomically.
 Status export_file(const Graph& graph, const std::string& path, const ExportOptions& options = {});
 
 }  // namespace frazil::onnx

@@ -14,31 +14,31 @@
 
 namespace frazil::onnx {
 
-/// A call that was inlined and can be written as a call again: its nodes still follow each other in one block.
+/// An inlined call that can be written as a call again: its nodes are still consecutive in one block.
 struct WholeCall {
   const ModelInfo::Call* call = nullptr;
   NodeId first, last;          ///< in their block
-  std::vector<Value> outputs;  ///< what others read, or what the function gave when it was imported
+  std::vector<Value> outputs;  ///< read elsewhere, or outputs of the function at import
 };
 
-/// By the number of the first node; outer calls before those in them. A function whose name is that of an operator
-/// stays inlined, as its operator may stand in the graph, too.
+/// By the id of the first node; outer calls before inner ones. A function with the name of an operator stays inlined,
+/// as the graph may also contain the operator.
 using WholeCalls = std::unordered_map<std::uint32_t, std::vector<WholeCall>>;
 WholeCalls whole_calls(const Graph& graph);
 
-/// Whether a value is made by the nodes of a call, or is a parameter of their blocks.
+/// Whether a value is produced by the nodes of a call or is a parameter of their blocks.
 bool made_in(const Graph& graph, const ModelInfo::Call& call, Value v);
 
-/// Values that the function knows to the front, in its order; the others stay in theirs.
+/// Moves values known to the function to the front, in its order; keeps the order of the others.
 void sort_known_first(const Graph& graph, const ModelInfo::Call::Names& names, std::vector<Value>& values);
 
 /// The FunctionProtos of a model.
 class FunctionProtos {
  public:
-  /// Names of functions that the graph knows are for these only.
+  /// Reserves the function names that the graph knows.
   explicit FunctionProtos(const Graph& graph);
-  /// Adds a function, given without its name, and gives the name. Calls with equal bodies share one; others, as with
-  /// other attributes, get one with a number.
+  /// Adds a function, given without a name, and returns its name. Calls with equal bodies share a function; different
+  /// bodies, e.g. due to attributes, get a numbered name.
   std::string add(const ModelInfo::Function& function, std::string body);
   const std::vector<std::string>& protos() const { return protos_; }
 
@@ -46,7 +46,7 @@ class FunctionProtos {
   using Key = std::tuple<std::string_view, std::string, std::string_view>;  // domain, name, overload
   std::string free_name(const ModelInfo::Function& function);
 
-  std::map<Key, std::vector<std::pair<std::string, std::string>>> bodies_;  ///< by the function; body and name
+  std::map<Key, std::vector<std::pair<std::string, std::string>>> bodies_;  ///< per function: body and name
   std::set<Key> taken_;
   std::vector<std::string> protos_;
 };

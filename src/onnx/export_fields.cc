@@ -102,7 +102,7 @@ namespace {
 /// AttributeProto.AttributeType
 enum Kind : int { kFloat = 1, kInt, kString, kTensor, kGraph, kFloats, kInts, kStrings };
 
-/// Writes the value and says its kind.
+/// Writes the value and returns its kind.
 struct ValueWriter {
   Writer& writer;
 

@@ -9,56 +9,56 @@
 
 namespace frazil::onnx {
 
-/// Names, none twice.
+/// A set of unique names.
 class UniqueNames {
  public:
-  /// False when the name is taken; else it is from now on.
+  /// Adds a name; returns false when it is in use.
   bool take(const std::string& name) { return taken_.insert(name).second; }
   bool taken(const std::string& name) const { return taken_.contains(name); }
-  /// The name wanted where it is free; else with the next number behind it. Takes it.
+  /// Returns and adds the wanted name if it is free, else the name with the next number appended.
   std::string like(const std::string& wanted);
 
  private:
   std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, std::size_t> numbers_;  ///< the last one behind a name
+  std::unordered_map<std::string, std::size_t> numbers_;  ///< last number used per name
 };
 
-/// The names of values and nodes as a model is written: those of its graph, or those in one of its functions.
+/// Names of values and nodes in the written model: those of its graph, or those in one of its functions.
 class WrittenNames {
  public:
   explicit WrittenNames(const Graph& graph) : graph_(graph) {}
-  /// In the function of a call: what the call put in front is left out, inputs and outputs are called as they were.
+  /// For the function of a call: the call's prefix is removed, and inputs and outputs have the function's names.
   WrittenNames(const Graph& graph, const ModelInfo::Call& call);
 
-  /// Whether a name of the graph begins with the call's.
+  /// Whether a name of the graph has the call's prefix.
   bool is_inner(const std::string& name) const;
   bool has(Value v) const { return names_.contains(v.id); }
-  /// The name of a value; a value without one gets its own name in the graph where that is free, else one like it.
+  /// The name of a value. A value without one gets its name in the text form, with a number if that is in use.
   const std::string& of(Value v);
-  /// Gives a value without a name the one wanted, or one like it.
+  /// Names a value that has no name as wanted, with a number if the name is in use.
   const std::string& give(Value v, const std::string& wanted);
-  /// Gives a value that the function takes its name there.
+  /// Gives an input of the function its name there.
   void give_input(Value v);
-  /// Of values, which other names may join.
+  /// Names of values; callers may add others.
   UniqueNames& values() { return values_; }
 
-  /// Readers want names of nodes that are unique; several nodes that came from one have its name.
+  /// A unique node name: importers require it, but nodes expanded from one node share its name.
   std::string node(const std::string& wanted);
 
  private:
   std::string inner(const std::string& name) const;
-  /// Gives a value what the function calls it, if that is known and no other value has it.
+  /// Gives a value its name in the function, if that is known and free.
   bool give_known(Value v, const ModelInfo::Call::Names& names);
 
   const Graph& graph_;
   const ModelInfo::Call* call_ = nullptr;
-  std::unordered_map<std::uint32_t, std::string> names_;  ///< by value
+  std::unordered_map<std::uint32_t, std::string> names_;  ///< per value
   UniqueNames values_, nodes_;
   std::unordered_set<std::string> known_;
   std::size_t inputs_ = 0;
 };
 
-/// What a function calls a value of the graph; null for one that it does not know.
+/// The name of a graph value in the function; null when it has none.
 const std::string* name_in_function(const ModelInfo::Call::Names& names, const std::string& in_graph);
 
 }  // namespace frazil::onnx

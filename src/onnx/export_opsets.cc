@@ -9,16 +9,16 @@
 namespace frazil::onnx {
 namespace {
 
-constexpr std::int64_t kNegativeAxes = 11;  ///< before, axes counted from the front
+constexpr std::int64_t kNegativeAxes = 11;  ///< older opsets count axes from the front only
 
-/// The opset that an attribute needs, away from its default.
+/// The opset that an attribute requires when it differs from its default.
 std::int64_t needed_by(const AttrField& field, const AttrValue& value) {
   const auto* number = std::get_if<std::int64_t>(&value);
   const bool counts_back = field.name == "axis" && number != nullptr && *number < 0;
   return std::max<std::int64_t>(field.since, counts_back ? kNegativeAxes : 0);
 }
 
-/// The oldest opset of its domain that the node can be said in.
+/// The oldest opset of its domain that can express the node.
 std::int64_t needed_by(const Graph& graph, const Node& node) {
   const OpsetRange since = node.op->since;
   const auto older = rules::older_form(graph, node);
@@ -28,7 +28,8 @@ std::int64_t needed_by(const Graph& graph, const Node& node) {
     const auto value = field.get(node.attrs.get()), usual = field.get(defaults.get());
     if (!value || (usual && same(*value, *usual)) || (older && field.name == older->attribute)) continue;
     const std::int64_t opset = needed_by(field, *value);
-    if (opset <= since.newest) needed = std::max(needed, opset);  // else another operator's, of another domain
+    if (opset <= since.newest)
+      needed = std::max(needed, opset);  // otherwise the attribute belongs to an operator of another domain
   }
   return std::max(needed, rules::needed_by_values(graph, node));
 }
@@ -54,7 +55,7 @@ Result<std::map<std::string_view, std::int64_t>> opsets_for(const Graph& graph, 
       std::int64_t& opset = opsets.try_emplace(node.op->domain, needed).first->second;
       if (opset >= needed) continue;
       if (wanted && node.op->domain.empty()) {
-        return fail(Code::bad_input, "{}: it cannot be said in opset {}; it needs {}", graph.describe(id), *wanted,
+        return fail(Code::bad_input, "{}: it cannot be expressed in opset {}; it needs {}", graph.describe(id), *wanted,
                     needed);
       }
       opset = needed;

@@ -21,7 +21,7 @@
 namespace frazil::onnx {
 namespace {
 
-/// A relative path without "." and empty parts; nullopt when it is not fit to name a file in a folder.
+/// A relative path without "." and empty parts; nullopt when it is not a valid file path below the folder.
 std::optional<std::string> plain_path(std::string_view location) {
   std::string path;
   if (location.starts_with('/') || location.find('\0') != std::string_view::npos) return std::nullopt;
@@ -37,10 +37,10 @@ std::optional<std::string> plain_path(std::string_view location) {
   return path.empty() ? std::nullopt : std::optional(path);
 }
 
-/// Neither waits for a pipe's writer nor makes a terminal ours.
+/// Does not block on pipes and does not acquire a controlling terminal.
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-/// Opens without following any symbolic link.
+/// Opens without following symbolic links.
 Descriptor open_without_links(int folder, std::string_view path) {
   Descriptor at;
   for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
@@ -52,10 +52,10 @@ Descriptor open_without_links(int folder, std::string_view path) {
   return Descriptor(::openat(at ? at.get() : folder, std::string(path).c_str(), kOpenFlags | O_NOFOLLOW));
 }
 
-/// Opens, following symbolic links that stay below the folder where the system can tell.
+/// Opens, following symbolic links that stay below the folder where the system supports that.
 Descriptor open_beneath(int folder, const std::string& path) {
 #if defined(SYS_openat2) && defined(RESOLVE_BENEATH)
-  constexpr int kTries = 8;  // EAGAIN: something was renamed meanwhile, so that the system cannot tell
+  constexpr int kTries = 8;  // EAGAIN: a rename during the lookup made the result uncertain
   open_how how{};
   how.flags = kOpenFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
@@ -64,7 +64,7 @@ Descriptor open_beneath(int folder, const std::string& path) {
     fd = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
     if (fd < 0 && errno != EAGAIN && errno != EINTR) break;
   }
-  const bool known = fd >= 0 || (errno != ENOSYS && errno != EPERM);  // EPERM: a sandbox that does not know the call
+  const bool known = fd >= 0 || (errno != ENOSYS && errno != EPERM);  // EPERM: a sandbox that does not allow the call
   if (known) return Descriptor(static_cast<int>(fd));
 #endif
   return open_without_links(folder, path);
@@ -80,7 +80,7 @@ Result<Descriptor> ExternalFiles::open(const std::string& path) {
   }
   if (file) return file;
   if (errno == EXDEV || errno == ELOOP) {
-    return fail(Code::bad_model, "a symbolic link leads out of the model's folder '{}'; copy the file there",
+    return fail(Code::bad_model, "a symbolic link points outside the model's folder '{}'; copy the file there",
                 folder_path_);
   }
   return fail(Code::bad_input, "cannot open it in '{}': {}", folder_path_, std::generic_category().message(errno));
@@ -105,16 +105,16 @@ Status ExternalFiles::check_sum(File& file, std::string_view expected) {
   std::string sum(expected);
   for (char& c : sum) c = static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
   if (sum.size() != 40 || sum.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    return fail(Code::bad_model, "its checksum '{}' is not a SHA-1 sum of 40 hex digits", proto::shown(expected));
+    return fail(Code::bad_model, "its checksum '{}' is not a SHA-1 checksum of 40 hex digits", proto::shown(expected));
   }
   if (file.sha1.empty()) file.sha1 = sha1(file.mapped->bytes());
   if (file.sha1 == sum) return {};
-  return fail(Code::bad_model, "the file is damaged or another one: its SHA-1 sum is {}, the model says {}", file.sha1,
-              sum);
+  return fail(Code::bad_model, "the file is damaged or not the model's: its SHA-1 checksum is {}, expected {}",
+              file.sha1, sum);
 }
 
 Result<ExternalBytes> ExternalFiles::load_from(const ExternalRef& ref) {
-  if (folder_path_.empty()) return fail(Code::bad_input, "the model came as bytes without a folder to look in");
+  if (folder_path_.empty()) return fail(Code::bad_input, "the model was given as bytes, without a folder");
   const auto path = plain_path(ref.location);
   if (!path) return fail(Code::bad_model, "not a relative path inside the model's folder");
   auto known = files_.find(*path);

@@ -12,26 +12,24 @@
 
 namespace frazil::onnx {
 
-/// External data of one model: regular files inside the model's folder only. A location that is absolute, contains
-/// "..", or leaves the folder through a link is refused. Each file is opened once, and that open file is checked and
-/// mapped.
+/// External data of one model: regular files inside the model's folder only. Locations that are absolute, contain "..",
+/// or leave the folder through a link are refused. Each file is opened once, and the open file is checked and mapped.
 class ExternalFiles {
  public:
-  /// Symbolic links: followed where they stay inside the folder, or never (what is left where the system lacks
-  /// openat2).
+  /// Symbolic links: followed when they stay inside the folder, or never (the only choice without openat2).
   enum class Links : std::uint8_t { inside, none };
 
-  /// An empty `folder`: the model came without one, and every load is an error.
+  /// An empty `folder` means that the model has none; every load is then an error.
   explicit ExternalFiles(std::string folder, Links links = Links::inside)
       : folder_path_(std::move(folder)), links_(links) {}
-  /// The bytes asked for. Code::bad_model for a bad location, range or checksum, Code::bad_input for a file that cannot
-  /// be read. A file is summed once, and only when a checksum is given.
+  /// The bytes of `ref`. Code::bad_model for an invalid location, range or checksum, Code::bad_input for an unreadable
+  /// file. The checksum of a file is computed once, and only when the model gives one.
   Result<ExternalBytes> load(const ExternalRef& ref);
 
  private:
   struct File {
     std::shared_ptr<const MappedFile> mapped;
-    std::string sha1;  ///< empty: not summed yet
+    std::string sha1;  ///< empty: not computed yet
   };
   Result<ExternalBytes> load_from(const ExternalRef& ref);
   Result<Descriptor> open(const std::string& path);

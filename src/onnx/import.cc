@@ -15,13 +15,13 @@
 namespace frazil {
 namespace {
 
-/// Texts of the file may hold line breaks; a fault is one line.
+/// Escapes line breaks from the file: a fault is one line.
 Result<Graph> one_line(Result<Graph> result) {
   if (!result) result.error().message = printable(result.error().message);
   return result;
 }
 
-/// Does a piece of an import; whatever is thrown on damaged bytes or for want of memory becomes a fault.
+/// Runs part of an import and converts exceptions on malformed bytes or failed allocation to faults.
 template <class Work>
 Result<Graph> guarded(const Work& work) try {
   return work();
@@ -52,7 +52,7 @@ Result<Graph> import_either_side(std::span<const std::byte> bytes, const onnx::S
   bool assumed = false;
   auto graph = import_once(bytes, source, options, assumed);
   if (graph || !assumed || graph.error().code == Code::out_of_memory) return graph;
-  // Branches of different ranks are typed one side at a time, and this side did not work out.
+  // Branches of different ranks are typed assuming one branch; this one did not type-check.
   ImportOptions other = options;
   other.assume_branches = !options.assume_branches;
   auto again = import_once(bytes, source, other, assumed);

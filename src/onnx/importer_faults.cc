@@ -2,7 +2,7 @@
 
 #include "onnx/importer.h"
 
-// How the importer names what is wrong, and where.
+// Messages of the importer's errors.
 namespace frazil::onnx {
 
 namespace {
@@ -62,7 +62,7 @@ std::unexpected<Fault> Importer::cyclic(std::span<const Bytes> cycle) const {
 }
 
 std::string Importer::path() const {
-  constexpr std::size_t kShown = 2;  // outermost levels; and the innermost
+  constexpr std::size_t kShown = 2;  // outermost levels shown, besides the innermost
   std::vector<std::string> levels;
   for (const Frame& frame : frames_) {
     if (frame.region) levels.push_back(described_block(frame.region->described, frame.region->attr()));

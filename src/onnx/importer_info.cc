@@ -1,4 +1,4 @@
-// What a model says of itself: notes, which are kept, and types, which are held against those that are inferred.
+// Metadata of a model: notes, which are kept, and declared types, which are compared with the inferred ones.
 #include <algorithm>
 #include <charconv>
 
@@ -7,7 +7,7 @@
 namespace frazil::onnx {
 namespace {
 
-/// Whether no value is of both types.
+/// Whether no value can have both types.
 bool contradict(const Type& a, const Type& b) {
   if (a.kind != b.kind) return true;
   if (!a.is_tensor()) return a.item && b.item && contradict(*a.item, *b.item);
@@ -84,22 +84,23 @@ std::vector<std::string> Importer::contradictions() const {
     Builder builder(scratch);
     const auto type = read_type(said.type, builder, "said", source_);
     if (!type || !contradict(*type, graph_.type(said.value))) continue;
-    found.push_back(fmt::format("value '{}': the model says {}, but it is {}", proto::shown(said.name),
+    found.push_back(fmt::format("value '{}': declared as {}, inferred as {}", proto::shown(said.name),
                                 str(*type, scratch.scope()), str(graph_.type(said.value), graph_.scope())));
   }
   return found;
 }
 
-/// Types that the model gives are no more than a hint: what runs follows inference.
+/// Declared types are hints: execution follows inference.
 void Importer::compare_said() {
   if (assumed()) return;
   constexpr std::size_t kTold = 3;
   const std::vector<std::string> found = contradictions();
   for (std::size_t i = 0; i < std::min(found.size(), kTold); ++i) warn("{}", found[i]);
-  if (found.size() > kTold) warn("and {} more values of other types than the model says", found.size() - kTold);
+  if (found.size() > kTold)
+    warn("and {} more values whose declared types differ from the inferred ones", found.size() - kTold);
 }
 
-/// A model that contradicts itself may fail for that reason; the first value that is not what it should be is told.
+/// A contradiction in the model's declared types may explain a failure; the first one is reported.
 Fault Importer::explained(Fault fault) const {
   if (fault.code != Code::bad_model || assumed()) return fault;
   const std::vector<std::string> found = contradictions();
@@ -140,7 +141,7 @@ void Importer::keep_bounds() {
     if (bounds) {
       source_.bounds.insert_or_assign(key.substr(kBoundsKey.size()), *bounds);
     } else {
-      warn("metadata '{}': '{}' are no bounds, as in 1..64", proto::shown(key), proto::shown(value));
+      warn("metadata '{}': '{}' are not bounds like 1..64", proto::shown(key), proto::shown(value));
     }
     return bounds.has_value();
   });

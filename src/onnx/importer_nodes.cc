@@ -88,7 +88,7 @@ Result<const OpDef*> Importer::find_op(const Draft& draft) const {
       near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", name);
   }
   return draft.unsupported(
-      "no operator '{}' in domain '{}', opset {}{}; how to register a custom operator: docs/adding-an-operator.md",
+      "no operator '{}' in domain '{}', opset {}{}; to register a custom operator, see docs/adding-an-operator.md",
       proto::shown(draft.op), proto::shown(shown_domain(draft.domain)), draft.opset, near);
 }
 
@@ -107,8 +107,8 @@ Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node
       continue;
     }
     if (cx.function == nullptr) {
-      return fail(Code::bad_model, "{}: attribute '{}' refers to one of a function, but it is in none", describe(node),
-                  proto::shown(name));
+      return fail(Code::bad_model, "{}: attribute '{}' refers to a function's attribute outside of a function",
+                  describe(node), proto::shown(name));
     }
     const auto given = std::ranges::find(cx.attrs, read->ref, &NamedAttr::name);
     if (given != cx.attrs.end()) attrs.push_back({name, given->value});
@@ -227,7 +227,7 @@ Status Importer::check_call(const NodeParts& node, const FunctionParts& function
     through = fmt::format("'{}'{}{}", proto::shown(cx->function->name), through.empty() ? "" : ", ", through);
   }
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
-    return fail(Code::bad_model, "{}: the function takes {} inputs and gives {} outputs, the call has {} and {}",
+    return fail(Code::bad_model, "{}: the function has {} inputs and {} outputs, the call has {} and {}",
                 describe(node), function.inputs.size(), function.outputs.size(), node.inputs.size(),
                 node.outputs.size());
   }

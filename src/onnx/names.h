@@ -9,7 +9,7 @@
 
 namespace frazil::onnx {
 
-/// Names of nested blocks: an inner name hides an outer one. A look-up costs the same at any depth.
+/// Names of nested blocks: an inner name hides an outer one. Look-up time does not depend on the depth.
 template <class T>
 class ScopedNames {
  public:
@@ -27,7 +27,7 @@ class ScopedNames {
     marks_.pop_back();
   }
 
-  /// False when the innermost block has the name already.
+  /// Returns false when the innermost block already has the name.
   bool define(std::string_view name, T value) {
     const auto [it, fresh] = top_.try_emplace(name, entries_.size());
     if (!fresh && it->second >= marks_.back()) return false;

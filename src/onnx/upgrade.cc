@@ -23,9 +23,9 @@ constexpr Change kChanges[] = {
     // ---- values, not operators ----
     {"Constant", kAlways, rules::constant},
     {"Identity", kAlways, rules::alias},
-    {"Optional", kAlways, rules::optional_type},  // its attribute is a type, which attribute tables do not hold
+    {"Optional", kAlways, rules::optional_type},  // its attribute is a type, which attribute tables cannot represent
 
-    // ---- numpy broadcasting in place of `broadcast` and `axis` ----
+    // ---- numpy broadcasting replaces `broadcast` and `axis` ----
     {"Add", 7, rules::legacy_broadcast},
     {"And", 7, rules::legacy_broadcast},
     {"Div", 7, rules::legacy_broadcast},
@@ -49,7 +49,7 @@ constexpr Change kChanges[] = {
     {"ScaledTanh", kAlways, rules::scaled_tanh},
     {"ImageScaler", kAlways, rules::image_scaler},
 
-    // ---- attributes that became inputs, and what is near them ----
+    // ---- attributes that became inputs, and related changes ----
     {"Concat", 4, rules::concat_axis},
     {"Crop", kAlways, rules::crop},
     {"DynamicSlice", kAlways, rules::dynamic_slice},
@@ -127,7 +127,7 @@ const std::unordered_map<std::string_view, std::vector<const Change*>>& changes_
   return map;
 }
 
-constexpr std::int64_t kLastConsumed = 5;  ///< `consumed_inputs` of any operator says nothing
+constexpr std::int64_t kLastConsumed = 5;  ///< `consumed_inputs` has no meaning on any operator
 
 }  // namespace
 

@@ -11,16 +11,16 @@
 
 namespace frazil::onnx {
 
-/// Turns the results of a region that a node became into those of the node.
+/// Converts the results of a region created for a node to the node's results.
 using Finish = std::function<Result<std::vector<Value>>(const std::vector<Value>& results)>;
 
 struct Splice;
-/// What a splice leads to: the node's results, or one more splice.
+/// The outcome of a splice: the node's results, or a further splice.
 struct Spliced {
   std::vector<Value> results;
   std::unique_ptr<Splice> next = {};
 };
-/// A subgraph of a node, put in place into a block with these values as its inputs.
+/// A subgraph of a node, inlined into a block with these values as inputs.
 struct Splice {
   std::string_view attr;
   GraphAttr graph;
@@ -29,23 +29,23 @@ struct Splice {
   std::function<Result<Spliced>(const std::vector<Value>& results)> then;
 };
 
-/// A node on its way into the graph: its inputs are resolved, its attributes decoded. Upgrades rewrite it in place, add
-/// nodes before it, or replace it by `results`.
+/// A node during import: its inputs are resolved and its attributes decoded. Upgrades rewrite it in place, add nodes
+/// before it, or replace it by `results`.
 class Draft {
  public:
   Draft(Builder& builder, std::string_view op_type, std::string_view op_domain, std::int64_t version)
       : op(op_type), domain(op_domain), opset(version), block(builder.block()), builder_(builder) {}
 
   std::string_view op, domain;
-  std::int64_t opset;  ///< of the domain, as the model imports it
+  std::int64_t opset;  ///< of the domain, as imported by the model
   std::string name;
   std::vector<Value> in;
   std::vector<bool> wanted;  ///< one per output
   std::vector<NamedAttr> attrs;
-  std::optional<std::vector<Value>> results;  ///< set: they stand for the node's outputs
-  BlockId block;                              ///< where a region is put; the node's own unless an upgrade says so
-  Finish finish;                              ///< run once a region is complete
-  std::unique_ptr<Splice> splice;             ///< set: what it leads to stands for the node's outputs
+  std::optional<std::vector<Value>> results;  ///< if set, they replace the node's outputs
+  BlockId block;                              ///< block for a region; the node's own unless an upgrade changes it
+  Finish finish;                              ///< run when the region is complete
+  std::unique_ptr<Splice> splice;             ///< if set, its outcome replaces the node's outputs
 
   Builder& builder() { return builder_; }
   /// "node 'Conv_1' (Conv)".
@@ -61,13 +61,13 @@ class Draft {
 
   // ---- attributes ----
   bool has_attr(std::string_view attr) const;
-  /// Removes the attribute and gives its value; nullopt when it is not there.
+  /// Removes the attribute and returns its value; nullopt when it is absent.
   template <class T>
   Result<std::optional<T>> take(std::string_view attr);
-  /// The same with a default.
+  /// As take, with a default.
   template <class T>
   Result<T> take_or(std::string_view attr, T otherwise);
-  /// The same for a subgraph.
+  /// As take, for a subgraph.
   Result<std::optional<GraphAttr>> take_graph(std::string_view attr);
   void drop(std::string_view attr);
   void set(std::string_view attr, AttrValue value);  ///< `attr` must outlive the draft
@@ -76,15 +76,15 @@ class Draft {
   bool has(std::size_t i) const { return i < in.size() && static_cast<bool>(in[i]); }
   bool wants(std::size_t i) const { return i < wanted.size() && wanted[i]; }
   const Type& type(Value v) const { return builder_.graph().type(v); }
-  /// Type of input i, which must be given.
+  /// Type of input i, which must be present.
   Result<Type> input(std::size_t i) const;
   /// Rank of input i, which must be known.
   Result<std::int64_t> rank(std::size_t i) const;
   void put(std::size_t i, Value v);
-  /// The constant behind input i, if it is one.
+  /// The constant of input i; null when it is not constant.
   const Tensor* constant(std::size_t i) const;
 
-  // ---- more nodes, of the newest forms; op_type may name a domain, as in "frazil.Fit" ----
+  // ---- additional nodes in their newest forms; op_type may include a domain, as in "frazil.Fit" ----
   Value ints(std::vector<std::int64_t> values) { return builder_.ints(values).value; }
   Value scalar(std::int64_t value) { return builder_.scalar(value).value; }
   Value number(Elem elem, double value);  ///< a scalar
@@ -92,7 +92,7 @@ class Draft {
                      const std::vector<NamedAttr>& attributes = {});
   Result<std::vector<Value>> emit_all(std::string_view op_type, std::vector<Value> inputs,
                                       const std::vector<NamedAttr>& attributes, const std::vector<bool>& outputs);
-  /// emit as the node itself: its only result.
+  /// Replaces the node by an emitted node with one result.
   Status become(std::string_view op_type, std::vector<Value> inputs, const std::vector<NamedAttr>& attributes = {});
 
  private:
@@ -100,10 +100,10 @@ class Draft {
   Builder& builder_;
 };
 
-/// Brings a node of any older opset to the newest form of its operator.
+/// Converts a node of any older opset to the newest form of its operator.
 Status upgrade(Draft& draft);
 
-/// The newest opset of `domain` that the table knows the changes up to; nullopt for domains that are not ONNX's.
+/// The newest opset of `domain` covered by the table; nullopt for domains that are not ONNX's.
 std::optional<std::int64_t> newest_opset(std::string_view domain);
 
 template <class T>

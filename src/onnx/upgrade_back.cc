@@ -11,7 +11,7 @@
 namespace frazil::onnx::rules {
 namespace {
 
-/// The attribute 'type' of an Optional, which says what it would hold.
+/// The attribute 'type' of an Optional: the type of the missing value.
 Result<std::vector<std::string>> optional_attributes(const Graph& graph, const Node& node) {
   std::string out;
   Writer writer(out);
@@ -46,7 +46,7 @@ const Need kNeeds[] = {
 struct AxesRow {
   const OpDef* op;
   std::int64_t below;
-  bool all;  ///< without axes it takes all of them, then as now
+  bool all;  ///< without axes, reduces all axes in both forms
 };
 const AxesRow kAxes[] = {
     {&ops::ReduceL1, 18, true},  {&ops::ReduceL2, 18, true},        {&ops::ReduceLogSum, 18, true},
@@ -55,7 +55,7 @@ const AxesRow kAxes[] = {
     {&ops::ReduceSum, 13, true}, {&ops::Squeeze, 13, true},         {&ops::Unsqueeze, 13, false},
 };
 
-/// Reductions that say what no axes mean, which older ones could not.
+/// Reductions whose attribute defines the meaning of empty axes, which older opsets lack.
 bool may_reduce_none(const Node& node) {
   const AttrField* field = node.op->attrs.find("noop_with_empty_axes");
   return field != nullptr && !same(*field->get(node.attrs.get()), AttrValue(std::int64_t{0}));
@@ -67,7 +67,7 @@ Ints ints_of(const Tensor& tensor) {
   return list;
 }
 
-/// True when the parts are surely of one extent, as they had to be before they were counted.
+/// True when the parts provably have equal extents, as older opsets require.
 bool splits_evenly(const Graph& graph, const Node& node) {
   if (node.in.size() > 1 && node.in[1]) return false;
   const Type* first = nullptr;
@@ -80,7 +80,7 @@ bool splits_evenly(const Graph& graph, const Node& node) {
          static_cast<std::int64_t>(node.out.size()) == node.attributes<ops::SplitAttrs>().num_outputs.value_or(0);
 }
 
-/// OptionalHasElement and OptionalGetElement of a value that is there for sure, or of none.
+/// OptionalHasElement and OptionalGetElement of a value that is not an optional, or without input.
 bool takes_what_is_no_optional(const Graph& graph, const Node& node) {
   if (node.op != &ops::OptionalHasElement && node.op != &ops::OptionalGetElement) return false;
   return node.in.empty() || !node.in[0] || graph.type(node.in[0]).kind != Type::Kind::optional;

@@ -45,7 +45,7 @@ Status batch_norm_test(Draft& d) {
 Status batch_norm_spatial(Draft& d) {
   FRAZIL_TRY(const std::int64_t spatial, d.take_or<std::int64_t>("spatial", 1));
   if (spatial != 0) return {};
-  // Each place of an item is a channel of its own.
+  // Every position of an item is a separate channel.
   FRAZIL_CHECK(batch_norm_outputs(d));
   if (d.in.size() != 5) return d.error("it has {} inputs, expected 5", d.in.size());
   FRAZIL_TRY(const Value flat, d.emit("Flatten", {d.in[0]}));
@@ -92,14 +92,14 @@ Status lp_norm(Draft& d) {
   FRAZIL_TRY(const auto p, d.take<float>("p"));
   if (!p) return {};
   constexpr float kMost = 1 << 24;
-  if (!(std::abs(*p) <= kMost) || *p != std::floor(*p)) return d.error("p = {} is no whole number", *p);
+  if (!(std::abs(*p) <= kMost) || *p != std::floor(*p)) return d.error("p = {} is not a whole number", *p);
   d.set("p", static_cast<std::int64_t>(*p));
   return {};
 }
 
 namespace {
 
-/// One value per group as one per channel.
+/// Expands one value per group to one per channel.
 Result<Value> per_channel(Draft& d, Value per_group, Value groups, Value target) {
   FRAZIL_TRY(const Value column, d.emit("Unsqueeze", {per_group, d.ints({1})}));
   FRAZIL_TRY(const Value shape, d.emit("Concat", {groups, target}, {{"axis", AttrValue(std::int64_t{0})}}));

@@ -2,32 +2,32 @@
 
 #include "onnx/upgrade.h"
 
-// One function per change of meaning; the table in upgrade.cc says which operators and opsets it applies to.
+// One function per change of meaning; the table in upgrade.cc lists the operators and opsets.
 namespace frazil::onnx::rules {
 
-/// Moves ints attribute `attr` to input `i`, where it is given.
+/// Moves the ints attribute `attr`, if present, to input `i`.
 Status ints_to_input(Draft& d, std::string_view attr, std::size_t i);
 /// Shape(v), and v reshaped to it.
 Result<Value> shape_of(Draft& d, Value v);
 Result<Value> reshape_like(Draft& d, Value v, Value like);
 
-/// A form in which older opsets say the same: an input was an attribute, or an attribute was not needed.
+/// How older opsets express a node: an input was an attribute, or an attribute did not exist.
 struct OlderForm {
-  std::int64_t below;   ///< the opset that brought the new form
-  std::int64_t oldest;  ///< the oldest one that says the node so
+  std::int64_t below;   ///< the opset that introduced the new form
+  std::int64_t oldest;  ///< the oldest opset with the older form
   std::string_view attribute;
-  std::optional<std::size_t> input;  ///< constant, and said as the attribute; none: the attribute is left out
+  std::optional<std::size_t> input;  ///< a constant input to write as the attribute; nullopt: the attribute is omitted
 };
 std::optional<OlderForm> older_form(const Graph& graph, const Node& node);
-/// The inputs and the AttributeProtos of a node as `opset` of its domain says them; what a rule turned into attributes
-/// of our own is turned back.
+/// The inputs and AttributeProtos of a node in `opset` of its domain; internal attributes introduced by upgrade rules
+/// are converted back.
 std::vector<Value> written_inputs(const Graph& graph, const Node& node, std::int64_t opset);
 Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node, std::int64_t opset);
-/// The opset that the node's inputs, their types and the values of its attributes need, where the operator and the
-/// attribute are older; 0 elsewhere.
+/// The opset required by the node's inputs, their types and its attribute values; 0 when any opset of the operator and
+/// its attributes will do.
 std::int64_t needed_by_values(const Graph& graph, const Node& node);
 std::int64_t needed_by_types(const Graph& graph, const Node& node);
-/// A NodeProto that gives value `from` another name.
+/// A NodeProto that gives value `from` a second name.
 std::string alias_node(std::string_view from, std::string_view to);
 /// The NodeProto of a Constant.
 Result<std::string> constant_node(const Tensor& value, std::string_view name);

@@ -3,7 +3,7 @@
 namespace frazil::onnx::rules {
 namespace {
 
-/// The region over the batch that stands around the user's: everything is scanned, nothing carried.
+/// The region over the batch that encloses the user's: everything is scanned, nothing carried.
 struct Batch {
   BlockId parent;
   NodeId node;
@@ -33,8 +33,8 @@ Result<Value> pad_to(Draft& d, Value v, Value whole) {
   return d.emit("Pad", {v, pads, {}, d.ints({0})});
 }
 
-/// Ends the batch's body with the results of the user's region, those from `states` on padded to the length of `whole`,
-/// where it is given.
+/// Ends the batch's body with the results of the user's region; those from `states` on are padded to the length of
+/// `whole`, if given.
 Result<std::vector<Value>> close_batch(Graph& graph, const Batch& batch, const std::string& name,
                                        std::vector<Value> results, std::size_t states, Value whole) {
   Builder inside(graph, batch.body);
@@ -49,7 +49,7 @@ Result<std::vector<Value>> close_batch(Graph& graph, const Batch& batch, const s
   return graph.node(batch.node).out;
 }
 
-/// What each sequence of the batch has of its scanned inputs.
+/// Slices each sequence of the batch to the length of its scanned inputs.
 Status cut_sequences(Draft& d, const Batch& batch, Value length, std::size_t states) {
   Builder inside(d.builder().graph(), batch.body);
   Draft cut(inside, d.op, d.domain, d.opset);
@@ -63,7 +63,7 @@ Status cut_sequences(Draft& d, const Batch& batch, Value length, std::size_t sta
 
 }  // namespace
 
-/// The first form scanned axis 1 of a batch along axis 0, with a length for each sequence: a scan in a scan.
+/// The first version scanned axis 1 of a batch along axis 0, with a length for each sequence: a scan in a scan.
 Status batched_scan(Draft& d) {
   FRAZIL_TRY(const auto scanned, d.take<std::int64_t>("num_scan_inputs"));
   FRAZIL_TRY(const auto directions, d.take<Ints>("directions"));

@@ -13,7 +13,7 @@ Status ints_to_input(Draft& d, std::string_view attr, std::size_t i) {
 
 namespace {
 
-/// Input i, which must be given, as i64; a constant stays one.
+/// Input i, which must be present, as i64; a constant remains one.
 Result<Value> as_i64(Draft& d, std::size_t i) {
   FRAZIL_CHECK(d.input(i));
   const Tensor* constant = d.constant(i);
@@ -55,7 +55,8 @@ Status dynamic_slice(Draft& d) {
   return {};
 }
 
-/// `border` is what goes: left, top, right, bottom. `scale`, where it is given, is what stays: height, width.
+/// `border` holds the amounts to remove: left, top, right, bottom. `scale`, if given, holds the remaining height and
+/// width.
 Status crop(Draft& d) {
   FRAZIL_TRY(const auto border, d.take<Ints>("border"));
   FRAZIL_TRY(const auto scale, d.take<Ints>("scale"));
@@ -78,7 +79,7 @@ Status axes_input(Draft& d) {
   return {};
 }
 
-/// Negative indices were off, as all others that lie outside.
+/// Negative indices were out of range, like all others outside.
 Status one_hot_indices(Draft& d) {
   if (!d.has(0) || !d.has(1)) return {};
   FRAZIL_TRY(const Value indices, as_i64(d, 0));
@@ -122,7 +123,7 @@ Status pad_inputs(Draft& d) {
   return {};
 }
 
-/// The input `tiles` says how often axis `axis` repeats.
+/// The input `tiles` holds the number of repetitions along `axis`.
 Status tile_repeats(Draft& d) {
   if (d.in.size() < 3) return {};
   FRAZIL_TRY(const std::int64_t rank, d.rank(0));
@@ -178,12 +179,12 @@ Status upsample_scales(Draft& d) {
 
 namespace {
 
-/// Inputs and meaning of the first Resize, whose positions were `x * scale`.
+/// Inputs and semantics of the first Resize, whose positions were `x * scale`.
 Status asymmetric(Draft& d) {
   if (!d.has(1)) return d.error("input 1, the scales, is missing");
   d.in = {d.in[0], {}, d.in[1]};
   FRAZIL_TRY(const std::string mode, d.take_or<std::string>("mode", "nearest"));
-  // As a view: GCC 12 thinks that the string itself may be uninitialised.
+  // As a view: GCC 12 warns that the string itself may be uninitialised.
   d.set("mode", std::string_view(mode) == "bilinear" ? "linear" : mode);
   d.set("coordinate_transformation_mode", std::string("asymmetric"));
   d.set("nearest_mode", std::string("floor"));

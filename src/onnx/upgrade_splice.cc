@@ -1,10 +1,10 @@
 #include "onnx/upgrade_rules.h"
 
-// Operators whose subgraphs are put in place between other nodes.
+// Operators whose subgraphs are inlined between other nodes.
 namespace frazil::onnx::rules {
 namespace {
 
-/// Element type of each output that a subgraph declares.
+/// Element types of the outputs that a subgraph declares.
 Result<std::vector<Elem>> declared_outputs(Draft& d, const GraphAttr& graph, std::string_view attr) {
   FRAZIL_TRY(const GraphParts parts, read_graph(graph.bytes));
   Graph scratch;
@@ -24,7 +24,7 @@ Result<std::vector<Elem>> declared_outputs(Draft& d, const GraphAttr& graph, std
   return elems;
 }
 
-/// The loop over the items of a sequence, while its body is being filled.
+/// The loop over the items of a sequence while its body is built.
 struct ItemLoop {
   BlockId parent, body;
   NodeId node;
@@ -137,7 +137,8 @@ struct FlexParts {
   }
   Result<Value> only(const std::vector<Value>& results, std::string_view attr) const {
     if (results.size() == 1) return results[0];
-    return fail(Code::bad_model, "node '{}' (FlexAttention), attribute '{}': the subgraph gives {} values, expected 1",
+    return fail(Code::bad_model,
+                "node '{}' (FlexAttention), attribute '{}': the subgraph returns {} values, expected 1",
                 proto::shown(name), attr, results.size());
   }
 };

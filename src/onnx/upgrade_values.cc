@@ -10,7 +10,7 @@ Tensor vector_of(const std::vector<T>& values) {
   return Tensor::of<T>({static_cast<std::int64_t>(values.size())}, std::span<const T>(values));
 }
 
-/// The tensor that a constant's attribute stands for.
+/// Converts a constant's attribute to a tensor.
 struct AsTensor {
   Tensor operator()(std::int64_t v) const { return Tensor::scalar(v); }
   Tensor operator()(float v) const { return Tensor::scalar(v); }

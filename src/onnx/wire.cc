@@ -31,7 +31,7 @@ Result<bool> store(Reader& reader, Properties& to) {
 
 namespace {
 
-/// Of a domain that is imported more than once the last version counts.
+/// When a domain is imported more than once, the last version applies.
 Status read_opset(Bytes bytes, Opsets& opsets, std::vector<std::string>& warnings) {
   std::string_view domain;
   std::int64_t version = 0;
@@ -48,7 +48,7 @@ Status read_opset(Bytes bytes, Opsets& opsets, std::vector<std::string>& warning
   }
   const auto [known, fresh] = opsets.emplace(plain_domain(domain), version);
   if (!fresh && known->second != version && warnings.size() < kMaxWarnings) {
-    warnings.push_back(fmt::format("domain '{}' is imported in opsets {} and {}; {} counts", proto::shown(domain),
+    warnings.push_back(fmt::format("domain '{}' is imported in opsets {} and {}; {} is used", proto::shown(domain),
                                    known->second, version, version));
   }
   known->second = version;

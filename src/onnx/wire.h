@@ -11,7 +11,7 @@
 #include "ir/model_info.h"
 #include "tensor/onnx_fields.h"
 
-// The messages of onnx.proto as views into the file. Readers throw protozero::exception on damaged bytes.
+// The messages of onnx.proto as views into the file. Readers throw protozero::exception on malformed bytes.
 namespace frazil::onnx {
 
 using proto::Reader;
@@ -40,12 +40,12 @@ struct ModelParts {
   Bytes graph;
   Opsets opsets;
   std::vector<FunctionParts> functions;
-  ModelInfo info;  ///< what the model says, without its graph
+  ModelInfo info;  ///< metadata without the graph
   std::vector<std::string> warnings;
 };
 Result<ModelParts> read_model(Bytes bytes);
 
-/// A GraphProto without its nodes, which are read one by one from `whole`.
+/// A GraphProto without its nodes, which are decoded one by one from `whole`.
 struct GraphParts {
   std::string_view name;
   std::vector<Bytes> initializers, sparse_initializers, inputs, outputs, value_infos, quantization;
@@ -90,7 +90,7 @@ Status each_field(Bytes bytes, Fn fn) {
   return {};
 }
 
-/// Stores a field into the variable or at the end of the vector given.
+/// Stores a field in the given variable, or appends it to the given vector.
 inline Result<bool> store(Reader& reader, std::string_view& to) {
   FRAZIL_TRY(to, text_field(reader));
   return true;
@@ -107,7 +107,7 @@ inline Result<bool> store(Reader& reader, std::string& to) {
   FRAZIL_TRY(to, text_field(reader));
   return true;
 }
-/// A StringStringEntryProto, at the end.
+/// Appends a StringStringEntryProto.
 Result<bool> store(Reader& reader, Properties& to);
 template <class T>
 Result<bool> store(Reader& reader, std::vector<T>& to) {

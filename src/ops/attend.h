@@ -4,7 +4,7 @@
 
 #include "ir/define.h"
 
-// What all operators of attention come down to, and what a kernel serves.
+// The common core of all attention operators, for which there is a kernel.
 namespace frazil::ops {
 
 struct AttendAttrs {
@@ -16,10 +16,10 @@ struct AttendAttrs {
   std::int64_t undefined = 0;
   static constexpr std::array fields{
       attr<&AttendAttrs::biased_hidden>("biased_hidden", "1: bias is added to hidden scores, too"),
-      attr<&AttendAttrs::causal>("causal", "1: a query sees no key behind its own position"),
+      attr<&AttendAttrs::causal>("causal", "1: a query sees no key after its own position"),
       attr<&AttendAttrs::hidden>("hidden", "the score of keys for which keep is false"),
-      attr<&AttendAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
-      attr<&AttendAttrs::softcap>("softcap", "bound of a soft limit on the scores; 0: none"),
+      attr<&AttendAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)"),
+      attr<&AttendAttrs::softcap>("softcap", "soft cap of the scores: bound of the tanh; 0: none"),
       attr<&AttendAttrs::undefined>("undefined",
                                     "a row without probabilities: 0 is NaN, 1 is 0 where all scores are -inf, "
                                     "2 is 0 always"),
@@ -59,7 +59,7 @@ FRAZIL_OP(Rotate, composite<RotateAttrs>({"Rotate", 1,
 
 // ---- parts of Attend ----
 
-/// Q and the keys and values that it meets, all [batch, heads, steps, size].
+/// Q with its keys and values, all [batch, heads, steps, size].
 struct Heads {
   Expr q, k, v;
   bool grouped = false;  ///< q may have more heads than k and v
@@ -69,9 +69,9 @@ Expr scaled_query(CompositeCx& cx, Expr q, std::optional<float> scale);
 /// q times the transpose of k, per head.
 Expr raw_scores(CompositeCx& cx, const Heads& h, Expr q);
 Expr capped_scores(CompositeCx& cx, Expr scores, float softcap);
-/// `keep`, and what causality and lengths hide beside it; absent where every query sees every key.
+/// `keep` combined with the keys hidden by causality and lengths; absent when every query sees every key.
 Expr visible_keys(CompositeCx& cx, const Heads& h, Expr keep, bool causal, Expr first, Expr lengths);
-/// What stands for a row of probabilities of which there are none.
+/// Replaces rows of probabilities that are undefined because all their keys are hidden.
 Expr defined_rows(CompositeCx& cx, Expr p, Expr scores, std::int64_t undefined);
 Expr weighted_values(CompositeCx& cx, const Heads& h, Expr p);
 

@@ -49,7 +49,8 @@ std::optional<Heads> attention_heads(CompositeCx& cx) {
   return h;
 }
 
-/// The mask, a bias as Q's element type, padded along its last axis up to the number of keys by what hides a key.
+/// The mask as a bias in Q's element type, padded along its last axis to the number of keys with the value that hides a
+/// key.
 Expr padded_mask(CompositeCx& cx, const Heads& h) {
   const bool truth = cx.elem(3) == Elem::boolean;
   const Expr mask = truth ? cx.in(3) : as_elem(cx.in(3), cx.elem(0));
@@ -67,7 +68,7 @@ Expr first_query(CompositeCx& cx, const Heads& h) {
   return cx.has(6) ? Sub(cx.in(6), extent(h.q, 2)) : cx.builder().absent();
 }
 
-/// Probabilities; a row that is -inf throughout gives 0 where there are masks.
+/// Probabilities; with masks, a row of -inf gives 0.
 Expr probabilities(CompositeCx& cx, Expr scores, bool masked) {
   const Elem elem = scores.type().elem;
   const auto precision = elem_from_onnx(cx.attrs<AttentionAttrs>().softmax_precision.value_or(onnx_data_type(elem)));
@@ -91,7 +92,7 @@ Masks masks_of(CompositeCx& cx, const Heads& h) {
   return m;
 }
 
-/// True when the result is all that is asked for, in one element type.
+/// True when only the main result is requested, and everything has one element type.
 bool is_plain(CompositeCx& cx) {
   const Elem elem = cx.elem(0);
   const auto precision = cx.attrs<AttentionAttrs>().softmax_precision;
@@ -108,7 +109,7 @@ Expr attended(CompositeCx& cx, const Heads& h) {
   return Attend({h.q, h.k, h.v, m.bias, m.keep, causal ? m.first : cx.builder().absent(), m.lengths}, attrs);
 }
 
-/// The same, with the scores that are asked for.
+/// The main result together with the requested scores.
 Expr attended_with_scores(CompositeCx& cx, const Heads& h) {
   const auto& a = cx.attrs<AttentionAttrs>();
   const Masks m = masks_of(cx, h);
@@ -138,7 +139,7 @@ void attention_body(CompositeCx& cx) {
 
 namespace {
 
-/// K or V and the query side of it, checked against each other.
+/// K or V together with its part of the query, checked against each other.
 std::optional<Heads> flex_heads(CompositeCx& cx, Expr q, Expr kv, const char* name, Expr last) {
   if (q.type().rank() != 4 || kv.type().rank() != 4) {
     cx.error("its inputs must have 4 axes, got {} and {}", q.type().rank(), kv.type().rank());
@@ -157,7 +158,7 @@ void attention_scores_body(CompositeCx& cx) {
   const Expr q = cx.in(0);
   const auto h = flex_heads(cx, q, cx.in(1), "K", q.type().rank() == 4 ? extent(q, 3) : int1(cx, 0));
   if (!h || !cx.builder().status()) return;
-  // The root of the scale on either side, as products of large small floats must not overflow.
+  // The square root of the scale on both factors: products of large f16 values must not overflow.
   const Expr scale =
       a.scale ? cx.number(Elem::f32, *a.scale) : Reciprocal(Sqrt(as_elem(extent_scalar(q, 3), Elem::f32)));
   const Expr root = as_elem(Sqrt(scale), cx.elem(0));
@@ -191,7 +192,7 @@ void flex_attention_body(CompositeCx& cx) {
 
 namespace {
 
-/// Depthwise convolution over a number of channels that is not known beforehand: channels go with the batch.
+/// Depthwise convolution over a number of channels that is unknown at build time: channels become part of the batch.
 Expr conv_by_channel(CompositeCx& cx, Expr x, Expr weight, Expr bias) {
   const Expr by_channel = Transpose({x}, {.perm = {1, 0, 2}});
   const auto sum = scan(cx, {}, std::array{by_channel, weight}, false, 1,
@@ -212,7 +213,7 @@ void causal_conv_body(CompositeCx& cx) {
   if (cx.rank(0) != 3 || cx.rank(1) != 3) return cx.error("inputs 'input' and 'weight' must have 3 axes");
   const Dim channels = cx.type(1).shape[0];
   if (a.activation != "none" && a.activation != "silu" && a.activation != "swish") {
-    return cx.error("activation '{}' is none of none, silu, swish", a.activation);
+    return cx.error("activation '{}' is not one of none, silu, swish", a.activation);
   }
   const Elem elem = cx.elem(0);
   const Expr kept = Sub(extent(weight, 2), int1(cx, 1));
@@ -245,7 +246,7 @@ Expr heads_by_step(Expr x, std::int64_t heads) {
 
 struct LinearRule {
   bool gated, delta;
-  std::int64_t group;  ///< query heads for each head of the state
+  std::int64_t group;  ///< query heads per state head
 };
 
 /// One step: (state, q, k, v, decay?, beta?) to (state, output); state [b, h, dk, dv].
@@ -276,10 +277,10 @@ void linear_attention_body(CompositeCx& cx) {
                         a.update_rule == "delta" || a.update_rule == "gated_delta",
                         a.kv_num_heads > 0 ? a.q_num_heads / a.kv_num_heads : 0};
   if (!rule.gated && !rule.delta && a.update_rule != "linear") {
-    return cx.error("update_rule '{}' is none of linear, gated, delta, gated_delta", a.update_rule);
+    return cx.error("update_rule '{}' is not one of linear, gated, delta, gated_delta", a.update_rule);
   }
   if (rule.group < 1 || a.q_num_heads % a.kv_num_heads != 0) {
-    return cx.error("q_num_heads {} is no positive multiple of kv_num_heads {}", a.q_num_heads, a.kv_num_heads);
+    return cx.error("q_num_heads {} is not a positive multiple of kv_num_heads {}", a.q_num_heads, a.kv_num_heads);
   }
   if (cx.rank(0) != 3 || cx.rank(1) != 3 || cx.rank(2) != 3) return cx.error("query, key and value must have 3 axes");
   if (rule.gated != cx.has(4) || rule.delta != cx.has(5)) {
@@ -312,7 +313,7 @@ Expr every_second(CompositeCx& cx, Expr x, std::int64_t from) {
   return Slice({x, int1(cx, from), end, cx.ints({3}), cx.ints({2})});
 }
 
-/// The rotation of pairs that lie side by side.
+/// Rotates adjacent pairs.
 Expr rotate_pairs(CompositeCx& cx, Expr x, Expr cosine, Expr sine) {
   const Expr first = every_second(cx, x, 0), second = every_second(cx, x, 1), axis = cx.ints({4});
   const Expr real = Sub(Mul(cosine, first), Mul(sine, second));

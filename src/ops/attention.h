@@ -13,14 +13,14 @@ struct AttentionAttrs {
   float softcap = 0;
   std::optional<std::int64_t> softmax_precision;
   static constexpr std::array fields{
-      attr<&AttentionAttrs::is_causal>("is_causal", "1: a query sees no key behind its own position"),
+      attr<&AttentionAttrs::is_causal>("is_causal", "1: a query sees no key after its own position"),
       attr<&AttentionAttrs::kv_num_heads>("kv_num_heads", "heads of K and V when they have 3 axes"),
       attr<&AttentionAttrs::q_num_heads>("q_num_heads", "heads of Q when it has 3 axes"),
       attr<&AttentionAttrs::qk_matmul_output_mode>("qk_matmul_output_mode",
                                                    "0: raw scores, 1: capped, 2: masked, "
                                                    "3: probabilities"),
-      attr<&AttentionAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
-      attr<&AttentionAttrs::softcap>("softcap", "bound of a soft limit on the scores; 0: none"),
+      attr<&AttentionAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)"),
+      attr<&AttentionAttrs::softcap>("softcap", "soft cap of the scores: bound of the tanh; 0: none"),
       attr<&AttentionAttrs::softmax_precision>("softmax_precision", "ONNX data type of the softmax"),
   };
 };
@@ -51,7 +51,7 @@ FRAZIL_OP(Attention, composite<AttentionAttrs>({"Attention",
 struct AttentionScoresAttrs {
   std::optional<float> scale;
   static constexpr std::array fields{
-      attr<&AttentionScoresAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)")};
+      attr<&AttentionScoresAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)")};
 };
 inline constexpr std::array<Port, 2> kScoresIn{{{"Q", "T", elems::kFloat}, {"K", "T", elems::kFloat}}};
 void attention_scores_body(CompositeCx& cx);
@@ -80,7 +80,7 @@ struct FlexAttentionAttrs {
   std::optional<float> scale;
   std::optional<std::int64_t> softmax_precision;
   static constexpr std::array fields{
-      attr<&FlexAttentionAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
+      attr<&FlexAttentionAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)"),
       attr<&FlexAttentionAttrs::softmax_precision>("softmax_precision", "ONNX data type of the softmax")};
 };
 inline constexpr std::array<Port, 3> kFlexIn{
@@ -88,7 +88,7 @@ inline constexpr std::array<Port, 3> kFlexIn{
 void flex_attention_body(CompositeCx& cx);
 FRAZIL_OP(FlexAttention, composite<FlexAttentionAttrs>({"FlexAttention", 1,
                                                         "softmax(Q Kt) V per head, heads of K and V "
-                                                        "shared; score_mod and prob_mod are put in place at import.",
+                                                        "shared; score_mod and prob_mod are inlined at import.",
                                                         "ai.onnx.preview"},
                                                        {kFlexIn, kPortY<elems::kFloat>}, flex_attention_body));
 
@@ -150,7 +150,7 @@ struct RotaryAttrs {
   std::int64_t num_heads = 0;
   std::int64_t rotary_embedding_dim = 0;
   static constexpr std::array fields{
-      attr<&RotaryAttrs::interleaved>("interleaved", "1: pairs lie side by side, else half the size apart"),
+      attr<&RotaryAttrs::interleaved>("interleaved", "1: pairs are adjacent, else half the size apart"),
       attr<&RotaryAttrs::num_heads>("num_heads", "heads when the input has 3 axes"),
       attr<&RotaryAttrs::rotary_embedding_dim>("rotary_embedding_dim", "leading part that is rotated; 0: all"),
   };

@@ -6,7 +6,7 @@
 namespace frazil::ops {
 namespace {
 
-/// What makes the byte of a type narrower than it valid: bools are 0 or 1, signed ones extend their sign.
+/// The valid form of a byte of a narrower type: bools are 0 or 1, signed types are sign-extended.
 std::uint8_t held(Elem elem, std::uint8_t byte) {
   const int spare = 8 - bit_width(elem);
   if (elem == Elem::boolean) return byte != 0;
@@ -19,7 +19,7 @@ std::uint8_t held(Elem elem, std::uint8_t byte) {
 Status bit_cast_types(InferCx& cx) {
   const auto elem = elem_from_onnx(cx.attrs<BitCastAttrs>().to);
   if (!elem || !contains(kBitElems, *elem)) {
-    return cx.error("to = {} is no element type with bits", cx.attrs<BitCastAttrs>().to);
+    return cx.error("to = {} is not an element type with bits", cx.attrs<BitCastAttrs>().to);
   }
   if (bit_width(*elem) != bit_width(cx.elem(0))) {
     return cx.error("{} has {} bits, {} has {}", name_of(cx.elem(0)), bit_width(cx.elem(0)), name_of(*elem),

@@ -7,12 +7,12 @@
 namespace frazil::ops {
 namespace {
 
-/// Larger numbers are no counts: they are cut off wherever they are read as extents.
+/// Larger numbers are not valid counts and would be clamped where they are read as extents.
 Status require_extent(InferCx& cx, Dim d, std::string_view what) {
   constexpr std::int64_t kMost = Dim::kMax - 1;
   Scope& s = cx.scope();
   if (s.less_equal(d, kMost) == Proof::yes) return {};
-  FRAZIL_CHECK(cx.require_equal(d, s.min(d, kMost), fmt::format("{} is past the limit of {}", what, kMost)));
+  FRAZIL_CHECK(cx.require_equal(d, s.min(d, kMost), fmt::format("{} exceeds the limit of {}", what, kMost)));
   return {};
 }
 

@@ -2,7 +2,7 @@
 
 #include "ir/define.h"
 
-// Counts that composite bodies read.
+// Counts read by composite bodies.
 namespace frazil::ops {
 
 inline constexpr std::array<Port, 1> kBoundIn{{{"input", "T", elems::kIndex}}};
@@ -10,16 +10,16 @@ inline constexpr std::array<Port, 1> kBoundOut{{{"output", "T", elems::kIndex}}}
 struct AtLeastAttrs {
   std::int64_t low = 0;
   std::string name;
-  static constexpr std::array fields{attr<&AtLeastAttrs::low>("low", "the least number allowed"),
-                                     attr<&AtLeastAttrs::name>("name", "what the user calls the value")};
+  static constexpr std::array fields{attr<&AtLeastAttrs::low>("low", "the lower end allowed"),
+                                     attr<&AtLeastAttrs::name>("name", "name of the value in messages")};
 };
 Status at_least_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(AtLeast, view<AtLeastAttrs>({"AtLeast", 1, "The input, whose numbers must be counts, and not below a bound.",
+FRAZIL_OP(AtLeast, view<AtLeastAttrs>({"AtLeast", 1, "The input, checked to hold counts of at least a bound.",
                                        "frazil"},
                                       {kBoundIn, kBoundOut}, at_least_maps));
 
-/// Input `i`, a count of one element, as an i64 scalar that is at least `low`. Nothing (and an error in `cx`) when it
-/// has more.
+/// Input `i`, a count of one element, as an i64 scalar of at least `low`. Returns an absent Expr, and sets an error in
+/// `cx`, when it has more elements.
 Expr count_input(CompositeCx& cx, std::size_t i, std::string name, std::int64_t low);
 
 }  // namespace frazil::ops

@@ -17,7 +17,7 @@ Expr extent(Expr x, std::int64_t axis);
 Expr extent_scalar(Expr x, std::int64_t axis);
 /// 1-D i64 tensor 0, 1, ... n - 1 for a scalar n.
 Expr iota(CompositeCx& cx, Expr n);
-/// 1-D tensors one after the other.
+/// Concatenates 1-D tensors.
 Expr join_shape(std::initializer_list<Expr> parts);
 /// An integer constant as a 1-D tensor of one element.
 Expr int1(CompositeCx& cx, std::int64_t value);
@@ -25,11 +25,11 @@ Expr int1(CompositeCx& cx, std::int64_t value);
 Expr cut(CompositeCx& cx, Expr x, std::int64_t axis, Expr from, Expr to);
 /// Slice number `index` of one axis, the axis removed.
 Expr pick(CompositeCx& cx, Expr x, std::int64_t axis, std::int64_t index);
-/// x, which the user calls `name`, checked: its extents must be these, each a 1-D tensor of one element.
+/// x, called `name` in messages, with a check that its extents are these, each a 1-D tensor of one element.
 Expr fit(Expr x, std::string name, std::initializer_list<Expr> extents);
-/// The same for a value that broadcasts to the extents of `to`.
+/// As fit, for a value that broadcasts to the extents of `to`.
 Expr fit_broadcast(Expr x, std::string name, Expr to);
-/// x with `count` axes of extent 1 behind its own.
+/// x with `count` axes of extent 1 appended.
 Expr unsqueeze_behind(CompositeCx& cx, Expr x, std::size_t count);
 
 /// The same value for use in another block of the graph.
@@ -37,7 +37,7 @@ inline Expr captured(Builder& builder, Expr e) { return {&builder, e.value}; }
 
 /// A body of a scan: (states..., slices...) to (states..., outputs...).
 using ScanBody = std::function<std::vector<Expr>(CompositeCx& body, std::span<const Expr> params)>;
-/// Scans `sequences` along axis 0, from the end when `reverse`; gives the final states, then `outputs` scan outputs.
+/// Scans `sequences` along axis 0, from the end when `reverse`; returns the final states, then `outputs` scan outputs.
 std::vector<Expr> scan(CompositeCx& cx, std::span<const Expr> states, std::span<const Expr> sequences, bool reverse,
                        std::size_t outputs, const ScanBody& body);
 

@@ -73,12 +73,12 @@ void gemm_body(CompositeCx& cx) {
 
 namespace {
 
-/// A parameter of the rows of a matrix: one per row becomes a column.
+/// A parameter of a matrix's rows: one per row becomes a column.
 Expr per_row(CompositeCx& cx, Expr parameter) {
   return parameter.type().rank() == 1 ? unsqueeze_behind(cx, parameter, 1) : parameter;
 }
 
-/// Input `i` less its zero point, as i32. `shape_zero` fits the zero point to the input.
+/// Input `i` minus its zero point, as i32. `shape_zero` reshapes the zero point to fit the input.
 template <class F>
 Expr centred(CompositeCx& cx, std::size_t i, std::size_t zero, F shape_zero) {
   const Expr x = as_elem(cx.in(i), Elem::i32);
@@ -87,7 +87,7 @@ Expr centred(CompositeCx& cx, std::size_t i, std::size_t zero, F shape_zero) {
 
 Expr real(Expr x) { return as_elem(x, Elem::f32); }
 
-/// (a * b) / y: what one unit of an integer product is worth in units of the result.
+/// (a * b) / y: the scale of the integer product relative to the scale of the result.
 Expr unit_ratio(Expr a, Expr b, Expr y) { return Div(Mul(real(a), real(b)), real(y)); }
 
 }  // namespace

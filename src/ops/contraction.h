@@ -22,7 +22,7 @@ inline constexpr std::array<Port, 4> kMatMulIntegerIn{{{"A", "T1", kByte},
                                                        {"a_zero_point", "T1", kByte, Port::Use::optional},
                                                        {"b_zero_point", "T2", kByte, Port::Use::optional}}};
 void matmul_integer_body(CompositeCx& cx);
-FRAZIL_OP(MatMulInteger, composite({"MatMulInteger", 10, "The product of 8-bit matrices less their zero points."},
+FRAZIL_OP(MatMulInteger, composite({"MatMulInteger", 10, "The product of 8-bit matrices minus their zero points."},
                                    {kMatMulIntegerIn, kI32Out}, matmul_integer_body));
 
 inline constexpr std::array<Port, 8> kQLinearMatMulIn{{{"a", "T1", kByte},
@@ -55,7 +55,7 @@ FRAZIL_OP(Gemm, composite<GemmAttrs>({"Gemm", {13, 7}, "alpha * A * B + beta * C
                                      {kGemmIn, kPortY<kMatElems>}, gemm_body));
 
 // ---- windows ----
-/// Attributes that all operators with a sliding window share.
+/// Attributes common to all operators with a sliding window.
 struct WindowAttrs {
   std::string auto_pad = "NOTSET";
   Ints dilations;
@@ -66,7 +66,7 @@ struct WindowAttrs {
 inline constexpr AttrField kAutoPad = attr<&WindowAttrs::auto_pad>(
     "auto_pad", "NOTSET: by pads; SAME_UPPER, SAME_LOWER: extent / stride, rounded up; VALID");
 inline constexpr AttrField kDilations = attr<&WindowAttrs::dilations>("dilations", "steps between window positions");
-/// The same where an opset after the operator's oldest brought it.
+/// An attribute introduced by an opset later than the operator itself.
 constexpr AttrField from_opset(int since, AttrField field) {
   field.since = since;
   return field;
@@ -80,7 +80,7 @@ inline constexpr AttrField kStrides = attr<&WindowAttrs::strides>("strides", "st
 struct ConvAttrs : WindowAttrs {
   std::int64_t group = 1;
   static constexpr std::array fields{
-      kAutoPad, kDilations, attr<&ConvAttrs::group>("group", "channels fall into so many independent parts"),
+      kAutoPad, kDilations, attr<&ConvAttrs::group>("group", "number of independent groups of channels"),
       kKernel,  kPads,      kStrides};
 };
 inline constexpr ElemSet kConvElems = elems::kFloat | one(Elem::i32);
@@ -91,7 +91,8 @@ Status conv_sum_space(InferCx& cx, Space& space);
 void conv_body(CompositeCx& cx);
 FRAZIL_OP(ConvSum,
           contraction<2, ConvAttrs>(
-              {"ConvSum", 1, "Convolution without bias; with group > 1 the channels have an axis more.", "frazil"},
+              {"ConvSum", 1, "Convolution without bias; with group > 1 the channels have an additional group axis.",
+               "frazil"},
               {kConvSumIn, kPortY<kConvElems>}, conv_sum_space, [](Sx x, Sx w) { return x * w; }));
 FRAZIL_OP(Conv,
           composite<ConvAttrs>({"Conv", {22, 1}, "Convolution of any number of spatial axes, plus a bias per channel."},
@@ -102,7 +103,7 @@ inline constexpr std::array<Port, 4> kConvIntegerIn{{{"x", "T1", kByte},
                                                      {"x_zero_point", "T1", kByte, Port::Use::optional},
                                                      {"w_zero_point", "T2", kByte, Port::Use::optional}}};
 void conv_integer_body(CompositeCx& cx);
-FRAZIL_OP(ConvInteger, composite<ConvAttrs>({"ConvInteger", 10, "Convolution of 8-bit values less their zero points."},
+FRAZIL_OP(ConvInteger, composite<ConvAttrs>({"ConvInteger", 10, "Convolution of 8-bit values minus their zero points."},
                                             {kConvIntegerIn, kI32Out}, conv_integer_body));
 
 inline constexpr std::array<Port, 9> kQLinearConvIn{{{"x", "T1", kByte},
@@ -125,7 +126,7 @@ struct ConvTransposeAttrs : WindowAttrs {
   static constexpr std::array fields{
       kAutoPad,
       kDilations,
-      attr<&ConvTransposeAttrs::group>("group", "channels fall into so many independent parts"),
+      attr<&ConvTransposeAttrs::group>("group", "number of independent groups of channels"),
       kKernel,
       attr<&ConvTransposeAttrs::output_padding>("output_padding", "positions added after each axis of the result"),
       attr<&ConvTransposeAttrs::output_shape>("output_shape", "spatial extents of the result; pads follow from it"),
@@ -136,10 +137,12 @@ Status conv_transpose_sum_space(InferCx& cx, Space& space);
 void conv_transpose_body(CompositeCx& cx);
 FRAZIL_OP(ConvTransposeSum,
           contraction<2, ConvTransposeAttrs>(
-              {"ConvTransposeSum", 1, "Transposed convolution of an input whose pixels lie a stride apart.", "frazil"},
+              {"ConvTransposeSum", 1, "Transposed convolution of an input whose pixels are a stride apart.", "frazil"},
               {kConvSumIn, kPortY<kConvElems>}, conv_transpose_sum_space, [](Sx x, Sx w) { return x * w; }));
 FRAZIL_OP(ConvTranspose, composite<ConvTransposeAttrs>(
-                             {"ConvTranspose", {22, 1}, "Every input pixel spreads a weighted window over the result."},
+                             {"ConvTranspose",
+                              {22, 1},
+                              "Transposed convolution: every input pixel adds a weighted window to the result."},
                              {kConvIn, kPortY<elems::kFloat>}, conv_transpose_body));
 
 /// Attributes of pools.
@@ -147,7 +150,7 @@ struct PoolAttrs : WindowAttrs {
   std::int64_t ceil_mode = 0;
 };
 inline constexpr AttrField kCeilMode =
-    attr<&PoolAttrs::ceil_mode>("ceil_mode", "1: a last window may reach past the end", 10);
+    attr<&PoolAttrs::ceil_mode>("ceil_mode", "1: the last window may extend past the end", 10);
 
 struct MaxPoolAttrs : PoolAttrs {
   std::int64_t storage_order = 0;
@@ -165,7 +168,7 @@ inline constexpr std::array<Port, 2> kMaxPoolOut{
     {{"Y", "T", kMaxPoolElems}, {"Indices", "I", elems::kI64, Port::Use::optional}}};
 Status max_pool_space(InferCx& cx, Space& space);
 FRAZIL_OP(MaxPool,
-          contraction<1, MaxPoolAttrs>({"MaxPool", {22, 8}, "The largest value of each window and where it is."},
+          contraction<1, MaxPoolAttrs>({"MaxPool", {22, 8}, "The largest value of each window and its position."},
                                        {kPortX<kMaxPoolElems>, kMaxPoolOut}, max_pool_space, [](Sx x) { return x; }));
 
 struct AveragePoolAttrs : PoolAttrs {
@@ -238,15 +241,16 @@ void lrn_body(CompositeCx& cx);
 FRAZIL_OP(ChannelSquares,
           contraction<1, LrnAttrs>({"ChannelSquares", 1, "Squares summed over nearby channels.", "frazil"},
                                    unary<elems::kFloat>, channel_squares_space, [](Sx x) { return x * x; }));
-FRAZIL_OP(LRN, composite<LrnAttrs>({"LRN", {13, 1}, "Each value over a power of the mean square of nearby channels."},
-                                   unary<elems::kFloat>, lrn_body));
+FRAZIL_OP(LRN,
+          composite<LrnAttrs>({"LRN", {13, 1}, "Each value divided by a power of the mean square of nearby channels."},
+                              unary<elems::kFloat>, lrn_body));
 
 // ---- reductions ----
 struct ReduceAttrs {
   std::int64_t keepdims = 1;
   std::int64_t noop_with_empty_axes = 0;
   static constexpr std::array fields{
-      attr<&ReduceAttrs::keepdims>("keepdims", "1: reduced axes stay with extent 1"),
+      attr<&ReduceAttrs::keepdims>("keepdims", "1: reduced axes are kept with extent 1"),
       attr<&ReduceAttrs::noop_with_empty_axes>("noop_with_empty_axes", "without axes: 1 reduces none, 0 all")};
 };
 template <ElemSet S>
@@ -255,7 +259,7 @@ template <ElemSet S>
 inline constexpr Ports reducing{kReduceIn<S>, kPortY<S>};
 inline constexpr ElemSet kExtremeElems = kMatElems | kByte | elems::kBool;
 
-/// Axes come from input 1; the fold of a bool is any for max and all for min.
+/// Axes are read from input 1; the fold of a bool is any for max and all for min.
 Status reduce_space(InferCx& cx, Space& space, Fold fold);
 template <Fold F>
 Status reduce_by(InferCx& cx, Space& space) {
@@ -284,9 +288,9 @@ inline constexpr std::array<Port, 2> kCountIn{
     {{"data", "T", elems::kTensor}, {"axes", "", elems::kI64, Port::Use::optional}}};
 inline constexpr std::array<Port, 1> kCountOut{{{"count", "", elems::kI64}}};
 FRAZIL_OP(ReducedCount,
-          opaque<ReduceAttrs>({"ReducedCount", 1, "How many elements a reduction folds into one.", "frazil"},
+          opaque<ReduceAttrs>({"ReducedCount", 1, "The number of elements that a reduction folds into one.", "frazil"},
                               {kCountIn, kCountOut}, reduced_count_types, reduced_count_run,
-                              "its result is metadata, not made of elements"));
+                              "its result is metadata, not computed from elements"));
 
 void reduce_mean_body(CompositeCx& cx);
 void reduce_l2_body(CompositeCx& cx);
@@ -306,8 +310,8 @@ struct ArgAttrs {
   std::int64_t keepdims = 1;
   std::int64_t select_last_index = 0;
   static constexpr std::array fields{
-      attr<&ArgAttrs::axis>("axis", "the axis that is searched"),
-      attr<&ArgAttrs::keepdims>("keepdims", "1: the axis stays with extent 1"),
+      attr<&ArgAttrs::axis>("axis", "the axis to search"),
+      attr<&ArgAttrs::keepdims>("keepdims", "1: the axis is kept with extent 1"),
       attr<&ArgAttrs::select_last_index>("select_last_index", "1: the last of equal ones, else the first", 12)};
 };
 inline constexpr Ports kArgPorts{kPortX<elems::kNumeric>, kCountOut};
@@ -316,9 +320,9 @@ template <Fold F>
 Status arg_by(InferCx& cx, Space& space) {
   return arg_space(cx, space, F);
 }
-FRAZIL_OP(ArgMax, contraction<1, ArgAttrs>({"ArgMax", {13, 11}, "Where the maximum along an axis is."}, kArgPorts,
+FRAZIL_OP(ArgMax, contraction<1, ArgAttrs>({"ArgMax", {13, 11}, "The index of the maximum along an axis."}, kArgPorts,
                                            arg_by<Fold::argmax>, [](Sx x) { return x; }));
-FRAZIL_OP(ArgMin, contraction<1, ArgAttrs>({"ArgMin", {13, 11}, "Where the minimum along an axis is."}, kArgPorts,
+FRAZIL_OP(ArgMin, contraction<1, ArgAttrs>({"ArgMin", {13, 11}, "The index of the minimum along an axis."}, kArgPorts,
                                            arg_by<Fold::argmin>, [](Sx x) { return x; }));
 
 }  // namespace frazil::ops

@@ -32,7 +32,7 @@ bool is_same(const std::string& auto_pad) { return auto_pad == "SAME_UPPER" || a
 
 constexpr std::int64_t kMostPad = (std::int64_t{1} << 31) - 1;
 
-/// How many windows fit into `room` positions beyond the first window.
+/// The number of windows that fit into `room` positions after the first window.
 Dim explicit_count(Scope& s, Dim in, Dim before, Dim room, std::int64_t stride, bool ceil) {
   if (!ceil) return s.add(s.floordiv(room, stride), 1);
   return s.min(s.add(s.ceildiv(room, stride), 1), s.ceildiv(s.add(in, before), stride));
@@ -43,7 +43,7 @@ Status check_window_attrs(InferCx& cx, const Ints& strides, const Ints& dilation
   FRAZIL_CHECK(check_span(cx, dilations, 1, "dilations"));
   FRAZIL_CHECK(check_span(cx, a.pads, -kMostPad, "pads"));
   if (a.auto_pad != "NOTSET" && a.auto_pad != "VALID" && !is_same(a.auto_pad)) {
-    return cx.error("auto_pad '{}' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", a.auto_pad);
+    return cx.error("auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID", a.auto_pad);
   }
   return {};
 }
@@ -87,8 +87,8 @@ Result<std::vector<Window>> windows(InferCx& cx, std::span<const Dim> in, std::s
 
 namespace {
 
-/// Operands of a convolution: [batch, (group,) channels, spatial...] and weights with the same number of axes, less
-/// the batch and plus one of channels.
+/// Operands of a convolution: [batch, (group,) channels, spatial...], and weights with the same axes minus the batch
+/// plus one of channels.
 struct ConvShapes {
   std::size_t first_spatial = 2;  ///< of x
   std::vector<Dim> spatial, kernel;
@@ -105,7 +105,8 @@ Result<ConvShapes> conv_shapes(InferCx& cx, bool grouped) {
   return c;
 }
 
-/// Adds the axes of a convolution and its reads. `channel_axis`: which axis of W (after the group) meets X's channels.
+/// Adds the axes of a convolution and its reads. `channel_axis`: the axis of W (after the group) that is summed with
+/// X's channels.
 struct ConvAxes {
   std::vector<Ix> out, kernel;
   Ix in_channel;
@@ -224,7 +225,7 @@ Expr conv_products(CompositeCx& cx, Expr x, Expr w, const ConvAttrs& a) {
 
 namespace {
 
-/// y plus a bias per channel, in the element type of the operator.
+/// y plus a bias per channel, in the operator's element type.
 Expr with_bias(CompositeCx& cx, Expr y) {
   if (cx.has(2)) {
     const Expr bias = as_elem(fit(cx.in(2), "B", {extent(y, 1)}), compute_elem(cx.elem(0)));

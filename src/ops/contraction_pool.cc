@@ -9,7 +9,7 @@
 namespace frazil::ops {
 namespace {
 
-/// Axes of a pool and where it reads; `report` as argmax wants it.
+/// Axes of a pool and its read positions; `report` is the argmax result.
 struct PoolAxes {
   std::vector<Ix> kept;     ///< batch and channel
   std::vector<Ix> spatial;  ///< index into each spatial axis of X
@@ -26,7 +26,7 @@ Result<std::vector<Dim>> kernel_dims(InferCx& cx, const PoolAttrs& a) {
 
 std::span<const Dim> spatial_dims(InferCx& cx) { return std::span(cx.shape(0)).subspan(2); }
 
-/// Adds the spatial axes of `list` and gives the indices into X.
+/// Adds the spatial axes of `list` and returns the indices into X.
 std::vector<Ix> add_windows(InferCx& cx, Space& space, std::span<const Window> list) {
   std::vector<Ix> out, index;
   for (const Window& w : list) {
@@ -98,7 +98,7 @@ Status power_pool_space(InferCx& cx, Space& space) {
   return {};
 }
 
-/// Counts in the first image only: it is the same in every one.
+/// Counts for the first image only: all images have the same counts.
 Status count_pool_space(InferCx& cx, Space& space) {
   const auto& a = cx.attrs<AveragePoolAttrs>();
   const bool padded = a.count_include_pad != 0;
@@ -127,7 +127,7 @@ std::vector<std::int64_t> spatial_axes(CompositeCx& cx) {
   return axes;
 }
 
-/// By how much the sum of each window is divided.
+/// The divisor of each window's sum.
 Expr window_counts(CompositeCx& cx, Expr x, Elem wide) {
   const auto& a = cx.attrs<AveragePoolAttrs>();
   const bool past_end = a.ceil_mode != 0 && a.auto_pad == "NOTSET";

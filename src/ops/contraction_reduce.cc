@@ -9,14 +9,14 @@
 namespace frazil::ops {
 namespace {
 
-/// For each axis of the input 1 when the reduction folds it, else 0; expressions when axes are read at run time.
+/// For each axis of the input, 1 when the reduction folds it, else 0; expressions when axes are read at run time.
 Result<std::vector<Dim>> reduced_marks(InferCx& cx) {
   const bool given = cx.has(1) && cx.scope().product(cx.shape(1)) != Dim(0);
   if (given) return axis_marks(cx, 1, cx.rank(0));
   return std::vector<Dim>(cx.rank(0), cx.attrs<ReduceAttrs>().noop_with_empty_axes == 0 ? 1 : 0);
 }
 
-/// Reads input 0 straight; writes the axes that stay, and 1 for the others where they are kept.
+/// Reads input 0 at its own index; writes the remaining axes, and 1 for the folded ones when they are kept.
 void fold_axes(InferCx& cx, Space& space, const std::vector<Dim>& marks, bool keep) {
   space.reads.resize(cx.input_count());
   for (std::size_t d = 0; d < marks.size(); ++d) {
@@ -31,8 +31,8 @@ void fold_axes(InferCx& cx, Space& space, const std::vector<Dim>& marks, bool ke
 /// extent where mark is 1, else 1.
 Dim extent_if(Scope& s, Dim mark, Dim extent) { return s.add(1, s.mul(mark, s.sub(extent, 1))); }
 
-/// fold_axes for marks that are read at run time: each input axis is a sum of a written and a folded one, of which one
-/// has extent 1 or factor 0.
+/// fold_axes for marks that are read at run time: each input axis is the sum of a written and a folded axis, one of
+/// which has extent 1 or factor 0.
 void fold_marked_axes(InferCx& cx, Space& space, const std::vector<Dim>& marks, bool keep) {
   Scope& s = cx.scope();
   const auto& in = cx.shape(0);
@@ -118,7 +118,7 @@ Status reduced_count_run(OpaqueCall& call) {
 
 namespace {
 
-/// A reduction of x over this operator's axes with this operator's attributes.
+/// A reduction of x with this operator's axes and attributes.
 Expr reduced(CompositeCx& cx, const Op<ReduceAttrs>& op, Expr x) {
   return op({x, cx.has(1) ? cx.in(1) : cx.builder().absent()}, cx.attrs<ReduceAttrs>());
 }
@@ -148,7 +148,7 @@ void reduce_log_sum_body(CompositeCx& cx) {
   cx.out(0, as_elem(Log(reduced(cx, ReduceSum, real_input(cx))), cx.elem(0)));
 }
 
-/// The maximum is taken out of the sum, so that nothing overflows; an infinite one is left in.
+/// Subtracts the maximum before exp to avoid overflow, unless it is infinite.
 void reduce_log_sum_exp_body(CompositeCx& cx) {
   const Expr x = real_input(cx), zero = cx.number(real_elem(cx.elem(0)), 0);
   auto finite = [&](Expr m) { return Where(IsInf(m), zero, m); };

@@ -8,7 +8,7 @@
 namespace frazil::ops {
 namespace {
 
-/// True when d is made of symbols that do not belong to the node's bodies, so that it has a meaning outside of them.
+/// True when d reads no symbol of the node's bodies, so that it is valid outside.
 bool lives_outside(RegionCx& cx, Dim d) {
   return std::ranges::none_of(cx.scope().symbols_of(d), [&](SymbolId s) {
     return std::ranges::find(cx.node().blocks, cx.graph().symbol_block(s)) != cx.node().blocks.end();
@@ -27,13 +27,13 @@ Status check_single(RegionCx& cx, const Type& type, Elem elem, std::string_view 
   if (cx.scope().equal(count, 1) == Proof::no) {
     return cx.error("{} must have one element, got {}", what, str(type, cx.scope()));
   }
-  if (!lives_outside(cx, count)) return {};  // the body tells: checked when it is read
+  if (!lives_outside(cx, count)) return {};  // depends on the body: checked when it is read
   FRAZIL_TRY(const Dim known, cx.require_equal(count, 1, fmt::format("element count of {}", what)));
   (void)known;
   return {};
 }
 
-/// The type of one scan output: the body's, with what is only known inside replaced, and `extent` put in at `axis`.
+/// The type of a scan output: the body's, with symbols of the body replaced, and `extent` inserted at `axis`.
 Result<Type> gathered_type(RegionCx& cx, std::size_t output, const Type& inner, std::int64_t axis, Dim extent) {
   if (!inner.is_tensor()) return cx.error("scan output {} must be a tensor, got {}", output, str(inner, cx.scope()));
   if (!inner.ranked) return inner;
@@ -47,7 +47,7 @@ Result<Type> gathered_type(RegionCx& cx, std::size_t output, const Type& inner, 
   return type;
 }
 
-/// Widens the `count` params from `param` on by the results from `result` on.
+/// Widens `count` params, starting at `param`, by the results starting at `result`.
 Status widen_carried(RegionCx& cx, std::size_t param, std::size_t result, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     const Type type = cx.result_type(0, result + k);
@@ -57,7 +57,7 @@ Status widen_carried(RegionCx& cx, std::size_t param, std::size_t result, std::s
   return {};
 }
 
-/// Outputs [0, count): what a carried value is at the end, be it an initial value (input) or a result.
+/// Outputs [0, count): the final carried values, either initial values (inputs) or results.
 Status give_carried(RegionCx& cx, std::size_t param, std::size_t input, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     FRAZIL_TRY(Type type, cx.join(cx.param_type(0, param + k), cx.type(input + k)));
@@ -74,7 +74,7 @@ Result<std::vector<Type>> if_params(RegionCx&, std::size_t) { return std::vector
 
 namespace {
 
-/// The condition as a truth value of extents, where it is one.
+/// The condition as a 0/1 expression over extents, if it is one.
 std::optional<Dim> known_condition(const Graph& graph, const Node& node) {
   const std::vector<Dim>* condition = graph.known_value(node.in[0]);
   return condition && condition->size() == 1 ? std::optional((*condition)[0]) : std::nullopt;
@@ -91,7 +91,7 @@ bool ranks_differ(const Type& a, const Type& b) {
   return a.is_tensor() && b.is_tensor() && a.ranked && b.ranked && a.rank() != b.rank();
 }
 
-/// Branches whose ranks differ can only be typed one at a time.
+/// Branches with different ranks: the types of only one of them can be used.
 std::optional<std::size_t> assumed_branch(RegionCx& cx) {
   const auto condition = known_condition(cx.graph(), cx.node());
   if (!condition) return std::nullopt;
@@ -109,10 +109,10 @@ Status if_types(RegionCx& cx) {
   FRAZIL_CHECK(check_single(cx, cx.type(0), Elem::boolean, "input 'cond'"));
   const std::size_t then_count = cx.block(0).results.size(), else_count = cx.block(1).results.size();
   if (then_count != else_count) {
-    return cx.error("then_branch gives {} outputs, else_branch {}", then_count, else_count);
+    return cx.error("then_branch returns {} outputs, else_branch {}", then_count, else_count);
   }
   if (cx.output_count() > then_count) {
-    return cx.error("{} outputs asked for, its branches give {}", cx.output_count(), then_count);
+    return cx.error("{} outputs requested, its branches return {}", cx.output_count(), then_count);
   }
   auto branch = known_branch(cx.graph(), cx.node());
   if (!branch) branch = assumed_branch(cx);
@@ -156,7 +156,7 @@ namespace {
 
 std::size_t carried_inputs(std::size_t inputs) { return inputs > 2 ? inputs - 2 : 0; }
 
-/// True when input i is absent or known to be true.
+/// True when input i is absent or provably true.
 bool surely_true(RegionCx& cx, std::size_t i) {
   if (!cx.has(i)) return true;
   const auto* known = cx.known_value(i);
@@ -172,7 +172,7 @@ bool runs_to_the_end(RegionCx& cx) {
   return known && known->size() == 1 && (*known)[0] == Dim(1);
 }
 
-/// How often the body runs; nullopt when only the run tells.
+/// The number of iterations; nullopt when it is known only at run time.
 Result<std::optional<Dim>> trip_count(RegionCx& cx) {
   if (!cx.has(0) || !runs_to_the_end(cx)) return std::optional<Dim>{};
   FRAZIL_TRY(const Dim count, cx.int_scalar(0));
@@ -194,9 +194,9 @@ Status loop_types(RegionCx& cx) {
   const std::size_t carried = carried_inputs(cx.input_count()), results = cx.block(0).results.size();
   if (cx.has(0)) FRAZIL_CHECK(check_single(cx, cx.type(0), Elem::i64, "input 'M'"));
   if (cx.has(1)) FRAZIL_CHECK(check_single(cx, cx.type(1), Elem::boolean, "input 'cond'"));
-  if (results < carried + 1) return cx.error("its body gives {} outputs, expected at least {}", results, carried + 1);
+  if (results < carried + 1) return cx.error("its body returns {} outputs, expected at least {}", results, carried + 1);
   if (cx.output_count() + 1 > results) {
-    return cx.error("{} outputs asked for, its body gives {}", cx.output_count(), results - 1);
+    return cx.error("{} outputs requested, its body returns {}", cx.output_count(), results - 1);
   }
   const Type condition = cx.result_type(0, 0);
   FRAZIL_CHECK(check_single(cx, condition, Elem::boolean, "the body's condition"));
@@ -240,7 +240,8 @@ void loop_lower(const Node& node, const Graph& graph, Flow& flow) {
     if (node.out[carried + i]) flow.gather(gathers[i].index, value, 0, false);
   }
   if (!graph.type(graph.block(body).results[0]).has_one_element()) {
-    // Only the body tells how many elements it has, and the variable has one: what reads it here asks for one.
+    // The element count of the body's condition is known only when it runs; the loop variable has one element and is
+    // checked here.
     flow.branch(goes_on);
     flow.join();
   }
@@ -322,9 +323,9 @@ Result<std::vector<Type>> scan_params(RegionCx& cx, std::size_t) {
 Status scan_types(RegionCx& cx) {
   FRAZIL_TRY(const std::size_t states, state_count(cx));
   const std::size_t results = cx.block(0).results.size();
-  if (results < states) return cx.error("its body gives {} outputs, expected at least {}", results, states);
+  if (results < states) return cx.error("its body returns {} outputs, expected at least {}", results, states);
   if (cx.output_count() > results) {
-    return cx.error("{} outputs asked for, its body gives {}", cx.output_count(), results);
+    return cx.error("{} outputs requested, its body returns {}", cx.output_count(), results);
   }
   FRAZIL_CHECK(check_lists(cx, results - states));
   FRAZIL_CHECK(widen_carried(cx, 0, 0, states));
@@ -342,7 +343,7 @@ Status scan_types(RegionCx& cx) {
 
 namespace {
 
-/// Cuts the scanned inputs at `at` and adds the slices to the body's params.
+/// Slices the scanned inputs at `at` and binds the slices to the body's params.
 void slice_inputs(const Node& node, std::size_t states, std::uint32_t at, Flow& flow, std::vector<Cell>& params) {
   const auto& a = node.attributes<ScanAttrs>();
   for (std::size_t i = states; i < node.in.size(); ++i) {

@@ -13,7 +13,7 @@ inline constexpr std::array<Port, 1> kIfIn{{{"cond", "", elems::kBool}}};
 Result<std::vector<Type>> if_params(RegionCx& cx, std::size_t index);
 Status if_types(RegionCx& cx);
 void if_lower(const Node& node, const Graph& graph, Flow& flow);
-FRAZIL_OP(If, region({"If", {25, 1}, "One of two blocks, chosen by a condition."}, {kIfIn, kAnyOutputs},
+FRAZIL_OP(If, region({"If", {25, 1}, "Runs one of two blocks, chosen by a condition."}, {kIfIn, kAnyOutputs},
                      {if_params, if_types, if_lower, 2, kIfBlocks}));
 
 inline constexpr std::array<Port, 3> kLoopIn{{
@@ -34,7 +34,7 @@ struct ScanAttrs {
   Ints scan_output_axes;
   Ints scan_output_directions;
   static constexpr std::array fields{
-      required<&ScanAttrs::num_scan_inputs>("num_scan_inputs", "how many of the last inputs are scanned"),
+      required<&ScanAttrs::num_scan_inputs>("num_scan_inputs", "number of scanned inputs, the last ones"),
       attr<&ScanAttrs::scan_input_axes>("scan_input_axes", "the axis of each scanned input; empty: all 0"),
       attr<&ScanAttrs::scan_input_directions>("scan_input_directions", "1: from the end; empty: all 0"),
       attr<&ScanAttrs::scan_output_axes>("scan_output_axes", "the axis of each scan output; empty: all 0"),

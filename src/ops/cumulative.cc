@@ -21,7 +21,7 @@ void run_lines(const TensorView& x, std::byte* out, const Running& r) {
   const T* in = x.as<T>().data();
   T* y = reinterpret_cast<T*>(out);
   const std::int64_t step = r.reverse ? -r.inner : r.inner;
-  const std::int64_t work = r.inner > 1 ? 8 : 1;  // another cache line each time
+  const std::int64_t work = r.inner > 1 ? 8 : 1;  // each element is on another cache line
   PollThrottle throttle;
   for (std::int64_t line = 0; line < r.outer * r.inner; ++line) {
     const std::int64_t base = line / r.inner * r.count * r.inner + line % r.inner;
@@ -63,7 +63,7 @@ Status run_fold(OpaqueCall& call) {
   return {};
 }
 
-/// Whether a Dim that holds `d` among its operands is exact: extents, and numbers that do not make results wrap round.
+/// Whether a Dim with operand `d` is exact: extents and numbers that cannot overflow.
 bool is_exact(const Scope& scope, Dim d) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   return d.is_const() ? d.value() >= -kMost && d.value() <= kMost : scope.bounds(d).min >= 0;

@@ -2,7 +2,7 @@
 
 #include "ir/define.h"
 
-// Folds that give every partial result along one axis.
+// Folds that return all partial results along one axis.
 namespace frazil::ops {
 
 inline constexpr std::string_view kCarriesValue = "linear time needs a value carried along the axis";

@@ -7,7 +7,7 @@
 #include "ops/linalg.h"
 #include "ops/view.h"
 
-// A sum of products becomes one matrix product (or plain product) after the other, from the left.
+// Einsum as a sequence of matrix products (or elementwise products), from left to right.
 namespace frazil::ops {
 namespace {
 
@@ -41,7 +41,7 @@ struct Equation {
 
 constexpr char kEllipsis = '.';  ///< stands for three dots
 
-/// One term with its ellipsis as one character; nothing when it is not valid.
+/// Parses one term, with its ellipsis as one character; nullopt when it is invalid.
 std::optional<std::string> read_term(std::string_view text) {
   std::string term;
   bool open = false;
@@ -75,7 +75,7 @@ std::optional<Equation> read_equation(std::string text) {
   }
 }
 
-/// The labels of a term whose ellipsis stands for `hidden` axes.
+/// The labels of a term whose ellipsis covers `hidden` axes.
 Labels labels_of(const std::string& term, std::size_t hidden) {
   Labels labels;
   for (char c : term) {
@@ -85,7 +85,7 @@ Labels labels_of(const std::string& term, std::size_t hidden) {
   return labels;
 }
 
-/// What implicit mode gives: the ellipsis, then letters that occur once, in alphabetic order.
+/// The output of implicit mode: the ellipsis, then letters that occur once, in alphabetic order.
 std::string implicit_output(const Equation& equation) {
   std::string all, output;
   for (const std::string& term : equation.terms) all += term;
@@ -104,14 +104,14 @@ struct Term {
   Labels labels;
 };
 
-/// The type in which products of `elem` are summed: matrix products have no narrower integers.
+/// The type in which products of `elem` are summed: matrix products do not support narrower integers.
 Elem product_elem(Elem elem) {
   if (elem == Elem::i8 || elem == Elem::i16) return Elem::i32;
   if (elem == Elem::u8 || elem == Elem::u16) return Elem::u32;
   return compute_elem(elem);
 }
 
-/// Each label once.
+/// Makes each label unique by taking diagonals.
 void take_diagonals(Term& t) {
   for (std::size_t j = t.labels.size(); j-- > 1;) {
     const std::size_t i = place(t.labels, t.labels[j]);
@@ -135,7 +135,7 @@ Expr arranged(const Term& t, const Labels& order) {
   return std::ranges::is_sorted(perm) ? t.x : Transpose({t.x}, {.perm = std::move(perm)});
 }
 
-/// `count` axes of x from `first` on as one.
+/// Merges `count` axes of x, starting at `first`.
 Expr merged(CompositeCx& cx, Expr x, std::size_t first, std::size_t count) {
   const auto axis = static_cast<std::int64_t>(first);
   if (count == 0) return Unsqueeze({x, cx.ints({axis})});
@@ -144,7 +144,7 @@ Expr merged(CompositeCx& cx, Expr x, std::size_t first, std::size_t count) {
 
 Expr extent_of(const Term& t, Label l) { return extent(t.x, static_cast<std::int64_t>(place(t.labels, l))); }
 
-/// How the labels of two terms meet.
+/// The roles of the labels of two terms.
 struct Meeting {
   Labels batch;   ///< in both, kept
   Labels left;    ///< in the first only
@@ -159,7 +159,7 @@ Meeting meeting(const Term& a, const Term& b, const Labels& kept) {
           only(a.labels, [&](Label l) { return has(b.labels, l) && !has(kept, l); })};
 }
 
-/// The product without a sum, with broadcasting.
+/// The product without summation, with broadcasting.
 Expr outer_product(CompositeCx& cx, const Term& a, const Term& b, const Meeting& m) {
   const Expr left = unsqueeze_behind(cx, arranged(a, joined(m.batch, m.left)), m.right.size());
   Expr right = arranged(b, joined(m.batch, m.right));
@@ -169,7 +169,7 @@ Expr outer_product(CompositeCx& cx, const Term& a, const Term& b, const Meeting&
   return Mul(left, right);
 }
 
-/// b, whose extents of the summed labels must be those of a; one of them is left to the matrix product.
+/// b, with a check that its summed extents equal those of a; one label is left to the matrix product.
 Expr fitted(const Term& a, const Term& b, const Labels& summed) {
   if (summed.size() < 2) return b.x;
   std::vector<Expr> extents;
@@ -193,7 +193,7 @@ Expr matrix_product(CompositeCx& cx, const Term& a, const Term& b, const Meeting
   return Reshape({product, shape}, {.allowzero = 1});
 }
 
-/// Extents of 1 broadcast: such a label is summed in each term by itself.
+/// A summed label with extent 1 in one term broadcasts: it is summed in each term separately.
 void sum_broadcast(CompositeCx& cx, Term& a, Term& b, const Labels& summed) {
   const auto is_one = [](const Term& t, Label l) { return t.x.type().shape[place(t.labels, l)] == Dim(1); };
   const Labels gone = only(summed, [&](Label l) { return is_one(a, l) || is_one(b, l); });
@@ -211,7 +211,7 @@ Term combined(CompositeCx& cx, Term a, Term b, const Labels& kept) {
 
 // ---- the whole ----
 
-/// The inputs with their labels; empty and an error in `cx` when the equation does not fit them.
+/// The inputs with their labels; empty, with an error in `cx`, when the equation does not fit them.
 std::vector<Term> read_inputs(CompositeCx& cx, const Equation& equation, std::string_view shown) {
   if (equation.terms.size() != cx.input_count()) {
     cx.error("equation '{}' has {} terms for {} inputs", shown, equation.terms.size(), cx.input_count());
@@ -232,7 +232,7 @@ std::vector<Term> read_inputs(CompositeCx& cx, const Equation& equation, std::st
   return terms;
 }
 
-/// The labels of the output; nothing and an error in `cx` when they do not fit those of the terms.
+/// The labels of the output; nullopt, with an error in `cx`, when they do not fit the terms.
 std::optional<Labels> read_output(CompositeCx& cx, const Equation& equation, const std::vector<Term>& terms,
                                   std::string_view shown) {
   const std::string text = equation.output ? *equation.output : implicit_output(equation);
@@ -265,7 +265,7 @@ void einsum_body(CompositeCx& cx) {
   if (terms.empty()) return;
   const auto output = read_output(cx, *equation, terms, shown);
   if (!output) return;
-  std::vector<Labels> later(terms.size(), *output);  // what is kept once terms up to this one are combined
+  std::vector<Labels> later(terms.size(), *output);  // labels still needed once terms up to this one are combined
   for (std::size_t i = terms.size() - 1; i-- > 0;) later[i] = joined(later[i + 1], terms[i + 1].labels);
   Labels seen = *output;
   for (std::size_t i = 0; i < terms.size(); ++i) {

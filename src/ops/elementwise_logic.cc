@@ -5,7 +5,7 @@
 namespace frazil::ops {
 namespace {
 
-/// The largest magnitude at which conversion saturates; 0 where the format has no choice.
+/// The largest magnitude at which conversion saturates; 0 where the format has no such option.
 double largest(Elem e) {
   switch (e) {
     case Elem::f8e4m3fn: return 448;
@@ -25,11 +25,11 @@ Elem cast_result(const void* attrs, std::span<const Elem>) {
 Status cast_check(const void* attrs) {
   const auto& a = *static_cast<const CastAttrs*>(attrs);
   const auto to = elem_from_onnx(a.to);
-  if (!to) return fail(Code::bad_model, "to = {} is no data type", a.to);
+  if (!to) return fail(Code::bad_model, "to = {} is not a data type", a.to);
   if (!contains(kCastElems, *to))
     return fail(Code::unsupported, "to = {}: casts to {} are not available", a.to, name_of(*to));
   if (a.round_mode != "up" && a.round_mode != "down" && a.round_mode != "nearest") {
-    return fail(Code::bad_model, "round_mode '{}' is none of up, down, nearest", a.round_mode);
+    return fail(Code::bad_model, "round_mode '{}' is not one of up, down, nearest", a.round_mode);
   }
   if (a.round_mode == "up" || *to != Elem::f8e8m0) return {};
   return fail(Code::unsupported, "round_mode '{}' of f8e8m0 is not available", a.round_mode);
@@ -37,7 +37,7 @@ Status cast_check(const void* attrs) {
 
 Sx cast_body(Sx x, const CastAttrs& a) {
   const Elem to = cast_result(&a, {});
-  // Sub-byte integers keep the low bits of what does not fit.
+  // Sub-byte integers keep the low bits of out-of-range values.
   const bool narrow = is_int(to) && bit_width(to) < 8 && is_float(x.type());
   const Sx y = cast(narrow ? cast(x, Elem::i64) : x, compute_elem(to));
   if (a.saturate == 0) return y;

@@ -39,8 +39,8 @@ struct CastAttrs {
   std::string round_mode = "up";
   static constexpr std::array fields{
       required<&CastAttrs::to>("to", "ONNX number of the element type"),
-      attr<&CastAttrs::saturate>("saturate", "8-bit floats: 1 holds what is too large at the largest number", 19),
-      attr<&CastAttrs::round_mode>("round_mode", "f8e8m0: up is the one supported", 24)};
+      attr<&CastAttrs::saturate>("saturate", "8-bit floats: 1 saturates to the largest number", 19),
+      attr<&CastAttrs::round_mode>("round_mode", "f8e8m0: only up is supported", 24)};
 };
 Sx cast_body(Sx x, const CastAttrs& a);
 Elem cast_result(const void* attrs, std::span<const Elem> inputs);

@@ -23,7 +23,7 @@ Sx is_inf_body(Sx x, const IsInfAttrs& a) {
 
 namespace {
 
-/// All inputs joined from left to right.
+/// Combines all inputs from left to right.
 template <class A>
 Expr chain(CompositeCx& cx, const Op<A>& join) {
   Expr all = cx.in(0);
@@ -31,7 +31,7 @@ Expr chain(CompositeCx& cx, const Op<A>& join) {
   return cx.input_count() == 1 ? Identity(all) : all;
 }
 
-/// The sum of all inputs in the type in which it is computed.
+/// The sum of all inputs in the compute type.
 Expr wide_sum(CompositeCx& cx) {
   const Elem wide = compute_elem(cx.elem(0));
   Expr sum = as_elem(cx.in(0), wide);
@@ -77,7 +77,7 @@ void clip_body(CompositeCx& cx) {
 Status bit_shift_check(const void* attrs) {
   const std::string& direction = static_cast<const BitShiftAttrs*>(attrs)->direction;
   if (direction == "LEFT" || direction == "RIGHT") return {};
-  return fail(Code::bad_model, "direction '{}' is none of LEFT, RIGHT", direction);
+  return fail(Code::bad_model, "direction '{}' is not one of LEFT, RIGHT", direction);
 }
 
 }  // namespace frazil::ops

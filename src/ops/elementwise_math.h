@@ -35,7 +35,7 @@ struct BitShiftAttrs {
 Status bit_shift_check(const void* attrs);
 FRAZIL_OP(BitShift,
           elementwise<2, BitShiftAttrs>(
-              {"BitShift", 11, "X shifted by Y bits; what leaves the word is lost."}, binary<elems::kUnsigned>,
+              {"BitShift", 11, "X shifted by Y bits; bits shifted out are lost."}, binary<elems::kUnsigned>,
               [](Sx a, Sx b, const BitShiftAttrs& s) { return s.direction == "LEFT" ? shl(a, b) : shr(a, b); }, nullptr,
               bit_shift_check));
 FRAZIL_OP(BitwiseAnd, elementwise<2>({"BitwiseAnd", 18, "The bits set in A and in B."}, binary<elems::kInt>,
@@ -52,11 +52,11 @@ FRAZIL_OP(Neg, elementwise<1>({"Neg", {13, 6}, "-X."}, unary<elems::kSigned | el
 FRAZIL_OP(Abs,
           elementwise<1>({"Abs", {13, 6}, "The magnitude of X."}, unary<elems::kNumeric>, [](Sx x) { return abs(x); }));
 FRAZIL_OP(Sign, elementwise<1>({"Sign", {13, 9}, "-1, 0 or 1."}, unary<elems::kNumeric>, [](Sx x) { return sign(x); }));
-FRAZIL_OP(Floor, elementwise<1>({"Floor", {13, 6}, "The largest whole number that is not above X."},
+FRAZIL_OP(Floor, elementwise<1>({"Floor", {13, 6}, "The largest integer not above X."},
                                 unary<elems::kFloat>, [](Sx x) { return floor(x); }));
-FRAZIL_OP(Ceil, elementwise<1>({"Ceil", {13, 6}, "The smallest whole number that is not below X."},
+FRAZIL_OP(Ceil, elementwise<1>({"Ceil", {13, 6}, "The smallest integer not below X."},
                                unary<elems::kFloat>, [](Sx x) { return ceil(x); }));
-FRAZIL_OP(Round, elementwise<1>({"Round", {22, 11}, "The nearest whole number; halves go to the even one."},
+FRAZIL_OP(Round, elementwise<1>({"Round", {22, 11}, "The nearest integer; halves round to even."},
                                 unary<elems::kFloat>, [](Sx x) { return round(x); }));
 FRAZIL_OP(Sqrt, elementwise<1>({"Sqrt", {13, 6}, "The square root; NaN below 0."}, unary<elems::kFloat>,
                                [](Sx x) { return sqrt(x); }));
@@ -139,7 +139,7 @@ inline constexpr std::array<Port, 3> kClipIn{{{"input", "T", elems::kNumeric},
                                               {"min", "T", elems::kNumeric, Port::Use::optional},
                                               {"max", "T", elems::kNumeric, Port::Use::optional}}};
 void clip_body(CompositeCx& cx);
-FRAZIL_OP(Clip, composite({"Clip", {13, 11}, "X held between min and max; max wins when they cross."},
+FRAZIL_OP(Clip, composite({"Clip", {13, 11}, "X clamped to [min, max]; max if min > max."},
                           {kClipIn, kPortY<elems::kNumeric>}, clip_body));
 
 }  // namespace frazil::ops

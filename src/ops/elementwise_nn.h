@@ -25,14 +25,15 @@ struct LeakyReluAttrs {
   float alpha = 0.01f;
   static constexpr std::array fields{attr<&LeakyReluAttrs::alpha>("alpha", "slope below 0")};
 };
-/// With a slope from 0 to 1 the larger of both lines; 0 itself would make NaN of infinity.
+/// For slopes in (0, 1] the maximum of both lines; a slope of 0 would give NaN for infinity.
 inline Sx leaky_relu(Sx x, double alpha) {
   if (alpha > 0 && alpha <= 1) return max(x, alpha * x);
   return select(lt(x, 0.0), alpha * x, x);
 }
-FRAZIL_OP(LeakyRelu,
-          elementwise<1, LeakyReluAttrs>({"LeakyRelu", {16, 6}, "X, times alpha below 0."}, unary<elems::kFloat>,
-                                         [](Sx x, const LeakyReluAttrs& a) { return leaky_relu(x, a.alpha); }));
+FRAZIL_OP(LeakyRelu, elementwise<1, LeakyReluAttrs>({"LeakyRelu", {16, 6}, "X, multiplied by alpha where negative."},
+                                                    unary<elems::kFloat>, [](Sx x, const LeakyReluAttrs& a) {
+                                                      return leaky_relu(x, a.alpha);
+                                                    }));
 
 struct EluAttrs {
   float alpha = 1;
@@ -114,7 +115,7 @@ inline Sx gelu_body(Sx x, const GeluAttrs& a) {
 inline Status gelu_check(const void* attrs) {
   const std::string& form = static_cast<const GeluAttrs*>(attrs)->approximate;
   if (form == "none" || form == "tanh") return {};
-  return fail(Code::bad_model, "approximate '{}' is none of none, tanh", form);
+  return fail(Code::bad_model, "approximate '{}' is not one of none, tanh", form);
 }
 FRAZIL_OP(Gelu, elementwise<1, GeluAttrs>(
                     {"Gelu", 20, "X weighted by the normal distribution function at X."}, unary<elems::kFloat>,
@@ -122,14 +123,15 @@ FRAZIL_OP(Gelu, elementwise<1, GeluAttrs>(
 
 inline constexpr ElemSet kPReluElems = elems::kFloat | elems::kIndex | one(Elem::u32) | one(Elem::u64);
 inline constexpr std::array<Port, 2> kPReluIn{{{"X", "T", kPReluElems}, {"slope", "T", kPReluElems}}};
-FRAZIL_OP(PRelu, elementwise<2>({"PRelu", {16, 7}, "X, times slope below 0."}, {kPReluIn, kPortY<kPReluElems>},
-                                [](Sx x, Sx slope) { return select(lt(x, 0.0), slope * x, x); }));
+FRAZIL_OP(PRelu,
+          elementwise<2>({"PRelu", {16, 7}, "X, multiplied by slope where negative."}, {kPReluIn, kPortY<kPReluElems>},
+                         [](Sx x, Sx slope) { return select(lt(x, 0.0), slope * x, x); }));
 
 struct ShrinkAttrs {
   float bias = 0;
   float lambd = 0.5f;
-  static constexpr std::array fields{attr<&ShrinkAttrs::bias>("bias", "how far the outside moves towards 0"),
-                                     attr<&ShrinkAttrs::lambd>("lambd", "half width of what becomes 0")};
+  static constexpr std::array fields{attr<&ShrinkAttrs::bias>("bias", "shift towards 0 of values outside"),
+                                     attr<&ShrinkAttrs::lambd>("lambd", "half width of the interval that becomes 0")};
 };
 inline Sx shrink_body(Sx x, const ShrinkAttrs& a) {
   if (!is_float(x.type())) return cast(shrink_body(cast(x, Elem::f64), a), x.type());

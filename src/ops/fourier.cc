@@ -16,7 +16,7 @@ using Number = Fourier::Number;
 
 std::size_t transform_size(std::size_t n) { return std::has_single_bit(n) ? n : std::bit_ceil(2 * n - 1); }
 
-/// Without the checks for infinities that operator* makes.
+/// Complex product without the checks for infinities of operator*.
 Number times(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -65,7 +65,7 @@ void Fourier::make_chirp() {
     chirp_[k] = std::polar(1.0, angle * static_cast<double>(square));
     spectrum_[k] = std::conj(chirp_[k]);
     if (k > 0) spectrum_[size_ - k] = spectrum_[k];
-    square = (square + 2 * k + 1) % (2 * n_);  // the angle stays small, and exact
+    square = (square + 2 * k + 1) % (2 * n_);  // k^2 modulo 2n keeps the angle small and exact
   }
   radix2(spectrum_, false);
 }

@@ -12,12 +12,12 @@ class Fourier {
  public:
   using Number = std::complex<double>;
 
-  /// Numbers of scratch memory for lines of `n` >= 1 points; saturates.
+  /// Complex numbers of scratch memory for lines of `n` >= 1 points; saturates.
   static std::size_t scratch(std::int64_t n);
   /// Precondition: `memory` holds scratch(n) numbers and outlives this.
   Fourier(std::int64_t n, bool inverse, Number* memory);
-  /// Replaces the n numbers of `line` by their transform, the inverse one divided by n. Leaves anything behind when the
-  /// run has to stop.
+  /// Replaces the n numbers of `line` by their transform; the inverse one is divided by n. The contents are unspecified
+  /// when the run has to stop.
   void run(Number* line) const;
 
  private:
@@ -28,7 +28,7 @@ class Fourier {
   /// Any length, as a convolution with a chirp (Bluestein).
   void chirp(Number* line) const;
 
-  std::size_t n_, size_;  ///< of the line; of the transform of a power of two behind it
+  std::size_t n_, size_;  ///< length of the line; length of the power-of-two transform used for it
   bool inverse_;
   Number *roots_, *chirp_ = nullptr, *spectrum_ = nullptr, *work_ = nullptr;
 };

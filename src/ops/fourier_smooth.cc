@@ -15,7 +15,7 @@ using Number = SmoothFourier::Number;
 
 constexpr std::array<std::int64_t, 4> kFactors{2, 3, 5, 7};
 
-/// Without the checks for infinities that operator* makes.
+/// Complex product without the checks for infinities of operator*.
 Number times(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -45,7 +45,7 @@ SmoothFourier::SmoothFourier(std::int64_t n, bool inverse, Number* memory)
   }
 }
 
-/// The transform of `factor` numbers: sums and differences of the pairs x[j], x[factor - j] serve two results each.
+/// The transform of `factor` numbers: sums and differences of x[j] and x[factor - j] are shared by two results.
 void SmoothFourier::butterfly(std::int64_t factor, Number* x) const {
   if (factor == 2) {
     x[1] = std::exchange(x[0], x[0] + x[1]) - x[1];

@@ -6,18 +6,18 @@
 
 namespace frazil::ops {
 
-/// The Fourier transform in single precision of one line whose length has no prime factor above 7 and is no power of
-/// two: a pass for each factor, 2 first, as in Swarztrauber's FFTPACK (1982), from buffer to buffer.
+/// The single-precision Fourier transform of a line whose length has no prime factor above 7 and is not a power of two:
+/// one pass per factor, 2 first, as in Swarztrauber's FFTPACK (1982), alternating between buffers.
 class SmoothFourier {
  public:
   using Number = std::complex<float>;
 
   static bool takes(std::int64_t n);
-  /// Numbers of scratch memory.
+  /// Complex numbers of scratch memory.
   static std::int64_t scratch(std::int64_t n) { return 3 * n; }
   /// Preconditions: takes(n); `memory` holds scratch(n) numbers and outlives this.
   SmoothFourier(std::int64_t n, bool inverse, Number* memory);
-  /// Replaces the line by its transform, the inverse one divided by n.
+  /// Replaces the line by its transform; the inverse one is divided by n.
   void run(std::complex<double>* line) const;
 
  private:

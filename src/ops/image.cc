@@ -56,7 +56,7 @@ Status center_crop_pad_maps(InferCx& cx, std::vector<ViewMap>& maps) {
 
 namespace {
 
-/// How many blocks lie along spatial axis d.
+/// The number of blocks along spatial axis d.
 Dim block_count(Scope& s, const Col2ImAttrs& a, std::size_t d, std::size_t spatial, Dim image, Dim block) {
   const Dim padded = s.add(image, listed(a.pads, d, 0) + listed(a.pads, d + spatial, 0));
   const Dim reach = s.mul(s.sub(block, 1), listed(a.dilations, d, 1));
@@ -94,7 +94,7 @@ Status col2im_types(InferCx& cx) {
 
 namespace {
 
-/// Adds 1 to the last digit that has room; false when all digits wrapped to 0.
+/// Increments a multi-digit counter; false when all digits wrapped to 0.
 bool count_up(Sizes& digits, std::span<const std::int64_t> ends) {
   for (std::size_t d = digits.size(); d-- > 0;) {
     if (++digits[d] < ends[d]) return true;
@@ -107,7 +107,7 @@ struct Col2ImJob {
   const Col2ImAttrs& a;
   Sizes image, block, blocks;
 
-  /// Place in the image of place `in` of block `at`; -1 when it lies in the padding.
+  /// The image offset of position `in` of block `at`; -1 when it is in the padding.
   std::int64_t target(const Sizes& in, const Sizes& at) const {
     std::int64_t flat = 0;
     for (std::size_t d = 0; d < image.size(); ++d) {
@@ -181,7 +181,7 @@ Status col2im_run(OpaqueCall& call) {
 
 namespace {
 
-/// Spatial axes: what the number of sizes says, or the extents of theta.
+/// The number of spatial axes, from the number of sizes or the extents of theta.
 std::optional<std::int64_t> grid_axes(CompositeCx& cx) {
   const Shape &theta = cx.type(0).shape, &size = cx.type(1).shape;
   if (size.size() == 1 && size[0].is_const()) return size[0].value() - 2;

@@ -7,24 +7,24 @@
 
 #include "base/error.h"
 
-// Readers of image files. The bytes are anybody's: whatever is wrong with them becomes an error, no extent is believed
-// before it is held against the limits, and no library prints.
+// Readers of image files. The bytes are untrusted: malformed data become errors, extents are checked against the limits
+// before use, and libraries print nothing.
 namespace frazil::ops {
 
 using FileBytes = std::span<const std::uint8_t>;
 
-/// What a reader is given to write on.
+/// Memory that a reader writes to.
 struct Pixels {
   std::uint8_t* rgb;  ///< rows of RGB pixels from the top, uninitialised
   std::byte* extra;   ///< scratch memory, aligned to 64
 };
 
-/// Where the pixels of one image go.
+/// Provides the memory for one image.
 class Canvas {
  public:
   virtual ~Canvas() = default;
-  /// Memory for an image of these extents and for `extra` bytes of scratch; `hidden`: about what a library is going to
-  /// allocate by itself, which counts against the limits too. To be called once, before anything is allocated.
+  /// Allocates memory for an image of these extents and `extra` bytes of scratch. `hidden` is the approximate memory
+  /// that the library will allocate itself; it counts against the limits. Call it once, before anything is allocated.
   virtual Result<Pixels> open(std::int64_t height, std::int64_t width, std::size_t extra, std::size_t hidden) = 0;
 };
 
@@ -36,9 +36,9 @@ Status read_jpeg2000(FileBytes file, Canvas& canvas);
 Status read_bmp(FileBytes file, Canvas& canvas);
 Status read_pnm(FileBytes file, Canvas& canvas);
 
-/// A library's message, which may be absent, as part of one line.
+/// A library's message, which may be null, as part of a one-line error.
 [[nodiscard]] std::unexpected<Fault> codec_fault(std::string_view format, std::string_view message);
-/// This build cannot read `format`.
+/// The error for a format that this build cannot read.
 [[nodiscard]] std::unexpected<Fault> codec_missing(std::string_view format, std::string_view library);
 
 }  // namespace frazil::ops

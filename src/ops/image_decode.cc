@@ -15,7 +15,7 @@ std::unexpected<Fault> codec_fault(std::string_view format, std::string_view mes
 }
 
 std::unexpected<Fault> codec_missing(std::string_view format, std::string_view library) {
-  return fail(Code::unsupported, "{} files cannot be read by this build; build it with {}", format, library);
+  return fail(Code::unsupported, "this build cannot read {} files: build it with {}", format, library);
 }
 
 Status image_decoder_types(InferCx& cx) {
@@ -33,7 +33,7 @@ namespace {
 
 struct Format {
   std::string_view magic;
-  std::size_t at;  ///< where in the file
+  std::size_t at;  ///< offset in the file
   Status (*read)(FileBytes, Canvas&);
 };
 
@@ -64,7 +64,7 @@ const Format* format_of(FileBytes file) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
-/// The output of one call. A colour image is read into it, a grey one beside it.
+/// The output of one call. A colour image is decoded directly into it, a grey one via scratch memory.
 class OutputCanvas final : public Canvas {
  public:
   explicit OutputCanvas(OpaqueCall& call)
@@ -89,7 +89,7 @@ class OutputCanvas final : public Canvas {
     return Pixels{rgb_, memory + beside};
   }
 
-  /// Turns the RGB pixels into what was asked for.
+  /// Converts the RGB pixels to the requested format.
   void finish() {
     if (format_ == "BGR") {
       for (std::int64_t i = 0; i < count_ && !pace_.stop(3); ++i) std::swap(rgb_[3 * i], rgb_[3 * i + 2]);
@@ -121,7 +121,8 @@ Status image_decoder_run(OpaqueCall& call) {
   const auto file = call.in(0).as<std::uint8_t>();
   const Format* format = format_of(file);
   if (format == nullptr) {
-    return fail(Code::bad_input, "the {} bytes of input 'encoded_stream' are no image in a known format", file.size());
+    return fail(Code::bad_input, "the {} bytes of input 'encoded_stream' are not an image in a known format",
+                file.size());
   }
   OutputCanvas canvas(call);
   FRAZIL_CHECK(format->read(file, canvas));

@@ -38,14 +38,14 @@ enum class Outside : std::uint8_t { zeros, border, reflection };
 /// One spatial axis of the image.
 struct GridAxis {
   std::int64_t extent, stride;
-  double low, high;  ///< where it ends: centres of the outer pixels, or their edges
+  double low, high;  ///< its ends: centres of the outer pixels, or their edges
   Outside outside;
 
   double place(double grid, bool align) const {
     const auto n = static_cast<double>(extent);
     return align ? (grid + 1) / 2 * (n - 1) : ((grid + 1) * n - 1) / 2;
   }
-  /// Mirrored at both ends until it lies between them.
+  /// Reflected at both ends until it lies between them.
   double reflected(double x) const {
     const double range = high - low, beyond = x < low ? low - x : x - high;
     if (x >= low && x <= high) return x;
@@ -59,7 +59,7 @@ struct GridAxis {
     if (outside == Outside::border && (x < low || x > high)) return std::clamp(x, 0.0, static_cast<double>(extent - 1));
     return outside == Outside::reflection ? reflected(x) : x;
   }
-  /// Offset of pixel `i`; -1 where there is none.
+  /// Offset of pixel `i`; -1 when it is outside.
   std::int64_t offset(double i) const {
     if (outside == Outside::zeros && !(i >= 0 && i < static_cast<double>(extent))) return -1;
     const double held = outside == Outside::reflection ? reflected(i) : i;
@@ -67,7 +67,7 @@ struct GridAxis {
   }
 };
 
-/// The pixels of one axis that a place reads.
+/// The pixels of one axis that contribute to a sample.
 struct Taps {
   int count = 0;
   std::int64_t offsets[4];
@@ -104,7 +104,7 @@ struct GridJob {
   TensorView x, grid;
   std::byte* y;
 
-  /// The taps of place number `at` in the whole grid; coordinates come with the last axis first.
+  /// The taps of sample `at` in the whole grid; coordinates are given last axis first.
   void read_taps(std::int64_t at, std::vector<Taps>& taps) const {
     const auto r = static_cast<std::int64_t>(axes.size());
     for (std::int64_t d = 0; d < r; ++d) {
@@ -115,7 +115,7 @@ struct GridJob {
   }
 };
 
-/// Calls visit(offset, weight) for each combination of taps inside the image; false when it has to stop.
+/// Calls visit(offset, weight) for each combination of taps inside the image; returns false when the run has to stop.
 template <class F>
 bool for_combinations(const std::vector<Taps>& taps, std::vector<int>& digits, PollThrottle& throttle,
                       std::int64_t work, F visit) {
@@ -136,7 +136,7 @@ bool for_combinations(const std::vector<Taps>& taps, std::vector<int>& digits, P
   }
 }
 
-/// Every value is that of one pixel: elements of any type.
+/// Each sample copies one pixel, so elements may have any type.
 void sample_nearest(const GridJob& job) {
   const auto width = static_cast<std::int64_t>(byte_size(job.x.elem));
   std::vector<Taps> taps(job.axes.size());
@@ -197,7 +197,7 @@ Status grid_sample_run(OpaqueCall& call) {
   FRAZIL_TRY(std::byte* const y, call.out(0, sizes));
   const std::int64_t count = element_count(sizes);
   if (x.elem != Elem::string) std::fill_n(y, static_cast<std::size_t>(count) * byte_size(x.elem), std::byte{});
-  if (count == 0 || x.count() == 0) return {};  // an image without pixels has zeros everywhere
+  if (count == 0 || x.count() == 0) return {};  // samples of an empty image are zero
   const std::span<const std::int64_t> spatial(sizes.begin() + 2, sizes.end());
   const GridJob job{
       a, grid_axes(x, a), sizes[0], sizes[1], element_count(x.sizes.subspan(2)), element_count(spatial), x, grid, y};

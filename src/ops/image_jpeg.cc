@@ -8,7 +8,7 @@
 
 #include "base/poll_throttle.h"
 
-// libjpeg leaves by longjmp. The functions that it may jump out of hold nothing that would have to be destroyed.
+// libjpeg reports errors by longjmp. Functions it may jump out of hold no objects with destructors.
 namespace frazil::ops {
 namespace {
 
@@ -30,7 +30,7 @@ Jpeg& jpeg_of(j_common_ptr common) { return *static_cast<Jpeg*>(common->client_d
   std::longjmp(jpeg.back, 1);
 }
 
-/// Warnings tell of damaged data.
+/// Warnings indicate damaged data.
 void on_message(j_common_ptr common, int level) {
   if (level < 0) leave(common);
 }

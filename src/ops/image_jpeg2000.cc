@@ -39,7 +39,7 @@ OPJ_BOOL on_seek(OPJ_OFF_T to, void* user) {
   return OPJ_TRUE;
 }
 
-/// Keeps the first message: later ones follow from it.
+/// Keeps the first message; later ones are consequences.
 void on_error(const char* message, void* user) {
   auto& b = *static_cast<J2kBytes*>(user);
   if (b.text[0] == '\0') std::strncpy(b.text, message, sizeof b.text - 1);
@@ -65,7 +65,7 @@ J2kStream open_stream(J2kBytes& bytes) {
 }
 
 J2kCodec open_codec(J2kBytes& bytes) {
-  const bool boxed = bytes.file[0] == 0;  // else a bare codestream
+  const bool boxed = bytes.file[0] == 0;  // otherwise a bare codestream
   J2kCodec codec(opj_create_decompress(boxed ? OPJ_CODEC_JP2 : OPJ_CODEC_J2K));
   opj_dparameters_t parameters;
   opj_set_default_decoder_parameters(&parameters);
@@ -120,7 +120,7 @@ Status read_jpeg2000(FileBytes file, Canvas& canvas) {
   if (!opj_decode(codec.get(), stream.get(), image.get()) || !opj_end_decompress(codec.get(), stream.get())) {
     return codec_fault("JPEG 2000", bytes.text);
   }
-  FRAZIL_CHECK(check_image(*image));  // a palette is applied by now
+  FRAZIL_CHECK(check_image(*image));  // a palette has been applied
   if (image->comps[0].w != width || image->comps[0].h != height) return codec_fault("JPEG 2000", "its extents changed");
   const opj_image_comp_t* channels[3];
   for (OPJ_UINT32 c = 0; c < 3; ++c) {

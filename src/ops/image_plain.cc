@@ -5,11 +5,11 @@
 #include "base/poll_throttle.h"
 #include "ops/image_codec.h"
 
-// Formats without compression: BMP, PNM.
+// Uncompressed formats: BMP, PNM.
 namespace frazil::ops {
 namespace {
 
-/// Little-endian numbers at places that may lie outside of the file; 0 there.
+/// Little-endian numbers; 0 for offsets outside of the file.
 struct Little {
   FileBytes file;
 
@@ -20,7 +20,7 @@ struct Little {
 
 // ---- BMP ----
 
-/// Some bits of a pixel as 0 ... 255.
+/// Extracts some bits of a pixel, scaled to 0 ... 255.
 struct Mask {
   std::uint32_t bits = 0;
 
@@ -34,11 +34,11 @@ struct Mask {
 
 struct Bmp {
   Little in;
-  std::uint64_t header = 0, colours = 0, pixels = 0;  ///< bytes of the header; places of the palette and the pixels
+  std::uint64_t header = 0, colours = 0, pixels = 0;  ///< header size in bytes; offsets of the palette and the pixels
   std::uint32_t colour_bytes = 4, bits = 0, compression = 0;
   std::int64_t width = 0, height = 0;
   bool from_top = false;
-  Mask masks[3];  ///< red, green, blue of 16 and 32 bits
+  Mask masks[3];  ///< red, green, blue of 16- and 32-bit pixels
 
   std::uint64_t row_bytes() const { return (static_cast<std::uint64_t>(width) * bits + 31) / 32 * 4; }
   void read_pixel(std::uint64_t row, std::uint64_t x, std::uint8_t* rgb) const {
@@ -114,7 +114,7 @@ Status read_bmp(FileBytes file, Canvas& canvas) {
 
 namespace {
 
-/// What follows the magic number.
+/// Parses the file after the magic number.
 class PnmText {
  public:
   explicit PnmText(FileBytes file) : file_(file) {}
@@ -122,7 +122,7 @@ class PnmText {
   bool at_end() const { return at_ >= file_.size(); }
   FileBytes rest() const { return file_.subspan(at_); }
   void skip_one() { at_ += at_end() ? 0 : 1; }
-  /// The next decimal number up to 2^31 - 1 behind spaces and comments.
+  /// The next decimal number up to 2^31 - 1 after white space and comments.
   std::optional<std::int64_t> number() {
     skip_space();
     std::int64_t value = 0;
@@ -133,7 +133,7 @@ class PnmText {
     }
     return at_ == begin ? std::nullopt : std::optional(value);
   }
-  /// The next digit 0 or 1, which needs no space behind it.
+  /// The next digit 0 or 1; no white space is needed after it.
   std::optional<std::int64_t> bit() {
     skip_space();
     if (at_end() || (file_[at_] != '0' && file_[at_] != '1')) return std::nullopt;
@@ -164,7 +164,7 @@ struct Pnm {
     const auto w = static_cast<std::size_t>(width);
     return bits ? (w + 7) / 8 : w * static_cast<std::size_t>(samples()) * (most > 255 ? 2 : 1);
   }
-  /// Sample `i` of a binary row as 0 ... most, a set bit as black.
+  /// Sample `i` of a binary row as 0 ... most; a set bit is black.
   std::int64_t sample(const std::uint8_t* row, std::size_t i) const {
     if (bits) return 1 - (row[i / 8] >> (7 - i % 8) & 1);
     return most > 255 ? row[2 * i] << 8 | row[2 * i + 1] : row[i];

@@ -9,7 +9,7 @@
 
 #include "base/poll_throttle.h"
 
-// libpng leaves by longjmp. The functions that it may jump out of hold nothing that would have to be destroyed.
+// libpng reports errors by longjmp. Functions it may jump out of hold no objects with destructors.
 namespace frazil::ops {
 namespace {
 
@@ -28,7 +28,7 @@ struct Png {
   png_longjmp(codec, 1);
 }
 
-/// Warnings are about chunks that are not needed.
+/// Warnings concern chunks that are not needed.
 void on_warning(png_structp, png_const_charp) {}
 
 void on_read(png_structp codec, png_bytep to, std::size_t count) {

@@ -10,7 +10,7 @@
 namespace frazil::ops {
 namespace {
 
-/// X must be images and rois rows of `columns` numbers.
+/// Requires X to be images and rois to be rows of `columns` numbers.
 Status check_regions(InferCx& cx, std::int64_t columns) {
   if (cx.rank(0) != 4) return cx.error("input 'X' must have 4 axes, got {}", cx.type_str(0));
   if (cx.rank(1) != 2) return cx.error("input 'rois' must have 2 axes, got {}", cx.type_str(1));
@@ -18,7 +18,7 @@ Status check_regions(InferCx& cx, std::int64_t columns) {
   return {};
 }
 
-/// NaN is larger than any number.
+/// The maximum, where NaN counts as the largest.
 double larger(double a, double b) { return a > b || std::isnan(a) ? a : b; }
 
 }  // namespace
@@ -43,11 +43,11 @@ Status roi_align_types(InferCx& cx) {
 
 namespace {
 
-/// Samples of one part of a region along one axis.
+/// Samples along one axis of an output cell.
 struct Samples {
-  double first, step;  ///< places first + i * step
-  double count;        ///< all of them
-  double begin, end;   ///< those that may lie inside the image
+  double first, step;  ///< sample positions first + i * step
+  double count;        ///< number of samples
+  double begin, end;   ///< range of samples that may be inside the image
 };
 
 /// A region along one axis in pixels.
@@ -59,11 +59,11 @@ struct Region1D {
     const double size = extent / static_cast<double>(parts);
     Samples s{};
     s.count = ratio > 0 ? static_cast<double>(ratio) : std::ceil(size);
-    constexpr double kExact = 1ll << 52;  // beyond, places cannot be told apart
+    constexpr double kExact = 1ll << 52;  // beyond this, positions are not distinguishable
     if (!(s.count > 0)) return {};
     s.step = size / s.count;
     s.first = start + static_cast<double>(part) * size + s.step / 2;
-    if (!(s.count < kExact) || !std::isfinite(s.first) || !std::isfinite(s.step)) return s;  // nowhere
+    if (!(s.count < kExact) || !std::isfinite(s.first) || !std::isfinite(s.step)) return s;  // none is inside
     s.end = s.count;
     if (s.step > 0) {
       s.begin = std::clamp(std::floor((-1 - s.first) / s.step), 0.0, s.count);
@@ -73,7 +73,7 @@ struct Region1D {
   }
 };
 
-/// Two neighbouring pixels that a place lies between.
+/// The two pixels around a position.
 struct Between {
   std::int64_t low = 0, high = 0;
   double to_low = 0, to_high = 0;
@@ -94,7 +94,7 @@ struct RoiJob {
   std::int64_t ratio;
   Region1D y, x;
 
-  /// One part of a region of `plane`. The maximum is that of weighted corners, as ONNX says.
+  /// One output cell of a region of `plane`. The maximum is taken over weighted corners, as ONNX specifies.
   template <class T>
   double part(const T* plane, std::int64_t row, std::int64_t column, PollThrottle& throttle) const {
     const Samples down = y.samples(row, ratio), across = x.samples(column, ratio);
@@ -123,7 +123,7 @@ struct RoiJob {
   }
 };
 
-/// The region in row `r` of rois along the axis whose numbers are at `from` and from + 2.
+/// Region `r` of rois along one axis, whose coordinates are in columns `from` and from + 2.
 Region1D region(const TensorView& rois, std::int64_t r, std::int64_t from, const RoiAlignAttrs& a, std::int64_t parts,
                 std::int64_t pixels) {
   const bool half = a.coordinate_transformation_mode == "half_pixel";
@@ -189,11 +189,11 @@ struct PooledAxis {
   }
   std::int64_t begin(std::int64_t part) const { return held(std::floor(border(part)) + start); }
   std::int64_t end(std::int64_t part) const { return held(std::ceil(border(part + 1)) + start); }
-  /// Multiplied first: part * (extent / parts) may pass a whole number that it should meet.
+  /// Multiplies first: part * (extent / parts) may exceed an exact whole number.
   double border(std::int64_t part) const { return static_cast<double>(part) * extent / static_cast<double>(parts); }
 };
 
-/// The maximum of a part; 0 when it is empty.
+/// The maximum of an output cell; 0 when it is empty.
 template <class T>
 double pooled(const T* plane, const PooledAxis& y, const PooledAxis& x, std::int64_t row, std::int64_t column,
               PollThrottle& throttle) {

@@ -2,7 +2,7 @@
 
 #include "ops/index.h"
 
-// Images read at places that are computed.
+// Sampling of images at computed positions.
 namespace frazil::ops {
 
 struct GridSampleAttrs {
@@ -19,7 +19,7 @@ inline constexpr std::array<Port, 2> kGridSampleIn{{{"X", "T1", elems::kTensor},
 inline constexpr std::array<Port, 1> kGridSampleOut{{{"Y", "T1", elems::kTensor}}};
 Status grid_sample_types(InferCx& cx);
 Status grid_sample_run(OpaqueCall& call);
-FRAZIL_OP(GridSample, opaque<GridSampleAttrs>({"GridSample", {22, 20}, "The input at the places that a grid gives."},
+FRAZIL_OP(GridSample, opaque<GridSampleAttrs>({"GridSample", {22, 20}, "The input sampled at the positions of a grid."},
                                               {kGridSampleIn, kGridSampleOut}, grid_sample_types, grid_sample_run,
                                               kDataDependentIndex));
 

@@ -23,13 +23,14 @@ Numbers count_from(std::int64_t first, std::int64_t count) {
 
 kernel::Indices indices_of(const TensorView& view) { return {view.data, view.elem}; }
 
-/// Told when index number `flat` of a tensor does not fit an axis.
+/// The error for index number `flat` of a tensor that is outside its axis.
 std::unexpected<Fault> bad_index(const TensorView& indices, std::int64_t flat, std::int64_t extent) {
   return fail(Code::bad_input, "input 'indices': index {} at {} is outside [{}, {}]", indices.integer(flat),
               index_str(indices.sizes, flat), -extent, extent - 1);
 }
 
-/// Runs `gather(dst, src, element bytes)`. Strings move by number: the gather runs on the numbers of the elements.
+/// Runs `gather(dst, src, element bytes)`. For strings the gather runs on element numbers, and the strings are copied
+/// afterwards.
 template <class F>
 std::int64_t gather_any(const TensorView& data, std::byte* out, std::int64_t out_count, F gather) {
   if (data.elem != Elem::string) {
@@ -50,7 +51,7 @@ std::int64_t gather_any(const TensorView& data, std::byte* out, std::int64_t out
   return -1;
 }
 
-/// Runs `scatter(elem, data, updates)` on a copy of the data; strings move by number.
+/// Runs `scatter(elem, data, updates)` on a copy of the data; strings are handled by element number.
 template <class F>
 std::int64_t scatter_any(const TensorView& data, const TensorView& updates, std::byte* out, F scatter) {
   const std::int64_t count = data.count();
@@ -87,7 +88,7 @@ std::optional<kernel::Scatter> reduction_of(std::string_view name) {
 
 Status check_reduction(InferCx& cx, const std::string& name) {
   const auto op = reduction_of(name);
-  if (!op) return cx.error("reduction '{}' is none of none, add, mul, max, min", name);
+  if (!op) return cx.error("reduction '{}' is not one of none, add, mul, max, min", name);
   if (*op == kernel::Scatter::none || kernel::scatter_supports(*op, cx.elem(0))) return {};
   return cx.unsupported("reduction '{}' of {} is not available", name, name_of(cx.elem(0)));
 }
@@ -98,7 +99,7 @@ Status check_same_rank(InferCx& cx) {
                   cx.rank(0), cx.rank(1));
 }
 
-/// Indices may be shorter than the data off the axis, not longer.
+/// Off the axis, indices may be shorter than the data but not longer.
 Status check_off_axis(const TensorView& data, const TensorView& indices, std::size_t axis) {
   for (std::size_t d = 0; d < data.rank(); ++d) {
     if (d != axis && indices.sizes[d] > data.sizes[d]) {
@@ -116,7 +117,7 @@ Result<std::size_t> tuple_length(InferCx& cx, std::size_t batch) {
   if (!k.is_const()) return cx.unsupported("the last extent of input 'indices' must be fixed, got {}", cx.type_str(1));
   const auto length = static_cast<std::size_t>(k.value());
   if (batch + length > cx.rank(0)) {
-    return cx.error("index tuples of {} do not fit input 'data' {} behind {} batch axes", length, cx.type_str(0),
+    return cx.error("index tuples of {} do not fit input 'data' {} after {} batch axes", length, cx.type_str(0),
                     batch);
   }
   return length;
@@ -362,7 +363,7 @@ Status reverse_sequence_run(OpaqueCall& call) {
 
 namespace {
 
-/// The depth as an i64 scalar; a constant stays one, so that the extent is known.
+/// The depth as an i64 scalar; a constant remains a constant, so that the extent is known.
 Expr one_hot_depth(CompositeCx& cx) {
   if (const Constant* c = cx.builder().graph().constant(cx.in(1).value); c && c->tensor.count() == 1) {
     return cx.builder().scalar(c->tensor.integer_at(0));

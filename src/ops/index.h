@@ -16,23 +16,24 @@ inline constexpr std::array<Port, 2> kGatherNdIn{{{"data", "T", elems::kTensor},
 inline constexpr Ports kGatherPorts{kGatherIn, kPortY<elems::kTensor>};
 Status gather_types(InferCx& cx);
 Status gather_run(OpaqueCall& call);
-FRAZIL_OP(Gather, opaque<GatherAttrs>({"Gather", {13, 1}, "Slices of one axis, picked by index."}, kGatherPorts,
+FRAZIL_OP(Gather, opaque<GatherAttrs>({"Gather", {13, 1}, "Slices of one axis, selected by index."}, kGatherPorts,
                                       gather_types, gather_run, kDataDependentIndex));
 
 Status gather_elements_types(InferCx& cx);
 Status gather_elements_run(OpaqueCall& call);
-FRAZIL_OP(
-    GatherElements,
-    opaque<GatherAttrs>({"GatherElements", {13, 11}, "Elements whose place along one axis comes from an index tensor."},
-                        kGatherPorts, gather_elements_types, gather_elements_run, kDataDependentIndex));
+FRAZIL_OP(GatherElements,
+          opaque<GatherAttrs>(
+              {"GatherElements", {13, 11}, "Elements whose position along one axis is read from an index tensor."},
+              kGatherPorts, gather_elements_types, gather_elements_run, kDataDependentIndex));
 
 struct GatherNdAttrs {
   std::int64_t batch_dims = 0;
-  static constexpr std::array fields{attr<&GatherNdAttrs::batch_dims>("batch_dims", "leading axes that both share")};
+  static constexpr std::array fields{
+      attr<&GatherNdAttrs::batch_dims>("batch_dims", "number of leading axes that both share")};
 };
 Status gather_nd_types(InferCx& cx);
 Status gather_nd_run(OpaqueCall& call);
-FRAZIL_OP(GatherND, opaque<GatherNdAttrs>({"GatherND", {13, 12}, "Slices picked by index tuples over several axes."},
+FRAZIL_OP(GatherND, opaque<GatherNdAttrs>({"GatherND", {13, 12}, "Slices selected by index tuples over several axes."},
                                           {kGatherNdIn, kPortY<elems::kTensor>}, gather_nd_types, gather_nd_run,
                                           kDataDependentIndex));
 
@@ -116,7 +117,7 @@ FRAZIL_OP(ReverseSequence,
 
 struct OneHotAttrs {
   std::int64_t axis = -1;
-  static constexpr std::array fields{attr<&OneHotAttrs::axis>("axis", "where the new axis goes")};
+  static constexpr std::array fields{attr<&OneHotAttrs::axis>("axis", "position of the new axis")};
 };
 inline constexpr std::array<Port, 3> kOneHotIn{{
     {"indices", "T1", elems::kNumeric},
@@ -139,9 +140,9 @@ struct TopKAttrs {
   std::int64_t largest = 1;
   std::int64_t sorted = 1;
   static constexpr std::array fields{
-      attr<&TopKAttrs::axis>("axis", "the axis that is searched"),
+      attr<&TopKAttrs::axis>("axis", "the axis to search"),
       attr<&TopKAttrs::largest>("largest", "0: the smallest", 11),
-      attr<&TopKAttrs::sorted>("sorted", "0: any order will do", 11),
+      attr<&TopKAttrs::sorted>("sorted", "0: unsorted", 11),
   };
 };
 inline constexpr std::array<Port, 2> kTopKIn{{{"X", "T", elems::kNumeric}, {"K", "", elems::kI64}}};
@@ -153,7 +154,7 @@ Status top_k_types(InferCx& cx);
 Status top_k_run(OpaqueCall& call);
 FRAZIL_OP(TopK,
           opaque<TopKAttrs>({"TopK", {24, 10}, "The K largest or smallest along one axis; the lower index wins ties."},
-                            {kTopKIn, kTopKOut}, top_k_types, top_k_run, "a sort is no fold over scalars"));
+                            {kTopKIn, kTopKOut}, top_k_types, top_k_run, "a sort is not a fold over scalars"));
 
 struct NmsAttrs {
   std::int64_t center_point_box = 0;
@@ -169,10 +170,11 @@ inline constexpr std::array<Port, 5> kNmsIn{{
 }};
 Status nms_types(InferCx& cx);
 Status nms_run(OpaqueCall& call);
-FRAZIL_OP(NonMaxSuppression, opaque<NmsAttrs>({"NonMaxSuppression",
-                                               {11, 10},
-                                               "Best boxes of each class that overlap no better one too much."},
-                                              {kNmsIn, kIndicesOut}, nms_types, nms_run, kDataDependentExtent));
+FRAZIL_OP(NonMaxSuppression,
+          opaque<NmsAttrs>({"NonMaxSuppression",
+                            {11, 10},
+                            "The best boxes of each class, without those that overlap a better one too much."},
+                           {kNmsIn, kIndicesOut}, nms_types, nms_run, kDataDependentExtent));
 
 struct CompressAttrs {
   std::optional<std::int64_t> axis;
@@ -202,7 +204,7 @@ inline constexpr std::array<Port, 4> kUniqueOut{{
 Status unique_types(InferCx& cx);
 Status unique_run(OpaqueCall& call);
 FRAZIL_OP(Unique,
-          opaque<UniqueAttrs>({"Unique", 11, "Different elements or slices, and where they came from."},
+          opaque<UniqueAttrs>({"Unique", 11, "The distinct elements or slices, and their positions."},
                               {kPortX<elems::kTensor>, kUniqueOut}, unique_types, unique_run, kDataDependentExtent));
 
 }  // namespace frazil::ops

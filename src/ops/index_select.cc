@@ -15,10 +15,10 @@
 namespace frazil::ops {
 namespace {
 
-/// At most the element count of input i.
+/// Bounds 0 to the element count of input i.
 Bounds up_to_count(InferCx& cx, std::size_t i) { return {0, cx.scope().bounds(cx.scope().product(cx.shape(i))).max}; }
 
-/// Elements by the bits that make them other than zero; nothing where no bits of up to 8 bytes tell.
+/// The elements as flags, by the bits that make them non-zero; nullopt when that is not a test of up to 8 bytes.
 std::optional<kernel::Flags> flags_of(const TensorView& x) {
   const auto width = static_cast<std::int64_t>(byte_size(x.elem));
   switch (x.elem) {
@@ -43,7 +43,7 @@ bool is_zero_at(const TensorView& x, std::int64_t i) {
   return x.elem == Elem::c128 && x.as<std::complex<double>>()[at] == std::complex<double>();
 }
 
-/// One byte for each element of what flags_of cannot tell: 1 where it is not zero.
+/// One byte per element for types that flags_of does not support: 1 where it is non-zero.
 Result<kernel::Flags> made_flags(OpaqueCall& call, const TensorView& x) {
   FRAZIL_TRY(std::byte * flags, call.scratch(static_cast<std::size_t>(x.count())));
   PollThrottle throttle;
@@ -52,7 +52,7 @@ Result<kernel::Flags> made_flags(OpaqueCall& call, const TensorView& x) {
   return kernel::Flags{flags};
 }
 
-/// The columns of the flags that are set, one row of `out` for each axis.
+/// The indices of the set flags, one row of `out` per axis.
 void put_places(const kernel::Flags& flags, std::span<const std::int64_t> sizes, std::int64_t* out,
                 std::int64_t found) {
   const std::size_t last = sizes.size() - 1;
@@ -104,7 +104,7 @@ auto key(T value) {
     return value;
 }
 
-/// Ascending; NaN comes behind everything.
+/// Ascending order; NaN is last.
 template <class T>
 bool before(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
@@ -140,11 +140,11 @@ struct TopKJob {
   std::byte* values;      ///< or null
   std::int64_t* indices;  ///< or null
   std::int64_t* order;    ///< scratch, one per element of a row
-  kernel::Rank* ranks;    ///< the same, of f32
-  float* line;            ///< the same, of f32 that do not lie side by side
+  kernel::Rank* ranks;    ///< scratch, one per element of a row, for f32
+  float* line;            ///< scratch, one per element of a row, for strided f32
 };
 
-/// The places of the k best, of any type. False: the run has to stop.
+/// The indices of the k best elements of any type. Returns false when the run has to stop.
 template <class T>
 bool order_row(const T* row, const TopKJob& job) {
   const std::int64_t step = job.split.inner;
@@ -170,7 +170,7 @@ bool order_row(const float* row, const TopKJob& job) {
   return kernel::top_k(row, n, job.k, job.largest, job.order, job.ranks);
 }
 
-/// False: the run has to stop.
+/// Returns false when the run has to stop.
 template <class T>
 bool top_k_row(const T* row, const TopKJob& job, std::int64_t at) {
   if (!order_row(row, job)) return false;
@@ -277,7 +277,7 @@ struct NmsWork {
   }
 };
 
-/// The boxes of one class whose scores count, as ranks.
+/// The boxes of one class with sufficient scores, as ranks.
 std::int64_t rank_boxes(const NmsWork& work, const float* scores, const NmsLimits& limits) {
   constexpr auto lowest = std::numeric_limits<std::int32_t>::min(), highest = std::numeric_limits<std::int32_t>::max();
   if (!limits.score) return kernel::ranks_between(scores, work.count, false, lowest, highest, 0, work.ranks);
@@ -287,7 +287,7 @@ std::int64_t rank_boxes(const NmsWork& work, const float* scores, const NmsLimit
   return kernel::ranks_between(scores, work.count, false, above, infinite, 0, work.ranks);
 }
 
-/// Calls keep(box) for those kept of one class, best first.
+/// Calls keep(box) for the boxes kept of one class, best first.
 template <class F>
 void keep_best(const NmsWork& work, const float* scores, const NmsLimits& limits, F keep) {
   if (limits.most <= 0) return;
@@ -348,7 +348,7 @@ Status nms_run(OpaqueCall& call) {
 
 namespace {
 
-/// The tensor as items along one axis, or its single elements when there is no axis.
+/// The tensor as items along one axis, or as single elements without an axis.
 AxisSplit items_of(std::span<const std::int64_t> sizes, std::optional<std::int64_t> axis) {
   if (axis) return {sizes, from_front(*axis, sizes.size())};
   const std::array<std::int64_t, 1> flat{product(sizes)};
@@ -376,7 +376,7 @@ void copy_items(const TensorView& x, const AxisSplit& split, std::span<const std
   }
 }
 
-/// The type of output 0 with a data-dependent number of items; gives that number.
+/// The type of output 0 with a data-dependent number of items; returns that number.
 Result<Dim> item_types(InferCx& cx, std::optional<std::int64_t> attr_axis) {
   if (!attr_axis) {
     const Dim count = cx.data_extent(0, 0, up_to_count(cx, 0));
@@ -403,7 +403,7 @@ Status compress_types(InferCx& cx) {
 
 namespace {
 
-/// The items whose flags are set, `found` of them, of each outer part.
+/// Copies the items whose flags are set, `found` of them, in each outer part.
 void copy_flagged(const TensorView& x, const AxisSplit& split, const kernel::Flags& flags, std::int64_t found,
                   std::byte* out) {
   if (found == 0) return;
@@ -508,16 +508,16 @@ struct Groups {
       counts;  ///< first occurrence and count of each group; the group of each item
 };
 
-constexpr std::size_t kGroupBytes = 6 * sizeof(std::int64_t);  ///< of group_items(), for an item, at most
+constexpr std::size_t kGroupBytes = 6 * sizeof(std::int64_t);  ///< upper bound of the memory of group_items() per item
 
-/// Nothing when the run has to stop.
+/// nullopt when the run has to stop.
 std::optional<Groups> group_items(const TensorView& x, const AxisSplit& s, bool sorted) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(s.extent));
   std::iota(order.begin(), order.end(), 0);
   const auto less = [&](std::int64_t a, std::int64_t b) { return compare_items(x, s, a, b) < 0; };
   if (!sort_unless_stopped([&](auto throttled) { std::ranges::stable_sort(order, throttled(less)); }))
     return std::nullopt;
-  std::vector<std::int64_t> head(order.size());  // of each item: the first one equal to it
+  std::vector<std::int64_t> head(order.size());  // per item: the first item equal to it
   PollThrottle throttle;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (throttle.stop(4)) return std::nullopt;

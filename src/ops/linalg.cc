@@ -30,7 +30,7 @@ std::int64_t pivot_row(const double* m, std::int64_t n, std::int64_t k) {
   return best;
 }
 
-/// By elimination with row exchanges; destroys the matrix.
+/// By Gaussian elimination with row exchanges; overwrites the matrix.
 double determinant(double* m, std::int64_t n) {
   double result = 1;
   PollThrottle throttle;

@@ -8,19 +8,19 @@ namespace frazil::ops {
 Status det_types(InferCx& cx);
 Status det_run(OpaqueCall& call);
 FRAZIL_OP(Det, opaque({"Det", {22, 11}, "The determinants of square matrices."}, unary<elems::kFloat>, det_types,
-                      det_run, "elimination is no fold over scalars"));
+                      det_run, "elimination is not a fold over scalars"));
 
 struct DiagonalAttrs {
   std::int64_t first = 0;
   std::int64_t second = 1;
-  static constexpr std::array fields{attr<&DiagonalAttrs::first>("first", "the axis that stays"),
-                                     attr<&DiagonalAttrs::second>("second", "the later axis that goes")};
+  static constexpr std::array fields{attr<&DiagonalAttrs::first>("first", "the axis to keep"),
+                                     attr<&DiagonalAttrs::second>("second", "the later axis, which is removed")};
 };
 inline constexpr std::array<Port, 1> kDiagonalIn{{{"data", "T", elems::kTensor}}};
 inline constexpr std::array<Port, 1> kDiagonalOut{{{"output", "T", elems::kTensor}}};
 Status diagonal_maps(InferCx& cx, std::vector<ViewMap>& maps);
 FRAZIL_OP(Diagonal,
-          view<DiagonalAttrs>({"Diagonal", 1, "The elements whose places along two axes are the same.", "frazil"},
+          view<DiagonalAttrs>({"Diagonal", 1, "The elements whose positions along two axes are equal.", "frazil"},
                               {kDiagonalIn, kDiagonalOut}, diagonal_maps));
 
 struct EinsumAttrs {

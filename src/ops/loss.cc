@@ -13,13 +13,13 @@ namespace {
 
 Expr total(Expr x) { return ReduceSum({x}, {.keepdims = 0}); }
 
-/// The extents of the target that fits an input: without its classes.
+/// The extents that the target must have: those of the input without the class axis.
 Expr target_shape(CompositeCx& cx) {
   const Expr batch = extent(cx.in(0), 0);
   return cx.rank(0) == 2 ? batch : join_shape({batch, ShapeOf({cx.in(0)}, {.start = 2})});
 }
 
-/// The weight of each target; absent where all of them count 1.
+/// The weight of each target; absent when all are 1.
 Expr target_weights(CompositeCx& cx, Expr target, Expr ignored) {
   const Elem elem = cx.elem(0);
   Expr weights = cx.builder().absent();
@@ -34,7 +34,7 @@ void nll_loss_body(CompositeCx& cx) {
   const auto& a = cx.attrs<LossAttrs>();
   const bool mean = a.reduction == "mean";
   if (!mean && a.reduction != "sum" && a.reduction != "none")
-    return cx.error("reduction '{}' is none of none, sum, mean", a.reduction);
+    return cx.error("reduction '{}' is not one of none, sum, mean", a.reduction);
   if (cx.rank(0) < 2) return cx.error("input 'input' must have at least 2 axes, got {}", cx.rank(0));
   Expr target = Fit({cx.in(1), target_shape(cx)}, {.name = "target"});
   Expr ignored = cx.builder().absent();

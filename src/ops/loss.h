@@ -9,8 +9,8 @@ struct LossAttrs {
   std::optional<std::int64_t> ignore_index;
   std::string reduction = "mean";
   static constexpr std::array fields{
-      attr<&LossAttrs::ignore_index>("ignore_index", "the class number that does not count"),
-      attr<&LossAttrs::reduction>("reduction", "none, sum, or mean: the sum over that of the weights")};
+      attr<&LossAttrs::ignore_index>("ignore_index", "the class number to ignore"),
+      attr<&LossAttrs::reduction>("reduction", "none, sum, or mean: the sum divided by the sum of the weights")};
 };
 
 inline constexpr std::array<Port, 3> kNllIn{{{"input", "T", elems::kFloat},

@@ -7,8 +7,8 @@
 
 namespace frazil::ops {
 
-/// What an opaque operator derives from its attributes: a member of their struct, made at first use and shared by all
-/// runs. A copy of the struct, whose fields may then change, begins without it.
+/// Data that an opaque operator derives from its attributes: a member of their struct, computed on first use and shared
+/// by all runs. Copies of the struct start without it, since their fields may change. Thread-safe.
 template <class T>
 class Memo {
  public:
@@ -16,7 +16,7 @@ class Memo {
   Memo(const Memo&) {}
   Memo& operator=(const Memo&) = delete;
 
-  /// make() gives a Result<T>; a fault is not kept.
+  /// make() returns a Result<T>; a fault is not cached.
   template <class F>
   Result<std::shared_ptr<const T>> get(F make) const {
     const std::lock_guard lock(mutex_);

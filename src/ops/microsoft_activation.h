@@ -3,7 +3,7 @@
 #include "ops/elementwise_nn.h"
 #include "ops/microsoft.h"
 
-// Activations that ONNX Runtime fuses with what feeds them.
+// Activations that ONNX Runtime fuses with the operators that feed them.
 namespace frazil::ops::microsoft {
 
 FRAZIL_OP(Gelu, elementwise<1>({"Gelu", 1, "X weighted by the normal distribution function at X.", kDomain},

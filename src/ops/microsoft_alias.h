@@ -5,7 +5,7 @@
 #include "ops/quant.h"
 #include "ops/view.h"
 
-// Operators of which ai.onnx has its own by now.
+// Operators that ai.onnx has also adopted.
 namespace frazil::ops::microsoft {
 
 FRAZIL_OP(Trilu,
@@ -14,7 +14,7 @@ FRAZIL_OP(Trilu,
 
 inline constexpr std::array<Port, 2> kGatherNdIn{{{"data", "T", elems::kTensor}, {"indices", "", elems::kIndex}}};
 void gather_nd_body(CompositeCx& cx);
-FRAZIL_OP(GatherND, composite({"GatherND", 1, "Slices picked by index tuples over several axes.", kDomain},
+FRAZIL_OP(GatherND, composite({"GatherND", 1, "Slices selected by index tuples over several axes.", kDomain},
                               {kGatherNdIn, kPortY<elems::kTensor>}, gather_nd_body));
 
 inline constexpr ElemSet kPadElems = elems::kFloat;
@@ -30,9 +30,9 @@ inline constexpr std::array<Port, 3> kRangeIn{
     {{"start", "T", kRangeElems}, {"limit", "T", kRangeElems}, {"delta", "T", kRangeElems, Port::Use::optional}}};
 inline constexpr std::array<Port, 1> kRangeOut{{{"Y", "T", kRangeElems}}};
 void range_body(CompositeCx& cx);
-FRAZIL_OP(Range,
-          composite({"Range", 1, "start, start + delta, ... up to but without limit; delta is 1 by default.", kDomain},
-                    {kRangeIn, kRangeOut}, range_body));
+FRAZIL_OP(Range, composite({"Range", 1, "start, start + delta, ... up to but excluding limit; delta is 1 by default.",
+                            kDomain},
+                           {kRangeIn, kRangeOut}, range_body));
 
 inline constexpr std::array<Port, 1> kUniqueIn{{{"x", "T", elems::kNumeric}}};
 inline constexpr std::array<Port, 3> kUniqueOut{{{"y", "T", elems::kNumeric},
@@ -40,7 +40,7 @@ inline constexpr std::array<Port, 3> kUniqueOut{{{"y", "T", elems::kNumeric},
                                                  {"counts", "", elems::kI64, Port::Use::optional}}};
 void unique_body(CompositeCx& cx);
 FRAZIL_OP(Unique, composite({"Unique", 1,
-                             "Different elements in the order in which they occur, where each is, how many.", kDomain},
+                             "The distinct elements in order of occurrence, the index of each, their counts.", kDomain},
                             {kUniqueIn, kUniqueOut}, unique_body));
 
 struct LinearQuantAttrs : QuantizeAttrs {

@@ -21,10 +21,10 @@ namespace {
 
 constexpr float kFilter = -10000;
 
-/// Q, K and V of every head, [batch, heads, steps, size], wide.
+/// Q, K and V of every head, [batch, heads, steps, size], in compute type.
 struct Heads {
   Expr q, k, v;
-  Expr past;  ///< steps before K's own, a 1-D tensor of one element; absent: none
+  Expr past;  ///< number of cached steps, a 1-D tensor of one element; absent: none
 };
 
 bool positive_heads(CompositeCx& cx, std::int64_t heads) {
@@ -61,7 +61,7 @@ Expr kept_spans(CompositeCx& cx, Expr mask, Expr batch, Expr total, bool starts)
   return Unsqueeze({keep, cx.ints({1, 2})});
 }
 
-/// Whether the first axes are known to be equally long.
+/// Whether the first extents are provably equal.
 bool same_extent(Expr a, Expr b) {
   return a && b && a.type().rank() > 0 && b.type().rank() > 0 && a.type().shape[0] == b.type().shape[0];
 }
@@ -81,7 +81,7 @@ Expr kept_by_mask(CompositeCx& cx, std::size_t i, std::string name, const Heads&
   return cx.builder().absent();
 }
 
-/// What the mask, the order of steps and the bias add to the scores; absent: nothing.
+/// The sum of mask, causality and bias, to be added to the scores; absent when there is none.
 Expr score_bias(CompositeCx& cx, const Heads& h, std::size_t mask, std::string name, std::size_t bias, bool causal,
                 double filter, bool starts) {
   const Elem elem = h.q.type().elem;
@@ -115,14 +115,14 @@ Attended attend(const Heads& h, Expr bias, std::optional<float> scale, bool scor
   return {join_heads(out[0]), out.back()};
 }
 
-/// K and V behind those of the cache.
+/// Prepends the cached K and V.
 void prepend(Heads& h, Expr key, Expr value) {
   h.past = extent(key, 2);
   h.k = Concat({widened(key), h.k}, {.axis = 2});
   h.v = Concat({widened(value), h.v}, {.axis = 2});
 }
 
-/// A projection cut into Q, K and V.
+/// A projection split into Q, K and V.
 std::optional<std::vector<Expr>> three_parts(CompositeCx& cx, Expr all, const Ints& sizes) {
   if (!sizes.empty() && sizes.size() != 3) {
     cx.error("qkv_hidden_sizes needs 3 entries, got {}", sizes.size());
@@ -141,7 +141,7 @@ bool supported(CompositeCx& cx) {
          left_out(cx, "past_present_share_buffer", a.past_present_share_buffer == 0);
 }
 
-/// Where the inputs of a self attention stand.
+/// Input positions of a self attention.
 struct SelfInputs {
   std::size_t mask, past, bias;
 };
@@ -185,12 +185,12 @@ void qattention_body(CompositeCx& cx) {
 
 namespace {
 
-/// One of the parts of a packed input [batch, steps, heads, parts, size].
+/// One part of a packed input [batch, steps, heads, parts, size].
 Expr unpacked(CompositeCx& cx, Expr packed, std::int64_t part) {
   return Transpose({pick(cx, packed, 3, part)}, {.perm = {0, 2, 1, 3}});
 }
 
-/// Part of MultiHeadAttention's bias along the last axis of x, and where the next one begins.
+/// The part of MultiHeadAttention's bias for the last axis of x; advances `from` to the next part.
 Expr with_bias(CompositeCx& cx, Expr x, Expr& from) {
   const Expr to = Add(from, extent(x, 2));
   const Expr part = cut(cx, cx.in(3), 0, from, to);
@@ -221,7 +221,7 @@ std::optional<Heads> separate_heads(CompositeCx& cx, std::int64_t heads) {
     return std::nullopt;
   }
   Heads h{widened(cx.in(0)), widened(cx.in(1)), widened(cx.in(2)), cx.builder().absent()};
-  const bool ready = cx.rank(1) == 4;  // K and V of a cross attention come as a cache has them
+  const bool ready = cx.rank(1) == 4;  // cross attention: K and V have the layout of a cache
   if (cx.has(3)) {
     Expr at = int1(cx, 0);
     h.q = with_bias(cx, h.q, at);
@@ -298,7 +298,7 @@ Expr rotated(CompositeCx& cx, Expr x, Expr cosines, Expr sines, Expr places, boo
 
 namespace {
 
-/// [batch, steps, hidden] by heads, whose size the caches tell where there is no number of heads.
+/// [batch, steps, hidden] split into heads; without a number of heads, the caches determine their size.
 Expr rotary_heads(CompositeCx& cx, Expr x, std::int64_t heads, Expr half) {
   if (heads > 0) return split_heads(x, heads);
   const Expr size = Add(half, half);

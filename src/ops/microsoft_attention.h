@@ -3,7 +3,7 @@
 #include "ops/attention.h"
 #include "ops/microsoft.h"
 
-// Attention as ONNX Runtime fuses it: with projections, masks of several shapes and caches.
+// Attention as fused by ONNX Runtime: with projections, masks of several shapes and caches.
 namespace frazil::ops::microsoft {
 
 inline constexpr ElemSet kMaskElems = one(Elem::i32);
@@ -20,12 +20,12 @@ struct FusedAttentionAttrs {
   static constexpr std::array fields{
       attr<&FusedAttentionAttrs::do_rotary>("do_rotary", "must be 0"),
       attr<&FusedAttentionAttrs::mask_filter_value>("mask_filter_value", "added to masked scores; -10000 by default"),
-      required<&FusedAttentionAttrs::num_heads>("num_heads", "how many heads"),
+      required<&FusedAttentionAttrs::num_heads>("num_heads", "number of heads"),
       attr<&FusedAttentionAttrs::past_present_share_buffer>("past_present_share_buffer", "must be 0"),
       attr<&FusedAttentionAttrs::qkv_hidden_sizes>("qkv_hidden_sizes", "widths of Q, K and V; a third each by default"),
-      attr<&FusedAttentionAttrs::rotary_embedding_dim>("rotary_embedding_dim", "must be left out"),
-      attr<&FusedAttentionAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
-      attr<&FusedAttentionAttrs::unidirectional>("unidirectional", "1: a query sees no key behind its own position")};
+      attr<&FusedAttentionAttrs::rotary_embedding_dim>("rotary_embedding_dim", "must be omitted"),
+      attr<&FusedAttentionAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)"),
+      attr<&FusedAttentionAttrs::unidirectional>("unidirectional", "1: a query sees no key after its own position")};
 };
 inline constexpr std::array<Port, 7> kFusedAttentionIn{{
     {"input", "T", elems::kFloat},
@@ -48,10 +48,10 @@ struct QAttentionAttrs : FusedAttentionAttrs {
   static constexpr std::array fields{
       attr<&FusedAttentionAttrs::do_rotary>("do_rotary", "must be 0"),
       attr<&FusedAttentionAttrs::mask_filter_value>("mask_filter_value", "added to masked scores; -10000 by default"),
-      required<&FusedAttentionAttrs::num_heads>("num_heads", "how many heads"),
+      required<&FusedAttentionAttrs::num_heads>("num_heads", "number of heads"),
       attr<&FusedAttentionAttrs::past_present_share_buffer>("past_present_share_buffer", "must be 0"),
-      attr<&FusedAttentionAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
-      attr<&FusedAttentionAttrs::unidirectional>("unidirectional", "1: a query sees no key behind its own position")};
+      attr<&FusedAttentionAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)"),
+      attr<&FusedAttentionAttrs::unidirectional>("unidirectional", "1: a query sees no key after its own position")};
 };
 inline constexpr ElemSet kQuantised = one(Elem::u8) | one(Elem::i8), kAttendedElems = elems::kF32 | one(Elem::f16);
 inline constexpr std::array<Port, 9> kQAttentionIn{{
@@ -79,9 +79,9 @@ struct MultiHeadAttrs {
   std::int64_t unidirectional = 0;
   static constexpr std::array fields{
       attr<&MultiHeadAttrs::mask_filter_value>("mask_filter_value", "added to masked scores; -10000 by default"),
-      required<&MultiHeadAttrs::num_heads>("num_heads", "how many heads"),
-      attr<&MultiHeadAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
-      attr<&MultiHeadAttrs::unidirectional>("unidirectional", "1: a query sees no key behind its own position")};
+      required<&MultiHeadAttrs::num_heads>("num_heads", "number of heads"),
+      attr<&MultiHeadAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)"),
+      attr<&MultiHeadAttrs::unidirectional>("unidirectional", "1: a query sees no key after its own position")};
 };
 inline constexpr std::array<Port, 10> kMultiHeadIn{{
     {"query", "T", elems::kFloat},
@@ -114,9 +114,9 @@ struct RotaryAttrs {
   std::int64_t rotary_embedding_dim = 0;
   float scale = 1;
   static constexpr std::array fields{
-      attr<&RotaryAttrs::interleaved>("interleaved", "1: pairs lie side by side, else half the size apart"),
-      attr<&RotaryAttrs::is_packed_batching>("is_packed_batching", "1: steps lie one after the other; changes nothing"),
-      attr<&RotaryAttrs::num_heads>("num_heads", "heads when the input has 3 axes; 0: the caches tell their size"),
+      attr<&RotaryAttrs::interleaved>("interleaved", "1: pairs are adjacent, else half the size apart"),
+      attr<&RotaryAttrs::is_packed_batching>("is_packed_batching", "1: steps are packed; has no effect"),
+      attr<&RotaryAttrs::num_heads>("num_heads", "heads when the input has 3 axes; 0: given by the size of the caches"),
       attr<&RotaryAttrs::rotary_embedding_dim>("rotary_embedding_dim", "leading part that is rotated; 0: all"),
       attr<&RotaryAttrs::scale>("scale", "must be 1")};
 };
@@ -138,7 +138,7 @@ Expr split_heads(Expr x, std::int64_t heads);
 Expr join_heads(Expr x);
 /// a + b, where either may be absent.
 Expr sum_of(Expr a, Expr b);
-/// x[batch, heads, steps, size], whose leading features are rotated by rows `places` of the caches.
+/// x[batch, heads, steps, size], with its leading features rotated by rows `places` of the caches.
 Expr rotated(CompositeCx& cx, Expr x, Expr cosines, Expr sines, Expr places, bool interleaved);
 
 }  // namespace frazil::ops::microsoft

@@ -13,7 +13,7 @@
 namespace frazil::ops::microsoft {
 namespace {
 
-/// Query, key and value of the new steps, [batch, heads, steps, size], wide.
+/// Query, key and value of the new steps, [batch, heads, steps, size], in compute type.
 struct Fresh {
   Expr q, k, v;
 };
@@ -21,7 +21,7 @@ struct Fresh {
 bool supported(CompositeCx& cx) {
   const auto& a = cx.attrs<GroupQueryAttrs>();
   if (a.kv_num_heads < 1 || a.num_heads < 1 || a.num_heads % a.kv_num_heads != 0) {
-    cx.error("num_heads {} is no positive multiple of kv_num_heads {}", a.num_heads, a.kv_num_heads);
+    cx.error("num_heads {} is not a positive multiple of kv_num_heads {}", a.num_heads, a.kv_num_heads);
     return false;
   }
   if (a.qk_output < 0 || a.qk_output > 2) {
@@ -72,13 +72,13 @@ std::optional<Fresh> fresh_heads(CompositeCx& cx) {
   return Fresh{q, like_query(1, "key"), like_query(2, "value")};
 }
 
-/// Where the new steps stand in the cache.
+/// Positions of the new steps in the cache.
 struct Steps {
-  Expr count;   ///< new ones; 1-D of one element, like total
+  Expr count;   ///< number of new steps; 1-D of one element, like total
   Expr total;   ///< of the longest item
-  Expr prompt;  ///< true when nothing comes before the new steps
+  Expr prompt;  ///< true when no steps precede the new ones
   Expr last;    ///< [batch]: the last key of each item
-  Expr past;    ///< [batch]: how many come before
+  Expr past;    ///< [batch]: number of steps that precede
 };
 
 Steps read_steps(CompositeCx& cx, Expr batch, Expr count) {
@@ -114,7 +114,7 @@ bool rotate(CompositeCx& cx, Fresh& h, const Steps& s) {
   if (!has_rank(cx, 7, 2) || !has_rank(cx, 8, 2)) return false;
   Expr places = positions(cx, s);
   if (cx.has(9)) {
-    // A prompt counts on from the first of them.
+    // Positions in a prompt follow from the first one.
     if (!has_rank(cx, 9, 2)) return false;
     const Expr given = fit(cx.in(9), "position_ids", {extent(h.q, 0), s.count});
     const Expr first = cut(cx, cut(cx, given, 0, int1(cx, 0), int1(cx, 1)), 1, int1(cx, 0), int1(cx, 1));
@@ -127,7 +127,7 @@ bool rotate(CompositeCx& cx, Fresh& h, const Steps& s) {
   return true;
 }
 
-/// The cache, grown to the longest item, 0 behind what is used of it, and the new steps in their places.
+/// The cache extended to the longest item: used entries, the new steps at their positions, then zeros.
 Expr present(CompositeCx& cx, std::size_t past, std::string name, Expr fresh, const Steps& s) {
   const Expr batch = extent(fresh, 0), heads = extent(fresh, 1), size = extent(fresh, 3);
   const Expr zero = cx.number(fresh.type().elem, 0), none = int1(cx, 0);
@@ -163,7 +163,7 @@ Expr bias_of_scores(CompositeCx& cx, const Fresh& h, const Steps& s, Expr keep) 
   return Add(widened(Fit({cx.in(10), shape}, {.name = "attention_bias", .broadcasts = 1})), hidden);
 }
 
-/// A further key of 0 whose score is the head's sink: it takes probability and gives nothing.
+/// Adds a key of 0 whose score is the head's sink: it takes probability and contributes nothing.
 void add_sink(CompositeCx& cx, Fresh& h, Expr& bias, const Steps& s) {
   const Elem elem = h.q.type().elem;
   const Expr one_step = int1(cx, 1), heads = extent(h.q, 1);

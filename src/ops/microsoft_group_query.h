@@ -2,7 +2,7 @@
 
 #include "ops/microsoft.h"
 
-// GroupQueryAttention: grouped heads with a cache whose items have lengths of their own.
+// GroupQueryAttention: grouped heads with a cache in which each item has its own length.
 namespace frazil::ops::microsoft {
 
 struct GroupQueryAttrs {
@@ -22,20 +22,21 @@ struct GroupQueryAttrs {
   float softcap = 0;
   std::string v_quant_type = "NONE";
   static constexpr std::array fields{
-      attr<&GroupQueryAttrs::causal>("causal", "1: a query sees no key behind its own position"),
+      attr<&GroupQueryAttrs::causal>("causal", "1: a query sees no key after its own position"),
       attr<&GroupQueryAttrs::do_rotary>("do_rotary", "1: query and key are rotated by the caches of angles"),
       attr<&GroupQueryAttrs::k_quant_type>("k_quant_type", "must be NONE"),
-      attr<&GroupQueryAttrs::kv_cache_bit_width>("kv_cache_bit_width", "must be 0 or left out"),
+      attr<&GroupQueryAttrs::kv_cache_bit_width>("kv_cache_bit_width", "must be 0 or omitted"),
       required<&GroupQueryAttrs::kv_num_heads>("kv_num_heads", "heads of key and value"),
-      attr<&GroupQueryAttrs::local_window_size>("local_window_size", "how many keys a query sees; -1: all"),
+      attr<&GroupQueryAttrs::local_window_size>("local_window_size", "number of keys that a query sees; -1: all"),
       required<&GroupQueryAttrs::num_heads>("num_heads", "heads of query"),
       attr<&GroupQueryAttrs::qk_norm_epsilon>("qk_norm_epsilon", "added to the mean square of query and key heads"),
       attr<&GroupQueryAttrs::qk_output>("qk_output", "output_qk: 1 scores, 2 probabilities"),
-      attr<&GroupQueryAttrs::rotary_interleaved>("rotary_interleaved", "1: rotated pairs lie side by side"),
-      attr<&GroupQueryAttrs::scale>("scale", "of the scores; absent: 1 / sqrt(head size)"),
+      attr<&GroupQueryAttrs::rotary_interleaved>("rotary_interleaved", "1: rotated pairs are adjacent"),
+      attr<&GroupQueryAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)"),
       attr<&GroupQueryAttrs::sliding_window_cache>("sliding_window_cache", "must be 0"),
-      attr<&GroupQueryAttrs::smooth_softmax>("smooth_softmax", "1: the softmax has a key of score 0 that nobody reads"),
-      attr<&GroupQueryAttrs::softcap>("softcap", "bound of a soft limit on the scores; 0: none"),
+      attr<&GroupQueryAttrs::smooth_softmax>("smooth_softmax",
+                                             "1: the softmax has an additional key of score 0 without a value"),
+      attr<&GroupQueryAttrs::softcap>("softcap", "soft cap of the scores: bound of the tanh; 0: none"),
       attr<&GroupQueryAttrs::v_quant_type>("v_quant_type", "must be NONE")};
 };
 inline constexpr ElemSet kLengths = one(Elem::i32);

@@ -27,7 +27,7 @@ class Pairs {
   double& left(std::int64_t i, std::int64_t j) { return m_[2 * i * n_ + j]; }
   double& right(std::int64_t i, std::int64_t j) { return m_[(2 * i + 1) * n_ + j]; }
 
-  /// Makes the left side the identity by row operations. False when the run has to stop.
+  /// Reduces the left side to the identity by row operations. Returns false when the run has to stop.
   bool reduce(PollThrottle& throttle) {
     for (std::int64_t k = 0; k < n_; ++k) {
       bring_up(k);
@@ -42,7 +42,7 @@ class Pairs {
   }
 
  private:
-  /// The row at or below `k` with the largest element in column `k` comes to row `k`.
+  /// Swaps the row at or below `k` with the largest element in column `k` into row `k`.
   void bring_up(std::int64_t k) {
     std::int64_t best = k;
     for (std::int64_t i = k + 1; i < n_; ++i) {

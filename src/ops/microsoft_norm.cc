@@ -18,7 +18,7 @@ Expr inverse_root(CompositeCx& cx, Expr x, std::int64_t axis, float epsilon) {
   return Reciprocal(Sqrt(Add(square, cx.number(x.type().elem, epsilon))));
 }
 
-/// input + skip + bias, wide; absent after an error.
+/// input + skip + bias, in compute type; absent after an error.
 Expr skip_sum(CompositeCx& cx, std::size_t bias) {
   if (cx.rank(0) != 2 && cx.rank(0) != 3) {
     cx.error("input 'input' must have 2 or 3 axes, got {}", cx.rank(0));
@@ -29,7 +29,7 @@ Expr skip_sum(CompositeCx& cx, std::size_t bias) {
   return sum;
 }
 
-/// A parameter along the last axis of x, wide.
+/// A parameter along the last axis of x, in compute type.
 Expr along_last(CompositeCx& cx, std::size_t i, std::string name, Expr x) {
   return widened(fit(cx.in(i), std::move(name), {extent(x, -1)}));
 }

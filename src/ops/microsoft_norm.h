@@ -3,7 +3,7 @@
 #include "ops/microsoft.h"
 #include "ops/norm.h"
 
-// Normalisations with the sums that precede them in transformers.
+// Normalisations fused with the sums that precede them in transformers.
 namespace frazil::ops::microsoft {
 
 inline constexpr std::array<Port, 2> kSimplifiedIn{{{"X", "T", elems::kFloat}, {"scale", "V", elems::kFloat}}};
@@ -16,7 +16,7 @@ constexpr auto simplified_layer_norm(std::string_view domain) {
       {kSimplifiedIn, kSimplifiedOut}, simplified_layer_norm_body);
 }
 FRAZIL_OP(SimplifiedLayerNormalization, simplified_layer_norm(kDomain));
-// ONNX Runtime registers it among the operators of ai.onnx.
+// Registered by ONNX Runtime in domain ai.onnx.
 FRAZIL_OP(OnnxSimplifiedLayerNormalization, simplified_layer_norm(""));
 
 struct SkipNormAttrs {
@@ -56,7 +56,7 @@ struct BiasSoftmaxAttrs {
   std::int64_t is_inner_broadcast = 0;
   static constexpr std::array fields{
       attr<&BiasSoftmaxAttrs::axis>("axis", "the first of the axes that are normalised together"),
-      required<&BiasSoftmaxAttrs::is_inner_broadcast>("is_inner_broadcast", "a hint; the bias tells by its extents")};
+      required<&BiasSoftmaxAttrs::is_inner_broadcast>("is_inner_broadcast", "a hint; the extents of the bias decide")};
 };
 inline constexpr std::array<Port, 2> kBiasSoftmaxIn{{{"data", "T", elems::kFloat}, {"bias", "T", elems::kFloat}}};
 inline constexpr std::array<Port, 1> kBiasSoftmaxOut{{{"output", "T", elems::kFloat}}};

@@ -3,7 +3,7 @@
 #include "ops/contraction.h"
 #include "ops/microsoft.h"
 
-// Products that ONNX Runtime fuses with what surrounds them.
+// Products fused with surrounding operators by ONNX Runtime.
 namespace frazil::ops::microsoft {
 
 struct FusedMatMulAttrs {
@@ -16,8 +16,8 @@ struct FusedMatMulAttrs {
       attr<&FusedMatMulAttrs::alpha>("alpha", "factor of the product"),
       attr<&FusedMatMulAttrs::transA>("transA", "1: A's last two axes are swapped"),
       attr<&FusedMatMulAttrs::transB>("transB", "1: B's last two axes are swapped"),
-      attr<&FusedMatMulAttrs::transBatchA>("transBatchA", "1: A's first axis comes behind its batch axes"),
-      attr<&FusedMatMulAttrs::transBatchB>("transBatchB", "1: B's first axis comes behind its batch axes")};
+      attr<&FusedMatMulAttrs::transBatchA>("transBatchA", "1: A's first axis comes after its batch axes"),
+      attr<&FusedMatMulAttrs::transBatchB>("transBatchB", "1: B's first axis comes after its batch axes")};
 };
 struct TransposeMatMulAttrs {
   float alpha = 1;
@@ -44,7 +44,7 @@ struct FusedConvAttrs : ConvAttrs {
       attr<&FusedConvAttrs::activation_params>("activation_params", "alpha and beta, or the bounds of Clip"),
       kAutoPad,
       kDilations,
-      attr<&ConvAttrs::group>("group", "channels fall into so many independent parts"),
+      attr<&ConvAttrs::group>("group", "number of independent groups of channels"),
       kKernel,
       kPads,
       kStrides};

@@ -11,19 +11,19 @@
 namespace frazil::ops::microsoft {
 namespace {
 
-/// A scale or zero point, which belongs to the whole tensor: of one element, with or without an axis.
+/// A scale or zero point of the whole tensor: one element, with or without an axis.
 Expr of_tensor(CompositeCx& cx, std::size_t i, std::string name) {
   if (!cx.has(i)) return cx.builder().absent();
   const Expr x = cx.in(i);
   return x.type().rank() == 0 ? x : fit(x, std::move(name), {int1(cx, 1)});
 }
 
-/// The real numbers that input i and the two inputs behind it stand for.
+/// Input i dequantised with the scale and zero point in the next two inputs.
 Expr real_input(CompositeCx& cx, std::size_t i) {
   return DequantizeLinear({cx.in(i), of_tensor(cx, i + 1, "scale"), of_tensor(cx, i + 2, "zero_point")});
 }
 
-/// Real numbers by the scale in input i and the zero point behind it.
+/// x quantised with the scale in input i and the zero point in the next one.
 Expr quantised(CompositeCx& cx, Expr x, std::size_t i, Elem to) {
   QuantizeAttrs a;
   a.output_dtype = onnx_data_type(to);
@@ -32,7 +32,7 @@ Expr quantised(CompositeCx& cx, Expr x, std::size_t i, Elem to) {
 
 void unary_out(CompositeCx& cx, Expr y) { cx.out(0, quantised(cx, y, 3, cx.elem(0))); }
 
-/// Between channels in front, as other operators have them, and channels last.
+/// Converts between channels first, as in other operators, and channels last.
 Expr channels_to(Expr x, bool front) {
   Ints perm;
   for (std::size_t i = 0; i < x.type().rank(); ++i) perm.push_back(static_cast<std::int64_t>(i));
@@ -69,11 +69,11 @@ void qlinear_softmax_body(CompositeCx& cx) {
 void qlinear_concat_body(CompositeCx& cx) {
   const Elem elem = cx.elem(1);
   if (cx.input_count() < 5 || (cx.input_count() - 2) % 3 != 0) {
-    return cx.error("the inputs behind Y_zero_point must be triples, got {}", cx.input_count() - 2);
+    return cx.error("the inputs after Y_zero_point must be triples, got {}", cx.input_count() - 2);
   }
   std::vector<Expr> parts;
   for (std::size_t i = 2; i < cx.input_count(); i += 3) {
-    if (!cx.has(i) || !cx.has(i + 1) || !cx.has(i + 2)) return cx.error("input {} or one behind it is left out", i);
+    if (!cx.has(i) || !cx.has(i + 1) || !cx.has(i + 2)) return cx.error("input {} or one after it is missing", i);
     if (cx.elem(i) != elem || cx.elem(i + 1) != Elem::f32 || cx.elem(i + 2) != elem) {
       return cx.error("inputs {} to {} must be {}, f32 and {}", i, i + 2, name_of(elem), name_of(elem));
     }

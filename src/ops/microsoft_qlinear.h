@@ -3,7 +3,7 @@
 #include "ops/contraction.h"
 #include "ops/microsoft.h"
 
-// Operators on 8-bit numbers, each tensor with a scale and a zero point of its own.
+// Operators on 8-bit integers; each tensor has its own scale and zero point.
 namespace frazil::ops::microsoft {
 
 inline constexpr std::array<Port, 8> kQBinaryIn{{{"A", "T", kByte},
@@ -46,7 +46,7 @@ struct QSoftmaxAttrs {
   std::optional<std::int64_t> opset;
   static constexpr std::array fields{
       attr<&QSoftmaxAttrs::axis>("axis", "the axis that is normalised, or the first of them below opset 13"),
-      required<&QSoftmaxAttrs::opset>("opset", "of the Softmax that is meant")};
+      required<&QSoftmaxAttrs::opset>("opset", "opset of the Softmax")};
 };
 void qlinear_softmax_body(CompositeCx& cx);
 FRAZIL_OP(QLinearSoftmax,

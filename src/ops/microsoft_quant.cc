@@ -23,7 +23,7 @@ bool has_blocks(CompositeCx& cx) {
   const auto& a = cx.attrs<MatMulNBitsAttrs>();
   if (!is_extent(cx, "K", a.K) || !is_extent(cx, "N", a.N) || !is_extent(cx, "block_size", a.block_size)) return false;
   if (a.block_size < 16 || !std::has_single_bit(static_cast<std::uint64_t>(a.block_size))) {
-    cx.error("block_size {} is no power of two of at least 16", a.block_size);
+    cx.error("block_size {} is not a power of two of at least 16", a.block_size);
     return false;
   }
   if (a.bits != 2 && a.bits != 4 && a.bits != 8) {
@@ -33,7 +33,7 @@ bool has_blocks(CompositeCx& cx) {
   return left_out(cx, "weight_prepacked", a.weight_prepacked == 0) && input_left_out(cx, 4, "g_idx");
 }
 
-/// The numbers of `bits` bits in bytes, along the last axis, the lowest bits first.
+/// Unpacks numbers of `bits` bits along the last axis, lowest bits first.
 Expr unpacked_bits(CompositeCx& cx, Expr bytes, std::int64_t bits) {
   if (bits == 8) return bytes;
   const auto rank = static_cast<std::int64_t>(bytes.type().rank());
@@ -47,7 +47,7 @@ Expr unpacked_bits(CompositeCx& cx, Expr bytes, std::int64_t bits) {
   return MergeAxes({all}, {.axis = rank - 1, .count = 2});
 }
 
-/// A parameter for each block, [N, blocks, 1], wide.
+/// A parameter per block, [N, blocks, 1], in compute type.
 Expr per_block(CompositeCx& cx, Expr parameter, std::int64_t columns, std::int64_t blocks) {
   return widened(Reshape({parameter, cx.ints({columns, blocks, 1})}));
 }

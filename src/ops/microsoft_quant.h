@@ -16,8 +16,8 @@ struct MatMulNBitsAttrs {
   static constexpr std::array fields{
       required<&MatMulNBitsAttrs::K>("K", "rows of the weights"),
       required<&MatMulNBitsAttrs::N>("N", "columns of the weights"),
-      attr<&MatMulNBitsAttrs::accuracy_level>("accuracy_level", "how rough A may become; it stays as it is"),
-      attr<&MatMulNBitsAttrs::bits>("bits", "of a weight: 2, 4 or 8"),
+      attr<&MatMulNBitsAttrs::accuracy_level>("accuracy_level", "accuracy level for A; A is not converted"),
+      attr<&MatMulNBitsAttrs::bits>("bits", "bits per weight: 2, 4 or 8"),
       required<&MatMulNBitsAttrs::block_size>("block_size", "weights of a column that share a scale"),
       attr<&MatMulNBitsAttrs::weight_prepacked>("weight_prepacked", "must be 0")};
 };
@@ -43,9 +43,9 @@ inline constexpr std::array<Port, 5> kDynamicMatMulIn{{{"A", "", elems::kF32},
                                                        {"bias", "", elems::kF32, Port::Use::optional}}};
 inline constexpr std::array<Port, 1> kRealOut{{{"Y", "", elems::kF32}}};
 void dynamic_matmul_body(CompositeCx& cx);
-FRAZIL_OP(DynamicQuantizeMatMul,
-          composite({"DynamicQuantizeMatMul", 1, "The product of A, quantised by its range, and quantised B.", kDomain},
-                    {kDynamicMatMulIn, kRealOut}, dynamic_matmul_body));
+FRAZIL_OP(DynamicQuantizeMatMul, composite({"DynamicQuantizeMatMul", 1,
+                                            "The product of A, quantised by its range, with quantised B.", kDomain},
+                                           {kDynamicMatMulIn, kRealOut}, dynamic_matmul_body));
 
 inline constexpr std::array<Port, 7> kMatMulToFloatIn{{{"A", "T1", kByte},
                                                        {"B", "T2", kByte},

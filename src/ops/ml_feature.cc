@@ -22,7 +22,7 @@ void array_feature_extractor_body(CompositeCx& cx) {
 
 namespace {
 
-/// Whether an integer is above a threshold that need not be one.
+/// Whether an integer exceeds a threshold that may be fractional.
 Sx above(Sx x, double threshold) {
   const double whole = std::floor(threshold);
   const double low = x.type() == Elem::i32 ? -0x1p31 : -0x1p63;
@@ -50,7 +50,7 @@ bool check_width(CompositeCx& cx, std::string_view name, std::size_t values) {
 
 /// One value for all features, or one for each.
 Expr per_feature(Expr values, std::string name, Expr x) {
-  if (!values) return values;  // an error before
+  if (!values) return values;  // an earlier error
   if (values.type().shape[0] == Dim(1)) return Squeeze(values);
   return fit_broadcast(values, std::move(name), x);
 }
@@ -112,7 +112,7 @@ void normalizer_body(CompositeCx& cx) {
     return cx.error("input 'X' must be [C] or [N, C], it has {} axes", cx.rank(0));
   }
   if (norm != "MAX" && norm != "L1" && norm != "L2") {
-    return cx.error("norm '{}' is none of MAX, L1, L2", printable(norm));
+    return cx.error("norm '{}' is not one of MAX, L1, L2", printable(norm));
   }
   const Expr x = as_real(cx.in(0)), axes = cx.ints({-1});
   const ReduceAttrs keep{.keepdims = 1};
@@ -127,7 +127,7 @@ void normalizer_body(CompositeCx& cx) {
 
 namespace {
 
-/// x [N, C] cut or filled with zeros to `columns` columns.
+/// x [N, C], truncated or zero-padded to `columns` columns.
 Expr of_width(CompositeCx& cx, Expr x, std::int64_t columns) {
   if (!x || x.type().shape[1] == Dim(columns)) return x;
   const Expr wide = Pad({x, cx.ints({0, 0, 0, columns})});

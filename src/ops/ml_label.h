@@ -5,10 +5,10 @@
 #include "ops/memo.h"
 #include "ops/ml_scores.h"
 
-// ai.onnx.ml: values and numbers for each other.
+// ai.onnx.ml: conversion between labels and numbers.
 namespace frazil::ops {
 
-/// Where a key stands in a list; the last of equal ones.
+/// The position of each key in a list; the last of equal keys.
 struct KeyPlaces {
   std::unordered_map<std::uint64_t, std::size_t> numbers;  ///< by the bits of an integer, or of a float as f64
   std::unordered_map<std::string, std::size_t> strings;
@@ -29,15 +29,15 @@ struct LabelEncoderAttrs {
   std::optional<Tensor> default_tensor = {};
   Memo<KeyPlaces> places = {};
   static constexpr std::array fields{
-      attr<&LabelEncoderAttrs::keys_tensor>("keys_tensor", "what X holds; one of four lists", 4),
+      attr<&LabelEncoderAttrs::keys_tensor>("keys_tensor", "values of X; one of four lists", 4),
       attr<&LabelEncoderAttrs::keys_strings>("keys_strings", "the same for strings"),
       attr<&LabelEncoderAttrs::keys_int64s>("keys_int64s", "the same for i64"),
       attr<&LabelEncoderAttrs::keys_floats>("keys_floats", "the same for f32"),
-      attr<&LabelEncoderAttrs::values_tensor>("values_tensor", "what Y holds for each key; one of four lists", 4),
+      attr<&LabelEncoderAttrs::values_tensor>("values_tensor", "value of Y for each key; one of four lists", 4),
       attr<&LabelEncoderAttrs::values_strings>("values_strings", "the same for strings"),
       attr<&LabelEncoderAttrs::values_int64s>("values_int64s", "the same for i64"),
       attr<&LabelEncoderAttrs::values_floats>("values_floats", "the same for f32"),
-      attr<&LabelEncoderAttrs::default_string>("default_string", "for what is no key, where Y holds strings"),
+      attr<&LabelEncoderAttrs::default_string>("default_string", "value of Y for unknown keys, for strings"),
       attr<&LabelEncoderAttrs::default_int64>("default_int64", "the same for i64"),
       attr<&LabelEncoderAttrs::default_float>("default_float", "the same for f32"),
       attr<&LabelEncoderAttrs::default_tensor>("default_tensor", "the same for values_tensor", 4),
@@ -47,7 +47,7 @@ inline constexpr ElemSet kEncoded = elems::kNumeric | elems::kString;
 inline constexpr std::array<Port, 1> kEncoderIn{{{"X", "", kEncoded}}}, kEncoderOut{{{"Y", "", 0}}};
 Status label_encoder_types(InferCx& cx);
 Status label_encoder_run(OpaqueCall& call);
-FRAZIL_OP(LabelEncoder, opaque<LabelEncoderAttrs>({"LabelEncoder", {4, 2}, "Another value for each value.", kMl},
+FRAZIL_OP(LabelEncoder, opaque<LabelEncoderAttrs>({"LabelEncoder", {4, 2}, "Maps each value to another one.", kMl},
                                                   {kEncoderIn, kEncoderOut}, label_encoder_types, label_encoder_run,
                                                   "a look-up by value"));
 
@@ -58,7 +58,7 @@ struct CategoryMapperAttrs {
   std::string default_string = "_Unused";
   static constexpr std::array fields{
       attr<&CategoryMapperAttrs::cats_int64s>("cats_int64s", "integers"),
-      attr<&CategoryMapperAttrs::cats_strings>("cats_strings", "the string of each integer"),
+      attr<&CategoryMapperAttrs::cats_strings>("cats_strings", "the string for each integer"),
       attr<&CategoryMapperAttrs::default_int64>("default_int64", "for any other string"),
       attr<&CategoryMapperAttrs::default_string>("default_string", "for any other integer"),
   };
@@ -78,7 +78,7 @@ struct OneHotEncoderAttrs {
   static constexpr std::array fields{
       attr<&OneHotEncoderAttrs::cats_int64s>("cats_int64s", "the categories when X holds numbers"),
       attr<&OneHotEncoderAttrs::cats_strings>("cats_strings", "the categories when X holds strings"),
-      attr<&OneHotEncoderAttrs::zeros>("zeros", "0: it is an error when an element is no category"),
+      attr<&OneHotEncoderAttrs::zeros>("zeros", "0: it is an error when an element is not a category"),
   };
 };
 inline constexpr std::array<Port, 1> kCategoriesIn{{{"X", "", kMlNumbers | elems::kString}}};

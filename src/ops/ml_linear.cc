@@ -9,7 +9,7 @@ namespace {
 /// X times the coefficients of `count` scores, plus the intercepts: [N, count].
 std::optional<Expr> linear(CompositeCx& cx, const Floats& coefficients, const Floats& intercepts, std::size_t count) {
   if (count == 0 || coefficients.empty() || coefficients.size() % count != 0) {
-    cx.error("{} coefficients do not make rows of {} scores", coefficients.size(), count);
+    cx.error("{} coefficients cannot be split into rows of {} scores", coefficients.size(), count);
     return std::nullopt;
   }
   if (!intercepts.empty() && intercepts.size() != count) {
@@ -25,7 +25,7 @@ std::optional<Expr> linear(CompositeCx& cx, const Floats& coefficients, const Fl
   return Gemm({x, weights, numbers(cx, elem, {scores}, intercepts)}, {.transB = 1});
 }
 
-/// How many scores a classifier's coefficients give: two classes may share one.
+/// The number of scores that a classifier's coefficients produce: two classes may share one.
 std::size_t score_count(CompositeCx& cx, const LinearClassifierAttrs& a) {
   if (!a.intercepts.empty()) return a.intercepts.size();
   const Shape& shape = cx.type(0).shape;

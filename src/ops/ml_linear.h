@@ -18,7 +18,7 @@ struct LinearClassifierAttrs {
       attr<&LinearClassifierAttrs::classlabels_strings>("classlabels_strings", "the labels when they are strings"),
       required<&LinearClassifierAttrs::coefficients>("coefficients", "one row of weights for each score"),
       attr<&LinearClassifierAttrs::intercepts>("intercepts", "added to each score"),
-      attr<&LinearClassifierAttrs::multi_class>("multi_class", "how the model was trained; nothing depends on it"),
+      attr<&LinearClassifierAttrs::multi_class>("multi_class", "how the model was trained; has no effect"),
       attr<&LinearClassifierAttrs::post_transform>("post_transform", "NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT"),
   };
 };
@@ -37,7 +37,7 @@ struct LinearRegressorAttrs {
       attr<&LinearRegressorAttrs::coefficients>("coefficients", "one row of weights for each target"),
       attr<&LinearRegressorAttrs::intercepts>("intercepts", "added to each target"),
       attr<&LinearRegressorAttrs::post_transform>("post_transform", "as in LinearClassifier"),
-      attr<&LinearRegressorAttrs::targets>("targets", "how many numbers each row gives"),
+      attr<&LinearRegressorAttrs::targets>("targets", "number of results per row"),
   };
 };
 void linear_regressor_body(CompositeCx& cx);

@@ -69,9 +69,9 @@ Status cast_map_types(InferCx& cx) {
   FRAZIL_TRY(const Elem from, value_elem(cx, Elem::i64, elems::kF32 | elems::kString));
   (void)from;
   const auto to = cast_elem(a.cast_to);
-  if (!to) return cx.error("cast_to '{}' is none of TO_FLOAT, TO_INT64, TO_STRING", printable(a.cast_to));
+  if (!to) return cx.error("cast_to '{}' is not one of TO_FLOAT, TO_INT64, TO_STRING", printable(a.cast_to));
   if (a.map_form != "DENSE" && a.map_form != "SPARSE") {
-    return cx.error("map_form '{}' is none of DENSE, SPARSE", printable(a.map_form));
+    return cx.error("map_form '{}' is not one of DENSE, SPARSE", printable(a.map_form));
   }
   const bool sparse = a.map_form == "SPARSE";
   if (sparse && (a.max_map < 1 || a.max_map >= kMostColumns)) {
@@ -121,7 +121,7 @@ Status dict_vectorizer_types(InferCx& cx) {
 
 namespace {
 
-/// The values of `keys`, those that are there, one after the other.
+/// The values of the present `keys`, concatenated.
 template <class K>
 Status store_values(const MapValue& map, const std::vector<K>& keys, Elem elem, std::byte* out) {
   std::unordered_map<K, const Entry*> by_key;

@@ -2,7 +2,7 @@
 
 #include "ops/ml_scores.h"
 
-// ai.onnx.ml: maps and tensors for each other.
+// ai.onnx.ml: conversion between maps and tensors.
 namespace frazil::ops {
 
 inline constexpr std::string_view kMapsHold = "maps are not numbers";
@@ -16,7 +16,7 @@ struct CastMapAttrs {
   static constexpr std::array fields{
       attr<&CastMapAttrs::cast_to>("cast_to", "TO_FLOAT, TO_INT64 or TO_STRING"),
       attr<&CastMapAttrs::map_form>("map_form", "DENSE: values in the order of keys; SPARSE: a key is a column"),
-      attr<&CastMapAttrs::max_map>("max_map", "SPARSE: how many columns"),
+      attr<&CastMapAttrs::max_map>("max_map", "SPARSE: number of columns"),
   };
 };
 Status cast_map_types(InferCx& cx);
@@ -35,7 +35,7 @@ struct DictVectorizerAttrs {
 Status dict_vectorizer_types(InferCx& cx);
 Status dict_vectorizer_run(OpaqueCall& call);
 FRAZIL_OP(DictVectorizer,
-          opaque<DictVectorizerAttrs>({"DictVectorizer", 1, "The values of given keys as one row.", kMl},
+          opaque<DictVectorizerAttrs>({"DictVectorizer", 1, "The values of the given keys as one row.", kMl},
                                       {kMapIn, kMapValuesOut}, dict_vectorizer_types, dict_vectorizer_run, kMapsHold));
 
 struct ZipMapAttrs {

@@ -27,13 +27,13 @@ PostTransform post_transform_of(CompositeCx& cx, std::string_view name) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (name == names[i]) return static_cast<PostTransform>(i);
   }
-  cx.error("post_transform '{}' is none of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT", printable(name));
+  cx.error("post_transform '{}' is not one of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT", printable(name));
   return PostTransform::none;
 }
 
 namespace {
 
-/// Softmax where scores near 0 stay near 0; a row of zeros becomes 1/2.
+/// Softmax that keeps zero scores at 0; a row of zeros becomes 1/2.
 Expr softmax_zero(CompositeCx& cx, Expr x) {
   const Elem e = x.type().elem;
   const Expr axes = cx.ints({-1});
@@ -99,7 +99,7 @@ Expr best_label(CompositeCx& cx, Expr scores, const ClassLabels& labels) {
 
 namespace {
 
-/// The only label where the transformed score speaks for it, else no label.
+/// The only label when the transformed score selects it, else no label.
 Expr only_label(CompositeCx& cx, Expr scores, const ClassLabels& labels, PostTransform transform) {
   const bool is_margin = transform == PostTransform::none || transform == PostTransform::probit;
   const Expr low = cx.number(scores.type().elem, is_margin ? 0 : 0.5);

@@ -52,17 +52,17 @@ std::optional<Expr> kernels(CompositeCx& cx, std::string_view type, const Floats
   if (type == "POLY") return Pow(scaled(), cx.number(e, p.degree));
   if (type == "SIGMOID") return Tanh(scaled());
   if (type == "RBF") return Exp(Mul(SquareDistance(x, vectors), cx.number(e, -double{p.gamma})));
-  cx.error("kernel_type '{}' is none of LINEAR, POLY, RBF, SIGMOID", printable(type));
+  cx.error("kernel_type '{}' is not one of LINEAR, POLY, RBF, SIGMOID", printable(type));
   return std::nullopt;
 }
 
-/// `count` support vectors as a matrix, beside X with as many columns.
+/// `count` support vectors as a matrix, and X with as many columns.
 struct Rows {
   Expr x, vectors;
 };
 std::optional<Rows> support(CompositeCx& cx, const Floats& vectors, std::int64_t count) {
   if (vectors.empty() || static_cast<std::int64_t>(vectors.size()) % count != 0) {
-    cx.error("{} numbers do not make {} support vectors", vectors.size(), count);
+    cx.error("{} numbers cannot be split into {} support vectors", vectors.size(), count);
     return std::nullopt;
   }
   const std::int64_t features = static_cast<std::int64_t>(vectors.size()) / count;
@@ -73,7 +73,7 @@ std::optional<Rows> support(CompositeCx& cx, const Floats& vectors, std::int64_t
 /// X times the coefficients of `count` scores plus rho, which is one number or one per score.
 std::optional<Expr> linear(CompositeCx& cx, const Floats& coefficients, const Floats& rho, std::int64_t count) {
   if (coefficients.empty() || static_cast<std::int64_t>(coefficients.size()) % count != 0) {
-    cx.error("{} coefficients do not make rows of {} scores", coefficients.size(), count);
+    cx.error("{} coefficients cannot be split into rows of {} scores", coefficients.size(), count);
     return std::nullopt;
   }
   if (rho.size() != 1 && static_cast<std::int64_t>(rho.size()) != count) {
@@ -164,7 +164,7 @@ void each_duel(std::int64_t classes, F f) {
   }
 }
 
-/// What the vectors of each class say against each other class: [N, classes * (classes - 1)].
+/// The sum of each class's vectors against each other class: [N, classes * (classes - 1)].
 Expr sides(CompositeCx& cx, const SvmClassifierAttrs& a, Expr all) {
   const auto classes = static_cast<std::int64_t>(a.vectors_per_class.size());
   const std::int64_t vectors = std::accumulate(a.vectors_per_class.begin(), a.vectors_per_class.end(), std::int64_t{0});
@@ -180,7 +180,7 @@ Expr sides(CompositeCx& cx, const SvmClassifierAttrs& a, Expr all) {
   return Concat(std::span<const Expr>(parts), {.axis = 1});
 }
 
-/// The score of each pair of classes: above 0 the first wins.
+/// The score of each pair of classes: positive if the first wins.
 Expr duel_scores(CompositeCx& cx, const SvmClassifierAttrs& a, Expr all) {
   const auto classes = static_cast<std::int64_t>(a.vectors_per_class.size());
   std::vector<std::int64_t> first, second;
@@ -194,7 +194,7 @@ Expr duel_scores(CompositeCx& cx, const SvmClassifierAttrs& a, Expr all) {
   return Add(both, rho);
 }
 
-/// How many duels each class wins: [N, classes].
+/// The number of pairs that each class wins: [N, classes].
 Expr wins(CompositeCx& cx, Expr scores, std::int64_t classes) {
   const auto duels = classes * (classes - 1) / 2;
   const Expr first = as_elem(Greater(scores, cx.number(scores.type().elem, 0)), Elem::f32);
@@ -253,21 +253,21 @@ void svm_classifier_body(CompositeCx& cx) {
 
 namespace {
 
-/// The number of classes with `duels` pairs; 0 where there is none.
+/// The number of classes that form `duels` pairs; 0 if none does.
 std::int64_t classes_of(std::int64_t duels) {
   const auto classes = static_cast<std::int64_t>(std::llround((1 + std::sqrt(1 + 8 * static_cast<double>(duels))) / 2));
   return classes * (classes - 1) / 2 == duels ? classes : 0;
 }
 
 /// The second method of Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling":
-/// p minimises the sum over pairs of (r_ji p_i - r_ij p_j)^2, found one component at a time.
+/// p minimises the sum over pairs of (r_ji p_i - r_ij p_j)^2, solved one component at a time.
 class Coupling {
  public:
   Coupling(std::int64_t classes, double* memory)
       : n_(static_cast<std::size_t>(classes)), q_(memory), product_(memory + n_ * n_), p_(product_ + n_) {}
   static std::size_t memory(std::int64_t classes) { return static_cast<std::size_t>(classes * (classes + 2)); }
 
-  /// False: the run has to stop.
+  /// Returns false when the run has to stop.
   bool solve(const float* duels, float* out, PollThrottle& throttle) {
     fill(duels);
     std::fill_n(p_, n_, 1.0 / static_cast<double>(n_));

@@ -16,7 +16,7 @@ Status coupled_run(OpaqueCall& call);
 FRAZIL_OP(CoupledProbabilities,
           opaque({"CoupledProbabilities", 1, "Probabilities of classes from those of each two, (0, 1), (0, 2), ...",
                   "frazil"},
-                 unary<elems::kF32>, coupled_types, coupled_run, "an iteration until the numbers settle"));
+                 unary<elems::kF32>, coupled_types, coupled_run, "an iteration until convergence"));
 
 struct SvmClassifierAttrs {
   Ints classlabels_ints = {};
@@ -42,12 +42,13 @@ struct SvmClassifierAttrs {
       attr<&SvmClassifierAttrs::prob_b>("prob_b", "offset of the probability of each two classes"),
       attr<&SvmClassifierAttrs::rho>("rho", "added to the score of each two classes"),
       attr<&SvmClassifierAttrs::support_vectors>("support_vectors", "those of the first class, the second, ..."),
-      attr<&SvmClassifierAttrs::vectors_per_class>("vectors_per_class", "how many; without any the model is linear"),
+      attr<&SvmClassifierAttrs::vectors_per_class>("vectors_per_class",
+                                                   "vectors per class; empty: the model is linear"),
   };
 };
 void svm_classifier_body(CompositeCx& cx);
 FRAZIL_OP(SVMClassifier,
-          composite<SvmClassifierAttrs>({"SVMClassifier", 1, "The class that wins most duels.", kMl},
+          composite<SvmClassifierAttrs>({"SVMClassifier", 1, "The class that wins most pairwise comparisons.", kMl},
                                         {kMlIn, kMlLabelled}, svm_classifier_body, label_elem<SvmClassifierAttrs>));
 
 struct SvmRegressorAttrs {
@@ -63,7 +64,7 @@ struct SvmRegressorAttrs {
       attr<&SvmRegressorAttrs::coefficients>("coefficients", "of each support vector, or of each feature"),
       attr<&SvmRegressorAttrs::kernel_params>("kernel_params", "gamma, coef0 and degree"),
       attr<&SvmRegressorAttrs::kernel_type>("kernel_type", "LINEAR, POLY, RBF or SIGMOID"),
-      attr<&SvmRegressorAttrs::n_supports>("n_supports", "how many support vectors; 0: the model is linear"),
+      attr<&SvmRegressorAttrs::n_supports>("n_supports", "number of support vectors; 0: the model is linear"),
       attr<&SvmRegressorAttrs::one_class>("one_class", "1: the result is 1 where the score is above 0, else -1"),
       attr<&SvmRegressorAttrs::post_transform>("post_transform", "as in SVMClassifier"),
       attr<&SvmRegressorAttrs::rho>("rho", "added to the score"),

@@ -18,7 +18,7 @@ std::vector<double> doubles(const std::optional<Tensor>& tensor) {
   return values;
 }
 
-/// A Forest from lists that may say anything.
+/// Builds a Forest from untrusted lists.
 class ForestMaker {
  public:
   explicit ForestMaker(const TreeVotesAttrs& a) : a_(a), count_(a.features.size()) {}
@@ -128,7 +128,7 @@ class ForestMaker {
     return {};
   }
 
-  /// Every walk ends: nodes are taken away once nobody leads to them, until none is left.
+  /// Every walk ends: nodes without predecessors are removed repeatedly until none is left.
   Status check_ends() const {
     std::vector<std::int64_t> leads(count_, 0);
     const auto each_child = [&](const Forest::Node& node, auto f) {
@@ -152,7 +152,7 @@ class ForestMaker {
     }
     if (left == 0) return {};
     const auto first = std::ranges::find_if(leads, [](std::int64_t n) { return n > 0; }) - leads.begin();
-    return fail(Code::bad_model, "{} nodes are on a cycle or behind one, the first is {}", left, first);
+    return fail(Code::bad_model, "{} nodes are on a cycle or reached only from one, the first is {}", left, first);
   }
 
   const TreeVotesAttrs& a_;
@@ -180,7 +180,7 @@ bool passes(const Forest& f, const Forest::Node& n, double x) {
   return std::binary_search(at(f.set_from[set]), at(f.set_from[set + 1]), x);
 }
 
-/// The leaf that a row comes to; `steps` counts the nodes on the way.
+/// The leaf that a row reaches; `steps` counts the visited nodes.
 template <bool AllLeq, class T>
 std::int32_t walk(const Forest& f, std::int32_t at, const T* row, std::int64_t& steps) {
   while (at >= 0) {
@@ -202,13 +202,13 @@ std::optional<Aggregate> aggregate_of(std::string_view name) {
   return static_cast<Aggregate>(at - names.begin());
 }
 
-/// One run over all rows: trees outside, so that a tree stays in the cache for a block of rows.
+/// One run over all rows, one tree at a time, so that the tree stays in the cache for a block of rows.
 struct Election {
   const Forest& forest;
   Aggregate aggregate;
   std::int64_t columns, targets;
   double* out;
-  std::uint8_t* has_vote;  ///< by element of out, for MIN and MAX
+  std::uint8_t* has_vote;  ///< per element of out, for MIN and MAX
 
   void vote(double* row, std::uint8_t* has, std::int32_t leaf) const {
     const auto begin = static_cast<std::size_t>(forest.votes_from[static_cast<std::size_t>(leaf)]);
@@ -256,7 +256,7 @@ Status tree_votes_types(InferCx& cx) {
   const auto forest = forest_of(a);
   if (!forest) return cx.error("{}", forest.error().message);
   if (!aggregate_of(a.aggregate)) {
-    return cx.error("aggregate '{}' is none of SUM, AVERAGE, MIN, MAX", printable(a.aggregate));
+    return cx.error("aggregate '{}' is not one of SUM, AVERAGE, MIN, MAX", printable(a.aggregate));
   }
   if (cx.rank(0) != 2) return cx.error("input 'X' must be [N, F], got {}", cx.type_str(0));
   const Dim columns = cx.shape(0)[1];

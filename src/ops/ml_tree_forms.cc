@@ -8,7 +8,7 @@
 #include "ops/ml_tree.h"
 #include "ops/view.h"
 
-// The three ways in which ONNX writes trees down, each made into the lists of TreeVotes.
+// The three encodings of trees in ONNX, each converted to the lists of TreeVotes.
 namespace frazil::ops {
 namespace {
 
@@ -34,7 +34,7 @@ Result<std::vector<double>> numbers_of(std::string_view name, const Floats& floa
 
 // ---- TreeEnsembleClassifier, TreeEnsembleRegressor ----
 
-/// One vote of a leaf, as the model lists it.
+/// One vote of a leaf as listed in the model.
 struct Votes {
   const Ints &trees, &nodes, &targets;
   std::vector<double> weights;
@@ -102,7 +102,7 @@ class NodeTable {
       const auto test = std::ranges::find(kTests, a_.nodes_modes[i]);
       const bool branch = test != kTests.end() && *test != "BRANCH_MEMBER";
       if (!branch && a_.nodes_modes[i] != "LEAF") {
-        return fail(Code::bad_model, "nodes_modes[{}] '{}' is no kind of node", i, printable(a_.nodes_modes[i]));
+        return fail(Code::bad_model, "nodes_modes[{}] '{}' is not a kind of node", i, printable(a_.nodes_modes[i]));
       }
       tests_.push_back(branch ? test - kTests.begin() : -1);
       places_.push_back(branch ? branches_++ : -1 - leaves_++);
@@ -132,7 +132,7 @@ class NodeTable {
     return {};
   }
 
-  /// A tree begins at the node to which none leads: the first listed, where there are several.
+  /// A tree starts at the node without a predecessor: the first listed if there are several.
   Status write_roots(TreeVotesAttrs& out) const {
     for (std::size_t from = 0, to = 0; from < count_; from = to) {
       std::size_t root = count_;
@@ -145,7 +145,7 @@ class NodeTable {
     return {};
   }
 
-  /// Votes of branches say nothing.
+  /// Votes of inner nodes are ignored.
   Status write_votes(const Votes& votes, TreeVotesAttrs& out) const {
     const std::size_t count = votes.targets.size();
     if (votes.trees.size() != count || votes.nodes.size() != count || votes.weights.size() != count) {
@@ -218,7 +218,7 @@ void tree_regressor_body(CompositeCx& cx) {
 
 namespace {
 
-/// Two classes of which only one has votes: its score, and what that says of the other.
+/// Two classes of which only one has votes: its score, and the score derived for the other.
 void give_binary(CompositeCx& cx, Expr score, bool is_share, const ClassLabels& labels, PostTransform transform) {
   const bool of_shares = transform == PostTransform::probit || (transform == PostTransform::none && is_share);
   if (!of_shares) return give_labelled(cx, score, labels, transform);
@@ -282,7 +282,7 @@ Status write_leaves(const TreeEnsembleAttrs& a, TreeVotesAttrs& out) {
   return {};
 }
 
-/// The places that indices and their leaf marks name.
+/// The positions named by indices and their leaf flags.
 Status write_children(const TreeEnsembleAttrs& a, std::string_view name, const Ints& ids, const Ints& marks,
                       Ints& places) {
   const std::size_t nodes = a.nodes_featureids.size();

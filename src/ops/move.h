@@ -9,7 +9,7 @@
 #include "ir/axis.h"
 #include "ir/opaque.h"
 
-// Moving elements of any type in reference kernels: strings are objects, everything else is bytes.
+// Copying elements of any type in reference kernels: strings are objects, everything else is bytes.
 namespace frazil::ops {
 
 /// Copies `count` elements; fewer when the run has to stop.
@@ -29,7 +29,7 @@ inline void move_elements(Elem elem, std::byte* dst, const std::byte* src, std::
   }
 }
 
-/// [outer, extent, inner] around one axis. `outer` is 0 where `inner` is: there is nothing to go through.
+/// [outer, extent, inner] around one axis. `outer` is 0 when `inner` is, so that loops are skipped.
 struct AxisSplit {
   std::int64_t outer = 1, extent = 1, inner = 1;
   AxisSplit(std::span<const std::int64_t> sizes, std::size_t axis)

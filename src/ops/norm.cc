@@ -89,7 +89,7 @@ void hardmax_body(CompositeCx& cx) {
 
 namespace {
 
-/// The type that stash_type names.
+/// The type named by stash_type.
 std::optional<Elem> stash_elem(CompositeCx& cx, std::int64_t type) {
   const auto elem = elem_from_onnx(type);
   if (elem && is_float(*elem)) return elem;
@@ -138,7 +138,7 @@ void batch_norm_body(CompositeCx& cx) {
   const Expr x = widened(cx.in(0));
   const std::size_t rank = cx.rank(0), behind = rank > 2 ? rank - 2 : 0;
   const Expr channels = rank > 1 ? extent(x, 1) : int1(cx, 1);
-  // Each fits what the one before it was held against, so that all are checked whatever is wanted of the node.
+  // Each is checked against the previous one, so that all are checked regardless of the requested outputs.
   const Expr given_mean = fit(cx.in(3), "input_mean", {channels});
   const Expr given_variance = fit(cx.in(4), "input_var", {extent(given_mean, 0)});
   const Expr scale = fit(cx.in(1), "scale", {extent(given_variance, 0)});

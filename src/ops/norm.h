@@ -11,8 +11,8 @@ struct SoftmaxAttrs {
 void softmax_body(CompositeCx& cx);
 void log_softmax_body(CompositeCx& cx);
 void hardmax_body(CompositeCx& cx);
-FRAZIL_OP(Softmax, composite<SoftmaxAttrs>({"Softmax", 13, "exp(x) over its sum along one axis."}, unary<elems::kFloat>,
-                                           softmax_body));
+FRAZIL_OP(Softmax, composite<SoftmaxAttrs>({"Softmax", 13, "exp(x) divided by its sum along one axis."},
+                                           unary<elems::kFloat>, softmax_body));
 FRAZIL_OP(LogSoftmax, composite<SoftmaxAttrs>({"LogSoftmax", 13, "Logarithm of Softmax, without its underflow."},
                                               unary<elems::kFloat>, log_softmax_body));
 FRAZIL_OP(Hardmax, composite<SoftmaxAttrs>({"Hardmax", 13, "1 at the first maximum along one axis, else 0."},
@@ -91,7 +91,7 @@ inline constexpr std::array<Port, 3> kInstanceNormIn{{
 void instance_norm_body(CompositeCx& cx);
 FRAZIL_OP(
     InstanceNormalization,
-    composite<InstanceNormAttrs>({"InstanceNormalization", {22, 6}, "Normalises each channel of each item by itself."},
+    composite<InstanceNormAttrs>({"InstanceNormalization", {22, 6}, "Normalises each channel of each item separately."},
                                  {kInstanceNormIn, kPortY<elems::kFloat>}, instance_norm_body));
 
 struct GroupNormAttrs {
@@ -120,7 +120,7 @@ struct LpNormAttrs {
 };
 void lp_norm_body(CompositeCx& cx);
 FRAZIL_OP(LpNormalization,
-          composite<LpNormAttrs>({"LpNormalization", {22, 1}, "x over its p-norm along one axis; 0 stays 0."},
+          composite<LpNormAttrs>({"LpNormalization", {22, 1}, "x divided by its p-norm along one axis; 0 stays 0."},
                                  unary<elems::kFloat>, lp_norm_body));
 
 struct MeanVarianceAttrs {

@@ -17,8 +17,8 @@ const T& element(const std::byte* p, std::int64_t i) {
   return reinterpret_cast<const T*>(p)[i];
 }
 
-/// Calls f with a null pointer of the type in which a number or bool is stored; small floats of 8 bits are not among
-/// them. False for other element types.
+/// Calls f with a null pointer of the storage type of a number or bool, except 8-bit floats. Returns false for other
+/// element types.
 template <class F>
 bool visit_storage(Elem elem, F f) {
   switch (elem) {
@@ -50,7 +50,7 @@ double to_number(T value) {
   else
     return static_cast<double>(value);
 }
-/// Integers drop the fraction and saturate.
+/// Floats are truncated and saturated for integer targets.
 template <class T>
 T from_number(double value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
@@ -75,7 +75,7 @@ inline double number_at(const TensorView& x, std::int64_t i) {
   return number;
 }
 
-/// All elements as doubles; empty when the type is no number.
+/// All elements as doubles; empty for non-numeric types.
 inline std::vector<double> to_numbers(const TensorView& x) {
   std::vector<double> numbers;
   visit_storage(x.elem, [&](auto* type) {

@@ -18,7 +18,7 @@ Expr real(Expr x) { return as_elem(x, Elem::f32); }
 
 bool is_scalar_like(const Type& type) { return type.rank() == 0 || (type.rank() == 1 && type.shape[0] == Dim(1)); }
 
-/// The rows of parameters behind each index of the axis: index / block.
+/// The parameter row for each index of the axis: index / block.
 Expr spread_blocks(CompositeCx& cx, Expr parameter, std::int64_t axis, std::int64_t block, const char* name) {
   if (parameter.type().rank() != cx.rank(0)) {
     cx.error("input '{}' has rank {}, but with block_size it has the rank of x, {}", name, parameter.type().rank(),
@@ -76,7 +76,7 @@ std::optional<Elem> named_type(CompositeCx& cx, std::int64_t number, Elem otherw
   return std::nullopt;
 }
 
-/// The numbers that an integer type of at most 16 bits holds.
+/// The range of an integer type of at most 16 bits.
 struct Limits {
   double low, high;
 };

@@ -21,7 +21,7 @@ struct QuantizeAttrs {
   std::int64_t precision = 0;
   static constexpr std::array fields{
       attr<&QuantizeAttrs::axis>("axis", "the axis that a 1-D or blocked scale belongs to", 13),
-      attr<&QuantizeAttrs::saturate>("saturate", "8-bit floats: 1 holds what is too large at the largest number", 19),
+      attr<&QuantizeAttrs::saturate>("saturate", "8-bit floats: 1 saturates to the largest number", 19),
       attr<&QuantizeAttrs::block_size>("block_size", "indices of the axis that share a scale; 0: no blocks", 21),
       attr<&QuantizeAttrs::output_dtype>("output_dtype", "ONNX data type of y; 0: the zero point's, or u8", 23),
       attr<&QuantizeAttrs::precision>("precision", "ONNX data type of x / y_scale; 0: that of y_scale", 23)};
@@ -59,10 +59,10 @@ inline constexpr std::array<Port, 3> kDynamicQuantizeOut{
     {{"y", "", one(Elem::u8)}, {"y_scale", "", elems::kF32}, {"y_zero_point", "", one(Elem::u8)}}};
 void dynamic_quantize_body(CompositeCx& cx);
 FRAZIL_OP(DynamicQuantizeLinear,
-          composite({"DynamicQuantizeLinear", 11, "x as u8, with a scale and a zero point that its range gives."},
+          composite({"DynamicQuantizeLinear", 11, "x as u8, with a scale and zero point from its range."},
                     {kDynamicQuantizeIn, kDynamicQuantizeOut}, dynamic_quantize_body));
 
-/// round(x) + zero for an f32 x, held in the range of the integer type `to`. `zero` may be absent.
+/// round(x) + zero for an f32 x, saturated to the integer type `to`. `zero` may be absent.
 Expr requantized(CompositeCx& cx, Expr x, Expr zero, Elem to);
 
 }  // namespace frazil::ops

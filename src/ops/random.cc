@@ -24,10 +24,10 @@ namespace {
 
 bool is_extent(std::int64_t number) { return number >= 0 && number < Dim::kMax; }
 
-/// A number that was cut off on the way is not the user's.
+/// A saturated number is not shown, as it is not the user's.
 std::string no_extent(std::int64_t number) {
   return number < 0 ? fmt::format("its shape has a negative extent ({})", number)
-                    : fmt::format("an extent of its shape is past the limit of {}", Dim::kMax - 1);
+                    : fmt::format("an extent of its shape exceeds the limit of {}", Dim::kMax - 1);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ Status uniform_types(InferCx& cx) {
 
 namespace {
 
-/// The stream without a seed: any other number than those that users are likely to give.
+/// Key of the stream without a seed: differs from seeds that users are likely to choose.
 constexpr std::uint64_t kSessionKey = 0x6672617a696c0001;
 
 double unit_of(std::uint32_t high, std::uint32_t low) {
@@ -112,7 +112,7 @@ struct Seed {
   }
 };
 
-/// The element type that `number` names; `otherwise` for 0.
+/// The element type given by `number`; `otherwise` for 0.
 std::optional<Elem> result_elem(CompositeCx& cx, std::int64_t number, Elem otherwise, ElemSet allowed) {
   const auto elem = number == 0 ? std::optional(otherwise) : elem_from_onnx(number);
   if (elem && contains(allowed, *elem)) return elem;
@@ -197,7 +197,7 @@ void multinomial_body(CompositeCx& cx) {
 
 namespace {
 
-/// Whether input i is a constant that equals zero (or absent and `otherwise`).
+/// Whether input i is a constant zero, or absent and `otherwise`.
 bool known_zero(CompositeCx& cx, std::size_t i, bool otherwise) {
   if (!cx.has(i)) return otherwise;
   const Graph& graph = cx.builder().graph();

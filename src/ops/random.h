@@ -2,9 +2,9 @@
 
 #include "ir/define.h"
 
-// Random numbers. All of them come from Uniform:
-//   With a seed, a node gives the same numbers each time it runs, on any tier and any number of threads.
-//   Without one, it draws on from the stream of its session, so that each run of the node gives others; a new session
+// Random numbers, all derived from Uniform:
+//   With a seed, a node returns the same numbers each time it runs, on any tier and any number of threads.
+//   Without a seed, it continues the session's stream: each run of the node returns other numbers, and a new session
 //   starts at the beginning of the stream.
 namespace frazil::ops {
 
@@ -14,15 +14,15 @@ struct UniformAttrs {
   std::string generator = "philox";
   static constexpr std::array fields{
       attr<&UniformAttrs::seed>("seed", "the key of the generator; absent: the session's next stream"),
-      attr<&UniformAttrs::stream>("stream", "of several under one seed"),
-      attr<&UniformAttrs::generator>("generator", "philox, or mt19937 as NumPy's RandomState seeds and reads it")};
+      attr<&UniformAttrs::stream>("stream", "index of the draw under its seed"),
+      attr<&UniformAttrs::generator>("generator", "philox, or mt19937 seeded and read as by NumPy's RandomState")};
 };
 inline constexpr std::array<Port, 1> kUniformIn{{{"shape", "", elems::kI64}}}, kUniformOut{{{"Y", "", one(Elem::f64)}}};
 Status uniform_types(InferCx& cx);
 Status uniform_run(OpaqueCall& call);
 FRAZIL_OP(Uniform, opaque<UniformAttrs>(stateful({"Uniform", 1, "Numbers in [0, 1), multiples of 2^-53.", "frazil"}),
                                         {kUniformIn, kUniformOut}, uniform_types, uniform_run,
-                                        "its elements come from a generator, not from operands"));
+                                        "its elements are generated, not computed from operands"));
 
 struct RandomUniformAttrs {
   std::int64_t dtype = 1;
@@ -32,7 +32,7 @@ struct RandomUniformAttrs {
   Ints shape;
   static constexpr std::array fields{attr<&RandomUniformAttrs::dtype>("dtype", "ONNX data type of the result"),
                                      attr<&RandomUniformAttrs::high>("high", "the upper end"),
-                                     attr<&RandomUniformAttrs::low>("low", "the least number"),
+                                     attr<&RandomUniformAttrs::low>("low", "the lower end"),
                                      attr<&RandomUniformAttrs::seed>("seed", "same seed, same numbers"),
                                      required<&RandomUniformAttrs::shape>("shape", "extents of the result")};
 };
@@ -67,7 +67,7 @@ struct RandomUniformLikeAttrs {
   static constexpr std::array fields{
       attr<&RandomUniformLikeAttrs::dtype>("dtype", "ONNX data type of the result; 0: that of the input"),
       attr<&RandomUniformLikeAttrs::high>("high", "the upper end"),
-      attr<&RandomUniformLikeAttrs::low>("low", "the least number"),
+      attr<&RandomUniformLikeAttrs::low>("low", "the lower end"),
       attr<&RandomUniformLikeAttrs::seed>("seed", "same seed, same numbers")};
 };
 inline constexpr std::array<Port, 1> kLikeIn{{{"input", "T1", elems::kTensor}}};
@@ -103,7 +103,7 @@ inline constexpr std::array<Port, 1> kBernoulliIn{{{"input", "T1", elems::kFloat
     kBernoulliOut{{{"output", "", elems::kNumeric | elems::kBool}}};
 void bernoulli_body(CompositeCx& cx);
 FRAZIL_OP(Bernoulli, composite<BernoulliAttrs>(
-                         stateful({"Bernoulli", {22, 15}, "1 with the probability that the input gives, else 0."}),
+                         stateful({"Bernoulli", {22, 15}, "1 with the probability given by the input, else 0."}),
                          {kBernoulliIn, kBernoulliOut}, bernoulli_body));
 
 struct MultinomialAttrs {
@@ -123,7 +123,8 @@ FRAZIL_OP(Multinomial,
 
 struct DropoutAttrs {
   std::optional<std::int64_t> seed;
-  static constexpr std::array fields{attr<&DropoutAttrs::seed>("seed", "of NumPy's generator; absent: our own")};
+  static constexpr std::array fields{
+      attr<&DropoutAttrs::seed>("seed", "seed of NumPy's generator; absent: Frazil's own")};
 };
 inline constexpr std::array<Port, 3> kDropoutIn{{
     {"data", "T", elems::kTensor},

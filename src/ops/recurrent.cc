@@ -62,12 +62,12 @@ const KnownActivation* find_activation(std::string name) {
   return it == std::end(kActivations) ? nullptr : it;
 }
 
-/// The next unused number of an attribute list, or the activation's own.
+/// The next unused number of an attribute list, or the activation's default.
 float take(const Floats& given, std::size_t& next, bool takes, float otherwise) {
   return takes && next < given.size() ? given[next++] : otherwise;
 }
 
-/// Activations of all directions, one after the other.
+/// Activations of all directions, concatenated.
 std::vector<Activation> activations_of(CompositeCx& cx, const RecurrentAttrs& a, std::initializer_list<const char*> own,
                                        std::size_t directions) {
   Strings names = a.activations;
@@ -92,7 +92,7 @@ std::vector<Activation> activations_of(CompositeCx& cx, const RecurrentAttrs& a,
   return result;
 }
 
-/// What all directions of one call share. All floats are in the type of the computation.
+/// Shared by all directions of a call. All floats are in compute type.
 struct Layer {
   const RecurrentAttrs& attrs;
   std::size_t gates, directions;
@@ -168,7 +168,7 @@ Weights weights_of(CompositeCx& cx, const Layer& layer, std::size_t direction) {
   return weights;
 }
 
-/// x times the input weights for all steps at once, with the biases that may be added there.
+/// x times the input weights for all steps at once, including the biases that can be added there.
 Expr projected(const Layer& layer, const Weights& weights, std::size_t joined_gates) {
   const Expr product = MatMul(layer.x, weights.w);
   if (weights.bias_w.empty()) return product;
@@ -180,7 +180,7 @@ Expr projected(const Layer& layer, const Weights& weights, std::size_t joined_ga
 Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::size_t direction) {
   const Expr batch = extent(layer.x, 1), shape = join_shape({batch, layer.hidden});
   if (cx.has(input)) {
-    // The reshape says that the state's batch is the input's: so the step does not change it.
+    // The reshape shows that the state's batch is the input's, so that the step keeps it.
     const bool batch_first = layer.attrs.layout != 0;
     const Expr state = fit(wide(cx, input), input == 5 ? "initial_h" : "initial_c",
                            {batch_first ? batch : layer.count, batch_first ? layer.count : batch, layer.hidden});
@@ -192,7 +192,7 @@ Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::
 /// One step of a cell: (projected input, states) to new states, the output first.
 using Step = std::function<std::vector<Expr>(CompositeCx&, Expr, std::span<const Expr>)>;
 
-/// Final states, then the outputs of all steps. A sequence that is over keeps its state and gives 0.
+/// Final states, then the outputs of all steps. A sequence that has ended keeps its state and outputs 0.
 std::vector<Expr> run_direction(CompositeCx& cx, const Layer& layer, std::size_t direction, Expr input,
                                 std::span<const Expr> states, const Step& step) {
   const bool reverse = direction == 1 || layer.attrs.direction == "reverse";
@@ -212,12 +212,12 @@ std::vector<Expr> run_direction(CompositeCx& cx, const Layer& layer, std::size_t
   });
 }
 
-/// Puts the directions together in the layout asked for.
+/// Combines the directions in the requested layout.
 void finish(CompositeCx& cx, const Layer& layer, const std::vector<std::vector<Expr>>& results) {
   const bool batch_first = layer.attrs.layout != 0;
   const std::size_t outputs = results[0].size();
   for (std::size_t k = 0; k < outputs; ++k) {
-    const bool all_steps = k + 1 == outputs;  // Y comes last in a direction's results and first in the operator's
+    const bool all_steps = k + 1 == outputs;  // Y is last in a direction's results and first in the operator's
     const std::size_t port = all_steps ? 0 : k + 1;
     if (port >= cx.output_count()) continue;
     const std::int64_t axis = all_steps ? 1 : 0;

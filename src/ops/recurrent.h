@@ -20,7 +20,7 @@ inline constexpr std::array<AttrField, 7> kRecurrentFields{
     attr<&A::activation_alpha>("activation_alpha", "alphas of the activations that have one, in order"),
     attr<&A::activation_beta>("activation_beta", "betas of the activations that have one, in order"),
     attr<&A::activations>("activations", "names for each direction; empty: the operator's own"),
-    attr<&A::clip>("clip", "bound on what the activations see"),
+    attr<&A::clip>("clip", "bound on the activations' arguments"),
     attr<&A::direction>("direction", "forward, reverse or bidirectional"),
     attr<&A::hidden_size>("hidden_size", "must agree with the weights"),
     attr<&A::layout>("layout", "0: steps first, 1: batch first", 14),

@@ -10,6 +10,7 @@
 #include "ops/elementwise_logic.h"
 #include "ops/elementwise_math.h"
 #include "ops/elementwise_nn.h"
+#include "ops/generic.h"
 #include "ops/image.h"
 #include "ops/image_decode.h"
 #include "ops/image_sample.h"

@@ -6,16 +6,16 @@
 #include "ops/rules.h"
 #include "ops/sampling.h"
 
-// Resize: every axis is resampled by itself, through a table of taps for each output position.
+// Resize: every axis is resampled separately, with a table of taps per output position.
 namespace frazil::ops {
 namespace {
 
-constexpr double kFarAway = 1e15;  // an extent that no memory holds
+constexpr double kFarAway = 1e15;  // exceeds any extent that fits into memory
 constexpr std::string_view kTransforms[] = {"half_pixel",          "half_pixel_symmetric", "pytorch_half_pixel",
                                             "align_corners",       "asymmetric",           "tf_crop_and_resize",
                                             "tf_half_pixel_for_nn"};
 
-/// Which axes roi, scales and sizes are about.
+/// The axes that roi, scales and sizes refer to.
 std::vector<std::size_t> resized_axes(const ResizeAttrs& a, std::size_t rank) {
   std::vector<std::size_t> axes;
   for (std::int64_t axis : a.axes) axes.push_back(from_front(axis, rank));
@@ -23,7 +23,7 @@ std::vector<std::size_t> resized_axes(const ResizeAttrs& a, std::size_t rank) {
   return axes;
 }
 
-/// One scale for all axes: the one that keeps every extent at most (or at least) the size asked for.
+/// A common scale for all axes: every extent becomes at most (or at least) the requested size.
 double common_scale(std::span<const std::int64_t> in, std::span<const std::int64_t> sizes, const ResizeAttrs& a) {
   const auto axes = resized_axes(a, in.size());
   const bool larger = a.keep_aspect_ratio_policy == "not_smaller";
@@ -43,7 +43,7 @@ std::int64_t nearest_extent(std::int64_t extent, double scale) {
   return static_cast<std::int64_t>(std::clamp(static_cast<double>(extent) * scale + 0.5, -1.0, kFarAway));
 }
 
-/// floor(d * scale) where it is a polynomial of d.
+/// floor(d * scale) when it is a polynomial in d.
 std::optional<Dim> scaled_dim(Scope& scope, Dim d, float scale) {
   if (d.is_const()) return Dim(scaled(d.value(), scale));
   if (scale == 1) return d;
@@ -78,7 +78,7 @@ Status check_choices(InferCx& cx) {
   return {};
 }
 
-/// Sets the output extents that `scales` asks for.
+/// Sets the output extents from `scales`.
 Status apply_scales(InferCx& cx, std::span<const std::size_t> axes, Shape& shape) {
   const Tensor* scales = cx.constant(2);
   if (scales && static_cast<std::size_t>(scales->count()) != axes.size()) {
@@ -97,7 +97,7 @@ Status apply_scales(InferCx& cx, std::span<const std::size_t> axes, Shape& shape
   return {};
 }
 
-/// Sets the output extents that `sizes` asks for.
+/// Sets the output extents from `sizes`.
 Status apply_sizes(InferCx& cx, std::span<const std::size_t> axes, Shape& shape) {
   const auto& a = cx.attrs<ResizeAttrs>();
   FRAZIL_TRY(const std::vector<Dim> sizes, cx.ints(3));
@@ -148,13 +148,13 @@ Status resize_types(InferCx& cx) {
 
 namespace {
 
-/// How one axis is resampled.
+/// Resampling of one axis.
 struct AxisJob {
   std::int64_t in = 1, out = 1;
   double scale = 1, roi_start = 0, roi_end = 1;
 };
 
-/// The place in the input of output position i.
+/// The input coordinate of output position i.
 double place_of(const AxisJob& j, std::string_view transform, std::int64_t i) {
   const auto x = static_cast<double>(i), in = static_cast<double>(j.in), out = j.scale * in;
   if (transform == "asymmetric") return x / j.scale;
@@ -183,7 +183,7 @@ std::int64_t nearest_place(double x, std::string_view mode) {
   return static_cast<std::int64_t>(std::ceil(x - 0.5));
 }
 
-/// Taps around place x, each with the weight of its distance; edges repeat or are left out.
+/// Taps around coordinate x with their weights; taps beyond the edges are repeated or dropped.
 Taps filter_taps(const AxisJob& j, const ResizeAttrs& a, double x) {
   const bool cubic = a.mode == "cubic";
   const double scale = a.antialias != 0 ? std::min(j.scale, 1.0) : 1.0, radius = (cubic ? 2 : 1) / scale;
@@ -220,7 +220,7 @@ std::vector<Taps> axis_taps(const AxisJob& j, const ResizeAttrs& a) {
   return table;
 }
 
-/// x with axis `axis` resampled; unfinished when the run has to stop.
+/// x resampled along `axis`; incomplete when the run has to stop.
 std::vector<double> resample(std::span<const double> x, const AxisSplit& s, std::span<const Taps> table,
                              double outside) {
   const auto inner = static_cast<std::size_t>(s.inner);
@@ -282,7 +282,8 @@ Result<std::vector<AxisJob>> axis_jobs(const OpaqueCall& call) {
   return jobs;
 }
 
-/// Nearest without an outside: elements of any type move as they are, row by row; a row that repeats is copied.
+/// Nearest without extrapolation: elements of any type are copied row by row; a repeated row is copied from the
+/// previous one.
 void move_nearest(const TensorView& x, std::span<const std::vector<Taps>> tables, std::span<const std::int64_t> sizes,
                   std::byte* out) {
   const auto width = static_cast<std::int64_t>(byte_size(x.elem));
@@ -313,8 +314,7 @@ void move_nearest(const TensorView& x, std::span<const std::vector<Taps>> tables
   }
 }
 
-/// Each axis that has a table resampled, item by item of the axes before the first such, so that what lies between
-/// stays small.
+/// Resamples each axis that has a table, one item of the leading axes at a time, to keep intermediate results small.
 void resize_items(const TensorView& x, std::span<const std::vector<Taps>> tables, std::span<const std::int64_t> sizes,
                   double outside, std::byte* out) {
   const auto first =

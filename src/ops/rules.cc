@@ -68,7 +68,7 @@ Status check_list(InferCx& cx, const Ints& list, std::size_t count, std::int64_t
 
 namespace {
 
-/// How many axes are named once more.
+/// The number of axes named more than once.
 Dim repeated(Scope& scope, const std::vector<Dim>& axes) {
   Dim count = 0;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -84,7 +84,7 @@ Result<std::vector<Dim>> front_axes(InferCx& cx, std::size_t i, std::size_t rank
     FRAZIL_TRY(const auto axes, known_axes(cx, i, rank));
     return std::vector<Dim>(axes.begin(), axes.end());
   }
-  constexpr std::size_t kMostAxes = 8;  // what follows grows with their fourth power
+  constexpr std::size_t kMostAxes = 8;  // the expressions below grow with the fourth power
   const std::string_view name = cx.node().op->inputs[i].name;
   if (rank > kMostAxes) {
     return cx.unsupported("input '{}' must be known before the graph runs where {} axes are more than {}", name, rank,

@@ -27,12 +27,12 @@ Status check_attrs(InferCx& cx, const MaxUnpoolAttrs& a) {
   return check_list(cx, a.pads, 2 * a.kernel_shape.size(), 0, "pads");
 }
 
-/// What the pooling's window added along spatial axis d, beyond (extent - 1) * stride.
+/// Positions of the pooling window along spatial axis d beyond (extent - 1) * stride.
 std::int64_t window_rest(const MaxUnpoolAttrs& a, std::size_t d) {
   return a.kernel_shape[d] - listed(a.pads, d, 0) - listed(a.pads, d + a.kernel_shape.size(), 0);
 }
 
-/// The extents that the indices count in.
+/// The extents that the indices refer to.
 Sizes unpooled_sizes(std::span<const std::int64_t> in, const MaxUnpoolAttrs& a) {
   Sizes sizes(in.begin(), in.end());
   for (std::size_t d = 0; d < a.kernel_shape.size(); ++d) {
@@ -42,14 +42,14 @@ Sizes unpooled_sizes(std::span<const std::int64_t> in, const MaxUnpoolAttrs& a) 
   return sizes;
 }
 
-/// The flat place in `to` of flat place `i` in `from`; nullopt when it lies outside.
+/// Converts flat index `i` in `from` to a flat index in `to`; nullopt when it is outside.
 std::optional<std::int64_t> moved_place(std::int64_t i, std::span<const std::int64_t> from,
                                         std::span<const std::int64_t> to) {
   if (std::ranges::find(to, 0) != to.end()) return std::nullopt;
   std::int64_t flat = 0, factor = 1;
   for (std::size_t d = from.size(); d-- > 0; i /= from[d]) {
     const std::int64_t at = i % from[d];
-    if (at >= to[d]) return std::nullopt;  // so that no product below passes the element count of `to`
+    if (at >= to[d]) return std::nullopt;  // keeps the products below within the element count of `to`
     flat += at * factor;
     factor *= to[d];
   }

@@ -2,10 +2,10 @@
 
 #include "ops/index.h"
 
-// Reading or writing at places that are computed: resizing, unpooling, deformable convolution.
+// Reading or writing at computed positions: resizing, unpooling, deformable convolution.
 namespace frazil::ops {
 
-/// The weight of an element at a distance, by the cubic convolution whose free number is `a`.
+/// The weight of an element at a distance, for cubic convolution with coefficient `a`.
 double cubic_weight(double distance, double a);
 
 struct MaxUnpoolAttrs {
@@ -27,7 +27,7 @@ inline constexpr std::array<Port, 1> kMaxUnpoolOut{{{"output", "T1", elems::kFlo
 Status max_unpool_types(InferCx& cx);
 Status max_unpool_run(OpaqueCall& call);
 FRAZIL_OP(MaxUnpool, opaque<MaxUnpoolAttrs>(
-                         {"MaxUnpool", {22, 9}, "Pooled values back in the places they came from, 0 elsewhere."},
+                         {"MaxUnpool", {22, 9}, "Pooled values at the positions they came from, 0 elsewhere."},
                          {kMaxUnpoolIn, kMaxUnpoolOut}, max_unpool_types, max_unpool_run, kDataDependentIndex));
 
 struct DeformConvAttrs {
@@ -56,9 +56,9 @@ inline constexpr std::array<Port, 5> kDeformConvIn{{
 Status deform_conv_types(InferCx& cx);
 Status deform_conv_run(OpaqueCall& call);
 FRAZIL_OP(DeformConv,
-          opaque<DeformConvAttrs>({"DeformConv", {22, 19}, "2-D convolution whose taps are moved by given offsets."},
-                                  {kDeformConvIn, kPortY<elems::kFloat>}, deform_conv_types, deform_conv_run,
-                                  kDataDependentIndex));
+          opaque<DeformConvAttrs>(
+              {"DeformConv", {22, 19}, "2-D convolution whose taps are displaced by given offsets."},
+              {kDeformConvIn, kPortY<elems::kFloat>}, deform_conv_types, deform_conv_run, kDataDependentIndex));
 
 struct ResizeAttrs {
   std::int64_t antialias = 0;
@@ -72,7 +72,7 @@ struct ResizeAttrs {
   std::string nearest_mode = "round_prefer_floor";
   static constexpr std::array fields{
       attr<&ResizeAttrs::antialias>("antialias", "1: a wider filter when shrinking", 18),
-      attr<&ResizeAttrs::axes>("axes", "what roi, scales and sizes are about; empty: all axes", 18),
+      attr<&ResizeAttrs::axes>("axes", "the axes of roi, scales and sizes; empty: all axes", 18),
       attr<&ResizeAttrs::coordinate_transformation_mode>("coordinate_transformation_mode",
                                                          "half_pixel, asymmetric, ..."),
       attr<&ResizeAttrs::cubic_coeff_a>("cubic_coeff_a", "of the cubic kernel"),
@@ -95,6 +95,6 @@ Status resize_types(InferCx& cx);
 Status resize_run(OpaqueCall& call);
 FRAZIL_OP(Resize,
           opaque<ResizeAttrs>({"Resize", {19, 13}, "The input resampled to other extents."}, {kResizeIn, kResizeOut},
-                              resize_types, resize_run, "places and weights come from float arithmetic on extents"));
+                              resize_types, resize_run, "positions and weights come from float arithmetic on extents"));
 
 }  // namespace frazil::ops

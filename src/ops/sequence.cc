@@ -20,10 +20,10 @@ Result<Type> item_type(InferCx& cx, std::size_t i) {
   return cx.error("input {} must be a sequence, got {}", i, cx.type_str(i));
 }
 
-/// A dim that both may stand for: itself where they agree, else a symbol without a value of its own.
+/// The common generalisation of two dims: the dim if they are equal, else a new symbol without a value.
 Dim join_dims(InferCx& cx, Dim a, Dim b) { return a == b ? a : cx.data_extent(0, 0); }
 
-/// The type that both items fit; unranked where the ranks differ.
+/// The common type of both items; unranked when the ranks differ.
 Result<Type> join_items(InferCx& cx, const Type& a, const Type& b) {
   if (a.kind != b.kind || a.elem != b.elem) {
     return cx.error("a sequence cannot hold both {} and {}", str(a, cx.scope()), str(b, cx.scope()));
@@ -35,7 +35,7 @@ Result<Type> join_items(InferCx& cx, const Type& a, const Type& b) {
   return type;
 }
 
-/// True when every symbol of d has one value: not when it stands for an extent that differs from item to item.
+/// True when every symbol of d has one value, i.e. does not represent extents that differ between items.
 bool has_value(InferCx& cx, Dim d) {
   return std::ranges::all_of(cx.scope().symbols_of(d), [&](SymbolId s) {
     return !cx.scope().is_unbacked(s) || cx.graph().origin(s) || cx.graph().extent_origin(s);
@@ -60,7 +60,7 @@ Status put_sequence(OpaqueCall& call, Items items) {
 
 Items items_of(const OpaqueCall& call, std::size_t i) { return call.datum(i).sequence().items; }
 
-/// Output 0 := a value of any kind.
+/// Sets output 0 to a value of any kind.
 Status give(OpaqueCall& call, const Datum& value) {
   if (!value.is_tensor()) return call.put(0, value);
   FRAZIL_TRY(const Tensor t, value.tensor().packed());
@@ -69,7 +69,7 @@ Status give(OpaqueCall& call, const Datum& value) {
   return {};
 }
 
-/// Input 'position' in a range of `count` places, from the front; `otherwise` when it is absent.
+/// Input 'position' as an index from the front into `count` places; `otherwise` when it is absent.
 Result<std::ptrdiff_t> position_of(const OpaqueCall& call, std::size_t input, std::int64_t count,
                                    std::int64_t otherwise, std::int64_t low) {
   if (!call.has(input)) return static_cast<std::ptrdiff_t>(otherwise);
@@ -105,7 +105,7 @@ Status sequence_construct_run(OpaqueCall& call) {
 Status sequence_empty_types(InferCx& cx) {
   const std::int64_t code = cx.attrs<SequenceEmptyAttrs>().dtype;
   const auto elem = elem_from_onnx(code);
-  if (!elem) return cx.error("dtype {} is no data type", code);
+  if (!elem) return cx.error("dtype {} is not a data type", code);
   cx.out(0, Type::sequence(Type::unranked(*elem)));
   return {};
 }
@@ -173,7 +173,7 @@ Status sequence_length_run(OpaqueCall& call) {
 
 namespace {
 
-/// The extent of the cut axis when it is the same for all items.
+/// The extent of the split axis when it is the same for all items.
 std::optional<Dim> even_part(InferCx& cx, Dim extent) {
   if (!cx.has(1)) return Dim(1);
   const auto* sizes = cx.known_value(1);
@@ -184,10 +184,10 @@ std::optional<Dim> even_part(InferCx& cx, Dim extent) {
   return divides ? std::optional(part) : std::nullopt;
 }
 
-/// Items of one sequence: more are refused before they take memory, however small they are.
+/// Largest number of items of a sequence; more are refused before they take memory.
 constexpr std::int64_t kMostItems = std::int64_t{1} << 24;
 
-/// How many steps of the axis each item takes.
+/// The number of positions along the axis for each item.
 Result<std::vector<std::int64_t>> part_sizes(const OpaqueCall& call, std::int64_t extent) {
   const auto too_many = [](std::int64_t items) {
     return fail(Code::limit, "a sequence of {} items; at most {}", items, kMostItems);
@@ -289,7 +289,7 @@ Status concat_from_sequence_types(InferCx& cx) {
 
 namespace {
 
-/// The items' sizes with a new axis put in, or as they are.
+/// The item's sizes, with the new axis inserted if one is requested.
 Sizes item_sizes(const Tensor& item, const ConcatFromSequenceAttrs& a) {
   Sizes sizes = item.sizes();
   if (a.new_axis != 0) {
@@ -328,7 +328,7 @@ Status concat_from_sequence_run(OpaqueCall& call) {
   const Datum value = call.datum(0);
   const Items& items = value.sequence().items;
   FRAZIL_TRY(const Sizes sizes, joined_sizes(items, a));
-  if (stop_requested()) return {};  // not all items are known to fit
+  if (stop_requested()) return {};  // not all items have been checked
   const std::size_t axis = from_front(a.axis, sizes.size());
   const AxisSplit split(sizes, axis);
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
@@ -357,7 +357,7 @@ Status optional_types(InferCx& cx) {
   }
   const auto& a = cx.attrs<OptionalAttrs>();
   const auto elem = elem_from_onnx(a.elem_type);
-  if (!elem) return cx.error("elem_type {} is no data type", a.elem_type);
+  if (!elem) return cx.error("elem_type {} is not a data type", a.elem_type);
   const Type held = Type::unranked(*elem);
   cx.out(0, Type::optional(a.sequence != 0 ? Type::sequence(held) : held));
   return {};

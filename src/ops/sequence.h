@@ -56,14 +56,14 @@ FRAZIL_OP(SequenceErase,
 inline constexpr std::array<Port, 1> kLengthOut{{{"length", "", elems::kI64}}};
 Status sequence_length_types(InferCx& cx);
 Status sequence_length_run(OpaqueCall& call);
-FRAZIL_OP(SequenceLength, opaque({"SequenceLength", 11, "How many items."}, {kSequencePort, kLengthOut},
+FRAZIL_OP(SequenceLength, opaque({"SequenceLength", 11, "The number of items."}, {kSequencePort, kLengthOut},
                                  sequence_length_types, sequence_length_run, kNotNumbers));
 
 struct SplitToSequenceAttrs {
   std::int64_t axis = 0;
   std::int64_t keepdims = 1;
   static constexpr std::array fields{
-      attr<&SplitToSequenceAttrs::axis>("axis", "the axis that is cut"),
+      attr<&SplitToSequenceAttrs::axis>("axis", "the axis to split"),
       attr<&SplitToSequenceAttrs::keepdims>("keepdims", "0: without 'split' the axis is removed"),
   };
 };
@@ -74,7 +74,7 @@ inline constexpr std::array<Port, 2> kSplitToSequenceIn{{
 Status split_to_sequence_types(InferCx& cx);
 Status split_to_sequence_run(OpaqueCall& call);
 FRAZIL_OP(SplitToSequence,
-          opaque<SplitToSequenceAttrs>({"SplitToSequence", {24, 11}, "A tensor cut along one axis into a sequence."},
+          opaque<SplitToSequenceAttrs>({"SplitToSequence", {24, 11}, "A tensor split along one axis into a sequence."},
                                        {kSplitToSequenceIn, kSequencePort}, split_to_sequence_types,
                                        split_to_sequence_run, kNotNumbers));
 
@@ -83,23 +83,23 @@ struct ConcatFromSequenceAttrs {
   std::int64_t new_axis = 0;
   static constexpr std::array fields{
       required<&ConcatFromSequenceAttrs::axis>("axis", "the axis along which items are joined"),
-      attr<&ConcatFromSequenceAttrs::new_axis>("new_axis", "1: along an axis that the items do not have"),
+      attr<&ConcatFromSequenceAttrs::new_axis>("new_axis", "1: stacks the items along a new axis"),
   };
 };
 Status concat_from_sequence_types(InferCx& cx);
 Status concat_from_sequence_run(OpaqueCall& call);
 FRAZIL_OP(ConcatFromSequence,
-          opaque<ConcatFromSequenceAttrs>({"ConcatFromSequence", 11, "The items one after the other as one tensor."},
+          opaque<ConcatFromSequenceAttrs>({"ConcatFromSequence", 11, "The items concatenated to one tensor."},
                                           {kSequencePort, kTensorOut}, concat_from_sequence_types,
                                           concat_from_sequence_run, kNotNumbers));
 
-/// What an empty optional would hold; the importer reads it from ONNX's attribute 'type'.
+/// The type of the missing value of an empty optional; the importer reads it from ONNX's attribute 'type'.
 struct OptionalAttrs {
   std::int64_t elem_type = 1;
   std::int64_t sequence = 0;
   static constexpr std::array fields{
-      attr<&OptionalAttrs::elem_type>("elem_type", "without an input: ONNX data type of what it would hold"),
-      attr<&OptionalAttrs::sequence>("sequence", "without an input: 1 if it would hold a sequence"),
+      attr<&OptionalAttrs::elem_type>("elem_type", "without an input: ONNX data type of the missing value"),
+      attr<&OptionalAttrs::sequence>("sequence", "without an input: 1 if the missing value is a sequence"),
   };
 };
 inline constexpr std::array<Port, 1> kOptionalIn{{{"input", "", 0, Port::Use::optional}}};

@@ -23,7 +23,7 @@ Expr real(Expr x) { return as_elem(x, kWide); }
 std::optional<Elem> output_elem(CompositeCx& cx, std::int64_t type) {
   const auto elem = elem_from_onnx(type);
   if (elem && contains(elems::kNumeric, *elem)) return elem;
-  cx.error("output_datatype {} is no numeric type", type);
+  cx.error("output_datatype {} is not a numeric type", type);
   return std::nullopt;
 }
 
@@ -62,7 +62,7 @@ Expr hertz_of(CompositeCx& cx, Expr mel) {
   return Mul(number(cx, kMelCorner), Sub(power, number(cx, 1)));
 }
 
-/// Numbers of the spectrum bins where the triangles have their corners.
+/// Spectrum bins at the corners of the triangles.
 struct MelCorners {
   Expr count, low, step, bins_per_hertz;  ///< scalars
 

@@ -2,7 +2,7 @@
 
 #include "ir/define.h"
 
-// Windows, spectra and what is made of them.
+// Windows, spectra and derived operators.
 namespace frazil::ops {
 
 // ---- windows ----
@@ -66,7 +66,7 @@ FRAZIL_OP(DFT, opaque<DftAttrs>({"DFT", 20,
                                  "The discrete Fourier transform along one axis; the last axis holds the "
                                  "real, or the real and the imaginary part."},
                                 {kDftIn, kDftOut}, dft_types, dft_run,
-                                "a fast transform is no fold over one iteration space"));
+                                "a fast transform is not a fold over one iteration space"));
 
 inline constexpr std::array<Port, 4> kStftIn{{
     {"signal", "T1", elems::kFloat},

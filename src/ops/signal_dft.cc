@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::int64_t kDefaultAxis = -2;
 
-/// The axis in front of the one that holds real and imaginary parts, or an axis further ahead.
+/// `axis` from the front; it must precede the axis that holds real and imaginary parts.
 Result<std::size_t> front_axis(std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   const std::size_t front = from_front(axis, rank);
   if (axis >= -r && front + 1 < rank) return front;
-  return fail(Code::bad_input, "axis {} is none of the first {} of {} axes", axis, r - 1, r);
+  return fail(Code::bad_input, "axis {} is not one of the first {} of {} axes", axis, r - 1, r);
 }
 
-/// The axis where it is known.
+/// The axis, when it is known.
 Result<std::optional<std::size_t>> known_axis(InferCx& cx) {
   std::int64_t axis = kDefaultAxis;
   if (cx.has(2)) {
@@ -80,14 +80,14 @@ namespace {
 using Number = Fourier::Number;
 
 struct DftJob {
-  AxisSplit in;  ///< around the transformed axis; `inner` without the parts
+  AxisSplit in;  ///< around the transformed axis; `inner` excludes the parts
   std::int64_t parts, points, out;
   bool inverse, onesided;
   const TensorView& x;
   std::byte* y;
   Elem elem;
 
-  /// Reads one line and fills it up to `points` values.
+  /// Reads one line and zero-pads it to `points` values.
   template <class T>
   void load(std::int64_t outer, std::int64_t inner, Number* line) const {
     const bool half = inverse && onesided;
@@ -128,7 +128,7 @@ void run_lines(const DftJob& job, Number* line, const Transform& transform) {
 
 void run_lines(const DftJob& job, Number* memory) {
   Number* const behind = memory + job.points;
-  const bool plain = job.parts == 2 && !job.onesided;  // a real line has zeros that single precision would blur
+  const bool plain = job.parts == 2 && !job.onesided;  // single precision would lose the exact zeros of a real line
   if (job.elem == Elem::f32 && plain && SmoothFourier::takes(job.points)) {
     auto* const singles = reinterpret_cast<SmoothFourier::Number*>(behind);
     run_lines(job, memory, SmoothFourier(job.points, job.inverse, singles));

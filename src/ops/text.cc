@@ -63,15 +63,15 @@ std::optional<double> read_real(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end != text.data() + text.size() || error == std::errc::invalid_argument) return std::nullopt;
   if (error == std::errc()) return value;
-  // Too large or too small for a double: strtod tells which.
+  // Out of the range of double: strtod tells overflow from underflow.
   return std::strtod(std::string(text).c_str(), nullptr);
 }
 
 std::unexpected<Fault> no_number(std::string_view text, Elem elem) {
-  return fail(Code::bad_input, "'{}' is no number for {}", printable(text, 40), name_of(elem));
+  return fail(Code::bad_input, "'{}' is not a {} number", printable(text, 40), name_of(elem));
 }
 
-/// Keeps the low bits of what does not fit.
+/// Keeps the low bits of out-of-range values.
 std::int8_t low_bits(std::int64_t value, Elem elem) {
   const int unused = 64 - bit_width(elem);
   const auto high = static_cast<std::uint64_t>(value) << unused;
@@ -90,7 +90,7 @@ void store_real(double value, Elem elem, std::byte* out) {
   }
 }
 
-/// Integers of 64 bits do not pass through a double, which could round them.
+/// 64-bit integers are not converted via double, which could round them.
 bool store_integer(std::string_view text, Elem elem, std::byte* out) {
   if (elem == Elem::u64) {
     const auto value = read_all<std::uint64_t>(text);

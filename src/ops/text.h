@@ -5,19 +5,20 @@
 // Operators on strings.
 namespace frazil::ops {
 
-/// Numbers as text and back: Cast where one side is a string.
+/// Cast between numbers and strings.
 Status cast_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);
 
 Status string_concat_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);
-FRAZIL_OP(StringConcat, plain_elementwise({"StringConcat", 20, "Y behind X with broadcasting."}, binary<elems::kString>,
-                                          string_concat_plain));
+FRAZIL_OP(StringConcat, plain_elementwise({"StringConcat", 20, "X followed by Y, with broadcasting."},
+                                          binary<elems::kString>, string_concat_plain));
 
 struct StringSplitAttrs {
   std::optional<std::string> delimiter;
   std::optional<std::int64_t> maxsplit;
   static constexpr std::array fields{
       attr<&StringSplitAttrs::delimiter>("delimiter", "absent or empty: any run of white space"),
-      attr<&StringSplitAttrs::maxsplit>("maxsplit", "how often at most, from the left; absent or negative: no limit"),
+      attr<&StringSplitAttrs::maxsplit>("maxsplit",
+                                        "maximum number of splits, from the left; absent or negative: no limit"),
   };
 };
 inline constexpr std::array<Port, 2> kStringSplitOut{{{"Y", "T", elems::kString}, {"Z", "", elems::kI64}}};
@@ -35,14 +36,15 @@ struct StringNormalizerAttrs {
   static constexpr std::array fields{
       attr<&StringNormalizerAttrs::case_change_action>("case_change_action", "LOWER, UPPER or NONE"),
       attr<&StringNormalizerAttrs::is_case_sensitive>("is_case_sensitive", "1: stop words must have the same case"),
-      attr<&StringNormalizerAttrs::locale>("locale", "of the system, for letters outside ASCII"),
-      attr<&StringNormalizerAttrs::stopwords>("stopwords", "what is left out"),
+      attr<&StringNormalizerAttrs::locale>("locale", "name of a system locale, for letters outside ASCII"),
+      attr<&StringNormalizerAttrs::stopwords>("stopwords", "the stop words"),
   };
 };
 Status string_normalizer_types(InferCx& cx);
 Status string_normalizer_run(OpaqueCall& call);
 FRAZIL_OP(StringNormalizer,
-          opaque<StringNormalizerAttrs>({"StringNormalizer", 10, "The strings without stop words, in another case."},
+          opaque<StringNormalizerAttrs>({"StringNormalizer", 10,
+                                         "The strings without stop words, with their case changed."},
                                         unary<elems::kString>, string_normalizer_types, string_normalizer_run,
                                         "the output's extent depends on data"));
 

@@ -38,7 +38,7 @@ Locale open_locale(const std::string& name) {
   return Locale(newlocale(LC_CTYPE_MASK, name.c_str(), static_cast<locale_t>(nullptr)));
 }
 
-/// The case of letters is the same in all languages but these.
+/// Locales whose case mapping of letters differs from the general one.
 bool has_own_case(std::string_view name) {
   return std::ranges::any_of(std::array<std::string_view, 3>{"az", "lt", "tr"},
                              [&](std::string_view language) { return name.starts_with(language); });
@@ -55,7 +55,7 @@ Result<Locale> locale_for(const std::string& name) {
               name.empty() ? "C.UTF-8" : printable(name));
 }
 
-/// Changes the case of letters; the locale is opened when the first letter outside ASCII comes.
+/// Changes the case of letters; the locale is opened at the first letter outside ASCII.
 class CaseChange {
  public:
   explicit CaseChange(const std::string& locale) : name_(locale) {}
@@ -88,7 +88,7 @@ class CaseChange {
 Status string_normalizer_types(InferCx& cx) {
   const auto& a = cx.attrs<StringNormalizerAttrs>();
   if (!letters_of(a.case_change_action)) {
-    return cx.error("case_change_action '{}' is none of NONE, LOWER, UPPER", printable(a.case_change_action));
+    return cx.error("case_change_action '{}' is not one of NONE, LOWER, UPPER", printable(a.case_change_action));
   }
   Shape shape = cx.shape(0);
   if (shape.size() == 2) {

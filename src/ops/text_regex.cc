@@ -43,7 +43,7 @@ Status regex_full_match_run(OpaqueCall& call) {
 #else
 
 Status regex_full_match_types(InferCx& cx) {
-  return cx.unsupported("this library was built without RE2; configure with -DFRAZIL_RE2=ON where libre2-dev is");
+  return cx.unsupported("this library was built without RE2: install libre2-dev and configure with -DFRAZIL_RE2=ON");
 }
 Status regex_full_match_run(OpaqueCall&) { return fail(Code::unsupported, "this library was built without RE2"); }
 

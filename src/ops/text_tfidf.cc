@@ -8,7 +8,7 @@
 namespace frazil::ops {
 namespace {
 
-/// The tree while n-grams are added. Edges out of node 0 lead to the 1-grams.
+/// The tree while n-grams are added. Edges from node 0 lead to the 1-grams.
 class TreeMaker {
  public:
   explicit TreeMaker(const TfIdfAttrs& a) : a_(a) {}
@@ -36,7 +36,7 @@ class TreeMaker {
  private:
   Status check() {
     if (a_.mode != "TF" && a_.mode != "IDF" && a_.mode != "TFIDF") {
-      return fail(Code::bad_model, "mode '{}' is none of TF, IDF, TFIDF", printable(a_.mode));
+      return fail(Code::bad_model, "mode '{}' is not one of TF, IDF, TFIDF", printable(a_.mode));
     }
     if (a_.min_gram_length < 1) return fail(Code::bad_model, "min_gram_length {} is not positive", a_.min_gram_length);
     if (a_.max_gram_length < a_.min_gram_length) {
@@ -116,7 +116,7 @@ Result<std::shared_ptr<const GramTree>> tree_of(const TfIdfAttrs& a) {
   return a.tree.get([&] { return TreeMaker(a).make(); });
 }
 
-/// The token numbers of row-major elements; -1 for those that are in no n-gram.
+/// The token numbers of the elements in row-major order; -1 for tokens in no n-gram.
 void number_tokens(const TensorView& x, const GramTree& tree, std::int32_t* tokens) {
   const auto find = [](const auto& map, const auto& key) {
     const auto at = map.find(key);
@@ -129,12 +129,12 @@ void number_tokens(const TensorView& x, const GramTree& tree, std::int32_t* toke
   }
 }
 
-/// Calls found(n-gram) for each n-gram in the row. False: the run has to stop.
+/// Calls found(n-gram) for each n-gram in the row. Returns false when the run has to stop.
 template <class F>
 bool each_gram(const GramTree& tree, const TfIdfAttrs& a, std::span<const std::int32_t> row, PollThrottle& throttle,
                F found) {
   const auto size = static_cast<std::int64_t>(row.size());
-  // Further than the row is long, only 1-grams fit, and those count once.
+  // Larger skips than the row is long leave only 1-grams, which are counted once.
   const std::int64_t furthest = std::min(a.max_skip_count, size) + 1;
   for (std::int64_t step = 1; step <= furthest; ++step) {
     const std::int64_t shortest = step == 1 ? a.min_gram_length : std::max<std::int64_t>(a.min_gram_length, 2);

@@ -12,7 +12,7 @@ struct GramTree {
   std::unordered_map<std::int64_t, std::int32_t> integers;
   std::unordered_map<std::string, std::int32_t> strings;
   std::unordered_map<std::uint64_t, std::int32_t> edges;
-  std::vector<std::int32_t> gram;  ///< by node: the n-gram that ends here, or -1
+  std::vector<std::int32_t> gram;  ///< per node: the n-gram that ends here, or -1
   std::int64_t width = 0;          ///< columns of the output
 };
 
@@ -29,12 +29,12 @@ struct TfIdfAttrs {
   Memo<GramTree> tree = {};
   static constexpr std::array fields{
       required<&TfIdfAttrs::max_gram_length>("max_gram_length", "tokens of the longest n-grams"),
-      required<&TfIdfAttrs::max_skip_count>("max_skip_count", "tokens between two of an n-gram, at most"),
+      required<&TfIdfAttrs::max_skip_count>("max_skip_count", "maximum number of tokens between two of an n-gram"),
       required<&TfIdfAttrs::min_gram_length>("min_gram_length", "tokens of the shortest n-grams"),
       required<&TfIdfAttrs::mode>("mode", "TF (counts), IDF (weights) or TFIDF (their products)"),
-      required<&TfIdfAttrs::ngram_counts>("ngram_counts", "where the 1-grams, 2-grams, ... begin in the pool"),
+      required<&TfIdfAttrs::ngram_counts>("ngram_counts", "start of the 1-grams, 2-grams, ... in the pool"),
       required<&TfIdfAttrs::ngram_indexes>("ngram_indexes", "the output column of each n-gram"),
-      attr<&TfIdfAttrs::pool_int64s>("pool_int64s", "the n-grams one after the other"),
+      attr<&TfIdfAttrs::pool_int64s>("pool_int64s", "the n-grams, concatenated"),
       attr<&TfIdfAttrs::pool_strings>("pool_strings", "the same for strings"),
       attr<&TfIdfAttrs::weights>("weights", "of each n-gram; 1 where absent"),
   };

@@ -7,12 +7,12 @@
 namespace frazil::ops {
 namespace {
 
-/// The tensors of a step, `kinds` of each, and what all of them share.
+/// The tensors of a step, `kinds` of each, and their shared inputs.
 class Step {
  public:
   Step(CompositeCx& cx, std::size_t kinds) : cx_(cx), kinds_(kinds) {
     const std::size_t given = cx.input_count() - 2;
-    if (given == 0 || given % kinds != 0) cx.error("{} tensors are no multiple of {}", given, kinds);
+    if (given == 0 || given % kinds != 0) cx.error("{} tensors are not a multiple of {}", given, kinds);
     if (cx.output_count() > given / kinds * (kinds - 1))
       cx.error("{} outputs for {} tensors", cx.output_count(), given);
     for (std::size_t i = 0; i < 2; ++i) {
@@ -36,7 +36,9 @@ class Step {
   }
   Expr rate() const { return as_elem(cx_.in(0), elem()); }
   Expr steps() const { return as_elem(cx_.in(1), elem()); }
-  /// The gradient with that of the penalty, coefficient / 2 * |X|^2.
+  /// The gradient including that of the penalty coefficient / 2 *
+  /// X
+  /// ^2.
   Expr gradient(std::size_t i, float coefficient) const { return Add(Mul(number(coefficient), in(0, i)), in(1, i)); }
   /// weight * old + (1 - weight) * now
   Expr running(Expr old, Expr now, double weight) const {

@@ -9,7 +9,7 @@
 namespace frazil::ops {
 
 inline constexpr std::array<Port, 1> kAnyIn{{{"input", "V"}}}, kAnyOut{{{"output", "V"}}};
-FRAZIL_OP(Identity, composite({"Identity", {25, 1}, "The input, whatever it is."}, {kAnyIn, kAnyOut},
+FRAZIL_OP(Identity, composite({"Identity", {25, 1}, "The input."}, {kAnyIn, kAnyOut},
                               [](CompositeCx& cx) { cx.out(0, cx.in(0)); }));
 
 inline constexpr std::array<Port, 1> kDataIn{{{"data", "T", elems::kTensor}}};
@@ -21,10 +21,10 @@ inline constexpr std::array<Port, 2> kReshapeIn{{{"data", "T", elems::kTensor}, 
 struct ReshapeAttrs {
   std::int64_t allowzero = 0;
   static constexpr std::array fields{
-      attr<&ReshapeAttrs::allowzero>("allowzero", "1: a 0 is an extent, no copy mark", 14)};
+      attr<&ReshapeAttrs::allowzero>("allowzero", "1: a 0 is an extent and does not copy the input's", 14)};
 };
 Status reshape_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Reshape, view<ReshapeAttrs>({"Reshape", {25, 5}, "The same elements in row-major order under other extents."},
+FRAZIL_OP(Reshape, view<ReshapeAttrs>({"Reshape", {25, 5}, "The same elements in row-major order with other extents."},
                                       {kReshapeIn, kDataOut}, reshape_maps));
 
 struct FlattenAttrs {
@@ -43,7 +43,7 @@ Status squeeze_maps(InferCx& cx, std::vector<ViewMap>& maps);
 Status unsqueeze_maps(InferCx& cx, std::vector<ViewMap>& maps);
 FRAZIL_OP(Squeeze, view({"Squeeze", {25, 13}, "Without the given axes of extent 1, or without all such axes."},
                         {kSqueezeIn, kDataOut}, squeeze_maps));
-FRAZIL_OP(Unsqueeze, view({"Unsqueeze", {25, 13}, "With new axes of extent 1 at the given places of the result."},
+FRAZIL_OP(Unsqueeze, view({"Unsqueeze", {25, 13}, "With new axes of extent 1 at the given positions of the result."},
                           {kUnsqueezeIn, kDataOut}, unsqueeze_maps));
 
 struct SplitAxisAttrs {
@@ -63,20 +63,20 @@ struct MergeAxesAttrs {
   std::int64_t axis = 0;
   std::int64_t count = 2;
   static constexpr std::array fields{attr<&MergeAxesAttrs::axis>("axis", "the first axis to join"),
-                                     attr<&MergeAxesAttrs::count>("count", "how many axes to join")};
+                                     attr<&MergeAxesAttrs::count>("count", "number of axes to join")};
 };
 Status merge_axes_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(MergeAxes, view<MergeAxesAttrs>({"MergeAxes", 1, "Neighbouring axes joined into one.", "frazil"},
+FRAZIL_OP(MergeAxes, view<MergeAxesAttrs>({"MergeAxes", 1, "Adjacent axes joined into one.", "frazil"},
                                           {kDataIn, kDataOut}, merge_axes_maps));
 
 struct FitAttrs {
   std::string name;
   std::int64_t broadcasts = 0;
-  static constexpr std::array fields{attr<&FitAttrs::name>("name", "what the user calls the value"),
+  static constexpr std::array fields{attr<&FitAttrs::name>("name", "name of the value in messages"),
                                      attr<&FitAttrs::broadcasts>("broadcasts", "1: an extent may also be 1")};
 };
 Status fit_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Fit, view<FitAttrs>({"Fit", 1, "The input, whose extents must be the given ones.", "frazil"},
+FRAZIL_OP(Fit, view<FitAttrs>({"Fit", 1, "The input, checked to have the given extents.", "frazil"},
                               {kReshapeIn, kDataOut}, fit_maps));
 
 // ---- other places ----
@@ -111,7 +111,7 @@ struct SplitAttrs {
   std::int64_t axis = 0;
   std::optional<std::int64_t> num_outputs;
   static constexpr std::array fields{
-      attr<&SplitAttrs::axis>("axis", "the axis to cut"),
+      attr<&SplitAttrs::axis>("axis", "the axis to split"),
       attr<&SplitAttrs::num_outputs>("num_outputs", "parts when no sizes are given", 18)};
 };
 Status split_maps(InferCx& cx, std::vector<ViewMap>& maps);
@@ -124,7 +124,7 @@ struct ConcatAttrs {
   static constexpr std::array fields{required<&ConcatAttrs::axis>("axis", "the axis that grows")};
 };
 Status concat_maps(InferCx& cx, std::vector<ViewMap>& maps);
-FRAZIL_OP(Concat, view<ConcatAttrs>({"Concat", {13, 4}, "The inputs one after the other along one axis."},
+FRAZIL_OP(Concat, view<ConcatAttrs>({"Concat", {13, 4}, "The inputs concatenated along one axis."},
                                     {kConcatIn, kDataOut}, concat_maps));
 
 inline constexpr std::array<Port, 4> kPadIn{{{"data", "T", elems::kTensor},
@@ -169,12 +169,12 @@ struct ShapeAttrs {
 Status shape_types(InferCx& cx);
 Status shape_run(OpaqueCall& call);
 FRAZIL_OP(ShapeOf, opaque<ShapeAttrs>({"Shape", {25, 1}, "The extents of the input."}, {kDataIn, kI64Out}, shape_types,
-                                      shape_run, "its result is metadata, not made of elements"));
+                                      shape_run, "its result is metadata, not computed from elements"));
 
 Status size_types(InferCx& cx);
 Status size_run(OpaqueCall& call);
 FRAZIL_OP(Size, opaque({"Size", {25, 1}, "The number of elements of the input."}, {kDataIn, kI64Out}, size_types,
-                       size_run, "its result is metadata, not made of elements"));
+                       size_run, "its result is metadata, not computed from elements"));
 
 inline constexpr std::array<Port, 1> kShapeIn{{{"input", "", elems::kI64}}};
 struct ConstantOfShapeAttrs {
@@ -182,9 +182,9 @@ struct ConstantOfShapeAttrs {
   static constexpr std::array fields{attr<&ConstantOfShapeAttrs::value>("value", "one element; 0 of f32 by default")};
 };
 void constant_of_shape_body(CompositeCx& cx);
-FRAZIL_OP(ConstantOfShape,
-          composite<ConstantOfShapeAttrs>({"ConstantOfShape", {25, 9}, "One value in every place of a shape."},
-                                          {kShapeIn, kDataOut}, constant_of_shape_body));
+FRAZIL_OP(ConstantOfShape, composite<ConstantOfShapeAttrs>(
+                               {"ConstantOfShape", {25, 9}, "A tensor of a given shape filled with one value."},
+                               {kShapeIn, kDataOut}, constant_of_shape_body));
 
 inline constexpr ElemSet kRangeElems = elems::kFloat | elems::kIndex | one(Elem::i16);
 inline constexpr std::array<Port, 3> kRangeIn{
@@ -192,7 +192,7 @@ inline constexpr std::array<Port, 3> kRangeIn{
 inline constexpr std::array<Port, 1> kRangeOut{{{"output", "T", kRangeElems}}};
 Status range_types(InferCx& cx);
 Status range_run(OpaqueCall& call);
-FRAZIL_OP(Range, opaque({"Range", 11, "start, start + delta, ... up to but without limit."}, {kRangeIn, kRangeOut},
+FRAZIL_OP(Range, opaque({"Range", 11, "start, start + delta, ... up to but excluding limit."}, {kRangeIn, kRangeOut},
                         range_types, range_run, "its extent depends on its operands' values"));
 
 inline constexpr std::array<Port, 2> kTriluIn{
@@ -209,8 +209,9 @@ inline constexpr std::array<Port, 1> kEyeLikeOut{{{"output", "T2", elems::kTenso
 struct EyeLikeAttrs {
   std::optional<std::int64_t> dtype;
   std::int64_t k = 0;
-  static constexpr std::array fields{attr<&EyeLikeAttrs::dtype>("dtype", "element type; the input's by default"),
-                                     attr<&EyeLikeAttrs::k>("k", "which diagonal; positive ones lie above")};
+  static constexpr std::array fields{
+      attr<&EyeLikeAttrs::dtype>("dtype", "element type; the input's by default"),
+      attr<&EyeLikeAttrs::k>("k", "index of the diagonal; positive ones are above the main one")};
 };
 void eye_like_body(CompositeCx& cx);
 FRAZIL_OP(EyeLike,

@@ -1,4 +1,4 @@
-// Views that take parts, join them or add to them: Slice, Split, Concat, Pad.
+// Views that slice, split, join or pad: Slice, Split, Concat, Pad.
 #include <algorithm>
 
 #include "ops/rules.h"
@@ -11,7 +11,7 @@ using Extents = std::vector<Dim>;
 
 // ---- Slice ----
 
-/// Beyond any extent: what "to the end" is written as.
+/// Beyond any extent; encodes "to the end".
 constexpr std::int64_t kFar = std::int64_t{1} << 60;
 bool is_const_below(Dim d, std::int64_t limit) { return d.is_const() && d.value() < limit; }
 
@@ -40,7 +40,7 @@ class Cutter {
     return {from, s_.max(0, s_.ceildiv(s_.sub(from, to), -step))};
   }
 
-  /// The sign of `step` is known at run time only.
+  /// The sign of `step` is known only at run time.
   Cut either(Dim start, Dim end, Dim step) {
     const Dim up = s_.min(1, s_.max(0, step)), down = s_.sub(up, 1);
     const Dim from = hold(from_front(start), 0, s_.add(dim_, down)),
@@ -51,7 +51,7 @@ class Cutter {
  private:
   Dim hold(Dim d, Dim low, Dim high) { return s_.min(s_.max(d, low), high); }
 
-  /// Negative positions count from the end.
+  /// Resolves a negative position, which counts from the end.
   Dim from_front(Dim i) {
     if (i.is_const()) {
       if (i.value() >= kFar) return dim_;
@@ -64,7 +64,7 @@ class Cutter {
     return s_.add(i, s_.mul(negative, dim_));
   }
 
-  /// max(0, to - from) in its plainest form.
+  /// max(0, to - from), simplified where possible.
   Dim forward_extent(Dim start, Dim end, Dim from, Dim to) {
     const bool from_back = is_const_below(start, 0) && start.value() > -kFar;
     if (from_back && to == dim_) return s_.min(s_.sub(0, start), dim_);
@@ -129,7 +129,7 @@ void slice_known(Scope& s, const SliceArgs& a, ViewMap& map) {
   }
 }
 
-/// Axes or steps are read at run time: every axis is cut by what the arguments that name it add up to.
+/// Axes or steps are read at run time: every axis is sliced by the sum of the arguments that name it.
 void slice_at_run_time(Scope& s, const SliceArgs& a, ViewMap& map) {
   for (std::size_t d = 0; d < map.shape.size(); ++d) {
     Dim start = 0, end = 0, step = 0, untouched = 1;
@@ -174,7 +174,7 @@ Result<Extents> given_sizes(InferCx& cx, Dim whole) {
   return sizes;
 }
 
-/// `parts` equal sizes, the last ones smaller when they do not divide the extent.
+/// `parts` equal sizes; the last ones are smaller when they do not divide the extent.
 Extents equal_sizes(Scope& s, Dim whole, std::int64_t parts) {
   const Dim even = s.floordiv(whole, parts);
   if (s.equal(s.mul(even, parts), whole) == Proof::yes) return Extents(static_cast<std::size_t>(parts), even);
@@ -246,7 +246,7 @@ Result<Edge> edge_of(InferCx& cx) {
   if (mode == "reflect") return Edge::reflect;
   if (mode == "edge") return Edge::clamp;
   if (mode == "wrap") return Edge::wrap;
-  return cx.error("mode '{}' is none of constant, reflect, edge, wrap", mode);
+  return cx.error("mode '{}' is not one of constant, reflect, edge, wrap", mode);
 }
 
 /// Positions added to each axis of the input.
@@ -254,7 +254,7 @@ struct PadCounts {
   Extents before, after;
 };
 
-/// Sums of counts in this range do not depend on their order.
+/// Requires counts in a range in which sums do not overflow, in any order.
 Status require_modest(InferCx& cx, const Extents& pads) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   Scope& s = cx.scope();

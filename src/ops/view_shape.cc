@@ -30,7 +30,7 @@ void depth_to_space_body(CompositeCx& cx) {
   const auto& a = cx.attrs<DepthToSpaceAttrs>();
   const std::int64_t b = a.blocksize;
   if (!is_block_image(cx, b)) return;
-  if (a.mode != "DCR" && a.mode != "CRD") return cx.error("mode '{}' is none of DCR, CRD", a.mode);
+  if (a.mode != "DCR" && a.mode != "CRD") return cx.error("mode '{}' is not one of DCR, CRD", a.mode);
   const bool slow = a.mode == "DCR";
   const SplitAxisAttrs square =
       slow ? SplitAxisAttrs{.axis = 1, .outer = b * b} : SplitAxisAttrs{.axis = 1, .inner = b * b};
@@ -51,7 +51,7 @@ void space_to_depth_body(CompositeCx& cx) {
 
 namespace {
 
-/// [first, last) of a rank as the attributes of Shape say.
+/// The range [first, last) of axes selected by the attributes of Shape.
 std::pair<std::size_t, std::size_t> shape_range(const ShapeAttrs& a, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   auto held = [&](std::int64_t i) {
@@ -107,17 +107,17 @@ void constant_of_shape_body(CompositeCx& cx) {
 
 namespace {
 
-/// How many steps of a range lie before its limit.
+/// The number of steps of a range before its limit.
 std::int64_t range_count(double start, double limit, double delta) {
   const double steps = std::ceil((limit - start) / delta);
   return steps > 0 ? static_cast<std::int64_t>(std::min(steps, 0x1p60)) : 0;
 }
 
-/// Numbers whose sums and differences are exact as extents.
+/// Whether sums and differences of the number are exact as extents.
 bool is_exact(std::int64_t v) { return v > Dim::kMin && v < Dim::kMax; }
 constexpr std::string_view kInexact = "start, limit and delta must lie between -2^61 and 2^61";
 
-/// Checked at run time where data tell the number: the extent may not need it, as that of a range from x to x.
+/// Checked at run time when the number depends on data: the extent may not need it, as in a range from x to x.
 Status require_exact(InferCx& cx, Dim d) {
   Scope& s = cx.scope();
   const auto told = [&](SymbolId symbol) { return cx.graph().origin(symbol).has_value(); };
@@ -231,7 +231,7 @@ Status range_run(OpaqueCall& call) {
 
 namespace {
 
-/// Numbers of the rows, as a column, and of the columns of the last two axes of x.
+/// Row numbers, as a column, and column numbers of the last two axes of x.
 std::pair<Expr, Expr> positions(CompositeCx& cx, Expr x) {
   return {Unsqueeze({iota(cx, extent_scalar(x, -2)), cx.ints({1})}), iota(cx, extent_scalar(x, -1))};
 }
@@ -242,7 +242,7 @@ void trilu_body(CompositeCx& cx) {
   if (cx.rank(0) < 2) return cx.error("the input must have at least 2 axes, got {}", cx.rank(0));
   const Expr x = cx.in(0);
   const auto [row, column] = positions(cx, x);
-  const Expr diagonal = Sub(column, row);  // a sum with k might overflow
+  const Expr diagonal = Sub(column, row);  // adding k could overflow
   const Expr k = cx.has(1) ? Reshape({cx.in(1), cx.ints({})}) : cx.number(Elem::i64, 0);
   const bool upper = cx.attrs<TriluAttrs>().upper != 0;
   const Expr kept = upper ? GreaterOrEqual(diagonal, k) : LessOrEqual(diagonal, k);

@@ -6,7 +6,7 @@
 
 namespace frazil {
 
-/// Why products of probabilities with values were left apart, one after the other.
-std::string attention_apart(const Graph& graph);
+/// Reports why products of probabilities with values were not recognised as attention; one reason per product.
+std::string attention_rejections(const Graph& graph);
 
 }  // namespace frazil

@@ -13,17 +13,17 @@ namespace {
 bool may_merge(const Graph& graph, const Node& node, std::span<const Value> in) {
   if (!node.blocks.empty() || node.op->stateful) return false;
   if (!std::holds_alternative<Composite>(node.op->form)) return true;
-  // A composite that waits for its operands' ranks may draw random numbers.
+  // A composite that cannot be expanded until its operands' ranks are known may draw random numbers.
   return std::ranges::all_of(in, [&](Value v) { return !v || !graph.type(v).is_tensor() || graph.type(v).ranked; });
 }
 
-/// The nodes of one graph, met in the order in which they run, that later ones may be equal to: those of the block at
-/// hand and of blocks around it.
+/// The nodes visited so far in execution order that later nodes may duplicate: those of the current block and the
+/// blocks around it.
 class Seen {
  public:
   explicit Seen(const Graph& graph) : graph_(graph) {}
 
-  /// An earlier node that gives what `node` of `block` would from `in`.
+  /// An earlier node with the same results as `node` of `block` on inputs `in`.
   std::optional<NodeId> find(const Node& node, std::span<const Value> in, BlockId block) {
     enter(block);
     const auto [first, last] = nodes_.equal_range(hash(node, in));
@@ -32,7 +32,7 @@ class Seen {
     }
     return std::nullopt;
   }
-  /// Precondition: find was called with its block last.
+  /// Precondition: the last call of find was with its block.
   void add(NodeId id) {
     const std::size_t key = hash(graph_.node(id), graph_.node(id).in);
     nodes_.emplace(key, id);
@@ -48,7 +48,7 @@ class Seen {
     if (it != last) nodes_.erase(it);
   }
 
-  /// Forgets the nodes of blocks that have ended.
+  /// Removes the nodes of blocks that have ended.
   void enter(BlockId block) {
     std::vector<BlockId> inner;
     for (BlockId b = block; b.id >= is_open_.size() || !is_open_[b.id]; b = graph_.block(b).parent) {
@@ -68,7 +68,7 @@ class Seen {
     }
   }
 
-  /// Small equal constants count as one value.
+  /// Equal small constants are treated as one value.
   Value canonical(Value v) {
     constexpr std::size_t kSmall = 256;
     const Constant* c = v ? graph_.constant(v) : nullptr;
@@ -108,7 +108,7 @@ class Seen {
   const Graph& graph_;
   std::unordered_multimap<std::size_t, NodeId> nodes_;
   std::vector<std::pair<BlockId, std::vector<Entry>>> open_;
-  std::vector<bool> is_open_;  // by block
+  std::vector<bool> is_open_;  // per block
   std::unordered_multimap<std::size_t, Value> constants_;
   std::unordered_map<std::uint32_t, Value> same_;
 };
@@ -138,7 +138,7 @@ class Merger : public Rewriter {
   int merged_ = 0;
 };
 
-/// Walks a graph until it meets a pair.
+/// Walks a graph until it finds a duplicate.
 struct FindPair {
   const Graph& graph;
   Seen seen{graph};

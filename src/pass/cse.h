@@ -4,7 +4,8 @@
 
 namespace frazil {
 
-/// Of nodes with the same operator, operands and attributes the first that is visible serves all.
+/// Common subexpression elimination: of nodes with equal operator, operands and attributes, the first visible one
+/// replaces the others.
 Result<std::optional<Graph>> merge_equal(const Graph& graph, const PassOptions& options, std::string& note);
 
 }  // namespace frazil

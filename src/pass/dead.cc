@@ -5,7 +5,7 @@
 namespace frazil {
 namespace {
 
-/// Nodes that results depend on.
+/// The nodes that results depend on.
 class Live {
  public:
   explicit Live(const Graph& graph) : graph_(graph), nodes_(graph.node_count()) {

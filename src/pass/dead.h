@@ -4,8 +4,8 @@
 
 namespace frazil {
 
-/// Removes nodes that no result of the graph or of a body that runs depends on. They do not run without this pass
-/// either, and fail nothing.
+/// Dead code elimination: removes nodes that no result of the graph or of a running body depends on. Executors would
+/// not run them either, so no error is lost.
 Result<std::optional<Graph>> remove_dead(const Graph& graph, const PassOptions& options, std::string& note);
 
 }  // namespace frazil

@@ -4,7 +4,7 @@
 
 namespace frazil {
 
-/// Replaces composites by their bodies, again and again, except those that `options.keep` wants whole.
+/// Replaces composites by their bodies, recursively, except those for which `options.keep` holds.
 Result<std::optional<Graph>> expand_composites(const Graph& graph, const PassOptions& options, std::string& note);
 
 }  // namespace frazil

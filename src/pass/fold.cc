@@ -10,10 +10,11 @@
 namespace frazil {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1 << 20;   // of the results of one node
-constexpr std::int64_t kFewBytes = 4096;       // results up to here may be larger than their operands
-constexpr std::int64_t kMostPoints = 1 << 16;  // that one node computes; the reference takes some 10 ns for each
-constexpr std::int64_t kAllPoints = 1 << 20;   // and all nodes of a graph
+constexpr std::int64_t kMostBytes = 1 << 20;  // bytes of the results of one node
+constexpr std::int64_t kFewBytes = 4096;      // results up to this size may be larger than the operands
+constexpr std::int64_t kMostPoints =
+    1 << 16;                                  // points computed by one node; about 10 ns each on the reference executor
+constexpr std::int64_t kAllPoints = 1 << 20;  // points computed by all nodes of a graph
 
 /// Nodes whose operands are all constants of few elements.
 bool may_fold(const Graph& graph, const Node& node, std::span<const Value> in) {
@@ -80,7 +81,7 @@ class Folder : public Rewriter {
     return bytes <= kMostBytes && bytes <= std::max(kFewBytes, 2 * before);
   }
 
-  /// About how many elements or products the node computes; nullopt where that cannot be told.
+  /// The approximate number of elements or products that the node computes; nullopt when it is unknown.
   static std::optional<std::int64_t> work(Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
     std::int64_t total = 1;
@@ -98,7 +99,7 @@ class Folder : public Rewriter {
       if (!type.is_tensor() || !type.ranked) return std::nullopt;
       std::int64_t count = 1;
       for (Dim d : type.shape) {
-        // What types follow from such an extent would change with it: which axes are squeezed, which requests fail.
+        // Types that depend on such an extent would change with it: which axes are squeezed, which requests fail.
         if (!d.is_const() || __builtin_mul_overflow(count, d.value(), &count)) return std::nullopt;
       }
       total = std::max(total, count);

@@ -4,13 +4,13 @@
 
 namespace frazil {
 
-/// A Loop that goes on while a carried counter is below a limit gets a number of iterations instead of the condition,
-/// and takes its slices at its own counter.
+/// A Loop that runs while a carried counter is below a limit gets an iteration count instead of the condition, and
+/// slices at its own iteration number.
 Result<std::optional<Graph>> count_iterations(const Graph& graph, const PassOptions& options, std::string& note);
-/// A product of one step's slice with a weight becomes a slice of one product of all steps, made before the loop. Only
-/// where the loop takes every slice and the product can fail nothing.
+/// Replaces the product of each iteration's slice with a weight by a slice of one product computed before the loop.
+/// Applies only when the loop takes every slice and the product cannot fail.
 Result<std::optional<Graph>> hoist_projections(const Graph& graph, const PassOptions& options, std::string& note);
-/// Moves nodes that give the same in every iteration in front of the loop.
+/// Loop-invariant code motion: moves nodes with the same result in every iteration before the loop.
 Result<std::optional<Graph>> move_invariants(const Graph& graph, const PassOptions& options, std::string& note);
 
 }  // namespace frazil

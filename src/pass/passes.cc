@@ -25,28 +25,28 @@ constexpr PassRow always(std::string_view name, PassFunction run, std::string_vi
 }
 
 const std::array kList{
-    row(Pass::recover, recover_composites, "puts together what exporters took apart and a kernel serves whole"),
+    row(Pass::recover, recover_composites,
+        "recovers composites that have a kernel from the expansions written by exporters"),
     row(Pass::batch_norm, absorb_batch_norm,
-        "makes BatchNormalization by constants part of a convolution, or two numbers"),
-    row(Pass::dead, remove_dead, "removes nodes that no result depends on"),
+        "absorbs BatchNormalization of constants into a convolution, or into a scale and an offset"),
+    row(Pass::dead, remove_dead, "dead code elimination: removes nodes that no result depends on"),
     always("expand", expand_composites, "replaces composites by their bodies, except those that have a kernel"),
-    row(Pass::fold, fold_constants, "computes small nodes of constants"),
+    row(Pass::fold, fold_constants, "constant folding, limited to small results"),
     row(Pass::unroll, inline_regions,
-        "puts the branch of an If in its place, and the iterations of a Loop, where it is known what runs"),
-    row(Pass::select, select_sides, "computes both sides of an If, and chooses, where they are small and elementwise"),
+        "inlines the branch of an If and the iterations of a Loop when they are known at build time"),
+    row(Pass::select, select_sides, "replaces an If by Where when its branches are small and elementwise"),
     row(Pass::attention, recover_attention,
-        "puts together attention and rotary embeddings that exporters, or composites, took apart"),
+        "recovers attention and rotary embeddings from the expansions of exporters or composites"),
     row(Pass::algebra, rewrite_algebra, "applies the rules of arithmetic, logic and views below"),
-    row(Pass::cse, merge_equal, "makes nodes that compute the same one node"),
-    row(Pass::count, count_iterations, "gives a Loop that counts to a limit its number of iterations"),
-    row(Pass::hoist, hoist_projections, "makes products of a loop's slices with a weight one product before the loop"),
-    row(Pass::motion, move_invariants, "moves what is the same in each iteration before the loop"),
-    row(Pass::dead, remove_dead, "removes what the passes before left unused"),
-    row(Pass::fuse, nullptr,
-        "runs elementwise nodes, folds and row operators over one space as one step (the planner)"),
-    row(Pass::append, nullptr,
-        "writes what Concat adds to a carried value behind it, without a copy of the rest (the planner)"),
-    row(Pass::stack, nullptr, "lets iterations write their part of a loop's result where it stays (the planner)"),
+    row(Pass::cse, merge_equal, "common subexpression elimination"),
+    row(Pass::count, count_iterations, "replaces the condition of a counting Loop by a number of iterations"),
+    row(Pass::hoist, hoist_projections,
+        "replaces products of a loop's slices with a weight by one product before the loop"),
+    row(Pass::motion, move_invariants, "loop-invariant code motion"),
+    row(Pass::dead, remove_dead, "dead code elimination after the passes above"),
+    row(Pass::fuse, nullptr, "fuses elementwise nodes, folds and row operators over one domain (planner)"),
+    row(Pass::append, nullptr, "appends to carried values in place instead of copying them in Concat (planner)"),
+    row(Pass::stack, nullptr, "lets iterations write their part of a loop's result in place (planner)"),
 };
 
 bool is_users(Code code) { return code == Code::bad_model || code == Code::bad_input || code == Code::unsupported; }
@@ -59,7 +59,7 @@ bool same_results(const Graph& before, const Graph& after) {
   return std::ranges::equal(before.main().results, after.main().results, agree);
 }
 
-/// The pass's result, held to the verify level; nullopt where the graph stays.
+/// The result of one pass, verified at the requested level; nullopt when the graph is unchanged.
 Result<std::optional<Graph>> run_row(const PassRow& row, const Graph& graph, const PassOptions& options, PassRun& run) {
   auto result = row.run(graph, options, run.note);
   if (!result) {
@@ -68,7 +68,7 @@ Result<std::optional<Graph>> run_row(const PassRow& row, const Graph& graph, con
     return std::nullopt;
   }
   if (*result && !same_results(graph, **result)) {
-    run.note = "not taken: a result would have another rank";
+    run.note = "discarded: a result would have another rank";
     return std::nullopt;
   }
   run.changed = result->has_value();

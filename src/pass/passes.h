@@ -15,39 +15,40 @@ namespace frazil {
 
 struct PassOptions {
   PassSet passes;
-  int verify = 0;  ///< as FRAZIL_VERIFY: each graph that a pass makes is checked so
-  /// Composites that stay whole.
+  int verify = 0;  ///< level of FRAZIL_VERIFY at which the result of each pass is checked
+  /// Composites that are not expanded.
   std::function<bool(const Graph&, NodeId)> keep;
 };
 
-/// What came of one row of the list.
+/// The outcome of one row of the list.
 struct PassRun {
   std::string_view name;
   bool changed = false;
   std::chrono::nanoseconds time{};
-  std::string note;  ///< what it did, or why its result was not taken
+  std::string note;  ///< what the pass did, or why its result was discarded
 };
 
-/// A graph that means the same, or nullopt where there is nothing to do, which must cost a look at each node only.
-/// `note` is for people.
+/// Returns an equivalent graph, or nullopt when there is nothing to do; deciding that must take time linear in the
+/// nodes. `note` describes what was done.
 using PassFunction = Result<std::optional<Graph>> (*)(const Graph& graph, const PassOptions& options,
                                                       std::string& note);
 
 struct PassRow {
-  std::optional<Pass> pass;  ///< none: always runs
+  std::optional<Pass> pass;  ///< nullopt: always runs
   std::string_view name;
-  PassFunction run;       ///< null: the planner does it
-  std::string_view what;  ///< one line
+  PassFunction run;       ///< null: done by the planner
+  std::string_view what;  ///< one-line description
 };
 
-/// The front of the compiler, in order. A name may stand there more than once.
+/// The graph passes in order. A pass may occur several times.
 std::span<const PassRow> pass_list();
 
-/// Takes a graph through the list. A pass after which the graph no longer types has found an error that the user's own
-/// graph meets only when it runs: the graph stays as it was, so that the error comes then, or never.
+/// Runs the passes in order. When a pass makes a graph that does not type-check, it has exposed an error that the
+/// user's graph has only at run time: its result is discarded, so that the error is reported when the graph runs, if at
+/// all.
 Result<Graph> run_passes(const Graph& graph, const PassOptions& options, std::vector<PassRun>* runs = nullptr);
 
-/// A table, a line a row that ran.
+/// A table with one line per pass that ran.
 std::string str(std::span<const PassRun> runs);
 
 }  // namespace frazil

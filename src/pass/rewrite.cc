@@ -11,7 +11,7 @@
 namespace frazil {
 namespace {
 
-/// The rules that may fit a node of each operator, in order.
+/// The rules by operator, in the order in which they are tried.
 class RuleIndex {
  public:
   explicit RuleIndex(std::span<const Rule* const> rules) {
@@ -104,7 +104,7 @@ bool any_fits(const Graph& graph, const RuleIndex& rules, const Uses& uses) {
 namespace {
 
 Result<std::optional<Graph>> apply(const RuleIndex& rules, const Graph& graph, std::string& note) {
-  constexpr int kMostWalks = 4;  // what one walk makes may fit again
+  constexpr int kMostWalks = 4;  // the result of a walk may match further rules
   std::optional<Graph> now;
   for (int walk = 0; walk < kMostWalks; ++walk) {
     const Graph& from = now ? *now : graph;
@@ -139,11 +139,12 @@ Result<std::optional<Graph>> recover_attention(const Graph& graph, const PassOpt
   static const RuleIndex rules(late_recovery_rules());
   FRAZIL_TRY(auto made, apply(rules, graph, note));
   if (made) {
-    FRAZIL_TRY(auto expanded, expand_composites(*made, options, note));  // what no kernel serves after all
+    FRAZIL_TRY(auto expanded,
+               expand_composites(*made, options, note));  // expand composites that turned out to have no kernel
     if (expanded) made = std::move(expanded);
   }
-  if (const std::string apart = attention_apart(made ? *made : graph); !apart.empty()) {
-    note += (note.empty() ? "" : "; ") + apart;
+  if (const std::string rejected = attention_rejections(made ? *made : graph); !rejected.empty()) {
+    note += (note.empty() ? "" : "; ") + rejected;
   }
   return made;
 }

@@ -4,13 +4,14 @@
 
 namespace frazil {
 
-/// Applies algebra_rules() to each node, in one walk from operands to results.
+/// Applies algebra_rules() to each node from operands to results, in up to four walks.
 Result<std::optional<Graph>> rewrite_algebra(const Graph& graph, const PassOptions& options, std::string& note);
-/// Applies batch_norm_rules() in the same way.
+/// Applies conv_rules(), which absorb BatchNormalization into a convolution or into two numbers per channel.
 Result<std::optional<Graph>> absorb_batch_norm(const Graph& graph, const PassOptions& options, std::string& note);
 /// Applies recovery_rules() in the same way.
 Result<std::optional<Graph>> recover_composites(const Graph& graph, const PassOptions& options, std::string& note);
-/// Applies late_recovery_rules(), and says what is nearly attention.
+/// Applies late_recovery_rules() and expands composites without a kernel; `note` also reports near matches of
+/// attention.
 Result<std::optional<Graph>> recover_attention(const Graph& graph, const PassOptions& options, std::string& note);
 
 }  // namespace frazil

@@ -61,7 +61,7 @@ std::span<const Rule* const> algebra_rules() {
 }
 
 std::span<const Rule* const> recovery_rules() {
-  static const auto all = joined({norm_rules()});
+  static const auto all = joined({norm_rules(), generic_rules()});
   return all;
 }
 
@@ -76,8 +76,8 @@ std::span<const Rule* const> conv_rules() {
 }
 
 std::vector<const Rule*> all_rules() {
-  return joined({norm_rules(), batch_norm_rules(), rotary_rules(), attention_rules(), arithmetic_rules(), logic_rules(),
-                 view_rules(), reduce_rules()});
+  return joined({norm_rules(), generic_rules(), batch_norm_rules(), rotary_rules(), attention_rules(),
+                 arithmetic_rules(), logic_rules(), view_rules(), reduce_rules()});
 }
 
 std::optional<std::int64_t> known(const Graph& graph, Value v) {
@@ -88,7 +88,7 @@ std::optional<std::int64_t> known(const Graph& graph, Value v) {
 
 namespace {
 
-/// Looks through what a value is made of. Where only extents are read, nodes do not run, but their checks count.
+/// Checks that computing a value has no effects. Where only extents are read, nodes do not run, but their checks do.
 struct Harmless {
   const Graph& graph;
   Value beside;

@@ -10,46 +10,46 @@
 #include "ir/graph.h"
 #include "ir/op.h"
 
-// Rewrites of one value: a pattern with a condition, and what stands for it. rules*.cc may name operators.
+// Rewrite rules of single values: a pattern, a condition and a replacement. rules*.cc may name operators.
 namespace frazil {
 
-/// How far a replacement may be from what it replaces.
+/// How much the values of a replacement may differ.
 enum class Numerics : std::uint8_t {
-  exact,         ///< the same bits, the payload and sign of NaN aside
-  ulp,           ///< another rounding of the same function
-  reassociated,  ///< sums in another order
+  exact,         ///< the same bits, except payload and sign of NaN
+  ulp,           ///< a different rounding of the same function
+  reassociated,  ///< sums in a different order
 };
 std::string_view name_of(Numerics numerics);
 
-/// Who uses the values of a graph.
+/// The uses of a graph's values.
 struct Uses {
   explicit Uses(const Graph& graph);
-  /// The only node that uses v, once; none where there are more uses, or v is a result of a block.
+  /// The only node that uses v, when it uses it once; nullopt for more uses, and when v is a result of a block.
   std::optional<NodeId> only_user(Value v) const;
-  std::vector<std::uint32_t> count;  ///< by value
-  std::vector<NodeId> user;          ///< the last one
+  std::vector<std::uint32_t> count;  ///< per value
+  std::vector<NodeId> user;          ///< the last user, per value
 };
 
-/// Where a rule is tried: a node of `from`, whose inputs are `in` in `graph`: `from` itself while a pass looks whether
-/// there is anything to do, and then the graph in the making, where earlier rewrites have been applied.
+/// The node to which a rule is applied: a node of `from` whose inputs are `in` in `graph`. While a pass tests whether
+/// any rule applies, `graph` is `from`; afterwards it is the new graph, in which earlier rewrites are applied.
 struct Site {
   const Graph& from;
   const Node& node;
   const Graph& graph;
   std::span<const Value> in;
-  const Uses& uses;  ///< in `from`
-  BlockId block;     ///< of `graph`, where the node stands
+  const Uses& uses;  ///< of `from`
+  BlockId block;     ///< the block of `graph` for the replacement
 
   bool has(std::size_t i) const { return i < in.size() && in[i]; }
   const Type& type(std::size_t i) const { return graph.type(in[i]); }
   Elem elem(std::size_t i) const { return type(i).elem; }
   const Tensor* constant(std::size_t i) const;
-  /// The node that makes input i, when it is a call of `op` that can fail nothing; else null.
+  /// The node that produces input i, when it is a call of `op` that cannot fail; else null.
   const Node* maker(std::size_t i, const OpDef& op) const { return has(i) ? maker(in[i], op) : nullptr; }
   const Node* maker(Value v, const OpDef& op) const;
-  /// True when input i surely has the type of the result.
+  /// True when input i provably has the type of the result.
   bool same_type(std::size_t i) const;
-  /// Every element of constant i is `number`, and not the other zero.
+  /// True when every element of constant i is `number`; zeros compare with their sign.
   bool is(std::size_t i, double number) const;
   template <class A>
   const A& attrs() const {
@@ -63,15 +63,16 @@ struct Rule {
   std::string_view what;              ///< "Pow(x, 2) -> Mul(x, x)"
   Numerics numerics = Numerics::exact;
   bool (*fits)(const Site& site) = nullptr;
-  /// Called where it fits; the builder's errors count as no fit.
+  /// Called when the rule fits; returns a poisoned Expr when it does not apply after all.
   Expr (*make)(const Site& site, Builder& to) = nullptr;
-  bool checks = false;  ///< what it makes checks what the node does; else it is tried on nodes without checks only
+  bool checks =
+      false;  ///< the replacement repeats the node's checks; other rules are tried on nodes without checks only
 };
 
-/// The operators of a row.
+/// The operators of a rule.
 template <const auto&... Op>
 inline constexpr std::array<const OpDef*, sizeof...(Op)> kOps{&Op...};
-/// Operand I in place of the node.
+/// Replaces the node by operand I.
 template <std::size_t I>
 Expr keep(const Site& site, Builder& to) {
   return {&to, site.in[I]};
@@ -81,28 +82,29 @@ std::span<const Rule> arithmetic_rules();
 std::span<const Rule> logic_rules();
 std::span<const Rule> view_rules();
 std::span<const Rule> reduce_rules();
-/// All of those, in the order in which they are tried.
+/// All of the above, in the order in which they are tried.
 std::span<const Rule* const> algebra_rules();
 std::span<const Rule> norm_rules();
-/// The same for what exporters took apart.
+std::span<const Rule> generic_rules();
+/// Rules that recover composites from the expansions written by exporters, and from spaces given by attributes.
 std::span<const Rule* const> recovery_rules();
 std::span<const Rule> attention_rules();
 std::span<const Rule> rotary_rules();
-/// The same for what expands, and needs constants known.
+/// Recovery rules that run after expansion and constant folding.
 std::span<const Rule* const> late_recovery_rules();
 std::span<const Rule> batch_norm_rules();
-/// The same for BatchNormalization.
+/// The rules for BatchNormalization.
 std::span<const Rule* const> conv_rules();
 /// The rules of all passes.
 std::vector<const Rule*> all_rules();
 
-/// The only element of an integer or boolean tensor, where inference knows it.
+/// The value of an integer or boolean tensor with one element, when inference knows it.
 std::optional<std::int64_t> known(const Graph& graph, Value v);
-/// True when v may be left uncomputed: nothing that it is made of can fail, `beside` aside, which is still used.
+/// True when v need not be computed: nothing it depends on can fail, except `beside`, which remains in use.
 bool cannot_fail(const Graph& graph, Value v, Value beside = {});
-/// True when each operand's extents are 1 or those of the result: broadcasting them tells no error when the graph runs.
+/// True when each operand's extents are 1 or those of the result, so that broadcasting cannot fail at run time.
 bool broadcasts_surely(const Graph& graph, const Node& node);
-/// The operand of an elementwise node that is not a constant of one element, where it is the only one and has the
+/// The operand of an elementwise node that is not a one-element constant, when there is exactly one and it has the
 /// result's rank.
 std::optional<std::size_t> only_operand(const Graph& graph, const OpDef& op, std::span<const Value> in);
 /// The input axis of each output axis of a Transpose of `rank` axes.

@@ -23,12 +23,12 @@ bool right_is(const Site& s) {
   return s.is(1, Number) && s.same_type(0);
 }
 
-/// The zero that x + 0 gives x for, -0 included.
+/// The zero for which x + 0 gives x, also for x = -0.
 double neutral_zero(const Site& s) { return is_float(s.elem(0)) ? -0.0 : 0.0; }
 bool adds_zero_left(const Site& s) { return s.is(0, neutral_zero(s)) && s.same_type(1); }
 bool adds_zero_right(const Site& s) { return s.is(1, neutral_zero(s)) && s.same_type(0); }
 
-// ---- the same operator twice, and pairs that undo each other ----
+// ---- repeated operators and inverse pairs ----
 
 bool is_twice(const Site& s) { return s.maker(0, *s.node.op) != nullptr; }
 Expr without_both(const Site& s, Builder& to) { return {&to, s.maker(0, *s.node.op)->in[0]}; }
@@ -88,7 +88,7 @@ Expr multiply_by_inverses(const Site& s, Builder& to) {
   return ops::Mul(input(s, to, 0), to.constant(inverses(*s.constant(1))));
 }
 
-/// A quotient under a function whose relative error is no more than that of its operand.
+/// A quotient as operand of a function whose relative error does not exceed that of its operand.
 const Node* quotient_inside(const Site& s) {
   const Node* div = s.maker(0, ops::Div);
   const Constant* by = div && div->parent == s.block ? s.graph.constant(div->in[1]) : nullptr;
@@ -112,19 +112,19 @@ Expr apply_to_product(const Site& s, Builder& to) {
 
 template <int Exponent>
 bool power_is(const Site& s) {
-  // f16 and bf16 would round between two products, and integers saturate where products wrap.
+  // f16 and bf16 would round between two products; integers saturate in pow and wrap in products.
   const bool plain = s.elem(0) == Elem::f32 || s.elem(0) == Elem::f64;
   return plain && s.is(1, Exponent) && s.same_type(0);
 }
 bool power_is_one(const Site& s) {
-  const bool rounds = s.elem(0) == Elem::i64 && is_float(s.elem(1));  // powers of both are taken in f64
+  const bool rounds = s.elem(0) == Elem::i64 && is_float(s.elem(1));  // computed in f64 when the types differ
   return !rounds && s.is(1, 1) && s.same_type(0);
 }
 Expr square(const Site& s, Builder& to) { return ops::Mul(input(s, to, 0), input(s, to, 0)); }
 Expr cube(const Site& s, Builder& to) { return ops::Mul(square(s, to), input(s, to, 0)); }
 Expr reciprocal(const Site& s, Builder& to) { return ops::Reciprocal(input(s, to, 0)); }
 
-/// True when no element of v can be below 0 or be -0: pow(-0, 1/2) is 0 and pow(-inf, 1/2) inf, their roots are not.
+/// True when no element of v is negative or -0: pow(-0, 1/2) is 0 and pow(-inf, 1/2) is inf, unlike their square roots.
 bool is_positive(const Graph& graph, Value v, int depth = 4) {
   const auto id = graph.producer(v);
   if (!id || depth == 0) return false;
@@ -153,11 +153,11 @@ constexpr Rule kRules[] = {
     {"one_mul", kOps<ops::Mul>, "1 * x -> x", N::exact, left_is<1>, keep<1>},
     {"div_one", kOps<ops::Div>, "x / 1 -> x", N::exact, right_is<1>, keep<0>},
     {"sub_zero", kOps<ops::Sub>, "x - 0 -> x", N::exact, right_is<0>, keep<0>},
-    {"add_zero", kOps<ops::Add>, "x + -0 -> x; of integers x + 0", N::exact, adds_zero_right, keep<0>},
-    {"zero_add", kOps<ops::Add>, "-0 + x -> x; of integers 0 + x", N::exact, adds_zero_left, keep<1>},
+    {"add_zero", kOps<ops::Add>, "x + -0 -> x; for integers x + 0", N::exact, adds_zero_right, keep<0>},
+    {"zero_add", kOps<ops::Add>, "-0 + x -> x; for integers 0 + x", N::exact, adds_zero_left, keep<1>},
     {"twice_undone", kOps<ops::Neg, ops::BitwiseNot>, "-(-x) -> x, ~~x -> x", N::exact, is_twice, without_both},
     {"twice_is_once", kOps<ops::Abs, ops::Floor, ops::Ceil, ops::Round, ops::Relu, ops::Sign>,
-     "f(f(x)) -> f(x) of Abs, Floor, Ceil, Round, Relu, Sign", N::exact, is_twice, keep<0>},
+     "f(f(x)) -> f(x) for Abs, Floor, Ceil, Round, Relu, Sign", N::exact, is_twice, keep<0>},
     {"abs_neg", kOps<ops::Abs>, "|-x| -> |x|", N::exact, abs_of_neg, abs_of_inner},
     {"extreme_same", kOps<ops::Min2, ops::Max2>, "min(x, x) -> x, max(x, x) -> x", N::exact, same_operands, keep<0>},
     {"add_neg", kOps<ops::Add>, "x + (-y) -> x - y", N::exact, adds_negative, subtract},
@@ -171,7 +171,7 @@ constexpr Rule kRules[] = {
     {"pow_two", kOps<ops::Pow>, "pow(x, 2) -> x * x", N::ulp, power_is<2>, square},
     {"pow_three", kOps<ops::Pow>, "pow(x, 3) -> x * x * x", N::ulp, power_is<3>, cube},
     {"pow_inverse", kOps<ops::Pow>, "pow(x, -1) -> 1 / x", N::ulp, power_is<-1>, reciprocal},
-    {"pow_half", kOps<ops::Pow>, "pow(x, 1/2) -> sqrt(x), where x is surely not negative", N::ulp, is_root, root},
+    {"pow_half", kOps<ops::Pow>, "pow(x, 1/2) -> sqrt(x), where x is provably not negative", N::ulp, is_root, root},
 };
 
 }  // namespace

@@ -12,16 +12,16 @@
 #include "pass/attention.h"
 #include "pass/rules.h"
 
-// softmax(Q Kt) V as exporters write it, whatever the order of operands.
+// softmax(Q Kt) V as written by exporters, in any order of operands.
 namespace frazil {
 namespace {
 
 using Perm = std::vector<std::size_t>;
 
-/// A value behind transposes.
+/// A value and the transposes applied to it.
 struct Turned {
   Value base;
-  Perm perm;  ///< axis k of what is meant is axis perm[k] of base
+  Perm perm;  ///< axis k of the result is axis perm[k] of base
 
   void turn(std::span<const std::size_t> by) {
     Perm now;
@@ -31,21 +31,21 @@ struct Turned {
   void swap_last() { std::swap(perm[perm.size() - 1], perm[perm.size() - 2]); }
 };
 
-/// What a product of probabilities and values is made of.
+/// The parts of a product of probabilities and values.
 struct Pattern {
   Turned q, k;  ///< [..., steps, features]
   Value v, product;
   double scale = 1;
   double softcap = 0;
-  Value factor, divisor;  ///< scalars that scale the scores, where they are not constants
+  Value factor, divisor;  ///< scalars that scale the scores, when they are not constants
   std::array<Value, 2> bias{};
-  Value keep;  ///< or what hides
+  Value keep;  ///< boolean mask
   bool keep_hides = false, biased_hidden = false;
   double hidden = 0;
   std::int64_t undefined = 0;
 };
 
-/// Looks for the pattern in one graph.
+/// Searches one graph for the pattern.
 class Finder {
  public:
   Finder(const Graph& graph, BlockId block, const Uses* uses) : graph_(graph), block_(block), uses_(uses) {}
@@ -62,7 +62,7 @@ class Finder {
     if (!masked(softmax->in[0], p, 0)) return std::nullopt;
     return shapes_agree(p, scores) ? std::optional(p) : std::nullopt;
   }
-  /// Why something that begins like the pattern is none; empty where nothing does.
+  /// Why a candidate does not match; empty when there is no candidate.
   std::string_view why() const { return why_; }
 
  private:
@@ -79,12 +79,12 @@ class Finder {
     const Node& node = graph_.node(*id);
     return node.op == &op && node.constraints.empty() && node.parent == block_ ? &node : nullptr;
   }
-  /// The same for a value that the pattern alone uses, so many times.
+  /// As maker, for a value with exactly `uses` uses, all in the pattern.
   const Node* inner(Value v, const OpDef& op, std::uint32_t uses = 1) {
     const Node* node = made(v, op);
     if (!node) return nullptr;
     if (uses_ && uses_->count[v.id] != uses) {
-      refuse("a value inside has another use");
+      refuse("an intermediate value has another use");
       return nullptr;
     }
     return node;
@@ -113,7 +113,7 @@ class Finder {
     return softmax && is_last(softmax->attributes<ops::SoftmaxAttrs>().axis, v) ? softmax : nullptr;
   }
 
-  /// Scores behind masks. What does not fit leaves p as it was.
+  /// Matches scores with masks; p is unchanged when they do not match.
   bool masked(Value v, Pattern& p, int depth) {
     constexpr int kDeepest = 4;
     const Pattern before = p;
@@ -141,8 +141,7 @@ class Finder {
     }
     return scaled(v, p, 0);
   }
-  /// True for a mask over scores that it does not make larger; v is what it masks. That there are as many keys as
-  /// values is checked in any case.
+  /// True for a mask that does not enlarge the scores v. The numbers of keys and values are checked in any case.
   bool may_mask(Value mask, Value v) const {
     const Shape &own = type(mask).shape, &all = type(v).shape;
     if (own.size() > all.size()) return false;
@@ -214,7 +213,7 @@ class Finder {
     for (std::size_t i = 0; i < type(v).rank(); ++i) t.perm.push_back(i);
     return t;
   }
-  /// What stands behind transposes and products with constants.
+  /// Removes transposes and constant factors.
   Turned peeled(Value v, double& scale) const {
     Turned t = whole(v);
     for (;;) {
@@ -253,7 +252,7 @@ class Finder {
     bool fits = q.size() == n && k.size() == n && v.size() == n && is_f32(p.q.base) && is_f32(p.k.base) && is_f32(p.v);
     for (std::size_t i = 0; fits && i + 2 < n; ++i) fits = q[i] == k[i] && q[i] == v[i];
     if (!fits || q[n - 1] != k[n - 1] || k[n - 2] != v[n - 2]) {
-      refuse("extents of queries, keys and values are not surely the same");
+      refuse("extents of queries, keys and values are not provably equal");
       return false;
     }
     return std::isfinite(p.scale);
@@ -265,7 +264,7 @@ class Finder {
   std::string_view why_;
 };
 
-/// The pattern in the graph in the making, where it stands in the one that the users of its values are known of, too.
+/// The pattern in the new graph, if it also matches in `from`, for which uses are known.
 std::optional<Pattern> pattern_at(const Site& s) {
   if (s.in.size() != 2 || s.node.in.size() != 2) return std::nullopt;
   if (!Finder(s.from, s.node.parent, &s.uses).find(s.node.in)) return std::nullopt;
@@ -286,7 +285,7 @@ Expr unsqueezed(Builder& to, Expr x, std::size_t rank) {
   return ops::Unsqueeze({x, to.ints(std::span(kFront).subspan(rank == 3 ? 1 : 0))});
 }
 
-/// A mask over scores of `rank` axes for four.
+/// Extends a mask over scores of `rank` axes to four axes.
 Expr mask_for(Builder& to, Value v, std::size_t rank) {
   const Expr x{&to, v};
   if (!v) return to.absent();
@@ -319,7 +318,7 @@ Expr attend(const Site& s, Builder& to) {
 
 constexpr Rule kRules[] = {
     {"attention", kOps<ops::MatMul>,
-     "softmax(Q * Kt, scaled, softly limited, masked by sums and choices) * V -> Attend(Q, K, V)",
+     "softmax(Q * Kt, with scale, soft cap and masks) * V -> Attend(Q, K, V)",
      Numerics::reassociated, attends, attend, true},
 };
 
@@ -327,7 +326,7 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> attention_rules() { return kRules; }
 
-std::string attention_apart(const Graph& graph) {
+std::string attention_rejections(const Graph& graph) {
   std::string text;
   const Uses uses(graph);
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
@@ -336,7 +335,7 @@ std::string attention_apart(const Graph& graph) {
       if (node.op != &ops::MatMul) continue;
       Finder finder(graph, {b}, &uses);
       if (finder.find(node.in) || finder.why().empty()) continue;
-      text += fmt::format("{}{} is no attention: {}", text.empty() ? "" : "; ", graph.describe(id), finder.why());
+      text += fmt::format("{}{} is not attention: {}", text.empty() ? "" : "; ", graph.describe(id), finder.why());
     }
   }
   return text;

@@ -8,13 +8,14 @@
 #include "ops/norm.h"
 #include "pass/rules.h"
 
-// Normalisation by statistics that are constants: two numbers a channel.
+// Normalisation by constant statistics, which is a scale and an offset per channel.
 namespace frazil {
 namespace {
 
-constexpr std::size_t kSmallWeight = std::size_t{1} << 16;  // bytes; larger ones are not copied at load
+constexpr std::size_t kSmallWeight = std::size_t{1}
+                                     << 16;  // bytes; larger weights are not copied when a model is loaded
 
-/// The elements, which may lie anywhere in a file.
+/// The elements, which may be unaligned.
 std::vector<float> floats(const Tensor& t) {
   std::vector<float> values(static_cast<std::size_t>(t.count()));
   std::memcpy(values.data(), t.data(), t.bytes());
@@ -36,7 +37,7 @@ bool has_constant_statistics(const Site& s) {
   return channels > 0;
 }
 
-/// y = factor * x + offset, by channel.
+/// y = factor * x + offset, per channel.
 struct Affine {
   std::vector<float> factor, offset;
 };
@@ -55,7 +56,7 @@ Affine affine_of(const Site& s) {
 
 // ---- into the convolution before it ----
 
-/// The convolution that gives x and that only this node uses, where its weights are constants and few.
+/// The convolution that produces x, when this node is its only user and its weights are constant and small.
 const Node* convolution(const Site& s) {
   const Node* conv = s.maker(0, ops::Conv);
   if (!conv || conv->parent != s.block || !s.uses.only_user(s.node.in[0])) return nullptr;
@@ -95,7 +96,7 @@ Expr convolve(const Site& s, Builder& to) {
   return ops::Conv({Expr{&to, conv.in[0]}, weight, to.constant(std::move(bias))}, conv.attributes<ops::ConvAttrs>());
 }
 
-// ---- on its own ----
+// ---- without a convolution ----
 
 Expr per_channel(Builder& to, const std::vector<float>& values, std::size_t rank) {
   Sizes sizes{static_cast<std::int64_t>(values.size())};
@@ -113,10 +114,10 @@ Expr scale_and_shift(const Site& s, Builder& to) {
 using N = Numerics;
 constexpr Rule kRules[] = {
     {"batch_norm_conv", kOps<ops::BatchNormalization>,
-     "BatchNormalization(Conv(x, w, b)) of constants -> Conv(x, w', b'), where w has at most 64 KiB", N::reassociated,
+     "BatchNormalization(Conv(x, w, b)) with constants -> Conv(x, w', b'), where w has at most 64 KiB", N::reassociated,
      follows_convolution, convolve},
     {"batch_norm_affine", kOps<ops::BatchNormalization>,
-     "BatchNormalization of constant statistics -> x * a + b by channel", N::reassociated, has_constant_statistics,
+     "BatchNormalization with constant statistics -> x * a + b per channel", N::reassociated, has_constant_statistics,
      scale_and_shift},
 };
 

@@ -12,25 +12,25 @@
 #include "pass/loops.h"
 #include "pass/rules.h"
 
-// Loops that count by themselves.
+// Loops with a counter in a carried value.
 namespace frazil {
 namespace {
 
-/// A carried value that grows by 1 in each iteration; the loop goes on while it is below the limit.
+/// A carried value that increases by 1 in each iteration; the loop continues while it is below the limit.
 struct Counter {
-  std::size_t param = 0;   ///< of the body
-  std::int64_t first = 0;  ///< at the first iteration; not negative
-  Value limit;             ///< outside of the loop
-  bool begins = false;     ///< the loop does not begin unless `first` is below the limit
+  std::size_t param = 0;   ///< index of the body's param
+  std::int64_t first = 0;  ///< value in the first iteration; not negative
+  Value limit;             ///< defined outside the loop
+  bool begins = false;     ///< the initial condition is `first` < limit
 };
 
 struct CountedLoop {
   std::vector<Counter> counters;
-  NodeId condition;       ///< in the body: whether the loop goes on
-  bool replaces = false;  ///< the counters say whether it begins, too
+  NodeId condition;       ///< in the body: whether the loop continues
+  bool replaces = false;  ///< the counters also determine the initial condition
 };
 
-/// The number that exporters give a loop which shall not end by it.
+/// The trip count that exporters use for "no limit".
 bool is_endless(const Graph& graph, Value trips) {
   const Constant* c = graph.constant(trips);
   return c && c->tensor.as<std::int64_t>()[0] == std::numeric_limits<std::int64_t>::max();
@@ -52,7 +52,7 @@ std::optional<Below> below(const Node& node) {
   return std::nullopt;
 }
 
-/// Calls f with each of what `v` is true for; false as soon as f is, or where something else is asked.
+/// Calls f for each operand of the conjunction `v`; returns false when f does, or when v is not a conjunction.
 template <class F>
 bool all_conditions(const Graph& graph, Value v, F f) {
   std::vector<Value> open{v};
@@ -119,7 +119,7 @@ class Finder {
     return (in[0] == v && known(graph_, in[1]) == 1) || (in[1] == v && known(graph_, in[0]) == 1);
   }
 
-  /// v itself, or what the loop hands on as v without a change.
+  /// v itself, or its value outside when the loop passes it on unchanged.
   Value outside(const Node& loop, Value v) const {
     const BlockId block = loop.blocks[0];
     if (graph_.block_of(v) != block) return v;
@@ -128,7 +128,7 @@ class Finder {
     return at >= 2 && at < body.params.size() && body.results[at - 1] == v ? loop.in[at] : Value{};
   }
 
-  /// Whether the condition before the first iteration is that of the counters.
+  /// Whether the initial condition is that of the counters.
   void find_beginning(const Node& loop, CountedLoop& found) const {
     if (!loop.in[1]) return;
     std::vector<Counter> counters = found.counters;
@@ -194,7 +194,7 @@ class CountWriter : public Rewriter {
   }
 
  private:
-  /// True for an operand that is a counter from 0, where the loop's own may stand: of the same type, or as an index.
+  /// True for an operand that is a counter from 0 and can be replaced by the iteration number: same type, or an index.
   static bool numbers_iterations(const Graph& from, const Node& node, std::size_t input, const CountedLoop& loop) {
     const Value v = node.in[input];
     if (!v) return false;
@@ -204,8 +204,8 @@ class CountWriter : public Rewriter {
     return from.type(v).elem == Elem::i64 || (node.op == &ops::Gather && input == 1);
   }
 
-  std::unordered_map<std::uint32_t, CountedLoop> loops_;  // by region
-  std::unordered_set<std::uint32_t> conditions_;          // nodes
+  std::unordered_map<std::uint32_t, CountedLoop> loops_;  // by region node
+  std::unordered_set<std::uint32_t> conditions_;          // node ids
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ bool same_operands(const Site& s) { return s.in[0] == s.in[1]; }
 bool is_twice(const Site& s) { return s.maker(0, ops::Not) != nullptr; }
 Expr without_both(const Site& s, Builder& to) { return {&to, s.maker(0, ops::Not)->in[0]}; }
 
-// ---- choices: the side that is dropped must be one that fails nothing ----
+// ---- choices: the unused operand must not be able to fail ----
 
 bool always_first(const Site& s) {
   return s.is(0, 1) && broadcasts_surely(s.from, s.node) && s.same_type(1) && cannot_fail(s.graph, s.in[2]);

@@ -8,16 +8,16 @@
 #include "pass/loops.h"
 #include "pass/rules.h"
 
-// Products of one step's slice with a weight, of all steps at once.
+// Computes products of per-iteration slices with a weight for all iterations at once.
 namespace frazil {
 namespace {
 
-/// A product in a body: of a slice of `source` with a weight from outside.
+/// A product in a body: a slice of `source` times a weight from outside.
 struct Projection {
   NodeId product;
-  Value source, weight;                ///< outside of the body
-  std::optional<std::size_t> scanned;  ///< Scan: the input that is cut
-  std::optional<NodeId> gather;        ///< Loop: the node that cuts it
+  Value source, weight;                ///< defined outside the body
+  std::optional<std::size_t> scanned;  ///< Scan: index of the scanned input
+  std::optional<NodeId> gather;        ///< Loop: the node that takes the slice
 };
 
 /// The projections of each region.
@@ -63,7 +63,7 @@ class Projections {
     }
   }
 
-  /// Takes a product of `slice` that is made in every iteration, once and for all is no more work, and fails nothing.
+  /// Adds a product of `slice` that is computed in every iteration, costs no more for all at once, and cannot fail.
   void add(NodeId region, BlockId body, Projection p, Value slice) {
     const Node& product = graph_.node(p.product);
     if (product.op != &ops::MatMul || product.parent != body || !product.constraints.empty()) return;
@@ -74,7 +74,7 @@ class Projections {
     products_.emplace(p.product.id, true);
   }
 
-  /// A matrix whose product is not much larger than what it is made of.
+  /// A matrix whose product is not much larger than its operands.
   bool is_matrix(Value v) const {
     constexpr std::int64_t kGrowth = 8;
     const Type& type = graph_.type(v);
@@ -83,14 +83,14 @@ class Projections {
   }
   bool is_outside(Value v, BlockId body) const { return v && graph_.block_of(v) != body; }
 
-  /// True for a loop whose condition never ends it.
+  /// True when the loop's condition never ends it.
   bool runs_over_all(const Node& loop) const {
     const Block& body = graph_.block(loop.blocks[0]);
     const bool begins = loop.in.size() < 2 || !loop.in[1] || known(graph_, loop.in[1]) == 1;
     const bool goes_on = body.results[0] == body.params[1] || known(graph_, body.results[0]) == 1;
     return !loop.in.empty() && loop.in[0] && begins && goes_on;
   }
-  /// True when the loop's iterations are the rows of `source`.
+  /// True when the loop iterates over the rows of `source`.
   bool counts(const Node& loop, Value source) const {
     const std::vector<Dim>* trips = graph_.known_value(loop.in[0]);
     const Type& type = graph_.type(source);

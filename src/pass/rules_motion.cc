@@ -5,13 +5,13 @@
 #include "pass/loops.h"
 #include "pass/rules.h"
 
-// Loop-invariant motion.
+// Loop-invariant code motion.
 namespace frazil {
 namespace {
 
 constexpr std::int64_t kFewElements = 4096;
 
-/// True when a loop's body runs at least once.
+/// True when the loop provably runs at least once.
 bool surely_runs(const Graph& graph, const Node& loop) {
   const auto content_is = [&](std::size_t i, auto holds) {
     const std::vector<Dim>* known = i < loop.in.size() && loop.in[i] ? graph.known_value(loop.in[i]) : nullptr;
@@ -23,7 +23,7 @@ bool surely_runs(const Graph& graph, const Node& loop) {
   return trips && (absent(1) || content_is(1, [](Dim d) { return d == Dim(1); }));
 }
 
-/// Work that is no loss where the loop does not run.
+/// Cheap enough to compute when the loop does not run.
 bool is_cheap(const Graph& graph, const Node& node) {
   if (std::holds_alternative<Contraction>(node.op->form)) return false;
   std::int64_t count = 1;
@@ -35,7 +35,7 @@ bool is_cheap(const Graph& graph, const Node& node) {
   return true;
 }
 
-/// One result that is made of the operands alone and fails nothing.
+/// A node with one result that depends on its operands only and cannot fail.
 bool may_move(const Graph& graph, const Node& node) {
   const bool fits = std::holds_alternative<Elementwise>(node.op->form) ||
                     std::holds_alternative<Contraction>(node.op->form) || std::holds_alternative<View>(node.op->form);
@@ -43,7 +43,9 @@ bool may_move(const Graph& graph, const Node& node) {
     return false;
   }
   if (std::holds_alternative<Elementwise>(node.op->form) && !broadcasts_surely(graph, node)) return false;
-  const auto is_matrix = [&](Value v) { return !v || graph.type(v).rank() <= 2; };  // more axes may broadcast, too
+  const auto is_matrix = [&](Value v) {
+    return !v || graph.type(v).rank() <= 2;
+  };  // more axes may involve broadcasting
   if (std::holds_alternative<Contraction>(node.op->form) && !std::ranges::all_of(node.in, is_matrix)) return false;
   const auto exists = [&](Dim d) { return graph.scope().bounds(d).min >= 0; };
   return std::ranges::all_of(graph.type(node.out[0]).shape, exists) &&
@@ -52,7 +54,7 @@ bool may_move(const Graph& graph, const Node& node) {
 
 class Mover : public Rewriter {
  public:
-  /// Where a node whose inputs are `in` may stand instead of `block`.
+  /// The outermost block in which a node with inputs `in` can be placed instead of `block`.
   static BlockId place(const Graph& graph, const Graph& from, const Node& node, std::span<const Value> in,
                        BlockId block) {
     while (block != Graph::kMain) {

@@ -9,12 +9,12 @@
 #include "ops/norm.h"
 #include "pass/rules.h"
 
-// What exporters take apart and a kernel serves as a whole. In three steps, so that each order of operands is one
-// pattern: the normalised value, then its scale, then its shift.
+// Recovers normalisations for which there is a kernel. Three steps, so that each order of operands is one pattern: the
+// normalised value, then its scale, then its shift.
 namespace frazil {
 namespace {
 
-/// The one of two operands that `op` makes in the block at hand, with the other one.
+/// The operand that `op` produces in the current block, and the other operand.
 struct Sides {
   const Node* made = nullptr;
   Value other;
@@ -39,7 +39,7 @@ std::optional<double> number(const Graph& graph, Value v) {
   return c->tensor.number_at(0);
 }
 
-/// The first of the axes that a mean is taken over, when they are the last ones and stay as 1.
+/// The first axis of a mean over the last axes that keeps them with extent 1.
 std::optional<std::size_t> first_axis(const Graph& graph, const Node& mean) {
   const Constant* axes = mean.in.size() > 1 && mean.in[1] ? graph.constant(mean.in[1]) : nullptr;
   if (!axes || axes->tensor.count() == 0 || mean.attributes<ops::ReduceAttrs>().keepdims == 0) return std::nullopt;
@@ -66,14 +66,14 @@ std::optional<Centred> centred(const Site& s, Value v) {
   return axis ? std::optional(Centred{sub->in[0], *axis}) : std::nullopt;
 }
 
-/// What is squared: x * x or pow(x, 2).
+/// The value that is squared: x * x or pow(x, 2).
 Value squared(const Site& s, Value v) {
   if (const Node* mul = here(s, v, ops::Mul)) return mul->in[0] == mul->in[1] ? mul->in[0] : Value{};
   const Node* pow = here(s, v, ops::Pow);
   return pow && number(s.graph, pow->in[1]) == 2.0 ? pow->in[0] : Value{};
 }
 
-/// The deviation of what is normalised: sqrt(mean(d * d) + epsilon), with d centred.
+/// The standard deviation: sqrt(mean(d * d) + epsilon), with d centred.
 struct Deviation {
   Centred of;
   double epsilon = 0;
@@ -93,7 +93,7 @@ std::optional<Deviation> deviation(const Site& s, Value v) {
   const Node* pow = here(s, v, ops::Pow);
   return pow && number(s.graph, pow->in[1]) == 0.5 ? variance(s, pow->in[0]) : std::nullopt;
 }
-/// One over a deviation.
+/// The reciprocal of a standard deviation.
 std::optional<Deviation> inverse_deviation(const Site& s, Value v) {
   if (const Node* inverse = here(s, v, ops::Reciprocal)) return deviation(s, inverse->in[0]);
   if (const Node* div = here(s, v, ops::Div); div && number(s.graph, div->in[0]) == 1.0) {
@@ -110,7 +110,7 @@ bool is_served(const Graph& graph, const Centred& c, double epsilon) {
          std::ranges::all_of(rest, [](Dim d) { return d.is_const() && d.value() > 0 && d.value() < (1 << 20); });
 }
 
-/// What a quotient or product normalises.
+/// The value that a quotient or product normalises.
 std::optional<Deviation> normalised(const Site& s) {
   const auto fits = [&](Value d, const std::optional<Deviation>& by) {
     const auto of = by ? centred(s, d) : std::nullopt;
@@ -140,7 +140,7 @@ Expr normalise(const Site& s, Builder& to) {
                                  {.axis = axis, .epsilon = static_cast<float>(d.epsilon)});
 }
 
-/// True when v has the extents that a norm is taken over.
+/// True when v has the extents that the norm is taken over.
 bool has_norm_extents(const Graph& graph, const Node& norm, Value v) {
   const Shape &x = graph.type(norm.in[0]).shape, &own = graph.type(v).shape;
   const std::size_t first = from_front(norm.attributes<ops::LayerNormAttrs>().axis, x.size());
@@ -153,7 +153,7 @@ bool is_one(const Graph& graph, Value v) {
   return std::ranges::all_of(c->tensor.as<float>(), [](float x) { return x == 1; });
 }
 
-/// A norm without a shift that only this node uses, and an operand with the norm's extents.
+/// A norm without a shift whose only user is this node, and an operand with the norm's extents.
 Sides beside_norm(const Site& s) {
   const Sides sides = either(s, s.in, ops::LayerNormalization);
   if (!sides.made || sides.made->out.size() != 1 || sides.made->in.size() != 2) return {};

@@ -8,7 +8,7 @@
 namespace frazil {
 namespace {
 
-/// The axes that the node reduces, where they are known and each is named once, as runs that lie side by side.
+/// The node's reduced axes as runs of adjacent axes, when they are known and distinct.
 std::vector<Ints> reduced_runs(const Site& s) {
   const Tensor* axes = s.has(1) ? s.constant(1) : nullptr;
   if (axes == nullptr || !s.type(0).ranked) return {};
@@ -26,14 +26,14 @@ std::vector<Ints> reduced_runs(const Site& s) {
   return runs;
 }
 
-/// What a mean of means rounds is no whole number.
+/// Integer means of means would round twice.
 bool reduces_apart(const Site& s) {
   constexpr ElemSet kServed = one(Elem::f32) | one(Elem::f64) | one(Elem::i32) | one(Elem::i64);
   const bool whole = s.node.op != &ops::ReduceMean || is_float(s.elem(0));
   return whole && contains(kServed, s.elem(0)) && reduced_runs(s).size() > 1;
 }
 
-/// From the last run on, so that the first results are small and axes in front keep their numbers.
+/// Starting with the last run, so that intermediate results are small and earlier axes keep their numbers.
 Expr reduce_in_turn(const Site& s, Builder& to) {
   const std::vector<Ints> runs = reduced_runs(s);
   const bool sums_powers = s.node.op == &ops::ReduceL1 || s.node.op == &ops::ReduceSumSquare;
@@ -48,9 +48,10 @@ Expr reduce_in_turn(const Site& s, Builder& to) {
 using N = Numerics;
 constexpr Rule kRules[] = {
     {"reduce_extremes_apart", kOps<ops::ReduceMax, ops::ReduceMin>,
-     "an extreme over axes that lie apart -> of those side by side, in turn", N::exact, reduces_apart, reduce_in_turn},
+     "max or min over non-adjacent axes -> one reduction per run of adjacent axes", N::exact, reduces_apart,
+     reduce_in_turn},
     {"reduce_apart", kOps<ops::ReduceSum, ops::ReduceMean, ops::ReduceProd, ops::ReduceL1, ops::ReduceSumSquare>,
-     "the same for sums and products", N::reassociated, reduces_apart, reduce_in_turn},
+     "as above, for sums and products", N::reassociated, reduces_apart, reduce_in_turn},
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "ops/view.h"
 #include "pass/rules.h"
 
-// x * cos + rotate_half(x) * sin, as exporters write it.
+// x * cos + rotate_half(x) * sin, as written by exporters.
 namespace frazil {
 namespace {
 
@@ -60,7 +60,7 @@ std::optional<Part> part_of(const Site& s, Value v) {
   return made ? split(s, *made, v) : std::nullopt;
 }
 
-/// What is rotated: concat(-second half, first half).
+/// The rotated value: concat(-second half, first half).
 Value rotated(const Site& s, Value v) {
   const Node* concat = here(s, v, ops::Concat);
   if (!concat || concat->in.size() != 2) return {};
@@ -78,7 +78,7 @@ struct Rotation {
   Value x, cosine, sine;
 };
 
-/// True for a table that x's extents are not changed by.
+/// True for a table whose broadcasting does not change x's extents.
 bool broadcasts(const Graph& graph, Value table, Value x) {
   const Type &own = graph.type(table), &all = graph.type(x);
   if (own.elem != Elem::f32 || own.rank() > all.rank()) return false;

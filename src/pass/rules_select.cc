@@ -6,12 +6,12 @@
 #include "pass/rules.h"
 #include "pass/unroll.h"
 
-// Ifs whose sides are so cheap that computing both is less work than to branch.
+// Ifs whose branches are so cheap that computing both costs less than branching.
 namespace frazil {
 namespace {
 
 constexpr std::int64_t kMostElements = 64;
-constexpr std::size_t kMostNodes = 6;  ///< of both sides
+constexpr std::size_t kMostNodes = 6;  ///< nodes of both branches together
 
 bool is_few(const Type& type) {
   if (!type.is_tensor() || !type.ranked || type.elem == Elem::string || is_complex(type.elem)) return false;
@@ -24,7 +24,7 @@ bool is_few(const Type& type) {
   return true;
 }
 
-/// True for a node that may run although its results are not needed.
+/// True for a node that may run when its results are not needed.
 bool is_cheap(const Graph& graph, const Node& node) {
   return std::holds_alternative<Elementwise>(node.op->form) && node.constraints.empty() && node.out.size() == 1 &&
          is_few(graph.type(node.out[0])) && broadcasts_surely(graph, node) && !node.op->stateful;
@@ -57,7 +57,7 @@ class Selector : public Rewriter {
     condition_ = inputs[0];
     return Inlined{Splice{0, {}}, {}};
   }
-  /// Sides hold no regions, so that one If at a time is open.
+  /// Branches contain no regions, so only one If is open at a time.
   Result<Inlined> spliced(const Graph& from, NodeId id, Builder& to, std::span<const Value> results) override {
     if (!yes_) {
       yes_.emplace(results.begin(), results.end());
@@ -92,7 +92,7 @@ Result<std::optional<Graph>> select_sides(const Graph& graph, const PassOptions&
   if (!any) return std::nullopt;
   Selector selector;
   FRAZIL_TRY(Graph made, rebuild(graph, selector));
-  note = fmt::format("{} Ifs became choices", selector.selected());
+  note = fmt::format("{} Ifs replaced by Where", selector.selected());
   return made;
 }
 

@@ -7,14 +7,14 @@
 #include "pass/rules.h"
 #include "pass/unroll.h"
 
-// Regions of which it is known what they run.
+// Regions whose control flow is known at build time.
 namespace frazil {
 namespace {
 
 constexpr std::int64_t kMostTrips = 8;
-constexpr std::int64_t kMostNodes = 32;  ///< that several iterations become
+constexpr std::int64_t kMostNodes = 32;  ///< nodes that the unrolled iterations may have in total
 
-/// How often the loop's body runs, where that is surely so.
+/// The number of iterations, when it is known.
 std::optional<std::int64_t> trips_of(const Graph& graph, const Node& loop) {
   const auto given = [&](std::size_t i) { return i < loop.in.size() && loop.in[i]; };
   const auto count = given(0) ? known(graph, loop.in[0]) : std::numeric_limits<std::int64_t>::max();
@@ -31,7 +31,7 @@ std::optional<std::int64_t> trips_of(const Graph& graph, const Node& loop) {
 
 std::size_t carried(const Node& loop) { return loop.in.size() > 2 ? loop.in.size() - 2 : 0; }
 
-/// What is gathered can be put together by Concat.
+/// The collected values can be joined by Concat.
 bool gathers_tensors(const Graph& graph, const Node& loop, std::int64_t trips) {
   const Block& body = graph.block(loop.blocks[0]);
   for (std::size_t i = carried(loop); i < loop.out.size(); ++i) {
@@ -53,7 +53,7 @@ bool is_small(const Graph& graph, const Node& loop, std::int64_t trips) {
          std::ranges::all_of(nodes, is_plain);
 }
 
-/// The block that surely runs, and how often.
+/// The block that runs, and how often.
 struct Run {
   std::size_t block = 0;
   std::int64_t times = 0;
@@ -108,7 +108,7 @@ class Inliner : public Rewriter {
   /// A loop whose iterations are being written.
   struct Open {
     std::int64_t iteration, times;
-    std::vector<std::vector<Value>> pieces;  ///< of each scan output
+    std::vector<std::vector<Value>> pieces;  ///< per scan output
   };
 
   static std::size_t gathered(const Node& loop) { return loop.out.size() - std::min(loop.out.size(), carried(loop)); }
@@ -152,7 +152,7 @@ Result<std::optional<Graph>> inline_regions(const Graph& graph, const PassOption
   if (graph.block_count() == 1 || !any_runs(graph)) return std::nullopt;
   Inliner inliner;
   FRAZIL_TRY(Graph made, rebuild(graph, inliner));
-  note = fmt::format("{} regions put in place", inliner.inlined());
+  note = fmt::format("{} regions inlined", inliner.inlined());
   return made;
 }
 

@@ -29,7 +29,7 @@ Expr transpose_once(const Site& s, Builder& to) {
   return moves_nothing(both) ? x : transpose(x, both);
 }
 
-/// True when v goes through elementwise nodes of one operand, and nowhere else, to a transpose.
+/// True when v passes through elementwise nodes of one operand, without other uses, to a transpose.
 bool meets_transpose(const Graph& graph, const Uses& uses, Value v) {
   constexpr int kFarthest = 64;
   for (int step = 0; step < kFarthest; ++step) {
@@ -65,7 +65,7 @@ bool keeps_extents(const Site& s) {
 }
 bool has_one_operand(const Site& s) { return s.in.size() == 1; }
 
-/// A shape that means the same whatever it is applied to: no 0, which copies an extent.
+/// A shape without 0, which would copy an extent.
 bool is_plain_shape(const Site& s) {
   const Tensor* shape = s.constant(1);
   if (!shape) return false;
@@ -75,7 +75,7 @@ bool is_plain_shape(const Site& s) {
   return true;
 }
 
-/// The nodes that only give the elements of x other extents.
+/// A node that only changes the extents of x.
 const Node* reshaping(const Site& s) {
   for (const OpDef* op : kOps<ops::Reshape, ops::Flatten, ops::Squeeze, ops::Unsqueeze>) {
     if (const Node* made = s.maker(0, *op)) return made;
@@ -89,10 +89,10 @@ Expr reshape_once(const Site& s, Builder& to) {
 
 using N = Numerics;
 constexpr Rule kRules[] = {
-    {"transpose_none", kOps<ops::Transpose>, "a transpose that moves no axis -> x", N::exact, transposes_nothing,
+    {"transpose_none", kOps<ops::Transpose>, "a transpose that permutes nothing -> x", N::exact, transposes_nothing,
      keep<0>},
-    {"transpose_twice", kOps<ops::Transpose>, "a transpose of a transpose -> one, or x", N::exact, transposes_transpose,
-     transpose_once},
+    {"transpose_twice", kOps<ops::Transpose>, "a transpose of a transpose -> one transpose, or x", N::exact,
+     transposes_transpose, transpose_once},
     {"transpose_later",
      {},
      "f(transpose(x)) -> transpose(f(x)), where another transpose follows",
@@ -100,7 +100,7 @@ constexpr Rule kRules[] = {
      delays_transpose,
      transpose_later},
     {"same_extents", kOps<ops::Reshape, ops::Expand, ops::Flatten, ops::Squeeze, ops::Unsqueeze, ops::Tile>,
-     "a reshape or broadcast to x's own extents -> x", N::exact, keeps_extents, keep<0>},
+     "a reshape or broadcast to the extents of x -> x", N::exact, keeps_extents, keep<0>},
     {"reshape_twice", kOps<ops::Reshape>, "reshape(reshape(x), s) -> reshape(x, s)", N::exact, reshapes_reshaped,
      reshape_once},
     {"concat_one", kOps<ops::Concat>, "concat(x) -> x", N::exact, has_one_operand, keep<0>},

@@ -6,7 +6,7 @@
 #include "ir/infer.h"
 #include "ir/op.h"
 #include "kernel/attention.h"
-#include "kernel/plain_gemm.h"
+#include "kernel/gemm_kernel.h"
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
 #include "ops/attend.h"
@@ -110,16 +110,28 @@ Bound when_f32(const Graph& g, const Node& n, Binding b) { return all_f32(g, n) 
 
 std::size_t rank_of(const Graph& g, Value v) { return g.type(v).rank(); }
 
-Bound bind_matmul(const Graph& g, const Node& n) {
-  return rank_of(g, n.in[0]) > 0 && rank_of(g, n.in[1]) > 0
-             ? when_f32(g, n, {.params = params::MatMul{}, .strided = true})
-             : std::nullopt;
+/// The kernel for the element types of a product's operands and result; null if there is none.
+const kernel::GemmKernel* gemm_of(const Graph& g, const Node& n) {
+  if (rank_of(g, n.in[0]) == 0 || rank_of(g, n.in[1]) == 0) return nullptr;
+  return kernel::find_gemm(g.type(n.in[0]).elem, g.type(n.in[1]).elem, g.type(n.out[0]).elem);
 }
 
-Bound bind_plain_product(const Graph& g, const Node& n) {
-  const bool served =
-      rank_of(g, n.in[0]) > 0 && rank_of(g, n.in[1]) > 0 && kernel::plain_gemm_supports(g.type(n.in[0]).elem);
-  return served ? Bound({.params = params::PlainMatMul{}}) : std::nullopt;
+Bound bind_matmul(const Graph& g, const Node& n) {
+  const auto* kernel = gemm_of(g, n);
+  if (kernel == nullptr) return std::nullopt;
+  return Binding{.params = params::MatMul{}, .strided = true, .epilogue = kernel->epilogue};
+}
+
+/// Zero points that are one number, or one for each row of a matrix A, column of B.
+Bound bind_matmul_integer(const Graph& g, const Node& n) {
+  const auto* kernel = gemm_of(g, n);
+  const auto is_simple = [&](std::size_t i) {
+    if (i >= n.in.size() || !n.in[i]) return true;
+    const Shape& shape = g.type(n.in[i]).shape;
+    return shape.empty() || (shape.size() == 1 && (shape[0] == Dim(1) || rank_of(g, n.in[i - 2]) == 2));
+  };
+  const bool served = kernel != nullptr && kernel->zero_points && is_simple(2) && is_simple(3);
+  return served ? Bound({.params = params::MatMul{.zero_points = true}, .strided = true}) : std::nullopt;
 }
 
 /// Parameters are held against K and N when shapes are known; a scale or zero point of another type is widened.
@@ -134,12 +146,23 @@ Bound bind_gemm(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::GemmAttrs>();
   return when_f32(
       g, n,
-      {.params = params::Gemm{.trans_a = a.transA != 0, .trans_b = a.transB != 0, .alpha = a.alpha, .beta = a.beta}});
+      {.params = params::Gemm{.trans_a = a.transA != 0, .trans_b = a.transB != 0, .alpha = a.alpha, .beta = a.beta},
+       .epilogue = true});
 }
 
 Bound bind_conv(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvAttrs>();
-  return all_f32(g, n) ? windowed(params::Conv{.groups = a.group, .window = {}}, a, rank_of(g, n.in[0])) : std::nullopt;
+  if (!all_f32(g, n)) return std::nullopt;
+  Bound bound = windowed(params::Conv{.groups = a.group, .window = {}}, a, rank_of(g, n.in[0]));
+  if (bound) bound->epilogue = true;
+  return bound;
+}
+
+/// Pads that the attributes give.
+Bound bind_conv_transpose(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::ConvTransposeAttrs>();
+  if (!all_f32(g, n) || a.auto_pad != "NOTSET" || !a.output_shape.empty()) return std::nullopt;
+  return windowed(params::ConvTranspose{.groups = a.group, .window = {}}, a, rank_of(g, n.in[0]));
 }
 
 Bound bind_max_pool(const Graph& g, const Node& n) {
@@ -316,10 +339,11 @@ struct Row {
 
 const Row kRows[] = {
     {&ops::MatMul, Kernel::matmul, bind_matmul},
-    {&ops::MatMul, Kernel::plain_matmul, bind_plain_product},
+    {&ops::MatMulInteger, Kernel::matmul, bind_matmul_integer},
     {&ops::microsoft::MatMulNBits, Kernel::matmul_nbits, bind_nbits_product},
     {&ops::Gemm, Kernel::gemm, bind_gemm},
     {&ops::Conv, Kernel::conv, bind_conv},
+    {&ops::ConvTranspose, Kernel::conv_transpose, bind_conv_transpose},
     {&ops::MaxPool, Kernel::max_pool, bind_max_pool},
     {&ops::AveragePool, Kernel::average_pool, bind_average_pool},
     {&ops::GlobalAveragePool, Kernel::global_pool, bind_global_pool},

@@ -12,6 +12,7 @@ namespace frazil {
 struct Binding {
   KernelParams params = params::Reference{};
   bool strided = false;   ///< takes operands of any strides
+  bool epilogue = false;  ///< a product whose kernel tells of each finished tile of its result
   bool in_place = false;  ///< an output may take the bytes of an operand of the same extents
   Kernel kernel() const { return kernel_of(params); }
 };

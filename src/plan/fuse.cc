@@ -41,8 +41,6 @@ bool is_per_row(const Shape& shape, const Shape& domain) {
          std::ranges::equal(leading, std::span(shape).first(leading.size()));
 }
 
-bool is_product(Kernel kernel) { return kernel == Kernel::matmul || kernel == Kernel::gemm || kernel == Kernel::conv; }
-
 /// The domain of both drafts together.
 std::optional<Shape> common_domain(const Draft& p, const Draft& d) {
   if (p.domain == d.domain) return d.domain;
@@ -85,7 +83,7 @@ class Fuser {
     const auto& binding = facts_.bindings[id.id];
     if (!binding || n.out.empty() || !n.out[0]) return Part::none;
     if (binding->kernel() == Kernel::fused) return Part::elementwise;
-    if (is_product(binding->kernel())) return Part::product;
+    if (binding->epilogue) return Part::product;
     return row_op(*binding) != RowOp::none && works_along_rows(n, *binding) ? Part::row : Part::none;
   }
 

@@ -189,9 +189,7 @@ class GroupWriter {
       at_[out.id] = made;
       if (!facts_.is_output(d_, out)) continue;
       g_.outputs.push_back(out);
-      const std::size_t rank = facts_.shape(out).size();
-      const Access access = rank < d_.domain.size() ? Access::leading(rank) : Access::broadcast(rank, d_.domain.size());
-      kernel_.stores.push_back({made, graph_.type(out).elem, access});
+      kernel_.stores.push_back({made, graph_.type(out).elem, access_of(facts_.shape(out).size(), d_.domain.size())});
     }
     kernel_.body = std::move(builder_).finish();
   }

@@ -173,11 +173,41 @@ class FusedVerifier {
 
 Status verify(const FusedKernel& kernel) { return FusedVerifier(kernel).run(); }
 
+Access access_of(std::size_t rank, std::size_t domain_rank) {
+  return rank < domain_rank ? Access::leading(rank) : Access::broadcast(rank, domain_rank);
+}
+
 FusedKernel cut(const FusedKernel& kernel, FusedStore store) {
   FusedKernel part = kernel;
   part.body.resize(store.value + 1);
   part.stores = {std::move(store)};
-  if (part.producer) part.producer->into = 0;
+  if (!part.producer) return part;
+  const std::uint32_t load = load_of(part, kProduced);
+  if (load == part.body.size()) {
+    part.producer.reset();
+    return part;
+  }
+  const Access whole = access_of(part.domain.size(), part.domain.size());
+  const bool fits = part.stores[0].access == whole && part.stores[0].elem == Elem::f32;
+  if (!fits) part.stores.push_back({load, Elem::f32, whole});
+  part.producer->into = fits ? 0 : 1;
+  return part;
+}
+
+FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
+  FusedKernel part = kernel;
+  Producer& producer = *part.producer;
+  float none = 1;
+  float* slope = &none;
+  if (auto* matmul = std::get_if<params::MatMul>(&producer.params)) slope = &matmul->slope;
+  if (auto* gemm = std::get_if<params::Gemm>(&producer.params)) slope = &gemm->slope;
+  for (; producer.origins.size() > stages; producer.origins.pop_back()) {
+    if (*slope == 1) --producer.operands.count;  // the row is the last operand
+    *slope = 1;
+  }
+  producer.into = 0;
+  part.body = {{.scalar = {.op = ScalarOp::load, .type = Elem::f32, .operand = kProduced}, .origins = {}}};
+  part.stores = {{0, Elem::f32, access_of(part.domain.size(), part.domain.size())}};
   return part;
 }
 
@@ -186,9 +216,13 @@ std::uint32_t BodyBuilder::add(const ScalarIns& scalar, RowOp row, const Origin*
   key.integer ^= std::bit_cast<std::int64_t>(std::exchange(key.real, 0));
   const auto [it, is_new] = known_.emplace(std::pair(key, row), static_cast<std::uint32_t>(body_.size()));
   if (is_new) body_.push_back({scalar, row, {}});
-  auto& origins = body_[it->second].origins;
-  if (origin != nullptr && std::ranges::find(origins, *origin) == origins.end()) origins.push_back(*origin);
+  if (origin != nullptr) add_origin(it->second, *origin);
   return it->second;
+}
+
+void BodyBuilder::add_origin(std::uint32_t instruction, const Origin& origin) {
+  auto& origins = body_[instruction].origins;
+  if (std::ranges::find(origins, origin) == origins.end()) origins.push_back(origin);
 }
 
 std::uint32_t BodyBuilder::load(std::uint32_t operand, Elem type) {
@@ -209,15 +243,16 @@ std::uint32_t BodyBuilder::inline_tape(const ScalarTape& tape, const std::vector
   std::vector<std::uint32_t> at(tape.code.size());
   for (std::size_t i = 0; i < tape.code.size(); ++i) {
     ScalarIns ins = tape.code[i];
+    origin.exact = i + 1 == tape.code.size();
     if (ins.op == ScalarOp::load) {
       at[i] = operands[ins.operand];
+      if (origin.exact) add_origin(at[i], origin);
       continue;
     }
     const int n = arity(ins.op);
     if (n > 0) ins.a = at[ins.a];
     if (n > 1) ins.b = at[ins.b];
     if (n > 2) ins.c = at[ins.c];
-    origin.exact = i + 1 == tape.code.size();
     at[i] = add(ins, RowOp::none, &origin);
   }
   return at.back();

@@ -105,6 +105,7 @@ struct Producer {
   OperandRange operands;  ///< its own, in the order that the family has
   /// The store whose memory the kernel writes to; the body replaces what is there. Its access is the whole domain.
   std::uint32_t into = 0;
+  /// The product, the sum with a row, the slope: as many of them as it does.
   std::vector<Origin> origins;
   /// Makes operand 0 some rows at a time: its only store. Its operands are operands `prologue_operands` of the whole.
   std::shared_ptr<const FusedKernel> prologue;
@@ -150,9 +151,16 @@ Status verify(const FusedKernel& kernel);
 /// Reads what FusedKernel::str() prints; Code::bad_input with the line otherwise.
 Result<FusedKernel> parse_fused(std::string_view text);
 
-/// The kernel cut off behind the instruction of `store`, with that as its only store: computes an inner value with the
-/// bits that it has in the whole. Operands stay numbered as they are.
+/// How a value of `rank` axes that a kernel computes follows a domain of `domain_rank` axes: rows lose the last axis.
+Access access_of(std::size_t rank, std::size_t domain_rank);
+
+/// The kernel cut off behind the instruction of `store`, with that as its first store: computes an inner value with the
+/// bits that it has in the whole. A producer whose result cannot lie there gets a second store, the whole domain in f32;
+/// one whose result the instruction does not depend on is left out. Operands stay numbered as they are.
 FusedKernel cut(const FusedKernel& kernel, FusedStore store);
+/// The same for what the producer makes in its first `stages` origins, the whole domain in f32: without the row that it
+/// adds, or its slope, where these come later.
+FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages);
 
 /// Writes the body of a FusedKernel, each instruction once.
 class BodyBuilder {
@@ -167,6 +175,7 @@ class BodyBuilder {
 
  private:
   std::uint32_t add(const ScalarIns& scalar, RowOp row, const Origin* origin);
+  void add_origin(std::uint32_t instruction, const Origin& origin);
   std::vector<FusedIns> body_;
   std::map<std::pair<ScalarIns, RowOp>, std::uint32_t> known_;
 };

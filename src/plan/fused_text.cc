@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/float.h"
+#include "ir/scalar_text.h"
 #include "ir/text_lexer.h"
 #include "plan/fused.h"
 
@@ -54,11 +55,7 @@ std::string ins_str(const FusedIns& ins) {
     const bool real = ins.row >= RowOp::layer_norm;
     return fmt::format("row {}{}{}", name_of(ins.row), operands, real ? fmt::format(" {}", s.real) : "");
   }
-  if (s.op == ScalarOp::load) return s.operand == kProduced ? "load product" : fmt::format("load {}", s.operand);
-  if (s.op == ScalarOp::constant) {
-    return is_float(s.type) ? fmt::format("constant {}", s.real) : fmt::format("constant {}", s.integer);
-  }
-  return fmt::format("{}{}", name_of(s.op), operands);
+  return s.op == ScalarOp::load && s.operand == kProduced ? "load product" : text_of(s);
 }
 
 class FusedPrinter {
@@ -115,13 +112,6 @@ std::optional<KernelParams> family(std::string_view name, std::index_sequence<I.
   };
   (try_one.template operator()<I>(), ...);
   return found;
-}
-
-std::optional<ScalarOp> scalar_op(std::string_view name) {
-  for (int op = 0; op <= static_cast<int>(ScalarOp::load); ++op) {
-    if (name_of(static_cast<ScalarOp>(op)) == name) return static_cast<ScalarOp>(op);
-  }
-  return std::nullopt;
 }
 
 std::optional<RowOp> row_op(std::string_view name) {
@@ -234,15 +224,7 @@ class FusedReader {
     return {};
   }
 
-  Result<std::uint32_t> value() {
-    const std::string_view text = t_.peek_str();
-    std::uint32_t id = 0;
-    const bool is_value = t_.peek().kind == Token::Kind::value;
-    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), id);
-    if (!is_value || error != std::errc{} || end != text.data() + text.size()) return t_.expected("an instruction");
-    t_.next();
-    return id;
-  }
+  Result<std::uint32_t> value() { return read_scalar_value(t_); }
 
   Status origins(std::vector<Origin>& list) {
     if (!t_.take("from")) return {};
@@ -349,7 +331,6 @@ class FusedReader {
       FRAZIL_CHECK(row(ins));
     else
       FRAZIL_CHECK(scalar(ins.scalar));
-    FRAZIL_CHECK(operands(ins));
     FRAZIL_CHECK(origins(ins.origins));
     k.body.push_back(std::move(ins));
     return {};
@@ -360,25 +341,15 @@ class FusedReader {
     if (!op) return t_.expected("an operation along rows");
     t_.next();
     ins.row = *op;
-    return {};
+    return operands(ins);
   }
 
   Status scalar(ScalarIns& s) {
-    const auto op = scalar_op(t_.peek_str());
-    if (!op) return t_.expected("a scalar operation");
+    if (!t_.is("load") || !t_.is("product", 1)) return read_scalar(t_, s);
     t_.next();
-    s.op = *op;
-    if (s.op == ScalarOp::load) {
-      if (t_.take("product")) {
-        s.operand = kProduced;
-        return {};
-      }
-      FRAZIL_TRY(s.operand, number<std::uint32_t>("an operand"));
-    } else if (s.op == ScalarOp::constant && is_float(s.type)) {
-      FRAZIL_TRY(s.real, number<double>("a number"));
-    } else if (s.op == ScalarOp::constant) {
-      FRAZIL_TRY(s.integer, number<std::int64_t>("a number"));
-    }
+    t_.next();
+    s.op = ScalarOp::load;
+    s.operand = kProduced;
     return {};
   }
 

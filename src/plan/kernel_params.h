@@ -23,11 +23,11 @@ enum class Kernel : std::uint8_t {
   fill,
   edges,
   pack,
-  plain_matmul,
   matmul,
   matmul_nbits,
   gemm,
   conv,
+  conv_transpose,
   max_pool,
   average_pool,
   global_pool,
@@ -93,17 +93,16 @@ struct Pack {
   static void fields(auto&, auto&&) {}
 };
 
-/// MatMul of f64 and of 32- and 64-bit integers.
-struct PlainMatMul {
-  static constexpr std::string_view kName = "plain_matmul";
-  static void fields(auto&, auto&&) {}
-};
-
-/// MatMul; with a third operand, a row that is added.
+/// MatMul of the element types that kernel::find_gemm() serves. A third operand is a row that is added or, with
+/// `zero_points`, operands 2 and 3 are those of MatMulInteger.
 struct MatMul {
   static constexpr std::string_view kName = "matmul";
   float slope = 1;  ///< elements below 0 are multiplied by it at the end; 0: Relu
-  static void fields(auto& self, auto&& v) { v("slope", self.slope); }
+  bool zero_points = false;
+  static void fields(auto& self, auto&& v) {
+    v("slope", self.slope);
+    v("zero_points", self.zero_points);
+  }
 };
 
 /// A product with weights of few bits, in blocks that share a scale.
@@ -135,6 +134,17 @@ struct Gemm {
 /// 1-D and 2-D.
 struct Conv {
   static constexpr std::string_view kName = "conv";
+  std::int64_t groups = 1;
+  Window window;
+  static void fields(auto& self, auto&& v) {
+    v("groups", self.groups);
+    Window::fields(self.window, v);
+  }
+};
+
+/// 1-D and 2-D transposed convolution, with pads at the beginning from the window.
+struct ConvTranspose {
+  static constexpr std::string_view kName = "conv_transpose";
   std::int64_t groups = 1;
   Window window;
   static void fields(auto& self, auto&& v) {
@@ -271,8 +281,8 @@ struct Rotary {
 }  // namespace params
 
 using KernelParams = std::variant<params::Reference, params::Opaque, params::Fused, params::Copy, params::Fill,
-                                  params::Edges, params::Pack, params::PlainMatMul, params::MatMul, params::MatMulNBits,
-                                  params::Gemm, params::Conv, params::MaxPool, params::AveragePool, params::GlobalPool,
+                                  params::Edges, params::Pack, params::MatMul, params::MatMulNBits,
+                                  params::Gemm, params::Conv, params::ConvTranspose, params::MaxPool, params::AveragePool, params::GlobalPool,
                                   params::Reduce, params::ArgReduce, params::Softmax, params::LayerNorm,
                                   params::BatchNorm, params::Lstm, params::Gru, params::Attention, params::Rotary>;
 

@@ -57,10 +57,13 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
   const Fusion fusion = fuse(*owned, needs, options, ran);
   for (const Fusion::Rejected& r : fusion.rejected()) plan.rejections.push_back({r.producer, r.node, text_of(r.why)});
-  Lowering lowering(*owned, needs, fusion, options.passes, plan);
+  SectionCache& sections = options.sections != nullptr ? *options.sections : SectionCache::shared();
+  Lowering lowering(*owned, needs, fusion, options.passes, sections, plan);
   FRAZIL_CHECK(lowering.run());
   lowering.report(ran);
-  plan_memory(plan, lowering.loops());
+  std::vector<LoopSpan> loops = lowering.loops();
+  if (options.placement) place_on_devices(plan, loops, options.placement);
+  plan_memory(plan, loops);
   std::vector<std::uint32_t> of = groups_of_registers(plan);
   lowering.symbol_groups(of);
   for (std::uint32_t i = 0; i < plan.steps.size(); ++i) {

@@ -4,13 +4,18 @@
 
 #include "base/error.h"
 #include "pass/passes.h"
+#include "plan/devices.h"
 #include "plan/plan.h"
 
 namespace frazil {
 
+class SectionCache;
+
 struct PlanOptions {
   PassSet passes;
   int verify = 0;  ///< as FRAZIL_VERIFY
+  SectionCache* sections = nullptr;  ///< null: that of the process
+  DevicePlacement placement = nullptr;  ///< null: the host runs everything
 };
 
 /// Turns a graph into a tape: takes it through the passes, whose runs are left in `ran`; nested regions become jumps.

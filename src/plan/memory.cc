@@ -145,12 +145,13 @@ class Pools {
   std::uint32_t free_pool(const Storage& s) {
     std::uint32_t any = kNone;
     for (std::uint32_t p = 0; p < plan_.pools.size(); ++p) {
-      if (free_from_[p] > s.first) continue;
+      if (free_from_[p] > s.first || plan_.pool_device[p] != s.device) continue;
       if (std::ranges::find(plan_.pools[p], s.bytes) != plan_.pools[p].end()) return p;
       if (any == kNone) any = p;
     }
     if (any != kNone) return any;
     plan_.pools.emplace_back();
+    plan_.pool_device.push_back(s.device);
     free_from_.push_back(0);
     holds_.push_back(kNone);
     return static_cast<std::uint32_t>(plan_.pools.size() - 1);

@@ -28,6 +28,7 @@ std::string_view name_of(Place place);
 
 struct Storage {
   Place place = Place::arena;
+  DeviceId device = kHost;  ///< constant, arena: which memory has the bytes; of other places always the host's
   std::uint32_t index = 0;
   Reg bytes = kNoReg;                 ///< arena, growing, output: how many are needed
   std::uint32_t pool = kNone;         ///< arena: the pool that it shares
@@ -79,9 +80,21 @@ struct PlannedRegion {
   };
   std::vector<Entry> blocks;
   std::vector<Reg> counters;
+  Reg iteration = kNoReg;  ///< of a loop: the one of them that counts iterations from 0
   std::vector<SlotId> variables;
   std::vector<std::uint32_t> accumulators;  ///< of the plan; kNone where `stacked` has a slot
   std::vector<SlotId> stacked;              ///< per accumulator: the result that iterations fill
+};
+
+struct Section;
+
+/// Steps [begin, end) that stand for a run of nodes of one block. They were written for it or taken from the sections
+/// that other plans have in use; see plan/section.h.
+struct PlannedSection {
+  BlockId block;
+  StepIndex begin = 0, end = 0;
+  std::shared_ptr<const Section> section;  ///< null: it cannot stand elsewhere
+  bool found = false;
 };
 
 /// The executable form of a graph: plain data that prints and diffs.
@@ -93,8 +106,10 @@ struct Plan {
   std::vector<RegGroup> groups;  ///< group 0 holds what the inputs determine
   std::vector<Accumulator> accumulators;
   std::vector<PlannedRegion> regions;  ///< in the order in which they begin
+  std::vector<PlannedSection> sections;
   std::vector<std::shared_ptr<const FusedKernel>> fused;
   std::vector<std::vector<Reg>> pools;  ///< arena pools: the sizes of which each must hold the largest
+  std::vector<DeviceId> pool_device;    ///< per pool: in whose memory it lies
   std::uint32_t registers = 0;
   std::vector<SlotId> inputs, outputs;
   /// Per input and axis: the symbol that it binds or, where it is not a plain symbol, kNone and the register to equal.

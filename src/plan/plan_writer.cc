@@ -73,7 +73,6 @@ void PlanWriter::assign_extents(Value v, const std::vector<Reg>& dims) {
 
 std::uint32_t PlanWriter::new_storage(Place place, std::uint32_t index) {
   plan.storages.push_back({.place = place, .index = index});
-  renamable.push_back(false);
   spaced.push_back(false);
   return static_cast<std::uint32_t>(plan.storages.size() - 1);
 }

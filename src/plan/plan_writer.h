@@ -55,6 +55,8 @@ class PlanWriter {
   SlotId slot(Value v);
   void set_slot(Value v, SlotId slot) { slot_of_[v.id] = slot; }
   bool has_slot(Value v) const { return static_cast<bool>(slot_of_[v.id]); }
+  /// Precondition: has_slot(v).
+  SlotId slot_of(Value v) const { return slot_of_[v.id]; }
   /// The slot itself where it is row-major, else a packed copy.
   SlotId contiguous(SlotId slot, NodeId for_node);
 
@@ -71,8 +73,7 @@ class PlanWriter {
   const Needs& needs;
   Plan& plan;
   Registers regs;
-  std::vector<bool> renamable;  ///< per storage: written by one step of an open block, seen by nobody else
-  std::vector<bool> spaced;     ///< per storage: holds a value with a capacity along an axis
+  std::vector<bool> spaced;  ///< per storage: holds a value with a capacity along an axis
 
  private:
   std::vector<SlotId> slot_of_;  // per value

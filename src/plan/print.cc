@@ -58,6 +58,9 @@ class StepPrinter {
   void value(std::string_view name, bool flag) {
     if (flag) out_ += fmt::format(" {}", name);
   }
+  void value(std::string_view, DeviceId device) {
+    if (device != kHost) out_ += fmt::format(" on d{}", static_cast<int>(device));
+  }
   void value(std::string_view, std::int64_t number) { out_ += fmt::format(" {}", number); }
   void value(std::string_view name, std::uint32_t number) {
     if (name != "what") out_ += fmt::format(" {}", number);
@@ -105,6 +108,7 @@ std::string slot_str(const Plan& plan, std::uint32_t id) {
   if (slot.offset != kNoReg) s += fmt::format(" offset r{}", slot.offset);
   const Storage& place = plan.storages[slot.storage];
   s += fmt::format(" in {} m{}", name_of(place.place), slot.storage);
+  if (place.device != kHost) s += fmt::format(" of d{}", static_cast<int>(place.device));
   if (place.pool != kNone) s += fmt::format(" pool {}", place.pool);
   if (slot.value && !plan.graph->value_name(slot.value).empty())
     s += fmt::format("    ; {}", plan.graph->value_name(slot.value));

@@ -17,6 +17,10 @@ inline constexpr std::uint32_t kNone = ~0u;
 /// A position in Plan::steps.
 using StepIndex = std::uint32_t;
 
+/// Who has memory and runs kernels: the host, or a device by its number, from 1 on.
+enum class DeviceId : std::uint8_t {};
+inline constexpr DeviceId kHost{0};
+
 /// Handles into a Plan's tables.
 struct SlotId {
   std::uint32_t id = kNone;
@@ -61,6 +65,7 @@ struct Launch {
   std::vector<Reg> domain;            ///< of params::Fused: the extents of its domain
   bool in_place = false;              ///< a result may take the bytes of an operand of the same extents
   std::vector<OutputExtent> extents;  ///< that only the run tells
+  DeviceId device = kHost;            ///< who runs it; its operands and results lie there
   static void fields(auto& self, auto&& v) {
     v.value("params", self.params);
     v.fused("fused", self.fused);
@@ -68,9 +73,20 @@ struct Launch {
     v.writes("out", self.out);
     v.uses("domain", self.domain);
     v.value("in_place", self.in_place);
+    v.value("device", self.device);
     for (auto& e : self.extents) v.defines("extent", e.to);
   }
   Kernel kernel() const { return kernel_of(params); }
+};
+
+/// Copies the bytes of a storage into one of another device. Both slots are all of theirs.
+struct Transfer {
+  static constexpr std::string_view kName = "transfer";
+  SlotId from, to;
+  static void fields(auto& self, auto&& v) {
+    v.reads("from", self.from);
+    v.writes("to", self.to);
+  }
 };
 
 /// Registers := elements of a tensor of i64, i32 or bool, cut to the range of a Dim.
@@ -327,7 +343,7 @@ struct Halt {
 };
 
 using Body = std::variant<Launch, Evaluate, Branch, LeaveAt, Again, Jump, Set, Add, Swap, Load, Store, Assign, Check,
-                          Bind, Pick, Append, Reserve, Reset, Grow, Move, Slice, Stack, Guard, Halt>;
+                          Bind, Pick, Append, Reserve, Reset, Grow, Move, Slice, Stack, Guard, Transfer, Halt>;
 
 }  // namespace step
 

@@ -1,6 +1,7 @@
 #include "plan/value_names.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir/hash.h"
 #include "ir/op.h"
@@ -67,15 +68,22 @@ class ValueNaming {
     uses(h, node.in);
     add_attributes(h, node);
     for (BlockId b : node.blocks) uses(h, graph_.block(b).results);
-    if (draws_random_numbers(graph_, id)) h.add(node.stable);
+    if (draws_random_numbers(graph_, id)) draw(h, node);
     const std::uint64_t whole = h.value();
     for (std::size_t k = 0; k < node.out.size(); ++k) {
       if (node.out[k]) names_[node.out[k].id] = named(Kind::result).add(whole).add(k).value();
     }
   }
 
+  /// Equal draws are different values. Expansion numbers the nodes that it makes anew; they keep the name.
+  void draw(Hasher& h, const Node& node) {
+    h.add(node.name);
+    h.add(draws_[h.value()]++);
+  }
+
   const Graph& graph_;
   std::vector<std::uint64_t>& names_;
+  std::unordered_map<std::uint64_t, std::uint64_t> draws_;  // how many of one name so far
 };
 
 ValueNames::ValueNames(const Graph& graph) : graph_(graph), names_(graph.value_count()) {

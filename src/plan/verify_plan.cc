@@ -38,6 +38,7 @@ class PlanVerifier {
     for (const Storage& s : p_.storages) {
       if (s.bytes != kNoReg && !is_reg(s.bytes)) return fault("a storage has register {} for its bytes", s.bytes);
       if (s.pool != kNone && s.pool >= p_.pools.size()) return fault("a storage has pool {}", s.pool);
+      FRAZIL_CHECK(device(s));
     }
     for (const Accumulator& a : p_.accumulators) {
       const bool good = a.storage < p_.storages.size() && is_reg(a.count) &&
@@ -52,6 +53,14 @@ class PlanVerifier {
     for (const auto& kernel : p_.fused) FRAZIL_CHECK(verify(*kernel));
     return {};
   }
+
+  Status device(const Storage& s) const {
+    const bool placed = s.place == Place::constant || s.place == Place::arena;
+    if (s.device != kHost && !placed) return fault("device {} has a storage '{}'", number(s.device), name_of(s.place));
+    if (s.pool == kNone || p_.pool_device[s.pool] == s.device) return {};
+    return fault("pool {} is not in the memory of device {}", s.pool, number(s.device));
+  }
+  static int number(DeviceId d) { return static_cast<int>(d); }
 
   Status slot(std::uint32_t id) const {
     const Slot& s = p_.slots[id];
@@ -112,7 +121,27 @@ class PlanVerifier {
     Handles handles(*this);
     for_fields(p_.steps[i], handles);
     FRAZIL_CHECK(handles.status);
+    FRAZIL_CHECK(devices(p_.steps[i]));
     return std::visit([&](const auto& body) { return types(body); }, p_.steps[i].body);
+  }
+
+  /// A step reads and writes the memory of who runs it; a Transfer is between two.
+  Status devices(const Step& step) const {
+    if (const auto* t = step.as<step::Transfer>()) {
+      const Storage &from = p_.storage(t->from), &to = p_.storage(t->to);
+      if (from.device == to.device) return fault("it copies from device {} to the same", number(to.device));
+      const bool whole = p_.slot(t->from).is_whole() && p_.slot(t->to).is_whole();
+      return whole ? Status{} : fault("it copies what is not the whole of two storages");
+    }
+    const auto* launch = step.as<step::Launch>();
+    const DeviceId runs = launch == nullptr ? kHost : launch->device;
+    Status status;
+    for_slots(step, [&](SlotId s) {
+      const Storage& storage = p_.storage(s);
+      if (!status || storage.device == runs || storage.place == Place::tiles) return;
+      status = fault("slot s{} lies on device {}, the step runs on {}", s.id, number(storage.device), number(runs));
+    });
+    return status;
   }
 
   Status types(const auto&) const { return {}; }

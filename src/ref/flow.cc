@@ -10,7 +10,7 @@ namespace {
 
 using Kind = FlowOp::Kind;
 
-/// A value that a loop body gets; programs may keep it, so that it counts against the memory limit.
+/// A value passed to a loop body; the body may keep it, so it counts against the memory limit.
 template <class T>
 Result<Datum> scalar_of(T value) {
   FRAZIL_TRY(Tensor t, Tensor::make(elem_of<T>(), {}));
@@ -18,7 +18,7 @@ Result<Datum> scalar_of(T value) {
   return Datum(std::move(t));
 }
 
-/// Where each op goes when it does not fall through.
+/// The target of each op that does not fall through.
 std::vector<std::size_t> find_targets(const std::vector<FlowOp>& ops) {
   std::vector<std::size_t> target(ops.size(), 0), open;
   std::vector<std::vector<std::size_t>> leaves;
@@ -61,6 +61,7 @@ const Machine::Program& Machine::program_of(NodeId id) {
     program = std::make_unique<Program>();
     std::get<Region>(graph_.node(id).op->form).lower(graph_.node(id), graph_, program->flow);
     program->target = find_targets(program->flow.ops);
+    program->loops = std::ranges::find(program->flow.ops, Kind::loop, &FlowOp::kind) != program->flow.ops.end();
   }
   return *program;
 }
@@ -119,7 +120,10 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
       return {};
     }
     case Kind::otherwise: run.pc = target; return {};
-    case Kind::again: run.pc = target; return execution_limits_.spend();
+    case Kind::again:
+      run.pc = target;
+      ++run.iteration;
+      return execution_limits_.spend();
     case Kind::leave_at:
       if (run.counters[op.index] >= run.counters[op.limit]) run.pc = target;
       return {};
@@ -158,7 +162,7 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
     case Kind::expect: {
       FRAZIL_TRY(const bool holds, truth(run, op.a));
       if (holds == (op.number != 0)) return {};
-      return fail(Code::internal, "the types of the graph follow the other branch");
+      return fail(Code::internal, "the types of the graph assume the other branch");
     }
     case Kind::give: {
       FRAZIL_TRY(run.outputs[op.index], read(run, op.a));
@@ -212,7 +216,7 @@ Result<Datum> Machine::read(const RegionRun& run, const Cell& cell) {
     }
     case Cell::Kind::none: break;
   }
-  return fail(Code::internal, "an empty cell is read");
+  return fail(Code::internal, "a cell is read before it is written");
 }
 
 Result<Tensor> Machine::gathered(const RegionRun& run, std::uint32_t accumulator) {
@@ -223,7 +227,7 @@ Result<Tensor> Machine::gathered(const RegionRun& run, std::uint32_t accumulator
   return parts.stack(op.axis, op.reversed);
 }
 
-/// Extents that are known outside of the region stay, others are 0.
+/// Extents known outside the region are kept, others are 0.
 Result<Tensor> Machine::nothing_gathered(const RegionRun& run, std::uint32_t accumulator) {
   for (const FlowOp& op : run.program->flow.ops) {
     if (op.kind != Kind::gather || op.index != accumulator) continue;
@@ -238,10 +242,10 @@ Result<Tensor> Machine::nothing_gathered(const RegionRun& run, std::uint32_t acc
     sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), 0);
     return Tensor::make(type.elem, std::move(sizes));
   }
-  return fail(Code::internal, "an accumulator that nothing fills is read");
+  return fail(Code::internal, "an accumulator without contents is read");
 }
 
-/// Whether all symbols of d belong to `block` or a block around it.
+/// Whether all symbols of d belong to `block` or an enclosing block.
 bool Machine::lives_at(Dim d, BlockId block) const {
   return std::ranges::all_of(graph_.scope().symbols_of(d), [&](SymbolId s) {
     for (BlockId b = block; b; b = graph_.block(b).parent) {

@@ -8,7 +8,7 @@
 namespace frazil::ref {
 namespace {
 
-/// Writes `count` values that `value(i)` gives in register type T of `from`, cast to the output's type.
+/// Writes `count` values, returned by `value(i)` in register type T of `from`, cast to the output's type.
 template <class T, class F>
 void store_all(Elem from, Tensor& out, F value) {
   alignas(64) std::array<std::byte, kBatch * 16> reg, cast;
@@ -23,7 +23,7 @@ void store_all(Elem from, Tensor& out, F value) {
   }
 }
 
-/// What a sum of T is kept in: wrapping integers, f32 more exactly than it is given.
+/// The accumulator type for sums of T: wrapping integers; more precision for f32.
 template <class T>
 struct Wide {
   using type = T;
@@ -99,7 +99,7 @@ class ExtremeFolder : public Folder {
 
  private:
   struct Box {
-    T value;  // vector<bool> would have no references
+    T value;  // vector<bool> has no element references
   };
   bool max_;
   Elem value_;
@@ -126,6 +126,27 @@ class TruthFolder : public Folder {
   bool all_;
   Elem value_;
   std::vector<bool> holds_;
+};
+
+template <class T>
+class OnlyFolder : public Folder {
+ public:
+  OnlyFolder(Elem value, std::int64_t outputs) : value_(value), values_(static_cast<std::size_t>(outputs), Box{T{}}) {}
+
+  void add(const Batch& batch) override {
+    const T* x = reinterpret_cast<const T*>(batch.values);
+    for (std::size_t i = 0; i < batch.n; ++i) values_[static_cast<std::size_t>(batch.out[i])].value = x[i];
+  }
+  void store(Tensor& out) const override {
+    store_all<T>(value_, out, [&](std::size_t i) { return values_[i].value; });
+  }
+
+ private:
+  struct Box {
+    T value;  // vector<bool> would have no references
+  };
+  Elem value_;
+  std::vector<Box> values_;
 };
 
 template <class T>
@@ -193,6 +214,12 @@ Result<std::unique_ptr<Folder>> Folder::make(Fold fold, Elem value, const Tensor
       if (cast_elements(value, Elem::boolean, nullptr, nullptr, 0)) {
         folder = std::make_unique<TruthFolder>(fold == Fold::all, value, outputs);
       }
+      break;
+    case Fold::only:
+      with_register_type(value, [&]<class T>() {
+        if constexpr (!std::is_same_v<T, Text>) folder = std::make_unique<OnlyFolder<T>>(value, outputs);
+        return true;
+      });
       break;
     case Fold::argmax:
     case Fold::argmin:

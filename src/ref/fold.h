@@ -9,7 +9,7 @@
 
 namespace frazil::ref {
 
-/// One output of a contraction while its points come in.
+/// Accumulates one output of a contraction.
 class Folder {
  public:
   virtual ~Folder() = default;
@@ -17,8 +17,9 @@ class Folder {
   /// Writes the folded values; outputs without points get the fold's identity.
   virtual void store(Tensor& out) const = 0;
 
-  /// `value`: what the tape gives. sum and prod happen in compute_elem(out.elem()), f32 in double; the others on the
-  /// values. argmax and argmin without points give 0 when the reduced axes are empty, else -1; NaN beats all.
+  /// `value`: the result type of the scalar program. sum and prod are computed in compute_elem(out.elem()), f32 in
+  /// double; the other folds on the values. argmax and argmin without points give 0 when the reduced axes are empty,
+  /// else -1; NaN is the extreme.
   static Result<std::unique_ptr<Folder>> make(Fold fold, Elem value, const Tensor& out, bool last_wins, bool no_points);
 };
 

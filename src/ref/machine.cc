@@ -6,10 +6,21 @@
 #include "ref/machine_state.h"
 
 namespace frazil::ref {
+namespace {
 
-Machine::Machine(const Graph& graph, ExecutionLimits& execution_limits)
+bool is_inside(const Graph& graph, BlockId block, NodeId region) {
+  for (; graph.block(block).owner; block = graph.block(block).parent) {
+    if (graph.block(block).owner == region) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Machine::Machine(const Graph& graph, ExecutionLimits& execution_limits, ValueListener* listener)
     : graph_(graph),
       execution_limits_(execution_limits),
+      listener_(listener),
       symbols_(graph),
       env_(graph.value_count()),
       dead_after_(graph.node_count()) {
@@ -18,7 +29,7 @@ Machine::Machine(const Graph& graph, ExecutionLimits& execution_limits)
 
 Machine::~Machine() = default;
 
-/// Only values that are read in their own block alone are released: a capture may be read again.
+/// Only values that are read in their own block alone are released: values used in nested blocks may be read again.
 void Machine::find_last_uses() {
   constexpr std::uint32_t kNever = ~0u, kAlways = ~0u - 1;
   std::vector<std::uint32_t> last(graph_.value_count(), kNever);
@@ -57,7 +68,18 @@ Status Machine::define(Value v, Datum datum, std::string_view who) {
     return fail(Code::internal, "{}{} {}", who, name.empty() ? "" : fmt::format(", value '{}'", name), *wrong);
   }
   env_[v.id] = std::move(datum);
+  if (listener_ != nullptr) tell(v);
   return {};
+}
+
+void Machine::tell(Value v) const {
+  const BlockId block = graph_.block_of(v).value_or(Graph::kMain);
+  std::vector<std::int64_t> iterations;
+  for (const Frame& frame : frames_) {
+    if (!frame.region || !frame.region->program->loops) continue;
+    if (is_inside(graph_, block, frame.region->node)) iterations.push_back(frame.region->iteration);
+  }
+  listener_->defined(v, env_[v.id], iterations);
 }
 
 Result<std::vector<Datum>> Machine::run(std::span<const Datum> params) {
@@ -92,8 +114,8 @@ Status Machine::step_block(Frame& frame) {
   return std::holds_alternative<Region>(graph_.node(id).op->form) ? begin_region(id) : run_single(id);
 }
 
-/// A view of a value without elements has the extents that its type says. run_one sees numbers, and in the shape of a
-/// Reshape a number 0 copies an extent, where the type has one that is 0 in this run.
+/// A view of an empty value has the extents of its type. run_one would see numbers, and in the shape of a Reshape the
+/// number 0 copies an extent, where the type has a symbol that is 0 in this run.
 Result<std::optional<Datum>> Machine::nothing_viewed(NodeId id) {
   const Node& node = graph_.node(id);
   if (!std::holds_alternative<View>(node.op->form) || node.out.size() != 1) return std::nullopt;

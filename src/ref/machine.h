@@ -8,18 +8,21 @@
 #include "ir/flow.h"
 #include "ir/graph.h"
 #include "ref/node.h"
+#include "ref/ref.h"
 #include "ref/symbols.h"
 #include "tensor/datum.h"
 
 namespace frazil::ref {
 
-/// Interprets a graph: nodes in order, regions on a stack of its own, so that their nesting costs no native stack.
+/// Interprets a graph: nodes in order, regions on an explicit stack, so that nesting is not limited by the native
+/// stack.
 class Machine {
  public:
-  Machine(const Graph& graph, ExecutionLimits& execution_limits);
+  /// `listener` may be null.
+  Machine(const Graph& graph, ExecutionLimits& execution_limits, ValueListener* listener = nullptr);
   ~Machine();
 
-  /// Gives the main block's results. `params` are its params, already checked.
+  /// Returns the main block's results. `params` are its checked params.
   Result<std::vector<Datum>> run(std::span<const Datum> params);
 
  private:
@@ -30,6 +33,7 @@ class Machine {
   void find_last_uses();
   Datum value(Value v) const;
   Status define(Value v, Datum datum, std::string_view who);
+  void tell(Value v) const;
   void release(NodeId id);
 
   Status step_block(Frame& frame);
@@ -53,9 +57,10 @@ class Machine {
 
   const Graph& graph_;
   ExecutionLimits& execution_limits_;
+  ValueListener* const listener_;
   SymbolTable symbols_;
-  std::vector<Datum> env_;                                                // by value
-  std::vector<std::vector<Value>> dead_after_;                            // by node: values that nothing reads any more
+  std::vector<Datum> env_;                                                // per value
+  std::vector<std::vector<Value>> dead_after_;                            // per node: values with no later use
   std::unordered_map<std::uint32_t, std::unique_ptr<Program>> programs_;  // by region node
   std::vector<Frame> frames_;
 };

@@ -30,7 +30,8 @@ Result<Sizes> numbers(const Shape& shape) {
 
 std::int64_t modulo(std::int64_t a, std::int64_t n) { return (a % n + n) % n; }
 
-/// Where index `i` into an axis of `size` elements leads; kFill for the fill value, nullopt when nowhere.
+/// The position that index `i` into an axis of `size` elements reads; kFill for the fill value, nullopt when it is
+/// invalid.
 std::optional<std::int64_t> at_edge(Edge edge, std::int64_t i, std::int64_t size) {
   if (i >= 0 && i < size) return i;
   if (edge == Edge::fill) return kFill;
@@ -42,7 +43,7 @@ std::optional<std::int64_t> at_edge(Edge edge, std::int64_t i, std::int64_t size
   return std::min(folded, 2 * (size - 1) - folded);
 }
 
-/// Element offsets that the positions of one output axis contribute; kFill where the fill value goes.
+/// Element offsets contributed by the positions of one output axis; kFill for the fill value.
 using Table = std::vector<std::int64_t>;
 
 Status add_axis(Table& table, const ViewMap::AxisMap& map, std::int64_t size, std::int64_t stride) {
@@ -61,7 +62,7 @@ Status add_axis(Table& table, const ViewMap::AxisMap& map, std::int64_t size, st
   return {};
 }
 
-/// One table per output axis, and one of a single entry for indices that do not move.
+/// One table per output axis, and one with a single entry for constant indices.
 Result<std::vector<Table>> offset_tables(const ViewMap& map, const Sizes& sizes, const Tensor& from) {
   std::vector<Table> tables;
   for (const std::int64_t size : sizes) tables.emplace_back(static_cast<std::size_t>(size));
@@ -178,7 +179,7 @@ Status Gathered::add(const Tensor& part) {
     return fail(Code::bad_input, "gathers {} after {}: all iterations must give equal extents", part.type_str(),
                 parts_[0].type_str());
   }
-  constexpr std::size_t kExtents = 64;  // what a tensor's extents and strides take, about
+  constexpr std::size_t kExtents = 64;  // approximate bytes of a tensor's extents and strides
   FRAZIL_CHECK(charge_.grow(sizeof(Tensor) + kExtents));
   parts_.push_back(part);
   return {};

@@ -12,25 +12,26 @@
 // Moves of elements of any type.
 namespace frazil::ref {
 
-/// Contiguous and aligned: itself, else a copy.
+/// The tensor when it is contiguous and aligned, else a copy.
 Result<Tensor> ready(const Tensor& tensor);
-/// Elements [from, from + count) of `src` to [to, to + count) of `dst`; both are contiguous and of one type.
+/// Copies elements [from, from + count) of `src` to [to, to + count) of `dst`; both are contiguous and of one type.
 void copy_elements(const Tensor& src, std::int64_t from, Tensor& dst, std::int64_t to, std::int64_t count);
 
-/// What the map makes of contiguous inputs; an absent one is undefined. Precondition: dims are constant, else
+/// Applies the map to contiguous inputs; an absent input is undefined. Precondition: dims are constant, else
 /// Code::internal.
 Result<Tensor> run_view(const ViewMap& map, std::span<const Tensor> inputs);
 
-/// Slice number `at` of one axis, the axis removed; a negative axis counts from the end, and so does `reversed`.
+/// Slice number `at` of one axis, with the axis removed. A negative axis counts from the end; with `reversed`, so does
+/// `at`.
 Result<Tensor> slice(const Tensor& tensor, std::int64_t axis, std::int64_t at, bool reversed);
 
-/// What a loop gives of a scan output, one tensor an iteration. The list counts against the memory limit.
+/// Collects a scan output, one tensor per iteration. The list counts against the memory limit.
 class Gathered {
  public:
   bool empty() const { return parts_.empty(); }
-  /// Code::bad_input when the extents are not those of the parts before.
+  /// Code::bad_input when the extents differ from the previous part's.
   Status add(const Tensor& part);
-  /// The parts one after the other along a new axis of the result. Precondition: there is at least one.
+  /// The parts stacked along a new axis of the result. Precondition: there is at least one.
   Result<Tensor> stack(std::int64_t axis, bool reversed) const;
 
  private:

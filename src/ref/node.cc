@@ -63,7 +63,7 @@ class RefCall : public OpaqueCall {
   Buffer scratch_;
 };
 
-/// A copy of the type for another graph: constant extents stay, others become symbols.
+/// A copy of the type for another graph: constant extents are kept, others become symbols.
 Type foreign_type(const Type& type, Builder& builder, int& symbols) {
   Type copy = type;
   for (Dim& d : copy.shape) {
@@ -73,7 +73,7 @@ Type foreign_type(const Type& type, Builder& builder, int& symbols) {
   return copy;
 }
 
-/// One node in a graph of its own, where all tensors are constants: its rules then see numbers.
+/// One node in its own graph whose tensors are constants, so that type rules see numbers.
 class Single {
  public:
   Single(const Graph& from, NodeId id, Inputs inputs) : from_(from), source_(from.node(id)) {
@@ -138,7 +138,7 @@ class Single {
     return {};
   }
 
-  /// The operands that are given, in order: what a tape's loads count.
+  /// The operands present, in order, as the scalar program's loads number them.
   std::vector<Tensor> tensors() const {
     std::vector<Tensor> given;
     for (const auto& datum : inputs_) {
@@ -256,8 +256,7 @@ class Single {
   std::vector<Datum> params_;
 };
 
-/// Names the node as the user knows it. What a type rule refuses here was fine for the graph, so the inputs are at
-/// fault.
+/// Adds the user's name of the node. A type rule that accepted the graph can refuse only the inputs here.
 std::unexpected<Fault> blame(const Graph& graph, NodeId id, Fault fault) {
   const Node& node = graph.node(id);
   const std::string context = graph.describe(id) + ": ", alone = fmt::format("node #0 ({}): ", node.op->name);

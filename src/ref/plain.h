@@ -7,7 +7,8 @@
 
 namespace frazil::ref {
 
-/// Fills `out` by an Elementwise form's plain body, which it has; contiguous operands are read with broadcasting.
+/// Computes `out` by an Elementwise form's plain body, which must exist; contiguous operands are read with
+/// broadcasting.
 Status run_plain(const Elementwise& form, std::span<const Tensor> operands, const void* attrs, Tensor& out);
 
 }  // namespace frazil::ref

@@ -13,7 +13,7 @@ Result<std::int64_t> number(Dim d) {
   return d.value();
 }
 
-/// An affine index in numbers, over the loops in the order in which they run.
+/// An affine index in numbers, over the loops in execution order.
 struct Line {
   std::int64_t base = 0;
   std::vector<std::pair<std::size_t, std::int64_t>> terms;  // (loop, factor)
@@ -47,7 +47,7 @@ void clip(Interval& run, std::int64_t at, std::int64_t slope, std::int64_t size)
   }
   const std::int64_t first = at + slope * run.low, last = at + slope * (run.high - 1);
   if (std::min(first, last) >= 0 && std::max(first, last) < size) return;
-  const std::int64_t a = slope > 0 ? 0 : size - 1, b = size - 1 - a;  // at + slope * i lies between a and b
+  const std::int64_t a = slope > 0 ? 0 : size - 1, b = size - 1 - a;  // at + slope * i is between a and b
   run.low = std::max(run.low, -floor_div(at - a, slope));
   run.high = std::min(run.high, floor_div(b - at, slope) + 1);
   run.high = std::max(run.high, run.low);
@@ -55,7 +55,7 @@ void clip(Interval& run, std::int64_t at, std::int64_t slope, std::int64_t size)
 
 struct Read {
   const Tensor* tensor;
-  std::byte* reg;  // null: only decides whether a point counts
+  std::byte* reg;  // null: only tests whether a point contributes
   std::vector<Line> axes;
   Line place;
   std::int64_t now = 0;
@@ -150,7 +150,7 @@ class Walk {
     return false;
   }
 
-  /// The innermost loop at the current index of the others.
+  /// Runs the innermost loop at the current indices of the others.
   void run_inner() {
     Interval run{0, extents_.back()};
     for (Read& read : reads_) {

@@ -12,7 +12,7 @@
 
 namespace frazil::ref {
 
-/// Some points of an iteration space whose values are in the tape's result register.
+/// Points of an iteration space whose values are in the scalar program's result register.
 struct Batch {
   std::size_t n = 0;
   const std::byte* values = nullptr;
@@ -20,7 +20,7 @@ struct Batch {
   const std::int64_t* report = nullptr;  ///< Space::report of each point
 };
 
-/// One operand of the tape; `data` is contiguous. `reads` is empty for a scalar.
+/// One operand of the scalar program; `data` is contiguous. `reads` is empty for a scalar.
 struct Operand {
   Tensor data;
   std::vector<Ix> reads;
@@ -32,8 +32,8 @@ std::vector<Ix> broadcast_reads(std::span<const std::int64_t> operand, std::span
 /// Extents of the outputs.
 Result<Sizes> output_sizes(const Space& space);
 
-/// Evaluates the tape at each point of the space that reads inside its operands and hands the values on, in batches:
-/// parallel axes outside, reduced axes inside, each in the order in which they were added.
+/// Evaluates the scalar program at each point of the space whose reads are inside the operands, and passes on the
+/// values in batches: parallel axes outside, reduced axes inside, each in the order in which they were added.
 /// Precondition: all dims are constant, else Code::internal.
 Status for_points(const Space& space, std::span<const Operand> operands, TapeRun& tape,
                   const std::function<void(const Batch&)>& sink);

@@ -14,7 +14,7 @@ namespace frazil {
 
 namespace {
 
-/// The current thread's execution_limits, or one with the usual limits while there is none.
+/// The current thread's ExecutionLimits; makes default limits current when there are none.
 class Here {
  public:
   Here() : execution_limits_(ExecutionLimits::current()) {
@@ -30,14 +30,14 @@ class Here {
   std::optional<LimitsScope> scope_;
 };
 
-/// An interrupted kernel leaves anything behind, so its errors do not count.
+/// An interrupted kernel may leave invalid data, so its errors are ignored.
 template <class T>
 Result<T> unless_stopped(Result<T> result, ExecutionLimits& execution_limits) {
   if (execution_limits.stopping()) return execution_limits.reason();
   return result;
 }
 
-/// The same graph with types that hold whichever branches are taken.
+/// The same graph with types that hold for either branch.
 Result<std::optional<Graph>> without_assumptions(const Graph& graph) {
   if (graph.assumptions().empty()) return std::nullopt;
   FRAZIL_TRY(Graph open, rebuild(graph, Choices{.by_node = {}, .otherwise = std::nullopt}));
@@ -46,13 +46,16 @@ Result<std::optional<Graph>> without_assumptions(const Graph& graph) {
 
 }  // namespace
 
-Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs) {
+Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs,
+                                         ValueListener* listener) {
   try {
     Here here;
     FRAZIL_TRY(const auto open, without_assumptions(graph));
     const Graph& ready = open ? *open : graph;
     FRAZIL_TRY(const auto params, ref::bind_inputs(ready, inputs));
-    return unless_stopped(ref::Machine(ready, here.execution_limits()).run(params), here.execution_limits());
+    if (listener != nullptr) listener->begin(ready);
+    ref::Machine machine(ready, here.execution_limits(), listener);
+    return unless_stopped(machine.run(params), here.execution_limits());
   } catch (const std::bad_alloc&) {
     return no_memory_left();
   }

@@ -31,7 +31,7 @@ T* out(std::byte* p) {
   return reinterpret_cast<T*>(p);
 }
 
-// ---- integers wrap: arithmetic is done on 64 unsigned bits ----
+// ---- integers wrap: computed on 64-bit unsigned integers ----
 
 using U64 = std::uint64_t;
 
@@ -88,7 +88,7 @@ T shift_right(T a, T count) {
   return shift_fits(count) ? static_cast<T>(a >> count) : T{0};
 }
 
-// ---- reals: functions of one operand are computed in double and rounded once ----
+// ---- floats: functions of one operand are computed in double and rounded once ----
 
 double logistic(double x) {
   const double e = std::exp(-std::fabs(x));
@@ -137,7 +137,7 @@ RealFn real_function(ScalarOp op) {
   }
 }
 
-// ---- one instruction on a batch; false where it is not defined for the type ----
+// ---- one instruction on a batch; false when it is not defined for the type ----
 
 /// Registers of one instruction.
 struct Slots {
@@ -335,7 +335,7 @@ std::int8_t sign_extended(std::int8_t value, int bits) {
   return static_cast<std::int8_t>(static_cast<std::int8_t>(static_cast<unsigned>(value) << (8 - bits)) >> (8 - bits));
 }
 
-/// Wraps what was stored of a sub-byte type.
+/// Sign-extends or masks stored elements of a sub-byte type.
 void wrap_elements(Elem elem, std::byte* data, std::int64_t offset, std::size_t n) {
   const int bits = bit_width(elem);
   for (std::size_t i = 0; i < n; ++i) {
@@ -381,7 +381,7 @@ void store_elements(Elem elem, std::byte* data, std::int64_t offset, const std::
   }
 }
 
-// ---- the tape ----
+// ---- the scalar program ----
 
 Result<TapeRun> TapeRun::make(ScalarTape tape) {
   TapeRun run;

@@ -10,14 +10,15 @@
 #include "base/error.h"
 #include "ir/scalar.h"
 
-// Scalar tapes on batches of points. A register holds one value per point in a compute type: bool, integers, float,
-// double, complex; for strings pointers to them.
+// Scalar programs on batches of points. A register holds one value per point in a compute type: bool, integers, float,
+// double, complex; for strings, pointers.
 namespace frazil::ref {
 
 inline constexpr std::size_t kBatch = 256;
 using Text = const std::string*;
 
-/// Calls f.operator()<T>() with the register type of a compute type; false for the small floats and sub-byte integers.
+/// Calls f.operator()<T>() with the register type of a compute type; returns false for small floats and sub-byte
+/// integers.
 template <class F>
 bool with_register_type(Elem elem, F&& f) {
   switch (elem) {
@@ -39,16 +40,17 @@ bool with_register_type(Elem elem, F&& f) {
   }
 }
 
-/// Reads `n` elements of a contiguous tensor, from number `offset` on, `step` apart, into a register at `at`.
+/// Reads `n` elements of a contiguous tensor, starting at `offset` with stride `step`, into a register starting at
+/// `at`.
 void load_elements(Elem elem, const std::byte* data, std::int64_t offset, std::int64_t step, std::size_t n,
                    std::byte* reg, std::size_t at);
 /// Writes `n` register values of compute_elem(elem) to elements [offset, offset + n). Small floats round to nearest
-/// even and do not saturate (the body of Cast clamps where it must), sub-byte integers wrap.
+/// even and do not saturate (the body of Cast clamps if needed); sub-byte integers wrap.
 void store_elements(Elem elem, std::byte* data, std::int64_t offset, const std::byte* reg, std::size_t n);
-/// Casts between compute types; false where there is no such cast.
+/// Casts between compute types; returns false when there is no such cast.
 bool cast_elements(Elem from, Elem to, const std::byte* in, std::byte* out, std::size_t n);
 
-/// a where it is the larger (smaller) one, else b; NaN if either is NaN.
+/// The larger (smaller) of a and b; NaN if either is NaN.
 template <class T>
 T larger(T a, T b) {
   return a != a || a > b ? a : b;
@@ -58,13 +60,13 @@ T smaller(T a, T b) {
   return a != a || a < b ? a : b;
 }
 
-/// One tape with its registers.
+/// A scalar program and its registers.
 class TapeRun {
  public:
   /// Code::unsupported when an instruction is not defined for its type.
   static Result<TapeRun> make(ScalarTape tape);
 
-  /// The register of operand k; null when the tape does not read it.
+  /// The register of operand k; null when the program does not read it.
   std::byte* operand(std::size_t k);
   /// Computes the first n <= kBatch points.
   void run(std::size_t n);

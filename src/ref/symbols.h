@@ -11,27 +11,27 @@
 
 namespace frazil::ref {
 
-/// What is known of a graph's symbols while it runs: each is read from the value that it came from, as soon as that is
-/// there. A loop binds the symbols of its body anew in every iteration.
+/// The values of a graph's symbols during a run; each is read from its source value as soon as that is computed. A loop
+/// rebinds the symbols of its body in every iteration.
 class SymbolTable {
  public:
   explicit SymbolTable(const Graph& graph);
 
-  /// Reads the symbols that come from v.
+  /// Reads the symbols whose source is v.
   void learn(Value v, const Datum& datum);
   void set(SymbolId symbol, std::int64_t value);
   enum class ByZero : std::uint8_t {
     nothing,  ///< x / 0 has no value
-    zero,     ///< it is 0, as on the tape: constraints tell where that is wrong
+    zero,     ///< x / 0 is 0, as in plans: constraints report where that is wrong
   };
-  /// nullopt when a symbol is not known, or where there is no value.
+  /// nullopt when a symbol is unknown or the expression has no value.
   std::optional<std::int64_t> eval(Dim d, ByZero quotient = ByZero::nothing);
 
  private:
   struct Source {
     SymbolId symbol;
     bool is_extent;
-    std::int64_t index;  // axis, or element
+    std::int64_t index;  // axis or element
   };
   struct Code {
     std::size_t from, to;
@@ -50,12 +50,12 @@ class SymbolTable {
 
 /// "f32[2,3]", "a sequence of 3", "an empty optional".
 std::string describe(const Datum& datum);
-/// How the datum differs from what is inferred for v in kind, element type, shape or content; nullopt when it fits.
-/// Symbols that come from v must have been learned.
+/// How the datum differs from the inferred type or known value of v; nullopt when it fits. Symbols with source v must
+/// have been learned.
 std::optional<std::string> misfit(const Graph& graph, SymbolTable& symbols, Value v, const Datum& datum);
 /// Whether the datum has the type's kind, element types and rank; extents are not compared.
 bool has_kind(const Type& type, const Datum& datum);
-/// has_kind, and the extents that are constant agree, those of items as well.
+/// has_kind, and all constant extents agree, including those of items.
 bool fits(const Type& type, const Datum& datum);
 
 }  // namespace frazil::ref

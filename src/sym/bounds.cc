@@ -14,7 +14,7 @@ constexpr std::size_t kMaxExtremumOperands = 17;
 
 }  // namespace
 
-/// `p` bounds the expression times `scale` from one side.
+/// An expression `p` that bounds `scale` times the original from one side.
 struct Expressions::Relaxation {
   Poly p;
   bool from_below;
@@ -77,8 +77,8 @@ Bounds Expressions::bounds(const Poly& p) const {
   return without_extrema(p, kExtremumDepth);
 }
 
-// A quotient x = floordiv(n, d) obeys d*x = n - r with r in a known range. Putting n and the worst r in its place shows
-// what plain intervals lose, as in n - 8*floordiv(n, 8) or floordiv(2*n + 1, 2) - n.
+// A quotient x = floordiv(n, d) satisfies d*x = n - r with r in a known range. Substituting n and the worst r finds
+// bounds that interval arithmetic misses, as in n - 8*floordiv(n, 8) or floordiv(2*n + 1, 2) - n.
 Bounds Expressions::without_quotients(const Poly& p) const {
   Bounds best = interval(p);
   if (!last_quotient(p, std::nullopt)) return best;
@@ -115,7 +115,7 @@ std::optional<Dim> Expressions::last_quotient(const Poly& p, std::optional<Dim> 
   return last;
 }
 
-// p * atom, where all its terms occur in `within`.
+// p * atom, if all its terms occur in `within`.
 std::optional<Poly> Expressions::product_within(const Poly& within, const Poly& p, Dim atom) const {
   Poly r;
   r.add_term(index_of(atom), p.constant());
@@ -168,7 +168,7 @@ std::size_t Expressions::extremum_operands(const Poly& p) const {
   return count;
 }
 
-// A max is one of its operands, and each of them bounds it from below; a min likewise.
+// A max equals one of its operands and is bounded below by each of them; likewise for min.
 Bounds Expressions::without_extrema(const Poly& p, int depth) const {
   Bounds best = without_quotients(p);
   if (depth == 0 || extremum_operands(p) > kMaxExtremumOperands) return best;

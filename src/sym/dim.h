@@ -20,10 +20,11 @@ class Nodes;
 
 /// Symbolic integers: extents of tensors and values of shape tensors.
 ///
-/// A Dim is a constant or a canonical expression of one Scope. Two Dims of one Scope are equal as expressions exactly
-/// when their bits are equal. Dims of two Scopes never mix (a debug build checks; a Dim carries no owner in release).
-/// Constants are clamped to [kMin, kMax]; arithmetic that would leave that range saturates ("unbounded" in practice:
-/// every extent near it is refused by the limits before anything is allocated).
+/// A Dim is a constant or a canonical expression in one Scope. Two Dims of a Scope are equal as expressions exactly
+/// when
+/// their bits are equal. Dims of different Scopes must not be mixed (checked in debug builds; release builds store no
+/// owner). Constants are clamped to [kMin, kMax]; arithmetic beyond that range saturates, which is harmless: extents
+/// near the bounds exceed the limits before anything is allocated.
 class Dim {
  public:
   static constexpr std::int64_t kMax = (std::int64_t{1} << 61) - 1;
@@ -58,14 +59,14 @@ struct Bounds {
   bool operator==(const Bounds&) const = default;
 };
 
-enum class Proof : std::uint8_t { yes, no, maybe };  ///< maybe becomes a run-time guard, never an assumption
+enum class Proof : std::uint8_t { yes, no, maybe };  ///< maybe needs a run-time check
 
-/// A symbol's number in its Scope, dense from 0.
+/// A symbol's index in its Scope, dense from 0.
 using SymbolId = std::uint32_t;
 
-/// Straight-line integer program that evaluates Dims for given symbol values.
-/// Registers [0, symbols) are the symbols; each op writes the next register. All arithmetic saturates like Dim's.
-/// Division and modulo by zero give 0 and set the fault flag.
+/// Straight-line integer program that evaluates Dims for given symbol values. Registers [0, symbols) hold the symbols;
+/// each instruction writes the next register. Arithmetic saturates like Dim's. Division and modulo by zero give 0 and
+/// set the fault flag.
 struct DimProgram {
   enum class Op : std::uint8_t { constant, add, sub, mul, floordiv, mod, min, max };
   struct Ins {
@@ -74,14 +75,14 @@ struct DimProgram {
     std::int64_t imm;         ///< constant: the value
   };
   std::vector<Ins> code;
-  std::uint32_t registers = 0;  ///< symbols included
+  std::uint32_t registers = 0;  ///< including the symbols
 
-  /// Runs code[from, to) on `regs` (at least `registers` long). False when a division by zero happened.
+  /// Runs code[from, to) on `regs` (at least `registers` long). Returns false when a division by zero occurred.
   bool run(std::span<std::int64_t> regs, std::size_t from, std::size_t to) const;
 };
 
-/// Owns symbols and hash-consed expressions. Not thread-safe while expressions are added; const members may be called
-/// from many threads once nothing is added any more.
+/// Owns symbols and hash-consed expressions. Not thread-safe while expressions are added; once nothing is added, const
+/// members may be called from several threads.
 class Scope {
  public:
   Scope();
@@ -91,32 +92,33 @@ class Scope {
   Scope(const Scope&);  ///< same symbols and expressions: Dims of the original are valid in the copy
   Scope& operator=(const Scope&);
 
-  /// The named symbol: the same name gives the same Dim; bounds of a second call narrow the first's, in expressions
-  /// built before as well, or are ignored where the two contradict. Bounds with min > max mean none.
+  /// The symbol of this name; the same name returns the same Dim. Bounds given again narrow the existing ones, also in
+  /// expressions built before; contradictory bounds are ignored. Bounds with min > max mean none.
   Dim symbol(std::string_view name, Bounds bounds = {});
-  /// A new symbol with a name of its own ("?0", "?1", ...): extents that depend on data. is_unbacked goes by the name,
-  /// so that it survives the text form.
+  /// A new unbacked symbol, named "?0", "?1", ...: an extent that depends on data. is_unbacked tests the name, so that
+  /// the property survives the text form.
   Dim unbacked(Bounds bounds = {});
 
   Dim add(Dim a, Dim b);
   Dim sub(Dim a, Dim b);
   Dim mul(Dim a, Dim b);
-  Dim floordiv(Dim a, Dim b);  ///< rounds to minus infinity; by a constant 0: 0 (callers report it first)
-  Dim ceildiv(Dim a, Dim b);   ///< -floordiv(-a, b)
-  Dim mod(Dim a, Dim b);       ///< a - b * floordiv(a, b)
+  Dim floordiv(Dim a,
+               Dim b);  ///< rounds towards minus infinity; gives 0 for a constant divisor 0, which callers report first
+  Dim ceildiv(Dim a, Dim b);  ///< -floordiv(-a, b)
+  Dim mod(Dim a, Dim b);      ///< a - b * floordiv(a, b)
   Dim min(Dim a, Dim b);
   Dim max(Dim a, Dim b);
   Dim product(std::span<const Dim> dims);
-  /// The extent that a and b broadcast to where they do: they are equal, or one of them is 1. Whatever has been
-  /// broadcast to an extent before adds nothing to it, and the order of a few does not matter.
+  /// The extent that a and b broadcast to, provided they can: they are equal, or one of them is 1. Broadcasting an
+  /// extent again to a result it is already part of changes nothing, and the order of operands does not matter.
   Dim broadcast(Dim a, Dim b);
 
-  /// Holds d for all symbol values without a division by zero, computed exactly and then clamped.
+  /// Bounds of d over all symbol values without a division by zero, computed exactly and then clamped.
   Bounds bounds(Dim d) const;
   Proof equal(Dim a, Dim b) const;
   Proof less(Dim a, Dim b) const;  ///< a < b
   Proof less_equal(Dim a, Dim b) const;
-  /// c such that d == c for all symbol values, if bounds force it.
+  /// The constant that equals d for all symbol values, if bounds determine it.
   std::optional<std::int64_t> constant(Dim d) const;
 
   std::size_t symbol_count() const;
@@ -125,28 +127,27 @@ class Scope {
   bool is_unbacked(SymbolId id) const;
   Dim symbol_dim(SymbolId id) const;
   std::optional<SymbolId> find_symbol(std::string_view name) const;
-  /// The symbol when d is exactly one symbol.
+  /// The symbol, when d is exactly one symbol.
   std::optional<SymbolId> as_symbol(Dim d) const;
-  /// Every symbol that d reads, ascending, each once.
+  /// The symbols that d reads, ascending, without duplicates.
   std::vector<SymbolId> symbols_of(Dim d) const;
-  /// d with each symbol s replaced by with(s); expressions are built anew in this Scope.
-  /// `map` is indexed by SymbolId; nullopt keeps the symbol.
+  /// d with each symbol s replaced by map[s]; nullopt keeps the symbol. Expressions are rebuilt in this Scope.
   Dim substitute(Dim d, std::span<const std::optional<Dim>> map);
 
-  /// Slow evaluation, for tests and the reference executor. nullopt on division by zero, and when d reads a symbol
-  /// beyond the values.
+  /// Direct evaluation, for tests and the reference executor. nullopt on division by zero, and when d reads a symbol
+  /// beyond the given values.
   std::optional<std::int64_t> eval(Dim d, std::span<const std::int64_t> symbol_values) const;
-  /// Appends code for d to `program` and gives the register that holds it. `known` maps d.bits() of sub-expressions
-  /// already emitted to registers and is updated; common sub-expressions are computed once.
-  /// The first emit into a program reserves the registers of the symbols: symbols made later cannot be read in it.
+  /// Appends code for d to `program` and returns the register that holds it. `known` maps d.bits() of emitted
+  /// sub-expressions to registers and is updated; common sub-expressions are computed once. The first emit into a
+  /// program reserves the registers of the symbols: later symbols cannot be read in it.
   std::uint32_t emit(Dim d, DimProgram& program, class DimRegisters& known) const;
 
   /// "N", "2*N + 1", "floordiv(N + 1, 2)", "min(N, 8)", "N - 8*floordiv(N, 8)" for mod(N, 8). The text depends on names
-  /// and structure only. parse(str(d)) == d, as long as bounds were not narrowed after d was made and the text keeps
-  /// the limits: 1 MiB (longer ones end in "...") and 200 levels of nesting.
+  /// and structure only. parse(str(d)) == d, unless bounds were narrowed after d was made or the text exceeds the
+  /// limits: 1 MiB (longer texts end in "...") and 200 levels of nesting.
   std::string str(Dim d) const;
-  /// Reads what str prints, and mod(a, b); unknown names become symbols with default bounds, and stay when the text
-  /// turns out to be invalid.
+  /// Parses what str prints, and mod(a, b). Unknown names become symbols with default bounds; they remain even when the
+  /// text turns out to be invalid.
   Result<Dim> parse(std::string_view text);
 
  private:
@@ -154,7 +155,7 @@ class Scope {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Register numbers of Dims already emitted into a DimProgram.
+/// Registers of Dims already emitted into a DimProgram.
 class DimRegisters {
  public:
   std::optional<std::uint32_t> find(Dim d) const;

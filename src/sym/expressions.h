@@ -18,7 +18,7 @@ namespace frazil::sym {
 
 /// The symbols and expressions of a Scope, and the rules that keep them canonical:
 /// - an expression is an atom, a product of atoms or a sum; sums and products are expanded up to Poly::kMaxTerms terms
-///   and Factors::kMax atoms, beyond that they become opaque atoms;
+///   and Factors::kMax atoms; larger ones become opaque atoms;
 /// - mod(a, b) is a - b * floordiv(a, b), the only division is floordiv, constant divisors are positive;
 /// - min and max are flat (up to a limit), sorted, and hold no two operands that bounds can order.
 /// Canonical forms depend on structure and bounds only, not on the order in which symbols or nodes were made.
@@ -38,9 +38,9 @@ class Expressions {
   Dim extremum(Kind kind, Dim a, Dim b);  ///< kind: min or max
 
   Bounds bounds(Dim d) const;
-  /// Of a - b.
+  /// Bounds of a - b.
   Bounds difference(Dim a, Dim b) const;
-  /// No values of the symbols make a and b equal, as a matter of divisibility.
+  /// True when divisibility shows that a and b differ for all symbol values.
   bool never_meet(Dim a, Dim b) const;
 
   const Nodes& nodes() const { return nodes_; }
@@ -50,10 +50,10 @@ class Expressions {
 
   /// The operands of a node, monomials included, as Dims.
   std::vector<Dim> children(Dim d) const;
-  /// All non-constant Dims that d is made of, itself included, operands first; those for which `skip` holds are left
-  /// out, and whatever only they use.
+  /// All non-constant sub-expressions of d, d included, operands first; those for which `skip` holds are left out
+  /// together with what only they use.
   std::vector<Dim> reach(Dim d, const std::function<bool(Dim)>& skip = {}) const;
-  /// The node d built anew with its operands replaced by `with`.
+  /// d rebuilt with its operands replaced by `with`.
   Dim rebuild(Dim d, const std::function<Dim(Dim)>& with);
 
  private:
@@ -107,7 +107,7 @@ class Expressions {
   Bounds with_operand(const Poly& p, const Term& extremum, Dim operand, int depth) const;
 
   Nodes nodes_;
-  std::deque<Symbol> symbols_;  // names keep their place
+  std::deque<Symbol> symbols_;  // deque: names keep their addresses
   std::unordered_map<std::string, SymbolId> by_name_;
   std::uint32_t next_fresh_ = 0;
 };

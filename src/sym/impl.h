@@ -11,7 +11,7 @@
 namespace frazil {
 
 struct Scope::Impl : sym::Expressions {
-  /// What an extent was broadcast from, by Dim::bits, ascending; and back.
+  /// Dim::bits of the extents that a broadcast extent combines, ascending; and the inverse.
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> parts_of_broadcast;
   std::map<std::vector<std::uint64_t>, Dim> broadcast_of;
 
@@ -21,7 +21,7 @@ struct Scope::Impl : sym::Expressions {
   }
 
   Dim own(Dim d) const {
-    assert(nodes().owns(d) && "Dims of two Scopes mixed");
+    assert(nodes().owns(d) && "Dims of two Scopes are mixed");
     return d;
   }
 };

@@ -15,7 +15,7 @@ std::int64_t add_max(std::int64_t a, std::int64_t b) {
   return a >= Dim::kMax || b >= Dim::kMax ? Dim::kMax : sat_add(a, b);
 }
 
-// Afterwards kMax can only be an open maximum and kMin only an open minimum.
+// Ensures that kMax occurs only as an open maximum and kMin only as an open minimum.
 Bounds open_ended(Bounds a) { return {std::min(a.min, Dim::kMax - 1), std::max(a.max, Dim::kMin + 1)}; }
 
 std::int64_t corner_div(std::int64_t a, std::int64_t b) {

@@ -15,7 +15,7 @@ Bounds add(Bounds a, Bounds b);
 Bounds scale(Bounds a, std::int64_t k);
 Bounds mul(Bounds a, Bounds b);
 Bounds power(Bounds a, std::uint32_t exponent);
-/// Values at a divisor of 0 are left out.
+/// Values for a divisor of 0 are excluded.
 Bounds floordiv(Bounds a, Bounds b);
 /// a - b * floordiv(a, b) for any a.
 Bounds remainder(Bounds b);

@@ -13,7 +13,8 @@ constexpr bool starts_name(char c) {
 
 constexpr bool continues_name(char c) { return starts_name(c) || is_digit(c) || c == '.'; }
 
-/// The name of a symbol as expressions write it: as it is, or in backquotes with \`, \\ and \xHH (control characters).
+/// The symbol name as written in expressions: plain, or in backquotes with the escapes \`, \\ and \xHH (control
+/// characters).
 std::string quoted_name(std::string_view name);
 
 }  // namespace frazil::sym

@@ -12,21 +12,21 @@
 
 namespace frazil::sym {
 
-/// `symbol` to `big_mul` are atoms. A product has 2 to Factors::kMax atoms, a sum refers to atoms and products.
-/// `big_add` and `big_mul` are sums and products that outgrew the canonical form: opaque, over two operands.
+/// `symbol` to `big_mul` are atoms. A product has 2 to Factors::kMax atoms; a sum refers to atoms and products.
+/// `big_add` and `big_mul` are sums and products too large for the canonical form: opaque, over two operands.
 enum class Kind : std::uint8_t { symbol, floordiv, min, max, big_add, big_mul, product, sum };
 
 struct Node {
   Kind kind;
-  std::uint32_t first;  ///< symbol: its SymbolId; sum: into the terms; others: into the operands
+  std::uint32_t first;  ///< symbol: its SymbolId; sum: first term; others: first operand
   std::uint32_t count;
   std::uint32_t depth;    ///< greater than that of all operands
   std::int64_t constant;  ///< of a sum
-  std::uint64_t hash;     ///< of the content: equal in all Scopes, whatever the numbering
+  std::uint64_t hash;     ///< of the structure: equal in all Scopes, whatever the numbering
   Bounds bounds;
 };
 
-/// What makes a node, before it is one.
+/// The fields of a node before it is interned.
 struct Draft {
   Kind kind;
   std::int64_t constant = 0;
@@ -46,7 +46,7 @@ struct Factors {
 };
 
 std::optional<Factors> multiply(const Factors& a, const Factors& b);  ///< nullopt: more than kMax atoms
-std::optional<Factors> divide(const Factors& a, const Factors& b);    ///< nullopt: b is no factor of a
+std::optional<Factors> divide(const Factors& a, const Factors& b);    ///< nullopt: b does not divide a
 Factors common(const Factors& a, const Factors& b);
 
 inline std::uint32_t index_of(Dim d) { return static_cast<std::uint32_t>(d.bits() >> 1); }
@@ -66,27 +66,27 @@ class Nodes {
   /// `draft` must not point into this object.
   struct Added {
     std::uint32_t index;
-    bool is_new;  ///< its bounds are to be set
+    bool is_new;  ///< the caller must set its bounds
   };
   Added add(const Draft& draft);
   std::optional<std::uint32_t> find(const Draft& draft) const;
   std::uint32_t add_symbol(SymbolId id, std::uint64_t name_hash, Bounds bounds);
 
   Dim dim(std::uint32_t index) const { return Dim::expression(index, owner_); }
-  /// The Dim is of this Scope or of one it was copied from; checked in debug builds only.
+  /// True when the Dim is of this Scope or of one it was copied from; used in debug builds.
   bool owns(Dim d) const;
 
   Factors factors(std::uint32_t mono) const;
   std::optional<std::uint32_t> find_monomial(const Factors& f) const;
   std::uint32_t degree(std::uint32_t mono) const;
-  /// An order that is the same in all Scopes, whatever the numbering; operands come before their users.
+  /// A total order that is the same in all Scopes, whatever the numbering; operands come before their users.
   bool before(Dim a, Dim b) const;
 
  private:
   std::uint64_t hash_of(const Draft& draft) const;
   std::uint64_t hash_of(Dim d) const;
   bool matches(const Node& n, const Draft& draft, std::uint64_t hash) const;
-  /// The slot that holds the draft's node, or the free slot where it belongs.
+  /// The slot that holds the draft's node, or the free slot to put it in.
   std::size_t slot_of(const Draft& draft, std::uint64_t hash) const;
   std::uint32_t append(const Draft& draft, std::uint64_t hash);
   std::uint32_t depth_of(const Draft& draft) const;

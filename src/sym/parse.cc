@@ -90,7 +90,7 @@ class Parser {
     return symbol(name);
   }
 
-  /// min and max take two operands or more, the others two.
+  /// min and max take two or more operands, the others exactly two.
   Result<Dim> call(Combine combine, bool many) {
     if (!take('(')) return expected("'('");
     FRAZIL_CHECK(enter());

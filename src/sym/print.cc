@@ -16,10 +16,10 @@ using sym::Term;
 
 namespace {
 
-// Shared sub-expressions are printed where they are used, so a text can be exponentially longer than its expression.
+// Shared sub-expressions are printed at each use, so a text can be exponentially longer than its expression.
 constexpr std::size_t kMaxText = std::size_t{1} << 20;
 
-/// An order that depends on names and structure only, so that all Scopes print an expression alike.
+/// An order that depends on names and structure only, so that all Scopes print an expression the same way.
 class PrintOrder {
  public:
   explicit PrintOrder(const sym::Expressions& e) : e_(e) {}

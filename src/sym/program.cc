@@ -42,7 +42,7 @@ bool DimProgram::run(std::span<std::int64_t> regs, std::size_t from, std::size_t
 
 namespace {
 
-/// Appends the code of nodes whose operands have registers already.
+/// Appends code for nodes whose operands already have registers.
 class Emitter {
  public:
   Emitter(const sym::Expressions& expressions, DimProgram& program, DimRegisters& known)
@@ -51,7 +51,7 @@ class Emitter {
   void node(Dim d) {
     const sym::Node& n = expressions_.node(d);
     if (n.kind == Kind::symbol) {
-      assert((program_.code.empty() || n.first < program_.code[0].dst) && "symbol made after the first emit");
+      assert((program_.code.empty() || n.first < program_.code[0].dst) && "symbol was made after the first emit");
       known_.set(d, n.first);
     } else {
       known_.set(d, n.kind == Kind::sum ? sum(n) : fold(n));

@@ -7,7 +7,7 @@
 
 namespace frazil::sym {
 
-/// The value is whole + sign * floordiv(n, k), k > 0.
+/// Represents whole + sign * floordiv(n, k), k > 0.
 struct Expressions::Division {
   Poly n;
   std::int64_t k;
@@ -32,8 +32,9 @@ Dim Expressions::divide_by_const(Dim a, std::int64_t k) {
   return add(intern(q.whole), mul(rest, q.sign));
 }
 
-// Pulls multiples of k out, so that |coefficients| < k, 0 <= constant < k, nothing divides them all, and not all
-// coefficients are negative.
+// Extracts multiples of k, so that
+// coefficients
+// < k, 0 <= constant < k, no common divisor remains, and not all coefficients are negative.
 void Expressions::reduce(Division& q) const {
   Poly multiple(floor_div(q.n.constant(), q.k));
   for (const Term& t : q.n.terms()) multiple.add_term(t.mono, t.coef / q.k);
@@ -88,7 +89,7 @@ Dim Expressions::floordiv(Dim a, Dim b) {
   }
   const Poly before = n;
   Dim whole = intern(take_multiples(n, d));
-  if (n.is_zero()) {  // a division by 0 must stay one
+  if (n.is_zero()) {  // a division by 0 must be kept
     n = before;
     whole = 0;
   }
@@ -176,7 +177,7 @@ Poly Expressions::divided_by(const Poly& p, const Factors& f) {
   return r;
 }
 
-/// The quotient, where bounds force it. Precondition: d is never 0.
+/// The quotient, if bounds determine it. Precondition: d is never 0.
 std::optional<std::int64_t> Expressions::small_quotient(const Poly& n, const Poly& d) const {
   const Bounds bn = bounds(n);
   const Bounds bd = bounds(d);

@@ -6,7 +6,7 @@
 
 namespace frazil::sym {
 
-/// Integer arithmetic that stays in [Dim::kMin, Dim::kMax]. Any int64 is accepted as an operand.
+/// Integer arithmetic clamped to [Dim::kMin, Dim::kMax]. Operands may be any int64.
 
 constexpr std::int64_t saturate(std::int64_t v) { return v > Dim::kMax ? Dim::kMax : v < Dim::kMin ? Dim::kMin : v; }
 

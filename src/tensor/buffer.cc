@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::align_val_t kNewAlignment{kAlignment};
 constexpr std::size_t kHugeFrom = std::size_t{4} << 20;
-constexpr std::size_t kMaxBytes = std::size_t{1} << 47;  // user address space
+constexpr std::size_t kMaxBytes = std::size_t{1} << 47;  // size of the user address space
 
 alignas(64) std::byte empty_block[64];
 
@@ -29,11 +29,11 @@ std::unexpected<Fault> no_memory(std::size_t bytes) try {
 
 }  // namespace
 
-/// What allocate() and strings() own.
+/// Memory allocated by allocate(), strings() and with_capacity().
 struct Buffer::Block {
   void* bytes = nullptr;
-  std::string* strings = nullptr;  ///< they lie in `bytes`
-  std::size_t count = 0;           ///< of the strings
+  std::string* strings = nullptr;  ///< objects constructed in `bytes`
+  std::size_t count = 0;           ///< number of strings
   MemoryCharge charge;
   std::size_t block_bytes = 0;
   std::atomic<std::size_t> filled{0};
@@ -80,7 +80,7 @@ Result<Buffer> Buffer::allocate(std::size_t bytes) {
   return buffer;
 }
 
-Result<Buffer> Buffer::with_room(std::size_t blocks, std::size_t block_bytes, std::size_t filled) {
+Result<Buffer> Buffer::with_capacity(std::size_t blocks, std::size_t block_bytes, std::size_t filled) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(blocks, block_bytes, &bytes)) return no_memory(SIZE_MAX);
   FRAZIL_TRY(Buffer buffer, allocate(bytes));
@@ -106,7 +106,7 @@ Result<Buffer> Buffer::strings(std::size_t count) {
   FRAZIL_TRY(auto block, charged_block(bytes));
   block->bytes = ::operator new(std::max<std::size_t>(bytes, 1), kNewAlignment, std::nothrow);
   if (block->bytes == nullptr) return no_memory(bytes);
-  // Millions of them take as long to make as to read.
+  // Constructing millions of strings takes as long as reading them.
   block->strings = static_cast<std::string*>(block->bytes);
   for (PollThrottle throttle; block->count < count; ++block->count) {
     if (throttle.stop(4)) return ExecutionLimits::current()->reason();

@@ -8,37 +8,38 @@
 
 namespace frazil {
 
-/// What the address of a Buffer's bytes and its padded size are multiples of: a cache line.
+/// Alignment of a Buffer's address and the unit of its padded size: a cache line, in bytes.
 inline constexpr std::size_t kAlignment = 64;
-/// `bytes` rounded up to it; for what lies one behind the other in a block. Precondition: the result is a size_t.
+/// `bytes` rounded up to kAlignment; for values packed one after another in a block. Precondition: the result fits.
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
 
-/// A shared block of bytes; never knows shapes. Copies share the bytes (atomic reference count).
+/// A reference-counted block of bytes without a shape. Copies share the bytes (atomic reference count).
 class Buffer {
  public:
   Buffer() = default;
-  /// Uninitialised bytes, aligned and padded to kAlignment. They count against the memory limit of the
-  /// current thread's ExecutionLimits until they are freed or released: Code::limit, before anything is allocated, when
-  /// they would pass it. Code::out_of_memory when the system refuses.
+  /// Uninitialised bytes, aligned and padded to kAlignment. They count against the memory limit of the current thread's
+  /// ExecutionLimits until they are freed or discharged. Code::limit, before allocating, when they would exceed it;
+  /// Code::out_of_memory when the allocation fails.
   static Result<Buffer> allocate(std::size_t bytes);
   /// `count` empty std::string objects, destroyed with the last Buffer that shares them. The limit counts the objects,
-  /// not what they hold.
+  /// not their text.
   static Result<Buffer> strings(std::size_t count);
-  /// Bytes owned by somebody else, kept alive through `keep_alive` (a mapped file, a NumPy array); any alignment.
+  /// Memory owned elsewhere and kept alive through `keep_alive` (a mapped file, a NumPy array); any alignment.
   static Buffer borrow(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, bool writable = false);
 
-  /// `blocks` blocks of `block_bytes`, with values in the first `filled` bytes of each and room behind them; else as
-  /// allocate().
-  static Result<Buffer> with_room(std::size_t blocks, std::size_t block_bytes, std::size_t filled);
+  /// `blocks` blocks of `block_bytes` each, of which the first `filled` bytes hold values; the rest is spare capacity
+  /// for claim(). Errors as in allocate().
+  static Result<Buffer> with_capacity(std::size_t blocks, std::size_t block_bytes, std::size_t filled);
 
-  /// Of with_room(); 0 for other buffers.
+  /// The block size given to with_capacity(); 0 for other buffers.
   std::size_t block_bytes() const;
-  /// Takes the bytes [from, to) of each block for the caller to write. False where they were taken before, do not
-  /// follow what was taken, or are not there. Whoever shares the buffer goes on reading what lies before them.
+  /// Claims the bytes [from, to) of each block for writing by the caller. Returns false when they are claimed already,
+  /// do not directly follow the claimed bytes, or exceed the block. Other holders of the buffer keep reading the bytes
+  /// before them. Thread-safe.
   bool claim(std::size_t from, std::size_t to) const noexcept;
-  /// Gives back what nobody took more of since, unread.
+  /// Releases a claim, unless bytes after it have been claimed since. Nobody may have read them.
   void unclaim(std::size_t from, std::size_t to) const noexcept;
-  /// Which block of bytes this is, for is(); outlives them.
+  /// Identifies the memory block, for is(); may outlive it.
   std::weak_ptr<const void> tag() const { return owner_; }
   bool is(const std::weak_ptr<const void>& tag) const { return !owner_.owner_before(tag) && !tag.owner_before(owner_); }
 
@@ -50,10 +51,10 @@ class Buffer {
   explicit operator bool() const { return data_ != nullptr || owner_ != nullptr; }
   bool same_bytes(const Buffer& other) const { return data_ == other.data_ && size_ == other.size_; }
 
-  /// Counts `bytes` more, held by what lies in this buffer, until it is freed or discharged; whether or not the limit
-  /// allows them.
+  /// Charges `bytes` more, for memory owned by values in this buffer, until it is freed or discharged; regardless of
+  /// the limit.
   void charge(std::size_t bytes) const noexcept;
-  /// From now on the bytes count against no limit: their owner is outside of the run that made them.
+  /// Ends the charge: the bytes belong to the caller of the run and no longer count against its limit.
   void discharge() const noexcept;
 
  private:
@@ -62,7 +63,7 @@ class Buffer {
 
   std::shared_ptr<const void> owner_;
   std::byte* data_ = nullptr;
-  Block* block_ = nullptr;  ///< what owner_ keeps, when this class allocated it
+  Block* block_ = nullptr;  ///< the block that owner_ keeps alive, when this class allocated it
   std::size_t size_ = 0;
   bool writable_ = false;
 };

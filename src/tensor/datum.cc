@@ -8,8 +8,8 @@
 namespace frazil {
 
 namespace {
-constexpr std::size_t kExtents = 64;  // what a tensor's extents and strides take, about
-constexpr std::size_t kItem = 256;    // and an item as a whole
+constexpr std::size_t kExtents = 64;  // approximate bytes of a tensor's extents and strides
+constexpr std::size_t kItem = 256;    // approximate bytes of one item
 template <class T>
 void destroy(void* what) noexcept {
   delete static_cast<T*>(what);
@@ -21,7 +21,7 @@ void shrink(std::vector<T>& items) noexcept {
   for (PollThrottle throttle; !items.empty() && !throttle.stop(64);) items.pop_back();
 }
 
-/// Shared by those who hold it; the last one may leave items to be freed later.
+/// A shared_ptr whose last owner may leave the items to be freed later.
 template <class T>
 std::shared_ptr<const T> shared(T value) {
   const auto release = [](T* held) noexcept {

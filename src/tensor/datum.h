@@ -15,18 +15,18 @@ class Datum;
 /// A sequence value: shared, immutable once shared.
 struct Sequence {
   std::vector<Datum> items;
-  mutable MemoryCharge charge{};  ///< of the items themselves; tensors count on their own
+  mutable MemoryCharge charge{};  ///< for the items themselves; tensors are charged separately
 };
-/// A map value: keys are strings or integers, kept in the order given.
+/// A map value: keys are strings or integers, in insertion order.
 struct MapValue {
   std::vector<std::pair<Tensor, Datum>> items;
-  mutable MemoryCharge charge{};  ///< of the entries themselves, as in a Sequence
+  mutable MemoryCharge charge{};  ///< for the entries themselves, as in Sequence
 };
 
 /// Any run-time value: a tensor, a sequence, a map, or an empty optional.
 class Datum {
  public:
-  Datum() = default;  ///< the empty optional
+  Datum() = default;  ///< an empty optional
   Datum(Tensor t) : v_(std::move(t)) {}
   Datum(std::shared_ptr<const Sequence> s) : v_(std::move(s)) {}
   Datum(std::shared_ptr<const MapValue> m) : v_(std::move(m)) {}
@@ -44,11 +44,12 @@ class Datum {
   std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>, std::shared_ptr<const MapValue>> v_;
 };
 
-/// A sequence under the memory limit of the current thread's ExecutionLimits; Code::limit when its items would pass it.
+/// Makes a sequence that counts against the current thread's ExecutionLimits; Code::limit when its items would exceed
+/// the memory limit.
 Result<Datum> make_sequence(std::vector<Datum> items);
-/// Ends the life of items that become no sequence; many of them end it on another thread.
+/// Destroys items that will not become a sequence; many of them are destroyed on another thread.
 void free_items(std::vector<Datum> items) noexcept;
-/// The same for a map.
+/// As make_sequence, for a map.
 Result<Datum> make_map(std::vector<std::pair<Tensor, Datum>> items);
 
 }  // namespace frazil

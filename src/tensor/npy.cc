@@ -24,7 +24,7 @@ struct Header {
   Sizes shape;
 };
 
-/// The Python dict literal of an .npy header.
+/// Parses the Python dict literal of an .npy header.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -37,7 +37,7 @@ class HeaderParser {
       const auto key = string();
       if (!key || !take(':')) return broken("a key is not a string");
       FRAZIL_TRY(const unsigned bit, entry(*key, header));
-      if ((seen & bit) != 0) return broken("a key is there twice");
+      if ((seen & bit) != 0) return broken("a key occurs twice");
       seen |= bit;
       if (!take(',') && peek() != '}') return broken("an entry does not end in ',' or '}'");
     }
@@ -217,7 +217,8 @@ Result<Tensor> from_fortran(const Tensor& tensor, Sizes sizes) {
   return Tensor(tensor.elem(), std::move(sizes), std::move(strides), tensor.buffer(), 0).packed();
 }
 
-/// Extents beside a 0 are held against the widest elements, so that what is read can be written as another type.
+/// Without elements, extents are checked against the widest element type, so that the tensor can be written as another
+/// type.
 Result<std::size_t> data_bytes(const Dtype& type, const Sizes& shape, std::size_t available) {
   constexpr std::size_t kWidest = 16;
   const bool empty = std::ranges::find(shape, 0) != shape.end();

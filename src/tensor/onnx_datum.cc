@@ -12,7 +12,7 @@ using proto::Wire;
 
 constexpr int kMaxDepth = 64;
 
-/// Decodes nested messages; every member throws protozero's exceptions on damaged bytes.
+/// Decodes nested messages; every member throws protozero's exceptions on malformed bytes.
 class DatumReader {
  public:
   explicit DatumReader(std::shared_ptr<const void> keep_alive) : keep_alive_(std::move(keep_alive)) {}
@@ -42,7 +42,7 @@ class DatumReader {
     }
   }
 
-  /// One value of a SequenceProto or OptionalProto, whose field numbers agree.
+  /// Reads the value of a SequenceProto or OptionalProto; their field numbers are the same.
   Result<Datum> content(Reader& reader) {
     FRAZIL_CHECK(proto::expect_wire(reader, Wire::length_delimited));
     FRAZIL_TRY(const ProtoKind kind, content_kind(reader.tag()));

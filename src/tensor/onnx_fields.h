@@ -53,17 +53,17 @@ enum OptionalField : Tag {
 };
 enum MapField : Tag { kMapName = 1, kKeyType = 2, kKeys = 3, kStringKeys = 4, kMapContent = 5 };
 
-/// Goes over the fields of a message. protozero's own reader takes lengths modulo 2^32; this one reads messages of any
-/// size. Throws protozero::exception on damaged bytes.
+/// Iterates over the fields of a message. Replaces protozero's reader, which takes lengths modulo 2^32; handles
+/// messages of any size. Throws protozero::exception on malformed bytes.
 class Reader {
  public:
   Reader() = default;
   explicit Reader(std::span<const std::byte> bytes)
       : at_(reinterpret_cast<const char*>(bytes.data())), end_(at_ + bytes.size()) {}
 
-  /// Goes to the next field; the current one must have been read or skipped.
+  /// Advances to the next field; the current one must have been read or skipped.
   bool next();
-  /// Goes to the next field `tag`, skipping others.
+  /// Advances to the next field with this tag, skipping others.
   bool next(Tag tag);
   Tag tag() const { return tag_; }
   Wire wire() const { return wire_; }
@@ -74,7 +74,7 @@ class Reader {
     const std::string_view t = text();
     return {reinterpret_cast<const std::byte*>(t.data()), t.size()};
   }
-  /// A fixed-size value, as little-endian bytes.
+  /// A fixed-size value as little-endian bytes.
   std::span<const std::byte> fixed(std::size_t width);
   void skip();
 
@@ -90,7 +90,7 @@ inline std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A name from a file, fit for a one-line message.
+/// A name from a file, escaped and shortened for a one-line message.
 std::string shown(std::string_view name);
 
 /// Code::bad_model when the current field has another wire type.

@@ -45,7 +45,7 @@ ProtoKind kind_of(const Datum& datum) {
   return datum.is_map() ? ProtoKind::map : ProtoKind::optional;
 }
 
-/// SequenceProto.DataType and OptionalProto.DataType agree, and the value's field is 2 higher.
+/// SequenceProto.DataType and OptionalProto.DataType use the same numbers; the value's field number is 2 higher.
 int content_type(ProtoKind kind) {
   switch (kind) {
     case ProtoKind::tensor: return 1;

@@ -9,14 +9,14 @@
 
 namespace frazil {
 
-/// Walks the elements of a strided view in row-major order. Precondition: the view has at least one element.
+/// Iterates over the elements of a strided view in row-major order. Precondition: the view has at least one element.
 class StridedWalk {
  public:
   StridedWalk(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
 
   /// Offset of the current element from the first, in elements.
   std::int64_t offset() const { return offset_; }
-  /// After the last element it is at the first again.
+  /// Advances; after the last element, returns to the first.
   void next();
 
  private:
@@ -33,16 +33,16 @@ std::int64_t offset_of(std::span<const std::int64_t> sizes, std::span<const std:
 void pack_bytes(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides, std::size_t width,
                 const std::byte* src, std::byte* dst);
 
-/// A tensor cut before `axis`: blocks that hold rows along it, as dense tensors do and those with room for more rows.
+/// A tensor split before `axis` into blocks that hold rows along that axis; blocks may have capacity for more rows.
 struct AxisRows {
   std::size_t blocks = 1;
   std::size_t row_bytes = 0;
   std::size_t rows = 0;
   AxisRows(std::size_t elem_bytes, std::span<const std::int64_t> sizes, std::size_t axis);
 };
-/// Row-major strides of a tensor whose blocks have room for `capacity` rows along `axis`.
+/// Row-major strides of a tensor whose blocks have a capacity of `capacity` rows along `axis`.
 Sizes spaced_strides(Sizes sizes, std::size_t axis, std::int64_t capacity);
-/// The capacity along `axis` for which a tensor has such strides; nothing where it has others.
+/// The capacity along `axis` that gives a tensor its strides; nullopt when no capacity does.
 std::optional<std::int64_t> capacity_along(const Tensor& tensor, std::size_t axis);
 
 /// "[1,0,2]": the index with row-major number `i`.

@@ -21,10 +21,11 @@ namespace frazil {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// Product of extents, 0 if any is 0; the caller guarantees that it fits (Tensor::make checks).
+/// Product of the extents. The caller guarantees that it fits (Tensor::make checks).
 std::int64_t element_count(std::span<const std::int64_t> sizes);
-/// Checked: Code::bad_input for a negative extent, Code::limit when the byte size passes `max_bytes`. A tensor without
-/// elements takes no bytes; that its other extents fit, as NumPy asks too, lets offsets and loops over them be counted.
+/// The size in bytes, checked: Code::bad_input for a negative extent, Code::limit when it exceeds `max_bytes`. A tensor
+/// without elements has 0 bytes, but the product of its non-zero extents must fit, as in NumPy: offsets and loops may
+/// use it.
 Result<std::size_t> byte_count(Elem elem, std::span<const std::int64_t> sizes,
                                std::size_t max_bytes = std::size_t{1} << 47);
 /// Row-major strides in elements; an extent of 0 counts as 1.
@@ -36,23 +37,23 @@ std::string type_str(Elem elem, std::span<const std::int64_t> sizes);
 template <class T>
 constexpr Elem elem_of();
 
-/// A concrete value: element type, extents and strides over a shared Buffer. Copies are shallow. Immutable to readers;
-/// only its maker writes, before it shares it. Strings are std::string objects in the buffer (constructed by make).
+/// A concrete value: element type, extents and strides over a shared Buffer. Copies are shallow. Only its creator
+/// writes to it, before sharing it. Strings are std::string objects in the buffer (constructed by make).
 class Tensor {
  public:
   Tensor() = default;
-  /// Uninitialised (strings: empty) contiguous tensor.
+  /// An uninitialised contiguous tensor; strings are empty.
   static Result<Tensor> make(Elem elem, Sizes sizes);
   /// A view: `offset` and strides in elements. The caller guarantees that the view lies inside the buffer.
   Tensor(Elem elem, Sizes sizes, Sizes strides, Buffer buffer, std::size_t offset_bytes);
-  /// Counts the text of a new string tensor, made through assign_text, against the limit that counts its buffer. Does
-  /// nothing for other tensors, and for those that somebody else holds too.
+  /// Charges the text of a new string tensor, filled through assign_text, to the limit that its buffer counts against.
+  /// No effect on other tensors and on shared ones.
   void charge_text() const;
-  /// Contiguous tensor over given bytes; Code::bad_input when the buffer is too small.
+  /// A contiguous tensor over given bytes; Code::bad_input when the buffer is too small.
   static Result<Tensor> over(Elem elem, Sizes sizes, Buffer buffer, std::size_t offset_bytes = 0);
-  /// As make(), for what the program itself needs: it counts against no limit. Throws std::bad_alloc.
+  /// As make(), for internal constants that count against no limit. Throws std::bad_alloc.
   static Tensor make_or_throw(Elem elem, Sizes sizes);
-  /// From values, for tests and small constants, as make_or_throw(). Throws when the count does not match, too.
+  /// From values, for tests and small constants; memory as in make_or_throw(). Throws when their count does not match.
   template <class T>
   static Tensor of(Sizes sizes, std::initializer_list<T> values);
   template <class T>
@@ -68,7 +69,7 @@ class Tensor {
   std::int64_t count() const { return element_count(sizes_); }
   std::size_t bytes() const { return static_cast<std::size_t>(count()) * byte_size(elem_); }
   bool contiguous() const;
-  /// Whether data() is aligned for elem(). False only for a tensor borrowed from a file (see tensor_from_proto).
+  /// Whether data() is aligned for elem(). False only for tensors borrowed from a file (see tensor_from_proto).
   bool aligned() const;
   const Buffer& buffer() const { return buffer_; }
 
@@ -88,16 +89,16 @@ class Tensor {
     return {reinterpret_cast<T*>(mutable_data()), static_cast<std::size_t>(count())};
   }
 
-  /// Itself when contiguous, else a packed copy.
+  /// This tensor when it is contiguous, else a packed copy.
   Result<Tensor> packed() const;
-  /// Same elements, other extents (same count, contiguous): shares the buffer.
+  /// The same elements with other extents (equal count, contiguous); shares the buffer.
   Tensor reshaped(Sizes sizes) const;
   /// "f32[2,3]".
   std::string type_str() const { return frazil::type_str(elem_, sizes_); }
-  /// One line with at most `limit` elements: "5", "[[1, 2], [3, 4]]"; flat when shortened: "[1, 2, 3, ... 9]".
+  /// One line with at most `limit` elements: "5", "[[1, 2], [3, 4]]"; flat when abbreviated: "[1, 2, 3, ... 9]".
   std::string summary(std::size_t limit = 6) const;
-  /// Element i (row-major) as double / int64, converting from any numeric type: complex gives its real part; floats
-  /// truncate and saturate, NaN gives 0; u64 wraps. A string gives NaN / 0.
+  /// Element i (row-major) converted to double or int64 from any numeric type. Complex numbers give their real part. To
+  /// integer, floats are truncated and saturated, NaN gives 0, u64 wraps. Strings give NaN and 0.
   double number_at(std::int64_t i) const;
   std::int64_t integer_at(std::int64_t i) const;
   /// Bit equality of type, sizes and elements (NaN equals itself).

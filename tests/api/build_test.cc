@@ -133,7 +133,7 @@ TEST(GraphBuilder, TermsStayInTheirBody) {
   Term leaked;
   const auto side = [&](Body& body) { return std::vector{leaked = body.op("Abs", {x})}; };
   graph.if_else(flag, side, side);
-  EXPECT_THAT(message_of([&] { graph.op("Abs", {leaked}); }, Code::bad_input), HasSubstr("outside of the body"));
+  EXPECT_THAT(message_of([&] { graph.op("Abs", {leaked}); }, Code::bad_input), HasSubstr("outside of its body"));
 }
 
 TEST(GraphBuilder, AFailedBodyIsTakenBack) {
@@ -184,7 +184,7 @@ TEST(Patch, TellsWhatIsWrong) {
   EXPECT_THAT(message_of([&] { patch.replace("n", patch.scalar(1.0f)); }, Code::bad_model), HasSubstr("element type"));
   frazil::Patch good(model, "good");
   good.commit();
-  EXPECT_THAT(message_of([&] { good.commit(); }, Code::bad_input), HasSubstr("used up"));
+  EXPECT_THAT(message_of([&] { good.commit(); }, Code::bad_input), HasSubstr("has been committed"));
 }
 
 }  // namespace

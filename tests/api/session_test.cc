@@ -1,4 +1,6 @@
 #include <atomic>
+#include <cmath>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,7 +30,7 @@ Model square() {
   return graph.build();
 }
 
-/// Never ends by itself.
+/// Does not end by itself.
 Model endless() {
   GraphBuilder graph("endless");
   Term x = graph.input("x", Dtype::f32, {});
@@ -65,7 +67,7 @@ TEST(Session, EveryTierAgrees) {
   }
 }
 
-/// What came before along axis 1, and one more.
+/// Appends one position to a cache along axis 1.
 Model cache() {
   GraphBuilder graph("cache");
   const Term past = graph.input("past", Dtype::f32, {2, "T"}), item = graph.input("new", Dtype::f32, {2, 1});
@@ -224,6 +226,66 @@ TEST(Session, CancelEndsARun) {
   stopper.join();
 }
 
+/// Units of work for several threads.
+Model wide() {
+  GraphBuilder graph("wide");
+  Term x = graph.input("x", Dtype::f32, {400, 300});
+  Term p = graph.op("MatMul", {x, graph.op("Transpose", {x}, {{"perm", {1, 0}}})});
+  graph.output("y", graph.op("Abs", {graph.op("Mul", {p, graph.scalar(0.3f)})}));
+  return graph.build();
+}
+
+std::vector<float> values_of(const Model& model, const Options& options, const std::vector<Array>& inputs = {}) {
+  const auto results = model.open(options).run(std::span<const Array>(inputs));
+  const auto values = results[0].values<float>();
+  return {values.begin(), values.end()};
+}
+
+TEST(Session, ResultsDoNotDependOnTheNumberOfThreads) {
+  Array x(Dtype::f32, {400, 300});
+  int k = 0;
+  for (float& v : x.mutable_values<float>()) v = std::sin(static_cast<float>(++k));
+  const Model model = wide();
+  const auto one = values_of(model, {.threads = 1}, {x});
+  for (const unsigned threads : {2u, 3u, 0u}) EXPECT_EQ(values_of(model, {.threads = threads}, {x}), one) << threads;
+  EXPECT_EQ(values_of(model, {.threads = 2, .strict_numerics = true}, {x}), one);
+}
+
+TEST(Session, TooManyThreadsAreRefused) {
+  const Model model = square();
+  EXPECT_EQ(code_of([&] { model.open({.threads = 1025}); }), Code::bad_input);
+  try {
+    model.open({.threads = 1025});
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "Options::threads: expected at most 1024, got 1025");
+  }
+}
+
+TEST(Session, TheSeedIsThatOfRandomOperatorsWithout) {
+  GraphBuilder graph("random");
+  graph.output("y", graph.op("RandomNormal", {}, {{"shape", {3, 4}}}));
+  const Model free = graph.build();
+  for (const char* tier : {"0", "ref"}) {
+    const auto drawn = [&](std::uint64_t seed) { return values_of(free, {.tier = tier, .seed = seed}); };
+    EXPECT_EQ(drawn(7), drawn(7));
+    EXPECT_EQ(drawn(0), values_of(free, {.tier = tier}));
+    EXPECT_NE(drawn(7), drawn(8));
+    EXPECT_NE(drawn(7), drawn(0));
+    EXPECT_NE(drawn(1), drawn(std::uint64_t{1} << 63));
+    auto session = free.open({.tier = tier, .seed = 7});
+    const Array first = session.run({})[0], second = session.run({})[0];
+    EXPECT_NE(first.str(), second.str()) << "a session draws on";
+  }
+  EXPECT_EQ(values_of(free, {.tier = "0", .seed = 9}), values_of(free, {.tier = "ref", .seed = 9}));
+}
+
+TEST(Session, TheSeedDoesNotTouchOperatorsWithTheirOwn) {
+  GraphBuilder graph("seeded");
+  graph.output("y", graph.op("RandomNormal", {}, {{"shape", {3, 4}}, {"seed", 5.0}}));
+  const Model model = graph.build();
+  EXPECT_EQ(values_of(model, {.seed = 1}), values_of(model, {.seed = 2}));
+}
+
 TEST(Session, ThreadsShareAModel) {
   const Model model = square();
   std::vector<std::thread> threads;
@@ -281,6 +343,43 @@ TEST(Observer, SeesIterations) {
   session.set_observer(&recorder);
   EXPECT_EQ(code_of([&] { session.run({{"x", Array::scalar(0.0f)}}); }), Code::limit);
   EXPECT_GT(std::ranges::count_if(recorder.log, [](const auto& l) { return l.starts_with("iteration"); }), 3);
+}
+
+struct Watcher : frazil::Observer {
+  std::vector<std::string> names;
+  std::map<std::string, Array> values;
+  std::vector<std::string> wanted() const override { return names; }
+  void value(const frazil::ValueEvent& e) override {
+    std::string name(e.name);
+    for (const auto i : e.iterations) name += " " + std::to_string(i);
+    values[name] = e.value;
+  }
+};
+
+TEST(Observer, SeesTheValuesThatItWants) {
+  GraphBuilder graph;
+  Term x = graph.input("x", Dtype::f32, {"N"});
+  Term sum = graph.op("Add", {x, x}, {}, "sum");
+  graph.output("y", graph.op("Exp", {graph.op("Neg", {sum}, {}, "minus")}, {}, "last"));
+  const Model model = graph.build();
+  for (const char* tier : {"0", "ref"}) {
+    auto session = model.open({.tier = tier});
+    Watcher watcher;
+    watcher.names = {"sum", "minus:0", "x"};
+    session.set_observer(&watcher);
+    session.run({{"x", Array::of<float>({2}, {1, 2})}});
+    EXPECT_EQ(watcher.values.at("sum").str(), "f32[2] [2, 4]") << tier;
+    EXPECT_EQ(watcher.values.at("minus:0").str(), "f32[2] [-2, -4]") << tier;
+    EXPECT_EQ(watcher.values.at("x").str(), "f32[2] [1, 2]") << tier;
+  }
+}
+
+TEST(Observer, AskingForWhatTheModelDoesNotHaveThrows) {
+  auto session = square().open();
+  Watcher watcher;
+  watcher.names = {"nowhere"};
+  EXPECT_EQ(code_of([&] { session.set_observer(&watcher); }), Code::bad_input);
+  EXPECT_NO_THROW(session.run({{"x", Array::of<float>({1}, {3})}}));
 }
 
 struct NoMul : frazil::Policy {

@@ -15,7 +15,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr Elem kSmall[] = {Elem::f8e4m3fn, Elem::f8e4m3fnuz, Elem::f8e5m2, Elem::f8e5m2fnuz, Elem::f4e2m1};
 
-// The value of a format's code by its definition, slowly.
+// The value of a format's code, computed from the definition.
 double value_of(int bits, int exponent_bits, int mantissa_bits, int bias) {
   const int mantissa = bits & ((1 << mantissa_bits) - 1);
   const int exponent = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1);

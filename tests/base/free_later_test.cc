@@ -40,7 +40,7 @@ TEST(FreeLater, DoesNotWait) {
   EXPECT_EQ(done, 1);
 }
 
-/// What would let too many bytes or jobs wait is ended at once.
+/// Jobs beyond the byte or count limit of the queue run immediately.
 TEST(FreeLater, IsBounded) {
   std::atomic<int> done = 0, held = 0;
   std::atomic<bool> may_end = false;
@@ -55,7 +55,7 @@ TEST(FreeLater, IsBounded) {
   EXPECT_EQ(held, 1);
 }
 
-/// Bytes that wait to be freed count against the limit, and whoever needs them waits for them.
+/// Queued bytes count against the memory limit; an allocation that needs them waits until they are freed.
 TEST(FreeLater, TheMemoryLimitWaits) {
   ExecutionLimits execution_limits(Limits{.memory_bytes = 1000, .tensor_elements = {}, .time = {}});
   const LimitsScope scope(&execution_limits);

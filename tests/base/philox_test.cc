@@ -7,7 +7,7 @@ namespace {
 
 using Words = std::array<std::uint32_t, 4>;
 
-/// The known answers that the generator's authors publish.
+/// Known answers published by the generator's authors.
 TEST(Philox, KnownAnswers) {
   EXPECT_EQ(philox({0, 0, 0, 0}, 0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   constexpr std::uint32_t kOnes = 0xffffffff;

@@ -23,7 +23,7 @@ TEST(Sha1Test, KnownSums) {
   for (const auto& [text, sum] : cases) EXPECT_EQ(sum_of(text), sum) << text.size() << " bytes";
 }
 
-/// The end of the last block: a length fits behind 55 bytes, not behind 56.
+/// The end of the last block: the length fits after 55 bytes, but not after 56.
 TEST(Sha1Test, AroundABlock) {
   const std::pair<std::size_t, std::string> cases[] = {
       {55, "c1c8bbdc22796e28c0e15163d20899b65621d65a"}, {56, "c2db330f6083854c99d4b5bfb6e8f29f201be699"},

@@ -18,13 +18,13 @@ TEST(TextTest, PrintableAndUtf8) {
       {std::string("\0\x1f\x7f", 3), "\\x00\\x1f\\x7f", true},
       {"back\\slash", "back\\slash", true},
       {"\xff", "\\xff", false},
-      {"\xc3", "\\xc3", false},                             // cut
-      {"\xe2\x82", "\\xe2\\x82", false},                    // cut
-      {"\x80", "\\x80", false},                             // goes on from nothing
-      {"\xc0\xaf", "\\xc0\\xaf", false},                    // two bytes for one
-      {"\xe0\x80\xaf", "\\xe0\\x80\\xaf", false},           // three bytes for one
+      {"\xc3", "\\xc3", false},                             // truncated
+      {"\xe2\x82", "\\xe2\\x82", false},                    // truncated
+      {"\x80", "\\x80", false},                             // continuation byte without a start
+      {"\xc0\xaf", "\\xc0\\xaf", false},                    // overlong encoding of one byte
+      {"\xe0\x80\xaf", "\\xe0\\x80\\xaf", false},           // overlong encoding of one byte
       {"\xed\xa0\x80", "\\xed\\xa0\\x80", false},           // half of a surrogate pair
-      {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", false},  // past the last code point
+      {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", false},  // above the last code point
       {"a\xffä", "a\\xffä", false},
   };
   for (const Case& c : cases) {

@@ -13,16 +13,16 @@
 
 #include "suite/subjects.h"
 
-// Many sessions on shared executables while models are loaded and dropped, runs cancelled and limits met. A run that
-// succeeds must give what the reference gives.
+// Many sessions on shared executables while models are loaded and dropped, runs are cancelled and limits are exceeded.
+// The results of successful runs must equal the reference executor's.
 namespace frazil::test {
 
-/// A model, requests, and their right answers.
+/// A model, requests, and the expected results.
 struct Workload {
   std::string name;
   std::function<Result<Graph>()> load;
   std::vector<Request> requests;
-  std::vector<std::vector<Datum>> answers;  ///< none: the model runs until it is stopped
+  std::vector<std::vector<Datum>> answers;  ///< empty: the model runs until it is stopped
 };
 
 namespace mix {
@@ -42,7 +42,7 @@ inline Workload of_text(std::string name, const char* text, std::vector<Request>
   return {std::move(name), [=] { return parse(text, weights); }, std::move(requests), {}};
 }
 
-/// Three branches of different ranks: eight versions of one graph.
+/// Three branches of different ranks: eight specialisations of one graph.
 inline constexpr const char* kBranches = R"(graph branches(%x: f32[N,2]) {
     %s = Shape(%x)
     %n = Gather(%s, i64[] 0)
@@ -85,7 +85,7 @@ inline constexpr const char* kEndless = R"(graph endless(%x: f32[64]) {
     return y = %y
   })";
 
-/// Doubles until the memory limit ends it.
+/// Doubles its value until the memory limit is exceeded.
 inline constexpr const char* kGreedy = R"(graph greedy(%x: f32[8]) {
     %y = Loop(_, _, %x) body(%i, %on, %v) {
       %w = Concat(%v, %v) {axis = 0}
@@ -129,7 +129,7 @@ class Mix {
     for (Seat& seat : seats_) reopen(seat, static_cast<std::size_t>(&seat - seats_.data()) % workloads_.size());
   }
 
-  /// Each thread works on its own sessions as long as `more` says so, which gets how many times it was asked.
+  /// Each thread uses its own sessions while `more` returns true; `more` takes the number of its calls.
   void run(const std::function<bool(std::uint64_t)>& more) {
     std::atomic<bool> ended{false};
     std::jthread canceller([&] { cancel_until(ended); });
@@ -153,7 +153,7 @@ class Mix {
     std::uint64_t steps = 0;
     void step_begin(const Step&, NodeId) override { ++steps; }
   };
-  /// A place for a session. Its thread alone replaces it; the canceller looks at it.
+  /// Holds a session. Only its thread replaces it; the cancelling thread reads it.
   struct Seat {
     std::mutex mutex;
     std::unique_ptr<Session> session;
@@ -185,7 +185,7 @@ class Mix {
     ++counts_[opens];
   }
 
-  /// The sessions of the model that it replaces live on.
+  /// Sessions of the replaced model remain in use.
   void reload(std::size_t workload) {
     auto executable = load(workloads_[workload]);
     const std::scoped_lock lock(shared_mutex_);

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-// Run this under the thread sanitizer; soak.cc does the same for as long as one likes.
+// Run it under the thread sanitizer; soak.cc runs the same mix for any length of time.
 namespace frazil::test {
 namespace {
 
-constexpr std::uint64_t kTurns = 400;  ///< of each thread
+constexpr std::uint64_t kTurns = 400;  ///< per thread
 
 class MixOf : public ::testing::TestWithParam<unsigned> {};
 
@@ -26,7 +26,7 @@ TEST_P(MixOf, SessionsLoadsLimitsAndCancellations) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, MixOf, ::testing::Values(1u, 2u, 3u));
 
-/// The sessions of one executable make its versions and packed weights while all of them start at once.
+/// Sessions that start at the same time make the specialisations and packed weights of their executable.
 TEST(Concurrent, EverythingIsMadeAtOnce) {
   for (const Workload& workload : mix::workloads()) {
     if (workload.answers.empty()) continue;
@@ -55,7 +55,7 @@ TEST(Concurrent, EverythingIsMadeAtOnce) {
   }
 }
 
-/// A session keeps what it needs of a model that everybody else has dropped.
+/// A session keeps alive what it needs of a model that has been dropped.
 TEST(Concurrent, SessionsOutliveTheirModels) {
   for (const Workload& workload : mix::workloads()) {
     if (workload.answers.empty()) continue;

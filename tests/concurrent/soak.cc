@@ -10,15 +10,16 @@
 
 extern "C" [[gnu::weak]] std::size_t __sanitizer_get_current_allocated_bytes();  // NOLINT
 
-// The mix of mix_test.cc for SOAK_SECONDS seconds (3600), watching the memory of the process. Run it with `make soak`.
+// The mix of mix_test.cc for SOAK_SECONDS seconds (3600), monitoring the memory of the process. Run it with `make
+// soak`.
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using frazil::test::Mix;
 
-/// What the last part of the time is held against the first one by: the least that was allocated, which tells a leak
-/// however much the sessions keep that are open just then; and what was resident, which follows these sessions and what
-/// malloc keeps: its median against the most in a longer warm-up.
+/// The last part of the run is compared with the first: the minimum of the allocated bytes, which shows a leak
+/// independently of open sessions; and the median of the resident bytes, which depend on these sessions and on malloc,
+/// against the maximum in a longer warm-up.
 constexpr double kPart = 0.1, kWarmUp = 0.33;
 constexpr double kGrowth = 1.02, kResidentGrowth = 1.25, kSlack = 5e5;
 constexpr int kReportEvery = 30;
@@ -30,8 +31,8 @@ double resident_bytes() {
   return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
-/// What malloc has given out and not got back; resident memory also has what it keeps for later, and the shadow memory
-/// of a sanitizer, whose own count is the one to ask then.
+/// Bytes allocated with malloc and not freed. Resident memory also includes malloc's free memory and a sanitizer's
+/// shadow memory; with a sanitizer its own count is used.
 double allocated_bytes() {
   if (__sanitizer_get_current_allocated_bytes != nullptr)
     return static_cast<double>(__sanitizer_get_current_allocated_bytes());
@@ -47,7 +48,7 @@ double seconds_wanted() {
   std::exit(2);
 }
 
-/// Looks at the memory once a second while the mix runs.
+/// Samples the memory once a second while the mix runs.
 class Watch {
  public:
   Watch(const Mix& mix, double seconds) : mix_(mix), start_(Clock::now()), seconds_(seconds) {}
@@ -82,7 +83,7 @@ class Watch {
     double age, resident, allocated;
   };
 
-  /// Sorted; `from` and `to` are parts of the time.
+  /// Sorted; `from` and `to` are fractions of the run time.
   std::vector<double> between(double from, double to, double Sample::* what) const {
     std::vector<double> list;
     for (const Sample& s : samples_) {

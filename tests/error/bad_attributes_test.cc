@@ -1,5 +1,5 @@
-// Attributes that name an axis, an extent, a count or a choice that is not there. They are constants, so the graph is
-// refused where the extents of the data are known, else the run.
+// Attributes with an invalid axis, extent, count or choice. They are constants: the graph is refused if the extents of
+// the data are known, otherwise the run.
 #include "error/refusal_rows.h"
 
 namespace frazil::test {
@@ -490,7 +490,7 @@ TEST_P(BadAttributes, AreRefused) { expect_bad_attributes(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Rows, BadAttributes, testing::ValuesIn(rows()),
                          [](const auto& row) { return name_of_row(row.param.call, row.index); });
 
-/// Integer attributes that are switches: any number is a yes or a no.
+/// Integer attributes that are switches: every number is valid.
 const std::set<std::string_view> kSwitches = {
     "align_corners",
     "allowzero",
@@ -530,7 +530,7 @@ const std::set<std::string_view> kSwitches = {
     "transB",
     "upper",
 };
-/// Integer attributes for which every number means something, or which nothing reads.
+/// Integer attributes for which every number is valid, or which are not read.
 const std::set<std::string_view> kFree = {"StringSplit.maxsplit",
                                           "Dropout.seed",
                                           "EyeLike.k",
@@ -540,13 +540,13 @@ const std::set<std::string_view> kFree = {"StringSplit.maxsplit",
                                           "Shape.start",
                                           "Shape.end",
                                           "LinearAttention.chunk_size"};
-/// Operators made by other operators' bodies only, which check before.
+/// Operators that only the bodies of other operators create, after checking.
 const std::set<std::string_view> kInner = {"ConvSum", "ConvTransposeSum", "ChannelSquares", "ReducedCount",
                                            "Fit",     "PowerPool",        "AtLeast",        "Diagonal"};
-/// In the tables of regions.
+/// Tested in the tables of regions.
 const std::set<std::string_view> kRegions = {"Scan", "Loop", "If"};
 
-/// No operator with an attribute of integers is forgotten above.
+/// The table covers every operator with integer attributes.
 TEST(BadAttributeTable, CoversEveryIntegerAttribute) {
   const auto all = rows();
   auto tried = tried_attributes(all);

@@ -1,5 +1,5 @@
-// Operands and attributes that name a place or an extent which is not there: of every operator that has such, as
-// inputs at run time and as constants, with fixed and with symbolic extents of the data.
+// Invalid indices, axes and extents as operands and attributes, for every operator that has such: as run-time inputs
+// and as constants, with fixed and with symbolic extents of the data.
 #include <set>
 
 #include "error/refusal_rows.h"
@@ -397,10 +397,10 @@ bool is_other_reduction(std::string_view op) {
   return op.starts_with("Reduce") && op != "ReduceSum" && op != "ReduceMean";
 }
 
-/// No operator with an input that holds integers only, and so names places or extents, is forgotten above.
+/// The table covers every operator with an integer-only input, which denotes positions or extents.
 TEST(BadIndexTable, CoversEveryIndexInput) {
   const std::set<std::string_view> elsewhere = {"AtLeast", "Loop", "Scan", "Fit", "InRange", "Shape", "Size",
-                                                // a count of steps, of which every number means something
+                                                // a number of steps, for which every number is valid
                                                 "Adagrad", "Adam", "Momentum"};
   std::set<std::string_view> covered;
   for (const IndexRow& row : rows()) covered.insert(op_in(row.call.text));

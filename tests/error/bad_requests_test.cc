@@ -1,5 +1,5 @@
-// Requests that do not fit the graph's inputs: by name, kind, element type, rank, extents and symbols; on both tiers
-// and through the command.
+// Requests that do not fit the graph's inputs in name, kind, element type, rank, extents or symbols; on both tiers and
+// through the command.
 #include "error/refusals.h"
 #include "error/tool.h"
 #include "onnx/model_writer.h"
@@ -10,9 +10,9 @@ namespace {
 using testing::HasSubstr;
 
 struct Request {
-  std::string_view params;   ///< of a graph that gives its first input back
-  std::string_view inputs;   ///< bindings; those left out are absent
-  std::string_view reasons;  ///< parts of the message, one of which must be there; "" means that it must run
+  std::string_view params;   ///< of a graph that returns its first input
+  std::string_view inputs;   ///< bindings; inputs not listed are absent
+  std::string_view reasons;  ///< one of these parts must be in the message; "" means that the run succeeds
 };
 
 Both ask(const Request& request) {
@@ -100,7 +100,7 @@ TEST(BadRequests, TooManyInputs) {
   }
 }
 
-/// A session takes a good request after each bad one.
+/// A session accepts a valid request after each invalid one.
 TEST(BadRequests, LeaveTheSessionUsable) {
   const Graph graph = graph_of("graph g(%x: f32[N], %i: i64[]) { %y = Gather(%x, %i) return y = %y }");
   const Tier0 tier(graph);

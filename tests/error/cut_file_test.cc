@@ -21,7 +21,7 @@ Message model_beside_its_weights() {
                       .initializers = {w}}));
 }
 
-/// A weight file that is cut between two requests ends the command with one line, not with a signal.
+/// A weight file that is truncated between two requests ends the command with a one-line error, not with a signal.
 TEST(CutFileTest, OneLineAndExitThree) {
 #if defined(FRAZIL_SANITIZED)
   GTEST_SKIP() << "a build with sanitizers leaves crashes alone";
@@ -32,7 +32,7 @@ TEST(CutFileTest, OneLineAndExitThree) {
   folder.write("w.bin", std::string(4 * kCount, '\0'));
   ASSERT_EQ(::mkfifo((folder / "requests").c_str(), 0600), 0);
   const std::string dir = (folder / "").string();
-  // From stdin: what was printed is flushed before the next line is waited for.
+  // From stdin: output is flushed before the next line is read.
   const std::string command = "'" + tool_path().string() + "' run '" + dir +
                               "model.onnx' --input x=1048576 --stream - <'" + dir + "requests' >'" + dir + "out' 2>'" +
                               dir + "err'";
@@ -41,7 +41,7 @@ TEST(CutFileTest, OneLineAndExitThree) {
     ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     ::_exit(127);
   }
-  std::fstream requests(folder / "requests", std::ios::in | std::ios::out);  // both, so that it waits for nobody
+  std::fstream requests(folder / "requests", std::ios::in | std::ios::out);  // both, so that opening does not block
   requests << "{}" << std::endl;
   while (content_of(folder / "out").find('z') == std::string::npos && ::waitpid(child, nullptr, WNOHANG) == 0) {
     ::usleep(1000);

@@ -1,5 +1,5 @@
-// Every truncation and every single flipped bit of small models: one clear fault, or a graph that runs or fails alike
-// on both tiers.
+// Every truncation and every single-bit flip of small models: one clear error, or a graph that runs or fails alike on
+// both tiers.
 #include <map>
 #include <set>
 
@@ -97,7 +97,7 @@ const std::map<std::string, Message (*)()> kModels = {
     {"perceptron", perceptron}, {"choice", choice},       {"loop", loop},    {"calls", calls},
     {"quantised", quantised},   {"sequences", sequences}, {"shapes", shapes}};
 
-/// Element i := 1, or small bits of a type that is no plain number.
+/// Sets element i to 1, or to small bits for non-numeric types.
 void set_one(Elem elem, std::byte* data, std::int64_t i) {
   switch (elem) {
     case Elem::string: return;
@@ -108,7 +108,7 @@ void set_one(Elem elem, std::byte* data, std::int64_t i) {
   data[i * static_cast<std::int64_t>(byte_size(elem))] = std::byte{1};
 }
 
-/// A small value of the type; nullopt where none is small.
+/// A small value of the type; nullopt if it has none.
 std::optional<Datum> small_value(const Type& type) {
   if (type.kind == Type::Kind::sequence) return Datum(std::make_shared<const Sequence>());
   if (type.kind == Type::Kind::map) return Datum(std::make_shared<const MapValue>());
@@ -132,7 +132,7 @@ std::optional<std::vector<Datum>> small_inputs(const Graph& graph) {
   return values;
 }
 
-/// What became of the damaged copies of one model.
+/// The outcomes of the damaged copies of one model.
 struct Tally {
   std::size_t refused = 0, ran = 0, failed = 0;
   std::set<std::string> complaints;
@@ -142,7 +142,7 @@ bool is_allowed(Code code) {
   return code == Code::bad_model || code == Code::unsupported || code == Code::limit || code == Code::bad_input;
 }
 
-/// Nothing if the copy fared as it may, else what went wrong.
+/// Nullopt if the outcome is acceptable, otherwise a description.
 std::optional<std::string> complaint(const Message& bytes, Tally& tally) {
   const auto graph = import(bytes);
   const auto told = [](const Fault& f) { return f.message.find('\n') == f.message.npos && !f.message.empty(); };

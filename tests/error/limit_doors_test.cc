@@ -1,4 +1,4 @@
-// Every limit, at each of its doors: the public API, the command's flag and the environment variable.
+// Every limit through each of its interfaces: the public API, the command's flag and the environment variable.
 #include <algorithm>
 #include <functional>
 

@@ -8,7 +8,7 @@
 #include "onnx/import.h"
 #include "onnx/model_writer.h"
 
-// What happens at each limit, on every tier; docs/limits.md is the table for users.
+// The behaviour at each limit, on every tier; docs/limits.md is the user's table.
 namespace frazil::test {
 
 std::string endless_model() {
@@ -76,7 +76,7 @@ struct Explosion {
   const char* what;
   const char* graph;
   const char* inputs;
-  const char* names;  ///< the error tells
+  const char* names;  ///< named in the error
 };
 
 constexpr Explosion kExplosions[] = {
@@ -164,7 +164,7 @@ TEST(Limit, ElementsOfATensor) {
   }
 }
 
-/// What a session gave out belongs to its caller, and what a run used is free after it.
+/// Returned results belong to the caller, and the memory of a run is free after it.
 TEST(Limit, ResultsThatAreKeptDoNotCount) {
   for (const bool reference : {false, true}) {
     Limited run(R"(graph g(%x: f32[100000]) { %y = Relu(%x) return y = %y })", "%x = f32[100000] 1", reference,

@@ -1,4 +1,4 @@
-// Operands and attributes of the operators of domain com.microsoft that cannot be right: one line each, on both tiers.
+// Invalid operands and attributes of the operators of domain com.microsoft: a one-line error on both tiers.
 #include "error/refusal_rows.h"
 
 namespace frazil::test {
@@ -213,7 +213,7 @@ TEST_P(MicrosoftIndices, AreRefusedHoweverTheyCome) { expect_bad_indices(GetPara
 INSTANTIATE_TEST_SUITE_P(Rows, MicrosoftIndices, testing::ValuesIn(index_rows()),
                          [](const auto& row) { return name_of_row(row.param.call.text, row.index); });
 
-/// Switches, hints, and numbers of which every one means something.
+/// Switches, hints, and numbers for which every value is valid.
 const std::set<std::string_view> kFree = {
     "accuracy_level", "is_inner_broadcast", "causal",          "channels_last",  "ceil_mode",      "count_include_pad",
     "interleaved",    "is_packed_batching", "mask_index_type", "opset",          "smooth_softmax", "transA",

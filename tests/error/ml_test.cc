@@ -1,10 +1,10 @@
-// Operators of ai.onnx.ml with attributes and indices that do not fit; trees have more cases in suite/ml_tree.frz.
+// Invalid attributes and indices of operators of ai.onnx.ml; more cases of trees are in suite/ml_tree.frz.
 #include "error/refusal_rows.h"
 
 namespace frazil::test {
 namespace {
 
-// One tree of three nodes; the first goes on to the others, which are leaves.
+// One tree of three nodes; the first leads to the others, which are leaves.
 #define NODES(trees, ids, features, yes, no)                                                                     \
   "nodes_treeids = [" trees "], nodes_nodeids = [" ids "], nodes_featureids = [" features "], "                  \
   "nodes_values = [1, 0, 0], nodes_modes = [\"BRANCH_LT\", \"LEAF\", \"LEAF\"], nodes_truenodeids = [" yes "], " \
@@ -101,7 +101,7 @@ std::vector<AttrRow> rows() {
        "%x = i64[1] 1",
        "cats_int64s = [1]",
        {{"cats_int64s = [1], cats_strings = [\"a\"]", "one of cats_int64s"},
-        {"cats_int64s = [2], zeros = 0", "element 0 is no category"}}},
+        {"cats_int64s = [2], zeros = 0", "element 0 is not a category"}}},
       {"ai.onnx.ml::Imputer(%x)",
        "%x = i32[1] 1",
        "imputed_value_int64s = [1]",
@@ -130,7 +130,7 @@ TEST(MlIndices, AreRefused) {
   }
 }
 
-/// Maps come from requests only.
+/// Maps occur in requests only.
 TEST(MlAttributes, OfMaps) {
   const auto with = [](std::string_view op, std::string_view attrs) {
     const std::string text = fmt::format(
@@ -146,7 +146,7 @@ TEST(MlAttributes, OfMaps) {
   expect_refused(with("DictVectorizer", "int64_vocabulary = []"), "one of int64_vocabulary");
 }
 
-/// Switches, hints, and numbers of which every one means something.
+/// Switches, hints, and numbers for which every value is valid.
 const std::set<std::string_view> kFree = {"default_int64", "multi_class", "one_class", "replaced_value_int64", "zeros"};
 
 TEST(MlTables, CoverEveryIntegerAttribute) {

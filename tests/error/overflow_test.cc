@@ -1,4 +1,4 @@
-// Extents near 2^31, 2^62 and 2^63 and products of them: no shape computation may wrap round into a small one.
+// Extents near 2^31, 2^62 and 2^63 and products of them: shape computations must not wrap to small values.
 #include "error/refusals.h"
 
 namespace frazil::test {
@@ -9,7 +9,7 @@ struct Case {
   std::string_view inputs;  ///< bindings
 };
 
-/// Too large for any limit: refused, and by nothing that calls itself a bug.
+/// Too large for any limit: refused, and not with an internal error.
 TEST(Overflow, LargeShapesAreRefused) {
   const Case cases[] = {
       // ---- products of extents that are 0 modulo 2^64 ----
@@ -22,7 +22,7 @@ TEST(Overflow, LargeShapesAreRefused) {
       {"graph g(%s: i64[3]) { %y = ConstantOfShape(%s) \"big\" %z = Size(%y) %w = ConstantOfShape(%s) \"bad\" "
        "return z = %z, w = %w }",
        "s = i64[3] [2147483648, 2147483648, 4]"},
-      // ---- through values that nobody stores ----
+      // ---- through values that are not stored ----
       {"graph g(%s: i64[2]) { %e = ConstantOfShape(%s) \"bad\" %y = ReduceSum(%e) return y = %y }",
        "s = i64[2] [4294967296, 4294967296]"},
       {"graph g(%x: f32[1], %s: i64[2]) { %e = Expand(%x, %s) \"bad\" %y = Relu(%e) \"bad\" return y = %y }",
@@ -92,7 +92,7 @@ TEST(Overflow, LargeShapesAreRefused) {
   }
 }
 
-/// Where the numbers are large and the result is not: it must be right.
+/// Large numbers with a small result: the result must be correct.
 TEST(Overflow, LargeNumbersWithSmallResultsAreRight) {
   const struct {
     std::string_view text, inputs, outputs;
@@ -151,7 +151,7 @@ TEST(Overflow, LargeNumbersWithSmallResultsAreRight) {
   }
 }
 
-/// A loop that would never end ends at the limit on steps.
+/// An endless loop ends at the limit on steps.
 TEST(Overflow, EndlessLoopsMeetTheLimitOnSteps) {
   for (const char* trips : {"i64[] 9223372036854775807", "i64[] 4611686018427387904"}) {
     const Both both = attempt(

@@ -7,17 +7,17 @@
 
 #include "error/tool.h"
 
-// What `frazil profile` tells of a model whose iterations and branches are known.
+// The report of `frazil profile` for a model with known iterations and branches.
 namespace frazil::test {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
 
-/// 1, by more than a node that is computed whether it is chosen or not.
+/// 1, computed by more than a node that would run on either branch.
 Term unit(Body& to, Term x) { return to.op("ReduceMax", {to.op("Sign", {to.op("Abs", {x})})}, {{"keepdims", 0}}); }
 
-/// From v = 0 on, n times: v + 1 while it is below 3, then v + 2; a product beside it.
+/// Starting with v = 0, n times: v + 1 while it is below 3, then v + 2; and a product.
 Model counting() {
   GraphBuilder graph("counting");
   Term n = graph.input("n", Dtype::i64, {}), x = graph.input("x", Dtype::f32, {4, 4});
@@ -159,7 +159,7 @@ TEST_F(Profiler, TracesAreBounded) {
   EXPECT_GT(trace["otherData"]["dropped"], 0);
 }
 
-/// A loop that runs no round is entered; nothing of it is taken.
+/// A loop without iterations is entered; nothing in it runs.
 TEST_F(Profiler, LoopsOfNoRounds) {
   const Ended ended = run_tool({"profile", model_, "--input", "n==0", "--input", "x=4x4", "--runs", "2", "--json"});
   const json result = json::parse(ended.out);

@@ -9,13 +9,13 @@
 #define LOW "-9223372036854775808"
 #define HIGH "9223372036854775807"
 
-// Tables of calls that work with good attributes or operands and are refused with bad ones.
+// Tables of calls that work with valid attributes or operands and are refused with invalid ones.
 namespace frazil::test {
 
 struct Bad {
-  std::string_view what;     ///< attributes or bindings, in place of the good ones
-  std::string_view reasons;  ///< one of these parts must be in every message
-  bool or_limit = false;     ///< so large that a limit may speak first
+  std::string_view what;     ///< attributes or bindings that replace the valid ones
+  std::string_view reasons;  ///< every message must contain one of these parts
+  bool or_limit = false;     ///< so large that a limit may be reported first
 };
 
 /// Operands of a call.
@@ -39,7 +39,7 @@ inline void expect_bad_indices(const IndexRow& row) {
   }
 }
 
-/// A call that works with its good attributes, where it gives one result, and fails with each of the bad ones.
+/// A call that works with its valid attributes, with one result, and fails with each of the invalid ones.
 struct AttrRow {
   std::string_view call, data, good;
   std::vector<Bad> bad;
@@ -70,7 +70,7 @@ inline std::string_view op_in(std::string_view call) {
   return domain == name.npos ? name : name.substr(domain + 2);
 }
 
-/// The bad attributes of each operator, one text.
+/// The invalid attributes of each operator, as one text.
 inline std::map<std::string_view, std::string> tried_attributes(const std::vector<AttrRow>& rows) {
   std::map<std::string_view, std::string> texts;
   for (const AttrRow& row : rows) {
@@ -79,7 +79,7 @@ inline std::map<std::string_view, std::string> tried_attributes(const std::vecto
   return texts;
 }
 
-/// Every attribute of integers has a bad one in `tried`, but for those that are `free`: "axis", or "Shape.start".
+/// Every integer attribute has an invalid value in `tried`, except those that are `free`: "axis", or "Shape.start".
 inline void expect_integers_tried(const OpDef& op, const std::string& tried, const std::set<std::string_view>& free) {
   for (const AttrField& field : op.attrs.fields) {
     if (field.kind != AttrKind::integer && field.kind != AttrKind::integers) continue;

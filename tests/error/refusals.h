@@ -10,10 +10,10 @@
 
 #include "suite/tiers.h"
 
-// Bad requests and bad graphs: what a user must hear, on every tier alike.
+// Invalid requests and graphs: the error that the user gets, on every tier alike.
 namespace frazil::test {
 
-/// How one attempt ended.
+/// The outcome of one attempt.
 struct Attempt {
   bool ok = false;
   Code code = Code::internal;
@@ -21,7 +21,7 @@ struct Attempt {
 };
 inline Attempt failed(const Fault& fault) { return {false, fault.code, fault.message}; }
 
-/// The exit code of the command: 0 done, 2 the user's fault, 3 a limit or ours.
+/// The exit code of the command: 0 success, 2 an error of the user, 3 a limit or a bug.
 inline int exit_class(const Attempt& a) {
   if (a.ok) return 0;
   return a.code == Code::bad_model || a.code == Code::bad_input || a.code == Code::unsupported ? 2 : 3;
@@ -31,7 +31,7 @@ inline std::string shown(const Attempt& a) {
   return a.ok ? "no error" : std::string(name_of(a.code)) + ": " + a.message;
 }
 
-/// Small enough that what is refused only by a limit is refused at once.
+/// Small, so that values refused only by a limit are refused immediately.
 inline constexpr std::size_t kSmallMemory = std::size_t{64} << 20;
 
 inline Attempt run_once(const Graph& graph, const std::vector<Datum>& inputs, bool reference) {
@@ -46,7 +46,7 @@ inline Attempt run_once(const Graph& graph, const std::vector<Datum>& inputs, bo
   return out ? Attempt{true, {}, {}} : failed(out.error());
 }
 
-/// A graph text with inputs on both tiers; a text that does not parse ends so for both.
+/// A graph text with inputs on both tiers; if the text does not parse, both have that outcome.
 struct Both {
   Attempt tier0, ref;
 };
@@ -58,14 +58,15 @@ inline Both attempt(std::string_view text, const Bindings& inputs) {
   return {run_once(*graph, values, false), run_once(*graph, values, true)};
 }
 
-/// One line of printable text, not a bug of ours.
+/// One line of printable text, not an internal error.
 inline void expect_plain(const Attempt& a) {
   EXPECT_NE(a.message, "");
   EXPECT_NE(name_of(a.code), name_of(Code::internal)) << a.message;
   EXPECT_TRUE(std::ranges::none_of(a.message, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) << a.message;
 }
 
-/// `reasons`: parts of the message, one of which must be there ("a|b").
+/// `reasons`: parts of the message, one of which must occur ("a
+/// b").
 inline bool has_one_of(const std::string& message, std::string_view reasons) {
   for (std::size_t at = 0; at <= reasons.size();) {
     const std::size_t end = std::min(reasons.find('|', at), reasons.size());
@@ -75,15 +76,15 @@ inline bool has_one_of(const std::string& message, std::string_view reasons) {
   return false;
 }
 
-/// Refused before anything ran, by the type of a result alone.
+/// Refused before running, because of the type of a result.
 inline bool is_about_a_result(const Attempt& a) {
   return has_one_of(
       a.message,
-      "has a negative extent|takes more than the limit|has more elements than the limit|would pass the memory limit");
+      "has a negative extent|takes more than the limit|has more elements than the limit|would exceed the memory limit");
 }
 
-/// Both tiers refuse, with the same exit code, and their messages name the node and one of the reasons. `or_limit`: a
-/// limit may speak before the reason does.
+/// Both tiers refuse with the same exit code, and their messages name the node and one of the reasons. `or_limit`: a
+/// limit may be reported instead.
 inline void expect_refused(const Both& both, std::string_view reasons, bool or_limit = false) {
   for (const Attempt* a : {&both.tier0, &both.ref}) {
     EXPECT_FALSE(a->ok) << (a == &both.ref ? "ref" : "tier 0") << " refused nothing; expected " << reasons;
@@ -103,7 +104,7 @@ inline void expect_served(const Both& both) {
   EXPECT_TRUE(both.ref.ok) << shown(both.ref);
 }
 
-/// How an operator's operands reach it. `symbolic`: the extents of the data are symbols.
+/// How an operator's operands are passed. `symbolic`: the extents of the data are symbols.
 struct Delivery {
   bool data_constant, index_constant, symbolic;
   std::string str() const {
@@ -132,7 +133,7 @@ inline std::string type_of(const Datum& value, const std::string& name, bool sym
   return fmt::format("{}[{}]", name_of(t.elem()), dims);
 }
 
-/// The graph of a call and what its inputs get.
+/// The graph of a call and the values of its inputs.
 inline std::pair<std::string, Bindings> graph_of_call(const Call& call, const Delivery& how) {
   std::string params, text(call.text);
   Bindings inputs;

@@ -1,4 +1,4 @@
-// What --input, --carry and --output-dir make of values, seen from outside.
+// Values made by --input, --carry and --output-dir, tested through the command.
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ class Specs : public testing::Test {
                              .outputs = {value("y", tensor_type(elem, dims))}});
     return folder_.write("same.onnx", model(g));
   }
-  /// What a spec makes; the run must succeed.
+  /// The value made by a spec; the run must succeed.
   Tensor made(Elem elem, const std::vector<std::string>& dims, const std::string& spec, std::string seed = "0") {
     const Ended ended =
         run_tool({"run", same(elem, dims), "--input", "x=" + spec, "--seed", seed, "--output-dir", folder_ / "out"});
@@ -63,7 +63,7 @@ TEST_F(Specs, RangesAreHalfOpen) {
   EXPECT_THAT(made(Elem::f32, {"N"}, "1000:1.5..2").as<float>(), Each(AllOf(Ge(1.5f), testing::Lt(2.0f))));
   const Ended ended = run_tool({"run", same(Elem::u8, {"N"}), "--input", "x=3:0..257"});
   EXPECT_EQ(ended.exit, 2);
-  EXPECT_THAT(ended.err, HasSubstr("0..257 is no range of u8"));
+  EXPECT_THAT(ended.err, HasSubstr("0..257 is not a range of u8"));
 }
 
 TEST_F(Specs, TheSeedDecidesAndNothingElse) {

@@ -14,7 +14,8 @@
 
 namespace frazil::test {
 
-/// The `frazil` command: FRAZIL_TOOL of the environment or of the build, else build/frazil. It may be absent.
+/// The path of the `frazil` command: FRAZIL_TOOL of the environment or of the build, else build/frazil. It may be
+/// absent.
 inline std::filesystem::path tool_path() {
   if (const char* path = std::getenv("FRAZIL_TOOL")) return path;
 #ifdef FRAZIL_TOOL
@@ -31,7 +32,7 @@ inline std::string content_of(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// A folder of its own for a test, removed at the end.
+/// A temporary folder for a test, removed at the end.
 class TempFolder {
  public:
   TempFolder() {
@@ -52,7 +53,7 @@ class TempFolder {
 };
 
 struct Ended {
-  int exit = -1;  ///< -1: by a signal
+  int exit = -1;  ///< -1: ended by a signal
   std::string out, err;
 };
 

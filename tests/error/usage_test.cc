@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "error/tool.h"
+#include "onnx/model_writer.h"
 
 namespace frazil::test {
 namespace {
@@ -70,6 +71,8 @@ TEST_F(Usage, BadCallsEndWithOneLineThatNamesTheThing) {
       {{"run", model, "--input", image, "--tier", "3"}, "--tier"},
       {{"run", model, "--input", image, "--tier", "1"}, "--tier 1"},
       {{"run", model, "--input", image, "--threads", "many"}, "--threads"},
+      {{"run", model, "--input", image, "--threads", "1025"}, "--threads: expected at most 1024, got 1025"},
+      {{"bench", model, "--input", image, "--threads", "4294967296"}, "--threads"},
       {{"run", model, "--input", image, "--numerics", "wild"}, "--numerics"},
       {{"run", model, "--input", image, "--deadline", "-1"}, "--deadline"},
       {{"run", model, "--input", image, "--debug", "7"}, "--debug"},
@@ -90,6 +93,8 @@ TEST_F(Usage, BadCallsEndWithOneLineThatNamesTheThing) {
       {{"ops"}, "FRAZIL_VERIFY", {"FRAZIL_VERIFY=4"}},
       {{"ops"}, "FRAZIL_ISA", {"FRAZIL_ISA=wide"}},
       {{"ops"}, "FRAZIL_THREADS", {"FRAZIL_THREADS=-1"}},
+      {{"run", model, "--input", image}, "FRAZIL_THREADS", {"FRAZIL_THREADS=many"}},
+      {{"run", model, "--input", image}, "FRAZIL_THREADS", {"FRAZIL_THREADS=1025"}},
       {{"run", model, "--input", image, "--max-steps", "3"}, "3 steps", {}, 3},
       {{"run", model, "--input", image, "--memory-limit", "100"}, "100", {}, 3},
       {{"run", model, "--input", image}, "3 steps", {"FRAZIL_MAX_STEPS=3"}, 3},
@@ -146,6 +151,31 @@ TEST_F(Usage, ValuesOfOptionsThatAreNoneAreNamed) {
       }
     }
   }
+}
+
+TEST_F(Usage, ResultsDoNotDependOnTheNumberOfThreads) {
+  const std::vector<std::string> call{"run", digits(), "--input", "image=1x1x8x8"};
+  const Ended one = run_tool(call);
+  EXPECT_EQ(one.exit, 0) << one.err;
+  for (const char* threads : {"1", "2", "5", "0"}) {
+    std::vector<std::string> with = call;
+    with.insert(with.end(), {"--threads", threads});
+    EXPECT_EQ(run_tool(with).out, one.out) << threads;
+    EXPECT_EQ(run_tool(call, {std::string("FRAZIL_THREADS=") + threads}).out, one.out) << threads;
+  }
+}
+
+TEST_F(Usage, TheSeedIsThatOfRandomOperatorsWithout) {
+  const TempFolder folder;
+  const std::string path = folder.write(
+      "random.onnx",
+      model(graph({.nodes = {{"RandomNormal", {}, {"y"}, {attr("shape", std::vector<std::int64_t>{4})}}},
+                   .inputs = {},
+                   .outputs = {value("y")}})));
+  const auto drawn = [&](const char* seed) { return run_tool({"run", path, "--seed", seed}).out; };
+  EXPECT_NE(drawn("1"), "");
+  EXPECT_EQ(drawn("1"), drawn("1"));
+  EXPECT_NE(drawn("1"), drawn("2"));
 }
 
 TEST_F(Usage, ADamagedModelIsOneLine) {

@@ -9,11 +9,11 @@
 #include "inject/injector.h"
 #include "suite/subjects.h"
 
-// The public API without memory: an Error with Code::out_of_memory or std::bad_alloc, nothing else.
+// The public API when allocations fail: an Error with Code::out_of_memory or std::bad_alloc, nothing else.
 namespace frazil::test {
 namespace {
 
-/// What a public function throws, as the injector takes it.
+/// Converts exceptions of a public function for the injector.
 template <class Act>
 Status caught(const Act& act) {
   try {
@@ -57,7 +57,7 @@ class Api : public ::testing::TestWithParam<std::tuple<std::string_view, std::st
   std::string name(std::string_view what) const {
     return fmt::format("{}, API, tier {}: {}", subject_.name, options_.tier, what);
   }
-  /// The reference takes more memory, and longer.
+  /// The reference executor allocates more, and takes longer.
   Coverage coverage() const { return options_.tier == "ref" ? Coverage::every_site : Coverage::every_allocation; }
   api::Model model() const { return api::Model::from_bytes(std::as_bytes(std::span(subject_.bytes))); }
 };

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <span>
 
-// The heap of this executable: operator new and delete are replaced in heap_test.cc, so that allocations can be counted
-// and refused.
+// The heap of this executable: heap_test.cc replaces operator new and delete, so that allocations can be counted and
+// made to fail.
 namespace frazil::test {
 
-/// What operator new gave and operator delete has not got back, on all threads.
+/// Memory allocated and not deleted, on all threads.
 struct Live {
   std::int64_t blocks = 0, bytes = 0;
   bool operator==(const Live&) const = default;
@@ -17,12 +17,12 @@ Live live_now();
 
 enum class Refusal : std::uint8_t {
   never,
-  once,           ///< one allocation fails, those after it work: a large one that did not fit
-  from_there_on,  ///< so do all after it, those of the error path too: nothing is left
+  once,           ///< one allocation fails, later ones succeed: a large one that did not fit
+  from_there_on,  ///< all later ones fail, too, including those of the error path: no memory is left
 };
 
-/// While it lives, allocations of this thread count from 0 and the one with the number `at` is refused: bad_alloc, or
-/// null from the nothrow forms. One at a time.
+/// During its lifetime, allocations of this thread are counted from 0 and number `at` fails: bad_alloc, or null from
+/// the nothrow forms. One at a time.
 class Refusing {
  public:
   explicit Refusing(Refusal refusal, std::uint64_t at = 0);
@@ -31,10 +31,10 @@ class Refusing {
   Refusing& operator=(const Refusing&) = delete;
 
   std::uint64_t asked() const;    ///< allocations so far
-  std::uint64_t refused() const;  ///< of those
+  std::uint64_t refused() const;  ///< failed ones among them
 };
 
-/// While it lives, notes where in the program this thread allocates.
+/// During its lifetime, records the places in the program where this thread allocates.
 class Sites {
  public:
   Sites();
@@ -42,7 +42,7 @@ class Sites {
   Sites(const Sites&) = delete;
   Sites& operator=(const Sites&) = delete;
 
-  /// Per place, told apart by its callers, the number of the first allocation made there; ascending.
+  /// For each place, distinguished by its callers, the number of the first allocation there; ascending.
   std::span<const std::uint64_t> first_allocations() const;
 };
 

@@ -15,7 +15,7 @@ namespace frazil::test {
 namespace {
 
 constexpr std::size_t kMostSites = std::size_t{1} << 16;
-constexpr int kCallers = 9;  ///< this file's own functions among them
+constexpr int kCallers = 9;  ///< including this file's functions
 
 struct Watch {
   bool counts = false, notes_sites = false;
@@ -25,7 +25,7 @@ struct Watch {
 constinit thread_local Watch watch;
 constinit std::atomic<std::int64_t> live_blocks{0}, live_bytes{0};
 
-std::array<std::uint64_t, 2 * kMostSites> known_sites;  ///< a hash table; 0 is a free place
+std::array<std::uint64_t, 2 * kMostSites> known_sites;  ///< a hash table; 0 is a free entry
 std::array<std::uint64_t, kMostSites> first_at;
 std::size_t site_count = 0;
 
@@ -178,7 +178,7 @@ TEST(Heap, RefusesAllThatFollow) {
 [[gnu::noinline]] void here() { ::operator delete(::operator new(8)); }
 
 TEST(Heap, TellsSitesApart) {
-  volatile int times = 3;  // so that the loop is not written out
+  volatile int times = 3;  // prevents unrolling
   const Sites sites;
   for (int k = 0; k < times; ++k) here();
   ::operator delete(::operator new(8));

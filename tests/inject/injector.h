@@ -12,22 +12,22 @@
 #include "base/error.h"
 #include "inject/heap.h"
 
-// Runs a piece of work again and again, each time with another allocation refused.
+// Runs a piece of work repeatedly, each time with another allocation failing.
 namespace frazil::test {
 
-/// One attempt. It leaves nothing behind: the heap is looked at before `before` and after `after`.
+/// One attempt, without lasting effects: the heap is compared before `before` and after `after`.
 struct Attempt {
-  std::function<void()> before = [] {};  ///< nothing is refused yet
-  std::function<Status()> act;           ///< here it is; may throw bad_alloc
-  /// Nothing is refused any more. `done`: act succeeded. Gives what is wrong; empty: nothing.
+  std::function<void()> before = [] {};  ///< allocations succeed
+  std::function<Status()> act;           ///< one allocation fails; may throw bad_alloc
+  /// Allocations succeed. `done`: act succeeded. Returns a description of an error, or an empty text.
   std::function<std::string(bool done)> after = [](bool) { return std::string(); };
 };
 
 struct Outcomes {
-  std::uint64_t injected = 0;  ///< attempts in which an allocation was refused
-  std::uint64_t faults = 0;    ///< of those: ended with Code::out_of_memory
-  std::uint64_t thrown = 0;    ///< with std::bad_alloc
-  std::uint64_t absorbed = 0;  ///< did without the memory
+  std::uint64_t injected = 0;  ///< attempts in which an allocation failed
+  std::uint64_t faults = 0;    ///< those that ended with Code::out_of_memory
+  std::uint64_t thrown = 0;    ///< those that ended with std::bad_alloc
+  std::uint64_t absorbed = 0;  ///< those that succeeded without the memory
 };
 
 enum class Coverage : std::uint8_t {
@@ -37,11 +37,11 @@ enum class Coverage : std::uint8_t {
 
 class Injector {
  public:
-  /// `may_throw`: by its contract, act may throw std::bad_alloc.
+  /// `may_throw`: the contract of act allows std::bad_alloc.
   Injector(std::string name, Attempt attempt, bool may_throw = false)
       : name_(std::move(name)), attempt_(std::move(attempt)), may_throw_(may_throw) {}
 
-  /// Both kinds of refusal. Failures of the current test tell what went wrong.
+  /// Runs both kinds of failure. Errors are reported as failures of the current test.
   void run(Coverage coverage) {
     warm_up();
     for (const Refusal refusal : {Refusal::once, Refusal::from_there_on}) {
@@ -61,7 +61,7 @@ class Injector {
  private:
   static constexpr int kMostComplaints = 5;
 
-  /// What is made once and stays.
+  /// Creates data that are made once and kept.
   void warm_up() {
     for (int k = 0; k < 2; ++k) {
       attempt_.before();
@@ -82,7 +82,7 @@ class Injector {
     return all;
   }
 
-  /// Whether an allocation was refused; false as well when enough has gone wrong.
+  /// Whether an allocation failed; false also after enough errors.
   bool try_at(Refusal refusal, std::uint64_t at) {
     if (complaints_ >= kMostComplaints) return false;
     const Live before = live_now();

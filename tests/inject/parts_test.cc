@@ -10,7 +10,7 @@
 #include "tensor/compare.h"
 #include "tensor/onnx_proto.h"
 
-// Readers, writers and edits without memory. Their contracts allow a thrown bad_alloc; a partial result never.
+// Readers, writers and edits when allocations fail. Their contracts allow bad_alloc, but not a partial result.
 namespace frazil::test {
 namespace {
 
@@ -21,7 +21,7 @@ Status status_of(const Result<T>& result) {
   return result ? Status() : std::unexpected(result.error());
 }
 
-/// A file of this test, removed at its end.
+/// A temporary file, removed in the destructor.
 class TempFile {
  public:
   explicit TempFile(std::string_view name)
@@ -103,7 +103,7 @@ TEST(Parts, Literals) {
   injector.run(Coverage::every_allocation);
 }
 
-/// Patches collect changes, and every step of it may fail.
+/// A patch collects changes; each step may fail.
 TEST(Parts, Patch) {
   const Graph graph = graph_of_text();
   NodeId product;
@@ -187,7 +187,7 @@ TEST(Parts, Protos) {
   }
 }
 
-/// A damaged tensor: the fault that says so takes memory too.
+/// A malformed tensor: the error message needs memory, too.
 TEST(Parts, ProtoWithAnError) {
   const std::string bytes = datum_to_proto(ProtoKind::tensor, weight_w(), "w").value();
   Injector injector("proto cut short", {.act = [&]() -> Status {
@@ -200,7 +200,7 @@ TEST(Parts, ProtoWithAnError) {
   injector.run(Coverage::every_allocation);
 }
 
-/// The import of a file with data in another file, which warns of an opset that is imported twice.
+/// The import of a file with external data, with a warning about an opset imported twice.
 TEST(Parts, ImportFromFilesWithAWarning) {
   link_operators();
   const TempFile model_file("model.onnx"), data_file("data.bin");

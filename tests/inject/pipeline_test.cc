@@ -6,7 +6,7 @@
 #include "inject/injector.h"
 #include "suite/subjects.h"
 
-// The internal pipeline without memory: import, planning, opening and running, on both tiers.
+// The internal pipeline when allocations fail: import, planning, opening and running, on both tiers.
 namespace frazil::test {
 namespace {
 
@@ -38,7 +38,7 @@ class Pipeline : public ::testing::TestWithParam<std::string_view> {
   std::shared_ptr<Executable> made(bool reference) const {
     return Executable::make(graph_, {.reference = reference}).value();
   }
-  /// Right results to the bit, which are right on the reference too.
+  /// The expected results, bit for bit; the reference executor's must agree.
   void find_answers(bool reference) {
     const auto exe = made(reference);
     first_ = exe->open()->run(subject_.first).value();
@@ -99,7 +99,7 @@ TEST_P(Pipeline, MakeAndOpen) {
   injector.run(Coverage::every_allocation);
 }
 
-/// Nothing is prepared or packed yet, and other versions of the graph are not made.
+/// Nothing is prepared or packed, and no other specialisations of the graph exist.
 void Pipeline::first_run() {
   find_answers(false);
   std::unique_ptr<Session> session;
@@ -117,7 +117,7 @@ void Pipeline::first_run() {
   injector.run(Coverage::every_allocation);
 }
 
-/// The session has served another request, and its results are given back to it.
+/// The session has served another request, and its results are passed for reuse.
 void Pipeline::later_run() {
   find_answers(false);
   std::unique_ptr<Session> session;
@@ -128,7 +128,7 @@ void Pipeline::later_run() {
   };
   const auto after = [&](bool done) {
     std::string wrong = done ? wrong_in(got, second_, kExact) : "";
-    // Results of a failed run may be given back as well.
+    // Results of a failed run may be passed for reuse as well.
     if (wrong.empty() && !session->run(subject_.first, got)) wrong = "the next run fails";
     if (wrong.empty()) wrong = wrong_in(got, first_, kExact);
     if (wrong.empty()) wrong = both_requests(*session);
@@ -141,7 +141,7 @@ void Pipeline::later_run() {
   injector.run(Coverage::every_allocation);
 }
 
-/// It keeps nothing between runs; it takes more memory and longer, so that each place fails once.
+/// It keeps nothing between runs; it allocates more and takes longer, so each place fails once.
 void Pipeline::reference_run() {
   find_answers(true);
   std::unique_ptr<Session> session;

@@ -14,30 +14,30 @@
 
 namespace frazil::test {
 
-/// One run of a case: what goes in and what must come out.
+/// One run of a case: inputs and expected outputs.
 struct FrzRun {
   std::size_t line = 0;  ///< of the file
   std::string text;      ///< as written, for messages
   Bindings inputs, outputs;
-  std::optional<std::string> error;  ///< must be part of the message of the failure expected instead of outputs
+  std::optional<std::string> error;  ///< part of the message of the expected failure; no outputs then
   Tolerance tolerance{.rtol = 1e-5, .atol = 1e-6};
 };
 
 /// One case of a .frz file. A file is a list of cases:
 ///
-///   ; case: doubles                    begins a case; line numbers in its errors count from the next line
+///   ; case: doubles                    starts a case; line numbers in its errors count from the next line
 ///   graph doubles(%x: f32[N]) {
 ///     %y: f32[N] = Add(%x, %x)
 ///     return y = %y
 ///   }
-///   ; expect: exact                    the graph prints as it is written (comments and blank lines apart)
+///   ; expect: exact                    the graph prints as it is written (except comments and blank lines)
 ///   ; expect: prints %y: f32[N]        the printed graph contains this
-///   ; expect: error line 2, column 3   it does not parse, and the message contains this
+///   ; expect: error line 2, column 3   parsing fails, and the message contains this
 ///   ; run %x = f32[2] [1, 2] => y = f32[2] [2, 4]
 ///   ; run %x = f32[1] 0.1 => y = f32[1] 0.2 within 1e-4
 ///   ; run %x = f32[1] 1, %k = i64[] 0 => error k must be positive
 ///
-/// A comment that starts with three blanks continues the directive above it. Other comments say nothing.
+/// A comment that starts with three blanks continues the directive above it. Other comments are ignored.
 struct FrzCase {
   std::string file, name, text;
   std::size_t line = 0;  ///< of the file

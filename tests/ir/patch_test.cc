@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A graph with its named values and nodes at hand.
+/// A graph with its values and nodes by name.
 struct Subject {
   explicit Subject(std::string_view text) : graph(read(text)) {}
   static Graph read(std::string_view text) {
@@ -43,7 +43,7 @@ struct Edit {
   const char* name;
   const char* before;
   void (*apply)(const Subject& s, Patch& p);
-  const char* after;  ///< the text, or the end of the error's message where it does not start with "graph"
+  const char* after;  ///< the resulting text, or the end of the error message if it does not start with "graph"
 };
 
 const char* const kChain = R"(graph g(%x: f32[N]) {
@@ -232,13 +232,13 @@ const Edit kEdits[] = {
 )"},
     {"AnotherElementType", kChain,
      [](const Subject& s, Patch& p) { p.replace(s.value("a"), ops::Cast({p.tap(s.value("a"))}, {.to = 7})); },
-     "patch 'edit': %a: i64[N] cannot stand for f32[N]: another element type"},
+     "patch 'edit': %a: i64[N] cannot replace f32[N]: another element type"},
     {"AnotherRank", kChain,
      [](const Subject& s, Patch& p) { p.replace(s.value("a"), p.build().constant(Tensor::scalar(1.0f))); },
-     "patch 'edit': %a: f32[] cannot stand for f32[N]: another rank"},
+     "patch 'edit': %a: f32[] cannot replace f32[N]: another rank"},
     {"AnotherExtent", kBranch,
      [](const Subject& s, Patch& p) { p.replace(s.value("t"), p.build().constant(Tensor::of<float>({1}, {1}))); },
-     "patch 'edit': %t: f32[1] cannot stand for f32[2]: another extent of axis 0"},
+     "patch 'edit': %t: f32[1] cannot replace f32[2]: another extent of axis 0"},
     {"ReplacedTwice", kChain,
      [](const Subject& s, Patch& p) {
        p.replace(s.value("a"), p.tap(s.value("x")));
@@ -268,7 +268,7 @@ const Edit kEdits[] = {
        Patch other(s.graph, "other");
        p.replace(s.value("a"), other.tap(s.value("x")));
      },
-     "%a: its replacement is not of this patch"},
+     "%a: its replacement does not belong to this patch"},
 };
 
 class PatchEdit : public testing::TestWithParam<Edit> {};

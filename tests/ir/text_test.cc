@@ -119,7 +119,7 @@ TEST(Text, LargeConstantsHaveNames) {
   EXPECT_EQ(print(*again), text);
   const auto other = parse(text, [&](std::string_view) { return ramp(21); });
   ASSERT_FALSE(other);
-  EXPECT_THAT(other.error().message, HasSubstr("@fc.weight is written f32[20], inferred f32[21]"));
+  EXPECT_THAT(other.error().message, HasSubstr("@fc.weight is declared f32[20], inferred f32[21]"));
 }
 
 TEST(Text, NamesTakenTwiceAreNumbered) {

@@ -21,7 +21,7 @@ struct Mistake {
   const char* message;
 };
 
-/// Graphs that only a mistake of ours can make, built around the checks of Builder.
+/// Graphs that only a bug can produce, built without the checks of Builder.
 const Mistake kFaults[] = {
     {"TwoInputsOfOneName",
      [](Graph& g) {
@@ -79,7 +79,7 @@ TEST(Verify, TypesThatAreNotInferredAreFound) {
   EXPECT_TRUE(verify(graph, 1));
   const Status s = verify(graph, 2);
   ASSERT_FALSE(s);
-  EXPECT_THAT(s.error().message, HasSubstr("(Relu): result 0 is f32[5], inferred again it is f32[4]"));
+  EXPECT_THAT(s.error().message, HasSubstr("(Relu): result 0 is f32[5], but is inferred as f32[4]"));
 }
 
 TEST(Verify, CopiesKeepDataDependentSymbols) {

@@ -40,7 +40,7 @@ struct Side {
   std::int64_t origin = 0;
 };
 
-/// Room for every element that the strides reach, with a guard of 64 bytes on both ends.
+/// Memory for every element that the strides reach, with a guard of 64 bytes on both ends.
 Side make_side(const Dims& dims, const Dims& strides, std::int64_t e, std::uint8_t seed) {
   std::int64_t low = 0, high = 0;
   for (std::size_t d = 0; d < dims.size(); ++d) {

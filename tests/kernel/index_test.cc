@@ -46,7 +46,7 @@ TEST(Gather, AxisAndInner) {
   }
 }
 
-/// A check of indices that the run's end cut short has not seen the far ones at their end.
+/// When the run has to stop, the check of indices may be incomplete; unchecked indices must not be used.
 TEST(Indices, AreNotUsedUncheckedWhenTheRunStops) {
   constexpr std::int64_t kCount = 1 << 17, kFar = std::int64_t{1} << 40;
   ExecutionLimits execution_limits{Limits{}};

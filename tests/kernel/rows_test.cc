@@ -33,7 +33,7 @@ class RowsTest : public ::testing::TestWithParam<Isa> {
   }
   void TearDown() override { force_isa(best_isa()); }
 
-  /// Three rows with a gap behind each. run(rows) once out of place and once in place; both must agree.
+  /// Three rows with padding. Calls run(rows) out of place and in place; both must agree.
   template <class Run, class Want>
   void check(int64_t cols, float scale, double tolerance, Run run, Want want) {
     const int64_t gap = 5, step = cols + gap;

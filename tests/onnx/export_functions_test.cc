@@ -1,4 +1,4 @@
-// Calls of model-local functions, which an import puts in place, written as calls again.
+// Calls of model-local functions, which an import inlines, written as calls again.
 #include "import_testing.h"
 #include "ir/model_info.h"
 #include "ir/patch.h"
@@ -33,7 +33,7 @@ Graph import_calls(const std::vector<NodeSpec>& nodes, const std::vector<Functio
   return imported(import(model_of(nodes), {.functions = functions}));
 }
 
-/// What an exported model says of its functions: "block(data, weight) -> result: Mul Add; ...; graph: block Neg".
+/// The functions of an exported model: "block(data, weight) -> result: Mul Add; ...; graph: block Neg".
 std::string signatures(const std::string& model) {
   const auto bytes = std::as_bytes(std::span(model));
   const auto nodes = [](onnx::Bytes whole, onnx::Tag tag) {
@@ -58,7 +58,7 @@ std::string signatures(const std::string& model) {
   return said + "graph:" + nodes(parts->graph, onnx::kGraphNode);
 }
 
-/// Exports, and expects that an import gives the same text again.
+/// Exports, and expects that importing the result gives the same text.
 std::string exported(const Graph& graph) {
   const auto model = onnx::export_model(graph);
   EXPECT_TRUE(model) << model.error().message;
@@ -131,7 +131,7 @@ TEST(ExportFunctions, KeepsWhatTheySayOfThemselves) {
   EXPECT_EQ(again.info->calls[0].name, "first");
 }
 
-// ---- where a call is no longer whole ----
+// ---- incomplete calls ----
 
 Value value_named(const Graph& g, std::string_view name) {
   for (std::uint32_t v = 0; v < g.value_count(); ++v) {

@@ -1,4 +1,4 @@
-// Graphs written as ONNX models and read again. ONNX's own cases make the same trip in tests/suite/onnx_cases_test.cc.
+// Graphs written as ONNX models and read again. tests/suite/onnx_cases_test.cc does the same with ONNX's own cases.
 #include "onnx/export.h"
 
 #include <algorithm>
@@ -35,11 +35,11 @@ std::int64_t opset_of(const Graph& g, std::string_view domain = {}) {
   return 0;
 }
 
-/// Graphs whose structure ONNX says in a roundabout way.
+/// Graphs whose structure needs additional nodes in ONNX.
 constexpr std::string_view kGraphs[] = {
     // an input, a constant and one value twice as outputs
     "graph g(%x: f32[N,3]) { %y = Relu(%x) return a = %y, b = %y, c = %x, d = f32[2] [1, 2] }",
-    // branches that give what they capture, a constant, and the same value twice
+    // branches that return captured values, a constant, and the same value twice
     R"(graph g(%c: bool[], %x: f32[N]) {
       %p, %q, %r = If(%c) then_branch() { yield %x, f32[1] 7, %x } else_branch() {
         %n = Neg(%x)
@@ -48,12 +48,12 @@ constexpr std::string_view kGraphs[] = {
       }
       return p = %p, q = %q, r = %r
     })",
-    // carried values that only change places, and a condition that is passed on
+    // carried values that are exchanged, and a condition that is passed on
     R"(graph g(%n: i64[], %a: f32[2], %b: f32[2]) {
       %p, %q = Loop(%n, _, %a, %b) body(%i, %on, %v0, %v1) { yield %on, %v1, %v0 }
       return p = %p, q = %q
     })",
-    // values that are no tensors, and types that only an attribute says
+    // values that are not tensors, and types given only by an attribute
     R"(graph g(%s: seq<f32[...]>, %o: opt<seq<i64[...]>>, %x: f32[2]) {
       %t = SequenceInsert(%s, %x)
       %e = Optional() {elem_type = 8, sequence = 1}
@@ -147,8 +147,8 @@ TEST(Export, ChoosesTheOldestOpsetThatFits) {
       12);
 }
 
-/// An attribute away from its default needs the opset that brought it or this value of it; at its default it is left
-/// out. An input needs the opset that brought it.
+/// An attribute with a non-default value needs the opset that introduced it or this value; a default is omitted. An
+/// input needs the opset that introduced it.
 TEST(Export, AttributesNeedTheirOpset) {
   struct Row {
     const char *node, *usual, *attribute;
@@ -184,8 +184,8 @@ TEST(Export, AttributesNeedTheirOpset) {
   }
 }
 
-/// A value needs the opset that let the operator take its type; an axis counted from the back that from which this is
-/// so.
+/// A value needs the opset from which the operator supports its type; a negative axis the opset from which it is
+/// allowed.
 TEST(Export, TypesAndInputsNeedTheirOpset) {
   struct Row {
     const char *inputs, *node;
@@ -249,7 +249,7 @@ TEST(Export, RefusesAnOpsetThatIsTooOld) {
   const auto old = onnx::export_model(gelu, {.opset = 17});
   ASSERT_FALSE(old);
   EXPECT_EQ(old.error().code, Code::bad_input);
-  EXPECT_EQ(old.error().message, "node 'act' (Gelu): it cannot be said in opset 17; it needs 20");
+  EXPECT_EQ(old.error().message, "node 'act' (Gelu): it cannot be expressed in opset 17; it needs 20");
   const auto future = onnx::export_model(gelu, {.opset = 99});
   ASSERT_FALSE(future);
   EXPECT_NE(future.error().message.find("opset 99 is outside"), std::string::npos);

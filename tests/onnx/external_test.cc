@@ -22,7 +22,7 @@ using onnx::ExternalFiles;
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-/// A tensor f32[`count`] whose data are elsewhere.
+/// A tensor f32[`count`] with external data.
 Message external(std::string_view name, const Entries& entries, std::int64_t count = 2) {
   Message t = number(number(number({}, 1, count), 2, 1), 14, 1);
   t = text(t, 8, name);
@@ -92,8 +92,8 @@ TEST_F(External, Reads) {
       at("sub//w.bin"),
       at("inside"),
       at("down/w.bin"),
-      {{"location", "w.bin"}, {"offset", "4"}},                                    // the length is the tensor's
-      {{"offset", "4"}, {"location", "w.bin"}, {"length", "8"}},                   // in any order
+      {{"location", "w.bin"}, {"offset", "4"}},                   // the length defaults to the tensor's
+      {{"offset", "4"}, {"location", "w.bin"}, {"length", "8"}},  // in any order
       {{"location", "w.bin"}, {"offset", "4"}, {"basepath", "/x"}, {"note", ""}},  // keys of other programs
   };
   for (const Entries& entries : cases) {
@@ -122,11 +122,11 @@ TEST_F(External, StaysInsideTheFolder) {
       {"sub/../w.bin", Code::bad_model, "not a relative path"},
       {(root_ / "secret.bin").string(), Code::bad_model, "not a relative path"},
       {std::string("w.bin\0x", 7), Code::bad_model, R"('w.bin\x00x': not a relative path)"},
-      {"outside", Code::bad_model, "leads out of the model's folder"},
-      {"absolute", Code::bad_model, "leads out of the model's folder"},
-      {"magic", Code::bad_model, "leads out of the model's folder"},
-      {"up/secret.bin", Code::bad_model, "leads out of the model's folder"},
-      {"up/model/w.bin", Code::bad_model, "leads out of the model's folder"},
+      {"outside", Code::bad_model, "points outside the model's folder"},
+      {"absolute", Code::bad_model, "points outside the model's folder"},
+      {"magic", Code::bad_model, "points outside the model's folder"},
+      {"up/secret.bin", Code::bad_model, "points outside the model's folder"},
+      {"up/model/w.bin", Code::bad_model, "points outside the model's folder"},
       {"loop", Code::bad_model, "symbolic link"},
       {"sub", Code::bad_input, "is a directory"},
       {"pipe", Code::bad_input, "not a regular file"},
@@ -150,7 +150,7 @@ TEST_F(External, HardLinksAreRefused) {
   EXPECT_TRUE(weight(imported(load(model_with(at("twin.bin"))))).identical(kTwoThree));
 }
 
-/// What is left on a system without openat2: links are not followed at all.
+/// Without openat2 links are not followed.
 TEST_F(External, WithoutFollowingLinks) {
   ExternalFiles files(folder().string(), ExternalFiles::Links::none);
   for (const std::string location : {"w.bin", "./sub/w.bin"}) {
@@ -163,7 +163,7 @@ TEST_F(External, WithoutFollowingLinks) {
   }
 }
 
-/// A file is opened once: what stands under its name later does not matter.
+/// A file is opened once; later changes of the directory entry have no effect.
 TEST_F(External, IsOpenedOnce) {
   ExternalFiles files(folder().string());
   const ExternalRef ref{.location = "w.bin", .offset = 4, .length = 8, .checksum = {}};
@@ -239,7 +239,7 @@ TEST_F(External, MisalignedOffsets) {
   }
 }
 
-/// Sets the size of a file that is one hole; false where the file system cannot hold it.
+/// Sets the size of a sparse file; false if the file system does not support it.
 bool make_hole(const fs::path& path, std::uint64_t size) {
   std::ofstream(path, std::ios::binary);
   return ::truncate(path.c_str(), static_cast<off_t>(size)) == 0;
@@ -271,7 +271,7 @@ TEST_F(External, Checksums) {
   const std::string other(40, '0');
   expect_fault(with_sum(other), Code::bad_model, {"tensor 'w'", "'w.bin'", sum, other});
   for (const std::string& bad : {std::string("abc"), sum + "0", std::string(40, 'g')}) {
-    expect_fault(with_sum(bad), Code::bad_model, {"tensor 'w'", "'" + bad + "' is not a SHA-1 sum"});
+    expect_fault(with_sum(bad), Code::bad_model, {"tensor 'w'", "'" + bad + "' is not a SHA-1 checksum"});
   }
 }
 
@@ -317,7 +317,7 @@ Message length_head(unsigned field, std::uint64_t size) {
   return head;
 }
 
-/// A model one of whose weights is a hole of `count` bytes in the model file itself.
+/// A model with one weight that is a hole of `count` bytes in the model file.
 Message large_model_before(std::uint64_t count) {
   const Message tensor =
       text(number(number({}, 1, static_cast<std::int64_t>(count)), 2, 3), 8, "hole") + length_head(9, count);

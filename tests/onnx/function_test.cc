@@ -1,4 +1,4 @@
-// Model-local functions: what a call becomes, and which calls are refused.
+// Model-local functions: the result of a call, and the calls that are refused.
 #include "import_testing.h"
 #include "onnx/export.h"
 #include "ref/ref.h"
@@ -43,9 +43,9 @@ NodeSpec choose(const std::string& result, const Message& then_branch, const Mes
   return {"If", {condition}, {result}, {then_branch, else_branch}, "choose_" + result};
 }
 
-// ---- graphs given to functions ----
+// ---- graphs passed to functions ----
 
-/// select(a, b; yes, no): b with whichever graph a says, at two levels.
+/// select(a, b; yes, no): b with the graph selected by a, at two levels.
 const FunctionSpec kPick{
     .name = "pick",
     .inputs = {"a", "on"},
@@ -55,7 +55,7 @@ const FunctionSpec kPick{
               {"Add", {"q", "a"}, {"r"}}}};
 
 TEST(ImportFunctionGraph, SeesNamesOfTheCaller) {
-  // "x" and "q" mean the caller's, though the function has names of its own.
+  // "x" and "q" refer to the caller's values, though the function has such names.
   const GraphSpec spec = calling({{"Neg", {"y"}, {"q"}},
                                   call("pick", {"x", "c"}, {"z"},
                                        {graph_attr("yes", branch({{"Add", {"x", "q"}, {"r"}}})),
@@ -158,7 +158,7 @@ TEST(ImportFunctionBlocks, AttributeReferencesInside) {
   GraphSpec spec = calling({call("f", {"x", "c"}, {"z"}, {attr("scale", 3.0f)})});
   const Graph g = imported(import(spec, {.functions = {f}}));
   EXPECT_EQ(run(g).number_at(0), 27.0);
-  spec.nodes[0].attrs.clear();  // then Gemm's own default counts
+  spec.nodes[0].attrs.clear();  // then Gemm's default applies
   EXPECT_EQ(run(imported(import(spec, {.functions = {f}}))).number_at(0), 9.0);
 }
 

@@ -1,4 +1,4 @@
-// Models whose graph is wrong: what the user must hear. Each message names the node, the value and the reason.
+// Models with an invalid graph: the error that the user gets. Each message names the node, the value and the reason.
 #include <functional>
 #include <limits>
 
@@ -249,7 +249,7 @@ TEST(GraphFaults, Attributes) {
       {"a value outside of its range",
        node_of("Softmax", {"x"}, {attr("axis", 5)}),
        {"node 'bad' (Softmax)", "axis 5"}},
-      {"a word that is none of them",
+      {"a word that is not one of them",
        node_of("Pad", {"x", "i"}, {attr("mode", "mirror")}),
        {"node 'bad' (Pad)", "mirror"}},
       {"Cast to nothing", node_of("Cast", {"x"}, {attr("to", 0)}), {"node 'bad' (Cast)", "0"}},

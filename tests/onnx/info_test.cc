@@ -1,4 +1,4 @@
-// What a model says of itself.
+// Metadata of models.
 #include "import_testing.h"
 #include "ir/model_info.h"
 #include "ir/patch.h"

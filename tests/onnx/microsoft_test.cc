@@ -31,7 +31,7 @@ TEST(ImportMicrosoft, NamesThatAiOnnxHasToo) {
   }
 }
 
-/// Rules for old opsets of ai.onnx say nothing about opset 1 of this domain: Pad's pads stay an input.
+/// Upgrade rules of ai.onnx do not apply to opset 1 of this domain: Pad's pads remain an input.
 TEST(ImportMicrosoft, OldOpsetsOfAiOnnxDoNotApply) {
   GraphSpec spec = calling("Pad", {"x", "pads"});
   spec.inputs[1] = value("pads", tensor_type(Elem::i64, {"4"}));

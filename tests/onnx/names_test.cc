@@ -1,4 +1,4 @@
-// Names, versions and the types that a model gives to its values.
+// Names, versions and declared types.
 #include "import_testing.h"
 #include "ref/ref.h"
 
@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 const GraphSpec kNeg{.nodes = {{"Neg", {"x"}, {"z"}, {}, "n"}}, .inputs = {f32("x", {"2"})}, .outputs = {value("z")}};
 
-/// What the import says on stderr.
+/// The warnings of an import on stderr.
 std::string warnings_of(const Message& bytes, bool well = true) {
   testing::internal::CaptureStderr();
   const auto result = import(bytes);
@@ -36,7 +36,7 @@ TEST(ImportNames, RepeatInSiblingBlocks) {
 }
 
 TEST(ImportNames, InnerOnesHideOuterOnes) {
-  // ONNX forbids it, files do it: the innermost definition counts, from its place on.
+  // ONNX forbids it, but models contain it: the innermost definition applies, from its position on.
   const Message side = graph({.nodes = {{"Neg", {"x"}, {"a"}}, {"Exp", {"a"}, {"x"}}, {"Log", {"x"}, {"r"}}},
                               .inputs = {},
                               .outputs = {value("r")}});
@@ -150,8 +150,8 @@ TEST(ImportVersions, OpsetsOfADomain) {
       {{{"ai.onnx.ml", 3}, {"com.acme", 1}}, ""},
       {{{"", 21}}, ""},
       {{{"ai.onnx", 21}}, ""},
-      {{{"ai.onnx", 13}}, "is imported in opsets 21 and 13; 13 counts"},
-      {{{"", 99}, {"", 20}}, "is imported in opsets 99 and 20; 20 counts"},
+      {{{"ai.onnx", 13}}, "is imported in opsets 21 and 13; 13 is used"},
+      {{{"", 99}, {"", 20}}, "is imported in opsets 99 and 20; 20 is used"},
   };
   for (const Case& c : cases) {
     const std::string said = warnings_of(model(graph(kNeg), {.opsets = c.more}));
@@ -165,7 +165,7 @@ TEST(ImportVersions, OpsetsOfADomain) {
                {"opset 0 of domain 'ai.onnx' is not a version"});
 }
 
-// ---- types that the model gives ----
+// ---- declared types ----
 
 TEST(ImportTypes, ContradictionsAreTold) {
   const Message t = f32("t", {"2"});
@@ -182,10 +182,10 @@ TEST(ImportTypes, ContradictionsAreTold) {
       {value("t", Message{}), ""},
       {value("other", tensor_type(Elem::i64, {"9"})), ""},
       {value("t", text({}, 8, text({}, 1, ""))), ""},  // a sparse type
-      {f32("t", {"3"}), "value 't': the model says f32[3], but it is f32[2]"},
-      {f32("t", {"1", "2"}), "value 't': the model says f32[1,2], but it is f32[2]"},
-      {value("t", tensor_type(Elem::f16, {"2"})), "value 't': the model says f16[2], but it is f32[2]"},
-      {value("t", sequence_type(tensor_type(Elem::f32, {}))), "value 't': the model says seq<f32[]>, but it is f32[2]"},
+      {f32("t", {"3"}), "value 't': declared as f32[3], inferred as f32[2]"},
+      {f32("t", {"1", "2"}), "value 't': declared as f32[1,2], inferred as f32[2]"},
+      {value("t", tensor_type(Elem::f16, {"2"})), "value 't': declared as f16[2], inferred as f32[2]"},
+      {value("t", sequence_type(tensor_type(Elem::f32, {}))), "value 't': declared as seq<f32[]>, inferred as f32[2]"},
   };
   for (const Case& c : cases) {
     GraphSpec spec = kNeg;
@@ -210,8 +210,8 @@ TEST(ImportTypes, OfOutputsAndInsideBlocks) {
       .inputs = {f32("x", {"2"}), value("c", tensor_type(Elem::boolean, {}))},
       .outputs = {f32("z", {"3"})}};
   const std::string said = warnings_of(model(graph(spec)));
-  EXPECT_THAT(said, HasSubstr("value 't': the model says f32[7]"));
-  EXPECT_THAT(said, HasSubstr("value 'z': the model says f32[3]"));
+  EXPECT_THAT(said, HasSubstr("value 't': declared as f32[7]"));
+  EXPECT_THAT(said, HasSubstr("value 'z': declared as f32[3]"));
 }
 
 TEST(ImportTypes, ManyAreToldOnce) {
@@ -225,14 +225,14 @@ TEST(ImportTypes, ManyAreToldOnce) {
   EXPECT_THAT(said, HasSubstr("and 47 more"));
 }
 
-/// Where the model fails, the first value that is not what the model says is told with it.
+/// If the import fails, the first contradiction of a declared type is added to the error.
 TEST(ImportTypes, ExplainWhyAModelFails) {
   const GraphSpec spec{.nodes = {{"Transpose", {"x"}, {"t"}}, {"MatMul", {"t", "w"}, {"z"}, {}, "product"}},
                        .inputs = {f32("x", {"2", "3"}), f32("w", {"3", "4"})},
                        .outputs = {value("z")},
                        .more = text({}, 13, f32("t", {"2", "3"}))};
   expect_fault(import(spec), Code::bad_model,
-               {"node 'product' (MatMul)", "; value 't': the model says f32[2,3], but it is f32[3,2]"});
+               {"node 'product' (MatMul)", "; value 't': declared as f32[2,3], inferred as f32[3,2]"});
 }
 
 TEST(ImportTypes, SparseAndOpaqueValuesAreRefused) {
@@ -255,7 +255,7 @@ TEST(ImportTypes, SparseAndOpaqueValuesAreRefused) {
       Code::unsupported, {"node 'none' (Optional): attribute 'type': sparse values are not supported"});
 }
 
-/// Lists of graphs, tensors and types, with their type said or left out.
+/// Lists of graphs, tensors and types, with and without their type field.
 TEST(ImportAttributes, ListsThatNoOperatorTakes) {
   struct Row {
     int type, field;

@@ -1,4 +1,4 @@
-// Every version of every operator: opsets.txt says how each opset writes it and what it gives.
+// Every version of every operator: opsets.txt gives the form in each opset and the expected results.
 #include <charconv>
 #include <fstream>
 #include <map>
@@ -14,14 +14,14 @@ namespace {
 
 // ---- the table ----
 
-/// One way to say a node, what it takes and what it must give.
+/// One form of a node, its inputs and expected outputs.
 struct Call {
   std::size_t line = 0;
   std::vector<std::int64_t> opsets;
   std::vector<std::string> inputs;
   std::vector<std::pair<std::string, std::string>> attributes;
-  std::size_t like = 0;                ///< the call that shares its expectation and is said in the newest opset
-  std::vector<std::string> outputs{};  ///< empty: what that call gives
+  std::size_t like = 0;                ///< index of the call with the same expectation in the newest opset
+  std::vector<std::string> outputs{};  ///< empty: as for that call
 };
 struct Operator {
   std::string domain, name;
@@ -34,7 +34,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(' ') - first + 1));
 }
 
-/// Splits at commas that stand in no bracket and no string.
+/// Splits at commas outside of brackets and strings.
 std::vector<std::string> listed(std::string_view text) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
@@ -70,7 +70,7 @@ Call read_call(std::string_view text) {
   return call;
 }
 
-/// The calls from `first` on give `outputs`.
+/// The calls from `first` on return `outputs`.
 void expect_of(std::vector<Call>& calls, std::size_t first, const std::vector<std::string>& outputs) {
   for (std::size_t i = first; i < calls.size(); ++i) {
     calls[i].like = first;
@@ -113,7 +113,7 @@ Message scalar_info(std::string_view name, Elem elem, const std::vector<std::str
   return value(name, tensor_type(elem, dims));
 }
 
-/// A branch that gives [number].
+/// A branch that returns [number].
 Message branch(float number) {
   Tensor tensor = Tensor::make(Elem::f32, {1}).value();
   tensor.as_mutable<float>()[0] = number;
@@ -195,7 +195,7 @@ Type type_of(const Datum& value, const Scope& scope) {
   return Type::sequence(Type::unranked(value.sequence().items[0].tensor().elem()));
 }
 
-/// "f32[1] 2", "none", ...: a value; it is held by an optional behind "@some ".
+/// "f32[1] 2", "none", ...: a value; "@some " before it makes it an optional.
 Datum datum_of(const std::string& text) {
   auto bindings = parse_bindings("v = " + (text.starts_with("@some ") ? text.substr(6) : text));
   EXPECT_TRUE(bindings) << text << ": " << (bindings ? "" : bindings.error().message);
@@ -207,7 +207,7 @@ struct Made {
   std::vector<Datum> inputs;
 };
 
-/// The call as a model whose inputs are inputs, or, where `fixed` and ONNX allows it, initializers but for the first.
+/// The call as a model whose inputs are graph inputs or, if `fixed` and ONNX allows it, initializers except the first.
 Made made(const Operator& op, const Call& call, std::int64_t version, bool fixed) {
   Made out;
   GraphSpec spec;
@@ -239,7 +239,7 @@ Made made(const Operator& op, const Call& call, std::int64_t version, bool fixed
   return out;
 }
 
-/// What the call gives in an opset, on every tier.
+/// The results of the call in an opset, on every tier.
 Result<std::vector<Datum>> given_by(const Operator& op, const Call& call, std::int64_t version, bool fixed,
                                     Tolerance tolerance = kClose) {
   const Made made_ = made(op, call, version, fixed);
@@ -281,7 +281,7 @@ TEST_P(Opsets, MeanTheSame) {
   }
 }
 
-/// Calls with one attribute left out, or with another value or type.
+/// Calls with one attribute removed, or with another value or type.
 std::vector<Call> with_other_attributes(const Call& call) {
   const std::string others[] = {"-1",
                                 "0",
@@ -306,14 +306,14 @@ std::vector<Call> with_other_attributes(const Call& call) {
       calls.push_back(call);
       calls.back().attributes[i].second = other;
     }
-    if (call.attributes[i].first == "seed") continue;  // numbers without one are others each time
+    if (call.attributes[i].first == "seed") continue;  // results without a seed differ each time
     calls.push_back(call);
     calls.back().attributes.erase(calls.back().attributes.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return calls;
 }
 
-/// Calls with one input left out, or something else in its place.
+/// Calls with one input removed or replaced.
 std::vector<Call> with_other_inputs(const Operator& op, const Call& call) {
   const std::string others[] = {"_",
                                 "f32[] 0",
@@ -334,7 +334,8 @@ std::vector<Call> with_other_inputs(const Operator& op, const Call& call) {
                                 "seq(f32[1] 1)",
                                 "i64[2] [-9223372036854775808, 9223372036854775807]"};
   std::vector<Call> calls;
-  for (std::size_t i = op.name == "Loop" ? 2 : 0; i < call.inputs.size(); ++i) {  // a Loop's first two end it
+  for (std::size_t i = op.name == "Loop" ? 2 : 0; i < call.inputs.size();
+       ++i) {  // the first two inputs of a Loop determine its end
     for (const std::string& other : others) {
       calls.push_back(call);
       calls.back().inputs[i] = other;
@@ -343,7 +344,7 @@ std::vector<Call> with_other_inputs(const Operator& op, const Call& call) {
   return calls;
 }
 
-/// All tiers agree on a value, or a fault names the node. Values may be odd, as a variance of 0.
+/// All tiers agree on a value, or an error names the node. Values may be unusual, such as a variance of 0.
 void expect_agreement(const Operator& op, const Call& call) {
   const std::int64_t version = call.opsets[0];
   for (const bool fixed : {false, true}) {
@@ -372,7 +373,7 @@ TEST_P(Opsets, TakeOtherAttributes) {
 INSTANTIATE_TEST_SUITE_P(Table, Opsets, ::testing::ValuesIn(read_table()),
                          [](const ::testing::TestParamInfo<Operator>& row) { return row.param.name; });
 
-/// The table has every operator of the two domains, and the newest opset that the operator says it implements.
+/// The table has every operator of the two domains, and the newest opset that the operator implements.
 TEST(OpsetTable, HasEveryOperator) {
   link_operators();
   std::map<std::pair<std::string, std::string>, std::set<std::int64_t>> versions;

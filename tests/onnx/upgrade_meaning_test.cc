@@ -1,4 +1,4 @@
-// What nodes of older opsets give: each runs on the reference executor.
+// The results of nodes of older opsets on the reference executor.
 #include <functional>
 #include <limits>
 
@@ -31,7 +31,7 @@ Tensor ints(const Ints& values) {
   return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, std::span<const std::int64_t>(values));
 }
 
-/// One node whose inputs are constants; an undefined tensor is an input that is left out.
+/// One node whose inputs are constants; an undefined tensor is an absent input.
 Result<Graph> import_case(const Case& c) {
   GraphSpec spec{.nodes = {{c.op, {}, {"z"}, c.attrs, "n"}}, .inputs = {}, .outputs = {value("z")}};
   for (std::size_t i = 0; i < c.in.size(); ++i) {
@@ -115,7 +115,7 @@ TEST(UpgradeMeaning, OfEachRule) {
   }
 }
 
-/// Operators that this build lacks: they are brought to the newest form for those who register them.
+/// Operators that this build lacks: they are converted to the newest form for programs that register them.
 TEST(UpgradeMeaning, OfOperatorsThatMayBeRegistered) {
   const auto upgraded = [](std::string_view op, std::string_view domain, std::int64_t opset, Elem elem,
                            std::vector<onnx::NamedAttr> attrs, const std::function<void(const onnx::Draft&)>& check) {
@@ -168,7 +168,7 @@ TEST(UpgradeMeaning, Faults) {
       {{"", 7, "Upsample", {}, {kPixels}, {}}, "attribute 'scales' is missing"},
       {{"", 10, "Resize", {}, {kPixels}, {}}, "the scales, is missing"},
       {{"", 10, "Resize", {}, {kNone, row({1})}, {}}, "input 'X' is missing"},
-      {{"", 1, "GlobalLpPool", {attr("p", 1.5f)}, {kPixels}, {}}, "p = 1.5 is no whole number"},
+      {{"", 1, "GlobalLpPool", {attr("p", 1.5f)}, {kPixels}, {}}, "p = 1.5 is not a whole number"},
       {{"", 1, "LpPool", {attr("p", std::numeric_limits<float>::quiet_NaN())}, {kPixels}, {}}, "p = nan"},
       {{"", 1, "LpPool", {attr("p", 1e30f)}, {kPixels}, {}}, "p = 1e+30"},
       {{"", 1, "Cast", {attr("to", "REAL")}, {kX}, {}}, "'REAL'"},

@@ -1,4 +1,4 @@
-// What older opsets become.
+// The conversion of older opsets.
 #include "import_testing.h"
 #include "ops/image_sample.h"
 #include "ref/ref.h"

@@ -24,7 +24,7 @@ Passed through(PassSet set, const Graph& graph) {
   return passed;
 }
 
-/// What one pass makes of a graph; the same text where it finds nothing to do.
+/// The result of one pass; the same text if there is nothing to do.
 struct Example {
   std::string_view name;
   Pass pass;
@@ -685,7 +685,7 @@ const Example kExamples[] = {
      ""},
 };
 
-/// A graph of a text whose @w is a matrix.
+/// The graph of a text in which @w is a matrix.
 Graph with_weights(std::string_view text) {
   link_operators();
   const auto graph = parse("weight @w: f32[4,5]\n" + std::string(text), [](std::string_view) {

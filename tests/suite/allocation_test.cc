@@ -5,8 +5,7 @@
 
 #include "suite/tiers.h"
 
-// Loops take no memory from the heap per iteration. This file counts every allocation of the process: operator new
-// comes through malloc.
+// Loops do not allocate per iteration. This file counts every allocation of the process: operator new calls malloc.
 
 #if defined(FRAZIL_SANITIZED)
 #define FRAZIL_COUNTS_ALLOCATIONS 0

@@ -7,8 +7,8 @@
 
 #include "suite/tiers.h"
 
-// Values that requests and loops append to: what appended.frz cannot show. Who shares memory with whom, what the plan
-// says, limits, and random loops with and without the pass.
+// Appended values: sharing of memory, messages of the plan, limits, and random loops with and without the pass. Other
+// cases are in appended.frz.
 namespace frazil::test {
 namespace {
 
@@ -31,13 +31,13 @@ Tensor filled(Sizes sizes, float from) {
   return t;
 }
 
-/// What the reference executor makes of a past and something new.
+/// The reference executor's result for a past and an addition.
 Tensor joined(const Graph& graph, const Tensor& past, const Tensor& added) {
   const std::vector<Datum> inputs{past.packed().value(), added};
   return run_on_reference(graph, inputs).value()[0].tensor();
 }
 
-/// A session whose results may have gaps.
+/// A session whose results may have padding.
 struct Carrying : Tier0 {
   explicit Carrying(const Graph& graph) : Tier0(graph) { session->allow_padding(true); }
   Tensor run(const Tensor& past, const Tensor& added) const {
@@ -239,8 +239,8 @@ TEST(Append, ThePlanSaysWhatIsAppendedAndWhatIsNot) {
   }
 }
 
-/// A loop over values of random ranks that Concat makes longer along random axes, of which steps read all or a part,
-/// with results that iterations write part by part.
+/// A loop over values of random ranks that Concat extends along random axes, with steps that read all or part of them,
+/// and results that iterations write in parts.
 std::string random_loop(std::mt19937& random) {
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const char* const types[] = {"f32", "f64", "i32", "u8", "i64"};

@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 #include "suite/tiers.h"
 
-// Attention: the kernel against the operator's own form, and what exporters write against itself without the pass.
+// Attention: the kernel against the operator's body, and expansions of exporters with and without the pass.
 namespace frazil::test {
 namespace {
 
@@ -186,10 +186,10 @@ TEST(RotaryForms, AreRecovered) {
 
 // ---- the pass ----
 
-/// What an exporter writes, between the inputs below and %o.
+/// An expansion written by an exporter, between the inputs below and %o.
 struct Form {
   std::string_view name, nodes;
-  std::string_view apart = {};  ///< what explain() says where it is not recovered
+  std::string_view apart = {};  ///< the reason in explain() if it is not recovered
 };
 
 constexpr std::string_view kFormInputs =

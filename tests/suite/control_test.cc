@@ -9,13 +9,14 @@
 #include "suite/ref_testing.h"
 #include "suite/tiers.h"
 
-// Control flow that text cannot show: depth, length, and how many plans there are. The rest is in control_flow.frz.
+// Control flow that text cases do not cover: depth, length, and the number of plans. The rest is in control_flow.frz.
 namespace frazil::test {
 namespace {
 
 using frazil::testing::Net;
 
-/// Opens an If in each level's then branch; else gives the level's number, the innermost then branch `depth`.
+/// Nests an If in each level's then branch; the else branch returns the level's number, the innermost then branch
+/// `depth`.
 Graph nested_ifs(std::size_t depth) {
   link_operators();
   Graph graph;

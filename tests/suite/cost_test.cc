@@ -8,7 +8,7 @@
 namespace frazil::test {
 namespace {
 
-/// Sums up the costs of the kernel steps of a run.
+/// Sums the costs of the kernel steps of a run.
 class CostObserver : public exec::Observer {
  public:
   void run_begin(const Plan& plan, std::span<const std::int64_t> registers) override {
@@ -37,7 +37,7 @@ Tensor zeros(Elem elem, const Sizes& sizes) {
   return t;
 }
 
-/// Of one run with zeros of the given extents as inputs.
+/// The cost of one run with zeros of the given extents as inputs.
 Cost cost_of(const char* text, const std::vector<Sizes>& extents) {
   const Graph graph = graph_of(text);
   std::vector<Datum> inputs;
@@ -61,11 +61,11 @@ struct Row {
 
 TEST(Cost, OneOperator) {
   const Row rows[] = {
-      // A body's instructions, for each element of the result; a broadcast operand is read once.
+      // The body's instructions per element of the result; a broadcast operand is read once.
       {"graph g(%x: f32[N,M], %b: f32[M]) { %y = Add(%x, %b) return y = %y }", {{3, 5}, {5}}, 15, 80, 60},
       {"graph g(%x: f64[N]) { %y = Mul(%x, %x) return y = %y }", {{7}}, 7, 56, 56},
       {"graph g(%x: f32[N]) { %y = Cast(%x) {to = 11} return y = %y }", {{7}}, 0, 28, 56},
-      // A multiplication and a sum for each point of the space.
+      // A multiplication and an addition per point of the space.
       {"graph g(%a: f32[N,K], %b: f32[K,M]) { %y = MatMul(%a, %b) return y = %y }", {{2, 3}, {3, 5}}, 60, 84, 40},
       {"graph g(%a: i32[B,2,3], %b: i32[3,5]) { %y = MatMul(%a, %b) return y = %y }",
        {{4, 2, 3}, {3, 5}},
@@ -82,7 +82,7 @@ TEST(Cost, OneOperator) {
        15,
        60 + 8,
        12},
-      // Nothing where nothing runs.
+      // Nodes that do not run cost nothing.
       {"graph g(%x: f32[N,M]) { %y = MatMul(%x, f32[2,2] [1, 0, 0, 1]) return y = %y }", {{0, 2}}, 0, 16, 0},
   };
   for (const Row& row : rows) {
@@ -94,7 +94,7 @@ TEST(Cost, OneOperator) {
   }
 }
 
-/// A composite costs what its body does, whether a kernel or the body runs.
+/// A composite has the cost of its body, whether a kernel or the body runs.
 TEST(Cost, Composites) {
   const Cost cost = cost_of("graph g(%x: f32[N,8]) { %y = Softmax(%x) return y = %y }", {{4, 8}});
   EXPECT_EQ(cost.flops, 5 * 32);  // maximum, difference, exponential, sum, quotient
@@ -109,7 +109,7 @@ TEST(Cost, Composites) {
   EXPECT_EQ(flops(5) - flops(1), 4 * one);
 }
 
-/// Extents that a loop changes are those of each iteration.
+/// Extents changed by a loop are those of each iteration.
 TEST(Cost, GrowingLoops) {
   constexpr const char* kText = R"(graph g(%x: f32[N,4], %w: f32[4,4]) {
     %y = Loop(i64[] 3, _, %x) body(%i, %on, %v) {
@@ -121,7 +121,7 @@ TEST(Cost, GrowingLoops) {
   EXPECT_EQ(cost_of(kText, {{2, 4}, {4, 4}}).flops, 2.0 * 4 * 4 * (2 + 4 + 6));
 }
 
-/// What an operator without a form of arithmetic does is told by nobody; its bytes are.
+/// The operations of an opaque operator are unknown; its bytes are known.
 TEST(Cost, Opaque) {
   const Cost cost = cost_of("graph g(%x: f32[N]) { %y = NonZero(%x) return y = %y }", {{6}});
   EXPECT_FALSE(cost.flops_known);

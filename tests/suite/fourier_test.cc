@@ -8,7 +8,7 @@
 
 #include "ops/fourier_smooth.h"
 
-// The fast transform against the sum that defines it.
+// The fast transform compared with its definition.
 namespace frazil::ops {
 namespace {
 

@@ -7,8 +7,7 @@
 
 #include "suite/tiers.h"
 
-// Nodes that share a step give the bits that they give by themselves, and the plan tells what shares one and what does
-// not.
+// Fused nodes have the same bits as separate ones, and the plan reports what is fused and what is rejected.
 namespace frazil::test {
 namespace {
 
@@ -22,7 +21,7 @@ std::shared_ptr<Executable> made_with(const Graph& graph, PassSet passes) {
   return nullptr;
 }
 
-/// The kernel of a step with a body; null for other steps, and for a product whose result is stored as it is.
+/// The kernel of a step with a body; null for other steps, and for a product stored without further operations.
 const FusedKernel* body_of(const Plan& plan, const Step& step) {
   const auto* launch = step.as<step::Launch>();
   if (launch == nullptr || launch->fused == kNone) return nullptr;
@@ -49,7 +48,7 @@ std::vector<const Step*> product_steps(const Plan& plan) {
 }
 
 /// Text of a random graph over %x[N,M], %t[M,N], %r[N,1], %v[M] and %s[]: elementwise nodes, folds and softmax along
-/// the last axis, and now and then a product.
+/// the last axis, and sometimes a product.
 class RandomText {
  public:
   explicit RandomText(unsigned seed) : random_(seed) {}
@@ -113,7 +112,7 @@ Datum filled(std::mt19937& random, Sizes sizes) {
   return Datum(std::move(t));
 }
 
-/// The same over %x[N,C,H,W], with convolutions and products and what they are combined with.
+/// As above over %x[N,C,H,W], with convolutions, products and nodes combined with them.
 class RandomProducts {
  public:
   explicit RandomProducts(unsigned seed) : random_(seed) {}
@@ -142,7 +141,7 @@ class RandomProducts {
 
  private:
   int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  /// One of the last values, so that products meet what works on them.
+  /// One of the last values, so that products are combined with other nodes.
   std::string recent() { return count_ == 0 ? "%x" : fmt::format("%{}", count_ - 1 - pick(std::min(count_, 3))); }
   std::string other() {
     const char* const all[] = {"%x", "%v", "%q", "%r", "%l", "%s", "f32[] 0.5"};
@@ -163,7 +162,7 @@ class RandomProducts {
     }
   }
   void node() {
-    const std::string made = call();  // sees the values before it
+    const std::string made = call();  // uses only the previous values
     body_ += fmt::format("  %{} = {}\n", count_++, made);
   }
 
@@ -172,7 +171,7 @@ class RandomProducts {
   int count_ = 0;
 };
 
-/// The same over %x[A,N,K] with products by constants, that make rows of 3 of rows of K and the reverse.
+/// As above over %x[A,N,K], with products by constants that map between rows of 3 and rows of K.
 class RandomRows {
  public:
   RandomRows(unsigned seed, int k) : random_(seed), k_(k) {}
@@ -309,7 +308,7 @@ INSTANTIATE_TEST_SUITE_P(Fusion, RandomGraphs, ::testing::Range(0U, 8U));
 struct Shared {
   const char* what;
   const char* text;
-  std::vector<std::size_t> members;  ///< of each step with a program, in order
+  std::vector<std::size_t> members;  ///< of each step with a body, in order
   std::vector<const char*> why_not = {};
 };
 
@@ -448,14 +447,14 @@ TEST(Fusion, CutsChainsThatAreTooLongForAStep) {
   const Graph graph = graph_of(text + fmt::format("  return y = %{}\n}}\n", kNodes - 1));
   const auto made = made_with(graph, PassSet::only(Pass::fuse));
   ASSERT_TRUE(made);
-  EXPECT_EQ(steps_with_body(made->plan()).size(), 7U);  // a load and an operation each; 128 in a step
+  EXPECT_EQ(steps_with_body(made->plan()).size(), 7U);  // a load and an operation each; at most 128 per kernel
   const auto y = made->open()->run(in_order(graph, "%x = f32[2] [3, -4]"));
   ASSERT_TRUE(y) << y.error().message;
   EXPECT_THAT((*y)[0].tensor().as<float>(), ::testing::ElementsAre(3, 4));
 }
 
 TEST(Fusion, LeavesRoomForTheResultOfAProduct) {
-  constexpr int kResults = 40;  // none of which can take its place
+  constexpr int kResults = 40;  // none of which can overwrite it
   std::string text = "graph g(%x: f32[N,K], %w: f32[K,M]) {\n  %p = MatMul(%x, %w)\n", list;
   for (int i = 0; i < kResults; ++i) {
     text += fmt::format("  %{} = Greater(%p, f32[] {})\n", i, i);

@@ -1,5 +1,5 @@
-// Operators of form Opaque are one function that all executors share, so that no executor can contradict it. Each one
-// needs a check that knows what must come out by other means.
+// An operator of form Opaque is one function shared by all executors, so comparing executors does not test it. Each
+// needs a test with independently known results.
 #include <deque>
 #include <set>
 
@@ -13,7 +13,7 @@
 namespace frazil::test {
 namespace {
 
-/// Operators whose results stand in no text case, and the test that knows them all the same.
+/// Operators that no text case tests, and the test that does.
 struct Elsewhere {
   std::string_view domain, name, test;
 };
@@ -27,7 +27,7 @@ constexpr Elsewhere kElsewhere[] = {
     {"frazil", "Uniform", "Random.SeededDropoutIsNumPys"},  // random
 };
 
-/// Operators on which a value depends, also through regions.
+/// Operators that a value depends on, including through regions.
 std::set<const OpDef*> operators_behind(const Graph& graph, Value result) {
   std::set<const OpDef*> found;
   std::set<std::uint32_t> seen;
@@ -48,14 +48,14 @@ std::set<const OpDef*> operators_behind(const Graph& graph, Value result) {
   return found;
 }
 
-/// Whether a value that is expected tells more than a type: one without elements or items does not.
+/// Whether an expected value contains more than a type: it has elements or items.
 bool has_content(const Datum& value) {
   if (value.is_tensor()) return value.tensor().count() > 0;
   if (value.is_sequence()) return !value.sequence().items.empty();
   return value.is_map() && !value.map().items.empty();
 }
 
-/// Operators on whose results the text cases have literals.
+/// Operators whose results the text cases give as literals.
 std::set<const OpDef*> operators_with_literals() {
   std::set<const OpDef*> found;
   for (const char* folder : {"ir", "suite"}) {

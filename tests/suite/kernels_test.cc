@@ -6,23 +6,23 @@
 #include "plan/plan.h"
 #include "suite/tiers.h"
 
-// Every operator with a hand-written kernel, held against its own form on the reference executor.
+// Every operator with a hand-written kernel, compared with its body on the reference executor.
 namespace frazil::test {
 namespace {
 
-const Sizes kNone{-1};  ///< an input that is left out
+const Sizes kNone{-1};  ///< an absent input
 
 struct KernelCase {
   const char* op;
   Kernel kernel;
   std::vector<Sizes> in;
   const char* attrs = "";
-  std::int64_t terms = 1;  ///< how many products or numbers one result sums
+  std::int64_t terms = 1;  ///< number of products or numbers summed per result
   std::size_t outputs = 1;
   Elem elem = Elem::f32;
 };
 
-/// What the graph knows before it runs.
+/// What is known when the graph is planned.
 enum class Known { extents, weights, ranks };
 std::string_view name_of(Known known) {
   return known == Known::extents ? "Inputs" : known == Known::weights ? "Weights" : "Symbols";
@@ -36,7 +36,7 @@ Elem elem_of_input(const KernelCase& c, std::size_t i) {
   return i == 1 && is_reduction(c) ? Elem::i64 : c.elem;
 }
 
-/// Numbers from -1 to 1 that repeat only after long; small integers for integer types.
+/// Numbers from -1 to 1 with a long period; small integers for integer types.
 double number(std::size_t i) {
   const auto x = static_cast<std::uint32_t>(i * 2654435761u + 12345u);
   return static_cast<double>(x >> 8 & 0xffff) / 32768.0 - 1;
@@ -64,7 +64,7 @@ Tensor numbers(Elem elem, const Sizes& sizes, std::size_t seed) {
   return t;
 }
 
-/// Lengths of each sequence of a batch, the longest first but one.
+/// Lengths of each sequence of a batch; the longest is not first.
 Tensor lengths(const Sizes& sizes, std::int64_t steps) {
   Tensor t = Tensor::make(Elem::i32, sizes).value();
   std::int64_t k = 0;
@@ -136,8 +136,8 @@ Built build(const KernelCase& c, Known known) {
   return built;
 }
 
-/// Lengths of a batch whose extent is a symbol of its own leave the last states with extents that only the operator's
-/// own form knows.
+/// With lengths of a batch whose extent is a separate symbol, only the operator's body determines the extents of the
+/// last states.
 bool needs_own_form(const KernelCase& c, Known known) {
   return is_recurrent(c) && known == Known::ranks && c.in.size() > 4 && c.in[4] != kNone;
 }
@@ -149,7 +149,7 @@ TEST_P(Kernels, AgreeWithTheOperatorsForm) {
   const Built built = build(c, known);
   if (HasFailure()) return;
   SCOPED_TRACE(print(built.graph));
-  const Tier0 tier(built.graph, PassSet::none());  // which might leave the node no kernel
+  const Tier0 tier(built.graph, PassSet::none());  // passes might remove the node that the kernel serves
   ASSERT_TRUE(tier);
   const Plan& plan = tier.executable->plan();
   const bool bound = std::ranges::any_of(plan.steps, [&](const Step& s) { return plan.kernel_of(s) == c.kernel; });
@@ -337,7 +337,7 @@ std::vector<KernelCase> norms() {
   return all;
 }
 
-/// LSTM and GRU in every mix of optional inputs, for one direction or two.
+/// LSTM and GRU with every combination of optional inputs, for one direction or two.
 void add_recurrent(std::vector<KernelCase>& all, bool lstm, std::int64_t directions, const char* attrs) {
   constexpr std::int64_t kSteps = 6, kBatch = 3, kIn = 5, kHidden = 7;
   const std::int64_t d = directions, gates = lstm ? 4 : 3;
@@ -391,7 +391,7 @@ FRAZIL_KERNELS(Recurrences, recurrences);
 struct AxesCase {
   const char* axes;
   const char* attrs;
-  bool kernel;  ///< axes side by side have a kernel
+  bool kernel;  ///< adjacent axes have a kernel
 };
 
 TEST(KernelAxes, ReductionsOverChosenAxes) {

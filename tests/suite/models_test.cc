@@ -8,7 +8,7 @@
 #include "suite/tiers.h"
 #include "tensor/npy.h"
 
-// Real models. They lie outside the repository; without them these tests are skipped.
+// Real models outside the repository; the tests are skipped without them.
 namespace frazil::test {
 namespace {
 
@@ -43,7 +43,7 @@ std::vector<float> samples(const fs::path& path) {
   return all;
 }
 
-/// silero_vad, fed chunk by chunk: each has the last samples of the one before in front.
+/// silero_vad in chunks, each preceded by the last samples of the previous one.
 class Speech {
  public:
   Speech(const fs::path& model, std::int64_t rate) : graph_(imported(model)), tier_(graph_), rate_(rate) {}

@@ -27,7 +27,7 @@ using exec::Session;
 /// ONNX's node cases of another release, from Debian's libonnx-testdata.
 inline const std::filesystem::path kDebianCases = "/usr/share/libonnx-testdata/data/node";
 
-/// Where ONNX's node cases lie: outside the repository, or Debian's; empty where neither is.
+/// The folder of ONNX's node cases: outside the repository, or Debian's; empty if neither exists.
 inline std::filesystem::path node_cases() {
   const std::filesystem::path own = shared_dir() / "onnx-tests" / "node";
   if (std::filesystem::exists(own)) return own;
@@ -43,7 +43,7 @@ inline Result<std::vector<Datum>> read_set(const std::filesystem::path& set, std
     if (!std::filesystem::exists(path)) break;
     const Type& type = graph.type(v);
     auto value = read_pb(path, proto_kind(type));
-    // An optional that is there may be stored as what it is.
+    // A present optional may be stored as its value.
     if (!value && type.kind == Type::Kind::optional) value = read_pb(path, proto_kind(*type.item));
     if (!value) return std::unexpected(value.error());
     values.push_back(std::move(*value));
@@ -63,7 +63,7 @@ inline Status run_data_set(Session& session, const Graph& graph, const std::file
   return {};
 }
 
-/// Runs every data set of a case through the graph and compares with the outputs beside them.
+/// Runs every data set of a case through the graph and compares with the stored outputs.
 inline Status run_data_sets(const std::filesystem::path& folder, const std::shared_ptr<const Graph>& graph,
                             exec::Options options) {
   FRAZIL_TRY(const auto executable, Executable::make(graph, options));

@@ -1,4 +1,4 @@
-// ONNX's own cases on every tier: as they are, written by the exporter and read again, and with their nodes in a
+// ONNX's own cases on every tier: unchanged, after a round trip through the exporter, and with their nodes in a
 // subgraph.
 #include "onnx_cases.h"
 
@@ -18,13 +18,13 @@ namespace fs = std::filesystem;
 struct KnownFailure {
   std::string_view part, reason;  ///< of the case's name; of the message
 };
-constexpr std::string_view kRandom = "elements differ";  // another generator's numbers
-/// A case that begins to pass must be taken off this list.
+constexpr std::string_view kRandom = "elements differ";  // numbers of another generator
+/// A case that passes must be removed from this list.
 constexpr KnownFailure kKnownFailures[] = {
     {"test_bernoulli", kRandom},
     {"test_gradient_of", "no operator 'Gradient'"},
 };
-/// What else cannot run when no extent is known beforehand, as a rank or a number of groups would depend on it.
+/// Other cases that cannot run when no extent is known in advance, as a rank or a number of groups would depend on it.
 constexpr KnownFailure kWithSymbols[] = {
     {"test_scatternd", "last extent of input 'indices' must be fixed"},
     {"test_gathernd", "last extent of input 'indices' must be fixed"},
@@ -74,7 +74,7 @@ Result<Graph> read_back(std::string model) {
   return import_onnx_bytes(std::as_bytes(std::span(*kept)), kept);
 }
 
-/// Hashes know large weights by where they lie, so that those are compared here.
+/// Hashes identify large weights by address, so these are compared here.
 bool same_graph(const Graph& a, const Graph& b) {
   if (a.hash() == b.hash()) return true;
   const auto same_weight = [](const auto& x, const auto& y) {
@@ -98,7 +98,7 @@ Result<std::shared_ptr<const Graph>> graph_of(const fs::path& folder, const Way&
 
 class Cases : public testing::TestWithParam<Way> {
  protected:
-  /// Runs all cases of a folder; how many ran.
+  /// Runs all cases of a folder; returns their number.
   std::size_t run(const fs::path& folder) {
     std::size_t count = 0;
     for (const auto& entry : fs::directory_iterator(folder)) {
@@ -157,7 +157,8 @@ TEST(OldCases, AreThere) {
   }
 }
 
-/// True where large models take minutes each: the reference's naive loops, and every way but two under sanitizers.
+/// True for combinations that take minutes: large models with the reference executor's naive loops, and all but two
+/// under sanitizers.
 bool is_slow(const Way& way) {
   if (every_sweep()) return false;
 #if defined(FRAZIL_SANITIZED)

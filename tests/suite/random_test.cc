@@ -1,4 +1,4 @@
-// Random operators: what a seed fixes, what a session goes on with, and how the numbers are distributed.
+// Random operators: the effect of a seed, the continuation of a session's stream, and the distribution of the numbers.
 #include <cmath>
 #include <functional>
 

@@ -16,7 +16,7 @@ namespace frazil::testing {
 
 using Values = std::vector<Value>;
 
-/// A graph under construction, with the region builders that tests want.
+/// A graph under construction, with region builders for tests.
 struct Net {
   Graph graph;
   Builder b{graph};

@@ -1,5 +1,5 @@
-// Operators that select, held against plain sorting and plain loops here, as all tiers share their code: on every
-// instruction set, over kinds of numbers that tie, repeat, or are none.
+// Operators that select, compared with plain sorting and loops, as all tiers share their code: on every instruction
+// set, with ties, repeated numbers and NaN.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,7 +19,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numer
 using Numbers = std::vector<float>;
 using Places = std::vector<std::int64_t>;
 
-/// Pseudo-random numbers of [0, 1), the same each time.
+/// Pseudo-random numbers in [0, 1), the same in each run.
 class Dice {
  public:
   explicit Dice(std::uint32_t seed) : state_(seed * 2654435761u + 1) {}
@@ -53,7 +53,7 @@ Numbers numbers(Kind kind, std::size_t n) {
   return all;
 }
 
-/// NaN above everything.
+/// NaN is the largest.
 bool less(float a, float b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
 Places best(const Numbers& row, std::size_t k, bool largest) {
@@ -256,7 +256,7 @@ TEST_P(Select, NonMaxSuppression) {
 INSTANTIATE_TEST_SUITE_P(Isas, Select, ::testing::Values(kernel::Isa::base, kernel::Isa::avx2, kernel::Isa::avx512),
                          [](const auto& isa) { return std::string(kernel::name_of(isa.param)); });
 
-/// What is packed of a weight must be the part that this iteration or run reads.
+/// The packed part of a weight must be the part that this iteration or run reads.
 TEST(PartsOfWeights, AreTheOnesThatTheRunNames) {
   link_operators();
   const auto weight = [](std::string_view) {

@@ -13,7 +13,7 @@ namespace frazil::test {
 
 using Request = std::vector<Datum>;
 
-/// A model as a file's bytes and two requests, whose extents or branches differ.
+/// A model as the bytes of a file, and two requests with different extents or branches.
 struct Subject {
   std::string name;
   Message bytes;
@@ -62,7 +62,7 @@ inline Subject control_flow() {
           {Tensor::scalar<std::int64_t>(4), ramp({3, 2}, 0.05f)}};
 }
 
-/// Sequences, strings, an optional, a called function, operators of variable results, and an import that warns.
+/// Sequences, strings, an optional, a function call, operators with several results, and an import with warnings.
 inline Subject collections() {
   const FunctionSpec scaled{
       .name = "scaled",
@@ -100,7 +100,7 @@ inline Subject collections() {
           {ramp({5, 4}, -0.1f), Tensor::of<std::string>({3}, {"and another that is stored apart", "", "x"})}};
 }
 
-/// The digits of the example: the first that leaves at the first exit and the first at the second.
+/// Digits of the example: the first one that takes the first exit, and the first one that takes the second.
 inline Subject digits() {
   const std::filesystem::path folder = source_dir() / "examples" / "digits";
   const auto file = MappedFile::open((folder / "model.onnx").string()).value();

@@ -1,4 +1,4 @@
-// RegexFullMatch: what it gives where the library is built with RE2, and what it says where it is not.
+// RegexFullMatch: results when built with RE2, and the error without it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "paths.h"
 #include "suite/tiers.h"
 
-// Every `; run` line of the text cases, on every tier. What else the cases of this folder expect is held here too.
+// Every `; run` line of the text cases, on every tier. Other expectations of this folder's cases are checked, too.
 namespace frazil::test {
 namespace {
 
@@ -36,7 +36,7 @@ Result<std::vector<Datum>> run_with(PassSet passes, const Graph& graph, const st
   return made->open()->run(inputs);
 }
 
-/// On every tier; on tier 0 without any pass, and without each one that changed the graph.
+/// On every tier, and on tier 0 without any pass and without each pass that changed the graph.
 void expect_run(const FrzRun& run, const Graph& graph, const std::vector<PassSet>& sets) {
   const std::vector<Datum> inputs = in_order(graph, run.inputs);
   expect_outcome(run, graph, run_tiers(graph, inputs, run.tolerance));

@@ -5,7 +5,7 @@
 #include "code/weight_store.h"
 #include "suite/tiers.h"
 
-// Threads share one Executable, each with a Session of its own. Run this under the thread sanitizer.
+// Threads share one Executable and have their own Sessions. Run it under the thread sanitizer.
 namespace frazil::test {
 namespace {
 
@@ -16,7 +16,7 @@ struct Work {
   std::vector<Datum> inputs, wanted;
 };
 
-/// Each thread's requests and their right answers, found before any thread runs.
+/// Each thread's requests and expected results, computed in advance.
 template <class MakeInputs>
 std::vector<std::vector<Work>> plan_work(const Graph& graph, const MakeInputs& make_inputs) {
   std::vector<std::vector<Work>> all(kThreads);
@@ -33,7 +33,7 @@ std::vector<std::vector<Work>> plan_work(const Graph& graph, const MakeInputs& m
   return all;
 }
 
-/// The first thing that went wrong on one thread; empty: nothing.
+/// The first error of a thread; empty: none.
 std::string run_all(Executable& executable, const Graph& graph, const std::vector<Work>& work) {
   const auto session = executable.open();
   std::vector<Datum> got;
@@ -80,7 +80,7 @@ TEST(Threads, ShareOneExecutableOverDifferentShapes) {
   });
 }
 
-/// Weights are packed by whoever needs them first, for all sessions.
+/// Weights are packed by the first session that needs them, for all sessions.
 TEST(Threads, PackSharedWeightsOnce) {
   const Graph graph = graph_of(
       R"(
@@ -98,7 +98,7 @@ TEST(Threads, PackSharedWeightsOnce) {
   EXPECT_EQ(WeightStore::global().packed_count() - before, 2u);
 }
 
-/// Both versions of the graph are made while others run.
+/// Both specialisations of the graph are made while others run.
 TEST(Threads, MakeTheVersionsOfAGraphTogether) {
   run_on_threads(graph_of(R"(graph g(%x: f32[N,2]) {
       %s = Shape(%x)

@@ -16,13 +16,13 @@
 #include "ops/registry.h"
 #include "tensor/compare.h"
 
-// Every graph of the suite runs on each tier, and the reference executor says what is right.
+// Every graph of the suite runs on each tier; the reference executor determines the expected results.
 namespace frazil::test {
 
 using exec::Executable;
 using exec::Session;
 
-/// What `terms` products of numbers up to `size` may lose in f32; the reference sums in double.
+/// The rounding error of `terms` products of numbers up to `size` in f32; the reference executor sums in double.
 inline Tolerance sum_of(std::int64_t terms, double size = 1) {
   return {.rtol = 1e-5, .atol = 1e-6 + 2e-7 * size * static_cast<double>(terms)};
 }
@@ -67,7 +67,7 @@ inline std::vector<Datum> in_order(const Graph& graph, std::string_view text) {
   return {};
 }
 
-/// A graph on tier 0. Where it cannot be made, the test fails and `session` is null.
+/// A graph on tier 0. If it cannot be planned, the test fails and `session` is null.
 struct Tier0 {
   std::shared_ptr<Executable> executable;
   std::unique_ptr<Session> session;
@@ -84,11 +84,12 @@ struct Tier0 {
   explicit operator bool() const { return session != nullptr; }
 };
 
-/// Whether the long way round is asked for: make test-all.
+/// True if all sweeps are asked for: make test-all.
 inline bool every_sweep() { return std::getenv("FRAZIL_TEST_ALL") != nullptr; }
 
-/// For an executable with all passes: the sets without one pass each that changed its graph or plan; where sides of an
-/// If are typed one at a time, or every_sweep(), without each pass. What did nothing leaves the same plan when off.
+/// For an executable with all passes: the sets without one pass each that changed its graph or plan; for a graph whose
+/// types follow one branch of an If, or with every_sweep(), the sets without each pass. A pass that changed nothing
+/// gives the same plan when it is off.
 inline std::vector<PassSet> sets_without_a_pass(const Executable& executable) {
   const bool all = every_sweep() || !executable.graph().assumptions().empty();
   std::vector<PassSet> sets;
@@ -99,7 +100,7 @@ inline std::vector<PassSet> sets_without_a_pass(const Executable& executable) {
   return sets;
 }
 
-/// The reference executor with all versions of a graph, where its types follow one side of an If.
+/// The reference executor with all specialisations of a graph whose types follow one branch of an If.
 inline Result<std::vector<Datum>> run_on_reference(const Graph& graph, const std::vector<Datum>& inputs) {
   FRAZIL_TRY(const auto executable, Executable::make(std::make_shared<const Graph>(graph), {.reference = true}));
   return executable->open()->run(inputs);
@@ -114,7 +115,7 @@ inline void expect_equal(const Graph& graph, const std::vector<Datum>& got, cons
   }
 }
 
-/// One run of a session held against the reference executor: values agree, or both fail with the same code.
+/// One run of a session compared with the reference executor: values agree, or both fail with the same code.
 inline Result<std::vector<Datum>> run_beside_reference(Session& session, const Graph& graph,
                                                        const std::vector<Datum>& inputs, Tolerance tolerance = kClose) {
   auto got = session.run(inputs);
@@ -131,8 +132,8 @@ inline Result<std::vector<Datum>> run_beside_reference(Session& session, const G
   return got;
 }
 
-/// Runs a graph on every tier, twice each: the second run finds everything prepared. Gives what tier 0 gave; a graph
-/// that has no plan must fail on the reference as well.
+/// Runs a graph on every tier, twice each: in the second run everything is prepared. Returns tier 0's results; a graph
+/// without a plan must fail on the reference executor as well.
 inline Result<std::vector<Datum>> run_tiers(const Graph& graph, const std::vector<Datum>& inputs,
                                             Tolerance tolerance = kClose) {
   if (auto made = Executable::make(std::make_shared<const Graph>(graph)); !made) {

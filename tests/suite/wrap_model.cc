@@ -72,7 +72,7 @@ void add_scalar_info(pbf_writer& graph, protozero::pbf_tag_type tag, std::string
   pbf_writer shape(tensor, 2);
 }
 
-/// The GraphProto's fields, sorted into what goes inside and what stays outside.
+/// The GraphProto's fields, separated into those inside and outside the subgraph.
 struct Parts {
   std::string inner;    ///< nodes, initializers, notes
   std::string inputs;   ///< those without an initializer
@@ -167,7 +167,7 @@ std::string in_loop(const Parts& parts) {
   return out;
 }
 
-/// The ValueInfoProto of a tensor with a symbol for each extent; of anything else, as it is.
+/// The ValueInfoProto of a tensor with a symbol for each extent; others are unchanged.
 std::string symbolic(protozero::data_view info) {
   const std::string name = name_in(info, 1);
   std::size_t rank = 0;
@@ -187,7 +187,7 @@ std::string symbolic(protozero::data_view info) {
       }
     }
   }
-  // How many numbers a list has decides a rank.
+  // The length of a list determines a rank.
   const bool list = rank == 1 && (elem == 6 || elem == 7);
   if (!shaped || list) return info.to_string();
   std::string shape, tensor, type, out;
@@ -222,7 +222,7 @@ std::string graph_in(const Parts& parts, protozero::data_view graph, Wrap wrap) 
   }
 }
 
-/// Whether a model imports an opset of ONNX's own domain, which the nodes around need.
+/// Whether a model imports an opset of ONNX's own domain, which the added nodes require.
 bool has_main_opset(protozero::data_view model) {
   for (pbf_reader reader(model); reader.next(8);) {
     const std::string domain = name_in(reader.get_view(), 1);

@@ -5,17 +5,18 @@
 
 #include "base/error.h"
 
-// Models whose nodes stand somewhere else and that mean the same.
+// Equivalent models with their nodes in another place.
 namespace frazil::test {
 
 enum class Wrap {
   none,
   then_branch,  ///< all nodes in both branches of an If, whose condition is a constant
   loop_body,    ///< all nodes in the body of a Loop that runs once; outputs are its scan outputs
-  symbols,      ///< as they are, but every extent of an input is a symbol of its own, but those of lists of integers
+  symbols,      ///< unchanged, except that every extent of an input is a separate symbol, apart from those of lists of
+                ///< integers
 };
 
-/// The model with its nodes in a subgraph. Code::unsupported where the outputs do not allow it.
+/// The model with its nodes in a subgraph. Code::unsupported if the outputs do not allow it.
 Result<std::string> wrapped(std::span<const std::byte> model, Wrap wrap);
 
 }  // namespace frazil::test

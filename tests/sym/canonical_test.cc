@@ -1,4 +1,4 @@
-// What each expression becomes. N >= 1, M >= 0, H >= 3, Z of any sign, B in [0, 7].
+// The canonical form of expressions. N >= 1, M >= 0, H >= 3, Z of any sign, B in [0, 7].
 #include <gtest/gtest.h>
 
 #include "tree.h"
@@ -76,7 +76,7 @@ TEST(DimCanonical, DivisionByConstants) {
 TEST(DimCanonical, DivisionByExpressions) {
   check({{
       {"floordiv(N*M, N)", "M"},
-      {"floordiv(N*M, M)", "floordiv(M*N, M)"},  // M may be 0, and a division by 0 must be seen
+      {"floordiv(N*M, M)", "floordiv(M*N, M)"},  // M may be 0, and a division by 0 must be detected
       {"floordiv(N*768*H, 64*H)", "12*N"},
       {"floordiv(N*H + H, H)", "N + 1"},
       {"floordiv(N*M + M, N + 1)", "M"},

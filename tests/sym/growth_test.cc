@@ -1,4 +1,4 @@
-// Expressions that outgrow the canonical form stay exact, and depth costs neither stack nor time.
+// Expressions that exceed the canonical form stay exact; depth costs neither stack nor excessive time.
 #include <gtest/gtest.h>
 
 #include "tree.h"

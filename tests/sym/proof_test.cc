@@ -1,4 +1,4 @@
-// What bounds show. N >= 1, M >= 0, Z of any sign, B in [0, 7], C in [2, 4].
+// Proofs from bounds. N >= 1, M >= 0, Z of any sign, B in [0, 7], C in [2, 4].
 #include <gtest/gtest.h>
 
 #include "tree.h"

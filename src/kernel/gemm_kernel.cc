@@ -1,0 +1,126 @@
+#include "kernel/gemm_kernel.h"
+
+#include <type_traits>
+
+#include "kernel/gemm.h"
+#include "kernel/gemm_i8_isa.h"
+#include "kernel/isa.h"
+#include "kernel/plain_gemm.h"
+
+namespace frazil::kernel {
+namespace {
+
+using std::int64_t;
+
+std::size_t f32_scratch(int64_t m, int64_t n, int64_t k) {
+  return static_cast<std::size_t>(gemm_scratch_bytes(m, n, k));
+}
+std::size_t f32_packed_bytes(int64_t k, int64_t n) { return static_cast<std::size_t>(gemm_packed_b_bytes(k, n)); }
+void f32_pack(const GemmCall& g, void* packed) {
+  gemm_pack_b(g.k, g.n, static_cast<const float*>(g.b), g.b_row, g.b_col, packed);
+}
+
+void f32_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
+  const Gemm g{.m = call.m,
+               .n = call.n,
+               .k = call.k,
+               .a = static_cast<const float*>(call.a),
+               .a_row = call.a_row,
+               .a_col = call.a_col,
+               .b = static_cast<const float*>(call.b),
+               .b_row = call.b_row,
+               .b_col = call.b_col,
+               .c = static_cast<float*>(call.c),
+               .c_row = call.c_row,
+               .bias = static_cast<const float*>(call.bias),
+               .slope = call.slope,
+               .on_tile = call.on_tile};
+  if (call.packed_b != nullptr)
+    gemm_with_packed_b_rows(g, call.packed_b, begin, end, scratch);
+  else
+    gemm_rows(g, begin, end, scratch);
+}
+
+std::size_t plain_scratch(int64_t, int64_t, int64_t) { return kPlainGemmScratch; }
+
+template <class T, Elem elem>
+void plain_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
+  const PlainGemm g{.m = end - begin,
+                    .n = call.n,
+                    .k = call.k,
+                    .a = static_cast<const T*>(call.a) + begin * call.a_row,
+                    .a_row = call.a_row,
+                    .a_col = call.a_col,
+                    .b = call.b,
+                    .b_row = call.b_row,
+                    .b_col = call.b_col,
+                    .c = static_cast<T*>(call.c) + begin * call.c_row};
+  plain_gemm(elem, g, static_cast<std::byte*>(scratch));
+}
+
+template <class T, Elem elem>
+constexpr GemmKernel plain() {
+  return {.a = elem,
+          .b = elem,
+          .accumulator = elem,
+          .c = elem,
+          .scratch_bytes = plain_scratch,
+          .rows = plain_rows<T, elem>};
+}
+
+std::size_t no_scratch(int64_t, int64_t, int64_t) { return 0; }
+
+template <bool signed_a, bool signed_b>
+void i8_rows(const GemmCall& call, int64_t begin, int64_t end, void*) {
+#if defined(__x86_64__)
+  switch (current_isa()) {
+    case Isa::avx512: return isa_avx512::gemm_i8_rows(call, signed_a, signed_b, begin, end);
+    case Isa::avx2: return isa_avx2::gemm_i8_rows(call, signed_a, signed_b, begin, end);
+    case Isa::base: break;
+  }
+#endif
+  isa_base::gemm_i8_rows(call, signed_a, signed_b, begin, end);
+}
+
+template <bool signed_a, bool signed_b>
+constexpr GemmKernel i8() {
+  return {.a = signed_a ? Elem::i8 : Elem::u8,
+          .b = signed_b ? Elem::i8 : Elem::u8,
+          .accumulator = Elem::i32,
+          .c = Elem::i32,
+          .zero_points = true,
+          .scratch_bytes = no_scratch,
+          .rows = i8_rows<signed_a, signed_b>};
+}
+
+constexpr GemmKernel kKernels[] = {
+    {.a = Elem::f32,
+     .b = Elem::f32,
+     .accumulator = Elem::f32,
+     .c = Elem::f32,
+     .epilogue = true,
+     .scratch_bytes = f32_scratch,
+     .packed_b_bytes = f32_packed_bytes,
+     .pack_b = f32_pack,
+     .rows = f32_rows},
+    plain<double, Elem::f64>(),
+    plain<std::int32_t, Elem::i32>(),
+    plain<std::uint32_t, Elem::u32>(),
+    plain<std::int64_t, Elem::i64>(),
+    plain<std::uint64_t, Elem::u64>(),
+    i8<false, false>(),
+    i8<false, true>(),
+    i8<true, false>(),
+    i8<true, true>(),
+};
+
+}  // namespace
+
+const GemmKernel* find_gemm(Elem a, Elem b, Elem c) noexcept {
+  for (const GemmKernel& kernel : kKernels) {
+    if (kernel.a == a && kernel.b == b && kernel.c == c) return &kernel;
+  }
+  return nullptr;
+}
+
+}  // namespace frazil::kernel

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/elem.h"
+#include "kernel/tile_callback.h"
+
+namespace frazil::kernel {
+
+/// C[m,n] = (A[m,k] - a_zero) * (B[k,n] - b_zero) + bias[n] for the element types of its GemmKernel. Strides are in
+/// elements; those of A and B are arbitrary, the columns of C are contiguous. C overlaps neither A nor B. With k == 0
+/// the product is zero.
+struct GemmCall {
+  std::int64_t m = 0, n = 0, k = 0;
+  const void* a = nullptr;
+  std::int64_t a_row = 0, a_col = 1;
+  const void* b = nullptr;  ///< not read with `packed_b`
+  std::int64_t b_row = 0, b_col = 1;
+  const void* packed_b = nullptr;  ///< GemmKernel::pack_b made it
+  void* c = nullptr;
+  std::int64_t c_row = 0;
+  // With GemmKernel::epilogue:
+  const void* bias = nullptr;             ///< [n] of C's type
+  float slope = 1;                        ///< 0 to 1: what elements below 0 are multiplied by at the end; 0: Relu
+  const TileCallback* on_tile = nullptr;  ///< told of each finished tile of C, which it may overwrite
+  // With GemmKernel::zero_points, of A's and B's types; null is zero:
+  const void *a_zero = nullptr, *b_zero = nullptr;
+  std::int64_t a_zero_step = 0, b_zero_step = 0;  ///< 0: one value; 1: one per row of A, column of B
+};
+
+/// How products of some element types are computed: all that a step, a binding rule or fusion asks of a GEMM. A new
+/// element type is a row of the table behind find_gemm().
+struct GemmKernel {
+  Elem a, b;         ///< of the operands
+  Elem accumulator;  ///< in which products are summed
+  Elem c;            ///< of the result
+  bool epilogue = false;
+  bool zero_points = false;
+  std::size_t (*scratch_bytes)(std::int64_t m, std::int64_t n, std::int64_t k) = nullptr;
+  /// The packed form of a constant B, which is the same for every ISA; null: B is read as it lies.
+  std::size_t (*packed_b_bytes)(std::int64_t k, std::int64_t n) = nullptr;
+  void (*pack_b)(const GemmCall& call, void* packed) = nullptr;
+  /// Rows [begin, end) of C, with the bits that a call for all rows gives them. Each concurrent caller has scratch of
+  /// its own. Stops early where the limits ask to.
+  void (*rows)(const GemmCall& call, std::int64_t begin, std::int64_t end, void* scratch) = nullptr;
+};
+
+/// Null where no kernel serves the types.
+const GemmKernel* find_gemm(Elem a, Elem b, Elem c) noexcept;
+
+}  // namespace frazil::kernel
