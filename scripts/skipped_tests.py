@@ -15,10 +15,11 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*.xml")):
     except xml.etree.ElementTree.ParseError as error:  # its test was killed while it wrote
         print(f"{path}: {error}", file=sys.stderr)
         continue
-    for skipped in tests.iter("skipped"):
-        # "file:line", then what the test says
-        said = (skipped.get("message") or "").split("\n", 1)[-1].strip()
-        reasons[said or "no reason given"] += 1
+    for case in tests.iter("testcase"):
+        skipped = case.find("skipped")
+        if skipped is not None:  # "file:line", then what the test says
+            said = (skipped.get("message") or "").split("\n", 1)[-1].strip()
+            reasons[said or "no reason given"] += 1
 total = sum(reasons.values())
 each = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
 print(f"skipped {total} of the tests{' (' if each else ''}{each}{')' if each else ''}")

@@ -217,7 +217,7 @@ std::vector<std::pair<std::string, std::string>> image_files() {
 }
 
 TEST(ImageDecoder, SurvivesDamagedFiles) {
-  if (node_cases().empty()) GTEST_SKIP() << "neither FRAZIL_SHARED nor libonnx-testdata is there";
+  if (node_cases().empty()) GTEST_SKIP() << "needs libonnx-testdata";
   const Tier0 tier(decoder());
   tier.session->set_limits({.memory_bytes = 64 << 20, .time = {}});
   std::size_t count = 0;
