@@ -37,7 +37,8 @@ struct OldCase {
 constexpr std::string_view kBf16AsU16 = "bf16 is stored as uint16, for want of a type in numpy";
 /// Cases of ONNX 1.12, Debian's libonnx-testdata, that are wrong by today's standard. ONNX has mended each since.
 constexpr OldCase kOfDebian[] = {
-    {{"test_adam_multiple", "elements differ"}, "the model lacks the attribute 'epsilon' that its outputs were made with"},
+    {{"test_adam_multiple", "elements differ"},
+     "the model lacks the attribute 'epsilon' that its outputs were made with"},
     {{"test_dft_inverse", "elements differ"}, "the outputs are of f64, with zeros that f32 cannot reach"},
     {{"test_cast_FLOAT_to_BFLOAT16", "got bf16[3,4], want u16[3,4]"}, kBf16AsU16},
     {{"test_cast_BFLOAT16_to_FLOAT", "got u16[3,4]"}, kBf16AsU16},
