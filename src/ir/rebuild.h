@@ -13,7 +13,7 @@ namespace frazil {
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
-  /// Called first. `now` gives the new value of one of `from` that has been written; it lives as long as the rebuild.
+  /// Called first. `now` gives the new value of one of `from`, none before that is written, while the rebuild lasts.
   virtual void begin(const Graph& /*from*/, std::function<Value(Value)> /*now*/) {}
   /// The new type of input `index` of the graph, which keeps its default only where the type stays.
   virtual Type input_type(const Graph& from, std::size_t index, Builder& /*to*/) {

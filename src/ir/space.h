@@ -15,8 +15,7 @@ struct Ix {
 };
 
 /// How contributions meet. `argmax`/`argmin` give Space::report at the extreme point
-/// (the first in iteration order, or the last with Space::last_wins). `only`: there is at most one contribution, and the
-/// result is 0 without it.
+/// (the first in iteration order, or the last with Space::last_wins). `only`: at most one contribution, else 0.
 enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, only };
 
 /// The iteration space of a contraction:
