@@ -26,7 +26,7 @@ class Rebuilder {
   void choose(const Choices& choices) { to_.choices_ = choices; }
 
   Result<Graph> run() {
-    rewriter_.begin(from_, [this](Value v) { return mapped(v); });
+    rewriter_.begin(from_, [this](Value v) { return is_written(v) ? mapped(v) : Value{}; });
     Builder main(to_);
     for (std::size_t i = 0; i < from_.main().params.size(); ++i) {
       const Value v = from_.main().params[i];
@@ -48,6 +48,8 @@ class Rebuilder {
   }
 
  private:
+  bool is_written(Value old) const { return old && (map_[old.id] || from_.constant(old) != nullptr); }
+
   Value mapped(Value old) {
     if (!old) return old;
     if (!map_[old.id]) {

@@ -46,7 +46,7 @@ std::optional<std::string> OperandTexts::symbol(SymbolId s) {
   if (s >= site_.from.scope().symbol_count()) return std::nullopt;
   if (auto own = own_extent(site_.from.scope().symbol_dim(s))) return own;
   const auto source = site_.varying.source(s);
-  if (!source || !is_visible(source->value)) return std::nullopt;
+  if (!source || !is_visible(source->value) || !site_.now(source->value)) return std::nullopt;
   const std::size_t k = place(source->value);
   if (source->element) return fmt::format("v{}_{}", k, source->index);
   return fmt::format("d{}_{}", k, source->index + (site_.varying.value(source->value) ? 1 : 0));

@@ -187,16 +187,25 @@ bool is_fold(const Site& s) {
   return p && p->reads_all;
 }
 
+/// The folded axes stay as kept ones, behind the others.
+bool keeps_in_place(const Plain& p) {
+  const auto kept = [](const std::string& n) { return n == "_"; };
+  const auto last = std::span(p.written).last(std::min(p.folded, p.written.size()));
+  return std::ranges::all_of(last, kept) &&
+         static_cast<std::size_t>(std::ranges::count_if(p.written, kept)) == p.folded;
+}
+
 Expr make_fold(const Site& s, Builder& to) {
   const Plain p = *plain_of(s);
   const Expr points = mapped(s, to, p, std::nullopt);
   if (!points) return points;
   std::vector<std::int64_t> axes, kept;
   for (std::size_t a = p.order.size() - p.folded; a < p.order.size(); ++a) axes.push_back(static_cast<std::int64_t>(a));
-  auto attrs = shared_attrs(ops::ReduceAttrs{.keepdims = 0});
+  auto attrs = shared_attrs(ops::ReduceAttrs{.keepdims = keeps_in_place(p) ? 1 : 0});
   Expr y = to.add(*reduction(s), std::array{points, to.ints(axes)}, std::move(attrs))[0];
   if (!y) return y;
   y = ops::as_elem(y, s.from.type(s.node.out[0]).elem);
+  if (keeps_in_place(p)) return y;
   for (std::size_t d = 0; d < p.written.size(); ++d) {
     if (p.written[d] == "_") kept.push_back(static_cast<std::int64_t>(d));
   }

@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/float.h"
+#include "ir/op.h"
 #include "suite/onnx_cases.h"
 #include "suite/tiers.h"
 
