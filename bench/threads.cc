@@ -54,23 +54,27 @@ Model model_of(const std::vector<Sizes>& inputs, const Make& make) {
 }
 
 Model product(const Arguments&) {
-  return model_of({{1024, 1024}},
-                  [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], net.weight({1024, 1024})}); });
+  return model_of({{1024, 1024}}, [](const Net& net, const Terms& x) {
+    return net.op("MatMul", {x[0], net.weight({1024, 1024})});
+  });
 }
 
 Model product_of_inputs(const Arguments&) {
-  return model_of({{1024, 1024}, {1024, 1024}},
-                  [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], x[1]}); });
+  return model_of({{1024, 1024}, {1024, 1024}}, [](const Net& net, const Terms& x) {
+    return net.op("MatMul", {x[0], x[1]});
+  });
 }
 
 Model small_product(const Arguments&) {
-  return model_of({{128, 256}},
-                  [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], net.weight({256, 256})}); });
+  return model_of({{128, 256}}, [](const Net& net, const Terms& x) {
+    return net.op("MatMul", {x[0], net.weight({256, 256})});
+  });
 }
 
 Model batched_product(const Arguments&) {
-  return model_of({{12, 256, 64}, {12, 64, 256}},
-                  [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], x[1]}); });
+  return model_of({{12, 256, 64}, {12, 64, 256}}, [](const Net& net, const Terms& x) {
+    return net.op("MatMul", {x[0], x[1]});
+  });
 }
 
 Model convolution(const Arguments&) {
@@ -90,14 +94,10 @@ Model ew_1024(const Arguments& arguments) { return workload(arguments, "ew_1024"
 Model ewc_1024(const Arguments& arguments) { return workload(arguments, "ewc_1024"); }
 
 const Row kRows[] = {
-    {"product_1024", product, {{1024, 1024}}},
-    {"inputs_1024", product_of_inputs, {{1024, 1024}, {1024, 1024}}},
-    {"product_small", small_product, {{128, 256}}},
-    {"products_batch", batched_product, {{12, 256, 64}, {12, 64, 256}}},
-    {"conv_3x3", convolution, {{1, 64, 56, 56}}},
-    {"softmax_1024", softmax, {{1024, 1024}}},
-    {"ew_1024", ew_1024, {{1024, 1024}}},
-    {"ewc_1024", ewc_1024, {{1024, 1024}}},
+    {"product_1024", product, {{1024, 1024}}},      {"inputs_1024", product_of_inputs, {{1024, 1024}, {1024, 1024}}},
+    {"product_small", small_product, {{128, 256}}}, {"products_batch", batched_product, {{12, 256, 64}, {12, 64, 256}}},
+    {"conv_3x3", convolution, {{1, 64, 56, 56}}},   {"softmax_1024", softmax, {{1024, 1024}}},
+    {"ew_1024", ew_1024, {{1024, 1024}}},           {"ewc_1024", ewc_1024, {{1024, 1024}}},
 };
 
 class SessionRunner : public Runner {

@@ -88,7 +88,7 @@ void add_common(CLI::App& app, Common& common) {
   app.add_option("--deadline", common.deadline_ms, "Milliseconds after which a request is stopped, 0: never")
       ->type_name("MS");
   add_load_limits(app, common.load);
-  app.add_option("--seed", common.seed, "Chooses the random inputs, and what random operators draw that have no seed of their own")
+  app.add_option("--seed", common.seed, "Chooses the random inputs, and what random operators without a seed draw")
       ->type_name("N")
       ->check(whole_number());
   app.add_option("--numerics", common.numerics, "default, or strict: no fast approximations")->type_name("MODE");

@@ -25,7 +25,7 @@ struct Options {
   std::optional<std::uint64_t> max_elements;  ///< of one tensor; past it: Code::limit
   std::optional<std::uint64_t> max_steps;     ///< per run; past it: Code::limit
   std::optional<double> deadline_ms;          ///< per run, in milliseconds; past it: Code::limit
-  std::uint64_t seed = 0;        ///< of random operators that have none of their own; sessions of one seed draw the same
+  std::uint64_t seed = 0;        ///< of random operators without one; sessions of one seed draw the same numbers
   bool strict_numerics = false;  ///< no approximations of the class "fast"; this version has none: it changes nothing
 };
 

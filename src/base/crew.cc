@@ -77,7 +77,7 @@ struct Crew::Call {
   ExecutionLimits* limits = ExecutionLimits::current();
   FloatControl control = FloatControl::current();
   Call* behind = nullptr;
-  bool caller_sleeps = false;                   // under the crew's mutex
+  bool caller_sleeps = false;                       // under the crew's mutex
   alignas(64) std::atomic<std::int64_t> taken = 0;  // ranges; may run past the end
   alignas(64) std::atomic<unsigned> inside = 0;     // helpers; changes under the crew's mutex
 

@@ -9,8 +9,8 @@
 
 namespace frazil {
 
-/// How the current thread's floating-point instructions work: rounding, flushing of subnormal numbers, masked traps. Not
-/// the flags that they leave. Where the processor is neither x86 nor AArch64: the rounding alone.
+/// How the current thread's floating-point instructions work: rounding, flushing of subnormal numbers, masked traps.
+/// Not the flags that they leave. Where the processor is neither x86 nor AArch64: the rounding alone.
 class FloatControl {
  public:
   /// The current thread's.

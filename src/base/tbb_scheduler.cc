@@ -15,7 +15,9 @@ namespace {
 using oneapi::tbb::global_control;
 using Arena = oneapi::tbb::task_arena;
 
-unsigned threads_allowed() { return static_cast<unsigned>(global_control::active_value(global_control::max_allowed_parallelism)); }
+unsigned threads_allowed() {
+  return static_cast<unsigned>(global_control::active_value(global_control::max_allowed_parallelism));
+}
 
 /// Lets oneTBB have more threads than cores where `threads` asks for that. A lower limit of the application's stands,
 /// as of all limits the lowest counts; of this process's own there is only one, the highest.
@@ -30,7 +32,8 @@ void allow(unsigned threads) {
 
 class TbbScheduler final : public CrewScheduler {
  public:
-  explicit TbbScheduler(unsigned helpers) : CrewScheduler(helpers), arena_(std::make_unique<Arena>(static_cast<int>(helpers), 0)) {}
+  explicit TbbScheduler(unsigned helpers)
+      : CrewScheduler(helpers), arena_(std::make_unique<Arena>(static_cast<int>(helpers), 0)) {}
   ~TbbScheduler() override {
     if (leak_lost_threads()) {
       static_cast<void>(arena_.release());

@@ -27,8 +27,8 @@ class Session {
   void set_limits(const Limits& limits) { context_.limits = limits; }
   /// Who shares the work of large steps; null: the session's thread does all. Results have the same bits.
   void set_scheduler(std::shared_ptr<Scheduler> scheduler);
-  /// Before the first run: where the streams begin that random operators without a seed of their own draw from. Sessions
-  /// of one seed draw the same numbers; 0 unless set.
+  /// Before the first run: where the streams begin that random operators without a seed of their own draw from.
+  /// Sessions of one seed draw the same numbers; 0 unless set.
   void set_seed(std::uint64_t seed);
   /// Lets run() give results with padding, where that spares a copy: a result that appends to an input, once requests
   /// have carried it, has a capacity for more. Without this results are dense.

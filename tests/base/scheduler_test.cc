@@ -65,7 +65,8 @@ TEST_P(OfScheduler, RunsEachUnitOnceInRangesOfTheGrain) {
   EXPECT_EQ(scheduler_->workers(), GetParam().threads);
   const struct {
     std::int64_t units, grain;
-  } cases[] = {{0, 1}, {-3, 1}, {1, 1}, {1, 0}, {7, -2}, {7, 1}, {7, 3}, {6, 3}, {7, 7}, {7, 100}, {1000, 1}, {1000, 17}};
+  } cases[] = {{0, 1}, {-3, 1}, {1, 1}, {1, 0},   {7, -2},   {7, 1},
+               {7, 3}, {6, 3},  {7, 7}, {7, 100}, {1000, 1}, {1000, 17}};
   for (const auto& c : cases) {
     SCOPED_TRACE(::testing::Message() << c.units << " units, grain " << c.grain);
     const std::int64_t grain = std::max<std::int64_t>(c.grain, 1);
