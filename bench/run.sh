@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Measures this build against ONNX Runtime: every target and its twin, then the cost of an observer, new shapes and loading.
+# Measures this build against ONNX Runtime: every target and its twin, then the cost of an observer, new shapes, edits and
+# loading, and the effect of a second thread.
 #
-#   bench/run.sh [BUILD] [ROW...]    BUILD is build unless given; writes BUILD/bench/targets.json and overhead.json.
-#                                    With rows of bench/targets.h, only those
+#   bench/run.sh [BUILD] [ROW...]    BUILD is build unless given; writes targets.json, overhead.json and threads.json to
+#                                    BUILD/bench. With rows of bench/targets.h, only those
 #
 #   FRAZIL_WORKLOADS  a folder of models to use instead of those that the program builds in BUILD/workloads
 #   FRAZIL_SILERO     the silero voice activity model, for its row
@@ -13,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build=${1:-build}
 shift || true
-for program in targets overhead; do
+for program in targets overhead threads; do
   [[ -x $build/bench/$program ]] || { echo "bench/run.sh: no $build/bench/$program; run make bench" >&2; exit 2; }
 done
 
@@ -34,5 +35,8 @@ ${pin[@]+"${pin[@]}"} "$build/bench/targets" --json "$build/bench/targets.json" 
 if (($# == 0 && status < 2)); then
   ${pin[@]+"${pin[@]}"} "$build/bench/overhead" "${FRAZIL_WORKLOADS:-$build/workloads}" --no-peer \
     --json "$build/bench/overhead.json" observer shapes stream append edit load || status=$?
+fi
+if (($# == 0 && status < 2)); then  # on all cores
+  "$build/bench/threads" --workloads "${FRAZIL_WORKLOADS:-$build/workloads}" --json "$build/bench/threads.json" || status=$?
 fi
 exit $status

@@ -63,7 +63,7 @@ void ExecutionLimits::begin(const Limits& limits) {
   limits_ = limits;
   meter_->set_limit(limits.memory_bytes);
   stop_.store(Stop::none, std::memory_order_relaxed);
-  text_ = 0;
+  text_.store(0, std::memory_order_relaxed);
   steps_left_ = limits.steps;
   if (limits.time) deadline_ = std::chrono::steady_clock::now() + *limits.time;
 }
@@ -92,9 +92,9 @@ std::unexpected<Fault> ExecutionLimits::reason() const {
 
 bool ExecutionLimits::count_text(std::size_t bytes) noexcept {
   const std::size_t used = meter_->used(), most = meter_->limit();
-  if (!stopping() && used <= most && bytes <= most - used && text_ <= most - used - bytes) {
-    text_ += bytes;
-    return true;
+  if (!stopping() && used <= most && bytes <= most - used) {
+    if (text_.fetch_add(bytes, std::memory_order_relaxed) <= most - used - bytes) return true;
+    text_.fetch_sub(bytes, std::memory_order_relaxed);
   }
   stop(Stop::too_much_text);
   return false;

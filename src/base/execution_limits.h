@@ -51,7 +51,9 @@ class MemoryCharge {
   std::atomic<std::size_t> bytes_{0};
 };
 
-/// Holds the runs of one session, or one load, to its limits. One run at a time; cancel() from any thread.
+/// Holds the runs of one session, or one load, to its limits. One run at a time; cancel() from any thread. All threads
+/// that work for the run may call stopping(), poll() and count_text() and charge the meter at once; the rest is for the
+/// session's own thread, which also tells the reason once the others are done.
 class ExecutionLimits {
  public:
   ExecutionLimits() : meter_(std::make_shared<MemoryMeter>()) {}
@@ -72,8 +74,9 @@ class ExecutionLimits {
   /// passed, the string stays empty and the run stops.
   bool count_text(std::size_t bytes) noexcept;
   /// The tensors under construction are done, and what they hold is charged to the meter.
-  void text_charged() noexcept { text_ = 0; }
-  /// Why the run has to stop; Code::cancelled or Code::limit.
+  void text_charged() noexcept { text_.store(0, std::memory_order_relaxed); }
+  /// Why the run has to stop: Code::cancelled, or Code::limit. The first cause that any thread met counts, but cancel()
+  /// always does.
   std::unexpected<Fault> reason() const;
   /// Takes one step.
   Status spend();
@@ -82,7 +85,7 @@ class ExecutionLimits {
   std::uint64_t next_stream() noexcept { return streams_++; }
   /// How many streams were drawn from.
   std::uint64_t streams() const noexcept { return streams_; }
-  /// Forgets those behind the first `streams`: what drew from them is done again.
+  /// The next stream is number `streams`: what drew from those behind it is done again, or a session begins there.
   void rewind_streams(std::uint64_t streams) noexcept { streams_ = streams; }
 
   const Limits& limits() const noexcept { return limits_; }
@@ -99,7 +102,7 @@ class ExecutionLimits {
   Limits limits_;
   std::shared_ptr<MemoryMeter> meter_;
   std::atomic<Stop> stop_{Stop::none};
-  std::size_t text_ = 0;
+  std::atomic<std::size_t> text_ = 0;
   std::uint64_t steps_left_ = 0;
   std::uint64_t streams_ = 0;
   std::chrono::steady_clock::time_point deadline_{};

@@ -18,6 +18,12 @@ bool steps_over(const OperandShape& o, std::span<const std::int64_t> extents, st
   return true;
 }
 
+/// Nanoseconds, roughly: two products and the softmax of the scores.
+double work(const kernel::Attention& s) {
+  const double scores = static_cast<double>(s.batch * s.heads) * static_cast<double>(s.queries * s.keys);
+  return scores * (0.015 * static_cast<double>(s.size + s.value_size) + 0.8);
+}
+
 Status prepare_attention(Prepare& cx, const params::Attention& p, kernel::Attention& s) {
   const auto &q = cx.in[0], &k = cx.in[1], &v = cx.in[2];
   s.batch = q.dims[0], s.heads = q.dims[1], s.queries = q.dims[2], s.size = q.dims[3];
@@ -56,11 +62,13 @@ Status prepare_attention(Prepare& cx, const params::Attention& p, kernel::Attent
   const std::int64_t bytes = kernel::attention_scratch_bytes(s);
   if (bytes < 0) return fail(Code::limit, "{} keys of {} features are too many", s.keys, s.size);
   cx.scratch_bytes = static_cast<std::size_t>(bytes);
+  cx.units = s.batch * s.groups;
+  cx.nanoseconds = work(s);
   return {};
 }
 
-void run_attention(const Call& cx, const Worker& worker, const kernel::Attention& prepared, std::int64_t,
-                   std::int64_t) {
+void run_attention(const Call& cx, const Worker& worker, const kernel::Attention& prepared, std::int64_t begin,
+                   std::int64_t end) {
   kernel::Attention s = prepared;
   s.q = as(cx.in[0]), s.k = as(cx.in[1]), s.v = as(cx.in[2]);
   if (s.bias != nullptr) s.bias = as(cx.in[3]);
@@ -68,7 +76,7 @@ void run_attention(const Call& cx, const Worker& worker, const kernel::Attention
   if (s.first != nullptr) s.first = cx.in[5];
   if (s.lengths != nullptr) s.lengths = cx.in[6];
   s.y = as(cx.out[0]);
-  kernel::attention(s, worker.scratch);
+  kernel::attention(s, begin, end, worker.scratch);
 }
 
 Status prepare_rotary(Prepare& cx, const params::Rotary& p, kernel::Rotary& s) {

@@ -220,14 +220,13 @@ int64_t attention_scratch_bytes(const Attention& a) noexcept {
   return (Layout(a).total + kAlign) * static_cast<int64_t>(sizeof(float));
 }
 
-void attention(const Attention& a, void* scratch) noexcept {
+void attention(const Attention& a, int64_t begin, int64_t end, void* scratch) noexcept {
   const Layout layout(a);
   const int64_t shared = a.heads / std::max<int64_t>(a.groups, 1);
-  for (int64_t b = 0; b < a.batch; ++b) {
-    for (int64_t g = 0; g < a.groups && !stop_requested(); ++g) {
-      const Group group(a, layout, aligned(scratch), b, g);
-      group.heads(g * shared, shared);
-    }
+  for (int64_t unit = begin; unit < end && !stop_requested(); ++unit) {
+    const int64_t g = unit % a.groups;
+    const Group group(a, layout, aligned(scratch), unit / a.groups, g);
+    group.heads(g * shared, shared);
   }
 }
 

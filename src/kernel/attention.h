@@ -30,7 +30,8 @@ struct Attention {
 
 /// Negative when the size does not fit in 63 bits.
 std::int64_t attention_scratch_bytes(const Attention& a) noexcept;
-void attention(const Attention& a, void* scratch) noexcept;
+/// Units [begin, end) of batch * groups: a unit is a group's heads of an item, and does not depend on the others.
+void attention(const Attention& a, std::int64_t begin, std::int64_t end, void* scratch) noexcept;
 
 /// y[..., i] = x[..., i] * cosine[..., i] + r[..., i] * sine[..., i], where r is the negated second half of x followed
 /// by its first half. Strides are in elements and arbitrary, 0 where an operand repeats; y is dense. Numeric class:

@@ -228,7 +228,7 @@ TEST(Device, RunsTheTextCasesAsTheHostDoes) {
       const Graph graph = graph_of(c.text);
       SimulatedDevice::Options everything;
       everything.kernels.insert(
-          {Kernel::copy, Kernel::reduce, Kernel::plain_matmul, Kernel::layer_norm, Kernel::attention});
+          {Kernel::copy, Kernel::reduce, Kernel::layer_norm, Kernel::attention});
       const DeviceTier device(graph, {}, everything);
       const auto host = Executable::make(std::make_shared<const Graph>(graph));
       ASSERT_EQ(device.session != nullptr, host.has_value()) << c.name << ": " << device.error;

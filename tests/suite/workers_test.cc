@@ -101,7 +101,7 @@ const SharedGraph kGraphs[] = {
      {24, 16, 3, 3}},
     {"a_depthwise_convolution",
      R"(weight @w: f32[48,1,3,3]
-        graph g(%x: f32[2,48,30,29]) { %y = Conv(%x, @w) {group = 48} return y = %y })",
+        graph g(%x: f32[2,48,90,89]) { %y = Conv(%x, @w) {group = 48} return y = %y })",
      {48, 1, 3, 3}},
     {"pointwise",
      R"(graph g(%x: f32[300,401], %row: f32[401], %column: f32[300,1]) {
@@ -122,7 +122,7 @@ const SharedGraph kGraphs[] = {
         })"},
     {"softmax", R"(graph g(%x: f32[300,401]) { %y = Softmax(%x) %z = LogSoftmax(%x) return y = %y, z = %z })"},
     {"normalisation",
-     R"(graph g(%x: f32[300,401], %s: f32[401], %b: f32[401]) {
+     R"(graph g(%x: f32[500,401], %s: f32[401], %b: f32[401]) {
           %y, %m, %d = LayerNormalization(%x, %s, %b)
           return y = %y, m = %m, d = %d
         })"},
