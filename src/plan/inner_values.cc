@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kGone =
     "no step computes it: a pass has removed it, or has put something else in the place of what made it";
 
+constexpr std::string_view kPart = "its region reads it as a part of another value, or under another value's name";
 constexpr std::string_view kOnDevice = "a device computes it as a part of another step, and keeps it to itself";
 
 /// Extents of a value that a fused kernel computes: it has the domain's, or one element along an axis.
@@ -209,7 +210,8 @@ Result<InnerValue> InnerValueFinder::find(Value v) const {
   const Range* const range = range_of(v);
   if (range == nullptr) return fail(Code::unsupported, "{}", kGone);
   if (!stored(v, *range, found) && !cut(v, found) && !known(v, *range, found) && !counter(v, *range, found)) {
-    return fail(Code::unsupported, "{}", is_in_device_step(v) ? kOnDevice : kGone);
+    const bool param = plan_.graph->def(v).kind == ValueDef::Kind::param;
+    return fail(Code::unsupported, "{}", param ? kPart : is_in_device_step(v) ? kOnDevice : kGone);
   }
   found.from = range->begin;
   found.always = found.at == range->begin;

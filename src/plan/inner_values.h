@@ -27,7 +27,7 @@ struct InnerValue {
   };
   /// Shape arithmetic, which no step runs: Graph::known_value tells the elements.
   struct Known {};
-  /// The number of an iteration, which nothing in the loop reads.
+  /// The number of an iteration.
   struct Counter {
     Reg number = kNoReg;
   };

@@ -208,10 +208,7 @@ void FlowLowering::enter(const OpenFlow& flow, const FlowOp& op) {
   const StepIndex glue = w_.here();
   for (std::size_t k = 0; k < block.params.size(); ++k) {
     const Value p = block.params[k];
-    if (op.cells[k].kind != Cell::Kind::variable && !w_.needs.value(p)) continue;
-    const SlotId slot = cells_.slot(flow, op.cells[k]);
-    w_.set_slot(p, slot);
-    if (Value& named = w_.plan.slot(slot).value; !named) named = p;  // counters and slices are made for the param alone
+    if (op.cells[k].kind == Cell::Kind::variable || w_.needs.value(p)) w_.set_slot(p, cells_.slot(flow, op.cells[k]));
   }
   results_.reserve(flow);
   for (Value p : block.params) {
