@@ -10,7 +10,6 @@
 namespace frazil {
 namespace {
 
-constexpr double kNanosecondsPerStep = 0.015;  ///< a multiplication and an addition
 /// Rows of a unit: a few panels of the kernel.
 constexpr std::int64_t kUnitRows = 4 * kernel::kPanelRows;
 
@@ -34,13 +33,12 @@ Status pack_b(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g
   return {};
 }
 
-/// How the rows of a product, or of many, are cut into units. Without a packed B each call packs it anew.
+/// How the rows of a product, or of many, are cut into units. Without a packed B each call may pack it anew.
 void cut_rows(Prepare& cx, const kernel::GemmKernel& kernel, const kernel::GemmCall& g, std::int64_t batches) {
   const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
-  const bool packs = kernel.pack_b != nullptr && g.packed_b == nullptr;
   cx.units = batches * per_batch;
-  cx.fewest_units = !packs || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, kFewestUnits);
-  cx.nanoseconds = kNanosecondsPerStep * static_cast<double>(batches) * static_cast<double>(g.m) *
+  cx.fewest_units = g.packed_b != nullptr || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, kFewestUnits);
+  cx.nanoseconds = kernel.nanoseconds * static_cast<double>(batches) * static_cast<double>(g.m) *
                    static_cast<double>(g.n) * static_cast<double>(g.k);
   cx.scratch_bytes = kernel.scratch_bytes(g.m, g.n, g.k);
 }

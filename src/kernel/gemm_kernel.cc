@@ -64,6 +64,7 @@ constexpr GemmKernel plain() {
           .b = elem,
           .accumulator = elem,
           .c = elem,
+          .nanoseconds = 0.1,
           .scratch_bytes = plain_scratch,
           .rows = plain_rows<T, elem>};
 }
@@ -88,6 +89,7 @@ constexpr GemmKernel i8() {
           .b = signed_b ? Elem::i8 : Elem::u8,
           .accumulator = Elem::i32,
           .c = Elem::i32,
+          .nanoseconds = 0.1,
           .zero_points = true,
           .scratch_bytes = no_scratch,
           .rows = i8_rows<signed_a, signed_b>};
@@ -98,6 +100,7 @@ constexpr GemmKernel kKernels[] = {
      .b = Elem::f32,
      .accumulator = Elem::f32,
      .c = Elem::f32,
+     .nanoseconds = 0.015,
      .epilogue = true,
      .scratch_bytes = f32_scratch,
      .packed_b_bytes = f32_packed_bytes,

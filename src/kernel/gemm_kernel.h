@@ -32,9 +32,10 @@ struct GemmCall {
 /// How products of some element types are computed: all that a step, a binding rule or fusion asks of a GEMM. A new
 /// element type is a row of the table behind find_gemm().
 struct GemmKernel {
-  Elem a, b;         ///< of the operands
-  Elem accumulator;  ///< in which products are summed
-  Elem c;            ///< of the result
+  Elem a, b;               ///< of the operands
+  Elem accumulator;        ///< in which products are summed
+  Elem c;                  ///< of the result
+  double nanoseconds = 0;  ///< of a multiplication and an addition on one core, roughly
   bool epilogue = false;
   bool zero_points = false;
   std::size_t (*scratch_bytes)(std::int64_t m, std::int64_t n, std::int64_t k) = nullptr;

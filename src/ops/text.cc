@@ -68,7 +68,7 @@ std::optional<double> read_real(std::string_view text) {
 }
 
 std::unexpected<Fault> no_number(std::string_view text, Elem elem) {
-  return fail(Code::bad_input, "'{}' is not a {} number", printable(text, 40), name_of(elem));
+  return fail(Code::bad_input, "'{}' is not a number of type {}", printable(text, 40), name_of(elem));
 }
 
 /// Keeps the low bits of out-of-range values.

@@ -242,7 +242,7 @@ TEST(GraphFaults, Attributes) {
        Code::unsupported},
       {"a reference outside of functions",
        node_of("Softmax", {"x"}, {ref_attr("axis", 2, "a")}),
-       {"node 'bad' (Softmax)", "'axis'", "in none"}},
+       {"node 'bad' (Softmax)", "'axis'", "outside of a function"}},
       {"a tensor with too little data",
        node_of("Constant", {}, {text(attribute("value", 4), 5, text(number(number({}, 1, 4), 2, 1), 9, "1234"))}),
        {"node 'bad' (Constant)", "'value'"}},

@@ -154,7 +154,7 @@ TEST(Import, AttributesAreChecked) {
                {"node 'soft' (Softmax): attribute 'axis': expected int, got float"});
   expect_fault(flatten(attr("axes", 0)), Code::bad_model,
                {"node 'soft' (Softmax)", "unknown attribute 'axes'", "'axis'"});
-  expect_fault(flatten(ref_attr("axis", 2, "a")), Code::bad_model, {"'axis'", "in none"});
+  expect_fault(flatten(ref_attr("axis", 2, "a")), Code::bad_model, {"'axis'", "outside of a function"});
   expect_fault(
       import({.nodes = {{"Cast", {"x"}, {"z"}, {}, "c"}}, .inputs = {f32("x", {"2"})}, .outputs = {value("z")}}),
       Code::bad_model, {"node 'c' (Cast): attribute 'to' is missing"});
@@ -339,7 +339,7 @@ TEST(ImportFunction, Faults) {
   expect_fault(import(call({attr("nope", 1)}), {.functions = {kScaled}}), Code::bad_model, {"no attribute 'nope'"});
   GraphSpec many = call({});
   many.nodes[0].inputs.push_back("x");
-  expect_fault(import(many, {.functions = {kScaled}}), Code::bad_model, {"node 'call' (scaled)", "takes 2 inputs"});
+  expect_fault(import(many, {.functions = {kScaled}}), Code::bad_model, {"node 'call' (scaled)", "has 2 inputs"});
   expect_fault(import(call({}), {.functions = {kScaled, kScaled}}), Code::bad_model, {"'scaled'", "defined twice"});
   FunctionSpec captures = kScaled;
   captures.nodes[1].inputs[1] = "y";

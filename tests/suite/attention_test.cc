@@ -261,7 +261,7 @@ const Form kForms[] = {
     {"queries_broadcast",
      "%f = ReduceMean(%q, i64[1] 1) %t = Transpose(%k) {perm = [0, 1, 3, 2]} %s = MatMul(%f, %t) %p = Softmax(%s) "
      "%o = MatMul(%p, %v)",
-     "are not surely the same"},
+     "are not provably equal"},
 };
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {

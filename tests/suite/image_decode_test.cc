@@ -127,8 +127,8 @@ struct BadFile {
 
 TEST(ImageDecoder, RefusesInOneLine) {
   const BadFile files[] = {
-      {"", "the 0 bytes of input 'encoded_stream' are no image"},
-      {"GIF89a", "the 6 bytes of input 'encoded_stream' are no image"},
+      {"", "the 0 bytes of input 'encoded_stream' are not an image"},
+      {"GIF89a", "the 6 bytes of input 'encoded_stream' are not an image"},
       {"BM", "BMP: a header of 0 bytes"},
       {BmpFile{1, 1, 24, 1, "", "\0\0\0\0"s}.bytes(), "BMP: compression 1 with 24 bits"},
       {BmpFile{1, 1, 7, 0, "", "\0\0\0\0"s}.bytes(), "BMP: 7 bits"},
