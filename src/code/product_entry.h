@@ -45,7 +45,7 @@ struct ProductEntry {
     bool whole;
   };
 
-  static std::size_t room(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
+  static std::size_t aligned_bytes(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
 
   static Status prepare_step(Prepare& cx, const void* code_memory, void* memory) {
     const auto& code = *static_cast<const Code*>(code_memory);
@@ -61,10 +61,10 @@ struct ProductEntry {
     cx.fewest_units = own.fewest_units;
     cx.nanoseconds = own.nanoseconds;
     state.units = own.units;
-    auto* more = static_cast<std::byte*>(memory) + room(sizeof(State));
+    auto* more = static_cast<std::byte*>(memory) + aligned_bytes(sizeof(State));
     if (code.epilogue) {
       FRAZIL_CHECK(prepare_epilogue(cx, *code.epilogue, columns(state.product), more, state.epilogue));
-      more += room(tile_state_bytes(code.epilogue->tiles));
+      more += aligned_bytes(tile_state_bytes(code.epilogue->tiles));
       state.whole = !state.epilogue.by_tiles;
     }
     if (code.prologue) {
@@ -88,9 +88,9 @@ struct ProductEntry {
   }
 
   static KernelEntry make(Code code) {
-    std::size_t bytes = room(sizeof(State));
-    if (code.epilogue) bytes += room(tile_state_bytes(code.epilogue->tiles));
-    if (code.prologue) bytes += room(tile_state_bytes(code.prologue->tiles));
+    std::size_t bytes = aligned_bytes(sizeof(State));
+    if (code.epilogue) bytes += aligned_bytes(tile_state_bytes(code.epilogue->tiles));
+    if (code.prologue) bytes += aligned_bytes(tile_state_bytes(code.prologue->tiles));
     return {bytes, &prepare_step, &run_step, std::make_shared<const Code>(std::move(code))};
   }
 };

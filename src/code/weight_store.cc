@@ -38,7 +38,7 @@ class Latch {
 
 namespace {
 
-/// All sessions share it, so that it counts against nobody's limit.
+/// All sessions share it: it is not charged to the limits of any.
 Result<std::shared_ptr<Buffer>> shared_buffer(std::size_t bytes) {
   const LimitsScope nobody(nullptr);
   FRAZIL_TRY(Buffer buffer, Buffer::allocate(bytes));
@@ -116,7 +116,7 @@ Result<std::shared_ptr<const PackedWeight>> WeightStore::get(const WeightRef& we
                                                              std::size_t bytes,
                                                              const std::function<void(std::byte*)>& fill) {
   const Key key{weight.buffer->tag(), weight.bytes.data(), weight.bytes.size(), format};
-  if (key.buffer.expired()) {  // memory that nobody owns has no identity
+  if (key.buffer.expired()) {  // memory without an owner has no identity
     FRAZIL_TRY(PackedWeight form, pack(weight, bytes, fill));
     return std::make_shared<const PackedWeight>(std::move(form));
   }

@@ -48,8 +48,8 @@ class PackedWeight {
 };
 
 /// Packed forms of weights, shared by all models, specialisations and sessions of the process, by the identity of the
-/// buffer, the part of it and the format. Thread-safe. A form is packed once; who needs it meanwhile waits, and nobody
-/// else does.
+/// buffer, the part of it and the format. Thread-safe. A form is packed once; others that need it wait for it, and no
+/// other caller waits.
 class WeightStore {
  public:
   static WeightStore& global();

@@ -18,7 +18,7 @@ CarriedResults::CarriedResults(RunContext& context, Values& values, Memory& memo
   }
 }
 
-/// Takes the capacity behind what `old` holds, where nobody else has.
+/// Takes the capacity behind what `old` holds, unless it is taken.
 bool CarriedResults::claim(Handed& handed, const Tensor& old, const AxisRows& rows, std::size_t axis) {
   const Buffer& buffer = old.buffer();
   const std::size_t block = buffer.block_bytes();
@@ -52,8 +52,8 @@ Result<Tensor> CarriedResults::make(std::uint32_t index, Datum& reuse) {
   const AxisRows rows(byte_size(slot.elem), sizes, append.axis);
   FRAZIL_CHECK(memory_.check_size(slot.storage, bytes_for(rows, rows.rows)));
   Handed& handed = handed_[index];
-  const auto spaced = [&](Buffer buffer, std::size_t room) {
-    capacity = static_cast<std::int64_t>(room);
+  const auto spaced = [&](Buffer buffer, std::size_t count) {
+    capacity = static_cast<std::int64_t>(count);
     return Tensor(slot.elem, sizes, spaced_strides(sizes, append.axis, capacity), std::move(buffer), 0);
   };
   const bool may_be_padded = context_.padded_results || rows.blocks == 1;
@@ -67,14 +67,14 @@ Result<Tensor> CarriedResults::make(std::uint32_t index, Datum& reuse) {
     handed.last = plain.buffer().tag();
     return plain;
   }
-  std::size_t room = 0;
-  FRAZIL_TRY(Buffer made, with_spare(rows.rows, room, [&](std::size_t count) -> Result<Buffer> {
-               const std::size_t bytes = bytes_for(rows, count);
+  std::size_t count = 0;
+  FRAZIL_TRY(Buffer made, with_spare(rows.rows, count, [&](std::size_t n) -> Result<Buffer> {
+               const std::size_t bytes = bytes_for(rows, n);
                if (bytes == SIZE_MAX) return Buffer::allocate(bytes);
                return Buffer::with_capacity(rows.blocks, bytes / rows.blocks, rows.row_bytes * rows.rows);
              }));
   handed.last = made.tag();
-  return spaced(std::move(made), room);
+  return spaced(std::move(made), count);
 }
 
 }  // namespace frazil::exec

@@ -50,7 +50,7 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
 
 std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
 
-/// What all sessions share counts against nobody's limit.
+/// What all sessions share is not charged to the limits of any.
 Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& choices) try {
   const LimitsScope nobody(nullptr);
   const std::scoped_lock lock(specialisations_mutex_);

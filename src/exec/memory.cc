@@ -189,18 +189,18 @@ Status Memory::grow(const step::Grow& step) {
     growing_bytes_ -= g.capacity;
     g = {};
   }
-  std::size_t room = 0;
-  auto made = with_spare(needed, room, [&](std::size_t count) -> Result<Buffer> {
+  std::size_t made_count = 0;
+  auto made = with_spare(needed, made_count, [&](std::size_t count) -> Result<Buffer> {
     const std::size_t wanted = bytes_for(rows, count);
     FRAZIL_CHECK(check_kept("it", g.capacity, wanted));
     return Buffer::allocate(wanted);
   });
   if (!made) return within(values_.describe_storage(slot.storage) + ": ", std::move(made).error());
-  growing_bytes_ += bytes_for(rows, room) - g.capacity;
-  if (step.keep) move_rows(made->data(), room, g.buffer.data(), static_cast<std::size_t>(capacity), rows);
-  g = {std::move(*made), bytes_for(rows, room)};
+  growing_bytes_ += bytes_for(rows, made_count) - g.capacity;
+  if (step.keep) move_rows(made->data(), made_count, g.buffer.data(), static_cast<std::size_t>(capacity), rows);
+  g = {std::move(*made), bytes_for(rows, made_count)};
   values_.base[slot.storage] = g.buffer.data();
-  capacity = static_cast<std::int64_t>(room);
+  capacity = static_cast<std::int64_t>(made_count);
   return {};
 }
 

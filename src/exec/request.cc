@@ -58,9 +58,9 @@ Status Request::bind_input(std::size_t i, const Datum& value) {
   if (slot.object) return bind_object(i, value);
   const std::uint32_t a = carried_.of_input(i);
   const Plan::Append* const append = a == kNone ? nullptr : &plan_.appends[a];
-  const auto room = append == nullptr ? std::nullopt : capacity_along(value.tensor(), append->axis);
-  if (append != nullptr) values_.regs[append->input_capacity] = room.value_or(value.tensor().sizes()[append->axis]);
-  if (room || value.tensor().contiguous()) {
+  const auto capacity = append == nullptr ? std::nullopt : capacity_along(value.tensor(), append->axis);
+  if (append != nullptr) values_.regs[append->input_capacity] = capacity.value_or(value.tensor().sizes()[append->axis]);
+  if (capacity || value.tensor().contiguous()) {
     inputs_[i] = value.tensor();
   } else {
     FRAZIL_TRY(inputs_[i], value.tensor().packed());

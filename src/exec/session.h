@@ -21,7 +21,7 @@ class Session {
   /// tensors of their own, which count against no limit any more. After an error the session is usable again. Past a
   /// limit Code::limit, cancelled Code::cancelled, without memory Code::out_of_memory. Never throws.
   Result<std::vector<Datum>> run(std::span<const Datum> inputs);
-  /// The same into `outputs`, which is resized; tensors that nobody else holds are reused.
+  /// The same into `outputs`, which is resized; tensors that are not shared are reused.
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
 
   void set_limits(const Limits& limits) { context_.limits = limits; }

@@ -47,7 +47,7 @@ class Values {
   Datum& object(SlotId s) { return objects[plan.slot(s).storage]; }
   /// The value as a Datum; a tensor is a view of the session's memory.
   Datum view(SlotId s) const;
-  /// A dense copy of a tensor, in `reuse`'s memory where nobody else holds it and its extents agree.
+  /// A dense copy of a tensor, in `reuse`'s memory if that is not shared and its extents agree.
   Result<Tensor> copy_out(SlotId s, Datum& reuse) const;
   /// A value that may outlive the step.
   Result<Datum> owned(SlotId s) const;
@@ -65,7 +65,7 @@ class Values {
   std::vector<ref::Gathered> gathered;  ///< per accumulator of objects
 };
 
-/// `reuse`'s tensor where nobody else holds it and it has these extents, else a new one.
+/// `reuse`'s tensor if it is not shared and has these extents, else a new one.
 Result<Tensor> tensor_for(Elem elem, const Sizes& sizes, Datum& reuse);
 
 }  // namespace frazil::exec

@@ -269,6 +269,7 @@ class SpaceReader {
   Status set_fold(Elem value) {
     const auto fold = fold_from_name(attrs_.fold);
     if (!fold) return bad("fold", "'{}' is none of {}", printable(attrs_.fold, 60), fmt::join(kFolds, ", "));
+    if (attrs_.last != 0 && attrs_.last != 1) return bad("last", "{} is neither 0 nor 1", attrs_.last);
     const bool folds = !attrs_.reduce.empty();
     space_.folds = {folds ? *fold : Fold::only};
     const bool truth = *fold == Fold::any || *fold == Fold::all,
@@ -280,7 +281,7 @@ class SpaceReader {
       return bad("fold", "{} of {}", attrs_.fold, name_of(value));
     }
     if (folds && places) {
-      space_.last_wins = attrs_.last != 0;
+      space_.last_wins = attrs_.last == 1;
       FRAZIL_TRY(space_.report, index(trimmed(attrs_.report), "report"));
     }
     return check_result(folds && places ? Elem::i64 : value);
@@ -382,19 +383,19 @@ Status generic_map_fits(const void* attrs, std::span<const Elem> inputs) {
 
 namespace {
 
-/// The element type of the result, and how many values it has.
-Result<Elem> extents_elem(const ExtentsAttrs& a) {
+/// The element type of the result, which has as many elements as there are values.
+Result<Elem> extents_elem(InferCx& cx, const ExtentsAttrs& a) {
   const auto elem = elem_from_onnx(a.to);
   const bool whole = elem && (contains(elems::kInt, *elem) || *elem == Elem::boolean);
-  if (!whole) return fail(Code::bad_model, "attribute 'to': {} is no integer type or bool", a.to);
+  if (!whole) return cx.error("attribute 'to': {} is no integer type or bool", a.to);
   std::int64_t count = 1;
-  for (std::int64_t n : a.sizes) {
-    if (n < 0 || __builtin_mul_overflow(count, n, &count)) {
-      return fail(Code::bad_model, "attribute 'sizes': {} is no extent", n);
-    }
+  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
+    const std::int64_t n = a.sizes[i];
+    if (n < 0 || n > Dim::kMax) return cx.error("attribute 'sizes[{}]': {} is no extent", i, n);
+    if (__builtin_mul_overflow(count, n, &count)) return cx.error("attribute 'sizes': too many elements");
   }
   if (static_cast<std::size_t>(count) == a.values.size()) return *elem;
-  return fail(Code::bad_model, "attribute 'values': {} entries for {} elements", a.values.size(), count);
+  return cx.error("attribute 'values': {} entries for {} elements", a.values.size(), count);
 }
 
 template <class T>
@@ -416,15 +417,15 @@ void put_number(Elem elem, std::byte* out, std::size_t i, std::int64_t value) {
 
 Status extents_types(InferCx& cx) {
   const auto& a = cx.attrs<ExtentsAttrs>();
-  const auto elem = extents_elem(a);
-  if (!elem) return cx.error("{}", elem.error().message);
+  FRAZIL_TRY(const Elem elem, extents_elem(cx, a));
   std::vector<Dim> known;
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     FRAZIL_TRY(const Dim d, read_extent(cx, a.values[i], fmt::format("values[{}]", i)));
     known.push_back(d);
   }
-  cx.out(0, Type::tensor(*elem, Shape(a.sizes.begin(), a.sizes.end())));
-  cx.out_known_value(0, std::move(known));
+  cx.out(0, Type::tensor(elem, Shape(a.sizes.begin(), a.sizes.end())));
+  // Other types may not hold the numbers.
+  if (elem == Elem::i64) cx.out_known_value(0, std::move(known));
   return {};
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 bool is_value_type(Elem e) { return e != Elem::string && !is_complex(e); }
 
-/// True when every instruction of the tape has a tile primitive.
+/// True when every instruction of the scalar program has a tile primitive.
 bool tile_serves(const ScalarTape& tape, std::size_t operands) {
   if (operands > kMaxFusedOperands || tape.code.size() > kMaxFusedInstructions || tape.code.empty()) return false;
   if (arity(tape.code.back().op) == 0) return tape.code.back().op == ScalarOp::load;

@@ -100,7 +100,7 @@ class CostReader {
  private:
   using Inner = std::vector<std::pair<NodeId, Dim>>;
 
-  /// Known as expressions, so that nobody computes it.
+  /// Known as expressions, and not computed.
   bool is_shape_arithmetic(NodeId id) const {
     return std::ranges::all_of(graph_.node(id).out, [&](Value v) { return !v || graph_.known_value(v) != nullptr; });
   }

@@ -128,7 +128,7 @@ class GroupWriter {
     if (slope != 1) take(*user);
   }
 
-  /// The elementwise member that uses v, where nobody else does.
+  /// The elementwise member that uses v, if it is the only user.
   std::optional<NodeId> only_user(Value v) const {
     const auto& uses = facts_.uses.of(v);
     if (uses.size() != 1 || !facts_.needs.bound_by(v).empty()) return std::nullopt;

@@ -17,9 +17,9 @@ Layout row_major(Scope& scope, const Shape& shape) {
 }
 
 Layout with_capacity(Scope& scope, const Shape& shape, std::size_t axis, Dim capacity) {
-  Shape room = shape;
-  room[axis] = capacity;
-  Layout layout = row_major(scope, room);
+  Shape padded = shape;
+  padded[axis] = capacity;
+  Layout layout = row_major(scope, padded);
   layout.shape = shape;
   return layout;
 }

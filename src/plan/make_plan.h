@@ -18,7 +18,8 @@ struct PlanOptions {
   DevicePlacement placement = nullptr;  ///< null: the host runs everything
 };
 
-/// Turns a graph into a tape: takes it through the passes, whose runs are left in `ran`; nested regions become jumps.
+/// Runs the passes on a graph, appending what each did to `ran`, and lowers the result to a plan. Regions become jumps.
+/// Code::internal for a plan that `verify` refuses.
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<PassRun>& ran);
 
 }  // namespace frazil

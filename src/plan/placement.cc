@@ -77,7 +77,7 @@ class PlacementFinder {
     return is_direct(map) && std::ranges::none_of(map.axes, [](const auto& a) { return a.edge == Edge::fill; });
   }
 
-  /// True for a result that steps write whole into memory of its own, which nobody sees in another way. `by_kernels`:
+  /// True for a result that steps write whole into memory of its own, which nothing reads in another way. `by_kernels`:
   /// the steps are kernels that write where they are told.
   bool is_owned(Value v, bool by_kernels) const {
     const auto made = graph_.producer(v);

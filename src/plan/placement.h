@@ -23,7 +23,7 @@ struct Placement {
   std::uint32_t index = 0;
 };
 
-/// Decides from the graph alone, before steps are written, which results are written where they are taken: nobody else
+/// Decides from the graph alone, before steps are written, which results are written where they are taken: nothing else
 /// sees them, they are whole, and their extents are provably those of the place. A value is taken once.
 class Placements {
  public:

@@ -350,7 +350,7 @@ using Body = std::variant<Launch, Evaluate, Branch, LeaveAt, Again, Jump, Set, A
 /// One instruction of a plan.
 struct Step {
   step::Body body = step::Halt{};
-  NodeId node{};                ///< whom it serves; of a group: the last member
+  NodeId node{};                ///< the node that it computes; of a group: the last member
   std::vector<NodeId> members;  ///< of a launch for several nodes: all, in order
 
   template <class T>

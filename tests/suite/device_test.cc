@@ -235,8 +235,7 @@ TEST(Device, RunsTheTextCasesAsTheHostDoes) {
       if (c.error || c.runs.empty() || c.name.starts_with("DISABLED")) continue;
       const Graph graph = graph_of(c.text);
       SimulatedDevice::Options everything;
-      everything.kernels.insert(
-          {Kernel::copy, Kernel::reduce, Kernel::layer_norm, Kernel::attention});
+      everything.kernels.insert({Kernel::copy, Kernel::reduce, Kernel::layer_norm, Kernel::attention});
       const DeviceTier device(graph, {}, everything);
       const auto host = Executable::make(std::make_shared<const Graph>(graph));
       ASSERT_EQ(device.session != nullptr, host.has_value()) << c.name << ": " << device.error;
@@ -247,8 +246,11 @@ TEST(Device, RunsTheTextCasesAsTheHostDoes) {
         const std::vector<Datum> inputs = in_order(graph, run.inputs);
         const auto got = device.session->run(inputs), want = host_session->run(inputs);
         ASSERT_EQ(got.has_value(), want.has_value()) << (got ? "" : got.error().message);
-        if (got) expect_equal(graph, *got, *want, kExact);
-        if (!got) EXPECT_EQ(got.error().message, want.error().message);
+        if (got) {
+          expect_equal(graph, *got, *want, kExact);
+        } else {
+          EXPECT_EQ(got.error().message, want.error().message);
+        }
       }
       steps += device.session->counters().device_steps;
     }

@@ -279,7 +279,7 @@ class InnerValues : public ::testing::TestWithParam<Case> {};
 TEST_P(InnerValues, AreThoseOfAPlanThatFusesNothing) { expect_all_values(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Graphs, InnerValues, ::testing::ValuesIn(kCases),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& subject) { return std::string(subject.param.name); });
 
 /// With all passes: what is told is right, and what is not told is said to be missing.
 TEST_P(InnerValues, AreToldOrMissingWithAllPasses) {
