@@ -54,27 +54,23 @@ Model model_of(const std::vector<Sizes>& inputs, const Make& make) {
 }
 
 Model product(const Arguments&) {
-  return model_of({{1024, 1024}}, [](const Net& net, const Terms& x) {
-    return net.op("MatMul", {x[0], net.weight({1024, 1024})});
-  });
+  return model_of({{1024, 1024}},
+                  [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], net.weight({1024, 1024})}); });
 }
 
 Model product_of_inputs(const Arguments&) {
-  return model_of({{1024, 1024}, {1024, 1024}}, [](const Net& net, const Terms& x) {
-    return net.op("MatMul", {x[0], x[1]});
-  });
+  return model_of({{1024, 1024}, {1024, 1024}},
+                  [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], x[1]}); });
 }
 
 Model small_product(const Arguments&) {
-  return model_of({{128, 256}}, [](const Net& net, const Terms& x) {
-    return net.op("MatMul", {x[0], net.weight({256, 256})});
-  });
+  return model_of({{128, 256}},
+                  [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], net.weight({256, 256})}); });
 }
 
 Model batched_product(const Arguments&) {
-  return model_of({{12, 256, 64}, {12, 64, 256}}, [](const Net& net, const Terms& x) {
-    return net.op("MatMul", {x[0], x[1]});
-  });
+  return model_of({{12, 256, 64}, {12, 64, 256}},
+                  [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], x[1]}); });
 }
 
 Model convolution(const Arguments&) {

@@ -13,8 +13,8 @@ namespace frazil {
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
-  /// Called first. `now` maps a value of `from` to the new one, or to none before that is written; it may be called until
-  /// the rebuild ends.
+  /// Called first. `now` maps a value of `from` to the new one, or to none before that is written; it may be called
+  /// until the rebuild ends.
   virtual void begin(const Graph& /*from*/, std::function<Value(Value)> /*now*/) {}
   /// The new type of input `index` of the graph. The input keeps its default only if the type is unchanged.
   virtual Type input_type(const Graph& from, std::size_t index, Builder& /*to*/) {

@@ -39,16 +39,20 @@ Result<Expression> parse_expression(std::string_view text) {
   if (text.size() > kMaxExtentText) {
     return fail(Code::bad_model, "an expression of {} characters, at most {} are read", text.size(), kMaxExtentText);
   }
+  Scope names;
+  FRAZIL_TRY([[maybe_unused]] const Dim unbounded, names.parse(text));
   Expression e;
-  FRAZIL_TRY(e.value, e.scope.parse(text));
-  for (SymbolId s = 0; s < e.scope.symbol_count(); ++s) {
-    const auto ref = read_ref(e.scope.symbol_name(s));
+  for (SymbolId s = 0; s < names.symbol_count(); ++s) {
+    const auto ref = read_ref(names.symbol_name(s));
     if (!ref) {
-      return fail(Code::bad_model, "'{}' is no extent (d0_1) or element (v0_1) of an operand",
-                  printable(e.scope.symbol_name(s)));
+      return fail(Code::bad_model, "'{}' is not an extent (d0_1) or element (v0_1) of an operand",
+                  printable(names.symbol_name(s)));
     }
     e.refs.push_back(*ref);
+    // An element can be negative, an extent cannot: expressions simplify by that.
+    e.scope.symbol(names.symbol_name(s), ref->element ? Bounds{Dim::kMin, Dim::kMax} : Bounds{});
   }
+  FRAZIL_TRY(e.value, e.scope.parse(text));
   return e;
 }
 

@@ -41,7 +41,7 @@ class OperandTexts {
   std::size_t add(Value v);
   /// Adds a value of the new graph that stands for `v`.
   void add(Value v, Value now);
-  /// Of a number of `from`; nullopt where it cannot be told from values that are there. May add operands.
+  /// Of a number of `from`; nullopt where it cannot be told from extents of values that are there. May add operands.
   std::optional<std::string> text(Dim d);
   std::optional<std::vector<std::string>> texts(std::span<const Dim> dims);
   /// The extent of the batch.
@@ -55,7 +55,6 @@ class OperandTexts {
   std::optional<std::string> symbol(SymbolId s);
   std::optional<std::string> own_extent(Dim d) const;
   std::size_t place(Value v);
-  bool is_visible(Value v) const;
 
   const BatchSite& site_;
   std::vector<Value> from_, now_;

@@ -33,23 +33,13 @@ std::optional<std::string> OperandTexts::own_extent(Dim d) const {
   return std::nullopt;
 }
 
-bool OperandTexts::is_visible(Value v) const {
-  const auto block = site_.from.block_of(v);
-  if (!block) return true;
-  for (BlockId b = site_.node.parent; b; b = site_.from.block(b).parent) {
-    if (b == *block) return true;
-  }
-  return false;
-}
-
 std::optional<std::string> OperandTexts::symbol(SymbolId s) {
   if (s >= site_.from.scope().symbol_count()) return std::nullopt;
   if (auto own = own_extent(site_.from.scope().symbol_dim(s))) return own;
-  const auto source = site_.varying.source(s);
-  if (!source || !is_visible(source->value) || !site_.now(source->value)) return std::nullopt;
+  const auto source = site_.varying.source(s, site_.id);
+  if (!source || !site_.now(source->value)) return std::nullopt;
   const std::size_t k = place(source->value);
-  if (source->element) return fmt::format("v{}_{}", k, source->index);
-  return fmt::format("d{}_{}", k, source->index + (site_.varying.value(source->value) ? 1 : 0));
+  return fmt::format("d{}_{}", k, source->axis + (site_.varying.value(source->value) ? 1 : 0));
 }
 
 std::optional<std::string> OperandTexts::text(Dim d) {

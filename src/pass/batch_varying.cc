@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/op.h"
+#include "ops/extent_text.h"
 
 namespace frazil {
 
@@ -45,7 +46,7 @@ bool Varying::mark_outputs(NodeId id) {
   bool changed = false;
   for (std::size_t k = 0; k < node.out.size(); ++k) {
     const Value v = node.out[k];
-    if (!v || values_[v.id] || (each && !result(id, k)) || is_of_extents(v)) continue;
+    if (!v || values_[v.id] || (each && !result(id, k)) || is_of_extents(v, id)) continue;
     values_[v.id] = changed = true;
   }
   return changed;
@@ -64,12 +65,14 @@ bool Varying::result(NodeId region, std::size_t k) const {
   });
 }
 
-std::optional<Varying::Source> Varying::source(SymbolId symbol) const {
-  if (const auto o = graph_.origin(symbol)) {
-    return value(o->value) ? std::nullopt : std::optional(Source{o->value, o->index, true});
-  }
+std::optional<Varying::Source> Varying::source(SymbolId symbol, NodeId reader) const {
+  const auto at = first_extent(symbol);
+  return at && is_visible(at->value, reader) ? at : std::nullopt;
+}
+
+std::optional<Varying::Source> Varying::first_extent(SymbolId symbol) const {
+  if (graph_.origin(symbol) || symbol >= graph_.scope().symbol_count()) return std::nullopt;
   if (const auto e = graph_.extent_origin(symbol)) return Source{e->value, e->axis};
-  if (symbol >= graph_.scope().symbol_count()) return std::nullopt;
   const Dim dim = graph_.scope().symbol_dim(symbol);
   for (Value v : graph_.main().params) {
     const Shape& shape = graph_.type(v).shape;
@@ -79,17 +82,40 @@ std::optional<Varying::Source> Varying::source(SymbolId symbol) const {
   return std::nullopt;
 }
 
-bool Varying::is_of_extents(Value v) const {
+/// True of a value of the reader's block, or one around it, that the reader does not make itself.
+bool Varying::is_visible(Value v, NodeId reader) const {
+  if (graph_.producer(v) == reader) return false;
+  const auto block = graph_.block_of(v);
+  if (!block) return true;
+  for (BlockId b = graph_.node(reader).parent; b; b = graph_.block(b).parent) {
+    if (b == *block) return true;
+  }
+  return false;
+}
+
+/// True of integers or bools that are made of extents alone, which all elements share.
+bool Varying::is_of_extents(Value v, NodeId maker) const {
   const auto* known = graph_.known_value(v);
   const Type& type = graph_.type(v);
   const auto fixed = [](Dim d) { return d.is_const(); };
   if (known == nullptr || !std::ranges::all_of(type.shape, fixed)) return false;
   if (!contains(elems::kInt, type.elem) && type.elem != Elem::boolean) return false;
-  return std::ranges::all_of(*known, [&](Dim d) {
-    if (d.is_const()) return d.value() > Dim::kMin && d.value() < Dim::kMax;  // else a number cut off
-    const auto symbols = graph_.scope().symbols_of(d);
-    return std::ranges::all_of(symbols, [&](SymbolId s) { return source(s).has_value(); });
-  });
+  return std::ranges::all_of(*known, [&](Dim d) { return can_tell(d, maker); });
+}
+
+/// True when batch_extents has a text for d.
+bool Varying::can_tell(Dim d, NodeId maker) const {
+  if (d.is_const()) return d.value() > Dim::kMin && d.value() < Dim::kMax;  // else a number cut off
+  const auto& in = graph_.node(maker).in;
+  const auto first = std::ranges::find_if(in, [](Value v) { return static_cast<bool>(v); });
+  const auto is_own = [&](Dim one) {
+    return first != in.end() && std::ranges::find(graph_.type(*first).shape, one) != graph_.type(*first).shape.end();
+  };
+  const auto name = [&](SymbolId s) -> std::optional<std::string> {
+    if (is_own(graph_.scope().symbol_dim(s)) || source(s, maker)) return "d999_99";
+    return std::nullopt;
+  };
+  return is_own(d) || ops::write_extent(graph_.scope(), d, name).has_value();
 }
 
 }  // namespace frazil

@@ -21,17 +21,19 @@ class Varying {
   /// True when one of the blocks' results `k` varies.
   bool result(NodeId region, std::size_t k) const;
 
-  /// Where the number that a symbol stands for can be read: an extent, or an element of a value that does not vary.
+  /// Where `reader` can read the number that a symbol stands for: an extent. Elements of values are not told: texts
+  /// take what they read for extents, and elements may be negative.
   struct Source {
     Value value;
-    std::int64_t index = 0;
-    bool element = false;
+    std::int64_t axis = 0;
   };
-  std::optional<Source> source(SymbolId symbol) const;
-  /// True of integers or bools that are made of extents alone, which all elements share.
-  bool is_of_extents(Value v) const;
+  std::optional<Source> source(SymbolId symbol, NodeId reader) const;
 
  private:
+  std::optional<Source> first_extent(SymbolId symbol) const;
+  bool is_visible(Value v, NodeId reader) const;
+  bool is_of_extents(Value v, NodeId maker) const;
+  bool can_tell(Dim d, NodeId maker) const;
   bool visit(NodeId id);
   bool reads_varying(const Node& node) const;
   void mark_owners(const Node& node);
