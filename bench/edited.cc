@@ -51,7 +51,7 @@ Planned plan(Graph graph) {
 }  // namespace
 
 nlohmann::json edited_graph(const std::string& path, int rounds) {
-  auto imported = frazil::onnx::import_onnx(path);
+  auto imported = frazil::import_onnx(path);
   if (!imported) throw std::runtime_error(imported.error().message);
   std::vector<double> fresh, again, commit;
   Planned last;

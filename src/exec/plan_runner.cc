@@ -28,7 +28,7 @@ class PlanRunner::Settle {
  public:
   explicit Settle(PlanRunner& runner) : runner_(runner) {}
   ~Settle() {
-    runner_.memory_.devices().abandon();
+    if (runner_.memory_.devices().any()) runner_.memory_.devices().abandon();
     runner_.request_.settle(failed_);
   }
   Settle(const Settle&) = delete;
@@ -50,7 +50,7 @@ PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<D
 
 Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   if (context_.observer != nullptr) context_.observer->run_begin(values_.plan, values_.regs);
-  FRAZIL_CHECK(inner_values_.begin());
+  if (context_.observer != nullptr || inner_values_.any()) FRAZIL_CHECK(inner_values_.begin());
   FRAZIL_CHECK(request_.bind_inputs(inputs));
   FRAZIL_CHECK(interpreter_.evaluate(0));
   FRAZIL_CHECK(request_.check_input_expressions());
@@ -61,7 +61,7 @@ Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outp
 PlanRunner::Outcome PlanRunner::go_on(StepIndex from, std::vector<Datum>& outputs) {
   FRAZIL_TRY(const auto exit, inner_values_.any() ? interpreter_.run(from, inner_values_) : interpreter_.run(from));
   if (exit) return GuardMiss{values_.plan.steps[exit->guard].as<step::Guard>()->stable, exit->guard};
-  FRAZIL_CHECK(memory_.devices().finish());
+  if (memory_.devices().any()) FRAZIL_CHECK(memory_.devices().finish());
   FRAZIL_CHECK(request_.take_outputs(outputs));
   if (context_.observer != nullptr) context_.observer->run_end();
   return std::nullopt;

@@ -1,6 +1,7 @@
 #include "plan/fused.h"
 
 #include <cmath>
+#include <cstring>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -177,6 +178,7 @@ std::vector<std::vector<float>> run(const FusedKernel& kernel, const std::vector
              .weights = weights,
              .packed = packed};
   std::vector<std::max_align_t> state(entry->state_bytes / sizeof(std::max_align_t) + 1);
+  std::memset(state.data(), 0, state.size() * sizeof(std::max_align_t));  // padding, too
   const Status prepared = entry->prepare(cx, entry->code.get(), state.data());
   EXPECT_TRUE(prepared) << prepared.error().message;
   std::vector<std::byte> scratch(cx.scratch_bytes + 64);
