@@ -25,6 +25,7 @@
 #include "bench/interleave.h"
 #include "bench/overhead_sections.h"
 #include "bench/pair.h"
+#include "bench/workload_models.h"
 #include "bench/workloads.h"
 #include "ir/op.h"
 
@@ -182,7 +183,7 @@ bool overhead(const Arguments& arguments) {
   if (arguments.wants("shapes")) json["unseen_shapes"] = unseen_shapes(scratch_dir(), arguments.timing.rounds);
   if (arguments.wants("stream")) json["stream"] = shape_stream(scratch_dir(), arguments.timing.rounds);
   if (arguments.wants("append")) json["append"] = appended_values(arguments.timing.rounds);
-  if (arguments.wants("edit")) json["edit"] = edited_graph(arguments.model_dir + "/bert_base.onnx", 5);
+  if (arguments.wants("edit")) json["edit"] = edited_graph(model_file(arguments.model_dir, "bert_base", false), 5);
   if (arguments.wants("load")) json["load"] = large_load(scratch_dir());
   write_json(arguments.json, json);
   return good;
