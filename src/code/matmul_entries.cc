@@ -57,9 +57,10 @@ struct MatMulState {
   const kernel::GemmKernel* kernel = nullptr;
   kernel::GemmCall gemm;
   Batches batches;
-  bool bias = false;         ///< operand 2
-  bool zeros = false;        ///< operands 2 and 3, if given
-  std::size_t operands = 0;  ///< of the call
+  bool bias = false;                                   ///< operand 2
+  bool zeros = false;                                  ///< operands 2 and 3, if given
+  std::size_t operands = 0;                            ///< of the call
+  std::int64_t a_width = 0, b_width = 0, c_width = 0;  ///< bytes of an element
 };
 
 /// True when the axes before the last two can be walked as one with the one behind them.
@@ -88,6 +89,9 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   g.slope = p.slope;
   s.zeros = p.zero_points;
   s.operands = cx.in.size();
+  s.a_width = static_cast<std::int64_t>(byte_size(s.kernel->a));
+  s.b_width = static_cast<std::int64_t>(byte_size(s.kernel->b));
+  s.c_width = static_cast<std::int64_t>(byte_size(s.kernel->c));
   s.bias = !s.zeros && cx.in.size() > 2;
   if (s.zeros) {
     FRAZIL_TRY(g.a_zero_step, zero_step(cx, 2, g.m));
@@ -117,20 +121,16 @@ kernel::GemmCall call_of(const ProductRun<MatMulState>& r) {
   return g;
 }
 
-const std::byte* behind(const void* p, std::int64_t elements, Elem elem) {
-  return static_cast<const std::byte*>(p) + elements * static_cast<std::int64_t>(byte_size(elem));
-}
-
-/// Rows [begin, end) of one batch.
-void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall g, std::int64_t batch, std::int64_t begin,
+/// Rows [begin, end) of one batch, by a call of the run, whose operands are set.
+void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int64_t batch, std::int64_t begin,
                  std::int64_t end) {
-  const kernel::GemmKernel& kernel = *r.state.kernel;
-  const auto [a, b] = r.state.batches.at(batch);
-  g.a = behind(g.a, a, kernel.a);
-  g.b = behind(g.b, b, kernel.b);
-  g.c = const_cast<std::byte*>(behind(g.c, batch * g.m * g.n, kernel.c));
+  const auto& s = r.state;
+  const auto [a, b] = s.batches.at(batch);
+  g.a = r.call.in[0] + a * s.a_width;
+  g.b = r.call.in[1] + b * s.b_width;
+  g.c = r.call.out[0] + batch * g.m * g.n * s.c_width;
   r.epilogue.at_row(batch * g.m);
-  kernel.rows(g, begin, end, r.worker.scratch);
+  s.kernel->rows(g, begin, end, r.worker.scratch);
 }
 
 void run_matmul(const ProductRun<MatMulState>& r) {
