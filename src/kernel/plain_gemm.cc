@@ -5,10 +5,6 @@
 
 namespace frazil::kernel {
 
-bool plain_gemm_supports(Elem elem) noexcept {
-  return elem == Elem::f64 || elem == Elem::i32 || elem == Elem::u32 || elem == Elem::i64 || elem == Elem::u64;
-}
-
 bool plain_gemm(Elem elem, const PlainGemm& g, std::byte* scratch) noexcept {
 #if defined(__x86_64__)
   switch (current_isa()) {

@@ -21,7 +21,6 @@ struct PlainGemm {
 
 inline constexpr std::size_t kPlainGemmScratch = std::size_t{256} << 10;
 
-bool plain_gemm_supports(Elem elem) noexcept;
 /// `scratch`: kPlainGemmScratch bytes, aligned to 64. Returns false when the type is not supported.
 bool plain_gemm(Elem elem, const PlainGemm& g, std::byte* scratch) noexcept;
 

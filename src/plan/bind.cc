@@ -377,16 +377,16 @@ std::vector<Kernel> hand_kernels(const OpDef& op) {
   return kernels;
 }
 
+bool defines_extents(const Graph& graph, Value v) {
+  return std::ranges::any_of(graph.type(v).shape, [&](Dim d) {
+    const auto symbol = graph.scope().as_symbol(d);
+    const auto origin = symbol ? graph.extent_origin(*symbol) : std::nullopt;
+    return origin && origin->value == v;
+  });
+}
+
 bool defines_extents(const Graph& graph, const Node& node) {
-  for (Value v : node.out) {
-    if (!v) continue;
-    for (Dim d : graph.type(v).shape) {
-      const auto symbol = graph.scope().as_symbol(d);
-      const auto origin = symbol ? graph.extent_origin(*symbol) : std::nullopt;
-      if (origin && origin->value == v) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(node.out, [&](Value v) { return v && defines_extents(graph, v); });
 }
 
 std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id) {

@@ -91,15 +91,7 @@ class RunCutter {
   bool is_plain(Value v) const {
     const auto kind = placements_.of(v).kind;
     const bool own = kind == Placement::Kind::own || kind == Placement::Kind::carried;
-    return own && needs_.bound_by(v).empty() && appends_.of(v) == nullptr && !defines_extent(v);
-  }
-
-  bool defines_extent(Value v) const {
-    return std::ranges::any_of(graph_.type(v).shape, [&](Dim d) {
-      const auto symbol = graph_.scope().as_symbol(d);
-      const auto origin = symbol ? graph_.extent_origin(*symbol) : std::nullopt;
-      return origin && origin->value == v;
-    });
+    return own && needs_.bound_by(v).empty() && appends_.of(v) == nullptr && !defines_extents(graph_, v);
   }
 
   const Graph& graph_;

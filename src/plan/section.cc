@@ -157,7 +157,7 @@ class SectionMaker {
   void add_slot(SlotId id) {
     const Slot& s = w_.plan.slot(id);
     const Storage& storage = w_.plan.storage(id);
-    Section::LocalSlot local{.elem = s.elem, .place = storage.place, .object = s.object, .shape = {}, .strides = {}};
+    Section::LocalSlot local{.elem = s.elem, .place = storage.place, .shape = {}, .strides = {}};
     if (const auto at = s.value ? number_.find(s.value.id) : number_.end(); at != number_.end())
       local.value = at->second;
     local.constant = s.value && w_.graph.constant(s.value) != nullptr && w_.slot_of(s.value) == id;
@@ -302,7 +302,7 @@ class SectionPlacer {
     Layout layout{dims(local.shape), dims(local.strides), dims_[local.offset], false};
     Type type = Type::tensor(local.elem, layout.shape);
     const SlotId made = w_.new_slot(v, type, storage, std::move(layout));
-    w_.plan.slot(made).object = local.object;
+    w_.plan.slot(made).object = local.place == Place::object;
     return made;
   }
 

@@ -27,7 +27,6 @@ struct Section {
     std::uint32_t storage_of = kNone;  ///< an earlier slot that it is a view of; kNone: a storage of its own
     Place place = Place::arena;
     Reg bytes = kNoReg;
-    bool object = false;
     std::vector<Reg> shape, strides;
     Reg offset = kNoReg;
   };
