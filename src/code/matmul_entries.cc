@@ -141,6 +141,9 @@ void run_matmul(const ProductRun<MatMulState>& r) {
       r.state.kernel->rows(g, begin, end, r.worker.scratch);
     });
   }
+  if (r.state.batches.count == 1) {
+    return r.state.kernel->rows(g, r.begin * kUnitRows, std::min(g.m, r.end * kUnitRows), r.worker.scratch);
+  }
   const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
   for (std::int64_t u = r.begin; u < r.end && !stop_requested();) {
     const std::int64_t batch = u / per_batch, past = std::min(r.end, (batch + 1) * per_batch);

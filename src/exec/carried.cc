@@ -42,7 +42,7 @@ void CarriedResults::settle(bool failed) {
   }
 }
 
-Result<Tensor> CarriedResults::make(std::uint32_t index, Datum& reuse) {
+Status CarriedResults::make(std::uint32_t index, Datum& in) {
   const Plan::Append& append = values_.plan.appends[index];
   const Slot& slot = values_.plan.slot(append.slot);
   const Tensor& old = inputs_[append.input];
@@ -54,7 +54,8 @@ Result<Tensor> CarriedResults::make(std::uint32_t index, Datum& reuse) {
   Handed& handed = handed_[index];
   const auto spaced = [&](Buffer buffer, std::size_t count) {
     capacity = static_cast<std::int64_t>(count);
-    return Tensor(slot.elem, sizes, spaced_strides(sizes, append.axis, capacity), std::move(buffer), 0);
+    in = Tensor(slot.elem, sizes, spaced_strides(sizes, append.axis, capacity), std::move(buffer), 0);
+    return Status{};
   };
   const bool may_be_padded = context_.padded_results || rows.blocks == 1;
   if (may_be_padded && claim(handed, old, rows, append.axis)) {
@@ -62,10 +63,10 @@ Result<Tensor> CarriedResults::make(std::uint32_t index, Datum& reuse) {
   }
   const bool carried = old.buffer().is(handed.last) || old.buffer().block_bytes() != 0;
   if (!carried || !may_be_padded || bytes_for(rows, 1) == 0) {
-    FRAZIL_TRY(Tensor plain, tensor_for(slot.elem, sizes, reuse));
+    FRAZIL_CHECK(values_.make_tensor(slot, in));
     capacity = sizes[append.axis];
-    handed.last = plain.buffer().tag();
-    return plain;
+    handed.last = in.tensor().buffer().tag();
+    return {};
   }
   std::size_t count = 0;
   FRAZIL_TRY(Buffer made, with_spare(rows.rows, count, [&](std::size_t n) -> Result<Buffer> {

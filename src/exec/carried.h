@@ -18,7 +18,7 @@ class CarriedResults {
   std::uint32_t of_output(std::size_t k) const { return of_output_[k]; }
   /// The tensor of a result. Where its input is a result of a run before, has a capacity, and no other result has taken
   /// it, it is the same memory, and the input goes on to be what it was.
-  Result<Tensor> make(std::uint32_t append, Datum& reuse);
+  Status make(std::uint32_t append, Datum& in);
   /// At the end of a run. After a failure what it took may be taken again.
   void settle(bool failed);
 

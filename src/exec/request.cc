@@ -93,15 +93,13 @@ Status Request::bind_dims(std::size_t i, const Tensor& tensor) {
 }
 
 Status Request::bind_symbol(std::size_t i, std::size_t axis, const Tensor& tensor) {
-  const SymbolId symbol = plan_.input_dims[i][axis].symbol;
-  const Scope& scope = plan_.graph->scope();
+  const auto& [symbol, bounds, equals, constant] = plan_.input_dims[i][axis];
   const std::int64_t got = tensor.sizes()[axis];
-  const Bounds bounds = scope.symbol_bounds(symbol);
   if (got < bounds.min || got > bounds.max) return input_error(i, tensor.type_str());
   std::int64_t& held = values_.regs[symbol];
   if (bound_[symbol] != 0 && held != got) {
     return fail(Code::bad_input, "input '{}': extent {} of axis {} contradicts {} = {} of an input before it",
-                plan_.graph->input_names()[i], got, axis, scope.symbol_name(symbol), held);
+                plan_.graph->input_names()[i], got, axis, plan_.graph->scope().symbol_name(symbol), held);
   }
   bound_[symbol] = 1;
   held = got;
@@ -130,12 +128,10 @@ Status Request::make_outputs(std::vector<Datum>& outputs) {
   for (std::size_t k = 0; k < plan_.outputs.size(); ++k) {
     if (!in_place(k)) continue;
     const Slot& slot = plan_.slot(plan_.outputs[k]);
-    values_.sizes_of(slot, sizes_);
     const std::uint32_t append = carried_.of_output(k);
-    auto t = append == kNone ? tensor_for(slot.elem, sizes_, outputs[k]) : carried_.make(append, outputs[k]);
-    if (!t) return within(values_.describe(slot) + ": ", std::move(t).error());
-    values_.base[slot.storage] = t->mutable_data();
-    outputs[k] = Datum(std::move(*t));
+    Status made = append == kNone ? values_.make_tensor(slot, outputs[k]) : carried_.make(append, outputs[k]);
+    if (!made) return within(values_.describe(slot) + ": ", std::move(made).error());
+    values_.base[slot.storage] = outputs[k].mutable_tensor().mutable_data();
   }
   return {};
 }
@@ -148,9 +144,8 @@ Status Request::take_outputs(std::vector<Datum>& outputs) {
       outputs[k] = values_.object(s);
       continue;
     }
-    auto t = values_.copy_out(s, outputs[k]);
-    if (!t) return within(values_.describe(plan_.slot(s)) + ": ", std::move(t).error());
-    outputs[k] = Datum(std::move(*t));
+    Status copied = values_.copy_out(s, outputs[k]);
+    if (!copied) return within(values_.describe(plan_.slot(s)) + ": ", std::move(copied).error());
   }
   return {};
 }

@@ -41,7 +41,6 @@ class Request {
   const Plan& plan_;
   std::vector<Tensor> inputs_;       // per input: keeps the caller's (or a packed) tensor
   std::vector<std::uint8_t> bound_;  // per symbol: by an input of this request
-  Sizes sizes_;
   CarriedResults carried_;
 };
 

@@ -74,32 +74,42 @@ Datum Values::view(SlotId s) const {
   return Datum(Tensor(slot.elem, std::move(sizes), std::move(strides), memory, 0));
 }
 
-Result<Tensor> tensor_for(Elem elem, const Sizes& sizes, Datum& reuse) {
-  if (reuse.is_tensor()) {
-    const Tensor& old = reuse.tensor();
-    if (old.elem() == elem && old.sizes() == sizes && old.contiguous() && old.buffer().unique() &&
-        old.buffer().writable()) {
-      return std::move(reuse.mutable_tensor());
-    }
+bool Values::holds(const Datum& value, const Slot& slot) const {
+  if (!value.is_tensor()) return false;
+  const Tensor& t = value.tensor();
+  if (t.elem() != slot.elem || t.rank() != slot.dims.size()) return false;
+  for (std::size_t i = 0; i < slot.dims.size(); ++i) {
+    if (t.sizes()[i] != regs[slot.dims[i]]) return false;
   }
-  return Tensor::make(elem, sizes);
+  return t.contiguous() && t.buffer().unique() && t.buffer().writable();
 }
 
-Result<Tensor> Values::copy_out(SlotId s, Datum& reuse) const {
-  const Slot& slot = plan.slot(s);
+Status Values::make_tensor(const Slot& slot, Datum& in) const {
+  if (holds(in, slot)) return {};
   Sizes sizes;
   sizes_of(slot, sizes);
-  FRAZIL_TRY(Tensor t, tensor_for(slot.elem, sizes, reuse));
-  kernel::copy_strided(t.mutable_data(), contiguous_strides(sizes), pointer(s), strides_of(slot, sizes), sizes,
+  FRAZIL_TRY(in, Tensor::make(slot.elem, sizes));
+  return {};
+}
+
+Status Values::copy_out(SlotId s, Datum& to) const {
+  const Slot& slot = plan.slot(s);
+  FRAZIL_CHECK(make_tensor(slot, to));
+  Tensor& t = to.mutable_tensor();
+  if (slot.strides.empty()) {
+    if (const std::size_t bytes = t.bytes(); bytes != 0) std::memcpy(t.mutable_data(), pointer(s), bytes);
+    return {};
+  }
+  kernel::copy_strided(t.mutable_data(), t.strides(), pointer(s), strides_of(slot, t.sizes()), t.sizes(),
                        static_cast<std::int64_t>(byte_size(slot.elem)));
-  return t;
+  return {};
 }
 
 Result<Datum> Values::owned(SlotId s) const {
   if (plan.slot(s).object) return objects[plan.slot(s).storage];
-  Datum none;
-  FRAZIL_TRY(Tensor copy, copy_out(s, none));
-  return Datum(std::move(copy));
+  Datum copy;
+  FRAZIL_CHECK(copy_out(s, copy));
+  return copy;
 }
 
 std::string Values::describe(const Slot& slot) const {

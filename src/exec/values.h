@@ -47,8 +47,10 @@ class Values {
   Datum& object(SlotId s) { return objects[plan.slot(s).storage]; }
   /// The value as a Datum; a tensor is a view of the session's memory.
   Datum view(SlotId s) const;
-  /// A dense copy of a tensor, in `reuse`'s memory if that is not shared and its extents agree.
-  Result<Tensor> copy_out(SlotId s, Datum& reuse) const;
+  /// Makes `in` a dense tensor of the slot's extents: the one there if its extents agree and nobody shares it.
+  Status make_tensor(const Slot& slot, Datum& in) const;
+  /// A dense copy of a tensor, in `to`'s memory as make_tensor() has it.
+  Status copy_out(SlotId s, Datum& to) const;
   /// A value that may outlive the step.
   Result<Datum> owned(SlotId s) const;
   /// "value 'y' f32[1000,1000] of node 'Expand_3' (Expand)".
@@ -63,9 +65,9 @@ class Values {
   std::vector<std::byte*> base;         ///< per storage
   std::vector<Datum> objects;           ///< per storage
   std::vector<ref::Gathered> gathered;  ///< per accumulator of objects
-};
 
-/// `reuse`'s tensor if it is not shared and has these extents, else a new one.
-Result<Tensor> tensor_for(Elem elem, const Sizes& sizes, Datum& reuse);
+ private:
+  bool holds(const Datum& value, const Slot& slot) const;
+};
 
 }  // namespace frazil::exec

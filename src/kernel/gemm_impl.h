@@ -127,7 +127,7 @@ void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
   const auto step = [&](TileFn fn, int64_t width) __attribute__((always_inline)) {
     fn(part, width);
     j += width;
-    move_to(part, g, j);
+    if (j < cols) move_to(part, g, j);
   };
   const auto run = [&]<int NV>() __attribute__((always_inline)) {
     const TileFn fn = kTiles<PackedA, NV, false>.at[rows];
@@ -187,13 +187,16 @@ void row_tile(const GemmBlock& g, int64_t lanes) {
 
 /// All columns of one row in tiles of S chains, of any width.
 template <int S>
-void row_strip(GemmBlock g, int64_t cols) {
-  const GemmBlock whole = g;
+void row_strip(const GemmBlock& g, int64_t cols) {
+  if constexpr (S <= 4) {
+    if (cols == 2 * kW) return row_tile<2, S, false>(g, cols);  // copying the block costs as much
+  }
+  GemmBlock part = g;
   int64_t j = 0;
   const auto step = [&](TileFn fn, int64_t width) __attribute__((always_inline)) {
-    fn(g, width);
+    fn(part, width);
     j += width;
-    move_to(g, whole, j);
+    if (j < cols) move_to(part, g, j);
   };
   const auto run = [&]<int NV>() __attribute__((always_inline)) {
     if constexpr (NV * S <= 8)
@@ -211,6 +214,7 @@ void row_strips(const GemmBlock& g, int64_t cols, bool backwards) {
   const int64_t whole = cols / kCols;
   GemmBlock part = g;
   const auto rest = [&] {
+    if (whole * kCols == cols) return;
     move_to(part, g, whole * kCols);
     row_strip<2>(part, cols - whole * kCols);
   };

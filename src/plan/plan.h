@@ -115,6 +115,7 @@ struct Plan {
   /// Per input and axis: the symbol that it binds or, where it is not a plain symbol, kNone and the register to equal.
   struct InputDim {
     SymbolId symbol = kNone;
+    Bounds bounds = {};  ///< of the symbol
     Reg equals = kNoReg;
     std::int64_t constant = -1;  ///< >= 0: must be this
   };
