@@ -4,6 +4,7 @@
 #include "ops/attention.h"
 #include "ops/bit_cast.h"
 #include "ops/bound.h"
+#include "ops/channels_last.h"
 #include "ops/contraction.h"
 #include "ops/control.h"
 #include "ops/cumulative.h"
