@@ -138,6 +138,7 @@ std::unique_ptr<Session> open_session(Executable& executable, const Common& comm
   auto session = executable.open();
   session->set_limits(limits_of(common));
   session->set_seed(common.seed);
+  session->set_strict(common.numerics == "strict");
   if (common.threads != 1) session->set_scheduler(scheduler(common.threads));
   return session;
 }

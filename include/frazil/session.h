@@ -26,8 +26,9 @@ struct Options {
   std::optional<std::uint64_t> max_elements;  ///< per tensor
   std::optional<std::uint64_t> max_steps;     ///< per run
   std::optional<double> deadline_ms;          ///< per run, in milliseconds
-  std::uint64_t seed = 0;        ///< of random operators without a seed of their own; equal seeds draw equal numbers
-  bool strict_numerics = false;  ///< no kernels of the numeric class "fast"; this version has none, so nothing changes
+  std::uint64_t seed = 0;  ///< of random operators without a seed of their own; equal seeds draw equal numbers
+  bool strict_numerics =
+      false;  ///< no kernels of the numeric class "fast", whose sums are less exact (docs/operators.md)
 };
 
 /// What a session has done since it was opened.

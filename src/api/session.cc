@@ -119,6 +119,7 @@ Session Model::open(const Options& options) const {
   impl->session->set_limits(limits_of(options));
   impl->session->set_scheduler(scheduler_of(options));
   impl->session->set_seed(options.seed);
+  impl->session->set_strict(options.strict_numerics);
   impl->session->allow_padding(true);
   return Session(std::move(impl));
 }

@@ -1,16 +1,9 @@
 #include "code/entries.h"
-#include "kernel/conv.h"
-#include "kernel/pool.h"
+#include "code/window_shapes.h"
 #include "tensor/buffer.h"
 
 namespace frazil {
 namespace {
-
-/// Extent h (k = 0) or w (k = 1) of [n, c, (h,) w]; 1-D tensors have h = 1.
-std::int64_t spatial(const OperandShape& x, int k) {
-  if (x.dims.size() == 3) return k == 0 ? 1 : x.dims[2];
-  return x.dims[2 + static_cast<std::size_t>(k)];
-}
 
 struct ConvState {
   kernel::ConvParams params;
@@ -35,37 +28,19 @@ Status prepare_conv_rows(Prepare& cx, ConvState& s) {
   return {};
 }
 
-/// `how` is of a convolution or a transposed one.
-void read_conv(const Prepare& cx, const auto& how, kernel::ConvParams& p) {
-  const auto &x = cx.in[0], &w = cx.in[1], &y = cx.out[0];
-  const Window& window = how.window;
-  p.batch = x.dims[0];
-  p.in_c = x.dims[1];
-  p.out_c = y.dims[1];
-  p.groups = how.groups;
-  p.in_h = spatial(x, 0), p.in_w = spatial(x, 1);
-  p.out_h = spatial(y, 0), p.out_w = spatial(y, 1);
-  p.kernel_h = spatial(w, 0), p.kernel_w = spatial(w, 1);
-  p.stride_h = window.stride[0], p.stride_w = window.stride[1];
-  p.dilation_h = window.dilation[0], p.dilation_w = window.dilation[1];
-  p.pad_top = window.pad(0, p.in_h, p.out_h, p.kernel_h);
-  p.pad_left = window.pad(1, p.in_w, p.out_w, p.kernel_w);
-}
-
 /// A plane of a group is a unit, or parts of it where only whole rows of the result are reported.
 void cut_conv(Prepare& cx, ConvState& s) {
   const kernel::ConvParams& p = s.params;
   const std::int64_t units = kernel::conv_units(p), planes = std::max<std::int64_t>(1, p.batch * p.groups);
   s.unit = cx.whole_rows ? std::max<std::int64_t>(1, units / planes) : 1;
   cx.units = std::max<std::int64_t>(1, units / s.unit);
-  cx.nanoseconds = 0.015 * static_cast<double>(cx.out[0].count()) * static_cast<double>(p.in_c / p.groups) *
-                   static_cast<double>(p.kernel_h) * static_cast<double>(p.kernel_w);
+  cx.nanoseconds = nanoseconds_of(p);
 }
 
 Status prepare_conv(Prepare& cx, const params::Conv& how, ConvState& s) {
   const auto& y = cx.out[0];
   kernel::ConvParams& p = s.params;
-  read_conv(cx, how, p);
+  read_conv(cx, how, false, p);
   s.biased = cx.in.size() > 2 && cx.in[2].given;
   const WeightRef& weight = cx.weights[1];
   if (weight && !y.empty() && kernel::conv_has_few_positions(p)) return prepare_conv_rows(cx, s);
@@ -110,7 +85,7 @@ struct TransposeState {
 /// Units are planes of the result.
 Status prepare_conv_transpose(Prepare& cx, const params::ConvTranspose& how, TransposeState& s) {
   kernel::ConvParams& p = s.params;
-  read_conv(cx, how, p);
+  read_conv(cx, how, false, p);
   s.biased = cx.in.size() > 2 && cx.in[2].given;
   cx.units = p.batch * p.out_c;
   cx.nanoseconds = 0.3 * static_cast<double>(cx.in[0].count()) * static_cast<double>(p.out_c / p.groups) *
@@ -132,29 +107,19 @@ struct PoolState {
 };
 
 /// Units are planes.
-void read_pool(Prepare& cx, const Window& w, kernel::PoolParams& p) {
-  const auto &x = cx.in[0], &y = cx.out[0];
-  p.planes = x.dims[0] * x.dims[1];
-  p.in_h = spatial(x, 0), p.in_w = spatial(x, 1);
-  p.out_h = spatial(y, 0), p.out_w = spatial(y, 1);
-  p.kernel_h = w.kernel[0], p.kernel_w = w.kernel[1];
-  p.stride_h = w.stride[0], p.stride_w = w.stride[1];
-  p.dilation_h = w.dilation[0], p.dilation_w = w.dilation[1];
-  p.pad_top = w.pad(0, p.in_h, p.out_h, p.kernel_h);
-  p.pad_left = w.pad(1, p.in_w, p.out_w, p.kernel_w);
-  p.pad_bottom = w.end_pad(0, p.in_h, p.out_h, p.kernel_h);
-  p.pad_right = w.end_pad(1, p.in_w, p.out_w, p.kernel_w);
+void prepare_pool(Prepare& cx, const Window& window, kernel::PoolParams& p) {
+  read_pool(cx, window, false, p);
+  p.planes = cx.in[0].dims[0] * cx.in[0].dims[1];
   cx.units = p.planes;
-  cx.nanoseconds = 0.3 * static_cast<double>(y.count()) * static_cast<double>(p.kernel_h * p.kernel_w);
 }
 
 Status prepare_max_pool(Prepare& cx, const params::MaxPool& p, PoolState& s) {
-  read_pool(cx, p.window, s.params);
+  prepare_pool(cx, p.window, s.params);
   return {};
 }
 
 Status prepare_average_pool(Prepare& cx, const params::AveragePool& p, PoolState& s) {
-  read_pool(cx, p.window, s.params);
+  prepare_pool(cx, p.window, s.params);
   s.count_padding = p.count_padding;
   return {};
 }
@@ -189,15 +154,18 @@ void run_global(const Call& call, const Worker&, const GlobalState& s, std::int6
 }  // namespace
 
 KernelEntry conv_entry(ProductParams<params::Conv> params) {
+  if (params.params.channels_last) return conv_nhwc_entry(std::move(params));
   return ProductEntry<params::Conv, ConvState, prepare_conv, positions, run_conv>::make(std::move(params));
 }
 KernelEntry conv_transpose_entry(const params::ConvTranspose& p) {
   return make_entry<params::ConvTranspose, TransposeState, prepare_conv_transpose, run_conv_transpose>(p);
 }
 KernelEntry max_pool_entry(const params::MaxPool& p) {
+  if (p.channels_last) return max_pool_nhwc_entry(p);
   return make_entry<params::MaxPool, PoolState, prepare_max_pool, run_max_pool>(p);
 }
 KernelEntry average_pool_entry(const params::AveragePool& p) {
+  if (p.channels_last) return average_pool_nhwc_entry(p);
   return make_entry<params::AveragePool, PoolState, prepare_average_pool, run_average_pool>(p);
 }
 KernelEntry global_pool_entry(const params::GlobalPool& p) {

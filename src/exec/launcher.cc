@@ -187,6 +187,7 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
              .out = std::span(shapes_).subspan(launch.in.size()),
              .domain = std::span(shape_memory_).first(launch.domain.size()),
              .weights = weights_,
+             .fast = context_.fast,
              .packed = executable_.packed()};
   if (Status s = entry.prepare(cx, entry.code.get(), p.state); !s) {
     return within(values_.where(step), std::move(s).error());

@@ -30,6 +30,7 @@ struct RunContext {
   ExecutionLimits execution_limits;
   Observer* observer = nullptr;
   std::shared_ptr<Scheduler> scheduler;  ///< null: one thread
+  bool fast = true;                      ///< kernels of the numeric class "fast" may run
   bool padded_results = false;           ///< results may have padding where that spares a copy
   Counters counters;
   std::uint64_t steps_left = 0;  ///< of this request

@@ -33,6 +33,8 @@ class Session {
   /// Lets run() give results with padding, where that spares a copy: a result that appends to an input, once requests
   /// have carried it, has a capacity for more. Without this results are dense.
   void allow_padding(bool allow) { context_.padded_results = allow; }
+  /// Before the first run: without kernels of the numeric class "fast", whose sums are less exact.
+  void set_strict(bool strict) { context_.fast = !strict; }
   /// Between runs: gives the memory back that stays from run to run, of all specialisations. The next run takes it
   /// anew.
   void trim();

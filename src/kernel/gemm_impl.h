@@ -6,56 +6,20 @@
 
 #include "base/poll_throttle.h"
 #include "kernel/gemm_isa.h"
-#include "kernel/gemm_simd.h"
+#include "kernel/gemm_tile.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kTileRows = 12;
-constexpr int wide_vectors(int rows) { return rows <= 2 ? 8 : rows <= 6 ? 4 : 2; }
-#else
-constexpr int kTileRows = 6;
-constexpr int wide_vectors(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : 2; }
-#endif
-
 constexpr int64_t kThinRows = kPanelRows;  ///< up to this many rows, B is read once and in place
 constexpr int64_t kDotRows = 16;           ///< up to this many rows, a transposed B is read in place
 constexpr int64_t kRowBlockPanels = 12;
+constexpr int64_t kLineFloats = 16;
 constexpr int64_t kNearElements = 8192;  ///< elements of C that stay in L1 until a tile callback has processed them
 
-/// C = (accumulate ? C : 0) + acc + biases; negative elements are multiplied by slope.
-template <int R, int NV, bool Tail>
-FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
-  const auto each = [&](auto&& f) __attribute__((always_inline)) {
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 16
-      for (int v = 0; v < NV; ++v) f(acc[r][v], r, v, Tail && v == NV - 1);
-  };
-  const auto get = [&](const float* p, bool last)
-                       __attribute__((always_inline)) { return last ? load_mask(p, mask) : loadv(p); };
-  if (g.accumulate)
-    each([&](F32v& x, int r, int v, bool last)
-             __attribute__((always_inline)) { x += get(g.c + r * g.c_row + v * kW, last); });
-  if (g.col_bias != nullptr)
-    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(g.col_bias + v * kW, last); });
-  if (g.row_bias != nullptr)
-    each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(load_1(g.row_bias + r)); });
-  if (g.slope != 1) each([&](F32v& x, int, int, bool) __attribute__((always_inline)) { x = bent(x, g.slope); });
-  each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) {
-    float* p = g.c + r * g.c_row + v * kW;
-    if (last) {
-      store_mask(p, x, mask);
-    } else {
-      storev(p, x);
-    }
-  });
-}
-
 /// Keeps R rows x NV vectors of C in registers. PackedA: a_row is 1, else a_col is 1. Tail: only `lanes` lanes of the
-/// last vector.
-template <int R, int NV, bool PackedA, bool Tail>
+/// last vector. Ahead: g.ahead is there.
+template <int R, int NV, bool PackedA, bool Tail, bool Ahead = false>
 void tile(const GemmBlock& g, int64_t lanes) {
   constexpr int kPanelVectors = static_cast<int>(kPanelCols) / kW;
   const Mask mask = first_lanes(Tail ? lanes : 0);
@@ -68,8 +32,13 @@ void tile(const GemmBlock& g, int64_t lanes) {
     for (int v = 0; v < NV; ++v) acc[r][v] = F32v{};
   const float* a = g.a;
   const float* b = g.b;
+  [[maybe_unused]] const float* ahead = g.ahead;
   for (int64_t i = 0; i < g.k; ++i) {
     F32v bv[NV];
+    if constexpr (Ahead) {
+      __builtin_prefetch(ahead, 0, 2);
+      ahead += kLineFloats;
+    }
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
       const float* p = b + (v / kPanelVectors) * b_panel + (v % kPanelVectors) * kW;
@@ -89,28 +58,32 @@ void tile(const GemmBlock& g, int64_t lanes) {
 
 using TileFn = void (*)(const GemmBlock&, int64_t);
 
-template <bool PackedA, int NV, bool Tail, int R>
+template <bool PackedA, int NV, bool Tail, bool Ahead, int R>
 constexpr TileFn tile_or_null() {
   if constexpr (R >= 1 && NV <= wide_vectors(R)) {
-    return tile<R, NV, PackedA, Tail>;
+    return tile<R, NV, PackedA, Tail, Ahead>;
   } else {
     return nullptr;
   }
 }
 
 /// Dispatches tiles by their number of rows.
-template <bool PackedA, int NV, bool Tail>
+template <bool PackedA, int NV, bool Tail, bool Ahead = false>
 struct TileTable {
   TileFn at[13] = {};
   constexpr TileTable() { fill<1>(); }
   template <int R>
   constexpr void fill() {
-    at[R] = tile_or_null<PackedA, NV, Tail, R>();
+    at[R] = tile_or_null<PackedA, NV, Tail, Ahead, R>();
     if constexpr (R < kTileRows) fill<R + 1>();
   }
 };
 template <bool PackedA, int NV, bool Tail>
 constexpr TileTable<PackedA, NV, Tail> kTiles;
+/// Of the widest tiles that any number of rows has.
+constexpr int kWide = wide_vectors(kTileRows);
+template <bool PackedA>
+constexpr TileTable<PackedA, kWide, false, true> kTilesAhead;
 
 /// Makes `part` the columns of `whole` from j on.
 FRAZIL_INLINE void move_to(GemmBlock& part, const GemmBlock& whole, int64_t j) {
@@ -130,7 +103,8 @@ void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
     if (j < cols) move_to(part, g, j);
   };
   const auto run = [&]<int NV>() __attribute__((always_inline)) {
-    const TileFn fn = kTiles<PackedA, NV, false>.at[rows];
+    const TileFn fn =
+        NV == kWide && g.ahead != nullptr ? kTilesAhead<PackedA>.at[rows] : kTiles<PackedA, NV, false>.at[rows];
     if (fn == nullptr) return;
     while (cols - j >= NV * kW) step(fn, NV * kW);
   };
@@ -335,6 +309,12 @@ struct Blocking {
   int64_t done_from;         ///< columns [done_from, j1) of C are final after this block; >= j1: none
 };
 
+/// Half of the panel behind the one at column j, for each of its first two blocks of rows.
+const float* next_panel(const Blocking& s, int64_t j, int64_t part) {
+  if (part > 1 || j + kPanelCols >= s.j1 || s.b_row != kPanelCols) return nullptr;
+  return s.b + (j + kPanelCols - s.j0) / kPanelCols * s.b_panel + part * (s.k1 - s.k0) * kLineFloats;
+}
+
 /// C[begin..end, j0..j1] += A[.., k0..k1] * B[k0..k1, ..]
 void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
   const int64_t panels = row_panels(s.end - s.begin), m = s.end - s.begin, depth = s.k1 - s.k0;
@@ -367,6 +347,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
         part.row_bias = nullptr;
         part.accumulate = !s.first || g.accumulate;
         part.slope = s.last ? g.slope : 1;
+        part.ahead = next_panel(s, j, p - p0);
         gemm_block(part, height, min64(kPanelCols, s.j1 - j));
       }
     }
@@ -429,9 +410,11 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
 
 void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
   // Copying the block costs as much as short tiles do.
-  if (constexpr int kWide = wide_vectors(kTileRows); cols == kWide * kW && rows <= kTileRows) {
-    const TileFn fn = g.a_row == 1 ? kTiles<true, kWide, false>.at[rows] : kTiles<false, kWide, false>.at[rows];
-    return fn(g, kWide * kW);
+  if (cols == kWide * kW && rows <= kTileRows) {
+    const auto pick = [&](const auto& tiles) { return tiles.at[rows]; };
+    const bool packed = g.a_row == 1;
+    if (g.ahead != nullptr) return (packed ? pick(kTilesAhead<true>) : pick(kTilesAhead<false>))(g, kWide * kW);
+    return (packed ? pick(kTiles<true, kWide, false>) : pick(kTiles<false, kWide, false>))(g, kWide * kW);
   }
   const int64_t parts = ceil_div(rows, kTileRows);
   for (int64_t p = 0; p < parts; ++p) {

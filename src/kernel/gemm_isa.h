@@ -34,6 +34,7 @@ struct GemmBlock {
   const float* row_bias;
   bool accumulate;
   float slope = 1;
+  const float* ahead = nullptr;  ///< k cache lines that are read next, for the cache; null: none
 };
 
 // gemm_run:       rows [begin, end) of g; packed_b may be null

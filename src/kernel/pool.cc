@@ -76,20 +76,28 @@ void max_row_indices(const PoolParams& p, const float* x, int64_t oy, float* y, 
   });
 }
 
+/// Window positions along an axis that count for output `o`.
+int64_t counted(bool count_include_pad, int64_t o, int64_t stride, int64_t pad, int64_t end_pad, int64_t dilation,
+                int64_t kernel, int64_t in) {
+  const int64_t lo = count_include_pad ? -pad : 0, hi = count_include_pad ? in + end_pad : in;
+  return taps_between(o * stride - pad, dilation, kernel, lo, hi);
+}
+int64_t counted_rows(const PoolParams& p, bool count_include_pad, int64_t oy) {
+  return counted(count_include_pad, oy, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h, p.kernel_h, p.in_h);
+}
+int64_t counted_cols(const PoolParams& p, bool count_include_pad, int64_t ox) {
+  return counted(count_include_pad, ox, p.stride_w, p.pad_left, p.pad_right, p.dilation_w, p.kernel_w, p.in_w);
+}
+
 void average_row(const PoolParams& p, const float* x, int64_t oy, float* y, bool count_include_pad) {
   std::fill_n(y, p.out_w, 0.f);
   for_taps(p, x, oy, [&](int64_t, Range cols, int64_t shift, const float* row) {
     combine(y, row, cols, p.stride_w, shift, [](float a, float b) { return a + b; });
   });
-  const auto count = [&](int64_t o, int64_t stride, int64_t pad, int64_t end_pad, int64_t dilation, int64_t kernel,
-                         int64_t in) {
-    const int64_t lo = count_include_pad ? -pad : 0, hi = count_include_pad ? in + end_pad : in;
-    return taps_between(o * stride - pad, dilation, kernel, lo, hi);
-  };
-  const int64_t rows = count(oy, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h, p.kernel_h, p.in_h);
+  const int64_t rows = counted_rows(p, count_include_pad, oy);
   const auto divide = [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
-      const int64_t n = rows * count(o, p.stride_w, p.pad_left, p.pad_right, p.dilation_w, p.kernel_w, p.in_w);
+      const int64_t n = rows * counted_cols(p, count_include_pad, o);
       y[o] = n > 0 ? y[o] / static_cast<float>(n) : 0.f;
     }
   };
@@ -103,7 +111,49 @@ void average_row(const PoolParams& p, const float* x, int64_t oy, float* y, bool
   divide(end, p.out_w);
 }
 
+/// Folds each window of one output line of an image with channels last: f(result, element), from `initial`.
+template <class F>
+void fold_line(const PoolParams& p, int64_t channels, const float* x, int64_t oy, float* y, float initial, F f) {
+  std::fill_n(y, p.out_w * channels, initial);
+  for (int64_t ox = 0; ox < p.out_w; ++ox, y += channels) {
+    for (int64_t r = 0; r < p.kernel_h; ++r) {
+      const int64_t iy = oy * p.stride_h - p.pad_top + r * p.dilation_h;
+      if (iy < 0 || iy >= p.in_h) continue;
+      for (int64_t s = 0; s < p.kernel_w; ++s) {
+        const int64_t ix = ox * p.stride_w - p.pad_left + s * p.dilation_w;
+        if (ix < 0 || ix >= p.in_w) continue;
+        const float* const pixel = x + (iy * p.in_w + ix) * channels;
+        for (int64_t c = 0; c < channels; ++c) y[c] = f(y[c], pixel[c]);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+void max_pool_nhwc(const PoolParams& p, int64_t channels, const float* x, float* y, int64_t begin,
+                   int64_t end) noexcept {
+  PollThrottle throttle;
+  for (int64_t line = begin; line < end && !throttle.stop(p.out_w * channels * p.kernel_h * p.kernel_w); ++line) {
+    fold_line(p, channels, x + line / p.out_h * p.in_h * p.in_w * channels, line % p.out_h,
+              y + line * p.out_w * channels, kLowest, [](float a, float b) { return ((b > a) | (b != b)) ? b : a; });
+  }
+}
+
+void average_pool_nhwc(const PoolParams& p, int64_t channels, const float* x, float* y, bool count_include_pad,
+                       int64_t begin, int64_t end) noexcept {
+  PollThrottle throttle;
+  for (int64_t line = begin; line < end && !throttle.stop(p.out_w * channels * p.kernel_h * p.kernel_w); ++line) {
+    const int64_t oy = line % p.out_h, rows = counted_rows(p, count_include_pad, oy);
+    float* to = y + line * p.out_w * channels;
+    fold_line(p, channels, x + line / p.out_h * p.in_h * p.in_w * channels, oy, to, 0.f,
+              [](float a, float b) { return a + b; });
+    for (int64_t ox = 0; ox < p.out_w; ++ox, to += channels) {
+      const int64_t count = rows * counted_cols(p, count_include_pad, ox);
+      for (int64_t c = 0; c < channels; ++c) to[c] = count > 0 ? to[c] / static_cast<float>(count) : 0.f;
+    }
+  }
+}
 
 void max_pool_range(const PoolParams& p, const float* x, float* y, int64_t* indices, bool column_major, int64_t begin,
                     int64_t end) noexcept {

@@ -29,6 +29,13 @@ void max_pool_range(const PoolParams& p, const float* x, float* y, std::int64_t*
 void average_pool_range(const PoolParams& p, const float* x, float* y, bool count_include_pad, std::int64_t begin,
                         std::int64_t end) noexcept;
 
+/// The same for x[planes, in_h, in_w, channels] -> y[planes, out_h, out_w, channels], planes being images; lines
+/// [begin, end) of planes * out_h.
+void max_pool_nhwc(const PoolParams& p, std::int64_t channels, const float* x, float* y, std::int64_t begin,
+                   std::int64_t end) noexcept;
+void average_pool_nhwc(const PoolParams& p, std::int64_t channels, const float* x, float* y, bool count_include_pad,
+                       std::int64_t begin, std::int64_t end) noexcept;
+
 /// x[planes, extent] -> y[planes]. An empty plane gives NaN and -inf.
 void global_average_pool(std::int64_t planes, std::int64_t extent, const float* x, float* y) noexcept;
 void global_max_pool(std::int64_t planes, std::int64_t extent, const float* x, float* y) noexcept;

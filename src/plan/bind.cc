@@ -10,6 +10,7 @@
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
 #include "ops/attend.h"
+#include "ops/channels_last.h"
 #include "ops/contraction.h"
 #include "ops/index.h"
 #include "ops/microsoft_quant.h"
@@ -153,7 +154,8 @@ Bound bind_gemm(const Graph& g, const Node& n) {
 Bound bind_conv(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvAttrs>();
   if (!all_f32(g, n)) return std::nullopt;
-  Bound bound = windowed(params::Conv{.groups = a.group, .window = {}}, a, rank_of(g, n.in[0]));
+  const bool last = n.op == &ops::ConvChannelsLast;
+  Bound bound = windowed(params::Conv{.groups = a.group, .channels_last = last, .window = {}}, a, rank_of(g, n.in[0]));
   if (bound) bound->epilogue = true;
   return bound;
 }
@@ -168,13 +170,16 @@ Bound bind_conv_transpose(const Graph& g, const Node& n) {
 Bound bind_max_pool(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::MaxPoolAttrs>();
   if (n.out.size() > 1 || !all_f32(g, n)) return std::nullopt;
-  return windowed(params::MaxPool{}, a, rank_of(g, n.in[0]));
+  const bool last = n.op == &ops::MaxPoolChannelsLast;
+  return windowed(params::MaxPool{.channels_last = last, .window = {}}, a, rank_of(g, n.in[0]));
 }
 
 Bound bind_average_pool(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::AveragePoolAttrs>();
   if (!all_f32(g, n)) return std::nullopt;
-  return windowed(params::AveragePool{.count_padding = a.count_include_pad != 0, .window = {}}, a, rank_of(g, n.in[0]));
+  const bool last = n.op == &ops::AveragePoolChannelsLast, count = a.count_include_pad != 0;
+  return windowed(params::AveragePool{.count_padding = count, .channels_last = last, .window = {}}, a,
+                  rank_of(g, n.in[0]));
 }
 
 Bound bind_global_pool(const Graph& g, const Node& n) {
@@ -343,9 +348,12 @@ const Row kRows[] = {
     {&ops::microsoft::MatMulNBits, Kernel::matmul_nbits, bind_nbits_product},
     {&ops::Gemm, Kernel::gemm, bind_gemm},
     {&ops::Conv, Kernel::conv, bind_conv},
+    {&ops::ConvChannelsLast, Kernel::conv, bind_conv},
     {&ops::ConvTranspose, Kernel::conv_transpose, bind_conv_transpose},
     {&ops::MaxPool, Kernel::max_pool, bind_max_pool},
     {&ops::AveragePool, Kernel::average_pool, bind_average_pool},
+    {&ops::MaxPoolChannelsLast, Kernel::max_pool, bind_max_pool},
+    {&ops::AveragePoolChannelsLast, Kernel::average_pool, bind_average_pool},
     {&ops::GlobalAveragePool, Kernel::global_pool, bind_global_pool},
     {&ops::GlobalMaxPool, Kernel::global_pool, bind_global_pool},
     {&ops::ReduceSum, Kernel::reduce, bind_reduce<kernel::Reduce::sum>},

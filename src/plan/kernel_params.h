@@ -135,9 +135,11 @@ struct Gemm {
 struct Conv {
   static constexpr std::string_view kName = "conv";
   std::int64_t groups = 1;
+  bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
   Window window;
   static void fields(auto& self, auto&& v) {
     v("groups", self.groups);
+    v("channels_last", self.channels_last);
     Window::fields(self.window, v);
   }
 };
@@ -155,16 +157,22 @@ struct ConvTranspose {
 
 struct MaxPool {
   static constexpr std::string_view kName = "max_pool";
+  bool channels_last = false;
   Window window;
-  static void fields(auto& self, auto&& v) { Window::fields(self.window, v); }
+  static void fields(auto& self, auto&& v) {
+    v("channels_last", self.channels_last);
+    Window::fields(self.window, v);
+  }
 };
 
 struct AveragePool {
   static constexpr std::string_view kName = "average_pool";
   bool count_padding = false;
+  bool channels_last = false;
   Window window;
   static void fields(auto& self, auto&& v) {
     v("count_padding", self.count_padding);
+    v("channels_last", self.channels_last);
     Window::fields(self.window, v);
   }
 };

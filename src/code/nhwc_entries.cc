@@ -1,0 +1,109 @@
+#include <algorithm>
+
+#include "code/entries.h"
+#include "code/window_shapes.h"
+#include "kernel/conv_nhwc.h"
+
+// Convolutions and pools whose channels are the last axis.
+namespace frazil {
+namespace {
+
+struct NhwcState {
+  kernel::NhwcConv conv;
+  const std::byte* packed = nullptr;
+  bool biased = false;
+  std::size_t packed_bytes = 0;  ///< packed per run at the start of scratch when the weights are not constant
+  std::int64_t unit = 1;         ///< units of the kernel in one of the step
+};
+
+/// Units that share their rows are one where only whole rows of the result are reported.
+void cut(Prepare& cx, NhwcState& s) {
+  s.unit = cx.whole_rows ? kernel::nhwc_units_per_rows(s.conv) : 1;
+  cx.units = std::max<std::int64_t>(1, kernel::nhwc_units(s.conv) / s.unit);
+  cx.nanoseconds = nanoseconds_of(s.conv.params);
+}
+
+Status prepare_nhwc(Prepare& cx, const params::Conv& how, NhwcState& s) {
+  kernel::ConvParams& p = s.conv.params;
+  read_conv(cx, how, true, p);
+  s.conv.fast = cx.fast;
+  s.biased = cx.in.size() > 2 && cx.in[2].given;
+  const WeightRef& weight = cx.weights[1];
+  const auto bytes = static_cast<std::size_t>(kernel::nhwc_packed_w_bytes(p));
+  if (weight) {
+    const PackFormat format{PackFormat::Layout::conv_nhwc, {p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups}};
+    FRAZIL_TRY(s.packed, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
+      kernel::nhwc_pack_w(p, as<const float>(const_cast<std::byte*>(weight.bytes.data())), to);
+    }));
+    cut(cx, s);
+  } else {
+    s.packed_bytes = aligned(bytes);
+  }
+  cx.scratch_bytes = s.packed_bytes + static_cast<std::size_t>(kernel::nhwc_scratch_bytes(s.conv));
+  return {};
+}
+
+void run_nhwc(const ProductRun<NhwcState>& r) {
+  const auto& s = r.state;
+  const std::int64_t units = kernel::nhwc_units(s.conv);
+  const std::byte* packed = s.packed;
+  if (packed == nullptr) {
+    kernel::nhwc_pack_w(s.conv.params, as(r.call.in[1]), r.worker.scratch);
+    packed = r.worker.scratch;
+  }
+  const std::int64_t begin = s.packed == nullptr ? 0 : r.begin * s.unit;
+  const std::int64_t end = s.packed == nullptr ? units : std::min(r.end * s.unit, units);
+  kernel::nhwc_range(s.conv, as(r.call.in[0]), packed, s.biased ? as(r.call.in[2]) : nullptr, as(r.call.out[0]), begin,
+                     end, r.worker.scratch + s.packed_bytes, r.epilogue.on_tile());
+}
+
+std::int64_t channels(const NhwcState& s) { return s.conv.params.out_c; }
+
+// ---- pools ----
+
+struct NhwcPool {
+  kernel::PoolParams params;
+  std::int64_t channels = 0;
+  bool count_padding = false;
+};
+
+/// Units are lines of the result.
+void prepare_pool(Prepare& cx, const Window& window, NhwcPool& s) {
+  read_pool(cx, window, true, s.params);
+  s.params.planes = cx.in[0].dims[0];
+  s.channels = cx.in[0].dims.back();
+  cx.units = s.params.planes * s.params.out_h;
+}
+
+Status prepare_max(Prepare& cx, const params::MaxPool& p, NhwcPool& s) {
+  prepare_pool(cx, p.window, s);
+  return {};
+}
+
+Status prepare_average(Prepare& cx, const params::AveragePool& p, NhwcPool& s) {
+  prepare_pool(cx, p.window, s);
+  s.count_padding = p.count_padding;
+  return {};
+}
+
+void run_max(const Call& call, const Worker&, const NhwcPool& s, std::int64_t begin, std::int64_t end) {
+  kernel::max_pool_nhwc(s.params, s.channels, as(call.in[0]), as(call.out[0]), begin, end);
+}
+
+void run_average(const Call& call, const Worker&, const NhwcPool& s, std::int64_t begin, std::int64_t end) {
+  kernel::average_pool_nhwc(s.params, s.channels, as(call.in[0]), as(call.out[0]), s.count_padding, begin, end);
+}
+
+}  // namespace
+
+KernelEntry conv_nhwc_entry(ProductParams<params::Conv> params) {
+  return ProductEntry<params::Conv, NhwcState, prepare_nhwc, channels, run_nhwc>::make(std::move(params));
+}
+KernelEntry max_pool_nhwc_entry(const params::MaxPool& p) {
+  return make_entry<params::MaxPool, NhwcPool, prepare_max, run_max>(p);
+}
+KernelEntry average_pool_nhwc_entry(const params::AveragePool& p) {
+  return make_entry<params::AveragePool, NhwcPool, prepare_average, run_average>(p);
+}
+
+}  // namespace frazil

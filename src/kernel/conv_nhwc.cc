@@ -1,0 +1,175 @@
+#include "kernel/conv_nhwc.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/extents.h"
+#include "base/poll_throttle.h"
+#include "kernel/aligned.h"
+#include "kernel/conv_nhwc_isa.h"
+#include "kernel/isa.h"
+
+namespace frazil::kernel {
+namespace {
+
+using std::int64_t;
+
+bool empty(const ConvParams& p) {
+  return p.batch <= 0 || p.out_c <= 0 || p.out_h <= 0 || p.out_w <= 0 || p.groups <= 0;
+}
+
+bool is_depthwise(const ConvParams& p) { return p.groups > 1 && p.in_c == p.groups && p.out_c == p.groups; }
+
+/// Extents for which the transforms pay (bench/kernels: convolutions of 3 x 3).
+bool winograd_pays(const ConvParams& p) {
+  constexpr int64_t kChannels = 16, kTiles = 4;
+  const bool plain = p.kernel_h == 3 && p.kernel_w == 3 && p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 &&
+                     p.dilation_w == 1 && p.groups == 1;
+  const int64_t tiles = ceil_div(p.out_h, kWinogradTile) * ceil_div(p.out_w, kWinogradTile);
+  return plain && p.in_c >= kChannels && p.out_c >= kChannels && tiles >= kTiles;
+}
+
+void pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* to, int64_t panel) {
+#if defined(__x86_64__)
+  if (current_isa() != Isa::base) return isa_avx2::gemm_pack_cols(k, n, b, b_row, b_col, to, panel);
+#endif
+  isa_base::gemm_pack_cols(k, n, b, b_row, b_col, to, panel);
+}
+
+/// A row of the kernel over adjacent pixels of few channels is one tap.
+bool taps_are_lines(const ConvParams& p, const NhwcShape& s) {
+  constexpr int64_t kFewChannels = 8;
+  return p.groups == 1 && s.group_in < kFewChannels && p.kernel_w > 1 && p.dilation_w == 1;
+}
+
+constexpr int64_t kTileLineTarget = 48;  ///< tiles of a block, more or less
+constexpr int64_t kUnitCols = 128;       ///< columns of a unit where rows alone make too few
+constexpr int64_t kFewUnits = 8;
+
+void cut_winograd(const ConvParams& p, NhwcShape& s) {
+  s.tiles_h = ceil_div(p.out_h, kWinogradTile);
+  s.tiles_w = ceil_div(p.out_w, kWinogradTile);
+  s.tile_lines = std::clamp<int64_t>(kTileLineTarget / s.tiles_w, 1, s.tiles_h);
+  s.planes = p.batch;
+  s.plane_rows = p.out_h * p.out_w;
+  s.row_blocks = ceil_div(s.tiles_h, s.tile_lines);
+  s.tile_lines = ceil_div(s.tiles_h, s.row_blocks);
+}
+
+void cut_rows(const ConvParams& p, NhwcShape& s) {
+  s.planes = s.lines ? p.batch : 1;
+  s.plane_rows = p.batch / s.planes * p.out_h * p.out_w;
+  const int64_t rows = std::clamp<int64_t>((int64_t{1} << 15) / p.out_c, 48, 192);
+  s.row_blocks = ceil_div(s.plane_rows, rows);
+}
+
+}  // namespace
+
+NhwcPath nhwc_path(const NhwcConv& conv) noexcept {
+  if (is_depthwise(conv.params)) return NhwcPath::depthwise;
+  return conv.fast && winograd_pays(conv.params) ? NhwcPath::winograd : NhwcPath::indirect;
+}
+
+NhwcShape nhwc_shape(const NhwcConv& conv) noexcept {
+  const ConvParams& p = conv.params;
+  NhwcShape s{};
+  s.path = nhwc_path(conv);
+  s.group_in = p.in_c / p.groups;
+  s.group_out = p.out_c / p.groups;
+  s.lines = s.path == NhwcPath::indirect && taps_are_lines(p, s);
+  s.taps = s.lines ? p.kernel_h : p.kernel_h * p.kernel_w;
+  s.depth = s.lines ? p.kernel_w * s.group_in : s.group_in;
+  s.path == NhwcPath::winograd ? cut_winograd(p, s) : cut_rows(p, s);
+  const bool few = p.groups == 1 && s.planes * s.row_blocks < kFewUnits;
+  s.col_blocks = few ? ceil_div(p.out_c, kUnitCols) : 1;
+  return s;
+}
+
+int64_t nhwc_packed_w_bytes(const ConvParams& p) noexcept {
+  if (p.groups <= 0) return 0;
+  const int64_t depth = p.in_c / p.groups * p.kernel_h * p.kernel_w;
+  const int64_t cols = is_depthwise(p) ? p.out_c : p.groups * round_up(p.out_c / p.groups, kPanelCols);
+  return depth * cols * static_cast<int64_t>(sizeof(float));
+}
+
+void nhwc_pack_w(const ConvParams& p, const float* w, void* packed) noexcept {
+  if (nhwc_packed_w_bytes(p) <= 0) return;
+  float* to = static_cast<float*>(packed);
+  const int64_t taps = p.kernel_h * p.kernel_w, in = p.in_c / p.groups, out = p.out_c / p.groups;
+  if (is_depthwise(p)) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t c = 0; c < p.out_c; ++c) to[tap * p.out_c + c] = w[c * taps + tap];
+    }
+    return;
+  }
+  const int64_t panel = taps * in * kPanelCols;
+  for (int64_t g = 0; g < p.groups && !stop_requested(); ++g) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      pack_cols(in, out, w + g * out * in * taps + tap, taps, in * taps, to + tap * in * kPanelCols, panel);
+    }
+    to += ceil_div(out, kPanelCols) * panel;
+  }
+}
+
+int64_t nhwc_units(const NhwcConv& conv) noexcept { return empty(conv.params) ? 0 : nhwc_shape(conv).units(); }
+
+int64_t nhwc_units_per_rows(const NhwcConv& conv) noexcept {
+  return empty(conv.params) ? 1 : nhwc_shape(conv).col_blocks;
+}
+
+int64_t nhwc_indirect_scratch(const ConvParams& p, const NhwcShape& s) noexcept {
+  const int64_t rows = ceil_div(s.plane_rows, s.row_blocks);
+  const int64_t pointers = rows * s.taps * kPointerFloats;
+  if (!s.lines) return pointers + p.in_c;
+  const int64_t lines = (ceil_div(rows, p.out_w) + 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1;
+  return pointers + lines * ((p.out_w - 1) * p.stride_w + p.kernel_w) * p.in_c;
+}
+
+WinogradSteps winograd_steps(const ConvParams& p, const NhwcShape& s) noexcept {
+  constexpr int64_t kLine = 16;
+  const int64_t tiles = s.tile_lines * s.tiles_w, row = round_up(p.in_c, kChannelPad);
+  return {tiles * row + kLine, kWinogradDepth * kPanelCols + kLine, tiles * kPanelCols + kLine};
+}
+
+int64_t nhwc_winograd_scratch(const ConvParams& p, const NhwcShape& s) noexcept {
+  const WinogradSteps steps = winograd_steps(p, s);
+  return round_up(p.in_c, kChannelPad) + kWinogradPoints * (steps.in + steps.weights + steps.out);
+}
+
+int64_t nhwc_scratch_bytes(const NhwcConv& conv) noexcept {
+  if (empty(conv.params)) return 0;
+  const NhwcShape s = nhwc_shape(conv);
+  const int64_t floats =
+      s.path == NhwcPath::winograd ? nhwc_winograd_scratch(conv.params, s) : nhwc_indirect_scratch(conv.params, s);
+  return floats * static_cast<int64_t>(sizeof(float)) + kLineBytes;
+}
+
+namespace {
+
+using Runs = void (*)(const NhwcRun&, int64_t, int64_t) noexcept;
+
+Runs runs_of(NhwcPath path) {
+  const auto pick = [&](Runs indirect, Runs depthwise, Runs winograd) {
+    return path == NhwcPath::indirect ? indirect : path == NhwcPath::depthwise ? depthwise : winograd;
+  };
+#if defined(__x86_64__)
+  switch (current_isa()) {
+    case Isa::avx512: return pick(isa_avx512::nhwc_indirect, isa_avx512::nhwc_depthwise, isa_avx512::nhwc_winograd);
+    case Isa::avx2: return pick(isa_avx2::nhwc_indirect, isa_avx2::nhwc_depthwise, isa_avx2::nhwc_winograd);
+    case Isa::base: break;
+  }
+#endif
+  return pick(isa_base::nhwc_indirect, isa_base::nhwc_depthwise, isa_base::nhwc_winograd);
+}
+
+}  // namespace
+
+void nhwc_range(const NhwcConv& conv, const float* x, const void* packed_w, const float* bias, float* y,
+                int64_t unit_begin, int64_t unit_end, void* scratch, const TileCallback* on_tile) noexcept {
+  if (empty(conv.params) || unit_begin >= unit_end) return;
+  const NhwcRun run{conv.params, nhwc_shape(conv), x,      static_cast<const float*>(packed_w), bias,
+                    y,           aligned(scratch), on_tile};
+  runs_of(run.shape.path)(run, unit_begin, unit_end);
+}
+
+}  // namespace frazil::kernel

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernel/conv.h"
+#include "kernel/tile_callback.h"
+
+// Convolutions whose channels are the last axis: x[batch, in_h, in_w, in_c], bias[out_c] or null,
+// y[batch, out_h, out_w, out_c], all contiguous. Weights as in ONNX, w[out_c, in_c / groups, kernel_h, kernel_w]. The
+// rest is as for ConvParams.
+namespace frazil::kernel {
+
+/// How a convolution is computed. It follows from the extents.
+enum class NhwcPath : std::uint8_t {
+  indirect,   ///< a product whose rows are read through pointers, one for each position of the kernel
+  depthwise,  ///< one channel per group on both sides
+  winograd,   ///< F(4x4, 3x3) of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (CVPR 2016)
+};
+
+struct NhwcConv {
+  ConvParams params;
+  bool fast = true;  ///< may use Winograd, whose error is a few times that of the plain sum
+};
+NhwcPath nhwc_path(const NhwcConv& conv) noexcept;
+
+/// Weights are packed once. The format is the same for every ISA and path but depthwise, and depends on out_c, in_c,
+/// kernel_h, kernel_w and groups.
+std::int64_t nhwc_packed_w_bytes(const ConvParams& p) noexcept;
+void nhwc_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
+
+/// The work consists of independent units; the bits of a unit do not depend on who runs it.
+std::int64_t nhwc_units(const NhwcConv& conv) noexcept;
+/// Adjacent units that share their rows of y: where a callback wants whole rows, they must be run together.
+std::int64_t nhwc_units_per_rows(const NhwcConv& conv) noexcept;
+std::int64_t nhwc_scratch_bytes(const NhwcConv& conv) noexcept;
+/// Runs units [unit_begin, unit_end). `on_tile`, which may be null, sees y as [batch * out_h * out_w, out_c] and may
+/// overwrite it. Each concurrent caller needs its own scratch.
+void nhwc_range(const NhwcConv& conv, const float* x, const void* packed_w, const float* bias, float* y,
+                std::int64_t unit_begin, std::int64_t unit_end, void* scratch,
+                const TileCallback* on_tile = nullptr) noexcept;
+
+}  // namespace frazil::kernel

@@ -1,0 +1,311 @@
+// f32 convolution with channels as the last axis, for one instruction set. Compiled by conv_nhwc_<isa>.cc, which
+// defines FRAZIL_ISA_NS.
+//
+// A row of the product is an output position. It is read through one pointer for each tap (a position of the kernel, or
+// a row of the kernel over padded lines), so that no matrix of patches is written.
+
+#include "base/poll_throttle.h"
+#include "kernel/conv_nhwc_isa.h"
+#include "kernel/gemm_tile.h"
+
+namespace frazil::kernel::FRAZIL_ISA_NS {
+namespace {
+
+constexpr int kWide = wide_vectors(kTileRows);
+static_assert(kWide == 2);
+
+/// Rows of a tile of the product, and the steps of its depth: `depth` floats from `first` on behind each pointer.
+struct TapBlock : GemmBlock {
+  const float* const* at;  ///< [tap][row]
+  int64_t taps, first;
+};
+
+template <int R, int NV, bool Tail>
+void tap_tile(const TapBlock& g, int64_t lanes) {
+  const Mask mask = first_lanes(Tail ? lanes - (NV - 1) * kW : 0);
+  F32v acc[R][NV];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[r][v] = F32v{};
+  const float* b = g.b;
+  const float* const* at = g.at;
+  for (int64_t tap = 0; tap < g.taps; ++tap, at += R) {
+    const float* a[R];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) a[r] = at[r] + g.first;
+    for (int64_t i = 0; i < g.k; ++i, b += kPanelCols) {
+      F32v bv[NV];
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) bv[v] = loadv(b + v * kW);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const F32v x = set1(a[r][i]);
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) acc[r][v] = mul_add(x, bv[v], acc[r][v]);
+      }
+    }
+  }
+  finish<R, NV, Tail>(acc, g, mask);
+}
+
+/// The same for depthwise convolutions: a tap's weights are a vector of the tile's channels, and so is what it reads.
+template <int R, int NV, bool Tail>
+void channel_tile(const TapBlock& g, int64_t lanes) {
+  const Mask mask = first_lanes(Tail ? lanes - (NV - 1) * kW : 0);
+  F32v acc[R][NV];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[r][v] = F32v{};
+  const auto get = [&](const float* p, int v) __attribute__((always_inline)) {
+    return Tail && v == NV - 1 ? load_mask(p + v * kW, mask) : loadv(p + v * kW);
+  };
+  const float* b = g.b;
+  const float* const* at = g.at;
+  for (int64_t tap = 0; tap < g.taps; ++tap, at += R, b += g.b_row) {
+    F32v bv[NV];
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) bv[v] = get(b, v);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) acc[r][v] = mul_add(get(at[r] + g.first, v), bv[v], acc[r][v]);
+  }
+  finish<R, NV, Tail>(acc, g, mask);
+}
+
+using TapTileFn = void (*)(const TapBlock&, int64_t);
+
+/// Tiles by their number of rows.
+template <int NV, bool Tail>
+struct TapTiles {
+  TapTileFn product[kTileRows + 1] = {}, channels[kTileRows + 1] = {};
+  constexpr TapTiles() { fill<1>(); }
+  template <int R>
+  constexpr void fill() {
+    product[R] = tap_tile<R, NV, Tail>;
+    if constexpr (R <= 4) channels[R] = channel_tile<R, NV, Tail>;
+    if constexpr (R < kTileRows) fill<R + 1>();
+  }
+};
+template <int NV, bool Tail>
+constexpr TapTiles<NV, Tail> kTapTiles;
+
+/// At most kWide * kW columns.
+TapTileFn tile_for(int64_t rows, int64_t cols, bool channels) {
+  const auto of = [&](const auto& tiles) { return channels ? tiles.channels[rows] : tiles.product[rows]; };
+  if (cols == kWide * kW) return of(kTapTiles<kWide, false>);
+  if (cols > kW) return of(kTapTiles<2, true>);
+  return cols == kW ? of(kTapTiles<1, false>) : of(kTapTiles<1, true>);
+}
+
+/// Where a run's scratch is.
+struct TapScratch {
+  const float** at;  ///< of a block: for each tile of rows [tap][row]
+  float* lines;      ///< padded lines, or zeros for taps outside of the image
+};
+
+/// Rows [begin, end) of a block, cut into tiles of nearly equal height.
+struct Tiles {
+  int64_t begin, end, count;
+  Tiles(int64_t first, int64_t last, int64_t most) : begin(first), end(last), count(ceil_div(last - first, most)) {}
+  int64_t row(int64_t tile) const { return begin + tile * (end - begin) / count; }
+};
+
+/// An output position of a plane.
+struct Position {
+  int64_t item, y, x;
+};
+FRAZIL_INLINE Position position(const NhwcRun& r, int64_t plane, int64_t row) {
+  const int64_t w = r.p.out_w, area = r.p.out_h * w, at = plane * r.shape.plane_rows + row;
+  return {at / area, at % area / w, at % w};
+}
+FRAZIL_INLINE void next(const NhwcRun& r, Position& at) {
+  if (++at.x < r.p.out_w) return;
+  at.x = 0;
+  if (++at.y < r.p.out_h) return;
+  at.y = 0;
+  ++at.item;
+}
+
+/// Copies input lines [first, last) of an image with the padding that windows need on both sides.
+void pad_lines(const NhwcRun& r, int64_t item, int64_t first, int64_t last, float* to) {
+  const ConvParams& p = r.p;
+  const int64_t width = (p.out_w - 1) * p.stride_w + p.kernel_w;
+  const int64_t lo = min64(max64(p.pad_left, 0), width), hi = max64(lo, min64(width, p.in_w + p.pad_left));
+  for (int64_t y = first; y < last; ++y, to += width * p.in_c) {
+    const bool inside = y >= 0 && y < p.in_h;
+    const float* from = r.x + ((item * p.in_h + y) * p.in_w + lo - p.pad_left) * p.in_c;
+    for (int64_t i = 0; i < width * p.in_c; ++i)
+      to[i] = inside && i >= lo * p.in_c && i < hi * p.in_c ? from[i - lo * p.in_c] : 0.f;
+  }
+}
+
+/// Pointers of one position, `step` apart.
+void point_at_lines(const NhwcRun& r, const Position& at, int64_t first_line, const float* lines, const float** to,
+                    int64_t step) {
+  const ConvParams& p = r.p;
+  const int64_t width = (p.out_w - 1) * p.stride_w + p.kernel_w;
+  for (int64_t tap = 0; tap < r.shape.taps; ++tap, to += step) {
+    const int64_t line = at.y * p.stride_h - p.pad_top + tap * p.dilation_h - first_line;
+    *to = lines + (line * width + at.x * p.stride_w) * p.in_c;
+  }
+}
+
+void point_at_pixels(const NhwcRun& r, const Position& at, const float* zeros, const float** to, int64_t step) {
+  const ConvParams& p = r.p;
+  const int64_t top = at.y * p.stride_h - p.pad_top, left = at.x * p.stride_w - p.pad_left;
+  const float* const image = r.x + at.item * p.in_h * p.in_w * p.in_c;
+  for (int64_t i = 0, y = top; i < p.kernel_h; ++i, y += p.dilation_h) {
+    const bool in_lines = y >= 0 && y < p.in_h;
+    for (int64_t j = 0, x = left; j < p.kernel_w; ++j, x += p.dilation_w, to += step)
+      *to = in_lines && x >= 0 && x < p.in_w ? image + (y * p.in_w + x) * p.in_c : zeros;
+  }
+}
+
+/// Fills the table of pointers for rows of a plane.
+void point(const NhwcRun& r, int64_t plane, const Tiles& tiles, const TapScratch& s) {
+  Position at = position(r, plane, tiles.begin);
+  const int64_t first_line = at.y * r.p.stride_h - r.p.pad_top;
+  if (r.shape.lines) {
+    const Position last = position(r, plane, tiles.end - 1);
+    const int64_t past = last.y * r.p.stride_h - r.p.pad_top + (r.p.kernel_h - 1) * r.p.dilation_h + 1;
+    pad_lines(r, at.item, first_line, past, s.lines);
+  }
+  const float** to = s.at;
+  for (int64_t t = 0; t < tiles.count; ++t) {
+    const int64_t rows = tiles.row(t + 1) - tiles.row(t);
+    for (int64_t i = 0; i < rows; ++i, next(r, at)) {
+      if (r.shape.lines)
+        point_at_lines(r, at, first_line, s.lines, to + i, rows);
+      else
+        point_at_pixels(r, at, s.lines, to + i, rows);
+    }
+    to += rows * r.shape.taps;
+  }
+}
+
+/// The depth is cut into parts of whole taps, or of channels of one tap.
+struct Depths {
+  int64_t taps, depth, count, parts;  ///< parts of a tap; 1: whole taps
+  explicit Depths(const NhwcShape& s) : taps(s.taps), depth(s.depth) {
+    parts = max64(1, depth_blocks(depth));
+    count = parts > 1 ? taps * parts : ceil_div(taps, max64(1, kDepthBlock / max64(depth, 1)));
+  }
+  void cut(int64_t i, int64_t& tap0, int64_t& tap1, int64_t& c0, int64_t& c1) const {
+    tap0 = parts > 1 ? i / parts : i * taps / count;
+    tap1 = parts > 1 ? tap0 + 1 : (i + 1) * taps / count;
+    const int64_t part = i % parts;
+    c0 = parts > 1 ? part * depth / parts : 0;
+    c1 = parts > 1 ? (part + 1) * depth / parts : depth;
+  }
+};
+
+/// Columns [col0, col1) of one group for a block of rows, whose pointers are there.
+void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles& tiles, const float* const* at,
+                    int64_t col0, int64_t col1) {
+  const NhwcShape& s = r.shape;
+  const int64_t depth = s.taps * s.depth, panels = ceil_div(s.group_out, kPanelCols);
+  const float* const w = r.w + group * panels * kPanelCols * depth;
+  const Depths depths(s);
+  TapBlock block;
+  block.a = nullptr, block.a_row = block.a_col = 0;
+  block.b_row = kPanelCols, block.b_panel = 0;
+  block.c_row = r.p.out_c;
+  block.row_bias = nullptr;
+  for (int64_t d = 0; d < depths.count; ++d) {
+    int64_t tap0, tap1, c0, c1;
+    depths.cut(d, tap0, tap1, c0, c1);
+    block.taps = tap1 - tap0;
+    block.k = c1 - c0;
+    block.first = group * s.group_in + c0;
+    block.accumulate = d > 0;
+    for (int64_t col = col0; col < col1; col += kWide * kW) {
+      if (stop_requested()) return;
+      const int64_t cols = min64(kWide * kW, col1 - col), out = group * s.group_out + col;
+      block.b = w + col / kPanelCols * kPanelCols * depth + (tap0 * s.depth + c0) * kPanelCols + col % kPanelCols;
+      block.col_bias = r.bias != nullptr && d == depths.count - 1 ? r.bias + out : nullptr;
+      const float* const* tile_at = at;
+      for (int64_t t = 0; t < tiles.count; ++t) {
+        const int64_t row = tiles.row(t), rows = tiles.row(t + 1) - row;
+        block.at = tile_at + tap0 * rows;
+        block.c = r.y + (plane * s.plane_rows + row) * r.p.out_c + out;
+        tile_for(rows, cols, false)(block, cols);
+        tile_at += rows * s.taps;
+      }
+    }
+  }
+}
+
+/// All channels of a depthwise convolution for a block of rows.
+void channel_block(const NhwcRun& r, int64_t plane, const Tiles& tiles, const float* const* at) {
+  const NhwcShape& s = r.shape;
+  TapBlock block;
+  block.k = 0, block.a = nullptr, block.a_row = block.a_col = 0;
+  block.b_row = r.p.out_c, block.b_panel = 0;
+  block.c_row = r.p.out_c;
+  block.row_bias = nullptr;
+  block.accumulate = false;
+  block.taps = s.taps;
+  for (int64_t t = 0; t < tiles.count; ++t) {
+    const int64_t row = tiles.row(t), rows = tiles.row(t + 1) - row;
+    if (stop_requested()) return;
+    block.at = at;
+    for (int64_t col = 0; col < r.p.out_c; col += kWide * kW) {
+      const int64_t cols = min64(kWide * kW, r.p.out_c - col);
+      block.first = col;
+      block.b = r.w + col;
+      block.col_bias = r.bias != nullptr ? r.bias + col : nullptr;
+      block.c = r.y + (plane * s.plane_rows + row) * r.p.out_c + col;
+      tile_for(rows, cols, true)(block, cols);
+    }
+    at += rows * s.taps;
+  }
+}
+
+/// Runs units one by one: `compute(plane, tiles, pointers, first column, last column)`.
+template <class Compute>
+void for_units(const NhwcRun& r, int64_t begin, int64_t end, int64_t tile_rows, Compute compute) {
+  const NhwcShape& s = r.shape;
+  const int64_t most = ceil_div(s.plane_rows, s.row_blocks);
+  const TapScratch scratch{reinterpret_cast<const float**>(r.scratch), r.scratch + most * s.taps * kPointerFloats};
+  if (!s.lines) {
+    for (int64_t i = 0; i < r.p.in_c; ++i) scratch.lines[i] = 0;
+  }
+  int64_t pointed = -1;
+  for (int64_t u = begin; u < end && !stop_requested(); ++u) {
+    const int64_t rows = u / s.col_blocks, plane = rows / s.row_blocks, block = rows % s.row_blocks;
+    const Tiles tiles(nhwc_block_begin(s, block), nhwc_block_begin(s, block + 1), tile_rows);
+    if (rows != pointed) point(r, plane, tiles, scratch);
+    pointed = rows;
+    const int64_t col0 = nhwc_col_begin(s, r.p.out_c, u % s.col_blocks);
+    const int64_t col1 = nhwc_col_begin(s, r.p.out_c, u % s.col_blocks + 1);
+    compute(plane, tiles, scratch.at, col0, col1);
+    if (r.on_tile == nullptr) continue;
+    const int64_t first = plane * s.plane_rows;
+    if (!r.on_tile->whole_rows)
+      (*r.on_tile)(first + tiles.begin, first + tiles.end, col0, col1);
+    else if (col1 == r.p.out_c)
+      (*r.on_tile)(first + tiles.begin, first + tiles.end, 0, col1);
+  }
+}
+
+}  // namespace
+
+void nhwc_indirect(const NhwcRun& run, int64_t begin, int64_t end) noexcept {
+  for_units(run, begin, end, kTileRows,
+            [&](int64_t plane, const Tiles& tiles, const float* const* at, int64_t col0, int64_t col1) {
+              if (run.p.groups == 1) return indirect_block(run, 0, plane, tiles, at, col0, col1);
+              for (int64_t g = 0; g < run.p.groups; ++g)
+                indirect_block(run, g, plane, tiles, at, 0, run.shape.group_out);
+            });
+}
+
+void nhwc_depthwise(const NhwcRun& run, int64_t begin, int64_t end) noexcept {
+  for_units(run, begin, end, 4, [&](int64_t plane, const Tiles& tiles, const float* const* at, int64_t, int64_t) {
+    channel_block(run, plane, tiles, at);
+  });
+}
+
+}  // namespace frazil::kernel::FRAZIL_ISA_NS

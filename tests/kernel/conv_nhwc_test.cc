@@ -1,0 +1,122 @@
+#include "kernel/conv_nhwc.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kernel/conv_cases.h"
+#include "kernel/isa.h"
+#include "kernel/random_values.h"
+#include "paths.h"
+
+namespace frazil::kernel {
+namespace {
+
+/// [n, c, positions] to [n, positions, c], or back.
+template <class T>
+std::vector<T> channels_moved(const std::vector<T>& from, int64_t n, int64_t c, int64_t positions, bool last) {
+  std::vector<T> to(from.size());
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < c; ++j)
+      for (int64_t k = 0; k < positions; ++k) {
+        const int64_t first = (i * c + j) * positions + k, behind = (i * positions + k) * c + j;
+        to[at(last ? behind : first)] = from[at(last ? first : behind)];
+      }
+  return to;
+}
+
+/// `growth` is how much larger the error is than that of a plain sum.
+void compare(const ConvParams& p, const std::vector<float>& y, const std::vector<Want>& want, double growth) {
+  const double depth = double(p.in_c / p.groups * p.kernel_h * p.kernel_w);
+  double largest = 0;
+  for (const Want& w : want) largest = std::max(largest, w.size);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double size = growth > 1 ? largest : want[i].size;
+    ASSERT_NEAR(y[i], want[i].sum, growth * 2 * std::sqrt(depth + 4) * 6e-8 * (size + 1)) << i;
+  }
+  for (std::size_t i = want.size(); i < y.size(); ++i) ASSERT_EQ(y[i], -777.f);
+}
+
+std::vector<ConvParams> nhwc_cases() {
+  std::vector<ConvParams> all = cases();
+  all.push_back(make(1, 64, 17, 9, 40, 3, 3, 1, 1, 1));
+  all.push_back(make(3, 70, 16, 5, 33, 3, 3));
+  all.push_back(make(1, 17, 40, 230, 16, 3, 3, 1, 1, 1));
+  all.push_back(make(2, 24, 12, 12, 36, 1, 1, 1, 1, 0, 3));
+  all.push_back(make(1, 40, 9, 9, 40, 5, 5, 1, 1, 2, 40));
+  all.push_back(make(1, 600, 7, 7, 300, 1, 1));
+  return all;
+}
+
+class NhwcTest : public ::testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    force_isa(GetParam());
+    if (current_isa() != GetParam()) GTEST_SKIP() << test::kNoInstructions;
+  }
+  void TearDown() override { force_isa(best_isa()); }
+};
+
+TEST_P(NhwcTest, Cases) {
+  int index = 0, winograd = 0;
+  for (const ConvParams& p : nhwc_cases()) {
+    SCOPED_TRACE("case " + std::to_string(index++));
+    const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
+    const auto w = values<float>(p.out_c * (p.in_c / p.groups) * p.kernel_h * p.kernel_w, 2);
+    const auto bias = values<float>(p.out_c, 3);
+    const auto last = channels_moved(x, p.batch, p.in_c, p.in_h * p.in_w, true);
+    std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p)));
+    nhwc_pack_w(p, w.data(), packed.data());
+    for (const bool fast : {false, true}) {
+      const NhwcConv conv{p, fast};
+      const bool transformed = nhwc_path(conv) == NhwcPath::winograd;
+      winograd += transformed;
+      if (fast && !transformed) continue;
+      std::vector<std::byte> scratch(at(nhwc_scratch_bytes(conv)));
+      for (const float* b : {static_cast<const float*>(nullptr), bias.data()}) {
+        const auto want = channels_moved(naive(p, x, w, b), p.batch, p.out_c, p.out_h * p.out_w, true);
+        std::vector<float> y(want.size() + 16, -777.f), units = y;
+        nhwc_range(conv, last.data(), packed.data(), b, y.data(), 0, nhwc_units(conv), scratch.data());
+        compare(p, y, want, transformed ? 30 : 1);
+        for (int64_t u = nhwc_units(conv); u-- > 0;)
+          nhwc_range(conv, last.data(), packed.data(), b, units.data(), u, u + 1, scratch.data());
+        EXPECT_EQ(units, y);
+      }
+    }
+  }
+  EXPECT_GE(winograd, 4);
+}
+
+/// Every tile of a result is reported once, whole rows when they are asked for.
+TEST_P(NhwcTest, Tiles) {
+  for (const ConvParams& p : nhwc_cases()) {
+    for (const bool whole : {false, true}) {
+      const NhwcConv conv{p, true};
+      struct Seen {
+        std::vector<int> at;
+        int64_t cols;
+        bool whole;
+      } seen{std::vector<int>(at(p.batch * p.out_h * p.out_w * p.out_c)), p.out_c, whole};
+      const TileCallback on_tile{[](void* context, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+                                   auto& s = *static_cast<Seen*>(context);
+                                   EXPECT_TRUE(!s.whole || (col0 == 0 && col1 == s.cols));
+                                   for (int64_t r = row0; r < row1; ++r)
+                                     for (int64_t c = col0; c < col1; ++c) ++s.at[at(r * s.cols + c)];
+                                 },
+                                 &seen, whole};
+      const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
+      const auto w = values<float>(p.out_c * (p.in_c / p.groups) * p.kernel_h * p.kernel_w, 2);
+      std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p))), scratch(at(nhwc_scratch_bytes(conv)));
+      nhwc_pack_w(p, w.data(), packed.data());
+      std::vector<float> y(seen.at.size());
+      nhwc_range(conv, x.data(), packed.data(), nullptr, y.data(), 0, nhwc_units(conv), scratch.data(), &on_tile);
+      EXPECT_EQ(seen.at, std::vector<int>(seen.at.size(), 1));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, NhwcTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
+                         [](const auto& isa) { return std::string(name_of(isa.param)); });
+
+}  // namespace
+}  // namespace frazil::kernel
