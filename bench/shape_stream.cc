@@ -5,21 +5,18 @@
 #include <limits>
 #include <random>
 
-#include "bench/child.h"
 #include "bench/models.h"
 #include "bench/overhead_sections.h"
+#include "bench/serve.h"
 #include "bench/workload_models.h"
 
 namespace bench {
 namespace {
 
-using frazil::Datum;
 using frazil::Tensor;
 
 constexpr std::size_t kRequests = 2000;
 constexpr double kMost = 1.02;
-
-using Requests = std::vector<std::vector<Datum>>;
 
 /// Distinct shapes of a stream, and the one whose work is nearest to their mean.
 struct Shapes {
@@ -59,16 +56,6 @@ Shapes sentence_shapes() {
   });
 }
 
-/// Requests of all shapes on the same bytes.
-Requests requests_of(const std::vector<frazil::Sizes>& shapes, std::span<const Tensor> values) {
-  Requests requests;
-  for (const frazil::Sizes& sizes : shapes) {
-    auto& inputs = requests.emplace_back();
-    for (const Tensor& v : values) inputs.emplace_back(take(Tensor::over(v.elem(), sizes, v.buffer())));
-  }
-  return requests;
-}
-
 Tensor numbers(frazil::Elem elem, std::int64_t count, std::int64_t below) {
   Tensor t = take(Tensor::make(elem, {count}));
   for (std::int64_t i = 0; i < count; ++i) {
@@ -81,31 +68,10 @@ Tensor numbers(frazil::Elem elem, std::int64_t count, std::int64_t below) {
   return t;
 }
 
-struct Served {
-  double ms = 0, grown = 0;  ///< growth of the process in bytes after the first tenth
-  frazil::exec::Counters counters;
-};
-
-Served serve(const std::shared_ptr<frazil::exec::Executable>& executable, const Requests& requests) {
-  frazil::exec::Session session(executable);
-  Served served;
-  double before = 0;
-  const auto begin = detail::Clock::now();
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    std::vector<Datum> outputs;
-    run_frazil(session, requests[i], outputs);
-    if (i == requests.size() / 10) before = status_bytes("VmRSS");
-  }
-  served.ms = detail::since_ms(begin);
-  served.grown = status_bytes("VmRSS") - before;
-  served.counters = session.counters();
-  return served;
-}
-
 /// Two shapes of nearly equal work, alternating either after each request or after every second one, in which case half
 /// of the requests repeat the previous shape. The difference is the cost of a changed shape.
 struct Pairs {
-  Requests in_turns, in_a_row;
+  Requested in_turns, in_a_row;
   Pairs(const Shapes& shapes, std::span<const Tensor> values) {
     constexpr std::size_t kApart = 8;
     std::vector<frazil::Sizes> turns, row;
@@ -125,17 +91,11 @@ struct Pairs {
   }
 };
 
-nlohmann::json quartiles(const std::vector<double>& values) {
-  return {{"median", detail::quantile(values, 0.5)},
-          {"q1", detail::quantile(values, 0.25)},
-          {"q3", detail::quantile(values, 0.75)}};
-}
-
 nlohmann::json measure(const char* name, const std::string& path, const Shapes& shapes, std::span<const Tensor> values,
                        int rounds) {
   const auto executable = load_frazil(path);
-  const Requests each = requests_of(shapes.each, values);
-  const Requests one = requests_of(std::vector(kRequests, shapes.one), values);
+  const Requested each = requests_of(shapes.each, values);
+  const Requested one = requests_of(std::vector(kRequests, shapes.one), values);
   const Pairs pairs(shapes, values);
   std::vector<double> over_one, changes, times;
   Served last;

@@ -1,64 +1,32 @@
 #include <cstdio>
-#include <numeric>
 #include <random>
 
 #include "bench/models.h"
 #include "bench/overhead_sections.h"
+#include "bench/serve.h"
 
 namespace bench {
 namespace {
 
 constexpr int kShapes = 1000;
-constexpr double kBoundUs = 5;
-
-using Requests = std::vector<std::vector<frazil::Datum>>;
-
-/// One request per number of rows, all on the same bytes.
-Requests requests_of(const std::vector<std::int64_t>& rows, std::int64_t width, const frazil::Tensor& values) {
-  Requests requests;
-  for (std::int64_t n : rows) {
-    requests.push_back({frazil::Tensor::over(frazil::Elem::f32, {n, width}, values.buffer()).value()});
-  }
-  return requests;
-}
-
-struct Pass {
-  double us = 0;
-  frazil::exec::Counters counters;
-};
-
-/// Runs all requests on one new session; results are not reused.
-Pass serve(const std::shared_ptr<frazil::exec::Executable>& executable, const Requests& requests) {
-  frazil::exec::Session session(executable);
-  auto start = detail::Clock::now();
-  for (const auto& inputs : requests) {
-    std::vector<frazil::Datum> outputs;
-    run_frazil(session, inputs, outputs);
-  }
-  return {detail::since_ms(start) * 1e3, session.counters()};
-}
+constexpr double kBoundUs = 5, kUs = 1e3 / kShapes;  ///< kUs: of a request, of a series in ms
 
 /// `each`: every shape once. `twice`: every shape twice in a row. `one`: the mean shape, as often as `each` has shapes.
 struct Series {
-  Requests each, twice, one;
+  Requested each, twice, one;
 };
 
 Series make_series(std::int64_t width) {
   frazil::Tensor values = frazil::Tensor::make(frazil::Elem::f32, {kShapes, width}).value();
   auto span = values.as_mutable<float>();
   for (std::size_t i = 0; i < span.size(); ++i) span[i] = static_cast<float>(i % 101) * 0.02f - 1;
-  std::vector<std::int64_t> rows(kShapes), twice;
-  std::iota(rows.begin(), rows.end(), 1);
-  std::shuffle(rows.begin(), rows.end(), std::mt19937(1));
-  for (std::int64_t n : rows) twice.insert(twice.end(), 2, n);
-  return {requests_of(rows, width, values), requests_of(twice, width, values),
-          requests_of(std::vector<std::int64_t>(kShapes, kShapes / 2), width, values)};
-}
-
-nlohmann::json quartiles(const std::vector<double>& values) {
-  return {{"median", detail::quantile(values, 0.5)},
-          {"q1", detail::quantile(values, 0.25)},
-          {"q3", detail::quantile(values, 0.75)}};
+  std::vector<frazil::Sizes> shapes, twice;
+  for (std::int64_t n = 1; n <= kShapes; ++n) shapes.push_back({n, width});
+  std::shuffle(shapes.begin(), shapes.end(), std::mt19937(1));
+  for (const frazil::Sizes& sizes : shapes) twice.insert(twice.end(), 2, sizes);
+  const std::vector<frazil::Sizes> one(kShapes, {kShapes / 2, width});
+  const auto requests = [&](const auto& all) { return requests_of(all, {&values, 1}); };
+  return {requests(shapes), requests(twice), requests(one)};
 }
 
 /// Microseconds per request in each round.
@@ -70,13 +38,13 @@ struct Times {
 Times time_rounds(const std::shared_ptr<frazil::exec::Executable>& executable, const Series& series, int rounds) {
   Times times;
   for (int round = -1; round < rounds; ++round) {  // the first one warms up
-    Pass each = serve(executable, series.each), one = serve(executable, series.one);
-    Pass twice = serve(executable, series.twice);
+    Served each = serve(executable, series.each), one = serve(executable, series.one);
+    Served twice = serve(executable, series.twice);
     if (round < 0) continue;
-    times.each.push_back(each.us / kShapes);
-    times.one.push_back(one.us / kShapes);
-    times.over_one.push_back((each.us - one.us) / kShapes);
-    times.over_repeat.push_back((2 * each.us - twice.us) / kShapes);
+    times.each.push_back(each.ms * kUs);
+    times.one.push_back(one.ms * kUs);
+    times.over_one.push_back((each.ms - one.ms) * kUs);
+    times.over_repeat.push_back((2 * each.ms - twice.ms) * kUs);
     times.counters = each.counters;
   }
   return times;
