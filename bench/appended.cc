@@ -44,16 +44,12 @@ struct Steps {
 };
 
 void time_requests(const std::shared_ptr<frazil::exec::Executable>& executable, Steps& steps) {
-  frazil::exec::Session session(executable);
-  session.allow_padding(true);
-  Tensor past = ones({1, 8, 0, 64});
-  const Tensor item = ones({1, 8, 1, 64});
+  const HostTensor item = to_host(ones({1, 8, 1, 64})), none = to_host(ones({1, 8, 0, 64}));
+  FrazilRunner runner(executable, Requests{{{{"new", item}}}, {{"past", none}}, {{"present", "past"}}});
   auto begin = detail::Clock::now();
   for (int i = 0; i < kSteps; ++i) {
     if (i == kSteps - kPart) begin = detail::Clock::now();
-    std::vector<Datum> outputs;
-    run_frazil(session, {past, item}, outputs);
-    past = outputs[0].tensor();
+    runner.step(static_cast<std::size_t>(i));
     if (i == kPart - 1) steps.first.push_back(detail::since_ms(begin) * 1e3 / kPart);
   }
   steps.last.push_back(detail::since_ms(begin) * 1e3 / kPart);

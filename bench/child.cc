@@ -16,6 +16,8 @@ namespace bench {
 
 std::string self_path() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
+std::string scratch_dir() { return std::filesystem::path(self_path()).parent_path(); }
+
 double status_bytes(const std::string& key) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

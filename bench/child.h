@@ -9,6 +9,9 @@ namespace bench {
 /// This program.
 std::string self_path();
 
+/// The folder of this program, to which generated models are written.
+std::string scratch_dir();
+
 /// Runs a command and returns what it prints. Throws std::runtime_error when it fails.
 std::string output_of(std::vector<std::string> command);
 

@@ -1,5 +1,6 @@
 #include "bench/frazil_runner.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -16,6 +17,7 @@ std::shared_ptr<frazil::exec::Executable> load_frazil(const std::string& path) {
 std::vector<Port> frazil_inputs(const frazil::Graph& graph) {
   std::vector<Port> ports;
   for (std::size_t i = 0; i < graph.main().params.size(); ++i) {
+    if (graph.input_default(i)) continue;
     const frazil::Type& type = graph.type(graph.main().params[i]);
     Port& port = ports.emplace_back(graph.input_names()[i]);
     if (!type.is_tensor()) continue;
@@ -31,16 +33,43 @@ void run_frazil(frazil::exec::Session& session, const std::vector<frazil::Datum>
     raise(status.error());
 }
 
-FrazilRunner::FrazilRunner(std::shared_ptr<frazil::exec::Executable> executable, const NamedTensors& inputs)
-    : session_(std::move(executable)) {
-  for (const std::string& name : session_.executable().graph().input_names()) {
-    auto tensor = inputs.find(name);
-    if (tensor == inputs.end()) throw std::runtime_error("no tensor for input " + name);
-    inputs_.emplace_back(to_tensor(tensor->second));
-  }
+namespace {
+
+std::size_t index_of(const std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) throw std::runtime_error("the model has no " + name);
+  return static_cast<std::size_t>(found - names.begin());
 }
 
-void FrazilRunner::run() { run_frazil(session_, inputs_, outputs_); }
+}  // namespace
+
+FrazilRunner::FrazilRunner(std::shared_ptr<frazil::exec::Executable> executable, const Requests& requests)
+    : session_(std::move(executable)) {
+  const frazil::Graph& graph = session_.executable().graph();
+  for (const NamedTensors& request : requests.each) {
+    auto& inputs = requests_.emplace_back();
+    for (const std::string& name : graph.input_names()) {
+      const auto tensor = request.find(name);
+      inputs.push_back(tensor == request.end() ? frazil::Datum() : to_tensor(tensor->second));
+    }
+  }
+  for (const Carry& c : requests.carried) {
+    carried_.push_back({index_of(graph.output_names(), c.output), index_of(graph.input_names(), c.input),
+                        to_tensor(requests.initial.at(c.input))});
+  }
+  session_.allow_padding(!carried_.empty());
+}
+
+void FrazilRunner::run() {
+  for (std::size_t n = 0; n < requests_.size(); ++n) step(n);
+}
+
+void FrazilRunner::step(std::size_t n) {
+  std::vector<frazil::Datum>& inputs = requests_[n < requests_.size() ? n : n % requests_.size()];
+  for (const Carried& c : carried_) inputs[c.input] = n == 0 ? c.initial : std::move(outputs_[c.output]);
+  run_frazil(session_, inputs, outputs_);
+  for (const Carried& c : carried_) inputs[c.input] = {};
+}
 
 std::vector<HostTensor> FrazilRunner::outputs() const {
   std::vector<HostTensor> tensors;

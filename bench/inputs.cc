@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 
 #include "bench/convert.h"
@@ -67,17 +66,29 @@ Dims declared_dims(const Port& port) {
   return dims;
 }
 
-Dims parse_dims(const Port& port, const std::string& spec, std::string_view text) {
+std::int64_t parse_extent(const Port& port, const std::string& spec, std::string_view text, std::uint64_t seed) {
+  const auto number = [&](std::string_view digits) {
+    std::int64_t value = 0;
+    auto [next, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || next != digits.data() + digits.size() || value < 0) fail(port, spec, "not dims");
+    return value;
+  };
+  const std::size_t dots = text.find("..");
+  if (dots == text.npos) return number(text);
+  const Range range{static_cast<double>(number(text.substr(0, dots))),
+                    static_cast<double>(number(text.substr(dots + 2)))};
+  Random random(seed, "extent");  // the same for all inputs
+  return draw<std::int64_t>(random, range);
+}
+
+Dims parse_dims(const Port& port, const std::string& spec, std::string_view text, std::uint64_t seed) {
   Dims dims;
   if (text == "scalar") return dims;
-  for (const char *at = text.data(), *end = at + text.size();; ++at) {
-    std::int64_t dim = 0;
-    auto [next, error] = std::from_chars(at, end, dim);
-    if (error != std::errc{} || dim < 0) fail(port, spec, "not dims");
-    dims.push_back(dim);
-    if (next == end) return dims;
-    if (*next != 'x') fail(port, spec, "not dims");
-    at = next;
+  for (;;) {
+    const std::size_t end = text.find('x');
+    dims.push_back(parse_extent(port, spec, text.substr(0, end), seed));
+    if (end == text.npos) return dims;
+    text.remove_prefix(end + 1);
   }
 }
 
@@ -123,27 +134,13 @@ HostTensor make_input(const Port& port, const std::string& spec, std::uint64_t s
     range = Range{parse_number(port, spec, bounds.substr(0, dots)), parse_number(port, spec, bounds.substr(dots + 2))};
     text = text.substr(0, colon);
   }
-  return filled(port, spec, parse_dims(port, spec, text), seed, range);
+  return filled(port, spec, parse_dims(port, spec, text, seed), seed, range);
 }
 
 void add_input_spec(InputSpecs& specs, std::string_view text) {
   std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0) throw std::runtime_error("not NAME=SPEC: " + std::string(text));
   specs[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-}
-
-NamedTensors make_inputs(const std::vector<Port>& ports, std::string_view specs) {
-  constexpr std::uint64_t kSeed = 1;
-  InputSpecs by_name;
-  std::istringstream words{std::string(specs)};
-  for (std::string word; words >> word;) add_input_spec(by_name, word);
-  NamedTensors tensors;
-  for (const Port& port : ports) {
-    const auto spec = by_name.find(port.name);
-    if (spec == by_name.end()) throw std::runtime_error("no input " + port.name + " in '" + std::string(specs) + "'");
-    tensors[port.name] = make_input(port, spec->second, kSeed);
-  }
-  return tensors;
 }
 
 }  // namespace bench

@@ -14,5 +14,8 @@ struct ModelMaker {
 std::span<const ModelMaker> plain_models();
 std::span<const ModelMaker> loop_models();
 std::span<const ModelMaker> net_models();
+std::span<const ModelMaker> convnet_models();
+std::span<const ModelMaker> decoder_models();
+std::span<const ModelMaker> expert_models();
 
 }  // namespace bench

@@ -63,12 +63,14 @@ class Net {
   }
   /// Layer normalisation over the last axis, as written by exporters.
   Term norm(Term x, std::int64_t width, bool bias_first = false) const {
+    const Term scale = weight({width}, 0.1, 1);
+    return norm(x, scale, weight({width}, 0.1), bias_first);
+  }
+  Term norm(Term x, Term scale, Term bias, bool bias_first) const {
     const frazil::api::Attributes keep = {{"keepdims", 1}};
     const Term centred = op("Sub", {x, op("ReduceMean", {x, ints({-1})}, keep)});
     const Term square = op("ReduceMean", {op("Pow", {centred, f(2)}), ints({-1})}, keep);
-    const Term scaled =
-        op("Mul", {op("Div", {centred, op("Sqrt", {op("Add", {square, f(1e-5)})})}), weight({width}, 0.1, 1)});
-    const Term bias = weight({width}, 0.1);
+    const Term scaled = op("Mul", {op("Div", {centred, op("Sqrt", {op("Add", {square, f(1e-5)})})}), scale});
     return op("Add", bias_first ? Terms{bias, scaled} : Terms{scaled, bias});
   }
   Term gelu(Term x) const {

@@ -24,8 +24,8 @@ class CountingObserver : public frazil::exec::Observer {
 }  // namespace
 
 nlohmann::json observer_cost(const std::string& name, std::shared_ptr<frazil::exec::Executable> executable,
-                             const NamedTensors& inputs, const InterleaveOptions& options) {
-  FrazilRunner without(executable, inputs), with(executable, inputs);
+                             const Requests& requests, const InterleaveOptions& options) {
+  FrazilRunner without(executable, requests), with(executable, requests);
   CountingObserver counting;
   frazil::exec::Observer empty;
   with.run();

@@ -1,10 +1,12 @@
 #include "bench/ort.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 #include <dlfcn.h>
 
@@ -200,49 +202,85 @@ std::vector<HostTensor> OrtSession::run(const NamedTensors& inputs) const {
   return prepared.outputs();
 }
 
-OrtPrepared::OrtPrepared(const OrtSession& session, const NamedTensors& inputs) : session_(session) {
-  for (const auto& [name, tensor] : inputs) {
-    bool known = false;
-    for (const Port& port : session_.inputs()) known = known || port.name == name;
-    if (!known) throw std::runtime_error("the model has no input " + name);
-  }
-  try {
-    for (const Port& port : session_.inputs()) {
-      auto tensor = inputs.find(port.name);
-      if (tensor == inputs.end()) throw std::runtime_error("no tensor for input " + port.name);
-      input_names_.push_back(port.name.c_str());
-      input_values_.push_back(make_value(tensor->second));
-    }
-  } catch (...) {
-    for (abi::Value* value : input_values_) session_.ort_.call(abi::kReleaseValue, value);
-    throw;
-  }
-  for (const Port& port : session_.outputs()) output_names_.push_back(port.name.c_str());
-  output_values_.resize(output_names_.size(), nullptr);
+namespace {
+
+std::size_t index_of(const std::vector<Port>& ports, const std::string& name) {
+  const auto found = std::ranges::find(ports, name, &Port::name);
+  if (found == ports.end()) throw std::runtime_error("the model has no " + name);
+  return static_cast<std::size_t>(found - ports.begin());
 }
 
-OrtPrepared::~OrtPrepared() {
-  release_outputs();
-  for (abi::Value* value : input_values_) session_.ort_.call(abi::kReleaseValue, value);
+}  // namespace
+
+OrtPrepared::OrtPrepared(const OrtSession& session, const Requests& requests) : session_(session) {
+  for (const Port& port : session_.inputs()) input_names_.push_back(port.name.c_str());
+  for (const Port& port : session_.outputs()) output_names_.push_back(port.name.c_str());
+  output_values_.resize(output_names_.size(), nullptr);
+  try {
+    make_requests(requests);
+  } catch (...) {
+    release_all();
+    throw;
+  }
+}
+
+void OrtPrepared::make_requests(const Requests& requests) {
+  for (const Carry& c : requests.carried) {
+    carried_.push_back({index_of(session_.outputs(), c.output), index_of(session_.inputs(), c.input),
+                        make_value(requests.initial.at(c.input))});
+  }
+  for (const NamedTensors& request : requests.each) {
+    auto& values = requests_.emplace_back(input_names_.size(), nullptr);
+    for (const auto& [name, tensor] : request) values[index_of(session_.inputs(), name)] = make_value(tensor);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!values[i] && !requests.initial.contains(input_names_[i])) {
+        throw std::runtime_error(std::string("no tensor for input ") + input_names_[i]);
+      }
+    }
+  }
+}
+
+OrtPrepared::~OrtPrepared() { release_all(); }
+
+void OrtPrepared::release(abi::Value*& value) const {
+  if (value) session_.ort_.call(abi::kReleaseValue, value);
+  value = nullptr;
 }
 
 void OrtPrepared::release_outputs() {
-  for (abi::Value*& value : output_values_) {
-    if (value) session_.ort_.call(abi::kReleaseValue, value);
-    value = nullptr;
+  for (abi::Value*& value : output_values_) release(value);
+}
+
+void OrtPrepared::release_all() {
+  release_outputs();
+  for (Carried& c : carried_) release(c.initial);
+  for (auto& values : requests_) {
+    for (abi::Value*& value : values) release(value);
   }
 }
 
 void OrtPrepared::run() {
+  for (std::size_t n = 0; n < requests_.size(); ++n) step(n);
+}
+
+void OrtPrepared::step(std::size_t n) {
+  auto& inputs = requests_[n < requests_.size() ? n : n % requests_.size()];
+  for (const Carried& c : carried_) {
+    inputs[c.input] = n == 0 ? c.initial : std::exchange(output_values_[c.output], nullptr);
+  }
   release_outputs();
-  session_.ort_.call(abi::kRun, session_.session_, nullptr, input_names_.data(), input_values_.data(),
-                     input_values_.size(), output_names_.data(), output_names_.size(), output_values_.data());
+  session_.ort_.call(abi::kRun, session_.session_, nullptr, input_names_.data(), inputs.data(), inputs.size(),
+                     output_names_.data(), output_names_.size(), output_values_.data());
+  for (const Carried& c : carried_) {
+    if (n == 0) inputs[c.input] = nullptr;
+    release(inputs[c.input]);
+  }
 }
 
 std::vector<HostTensor> OrtPrepared::outputs() const {
   std::vector<HostTensor> tensors;
   for (abi::Value* value : output_values_) {
-    if (!value) throw std::runtime_error("outputs() without a run before it");
+    if (!value) throw std::runtime_error("outputs() without a request before it");
     tensors.push_back(read_value(value));
   }
   return tensors;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/host_tensor.h"
+#include "bench/requests.h"
 
 /// ONNX Runtime, the peer, through its C API. The library is opened at run time and not needed for building. Every
 /// function throws std::runtime_error with the peer's message when a call fails.
@@ -76,30 +77,44 @@ class OrtSession {
   std::vector<Port> inputs_, outputs_;
 };
 
-/// A run whose inputs are made once, in the peer's own aligned memory, so that run() costs what the peer's Run costs:
-/// it releases the outputs of the previous run and lets the peer allocate new ones. Refers to the session; not
-/// thread-safe.
+/// Requests whose inputs are made once, in the peer's own aligned memory, so that run() costs what the peer's Run
+/// costs: it releases the outputs of the previous request and lets the peer allocate new ones. Refers to the session;
+/// not thread-safe.
 class OrtPrepared {
  public:
-  /// `inputs` has a tensor for every input of the session, under its name; others are an error.
-  OrtPrepared(const OrtSession& session, const NamedTensors& inputs);
+  /// `requests` has a tensor for every input of the session, under its name; others are an error.
+  OrtPrepared(const OrtSession& session, const Requests& requests);
+  /// One request.
+  OrtPrepared(const OrtSession& session, const NamedTensors& inputs) : OrtPrepared(session, Requests{{inputs}}) {}
   ~OrtPrepared();
   OrtPrepared(const OrtPrepared&) = delete;
   OrtPrepared& operator=(const OrtPrepared&) = delete;
 
+  /// All requests, in order.
   void run();
+  /// Request `n`. Precondition: n is 0, or the previous one was n - 1.
+  void step(std::size_t n);
 
-  /// Copies of the last run's outputs, in the order of session.outputs(). Precondition: run() was called.
+  /// Copies of the last request's outputs, in the order of session.outputs(). Precondition: there was one.
   std::vector<HostTensor> outputs() const;
 
  private:
+  struct Carried {
+    std::size_t output, input;
+    ort_abi::Value* initial;
+  };
+  void make_requests(const Requests& requests);
+  void release(ort_abi::Value*& value) const;
   void release_outputs();
+  void release_all();
   ort_abi::Value* make_value(const HostTensor& tensor) const;
   HostTensor read_value(ort_abi::Value* value) const;
 
   const OrtSession& session_;
   std::vector<const char*> input_names_, output_names_;
-  std::vector<ort_abi::Value*> input_values_, output_values_;
+  std::vector<std::vector<ort_abi::Value*>> requests_;  ///< inputs of each; null where carried
+  std::vector<Carried> carried_;
+  std::vector<ort_abi::Value*> output_values_;
 };
 
 }  // namespace bench

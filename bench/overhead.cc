@@ -10,18 +10,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bench/arguments.h"
 #include "bench/child.h"
 #include "bench/frazil_runner.h"
-#include "bench/inputs.h"
 #include "bench/interleave.h"
 #include "bench/overhead_sections.h"
 #include "bench/pair.h"
@@ -36,24 +34,19 @@ constexpr const char* kDefaultNames[] = {"floor_add", "chain100",   "mlp_tiny", 
                                          "if_chain",  "if_in_loop", "loop_rnn", "ew_64"};
 constexpr const char* kObserved[] = {"floor_add", "chain100", "loop_tiny"};
 constexpr const char* kSections[] = {"observer", "shapes", "stream", "append", "edit", "load"};
-constexpr const char* kUsage =
-    "usage: overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]";
-struct Arguments {
-  std::string model_dir, peer, json;
-  InterleaveOptions timing{.rounds = 41, .batch_ms = 5, .max_seconds = 30};
-  bool all = false, no_peer = false;
-  std::vector<std::string> names;
 
-  bool wants(const std::string& section) const {
-    return names.empty() || std::find(names.begin(), names.end(), section) != names.end();
-  }
+struct OverheadArguments : Arguments {
+  std::string peer;
+  bool all = false, no_peer = false;
+
+  OverheadArguments() { timing.max_seconds = 30; }
 };
 
-bool is_section(const std::string& word) {
+bool is_section(std::string_view word) {
   return std::find(std::begin(kSections), std::end(kSections), word) != std::end(kSections);
 }
 
-const Workload* find_workload(const std::string& name) {
+const Workload* find_workload(std::string_view name) {
   auto found = std::find_if(kWorkloads.begin(), kWorkloads.end(), [&](const Workload& w) { return w.name == name; });
   return found == kWorkloads.end() ? nullptr : &*found;
 }
@@ -63,48 +56,11 @@ std::string default_model_dir() {
   return variable && *variable ? variable : "build/workloads";
 }
 
-void take_word(Arguments& arguments, const std::string& word) {
-  if (word.starts_with("--")) throw std::runtime_error("unknown option " + word + "\n" + kUsage);
-  if (is_section(word) || find_workload(word)) {
-    arguments.names.push_back(word);
-  } else if (arguments.model_dir.empty()) {
-    arguments.model_dir = word;
-  } else {
-    throw std::runtime_error("unknown workload " + word);
-  }
+std::string model_path(const OverheadArguments& arguments, const Workload& workload) {
+  return arguments.folder + "/" + std::string(workload.model) + ".onnx";
 }
 
-Arguments parse(int argc, char** argv) {
-  Arguments arguments;
-  for (int i = 1; i < argc; ++i) {
-    std::string word = argv[i];
-    auto value = [&]() -> std::string {
-      if (++i == argc) throw std::runtime_error(word + " wants a value");
-      return argv[i];
-    };
-    if (word == "--peer") {
-      arguments.peer = value();
-    } else if (word == "--no-peer") {
-      arguments.no_peer = true;
-    } else if (word == "--rounds") {
-      arguments.timing.rounds = std::stoi(value());
-    } else if (word == "--json") {
-      arguments.json = value();
-    } else if (word == "--all") {
-      arguments.all = true;
-    } else {
-      take_word(arguments, word);
-    }
-  }
-  if (arguments.model_dir.empty()) arguments.model_dir = default_model_dir();
-  return arguments;
-}
-
-std::string model_path(const Arguments& arguments, const Workload& workload) {
-  return arguments.model_dir + "/" + std::string(workload.model) + ".onnx";
-}
-
-std::vector<Workload> choose(const Arguments& arguments) {
+std::vector<Workload> choose(const OverheadArguments& arguments) {
   std::vector<Workload> chosen;
   if (arguments.all) {
     for (const Workload& workload : kWorkloads) {
@@ -135,7 +91,7 @@ Unit unit_of(const Workload& workload, FrazilRunner& ours) {
   return {};
 }
 
-bool measure(const Ort* ort, const Arguments& arguments, const Workload& workload, Report& report) {
+bool measure(const Ort* ort, const OverheadArguments& arguments, const Workload& workload, Report& report) {
   const std::string path = model_path(arguments, workload);
   if (!std::filesystem::exists(path)) throw std::runtime_error("no model " + path);
   Pair pair(ort, path, workload.inputs);
@@ -144,28 +100,18 @@ bool measure(const Ort* ort, const Arguments& arguments, const Workload& workloa
   return pair.note().empty();
 }
 
-nlohmann::json observers(const Arguments& arguments) {
+nlohmann::json observers(const OverheadArguments& arguments) {
   nlohmann::json rows = nlohmann::json::array();
   for (const char* name : kObserved) {
     const Workload& workload = *find_workload(name);
     std::shared_ptr<frazil::exec::Executable> executable = load_frazil(model_path(arguments, workload));
-    NamedTensors inputs = make_inputs(frazil_inputs(executable->graph()), workload.inputs);
-    rows.push_back(observer_cost(name, std::move(executable), inputs, arguments.timing));
+    const Requests requests = make_requests(frazil_inputs(executable->graph()), workload.inputs, "");
+    rows.push_back(observer_cost(name, std::move(executable), requests, arguments.timing));
   }
   return rows;
 }
 
-/// The folder of this program, to which generated models are written.
-std::string scratch_dir() { return std::filesystem::path(self_path()).parent_path(); }
-
-void write_json(const std::string& path, const nlohmann::json& json) {
-  if (path.empty()) return;
-  std::ofstream out(path);
-  out << json.dump(2) << '\n';
-  if (!out) throw std::runtime_error(path + ": cannot be written");
-}
-
-bool overhead(const Arguments& arguments) {
+bool overhead(const OverheadArguments& arguments) {
   nlohmann::json json;
   std::optional<Ort> ort;
   if (!arguments.no_peer) {
@@ -183,7 +129,7 @@ bool overhead(const Arguments& arguments) {
   if (arguments.wants("shapes")) json["unseen_shapes"] = unseen_shapes(scratch_dir(), arguments.timing.rounds);
   if (arguments.wants("stream")) json["stream"] = shape_stream(scratch_dir(), arguments.timing.rounds);
   if (arguments.wants("append")) json["append"] = appended_values(arguments.timing.rounds);
-  if (arguments.wants("edit")) json["edit"] = edited_graph(model_file(arguments.model_dir, "bert_base", false), 5);
+  if (arguments.wants("edit")) json["edit"] = edited_graph(model_file(arguments.folder, "bert_base", false), 5);
   if (arguments.wants("load")) json["load"] = large_load(scratch_dir());
   write_json(arguments.json, json);
   return good;
@@ -192,13 +138,20 @@ bool overhead(const Arguments& arguments) {
 }  // namespace
 }  // namespace bench
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   if (argc == 4 && std::string_view(argv[1]) == "--load-child") {
     bench::load_child(argv[2], std::stoll(argv[3]));
     return 0;
   }
-  return bench::overhead(bench::parse(argc, argv)) ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "overhead: %s\n", error.what());
-  return 2;
+  bench::OverheadArguments arguments;
+  CLI::App app("The cost of a run besides its arithmetic", "overhead");
+  const auto is_name = [](std::string_view word) { return bench::is_section(word) || bench::find_workload(word); };
+  add_arguments(app, arguments, is_name, true);
+  app.add_option("--peer", arguments.peer, "libonnxruntime.so.1");
+  app.add_flag("--no-peer", arguments.no_peer);
+  app.add_flag("--all", arguments.all, "every workload whose model is in the folder");
+  return bench::run_program(app, argc, argv, [&] {
+    if (arguments.folder.empty()) arguments.folder = bench::default_model_dir();
+    return bench::overhead(arguments);
+  });
 }

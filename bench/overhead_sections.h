@@ -13,7 +13,7 @@ namespace bench {
 
 /// The cost of an attached Observer that does nothing: a test and a virtual call per event; without one, the test.
 nlohmann::json observer_cost(const std::string& name, std::shared_ptr<frazil::exec::Executable> executable,
-                             const NamedTensors& inputs, const InterleaveOptions& options);
+                             const Requests& requests, const InterleaveOptions& options);
 
 /// The cost that a new shape adds to a request, on models written to `scratch_dir`.
 nlohmann::json unseen_shapes(const std::string& scratch_dir, int rounds);

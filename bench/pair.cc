@@ -1,17 +1,23 @@
 #include "bench/pair.h"
 
 #include <exception>
+#include <filesystem>
 
 #include "bench/agree.h"
-#include "bench/inputs.h"
 
 namespace bench {
+
+namespace {
+
+std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path(); }
+
+}  // namespace
 
 Pair::Pair(const Ort* ort, const std::string& path, std::string_view specs) {
   if (ort) {
     session_.emplace(*ort, path);
-    inputs_ = make_inputs(session_->inputs(), specs);
-    peer_ = std::make_unique<PeerRunner>(*session_, inputs_);
+    requests_ = make_requests(session_->inputs(), specs, folder_of(path));
+    peer_ = std::make_unique<PeerRunner>(*session_, requests_);
   }
   try {
     open_ours(path, specs);
@@ -24,13 +30,19 @@ Pair::Pair(const Ort* ort, const std::string& path, std::string_view specs) {
 
 void Pair::open_ours(const std::string& path, std::string_view specs) {
   std::shared_ptr<frazil::exec::Executable> executable = load_frazil(path);
-  if (!peer_) inputs_ = make_inputs(frazil_inputs(executable->graph()), specs);
-  ours_ = std::make_unique<FrazilRunner>(executable, inputs_);
-  ours_->run();
-  if (!peer_) return;
-  peer_->run();
-  const std::string difference = disagreement(ours_->outputs(), peer_->outputs());
-  if (!difference.empty()) note_ = "MISMATCH: " + difference;
+  if (!peer_) requests_ = make_requests(frazil_inputs(executable->graph()), specs, folder_of(path));
+  ours_ = std::make_unique<FrazilRunner>(executable, requests_);
+  peer_ ? compare() : ours_->run();
+}
+
+void Pair::compare() {
+  for (std::size_t n = 0; n < ours_->steps() && note_.empty(); ++n) {
+    ours_->step(n);
+    peer_->step(n);
+    const std::string difference = disagreement(ours_->outputs(), peer_->outputs());
+    if (difference.empty()) continue;
+    note_ = "MISMATCH: " + (ours_->steps() > 1 ? "request " + std::to_string(n) + ", " : "") + difference;
+  }
 }
 
 }  // namespace bench

@@ -12,18 +12,20 @@ namespace bench {
 
 class PeerRunner : public Runner {
  public:
-  PeerRunner(const OrtSession& session, const NamedTensors& inputs) : prepared_(session, inputs) {}
+  PeerRunner(const OrtSession& session, const Requests& requests) : prepared_(session, requests) {}
   void run() override { prepared_.run(); }
+  void step(std::size_t n) { prepared_.step(n); }
   std::vector<HostTensor> outputs() const { return prepared_.outputs(); }
 
  private:
   OrtPrepared prepared_;
 };
 
-/// One model on both sides, run once, with results compared. An error of our side becomes the note, and ours() is null.
+/// One model on both sides, run once, with the results of every request compared. An error of our side becomes the
+/// note, and ours() is null.
 class Pair {
  public:
-  /// `ort` may be null; errors of our side are then thrown. `specs` as in make_inputs.
+  /// `ort` may be null; errors of our side are then thrown. `specs` as in make_requests.
   Pair(const Ort* ort, const std::string& path, std::string_view specs);
 
   FrazilRunner* ours() { return ours_.get(); }
@@ -33,9 +35,10 @@ class Pair {
 
  private:
   void open_ours(const std::string& path, std::string_view specs);
+  void compare();
 
   std::optional<OrtSession> session_;
-  NamedTensors inputs_;
+  Requests requests_;
   std::unique_ptr<PeerRunner> peer_;
   std::unique_ptr<FrazilRunner> ours_;
   std::string note_;

@@ -9,7 +9,6 @@
 #include <malloc.h>
 
 #include "bench/child.h"
-#include "bench/inputs.h"
 #include "bench/pair.h"
 
 namespace bench {
@@ -42,15 +41,15 @@ nlohmann::json start_ours(const std::string& path, const std::string& specs) {
   const auto executable = load_frazil(path);
   double ms = detail::since_ms(begin);
   const double graph_and_plan = heap_bytes();
-  const NamedTensors inputs = make_inputs(frazil_inputs(executable->graph()), specs);
-  FrazilRunner runner(executable, inputs);
+  const Requests requests = make_requests(frazil_inputs(executable->graph()), specs, "");
+  FrazilRunner runner(executable, requests);
   begin = detail::Clock::now();
   runner.run();
   ms += detail::since_ms(begin);
   const double peak = status_bytes("VmHWM");
   const auto [in_place, program] = resident_files(path);
   auto values = static_cast<double>(runner.session().held_bytes());
-  for (const auto& [name, tensor] : inputs) values += static_cast<double>(tensor.data.size());
+  for (const auto& [name, tensor] : requests.each[0]) values += static_cast<double>(tensor.data.size());
   for (const HostTensor& tensor : runner.outputs()) values += static_cast<double>(tensor.data.size());
   return {{"ms", ms},
           {"bytes", peak},
@@ -64,7 +63,7 @@ nlohmann::json start_peer(const std::string& path, const std::string& specs, con
   auto begin = detail::Clock::now();
   const OrtSession session(ort, path);
   double ms = detail::since_ms(begin);
-  OrtPrepared prepared(session, make_inputs(session.inputs(), specs));
+  OrtPrepared prepared(session, make_requests(session.inputs(), specs, ""));
   begin = detail::Clock::now();
   prepared.run();
   ms += detail::since_ms(begin);

@@ -12,13 +12,12 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <stdexcept>
 
+#include "bench/arguments.h"
 #include "bench/child.h"
 #include "bench/pair.h"
 #include "bench/start.h"
@@ -31,12 +30,10 @@ namespace {
 /// Allowed ratio of a twin relative to its model's.
 constexpr double kTwinSlack = 1.15;
 
-struct Arguments {
-  std::string model_dir, peer, json;
-  InterleaveOptions timing{.rounds = 41, .batch_ms = 5, .max_seconds = 20};
+struct TargetArguments : Arguments {
+  std::string peer;
   int starts = 7;
   bool twins = true;
-  std::vector<std::string> names;
 };
 
 const Workload& workload_of(std::string_view name) {
@@ -46,41 +43,8 @@ const Workload& workload_of(std::string_view name) {
   throw std::runtime_error("no workload " + std::string(name));
 }
 
-bool is_row(const std::string& word) {
+bool is_row(std::string_view word) {
   return std::ranges::any_of(kTargets, [&](const Target& t) { return t.name == word || t.workload == word; });
-}
-
-Arguments parse(int argc, char** argv) {
-  Arguments arguments;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const auto value = [&]() -> std::string {
-      if (++i == argc) throw std::runtime_error(word + " wants a value");
-      return argv[i];
-    };
-    if (word == "--peer") {
-      arguments.peer = value();
-    } else if (word == "--rounds") {
-      arguments.timing.rounds = std::stoi(value());
-    } else if (word == "--starts") {
-      arguments.starts = std::max(1, std::stoi(value()));
-    } else if (word == "--json") {
-      arguments.json = value();
-    } else if (word == "--cpu-time") {
-      arguments.timing.cpu_time = true;
-    } else if (word == "--no-twins") {
-      arguments.twins = false;
-    } else if (is_row(word)) {
-      arguments.names.push_back(word);
-    } else if (word.starts_with("--") || !arguments.model_dir.empty()) {
-      throw std::runtime_error("no row or option " + word);
-    } else {
-      arguments.model_dir = word;
-    }
-  }
-  const char* folder = std::getenv("FRAZIL_WORKLOADS");
-  if (arguments.model_dir.empty() && folder) arguments.model_dir = folder;
-  return arguments;
 }
 
 /// One figure of both sides.
@@ -93,7 +57,7 @@ struct Figure {
 
 class Table {
  public:
-  Table(const Arguments& arguments, const Ort& ort)
+  Table(const TargetArguments& arguments, const Ort& ort)
       : arguments_(arguments), ort_(ort), library_(Ort::find_library(arguments.peer)) {
     built_ = std::filesystem::path(self_path()).parent_path().parent_path() / "workloads";
     std::printf("%-17s %10s %10s %4s %7s %-15s %6s %-5s %7s %7s %s\n", "row", "ours", "ort", "unit", "ratio", "pairs",
@@ -103,8 +67,9 @@ class Table {
   void add(const Target& target) {
     const Workload& workload = workload_of(target.workload);
     const std::string path = path_of(workload);
-    if (path.empty()) {
-      std::printf("%-17s left out: FRAZIL_SILERO names no model\n", std::string(target.name).c_str());
+    const std::string missing = missing_of(path, workload);
+    if (!missing.empty()) {
+      std::printf("%-17s left out: no %s\n", std::string(target.name).c_str(), missing.c_str());
       return;
     }
     const Figure row = figure(target, path, std::string(workload.inputs));
@@ -120,23 +85,21 @@ class Table {
   bool finish() const {
     std::printf("%d of %d targets met; %d of %d twins within %.0f%% of their row; %d rows failed\n", met_, rows_,
                 alike_, twins_, 100 * (kTwinSlack - 1), failed_);
-    if (!arguments_.json.empty()) {
-      std::ofstream out(arguments_.json);
-      out << nlohmann::json{{"peer", "onnxruntime " + ort_.version()}, {"rows", json_}}.dump(2) << '\n';
-      if (!out) throw std::runtime_error(arguments_.json + ": cannot be written");
-    }
+    write_json(arguments_.json, {{"peer", "onnxruntime " + ort_.version()}, {"rows", json_}});
     return failed_ == 0;
   }
 
  private:
   std::string path_of(const Workload& workload) const {
-    if (workload.model == "silero") {
-      const char* path = std::getenv("FRAZIL_SILERO");
-      return path && std::filesystem::exists(path) ? path : "";
-    }
-    const std::string given = arguments_.model_dir + "/" + std::string(workload.model) + ".onnx";
-    if (!arguments_.model_dir.empty() && std::filesystem::exists(given)) return given;
+    const std::string given = arguments_.folder + "/" + std::string(workload.model) + ".onnx";
+    if (!arguments_.folder.empty() && std::filesystem::exists(given)) return given;
     return model_file(built_, workload.model, false);
+  }
+
+  /// A file that the row needs and that is absent; empty when there is none.
+  static std::string missing_of(const std::string& path, const Workload& workload) {
+    if (!std::filesystem::exists(path)) return path;
+    return missing_file(workload.inputs, std::filesystem::path(path).parent_path());
   }
 
   Figure figure(const Target& target, const std::string& path, const std::string& specs) {
@@ -225,7 +188,7 @@ class Table {
     Starts starts;
     std::string note;
   };
-  const Arguments& arguments_;
+  const TargetArguments& arguments_;
   const Ort& ort_;
   std::string library_, built_;
   std::map<std::string, Known> starts_;
@@ -233,15 +196,12 @@ class Table {
   int rows_ = 0, met_ = 0, twins_ = 0, alike_ = 0, failed_ = 0;
 };
 
-bool targets(const Arguments& arguments) {
+bool targets(const TargetArguments& arguments) {
   const Ort ort(Ort::find_library(arguments.peer));
   std::printf("peer: onnxruntime %s; one thread each\n", ort.version().c_str());
   Table table(arguments, ort);
   for (const Target& target : kTargets) {
-    const auto& names = arguments.names;
-    const bool wanted =
-        names.empty() || std::ranges::count(names, target.name) || std::ranges::count(names, target.workload);
-    if (wanted) table.add(target);
+    if (arguments.wants(target.name) || arguments.wants(target.workload)) table.add(target);
   }
   return table.finish();
 }
@@ -249,13 +209,21 @@ bool targets(const Arguments& arguments) {
 }  // namespace
 }  // namespace bench
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   if (bench::is_start_child(argc, argv)) {
     bench::start_child(argv[2], argv[3], argv[4]);
     return 0;
   }
-  return bench::targets(bench::parse(argc, argv)) ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "targets: %s\n", error.what());
-  return 2;
+  bench::TargetArguments arguments;
+  CLI::App app("Every target in one table", "targets");
+  add_arguments(app, arguments, bench::is_row, true);
+  app.add_option("--peer", arguments.peer, "libonnxruntime.so.1");
+  app.add_option("--starts", arguments.starts, "of each side, for rows of load and memory")->check(CLI::PositiveNumber);
+  app.add_flag("--cpu-time", arguments.timing.cpu_time);
+  app.add_flag("!--no-twins", arguments.twins);
+  return bench::run_program(app, argc, argv, [&] {
+    const char* folder = std::getenv("FRAZIL_WORKLOADS");
+    if (arguments.folder.empty() && folder) arguments.folder = folder;
+    return bench::targets(arguments);
+  });
 }

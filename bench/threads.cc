@@ -7,15 +7,12 @@
 // rounds of many short ones, is then nearer to the truth. Returns 1 where bits differ.
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-#include <exception>
-#include <fstream>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bench/arguments.h"
 #include "bench/interleave.h"
 #include "bench/net.h"
 #include "bench/workload_models.h"
@@ -26,17 +23,17 @@ namespace {
 using frazil::GraphBuilder;
 using frazil::Model;
 
-struct Arguments {
+struct ThreadArguments : Arguments {
   unsigned threads = 2;
-  InterleaveOptions timing{.rounds = 31, .batch_ms = 40, .max_seconds = 60};
-  std::string workloads = "build/workloads", json;
-  std::vector<std::string> names;
+  std::string workloads = "build/workloads";
+
+  ThreadArguments() { timing = {.rounds = 31, .batch_ms = 40, .max_seconds = 60}; }
 };
 
 /// One input of f32 or more, all in [-1, 1).
 struct Row {
   const char* name;
-  Model (*make)(const Arguments& arguments);
+  Model (*make)(const ThreadArguments& arguments);
   std::vector<Sizes> inputs;
 };
 
@@ -53,41 +50,41 @@ Model model_of(const std::vector<Sizes>& inputs, const Make& make) {
   return graph.build();
 }
 
-Model product(const Arguments&) {
+Model product(const ThreadArguments&) {
   return model_of({{1024, 1024}},
                   [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], net.weight({1024, 1024})}); });
 }
 
-Model product_of_inputs(const Arguments&) {
+Model product_of_inputs(const ThreadArguments&) {
   return model_of({{1024, 1024}, {1024, 1024}},
                   [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], x[1]}); });
 }
 
-Model small_product(const Arguments&) {
+Model small_product(const ThreadArguments&) {
   return model_of({{128, 256}},
                   [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], net.weight({256, 256})}); });
 }
 
-Model batched_product(const Arguments&) {
+Model batched_product(const ThreadArguments&) {
   return model_of({{12, 256, 64}, {12, 64, 256}},
                   [](const Net& net, const Terms& x) { return net.op("MatMul", {x[0], x[1]}); });
 }
 
-Model convolution(const Arguments&) {
+Model convolution(const ThreadArguments&) {
   return model_of({{1, 64, 56, 56}}, [](const Net& net, const Terms& x) {
     return net.op("Relu", {net.op("Conv", {x[0], net.weight({64, 64, 3, 3}, 0.05)}, {{"pads", {1, 1, 1, 1}}})});
   });
 }
 
-Model softmax(const Arguments&) {
+Model softmax(const ThreadArguments&) {
   return model_of({{1024, 1024}}, [](const Net& net, const Terms& x) { return net.op("Softmax", {x[0]}); });
 }
 
-Model workload(const Arguments& arguments, std::string_view name) {
+Model workload(const ThreadArguments& arguments, std::string_view name) {
   return Model::load(model_file(arguments.workloads, name, false));
 }
-Model ew_1024(const Arguments& arguments) { return workload(arguments, "ew_1024"); }
-Model ewc_1024(const Arguments& arguments) { return workload(arguments, "ewc_1024"); }
+Model ew_1024(const ThreadArguments& arguments) { return workload(arguments, "ew_1024"); }
+Model ewc_1024(const ThreadArguments& arguments) { return workload(arguments, "ewc_1024"); }
 
 const Row kRows[] = {
     {"product_1024", product, {{1024, 1024}}},      {"inputs_1024", product_of_inputs, {{1024, 1024}, {1024, 1024}}},
@@ -119,7 +116,7 @@ std::vector<Array> inputs_of(const Row& row) {
   return inputs;
 }
 
-bool measure(const Row& row, const Arguments& arguments, Report& report) {
+bool measure(const Row& row, const ThreadArguments& arguments, Report& report) {
   const Model model = row.make(arguments);
   const std::vector<Array> inputs = inputs_of(row);
   SessionRunner one(model, inputs, 1), many(model, inputs, arguments.threads);
@@ -130,54 +127,28 @@ bool measure(const Row& row, const Arguments& arguments, Report& report) {
   return equal;
 }
 
-Arguments parse(int argc, char** argv) {
-  Arguments arguments;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const auto value = [&]() -> std::string {
-      if (++i == argc) throw std::runtime_error(word + " wants a value");
-      return argv[i];
-    };
-    if (word == "--threads") {
-      arguments.threads = static_cast<unsigned>(std::stoul(value()));
-    } else if (word == "--rounds") {
-      arguments.timing.rounds = std::stoi(value());
-    } else if (word == "--batch") {
-      arguments.timing.batch_ms = std::stod(value());
-    } else if (word == "--workloads") {
-      arguments.workloads = value();
-    } else if (word == "--json") {
-      arguments.json = value();
-    } else if (std::ranges::find(kRows, word, &Row::name) != std::end(kRows)) {
-      arguments.names.push_back(word);
-    } else {
-      throw std::runtime_error("unknown option or row " + word);
-    }
-  }
-  return arguments;
-}
-
-bool all(const Arguments& arguments) {
+bool all(const ThreadArguments& arguments) {
   Report report(std::to_string(arguments.threads) + " threads", "1 thread");
   bool good = true;
   for (const Row& row : kRows) {
-    const bool wanted = arguments.names.empty() || std::ranges::count(arguments.names, row.name) > 0;
-    if (wanted) good &= measure(row, arguments, report);
+    if (arguments.wants(row.name)) good &= measure(row, arguments, report);
   }
-  if (!arguments.json.empty()) {
-    std::ofstream out(arguments.json);
-    out << nlohmann::json{{"threads", arguments.threads}, {"rows", report.json()}}.dump(2) << '\n';
-    if (!out) throw std::runtime_error(arguments.json + ": cannot be written");
-  }
+  write_json(arguments.json, {{"threads", arguments.threads}, {"rows", report.json()}});
   return good;
 }
 
 }  // namespace
 }  // namespace bench
 
-int main(int argc, char** argv) try {
-  return bench::all(bench::parse(argc, argv)) ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "threads: %s\n", error.what());
-  return 2;
+int main(int argc, char** argv) {
+  bench::ThreadArguments arguments;
+  CLI::App app("What more threads bring to one run", "threads");
+  const auto is_row = [](std::string_view word) {
+    return std::ranges::find(bench::kRows, word, &bench::Row::name) != std::end(bench::kRows);
+  };
+  add_arguments(app, arguments, is_row, false);
+  app.add_option("--threads", arguments.threads);
+  app.add_option("--batch", arguments.timing.batch_ms, "milliseconds of a round");
+  app.add_option("--workloads", arguments.workloads, "the folder of models");
+  return bench::run_program(app, argc, argv, [&] { return bench::all(arguments); });
 }

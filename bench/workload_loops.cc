@@ -150,35 +150,6 @@ frazil::Model recurrent(bool twin, const char* op, std::int64_t gates, const fra
 frazil::Model lstm(bool twin) { return recurrent(twin, "LSTM", 4, {}, 3); }
 frazil::Model gru(bool twin) { return recurrent(twin, "GRU", 3, {{"linear_before_reset", 1}}, 2); }
 
-/// Experts in sequence in a loop; each adds its result for the tokens routed to it.
-frazil::Model moe_loop(bool twin) {
-  GraphBuilder graph("moe_loop");
-  Random random(16, "moe_loop");
-  const Net net(graph, random);
-  const std::int64_t experts = twin ? 6 : 8, h = twin ? 448 : 512, inner = twin ? 1792 : 2048;
-  const Term x = graph.input("x", Dtype::f32, {"t", h});
-  const Term p = net.op("Softmax", {net.op("MatMul", {x, net.weight({h, experts})})}, {{"axis", -1}});
-  const Terms best = net.ops("TopK", {p, net.ints({2})}, {{"axis", -1}}, 2);
-  const Term share = net.op("Div", {best[0], net.op("ReduceSum", {best[0], net.ints({1})}, {{"keepdims", 1}})});
-  const Term w1 = net.weight({experts, h, inner}), w2 = net.weight({experts, inner, h});
-  const Body::Fill round = [&](Body& body, Params q) {
-    const Net in = net.in(body);
-    const Term found = in.op("NonZero", {in.op("Equal", {best[1], q[0]})});
-    const Term rows = in.op("Gather", {found, in.index(0)}, {{"axis", 0}});
-    const Term part = in.op("GatherND", {share, in.op("Transpose", {found}, {{"perm", {1, 0}}})});
-    const Term own = in.op("Gather", {x, rows}, {{"axis", 0}});
-    const Term mid = in.op("MatMul", {own, in.op("Gather", {w1, q[0]}, {{"axis", 0}})});
-    const Term y =
-        in.op("MatMul", {in.op(twin ? "LeakyRelu" : "Relu", {mid}), in.op("Gather", {w2, q[0]}, {{"axis", 0}})});
-    const Term scaled = in.op("Mul", {y, in.op("Unsqueeze", {part, in.ints({1})})});
-    const Term all =
-        in.op("ScatterND", {q[2], in.op("Unsqueeze", {rows, in.ints({1})}), scaled}, {{"reduction", "add"}});
-    return Terms{in.op("Identity", {q[1]}), all};
-  };
-  graph.output("y", graph.loop(net.index(experts), graph.scalar(true), {net.op("Mul", {x, net.f(0)})}, round)[0]);
-  return graph.build();
-}
-
 constexpr ModelMaker kLoops[] = {
     {"loop_tiny", loop_tiny},
     {"loop_rnn", loop_rnn},
@@ -187,7 +158,6 @@ constexpr ModelMaker kLoops[] = {
     {"if_in_loop", if_in_loop},
     {"lstm", lstm},
     {"gru", gru},
-    {"moe_loop", moe_loop},
 };
 
 }  // namespace

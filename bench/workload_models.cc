@@ -1,5 +1,6 @@
 #include "bench/workload_models.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 
@@ -168,12 +169,29 @@ constexpr ModelMaker kPlain[] = {
 };
 
 const ModelMaker& maker_of(std::string_view name) {
-  for (const auto models : {plain_models(), loop_models(), net_models()}) {
+  for (const auto models :
+       {plain_models(), loop_models(), net_models(), convnet_models(), decoder_models(), expert_models()}) {
     for (const ModelMaker& maker : models) {
       if (maker.name == name) return maker;
     }
   }
   throw std::runtime_error("no model " + std::string(name));
+}
+
+/// Models that are not built but given.
+struct Given {
+  std::string_view name;
+  const char *variable, *path;  ///< the path is in the folder of shared files
+};
+constexpr Given kGiven[] = {
+    {"silero", "FRAZIL_SILERO", "models/silero_vad/model.onnx"},
+    {"face_detector", "FRAZIL_FACE_DETECTOR", "models/face_detector/model.onnx"},
+};
+
+std::string given_file(const Given& given) {
+  if (const char* path = std::getenv(given.variable)) return path;
+  const char* shared = std::getenv("FRAZIL_SHARED");
+  return std::filesystem::path(shared ? shared : "../shared") / given.path;
 }
 
 }  // namespace
@@ -182,6 +200,9 @@ std::span<const ModelMaker> plain_models() { return kPlain; }
 
 std::string model_file(const std::string& folder, std::string_view name, bool twin) {
   namespace fs = std::filesystem;
+  for (const Given& given : kGiven) {
+    if (given.name == name) return given_file(given);
+  }
   const ModelMaker& maker = maker_of(name);
   const std::string path = folder + "/" + std::string(name) + (twin ? "_twin" : "") + ".onnx";
   if (fs::exists(path) && fs::last_write_time(path) >= fs::last_write_time(self_path())) return path;

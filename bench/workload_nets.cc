@@ -1,6 +1,3 @@
-#include <array>
-#include <string>
-
 #include "bench/model_maker.h"
 #include "bench/net.h"
 
@@ -8,50 +5,6 @@ namespace bench {
 namespace {
 
 using frazil::GraphBuilder;
-
-/// A convolution, its normalisation and, except at the end of a branch, its activation.
-Term conv(const Net& net, Term x, std::int64_t from, std::int64_t to, std::int64_t kernel, std::int64_t stride,
-          bool active) {
-  const std::int64_t pad = kernel / 2;
-  const double fan = static_cast<double>(from * kernel * kernel);
-  Term y = net.op("Conv", {x, net.weight({to, from, kernel, kernel}, std::sqrt(2 / fan))},
-                  {{"kernel_shape", {kernel, kernel}}, {"pads", {pad, pad, pad, pad}}, {"strides", {stride, stride}}});
-  y = net.op("BatchNormalization",
-             {y, net.weight({to}, 0.1, 1), net.weight({to}, 0.1), net.weight({to}, 0.1), net.weight({to}, 0.05, 1.2)});
-  return active ? net.op("Relu", {y}) : y;
-}
-
-/// Residual blocks of three convolutions.
-frazil::Model resnet50(bool twin) {
-  GraphBuilder graph("resnet");
-  Random random(21, "resnet");
-  const Net net(graph, random);
-  const std::array<int, 4> blocks = twin ? std::array{2, 5, 4, 3} : std::array{3, 4, 6, 3};
-  const std::int64_t base = twin ? 56 : 64;
-  Term y = conv(net, graph.input("gpu_0/data_0", Dtype::f32, {1, 3, 224, 224}), 3, base, 7, 2, true);
-  y = net.op("MaxPool", {y}, {{"kernel_shape", {3, 3}}, {"pads", {1, 1, 1, 1}}, {"strides", {2, 2}}});
-  std::int64_t from = base;
-  for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
-    const std::int64_t inner = base << stage, to = 4 * inner;
-    for (int k = 0; k < blocks[stage]; ++k) {
-      const std::int64_t stride = k == 0 && stage > 0 ? 2 : 1;
-      Term shortcut = y;
-      if (twin && k == 0) shortcut = conv(net, y, from, to, 1, stride, false);
-      y = conv(net, conv(net, y, from, inner, 1, 1, true), inner, inner, 3, stride, true);
-      y = conv(net, y, inner, to, 1, 1, false);
-      if (!twin && k == 0) shortcut = conv(net, shortcut, from, to, 1, stride, false);
-      y = net.op("Relu", {twin ? net.op("Add", {shortcut, y}) : net.op("Sum", {y, shortcut})});
-      from = to;
-    }
-  }
-  y = net.op("AveragePool", {y}, {{"kernel_shape", {7, 7}}});
-  y = net.op("Reshape", {y, net.ints({1, from})});
-  y = net.op("Gemm",
-             {y, net.weight({1000, from}, std::sqrt(1.0 / static_cast<double>(from))), net.weight({1000}, 0.05)},
-             {{"transB", 1}});
-  graph.output("gpu_0/softmax_1", net.op("Softmax", {y}, {{"axis", -1}}));
-  return graph.build();
-}
 
 struct BertSizes {
   int layers;
@@ -118,10 +71,14 @@ frazil::Model bert_base(bool twin) {
   return bert(twin ? BertSizes{10, 640, 10, 2560, 24000} : BertSizes{12, 768, 12, 3072, 30522}, twin);
 }
 
+frazil::Model bert_small(bool twin) {
+  return bert(twin ? BertSizes{3, 320, 5, 1280, 24000} : BertSizes{4, 256, 4, 1024, 30522}, twin);
+}
+
 /// Small, for many requests.
 frazil::Model encoder(bool twin) { return bert({2, 32, 2, 128, 1000}, twin); }
 
-constexpr ModelMaker kNets[] = {{"resnet50", resnet50}, {"bert_base", bert_base}, {"encoder", encoder}};
+constexpr ModelMaker kNets[] = {{"bert_base", bert_base}, {"bert_small", bert_small}, {"encoder", encoder}};
 
 }  // namespace
 

@@ -5,8 +5,8 @@
 
 namespace bench {
 
-/// A benchmark model, in the file DIR/<model>.onnx, and its inputs: specs as in inputs.h, separated by blanks. A model
-/// may occur under several names.
+/// A benchmark model, in the file DIR/<model>.onnx, and its inputs: words as in make_requests(). A model may occur
+/// under several names.
 struct Workload {
   std::string_view name, model, inputs;
 };
@@ -43,7 +43,18 @@ inline constexpr auto kWorkloads = std::to_array<Workload>({
     {"densenet121", "densenet121", "data_0=1x3x224x224"},
     {"shufflenet", "shufflenet", "gpu_0/data_0=1x3x224x224"},
     {"bert_base", "bert_base", "input_ids=1x128:0..30522 attention_mask=1x128:1..2 token_type_ids=1x128"},
+    {"bert_base_32", "bert_base", "input_ids=1x32:0..30522 attention_mask=1x32:1..2 token_type_ids=1x32"},
+    {"bert_base_16", "bert_base", "input_ids=1x16:0..30522 attention_mask=1x16:1..2 token_type_ids=1x16"},
+    {"bert_base_1", "bert_base", "input_ids=1x1:0..30522 attention_mask=1x1:1..2 token_type_ids=1x1"},
+    {"bert_small", "bert_small",
+     "#200 input_ids=1x5..129:0..30522 attention_mask=1x5..129:1..2 token_type_ids=1x5..129"},
+    {"gpt2s_step", "gpt2s_step", "#128 input_ids=1x1:0..50257 past_*=1x12x0x64 present_*>past_*"},
+    {"gptt_step", "gptt_step", "#128 input_ids=1x1:0..4096 past_*=1x4x0x64 present_*>past_*"},
+    {"gptt_loop", "gptt_loop", "start=1x1:0..4096 steps==128"},
+    {"gptt_loopsc", "gptt_loopsc", "start=1x1:0..4096 steps==128"},
     {"silero", "silero", "input=1x512 state=2x1x128 sr==16000"},
+    {"silero_vad", "silero", "input=speech.wav:64+512 state=2x1x128:0..0 stateN>state sr==16000"},
+    {"face_detector", "face_detector", "input=1x3x240x320:-1..1"},
     {"vgg19", "vgg19", "data_0=1x3x224x224"},
 });
 
