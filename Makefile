@@ -27,7 +27,9 @@ demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo
 	@$(BUILD)/digits_demo examples/digits
 
-bench: configure  ## measure against ONNX Runtime; see bench/run.sh
+bench:  ## measure against ONNX Runtime and oneDNN; see bench/run.sh
+	@scripts/install-deps.sh --bench
+	@$(MAKE) --no-print-directory configure
 	@cmake --build $(BUILD) --target benchmarks
 	@bench/run.sh $(BUILD)
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Measures this build against ONNX Runtime: every target and its twin, then the cost of an observer, new shapes, edits and
-# loading, and the effect of a second thread.
+# Measures this build against ONNX Runtime: every target and its twin; its products and convolutions against oneDNN; then
+# the cost of an observer, new shapes, edits and loading, and the effect of a second thread.
 #
-#   bench/run.sh [BUILD] [ROW...]    BUILD is build unless given; writes targets.json, overhead.json and threads.json to
-#                                    BUILD/bench. With rows of bench/targets.h, only those
+#   bench/run.sh [BUILD] [ROW...]    BUILD is build unless given; writes targets.json, kernels.json, overhead.json and
+#                                    threads.json to BUILD/bench. With rows of bench/targets.h, only those
 #
 #   FRAZIL_WORKLOADS  a folder of models to use instead of those that the program builds in BUILD/workloads
-#   FRAZIL_SILERO     the silero voice activity model, for its row
+#   FRAZIL_SILERO     the silero voice activity model, for its rows; speech.wav beside it
+#   FRAZIL_FACE_DETECTOR  the face detector, for its row
+#   FRAZIL_SHARED     the folder with these two in models/silero_vad and models/face_detector; ../shared unless given
 #   FRAZIL_PEER       libonnxruntime.so.1; fetched to build/peer unless given
 #   FRAZIL_CPU        the core to pin to; the last one unless given, none to leave it to the system
 set -euo pipefail
@@ -32,6 +34,13 @@ cpu=${FRAZIL_CPU:-$(($(nproc) - 1))}
 
 status=0
 ${pin[@]+"${pin[@]}"} "$build/bench/targets" --json "$build/bench/targets.json" "$@" || status=$?
+if (($# == 0 && status < 2)); then
+  if [[ -x $build/bench/kernels ]]; then
+    ${pin[@]+"${pin[@]}"} "$build/bench/kernels" --json "$build/bench/kernels.json" || status=$?
+  else
+    echo "bench/run.sh: no $build/bench/kernels, as oneDNN was not found" >&2
+  fi
+fi
 if (($# == 0 && status < 2)); then
   ${pin[@]+"${pin[@]}"} "$build/bench/overhead" "${FRAZIL_WORKLOADS:-$build/workloads}" --no-peer \
     --json "$build/bench/overhead.json" observer shapes stream append edit load || status=$?

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs missing Debian packages: for building and testing; with --dev also for linting, profiling and comparing.
+# Installs missing Debian packages: for building and testing; with --bench also for comparing, with --dev also for linting
+# and profiling.
 set -euo pipefail
 
 packages=(
@@ -8,17 +9,19 @@ packages=(
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
 )
+bench_packages=(libdnnl-dev)
 dev_packages=(
-  clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind libdnnl-dev
+  clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
   python3-numpy python3-sklearn python3-onnx
 )
 # A Node.js from another source includes npm, and Debian's npm conflicts with it.
-command -v npm >/dev/null || dev_packages+=(nodejs npm)
+command -v npm >/dev/null || bench_packages+=(nodejs npm)
 
 case "${1:-}" in
   "") ;;
-  --dev) packages+=("${dev_packages[@]}") ;;
-  *) echo "usage: $0 [--dev]" >&2; exit 2 ;;
+  --bench) packages+=("${bench_packages[@]}") ;;
+  --dev) packages+=("${bench_packages[@]}" "${dev_packages[@]}") ;;
+  *) echo "usage: $0 [--bench | --dev]" >&2; exit 2 ;;
 esac
 
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)

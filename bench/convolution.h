@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bench/host_tensor.h"
+
+namespace bench {
+
+/// Of square images and windows; padding keeps the image's size where the stride is 1.
+struct Convolution {
+  const char* name;
+  std::int64_t from, to, size, window, stride;
+
+  std::int64_t pad() const { return window / 2; }
+  std::int64_t out() const { return (size + 2 * pad() - window) / stride + 1; }
+  double operations() const { return 2.0 * static_cast<double>(from * to * window * window * out() * out()); }
+};
+/// A model of this one node, its input "x" with the channels first.
+void write_convolution(const std::string& path, const Convolution& c, const HostTensor& weight);
+
+}  // namespace bench

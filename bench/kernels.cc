@@ -1,0 +1,267 @@
+// Products and convolutions of f32 on one thread, ours against oneDNN's, in turns:
+//
+//   kernels [--rounds N] [--json FILE] [NAME...]
+//
+// A product is the kernel's call with a packed B; a convolution is a run of a graph of one node, whose input has its
+// channels first. oneDNN chooses the layouts of all its operands, and converting them is not part of its time. "of
+// peak" is the share of fma_peak(), measured before each row. Exits with 1 when results differ. Pin the process to a
+// core.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <dnnl.hpp>
+#include <omp.h>
+
+#include "bench/agree.h"
+#include "bench/arguments.h"
+#include "bench/child.h"
+#include "bench/convolution.h"
+#include "bench/fma_peak.h"
+#include "bench/frazil_runner.h"
+#include "bench/random.h"
+#include "kernel/gemm_kernel.h"
+
+namespace bench {
+namespace {
+
+/// Wanted of our rate divided by oneDNN's.
+constexpr double kLeast = 0.97;
+
+using dnnl::memory;
+using Layout = memory::format_tag;
+
+struct Product {
+  const char* name;
+  std::int64_t m, n, k;
+  double operations() const { return 2.0 * static_cast<double>(m * n * k); }
+};
+constexpr Product kProducts[] = {
+    {"1024x1024x1024", 1024, 1024, 1024}, {"128x768x768", 128, 768, 768}, {"128x3072x768", 128, 3072, 768},
+    {"128x768x3072", 128, 768, 3072},     {"1x768x768", 1, 768, 768},     {"16x768x768", 16, 768, 768},
+    {"37x768x768", 37, 768, 768},         {"64x64x64", 64, 64, 64},
+};
+
+/// Those of resnet50.
+constexpr Convolution kConvolutions[] = {
+    {"conv7x7_3_64_224s2", 3, 64, 224, 7, 2},         {"conv1x1_64_64_56", 64, 64, 56, 1, 1},
+    {"conv3x3_64_64_56", 64, 64, 56, 3, 1},           {"conv1x1_64_256_56", 64, 256, 56, 1, 1},
+    {"conv1x1_256_64_56", 256, 64, 56, 1, 1},         {"conv1x1_256_128_56", 256, 128, 56, 1, 1},
+    {"conv1x1_256_512_56s2", 256, 512, 56, 1, 2},     {"conv3x3_128_128_56s2", 128, 128, 56, 3, 2},
+    {"conv1x1_128_512_28", 128, 512, 28, 1, 1},       {"conv1x1_512_128_28", 512, 128, 28, 1, 1},
+    {"conv3x3_128_128_28", 128, 128, 28, 3, 1},       {"conv1x1_512_256_28", 512, 256, 28, 1, 1},
+    {"conv1x1_512_1024_28s2", 512, 1024, 28, 1, 2},   {"conv3x3_256_256_28s2", 256, 256, 28, 3, 2},
+    {"conv1x1_256_1024_14", 256, 1024, 14, 1, 1},     {"conv1x1_1024_256_14", 1024, 256, 14, 1, 1},
+    {"conv3x3_256_256_14", 256, 256, 14, 3, 1},       {"conv1x1_1024_512_14", 1024, 512, 14, 1, 1},
+    {"conv1x1_1024_2048_14s2", 1024, 2048, 14, 1, 2}, {"conv3x3_512_512_14s2", 512, 512, 14, 3, 2},
+    {"conv1x1_512_2048_7", 512, 2048, 7, 1, 1},       {"conv1x1_2048_512_7", 2048, 512, 7, 1, 1},
+    {"conv3x3_512_512_7", 512, 512, 7, 3, 1},
+};
+
+HostTensor numbers(Dims dims, const char* name) {
+  HostTensor tensor(Elem::f32, std::move(dims));
+  Random random(3, name);
+  for (std::size_t i = 0; i < tensor.size(); ++i) tensor.as<float>()[i] = static_cast<float>(2 * random.uniform() - 1);
+  return tensor;
+}
+
+struct AlignedFree {
+  void operator()(void* p) const { std::free(p); }
+};
+using Aligned = std::unique_ptr<void, AlignedFree>;
+
+Aligned aligned(std::size_t bytes) { return Aligned(std::aligned_alloc(64, (bytes + 64) / 64 * 64)); }
+
+class OurProduct : public Runner {
+ public:
+  OurProduct(const Product& p, const HostTensor& a, const HostTensor& b)
+      : a_(aligned(a.data.size())), c_(Elem::f32, {p.m, p.n}) {
+    std::ranges::copy(a.data, static_cast<std::byte*>(a_.get()));
+    call_ = {.m = p.m, .n = p.n, .k = p.k, .a = a_.get(), .a_row = p.k, .b = b.data.data(), .b_row = p.n};
+    packed_ = aligned(kernel_->packed_b_bytes(p.k, p.n));
+    kernel_->pack_b(call_, packed_.get());
+    call_.packed_b = packed_.get();
+    call_.c = c_.data.data();
+    call_.c_row = p.n;
+    scratch_ = aligned(kernel_->scratch_bytes(p.m, p.n, p.k));
+  }
+  void run() override { kernel_->rows(call_, 0, call_.m, scratch_.get()); }
+  const HostTensor& result() const { return c_; }
+
+ private:
+  const frazil::kernel::GemmKernel* kernel_ =
+      frazil::kernel::find_gemm(frazil::Elem::f32, frazil::Elem::f32, frazil::Elem::f32);
+  Aligned a_, packed_, scratch_;
+  HostTensor c_;
+  frazil::kernel::GemmCall call_;
+};
+
+/// A primitive whose operands are in the layouts that it prefers.
+class TheirRunner : public Runner {
+ public:
+  using Descriptor = std::function<memory::desc(int argument)>;
+
+  TheirRunner(dnnl::engine engine, dnnl::primitive primitive, Descriptor wanted)
+      : engine_(std::move(engine)), stream_(engine_), primitive_(std::move(primitive)), wanted_(std::move(wanted)) {}
+
+  void give(int argument, const HostTensor& tensor, Layout layout) {
+    memory plain(desc(tensor.dims, layout), engine_);
+    std::ranges::copy(tensor.data, static_cast<std::byte*>(plain.get_data_handle()));
+    memory own(wanted_(argument), engine_);
+    dnnl::reorder(plain, own).execute(stream_, plain, own);
+    stream_.wait();
+    operands_.insert_or_assign(argument, own);
+  }
+  void make_result() { operands_.insert_or_assign(DNNL_ARG_DST, memory(wanted_(DNNL_ARG_DST), engine_)); }
+  void run() override {
+    primitive_.execute(stream_, operands_);
+    stream_.wait();
+  }
+  HostTensor result(const Dims& dims, Layout layout) {
+    HostTensor tensor(Elem::f32, dims);
+    memory plain(desc(dims, layout), engine_, tensor.data.data());
+    dnnl::reorder(operands_.at(DNNL_ARG_DST), plain).execute(stream_, operands_.at(DNNL_ARG_DST), plain);
+    stream_.wait();
+    return tensor;
+  }
+  static memory::desc desc(const Dims& dims, Layout layout) { return {dims, memory::data_type::f32, layout}; }
+
+ private:
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  dnnl::primitive primitive_;
+  Descriptor wanted_;
+  std::unordered_map<int, memory> operands_;
+};
+
+template <class PrimitiveDescriptor>
+TheirRunner::Descriptor layouts_of(const PrimitiveDescriptor& primitive) {
+  return [primitive](int argument) { return primitive.query_md(dnnl::query::exec_arg_md, argument); };
+}
+
+TheirRunner their_product(const dnnl::engine& engine, const Product& p, const HostTensor& a, const HostTensor& b) {
+  const auto weights = TheirRunner::desc(b.dims, Layout::any);
+  const dnnl::matmul::primitive_desc primitive(
+      {TheirRunner::desc(a.dims, Layout::ab), weights, TheirRunner::desc({p.m, p.n}, Layout::ab)}, engine);
+  TheirRunner runner(engine, dnnl::matmul(primitive), layouts_of(primitive));
+  runner.give(DNNL_ARG_SRC, a, Layout::ab);
+  runner.give(DNNL_ARG_WEIGHTS, b, Layout::ab);
+  runner.make_result();
+  return runner;
+}
+
+TheirRunner their_convolution(const dnnl::engine& engine, const Convolution& c, const HostTensor& x,
+                              const HostTensor& w) {
+  const auto any = [](const Dims& dims) { return TheirRunner::desc(dims, Layout::any); };
+  const dnnl::convolution_forward::primitive_desc primitive({dnnl::prop_kind::forward_inference,
+                                                             dnnl::algorithm::convolution_auto,
+                                                             any(x.dims),
+                                                             any(w.dims),
+                                                             any({1, c.to, c.out(), c.out()}),
+                                                             {c.stride, c.stride},
+                                                             {c.pad(), c.pad()},
+                                                             {c.pad(), c.pad()}},
+                                                            engine);
+  TheirRunner runner(engine, dnnl::convolution_forward(primitive), layouts_of(primitive));
+  runner.give(DNNL_ARG_SRC, x, Layout::nchw);
+  runner.give(DNNL_ARG_WEIGHTS, w, Layout::oihw);
+  runner.make_result();
+  return runner;
+}
+
+class Table {
+ public:
+  explicit Table(const InterleaveOptions& timing) : timing_(timing) {
+    std::printf("%-23s %9s %9s %7s %-13s %8s %8s\n", "GFLOP/s", "ours", "oneDNN", "ratio", "pairs", "of peak",
+                "theirs");
+  }
+
+  void add(const char* name, double operations, Runner& ours, Runner& theirs, const std::string& difference) {
+    const double peak = fma_peak();
+    const Comparison c = interleave(name, &ours, &theirs, timing_);
+    const double rate = operations * 1e-6 / c.a->median, their_rate = operations * 1e-6 / c.b->median;
+    ++rows_;
+    met_ += c.pair_ratio >= kLeast;
+    good_ &= difference.empty();
+    std::printf("%-23s %9.1f %9.1f %7.3f %5.3f..%-6.3f %7.0f%% %7.0f%%  %s\n", name, rate, their_rate, c.pair_ratio,
+                c.ratio_low, c.ratio_high, 100 * rate / peak, 100 * their_rate / peak, difference.c_str());
+    std::fflush(stdout);
+    json_.push_back({{"name", name},
+                     {"gflops", rate},
+                     {"onednn", their_rate},
+                     {"ratio", c.pair_ratio},
+                     {"ratio_low", c.ratio_low},
+                     {"ratio_high", c.ratio_high},
+                     {"peak", peak},
+                     {"note", difference}});
+  }
+  bool finish(const std::string& path) const {
+    std::printf("%d of %d rows at %.2f of oneDNN's rate or more\n", met_, rows_, kLeast);
+    write_json(path, {{"least", kLeast}, {"rows", json_}});
+    return good_;
+  }
+
+ private:
+  InterleaveOptions timing_;
+  nlohmann::json json_ = nlohmann::json::array();
+  int rows_ = 0, met_ = 0;
+  bool good_ = true;
+};
+
+void add_product(const dnnl::engine& engine, const Product& p, Table& table) {
+  const HostTensor a = numbers({p.m, p.k}, "a"), b = numbers({p.k, p.n}, "b");
+  OurProduct ours(p, a, b);
+  TheirRunner theirs = their_product(engine, p, a, b);
+  ours.run();
+  theirs.run();
+  table.add(p.name, p.operations(), ours, theirs,
+            disagreement({ours.result()}, {theirs.result({p.m, p.n}, Layout::ab)}));
+}
+
+void add_convolution(const dnnl::engine& engine, const Convolution& c, const std::string& folder, Table& table) {
+  const HostTensor x = numbers({1, c.from, c.size, c.size}, "x"), w = numbers({c.to, c.from, c.window, c.window}, "w");
+  const std::string path = folder + "/" + c.name + ".onnx";
+  write_convolution(path, c, w);
+  FrazilRunner ours(load_frazil(path), NamedTensors{{"x", x}});
+  TheirRunner theirs = their_convolution(engine, c, x, w);
+  ours.run();
+  theirs.run();
+  table.add(c.name, c.operations(), ours, theirs,
+            disagreement(ours.outputs(), {theirs.result({1, c.to, c.out(), c.out()}, Layout::nchw)}));
+  std::remove(path.c_str());
+}
+
+bool is_row(std::string_view word) {
+  return std::ranges::find(kProducts, word, &Product::name) != std::end(kProducts) ||
+         std::ranges::find(kConvolutions, word, &Convolution::name) != std::end(kConvolutions);
+}
+
+bool kernels(const Arguments& arguments) {
+  omp_set_num_threads(1);
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  Table table(arguments.timing);
+  for (const Product& p : kProducts) {
+    if (arguments.wants(p.name)) add_product(engine, p, table);
+  }
+  for (const Convolution& c : kConvolutions) {
+    if (arguments.wants(c.name)) add_convolution(engine, c, scratch_dir(), table);
+  }
+  return table.finish(arguments.json);
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  bench::Arguments arguments;
+  CLI::App app("Products and convolutions against oneDNN's", "kernels");
+  add_arguments(app, arguments, bench::is_row, false);
+  return bench::run_program(app, argc, argv, [&] { return bench::kernels(arguments); });
+}
