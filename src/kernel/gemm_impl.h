@@ -315,16 +315,26 @@ const float* next_panel(const Blocking& s, int64_t j, int64_t part) {
   return s.b + (j + kPanelCols - s.j0) / kPanelCols * s.b_panel + part * (s.k1 - s.k0) * kLineFloats;
 }
 
+/// Rows cut into tiles of nearly equal height, a few of which make a panel of A.
+struct RowPanels {
+  static constexpr int64_t kTiles = kPanelRows / kTileRows;
+  int64_t first, rows, tiles, count;
+  RowPanels(int64_t begin, int64_t end)
+      : first(begin), rows(end - begin), tiles(ceil_div(rows, kTileRows)), count(ceil_div(tiles, kTiles)) {}
+  int64_t begin(int64_t panel) const { return first + min64(panel * kTiles, tiles) * rows / tiles; }
+};
+
 /// C[begin..end, j0..j1] += A[.., k0..k1] * B[k0..k1, ..]
 void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
-  const int64_t panels = row_panels(s.end - s.begin), m = s.end - s.begin, depth = s.k1 - s.k0;
+  const RowPanels panels(s.begin, s.end);
+  const int64_t depth = s.k1 - s.k0;
   const int64_t near = max64(2, min64(kRowBlockPanels, kNearElements / kPanelRows / (s.j1 - s.j0)));
   const int64_t block = s.done_from < s.j1 ? near : kRowBlockPanels;
-  for (int64_t p0 = 0; p0 < panels; p0 += block) {
-    const int64_t p1 = min64(panels, p0 + block), row0 = s.begin + p0 * m / panels;
+  for (int64_t p0 = 0; p0 < panels.count; p0 += block) {
+    const int64_t p1 = min64(panels.count, p0 + block), row0 = panels.begin(p0);
     if (s.pack_a) {
       for (int64_t p = p0; p < p1; ++p) {
-        const int64_t row = s.begin + p * m / panels, height = s.begin + (p + 1) * m / panels - row;
+        const int64_t row = panels.begin(p), height = panels.begin(p + 1) - row;
         gemm_pack_rows(height, depth, g.a + row * g.a_row + s.k0 * g.a_col, g.a_row, g.a_col,
                        a_scratch + (row - row0) * depth);
       }
@@ -332,7 +342,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
     for (int64_t j = s.j0; j < s.j1; j += kPanelCols) {
       if (stop_requested()) return;
       for (int64_t p = p0; p < p1; ++p) {
-        const int64_t row = s.begin + p * m / panels, height = s.begin + (p + 1) * m / panels - row;
+        const int64_t row = panels.begin(p), height = panels.begin(p + 1) - row;
         GemmBlock part;
         part.k = depth;
         part.a = s.pack_a ? a_scratch + (row - row0) * depth : g.a + row * g.a_row + s.k0 * g.a_col;
@@ -351,7 +361,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
         gemm_block(part, height, min64(kPanelCols, s.j1 - j));
       }
     }
-    if (s.done_from < s.j1) (*g.on_tile)(row0, s.begin + p1 * m / panels, s.done_from, s.j1);
+    if (s.done_from < s.j1) (*g.on_tile)(row0, panels.begin(p1), s.done_from, s.j1);
   }
 }
 
