@@ -9,9 +9,9 @@
 namespace frazil {
 namespace {
 
-constexpr std::array<std::string_view, 15> kNames{"recover", "batch_norm", "dead",    "fold",   "unroll",
-                                                  "select",  "attention",  "algebra", "cse",    "count",
-                                                  "hoist",   "motion",     "fuse",    "append", "stack"};
+constexpr std::array<std::string_view, 16> kNames{"recover",   "batch_norm", "dead",   "fold",   "unroll", "select",
+                                                  "attention", "algebra",    "cse",    "layout", "count",  "hoist",
+                                                  "motion",    "fuse",       "append", "stack"};
 
 /// Applies one word of the list; returns false when it is invalid.
 bool apply(PassSet& set, std::string_view word) {

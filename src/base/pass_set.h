@@ -20,6 +20,7 @@ enum class Pass : std::uint8_t {
   attention,
   algebra,
   cse,
+  layout,
   count,
   hoist,
   motion,

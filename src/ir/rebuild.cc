@@ -76,7 +76,8 @@ class Rebuilder {
     for (std::size_t i = 0; i < old.out.size(); ++i) {
       if (!old.out[i]) continue;
       map_[old.out[i].id] = now[i];
-      if (now[i] && to_.value_name(now[i]).empty()) to_.values_[now[i].id].name = from_.value_name(old.out[i]);
+      const bool unnamed = now[i] && to_.value_name(now[i]).empty();
+      if (unnamed && rewriter_.keeps_elements(old.out[i])) to_.values_[now[i].id].name = from_.value_name(old.out[i]);
     }
   }
 
@@ -142,7 +143,7 @@ class Rebuilder {
     const auto &params = from_.block(from).params, &now = to_.block(to).params;
     for (std::size_t k = 0; k < params.size(); ++k) {
       map_[params[k].id] = now[k];
-      to_.values_[now[k].id].name = from_.value_name(params[k]);
+      if (rewriter_.keeps_elements(params[k])) to_.values_[now[k].id].name = from_.value_name(params[k]);
     }
     stack_.push_back({from, to, old, made, index, 0, false, again});
   }

@@ -57,6 +57,8 @@ class Rewriter {
                                                             std::span<const Value> /*inputs*/) {
     return std::nullopt;
   }
+  /// False when the new value of `old` is not equal to it; then it does not take its name.
+  virtual bool keeps_elements(Value /*old*/) { return true; }
   /// The value to use wherever `old` (copied to `now`) is used; for Patch.
   virtual Value redirect(Value, Value now) { return now; }
 };

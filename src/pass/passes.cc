@@ -12,6 +12,7 @@
 #include "pass/dead.h"
 #include "pass/expand.h"
 #include "pass/fold.h"
+#include "pass/layout.h"
 #include "pass/loops.h"
 #include "pass/rewrite.h"
 #include "pass/unroll.h"
@@ -39,6 +40,8 @@ const std::array kList{
         "recovers attention and rotary embeddings from the expansions of exporters or composites"),
     row(Pass::algebra, rewrite_algebra, "applies the rules of arithmetic, logic and views below"),
     row(Pass::cse, merge_equal, "common subexpression elimination"),
+    row(Pass::layout, choose_layout,
+        "lets convolutions and the nodes around them work on images whose last axis is the channels"),
     row(Pass::count, count_iterations, "replaces the condition of a counting Loop by a number of iterations"),
     row(Pass::hoist, hoist_projections,
         "replaces products of a loop's slices with a weight by one product before the loop"),

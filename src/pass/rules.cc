@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ops/view.h"
+#include "pass/layout_rules.h"
 
 namespace frazil {
 
@@ -76,8 +77,10 @@ std::span<const Rule* const> conv_rules() {
 }
 
 std::vector<const Rule*> all_rules() {
-  return joined({norm_rules(), generic_rules(), batch_norm_rules(), rotary_rules(), attention_rules(),
-                 arithmetic_rules(), logic_rules(), view_rules(), reduce_rules()});
+  auto all = joined({norm_rules(), generic_rules(), batch_norm_rules(), rotary_rules(), attention_rules(),
+                     arithmetic_rules(), logic_rules(), view_rules(), reduce_rules()});
+  std::ranges::copy(layout_rules(), std::back_inserter(all));
+  return all;
 }
 
 std::optional<std::int64_t> known(const Graph& graph, Value v) {

@@ -32,6 +32,9 @@ constexpr std::string_view kNorm =
 constexpr std::string_view kChannels =
     "f32[3] [1, -2, 0.5], f32[3] [0, 1, 2], f32[3] [0.5, -0.5, 2], f32[3] [1, 0.01, 4]";
 
+/// The replacement of CONV: an image %c, whose channels differ, from one that is worth channels last.
+constexpr std::string_view kConv = "%k = Conv(%x, f32[32,32,3,3] 0.01) {pads = [1, 1, 1, 1]} %c = Add(%k, %x) ";
+
 const RuleCase kCases[] = {
     {"generic_map",
      R"(%x: ELEM[N,3], %z: ELEM[3,N]) { %y = frazil::Generic(%x, %z) {space = ["i", "j"], reads = ["i, j", "j, i"],
@@ -236,6 +239,71 @@ const RuleCase kCases[] = {
      "%v = ReduceMean(%p, i64[1] 0) %e = Add(%v, f32[] 0.5) %s = Sqrt(%e) %y = Div(%d, %s)",
      "f32",
      {""}},
+    {"last_conv", "%x: f32[1,32,N,2]) { CONV %y = Neg(%c)", "f32", {""}},
+    {"last_conv", "%x: f32[2,400,N]) { %y = Conv(%x, f32[300,400,1] 0.25)", "f32", {""}},
+    {"last_max_pool",
+     "%x: f32[1,32,N,2]) { CONV %y = MaxPool(%c) {kernel_shape = [1, 2], strides = [1, 2]}",
+     "f32",
+     {""}},
+    {"last_average_pool",
+     "%x: f32[1,32,N,2]) { CONV %y = AveragePool(%c) {kernel_shape = [1, 2], pads = [0, 1, 0, 0]}",
+     "f32",
+     {""}},
+    {"last_global_pool", "%x: f32[1,32,2,N]) { CONV %y = SHAPE(%c)", "f32", {"GlobalAveragePool", "GlobalMaxPool"}},
+    {"last_batch_norm",
+     "%x: f32[1,32,N,2], %s: f32[32], %b: f32[32], %m: f32[32], %u: f32[32]) { CONV %v = Exp(%u) "
+     "%y = BatchNormalization(%c, %s, %b, %m, %v)",
+     "f32",
+     {""}},
+    {"last_squares", "%x: f32[2,32,N,2]) { CONV %y = frazil::ChannelSquares(%c) {size = 3}", "f32", {""}},
+    {"last_elementwise",
+     "%x: f32[1,32,N,2], %z: f32[SHAPE]) { CONV %a = Mul(%c, %z) %y = Sub(f32[1,1,2] [1, 2], %a)",
+     "f32",
+     {"", "2", "32,1,1", "32,1,2", "1,1,1,2"}},
+    {"last_reduce",
+     "%x: f32[1,32,N,2]) { CONV %y = ReduceMax(%c, i64[SHAPE)",
+     "f32",
+     {"1] 1", "2] [2, 3]", "1] -1", "2] [0, -3]"}},
+    {"last_reduce",
+     "%x: f32[1,32,N,2]) { CONV %y = ReduceMin(%c, i64[SHAPE) {keepdims = 0}",
+     "f32",
+     {"1] 1", "2] [2, 3]", "2] [0, -3]"}},
+    {"last_arg", "%x: f32[1,32,N,2]) { CONV %y = ArgMax(%c) {axis = SHAPE}", "f32", {"1", "3", "0, keepdims = 0"}},
+    {"last_arg", "%x: f32[1,32,N,2]) { CONV %y = ArgMin(%c) {axis = -3, keepdims = 0}", "f32", {""}},
+    {"last_concat",
+     "%x: f32[1,32,N,2]) { CONV %n = Neg(%c) %d = Concat(%c, %n) {axis = SHAPE} %y = ReduceMax(%d, i64[1] 1)",
+     "f32",
+     {"0", "1", "2", "-1"}},
+    {"last_split",
+     "%x: f32[2,32,N,2]) { CONV %a, %b = Split(%c) {axis = SHAPE, num_outputs = 2} %y = Div(%a, %b)",
+     "f32",
+     {"0", "1", "3"}},
+    {"last_slice",
+     "%x: f32[1,32,N,2]) { CONV %y = Slice(%c, SHAPE)",
+     "f32",
+     {"i64[2] [0, 3], i64[2] [1, 9]", "i32[2] [1, 3], i32[2] [2, 30], i32[2] [-1, 1], i32[2] [1, 5]"}},
+    {"last_pad",
+     "%x: f32[1,32,N,2]) { CONV %p = Pad(%c, i64[SHAPE) %y = ReduceMax(%p, i64[1] 1)",
+     "f32",
+     {"8] [0, 1, 2, 0, 0, 0, 1, 3], f32[] 7", "4] [1, 0, 0, 2], _, i64[2] [1, 3]"}},
+    {"last_resize",
+     "%x: f32[1,32,N,2]) { CONV %p = Resize(%c, _, f32[4] [1, 1, 1, 2]) {mode = \"SHAPE\"} %y = ReduceMax(%p, i64[1] "
+     "1)",
+     "f32",
+     {"nearest", "linear"}},
+    {"last_transpose",
+     "%x: f32[1,32,N,2]) { CONV %y = Transpose(%c) {perm = [SHAPE]}",
+     "f32",
+     {"0, 2, 3, 1", "0, 1, 3, 2", "1, 0, 3, 2"}},
+    {"last_transpose",
+     "%t: f32[1,N,2,32]) { %x = Transpose(%t) {perm = [0, 3, SHAPE]} CONV %y = Neg(%c)",
+     "f32",
+     {"1, 2", "2, 1"}},
+    {"last_shuffle",
+     "%x: f32[1,32,N,2]) { CONV %g = Reshape(%c, i64[5] [1, 4, 8, -1, 2]) %s = Transpose(%g) {perm = [0, 2, 1, 3, 4]} "
+     "%y = Reshape(%s, i64[4] [1, 32, -1, 2])",
+     "f32",
+     {""}},
 };
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
@@ -249,7 +317,9 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 std::string text_of(const RuleCase& c, std::string_view elem, std::string_view shape) {
   const std::string text = "graph g(" + std::string(c.body) + " return y = %y }";
   return replaced(
-      replaced(replaced(replaced(replaced(text, "NORM", kNorm), "CHANNELS", kChannels), "ELEM", elem), "SHAPE", shape),
+      replaced(replaced(replaced(replaced(replaced(text, "NORM", kNorm), "CHANNELS", kChannels), "CONV ", kConv),
+                        "ELEM", elem),
+               "SHAPE", shape),
       "[,", "[");
 }
 
@@ -360,7 +430,8 @@ const Rule& rule_named(std::string_view name) {
 }
 
 constexpr PassSet kRulePasses{PassSet::only(Pass::algebra).off & PassSet::only(Pass::recover).off &
-                              PassSet::only(Pass::attention).off & PassSet::only(Pass::batch_norm).off};
+                              PassSet::only(Pass::attention).off & PassSet::only(Pass::batch_norm).off &
+                              PassSet::only(Pass::layout).off};
 
 class Rules : public testing::TestWithParam<RuleCase> {
  protected:
