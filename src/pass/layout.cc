@@ -26,6 +26,7 @@ class LayoutRewriter : public Rewriter {
   Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId id, Builder& to,
                                                     std::span<const Value> inputs) override {
     if (choice_.is_absorbed(id)) return std::vector<Value>{inputs[0]};  // its result is not used
+    user_ = from.node(id).name;
     const LayoutChoice::Unit* unit = choice_.unit_of(id);
     return unit ? make(*unit, to) : copy(from.node(id), to, inputs);
   }
@@ -34,6 +35,7 @@ class LayoutRewriter : public Rewriter {
               std::vector<Value>& inputs) override {
     const Node& node = from.node(id);
     const Block& body = from.block(node.blocks[0]);
+    user_ = node.name;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const bool last = i < body.params.size() && choice_.is_last(body.params[i]);
       inputs[i] = arranged(outer.graph(), node.in[i], last);
@@ -43,6 +45,7 @@ class LayoutRewriter : public Rewriter {
 
   Status end(const Graph& from, BlockId block, Builder& to, std::vector<Value>& results) override {
     const Block& old = from.block(block);
+    user_ = old.owner ? std::string_view(from.node(old.owner).name) : std::string_view();
     for (std::size_t k = 0; k < results.size(); ++k) {
       const Value into = old.owner ? becomes(from, from.node(old.owner), k) : Value{};
       results[k] = arranged(to.graph(), old.results[k], into && choice_.is_last(into));
@@ -86,8 +89,10 @@ class LayoutRewriter : public Rewriter {
     const auto [at, is_new] = turned_.try_emplace(now.id);
     if (!is_new) return at->second;
     Builder builder(graph, graph.block_of(now).value_or(Graph::kMain));
+    const auto maker = from_->producer(old);
+    const std::string_view name = maker ? std::string_view(from_->node(*maker).name) : user_;
     const Expr x{&builder, now};
-    at->second = (last ? channels_last(x) : channels_second(x)).value;
+    at->second = (last ? channels_last(x, name) : channels_second(x, name)).value;
     if (!builder.status()) failed_ = builder.status();
     if (!last && at->second) builder.name_value(at->second, from_->value_name(old));
     return at->second;
@@ -96,6 +101,7 @@ class LayoutRewriter : public Rewriter {
   const LayoutChoice& choice_;
   const Graph* from_ = nullptr;
   std::function<Value(Value)> now_;
+  std::string_view user_;                            ///< the name of the node whose operands are arranged
   std::unordered_map<std::uint32_t, Value> turned_;  ///< by number of the new value
   Status failed_;
 };

@@ -15,19 +15,21 @@ namespace {
 constexpr double kProductsPerMove = 128;
 constexpr std::int64_t kAssumedExtent = 64;  ///< of an extent that is not known
 
-const LayoutRule* rule_for(const OpDef& op) {
+/// The rules for an operator, in the order in which they are tried.
+std::span<const LayoutRule* const> rules_for(const OpDef& op) {
+  using Rules = std::vector<const LayoutRule*>;
   static const auto by_op = [] {
-    std::unordered_map<const OpDef*, const LayoutRule*> map;
+    std::unordered_map<const OpDef*, Rules> map;
     for (const auto rules : {window_layout_rules(), fold_layout_rules(), move_layout_rules()}) {
       for (const LayoutRule& rule : rules) {
-        if (rule.row.ops.empty()) map[nullptr] = &rule;
-        for (const OpDef* each : rule.row.ops) map[each] = &rule;
+        if (rule.row.ops.empty()) map[nullptr].push_back(&rule);
+        for (const OpDef* each : rule.row.ops) map[each].push_back(&rule);
       }
     }
     return map;
   }();
-  if (const auto at = by_op.find(&op); at != by_op.end()) return at->second;
-  return std::holds_alternative<Elementwise>(op.form) ? by_op.at(nullptr) : nullptr;
+  const auto at = by_op.find(std::holds_alternative<Elementwise>(op.form) ? nullptr : &op);
+  return at != by_op.end() ? std::span<const LayoutRule* const>(at->second) : std::span<const LayoutRule* const>();
 }
 
 template <class F>
@@ -40,8 +42,8 @@ void for_each_node(const Graph& graph, F&& visit) {
 bool any_convolution(const Graph& graph) {
   bool found = false;
   for_each_node(graph, [&](NodeId id) {
-    const LayoutRule* rule = rule_for(*graph.node(id).op);
-    found = found || (rule && rule->anchor);
+    const auto rules = rules_for(*graph.node(id).op);
+    found = found || std::ranges::any_of(rules, &LayoutRule::anchor);
   });
   return found;
 }
@@ -112,9 +114,13 @@ void LayoutChoice::add_units(NodeId id, const Uses& uses, const PassOptions& opt
     for (Turn& turn : region_turns(graph_, node)) units_.push_back({id, nullptr, std::move(turn)});
     return;
   }
-  const LayoutRule* rule = node.constraints.empty() ? rule_for(*node.op) : nullptr;
-  if (rule == nullptr) return;
-  if (auto turn = rule->turn({graph_, id, node, uses, options})) units_.push_back({id, rule, std::move(*turn)});
+  if (!node.constraints.empty()) return;
+  for (const LayoutRule* rule : rules_for(*node.op)) {
+    auto turn = rule->turn({graph_, id, node, uses, options});
+    if (!turn) continue;
+    units_.push_back({id, rule, std::move(*turn)});
+    return;
+  }
 }
 
 /// Nodes whose work another unit includes are no units.

@@ -67,8 +67,9 @@ Value becomes(const Graph& graph, const Node& region, std::size_t index);
 bool is_image(const Graph& graph, Value v);
 /// All elements remain in their places when the image is turned.
 bool turns_in_place(const Type& type);
-Expr channels_last(Expr x);
-Expr channels_second(Expr x);
+/// The image x, turned by a node of this name.
+Expr channels_last(Expr x, std::string_view name = {});
+Expr channels_second(Expr x, std::string_view name = {});
 /// The place of an axis in an image with channels last.
 std::int64_t last_axis_of(std::int64_t axis, std::size_t rank);
 Ints last_axes_of(std::span<const std::int64_t> axes, std::size_t rank);

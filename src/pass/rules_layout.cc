@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "ir/axis.h"
@@ -22,12 +23,12 @@ Expr constant_turned(Builder& to, const Tensor& t, const Ints& order) {
   return packed ? to.constant(std::move(*packed)) : to.absent();
 }
 
-Expr turned(Expr x, const Ints& order) {
+Expr turned(Expr x, const Ints& order, std::string_view name) {
   const Constant* c = x.builder->graph().constant(x.value);
   if (c && c->tensor.elem() != Elem::string && c->tensor.bytes() <= kSmallConstant) {
     if (const Expr made = constant_turned(*x.builder, c->tensor, order)) return made;
   }
-  return ops::Transpose({x}, {.perm = order});
+  return x.builder->add(ops::Transpose, std::array{x}, shared_attrs(ops::TransposeAttrs{.perm = order}), 1, name)[0];
 }
 
 }  // namespace
@@ -56,8 +57,8 @@ Ints second_order(std::size_t rank) {
   return axes;
 }
 
-Expr channels_last(Expr x) { return x ? turned(x, last_order(x.type().rank())) : x; }
-Expr channels_second(Expr x) { return x ? turned(x, second_order(x.type().rank())) : x; }
+Expr channels_last(Expr x, std::string_view name) { return x ? turned(x, last_order(x.type().rank()), name) : x; }
+Expr channels_second(Expr x, std::string_view name) { return x ? turned(x, second_order(x.type().rank()), name) : x; }
 
 std::int64_t last_axis_of(std::int64_t axis, std::size_t rank) {
   const auto at = static_cast<std::int64_t>(from_front(axis, rank));

@@ -214,6 +214,31 @@ std::vector<Value> make_shuffle(const TurnSite& s) {
   return {ops::MergeAxes({ops::Transpose({split}, {.perm = std::move(order)})}, {.axis = at}).value};
 }
 
+// ---- spatial axes as one ----
+
+/// True when only the spatial axes become one, or one becomes two.
+bool joins_space(const Shape& x, const Shape& y) {
+  const bool ranks = (x.size() > 3 && y.size() == 3) || (x.size() == 3 && y.size() == 4);
+  return ranks && x[0] == y[0] && x[1] == y[1] && (y.size() == 3 || y[2].is_const() || y[3].is_const());
+}
+
+std::optional<Turn> turn_space(const TurnQuery& q) {
+  const Node& node = q.node;
+  if (!is_image(q.graph, node.in[0]) || !is_image(q.graph, node.out[0])) return std::nullopt;
+  if (!joins_space(q.graph.type(node.in[0]).shape, q.graph.type(node.out[0]).shape)) return std::nullopt;
+  return image_to_image(node);
+}
+
+std::vector<Value> make_space(const TurnSite& s) {
+  const Shape& y = s.from.type(s.node.out[0]).shape;
+  const auto spatial = static_cast<std::int64_t>(rank_of(s.from, s.node)) - 2;
+  const Expr x = s.last(s.node.in[0]);
+  if (y.size() == 3) return {ops::MergeAxes({x}, {.axis = 1, .count = spatial}).value};
+  const ops::SplitAxisAttrs parts = y[2].is_const() ? ops::SplitAxisAttrs{.axis = 1, .outer = y[2].value()}
+                                                    : ops::SplitAxisAttrs{.axis = 1, .inner = y[3].value()};
+  return {ops::SplitAxis({x}, parts).value};
+}
+
 using N = Numerics;
 constexpr LayoutRule kRules[] = {
     {{"last_concat", kOps<ops::Concat>, "channels last: Concat", N::exact}, turn_concat, make_concat},
@@ -229,6 +254,9 @@ constexpr LayoutRule kRules[] = {
       "channels last: [n, g * c, ...] -> [n, g, c, ...] -> [n, c, g, ...] -> [n, c * g, ...]", N::exact},
      turn_shuffle,
      make_shuffle},
+    {{"last_space", kOps<ops::Reshape>, "channels last: the spatial axes become one, or one becomes two", N::exact},
+     turn_space,
+     make_space},
 };
 
 }  // namespace

@@ -304,6 +304,11 @@ const RuleCase kCases[] = {
      "%y = Reshape(%s, i64[4] [1, 32, -1, 2])",
      "f32",
      {""}},
+    {"last_space", "%x: f32[1,32,N,2]) { CONV %f = Reshape(%c, i64[3] [0, 0, -1]) %y = Neg(%f)", "f32", {""}},
+    {"last_space",
+     "%f: f32[1,32,N]) { %x = Reshape(%f, i64[4] [1, 32, SHAPE]) CONV %y = Neg(%c)",
+     "f32",
+     {"-1, 1", "1, -1"}},
 };
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
