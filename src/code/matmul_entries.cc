@@ -33,6 +33,34 @@ Status pack_b(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g
   return {};
 }
 
+/// The matrices of a constant, of which each product takes one: by its batch, or because the operand is a slice of it.
+struct Stack {
+  const std::byte* first = nullptr;     ///< of the matrices as they lie in the weight; null: there is no stack
+  std::int64_t matrix = 0, packed = 0;  ///< bytes from one to the next
+};
+
+/// Packs each matrix of a dense constant; g.packed_b is the first one.
+Status pack_stack(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g, std::size_t operand,
+                  Stack& stack) {
+  const WeightRef& weight = cx.weights[operand];
+  const auto matrix = static_cast<std::size_t>(g.k * g.n) * byte_size(kernel.b);
+  const bool dense = (g.b_col == 1 && g.b_row == g.n) || (g.b_row == 1 && g.b_col == g.k);
+  if (kernel.pack_b == nullptr || weight.buffer == nullptr || !dense || g.m < 2 || g.n * g.k < 1024) return {};
+  const std::size_t count = weight.bytes.size() / matrix, packed = kernel.packed_b_bytes(g.k, g.n);
+  if (count * matrix != weight.bytes.size()) return {};
+  const PackFormat format{PackFormat::Layout::gemm_b, {g.k, g.n, g.b_row, g.b_col, static_cast<std::int64_t>(count)}};
+  const WeightRef whole{weight.buffer, weight.bytes};
+  FRAZIL_TRY(g.packed_b, cx.packed.get(whole, format, count * packed, [&](std::byte* to) {
+    kernel::GemmCall b = g;
+    for (std::size_t i = 0; i < count; ++i) {
+      b.b = weight.bytes.data() + i * matrix;
+      kernel.pack_b(b, to + i * packed);
+    }
+  }));
+  stack = {weight.bytes.data(), static_cast<std::int64_t>(matrix), static_cast<std::int64_t>(packed)};
+  return {};
+}
+
 /// How the rows of a product, or of many, are cut into units. Without a packed B each call may pack it anew.
 void cut_rows(Prepare& cx, const kernel::GemmKernel& kernel, const kernel::GemmCall& g, std::int64_t batches) {
   const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
@@ -57,6 +85,7 @@ struct MatMulState {
   const kernel::GemmKernel* kernel = nullptr;
   kernel::GemmCall gemm;
   Batches batches;
+  Stack stack;
   bool bias = false;                                   ///< operand 2
   bool zeros = false;                                  ///< operands 2 and 3, if given
   std::size_t operands = 0;                            ///< of the call
@@ -102,7 +131,11 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   } else {
     FRAZIL_CHECK(s.batches.prepare(a, b));
   }
-  if (rb == 2) FRAZIL_CHECK(pack_b(cx, *s.kernel, g, 1));
+  if (rb == 2 && !cx.weights[1].moving) {
+    FRAZIL_CHECK(pack_b(cx, *s.kernel, g, 1));
+  } else {
+    FRAZIL_CHECK(pack_stack(cx, *s.kernel, g, 1, s.stack));
+  }
   cut_rows(cx, *s.kernel, g, s.batches.count);
   return {};
 }
@@ -121,6 +154,14 @@ kernel::GemmCall call_of(const ProductRun<MatMulState>& r) {
   return g;
 }
 
+/// Takes the packed form of the matrix at g.b, where it is one of the stack.
+void take_from_stack(const MatMulState& s, kernel::GemmCall& g) {
+  if (s.stack.first == nullptr) return;
+  const std::int64_t offset = static_cast<const std::byte*>(g.b) - s.stack.first;
+  const auto* const packed = static_cast<const std::byte*>(s.gemm.packed_b);
+  g.packed_b = offset % s.stack.matrix == 0 ? packed + offset / s.stack.matrix * s.stack.packed : nullptr;
+}
+
 /// Rows [begin, end) of one batch, by a call of the run, whose operands are set.
 void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int64_t batch, std::int64_t begin,
                  std::int64_t end) {
@@ -129,12 +170,14 @@ void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int
   g.a = r.call.in[0] + a * s.a_width;
   g.b = r.call.in[1] + b * s.b_width;
   g.c = r.call.out[0] + batch * g.m * g.n * s.c_width;
+  take_from_stack(s, g);
   r.epilogue.at_row(batch * g.m);
   s.kernel->rows(g, begin, end, r.worker.scratch);
 }
 
 void run_matmul(const ProductRun<MatMulState>& r) {
   kernel::GemmCall g = call_of(r);
+  take_from_stack(r.state, g);
   if (r.prologue.exists()) {
     return r.prologue.for_each_block(r.begin, r.end, [&](const float* a, std::int64_t begin, std::int64_t end) {
       g.a = a;

@@ -23,10 +23,23 @@ void cut(Prepare& cx, NhwcState& s) {
   cx.nanoseconds = nanoseconds_of(s.conv.params);
 }
 
+/// The plan has other operands made contiguous before.
+Status read_strides(const OperandShape& x, kernel::NhwcConv& conv) {
+  if (!kernel::nhwc_takes_strides(conv.params)) return fail(Code::internal, "the image is not contiguous");
+  const std::size_t rank = x.dims.size();
+  conv.x_strides[0] = x.strides[0];
+  conv.x_strides[1] = rank == 3 ? 0 : x.strides[1];
+  conv.x_strides[2] = x.strides[rank - 2];
+  conv.x_strides[3] = x.strides[rank - 1];
+  return {};
+}
+
 Status prepare_nhwc(Prepare& cx, const params::Conv& how, NhwcState& s) {
   kernel::ConvParams& p = s.conv.params;
   read_conv(cx, how, true, p);
   s.conv.fast = cx.fast;
+  s.conv.slope = how.slope;
+  if (!cx.in[0].contiguous) FRAZIL_CHECK(read_strides(cx.in[0], s.conv));
   s.biased = cx.in.size() > 2 && cx.in[2].given;
   const WeightRef& weight = cx.weights[1];
   const auto bytes = static_cast<std::size_t>(kernel::nhwc_packed_w_bytes(p));

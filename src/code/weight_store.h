@@ -20,8 +20,10 @@ namespace frazil {
 struct WeightRef {
   const Buffer* buffer = nullptr;  ///< null: no weight
   std::span<const std::byte> bytes;
-  explicit operator bool() const { return buffer != nullptr; }
-  WeightRef part(std::size_t offset, std::size_t size) const { return {buffer, bytes.subspan(offset, size)}; }
+  bool moving = false;  ///< the operand is a part of these bytes, which may be another one in each run
+  /// True for an operand that is these bytes.
+  explicit operator bool() const { return buffer != nullptr && !moving; }
+  WeightRef part(std::size_t offset, std::size_t size) const { return {buffer, bytes.subspan(offset, size), moving}; }
 };
 
 /// How a weight is packed: a kernel's layout and what it depends on. Equal formats give equal bytes.

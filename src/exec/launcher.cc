@@ -153,12 +153,10 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
   return {};
 }
 
-/// A part of a weight whose place the run tells may be another one before the step is prepared again.
 WeightRef Launcher::weight_of(SlotId s) const {
-  if (!s || plan_.slot(s).offset != kNoReg || plan_.storage(s).place != Place::constant) return {};
-  if (plan_.storage(s).device != kHost) return {};
+  if (!s || plan_.storage(s).place != Place::constant || plan_.storage(s).device != kHost) return {};
   const Tensor& tensor = plan_.graph->constant(Value{plan_.storage(s).index})->tensor;
-  return {&tensor.buffer(), {tensor.data(), tensor.bytes()}};
+  return {&tensor.buffer(), {tensor.data(), tensor.bytes()}, plan_.slot(s).offset != kNoReg};
 }
 
 /// The state of a step's first entry lies with those of the others; of one that came later it has memory of its own.

@@ -19,7 +19,7 @@ class Launcher {
   /// Extents that the step depends on have changed.
   void invalidate(StepIndex pc) { prepared_[pc].ready = Ready::no; }
   void invalidate_all();
-  /// The weight that the slot is; nothing where it is another value, or where that is read in the run only.
+  /// The weight that the slot is or is a part of; nothing where it is another value.
   WeightRef weight_of(SlotId s) const;
 
  private:

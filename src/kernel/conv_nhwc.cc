@@ -36,12 +36,6 @@ void pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_co
   isa_base::gemm_pack_cols(k, n, b, b_row, b_col, to, panel);
 }
 
-/// A row of the kernel over adjacent pixels of few channels is one tap.
-bool taps_are_lines(const ConvParams& p, const NhwcShape& s) {
-  constexpr int64_t kFewChannels = 8;
-  return p.groups == 1 && s.group_in < kFewChannels && p.kernel_w > 1 && p.dilation_w == 1;
-}
-
 constexpr int64_t kTileLineTarget = 48;  ///< tiles of a block, more or less
 constexpr int64_t kUnitCols = 128;       ///< columns of a unit where rows alone make too few
 constexpr int64_t kFewUnits = 8;
@@ -65,6 +59,11 @@ void cut_rows(const ConvParams& p, NhwcShape& s) {
 
 }  // namespace
 
+bool nhwc_takes_strides(const ConvParams& p) noexcept {
+  constexpr int64_t kFewChannels = 8;
+  return p.groups == 1 && p.in_c < kFewChannels && p.kernel_w > 1 && p.dilation_w == 1;
+}
+
 NhwcPath nhwc_path(const NhwcConv& conv) noexcept {
   if (is_depthwise(conv.params)) return NhwcPath::depthwise;
   return conv.fast && winograd_pays(conv.params) ? NhwcPath::winograd : NhwcPath::indirect;
@@ -76,7 +75,7 @@ NhwcShape nhwc_shape(const NhwcConv& conv) noexcept {
   s.path = nhwc_path(conv);
   s.group_in = p.in_c / p.groups;
   s.group_out = p.out_c / p.groups;
-  s.lines = s.path == NhwcPath::indirect && taps_are_lines(p, s);
+  s.lines = s.path == NhwcPath::indirect && nhwc_takes_strides(p);
   s.taps = s.lines ? p.kernel_h : p.kernel_h * p.kernel_w;
   s.depth = s.lines ? p.kernel_w * s.group_in : s.group_in;
   s.path == NhwcPath::winograd ? cut_winograd(p, s) : cut_rows(p, s);
@@ -167,7 +166,8 @@ Runs runs_of(NhwcPath path) {
 void nhwc_range(const NhwcConv& conv, const float* x, const void* packed_w, const float* bias, float* y,
                 int64_t unit_begin, int64_t unit_end, void* scratch, const TileCallback* on_tile) noexcept {
   if (empty(conv.params) || unit_begin >= unit_end) return;
-  const NhwcRun run{conv.params, nhwc_shape(conv), x,      static_cast<const float*>(packed_w), bias,
+  const auto* const w = static_cast<const float*>(packed_w);
+  const NhwcRun run{conv.params, nhwc_shape(conv), x,      w, bias, conv.slope, conv.x_strides,
                     y,           aligned(scratch), on_tile};
   runs_of(run.shape.path)(run, unit_begin, unit_end);
 }

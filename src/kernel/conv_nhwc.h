@@ -20,7 +20,12 @@ enum class NhwcPath : std::uint8_t {
 struct NhwcConv {
   ConvParams params;
   bool fast = true;  ///< may use Winograd, whose error is a few times that of the plain sum
+  float slope = 1;   ///< 0 to 1: what elements below 0 of the result are multiplied by; 0: Relu
+  /// Where nhwc_takes_strides(): of x, in elements, for image, line, pixel and channel. All 0: x is contiguous.
+  std::int64_t x_strides[4] = {};
 };
+/// True for kernels of several pixels per line over few channels, whose lines are copied with their padding.
+bool nhwc_takes_strides(const ConvParams& p) noexcept;
 NhwcPath nhwc_path(const NhwcConv& conv) noexcept;
 
 /// Weights are packed once. The format is the same for every ISA and path but depthwise, and depends on out_c, in_c,

@@ -129,16 +129,31 @@ FRAZIL_INLINE void next(const NhwcRun& r, Position& at) {
   ++at.item;
 }
 
+/// Pixels [lo, hi) of a line of x that begins at `from`.
+void copy_pixels(const NhwcRun& r, const float* from, int64_t lo, int64_t hi, float* to) {
+  const int64_t channels = r.p.in_c, pixel = r.x_strides[2], channel = r.x_strides[3];
+  if (channel == 0 || (channel == 1 && pixel == channels)) {
+    for (int64_t i = 0; i < (hi - lo) * channels; ++i) to[i] = from[lo * channels + i];
+    return;
+  }
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t i = lo; i < hi; ++i) to[(i - lo) * channels + c] = from[i * pixel + c * channel];
+}
+
 /// Copies input lines [first, last) of an image with the padding that windows need on both sides.
 void pad_lines(const NhwcRun& r, int64_t item, int64_t first, int64_t last, float* to) {
   const ConvParams& p = r.p;
+  const bool dense = r.x_strides[0] == 0 && r.x_strides[1] == 0;
+  const int64_t image = dense ? p.in_h * p.in_w * p.in_c : r.x_strides[0];
+  const int64_t line = dense ? p.in_w * p.in_c : r.x_strides[1];
   const int64_t width = (p.out_w - 1) * p.stride_w + p.kernel_w;
   const int64_t lo = min64(max64(p.pad_left, 0), width), hi = max64(lo, min64(width, p.in_w + p.pad_left));
   for (int64_t y = first; y < last; ++y, to += width * p.in_c) {
     const bool inside = y >= 0 && y < p.in_h;
-    const float* from = r.x + ((item * p.in_h + y) * p.in_w + lo - p.pad_left) * p.in_c;
-    for (int64_t i = 0; i < width * p.in_c; ++i)
-      to[i] = inside && i >= lo * p.in_c && i < hi * p.in_c ? from[i - lo * p.in_c] : 0.f;
+    const int64_t begin = inside ? lo : width, end = inside ? hi : width;
+    for (int64_t i = 0; i < begin * p.in_c; ++i) to[i] = 0;
+    if (inside) copy_pixels(r, r.x + item * image + y * line, lo - p.pad_left, hi - p.pad_left, to + lo * p.in_c);
+    for (int64_t i = end * p.in_c; i < width * p.in_c; ++i) to[i] = 0;
   }
 }
 
@@ -221,6 +236,7 @@ void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles&
     block.k = c1 - c0;
     block.first = group * s.group_in + c0;
     block.accumulate = d > 0;
+    block.slope = d == depths.count - 1 ? r.slope : 1;
     for (int64_t col = col0; col < col1; col += kWide * kW) {
       if (stop_requested()) return;
       const int64_t cols = min64(kWide * kW, col1 - col), out = group * s.group_out + col;
@@ -247,6 +263,7 @@ void channel_block(const NhwcRun& r, int64_t plane, const Tiles& tiles, const fl
   block.c_row = r.p.out_c;
   block.row_bias = nullptr;
   block.accumulate = false;
+  block.slope = r.slope;
   block.taps = s.taps;
   for (int64_t t = 0; t < tiles.count; ++t) {
     const int64_t row = tiles.row(t), rows = tiles.row(t + 1) - row;

@@ -31,6 +31,8 @@ struct NhwcRun {
   const float* x;
   const float* w;
   const float* bias;
+  float slope;
+  const std::int64_t* x_strides;  ///< as NhwcConv has them
   float* y;
   float* scratch;
   const TileCallback* on_tile;

@@ -7,6 +7,8 @@
 #include "base/elem.h"
 #include "base/extents.h"
 #include "base/poll_throttle.h"
+#include "kernel/isa.h"
+#include "kernel/pool_nhwc_isa.h"
 #include "kernel/reduce.h"
 
 namespace frazil::kernel {
@@ -111,21 +113,30 @@ void average_row(const PoolParams& p, const float* x, int64_t oy, float* y, bool
   divide(end, p.out_w);
 }
 
-/// Folds each window of one output line of an image with channels last: f(result, element), from `initial`.
-template <class F>
-void fold_line(const PoolParams& p, int64_t channels, const float* x, int64_t oy, float* y, float initial, F f) {
-  std::fill_n(y, p.out_w * channels, initial);
-  for (int64_t ox = 0; ox < p.out_w; ++ox, y += channels) {
-    for (int64_t r = 0; r < p.kernel_h; ++r) {
-      const int64_t iy = oy * p.stride_h - p.pad_top + r * p.dilation_h;
-      if (iy < 0 || iy >= p.in_h) continue;
-      for (int64_t s = 0; s < p.kernel_w; ++s) {
-        const int64_t ix = ox * p.stride_w - p.pad_left + s * p.dilation_w;
-        if (ix < 0 || ix >= p.in_w) continue;
-        const float* const pixel = x + (iy * p.in_w + ix) * channels;
-        for (int64_t c = 0; c < channels; ++c) y[c] = f(y[c], pixel[c]);
-      }
-    }
+using Lines = void (*)(const PoolParams&, PoolFold, int64_t, const float*, int64_t, float*) noexcept;
+
+Lines pool_lines() {
+#if defined(__x86_64__)
+  switch (current_isa()) {
+    case Isa::avx512: return isa_avx512::pool_line;
+    case Isa::avx2: return isa_avx2::pool_line;
+    case Isa::base: break;
+  }
+#endif
+  return isa_base::pool_line;
+}
+
+/// Folds lines [begin, end) of images with channels last; then(line of its image, its results).
+template <class Then>
+void for_lines(const PoolParams& p, PoolFold fold, int64_t channels, const float* x, float* y, int64_t begin,
+               int64_t end, Then then) {
+  const Lines pool_line = pool_lines();
+  PollThrottle throttle;
+  for (int64_t line = begin; line < end && !throttle.stop(p.out_w * channels * p.kernel_h * p.kernel_w); ++line) {
+    const int64_t image = line / p.out_h, oy = line % p.out_h;
+    float* const to = y + line * p.out_w * channels;
+    pool_line(p, fold, channels, x + image * p.in_h * p.in_w * channels, oy, to);
+    then(oy, to);
   }
 }
 
@@ -133,26 +144,18 @@ void fold_line(const PoolParams& p, int64_t channels, const float* x, int64_t oy
 
 void max_pool_nhwc(const PoolParams& p, int64_t channels, const float* x, float* y, int64_t begin,
                    int64_t end) noexcept {
-  PollThrottle throttle;
-  for (int64_t line = begin; line < end && !throttle.stop(p.out_w * channels * p.kernel_h * p.kernel_w); ++line) {
-    fold_line(p, channels, x + line / p.out_h * p.in_h * p.in_w * channels, line % p.out_h,
-              y + line * p.out_w * channels, kLowest, [](float a, float b) { return ((b > a) | (b != b)) ? b : a; });
-  }
+  for_lines(p, PoolFold::maximum, channels, x, y, begin, end, [](int64_t, float*) {});
 }
 
 void average_pool_nhwc(const PoolParams& p, int64_t channels, const float* x, float* y, bool count_include_pad,
                        int64_t begin, int64_t end) noexcept {
-  PollThrottle throttle;
-  for (int64_t line = begin; line < end && !throttle.stop(p.out_w * channels * p.kernel_h * p.kernel_w); ++line) {
-    const int64_t oy = line % p.out_h, rows = counted_rows(p, count_include_pad, oy);
-    float* to = y + line * p.out_w * channels;
-    fold_line(p, channels, x + line / p.out_h * p.in_h * p.in_w * channels, oy, to, 0.f,
-              [](float a, float b) { return a + b; });
+  for_lines(p, PoolFold::sum, channels, x, y, begin, end, [&](int64_t oy, float* to) {
+    const int64_t rows = counted_rows(p, count_include_pad, oy);
     for (int64_t ox = 0; ox < p.out_w; ++ox, to += channels) {
       const int64_t count = rows * counted_cols(p, count_include_pad, ox);
       for (int64_t c = 0; c < channels; ++c) to[c] = count > 0 ? to[c] / static_cast<float>(count) : 0.f;
     }
-  }
+  });
 }
 
 void max_pool_range(const PoolParams& p, const float* x, float* y, int64_t* indices, bool column_major, int64_t begin,

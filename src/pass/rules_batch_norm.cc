@@ -12,8 +12,8 @@
 namespace frazil {
 namespace {
 
-constexpr std::size_t kSmallWeight = std::size_t{1}
-                                     << 16;  // bytes; larger weights are not copied when a model is loaded
+/// Bytes; larger weights are not copied when a model is loaded.
+constexpr std::size_t kSmallWeight = std::size_t{1} << 19;
 
 /// The elements, which may be unaligned.
 std::vector<float> floats(const Tensor& t) {
@@ -114,8 +114,8 @@ Expr scale_and_shift(const Site& s, Builder& to) {
 using N = Numerics;
 constexpr Rule kRules[] = {
     {"batch_norm_conv", kOps<ops::BatchNormalization>,
-     "BatchNormalization(Conv(x, w, b)) with constants -> Conv(x, w', b'), where w has at most 64 KiB", N::reassociated,
-     follows_convolution, convolve},
+     "BatchNormalization(Conv(x, w, b)) with constants -> Conv(x, w', b'), where w has at most 512 KiB",
+     N::reassociated, follows_convolution, convolve},
     {"batch_norm_affine", kOps<ops::BatchNormalization>,
      "BatchNormalization with constant statistics -> x * a + b per channel", N::reassociated, has_constant_statistics,
      scale_and_shift},

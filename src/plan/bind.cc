@@ -6,6 +6,7 @@
 #include "ir/infer.h"
 #include "ir/op.h"
 #include "kernel/attention.h"
+#include "kernel/conv_nhwc.h"
 #include "kernel/gemm_kernel.h"
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
@@ -151,12 +152,26 @@ Bound bind_gemm(const Graph& g, const Node& n) {
        .epilogue = true});
 }
 
+/// True for a convolution with channels last whose kernel takes an image of any strides.
+bool reads_lines(const Graph& g, const Node& n, const KernelParams& params) {
+  const Constant* weight = g.constant(n.in[1]);
+  if (weight == nullptr || weight->tensor.rank() < 3) return false;
+  const auto& conv = std::get<params::Conv>(params);
+  const Sizes& sizes = weight->tensor.sizes();
+  kernel::ConvParams p;
+  p.in_c = sizes[1] * conv.groups, p.groups = conv.groups;
+  p.kernel_w = sizes.back(), p.dilation_w = conv.window.dilation[1];
+  return kernel::nhwc_takes_strides(p);
+}
+
 Bound bind_conv(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvAttrs>();
   if (!all_f32(g, n)) return std::nullopt;
   const bool last = n.op == &ops::ConvChannelsLast;
   Bound bound = windowed(params::Conv{.groups = a.group, .channels_last = last, .window = {}}, a, rank_of(g, n.in[0]));
-  if (bound) bound->epilogue = true;
+  if (!bound) return bound;
+  bound->epilogue = true;
+  bound->strided = last && reads_lines(g, n, bound->params);
   return bound;
 }
 

@@ -102,6 +102,8 @@ class GroupWriter {
     if (auto* matmul = std::get_if<params::MatMul>(&p.params)) take_bias(*matmul);
     if (auto* matmul = std::get_if<params::MatMul>(&p.params)) take_slope(matmul->slope);
     if (auto* gemm = std::get_if<params::Gemm>(&p.params)) take_slope(gemm->slope);
+    if (auto* conv = std::get_if<params::Conv>(&p.params); conv != nullptr && conv->channels_last)
+      take_slope(conv->slope);
     p.origins.back().exact = true;
     p.operands = {0, static_cast<std::uint32_t>(g_.inputs.size())};
   }

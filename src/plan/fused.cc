@@ -201,6 +201,7 @@ FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
   float* slope = &none;
   if (auto* matmul = std::get_if<params::MatMul>(&producer.params)) slope = &matmul->slope;
   if (auto* gemm = std::get_if<params::Gemm>(&producer.params)) slope = &gemm->slope;
+  if (auto* conv = std::get_if<params::Conv>(&producer.params)) slope = &conv->slope;
   for (; producer.origins.size() > stages; producer.origins.pop_back()) {
     if (*slope == 1) --producer.operands.count;  // the row is the last operand
     *slope = 1;

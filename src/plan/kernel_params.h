@@ -136,10 +136,12 @@ struct Conv {
   static constexpr std::string_view kName = "conv";
   std::int64_t groups = 1;
   bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
+  float slope = 1;             ///< as of MatMul, with channels_last
   Window window;
   static void fields(auto& self, auto&& v) {
     v("groups", self.groups);
     v("channels_last", self.channels_last);
+    v("slope", self.slope);
     Window::fields(self.window, v);
   }
 };

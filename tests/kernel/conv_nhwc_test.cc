@@ -87,6 +87,45 @@ TEST_P(NhwcTest, Cases) {
   EXPECT_GE(winograd, 4);
 }
 
+/// Images with channels first, where the kernel copies their lines anyway: the same bits.
+TEST_P(NhwcTest, StridedImages) {
+  int taken = 0;
+  for (const ConvParams& p : nhwc_cases()) {
+    if (!nhwc_takes_strides(p) || p.in_c == 0) continue;
+    ++taken;
+    const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
+    const auto w = values<float>(p.out_c * p.in_c * p.kernel_h * p.kernel_w, 2);
+    const auto last = channels_moved(x, p.batch, p.in_c, p.in_h * p.in_w, true);
+    NhwcConv conv{p};
+    std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p))), scratch(at(nhwc_scratch_bytes(conv)));
+    nhwc_pack_w(p, w.data(), packed.data());
+    std::vector<float> want(at(p.batch * p.out_h * p.out_w * p.out_c)), y = want;
+    nhwc_range(conv, last.data(), packed.data(), nullptr, want.data(), 0, nhwc_units(conv), scratch.data());
+    const int64_t strides[] = {p.in_c * p.in_h * p.in_w, p.in_w, 1, p.in_h * p.in_w};
+    std::ranges::copy(strides, conv.x_strides);
+    nhwc_range(conv, x.data(), packed.data(), nullptr, y.data(), 0, nhwc_units(conv), scratch.data());
+    EXPECT_EQ(y, want);
+  }
+  EXPECT_GE(taken, 3);
+}
+
+TEST_P(NhwcTest, NegativeElementsAreScaled) {
+  for (const ConvParams& p : {make(1, 3, 30, 41, 17, 7, 7, 2, 1, 3), make(1, 32, 16, 16, 33, 3, 3, 1, 1, 1),
+                              make(1, 9, 8, 8, 9, 3, 3, 1, 1, 1, 9)}) {
+    const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
+    const auto w = values<float>(p.out_c * (p.in_c / p.groups) * p.kernel_h * p.kernel_w, 2);
+    NhwcConv conv{p};
+    std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p))), scratch(at(nhwc_scratch_bytes(conv)));
+    nhwc_pack_w(p, w.data(), packed.data());
+    std::vector<float> want(at(p.batch * p.out_h * p.out_w * p.out_c)), y = want;
+    nhwc_range(conv, x.data(), packed.data(), nullptr, want.data(), 0, nhwc_units(conv), scratch.data());
+    conv.slope = 0.25f;
+    nhwc_range(conv, x.data(), packed.data(), nullptr, y.data(), 0, nhwc_units(conv), scratch.data());
+    for (float& v : want) v = v < 0 ? v * 0.25f : v;
+    EXPECT_EQ(y, want);
+  }
+}
+
 /// Every tile of a result is reported once, whole rows when they are asked for.
 TEST_P(NhwcTest, Tiles) {
   for (const ConvParams& p : nhwc_cases()) {

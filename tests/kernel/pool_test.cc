@@ -48,6 +48,38 @@ Out naive(const PoolParams& p, const std::vector<float>& x) {
   return out;
 }
 
+/// The planes as channels of one image, whose last axis they are; then as two images, a half each.
+void check_channels_last(PoolParams p, const std::vector<float>& x, const Out& want) {
+  const auto turned = [](const std::vector<float>& from, int64_t images, int64_t channels) {
+    std::vector<float> to(from.size());
+    const int64_t area = images * channels == 0 ? 0 : static_cast<int64_t>(from.size()) / (images * channels);
+    for (int64_t n = 0; n < images; ++n)
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t i = 0; i < area; ++i)
+          to[static_cast<std::size_t>((n * area + i) * channels + c)] =
+              from[static_cast<std::size_t>((n * channels + c) * area + i)];
+    return to;
+  };
+  for (const int64_t images : {1, 2}) {
+    const int64_t channels = p.planes / images;
+    if (channels * images != p.planes) continue;
+    PoolParams own = p;
+    own.planes = images;
+    const auto in = turned(x, images, channels);
+    std::vector<float> y(want.max.size());
+    const auto expect = [&](const std::vector<float>& planes, double error) {
+      const auto wanted = turned(planes, images, channels);
+      for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], wanted[i], error) << i;
+    };
+    max_pool_nhwc(own, channels, in.data(), y.data(), 0, images * p.out_h);
+    EXPECT_EQ(y, turned(want.max, images, channels));
+    average_pool_nhwc(own, channels, in.data(), y.data(), false, 0, images * p.out_h);
+    expect(want.average, 1e-5);
+    average_pool_nhwc(own, channels, in.data(), y.data(), true, 0, images * p.out_h);
+    expect(want.padded, 1e-5);
+  }
+}
+
 void check(const PoolParams& p) {
   std::mt19937 gen(3);
   std::vector<float> x(static_cast<std::size_t>(p.planes * p.in_h * p.in_w));
@@ -66,6 +98,7 @@ void check(const PoolParams& p) {
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], want.average[i], 1e-5);
   average_pool(p, x.data(), y.data(), true);
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], want.padded[i], 1e-5);
+  check_channels_last(p, x, want);
 }
 
 TEST(Pool, Windows) {
@@ -83,6 +116,15 @@ TEST(Pool, Windows) {
               p.out_w = (w + 2 * pad) / stride;
               check(p);
             }
+}
+
+TEST(Pool, ManyChannels) {
+  for (const int64_t planes : {37, 138}) {
+    PoolParams p;
+    p.planes = planes, p.in_h = p.in_w = 7, p.kernel_h = p.kernel_w = 3, p.stride_h = p.stride_w = 2;
+    p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = 1, p.out_h = p.out_w = 4;
+    check(p);
+  }
 }
 
 TEST(Pool, Empty) {
@@ -105,6 +147,8 @@ TEST(Pool, NanWins) {
   max_pool(p, x, &y, &where, false);
   EXPECT_TRUE(std::isnan(y));
   EXPECT_EQ(where, 1);
+  max_pool_nhwc(p, 1, x, &y, 0, 1);
+  EXPECT_TRUE(std::isnan(y));
 }
 
 TEST(Pool, Global) {

@@ -1,0 +1,87 @@
+// Pools with channels as the last axis, for one instruction set. Compiled by pool_nhwc_<isa>.cc, which defines
+// FRAZIL_ISA_NS.
+
+#include <limits>
+
+#include "kernel/gemm_simd.h"
+#include "kernel/pool_nhwc_isa.h"
+
+namespace frazil::kernel::FRAZIL_ISA_NS {
+namespace {
+
+/// Positions of a window along one axis that lie inside the image: [first, last) of the kernel's.
+struct Inside {
+  int64_t first, last;
+  Inside(int64_t begin, int64_t dilation, int64_t kernel, int64_t extent) {
+    first = begin >= 0 ? 0 : min64(kernel, ceil_div(-begin, dilation));
+    last = begin >= extent ? first : max64(first, min64(kernel, ceil_div(extent - begin, dilation)));
+  }
+};
+
+/// The elements of a window for one channel, and the steps between them.
+struct Window {
+  const float* x;
+  int64_t lines, pixels, line_step, pixel_step;
+};
+
+template <PoolFold fold>
+FRAZIL_INLINE F32v folded(F32v a, F32v b) {
+  if constexpr (fold == PoolFold::sum) return a + b;
+  return (b > a) | (b != b) ? b : a;
+}
+
+template <PoolFold fold, int NV, bool Tail>
+FRAZIL_INLINE void fold_window(const Window& w, int64_t lanes, float* y) {
+  const Mask mask = first_lanes(Tail ? lanes : 0);
+  const float initial = fold == PoolFold::sum ? 0 : -std::numeric_limits<float>::infinity();
+  F32v acc[NV];
+#pragma GCC unroll 4
+  for (int v = 0; v < NV; ++v) acc[v] = set1(initial);
+  for (int64_t i = 0; i < w.lines; ++i) {
+    const float* x = w.x + i * w.line_step;
+    for (int64_t j = 0; j < w.pixels; ++j, x += w.pixel_step) {
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) acc[v] = folded<fold>(acc[v], Tail ? load_mask(x, mask) : loadv(x + v * kW));
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < NV; ++v) {
+    if constexpr (Tail)
+      store_mask(y, acc[v], mask);
+    else
+      storev(y + v * kW, acc[v]);
+  }
+}
+
+template <PoolFold fold>
+void fold_channels(Window w, int64_t channels, float* y) {
+  int64_t c = 0;
+  for (; c + 4 * kW <= channels; c += 4 * kW, w.x += 4 * kW) fold_window<fold, 4, false>(w, 0, y + c);
+  for (; c + kW <= channels; c += kW, w.x += kW) fold_window<fold, 1, false>(w, 0, y + c);
+  if (c < channels) fold_window<fold, 1, true>(w, channels - c, y + c);
+}
+
+}  // namespace
+
+void pool_line(const PoolParams& p, PoolFold fold, int64_t channels, const float* x, int64_t oy, float* y) noexcept {
+  const int64_t top = oy * p.stride_h - p.pad_top;
+  const Inside lines(top, p.dilation_h, p.kernel_h, p.in_h);
+  Window w{.x = nullptr,
+           .lines = lines.last - lines.first,
+           .pixels = 0,
+           .line_step = p.dilation_h * p.in_w * channels,
+           .pixel_step = p.dilation_w * channels};
+  for (int64_t ox = 0; ox < p.out_w; ++ox, y += channels) {
+    const int64_t left = ox * p.stride_w - p.pad_left;
+    const Inside pixels(left, p.dilation_w, p.kernel_w, p.in_w);
+    w.pixels = pixels.last - pixels.first;
+    const bool any = w.lines > 0 && w.pixels > 0;
+    w.x = any ? x + ((top + lines.first * p.dilation_h) * p.in_w + left + pixels.first * p.dilation_w) * channels : x;
+    if (!any) w.lines = w.pixels = 0;
+    fold == PoolFold::sum ? fold_channels<PoolFold::sum>(w, channels, y)
+                          : fold_channels<PoolFold::maximum>(w, channels, y);
+    w.lines = lines.last - lines.first;
+  }
+}
+
+}  // namespace frazil::kernel::FRAZIL_ISA_NS

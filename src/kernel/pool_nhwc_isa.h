@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernel/pool.h"
+
+namespace frazil::kernel {
+
+/// How the elements of a window become one.
+enum class PoolFold : std::uint8_t { maximum, sum };
+
+// pool_line: folds each window of output line `oy` of one image x[in_h, in_w, channels] into y[out_w, channels]. An
+// empty window gives -inf, or 0.
+#define FRAZIL_X(ns)                                                                                        \
+  namespace ns {                                                                                            \
+  void pool_line(const PoolParams& p, PoolFold fold, std::int64_t channels, const float* x, std::int64_t oy, \
+                 float* y) noexcept;                                                                        \
+  }
+FRAZIL_X(isa_base)
+#if defined(__x86_64__)
+FRAZIL_X(isa_avx2)
+FRAZIL_X(isa_avx512)
+#endif
+#undef FRAZIL_X
+
+}  // namespace frazil::kernel
