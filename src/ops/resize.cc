@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 
 #include "kernel/index.h"
 #include "ops/move.h"
@@ -292,6 +293,7 @@ void move_nearest(const TensorView& x, std::span<const std::vector<Taps>> tables
   std::vector<std::int64_t> places;
   for (const Taps& taps : tables[last]) places.push_back(taps[0].at);
   const std::int64_t length = sizes[last], rows = product(sizes.first(last));
+  const bool whole = length == x.sizes[last] && std::ranges::equal(places, std::views::iota(std::int64_t{0}, length));
   std::int64_t before = -1;
   PollThrottle throttle;
   for (std::int64_t row = 0; row < rows && !throttle.stop(1 + length); ++row, out += length * width) {
@@ -303,6 +305,8 @@ void move_nearest(const TensorView& x, std::span<const std::vector<Taps>> tables
     const std::byte* const line = x.data + from * width;
     if (from == before) {
       move_elements(x.elem, out, out - length * width, length);
+    } else if (whole) {
+      move_elements(x.elem, out, line, length);
     } else if (x.elem == Elem::string) {
       for (std::int64_t i = 0; i < length; ++i) {
         move_elements(x.elem, out + i * width, line + places[static_cast<std::size_t>(i)] * width, 1);

@@ -11,8 +11,6 @@
 namespace frazil {
 namespace {
 
-/// Moving an element takes about as long as this many multiply-adds take longer with channels second.
-constexpr double kProductsPerMove = 128;
 constexpr std::int64_t kAssumedExtent = 64;  ///< of an extent that is not known
 
 /// The rules for an operator, in the order in which they are tried.
@@ -179,9 +177,8 @@ double LayoutChoice::elements(Value v) const {
 }
 
 double LayoutChoice::gain(const Unit& unit) const {
-  const std::vector<Value>& any = unit.turn.gives.empty() ? unit.turn.takes : unit.turn.gives;
-  const double faster = unit.turn.products / kProductsPerMove;
-  return faster == 0 && !unit.turn.spares_move ? 0 : elements(any[0]) * (faster + (unit.turn.spares_move ? 1 : 0));
+  const Turn& turn = unit.turn;
+  return turn.gain == 0 ? 0 : turn.gain * elements(turn.gives.empty() ? turn.takes[0] : turn.gives[0]);
 }
 
 bool LayoutChoice::has_to_move(Value v) const {

@@ -16,8 +16,7 @@ namespace frazil {
 struct Turn {
   std::vector<Value> takes, gives;
   std::vector<NodeId> absorbed;  ///< nodes whose work it includes; nobody else uses what they give
-  double products = 0;           ///< multiply-adds per element of the result that run faster
-  bool spares_move = false;      ///< turning what it takes or gives was its work
+  double gain = 0;               ///< how many moves it saves per element of its image, in time
 };
 
 struct TurnQuery {

@@ -149,8 +149,9 @@ std::optional<Turn> turn_transpose(const TurnQuery& q) {
   const Side side = side_of(q, order);
   if (side == Side::operand) turn.gives.clear();
   if (side == Side::result) turn.takes.clear();
-  turn.spares_move = side == Side::operand ? std::ranges::is_sorted(order_from_last(order))
-                                           : side == Side::result && std::ranges::is_sorted(order_to_last(order));
+  const bool vanishes = side == Side::operand ? std::ranges::is_sorted(order_from_last(order))
+                                              : side == Side::result && std::ranges::is_sorted(order_to_last(order));
+  turn.gain = vanishes ? 1 : 0;
   return turn;
 }
 

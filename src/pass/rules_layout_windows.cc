@@ -59,11 +59,15 @@ const Tensor* pixel_weight(const Graph& graph, const Node& node) {
   return c->tensor.count() > 0 ? &c->tensor : nullptr;
 }
 
-/// The multiply-adds of one element of the result; 0 when they are unknown.
-double products_each(const Type& weight) {
+/// How many moves of an element a convolution saves per element of its result: as many multiply-adds as a move takes
+/// for each, a fixed number where each channel has its own window, none where a pixel is a product in either layout.
+double gain_of(const Type& weight) {
+  constexpr double kProductsPerMove = 48, kGainPerChannelWindow = 2.5;
   double products = 1;
   for (Dim d : std::span(weight.shape).subspan(1)) products *= d.is_const() ? static_cast<double>(d.value()) : 0;
-  return products;
+  const bool one_channel = weight.shape[1] == Dim(1);
+  const bool one_pixel = std::ranges::all_of(std::span(weight.shape).subspan(2), [](Dim d) { return d == Dim(1); });
+  return one_pixel ? 0 : one_channel ? kGainPerChannelWindow : products / kProductsPerMove;
 }
 
 std::optional<Turn> turn_conv(const TurnQuery& q) {
@@ -72,7 +76,7 @@ std::optional<Turn> turn_conv(const TurnQuery& q) {
   if (!std::ranges::all_of(node.in, f32) || !is_image(q.graph, node.in[0])) return std::nullopt;
   if (!pixel_weight(q.graph, node) && !has_kernel(q, ops::ConvChannelsLast)) return std::nullopt;
   Turn turn = image_to_image(node);
-  turn.products = products_each(q.graph.type(node.in[1]));
+  turn.gain = gain_of(q.graph.type(node.in[1]));
   return turn;
 }
 

@@ -104,6 +104,12 @@ const Example kExamples[] = {
 }
 )",
      ""},
+    {"products of single pixels alone", R"(graph g(%x: f32[N,512,H,W]) {
+  %y: f32[N,512,H,W] = Conv(%x, @w512x512x1x1) "c"
+  return y = %y
+}
+)",
+     ""},
     {"no convolution", R"(graph g(%x: f32[N,64,H,W]) {
   %m: f32[N,64,1,1] = GlobalAveragePool(%x)
   %y: f32[N,64,H,W] = Mul(%x, %m)
@@ -329,10 +335,11 @@ std::string example_name(const testing::TestParamInfo<Example>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Pass, Layouts, testing::ValuesIn(kExamples), example_name);
 
-constexpr std::string_view kTwoKinds = R"(graph g(%x: f32[N,512,H,W]) {
-  %a: f32[N,512,H,W] = Conv(%x, @w512x512x1x1) "a"
-  %b: f32[N,512,H,W] = Relu(%a) "b"
-  %y: f32[N,512,H,W] = Conv(%b, @w512x1x3x3) {group = 512, pads = [1, 1, 1, 1]} "y"
+constexpr std::string_view kTwoKinds = R"(graph g(%x: f32[N,H,W,64]) {
+  %t: f32[N,64,H,W] = Transpose(%x) {perm = [0, 3, 1, 2]} "t"
+  %a: f32[N,32,H,W] = Conv(%t, @w32x64x1x1) "a"
+  %b: f32[N,32,H,W] = Relu(%a) "b"
+  %y: f32[N,32,H,W] = Conv(%b, @w32x1x3x3) {group = 32, pads = [1, 1, 1, 1]} "y"
   return y = %y
 }
 )";
