@@ -32,13 +32,8 @@ void tile(const GemmBlock& g, int64_t lanes) {
     for (int v = 0; v < NV; ++v) acc[r][v] = F32v{};
   const float* a = g.a;
   const float* b = g.b;
-  [[maybe_unused]] const float* ahead = g.ahead;
-  for (int64_t i = 0; i < g.k; ++i) {
+  const auto step = [&] __attribute__((always_inline)) {
     F32v bv[NV];
-    if constexpr (Ahead) {
-      __builtin_prefetch(ahead, 0, 2);
-      ahead += kLineFloats;
-    }
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
       const float* p = b + (v / kPanelVectors) * b_panel + (v % kPanelVectors) * kW;
@@ -52,7 +47,17 @@ void tile(const GemmBlock& g, int64_t lanes) {
     }
     a += a_col;
     b += b_row;
+  };
+  int64_t i = 0;
+  if constexpr (Ahead) {
+    const float* ahead = g.ahead;
+    const int64_t every = g.k / max64(1, min64(g.ahead_lines, g.k));
+    for (int64_t line = 0; line < g.ahead_lines && i + every <= g.k; ++line, ahead += kLineFloats) {
+      __builtin_prefetch(ahead, 0, 2);
+      for (const int64_t end = i + every; i < end; ++i) step();
+    }
   }
+  for (; i < g.k; ++i) step();
   finish<R, NV, Tail>(acc, g, mask);
 }
 
@@ -100,6 +105,7 @@ void strip(const GemmBlock& g, int64_t rows, int64_t cols) {
   const auto step = [&](TileFn fn, int64_t width) __attribute__((always_inline)) {
     fn(part, width);
     j += width;
+    part.ahead += part.ahead_lines * kLineFloats;
     if (j < cols) move_to(part, g, j);
   };
   const auto run = [&]<int NV>() __attribute__((always_inline)) {
@@ -306,14 +312,9 @@ struct Blocking {
   const float* b;
   int64_t b_row, b_panel;
   bool pack_a, first, last;  ///< position in the blocks of k
+  const float* next;         ///< panel of a packed B that follows this block; null: none
   int64_t done_from;         ///< columns [done_from, j1) of C are final after this block; >= j1: none
 };
-
-/// Half of the panel behind the one at column j, for each of its first two blocks of rows.
-const float* next_panel(const Blocking& s, int64_t j, int64_t part) {
-  if (part > 1 || j + kPanelCols >= s.j1 || s.b_row != kPanelCols) return nullptr;
-  return s.b + (j + kPanelCols - s.j0) / kPanelCols * s.b_panel + part * (s.k1 - s.k0) * kLineFloats;
-}
 
 /// Rows cut into tiles of nearly equal height, a few of which make a panel of A.
 struct RowPanels {
@@ -321,7 +322,27 @@ struct RowPanels {
   int64_t first, rows, tiles, count;
   RowPanels(int64_t begin, int64_t end)
       : first(begin), rows(end - begin), tiles(ceil_div(rows, kTileRows)), count(ceil_div(tiles, kTiles)) {}
-  int64_t begin(int64_t panel) const { return first + min64(panel * kTiles, tiles) * rows / tiles; }
+  int64_t begin(int64_t panel) const { return first + tile(panel) * rows / tiles; }
+  /// The first tile of a panel.
+  int64_t tile(int64_t panel) const { return min64(panel * kTiles, tiles); }
+};
+
+/// What the tiles of some rows bring nearer while they read one panel of a packed B: the next one, a part each.
+struct NextPanel {
+  static constexpr int64_t kParts = kPanelCols / (kWide * kW);  ///< tiles side by side in a panel
+  const float* at;
+  int64_t lines;
+  NextPanel(const Blocking& s, int64_t j, int64_t tiles) {
+    const bool more = j + kPanelCols < s.j1;
+    at = more && s.b_row == kPanelCols ? s.b + (j + kPanelCols - s.j0) / kPanelCols * s.b_panel
+         : more                        ? nullptr
+                                       : s.next;
+    lines = ceil_div((s.k1 - s.k0) * kPanelCols / kLineFloats, tiles * kParts);
+  }
+  void hand_to(GemmBlock& part, int64_t tile) const {
+    part.ahead = at == nullptr ? nullptr : at + tile * kParts * lines * kLineFloats;
+    part.ahead_lines = at == nullptr ? 0 : lines;
+  }
 };
 
 /// C[begin..end, j0..j1] += A[.., k0..k1] * B[k0..k1, ..]
@@ -341,6 +362,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
     }
     for (int64_t j = s.j0; j < s.j1; j += kPanelCols) {
       if (stop_requested()) return;
+      const NextPanel next(s, j, panels.tile(p1) - panels.tile(p0));
       for (int64_t p = p0; p < p1; ++p) {
         const int64_t row = panels.begin(p), height = panels.begin(p + 1) - row;
         GemmBlock part;
@@ -357,7 +379,7 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
         part.row_bias = nullptr;
         part.accumulate = !s.first || g.accumulate;
         part.slope = s.last ? g.slope : 1;
-        part.ahead = next_panel(s, j, p - p0);
+        next.hand_to(part, panels.tile(p) - panels.tile(p0));
         gemm_block(part, height, min64(kPanelCols, s.j1 - j));
       }
     }
@@ -396,10 +418,12 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
       s.first = kb == 0;
       s.last = kb == depths - 1;
       s.done_from = s.last ? first_done(g, s.j0, s.j1) : s.j1;
+      s.next = nullptr;
       if (packed_b != nullptr) {
         s.b_row = kPanelCols;
         s.b_panel = g.k * kPanelCols;
         s.b = packed_b + s.j0 * g.k + s.k0 * kPanelCols;
+        s.next = s.last ? nullptr : packed_b + s.j0 * g.k + s.k1 * kPanelCols;
       } else if (direct_b) {
         s.b_row = g.b_row;
         s.b_panel = kPanelCols;
@@ -433,6 +457,7 @@ void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
     part.a += row * g.a_row;
     part.c += row * g.c_row;
     if (g.row_bias != nullptr) part.row_bias += row;
+    if (g.ahead != nullptr) part.ahead += p * cols / (kWide * kW) * g.ahead_lines * kLineFloats;
     if (g.a_row == 1) {
       strip<true>(part, height, cols);
     } else {

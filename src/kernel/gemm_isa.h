@@ -34,7 +34,8 @@ struct GemmBlock {
   const float* row_bias;
   bool accumulate;
   float slope = 1;
-  const float* ahead = nullptr;  ///< k cache lines that are read next, for the cache; null: none
+  const float* ahead = nullptr;  ///< cache lines that are read next, brought nearer; null: none
+  std::int64_t ahead_lines = 0;  ///< by each tile of the widest kind
 };
 
 // gemm_run:       rows [begin, end) of g; packed_b may be null
