@@ -23,7 +23,7 @@ Status pack_b(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g
   const WeightRef& weight = cx.weights[operand];
   if (kernel.pack_b == nullptr || !weight || g.n * g.k < 1024) return {};
   const std::size_t bytes = kernel.packed_b_bytes(g.k, g.n);
-  if (g.m < 2 && (bytes > kNear || bytes / 2 > cx.in[operand].bytes())) return {};
+  if (g.m < 2 && !kernel.always_packs && (bytes > kNear || bytes / 2 > cx.in[operand].bytes())) return {};
   const PackFormat format{PackFormat::Layout::gemm_b, {g.k, g.n, g.b_row, g.b_col}};
   FRAZIL_TRY(g.packed_b, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
     kernel::GemmCall b = g;

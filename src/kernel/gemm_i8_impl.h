@@ -1,11 +1,17 @@
+#include <cstring>
+
 #include "base/poll_throttle.h"
 #include "kernel/gemm_i8_isa.h"
+#include "kernel/math_lanes.h"
 
 // Compiled once per instruction set; the including file sets FRAZIL_ISA_NS.
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
+using std::int32_t;
 using std::int64_t;
+
+// ---- B as it lies ----
 
 constexpr int64_t kCols = 64;  ///< of C at once: their sums stay in registers or L1
 
@@ -44,9 +50,293 @@ void rows_of(const GemmCall& g, int64_t begin, int64_t end) {
   }
 }
 
+// ---- packed B ----
+
+constexpr int kW = static_cast<int>(sizeof(I32v) / sizeof(int32_t));
+
+// A step multiplies four elements of each row with four of each column. VNNI sums them at once. Elsewhere bytes become
+// 16-bit numbers, whose products are summed in pairs: elements 0 and 2, then 1 and 3, as that is how bytes of B are
+// widened in place. vpmaddubsw would sum in 16 bits, which is too few.
+#if defined(__AVX512VNNI__)
+constexpr int kHalves = 1;
+using Wide = std::int8_t;  ///< an element of packed A
+FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
+  sum = (I32v)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)b, (__m512i)a);
+}
+FRAZIL_INLINE I32v widened(I32v b, int) { return b; }
+#else
+constexpr int kHalves = 2;
+using Wide = std::int16_t;
+using I16v = std::int16_t __attribute__((vector_size(kVectorBytes)));
+using U16v = std::uint16_t __attribute__((vector_size(kVectorBytes)));
+FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
+#if defined(__AVX512F__)
+  sum += (I32v)_mm512_madd_epi16((__m512i)b, (__m512i)a);
+#elif defined(__AVX2__)
+  sum += (I32v)_mm256_madd_epi16((__m256i)b, (__m256i)a);
+#elif defined(__x86_64__)
+  sum += (I32v)_mm_madd_epi16((__m128i)b, (__m128i)a);
+#else
+  const auto x = (I16v)b, y = (I16v)a;
+  for (int i = 0; i < kW; ++i) sum[i] += x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
+#endif
+}
+/// Elements 0 and 2, or 1 and 3, of each column's four.
+FRAZIL_INLINE I32v widened(I32v b, int half) { return (I32v)(half == 0 ? (U16v)b & 0xff : (U16v)b >> 8); }
+#endif
+constexpr int64_t kQuad = 4 * sizeof(Wide);  ///< bytes of four elements of packed A
+static_assert(kQuad <= kByteQuadSize);
+
+#if defined(__AVX512F__)
+constexpr int kTileRows = 12;
+constexpr int kNarrowRows = 0;  ///< up to which four vectors fit into the registers
+#else
+constexpr int kTileRows = 6;
+constexpr int kNarrowRows = 3;  ///< up to which four vectors fit into the registers
+#endif
+
+/// A tile of C, at most kByteCols wide.
+struct ByteTile {
+  int64_t quads;
+  const std::byte* a;     ///< [quad][row][4]
+  const std::uint8_t* b;  ///< [quad][kByteCols][4]
+  int32_t* c;
+  int64_t c_row, cols;
+  bool accumulate, last;
+  const int32_t* row_sums;   ///< of A
+  const int32_t* row_zeros;  ///< of A
+  const int32_t* col_terms;  ///< sum b - k bz
+  const int32_t* col_zeros;  ///< bz
+};
+
+/// Keeps GCC from starting the products of other rows, for which there are no registers.
+FRAZIL_INLINE void stay_in_register(I32v& sum) {
+#if defined(__AVX512F__)
+  asm volatile("" : "+v"(sum));
+#elif defined(__x86_64__)
+  asm volatile("" : "+x"(sum));
+#else
+  (void)sum;
+#endif
+}
+
+FRAZIL_INLINE I32v same(int32_t x) { return x - I32v{}; }
+
+/// What C gets of row r, vector v, from its sum.
+FRAZIL_INLINE I32v corrected(const ByteTile& t, I32v sum, int r, int v) {
+  const I32v zeros = load<I32v>(t.col_zeros + v * kW), terms = load<I32v>(t.col_terms + v * kW);
+  return (I32v)((U32v)sum - (U32v)zeros * (U32v)same(t.row_sums[r]) - (U32v)terms * (U32v)same(t.row_zeros[r]));
+}
+
+template <int R, int NV>
+void byte_tile(const ByteTile& t) {
+  I32v acc[R][NV];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[r][v] = I32v{};
+  const std::byte* a = t.a;
+  const std::uint8_t* b = t.b;
+  for (int64_t q = 0; q < t.quads; ++q, a += R * kQuad, b += 4 * kByteCols) {
+#pragma GCC unroll 2
+    for (int half = 0; half < kHalves; ++half) {
+      I32v bv[NV];
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) bv[v] = widened(load<I32v>(b + v * 4 * kW), half);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        int32_t x;
+        __builtin_memcpy(&x, a + r * kQuad + half * 4, sizeof x);
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) {
+          add_products(acc[r][v], bv[v], same(x));
+          stay_in_register(acc[r][v]);
+        }
+      }
+    }
+  }
+  int32_t edge[R][NV * kW];
+  const bool inside = t.cols >= NV * kW;
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+    int32_t* const c = t.c + r * t.c_row;
+    int32_t* const to = inside ? c : edge[r];
+    if (t.accumulate && !inside) std::memcpy(to, c, static_cast<std::size_t>(t.cols) * sizeof *c);
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      I32v sum = acc[r][v];
+      if (t.accumulate) sum = (I32v)((U32v)sum + load<U32v>(to + v * kW));
+      store(to + v * kW, t.last ? corrected(t, sum, r, v) : sum);
+    }
+    if (!inside) std::memcpy(c, to, static_cast<std::size_t>(t.cols) * sizeof *c);
+  }
+}
+
+using ByteTileFn = void (*)(const ByteTile&);
+
+/// Tiles of NV vectors by their number of rows.
+template <int NV>
+struct ByteTiles {
+  ByteTileFn at[kTileRows + 1] = {};
+  constexpr ByteTiles() { fill<1>(); }
+  template <int R>
+  constexpr void fill() {
+    at[R] = byte_tile<R, NV>;
+    if constexpr (R < (NV == 4 ? kNarrowRows : kTileRows)) fill<R + 1>();
+  }
+};
+template <int NV>
+constexpr ByteTiles<NV> kByteTiles;
+
+/// For at most `vectors` vectors of columns.
+void multiply(const ByteTile& tile, int64_t rows, int vectors) {
+  if (tile.cols <= kW) return kByteTiles<1>.at[rows](tile);
+  if constexpr (kNarrowRows > 0) {
+    if (vectors == 4) return kByteTiles<4>.at[rows](tile);
+  }
+  kByteTiles<2>.at[rows](tile);
+}
+
+/// Rows of A cut into tiles of nearly equal height.
+struct Cut {
+  int64_t rows, tiles;
+  explicit Cut(int64_t n) : rows(n), tiles((n + kTileRows - 1) / kTileRows) {}
+  int64_t begin(int64_t tile) const { return tile * rows / tiles; }
+  int64_t highest() const { return (rows + tiles - 1) / tiles; }
+};
+
+/// Sixteen elements of a row to four places of a tile. Without VNNI, elements 0 and 2 of each four come first.
+FRAZIL_INLINE void put_16(const void* from, std::uint8_t flip, std::byte* to, int64_t step) {
+  using U8x16 = std::uint8_t __attribute__((vector_size(16)));
+  using I8x16 = std::int8_t __attribute__((vector_size(16)));
+  using Wide16 = Wide __attribute__((vector_size(16 * sizeof(Wide))));
+  const auto x = (I8x16)(load<U8x16>(from) ^ flip);
+  auto wide = __builtin_convertvector(x, Wide16);
+  if constexpr (kHalves == 2)
+    wide = __builtin_shufflevector(wide, wide, 0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15);
+  Wide quads[16];
+  store(quads, wide);
+  for (int i = 0; i < 4; ++i) __builtin_memcpy(to + i * step, quads + 4 * i, kQuad);
+}
+
+/// One row of a tile of `height` rows.
+void pack_row(const std::uint8_t* from, int64_t k, std::uint8_t flip, int64_t height, std::byte* to) {
+  const int64_t step = height * kQuad;
+  int64_t p = 0;
+  for (; p + 16 <= k; p += 16, to += 4 * step) put_16(from + p, flip, to, step);
+  if (p == k) return;
+  std::uint8_t rest[16] = {};
+  std::memcpy(rest, from + p, static_cast<std::size_t>(k - p));
+  std::byte quads[4 * kQuad];
+  put_16(rest, flip, quads, kQuad);
+  for (int64_t i = 0; i < byte_quads(k - p); ++i) std::memcpy(to + i * step, quads + i * kQuad, kQuad);
+}
+
+/// The sum of k bytes as they are read after `flip`.
+int32_t sum_of(const std::uint8_t* x, int64_t k, bool is_signed) {
+  int32_t sum = 0;
+  if (is_signed) {
+    for (int64_t p = 0; p < k; ++p) sum += static_cast<std::int8_t>(x[p]);
+    return sum;
+  }
+  for (int64_t p = 0; p < k; ++p) sum += x[p];
+  return static_cast<int32_t>(sum - 128 * k);
+}
+
+/// Rows of A that are ready to be multiplied.
+struct ByteBlock {
+  const std::byte* a;  ///< of each tile [quad][row][4]
+  int32_t sums[kByteRowBlock], zeros[kByteRowBlock];
+};
+
+int32_t zero_of(const void* zeros, int64_t i, bool is_signed) {
+  if (zeros == nullptr) return 0;
+  return is_signed ? static_cast<const std::int8_t*>(zeros)[i] : static_cast<const std::uint8_t*>(zeros)[i];
+}
+
+void pack_block(const ByteProduct& g, int64_t row0, const Cut& cut, std::byte* scratch, ByteBlock& block) {
+  const std::uint8_t flip = g.signed_a ? 0 : 0x80;
+  void* const buffer = scratch + byte_row_block(g.k) * byte_quads(g.k) * kByteQuadSize;
+  block.a = scratch;
+  for (int64_t t = 0; t < cut.tiles; ++t) {
+    const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;
+    for (int64_t r = 0; r < height; ++r) {
+      const int64_t i = first + r;
+      const auto* row = static_cast<const std::uint8_t*>(g.a.row(g.a.context, row0 + i, buffer));
+      pack_row(row, g.k, flip, height, scratch + (first * byte_quads(g.k) + r) * kQuad);
+      block.sums[i] = sum_of(row, g.k, g.signed_a);
+      block.zeros[i] = zero_of(g.a_zero, (row0 + i) * g.a_zero_step, g.signed_a) - (g.signed_a ? 0 : 128);
+    }
+  }
+}
+
+/// What the end of a panel of columns needs.
+struct ColumnTerms {
+  int32_t zeros[kByteCols] = {}, terms[kByteCols] = {};
+  ColumnTerms(const ByteProduct& g, int64_t j) {
+    const auto* const sums = static_cast<const int32_t*>(g.packed_b);
+    for (int64_t c = 0; c < kByteCols && j + c < g.n; ++c) {
+      zeros[c] = zero_of(g.b_zero, (j + c) * g.b_zero_step, g.signed_b) + (g.signed_b ? 128 : 0);
+      terms[c] = static_cast<int32_t>(sums[j + c] - g.k * zeros[c]);
+    }
+  }
+};
+
+/// Steps [q0, q1) of rows times a panel of columns.
+void panel_of_block(const ByteProduct& g, int64_t row0, const Cut& cut, const ByteBlock& block, int64_t j, int64_t q0,
+                    int64_t q1) {
+  const int64_t quads = byte_quads(g.k);
+  const auto* const panels =
+      reinterpret_cast<const std::uint8_t*>(static_cast<const int32_t*>(g.packed_b) + byte_cols(g.n));
+  const ColumnTerms columns(g, j);
+  const int64_t cols = g.n - j < kByteCols ? g.n - j : kByteCols;
+  const int vectors = cut.highest() <= kNarrowRows ? 4 : 2;
+  const int64_t widest = vectors * kW;
+  for (int64_t at = 0; at < cols; at += widest) {
+    for (int64_t t = 0; t < cut.tiles; ++t) {
+      const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;
+      ByteTile tile{.quads = q1 - q0,
+                    .a = block.a + (first * quads + q0 * height) * kQuad,
+                    .b = panels + j * quads * 4 + (q0 * kByteCols + at) * 4,
+                    .c = g.c + (row0 + first) * g.c_row + j + at,
+                    .c_row = g.c_row,
+                    .cols = cols - at < widest ? cols - at : widest,
+                    .accumulate = q0 > 0,
+                    .last = q1 == quads,
+                    .row_sums = block.sums + first,
+                    .row_zeros = block.zeros + first,
+                    .col_terms = columns.terms + at,
+                    .col_zeros = columns.zeros + at};
+      multiply(tile, height, vectors);
+    }
+  }
+}
+
 }  // namespace
 
-void gemm_i8_rows(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin, int64_t end) noexcept {
+void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scratch) noexcept {
+  constexpr int64_t kDepthQuads = 256, kColBlock = 256;
+  const int64_t quads = byte_quads(g.k), depths = (quads + kDepthQuads - 1) / kDepthQuads;
+  const int64_t blocks = (end - begin + byte_row_block(g.k) - 1) / byte_row_block(g.k);
+  ByteBlock block;
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t row0 = begin + b * (end - begin) / blocks, row1 = begin + (b + 1) * (end - begin) / blocks;
+    const Cut cut(row1 - row0);
+    pack_block(g, row0, cut, static_cast<std::byte*>(scratch), block);
+    for (int64_t j0 = 0; j0 < g.n; j0 += kColBlock) {
+      const int64_t j1 = j0 + kColBlock < g.n ? j0 + kColBlock : g.n;
+      for (int64_t d = 0; d < depths; ++d) {
+        if (stop_requested()) return;
+        for (int64_t j = j0; j < j1; j += kByteCols)
+          panel_of_block(g, row0, cut, block, j, d * quads / depths, (d + 1) * quads / depths);
+      }
+      if (g.on_tile != nullptr && !g.on_tile->whole_rows) (*g.on_tile)(row0, row1, g.first_col + j0, g.first_col + j1);
+    }
+    if (g.on_tile != nullptr && g.on_tile->whole_rows) (*g.on_tile)(row0, row1, 0, g.n);
+  }
+}
+
+void gemm_i8_direct(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin, int64_t end) noexcept {
   if (signed_a) {
     signed_b ? rows_of<std::int8_t, std::int8_t>(g, begin, end) : rows_of<std::int8_t, std::uint8_t>(g, begin, end);
   } else {

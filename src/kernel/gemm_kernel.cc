@@ -3,8 +3,7 @@
 #include <type_traits>
 
 #include "kernel/gemm.h"
-#include "kernel/gemm_i8_isa.h"
-#include "kernel/isa.h"
+#include "kernel/gemm_i8.h"
 #include "kernel/plain_gemm.h"
 
 namespace frazil::kernel {
@@ -69,18 +68,14 @@ constexpr GemmKernel plain() {
           .rows = plain_rows<T, elem>};
 }
 
-std::size_t no_scratch(int64_t, int64_t, int64_t) { return 0; }
+template <bool signed_b>
+void i8_pack(const GemmCall& g, void* packed) {
+  byte_pack_b(g.k, g.n, g.b, g.b_row, g.b_col, signed_b, packed);
+}
 
 template <bool signed_a, bool signed_b>
-void i8_rows(const GemmCall& call, int64_t begin, int64_t end, void*) {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::gemm_i8_rows(call, signed_a, signed_b, begin, end);
-    case Isa::avx2: return isa_avx2::gemm_i8_rows(call, signed_a, signed_b, begin, end);
-    case Isa::base: break;
-  }
-#endif
-  isa_base::gemm_i8_rows(call, signed_a, signed_b, begin, end);
+void i8_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
+  gemm_i8_rows(call, signed_a, signed_b, begin, end, scratch);
 }
 
 template <bool signed_a, bool signed_b>
@@ -89,9 +84,12 @@ constexpr GemmKernel i8() {
           .b = signed_b ? Elem::i8 : Elem::u8,
           .accumulator = Elem::i32,
           .c = Elem::i32,
-          .nanoseconds = 0.1,
+          .nanoseconds = 0.01,
           .zero_points = true,
-          .scratch_bytes = no_scratch,
+          .always_packs = true,
+          .scratch_bytes = gemm_i8_scratch,
+          .packed_b_bytes = byte_packed_b_bytes,
+          .pack_b = i8_pack<signed_b>,
           .rows = i8_rows<signed_a, signed_b>};
 }
 

@@ -38,6 +38,7 @@ struct GemmKernel {
   double nanoseconds = 0;  ///< of a multiplication and an addition on one core, roughly
   bool epilogue = false;
   bool zero_points = false;
+  bool always_packs = false;  ///< a constant B is worth packing for one row, too
   std::size_t (*scratch_bytes)(std::int64_t m, std::int64_t n, std::int64_t k) = nullptr;
   /// The packed form of a constant B, which is the same for every ISA; null: B is read as it lies.
   std::size_t (*packed_b_bytes)(std::int64_t k, std::int64_t n) = nullptr;

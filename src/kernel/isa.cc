@@ -25,6 +25,27 @@ std::atomic<Isa>& chosen() {
 
 }  // namespace
 
+namespace {
+
+bool has_vnni() {
+#if defined(__x86_64__)
+  return best_isa() == Isa::avx512 && __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+
+std::atomic<bool>& vnni_allowed() {
+  static std::atomic<bool> allowed = has_vnni();
+  return allowed;
+}
+
+}  // namespace
+
+bool uses_vnni() { return vnni_allowed().load(std::memory_order_relaxed); }
+
+void allow_vnni(bool allowed) { vnni_allowed().store(allowed && has_vnni(), std::memory_order_relaxed); }
+
 std::string_view name_of(Isa isa) {
   switch (isa) {
     case Isa::base: return "base";

@@ -23,4 +23,8 @@ Isa current_isa();
 /// best_isa(). Thread-safe.
 void force_isa(Isa isa);
 
+/// Whether kernels for Isa::avx512 may use VNNI: where the machine has it, unless forbidden. Thread-safe.
+bool uses_vnni();
+void allow_vnni(bool allowed);
+
 }  // namespace frazil::kernel

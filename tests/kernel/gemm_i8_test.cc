@@ -1,0 +1,217 @@
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kernel/gemm_kernel.h"
+#include "kernel/isa.h"
+#include "kernel/random_values.h"
+
+// Products of bytes are exact modulo 2^32: for all signs, extremes, extents that leave tails, and orders of rows.
+namespace frazil::kernel {
+namespace {
+
+using std::int32_t;
+using std::int64_t;
+using Bytes = std::vector<std::uint8_t>;
+
+struct Extents {
+  int64_t m, n, k;
+};
+
+/// A product as it is asked for, with bytes of either sign.
+struct Case {
+  Extents e;
+  bool signed_a = false, signed_b = false;
+  bool b_columns = false;          ///< columns of B lie side by side
+  int zeros = 0;                   ///< 0: none; 1: one for all; 2: one for each row and column
+  std::vector<std::uint8_t> only;  ///< all that A and B consist of, if any
+};
+
+int32_t number(std::uint8_t byte, bool is_signed) {
+  return is_signed ? static_cast<std::int8_t>(byte) : static_cast<int32_t>(byte);
+}
+
+Bytes bytes(int64_t n, unsigned seed, const Bytes& only) {
+  Bytes all = values<std::uint8_t>(n, seed);
+  for (std::uint8_t& b : all) b = only.empty() ? b : only[b % only.size()];
+  return all;
+}
+
+class Product {
+ public:
+  explicit Product(Case c)
+      : c_(std::move(c)),
+        kernel_(find_gemm(c_.signed_a ? Elem::i8 : Elem::u8, c_.signed_b ? Elem::i8 : Elem::u8, Elem::i32)),
+        a_(bytes(c_.e.m * c_.e.k, 1, c_.only)),
+        b_(bytes(c_.e.k * c_.e.n, 2, c_.only)),
+        a_zero_(bytes(c_.e.m, 3, c_.only)),
+        b_zero_(bytes(c_.e.n, 4, c_.only)) {
+    const auto [m, n, k] = c_.e;
+    call_ = {.m = m, .n = n, .k = k, .a = a_.data(), .a_row = k, .b = b_.data(), .c_row = n};
+    call_.b_row = c_.b_columns ? 1 : n;
+    call_.b_col = c_.b_columns ? k : 1;
+    if (c_.zeros > 0) call_.a_zero = a_zero_.data(), call_.b_zero = b_zero_.data();
+    call_.a_zero_step = call_.b_zero_step = c_.zeros == 2;
+  }
+
+  /// In steps of some rows.
+  std::vector<int32_t> run(bool packed, int64_t step) {
+    const auto [m, n, k] = c_.e;
+    std::vector<std::byte> form(packed ? kernel_->packed_b_bytes(k, n) : 0), scratch(kernel_->scratch_bytes(m, n, k));
+    if (packed) kernel_->pack_b(call_, form.data());
+    std::vector<int32_t> c(static_cast<std::size_t>(m * n), 77);
+    GemmCall g = call_;
+    g.c = c.data();
+    if (packed) g.packed_b = form.data(), g.b = nullptr;
+    for (int64_t i = 0; i < m; i += step) kernel_->rows(g, i, std::min(m, i + step), scratch.data());
+    return c;
+  }
+
+  std::vector<int32_t> expected() const {
+    const auto [m, n, k] = c_.e;
+    std::vector<int32_t> c;
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) c.push_back(sum(i, j));
+    }
+    return c;
+  }
+
+ private:
+  int32_t sum(int64_t i, int64_t j) const {
+    const auto at = [](const Bytes& all, int64_t index, bool is_signed) {
+      return number(all[static_cast<std::size_t>(index)], is_signed);
+    };
+    const bool each = c_.zeros == 2, any = c_.zeros > 0;
+    const int32_t x = any ? at(a_zero_, each ? i : 0, c_.signed_a) : 0,
+                  y = any ? at(b_zero_, each ? j : 0, c_.signed_b) : 0;
+    std::uint32_t total = 0;
+    for (int64_t p = 0; p < c_.e.k; ++p) {
+      const int32_t b = at(b_, p * call_.b_row + j * call_.b_col, c_.signed_b);
+      total += static_cast<std::uint32_t>((at(a_, i * c_.e.k + p, c_.signed_a) - x) * (b - y));
+    }
+    return static_cast<int32_t>(total);
+  }
+
+  Case c_;
+  const GemmKernel* kernel_;
+  Bytes a_, b_, a_zero_, b_zero_;
+  GemmCall call_;
+};
+
+void expect_exact(const Case& c) {
+  Product product(c);
+  const auto expected = product.expected();
+  EXPECT_EQ(product.run(true, c.e.m), expected) << "packed";
+  EXPECT_EQ(product.run(false, c.e.m), expected) << "as it lies";
+  EXPECT_EQ(product.run(true, 5), expected) << "packed, five rows at a time";
+}
+
+/// An instruction set, and whether VNNI may be used.
+class ByteProducts : public ::testing::TestWithParam<std::tuple<Isa, bool>> {
+ protected:
+  void SetUp() override {
+    const auto [isa, vnni] = GetParam();
+    force_isa(isa);
+    allow_vnni(vnni);
+    if (isa != current_isa() || vnni != uses_vnni()) GTEST_SKIP() << "this machine lacks the instructions";
+  }
+  void TearDown() override {
+    force_isa(best_isa());
+    allow_vnni(true);
+  }
+};
+
+TEST_P(ByteProducts, AreExactForAllSigns) {
+  for (int signs = 0; signs < 4; ++signs) {
+    for (int zeros = 0; zeros < 3; ++zeros) {
+      SCOPED_TRACE(std::to_string(signs) + ", " + std::to_string(zeros));
+      const bool a = (signs & 1) != 0, b = (signs & 2) != 0;
+      expect_exact({.e = {13, 45, 61}, .signed_a = a, .signed_b = b, .zeros = zeros, .only = {}});
+      expect_exact({.e = {9, 64, 32}, .signed_a = a, .signed_b = b, .b_columns = true, .zeros = zeros, .only = {}});
+    }
+  }
+}
+
+TEST_P(ByteProducts, AreExactForExtremes) {
+  for (int signs = 0; signs < 4; ++signs) {
+    SCOPED_TRACE(signs);
+    const bool a = (signs & 1) != 0, b = (signs & 2) != 0;
+    for (const Bytes& only : {Bytes{0x80}, Bytes{0xff}, Bytes{0x7f}, Bytes{0x80, 0xff}, Bytes{0x7f, 0x80, 0}}) {
+      expect_exact({.e = {6, 33, 70}, .signed_a = a, .signed_b = b, .zeros = 2, .only = only});
+      expect_exact({.e = {7, 16, 70}, .signed_a = a, .signed_b = b, .only = only});
+    }
+  }
+}
+
+TEST_P(ByteProducts, AreExactForAllTails) {
+  for (int64_t m = 1; m <= 14; ++m) expect_exact({.e = {m, 37, 18}, .signed_b = true, .zeros = 1, .only = {}});
+  for (int64_t n = 1; n <= 66; ++n) expect_exact({.e = {5, n, 7}, .signed_b = true, .zeros = 2, .only = {}});
+  for (int64_t k = 1; k <= 40; ++k) expect_exact({.e = {4, 19, k}, .signed_a = true, .zeros = 1, .only = {}});
+}
+
+TEST_P(ByteProducts, AreExactOverManyBlocks) {
+  expect_exact({.e = {3, 40, 2500}, .signed_b = true, .zeros = 1, .only = {}});
+  expect_exact({.e = {203, 300, 33}, .signed_b = true, .zeros = 1, .only = {}});
+  expect_exact({.e = {26, 40, 9000}, .zeros = 2, .only = {}});
+  expect_exact({.e = {4, 700, 4000}, .signed_a = true, .signed_b = true, .only = {}});
+}
+
+TEST_P(ByteProducts, WithoutDepthAreZero) {
+  Product product({.e = {5, 3, 0}, .zeros = 1, .only = {}});
+  EXPECT_EQ(product.run(false, 5), std::vector<int32_t>(15));
+}
+
+/// What was reported of C, and whether it had its final values.
+struct Reported {
+  const std::vector<int32_t>* expected;
+  std::vector<int32_t> c, seen;
+  int64_t n;
+  static void done(void* self, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+    auto& r = *static_cast<Reported*>(self);
+    for (int64_t i = row0; i < row1; ++i) {
+      for (int64_t j = col0; j < col1; ++j) {
+        const auto at = static_cast<std::size_t>(i * r.n + j);
+        EXPECT_EQ(r.c[at], (*r.expected)[at]);
+        ++r.seen[at];
+      }
+    }
+  }
+};
+
+TEST_P(ByteProducts, ReportEachTileOnce) {
+  const Extents e{130, 600, 2100};
+  const Bytes a = values<std::uint8_t>(e.m * e.k, 1), b = values<std::uint8_t>(e.k * e.n, 2);
+  const GemmKernel& kernel = *find_gemm(Elem::u8, Elem::i8, Elem::i32);
+  GemmCall g{.m = e.m, .n = e.n, .k = e.k, .a = a.data(), .a_row = e.k, .b = b.data(), .b_row = e.n, .c_row = e.n};
+  std::vector<std::byte> form(kernel.packed_b_bytes(e.k, e.n)), scratch(kernel.scratch_bytes(e.m, e.n, e.k));
+  kernel.pack_b(g, form.data());
+  std::vector<int32_t> expected(static_cast<std::size_t>(e.m * e.n));
+  g.c = expected.data();
+  kernel.rows(g, 0, e.m, scratch.data());
+  for (const bool packed : {true, false}) {
+    for (const bool whole : {true, false}) {
+      Reported r{.expected = &expected, .c = expected, .seen = std::vector<int32_t>(expected.size()), .n = e.n};
+      std::ranges::fill(r.c, 0);
+      const TileCallback callback{.done = &Reported::done, .context = &r, .whole_rows = whole};
+      g.on_tile = &callback;
+      g.c = r.c.data();
+      g.packed_b = packed ? form.data() : nullptr;
+      kernel.rows(g, 0, e.m, scratch.data());
+      EXPECT_EQ(r.seen, std::vector<int32_t>(expected.size(), 1));
+    }
+  }
+}
+
+using Param = std::tuple<Isa, bool>;
+INSTANTIATE_TEST_SUITE_P(Isa, ByteProducts,
+                         ::testing::Values(Param{Isa::base, false}, Param{Isa::avx2, false}, Param{Isa::avx512, false},
+                                           Param{Isa::avx512, true}),
+                         [](const auto& p) {
+                           return std::string(name_of(std::get<0>(p.param))) + (std::get<1>(p.param) ? "_vnni" : "");
+                         });
+
+}  // namespace
+}  // namespace frazil::kernel
