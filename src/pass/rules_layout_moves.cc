@@ -19,7 +19,7 @@ Ints all_axes(std::size_t rank) {
   return axes;
 }
 
-/// The operands from `first` on, as they are.
+/// The operands: the first is the image, others are as they were.
 std::vector<Expr> with_image(const TurnSite& s) {
   std::vector<Expr> in{s.last(s.node.in[0])};
   for (Value v : std::span(s.node.in).subspan(1)) in.push_back(v ? s.second(v) : s.to.absent());
