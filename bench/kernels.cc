@@ -1,4 +1,4 @@
-// Products and convolutions of f32 on one thread, ours against oneDNN's, in turns:
+// Products of f32 and of bytes, and convolutions of f32, on one thread, ours against oneDNN's, in turns:
 //
 //   kernels [--rounds N] [--json FILE] [NAME...]
 //
@@ -41,12 +41,26 @@ using Layout = memory::format_tag;
 struct Product {
   const char* name;
   std::int64_t m, n, k;
+  bool bytes = false;  ///< u8 * i8, summed in 32 bits; else f32
   double operations() const { return 2.0 * static_cast<double>(m * n * k); }
 };
 constexpr Product kProducts[] = {
-    {"1024x1024x1024", 1024, 1024, 1024}, {"128x768x768", 128, 768, 768}, {"128x3072x768", 128, 3072, 768},
-    {"128x768x3072", 128, 768, 3072},     {"1x768x768", 1, 768, 768},     {"16x768x768", 16, 768, 768},
-    {"37x768x768", 37, 768, 768},         {"64x64x64", 64, 64, 64},
+    {"1024x1024x1024", 1024, 1024, 1024},
+    {"128x768x768", 128, 768, 768},
+    {"128x3072x768", 128, 3072, 768},
+    {"128x768x3072", 128, 768, 3072},
+    {"1x768x768", 1, 768, 768},
+    {"16x768x768", 16, 768, 768},
+    {"37x768x768", 37, 768, 768},
+    {"64x64x64", 64, 64, 64},
+    {"i8_1024x1024x1024", 1024, 1024, 1024, true},
+    {"i8_128x768x768", 128, 768, 768, true},
+    {"i8_128x3072x768", 128, 3072, 768, true},
+    {"i8_128x768x3072", 128, 768, 3072, true},
+    {"i8_1x768x768", 1, 768, 768, true},
+    {"i8_16x768x768", 16, 768, 768, true},
+    {"i8_37x768x768", 37, 768, 768, true},
+    {"i8_64x64x64", 64, 64, 64, true},
 };
 
 /// Those of resnet50.
@@ -72,6 +86,16 @@ HostTensor numbers(Dims dims, const char* name) {
   return tensor;
 }
 
+/// Numbers in [0, 256), or signed ones of 7 bits: of larger ones oneDNN without VNNI saturates sums of two products.
+HostTensor bytes(Elem elem, Dims dims, const char* name) {
+  HostTensor tensor(elem, std::move(dims));
+  Random random(3, name);
+  for (std::byte& b : tensor.data)
+    b = elem == Elem::u8 ? static_cast<std::byte>(256 * random.uniform())
+                         : static_cast<std::byte>(static_cast<int>(128 * random.uniform()) - 64);
+  return tensor;
+}
+
 struct AlignedFree {
   void operator()(void* p) const { std::free(p); }
 };
@@ -82,7 +106,7 @@ Aligned aligned(std::size_t bytes) { return Aligned(std::aligned_alloc(64, (byte
 class OurProduct : public Runner {
  public:
   OurProduct(const Product& p, const HostTensor& a, const HostTensor& b)
-      : a_(aligned(a.data.size())), c_(Elem::f32, {p.m, p.n}) {
+      : kernel_(kernel_for(p)), a_(aligned(a.data.size())), c_(p.bytes ? Elem::i32 : Elem::f32, {p.m, p.n}) {
     std::ranges::copy(a.data, static_cast<std::byte*>(a_.get()));
     call_ = {.m = p.m, .n = p.n, .k = p.k, .a = a_.get(), .a_row = p.k, .b = b.data.data(), .b_row = p.n};
     packed_ = aligned(kernel_->packed_b_bytes(p.k, p.n));
@@ -96,8 +120,13 @@ class OurProduct : public Runner {
   const HostTensor& result() const { return c_; }
 
  private:
-  const frazil::kernel::GemmKernel* kernel_ =
-      frazil::kernel::find_gemm(frazil::Elem::f32, frazil::Elem::f32, frazil::Elem::f32);
+  static const frazil::kernel::GemmKernel* kernel_for(const Product& p) {
+    using frazil::Elem;
+    return p.bytes ? frazil::kernel::find_gemm(Elem::u8, Elem::i8, Elem::i32)
+                   : frazil::kernel::find_gemm(Elem::f32, Elem::f32, Elem::f32);
+  }
+
+  const frazil::kernel::GemmKernel* kernel_;
   Aligned a_, packed_, scratch_;
   HostTensor c_;
   frazil::kernel::GemmCall call_;
@@ -112,7 +141,7 @@ class TheirRunner : public Runner {
       : engine_(std::move(engine)), stream_(engine_), primitive_(std::move(primitive)), wanted_(std::move(wanted)) {}
 
   void give(int argument, const HostTensor& tensor, Layout layout) {
-    memory plain(desc(tensor.dims, layout), engine_);
+    memory plain(desc(tensor.dims, layout, type_of(tensor.elem)), engine_);
     std::ranges::copy(tensor.data, static_cast<std::byte*>(plain.get_data_handle()));
     memory own(wanted_(argument), engine_);
     dnnl::reorder(plain, own).execute(stream_, plain, own);
@@ -124,14 +153,20 @@ class TheirRunner : public Runner {
     primitive_.execute(stream_, operands_);
     stream_.wait();
   }
-  HostTensor result(const Dims& dims, Layout layout) {
-    HostTensor tensor(Elem::f32, dims);
-    memory plain(desc(dims, layout), engine_, tensor.data.data());
+  HostTensor result(const Dims& dims, Layout layout, Elem elem = Elem::f32) {
+    HostTensor tensor(elem, dims);
+    memory plain(desc(dims, layout, type_of(elem)), engine_, tensor.data.data());
     dnnl::reorder(operands_.at(DNNL_ARG_DST), plain).execute(stream_, operands_.at(DNNL_ARG_DST), plain);
     stream_.wait();
     return tensor;
   }
-  static memory::desc desc(const Dims& dims, Layout layout) { return {dims, memory::data_type::f32, layout}; }
+  static memory::data_type type_of(Elem elem) {
+    using Type = memory::data_type;
+    return elem == Elem::u8 ? Type::u8 : elem == Elem::i8 ? Type::s8 : elem == Elem::i32 ? Type::s32 : Type::f32;
+  }
+  static memory::desc desc(const Dims& dims, Layout layout, memory::data_type type = memory::data_type::f32) {
+    return {dims, type, layout};
+  }
 
  private:
   dnnl::engine engine_;
@@ -148,9 +183,12 @@ TheirRunner::Descriptor layouts_of(const PrimitiveDescriptor& primitive) {
 
 TheirRunner their_product(const dnnl::engine& engine, const Product& p, const HostTensor& a, const HostTensor& b,
                           Layout layout) {
-  const auto weights = TheirRunner::desc(b.dims, layout);
-  const dnnl::matmul::primitive_desc primitive(
-      {TheirRunner::desc(a.dims, Layout::ab), weights, TheirRunner::desc({p.m, p.n}, Layout::ab)}, engine);
+  const auto desc = [](const Dims& dims, Layout to, Elem elem) {
+    return TheirRunner::desc(dims, to, TheirRunner::type_of(elem));
+  };
+  const auto weights = desc(b.dims, layout, b.elem);
+  const auto result = desc({p.m, p.n}, Layout::ab, p.bytes ? Elem::i32 : Elem::f32);
+  const dnnl::matmul::primitive_desc primitive({desc(a.dims, Layout::ab, a.elem), weights, result}, engine);
   TheirRunner runner(engine, dnnl::matmul(primitive), layouts_of(primitive));
   runner.give(DNNL_ARG_SRC, a, Layout::ab);
   runner.give(DNNL_ARG_WEIGHTS, b, Layout::ab);
@@ -226,13 +264,14 @@ class Table {
 };
 
 void add_product(const dnnl::engine& engine, const Product& p, Table& table) {
-  const HostTensor a = numbers({p.m, p.k}, "a"), b = numbers({p.k, p.n}, "b");
+  const HostTensor a = p.bytes ? bytes(Elem::u8, {p.m, p.k}, "a") : numbers({p.m, p.k}, "a");
+  const HostTensor b = p.bytes ? bytes(Elem::i8, {p.k, p.n}, "b") : numbers({p.k, p.n}, "b");
   OurProduct ours(p, a, b);
   TheirRunner theirs = their_best_product(engine, p, a, b);
   ours.run();
   theirs.run();
   table.add(p.name, p.operations(), ours, theirs,
-            disagreement({ours.result()}, {theirs.result({p.m, p.n}, Layout::ab)}));
+            disagreement({ours.result()}, {theirs.result({p.m, p.n}, Layout::ab, ours.result().elem)}));
 }
 
 void add_convolution(const dnnl::engine& engine, const Convolution& c, const std::string& folder, Table& table) {

@@ -179,7 +179,7 @@ void run_matmul(const ProductRun<MatMulState>& r) {
   kernel::GemmCall g = call_of(r);
   take_from_stack(r.state, g);
   if (r.prologue.exists()) {
-    return r.prologue.for_each_block(r.begin, r.end, [&](const float* a, std::int64_t begin, std::int64_t end) {
+    return r.prologue.for_each_block(r.begin, r.end, [&](const std::byte* a, std::int64_t begin, std::int64_t end) {
       g.a = a;
       r.state.kernel->rows(g, begin, end, r.worker.scratch);
     });

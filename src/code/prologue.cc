@@ -12,8 +12,8 @@ namespace {
 /// multiples of kPanelRows.
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 16;
 
-std::int64_t block_rows(std::int64_t rows, std::int64_t cols) {
-  const std::int64_t fit = kBlockBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(cols, 1);
+std::int64_t block_rows(std::int64_t rows, std::int64_t cols, std::size_t width) {
+  const std::int64_t fit = kBlockBytes / static_cast<std::int64_t>(width) / std::max<std::int64_t>(cols, 1);
   return std::clamp<std::int64_t>(rows, 1, std::max(kernel::kPanelRows, fit / kernel::kPanelRows * kernel::kPanelRows));
 }
 
@@ -30,22 +30,23 @@ Status prepare_prologue(Prepare& cx, const PrologueCode& code, void* state, Prol
   FRAZIL_CHECK(prepare_tiles(own, code.tiles, tiles));
   p.code = &code;
   p.state = static_cast<std::size_t>(static_cast<std::byte*>(state) - reinterpret_cast<std::byte*>(&p));
+  p.width = byte_size(made.elem);
   p.cols = made.dims.back();
   p.rows = element_count(made.dims.first(made.dims.size() - 1));
   const bool by_rows = p.cols == 0 || has_parts(tiles, p.rows, p.cols);
-  p.block = by_rows ? block_rows(p.rows, p.cols) : std::max<std::int64_t>(p.rows, 1);
+  p.block = by_rows ? block_rows(p.rows, p.cols, p.width) : std::max<std::int64_t>(p.rows, 1);
   p.scratch = aligned(cx.scratch_bytes);
   p.made = aligned(p.scratch + own.scratch_bytes);
-  cx.scratch_bytes = p.made + static_cast<std::size_t>(std::min(p.block, p.rows) * p.cols) * sizeof(float);
+  cx.scratch_bytes = p.made + static_cast<std::size_t>(std::min(p.block, p.rows) * p.cols) * p.width;
   cx.nanoseconds += own.nanoseconds;
   return {};
 }
 
-const float* PrologueRun::make(std::int64_t begin, std::int64_t end) const {
+const std::byte* PrologueRun::make(std::int64_t begin, std::int64_t end) const {
   const Prologue& p = prologue_;
   // As if the rows in front of `begin` were there, too: the tiles and the product count from row 0.
-  std::byte* const all = worker_.scratch + p.made - static_cast<std::size_t>(begin * p.cols) * sizeof(float);
-  if (p.cols == 0) return reinterpret_cast<const float*>(all);
+  std::byte* const all = worker_.scratch + p.made - static_cast<std::size_t>(begin * p.cols) * p.width;
+  if (p.cols == 0) return all;
   std::byte* operands[kMaxFusedOperands + 1];
   std::copy_n(call_.in + p.code->operands.first, p.code->operands.count, operands);
   operands[p.code->operands.count] = all;
@@ -55,7 +56,7 @@ const float* PrologueRun::make(std::int64_t begin, std::int64_t end) const {
   } else {
     run_tiles(own, p.tiles(), {begin, end, 0, p.cols, p.cols});
   }
-  return reinterpret_cast<const float*>(all);
+  return all;
 }
 
 }  // namespace frazil

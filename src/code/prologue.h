@@ -21,6 +21,7 @@ struct Prologue {
   const PrologueCode* code = nullptr;  ///< null: none
   std::int64_t rows = 0, cols = 0;     ///< operand 0 as the product sees it
   std::int64_t block = 0;              ///< rows at a time
+  std::size_t width = 0;               ///< bytes of an element
   std::size_t scratch = 0, made = 0;   ///< where in a worker's scratch its own begins, and the rows
   std::size_t state = 0;
 
@@ -51,7 +52,7 @@ class PrologueRun {
   }
 
  private:
-  const float* make(std::int64_t begin, std::int64_t end) const;
+  const std::byte* make(std::int64_t begin, std::int64_t end) const;
 
   const Call& call_;
   const Worker& worker_;

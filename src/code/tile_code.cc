@@ -82,7 +82,7 @@ TileCode compile_tiles(const FusedKernel& kernel, const OperandRange& operands) 
   code.stores = kernel.stores;
   const std::uint32_t produced = kernel.producer ? 1 : 0;
   if (produced != 0) {
-    code.operands.push_back({Elem::f32, Access::broadcast(kernel.domain.size(), kernel.domain.size())});
+    code.operands.push_back({produced_elem(kernel), Access::broadcast(kernel.domain.size(), kernel.domain.size())});
   }
   for (std::uint32_t k = operands.first; k < operands.end(); ++k) code.operands.push_back(kernel.operands[k]);
   for (const FusedIns& ins : kernel.body) {

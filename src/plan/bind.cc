@@ -133,7 +133,8 @@ Bound bind_matmul_integer(const Graph& g, const Node& n) {
     return shape.empty() || (shape.size() == 1 && (shape[0] == Dim(1) || rank_of(g, n.in[i - 2]) == 2));
   };
   const bool served = kernel != nullptr && kernel->zero_points && is_simple(2) && is_simple(3);
-  return served ? Bound({.params = params::MatMul{.zero_points = true}, .strided = true}) : std::nullopt;
+  return served ? Bound({.params = params::MatMul{.zero_points = true}, .strided = true, .epilogue = true})
+                : std::nullopt;
 }
 
 /// Parameters are held against K and N when shapes are known; a scale or zero point of another type is widened.

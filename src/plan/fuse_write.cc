@@ -115,8 +115,8 @@ class GroupWriter {
     kernel_.producer->origins.push_back(origin(member));
   }
 
-  void take_bias(params::MatMul&) {
-    if (facts_.shape(graph_.node(d_.product).in[1]).size() < 2) return;
+  void take_bias(const params::MatMul& matmul) {
+    if (matmul.zero_points || facts_.shape(graph_.node(d_.product).in[1]).size() < 2) return;
     const auto sum = only_user(given_);
     if (!sum || !is_row_added(*sum, given_)) return;
     add_operand(other_operand(*sum, given_), {});
@@ -125,7 +125,7 @@ class GroupWriter {
 
   void take_slope(float& slope) {
     const auto user = only_user(given_);
-    if (!user) return;
+    if (!user || graph_.type(given_).elem != Elem::f32) return;
     slope = slope_of(facts_.tapes.at(user->id));
     if (slope != 1) take(*user);
   }

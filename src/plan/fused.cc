@@ -35,6 +35,8 @@ std::size_t operand_count(const FusedIns& ins) {
   return ins.row == RowOp::layer_norm ? 2 : 1;
 }
 
+Elem produced_elem(const FusedKernel& kernel) { return kernel.stores[kernel.producer->into].elem; }
+
 std::uint32_t last_use(const FusedKernel& kernel, std::uint32_t i) {
   std::uint32_t last = i;
   for (std::uint32_t k = i + 1; k < kernel.body.size(); ++k) {
@@ -127,7 +129,7 @@ class FusedVerifier {
       if (k == kProduced ? !k_.producer.has_value() : k >= k_.operands.size()) {
         return fail(Code::internal, "instruction {} loads an operand that is not there", i);
       }
-      const Elem elem = k == kProduced ? Elem::f32 : k_.operands[k].elem;
+      const Elem elem = k == kProduced ? produced_elem(k_) : k_.operands[k].elem;
       if (ins.scalar.type != compute_elem(elem)) return fail(Code::internal, "instruction {} loads another type", i);
       extent = Extent::all;
     }
@@ -182,20 +184,22 @@ FusedKernel cut(const FusedKernel& kernel, FusedStore store) {
   part.body.resize(store.value + 1);
   part.stores = {std::move(store)};
   if (!part.producer) return part;
+  const Elem produced = produced_elem(kernel);
   const std::uint32_t load = load_of(part, kProduced);
   if (load == part.body.size()) {
     part.producer.reset();
     return part;
   }
   const Access whole = access_of(part.domain.size(), part.domain.size());
-  const bool fits = part.stores[0].access == whole && part.stores[0].elem == Elem::f32;
-  if (!fits) part.stores.push_back({load, Elem::f32, whole});
+  const bool fits = part.stores[0].access == whole && part.stores[0].elem == produced;
+  if (!fits) part.stores.push_back({load, produced, whole});
   part.producer->into = fits ? 0 : 1;
   return part;
 }
 
 FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
   FusedKernel part = kernel;
+  const Elem produced = produced_elem(kernel);
   Producer& producer = *part.producer;
   float none = 1;
   float* slope = &none;
@@ -207,8 +211,8 @@ FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
     *slope = 1;
   }
   producer.into = 0;
-  part.body = {{.scalar = {.op = ScalarOp::load, .type = Elem::f32, .operand = kProduced}, .origins = {}}};
-  part.stores = {{0, Elem::f32, access_of(part.domain.size(), part.domain.size())}};
+  part.body = {{.scalar = {.op = ScalarOp::load, .type = produced, .operand = kProduced}, .origins = {}}};
+  part.stores = {{0, produced, access_of(part.domain.size(), part.domain.size())}};
   return part;
 }
 

@@ -138,6 +138,8 @@ void for_operands(const FusedIns& ins, F f) {
   for (std::size_t i = 0; i < operand_count(ins); ++i) f(all[i]);
 }
 
+/// The element type of what the producer makes.
+Elem produced_elem(const FusedKernel& kernel);
 /// The last instruction that reads the result of instruction `i`; `i` itself if none does.
 std::uint32_t last_use(const FusedKernel& kernel, std::uint32_t i);
 /// The instruction that loads operand `k`; the body's length if none does.
@@ -155,10 +157,10 @@ Result<FusedKernel> parse_fused(std::string_view text);
 Access access_of(std::size_t rank, std::size_t domain_rank);
 
 /// The kernel cut off behind the instruction of `store`, with that as its first store: computes an inner value with the
-/// bits that it has in the whole. A producer whose result cannot lie there gets a second store, the whole domain in
-/// f32; one whose result the instruction does not depend on is left out. Operands stay numbered as they are.
+/// bits that it has in the whole. A producer whose result cannot lie there gets a second store, the whole domain;
+/// one whose result the instruction does not depend on is left out. Operands stay numbered as they are.
 FusedKernel cut(const FusedKernel& kernel, FusedStore store);
-/// The same for what the producer makes in its first `stages` origins, the whole domain in f32: without the row that it
+/// The same for what the producer makes in its first `stages` origins, the whole domain: without the row that it
 /// adds, or its slope, where these come later.
 FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages);
 
