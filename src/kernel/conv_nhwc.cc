@@ -163,11 +163,11 @@ Runs runs_of(NhwcPath path) {
 
 }  // namespace
 
-void nhwc_range(const NhwcConv& conv, const float* x, const void* packed_w, const float* bias, float* y,
+void nhwc_range(const NhwcConv& conv, const float* x, const void* packed_w, const NhwcColumns& columns, float* y,
                 int64_t unit_begin, int64_t unit_end, void* scratch, const TileCallback* on_tile) noexcept {
   if (empty(conv.params) || unit_begin >= unit_end) return;
   const auto* const w = static_cast<const float*>(packed_w);
-  const NhwcRun run{conv.params, nhwc_shape(conv), x,      w, bias, conv.slope, conv.x_strides,
+  const NhwcRun run{conv.params, nhwc_shape(conv), x,      w, columns, conv.slope, conv.x_strides,
                     y,           aligned(scratch), on_tile};
   runs_of(run.shape.path)(run, unit_begin, unit_end);
 }

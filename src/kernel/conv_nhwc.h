@@ -26,6 +26,11 @@ struct NhwcConv {
 };
 /// True for kernels of several pixels per line over few channels, whose lines are copied with their padding.
 bool nhwc_takes_strides(const ConvParams& p) noexcept;
+/// What happens to each output channel of the sum at the end, before the slope: (sum + bias) * scale + shift, rounded
+/// after each; of out_c elements each, null where nothing is done.
+struct NhwcColumns {
+  const float *bias = nullptr, *scale = nullptr, *shift = nullptr;
+};
 NhwcPath nhwc_path(const NhwcConv& conv) noexcept;
 
 /// Weights are packed once. The format is the same for every ISA and path but depthwise, and depends on out_c, in_c,
@@ -40,7 +45,7 @@ std::int64_t nhwc_units_per_rows(const NhwcConv& conv) noexcept;
 std::int64_t nhwc_scratch_bytes(const NhwcConv& conv) noexcept;
 /// Runs units [unit_begin, unit_end). `on_tile`, which may be null, sees y as [batch * out_h * out_w, out_c] and may
 /// overwrite it. Each concurrent caller needs its own scratch.
-void nhwc_range(const NhwcConv& conv, const float* x, const void* packed_w, const float* bias, float* y,
+void nhwc_range(const NhwcConv& conv, const float* x, const void* packed_w, const NhwcColumns& columns, float* y,
                 std::int64_t unit_begin, std::int64_t unit_end, void* scratch,
                 const TileCallback* on_tile = nullptr) noexcept;
 

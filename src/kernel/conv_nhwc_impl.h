@@ -171,7 +171,16 @@ void point_at_lines(const NhwcRun& r, const Position& at, int64_t first_line, co
 void point_at_pixels(const NhwcRun& r, const Position& at, const float* zeros, const float** to, int64_t step) {
   const ConvParams& p = r.p;
   const int64_t top = at.y * p.stride_h - p.pad_top, left = at.x * p.stride_w - p.pad_left;
+  const int64_t bottom = top + (p.kernel_h - 1) * p.dilation_h, right = left + (p.kernel_w - 1) * p.dilation_w;
   const float* const image = r.x + at.item * p.in_h * p.in_w * p.in_c;
+  if (top >= 0 && left >= 0 && bottom < p.in_h && right < p.in_w) {
+    const float* line = image + (top * p.in_w + left) * p.in_c;
+    for (int64_t i = 0; i < p.kernel_h; ++i, line += p.dilation_h * p.in_w * p.in_c) {
+      const float* pixel = line;
+      for (int64_t j = 0; j < p.kernel_w; ++j, pixel += p.dilation_w * p.in_c, to += step) *to = pixel;
+    }
+    return;
+  }
   for (int64_t i = 0, y = top; i < p.kernel_h; ++i, y += p.dilation_h) {
     const bool in_lines = y >= 0 && y < p.in_h;
     for (int64_t j = 0, x = left; j < p.kernel_w; ++j, x += p.dilation_w, to += step)
@@ -217,6 +226,13 @@ struct Depths {
   }
 };
 
+void set_columns(GemmBlock& block, const NhwcColumns& columns, int64_t col) {
+  const auto from = [&](const float* p) { return p != nullptr ? p + col : p; };
+  block.col_bias = from(columns.bias);
+  block.col_scale = from(columns.scale);
+  block.col_shift = from(columns.shift);
+}
+
 /// Columns [col0, col1) of one group for a block of rows, whose pointers are there.
 void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles& tiles, const float* const* at,
                     int64_t col0, int64_t col1) {
@@ -228,7 +244,7 @@ void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles&
   block.a = nullptr, block.a_row = block.a_col = 0;
   block.b_row = kPanelCols, block.b_panel = 0;
   block.c_row = r.p.out_c;
-  block.row_bias = nullptr;
+  block.col_bias = block.row_bias = nullptr;
   for (int64_t d = 0; d < depths.count; ++d) {
     int64_t tap0, tap1, c0, c1;
     depths.cut(d, tap0, tap1, c0, c1);
@@ -241,7 +257,7 @@ void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles&
       if (stop_requested()) return;
       const int64_t cols = min64(kWide * kW, col1 - col), out = group * s.group_out + col;
       block.b = w + col / kPanelCols * kPanelCols * depth + (tap0 * s.depth + c0) * kPanelCols + col % kPanelCols;
-      block.col_bias = r.bias != nullptr && d == depths.count - 1 ? r.bias + out : nullptr;
+      if (d == depths.count - 1) set_columns(block, r.columns, out);
       const float* const* tile_at = at;
       for (int64_t t = 0; t < tiles.count; ++t) {
         const int64_t row = tiles.row(t), rows = tiles.row(t + 1) - row;
@@ -273,7 +289,7 @@ void channel_block(const NhwcRun& r, int64_t plane, const Tiles& tiles, const fl
       const int64_t cols = min64(kWide * kW, r.p.out_c - col);
       block.first = col;
       block.b = r.w + col;
-      block.col_bias = r.bias != nullptr ? r.bias + col : nullptr;
+      set_columns(block, r.columns, col);
       block.c = r.y + (plane * s.plane_rows + row) * r.p.out_c + col;
       tile_for(rows, cols, true)(block, cols);
     }

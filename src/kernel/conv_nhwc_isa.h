@@ -30,7 +30,7 @@ struct NhwcRun {
   NhwcShape shape;
   const float* x;
   const float* w;
-  const float* bias;
+  NhwcColumns columns;
   float slope;
   const std::int64_t* x_strides;  ///< as NhwcConv has them
   float* y;

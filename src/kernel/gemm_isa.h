@@ -32,6 +32,8 @@ struct GemmBlock {
   std::int64_t c_row;
   const float* col_bias;
   const float* row_bias;
+  const float* col_scale = nullptr;  ///< what the sum with the biases is multiplied by; null: 1
+  const float* col_shift = nullptr;  ///< added then; null: 0
   bool accumulate;
   float slope = 1;
   const float* ahead = nullptr;  ///< cache lines that are read next, brought nearer; null: none

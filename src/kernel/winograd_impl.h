@@ -147,9 +147,18 @@ void multiply_points(const WinogradScratch& s, int64_t tiles, int64_t c0, int64_
   }
 }
 
+/// What happens to a vector of columns at the end.
+struct Column {
+  F32v bias, scale, shift;
+  Column(const NhwcColumns& all, int64_t at, Mask mask)
+      : bias(all.bias != nullptr ? load_mask(all.bias + at, mask) : F32v{}),
+        scale(all.scale != nullptr ? load_mask(all.scale + at, mask) : set1(1)),
+        shift(all.shift != nullptr ? load_mask(all.shift + at, mask) : F32v{}) {}
+};
+
 /// One vector of columns of a tile, of whose 4 x 4 outputs `height` x `width` exist.
-FRAZIL_INLINE void put_tile(const float* from, int64_t point_step, F32v bias, float slope, float* to, int64_t line_step,
-                            int64_t pixel_step, int64_t height, int64_t width, int64_t lanes) {
+FRAZIL_INLINE void put_tile(const float* from, int64_t point_step, const Column& column, float slope, float* to,
+                            int64_t line_step, int64_t pixel_step, int64_t height, int64_t width, int64_t lanes) {
   F32v m[kWinogradPoints], half[kOut * kIn], y[kOut * kOut];
 #pragma GCC unroll 36
   for (int i = 0; i < kWinogradPoints; ++i) m[i] = loadv(from + i * point_step);
@@ -161,7 +170,7 @@ FRAZIL_INLINE void put_tile(const float* from, int64_t point_step, F32v bias, fl
   for (int64_t i = 0; i < height; ++i)
     for (int64_t j = 0; j < width; ++j) {
       float* const at = to + i * line_step + j * pixel_step;
-      const F32v value = bent(y[i * kOut + j] + bias, slope);
+      const F32v value = bent((y[i * kOut + j] + column.bias) * column.scale + column.shift, slope);
       if (lanes == kW)
         storev(at, value);
       else
@@ -183,8 +192,8 @@ void transform_outputs(const NhwcRun& r, const WinogradScratch& s, int64_t item,
       const int64_t width = min64(kOut, p.out_w - tile * kOut);
       for (int64_t v = 0; v < cols; v += kW) {
         const int64_t lanes = min64(kW, cols - v);
-        const F32v bias = r.bias != nullptr ? load_mask(r.bias + col + v, first_lanes(lanes)) : F32v{};
-        put_tile(from + v, s.step.out, bias, r.slope, to + v, line_step, p.out_c, height, width, lanes);
+        const Column column(r.columns, col + v, first_lanes(lanes));
+        put_tile(from + v, s.step.out, column, r.slope, to + v, line_step, p.out_c, height, width, lanes);
       }
     }
   }

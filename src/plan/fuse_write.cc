@@ -102,8 +102,11 @@ class GroupWriter {
     if (auto* matmul = std::get_if<params::MatMul>(&p.params)) take_bias(*matmul);
     if (auto* matmul = std::get_if<params::MatMul>(&p.params)) take_slope(matmul->slope);
     if (auto* gemm = std::get_if<params::Gemm>(&p.params)) take_slope(gemm->slope);
-    if (auto* conv = std::get_if<params::Conv>(&p.params); conv != nullptr && conv->channels_last)
+    if (auto* conv = std::get_if<params::Conv>(&p.params); conv != nullptr && conv->channels_last) {
+      conv->scaled = take_row(ScalarOp::mul);
+      conv->shifted = take_row(ScalarOp::add);
       take_slope(conv->slope);
+    }
     p.origins.back().exact = true;
     p.operands = {0, static_cast<std::uint32_t>(g_.inputs.size())};
   }
@@ -117,10 +120,16 @@ class GroupWriter {
 
   void take_bias(const params::MatMul& matmul) {
     if (matmul.zero_points || facts_.shape(graph_.node(d_.product).in[1]).size() < 2) return;
-    const auto sum = only_user(given_);
-    if (!sum || !is_row_added(*sum, given_)) return;
-    add_operand(other_operand(*sum, given_), {});
-    take(*sum);
+    take_row(ScalarOp::add);
+  }
+
+  /// The kernel does `op` with one element per column, where that is all that happens to its result.
+  bool take_row(ScalarOp op) {
+    const auto user = only_user(given_);
+    if (!user || !is_with_row(op, *user, given_)) return false;
+    add_operand(other_operand(*user, given_), {});
+    take(*user);
+    return true;
   }
 
   void take_slope(float& slope) {
@@ -139,10 +148,10 @@ class GroupWriter {
     return inside && graph_.type(graph_.node(user).out[0]) == graph_.type(v) ? std::optional(user) : std::nullopt;
   }
 
-  bool is_row_added(NodeId sum, Value v) const {
-    const ScalarTape& tape = facts_.tapes.at(sum.id);
-    if (tape.code.size() != 3 || tape.code.back().op != ScalarOp::add) return false;
-    const Value row = other_operand(sum, v);
+  bool is_with_row(ScalarOp op, NodeId user, Value v) const {
+    const ScalarTape& tape = facts_.tapes.at(user.id);
+    if (tape.code.size() != 3 || tape.code.back().op != op) return false;
+    const Value row = other_operand(user, v);
     const Shape& extents = facts_.shape(row);
     return !facts_.is_made_by(d_, row) && !extents.empty() && extents.back() == d_.domain.back() &&
            std::ranges::all_of(std::span(extents).first(extents.size() - 1), is_one);

@@ -205,10 +205,12 @@ FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
   float* slope = &none;
   if (auto* matmul = std::get_if<params::MatMul>(&producer.params)) slope = &matmul->slope;
   if (auto* gemm = std::get_if<params::Gemm>(&producer.params)) slope = &gemm->slope;
-  if (auto* conv = std::get_if<params::Conv>(&producer.params)) slope = &conv->slope;
+  auto* conv = std::get_if<params::Conv>(&producer.params);
+  if (conv != nullptr) slope = &conv->slope;
   for (; producer.origins.size() > stages; producer.origins.pop_back()) {
-    if (*slope == 1) --producer.operands.count;  // the row is the last operand
-    *slope = 1;
+    if (std::exchange(*slope, 1.F) != 1) continue;
+    --producer.operands.count;  // a row is the last operand
+    if (conv != nullptr) (conv->shifted ? conv->shifted : conv->scaled) = false;
   }
   producer.into = 0;
   part.body = {{.scalar = {.op = ScalarOp::load, .type = produced, .operand = kProduced}, .origins = {}}};

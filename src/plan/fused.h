@@ -105,7 +105,7 @@ struct Producer {
   OperandRange operands;  ///< its own, in the order that the family has
   /// The store whose memory the kernel writes to; the body replaces what is there. Its access is the whole domain.
   std::uint32_t into = 0;
-  /// The product, the sum with a row, the slope: as many of them as it does.
+  /// The product, what it does with rows, the slope: as many of them as it does.
   std::vector<Origin> origins;
   /// Makes operand 0 some rows at a time: its only store. Its operands are operands `prologue_operands` of the whole.
   std::shared_ptr<const FusedKernel> prologue;

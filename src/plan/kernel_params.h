@@ -131,16 +131,23 @@ struct Gemm {
   }
 };
 
-/// 1-D and 2-D.
+/// 1-D and 2-D. With `zero_points`, of bytes: operands are those of ConvInteger.
 struct Conv {
   static constexpr std::string_view kName = "conv";
   std::int64_t groups = 1;
   bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
-  float slope = 1;             ///< as of MatMul, with channels_last
+  bool zero_points = false;
+  // With channels_last, at the end and in this order:
+  bool scaled = false;   ///< multiplied by the operand behind its own, of one element per output channel
+  bool shifted = false;  ///< increased by the next such operand
+  float slope = 1;       ///< as of MatMul
   Window window;
   static void fields(auto& self, auto&& v) {
     v("groups", self.groups);
     v("channels_last", self.channels_last);
+    v("zero_points", self.zero_points);
+    v("scaled", self.scaled);
+    v("shifted", self.shifted);
     v("slope", self.slope);
     Window::fields(self.window, v);
   }

@@ -240,6 +240,14 @@ std::vector<AttrRow> rows() {
         {"group = 2, pads = [" HIGH ", 1]", HIGH},
         {"group = 2, pads = [0, 0, 0]", "pads has 3"},
         {"group = 2, pads = [2147483647, 2147483647]", "limit", true}}},
+      {"frazil::ConvChannelsLast(%x, %w)",
+       "%x = f32[1,3,2] 1, %w = f32[4,1,2] 1",
+       "group = 2",
+       {{"group = 0", "group"},
+        {"group = 2, kernel_shape = [3]", "kernel_shape"},
+        {"group = 2, strides = [0]", "strides[0] = 0"},
+        {"group = 2, dilations = [-1]", "dilations[0] = -1"},
+        {"group = 2, pads = [0, 0, 0]", "pads has 3"}}},
       {"ConvInteger(%x, %w)",
        "%x = u8[1,2,3] 1, %w = u8[4,1,2] 1",
        "group = 2",
@@ -546,8 +554,9 @@ std::vector<AttrRow> rows() {
         {"kind = \"concat\", axis = " HIGH, "axis " HIGH " is outside [-2, 2)"},
         {"kind = \"concat\", source = 2", "attribute 'source': there is no operand 2"}}},
   };
-  for (const char* pool : {"MaxPool(%x)", "AveragePool(%x)", "LpPool(%x)", "frazil::SumPool(%x)",
-                           "frazil::PowerPool(%x)", "frazil::CountPool(%x)"}) {
+  for (const char* pool :
+       {"MaxPool(%x)", "AveragePool(%x)", "LpPool(%x)", "frazil::SumPool(%x)", "frazil::PowerPool(%x)",
+        "frazil::CountPool(%x)", "frazil::MaxPoolChannelsLast(%x)", "frazil::AveragePoolChannelsLast(%x)"}) {
     all.push_back({pool, image, "kernel_shape = [2], pads = [1, 2], strides = [2], dilations = [2]", window});
   }
   return all;

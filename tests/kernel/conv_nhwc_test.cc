@@ -76,10 +76,10 @@ TEST_P(NhwcTest, Cases) {
       for (const float* b : {static_cast<const float*>(nullptr), bias.data()}) {
         const auto want = channels_moved(naive(p, x, w, b), p.batch, p.out_c, p.out_h * p.out_w, true);
         std::vector<float> y(want.size() + 16, -777.f), units = y;
-        nhwc_range(conv, last.data(), packed.data(), b, y.data(), 0, nhwc_units(conv), scratch.data());
+        nhwc_range(conv, last.data(), packed.data(), {b}, y.data(), 0, nhwc_units(conv), scratch.data());
         compare(p, y, want, transformed ? 30 : 1);
         for (int64_t u = nhwc_units(conv); u-- > 0;)
-          nhwc_range(conv, last.data(), packed.data(), b, units.data(), u, u + 1, scratch.data());
+          nhwc_range(conv, last.data(), packed.data(), {b}, units.data(), u, u + 1, scratch.data());
         EXPECT_EQ(units, y);
       }
     }
@@ -100,16 +100,16 @@ TEST_P(NhwcTest, StridedImages) {
     std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p))), scratch(at(nhwc_scratch_bytes(conv)));
     nhwc_pack_w(p, w.data(), packed.data());
     std::vector<float> want(at(p.batch * p.out_h * p.out_w * p.out_c)), y = want;
-    nhwc_range(conv, last.data(), packed.data(), nullptr, want.data(), 0, nhwc_units(conv), scratch.data());
+    nhwc_range(conv, last.data(), packed.data(), {}, want.data(), 0, nhwc_units(conv), scratch.data());
     const int64_t strides[] = {p.in_c * p.in_h * p.in_w, p.in_w, 1, p.in_h * p.in_w};
     std::ranges::copy(strides, conv.x_strides);
-    nhwc_range(conv, x.data(), packed.data(), nullptr, y.data(), 0, nhwc_units(conv), scratch.data());
+    nhwc_range(conv, x.data(), packed.data(), {}, y.data(), 0, nhwc_units(conv), scratch.data());
     EXPECT_EQ(y, want);
   }
   EXPECT_GE(taken, 3);
 }
 
-TEST_P(NhwcTest, NegativeElementsAreScaled) {
+TEST_P(NhwcTest, ColumnsAreScaledAndShifted) {
   for (const ConvParams& p : {make(1, 3, 30, 41, 17, 7, 7, 2, 1, 3), make(1, 32, 16, 16, 33, 3, 3, 1, 1, 1),
                               make(1, 9, 8, 8, 9, 3, 3, 1, 1, 1, 9)}) {
     const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
@@ -118,10 +118,16 @@ TEST_P(NhwcTest, NegativeElementsAreScaled) {
     std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p))), scratch(at(nhwc_scratch_bytes(conv)));
     nhwc_pack_w(p, w.data(), packed.data());
     std::vector<float> want(at(p.batch * p.out_h * p.out_w * p.out_c)), y = want;
-    nhwc_range(conv, x.data(), packed.data(), nullptr, want.data(), 0, nhwc_units(conv), scratch.data());
+    const auto bias = values<float>(p.out_c, 3), scale = values<float>(p.out_c, 4), shift = values<float>(p.out_c, 5);
+    nhwc_range(conv, x.data(), packed.data(), {bias.data()}, want.data(), 0, nhwc_units(conv), scratch.data());
     conv.slope = 0.25f;
-    nhwc_range(conv, x.data(), packed.data(), nullptr, y.data(), 0, nhwc_units(conv), scratch.data());
-    for (float& v : want) v = v < 0 ? v * 0.25f : v;
+    nhwc_range(conv, x.data(), packed.data(), {bias.data(), scale.data(), shift.data()}, y.data(), 0, nhwc_units(conv),
+               scratch.data());
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const std::size_t c = i % at(p.out_c);
+      want[i] = want[i] * scale[c] + shift[c];
+      if (want[i] < 0) want[i] *= 0.25f;
+    }
     EXPECT_EQ(y, want);
   }
 }
@@ -148,7 +154,7 @@ TEST_P(NhwcTest, Tiles) {
       std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p))), scratch(at(nhwc_scratch_bytes(conv)));
       nhwc_pack_w(p, w.data(), packed.data());
       std::vector<float> y(seen.at.size());
-      nhwc_range(conv, x.data(), packed.data(), nullptr, y.data(), 0, nhwc_units(conv), scratch.data(), &on_tile);
+      nhwc_range(conv, x.data(), packed.data(), {}, y.data(), 0, nhwc_units(conv), scratch.data(), &on_tile);
       EXPECT_EQ(seen.at, std::vector<int>(seen.at.size(), 1));
     }
   }
