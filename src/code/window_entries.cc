@@ -82,21 +82,22 @@ struct TransposeState {
   bool biased = false;
 };
 
-/// Units are planes of the result.
 Status prepare_conv_transpose(Prepare& cx, const params::ConvTranspose& how, TransposeState& s) {
   kernel::ConvParams& p = s.params;
   read_conv(cx, how, false, p);
   s.biased = cx.in.size() > 2 && cx.in[2].given;
-  cx.units = p.batch * p.out_c;
-  cx.nanoseconds = 0.3 * static_cast<double>(cx.in[0].count()) * static_cast<double>(p.out_c / p.groups) *
+  cx.units = kernel::conv_transpose_units(p);
+  cx.scratch_bytes = static_cast<std::size_t>(kernel::conv_transpose_scratch_bytes(p));
+  cx.nanoseconds = 0.04 * static_cast<double>(cx.in[0].count()) * static_cast<double>(p.out_c / p.groups) *
                    static_cast<double>(p.kernel_h * p.kernel_w);
   return {};
 }
 
-void run_conv_transpose(const Call& call, const Worker&, const TransposeState& s, std::int64_t begin,
+void run_conv_transpose(const Call& call, const Worker& worker, const TransposeState& s, std::int64_t begin,
                         std::int64_t end) {
   const float* const bias = s.biased ? as(call.in[2]) : nullptr;
-  kernel::conv_transpose_range(s.params, as(call.in[0]), as(call.in[1]), bias, as(call.out[0]), begin, end);
+  kernel::conv_transpose_range(s.params, as(call.in[0]), as(call.in[1]), bias, as(call.out[0]), begin, end,
+                               worker.scratch);
 }
 
 // ---- pools ----
@@ -154,6 +155,7 @@ void run_global(const Call& call, const Worker&, const GlobalState& s, std::int6
 }  // namespace
 
 KernelEntry conv_entry(ProductParams<params::Conv> params) {
+  if (params.params.zero_points) return conv_integer_entry(std::move(params));
   if (params.params.channels_last) return conv_nhwc_entry(std::move(params));
   return ProductEntry<params::Conv, ConvState, prepare_conv, positions, run_conv>::make(std::move(params));
 }

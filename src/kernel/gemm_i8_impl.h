@@ -57,19 +57,8 @@ constexpr int kW = static_cast<int>(sizeof(I32v) / sizeof(int32_t));
 // A step multiplies four elements of each row with four of each column. VNNI sums them at once. Elsewhere bytes become
 // 16-bit numbers, whose products are summed in pairs: elements 0 and 2, then 1 and 3, as that is how bytes of B are
 // widened in place. vpmaddubsw would sum in 16 bits, which is too few.
-#if defined(__AVX512VNNI__)
-constexpr int kHalves = 1;
-using Wide = std::int8_t;  ///< an element of packed A
-FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
-  sum = (I32v)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)b, (__m512i)a);
-}
-FRAZIL_INLINE I32v widened(I32v b, int) { return b; }
-#else
-constexpr int kHalves = 2;
-using Wide = std::int16_t;
 using I16v = std::int16_t __attribute__((vector_size(kVectorBytes)));
-using U16v = std::uint16_t __attribute__((vector_size(kVectorBytes)));
-FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
+FRAZIL_INLINE void add_pairs(I32v& sum, I32v b, I32v a) {
 #if defined(__AVX512F__)
   sum += (I32v)_mm512_madd_epi16((__m512i)b, (__m512i)a);
 #elif defined(__AVX2__)
@@ -81,6 +70,19 @@ FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
   for (int i = 0; i < kW; ++i) sum[i] += x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
 #endif
 }
+
+#if defined(__AVX512VNNI__)
+constexpr int kHalves = 1;
+using Wide = std::int8_t;  ///< an element of packed A
+FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
+  sum = (I32v)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)b, (__m512i)a);
+}
+FRAZIL_INLINE I32v widened(I32v b, int) { return b; }
+#else
+constexpr int kHalves = 2;
+using Wide = std::int16_t;
+using U16v = std::uint16_t __attribute__((vector_size(kVectorBytes)));
+FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) { add_pairs(sum, b, a); }
 /// Elements 0 and 2, or 1 and 3, of each column's four.
 FRAZIL_INLINE I32v widened(I32v b, int half) { return (I32v)(half == 0 ? (U16v)b & 0xff : (U16v)b >> 8); }
 #endif
@@ -312,12 +314,19 @@ void panel_of_block(const ByteProduct& g, int64_t row0, const Cut& cut, const By
   }
 }
 
+/// Rows of a block: their sums stay in a core's cache, and rows are long, for who is told of them.
+int64_t rows_at_once(const ByteProduct& g, int64_t cols) {
+  constexpr int64_t kNearSums = int64_t{1} << 15;
+  const int64_t rows = kNearSums / (g.n < cols ? byte_cols(g.n) : cols) / 12 * 12, most = byte_row_block(g.k);
+  return rows < 12 ? 12 : rows < most ? rows : most;
+}
+
 }  // namespace
 
 void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scratch) noexcept {
-  constexpr int64_t kDepthQuads = 256, kColBlock = 256;
+  constexpr int64_t kDepthQuads = 256, kColBlock = 1024;
   const int64_t quads = byte_quads(g.k), depths = (quads + kDepthQuads - 1) / kDepthQuads;
-  const int64_t blocks = (end - begin + byte_row_block(g.k) - 1) / byte_row_block(g.k);
+  const int64_t most = rows_at_once(g, kColBlock), blocks = (end - begin + most - 1) / most;
   ByteBlock block;
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t row0 = begin + b * (end - begin) / blocks, row1 = begin + (b + 1) * (end - begin) / blocks;
@@ -334,6 +343,49 @@ void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scra
     }
     if (g.on_tile != nullptr && g.on_tile->whole_rows) (*g.on_tile)(row0, row1, 0, g.n);
   }
+}
+
+namespace {
+
+/// Elements of two lines in turns: of the lower halves of each 16 bytes, or of the upper ones.
+FRAZIL_INLINE I32v in_turns(I16v a, I16v b, bool upper) {
+#if defined(__AVX512F__)
+  return (I32v)(upper ? _mm512_unpackhi_epi16((__m512i)a, (__m512i)b) : _mm512_unpacklo_epi16((__m512i)a, (__m512i)b));
+#elif defined(__AVX2__)
+  return (I32v)(upper ? _mm256_unpackhi_epi16((__m256i)a, (__m256i)b) : _mm256_unpacklo_epi16((__m256i)a, (__m256i)b));
+#else
+  return (I32v)(upper ? __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+                      : __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11));
+#endif
+}
+
+/// 2 * kW sums.
+FRAZIL_INLINE void sum_taps(int32_t* sums, const ByteTaps& taps, int64_t at) {
+  I32v half[2] = {};
+  for (int64_t q = 0; q < taps.pairs; ++q) {
+    const auto a = load<I16v>(taps.at[2 * q] + at), b = load<I16v>(taps.at[2 * q + 1] + at);
+    for (int h = 0; h < 2; ++h) add_pairs(half[h], in_turns(a, b, h == 1), taps.factors[q] - I32v{});
+  }
+  int32_t in_order[2 * kW];
+  for (int h = 0; h < 2; ++h) {
+    int32_t four[kW];
+    store(four, half[h]);
+    for (int i = 0; i < kW; i += 4) __builtin_memcpy(in_order + 2 * i + 4 * h, four + i, 4 * sizeof *four);
+  }
+  for (int i = 0; i < 2 * kW; ++i) sums[i] = in_order[i] + (taps.accumulate ? sums[i] : 0);
+}
+
+}  // namespace
+
+void byte_taps(int32_t* sums, const ByteTaps& taps, int64_t n) noexcept {
+  int64_t i = 0;
+  for (; i + 2 * kW <= n; i += 2 * kW) sum_taps(sums + i, taps, i);
+  if (i == n) return;
+  int32_t rest[2 * kW] = {};
+  const auto bytes = static_cast<std::size_t>(n - i) * sizeof *sums;
+  std::memcpy(rest, sums + i, bytes);
+  sum_taps(rest, taps, i);
+  std::memcpy(sums + i, rest, bytes);
 }
 
 void gemm_i8_direct(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin, int64_t end) noexcept {

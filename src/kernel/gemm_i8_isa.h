@@ -19,6 +19,16 @@ constexpr std::int64_t kByteRowBlock = 96;  ///< most rows of A packed at a time
 constexpr std::int64_t kByteBlockSize = std::int64_t{3} << 16;  ///< bytes that these take, more or less
 constexpr std::int64_t kByteQuadSize = 8;                       ///< most bytes that four elements of A take when packed
 
+/// Sums of products of lines with one factor each: sum i is of at[t][i] * factor t. Lines may be read 32 elements past
+/// the last one.
+struct ByteTaps {
+  static constexpr std::int64_t kMost = 64;
+  std::int64_t pairs = 0;
+  const std::int16_t* at[kMost];
+  std::int32_t factors[kMost / 2];  ///< of two taps, the first one in the lower half
+  bool accumulate = false;          ///< onto what is there
+};
+
 namespace {
 [[gnu::always_inline]] inline std::int64_t byte_quads(std::int64_t k) { return (k + 3) / 4; }
 [[gnu::always_inline]] inline std::int64_t byte_cols(std::int64_t n) {
@@ -33,10 +43,12 @@ namespace {
 
 // gemm_i8_direct: rows [begin, end) of a product whose B is read as it lies
 // gemm_i8_packed: rows [begin, end) of one with a packed B
+// byte_taps: sums [0, n) of taps
 #define FRAZIL_X(ns)                                                                                                  \
   namespace ns {                                                                                                      \
   void gemm_i8_direct(const GemmCall& g, bool signed_a, bool signed_b, std::int64_t begin, std::int64_t end) noexcept; \
   void gemm_i8_packed(const ByteProduct& g, std::int64_t begin, std::int64_t end, void* scratch) noexcept;            \
+  void byte_taps(std::int32_t* sums, const ByteTaps& taps, std::int64_t n) noexcept; \
   }
 FRAZIL_X(isa_base)
 #if defined(__x86_64__)

@@ -176,6 +176,17 @@ Bound bind_conv(const Graph& g, const Node& n) {
   return bound;
 }
 
+/// Zero points that are one number, or one for each output channel.
+Bound bind_conv_integer(const Graph& g, const Node& n) {
+  const auto& a = n.attributes<ops::ConvAttrs>();
+  const auto shape = [&](std::size_t i) { return i < n.in.size() && n.in[i] ? g.type(n.in[i]).shape : Shape{}; };
+  const bool one = shape(2).empty() || (shape(2).size() == 1 && shape(2)[0] == Dim(1));
+  if (!one || shape(3).size() > 1) return std::nullopt;
+  Bound bound = windowed(params::Conv{.groups = a.group, .zero_points = true, .window = {}}, a, rank_of(g, n.in[0]));
+  if (bound) bound->epilogue = true;
+  return bound;
+}
+
 /// Pads that the attributes give.
 Bound bind_conv_transpose(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvTransposeAttrs>();
@@ -365,6 +376,7 @@ const Row kRows[] = {
     {&ops::Gemm, Kernel::gemm, bind_gemm},
     {&ops::Conv, Kernel::conv, bind_conv},
     {&ops::ConvChannelsLast, Kernel::conv, bind_conv},
+    {&ops::ConvInteger, Kernel::conv, bind_conv_integer},
     {&ops::ConvTranspose, Kernel::conv_transpose, bind_conv_transpose},
     {&ops::MaxPool, Kernel::max_pool, bind_max_pool},
     {&ops::AveragePool, Kernel::average_pool, bind_average_pool},

@@ -208,6 +208,36 @@ std::vector<KernelCase> products() {
   return all;
 }
 
+/// Products and convolutions of bytes, without zero points, with one, or with one for each row, column or channel.
+std::vector<KernelCase> integer_products() {
+  std::vector<KernelCase> all;
+  for (const Elem elem : {Elem::i8, Elem::u8}) {
+    const auto add = [&](const char* op, Kernel kernel, std::vector<Sizes> in, const char* attrs = "") {
+      all.push_back({op, kernel, std::move(in), attrs, 1, 1, elem});
+    };
+    for (const std::int64_t m : {1, 3, 7, 20}) {
+      add("MatMulInteger", Kernel::matmul, {{m, 65}, {65, 40}, {}, {}});
+      add("MatMulInteger", Kernel::matmul, {{m, 64}, {64, 33}, {m}, {33}});
+    }
+    add("MatMulInteger", Kernel::matmul, {{5, 7}, {7, 3}});
+    add("MatMulInteger", Kernel::matmul, {{5, 0}, {0, 3}, {}});
+    add("MatMulInteger", Kernel::matmul, {{3, 5, 70}, {70, 32}, {1}, {1}});
+    add("MatMulInteger", Kernel::matmul, {{2, 1, 5, 7}, {3, 7, 4}, kNone, {}});
+    add("MatMulInteger", Kernel::matmul, {{7}, {7, 5}, {}});
+    add("ConvInteger", Kernel::conv, {{2, 3, 9, 11}, {5, 3, 3, 3}}, "pads = [1, 1, 1, 1]");
+    add("ConvInteger", Kernel::conv, {{2, 3, 9, 11}, {5, 3, 3, 3}, {}, {5}},
+        "auto_pad = \"SAME_UPPER\", strides = [2, 3]");
+    add("ConvInteger", Kernel::conv, {{1, 16, 7, 7}, {33, 16, 1, 1}, {1}, {}}, "strides = [2, 2]");
+    add("ConvInteger", Kernel::conv, {{1, 16, 8, 8}, {6, 16, 1, 1}, {1}});
+    add("ConvInteger", Kernel::conv, {{1, 6, 8, 7}, {6, 1, 3, 3}, {}, {6}}, "group = 6, pads = [1, 1, 1, 1]");
+    add("ConvInteger", Kernel::conv, {{2, 4, 8, 8}, {8, 2, 3, 3}, {}}, "group = 2, dilations = [2, 1]");
+    add("ConvInteger", Kernel::conv, {{2, 3, 20}, {4, 3, 5}, {}}, "strides = [3], pads = [2, 1]");
+    add("ConvInteger", Kernel::conv, {{0, 3, 5, 5}, {4, 3, 3, 3}, {}});
+    add("ConvInteger", Kernel::conv, {{1, 3, 2, 2}, {4, 3, 3, 3}, {}}, "pads = [4, 4, 4, 4]");
+  }
+  return all;
+}
+
 std::vector<KernelCase> convolutions() {
   std::vector<KernelCase> all;
   for (const char* attrs :
@@ -381,6 +411,7 @@ const auto kVariants = ::testing::Values(Known::extents, Known::weights, Known::
 #define FRAZIL_KERNELS(Name, cases) \
   INSTANTIATE_TEST_SUITE_P(Name, Kernels, ::testing::Combine(::testing::ValuesIn(cases()), kVariants), case_name)
 FRAZIL_KERNELS(Products, products);
+FRAZIL_KERNELS(IntegerProducts, integer_products);
 FRAZIL_KERNELS(Convolutions, convolutions);
 FRAZIL_KERNELS(Pools, pools);
 FRAZIL_KERNELS(Reductions, reductions);
