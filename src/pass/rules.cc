@@ -62,7 +62,7 @@ std::span<const Rule* const> algebra_rules() {
 }
 
 std::span<const Rule* const> recovery_rules() {
-  static const auto all = joined({norm_rules(), generic_rules()});
+  static const auto all = joined({norm_rules(), generic_rules(), quant_rules()});
   return all;
 }
 
@@ -77,8 +77,8 @@ std::span<const Rule* const> conv_rules() {
 }
 
 std::vector<const Rule*> all_rules() {
-  auto all = joined({norm_rules(), generic_rules(), batch_norm_rules(), rotary_rules(), attention_rules(),
-                     arithmetic_rules(), logic_rules(), view_rules(), reduce_rules()});
+  auto all = joined({norm_rules(), generic_rules(), quant_rules(), batch_norm_rules(), rotary_rules(),
+                     attention_rules(), arithmetic_rules(), logic_rules(), view_rules(), reduce_rules()});
   std::ranges::copy(layout_rules(), std::back_inserter(all));
   return all;
 }

@@ -86,6 +86,7 @@ std::span<const Rule> reduce_rules();
 std::span<const Rule* const> algebra_rules();
 std::span<const Rule> norm_rules();
 std::span<const Rule> generic_rules();
+std::span<const Rule> quant_rules();
 /// Rules that recover composites from the expansions written by exporters, and from spaces given by attributes.
 std::span<const Rule* const> recovery_rules();
 std::span<const Rule> attention_rules();

@@ -67,6 +67,38 @@ const RuleCase kCases[] = {
        reads = ["b, i, k", "k, j, b"], write = "j, b, i", body = ["ELEM load 0", "ELEM load 1", "ELEM mul %0 %1"]})",
      "f32 i32",
      {""}},
+    {"integer_matmul",
+     "%x: ELEM[SHAPE,3]) { %a = DequantizeLinear(%x, f32[] 0.5, ELEM[] 3) "
+     "%w = DequantizeLinear(i8[3,2] [1, -128, 3, 127, 5, 0], f32[2] [0.25, 3], i8[2] [0, -7]) %y = MatMul(%a, %w)",
+     "i8 u8",
+     {"N", "2,N"}},
+    {"integer_matmul",
+     "%x: ELEM[2,N,4], %z: ELEM[2,4,N]) { %a = DequantizeLinear(%x, f32[1] 0.5, ELEM[1] 3) "
+     "%w = DequantizeLinear(%z, f32[] 0.1) %y = MatMul(%a, %w)",
+     "i8 u8",
+     {""}},
+    {"integer_gemm",
+     "%x: ELEM[N,3], %c: f32[2]) { %a = DequantizeLinear(%x, f32[] 0.5, ELEM[] 3) "
+     "%w = DequantizeLinear(ELEM[2,3] [1, 2, 127, 0, 3, 4], f32[2] [0.25, 3]) {axis = 0} "
+     "%y = Gemm(%a, %w, %c) {transB = 1, alpha = 0.5}",
+     "i8 u8",
+     {""}},
+    {"integer_gemm",
+     "%x: ELEM[N,3]) { %a = DequantizeLinear(%x, f32[] 0.5) "
+     "%w = DequantizeLinear(ELEM[3,2] [1, 2, 127, 0, 3, 4], f32[] 0.25) %y = Gemm(%a, %w)",
+     "i8 u8",
+     {""}},
+    {"integer_conv",
+     "%x: ELEM[N,2,4,5], %b: f32[2]) { %a = DequantizeLinear(%x, f32[] 0.5, ELEM[] 3) "
+     "%w = DequantizeLinear(i8[2,2,2,1] [1, 2, -3, 4, 5, 6, 7, 127], f32[2] [0.25, 3], i8[2] [0, 1]) {axis = 0} "
+     "%y = Conv(%a, %w, %b) {pads = [1, 0, 1, 2], strides = [2, 1]}",
+     "i8 u8",
+     {""}},
+    {"integer_conv",
+     "%x: ELEM[2,4,N]) { %a = DequantizeLinear(%x, f32[] 0.5) "
+     "%w = DequantizeLinear(i8[4,1,1] [1, 2, -3, 4], f32[] 0.25) %y = Conv(%a, %w) {group = 4}",
+     "i8 u8",
+     {""}},
     {"mul_one", "%x: ELEM[SHAPE]) { %y = Mul(%x, ELEM[] 1)"},
     {"mul_one", "%x: ELEM[SHAPE,2]) { %y = Mul(%x, ELEM[2] 1)"},
     {"one_mul", "%x: ELEM[SHAPE]) { %y = Mul(ELEM[] 1, %x)"},
