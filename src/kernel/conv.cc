@@ -8,6 +8,7 @@
 #include "base/poll_throttle.h"
 #include "kernel/aligned.h"
 #include "kernel/conv_isa.h"
+#include "kernel/gemm.h"
 #include "kernel/isa.h"
 
 namespace frazil::kernel {
@@ -37,17 +38,36 @@ void pack_panel(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t 
   isa_base::gemm_pack_rows(rows, k, a, a_row, a_col, to);
 }
 
-/// y += the contribution of one input row through one kernel row.
-void transpose_row(const ConvParams& p, const float* x, const float* w, float* y) {
-  for (int64_t s = 0; s < p.kernel_w; ++s) {
-    const int64_t shift = s * p.dilation_w - p.pad_left;
-    const int64_t lo = std::max<int64_t>(0, ceil_div(-shift, p.stride_w));
-    const int64_t hi = std::min(p.in_w, ceil_div(p.out_w - shift, p.stride_w));
-    const float weight = w[s];
-    if (p.stride_w == 1) {
-      for (int64_t i = lo; i < hi; ++i) y[i + shift] += x[i] * weight;
-    } else {
-      for (int64_t i = lo; i < hi; ++i) y[i * p.stride_w + shift] += x[i] * weight;
+/// How a transposed convolution is cut: output channels of a unit, units of a group, input lines of a product.
+struct TransposeBlocks {
+  int64_t channels, blocks, lines;
+  explicit TransposeBlocks(const ConvParams& p) {
+    constexpr int64_t kRows = 48, kCols = 2048;
+    const int64_t group_out = p.out_c / p.groups;
+    channels = std::clamp<int64_t>(kRows / std::max<int64_t>(p.kernel_h * p.kernel_w, 1), 1, group_out);
+    blocks = ceil_div(group_out, channels);
+    lines = std::clamp<int64_t>(kCols / std::max<int64_t>(p.in_w, 1), 1, std::max<int64_t>(p.in_h, 1));
+  }
+};
+
+/// Adds a line of products of one position of the kernel to the output line that it reaches.
+void add_line(const ConvParams& p, const float* products, int64_t s, float* y) {
+  const int64_t shift = s * p.dilation_w - p.pad_left;
+  const int64_t lo = std::max<int64_t>(0, ceil_div(-shift, p.stride_w));
+  const int64_t hi = std::min(p.in_w, ceil_div(p.out_w - shift, p.stride_w));
+  if (p.stride_w == 1) {
+    for (int64_t i = lo; i < hi; ++i) y[i + shift] += products[i];
+  } else {
+    for (int64_t i = lo; i < hi; ++i) y[i * p.stride_w + shift] += products[i];
+  }
+}
+
+/// Adds products [taps][lines * in_w] of input lines from `first` on to one plane.
+void add_lines(const ConvParams& p, const float* products, int64_t first, int64_t lines, float* plane) {
+  for (int64_t tap = 0; tap < p.kernel_h * p.kernel_w; ++tap) {
+    for (int64_t i = 0; i < lines; ++i, products += p.in_w) {
+      const int64_t oy = (first + i) * p.stride_h - p.pad_top + tap / p.kernel_w * p.dilation_h;
+      if (oy >= 0 && oy < p.out_h) add_line(p, products, tap % p.kernel_w, plane + oy * p.out_w);
     }
   }
 }
@@ -116,27 +136,48 @@ void conv(const ConvParams& p, const float* x, const void* packed_w, const float
   conv_range(p, x, packed_w, bias, y, 0, conv_units(p), scratch, on_tile);
 }
 
+int64_t conv_transpose_units(const ConvParams& p) noexcept {
+  return empty(p) ? 0 : p.batch * p.groups * TransposeBlocks(p).blocks;
+}
+
+int64_t conv_transpose_scratch_bytes(const ConvParams& p) noexcept {
+  if (empty(p)) return 0;
+  const TransposeBlocks b(p);
+  const int64_t rows = b.channels * p.kernel_h * p.kernel_w, cols = b.lines * p.in_w;
+  return rows * cols * static_cast<int64_t>(sizeof(float)) + gemm_scratch_bytes(rows, cols, p.in_c / p.groups) +
+         kLineBytes;
+}
+
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,
-                          int64_t plane_begin, int64_t plane_end) noexcept {
+                          int64_t unit_begin, int64_t unit_end, void* scratch) noexcept {
   if (empty(p)) return;
-  PollThrottle throttle;
+  const TransposeBlocks b(p);
   const int64_t group_in = p.in_c / p.groups, group_out = p.out_c / p.groups, taps = p.kernel_h * p.kernel_w;
-  for (int64_t plane = plane_begin; plane < plane_end; ++plane) {
-    const int64_t n = plane / p.out_c, oc = plane % p.out_c, group = oc / group_out;
-    float* const out = y + plane * p.out_h * p.out_w;
-    std::fill_n(out, p.out_h * p.out_w, bias != nullptr ? bias[oc] : 0.f);
-    for (int64_t c = 0; c < group_in; ++c) {
-      const int64_t ic = group * group_in + c;
-      const float* const in = x + (n * p.in_c + ic) * p.in_h * p.in_w;
-      const float* const kernel = w + (ic * group_out + oc % group_out) * taps;
-      for (int64_t iy = 0; iy < p.in_h; ++iy) {
-        if (throttle.stop(p.in_w * taps)) return;
-        for (int64_t r = 0; r < p.kernel_h; ++r) {
-          const int64_t oy = iy * p.stride_h - p.pad_top + r * p.dilation_h;
-          if (oy < 0 || oy >= p.out_h) continue;
-          transpose_row(p, in + iy * p.in_w, kernel + r * p.kernel_w, out + oy * p.out_w);
-        }
-      }
+  const int64_t area = p.in_h * p.in_w, out_area = p.out_h * p.out_w;
+  float* const products = aligned(scratch);
+  void* const rest = products + b.channels * taps * b.lines * p.in_w;
+  for (int64_t unit = unit_begin; unit < unit_end; ++unit) {
+    const int64_t block = unit % b.blocks, group = unit / b.blocks % p.groups, item = unit / b.blocks / p.groups;
+    const int64_t first = block * group_out / b.blocks, past = (block + 1) * group_out / b.blocks;
+    float* const planes = y + (item * p.out_c + group * group_out + first) * out_area;
+    for (int64_t c = first; c < past; ++c)
+      std::fill_n(planes + (c - first) * out_area, out_area, bias != nullptr ? bias[group * group_out + c] : 0.f);
+    for (int64_t line = 0; line < p.in_h; line += b.lines) {
+      if (stop_requested()) return;
+      const int64_t lines = std::min(b.lines, p.in_h - line), cols = lines * p.in_w;
+      gemm({.m = (past - first) * taps,
+            .n = cols,
+            .k = group_in,
+            .a = w + (group * group_in * group_out + first) * taps,
+            .a_row = 1,
+            .a_col = group_out * taps,
+            .b = x + (item * p.in_c + group * group_in) * area + line * p.in_w,
+            .b_row = area,
+            .c = products,
+            .c_row = cols},
+           rest);
+      for (int64_t c = first; c < past; ++c)
+        add_lines(p, products + (c - first) * taps * cols, line, lines, planes + (c - first) * out_area);
     }
   }
 }

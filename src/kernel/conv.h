@@ -47,8 +47,12 @@ void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const 
                const TileCallback* on_tile = nullptr) noexcept;
 
 /// Transposed convolution: w[in_c, out_c / groups, kernel_h, kernel_w]; input pixel i contributes to outputs
-/// i * stride - pad + kernel_index * dilation. No packing, no scratch; units are batch * out_c planes.
+/// i * stride - pad + kernel_index * dilation. Some output channels at a time are a product of their weights with the
+/// image, whose rows are then added to the planes. Units are such channels of an image; each concurrent caller has
+/// scratch of its own.
+std::int64_t conv_transpose_units(const ConvParams& p) noexcept;
+std::int64_t conv_transpose_scratch_bytes(const ConvParams& p) noexcept;
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,
-                          std::int64_t plane_begin, std::int64_t plane_end) noexcept;
+                          std::int64_t unit_begin, std::int64_t unit_end, void* scratch) noexcept;
 
 }  // namespace frazil::kernel

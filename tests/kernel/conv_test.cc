@@ -96,8 +96,13 @@ TEST(ConvTranspose, Cases) {
     const auto bias = values<float>(p.out_c, 3);
     const auto want = naive_transpose(p, x, w, bias.data());
     std::vector<float> y(want.size() + 16, -777.f);
-    conv_transpose_range(p, x.data(), w.data(), bias.data(), y.data(), 0, p.batch * p.out_c);
+    std::vector<std::byte> scratch(at(conv_transpose_scratch_bytes(p)));
+    conv_transpose_range(p, x.data(), w.data(), bias.data(), y.data(), 0, conv_transpose_units(p), scratch.data());
     compare(p, y, want);
+    std::vector<float> units(y.size(), -777.f);
+    for (int64_t u = conv_transpose_units(p); u-- > 0;)
+      conv_transpose_range(p, x.data(), w.data(), bias.data(), units.data(), u, u + 1, scratch.data());
+    EXPECT_EQ(units, y);
   }
 }
 
