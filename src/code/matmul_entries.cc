@@ -86,6 +86,7 @@ struct MatMulState {
   kernel::GemmCall gemm;
   Batches batches;
   Stack stack;
+  bool added = false;                                  ///< the last operand
   bool bias = false;                                   ///< operand 2
   bool zeros = false;                                  ///< operands 2 and 3, if given
   std::size_t operands = 0;                            ///< of the call
@@ -121,7 +122,8 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   s.a_width = static_cast<std::int64_t>(byte_size(s.kernel->a));
   s.b_width = static_cast<std::int64_t>(byte_size(s.kernel->b));
   s.c_width = static_cast<std::int64_t>(byte_size(s.kernel->c));
-  s.bias = !s.zeros && cx.in.size() > 2;
+  s.added = p.added;
+  s.bias = !s.zeros && cx.in.size() > 2u + p.added;
   if (s.zeros) {
     FRAZIL_TRY(g.a_zero_step, zero_step(cx, 2, g.m));
     FRAZIL_TRY(g.b_zero_step, zero_step(cx, 3, g.n));
@@ -149,6 +151,7 @@ kernel::GemmCall call_of(const ProductRun<MatMulState>& r) {
   g.b = r.call.in[1];
   g.c = r.call.out[0];
   if (s.bias) g.bias = r.call.in[2];
+  if (s.added) g.addend = r.call.in[s.operands - 1];
   if (s.zeros && s.operands > 2) g.a_zero = r.call.in[2];
   if (s.zeros && s.operands > 3) g.b_zero = r.call.in[3];
   return g;
@@ -170,6 +173,7 @@ void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int
   g.a = r.call.in[0] + a * s.a_width;
   g.b = r.call.in[1] + b * s.b_width;
   g.c = r.call.out[0] + batch * g.m * g.n * s.c_width;
+  if (s.added) g.addend = r.call.in[s.operands - 1] + batch * g.m * g.n * s.c_width;
   take_from_stack(s, g);
   r.epilogue.at_row(batch * g.m);
   s.kernel->rows(g, begin, end, r.worker.scratch);

@@ -12,9 +12,9 @@ struct NhwcState {
   kernel::NhwcConv conv;
   const std::byte* packed = nullptr;
   bool biased = false;
-  std::size_t scale = 0, shift = 0;  ///< operands; 0: none
-  std::size_t packed_bytes = 0;      ///< packed per run at the start of scratch when the weights are not constant
-  std::int64_t unit = 1;             ///< units of the kernel in one of the step
+  std::size_t scale = 0, shift = 0, addend = 0;  ///< operands; 0: none
+  std::size_t packed_bytes = 0;  ///< packed per run at the start of scratch when the weights are not constant
+  std::int64_t unit = 1;         ///< units of the kernel in one of the step
 };
 
 /// Units that share their rows are one where only whole rows of the result are reported.
@@ -41,9 +41,12 @@ Status prepare_nhwc(Prepare& cx, const params::Conv& how, NhwcState& s) {
   s.conv.fast = cx.fast;
   s.conv.slope = how.slope;
   if (!cx.in[0].contiguous) FRAZIL_CHECK(read_strides(cx.in[0], s.conv));
-  s.shift = how.shifted ? cx.in.size() - 1 : 0;
-  s.scale = how.scaled ? cx.in.size() - 1 - how.shifted : 0;
-  s.biased = cx.in.size() - how.shifted - how.scaled > 2 && cx.in[2].given;
+  std::size_t own = cx.in.size();  // the others stand behind
+  const auto take = [&](bool there) { return there ? --own : 0; };
+  s.addend = take(how.added);
+  s.shift = take(how.shifted);
+  s.scale = take(how.scaled);
+  s.biased = own > 2 && cx.in[2].given;
   const WeightRef& weight = cx.weights[1];
   const auto bytes = static_cast<std::size_t>(kernel::nhwc_packed_w_bytes(p));
   if (weight) {
@@ -69,7 +72,7 @@ void run_nhwc(const ProductRun<NhwcState>& r) {
   }
   const auto operand = [&](bool there, std::size_t i) { return there ? as(r.call.in[i]) : nullptr; };
   const kernel::NhwcColumns columns{operand(s.biased, 2), operand(s.scale != 0, s.scale),
-                                    operand(s.shift != 0, s.shift)};
+                                    operand(s.shift != 0, s.shift), operand(s.addend != 0, s.addend)};
   const std::int64_t begin = s.packed == nullptr ? 0 : r.begin * s.unit;
   const std::int64_t end = s.packed == nullptr ? units : std::min(r.end * s.unit, units);
   kernel::nhwc_range(s.conv, as(r.call.in[0]), packed, columns, as(r.call.out[0]), begin, end,

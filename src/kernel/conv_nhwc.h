@@ -30,6 +30,7 @@ bool nhwc_takes_strides(const ConvParams& p) noexcept;
 /// after each; of out_c elements each, null where nothing is done.
 struct NhwcColumns {
   const float *bias = nullptr, *scale = nullptr, *shift = nullptr;
+  const float* addend = nullptr;  ///< as y: added then
 };
 NhwcPath nhwc_path(const NhwcConv& conv) noexcept;
 

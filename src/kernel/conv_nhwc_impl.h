@@ -243,7 +243,7 @@ void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles&
   TapBlock block;
   block.a = nullptr, block.a_row = block.a_col = 0;
   block.b_row = kPanelCols, block.b_panel = 0;
-  block.c_row = r.p.out_c;
+  block.c_row = block.addend_row = r.p.out_c;
   block.col_bias = block.row_bias = nullptr;
   for (int64_t d = 0; d < depths.count; ++d) {
     int64_t tap0, tap1, c0, c1;
@@ -259,10 +259,13 @@ void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles&
       block.b = w + col / kPanelCols * kPanelCols * depth + (tap0 * s.depth + c0) * kPanelCols + col % kPanelCols;
       if (d == depths.count - 1) set_columns(block, r.columns, out);
       const float* const* tile_at = at;
+      const bool adds = d == depths.count - 1 && r.columns.addend != nullptr;
       for (int64_t t = 0; t < tiles.count; ++t) {
         const int64_t row = tiles.row(t), rows = tiles.row(t + 1) - row;
+        const int64_t place = (plane * s.plane_rows + row) * r.p.out_c + out;
         block.at = tile_at + tap0 * rows;
-        block.c = r.y + (plane * s.plane_rows + row) * r.p.out_c + out;
+        block.c = r.y + place;
+        block.addend = adds ? r.columns.addend + place : nullptr;
         tile_for(rows, cols, false)(block, cols);
         tile_at += rows * s.taps;
       }
@@ -276,7 +279,7 @@ void channel_block(const NhwcRun& r, int64_t plane, const Tiles& tiles, const fl
   TapBlock block;
   block.k = 0, block.a = nullptr, block.a_row = block.a_col = 0;
   block.b_row = r.p.out_c, block.b_panel = 0;
-  block.c_row = r.p.out_c;
+  block.c_row = block.addend_row = r.p.out_c;
   block.row_bias = nullptr;
   block.accumulate = false;
   block.slope = r.slope;
@@ -290,7 +293,9 @@ void channel_block(const NhwcRun& r, int64_t plane, const Tiles& tiles, const fl
       block.first = col;
       block.b = r.w + col;
       set_columns(block, r.columns, col);
-      block.c = r.y + (plane * s.plane_rows + row) * r.p.out_c + col;
+      const int64_t place = (plane * s.plane_rows + row) * r.p.out_c + col;
+      block.c = r.y + place;
+      if (r.columns.addend != nullptr) block.addend = r.columns.addend + place;
       tile_for(rows, cols, true)(block, cols);
     }
     at += rows * s.taps;

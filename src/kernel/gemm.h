@@ -31,7 +31,8 @@ struct Gemm {
   std::int64_t b_row = 0, b_col = 1;
   float* c = nullptr;
   std::int64_t c_row = 0;
-  const float* bias = nullptr;  ///< [n] or null
+  const float* bias = nullptr;    ///< [n] or null
+  const float* addend = nullptr;  ///< [m,n] with rows of n, or null: added behind the bias, rounded after each
   bool accumulate = false;
   float slope = 1;                        ///< 0 to 1: factor for negative elements of the result (bent()). 0: Relu
   const TileCallback* on_tile = nullptr;  ///< called for each completed tile of C, which it may overwrite

@@ -95,6 +95,7 @@ FRAZIL_INLINE void move_to(GemmBlock& part, const GemmBlock& whole, int64_t j) {
   part.b = whole.b + j / kPanelCols * whole.b_panel + j % kPanelCols;
   part.c = whole.c + j;
   if (whole.col_bias != nullptr) part.col_bias = whole.col_bias + j;
+  if (whole.addend != nullptr) part.addend = whole.addend + j;
 }
 
 /// At most kTileRows rows. All columns except the tail are computed in the widest tiles that fit.
@@ -377,6 +378,8 @@ void rows_of_block(const Gemm& g, const Blocking& s, float* a_scratch) {
         part.c_row = g.c_row;
         part.col_bias = s.last && g.bias != nullptr ? g.bias + j : nullptr;
         part.row_bias = nullptr;
+        part.addend = s.last && g.addend != nullptr ? g.addend + row * g.n + j : nullptr;
+        part.addend_row = g.n;
         part.accumulate = !s.first || g.accumulate;
         part.slope = s.last ? g.slope : 1;
         next.hand_to(part, panels.tile(p) - panels.tile(p0));
@@ -457,6 +460,7 @@ void gemm_block(const GemmBlock& g, int64_t rows, int64_t cols) noexcept {
     part.a += row * g.a_row;
     part.c += row * g.c_row;
     if (g.row_bias != nullptr) part.row_bias += row;
+    if (g.addend != nullptr) part.addend += row * g.addend_row;
     if (g.ahead != nullptr) part.ahead += p * cols / (kWide * kW) * g.ahead_lines * kLineFloats;
     if (g.a_row == 1) {
       strip<true>(part, height, cols);
@@ -546,18 +550,32 @@ static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* pac
   thin(block, end - begin, g.n, g.k, depth_blocks(g.k), 4 * kPanelCols, g.backwards);
 }
 
+/// For the paths of few rows: adds g.addend to finished sums, whose slope is left to this.
+static void add_addend(const Gemm& g, int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    float* const c = g.c + r * g.c_row;
+    for (int64_t j = 0; j < g.n; ++j) c[j] = bent(c[j] + g.addend[r * g.n + j], g.slope);
+  }
+}
+
 void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) noexcept {
   if (begin >= end || g.n <= 0) return;
   const bool transposed_b = packed_b == nullptr && g.b_row == 1 && g.b_col != 1;
   const bool a_in_place = g.a_row == 1 || g.a_col == 1 || end - begin == 1;
-  if (g.k <= 0) {
+  const bool dots = transposed_b && g.a_col == 1 && g.m <= kDotRows && g.n > 1;
+  const bool few = end - begin <= kThinRows && a_in_place && (packed_b != nullptr || g.b_col == 1);
+  if (g.k > 0 && !dots && !few) return blocked(g, begin, end, packed_b, scratch);
+  if (g.addend != nullptr) {
+    Gemm sums = g;
+    sums.addend = nullptr, sums.slope = 1, sums.on_tile = nullptr;
+    gemm_run(sums, begin, end, packed_b, scratch);
+    add_addend(g, begin, end);
+  } else if (g.k <= 0) {
     no_depth(g, begin, end);
-  } else if (transposed_b && g.a_col == 1 && g.m <= kDotRows && g.n > 1) {
+  } else if (dots) {
     dot_rows(g, begin, end);
-  } else if (end - begin <= kThinRows && a_in_place && (packed_b != nullptr || g.b_col == 1)) {
-    few_rows(g, begin, end, packed_b);
   } else {
-    return blocked(g, begin, end, packed_b, scratch);
+    few_rows(g, begin, end, packed_b);
   }
   if (g.on_tile != nullptr) (*g.on_tile)(begin, end, 0, g.n);
 }

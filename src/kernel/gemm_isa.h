@@ -34,6 +34,8 @@ struct GemmBlock {
   const float* row_bias;
   const float* col_scale = nullptr;  ///< what the sum with the biases is multiplied by; null: 1
   const float* col_shift = nullptr;  ///< added then; null: 0
+  const float* addend = nullptr;     ///< added at the end, with rows `addend_row` apart
+  std::int64_t addend_row = 0;
   bool accumulate;
   float slope = 1;
   const float* ahead = nullptr;  ///< cache lines that are read next, brought nearer; null: none

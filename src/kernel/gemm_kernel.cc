@@ -32,6 +32,7 @@ void f32_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
                .c = static_cast<float*>(call.c),
                .c_row = call.c_row,
                .bias = static_cast<const float*>(call.bias),
+               .addend = static_cast<const float*>(call.addend),
                .slope = call.slope,
                .on_tile = call.on_tile};
   if (call.packed_b != nullptr)

@@ -21,8 +21,9 @@ struct GemmCall {
   void* c = nullptr;
   std::int64_t c_row = 0;
   // With GemmKernel::epilogue:
-  const void* bias = nullptr;  ///< [n] of C's type
-  float slope = 1;             ///< 0 to 1: what elements below 0 are multiplied by at the end; 0: Relu
+  const void* bias = nullptr;    ///< [n] of C's type
+  const void* addend = nullptr;  ///< [m,n] of C's type, dense: added behind the bias
+  float slope = 1;               ///< 0 to 1: what elements below 0 are multiplied by at the end; 0: Relu
   // With GemmKernel::epilogue or zero_points:
   const TileCallback* on_tile = nullptr;  ///< told of each finished tile of C, which it may overwrite
   // With GemmKernel::zero_points, of A's and B's types; null is zero:

@@ -17,7 +17,7 @@ constexpr int kTileRows = 6;
 constexpr int wide_vectors(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : 2; }
 #endif
 
-/// C = ((accumulate ? C : 0) + acc + biases) * scale + shift; negative elements are multiplied by slope.
+/// C = ((accumulate ? C : 0) + acc + biases) * scale + shift + addend; negative elements are multiplied by slope.
 template <int R, int NV, bool Tail>
 FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
   const auto each = [&](auto&& f) __attribute__((always_inline)) {
@@ -39,6 +39,9 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
     each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x *= get(g.col_scale + v * kW, last); });
   if (g.col_shift != nullptr)
     each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(g.col_shift + v * kW, last); });
+  if (g.addend != nullptr)
+    each([&](F32v& x, int r, int v, bool last)
+             __attribute__((always_inline)) { x += get(g.addend + r * g.addend_row + v * kW, last); });
   if (g.slope != 1) each([&](F32v& x, int, int, bool) __attribute__((always_inline)) { x = bent(x, g.slope); });
   each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) {
     float* p = g.c + r * g.c_row + v * kW;

@@ -147,9 +147,10 @@ void multiply_points(const WinogradScratch& s, int64_t tiles, int64_t c0, int64_
   }
 }
 
-/// What happens to a vector of columns at the end.
+/// What happens to a vector of columns at the end; `addend` is as far from there as y's image, and may be null.
 struct Column {
   F32v bias, scale, shift;
+  const float* addend = nullptr;
   Column(const NhwcColumns& all, int64_t at, Mask mask)
       : bias(all.bias != nullptr ? load_mask(all.bias + at, mask) : F32v{}),
         scale(all.scale != nullptr ? load_mask(all.scale + at, mask) : set1(1)),
@@ -167,15 +168,17 @@ FRAZIL_INLINE void put_tile(const float* from, int64_t point_step, const Column&
 #pragma GCC unroll 4
   for (int i = 0; i < kOut; ++i) output_transform<1, 1>(half + i * kIn, y + i * kOut);
   const Mask mask = first_lanes(lanes);
-  for (int64_t i = 0; i < height; ++i)
+  const auto put = [&](float* at, F32v value) __attribute__((always_inline)) {
+    lanes == kW ? storev(at, value) : store_mask(at, value, mask);
+  };
+  for (int64_t i = 0; i < height; ++i) {
     for (int64_t j = 0; j < width; ++j) {
-      float* const at = to + i * line_step + j * pixel_step;
-      const F32v value = bent((y[i * kOut + j] + column.bias) * column.scale + column.shift, slope);
-      if (lanes == kW)
-        storev(at, value);
-      else
-        store_mask(at, value, mask);
+      const int64_t place = i * line_step + j * pixel_step;
+      F32v value = (y[i * kOut + j] + column.bias) * column.scale + column.shift;
+      if (column.addend != nullptr) value += load_mask(column.addend + place, mask);
+      put(to + place, bent(value, slope));
     }
+  }
 }
 
 /// Columns [col, col + 32) of tile lines [line0, line1).
@@ -192,7 +195,8 @@ void transform_outputs(const NhwcRun& r, const WinogradScratch& s, int64_t item,
       const int64_t width = min64(kOut, p.out_w - tile * kOut);
       for (int64_t v = 0; v < cols; v += kW) {
         const int64_t lanes = min64(kW, cols - v);
-        const Column column(r.columns, col + v, first_lanes(lanes));
+        Column column(r.columns, col + v, first_lanes(lanes));
+        if (r.columns.addend != nullptr) column.addend = r.columns.addend + (to - r.y) + v;
         put_tile(from + v, s.step.out, column, r.slope, to + v, line_step, p.out_c, height, width, lanes);
       }
     }

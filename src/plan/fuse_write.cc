@@ -99,12 +99,16 @@ class GroupWriter {
     p.origins = {origin(d_.product)};
     for (Value v : graph_.node(d_.product).in) add_operand(v, {});
     given_ = graph_.node(d_.product).out[0];
-    if (auto* matmul = std::get_if<params::MatMul>(&p.params)) take_bias(*matmul);
-    if (auto* matmul = std::get_if<params::MatMul>(&p.params)) take_slope(matmul->slope);
+    if (auto* matmul = std::get_if<params::MatMul>(&p.params)) {
+      take_bias(*matmul);
+      matmul->added = take_addend();
+      take_slope(matmul->slope);
+    }
     if (auto* gemm = std::get_if<params::Gemm>(&p.params)) take_slope(gemm->slope);
     if (auto* conv = std::get_if<params::Conv>(&p.params); conv != nullptr && conv->channels_last) {
       conv->scaled = take_row(ScalarOp::mul);
       conv->shifted = take_row(ScalarOp::add);
+      conv->added = take_addend();
       take_slope(conv->slope);
     }
     p.origins.back().exact = true;
@@ -132,6 +136,19 @@ class GroupWriter {
     return true;
   }
 
+  /// The same for a sum with another tensor of the result's extents, unless it would have to be copied first.
+  bool take_addend() {
+    const auto user = only_user(given_);
+    if (!user || graph_.type(given_).elem != Elem::f32 || !is_binary(ScalarOp::add, *user)) return false;
+    const Value other = other_operand(*user, given_);
+    const auto maker = graph_.producer(other);
+    const bool view = maker && std::holds_alternative<View>(graph_.node(*maker).op->form);
+    if (view || facts_.is_made_by(d_, other) || facts_.shape(other) != d_.domain) return false;
+    add_operand(other, {});
+    take(*user);
+    return true;
+  }
+
   void take_slope(float& slope) {
     const auto user = only_user(given_);
     if (!user || graph_.type(given_).elem != Elem::f32) return;
@@ -148,9 +165,13 @@ class GroupWriter {
     return inside && graph_.type(graph_.node(user).out[0]) == graph_.type(v) ? std::optional(user) : std::nullopt;
   }
 
+  bool is_binary(ScalarOp op, NodeId node) const {
+    const ScalarTape& tape = facts_.tapes.at(node.id);
+    return tape.code.size() == 3 && tape.code.back().op == op;
+  }
+
   bool is_with_row(ScalarOp op, NodeId user, Value v) const {
-    const ScalarTape& tape = facts_.tapes.at(user.id);
-    if (tape.code.size() != 3 || tape.code.back().op != op) return false;
+    if (!is_binary(op, user)) return false;
     const Value row = other_operand(user, v);
     const Shape& extents = facts_.shape(row);
     return !facts_.is_made_by(d_, row) && !extents.empty() && extents.back() == d_.domain.back() &&

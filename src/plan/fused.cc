@@ -203,14 +203,16 @@ FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
   Producer& producer = *part.producer;
   float none = 1;
   float* slope = &none;
-  if (auto* matmul = std::get_if<params::MatMul>(&producer.params)) slope = &matmul->slope;
+  auto* matmul = std::get_if<params::MatMul>(&producer.params);
+  if (matmul != nullptr) slope = &matmul->slope;
   if (auto* gemm = std::get_if<params::Gemm>(&producer.params)) slope = &gemm->slope;
   auto* conv = std::get_if<params::Conv>(&producer.params);
   if (conv != nullptr) slope = &conv->slope;
   for (; producer.origins.size() > stages; producer.origins.pop_back()) {
     if (std::exchange(*slope, 1.F) != 1) continue;
-    --producer.operands.count;  // a row is the last operand
-    if (conv != nullptr) (conv->shifted ? conv->shifted : conv->scaled) = false;
+    --producer.operands.count;  // each other stage has one, the last stage the last one
+    if (matmul != nullptr) matmul->added = false;
+    if (conv != nullptr) (conv->added ? conv->added : conv->shifted ? conv->shifted : conv->scaled) = false;
   }
   producer.into = 0;
   part.body = {{.scalar = {.op = ScalarOp::load, .type = produced, .operand = kProduced}, .origins = {}}};

@@ -97,9 +97,11 @@ struct Pack {
 /// `zero_points`, operands 2 and 3 are those of MatMulInteger.
 struct MatMul {
   static constexpr std::string_view kName = "matmul";
-  float slope = 1;  ///< elements below 0 are multiplied by it at the end; 0: Relu
+  bool added = false;  ///< the last operand, of the result's extents, is added behind the row
+  float slope = 1;     ///< elements below 0 are multiplied by it at the end; 0: Relu
   bool zero_points = false;
   static void fields(auto& self, auto&& v) {
+    v("added", self.added);
     v("slope", self.slope);
     v("zero_points", self.zero_points);
   }
@@ -140,6 +142,7 @@ struct Conv {
   // With channels_last, at the end and in this order:
   bool scaled = false;   ///< multiplied by the operand behind its own, of one element per output channel
   bool shifted = false;  ///< increased by the next such operand
+  bool added = false;    ///< as of MatMul
   float slope = 1;       ///< as of MatMul
   Window window;
   static void fields(auto& self, auto&& v) {
@@ -148,6 +151,7 @@ struct Conv {
     v("zero_points", self.zero_points);
     v("scaled", self.scaled);
     v("shifted", self.shifted);
+    v("added", self.added);
     v("slope", self.slope);
     Window::fields(self.window, v);
   }

@@ -121,11 +121,12 @@ TEST_P(NhwcTest, ColumnsAreScaledAndShifted) {
     const auto bias = values<float>(p.out_c, 3), scale = values<float>(p.out_c, 4), shift = values<float>(p.out_c, 5);
     nhwc_range(conv, x.data(), packed.data(), {bias.data()}, want.data(), 0, nhwc_units(conv), scratch.data());
     conv.slope = 0.25f;
-    nhwc_range(conv, x.data(), packed.data(), {bias.data(), scale.data(), shift.data()}, y.data(), 0, nhwc_units(conv),
-               scratch.data());
+    const auto addend = values<float>(static_cast<int64_t>(y.size()), 6);
+    const NhwcColumns columns{bias.data(), scale.data(), shift.data(), addend.data()};
+    nhwc_range(conv, x.data(), packed.data(), columns, y.data(), 0, nhwc_units(conv), scratch.data());
     for (std::size_t i = 0; i < want.size(); ++i) {
       const std::size_t c = i % at(p.out_c);
-      want[i] = want[i] * scale[c] + shift[c];
+      want[i] = want[i] * scale[c] + shift[c] + addend[i];
       if (want[i] < 0) want[i] *= 0.25f;
     }
     EXPECT_EQ(y, want);

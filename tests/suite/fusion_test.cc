@@ -349,7 +349,7 @@ const Shared kShared[] = {
      "%a = Add(%p, %b) %r = Add(%a, %x) %y = Relu(%r) return y = %y }",
      {4}},
     {"two products that meet",
-     "graph g(%x: f32[N,N], %y: f32[N,N]) { %p = MatMul(%x, %y) %q = MatMul(%y, %x) %s = Add(%p, %q) return s = %s }",
+     "graph g(%x: f32[N,N], %y: f32[N,N]) { %p = MatMul(%x, %y) %q = MatMul(%y, %x) %s = Mul(%p, %q) return s = %s }",
      {2},
      {"a step holds one product, and what works on its result"}},
     {"a product whose result is broadcast",
