@@ -43,7 +43,8 @@ void read_conv(const Prepare& cx, const How& how, bool channels_last, kernel::Co
 /// What a convolution takes on one core, roughly.
 inline double nanoseconds_of(const kernel::ConvParams& p) {
   return 0.015 * static_cast<double>(p.batch * p.out_c) * static_cast<double>(p.out_h * p.out_w) *
-         static_cast<double>(p.in_c / p.groups) * static_cast<double>(p.kernel_h) * static_cast<double>(p.kernel_w);
+         static_cast<double>(p.in_c) / static_cast<double>(p.groups) * static_cast<double>(p.kernel_h) *
+         static_cast<double>(p.kernel_w);
 }
 
 /// But for the planes. `cx` is told the cost.

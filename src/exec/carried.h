@@ -16,9 +16,9 @@ class CarriedResults {
   /// The append whose older value is input `i`, and the one whose result is output `k`, of Plan::appends; kNone.
   std::uint32_t of_input(std::size_t i) const { return of_input_[i]; }
   std::uint32_t of_output(std::size_t k) const { return of_output_[k]; }
-  /// The tensor of a result. Where its input is a result of a run before, has a capacity, and no other result has taken
-  /// it, it is the same memory, and the input goes on to be what it was.
-  Status make(std::uint32_t append, Datum& in);
+  /// Makes `in` the tensor of an append's result. Where its input is a result of a run before, has a capacity, and no
+  /// other result has taken it, it is the same memory, and the input goes on to be what it was.
+  Status make(std::uint32_t index, Datum& in);
   /// At the end of a run. After a failure what it took may be taken again.
   void settle(bool failed);
 

@@ -22,7 +22,7 @@ inline std::byte* moved(std::byte* base, std::int64_t elements, std::uint64_t el
 /// Where the values of a session are: registers, and per storage the address of its bytes or its object.
 class Values {
  public:
-  explicit Values(const Plan& plan);
+  explicit Values(const Plan& of);
 
   /// Weights go to their storages; everything else is forgotten.
   void reset();

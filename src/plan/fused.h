@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -135,7 +136,7 @@ std::size_t operand_count(const FusedIns& ins);
 template <class F>
 void for_operands(const FusedIns& ins, F f) {
   const std::uint32_t all[] = {ins.scalar.a, ins.scalar.b, ins.scalar.c};
-  for (std::size_t i = 0; i < operand_count(ins); ++i) f(all[i]);
+  for (const std::uint32_t i : std::span(all).first(operand_count(ins))) f(i);
 }
 
 /// The element type of what the producer makes.
