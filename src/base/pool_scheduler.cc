@@ -51,8 +51,9 @@ class Threads {
       wake_.wait(lock, [&] { return asked_ > 0 || end_; });
       if (end_) return;
       --asked_;
+      Crew* const crew = crew_;
       lock.unlock();
-      crew_->help();
+      crew->help();
       lock.lock();
     }
   }

@@ -221,7 +221,7 @@ TEST_P(OfScheduler, WhatIsCancelledBeginsNoMoreRanges) {
     std::atomic<int> before = 0, after = 0;
     scheduler_->parallel_for(100'000, 1, [&](std::int64_t, std::int64_t, unsigned) {
       ++(limits.stopping() ? after : before);
-      if (before == 10) limits.cancel();
+      if (before >= 10) limits.cancel();  // two workers may count at once
     });
     EXPECT_GE(before, 10);
     EXPECT_LT(before + after, 10 + 2 * static_cast<int>(scheduler_->workers()));
