@@ -116,12 +116,13 @@ int64_t nhwc_units_per_rows(const NhwcConv& conv) noexcept {
   return empty(conv.params) ? 1 : nhwc_shape(conv).col_blocks;
 }
 
-int64_t nhwc_indirect_scratch(const ConvParams& p, const NhwcShape& s) noexcept {
+/// In floats.
+static int64_t indirect_scratch(const ConvParams& p, const NhwcShape& s) noexcept {
   const int64_t rows = ceil_div(s.plane_rows, s.row_blocks);
   const int64_t pointers = rows * s.taps * kPointerFloats;
   if (!s.lines) return pointers + p.in_c;
   const int64_t lines = (ceil_div(rows, p.out_w) + 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1;
-  return pointers + lines * ((p.out_w - 1) * p.stride_w + p.kernel_w) * p.in_c;
+  return pointers + lines * nhwc_padded_width(p) * p.in_c;
 }
 
 WinogradSteps winograd_steps(const ConvParams& p, const NhwcShape& s) noexcept {
@@ -130,7 +131,7 @@ WinogradSteps winograd_steps(const ConvParams& p, const NhwcShape& s) noexcept {
   return {tiles * row + kLine, kWinogradDepth * kPanelCols + kLine, tiles * kPanelCols + kLine};
 }
 
-int64_t nhwc_winograd_scratch(const ConvParams& p, const NhwcShape& s) noexcept {
+static int64_t winograd_scratch(const ConvParams& p, const NhwcShape& s) noexcept {
   const WinogradSteps steps = winograd_steps(p, s);
   return round_up(p.in_c, kChannelPad) + kWinogradPoints * (steps.in + steps.weights + steps.out);
 }
@@ -139,7 +140,7 @@ int64_t nhwc_scratch_bytes(const NhwcConv& conv) noexcept {
   if (empty(conv.params)) return 0;
   const NhwcShape s = nhwc_shape(conv);
   const int64_t floats =
-      s.path == NhwcPath::winograd ? nhwc_winograd_scratch(conv.params, s) : nhwc_indirect_scratch(conv.params, s);
+      s.path == NhwcPath::winograd ? winograd_scratch(conv.params, s) : indirect_scratch(conv.params, s);
   return floats * static_cast<int64_t>(sizeof(float)) + kLineBytes;
 }
 

@@ -19,7 +19,7 @@ enum class NhwcPath : std::uint8_t {
 
 struct NhwcConv {
   ConvParams params;
-  bool fast = true;  ///< may use Winograd, whose error is a few times that of the plain sum
+  bool fast = true;  ///< may use Winograd, whose error is some ten times that of the plain sum
   float slope = 1;   ///< 0 to 1: what elements below 0 of the result are multiplied by; 0: Relu
   /// Where nhwc_takes_strides(): of x, in elements, for image, line, pixel and channel. All 0: x is contiguous.
   std::int64_t x_strides[4] = {};

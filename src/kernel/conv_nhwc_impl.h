@@ -146,7 +146,7 @@ void pad_lines(const NhwcRun& r, int64_t item, int64_t first, int64_t last, floa
   const bool dense = r.x_strides[0] == 0 && r.x_strides[1] == 0;
   const int64_t image = dense ? p.in_h * p.in_w * p.in_c : r.x_strides[0];
   const int64_t line = dense ? p.in_w * p.in_c : r.x_strides[1];
-  const int64_t width = (p.out_w - 1) * p.stride_w + p.kernel_w;
+  const int64_t width = nhwc_padded_width(p);
   const int64_t lo = min64(max64(p.pad_left, 0), width), hi = max64(lo, min64(width, p.in_w + p.pad_left));
   for (int64_t y = first; y < last; ++y, to += width * p.in_c) {
     const bool inside = y >= 0 && y < p.in_h;
@@ -161,7 +161,7 @@ void pad_lines(const NhwcRun& r, int64_t item, int64_t first, int64_t last, floa
 void point_at_lines(const NhwcRun& r, const Position& at, int64_t first_line, const float* lines, const float** to,
                     int64_t step) {
   const ConvParams& p = r.p;
-  const int64_t width = (p.out_w - 1) * p.stride_w + p.kernel_w;
+  const int64_t width = nhwc_padded_width(p);
   for (int64_t tap = 0; tap < r.shape.taps; ++tap, to += step) {
     const int64_t line = at.y * p.stride_h - p.pad_top + tap * p.dilation_h - first_line;
     *to = lines + (line * width + at.x * p.stride_w) * p.in_c;

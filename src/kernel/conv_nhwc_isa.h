@@ -51,6 +51,10 @@ struct WinogradSteps {
 };
 
 namespace {
+/// Pixels of a line with the padding that the windows of a line of outputs need.
+[[gnu::always_inline]] inline std::int64_t nhwc_padded_width(const ConvParams& p) {
+  return (p.out_w - 1) * p.stride_w + p.kernel_w;
+}
 /// Rows of a block of units; the last one may be shorter.
 [[gnu::always_inline]] inline std::int64_t nhwc_block_begin(const NhwcShape& s, std::int64_t block) {
   return block * s.plane_rows / s.row_blocks;
@@ -77,9 +81,6 @@ FRAZIL_X(isa_avx512)
 #endif
 #undef FRAZIL_X
 
-/// Scratch of each path, in floats.
-std::int64_t nhwc_indirect_scratch(const ConvParams& p, const NhwcShape& s) noexcept;
 WinogradSteps winograd_steps(const ConvParams& p, const NhwcShape& s) noexcept;
-std::int64_t nhwc_winograd_scratch(const ConvParams& p, const NhwcShape& s) noexcept;
 
 }  // namespace frazil::kernel

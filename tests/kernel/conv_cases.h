@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "kernel/conv.h"
 
@@ -41,6 +44,20 @@ inline std::vector<Want> naive(const ConvParams& p, const std::vector<float>& x,
               }
         }
   return y;
+}
+
+/// What stands behind the result has to be untouched. `growth` is how much larger an error may be than that of a plain
+/// sum; above 1 it is held against the largest sum.
+inline void compare(const ConvParams& p, const std::vector<float>& y, const std::vector<Want>& want,
+                    double growth = 1) {
+  const double depth = double(p.in_c / p.groups * p.kernel_h * p.kernel_w);
+  double largest = 0;
+  for (const Want& w : want) largest = std::max(largest, w.size);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double size = growth > 1 ? largest : want[i].size;
+    ASSERT_NEAR(y[i], want[i].sum, growth * 2 * std::sqrt(depth + 4) * 6e-8 * (size + 1)) << i;
+  }
+  for (std::size_t i = want.size(); i < y.size(); ++i) ASSERT_EQ(y[i], -777.f);
 }
 
 inline ConvParams make(int64_t batch, int64_t in_c, int64_t h, int64_t w, int64_t out_c, int64_t kh, int64_t kw,

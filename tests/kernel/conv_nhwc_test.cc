@@ -25,18 +25,6 @@ std::vector<T> channels_moved(const std::vector<T>& from, int64_t n, int64_t c, 
   return to;
 }
 
-/// `growth` is how much larger the error is than that of a plain sum.
-void compare(const ConvParams& p, const std::vector<float>& y, const std::vector<Want>& want, double growth) {
-  const double depth = double(p.in_c / p.groups * p.kernel_h * p.kernel_w);
-  double largest = 0;
-  for (const Want& w : want) largest = std::max(largest, w.size);
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    const double size = growth > 1 ? largest : want[i].size;
-    ASSERT_NEAR(y[i], want[i].sum, growth * 2 * std::sqrt(depth + 4) * 6e-8 * (size + 1)) << i;
-  }
-  for (std::size_t i = want.size(); i < y.size(); ++i) ASSERT_EQ(y[i], -777.f);
-}
-
 std::vector<ConvParams> nhwc_cases() {
   std::vector<ConvParams> all = cases();
   all.push_back(make(1, 64, 17, 9, 40, 3, 3, 1, 1, 1));
