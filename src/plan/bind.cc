@@ -153,10 +153,12 @@ Bound bind_gemm(const Graph& g, const Node& n) {
        .epilogue = true});
 }
 
-/// True for a convolution with channels last whose kernel takes an image of any strides.
+/// True for a convolution with channels last whose kernel takes an image of any strides, and whose other operands are
+/// constants, which are dense.
 bool reads_lines(const Graph& g, const Node& n, const KernelParams& params) {
   const Constant* weight = g.constant(n.in[1]);
-  if (weight == nullptr || weight->tensor.rank() < 3) return false;
+  const bool loose_bias = n.in.size() > 2 && n.in[2] && g.constant(n.in[2]) == nullptr;
+  if (weight == nullptr || weight->tensor.rank() < 3 || loose_bias) return false;
   const auto& conv = std::get<params::Conv>(params);
   const Sizes& sizes = weight->tensor.sizes();
   kernel::ConvParams p;
