@@ -162,6 +162,7 @@ std::string_view otherwise(const OpDef& op) {
   if (std::holds_alternative<Region>(op.form)) return "none: jumps";
   if (std::holds_alternative<Opaque>(op.form)) return "opaque";
   if (std::holds_alternative<Composite>(op.form)) return "its parts'";
+  if (std::holds_alternative<Contraction>(op.form)) return frazil::name_of(Kernel::contraction);
   return "reference";
 }
 

@@ -31,7 +31,7 @@ struct OperandShape {
 /// What an entry sees when extents are new. Its results hold until extents change again.
 struct Prepare {
   std::span<const OperandShape> in, out;
-  std::span<const std::int64_t> domain;  ///< of a fused kernel
+  std::span<const std::int64_t> domain;  ///< as step::Launch has it
   std::span<const WeightRef> weights;    ///< per input: the weight that it is, or an empty one
   bool fast = true;                      ///< kernels of the numeric class "fast" may be chosen
   bool whole_rows = false;               ///< of a product: only tiles that span all columns are reported

@@ -24,6 +24,7 @@ struct HandEntries {
   std::optional<KernelEntry> operator()(const params::Gru& p) const { return gru_entry(p); }
   std::optional<KernelEntry> operator()(const params::Attention& p) const { return attention_entry(p); }
   std::optional<KernelEntry> operator()(const params::Rotary& p) const { return rotary_entry(p); }
+  std::optional<KernelEntry> operator()(const params::Contraction& p) const { return contraction_entry(p); }
   std::optional<KernelEntry> operator()(const params::MatMul& p) const {
     return matmul_entry({.params = p, .operands = all});
   }

@@ -1,77 +1,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/float.h"
 #include "base/poll_throttle.h"
+#include "code/elements.h"
 #include "code/entries.h"
 #include "code/tile_state.h"
 #include "kernel/rows.h"
 
 namespace frazil {
 namespace {
-
-template <std::size_t kSize>
-void move_each(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * from_step, kSize);
-}
-
-/// n elements of 1, 2, 4 or 8 bytes, any bytes apart.
-void move_each(std::uint32_t size, std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
-               std::int64_t n) {
-  switch (size) {
-    case 1: return move_each<1>(to, to_step, from, from_step, n);
-    case 2: return move_each<2>(to, to_step, from, from_step, n);
-    case 4: return move_each<4>(to, to_step, from, from_step, n);
-    default: return move_each<8>(to, to_step, from, from_step, n);
-  }
-}
-
-/// Packs n elements of an operand as the compute type.
-void convert(const TileOperand& o, const std::byte* from, std::byte* to, std::int64_t n) {
-  const auto size = static_cast<std::int64_t>(o.size);
-  const bool small = is_small_float(o.elem);
-  constexpr std::int64_t kPiece = 256;
-  alignas(8) std::byte packed[kPiece * 8];
-  for (std::int64_t begin = 0; begin < n; begin += kPiece) {
-    const std::int64_t m = std::min(kPiece, n - begin);
-    const std::byte* source = from + begin * o.inner_step;
-    std::byte* target = to + begin * static_cast<std::int64_t>(byte_size(compute_elem(o.elem)));
-    std::byte* dst = small ? packed : target;
-    if (o.inner_step == size || m == 1) {
-      if (small)
-        dst = const_cast<std::byte*>(source);
-      else
-        std::memcpy(dst, source, static_cast<std::size_t>(m * size));
-    } else {
-      move_each(o.size, dst, size, source, o.inner_step, m);
-    }
-    if (small) to_f32(o.elem, dst, reinterpret_cast<float*>(target), static_cast<std::size_t>(m));
-  }
-}
-
-/// Writes n elements (the same one again where `repeats`) of the compute type as a result has them.
-void store(const TileOperand& o, const void* value, std::byte* to, std::int64_t n, bool repeats) {
-  const auto size = static_cast<std::int64_t>(o.size);
-  const bool small = is_small_float(o.elem);
-  constexpr std::int64_t kPiece = 256;
-  alignas(8) std::byte rounded[kPiece * 4];
-  const auto* from = static_cast<const std::byte*>(value);
-  for (std::int64_t begin = 0; begin < n; begin += kPiece) {
-    const std::int64_t m = std::min(kPiece, n - begin), have = repeats ? 1 : m;
-    const std::byte* source =
-        repeats ? from : from + begin * static_cast<std::int64_t>(byte_size(compute_elem(o.elem)));
-    if (small) {
-      from_f32(o.elem, reinterpret_cast<const float*>(source), rounded, static_cast<std::size_t>(have), false);
-      source = rounded;
-    }
-    std::byte* target = to + begin * o.inner_step;
-    if (!repeats && o.inner_step == size) {
-      if (source != target) std::memcpy(target, source, static_cast<std::size_t>(m * size));
-      continue;
-    }
-    move_each(o.size, target, o.inner_step, source, repeats ? 0 : size, m);
-  }
-}
 
 class TileRun {
  public:
@@ -154,7 +91,7 @@ class TileRun {
   [[gnu::noinline]] void other(const TileOp& op, std::byte* to, std::int64_t begin, std::int64_t n) {
     if (op.kind == TileOp::Kind::convert) {
       const TileOperand& o = arrays_.operands[op.a];
-      return convert(o, at_[op.a] + begin * o.inner_step, to, n);
+      return load_run(o.elem, at_[op.a] + begin * o.inner_step, o.inner_step, to, n);
     }
     const void* x = op.expands ? expanded(op) : values_[op.a];
     if (op.kind == TileOp::Kind::fold) {
@@ -178,7 +115,7 @@ class TileRun {
   void store_result(const TileOp& op, std::int64_t begin, std::int64_t n) {
     const TileOperand& o = arrays_.operands[s_.operands + op.to];
     const bool single = o.inner_step == 0;  // of a row
-    store(o, values_[op.value], result(op.to, begin), single ? 1 : n, op.once && !single);
+    store_run(o.elem, values_[op.value], result(op.to, begin), o.inner_step, single ? 1 : n, op.once && !single);
   }
 
   /// A long row, which the run may be stopped in.

@@ -24,7 +24,8 @@ namespace {
 
 bool is_value_type(Elem e) { return e != Elem::string && !is_complex(e); }
 
-/// True when every instruction of the scalar program has a tile primitive.
+}  // namespace
+
 bool tile_serves(const ScalarTape& tape, std::size_t operands) {
   if (operands > kMaxFusedOperands || tape.code.size() > kMaxFusedInstructions || tape.code.empty()) return false;
   if (arity(tape.code.back().op) == 0) return tape.code.back().op == ScalarOp::load;
@@ -47,6 +48,8 @@ bool all_plain(const Graph& graph, const Node& node) {
   }
   return true;
 }
+
+namespace {
 
 std::optional<Binding> bind_elementwise(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);

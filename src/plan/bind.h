@@ -28,6 +28,10 @@ bool defines_extents(const Graph& graph, Value v);
 /// The axis of operand 0 from which the node takes the one position that operand 1, a scalar, names: such a result is a
 /// view whose offset is read while the graph runs.
 std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id);
+/// True when all operands and results are tensors of a known rank whose elements have bytes of their own.
+bool all_plain(const Graph& graph, const Node& node);
+/// True when every instruction of the scalar program has a tile primitive.
+bool tile_serves(const ScalarTape& tape, std::size_t operands);
 /// True when an operand's rank is known only while the graph runs.
 bool has_unranked_operand(const Graph& graph, NodeId id);
 

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/scalar_text.h"
+
 namespace frazil {
 namespace {
 
@@ -16,10 +18,12 @@ std::string text(const T& value) {
     return fmt::format("{}", static_cast<std::int64_t>(value));
   } else if constexpr (std::is_same_v<T, std::optional<float>>) {
     return value ? fmt::format("{}", *value) : "none";
-  } else if constexpr (std::is_same_v<T, std::vector<kernel::Outside>>) {
+  } else if constexpr (std::is_same_v<T, std::vector<kernel::Outside>> || std::is_same_v<T, std::vector<Fold>>) {
     std::vector<int> numbers;
-    for (kernel::Outside o : value) numbers.push_back(static_cast<int>(o));
+    for (const auto item : value) numbers.push_back(static_cast<int>(item));
     return text(numbers);
+  } else if constexpr (std::is_same_v<T, ScalarTape>) {
+    return fmt::format("[{}]", fmt::join(lines_of(value), "; "));
   } else if constexpr (std::is_same_v<T, bool>) {
     return value ? "1" : "0";
   } else if constexpr (std::is_arithmetic_v<T>) {
@@ -43,7 +47,7 @@ constexpr auto family_names(std::index_sequence<I...>) {
 }
 constexpr auto kNames = family_names(std::make_index_sequence<std::variant_size_v<KernelParams>>());
 
-static_assert(kNames.size() == static_cast<std::size_t>(Kernel::rotary) + 1);
+static_assert(kNames.size() == static_cast<std::size_t>(Kernel::contraction) + 1);
 static_assert(
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kernel::fused), KernelParams>, params::Fused>);
 static_assert(

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "ir/scalar.h"
+#include "ir/space.h"
 #include "kernel/attention.h"
 #include "kernel/edges.h"
 #include "kernel/reduce.h"
@@ -40,6 +42,7 @@ enum class Kernel : std::uint8_t {
   gru,
   attention,
   rotary,
+  contraction,
 };
 
 /// The parameters of each kernel family. Operands are those of the ONNX operator unless said otherwise. f32 unless said
@@ -299,6 +302,30 @@ struct Rotary {
   static void fields(auto& self, auto&& v) { v("half_tables", self.half_tables); }
 };
 
+/// Folds over an iteration space (ir/space.h), of any strides and element types that tiles have. Numbers of the space
+/// come with the step, in its domain: the extents of the axes; then for each index that an operand is read with, and
+/// for what `report` tells, the offset and a factor for each axis that is named.
+struct Contraction {
+  static constexpr std::string_view kName = "contraction";
+  using Index = std::vector<std::int32_t>;  ///< the axes that it is made of
+  std::vector<bool> reduced;                ///< of each axis
+  std::vector<std::int32_t> write;          ///< for each axis of the results: an axis, or -1 for a kept extent of 1
+  std::vector<std::vector<Index>> reads;    ///< of each operand
+  Index report;
+  std::vector<Fold> folds;  ///< one per result
+  bool last_wins = false;
+  ScalarTape body;
+  static void fields(auto& self, auto&& v) {
+    v("reduced", self.reduced);
+    v("write", self.write);
+    v("reads", self.reads);
+    v("report", self.report);
+    v("folds", self.folds);
+    v("last_wins", self.last_wins);
+    v("body", self.body);
+  }
+};
+
 }  // namespace params
 
 using KernelParams =
@@ -306,7 +333,7 @@ using KernelParams =
                  params::Pack, params::MatMul, params::MatMulNBits, params::Gemm, params::Conv, params::ConvTranspose,
                  params::MaxPool, params::AveragePool, params::GlobalPool, params::Reduce, params::ArgReduce,
                  params::Softmax, params::LayerNorm, params::BatchNorm, params::Lstm, params::Gru, params::Attention,
-                 params::Rotary>;
+                 params::Rotary, params::Contraction>;
 
 inline Kernel kernel_of(const KernelParams& p) { return static_cast<Kernel>(p.index()); }
 std::string_view name_of(Kernel kernel);

@@ -6,6 +6,7 @@
 #include "ir/op.h"
 #include "kernel/copy.h"
 #include "kernel/edges.h"
+#include "plan/contraction.h"
 
 namespace frazil {
 
@@ -40,7 +41,13 @@ Status NodeLowering::lower(NodeId id) {
     if (group->members.back() == id) compute(*group);
     return {};
   }
-  compute(id, fusion_.binding(id).value_or(Binding{}));
+  if (const auto& binding = fusion_.binding(id)) {
+    compute(id, *binding);
+  } else if (auto space = bind_contraction(w_.graph, id)) {
+    compute(id, {.params = std::move(space->params), .strided = true}, space->domain);
+  } else {
+    compute(id, Binding{});
+  }
   return {};
 }
 
@@ -119,10 +126,11 @@ std::vector<step::OutputExtent> NodeLowering::bind_output_extents(const Node& n,
   return extents;
 }
 
-void NodeLowering::compute(NodeId id, const Binding& binding) {
+void NodeLowering::compute(NodeId id, const Binding& binding, std::span<const Dim> domain) {
   const Node& n = w_.graph.node(id);
   step::Launch launch{.in_place = binding.in_place};
   bind_operands(launch, id, binding);
+  for (Dim d : domain) launch.domain.push_back(w_.regs.reg(d));
   std::uint32_t group = 0;
   launch.extents = bind_output_extents(n, group);
   for (Value v : n.out) make_result(launch, v);

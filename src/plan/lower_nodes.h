@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -53,7 +54,7 @@ class NodeLowering {
   void store_known_value(Value v, NodeId id);
   void make_result(step::Launch& launch, Value v);
   void bind_operands(step::Launch& launch, NodeId id, const Binding& binding);
-  void compute(NodeId id, const Binding& binding);
+  void compute(NodeId id, const Binding& binding, std::span<const Dim> domain = {});
   void compute(const FusionGroup& group);
   std::vector<step::OutputExtent> bind_output_extents(const Node& n, std::uint32_t& group);
   Status view(NodeId id);

@@ -62,7 +62,7 @@ struct Launch {
   KernelParams params;
   std::vector<SlotId> in, out;        ///< an absent operand is SlotId{}
   std::uint32_t fused = kNone;        ///< of params::Fused: which kernel of the plan
-  std::vector<Reg> domain;            ///< of params::Fused: the extents of its domain
+  std::vector<Reg> domain;            ///< of params::Fused: its extents; of params::Contraction: the space's numbers
   bool in_place = false;              ///< a result may take the bytes of an operand of the same extents
   std::vector<OutputExtent> extents;  ///< that only the run tells
   DeviceId device = kHost;            ///< who runs it; its operands and results lie there
