@@ -3,10 +3,10 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all demo bench asan tsan soak fuzz coverage format lint clean
+.PHONY: help install-deps configure build test test-all demo bench asan tsan arm64 soak fuzz coverage format lint clean
 
 help:  ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 install-deps:  ## install missing Debian packages
 	@scripts/install-deps.sh
@@ -38,6 +38,13 @@ asan:  ## the tests under the address and undefined-behaviour sanitizers
 
 tsan:  ## the tests under the thread sanitizer
 	@$(MAKE) --no-print-directory test PRESET=tsan
+
+arm64:  ## cross-compile for 64-bit ARM, and run the tests under emulation
+	@scripts/install-deps.sh --arm64
+	@scripts/arm64_sysroot.sh build-arm64/sysroot
+	@cmake --preset arm64
+	@cmake --build build-arm64
+	@scripts/run_tests.sh build-arm64
 
 soak: configure  ## sessions, loads and cancellations for SOAK_SECONDS (3600), watching memory; PRESET=tsan works too
 	@cmake --build $(BUILD) --target soak

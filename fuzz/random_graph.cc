@@ -388,7 +388,7 @@ class Generator {
     give_symbols(draft);
     if (auto given = build(draft); given && c_.chance(97)) built = std::move(given);
     Case made{.graph = std::move(*built)};
-    made.isa = c_.pick({kernel::Isa::base, kernel::Isa::avx2, kernel::Isa::avx512});
+    made.isa = c_.pick(kernel::isas());
     if (c_.chance(50)) made.passes.off = static_cast<std::uint32_t>(c_.random());
     for (int k = 0; k < 2; ++k) made.runs.push_back(random_inputs(made.graph));
     return made;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs missing Debian packages: for building and testing; with --bench also for comparing, with --dev also for linting
-# and profiling.
+# and profiling, with --arm64 also for compiling and testing for 64-bit ARM.
 set -euo pipefail
 
 packages=(
@@ -14,6 +14,7 @@ dev_packages=(
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
   python3-numpy python3-sklearn python3-onnx
 )
+arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # A Node.js from another source includes npm, and Debian's npm conflicts with it.
 command -v npm >/dev/null || bench_packages+=(nodejs npm)
 
@@ -21,7 +22,8 @@ case "${1:-}" in
   "") ;;
   --bench) packages+=("${bench_packages[@]}") ;;
   --dev) packages+=("${bench_packages[@]}" "${dev_packages[@]}") ;;
-  *) echo "usage: $0 [--bench | --dev]" >&2; exit 2 ;;
+  --arm64) packages+=("${arm64_packages[@]}") ;;
+  *) echo "usage: $0 [--bench | --dev | --arm64]" >&2; exit 2 ;;
 esac
 
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)

@@ -11,6 +11,8 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace frazil::tool {
@@ -95,12 +97,25 @@ __attribute__((target("avx512f"))) void read_avx512(const float* data, std::size
   }
   for (const __m512& a : acc) g_sink = _mm512_cvtss_f32(a);
 }
+#elif defined(__aarch64__)
+double multiply_add_neon() {
+  const float32x4_t x = vdupq_n_f32(g_factor), y = vdupq_n_f32(g_addend);
+  float32x4_t acc[kChains];
+  for (float32x4_t& a : acc) a = vdupq_n_f32(0);
+  for (long i = 0; i < kRounds; ++i) {
+    FRAZIL_UNROLL for (float32x4_t& a : acc) a = vfmaq_f32(y, a, x);
+  }
+  for (const float32x4_t& a : acc) g_sink = vgetq_lane_f32(a, 0);
+  return 2.0 * 4 * kChains * kRounds;
+}
 #endif
 
 Probe probe_for(kernel::Isa isa) {
 #ifdef __x86_64__
   if (isa == kernel::Isa::avx512) return {multiply_add_avx512, read_avx512};
   if (isa == kernel::Isa::avx2) return {multiply_add_avx2, read_avx2};
+#elif defined(__aarch64__)
+  if (isa == kernel::Isa::neon) return {multiply_add_neon, read_base};
 #endif
   (void)isa;
   return {multiply_add_base, read_base};

@@ -61,7 +61,7 @@ Status set_deadline(Knobs& knobs, const Knob& knob, std::string_view text) {
 }
 
 Status set_isa(Knobs& knobs, const Knob& knob, std::string_view text) {
-  if (text != "base" && text != "avx2" && text != "avx512") {
+  if (text != "base" && text != "avx2" && text != "avx512" && text != "neon") {
     return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
   }
   knobs.isa = text;
@@ -82,7 +82,7 @@ constexpr std::array<Knob, 13> kTable{{
     {"FRAZIL_VERIFY", "integer", "0", "0..3",
      "Verification level of graphs: 0 checks them when they are loaded, 3 after every patch and pass, with a round "
      "trip through the text form."},
-    {"FRAZIL_ISA", "base, avx2 or avx512", "", "",
+    {"FRAZIL_ISA", "base, avx2, avx512 or neon", "", "",
      "The widest instruction set that kernels may use; unset: the widest that the machine supports."},
     {"FRAZIL_THREADS", "integer", "1", "0..1024", "Threads of one run; 0: one per core. Results do not depend on it."},
     {"FRAZIL_PASSES", "all, none, -NAME, +NAME", "all", "",

@@ -22,16 +22,7 @@ constexpr int64_t kFewQueries = 16;  // up to this many queries, K and V are rea
 constexpr int64_t kBlockScores = 1 << 16;
 constexpr int64_t kMostBlock = 48, kLeastBlock = 12;
 
-float softmax_row(const AttentionRow& row) {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::rows_attention(row);
-    case Isa::avx2: return isa_avx2::rows_attention(row);
-    case Isa::base: break;
-  }
-#endif
-  return isa_base::rows_attention(row);
-}
+float softmax_row(const AttentionRow& row) { FRAZIL_DISPATCH(rows_attention(row)); }
 
 /// Offsets into the scratch memory, in floats.
 struct Layout {
@@ -232,16 +223,7 @@ void attention(const Attention& a, int64_t begin, int64_t end, void* scratch) no
 
 namespace {
 
-void rotate_row(const RotaryRow& row) {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::rows_rotary(row);
-    case Isa::avx2: return isa_avx2::rows_rotary(row);
-    case Isa::base: break;
-  }
-#endif
-  isa_base::rows_rotary(row);
-}
+void rotate_row(const RotaryRow& row) { FRAZIL_DISPATCH(rows_rotary(row)); }
 
 float at(const float* p) {
   float x;

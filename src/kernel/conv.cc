@@ -32,10 +32,7 @@ ConvParams folded(ConvParams p) {
 }
 
 void pack_panel(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_col, float* to) {
-#if defined(__x86_64__)
-  if (current_isa() != Isa::base) return isa_avx2::gemm_pack_rows(rows, k, a, a_row, a_col, to);
-#endif
-  isa_base::gemm_pack_rows(rows, k, a, a_row, a_col, to);
+  FRAZIL_DISPATCH(gemm_pack_rows(rows, k, a, a_row, a_col, to));
 }
 
 /// How a transposed convolution is cut: output channels of a unit, units of a group, input lines of a product.
@@ -121,14 +118,7 @@ void conv_range(const ConvParams& p, const float* x, const void* packed_w, const
   const ConvParams planes = folded(p);
   const float* const w = static_cast<const float*>(packed_w);
   float* const place = aligned(scratch);
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, on_tile);
-    case Isa::avx2: return isa_avx2::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, on_tile);
-    case Isa::base: break;
-  }
-#endif
-  isa_base::conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, on_tile);
+  FRAZIL_DISPATCH(conv_run(planes, x, w, bias, y, unit_begin, unit_end, place, on_tile));
 }
 
 void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,

@@ -259,16 +259,7 @@ void multiply(const ByteConv& c, const Shape& s, const Plane& plane, int64_t chu
 
 using TapsFn = void (*)(int32_t*, const ByteTaps&, int64_t) noexcept;
 
-TapsFn taps_fn() {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::byte_taps;
-    case Isa::avx2: return isa_avx2::byte_taps;
-    case Isa::base: break;
-  }
-#endif
-  return isa_base::byte_taps;
-}
+TapsFn taps_fn() { FRAZIL_DISPATCH(byte_taps); }
 
 /// A channel less its zero point and with its padding. Of each line, pixels that are a multiple of the stride apart
 /// lie side by side, so that a tap reads neighbours.

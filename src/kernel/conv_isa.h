@@ -7,6 +7,7 @@
 
 #include "kernel/conv.h"
 #include "kernel/gemm_isa.h"
+#include "kernel/isa_list.h"
 
 namespace frazil::kernel {
 
@@ -49,11 +50,7 @@ namespace {
   void conv_run(const ConvParams& p, const float* x, const float* w, const float* bias, float* y, std::int64_t begin, \
                 std::int64_t end, float* scratch, const TileCallback* on_tile) noexcept;                                     \
   }
-FRAZIL_X(isa_base)
-#if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
-#endif
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X
 
 }  // namespace frazil::kernel

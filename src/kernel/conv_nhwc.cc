@@ -30,10 +30,7 @@ bool winograd_pays(const ConvParams& p) {
 }
 
 void pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* to, int64_t panel) {
-#if defined(__x86_64__)
-  if (current_isa() != Isa::base) return isa_avx2::gemm_pack_cols(k, n, b, b_row, b_col, to, panel);
-#endif
-  isa_base::gemm_pack_cols(k, n, b, b_row, b_col, to, panel);
+  FRAZIL_DISPATCH(gemm_pack_cols(k, n, b, b_row, b_col, to, panel));
 }
 
 constexpr int64_t kTileLineTarget = 48;  ///< tiles of a block, more or less
@@ -149,17 +146,9 @@ namespace {
 using Runs = void (*)(const NhwcRun&, int64_t, int64_t) noexcept;
 
 Runs runs_of(NhwcPath path) {
-  const auto pick = [&](Runs indirect, Runs depthwise, Runs winograd) {
-    return path == NhwcPath::indirect ? indirect : path == NhwcPath::depthwise ? depthwise : winograd;
-  };
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return pick(isa_avx512::nhwc_indirect, isa_avx512::nhwc_depthwise, isa_avx512::nhwc_winograd);
-    case Isa::avx2: return pick(isa_avx2::nhwc_indirect, isa_avx2::nhwc_depthwise, isa_avx2::nhwc_winograd);
-    case Isa::base: break;
-  }
-#endif
-  return pick(isa_base::nhwc_indirect, isa_base::nhwc_depthwise, isa_base::nhwc_winograd);
+  if (path == NhwcPath::depthwise) FRAZIL_DISPATCH(nhwc_depthwise);
+  if (path == NhwcPath::winograd) FRAZIL_DISPATCH(nhwc_winograd);
+  FRAZIL_DISPATCH(nhwc_indirect);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "kernel/conv_nhwc.h"
 #include "kernel/gemm_isa.h"
+#include "kernel/isa_list.h"
 
 namespace frazil::kernel {
 
@@ -74,11 +75,7 @@ namespace {
   void nhwc_depthwise(const NhwcRun& run, std::int64_t begin, std::int64_t end) noexcept;       \
   void nhwc_winograd(const NhwcRun& run, std::int64_t begin, std::int64_t end) noexcept;        \
   }
-FRAZIL_X(isa_base)
-#if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
-#endif
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X
 
 WinogradSteps winograd_steps(const ConvParams& p, const NhwcShape& s) noexcept;

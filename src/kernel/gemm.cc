@@ -16,14 +16,7 @@ using std::int64_t;
 constexpr int64_t kRowBlock = 12 * kPanelRows;
 
 void run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, void* scratch) {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::gemm_run(g, begin, end, packed_b, aligned(scratch));
-    case Isa::avx2: return isa_avx2::gemm_run(g, begin, end, packed_b, aligned(scratch));
-    case Isa::base: break;
-  }
-#endif
-  isa_base::gemm_run(g, begin, end, packed_b, aligned(scratch));
+  FRAZIL_DISPATCH(gemm_run(g, begin, end, packed_b, aligned(scratch)));
 }
 
 }  // namespace
@@ -47,10 +40,7 @@ int64_t gemm_packed_b_bytes(int64_t k, int64_t n) noexcept {
 
 void gemm_pack_b(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, void* packed) noexcept {
   float* const to = static_cast<float*>(packed);
-#if defined(__x86_64__)
-  if (current_isa() != Isa::base) return isa_avx2::gemm_pack_cols(k, n, b, b_row, b_col, to, k * kPanelCols);
-#endif
-  isa_base::gemm_pack_cols(k, n, b, b_row, b_col, to, k * kPanelCols);
+  FRAZIL_DISPATCH(gemm_pack_cols(k, n, b, b_row, b_col, to, k * kPanelCols));
 }
 
 void gemm_with_packed_b(const Gemm& g, const void* packed_b, void* scratch) noexcept {

@@ -50,14 +50,7 @@ const void* strided_row(const void* context, int64_t i, void* buffer) {
 }
 
 void direct(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin, int64_t end) {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::gemm_i8_direct(g, signed_a, signed_b, begin, end);
-    case Isa::avx2: return isa_avx2::gemm_i8_direct(g, signed_a, signed_b, begin, end);
-    case Isa::base: break;
-  }
-#endif
-  isa_base::gemm_i8_direct(g, signed_a, signed_b, begin, end);
+  FRAZIL_DISPATCH(gemm_i8_direct(g, signed_a, signed_b, begin, end));
 }
 
 ByteProduct product_of(const GemmCall& g, bool signed_a, bool signed_b) {
@@ -133,15 +126,11 @@ std::size_t byte_product_scratch(int64_t k) noexcept {
 void byte_product(const ByteProduct& g, int64_t begin, int64_t end, void* scratch) noexcept {
   if (begin >= end || g.n <= 0) return;
 #if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512:
-      return uses_vnni() ? isa_avx512vnni::gemm_i8_packed(g, begin, end, scratch)
-                         : isa_avx512::gemm_i8_packed(g, begin, end, scratch);
-    case Isa::avx2: return isa_avx2::gemm_i8_packed(g, begin, end, scratch);
-    case Isa::base: break;
-  }
+  if (current_isa() == Isa::avx512 && uses_byte_dot()) return isa_avx512vnni::gemm_i8_packed(g, begin, end, scratch);
+#elif defined(__aarch64__)
+  if (current_isa() == Isa::neon && uses_byte_dot()) return isa_neondot::gemm_i8_packed(g, begin, end, scratch);
 #endif
-  isa_base::gemm_i8_packed(g, begin, end, scratch);
+  FRAZIL_DISPATCH(gemm_i8_packed(g, begin, end, scratch));
 }
 
 std::size_t gemm_i8_scratch(int64_t m, int64_t n, int64_t k) noexcept {

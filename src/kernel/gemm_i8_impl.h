@@ -1,4 +1,5 @@
 #include <cstring>
+#include <type_traits>
 
 #include "base/poll_throttle.h"
 #include "kernel/gemm_i8_isa.h"
@@ -54,9 +55,9 @@ void rows_of(const GemmCall& g, int64_t begin, int64_t end) {
 
 constexpr int kW = static_cast<int>(sizeof(I32v) / sizeof(int32_t));
 
-// A step multiplies four elements of each row with four of each column. VNNI sums them at once. Elsewhere bytes become
-// 16-bit numbers, whose products are summed in pairs: elements 0 and 2, then 1 and 3, as that is how bytes of B are
-// widened in place. vpmaddubsw would sum in 16 bits, which is too few.
+// A step multiplies four elements of each row with four of each column. VNNI and SDOT sum them at once. Elsewhere bytes
+// become 16-bit numbers, whose products are summed in pairs: elements 0 and 2, then 1 and 3, as that is how bytes of B
+// are widened in place. vpmaddubsw would sum in 16 bits, which is too few.
 using I16v = std::int16_t __attribute__((vector_size(kVectorBytes)));
 FRAZIL_INLINE void add_pairs(I32v& sum, I32v b, I32v a) {
 #if defined(__AVX512F__)
@@ -65,6 +66,9 @@ FRAZIL_INLINE void add_pairs(I32v& sum, I32v b, I32v a) {
   sum += (I32v)_mm256_madd_epi16((__m256i)b, (__m256i)a);
 #elif defined(__x86_64__)
   sum += (I32v)_mm_madd_epi16((__m128i)b, (__m128i)a);
+#elif defined(FRAZIL_NEON)
+  const auto x = (int16x8_t)b, y = (int16x8_t)a;
+  sum += (I32v)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
 #else
   const auto x = (I16v)b, y = (I16v)a;
   for (int i = 0; i < kW; ++i) sum[i] += x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
@@ -73,13 +77,23 @@ FRAZIL_INLINE void add_pairs(I32v& sum, I32v b, I32v a) {
 
 #if defined(__AVX512VNNI__)
 constexpr int kHalves = 1;
+constexpr int32_t kMoved = 0;
 using Wide = std::int8_t;  ///< an element of packed A
 FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
   sum = (I32v)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)b, (__m512i)a);
 }
 FRAZIL_INLINE I32v widened(I32v b, int) { return b; }
+#elif defined(__ARM_FEATURE_DOTPROD)
+constexpr int kHalves = 1;
+constexpr int32_t kMoved = 128;  ///< what is taken from elements of B
+using Wide = std::int8_t;
+FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
+  sum = (I32v)vdotq_s32((int32x4_t)sum, (int8x16_t)b, (int8x16_t)a);
+}
+FRAZIL_INLINE I32v widened(I32v b, int) { return (I32v)((U32v)b ^ 0x80808080u); }
 #else
 constexpr int kHalves = 2;
+constexpr int32_t kMoved = 0;
 using Wide = std::int16_t;
 using U16v = std::uint16_t __attribute__((vector_size(kVectorBytes)));
 FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) { add_pairs(sum, b, a); }
@@ -92,6 +106,9 @@ static_assert(kQuad <= kByteQuadSize);
 #if defined(__AVX512F__)
 constexpr int kTileRows = 12;
 constexpr int kNarrowRows = 0;  ///< up to which four vectors fit into the registers
+#elif defined(FRAZIL_NEON)
+constexpr int kTileRows = kHalves == 1 ? 12 : 8;
+constexpr int kNarrowRows = kHalves == 1 ? 6 : 4;
 #else
 constexpr int kTileRows = 6;
 constexpr int kNarrowRows = 3;  ///< up to which four vectors fit into the registers
@@ -117,6 +134,8 @@ FRAZIL_INLINE void stay_in_register(I32v& sum) {
   asm volatile("" : "+v"(sum));
 #elif defined(__x86_64__)
   asm volatile("" : "+x"(sum));
+#elif defined(FRAZIL_NEON)
+  asm volatile("" : "+w"(sum));
 #else
   (void)sum;
 #endif
@@ -127,8 +146,45 @@ FRAZIL_INLINE I32v same(int32_t x) { return x - I32v{}; }
 /// What C gets of row r, vector v, from its sum.
 FRAZIL_INLINE I32v corrected(const ByteTile& t, I32v sum, int r, int v) {
   const I32v zeros = load<I32v>(t.col_zeros + v * kW), terms = load<I32v>(t.col_terms + v * kW);
-  return (I32v)((U32v)sum - (U32v)zeros * (U32v)same(t.row_sums[r]) - (U32v)terms * (U32v)same(t.row_zeros[r]));
+  return (I32v)((U32v)sum - (U32v)(zeros - kMoved) * (U32v)same(t.row_sums[r]) -
+                (U32v)terms * (U32v)same(t.row_zeros[r]));
 }
+
+/// Four elements, or their half, of each of R rows.
+template <int R>
+struct RowQuads {
+#if defined(__ARM_FEATURE_DOTPROD)
+  static constexpr int kVectors = R / 4;  ///< rows that are loaded by vectors, as lanes can be factors
+  I32v rows[kVectors + 1];
+#else
+  static constexpr int kVectors = 0;
+#endif
+  const std::byte* at;
+  FRAZIL_INLINE explicit RowQuads(const std::byte* a) : at(a) {
+#if defined(__ARM_FEATURE_DOTPROD)
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) rows[v] = load<I32v>(a + v * 4 * kQuad);
+#endif
+  }
+  FRAZIL_INLINE void add(I32v& sum, I32v b, int r) const {
+#if defined(__ARM_FEATURE_DOTPROD)
+    if (r < 4 * kVectors) {
+      const auto with = [&](auto lane) __attribute__((always_inline)) {
+        sum = (I32v)vdotq_laneq_s32((int32x4_t)sum, (int8x16_t)b, (int8x16_t)rows[r / 4], decltype(lane)::value);
+      };
+      switch (r % 4) {
+        case 0: return with(std::integral_constant<int, 0>());
+        case 1: return with(std::integral_constant<int, 1>());
+        case 2: return with(std::integral_constant<int, 2>());
+        default: return with(std::integral_constant<int, 3>());
+      }
+    }
+#endif
+    int32_t x;
+    __builtin_memcpy(&x, at + r * kQuad, sizeof x);
+    add_products(sum, b, same(x));
+  }
+};
 
 template <int R, int NV>
 void byte_tile(const ByteTile& t) {
@@ -145,13 +201,12 @@ void byte_tile(const ByteTile& t) {
       I32v bv[NV];
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) bv[v] = widened(load<I32v>(b + v * 4 * kW), half);
+      const RowQuads<R> quads(a + half * 4);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        int32_t x;
-        __builtin_memcpy(&x, a + r * kQuad + half * 4, sizeof x);
 #pragma GCC unroll 16
         for (int v = 0; v < NV; ++v) {
-          add_products(acc[r][v], bv[v], same(x));
+          quads.add(acc[r][v], bv[v], r);
           stay_in_register(acc[r][v]);
         }
       }
@@ -227,7 +282,8 @@ void pack_row(const std::uint8_t* from, int64_t k, std::uint8_t flip, int64_t he
   int64_t p = 0;
   for (; p + 16 <= k; p += 16, to += 4 * step) put_16(from + p, flip, to, step);
   if (p == k) return;
-  std::uint8_t rest[16] = {};
+  std::uint8_t rest[16];
+  std::memset(rest, flip, sizeof rest);  // zeros, once they are flipped
   std::memcpy(rest, from + p, static_cast<std::size_t>(k - p));
   std::byte quads[4 * kQuad];
   put_16(rest, flip, quads, kQuad);

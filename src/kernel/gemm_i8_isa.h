@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "kernel/gemm_i8.h"
+#include "kernel/isa_list.h"
 
 namespace frazil::kernel {
 
@@ -50,11 +51,11 @@ namespace {
   void gemm_i8_packed(const ByteProduct& g, std::int64_t begin, std::int64_t end, void* scratch) noexcept;            \
   void byte_taps(std::int32_t* sums, const ByteTaps& taps, std::int64_t n) noexcept; \
   }
-FRAZIL_X(isa_base)
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
 FRAZIL_X(isa_avx512vnni)
+#elif defined(__aarch64__)
+FRAZIL_X(isa_neondot)
 #endif
 #undef FRAZIL_X
 

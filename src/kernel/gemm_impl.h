@@ -39,12 +39,11 @@ void tile(const GemmBlock& g, int64_t lanes) {
       const float* p = b + (v / kPanelVectors) * b_panel + (v % kPanelVectors) * kW;
       bv[v] = Tail && v == NV - 1 ? load_mask(p, mask) : loadv(p);
     }
+    const Factors<R, PackedA> factors(a, a_row);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      const F32v ar = set1(load_1(a + r * a_row));
+    for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
-      for (int v = 0; v < NV; ++v) acc[r][v] = mul_add(ar, bv[v], acc[r][v]);
-    }
+      for (int v = 0; v < NV; ++v) factors.add(acc[r][v], bv[v], r);
     a += a_col;
     b += b_row;
   };

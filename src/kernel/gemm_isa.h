@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernel/gemm.h"
+#include "kernel/isa_list.h"
 
 namespace frazil::kernel {
 
@@ -55,11 +56,7 @@ struct GemmBlock {
   void gemm_pack_rows(std::int64_t rows, std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_col,    \
                       float* packed) noexcept;                                                                      \
   }
-FRAZIL_X(isa_base)
-#if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
-#endif
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X
 
 }  // namespace frazil::kernel

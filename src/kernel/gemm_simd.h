@@ -54,17 +54,23 @@ FRAZIL_INLINE void store_mask(float* p, F32v v, Mask m) { _mm256_maskstore_ps(p,
 #else
 
 FRAZIL_INLINE F32v set1(float s) { return F32v{s, s, s, s}; }
+#if defined(FRAZIL_NEON)
+FRAZIL_INLINE F32v mul_add(F32v a, F32v b, F32v c) { return fma(a, b, c); }
+#else
 FRAZIL_INLINE F32v mul_add(F32v a, F32v b, F32v c) { return a * b + c; }
+#endif
 
 using Mask = int64_t;
 FRAZIL_INLINE Mask first_lanes(int64_t n) { return n; }
 FRAZIL_INLINE F32v load_mask(const float* p, Mask m) {
+  if (m >= kW) return loadv(p);
   F32v v{};
   for (int i = 0; i < kW; ++i)
     if (i < m) v[i] = p[i];
   return v;
 }
 FRAZIL_INLINE void store_mask(float* p, F32v v, Mask m) {
+  if (m >= kW) return storev(p, v);
   for (int i = 0; i < kW; ++i)
     if (i < m) p[i] = v[i];
 }
@@ -100,6 +106,10 @@ FRAZIL_INLINE F32x4 sum4(F32v v0, F32v v1, F32v v2, F32v v3) {
   const F32v u = __builtin_shufflevector(t0, t1, 0, 1, 8, 9, 4, 5, 12, 13) +
                  __builtin_shufflevector(t0, t1, 2, 3, 10, 11, 6, 7, 14, 15);
   return __builtin_shufflevector(u, u, 0, 1, 2, 3) + __builtin_shufflevector(u, u, 4, 5, 6, 7);
+#elif defined(FRAZIL_NEON)
+  const float32x4_t t0 = vpaddq_f32((float32x4_t)v0, (float32x4_t)v1),
+                    t1 = vpaddq_f32((float32x4_t)v2, (float32x4_t)v3);
+  return (F32x4)vpaddq_f32(t0, t1);
 #else
   const F32v t0 = __builtin_shufflevector(v0, v1, 0, 4, 1, 5) + __builtin_shufflevector(v0, v1, 2, 6, 3, 7);
   const F32v t1 = __builtin_shufflevector(v2, v3, 0, 4, 1, 5) + __builtin_shufflevector(v2, v3, 2, 6, 3, 7);
@@ -108,6 +118,42 @@ FRAZIL_INLINE F32x4 sum4(F32v v0, F32v v1, F32v v2, F32v v3) {
 #endif
 }
 FRAZIL_INLINE float sum_lanes(F32v v) { return sum4(v, v, v, v)[0]; }
+
+/// R numbers of a column of A, `step` apart, to multiply vectors by. What is Adjacent is loaded by vectors where lanes
+/// of a vector can be factors.
+template <int R, bool Adjacent>
+class Factors {
+ public:
+  FRAZIL_INLINE Factors(const float* from, int64_t step) : from_(from), step_(step) {
+#pragma GCC unroll 16
+    for (int q = 0; q < kQuads; ++q) quads_[q] = load_4(from + 4 * q);
+  }
+  /// sum += number r * b.
+  FRAZIL_INLINE void add(F32v& sum, F32v b, int r) const {
+#if defined(FRAZIL_NEON)
+    if (r < 4 * kQuads) return add_lane(sum, b, quads_[r / 4], r % 4);
+#endif
+    sum = mul_add(set1(load_1(from_ + r * step_)), b, sum);
+  }
+
+ private:
+#if defined(FRAZIL_NEON)
+  static constexpr int kQuads = Adjacent ? R / 4 : 0;
+
+  /// With intrinsics, GCC 12 loads lanes one by one.
+  FRAZIL_INLINE static void add_lane(F32v& sum, F32v b, F32x4 a, int lane) {
+    if (lane == 0) asm("fmla %0.4s, %1.4s, %2.s[0]" : "+w"(sum) : "w"(b), "w"(a));
+    if (lane == 1) asm("fmla %0.4s, %1.4s, %2.s[1]" : "+w"(sum) : "w"(b), "w"(a));
+    if (lane == 2) asm("fmla %0.4s, %1.4s, %2.s[2]" : "+w"(sum) : "w"(b), "w"(a));
+    if (lane == 3) asm("fmla %0.4s, %1.4s, %2.s[3]" : "+w"(sum) : "w"(b), "w"(a));
+  }
+#else
+  static constexpr int kQuads = 0;
+#endif
+  F32x4 quads_[kQuads + 1];
+  const float* from_;
+  int64_t step_;
+};
 
 /// dst[c][r] = src[r][c] for a 4 x 4 block.
 FRAZIL_INLINE void transpose4(float* dst, int64_t dst_row, const float* src, int64_t src_row) {

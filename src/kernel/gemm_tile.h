@@ -9,7 +9,7 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(FRAZIL_NEON)  // 32 registers
 constexpr int kTileRows = 12;
 constexpr int wide_vectors(int rows) { return rows <= 2 ? 8 : rows <= 6 ? 4 : 2; }
 #else

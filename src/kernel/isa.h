@@ -2,16 +2,21 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace frazil::kernel {
 
-/// Instruction sets for which kernels are compiled. avx2 means AVX2, FMA and F16C; avx512 adds AVX-512 F, BW, DQ and
-/// VL. Each includes the previous ones. Outside of x86-64 only base exists.
-enum class Isa : std::uint8_t { base, avx2, avx512 };
+/// Instruction sets for which kernels are compiled: base for any machine; on x86-64 avx2, which means AVX2, FMA and
+/// F16C, and avx512, which adds AVX-512 F, BW, DQ and VL; on AArch64 neon, which every such machine has.
+enum class Isa : std::uint8_t { base, avx2, avx512, neon };
 
 std::string_view name_of(Isa isa);
+/// Of any machine.
 std::optional<Isa> isa_from_name(std::string_view name);
+
+/// Those that this build contains, narrowest first. Each includes the instructions of those before it.
+std::span<const Isa> isas();
 
 /// The widest one that this build contains and this machine supports.
 Isa best_isa();
@@ -19,12 +24,13 @@ Isa best_isa();
 /// The one used by kernel look-ups (tile_fn, ...): best_isa() unless forced.
 Isa current_isa();
 
-/// Changes current_isa() for later look-ups; functions already looked up stay valid. Wider ones than best_isa() mean
-/// best_isa(). Thread-safe.
+/// Changes current_isa() for later look-ups; functions already looked up stay valid. One that this build lacks, or
+/// that is wider than best_isa(), means best_isa(). Thread-safe.
 void force_isa(Isa isa);
 
-/// Whether kernels for Isa::avx512 may use VNNI: where the machine has it, unless forbidden. Thread-safe.
-bool uses_vnni();
-void allow_vnni(bool allowed);
+/// Whether products of bytes may use instructions that sum four of them, AVX-512 VNNI or Arm's dot products, with the
+/// widest instruction set: where the machine has them, unless forbidden. Thread-safe.
+bool uses_byte_dot();
+void allow_byte_dot(bool allowed);
 
 }  // namespace frazil::kernel

@@ -56,6 +56,8 @@ FRAZIL_INLINE F32v sqrt(F32v x) {
   return (F32v)_mm256_sqrt_ps((__m256)x);
 #elif defined(__x86_64__)
   return (F32v)_mm_sqrt_ps((__m128)x);
+#elif defined(FRAZIL_NEON)
+  return (F32v)vsqrtq_f32((float32x4_t)x);
 #else
   for (std::size_t i = 0; i < kLanes<F32v>; ++i) x[i] = __builtin_sqrtf(x[i]);
   return x;
@@ -68,6 +70,8 @@ FRAZIL_INLINE F64v sqrt(F64v x) {
   return (F64v)_mm256_sqrt_pd((__m256d)x);
 #elif defined(__x86_64__)
   return (F64v)_mm_sqrt_pd((__m128d)x);
+#elif defined(FRAZIL_NEON)
+  return (F64v)vsqrtq_f64((float64x2_t)x);
 #else
   for (std::size_t i = 0; i < kLanes<F64v>; ++i) x[i] = __builtin_sqrt(x[i]);
   return x;

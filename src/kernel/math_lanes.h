@@ -9,6 +9,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(FRAZIL_NEON)
+#include <arm_neon.h>
 #endif
 
 #define FRAZIL_INLINE [[gnu::always_inline]] inline
@@ -97,6 +99,8 @@ FRAZIL_INLINE F32v copysign(F32v x, F32v s) {
 #if defined(__AVX512F__)
   constexpr int kChoose = 0xca;  // selects bits of the second operand where the first has a 1, else of the third
   return (F32v)_mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7fffffff), (__m512i)x, (__m512i)s, kChoose);
+#elif defined(FRAZIL_NEON)
+  return (F32v)vbslq_f32(vdupq_n_u32(0x80000000), (float32x4_t)s, (float32x4_t)x);
 #else
   return with_sign(abs(x), s);
 #endif
@@ -109,6 +113,11 @@ FRAZIL_INLINE F32v look_up(const float (&table)[8], U32v index) {
   return (F32v)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)index, twice);
 #elif defined(__AVX2__)
   return (F32v)_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), (__m256i)index);
+#elif defined(FRAZIL_NEON)
+  uint8x16x2_t bytes;
+  __builtin_memcpy(&bytes, table, sizeof bytes);
+  const U32v places = (index & 7) * 0x04040404 + 0x03020100;  // of each entry's bytes
+  return (F32v)vqtbl2q_u8(bytes, (uint8x16_t)places);
 #else
   F32v found;
   for (std::size_t i = 0; i < kLanes<F32v>; ++i) found[i] = table[index[i] & 7];
@@ -122,6 +131,8 @@ FRAZIL_INLINE F32v at_least(F32v x, float c) {
   return (F32v)_mm512_maskz_max_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
 #elif defined(__AVX2__)
   return (F32v)_mm256_max_ps(_mm256_set1_ps(c), (__m256)x);
+#elif defined(FRAZIL_NEON)
+  return (F32v)vmaxq_f32((float32x4_t)x, vdupq_n_f32(c));
 #else
   return x < c ? splat<F32v>(c) : x;
 #endif
@@ -132,6 +143,8 @@ FRAZIL_INLINE F32v at_most(F32v x, float c) {
   return (F32v)_mm512_maskz_min_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
 #elif defined(__AVX2__)
   return (F32v)_mm256_min_ps(_mm256_set1_ps(c), (__m256)x);
+#elif defined(FRAZIL_NEON)
+  return (F32v)vminq_f32((float32x4_t)x, vdupq_n_f32(c));
 #else
   return x > c ? splat<F32v>(c) : x;
 #endif
@@ -164,6 +177,10 @@ FRAZIL_INLINE __mmask16 unusual_lanes(F32v x) {
 FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 #elif defined(__FMA__)
 FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+#elif defined(FRAZIL_NEON)
+FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) {
+  return (F32v)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
 #elif defined(__x86_64__)
 /// The product is exact in f64. The sum is rounded to odd there, so that rounding to f32 gives the correctly rounded
 /// result.
@@ -193,6 +210,8 @@ FRAZIL_INLINE F32v fnma(F32v a, F32v b, F32v c) {
   return (F32v)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
   return (F32v)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(FRAZIL_NEON)
+  return (F32v)vfmsq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
   return fma(-a, b, c);
 #endif

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernel/isa_list.h"
 #include "kernel/plain_gemm.h"
 
 // The functions that plain_gemm exports per instruction set.
@@ -7,9 +8,5 @@
   namespace frazil::kernel::ns {                                                   \
   bool plain_gemm_run(Elem elem, const PlainGemm& g, std::byte* scratch) noexcept; \
   }
-FRAZIL_X(isa_base)
-#if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
-#endif
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X

@@ -115,16 +115,7 @@ void average_row(const PoolParams& p, const float* x, int64_t oy, float* y, bool
 
 using Lines = void (*)(const PoolParams&, PoolFold, int64_t, const float*, int64_t, float*) noexcept;
 
-Lines pool_lines() {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::pool_line;
-    case Isa::avx2: return isa_avx2::pool_line;
-    case Isa::base: break;
-  }
-#endif
-  return isa_base::pool_line;
-}
+Lines pool_lines() { FRAZIL_DISPATCH(pool_line); }
 
 /// Folds lines [begin, end) of images with channels last; then(line of its image, its results).
 template <class Then>

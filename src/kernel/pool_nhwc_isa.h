@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernel/isa_list.h"
 #include "kernel/pool.h"
 
 namespace frazil::kernel {
@@ -16,11 +17,7 @@ enum class PoolFold : std::uint8_t { maximum, sum };
   void pool_line(const PoolParams& p, PoolFold fold, std::int64_t channels, const float* x, std::int64_t oy, \
                  float* y) noexcept;                                                                        \
   }
-FRAZIL_X(isa_base)
-#if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
-#endif
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X
 
 }  // namespace frazil::kernel

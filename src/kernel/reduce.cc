@@ -19,26 +19,12 @@ bool reduce_supports(Reduce op, Elem elem) noexcept {
 
 bool reduce(Reduce op, Elem elem, const void* x, void* y, std::int64_t outer, std::int64_t extent,
             std::int64_t inner) noexcept {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::reduce_run(op, elem, x, y, outer, extent, inner);
-    case Isa::avx2: return isa_avx2::reduce_run(op, elem, x, y, outer, extent, inner);
-    case Isa::base: break;
-  }
-#endif
-  return isa_base::reduce_run(op, elem, x, y, outer, extent, inner);
+  FRAZIL_DISPATCH(reduce_run(op, elem, x, y, outer, extent, inner));
 }
 
 bool arg_reduce(Arg op, bool last, Elem elem, const void* x, std::int64_t* y, std::int64_t outer, std::int64_t extent,
                 std::int64_t inner) noexcept {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::arg_reduce_run(op, last, elem, x, y, outer, extent, inner);
-    case Isa::avx2: return isa_avx2::arg_reduce_run(op, last, elem, x, y, outer, extent, inner);
-    case Isa::base: break;
-  }
-#endif
-  return isa_base::arg_reduce_run(op, last, elem, x, y, outer, extent, inner);
+  FRAZIL_DISPATCH(arg_reduce_run(op, last, elem, x, y, outer, extent, inner));
 }
 
 }  // namespace frazil::kernel

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernel/isa_list.h"
 #include "kernel/reduce.h"
 
 // The functions that reduce exports per instruction set. They return true if the element type is supported.
@@ -10,9 +11,5 @@
   bool arg_reduce_run(Arg op, bool last, Elem elem, const void* x, std::int64_t* y, std::int64_t outer,        \
                       std::int64_t extent, std::int64_t inner) noexcept;                                       \
   }
-FRAZIL_X(isa_base)
-#if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
-#endif
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X

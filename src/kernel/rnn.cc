@@ -17,22 +17,15 @@ namespace {
 
 using std::int64_t;
 
-struct Cells {
-  decltype(isa_base::rows_lstm_cell)* lstm;
-  decltype(isa_base::rows_gru_gates)* gru_gates;
-  decltype(isa_base::rows_gru_cell)* gru;
-};
+decltype(&isa_base::rows_lstm_cell) lstm_cell() { FRAZIL_DISPATCH(rows_lstm_cell); }
+decltype(&isa_base::rows_gru_gates) gru_gates() { FRAZIL_DISPATCH(rows_gru_gates); }
+decltype(&isa_base::rows_gru_cell) gru_cell() { FRAZIL_DISPATCH(rows_gru_cell); }
 
-Cells current_cells() {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return {isa_avx512::rows_lstm_cell, isa_avx512::rows_gru_gates, isa_avx512::rows_gru_cell};
-    case Isa::avx2: return {isa_avx2::rows_lstm_cell, isa_avx2::rows_gru_gates, isa_avx2::rows_gru_cell};
-    case Isa::base: break;
-  }
-#endif
-  return {isa_base::rows_lstm_cell, isa_base::rows_gru_gates, isa_base::rows_gru_cell};
-}
+struct Cells {
+  decltype(&isa_base::rows_lstm_cell) lstm = lstm_cell();
+  decltype(&isa_base::rows_gru_gates) gru_gates = kernel::gru_gates();
+  decltype(&isa_base::rows_gru_cell) gru = gru_cell();
+};
 
 /// Carves 64-byte aligned pieces from a buffer; with null, only computes their size.
 class Carver {
@@ -282,7 +275,7 @@ void for_steps(const Sequence& s, const Work& work, F step) {
 void lstm(const Rnn& p, void* scratch) noexcept {
   const Work work(4, p.steps, p.batch, p.inputs, p.hidden, p.packed_r != nullptr, scratch);
   const Sequence s(p);
-  const Cells cells = current_cells();
+  const Cells cells;
   copy_or_zero(work.h, p.h0, p.batch * p.hidden);
   copy_or_zero(work.c, p.c0, p.batch * p.hidden);
   join_biases(p, work, work.gates);
@@ -294,7 +287,7 @@ void lstm(const Rnn& p, void* scratch) noexcept {
 void gru(const Rnn& p, void* scratch) noexcept {
   const Work work(3, p.steps, p.batch, p.inputs, p.hidden, p.packed_r != nullptr, scratch);
   const Sequence s(p);
-  const Cells cells = current_cells();
+  const Cells cells;
   const bool linear = p.linear_before_reset;
   copy_or_zero(work.h, p.h0, p.batch * p.hidden);
   join_biases(p, work, linear ? 2 * p.hidden : work.gates);

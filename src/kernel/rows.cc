@@ -3,30 +3,19 @@
 #include "kernel/isa.h"
 #include "kernel/rows_isa.h"
 
-#if defined(__x86_64__)
-#define FRAZIL_DISPATCH(call)                            \
-  switch (current_isa()) {                               \
-    case Isa::avx512: return isa_avx512::call;           \
-    case Isa::avx2: return isa_avx2::call;               \
-    case Isa::base: return isa_base::call;               \
-  }
-#else
-#define FRAZIL_DISPATCH(call) return isa_base::call;
-#endif
-
 namespace frazil::kernel {
 
-void softmax(const Rows& r) noexcept { FRAZIL_DISPATCH(rows_softmax(r)) }
+void softmax(const Rows& r) noexcept { FRAZIL_DISPATCH(rows_softmax(r)); }
 
-void log_softmax(const Rows& r) noexcept { FRAZIL_DISPATCH(rows_log_softmax(r)) }
+void log_softmax(const Rows& r) noexcept { FRAZIL_DISPATCH(rows_log_softmax(r)); }
 
 void layer_norm(const Rows& r, const float* scale, const float* bias, float epsilon, float* mean,
                 float* inv_std) noexcept {
-  FRAZIL_DISPATCH(rows_layer_norm(r, scale, bias, epsilon, mean, inv_std))
+  FRAZIL_DISPATCH(rows_layer_norm(r, scale, bias, epsilon, mean, inv_std));
 }
 
 void rms_norm(const Rows& r, const float* scale, float epsilon, float* inv_rms) noexcept {
-  FRAZIL_DISPATCH(rows_rms_norm(r, scale, epsilon, inv_rms))
+  FRAZIL_DISPATCH(rows_rms_norm(r, scale, epsilon, inv_rms));
 }
 
 }  // namespace frazil::kernel

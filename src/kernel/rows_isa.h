@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernel/attention.h"
+#include "kernel/isa_list.h"
 #include "kernel/rows.h"
 
 namespace frazil::kernel {
@@ -45,9 +46,5 @@ struct RotaryRow {
   void rows_gru_cell(std::int64_t n, const float* x, const float* recurrent, const float* reset, const float* z,  \
                      float clip, float* h) noexcept;                                                              \
   }
-FRAZIL_X(isa_base)
-#if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
-#endif
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X

@@ -10,18 +10,6 @@
 #include "kernel/isa.h"
 #include "kernel/select_isa.h"
 
-#if defined(__x86_64__)
-#define FRAZIL_DISPATCH(call)                  \
-  switch (current_isa()) {                     \
-    case Isa::avx512: return isa_avx512::call; \
-    case Isa::avx2: return isa_avx2::call;     \
-    case Isa::base: break;                     \
-  }                                            \
-  return isa_base::call;
-#else
-#define FRAZIL_DISPATCH(call) return isa_base::call;
-#endif
-
 namespace frazil::kernel {
 namespace {
 
@@ -32,11 +20,12 @@ constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
 constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
 
 int64_t between(const float* x, int64_t n, bool turned, std::int32_t low, std::int32_t high, int64_t first, Rank* out) {
-  FRAZIL_DISPATCH(select_between(x, n, turned, low, high, first, out))
+  FRAZIL_DISPATCH(select_between(x, n, turned, low, high, first, out));
 }
 
-void maxima_of(const float* x, int64_t n, bool turned, std::int32_t* maxima,
-               int64_t groups){FRAZIL_DISPATCH(select_maxima(x, n, turned, maxima, groups))}
+void maxima_of(const float* x, int64_t n, bool turned, std::int32_t* maxima, int64_t groups) {
+  FRAZIL_DISPATCH(select_maxima(x, n, turned, maxima, groups));
+}
 
 /// A key that at least k elements of the row reach: the k-th largest of the maxima of disjoint groups.
 std::int32_t reached_by(const float* row, int64_t n, int64_t k, bool turned, std::int32_t* maxima) {
@@ -130,7 +119,7 @@ void places_set(const Flags& flags, int64_t first, int64_t* out, int64_t found) 
 }
 
 bool overlaps_any(const BoxLanes& all, int64_t i, const BoxLanes& kept, int64_t count, float threshold) noexcept {
-  FRAZIL_DISPATCH(select_overlap(all, i, kept, count, threshold))
+  FRAZIL_DISPATCH(select_overlap(all, i, kept, count, threshold));
 }
 
 }  // namespace frazil::kernel

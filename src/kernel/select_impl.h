@@ -23,6 +23,8 @@ FRAZIL_INLINE std::uint32_t lanes_between(I32v a, I32v low, I32v high) {
   return static_cast<std::uint32_t>(_mm256_movemask_ps((__m256)((low <= a) & (a <= high))));
 #elif defined(__x86_64__)
   return static_cast<std::uint32_t>(_mm_movemask_ps((__m128)((low <= a) & (a <= high))));
+#elif defined(FRAZIL_NEON)
+  return vaddvq_u32((uint32x4_t)((low <= a) & (a <= high) & I32v{1, 2, 4, 8}));
 #else
   std::uint32_t m = 0;
   for (int i = 0; i < kW; ++i) m |= static_cast<std::uint32_t>(low[i] <= a[i] && a[i] <= high[i]) << i;
@@ -38,6 +40,8 @@ FRAZIL_INLINE bool any_lane(I32v truth) {
   return _mm512_movepi32_mask((__m512i)truth) != 0;
 #elif defined(__AVX2__)
   return _mm256_movemask_ps((__m256)truth) != 0;
+#elif defined(FRAZIL_NEON)
+  return vmaxvq_u32((uint32x4_t)truth) != 0;
 #else
   std::int32_t any = 0;
   for (int i = 0; i < kW; ++i) any |= truth[i];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernel/isa_list.h"
 #include "kernel/select.h"
 
 // The functions that select exports per instruction set; contracts as in select.h, except select_maxima: maxima[j] is
@@ -13,9 +14,5 @@
   bool select_overlap(const BoxLanes& all, std::int64_t i, const BoxLanes& kept, std::int64_t count,               \
                       float threshold) noexcept;                                                                   \
   }
-FRAZIL_X(isa_base)
-#if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
-#endif
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X

@@ -7,27 +7,9 @@
 
 namespace frazil::kernel {
 
-TileFn tile_fn(ScalarOp op, Elem elem, unsigned scalar_mask) {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::find_tile(op, elem, scalar_mask);
-    case Isa::avx2: return isa_avx2::find_tile(op, elem, scalar_mask);
-    case Isa::base: break;
-  }
-#endif
-  return isa_base::find_tile(op, elem, scalar_mask);
-}
+TileFn tile_fn(ScalarOp op, Elem elem, unsigned scalar_mask) { FRAZIL_DISPATCH(find_tile(op, elem, scalar_mask)); }
 
-TileFn cast_fn(Elem from, Elem to) {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::avx512: return isa_avx512::find_cast(from, to);
-    case Isa::avx2: return isa_avx2::find_cast(from, to);
-    case Isa::base: break;
-  }
-#endif
-  return isa_base::find_cast(from, to);
-}
+TileFn cast_fn(Elem from, Elem to) { FRAZIL_DISPATCH(find_cast(from, to)); }
 
 void fill(void* out, const void* value, std::size_t size, std::size_t n) {
   if (n == 0) return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernel/isa_list.h"
 #include "kernel/tile.h"
 
 // The functions that each compilation of tile_impl.h exports.
@@ -8,9 +9,5 @@
   TileFn find_tile(ScalarOp op, Elem elem, unsigned scalar_mask); \
   TileFn find_cast(Elem from, Elem to);                           \
   }
-FRAZIL_X(isa_base)
-#if defined(__x86_64__)
-FRAZIL_X(isa_avx2)
-FRAZIL_X(isa_avx512)
-#endif
+FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X

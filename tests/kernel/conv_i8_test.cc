@@ -173,7 +173,7 @@ TEST_P(ByteConvolutions, TakeGroups) {
   expect_exact({.p = window(8, 4, 6, 3, 1, 1, 1, 2)});
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, ByteConvolutions, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
+INSTANTIATE_TEST_SUITE_P(Isa, ByteConvolutions, ::testing::ValuesIn(isas()),
                          [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST_P(NhwcTest, Tiles) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, NhwcTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
+INSTANTIATE_TEST_SUITE_P(Isa, NhwcTest, ::testing::ValuesIn(isas()),
                          [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 }  // namespace

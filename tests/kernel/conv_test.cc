@@ -75,7 +75,7 @@ TEST_P(ConvTest, Cases) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, ConvTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
+INSTANTIATE_TEST_SUITE_P(Isa, ConvTest, ::testing::ValuesIn(isas()),
                          [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 TEST(ConvTranspose, Cases) {

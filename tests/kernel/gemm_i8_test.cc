@@ -109,18 +109,18 @@ void expect_exact(const Case& c) {
   EXPECT_EQ(product.run(true, 5), expected) << "packed, five rows at a time";
 }
 
-/// An instruction set, and whether VNNI may be used.
+/// An instruction set, and whether dot products may be used.
 class ByteProducts : public ::testing::TestWithParam<std::tuple<Isa, bool>> {
  protected:
   void SetUp() override {
-    const auto [isa, vnni] = GetParam();
+    const auto [isa, dot] = GetParam();
     force_isa(isa);
-    allow_vnni(vnni);
-    if (isa != current_isa() || vnni != uses_vnni()) GTEST_SKIP() << "this machine lacks the instructions";
+    allow_byte_dot(dot);
+    if (isa != current_isa() || dot != uses_byte_dot()) GTEST_SKIP() << "this machine lacks the instructions";
   }
   void TearDown() override {
     force_isa(best_isa());
-    allow_vnni(true);
+    allow_byte_dot(true);
   }
 };
 
@@ -206,12 +206,15 @@ TEST_P(ByteProducts, ReportEachTileOnce) {
 }
 
 using Param = std::tuple<Isa, bool>;
-INSTANTIATE_TEST_SUITE_P(Isa, ByteProducts,
-                         ::testing::Values(Param{Isa::base, false}, Param{Isa::avx2, false}, Param{Isa::avx512, false},
-                                           Param{Isa::avx512, true}),
-                         [](const auto& p) {
-                           return std::string(name_of(std::get<0>(p.param))) + (std::get<1>(p.param) ? "_vnni" : "");
-                         });
+std::vector<Param> params() {
+  std::vector<Param> all;
+  for (const Isa isa : isas()) all.emplace_back(isa, false);
+  all.emplace_back(isas().back(), true);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Isa, ByteProducts, ::testing::ValuesIn(params()), [](const auto& p) {
+  return std::string(name_of(std::get<0>(p.param))) + (std::get<1>(p.param) ? "_dot" : "");
+});
 
 }  // namespace
 }  // namespace frazil::kernel

@@ -86,7 +86,7 @@ TEST(GemmKernel, IsNullForTypesWithoutOne) {
   EXPECT_EQ(find_gemm(Elem::boolean, Elem::boolean, Elem::boolean), nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, GemmKernels, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
+INSTANTIATE_TEST_SUITE_P(Isa, GemmKernels, ::testing::ValuesIn(isas()),
                          [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 }  // namespace

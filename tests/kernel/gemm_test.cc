@@ -167,7 +167,7 @@ TEST_P(GemmTest, ReluKeepsNanAndHasNoNegativeZero) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, GemmTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
+INSTANTIATE_TEST_SUITE_P(Isa, GemmTest, ::testing::ValuesIn(isas()),
                          [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 }  // namespace

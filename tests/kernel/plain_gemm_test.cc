@@ -56,7 +56,7 @@ void expect_products(int64_t m, int64_t n, int64_t k, const Steps& s) {
 TEST(PlainGemm, SumsInTheOrderOfK) {
   const int64_t sizes[][3] = {{1, 1, 1},  {0, 3, 2},    {3, 0, 2},     {2, 3, 0},    {4, 16, 8},
                               {5, 17, 9}, {7, 31, 127}, {3, 300, 129}, {1, 600, 40}, {9, 5, 260}};
-  for (const Isa isa : {Isa::base, Isa::avx2, Isa::avx512}) {
+  for (const Isa isa : isas()) {
     force_isa(isa);
     for (const auto& [m, n, k] : sizes) {
       for (const Steps& s : {Steps{k, 1, n, 1}, Steps{1, m, 1, k}}) {

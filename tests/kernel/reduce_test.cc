@@ -16,8 +16,6 @@ namespace {
 
 using std::int64_t;
 
-constexpr Isa kIsas[] = {Isa::base, Isa::avx2, Isa::avx512};
-
 template <class T>
 T naive(Reduce op, const T* x, int64_t extent, int64_t step) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -68,7 +66,7 @@ void check(Elem elem) {
         continue;
       }
       ASSERT_TRUE(reduce(op, elem, x.data(), y.data(), s.outer, s.extent, s.inner));
-      for (Isa isa : kIsas) {
+      for (Isa isa : isas()) {
         force_isa(isa);
         std::vector<T> again(y.size());
         reduce(op, elem, x.data(), again.data(), s.outer, s.extent, s.inner);
@@ -147,7 +145,7 @@ void check_arg(Elem elem) {
     }
     for (Arg op : {Arg::max, Arg::min}) {
       for (bool last : {false, true}) {
-        for (Isa isa : kIsas) {
+        for (Isa isa : isas()) {
           force_isa(isa);
           std::vector<int64_t> y(static_cast<std::size_t>(s.outer * s.inner), -1);
           ASSERT_TRUE(arg_reduce(op, last, elem, x.data(), y.data(), s.outer, s.extent, s.inner));

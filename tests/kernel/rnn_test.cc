@@ -184,7 +184,7 @@ TEST_P(RnnTest, SeveralChunks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, RnnTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
+INSTANTIATE_TEST_SUITE_P(Isa, RnnTest, ::testing::ValuesIn(isas()),
                          [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 }  // namespace

@@ -137,7 +137,7 @@ TEST_P(RowsTest, Norms) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, RowsTest, ::testing::Values(Isa::base, Isa::avx2, Isa::avx512),
+INSTANTIATE_TEST_SUITE_P(Isa, RowsTest, ::testing::ValuesIn(isas()),
                          [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST_P(AttendKernel, GivesWhatTheBodyGives) {
   EXPECT_EQ(steps_of(*tier.executable, Kernel::attention), 1);
   for (const Extents& extents : kExtents) {
     SCOPED_TRACE(fmt::format("{} queries, {} keys", extents.at("S"), extents.at("T")));
-    for (const auto isa : {kernel::Isa::base, kernel::Isa::avx2, kernel::Isa::avx512}) {
+    for (const auto isa : kernel::isas()) {
       kernel::force_isa(isa);
       EXPECT_TRUE(run_beside_reference(*tier.session, graph, inputs_for(graph, extents, 3), sum_of(70)));
     }

@@ -253,7 +253,7 @@ TEST_P(Select, NonMaxSuppression) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, Select, ::testing::Values(kernel::Isa::base, kernel::Isa::avx2, kernel::Isa::avx512),
+INSTANTIATE_TEST_SUITE_P(Isas, Select, ::testing::ValuesIn(kernel::isas()),
                          [](const auto& isa) { return std::string(kernel::name_of(isa.param)); });
 
 /// The packed part of a weight must be the part that this iteration or run reads.

@@ -153,7 +153,7 @@ double distance(T a, T b) {
 template <class Check>
 void on_every_isa(Check check) {
   Isa before = current_isa();
-  for (Isa isa : {Isa::base, Isa::avx2, Isa::avx512}) {
+  for (Isa isa : isas()) {
     if (isa > best_isa()) continue;
     force_isa(isa);
     SCOPED_TRACE(std::string(name_of(isa)));
