@@ -96,9 +96,29 @@ constexpr int kHalves = 2;
 constexpr int32_t kMoved = 0;
 using Wide = std::int16_t;
 using U16v = std::uint16_t __attribute__((vector_size(kVectorBytes)));
+#if defined(FRAZIL_NEON)
+/// Sums of first and second elements of pairs side by side, of the lower and of the upper columns: they are added at
+/// the end, as no instruction adds products in pairs.
+struct PairSums {
+  I32v low = {}, high = {};
+};
+FRAZIL_INLINE void add_products(PairSums& sum, I32v b, I32v a) {
+  const auto x = (int16x8_t)b, y = (int16x8_t)a;
+  sum.low = (I32v)vmlal_s16((int32x4_t)sum.low, vget_low_s16(x), vget_low_s16(y));
+  sum.high = (I32v)vmlal_high_s16((int32x4_t)sum.high, x, y);
+}
+#else
 FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) { add_pairs(sum, b, a); }
+#endif
 /// Elements 0 and 2, or 1 and 3, of each column's four.
 FRAZIL_INLINE I32v widened(I32v b, int half) { return (I32v)(half == 0 ? (U16v)b & 0xff : (U16v)b >> 8); }
+#endif
+#if defined(FRAZIL_NEON) && !defined(__ARM_FEATURE_DOTPROD)
+using Sum = PairSums;
+FRAZIL_INLINE I32v total(const Sum& sum) { return (I32v)vpaddq_s32((int32x4_t)sum.low, (int32x4_t)sum.high); }
+#else
+using Sum = I32v;  ///< of a vector of columns
+FRAZIL_INLINE I32v total(Sum sum) { return sum; }
 #endif
 constexpr int64_t kQuad = 4 * sizeof(Wide);  ///< bytes of four elements of packed A
 static_assert(kQuad <= kByteQuadSize);
@@ -106,9 +126,9 @@ static_assert(kQuad <= kByteQuadSize);
 #if defined(__AVX512F__)
 constexpr int kTileRows = 12;
 constexpr int kNarrowRows = 0;  ///< up to which four vectors fit into the registers
-#elif defined(FRAZIL_NEON)
-constexpr int kTileRows = kHalves == 1 ? 12 : 8;
-constexpr int kNarrowRows = kHalves == 1 ? 6 : 4;
+#elif defined(__ARM_FEATURE_DOTPROD)
+constexpr int kTileRows = 12;
+constexpr int kNarrowRows = 6;
 #else
 constexpr int kTileRows = 6;
 constexpr int kNarrowRows = 3;  ///< up to which four vectors fit into the registers
@@ -140,6 +160,12 @@ FRAZIL_INLINE void stay_in_register(I32v& sum) {
   (void)sum;
 #endif
 }
+#if defined(FRAZIL_NEON) && !defined(__ARM_FEATURE_DOTPROD)
+FRAZIL_INLINE void stay_in_register(PairSums& sum) {
+  stay_in_register(sum.low);
+  stay_in_register(sum.high);
+}
+#endif
 
 FRAZIL_INLINE I32v same(int32_t x) { return x - I32v{}; }
 
@@ -166,7 +192,7 @@ struct RowQuads {
     for (int v = 0; v < kVectors; ++v) rows[v] = load<I32v>(a + v * 4 * kQuad);
 #endif
   }
-  FRAZIL_INLINE void add(I32v& sum, I32v b, int r) const {
+  FRAZIL_INLINE void add(Sum& sum, I32v b, int r) const {
 #if defined(__ARM_FEATURE_DOTPROD)
     if (r < 4 * kVectors) {
       const auto with = [&](auto lane) __attribute__((always_inline)) {
@@ -188,11 +214,11 @@ struct RowQuads {
 
 template <int R, int NV>
 void byte_tile(const ByteTile& t) {
-  I32v acc[R][NV];
+  Sum acc[R][NV];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) acc[r][v] = I32v{};
+    for (int v = 0; v < NV; ++v) acc[r][v] = Sum{};
   const std::byte* a = t.a;
   const std::uint8_t* b = t.b;
   for (int64_t q = 0; q < t.quads; ++q, a += R * kQuad, b += 4 * kByteCols) {
@@ -221,7 +247,7 @@ void byte_tile(const ByteTile& t) {
     if (t.accumulate && !inside) std::memcpy(to, c, static_cast<std::size_t>(t.cols) * sizeof *c);
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
-      I32v sum = acc[r][v];
+      I32v sum = total(acc[r][v]);
       if (t.accumulate) sum = (I32v)((U32v)sum + load<U32v>(to + v * kW));
       store(to + v * kW, t.last ? corrected(t, sum, r, v) : sum);
     }
