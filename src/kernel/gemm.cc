@@ -24,7 +24,8 @@ void run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, void*
 int64_t gemm_scratch_bytes(int64_t m, int64_t n, int64_t k) noexcept {
   if (m <= 0 || n <= 0 || k <= 0) return 0;
   const int64_t depth = std::min(k, kDepthBlock);
-  const int64_t floats = depth * (std::min(round_up(n, kPanelCols), kColBlock) + std::min(m, kRowBlock));
+  const int64_t blocks = depth * (std::min(round_up(n, kPanelCols), kColBlock) + std::min(m, kRowBlock));
+  const int64_t floats = std::max(blocks, std::min(m, kStreamRows) * std::min(k, kStreamDepth));
   return floats * static_cast<int64_t>(sizeof(float)) + kLineBytes;
 }
 

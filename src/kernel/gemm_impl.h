@@ -11,11 +11,28 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-constexpr int64_t kThinRows = kPanelRows;  ///< up to this many rows, B is read once and in place
-constexpr int64_t kDotRows = 16;           ///< up to this many rows, a transposed B is read in place
+constexpr int64_t kThinRows = kPanelRows;              ///< up to this many rows, B is read once and in place
+constexpr int64_t kStreamRows = 48;                    ///< the same of a packed B, panel after panel
+constexpr int64_t kStreamElements = int64_t{1} << 17;  ///< of C that stay in the second-level cache for a callback
+constexpr int64_t kDotRows = 16;                       ///< up to this many rows, a transposed B is read in place
 constexpr int64_t kRowBlockPanels = 12;
 constexpr int64_t kLineFloats = 16;
 constexpr int64_t kNearElements = 8192;  ///< elements of C that stay in L1 until a tile callback has processed them
+
+constexpr int64_t kAheadSteps = 4;  ///< of k between prefetches
+
+/// Prefetches about `lines` cache lines, a power of two of them; returns the place behind. Without loops: between the
+/// steps of a tile they cost a fifth of its speed.
+FRAZIL_INLINE const float* bring_nearer(const float* at, int64_t lines) {
+  const auto some = [&]<int N>() __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) __builtin_prefetch(at + i * kLineFloats, 0, 2);
+    return at + N * kLineFloats;
+  };
+  if (lines == 1) return some.template operator()<1>();
+  if (lines == 2) return some.template operator()<2>();
+  return lines <= 4 ? some.template operator()<4>() : some.template operator()<8>();
+}
 
 /// Keeps R rows x NV vectors of C in registers. PackedA: a_row is 1, else a_col is 1. Tail: only `lanes` lanes of the
 /// last vector. Ahead: g.ahead is there.
@@ -50,10 +67,12 @@ void tile(const GemmBlock& g, int64_t lanes) {
   int64_t i = 0;
   if constexpr (Ahead) {
     const float* ahead = g.ahead;
-    const int64_t every = g.k / max64(1, min64(g.ahead_lines, g.k));
-    for (int64_t line = 0; line < g.ahead_lines && i + every <= g.k; ++line, ahead += kLineFloats) {
-      __builtin_prefetch(ahead, 0, 2);
-      for (const int64_t end = i + every; i < end; ++i) step();
+    const float* const end = ahead + g.ahead_lines * kLineFloats;
+    const int64_t each = ceil_div(g.ahead_lines * kAheadSteps, max64(1, g.k));
+    for (; i + kAheadSteps <= g.k; i += kAheadSteps) {
+      if (ahead < end) ahead = bring_nearer(ahead, each);
+#pragma GCC unroll 4
+      for (int64_t s = 0; s < kAheadSteps; ++s) step();
     }
   }
   for (; i < g.k; ++i) step();
@@ -86,8 +105,15 @@ template <bool PackedA, int NV, bool Tail>
 constexpr TileTable<PackedA, NV, Tail> kTiles;
 /// Of the widest tiles that any number of rows has.
 constexpr int kWide = wide_vectors(kTileRows);
+constexpr int64_t kPanelParts = kPanelCols / (kWide * kW);  ///< widest tiles side by side in a panel
 template <bool PackedA>
 constexpr TileTable<PackedA, kWide, false, true> kTilesAhead;
+
+/// The lines of the next panel that each of `tiles` tiles of rows brings nearer; tiles begin at pairs of lines.
+FRAZIL_INLINE int64_t lines_each(int64_t depth, int64_t tiles) {
+  const int64_t lines = ceil_div(depth * kPanelCols / kLineFloats, tiles * kPanelParts);
+  return (lines + 3) / 4 * 4;
+}
 
 /// Makes `part` the columns of `whole` from j on.
 FRAZIL_INLINE void move_to(GemmBlock& part, const GemmBlock& whole, int64_t j) {
@@ -208,7 +234,9 @@ void row_strips(const GemmBlock& g, int64_t cols, bool backwards) {
 }
 
 /// Few rows: each chunk of columns completes all of k before the next, so that B is read once and C stays in the cache.
+/// Chunks of one packed panel lie in memory in this order, which brings the next block nearer.
 void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blocks, int64_t chunk, bool backwards) {
+  const bool in_memory_order = chunk == kPanelCols && g.b_row == kPanelCols && !backwards;
   const int64_t chunks = ceil_div(cols, chunk);
   for (int64_t at = 0; at < chunks; ++at) {
     const int64_t j = (backwards ? chunks - 1 - at : at) * chunk;
@@ -223,6 +251,10 @@ void thin(const GemmBlock& g, int64_t rows, int64_t cols, int64_t k, int64_t blo
       part.col_bias = i == blocks - 1 && g.col_bias != nullptr ? g.col_bias + j : nullptr;
       part.accumulate = i > 0 || g.accumulate;
       part.slope = i == blocks - 1 ? g.slope : 1;
+      if (in_memory_order && (at + 1 < chunks || i + 1 < blocks)) {
+        part.ahead = part.b + part.k * kPanelCols;
+        part.ahead_lines = lines_each(part.k, ceil_div(rows, kTileRows));
+      }
       gemm_block(part, rows, min64(chunk, cols - j));
     }
   }
@@ -329,7 +361,6 @@ struct RowPanels {
 
 /// What the tiles of some rows bring nearer while they read one panel of a packed B: the next one, a part each.
 struct NextPanel {
-  static constexpr int64_t kParts = kPanelCols / (kWide * kW);  ///< tiles side by side in a panel
   const float* at;
   int64_t lines;
   NextPanel(const Blocking& s, int64_t j, int64_t tiles) {
@@ -337,10 +368,10 @@ struct NextPanel {
     at = more && s.b_row == kPanelCols ? s.b + (j + kPanelCols - s.j0) / kPanelCols * s.b_panel
          : more                        ? nullptr
                                        : s.next;
-    lines = ceil_div((s.k1 - s.k0) * kPanelCols / kLineFloats, tiles * kParts);
+    lines = lines_each(s.k1 - s.k0, tiles);
   }
   void hand_to(GemmBlock& part, int64_t tile) const {
-    part.ahead = at == nullptr ? nullptr : at + tile * kParts * lines * kLineFloats;
+    part.ahead = at == nullptr ? nullptr : at + tile * kPanelParts * lines * kLineFloats;
     part.ahead_lines = at == nullptr ? 0 : lines;
   }
 };
@@ -520,8 +551,15 @@ void gemm_pack_rows(int64_t rows, int64_t k, const float* a, int64_t a_row, int6
     for (int64_t r = 0; r < rows; ++r) packed[i * rows + r] = load_1(a + r * a_row + i * a_col);
 }
 
-/// Few rows, with A read in place.
-static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* packed_b) {
+/// Whether the rows of A are copied side by side: they are many, or all in the same set of the first-level cache.
+static bool packs_few_rows(const Gemm& g, int64_t rows) {
+  constexpr int64_t kSetFloats = 512;
+  const bool clash = rows > 4 && g.a_row % kSetFloats == 0;
+  return g.a_col == 1 && g.n > 3 * kPanelCols && g.k <= kStreamDepth && (rows > kPanelRows || clash);
+}
+
+/// Few rows, which read B once.
+static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) {
   GemmBlock block;
   block.a = g.a + begin * g.a_row;
   block.a_row = end - begin == 1 && g.a_col != 1 ? 1 : g.a_row;
@@ -546,7 +584,13 @@ static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* pac
   const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);
   if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256)
     return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048, false);
-  thin(block, end - begin, g.n, g.k, depth_blocks(g.k), 4 * kPanelCols, g.backwards);
+  // Up to four rows wait for memory, and read several panels side by side.
+  const bool streams = packed_b != nullptr && g.m > 4 && !g.backwards;
+  if (packed_b != nullptr && packs_few_rows(g, end - begin)) {
+    gemm_pack_rows(end - begin, g.k, block.a, g.a_row, g.a_col, scratch);
+    block.a = scratch, block.a_row = 1, block.a_col = end - begin;
+  }
+  thin(block, end - begin, g.n, g.k, depth_blocks(g.k), streams ? kPanelCols : 4 * kPanelCols, g.backwards);
 }
 
 /// For the paths of few rows: adds g.addend to finished sums, whose slope is left to this.
@@ -562,7 +606,10 @@ void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, 
   const bool transposed_b = packed_b == nullptr && g.b_row == 1 && g.b_col != 1;
   const bool a_in_place = g.a_row == 1 || g.a_col == 1 || end - begin == 1;
   const bool dots = transposed_b && g.a_col == 1 && g.m <= kDotRows && g.n > 1;
-  const bool few = end - begin <= kThinRows && a_in_place && (packed_b != nullptr || g.b_col == 1);
+  const int64_t rows = end - begin;
+  const bool streams =
+      packed_b != nullptr && rows <= kStreamRows && (g.on_tile == nullptr || rows * g.n <= kStreamElements);
+  const bool few = a_in_place && (streams || (rows <= kThinRows && (packed_b != nullptr || g.b_col == 1)));
   if (g.k > 0 && !dots && !few) return blocked(g, begin, end, packed_b, scratch);
   if (g.addend != nullptr) {
     Gemm sums = g;
@@ -574,7 +621,7 @@ void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, 
   } else if (dots) {
     dot_rows(g, begin, end);
   } else {
-    few_rows(g, begin, end, packed_b);
+    few_rows(g, begin, end, packed_b, scratch);
   }
   if (g.on_tile != nullptr) (*g.on_tile)(begin, end, 0, g.n);
 }

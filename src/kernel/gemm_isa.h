@@ -10,9 +10,11 @@
 
 namespace frazil::kernel {
 
-constexpr std::int64_t kPanelCols = 32;    ///< columns of a packed B panel: [k][32], zero-padded
-constexpr std::int64_t kDepthBlock = 256;  ///< maximum steps of k between two updates of C
-constexpr std::int64_t kColBlock = 1024;   ///< maximum columns of B packed at a time
+constexpr std::int64_t kPanelCols = 32;      ///< columns of a packed B panel: [k][32], zero-padded
+constexpr std::int64_t kDepthBlock = 256;    ///< maximum steps of k between two updates of C
+constexpr std::int64_t kColBlock = 1024;     ///< maximum columns of B packed at a time
+constexpr std::int64_t kStreamRows = 48;     ///< up to this many rows read a packed B once, panel after panel
+constexpr std::int64_t kStreamDepth = 8192;  ///< maximum k with which all of A is packed for them
 
 namespace {
 /// m rows are split into this many panels of nearly equal height; panel p starts at row p * m / row_panels(m).
