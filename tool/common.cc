@@ -9,6 +9,7 @@
 #include "base/scheduler.h"
 #include "ir/verify.h"
 #include "kernel/isa.h"
+#include "kernel/tuning_file.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
 
@@ -148,6 +149,7 @@ std::string tier_of(const Common& common) { return common.tier == "ref" ? "ref" 
 Status start() {
   FRAZIL_TRY(const Knobs values, knobs());
   if (const auto isa = kernel::isa_from_name(values.isa)) kernel::force_isa(*isa);
+  FRAZIL_CHECK(kernel::use_tuning(values.tuning));
   link_operators();
   return {};
 }

@@ -1,6 +1,7 @@
 #include "api/access.h"
 #include "base/knobs.h"
 #include "kernel/isa.h"
+#include "kernel/tuning_file.h"
 #include "ops/registry.h"
 
 namespace frazil::api {
@@ -15,14 +16,21 @@ void raise(const Fault& fault) {
   throw Error(shown ? static_cast<Code>(fault.code) : Code::internal, fault.message);
 }
 
+namespace {
+
+Status start_once() {
+  FRAZIL_TRY(const Knobs& values, knobs());
+  if (const auto isa = kernel::isa_from_name(values.isa)) kernel::force_isa(*isa);
+  FRAZIL_CHECK(kernel::use_tuning(values.tuning));
+  link_operators();
+  return {};
+}
+
+}  // namespace
+
 void start() {
-  static const bool ready = [] {
-    if (!knobs()) return false;
-    if (const auto isa = kernel::isa_from_name(knobs()->isa)) kernel::force_isa(*isa);
-    link_operators();
-    return true;
-  }();
-  if (!ready) raise(knobs().error());
+  static const Status started = start_once();
+  if (!started) raise(started.error());
 }
 
 }  // namespace frazil::api

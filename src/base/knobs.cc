@@ -68,6 +68,11 @@ Status set_isa(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
+Status set_tuning(Knobs& knobs, const Knob&, std::string_view text) {
+  knobs.tuning = text;
+  return {};
+}
+
 Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   auto set = parse_pass_set(text);
   if (!set) return within(fmt::format("{}: ", knob.name), std::move(set).error());
@@ -75,7 +80,7 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 13> kTable{{
+constexpr std::array<Knob, 14> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
@@ -84,6 +89,9 @@ constexpr std::array<Knob, 13> kTable{{
      "trip through the text form."},
     {"FRAZIL_ISA", "base, avx2, avx512 or neon", "", "",
      "The widest instruction set that kernels may use; unset: the widest that the machine supports."},
+    {"FRAZIL_TUNING", "a file or off", "", "",
+     "The table of what work takes on this machine, which frazil tune makes; unset: the user's own in "
+     "$XDG_CACHE_HOME/frazil or ~/.cache/frazil, if it is there; see tuning.md."},
     {"FRAZIL_THREADS", "integer", "1", "0..1024", "Threads of one run; 0: one per core. Results do not depend on it."},
     {"FRAZIL_PASSES", "all, none, -NAME, +NAME", "all", "",
      "The passes that graphs go through before planning: words separated by commas, as in -cse,-fold; see passes.md."},
@@ -108,6 +116,7 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_integer<&Knobs::debug, 0, 6>,
     &set_integer<&Knobs::verify, 0, 3>,
     &set_isa,
+    &set_tuning,
     &set_integer<&Knobs::threads, 0, 1024>,
     &set_passes,
     &set_memory,

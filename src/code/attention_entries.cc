@@ -2,6 +2,7 @@
 
 #include "code/entries.h"
 #include "kernel/attention.h"
+#include "kernel/tuning.h"
 
 namespace frazil {
 namespace {
@@ -21,7 +22,8 @@ bool steps_over(const OperandShape& o, std::span<const std::int64_t> extents, st
 /// Nanoseconds, roughly: two products and the softmax of the scores.
 double work(const kernel::Attention& s) {
   const double scores = static_cast<double>(s.batch * s.heads) * static_cast<double>(s.queries * s.keys);
-  return scores * (0.015 * static_cast<double>(s.size + s.value_size) + 0.8);
+  const kernel::Tuning& t = kernel::tuning();
+  return scores * (t.product * static_cast<double>(s.size + s.value_size) + t.softmax);
 }
 
 Status prepare_attention(Prepare& cx, const params::Attention& p, kernel::Attention& s) {

@@ -245,8 +245,7 @@ void prepare_space_product(Prepare& cx, const params::Contraction& p, const Conc
   cut_columns(s);
   cx.units = AxisCounter(space, s.outer.all()).count() * s.chunks;
   cx.scratch_bytes = static_cast<std::size_t>(ProductScratch(s, *gemm).all());
-  cx.nanoseconds = gemm->nanoseconds * static_cast<double>(cx.units) * static_cast<double>(s.rows * s.chunk) *
-                   static_cast<double>(s.steps);
+  cx.nanoseconds = static_cast<double>(cx.units) * gemm->nanoseconds(s.rows, s.chunk, s.steps);
 }
 
 void run_space_product(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceProduct& s,

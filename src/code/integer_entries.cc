@@ -3,6 +3,7 @@
 #include "code/entries.h"
 #include "code/window_shapes.h"
 #include "kernel/conv_i8.h"
+#include "kernel/tuning.h"
 
 // Convolutions of bytes with zero points.
 namespace frazil {
@@ -27,7 +28,7 @@ Status prepare_byte_conv(Prepare& cx, const params::Conv& how, ByteConvState& s)
   }
   s.unit = cx.whole_rows ? kernel::byte_conv_units_per_plane(p) : 1;
   cx.units = std::max<std::int64_t>(1, kernel::byte_conv_units(p) / s.unit);
-  cx.nanoseconds = nanoseconds_of(p);
+  cx.nanoseconds = kernel::conv_nanoseconds(kernel::tuning(), p);
   cx.scratch_bytes = kernel::byte_conv_scratch(p);
   return {};
 }

@@ -66,8 +66,7 @@ void cut_rows(Prepare& cx, const kernel::GemmKernel& kernel, const kernel::GemmC
   const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
   cx.units = batches * per_batch;
   cx.fewest_units = g.packed_b != nullptr || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, kFewestUnits);
-  cx.nanoseconds = kernel.nanoseconds * static_cast<double>(batches) * static_cast<double>(g.m) *
-                   static_cast<double>(g.n) * static_cast<double>(g.k);
+  cx.nanoseconds = static_cast<double>(batches) * kernel.nanoseconds(g.m, g.n, g.k);
   cx.scratch_bytes = kernel.scratch_bytes(g.m, g.n, g.k);
 }
 

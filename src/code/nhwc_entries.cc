@@ -3,6 +3,7 @@
 #include "code/entries.h"
 #include "code/window_shapes.h"
 #include "kernel/conv_nhwc.h"
+#include "kernel/tuning.h"
 
 // Convolutions and pools whose channels are the last axis.
 namespace frazil {
@@ -21,7 +22,9 @@ struct NhwcState {
 void cut(Prepare& cx, NhwcState& s) {
   s.unit = cx.whole_rows ? kernel::nhwc_units_per_rows(s.conv) : 1;
   cx.units = std::max<std::int64_t>(1, kernel::nhwc_units(s.conv) / s.unit);
-  cx.nanoseconds = nanoseconds_of(s.conv.params);
+  const bool transformed = kernel::nhwc_path(s.conv) == kernel::NhwcPath::winograd;
+  cx.nanoseconds = transformed ? kernel::winograd_nanoseconds(kernel::tuning(), s.conv.params)
+                               : kernel::conv_nanoseconds(kernel::tuning(), s.conv.params);
 }
 
 /// The plan has other operands made contiguous before.
@@ -38,7 +41,7 @@ Status read_strides(const OperandShape& x, kernel::NhwcConv& conv) {
 Status prepare_nhwc(Prepare& cx, const params::Conv& how, NhwcState& s) {
   kernel::ConvParams& p = s.conv.params;
   read_conv(cx, how, true, p);
-  s.conv.fast = cx.fast;
+  s.conv.fast = cx.fast && kernel::winograd_pays(kernel::tuning(), p);
   s.conv.slope = how.slope;
   if (!cx.in[0].contiguous) FRAZIL_CHECK(read_strides(cx.in[0], s.conv));
   std::size_t own = cx.in.size();  // the others stand behind

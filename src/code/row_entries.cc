@@ -5,6 +5,7 @@
 #include "code/entries.h"
 #include "kernel/reduce.h"
 #include "kernel/rows.h"
+#include "kernel/tuning.h"
 
 namespace frazil {
 namespace {
@@ -35,7 +36,7 @@ void read_axes(Prepare& cx, std::size_t axis, std::size_t count, ReduceState& s)
   s.outer = product(dims.first(axis));
   s.extent = product(dims.subspan(axis, count));
   s.inner = product(dims.subspan(axis + count));
-  s.unit = cut(cx, s.outer, s.extent * s.inner, 0.3);
+  s.unit = cut(cx, s.outer, s.extent * s.inner, 2 * kernel::tuning().element);
 }
 
 Status prepare_reduce(Prepare& cx, const params::Reduce& p, ReduceState& s) {
@@ -83,7 +84,7 @@ Status prepare_softmax(Prepare& cx, const params::Softmax& p, RowState& s) {
   s.cols = dims.back();
   s.rows = product(dims.first(dims.size() - 1));
   s.log = p.log;
-  s.unit = cut(cx, s.rows, s.cols, 0.8);
+  s.unit = cut(cx, s.rows, s.cols, kernel::tuning().softmax);
   return {};
 }
 
@@ -106,7 +107,7 @@ Status prepare_layer_norm(Prepare& cx, const params::LayerNorm& p, RowState& s) 
   if (cx.in[1].count() != s.cols || (s.biased && cx.in[2].count() != s.cols)) {
     return fail(Code::bad_input, "Scale and B must have {} elements", s.cols);
   }
-  s.unit = cut(cx, s.rows, s.cols, 0.3);
+  s.unit = cut(cx, s.rows, s.cols, 2 * kernel::tuning().element);
   return {};
 }
 

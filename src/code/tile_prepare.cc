@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "code/tile_state.h"
+#include "kernel/tuning.h"
 #include "tensor/buffer.h"
 
 namespace frazil {
@@ -303,12 +304,11 @@ class TilePreparer {
   /// A unit is long enough to pay for its set-up, and no longer than a core's cache holds.
   void choose_units(bool alone) {
     constexpr std::int64_t kUnitElements = std::int64_t{1} << 14;
-    constexpr double kNanoseconds = 0.15;  // an operation on an element
     const std::int64_t elements = alone ? kLongTile : kUnitElements;
     const bool loops = s_.rank != 0 || s_.rows;
     s_.unit = loops ? items_per_unit(s_.inner, elements) : elements;
     cx_.units = s_.direct != nullptr ? 1 : std::max<std::int64_t>(1, ceil_div(loops ? s_.outer : s_.inner, s_.unit));
-    cx_.nanoseconds = kNanoseconds * s_.ops * static_cast<double>(s_.outer) * static_cast<double>(s_.inner);
+    cx_.nanoseconds = kernel::tuning().element * s_.ops * static_cast<double>(s_.outer) * static_cast<double>(s_.inner);
   }
 
   void find_direct(const TileArrays& at) {

@@ -1,5 +1,6 @@
 #include "code/entries.h"
 #include "code/window_shapes.h"
+#include "kernel/tuning.h"
 #include "tensor/buffer.h"
 
 namespace frazil {
@@ -34,7 +35,7 @@ void cut_conv(Prepare& cx, ConvState& s) {
   const std::int64_t units = kernel::conv_units(p), planes = std::max<std::int64_t>(1, p.batch * p.groups);
   s.unit = cx.whole_rows ? std::max<std::int64_t>(1, units / planes) : 1;
   cx.units = std::max<std::int64_t>(1, units / s.unit);
-  cx.nanoseconds = nanoseconds_of(p);
+  cx.nanoseconds = kernel::conv_nanoseconds(kernel::tuning(), p);
 }
 
 Status prepare_conv(Prepare& cx, const params::Conv& how, ConvState& s) {

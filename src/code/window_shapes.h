@@ -3,6 +3,7 @@
 #include "code/abi.h"
 #include "kernel/conv.h"
 #include "kernel/pool.h"
+#include "kernel/tuning.h"
 #include "plan/kernel_params.h"
 
 // Extents of convolutions and pools, as their entries read them from operands: images are [n, c, (h,) w], or
@@ -40,20 +41,14 @@ void read_conv(const Prepare& cx, const How& how, bool channels_last, kernel::Co
   read_window(cx, how.window, channels_last, p);
 }
 
-/// What a convolution takes on one core, roughly.
-inline double nanoseconds_of(const kernel::ConvParams& p) {
-  return 0.015 * static_cast<double>(p.batch * p.out_c) * static_cast<double>(p.out_h * p.out_w) *
-         static_cast<double>(p.in_c) / static_cast<double>(p.groups) * static_cast<double>(p.kernel_h) *
-         static_cast<double>(p.kernel_w);
-}
-
 /// But for the planes. `cx` is told the cost.
 inline void read_pool(Prepare& cx, const Window& w, bool channels_last, kernel::PoolParams& p) {
   p.kernel_h = w.kernel[0], p.kernel_w = w.kernel[1];
   read_window(cx, w, channels_last, p);
   p.pad_bottom = w.end_pad(0, p.in_h, p.out_h, p.kernel_h);
   p.pad_right = w.end_pad(1, p.in_w, p.out_w, p.kernel_w);
-  cx.nanoseconds = 0.3 * static_cast<double>(cx.out[0].count()) * static_cast<double>(p.kernel_h * p.kernel_w);
+  cx.nanoseconds = 2 * kernel::tuning().element * static_cast<double>(cx.out[0].count()) *
+                   static_cast<double>(p.kernel_h * p.kernel_w);
 }
 
 }  // namespace frazil

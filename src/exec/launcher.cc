@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/tuning.h"
+
 namespace frazil::exec {
 namespace {
 
-/// Work that pays for waking other threads; nanoseconds.
-constexpr double kShareFrom = 40'000;
-/// Work that pays for taking a range.
-constexpr double kRange = 20'000;
 constexpr std::int64_t kRangesPerWorker = 4;
 
 /// Kernels count offsets and rows with the extents beside a 0, too.
@@ -213,14 +211,17 @@ void Launcher::share(const Prepare& cx, Prepared& p) const {
   p.units = cx.units;
   p.scratch = aligned(cx.scratch_bytes);
   p.grain = 0;
-  if (context_.scheduler == nullptr || cx.units < 2 || cx.nanoseconds < kShareFrom) return;
+  if (context_.scheduler == nullptr || cx.units < 2) return;
+  const kernel::Tuning& tuning = kernel::tuning();
+  if (cx.nanoseconds < kernel::shared_from(tuning)) return;
   const auto workers = static_cast<std::int64_t>(context_.scheduler->workers());
   const std::int64_t ranges = workers * kRangesPerWorker;
   if (cx.fewest_units > 1 && cx.units < cx.fewest_units * ranges) {  // what each range sets up is dear: one a worker
     p.grain = std::max(cx.fewest_units, ceil_div(cx.units, workers));
     return;
   }
-  const auto pays = static_cast<std::int64_t>(std::ceil(kRange / cx.nanoseconds * static_cast<double>(cx.units)));
+  const double part = kernel::shared_part(tuning) / cx.nanoseconds;
+  const auto pays = static_cast<std::int64_t>(std::ceil(part * static_cast<double>(cx.units)));
   p.grain = round_up(std::min(pays, ceil_div(cx.units, ranges)), cx.fewest_units);
 }
 

@@ -20,19 +20,11 @@ bool empty(const ConvParams& p) {
 
 bool is_depthwise(const ConvParams& p) { return p.groups > 1 && p.in_c == p.groups && p.out_c == p.groups; }
 
-/// Extents for which the transforms pay (bench/kernels: convolutions of 3 x 3).
-bool winograd_pays(const ConvParams& p) {
-  constexpr int64_t kChannels = 16, kTiles = 4;
-  const bool plain = p.kernel_h == 3 && p.kernel_w == 3 && p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 &&
-                     p.dilation_w == 1 && p.groups == 1;
-  const int64_t tiles = ceil_div(p.out_h, kWinogradTile) * ceil_div(p.out_w, kWinogradTile);
-  return plain && p.in_c >= kChannels && p.out_c >= kChannels && tiles >= kTiles;
-}
-
 void pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* to, int64_t panel) {
   FRAZIL_DISPATCH(gemm_pack_cols(k, n, b, b_row, b_col, to, panel));
 }
 
+constexpr int64_t kFewChannels = 8;      ///< fewer do not fill vectors
 constexpr int64_t kTileLineTarget = 48;  ///< tiles of a block, more or less
 constexpr int64_t kUnitCols = 128;       ///< columns of a unit where rows alone make too few
 constexpr int64_t kFewUnits = 8;
@@ -57,13 +49,24 @@ void cut_rows(const ConvParams& p, NhwcShape& s) {
 }  // namespace
 
 bool nhwc_takes_strides(const ConvParams& p) noexcept {
-  constexpr int64_t kFewChannels = 8;
   return p.groups == 1 && p.in_c < kFewChannels && p.kernel_w > 1 && p.dilation_w == 1;
+}
+
+bool nhwc_has_winograd(const ConvParams& p) noexcept {
+  return p.kernel_h == 3 && p.kernel_w == 3 && p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 &&
+         p.dilation_w == 1 && p.groups == 1 && p.in_c >= kFewChannels && p.out_c >= kFewChannels;
+}
+
+int64_t winograd_blocks(const ConvParams& p) noexcept {
+  if (empty(p)) return 0;
+  NhwcShape s{};
+  cut_winograd(p, s);
+  return s.planes * s.row_blocks;
 }
 
 NhwcPath nhwc_path(const NhwcConv& conv) noexcept {
   if (is_depthwise(conv.params)) return NhwcPath::depthwise;
-  return conv.fast && winograd_pays(conv.params) ? NhwcPath::winograd : NhwcPath::indirect;
+  return conv.fast && nhwc_has_winograd(conv.params) ? NhwcPath::winograd : NhwcPath::indirect;
 }
 
 NhwcShape nhwc_shape(const NhwcConv& conv) noexcept {

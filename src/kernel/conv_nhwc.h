@@ -19,7 +19,7 @@ enum class NhwcPath : std::uint8_t {
 
 struct NhwcConv {
   ConvParams params;
-  bool fast = true;  ///< may use Winograd, whose error is some ten times that of the plain sum
+  bool fast = true;  ///< by Winograd where nhwc_has_winograd(); its error is some ten times that of the plain sum
   float slope = 1;   ///< 0 to 1: what elements below 0 of the result are multiplied by; 0: Relu
   /// Where nhwc_takes_strides(): of x, in elements, for image, line, pixel and channel. All 0: x is contiguous.
   std::int64_t x_strides[4] = {};
@@ -32,6 +32,8 @@ struct NhwcColumns {
   const float *bias = nullptr, *scale = nullptr, *shift = nullptr;
   const float* addend = nullptr;  ///< as y: added then
 };
+/// True for 3 x 3 kernels of stride 1 over enough channels; winograd_pays() of tuning.h says where it is faster.
+bool nhwc_has_winograd(const ConvParams& p) noexcept;
 NhwcPath nhwc_path(const NhwcConv& conv) noexcept;
 
 /// Weights are packed once. The format is the same for every ISA and path but depthwise, and depends on out_c, in_c,

@@ -79,5 +79,7 @@ FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X
 
 WinogradSteps winograd_steps(const ConvParams& p, const NhwcShape& s) noexcept;
+/// Blocks of tiles, each of which transforms all weights.
+std::int64_t winograd_blocks(const ConvParams& p) noexcept;
 
 }  // namespace frazil::kernel

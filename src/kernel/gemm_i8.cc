@@ -119,7 +119,7 @@ void byte_pack_b(int64_t k, int64_t n, const void* b, int64_t b_row, int64_t b_c
 
 std::size_t byte_product_scratch(int64_t k) noexcept {
   const int64_t packed = byte_row_block(k) * byte_quads(k) * kByteQuadSize;
-  const int64_t bytes = packed + k + static_cast<int64_t>(sizeof(std::int32_t)) * kByteRowBlock;
+  const int64_t bytes = packed + kByteBuffers * k + static_cast<int64_t>(sizeof(std::int32_t)) * kByteRowBlock;
   return static_cast<std::size_t>((bytes + 2 * kLineBytes) / kLineBytes * kLineBytes);
 }
 

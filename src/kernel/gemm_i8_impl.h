@@ -302,10 +302,10 @@ FRAZIL_INLINE void put_16(const void* from, std::uint8_t flip, std::byte* to, in
   for (int i = 0; i < 4; ++i) __builtin_memcpy(to + i * step, quads + 4 * i, kQuad);
 }
 
-/// One row of a tile of `height` rows.
-void pack_row(const std::uint8_t* from, int64_t k, std::uint8_t flip, int64_t height, std::byte* to) {
+/// One row of a tile of `height` rows, from element `p` on, which is a multiple of 16.
+void pack_row(const std::uint8_t* from, int64_t p, int64_t k, std::uint8_t flip, int64_t height, std::byte* to) {
   const int64_t step = height * kQuad;
-  int64_t p = 0;
+  to += p / 4 * step;
   for (; p + 16 <= k; p += 16, to += 4 * step) put_16(from + p, flip, to, step);
   if (p == k) return;
   std::uint8_t rest[16];
@@ -316,14 +316,45 @@ void pack_row(const std::uint8_t* from, int64_t k, std::uint8_t flip, int64_t he
   for (int64_t i = 0; i < byte_quads(k - p); ++i) std::memcpy(to + i * step, quads + i * kQuad, kQuad);
 }
 
+/// Four adjacent rows of a tile, where an element of a packed A is a byte: four elements are one number.
+void pack_four_rows(const std::uint8_t* const (&from)[4], int64_t k, std::uint8_t flip, int64_t height, std::byte* to) {
+  using U8x16 = std::uint8_t __attribute__((vector_size(16)));
+  using U32x4 = std::uint32_t __attribute__((vector_size(16)));
+  const int64_t step = height * kQuad, whole = k / 16 * 16;
+  for (int64_t p = 0; p < whole; p += 16) {
+    U32x4 v[4];
+    for (int r = 0; r < 4; ++r) v[r] = (U32x4)(load<U8x16>(from[r] + p) ^ flip);
+    const U32x4 ab0 = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5),
+                ab1 = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+    const U32x4 cd0 = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5),
+                cd1 = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+    std::byte* const at = to + p / 4 * step;
+    store(at, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
+    store(at + step, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
+    store(at + 2 * step, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
+    store(at + 3 * step, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
+  }
+  for (int r = 0; r < 4; ++r) pack_row(from[r], whole, k, flip, height, to + r * kQuad);
+}
+
 /// The sum of k bytes as they are read after `flip`.
 int32_t sum_of(const std::uint8_t* x, int64_t k, bool is_signed) {
   int32_t sum = 0;
+  int64_t p = 0;
+#if defined(__AVX512VNNI__)
+  __m512i sums = _mm512_setzero_si512();
+  const __m512i ones = _mm512_set1_epi8(1);
+  for (; p + 64 <= k; p += 64) {
+    const __m512i bytes = _mm512_loadu_si512(x + p);
+    sums = is_signed ? _mm512_dpbusd_epi32(sums, ones, bytes) : _mm512_dpbusd_epi32(sums, bytes, ones);
+  }
+  sum = _mm512_reduce_add_epi32(sums);
+#endif
   if (is_signed) {
-    for (int64_t p = 0; p < k; ++p) sum += static_cast<std::int8_t>(x[p]);
+    for (; p < k; ++p) sum += static_cast<std::int8_t>(x[p]);
     return sum;
   }
-  for (int64_t p = 0; p < k; ++p) sum += x[p];
+  for (; p < k; ++p) sum += x[p];
   return static_cast<int32_t>(sum - 128 * k);
 }
 
@@ -338,19 +369,34 @@ int32_t zero_of(const void* zeros, int64_t i, bool is_signed) {
   return is_signed ? static_cast<const std::int8_t*>(zeros)[i] : static_cast<const std::uint8_t*>(zeros)[i];
 }
 
-void pack_block(const ByteProduct& g, int64_t row0, const Cut& cut, std::byte* scratch, ByteBlock& block) {
+/// Rows [first, first + height) of a block, which are a tile of it.
+void pack_tile(const ByteProduct& g, int64_t row0, int64_t first, int64_t height, std::byte* scratch,
+               ByteBlock& block) {
   const std::uint8_t flip = g.signed_a ? 0 : 0x80;
-  void* const buffer = scratch + byte_row_block(g.k) * byte_quads(g.k) * kByteQuadSize;
+  std::byte* const buffers = scratch + byte_row_block(g.k) * byte_quads(g.k) * kByteQuadSize;
+  std::byte* const to = scratch + first * byte_quads(g.k) * kQuad;
+  constexpr int64_t kTogether = kQuad == 4 ? kByteBuffers : 1;
+  for (int64_t r = 0; r < height; r += kTogether) {
+    const int64_t some = height - r < kTogether ? height - r : kTogether;
+    const std::uint8_t* rows[kByteBuffers] = {};
+    for (int64_t i = 0; i < some; ++i) {
+      const int64_t at = first + r + i;
+      rows[i] = static_cast<const std::uint8_t*>(g.a.row(g.a.context, row0 + at, buffers + i * g.k));
+      block.sums[at] = sum_of(rows[i], g.k, g.signed_a);
+      block.zeros[at] = zero_of(g.a_zero, (row0 + at) * g.a_zero_step, g.signed_a) - (g.signed_a ? 0 : 128);
+    }
+    if (kTogether == 4 && some == 4) {
+      pack_four_rows(rows, g.k, flip, height, to + r * kQuad);
+    } else {
+      for (int64_t i = 0; i < some; ++i) pack_row(rows[i], 0, g.k, flip, height, to + (r + i) * kQuad);
+    }
+  }
+}
+
+void pack_block(const ByteProduct& g, int64_t row0, const Cut& cut, std::byte* scratch, ByteBlock& block) {
   block.a = scratch;
   for (int64_t t = 0; t < cut.tiles; ++t) {
-    const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;
-    for (int64_t r = 0; r < height; ++r) {
-      const int64_t i = first + r;
-      const auto* row = static_cast<const std::uint8_t*>(g.a.row(g.a.context, row0 + i, buffer));
-      pack_row(row, g.k, flip, height, scratch + (first * byte_quads(g.k) + r) * kQuad);
-      block.sums[i] = sum_of(row, g.k, g.signed_a);
-      block.zeros[i] = zero_of(g.a_zero, (row0 + i) * g.a_zero_step, g.signed_a) - (g.signed_a ? 0 : 128);
-    }
+    pack_tile(g, row0, cut.begin(t), cut.begin(t + 1) - cut.begin(t), scratch, block);
   }
 }
 

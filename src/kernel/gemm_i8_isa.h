@@ -18,7 +18,8 @@ namespace frazil::kernel {
 constexpr std::int64_t kByteCols = 32;      ///< columns of a packed B panel, [k / 4][32][4], padded with zeros
 constexpr std::int64_t kByteRowBlock = 96;  ///< most rows of A packed at a time
 constexpr std::int64_t kByteBlockSize = std::int64_t{3} << 16;  ///< bytes that these take, more or less
-constexpr std::int64_t kByteQuadSize = 8;                       ///< most bytes that four elements of A take when packed
+constexpr std::int64_t kByteBuffers = 4;   ///< rows of A that are written elsewhere before they are packed
+constexpr std::int64_t kByteQuadSize = 8;  ///< most bytes that four elements of A take when packed
 
 /// Sums of products of lines with one factor each: sum i is of at[t][i] * factor t. Lines may be read 32 elements past
 /// the last one.

@@ -64,7 +64,7 @@ constexpr GemmKernel plain() {
           .b = elem,
           .accumulator = elem,
           .c = elem,
-          .nanoseconds = 0.1,
+          .multiply_add = &Tuning::wide_product,
           .scratch_bytes = plain_scratch,
           .rows = plain_rows<T, elem>};
 }
@@ -85,7 +85,7 @@ constexpr GemmKernel i8() {
           .b = signed_b ? Elem::i8 : Elem::u8,
           .accumulator = Elem::i32,
           .c = Elem::i32,
-          .nanoseconds = 0.01,
+          .multiply_add = &Tuning::byte_product,
           .zero_points = true,
           .always_packs = true,
           .scratch_bytes = gemm_i8_scratch,
@@ -99,7 +99,7 @@ constexpr GemmKernel kKernels[] = {
      .b = Elem::f32,
      .accumulator = Elem::f32,
      .c = Elem::f32,
-     .nanoseconds = 0.015,
+     .multiply_add = &Tuning::product,
      .epilogue = true,
      .scratch_bytes = f32_scratch,
      .packed_b_bytes = f32_packed_bytes,

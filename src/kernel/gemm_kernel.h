@@ -5,6 +5,7 @@
 
 #include "base/elem.h"
 #include "kernel/tile_callback.h"
+#include "kernel/tuning.h"
 
 namespace frazil::kernel {
 
@@ -34,10 +35,10 @@ struct GemmCall {
 /// How products of some element types are computed: all that a step, a binding rule or fusion asks of a GEMM. A new
 /// element type is a row of the table behind find_gemm().
 struct GemmKernel {
-  Elem a, b;               ///< of the operands
-  Elem accumulator;        ///< in which products are summed
-  Elem c;                  ///< of the result
-  double nanoseconds = 0;  ///< of a multiplication and an addition on one core, roughly
+  Elem a, b;                                ///< of the operands
+  Elem accumulator;                         ///< in which products are summed
+  Elem c;                                   ///< of the result
+  double Tuning::* multiply_add = nullptr;  ///< what it takes on one core
   bool epilogue = false;
   bool zero_points = false;
   bool always_packs = false;  ///< a constant B is worth packing for one row, too
@@ -48,6 +49,11 @@ struct GemmKernel {
   /// Rows [begin, end) of C, with the bits that a call for all rows gives them. Each concurrent caller has scratch of
   /// its own. Stops early where the limits ask to.
   void (*rows)(const GemmCall& call, std::int64_t begin, std::int64_t end, void* scratch) = nullptr;
+
+  /// What a product takes on one core of this machine, roughly.
+  double nanoseconds(std::int64_t m, std::int64_t n, std::int64_t k) const {
+    return product_nanoseconds(tuning(), multiply_add, m, n, k, byte_size(b));
+  }
 };
 
 /// Null where no kernel serves the types.

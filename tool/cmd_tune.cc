@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "kernel/measure_tuning.h"
+#include "kernel/tuning_file.h"
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/report.h"
+#include "tool/requests.h"
+
+namespace frazil::tool {
+namespace {
+
+struct TuneOptions {
+  Common common;
+  std::vector<std::string> models;
+  std::string output;
+};
+
+/// Best times of a model in milliseconds, with the reference table and with the measured one.
+struct ModelTimes {
+  std::string model;
+  double before = 0, after = 0;
+};
+
+/// Every input in its declared shape, with 1 for free extents, filled with ones.
+RequestOptions ones(const Graph& graph) {
+  RequestOptions options;
+  for (std::size_t i = 0; i < graph.input_names().size(); ++i) {
+    if (graph.input_default(i) == nullptr) options.inputs.push_back(graph.input_names()[i] + "==1");
+  }
+  return options;
+}
+
+/// Runs a model with both tables in turns. A session keeps what it was prepared with.
+Result<ModelTimes> compare(const std::string& model, const kernel::Tuning& measured, const Common& common) {
+  constexpr double kSeconds = 1;
+  constexpr int kFewest = 3;
+  FRAZIL_TRY(const auto graph, load_graph(model, load_limits_of(common)));
+  const ValueSource source(*graph, common.seed, static_cast<std::size_t>(common.limits.memory_bytes));
+  FRAZIL_TRY(Requests requests, Requests::make(source, ones(*graph)));
+  FRAZIL_TRY(const auto inputs, requests.next());
+  FRAZIL_TRY(const auto executable, make_executable(graph, common));
+  const kernel::Isa isa = kernel::current_isa();
+  ModelTimes times{.model = model, .before = HUGE_VAL, .after = HUGE_VAL};
+  struct Side {
+    const kernel::Tuning* table;
+    double* best;
+    std::unique_ptr<Session> session;
+  };
+  Side sides[] = {{nullptr, &times.before, open_session(*executable, common)},
+                  {&measured, &times.after, open_session(*executable, common)}};
+  const double end = now() + kSeconds;
+  for (int i = 0; i < kFewest || now() < end; ++i) {
+    for (Side& side : sides) {
+      side.table != nullptr ? kernel::install_tuning(isa, *side.table) : kernel::forget_tuning(isa);
+      const double begin = now();
+      FRAZIL_TRY(const auto outputs, side.session->run(*inputs));
+      *side.best = std::min(*side.best, (now() - begin) * 1e3);
+    }
+  }
+  return times;
+}
+
+/// The geometric mean of the models' times with the measured table, those with the reference being 1.
+double gain(const std::vector<ModelTimes>& models) {
+  double sum = 0;
+  for (const ModelTimes& m : models) sum += std::log(m.after / m.before);
+  return models.empty() ? 1 : std::exp(sum / static_cast<double>(models.size()));
+}
+
+void print_table(const kernel::MeasuredTuning& measured) {
+  const kernel::Tuning& reference = kernel::reference_tuning(kernel::current_isa());
+  print_line(fmt::format("{:<18} {:>12} {:>12}  ns", "constant", "reference", "measured"));
+  for (const auto& c : kernel::tuning_constants())
+    print_line(fmt::format("{:<18} {:>12.4g} {:>12.4g}", c.name, reference.*c.value, measured.tuning.*c.value));
+  print_line(fmt::format("\n{:<52} {:>10} {:>10} {:>7}", "work", "us", "predicted", "ratio"));
+  for (const auto& c : measured.checks)
+    print_line(fmt::format("{:<52} {:>10.1f} {:>10.1f} {:>7.2f}", c.work, c.measured * 1e-3, c.predicted * 1e-3,
+                           c.predicted / c.measured));
+}
+
+Json json_of(const kernel::MeasuredTuning& measured, const std::vector<ModelTimes>& models) {
+  Json constants = Json::object(), checks = Json::array(), runs = Json::array();
+  for (const auto& c : kernel::tuning_constants()) constants[std::string(c.name)] = measured.tuning.*c.value;
+  for (const auto& c : measured.checks)
+    checks.push_back({{"work", c.work}, {"measured_ns", c.measured}, {"predicted_ns", c.predicted}});
+  for (const ModelTimes& m : models)
+    runs.push_back({{"model", m.model}, {"reference_ms", m.before}, {"tuned_ms", m.after}});
+  return {{"isa", kernel::name_of(kernel::current_isa())}, {"constants", constants}, {"checks", checks},
+          {"models", runs}};
+}
+
+Result<int> tune(const TuneOptions& options) {
+  constexpr double kWorse = 1.02;
+  FRAZIL_CHECK(prepare(options.common));
+  const kernel::TuningKey key = kernel::tuning_key();
+  const std::string path = options.output.empty() ? kernel::tuning_path(key) : options.output;
+  if (path.empty()) {
+    return fail(Code::bad_input, "neither XDG_CACHE_HOME nor HOME names a folder for the table; use --output FILE");
+  }
+  const kernel::MeasuredTuning measured = kernel::measure_tuning();
+  std::vector<ModelTimes> models;
+  for (const std::string& model : options.models) {
+    FRAZIL_TRY(const ModelTimes times, compare(model, measured.tuning, options.common));
+    models.push_back(times);
+  }
+  const bool kept = gain(models) <= kWorse;
+  if (kept) FRAZIL_CHECK(kernel::save_tuning(path, measured.tuning, key));
+  if (options.common.json) {
+    Json json = json_of(measured, models);
+    json["file"] = kept ? Json(path) : Json();
+    print_json(json);
+    return kDone;
+  }
+  print_table(measured);
+  for (const ModelTimes& m : models)
+    print_line(fmt::format("{}: {:.3f} ms with the reference, {:.3f} ms with the measured table", m.model, m.before,
+                           m.after));
+  print_line(kept ? fmt::format("\nsaved as {}", path)
+                  : std::string("\nnot saved, as the models take longer with the measured table"));
+  return kDone;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& action) {
+  auto options = std::make_shared<TuneOptions>();
+  CLI::App* command = app.add_subcommand("tune", "Measure what kernels take on this machine, and remember it");
+  command->add_option("MODEL", options->models, "ONNX files; the table is saved unless they take longer with it");
+  command->add_option("--output", options->output,
+                      "Where the table is saved; FRAZIL_TUNING names it later. Unless given: the user's own, which is "
+                      "used from then on")
+      ->type_name("FILE");
+  add_common(*command, options->common);
+  command->footer(
+      "Takes about two seconds, and one more for each model, whose inputs are filled with ones. The machine should have\n"
+      "no other work. Examples:\n"
+      "  frazil tune\n"
+      "  frazil tune resnet50.onnx --output tuned.txt && FRAZIL_TUNING=tuned.txt frazil bench ...");
+  command->callback([options, &action] { action = [options] { return tune(*options); }; });
+}
+
+}  // namespace frazil::tool
