@@ -26,6 +26,7 @@ void pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_co
 
 constexpr int64_t kFewChannels = 8;      ///< fewer do not fill vectors
 constexpr int64_t kTileLineTarget = 48;  ///< tiles of a block, more or less
+constexpr int64_t kUnitLines = 8;        ///< of outputs, where lines are copied
 constexpr int64_t kUnitCols = 128;       ///< columns of a unit where rows alone make too few
 constexpr int64_t kFewUnits = 8;
 
@@ -42,7 +43,9 @@ void cut_winograd(const ConvParams& p, NhwcShape& s) {
 void cut_rows(const ConvParams& p, NhwcShape& s) {
   s.planes = s.lines ? p.batch : 1;
   s.plane_rows = p.batch / s.planes * p.out_h * p.out_w;
-  const int64_t rows = std::clamp<int64_t>((int64_t{1} << 15) / p.out_c, 48, 192);
+  // Some lines of outputs share the lines that are copied for them.
+  const int64_t most = s.lines ? std::clamp<int64_t>(kUnitLines * p.out_w, 192, 1024) : 192;
+  const int64_t rows = std::clamp<int64_t>((int64_t{1} << 15) / p.out_c, s.lines ? most : 48, most);
   s.row_blocks = ceil_div(s.plane_rows, rows);
 }
 
@@ -139,8 +142,9 @@ static int64_t winograd_scratch(const ConvParams& p, const NhwcShape& s) noexcep
 int64_t nhwc_scratch_bytes(const NhwcConv& conv) noexcept {
   if (empty(conv.params)) return 0;
   const NhwcShape s = nhwc_shape(conv);
-  const int64_t floats =
-      s.path == NhwcPath::winograd ? winograd_scratch(conv.params, s) : indirect_scratch(conv.params, s);
+  const int64_t floats = s.path == NhwcPath::depthwise  ? kChannelPad
+                         : s.path == NhwcPath::winograd ? winograd_scratch(conv.params, s)
+                                                        : indirect_scratch(conv.params, s);
   return floats * static_cast<int64_t>(sizeof(float)) + kLineBytes;
 }
 

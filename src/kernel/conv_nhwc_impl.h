@@ -49,43 +49,16 @@ void tap_tile(const TapBlock& g, int64_t lanes) {
   finish<R, NV, Tail>(acc, g, mask);
 }
 
-/// The same for depthwise convolutions: a tap's weights are a vector of the tile's channels, and so is what it reads.
-template <int R, int NV, bool Tail>
-void channel_tile(const TapBlock& g, int64_t lanes) {
-  const Mask mask = first_lanes(Tail ? lanes - (NV - 1) * kW : 0);
-  F32v acc[R][NV];
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) acc[r][v] = F32v{};
-  const auto get = [&](const float* p, int v) __attribute__((always_inline)) {
-    return Tail && v == NV - 1 ? load_mask(p + v * kW, mask) : loadv(p + v * kW);
-  };
-  const float* b = g.b;
-  const float* const* at = g.at;
-  for (int64_t tap = 0; tap < g.taps; ++tap, at += R, b += g.b_row) {
-    F32v bv[NV];
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) bv[v] = get(b, v);
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 16
-      for (int v = 0; v < NV; ++v) acc[r][v] = mul_add(get(at[r] + g.first, v), bv[v], acc[r][v]);
-  }
-  finish<R, NV, Tail>(acc, g, mask);
-}
-
 using TapTileFn = void (*)(const TapBlock&, int64_t);
 
 /// Tiles by their number of rows.
 template <int NV, bool Tail>
 struct TapTiles {
-  TapTileFn product[kTileRows + 1] = {}, channels[kTileRows + 1] = {};
+  TapTileFn at[kTileRows + 1] = {};
   constexpr TapTiles() { fill<1>(); }
   template <int R>
   constexpr void fill() {
-    product[R] = tap_tile<R, NV, Tail>;
-    if constexpr (R <= 4) channels[R] = channel_tile<R, NV, Tail>;
+    at[R] = tap_tile<R, NV, Tail>;
     if constexpr (R < kTileRows) fill<R + 1>();
   }
 };
@@ -93,11 +66,10 @@ template <int NV, bool Tail>
 constexpr TapTiles<NV, Tail> kTapTiles;
 
 /// At most kWide * kW columns.
-TapTileFn tile_for(int64_t rows, int64_t cols, bool channels) {
-  const auto of = [&](const auto& tiles) { return channels ? tiles.channels[rows] : tiles.product[rows]; };
-  if (cols == kWide * kW) return of(kTapTiles<kWide, false>);
-  if (cols > kW) return of(kTapTiles<2, true>);
-  return cols == kW ? of(kTapTiles<1, false>) : of(kTapTiles<1, true>);
+TapTileFn tile_for(int64_t rows, int64_t cols) {
+  if (cols == kWide * kW) return kTapTiles<kWide, false>.at[rows];
+  if (cols > kW) return kTapTiles<2, true>.at[rows];
+  return cols == kW ? kTapTiles<1, false>.at[rows] : kTapTiles<1, true>.at[rows];
 }
 
 /// Where a run's scratch is.
@@ -129,6 +101,21 @@ FRAZIL_INLINE void next(const NhwcRun& r, Position& at) {
   ++at.item;
 }
 
+/// n numbers of each of three rows, `row` apart, in turns.
+void interleave3(const float* from, int64_t row, int64_t n, float* to) {
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4, to += 12) {
+    const F32x4 a = load_4(from + i), b = load_4(from + row + i), c = load_4(from + 2 * row + i);
+    const F32x4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), bc = __builtin_shufflevector(b, c, 1, 5, 2, 6);
+    const F32x4 ca = __builtin_shufflevector(c, a, 2, 7, 3, 0);
+    store_4(to, __builtin_shufflevector(ab, c, 0, 1, 4, 2));
+    store_4(to + 4, __builtin_shufflevector(bc, a, 0, 1, 6, 2));
+    store_4(to + 8, __builtin_shufflevector(ca, b, 0, 1, 7, 2));
+  }
+  for (; i < n; ++i)
+    for (int64_t c = 0; c < 3; ++c) *to++ = from[i + c * row];
+}
+
 /// Pixels [lo, hi) of a line of x that begins at `from`.
 void copy_pixels(const NhwcRun& r, const float* from, int64_t lo, int64_t hi, float* to) {
   const int64_t channels = r.p.in_c, pixel = r.x_strides[2], channel = r.x_strides[3];
@@ -136,6 +123,7 @@ void copy_pixels(const NhwcRun& r, const float* from, int64_t lo, int64_t hi, fl
     for (int64_t i = 0; i < (hi - lo) * channels; ++i) to[i] = from[lo * channels + i];
     return;
   }
+  if (channels == 3 && pixel == 1) return interleave3(from + lo, channel, hi - lo, to);
   for (int64_t c = 0; c < channels; ++c)
     for (int64_t i = lo; i < hi; ++i) to[(i - lo) * channels + c] = from[i * pixel + c * channel];
 }
@@ -266,45 +254,16 @@ void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles&
         block.at = tile_at + tap0 * rows;
         block.c = r.y + place;
         block.addend = adds ? r.columns.addend + place : nullptr;
-        tile_for(rows, cols, false)(block, cols);
+        tile_for(rows, cols)(block, cols);
         tile_at += rows * s.taps;
       }
     }
   }
 }
 
-/// All channels of a depthwise convolution for a block of rows.
-void channel_block(const NhwcRun& r, int64_t plane, const Tiles& tiles, const float* const* at) {
-  const NhwcShape& s = r.shape;
-  TapBlock block;
-  block.k = 0, block.a = nullptr, block.a_row = block.a_col = 0;
-  block.b_row = r.p.out_c, block.b_panel = 0;
-  block.c_row = block.addend_row = r.p.out_c;
-  block.row_bias = nullptr;
-  block.accumulate = false;
-  block.slope = r.slope;
-  block.taps = s.taps;
-  for (int64_t t = 0; t < tiles.count; ++t) {
-    const int64_t row = tiles.row(t), rows = tiles.row(t + 1) - row;
-    if (stop_requested()) return;
-    block.at = at;
-    for (int64_t col = 0; col < r.p.out_c; col += kWide * kW) {
-      const int64_t cols = min64(kWide * kW, r.p.out_c - col);
-      block.first = col;
-      block.b = r.w + col;
-      set_columns(block, r.columns, col);
-      const int64_t place = (plane * s.plane_rows + row) * r.p.out_c + col;
-      block.c = r.y + place;
-      if (r.columns.addend != nullptr) block.addend = r.columns.addend + place;
-      tile_for(rows, cols, true)(block, cols);
-    }
-    at += rows * s.taps;
-  }
-}
-
 /// Runs units one by one: `compute(plane, tiles, pointers, first column, last column)`.
 template <class Compute>
-void for_units(const NhwcRun& r, int64_t begin, int64_t end, int64_t tile_rows, Compute compute) {
+void for_units(const NhwcRun& r, int64_t begin, int64_t end, Compute compute) {
   const NhwcShape& s = r.shape;
   const int64_t most = ceil_div(s.plane_rows, s.row_blocks);
   const TapScratch scratch{reinterpret_cast<const float**>(r.scratch), r.scratch + most * s.taps * kPointerFloats};
@@ -314,7 +273,7 @@ void for_units(const NhwcRun& r, int64_t begin, int64_t end, int64_t tile_rows, 
   int64_t pointed = -1;
   for (int64_t u = begin; u < end && !stop_requested(); ++u) {
     const int64_t rows = u / s.col_blocks, plane = rows / s.row_blocks, block = rows % s.row_blocks;
-    const Tiles tiles(nhwc_block_begin(s, block), nhwc_block_begin(s, block + 1), tile_rows);
+    const Tiles tiles(nhwc_block_begin(s, block), nhwc_block_begin(s, block + 1), kTileRows);
     if (rows != pointed) point(r, plane, tiles, scratch);
     pointed = rows;
     const int64_t col0 = nhwc_col_begin(s, r.p.out_c, u % s.col_blocks);
@@ -332,18 +291,12 @@ void for_units(const NhwcRun& r, int64_t begin, int64_t end, int64_t tile_rows, 
 }  // namespace
 
 void nhwc_indirect(const NhwcRun& run, int64_t begin, int64_t end) noexcept {
-  for_units(run, begin, end, kTileRows,
+  for_units(run, begin, end,
             [&](int64_t plane, const Tiles& tiles, const float* const* at, int64_t col0, int64_t col1) {
               if (run.p.groups == 1) return indirect_block(run, 0, plane, tiles, at, col0, col1);
               for (int64_t g = 0; g < run.p.groups; ++g)
                 indirect_block(run, g, plane, tiles, at, 0, run.shape.group_out);
             });
-}
-
-void nhwc_depthwise(const NhwcRun& run, int64_t begin, int64_t end) noexcept {
-  for_units(run, begin, end, 4, [&](int64_t plane, const Tiles& tiles, const float* const* at, int64_t, int64_t) {
-    channel_block(run, plane, tiles, at);
-  });
 }
 
 }  // namespace frazil::kernel::FRAZIL_ISA_NS

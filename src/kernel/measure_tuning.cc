@@ -169,9 +169,10 @@ std::vector<Probe> probes() {
   return all;
 }
 
-/// What it takes until a second thread that sleeps has joined and done its part; nothing without such a thread.
+/// What it takes until a second thread that sleeps has joined; nothing without such a thread, or a core for it.
 std::optional<double> wake_nanoseconds() {
   constexpr int kTimes = 20;
+  constexpr auto kPatience = std::chrono::milliseconds(1);
   const auto both = scheduler(2);
   if (both->workers() < 2) return std::nullopt;
   std::vector<double> times;
@@ -179,7 +180,7 @@ std::optional<double> wake_nanoseconds() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::atomic<int> inside = 0;
     const auto begin = Clock::now();
-    const auto end = begin + std::chrono::milliseconds(1);  // the other may have no core
+    const auto end = begin + kPatience;
     both->parallel_for(2, 1, [&](int64_t, int64_t, unsigned) {
       ++inside;
       while (inside < 2 && Clock::now() < end) continue;
@@ -187,7 +188,8 @@ std::optional<double> wake_nanoseconds() {
     times.push_back(nanoseconds_since(begin));
   }
   std::ranges::nth_element(times, times.begin() + kTimes / 2);
-  return times[kTimes / 2];
+  const double median = times[kTimes / 2];
+  return median < std::chrono::duration<double, std::nano>(kPatience).count() ? std::optional(median) : std::nullopt;
 }
 
 /// How much of each constant a piece of work takes, relative to its time.
