@@ -19,6 +19,7 @@ constexpr int64_t kRowBlockPanels = 12;
 constexpr int64_t kLineFloats = 16;
 constexpr int64_t kNearElements = 8192;  ///< elements of C that stay in L1 until a tile callback has processed them
 
+constexpr int64_t kAwaitSteps = 64;  ///< of k that take longer than to bring a tile of C nearer
 constexpr int64_t kAheadSteps = 4;  ///< of k between prefetches
 
 /// Prefetches about `lines` cache lines, a power of two of them; returns the place behind. Without loops: between the
@@ -47,6 +48,12 @@ void tile(const GemmBlock& g, int64_t lanes) {
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) acc[r][v] = F32v{};
+  if (g.k >= kAwaitSteps) {  // what the sums are added to, or written to, arrives meanwhile
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; v += kLineFloats / kW) __builtin_prefetch(g.c + r * g.c_row + v * kW, 1, 2);
+  }
   const float* a = g.a;
   const float* b = g.b;
   const auto step = [&] __attribute__((always_inline)) {
