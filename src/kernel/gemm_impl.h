@@ -447,7 +447,7 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
   s.end = end;
   // A few short contiguous rows stay in L1 without packing.
   const bool near_a = g.a_col == 1 && g.a_row == g.k && g.k <= 64;
-  s.pack_a = !direct_a || (!near_a && g.n > 3 * kPanelCols && end - begin > kPanelRows);
+  s.pack_a = !direct_a || (!near_a && g.n > 4 * kPanelCols && end - begin > kPanelRows);
   for (int64_t jb = 0; jb < col_blocks; ++jb) {
     s.j0 = jb * panels / col_blocks * kPanelCols;
     s.j1 = min64(g.n, (jb + 1) * panels / col_blocks * kPanelCols);
