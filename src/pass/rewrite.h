@@ -6,7 +6,8 @@ namespace frazil {
 
 /// Applies algebra_rules() to each node from operands to results, in up to four walks.
 Result<std::optional<Graph>> rewrite_algebra(const Graph& graph, const PassOptions& options, std::string& note);
-/// Applies conv_rules(), which absorb BatchNormalization into a convolution or into two numbers per channel.
+/// Applies conv_rules(), which absorb BatchNormalization, scales and offsets per channel into a convolution or into two
+/// numbers per channel.
 Result<std::optional<Graph>> absorb_batch_norm(const Graph& graph, const PassOptions& options, std::string& note);
 /// Applies recovery_rules() in the same way.
 Result<std::optional<Graph>> recover_composites(const Graph& graph, const PassOptions& options, std::string& note);

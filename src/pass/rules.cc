@@ -72,12 +72,12 @@ std::span<const Rule* const> late_recovery_rules() {
 }
 
 std::span<const Rule* const> conv_rules() {
-  static const auto all = joined({batch_norm_rules()});
+  static const auto all = joined({batch_norm_rules(), scale_rules()});
   return all;
 }
 
 std::vector<const Rule*> all_rules() {
-  auto all = joined({norm_rules(), generic_rules(), quant_rules(), batch_norm_rules(), rotary_rules(),
+  auto all = joined({norm_rules(), generic_rules(), quant_rules(), batch_norm_rules(), scale_rules(), rotary_rules(),
                      attention_rules(), arithmetic_rules(), logic_rules(), view_rules(), reduce_rules()});
   std::ranges::copy(layout_rules(), std::back_inserter(all));
   return all;

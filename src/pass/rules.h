@@ -94,7 +94,8 @@ std::span<const Rule> rotary_rules();
 /// Recovery rules that run after expansion and constant folding.
 std::span<const Rule* const> late_recovery_rules();
 std::span<const Rule> batch_norm_rules();
-/// The rules for BatchNormalization.
+std::span<const Rule> scale_rules();
+/// The rules for BatchNormalization, and for scales and offsets of channels.
 std::span<const Rule* const> conv_rules();
 /// The rules of all passes.
 std::vector<const Rule*> all_rules();

@@ -1,31 +1,14 @@
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
 
 #include "ops/contraction.h"
 #include "ops/elementwise_math.h"
 #include "ops/norm.h"
 #include "pass/rules.h"
+#include "pass/rules_channels.h"
 
 // Normalisation by constant statistics, which is a scale and an offset per channel.
 namespace frazil {
 namespace {
-
-/// Bytes; larger weights are not copied when a model is loaded.
-constexpr std::size_t kSmallWeight = std::size_t{1} << 19;
-
-/// The elements, which may be unaligned.
-std::vector<float> floats(const Tensor& t) {
-  std::vector<float> values(static_cast<std::size_t>(t.count()));
-  std::memcpy(values.data(), t.data(), t.bytes());
-  return values;
-}
-
-bool is_list(const Tensor* t, std::size_t count) {
-  return t && t->elem() == Elem::f32 && t->rank() == 1 && t->contiguous() &&
-         t->sizes()[0] == static_cast<std::int64_t>(count);
-}
 
 bool has_constant_statistics(const Site& s) {
   const auto& attrs = s.attrs<ops::BatchNormAttrs>();
@@ -37,10 +20,6 @@ bool has_constant_statistics(const Site& s) {
   return channels > 0;
 }
 
-/// y = factor * x + offset, per channel.
-struct Affine {
-  std::vector<float> factor, offset;
-};
 Affine affine_of(const Site& s) {
   const auto scale = floats(*s.constant(1)), shift = floats(*s.constant(2)), mean = floats(*s.constant(3)),
              variance = floats(*s.constant(4));
@@ -60,41 +39,12 @@ Affine affine_of(const Site& s) {
 const Node* convolution(const Site& s) {
   const Node* conv = s.maker(0, ops::Conv);
   if (!conv || conv->parent != s.block || !s.uses.only_user(s.node.in[0])) return nullptr;
-  const Constant* weight = s.graph.constant(conv->in[1]);
-  const bool small = weight && weight->tensor.elem() == Elem::f32 && weight->tensor.bytes() <= kSmallWeight &&
-                     weight->tensor.contiguous();
-  const auto channels = static_cast<std::size_t>(s.constant(1)->count());
-  if (!small || weight->tensor.sizes()[0] != static_cast<std::int64_t>(channels)) return nullptr;
-  if (conv->in.size() < 3) return conv;
-  const Constant* bias = s.graph.constant(conv->in[2]);
-  return bias && is_list(&bias->tensor, channels) ? conv : nullptr;
+  return absorbs_channels(s.graph, *conv, static_cast<std::size_t>(s.constant(1)->count())) ? conv : nullptr;
 }
 
 bool follows_convolution(const Site& s) { return has_constant_statistics(s) && convolution(s) != nullptr; }
 
-Tensor scaled_weight(const Tensor& weight, const Affine& a) {
-  Tensor out = Tensor::make_or_throw(Elem::f32, weight.sizes());
-  std::memcpy(out.mutable_data(), weight.data(), weight.bytes());
-  const auto all = out.as_mutable<float>();
-  const std::size_t each = all.size() / a.factor.size();
-  for (std::size_t c = 0; c < a.factor.size(); ++c) {
-    for (float& w : all.subspan(c * each, each)) w *= a.factor[c];
-  }
-  return out;
-}
-
-Expr convolve(const Site& s, Builder& to) {
-  const Node& conv = *convolution(s);
-  const Affine a = affine_of(s);
-  Tensor bias = Tensor::make_or_throw(Elem::f32, {static_cast<std::int64_t>(a.offset.size())});
-  const auto given =
-      conv.in.size() < 3 ? std::vector<float>(a.offset.size()) : floats(s.graph.constant(conv.in[2])->tensor);
-  for (std::size_t c = 0; c < a.offset.size(); ++c) {
-    bias.as_mutable<float>()[c] = given[c] * a.factor[c] + a.offset[c];
-  }
-  const Expr weight = to.constant(scaled_weight(s.graph.constant(conv.in[1])->tensor, a));
-  return ops::Conv({Expr{&to, conv.in[0]}, weight, to.constant(std::move(bias))}, conv.attributes<ops::ConvAttrs>());
-}
+Expr convolve(const Site& s, Builder& to) { return convolution_with(s.graph, *convolution(s), affine_of(s), to); }
 
 // ---- without a convolution ----
 
