@@ -90,40 +90,49 @@ Expr shift_convolution(const Site& s, Builder& to) {
 
 // ---- behind each other ----
 
-/// The channels of the inner node, where they have the shape of the outer one's.
-const Tensor* inner_channels(const Site& s, const Pair& pair, std::size_t& other) {
-  const Channels own = channels_of(s.graph, pair.inner->in, s.type(pair.own.other).rank());
-  other = own.other;
+/// The channels of a node under the outer one, where they have the shape of the outer one's.
+Channels same_channels(const Site& s, const Pair& pair, const Node& inner) {
+  const std::size_t rank = s.type(pair.own.other).rank();
+  const Channels own = channels_of(s.graph, inner.in, rank);
   const bool same = own.values != nullptr && own.values->sizes() == pair.own.values->sizes() &&
-                    s.graph.type(pair.inner->in[own.other]).rank() == s.type(pair.own.other).rank();
-  return same ? own.values : nullptr;
+                    s.graph.type(inner.in[own.other]).rank() == rank;
+  return same ? own : Channels{};
 }
 
 template <const auto& Inner>
 bool joins(const Site& s) {
-  std::size_t other;
   const auto pair = pair_of(s, Inner);
-  return pair && inner_channels(s, *pair, other) != nullptr;
+  return pair && same_channels(s, *pair, *pair->inner).values != nullptr;
 }
 
 /// (x * a) * c, or (x + b) + c.
 template <const auto& Op, const auto& F>
 Expr join(const Site& s, Builder& to) {
-  std::size_t other;
   const Pair pair = *pair_of(s, Op);
-  auto both = joined(*inner_channels(s, pair, other), *pair.own.values, F);
+  const Channels inner = same_channels(s, pair, *pair.inner);
+  auto both = joined(*inner.values, *pair.own.values, F);
   if (!both) return {};
-  return Op(Expr{&to, pair.inner->in[other]}, to.constant(std::move(*both)));
+  return Op(Expr{&to, pair.inner->in[inner.other]}, to.constant(std::move(*both)));
+}
+
+/// x * c, where x may be y * a.
+Expr scaled_by(const Site& s, const Pair& pair, Value x, Builder& to) {
+  const Node* scale = s.maker(x, ops::Mul);
+  const Channels inner = scale != nullptr ? same_channels(s, pair, *scale) : Channels{};
+  if (inner.values != nullptr) {
+    if (auto both = joined(*inner.values, *pair.own.values, kTimes))
+      return ops::Mul(Expr{&to, scale->in[inner.other]}, to.constant(std::move(*both)));
+  }
+  return ops::Mul(Expr{&to, x}, to.constant(*pair.own.values));
 }
 
 /// (x + b) * c.
 Expr distribute(const Site& s, Builder& to) {
-  std::size_t other;
   const Pair pair = *pair_of(s, ops::Add);
-  auto offset = joined(*inner_channels(s, pair, other), *pair.own.values, kTimes);
+  const Channels inner = same_channels(s, pair, *pair.inner);
+  auto offset = joined(*inner.values, *pair.own.values, kTimes);
   if (!offset) return {};
-  const Expr scaled = ops::Mul(Expr{&to, pair.inner->in[other]}, to.constant(*pair.own.values));
-  return ops::Add(scaled, to.constant(std::move(*offset)));
+  return ops::Add(scaled_by(s, pair, pair.inner->in[inner.other], to), to.constant(std::move(*offset)));
 }
 
 using N = Numerics;
