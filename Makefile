@@ -27,11 +27,11 @@ demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo
 	@$(BUILD)/digits_demo examples/digits
 
-bench:  ## measure against ONNX Runtime and oneDNN; see bench/run.sh
+bench:  ## measure against ONNX Runtime and oneDNN; THREADS=2 gives both two threads; see bench/run.sh
 	@scripts/install-deps.sh --bench
 	@$(MAKE) --no-print-directory configure
 	@cmake --build $(BUILD) --target benchmarks
-	@bench/run.sh $(BUILD)
+	@THREADS=$(THREADS) bench/run.sh $(BUILD)
 
 asan:  ## the tests under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=asan

@@ -3,6 +3,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "base/scheduler.h"
 #include "bench/agree.h"
 
 namespace bench {
@@ -13,14 +14,14 @@ std::string folder_of(const std::string& path) { return std::filesystem::path(pa
 
 }  // namespace
 
-Pair::Pair(const Ort* ort, const std::string& path, std::string_view specs) {
+Pair::Pair(const Ort* ort, const std::string& path, std::string_view specs, unsigned threads) {
   if (ort) {
-    session_.emplace(*ort, path);
+    session_.emplace(*ort, path, OrtOptions{.intra_threads = static_cast<int>(threads)});
     requests_ = make_requests(session_->inputs(), specs, folder_of(path));
     peer_ = std::make_unique<PeerRunner>(*session_, requests_);
   }
   try {
-    open_ours(path, specs);
+    open_ours(path, specs, threads);
   } catch (const std::exception& error) {
     note_ = std::string("FAILED: ") + error.what();
     ours_.reset();
@@ -28,10 +29,11 @@ Pair::Pair(const Ort* ort, const std::string& path, std::string_view specs) {
   }
 }
 
-void Pair::open_ours(const std::string& path, std::string_view specs) {
+void Pair::open_ours(const std::string& path, std::string_view specs, unsigned threads) {
   std::shared_ptr<frazil::exec::Executable> executable = load_frazil(path);
   if (!peer_) requests_ = make_requests(frazil_inputs(executable->graph()), specs, folder_of(path));
   ours_ = std::make_unique<FrazilRunner>(executable, requests_);
+  if (threads > 1) ours_->session().set_scheduler(frazil::scheduler(threads));
   peer_ ? compare() : ours_->run();
 }
 

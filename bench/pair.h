@@ -26,7 +26,7 @@ class PeerRunner : public Runner {
 class Pair {
  public:
   /// `ort` may be null; errors of our side are then thrown. `specs` as in make_requests.
-  Pair(const Ort* ort, const std::string& path, std::string_view specs);
+  Pair(const Ort* ort, const std::string& path, std::string_view specs, unsigned threads = 1);
 
   FrazilRunner* ours() { return ours_.get(); }
   PeerRunner* peer() { return peer_.get(); }
@@ -34,7 +34,7 @@ class Pair {
   const std::string& note() const { return note_; }
 
  private:
-  void open_ours(const std::string& path, std::string_view specs);
+  void open_ours(const std::string& path, std::string_view specs, unsigned threads);
   void compare();
 
   std::optional<OrtSession> session_;

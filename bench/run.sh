@@ -11,6 +11,8 @@
 #   FRAZIL_SHARED     the folder with these two in models/silero_vad and models/face_detector; ../shared unless given
 #   FRAZIL_PEER       libonnxruntime.so.1; fetched to build/peer unless given
 #   FRAZIL_CPU        the core to pin to; the last one unless given, none to leave it to the system
+#   THREADS           of both sides; with more than 1 only rows that run are measured, on as many of the last cores, and
+#                     written to targets-threads.json
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,8 +31,18 @@ fi
 export FRAZIL_PEER
 
 pin=()
-cpu=${FRAZIL_CPU:-$(($(nproc) - 1))}
+threads=${THREADS:-1}
+if ((threads > $(nproc))); then
+  echo "bench/run.sh: $threads threads on $(nproc) cores" >&2
+  exit 2
+fi
+cpu=${FRAZIL_CPU:-$(($(nproc) - threads))-$(($(nproc) - 1))}
 [[ $cpu == none ]] || ! command -v taskset >/dev/null || pin=(taskset -c "$cpu")
+
+if ((threads > 1)); then
+  ${pin[@]+"${pin[@]}"} "$build/bench/targets" --threads "$threads" --json "$build/bench/targets-threads.json" "$@"
+  exit
+fi
 
 status=0
 ${pin[@]+"${pin[@]}"} "$build/bench/targets" --json "$build/bench/targets.json" "$@" || status=$?

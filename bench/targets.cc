@@ -1,12 +1,14 @@
 // Every target in one table: our figure, the peer's, their ratio, the allowed ratio, and the same for the model's twin:
 //
-//   targets [MODELDIR] [--peer LIBRARY] [--rounds N] [--starts N] [--json FILE] [--no-twins] [--cpu-time] [NAME...]
+//   targets [MODELDIR] [--peer LIBRARY] [--rounds N] [--starts N] [--json FILE] [--no-twins] [--cpu-time] [--threads N]
+//   [NAME...]
 //
 // The models are built by the library's own builder and written to the folder "workloads" of the build, unless MODELDIR
 // or $FRAZIL_WORKLOADS has them; twins are always built. The silero model is $FRAZIL_SILERO; its row is omitted without
 // one. Pin the process to a core; on a shared core, --cpu-time uses the processor time of rows that run (not of load).
-// Results of both sides are compared: exits with 1 when a row fails or differs. Missed targets are reported and
-// counted.
+// With --threads both sides have N threads, the peer's of one operator, which wait as it has them wait; rows of load
+// and memory are left out. Pin the process to N cores then. Results of both sides are compared: exits with 1 when a row
+// fails or differs. Missed targets are reported and counted.
 
 #include "bench/targets.h"
 
@@ -34,6 +36,7 @@ struct TargetArguments : Arguments {
   std::string peer;
   int starts = 7;
   bool twins = true;
+  unsigned threads = 1;
 };
 
 const Workload& workload_of(std::string_view name) {
@@ -85,7 +88,8 @@ class Table {
   bool finish() const {
     std::printf("%d of %d targets met; %d of %d twins within %.0f%% of their row; %d rows failed\n", met_, rows_,
                 alike_, twins_, 100 * (kTwinSlack - 1), failed_);
-    write_json(arguments_.json, {{"peer", "onnxruntime " + ort_.version()}, {"rows", json_}});
+    write_json(arguments_.json,
+               {{"peer", "onnxruntime " + ort_.version()}, {"threads", arguments_.threads}, {"rows", json_}});
     return failed_ == 0;
   }
 
@@ -107,7 +111,7 @@ class Table {
   }
 
   Figure run_figure(const std::string& path, const std::string& specs) const {
-    Pair pair(&ort_, path, specs);
+    Pair pair(&ort_, path, specs, arguments_.threads);
     if (!pair.ours()) return {.note = pair.note()};
     const Comparison c = interleave("", pair.ours(), pair.peer(), arguments_.timing);
     return {.ours = c.a->median * 1e3,
@@ -198,9 +202,10 @@ class Table {
 
 bool targets(const TargetArguments& arguments) {
   const Ort ort(Ort::find_library(arguments.peer));
-  std::printf("peer: onnxruntime %s; one thread each\n", ort.version().c_str());
+  std::printf("peer: onnxruntime %s; threads of each: %u\n", ort.version().c_str(), arguments.threads);
   Table table(arguments, ort);
   for (const Target& target : kTargets) {
+    if (arguments.threads > 1 && target.what != Target::What::run) continue;
     if (arguments.wants(target.name) || arguments.wants(target.workload)) table.add(target);
   }
   return table.finish();
@@ -219,6 +224,7 @@ int main(int argc, char** argv) {
   add_arguments(app, arguments, bench::is_row, true);
   app.add_option("--peer", arguments.peer, "libonnxruntime.so.1");
   app.add_option("--starts", arguments.starts, "of each side, for rows of load and memory")->check(CLI::PositiveNumber);
+  app.add_option("--threads", arguments.threads, "of each side")->check(CLI::PositiveNumber);
   app.add_flag("--cpu-time", arguments.timing.cpu_time);
   app.add_flag("!--no-twins", arguments.twins);
   return bench::run_program(app, argc, argv, [&] {

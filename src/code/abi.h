@@ -39,8 +39,10 @@ struct Prepare {
   // Set by the entry:
   std::size_t scratch_bytes = 0;  ///< that each worker needs while it runs
   std::int64_t units = 1;         ///< parts of the work that do not depend on each other; from extents alone
+  std::int64_t last_units = 0;    ///< of these, the last ones, which read what all others have written
   std::int64_t fewest_units = 1;  ///< in one call of run, for whose set-up they have to pay
   double nanoseconds = 0;         ///< what all units take on one core, roughly; 0: not worth sharing
+  double last_nanoseconds = 0;    ///< of these, what the last units take
 };
 
 /// What a kernel found wrong while it ran. The lowest unit counts, so that the report does not depend on who ran what.
@@ -78,8 +80,9 @@ struct Worker {
 
 /// The code of one kernel step. Immutable; the executor may put another one in its place at any time.
 ///
-/// `run` may be called for any ranges of units that cover [0, units) once, in any order, by any workers at once. A
-/// result's bits depend on units alone. It does not throw, block, allocate or start threads; it returns early when
+/// `run` may be called for any ranges of units that cover [0, units) once, in any order, by any workers at once; last
+/// units begin when all others have ended, and only a call for all units has both. A result's bits depend on units
+/// alone. It does not throw, block, allocate or start threads; it returns early when
 /// stop_requested(), and reports what it finds wrong to the fault slot.
 struct KernelEntry {
   std::size_t state_bytes = 0;  ///< of the state, which starts as zeros and is moved nowhere

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "code/entries.h"
@@ -81,7 +82,15 @@ void run_attention(const Call& cx, const Worker& worker, const kernel::Attention
   kernel::attention(s, begin, end, worker.scratch);
 }
 
-Status prepare_rotary(Prepare& cx, const params::Rotary& p, kernel::Rotary& s) {
+struct RotaryState {
+  kernel::Rotary rotary;
+  std::int64_t rows = 0, unit = 1;  ///< all, and of a unit
+};
+
+Status prepare_rotary(Prepare& cx, const params::Rotary& p, RotaryState& state) {
+  constexpr std::int64_t kUnitElements = std::int64_t{1} << 14;
+  constexpr double kOperations = 4;
+  kernel::Rotary& s = state.rotary;
   const auto dims = cx.in[0].dims;
   if (dims.back() % 2 != 0) return fail(Code::bad_input, "the last extent {} is not even", dims.back());
   s.half = dims.back() / 2;
@@ -95,14 +104,18 @@ Status prepare_rotary(Prepare& cx, const params::Rotary& p, kernel::Rotary& s) {
     for (std::size_t i = 0; i + 1 < dims.size(); ++i) s.steps[k][i] = steps[dims.size() - 2 - i];
   }
   for (std::size_t i = 0; i + 1 < dims.size(); ++i) s.extents[i] = dims[dims.size() - 2 - i];
+  state.rows = s.rows();
+  state.unit = items_per_unit(dims.back(), kUnitElements);
+  cx.units = std::max<std::int64_t>(1, ceil_div(state.rows, state.unit));
+  cx.nanoseconds = kOperations * kernel::tuning().element * static_cast<double>(cx.in[0].count());
   return {};
 }
 
-void run_rotary(const Call& cx, const Worker&, const kernel::Rotary& prepared, std::int64_t, std::int64_t) {
-  kernel::Rotary s = prepared;
+void run_rotary(const Call& cx, const Worker&, const RotaryState& state, std::int64_t begin, std::int64_t end) {
+  kernel::Rotary s = state.rotary;
   s.x = as(cx.in[0]), s.cosine = as(cx.in[1]), s.sine = as(cx.in[2]);
   s.y = as(cx.out[0]);
-  kernel::rotary(s);
+  kernel::rotary(s, begin * state.unit, std::min(state.rows, end * state.unit));
 }
 
 }  // namespace
@@ -111,7 +124,7 @@ KernelEntry attention_entry(const params::Attention& p) {
   return make_entry<params::Attention, kernel::Attention, prepare_attention, run_attention>(p);
 }
 KernelEntry rotary_entry(const params::Rotary& p) {
-  return make_entry<params::Rotary, kernel::Rotary, prepare_rotary, run_rotary>(p);
+  return make_entry<params::Rotary, RotaryState, prepare_rotary, run_rotary>(p);
 }
 
 }  // namespace frazil

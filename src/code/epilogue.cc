@@ -27,7 +27,8 @@ Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, std::int64_t cols
   return {};
 }
 
-EpilogueRun::EpilogueRun(const Call& call, const Worker& worker, const Epilogue& e) : epilogue_(e) {
+EpilogueRun::EpilogueRun(const Call& call, const Worker& worker, const Epilogue& e, bool later)
+    : epilogue_(e), by_tiles_(e.by_tiles && !later) {
   if (e.code == nullptr) return;
   const TileState& s = e.tiles();
   operands_[0] = call.out[e.code->into];
@@ -51,8 +52,12 @@ void EpilogueRun::run(const TilePart& part) const {
 
 void EpilogueRun::finish() const { run_tiles({operands_, scratch_}, epilogue_.tiles()); }
 
+void EpilogueRun::run_part(std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) const {
+  if (by_tiles_) run({row0, row1, col0, col1, epilogue_.cols});
+}
+
 void EpilogueRun::run_rows(std::int64_t begin, std::int64_t end) const {
-  if (epilogue_.by_tiles) run({begin, end, 0, epilogue_.cols, epilogue_.cols});
+  run({begin, end, 0, epilogue_.cols, epilogue_.cols});
 }
 
 }  // namespace frazil

@@ -36,14 +36,17 @@ Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, std::int64_t cols
 /// Runs the epilogue during one call of a product, or after it.
 class EpilogueRun {
  public:
-  EpilogueRun(const Call& call, const Worker& worker, const Epilogue& epilogue);
-  /// The callback for each tile; null without an epilogue, or where that runs on the whole result only.
-  const kernel::TileCallback* on_tile() const { return epilogue_.by_tiles ? &on_tile_ : nullptr; }
+  /// `later`: not while the product runs.
+  EpilogueRun(const Call& call, const Worker& worker, const Epilogue& epilogue, bool later = false);
+  /// The callback for each tile; null without an epilogue, or where that runs on the whole result or later.
+  const kernel::TileCallback* on_tile() const { return by_tiles_ ? &on_tile_ : nullptr; }
   /// The rows that the product reports count from here.
   void at_row(std::int64_t row) { row_ = row; }
   /// Once the whole result is there: all of it, where it does not run by tiles.
   void finish() const;
-  /// For rows [begin, end) of a result that was changed after the product, which was not given on_tile().
+  /// What on_tile() does for a part, of a product that was not given it.
+  void run_part(std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) const;
+  /// All columns of rows [begin, end), of a result that is there.
   void run_rows(std::int64_t begin, std::int64_t end) const;
 
  private:
@@ -51,6 +54,7 @@ class EpilogueRun {
   void run(const TilePart& part) const;
 
   const Epilogue& epilogue_;
+  bool by_tiles_;
   kernel::TileCallback on_tile_;
   std::byte* scratch_ = nullptr;
   std::int64_t row_ = 0;

@@ -10,12 +10,6 @@
 namespace frazil {
 namespace {
 
-/// Rows of a unit: a few panels of the kernel.
-constexpr std::int64_t kUnitRows = 4 * kernel::kPanelRows;
-
-/// Units that pay for packing B.
-constexpr std::int64_t kFewestUnits = 8;
-
 /// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
 /// there, reading the weight where its file has it, across the borders of cache lines, costs twice as much.
 Status pack_b(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g, std::size_t operand) {
@@ -61,15 +55,6 @@ Status pack_stack(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCal
   return {};
 }
 
-/// How the rows of a product, or of many, are cut into units. Without a packed B each call may pack it anew.
-void cut_rows(Prepare& cx, const kernel::GemmKernel& kernel, const kernel::GemmCall& g, std::int64_t batches) {
-  const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
-  cx.units = batches * per_batch;
-  cx.fewest_units = g.packed_b != nullptr || per_batch == 0 ? 1 : std::min<std::int64_t>(per_batch, kFewestUnits);
-  cx.nanoseconds = static_cast<double>(batches) * kernel.nanoseconds(g.m, g.n, g.k);
-  cx.scratch_bytes = kernel.scratch_bytes(g.m, g.n, g.k);
-}
-
 Result<const kernel::GemmKernel*> kernel_for(const Prepare& cx) {
   const Elem a = cx.in[0].elem, b = cx.in[1].elem, c = cx.out[0].elem;
   const auto* kernel = kernel::find_gemm(a, b, c);
@@ -85,6 +70,7 @@ struct MatMulState {
   kernel::GemmCall gemm;
   Batches batches;
   Stack stack;
+  ProductCut cut;
   bool added = false;                                  ///< the last operand
   bool bias = false;                                   ///< operand 2
   bool zeros = false;                                  ///< operands 2 and 3, if given
@@ -137,7 +123,7 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   } else {
     FRAZIL_CHECK(pack_stack(cx, *s.kernel, g, 1, s.stack));
   }
-  cut_rows(cx, *s.kernel, g, s.batches.count);
+  s.cut.prepare(cx, *s.kernel, g, s.batches.count);
   return {};
 }
 
@@ -178,25 +164,29 @@ void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int
   s.kernel->rows(g, begin, end, r.worker.scratch);
 }
 
+/// Units of rows [begin, end), of which `g` has the columns.
+void matmul_units(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int64_t begin, std::int64_t end) {
+  const auto& s = r.state;
+  const auto rows_at = [&](std::int64_t unit) { return std::min(g.m, unit * s.cut.unit_rows); };
+  if (s.batches.count == 1) return s.kernel->rows(g, rows_at(begin), rows_at(end), r.worker.scratch);
+  for (std::int64_t u = begin; u < end && !stop_requested();) {
+    const std::int64_t batch = u / s.cut.per_batch, first = batch * s.cut.per_batch;
+    const std::int64_t past = std::min(end, first + s.cut.per_batch);
+    matmul_rows(r, g, batch, rows_at(u - first), rows_at(past - first));
+    u = past;
+  }
+}
+
 void run_matmul(const ProductRun<MatMulState>& r) {
   kernel::GemmCall g = call_of(r);
   take_from_stack(r.state, g);
-  if (r.prologue.exists()) {
-    return r.prologue.for_each_block(r.begin, r.end, [&](const std::byte* a, std::int64_t begin, std::int64_t end) {
+  r.state.cut.for_each(g, r.begin, r.end, [&](std::int64_t begin, std::int64_t end) {
+    if (!r.prologue.exists()) return matmul_units(r, g, begin, end);
+    r.prologue.for_each_block(begin, end, [&](const std::byte* a, std::int64_t row0, std::int64_t row1) {
       g.a = a;
-      r.state.kernel->rows(g, begin, end, r.worker.scratch);
+      r.state.kernel->rows(g, row0, row1, r.worker.scratch);
     });
-  }
-  if (r.state.batches.count == 1) {
-    return r.state.kernel->rows(g, r.begin * kUnitRows, std::min(g.m, r.end * kUnitRows), r.worker.scratch);
-  }
-  const std::int64_t per_batch = ceil_div(g.m, kUnitRows);
-  for (std::int64_t u = r.begin; u < r.end && !stop_requested();) {
-    const std::int64_t batch = u / per_batch, past = std::min(r.end, (batch + 1) * per_batch);
-    const std::int64_t first = (u - batch * per_batch) * kUnitRows;
-    matmul_rows(r, g, batch, first, std::min(g.m, (past - batch * per_batch) * kUnitRows));
-    u = past;
-  }
+  });
 }
 
 // ---- Gemm ----
@@ -204,6 +194,7 @@ void run_matmul(const ProductRun<MatMulState>& r) {
 struct GemmState {
   const kernel::GemmKernel* kernel = nullptr;
   kernel::GemmCall gemm;
+  ProductCut cut;
   float alpha = 1, beta = 1, slope = 1;
   std::int64_t c_row = 0, c_col = 0;  ///< steps of the addend; 0 where it repeats
   bool bias = false, add = false;
@@ -240,18 +231,19 @@ Status prepare_gemm(Prepare& cx, const params::Gemm& p, GemmState& s) {
   s.alpha = p.alpha, s.beta = p.beta, s.slope = p.slope;
   if (cx.in.size() > 2 && cx.in[2].given && s.beta != 0) FRAZIL_CHECK(read_addend(cx, s));
   FRAZIL_CHECK(pack_b(cx, *s.kernel, g, 1));
-  cut_rows(cx, *s.kernel, g, 1);
+  s.cut.prepare(cx, *s.kernel, g, 1);
   return {};
 }
 
 /// alpha * C + beta * addend, for what the kernel does not do by itself.
-void scale_and_add(const ProductRun<GemmState>& r, const kernel::GemmCall& g, std::int64_t begin, std::int64_t end) {
+void scale_and_add(const ProductRun<GemmState>& r, const kernel::GemmCall& g, std::int64_t begin, std::int64_t end,
+                   std::int64_t past_col) {
   const auto& s = r.state;
   PollThrottle throttle;
-  for (std::int64_t i = begin; i < end && !throttle.stop(g.n); ++i) {
+  for (std::int64_t i = begin; i < end && !throttle.stop(past_col - g.first_col); ++i) {
     float* row = as(r.call.out[0]) + i * g.c_row;
     const float* addend = s.add ? as(r.call.in[2]) + i * s.c_row : nullptr;
-    for (std::int64_t j = 0; j < g.n; ++j) {
+    for (std::int64_t j = g.first_col; j < past_col; ++j) {
       const float sum = s.alpha * row[j] + (addend ? s.beta * addend[j * s.c_col] : 0.0f);
       row[j] = kernel::bent(sum, s.slope);
     }
@@ -270,11 +262,14 @@ void run_gemm(const ProductRun<GemmState>& r) {
     g.a = a;
     s.kernel->rows(g, begin, end, r.worker.scratch);
     if (s.plain()) return;
-    scale_and_add(r, g, begin, end);
-    r.epilogue.run_rows(begin, end);
+    const std::int64_t past_col = g.past_col == 0 ? g.n : g.past_col;
+    scale_and_add(r, g, begin, end, past_col);
+    r.epilogue.run_part(begin, end, g.first_col, past_col);
   };
-  if (r.prologue.exists()) return r.prologue.for_each_block(r.begin, r.end, rows);
-  rows(g.a, r.begin * kUnitRows, std::min(g.m, r.end * kUnitRows));
+  s.cut.for_each(g, r.begin, r.end, [&](std::int64_t begin, std::int64_t end) {
+    if (r.prologue.exists()) return r.prologue.for_each_block(begin, end, rows);
+    rows(g.a, begin * s.cut.unit_rows, std::min(g.m, end * s.cut.unit_rows));
+  });
 }
 
 template <class S>

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "code/epilogue.h"
+#include "code/product_cut.h"
 #include "code/prologue.h"
 
 namespace frazil {
@@ -41,9 +42,18 @@ struct ProductEntry {
     Prologue prologue;
     Epilogue epilogue;
     std::uint32_t into;
-    std::int64_t units;  ///< of the product; one for the caller where the epilogue needs the whole result
+    std::int64_t units;       ///< of the product; one for the caller where the epilogue needs the whole result
+    std::int64_t last_units;  ///< of the epilogue, where it works on rows that the units of the product cut
     bool whole;
   };
+
+  static constexpr std::int64_t kLastRows = 8;  ///< of a last unit
+
+  /// Units of the product side by side.
+  static std::int64_t units_of_columns(const S& product) {
+    if constexpr (requires { product.cut; }) return product.cut.columns;
+    return 1;
+  }
 
   static std::size_t aligned_bytes(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
 
@@ -67,22 +77,43 @@ struct ProductEntry {
       more += aligned_bytes(tile_state_bytes(code.epilogue->tiles));
       state.whole = !state.epilogue.by_tiles;
     }
+    const bool apart = own.whole_rows && !state.whole && units_of_columns(state.product) > 1;
+    if (apart) {
+      state.last_units = ceil_div(state.epilogue.rows, kLastRows);
+      cx.last_nanoseconds = cx.nanoseconds - own.nanoseconds;
+    }
     if (code.prologue) {
       FRAZIL_CHECK(prepare_prologue(cx, *code.prologue, more, state.prologue));
-      state.units = state.prologue.blocks();
-      cx.fewest_units = 1;
+      count_blocks(cx, own.nanoseconds, state);
     }
-    cx.units = state.whole ? 1 : state.units;
+    cx.units = state.whole ? 1 : state.units + state.last_units;
+    cx.last_units = state.last_units;
     return {};
+  }
+
+  /// Each unit makes the rows of its block anew.
+  static void count_blocks(Prepare& cx, double product, State& state) {
+    const std::int64_t side_by_side = units_of_columns(state.product);
+    const double rows = cx.nanoseconds - cx.last_nanoseconds - product;
+    state.units = state.prologue.blocks() * side_by_side;
+    cx.fewest_units =
+        ProductCut::units_that_pay(rows / static_cast<double>(std::max<std::int64_t>(1, state.prologue.blocks())),
+                                   product / static_cast<double>(std::max<std::int64_t>(1, state.units)), side_by_side);
   }
 
   static void run_step(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
     const auto& state = *static_cast<const State*>(call.state);
-    EpilogueRun epilogue(call, worker, state.epilogue);
+    const bool apart = state.last_units > 0 && end - begin < state.units + state.last_units;
+    EpilogueRun epilogue(call, worker, state.epilogue, apart);
+    if (apart && begin >= state.units) {
+      const std::int64_t last = std::min((end - state.units) * kLastRows, state.epilogue.rows);
+      return epilogue.run_rows((begin - state.units) * kLastRows, last);
+    }
     const PrologueRun prologue(call, worker, state.prologue);
     Call own = call;
     own.out = call.out + state.into;
     if (state.whole) begin = 0, end = state.units;
+    if (end > state.units) end = state.units;
     run({own, worker, state.product, prologue, epilogue, begin, end});
     if (state.whole) epilogue.finish();
   }

@@ -9,10 +9,12 @@ namespace frazil {
 namespace {
 
 /// Rows are made this many bytes at a time, so that the product finds them in a cache beside its weight, and in
-/// multiples of kPanelRows.
+/// multiples of kPanelRows. Few rows are made at once, as the product then reads its weight once.
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 16;
+constexpr std::int64_t kFewRows = 4 * kernel::kPanelRows;
 
 std::int64_t block_rows(std::int64_t rows, std::int64_t cols, std::size_t width) {
+  if (rows <= kFewRows) return std::max<std::int64_t>(rows, 1);
   const std::int64_t fit = kBlockBytes / static_cast<std::int64_t>(width) / std::max<std::int64_t>(cols, 1);
   return std::clamp<std::int64_t>(rows, 1, std::max(kernel::kPanelRows, fit / kernel::kPanelRows * kernel::kPanelRows));
 }

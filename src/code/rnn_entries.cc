@@ -3,6 +3,7 @@
 #include "code/entries.h"
 #include "kernel/gemm.h"
 #include "kernel/rnn.h"
+#include "kernel/tuning.h"
 
 namespace frazil {
 namespace {
@@ -19,6 +20,9 @@ struct RnnState {
     const std::byte *w = nullptr, *r = nullptr, *rh = nullptr;
   } packed[2];  ///< per direction
 };
+
+/// Sequences of a batch that are computed side by side.
+constexpr std::int64_t kSequencesTogether = 4;
 
 /// Rows [first, first + rows) of a constant matrix [.., cols], packed once and kept.
 Result<const std::byte*> pack_rows(Prepare& cx, std::size_t operand, std::int64_t first, std::int64_t rows,
@@ -74,6 +78,12 @@ Status prepare_rnn(Prepare& cx, const P& how, RnnState& s) {
   p.clip = how.clip;
   FRAZIL_CHECK(pack_weights(cx, s));
   const bool packed = s.packed[0].r != nullptr;
+  // A unit is a sequence. Some at a time share what is read of R.
+  cx.units = s.directions * std::max<std::int64_t>(p.batch, 1);
+  cx.fewest_units = std::clamp<std::int64_t>(p.batch / 2, 1, kSequencesTogether);
+  const double step = kernel::product_nanoseconds(kernel::tuning(), &kernel::Tuning::product, p.batch,
+                                                  s.gates * p.hidden, p.inputs + p.hidden, sizeof(float));
+  cx.nanoseconds = step * static_cast<double>(p.steps * s.directions);
   cx.scratch_bytes = static_cast<std::size_t>(
       gates_of<P>() == 4 ? kernel::lstm_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden, packed)
                          : kernel::gru_scratch_bytes(p.steps, p.batch, p.inputs, p.hidden, packed));
@@ -82,9 +92,12 @@ Status prepare_rnn(Prepare& cx, const P& how, RnnState& s) {
 
 /// States are [D, B, H]; batch first makes them [B, D, H], which for one direction is the same.
 template <class P>
-void run_rnn(const Call& cx, const Worker& worker, const RnnState& s, std::int64_t, std::int64_t) {
-  for (int d = 0; d < s.directions; ++d) {
+void run_rnn(const Call& cx, const Worker& worker, const RnnState& s, std::int64_t begin, std::int64_t end) {
+  const std::int64_t sequences = std::max<std::int64_t>(s.rnn.batch, 1);
+  for (std::int64_t d = begin / sequences; d * sequences < end; ++d) {
     kernel::Rnn p = s.rnn;
+    p.first = std::max<std::int64_t>(begin - d * sequences, 0);
+    p.count = std::min(std::min(end - d * sequences, sequences) - p.first, p.batch);
     const std::int64_t h = p.hidden, g = s.gates * h, held = p.batch * h;
     p.x = as(cx.in[0]);
     p.w = as(cx.in[1]) + d * g * p.inputs;

@@ -47,9 +47,16 @@ inline void Launcher::find_pointers(const LaunchCode& code) {
 [[gnu::noinline]] void Launcher::run_shared(const Call& call, const Prepared& p) {
   ++context_.counters.shared;
   std::byte* const scratch = memory_.scratch_data();
-  context_.scheduler->parallel_for(p.units, p.grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-    p.entry->run(call, {worker, scratch + worker * p.scratch}, begin, end);
-  });
+  const auto share = [&](std::int64_t first, std::int64_t past, std::int64_t grain) {
+    context_.scheduler->parallel_for(past - first, grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+      p.entry->run(call, {worker, scratch + worker * p.scratch}, first + begin, first + end);
+    });
+  };
+  const std::int64_t last = p.units - p.last_units;
+  share(0, last, p.grain);
+  if (p.last_units == 0 || stop_requested()) return;
+  if (p.last_grain == 0) return p.entry->run(call, {0, scratch}, last, p.units);
+  share(last, p.units, p.last_grain);
 }
 
 inline void Launcher::run(const Prepared& p, std::uint16_t inputs) {
@@ -209,20 +216,27 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
 /// Units are shared where their work pays for it. How they are grouped changes nothing in the results.
 void Launcher::share(const Prepare& cx, Prepared& p) const {
   p.units = cx.units;
+  p.last_units = cx.last_units;
+  p.last_grain = 0;
   p.scratch = aligned(cx.scratch_bytes);
   p.grain = 0;
-  if (context_.scheduler == nullptr || cx.units < 2) return;
+  if (context_.scheduler == nullptr || context_.scheduler->workers() < 2) return;
+  p.grain = grain(cx.units - cx.last_units, cx.fewest_units, cx.nanoseconds - cx.last_nanoseconds);
+  if (p.grain != 0) p.last_grain = grain(cx.last_units, 1, cx.last_nanoseconds);
+}
+
+/// Units of a range; 0: all are run here.
+std::int64_t Launcher::grain(std::int64_t units, std::int64_t fewest, double nanoseconds) const {
   const kernel::Tuning& tuning = kernel::tuning();
-  if (cx.nanoseconds < kernel::shared_from(tuning)) return;
+  if (units < 2 || nanoseconds < kernel::shared_from(tuning)) return 0;
   const auto workers = static_cast<std::int64_t>(context_.scheduler->workers());
   const std::int64_t ranges = workers * kRangesPerWorker;
-  if (cx.fewest_units > 1 && cx.units < cx.fewest_units * ranges) {  // what each range sets up is dear: one a worker
-    p.grain = std::max(cx.fewest_units, ceil_div(cx.units, workers));
-    return;
+  if (fewest > 1 && units < fewest * ranges) {  // what each range sets up is dear: one a worker
+    return std::max(fewest, ceil_div(units, workers));
   }
-  const double part = kernel::shared_part(tuning) / cx.nanoseconds;
-  const auto pays = static_cast<std::int64_t>(std::ceil(part * static_cast<double>(cx.units)));
-  p.grain = round_up(std::min(pays, ceil_div(cx.units, ranges)), cx.fewest_units);
+  const double part = kernel::shared_part(tuning) / nanoseconds;
+  const auto pays = static_cast<std::int64_t>(std::ceil(part * static_cast<double>(units)));
+  return round_up(std::min(pays, ceil_div(units, ranges)), fewest);
 }
 
 }  // namespace frazil::exec

@@ -31,12 +31,15 @@ class Launcher {
     Ready ready = Ready::no;
     std::size_t scratch = 0;  ///< bytes that each worker has
     std::int64_t units = 1;
-    std::int64_t grain = 0;  ///< units at a time for a worker; 0: the session's thread runs all
+    std::int64_t grain = 0;       ///< units at a time for a worker; 0: the session's thread runs all
+    std::int64_t last_units = 0;  ///< Prepare::last_units
+    std::int64_t last_grain = 0;  ///< of these at a time
   };
 
   Status prepare(StepIndex pc, const KernelEntry& entry);
   Status read_shapes(const Step& step, const step::Launch& launch);
   void share(const Prepare& cx, Prepared& p) const;
+  std::int64_t grain(std::int64_t units, std::int64_t fewest, double nanoseconds) const;
   std::byte* state_of(StepIndex pc, const KernelEntry& entry);
   void find_pointers(const LaunchCode& code);
   void run(const Prepared& p, std::uint16_t inputs);

@@ -243,13 +243,16 @@ void rotate_strided(const Rotary& r, const float* const in[3], float* y) {
 
 }  // namespace
 
-void rotary(const Rotary& r) noexcept {
+void rotary(const Rotary& r, int64_t begin, int64_t end) noexcept {
   const bool plain = r.last[0] == 1 && r.last[1] == 1 && r.last[2] == 1;
-  int64_t rows = 1, index[Rotary::kMostAxes] = {};
-  for (int i = 0; i < r.axes; ++i) rows *= r.extents[i];
+  int64_t left = begin, index[Rotary::kMostAxes] = {};
   const float* in[3] = {r.x, r.cosine, r.sine};
+  for (int i = 0; i < r.axes && left > 0; left /= r.extents[i++]) {
+    index[i] = left % r.extents[i];
+    for (int k = 0; k < 3; ++k) in[k] += r.steps[k][i] * index[i];
+  }
   PollThrottle throttle;
-  for (int64_t row = 0; row < rows && !throttle.stop(2 * r.half); ++row) {
+  for (int64_t row = begin; row < end && !throttle.stop(2 * r.half); ++row) {
     float* const y = r.y + row * 2 * r.half;
     if (plain)
       rotate_row({r.half, in[0], in[1], in[2], r.half_tables ? 0 : r.half, y});

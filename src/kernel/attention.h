@@ -44,7 +44,14 @@ struct Rotary {
   std::int64_t steps[3][kMostAxes] = {}, last[3] = {1, 1, 1};  ///< of x, cosine, sine
   bool half_tables = false;                                    ///< cosine and sine have half of x's features
   float* y = nullptr;
+
+  std::int64_t rows() const {
+    std::int64_t all = 1;
+    for (int i = 0; i < axes; ++i) all *= extents[i];
+    return all;
+  }
 };
-void rotary(const Rotary& r) noexcept;
+/// Rows [begin, end) of y.
+void rotary(const Rotary& r, std::int64_t begin, std::int64_t end) noexcept;
 
 }  // namespace frazil::kernel

@@ -339,6 +339,41 @@ void run_copy(const CopyPlan& p, void* dst_data, const void* src_data) noexcept 
   }
 }
 
+int64_t copy_bytes(const CopyPlan& p) noexcept {
+  if (p.kind == CopyPlan::Kind::empty) return 0;
+  int64_t bytes = p.elem_size;
+  for (int d = 0; d < p.rank; ++d) bytes *= p.dims[d];
+  return bytes;
+}
+
+CopyParts copy_parts(const CopyPlan& p, int64_t bytes) noexcept {
+  constexpr int64_t kSide = 64;  // of what a transpose moves at a time
+  const int64_t all = copy_bytes(p);
+  if (all <= bytes) return {};
+  CopyParts parts{.dim = 0, .extent = p.elem_size};
+  if (p.rank > 0) {
+    const auto longest = std::max_element(p.dims, p.dims + std::max<int>(p.rank - 1, 1));
+    parts.dim = static_cast<int>(longest - p.dims);
+    parts.extent = *longest;
+  }
+  const int64_t units = std::max<int64_t>(1, bytes / std::max<int64_t>(1, all / parts.extent));
+  const bool by_squares = p.rank == 0 || p.kind == CopyPlan::Kind::transpose;
+  parts.each = by_squares ? (units + kSide - 1) / kSide * kSide : units;
+  parts.count = (parts.extent + parts.each - 1) / parts.each;
+  return parts;
+}
+
+void run_copy_parts(const CopyPlan& plan, const CopyParts& parts, int64_t begin, int64_t end, void* dst,
+                    const void* src) noexcept {
+  if (begin == 0 && end == parts.count) return run_copy(plan, dst, src);
+  const int64_t first = begin * parts.each, past = std::min(parts.extent, end * parts.each);
+  CopyPlan part = plan;
+  (plan.rank == 0 ? part.elem_size : part.dims[parts.dim]) = past - first;
+  const int64_t to = plan.rank == 0 ? 1 : plan.dst_strides[parts.dim];
+  const int64_t from = plan.rank == 0 ? 1 : plan.src_strides[parts.dim];
+  run_copy(part, static_cast<std::byte*>(dst) + first * to, static_cast<const std::byte*>(src) + first * from);
+}
+
 void copy_strided(void* dst, std::span<const int64_t> dst_strides, const void* src,
                   std::span<const int64_t> src_strides, std::span<const int64_t> dims, int64_t elem_size) noexcept {
   CopyPlan plan;

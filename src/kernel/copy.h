@@ -35,6 +35,19 @@ bool plan_copy(CopyPlan& plan, std::span<const std::int64_t> dims, std::span<con
 /// Pointers are to element [0, 0, ...]. dst and src must not overlap.
 void run_copy(const CopyPlan& plan, void* dst, const void* src) noexcept;
 
+/// Parts of a copy that can be run apart: ranges of one of its dimensions, or of the bytes of a block.
+struct CopyParts {
+  int dim = 0;
+  std::int64_t extent = 0, each = 1;  ///< of that dimension: all, and in a part
+  std::int64_t count = 1;
+};
+/// Of about `bytes` each.
+CopyParts copy_parts(const CopyPlan& plan, std::int64_t bytes) noexcept;
+std::int64_t copy_bytes(const CopyPlan& plan) noexcept;
+/// Parts [begin, end).
+void run_copy_parts(const CopyPlan& plan, const CopyParts& parts, std::int64_t begin, std::int64_t end, void* dst,
+                    const void* src) noexcept;
+
 /// plan_copy and run_copy combined, for any rank.
 void copy_strided(void* dst, std::span<const std::int64_t> dst_strides, const void* src,
                   std::span<const std::int64_t> src_strides, std::span<const std::int64_t> dims,

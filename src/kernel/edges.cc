@@ -64,7 +64,7 @@ int64_t edge_scratch_bytes(const EdgePlan& p) noexcept {
   return positions * static_cast<int64_t>(sizeof(int64_t));
 }
 
-void run_edges(const EdgePlan& p, void* dst, const void* src, void* scratch) noexcept {
+void run_edges(const EdgePlan& p, int64_t begin, int64_t end, void* dst, const void* src, void* scratch) noexcept {
   std::byte* to = static_cast<std::byte*>(dst);
   const std::byte* const from = static_cast<const std::byte*>(src);
   if (p.rank == 0) {
@@ -73,13 +73,11 @@ void run_edges(const EdgePlan& p, void* dst, const void* src, void* scratch) noe
   }
   const int64_t* places[kMaxEdgeRank] = {};
   int64_t* free = static_cast<int64_t*>(scratch);
-  int64_t rows = 1;
   PollThrottle throttle;
   for (int d = 0; d < p.rank; ++d) {
     places[d] = free;
     for (int64_t i = 0; i < p.out[d] && !throttle.stop(4); ++i)
       *free++ = place(p.outside[d], i + p.offset[d], p.in[d]) * p.stride[d];
-    if (d + 1 < p.rank) rows *= p.out[d];
   }
   if (stop_requested()) return;
   const int last = p.rank - 1;
@@ -87,7 +85,10 @@ void run_edges(const EdgePlan& p, void* dst, const void* src, void* scratch) noe
   Inside run(p, last);
   if (p.stride[last] != size) run.begin = run.end = 0;
   int64_t index[kMaxEdgeRank] = {};
-  for (int64_t row = 0; row < rows && !throttle.stop(1 + length); ++row, to += length * size) {
+  int64_t left = begin;
+  for (int d = last; d-- > 0; left /= p.out[d]) index[d] = left % p.out[d];
+  to += begin * length * size;
+  for (int64_t row = begin; row < end && !throttle.stop(1 + length); ++row, to += length * size) {
     const std::byte* line = from;
     for (int d = 0; d < last; ++d) line += places[d][index[d]];
     pick(size, to, line, places[last], run.begin);

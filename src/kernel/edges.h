@@ -23,7 +23,8 @@ struct EdgePlan {
 /// False when an axis would be read outside: an axis without elements, or Outside::nowhere.
 bool edges_fit(const EdgePlan& plan) noexcept;
 std::int64_t edge_scratch_bytes(const EdgePlan& plan) noexcept;
-/// Precondition: edges_fit.
-void run_edges(const EdgePlan& plan, void* dst, const void* src, void* scratch) noexcept;
+/// Rows [begin, end) of dst, which are all axes but the last one. Precondition: edges_fit.
+void run_edges(const EdgePlan& plan, std::int64_t begin, std::int64_t end, void* dst, const void* src,
+               void* scratch) noexcept;
 
 }  // namespace frazil::kernel

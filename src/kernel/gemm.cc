@@ -15,8 +15,8 @@ using std::int64_t;
 
 constexpr int64_t kRowBlock = 12 * kPanelRows;
 
-void run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, void* scratch) {
-  FRAZIL_DISPATCH(gemm_run(g, begin, end, packed_b, aligned(scratch)));
+void run(const Gemm& g, const GemmPart& part, const float* packed_b, void* scratch) {
+  FRAZIL_DISPATCH(gemm_run(g, part, packed_b, aligned(scratch)));
 }
 
 }  // namespace
@@ -29,10 +29,10 @@ int64_t gemm_scratch_bytes(int64_t m, int64_t n, int64_t k) noexcept {
   return floats * static_cast<int64_t>(sizeof(float)) + kLineBytes;
 }
 
-void gemm(const Gemm& g, void* scratch) noexcept { run(g, 0, g.m, nullptr, scratch); }
+void gemm(const Gemm& g, void* scratch) noexcept { run(g, {0, g.m, 0, g.n}, nullptr, scratch); }
 
 void gemm_rows(const Gemm& g, int64_t row_begin, int64_t row_end, void* scratch) noexcept {
-  run(g, row_begin, row_end, nullptr, scratch);
+  run(g, {row_begin, row_end, 0, g.n}, nullptr, scratch);
 }
 
 int64_t gemm_packed_b_bytes(int64_t k, int64_t n) noexcept {
@@ -45,12 +45,16 @@ void gemm_pack_b(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_
 }
 
 void gemm_with_packed_b(const Gemm& g, const void* packed_b, void* scratch) noexcept {
-  run(g, 0, g.m, static_cast<const float*>(packed_b), scratch);
+  run(g, {0, g.m, 0, g.n}, static_cast<const float*>(packed_b), scratch);
 }
 
 void gemm_with_packed_b_rows(const Gemm& g, const void* packed_b, int64_t row_begin, int64_t row_end,
                              void* scratch) noexcept {
-  run(g, row_begin, row_end, static_cast<const float*>(packed_b), scratch);
+  run(g, {row_begin, row_end, 0, g.n}, static_cast<const float*>(packed_b), scratch);
+}
+
+void gemm_part(const Gemm& g, const void* packed_b, const GemmPart& part, void* scratch) noexcept {
+  run(g, part, static_cast<const float*>(packed_b), scratch);
 }
 
 }  // namespace frazil::kernel

@@ -59,4 +59,15 @@ void gemm_with_packed_b(const Gemm& g, const void* packed_b, void* scratch) noex
 void gemm_with_packed_b_rows(const Gemm& g, const void* packed_b, std::int64_t row_begin, std::int64_t row_end,
                              void* scratch) noexcept;
 
+/// Columns of a part begin at multiples of this.
+inline constexpr std::int64_t kPartCols = 32;
+
+/// Rows [row0, row1) x columns [col0, col1) of C; the last columns of C need be no multiple of kPartCols.
+struct GemmPart {
+  std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
+};
+/// A part of C with the bits of gemm(), or of gemm_with_packed_b() where `packed_b` is given. All columns for an
+/// on_tile of whole rows.
+void gemm_part(const Gemm& g, const void* packed_b, const GemmPart& part, void* scratch) noexcept;
+
 }  // namespace frazil::kernel

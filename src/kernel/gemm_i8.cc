@@ -60,6 +60,8 @@ ByteProduct product_of(const GemmCall& g, bool signed_a, bool signed_b) {
           .signed_b = signed_b,
           .a = {strided_row, &g},
           .packed_b = g.packed_b,
+          .begin_col = g.first_col,
+          .end_col = g.past_col,
           .a_zero = g.a_zero,
           .b_zero = g.b_zero,
           .a_zero_step = g.a_zero_step,
@@ -69,14 +71,16 @@ ByteProduct product_of(const GemmCall& g, bool signed_a, bool signed_b) {
           .on_tile = g.on_tile};
 }
 
-/// Packs some columns of B at a time.
-void by_chunks(const GemmCall& g, const ByteProduct& all, int64_t begin, int64_t end, std::byte* scratch) {
+/// Packs some columns of B at a time, of those in [first, past).
+void by_chunks(const GemmCall& g, const ByteProduct& all, int64_t first, int64_t past, int64_t begin, int64_t end,
+               std::byte* scratch) {
   const int64_t chunk = chunk_cols(g.k, g.n);
   std::byte* const packed = scratch + byte_product_scratch(g.k);
-  const bool reports = all.on_tile != nullptr && (chunk >= g.n || !all.on_tile->whole_rows);
-  for (int64_t j = 0; j < g.n && !stop_requested(); j += chunk) {
+  const bool reports = all.on_tile != nullptr && (chunk >= past - first || !all.on_tile->whole_rows);
+  for (int64_t j = first; j < past && !stop_requested(); j += chunk) {
     ByteProduct part = all;
-    part.n = std::min(chunk, g.n - j);
+    part.n = std::min(chunk, past - j);
+    part.begin_col = part.end_col = 0;
     part.first_col = j;
     part.packed_b = packed;
     if (all.b_zero != nullptr) part.b_zero = static_cast<const std::byte*>(all.b_zero) + j * g.b_zero_step;
@@ -85,7 +89,17 @@ void by_chunks(const GemmCall& g, const ByteProduct& all, int64_t begin, int64_t
     byte_pack_b(g.k, part.n, static_cast<const std::byte*>(g.b) + j * g.b_col, g.b_row, g.b_col, all.signed_b, packed);
     byte_product(part, begin, end, scratch);
   }
-  if (all.on_tile != nullptr && !reports) (*all.on_tile)(begin, end, 0, g.n);
+  if (all.on_tile != nullptr && !reports) (*all.on_tile)(begin, end, first, past);
+}
+
+/// Columns [first, past) of g as a product of their own.
+GemmCall columns_of(const GemmCall& g, int64_t first, int64_t past) {
+  GemmCall part = g;
+  part.n = past - first;
+  part.b = static_cast<const std::byte*>(g.b) + first * g.b_col;
+  part.c = static_cast<std::int32_t*>(g.c) + first;
+  if (g.b_zero != nullptr) part.b_zero = static_cast<const std::byte*>(g.b_zero) + first * g.b_zero_step;
+  return part;
 }
 
 }  // namespace
@@ -144,11 +158,13 @@ void gemm_i8_rows(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin
   if (g.packed_b != nullptr && g.k > 0) {
     return byte_product(product_of(g, signed_a, signed_b), begin, end, scratch);
   }
+  const int64_t first = g.first_col, past = g.past_col == 0 ? g.n : g.past_col;
   if (end - begin >= kFewRows && g.k > 0) {
-    return by_chunks(g, product_of(g, signed_a, signed_b), begin, end, static_cast<std::byte*>(scratch));
+    auto* const memory = static_cast<std::byte*>(scratch);
+    return by_chunks(g, product_of(g, signed_a, signed_b), first, past, begin, end, memory);
   }
-  direct(g, signed_a, signed_b, begin, end);
-  if (g.on_tile != nullptr) (*g.on_tile)(begin, end, 0, g.n);
+  direct(columns_of(g, first, past), signed_a, signed_b, begin, end);
+  if (g.on_tile != nullptr) (*g.on_tile)(begin, end, first, past);
 }
 
 }  // namespace frazil::kernel

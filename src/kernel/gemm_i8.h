@@ -21,6 +21,7 @@ struct ByteProduct {
   bool signed_a = false, signed_b = false;
   ByteRows a;
   const void* packed_b = nullptr;
+  std::int64_t begin_col = 0, end_col = 0;  ///< what is computed, from a multiple of 32 on; an end of 0: all columns
   const void *a_zero = nullptr, *b_zero = nullptr;
   std::int64_t a_zero_step = 0, b_zero_step = 0;
   std::int32_t* c = nullptr;

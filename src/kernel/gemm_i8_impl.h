@@ -443,9 +443,9 @@ void panel_of_block(const ByteProduct& g, int64_t row0, const Cut& cut, const By
 }
 
 /// Rows of a block: their sums stay in a core's cache, and rows are long, for who is told of them.
-int64_t rows_at_once(const ByteProduct& g, int64_t cols) {
+int64_t rows_at_once(const ByteProduct& g, int64_t width, int64_t cols) {
   constexpr int64_t kNearSums = int64_t{1} << 15;
-  const int64_t rows = kNearSums / (g.n < cols ? byte_cols(g.n) : cols) / 12 * 12, most = byte_row_block(g.k);
+  const int64_t rows = kNearSums / (width < cols ? byte_cols(width) : cols) / 12 * 12, most = byte_row_block(g.k);
   return rows < 12 ? 12 : rows < most ? rows : most;
 }
 
@@ -454,14 +454,15 @@ int64_t rows_at_once(const ByteProduct& g, int64_t cols) {
 void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scratch) noexcept {
   constexpr int64_t kDepthQuads = 256, kColBlock = 1024;
   const int64_t quads = byte_quads(g.k), depths = (quads + kDepthQuads - 1) / kDepthQuads;
-  const int64_t most = rows_at_once(g, kColBlock), blocks = (end - begin + most - 1) / most;
+  const int64_t first = g.begin_col, past = g.end_col == 0 ? g.n : g.end_col;
+  const int64_t most = rows_at_once(g, past - first, kColBlock), blocks = (end - begin + most - 1) / most;
   ByteBlock block;
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t row0 = begin + b * (end - begin) / blocks, row1 = begin + (b + 1) * (end - begin) / blocks;
     const Cut cut(row1 - row0);
     pack_block(g, row0, cut, static_cast<std::byte*>(scratch), block);
-    for (int64_t j0 = 0; j0 < g.n; j0 += kColBlock) {
-      const int64_t j1 = j0 + kColBlock < g.n ? j0 + kColBlock : g.n;
+    for (int64_t j0 = first; j0 < past; j0 += kColBlock) {
+      const int64_t j1 = j0 + kColBlock < past ? j0 + kColBlock : past;
       for (int64_t d = 0; d < depths; ++d) {
         if (stop_requested()) return;
         for (int64_t j = j0; j < j1; j += kByteCols)

@@ -319,13 +319,15 @@ void dot_strip(const Gemm& g, int64_t row, int64_t col, int64_t end) {
   for (; col < end; ++col) dot_tile<R, 1>(g, row, col);
 }
 
-/// Few rows of A, transposed B.
-void dot_rows(const Gemm& g, int64_t begin, int64_t end) {
+/// Few rows of A, transposed B. Parts begin where chunks do.
+void dot_rows(const Gemm& g, const GemmPart& part) {
   constexpr int64_t kChunk = 32;
-  for (int64_t col = 0; col < g.n; col += kChunk) {
+  static_assert(kPartCols % kChunk == 0);
+  const int64_t end = part.row1;
+  for (int64_t col = part.col0; col < part.col1; col += kChunk) {
     if (stop_requested()) return;
-    const int64_t stop = min64(g.n, col + kChunk);
-    int64_t row = begin;
+    const int64_t stop = min64(part.col1, col + kChunk);
+    int64_t row = part.row0;
     for (; row + 4 <= end; row += 4) dot_strip<4>(g, row, col, stop);
     if (end - row == 3) dot_strip<3>(g, row, col, stop);
     if (end - row == 2) dot_strip<2>(g, row, col, stop);
@@ -334,10 +336,10 @@ void dot_rows(const Gemm& g, int64_t begin, int64_t end) {
 }
 
 /// C (or its first update) for an empty product.
-void no_depth(const Gemm& g, int64_t begin, int64_t end) {
-  for (int64_t r = begin; r < end; ++r) {
+void no_depth(const Gemm& g, const GemmPart& part) {
+  for (int64_t r = part.row0; r < part.row1; ++r) {
     float* c = g.c + r * g.c_row;
-    for (int64_t j = 0; j < g.n; ++j) {
+    for (int64_t j = part.col0; j < part.col1; ++j) {
       float x = g.accumulate ? c[j] : 0.f;
       if (g.bias != nullptr) x += load_1(g.bias + j);
       c[j] = bent(x, g.slope);
@@ -435,11 +437,12 @@ FRAZIL_INLINE int64_t first_done(const Gemm& g, int64_t j0, int64_t j1) {
 }
 
 /// The general case: blocks of k and n; B is packed per block unless it is packed already or packing is not worthwhile.
-void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) {
-  const int64_t depths = depth_blocks(g.k), col_blocks = ceil_div(g.n, kColBlock);
-  const int64_t panels = ceil_div(g.n, kPanelCols);
+void blocked(const Gemm& g, const GemmPart& whole, const float* packed_b, float* scratch) {
+  const int64_t begin = whole.row0, end = whole.row1, cols = whole.col1 - whole.col0;
+  const int64_t depths = depth_blocks(g.k), col_blocks = ceil_div(cols, kColBlock);
+  const int64_t panels = ceil_div(cols, kPanelCols);
   const bool direct_a = (g.a_col == 1 || g.a_row == 1);
-  const bool direct_b = packed_b == nullptr && g.b_col == 1 && (end - begin <= 2 * kPanelRows || g.k * g.n <= 6144);
+  const bool direct_b = packed_b == nullptr && g.b_col == 1 && (end - begin <= 2 * kPanelRows || g.k * cols <= 6144);
   float* const b_scratch = scratch;
   float* const a_scratch = scratch + min64(kDepthBlock, g.k) * min64(kColBlock, panels * kPanelCols);
   Blocking s;
@@ -447,10 +450,10 @@ void blocked(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, f
   s.end = end;
   // A few short contiguous rows stay in L1 without packing.
   const bool near_a = g.a_col == 1 && g.a_row == g.k && g.k <= 64;
-  s.pack_a = !direct_a || (!near_a && g.n > 4 * kPanelCols && end - begin > kPanelRows);
+  s.pack_a = !direct_a || (!near_a && cols > 4 * kPanelCols && end - begin > kPanelRows);
   for (int64_t jb = 0; jb < col_blocks; ++jb) {
-    s.j0 = jb * panels / col_blocks * kPanelCols;
-    s.j1 = min64(g.n, (jb + 1) * panels / col_blocks * kPanelCols);
+    s.j0 = whole.col0 + jb * panels / col_blocks * kPanelCols;
+    s.j1 = min64(whole.col1, whole.col0 + (jb + 1) * panels / col_blocks * kPanelCols);
     for (int64_t kb = 0; kb < depths; ++kb) {
       if (stop_requested()) return;
       s.k0 = kb * g.k / depths;
@@ -559,14 +562,15 @@ void gemm_pack_rows(int64_t rows, int64_t k, const float* a, int64_t a_row, int6
 }
 
 /// Whether the rows of A are copied side by side: they are many, or all in the same set of the first-level cache.
-static bool packs_few_rows(const Gemm& g, int64_t rows) {
+static bool packs_few_rows(const Gemm& g, int64_t rows, int64_t cols) {
   constexpr int64_t kSetFloats = 512;
   const bool clash = rows > 4 && g.a_row % kSetFloats == 0;
-  return g.a_col == 1 && g.n > 3 * kPanelCols && g.k <= kStreamDepth && (rows > kPanelRows || clash);
+  return g.a_col == 1 && cols > 3 * kPanelCols && g.k <= kStreamDepth && (rows > kPanelRows || clash);
 }
 
-/// Few rows, which read B once.
-static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) {
+/// Few rows, which read B once. What the bits depend on is chosen by the columns of all of C.
+static void few_rows(const Gemm& g, const GemmPart& part, const float* packed_b, float* scratch) {
+  const int64_t begin = part.row0, end = part.row1, cols = part.col1 - part.col0;
   GemmBlock block;
   block.a = g.a + begin * g.a_row;
   block.a_row = end - begin == 1 && g.a_col != 1 ? 1 : g.a_row;
@@ -580,57 +584,59 @@ static void few_rows(const Gemm& g, int64_t begin, int64_t end, const float* pac
   block.row_bias = nullptr;
   block.accumulate = g.accumulate;
   block.slope = g.slope;
+  move_to(block, block, part.col0);
   if (g.m == 1 && g.k <= 16 * kDepthBlock && (g.n < 8 * kW || packed_b != nullptr)) {
     block.k = g.k;
-    if (g.n >= 4 * kW) return row_strips(block, g.n, g.backwards);
-    if (g.n >= 2 * kW) return row_strip<4>(block, g.n);
+    if (g.n >= 4 * kW) return row_strips(block, cols, g.backwards);
+    if (g.n >= 2 * kW) return row_strip<4>(block, cols);
+    static_assert(2 * kW <= kPartCols);
     if (g.n > kW) return row_tile<2, 4, true>(block, g.n - kW);
     return row_strip<8>(block, g.n);
   }
   // Long rows of B: a few at a time from end to end, as walking down a column would miss the TLB.
   const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);
   if (packed_b == nullptr && always_thin && g.b_row >= 512 && g.n >= 256)
-    return thin(block, end - begin, g.n, g.k, ceil_div(g.k, 16), 2048, false);
+    return thin(block, end - begin, cols, g.k, ceil_div(g.k, 16), 2048, false);
   // Up to four rows wait for memory, and read several panels side by side.
   const bool streams = packed_b != nullptr && g.m > 4 && !g.backwards;
-  if (packed_b != nullptr && packs_few_rows(g, end - begin)) {
+  if (packed_b != nullptr && packs_few_rows(g, end - begin, cols)) {
     gemm_pack_rows(end - begin, g.k, block.a, g.a_row, g.a_col, scratch);
     block.a = scratch, block.a_row = 1, block.a_col = end - begin;
   }
-  thin(block, end - begin, g.n, g.k, depth_blocks(g.k), streams ? kPanelCols : 4 * kPanelCols, g.backwards);
+  thin(block, end - begin, cols, g.k, depth_blocks(g.k), streams ? kPanelCols : 4 * kPanelCols, g.backwards);
 }
 
 /// For the paths of few rows: adds g.addend to finished sums, whose slope is left to this.
-static void add_addend(const Gemm& g, int64_t begin, int64_t end) {
-  for (int64_t r = begin; r < end; ++r) {
+static void add_addend(const Gemm& g, const GemmPart& part) {
+  for (int64_t r = part.row0; r < part.row1; ++r) {
     float* const c = g.c + r * g.c_row;
-    for (int64_t j = 0; j < g.n; ++j) c[j] = bent(c[j] + g.addend[r * g.n + j], g.slope);
+    for (int64_t j = part.col0; j < part.col1; ++j) c[j] = bent(c[j] + g.addend[r * g.n + j], g.slope);
   }
 }
 
-void gemm_run(const Gemm& g, int64_t begin, int64_t end, const float* packed_b, float* scratch) noexcept {
-  if (begin >= end || g.n <= 0) return;
+void gemm_run(const Gemm& g, const GemmPart& part, const float* packed_b, float* scratch) noexcept {
+  const int64_t rows = part.row1 - part.row0, cols = part.col1 - part.col0;
+  if (rows <= 0 || cols <= 0) return;
   const bool transposed_b = packed_b == nullptr && g.b_row == 1 && g.b_col != 1;
-  const bool a_in_place = g.a_row == 1 || g.a_col == 1 || end - begin == 1;
+  const bool a_in_place = g.a_row == 1 || g.a_col == 1 || rows == 1;
   const bool dots = transposed_b && g.a_col == 1 && g.m <= kDotRows && g.n > 1;
-  const int64_t rows = end - begin;
   const bool streams =
-      packed_b != nullptr && rows <= kStreamRows && (g.on_tile == nullptr || rows * g.n <= kStreamElements);
+      packed_b != nullptr && rows <= kStreamRows && (g.on_tile == nullptr || rows * cols <= kStreamElements);
   const bool few = a_in_place && (streams || (rows <= kThinRows && (packed_b != nullptr || g.b_col == 1)));
-  if (g.k > 0 && !dots && !few) return blocked(g, begin, end, packed_b, scratch);
+  if (g.k > 0 && !dots && !few) return blocked(g, part, packed_b, scratch);
   if (g.addend != nullptr) {
     Gemm sums = g;
     sums.addend = nullptr, sums.slope = 1, sums.on_tile = nullptr;
-    gemm_run(sums, begin, end, packed_b, scratch);
-    add_addend(g, begin, end);
+    gemm_run(sums, part, packed_b, scratch);
+    add_addend(g, part);
   } else if (g.k <= 0) {
-    no_depth(g, begin, end);
+    no_depth(g, part);
   } else if (dots) {
-    dot_rows(g, begin, end);
+    dot_rows(g, part);
   } else {
-    few_rows(g, begin, end, packed_b, scratch);
+    few_rows(g, part, packed_b, scratch);
   }
-  if (g.on_tile != nullptr) (*g.on_tile)(begin, end, 0, g.n);
+  if (g.on_tile != nullptr) (*g.on_tile)(part.row0, part.row1, part.col0, part.col1);
 }
 
 }  // namespace frazil::kernel::FRAZIL_ISA_NS

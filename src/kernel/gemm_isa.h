@@ -10,7 +10,8 @@
 
 namespace frazil::kernel {
 
-constexpr std::int64_t kPanelCols = 32;      ///< columns of a packed B panel: [k][32], zero-padded
+constexpr std::int64_t kPanelCols = 32;  ///< columns of a packed B panel: [k][32], zero-padded
+static_assert(kPartCols % kPanelCols == 0);
 constexpr std::int64_t kDepthBlock = 256;    ///< maximum steps of k between two updates of C
 constexpr std::int64_t kColBlock = 1024;     ///< maximum columns of B packed at a time
 constexpr std::int64_t kStreamRows = 48;     ///< up to this many rows read a packed B once, panel after panel
@@ -45,13 +46,13 @@ struct GemmBlock {
   std::int64_t ahead_lines = 0;  ///< by each tile of the widest kind
 };
 
-// gemm_run:       rows [begin, end) of g; packed_b may be null
+// gemm_run:       a part of g; packed_b may be null
 // gemm_block:     at most kPanelRows rows
 // gemm_pack_cols: b[k, n] into panels, each [k][32] and `panel` elements after the one before
 // gemm_pack_rows: a[rows, k] into one panel [k][rows]
 #define FRAZIL_X(ns)                                                                                                \
   namespace ns {                                                                                                    \
-  void gemm_run(const Gemm& g, std::int64_t begin, std::int64_t end, const float* packed_b, float* scratch) noexcept; \
+  void gemm_run(const Gemm& g, const GemmPart& part, const float* packed_b, float* scratch) noexcept;               \
   void gemm_block(const GemmBlock& block, std::int64_t rows, std::int64_t cols) noexcept;                           \
   void gemm_pack_cols(std::int64_t k, std::int64_t n, const float* b, std::int64_t b_row, std::int64_t b_col,       \
                       float* packed, std::int64_t panel) noexcept;                                                  \

@@ -11,6 +11,8 @@ namespace {
 
 using std::int64_t;
 
+static_assert(kRangeCols % kPartCols == 0);
+
 std::size_t f32_scratch(int64_t m, int64_t n, int64_t k) {
   return static_cast<std::size_t>(gemm_scratch_bytes(m, n, k));
 }
@@ -35,26 +37,26 @@ void f32_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
                .addend = static_cast<const float*>(call.addend),
                .slope = call.slope,
                .on_tile = call.on_tile};
-  if (call.packed_b != nullptr)
-    gemm_with_packed_b_rows(g, call.packed_b, begin, end, scratch);
-  else
-    gemm_rows(g, begin, end, scratch);
+  const int64_t past = call.past_col == 0 ? call.n : call.past_col;
+  gemm_part(g, call.packed_b, {begin, end, call.first_col, past}, scratch);
 }
 
 std::size_t plain_scratch(int64_t, int64_t, int64_t) { return kPlainGemmScratch; }
 
 template <class T, Elem elem>
 void plain_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
+  const int64_t first = call.first_col, past = call.past_col == 0 ? call.n : call.past_col;
   const PlainGemm g{.m = end - begin,
-                    .n = call.n,
+                    .n = past - first,
                     .k = call.k,
                     .a = static_cast<const T*>(call.a) + begin * call.a_row,
                     .a_row = call.a_row,
                     .a_col = call.a_col,
-                    .b = call.b,
+                    .b = static_cast<const T*>(call.b) + first * call.b_col,
                     .b_row = call.b_row,
                     .b_col = call.b_col,
-                    .c = static_cast<T*>(call.c) + begin * call.c_row};
+                    .c = static_cast<T*>(call.c) + begin * call.c_row + first,
+                    .c_row = call.c_row};
   plain_gemm(elem, g, static_cast<std::byte*>(scratch));
 }
 
@@ -65,6 +67,7 @@ constexpr GemmKernel plain() {
           .accumulator = elem,
           .c = elem,
           .multiply_add = &Tuning::wide_product,
+          .column_ranges = true,
           .scratch_bytes = plain_scratch,
           .rows = plain_rows<T, elem>};
 }
@@ -87,6 +90,7 @@ constexpr GemmKernel i8() {
           .c = Elem::i32,
           .multiply_add = &Tuning::byte_product,
           .zero_points = true,
+          .column_ranges = true,
           .always_packs = true,
           .scratch_bytes = gemm_i8_scratch,
           .packed_b_bytes = byte_packed_b_bytes,
@@ -101,6 +105,7 @@ constexpr GemmKernel kKernels[] = {
      .c = Elem::f32,
      .multiply_add = &Tuning::product,
      .epilogue = true,
+     .column_ranges = true,
      .scratch_bytes = f32_scratch,
      .packed_b_bytes = f32_packed_bytes,
      .pack_b = f32_pack,

@@ -21,6 +21,9 @@ struct GemmCall {
   const void* packed_b = nullptr;  ///< GemmKernel::pack_b made it
   void* c = nullptr;
   std::int64_t c_row = 0;
+  // With GemmKernel::column_ranges:
+  std::int64_t first_col = 0;  ///< a multiple of kRangeCols; of rows that on_tile wants whole, 0
+  std::int64_t past_col = 0;   ///< columns [first_col, past_col) of C are computed; 0: all
   // With GemmKernel::epilogue:
   const void* bias = nullptr;    ///< [n] of C's type
   const void* addend = nullptr;  ///< [m,n] of C's type, dense: added behind the bias
@@ -32,6 +35,9 @@ struct GemmCall {
   std::int64_t a_zero_step = 0, b_zero_step = 0;  ///< 0: one value; 1: one per row of A, column of B
 };
 
+/// Ranges of columns begin at multiples of this.
+inline constexpr std::int64_t kRangeCols = 32;
+
 /// How products of some element types are computed: all that a step, a binding rule or fusion asks of a GEMM. A new
 /// element type is a row of the table behind find_gemm().
 struct GemmKernel {
@@ -41,13 +47,14 @@ struct GemmKernel {
   double Tuning::* multiply_add = nullptr;  ///< what it takes on one core
   bool epilogue = false;
   bool zero_points = false;
-  bool always_packs = false;  ///< a constant B is worth packing for one row, too
+  bool column_ranges = false;  ///< columns may be computed apart, with the bits that a call for all gives them
+  bool always_packs = false;   ///< a constant B is worth packing for one row, too
   std::size_t (*scratch_bytes)(std::int64_t m, std::int64_t n, std::int64_t k) = nullptr;
   /// The packed form of a constant B, which is the same for every ISA; null: B is read as it lies.
   std::size_t (*packed_b_bytes)(std::int64_t k, std::int64_t n) = nullptr;
   void (*pack_b)(const GemmCall& call, void* packed) = nullptr;
-  /// Rows [begin, end) of C, with the bits that a call for all rows gives them. Each concurrent caller has scratch of
-  /// its own. Stops early where the limits ask to.
+  /// Rows [begin, end) of C, or of a range of its columns, with the bits that a call for all rows gives them. Each
+  /// concurrent caller has scratch of its own. Stops early where the limits ask to.
   void (*rows)(const GemmCall& call, std::int64_t begin, std::int64_t end, void* scratch) = nullptr;
 
   /// What a product takes on one core of this machine, roughly.

@@ -8,8 +8,8 @@
 namespace frazil::kernel {
 
 /// c = a * b for element types without a tuned kernel: f64, and 32- and 64-bit integers, which wrap. Strides are in
-/// elements; c is dense. Each element is summed in the order of k, with separate product and sum: the same bits on
-/// every instruction set.
+/// elements; the columns of c are contiguous. Each element is summed in the order of k, with separate product and sum:
+/// the same bits on every instruction set.
 struct PlainGemm {
   std::int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
@@ -17,6 +17,7 @@ struct PlainGemm {
   const void* b = nullptr;
   std::int64_t b_row = 0, b_col = 1;
   void* c = nullptr;
+  std::int64_t c_row = 0;
 };
 
 inline constexpr std::size_t kPlainGemmScratch = std::size_t{256} << 10;

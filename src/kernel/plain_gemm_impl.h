@@ -74,8 +74,8 @@ void rows_by_tiles(const PlainGemm& g, const T* a, const T* packed, std::int64_t
     const auto rows = static_cast<int>(std::min<std::int64_t>(4, g.m - i));
     for (std::int64_t j = 0; j < n; j += kColumns) {
       const auto run = [&](auto count) {
-        tile<T, decltype(count)::value>(a + i * g.a_row, g.a_row, g.a_col, packed + j * depth, depth, c + i * g.n + j,
-                                        g.n, begins, std::min(kColumns, n - j));
+        tile<T, decltype(count)::value>(a + i * g.a_row, g.a_row, g.a_col, packed + j * depth, depth,
+                                        c + i * g.c_row + j, g.c_row, begins, std::min(kColumns, n - j));
       };
       switch (rows) {
         case 4: run(std::integral_constant<int, 4>{}); break;
@@ -91,7 +91,7 @@ template <class T>
 bool multiply(const PlainGemm& g, std::byte* scratch) {
   const auto *a = static_cast<const T*>(g.a), *b = static_cast<const T*>(g.b);
   T *c = static_cast<T*>(g.c), *packed = reinterpret_cast<T*>(scratch);
-  if (g.k == 0) std::fill_n(c, g.m * g.n, T{});
+  for (std::int64_t i = 0; i < g.m && g.k == 0; ++i) std::fill_n(c + i * g.c_row, g.n, T{});
   PollThrottle throttle;
   for (std::int64_t j = 0; j < g.n; j += Tile<T>::kWidth) {
     const std::int64_t n = std::min(Tile<T>::kWidth, g.n - j);

@@ -54,25 +54,27 @@ struct Work {
   void *packed_r, *packed_rh, *gemm;
   int64_t bytes;
 
-  Work(int64_t gate_count, int64_t steps, int64_t batch, int64_t inputs, int64_t hidden, bool packed, void* base) {
+  /// `rows` sequences of the batch, by whose size all is chosen that bits depend on.
+  Work(int64_t gate_count, int64_t steps, int64_t batch, int64_t rows, int64_t inputs, int64_t hidden, bool packed,
+       void* base) {
     constexpr int64_t kRowsAtOnce = 512, kPackRows = 4, kPackSteps = 24;
     gates = gate_count * hidden;
     chunk = std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(batch, 1), 1, std::max<int64_t>(steps, 1));
     pack_r = !packed && ((batch > kPackRows && steps > 2) || steps >= kPackSteps);
     const bool lstm = gate_count == 4;
     Carver carver(base);
-    projected = carver.take(chunk * batch * gates);
+    projected = carver.take(chunk * rows * gates);
     bias = carver.take(gates);
     bias_r = carver.take(lstm ? 0 : gates);
-    h = carver.take(batch * hidden);
-    c = carver.take(lstm ? batch * hidden : 0);
-    recurrent = carver.take(lstm ? 0 : batch * gates);
-    update = carver.take(lstm ? 0 : batch * hidden);
-    reset = carver.take(lstm ? 0 : batch * hidden);
+    h = carver.take(rows * hidden);
+    c = carver.take(lstm ? rows * hidden : 0);
+    recurrent = carver.take(lstm ? 0 : rows * gates);
+    update = carver.take(lstm ? 0 : rows * hidden);
+    reset = carver.take(lstm ? 0 : rows * hidden);
     packed_r = carver.take_bytes(pack_r ? gemm_packed_b_bytes(hidden, gates) : 0);
     packed_rh = carver.take_bytes(pack_r && !lstm ? gemm_packed_b_bytes(hidden, hidden) : 0);
     gemm = carver.take_bytes(
-        std::max(gemm_scratch_bytes(chunk * batch, gates, inputs), gemm_scratch_bytes(batch, gates, hidden)));
+        std::max(gemm_scratch_bytes(chunk * rows, gates, inputs), gemm_scratch_bytes(rows, gates, hidden)));
     bytes = carver.used() + 64;
   }
 };
@@ -85,25 +87,37 @@ void copy_or_zero(float* to, const float* from, int64_t count) {
   }
 }
 
-struct Sequence {
-  const Rnn& p;
-  bool ragged = false;
+/// The sequences of a call as if they were all.
+Rnn part_of(const Rnn& rnn) {
+  Rnn p = rnn;
+  const int64_t at = rnn.first, held = at * rnn.hidden;
+  p.batch = rnn.count < 0 ? rnn.batch - at : rnn.count;
+  p.x += at * p.x_batch;
+  if (p.h0 != nullptr) p.h0 += held;
+  if (p.c0 != nullptr) p.c0 += held;
+  if (p.lengths != nullptr) p.lengths += at;
+  if (p.y != nullptr) p.y += at * p.y_batch;
+  if (p.y_h != nullptr) p.y_h += held;
+  if (p.y_c != nullptr) p.y_c += held;
+  return p;
+}
 
-  explicit Sequence(const Rnn& rnn) : p(rnn) {
-    for (int64_t b = 0; b < p.batch; ++b) ragged = ragged || length(b) != p.steps;
+struct Sequence {
+  const Rnn p;          ///< of the sequences that are computed
+  const int64_t whole;  ///< size of the batch
+  bool ragged = false;  ///< the batch is
+
+  explicit Sequence(const Rnn& rnn) : p(part_of(rnn)), whole(rnn.batch) {
+    for (int64_t b = 0; b < whole && rnn.lengths != nullptr; ++b) ragged = ragged || clamped(rnn.lengths[b]) != p.steps;
   }
-  int64_t length(int64_t b) const {
-    return p.lengths == nullptr ? p.steps : std::clamp<int64_t>(p.lengths[b], 0, p.steps);
-  }
+  int64_t length(int64_t b) const { return p.lengths == nullptr ? p.steps : clamped(p.lengths[b]); }
+  int64_t clamped(int64_t length) const { return std::clamp<int64_t>(length, 0, p.steps); }
   int64_t time(int64_t b, int64_t step) const { return p.reverse ? length(b) - 1 - step : step; }
 };
 
-void project(const Rnn& p, const Gemm& g, const Work& work) {
-  if (p.packed_w != nullptr) {
-    gemm_with_packed_b(g, p.packed_w, work.gemm);
-  } else {
-    gemm(g, work.gemm);
-  }
+/// The first `rows` rows, with the bits of a product of g.m.
+void project(const Rnn& p, const Gemm& g, int64_t rows, const Work& work) {
+  gemm_part(g, p.packed_w, {0, rows, 0, g.n}, work.gemm);
 }
 
 /// projected[slot(step), b] = x at that step's time * w^T + bias, for steps [begin, end).
@@ -121,24 +135,23 @@ void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
       g.a_row = -p.x_step;
       g.c = work.projected + b * work.gates;
       g.c_row = p.batch * work.gates;
-      project(p, g, work);
+      project(p, g, g.m, work);
     }
     return;
   }
   const int64_t first = p.reverse ? p.steps - end : begin;
   const float* const x = p.x + first * p.x_step;
+  g.m = (end - begin) * s.whole;
   if (p.x_step == p.batch * p.x_batch || p.batch == 1 || end - begin == 1) {
-    g.m = (end - begin) * p.batch;
     g.a = x, g.a_row = p.batch == 1 ? p.x_step : p.x_batch;
     g.c = work.projected, g.c_row = work.gates;
-    project(p, g, work);
+    project(p, g, (end - begin) * p.batch, work);
     return;
   }
   for (int64_t b = 0; b < p.batch; ++b) {
-    g.m = end - begin;
     g.a = x + b * p.x_batch, g.a_row = p.x_step;
     g.c = work.projected + b * work.gates, g.c_row = p.batch * work.gates;
-    project(p, g, work);
+    project(p, g, end - begin, work);
   }
 }
 
@@ -150,21 +163,18 @@ float* projected_at(const Sequence& s, const Work& work, int64_t step, int64_t b
 
 /// out[batch, rows of r] (+)= state[batch, hidden] * r^T + bias. Alternates the direction between steps, as every step
 /// reads all of r.
-void recur(const Rnn& p, const Work& work, int64_t step, const float* state, const float* r, int64_t r_rows,
+void recur(const Sequence& s, const Work& work, int64_t step, const float* state, const float* r, int64_t r_rows,
            const void* packed, float* out, bool accumulate, const float* bias = nullptr) {
+  const Rnn& p = s.p;
   Gemm g;
-  g.m = p.batch, g.n = r_rows, g.k = p.hidden;
+  g.m = s.whole, g.n = r_rows, g.k = p.hidden;
   g.a = state, g.a_row = p.hidden;
   g.b = r, g.b_row = 1, g.b_col = p.hidden;
   g.c = out, g.c_row = work.gates;
   g.accumulate = accumulate;
   g.bias = bias;
   g.backwards = step % 2 != 0;
-  if (packed != nullptr) {
-    gemm_with_packed_b(g, packed, work.gemm);
-  } else {
-    gemm(g, work.gemm);
-  }
+  gemm_part(g, packed, {0, p.batch, 0, g.n}, work.gemm);
 }
 
 /// The packed weights available to the run: the caller's, those packed now, or none.
@@ -210,7 +220,7 @@ void join_biases(const Rnn& p, const Work& work, int64_t joint) {
 void lstm_step(const Sequence& s, const Work& work, const Packed& packed, const Cells& cells, int64_t step,
                float* gates) {
   const Rnn& p = s.p;
-  recur(p, work, step, work.h, p.r, work.gates, packed.r, gates, true);
+  recur(s, work, step, work.h, p.r, work.gates, packed.r, gates, true);
   const bool peep = p.peephole != nullptr;
   const float* const peephole[3] = {p.peephole, peep ? p.peephole + p.hidden : nullptr,
                                     peep ? p.peephole + 2 * p.hidden : nullptr};
@@ -228,7 +238,7 @@ void gru_step(const Sequence& s, const Work& work, const Packed& packed, const C
   const Rnn& p = s.p;
   const int64_t n = p.hidden;
   const bool linear = p.linear_before_reset;
-  recur(p, work, step, work.h, p.r, linear ? 3 * n : 2 * n, packed.r, work.recurrent, false, work.bias_r);
+  recur(s, work, step, work.h, p.r, linear ? 3 * n : 2 * n, packed.r, work.recurrent, false, work.bias_r);
   for (int64_t b = 0; b < p.batch; ++b) {
     const float *const x = projected + b * work.gates, *const r = work.recurrent + b * work.gates;
     const float* const x_gates[2] = {x, x + n};
@@ -239,7 +249,7 @@ void gru_step(const Sequence& s, const Work& work, const Packed& packed, const C
       for (int64_t i = 0; i < n; ++i) reset[i] *= work.h[b * n + i];
   }
   const float* const rh = p.r == nullptr ? nullptr : p.r + 2 * n * n;
-  if (!linear) recur(p, work, step, work.reset, rh, n, packed.rh, work.recurrent + 2 * n, false);
+  if (!linear) recur(s, work, step, work.reset, rh, n, packed.rh, work.recurrent + 2 * n, false);
   for (int64_t b = 0; b < p.batch; ++b) {
     if (step >= s.length(b)) continue;
     cells.gru(n, projected + b * work.gates + 2 * n, work.recurrent + b * work.gates + 2 * n,
@@ -251,11 +261,11 @@ void gru_step(const Sequence& s, const Work& work, const Packed& packed, const C
 }  // namespace
 
 int64_t lstm_scratch_bytes(int64_t steps, int64_t batch, int64_t inputs, int64_t hidden, bool packed) noexcept {
-  return Work(4, steps, batch, inputs, hidden, packed, nullptr).bytes;
+  return Work(4, steps, batch, batch, inputs, hidden, packed, nullptr).bytes;
 }
 
 int64_t gru_scratch_bytes(int64_t steps, int64_t batch, int64_t inputs, int64_t hidden, bool packed) noexcept {
-  return Work(3, steps, batch, inputs, hidden, packed, nullptr).bytes;
+  return Work(3, steps, batch, batch, inputs, hidden, packed, nullptr).bytes;
 }
 
 namespace {
@@ -272,9 +282,10 @@ void for_steps(const Sequence& s, const Work& work, F step) {
 
 }  // namespace
 
-void lstm(const Rnn& p, void* scratch) noexcept {
-  const Work work(4, p.steps, p.batch, p.inputs, p.hidden, p.packed_r != nullptr, scratch);
-  const Sequence s(p);
+void lstm(const Rnn& rnn, void* scratch) noexcept {
+  const Sequence s(rnn);
+  const Rnn& p = s.p;
+  const Work work(4, p.steps, s.whole, p.batch, p.inputs, p.hidden, p.packed_r != nullptr, scratch);
   const Cells cells;
   copy_or_zero(work.h, p.h0, p.batch * p.hidden);
   copy_or_zero(work.c, p.c0, p.batch * p.hidden);
@@ -284,9 +295,10 @@ void lstm(const Rnn& p, void* scratch) noexcept {
   finish(s, work);
 }
 
-void gru(const Rnn& p, void* scratch) noexcept {
-  const Work work(3, p.steps, p.batch, p.inputs, p.hidden, p.packed_r != nullptr, scratch);
-  const Sequence s(p);
+void gru(const Rnn& rnn, void* scratch) noexcept {
+  const Sequence s(rnn);
+  const Rnn& p = s.p;
+  const Work work(3, p.steps, s.whole, p.batch, p.inputs, p.hidden, p.packed_r != nullptr, scratch);
   const Cells cells;
   const bool linear = p.linear_before_reset;
   copy_or_zero(work.h, p.h0, p.batch * p.hidden);

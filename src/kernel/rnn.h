@@ -28,9 +28,12 @@ struct Rnn {
   std::int64_t y_step = 0, y_batch = 0;
   float* y_h = nullptr;  ///< [batch, hidden] or null; may be h0
   float* y_c = nullptr;  ///< [batch, hidden] or null; may be c0; LSTM only
+  /// The sequences of the batch that the call computes, with the bits that a call for all gives them: callers on
+  /// several threads have some each.
+  std::int64_t first = 0, count = -1;  ///< count < 0: all from `first` on
 };
 
-/// Scratch in bytes for these extents; less is used when weights are packed.
+/// Scratch in bytes for these extents; less is used for some of the batch, and when weights are packed.
 std::int64_t lstm_scratch_bytes(std::int64_t steps, std::int64_t batch, std::int64_t inputs, std::int64_t hidden,
                                 bool packed = false) noexcept;
 void lstm(const Rnn& p, void* scratch) noexcept;

@@ -67,8 +67,19 @@ void check(const Dims& dims, const Dims& dst_strides, const Dims& src_strides, s
   for (std::int64_t i = 0; i < count_of(dims); ++i)
     std::memcpy(want.data() + dst.origin + offset_of(i, dims, dst_strides) * e,
                 src.bytes.data() + src.origin + offset_of(i, dims, src_strides) * e, static_cast<std::size_t>(e));
+  const Side fresh = dst;
   copy_strided(dst.bytes.data() + dst.origin, dst_strides, src.bytes.data() + src.origin, src_strides, dims, e);
   EXPECT_EQ(dst.bytes, want);
+  CopyPlan plan;
+  if (!plan_copy(plan, dims, dst_strides, src_strides, e)) return;
+  dst = fresh;
+  const CopyParts parts = copy_parts(plan, 100);
+  EXPECT_EQ(copy_bytes(plan), count_of(dims) * e);
+  for (std::int64_t end = parts.count, begin; end > 0; end = begin) {
+    begin = std::max<std::int64_t>(0, end - 2);
+    run_copy_parts(plan, parts, begin, end, dst.bytes.data() + dst.origin, src.bytes.data() + src.origin);
+  }
+  EXPECT_EQ(dst.bytes, want) << "in " << parts.count << " parts";
 }
 
 TEST(Copy, Shapes) {

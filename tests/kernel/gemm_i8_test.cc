@@ -57,8 +57,8 @@ class Product {
     call_.a_zero_step = call_.b_zero_step = c_.zeros == 2;
   }
 
-  /// In steps of some rows.
-  std::vector<int32_t> run(bool packed, int64_t step) {
+  /// In steps of some rows, and of some columns unless `width` is 0.
+  std::vector<int32_t> run(bool packed, int64_t step, int64_t width = 0) {
     const auto [m, n, k] = c_.e;
     std::vector<std::byte> form(packed ? kernel_->packed_b_bytes(k, n) : 0), scratch(kernel_->scratch_bytes(m, n, k));
     if (packed) kernel_->pack_b(call_, form.data());
@@ -66,7 +66,10 @@ class Product {
     GemmCall g = call_;
     g.c = c.data();
     if (packed) g.packed_b = form.data(), g.b = nullptr;
-    for (int64_t i = 0; i < m; i += step) kernel_->rows(g, i, std::min(m, i + step), scratch.data());
+    for (int64_t j = 0; j < (width == 0 ? 1 : n); j += std::max<int64_t>(width, 1)) {
+      if (width != 0) g.first_col = j, g.past_col = std::min(n, j + width);
+      for (int64_t i = 0; i < m; i += step) kernel_->rows(g, i, std::min(m, i + step), scratch.data());
+    }
     return c;
   }
 
@@ -107,6 +110,9 @@ void expect_exact(const Case& c) {
   EXPECT_EQ(product.run(true, c.e.m), expected) << "packed";
   EXPECT_EQ(product.run(false, c.e.m), expected) << "as it lies";
   EXPECT_EQ(product.run(true, 5), expected) << "packed, five rows at a time";
+  EXPECT_EQ(product.run(true, 7, 32), expected) << "packed, some columns at a time";
+  EXPECT_EQ(product.run(false, 3, 64), expected) << "as it lies, few rows of some columns";
+  EXPECT_EQ(product.run(false, 7, 32), expected) << "as it lies, some columns at a time";
 }
 
 /// An instruction set, and whether dot products may be used.

@@ -39,7 +39,13 @@ void expect_products(Elem a_elem, Elem b_elem, Elem c_elem, Zeros zeros) {
              .c = c.data(),
              .c_row = n};
   if (zeros.given) g.a_zero = a_zero.data(), g.b_zero = b_zero.data(), g.a_zero_step = g.b_zero_step = zeros.step;
-  for (const auto& [begin, end] : {std::pair{5, 7}, {0, 2}, {2, 5}}) kernel->rows(g, begin, end, scratch.data());
+  kernel->rows(g, 5, 7, scratch.data());
+  kernel->rows(g, 0, 2, scratch.data());
+  ASSERT_TRUE(kernel->column_ranges);
+  for (const auto& [first, past] : {std::pair<int64_t, int64_t>{96, n}, {0, 32}, {32, 96}}) {
+    g.first_col = first, g.past_col = past;
+    kernel->rows(g, 2, 5, scratch.data());
+  }
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       const C x0 = zeros.given ? static_cast<C>(a_zero[static_cast<std::size_t>(i * zeros.step)]) : C(0);

@@ -93,6 +93,19 @@ void check(const Case& t) {
     gemm_with_packed_b_rows(g, packed.data(), i, std::min(t.m, i + 17), scratch.data());
   EXPECT_EQ(split_packed, with_packed);
 
+  const auto in_columns = [&](const void* packed_b) {
+    auto c = start;
+    g.c = c.data();
+    for (int64_t j = 0, width = kPartCols; j < t.n; j += width, width = 3 * kPartCols - width) {
+      const int64_t row = (t.m + 1) / 2, end = std::min(t.n, j + width);
+      gemm_part(g, packed_b, {0, row, j, end}, scratch.data());
+      gemm_part(g, packed_b, {row, t.m, j, end}, scratch.data());
+    }
+    return c;
+  };
+  EXPECT_EQ(in_columns(nullptr), whole);
+  EXPECT_EQ(in_columns(packed.data()), with_packed);
+
   const auto finished_later = [&](const auto& run) {
     auto c = start;
     Gemm plain = g;
@@ -146,6 +159,11 @@ TEST_P(GemmTest, SeveralBlocks) {
   check({301, 45, 257, 2, 2, true, false});
   for (int64_t m : {1, 5, 40})
     for (float slope : kSlopes) check({m, 130, 600, 0, 0, false, true, slope});
+}
+
+TEST_P(GemmTest, FewRowsOfManyColumns) {
+  for (int64_t m : {1, 2, 5, 12, 16, 37, 48})
+    for (int b = 0; b < 2; ++b) check({m, 515, 530, 0, b, m % 2 == 0, true, kSlopes[m % 3]});
 }
 
 TEST_P(GemmTest, ReluKeepsNanAndHasNoNegativeZero) {

@@ -38,7 +38,7 @@ void expect_products(int64_t m, int64_t n, int64_t k, const Steps& s) {
   const auto a = values<T>(m * k, 1), b = values<T>(k * n, 2);
   std::vector<T> c(static_cast<std::size_t>(m * n), T(77));
   alignas(64) static std::byte scratch[kPlainGemmScratch];
-  const PlainGemm g{m, n, k, a.data(), s.a_row, s.a_col, b.data(), s.b_row, s.b_col, c.data()};
+  const PlainGemm g{m, n, k, a.data(), s.a_row, s.a_col, b.data(), s.b_row, s.b_col, c.data(), n};
   ASSERT_TRUE(plain_gemm(ElemOf<T>::kElem, g, scratch));
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {

@@ -84,6 +84,75 @@ const SharedGraph kGraphs[] = {
           return y = %y
         })",
      {96, 130}},
+    {"a_row_times_a_weight",
+     R"(weight @w: f32[700,1300]
+        graph g(%x: f32[1,700], %r: f32[1,1300]) {
+          %p = MatMul(%x, @w)
+          %t = Tanh(%p)
+          %y = Mul(%t, %r)
+          return y = %y
+        })",
+     {700, 1300}},
+    {"few_rows_times_a_weight",
+     R"(weight @w: f32[700,1300]
+        graph g(%x: f32[16,700], %b: f32[1300]) {
+          %p = MatMul(%x, @w)
+          %a = Add(%p, %b)
+          %y = Relu(%a)
+          return y = %y
+        })",
+     {700, 1300}},
+    {"few_rows_in_batches", R"(graph g(%x: f32[3,5,400], %z: f32[3,400,900]) { %y = MatMul(%x, %z) return y = %y })"},
+    {"few_normalised_rows",
+     R"(weight @w: f32[700,1300]
+        graph g(%x: f32[9,700], %s: f32[700], %b: f32[700]) {
+          %n = LayerNormalization(%x, %s, %b)
+          %y = MatMul(%n, @w)
+          return y = %y
+        })",
+     {700, 1300}},
+    {"few_rows_normalised_afterwards",
+     R"(weight @w: f32[700,1300]
+        graph g(%x: f32[19,700], %r: f32[19,1300], %s: f32[1300], %b: f32[1300]) {
+          %p = MatMul(%x, @w)
+          %a = Add(%p, %r)
+          %y = LayerNormalization(%a, %s, %b)
+          return y = %y
+        })",
+     {700, 1300}},
+    {"many_rows_with_softmax_behind",
+     R"(weight @w: f32[96,1300]
+        graph g(%x: f32[161,96]) { %p = MatMul(%x, @w) %y = Softmax(%p) return y = %y })",
+     {96, 1300}},
+    {"gemm_of_few_rows",
+     R"(weight @w: f32[1300,700]
+        graph g(%x: f32[11,700], %c: f32[11,1]) {
+          %g = Gemm(%x, @w, %c) {transB = 1, alpha = 0.7, beta = 1.3}
+          %y = Tanh(%g)
+          return y = %y
+        })",
+     {1300, 700}},
+    {"few_rows_of_bytes",
+     R"(graph g(%x: f32[7,700], %z: f32[700,1300]) {
+          %a = Cast(%x) {to = 3}
+          %b = Cast(%z) {to = 3}
+          %y = MatMulInteger(%a, %b)
+          return y = %y
+        })"},
+    {"lstm",
+     R"(graph g(%x: f32[30,12,40], %w: f32[2,192,40], %r: f32[2,192,48]) {
+          %y, %h, %c = LSTM(%x, %w, %r) {hidden_size = 48, direction = "bidirectional"}
+          return y = %y, h = %h, c = %c
+        })"},
+    {"gru",
+     R"(weight @r: f32[1,144,48]
+        graph g(%x: f32[30,12,40], %w: f32[1,144,40]) {
+          %y, %h = GRU(%x, %w, @r) {hidden_size = 48}
+          return y = %y, h = %h
+        })",
+     {1, 144, 48}},
+    {"transpose", R"(graph g(%x: f32[700,900]) { %y = Transpose(%x) {perm = [1, 0]} return y = %y })"},
+    {"pad", R"(graph g(%x: f32[300,400]) { %y = Pad(%x, i64[4] [3, 5, 7, 9]) {mode = "reflect"} return y = %y })"},
     {"gemm_of_a_transpose",
      R"(weight @w: f32[130,96]
         graph g(%x: f32[96,301], %c: f32[301,1]) {
