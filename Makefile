@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all demo bench asan tsan arm64 soak fuzz coverage format lint clean
+.PHONY: help install-deps configure build test test-all test-isas demo bench asan tsan arm64 soak fuzz coverage format lint clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -22,6 +22,9 @@ test: build  ## build and run every test
 
 test-all: build  ## the same without each pass also where it changed nothing, and large models in every way
 	@FRAZIL_TEST_ALL=1 scripts/run_tests.sh $(BUILD)
+
+test-isas: build  ## the suite on each instruction set, with one thread and with three that share all steps
+	@scripts/test_isas.sh $(BUILD)
 
 demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct InterleaveOptions {
   int rounds = 9;            ///< per side, at least 9
   double batch_ms = 20;      ///< runs per round are chosen to fill this time, at least one
   double max_seconds = 120;  ///< no further round starts after this, once 3 are done
-  bool cpu_time = false;     ///< processor time instead of wall time, for use on shared machines
+  double settle_ms = 0;   ///< pause in front of each round, for threads of the other side that spin before they sleep
+  bool cpu_time = false;  ///< processor time instead of wall time, for use on shared machines
 };
 
 /// Milliseconds per run, over the rounds of one side.
@@ -79,6 +81,12 @@ inline double time_batch(Runner& runner, int batch) {
   auto start = Clock::now();
   for (int i = 0; i < batch; ++i) runner.run();
   return since_ms(start) / batch;
+}
+
+inline void settle(Runner& runner, double ms) {
+  if (ms <= 0) return;
+  std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+  runner.run();  // caches and clock as they were
 }
 
 inline void time_round(Runner& runner, Rounds& rounds, bool cpu_time) {
@@ -138,14 +146,18 @@ inline Comparison interleave(std::string name, Runner* a, Runner* b, const Inter
   Runner* sides[2] = {a, b};
   detail::Rounds rounds[2];
   for (int side : {0, 1}) {
-    if (sides[side]) rounds[side].batch = detail::calibrate(*sides[side], options.batch_ms);
+    if (!sides[side]) continue;
+    detail::settle(*sides[side], options.settle_ms);
+    rounds[side].batch = detail::calibrate(*sides[side], options.batch_ms);
   }
   auto start = detail::Clock::now();
   for (int round = 0; round < std::max(options.rounds, 9); ++round) {
     if (round >= 3 && detail::since_ms(start) > options.max_seconds * 1000) break;
     for (int turn : {0, 1}) {
       int side = (round + turn) % 2;
-      if (sides[side]) detail::time_round(*sides[side], rounds[side], options.cpu_time);
+      if (!sides[side]) continue;
+      detail::settle(*sides[side], options.settle_ms);
+      detail::time_round(*sides[side], rounds[side], options.cpu_time);
     }
   }
 

@@ -23,6 +23,8 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
 
   unsigned helpers() const noexcept { return helpers_; }
+  /// Whether a helper is here that has nothing to do.
+  bool has_idle() const noexcept { return idle_.load(std::memory_order_relaxed) != 0; }
 
   /// Scheduler::parallel_for of `owner`, for a caller that is inside no body of it, and at least two ranges. `come(n)`
   /// is asked for n helpers where these are not here yet; it gives how many will come, now or later.
@@ -47,7 +49,7 @@ class Crew {
   Call* calls_ = nullptr;               ///< those that are open, as a list
   std::vector<unsigned> free_numbers_;  ///< of helpers that are not here
   unsigned here_ = 0;                   ///< helpers inside help()
-  unsigned idle_ = 0;                   ///< of these, those without a call
+  std::atomic<unsigned> idle_ = 0;      ///< of these, those without a call; changes under the mutex
   unsigned coming_ = 0;                 ///< helpers that were asked to come and are not here yet
   std::atomic<unsigned> opened_ = 0;    ///< calls ever opened; idle helpers watch it
   std::atomic<bool> dismissed_ = false;
@@ -57,6 +59,7 @@ class Crew {
 class CrewScheduler : public Scheduler {
  public:
   unsigned workers() const noexcept final { return crew_->helpers() + 1; }
+  bool has_idle() const noexcept final { return crew_->has_idle(); }
   void parallel_for(std::int64_t units, std::int64_t grain, Body body) final;
 
  protected:

@@ -23,6 +23,10 @@ class Scheduler {
   /// The most threads that work on one call, the calling one included; at least 1.
   virtual unsigned workers() const noexcept = 0;
 
+  /// Whether another thread is awake without work, so that little work is worth sharing, too. A hint: the next moment
+  /// it may be otherwise.
+  virtual bool has_idle() const noexcept { return false; }
+
   /// Cuts [0, units) into ranges of `grain` units (less than 1 counts as 1), the last one shorter where it does not
   /// come out even, and calls body once for each, in any order, on the calling thread and on as many others as have
   /// time, up to workers(). Returns when all calls have returned and no other thread is inside.

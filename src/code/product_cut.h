@@ -62,6 +62,7 @@ struct ProductCut {
   /// Units of rows each pack a B that is not; units of columns each pack A.
   std::int64_t fewest(const Prepare& cx, const kernel::GemmCall& g) const {
     if (columns == 1) return g.packed_b != nullptr || per_batch == 0 ? 1 : std::min(per_batch, kUnitsForB);
+    if (g.packed_b == nullptr && g.b_col == 1) return std::min(columns, kUnitsForB);  // long pieces of its rows
     if (g.m <= kRowsInPlace) return 1;
     const double pack = kPackNanoseconds * static_cast<double>(g.m) * static_cast<double>(g.k);
     return units_that_pay(pack, cx.nanoseconds / static_cast<double>(cx.units), columns);

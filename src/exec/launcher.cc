@@ -9,6 +9,8 @@ namespace frazil::exec {
 namespace {
 
 constexpr std::int64_t kRangesPerWorker = 4;
+/// Of the work that pays for waking a thread, what pays for one that is awake.
+constexpr double kIdleShare = 0.25;
 
 /// Kernels count offsets and rows with the extents beside a 0, too.
 Status check_empty(const OperandShape& shape) {
@@ -61,7 +63,7 @@ inline void Launcher::find_pointers(const LaunchCode& code) {
 
 inline void Launcher::run(const Prepared& p, std::uint16_t inputs) {
   const Call call{pointers_.data(), pointers_.data() + inputs, p.entry->code.get(), p.state, &fault_};
-  if (p.grain != 0) return run_shared(call, p);
+  if (p.grain != 0 && (!p.if_idle || context_.scheduler->has_idle())) return run_shared(call, p);
   p.entry->run(call, {0, memory_.scratch_data()}, 0, p.units);
 }
 
@@ -221,14 +223,16 @@ void Launcher::share(const Prepare& cx, Prepared& p) const {
   p.scratch = aligned(cx.scratch_bytes);
   p.grain = 0;
   if (context_.scheduler == nullptr || context_.scheduler->workers() < 2) return;
-  p.grain = grain(cx.units - cx.last_units, cx.fewest_units, cx.nanoseconds - cx.last_nanoseconds);
+  const double most = cx.nanoseconds - cx.last_nanoseconds;
+  p.if_idle = most < kernel::shared_from(kernel::tuning());
+  p.grain = grain(cx.units - cx.last_units, cx.fewest_units, most);
   if (p.grain != 0) p.last_grain = grain(cx.last_units, 1, cx.last_nanoseconds);
 }
 
 /// Units of a range; 0: all are run here.
 std::int64_t Launcher::grain(std::int64_t units, std::int64_t fewest, double nanoseconds) const {
   const kernel::Tuning& tuning = kernel::tuning();
-  if (units < 2 || nanoseconds < kernel::shared_from(tuning)) return 0;
+  if (units < 2 || nanoseconds < kIdleShare * kernel::shared_from(tuning)) return 0;
   const auto workers = static_cast<std::int64_t>(context_.scheduler->workers());
   const std::int64_t ranges = workers * kRangesPerWorker;
   if (fewest > 1 && units < fewest * ranges) {  // what each range sets up is dear: one a worker

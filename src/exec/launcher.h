@@ -32,6 +32,7 @@ class Launcher {
     std::size_t scratch = 0;  ///< bytes that each worker has
     std::int64_t units = 1;
     std::int64_t grain = 0;       ///< units at a time for a worker; 0: the session's thread runs all
+    bool if_idle = false;         ///< only while another thread is awake
     std::int64_t last_units = 0;  ///< Prepare::last_units
     std::int64_t last_grain = 0;  ///< of these at a time
   };

@@ -12,6 +12,7 @@
 #include "onnx/import.h"
 #include "ops/registry.h"
 #include "paths.h"
+#include "suite/share_steps.h"
 #include "tensor/compare.h"
 #include "tensor/onnx_proto.h"
 
@@ -68,6 +69,7 @@ inline Status run_data_sets(const std::filesystem::path& folder, const std::shar
                             exec::Options options) {
   FRAZIL_TRY(const auto executable, Executable::make(graph, options));
   const auto session = executable->open();
+  share_steps(*session);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (!entry.path().filename().string().starts_with("test_data_set_")) continue;
     if (Status status = run_data_set(*session, *graph, entry.path()); !status) return status;

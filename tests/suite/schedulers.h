@@ -34,6 +34,7 @@ class Counting : public Scheduler {
  public:
   explicit Counting(std::shared_ptr<Scheduler> of) : of_(std::move(of)) {}
   unsigned workers() const noexcept override { return of_->workers(); }
+  bool has_idle() const noexcept override { return of_->has_idle(); }
   void parallel_for(std::int64_t units, std::int64_t grain, Body body) override {
     of_->parallel_for(units, grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
       ++ranges_;

@@ -14,6 +14,7 @@
 #include "exec/session.h"
 #include "ir/text.h"
 #include "ops/registry.h"
+#include "suite/share_steps.h"
 #include "tensor/compare.h"
 
 // Every graph of the suite runs on each tier; the reference executor determines the expected results.
@@ -80,6 +81,7 @@ struct Tier0 {
     }
     executable = *made;
     session = executable->open();
+    share_steps(*session);
   }
   explicit operator bool() const { return session != nullptr; }
 };

@@ -223,6 +223,7 @@ TEST_P(Workers, GiveTheBitsOfOneThread) {
   const std::vector<Datum> inputs = random_inputs(graph);
   const Tier0 tier(graph);
   ASSERT_TRUE(tier);
+  tier.session->set_scheduler(nullptr);
   const auto want = run_beside_reference(*tier.session, graph, inputs, sum_of(16 * 9, 10));
   ASSERT_TRUE(want) << want.error().message;
   EXPECT_EQ(tier.session->counters().shared, 0u);

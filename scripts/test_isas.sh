@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# The suite, with ONNX's cases, on each instruction set of this machine with one thread and with several, where every
+# step that has units is shared: test_isas.sh BUILD [option of the test program...]
+set -euo pipefail
+
+suite=$(realpath "${1:?usage: $0 BUILD [option of the test program...]}")/tests/frazil_test_suite
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+status=0
+case $(uname -m) in
+  x86_64) isas="base avx2 avx512" ;;
+  *) isas="base neon" ;;
+esac
+for isa in $isas; do
+  for threads in 1 3; do
+    result=passed
+    FRAZIL_ISA=$isa FRAZIL_THREADS=$threads "$suite" --gtest_brief=1 "${@:2}" >"$log" 2>&1 || result=FAILED
+    printf '%-7s %s threads: %s; %s\n' "$isa" "$threads" "$result" "$(grep -E '^\[==========\].*ran' "$log" | tail -1)"
+    [[ $result == passed ]] && continue
+    status=1
+    grep -vE '^\[==========\]' "$log" | head -60
+  done
+done
+exit $status

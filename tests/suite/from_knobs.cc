@@ -1,0 +1,35 @@
+// What the environment asks of the suite: an instruction set, and threads that share all steps.
+#include <gtest/gtest.h>
+
+#include "base/knobs.h"
+#include "kernel/isa.h"
+#include "kernel/tuning.h"
+#include "suite/share_steps.h"
+
+namespace frazil::test {
+namespace {
+
+/// Each test begins with the instruction set of FRAZIL_ISA, whatever the one before has left.
+class UseIsa : public ::testing::EmptyTestEventListener {
+  void OnTestStart(const ::testing::TestInfo&) override {
+    kernel::force_isa(kernel::isa_from_name(knobs()->isa).value_or(kernel::best_isa()));
+  }
+};
+
+class FromKnobs : public ::testing::Environment {
+  void SetUp() override {
+    ASSERT_TRUE(knobs()) << knobs().error().message;
+    ::testing::UnitTest::GetInstance()->listeners().Append(new UseIsa);
+    if (threads_of_run() == 1) return;
+    for (const kernel::Isa isa : kernel::isas()) {
+      kernel::Tuning tuning = kernel::reference_tuning(isa);
+      tuning.wake = kernel::kLeastConstant;
+      kernel::install_tuning(isa, tuning);
+    }
+  }
+};
+
+const auto* const environment = ::testing::AddGlobalTestEnvironment(new FromKnobs);
+
+}  // namespace
+}  // namespace frazil::test
