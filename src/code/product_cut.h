@@ -54,7 +54,8 @@ struct ProductCut {
   }
 
  private:
-  static constexpr std::int64_t kUnitsForB = 8;     ///< that pay for packing B
+  static constexpr std::int64_t kUnitsForB = 8;  ///< that pay for packing B
+  static constexpr std::int64_t kFewRanges = 7;
   static constexpr std::int64_t kTimesSetUp = 8;    ///< what has to be done with an A for whose packing it pays
   static constexpr double kPackNanoseconds = 0.15;  ///< an element of A
   static constexpr std::int64_t kRowsInPlace = 12;  ///< of A are not packed
@@ -62,7 +63,8 @@ struct ProductCut {
   /// Units of rows each pack a B that is not; units of columns each pack A.
   std::int64_t fewest(const Prepare& cx, const kernel::GemmCall& g) const {
     if (columns == 1) return g.packed_b != nullptr || per_batch == 0 ? 1 : std::min(per_batch, kUnitsForB);
-    if (g.packed_b == nullptr && g.b_col == 1) return std::min(columns, kUnitsForB);  // long pieces of its rows
+    // A range for each thread, of up to kFewRanges: rows of a B that lies as it is are read in long pieces.
+    if (g.packed_b == nullptr && g.b_col == 1) return ceil_div(columns, kFewRanges);
     if (g.m <= kRowsInPlace) return 1;
     const double pack = kPackNanoseconds * static_cast<double>(g.m) * static_cast<double>(g.k);
     return units_that_pay(pack, cx.nanoseconds / static_cast<double>(cx.units), columns);
