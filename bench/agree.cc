@@ -3,6 +3,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <vector>
+
+#include "base/float.h"
 
 namespace bench {
 namespace {
@@ -38,6 +41,24 @@ std::string compare_floats(const HostTensor& ours, const HostTensor& theirs) {
   return {};
 }
 
+/// Of f16 or bf16, whose last place may differ. By their values in f32.
+std::string compare_halves(frazil::Elem elem, const HostTensor& ours, const HostTensor& theirs) {
+  constexpr double kLastPlaces = 2.0 / 256;
+  std::vector<float> a(ours.size()), b(theirs.size());
+  frazil::to_f32(elem, ours.data.data(), a.data(), a.size());
+  frazil::to_f32(elem, theirs.data.data(), b.data(), b.size());
+  double squares = 0;
+  for (const float x : b) squares += static_cast<double>(x) * x;
+  const double allowance = kTolerance * std::sqrt(squares / static_cast<double>(b.size()));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::abs(a[i] - b[i]) <= kLastPlaces * std::abs(b[i]) + allowance) continue;
+    char text[96];
+    std::snprintf(text, sizeof text, "element %zu is %g, the peer's is %g", i, a[i], b[i]);
+    return text;
+  }
+  return {};
+}
+
 std::string compare_bytes(const HostTensor& ours, const HostTensor& theirs) {
   if (ours.data == theirs.data) return {};
   return std::string("some elements of type ") + elem_name(ours.elem) + " differ";
@@ -48,6 +69,8 @@ std::string compare(const HostTensor& ours, const HostTensor& theirs) {
   if (ours.dims != theirs.dims) return "has other extents";
   if (ours.elem == Elem::f32) return compare_floats<float>(ours, theirs);
   if (ours.elem == Elem::f64) return compare_floats<double>(ours, theirs);
+  if (ours.elem == Elem::bf16) return compare_halves(frazil::Elem::bf16, ours, theirs);
+  if (ours.elem == Elem::f16) return compare_halves(frazil::Elem::f16, ours, theirs);
   return compare_bytes(ours, theirs);
 }
 

@@ -16,7 +16,7 @@ struct Convolution {
   std::int64_t out() const { return (size + 2 * pad() - window) / stride + 1; }
   double operations() const { return 2.0 * static_cast<double>(from * to * window * window * out() * out()); }
 };
-/// A model of this one node, its input "x" with the channels first.
+/// A model of this one node, its input "x" with the channels first, of the weight's type.
 void write_convolution(const std::string& path, const Convolution& c, const HostTensor& weight);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// Products of f32 and of bytes, and convolutions of f32, on one thread, ours against oneDNN's, in turns:
+// Products of f32, bf16 and bytes, and convolutions of f32 and bf16, on one thread, ours against oneDNN's, in turns:
 //
 //   kernels [--rounds N] [--json FILE] [NAME...]
 //
@@ -20,6 +20,7 @@
 #include <dnnl.hpp>
 #include <omp.h>
 
+#include "base/float.h"
 #include "bench/agree.h"
 #include "bench/arguments.h"
 #include "bench/child.h"
@@ -42,6 +43,7 @@ struct Product {
   const char* name;
   std::int64_t m, n, k;
   bool bytes = false;  ///< u8 * i8, summed in 32 bits; else f32
+  bool half = false;   ///< bf16
   double operations() const { return 2.0 * static_cast<double>(m * n * k); }
 };
 constexpr Product kProducts[] = {
@@ -61,6 +63,14 @@ constexpr Product kProducts[] = {
     {"i8_16x768x768", 16, 768, 768, true},
     {"i8_37x768x768", 37, 768, 768, true},
     {"i8_64x64x64", 64, 64, 64, true},
+    {"bf16_1024x1024x1024", 1024, 1024, 1024, false, true},
+    {"bf16_128x768x768", 128, 768, 768, false, true},
+    {"bf16_128x3072x768", 128, 3072, 768, false, true},
+    {"bf16_128x768x3072", 128, 768, 3072, false, true},
+    {"bf16_1x768x768", 1, 768, 768, false, true},
+    {"bf16_16x768x768", 16, 768, 768, false, true},
+    {"bf16_37x768x768", 37, 768, 768, false, true},
+    {"bf16_64x64x64", 64, 64, 64, false, true},
 };
 
 /// Those of resnet50.
@@ -77,6 +87,33 @@ constexpr Convolution kConvolutions[] = {
     {"conv1x1_1024_2048_14s2", 1024, 2048, 14, 1, 2}, {"conv3x3_512_512_14s2", 512, 512, 14, 3, 2},
     {"conv1x1_512_2048_7", 512, 2048, 7, 1, 1},       {"conv1x1_2048_512_7", 2048, 512, 7, 1, 1},
     {"conv3x3_512_512_7", 512, 512, 7, 3, 1},
+};
+
+/// The same of bf16.
+constexpr Convolution kHalfConvolutions[] = {
+    {"bf16_conv7x7_3_64_224s2", 3, 64, 224, 7, 2},
+    {"bf16_conv1x1_64_64_56", 64, 64, 56, 1, 1},
+    {"bf16_conv3x3_64_64_56", 64, 64, 56, 3, 1},
+    {"bf16_conv1x1_64_256_56", 64, 256, 56, 1, 1},
+    {"bf16_conv1x1_256_64_56", 256, 64, 56, 1, 1},
+    {"bf16_conv1x1_256_128_56", 256, 128, 56, 1, 1},
+    {"bf16_conv1x1_256_512_56s2", 256, 512, 56, 1, 2},
+    {"bf16_conv3x3_128_128_56s2", 128, 128, 56, 3, 2},
+    {"bf16_conv1x1_128_512_28", 128, 512, 28, 1, 1},
+    {"bf16_conv1x1_512_128_28", 512, 128, 28, 1, 1},
+    {"bf16_conv3x3_128_128_28", 128, 128, 28, 3, 1},
+    {"bf16_conv1x1_512_256_28", 512, 256, 28, 1, 1},
+    {"bf16_conv1x1_512_1024_28s2", 512, 1024, 28, 1, 2},
+    {"bf16_conv3x3_256_256_28s2", 256, 256, 28, 3, 2},
+    {"bf16_conv1x1_256_1024_14", 256, 1024, 14, 1, 1},
+    {"bf16_conv1x1_1024_256_14", 1024, 256, 14, 1, 1},
+    {"bf16_conv3x3_256_256_14", 256, 256, 14, 3, 1},
+    {"bf16_conv1x1_1024_512_14", 1024, 512, 14, 1, 1},
+    {"bf16_conv1x1_1024_2048_14s2", 1024, 2048, 14, 1, 2},
+    {"bf16_conv3x3_512_512_14s2", 512, 512, 14, 3, 2},
+    {"bf16_conv1x1_512_2048_7", 512, 2048, 7, 1, 1},
+    {"bf16_conv1x1_2048_512_7", 2048, 512, 7, 1, 1},
+    {"bf16_conv3x3_512_512_7", 512, 512, 7, 3, 1},
 };
 
 HostTensor numbers(Dims dims, const char* name) {
@@ -96,6 +133,16 @@ HostTensor bytes(Elem elem, Dims dims, const char* name) {
   return tensor;
 }
 
+/// The same numbers, rounded.
+HostTensor half_numbers(Dims dims, const char* name) {
+  const HostTensor wide = numbers(dims, name);
+  HostTensor tensor(Elem::bf16, std::move(dims));
+  frazil::from_f32(frazil::Elem::bf16, wide.as<float>(), tensor.data.data(), wide.size());
+  return tensor;
+}
+
+Elem result_elem(const Product& p) { return p.bytes ? Elem::i32 : p.half ? Elem::bf16 : Elem::f32; }
+
 struct AlignedFree {
   void operator()(void* p) const { std::free(p); }
 };
@@ -106,7 +153,7 @@ Aligned aligned(std::size_t bytes) { return Aligned(std::aligned_alloc(64, (byte
 class OurProduct : public Runner {
  public:
   OurProduct(const Product& p, const HostTensor& a, const HostTensor& b)
-      : kernel_(kernel_for(p)), a_(aligned(a.data.size())), c_(p.bytes ? Elem::i32 : Elem::f32, {p.m, p.n}) {
+      : kernel_(kernel_for(p)), a_(aligned(a.data.size())), c_(result_elem(p), {p.m, p.n}) {
     std::ranges::copy(a.data, static_cast<std::byte*>(a_.get()));
     call_ = {.m = p.m, .n = p.n, .k = p.k, .a = a_.get(), .a_row = p.k, .b = b.data.data(), .b_row = p.n};
     packed_ = aligned(kernel_->packed_b_bytes(p.k, p.n));
@@ -122,6 +169,7 @@ class OurProduct : public Runner {
  private:
   static const frazil::kernel::GemmKernel* kernel_for(const Product& p) {
     using frazil::Elem;
+    if (p.half) return frazil::kernel::find_gemm(Elem::bf16, Elem::bf16, Elem::bf16);
     return p.bytes ? frazil::kernel::find_gemm(Elem::u8, Elem::i8, Elem::i32)
                    : frazil::kernel::find_gemm(Elem::f32, Elem::f32, Elem::f32);
   }
@@ -162,7 +210,13 @@ class TheirRunner : public Runner {
   }
   static memory::data_type type_of(Elem elem) {
     using Type = memory::data_type;
-    return elem == Elem::u8 ? Type::u8 : elem == Elem::i8 ? Type::s8 : elem == Elem::i32 ? Type::s32 : Type::f32;
+    switch (elem) {
+      case Elem::u8: return Type::u8;
+      case Elem::i8: return Type::s8;
+      case Elem::i32: return Type::s32;
+      case Elem::bf16: return Type::bf16;
+      default: return Type::f32;
+    }
   }
   static memory::desc desc(const Dims& dims, Layout layout, memory::data_type type = memory::data_type::f32) {
     return {dims, type, layout};
@@ -187,7 +241,7 @@ TheirRunner their_product(const dnnl::engine& engine, const Product& p, const Ho
     return TheirRunner::desc(dims, to, TheirRunner::type_of(elem));
   };
   const auto weights = desc(b.dims, layout, b.elem);
-  const auto result = desc({p.m, p.n}, Layout::ab, p.bytes ? Elem::i32 : Elem::f32);
+  const auto result = desc({p.m, p.n}, Layout::ab, result_elem(p));
   const dnnl::matmul::primitive_desc primitive({desc(a.dims, Layout::ab, a.elem), weights, result}, engine);
   TheirRunner runner(engine, dnnl::matmul(primitive), layouts_of(primitive));
   runner.give(DNNL_ARG_SRC, a, Layout::ab);
@@ -207,7 +261,7 @@ TheirRunner their_best_product(const dnnl::engine& engine, const Product& p, con
 
 TheirRunner their_convolution(const dnnl::engine& engine, const Convolution& c, const HostTensor& x,
                               const HostTensor& w) {
-  const auto any = [](const Dims& dims) { return TheirRunner::desc(dims, Layout::any); };
+  const auto any = [&](const Dims& dims) { return TheirRunner::desc(dims, Layout::any, TheirRunner::type_of(x.elem)); };
   const dnnl::convolution_forward::primitive_desc primitive({dnnl::prop_kind::forward_inference,
                                                              dnnl::algorithm::convolution_auto,
                                                              any(x.dims),
@@ -264,8 +318,11 @@ class Table {
 };
 
 void add_product(const dnnl::engine& engine, const Product& p, Table& table) {
-  const HostTensor a = p.bytes ? bytes(Elem::u8, {p.m, p.k}, "a") : numbers({p.m, p.k}, "a");
-  const HostTensor b = p.bytes ? bytes(Elem::i8, {p.k, p.n}, "b") : numbers({p.k, p.n}, "b");
+  const auto make = [&](Elem byte, Dims dims, const char* name) {
+    if (p.half) return half_numbers(std::move(dims), name);
+    return p.bytes ? bytes(byte, std::move(dims), name) : numbers(std::move(dims), name);
+  };
+  const HostTensor a = make(Elem::u8, {p.m, p.k}, "a"), b = make(Elem::i8, {p.k, p.n}, "b");
   OurProduct ours(p, a, b);
   TheirRunner theirs = their_best_product(engine, p, a, b);
   ours.run();
@@ -274,8 +331,10 @@ void add_product(const dnnl::engine& engine, const Product& p, Table& table) {
             disagreement({ours.result()}, {theirs.result({p.m, p.n}, Layout::ab, ours.result().elem)}));
 }
 
-void add_convolution(const dnnl::engine& engine, const Convolution& c, const std::string& folder, Table& table) {
-  const HostTensor x = numbers({1, c.from, c.size, c.size}, "x"), w = numbers({c.to, c.from, c.window, c.window}, "w");
+void add_convolution(const dnnl::engine& engine, const Convolution& c, bool half, const std::string& folder,
+                     Table& table) {
+  const auto make = half ? half_numbers : numbers;
+  const HostTensor x = make({1, c.from, c.size, c.size}, "x"), w = make({c.to, c.from, c.window, c.window}, "w");
   const std::string path = folder + "/" + c.name + ".onnx";
   write_convolution(path, c, w);
   FrazilRunner ours(load_frazil(path), NamedTensors{{"x", x}});
@@ -283,13 +342,14 @@ void add_convolution(const dnnl::engine& engine, const Convolution& c, const std
   ours.run();
   theirs.run();
   table.add(c.name, c.operations(), ours, theirs,
-            disagreement(ours.outputs(), {theirs.result({1, c.to, c.out(), c.out()}, Layout::nchw)}));
+            disagreement(ours.outputs(), {theirs.result({1, c.to, c.out(), c.out()}, Layout::nchw, x.elem)}));
   std::remove(path.c_str());
 }
 
 bool is_row(std::string_view word) {
   return std::ranges::find(kProducts, word, &Product::name) != std::end(kProducts) ||
-         std::ranges::find(kConvolutions, word, &Convolution::name) != std::end(kConvolutions);
+         std::ranges::find(kConvolutions, word, &Convolution::name) != std::end(kConvolutions) ||
+         std::ranges::find(kHalfConvolutions, word, &Convolution::name) != std::end(kHalfConvolutions);
 }
 
 bool kernels(const Arguments& arguments) {
@@ -300,7 +360,10 @@ bool kernels(const Arguments& arguments) {
     if (arguments.wants(p.name)) add_product(engine, p, table);
   }
   for (const Convolution& c : kConvolutions) {
-    if (arguments.wants(c.name)) add_convolution(engine, c, scratch_dir(), table);
+    if (arguments.wants(c.name)) add_convolution(engine, c, false, scratch_dir(), table);
+  }
+  for (const Convolution& c : kHalfConvolutions) {
+    if (arguments.wants(c.name)) add_convolution(engine, c, true, scratch_dir(), table);
   }
   return table.finish(arguments.json);
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/float.h"
+#include "kernel/tile.h"
 
 namespace frazil {
 namespace {
@@ -24,11 +25,28 @@ void move_each(std::int64_t size, std::byte* to, std::int64_t to_step, const std
   }
 }
 
+bool is_half(Elem elem) { return elem == Elem::f16 || elem == Elem::bf16; }
+
+void convert(Elem from, const void* source, Elem to, void* target, std::int64_t n) {
+  kernel::cast_fn(from, to)(target, &source, static_cast<std::size_t>(n));
+}
+
+void widen(Elem elem, const std::byte* from, std::byte* to, std::int64_t n) {
+  if (is_half(elem)) return convert(elem, from, Elem::f32, to, n);
+  to_f32(elem, from, reinterpret_cast<float*>(to), static_cast<std::size_t>(n));
+}
+
+void narrow(Elem elem, const std::byte* from, std::byte* to, std::int64_t n) {
+  if (is_half(elem)) return convert(Elem::f32, from, elem, to, n);
+  from_f32(elem, reinterpret_cast<const float*>(from), to, static_cast<std::size_t>(n), false);
+}
+
 }  // namespace
 
 void load_run(Elem elem, const std::byte* from, std::int64_t step, std::byte* to, std::int64_t n) {
   const auto size = static_cast<std::int64_t>(byte_size(elem));
   const bool small = is_small_float(elem);
+  if (small && step == size) return widen(elem, from, to, n);
   constexpr std::int64_t kPiece = 256;
   alignas(8) std::byte packed[kPiece * 8];
   for (std::int64_t begin = 0; begin < n; begin += kPiece) {
@@ -44,13 +62,14 @@ void load_run(Elem elem, const std::byte* from, std::int64_t step, std::byte* to
     } else {
       move_each(size, dst, size, source, step, m);
     }
-    if (small) to_f32(elem, dst, reinterpret_cast<float*>(target), static_cast<std::size_t>(m));
+    if (small) widen(elem, dst, target, m);
   }
 }
 
 void store_run(Elem elem, const void* value, std::byte* to, std::int64_t step, std::int64_t n, bool repeats) {
   const auto size = static_cast<std::int64_t>(byte_size(elem));
   const bool small = is_small_float(elem);
+  if (small && step == size && !repeats) return narrow(elem, static_cast<const std::byte*>(value), to, n);
   constexpr std::int64_t kPiece = 256;
   alignas(8) std::byte rounded[kPiece * 4];
   const auto* from = static_cast<const std::byte*>(value);
@@ -58,7 +77,7 @@ void store_run(Elem elem, const void* value, std::byte* to, std::int64_t step, s
     const std::int64_t m = std::min(kPiece, n - begin), have = repeats ? 1 : m;
     const std::byte* source = repeats ? from : from + begin * static_cast<std::int64_t>(byte_size(compute_elem(elem)));
     if (small) {
-      from_f32(elem, reinterpret_cast<const float*>(source), rounded, static_cast<std::size_t>(have), false);
+      narrow(elem, source, rounded, have);
       source = rounded;
     }
     std::byte* target = to + begin * step;

@@ -2,6 +2,7 @@
 
 #include "base/poll_throttle.h"
 #include "code/batches.h"
+#include "code/elements.h"
 #include "code/entries.h"
 #include "code/product_entry.h"
 #include "kernel/gemm.h"
@@ -102,6 +103,7 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   read_matrices(g, a, b);
   g.c_row = g.n;
   g.slope = p.slope;
+  g.strict = !cx.fast;
   s.zeros = p.zero_points;
   s.operands = cx.in.size();
   s.a_width = static_cast<std::int64_t>(byte_size(s.kernel->a));
@@ -193,6 +195,7 @@ void run_matmul(const ProductRun<MatMulState>& r) {
 
 struct GemmState {
   const kernel::GemmKernel* kernel = nullptr;
+  std::size_t sums = 0;  ///< where in scratch some rows of sums lie that the result is too narrow for, and an addend
   kernel::GemmCall gemm;
   ProductCut cut;
   float alpha = 1, beta = 1, slope = 1;
@@ -216,6 +219,17 @@ Status read_addend(const Prepare& cx, GemmState& s) {
   return {};
 }
 
+/// Sums that are not yet the result have a kernel of their own where it is narrower.
+Status prepare_sums(Prepare& cx, GemmState& s) {
+  const Elem elem = cx.out[0].elem;
+  if (s.plain() || !is_small_float(elem)) return {};
+  s.kernel = kernel::find_gemm(elem, elem, Elem::f32);
+  if (s.kernel == nullptr) return fail(Code::internal, "no product of {} to f32", name_of(elem));
+  s.sums = aligned(cx.scratch_bytes);
+  cx.scratch_bytes = s.sums + static_cast<std::size_t>((ProductCut::kUnitRows + 1) * s.gemm.n) * sizeof(float);
+  return {};
+}
+
 Status prepare_gemm(Prepare& cx, const params::Gemm& p, GemmState& s) {
   const auto &a = cx.in[0], &b = cx.in[1];
   FRAZIL_TRY(s.kernel, kernel_for(cx));
@@ -228,11 +242,13 @@ Status prepare_gemm(Prepare& cx, const params::Gemm& p, GemmState& s) {
   g.b_row = p.trans_b ? 1 : b.dims[1];
   g.b_col = p.trans_b ? b.dims[1] : 1;
   g.c_row = g.n;
+  g.strict = !cx.fast;
+  g.bias_in_sum = true;
   s.alpha = p.alpha, s.beta = p.beta, s.slope = p.slope;
   if (cx.in.size() > 2 && cx.in[2].given && s.beta != 0) FRAZIL_CHECK(read_addend(cx, s));
   FRAZIL_CHECK(pack_b(cx, *s.kernel, g, 1));
   s.cut.prepare(cx, *s.kernel, g, 1);
-  return {};
+  return prepare_sums(cx, s);
 }
 
 /// alpha * C + beta * addend, for what the kernel does not do by itself.
@@ -250,6 +266,35 @@ void scale_and_add(const ProductRun<GemmState>& r, const kernel::GemmCall& g, st
   }
 }
 
+/// The same for rows of 16-bit floats, some at a time.
+void scale_and_add_sums(const ProductRun<GemmState>& r, kernel::GemmCall g, std::int64_t begin, std::int64_t end) {
+  const auto& s = r.state;
+  const auto width = static_cast<std::int64_t>(byte_size(s.kernel->a));
+  float* const sums = as(r.worker.scratch + s.sums);
+  float* const addend = sums + ProductCut::kUnitRows * g.n;
+  const auto* const a = static_cast<const std::byte*>(g.a);
+  for (std::int64_t first = begin; first < end && !stop_requested(); first += ProductCut::kUnitRows) {
+    const std::int64_t past = std::min(end, first + ProductCut::kUnitRows);
+    g.a = a + first * g.a_row * width;
+    g.c = sums;
+    s.kernel->rows(g, 0, past - first, r.worker.scratch);
+    for (std::int64_t i = first; i < past; ++i) {
+      float* const row = sums + (i - first) * g.c_row;
+      if (s.add) {
+        load_run(s.kernel->a, r.call.in[2] + i * s.c_row * width, s.c_col * width, reinterpret_cast<std::byte*>(addend),
+                 g.n);
+      }
+      for (std::int64_t j = 0; j < g.n; ++j) row[j] = s.alpha * row[j] + (s.add ? s.beta * addend[j] : 0.0f);
+      std::byte* const to = r.call.out[0] + i * g.c_row * width;
+      store_run(s.kernel->a, row, to, width, g.n, false);
+      if (s.slope == 1) continue;
+      load_run(s.kernel->a, to, width, reinterpret_cast<std::byte*>(row), g.n);
+      for (std::int64_t j = 0; j < g.n; ++j) row[j] = kernel::bent(row[j], s.slope);
+      store_run(s.kernel->a, row, to, width, g.n, false);
+    }
+  }
+}
+
 void run_gemm(const ProductRun<GemmState>& r) {
   const auto& s = r.state;
   kernel::GemmCall g = s.gemm;
@@ -260,10 +305,14 @@ void run_gemm(const ProductRun<GemmState>& r) {
   if (s.plain()) g.slope = s.slope, g.on_tile = r.epilogue.on_tile();
   const auto rows = [&](const void* a, std::int64_t begin, std::int64_t end) {
     g.a = a;
-    s.kernel->rows(g, begin, end, r.worker.scratch);
-    if (s.plain()) return;
     const std::int64_t past_col = g.past_col == 0 ? g.n : g.past_col;
-    scale_and_add(r, g, begin, end, past_col);
+    if (s.sums != 0) {
+      scale_and_add_sums(r, g, begin, end);
+    } else {
+      s.kernel->rows(g, begin, end, r.worker.scratch);
+      if (s.plain()) return;
+      scale_and_add(r, g, begin, end, past_col);
+    }
     r.epilogue.run_part(begin, end, g.first_col, past_col);
   };
   s.cut.for_each(g, r.begin, r.end, [&](std::int64_t begin, std::int64_t end) {

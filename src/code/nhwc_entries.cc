@@ -90,6 +90,7 @@ struct NhwcPool {
   kernel::PoolParams params;
   std::int64_t channels = 0;
   bool count_padding = false;
+  Elem elem = Elem::f32;
 };
 
 /// Units are lines of the result.
@@ -98,6 +99,8 @@ void prepare_pool(Prepare& cx, const Window& window, NhwcPool& s) {
   s.params.planes = cx.in[0].dims[0];
   s.channels = cx.in[0].dims.back();
   cx.units = s.params.planes * s.params.out_h;
+  s.elem = cx.in[0].elem;
+  if (s.elem != Elem::f32) cx.scratch_bytes = static_cast<std::size_t>(s.params.out_w * s.channels) * sizeof(float);
 }
 
 Status prepare_max(Prepare& cx, const params::MaxPool& p, NhwcPool& s) {
@@ -111,11 +114,19 @@ Status prepare_average(Prepare& cx, const params::AveragePool& p, NhwcPool& s) {
   return {};
 }
 
-void run_max(const Call& call, const Worker&, const NhwcPool& s, std::int64_t begin, std::int64_t end) {
+void run_max(const Call& call, const Worker& worker, const NhwcPool& s, std::int64_t begin, std::int64_t end) {
+  if (s.elem != Elem::f32) {
+    return kernel::max_pool_nhwc_16(s.params, s.elem, s.channels, call.in[0], call.out[0], begin, end,
+                                    as(worker.scratch));
+  }
   kernel::max_pool_nhwc(s.params, s.channels, as(call.in[0]), as(call.out[0]), begin, end);
 }
 
-void run_average(const Call& call, const Worker&, const NhwcPool& s, std::int64_t begin, std::int64_t end) {
+void run_average(const Call& call, const Worker& worker, const NhwcPool& s, std::int64_t begin, std::int64_t end) {
+  if (s.elem != Elem::f32) {
+    return kernel::average_pool_nhwc_16(s.params, s.elem, s.channels, call.in[0], call.out[0], s.count_padding, begin,
+                                        end, as(worker.scratch));
+  }
   kernel::average_pool_nhwc(s.params, s.channels, as(call.in[0]), as(call.out[0]), s.count_padding, begin, end);
 }
 

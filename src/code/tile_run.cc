@@ -101,8 +101,9 @@ class TileRun {
     const kernel::Rows row{1, n, static_cast<const float*>(x), n, reinterpret_cast<float*>(to), n};
     if (op.row == RowOp::softmax) return kernel::softmax(row);
     if (op.row == RowOp::log_softmax) return kernel::log_softmax(row);
+    const auto* scale = op.row == RowOp::standardize ? nullptr : static_cast<const float*>(values_[op.b]);
     const auto* bias = op.row == RowOp::layer_norm_bias ? static_cast<const float*>(values_[op.c]) : nullptr;
-    kernel::layer_norm(row, static_cast<const float*>(values_[op.b]), bias, op.epsilon, nullptr, nullptr);
+    kernel::layer_norm(row, scale, bias, op.epsilon, nullptr, nullptr);
   }
 
   /// One element, repeated to a row.

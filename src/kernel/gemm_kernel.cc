@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "kernel/gemm.h"
+#include "kernel/gemm_16.h"
 #include "kernel/gemm_i8.h"
 #include "kernel/plain_gemm.h"
 
@@ -98,6 +99,37 @@ constexpr GemmKernel i8() {
           .rows = i8_rows<signed_a, signed_b>};
 }
 
+template <Elem elem>
+std::size_t half_packed_bytes(int64_t k, int64_t n) {
+  return half_packed_b_bytes(elem, k, n);
+}
+
+template <Elem elem>
+void half_pack(const GemmCall& g, void* packed) {
+  half_pack_b(elem, g.k, g.n, g.b, g.b_row, g.b_col, packed);
+}
+
+template <Elem elem, bool wide>
+void half_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
+  gemm_half_rows(call, elem, wide, begin, end, scratch);
+}
+
+/// `wide`: the result is of f32.
+template <Elem elem, bool wide>
+constexpr GemmKernel half() {
+  return {.a = elem,
+          .b = elem,
+          .accumulator = Elem::f32,
+          .c = wide ? Elem::f32 : elem,
+          .multiply_add = &Tuning::product,
+          .epilogue = !wide,
+          .always_packs = true,
+          .scratch_bytes = gemm_half_scratch,
+          .packed_b_bytes = half_packed_bytes<elem>,
+          .pack_b = half_pack<elem>,
+          .rows = half_rows<elem, wide>};
+}
+
 constexpr GemmKernel kKernels[] = {
     {.a = Elem::f32,
      .b = Elem::f32,
@@ -119,6 +151,10 @@ constexpr GemmKernel kKernels[] = {
     i8<false, true>(),
     i8<true, false>(),
     i8<true, true>(),
+    half<Elem::bf16, false>(),
+    half<Elem::bf16, true>(),
+    half<Elem::f16, false>(),
+    half<Elem::f16, true>(),
 };
 
 }  // namespace

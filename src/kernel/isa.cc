@@ -58,6 +58,19 @@ std::atomic<bool>& byte_dot_allowed() {
   return allowed;
 }
 
+bool has_bf16_dot() {
+#if defined(__x86_64__)
+  return best_isa() == Isa::avx512 && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+std::atomic<bool>& bf16_dot_allowed() {
+  static std::atomic<bool> allowed = has_bf16_dot();
+  return allowed;
+}
+
 }  // namespace
 
 std::string_view name_of(Isa isa) {
@@ -86,6 +99,10 @@ void force_isa(Isa isa) {
 }
 
 bool uses_byte_dot() { return byte_dot_allowed().load(std::memory_order_relaxed); }
+
+bool uses_bf16_dot() { return bf16_dot_allowed().load(std::memory_order_relaxed); }
+
+void allow_bf16_dot(bool allowed) { bf16_dot_allowed().store(allowed && has_bf16_dot(), std::memory_order_relaxed); }
 
 void allow_byte_dot(bool allowed) { byte_dot_allowed().store(allowed && has_byte_dot(), std::memory_order_relaxed); }
 

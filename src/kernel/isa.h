@@ -33,4 +33,8 @@ void force_isa(Isa isa);
 bool uses_byte_dot();
 void allow_byte_dot(bool allowed);
 
+/// The same for products of bf16 that sum two of them: AVX-512 BF16.
+bool uses_bf16_dot();
+void allow_bf16_dot(bool allowed);
+
 }  // namespace frazil::kernel

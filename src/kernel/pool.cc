@@ -9,6 +9,7 @@
 #include "base/poll_throttle.h"
 #include "kernel/isa.h"
 #include "kernel/pool_nhwc_isa.h"
+#include "kernel/tile.h"
 #include "kernel/reduce.h"
 
 namespace frazil::kernel {
@@ -131,6 +132,29 @@ void for_lines(const PoolParams& p, PoolFold fold, int64_t channels, const float
   }
 }
 
+using HalfLines = void (*)(const PoolParams&, PoolFold, Elem, int64_t, const void*, int64_t, float*) noexcept;
+
+HalfLines half_pool_lines() { FRAZIL_DISPATCH(pool_line_16); }
+
+/// The same of 16-bit floats: then(line of its image) changes the results in `line`.
+template <class Then>
+void for_lines_16(const PoolParams& p, PoolFold fold, Elem elem, int64_t channels, const void* x, void* y,
+                  int64_t begin, int64_t end, float* line, Then then) {
+  constexpr int64_t kSize = 2;
+  const HalfLines pool_line = half_pool_lines();
+  const TileFn narrow = cast_fn(Elem::f32, elem);
+  PollThrottle throttle;
+  for (int64_t at = begin; at < end && !throttle.stop(p.out_w * channels * p.kernel_h * p.kernel_w); ++at) {
+    const int64_t image = at / p.out_h, oy = at % p.out_h;
+    pool_line(p, fold, elem, channels, static_cast<const std::byte*>(x) + image * p.in_h * p.in_w * channels * kSize,
+              oy, line);
+    then(oy);
+    const void* const from = line;
+    narrow(static_cast<std::byte*>(y) + at * p.out_w * channels * kSize, &from,
+           static_cast<std::size_t>(p.out_w * channels));
+  }
+}
+
 }  // namespace
 
 void max_pool_nhwc(const PoolParams& p, int64_t channels, const float* x, float* y, int64_t begin,
@@ -138,15 +162,30 @@ void max_pool_nhwc(const PoolParams& p, int64_t channels, const float* x, float*
   for_lines(p, PoolFold::maximum, channels, x, y, begin, end, [](int64_t, float*) {});
 }
 
+/// Makes averages of the sums of a line.
+static void average_line(const PoolParams& p, int64_t channels, bool count_include_pad, int64_t oy, float* to) {
+  const int64_t rows = counted_rows(p, count_include_pad, oy);
+  for (int64_t ox = 0; ox < p.out_w; ++ox, to += channels) {
+    const int64_t count = rows * counted_cols(p, count_include_pad, ox);
+    for (int64_t c = 0; c < channels; ++c) to[c] = count > 0 ? to[c] / static_cast<float>(count) : 0.f;
+  }
+}
+
 void average_pool_nhwc(const PoolParams& p, int64_t channels, const float* x, float* y, bool count_include_pad,
                        int64_t begin, int64_t end) noexcept {
-  for_lines(p, PoolFold::sum, channels, x, y, begin, end, [&](int64_t oy, float* to) {
-    const int64_t rows = counted_rows(p, count_include_pad, oy);
-    for (int64_t ox = 0; ox < p.out_w; ++ox, to += channels) {
-      const int64_t count = rows * counted_cols(p, count_include_pad, ox);
-      for (int64_t c = 0; c < channels; ++c) to[c] = count > 0 ? to[c] / static_cast<float>(count) : 0.f;
-    }
-  });
+  for_lines(p, PoolFold::sum, channels, x, y, begin, end,
+            [&](int64_t oy, float* to) { average_line(p, channels, count_include_pad, oy, to); });
+}
+
+void max_pool_nhwc_16(const PoolParams& p, Elem elem, int64_t channels, const void* x, void* y, int64_t begin,
+                      int64_t end, float* line) noexcept {
+  for_lines_16(p, PoolFold::maximum, elem, channels, x, y, begin, end, line, [](int64_t) {});
+}
+
+void average_pool_nhwc_16(const PoolParams& p, Elem elem, int64_t channels, const void* x, void* y,
+                          bool count_include_pad, int64_t begin, int64_t end, float* line) noexcept {
+  for_lines_16(p, PoolFold::sum, elem, channels, x, y, begin, end, line,
+               [&](int64_t oy) { average_line(p, channels, count_include_pad, oy, line); });
 }
 
 void max_pool_range(const PoolParams& p, const float* x, float* y, int64_t* indices, bool column_major, int64_t begin,

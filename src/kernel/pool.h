@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/elem.h"
+
 namespace frazil::kernel {
 
 /// 2-D pooling over `planes` (= batch * channels) contiguous images x[planes, in_h, in_w] -> y[planes, out_h, out_w].
@@ -35,6 +37,12 @@ void max_pool_nhwc(const PoolParams& p, std::int64_t channels, const float* x, f
                    std::int64_t end) noexcept;
 void average_pool_nhwc(const PoolParams& p, std::int64_t channels, const float* x, float* y, bool count_include_pad,
                        std::int64_t begin, std::int64_t end) noexcept;
+
+/// The same for f16 and bf16, folded in f32. `line`: room for out_w * channels numbers.
+void max_pool_nhwc_16(const PoolParams& p, Elem elem, std::int64_t channels, const void* x, void* y,
+                      std::int64_t begin, std::int64_t end, float* line) noexcept;
+void average_pool_nhwc_16(const PoolParams& p, Elem elem, std::int64_t channels, const void* x, void* y,
+                          bool count_include_pad, std::int64_t begin, std::int64_t end, float* line) noexcept;
 
 /// x[planes, extent] -> y[planes]. An empty plane gives NaN and -inf.
 void global_average_pool(std::int64_t planes, std::int64_t extent, const float* x, float* y) noexcept;

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernel/gemm_simd.h"
+#include "kernel/half_lanes.h"
 #include "kernel/pool_nhwc_isa.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
@@ -18,9 +18,23 @@ struct Inside {
   }
 };
 
+/// Elements as they lie, in vectors of f32.
+struct Floats {
+  using Element = float;
+  FRAZIL_INLINE static F32v get(const float* x) { return loadv(x); }
+  FRAZIL_INLINE static F32v get(const float* x, int64_t n) { return load_mask(x, first_lanes(n)); }
+};
+template <class Number>
+struct Halves {
+  using Element = std::uint16_t;
+  FRAZIL_INLINE static F32v get(const std::uint16_t* x) { return Number::widened(load_halves(x)); }
+  FRAZIL_INLINE static F32v get(const std::uint16_t* x, int64_t n) { return Number::widened(load_halves(x, n)); }
+};
+
 /// The elements of a window for one channel, and the steps between them.
+template <class E>
 struct Window {
-  const float* x;
+  const typename E::Element* x;
   int64_t lines, pixels, line_step, pixel_step;
 };
 
@@ -30,47 +44,46 @@ FRAZIL_INLINE F32v folded(F32v a, F32v b) {
   return (b > a) | (b != b) ? b : a;
 }
 
-template <PoolFold fold, int NV, bool Tail>
-FRAZIL_INLINE void fold_window(const Window& w, int64_t lanes, float* y) {
-  const Mask mask = first_lanes(Tail ? lanes : 0);
+template <PoolFold fold, int NV, bool Tail, class E>
+FRAZIL_INLINE void fold_window(const Window<E>& w, int64_t lanes, float* y) {
   const float initial = fold == PoolFold::sum ? 0 : -std::numeric_limits<float>::infinity();
   F32v acc[NV];
 #pragma GCC unroll 4
   for (int v = 0; v < NV; ++v) acc[v] = set1(initial);
   for (int64_t i = 0; i < w.lines; ++i) {
-    const float* x = w.x + i * w.line_step;
+    const auto* x = w.x + i * w.line_step;
     for (int64_t j = 0; j < w.pixels; ++j, x += w.pixel_step) {
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) acc[v] = folded<fold>(acc[v], Tail ? load_mask(x, mask) : loadv(x + v * kW));
+      for (int v = 0; v < NV; ++v) acc[v] = folded<fold>(acc[v], Tail ? E::get(x, lanes) : E::get(x + v * kW));
     }
   }
 #pragma GCC unroll 4
   for (int v = 0; v < NV; ++v) {
     if constexpr (Tail)
-      store_mask(y, acc[v], mask);
+      store_mask(y, acc[v], first_lanes(lanes));
     else
       storev(y + v * kW, acc[v]);
   }
 }
 
-template <PoolFold fold>
-void fold_channels(Window w, int64_t channels, float* y) {
+template <PoolFold fold, class E>
+void fold_channels(Window<E> w, int64_t channels, float* y) {
   int64_t c = 0;
   for (; c + 4 * kW <= channels; c += 4 * kW, w.x += 4 * kW) fold_window<fold, 4, false>(w, 0, y + c);
   for (; c + kW <= channels; c += kW, w.x += kW) fold_window<fold, 1, false>(w, 0, y + c);
   if (c < channels) fold_window<fold, 1, true>(w, channels - c, y + c);
 }
 
-}  // namespace
-
-void pool_line(const PoolParams& p, PoolFold fold, int64_t channels, const float* x, int64_t oy, float* y) noexcept {
+template <class E>
+void fold_line(const PoolParams& p, PoolFold fold, int64_t channels, const typename E::Element* x, int64_t oy,
+               float* y) {
   const int64_t top = oy * p.stride_h - p.pad_top;
   const Inside lines(top, p.dilation_h, p.kernel_h, p.in_h);
-  Window w{.x = nullptr,
-           .lines = lines.last - lines.first,
-           .pixels = 0,
-           .line_step = p.dilation_h * p.in_w * channels,
-           .pixel_step = p.dilation_w * channels};
+  Window<E> w{.x = nullptr,
+              .lines = lines.last - lines.first,
+              .pixels = 0,
+              .line_step = p.dilation_h * p.in_w * channels,
+              .pixel_step = p.dilation_w * channels};
   for (int64_t ox = 0; ox < p.out_w; ++ox, y += channels) {
     const int64_t left = ox * p.stride_w - p.pad_left;
     const Inside pixels(left, p.dilation_w, p.kernel_w, p.in_w);
@@ -82,6 +95,19 @@ void pool_line(const PoolParams& p, PoolFold fold, int64_t channels, const float
                           : fold_channels<PoolFold::maximum>(w, channels, y);
     w.lines = lines.last - lines.first;
   }
+}
+
+}  // namespace
+
+void pool_line(const PoolParams& p, PoolFold fold, int64_t channels, const float* x, int64_t oy, float* y) noexcept {
+  fold_line<Floats>(p, fold, channels, x, oy, y);
+}
+
+void pool_line_16(const PoolParams& p, PoolFold fold, Elem elem, int64_t channels, const void* x, int64_t oy,
+                  float* y) noexcept {
+  const auto* const from = static_cast<const std::uint16_t*>(x);
+  elem == Elem::f16 ? fold_line<Halves<F16>>(p, fold, channels, from, oy, y)
+                    : fold_line<Halves<Bf16>>(p, fold, channels, from, oy, y);
 }
 
 }  // namespace frazil::kernel::FRAZIL_ISA_NS

@@ -11,11 +11,13 @@ namespace frazil::kernel {
 enum class PoolFold : std::uint8_t { maximum, sum };
 
 // pool_line: folds each window of output line `oy` of one image x[in_h, in_w, channels] into y[out_w, channels]. An
-// empty window gives -inf, or 0.
+// empty window gives -inf, or 0. pool_line_16: the same of f16 or bf16.
 #define FRAZIL_X(ns)                                                                                        \
   namespace ns {                                                                                            \
   void pool_line(const PoolParams& p, PoolFold fold, std::int64_t channels, const float* x, std::int64_t oy, \
                  float* y) noexcept;                                                                        \
+  void pool_line_16(const PoolParams& p, PoolFold fold, Elem elem, std::int64_t channels, const void* x,    \
+                    std::int64_t oy, float* y) noexcept;                                                    \
   }
 FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X

@@ -4,6 +4,7 @@
 // is compiled with its own flags and defines FRAZIL_ISA_NS. All code is in that namespace and includes no header with
 // non-trivial inline functions, so that the linker cannot merge wide instructions into the base version.
 
+#include "kernel/half_lanes.h"
 #include "kernel/tile_isa.h"
 #include "kernel/tile_ops.h"
 
@@ -366,6 +367,29 @@ TileFn find_cast_from(Elem to) {
   }
 }
 
+template <class Number>
+void widen(void* out, const void* const* in, std::size_t n) {
+  auto* r = static_cast<float*>(out);
+  auto* a = static_cast<const U16*>(in[0]);
+  std::size_t i = 0;
+#pragma GCC unroll 4
+  for (; i + kLanes<F32v> <= n; i += kLanes<F32v>) storev(r + i, Number::widened(load_halves(a + i)));
+  if (i < n) store_some(r + i, Number::widened(load_halves(a + i, static_cast<I64>(n - i))), n - i);
+}
+
+template <class Number>
+void narrow(void* out, const void* const* in, std::size_t n) {
+  auto* r = static_cast<U16*>(out);
+  auto* a = static_cast<const float*>(in[0]);
+  std::size_t i = 0;
+#pragma GCC unroll 4
+  for (; i + kLanes<F32v> <= n; i += kLanes<F32v>) store_halves(r + i, Number::narrowed(loadv(a + i)));
+  if (i == n) return;
+  F32v x;
+  load_some(x, a + i, n - i);
+  store_halves(r + i, Number::narrowed(x), static_cast<I64>(n - i));
+}
+
 }  // namespace
 
 TileFn find_tile(ScalarOp op, Elem elem, unsigned scalar_mask) {
@@ -386,7 +410,11 @@ TileFn find_tile(ScalarOp op, Elem elem, unsigned scalar_mask) {
 }
 
 TileFn find_cast(Elem from, Elem to) {
+  if (from == Elem::f32 && to == Elem::f16) return narrow<F16>;
+  if (from == Elem::f32 && to == Elem::bf16) return narrow<Bf16>;
   switch (from) {
+    case Elem::f16: return to == Elem::f32 ? widen<F16> : nullptr;
+    case Elem::bf16: return to == Elem::f32 ? widen<Bf16> : nullptr;
     case Elem::boolean:
     case Elem::u8: return find_cast_from<U8>(to);
     case Elem::i8: return find_cast_from<I8>(to);

@@ -257,15 +257,23 @@ Expr stuffed(CompositeCx& cx, Expr x, std::size_t first, const Ints& strides) {
 void conv_body(CompositeCx& cx) {
   const auto& a = cx.attrs<ConvAttrs>();
   if (!is_conv(cx, a.group)) return;
-  const Elem wide = compute_elem(cx.elem(0));
-  cx.out(0, with_bias(cx, conv_products(cx, as_elem(cx.in(0), wide), as_elem(cx.in(1), wide), a)));
+  const Elem elem = cx.elem(0), wide = compute_elem(elem);
+  if (wide != elem) {  // so that a kernel for wide types may serve it
+    const Expr bias = cx.has(2) ? as_elem(cx.in(2), wide) : cx.builder().absent();
+    return cx.out(0, as_elem(Conv({as_elem(cx.in(0), wide), as_elem(cx.in(1), wide), bias}, a), elem));
+  }
+  cx.out(0, with_bias(cx, conv_products(cx, cx.in(0), cx.in(1), a)));
 }
 
 void conv_transpose_body(CompositeCx& cx) {
   const auto& a = cx.attrs<ConvTransposeAttrs>();
   if (!is_conv(cx, a.group)) return;
-  const Elem wide = compute_elem(cx.elem(0));
+  const Elem elem = cx.elem(0), wide = compute_elem(elem);
   Expr x = as_elem(cx.in(0), wide), w = as_elem(cx.in(1), wide);
+  if (wide != elem) {
+    const Expr bias = cx.has(2) ? as_elem(cx.in(2), wide) : cx.builder().absent();
+    return cx.out(0, as_elem(ConvTranspose({x, w, bias}, a), elem));
+  }
   const bool grouped = a.group != 1;
   if (grouped) {
     x = SplitAxis({x}, {.axis = 1, .outer = a.group});

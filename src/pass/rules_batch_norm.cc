@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ops/compose.h"
 #include "ops/contraction.h"
 #include "ops/elementwise_math.h"
 #include "ops/norm.h"
@@ -12,7 +13,8 @@ namespace {
 
 bool has_constant_statistics(const Site& s) {
   const auto& attrs = s.attrs<ops::BatchNormAttrs>();
-  if (attrs.training_mode != 0 || s.elem(0) != Elem::f32 || s.type(0).rank() < 2 || !s.constant(1)) return false;
+  const bool served = s.elem(0) == Elem::f32 || is_half(s.elem(0));
+  if (attrs.training_mode != 0 || !served || s.type(0).rank() < 2 || !s.constant(1)) return false;
   const auto channels = static_cast<std::size_t>(s.constant(1)->count());
   for (std::size_t i = 1; i < 5; ++i) {
     if (!is_list(s.constant(i), channels)) return false;
@@ -57,8 +59,9 @@ Expr per_channel(Builder& to, const std::vector<float>& values, std::size_t rank
 Expr scale_and_shift(const Site& s, Builder& to) {
   const Affine a = affine_of(s);
   const std::size_t rank = s.type(0).rank();
-  const Expr x{&to, s.in[0]};
-  return ops::Add(ops::Mul(x, per_channel(to, a.factor, rank)), per_channel(to, a.offset, rank));
+  const Expr x = ops::as_elem(Expr{&to, s.in[0]}, Elem::f32);
+  const Expr y = ops::Add(ops::Mul(x, per_channel(to, a.factor, rank)), per_channel(to, a.offset, rank));
+  return ops::as_elem(y, s.elem(0));
 }
 
 using N = Numerics;

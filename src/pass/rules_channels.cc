@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/float.h"
 #include "ops/contraction.h"
 
 namespace frazil {
@@ -22,14 +23,19 @@ Tensor scaled(const Tensor& weight, const Affine& a) {
 
 }  // namespace
 
+bool is_half(Elem elem) { return elem == Elem::f16 || elem == Elem::bf16; }
+
 std::vector<float> floats(const Tensor& t) {
   std::vector<float> values(static_cast<std::size_t>(t.count()));
-  std::memcpy(values.data(), t.data(), t.bytes());
+  if (is_half(t.elem()))
+    to_f32(t.elem(), t.data(), values.data(), values.size());
+  else
+    std::memcpy(values.data(), t.data(), t.bytes());
   return values;
 }
 
 bool is_list(const Tensor* t, std::size_t count) {
-  return t && t->elem() == Elem::f32 && t->rank() == 1 && t->contiguous() &&
+  return t && (t->elem() == Elem::f32 || is_half(t->elem())) && t->rank() == 1 && t->contiguous() &&
          t->sizes()[0] == static_cast<std::int64_t>(count);
 }
 
@@ -40,7 +46,7 @@ bool absorbs_channels(const Graph& graph, const Node& conv, std::size_t channels
   if (!small || weight->tensor.sizes()[0] != static_cast<std::int64_t>(channels)) return false;
   if (conv.in.size() < 3 || !conv.in[2]) return true;
   const Constant* bias = graph.constant(conv.in[2]);
-  return bias && is_list(&bias->tensor, channels);
+  return bias && bias->tensor.elem() == Elem::f32 && is_list(&bias->tensor, channels);
 }
 
 Expr convolution_with(const Graph& graph, const Node& conv, const Affine& a, Builder& to) {

@@ -14,9 +14,10 @@ struct Affine {
   std::vector<float> factor, offset;
 };
 
-/// The elements, which may be unaligned.
+bool is_half(Elem elem);
+/// The elements of f32, f16 or bf16, which may be unaligned.
 std::vector<float> floats(const Tensor& t);
-/// True for a dense list of `count` f32.
+/// True for a dense list of `count` such elements.
 bool is_list(const Tensor* t, std::size_t count);
 
 /// True when a Conv gives `channels` channels by constants of f32, whose weight is small enough to be copied when a

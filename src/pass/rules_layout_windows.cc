@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "ops/channels_last.h"
+#include "ops/compose.h"
 #include "ops/elementwise_math.h"
 #include "ops/norm.h"
 #include "ops/view.h"
@@ -72,9 +73,12 @@ double gain_of(const Type& weight) {
 
 std::optional<Turn> turn_conv(const TurnQuery& q) {
   const Node& node = q.node;
-  const auto f32 = [&](Value v) { return !v || (q.graph.type(v).ranked && q.graph.type(v).elem == Elem::f32); };
-  if (!std::ranges::all_of(node.in, f32) || !is_image(q.graph, node.in[0])) return std::nullopt;
-  if (!pixel_weight(q.graph, node) && !has_kernel(q, ops::ConvChannelsLast)) return std::nullopt;
+  const Elem elem = q.graph.type(node.in[0]).elem;
+  const auto same = [&](Value v) { return !v || (q.graph.type(v).ranked && q.graph.type(v).elem == elem); };
+  const bool half = elem == Elem::f16 || elem == Elem::bf16;
+  if ((elem != Elem::f32 && !half) || !std::ranges::all_of(node.in, same) || !is_image(q.graph, node.in[0]))
+    return std::nullopt;
+  if ((half || !pixel_weight(q.graph, node)) && !has_kernel(q, ops::ConvChannelsLast)) return std::nullopt;
   Turn turn = image_to_image(node);
   turn.gain = gain_of(q.graph.type(node.in[1]));
   return turn;
@@ -92,7 +96,8 @@ Expr product_per_pixel(const TurnSite& s, const Tensor& weight) {
 }
 
 std::vector<Value> make_conv(const TurnSite& s) {
-  if (const Tensor* weight = pixel_weight(s.from, s.node)) return {product_per_pixel(s, *weight).value};
+  const bool f32 = s.from.type(s.node.in[0]).elem == Elem::f32;  // others would be rounded in front of the bias
+  if (const Tensor* weight = f32 ? pixel_weight(s.from, s.node) : nullptr) return {product_per_pixel(s, *weight).value};
   const Expr x = s.last(s.node.in[0]), weight = s.second(s.node.in[1]);
   return {ops::ConvChannelsLast({x, weight, optional(s, 2)}, s.attrs<ops::ConvAttrs>()).value};
 }
@@ -132,19 +137,23 @@ std::vector<Value> make_global_pool(const TurnSite& s) {
 
 std::optional<Turn> turn_batch_norm(const TurnQuery& q) {
   const Node& node = q.node;
-  const auto f32 = [&](Value v) { return q.graph.type(v).is_tensor() && q.graph.type(v).elem == Elem::f32; };
-  if (node.attributes<ops::BatchNormAttrs>().training_mode != 0 || node.out.size() != 1) return std::nullopt;
-  if (!is_image(q.graph, node.in[0]) || !std::ranges::all_of(node.in, f32)) return std::nullopt;
+  const Elem elem = q.graph.type(node.in[0]).elem;
+  const bool served = elem == Elem::f32 || elem == Elem::f16 || elem == Elem::bf16;
+  const auto same = [&](Value v) { return q.graph.type(v).is_tensor() && q.graph.type(v).elem == elem; };
+  if (!served || node.attributes<ops::BatchNormAttrs>().training_mode != 0 || node.out.size() != 1) return std::nullopt;
+  if (!is_image(q.graph, node.in[0]) || !std::ranges::all_of(node.in, same)) return std::nullopt;
   return image_to_image(node);
 }
 
 /// The scale and the offset of each channel are computed first, from few values.
 std::vector<Value> make_batch_norm(const TurnSite& s) {
-  const auto in = [&](std::size_t i) { return s.second(s.node.in[i]); };
+  const Elem elem = s.from.type(s.node.in[0]).elem;
+  const auto in = [&](std::size_t i) { return ops::as_elem(s.second(s.node.in[i]), Elem::f32); };
   const Expr epsilon = s.to.scalar(s.attrs<ops::BatchNormAttrs>().epsilon);
   const Expr factor = ops::Div(in(1), ops::Sqrt(ops::Add(in(4), epsilon)));
   const Expr offset = ops::Sub(in(2), ops::Mul(in(3), factor));
-  return {ops::Add(ops::Mul(s.last(s.node.in[0]), factor), offset).value};
+  const Expr x = ops::as_elem(s.last(s.node.in[0]), Elem::f32);
+  return {ops::as_elem(ops::Add(ops::Mul(x, factor), offset), elem).value};
 }
 
 std::optional<Turn> turn_squares(const TurnQuery& q) {

@@ -71,6 +71,13 @@ bool all_f32(const Graph& graph, const Node& node) {
   return std::ranges::all_of(node.in, f32) && std::ranges::all_of(node.out, f32);
 }
 
+/// Of 16-bit floats, all of the same type.
+bool all_half(const Graph& graph, const Node& node) {
+  const Elem elem = graph.type(node.in[0]).elem;
+  const auto same = [&](Value v) { return !v || (graph.type(v).is_tensor() && graph.type(v).elem == elem); };
+  return is_half(elem) && std::ranges::all_of(node.in, same) && std::ranges::all_of(node.out, same);
+}
+
 bool is_fixed_window(const ops::WindowAttrs& a, std::size_t spatial) {
   const auto fits = [&](const Ints& v, std::size_t n) { return v.empty() || v.size() == n; };
   return (spatial == 1 || spatial == 2) && fits(a.strides, spatial) && fits(a.dilations, spatial) &&
@@ -150,10 +157,10 @@ Bound bind_nbits_product(const Graph& g, const Node& n) {
 
 Bound bind_gemm(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::GemmAttrs>();
-  return when_f32(
-      g, n,
-      {.params = params::Gemm{.trans_a = a.transA != 0, .trans_b = a.transB != 0, .alpha = a.alpha, .beta = a.beta},
-       .epilogue = true});
+  if (!all_f32(g, n) && !all_half(g, n)) return std::nullopt;
+  return Binding{
+      .params = params::Gemm{.trans_a = a.transA != 0, .trans_b = a.transB != 0, .alpha = a.alpha, .beta = a.beta},
+      .epilogue = true};
 }
 
 /// True for a convolution with channels last whose kernel takes an image of any strides, and whose other operands are
@@ -170,14 +177,22 @@ bool reads_lines(const Graph& g, const Node& n, const KernelParams& params) {
   return kernel::nhwc_takes_strides(p);
 }
 
+/// Convolutions of 16-bit floats have a kernel with channels last, one group and constant weights.
+bool is_half_conv(const Graph& g, const Node& n) {
+  return all_half(g, n) && n.op == &ops::ConvChannelsLast && n.attributes<ops::ConvAttrs>().group == 1 &&
+         g.constant(n.in[1]) != nullptr;
+}
+
 Bound bind_conv(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvAttrs>();
-  if (!all_f32(g, n)) return std::nullopt;
+  if (!all_f32(g, n) && !is_half_conv(g, n)) return std::nullopt;
   const bool last = n.op == &ops::ConvChannelsLast;
-  Bound bound = windowed(params::Conv{.groups = a.group, .channels_last = last, .window = {}}, a, rank_of(g, n.in[0]));
+  Bound bound = windowed(
+      params::Conv{.groups = a.group, .channels_last = last, .half = is_half_conv(g, n), .window = {}}, a,
+      rank_of(g, n.in[0]));
   if (!bound) return bound;
   bound->epilogue = true;
-  bound->strided = last && reads_lines(g, n, bound->params);
+  bound->strided = last && all_f32(g, n) && reads_lines(g, n, bound->params);
   return bound;
 }
 
@@ -201,15 +216,15 @@ Bound bind_conv_transpose(const Graph& g, const Node& n) {
 
 Bound bind_max_pool(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::MaxPoolAttrs>();
-  if (n.out.size() > 1 || !all_f32(g, n)) return std::nullopt;
   const bool last = n.op == &ops::MaxPoolChannelsLast;
+  if (n.out.size() > 1 || !(all_f32(g, n) || (last && all_half(g, n)))) return std::nullopt;
   return windowed(params::MaxPool{.channels_last = last, .window = {}}, a, rank_of(g, n.in[0]));
 }
 
 Bound bind_average_pool(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::AveragePoolAttrs>();
-  if (!all_f32(g, n)) return std::nullopt;
   const bool last = n.op == &ops::AveragePoolChannelsLast, count = a.count_include_pad != 0;
+  if (!all_f32(g, n) && !(last && all_half(g, n))) return std::nullopt;
   return windowed(params::AveragePool{.count_padding = count, .channels_last = last, .window = {}}, a,
                   rank_of(g, n.in[0]));
 }
@@ -241,11 +256,15 @@ std::optional<std::pair<std::int64_t, std::int64_t>> reduced_run(const Graph& g,
   return std::pair<std::int64_t, std::int64_t>(axes[0], static_cast<std::int64_t>(axes.size()));
 }
 
+/// Folds of 16-bit floats along the last axis run in a fused kernel, which widens rows.
 template <kernel::Reduce R>
 Bound bind_reduce(const Graph& g, const Node& n) {
-  if (!kernel::reduce_supports(R, g.type(n.in[0]).elem)) return std::nullopt;
+  const Elem elem = g.type(n.in[0]).elem;
+  if (!kernel::reduce_supports(R, is_half(elem) ? Elem::f32 : elem)) return std::nullopt;
   const auto run = reduced_run(g, n);
   if (!run) return std::nullopt;
+  const std::size_t rank = rank_of(g, n.in[0]);
+  if (is_half(elem) && (rank == 0 || run->first + 1 != static_cast<std::int64_t>(rank))) return std::nullopt;
   return Binding{.params = params::Reduce{.fold = R, .axis = run->first, .count = run->second}};
 }
 
@@ -263,7 +282,8 @@ template <bool Log>
 Bound bind_softmax(const Graph& g, const Node& n) {
   const std::int64_t axis = n.attributes<ops::SoftmaxAttrs>().axis;
   const bool last = axis == -1 || axis + 1 == static_cast<std::int64_t>(rank_of(g, n.in[0]));
-  return last && rank_of(g, n.in[0]) > 0 ? when_f32(g, n, {.params = params::Softmax{.log = Log}}) : std::nullopt;
+  if (!last || rank_of(g, n.in[0]) == 0 || !(all_f32(g, n) || all_half(g, n))) return std::nullopt;
+  return Binding{.params = params::Softmax{.log = Log}};
 }
 
 /// True when v surely has the extents of x from `axis` on: a parameter that broadcasts has no kernel. That each extent
@@ -282,7 +302,9 @@ Bound bind_layer_norm(const Graph& g, const Node& n) {
   for (std::size_t i = 1; i < n.in.size(); ++i) {
     if (n.in[i] && !covers(g, n.in[i], n.in[0], axis)) return std::nullopt;
   }
-  return when_f32(g, n, {.params = params::LayerNorm{.axis = axis, .epsilon = a.epsilon}});
+  const bool rows = n.out.size() == 1 && axis + 1 == static_cast<std::int64_t>(rank_of(g, n.in[0]));
+  if (!all_f32(g, n) && !(rows && all_half(g, n))) return std::nullopt;
+  return Binding{.params = params::LayerNorm{.axis = axis, .epsilon = a.epsilon}};
 }
 
 Bound bind_batch_norm(const Graph& g, const Node& n) {

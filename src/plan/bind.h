@@ -30,6 +30,8 @@ bool defines_extents(const Graph& graph, Value v);
 std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id);
 /// True when all operands and results are tensors of a known rank whose elements have bytes of their own.
 bool all_plain(const Graph& graph, const Node& node);
+/// f16 and bf16, which kernels widen to f32 and round to as they write.
+constexpr bool is_half(Elem e) { return e == Elem::f16 || e == Elem::bf16; }
 /// True when every instruction of the scalar program has a tile primitive.
 bool tile_serves(const ScalarTape& tape, std::size_t operands);
 /// True when an operand's rank is known only while the graph runs.

@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::uint32_t kNoDraft = ~0u;
 constexpr std::int64_t kShortRow = 8;
+constexpr std::size_t kRounding = 2, kRoundings = 8;  ///< instructions that round a value, or those of a norm, too
 constexpr std::int64_t kNearWeight = std::int64_t{1} << 18;  ///< elements
 constexpr std::int64_t kLongRow = 512;                       ///< above it call overhead is negligible
 
@@ -123,6 +124,7 @@ class Fuser {
     const std::vector<Value> operands = facts_.operands(id);
     if (part == Part::elementwise) facts_.tapes.emplace(id.id, tape_of(graph_, id));
     d.instructions = part == Part::elementwise ? facts_.tapes.at(id.id).code.size() : 1 + operands.size();
+    if (is_half(graph_.type(n.out[0]).elem)) d.instructions += part == Part::row ? kRoundings : kRounding;
     for (Value v : operands) {
       if (std::ranges::find(d.inputs, v) == d.inputs.end()) d.inputs.push_back(v);
     }
@@ -165,7 +167,8 @@ class Fuser {
     for (Value v : d.inputs) {
       if (!facts_.is_made_by(p, v)) continue;
       if (facts_.shape(v) != *domain && !is_per_row(facts_.shape(v), *domain)) return FusionRejection::domain;
-      if (compute_elem(graph_.type(v).elem) != graph_.type(v).elem) return FusionRejection::rounding;
+      const Elem elem = graph_.type(v).elem;
+      if (compute_elem(elem) != elem && !is_half(elem)) return FusionRejection::rounding;
     }
     if ((p.rows || d.rows) && domain->back().is_const() && domain->back().value() < kShortRow) {
       return FusionRejection::short_row;
@@ -254,9 +257,10 @@ class Fuser {
     });
   }
 
-  /// A row operator or a product alone keeps its own kernel.
+  /// A row operator or a product alone keeps its own kernel. Those of rows are of wide types.
   void finish(const Draft& d) {
-    const bool alone = d.members.size() == 1 && (d.rows || d.product) && d.prologue == nullptr;
+    const bool narrow = !d.members.empty() && d.rows && is_half(graph_.type(graph_.node(d.members[0]).in[0]).elem);
+    const bool alone = d.members.size() == 1 && (d.rows || d.product) && !narrow && d.prologue == nullptr;
     if (d.members.empty() || d.taken || alone) return;
     FusionGroup g = write_group(facts_, d);
     sort_members(g.members);

@@ -106,8 +106,9 @@ class GroupWriter {
     }
     if (auto* gemm = std::get_if<params::Gemm>(&p.params)) take_slope(gemm->slope);
     if (auto* conv = std::get_if<params::Conv>(&p.params); conv != nullptr && conv->channels_last) {
-      conv->scaled = take_row(ScalarOp::mul);
-      conv->shifted = take_row(ScalarOp::add);
+      const bool f32 = graph_.type(given_).elem == Elem::f32;
+      conv->scaled = f32 && take_row(ScalarOp::mul);
+      conv->shifted = f32 && take_row(ScalarOp::add);
       conv->added = take_addend();
       take_slope(conv->slope);
     }
@@ -136,10 +137,13 @@ class GroupWriter {
     return true;
   }
 
+  /// Its kernel does what follows in the product's own type.
+  bool has_epilogue(Value v) const { return graph_.type(v).elem == Elem::f32 || is_half(graph_.type(v).elem); }
+
   /// The same for a sum with another tensor of the result's extents, unless it would have to be copied first.
   bool take_addend() {
     const auto user = only_user(given_);
-    if (!user || graph_.type(given_).elem != Elem::f32 || !is_binary(ScalarOp::add, *user)) return false;
+    if (!user || !has_epilogue(given_) || !is_binary(ScalarOp::add, *user)) return false;
     const Value other = other_operand(*user, given_);
     const auto maker = graph_.producer(other);
     const bool view = maker && std::holds_alternative<View>(graph_.node(*maker).op->form);
@@ -151,7 +155,7 @@ class GroupWriter {
 
   void take_slope(float& slope) {
     const auto user = only_user(given_);
-    if (!user || graph_.type(given_).elem != Elem::f32) return;
+    if (!user || !has_epilogue(given_)) return;
     slope = slope_of(facts_.tapes.at(user->id));
     if (slope != 1) take(*user);
   }
@@ -227,7 +231,7 @@ class GroupWriter {
   }
 
   std::uint32_t load(std::uint32_t operand, Value v) {
-    return builder_.load(operand, compute_elem(graph_.type(v).elem));
+    return builder_.load(operand, graph_.type(v).elem);
   }
 
   std::uint32_t instructions(NodeId m) {
@@ -239,15 +243,30 @@ class GroupWriter {
     Origin from = origin(m);
     if (op == RowOp::none) return builder_.inline_tape(facts_.tapes.at(m.id), in, from);
     from.exact = true;
+    const Elem elem = graph_.type(n.out[0]).elem;
+    const auto* norm = std::get_if<params::LayerNorm>(&binding.params);
+    if (norm != nullptr && is_half(elem)) return half_norm(in, norm->epsilon, elem, from);
     const bool biased = op == RowOp::layer_norm && in.size() > 2;
     const std::uint32_t b = in.size() > 1 ? in[1] : 0, c = in.size() > 2 ? in[2] : 0;
-    const auto* norm = std::get_if<params::LayerNorm>(&binding.params);
-    return builder_.row(biased ? RowOp::layer_norm_bias : op, graph_.type(n.out[0]).elem, in[0], b, c,
+    return builder_.row(biased ? RowOp::layer_norm_bias : op, compute_elem(elem), in[0], b, c,
                         norm != nullptr ? norm->epsilon : 0, from);
   }
 
+  /// As the operator's definition has it, which rounds after each of its three steps.
+  std::uint32_t half_norm(const std::vector<std::uint32_t>& in, float epsilon, Elem elem, Origin from) {
+    from.exact = false;
+    std::uint32_t y = builder_.row(RowOp::standardize, compute_elem(elem), in[0], 0, 0, epsilon, from);
+    from.exact = in.size() < 3;
+    y = builder_.scalar(ScalarOp::mul, builder_.rounded(y, elem), in[1], from);
+    if (from.exact) return y;
+    from.exact = true;
+    return builder_.scalar(ScalarOp::add, builder_.rounded(y, elem), in[2], from);
+  }
+
   std::uint32_t operand(Value v) {
-    if (const auto it = at_.find(v.id); it != at_.end()) return it->second;
+    const Elem elem = graph_.type(v).elem;
+    if (const auto it = at_.find(v.id); it != at_.end())
+      return is_half(elem) ? builder_.rounded(it->second, elem) : it->second;
     if (const auto made = small_constant(v)) return *made;
     const std::size_t first = kernel_.producer ? kernel_.producer->operands.count : 0;
     const auto it = std::find(g_.inputs.begin() + static_cast<std::ptrdiff_t>(first), g_.inputs.end(), v);
@@ -261,6 +280,8 @@ class GroupWriter {
     const Constant* c = graph_.constant(v);
     if (c == nullptr || c->tensor.count() != 1) return std::nullopt;
     switch (graph_.type(v).elem) {
+      case Elem::f16:
+      case Elem::bf16: return builder_.constant(Elem::f32, c->tensor.number_at(0), 0);
       case Elem::f32: return builder_.constant(Elem::f32, read<float>(*c), 0);
       case Elem::f64: return builder_.constant(Elem::f64, read<double>(*c), 0);
       case Elem::i32: return builder_.constant(Elem::i32, 0, read<std::int32_t>(*c));

@@ -4,12 +4,14 @@
 #include <bit>
 #include <utility>
 
+#include "base/float.h"
+
 namespace frazil {
 
 std::string_view name_of(RowOp op) {
-  constexpr std::string_view names[] = {"none",    "sum",         "mean",       "max",
-                                        "min",     "prod",        "sum_square", "sum_abs",
-                                        "softmax", "log_softmax", "layer_norm", "layer_norm_bias"};
+  constexpr std::string_view names[] = {"none",        "sum",        "mean",           "max",     "min",
+                                        "prod",        "sum_square", "sum_abs",        "softmax", "log_softmax",
+                                        "standardize", "layer_norm", "layer_norm_bias"};
   return names[static_cast<std::size_t>(op)];
 }
 
@@ -234,12 +236,48 @@ void BodyBuilder::add_origin(std::uint32_t instruction, const Origin& origin) {
   if (std::ranges::find(origins, origin) == origins.end()) origins.push_back(origin);
 }
 
-std::uint32_t BodyBuilder::load(std::uint32_t operand, Elem type) {
-  return add({.op = ScalarOp::load, .type = type, .operand = operand}, RowOp::none, nullptr);
+std::uint32_t BodyBuilder::load(std::uint32_t operand, Elem stored) {
+  const ScalarIns ins{.op = ScalarOp::load, .type = compute_elem(stored), .operand = operand};
+  const std::uint32_t made = add(ins, RowOp::none, nullptr);
+  stored_.emplace(made, stored);
+  return made;
+}
+
+std::uint32_t BodyBuilder::scalar(ScalarOp op, std::uint32_t a, std::uint32_t b, const Origin& origin) {
+  return add({.op = op, .type = body_[a].scalar.type, .a = a, .b = b}, RowOp::none, &origin);
 }
 
 std::uint32_t BodyBuilder::constant(Elem type, double real, std::int64_t integer) {
   return add({.op = ScalarOp::constant, .type = type, .real = real, .integer = integer}, RowOp::none, nullptr);
+}
+
+std::uint32_t BodyBuilder::rounded(std::uint32_t value, Elem elem) {
+  if (holds(value, elem)) return value;
+  const std::uint32_t narrow = add({.op = ScalarOp::cast, .type = elem, .a = value}, RowOp::none, nullptr);
+  return add({.op = ScalarOp::cast, .type = compute_elem(elem), .a = narrow}, RowOp::none, nullptr);
+}
+
+/// True for a number that the type of 16-bit floats has.
+static bool is_exact(double number, Elem elem) {
+  const auto x = static_cast<float>(number);
+  return static_cast<double>(x) == number &&
+         (elem == Elem::f16 ? static_cast<float>(Half(x)) == x : static_cast<float>(BFloat16(x)) == x);
+}
+
+bool BodyBuilder::holds(std::uint32_t value, Elem elem) const {
+  const FusedIns& ins = body_[value];
+  if (ins.row != RowOp::none) return ins.row == RowOp::max && holds(ins.scalar.a, elem);
+  switch (ins.scalar.op) {
+    case ScalarOp::load: return stored_.at(value) == elem;
+    case ScalarOp::constant: return is_exact(ins.scalar.real, elem);
+    case ScalarOp::cast: return body_[ins.scalar.a].scalar.type == elem;
+    case ScalarOp::neg:
+    case ScalarOp::abs: return holds(ins.scalar.a, elem);
+    case ScalarOp::min:
+    case ScalarOp::max: return holds(ins.scalar.a, elem) && holds(ins.scalar.b, elem);
+    case ScalarOp::select: return holds(ins.scalar.b, elem) && holds(ins.scalar.c, elem);
+    default: return false;
+  }
 }
 
 std::uint32_t BodyBuilder::row(RowOp op, Elem type, std::uint32_t a, std::uint32_t b, std::uint32_t c, double real,

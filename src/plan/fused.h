@@ -28,7 +28,8 @@ enum class RowOp : std::uint8_t {
   sum_abs,
   softmax,  ///< a row of a
   log_softmax,
-  layer_norm,       ///< of a, with scale b; `scalar.real` is epsilon
+  standardize,      ///< (a - its mean) / sqrt(its variance + epsilon); `scalar.real` is epsilon
+  layer_norm,       ///< the same with scale b
   layer_norm_bias,  ///< and bias c
 };
 std::string_view name_of(RowOp op);
@@ -168,10 +169,14 @@ FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages);
 /// Writes the body of a FusedKernel, each instruction once.
 class BodyBuilder {
  public:
-  std::uint32_t load(std::uint32_t operand, Elem type);
+  std::uint32_t load(std::uint32_t operand, Elem stored);
   std::uint32_t constant(Elem type, double real, std::int64_t integer);
   std::uint32_t row(RowOp op, Elem type, std::uint32_t a, std::uint32_t b, std::uint32_t c, double real,
                     const Origin& origin);
+  /// A scalar primitive on two instructions of the same type, which is its own.
+  std::uint32_t scalar(ScalarOp op, std::uint32_t a, std::uint32_t b, const Origin& origin);
+  /// The value as a store of type `elem` and a load would give it.
+  std::uint32_t rounded(std::uint32_t value, Elem elem);
   /// `tape` with its loads replaced by instructions of this body; the instruction of its result, whose origin is exact.
   std::uint32_t inline_tape(const ScalarTape& tape, const std::vector<std::uint32_t>& operands, Origin origin);
   std::vector<FusedIns> finish() && { return std::move(body_); }
@@ -179,7 +184,9 @@ class BodyBuilder {
  private:
   std::uint32_t add(const ScalarIns& scalar, RowOp row, const Origin* origin);
   void add_origin(std::uint32_t instruction, const Origin& origin);
+  bool holds(std::uint32_t value, Elem elem) const;
   std::vector<FusedIns> body_;
+  std::map<std::uint32_t, Elem> stored_;  ///< of loads
   std::map<std::pair<ScalarIns, RowOp>, std::uint32_t> known_;
 };
 

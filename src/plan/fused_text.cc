@@ -52,7 +52,7 @@ std::string ins_str(const FusedIns& ins) {
   std::string operands;
   for_operands(ins, [&](std::uint32_t a) { operands += fmt::format(" %{}", a); });
   if (ins.row != RowOp::none) {
-    const bool real = ins.row >= RowOp::layer_norm;
+    const bool real = ins.row >= RowOp::standardize;
     return fmt::format("row {}{}{}", name_of(ins.row), operands, real ? fmt::format(" {}", s.real) : "");
   }
   return s.op == ScalarOp::load && s.operand == kProduced ? "load product" : text_of(s);
@@ -358,7 +358,7 @@ class FusedReader {
     for (std::size_t i = 0; i < operand_count(ins); ++i) {
       FRAZIL_TRY(*all[i], value());
     }
-    if (ins.row < RowOp::layer_norm) return {};
+    if (ins.row < RowOp::standardize) return {};
     FRAZIL_TRY(ins.scalar.real, number<double>("epsilon"));
     return {};
   }

@@ -136,12 +136,13 @@ struct Gemm {
   }
 };
 
-/// 1-D and 2-D. With `zero_points`, of bytes: operands are those of ConvInteger.
+/// 1-D and 2-D. With `zero_points`, of bytes: operands are those of ConvInteger. With `half`, of 16-bit floats.
 struct Conv {
   static constexpr std::string_view kName = "conv";
   std::int64_t groups = 1;
   bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
   bool zero_points = false;
+  bool half = false;  ///< with channels_last, neither scaled nor shifted
   // With channels_last, at the end and in this order:
   bool scaled = false;   ///< multiplied by the operand behind its own, of one element per output channel
   bool shifted = false;  ///< increased by the next such operand
@@ -152,6 +153,7 @@ struct Conv {
     v("groups", self.groups);
     v("channels_last", self.channels_last);
     v("zero_points", self.zero_points);
+    v("half", self.half);
     v("scaled", self.scaled);
     v("shifted", self.shifted);
     v("added", self.added);

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -7,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/float.h"
 #include "kernel/tile.h"
 #include "tile_testing.h"
 
@@ -103,9 +105,45 @@ TEST(TileCast, InPlace) {
   });
 }
 
+TEST(TileCast, Widens16BitFloats) {
+  std::vector<std::uint16_t> all(65536);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+  on_every_isa([&] {
+    for (const Elem elem : {Elem::f16, Elem::bf16}) {
+      std::vector<float> wide(all.size(), 77), want(all.size());
+      to_f32(elem, all.data(), want.data(), all.size());
+      for (std::size_t begin = 0, n = 1; begin < all.size(); begin += n, n = n * 5 % 97 + 1) {
+        n = std::min(n, all.size() - begin);
+        const void* in[] = {&all[begin]};
+        cast_fn(elem, Elem::f32)(&wide[begin], in, n);
+      }
+      for (std::size_t i = 0; i < all.size(); ++i) ASSERT_TRUE(same(wide[i], want[i])) << i;
+    }
+  });
+}
+
+TEST(TileCast, RoundsTo16BitFloats) {
+  std::vector<float> all = values<float>();
+  for (std::uint32_t bits = 0; bits < 0xffff0000; bits += 0x7fed) all.push_back(std::bit_cast<float>(bits));
+  on_every_isa([&] {
+    for (const Elem elem : {Elem::f16, Elem::bf16}) {
+      std::vector<std::uint16_t> narrow(all.size(), 77), want(all.size());
+      from_f32(elem, all.data(), want.data(), all.size());
+      for (std::size_t begin = 0, n = 1; begin < all.size(); begin += n, n = n * 5 % 97 + 1) {
+        n = std::min(n, all.size() - begin);
+        const void* in[] = {&all[begin]};
+        cast_fn(Elem::f32, elem)(&narrow[begin], in, n);
+      }
+      for (std::size_t i = 0; i < all.size(); ++i)
+        ASSERT_TRUE(narrow[i] == want[i] || std::isnan(all[i])) << shown(all[i]);
+    }
+  });
+}
+
 TEST(TileCast, LeavesOtherTypesToTheCaller) {
-  EXPECT_EQ(cast_fn(Elem::f16, Elem::f32), nullptr);
-  EXPECT_EQ(cast_fn(Elem::f32, Elem::bf16), nullptr);
+  EXPECT_EQ(cast_fn(Elem::f16, Elem::f64), nullptr);
+  EXPECT_EQ(cast_fn(Elem::i32, Elem::bf16), nullptr);
+  EXPECT_EQ(cast_fn(Elem::f8e5m2, Elem::f32), nullptr);
   EXPECT_EQ(cast_fn(Elem::string, Elem::f32), nullptr);
 }
 
