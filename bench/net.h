@@ -8,6 +8,7 @@
 
 #include <frazil/frazil.h>
 
+#include "base/float.h"
 #include "bench/random.h"
 
 /// Helpers for building benchmark models: constants, random weights, and expansions of larger operators as written by
@@ -24,9 +25,11 @@ using Sizes = std::vector<std::int64_t>;
 /// A Body and the source of its weights; for() returns the one of a nested body.
 class Net {
  public:
-  Net(Body& body, Random& random) : body_(body), random_(random) {}
-  Net in(Body& body) const { return {body, random_}; }
+  /// Weights and numbers are of `type`: f32, f16 or bf16, rounded from the same numbers.
+  Net(Body& body, Random& random, Dtype type = Dtype::f32) : body_(body), random_(random), type_(type) {}
+  Net in(Body& body) const { return {body, random_, type_}; }
   Body& body() const { return body_; }
+  bool is_half() const { return type_ != Dtype::f32; }
 
   Term op(std::string_view name, const Terms& inputs, const frazil::api::Attributes& attributes = {}) const {
     return body_.op(name, inputs, attributes);
@@ -36,7 +39,21 @@ class Net {
     return body_.ops(name, inputs, attributes, outputs);
   }
 
-  Term f(double value) const { return body_.scalar(static_cast<float>(value)); }
+  Term f(double value) const { return constant(Array::of<float>({}, {static_cast<float>(value)})); }
+  /// A constant of f32 in the type of this.
+  Term constant(const Array& wide) const {
+    if (!is_half()) return body_.constant(wide);
+    Array half(type_, wide.sizes());
+    from_f32(type_ == Dtype::f16 ? frazil::Elem::f16 : frazil::Elem::bf16, wide.values<float>().data(),
+             half.mutable_data(), static_cast<std::size_t>(wide.count()));
+    return body_.constant(half);
+  }
+  Term to(Term x, Dtype type) const {
+    const std::int64_t number = type == Dtype::f32 ? 1 : type == Dtype::f16 ? 10 : 16;  // of ONNX
+    return op("Cast", {x}, {{"to", number}});
+  }
+  Term narrowed(Term x) const { return is_half() ? to(x, type_) : x; }
+  Term widened(Term x) const { return is_half() ? to(x, Dtype::f32) : x; }
   Term index(std::int64_t value) const { return body_.scalar(value); }
   Term ints(std::initializer_list<std::int64_t> values) const {
     return body_.constant(Array::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
@@ -52,7 +69,7 @@ class Net {
     for (float& value : values.mutable_values<float>()) {
       value = middle + spread * static_cast<float>(static_cast<std::int32_t>(random_.bits() >> 32));
     }
-    return body_.constant(values);
+    return constant(values);
   }
 
   Term dim(Term x, std::int64_t axis) const { return op("Gather", {op("Shape", {x}), index(axis)}, {{"axis", 0}}); }
@@ -61,12 +78,13 @@ class Net {
     const Term y = op("MatMul", {x, weight({from, to})}), bias = weight({to}, 0.02);
     return op("Add", bias_last ? Terms{y, bias} : Terms{bias, y});
   }
-  /// Layer normalisation over the last axis, as written by exporters.
+  /// Layer normalisation over the last axis, as written by exporters; of 16-bit floats as one operator.
   Term norm(Term x, std::int64_t width, bool bias_first = false) const {
     const Term scale = weight({width}, 0.1, 1);
     return norm(x, scale, weight({width}, 0.1), bias_first);
   }
   Term norm(Term x, Term scale, Term bias, bool bias_first) const {
+    if (is_half()) return op("LayerNormalization", {x, scale, bias}, {{"epsilon", 1e-5f}});
     const frazil::api::Attributes keep = {{"keepdims", 1}};
     const Term centred = op("Sub", {x, op("ReduceMean", {x, ints({-1})}, keep)});
     const Term square = op("ReduceMean", {op("Pow", {centred, f(2)}), ints({-1})}, keep);
@@ -74,6 +92,7 @@ class Net {
     return op("Add", bias_first ? Terms{bias, scaled} : Terms{scaled, bias});
   }
   Term gelu(Term x) const {
+    if (is_half()) return op("Gelu", {x});
     const Term e = op("Add", {op("Erf", {op("Div", {x, f(std::sqrt(2.0))})}), f(1)});
     return op("Mul", {op("Mul", {x, e}), f(0.5)});
   }
@@ -81,6 +100,7 @@ class Net {
  private:
   Body& body_;
   Random& random_;
+  Dtype type_;
 };
 
 }  // namespace bench

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Measures this build against ONNX Runtime: every target and its twin; its products and convolutions against oneDNN; then
-# the cost of an observer, new shapes, edits and loading, and the effect of a second thread.
+# Measures this build against ONNX Runtime: every target and its twin; its products and convolutions against oneDNN;
+# models of 16-bit floats against f32; then the cost of an observer, new shapes, edits and loading, and the effect of a
+# second thread.
 #
-#   bench/run.sh [BUILD] [ROW...]    BUILD is build unless given; writes targets.json, kernels.json, overhead.json and
-#                                    threads.json to BUILD/bench. With rows of bench/targets.h, only those
+#   bench/run.sh [BUILD] [ROW...]    BUILD is build unless given; writes targets.json, kernels.json, halves.json,
+#                                    overhead.json and threads.json to BUILD/bench. With rows of bench/targets.h, only those
 #
 #   FRAZIL_WORKLOADS  a folder of models to use instead of those that the program builds in BUILD/workloads
 #   FRAZIL_SILERO     the silero voice activity model, for its rows; speech.wav beside it
@@ -56,6 +57,9 @@ fi
 if (($# == 0 && status < 2)); then
   ${pin[@]+"${pin[@]}"} "$build/bench/overhead" "${FRAZIL_WORKLOADS:-$build/workloads}" --no-peer \
     --json "$build/bench/overhead.json" observer shapes stream append edit load || status=$?
+fi
+if (($# == 0 && status < 2)); then
+  ${pin[@]+"${pin[@]}"} "$build/bench/halves" --json "$build/bench/halves.json" || status=$?
 fi
 if (($# == 0 && status < 2)); then  # on all cores
   "$build/bench/threads" --workloads "${FRAZIL_WORKLOADS:-$build/workloads}" --json "$build/bench/threads.json" || status=$?

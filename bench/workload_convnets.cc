@@ -63,14 +63,14 @@ Term image(GraphBuilder& graph, const char* name, std::int64_t size) {
   return graph.input(name, Dtype::f32, {1, 3, size, size});
 }
 
-/// Residual blocks of three convolutions.
-frazil::Model resnet50(bool twin) {
+/// Residual blocks of three convolutions. The image and the result are of f32.
+frazil::Model resnet(bool twin, Dtype type) {
   GraphBuilder graph("resnet");
   Random random(21, "resnet");
-  const Net net(graph, random);
+  const Net net(graph, random, type);
   const std::array<int, 4> blocks = twin ? std::array{2, 5, 4, 3} : std::array{3, 4, 6, 3};
   const std::int64_t base = twin ? 56 : 64;
-  Term y = conv_norm_relu(net, image(graph, "gpu_0/data_0", 224), {3, base, 7, 2});
+  Term y = conv_norm_relu(net, net.narrowed(image(graph, "gpu_0/data_0", 224)), {3, base, 7, 2});
   y = pool(net, "MaxPool", y, 3, 2, 1);
   std::int64_t from = base;
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
@@ -88,9 +88,12 @@ frazil::Model resnet50(bool twin) {
   }
   y = net.op("AveragePool", {y}, {{"kernel_shape", {7, 7}}});
   y = dense(net, net.op("Reshape", {y, net.ints({1, from})}), from, 1000);
-  graph.output("gpu_0/softmax_1", net.op("Softmax", {y}, {{"axis", -1}}));
+  graph.output("gpu_0/softmax_1", net.widened(net.op("Softmax", {y}, {{"axis", -1}})));
   return graph.build();
 }
+frazil::Model resnet50(bool twin) { return resnet(twin, Dtype::f32); }
+frazil::Model resnet50_bf16(bool twin) { return resnet(twin, Dtype::bf16); }
+frazil::Model resnet50_f16(bool twin) { return resnet(twin, Dtype::f16); }
 
 /// Convolutions of 3x3, then three dense layers.
 frazil::Model vgg19(bool twin) {
@@ -224,7 +227,7 @@ frazil::Model shufflenet(bool twin) {
 }
 
 constexpr ModelMaker kConvnets[] = {
-    {"resnet50", resnet50},     {"vgg19", vgg19},           {"densenet121", densenet121},
+    {"resnet50", resnet50},     {"resnet50_bf16", resnet50_bf16}, {"resnet50_f16", resnet50_f16}, {"vgg19", vgg19},           {"densenet121", densenet121},
     {"squeezenet", squeezenet}, {"shufflenet", shufflenet},
 };
 

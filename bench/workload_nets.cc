@@ -48,14 +48,14 @@ Term embeddings(const Net& net, Term ids, Term kinds, const BertSizes& s) {
   return net.op("Add", {e, net.op("Gather", {net.weight({kLongest, s.width}, 0.2), places})});
 }
 
-frazil::Model bert(const BertSizes& s, bool twin) {
+frazil::Model bert(const BertSizes& s, bool twin, Dtype type = Dtype::f32) {
   GraphBuilder graph("bert");
   Random random(22, "bert");
-  const Net net(graph, random);
+  const Net net(graph, random, type);
   const auto input = [&](const char* name) { return graph.input(name, Dtype::i64, {"batch", "seq"}); };
   const Term ids = input("input_ids"), given = input("attention_mask"), kinds = input("token_type_ids");
   Term mask = net.op("Unsqueeze", {net.op("Unsqueeze", {given, net.ints({1})}), net.ints({2})});
-  mask = net.op("Mul", {net.op("Sub", {net.f(1), net.op("Cast", {mask}, {{"to", 1}})}), net.f(-10000)});
+  mask = net.op("Mul", {net.op("Sub", {net.f(1), net.to(mask, type)}), net.f(-10000)});
   Term x = net.norm(embeddings(net, ids, kinds, s), s.width, twin);
   for (int layer = 0; layer < s.layers; ++layer) {
     const Term mixed = attention(net, x, mask, s, twin);
@@ -63,13 +63,16 @@ frazil::Model bert(const BertSizes& s, bool twin) {
     const Term made = net.linear(net.gelu(net.linear(x, s.width, s.inner, twin)), s.inner, s.width, twin);
     x = net.norm(net.op("Add", twin ? Terms{x, made} : Terms{made, x}), s.width, twin);
   }
-  graph.output("last_hidden_state", net.op("Identity", {x}));
+  graph.output("last_hidden_state", net.is_half() ? net.widened(x) : net.op("Identity", {x}));
   return graph.build();
 }
 
-frazil::Model bert_base(bool twin) {
-  return bert(twin ? BertSizes{10, 640, 10, 2560, 24000} : BertSizes{12, 768, 12, 3072, 30522}, twin);
+BertSizes base_sizes(bool twin) {
+  return twin ? BertSizes{10, 640, 10, 2560, 24000} : BertSizes{12, 768, 12, 3072, 30522};
 }
+frazil::Model bert_base(bool twin) { return bert(base_sizes(twin), twin); }
+frazil::Model bert_base_bf16(bool twin) { return bert(base_sizes(twin), twin, Dtype::bf16); }
+frazil::Model bert_base_f16(bool twin) { return bert(base_sizes(twin), twin, Dtype::f16); }
 
 frazil::Model bert_small(bool twin) {
   return bert(twin ? BertSizes{3, 320, 5, 1280, 24000} : BertSizes{4, 256, 4, 1024, 30522}, twin);
@@ -78,7 +81,11 @@ frazil::Model bert_small(bool twin) {
 /// Small, for many requests.
 frazil::Model encoder(bool twin) { return bert({2, 32, 2, 128, 1000}, twin); }
 
-constexpr ModelMaker kNets[] = {{"bert_base", bert_base}, {"bert_small", bert_small}, {"encoder", encoder}};
+constexpr ModelMaker kNets[] = {{"bert_base", bert_base},
+                                {"bert_base_bf16", bert_base_bf16},
+                                {"bert_base_f16", bert_base_f16},
+                                {"bert_small", bert_small},
+                                {"encoder", encoder}};
 
 }  // namespace
 

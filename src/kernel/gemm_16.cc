@@ -43,6 +43,21 @@ void pack_step(const uint16_t* b, int64_t b_row, int64_t b_col, int64_t count, i
   }
 }
 
+/// Steps of all columns of a panel, whose rows lie side by side.
+void pack_rows(const uint16_t* b, int64_t b_row, int64_t k, int64_t depth, uint16_t* to) {
+  constexpr std::size_t kRowBytes = kHalfCols * sizeof(uint16_t);
+  if (depth == 1) {
+    for (int64_t p = 0; p < k; ++p) std::memcpy(to + p * kHalfCols, b + p * b_row, kRowBytes);
+    return;
+  }
+  for (int64_t p = 0; p < k; p += 2, to += 2 * kHalfCols) {
+    uint16_t rows[2][kHalfCols] = {};
+    std::memcpy(rows[0], b + p * b_row, kRowBytes);
+    if (p + 1 < k) std::memcpy(rows[1], b + (p + 1) * b_row, kRowBytes);
+    for (int64_t c = 0; c < kHalfCols; ++c) to[2 * c] = rows[0][c], to[2 * c + 1] = rows[1][c];
+  }
+}
+
 /// Columns that lie side by side along k.
 void pack_columns(const uint16_t* b, int64_t b_col, int64_t k, int64_t depth, int64_t cols, uint16_t* to) {
   constexpr int64_t kBlock = 32;  // steps of k, so that what is read and written stays in the first-level cache
@@ -134,6 +149,10 @@ void half_pack_b(Elem elem, int64_t k, int64_t n, const void* b, int64_t b_row, 
   for (int64_t j = 0; j < n; j += kHalfCols, to += panel, from += kHalfCols * b_col) {
     if (throttle.stop(panel)) return;
     const int64_t cols = std::min(kHalfCols, n - j);
+    if (b_col == 1 && cols == kHalfCols) {
+      pack_rows(from, b_row, k, depth, to);
+      continue;
+    }
     if (cols < kHalfCols || k % depth != 0) std::memset(to, 0, static_cast<std::size_t>(panel) * sizeof *to);
     if (b_row == 1 && b_col != 1) {
       pack_columns(from, b_col, k, depth, cols, to);

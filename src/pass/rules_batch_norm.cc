@@ -13,7 +13,7 @@ namespace {
 
 bool has_constant_statistics(const Site& s) {
   const auto& attrs = s.attrs<ops::BatchNormAttrs>();
-  const bool served = s.elem(0) == Elem::f32 || is_half(s.elem(0));
+  const bool served = s.elem(0) == Elem::f32 || is_16_bit(s.elem(0));
   if (attrs.training_mode != 0 || !served || s.type(0).rank() < 2 || !s.constant(1)) return false;
   const auto channels = static_cast<std::size_t>(s.constant(1)->count());
   for (std::size_t i = 1; i < 5; ++i) {

@@ -23,11 +23,11 @@ Tensor scaled(const Tensor& weight, const Affine& a) {
 
 }  // namespace
 
-bool is_half(Elem elem) { return elem == Elem::f16 || elem == Elem::bf16; }
+bool is_16_bit(Elem elem) { return elem == Elem::f16 || elem == Elem::bf16; }
 
 std::vector<float> floats(const Tensor& t) {
   std::vector<float> values(static_cast<std::size_t>(t.count()));
-  if (is_half(t.elem()))
+  if (is_16_bit(t.elem()))
     to_f32(t.elem(), t.data(), values.data(), values.size());
   else
     std::memcpy(values.data(), t.data(), t.bytes());
@@ -35,7 +35,7 @@ std::vector<float> floats(const Tensor& t) {
 }
 
 bool is_list(const Tensor* t, std::size_t count) {
-  return t && (t->elem() == Elem::f32 || is_half(t->elem())) && t->rank() == 1 && t->contiguous() &&
+  return t && (t->elem() == Elem::f32 || is_16_bit(t->elem())) && t->rank() == 1 && t->contiguous() &&
          t->sizes()[0] == static_cast<std::int64_t>(count);
 }
 

@@ -14,7 +14,7 @@ struct Affine {
   std::vector<float> factor, offset;
 };
 
-bool is_half(Elem elem);
+bool is_16_bit(Elem elem);
 /// The elements of f32, f16 or bf16, which may be unaligned.
 std::vector<float> floats(const Tensor& t);
 /// True for a dense list of `count` such elements.

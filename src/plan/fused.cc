@@ -9,9 +9,10 @@
 namespace frazil {
 
 std::string_view name_of(RowOp op) {
-  constexpr std::string_view names[] = {"none",        "sum",        "mean",           "max",     "min",
-                                        "prod",        "sum_square", "sum_abs",        "softmax", "log_softmax",
-                                        "standardize", "layer_norm", "layer_norm_bias"};
+  constexpr std::string_view names[] = {"none",       "sum",         "mean",       "max",
+                                        "min",        "prod",        "sum_square", "sum_abs",
+                                        "softmax",    "log_softmax", "layer_norm", "layer_norm_bias",
+                                        "standardize"};
   return names[static_cast<std::size_t>(op)];
 }
 

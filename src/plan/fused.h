@@ -28,9 +28,9 @@ enum class RowOp : std::uint8_t {
   sum_abs,
   softmax,  ///< a row of a
   log_softmax,
-  standardize,      ///< (a - its mean) / sqrt(its variance + epsilon); `scalar.real` is epsilon
-  layer_norm,       ///< the same with scale b
+  layer_norm,       ///< of a, with scale b; `scalar.real` is epsilon
   layer_norm_bias,  ///< and bias c
+  standardize,      ///< layer_norm without a scale
 };
 std::string_view name_of(RowOp op);
 constexpr bool is_fold(RowOp op) { return op != RowOp::none && op < RowOp::softmax; }

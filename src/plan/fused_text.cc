@@ -52,7 +52,7 @@ std::string ins_str(const FusedIns& ins) {
   std::string operands;
   for_operands(ins, [&](std::uint32_t a) { operands += fmt::format(" %{}", a); });
   if (ins.row != RowOp::none) {
-    const bool real = ins.row >= RowOp::standardize;
+    const bool real = ins.row >= RowOp::layer_norm;
     return fmt::format("row {}{}{}", name_of(ins.row), operands, real ? fmt::format(" {}", s.real) : "");
   }
   return s.op == ScalarOp::load && s.operand == kProduced ? "load product" : text_of(s);
@@ -115,7 +115,7 @@ std::optional<KernelParams> family(std::string_view name, std::index_sequence<I.
 }
 
 std::optional<RowOp> row_op(std::string_view name) {
-  for (int op = 1; op <= static_cast<int>(RowOp::layer_norm_bias); ++op) {
+  for (int op = 1; op <= static_cast<int>(RowOp::standardize); ++op) {
     if (name_of(static_cast<RowOp>(op)) == name) return static_cast<RowOp>(op);
   }
   return std::nullopt;
@@ -358,7 +358,7 @@ class FusedReader {
     for (std::size_t i = 0; i < operand_count(ins); ++i) {
       FRAZIL_TRY(*all[i], value());
     }
-    if (ins.row < RowOp::standardize) return {};
+    if (ins.row < RowOp::layer_norm) return {};
     FRAZIL_TRY(ins.scalar.real, number<double>("epsilon"));
     return {};
   }

@@ -142,21 +142,21 @@ struct Conv {
   std::int64_t groups = 1;
   bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
   bool zero_points = false;
-  bool half = false;  ///< with channels_last, neither scaled nor shifted
   // With channels_last, at the end and in this order:
   bool scaled = false;   ///< multiplied by the operand behind its own, of one element per output channel
   bool shifted = false;  ///< increased by the next such operand
   bool added = false;    ///< as of MatMul
+  bool half = false;     ///< of 16-bit floats, with channels_last, neither scaled nor shifted
   float slope = 1;       ///< as of MatMul
   Window window;
   static void fields(auto& self, auto&& v) {
     v("groups", self.groups);
     v("channels_last", self.channels_last);
     v("zero_points", self.zero_points);
-    v("half", self.half);
     v("scaled", self.scaled);
     v("shifted", self.shifted);
     v("added", self.added);
+    v("half", self.half);
     v("slope", self.slope);
     Window::fields(self.window, v);
   }
