@@ -7,6 +7,8 @@
 #include "bench/child.h"
 #include "bench/model_maker.h"
 #include "bench/net.h"
+#include "bench/quantise.h"
+#include "bench/workloads.h"
 
 namespace bench {
 namespace {
@@ -188,6 +190,24 @@ constexpr Given kGiven[] = {
     {"face_detector", "FRAZIL_FACE_DETECTOR", "models/face_detector/model.onnx"},
 };
 
+/// Quantised forms of built models, with ranges from the requests of a workload.
+struct Derived {
+  std::string_view name, from;
+  Quantise how;
+};
+constexpr Derived kDerived[] = {
+    {"resnet50_int8", "resnet50", Quantise::fixed},
+    {"bert_base_int8", "bert_base", Quantise::products},
+    {"bert_base_dynamic", "bert_base", Quantise::dynamic},
+};
+
+std::string_view inputs_of(std::string_view name) {
+  for (const Workload& workload : kWorkloads) {
+    if (workload.name == name) return workload.inputs;
+  }
+  return {};
+}
+
 std::string given_file(const Given& given) {
   if (const char* path = std::getenv(given.variable)) return path;
   const char* shared = std::getenv("FRAZIL_SHARED");
@@ -198,14 +218,33 @@ std::string given_file(const Given& given) {
 
 std::span<const ModelMaker> plain_models() { return kPlain; }
 
+namespace {
+
+bool is_new(const std::string& path) {
+  namespace fs = std::filesystem;
+  return fs::exists(path) && fs::last_write_time(path) >= fs::last_write_time(self_path());
+}
+
+std::string derived_file(const std::string& folder, const Derived& derived, bool twin) {
+  const std::string from = model_file(folder, derived.from, twin);
+  const std::string path = folder + "/" + std::string(derived.name) + (twin ? "_twin" : "") + ".onnx";
+  if (!is_new(path)) quantise_model(from, derived.how, inputs_of(derived.from), path);
+  return path;
+}
+
+}  // namespace
+
 std::string model_file(const std::string& folder, std::string_view name, bool twin) {
   namespace fs = std::filesystem;
+  for (const Derived& derived : kDerived) {
+    if (derived.name == name) return derived_file(folder, derived, twin);
+  }
   for (const Given& given : kGiven) {
     if (given.name == name) return given_file(given);
   }
   const ModelMaker& maker = maker_of(name);
   const std::string path = folder + "/" + std::string(name) + (twin ? "_twin" : "") + ".onnx";
-  if (fs::exists(path) && fs::last_write_time(path) >= fs::last_write_time(self_path())) return path;
+  if (is_new(path)) return path;
   fs::create_directories(folder);
   maker.make(twin).save(path);
   return path;

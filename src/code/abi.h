@@ -35,6 +35,7 @@ struct Prepare {
   std::span<const WeightRef> weights;    ///< per input: the weight that it is, or an empty one
   bool fast = true;                      ///< kernels of the numeric class "fast" may be chosen
   bool whole_rows = false;               ///< of a product: only tiles that span all columns are reported
+  bool passing = false;                  ///< of a product: nothing keeps its result, which only its epilogue reads
   WeightRefs& packed;                    ///< where packed forms of weights are kept
   // Set by the entry:
   std::size_t scratch_bytes = 0;  ///< that each worker needs while it runs

@@ -44,6 +44,7 @@ ProductParams<P> product_of(const FusedKernel& kernel) {
   const Producer& producer = *kernel.producer;
   ProductParams<P> product{.params = std::get<P>(producer.params), .operands = producer.operands};
   product.into = producer.into;
+  product.passed = producer.passed;
   TileCode body = compile_tiles(kernel, body_operands(kernel));
   if (!body.is_trivial()) product.epilogue = EpilogueCode{std::move(body), body_operands(kernel), producer.into};
   if (producer.prologue) {

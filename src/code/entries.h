@@ -20,6 +20,7 @@ KernelEntry conv_entry(ProductParams<params::Conv> params);
 KernelEntry conv_nhwc_entry(ProductParams<params::Conv> params);
 KernelEntry half_conv_entry(ProductParams<params::Conv> params);
 KernelEntry conv_integer_entry(ProductParams<params::Conv> params);
+KernelEntry conv_integer_nhwc_entry(ProductParams<params::Conv> params);
 KernelEntry copy_entry();
 KernelEntry fill_entry();
 KernelEntry edges_entry(const params::Edges& params);

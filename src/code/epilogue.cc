@@ -7,11 +7,12 @@
 
 namespace frazil {
 
-Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, std::int64_t cols, void* state, Epilogue& e) {
+Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, const OperandShape& made, std::int64_t cols, void* state,
+                        Epilogue& e) {
   e.code = &code;
   e.state = static_cast<std::size_t>(static_cast<std::byte*>(state) - reinterpret_cast<std::byte*>(&e));
   std::array<OperandShape, kMaxFusedOperands + 1> in;
-  in[0] = cx.out[code.into];
+  in[0] = made;
   std::ranges::copy(cx.in.subspan(code.operands.first, code.operands.count), in.begin() + 1);
   Prepare own = cx;
   own.in = std::span(in).first(code.operands.count + 1);
@@ -27,19 +28,24 @@ Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, std::int64_t cols
   return {};
 }
 
-EpilogueRun::EpilogueRun(const Call& call, const Worker& worker, const Epilogue& e, bool later)
+EpilogueRun::EpilogueRun(const Call& call, const Worker& worker, const Epilogue& e, std::byte* made, bool later)
     : epilogue_(e), by_tiles_(e.by_tiles && !later) {
   if (e.code == nullptr) return;
   const TileState& s = e.tiles();
-  operands_[0] = call.out[e.code->into];
+  operands_[0] = made;
   std::copy_n(call.in + e.code->operands.first, s.operands - 1, operands_ + 1);
   std::copy_n(call.out, s.results, operands_ + s.operands);
   scratch_ = worker.scratch + e.scratch;
   on_tile_ = {.done = &tile_done, .context = this, .whole_rows = s.rows};
+  if (made == nullptr) on_tile_.result = &passed_;
 }
 
 void EpilogueRun::tile_done(void* self, std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) {
-  const auto& run = *static_cast<const EpilogueRun*>(self);
+  auto& run = *static_cast<EpilogueRun*>(self);
+  if (run.on_tile_.result != nullptr) {
+    const auto width = static_cast<std::int64_t>(run.epilogue_.tiles().width_of_first());
+    run.operands_[0] = static_cast<std::byte*>(run.passed_) - run.row_ * run.epilogue_.cols * width;
+  }
   run.run({row0 + run.row_, row1 + run.row_, col0, col1, run.epilogue_.cols});
 }
 

@@ -13,7 +13,7 @@ namespace frazil {
 struct EpilogueCode {
   TileCode tiles;
   OperandRange operands;   ///< of the call: what the body loads beside the producer's result
-  std::uint32_t into = 0;  ///< the result that the producer writes
+  std::uint32_t into = 0;  ///< the result that the producer writes, or kPassing
 };
 
 /// What a product keeps for its epilogue. Its TileState lies `state` bytes behind it.
@@ -29,15 +29,16 @@ struct Epilogue {
   }
 };
 
-/// After the product, whose scratch comes first. `cols`: elements of a row as the product writes them; `state`: where
-/// there are tile_state_bytes().
-Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, std::int64_t cols, void* state, Epilogue& epilogue);
+/// After the product, whose scratch comes first and whose result is `made`. `cols`: elements of a row as the product
+/// writes them; `state`: where there are tile_state_bytes().
+Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, const OperandShape& made, std::int64_t cols, void* state,
+                        Epilogue& epilogue);
 
 /// Runs the epilogue during one call of a product, or after it.
 class EpilogueRun {
  public:
-  /// `later`: not while the product runs.
-  EpilogueRun(const Call& call, const Worker& worker, const Epilogue& epilogue, bool later = false);
+  /// `made`: where the product's result is; null where it is kept nowhere. `later`: not while the product runs.
+  EpilogueRun(const Call& call, const Worker& worker, const Epilogue& epilogue, std::byte* made, bool later = false);
   /// The callback for each tile; null without an epilogue, or where that runs on the whole result or later.
   const kernel::TileCallback* on_tile() const { return by_tiles_ ? &on_tile_ : nullptr; }
   /// The rows that the product reports count from here.
@@ -58,6 +59,7 @@ class EpilogueRun {
   kernel::TileCallback on_tile_;
   std::byte* scratch_ = nullptr;
   std::int64_t row_ = 0;
+  void* passed_ = nullptr;  ///< row 0 of what the product reports
   std::byte* operands_[kMaxFusedOperands + kMaxFusedStores + 1];
 };
 

@@ -3,6 +3,7 @@
 #include "code/entries.h"
 #include "code/window_shapes.h"
 #include "kernel/conv_i8.h"
+#include "kernel/conv_i8_nhwc.h"
 #include "kernel/tuning.h"
 
 // Convolutions of bytes with zero points.
@@ -15,9 +16,10 @@ struct ByteConvState {
   std::int64_t unit = 1;     ///< units of the kernel in one of the step
 };
 
-Status prepare_byte_conv(Prepare& cx, const params::Conv& how, ByteConvState& s) {
-  kernel::ConvParams& p = s.conv.params;
-  read_conv(cx, how, false, p);
+/// Types and zero points, of either layout.
+template <class State>
+Status read_bytes(const Prepare& cx, State& s) {
+  const kernel::ConvParams& p = s.conv.params;
   s.conv.signed_x = cx.in[0].elem == Elem::i8;
   s.conv.signed_w = cx.in[1].elem == Elem::i8;
   s.operands = cx.in.size();
@@ -26,6 +28,13 @@ Status prepare_byte_conv(Prepare& cx, const params::Conv& how, ByteConvState& s)
       return fail(Code::bad_input, "{} zero points for {} output channels", cx.in[3].count(), p.out_c);
     s.conv.w_zero_step = 1;
   }
+  return {};
+}
+
+Status prepare_byte_conv(Prepare& cx, const params::Conv& how, ByteConvState& s) {
+  kernel::ConvParams& p = s.conv.params;
+  read_conv(cx, how, false, p);
+  FRAZIL_CHECK(read_bytes(cx, s));
   s.unit = cx.whole_rows ? kernel::byte_conv_units_per_plane(p) : 1;
   cx.units = std::max<std::int64_t>(1, kernel::byte_conv_units(p) / s.unit);
   cx.nanoseconds = kernel::conv_nanoseconds(kernel::tuning(), p);
@@ -47,7 +56,57 @@ void run_byte_conv(const ProductRun<ByteConvState>& r) {
 
 std::int64_t positions(const ByteConvState& s) { return s.conv.params.out_h * s.conv.params.out_w; }
 
+// ---- channels last ----
+
+/// A depthwise one takes as long as with f32, another as a product of bytes.
+double nanoseconds_of(const kernel::ConvParams& p) {
+  const kernel::Tuning& t = kernel::tuning();
+  const bool depthwise = p.groups > 1 && p.in_c == p.groups;
+  return kernel::conv_nanoseconds(t, p) * (depthwise ? 1 : t.byte_product / t.conv);
+}
+
+struct ByteNhwcState {
+  kernel::ByteConvNhwc conv;
+  std::size_t operands = 0;
+  std::int64_t unit = 1;
+};
+
+Status prepare_byte_nhwc(Prepare& cx, const params::Conv& how, ByteNhwcState& s) {
+  kernel::ConvParams& p = s.conv.params;
+  read_conv(cx, how, true, p);
+  FRAZIL_CHECK(read_bytes(cx, s));
+  const WeightRef& weight = cx.weights[1];
+  if (!weight) return fail(Code::internal, "the weights are no constant");
+  const PackFormat format{PackFormat::Layout::byte_conv_nhwc, {p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups}};
+  FRAZIL_TRY(s.conv.packed_w,
+             cx.packed.get(weight, format, kernel::byte_nhwc_packed_w_bytes(p), [&](std::byte* to) {
+               kernel::byte_nhwc_pack_w(p, weight.bytes.data(), s.conv.signed_w, to);
+             }));
+  s.unit = cx.whole_rows ? kernel::byte_nhwc_units_per_rows(p) : 1;
+  cx.units = std::max<std::int64_t>(1, kernel::byte_nhwc_units(p) / s.unit);
+  cx.nanoseconds = nanoseconds_of(p);
+  cx.scratch_bytes = kernel::byte_nhwc_scratch(p);
+  return {};
+}
+
+void run_byte_nhwc(const ProductRun<ByteNhwcState>& r) {
+  kernel::ByteConvNhwc conv = r.state.conv;
+  conv.x = r.call.in[0];
+  if (r.state.operands > 2) conv.x_zero = r.call.in[2];
+  if (r.state.operands > 3) conv.w_zero = r.call.in[3];
+  conv.y = reinterpret_cast<std::int32_t*>(r.call.out[0]);
+  conv.on_tile = r.epilogue.on_tile();
+  const std::int64_t units = kernel::byte_nhwc_units(conv.params);
+  kernel::byte_nhwc_range(conv, r.begin * r.state.unit, std::min(r.end * r.state.unit, units), r.worker.scratch);
+}
+
+std::int64_t channels(const ByteNhwcState& s) { return s.conv.params.out_c; }
+
 }  // namespace
+
+KernelEntry conv_integer_nhwc_entry(ProductParams<params::Conv> params) {
+  return ProductEntry<params::Conv, ByteNhwcState, prepare_byte_nhwc, channels, run_byte_nhwc>::make(std::move(params));
+}
 
 KernelEntry conv_integer_entry(ProductParams<params::Conv> params) {
   return ProductEntry<params::Conv, ByteConvState, prepare_byte_conv, positions, run_byte_conv>::make(

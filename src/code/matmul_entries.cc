@@ -76,6 +76,7 @@ struct MatMulState {
   bool bias = false;                                   ///< operand 2
   bool zeros = false;                                  ///< operands 2 and 3, if given
   std::size_t operands = 0;                            ///< of the call
+  std::size_t sums = 0;                                ///< where in scratch a result lies that passes
   std::int64_t a_width = 0, b_width = 0, c_width = 0;  ///< bytes of an element
 };
 
@@ -126,6 +127,8 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
     FRAZIL_CHECK(pack_stack(cx, *s.kernel, g, 1, s.stack));
   }
   s.cut.prepare(cx, *s.kernel, g, s.batches.count);
+  if (cx.passing) s.sums = aligned(std::exchange(cx.scratch_bytes, 0));
+  if (cx.passing) cx.scratch_bytes = s.sums + s.kernel->passed_bytes(g.m, g.n, g.k);
   return {};
 }
 
@@ -137,6 +140,7 @@ kernel::GemmCall call_of(const ProductRun<MatMulState>& r) {
   g.a = r.call.in[0];
   g.b = r.call.in[1];
   g.c = r.call.out[0];
+  g.passed = r.worker.scratch + s.sums;
   if (s.bias) g.bias = r.call.in[2];
   if (s.added) g.addend = r.call.in[s.operands - 1];
   if (s.zeros && s.operands > 2) g.a_zero = r.call.in[2];
@@ -159,7 +163,7 @@ void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int
   const auto [a, b] = s.batches.at(batch);
   g.a = r.call.in[0] + a * s.a_width;
   g.b = r.call.in[1] + b * s.b_width;
-  g.c = r.call.out[0] + batch * g.m * g.n * s.c_width;
+  if (r.call.out[0] != nullptr) g.c = r.call.out[0] + batch * g.m * g.n * s.c_width;
   if (s.added) g.addend = r.call.in[s.operands - 1] + batch * g.m * g.n * s.c_width;
   take_from_stack(s, g);
   r.epilogue.at_row(batch * g.m);

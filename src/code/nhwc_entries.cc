@@ -89,8 +89,8 @@ std::int64_t channels(const NhwcState& s) { return s.conv.params.out_c; }
 struct NhwcPool {
   kernel::PoolParams params;
   std::int64_t channels = 0;
-  bool count_padding = false;
   Elem elem = Elem::f32;
+  bool count_padding = false;
 };
 
 /// Units are lines of the result.
@@ -98,9 +98,9 @@ void prepare_pool(Prepare& cx, const Window& window, NhwcPool& s) {
   read_pool(cx, window, true, s.params);
   s.params.planes = cx.in[0].dims[0];
   s.channels = cx.in[0].dims.back();
-  cx.units = s.params.planes * s.params.out_h;
   s.elem = cx.in[0].elem;
-  if (s.elem != Elem::f32) cx.scratch_bytes = static_cast<std::size_t>(s.params.out_w * s.channels) * sizeof(float);
+  cx.units = s.params.planes * s.params.out_h;
+  if (is_small_float(s.elem)) cx.scratch_bytes = static_cast<std::size_t>(s.params.out_w * s.channels) * sizeof(float);
 }
 
 Status prepare_max(Prepare& cx, const params::MaxPool& p, NhwcPool& s) {
@@ -115,10 +115,12 @@ Status prepare_average(Prepare& cx, const params::AveragePool& p, NhwcPool& s) {
 }
 
 void run_max(const Call& call, const Worker& worker, const NhwcPool& s, std::int64_t begin, std::int64_t end) {
-  if (s.elem != Elem::f32) {
+  if (is_small_float(s.elem)) {
     return kernel::max_pool_nhwc_16(s.params, s.elem, s.channels, call.in[0], call.out[0], begin, end,
                                     as(worker.scratch));
   }
+  if (s.elem != Elem::f32)
+    return kernel::max_pool_bytes_nhwc(s.params, s.elem == Elem::i8, s.channels, call.in[0], call.out[0], begin, end);
   kernel::max_pool_nhwc(s.params, s.channels, as(call.in[0]), as(call.out[0]), begin, end);
 }
 

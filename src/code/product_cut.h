@@ -24,7 +24,8 @@ struct ProductCut {
   void prepare(Prepare& cx, const kernel::GemmKernel& kernel, const kernel::GemmCall& g, std::int64_t batches) {
     per_batch = ceil_div(g.m, kUnitRows);
     const std::int64_t side_by_side = ceil_div(g.n, kUnitCols);
-    if (kernel.column_ranges && per_batch * batches < kManyUnits && side_by_side > per_batch && per_batch > 0) {
+    const bool passes = cx.passing && cx.whole_rows;  // rows that are kept nowhere cannot be cut
+    if (!passes && kernel.column_ranges && per_batch * batches < kManyUnits && side_by_side > per_batch && per_batch > 0) {
       unit_rows = g.m, per_batch = 1, columns = side_by_side;
     }
     cx.units = batches * per_batch * columns;

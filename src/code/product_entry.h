@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 
@@ -16,10 +18,12 @@ struct ProductParams {
   OperandRange operands;  ///< its own; all of the call where it is alone
   std::optional<EpilogueCode> epilogue;
   std::optional<PrologueCode> prologue;
-  std::uint32_t into = 0;  ///< the result that it writes
+  std::uint32_t into = 0;  ///< the result that it writes, or kPassing
+  Elem passed = Elem::i32;
 };
 
-/// One call of a product for units [begin, end): with a prologue these are its blocks. The result is call.out[0].
+/// One call of a product for units [begin, end): with a prologue these are its blocks. The result is call.out[0]; null
+/// where it is kept nowhere.
 template <class S>
 struct ProductRun {
   Call call;
@@ -42,6 +46,7 @@ struct ProductEntry {
     Prologue prologue;
     Epilogue epilogue;
     std::uint32_t into;
+    std::size_t passed;       ///< where in a worker's scratch the whole of a result lies that passes
     std::int64_t units;       ///< of the product; one for the caller where the epilogue needs the whole result
     std::int64_t last_units;  ///< of the epilogue, where it works on rows that the units of the product cut
     bool whole;
@@ -57,6 +62,15 @@ struct ProductEntry {
 
   static std::size_t aligned_bytes(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
 
+  static Result<OperandShape> result_of(const Prepare& cx, const Code& code, std::span<std::int64_t> strides) {
+    if (code.into != kPassing) return cx.out[code.into];
+    const std::size_t rank = cx.domain.size();
+    if (rank > strides.size()) return fail(frazil::Code::limit, "its result has more than {} axes", strides.size());
+    std::int64_t step = 1;
+    for (std::size_t axis = rank; axis-- > 0; step *= std::max<std::int64_t>(cx.domain[axis], 1)) strides[axis] = step;
+    return OperandShape{.given = true, .elem = code.passed, .dims = cx.domain, .strides = strides.first(rank)};
+  }
+
   static Status prepare_step(Prepare& cx, const void* code_memory, void* memory) {
     const auto& code = *static_cast<const Code*>(code_memory);
     auto& state = *new (memory) State{};
@@ -64,7 +78,10 @@ struct ProductEntry {
     Prepare own = cx;
     own.in = cx.in.subspan(code.operands.first, code.operands.count);
     own.weights = cx.weights.subspan(code.operands.first, code.operands.count);
-    own.out = cx.out.subspan(code.into, 1);
+    std::array<std::int64_t, kMaxTileLoops> strides;
+    FRAZIL_TRY(const OperandShape made, result_of(cx, code, strides));
+    own.out = {&made, 1};
+    own.passing = code.into == kPassing;
     own.whole_rows = code.epilogue && code.epilogue->tiles.rows;
     FRAZIL_CHECK(prepare(own, code.params, state.product));
     cx.scratch_bytes = own.scratch_bytes;
@@ -73,9 +90,13 @@ struct ProductEntry {
     state.units = own.units;
     auto* more = static_cast<std::byte*>(memory) + aligned_bytes(sizeof(State));
     if (code.epilogue) {
-      FRAZIL_CHECK(prepare_epilogue(cx, *code.epilogue, columns(state.product), more, state.epilogue));
+      FRAZIL_CHECK(prepare_epilogue(cx, *code.epilogue, made, columns(state.product), more, state.epilogue));
       more += aligned_bytes(tile_state_bytes(code.epilogue->tiles));
       state.whole = !state.epilogue.by_tiles;
+    }
+    if (state.whole && own.passing) {
+      state.passed = aligned(cx.scratch_bytes);
+      cx.scratch_bytes = state.passed + made.bytes();
     }
     const bool apart = own.whole_rows && !state.whole && units_of_columns(state.product) > 1;
     if (apart) {
@@ -103,15 +124,17 @@ struct ProductEntry {
 
   static void run_step(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
     const auto& state = *static_cast<const State*>(call.state);
+    std::byte* made = state.into != kPassing ? call.out[state.into] : nullptr;
+    if (state.into == kPassing && state.whole) made = worker.scratch + state.passed;
     const bool apart = state.last_units > 0 && end - begin < state.units + state.last_units;
-    EpilogueRun epilogue(call, worker, state.epilogue, apart);
+    EpilogueRun epilogue(call, worker, state.epilogue, made, apart);
     if (apart && begin >= state.units) {
       const std::int64_t last = std::min((end - state.units) * kLastRows, state.epilogue.rows);
       return epilogue.run_rows((begin - state.units) * kLastRows, last);
     }
     const PrologueRun prologue(call, worker, state.prologue);
     Call own = call;
-    own.out = call.out + state.into;
+    own.out = &made;
     if (state.whole) begin = 0, end = state.units;
     if (end > state.units) end = state.units;
     run({own, worker, state.product, prologue, epilogue, begin, end});

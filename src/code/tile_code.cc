@@ -91,6 +91,10 @@ TileCode compile_tiles(const FusedKernel& kernel, const OperandRange& operands) 
     std::uint32_t& k = code.body.back().ins.scalar.operand;
     k = k == kProduced ? 0 : k - operands.first + produced;
   }
+  code.has_integers = std::ranges::any_of(code.body, [](const TileCode::Ins& i) {
+    const Elem e = i.ins.scalar.type;
+    return e == Elem::u8 || e == Elem::i8 || e == Elem::i32;
+  });
   find_axes(code);
   BufferAssignment(code).run();
   return code;

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <optional>
 
+#include "code/tile_chain.h"
 #include "code/tile_state.h"
 #include "kernel/tuning.h"
 #include "tensor/buffer.h"
@@ -40,6 +41,7 @@ class TilePreparer {
       FRAZIL_CHECK(check_broadcast());
       FRAZIL_CHECK(merge_axes());
       for (std::uint32_t i = 0; i < code_.body.size(); ++i) FRAZIL_CHECK(instruction(i));
+      chain();
       pack();
     }
     choose_tile();
@@ -84,6 +86,15 @@ class TilePreparer {
     }
   }
 
+  void chain() {
+    if (!code_.has_integers || s_.outer == 0) return;
+    const ChainSpace space{std::span(chain_steps_).first(std::min(std::size(chain_steps_), TileArrays::most_steps(code_))),
+                           std::span(chains_).first(TileArrays::most_chains(code_)),
+                           std::span(chain_results_).first(TileArrays::most_values(code_)),
+                           std::span(chain_values_).first(TileArrays::most_values(code_))};
+    s_.ops = static_cast<std::uint8_t>(make_chains(code_, single_, std::span(ops_).first(s_.ops), space, s_));
+  }
+
   /// From where they were built to where they are read.
   void pack() {
     const TileArrays to(s_);
@@ -93,6 +104,10 @@ class TilePreparer {
     std::copy_n(extents_, s_.rank, to.extents);
     for (int a = 0; a < s_.rank; ++a) std::copy_n(steps_[a], s_.count(), to.steps + a * s_.count());
     std::copy_n(pointers_, s_.pointers, to.pointers);
+    std::copy_n(chain_steps_, s_.chain_steps, to.chain_steps);
+    std::copy_n(chains_, s_.chains, to.chains);
+    std::copy_n(chain_results_, s_.chain_results, to.chain_results);
+    std::copy_n(chain_values_, s_.chain_values, to.chain_values);
   }
 
   Status check_broadcast() const {
@@ -332,6 +347,10 @@ class TilePreparer {
   TileOp ops_[kMaxTileOps];
   std::int64_t extents_[kMaxTileLoops];
   std::int64_t steps_[kMaxTileLoops][kMaxFusedOperands + kMaxFusedStores];
+  kernel::ChainStep chain_steps_[kMaxTileOps];
+  TileChain chains_[kMaxFusedInstructions / 2];
+  TileResult chain_results_[kMaxTileOps];
+  std::uint16_t chain_values_[kMaxTileOps];
   bool single_[kMaxFusedInstructions];  // per instruction: one element instead of one for each of the tile
 };
 

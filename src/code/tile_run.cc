@@ -76,6 +76,7 @@ class TileRun {
 
   [[gnu::always_inline]] void op(const TileOp& op, std::int64_t begin, std::int64_t n) {
     if (op.kind == TileOp::Kind::store) return store_result(op, begin, n);
+    if (op.kind == TileOp::Kind::chain) return run_chain(arrays_.chains[op.a], begin, n);
     std::byte* to = op.to >= 0 ? result(op.to, begin) : scratch_ + op.buffer * s_.stride;
     if (op.once) n = 1;
     values_[op.value] = to;
@@ -104,6 +105,18 @@ class TileRun {
     const auto* scale = op.row == RowOp::standardize ? nullptr : static_cast<const float*>(values_[op.b]);
     const auto* bias = op.row == RowOp::layer_norm_bias ? static_cast<const float*>(values_[op.c]) : nullptr;
     kernel::layer_norm(row, scale, bias, op.epsilon, nullptr, nullptr);
+  }
+
+  void run_chain(const TileChain& c, std::int64_t begin, std::int64_t n) {
+    const void* operands[kernel::kMostChainOperands];
+    void* results[kernel::kMostChainOperands];
+    for (int k = 0; k < c.value_count; ++k) operands[k] = values_[arrays_.chain_values[c.values + k]];
+    for (int k = 0; k < c.result_count; ++k) {
+      const TileResult& r = arrays_.chain_results[c.results + k];
+      std::byte* const to = r.to >= 0 ? result(r.to, begin) : scratch_ + r.buffer * s_.stride;
+      values_[r.value] = results[k] = to;
+    }
+    kernel::run_chain({arrays_.chain_steps + c.steps, c.step_count}, operands, results, n);
   }
 
   /// One element, repeated to a row.

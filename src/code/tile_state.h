@@ -7,6 +7,7 @@
 
 #include "code/abi.h"
 #include "code/tile_code.h"
+#include "kernel/chain.h"
 #include "kernel/reduce.h"
 #include "kernel/tile.h"
 
@@ -29,9 +30,9 @@ struct TileOperand {
 
 /// One instruction that does something at run time.
 struct TileOp {
-  enum class Kind : std::uint8_t { scalar, fold, row, convert, store };
+  enum class Kind : std::uint8_t { scalar, fold, row, convert, store, chain };
   kernel::TileFn fn;
-  std::uint16_t a, b, c;  ///< values; convert: a is the operand of the step
+  std::uint16_t a, b, c;  ///< values; convert: a is the operand of the step; chain: a is the chain
   std::uint16_t value;    ///< what it makes
   std::uint16_t buffer;
   Kind kind;
@@ -42,6 +43,19 @@ struct TileOp {
   std::int8_t to;         ///< the result into which it writes; < 0: its buffer. store: the result
   std::uint8_t steps[3];  ///< scalar: bytes between elements of its values; 0: one stands for all
   float epsilon;
+};
+
+/// Operations that run in one pass: steps, operands and results of kernel::run_chain(), of the state's lists.
+struct TileChain {
+  std::uint16_t steps, step_count;
+  std::uint16_t values, value_count;
+  std::uint16_t results, result_count;
+};
+
+/// A value that a chain writes, as TileOp has them.
+struct TileResult {
+  std::uint16_t value, buffer;
+  std::int8_t to;
 };
 
 struct TilePointer {
@@ -67,6 +81,8 @@ struct TileState {
   std::uint8_t rank = 0;  ///< outer loops
   std::uint8_t operands = 0, results = 0;
   std::uint8_t pointers = 0, constants = 0, ops = 0;
+  std::uint8_t chains = 0;
+  std::uint16_t chain_steps = 0, chain_values = 0, chain_results = 0;
   std::uint16_t spare = 0;  ///< the buffer behind those of the program
   std::int64_t tile = kTile;
   std::int64_t inner = 1;  ///< elements of the innermost loop
@@ -75,6 +91,7 @@ struct TileState {
   std::int64_t unit = 1;   ///< elements of the innermost loop, or with outer loops rounds of these, in a unit
 
   int count() const { return operands + results; }
+  std::size_t width_of_first() const;  ///< bytes of an element of operand 0
 };
 inline constexpr std::size_t kMaxTileOps = kMaxFusedInstructions + kMaxFusedStores;
 static_assert(kMaxTileOps < 256);
@@ -86,7 +103,11 @@ struct TileArrays {
   TileOp* ops;
   std::int64_t* extents;  ///< of the outer loops
   std::int64_t* steps;    ///< bytes: of each outer loop, one after the other, those of all operands
+  kernel::ChainStep* chain_steps;
   TilePointer* pointers;
+  TileChain* chains;
+  TileResult* chain_results;
+  std::uint16_t* chain_values;
 
   explicit TileArrays(const TileState& state) {
     auto* at = reinterpret_cast<std::byte*>(const_cast<TileState*>(&state + 1));
@@ -99,7 +120,11 @@ struct TileArrays {
     take(ops, state.ops);
     take(extents, state.rank);
     take(steps, state.rank * state.count());
+    take(chain_steps, state.chain_steps);
     take(pointers, state.pointers);
+    take(chains, state.chains);
+    take(chain_results, state.chain_results);
+    take(chain_values, state.chain_values);
   }
   /// Bytes for all of them, whatever the extents.
   static std::size_t bytes(const TileCode& code) {
@@ -107,9 +132,26 @@ struct TileArrays {
     const std::size_t operands = code.operands.size() + code.stores.size();
     return operands * (sizeof(TileOperand) + loops * sizeof(std::int64_t)) + loops * sizeof(std::int64_t) +
            code.stores.size() * sizeof(TileOp) +
-           code.body.size() * (sizeof(TileOp) + sizeof(TileConstant) + sizeof(TilePointer));
+           code.body.size() * (sizeof(TileOp) + sizeof(TileConstant) + sizeof(TilePointer)) + chain_bytes(code);
+  }
+  static std::size_t most_steps(const TileCode& code) {
+    return code.has_integers ? 3 * code.body.size() + code.stores.size() : 0;
+  }
+  static std::size_t most_chains(const TileCode& code) { return code.has_integers ? code.body.size() / 2 : 0; }
+  /// Of operands, and of results.
+  static std::size_t most_values(const TileCode& code) {
+    return code.has_integers ? code.body.size() + code.stores.size() : 0;
+  }
+
+ private:
+  static std::size_t chain_bytes(const TileCode& code) {
+    return most_steps(code) * sizeof(kernel::ChainStep) + most_chains(code) * sizeof(TileChain) +
+           most_values(code) * (sizeof(TileResult) + sizeof(std::uint16_t));
   }
 };
+static_assert(sizeof(kernel::ChainStep) % alignof(std::uint64_t) == 0);
+
+inline std::size_t TileState::width_of_first() const { return TileArrays(*this).operands[0].size; }
 
 /// Bytes of a TileState with its arrays.
 inline std::size_t tile_state_bytes(const TileCode& code) { return sizeof(TileState) + TileArrays::bytes(code); }

@@ -28,7 +28,7 @@ struct WeightRef {
 
 /// How a weight is packed: a kernel's layout and what it depends on. Equal formats give equal bytes.
 struct PackFormat {
-  enum class Layout : std::uint8_t { gemm_b, conv, conv_nhwc };
+  enum class Layout : std::uint8_t { gemm_b, conv, conv_nhwc, byte_conv_nhwc };
   Layout layout = Layout::gemm_b;
   std::array<std::int64_t, 5> numbers{};
   auto operator<=>(const PackFormat&) const = default;

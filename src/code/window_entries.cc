@@ -105,6 +105,7 @@ void run_conv_transpose(const Call& call, const Worker& worker, const TransposeS
 
 struct PoolState {
   kernel::PoolParams params;
+  Elem elem = Elem::f32;
   bool count_padding = false;
 };
 
@@ -117,6 +118,7 @@ void prepare_pool(Prepare& cx, const Window& window, kernel::PoolParams& p) {
 
 Status prepare_max_pool(Prepare& cx, const params::MaxPool& p, PoolState& s) {
   prepare_pool(cx, p.window, s.params);
+  s.elem = cx.in[0].elem;
   return {};
 }
 
@@ -127,6 +129,8 @@ Status prepare_average_pool(Prepare& cx, const params::AveragePool& p, PoolState
 }
 
 void run_max_pool(const Call& call, const Worker&, const PoolState& s, std::int64_t begin, std::int64_t end) {
+  if (s.elem != Elem::f32)
+    return kernel::max_pool_bytes(s.params, s.elem == Elem::i8, call.in[0], call.out[0], begin, end);
   kernel::max_pool_range(s.params, as(call.in[0]), as(call.out[0]), nullptr, false, begin, end);
 }
 
@@ -156,6 +160,7 @@ void run_global(const Call& call, const Worker&, const GlobalState& s, std::int6
 }  // namespace
 
 KernelEntry conv_entry(ProductParams<params::Conv> params) {
+  if (params.params.zero_points && params.params.channels_last) return conv_integer_nhwc_entry(std::move(params));
   if (params.params.zero_points) return conv_integer_entry(std::move(params));
   if (params.params.half) return half_conv_entry(std::move(params));
   if (params.params.channels_last) return conv_nhwc_entry(std::move(params));

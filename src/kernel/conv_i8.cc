@@ -5,6 +5,7 @@
 
 #include "base/extents.h"
 #include "base/poll_throttle.h"
+#include "kernel/conv_i8_isa.h"
 #include "kernel/gemm_i8.h"
 #include "kernel/gemm_i8_isa.h"
 #include "kernel/isa.h"

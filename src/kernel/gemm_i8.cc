@@ -68,7 +68,8 @@ ByteProduct product_of(const GemmCall& g, bool signed_a, bool signed_b) {
           .b_zero_step = g.b_zero_step,
           .c = static_cast<std::int32_t*>(g.c),
           .c_row = g.c_row,
-          .on_tile = g.on_tile};
+          .on_tile = g.on_tile,
+          .passed = static_cast<std::int32_t*>(g.passed)};
 }
 
 /// Packs some columns of B at a time, of those in [first, past).
@@ -84,7 +85,7 @@ void by_chunks(const GemmCall& g, const ByteProduct& all, int64_t first, int64_t
     part.first_col = j;
     part.packed_b = packed;
     if (all.b_zero != nullptr) part.b_zero = static_cast<const std::byte*>(all.b_zero) + j * g.b_zero_step;
-    part.c += j;
+    if (all.c != nullptr) part.c += j;
     if (!reports) part.on_tile = nullptr;
     byte_pack_b(g.k, part.n, static_cast<const std::byte*>(g.b) + j * g.b_col, g.b_row, g.b_col, all.signed_b, packed);
     byte_product(part, begin, end, scratch);
@@ -102,15 +103,29 @@ GemmCall columns_of(const GemmCall& g, int64_t first, int64_t past) {
   return part;
 }
 
+/// A few rows at a time of a C that is kept nowhere.
+void direct_passing(const GemmCall& g, bool signed_a, bool signed_b, int64_t first, int64_t past, int64_t begin,
+                    int64_t end) {
+  GemmCall part = g;
+  for (int64_t i = begin; i < end && !stop_requested(); i += kFewRows) {
+    const int64_t last = std::min(end, i + kFewRows);
+    part.c = *g.on_tile->result = static_cast<std::int32_t*>(g.passed) - i * g.c_row;
+    direct(columns_of(part, first, past), signed_a, signed_b, i, last);
+    (*g.on_tile)(i, last, first, past);
+  }
+}
+
 }  // namespace
 
 std::size_t byte_packed_b_bytes(int64_t k, int64_t n) noexcept {
   return static_cast<std::size_t>(byte_cols(n) * (4 * byte_quads(k) + static_cast<int64_t>(sizeof(std::int32_t))));
 }
 
-void byte_pack_b(int64_t k, int64_t n, const void* b, int64_t b_row, int64_t b_col, bool signed_b,
-                 void* packed) noexcept {
-  const uint8_t flip = signed_b ? 0x80 : 0;
+namespace {
+
+/// Panels of B, whose rows [p, p + depth) and columns [j, j + cols) fill(p, depth, j, cols, quad) writes.
+template <class Fill>
+void pack_panels(int64_t k, int64_t n, void* packed, Fill fill) {
   auto* sums = static_cast<std::int32_t*>(packed);
   auto* to = reinterpret_cast<uint8_t*>(sums + byte_cols(n));
   const int64_t panel = byte_quads(k) * kByteCols * 4;
@@ -121,8 +136,7 @@ void byte_pack_b(int64_t k, int64_t n, const void* b, int64_t b_row, int64_t b_c
     std::int32_t own[kByteCols] = {};
     for (int64_t p = 0; p < k; p += 4) {
       uint8_t quad[kByteCols * 4] = {};
-      const auto* from = static_cast<const uint8_t*>(b) + p * b_row + j * b_col;
-      pack_quad(from, b_row, b_col, std::min<int64_t>(4, k - p), cols, flip, quad);
+      fill(p, std::min<int64_t>(4, k - p), j, cols, quad);
       for (int64_t c = 0; c < kByteCols; ++c)
         own[c] += quad[4 * c] + quad[4 * c + 1] + quad[4 * c + 2] + quad[4 * c + 3];
       std::memcpy(to + p * kByteCols, quad, sizeof quad);
@@ -131,9 +145,38 @@ void byte_pack_b(int64_t k, int64_t n, const void* b, int64_t b_row, int64_t b_c
   }
 }
 
+}  // namespace
+
+void byte_pack_b(int64_t k, int64_t n, const void* b, int64_t b_row, int64_t b_col, bool signed_b,
+                 void* packed) noexcept {
+  const uint8_t flip = signed_b ? 0x80 : 0;
+  pack_panels(k, n, packed, [&](int64_t p, int64_t depth, int64_t j, int64_t cols, uint8_t* quad) {
+    pack_quad(static_cast<const uint8_t*>(b) + p * b_row + j * b_col, b_row, b_col, depth, cols, flip, quad);
+  });
+}
+
+void byte_pack_taps(int64_t channels, int64_t taps, int64_t n, const void* w, bool signed_w, void* packed) noexcept {
+  const int64_t k = channels * taps;
+  if (taps == 1) return byte_pack_b(k, n, w, 1, k, signed_w, packed);
+  const uint8_t flip = signed_w ? 0x80 : 0;
+  pack_panels(k, n, packed, [&](int64_t p, int64_t depth, int64_t j, int64_t cols, uint8_t* quad) {
+    for (int64_t t = 0; t < depth; ++t) {
+      const auto* const from = static_cast<const uint8_t*>(w) + (p + t) % channels * taps + (p + t) / channels;
+      for (int64_t c = 0; c < cols; ++c) quad[4 * c + t] = from[(j + c) * k] ^ flip;
+    }
+  });
+}
+
+std::size_t byte_passed_bytes(int64_t n, int64_t k) noexcept {
+  const int64_t rows = std::max(byte_rows_at_once(n, k), byte_rows_at_once(chunk_cols(k, n), k));
+  return static_cast<std::size_t>(std::max(rows, kFewRows) * n) * sizeof(std::int32_t);
+}
+
+std::size_t gemm_i8_passed_bytes(int64_t, int64_t n, int64_t k) noexcept { return byte_passed_bytes(n, k); }
+
 std::size_t byte_product_scratch(int64_t k) noexcept {
-  const int64_t packed = byte_row_block(k) * byte_quads(k) * kByteQuadSize;
-  const int64_t bytes = packed + kByteBuffers * k + static_cast<int64_t>(sizeof(std::int32_t)) * kByteRowBlock;
+  const int64_t bytes =
+      byte_block_bytes(k) + kByteBuffers * k + static_cast<int64_t>(sizeof(std::int32_t)) * kByteRowBlock;
   return static_cast<std::size_t>((bytes + 2 * kLineBytes) / kLineBytes * kLineBytes);
 }
 
@@ -163,6 +206,7 @@ void gemm_i8_rows(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin
     auto* const memory = static_cast<std::byte*>(scratch);
     return by_chunks(g, product_of(g, signed_a, signed_b), first, past, begin, end, memory);
   }
+  if (g.c == nullptr) return direct_passing(g, signed_a, signed_b, first, past, begin, end);
   direct(columns_of(g, first, past), signed_a, signed_b, begin, end);
   if (g.on_tile != nullptr) (*g.on_tile)(begin, end, first, past);
 }

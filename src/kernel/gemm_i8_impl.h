@@ -2,8 +2,8 @@
 #include <type_traits>
 
 #include "base/poll_throttle.h"
+#include "kernel/byte_lanes.h"
 #include "kernel/gemm_i8_isa.h"
-#include "kernel/math_lanes.h"
 
 // Compiled once per instruction set; the including file sets FRAZIL_ISA_NS.
 namespace frazil::kernel::FRAZIL_ISA_NS {
@@ -53,28 +53,9 @@ void rows_of(const GemmCall& g, int64_t begin, int64_t end) {
 
 // ---- packed B ----
 
-constexpr int kW = static_cast<int>(sizeof(I32v) / sizeof(int32_t));
-
 // A step multiplies four elements of each row with four of each column. VNNI and SDOT sum them at once. Elsewhere bytes
 // become 16-bit numbers, whose products are summed in pairs: elements 0 and 2, then 1 and 3, as that is how bytes of B
 // are widened in place. vpmaddubsw would sum in 16 bits, which is too few.
-using I16v = std::int16_t __attribute__((vector_size(kVectorBytes)));
-FRAZIL_INLINE void add_pairs(I32v& sum, I32v b, I32v a) {
-#if defined(__AVX512F__)
-  sum += (I32v)_mm512_madd_epi16((__m512i)b, (__m512i)a);
-#elif defined(__AVX2__)
-  sum += (I32v)_mm256_madd_epi16((__m256i)b, (__m256i)a);
-#elif defined(__x86_64__)
-  sum += (I32v)_mm_madd_epi16((__m128i)b, (__m128i)a);
-#elif defined(FRAZIL_NEON)
-  const auto x = (int16x8_t)b, y = (int16x8_t)a;
-  sum += (I32v)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
-#else
-  const auto x = (I16v)b, y = (I16v)a;
-  for (int i = 0; i < kW; ++i) sum[i] += x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
-#endif
-}
-
 #if defined(__AVX512VNNI__)
 constexpr int kHalves = 1;
 constexpr int32_t kMoved = 0;
@@ -369,26 +350,43 @@ int32_t zero_of(const void* zeros, int64_t i, bool is_signed) {
   return is_signed ? static_cast<const std::int8_t*>(zeros)[i] : static_cast<const std::uint8_t*>(zeros)[i];
 }
 
+/// Some rows, each side by side.
+void find_rows(const ByteProduct& g, int64_t row, int64_t some, std::byte* buffers,
+               const std::uint8_t* (&rows)[kByteBuffers]) {
+  for (int64_t i = 0; i < some; ++i)
+    rows[i] = static_cast<const std::uint8_t*>(g.a.row(g.a.context, row + i, buffers + i * g.k));
+}
+
+/// `some` of the rows of a tile, k bytes from `rows` on.
+void pack_rows(const std::uint8_t* const (&rows)[kByteBuffers], int64_t some, int64_t k, std::uint8_t flip,
+               int64_t height, std::byte* to) {
+  if (kQuad == 4 && some == kByteBuffers) return pack_four_rows(rows, k, flip, height, to);
+  for (int64_t i = 0; i < some; ++i) pack_row(rows[i], 0, k, flip, height, to + i * kQuad);
+}
+
 /// Rows [first, first + height) of a block, which are a tile of it.
 void pack_tile(const ByteProduct& g, int64_t row0, int64_t first, int64_t height, std::byte* scratch,
                ByteBlock& block) {
   const std::uint8_t flip = g.signed_a ? 0 : 0x80;
-  std::byte* const buffers = scratch + byte_row_block(g.k) * byte_quads(g.k) * kByteQuadSize;
+  std::byte* const buffers = scratch + byte_block_bytes(g.k);
   std::byte* const to = scratch + first * byte_quads(g.k) * kQuad;
-  constexpr int64_t kTogether = kQuad == 4 ? kByteBuffers : 1;
-  for (int64_t r = 0; r < height; r += kTogether) {
-    const int64_t some = height - r < kTogether ? height - r : kTogether;
-    const std::uint8_t* rows[kByteBuffers] = {};
+  const int64_t depth = g.k / g.a.taps;
+  for (int64_t r = 0; r < height; r += kByteBuffers) {
+    const int64_t some = height - r < kByteBuffers ? height - r : kByteBuffers;
+    const int64_t at = first + r;
+    if (g.a.point != nullptr) g.a.point(g.a.context, row0 + at, some, g.a.pointers);
     for (int64_t i = 0; i < some; ++i) {
-      const int64_t at = first + r + i;
-      rows[i] = static_cast<const std::uint8_t*>(g.a.row(g.a.context, row0 + at, buffers + i * g.k));
-      block.sums[at] = sum_of(rows[i], g.k, g.signed_a);
-      block.zeros[at] = zero_of(g.a_zero, (row0 + at) * g.a_zero_step, g.signed_a) - (g.signed_a ? 0 : 128);
+      block.sums[at + i] = 0;
+      block.zeros[at + i] = zero_of(g.a_zero, (row0 + at + i) * g.a_zero_step, g.signed_a) - (g.signed_a ? 0 : 128);
     }
-    if (kTogether == 4 && some == 4) {
-      pack_four_rows(rows, g.k, flip, height, to + r * kQuad);
-    } else {
-      for (int64_t i = 0; i < some; ++i) pack_row(rows[i], 0, g.k, flip, height, to + (r + i) * kQuad);
+    for (int64_t tap = 0; tap < g.a.taps; ++tap) {
+      const std::uint8_t* rows[kByteBuffers] = {};
+      if (g.a.point == nullptr)
+        find_rows(g, row0 + at, some, buffers, rows);
+      else
+        for (int64_t i = 0; i < some; ++i) rows[i] = g.a.pointers[i * g.a.taps + tap];
+      for (int64_t i = 0; i < some; ++i) block.sums[at + i] += sum_of(rows[i], depth, g.signed_a);
+      pack_rows(rows, some, depth, flip, height, to + tap * depth / 4 * height * kQuad + r * kQuad);
     }
   }
 }
@@ -404,7 +402,7 @@ void pack_block(const ByteProduct& g, int64_t row0, const Cut& cut, std::byte* s
 struct ColumnTerms {
   int32_t zeros[kByteCols] = {}, terms[kByteCols] = {};
   ColumnTerms(const ByteProduct& g, int64_t j) {
-    const auto* const sums = static_cast<const int32_t*>(g.packed_b);
+    const auto* const sums = static_cast<const int32_t*>(g.packed_b) + g.packed_from;
     for (int64_t c = 0; c < kByteCols && j + c < g.n; ++c) {
       zeros[c] = zero_of(g.b_zero, (j + c) * g.b_zero_step, g.signed_b) + (g.signed_b ? 128 : 0);
       terms[c] = static_cast<int32_t>(sums[j + c] - g.k * zeros[c]);
@@ -413,11 +411,12 @@ struct ColumnTerms {
 };
 
 /// Steps [q0, q1) of rows times a panel of columns.
-void panel_of_block(const ByteProduct& g, int64_t row0, const Cut& cut, const ByteBlock& block, int64_t j, int64_t q0,
-                    int64_t q1) {
+void panel_of_block(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& cut, const ByteBlock& block, int64_t j,
+                    int64_t q0, int64_t q1) {
   const int64_t quads = byte_quads(g.k);
-  const auto* const panels =
-      reinterpret_cast<const std::uint8_t*>(static_cast<const int32_t*>(g.packed_b) + byte_cols(g.n));
+  const auto* const panels = reinterpret_cast<const std::uint8_t*>(static_cast<const int32_t*>(g.packed_b) +
+                                                                   byte_cols(g.packed_cols > 0 ? g.packed_cols : g.n)) +
+                             g.packed_from * quads * 4;
   const ColumnTerms columns(g, j);
   const int64_t cols = g.n - j < kByteCols ? g.n - j : kByteCols;
   const int vectors = cut.highest() <= kNarrowRows ? 4 : 2;
@@ -428,7 +427,7 @@ void panel_of_block(const ByteProduct& g, int64_t row0, const Cut& cut, const By
       ByteTile tile{.quads = q1 - q0,
                     .a = block.a + (first * quads + q0 * height) * kQuad,
                     .b = panels + j * quads * 4 + (q0 * kByteCols + at) * 4,
-                    .c = g.c + (row0 + first) * g.c_row + j + at,
+                    .c = c + (row0 + first) * g.c_row + j + at,
                     .c_row = g.c_row,
                     .cols = cols - at < widest ? cols - at : widest,
                     .accumulate = q0 > 0,
@@ -442,79 +441,34 @@ void panel_of_block(const ByteProduct& g, int64_t row0, const Cut& cut, const By
   }
 }
 
-/// Rows of a block: their sums stay in a core's cache, and rows are long, for who is told of them.
-int64_t rows_at_once(const ByteProduct& g, int64_t width, int64_t cols) {
-  constexpr int64_t kNearSums = int64_t{1} << 15;
-  const int64_t rows = kNearSums / (width < cols ? byte_cols(width) : cols) / 12 * 12, most = byte_row_block(g.k);
-  return rows < 12 ? 12 : rows < most ? rows : most;
-}
-
 }  // namespace
 
 void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scratch) noexcept {
-  constexpr int64_t kDepthQuads = 256, kColBlock = 1024;
+  constexpr int64_t kDepthQuads = 256, kColBlock = kByteColBlock;
   const int64_t quads = byte_quads(g.k), depths = (quads + kDepthQuads - 1) / kDepthQuads;
   const int64_t first = g.begin_col, past = g.end_col == 0 ? g.n : g.end_col;
-  const int64_t most = rows_at_once(g, past - first, kColBlock), blocks = (end - begin + most - 1) / most;
+  const int64_t most = byte_rows_at_once(g.n, g.k, kQuad), blocks = (end - begin + most - 1) / most;
   ByteBlock block;
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t row0 = begin + b * (end - begin) / blocks, row1 = begin + (b + 1) * (end - begin) / blocks;
     const Cut cut(row1 - row0);
     pack_block(g, row0, cut, static_cast<std::byte*>(scratch), block);
+    int32_t* c = g.c;
     for (int64_t j0 = first; j0 < past; j0 += kColBlock) {
+      if (g.c == nullptr) {
+        c = g.passed - row0 * g.c_row - (g.on_tile->whole_rows ? 0 : j0);
+        *g.on_tile->result = c - g.first_col;
+      }
       const int64_t j1 = j0 + kColBlock < past ? j0 + kColBlock : past;
       for (int64_t d = 0; d < depths; ++d) {
         if (stop_requested()) return;
         for (int64_t j = j0; j < j1; j += kByteCols)
-          panel_of_block(g, row0, cut, block, j, d * quads / depths, (d + 1) * quads / depths);
+          panel_of_block(g, c, row0, cut, block, j, d * quads / depths, (d + 1) * quads / depths);
       }
       if (g.on_tile != nullptr && !g.on_tile->whole_rows) (*g.on_tile)(row0, row1, g.first_col + j0, g.first_col + j1);
     }
     if (g.on_tile != nullptr && g.on_tile->whole_rows) (*g.on_tile)(row0, row1, 0, g.n);
   }
-}
-
-namespace {
-
-/// Elements of two lines in turns: of the lower halves of each 16 bytes, or of the upper ones.
-FRAZIL_INLINE I32v in_turns(I16v a, I16v b, bool upper) {
-#if defined(__AVX512F__)
-  return (I32v)(upper ? _mm512_unpackhi_epi16((__m512i)a, (__m512i)b) : _mm512_unpacklo_epi16((__m512i)a, (__m512i)b));
-#elif defined(__AVX2__)
-  return (I32v)(upper ? _mm256_unpackhi_epi16((__m256i)a, (__m256i)b) : _mm256_unpacklo_epi16((__m256i)a, (__m256i)b));
-#else
-  return (I32v)(upper ? __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-                      : __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11));
-#endif
-}
-
-/// 2 * kW sums.
-FRAZIL_INLINE void sum_taps(int32_t* sums, const ByteTaps& taps, int64_t at) {
-  I32v half[2] = {};
-  for (int64_t q = 0; q < taps.pairs; ++q) {
-    const auto a = load<I16v>(taps.at[2 * q] + at), b = load<I16v>(taps.at[2 * q + 1] + at);
-    for (int h = 0; h < 2; ++h) add_pairs(half[h], in_turns(a, b, h == 1), taps.factors[q] - I32v{});
-  }
-  int32_t in_order[2 * kW];
-  for (int h = 0; h < 2; ++h) {
-    int32_t four[kW];
-    store(four, half[h]);
-    for (int i = 0; i < kW; i += 4) __builtin_memcpy(in_order + 2 * i + 4 * h, four + i, 4 * sizeof *four);
-  }
-  for (int i = 0; i < 2 * kW; ++i) sums[i] = in_order[i] + (taps.accumulate ? sums[i] : 0);
-}
-
-}  // namespace
-
-void byte_taps(int32_t* sums, const ByteTaps& taps, int64_t n) noexcept {
-  int64_t i = 0;
-  for (; i + 2 * kW <= n; i += 2 * kW) sum_taps(sums + i, taps, i);
-  if (i == n) return;
-  int32_t rest[2 * kW] = {};
-  const auto bytes = static_cast<std::size_t>(n - i) * sizeof *sums;
-  std::memcpy(rest, sums + i, bytes);
-  sum_taps(rest, taps, i);
-  std::memcpy(sums + i, rest, bytes);
 }
 
 void gemm_i8_direct(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin, int64_t end) noexcept {

@@ -18,39 +18,40 @@ namespace frazil::kernel {
 constexpr std::int64_t kByteCols = 32;      ///< columns of a packed B panel, [k / 4][32][4], padded with zeros
 constexpr std::int64_t kByteRowBlock = 96;  ///< most rows of A packed at a time
 constexpr std::int64_t kByteBlockSize = std::int64_t{3} << 16;  ///< bytes that these take, more or less
-constexpr std::int64_t kByteBuffers = 4;   ///< rows of A that are written elsewhere before they are packed
-constexpr std::int64_t kByteQuadSize = 8;  ///< most bytes that four elements of A take when packed
-
-/// Sums of products of lines with one factor each: sum i is of at[t][i] * factor t. Lines may be read 32 elements past
-/// the last one.
-struct ByteTaps {
-  static constexpr std::int64_t kMost = 64;
-  std::int64_t pairs = 0;
-  const std::int16_t* at[kMost];
-  std::int32_t factors[kMost / 2];  ///< of two taps, the first one in the lower half
-  bool accumulate = false;          ///< onto what is there
-};
+constexpr std::int64_t kByteBuffers = kByteRowsAtOnce;          ///< rows of A that are written elsewhere before packing
+constexpr std::int64_t kByteQuadSize = 8;                       ///< most bytes that four elements of A take when packed
 
 namespace {
 [[gnu::always_inline]] inline std::int64_t byte_quads(std::int64_t k) { return (k + 3) / 4; }
 [[gnu::always_inline]] inline std::int64_t byte_cols(std::int64_t n) {
   return (n + kByteCols - 1) / kByteCols * kByteCols;
 }
-/// Rows of A packed at a time.
-[[gnu::always_inline]] inline std::int64_t byte_row_block(std::int64_t k) {
-  const std::int64_t rows = kByteBlockSize / ((byte_quads(k) + 1) * kByteQuadSize) / 12 * 12;
+/// Rows of A packed at a time, where four elements take `quad` bytes.
+[[gnu::always_inline]] inline std::int64_t byte_row_block(std::int64_t k, std::int64_t quad) {
+  const std::int64_t rows = kByteBlockSize / ((byte_quads(k) + 1) * quad) / 12 * 12;
   return rows < 12 ? 12 : rows < kByteRowBlock ? rows : kByteRowBlock;
+}
+/// What they take at most.
+[[gnu::always_inline]] inline std::int64_t byte_block_bytes(std::int64_t k) {
+  const std::int64_t wide = byte_row_block(k, kByteQuadSize) * kByteQuadSize, narrow = byte_row_block(k, 4) * 4;
+  return (wide > narrow ? wide : narrow) * byte_quads(k);
+}
+/// Rows of a block whose sums stay in a core's cache, and that are long, for who is told of them.
+constexpr std::int64_t kByteColBlock = 512;
+[[gnu::always_inline]] inline std::int64_t byte_rows_at_once(std::int64_t n, std::int64_t k, std::int64_t quad = 4) {
+  constexpr std::int64_t kNearSums = std::int64_t{1} << 15;
+  const std::int64_t cols = n < kByteColBlock ? byte_cols(n) : kByteColBlock;
+  const std::int64_t rows = kNearSums / (cols > 0 ? cols : 1) / 12 * 12, most = byte_row_block(k, quad);
+  return rows < 12 ? 12 : rows < most ? rows : most;
 }
 }  // namespace
 
 // gemm_i8_direct: rows [begin, end) of a product whose B is read as it lies
 // gemm_i8_packed: rows [begin, end) of one with a packed B
-// byte_taps: sums [0, n) of taps
 #define FRAZIL_X(ns)                                                                                                  \
   namespace ns {                                                                                                      \
   void gemm_i8_direct(const GemmCall& g, bool signed_a, bool signed_b, std::int64_t begin, std::int64_t end) noexcept; \
-  void gemm_i8_packed(const ByteProduct& g, std::int64_t begin, std::int64_t end, void* scratch) noexcept;            \
-  void byte_taps(std::int32_t* sums, const ByteTaps& taps, std::int64_t n) noexcept; \
+  void gemm_i8_packed(const ByteProduct& g, std::int64_t begin, std::int64_t end, void* scratch) noexcept; \
   }
 FRAZIL_FOR_ISAS(FRAZIL_X)
 #if defined(__x86_64__)

@@ -96,6 +96,7 @@ constexpr GemmKernel i8() {
           .scratch_bytes = gemm_i8_scratch,
           .packed_b_bytes = byte_packed_b_bytes,
           .pack_b = i8_pack<signed_b>,
+          .passed_bytes = gemm_i8_passed_bytes,
           .rows = i8_rows<signed_a, signed_b>};
 }
 

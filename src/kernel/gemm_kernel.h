@@ -32,6 +32,8 @@ struct GemmCall {
   bool strict = false;           ///< only instructions that round as fma does
   // With GemmKernel::epilogue or zero_points:
   const TileCallback* on_tile = nullptr;  ///< told of each finished tile of C, which it may overwrite
+  // With GemmKernel::passed_bytes and a packed B: C may be null, where on_tile->result is not; its tiles lie here.
+  void* passed = nullptr;
   // With GemmKernel::zero_points, of A's and B's types; null is zero:
   const void *a_zero = nullptr, *b_zero = nullptr;
   std::int64_t a_zero_step = 0, b_zero_step = 0;  ///< 0: one value; 1: one per row of A, column of B
@@ -55,6 +57,8 @@ struct GemmKernel {
   /// The packed form of a constant B, which is the same for every ISA; null: B is read as it lies.
   std::size_t (*packed_b_bytes)(std::int64_t k, std::int64_t n) = nullptr;
   void (*pack_b)(const GemmCall& call, void* packed) = nullptr;
+  /// What GemmCall::passed needs; null: C is always kept.
+  std::size_t (*passed_bytes)(std::int64_t m, std::int64_t n, std::int64_t k) = nullptr;
   /// Rows [begin, end) of C, or of a range of its columns, with the bits that a call for all rows gives them. Each
   /// concurrent caller has scratch of its own. Stops early where the limits ask to.
   void (*rows)(const GemmCall& call, std::int64_t begin, std::int64_t end, void* scratch) = nullptr;

@@ -188,6 +188,34 @@ void average_pool_nhwc_16(const PoolParams& p, Elem elem, int64_t channels, cons
                [&](int64_t oy) { average_line(p, channels, count_include_pad, oy, line); });
 }
 
+namespace {
+
+using ByteLines = void (*)(const PoolParams&, bool, int64_t, const std::uint8_t*, int64_t, std::uint8_t*) noexcept;
+
+ByteLines byte_lines() { FRAZIL_DISPATCH(pool_bytes_line); }
+
+}  // namespace
+
+void max_pool_bytes_nhwc(const PoolParams& p, bool is_signed, int64_t channels, const void* x, void* y, int64_t begin,
+                         int64_t end) noexcept {
+  const ByteLines line = byte_lines();
+  PollThrottle throttle;
+  for (int64_t i = begin; i < end && !throttle.stop(p.out_w * channels * p.kernel_h * p.kernel_w); ++i) {
+    const auto* const image = static_cast<const std::uint8_t*>(x) + i / p.out_h * p.in_h * p.in_w * channels;
+    line(p, is_signed, channels, image, i % p.out_h, static_cast<std::uint8_t*>(y) + i * p.out_w * channels);
+  }
+}
+
+void max_pool_bytes(const PoolParams& p, bool is_signed, const void* x, void* y, int64_t begin, int64_t end) noexcept {
+  PoolParams plane = p;
+  plane.planes = 1;
+  const int64_t in = p.in_h * p.in_w, out = p.out_h * p.out_w;
+  for (int64_t i = begin; i < end && !stop_requested(); ++i) {
+    max_pool_bytes_nhwc(plane, is_signed, 1, static_cast<const std::uint8_t*>(x) + i * in,
+                        static_cast<std::uint8_t*>(y) + i * out, 0, p.out_h);
+  }
+}
+
 void max_pool_range(const PoolParams& p, const float* x, float* y, int64_t* indices, bool column_major, int64_t begin,
                     int64_t end) noexcept {
   const int64_t in = p.in_h * p.in_w, out = p.out_h * p.out_w;

@@ -43,6 +43,12 @@ void max_pool_nhwc_16(const PoolParams& p, Elem elem, std::int64_t channels, con
                       std::int64_t begin, std::int64_t end, float* line) noexcept;
 void average_pool_nhwc_16(const PoolParams& p, Elem elem, std::int64_t channels, const void* x, void* y,
                           bool count_include_pad, std::int64_t begin, std::int64_t end, float* line) noexcept;
+/// The largest byte of each window, of either sign; the least number where a window is entirely in the padding. Planes
+/// [begin, end), or with channels last lines [begin, end).
+void max_pool_bytes(const PoolParams& p, bool is_signed, const void* x, void* y, std::int64_t begin,
+                    std::int64_t end) noexcept;
+void max_pool_bytes_nhwc(const PoolParams& p, bool is_signed, std::int64_t channels, const void* x, void* y,
+                         std::int64_t begin, std::int64_t end) noexcept;
 
 /// x[planes, extent] -> y[planes]. An empty plane gives NaN and -inf.
 void global_average_pool(std::int64_t planes, std::int64_t extent, const float* x, float* y) noexcept;

@@ -74,6 +74,57 @@ void fold_channels(Window<E> w, int64_t channels, float* y) {
   if (c < channels) fold_window<fold, 1, true>(w, channels - c, y + c);
 }
 
+using U8v = std::uint8_t __attribute__((vector_size(kVectorBytes)));
+using I8v = std::int8_t __attribute__((vector_size(kVectorBytes)));
+
+FRAZIL_INLINE U8v larger_bytes(U8v a, U8v b, bool is_signed) {
+  return is_signed ? (U8v)((I8v)b > (I8v)a ? (I8v)b : (I8v)a) : b > a ? b : a;
+}
+
+/// The bytes of a window, and the steps between pixels.
+struct ByteWindow {
+  const std::uint8_t* x;
+  int64_t lines, pixels, line_step, pixel_step;
+};
+
+FRAZIL_INLINE void largest_bytes(const ByteWindow& w, bool is_signed, int64_t channels, std::uint8_t* y) {
+  constexpr auto kSome = static_cast<int64_t>(kVectorBytes);
+  for (int64_t c = 0; c < channels; c += kSome) {
+    const auto some = static_cast<std::size_t>(min64(kSome, channels - c));
+    U8v most = is_signed ? U8v{} + 0x80 : U8v{};
+    for (int64_t i = 0; i < w.lines; ++i) {
+      const std::uint8_t* x = w.x + i * w.line_step + c;
+      for (int64_t j = 0; j < w.pixels; ++j, x += w.pixel_step) {
+        U8v v{};
+        if (some == kVectorBytes)
+          __builtin_memcpy(&v, x, sizeof v);
+        else
+          __builtin_memcpy(&v, x, some);
+        most = larger_bytes(most, v, is_signed);
+      }
+    }
+    if (some == kVectorBytes)
+      __builtin_memcpy(y + c, &most, sizeof most);
+    else
+      __builtin_memcpy(y + c, &most, some);
+  }
+}
+
+/// Calls f(first pixel of the window, in pixels of the image; its lines and pixels inside; output pixel) for each
+/// window of a line.
+template <class F>
+FRAZIL_INLINE void for_windows(const PoolParams& p, int64_t oy, F f) {
+  const int64_t top = oy * p.stride_h - p.pad_top;
+  const Inside lines(top, p.dilation_h, p.kernel_h, p.in_h);
+  for (int64_t ox = 0; ox < p.out_w; ++ox) {
+    const int64_t left = ox * p.stride_w - p.pad_left;
+    const Inside pixels(left, p.dilation_w, p.kernel_w, p.in_w);
+    const bool any = lines.last > lines.first && pixels.last > pixels.first;
+    const int64_t first = (top + lines.first * p.dilation_h) * p.in_w + left + pixels.first * p.dilation_w;
+    f(any ? first : 0, any ? lines.last - lines.first : 0, any ? pixels.last - pixels.first : 0, ox);
+  }
+}
+
 template <class E>
 void fold_line(const PoolParams& p, PoolFold fold, int64_t channels, const typename E::Element* x, int64_t oy,
                float* y) {
@@ -98,6 +149,15 @@ void fold_line(const PoolParams& p, PoolFold fold, int64_t channels, const typen
 }
 
 }  // namespace
+
+void pool_bytes_line(const PoolParams& p, bool is_signed, int64_t channels, const std::uint8_t* x, int64_t oy,
+                     std::uint8_t* y) noexcept {
+  for_windows(p, oy, [&](int64_t first, int64_t lines, int64_t pixels, int64_t ox) {
+    const ByteWindow w{x + first * channels, lines, pixels, p.dilation_h * p.in_w * channels, p.dilation_w * channels};
+    is_signed ? largest_bytes(w, true, channels, y + ox * channels)
+              : largest_bytes(w, false, channels, y + ox * channels);
+  });
+}
 
 void pool_line(const PoolParams& p, PoolFold fold, int64_t channels, const float* x, int64_t oy, float* y) noexcept {
   fold_line<Floats>(p, fold, channels, x, oy, y);

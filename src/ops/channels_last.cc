@@ -32,6 +32,13 @@ void conv_channels_last_body(CompositeCx& cx) {
   cx.out(0, channels_last(cx, Conv({channels_second(cx), cx.in(1), bias}, cx.attrs<ConvAttrs>())));
 }
 
+void conv_integer_channels_last_body(CompositeCx& cx) {
+  if (!is_image(cx)) return;
+  const auto optional = [&](std::size_t i) { return cx.has(i) ? cx.in(i) : cx.builder().absent(); };
+  const Expr y = ConvInteger({channels_second(cx), cx.in(1), optional(2), optional(3)}, cx.attrs<ConvAttrs>());
+  cx.out(0, channels_last(cx, y));
+}
+
 void max_pool_channels_last_body(CompositeCx& cx) {
   if (is_image(cx)) cx.out(0, channels_last(cx, MaxPool({channels_second(cx)}, cx.attrs<MaxPoolAttrs>())));
 }

@@ -11,6 +11,12 @@ FRAZIL_OP(ConvChannelsLast,
           composite<ConvAttrs>({"ConvChannelsLast", 1, "Conv of images whose last axis is the channels.", "frazil"},
                                {kConvIn, kPortY<elems::kFloat>}, conv_channels_last_body));
 
+void conv_integer_channels_last_body(CompositeCx& cx);
+FRAZIL_OP(ConvIntegerChannelsLast,
+          composite<ConvAttrs>({"ConvIntegerChannelsLast", 1, "ConvInteger of images whose last axis is the channels.",
+                                "frazil"},
+                               {kConvIntegerIn, kI32Out}, conv_integer_channels_last_body));
+
 void max_pool_channels_last_body(CompositeCx& cx);
 FRAZIL_OP(MaxPoolChannelsLast,
           composite<MaxPoolAttrs>({"MaxPoolChannelsLast", 1,

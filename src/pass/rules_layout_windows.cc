@@ -102,6 +102,18 @@ std::vector<Value> make_conv(const TurnSite& s) {
   return {ops::ConvChannelsLast({x, weight, optional(s, 2)}, s.attrs<ops::ConvAttrs>()).value};
 }
 
+std::optional<Turn> turn_conv_integer(const TurnQuery& q) {
+  if (!is_image(q.graph, q.node.in[0]) || !has_kernel(q, ops::ConvIntegerChannelsLast)) return std::nullopt;
+  Turn turn = image_to_image(q.node);
+  turn.gain = gain_of(q.graph.type(q.node.in[1]));
+  return turn;
+}
+
+std::vector<Value> make_conv_integer(const TurnSite& s) {
+  const Expr x = s.last(s.node.in[0]), weight = s.second(s.node.in[1]);
+  return {ops::ConvIntegerChannelsLast({x, weight, optional(s, 2), optional(s, 3)}, s.attrs<ops::ConvAttrs>()).value};
+}
+
 // ---- pools ----
 
 template <const auto& Op>
@@ -176,6 +188,11 @@ constexpr LayoutRule kRules[] = {
       N::reassociated},
      turn_conv,
      make_conv,
+     true},
+    {{"last_conv_integer", kOps<ops::ConvInteger>,
+      "channels last: ConvInteger with constant weights -> ConvIntegerChannelsLast", N::exact},
+     turn_conv_integer,
+     make_conv_integer,
      true},
     {{"last_max_pool", kOps<ops::MaxPool>, "channels last: MaxPool -> MaxPoolChannelsLast", N::exact},
      turn_pool<ops::MaxPoolChannelsLast>,

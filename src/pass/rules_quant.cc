@@ -41,6 +41,12 @@ bool is_zero_point(const Graph& graph, Value zero, std::size_t channels) {
   return c->tensor.rank() < 2 && (count == 1 || count == channels);
 }
 
+bool is_all_zero(const Constant* c) {
+  if (c == nullptr || !is_byte(c->tensor.elem()) || !c->tensor.contiguous()) return false;
+  const std::span bytes(c->tensor.data(), c->tensor.bytes());
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
 /// What input `i` is dequantised from, where the parameters are constants: of the whole, or of each index of axis
 /// `channels`, if given.
 std::optional<Quantised> quantised(const Site& s, std::size_t i, std::optional<std::size_t> channels) {
@@ -56,6 +62,7 @@ std::optional<Quantised> quantised(const Site& s, std::size_t i, std::optional<s
   const bool each = channels && from_front(a.axis, type.rank()) == *channels &&
                     type.shape[*channels] == Dim(static_cast<std::int64_t>(count));
   if ((count > 1 && !each) || !is_zero_point(s.graph, x.zero, each ? count : 1)) return std::nullopt;
+  if (x.zero && is_all_zero(s.graph.constant(x.zero))) x.zero = {};
   return x;
 }
 
@@ -152,6 +159,79 @@ Expr make_conv(const Site& s, Builder& to) {
   return ops::Add(y, ops::Unsqueeze(expr(to, s.in[2]), to.ints(axes)));
 }
 
+// ---- zero points that are zero ----
+
+bool has_zero(const Site& s, std::size_t i) { return s.has(i) && is_all_zero(s.graph.constant(s.in[i])); }
+
+/// Not where the weight's is the only input whose rank tells what it belongs to.
+bool has_zeros(const Site& s) { return (has_zero(s, 2) || has_zero(s, 3)) && s.node.constraints.empty(); }
+
+Expr make_without_zeros(const Site& s, Builder& to) {
+  std::vector<Expr> in;
+  for (std::size_t i = 0; i < 4; ++i) {
+    in.push_back(s.has(i) && !(i > 1 && has_zero(s, i)) ? expr(to, s.in[i]) : to.absent());
+  }
+  return to.add(*s.node.op, in, s.node.attrs)[0];
+}
+
+// ---- values that stay bytes ----
+
+/// Scale and zero point of the whole of `node`'s operand, if they are constants that leave the order as it is.
+std::optional<Quantised> of_whole(const Graph& graph, const Node& node, std::int64_t block) {
+  const auto list = list_of(graph.constant(node.in[1]));
+  constexpr float kLeast = 1e-30F, kMost = 1e30F;
+  if (block != 0 || list.size() != 1 || !(list[0] > kLeast && list[0] < kMost)) return std::nullopt;
+  Quantised x{.q = node.in[0], .zero = node.in.size() > 2 ? node.in[2] : Value{}, .scale = list};
+  return is_zero_point(graph, x.zero, 1) ? std::optional(x) : std::nullopt;
+}
+
+std::optional<Quantised> dequantised_whole(const Site& s) {
+  const Node* made = s.maker(0, ops::DequantizeLinear);
+  if (made == nullptr || s.elem(0) != Elem::f32 || !s.graph.type(made->in[0]).ranked) return std::nullopt;
+  if (!is_byte(s.graph.type(made->in[0]).elem)) return std::nullopt;
+  return of_whole(s.graph, *made, made->attributes<ops::DequantizeAttrs>().block_size);
+}
+
+std::uint8_t byte_of(const Graph& graph, Value zero) {
+  return zero ? static_cast<std::uint8_t>(*graph.constant(zero)->tensor.data()) : std::uint8_t{0};
+}
+
+/// The same parameters as those of which the operand was dequantised: (x - z) * s / s is exact but for its rounding.
+bool requantises(const Site& s) {
+  const auto x = dequantised_whole(s);
+  if (!x) return false;
+  const Node same{.op = s.node.op,
+                  .in = {s.in.begin(), s.in.end()},
+                  .out = {},
+                  .attrs = {},
+                  .blocks = {},
+                  .name = {},
+                  .constraints = {}};
+  const auto y = of_whole(s.graph, same, s.attrs<ops::QuantizeAttrs>().block_size);
+  return y && x->scale == y->scale && byte_of(s.graph, x->zero) == byte_of(s.graph, y->zero) &&
+         s.graph.type(x->q).elem == s.from.type(s.node.out[0]).elem;
+}
+
+Expr make_bytes(const Site& s, Builder& to) { return expr(to, dequantised_whole(s)->q); }
+
+/// Every window has a pixel.
+bool is_max_of_bytes(const Site& s) {
+  const auto& a = s.attrs<ops::MaxPoolAttrs>();
+  const auto is_one = [](std::int64_t d) { return d == 1; };
+  if (s.node.out.size() > 1 || a.ceil_mode != 0 || !std::ranges::all_of(a.dilations, is_one)) return false;
+  for (std::size_t i = 0; i < a.pads.size(); ++i) {
+    if (a.pads[i] < 0 || a.pads[i] >= a.kernel_shape[i % a.kernel_shape.size()]) return false;
+  }
+  return dequantised_whole(s).has_value();
+}
+
+Expr make_max_of_bytes(const Site& s, Builder& to) {
+  const Quantised x = *dequantised_whole(s);
+  const Node* made = s.maker(0, ops::DequantizeLinear);
+  const Expr y = ops::MaxPool({expr(to, x.q)}, s.attrs<ops::MaxPoolAttrs>());
+  return ops::DequantizeLinear({y, expr(to, made->in[1]), expr(to, x.zero)}, made->attributes<ops::DequantizeAttrs>());
+}
+
 using N = Numerics;
 constexpr Rule kRules[] = {
     {"integer_matmul", kOps<ops::MatMul>,
@@ -163,6 +243,12 @@ constexpr Rule kRules[] = {
     {"integer_conv", kOps<ops::Conv>,
      "Conv(DequantizeLinear(x), DequantizeLinear(w), b) of 8 bits -> ConvInteger(x, w) * scales + b", N::reassociated,
      is_conv, make_conv},
+    {"zero_points", kOps<ops::MatMulInteger, ops::ConvInteger>, "zero points that are zero -> none", N::exact,
+     has_zeros, make_without_zeros},
+    {"requantised", kOps<ops::QuantizeLinear>, "QuantizeLinear(DequantizeLinear(x, s, z), s, z) of 8 bits -> x",
+     N::exact, requantises, make_bytes},
+    {"max_pool_bytes", kOps<ops::MaxPool>, "MaxPool(DequantizeLinear(x, s, z)) -> DequantizeLinear(MaxPool(x), s, z)",
+     N::exact, is_max_of_bytes, make_max_of_bytes},
 };
 
 }  // namespace

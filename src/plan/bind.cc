@@ -202,7 +202,10 @@ Bound bind_conv_integer(const Graph& g, const Node& n) {
   const auto shape = [&](std::size_t i) { return i < n.in.size() && n.in[i] ? g.type(n.in[i]).shape : Shape{}; };
   const bool one = shape(2).empty() || (shape(2).size() == 1 && shape(2)[0] == Dim(1));
   if (!one || shape(3).size() > 1) return std::nullopt;
-  Bound bound = windowed(params::Conv{.groups = a.group, .zero_points = true, .window = {}}, a, rank_of(g, n.in[0]));
+  const bool last = n.op == &ops::ConvIntegerChannelsLast;
+  if (last && g.constant(n.in[1]) == nullptr) return std::nullopt;
+  Bound bound = windowed(
+      params::Conv{.groups = a.group, .channels_last = last, .zero_points = true, .window = {}}, a, rank_of(g, n.in[0]));
   if (bound) bound->epilogue = true;
   return bound;
 }
@@ -216,8 +219,10 @@ Bound bind_conv_transpose(const Graph& g, const Node& n) {
 
 Bound bind_max_pool(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::MaxPoolAttrs>();
+  const Elem elem = g.type(n.in[0]).elem;
   const bool last = n.op == &ops::MaxPoolChannelsLast;
-  if (n.out.size() > 1 || !(all_f32(g, n) || (last && all_half(g, n)))) return std::nullopt;
+  const bool served = all_f32(g, n) || (last && all_half(g, n)) || elem == Elem::u8 || elem == Elem::i8;
+  if (n.out.size() > 1 || !served) return std::nullopt;
   return windowed(params::MaxPool{.channels_last = last, .window = {}}, a, rank_of(g, n.in[0]));
 }
 
@@ -404,6 +409,7 @@ const Row kRows[] = {
     {&ops::Conv, Kernel::conv, bind_conv},
     {&ops::ConvChannelsLast, Kernel::conv, bind_conv},
     {&ops::ConvInteger, Kernel::conv, bind_conv_integer},
+    {&ops::ConvIntegerChannelsLast, Kernel::conv, bind_conv_integer},
     {&ops::ConvTranspose, Kernel::conv_transpose, bind_conv_transpose},
     {&ops::MaxPool, Kernel::max_pool, bind_max_pool},
     {&ops::AveragePool, Kernel::average_pool, bind_average_pool},

@@ -187,7 +187,21 @@ class GroupWriter {
     return in[0] == v ? in[1] : in[0];
   }
 
-  /// Where the product's result goes: a store that is it or that may take its place, or else one more.
+  /// Sums of bytes, which other types follow, with a weight that is packed once.
+  bool may_pass() const {
+    const Node& product = graph_.node(d_.product);
+    const KernelParams& params = kernel_.producer->params;
+    const auto* matmul = std::get_if<params::MatMul>(&params);
+    const auto* conv = std::get_if<params::Conv>(&params);
+    const bool sums = matmul != nullptr ? matmul->zero_points
+                                        : conv != nullptr && conv->zero_points && conv->channels_last;
+    const Constant* weight = graph_.constant(product.in[1]);
+    const bool kept = weight != nullptr && (matmul == nullptr || weight->tensor.rank() == 2);
+    return sums && kept && graph_.type(given_).elem == Elem::i32;
+  }
+
+  /// Where the product's result goes: a store that is it or that may take its place, or else one more, unless it need
+  /// not be anywhere.
   void place_product() {
     const std::uint32_t load = load_of(kernel_, kProduced);
     std::uint32_t& into = kernel_.producer->into;
@@ -198,6 +212,11 @@ class GroupWriter {
       const bool given_is_output = std::ranges::find(g_.outputs, given_) != g_.outputs.end();
       if (same && !given_is_output && last_use(kernel_, load) <= kernel_.stores[into].value) return;
     }
+    if (may_pass()) {
+      into = kPassing;
+      return;
+    }
+    into = static_cast<std::uint32_t>(g_.outputs.size());
     g_.outputs.push_back(given_);
     kernel_.stores.push_back({load, graph_.type(given_).elem, whole()});
   }

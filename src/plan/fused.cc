@@ -38,7 +38,10 @@ std::size_t operand_count(const FusedIns& ins) {
   return ins.row == RowOp::layer_norm ? 2 : 1;
 }
 
-Elem produced_elem(const FusedKernel& kernel) { return kernel.stores[kernel.producer->into].elem; }
+Elem produced_elem(const FusedKernel& kernel) {
+  const Producer& p = *kernel.producer;
+  return p.into == kPassing ? p.passed : kernel.stores[p.into].elem;
+}
 
 std::uint32_t last_use(const FusedKernel& kernel, std::uint32_t i) {
   std::uint32_t last = i;
@@ -103,8 +106,9 @@ class FusedVerifier {
     if (!inside(p.operands, k_.operands.size()) || !inside(p.prologue_operands, k_.operands.size())) {
       return fail(Code::internal, "the producer has operands that are not there");
     }
-    if (p.into >= k_.stores.size()) return fail(Code::internal, "the producer writes no result");
-    if (k_.stores[p.into].access != Access::broadcast(k_.domain.size(), k_.domain.size())) {
+    if (p.into != kPassing && p.into >= k_.stores.size())
+      return fail(Code::internal, "the producer writes no result");
+    if (p.into != kPassing && k_.stores[p.into].access != Access::broadcast(k_.domain.size(), k_.domain.size())) {
       return fail(Code::internal, "the producer's result is not the whole domain");
     }
     if (!p.prologue) return {};
@@ -195,8 +199,9 @@ FusedKernel cut(const FusedKernel& kernel, FusedStore store) {
   }
   const Access whole = access_of(part.domain.size(), part.domain.size());
   const bool fits = part.stores[0].access == whole && part.stores[0].elem == produced;
-  if (!fits) part.stores.push_back({load, produced, whole});
-  part.producer->into = fits ? 0 : 1;
+  const bool passes = kernel.producer->into == kPassing;
+  if (!fits && !passes) part.stores.push_back({load, produced, whole});
+  part.producer->into = fits ? 0 : passes ? kPassing : 1;
   return part;
 }
 

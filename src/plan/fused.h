@@ -59,6 +59,8 @@ struct FusedIns {
 
 /// The `operand` of a load that reads the producer's result.
 inline constexpr std::uint32_t kProduced = ~0u;
+/// The `into` of a producer whose result only the body reads.
+inline constexpr std::uint32_t kPassing = ~0u;
 
 /// How a tensor follows the domain: for each of its axes the axis of the domain, or kFixed where its index is always
 /// 0. An axis that follows one, and whose extent at run time is 1, repeats.
@@ -107,6 +109,8 @@ struct Producer {
   OperandRange operands;  ///< its own, in the order that the family has
   /// The store whose memory the kernel writes to; the body replaces what is there. Its access is the whole domain.
   std::uint32_t into = 0;
+  /// Of a result that goes nowhere: with into == kPassing a tile of it is there only while the body reads it.
+  Elem passed = Elem::i32;
   /// The product, what it does with rows, the slope: as many of them as it does.
   std::vector<Origin> origins;
   /// Makes operand 0 some rows at a time: its only store. Its operands are operands `prologue_operands` of the whole.

@@ -94,7 +94,8 @@ class FusedPrinter {
   }
 
   std::string producer(const Producer& p, std::string_view margin) {
-    std::string s = fmt::format("produce {} {} into {}{}", frazil::str(p.params), range_str(p.operands), p.into,
+    std::string s = fmt::format("produce {} {} into {}{}", frazil::str(p.params), range_str(p.operands),
+                                p.into == kPassing ? fmt::format("tiles {}", name_of(p.passed)) : std::to_string(p.into),
                                 origins_str(p.origins));
     if (p.prologue) s += fmt::format(" after {} {}", range_str(p.prologue_operands), run(*p.prologue, margin));
     return s;
@@ -265,7 +266,12 @@ class FusedReader {
     FRAZIL_TRY(p.params, parameters());
     FRAZIL_TRY(p.operands, range());
     FRAZIL_CHECK(t_.expect("into"));
-    FRAZIL_TRY(p.into, number<std::uint32_t>("a result"));
+    if (t_.take("tiles")) {
+      p.into = kPassing;
+      FRAZIL_TRY(p.passed, elem());
+    } else {
+      FRAZIL_TRY(p.into, number<std::uint32_t>("a result"));
+    }
     FRAZIL_CHECK(origins(p.origins));
     if (t_.take("after")) {
       if (std::exchange(inside_, true)) return t_.error(t_.peek(), "a prologue has no producer");

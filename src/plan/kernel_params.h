@@ -136,7 +136,8 @@ struct Gemm {
   }
 };
 
-/// 1-D and 2-D. With `zero_points`, of bytes: operands are those of ConvInteger. With `half`, of 16-bit floats.
+/// 1-D and 2-D. With `half`, of 16-bit floats. With `zero_points`, of bytes: operands are those of ConvInteger, and the
+/// weight is a constant where channels are last.
 struct Conv {
   static constexpr std::string_view kName = "conv";
   std::int64_t groups = 1;
@@ -173,6 +174,7 @@ struct ConvTranspose {
   }
 };
 
+/// Of f32 or bytes.
 struct MaxPool {
   static constexpr std::string_view kName = "max_pool";
   bool channels_last = false;

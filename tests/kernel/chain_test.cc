@@ -1,0 +1,160 @@
+#include "kernel/chain.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kernel/isa.h"
+#include "kernel/random_values.h"
+
+// Chains against the same operations one by one, with the bits that these have.
+namespace frazil::kernel {
+namespace {
+
+using std::int64_t;
+using Op = ChainStep::Op;
+using From = ChainStep::From;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+
+class Chain : public ::testing::TestWithParam<Isa> {
+ protected:
+  Chain() { force_isa(GetParam()); }
+  ~Chain() override { force_isa(best_isa()); }
+};
+
+float to_byte(float x, Elem e) {
+  if (std::isnan(x)) return 0;
+  const float low = e == Elem::i8 ? -128 : 0, high = e == Elem::i8 ? 127 : 255;
+  return std::trunc(std::min(std::max(x, low), high));
+}
+
+float quantised(float x, float scale, float zero, Elem e) {
+  const float y = std::nearbyint(x / scale) + zero;
+  const float low = e == Elem::i8 ? -128 : 0, high = e == Elem::i8 ? 127 : 255;
+  return to_byte(std::isnan(y) ? y : std::min(std::max(y, low), high), e);
+}
+
+/// Numbers at and beside the middle of two integers, huge ones, and none.
+std::vector<float> hard_numbers(int64_t n, float scale) {
+  std::vector<float> x = values<float>(n, 1, 300 * scale);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float middle = (static_cast<float>(static_cast<int>(i % 600) - 300) + 0.5F) * scale;
+    if (i % 3 == 0) x[i] = middle;
+    if (i % 7 == 0) x[i] = std::nextafter(middle, i % 2 == 0 ? kInf : -kInf);
+    if (i % 41 == 0) x[i] = std::vector<float>{kNaN, kInf, -kInf, 1e30F, -3e9F, 1e-40F, -0.0F}[i / 41 % 7];
+  }
+  return x;
+}
+
+TEST_P(Chain, Quantises) {
+  for (const float scale : {0.1F, 1.0F, 0.037F, -0.5F, 1e-41F, 3e37F, 0.0F}) {
+    for (const Elem elem : {Elem::u8, Elem::i8}) {
+      for (const int64_t n : {1, 15, 63, 64, 130, 2000}) {
+        const std::vector<float> x = hard_numbers(n, scale == 0 ? 1 : scale);
+        const float zero = elem == Elem::u8 ? 128 : 3;
+        const ChainStep steps[] = {
+            {.op = Op::load, .index = 0},
+            {.op = Op::quantise,
+             .index = 1,
+             .elem = elem,
+             .zero_from = ChainStep::Zero::constant,
+             .number = scale,
+             .zero = zero,
+             .low = elem == Elem::u8 ? 0.F : -128.F,
+             .high = elem == Elem::u8 ? 255.F : 127.F},
+            {.op = Op::store, .index = 0, .elem = elem},
+            {.op = Op::store, .index = 1, .elem = Elem::f32},
+        };
+        std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n) + 1, 77);
+        std::vector<float> reals(static_cast<std::size_t>(n) + 1, 77);
+        const void* operands[] = {x.data()};
+        void* results[] = {bytes.data(), reals.data()};
+        run_chain(steps, operands, results, n);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const float expected = quantised(x[i], scale, zero, elem);
+          EXPECT_EQ(reals[i], expected) << x[i] << " / " << scale;
+          EXPECT_EQ(bytes[i], static_cast<std::uint8_t>(static_cast<int>(expected))) << x[i] << " / " << scale;
+        }
+        EXPECT_EQ(bytes.back(), 77);
+        EXPECT_EQ(reals.back(), 77);
+      }
+    }
+  }
+}
+
+/// A convolution's epilogue with a sum of two quantised images.
+TEST_P(Chain, AddsWhatWasQuantised) {
+  for (const int64_t n : {1, 16, 56, 64, 100, 777}) {
+    const auto sums = values<std::int32_t>(n, 1), more = values<std::int32_t>(n, 6);
+    const auto factors = values<float>(n, 2), bias = values<float>(n, 3, 1e8F);
+    const auto other = values<std::uint8_t>(n, 4);
+    const float one = 0.75F;
+    std::vector<std::int8_t> y(static_cast<std::size_t>(n) + 1, 77);
+    const ChainStep steps[] = {
+        {.op = Op::load, .index = 3, .elem = Elem::u8},
+        {.op = Op::sub, .number = 100},
+        {.op = Op::mul, .from = From::one, .index = 4},
+        {.op = Op::save, .index = 2},
+        {.op = Op::load_sum, .index = 0, .other = 5},
+        {.op = Op::mul, .from = From::each, .index = 1},
+        {.op = Op::add, .from = From::each, .index = 2},
+        {.op = Op::mul, .number = 1e-7F},
+        {.op = Op::add, .from = From::slot, .index = 2},
+        {.op = Op::max, .number = 0},
+        {.op = Op::round},
+        {.op = Op::sub_from, .number = 100},
+        {.op = Op::to_byte, .elem = Elem::i8},
+        {.op = Op::store, .index = 0, .elem = Elem::i8},
+    };
+    const void* operands[] = {sums.data(), factors.data(), bias.data(), other.data(), &one, more.data()};
+    void* results[] = {y.data()};
+    run_chain(steps, operands, results, n);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const auto sum =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]) + static_cast<std::uint32_t>(more[i]));
+      const float scaled = static_cast<float>(sum) * factors[i], moved = scaled + bias[i], small = moved * 1e-7F;
+      const float added = small + (static_cast<float>(other[i]) - 100) * one;
+      EXPECT_EQ(y[i], static_cast<std::int8_t>(to_byte(100 - std::nearbyint(std::max(added, 0.F)), Elem::i8)));
+    }
+    EXPECT_EQ(y.back(), 77);
+  }
+}
+
+TEST_P(Chain, LimitsKeepNaNAndTheirOrder) {
+  const std::vector<float> x{kNaN, -0.0F, 0.0F, 1, -1, kInf, -kInf};
+  const auto run = [&](Op op, float number) {
+    std::vector<float> y(x.size());
+    const ChainStep steps[] = {{.op = Op::load}, {.op = op, .number = number}, {.op = Op::store}};
+    const void* operands[] = {x.data()};
+    void* results[] = {y.data()};
+    run_chain(steps, operands, results, static_cast<int64_t>(x.size()));
+    return y;
+  };
+  const auto bits = [](float f) { return std::isnan(f) ? 1U : std::bit_cast<std::uint32_t>(f); };
+  for (const float number : {0.0F, -0.0F, 0.5F, kNaN}) {
+    const auto most = run(Op::max, number), most_of = run(Op::max_of, number), least = run(Op::min, number),
+               least_of = run(Op::min_of, number), rest = run(Op::sub_from, number), part = run(Op::div_into, number);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto pick = [](bool first, float a, float b) {
+        return std::isnan(a) ? a : std::isnan(b) || !first ? b : a;
+      };
+      EXPECT_EQ(bits(most[i]), bits(pick(x[i] > number, x[i], number))) << x[i];
+      EXPECT_EQ(bits(most_of[i]), bits(pick(number > x[i], number, x[i]))) << x[i];
+      EXPECT_EQ(bits(least[i]), bits(pick(x[i] < number, x[i], number))) << x[i];
+      EXPECT_EQ(bits(least_of[i]), bits(pick(number < x[i], number, x[i]))) << x[i];
+      EXPECT_EQ(bits(rest[i]), bits(number - x[i])) << x[i];
+      EXPECT_EQ(bits(part[i]), bits(number / x[i])) << x[i];
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Chain, ::testing::ValuesIn(std::vector<Isa>(isas().begin(), isas().end())),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+}  // namespace
+}  // namespace frazil::kernel
