@@ -18,8 +18,7 @@ struct ByteConvState {
 
 /// Types and zero points, of either layout.
 template <class State>
-Status read_bytes(const Prepare& cx, State& s) {
-  const kernel::ConvParams& p = s.conv.params;
+Status read_bytes(const Prepare& cx, const kernel::ConvParams& p, State& s) {
   s.conv.signed_x = cx.in[0].elem == Elem::i8;
   s.conv.signed_w = cx.in[1].elem == Elem::i8;
   s.operands = cx.in.size();
@@ -34,7 +33,7 @@ Status read_bytes(const Prepare& cx, State& s) {
 Status prepare_byte_conv(Prepare& cx, const params::Conv& how, ByteConvState& s) {
   kernel::ConvParams& p = s.conv.params;
   read_conv(cx, how, false, p);
-  FRAZIL_CHECK(read_bytes(cx, s));
+  FRAZIL_CHECK(read_bytes(cx, p, s));
   s.unit = cx.whole_rows ? kernel::byte_conv_units_per_plane(p) : 1;
   cx.units = std::max<std::int64_t>(1, kernel::byte_conv_units(p) / s.unit);
   cx.nanoseconds = kernel::conv_nanoseconds(kernel::tuning(), p);
@@ -72,20 +71,21 @@ struct ByteNhwcState {
 };
 
 Status prepare_byte_nhwc(Prepare& cx, const params::Conv& how, ByteNhwcState& s) {
-  kernel::ConvParams& p = s.conv.params;
+  kernel::ConvParams& p = s.conv.form.params;
   read_conv(cx, how, true, p);
-  FRAZIL_CHECK(read_bytes(cx, s));
+  FRAZIL_CHECK(read_bytes(cx, p, s));
+  s.conv.form.has_w_zero = s.operands > 3 && cx.in[3].given;
   const WeightRef& weight = cx.weights[1];
   if (!weight) return fail(Code::internal, "the weights are no constant");
-  const PackFormat format{PackFormat::Layout::byte_conv_nhwc, {p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups}};
+  const PackFormat format{PackFormat::Layout::byte_conv_nhwc, {p.out_c, s.conv.form.has_w_zero ? -p.in_c : p.in_c, p.kernel_h, p.kernel_w, p.groups}};
   FRAZIL_TRY(s.conv.packed_w,
-             cx.packed.get(weight, format, kernel::byte_nhwc_packed_w_bytes(p), [&](std::byte* to) {
-               kernel::byte_nhwc_pack_w(p, weight.bytes.data(), s.conv.signed_w, to);
+             cx.packed.get(weight, format, kernel::byte_nhwc_packed_w_bytes(s.conv.form), [&](std::byte* to) {
+               kernel::byte_nhwc_pack_w(s.conv.form, weight.bytes.data(), s.conv.signed_w, to);
              }));
-  s.unit = cx.whole_rows ? kernel::byte_nhwc_units_per_rows(p) : 1;
-  cx.units = std::max<std::int64_t>(1, kernel::byte_nhwc_units(p) / s.unit);
+  s.unit = cx.whole_rows ? kernel::byte_nhwc_units_per_rows(s.conv.form) : 1;
+  cx.units = std::max<std::int64_t>(1, kernel::byte_nhwc_units(s.conv.form) / s.unit);
   cx.nanoseconds = nanoseconds_of(p);
-  cx.scratch_bytes = kernel::byte_nhwc_scratch(p);
+  cx.scratch_bytes = kernel::byte_nhwc_scratch(s.conv.form);
   return {};
 }
 
@@ -96,11 +96,11 @@ void run_byte_nhwc(const ProductRun<ByteNhwcState>& r) {
   if (r.state.operands > 3) conv.w_zero = r.call.in[3];
   conv.y = reinterpret_cast<std::int32_t*>(r.call.out[0]);
   conv.on_tile = r.epilogue.on_tile();
-  const std::int64_t units = kernel::byte_nhwc_units(conv.params);
+  const std::int64_t units = kernel::byte_nhwc_units(conv.form);
   kernel::byte_nhwc_range(conv, r.begin * r.state.unit, std::min(r.end * r.state.unit, units), r.worker.scratch);
 }
 
-std::int64_t channels(const ByteNhwcState& s) { return s.conv.params.out_c; }
+std::int64_t channels(const ByteNhwcState& s) { return s.conv.form.params.out_c; }
 
 }  // namespace
 

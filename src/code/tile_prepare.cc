@@ -93,6 +93,12 @@ class TilePreparer {
                            std::span(chain_results_).first(TileArrays::most_values(code_)),
                            std::span(chain_values_).first(TileArrays::most_values(code_))};
     s_.ops = static_cast<std::uint8_t>(make_chains(code_, single_, std::span(ops_).first(s_.ops), space, s_));
+    const bool alone = s_.ops == 1 && s_.chains == 1 && !s_.rows && s_.rank <= 1;
+    s_.one_chain = alone && std::ranges::all_of(std::span(chain_values_).first(s_.chain_values), [&](std::uint16_t v) {
+      return std::ranges::any_of(std::span(pointers_).first(s_.pointers), [&](const TilePointer& p) { return p.value == v; });
+    });
+    s_.one_chain = s_.one_chain && std::ranges::all_of(std::span(chain_results_).first(s_.chain_results),
+                                                       [](const TileResult& r) { return r.to >= 0; });
   }
 
   /// From where they were built to where they are read.

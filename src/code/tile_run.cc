@@ -19,12 +19,16 @@ class TileRun {
   void run(std::int64_t begin, std::int64_t end) {
     const bool loops = s_.rank != 0 || s_.rows;
     const std::int64_t first = begin * s_.unit, past = std::min(end * s_.unit, loops ? s_.outer : s_.inner);
+    if (s_.one_chain) {
+      return loops ? chain_of_rows({first, past, 0, s_.inner, s_.inner}) : chain_of_rows({0, 1, first, past, 0});
+    }
     if (loops && s_.rank != 0) return outer_loops(first, past, 0, s_.inner);
     if (loops) return inner_loop(0, s_.inner);  // one row
     inner_loop(first, past);
   }
 
   void run(const TilePart& p) {
+    if (s_.one_chain) return chain_of_rows(p);
     if (!s_.dense) return outer_loops(p.row0, p.row1, p.col0, p.col1);
     if (p.col0 == 0 && p.col1 == p.cols) return inner_loop(p.row0 * p.cols, p.row1 * p.cols);
     for (std::int64_t row = p.row0; row < p.row1; ++row) inner_loop(row * p.cols + p.col0, row * p.cols + p.col1);
@@ -119,6 +123,75 @@ class TileRun {
     kernel::run_chain({arrays_.chain_steps + c.steps, c.step_count}, operands, results, n);
   }
 
+  /// The whole work as one chain, over rows where there are some.
+  void chain_of_rows(const TilePart& p) {
+    const TileChain& c = arrays_.chains[arrays_.ops[0].a];
+    const void* operands[kernel::kMostChainOperands];
+    void* results[kernel::kMostChainOperands];
+    std::int64_t operand_steps[kernel::kMostChainOperands], result_steps[kernel::kMostChainOperands];
+    // Rows of dense tensors lie side by side.
+    const auto step = [&](int k) {
+      if (!s_.dense) return s_.rank == 0 ? 0 : arrays_.steps[k];
+      return arrays_.operands[k].inner_step * p.cols;
+    };
+    const auto start = [&](int k) { return at_[k] + p.row0 * step(k) + p.col0 * arrays_.operands[k].inner_step; };
+    for (int i = 0; i < s_.pointers; ++i) {
+      const TilePointer& pointer = arrays_.pointers[i];
+      for (int k = 0; k < c.value_count; ++k) {
+        if (arrays_.chain_values[c.values + k] != pointer.value) continue;
+        operands[k] = start(pointer.operand);
+        operand_steps[k] = step(pointer.operand);
+      }
+    }
+    for (int k = 0; k < c.result_count; ++k) {
+      const int result = s_.operands + arrays_.chain_results[c.results + k].to;
+      results[k] = start(result);
+      result_steps[k] = step(result);
+    }
+    const std::span steps(arrays_.chain_steps + c.steps, c.step_count);
+    const bool joined = s_.dense && p.col0 == 0 && p.col1 == p.cols;  // rows are one
+    const std::int64_t rows = joined ? 1 : p.row1 - p.row0;
+    std::int64_t n = joined ? (p.row1 - p.row0) * p.cols : p.col1 - p.col0;
+    if (rows == 1) return long_chain(c, steps, operands, results, n);
+    const kernel::ChainRows by{kRowsAtOnce, std::span(operand_steps).first(c.value_count),
+                               std::span(result_steps).first(c.result_count)};
+    PollThrottle throttle;
+    for (std::int64_t done = 0; done < rows && !throttle.stop(kRowsAtOnce * n);) {
+      kernel::ChainRows some = by;
+      some.rows = std::min(kRowsAtOnce, rows - done);
+      kernel::run_chain_rows(steps, operands, results, n, some);
+      done += some.rows;
+      if (done < rows) move(operands, by.operand_steps), move(results, by.result_steps);
+    }
+  }
+
+  template <class P>
+  static void move(P* pointers, std::span<const std::int64_t> steps) {
+    using Byte = std::conditional_t<std::is_same_v<P, void*>, std::byte, const std::byte>;
+    for (std::size_t k = 0; k < steps.size(); ++k) pointers[k] = static_cast<Byte*>(pointers[k]) + steps[k];
+  }
+
+  /// Which the run may be stopped in.
+  void long_chain(const TileChain& c, std::span<const kernel::ChainStep> steps, const void** operands, void** results,
+                  std::int64_t n) const {
+    std::int64_t widths[kernel::kMostChainOperands], result_widths[kernel::kMostChainOperands];
+    for (int i = 0; i < s_.pointers; ++i) {
+      for (int k = 0; k < c.value_count; ++k) {
+        if (arrays_.chain_values[c.values + k] == arrays_.pointers[i].value)
+          widths[k] = arrays_.operands[arrays_.pointers[i].operand].inner_step * kLongTile;
+      }
+    }
+    for (int k = 0; k < c.result_count; ++k) {
+      const int result = s_.operands + arrays_.chain_results[c.results + k].to;
+      result_widths[k] = arrays_.operands[result].inner_step * kLongTile;
+    }
+    for (std::int64_t left = n; left > 0 && !stop_requested(); left -= kLongTile) {
+      kernel::run_chain(steps, operands, results, std::min(left, kLongTile));
+      move(operands, std::span(widths).first(c.value_count));
+      move(results, std::span(result_widths).first(c.result_count));
+    }
+  }
+
   /// One element, repeated to a row.
   const void* expanded(const TileOp& op) {
     std::byte* to = scratch_ + s_.spare * s_.stride;
@@ -142,6 +215,7 @@ class TileRun {
     }
   }
 
+  static constexpr std::int64_t kRowsAtOnce = 64;
   const TileState& s_;
   const TileArrays arrays_;
   std::byte* scratch_;

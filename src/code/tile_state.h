@@ -82,6 +82,7 @@ struct TileState {
   std::uint8_t operands = 0, results = 0;
   std::uint8_t pointers = 0, constants = 0, ops = 0;
   std::uint8_t chains = 0;
+  bool one_chain = false;  ///< which reads operands and writes results where they are, in one loop or two
   std::uint16_t chain_steps = 0, chain_values = 0, chain_results = 0;
   std::uint16_t spare = 0;  ///< the buffer behind those of the program
   std::int64_t tile = kTile;

@@ -56,4 +56,12 @@ inline constexpr std::int64_t kChainRun = 64;  ///< elements that pass through t
 /// operand of elements that are as wide, or wider, does. Values of u8 and i8 are f32 in between, and exact.
 void run_chain(std::span<const ChainStep> steps, const void* const* operands, void* const* results, std::int64_t n);
 
+/// The same for rows of n elements, between which pointers move by these bytes. `operands` and `results` are left moved.
+struct ChainRows {
+  std::int64_t rows = 1;
+  std::span<const std::int64_t> operand_steps, result_steps;
+};
+void run_chain_rows(std::span<const ChainStep> steps, const void** operands, void** results, std::int64_t n,
+                    const ChainRows& rows);
+
 }  // namespace frazil::kernel

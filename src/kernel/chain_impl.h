@@ -215,11 +215,10 @@ FRAZIL_INLINE bool has_reciprocal(float scale) {
   return a > 0x1p-100F && a < 0x1p100F;
 }
 
-/// By the reciprocal. Where a quotient is so near to the middle of two integers that its own rounding counts, or no
-/// small number, it is divided.
+/// By the reciprocal. Where a quotient is so near to the middle of two integers that its own rounding counts, it is
+/// divided; one that is far outside of the limits, and off by more, is not.
 FRAZIL_INLINE void quantise_step(const ChainStep& s, const Run& r, F32v (&x)[kN]) {
   constexpr float kSure = 0.4995F;  // quotients up to 2^10 are off by less than 2^-12
-  constexpr float kSmall = 1024;
   const float scale = one_of(s, r), zero = zero_of(s, r);
   const F32v divisor = splat<F32v>(scale), factor = 1.0F / divisor;
   const bool fast = has_reciprocal(scale);
@@ -228,8 +227,7 @@ FRAZIL_INLINE void quantise_step(const ChainStep& s, const Run& r, F32v (&x)[kN]
     const F32v q = x[v] * factor;
     F32v y = rounded(q);
     const F32v off = abs(q - y);
-    const __mmask16 unsure = _mm512_cmp_ps_mask((__m512)off, _mm512_set1_ps(kSure), _CMP_NLT_UQ) |
-                             _mm512_cmp_ps_mask((__m512)abs(q), _mm512_set1_ps(kSmall), _CMP_NLT_UQ);
+    const __mmask16 unsure = _mm512_cmp_ps_mask((__m512)off, _mm512_set1_ps(kSure), _CMP_NLT_UQ);
     if (!fast || unsure != 0) [[unlikely]] {
       x[v] = quantised(x[v], divisor, zero, s);
       continue;
@@ -355,12 +353,7 @@ void padded_tail(const ChainStep* first, const ChainStep* past, const Run& r) {
   }
 }
 
-}  // namespace
-
-void chain(const ChainStep* first, const ChainStep* past, const void* const* operands, void* const* results,
-           int64_t n) {
-  alignas(64) float slots[kMostChainSlots][kChainRun];
-  Run r{operands, results, 0, kChainRun, slots};
+void chain_row(const ChainStep* first, const ChainStep* past, Run r, int64_t n) {
   for (; r.at + kChainRun <= n; r.at += kChainRun) pass<false>(first, past, r);
   if (r.at == n) return;
   r.n = n - r.at;
@@ -368,6 +361,21 @@ void chain(const ChainStep* first, const ChainStep* past, const void* const* ope
     pass<true>(first, past, r);
   else
     padded_tail(first, past, r);
+}
+
+}  // namespace
+
+void chain(const ChainStep* first, const ChainStep* past, const void** operands, void** results, int64_t n,
+           const ChainRows& rows) {
+  alignas(64) float slots[kMostChainSlots][kChainRun];
+  for (int64_t row = 0;;) {
+    chain_row(first, past, {operands, results, 0, kChainRun, slots}, n);
+    if (++row >= rows.rows) return;
+    for (std::size_t k = 0; k < rows.operand_steps.size(); ++k)
+      operands[k] = static_cast<const std::byte*>(operands[k]) + rows.operand_steps[k];
+    for (std::size_t k = 0; k < rows.result_steps.size(); ++k)
+      results[k] = static_cast<std::byte*>(results[k]) + rows.result_steps[k];
+  }
 }
 
 }  // namespace frazil::kernel::FRAZIL_ISA_NS

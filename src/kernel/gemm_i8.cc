@@ -58,7 +58,7 @@ ByteProduct product_of(const GemmCall& g, bool signed_a, bool signed_b) {
           .k = g.k,
           .signed_a = signed_a,
           .signed_b = signed_b,
-          .a = {strided_row, &g},
+          .a = {.row = strided_row, .context = &g, .in_place = g.a_col == 1},
           .packed_b = g.packed_b,
           .begin_col = g.first_col,
           .end_col = g.past_col,
@@ -163,6 +163,20 @@ void byte_pack_taps(int64_t channels, int64_t taps, int64_t n, const void* w, bo
     for (int64_t t = 0; t < depth; ++t) {
       const auto* const from = static_cast<const uint8_t*>(w) + (p + t) % channels * taps + (p + t) / channels;
       for (int64_t c = 0; c < cols; ++c) quad[4 * c + t] = from[(j + c) * k] ^ flip;
+    }
+  });
+}
+
+void byte_pack_lines(int64_t channels, int64_t kernel_h, int64_t kernel_w, int64_t line, int64_t n, const void* w,
+                     bool signed_w, void* packed) noexcept {
+  const uint8_t flip = signed_w ? 0x80 : 0;
+  const int64_t taps = kernel_h * kernel_w;
+  pack_panels(kernel_h * line, n, packed, [&](int64_t p, int64_t depth, int64_t j, int64_t cols, uint8_t* quad) {
+    for (int64_t t = 0; t < depth; ++t) {
+      const int64_t row = (p + t) / line, at = (p + t) % line, tap = row * kernel_w + at / channels;
+      const auto* const from = static_cast<const uint8_t*>(w) + at % channels * taps + tap;
+      for (int64_t c = 0; c < cols; ++c)
+        quad[4 * c + t] = (at < kernel_w * channels ? from[(j + c) * channels * taps] : uint8_t{0}) ^ flip;
     }
   });
 }

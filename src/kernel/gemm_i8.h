@@ -9,11 +9,12 @@
 namespace frazil::kernel {
 
 /// Rows of bytes: row(context, i, buffer) gives the k elements of row i side by side, in `buffer` if they do not lie
-/// so. Rows of several taps are read through pointers instead: point(context, i, count, to) gives those of rows
-/// [i, i + count) as to[row][tap], to k / taps bytes each, a multiple of 16.
+/// so; never there with `in_place`. Rows of taps may be read through pointers instead: point(context, i, count, to)
+/// gives those of rows [i, i + count) as to[row][tap], to k / taps bytes each.
 struct ByteRows {
   const void* (*row)(const void* context, std::int64_t i, void* buffer) = nullptr;
   const void* context = nullptr;
+  bool in_place = false;
   std::int64_t taps = 1;
   void (*point)(const void* context, std::int64_t i, std::int64_t count, const std::uint8_t** to) = nullptr;
   const std::uint8_t** pointers = nullptr;  ///< of kByteRowsAtOnce rows
@@ -46,6 +47,9 @@ void byte_pack_b(std::int64_t k, std::int64_t n, const void* b, std::int64_t b_r
 /// The same of B[tap * channels + channel, column] = w[column, channel, tap], as weights of convolutions are laid out.
 void byte_pack_taps(std::int64_t channels, std::int64_t taps, std::int64_t n, const void* w, bool signed_w,
                     void* packed) noexcept;
+/// The same where rows of the kernel take `line` bytes of a row of B, with zeros behind their weights.
+void byte_pack_lines(std::int64_t channels, std::int64_t kernel_h, std::int64_t kernel_w, std::int64_t line,
+                     std::int64_t n, const void* w, bool signed_w, void* packed) noexcept;
 /// What `passed` needs for rows of `n` columns.
 std::size_t byte_passed_bytes(std::int64_t n, std::int64_t k) noexcept;
 

@@ -370,21 +370,22 @@ void pack_tile(const ByteProduct& g, int64_t row0, int64_t first, int64_t height
   const std::uint8_t flip = g.signed_a ? 0 : 0x80;
   std::byte* const buffers = scratch + byte_block_bytes(g.k);
   std::byte* const to = scratch + first * byte_quads(g.k) * kQuad;
-  const int64_t depth = g.k / g.a.taps;
+  const bool by_taps = g.a.point != nullptr && (g.a.taps == 1 || g.k / g.a.taps % 16 == 0);
+  const int64_t taps = by_taps ? g.a.taps : 1, depth = g.k / taps;
   for (int64_t r = 0; r < height; r += kByteBuffers) {
     const int64_t some = height - r < kByteBuffers ? height - r : kByteBuffers;
     const int64_t at = first + r;
-    if (g.a.point != nullptr) g.a.point(g.a.context, row0 + at, some, g.a.pointers);
+    if (by_taps) g.a.point(g.a.context, row0 + at, some, g.a.pointers);
     for (int64_t i = 0; i < some; ++i) {
       block.sums[at + i] = 0;
       block.zeros[at + i] = zero_of(g.a_zero, (row0 + at + i) * g.a_zero_step, g.signed_a) - (g.signed_a ? 0 : 128);
     }
-    for (int64_t tap = 0; tap < g.a.taps; ++tap) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
       const std::uint8_t* rows[kByteBuffers] = {};
-      if (g.a.point == nullptr)
+      if (!by_taps)
         find_rows(g, row0 + at, some, buffers, rows);
       else
-        for (int64_t i = 0; i < some; ++i) rows[i] = g.a.pointers[i * g.a.taps + tap];
+        for (int64_t i = 0; i < some; ++i) rows[i] = g.a.pointers[i * taps + tap];
       for (int64_t i = 0; i < some; ++i) block.sums[at + i] += sum_of(rows[i], depth, g.signed_a);
       pack_rows(rows, some, depth, flip, height, to + tap * depth / 4 * height * kQuad + r * kQuad);
     }
@@ -401,22 +402,29 @@ void pack_block(const ByteProduct& g, int64_t row0, const Cut& cut, std::byte* s
 /// What the end of a panel of columns needs.
 struct ColumnTerms {
   int32_t zeros[kByteCols] = {}, terms[kByteCols] = {};
+  int32_t sums[kByteCols] = {};  ///< of B as it is
   ColumnTerms(const ByteProduct& g, int64_t j) {
-    const auto* const sums = static_cast<const int32_t*>(g.packed_b) + g.packed_from;
+    const auto* const packed = static_cast<const int32_t*>(g.packed_b) + g.packed_from;
+    const int32_t moved = g.signed_b ? 128 : 0;
     for (int64_t c = 0; c < kByteCols && j + c < g.n; ++c) {
-      zeros[c] = zero_of(g.b_zero, (j + c) * g.b_zero_step, g.signed_b) + (g.signed_b ? 128 : 0);
-      terms[c] = static_cast<int32_t>(sums[j + c] - g.k * zeros[c]);
+      zeros[c] = zero_of(g.b_zero, (j + c) * g.b_zero_step, g.signed_b) + moved;
+      terms[c] = static_cast<int32_t>(packed[j + c] - g.k * zeros[c]);
+      sums[c] = static_cast<int32_t>(packed[j + c] - g.k * moved);
     }
   }
 };
+
+const std::uint8_t* panels_of(const ByteProduct& g) {
+  const int64_t cols = g.packed_cols > 0 ? g.packed_cols : g.n;
+  const auto* const panels = static_cast<const int32_t*>(g.packed_b) + byte_cols(cols);
+  return reinterpret_cast<const std::uint8_t*>(panels) + g.packed_from * byte_quads(g.k) * 4;
+}
 
 /// Steps [q0, q1) of rows times a panel of columns.
 void panel_of_block(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& cut, const ByteBlock& block, int64_t j,
                     int64_t q0, int64_t q1) {
   const int64_t quads = byte_quads(g.k);
-  const auto* const panels = reinterpret_cast<const std::uint8_t*>(static_cast<const int32_t*>(g.packed_b) +
-                                                                   byte_cols(g.packed_cols > 0 ? g.packed_cols : g.n)) +
-                             g.packed_from * quads * 4;
+  const std::uint8_t* const panels = panels_of(g);
   const ColumnTerms columns(g, j);
   const int64_t cols = g.n - j < kByteCols ? g.n - j : kByteCols;
   const int vectors = cut.highest() <= kNarrowRows ? 4 : 2;
@@ -441,6 +449,145 @@ void panel_of_block(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& c
   }
 }
 
+#if defined(__AVX512VNNI__)
+// ---- A as it lies ----
+// Where A is unsigned and B signed and without a zero point, elements of A can be multiplied where they are, and no
+// sums of rows are needed.
+
+bool reads_in_place(const ByteProduct& g) {
+  const int64_t depth = g.k / g.a.taps;
+  const bool lies = g.a.in_place || g.a.point != nullptr;
+  return lies && !g.signed_a && g.signed_b && g.b_zero == nullptr && g.a_zero_step == 0 && depth % 4 == 0 && depth >= 8;
+}
+
+/// A tile of C over the whole depth.
+struct TapTile {
+  const std::uint8_t* const* at;  ///< [tap][row]
+  int64_t taps, quads;            ///< quads: of a tap
+  const std::uint8_t* b;          ///< [tap][quad][kByteCols][4]
+  int32_t* c;
+  int64_t c_row, cols;
+  const int32_t* col_terms;  ///< sum b
+  int32_t zero;              ///< of A
+};
+
+template <int R, int NV>
+void tap_tile(const TapTile& t) {
+  constexpr int kChains = R == 1 ? 4 : R <= 3 ? 2 : 1;  // independent sums, as each product waits for the one before
+  __m512i acc[kChains][R][NV];
+#pragma GCC unroll 16
+  for (int u = 0; u < kChains; ++u)
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) acc[u][r][v] = _mm512_setzero_si512();
+  const __m512i flip = _mm512_set1_epi32(static_cast<int>(0x80808080U));
+  const std::uint8_t* b = t.b;
+  const std::uint8_t* const* at = t.at;
+  for (int64_t tap = 0; tap < t.taps; ++tap, at += R) {
+    const std::uint8_t* a[R];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) a[r] = at[r];
+    const auto step = [&](int u, int64_t q) __attribute__((always_inline)) {
+      __m512i bv[NV];
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) bv[v] = _mm512_xor_si512(_mm512_loadu_si512(b + v * 64), flip);
+      b += 4 * kByteCols;
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        int32_t x;
+        __builtin_memcpy(&x, a[r] + 4 * q, sizeof x);
+        const __m512i av = _mm512_set1_epi32(x);
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) {
+          acc[u][r][v] = _mm512_dpbusd_epi32(acc[u][r][v], av, bv[v]);
+          asm volatile("" : "+v"(acc[u][r][v]));
+        }
+      }
+    };
+    int64_t q = 0;
+    for (; q + kChains <= t.quads; q += kChains) {
+#pragma GCC unroll 16
+      for (int u = 0; u < kChains; ++u) step(u, q + u);
+    }
+    for (; q < t.quads; ++q) step(0, q);
+  }
+  int32_t edge[R][NV * kW];
+  const bool inside = t.cols >= NV * kW;
+  const __m512i zero = _mm512_set1_epi32(t.zero);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+    int32_t* const to = inside ? t.c + r * t.c_row : edge[r];
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      __m512i sum = acc[0][r][v];
+#pragma GCC unroll 16
+      for (int u = 1; u < kChains; ++u) sum = _mm512_add_epi32(sum, acc[u][r][v]);
+      const __m512i moved = _mm512_mullo_epi32(zero, _mm512_loadu_si512(t.col_terms + v * kW));
+      _mm512_storeu_si512(to + v * kW, _mm512_sub_epi32(sum, moved));
+    }
+    if (!inside) std::memcpy(t.c + r * t.c_row, to, static_cast<std::size_t>(t.cols) * sizeof *to);
+  }
+}
+
+using TapTileFn = void (*)(const TapTile&);
+
+template <int NV>
+struct TapTiles {
+  TapTileFn at[kTileRows + 1] = {};
+  constexpr TapTiles() { fill<1>(); }
+  template <int R>
+  constexpr void fill() {
+    at[R] = tap_tile<R, NV>;
+    if constexpr (R < kTileRows) fill<R + 1>();
+  }
+};
+template <int NV>
+constexpr TapTiles<NV> kTapTiles;
+
+/// Pointers to the rows of a block: for each tile [tap][row].
+void point_at_rows(const ByteProduct& g, int64_t row0, const Cut& cut, const std::uint8_t** to) {
+  for (int64_t t = 0; t < cut.tiles; ++t) {
+    const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;
+    for (int64_t r = 0; r < height; ++r) {
+      if (g.a.point == nullptr) {
+        to[r] = static_cast<const std::uint8_t*>(g.a.row(g.a.context, row0 + first + r, nullptr));
+        continue;
+      }
+      g.a.point(g.a.context, row0 + first + r, 1, g.a.pointers);
+      for (int64_t tap = 0; tap < g.a.taps; ++tap) to[tap * height + r] = g.a.pointers[tap];
+    }
+    to += height * g.a.taps;
+  }
+}
+
+/// Rows of a block times a panel of columns.
+void panel_in_place(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& cut, const std::uint8_t* const* at,
+                    int64_t j) {
+  const int64_t quads = byte_quads(g.k), cols = g.n - j < kByteCols ? g.n - j : kByteCols;
+  const ColumnTerms columns(g, j);
+  TapTile tile{.at = at,
+               .taps = g.a.taps,
+               .quads = quads / g.a.taps,
+               .b = panels_of(g) + j * quads * 4,
+               .c = nullptr,
+               .c_row = g.c_row,
+               .cols = cols,
+               .col_terms = columns.sums,
+               .zero = zero_of(g.a_zero, 0, false)};
+  for (int64_t t = 0; t < cut.tiles; ++t) {
+    const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;
+    tile.c = c + (row0 + first) * g.c_row + j;
+    (cols <= kW ? kTapTiles<1>.at[height] : kTapTiles<2>.at[height])(tile);
+    tile.at += height * g.a.taps;
+  }
+}
+#else
+bool reads_in_place(const ByteProduct&) { return false; }
+void point_at_rows(const ByteProduct&, int64_t, const Cut&, const std::uint8_t**) {}
+void panel_in_place(const ByteProduct&, int32_t*, int64_t, const Cut&, const std::uint8_t* const*, int64_t) {}
+#endif
+
 }  // namespace
 
 void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scratch) noexcept {
@@ -448,11 +595,16 @@ void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scra
   const int64_t quads = byte_quads(g.k), depths = (quads + kDepthQuads - 1) / kDepthQuads;
   const int64_t first = g.begin_col, past = g.end_col == 0 ? g.n : g.end_col;
   const int64_t most = byte_rows_at_once(g.n, g.k, kQuad), blocks = (end - begin + most - 1) / most;
+  const bool in_place = reads_in_place(g);
   ByteBlock block;
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t row0 = begin + b * (end - begin) / blocks, row1 = begin + (b + 1) * (end - begin) / blocks;
     const Cut cut(row1 - row0);
-    pack_block(g, row0, cut, static_cast<std::byte*>(scratch), block);
+    auto* const pointers = static_cast<const std::uint8_t**>(scratch);
+    if (in_place)
+      point_at_rows(g, row0, cut, pointers);
+    else
+      pack_block(g, row0, cut, static_cast<std::byte*>(scratch), block);
     int32_t* c = g.c;
     for (int64_t j0 = first; j0 < past; j0 += kColBlock) {
       if (g.c == nullptr) {
@@ -460,7 +612,11 @@ void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scra
         *g.on_tile->result = c - g.first_col;
       }
       const int64_t j1 = j0 + kColBlock < past ? j0 + kColBlock : past;
-      for (int64_t d = 0; d < depths; ++d) {
+      for (int64_t j = j0; in_place && j < j1; j += kByteCols) {
+        if (stop_requested()) return;
+        panel_in_place(g, c, row0, cut, pointers, j);
+      }
+      for (int64_t d = 0; d < depths && !in_place; ++d) {
         if (stop_requested()) return;
         for (int64_t j = j0; j < j1; j += kByteCols)
           panel_of_block(g, c, row0, cut, block, j, d * quads / depths, (d + 1) * quads / depths);

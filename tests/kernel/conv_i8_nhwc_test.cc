@@ -32,8 +32,8 @@ class Convolution {
         w_(values<uint8_t>(c.p.out_c * depth_, 2)),
         x_zero_(values<uint8_t>(1, 3)),
         w_zero_(values<uint8_t>(c.p.out_c, 4)),
-        packed_(byte_nhwc_packed_w_bytes(c.p)) {
-    byte_nhwc_pack_w(c.p, w_.data(), c.signed_w, packed_.data());
+        packed_(byte_nhwc_packed_w_bytes({c.p, c.zeros > 0})) {
+    byte_nhwc_pack_w({c.p, c.zeros > 0}, w_.data(), c.signed_w, packed_.data());
   }
 
   std::vector<int32_t> expected() const {
@@ -59,7 +59,7 @@ class Convolution {
     const TileCallback on_tile{&Passing::done, &passing, whole_rows, &passing.at};
     ByteConvNhwc conv = call();
     conv.on_tile = &on_tile;
-    run(conv, whole_rows ? byte_nhwc_units_per_rows(c_.p) : 1);
+    run(conv, whole_rows ? byte_nhwc_units_per_rows(call().form) : 1);
     return passing.y;
   }
 
@@ -79,7 +79,7 @@ class Convolution {
   std::size_t size() const { return static_cast<std::size_t>(c_.p.batch * c_.p.out_h * c_.p.out_w * c_.p.out_c); }
 
   ByteConvNhwc call() const {
-    return {.params = c_.p,
+    return {.form = {c_.p, c_.zeros > 0},
             .signed_x = c_.signed_x,
             .signed_w = c_.signed_w,
             .x = x_.data(),
@@ -89,8 +89,8 @@ class Convolution {
             .w_zero_step = c_.zeros == 2};
   }
   void run(const ByteConvNhwc& conv, int64_t step) const {
-    std::vector<std::byte> scratch(byte_nhwc_scratch(c_.p));
-    for (int64_t u = 0; u < byte_nhwc_units(c_.p); u += step) byte_nhwc_range(conv, u, u + step, scratch.data());
+    std::vector<std::byte> scratch(byte_nhwc_scratch(conv.form));
+    for (int64_t u = 0; u < byte_nhwc_units(conv.form); u += step) byte_nhwc_range(conv, u, u + step, scratch.data());
   }
 
   static int32_t number(uint8_t b, bool is_signed) { return is_signed ? static_cast<std::int8_t>(b) : int32_t{b}; }
