@@ -6,9 +6,10 @@
 // The models are built by the library's own builder and written to the folder "workloads" of the build, unless MODELDIR
 // or $FRAZIL_WORKLOADS has them; twins are always built. The silero model is $FRAZIL_SILERO; its row is omitted without
 // one. Pin the process to a core; on a shared core, --cpu-time uses the processor time of rows that run (not of load).
-// With --threads both sides have N threads, the peer's of one operator, which spin as they do by default: a round begins
-// when those of the other side sleep. Rows of load and memory are left out. Pin the process to N cores then. Results of
-// both sides are compared: exits with 1 when a row fails or differs. Missed targets are reported and counted.
+// With --threads both sides have N threads, the peer's of one operator, which spin as they do by default: a round
+// begins when those of the other side sleep. Rows of load and memory are left out. Pin the process to N cores then.
+// Results of both sides are compared: exits with 1 when a row fails or differs. Missed targets are reported and
+// counted.
 
 #include "bench/targets.h"
 
@@ -31,8 +32,9 @@ namespace {
 
 /// Allowed ratio of a twin relative to its model's.
 constexpr double kTwinSlack = 1.15;
-/// Longer than the peer's threads spin.
-constexpr double kSettleMs = 100;
+/// Longer than the peer's threads spin, which is 40 ms.
+constexpr double kSettleMs = 60;
+constexpr double kBatchMs = 20;  ///< with several threads
 
 struct TargetArguments : Arguments {
   std::string peer;
@@ -230,7 +232,8 @@ int main(int argc, char** argv) {
   app.add_flag("--cpu-time", arguments.timing.cpu_time);
   app.add_flag("!--no-twins", arguments.twins);
   return bench::run_program(app, argc, argv, [&] {
-    if (arguments.threads > 1) arguments.timing.settle_ms = bench::kSettleMs;
+    if (arguments.threads > 1)
+      arguments.timing.settle_ms = bench::kSettleMs, arguments.timing.batch_ms = bench::kBatchMs;
     const char* folder = std::getenv("FRAZIL_WORKLOADS");
     if (arguments.folder.empty() && folder) arguments.folder = folder;
     return bench::targets(arguments);

@@ -27,6 +27,8 @@ struct ProductCut {
     const bool passes = cx.passing && cx.whole_rows;  // rows that are kept nowhere cannot be cut
     if (!passes && kernel.column_ranges && per_batch * batches < kManyUnits && side_by_side > per_batch && per_batch > 0) {
       unit_rows = g.m, per_batch = 1, columns = side_by_side;
+    } else if (batches == 1 && per_batch > 1 && per_batch < kManyUnits && g.packed_b != nullptr) {
+      unit_rows = kUnitRows / 2, per_batch = ceil_div(g.m, unit_rows);
     }
     cx.units = batches * per_batch * columns;
     cx.nanoseconds = static_cast<double>(batches) * kernel.nanoseconds(g.m, g.n, g.k);
