@@ -88,8 +88,8 @@ Json json_of(const kernel::MeasuredTuning& measured, const std::vector<ModelTime
     checks.push_back({{"work", c.work}, {"measured_ns", c.measured}, {"predicted_ns", c.predicted}});
   for (const ModelTimes& m : models)
     runs.push_back({{"model", m.model}, {"reference_ms", m.before}, {"tuned_ms", m.after}});
-  return {{"isa", kernel::name_of(kernel::current_isa())}, {"constants", constants}, {"checks", checks},
-          {"models", runs}};
+  return {
+      {"isa", kernel::name_of(kernel::current_isa())}, {"constants", constants}, {"checks", checks}, {"models", runs}};
 }
 
 Result<int> tune(const TuneOptions& options) {
@@ -116,8 +116,8 @@ Result<int> tune(const TuneOptions& options) {
   }
   print_table(measured);
   for (const ModelTimes& m : models)
-    print_line(fmt::format("{}: {:.3f} ms with the reference, {:.3f} ms with the measured table", m.model, m.before,
-                           m.after));
+    print_line(
+        fmt::format("{}: {:.3f} ms with the reference, {:.3f} ms with the measured table", m.model, m.before, m.after));
   print_line(kept ? fmt::format("\nsaved as {}", path)
                   : std::string("\nnot saved, as the models take longer with the measured table"));
   return kDone;
@@ -129,13 +129,15 @@ void add_tune(CLI::App& app, Action& action) {
   auto options = std::make_shared<TuneOptions>();
   CLI::App* command = app.add_subcommand("tune", "Measure what kernels take on this machine, and remember it");
   command->add_option("MODEL", options->models, "ONNX files; the table is saved unless they take longer with it");
-  command->add_option("--output", options->output,
-                      "Where the table is saved; FRAZIL_TUNING names it later. Unless given: the user's own, which is "
-                      "used from then on")
+  command
+      ->add_option("--output", options->output,
+                   "Where the table is saved; FRAZIL_TUNING names it later. Unless given: the user's own, which is "
+                   "used from then on")
       ->type_name("FILE");
   add_common(*command, options->common);
   command->footer(
-      "Takes about two seconds, and one more for each model, whose inputs are filled with ones. The machine should have\n"
+      "Takes about two seconds, and one more for each model, whose inputs are filled with ones. The machine should "
+      "have\n"
       "no other work. Examples:\n"
       "  frazil tune\n"
       "  frazil tune resnet50.onnx --output tuned.txt && FRAZIL_TUNING=tuned.txt frazil bench ...");

@@ -14,6 +14,7 @@
 
 #include "base/scalar_op.h"
 #include "base/scheduler.h"
+#include "kernel/aligned.h"
 #include "kernel/conv_nhwc.h"
 #include "kernel/gemm_kernel.h"
 #include "kernel/isa.h"
@@ -53,22 +54,31 @@ double shortest(const std::function<void()>& work) {
   return best;
 }
 
-std::vector<float> floats(int64_t count) {
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.001f * static_cast<float>(i % 1009);
-  return values;
-}
+/// Memory at the border of a cache line, as the arena of a session is, with small numbers in it.
+class Room {
+ public:
+  explicit Room(std::size_t bytes) : bytes_(bytes + kLineBytes) {
+    float* const numbers = floats();
+    for (std::size_t i = 0; i < bytes / sizeof(float); ++i) numbers[i] = 0.001f * static_cast<float>(i % 1009);
+  }
+  static Room of_floats(int64_t count) { return Room(static_cast<std::size_t>(count) * sizeof(float)); }
+  void* data() { return aligned(bytes_.data()); }
+  float* floats() { return aligned(bytes_.data()); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
 
 /// A product of [m, k] and a packed [k, n].
 Probe product_probe(Elem a, Elem b, Elem c, int64_t m, int64_t n, int64_t k) {
   const GemmKernel* const kernel = find_gemm(a, b, c);
   struct Operands {
-    std::vector<std::byte> a, b, c, packed, scratch;
+    Room a, b, c, packed, scratch;
   };
-  auto own = std::make_shared<Operands>();
   const auto bytes = [](Elem e, int64_t count) { return byte_size(e) * static_cast<std::size_t>(count); };
-  own->a.resize(bytes(a, m * k)), own->b.resize(bytes(b, k * n)), own->c.resize(bytes(c, m * n));
-  own->scratch.resize(kernel->scratch_bytes(m, n, k));
+  const std::size_t packed = kernel->pack_b != nullptr ? kernel->packed_b_bytes(k, n) : 0;
+  auto own = std::make_shared<Operands>(Room(bytes(a, m * k)), Room(bytes(b, k * n)), Room(bytes(c, m * n)),
+                                        Room(packed), Room(kernel->scratch_bytes(m, n, k)));
   GemmCall call{.m = m,
                 .n = n,
                 .k = k,
@@ -79,7 +89,6 @@ Probe product_probe(Elem a, Elem b, Elem c, int64_t m, int64_t n, int64_t k) {
                 .c = own->c.data(),
                 .c_row = n};
   if (kernel->pack_b != nullptr) {
-    own->packed.resize(kernel->packed_b_bytes(k, n));
     kernel->pack_b(call, own->packed.data());
     call.packed_b = own->packed.data();
   }
@@ -91,8 +100,7 @@ Probe product_probe(Elem a, Elem b, Elem c, int64_t m, int64_t n, int64_t k) {
 /// A convolution of channels last with padding, whose image is square.
 Probe conv_probe(int64_t in, int64_t out, int64_t extent, int64_t kernel, int64_t groups, bool fast) {
   struct Operands {
-    std::vector<float> x, w, packed, y;
-    std::vector<std::byte> scratch;
+    Room x, w, packed, y, scratch;
   };
   NhwcConv conv{.params = {.in_c = in,
                            .in_h = extent,
@@ -106,31 +114,29 @@ Probe conv_probe(int64_t in, int64_t out, int64_t extent, int64_t kernel, int64_
                            .pad_left = kernel / 2,
                            .groups = groups},
                 .fast = fast};
-  auto own = std::make_shared<Operands>();
-  own->x = floats(in * extent * extent), own->y = floats(out * extent * extent);
-  own->w = floats(out * in / groups * kernel * kernel);
-  own->packed = floats(nhwc_packed_w_bytes(conv.params) / static_cast<int64_t>(sizeof(float)));
-  own->scratch.resize(static_cast<std::size_t>(nhwc_scratch_bytes(conv)));
-  nhwc_pack_w(conv.params, own->w.data(), own->packed.data());
+  const auto own = std::make_shared<Operands>(
+      Room::of_floats(in * extent * extent), Room::of_floats(out * in / groups * kernel * kernel),
+      Room(static_cast<std::size_t>(nhwc_packed_w_bytes(conv.params))), Room::of_floats(out * extent * extent),
+      Room(static_cast<std::size_t>(nhwc_scratch_bytes(conv))));
+  nhwc_pack_w(conv.params, own->w.floats(), own->packed.data());
   const char* const kind = fast ? "Winograd" : groups > 1 ? "depthwise" : "convolution";
-  return {fmt::format("{} {}x{} of {} to {} channels, {}x{}", kind, kernel, kernel, in, out, extent, extent),
-          [=](const Tuning& t) {
-            return fast ? winograd_nanoseconds(t, conv.params) : conv_nanoseconds(t, conv.params);
-          },
-          [=] {
-            nhwc_range(conv, own->x.data(), own->packed.data(), {}, own->y.data(), 0, nhwc_units(conv),
-                       own->scratch.data());
-          }};
+  return {
+      fmt::format("{} {}x{} of {} to {} channels, {}x{}", kind, kernel, kernel, in, out, extent, extent),
+      [=](const Tuning& t) { return fast ? winograd_nanoseconds(t, conv.params) : conv_nanoseconds(t, conv.params); },
+      [=] {
+        nhwc_range(conv, own->x.floats(), own->packed.data(), {}, own->y.floats(), 0, nhwc_units(conv),
+                   own->scratch.data());
+      }};
 }
 
 /// Operations on the elements of a tile, as fused kernels have them.
 Probe element_probe() {
   constexpr std::size_t kElements = 1024;
   static constexpr ScalarOp kOps[] = {ScalarOp::mul, ScalarOp::add, ScalarOp::max, ScalarOp::exp};
-  auto own = std::make_shared<std::vector<float>>(floats(3 * kElements));
+  auto own = std::make_shared<Room>(Room::of_floats(3 * kElements));
   return {"operations on an element", [](const Tuning& t) { return t.element * kElements * std::size(kOps); },
           [=] {
-            float* const to = own->data();
+            float* const to = own->floats();
             const void* const in[] = {to + kElements, to + 2 * kElements};
             for (ScalarOp op : kOps) tile_fn(op, Elem::f32, 0)(to, in, kElements);
           }};
@@ -138,14 +144,14 @@ Probe element_probe() {
 
 Probe softmax_probe() {
   constexpr int64_t kRows = 64, kCols = 512;
-  auto own = std::make_shared<std::vector<float>>(floats(2 * kRows * kCols));
+  auto own = std::make_shared<Room>(Room::of_floats(2 * kRows * kCols));
   return {"softmax of 64 rows of 512", [](const Tuning& t) { return t.softmax * kRows * kCols; },
           [=] {
             softmax({.rows = kRows,
                      .cols = kCols,
-                     .x = own->data(),
+                     .x = own->floats(),
                      .x_row = kCols,
-                     .y = own->data() + kRows * kCols,
+                     .y = own->floats() + kRows * kCols,
                      .y_row = kCols});
           }};
 }
@@ -207,8 +213,8 @@ Row row_of(const Probe& probe, double measured) {
   return row;
 }
 
-/// Least squares of sum(parts * x) = 1 for all rows, x >= 0, by coordinate descent: each constant in turn takes its best
-/// value for what the others leave. What no row has keeps its value.
+/// Least squares of sum(parts * x) = 1 for all rows, x >= 0, by coordinate descent: each constant in turn takes its
+/// best value for what the others leave. What no row has keeps its value.
 void fit(const std::vector<Row>& rows, std::vector<double>& x) {
   constexpr int kSweeps = 4000;
   for (int sweep = 0; sweep < kSweeps; ++sweep) {

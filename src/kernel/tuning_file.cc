@@ -72,7 +72,8 @@ Result<double> constant(std::string_view line, std::string_view name) {
   const std::string_view digits = line.starts_with(name) ? line.substr(name.size()) : std::string_view();
   if (!digits.starts_with(' ')) return fail(Code::bad_input, "expected {}, got '{}'", name, line);
   const auto [end, error] = std::from_chars(digits.data() + 1, digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || !(value >= kLeastConstant && value <= kMostConstant)) {
+  if (error != std::errc() || end != digits.data() + digits.size() ||
+      !(value >= kLeastConstant && value <= kMostConstant)) {
     return fail(Code::bad_input, "{} is not in {}..{}", name, kLeastConstant, kMostConstant);
   }
   return value;

@@ -170,6 +170,34 @@ TEST_F(Command, ConvertTellsWhatItCannotWrite) {
   }
 }
 
+TEST_F(Command, TuneSavesATableThatRunsUse) {
+  const TempFolder folder;
+  const std::string table = folder / "deep/table";
+  const Ended ended = run_tool({"tune", digits(), "--output", table, "--json"});
+  ASSERT_EQ(ended.exit, 0) << ended.err;
+  const json result = json::parse(ended.out);
+  EXPECT_GT(result["constants"]["product"].get<double>(), 0);
+  EXPECT_GT(result["checks"].size(), result["constants"].size());
+  EXPECT_GT(result["models"][0]["tuned_ms"].get<double>(), 0);
+  const std::vector<std::string> run{"run", digits(), "--input", "image==0.5"};
+  if (result["file"].is_null())
+    GTEST_SKIP() << "the example took longer with the measured table, so that none was saved";
+  EXPECT_EQ(result["file"], table);
+  EXPECT_EQ(run_tool(run, {"FRAZIL_TUNING=" + table}).out, run_tool(run, {"FRAZIL_TUNING=off"}).out);
+  std::ofstream(table, std::ios::app) << "more";
+  const Ended damaged = run_tool(run, {"FRAZIL_TUNING=" + table});
+  EXPECT_EQ(damaged.exit, 2);
+  EXPECT_THAT(damaged.err, HasSubstr("FRAZIL_TUNING: " + table + ": it is cut off"));
+}
+
+TEST_F(Command, TuneNamesAModelThatItCannotRead) {
+  const TempFolder folder;
+  const Ended ended = run_tool({"tune", folder / "none.onnx", "--output", folder / "table"});
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_THAT(ended.err, HasSubstr("none.onnx"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "table"));
+}
+
 TEST_F(Command, ListsNameEveryOperatorAndKnob) {
   const json ops = json::parse(run_tool({"ops", "--json"}).out)["operators"];
   EXPECT_GT(ops.size(), 100);

@@ -127,8 +127,16 @@ TEST(Tuning, ReferencesHaveAllConstants) {
 }
 
 TEST(Tuning, DecidesWhetherWinogradPays) {
-  const ConvParams p{.in_c = 64, .in_h = 28, .in_w = 28, .out_c = 64, .out_h = 28, .out_w = 28, .kernel_h = 3,
-                     .kernel_w = 3, .pad_top = 1, .pad_left = 1};
+  const ConvParams p{.in_c = 64,
+                     .in_h = 28,
+                     .in_w = 28,
+                     .out_c = 64,
+                     .out_h = 28,
+                     .out_w = 28,
+                     .kernel_h = 3,
+                     .kernel_w = 3,
+                     .pad_top = 1,
+                     .pad_left = 1};
   Tuning t = reference_tuning(Isa::avx2);
   EXPECT_TRUE(winograd_pays(t, p));
   t.winograd_point = 1000;
