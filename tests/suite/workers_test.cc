@@ -140,19 +140,24 @@ const SharedGraph kGraphs[] = {
           return y = %y
         })"},
     {"lstm",
-     R"(graph g(%x: f32[30,12,40], %w: f32[2,192,40], %r: f32[2,192,48]) {
+     R"(graph g(%x: f32[5,40,40], %w: f32[2,192,40], %r: f32[2,192,48]) {
           %y, %h, %c = LSTM(%x, %w, %r) {hidden_size = 48, direction = "bidirectional"}
           return y = %y, h = %h, c = %c
         })"},
     {"gru",
      R"(weight @r: f32[1,144,48]
-        graph g(%x: f32[30,12,40], %w: f32[1,144,40]) {
+        graph g(%x: f32[5,40,40], %w: f32[1,144,40]) {
           %y, %h = GRU(%x, %w, @r) {hidden_size = 48}
           return y = %y, h = %h
         })",
      {1, 144, 48}},
-    {"transpose", R"(graph g(%x: f32[700,900]) { %y = Transpose(%x) {perm = [1, 0]} return y = %y })"},
-    {"pad", R"(graph g(%x: f32[300,400]) { %y = Pad(%x, i64[4] [3, 5, 7, 9]) {mode = "reflect"} return y = %y })"},
+    {"transpose",
+     R"(graph g(%x: f32[700,900]) {
+          %t = Transpose(%x) {perm = [1, 0]}
+          %y = Reshape(%t, i64[1] [-1])
+          return y = %y
+        })"},
+    {"pad", R"(graph g(%x: f32[600,700]) { %y = Pad(%x, i64[4] [3, 5, 7, 9]) {mode = "reflect"} return y = %y })"},
     {"gemm_of_a_transpose",
      R"(weight @w: f32[130,96]
         graph g(%x: f32[96,301], %c: f32[301,1]) {
