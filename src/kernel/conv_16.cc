@@ -168,7 +168,7 @@ std::size_t half_conv_scratch_bytes(const HalfConv& conv) noexcept {
   return buffer_bytes(conv.params, s) + half_product_scratch(s.rows, s.k(), s.pixels ? 0 : s.taps) + kLineBytes;
 }
 
-void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, const void* bias, const void* addend,
+void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, const HalfColumns& columns,
                      void* y, int64_t unit_begin, int64_t unit_end, void* scratch,
                      const TileCallback* on_tile) noexcept {
   const ConvParams& p = conv.params;
@@ -187,8 +187,10 @@ void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, 
                 .packed_b = packed_w,
                 .c = y,
                 .c_row = p.out_c,
-                .bias = static_cast<const uint16_t*>(bias),
-                .addend = static_cast<const uint16_t*>(addend),
+                .bias = static_cast<const uint16_t*>(columns.bias),
+                .addend = static_cast<const uint16_t*>(columns.addend),
+                .scale = columns.scale,
+                .shift = columns.shift,
                 .addend_row = p.out_c,
                 .bias_in_sum = true,
                 .slope = conv.slope,

@@ -26,10 +26,15 @@ void half_conv_pack_w(const HalfConv& conv, const void* w, void* packed) noexcep
 /// The work consists of independent units, blocks of rows of y; the bits of a unit do not depend on who runs it.
 std::int64_t half_conv_units(const HalfConv& conv) noexcept;
 std::size_t half_conv_scratch_bytes(const HalfConv& conv) noexcept;
-/// Runs units [unit_begin, unit_end). The bias, of out_c elements, is added to the sum; the addend, as y, to what that is
-/// rounded to; both may be null. `on_tile`, which may be null, sees y as [batch * out_h * out_w, out_c] and may overwrite
+/// What happens to each output channel; null where nothing is done.
+struct HalfColumns {
+  const void* bias = nullptr;                      ///< [out_c], added to the sum, which is rounded then
+  const float *scale = nullptr, *shift = nullptr;  ///< [out_c], both or none: y * scale + shift in f32, rounded then
+  const void* addend = nullptr;                    ///< as y: added then
+};
+/// Runs units [unit_begin, unit_end). `on_tile`, which may be null, sees y as [batch * out_h * out_w, out_c] and may overwrite
 /// it. Each concurrent caller needs its own scratch.
-void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, const void* bias, const void* addend,
+void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, const HalfColumns& columns,
                      void* y, std::int64_t unit_begin, std::int64_t unit_end, void* scratch,
                      const TileCallback* on_tile) noexcept;
 

@@ -122,6 +122,12 @@ FRAZIL_INLINE U16h finished(const HalfProduct& g, F32v x, int64_t row, int64_t c
   if (g.bias != nullptr && g.bias_in_sum) x += get(g.bias + col);
   const bool adds = g.bias != nullptr && !g.bias_in_sum;
   U16h y = E::of_sum(x);
+  if (g.scale != nullptr) {
+    const auto wide = [&](const float* p) __attribute__((always_inline)) {
+      return n >= kW ? loadv(p) : load_mask(p, first_lanes(n));
+    };
+    y = N::narrowed(N::widened(y) * wide(g.scale + col) + wide(g.shift + col));
+  }
   if (adds) y = N::narrowed(N::widened(y) + get(g.bias + col));
   if (g.addend != nullptr) y = N::narrowed(N::widened(y) + get(g.addend + row * g.addend_row + col));
   if (g.slope != 1) y = N::narrowed(bent(N::widened(y), g.slope));
@@ -403,7 +409,7 @@ bool has_pairs(const HalfProduct& g) {
   return E::kPairs && (g.runs.point == nullptr ? g.a_col == 1 : g.runs.depth % 2 == 0);
 }
 
-bool is_plain(const HalfProduct& g) { return !g.wide && g.bias == nullptr && g.addend == nullptr && g.slope == 1; }
+bool is_plain(const HalfProduct& g) { return !g.wide && g.bias == nullptr && g.addend == nullptr && g.scale == nullptr && g.slope == 1; }
 
 /// Columns from `col` on of a tile of rows [row, row + rows), over all of k.
 template <class E, int NV>

@@ -36,13 +36,27 @@ bool any_composite(const Graph& graph, const Expander& expander) {
 
 }  // namespace
 
-Result<std::optional<Graph>> expand_composites(const Graph& graph, const PassOptions& options, std::string&) {
+namespace {
+
+Result<std::optional<Graph>> expand_without(const Graph& graph, const std::function<bool(const Graph&, NodeId)>& keep) {
   std::optional<Graph> now;
-  Expander expander(options.keep);
+  Expander expander(keep);
   while (any_composite(now ? *now : graph, expander)) {
     FRAZIL_TRY(now, rebuild(now ? *now : graph, expander));
   }
   return now;
+}
+
+}  // namespace
+
+Result<std::optional<Graph>> expand_composites(const Graph& graph, const PassOptions& options, std::string&) {
+  return expand_without(graph, [&](const Graph& g, NodeId n) {
+    return options.keep(g, n) || (options.keep_for_layout && options.keep_for_layout(g, n));
+  });
+}
+
+Result<std::optional<Graph>> expand_rest(const Graph& graph, const PassOptions& options, std::string&) {
+  return expand_without(graph, options.keep);
 }
 
 }  // namespace frazil

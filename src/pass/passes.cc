@@ -43,6 +43,7 @@ const std::array kList{
     row(Pass::cse, merge_equal, "common subexpression elimination"),
     row(Pass::layout, choose_layout,
         "lets convolutions and the nodes around them work on images whose last axis is the channels"),
+    always("expand_rest", expand_rest, "replaces the composites that were kept for layout"),
     row(Pass::count, count_iterations, "replaces the condition of a counting Loop by a number of iterations"),
     row(Pass::hoist, hoist_projections,
         "replaces products of a loop's slices with a weight by one product before the loop"),

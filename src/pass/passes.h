@@ -18,6 +18,8 @@ struct PassOptions {
   int verify = 0;  ///< level of FRAZIL_VERIFY at which the result of each pass is checked
   /// Composites that are not expanded.
   std::function<bool(const Graph&, NodeId)> keep;
+  /// Composites that have a kernel only where images are turned: kept until the pass `layout` has run.
+  std::function<bool(const Graph&, NodeId)> keep_for_layout = {};
 };
 
 /// The outcome of one row of the list.

@@ -71,6 +71,9 @@ double gain_of(const Type& weight) {
   return one_pixel ? 0 : one_channel ? kGainPerChannelWindow : products / kProductsPerMove;
 }
 
+/// More for 16-bit floats, which have to be cast for the kernels of images with channels second.
+constexpr double kGainOfHalves = 8;
+
 std::optional<Turn> turn_conv(const TurnQuery& q) {
   const Node& node = q.node;
   const Elem elem = q.graph.type(node.in[0]).elem;
@@ -80,7 +83,7 @@ std::optional<Turn> turn_conv(const TurnQuery& q) {
     return std::nullopt;
   if ((half || !pixel_weight(q.graph, node)) && !has_kernel(q, ops::ConvChannelsLast)) return std::nullopt;
   Turn turn = image_to_image(node);
-  turn.gain = gain_of(q.graph.type(node.in[1]));
+  turn.gain = gain_of(q.graph.type(node.in[1])) + (half ? kGainOfHalves : 0);
   return turn;
 }
 

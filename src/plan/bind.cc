@@ -178,10 +178,10 @@ bool reads_lines(const Graph& g, const Node& n, const KernelParams& params) {
 }
 
 /// Convolutions of 16-bit floats have a kernel with channels last, one group and constant weights.
-bool is_half_conv(const Graph& g, const Node& n) {
-  return all_half(g, n) && n.op == &ops::ConvChannelsLast && n.attributes<ops::ConvAttrs>().group == 1 &&
-         g.constant(n.in[1]) != nullptr;
+bool has_half_conv(const Graph& g, const Node& n) {
+  return all_half(g, n) && n.attributes<ops::ConvAttrs>().group == 1 && g.constant(n.in[1]) != nullptr;
 }
+bool is_half_conv(const Graph& g, const Node& n) { return n.op == &ops::ConvChannelsLast && has_half_conv(g, n); }
 
 Bound bind_conv(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvAttrs>();
@@ -437,6 +437,14 @@ const Row kRows[] = {
 };
 
 }  // namespace
+
+bool may_be_turned(const Graph& graph, NodeId id) {
+  const Node& n = graph.node(id);
+  if (n.op != &ops::Conv && n.op != &ops::AveragePool) return false;
+  const std::size_t rank = all_plain(graph, n) ? rank_of(graph, n.in[0]) : 0;
+  if (rank != 3 && rank != 4) return false;
+  return all_half(graph, n) && (n.op == &ops::AveragePool || has_half_conv(graph, n));
+}
 
 std::vector<Kernel> hand_kernels(const OpDef& op) {
   std::vector<Kernel> kernels;

@@ -19,6 +19,8 @@ struct Binding {
 
 /// The kernel that serves the node, for forms that need one; nullopt: a composite to expand, or the reference executor.
 std::optional<Binding> bind(const Graph& graph, NodeId id);
+/// True for a composite that has no kernel, but may have one with channels last.
+bool may_be_turned(const Graph& graph, NodeId id);
 /// The hand kernels that may serve nodes of the operator; which of them, and whether, depends on types and attributes.
 std::vector<Kernel> hand_kernels(const OpDef& op);
 /// True when an extent of a result is known only once the node has run, which hand kernels do not tell.

@@ -106,9 +106,12 @@ class GroupWriter {
     }
     if (auto* gemm = std::get_if<params::Gemm>(&p.params)) take_slope(gemm->slope);
     if (auto* conv = std::get_if<params::Conv>(&p.params); conv != nullptr && conv->channels_last) {
-      const bool f32 = graph_.type(given_).elem == Elem::f32;
-      conv->scaled = f32 && take_row(ScalarOp::mul);
-      conv->shifted = f32 && take_row(ScalarOp::add);
+      if (conv->half) {
+        conv->scaled = conv->shifted = take_half_norm();
+      } else {
+        conv->scaled = take_row(ScalarOp::mul);
+        conv->shifted = take_row(ScalarOp::add);
+      }
       conv->added = take_addend();
       take_slope(conv->slope);
     }
@@ -134,6 +137,47 @@ class GroupWriter {
     if (!user || !is_with_row(op, *user, given_)) return false;
     add_operand(other_operand(*user, given_), {});
     take(*user);
+    return true;
+  }
+
+  /// The member that alone uses v.
+  std::optional<NodeId> only_member(Value v) const {
+    const auto& uses = facts_.uses.of(v);
+    const bool alone = uses.size() == 1 && facts_.needs.bound_by(v).empty() && facts_.tapes.contains(uses[0].user.id);
+    return alone && d_.has(uses[0].user) ? std::optional(uses[0].user) : std::nullopt;
+  }
+
+  /// The member that alone uses v and gives its numbers in another type.
+  std::optional<NodeId> only_cast(Value v, Elem to) const {
+    const auto user = only_member(v);
+    const bool cast = user && facts_.tapes.at(user->id).code.size() == 1;
+    return cast && graph_.type(graph_.node(*user).out[0]).elem == to ? user : std::nullopt;
+  }
+
+  /// What the kernel does with one element per column of f32: from 16-bit floats to f32, times a row, plus a row, and
+  /// back. It is one stage, as what lies between is of f32.
+  bool take_half_norm() {
+    const Elem elem = graph_.type(given_).elem;
+    std::vector<NodeId> nodes;
+    std::vector<Value> rows;
+    Value v = given_;
+    const auto step = [&](std::optional<NodeId> node) {
+      if (!node) return false;
+      nodes.push_back(*node);
+      v = graph_.node(*node).out[0];
+      return true;
+    };
+    if (!step(only_cast(v, Elem::f32))) return false;
+    for (const ScalarOp op : {ScalarOp::mul, ScalarOp::add}) {
+      const auto user = only_member(v);
+      if (!user || graph_.type(graph_.node(*user).out[0]) != graph_.type(v) || !is_with_row(op, *user, v)) return false;
+      rows.push_back(other_operand(*user, v));
+      step(user);
+    }
+    if (!step(only_cast(v, elem))) return false;
+    for (Value row : rows) add_operand(row, {});
+    for (std::size_t i = 0; i + 1 < nodes.size(); ++i) hidden_.push_back(graph_.node(nodes[i]).out[0]);
+    take(nodes.back());
     return true;
   }
 

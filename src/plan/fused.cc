@@ -218,6 +218,11 @@ FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
   if (conv != nullptr) slope = &conv->slope;
   for (; producer.origins.size() > stages; producer.origins.pop_back()) {
     if (std::exchange(*slope, 1.F) != 1) continue;
+    if (conv != nullptr && conv->half && !conv->added) {  // one stage has two
+      producer.operands.count -= 2;
+      conv->scaled = conv->shifted = false;
+      continue;
+    }
     --producer.operands.count;  // each other stage has one, the last stage the last one
     if (matmul != nullptr) matmul->added = false;
     if (conv != nullptr) (conv->added ? conv->added : conv->shifted ? conv->shifted : conv->scaled) = false;

@@ -147,7 +147,7 @@ struct Conv {
   bool scaled = false;   ///< multiplied by the operand behind its own, of one element per output channel
   bool shifted = false;  ///< increased by the next such operand
   bool added = false;    ///< as of MatMul
-  bool half = false;     ///< of 16-bit floats, with channels_last, neither scaled nor shifted
+  bool half = false;     ///< of 16-bit floats, with channels_last; scaled and shifted both or not, in f32
   float slope = 1;       ///< as of MatMul
   Window window;
   static void fields(auto& self, auto&& v) {

@@ -1,5 +1,6 @@
 #include "kernel/conv_16.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -81,28 +82,39 @@ class HalfImages : public ::testing::TestWithParam<Param> {
   }
 
   void check(const ConvParams& p) const {
+    check(p, false);
+    check(p, true);
+  }
+
+  void check(const ConvParams& p, bool normed) const {
     const int64_t rows = p.batch * p.out_h * p.out_w;
     const Halves x = halves(elem(), p.batch * p.in_h * p.in_w * p.in_c, 1), bias = halves(elem(), p.out_c, 3),
                  w = halves(elem(), p.out_c * p.in_c * p.kernel_h * p.kernel_w, 2),
                  addend = halves(elem(), rows * p.out_c, 4);
+    const std::vector<float> scale = values<float>(p.out_c, 5), shift = values<float>(p.out_c, 6);
     const HalfConv c{.params = p, .elem = elem(), .slope = 0};
     std::vector<std::byte> packed(half_conv_packed_w_bytes(c)), scratch(half_conv_scratch_bytes(c));
     half_conv_pack_w(c, w.data(), packed.data());
     Halves y(static_cast<std::size_t>(rows * p.out_c), 0x7fff);
+    HalfColumns columns{.bias = bias.data(), .addend = addend.data()};
+    if (normed) columns.scale = scale.data(), columns.shift = shift.data();
     for (int64_t unit = half_conv_units(c); unit-- > 0;)
-      half_conv_range(c, x.data(), packed.data(), bias.data(), addend.data(), y.data(), unit, unit + 1, scratch.data(),
-                      nullptr);
+      half_conv_range(c, x.data(), packed.data(), columns, y.data(), unit, unit + 1, scratch.data(), nullptr);
     const auto rounded = [&](double v) { return widened(elem(), narrowed(elem(), static_cast<float>(v))); };
     for (int64_t row = 0; row < rows; ++row) {
       for (int64_t out = 0; out < p.out_c; ++out) {
         const auto [total, size] = sum(p, x, w, row, out);
         const double error = 20 * size * static_cast<double>(std::numeric_limits<float>::epsilon()) + 1e-38;
+        const float factor = scale[static_cast<std::size_t>(out)], offset = shift[static_cast<std::size_t>(out)];
         const auto result = [&](double s) {
-          return std::max(0.F, rounded(rounded(s + at(bias, out)) + at(addend, row * p.out_c + out)));
+          float v = rounded(s + at(bias, out));
+          if (normed) v = rounded(v * factor + offset);
+          return std::max(0.F, rounded(v + at(addend, row * p.out_c + out)));
         };
         const double got = at(y, row * p.out_c + out);
-        ASSERT_GE(got, result(total - error)) << row << ", " << out;
-        ASSERT_LE(got, result(total + error)) << row << ", " << out;
+        const auto [low, high] = std::minmax({result(total - error), result(total + error)});
+        ASSERT_GE(got, low) << row << ", " << out;
+        ASSERT_LE(got, high) << row << ", " << out;
       }
     }
   }

@@ -128,7 +128,7 @@ std::vector<HalfCase> cases() {
        "  %p = MatMul(%x, @w)\n  %s = Add(%p, @b)\n  %a = Add(%r, %s)\n  %y = Relu(%a)\n  return y = %y }",
        {{"w", {64, 48}}, {"b", {48}}},
        {{{1, 64}, {1, 48}}, {{50, 64}, {50, 48}}, {{0, 64}, {0, 48}}},
-       Kernel::fused,
+       Kernel::matmul,
        2},
       {"gelu",
        "graph g(%x: T[M,64]) {\n"
@@ -136,7 +136,7 @@ std::vector<HalfCase> cases() {
        "  return y = %y, g = %g }",
        {{"w", {64, 48}}, {"b", {48}}},
        {{{1, 64}}, {{50, 64}}},
-       Kernel::fused,
+       Kernel::matmul,
        3},
       {"gemm",
        "graph g(%x: T[M,40]) { %y = Gemm(%x, @w, @b) {transB = 1} return y = %y }",
@@ -149,7 +149,7 @@ std::vector<HalfCase> cases() {
        "  return y = %y }",
        {{"w", {40, 33}}},
        {{{40, 1}, {1, 33}}, {{40, 120}, {120, 33}}},
-       Kernel::fused},
+       Kernel::gemm},
       {"gemm_column",
        "graph g(%x: T[M,40], %c: T[M,1]) { %y = Gemm(%x, @w, %c) return y = %y }",
        {{"w", {40, 33}}},
@@ -195,7 +195,7 @@ std::vector<HalfCase> cases() {
        "  return y = %y }",
        {{"w", {40, 16, 3, 3}}, {"b", {40}}},
        {{{1, 16, 9, 8}}, {{2, 16, 12, 12}}, {{0, 16, 5, 5}}},
-       Kernel::fused},
+       Kernel::conv},
       {"block",
        "graph g(%x: T[B,3,20,21]) {\n"
        "  %c = Conv(%x, @first) {pads = [3, 3, 3, 3], strides = [2, 2]}\n"
