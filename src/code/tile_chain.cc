@@ -55,7 +55,7 @@ class ChainBuilder {
       if (!(op.kind == TileOp::Kind::store ? keep(op) : compute(op))) return false;
     }
     if (steps_ == s.chain_steps || results_ == s.chain_results) return false;
-    join_quantisation(s.chain_steps);
+    join(s.chain_steps);
     space_.chains[s.chains++] = {.steps = s.chain_steps,
                                  .step_count = static_cast<std::uint16_t>(steps_ - s.chain_steps),
                                  .values = s.chain_values,
@@ -243,17 +243,26 @@ class ChainBuilder {
   /// A value that is stored once more.
   bool keep(const TileOp& op) { return at_hand_ == op.value && !op.once && give(op); }
 
-  /// Division, rounding and limits as one step.
-  void join_quantisation(std::size_t first) {
+  /// Division, rounding and limits as one step, and a factor and an offset for each column.
+  void join(std::size_t first) {
     const std::span all = space_.steps.first(steps_);
     std::size_t to = first;
     for (std::size_t i = first; i < all.size();) {
       ChainStep joined;
-      const std::size_t taken = quantisation(all.subspan(i), joined);
+      std::size_t taken = quantisation(all.subspan(i), joined);
+      if (taken == 0) taken = scaling(all.subspan(i), joined);
       all[to++] = taken > 0 ? joined : all[i];
       i += std::max<std::size_t>(taken, 1);
     }
     steps_ = static_cast<std::uint16_t>(to);
+  }
+
+  static std::size_t scaling(std::span<const ChainStep> steps, ChainStep& joined) {
+    const auto is = [&](std::size_t i, Op op) { return steps[i].op == op && steps[i].from == From::each; };
+    if (steps.size() < 3 || steps[0].op != Op::load || steps[0].elem != Elem::i32 || steps[0].repeated) return 0;
+    if (!is(1, Op::mul) || !is(2, Op::add)) return 0;
+    joined = {.op = Op::load_scaled, .index = steps[0].index, .other = steps[1].index, .third = steps[2].index};
+    return 3;
   }
 
   static bool is_one_number(const ChainStep& s) { return s.from == From::constant || s.from == From::one; }

@@ -88,15 +88,17 @@ class TilePreparer {
 
   void chain() {
     if (!code_.has_integers || s_.outer == 0) return;
-    const ChainSpace space{std::span(chain_steps_).first(std::min(std::size(chain_steps_), TileArrays::most_steps(code_))),
-                           std::span(chains_).first(TileArrays::most_chains(code_)),
-                           std::span(chain_results_).first(TileArrays::most_values(code_)),
-                           std::span(chain_values_).first(TileArrays::most_values(code_))};
+    const ChainSpace space{
+        std::span(chain_steps_).first(std::min(std::size(chain_steps_), TileArrays::most_steps(code_))),
+        std::span(chains_).first(TileArrays::most_chains(code_)),
+        std::span(chain_results_).first(TileArrays::most_values(code_)),
+        std::span(chain_values_).first(TileArrays::most_values(code_))};
     s_.ops = static_cast<std::uint8_t>(make_chains(code_, single_, std::span(ops_).first(s_.ops), space, s_));
     const bool alone = s_.ops == 1 && s_.chains == 1 && !s_.rows && s_.rank <= 1;
     s_.one_chain = alone && std::ranges::all_of(std::span(chain_values_).first(s_.chain_values), [&](std::uint16_t v) {
-      return std::ranges::any_of(std::span(pointers_).first(s_.pointers), [&](const TilePointer& p) { return p.value == v; });
-    });
+                     return std::ranges::any_of(std::span(pointers_).first(s_.pointers),
+                                                [&](const TilePointer& p) { return p.value == v; });
+                   });
     s_.one_chain = s_.one_chain && std::ranges::all_of(std::span(chain_results_).first(s_.chain_results),
                                                        [](const TileResult& r) { return r.to >= 0; });
   }

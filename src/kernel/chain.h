@@ -13,18 +13,19 @@ namespace frazil::kernel {
 /// One operation on the value at hand.
 struct ChainStep {
   enum class Op : std::uint8_t {
-    load,      ///< the value becomes operand `index`, as f32
-    load_sum,  ///< or the i32 sum of operands `index` and `other`, as f32
-    save,      ///< slot `index` becomes the value
-    restore,   ///< the value becomes slot `index`
-    add,       ///< value + second
-    sub,       ///< value - second
-    sub_from,  ///< second - value
-    mul,       ///< value * second
-    div,       ///< value / second
-    div_into,  ///< second / value
-    max,       ///< of value and second
-    max_of,    ///< of second and value: another zero, another NaN
+    load,         ///< the value becomes operand `index`, as f32
+    load_sum,     ///< or the i32 sum of operands `index` and `other`, as f32
+    load_scaled,  ///< or operand `index`, i32, * operand `other` + operand `third`
+    save,         ///< slot `index` becomes the value
+    restore,      ///< the value becomes slot `index`
+    add,          ///< value + second
+    sub,          ///< value - second
+    sub_from,     ///< second - value
+    mul,          ///< value * second
+    div,          ///< value / second
+    div_into,     ///< second / value
+    max,          ///< of value and second
+    max_of,       ///< of second and value: another zero, another NaN
     min,
     min_of,
     round,     ///< half to even
@@ -40,7 +41,7 @@ struct ChainStep {
   };
   Op op = Op::load;
   From from = From::constant;  ///< where the second operand is
-  std::uint8_t index = 0, other = 0;
+  std::uint8_t index = 0, other = 0, third = 0;
   Elem elem = Elem::f32;                                                          ///< f32, i32, u8 or i8
   bool repeated = false;                                                          ///< load: one element stands for all
   enum class Zero : std::uint8_t { none, constant, one } zero_from = Zero::none;  ///< one: the f32 at operand `other`
@@ -56,7 +57,8 @@ inline constexpr std::int64_t kChainRun = 64;  ///< elements that pass through t
 /// operand of elements that are as wide, or wider, does. Values of u8 and i8 are f32 in between, and exact.
 void run_chain(std::span<const ChainStep> steps, const void* const* operands, void* const* results, std::int64_t n);
 
-/// The same for rows of n elements, between which pointers move by these bytes. `operands` and `results` are left moved.
+/// The same for rows of n elements, between which pointers move by these bytes. `operands` and `results` are left
+/// moved.
 struct ChainRows {
   std::int64_t rows = 1;
   std::span<const std::int64_t> operand_steps, result_steps;

@@ -11,7 +11,7 @@ using Op = ChainStep::Op;
 using From = ChainStep::From;
 
 constexpr int kW = static_cast<int>(kLanes<F32v>);
-constexpr int kN = static_cast<int>(kChainRun) / kW;
+constexpr int kRun = static_cast<int>(kChainRun) / kW;  ///< vectors that pass through together
 using U8w = std::uint8_t __attribute__((vector_size(kW)));
 using I8w = std::int8_t __attribute__((vector_size(kW)));
 
@@ -99,40 +99,53 @@ FRAZIL_INLINE float single(const void* at, Elem elem) {
   }
 }
 
-template <bool Tail>
-FRAZIL_INLINE void load_step(const ChainStep& s, const Run& r, F32v (&x)[kN]) {
+template <bool Tail, int N>
+FRAZIL_INLINE void load_step(const ChainStep& s, const Run& r, F32v (&x)[N]) {
   const void* const from = r.operands[s.index];
   if (s.repeated) {
     const F32v one = splat<F32v>(single(from, s.elem));
 #pragma GCC unroll 16
-    for (int v = 0; v < kN; ++v) x[v] = one;
+    for (int v = 0; v < N; ++v) x[v] = one;
     return;
   }
   if (s.elem == Elem::f32) {
     const float* p = static_cast<const float*>(from) + r.at;
 #pragma GCC unroll 16
-    for (int v = 0; v < kN; ++v) x[v] = get_f32<Tail>(p, v, r.n);
+    for (int v = 0; v < N; ++v) x[v] = get_f32<Tail>(p, v, r.n);
     return;
   }
   if (s.elem == Elem::i32) {
     const auto* p = static_cast<const std::int32_t*>(from) + r.at;
 #pragma GCC unroll 16
-    for (int v = 0; v < kN; ++v) x[v] = real(get_i32<Tail>(p, v, r.n));
+    for (int v = 0; v < N; ++v) x[v] = real(get_i32<Tail>(p, v, r.n));
     return;
   }
   const auto* p = static_cast<const std::uint8_t*>(from) + r.at;
   const bool is_signed = s.elem == Elem::i8;
 #pragma GCC unroll 16
-  for (int v = 0; v < kN; ++v) x[v] = get_byte<Tail>(p, v, r.n, is_signed);
+  for (int v = 0; v < N; ++v) x[v] = get_byte<Tail>(p, v, r.n, is_signed);
 }
 
-template <bool Tail>
-FRAZIL_INLINE void load_sum_step(const ChainStep& s, const Run& r, F32v (&x)[kN]) {
+template <bool Tail, int N>
+FRAZIL_INLINE void load_sum_step(const ChainStep& s, const Run& r, F32v (&x)[N]) {
   const auto* a = static_cast<const std::int32_t*>(r.operands[s.index]) + r.at;
   const auto* b = static_cast<const std::int32_t*>(r.operands[s.other]) + r.at;
 #pragma GCC unroll 16
-  for (int v = 0; v < kN; ++v) {
+  for (int v = 0; v < N; ++v) {
     x[v] = real((I32v)((U32v)get_i32<Tail>(a, v, r.n) + (U32v)get_i32<Tail>(b, v, r.n)));
+  }
+}
+
+/// A load, a factor and an offset.
+template <bool Tail, int N>
+FRAZIL_INLINE void load_scaled_step(const ChainStep& s, const Run& r, F32v (&x)[N]) {
+  const auto* a = static_cast<const std::int32_t*>(r.operands[s.index]) + r.at;
+  const auto* factor = static_cast<const float*>(r.operands[s.other]) + r.at;
+  const auto* offset = static_cast<const float*>(r.operands[s.third]) + r.at;
+#pragma GCC unroll 16
+  for (int v = 0; v < N; ++v) {
+    x[v] = real(get_i32<Tail>(a, v, r.n)) * get_f32<Tail>(factor, v, r.n);
+    x[v] += get_f32<Tail>(offset, v, r.n);
   }
 }
 
@@ -141,17 +154,17 @@ FRAZIL_INLINE float one_of(const ChainStep& s, const Run& r) {
 }
 
 /// x = f(x, second operand).
-template <bool Tail, class F>
-FRAZIL_INLINE void with(const ChainStep& s, const Run& r, F32v (&x)[kN], F f) {
+template <bool Tail, int N, class F>
+FRAZIL_INLINE void with(const ChainStep& s, const Run& r, F32v (&x)[N], F f) {
   if (s.from == From::constant || s.from == From::one) {
     const F32v y = splat<F32v>(one_of(s, r));
 #pragma GCC unroll 16
-    for (int v = 0; v < kN; ++v) x[v] = f(x[v], y);
+    for (int v = 0; v < N; ++v) x[v] = f(x[v], y);
     return;
   }
   const float* p = s.from == From::slot ? r.slots[s.index] : static_cast<const float*>(r.operands[s.index]) + r.at;
 #pragma GCC unroll 16
-  for (int v = 0; v < kN; ++v) x[v] = f(x[v], get_f32<Tail>(p, v, r.n));
+  for (int v = 0; v < N; ++v) x[v] = f(x[v], get_f32<Tail>(p, v, r.n));
 }
 
 /// a > b ? a : b; NaN if either is.
@@ -217,13 +230,14 @@ FRAZIL_INLINE bool has_reciprocal(float scale) {
 
 /// By the reciprocal. Where a quotient is so near to the middle of two integers that its own rounding counts, it is
 /// divided; one that is far outside of the limits, and off by more, is not.
-FRAZIL_INLINE void quantise_step(const ChainStep& s, const Run& r, F32v (&x)[kN]) {
+template <int N>
+FRAZIL_INLINE void quantise_step(const ChainStep& s, const Run& r, F32v (&x)[N]) {
   constexpr float kSure = 0.4995F;  // quotients up to 2^10 are off by less than 2^-12
   const float scale = one_of(s, r), zero = zero_of(s, r);
   const F32v divisor = splat<F32v>(scale), factor = 1.0F / divisor;
   const bool fast = has_reciprocal(scale);
 #pragma GCC unroll 16
-  for (int v = 0; v < kN; ++v) {
+  for (int v = 0; v < N; ++v) {
     const F32v q = x[v] * factor;
     F32v y = rounded(q);
     const F32v off = abs(q - y);
@@ -238,21 +252,21 @@ FRAZIL_INLINE void quantise_step(const ChainStep& s, const Run& r, F32v (&x)[kN]
   }
 }
 #else
-FRAZIL_INLINE void quantise_step(const ChainStep& s, const Run& r, F32v (&x)[kN]) {
+template <int N>
+FRAZIL_INLINE void quantise_step(const ChainStep& s, const Run& r, F32v (&x)[N]) {
   const F32v divisor = splat<F32v>(one_of(s, r));
   const float zero = zero_of(s, r);
-  for (int v = 0; v < kN; ++v) x[v] = quantised(x[v], divisor, zero, s);
+  for (int v = 0; v < N; ++v) x[v] = quantised(x[v], divisor, zero, s);
 }
 #endif
 
 /// Values of bytes.
-template <bool Tail>
-FRAZIL_INLINE void store_bytes(std::uint8_t* to, const Run& r, const F32v (&x)[kN]) {
+template <bool Tail, int N>
+FRAZIL_INLINE void store_bytes(std::uint8_t* to, const Run& r, const F32v (&x)[N]) {
 #if defined(__AVX512F__)
-  static_assert(kN == 4);
   // Bytes of either sign: their low eight bits.
 #pragma GCC unroll 4
-  for (int v = 0; v < kN; ++v) {
+  for (int v = 0; v < N; ++v) {
     const __m128i bytes = _mm512_maskz_cvtepi32_epi8(0xffff, (__m512i) __builtin_convertvector(x[v], I32v));
     if constexpr (Tail)
       _mm_mask_storeu_epi8(to + v * kW, lanes_of(r.n, v), bytes);
@@ -261,63 +275,64 @@ FRAZIL_INLINE void store_bytes(std::uint8_t* to, const Run& r, const F32v (&x)[k
   }
 #else
   (void)r;
-  for (int v = 0; v < kN; ++v) {
+  for (int v = 0; v < N; ++v) {
     const I32v whole = __builtin_convertvector(x[v], I32v);
     for (int i = 0; i < kW; ++i) to[v * kW + i] = static_cast<std::uint8_t>(whole[i]);
   }
 #endif
 }
 
-template <bool Tail>
-FRAZIL_INLINE void store_step(const ChainStep& s, const Run& r, const F32v (&x)[kN]) {
-  if (s.elem != Elem::f32) return store_bytes<Tail>(static_cast<std::uint8_t*>(r.results[s.index]) + r.at, r, x);
+template <bool Tail, int N>
+FRAZIL_INLINE void store_step(const ChainStep& s, const Run& r, const F32v (&x)[N]) {
+  if (s.elem != Elem::f32) return store_bytes<Tail, N>(static_cast<std::uint8_t*>(r.results[s.index]) + r.at, r, x);
   float* const to = static_cast<float*>(r.results[s.index]) + r.at;
 #pragma GCC unroll 16
-  for (int v = 0; v < kN; ++v) put_f32<Tail>(to, v, r.n, x[v]);
+  for (int v = 0; v < N; ++v) put_f32<Tail>(to, v, r.n, x[v]);
 }
 
-template <bool Tail>
-FRAZIL_INLINE void step(const ChainStep& s, const Run& r, F32v (&x)[kN]) {
+template <bool Tail, int N>
+FRAZIL_INLINE void step(const ChainStep& s, const Run& r, F32v (&x)[N]) {
   switch (s.op) {
-    case Op::load: return load_step<Tail>(s, r, x);
-    case Op::load_sum: return load_sum_step<Tail>(s, r, x);
+    case Op::load: return load_step<Tail, N>(s, r, x);
+    case Op::load_sum: return load_sum_step<Tail, N>(s, r, x);
+    case Op::load_scaled: return load_scaled_step<Tail, N>(s, r, x);
     case Op::save:
 #pragma GCC unroll 16
-      for (int v = 0; v < kN; ++v) store(r.slots[s.index] + v * kW, x[v]);
+      for (int v = 0; v < N; ++v) store(r.slots[s.index] + v * kW, x[v]);
       return;
     case Op::restore:
 #pragma GCC unroll 16
-      for (int v = 0; v < kN; ++v) x[v] = load<F32v>(r.slots[s.index] + v * kW);
+      for (int v = 0; v < N; ++v) x[v] = load<F32v>(r.slots[s.index] + v * kW);
       return;
-    case Op::add: return with<Tail>(s, r, x, [](F32v a, F32v b) { return a + b; });
-    case Op::sub: return with<Tail>(s, r, x, [](F32v a, F32v b) { return a - b; });
-    case Op::sub_from: return with<Tail>(s, r, x, [](F32v a, F32v b) { return b - a; });
-    case Op::mul: return with<Tail>(s, r, x, [](F32v a, F32v b) { return a * b; });
-    case Op::div: return with<Tail>(s, r, x, [](F32v a, F32v b) { return a / b; });
-    case Op::div_into: return with<Tail>(s, r, x, [](F32v a, F32v b) { return b / a; });
-    case Op::max: return with<Tail>(s, r, x, [](F32v a, F32v b) { return most(a, b); });
-    case Op::max_of: return with<Tail>(s, r, x, [](F32v a, F32v b) { return most(b, a); });
-    case Op::min: return with<Tail>(s, r, x, [](F32v a, F32v b) { return least(a, b); });
-    case Op::min_of: return with<Tail>(s, r, x, [](F32v a, F32v b) { return least(b, a); });
+    case Op::add: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return a + b; });
+    case Op::sub: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return a - b; });
+    case Op::sub_from: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return b - a; });
+    case Op::mul: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return a * b; });
+    case Op::div: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return a / b; });
+    case Op::div_into: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return b / a; });
+    case Op::max: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return most(a, b); });
+    case Op::max_of: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return most(b, a); });
+    case Op::min: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return least(a, b); });
+    case Op::min_of: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return least(b, a); });
     case Op::round:
 #pragma GCC unroll 16
-      for (int v = 0; v < kN; ++v) x[v] = rounded(x[v]);
+      for (int v = 0; v < N; ++v) x[v] = rounded(x[v]);
       return;
     case Op::to_byte: {
       const Limits limits(s.elem);
 #pragma GCC unroll 16
-      for (int v = 0; v < kN; ++v) x[v] = to_byte(x[v], limits);
+      for (int v = 0; v < N; ++v) x[v] = to_byte(x[v], limits);
       return;
     }
     case Op::quantise: return quantise_step(s, r, x);
-    case Op::store: return store_step<Tail>(s, r, x);
+    case Op::store: return store_step<Tail, N>(s, r, x);
   }
 }
 
-template <bool Tail>
+template <bool Tail, int N = kRun>
 void pass(const ChainStep* first, const ChainStep* past, const Run& r) {
-  F32v x[kN] = {};
-  for (const ChainStep* s = first; s != past; ++s) step<Tail>(*s, r, x);
+  F32v x[N] = {};
+  for (const ChainStep* s = first; s != past; ++s) step<Tail, N>(*s, r, x);
 }
 
 /// Through copies that may be read and written to their end.
@@ -334,13 +349,14 @@ void padded_tail(const ChainStep* first, const ChainStep* past, const Run& r) {
     operands[index] = in[index];
   };
   for (const ChainStep* s = first; s != past; ++s) {
-    const bool loads = s->op == Op::load || s->op == Op::load_sum;
+    const bool loads = s->op <= Op::load_scaled;
     const bool has_second = s->op >= Op::add && s->op <= Op::quantise && s->op != Op::round && s->op != Op::to_byte;
     const bool reads = loads || (has_second && (s->from == From::one || s->from == From::each));
     if (reads) operands[s->index] = r.operands[s->index];
     if (s->op == Op::quantise && s->zero_from == ChainStep::Zero::one) operands[s->other] = r.operands[s->other];
     if (s->op == Op::store) results[s->index] = out[s->index];
     if (s->op == Op::load_sum) copy(s->other, Elem::i32);
+    if (s->op == Op::load_scaled) copy(s->other, Elem::f32), copy(s->third, Elem::f32);
     if (loads && !s->repeated) copy(s->index, s->op == Op::load ? s->elem : Elem::i32);
     if (has_second && s->from == From::each) copy(s->index, Elem::f32);
   }

@@ -22,12 +22,12 @@ using std::int64_t;
 using std::uint8_t;
 
 constexpr int64_t kPixelMultiple = 4;  ///< channels that a product may read through pointers
-constexpr int64_t kFewestCols = 128;    ///< of a unit
-constexpr int64_t kUnits = 8;           ///< wanted
+constexpr int64_t kFewestCols = 128;   ///< of a unit
+constexpr int64_t kUnits = 8;          ///< wanted
 constexpr int64_t kDepthwiseRows = 64;
 
 struct Shape {
-  int64_t group_in, group_out, taps, depth;  ///< depth: of the product
+  int64_t group_in, group_out, taps, depth;      ///< depth: of the product
   int64_t planes, rows, row_blocks, col_blocks;  ///< rows and their blocks: of a plane, an image or all of them
   bool depthwise, lines, pointers;
 
@@ -347,7 +347,8 @@ void byte_nhwc_pack_w(const ByteNhwcForm& form, const void* w, bool signed_w, vo
         to[tap * p.out_c + channel] = from[channel * s.taps + tap];
     return;
   }
-  if (s.lines) return byte_pack_lines(p.in_c, p.kernel_h, p.kernel_w, Shape::line_depth(p), p.out_c, w, signed_w, packed);
+  if (s.lines)
+    return byte_pack_lines(p.in_c, p.kernel_h, p.kernel_w, Shape::line_depth(p), p.out_c, w, signed_w, packed);
   // Rows of a product are taps, then channels: those of each tap are packed as a matrix of their own would be.
   for (int64_t group = 0; group < p.groups; ++group) {
     byte_pack_taps(s.group_in, s.taps, s.group_out, from + group * s.group_out * s.depth, signed_w,

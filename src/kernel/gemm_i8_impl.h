@@ -402,14 +402,12 @@ void pack_block(const ByteProduct& g, int64_t row0, const Cut& cut, std::byte* s
 /// What the end of a panel of columns needs.
 struct ColumnTerms {
   int32_t zeros[kByteCols] = {}, terms[kByteCols] = {};
-  int32_t sums[kByteCols] = {};  ///< of B as it is
   ColumnTerms(const ByteProduct& g, int64_t j) {
     const auto* const packed = static_cast<const int32_t*>(g.packed_b) + g.packed_from;
     const int32_t moved = g.signed_b ? 128 : 0;
     for (int64_t c = 0; c < kByteCols && j + c < g.n; ++c) {
       zeros[c] = zero_of(g.b_zero, (j + c) * g.b_zero_step, g.signed_b) + moved;
       terms[c] = static_cast<int32_t>(packed[j + c] - g.k * zeros[c]);
-      sums[c] = static_cast<int32_t>(packed[j + c] - g.k * moved);
     }
   }
 };
@@ -514,7 +512,10 @@ void tap_tile(const TapTile& t) {
   }
   int32_t edge[R][NV * kW];
   const bool inside = t.cols >= NV * kW;
-  const __m512i zero = _mm512_set1_epi32(t.zero);
+  __m512i moved[NV];
+#pragma GCC unroll 16
+  for (int v = 0; v < NV; ++v)
+    moved[v] = _mm512_mullo_epi32(_mm512_set1_epi32(t.zero), _mm512_loadu_si512(t.col_terms + v * kW));
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     int32_t* const to = inside ? t.c + r * t.c_row : edge[r];
@@ -523,8 +524,7 @@ void tap_tile(const TapTile& t) {
       __m512i sum = acc[0][r][v];
 #pragma GCC unroll 16
       for (int u = 1; u < kChains; ++u) sum = _mm512_add_epi32(sum, acc[u][r][v]);
-      const __m512i moved = _mm512_mullo_epi32(zero, _mm512_loadu_si512(t.col_terms + v * kW));
-      _mm512_storeu_si512(to + v * kW, _mm512_sub_epi32(sum, moved));
+      _mm512_storeu_si512(to + v * kW, _mm512_sub_epi32(sum, moved[v]));
     }
     if (!inside) std::memcpy(t.c + r * t.c_row, to, static_cast<std::size_t>(t.cols) * sizeof *to);
   }
@@ -565,7 +565,9 @@ void point_at_rows(const ByteProduct& g, int64_t row0, const Cut& cut, const std
 void panel_in_place(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& cut, const std::uint8_t* const* at,
                     int64_t j) {
   const int64_t quads = byte_quads(g.k), cols = g.n - j < kByteCols ? g.n - j : kByteCols;
-  const ColumnTerms columns(g, j);
+  const auto* const packed = static_cast<const int32_t*>(g.packed_b) + g.packed_from + j;
+  int32_t sums[kByteCols];  // of B as it is
+  for (int64_t i = 0; i < kByteCols; ++i) sums[i] = packed[i] - static_cast<int32_t>(128 * g.k);
   TapTile tile{.at = at,
                .taps = g.a.taps,
                .quads = quads / g.a.taps,
@@ -573,7 +575,7 @@ void panel_in_place(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& c
                .c = nullptr,
                .c_row = g.c_row,
                .cols = cols,
-               .col_terms = columns.sums,
+               .col_terms = sums,
                .zero = zero_of(g.a_zero, 0, false)};
   for (int64_t t = 0; t < cut.tiles; ++t) {
     const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;

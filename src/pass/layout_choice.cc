@@ -169,7 +169,8 @@ void LayoutChoice::count_plain_uses(NodeId id) {
 double LayoutChoice::elements(Value v) const {
   const Type& type = graph_.type(v);
   if (graph_.constant(v) || turns_in_place(type)) return 0;
-  double count = 1;
+  constexpr double kByteMove = 0.5;  // of what a move of four bytes takes
+  double count = byte_size(type.elem) == 1 ? kByteMove : 1;
   for (Dim d : type.shape) {
     count *= static_cast<double>(graph_.scope().eval(d, sizes_).value_or(kAssumedExtent));
   }

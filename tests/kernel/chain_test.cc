@@ -89,7 +89,7 @@ TEST_P(Chain, Quantises) {
 
 /// A convolution's epilogue with a sum of two quantised images.
 TEST_P(Chain, AddsWhatWasQuantised) {
-  for (const int64_t n : {1, 16, 56, 64, 100, 777}) {
+  for (const int64_t n : {1, 16, 56, 64, 100, 192, 777}) {
     const auto sums = values<std::int32_t>(n, 1), more = values<std::int32_t>(n, 6);
     const auto factors = values<float>(n, 2), bias = values<float>(n, 3, 1e8F);
     const auto other = values<std::uint8_t>(n, 4);
@@ -150,6 +150,26 @@ TEST_P(Chain, LimitsKeepNaNAndTheirOrder) {
       EXPECT_EQ(bits(rest[i]), bits(number - x[i])) << x[i];
       EXPECT_EQ(bits(part[i]), bits(number / x[i])) << x[i];
     }
+  }
+}
+
+TEST_P(Chain, ScalesRows) {
+  constexpr int64_t kRows = 3;
+  for (const int64_t n : {1, 16, 56, 64, 100, 777}) {
+    const auto sums = values<std::int32_t>(kRows * n, 1);
+    const auto factors = values<float>(n, 2), offsets = values<float>(n, 3, 1e8F);
+    std::vector<float> y(static_cast<std::size_t>(kRows * n) + 1, 77);
+    const ChainStep steps[] = {{.op = Op::load_scaled, .index = 0, .other = 1, .third = 2}, {.op = Op::store}};
+    const void* operands[] = {sums.data(), factors.data(), offsets.data()};
+    void* results[] = {y.data()};
+    const int64_t moves[] = {4 * n, 0, 0};
+    run_chain_rows(steps, operands, results, n, {kRows, moves, std::span(moves).first(1)});
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const std::size_t col = i % static_cast<std::size_t>(n);
+      const float scaled = static_cast<float>(sums[i]) * factors[col];
+      EXPECT_EQ(y[i], scaled + offsets[col]);
+    }
+    EXPECT_EQ(y.back(), 77);
   }
 }
 

@@ -91,6 +91,47 @@ TEST_P(QuantProducts, AreOneStepAndExact) {
   expect_equal(graph, *fused, *alone, kExact);
 }
 
+/// A residual block between quantised images: each convolution is a step with all that follows it, on bytes with
+/// channels last, and its sums go nowhere.
+TEST(QuantBlock, IsAStepForEachConvolution) {
+  const Graph graph = graph_of(
+      "weight @w: i8[64,64,3,3]\nweight @d: i8[64,1,3,3]\nweight @p: i8[64,64,1,1]\n"
+      "graph g(%x: u8[N,64,10,11]) {\n"
+      "  %a = DequantizeLinear(%x, f32[] 0.5, u8[] 128)\n"
+      "  %wa = DequantizeLinear(@w, f32[64] 0.25, i8[64] 0) {axis = 0}\n"
+      "  %ca = Conv(%a, %wa, f32[64] 0.125) {pads = [1, 1, 1, 1]}\n"
+      "  %qa = QuantizeLinear(%ca, f32[] 32, u8[] 0)\n"
+      "  %b = DequantizeLinear(%qa, f32[] 32, u8[] 0)\n"
+      "  %wb = DequantizeLinear(@d, f32[64] 0.25, i8[64] 0) {axis = 0}\n"
+      "  %cb = Conv(%b, %wb) {pads = [1, 1, 1, 1], group = 64}\n"
+      "  %qb = QuantizeLinear(%cb, f32[] 64, u8[] 120)\n"
+      "  %m = DequantizeLinear(%qb, f32[] 64, u8[] 120)\n"
+      "  %pool = MaxPool(%m) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}\n"
+      "  %qp = QuantizeLinear(%pool, f32[] 64, u8[] 120)\n"
+      "  %c = DequantizeLinear(%qp, f32[] 64, u8[] 120)\n"
+      "  %wc = DequantizeLinear(@p, f32[64] 0.5, i8[64] 0) {axis = 0}\n"
+      "  %cc = Conv(%c, %wc, f32[64] 0.25)\n"
+      "  %qc = QuantizeLinear(%cc, f32[] 512, u8[] 128)\n"
+      "  %e = DequantizeLinear(%qc, f32[] 512, u8[] 128)\n"
+      "  %sum = Add(%e, %a)\n"
+      "  %r = Relu(%sum)\n"
+      "  %y = QuantizeLinear(%r, f32[] 256, u8[] 3)\n"
+      "  return y = %y\n}\n",
+      [&](std::string_view name) {
+        return any_bytes<std::int8_t>(Elem::i8, {64, name == "d" ? 1 : 64, name == "p" ? 1 : 3, name == "p" ? 1 : 3},
+                                      1);
+      });
+  const std::vector<Datum> inputs{any_bytes<std::uint8_t>(Elem::u8, {2, 64, 10, 11}, 2)};
+  const Tier0 tier(graph);
+  ASSERT_TRUE(tier);
+  EXPECT_EQ(kernels_of(tier.executable->plan()),
+            (std::map<Kernel, int>{{Kernel::conv, 3}, {Kernel::max_pool, 1}, {Kernel::copy, 2}}));
+  for (const auto& fused : tier.executable->plan().fused) {
+    if (fused->producer) EXPECT_EQ(fused->producer->into, kPassing);
+  }
+  EXPECT_TRUE(run_tiers(graph, inputs, kExact));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, QuantProducts, ::testing::ValuesIn(kProducts));
 
 }  // namespace
