@@ -28,10 +28,9 @@ struct Row {
   std::string_view name, wide;
 };
 constexpr Row kRows[] = {
-    {"resnet50_bf16", "resnet50"},         {"resnet50_f16", "resnet50"},
-    {"bert_base_bf16", "bert_base"},       {"bert_base_f16", "bert_base"},
-    {"bert_base_bf16_16", "bert_base_16"}, {"bert_base_f16_16", "bert_base_16"},
-    {"bert_base_bf16_1", "bert_base_1"},   {"bert_base_f16_1", "bert_base_1"},
+    {"resnet50_bf16", "resnet50"},       {"resnet50_f16", "resnet50"},          {"bert_base_bf16", "bert_base"},
+    {"bert_base_f16", "bert_base"},      {"bert_base_bf16_16", "bert_base_16"}, {"bert_base_f16_16", "bert_base_16"},
+    {"bert_base_bf16_1", "bert_base_1"}, {"bert_base_f16_1", "bert_base_1"},
 };
 
 bool is_row(std::string_view word) { return std::ranges::find(kRows, word, &Row::name) != std::end(kRows); }

@@ -227,8 +227,8 @@ frazil::Model shufflenet(bool twin) {
 }
 
 constexpr ModelMaker kConvnets[] = {
-    {"resnet50", resnet50},     {"resnet50_bf16", resnet50_bf16}, {"resnet50_f16", resnet50_f16}, {"vgg19", vgg19},           {"densenet121", densenet121},
-    {"squeezenet", squeezenet}, {"shufflenet", shufflenet},
+    {"resnet50", resnet50},       {"resnet50_bf16", resnet50_bf16}, {"resnet50_f16", resnet50_f16}, {"vgg19", vgg19},
+    {"densenet121", densenet121}, {"squeezenet", squeezenet},       {"shufflenet", shufflenet},
 };
 
 }  // namespace

@@ -32,9 +32,8 @@ Status prepare_half_conv(Prepare& cx, const params::Conv& how, HalfConvState& s)
   const kernel::ConvParams& p = conv.params;
   const std::int64_t order = p.dilation_w == 1 ? -1 : -2;  // that of f32 has groups there
   const PackFormat format{PackFormat::Layout::conv_nhwc, {p.out_c, p.in_c, p.kernel_h, p.kernel_w, order}};
-  FRAZIL_TRY(s.packed,
-             cx.packed.get(weight, format, kernel::half_conv_packed_w_bytes(conv),
-                           [&](std::byte* to) { kernel::half_conv_pack_w(conv, weight.bytes.data(), to); }));
+  FRAZIL_TRY(s.packed, cx.packed.get(weight, format, kernel::half_conv_packed_w_bytes(conv),
+                                     [&](std::byte* to) { kernel::half_conv_pack_w(conv, weight.bytes.data(), to); }));
   cx.units = std::max<std::int64_t>(1, kernel::half_conv_units(conv));
   cx.scratch_bytes = kernel::half_conv_scratch_bytes(conv);
   cx.nanoseconds = kernel::conv_nanoseconds(kernel::tuning(), p);

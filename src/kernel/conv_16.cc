@@ -21,8 +21,8 @@ bool is_empty(const ConvParams& p) { return p.batch <= 0 || p.out_c <= 0 || p.ou
 
 /// How the rows of the product, which are output positions, lie in the image.
 struct Shape {
-  bool pixels = false;  ///< each row is one pixel, in the order of the image
-  bool lines = false;   ///< a tap is a row of the kernel, read from padded lines
+  bool pixels = false;   ///< each row is one pixel, in the order of the image
+  bool lines = false;    ///< a tap is a row of the kernel, read from padded lines
   int64_t channels = 0;  ///< of a pixel as it is read; an even number
   int64_t taps = 1, depth = 0;
   int64_t rows = 0, units = 0;
@@ -158,9 +158,7 @@ void half_conv_pack_w(const HalfConv& conv, const void* w, void* packed) noexcep
   }
 }
 
-int64_t half_conv_units(const HalfConv& conv) noexcept {
-  return is_empty(conv.params) ? 0 : Shape(conv.params).units;
-}
+int64_t half_conv_units(const HalfConv& conv) noexcept { return is_empty(conv.params) ? 0 : Shape(conv.params).units; }
 
 std::size_t half_conv_scratch_bytes(const HalfConv& conv) noexcept {
   if (is_empty(conv.params)) return 0;
@@ -168,9 +166,8 @@ std::size_t half_conv_scratch_bytes(const HalfConv& conv) noexcept {
   return buffer_bytes(conv.params, s) + half_product_scratch(s.rows, s.k(), s.pixels ? 0 : s.taps) + kLineBytes;
 }
 
-void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, const HalfColumns& columns,
-                     void* y, int64_t unit_begin, int64_t unit_end, void* scratch,
-                     const TileCallback* on_tile) noexcept {
+void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, const HalfColumns& columns, void* y,
+                     int64_t unit_begin, int64_t unit_end, void* scratch, const TileCallback* on_tile) noexcept {
   const ConvParams& p = conv.params;
   if (is_empty(p) || unit_begin >= unit_end) return;
   const Shape s(p);
@@ -196,8 +193,7 @@ void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, 
                 .slope = conv.slope,
                 .on_tile = on_tile};
   if (!s.pixels) g.runs = {&Pointers::point, &pointers, s.taps, s.depth};
-  half_product(g, s.begin(unit_begin), s.begin(unit_end),
-               reinterpret_cast<std::byte*>(buffer) + buffer_bytes(p, s));
+  half_product(g, s.begin(unit_begin), s.begin(unit_end), reinterpret_cast<std::byte*>(buffer) + buffer_bytes(p, s));
 }
 
 }  // namespace frazil::kernel

@@ -32,10 +32,10 @@ struct HalfColumns {
   const float *scale = nullptr, *shift = nullptr;  ///< [out_c], both or none: y * scale + shift in f32, rounded then
   const void* addend = nullptr;                    ///< as y: added then
 };
-/// Runs units [unit_begin, unit_end). `on_tile`, which may be null, sees y as [batch * out_h * out_w, out_c] and may overwrite
-/// it. Each concurrent caller needs its own scratch.
-void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, const HalfColumns& columns,
-                     void* y, std::int64_t unit_begin, std::int64_t unit_end, void* scratch,
+/// Runs units [unit_begin, unit_end). `on_tile`, which may be null, sees y as [batch * out_h * out_w, out_c] and may
+/// overwrite it. Each concurrent caller needs its own scratch.
+void half_conv_range(const HalfConv& conv, const void* x, const void* packed_w, const HalfColumns& columns, void* y,
+                     std::int64_t unit_begin, std::int64_t unit_end, void* scratch,
                      const TileCallback* on_tile) noexcept;
 
 }  // namespace frazil::kernel

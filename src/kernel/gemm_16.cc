@@ -203,8 +203,8 @@ void half_product(const HalfProduct& g, int64_t begin, int64_t end, void* scratc
 
 std::size_t gemm_half_scratch(int64_t m, int64_t n, int64_t k) noexcept {
   // Whether B is packed already is not known here.
-  const std::size_t chunk =
-      m <= 1 ? half_packed_b_bytes(Elem::bf16, k, kHalfCols) : half_packed_b_bytes(Elem::bf16, k, chunk_cols(Elem::f16, k, n));
+  const std::size_t chunk = m <= 1 ? half_packed_b_bytes(Elem::bf16, k, kHalfCols)
+                                   : half_packed_b_bytes(Elem::bf16, k, chunk_cols(Elem::f16, k, n));
   return half_product_scratch(m, std::max<int64_t>(k, 1), 0) + chunk + kLineBytes;
 }
 

@@ -30,7 +30,8 @@ struct HalfProduct {
   void* c = nullptr;
   std::int64_t c_row = 0;
   const std::uint16_t *bias = nullptr, *addend = nullptr;
-  const float *scale = nullptr, *shift = nullptr;  ///< [n], both or none: what the rounded sum becomes, in front of all else
+  const float *scale = nullptr,
+              *shift = nullptr;  ///< [n], both or none: what the rounded sum becomes, in front of all else
   std::int64_t addend_row = 0;
   bool bias_in_sum = false;
   float slope = 1;

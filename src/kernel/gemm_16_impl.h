@@ -1,8 +1,8 @@
 // Products of 16-bit floats for one instruction set. Compiled by gemm_16_<isa>.cc, which defines FRAZIL_ISA_NS.
 //
 // B stays as it is packed, and becomes f32 in registers; A becomes f32 where it is packed. With AVX-512 BF16, pairs of
-// both are multiplied as they lie. Every element of C is one chain over k, so that its bits do not depend on how rows are
-// split: cutting k into blocks that stay in the first-level cache makes nothing faster.
+// both are multiplied as they lie. Every element of C is one chain over k, so that its bits do not depend on how rows
+// are split: cutting k into blocks that stay in the first-level cache makes nothing faster.
 
 #include "base/poll_throttle.h"
 #include "kernel/gemm.h"
@@ -24,10 +24,10 @@ constexpr int kFewVectors = 2;
 #endif
 static_assert(kTileRows <= kHalfTileRows);
 constexpr int kPanelVectors = static_cast<int>(kHalfCols) / kW;
-constexpr int64_t kMostRunCols = 128;  ///< of C, up to which packing pixels does not pay
-constexpr int64_t kNearElements = int64_t{1} << 16;  ///< of C that stay in a cache until a callback has seen them
+constexpr int64_t kMostRunCols = 128;                ///< of C, up to which packing pixels does not pay
+constexpr int64_t kNearElements = int64_t{1} << 17;  ///< of C that stay in a cache until a callback has seen them
 constexpr int64_t kNearRows = 4 * kTileRows;         ///< but no fewer rows
-constexpr int64_t kWord = 4;  ///< bytes of an element of packed A: an f32, or a pair
+constexpr int64_t kWord = 4;                         ///< bytes of an element of packed A: an f32, or a pair
 
 FRAZIL_INLINE U32v same_word(const std::byte* p) {
   std::uint32_t x;
@@ -56,9 +56,7 @@ struct WideBf16 {
   static constexpr bool kPairs = false;
   using Raw = U32v;
   FRAZIL_INLINE static Raw get(const std::uint16_t* b, int v) { return load<U32v>(b + 2 * v * kW); }
-  FRAZIL_INLINE static F32v part(Raw raw, int half) {
-    return (F32v)(half == 0 ? raw << 16 : raw & 0xffff0000u);
-  }
+  FRAZIL_INLINE static F32v part(Raw raw, int half) { return (F32v)(half == 0 ? raw << 16 : raw & 0xffff0000u); }
   FRAZIL_INLINE static void add(F32v& sum, F32v b, U32v a) { sum = mul_add((F32v)a, b, sum); }
   FRAZIL_INLINE static U16h of_sum(F32v x) { return Number::narrowed(x); }
 };
@@ -98,59 +96,69 @@ FRAZIL_INLINE const std::uint16_t* bring_nearer(const std::uint16_t* at, int64_t
 struct HalfTile {
   int64_t steps;
   const std::byte* a;
-  int64_t a_row;          ///< bytes, of rows that are not packed
+  int64_t a_row;  ///< bytes, of rows that are not packed
   const std::uint16_t* b;
-  int64_t b_panel;        ///< elements
+  int64_t b_panel;                    ///< elements
   const std::byte* last_a = nullptr;  ///< pairs that are not packed: the last element of each row, if k is odd
   int64_t last_row = 0;
   const HalfProduct* g;
-  bool plain;             ///< sums are rounded, and nothing else
-  int64_t row, col, cols; ///< of C
+  bool plain;                            ///< sums are rounded, and nothing else
+  int64_t row, col, cols;                ///< of C
   const std::uint16_t* ahead = nullptr;  ///< what is read next, brought nearer; null: nothing
   int64_t ahead_lines = 0;
   const std::uint16_t* const* at = nullptr;  ///< runs, [row][tap], of `steps` each
   int64_t taps = 1;
 };
 
-/// The value of C from a sum.
+/// What happens to the sums of a vector of columns, of which `n` exist.
 template <class E>
-FRAZIL_INLINE U16h finished(const HalfProduct& g, F32v x, int64_t row, int64_t col, int64_t n) {
-  using N = typename E::Number;
-  const auto get = [&](const std::uint16_t* p) __attribute__((always_inline)) {
-    return N::widened(n >= kW ? load_halves(p) : load_halves(p, n));
-  };
-  if (g.bias != nullptr && g.bias_in_sum) x += get(g.bias + col);
-  const bool adds = g.bias != nullptr && !g.bias_in_sum;
-  U16h y = E::of_sum(x);
-  if (g.scale != nullptr) {
-    const auto wide = [&](const float* p) __attribute__((always_inline)) {
-      return n >= kW ? loadv(p) : load_mask(p, first_lanes(n));
-    };
-    y = N::narrowed(N::widened(y) * wide(g.scale + col) + wide(g.shift + col));
+class Finish {
+ public:
+  FRAZIL_INLINE Finish(const HalfProduct& g, int64_t col, int64_t n) : g_(g), col_(col), n_(n) {
+    if (g.bias != nullptr) bias_ = get(g.bias + col);
+    if (g.scale != nullptr) scale_ = wide(g.scale + col), shift_ = wide(g.shift + col);
   }
-  if (adds) y = N::narrowed(N::widened(y) + get(g.bias + col));
-  if (g.addend != nullptr) y = N::narrowed(N::widened(y) + get(g.addend + row * g.addend_row + col));
-  if (g.slope != 1) y = N::narrowed(bent(N::widened(y), g.slope));
-  return y;
-}
 
-template <class E>
-FRAZIL_INLINE void put(const HalfProduct& g, F32v x, int64_t row, int64_t col, int64_t n) {
-  if (g.wide) {
-    float* const to = static_cast<float*>(g.c) + row * g.c_row + col;
-    return n >= kW ? storev(to, x) : store_mask(to, x, first_lanes(n));
+  /// Of row `row` of C.
+  FRAZIL_INLINE void put(F32v x, int64_t row) const {
+    if (g_.wide) {
+      float* const to = static_cast<float*>(g_.c) + row * g_.c_row + col_;
+      return n_ >= kW ? storev(to, x) : store_mask(to, x, first_lanes(n_));
+    }
+    const U16h y = value(x, row);
+    auto* const to = static_cast<std::uint16_t*>(g_.c) + row * g_.c_row + col_;
+    n_ >= kW ? store_halves(to, y) : store_halves(to, y, n_);
   }
-  const U16h y = finished<E>(g, x, row, col, n);
-  auto* const to = static_cast<std::uint16_t*>(g.c) + row * g.c_row + col;
-  n >= kW ? store_halves(to, y) : store_halves(to, y, n);
-}
+
+ private:
+  using N = typename E::Number;
+
+  FRAZIL_INLINE U16h value(F32v x, int64_t row) const {
+    if (g_.bias != nullptr && g_.bias_in_sum) x += bias_;
+    U16h y = E::of_sum(x);
+    if (g_.scale != nullptr) y = N::narrowed(N::widened(y) * scale_ + shift_);
+    if (g_.bias != nullptr && !g_.bias_in_sum) y = N::narrowed(N::widened(y) + bias_);
+    if (g_.addend != nullptr) y = N::narrowed(N::widened(y) + get(g_.addend + row * g_.addend_row + col_));
+    if (g_.slope != 1) y = N::narrowed(bent(N::widened(y), g_.slope));
+    return y;
+  }
+  FRAZIL_INLINE F32v get(const std::uint16_t* p) const {
+    return N::widened(n_ >= kW ? load_halves(p) : load_halves(p, n_));
+  }
+  FRAZIL_INLINE F32v wide(const float* p) const { return n_ >= kW ? loadv(p) : load_mask(p, first_lanes(n_)); }
+
+  const HalfProduct& g_;
+  int64_t col_, n_;
+  F32v bias_{}, scale_{}, shift_{};
+};
 
 /// Writes a tile of C from its sums, of NV vectors a row.
 template <class E, int NV>
 [[gnu::noinline]] void put_tile(const HalfTile& t, const float* sums, int rows) {
-  for (int v = 0; v < NV && v * kW < t.cols; ++v)
-    for (int r = 0; r < rows; ++r)
-      put<E>(*t.g, loadv(sums + (r * NV + v) * kW), t.row + r, t.col + v * kW, t.cols - v * kW);
+  for (int v = 0; v < NV && v * kW < t.cols; ++v) {
+    const Finish<E> finish(*t.g, t.col + v * kW, t.cols - v * kW);
+    for (int r = 0; r < rows; ++r) finish.put(loadv(sums + (r * NV + v) * kW), t.row + r);
+  }
 }
 
 template <class E, int R, int NV>
@@ -265,7 +273,7 @@ struct HalfTiles {
     if constexpr (reads == Reads::runs)
       at[R] = run_tile<E, R, NV>;
     else
-      at[R] = half_tile<E, R, NV, reads == Reads::packed>;
+      at[R] = half_tile < E, R, NV, reads == Reads::packed > ;
     if constexpr (R < Most) fill<R + 1>();
   }
 };
@@ -320,8 +328,8 @@ void pack_four_rows(const std::uint16_t* const (&from)[4], int64_t n, std::byte*
   int64_t p = 0;
   if constexpr (E::kPairs) {
     for (; p + 8 <= n; p += 8, to += 4 * next)
-      turn_words(load<U32x4>(from[0] + p), load<U32x4>(from[1] + p), load<U32x4>(from[2] + p),
-                 load<U32x4>(from[3] + p), to, next);
+      turn_words(load<U32x4>(from[0] + p), load<U32x4>(from[1] + p), load<U32x4>(from[2] + p), load<U32x4>(from[3] + p),
+                 to, next);
   } else {
     for (; p + kW <= n; p += kW) {
       float wide[4][kW];
@@ -409,7 +417,9 @@ bool has_pairs(const HalfProduct& g) {
   return E::kPairs && (g.runs.point == nullptr ? g.a_col == 1 : g.runs.depth % 2 == 0);
 }
 
-bool is_plain(const HalfProduct& g) { return !g.wide && g.bias == nullptr && g.addend == nullptr && g.scale == nullptr && g.slope == 1; }
+bool is_plain(const HalfProduct& g) {
+  return !g.wide && g.bias == nullptr && g.addend == nullptr && g.scale == nullptr && g.slope == 1;
+}
 
 /// Columns from `col` on of a tile of rows [row, row + rows), over all of k.
 template <class E, int NV>
@@ -461,6 +471,11 @@ void few_rows(const HalfProduct& g, int64_t begin, int64_t end, const HalfScratc
   }
 }
 
+/// Tells of columns [from, to) of a block of rows.
+void report(const HalfProduct& g, const HalfCut& cut, int64_t from, int64_t to) {
+  (*g.on_tile)(cut.begin, cut.begin + cut.rows, g.first_col + from, g.first_col + to);
+}
+
 /// One block of rows, panel after panel. Each tile brings a part of what is read next nearer.
 template <class E>
 void block_of_rows(const HalfProduct& g, const HalfCut& cut, const HalfScratch& s, Reads reads) {
@@ -479,8 +494,11 @@ void block_of_rows(const HalfProduct& g, const HalfCut& cut, const HalfScratch& 
   t.taps = g.runs.taps;
   t.a_row = t.last_row = 2 * g.a_row;
   t.ahead_lines = lines;
+  const bool by_columns = g.on_tile != nullptr && !g.on_tile->whole_rows;
+  int64_t reported = 0;
   for (int64_t col = 0; col < g.n; col += kHalfCols, panel += panel_size) {
     if (stop_requested()) return;
+    if (by_columns && (col - reported) * cut.rows >= kNearElements) report(g, cut, reported, col), reported = col;
     const std::uint16_t* ahead = col + kHalfCols < g.n ? panel + panel_size : nullptr;
     for (int64_t v = 0; v < kPanelVectors && col + v * kW < g.n; v += kTileVectors) {
       t.b = panel + v * kW * (E::kRow / kHalfCols);
@@ -508,6 +526,7 @@ void block_of_rows(const HalfProduct& g, const HalfCut& cut, const HalfScratch& 
       }
     }
   }
+  if (g.on_tile != nullptr) report(g, cut, reported, g.n);
 }
 
 template <class E>
@@ -523,7 +542,8 @@ void rows_of(const HalfProduct& g, int64_t begin, int64_t end, const HalfScratch
   const int64_t words = row_words<E>(g.k);
   RowsOfA<E> a(g, s);
   int64_t most = half_row_block(words);
-  if (g.on_tile != nullptr) most = min64(most, max64(kNearRows, kNearElements / g.n / kTileRows * kTileRows));
+  if (g.on_tile != nullptr && g.on_tile->whole_rows)
+    most = min64(most, max64(kNearRows, kNearElements / g.n / kTileRows * kTileRows));
   const HalfCut blocks(begin, end, most);
   for (int64_t block = 0; block < blocks.tiles && !stop_requested(); ++block) {
     const HalfCut cut(blocks.row(block), blocks.row(block + 1), kTileRows);
@@ -535,7 +555,6 @@ void rows_of(const HalfProduct& g, int64_t begin, int64_t end, const HalfScratch
       }
     }
     block_of_rows<E>(g, cut, s, reads);
-    if (g.on_tile != nullptr) (*g.on_tile)(cut.begin, cut.begin + cut.rows, g.first_col, g.first_col + g.n);
   }
 }
 
@@ -557,7 +576,8 @@ void direct_columns(const HalfProduct& g, const std::uint16_t* b, int64_t b_row,
     }
   }
 #pragma GCC unroll 4
-  for (int v = 0; v < NV; ++v) put<E>(g, acc[v], row, col + v * kW, n - v * kW);
+  for (int v = 0; v < NV; ++v)
+    if (v * kW < n) Finish<E>(g, col + v * kW, n - v * kW).put(acc[v], row);
 }
 
 /// An element of C whose row of A and column of B lie side by side.
@@ -592,7 +612,7 @@ void direct_row(const HalfProduct& g, const std::uint16_t* b, int64_t b_row, int
     const int64_t n = min64(kW, g.n - col);
     float sums[kW] = {};
     for (int64_t j = 0; j < n; ++j) sums[j] = direct_dot<E>(g.a + row * g.a_row, b + (col + j) * b_col, g.k);
-    put<E>(g, loadv(sums), row, col, n);
+    Finish<E>(g, col, n).put(loadv(sums), row);
   }
 }
 

@@ -10,11 +10,11 @@
 
 namespace frazil::kernel {
 
-constexpr std::int64_t kHalfCols = 32;        ///< columns of a packed B panel
-constexpr std::int64_t kHalfRowBlock = 288;   ///< most rows of A packed at a time
+constexpr std::int64_t kHalfCols = 32;                           ///< columns of a packed B panel
+constexpr std::int64_t kHalfRowBlock = 288;                      ///< most rows of A packed at a time
 constexpr std::int64_t kHalfBlockBytes = std::int64_t{3} << 17;  ///< that these take, more or less
-constexpr std::int64_t kHalfTileRows = 12;    ///< most rows of a tile, for any instruction set
-constexpr std::int64_t kHalfFewRows = 4;      ///< that meet B in one go
+constexpr std::int64_t kHalfTileRows = 12;                       ///< most rows of a tile, for any instruction set
+constexpr std::int64_t kHalfFewRows = 4;                         ///< that meet B in one go
 
 namespace {
 [[gnu::always_inline]] inline std::int64_t half_pairs(std::int64_t k) { return (k + 1) / 2; }
@@ -31,9 +31,9 @@ namespace {
 
 /// The parts of the scratch of half_product.
 struct HalfScratch {
-  std::byte* a;                 ///< packed rows
-  const std::uint16_t** at;     ///< of a block of rows
-  std::uint16_t* row;           ///< elements of the rows of a tile
+  std::byte* a;              ///< packed rows
+  const std::uint16_t** at;  ///< of a block of rows
+  std::uint16_t* row;        ///< elements of the rows of a tile
 };
 
 // half_rows:   rows [begin, end) of a product with a packed B, which has rows and columns

@@ -9,8 +9,8 @@
 #include "base/poll_throttle.h"
 #include "kernel/isa.h"
 #include "kernel/pool_nhwc_isa.h"
-#include "kernel/tile.h"
 #include "kernel/reduce.h"
+#include "kernel/tile.h"
 
 namespace frazil::kernel {
 namespace {

@@ -39,8 +39,8 @@ void average_pool_nhwc(const PoolParams& p, std::int64_t channels, const float* 
                        std::int64_t begin, std::int64_t end) noexcept;
 
 /// The same for f16 and bf16, folded in f32. `line`: room for out_w * channels numbers.
-void max_pool_nhwc_16(const PoolParams& p, Elem elem, std::int64_t channels, const void* x, void* y,
-                      std::int64_t begin, std::int64_t end, float* line) noexcept;
+void max_pool_nhwc_16(const PoolParams& p, Elem elem, std::int64_t channels, const void* x, void* y, std::int64_t begin,
+                      std::int64_t end, float* line) noexcept;
 void average_pool_nhwc_16(const PoolParams& p, Elem elem, std::int64_t channels, const void* x, void* y,
                           bool count_include_pad, std::int64_t begin, std::int64_t end, float* line) noexcept;
 /// The largest byte of each window, of either sign; the least number where a window is entirely in the padding. Planes

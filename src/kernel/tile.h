@@ -32,10 +32,9 @@ using TileFn = void (*)(void* out, const void* const* in, std::size_t n);
 /// zero result of mod on floats has the divisor's sign.
 TileFn tile_fn(ScalarOp op, Elem elem, unsigned scalar_mask);
 
-/// in[0] holds n elements of `from`, out receives n of `to`; the same types as for tile_fn, and f16 and bf16 from and to
-/// f32, else nullptr. Total: float
-/// to integer truncates toward zero, saturates, and maps NaN to 0; integer to integer wraps; anything to bool is x != 0
-/// (NaN is true); to float rounds to nearest even.
+/// in[0] holds n elements of `from`, out receives n of `to`; the same types as for tile_fn, and f16 and bf16 from and
+/// to f32, else nullptr. Total: float to integer truncates toward zero, saturates, and maps NaN to 0; integer to
+/// integer wraps; anything to bool is x != 0 (NaN is true); to float rounds to nearest even.
 TileFn cast_fn(Elem from, Elem to);
 
 /// Writes the element of `size` bytes (1, 2, 4, 8 or 16) at `value` n times to out.

@@ -293,9 +293,7 @@ class GroupWriter {
     kernel_.body = std::move(builder_).finish();
   }
 
-  std::uint32_t load(std::uint32_t operand, Value v) {
-    return builder_.load(operand, graph_.type(v).elem);
-  }
+  std::uint32_t load(std::uint32_t operand, Value v) { return builder_.load(operand, graph_.type(v).elem); }
 
   std::uint32_t instructions(NodeId m) {
     const Node& n = graph_.node(m);

@@ -41,7 +41,8 @@ ConvParams conv(int64_t batch, int64_t in_c, int64_t h, int64_t w, int64_t out_c
   ConvParams p{.batch = batch, .in_c = in_c, .in_h = h, .in_w = w, .out_c = out_c};
   p.kernel_h = p.kernel_w = kernel, p.stride_h = p.stride_w = stride, p.dilation_h = p.dilation_w = dilation;
   p.pad_top = p.pad_left = pad;
-  p.out_h = out_extent(h, kernel, stride, dilation, 2 * pad), p.out_w = out_extent(w, kernel, stride, dilation, 2 * pad);
+  p.out_h = out_extent(h, kernel, stride, dilation, 2 * pad),
+  p.out_w = out_extent(w, kernel, stride, dilation, 2 * pad);
   return p;
 }
 

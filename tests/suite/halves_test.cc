@@ -73,7 +73,8 @@ class Halves : public ::testing::TestWithParam<std::tuple<HalfCase, Elem>> {};
 
 std::vector<Datum> inputs_of(const std::vector<Sizes>& sizes, Elem elem) {
   std::vector<Datum> inputs;
-  for (std::size_t i = 0; i < sizes.size(); ++i) inputs.emplace_back(halves(elem, sizes[i], static_cast<std::uint32_t>(i + 1)));
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    inputs.emplace_back(halves(elem, sizes[i], static_cast<std::uint32_t>(i + 1)));
   return inputs;
 }
 
@@ -236,8 +237,8 @@ std::string case_name(const ::testing::TestParamInfo<Halves::ParamType>& info) {
   return fmt::format("{}_{}", std::get<0>(info.param).name, frazil::name_of(std::get<1>(info.param)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Suite, Halves, ::testing::Combine(::testing::ValuesIn(cases()),
-                                                           ::testing::Values(Elem::f16, Elem::bf16)),
+INSTANTIATE_TEST_SUITE_P(Suite, Halves,
+                         ::testing::Combine(::testing::ValuesIn(cases()), ::testing::Values(Elem::f16, Elem::bf16)),
                          case_name);
 
 }  // namespace
