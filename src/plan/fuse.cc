@@ -169,12 +169,20 @@ class Fuser {
       if (facts_.shape(v) != *domain && !is_per_row(facts_.shape(v), *domain)) return FusionRejection::domain;
       const Elem elem = graph_.type(v).elem;
       if (compute_elem(elem) != elem && !is_half(elem)) return FusionRejection::rounding;
+      if (p.product && stays_bytes(p, d, v)) return FusionRejection::rounding;
     }
     if ((p.rows || d.rows) && domain->back().is_const() && domain->back().value() < kShortRow) {
       return FusionRejection::short_row;
     }
     if (!all_inside(p, d, end)) return FusionRejection::order;
     return fits(p, d) ? std::nullopt : std::optional(FusionRejection::size);
+  }
+
+  /// True for bytes that others read, too, where d widens them: it reads less than p would write for it.
+  bool stays_bytes(const Draft& p, const Draft& d, Value v) const {
+    const auto is_wider = [&](NodeId m) { return byte_size(graph_.type(graph_.node(m).out[0]).elem) > 1; };
+    if (byte_size(graph_.type(v).elem) != 1 || !std::ranges::all_of(d.members, is_wider)) return false;
+    return std::ranges::any_of(facts_.uses.of(v), [&](const Uses::Use& u) { return !p.has(u.user) && !d.has(u.user); });
   }
 
   bool feeds_product(const Draft& p, const Draft& d) const {

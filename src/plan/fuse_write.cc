@@ -105,7 +105,8 @@ class GroupWriter {
       take_slope(matmul->slope);
     }
     if (auto* gemm = std::get_if<params::Gemm>(&p.params)) take_slope(gemm->slope);
-    if (auto* conv = std::get_if<params::Conv>(&p.params); conv != nullptr && conv->channels_last) {
+    if (auto* conv = std::get_if<params::Conv>(&p.params);
+        conv != nullptr && conv->channels_last && !conv->zero_points) {
       if (conv->half) {
         conv->scaled = conv->shifted = take_half_norm();
       } else {
@@ -237,8 +238,8 @@ class GroupWriter {
     const KernelParams& params = kernel_.producer->params;
     const auto* matmul = std::get_if<params::MatMul>(&params);
     const auto* conv = std::get_if<params::Conv>(&params);
-    const bool sums = matmul != nullptr ? matmul->zero_points
-                                        : conv != nullptr && conv->zero_points && conv->channels_last;
+    const bool sums =
+        matmul != nullptr ? matmul->zero_points : conv != nullptr && conv->zero_points && conv->channels_last;
     const Constant* weight = graph_.constant(product.in[1]);
     const bool kept = weight != nullptr && (matmul == nullptr || weight->tensor.rank() == 2);
     return sums && kept && graph_.type(given_).elem == Elem::i32;
