@@ -174,7 +174,7 @@ TEST_P(Chain, ScalesRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Chain, ::testing::ValuesIn(std::vector<Isa>(isas().begin(), isas().end())),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& each) { return std::string(name_of(each.param)); });
 
 }  // namespace
 }  // namespace frazil::kernel
