@@ -228,7 +228,10 @@ bool LayoutChoice::improve() {
     const double before = moved_around(unit) - (unit.last ? unit.gain : 0);
     unit.last = !unit.last;
     const double after = moved_around(unit) - (unit.last ? unit.gain : 0);
-    const bool better = after < before;
+    // Where it makes no difference, the image is turned behind an elementwise node: what follows may be fewer bytes.
+    const bool elementwise = unit.rule != nullptr && unit.rule->row.ops.empty();
+    const bool outside = std::ranges::none_of(unit.turn.takes, [&](Value v) { return is_last(v); });
+    const bool better = after < before || (after == before && !unit.last && elementwise && outside);
     if (!better) unit.last = !unit.last;
     changed = changed || better;
   }
