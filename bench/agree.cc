@@ -85,4 +85,17 @@ std::string disagreement(const std::vector<HostTensor>& ours, const std::vector<
   return {};
 }
 
+std::string disagreement(const std::vector<HostTensor>& ours, const std::vector<HostTensor>& theirs, double apart) {
+  if (ours.size() != theirs.size()) return "another number of outputs";
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    if (ours[i].elem != Elem::f32 || theirs[i].elem != Elem::f32 || ours[i].dims != theirs[i].dims)
+      return "output " + std::to_string(i) + " has another type";
+    HostTensor difference = ours[i];
+    for (std::size_t k = 0; k < difference.size(); ++k) difference.as<float>()[k] -= theirs[i].as<float>()[k];
+    const double share = rms<float>(difference) / rms<float>(theirs[i]);
+    if (!(share <= apart)) return "output " + std::to_string(i) + " differs by " + std::to_string(share);
+  }
+  return {};
+}
+
 }  // namespace bench

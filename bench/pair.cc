@@ -14,7 +14,8 @@ std::string folder_of(const std::string& path) { return std::filesystem::path(pa
 
 }  // namespace
 
-Pair::Pair(const Ort* ort, const std::string& path, std::string_view specs, unsigned threads) {
+Pair::Pair(const Ort* ort, const std::string& path, std::string_view specs, unsigned threads, double apart)
+    : apart_(apart) {
   if (ort) {
     session_.emplace(*ort, path, OrtOptions{.intra_threads = static_cast<int>(threads)});
     requests_ = make_requests(session_->inputs(), specs, folder_of(path));
@@ -41,7 +42,8 @@ void Pair::compare() {
   for (std::size_t n = 0; n < ours_->steps() && note_.empty(); ++n) {
     ours_->step(n);
     peer_->step(n);
-    const std::string difference = disagreement(ours_->outputs(), peer_->outputs());
+    const auto ours = ours_->outputs(), theirs = peer_->outputs();
+    const std::string difference = apart_ > 0 ? disagreement(ours, theirs, apart_) : disagreement(ours, theirs);
     if (difference.empty()) continue;
     note_ = "MISMATCH: " + (ours_->steps() > 1 ? "request " + std::to_string(n) + ", " : "") + difference;
   }

@@ -26,7 +26,8 @@ class PeerRunner : public Runner {
 class Pair {
  public:
   /// `ort` may be null; errors of our side are then thrown. `specs` as in make_requests.
-  Pair(const Ort* ort, const std::string& path, std::string_view specs, unsigned threads = 1);
+  /// `apart` > 0: results may differ by that share of their RMS.
+  Pair(const Ort* ort, const std::string& path, std::string_view specs, unsigned threads = 1, double apart = 0);
 
   FrazilRunner* ours() { return ours_.get(); }
   PeerRunner* peer() { return peer_.get(); }
@@ -39,6 +40,7 @@ class Pair {
 
   std::optional<OrtSession> session_;
   Requests requests_;
+  double apart_;
   std::unique_ptr<PeerRunner> peer_;
   std::unique_ptr<FrazilRunner> ours_;
   std::string note_;

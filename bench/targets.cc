@@ -111,11 +111,12 @@ class Table {
   }
 
   Figure figure(const Target& target, const std::string& path, const std::string& specs) {
-    return target.what == Target::What::run ? run_figure(path, specs) : start_figure(target, path, specs);
+    const double apart = workload_of(target.workload).apart;
+    return target.what == Target::What::run ? run_figure(path, specs, apart) : start_figure(target, path, specs);
   }
 
-  Figure run_figure(const std::string& path, const std::string& specs) const {
-    Pair pair(&ort_, path, specs, arguments_.threads);
+  Figure run_figure(const std::string& path, const std::string& specs, double apart) const {
+    Pair pair(&ort_, path, specs, arguments_.threads, apart);
     if (!pair.ours()) return {.note = pair.note()};
     const Comparison c = interleave("", pair.ours(), pair.peer(), arguments_.timing);
     return {.ours = c.a->median * 1e3,
