@@ -194,11 +194,13 @@ constexpr Given kGiven[] = {
 struct Derived {
   std::string_view name, from;
   Quantise how;
+  std::string_view twin_inputs;  ///< requests from which the twin's ranges are taken
 };
+constexpr std::string_view kTwinOfBert = "input_ids=1x96:0..24000 attention_mask=1x96:1..2 token_type_ids=1x96";
 constexpr Derived kDerived[] = {
-    {"resnet50_int8", "resnet50", Quantise::fixed},
-    {"bert_base_int8", "bert_base", Quantise::products},
-    {"bert_base_dynamic", "bert_base", Quantise::dynamic},
+    {"resnet50_int8", "resnet50", Quantise::fixed, "gpu_0/data_0=1x3x224x224"},
+    {"bert_base_int8", "bert_base", Quantise::products, kTwinOfBert},
+    {"bert_base_dynamic", "bert_base", Quantise::dynamic, kTwinOfBert},
 };
 
 std::string_view inputs_of(std::string_view name) {
@@ -228,7 +230,7 @@ bool is_new(const std::string& path) {
 std::string derived_file(const std::string& folder, const Derived& derived, bool twin) {
   const std::string from = model_file(folder, derived.from, twin);
   const std::string path = folder + "/" + std::string(derived.name) + (twin ? "_twin" : "") + ".onnx";
-  if (!is_new(path)) quantise_model(from, derived.how, inputs_of(derived.from), path);
+  if (!is_new(path)) quantise_model(from, derived.how, twin ? derived.twin_inputs : inputs_of(derived.from), path);
   return path;
 }
 
