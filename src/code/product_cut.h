@@ -25,7 +25,8 @@ struct ProductCut {
     per_batch = ceil_div(g.m, kUnitRows);
     const std::int64_t side_by_side = ceil_div(g.n, kUnitCols);
     const bool passes = cx.passing && cx.whole_rows;  // rows that are kept nowhere cannot be cut
-    if (!passes && kernel.column_ranges && per_batch * batches < kManyUnits && side_by_side > per_batch && per_batch > 0) {
+    if (!passes && kernel.column_ranges && per_batch * batches < kManyUnits && side_by_side > per_batch &&
+        per_batch > 0) {
       unit_rows = g.m, per_batch = 1, columns = side_by_side;
     } else if (batches == 1 && per_batch > 1 && per_batch < kManyUnits && g.packed_b != nullptr) {
       unit_rows = kUnitRows / 2, per_batch = ceil_div(g.m, unit_rows);

@@ -20,7 +20,7 @@ constexpr int64_t kLineFloats = 16;
 constexpr int64_t kNearElements = 8192;  ///< elements of C that stay in L1 until a tile callback has processed them
 
 constexpr int64_t kAwaitSteps = 64;  ///< of k that take longer than to bring a tile of C nearer
-constexpr int64_t kAheadSteps = 4;  ///< of k between prefetches
+constexpr int64_t kAheadSteps = 4;   ///< of k between prefetches
 
 /// Prefetches about `lines` cache lines, a power of two of them; returns the place behind. Without loops: between the
 /// steps of a tile they cost a fifth of its speed.

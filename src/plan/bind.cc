@@ -204,8 +204,8 @@ Bound bind_conv_integer(const Graph& g, const Node& n) {
   if (!one || shape(3).size() > 1) return std::nullopt;
   const bool last = n.op == &ops::ConvIntegerChannelsLast;
   if (last && g.constant(n.in[1]) == nullptr) return std::nullopt;
-  Bound bound = windowed(
-      params::Conv{.groups = a.group, .channels_last = last, .zero_points = true, .window = {}}, a, rank_of(g, n.in[0]));
+  Bound bound = windowed(params::Conv{.groups = a.group, .channels_last = last, .zero_points = true, .window = {}}, a,
+                         rank_of(g, n.in[0]));
   if (bound) bound->epilogue = true;
   return bound;
 }

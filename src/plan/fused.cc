@@ -106,8 +106,7 @@ class FusedVerifier {
     if (!inside(p.operands, k_.operands.size()) || !inside(p.prologue_operands, k_.operands.size())) {
       return fail(Code::internal, "the producer has operands that are not there");
     }
-    if (p.into != kPassing && p.into >= k_.stores.size())
-      return fail(Code::internal, "the producer writes no result");
+    if (p.into != kPassing && p.into >= k_.stores.size()) return fail(Code::internal, "the producer writes no result");
     if (p.into != kPassing && k_.stores[p.into].access != Access::broadcast(k_.domain.size(), k_.domain.size())) {
       return fail(Code::internal, "the producer's result is not the whole domain");
     }

@@ -94,9 +94,10 @@ class FusedPrinter {
   }
 
   std::string producer(const Producer& p, std::string_view margin) {
-    std::string s = fmt::format("produce {} {} into {}{}", frazil::str(p.params), range_str(p.operands),
-                                p.into == kPassing ? fmt::format("tiles {}", name_of(p.passed)) : std::to_string(p.into),
-                                origins_str(p.origins));
+    std::string s =
+        fmt::format("produce {} {} into {}{}", frazil::str(p.params), range_str(p.operands),
+                    p.into == kPassing ? fmt::format("tiles {}", name_of(p.passed)) : std::to_string(p.into),
+                    origins_str(p.origins));
     if (p.prologue) s += fmt::format(" after {} {}", range_str(p.prologue_operands), run(*p.prologue, margin));
     return s;
   }
