@@ -293,11 +293,12 @@ class TilePreparer {
   /// Results that instruction i holds. The last op may write one of them where it belongs.
   void stores(std::uint32_t i, bool computes) {
     bool direct = computes;
+    const std::uint32_t computing = s_.ops - 1;
     for (std::uint32_t k = 0; k < s_.results; ++k) {
       if (code_.stores[k].value != i) continue;
       const TileOperand& o = operands_[s_.operands + k];
       if (direct && lies_ready(o) && single_[i] == is_single(o)) {
-        ops_[s_.ops - 1].to = static_cast<std::int8_t>(k);
+        ops_[computing].to = static_cast<std::int8_t>(k);
         direct = false;
         continue;
       }

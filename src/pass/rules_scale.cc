@@ -132,7 +132,8 @@ Expr distribute(const Site& s, Builder& to) {
   const Channels inner = same_channels(s, pair, *pair.inner);
   auto offset = joined(*inner.values, *pair.own.values, kTimes);
   if (!offset) return {};
-  return ops::Add(scaled_by(s, pair, pair.inner->in[inner.other], to), to.constant(std::move(*offset)));
+  const Expr scaled = scaled_by(s, pair, pair.inner->in[inner.other], to);  // reads constants before one is added
+  return ops::Add(scaled, to.constant(std::move(*offset)));
 }
 
 using N = Numerics;
