@@ -16,7 +16,15 @@ std::shared_ptr<const Section> SectionCache::find(std::uint64_t hash) {
 void SectionCache::add(std::uint64_t hash, const std::shared_ptr<const Section>& section) {
   const std::scoped_lock lock(mutex_);
   sections_.insert_or_assign(hash, section);
-  if (sections_.size() < sweep_at_) return;
+  if (sections_.size() >= sweep_at_) forget_unused();
+}
+
+void SectionCache::sweep() {
+  const std::scoped_lock lock(mutex_);
+  forget_unused();
+}
+
+void SectionCache::forget_unused() {
   std::erase_if(sections_, [](const auto& entry) { return entry.second.expired(); });
   sweep_at_ = std::max<std::size_t>(64, 2 * sections_.size());
 }

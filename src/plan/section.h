@@ -48,10 +48,14 @@ class SectionCache {
   std::shared_ptr<const Section> find(std::uint64_t hash);
   /// Keeps the section for as long as a plan refers to it.
   void add(std::uint64_t hash, const std::shared_ptr<const Section>& section);
+  /// Forgets sections that no plan refers to. add() does so now and then.
+  void sweep();
   /// That of the process.
   static SectionCache& shared();
 
  private:
+  void forget_unused();
+
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, std::weak_ptr<const Section>> sections_;
   std::size_t sweep_at_ = 64;
