@@ -54,7 +54,7 @@ void half_product(const HalfProduct& g, std::int64_t begin, std::int64_t end, vo
 
 /// The call of a GemmKernel, with or without a packed B.
 std::size_t gemm_half_scratch(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;
-void gemm_half_rows(const GemmCall& g, Elem elem, bool wide, std::int64_t begin, std::int64_t end,
+void gemm_half_rows(const GemmCall& call, Elem elem, bool wide, std::int64_t begin, std::int64_t end,
                     void* scratch) noexcept;
 
 }  // namespace frazil::kernel

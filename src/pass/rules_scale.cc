@@ -110,6 +110,7 @@ template <const auto& Op, const auto& F>
 Expr join(const Site& s, Builder& to) {
   const Pair pair = *pair_of(s, Op);
   const Channels inner = same_channels(s, pair, *pair.inner);
+  if (inner.values == nullptr) return {};
   auto both = joined(*inner.values, *pair.own.values, F);
   if (!both) return {};
   return Op(Expr{&to, pair.inner->in[inner.other]}, to.constant(std::move(*both)));
@@ -130,6 +131,7 @@ Expr scaled_by(const Site& s, const Pair& pair, Value x, Builder& to) {
 Expr distribute(const Site& s, Builder& to) {
   const Pair pair = *pair_of(s, ops::Add);
   const Channels inner = same_channels(s, pair, *pair.inner);
+  if (inner.values == nullptr) return {};
   auto offset = joined(*inner.values, *pair.own.values, kTimes);
   if (!offset) return {};
   const Expr scaled = scaled_by(s, pair, pair.inner->in[inner.other], to);  // reads constants before one is added

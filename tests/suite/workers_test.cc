@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernel/isa.h"
+#include "kernel/tuning.h"
 #include "suite/schedulers.h"
 #include "suite/tiers.h"
 
@@ -214,7 +216,19 @@ const SharedGraph kGraphs[] = {
         })"},
 };
 
-class Workers : public ::testing::TestWithParam<SharedGraph> {};
+/// Work of a few microseconds is shared, whatever a machine's table says.
+class Workers : public ::testing::TestWithParam<SharedGraph> {
+ protected:
+  Workers() : before_(kernel::tuning()) {
+    kernel::Tuning table = kernel::reference_tuning(kernel::current_isa());
+    table.wake = 1000;
+    kernel::install_tuning(kernel::current_isa(), table);
+  }
+  ~Workers() override { kernel::install_tuning(kernel::current_isa(), before_); }
+
+ private:
+  const kernel::Tuning before_;
+};
 
 bool same_bits(const std::vector<Datum>& a, const std::vector<Datum>& b) {
   return std::ranges::equal(a, b, [](const Datum& x, const Datum& y) {
