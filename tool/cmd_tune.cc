@@ -56,7 +56,8 @@ Result<ModelTimes> compare(const std::string& model, const kernel::Tuning& measu
     for (Side& side : sides) {
       side.table != nullptr ? kernel::install_tuning(isa, *side.table) : kernel::forget_tuning(isa);
       const double begin = now();
-      FRAZIL_TRY(const auto outputs, side.session->run(*inputs));
+      auto outputs = side.session->run(*inputs);
+      if (!outputs) return within(model + ": ", std::move(outputs).error());
       *side.best = std::min(*side.best, (now() - begin) * 1e3);
     }
   }
