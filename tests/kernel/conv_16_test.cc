@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/float.h"
-#include "kernel/isa.h"
+#include "kernel/half_testing.h"
 #include "kernel/pool.h"
 #include "kernel/random_values.h"
 
@@ -46,21 +44,8 @@ ConvParams conv(int64_t batch, int64_t in_c, int64_t h, int64_t w, int64_t out_c
   return p;
 }
 
-using Param = std::tuple<Isa, bool, Elem>;
-
-class HalfImages : public ::testing::TestWithParam<Param> {
+class HalfImages : public HalfTest {
  protected:
-  void SetUp() override {
-    const auto [isa, pairs, elem] = GetParam();
-    force_isa(isa);
-    allow_bf16_dot(pairs);
-    if (isa != current_isa() || pairs != uses_bf16_dot()) GTEST_SKIP() << "this machine lacks the instructions";
-  }
-  void TearDown() override {
-    force_isa(best_isa());
-    allow_bf16_dot(true);
-  }
-  Elem elem() const { return std::get<2>(GetParam()); }
   double at(const Halves& all, int64_t i) const { return widened(elem(), all[static_cast<std::size_t>(i)]); }
 
   /// The sum of an output, and of its terms' sizes.
@@ -155,19 +140,7 @@ TEST_P(HalfImages, ArePooled) {
   EXPECT_EQ(got_mean, want_mean);
 }
 
-std::vector<Param> params() {
-  std::vector<Param> all;
-  for (const Elem elem : {Elem::f16, Elem::bf16}) {
-    for (const Isa isa : isas()) all.emplace_back(isa, false, elem);
-  }
-  all.emplace_back(isas().back(), true, Elem::bf16);
-  return all;
-}
-std::string name_of_param(const ::testing::TestParamInfo<Param>& info) {
-  const auto [isa, pairs, elem] = info.param;
-  return std::string(name_of(isa)) + (pairs ? "_pairs_" : "_") + std::string(name_of(elem));
-}
-INSTANTIATE_TEST_SUITE_P(Isa, HalfImages, ::testing::ValuesIn(params()), name_of_param);
+INSTANTIATE_TEST_SUITE_P(Isa, HalfImages, ::testing::ValuesIn(half_params()), name_of_half);
 
 }  // namespace
 }  // namespace frazil::kernel

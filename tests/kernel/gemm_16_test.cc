@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/float.h"
-#include "kernel/isa.h"
+#include "kernel/half_testing.h"
 #include "kernel/random_values.h"
 
 // Products of 16-bit floats against sums in double: an element of C lies between what the sum less and plus its error
@@ -118,23 +116,7 @@ void expect_right(Elem elem, const Case& c) {
   EXPECT_EQ(product.run(false, 7), direct) << "as it lies, seven rows at a time";
 }
 
-using Param = std::tuple<Isa, bool, Elem>;
-
-/// An instruction set, and whether products of pairs may be used.
-class HalfProducts : public ::testing::TestWithParam<Param> {
- protected:
-  void SetUp() override {
-    const auto [isa, pairs, elem] = GetParam();
-    force_isa(isa);
-    allow_bf16_dot(pairs);
-    if (isa != current_isa() || pairs != uses_bf16_dot()) GTEST_SKIP() << "this machine lacks the instructions";
-  }
-  void TearDown() override {
-    force_isa(best_isa());
-    allow_bf16_dot(true);
-  }
-  Elem elem() const { return std::get<2>(GetParam()); }
-};
+class HalfProducts : public HalfTest {};
 
 TEST_P(HalfProducts, HaveAllTails) {
   for (int64_t m = 1; m <= 26; ++m) expect_right(elem(), {.m = m, .n = 37, .k = 18});
@@ -249,19 +231,7 @@ TEST_P(HalfProducts, GiveTheirSumsInF32) {
   EXPECT_EQ(narrow, product.run(false, c.m));
 }
 
-std::vector<Param> params() {
-  std::vector<Param> all;
-  for (const Elem elem : {Elem::f16, Elem::bf16}) {
-    for (const Isa isa : isas()) all.emplace_back(isa, false, elem);
-  }
-  all.emplace_back(isas().back(), true, Elem::bf16);
-  return all;
-}
-std::string name_of_param(const ::testing::TestParamInfo<Param>& info) {
-  const auto [isa, pairs, elem] = info.param;
-  return std::string(name_of(isa)) + (pairs ? "_pairs_" : "_") + std::string(name_of(elem));
-}
-INSTANTIATE_TEST_SUITE_P(Isa, HalfProducts, ::testing::ValuesIn(params()), name_of_param);
+INSTANTIATE_TEST_SUITE_P(Isa, HalfProducts, ::testing::ValuesIn(half_params()), name_of_half);
 
 }  // namespace
 }  // namespace frazil::kernel
