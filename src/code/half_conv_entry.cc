@@ -11,8 +11,7 @@ namespace {
 struct HalfConvState {
   kernel::HalfConv conv;
   const std::byte* packed = nullptr;
-  bool biased = false;
-  std::size_t scale = 0, shift = 0, addend = 0;  ///< operands; 0: none
+  ColumnOperands columns;
 };
 
 Status prepare_half_conv(Prepare& cx, const params::Conv& how, HalfConvState& s) {
@@ -21,12 +20,7 @@ Status prepare_half_conv(Prepare& cx, const params::Conv& how, HalfConvState& s)
   conv.elem = cx.in[0].elem;
   conv.strict = !cx.fast;
   conv.slope = how.slope;
-  std::size_t own = cx.in.size();
-  const auto take = [&](bool there) { return there ? --own : 0; };
-  s.addend = take(how.added);
-  s.shift = take(how.shifted);
-  s.scale = take(how.scaled);
-  s.biased = own > 2 && cx.in[2].given;
+  s.columns.read(cx, how);
   const WeightRef& weight = cx.weights[1];
   if (!weight) return fail(Code::internal, "weights of a convolution of {} are not constant", name_of(conv.elem));
   const kernel::ConvParams& p = conv.params;
@@ -44,8 +38,8 @@ void run_half_conv(const ProductRun<HalfConvState>& r) {
   const auto& s = r.state;
   const std::int64_t end = std::min(r.end, kernel::half_conv_units(s.conv));
   const auto operand = [&](std::size_t i) { return i != 0 ? r.call.in[i] : nullptr; };
-  const kernel::HalfColumns columns{operand(s.biased ? 2 : 0), as(operand(s.scale)), as(operand(s.shift)),
-                                    operand(s.addend)};
+  const kernel::HalfColumns columns{operand(s.columns.bias), as(operand(s.columns.scale)), as(operand(s.columns.shift)),
+                                    operand(s.columns.addend)};
   kernel::half_conv_range(s.conv, r.call.in[0], s.packed, columns, r.call.out[0], r.begin, end, r.worker.scratch,
                           r.epilogue.on_tile());
 }

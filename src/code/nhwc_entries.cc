@@ -12,8 +12,7 @@ namespace {
 struct NhwcState {
   kernel::NhwcConv conv;
   const std::byte* packed = nullptr;
-  bool biased = false;
-  std::size_t scale = 0, shift = 0, addend = 0;  ///< operands; 0: none
+  ColumnOperands columns;
   std::size_t packed_bytes = 0;  ///< packed per run at the start of scratch when the weights are not constant
   std::int64_t unit = 1;         ///< units of the kernel in one of the step
 };
@@ -44,12 +43,7 @@ Status prepare_nhwc(Prepare& cx, const params::Conv& how, NhwcState& s) {
   s.conv.fast = cx.fast && kernel::winograd_pays(kernel::tuning(), p);
   s.conv.slope = how.slope;
   if (!cx.in[0].contiguous) FRAZIL_CHECK(read_strides(cx.in[0], s.conv));
-  std::size_t own = cx.in.size();  // the others stand behind
-  const auto take = [&](bool there) { return there ? --own : 0; };
-  s.addend = take(how.added);
-  s.shift = take(how.shifted);
-  s.scale = take(how.scaled);
-  s.biased = own > 2 && cx.in[2].given;
+  s.columns.read(cx, how);
   const WeightRef& weight = cx.weights[1];
   const auto bytes = static_cast<std::size_t>(kernel::nhwc_packed_w_bytes(p));
   if (weight) {
@@ -73,9 +67,9 @@ void run_nhwc(const ProductRun<NhwcState>& r) {
     kernel::nhwc_pack_w(s.conv.params, as(r.call.in[1]), r.worker.scratch);
     packed = r.worker.scratch;
   }
-  const auto operand = [&](bool there, std::size_t i) { return there ? as(r.call.in[i]) : nullptr; };
-  const kernel::NhwcColumns columns{operand(s.biased, 2), operand(s.scale != 0, s.scale),
-                                    operand(s.shift != 0, s.shift), operand(s.addend != 0, s.addend)};
+  const auto operand = [&](std::size_t i) { return i != 0 ? as(r.call.in[i]) : nullptr; };
+  const kernel::NhwcColumns columns{operand(s.columns.bias), operand(s.columns.scale), operand(s.columns.shift),
+                                    operand(s.columns.addend)};
   const std::int64_t begin = s.packed == nullptr ? 0 : r.begin * s.unit;
   const std::int64_t end = s.packed == nullptr ? units : std::min(r.end * s.unit, units);
   kernel::nhwc_range(s.conv, as(r.call.in[0]), packed, columns, as(r.call.out[0]), begin, end,
