@@ -1,6 +1,7 @@
 #include "base/crew.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #if defined(__SSE__)
@@ -69,33 +70,75 @@ void run_alone(std::int64_t units, std::int64_t grain, Scheduler::Body body, uns
 
 }  // namespace
 
-/// Lies with its caller.
+/// Lies with its caller. Each worker begins with the same part of the ranges in every call, and then helps with the
+/// others' parts: steps that work on the same rows find them in their core's cache.
 struct Crew::Call {
+  static constexpr unsigned kMostParts = 16;
+  struct alignas(64) Part {
+    std::atomic<std::int64_t> next = 0;  // range; may run past the end
+    std::int64_t end = 0;
+    bool has_ranges() const noexcept { return next.load(std::memory_order_relaxed) < end; }
+  };
+
   Scheduler::Body body;
   const Scheduler* owner;
   std::int64_t units, grain, ranges;
   ExecutionLimits* limits = ExecutionLimits::current();
   FloatControl control = FloatControl::current();
   Call* behind = nullptr;
-  bool caller_sleeps = false;                       // under the crew's mutex
-  alignas(64) std::atomic<std::int64_t> taken = 0;  // ranges; may run past the end
-  alignas(64) std::atomic<unsigned> inside = 0;     // helpers; changes under the crew's mutex
+  bool caller_sleeps = false;                    // under the crew's mutex
+  alignas(64) std::atomic<unsigned> inside = 0;  // helpers; changes under the crew's mutex
+  unsigned part_count;
+  std::array<Part, kMostParts> parts;
 
-  bool has_ranges() const noexcept { return taken.load(std::memory_order_relaxed) < ranges; }
+  Call(std::int64_t n, std::int64_t at_once, Scheduler::Body what, const Scheduler& whose, unsigned workers) noexcept
+      : body(what),
+        owner(&whose),
+        units(n),
+        grain(at_once),
+        ranges((n - 1) / at_once + 1),
+        part_count(std::min(workers, kMostParts)) {
+    for (unsigned i = 0; i < part_count; ++i) {
+      parts[i].next.store(begin_of(i), std::memory_order_relaxed);
+      parts[i].end = begin_of(i + 1);
+    }
+  }
+
+  /// The first range of a part; `ranges` may be as large as its type allows.
+  std::int64_t begin_of(unsigned part) const noexcept {
+    const std::int64_t n = part_count, whole = ranges / n, rest = ranges % n;
+    return part * whole + std::min<std::int64_t>(part, rest);
+  }
+  bool has_ranges() const noexcept {
+    return std::any_of(parts.begin(), parts.begin() + part_count, [](const Part& p) { return p.has_ranges(); });
+  }
   /// How many more helpers would find a range beside the caller's and those inside; `most` at most.
   std::int64_t places_for(std::int64_t most) const noexcept {
-    const std::int64_t left = ranges - taken.load(std::memory_order_relaxed) - 1;
+    std::int64_t left = -1;
+    for (unsigned i = 0; i < part_count; ++i) {
+      left += std::max<std::int64_t>(parts[i].end - parts[i].next.load(std::memory_order_relaxed), 0);
+    }
     return std::clamp<std::int64_t>(left - inside.load(std::memory_order_relaxed), 0, most);
   }
   void work(unsigned worker) noexcept {
     const BodyScope scope({owner, worker});
-    for (;;) {
-      const std::int64_t range = taken.fetch_add(1, std::memory_order_relaxed);
-      if (range >= ranges) return;
-      if (must_stop(limits)) return taken.store(ranges, std::memory_order_relaxed);
+    for (unsigned i = 0; i < part_count; ++i) {
+      if (!work_on(parts[(worker + i) % part_count], worker)) return stop();
+    }
+  }
+  /// False once the limits ask to stop.
+  bool work_on(Part& part, unsigned worker) noexcept {
+    while (part.has_ranges()) {
+      const std::int64_t range = part.next.fetch_add(1, std::memory_order_relaxed);
+      if (range >= part.end) return true;
+      if (must_stop(limits)) return false;
       const std::int64_t begin = range * grain;
       body(begin, range + 1 == ranges ? units : begin + grain, worker);
     }
+    return true;
+  }
+  void stop() noexcept {
+    for (unsigned i = 0; i < part_count; ++i) parts[i].next.store(parts[i].end, std::memory_order_relaxed);
   }
 };
 
@@ -141,7 +184,7 @@ void Crew::leave(Call& call) noexcept {
 
 void Crew::share(std::int64_t units, std::int64_t grain, Scheduler::Body body, const Scheduler& owner,
                  FunctionRef<unsigned(unsigned)> come) {
-  Call call{.body = body, .owner = &owner, .units = units, .grain = grain, .ranges = (units - 1) / grain + 1};
+  Call call(units, grain, body, owner, helpers_ + 1);
   if (const unsigned missing = open(call); missing != 0) {
     if (const unsigned stay_away = missing - come(missing); stay_away != 0) {
       const std::scoped_lock lock(mutex_);

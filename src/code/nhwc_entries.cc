@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "code/entries.h"
+#include "code/product_cut.h"
 #include "code/window_shapes.h"
 #include "kernel/conv_nhwc.h"
 #include "kernel/tuning.h"
@@ -22,8 +23,13 @@ void cut(Prepare& cx, NhwcState& s) {
   s.unit = cx.whole_rows ? kernel::nhwc_units_per_rows(s.conv) : 1;
   cx.units = std::max<std::int64_t>(1, kernel::nhwc_units(s.conv) / s.unit);
   const bool transformed = kernel::nhwc_path(s.conv) == kernel::NhwcPath::winograd;
-  cx.nanoseconds = transformed ? kernel::winograd_nanoseconds(kernel::tuning(), s.conv.params)
-                               : kernel::conv_nanoseconds(kernel::tuning(), s.conv.params);
+  const kernel::Tuning& tuning = kernel::tuning();
+  const kernel::ConvParams& p = s.conv.params;
+  cx.nanoseconds = transformed ? kernel::winograd_nanoseconds(tuning, p) : kernel::conv_nanoseconds(tuning, p);
+  if (!transformed) return;
+  const double unit = cx.nanoseconds / static_cast<double>(cx.units);
+  cx.fewest_units = ProductCut::units_that_pay(kernel::winograd_set_up(tuning, p), unit,
+                                               kernel::nhwc_units_per_rows(s.conv) / s.unit);
 }
 
 /// The plan has other operands made contiguous before.

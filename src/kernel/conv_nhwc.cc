@@ -28,6 +28,7 @@ constexpr int64_t kFewChannels = 8;      ///< fewer do not fill vectors
 constexpr int64_t kTileLineTarget = 48;  ///< tiles of a block, more or less
 constexpr int64_t kUnitLines = 8;        ///< of outputs, where lines are copied
 constexpr int64_t kUnitCols = 128;       ///< columns of a unit where rows alone make too few
+constexpr int64_t kWinogradUnitCols = 32;
 constexpr int64_t kFewUnits = 8;
 
 void cut_winograd(const ConvParams& p, NhwcShape& s) {
@@ -83,7 +84,7 @@ NhwcShape nhwc_shape(const NhwcConv& conv) noexcept {
   s.depth = s.lines ? p.kernel_w * s.group_in : s.group_in;
   s.path == NhwcPath::winograd ? cut_winograd(p, s) : cut_rows(p, s);
   const bool few = p.groups == 1 && s.planes * s.row_blocks < kFewUnits;
-  s.col_blocks = few ? ceil_div(p.out_c, kUnitCols) : 1;
+  s.col_blocks = few ? ceil_div(p.out_c, s.path == NhwcPath::winograd ? kWinogradUnitCols : kUnitCols) : 1;
   return s;
 }
 

@@ -156,6 +156,11 @@ double winograd_nanoseconds(const Tuning& t, const ConvParams& p) {
   return t.winograd_product * points * in * out + t.winograd_point * points * (in + out) + t.winograd_weight * weights;
 }
 
+double winograd_set_up(const Tuning& t, const ConvParams& p) {
+  const double blocks = static_cast<double>(std::max<int64_t>(1, winograd_blocks(p)));
+  return t.winograd_point * points_of(p) * static_cast<double>(p.in_c) / blocks;
+}
+
 bool winograd_pays(const Tuning& t, const ConvParams& p) {
   return nhwc_has_winograd(p) && winograd_nanoseconds(t, p) < conv_nanoseconds(t, p);
 }

@@ -53,6 +53,8 @@ double product_nanoseconds(const Tuning& t, double Tuning::* each, std::int64_t 
 /// A convolution as a plain sum, and with channels last by Winograd's F(4x4, 3x3).
 double conv_nanoseconds(const Tuning& t, const ConvParams& p);
 double winograd_nanoseconds(const Tuning& t, const ConvParams& p);
+/// Of that, what adjacent units of one block of tiles do once: its inputs' transform.
+double winograd_set_up(const Tuning& t, const ConvParams& p);
 /// Whether the transforms pay; false where there are none (nhwc_has_winograd()).
 bool winograd_pays(const Tuning& t, const ConvParams& p);
 

@@ -95,6 +95,24 @@ TEST_P(OfScheduler, HasAsManyWorkersAsItSays) {
   }
 }
 
+/// Steps that work on the same rows then find them in their core's cache.
+TEST_P(OfScheduler, WorkersBeginWithThePartOfTheirNumber) {
+  const unsigned workers = scheduler_->workers();
+  const std::int64_t each = 4;
+  std::vector<std::atomic<std::int64_t>> first(workers);
+  for (auto& f : first) f = -1;
+  scheduler_->parallel_for(each * workers, 1, [&](std::int64_t begin, std::int64_t, unsigned worker) {
+    std::int64_t none = -1;
+    first[worker].compare_exchange_strong(none, begin);
+    work_for(std::chrono::microseconds(50));
+  });
+  EXPECT_EQ(first[0], 0);
+  // Of more workers, one may come when others have done its part.
+  if (workers == 2 && first[1] >= 0) {
+    EXPECT_GE(first[1], each);
+  }
+}
+
 TEST_P(OfScheduler, NoTwoAtATimeHaveOneNumber) {
   for (int run = 0; run < 50; ++run) {
     std::vector<std::atomic<bool>> taken(scheduler_->workers());
