@@ -8,6 +8,7 @@
 #include "exec/session.h"
 #include "ir/rebuild.h"
 #include "plan/make_plan.h"
+#include "plan/together.h"
 
 namespace frazil::exec {
 
@@ -108,6 +109,17 @@ void Executable::compile() {
     ops_[i].kind = static_cast<std::uint8_t>(step.body.index());
     std::visit(OpFields{plan_, ops_[i]}, step.body);
     if (const auto* launch = step.as<step::Launch>()) compile_launch(i, *launch);
+  }
+  find_together();
+}
+
+/// Steps that the session or a device runs are run alone.
+void Executable::find_together() {
+  const StepsTogether together(plan_);
+  for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
+    const std::uint32_t most = together.count(i);
+    std::uint32_t& count = launches_[i].together;
+    while (count < most && launches_[i + count].first_entry != nullptr) ++count;
   }
 }
 

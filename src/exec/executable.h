@@ -37,6 +37,7 @@ struct LaunchCode {
   std::uint32_t first = 0;                          ///< of its operands
   std::uint16_t inputs = 0, outputs = 0;
   bool grows = false;                        ///< a result lies in growing storage
+  std::uint32_t together = 0;                ///< steps from this one on that may run at the same time
   std::size_t state = 0;                     ///< offset of its first entry's state in a session
   const KernelEntry* first_entry = nullptr;  ///< of a step that a device runs, the device's
 };
@@ -100,6 +101,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
  private:
   void compile();
   void compile_launch(StepIndex i, const step::Launch& launch);
+  void find_together();
   void compile_on_device(StepIndex i, const step::Launch& launch);
   void keep_state(LaunchCode& code, const KernelEntry& entry);
 

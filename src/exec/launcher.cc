@@ -30,7 +30,7 @@ Launcher::Launcher(RunContext& context, const Executable& executable, Values& va
       host_(values, memory),
       prepared_(plan_.steps.size()),
       state_memory_(executable.state_bytes() + kAlignment),
-      pointers_(executable.most_operands(), nullptr) {
+      pointers_(kMostTogether * executable.most_operands(), nullptr) {
   const auto address = reinterpret_cast<std::uintptr_t>(state_memory_.data());
   states_ = state_memory_.data() + (kAlignment - address % kAlignment) % kAlignment;
 }
@@ -39,9 +39,16 @@ void Launcher::invalidate_all() {
   for (Prepared& p : prepared_) p.ready = Ready::no;
 }
 
-inline void Launcher::find_pointers(const LaunchCode& code) {
+void Launcher::begin() {
+  several_ = context_.observer == nullptr && context_.scheduler != nullptr && context_.scheduler->workers() > 1;
+  ahead_ = 0;
+  for (FaultSlot& slot : faults_) {
+    if (!slot.empty()) (void)slot.take();
+  }
+}
+
+inline void Launcher::find_pointers(const LaunchCode& code, std::byte** to) {
   const OperandCode* const operand = executable_.operands().data() + code.first;
-  std::byte** const to = pointers_.data();
   const int count = code.inputs + code.outputs;
   for (int k = 0; k < count; ++k) to[k] = values_.address(operand[k].storage, operand[k].offset, operand[k].elem_size);
 }
@@ -62,9 +69,97 @@ inline void Launcher::find_pointers(const LaunchCode& code) {
 }
 
 inline void Launcher::run(const Prepared& p, std::uint16_t inputs) {
-  const Call call{pointers_.data(), pointers_.data() + inputs, p.entry->code.get(), p.state, &fault_};
+  const Call call{pointers_.data(), pointers_.data() + inputs, p.entry->code.get(), p.state, faults_.data()};
   if (p.grain != 0 && (!p.if_idle || context_.scheduler->has_idle())) return run_shared(call, p);
   p.entry->run(call, {0, memory_.scratch_data()}, 0, p.units);
+}
+
+/// Each worker has the same part of every step, as it has of steps that run alone.
+void Launcher::cut_together(StepIndex pc, std::uint32_t count) {
+  const std::int64_t workers = context_.scheduler->workers();
+  ranges_.clear();
+  for (std::int64_t w = 0; w < workers; ++w) {
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const Prepared& p = prepared_[pc + k];
+      const std::int64_t grain = p.grain != 0 ? p.grain : p.units, ranges = ceil_div(p.units, grain);
+      // One that is not cut goes to the worker of its number.
+      const std::int64_t first = ranges == 1 ? (k % workers == w ? 0 : 1) : w * ranges / workers;
+      const std::int64_t past = ranges == 1 ? 1 : (w + 1) * ranges / workers;
+      for (std::int64_t r = first; r < past; ++r) ranges_.push_back({k, r * grain, std::min(p.units, (r + 1) * grain)});
+    }
+  }
+}
+
+void Launcher::run_together(StepIndex pc, std::uint32_t count) {
+  std::array<Call, kMostTogether> calls;
+  std::size_t scratch_bytes = 0;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const LaunchCode& code = executable_.launch(pc + k);
+    const Prepared& p = prepared_[pc + k];
+    std::byte** const to = pointers_.data() + k * executable_.most_operands();
+    find_pointers(code, to);
+    calls[k] = {to, to + code.inputs, p.entry->code.get(), p.state, &faults_[k]};
+    scratch_bytes = std::max(scratch_bytes, p.scratch);
+  }
+  cut_together(pc, count);
+  std::byte* const scratch = memory_.scratch_data();
+  const auto ranges = static_cast<std::int64_t>(ranges_.size());
+  context_.scheduler->parallel_for(ranges, 1, [&](std::int64_t begin, std::int64_t, unsigned worker) {
+    const Range& r = ranges_[static_cast<std::size_t>(begin)];
+    prepared_[pc + r.step].entry->run(calls[r.step], {worker, scratch + worker * scratch_bytes}, r.begin, r.end);
+  });
+  context_.counters.shared += count;
+  context_.counters.together += count - 1;
+  together_ = count, ahead_ = count - 1;
+}
+
+/// How many steps from `pc` on, which is prepared, are ready to run at the same time; 1 where that does not pay. A step
+/// that cannot be prepared says so in its turn. What all need as scratch may be more than the limit allows: then none
+/// is prepared any more.
+std::uint32_t Launcher::prepare_together(StepIndex pc, std::uint32_t most) {
+  double nanoseconds = 0;
+  std::size_t scratch_bytes = 0;
+  std::uint32_t count = 0;
+  for (; count < most; ++count) {
+    const KernelEntry* const entry = executable_.launch(pc + count).entry.load(std::memory_order_acquire);
+    Prepared& p = prepared_[pc + count];
+    if ((p.ready == Ready::no || p.entry != entry) && !prepare(pc + count, *entry)) break;
+    if (p.ready != Ready::yes || p.last_units != 0) break;
+    nanoseconds += p.nanoseconds;
+    scratch_bytes = std::max(scratch_bytes, p.scratch);
+  }
+  if (count < 2 || !pays(nanoseconds)) return 1;
+  return scratch(pc, context_.scheduler->workers() * scratch_bytes) ? count : 1;
+}
+
+bool Launcher::pays(double nanoseconds) const {
+  const double from = kernel::shared_from(kernel::tuning());
+  return nanoseconds >= from || (nanoseconds >= kIdleShare * from && context_.scheduler->has_idle());
+}
+
+inline Status Launcher::report(StepIndex pc, FaultSlot& slot) {
+  if (slot.empty()) [[likely]]
+    return {};
+  return within(values_.where(plan_.steps[pc]), slot.take().error());
+}
+
+inline Status Launcher::launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry) {
+  if (ahead_ != 0) [[unlikely]]
+    return report(pc, faults_[together_ - ahead_--]);
+  if (code.grows) FRAZIL_CHECK(memory_.ensure_results(launch_of(pc).out));
+  Prepared& p = prepared_[pc];
+  if (p.ready == Ready::no || p.entry != &entry) [[unlikely]]
+    FRAZIL_CHECK(prepare(pc, entry));
+  if (several_ && code.together > 1) {
+    if (const std::uint32_t count = prepare_together(pc, code.together); count > 1) {
+      run_together(pc, count);
+      return report(pc, faults_[0]);
+    }
+    if (p.ready == Ready::no) FRAZIL_CHECK(prepare(pc, entry));
+  }
+  find_pointers(code, pointers_.data());
+  if (p.ready == Ready::yes) run(p, code.inputs);
+  return report(pc, faults_[0]);
 }
 
 Status Launcher::launch(StepIndex pc) try {
@@ -76,14 +171,7 @@ Status Launcher::launch(StepIndex pc) try {
   if (entry == nullptr) {
     FRAZIL_CHECK(run_host(pc));
   } else {
-    if (code.grows) FRAZIL_CHECK(memory_.ensure_results(launch_of(pc).out));
-    Prepared& p = prepared_[pc];
-    if (p.ready == Ready::no || p.entry != entry) [[unlikely]]
-      FRAZIL_CHECK(prepare(pc, *entry));
-    find_pointers(code);
-    if (p.ready == Ready::yes) run(p, code.inputs);
-    if (!fault_.empty()) [[unlikely]]
-      return within(values_.where(plan_.steps[pc]), fault_.take().error());
+    FRAZIL_CHECK(launch_kernel(pc, code, *entry));
   }
   if (observer != nullptr) [[unlikely]]
     observer->step_end(plan_.steps[pc], plan_.steps[pc].node);
@@ -111,7 +199,7 @@ Status Launcher::run_on_device(StepIndex pc, const step::Launch& launch) {
   if (p.ready == Ready::nothing_to_do) return {};
   FRAZIL_CHECK(devices.scratch(launch.device, p.scratch));
   const LaunchCode& code = executable_.launch(pc);
-  find_pointers(code);
+  find_pointers(code, pointers_.data());
   devices.launch(plan_.steps[pc], launch.device,
                  {.pointers = {pointers_.begin(), pointers_.begin() + code.inputs + code.outputs},
                   .inputs = code.inputs,
@@ -206,19 +294,23 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
     return {};
   }
   const std::size_t workers = p.grain == 0 ? 1 : context_.scheduler->workers();
-  auto scratch = memory_.scratch(empty ? 0 : workers * p.scratch);
-  if (!scratch) {
-    invalidate_all();  // steps that are prepared count on the scratch memory that they asked for
-    return within(values_.where(step), std::move(scratch).error());
-  }
+  FRAZIL_CHECK(scratch(pc, empty ? 0 : workers * p.scratch));
   p.ready = empty ? Ready::nothing_to_do : Ready::yes;
   return {};
+}
+
+Result<std::byte*> Launcher::scratch(StepIndex pc, std::size_t bytes) {
+  auto scratch = memory_.scratch(bytes);
+  if (scratch) return scratch;
+  invalidate_all();  // steps that are prepared count on the scratch memory that they asked for
+  return within(values_.where(plan_.steps[pc]), std::move(scratch).error());
 }
 
 /// Units are shared where their work pays for it. How they are grouped changes nothing in the results.
 void Launcher::share(const Prepare& cx, Prepared& p) const {
   p.units = cx.units;
   p.last_units = cx.last_units;
+  p.nanoseconds = cx.nanoseconds;
   p.last_grain = 0;
   p.scratch = aligned(cx.scratch_bytes);
   p.grain = 0;

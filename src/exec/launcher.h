@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "exec/executable.h"
 #include "exec/host_steps.h"
 #include "exec/memory.h"
+#include "plan/together.h"
 
 namespace frazil::exec {
 
@@ -15,6 +17,8 @@ class Launcher {
  public:
   Launcher(RunContext& context, const Executable& executable, Values& values, Memory& memory);
 
+  /// Before a request's first step, or before those that continue it.
+  void begin();
   Status launch(StepIndex pc);
   /// Extents that the step depends on have changed.
   void invalidate(StepIndex pc) { prepared_[pc].ready = Ready::no; }
@@ -33,8 +37,15 @@ class Launcher {
     std::int64_t units = 1;
     std::int64_t grain = 0;       ///< units at a time for a worker; 0: the session's thread runs all
     bool if_idle = false;         ///< only while another thread is awake
+    double nanoseconds = 0;       ///< Prepare::nanoseconds
     std::int64_t last_units = 0;  ///< Prepare::last_units
     std::int64_t last_grain = 0;  ///< of these at a time
+  };
+
+  /// Units of one of the steps that run at the same time.
+  struct Range {
+    std::uint32_t step;
+    std::int64_t begin, end;
   };
 
   Status prepare(StepIndex pc, const KernelEntry& entry);
@@ -42,8 +53,15 @@ class Launcher {
   void share(const Prepare& cx, Prepared& p) const;
   std::int64_t grain(std::int64_t units, std::int64_t fewest, double nanoseconds) const;
   std::byte* state_of(StepIndex pc, const KernelEntry& entry);
-  void find_pointers(const LaunchCode& code);
+  void find_pointers(const LaunchCode& code, std::byte** to);
+  Status launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry);
+  Status report(StepIndex pc, FaultSlot& slot);
+  std::uint32_t prepare_together(StepIndex pc, std::uint32_t most);
+  void cut_together(StepIndex pc, std::uint32_t count);
+  void run_together(StepIndex pc, std::uint32_t count);
+  Result<std::byte*> scratch(StepIndex pc, std::size_t bytes);
   void run(const Prepared& p, std::uint16_t inputs);
+  bool pays(double nanoseconds) const;
   void run_shared(const Call& call, const Prepared& p);
   Status run_host(StepIndex pc);
   Status run_on_device(StepIndex pc, const step::Launch& launch);
@@ -59,11 +77,15 @@ class Launcher {
   std::vector<std::byte> state_memory_;
   std::byte* states_ = nullptr;
   std::map<StepIndex, std::unique_ptr<std::byte[]>> swapped_states_;  // of entries that came later
-  std::vector<std::byte*> pointers_;
+  std::vector<std::byte*> pointers_;                                  // of steps that run at the same time
   std::vector<std::int64_t> shape_memory_;
   std::vector<OperandShape> shapes_;
   std::vector<WeightRef> weights_;
-  FaultSlot fault_;
+  std::array<FaultSlot, kMostTogether> faults_;  // the first one of a step that runs alone
+  bool several_ = false;                         // several threads, and nobody watches
+  std::uint32_t together_ = 0;                   // steps that ran at the same time
+  std::uint32_t ahead_ = 0;                      // of these, those whose turn is still to come
+  std::vector<Range> ranges_;
 };
 
 }  // namespace frazil::exec

@@ -55,6 +55,7 @@ Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outp
   FRAZIL_CHECK(interpreter_.evaluate(0));
   FRAZIL_CHECK(request_.check_input_expressions());
   memory_.reset_swapped();
+  launcher_.begin();
   return request_.make_outputs(outputs);
 }
 

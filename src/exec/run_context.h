@@ -19,6 +19,7 @@ struct Counters {
   std::uint64_t prepared = 0;       ///< steps prepared
   std::uint64_t iterations = 0;     ///< loop iterations
   std::uint64_t shared = 0;         ///< launched steps whose units went to the scheduler
+  std::uint64_t together = 0;       ///< of these, those that ran at the same time as the step before
   std::uint64_t copies_in = 0;      ///< of storages to devices, weights aside
   std::uint64_t copies_out = 0;     ///< of storages from devices
   std::uint64_t device_steps = 0;   ///< kernel steps that devices ran

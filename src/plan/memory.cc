@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "plan/lower.h"
+#include "plan/together.h"
 
 namespace frazil {
 namespace {
@@ -118,7 +119,11 @@ namespace {
 /// Storages of the arena share a pool when one is dead before the other is made.
 class Pools {
  public:
-  explicit Pools(Plan& plan) : plan_(plan) {}
+  explicit Pools(Plan& plan) : plan_(plan), ends_(plan.steps.size() + 1) {
+    const StepsTogether together(plan);
+    for (StepIndex i = 0; i < ends_.size(); ++i) ends_[i] = i + std::max(together.heavy(i), 1u);
+    for (StepIndex i = 1; i < ends_.size(); ++i) ends_[i] = std::max(ends_[i], ends_[i - 1]);
+  }
 
   void run() {
     std::vector<std::uint32_t> order;
@@ -136,7 +141,7 @@ class Pools {
     const std::uint32_t dying = reused ? plan_.storages[*reused].pool : kNone;
     const std::uint32_t pool = dying != kNone && holds_[dying] == *reused ? dying : free_pool(s);
     s.pool = pool;
-    free_from_[pool] = s.last + 1;
+    free_from_[pool] = ends_[s.last];
     holds_[pool] = i;
     auto& sizes = plan_.pools[pool];
     if (std::ranges::find(sizes, s.bytes) == sizes.end()) sizes.push_back(s.bytes);
@@ -158,6 +163,7 @@ class Pools {
   }
 
   Plan& plan_;
+  std::vector<StepIndex> ends_;       // per step: the first one that does not run at the same time
   std::vector<StepIndex> free_from_;  // per pool: the first step at which it may be taken
   std::vector<std::uint32_t> holds_;  // per pool: the storage that took it last
 };
