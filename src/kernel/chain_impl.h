@@ -2,6 +2,7 @@
 
 #include "kernel/chain_isa.h"
 #include "kernel/math_impl.h"
+#include "kernel/requantise_impl.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
@@ -383,14 +384,20 @@ void chain_row(const ChainStep* first, const ChainStep* past, Run r, int64_t n) 
 
 void chain(const ChainStep* first, const ChainStep* past, const void** operands, void** results, int64_t n,
            const ChainRows& rows) {
+  const auto move = [&](int64_t count) {
+    for (std::size_t k = 0; k < rows.operand_steps.size(); ++k)
+      operands[k] = static_cast<const std::byte*>(operands[k]) + count * rows.operand_steps[k];
+    for (std::size_t k = 0; k < rows.result_steps.size(); ++k)
+      results[k] = static_cast<std::byte*>(results[k]) + count * rows.result_steps[k];
+  };
+#if defined(__AVX512F__)
+  if (requantise(first, past, operands, results, n, rows)) return move(rows.rows - 1);
+#endif
   alignas(64) float slots[kMostChainSlots][kChainRun];
   for (int64_t row = 0;;) {
     chain_row(first, past, {operands, results, 0, kChainRun, slots}, n);
     if (++row >= rows.rows) return;
-    for (std::size_t k = 0; k < rows.operand_steps.size(); ++k)
-      operands[k] = static_cast<const std::byte*>(operands[k]) + rows.operand_steps[k];
-    for (std::size_t k = 0; k < rows.result_steps.size(); ++k)
-      results[k] = static_cast<std::byte*>(results[k]) + rows.result_steps[k];
+    move(1);
   }
 }
 

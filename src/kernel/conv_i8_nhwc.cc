@@ -153,25 +153,43 @@ struct Reader {
             y * p().stride_h - p().pad_top, (at - y * p().out_w) * p().stride_w - p().pad_left};
   }
 
-  /// Pointers to the pixels of a window, or to its lines.
-  void window(const Position& at, const uint8_t** to) const {
+  /// Pointers to the pixels of a window, or to its lines, `step` apart.
+  void window(const Position& at, const uint8_t** to, int64_t step) const {
     if (s.lines) {
       const uint8_t* line = lines + (at.y - first_line) * Lines::bytes(p()) + (at.x + p().pad_left) * p().in_c;
-      for (int64_t i = 0; i < p().kernel_h; ++i, line += p().dilation_h * Lines::bytes(p())) *to++ = line;
+      for (int64_t i = 0; i < p().kernel_h; ++i, line += p().dilation_h * Lines::bytes(p()), to += step) *to = line;
       return;
     }
     const int64_t line = p().in_w * p().in_c;
+    if (is_inside(at)) return inner_window(at.image + at.y * line + at.x * p().in_c, to, step);
     for (int64_t i = 0, y = at.y; i < p().kernel_h; ++i, y += p().dilation_h) {
       const bool in_lines = y >= 0 && y < p().in_h;
       const uint8_t* const from = at.image + y * line;
-      for (int64_t j = 0, x = at.x; j < p().kernel_w; ++j, x += p().dilation_w)
-        *to++ = in_lines && x >= 0 && x < p().in_w ? from + x * p().in_c : outside;
+      for (int64_t j = 0, x = at.x; j < p().kernel_w; ++j, x += p().dilation_w, to += step)
+        *to = in_lines && x >= 0 && x < p().in_w ? from + x * p().in_c : outside;
+    }
+  }
+
+  bool is_inside(const Position& at) const {
+    return at.y >= 0 && at.x >= 0 && at.y + (p().kernel_h - 1) * p().dilation_h < p().in_h &&
+           at.x + (p().kernel_w - 1) * p().dilation_w < p().in_w;
+  }
+
+  void inner_window(const uint8_t* line, const uint8_t** to, int64_t step) const {
+    for (int64_t i = 0; i < p().kernel_h; ++i, line += p().dilation_h * p().in_w * p().in_c) {
+      const uint8_t* pixel = line;
+      for (int64_t j = 0; j < p().kernel_w; ++j, pixel += p().dilation_w * p().in_c, to += step) *to = pixel;
     }
   }
 
   static void point(const void* self, int64_t row, int64_t count, const uint8_t** to) {
     const auto& r = *static_cast<const Reader*>(self);
-    for (int64_t i = 0; i < count; ++i) r.window(r.position(row + i), to + i * r.s.taps);
+    const ConvParams& p = r.p();
+    for (int64_t i = 0; i < count;) {
+      Position at = r.position(row + i);
+      const int64_t past = std::min(count, i + p.out_w - (row + i) % p.out_w);  // of a line
+      for (; i < past; ++i, at.x += p.stride_w) r.window(at, to + i, count);
+    }
   }
 
   /// A row of the kernel as one run of bytes, where that is what the image has.
@@ -319,7 +337,7 @@ void sum_channels(const ByteConvNhwc& c, const Shape& s, const Scratch& scratch,
   int32_t* const y = sums_of(c, scratch, row0);
   PollThrottle throttle;
   for (int64_t row = row0; row < row1 && !throttle.stop(s.taps * channels.channels); ++row) {
-    reader.window(reader.position(row), scratch.pointers);
+    reader.window(reader.position(row), scratch.pointers, 1);
     scratch.pointers[s.taps] = scratch.outside;
     sum(y + row * c.form.params.out_c, channels);
   }

@@ -10,7 +10,7 @@ namespace frazil::kernel {
 
 /// Rows of bytes: row(context, i, buffer) gives the k elements of row i side by side, in `buffer` if they do not lie
 /// so; never there with `in_place`. Rows of taps may be read through pointers instead: point(context, i, count, to)
-/// gives those of rows [i, i + count) as to[row][tap], to k / taps bytes each.
+/// gives those of rows [i, i + count) as to[tap][row], to k / taps bytes each.
 struct ByteRows {
   const void* (*row)(const void* context, std::int64_t i, void* buffer) = nullptr;
   const void* context = nullptr;

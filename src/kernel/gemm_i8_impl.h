@@ -385,7 +385,7 @@ void pack_tile(const ByteProduct& g, int64_t row0, int64_t first, int64_t height
       if (!by_taps)
         find_rows(g, row0 + at, some, buffers, rows);
       else
-        for (int64_t i = 0; i < some; ++i) rows[i] = g.a.pointers[i * taps + tap];
+        for (int64_t i = 0; i < some; ++i) rows[i] = g.a.pointers[tap * some + i];
       for (int64_t i = 0; i < some; ++i) block.sums[at + i] += sum_of(rows[i], depth, g.signed_a);
       pack_rows(rows, some, depth, flip, height, to + tap * depth / 4 * height * kQuad + r * kQuad);
     }
@@ -549,13 +549,11 @@ constexpr TapTiles<NV> kTapTiles;
 void point_at_rows(const ByteProduct& g, int64_t row0, const Cut& cut, const std::uint8_t** to) {
   for (int64_t t = 0; t < cut.tiles; ++t) {
     const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;
-    for (int64_t r = 0; r < height; ++r) {
-      if (g.a.point == nullptr) {
+    if (g.a.point != nullptr) {
+      g.a.point(g.a.context, row0 + first, height, to);
+    } else {
+      for (int64_t r = 0; r < height; ++r)
         to[r] = static_cast<const std::uint8_t*>(g.a.row(g.a.context, row0 + first + r, nullptr));
-        continue;
-      }
-      g.a.point(g.a.context, row0 + first + r, 1, g.a.pointers);
-      for (int64_t tap = 0; tap < g.a.taps; ++tap) to[tap * height + r] = g.a.pointers[tap];
     }
     to += height * g.a.taps;
   }

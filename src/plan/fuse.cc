@@ -178,11 +178,35 @@ class Fuser {
     return fits(p, d) ? std::nullopt : std::optional(FusionRejection::size);
   }
 
-  /// True for bytes that others read, too, where d widens them: it reads less than p would write for it.
+  /// True for bytes that d widens, where it reads less than p would write for it: others read them, too, or they are
+  /// added to what is made later.
   bool stays_bytes(const Draft& p, const Draft& d, Value v) const {
-    const auto is_wider = [&](NodeId m) { return byte_size(graph_.type(graph_.node(m).out[0]).elem) > 1; };
-    if (byte_size(graph_.type(v).elem) != 1 || !std::ranges::all_of(d.members, is_wider)) return false;
-    return std::ranges::any_of(facts_.uses.of(v), [&](const Uses::Use& u) { return !p.has(u.user) && !d.has(u.user); });
+    if (byte_size(graph_.type(v).elem) != 1 || !std::ranges::all_of(d.members, [&](NodeId m) { return is_wide(m); }))
+      return false;
+    const auto outside = [&](const Uses::Use& u) { return !p.has(u.user) && !d.has(u.user); };
+    return std::ranges::any_of(facts_.uses.of(v), outside) || waits_for_other(d.members.back(), d.domain);
+  }
+
+  bool is_wide(NodeId n) const { return byte_size(graph_.type(graph_.node(n).out[0]).elem) > 1; }
+
+  /// True where the one thing that becomes of n's result meets an operand of the same extents that is made later.
+  bool waits_for_other(NodeId n, const Shape& domain) const {
+    constexpr int kFarthest = 4;  // nodes that an operand passes on its way from bytes
+    const std::uint32_t position = facts_.uses.position(n);
+    for (int steps = 0; steps < kFarthest; ++steps) {
+      const Value made = graph_.node(n).out[0];
+      const auto& uses = facts_.uses.of(made);
+      if (uses.size() != 1 || !uses[0].user) return false;
+      n = uses[0].user;
+      const auto binding = bind(graph_, n);  // it was not visited yet
+      if (!binding || binding->kernel() != Kernel::fused || !is_wide(n)) return false;
+      for (Value other : facts_.operands(n)) {
+        if (other == made || facts_.shape(other) != domain) continue;
+        const auto producer = graph_.producer(other);
+        return producer && facts_.uses.position(*producer) > position;
+      }
+    }
+    return false;
   }
 
   bool feeds_product(const Draft& p, const Draft& d) const {

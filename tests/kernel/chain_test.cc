@@ -173,6 +173,134 @@ TEST_P(Chain, ScalesRows) {
   }
 }
 
+/// Rows of sums, with what they are scaled by, and of what is added to them.
+struct SumRows {
+  static constexpr int64_t kRows = 5;
+  int64_t n;
+  std::vector<std::int32_t> sums;
+  std::vector<float> factors, offsets, reals;
+  std::vector<std::uint8_t> bytes;
+
+  explicit SumRows(int64_t cols)
+      : n(cols),
+        sums(values<std::int32_t>(kRows * n, 1)),
+        factors(values<float>(n, 2, 2e-3F)),
+        offsets(values<float>(n, 3, 5)),
+        reals(values<float>(kRows * n, 4, 20)),
+        bytes(values<std::uint8_t>(kRows * n, 6)) {
+    // Most are small, some have quotients in the middle of two integers, or none.
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = i % 9 == 0 ? sums[i] : sums[i] % 30000;
+    for (std::size_t c = 0; c < factors.size(); ++c) {
+      if (c % 5 == 1) factors[c] = 0.5F * kScale, offsets[c] = 0;
+      if (c % 61 == 7) offsets[c] = std::vector<float>{kNaN, kInf, -kInf, 1e30F, -0.0F}[c / 61 % 5];
+      if (c % 67 == 8) factors[c] = std::vector<float>{kNaN, kInf, -kInf, 3e38F, 0}[c / 67 % 5];
+    }
+  }
+
+  static constexpr float kScale = 0.0371F;
+  float scaled(std::size_t i) const {
+    const std::size_t c = i % static_cast<std::size_t>(n);
+    const float product = static_cast<float>(sums[i]) * factors[c];
+    return product + offsets[c];
+  }
+
+  /// As the chain writes it.
+  template <class T>
+  std::vector<T> run(std::span<const ChainStep> steps) const {
+    std::vector<T> y(sums.size() + 1, T(77));
+    const void* operands[] = {factors.data(), sums.data(), offsets.data(), reals.data(), bytes.data()};
+    void* results[] = {y.data()};
+    const int64_t moves[] = {0, 4 * n, 0, 4 * n, n}, steps_of_y[] = {static_cast<int64_t>(sizeof(T)) * n};
+    run_chain_rows(steps, operands, results, n, {kRows, moves, steps_of_y});
+    EXPECT_EQ(y.back(), T(77));
+    EXPECT_EQ(operands[1], sums.data() + (kRows - 1) * n);
+    EXPECT_EQ(results[0], y.data() + (kRows - 1) * n);
+    y.pop_back();
+    return y;
+  }
+};
+
+ChainStep quantise_to(Elem elem, float scale, float zero, float low, float high) {
+  const auto from = zero == 0 ? ChainStep::Zero::none : ChainStep::Zero::constant;
+  return {.op = Op::quantise, .elem = elem, .zero_from = from, .number = scale, .zero = zero, .low = low, .high = high};
+}
+
+constexpr int64_t kWidths[] = {1, 17, 63, 64, 65, 128, 200, 512};
+
+TEST_P(Chain, QuantisesRowsOfSums) {
+  struct Limits {
+    Elem elem;
+    float zero, low, high;
+  };
+  for (const int64_t n : kWidths) {
+    const SumRows rows(n);
+    for (const float scale : {SumRows::kScale, -0.11F, 1e-41F, 3e37F}) {
+      for (const Limits l : {Limits{Elem::u8, 0, 0, 255}, Limits{Elem::u8, 128, 0, 255}, Limits{Elem::u8, 3, 3, 255},
+                             Limits{Elem::u8, 0, 0, 100}, Limits{Elem::i8, -5, -128, 127}}) {
+        const ChainStep steps[] = {{.op = Op::load_scaled, .index = 1, .other = 0, .third = 2},
+                                   quantise_to(l.elem, scale, l.zero, l.low, l.high),
+                                   {.op = Op::store, .elem = l.elem}};
+        const auto y = rows.run<std::uint8_t>(steps);
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          const float q = std::nearbyint(rows.scaled(i) / scale) + l.zero;
+          const float expected = std::isnan(q) ? 0 : std::min(std::max(q, l.low), l.high);
+          EXPECT_EQ(y[i], static_cast<std::uint8_t>(static_cast<int>(expected))) << rows.scaled(i) << " / " << scale;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Chain, AddsToQuantisedSums) {
+  constexpr float kFirst = SumRows::kScale, kLast = 0.0519F, kOther = 0.0277F;
+  for (const int64_t n : kWidths) {
+    const SumRows rows(n);
+    for (const float zero : {0.F, 120.F}) {
+      for (const bool bytes : {false, true}) {
+        std::vector<ChainStep> steps;
+        if (bytes) {
+          steps = {{.op = Op::load, .index = 4, .elem = Elem::u8}, {.op = Op::mul, .number = kOther}};
+          if (zero != 0) steps.insert(steps.begin() + 1, {.op = Op::sub, .number = 7});
+          steps.push_back({.op = Op::save, .index = 1});
+        }
+        steps.push_back({.op = Op::load_scaled, .index = 1, .other = 0, .third = 2});
+        steps.push_back(quantise_to(Elem::u8, kFirst, zero, 0, 255));
+        if (zero != 0) steps.push_back({.op = Op::sub, .number = zero});
+        steps.push_back({.op = Op::mul, .number = kFirst});
+        if (bytes) steps.push_back({.op = Op::add, .from = From::slot, .index = 1});
+        if (!bytes) steps.push_back({.op = Op::add, .from = From::each, .index = 3});
+        steps.push_back(quantise_to(Elem::u8, kLast, 0, 0, 255));
+        steps.push_back({.op = Op::store, .elem = Elem::u8});
+        const auto y = rows.run<std::uint8_t>(steps);
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          const float widened = (quantised(rows.scaled(i), kFirst, zero, Elem::u8) - zero) * kFirst;
+          const float other = (static_cast<float>(rows.bytes[i]) - (zero != 0 ? 7.F : 0.F)) * kOther;
+          const float sum = widened + (bytes ? other : rows.reals[i]);
+          EXPECT_EQ(y[i], static_cast<std::uint8_t>(quantised(sum, kLast, 0, Elem::u8))) << sum;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Chain, WidensQuantisedSums) {
+  for (const int64_t n : kWidths) {
+    const SumRows rows(n);
+    for (const float zero : {0.F, 120.F}) {
+      std::vector<ChainStep> steps = {{.op = Op::load_scaled, .index = 1, .other = 0, .third = 2},
+                                      quantise_to(Elem::u8, SumRows::kScale, zero, 0, 255)};
+      if (zero != 0) steps.push_back({.op = Op::sub, .number = zero});
+      steps.push_back({.op = Op::mul, .number = -0.3F});
+      steps.push_back({.op = Op::store});
+      const auto y = rows.run<float>(steps);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const float expected = (quantised(rows.scaled(i), SumRows::kScale, zero, Elem::u8) - zero) * -0.3F;
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(y[i]), std::bit_cast<std::uint32_t>(expected)) << rows.scaled(i);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Chain, ::testing::ValuesIn(std::vector<Isa>(isas().begin(), isas().end())),
                          [](const auto& each) { return std::string(name_of(each.param)); });
 
