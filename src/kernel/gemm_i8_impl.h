@@ -465,11 +465,25 @@ struct TapTile {
   const std::uint8_t* b;          ///< [tap][quad][kByteCols][4]
   int32_t* c;
   int64_t c_row, cols;
-  const int32_t* col_terms;  ///< sum b
-  int32_t zero;              ///< of A
+  const int32_t* col_terms;             ///< sum b
+  int32_t zero;                         ///< of A
+  const std::uint8_t* ahead = nullptr;  ///< what is needed next: some lines of it are fetched every kAheadSteps
+  int64_t ahead_lines = 0;              ///< 1, 2 or 4
 };
+constexpr int64_t kAheadSteps = 4, kAheadRows = 8, kMostAhead = 4;
 
-template <int R, int NV>
+/// Without loops, which cost more than the lines.
+FRAZIL_INLINE const std::uint8_t* bring_lines(const std::uint8_t* at, int64_t lines) {
+  __builtin_prefetch(at, 0, 2);
+  if (lines == 1) return at + 64;
+  __builtin_prefetch(at + 64, 0, 2);
+  if (lines == 2) return at + 128;
+  __builtin_prefetch(at + 128, 0, 2);
+  __builtin_prefetch(at + 192, 0, 2);
+  return at + 256;
+}
+
+template <int R, int NV, bool Ahead = false>
 void tap_tile(const TapTile& t) {
   constexpr int kChains = R == 1 ? 4 : R <= 3 ? 2 : 1;  // independent sums, as each product waits for the one before
   __m512i acc[kChains][R][NV];
@@ -482,6 +496,7 @@ void tap_tile(const TapTile& t) {
   const __m512i flip = _mm512_set1_epi32(static_cast<int>(0x80808080U));
   const std::uint8_t* b = t.b;
   const std::uint8_t* const* at = t.at;
+  [[maybe_unused]] const std::uint8_t* ahead = t.ahead;
   for (int64_t tap = 0; tap < t.taps; ++tap, at += R) {
     const std::uint8_t* a[R];
 #pragma GCC unroll 16
@@ -504,6 +519,13 @@ void tap_tile(const TapTile& t) {
       }
     };
     int64_t q = 0;
+    if constexpr (Ahead) {
+      for (; q + kAheadSteps <= t.quads; q += kAheadSteps) {
+        ahead = bring_lines(ahead, t.ahead_lines);
+#pragma GCC unroll 4
+        for (int64_t s = 0; s < kAheadSteps; ++s) step(0, q + s);
+      }
+    }
     for (; q + kChains <= t.quads; q += kChains) {
 #pragma GCC unroll 16
       for (int u = 0; u < kChains; ++u) step(u, q + u);
@@ -532,18 +554,18 @@ void tap_tile(const TapTile& t) {
 
 using TapTileFn = void (*)(const TapTile&);
 
-template <int NV>
+template <int NV, bool Ahead = false>
 struct TapTiles {
   TapTileFn at[kTileRows + 1] = {};
-  constexpr TapTiles() { fill<1>(); }
+  constexpr TapTiles() { fill<Ahead ? kAheadRows : 1>(); }
   template <int R>
   constexpr void fill() {
-    at[R] = tap_tile<R, NV>;
+    at[R] = tap_tile<R, NV, Ahead>;
     if constexpr (R < kTileRows) fill<R + 1>();
   }
 };
-template <int NV>
-constexpr TapTiles<NV> kTapTiles;
+template <int NV, bool Ahead = false>
+constexpr TapTiles<NV, Ahead> kTapTiles;
 
 /// Pointers to the rows of a block: for each tile [tap][row].
 void point_at_rows(const ByteProduct& g, int64_t row0, const Cut& cut, const std::uint8_t** to) {
@@ -559,13 +581,16 @@ void point_at_rows(const ByteProduct& g, int64_t row0, const Cut& cut, const std
   }
 }
 
-/// Rows of a block times a panel of columns.
+/// Rows of a block times a panel of columns. Ahead: these are the first rows, and the next panel comes nearer
+/// meanwhile.
 void panel_in_place(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& cut, const std::uint8_t* const* at,
-                    int64_t j) {
+                    int64_t j, bool ahead) {
   const int64_t quads = byte_quads(g.k), cols = g.n - j < kByteCols ? g.n - j : kByteCols;
   const auto* const packed = static_cast<const int32_t*>(g.packed_b) + g.packed_from + j;
   int32_t sums[kByteCols];  // of B as it is
   for (int64_t i = 0; i < kByteCols; ++i) sums[i] = packed[i] - static_cast<int32_t>(128 * g.k);
+  const int64_t lines = kByteCols * quads / 16;  // of a panel
+  const int64_t wanted = (lines / quads * kAheadSteps + cut.tiles - 1) / cut.tiles;
   TapTile tile{.at = at,
                .taps = g.a.taps,
                .quads = quads / g.a.taps,
@@ -574,18 +599,24 @@ void panel_in_place(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& c
                .c_row = g.c_row,
                .cols = cols,
                .col_terms = sums,
-               .zero = zero_of(g.a_zero, 0, false)};
+               .zero = zero_of(g.a_zero, 0, false),
+               .ahead_lines = wanted <= 2 ? wanted : kMostAhead};
   for (int64_t t = 0; t < cut.tiles; ++t) {
     const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;
     tile.c = c + (row0 + first) * g.c_row + j;
-    (cols <= kW ? kTapTiles<1>.at[height] : kTapTiles<2>.at[height])(tile);
+    tile.ahead = tile.b + (lines + t * lines / cut.tiles) * 64;
+    const bool brings = ahead && cut.tiles > 1 && height >= kAheadRows && cols > kW;
+    const TapTileFn run = brings       ? kTapTiles<2, true>.at[height]
+                          : cols <= kW ? kTapTiles<1>.at[height]
+                                       : kTapTiles<2>.at[height];
+    run(tile);
     tile.at += height * g.a.taps;
   }
 }
 #else
 bool reads_in_place(const ByteProduct&) { return false; }
 void point_at_rows(const ByteProduct&, int64_t, const Cut&, const std::uint8_t**) {}
-void panel_in_place(const ByteProduct&, int32_t*, int64_t, const Cut&, const std::uint8_t* const*, int64_t) {}
+void panel_in_place(const ByteProduct&, int32_t*, int64_t, const Cut&, const std::uint8_t* const*, int64_t, bool) {}
 #endif
 
 }  // namespace
@@ -614,7 +645,7 @@ void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scra
       const int64_t j1 = j0 + kColBlock < past ? j0 + kColBlock : past;
       for (int64_t j = j0; in_place && j < j1; j += kByteCols) {
         if (stop_requested()) return;
-        panel_in_place(g, c, row0, cut, pointers, j);
+        panel_in_place(g, c, row0, cut, pointers, j, row0 == 0 && j + kByteCols < past);
       }
       for (int64_t d = 0; d < depths && !in_place; ++d) {
         if (stop_requested()) return;
