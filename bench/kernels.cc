@@ -4,8 +4,9 @@
 //
 // A product is the kernel's call with a packed B; a convolution is a run of a graph of one node, whose input has its
 // channels first. oneDNN has all its operands in the layouts that suit it, and converting them is not part of its time.
-// "of peak" is the share of fma_peak(), measured before each row. Exits with 1 when results differ. Pin the process to
-// a core.
+// "of peak" is the share of fma_peak(), measured before each row. Rows "nbits" are products with weights of 4 bits in
+// memory: there, rates are GB/s of these and their scales, and those of a loop that reads them and does no more. Exits
+// with 1 when results differ. Pin the process to a core.
 
 #include <algorithm>
 #include <cstdio>
@@ -27,6 +28,7 @@
 #include "bench/convolution.h"
 #include "bench/fma_peak.h"
 #include "bench/frazil_runner.h"
+#include "bench/nbits.h"
 #include "bench/random.h"
 #include "kernel/gemm_kernel.h"
 
@@ -103,6 +105,11 @@ constexpr Convolution kHalfConvolutions[] = {
     {"bf16_conv1x1_1024_2048_14s2", 1024, 2048, 14, 1, 2}, {"bf16_conv3x3_512_512_14s2", 512, 512, 14, 3, 2},
     {"bf16_conv1x1_512_2048_7", 512, 2048, 7, 1, 1},       {"bf16_conv1x1_2048_512_7", 2048, 512, 7, 1, 1},
     {"bf16_conv3x3_512_512_7", 512, 512, 7, 3, 1},
+};
+
+constexpr NBitsRow kNBitsRows[] = {
+    {"nbits_1x4096x4096", 1, 4096, 4096},
+    {"nbits_16x4096x4096", 16, 4096, 4096},
 };
 
 HostTensor numbers(Dims dims, const char* name) {
@@ -335,10 +342,16 @@ void add_convolution(const dnnl::engine& engine, const Convolution& c, bool half
   std::remove(path.c_str());
 }
 
+void add_nbits(const NBitsRow& row, Table& table) {
+  const NBitsRunners runners = nbits_runners(row);
+  if (runners.product != nullptr) table.add(row.name, row.bytes(), *runners.product, *runners.reader, "");
+}
+
 bool is_row(std::string_view word) {
   return std::ranges::find(kProducts, word, &Product::name) != std::end(kProducts) ||
          std::ranges::find(kConvolutions, word, &Convolution::name) != std::end(kConvolutions) ||
-         std::ranges::find(kHalfConvolutions, word, &Convolution::name) != std::end(kHalfConvolutions);
+         std::ranges::find(kHalfConvolutions, word, &Convolution::name) != std::end(kHalfConvolutions) ||
+         std::ranges::find(kNBitsRows, word, &NBitsRow::name) != std::end(kNBitsRows);
 }
 
 bool kernels(const Arguments& arguments) {
@@ -353,6 +366,9 @@ bool kernels(const Arguments& arguments) {
   }
   for (const Convolution& c : kHalfConvolutions) {
     if (arguments.wants(c.name)) add_convolution(engine, c, true, scratch_dir(), table);
+  }
+  for (const NBitsRow& row : kNBitsRows) {
+    if (arguments.wants(row.name)) add_nbits(row, table);
   }
   return table.finish(arguments.json);
 }

@@ -5,17 +5,20 @@
 #include "kernel/gemm.h"
 #include "kernel/nbits.h"
 
-// Products with weights of few bits: some columns are unpacked at a time and meet all rows while they are in a cache.
+// Products with weights of few bits. Few rows meet them as they lie, where there is a kernel for that; else some
+// columns are unpacked at a time and meet all rows while they are in a cache.
 namespace frazil {
 namespace {
 
 constexpr std::int64_t kColumns = 64;  ///< of a unit
+constexpr std::int64_t kFewRows = 64;
 
 struct State {
   kernel::Gemm gemm;  ///< of kColumns columns
   kernel::PackedRow row;
   std::int64_t columns = 0, blocks = 0;
   bool packed_zeros = false, real_zeros = false, bias = false;
+  bool direct = false;  ///< no column is unpacked
 };
 
 Status prepare(Prepare& cx, const params::MatMulNBits& p, State& s) {
@@ -41,16 +44,44 @@ Status prepare(Prepare& cx, const params::MatMulNBits& p, State& s) {
       (s.bias && !has(5, 1))) {
     return fail(Code::bad_input, "B, scales, zero points and bias do not fit N = {}, K = {}", s.columns, g.k);
   }
-  cx.scratch_bytes = static_cast<std::size_t>(kColumns * g.k) * sizeof(float) +
+  s.direct = g.m <= kFewRows && kernel::has_nbits_product(s.row);
+  cx.scratch_bytes =
+      s.direct ? static_cast<std::size_t>(kernel::nbits_arranged(g.m, g.k) + kernel::nbits_room(s.row)) * sizeof(float)
+               : static_cast<std::size_t>(kColumns * g.k) * sizeof(float) +
                      static_cast<std::size_t>(kernel::gemm_scratch_bytes(g.m, kColumns, g.k));
   cx.units = ceil_div(s.columns, kColumns);
-  cx.nanoseconds = static_cast<double>(s.columns) * static_cast<double>(g.k) * (0.5 + 0.02 * static_cast<double>(g.m));
+  cx.nanoseconds = static_cast<double>(s.columns) * static_cast<double>(g.k) *
+                   ((s.direct ? 0.02 : 0.5) + (s.direct ? 0.01 : 0.02) * static_cast<double>(g.m));
   return {};
+}
+
+/// The packed columns of a call from column `first` on.
+kernel::PackedRow columns_from(const Call& call, const State& s, std::int64_t first) {
+  kernel::PackedRow row = s.row;
+  row.numbers = as<std::uint8_t>(call.in[1]) + first * s.blocks * row.block * row.bits / 8;
+  row.scales = as(call.in[2]) + first * s.blocks;
+  if (s.real_zeros) row.zeros = as(call.in[3]) + first * s.blocks;
+  if (s.packed_zeros) row.packed_zeros = as<std::uint8_t>(call.in[3]) + first * ((s.blocks * row.bits + 7) / 8);
+  return row;
+}
+
+void run_direct(const Call& call, const Worker& worker, const State& s, std::int64_t begin, std::int64_t end) {
+  const kernel::NBitsProduct product{.column = columns_from(call, s, 0),
+                                     .m = s.gemm.m,
+                                     .n = s.columns,
+                                     .bias = s.bias ? as(call.in[5]) : nullptr,
+                                     .c = as(call.out[0]),
+                                     .c_row = s.columns};
+  float* const arranged = as(worker.scratch);
+  kernel::nbits_arrange(as(call.in[0]), product.m, s.gemm.k, arranged);
+  kernel::nbits_product(product, arranged, begin * kColumns, std::min(s.columns, end * kColumns),
+                        arranged + kernel::nbits_arranged(product.m, s.gemm.k));
 }
 
 void run(const Call& call, const Worker& worker, const State& s, std::int64_t begin, std::int64_t end) {
   kernel::Gemm g = s.gemm;
   if (g.m == 0) return;
+  if (s.direct) return run_direct(call, worker, s, begin, end);
   auto* weights = as(worker.scratch);
   std::byte* scratch = worker.scratch + static_cast<std::size_t>(kColumns * g.k) * sizeof(float);
   g.a = as(call.in[0]);
@@ -59,12 +90,7 @@ void run(const Call& call, const Worker& worker, const State& s, std::int64_t be
        at += kColumns) {
     g.n = std::min(kColumns, s.columns - at);
     for (std::int64_t j = at; j < at + g.n; ++j) {
-      kernel::PackedRow row = s.row;
-      row.numbers = as<std::uint8_t>(call.in[1]) + j * s.blocks * row.block * row.bits / 8;
-      row.scales = as(call.in[2]) + j * s.blocks;
-      if (s.real_zeros) row.zeros = as(call.in[3]) + j * s.blocks;
-      if (s.packed_zeros) row.packed_zeros = as<std::uint8_t>(call.in[3]) + j * ((s.blocks * row.bits + 7) / 8);
-      kernel::unpack_row(row, weights + (j - at) * g.k);
+      kernel::unpack_row(columns_from(call, s, j), weights + (j - at) * g.k);
     }
     g.c = as(call.out[0]) + at;
     g.bias = s.bias ? as(call.in[5]) + at : nullptr;

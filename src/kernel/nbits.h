@@ -18,4 +18,27 @@ struct PackedRow {
 /// to[i] = (number - zero) * scale, `count` of them.
 void unpack_row(const PackedRow& row, float* to) noexcept;
 
+/// C[m, n] = A B + bias, where column j of B is row j of packed numbers: those of the columns lie one behind the other.
+struct NBitsProduct {
+  PackedRow column;  ///< the first one; `count` is K, a multiple of `block`
+  std::int64_t m = 0, n = 0;
+  const float* bias = nullptr;  ///< of each column, or null
+  float* c = nullptr;
+  std::int64_t c_row = 0;
+};
+
+/// Whether nbits_product() runs such products: with 4 bits, blocks of 32, 64 or a multiple of 128, and AVX-512.
+bool has_nbits_product(const PackedRow& column) noexcept;
+/// Rows of A as that reads them: kNBitsArranged numbers for each kNBitsStep.
+inline constexpr std::int64_t kNBitsStep = 128, kNBitsArranged = 144;
+inline std::int64_t nbits_arranged(std::int64_t m, std::int64_t k) {
+  return m * ((k + kNBitsStep - 1) / kNBitsStep) * kNBitsArranged;
+}
+void nbits_arrange(const float* a, std::int64_t m, std::int64_t k, float* to) noexcept;
+/// Columns [begin, end); bits do not depend on where they are cut. `room`: for nbits_room() numbers.
+inline constexpr std::int64_t kNBitsColumns = 32;
+inline std::int64_t nbits_room(const PackedRow& column) { return kNBitsColumns * (column.count / column.block + 128); }
+void nbits_product(const NBitsProduct& p, const float* arranged, std::int64_t begin, std::int64_t end,
+                   float* room) noexcept;
+
 }  // namespace frazil::kernel

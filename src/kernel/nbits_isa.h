@@ -10,3 +10,10 @@
   }
 FRAZIL_FOR_ISAS(FRAZIL_X)
 #undef FRAZIL_X
+
+#if defined(__x86_64__)
+namespace frazil::kernel::isa_avx512 {
+void nbits_columns(const NBitsProduct& p, const float* arranged, std::int64_t begin, std::int64_t end,
+                   float* room) noexcept;
+}
+#endif
