@@ -42,7 +42,7 @@ FRAZIL_INLINE __m512i lanes_to_blocks(int64_t block) {
 }
 
 FRAZIL_INLINE __m512 of_lanes(const float* of_blocks, __mmask8 some, __m512i order) {
-  const __m128 few = _mm_maskz_loadu_ps(some, of_blocks);
+  const __m128 few = some == 15 ? _mm_loadu_ps(of_blocks) : _mm_maskz_loadu_ps(some, of_blocks);
   return _mm512_maskz_permutexvar_ps(0xffff, order, _mm512_broadcast_f32x4(few));
 }
 
