@@ -76,7 +76,7 @@ Status prepare_byte_nhwc(Prepare& cx, const params::Conv& how, ByteNhwcState& s)
   FRAZIL_CHECK(read_bytes(cx, p, s));
   s.conv.form.has_w_zero = s.operands > 3 && cx.in[3].given;
   const WeightRef& weight = cx.weights[1];
-  if (!weight) return fail(Code::internal, "the weights are no constant");
+  if (!weight) return fail(Code::internal, "the weights are not constant");
   const PackFormat format{PackFormat::Layout::byte_conv_nhwc,
                           {p.out_c, s.conv.form.has_w_zero ? -p.in_c : p.in_c, p.kernel_h, p.kernel_w, p.groups}};
   FRAZIL_TRY(s.conv.packed_w,

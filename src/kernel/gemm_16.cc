@@ -116,7 +116,7 @@ void by_chunks(const HalfProduct& all, const GemmCall& g, int64_t begin, int64_t
     half_pack_b(all.elem, g.k, part.n, static_cast<const uint16_t*>(g.b) + j * g.b_col, g.b_row, g.b_col, packed);
     half_product(part, begin, end, scratch);
   }
-  if (all.on_tile != nullptr) (*all.on_tile)(begin, end, 0, g.n);
+  if (all.on_tile != nullptr) (*all.on_tile)(begin, end, all.first_col, all.first_col + g.n);
 }
 
 /// C of an empty product.
@@ -132,7 +132,19 @@ void no_depth(HalfProduct g, int64_t begin, int64_t end, void* scratch) {
     g.on_tile = nullptr;
     half_product(g, begin, end, scratch);
   }
-  if (all.on_tile != nullptr) (*all.on_tile)(begin, end, 0, all.n);
+  if (all.on_tile != nullptr) (*all.on_tile)(begin, end, all.first_col, all.first_col + all.n);
+}
+
+/// Columns [first, past) of both.
+void take_columns(GemmCall& call, HalfProduct& g, int64_t first, int64_t past) {
+  call.n = g.n = past - first;
+  if (call.b != nullptr) call.b = static_cast<const uint16_t*>(call.b) + first * call.b_col;
+  if (g.packed_b != nullptr)
+    g.packed_b = static_cast<const uint16_t*>(g.packed_b) + first / kHalfCols * half_panel(g.elem, g.k);
+  g.c = column(g, first);
+  if (g.bias != nullptr) g.bias += first;
+  if (g.addend != nullptr) g.addend += first;
+  g.first_col = first;
 }
 
 }  // namespace
@@ -212,9 +224,11 @@ static void direct(const HalfProduct& g, const GemmCall& call, int64_t begin, in
   FRAZIL_DISPATCH(half_direct(g, static_cast<const uint16_t*>(call.b), call.b_row, call.b_col, begin, end));
 }
 
-void gemm_half_rows(const GemmCall& call, Elem elem, bool wide, int64_t begin, int64_t end, void* scratch) noexcept {
-  if (begin >= end || call.n <= 0) return;
-  const HalfProduct g = product_of(call, elem, wide);
+void gemm_half_rows(const GemmCall& whole, Elem elem, bool wide, int64_t begin, int64_t end, void* scratch) noexcept {
+  if (begin >= end || whole.n <= 0) return;
+  GemmCall call = whole;
+  HalfProduct g = product_of(call, elem, wide);
+  take_columns(call, g, call.first_col, call.past_col == 0 ? call.n : call.past_col);
   if (call.k <= 0) return no_depth(g, begin, end, scratch);
   if (call.packed_b != nullptr) return half_product(g, begin, end, scratch);
   const bool adjacent = call.b_col == 1 || (call.b_row == 1 && call.a_col == 1);

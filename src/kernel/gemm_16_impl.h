@@ -8,6 +8,7 @@
 #include "kernel/gemm.h"
 #include "kernel/gemm_16_isa.h"
 #include "kernel/half_lanes.h"
+#include "kernel/nearer.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
@@ -78,19 +79,6 @@ struct PairBf16 {
 #endif
 
 constexpr int64_t kLineHalves = 32, kAheadSteps = 4;  ///< a cache line; steps between prefetches
-
-/// Prefetches about `lines` cache lines, a power of two of them; returns the place behind. Without loops: between the
-/// steps of a tile they cost a fifth of its speed.
-FRAZIL_INLINE const std::uint16_t* bring_nearer(const std::uint16_t* at, int64_t lines) {
-  const auto some = [&]<int N>() __attribute__((always_inline)) {
-#pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) __builtin_prefetch(at + i * kLineHalves, 0, 2);
-    return at + N * kLineHalves;
-  };
-  if (lines == 1) return some.template operator()<1>();
-  if (lines == 2) return some.template operator()<2>();
-  return lines <= 4 ? some.template operator()<4>() : some.template operator()<8>();
-}
 
 /// A tile of C.
 struct HalfTile {

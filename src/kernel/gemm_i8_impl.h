@@ -4,6 +4,7 @@
 #include "base/poll_throttle.h"
 #include "kernel/byte_lanes.h"
 #include "kernel/gemm_i8_isa.h"
+#include "kernel/nearer.h"
 
 // Compiled once per instruction set; the including file sets FRAZIL_ISA_NS.
 namespace frazil::kernel::FRAZIL_ISA_NS {
@@ -468,20 +469,9 @@ struct TapTile {
   const int32_t* col_terms;             ///< sum b
   int32_t zero;                         ///< of A
   const std::uint8_t* ahead = nullptr;  ///< what is needed next: some lines of it are fetched every kAheadSteps
-  int64_t ahead_lines = 0;              ///< 1, 2 or 4
+  int64_t ahead_lines = 0;
 };
-constexpr int64_t kAheadSteps = 4, kAheadRows = 8, kMostAhead = 4;
-
-/// Without loops, which cost more than the lines.
-FRAZIL_INLINE const std::uint8_t* bring_lines(const std::uint8_t* at, int64_t lines) {
-  __builtin_prefetch(at, 0, 2);
-  if (lines == 1) return at + 64;
-  __builtin_prefetch(at + 64, 0, 2);
-  if (lines == 2) return at + 128;
-  __builtin_prefetch(at + 128, 0, 2);
-  __builtin_prefetch(at + 192, 0, 2);
-  return at + 256;
-}
+constexpr int64_t kAheadSteps = 4, kAheadRows = 8;
 
 template <int R, int NV, bool Ahead = false>
 void tap_tile(const TapTile& t) {
@@ -521,7 +511,7 @@ void tap_tile(const TapTile& t) {
     int64_t q = 0;
     if constexpr (Ahead) {
       for (; q + kAheadSteps <= t.quads; q += kAheadSteps) {
-        ahead = bring_lines(ahead, t.ahead_lines);
+        ahead = bring_nearer(ahead, t.ahead_lines);
 #pragma GCC unroll 4
         for (int64_t s = 0; s < kAheadSteps; ++s) step(0, q + s);
       }
@@ -600,7 +590,7 @@ void panel_in_place(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& c
                .cols = cols,
                .col_terms = sums,
                .zero = zero_of(g.a_zero, 0, false),
-               .ahead_lines = wanted <= 2 ? wanted : kMostAhead};
+               .ahead_lines = wanted};
   for (int64_t t = 0; t < cut.tiles; ++t) {
     const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;
     tile.c = c + (row0 + first) * g.c_row + j;

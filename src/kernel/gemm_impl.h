@@ -7,6 +7,7 @@
 #include "base/poll_throttle.h"
 #include "kernel/gemm_isa.h"
 #include "kernel/gemm_tile.h"
+#include "kernel/nearer.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
@@ -21,19 +22,6 @@ constexpr int64_t kNearElements = 8192;  ///< elements of C that stay in L1 unti
 
 constexpr int64_t kAwaitSteps = 64;  ///< of k that take longer than to bring a tile of C nearer
 constexpr int64_t kAheadSteps = 4;   ///< of k between prefetches
-
-/// Prefetches about `lines` cache lines, a power of two of them; returns the place behind. Without loops: between the
-/// steps of a tile they cost a fifth of its speed.
-FRAZIL_INLINE const float* bring_nearer(const float* at, int64_t lines) {
-  const auto some = [&]<int N>() __attribute__((always_inline)) {
-#pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) __builtin_prefetch(at + i * kLineFloats, 0, 2);
-    return at + N * kLineFloats;
-  };
-  if (lines == 1) return some.template operator()<1>();
-  if (lines == 2) return some.template operator()<2>();
-  return lines <= 4 ? some.template operator()<4>() : some.template operator()<8>();
-}
 
 /// Keeps R rows x NV vectors of C in registers. PackedA: a_row is 1, else a_col is 1. Tail: only `lanes` lanes of the
 /// last vector. Ahead: g.ahead is there.

@@ -124,6 +124,7 @@ constexpr GemmKernel half() {
           .c = wide ? Elem::f32 : elem,
           .multiply_add = &Tuning::product,
           .epilogue = !wide,
+          .column_ranges = true,
           .always_packs = true,
           .scratch_bytes = gemm_half_scratch,
           .packed_b_bytes = half_packed_bytes<elem>,

@@ -57,8 +57,8 @@ class Product {
   }
   GemmCall& call() { return call_; }
 
-  /// In steps of some rows.
-  Halves run(bool packed, int64_t step) const {
+  /// In steps of some rows, and of some columns or all.
+  Halves run(bool packed, int64_t step, int64_t cols = 0) const {
     std::vector<std::byte> form(packed ? kernel_.packed_b_bytes(c_.k, c_.n) : 0),
         scratch(kernel_.scratch_bytes(c_.m, c_.n, c_.k));
     if (packed) kernel_.pack_b(call_, form.data());
@@ -66,7 +66,10 @@ class Product {
     GemmCall g = call_;
     g.c = c.data();
     if (packed) g.packed_b = form.data(), g.b = nullptr;
-    for (int64_t i = 0; i < c_.m; i += step) kernel_.rows(g, i, std::min(c_.m, i + step), scratch.data());
+    for (int64_t j = 0; j < c_.n; j += cols == 0 ? c_.n : cols) {
+      if (cols != 0) g.first_col = j, g.past_col = std::min(c_.n, j + cols);
+      for (int64_t i = 0; i < c_.m; i += step) kernel_.rows(g, i, std::min(c_.m, i + step), scratch.data());
+    }
     return c;
   }
 
@@ -114,6 +117,11 @@ void expect_right(Elem elem, const Case& c) {
   const Halves direct = product.run(false, c.m);
   product.expect_right(direct);
   EXPECT_EQ(product.run(false, 7), direct) << "as it lies, seven rows at a time";
+  for (const int64_t cols : {kRangeCols, 3 * kRangeCols}) {
+    if (cols >= c.n) continue;
+    EXPECT_EQ(product.run(true, c.m, cols), packed) << cols << " columns at a time";
+    EXPECT_EQ(product.run(false, c.m, cols), direct) << "as it lies, " << cols << " columns at a time";
+  }
 }
 
 class HalfProducts : public HalfTest {};
@@ -156,6 +164,7 @@ TEST_P(HalfProducts, HaveManyBlocks) {
 TEST_P(HalfProducts, WithoutDepthAreWhatFollows) {
   const Product product(elem(), {.m = 5, .n = 40, .k = 0, .bias = true});
   product.expect_right(product.run(false, 5));
+  EXPECT_EQ(product.run(false, 5, kRangeCols), product.run(false, 5));
 }
 
 TEST_P(HalfProducts, RoundAsFmaDoesWhereTheyAreStrict) {
