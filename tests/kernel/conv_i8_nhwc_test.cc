@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/byte_conv_case.h"
 #include "kernel/isa.h"
 #include "kernel/random_values.h"
 
@@ -17,11 +18,7 @@ using std::int32_t;
 using std::int64_t;
 using std::uint8_t;
 
-struct Case {
-  ConvParams p;
-  bool signed_x = false, signed_w = true;
-  int zeros = 2;  ///< 0: none; 1: of x, and one of all weights; 2: one for each output channel
-};
+using Case = ByteConvCase;
 
 class Convolution {
  public:

@@ -10,6 +10,7 @@
 #include "base/float.h"
 #include "kernel/half_testing.h"
 #include "kernel/random_values.h"
+#include "kernel/reported.h"
 
 // Products of 16-bit floats against sums in double: an element of C lies between what the sum less and plus its error
 // gives, as all that follows the sum keeps the order of numbers.
@@ -189,32 +190,14 @@ TEST_P(HalfProducts, KeepNumbersThatAreNotFinite) {
   EXPECT_EQ(widened(elem(), c[5 * 33 + 32]), -infinite);
 }
 
-/// What was reported of C, and whether it had its final values.
-struct Reported {
-  const Halves* expected;
-  Halves c;
-  std::vector<int> seen;
-  int64_t n;
-  static void done(void* self, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    auto& r = *static_cast<Reported*>(self);
-    for (int64_t i = row0; i < row1; ++i) {
-      for (int64_t j = col0; j < col1; ++j) {
-        const auto at = static_cast<std::size_t>(i * r.n + j);
-        EXPECT_EQ(r.c[at], (*r.expected)[at]);
-        ++r.seen[at];
-      }
-    }
-  }
-};
-
 TEST_P(HalfProducts, ReportEachTileOnce) {
   for (const Case c : {Case{.m = 280, .n = 1300, .k = 21}, Case{.m = 130, .n = 60, .k = 210},
                        Case{.m = 2, .n = 70, .k = 9}, Case{.m = 1, .n = 9, .k = 0}}) {
     Product product(elem(), c);
     const Halves expected = product.run(c.k > 0, c.m);
-    Reported r{
+    Reported<std::uint16_t> r{
         .expected = &expected, .c = Halves(expected.size()), .seen = std::vector<int>(expected.size()), .n = c.n};
-    const TileCallback callback{.done = &Reported::done, .context = &r, .whole_rows = c.n < 500};
+    const TileCallback callback{.done = &Reported<std::uint16_t>::done, .context = &r, .whole_rows = c.n < 500};
     GemmCall g = product.call();
     const GemmKernel& kernel = *find_gemm(elem(), elem(), elem());
     std::vector<std::byte> scratch(kernel.scratch_bytes(c.m, c.n, c.k)), form(kernel.packed_b_bytes(c.k, c.n));

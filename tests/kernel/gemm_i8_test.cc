@@ -8,6 +8,7 @@
 #include "kernel/gemm_kernel.h"
 #include "kernel/isa.h"
 #include "kernel/random_values.h"
+#include "kernel/reported.h"
 
 // Products of bytes are exact modulo 2^32: for all signs, extremes, extents that leave tails, and orders of rows.
 namespace frazil::kernel {
@@ -170,23 +171,6 @@ TEST_P(ByteProducts, WithoutDepthAreZero) {
   EXPECT_EQ(product.run(false, 5), std::vector<int32_t>(15));
 }
 
-/// What was reported of C, and whether it had its final values.
-struct Reported {
-  const std::vector<int32_t>* expected;
-  std::vector<int32_t> c, seen;
-  int64_t n;
-  static void done(void* self, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    auto& r = *static_cast<Reported*>(self);
-    for (int64_t i = row0; i < row1; ++i) {
-      for (int64_t j = col0; j < col1; ++j) {
-        const auto at = static_cast<std::size_t>(i * r.n + j);
-        EXPECT_EQ(r.c[at], (*r.expected)[at]);
-        ++r.seen[at];
-      }
-    }
-  }
-};
-
 TEST_P(ByteProducts, ReportEachTileOnce) {
   const Extents e{130, 600, 2100};
   const Bytes a = values<std::uint8_t>(e.m * e.k, 1), b = values<std::uint8_t>(e.k * e.n, 2);
@@ -199,9 +183,10 @@ TEST_P(ByteProducts, ReportEachTileOnce) {
   kernel.rows(g, 0, e.m, scratch.data());
   for (const bool packed : {true, false}) {
     for (const bool whole : {true, false}) {
-      Reported r{.expected = &expected, .c = expected, .seen = std::vector<int32_t>(expected.size()), .n = e.n};
+      Reported<int32_t> r{
+          .expected = &expected, .c = expected, .seen = std::vector<int32_t>(expected.size()), .n = e.n};
       std::ranges::fill(r.c, 0);
-      const TileCallback callback{.done = &Reported::done, .context = &r, .whole_rows = whole};
+      const TileCallback callback{.done = &Reported<int32_t>::done, .context = &r, .whole_rows = whole};
       g.on_tile = &callback;
       g.c = r.c.data();
       g.packed_b = packed ? form.data() : nullptr;

@@ -105,11 +105,21 @@ const SharedGraph kGraphs[] = {
         })",
      {700, 1300}},
     {"few_rows_of_bf16",
-     R"(graph g(%x: bf16[5,400], %z: bf16[400,900], %b: bf16[900]) {
-          %p = MatMul(%x, %z)
-          %y = Add(%p, %b)
+     R"(graph g(%x: f32[5,400], %z: f32[400,900], %b: f32[900]) {
+          %xn = Cast(%x) {to = 16}
+          %zn = Cast(%z) {to = 16}
+          %bn = Cast(%b) {to = 16}
+          %p = MatMul(%xn, %zn)
+          %q = Add(%p, %bn)
+          %y = Cast(%q) {to = 1}
           return y = %y })"},
-    {"one_row_of_f16", R"(graph g(%x: f16[1,900], %z: f16[900,1000]) { %y = MatMul(%x, %z) return y = %y })"},
+    {"one_row_of_f16",
+     R"(graph g(%x: f32[1,900], %z: f32[900,1000]) {
+          %xn = Cast(%x) {to = 10}
+          %zn = Cast(%z) {to = 10}
+          %p = MatMul(%xn, %zn)
+          %y = Cast(%p) {to = 1}
+          return y = %y })"},
     {"few_rows_in_batches", R"(graph g(%x: f32[3,5,400], %z: f32[3,400,900]) { %y = MatMul(%x, %z) return y = %y })"},
     {"few_normalised_rows",
      R"(weight @w: f32[700,1300]
