@@ -224,16 +224,16 @@ static void direct(const HalfProduct& g, const GemmCall& call, int64_t begin, in
   FRAZIL_DISPATCH(half_direct(g, static_cast<const uint16_t*>(call.b), call.b_row, call.b_col, begin, end));
 }
 
-void gemm_half_rows(const GemmCall& whole, Elem elem, bool wide, int64_t begin, int64_t end, void* scratch) noexcept {
-  if (begin >= end || whole.n <= 0) return;
-  GemmCall call = whole;
+void gemm_half_rows(const GemmCall& call, Elem elem, bool wide, int64_t begin, int64_t end, void* scratch) noexcept {
+  if (begin >= end || call.n <= 0) return;
+  GemmCall part = call;
   HalfProduct g = product_of(call, elem, wide);
-  take_columns(call, g, call.first_col, call.past_col == 0 ? call.n : call.past_col);
+  take_columns(part, g, call.first_col, call.past_col == 0 ? call.n : call.past_col);
   if (call.k <= 0) return no_depth(g, begin, end, scratch);
   if (call.packed_b != nullptr) return half_product(g, begin, end, scratch);
   const bool adjacent = call.b_col == 1 || (call.b_row == 1 && call.a_col == 1);
-  if (call.m <= kDirectRows && adjacent) return direct(g, call, begin, end);
-  by_chunks(g, call, begin, end, static_cast<std::byte*>(scratch));
+  if (call.m <= kDirectRows && adjacent) return direct(g, part, begin, end);
+  by_chunks(g, part, begin, end, static_cast<std::byte*>(scratch));
 }
 
 }  // namespace frazil::kernel
