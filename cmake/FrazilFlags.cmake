@@ -4,7 +4,8 @@
 add_compile_options(-ffp-contract=off)
 add_compile_options($<$<CONFIG:Release>:-O2>)
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wcast-qual -Wnon-virtual-dtor -Woverloaded-virtual
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wcast-qual
+                    $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
                     -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False positives of GCC 12 inside the standard library and the vector intrinsics.

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <frazil/build.h>
+#include <frazil/c.h>
+#include <frazil/model.h>
+#include <frazil/session.h>
+
+// What is behind the handles of <frazil/c.h>. Only the public C++ API is used here.
+
+struct frazil_error {
+  frazil_code code;
+  std::string message;
+};
+
+struct frazil_array {
+  frazil::api::Array array;
+};
+
+struct frazil_model {
+  /// A port with its extents as C has them.
+  struct Port {
+    explicit Port(const frazil::api::Port& of);
+    const frazil::api::Port& port;
+    std::vector<const char*> dims;
+  };
+  explicit frazil_model(frazil::api::Model of);
+  frazil::api::Model model;
+  std::vector<Port> inputs, outputs;
+};
+
+struct frazil_session {
+  frazil::api::Model model;
+  frazil::api::Session session;
+};
+
+namespace frazil::api::c {
+
+/// Makes `*error`, where that is asked for; gives `code`. Without memory the error is one that needs none.
+frazil_code report(frazil_error** error, frazil_code code, const char* message) noexcept;
+
+/// Codes of C are those of C++ and one more.
+constexpr frazil_code code_of(Code code) { return static_cast<frazil_code>(code) + 1; }
+static_assert(code_of(Code::bad_model) == FRAZIL_BAD_MODEL && code_of(Code::internal) == FRAZIL_INTERNAL);
+/// What a callback returned, as an error's code; what is no code is bad input.
+Code code_from(frazil_code code);
+
+/// The only door between C and C++: runs `body` and turns what it throws into a code and an error.
+template <class F>
+frazil_code guarded(frazil_error** error, F&& body) noexcept {
+  if (error != nullptr) *error = nullptr;
+  try {
+    body();
+    return FRAZIL_OK;
+  } catch (const Error& fault) {
+    return report(error, code_of(fault.code()), fault.what());
+  } catch (const std::bad_alloc&) {
+    return report(error, FRAZIL_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception& fault) {
+    return report(error, FRAZIL_INTERNAL, fault.what());
+  } catch (...) {
+    return report(error, FRAZIL_INTERNAL, "an exception of an unknown type");
+  }
+}
+
+[[noreturn]] inline void refuse(const std::string& message) { throw Error(Code::bad_input, message); }
+
+/// The object behind a pointer that must not be null.
+template <class T>
+T& need(T* pointer, const char* what) {
+  if (pointer == nullptr) refuse(std::string(what) + " is null");
+  return *pointer;
+}
+/// The elements of a C array, which may be null where there are none.
+template <class T>
+std::span<T> need(T* pointer, std::size_t count, const char* what) {
+  if (count != 0) (void)need(pointer, what);
+  return {pointer, count};
+}
+/// Where a call stores its result, which is null or 0 until it has one.
+template <class T>
+T& result(T* pointer) {
+  T& to = need(pointer, "the place of a result");
+  to = T{};
+  return to;
+}
+inline std::string text_of(const char* text, const char* what) { return std::string(&need(text, what)); }
+inline std::string text_or_none(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+
+/// A copy for the caller to free.
+char* copy_text(const std::string& text);
+Dtype dtype_of(frazil_dtype dtype);
+inline const Array& array_of(const frazil_array* handle, const char* what = "the array") {
+  return need(handle, what).array;
+}
+inline frazil_array* new_array(Array array) { return new frazil_array{std::move(array)}; }
+
+/// Where a structure that may grow has its fields of the first version.
+template <class T>
+void check_size(const T& given, std::size_t first, const char* what) {
+  if (given.size < first) refuse(std::string(what) + ": `size` is not set to its size");
+  if (given.size > sizeof(T)) {
+    throw Error(Code::unsupported, std::string(what) + " is of a newer version than the library");
+  }
+}
+
+}  // namespace frazil::api::c

@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "api/c_handles.h"
+
+frazil_model::Port::Port(const frazil::api::Port& of) : port(of) {
+  for (const std::string& dim : of.dims) dims.push_back(dim.c_str());
+}
+
+frazil_model::frazil_model(frazil::api::Model of) : model(std::move(of)) {
+  for (const frazil::api::Port& port : model.inputs()) inputs.emplace_back(port);
+  for (const frazil::api::Port& port : model.outputs()) outputs.emplace_back(port);
+}
+
+namespace frazil::api::c {
+namespace {
+
+template <class T>
+void set_unless(std::optional<T>& to, uint64_t value) {
+  if (value == FRAZIL_UNSET) return;
+  to = static_cast<T>(std::min<uint64_t>(value, std::numeric_limits<T>::max()));
+}
+
+LoadOptions load_options(const frazil_load_options* given) {
+  LoadOptions options;
+  if (given == nullptr) return options;
+  check_size(*given, sizeof(frazil_load_options), "frazil_load_options");
+  options.fix_defaults = given->fix_defaults != 0;
+  set_unless(options.memory_limit, given->memory_limit);
+  set_unless(options.max_elements, given->max_elements);
+  set_unless(options.max_nodes, given->max_nodes);
+  set_unless(options.max_nesting, given->max_nesting);
+  set_unless(options.max_name_bytes, given->max_name_bytes);
+  return options;
+}
+
+Options session_options(const frazil_session_options* given) {
+  Options options;
+  if (given == nullptr) return options;
+  check_size(*given, sizeof(frazil_session_options), "frazil_session_options");
+  if (given->tier != nullptr) options.tier = given->tier;
+  set_unless(options.threads, given->threads);
+  set_unless(options.memory_limit, given->memory_limit);
+  set_unless(options.arena_limit, given->arena_limit);
+  set_unless(options.max_elements, given->max_elements);
+  set_unless(options.max_steps, given->max_steps);
+  if (!(given->deadline_ms < 0)) options.deadline_ms = given->deadline_ms;
+  options.seed = given->seed;
+  options.strict_numerics = given->strict_numerics != 0;
+  return options;
+}
+
+const std::vector<frazil_model::Port>& ports_of(const frazil_model* model, frazil_side side) {
+  const frazil_model& of = need(model, "the model");
+  if (side != FRAZIL_INPUTS && side != FRAZIL_OUTPUTS) refuse("there is no side " + std::to_string(side));
+  return side == FRAZIL_INPUTS ? of.inputs : of.outputs;
+}
+
+frazil_port port_of(const frazil_model::Port& of, std::size_t size) {
+  return {size,
+          of.port.name.c_str(),
+          of.port.type.c_str(),
+          static_cast<frazil_kind>(of.port.kind),
+          static_cast<frazil_dtype>(of.port.dtype),
+          of.port.optional ? 1 : 0,
+          of.port.ranked ? 1 : 0,
+          of.dims.size(),
+          of.dims.data()};
+}
+
+/// Handles for all outputs, or for none.
+void store(const std::vector<Array>& values, std::span<frazil_array*> outputs) {
+  std::vector<std::unique_ptr<frazil_array>> handles;
+  for (const Array& value : values) handles.emplace_back(new_array(value));
+  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = handles[k].release();
+}
+
+std::span<frazil_array*> cleared(frazil_array** outputs, std::size_t count) {
+  const auto to = need(outputs, count, "the outputs");
+  std::ranges::fill(to, nullptr);
+  return to;
+}
+
+}  // namespace
+}  // namespace frazil::api::c
+
+using namespace frazil::api;     // NOLINT(google-build-using-namespace)
+using namespace frazil::api::c;  // NOLINT(google-build-using-namespace)
+
+frazil_code frazil_model_load(const char* path, const frazil_load_options* options, frazil_model** model,
+                              frazil_error** error) {
+  return guarded(error, [&] {
+    frazil_model*& to = result(model);
+    to = new frazil_model(Model::load(text_of(path, "the path"), load_options(options)));
+  });
+}
+
+frazil_code frazil_model_from_bytes(const void* data, size_t bytes, const frazil_load_options* options,
+                                    frazil_model** model, frazil_error** error) {
+  return guarded(error, [&] {
+    frazil_model*& to = result(model);
+    const auto from = need(static_cast<const std::byte*>(data), bytes, "the data");
+    to = new frazil_model(Model::from_bytes(from, load_options(options)));
+  });
+}
+
+frazil_code frazil_model_from_text(const char* text, const char* const* names, const frazil_array* const* weights,
+                                   size_t count, const frazil_load_options* options, frazil_model** model,
+                                   frazil_error** error) {
+  return guarded(error, [&] {
+    frazil_model*& to = result(model);
+    const auto keys = need(names, count, "the names");
+    const auto values = need(weights, count, "the weights");
+    std::map<std::string, Array> given;
+    for (std::size_t i = 0; i < count; ++i) given[text_of(keys[i], "a name")] = array_of(values[i], "a weight");
+    to = new frazil_model(Model::from_text(text_of(text, "the text"), given, load_options(options)));
+  });
+}
+
+void frazil_model_free(frazil_model* model) { delete model; }
+
+frazil_code frazil_model_name(const frazil_model* model, const char** name, frazil_error** error) {
+  return guarded(error, [&] { result(name) = need(model, "the model").model.name().c_str(); });
+}
+
+frazil_code frazil_model_port_count(const frazil_model* model, frazil_side side, size_t* count, frazil_error** error) {
+  return guarded(error, [&] { result(count) = ports_of(model, side).size(); });
+}
+
+frazil_code frazil_model_port(const frazil_model* model, frazil_side side, size_t index, frazil_port* port,
+                              frazil_error** error) {
+  return guarded(error, [&] {
+    frazil_port& to = need(port, "the port");
+    if (to.size < sizeof(frazil_port)) refuse("frazil_port: `size` is not set to its size");
+    const auto& ports = ports_of(model, side);
+    if (index >= ports.size()) refuse("port " + std::to_string(index) + " of " + std::to_string(ports.size()));
+    to = port_of(ports[index], sizeof(frazil_port));
+  });
+}
+
+frazil_code frazil_model_save(const frazil_model* model, const char* path, uint64_t external_bytes,
+                              frazil_error** error) {
+  return guarded(error, [&] {
+    need(model, "the model").model.save(text_of(path, "the path"), {.opset = {}, .external_bytes = external_bytes});
+  });
+}
+
+frazil_code frazil_model_text(const frazil_model* model, char** text, frazil_error** error) {
+  return guarded(error, [&] {
+    char*& to = result(text);
+    to = copy_text(need(model, "the model").model.text());
+  });
+}
+
+frazil_code frazil_model_explain(const frazil_model* model, char** text, frazil_error** error) {
+  return guarded(error, [&] {
+    char*& to = result(text);
+    to = copy_text(need(model, "the model").model.explain());
+  });
+}
+
+frazil_code frazil_session_open(const frazil_model* model, const frazil_session_options* options,
+                                frazil_session** session, frazil_error** error) {
+  return guarded(error, [&] {
+    frazil_session*& to = result(session);
+    const Model& of = need(model, "the model").model;
+    to = new frazil_session{of, of.open(session_options(options))};
+  });
+}
+
+void frazil_session_free(frazil_session* session) { delete session; }
+
+frazil_code frazil_session_run(frazil_session* session, const frazil_array* const* inputs, size_t input_count,
+                               frazil_array** outputs, size_t output_count, frazil_error** error) {
+  return guarded(error, [&] {
+    const auto to = cleared(outputs, output_count);
+    frazil_session& in = need(session, "the session");
+    const std::size_t count = in.model.outputs().size();
+    if (output_count != count) {
+      refuse("the model has " + std::to_string(count) + " outputs, got room for " + std::to_string(output_count));
+    }
+    std::vector<Array> arrays;
+    for (const frazil_array* input : need(inputs, input_count, "the inputs")) {
+      arrays.push_back(input == nullptr ? Array() : input->array);
+    }
+    const Results results = in.session.run(std::span<const Array>(arrays));
+    store({results.begin(), results.end()}, to);
+  });
+}
+
+frazil_code frazil_session_run_named(frazil_session* session, const char* const* input_names,
+                                     const frazil_array* const* inputs, size_t input_count,
+                                     const char* const* output_names, frazil_array** outputs, size_t output_count,
+                                     frazil_error** error) {
+  return guarded(error, [&] {
+    const auto to = cleared(outputs, output_count);
+    frazil_session& in = need(session, "the session");
+    const auto names = need(input_names, input_count, "the inputs' names");
+    const auto arrays = need(inputs, input_count, "the inputs");
+    std::vector<Named> named;
+    for (std::size_t i = 0; i < input_count; ++i) {
+      named.push_back({&need(names[i], "an input's name"), array_of(arrays[i], "an input")});
+    }
+    std::vector<std::string> wanted;
+    for (const char* name : need(output_names, output_count, "the outputs' names")) {
+      wanted.push_back(text_of(name, "an output's name"));
+      if (std::ranges::find(in.model.outputs(), wanted.back(), &Port::name) == in.model.outputs().end()) {
+        refuse("the model has no output '" + wanted.back() + "'");
+      }
+    }
+    const Results results = in.session.run(std::span<const Named>(named));
+    std::vector<Array> values;
+    for (const std::string& name : wanted) values.push_back(results[name]);
+    store(values, to);
+  });
+}
+
+frazil_code frazil_session_cancel(frazil_session* session, frazil_error** error) {
+  return guarded(error, [&] { need(session, "the session").session.cancel(); });
+}

@@ -1,0 +1,570 @@
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <frazil/c.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <class T, void (*free)(T*)>
+struct Handle {
+  T* p = nullptr;
+  Handle() = default;
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { free(p); }
+  T** operator&() { return &p; }
+  operator T*() const { return p; }
+};
+using HeldError = Handle<frazil_error, frazil_error_free>;
+using HeldArray = Handle<frazil_array, frazil_array_free>;
+using HeldModel = Handle<frazil_model, frazil_model_free>;
+using HeldSession = Handle<frazil_session, frazil_session_free>;
+using HeldGraph = Handle<frazil_graph, frazil_graph_free>;
+using HeldText = Handle<char, frazil_text_free>;
+
+/// For calls that have to succeed: good(frazil_x, arguments...).
+template <class F, class... A>
+void good(F f, A&&... arguments) {
+  HeldError error;
+  ASSERT_EQ(f(arguments..., &error), FRAZIL_OK) << frazil_error_message(error);
+  ASSERT_EQ(error.p, nullptr);
+}
+
+template <class T>
+void make(HeldArray& array, frazil_dtype dtype, const std::vector<std::int64_t>& dims, const std::vector<T>& values) {
+  good(frazil_array_copy, dtype, dims.data(), dims.size(), values.data(), values.size() * sizeof(T), &array);
+}
+
+template <class T>
+std::vector<T> values_of(const frazil_array* array) {
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  good(frazil_array_data, array, &data, &bytes);
+  std::vector<T> values(bytes / sizeof(T));
+  if (bytes != 0) std::memcpy(values.data(), data, bytes);
+  return values;
+}
+
+/// y = x * x, z = -y
+void squares(HeldModel& model) {
+  HeldGraph graph;
+  const char* dims[] = {"N"};
+  frazil_term x[2], y, z;
+  good(frazil_graph_new, "squares", &graph);
+  good(frazil_graph_input, graph, "x", FRAZIL_F32, dims, 1u, &x[0]);
+  x[1] = x[0];
+  good(frazil_graph_op, graph, "Mul", x, 2u, nullptr, 0u, "product", &y, 1u);
+  good(frazil_graph_op, graph, "Neg", &y, 1u, nullptr, 0u, "negated", &z, 1u);
+  good(frazil_graph_output, graph, "y", y);
+  good(frazil_graph_output, graph, "z", z);
+  good(frazil_graph_build, graph, &model);
+}
+
+TEST(CApi, HasAVersion) { EXPECT_EQ(frazil_abi_version(), FRAZIL_ABI_VERSION); }
+
+TEST(CApi, RunsByPositionAndByName) {
+  HeldModel model;
+  squares(model);
+  HeldSession session;
+  good(frazil_session_open, model, nullptr, &session);
+  HeldArray x;
+  make<float>(x, FRAZIL_F32, {3}, {1, 2, 3});
+  const frazil_array* inputs[] = {x};
+  frazil_array* out[2];
+  good(frazil_session_run, session, inputs, 1u, out, 2u);
+  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(1, 4, 9));
+  EXPECT_THAT(values_of<float>(out[1]), ElementsAre(-1, -4, -9));
+  for (frazil_array* array : out) frazil_array_free(array);
+  const char *in_names[] = {"x"}, *out_names[] = {"z"};
+  good(frazil_session_run_named, session, in_names, inputs, 1u, out_names, out, 1u);
+  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(-1, -4, -9));
+  frazil_array_free(out[0]);
+}
+
+TEST(CApi, TellsPorts) {
+  HeldModel model;
+  squares(model);
+  std::size_t count = 0;
+  good(frazil_model_port_count, model, FRAZIL_OUTPUTS, &count);
+  EXPECT_EQ(count, 2u);
+  frazil_port port = FRAZIL_PORT;
+  good(frazil_model_port, model, FRAZIL_INPUTS, 0u, &port);
+  EXPECT_STREQ(port.name, "x");
+  EXPECT_STREQ(port.type, "f32[N]");
+  EXPECT_EQ(port.kind, FRAZIL_TENSOR);
+  EXPECT_EQ(port.dtype, FRAZIL_F32);
+  ASSERT_EQ(port.rank, 1u);
+  EXPECT_STREQ(port.dims[0], "N");
+  const char* name = nullptr;
+  good(frazil_model_name, model, &name);
+  EXPECT_STREQ(name, "squares");
+}
+
+TEST(CApi, TextAndPlanCanBeRead) {
+  HeldModel model, again;
+  squares(model);
+  HeldText text, same, plan;
+  good(frazil_model_text, model, &text);
+  good(frazil_model_from_text, text.p, nullptr, nullptr, 0u, nullptr, &again);
+  good(frazil_model_text, again, &same);
+  EXPECT_STREQ(text, same);
+  good(frazil_model_explain, model, &plan);
+  EXPECT_GT(std::strlen(plan), 0u);
+}
+
+TEST(CApi, BorrowedMemoryIsReleasedOnce) {
+  static int released;
+  released = 0;
+  std::vector<float> memory{2, 4};
+  const std::int64_t dims[] = {2};
+  const frazil_release release = [](void* context) { released += *static_cast<int*>(context); };
+  int one = 1;
+  {
+    HeldArray array, share;
+    good(frazil_array_borrow, FRAZIL_F32, dims, 1u, memory.data(), 8u, release, &one, &array);
+    EXPECT_EQ(frazil_array_borrow(FRAZIL_F32, dims, 1, memory.data(), 7, release, &one, &share, nullptr),
+              FRAZIL_BAD_INPUT);
+    EXPECT_EQ(released, 0);
+    good(frazil_array_share, array.p, &share);
+    EXPECT_THAT(values_of<float>(share), ElementsAre(2, 4));
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    good(frazil_array_mutable_data, share.p, &data, &bytes);
+    static_cast<float*>(data)[0] = 9;
+    EXPECT_EQ(memory[0], 2) << "borrowed memory is not written to";
+  }
+  EXPECT_EQ(released, 1);
+}
+
+TEST(CApi, StringsAndSequences) {
+  const std::int64_t dims[] = {2};
+  const char* texts[] = {"ab", "c"};
+  const std::size_t lengths[] = {1, 1};
+  HeldArray strings, cut, sequence, item;
+  good(frazil_array_strings, dims, 1u, texts, nullptr, 2u, &strings);
+  good(frazil_array_strings, dims, 1u, texts, lengths, 2u, &cut);
+  const char* text = nullptr;
+  std::size_t length = 0;
+  good(frazil_array_string, strings.p, 0u, &text, &length);
+  EXPECT_EQ(std::string(text, length), "ab");
+  good(frazil_array_string, cut.p, 0u, &text, &length);
+  EXPECT_EQ(std::string(text, length), "a");
+  const frazil_array* items[] = {strings, cut};
+  good(frazil_array_sequence, items, 2u, &sequence);
+  good(frazil_array_length, sequence.p, &length);
+  EXPECT_EQ(length, 2u);
+  frazil_kind kind = 0;
+  good(frazil_array_kind, sequence.p, &kind);
+  EXPECT_EQ(kind, FRAZIL_SEQUENCE);
+  good(frazil_array_item, sequence.p, 1u, &item);
+  good(frazil_array_string, item.p, 1u, &text, &length);
+  EXPECT_EQ(std::string(text, length), "c");
+}
+
+/// Iterations without end: the body passes its condition on.
+frazil_code endless_body(void*, frazil_graph* body, const frazil_term* params, std::size_t count, frazil_term* results,
+                         std::size_t result_count) {
+  if (count != 3 || result_count != 2) return FRAZIL_INTERNAL;
+  const frazil_term operands[] = {params[2], params[2]};
+  frazil_code code = frazil_graph_op(body, "Not", &params[1], 1, nullptr, 0, nullptr, &results[0], 1, nullptr);
+  if (code == FRAZIL_OK) code = frazil_graph_op(body, "Not", results, 1, nullptr, 0, nullptr, results, 1, nullptr);
+  if (code != FRAZIL_OK) return code;
+  return frazil_graph_op(body, "Add", operands, 2, nullptr, 0, nullptr, &results[1], 1, nullptr);
+}
+
+void endless(HeldModel& model) {
+  HeldGraph graph;
+  HeldArray yes;
+  frazil_term inputs[3] = {0, 0, 0}, y;
+  good(frazil_graph_new, "endless", &graph);
+  const bool truth = true;
+  good(frazil_array_copy, FRAZIL_BOOL, nullptr, 0u, &truth, 1u, &yes);
+  good(frazil_graph_constant, graph, yes.p, nullptr, &inputs[1]);
+  good(frazil_graph_input, graph, "x", FRAZIL_F32, nullptr, 0u, &inputs[2]);
+  const frazil_region region{3, 2, endless_body, nullptr};
+  good(frazil_graph_region, graph, "Loop", inputs, 3u, &region, 1u, nullptr, 0u, "loop", &y, 1u);
+  good(frazil_graph_output, graph, "y", y);
+  good(frazil_graph_build, graph, &model);
+}
+
+TEST(CApi, AnotherThreadCancels) {
+  HeldModel model;
+  endless(model);
+  HeldSession session;
+  good(frazil_session_open, model, nullptr, &session);
+  HeldArray x;
+  make<float>(x, FRAZIL_F32, {}, {0});
+  std::atomic<bool> ended{false};
+  std::thread stopper([&] {
+    while (!ended) {
+      frazil_session_cancel(session, nullptr);
+      std::this_thread::yield();
+    }
+  });
+  const frazil_array* inputs[] = {x};
+  frazil_array* out = nullptr;
+  HeldError error;
+  const frazil_code code = frazil_session_run(session, inputs, 1, &out, 1, &error);
+  ended = true;
+  stopper.join();
+  EXPECT_EQ(code, FRAZIL_CANCELLED);
+  EXPECT_EQ(frazil_error_code(error), FRAZIL_CANCELLED);
+  EXPECT_EQ(out, nullptr);
+}
+
+TEST(CApi, ADeadlineEndsARun) {
+  HeldModel model;
+  endless(model);
+  frazil_session_options options = FRAZIL_SESSION_OPTIONS;
+  options.deadline_ms = 20;
+  HeldSession session;
+  good(frazil_session_open, model, &options, &session);
+  HeldArray x;
+  make<float>(x, FRAZIL_F32, {}, {0});
+  const frazil_array* inputs[] = {x};
+  frazil_array* out = nullptr;
+  EXPECT_EQ(frazil_session_run(session, inputs, 1, &out, 1, nullptr), FRAZIL_LIMIT);
+}
+
+TEST(CApi, AttributesOfEveryKind) {
+  HeldGraph graph;
+  good(frazil_graph_new, "attributes", &graph);
+  const char* dims[] = {"2", "N"};
+  frazil_term x, y;
+  good(frazil_graph_input, graph, "x", FRAZIL_F32, dims, 2u, &x);
+  const std::int64_t perm[] = {1, 0}, axis = 0;
+  const frazil_attribute ints{"perm", FRAZIL_INTS, 2, perm};
+  good(frazil_graph_op, graph, "Transpose", &x, 1u, &ints, 1u, nullptr, &y, 1u);
+  const frazil_attribute integer{"axis", FRAZIL_INT, 1, &axis};
+  good(frazil_graph_op, graph, "Softmax", &y, 1u, &integer, 1u, nullptr, &y, 1u);
+  const float alpha = 2;
+  const frazil_attribute real{"alpha", FRAZIL_FLOAT, 1, &alpha};
+  good(frazil_graph_op, graph, "Elu", &y, 1u, &real, 1u, nullptr, &y, 1u);
+  HeldText type;
+  good(frazil_graph_type, graph.p, y, &type);
+  EXPECT_STREQ(type, "f32[N,2]");
+  HeldArray value, shape;
+  make<std::int64_t>(value, FRAZIL_I64, {1}, {7});
+  make<std::int64_t>(shape, FRAZIL_I64, {2}, {3, 4});
+  const frazil_attribute tensor{"value", FRAZIL_ARRAY, 1, value.p};
+  good(frazil_graph_constant, graph, shape.p, nullptr, &y);
+  good(frazil_graph_op, graph, "ConstantOfShape", &y, 1u, &tensor, 1u, nullptr, &y, 1u);
+  HeldText filled;
+  good(frazil_graph_type, graph.p, y, &filled);
+  EXPECT_STREQ(filled, "i64[3,4]");
+}
+
+TEST(CApi, PatchesEditAModel) {
+  HeldModel model, edited;
+  squares(model);
+  HeldGraph patch;
+  frazil_term old, with;
+  good(frazil_patch_new, model, "absolute", &patch);
+  good(frazil_patch_tap, patch, "product", &old);
+  good(frazil_graph_op, patch, "Sqrt", &old, 1u, nullptr, 0u, nullptr, &with, 1u);
+  good(frazil_patch_replace, patch, "product", with);
+  good(frazil_patch_remove_output, patch, "z");
+  good(frazil_patch_remove, patch, "negated");
+  good(frazil_graph_build, patch, &edited);
+  HeldSession session;
+  good(frazil_session_open, edited, nullptr, &session);
+  HeldArray x, y;
+  make<float>(x, FRAZIL_F32, {2}, {-3, 4});
+  const frazil_array* inputs[] = {x};
+  good(frazil_session_run, session, inputs, 1u, &y, 1u);
+  EXPECT_THAT(values_of<float>(y), ElementsAre(3, 4));
+  EXPECT_EQ(frazil_graph_build(patch, &edited, nullptr), FRAZIL_BAD_INPUT) << "it has been committed";
+}
+
+// ---- misuse ----
+
+/// Objects that are valid, for calls that are not.
+struct Valid {
+  HeldModel model;
+  HeldSession session;
+  HeldGraph graph, other, patch;
+  HeldArray array;
+  frazil_term term = 0, foreign = 0;
+  std::int64_t dims[1] = {2}, negative[1] = {-1};
+  float data[2] = {1, 2};
+  const char* names[1] = {"x"};
+  const char* results[1] = {"y"};
+  const char* nowhere[1] = {"nowhere"};
+  const char* none[1] = {nullptr};
+
+  Valid() {
+    squares(model);
+    good(frazil_session_open, model, nullptr, &session);
+    good(frazil_graph_new, "graph", &graph);
+    good(frazil_graph_new, "other", &other);
+    good(frazil_patch_new, model, "patch", &patch);
+    good(frazil_array_copy, FRAZIL_F32, dims, 1u, data, sizeof data, &array);
+    good(frazil_graph_input, graph, "x", FRAZIL_F32, names, 1u, &term);
+    good(frazil_graph_input, other, "x", FRAZIL_F32, names, 1u, &foreign);
+  }
+};
+
+struct Misuse {
+  const char* name;
+  frazil_code code;
+  const char* message;  ///< a part of it
+  std::function<frazil_code(Valid&, frazil_error**)> call;
+};
+void PrintTo(const Misuse& misuse, std::ostream* out) { *out << misuse.name; }
+
+using E = frazil_error**;
+
+std::vector<Misuse> misuse_of_arrays() {
+  const auto copy = [](Valid& v, E e, frazil_dtype dtype, const std::int64_t* dims, std::size_t rank, std::size_t n) {
+    frazil_array* out = v.array;
+    const frazil_code code = frazil_array_copy(dtype, dims, rank, v.data, n, &out, e);
+    EXPECT_EQ(out, nullptr);
+    return code;
+  };
+  return {
+      {"ArrayNowhereToStore", FRAZIL_BAD_INPUT, "null",
+       [](Valid& v, E e) { return frazil_array_zeros(FRAZIL_F32, v.dims, 1, nullptr, e); }},
+      {"NegativeExtent", FRAZIL_BAD_INPUT, "", [=](Valid& v, E e) { return copy(v, e, FRAZIL_F32, v.negative, 1, 8); }},
+      {"NoExtents", FRAZIL_BAD_INPUT, "extents", [=](Valid& v, E e) { return copy(v, e, FRAZIL_F32, nullptr, 1, 8); }},
+      {"WrongBytes", FRAZIL_BAD_INPUT, "7 bytes", [=](Valid& v, E e) { return copy(v, e, FRAZIL_F32, v.dims, 1, 7); }},
+      {"UnknownDtype", FRAZIL_BAD_INPUT, "99", [=](Valid& v, E e) { return copy(v, e, 99, v.dims, 1, 8); }},
+      {"StringsAsBytes", FRAZIL_BAD_INPUT, "strings",
+       [=](Valid& v, E e) { return copy(v, e, FRAZIL_STRING, v.dims, 1, 8); }},
+      {"NullArray", FRAZIL_BAD_INPUT, "array is null",
+       [](Valid&, E e) {
+         const void* data;
+         std::size_t bytes;
+         return frazil_array_data(nullptr, &data, &bytes, e);
+       }},
+      {"NoSequence", FRAZIL_BAD_INPUT, "sequence",
+       [](Valid& v, E e) {
+         frazil_array* item;
+         return frazil_array_item(v.array, 0, &item, e);
+       }},
+      {"NoString", FRAZIL_BAD_INPUT, "string",
+       [](Valid& v, E e) {
+         const char* text;
+         std::size_t length;
+         return frazil_array_string(v.array, 0, &text, &length, e);
+       }},
+      {"NullItem", FRAZIL_BAD_INPUT, "item",
+       [](Valid&, E e) {
+         const frazil_array* items[] = {nullptr};
+         frazil_array* out;
+         return frazil_array_sequence(items, 1, &out, e);
+       }},
+      {"NullText", FRAZIL_BAD_INPUT, "text is null",
+       [](Valid& v, E e) {
+         frazil_array* out;
+         return frazil_array_strings(v.dims, 1, v.none, nullptr, 1, &out, e);
+       }},
+  };
+}
+
+std::vector<Misuse> misuse_of_models() {
+  const auto load = [](const char* path, E e) {
+    frazil_model* out;
+    const frazil_code code = frazil_model_load(path, nullptr, &out, e);
+    EXPECT_EQ(out, nullptr);
+    return code;
+  };
+  const auto open = [](const frazil_model* model, const frazil_session_options* options, E e) {
+    frazil_session* out;
+    const frazil_code code = frazil_session_open(model, options, &out, e);
+    EXPECT_EQ(out, nullptr);
+    return code;
+  };
+  const auto named = [](const char* const* in, const frazil_array* x, const char* const* out_names, Valid& v, E e) {
+    frazil_array* out;
+    const frazil_code code = frazil_session_run_named(v.session, in, &x, 1, out_names, &out, 1, e);
+    EXPECT_EQ(out, nullptr);
+    return code;
+  };
+  return {
+      {"NoFile", FRAZIL_BAD_INPUT, "nowhere.onnx", [=](Valid&, E e) { return load("nowhere.onnx", e); }},
+      {"NullPath", FRAZIL_BAD_INPUT, "path is null", [=](Valid&, E e) { return load(nullptr, e); }},
+      {"NoModel", FRAZIL_BAD_MODEL, "",
+       [](Valid&, E e) {
+         frazil_model* out;
+         return frazil_model_from_bytes("nonsense", 8, nullptr, &out, e);
+       }},
+      {"NoText", FRAZIL_BAD_MODEL, "",
+       [](Valid&, E e) {
+         frazil_model* out;
+         return frazil_model_from_text("nonsense", nullptr, nullptr, 0, nullptr, &out, e);
+       }},
+      {"OptionsWithoutSize", FRAZIL_BAD_INPUT, "size",
+       [=](Valid& v, E e) {
+         frazil_session_options options = FRAZIL_SESSION_OPTIONS;
+         options.size = 0;
+         return open(v.model, &options, e);
+       }},
+      {"NewerOptions", FRAZIL_UNSUPPORTED, "newer",
+       [=](Valid& v, E e) {
+         frazil_session_options options = FRAZIL_SESSION_OPTIONS;
+         options.size += 8;
+         return open(v.model, &options, e);
+       }},
+      {"UnknownTier", FRAZIL_BAD_INPUT, "tier",
+       [=](Valid& v, E e) {
+         frazil_session_options options = FRAZIL_SESSION_OPTIONS;
+         options.tier = "fast";
+         return open(v.model, &options, e);
+       }},
+      {"TooManyThreads", FRAZIL_BAD_INPUT, "threads",
+       [=](Valid& v, E e) {
+         frazil_session_options options = FRAZIL_SESSION_OPTIONS;
+         options.threads = UINT64_MAX - 1;
+         return open(v.model, &options, e);
+       }},
+      {"NullModel", FRAZIL_BAD_INPUT, "model is null", [=](Valid&, E e) { return open(nullptr, nullptr, e); }},
+      {"NullSession", FRAZIL_BAD_INPUT, "session is null",
+       [](Valid&, E e) { return frazil_session_cancel(nullptr, e); }},
+      {"PortWithoutSize", FRAZIL_BAD_INPUT, "size",
+       [](Valid& v, E e) {
+         frazil_port port = FRAZIL_PORT;
+         port.size = 8;
+         return frazil_model_port(v.model, FRAZIL_INPUTS, 0, &port, e);
+       }},
+      {"NoSuchPort", FRAZIL_BAD_INPUT, "port 1 of 1",
+       [](Valid& v, E e) {
+         frazil_port port = FRAZIL_PORT;
+         return frazil_model_port(v.model, FRAZIL_INPUTS, 1, &port, e);
+       }},
+      {"NoSuchSide", FRAZIL_BAD_INPUT, "side",
+       [](Valid& v, E e) {
+         std::size_t count;
+         return frazil_model_port_count(v.model, 2, &count, e);
+       }},
+      {"RoomForOneOutput", FRAZIL_BAD_INPUT, "2 outputs",
+       [](Valid& v, E e) {
+         const frazil_array* in[] = {v.array};
+         frazil_array* out[1];
+         return frazil_session_run(v.session, in, 1, out, 1, e);
+       }},
+      {"MissingInput", FRAZIL_BAD_INPUT, "'x'",
+       [](Valid& v, E e) {
+         frazil_array* out[2];
+         return frazil_session_run(v.session, nullptr, 0, out, 2, e);
+       }},
+      {"NoSuchInput", FRAZIL_BAD_INPUT, "'nowhere'",
+       [=](Valid& v, E e) { return named(v.nowhere, v.array, v.results, v, e); }},
+      {"NullInput", FRAZIL_BAD_INPUT, "input is null",
+       [=](Valid& v, E e) { return named(v.names, nullptr, v.results, v, e); }},
+      {"NullInputName", FRAZIL_BAD_INPUT, "name is null",
+       [=](Valid& v, E e) { return named(v.none, v.array, v.results, v, e); }},
+      {"NoSuchOutput", FRAZIL_BAD_INPUT, "'nowhere'",
+       [=](Valid& v, E e) { return named(v.names, v.array, v.nowhere, v, e); }},
+  };
+}
+
+std::vector<Misuse> misuse_of_graphs() {
+  const auto op = [](frazil_graph* graph, const char* name, frazil_term in, const frazil_attribute* attribute, E e) {
+    frazil_term out = 7;
+    const frazil_code code =
+        frazil_graph_op(graph, name, &in, 1, attribute, attribute == nullptr ? 0 : 1, nullptr, &out, 1, e);
+    EXPECT_EQ(out, 0u);
+    return code;
+  };
+  return {
+      {"NullGraph", FRAZIL_BAD_INPUT, "graph is null",
+       [=](Valid& v, E e) { return op(nullptr, "Abs", v.term, nullptr, e); }},
+      {"NoSuchOperator", FRAZIL_UNSUPPORTED, "'Abbs'",
+       [=](Valid& v, E e) { return op(v.graph, "Abbs", v.term, nullptr, e); }},
+      {"NullOperator", FRAZIL_BAD_INPUT, "operator is null",
+       [=](Valid& v, E e) { return op(v.graph, nullptr, v.term, nullptr, e); }},
+      {"ForeignTerm", FRAZIL_BAD_INPUT, "another graph",
+       [=](Valid& v, E e) { return op(v.graph, "Abs", v.foreign, nullptr, e); }},
+      {"InventedTerm", FRAZIL_BAD_INPUT, "no such term",
+       [=](Valid& v, E e) { return op(v.graph, "Abs", v.term + 1000, nullptr, e); }},
+      {"AbsentOperand", FRAZIL_BAD_MODEL, "missing", [=](Valid& v, E e) { return op(v.graph, "Abs", 0, nullptr, e); }},
+      {"AttributeWithoutValue", FRAZIL_BAD_INPUT, "attribute",
+       [=](Valid& v, E e) {
+         const frazil_attribute attribute{"axis", FRAZIL_INT, 1, nullptr};
+         return op(v.graph, "Softmax", v.term, &attribute, e);
+       }},
+      {"AttributeOfNoKind", FRAZIL_BAD_INPUT, "kind",
+       [=](Valid& v, E e) {
+         const frazil_attribute attribute{"axis", 17, 1, v.dims};
+         return op(v.graph, "Softmax", v.term, &attribute, e);
+       }},
+      {"AttributeOfAnotherKind", FRAZIL_BAD_MODEL, "axis",
+       [=](Valid& v, E e) {
+         const frazil_attribute attribute{"axis", FRAZIL_TEXT, 1, "one"};
+         return op(v.graph, "Softmax", v.term, &attribute, e);
+       }},
+      {"NoOutputs", FRAZIL_BAD_INPUT, "output",
+       [](Valid& v, E e) { return frazil_graph_op(v.graph, "Abs", &v.term, 1, nullptr, 0, nullptr, nullptr, 0, e); }},
+      {"RegionWithoutFill", FRAZIL_BAD_INPUT, "fill",
+       [](Valid& v, E e) {
+         const frazil_region region{};
+         frazil_term out;
+         return frazil_graph_region(v.graph, "If", &v.term, 1, &region, 1, nullptr, 0, nullptr, &out, 1, e);
+       }},
+      {"RegionThatFails", FRAZIL_CANCELLED, "fill",
+       [](Valid& v, E e) {
+         HeldArray yes;
+         frazil_term inputs[3] = {0, 0, v.term}, out;
+         const frazil_region region{3, 2,
+                                    [](void*, frazil_graph*, const frazil_term*, std::size_t, frazil_term*,
+                                       std::size_t) -> frazil_code { return FRAZIL_CANCELLED; },
+                                    nullptr};
+         return frazil_graph_region(v.graph, "Loop", inputs, 3, &region, 1, nullptr, 0, nullptr, &out, 1, e);
+       }},
+      {"TapOfAGraph", FRAZIL_BAD_INPUT, "patch",
+       [](Valid& v, E e) {
+         frazil_term out;
+         return frazil_patch_tap(v.graph, "x", &out, e);
+       }},
+      {"InputOfTheSameName", FRAZIL_BAD_MODEL, "'x'",
+       [](Valid& v, E e) {
+         frazil_term out;
+         return frazil_graph_input(v.graph, "x", FRAZIL_F32, v.names, 1, &out, e);
+       }},
+      {"TapOfNothing", FRAZIL_BAD_INPUT, "'nowhere'",
+       [](Valid& v, E e) {
+         frazil_term out;
+         return frazil_patch_tap(v.patch, "nowhere", &out, e);
+       }},
+      {"RemovalOfNothing", FRAZIL_BAD_INPUT, "'nowhere'",
+       [](Valid& v, E e) { return frazil_patch_remove(v.patch, "nowhere", e); }},
+  };
+}
+
+class CApiMisuse : public testing::TestWithParam<Misuse> {};
+
+TEST_P(CApiMisuse, IsAnError) {
+  Valid valid;
+  HeldError error;
+  EXPECT_EQ(GetParam().call(valid, &error), GetParam().code) << frazil_error_message(error);
+  EXPECT_EQ(frazil_error_code(error), GetParam().code);
+  EXPECT_THAT(frazil_error_message(error), HasSubstr(GetParam().message));
+  EXPECT_EQ(GetParam().call(valid, nullptr), GetParam().code) << "an error that nobody asks for";
+}
+
+const auto name_of = [](const auto& info) { return std::string(info.param.name); };
+INSTANTIATE_TEST_SUITE_P(Arrays, CApiMisuse, testing::ValuesIn(misuse_of_arrays()), name_of);
+INSTANTIATE_TEST_SUITE_P(Models, CApiMisuse, testing::ValuesIn(misuse_of_models()), name_of);
+INSTANTIATE_TEST_SUITE_P(Graphs, CApiMisuse, testing::ValuesIn(misuse_of_graphs()), name_of);
+
+TEST(CApi, FreeingNothingIsFine) {
+  frazil_error_free(nullptr);
+  frazil_text_free(nullptr);
+  frazil_array_free(nullptr);
+  frazil_model_free(nullptr);
+  frazil_session_free(nullptr);
+  frazil_graph_free(nullptr);
+  EXPECT_EQ(frazil_error_code(nullptr), FRAZIL_OK);
+  EXPECT_STREQ(frazil_error_message(nullptr), "");
+}
+
+}  // namespace
