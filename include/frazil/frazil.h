@@ -11,6 +11,7 @@
 #include <frazil/array.h>
 #include <frazil/build.h>
 #include <frazil/error.h>
+#include <frazil/host_operator.h>
 #include <frazil/model.h>
 #include <frazil/observer.h>
 #include <frazil/session.h>
@@ -29,19 +30,23 @@ using api::dtype_of;
 using api::Error;
 using api::Extent;
 using api::GraphBuilder;
+using api::HostOperator;
 using api::LoadOptions;
 using api::Model;
 using api::name_of;
 using api::Named;
+using api::NodeAttributes;
 using api::NodeEvent;
 using api::Observer;
 using api::Options;
 using api::Patch;
 using api::Policy;
 using api::Port;
+using api::register_operator;
 using api::Results;
 using api::Session;
 using api::Sizes;
+using api::TensorType;
 using api::Term;
 using api::ValueEvent;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <frazil/build.h>
+#include <frazil/host_operator.h>
 #include <frazil/model.h>
 #include <frazil/observer.h>
 
@@ -73,6 +74,10 @@ struct Access {
   static void fill(Body::Impl& outer, NodeId region, std::size_t index, const Body::Fill& fill);
   static const auto& content(const Extent& extent) { return extent.v_; }
   static AttrValue attribute(const Attribute& attribute);
+  /// A tensor with elements of its own.
+  static Array copy(const Array& array);
+  /// Of a node of a HostOperator.
+  static NodeAttributes attributes(const void* attrs);
 };
 
 /// Throws api::Error.

@@ -86,6 +86,11 @@ Result<std::byte*> HostSteps::place_output(const step::Launch& launch, std::size
   for (const auto& e : launch.extents) {
     if (e.output == k) values_.regs[e.to] = sizes[e.axis];
   }
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (values_.regs[slot.dims[axis]] == sizes[axis]) continue;
+    return fail(Code::internal, "output {} has the extent {} along axis {}, planned {}", k, sizes[axis], axis,
+                values_.regs[slot.dims[axis]]);
+  }
   FRAZIL_TRY(const std::size_t bytes, byte_count(slot.elem, sizes));
   const Storage& storage = values_.plan.storages[slot.storage];
   if (storage.place == Place::growing) {

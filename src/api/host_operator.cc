@@ -1,0 +1,329 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <optional>
+
+#include <frazil/host_operator.h>
+
+#include "api/access.h"
+#include "base/execution_limits.h"
+#include "ir/infer.h"
+#include "ir/op.h"
+#include "ir/opaque.h"
+
+namespace frazil::api {
+
+/// A definition as the rest of Frazil knows operators. Never freed: operators are known by address.
+struct HostDef : OpDef {
+  explicit HostDef(HostOperator given);
+  /// Functions are called with at least so many operands, absent ones among them.
+  std::size_t fixed_inputs() const { return host.inputs + host.optional_inputs; }
+
+  HostOperator host;
+  std::vector<std::string> names;  ///< of inputs, then of outputs
+  std::vector<frazil::Port> ports;
+  std::vector<AttrField> fields;
+  std::vector<AttrValue> defaults;
+};
+
+namespace {
+
+constexpr std::size_t kMostAttributes = 16;
+
+/// The attributes of one node, by their place in the definition.
+struct HostAttrs {
+  std::array<std::optional<AttrValue>, kMostAttributes> values;
+  /// An Opaque's run is told the attributes alone; the type rule, which always comes first, leaves the definition here.
+  mutable std::atomic<const HostDef*> def{nullptr};
+
+  HostAttrs() = default;
+  HostAttrs(const HostAttrs& other) : values(other.values), def(other.def.load()) {}
+  HostAttrs& operator=(const HostAttrs&) = delete;
+  ~HostAttrs() = default;
+};
+
+template <std::size_t I, std::size_t Kind>
+bool set_value(void* attrs, const AttrValue& value) {
+  if (value.index() != Kind) return false;
+  static_cast<HostAttrs*>(attrs)->values[I] = value;
+  return true;
+}
+template <std::size_t I>
+std::optional<AttrValue> get_value(const void* attrs) {
+  return static_cast<const HostAttrs*>(attrs)->values[I];
+}
+
+using Setter = bool (*)(void*, const AttrValue&);
+using Getter = std::optional<AttrValue> (*)(const void*);
+
+template <std::size_t I, std::size_t... Kind>
+constexpr std::array<Setter, sizeof...(Kind)> setters_of(std::index_sequence<Kind...>) {
+  return {&set_value<I, Kind>...};
+}
+template <std::size_t... I>
+AttrField field_at(std::size_t index, std::string_view name, std::size_t kind, std::index_sequence<I...>) {
+  using Kinds = std::make_index_sequence<std::variant_size_v<AttrValue>>;
+  static constexpr std::array setters{setters_of<I>(Kinds())...};
+  static constexpr std::array<Getter, sizeof...(I)> getters{&get_value<I>...};
+  return {name, static_cast<AttrKind>(kind), false, {}, setters[index][kind], getters[index]};
+}
+
+/// What a function of the program throws, as a fault.
+template <class F>
+auto called(F&& function) -> Result<decltype(function())> {
+  try {
+    return function();
+  } catch (const Error& error) {
+    return fail(static_cast<frazil::Code>(error.code()), "{}", error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(frazil::Code::out_of_memory, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(frazil::Code::bad_input, "{}", error.what());
+  } catch (...) {
+    return fail(frazil::Code::bad_input, "an exception of an unknown type");
+  }
+}
+
+// ---- types ----
+
+bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool in_name(char c) { return starts_name(c) || (c >= '0' && c <= '9'); }
+
+/// A name in the text of an extent that no operand has.
+std::optional<std::string> unknown_name(const Scope& scope, std::string_view text) {
+  constexpr std::array<std::string_view, 4> kFunctions{"floordiv", "mod", "min", "max"};
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    if (starts_name(text[at])) {
+      while (end < text.size() && in_name(text[end])) ++end;
+      const std::string_view name = text.substr(at, end - at);
+      if (std::ranges::find(kFunctions, name) == kFunctions.end() && !scope.find_symbol(name)) return std::string(name);
+    } else if (in_name(text[at])) {
+      while (end < text.size() && in_name(text[end])) ++end;
+    }
+    at = end;
+  }
+  return std::nullopt;
+}
+
+class TypeCall {
+ public:
+  TypeCall(InferCx& cx, const HostDef& def) : cx_(cx), def_(def) {}
+
+  Status run() {
+    std::vector<TensorType> operands;
+    for (std::size_t i = 0; i < cx_.input_count(); ++i) {
+      if (cx_.has(i) && !cx_.type(i).is_tensor()) {
+        return cx_.error("input '{}': expected a tensor, got {}", def_.names[std::min(i, def_.names.size() - 1)],
+                         cx_.type_str(i));
+      }
+      operands.push_back(operand(i));
+    }
+    while (operands.size() < def_.fixed_inputs()) operands.push_back({.dims = {}, .given = false});
+    const NodeAttributes attributes = Access::attributes(cx_.node().attrs.get());
+    auto types = called([&] { return def_.host.types(attributes, operands); });
+    if (!types) return within(cx_.graph().describe(cx_.id()) + ": ", std::move(types).error());
+    if (types->size() != def_.host.outputs) {
+      return cx_.error("its type function gives {} types for {} outputs", types->size(), def_.host.outputs);
+    }
+    for (std::size_t k = 0; k < types->size(); ++k) {
+      if (cx_.wants(k)) FRAZIL_CHECK(result(k, (*types)[k]));
+    }
+    return {};
+  }
+
+ private:
+  TensorType operand(std::size_t i) {
+    if (!cx_.has(i)) return {.dims = {}, .given = false};
+    const Type& type = cx_.type(i);
+    TensorType known{.dtype = static_cast<Dtype>(type.elem), .dims = {}, .ranked = type.ranked};
+    for (const Dim d : type.shape) {
+      known.dims.push_back(cx_.scope().str(d));
+      dims_.emplace_back(known.dims.back(), d);
+    }
+    return known;
+  }
+
+  Status result(std::size_t k, const TensorType& type) {
+    if (type.dtype > Dtype::u2) return cx_.error("its type function gives output {} no element type", k);
+    const Elem elem = static_cast<Elem>(type.dtype);
+    if (!type.ranked) {
+      cx_.out(k, Type::unranked(elem));
+      return {};
+    }
+    Shape shape;
+    for (const std::string& dim : type.dims) {
+      FRAZIL_TRY(const Dim d, extent(k, static_cast<int>(shape.size()), dim));
+      shape.push_back(d);
+    }
+    cx_.out(k, Type::tensor(elem, std::move(shape)));
+    return {};
+  }
+
+  Result<Dim> extent(std::size_t k, int axis, const std::string& text) {
+    if (text == "?") return cx_.data_extent(k, axis);
+    const auto same = std::ranges::find(dims_, text, &std::pair<std::string, Dim>::first);
+    if (same != dims_.end()) return same->second;
+    if (const auto name = unknown_name(cx_.scope(), text)) {
+      return cx_.error("its type function gives output {} the extent '{}', but no operand has '{}'", k, text, *name);
+    }
+    auto dim = cx_.scope().parse(text);
+    if (!dim) return cx_.error("its type function gives output {} the extent '{}': {}", k, text, dim.error().message);
+    return *dim;
+  }
+
+  InferCx& cx_;
+  const HostDef& def_;
+  std::vector<std::pair<std::string, Dim>> dims_;  ///< of the operands
+};
+
+Status infer(InferCx& cx) {
+  const auto& def = static_cast<const HostDef&>(*cx.node().op);
+  cx.attrs<HostAttrs>().def.store(&def);
+  return TypeCall(cx, def).run();
+}
+
+// ---- runs ----
+
+Array operand_of(const OpaqueCall& call, std::size_t i, bool views) {
+  if (!call.has(i)) return {};
+  const TensorView view = call.in(i);
+  const auto bytes = static_cast<std::size_t>(view.count()) * frazil::byte_size(view.elem);
+  const Tensor seen = take(
+      Tensor::over(view.elem, {view.sizes.begin(), view.sizes.end()}, Buffer::borrow({view.data, bytes}, nullptr)));
+  const Array array = Access::array(seen);
+  return views ? array : Access::copy(array);
+}
+
+Status put(OpaqueCall& call, std::size_t k, const Array& made) {
+  if (!made.is_tensor()) return fail(frazil::Code::bad_input, "its function gives no tensor as output {}", k);
+  const Tensor& from = Access::elements(made);
+  if (from.elem() != call.out_elem(k)) {
+    return fail(frazil::Code::bad_input, "its function gives {} as output {}, promised {}", from.type_str(), k,
+                frazil::name_of(call.out_elem(k)));
+  }
+  auto to = call.out(k, from.sizes());
+  if (!to && to.error().code == frazil::Code::internal) to.error().code = frazil::Code::bad_input;
+  FRAZIL_TRY(std::byte* const bytes, std::move(to));
+  if (from.elem() == Elem::string) {
+    auto* text = reinterpret_cast<std::string*>(bytes);
+    for (const std::string& s : from.as<std::string>()) assign_text(*text++, s);
+  } else if (from.bytes() != 0) {
+    std::memcpy(bytes, from.data(), from.bytes());
+  }
+  return {};
+}
+
+Status run(OpaqueCall& call) {
+  const HostDef& def = *call.attrs<HostAttrs>().def.load();
+  FRAZIL_TRY(const std::vector<Array> results, called([&] {
+               std::vector<Array> operands;
+               for (std::size_t i = 0; i < call.input_count(); ++i) {
+                 operands.push_back(operand_of(call, i, def.host.views));
+               }
+               operands.resize(std::max(operands.size(), def.fixed_inputs()));
+               return def.host.run(Access::attributes(&call.attrs<HostAttrs>()), operands);
+             }));
+  if (results.size() != def.host.outputs) {
+    return fail(frazil::Code::bad_input, "its function gives {} results for {} outputs", results.size(),
+                def.host.outputs);
+  }
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (call.wants(k)) FRAZIL_CHECK(put(call, k, results[k]));
+  }
+  return {};
+}
+
+// ---- registration ----
+
+bool is_name(std::string_view text, bool dotted) {
+  if (text.empty() || !starts_name(text[0]) || text.back() == '.') return false;
+  return std::ranges::all_of(text, [&](char c) { return in_name(c) || (dotted && c == '.'); });
+}
+
+void check_host(const HostOperator& op) {
+  const auto refuse_it = [&](std::string_view why) {
+    refuse(frazil::Code::bad_input, "operator '{}' of domain '{}': {}", op.name, op.domain, why);
+  };
+  if (!is_name(op.name, false)) refuse_it("its name must consist of letters, digits and _");
+  if (!is_name(op.domain, true)) refuse_it("its domain must consist of names with dots between them");
+  if (!op.types || !op.run) refuse_it("it needs both functions");
+  if (op.outputs == 0) refuse_it("it needs at least one output");
+  if (op.variadic && op.optional_inputs != 0) refuse_it("its further inputs are either optional or variadic");
+  if (op.attributes.size() > kMostAttributes) refuse_it("it has more than 16 attributes");
+  for (const auto& [name, value] : op.attributes) {
+    const auto same = [&](const auto& other) { return other.first == name; };
+    if (!is_name(name, false) || std::ranges::count_if(op.attributes, same) > 1) {
+      refuse_it(fmt::format("its attributes need names of their own, got '{}'", name));
+    }
+  }
+}
+
+}  // namespace
+
+HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
+  using Use = frazil::Port::Use;
+  const std::size_t further = host.variadic ? 1 : host.optional_inputs;
+  const std::size_t in = host.inputs + further;
+  for (std::size_t i = 0; i < in; ++i) names.push_back(fmt::format("in{}", i));
+  for (std::size_t k = 0; k < host.outputs; ++k) names.push_back(fmt::format("out{}", k));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Use use = i < host.inputs || i >= in ? Use::required : host.variadic ? Use::variadic : Use::optional;
+    ports.push_back({.name = names[i], .var = {}, .set = 0, .use = use});
+  }
+  for (const auto& [attribute, value] : host.attributes) {
+    defaults.push_back(Access::attribute(value));
+    fields.push_back(
+        field_at(fields.size(), attribute, defaults.back().index(), std::make_index_sequence<kMostAttributes>()));
+  }
+  name = host.name;
+  domain = host.domain;
+  doc = host.doc;
+  attrs = {fields, [] { return std::shared_ptr<void>(std::make_shared<HostAttrs>()); },
+           [](const void* p) {
+             return std::shared_ptr<void>(std::make_shared<HostAttrs>(*static_cast<const HostAttrs*>(p)));
+           }};
+  inputs = std::span(ports).first(in);
+  outputs = std::span(ports).subspan(in);
+  form = Opaque{infer, run, "a program defines it"};
+  stateful = !host.pure;
+}
+
+void register_operator(HostOperator op) {
+  start();
+  check_host(op);
+  auto def = std::make_unique<HostDef>(std::move(op));
+  if (!OpRegistry::global().add(*def)) {
+    refuse(frazil::Code::bad_input, "domain '{}' has an operator '{}' already", def->domain, def->name);
+  }
+  (void)def.release();
+}
+
+NodeAttributes Access::attributes(const void* attrs) {
+  NodeAttributes attributes;
+  attributes.attrs_ = attrs;
+  return attributes;
+}
+
+template <class T>
+const T& NodeAttributes::get(std::string_view name) const {
+  const auto& attrs = *static_cast<const HostAttrs*>(attrs_);
+  const HostDef& def = *attrs.def.load();
+  const auto at = std::ranges::find(def.fields, name, &AttrField::name);
+  if (at == def.fields.end()) refuse(frazil::Code::bad_input, "operator '{}' has no attribute '{}'", def.name, name);
+  const auto index = static_cast<std::size_t>(at - def.fields.begin());
+  const AttrValue& value = attrs.values[index] ? *attrs.values[index] : def.defaults[index];
+  if (const T* wanted = std::get_if<T>(&value)) return *wanted;
+  refuse(frazil::Code::bad_input, "attribute '{}' of operator '{}' is {}", name, def.name, frazil::name_of(at->kind));
+}
+
+std::int64_t NodeAttributes::integer(std::string_view name) const { return get<std::int64_t>(name); }
+float NodeAttributes::real(std::string_view name) const { return get<float>(name); }
+std::string NodeAttributes::text(std::string_view name) const { return get<std::string>(name); }
+std::vector<std::int64_t> NodeAttributes::integers(std::string_view name) const { return get<Ints>(name); }
+std::vector<float> NodeAttributes::reals(std::string_view name) const { return get<Floats>(name); }
+std::vector<std::string> NodeAttributes::texts(std::string_view name) const { return get<Strings>(name); }
+Array NodeAttributes::tensor(std::string_view name) const { return Access::array(get<Tensor>(name)); }
+
+}  // namespace frazil::api
