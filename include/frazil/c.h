@@ -218,19 +218,34 @@ typedef struct frazil_session_options {
 
 FRAZIL_API frazil_code frazil_session_open(const frazil_model* model, const frazil_session_options* options,
                                            frazil_session** session, frazil_error** error);
-/* Not while a run is in progress. */
+/* Cancels what frazil_session_start() began, and waits for its end; not during another run. */
 FRAZIL_API void frazil_session_free(frazil_session* session);
 /* Inputs and outputs by position; a null input takes its default. `output_count` is the model's number of outputs; the
  * handles stored in `outputs` belong to the caller. */
 FRAZIL_API frazil_code frazil_session_run(frazil_session* session, const frazil_array* const* inputs,
                                           size_t input_count, frazil_array** outputs, size_t output_count,
                                           frazil_error** error);
-/* By name; inputs that are not named take their default. */
+/* By name; inputs that are not named take their default. An output may also be an inner value, or "NODE:2" for output 2
+ * of a node: FRAZIL_NONE where the run took another branch. */
 FRAZIL_API frazil_code frazil_session_run_named(frazil_session* session, const char* const* input_names,
                                                 const frazil_array* const* inputs, size_t input_count,
                                                 const char* const* output_names, frazil_array** outputs,
                                                 size_t output_count, frazil_error** error);
-/* Makes the run in progress stop soon with FRAZIL_CANCELLED; from any thread. The next run is not affected. */
+/* As frazil_session_run(), on one of the process's request threads, of which there is one per core at most. */
+FRAZIL_API frazil_code frazil_session_start(frazil_session* session, const frazil_array* const* inputs,
+                                            size_t input_count, frazil_error** error);
+/* Waits for the run that was started, and gives its outputs or its error. */
+FRAZIL_API frazil_code frazil_session_wait(frazil_session* session, frazil_array** outputs, size_t output_count,
+                                           frazil_error** error);
+/* From the next run on, this output's elements are written to `data`, of `bytes` bytes, which has to stay valid until
+ * it is bound anew, or unbound by a null `data`. A run fails where it is too small. The output's array is a view of it.
+ */
+FRAZIL_API frazil_code frazil_session_bind_output(frazil_session* session, const char* name, frazil_dtype dtype,
+                                                  void* data, size_t bytes, frazil_error** error);
+/* Of the runs that begin from now on; negative: none. */
+FRAZIL_API frazil_code frazil_session_set_deadline(frazil_session* session, double milliseconds, frazil_error** error);
+/* Makes the run in progress, or the one that was started, stop soon with FRAZIL_CANCELLED; from any thread. The next
+ * run is not affected. */
 FRAZIL_API frazil_code frazil_session_cancel(frazil_session* session, frazil_error** error);
 
 /* ---- graphs: built node by node, or a model edited ---- */
@@ -261,7 +276,7 @@ FRAZIL_API frazil_code frazil_patch_new(const frazil_model* model, const char* n
                                         frazil_error** error);
 FRAZIL_API void frazil_graph_free(frazil_graph* graph);
 
-/* Not in patches. An extent is a number or a symbol: "3", "N". */
+/* An extent is a number or a symbol: "3", "N". In a patch: a new input, which may replace a value. */
 FRAZIL_API frazil_code frazil_graph_input(frazil_graph* graph, const char* name, frazil_dtype dtype,
                                           const char* const* dims, size_t rank, frazil_term* term,
                                           frazil_error** error);
@@ -305,6 +320,51 @@ FRAZIL_API frazil_code frazil_patch_remove(frazil_graph* patch, const char* node
 FRAZIL_API frazil_code frazil_patch_set_attribute(frazil_graph* patch, const char* node,
                                                   const frazil_attribute* attribute, frazil_error** error);
 FRAZIL_API frazil_code frazil_patch_remove_output(frazil_graph* patch, const char* name, frazil_error** error);
+
+/* ---- operators of the program's own ---- */
+
+typedef struct frazil_op_call frazil_op_call; /* valid during the call of a function, with all that it gives */
+/* Anything but FRAZIL_OK is the error's code; frazil_op_fail() gives it a text. The error names the node. */
+typedef frazil_code (*frazil_op_function)(void* context, frazil_op_call* call);
+
+typedef struct frazil_operator {
+  size_t size;
+  const char *name, *domain; /* "Twice", "com.acme" */
+  size_t inputs, optional_inputs;
+  int32_t variadic; /* not 0: any number of inputs behind `inputs` */
+  size_t outputs;
+  const frazil_attribute* attributes; /* defaults, at most 16; they also tell the kinds */
+  size_t attribute_count;
+  int32_t impure; /* not 0: results depend on more than operands and attributes */
+  int32_t views;  /* not 0: operands are views of the run's memory, not copies */
+  /* Sets the type of each output from the types of the operands: on any thread that builds, loads, opens or runs. */
+  frazil_op_function types;
+  /* Sets each output from the operands: on the thread of the session, or one that opens one. Both functions may run on
+   * several threads at once. */
+  frazil_op_function run;
+  void* context;
+} frazil_operator;
+
+/* Makes the operator known to the process, for good: graphs, files and texts may name it. */
+FRAZIL_API frazil_code frazil_register_operator(const frazil_operator* definition, frazil_error** error);
+FRAZIL_API frazil_code frazil_op_input_count(const frazil_op_call* call, size_t* count, frazil_error** error);
+/* In `types`. A port of FRAZIL_NONE: the operand is absent. */
+FRAZIL_API frazil_code frazil_op_input_type(const frazil_op_call* call, size_t index, frazil_port* type,
+                                            frazil_error** error);
+/* Extents are numbers, expressions of operands' extents, each of them in brackets, as "2*(N)", or "?": the run tells.
+ */
+FRAZIL_API frazil_code frazil_op_set_type(frazil_op_call* call, size_t index, frazil_dtype dtype,
+                                          const char* const* dims, size_t rank, frazil_error** error);
+/* In `run`. Of an absent operand NULL. */
+FRAZIL_API frazil_code frazil_op_input(const frazil_op_call* call, size_t index, const frazil_array** array,
+                                       frazil_error** error);
+FRAZIL_API frazil_code frazil_op_set_output(frazil_op_call* call, size_t index, const frazil_array* array,
+                                            frazil_error** error);
+/* In both. The attribute's own value or its default. */
+FRAZIL_API frazil_code frazil_op_attribute(frazil_op_call* call, const char* name, frazil_attribute* attribute,
+                                           frazil_error** error);
+/* Gives `code`, for the function to return. */
+FRAZIL_API frazil_code frazil_op_fail(frazil_op_call* call, frazil_code code, const char* message);
 
 #ifdef __cplusplus
 }

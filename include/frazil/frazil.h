@@ -5,7 +5,7 @@
 ///   auto model = frazil::Model::load("m.onnx");
 ///   auto session = model.open();
 ///   auto out = session.run({{"x", frazil::Array::of<float>({1, 3}, {1, 2, 3})}});
-///   for (float y : out["y"].values<float>()) ...
+///   for (float y : out["y"].values<float>()) std::printf("%f\n", y);
 ///
 /// Functions throw frazil::Error. No internal header or third-party type appears here.
 #include <frazil/array.h>

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -63,8 +64,9 @@ class Results {
   std::shared_ptr<const std::vector<std::string>> names_;
 };
 
-/// Runs a model on one thread: holds memory, extents and loop state. Cheap to open; keeps its model alive. Not
-/// thread-safe, except cancel(). Remains usable after an error.
+/// Runs a model, one run at a time: holds memory, extents and loop state. Cheap to open; keeps its model alive. Not
+/// thread-safe, except cancel(). Remains usable after an error. A call that needs the session while a run of it is in
+/// progress throws Code::bad_input.
 class Session {
  public:
   Session(Session&&) noexcept;
@@ -81,10 +83,41 @@ class Session {
   Results run(std::span<const Array> inputs);
   /// As above, into `results`. Their memory is reused where extents agree and no other Array shares it.
   void run(std::span<const Array> inputs, Results& results);
+  /// As run(), and the results also have these inner values, under their names as in Observer::wanted(): of a value in
+  /// loops the last one, of a value in a branch that was not taken an empty Array. Throws Code::bad_input for a name
+  /// that the model does not have, and Code::unsupported for a value that the passes have removed (tier "ref" has all).
+  ///
+  ///   auto out = session.fetch({{"x", x}}, {"relu_3"});
+  ///   const Array& inner = out["relu_3"];
+  Results fetch(std::initializer_list<Named> inputs, const std::vector<std::string>& values);
+  Results fetch(std::span<const Named> inputs, const std::vector<std::string>& values);
 
+  /// As run(), on one of the process's request threads, of which there is one per core at most; requests begin in the
+  /// order in which they came, so a long queue waits, but starts no threads. The future becomes ready when the session
+  /// is free for its next run; an error is thrown by get(). Several requests at a time need several sessions. The
+  /// deadline counts from this call. Functions of observers, policies and host operators are called on that thread. The
+  /// destructor cancels a request and waits for its end.
+  std::future<Results> run_async(std::vector<Array> inputs);
+
+  /// Has the results of this output written into the caller's memory from the next run on, until it is bound anew or
+  /// unbound. Where the plan allows it, they are computed there; otherwise they are copied once. The result's Array is
+  /// a view of the memory. Runs throw Code::bad_input when it is too small; after a failed run its content is
+  /// unspecified. It must stay valid while it is bound, and nothing else may use it during a run. Throws
+  /// Code::bad_input for an unknown output, one that is no tensor of this type, strings, and memory that another output
+  /// is bound to.
+  void bind_output(std::string_view name, Dtype dtype, std::span<std::byte> memory);
+  template <class T>
+  void bind_output(std::string_view name, std::span<T> memory) {
+    bind_output(name, dtype_of<T>(), std::as_writable_bytes(memory));
+  }
+  void unbind_output(std::string_view name);
+
+  /// Replaces Options::deadline_ms for the runs that begin from now on; nullopt: none.
+  void set_deadline(std::optional<double> milliseconds);
   /// Between runs: frees the memory kept for the next run, which allocates it again.
   void trim();
-  /// Makes the run in progress stop soon with Code::cancelled. Callable from any thread. The next run is not affected.
+  /// Makes the run in progress, or the request that waits for its turn, stop soon with Code::cancelled. Callable from
+  /// any thread. The next run is not affected.
   void cancel() noexcept;
   /// Sets the observer, or removes it with null. `observer` must outlive the session or be removed before it is
   /// destroyed. Throws Code::bad_input for a wanted value that the model does not have; the session then has no

@@ -69,6 +69,8 @@ struct Access {
   /// The value of a term. Throws unless it may be used in `body`.
   static Value value(const Body::Impl& body, const Term& term);
   static Term term(const Builder& builder, Value value);
+  /// A new input of the graph that is built.
+  static Term input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
   static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }
   /// Builds block `index` of an open region.
   static void fill(Body::Impl& outer, NodeId region, std::size_t index, const Body::Fill& fill);

@@ -152,21 +152,26 @@ GraphBuilder::GraphBuilder(std::string_view name) : Body(std::make_unique<Impl>(
   impl_->builder = impl_->own.get();
 }
 
-Term GraphBuilder::input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
-  Builder& to = impl_->to();
+Term Access::input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
+  Builder& to = body.to();
   if (std::ranges::find(to.graph().input_names(), name) != to.graph().input_names().end()) {
     refuse(frazil::Code::bad_model, "input '{}' is defined already", name);
   }
+  if (dtype > Dtype::u2) refuse(frazil::Code::bad_model, "input '{}' has no element type", name);
   Shape shape;
   for (const Extent& extent : dims) {
-    if (const auto* number = std::get_if<std::int64_t>(&Access::content(extent))) {
+    if (const auto* number = std::get_if<std::int64_t>(&content(extent))) {
       if (*number < 0) refuse(frazil::Code::bad_model, "input '{}': extent {} is negative", name, *number);
       shape.push_back(*number);
     } else {
-      shape.push_back(to.dim(std::get<std::string>(Access::content(extent))));
+      shape.push_back(to.dim(std::get<std::string>(content(extent))));
     }
   }
-  return Access::term(to, to.input(name, Type::tensor(static_cast<Elem>(dtype), std::move(shape))).value);
+  return term(to, to.input(name, Type::tensor(static_cast<Elem>(dtype), std::move(shape))).value);
+}
+
+Term GraphBuilder::input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
+  return Access::input(*impl_, name, dtype, dims);
 }
 
 void GraphBuilder::output(std::string_view name, Term value) {

@@ -69,44 +69,6 @@ std::vector<Term> terms_of(const frazil_graph& graph, const frazil_term* handles
   return terms;
 }
 
-template <class T>
-std::vector<T> list_of(const frazil_attribute& attribute) {
-  const auto values = need(static_cast<const T*>(attribute.values), attribute.count, "an attribute's values");
-  return {values.begin(), values.end()};
-}
-
-template <class T>
-const T& one_of(const frazil_attribute& attribute) {
-  return need(static_cast<const T*>(attribute.values), "an attribute's value");
-}
-
-std::vector<std::string> texts_of(const frazil_attribute& attribute) {
-  std::vector<std::string> texts;
-  for (const char* text : list_of<const char*>(attribute)) texts.push_back(text_of(text, "an attribute's text"));
-  return texts;
-}
-
-Attribute value_of(const frazil_attribute& attribute) {
-  switch (attribute.kind) {
-    case FRAZIL_INT: return one_of<std::int64_t>(attribute);
-    case FRAZIL_FLOAT: return one_of<float>(attribute);
-    case FRAZIL_TEXT: return text_of(&one_of<char>(attribute), "an attribute's text");
-    case FRAZIL_INTS: return list_of<std::int64_t>(attribute);
-    case FRAZIL_FLOATS: return list_of<float>(attribute);
-    case FRAZIL_TEXTS: return texts_of(attribute);
-    case FRAZIL_ARRAY: return one_of<frazil_array>(attribute).array;
-    default: refuse("there is no kind " + std::to_string(attribute.kind) + " of attribute");
-  }
-}
-
-Attributes attributes_of(const frazil_attribute* attributes, std::size_t count) {
-  Attributes values;
-  for (const frazil_attribute& attribute : need(attributes, count, "the attributes")) {
-    values.emplace_back(text_of(attribute.name, "an attribute's name"), value_of(attribute));
-  }
-  return values;
-}
-
 /// "3" or "N".
 Extent extent_of(const char* dim) {
   const std::string text = text_of(dim, "an extent");
@@ -189,7 +151,10 @@ frazil_code frazil_graph_input(frazil_graph* graph, const char* name, frazil_dty
     frazil_term& to = result(term);
     std::vector<Extent> extents;
     for (const char* dim : need(dims, rank, "the extents")) extents.push_back(extent_of(dim));
-    to = handle_of(*graph, builder_of(graph).input(text_of(name, "the name"), c::dtype_of(dtype), extents));
+    const std::string as = text_of(name, "the name");
+    const Dtype type = c::dtype_of(dtype);
+    to = handle_of(*graph, graph_of(graph).patch ? graph->patch->input(as, type, extents)
+                                                 : builder_of(graph).input(as, type, extents));
   });
 }
 

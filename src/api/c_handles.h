@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <future>
 #include <map>
 #include <memory>
 #include <new>
@@ -40,6 +41,7 @@ struct frazil_model {
 struct frazil_session {
   frazil::api::Model model;
   frazil::api::Session session;
+  std::future<frazil::api::Results> started{};
 };
 
 namespace frazil::api::c {
@@ -101,6 +103,9 @@ Dtype dtype_of(frazil_dtype dtype);
 inline const Array& array_of(const frazil_array* handle, const char* what = "the array") {
   return need(handle, what).array;
 }
+/// The value of an attribute.
+Attribute value_of(const frazil_attribute& attribute);
+Attributes attributes_of(const frazil_attribute* attributes, std::size_t count);
 inline frazil_array* new_array(Array array) { return new frazil_array{std::move(array)}; }
 
 /// Where a structure that may grow has its fields of the first version.

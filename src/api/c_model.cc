@@ -76,6 +76,30 @@ void store(const std::vector<Array>& values, std::span<frazil_array*> outputs) {
   for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = handles[k].release();
 }
 
+/// A null input takes its default.
+std::vector<Array> arrays_of(const frazil_array* const* inputs, std::size_t count) {
+  std::vector<Array> arrays;
+  for (const frazil_array* input : need(inputs, count, "the inputs")) {
+    arrays.push_back(input == nullptr ? Array() : input->array);
+  }
+  return arrays;
+}
+
+void check_room(const Model& model, std::size_t given) {
+  const std::size_t count = model.outputs().size();
+  if (given == count) return;
+  refuse("the model has " + std::to_string(count) + " outputs, got room for " + std::to_string(given));
+}
+
+/// The names that are no outputs of the model.
+std::vector<std::string> inner_of(const Model& model, const std::vector<std::string>& names) {
+  std::vector<std::string> inner;
+  for (const std::string& name : names) {
+    if (std::ranges::find(model.outputs(), name, &Port::name) == model.outputs().end()) inner.push_back(name);
+  }
+  return inner;
+}
+
 std::span<frazil_array*> cleared(frazil_array** outputs, std::size_t count) {
   const auto to = need(outputs, count, "the outputs");
   std::ranges::fill(to, nullptr);
@@ -176,14 +200,8 @@ frazil_code frazil_session_run(frazil_session* session, const frazil_array* cons
   return guarded(error, [&] {
     const auto to = cleared(outputs, output_count);
     frazil_session& in = need(session, "the session");
-    const std::size_t count = in.model.outputs().size();
-    if (output_count != count) {
-      refuse("the model has " + std::to_string(count) + " outputs, got room for " + std::to_string(output_count));
-    }
-    std::vector<Array> arrays;
-    for (const frazil_array* input : need(inputs, input_count, "the inputs")) {
-      arrays.push_back(input == nullptr ? Array() : input->array);
-    }
+    check_room(in.model, output_count);
+    const std::vector<Array> arrays = arrays_of(inputs, input_count);
     const Results results = in.session.run(std::span<const Array>(arrays));
     store({results.begin(), results.end()}, to);
   });
@@ -205,11 +223,10 @@ frazil_code frazil_session_run_named(frazil_session* session, const char* const*
     std::vector<std::string> wanted;
     for (const char* name : need(output_names, output_count, "the outputs' names")) {
       wanted.push_back(text_of(name, "an output's name"));
-      if (std::ranges::find(in.model.outputs(), wanted.back(), &Port::name) == in.model.outputs().end()) {
-        refuse("the model has no output '" + wanted.back() + "'");
-      }
     }
-    const Results results = in.session.run(std::span<const Named>(named));
+    const auto inner = inner_of(in.model, wanted);
+    const Results results = inner.empty() ? in.session.run(std::span<const Named>(named))
+                                          : in.session.fetch(std::span<const Named>(named), inner);
     std::vector<Array> values;
     for (const std::string& name : wanted) values.push_back(results[name]);
     store(values, to);
@@ -218,4 +235,42 @@ frazil_code frazil_session_run_named(frazil_session* session, const char* const*
 
 frazil_code frazil_session_cancel(frazil_session* session, frazil_error** error) {
   return guarded(error, [&] { need(session, "the session").session.cancel(); });
+}
+
+frazil_code frazil_session_start(frazil_session* session, const frazil_array* const* inputs, size_t input_count,
+                                 frazil_error** error) {
+  return guarded(error, [&] {
+    frazil_session& in = need(session, "the session");
+    if (in.started.valid()) refuse("a run has been started already: wait for it");
+    in.started = in.session.run_async(arrays_of(inputs, input_count));
+  });
+}
+
+frazil_code frazil_session_wait(frazil_session* session, frazil_array** outputs, size_t output_count,
+                                frazil_error** error) {
+  return guarded(error, [&] {
+    const auto to = cleared(outputs, output_count);
+    frazil_session& in = need(session, "the session");
+    if (!in.started.valid()) refuse("no run has been started");
+    check_room(in.model, output_count);
+    const Results results = in.started.get();
+    store({results.begin(), results.end()}, to);
+  });
+}
+
+frazil_code frazil_session_bind_output(frazil_session* session, const char* name, frazil_dtype dtype, void* data,
+                                       size_t bytes, frazil_error** error) {
+  return guarded(error, [&] {
+    Session& in = need(session, "the session").session;
+    const std::string output = text_of(name, "the name");
+    if (data == nullptr) return in.unbind_output(output);
+    in.bind_output(output, c::dtype_of(dtype), {static_cast<std::byte*>(data), bytes});
+  });
+}
+
+frazil_code frazil_session_set_deadline(frazil_session* session, double milliseconds, frazil_error** error) {
+  return guarded(error, [&] {
+    const bool none = milliseconds < 0;
+    need(session, "the session").session.set_deadline(none ? std::nullopt : std::optional<double>(milliseconds));
+  });
 }

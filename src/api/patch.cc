@@ -48,6 +48,15 @@ Term Patch::tap(std::string_view value) {
   return Access::term(to, impl_->patch->tap(find_value(graph_of(*impl_->model), value)).value);
 }
 
+Term Patch::input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
+  impl_->to();
+  const auto& names = graph_of(*impl_->model).input_names();
+  if (std::ranges::find(names, name) != names.end()) {
+    refuse(frazil::Code::bad_model, "the model has an input '{}' already", name);
+  }
+  return Access::input(*impl_, name, dtype, dims);
+}
+
 void Patch::replace(std::string_view value, Term with) {
   const Expr expr = Access::expr(*impl_, with);
   impl_->patch->replace(find_value(graph_of(*impl_->model), value), expr);

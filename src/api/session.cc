@@ -1,9 +1,14 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
 
 #include <frazil/session.h>
 
 #include "api/access.h"
+#include "api/request_queue.h"
 #include "base/knobs.h"
 #include "base/scheduler.h"
 #include "ir/op.h"
@@ -11,31 +16,52 @@
 namespace frazil::api {
 namespace {
 
-/// Forwards executor events to a public Observer.
+/// Forwards executor events to a public Observer, if there is one, and keeps the values that a fetch asks for.
 class Adapter : public exec::Observer {
  public:
-  Adapter(api::Observer& to, const Graph& model) : to_(to), names_(to.wanted()) {
-    for (const std::string& name : names_) watched_.push_back(take(exec::find_value(model, name)));
+  Adapter(api::Observer* to, const Graph& model, std::vector<std::string> fetched = {})
+      : to_(to), names_(to == nullptr ? std::vector<std::string>() : to->wanted()), fetched_(std::move(fetched)) {
+    for (const auto* names : {&names_, &fetched_}) {
+      for (const std::string& name : *names) watched_.push_back(take(exec::find_value(model, name)));
+    }
+    values_.resize(fetched_.size());
   }
+  const std::vector<std::string>& fetched() const { return fetched_; }
+  /// The fetched values of the last run, which are given away.
+  std::vector<Array> take_values() { return std::exchange(values_, std::vector<Array>(fetched_.size())); }
   void run_begin(const Plan& plan, std::span<const std::int64_t>) override {
     graph_ = plan.graph.get();
-    to_.run_begin();
+    if (to_ != nullptr) to_->run_begin();
   }
-  void run_end() override { to_.run_end(); }
+  void run_end() override {
+    if (to_ != nullptr) to_->run_end();
+  }
   void step_begin(const Step& step, NodeId id) override {
-    if (!moves_values(id)) to_.node_begin(event(id, &step));
+    if (to_ != nullptr && !moves_values(id)) to_->node_begin(event(id, &step));
   }
   void step_end(const Step& step, NodeId id) override {
-    if (!moves_values(id)) to_.node_end(event(id, &step));
+    if (to_ != nullptr && !moves_values(id)) to_->node_end(event(id, &step));
   }
-  void branch(const Step&, NodeId id, bool taken) override { to_.branch(event(id), taken); }
-  void iteration(const Step&, NodeId id) override { to_.iteration(event(id)); }
-  void shapes_changed(std::uint32_t) override { to_.shapes_changed(); }
+  void branch(const Step&, NodeId id, bool taken) override {
+    if (to_ != nullptr) to_->branch(event(id), taken);
+  }
+  void iteration(const Step&, NodeId id) override {
+    if (to_ != nullptr) to_->iteration(event(id));
+  }
+  void shapes_changed(std::uint32_t) override {
+    if (to_ != nullptr) to_->shapes_changed();
+  }
   std::span<const exec::WatchedValue> watched() const override { return watched_; }
   void value(std::size_t index, const Datum& value, std::span<const std::int64_t> iterations) override {
-    to_.value({names_[index], Access::array(value), iterations});
+    if (index >= names_.size()) {
+      values_[index - names_.size()] = Access::array(value);
+    } else {
+      to_->value({names_[index], Access::array(value), iterations});
+    }
   }
-  bool without(std::size_t index, std::string_view why) override { return to_.without(names_[index], why); }
+  bool without(std::size_t index, std::string_view why) override {
+    return index < names_.size() && to_->without(names_[index], why);
+  }
 
  private:
   /// True for steps that only move values for a control-flow node; the node has events of its own.
@@ -53,9 +79,10 @@ class Adapter : public exec::Observer {
     const Node& node = graph_->node(id);
     return {node.name, node.op->name, node.stable};
   }
-  api::Observer& to_;
-  std::vector<std::string> names_;
-  std::vector<exec::WatchedValue> watched_;  ///< of names_
+  api::Observer* to_;
+  std::vector<std::string> names_, fetched_;
+  std::vector<exec::WatchedValue> watched_;  ///< of names_, then of fetched_
+  std::vector<Array> values_;                ///< of fetched_
   const Graph* graph_ = nullptr;             ///< of the current plan
 };
 
@@ -98,25 +125,106 @@ bool wants_reference(const Options& options) {
 
 }  // namespace
 
+/// The caller's memory for one result; null: none.
+struct Bound {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  bool overlaps(const std::byte* other, std::size_t count) const {
+    return data != nullptr && other < data + bytes && data < other + count;
+  }
+};
+
+using Clock = std::chrono::steady_clock;
+
 struct Session::Impl {
-  explicit Impl(const Model& of) : model(of) {}
+  explicit Impl(const Model& of) : model(of), bound(of.outputs().size()) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl();
+
   Model model;
   std::unique_ptr<exec::Session> session;
-  std::unique_ptr<Adapter> adapter;
+  Limits limits;
+  api::Observer* observer = nullptr;
+  std::unique_ptr<Adapter> adapter, fetcher;
   std::vector<Datum> inputs, outputs;
+  std::vector<Bound> bound;  ///< by output
+
+  std::atomic<bool> busy{false};  ///< a run is in progress, or waits for its turn
+  std::atomic<bool> stop{false};  ///< that run has been cancelled
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool requested = false;  ///< the run is a request; under the mutex
 
   std::size_t input(std::string_view name) const {
     const auto at = std::ranges::find(model.inputs(), name, &Port::name);
     if (at == model.inputs().end()) refuse(frazil::Code::bad_input, "the model has no input '{}'", name);
     return static_cast<std::size_t>(at - model.inputs().begin());
   }
+  std::size_t output(std::string_view name) const {
+    const auto at = std::ranges::find(model.outputs(), name, &Port::name);
+    if (at == model.outputs().end()) refuse(frazil::Code::bad_input, "the model has no output '{}'", name);
+    return static_cast<std::size_t>(at - model.outputs().begin());
+  }
+  std::vector<Array> positions(std::span<const Named> named) const {
+    std::vector<Array> by_position(model.inputs().size());
+    for (const Named& one : named) by_position[input(one.name)] = one.value;
+    return by_position;
+  }
+
+  void occupy() {
+    if (busy.exchange(true)) refuse(frazil::Code::bad_input, "a run of this session is in progress");
+    stop.store(false, std::memory_order_relaxed);
+  }
+  void cancel() noexcept {
+    stop.store(true, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    session->cancel();
+  }
+  void end_request() {
+    const std::scoped_lock lock(mutex);
+    requested = false;
+    busy = false;
+    ended.notify_all();
+  }
+
+  /// Precondition: occupied.
+  void run(std::span<const Array> given, std::vector<Array>& values);
+  void run_request(std::span<const Array> given, std::vector<Array>& values, Clock::time_point since);
+  Datum lend(std::size_t k) const;
+  void fill_bound(std::size_t k);
 };
+
+namespace {
+
+/// Occupies a session for one call on its thread.
+class Occupied {
+ public:
+  explicit Occupied(std::atomic<bool>& busy) : busy_(busy) {}
+  Occupied(const Occupied&) = delete;
+  Occupied& operator=(const Occupied&) = delete;
+  ~Occupied() { busy_ = false; }
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
+}  // namespace
+
+Session::Impl::~Impl() {
+  if (session == nullptr) return;
+  std::unique_lock lock(mutex);
+  if (requested) cancel();
+  ended.wait(lock, [&] { return !requested; });
+}
 
 Session Model::open(const Options& options) const {
   const bool reference = wants_reference(options);
   auto impl = std::make_unique<Session::Impl>(*this);
   impl->session = impl_->executable(reference)->open();
-  impl->session->set_limits(limits_of(options));
+  impl->limits = limits_of(options);
+  impl->session->set_limits(impl->limits);
+  impl->session->set_stop(&impl->stop);
   impl->session->set_scheduler(scheduler_of(options));
   impl->session->set_seed(options.seed);
   impl->session->set_strict(options.strict_numerics);
@@ -139,11 +247,7 @@ Results Session::run(std::initializer_list<Named> inputs) {
   return run(std::span<const Named>(inputs.begin(), inputs.size()));
 }
 
-Results Session::run(std::span<const Named> inputs) {
-  std::vector<Array> by_position(impl_->model.inputs().size());
-  for (const Named& named : inputs) by_position[impl_->input(named.name)] = named.value;
-  return run(by_position);
-}
+Results Session::run(std::span<const Named> inputs) { return run(impl_->positions(inputs)); }
 
 Results Session::run(std::span<const Array> inputs) {
   Results results;
@@ -152,33 +256,192 @@ Results Session::run(std::span<const Array> inputs) {
 }
 
 void Session::run(std::span<const Array> inputs, Results& results) {
-  Impl& s = *impl_;
-  const auto& model = Access::impl(s.model);
-  if (model.policy) {
-    if (const auto reason = model.policy->check_run(s.model)) {
-      refuse(frazil::Code::bad_input, "the policy refuses to run '{}': {}", s.model.name(), *reason);
-    }
-  }
-  s.inputs.resize(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) s.inputs[i] = Access::datum(inputs[i]);
-  auto& values = results.values_;
-  s.outputs.resize(values.size());
-  for (std::size_t k = 0; k < values.size(); ++k) s.outputs[k] = Access::release(values[k]);
-  check(s.session->run(s.inputs, s.outputs));
-  values.resize(s.outputs.size());
-  for (std::size_t k = 0; k < values.size(); ++k) Access::assign(values[k], std::move(s.outputs[k]));
-  results.names_ = model.output_names;
+  impl_->occupy();
+  const Occupied occupied(impl_->busy);
+  impl_->run(inputs, results.values_);
+  results.names_ = Access::impl(impl_->model).output_names;
 }
 
-void Session::trim() { impl_->session->trim(); }
+/// Memory that is not an input's, too, is lent to the executor.
+Datum Session::Impl::lend(std::size_t k) const {
+  const Bound& to = bound[k];
+  for (const Datum& input : inputs) {
+    if (input.is_tensor() && to.overlaps(input.tensor().data(), input.tensor().buffer().size())) return {};
+  }
+  Buffer memory = Buffer::borrow({to.data, to.bytes}, std::make_shared<char>(), true);
+  return Datum(take(Tensor::over(Elem::u8, {static_cast<std::int64_t>(to.bytes)}, std::move(memory))));
+}
 
-void Session::cancel() noexcept { impl_->session->cancel(); }
+/// Copies what was not computed in place.
+void Session::Impl::fill_bound(std::size_t k) {
+  const Bound& to = bound[k];
+  const Tensor made = outputs[k].tensor();
+  if (made.bytes() > to.bytes) {
+    refuse(frazil::Code::bad_input, "output '{}': {} takes {} bytes, its memory has {}", model.outputs()[k].name,
+           made.type_str(), made.bytes(), to.bytes);
+  }
+  if (made.bytes() != 0 && (made.data() != to.data || !made.contiguous())) {
+    const Tensor packed = take(made.packed());
+    std::memcpy(to.data, packed.data(), packed.bytes());
+  }
+  Buffer memory = Buffer::borrow({to.data, made.bytes()}, nullptr);
+  outputs[k] = Datum(take(Tensor::over(made.elem(), made.sizes(), std::move(memory))));
+}
+
+void Session::Impl::run(std::span<const Array> given, std::vector<Array>& values) {
+  const auto& of = Access::impl(model);
+  if (of.policy) {
+    if (const auto reason = of.policy->check_run(model)) {
+      refuse(frazil::Code::bad_input, "the policy refuses to run '{}': {}", model.name(), *reason);
+    }
+  }
+  inputs.resize(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i) inputs[i] = Access::datum(given[i]);
+  outputs.resize(values.size());
+  for (std::size_t k = 0; k < values.size(); ++k) outputs[k] = Access::release(values[k]);
+  outputs.resize(bound.size());
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    if (bound[k].data != nullptr) outputs[k] = lend(k);
+  }
+  check(session->run(inputs, outputs));
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    if (bound[k].data != nullptr) fill_bound(k);
+  }
+  values.resize(outputs.size());
+  for (std::size_t k = 0; k < values.size(); ++k) Access::assign(values[k], std::move(outputs[k]));
+}
+
+Results Session::fetch(std::initializer_list<Named> inputs, const std::vector<std::string>& values) {
+  return fetch(std::span<const Named>(inputs.begin(), inputs.size()), values);
+}
+
+Results Session::fetch(std::span<const Named> inputs, const std::vector<std::string>& values) {
+  Impl& s = *impl_;
+  const std::vector<Array> by_position = s.positions(inputs);
+  s.occupy();
+  const Occupied occupied(s.busy);
+  if (!s.fetcher || s.fetcher->fetched() != values) {
+    s.fetcher = std::make_unique<Adapter>(s.observer, s.session->executable().graph(), values);
+  }
+  struct Observed {
+    Impl& s;
+    ~Observed() { s.session->set_observer(s.adapter.get()); }
+  } const observed{s};
+  s.session->set_observer(s.fetcher.get());
+  (void)s.fetcher->take_values();
+  Results results;
+  s.run(by_position, results.values_);
+  auto names = std::make_shared<std::vector<std::string>>(*Access::impl(s.model).output_names);
+  names->insert(names->end(), values.begin(), values.end());
+  for (Array& value : s.fetcher->take_values()) results.values_.push_back(std::move(value));
+  results.names_ = std::move(names);
+  return results;
+}
+
+/// A request's deadline began when it was made.
+void Session::Impl::run_request(std::span<const Array> given, std::vector<Array>& values, Clock::time_point since) {
+  if (stop) refuse(frazil::Code::cancelled, "the request was cancelled before it began");
+  Limits left = limits;
+  if (left.time) {
+    const auto waited = Clock::now() - since;
+    if (waited >= *left.time) refuse(frazil::Code::limit, "the deadline passed while the request waited for a thread");
+    *left.time -= waited;
+  }
+  session->set_limits(left);
+  run(given, values);
+}
+
+std::future<Results> Session::run_async(std::vector<Array> inputs) {
+  Impl& s = *impl_;
+  std::promise<Results> promise;
+  std::future<Results> future = promise.get_future();
+  s.occupy();
+  {
+    const std::scoped_lock lock(s.mutex);
+    s.requested = true;
+  }
+  auto task = [&s, inputs = std::move(inputs), promise = std::move(promise), since = Clock::now()]() mutable {
+    Results results;
+    std::exception_ptr fault;
+    try {
+      s.run_request(inputs, results.values_, since);
+      results.names_ = Access::impl(s.model).output_names;
+    } catch (...) {
+      fault = std::current_exception();
+    }
+    s.session->set_limits(s.limits);
+    inputs.clear();
+    s.end_request();
+    if (fault) {
+      promise.set_exception(fault);
+    } else {
+      promise.set_value(std::move(results));
+    }
+  };
+  try {
+    post(std::move(task));
+  } catch (...) {
+    s.end_request();
+    throw;
+  }
+  return future;
+}
+
+void Session::bind_output(std::string_view name, Dtype dtype, std::span<std::byte> memory) {
+  Impl& s = *impl_;
+  const std::size_t k = s.output(name);
+  const Port& port = s.model.outputs()[k];
+  if (port.kind != Array::Kind::tensor || port.optional || port.dtype != dtype) {
+    refuse(frazil::Code::bad_input, "output '{}' is {}, its memory holds {}", name, port.type, name_of(dtype));
+  }
+  if (dtype == Dtype::string) refuse(frazil::Code::bad_input, "output '{}': strings cannot be bound", name);
+  static std::byte nothing;
+  if (memory.data() == nullptr) memory = {&nothing, 0};
+  for (std::size_t other = 0; other < s.bound.size(); ++other) {
+    if (other == k || !s.bound[other].overlaps(memory.data(), memory.size())) continue;
+    refuse(frazil::Code::bad_input, "output '{}': output '{}' is bound to the same memory", name,
+           s.model.outputs()[other].name);
+  }
+  s.occupy();
+  const Occupied occupied(s.busy);
+  s.bound[k] = {memory.data(), memory.size()};
+}
+
+void Session::unbind_output(std::string_view name) {
+  const std::size_t k = impl_->output(name);
+  impl_->occupy();
+  const Occupied occupied(impl_->busy);
+  impl_->bound[k] = {};
+}
+
+void Session::set_deadline(std::optional<double> milliseconds) {
+  std::optional<Clock::duration> time;
+  if (milliseconds) time = duration_of(*milliseconds);
+  impl_->occupy();
+  const Occupied occupied(impl_->busy);
+  impl_->limits.time = time;
+  impl_->session->set_limits(impl_->limits);
+}
+
+void Session::trim() {
+  impl_->occupy();
+  const Occupied occupied(impl_->busy);
+  impl_->session->trim();
+}
+
+void Session::cancel() noexcept { impl_->cancel(); }
 
 void Session::set_observer(Observer* observer) {
-  impl_->session->set_observer(nullptr);
-  impl_->adapter.reset();
-  if (observer != nullptr) impl_->adapter = std::make_unique<Adapter>(*observer, impl_->session->executable().graph());
-  impl_->session->set_observer(impl_->adapter.get());
+  Impl& s = *impl_;
+  s.occupy();
+  const Occupied occupied(s.busy);
+  s.session->set_observer(nullptr);
+  s.observer = nullptr;
+  s.adapter.reset();
+  s.fetcher.reset();
+  if (observer != nullptr) s.adapter = std::make_unique<Adapter>(observer, s.session->executable().graph());
+  s.observer = observer;
+  s.session->set_observer(s.adapter.get());
 }
 
 Counters Session::counters() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -41,6 +42,9 @@ class Session {
   void set_observer(Observer* observer) { context_.observer = observer; }
   /// Makes a run in progress end with Code::cancelled soon; from any thread. The next run starts clean.
   void cancel() noexcept { context_.execution_limits.cancel(); }
+  /// A run that begins while `*stop` is set is cancelled; null: none is. Who sets it and then calls cancel() ends a run
+  /// whether or not it has begun. `stop` outlives the session.
+  void set_stop(const std::atomic<bool>* stop) { stop_ = stop; }
   const Counters& counters() const { return context_.counters; }
   const Executable& executable() const { return *executable_; }
   /// Bytes that count against the memory limit now: arena, growing buffers, scratch, sequences.
@@ -50,6 +54,7 @@ class Session {
   std::shared_ptr<Executable> executable_;
   RunContext context_;
   Specialisations specialisations_;
+  const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace frazil::exec

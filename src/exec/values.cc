@@ -84,10 +84,29 @@ bool Values::holds(const Datum& value, const Slot& slot) const {
   return t.contiguous() && t.buffer().unique() && t.buffer().writable();
 }
 
+namespace {
+
+/// Memory of the caller for a result of any extents comes as a tensor of bytes. Empty where it does not fit.
+Buffer lent_memory(const Datum& value, Elem elem, const Sizes& sizes) {
+  if (!value.is_tensor() || elem == Elem::string) return {};
+  const Tensor& t = value.tensor();
+  if (t.elem() != Elem::u8 || t.rank() != 1 || !t.contiguous()) return {};
+  if (!t.buffer().unique() || !t.buffer().writable() || t.data() != t.buffer().data()) return {};
+  const auto bytes = byte_count(elem, sizes);
+  const bool fits = bytes && *bytes <= t.bytes() && reinterpret_cast<std::uintptr_t>(t.data()) % byte_size(elem) == 0;
+  return fits ? t.buffer() : Buffer();
+}
+
+}  // namespace
+
 Status Values::make_tensor(const Slot& slot, Datum& in) const {
   if (holds(in, slot)) return {};
   Sizes sizes;
   sizes_of(slot, sizes);
+  if (Buffer lent = lent_memory(in, slot.elem, sizes)) {
+    FRAZIL_TRY(in, Tensor::over(slot.elem, std::move(sizes), std::move(lent)));
+    return {};
+  }
   FRAZIL_TRY(in, Tensor::make(slot.elem, sizes));
   return {};
 }

@@ -285,6 +285,161 @@ TEST(CApi, PatchesEditAModel) {
   EXPECT_EQ(frazil_graph_build(patch, &edited, nullptr), FRAZIL_BAD_INPUT) << "it has been committed";
 }
 
+TEST(CApi, OutputsMayBeBound) {
+  HeldModel model;
+  squares(model);
+  HeldSession session;
+  good(frazil_session_open, model, nullptr, &session);
+  HeldArray x;
+  make<float>(x, FRAZIL_F32, {2}, {1, 3});
+  float memory[3] = {-1, -1, -1};
+  good(frazil_session_bind_output, session, "y", FRAZIL_F32, memory, sizeof memory);
+  const frazil_array* inputs[] = {x};
+  frazil_array* out[2];
+  good(frazil_session_run, session, inputs, 1u, out, 2u);
+  EXPECT_THAT(memory, ElementsAre(1, 9, -1));
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  good(frazil_array_data, out[0], &data, &bytes);
+  EXPECT_EQ(data, memory);
+  for (frazil_array* array : out) frazil_array_free(array);
+  good(frazil_session_bind_output, session, "y", FRAZIL_F32, nullptr, 0u);
+  EXPECT_EQ(frazil_session_bind_output(session, "y", FRAZIL_F64, memory, 8, nullptr), FRAZIL_BAD_INPUT);
+}
+
+TEST(CApi, RunsMayBeStartedAndWaitedFor) {
+  HeldModel model, forever;
+  squares(model);
+  endless(forever);
+  HeldSession session, stuck, left;
+  good(frazil_session_open, model, nullptr, &session);
+  HeldArray x, scalar;
+  make<float>(x, FRAZIL_F32, {2}, {1, 3});
+  make<float>(scalar, FRAZIL_F32, {}, {1});
+  const frazil_array *inputs[] = {x}, *scalars[] = {scalar};
+  frazil_array* out[2];
+  EXPECT_EQ(frazil_session_wait(session, out, 2, nullptr), FRAZIL_BAD_INPUT);
+  good(frazil_session_start, session, inputs, 1u);
+  EXPECT_EQ(frazil_session_start(session, inputs, 1, nullptr), FRAZIL_BAD_INPUT);
+  good(frazil_session_wait, session, out, 2u);
+  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(1, 9));
+  for (frazil_array* array : out) frazil_array_free(array);
+  good(frazil_session_open, forever, nullptr, &stuck);
+  good(frazil_session_start, stuck, scalars, 1u);
+  good(frazil_session_cancel, stuck);
+  EXPECT_EQ(frazil_session_wait(stuck, out, 1, nullptr), FRAZIL_CANCELLED);
+  good(frazil_session_set_deadline, stuck, 5.0);
+  EXPECT_EQ(frazil_session_run(stuck, scalars, 1, out, 1, nullptr), FRAZIL_LIMIT);
+  good(frazil_session_open, forever, nullptr, &left);
+  good(frazil_session_start, left, scalars, 1u);
+}
+
+TEST(CApi, InnerValuesAreOutputsByName) {
+  HeldModel model;
+  squares(model);
+  HeldSession session;
+  good(frazil_session_open, model, nullptr, &session);
+  HeldArray x;
+  make<float>(x, FRAZIL_F32, {2}, {1, 3});
+  const frazil_array* inputs[] = {x};
+  const char *in_names[] = {"x"}, *out_names[] = {"negated:0", "product", "y"};
+  frazil_array* out[3];
+  good(frazil_session_run_named, session, in_names, inputs, 1u, out_names, out, 3u);
+  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(-1, -9));
+  EXPECT_THAT(values_of<float>(out[1]), ElementsAre(1, 9));
+  for (frazil_array* array : out) frazil_array_free(array);
+}
+
+/// Repeats its operand `times` times; absent operands are skipped.
+frazil_code repeat_types(void* context, frazil_op_call* call) {
+  ++*static_cast<std::atomic<int>*>(context);
+  frazil_port in = FRAZIL_PORT, absent = FRAZIL_PORT;
+  frazil_attribute times;
+  EXPECT_EQ(frazil_op_input_type(call, 0, &in, nullptr), FRAZIL_OK);
+  EXPECT_EQ(frazil_op_input_type(call, 1, &absent, nullptr), FRAZIL_OK);
+  EXPECT_EQ(absent.kind, FRAZIL_NONE);
+  EXPECT_EQ(frazil_op_attribute(call, "times", &times, nullptr), FRAZIL_OK);
+  if (in.rank != 1) return frazil_op_fail(call, FRAZIL_BAD_MODEL, "one axis, please");
+  const auto count = *static_cast<const std::int64_t*>(times.values);
+  const std::string dim = std::to_string(count) + "*(" + in.dims[0] + ")";
+  const char* dims[] = {dim.c_str()};
+  return frazil_op_set_type(call, 0, in.dtype, dims, 1, nullptr);
+}
+
+frazil_code repeat_run(void*, frazil_op_call* call) {
+  const frazil_array *in = nullptr, *absent = nullptr;
+  frazil_attribute times, label;
+  EXPECT_EQ(frazil_op_input(call, 0, &in, nullptr), FRAZIL_OK);
+  EXPECT_EQ(frazil_op_input(call, 1, &absent, nullptr), FRAZIL_OK);
+  EXPECT_EQ(absent, nullptr);
+  EXPECT_EQ(frazil_op_attribute(call, "times", &times, nullptr), FRAZIL_OK);
+  EXPECT_EQ(frazil_op_attribute(call, "labels", &label, nullptr), FRAZIL_OK);
+  EXPECT_EQ(label.kind, FRAZIL_TEXTS);
+  EXPECT_STREQ(static_cast<const char* const*>(label.values)[1], "b");
+  EXPECT_EQ(frazil_op_attribute(call, "where", &label, nullptr), FRAZIL_BAD_INPUT);
+  const auto one = values_of<float>(in);
+  if (!one.empty() && one[0] < 0) return frazil_op_fail(call, FRAZIL_BAD_INPUT, "a negative number");
+  std::vector<float> many;
+  for (std::int64_t i = *static_cast<const std::int64_t*>(times.values); i > 0; --i) {
+    many.insert(many.end(), one.begin(), one.end());
+  }
+  HeldArray out;
+  make<float>(out, FRAZIL_F32, {static_cast<std::int64_t>(many.size())}, many);
+  return frazil_op_set_output(call, 0, out, nullptr);
+}
+
+TEST(CApi, ProgramsDefineOperators) {
+  static std::atomic<int> typed{0};
+  const std::int64_t twice = 2, thrice = 3;
+  const char* labels[] = {"a", "b"};
+  const frazil_attribute defaults[] = {{"times", FRAZIL_INT, 1, &twice}, {"labels", FRAZIL_TEXTS, 2, labels}};
+  frazil_operator op{
+      sizeof(frazil_operator), "Repeat", "com.acme.c", 1, 1, 0, 1, defaults, 2, 0, 0, repeat_types, repeat_run, &typed};
+  good(frazil_register_operator, &op);
+  HeldError twice_there;
+  EXPECT_EQ(frazil_register_operator(&op, &twice_there), FRAZIL_BAD_INPUT);
+  EXPECT_THAT(frazil_error_message(twice_there), HasSubstr("'Repeat' already"));
+  op.run = nullptr;
+  EXPECT_EQ(frazil_register_operator(&op, nullptr), FRAZIL_BAD_INPUT);
+
+  HeldGraph graph;
+  const char* dims[] = {"N"};
+  frazil_term x, y, scalar;
+  good(frazil_graph_new, "repeats", &graph);
+  good(frazil_graph_input, graph, "x", FRAZIL_F32, dims, 1u, &x);
+  const frazil_attribute times{"times", FRAZIL_INT, 1, &thrice};
+  good(frazil_graph_op, graph, "com.acme.c.Repeat", &x, 1u, &times, 1u, "again", &y, 1u);
+  good(frazil_graph_op, graph, "com.acme.c.Repeat", &y, 1u, nullptr, 0u, nullptr, &y, 1u);
+  HeldText type;
+  good(frazil_graph_type, graph.p, y, &type);
+  EXPECT_STREQ(type, "f32[6*N]");
+  EXPECT_GT(typed, 0);
+  good(frazil_graph_input, graph, "scalar", FRAZIL_F32, nullptr, 0u, &scalar);
+  HeldError error;
+  EXPECT_EQ(frazil_graph_op(graph, "com.acme.c.Repeat", &scalar, 1, nullptr, 0, "flat", &scalar, 1, &error),
+            FRAZIL_BAD_MODEL);
+  EXPECT_THAT(frazil_error_message(error), HasSubstr("node 'flat' (Repeat): one axis, please"));
+  good(frazil_graph_output, graph, "y", y);
+  HeldModel model;
+  good(frazil_graph_build, graph, &model);
+  HeldSession session;
+  good(frazil_session_open, model, nullptr, &session);
+  const char *in_names[] = {"x", "scalar"}, *out_names[] = {"y"};
+  const auto run = [&](float value, frazil_array** out, frazil_error** fault) {
+    HeldArray in, unused;
+    make<float>(in, FRAZIL_F32, {1}, {value});
+    make<float>(unused, FRAZIL_F32, {}, {0});
+    const frazil_array* inputs[] = {in, unused};
+    return frazil_session_run_named(session, in_names, inputs, 2, out_names, out, 1, fault);
+  };
+  HeldArray out, none;
+  HeldError fault;
+  ASSERT_EQ(run(5, &out, nullptr), FRAZIL_OK);
+  EXPECT_THAT(values_of<float>(out), ElementsAre(5, 5, 5, 5, 5, 5));
+  EXPECT_EQ(run(-5, &none, &fault), FRAZIL_BAD_INPUT);
+  EXPECT_THAT(frazil_error_message(fault), HasSubstr("node 'again' (Repeat): a negative number"));
+}
+
 // ---- misuse ----
 
 /// Objects that are valid, for calls that are not.

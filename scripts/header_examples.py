@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Makes a source of the examples in the comments of include/frazil/*.h: header_examples.py OUT
+
+An example is what a comment indents by three spaces. Each becomes a function, whose parameters are what the examples of
+its header take for granted.
+"""
+
+import pathlib
+import re
+import sys
+
+GIVEN = {
+    "build.h": "const Model& model, Patch& patch",
+    "host_operator.h": "GraphBuilder& graph, Term x",
+    "session.h": "Session& session, Array x",
+}
+
+BLOCK = re.compile(r"(?:^ *///   .*\n)(?:^ *///(?:   .*)?\n)*", re.M)
+
+HEAD = """#include <cstdio>
+#include <span>
+#include <vector>
+
+#include <frazil/frazil.h>
+
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+
+namespace frazil::examples {
+"""
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    out = [HEAD]
+    for header in sorted((pathlib.Path(__file__).resolve().parent.parent / "include/frazil").glob("*.h")):
+        for block in BLOCK.finditer(header.read_text()):
+            code = re.sub(r"^ *///", "", block[0], flags=re.M)
+            name = f"{header.stem}_{header.read_text().count(chr(10), 0, block.start()) + 1}"
+            out.append(f"\nvoid {name}({GIVEN.get(header.name, '')}) {{\n  {{\n{code}  }}\n}}\n")
+    out.append("\n}  // namespace frazil::examples\n")
+    if len(out) < 5:
+        sys.exit("header_examples.py: the headers have no examples any more?")
+    pathlib.Path(sys.argv[1]).write_text("".join(out))
+
+
+main()
