@@ -244,6 +244,9 @@ FRAZIL_API frazil_code frazil_session_bind_output(frazil_session* session, const
                                                   void* data, size_t bytes, frazil_error** error);
 /* Of the runs that begin from now on; negative: none. */
 FRAZIL_API frazil_code frazil_session_set_deadline(frazil_session* session, double milliseconds, frazil_error** error);
+/* Between runs: frees the memory kept for the next one, and lets go of the inputs of the last one, which are kept
+ * otherwise. */
+FRAZIL_API frazil_code frazil_session_trim(frazil_session* session, frazil_error** error);
 /* Makes the run in progress, or the one that was started, stop soon with FRAZIL_CANCELLED; from any thread. The next
  * run is not affected. */
 FRAZIL_API frazil_code frazil_session_cancel(frazil_session* session, frazil_error** error);

@@ -274,3 +274,7 @@ frazil_code frazil_session_set_deadline(frazil_session* session, double millisec
     need(session, "the session").session.set_deadline(none ? std::nullopt : std::optional<double>(milliseconds));
   });
 }
+
+frazil_code frazil_session_trim(frazil_session* session, frazil_error** error) {
+  return guarded(error, [&] { need(session, "the session").session.trim(); });
+}

@@ -303,7 +303,9 @@ void Session::Impl::run(std::span<const Array> given, std::vector<Array>& values
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k].data != nullptr) outputs[k] = lend(k);
   }
-  check(session->run(inputs, outputs));
+  const Status status = session->run(inputs, outputs);
+  inputs.clear();
+  check(status);
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k].data != nullptr) fill_bound(k);
   }

@@ -145,6 +145,25 @@ TEST(CApi, BorrowedMemoryIsReleasedOnce) {
   EXPECT_EQ(released, 1);
 }
 
+TEST(CApi, TrimLetsGoOfBorrowedInputs) {
+  HeldModel model;
+  squares(model);
+  HeldSession session;
+  good(frazil_session_open, model, nullptr, &session);
+  int released = 0;
+  const float memory[] = {3};
+  const std::int64_t dims[] = {1};
+  const frazil_release release = [](void* context) { ++*static_cast<int*>(context); };
+  frazil_array *x = nullptr, *out[2];
+  good(frazil_array_borrow, FRAZIL_F32, dims, 1u, memory, sizeof memory, release, &released, &x);
+  const frazil_array* inputs[] = {x};
+  good(frazil_session_run, session, inputs, 1u, out, 2u);
+  for (frazil_array* array : out) frazil_array_free(array);
+  frazil_array_free(x);
+  good(frazil_session_trim, session);
+  EXPECT_EQ(released, 1);
+}
+
 TEST(CApi, StringsAndSequences) {
   const std::int64_t dims[] = {2};
   const char* texts[] = {"ab", "c"};

@@ -152,7 +152,8 @@ TEST(BoundOutput, IsComputedInPlace) {
   graph.output("y", graph.op("MatMul", {x, graph.op("Transpose", {x}, {{"perm", {1, 0}}})}));
   const Model model = graph.build();
   Array in(Dtype::f32, {33, 64});
-  std::ranges::iota(in.mutable_values<float>(), 0.0f);
+  const auto elements = in.mutable_values<float>();
+  std::iota(elements.begin(), elements.end(), 0.0f);
   const Array expected = model.open().run(std::vector{in})[0];
   for (const std::size_t offset : {0u, 1u, 5u}) {
     std::vector<float> memory(33 * 33 + 2 * offset, -7);
@@ -276,8 +277,8 @@ TEST(Async, BorrowedInputsAreReleasedBeforeTheResultIsThere) {
   auto session = several().open();
   auto memory = std::make_shared<std::vector<float>>(std::vector<float>{1, 2});
   const std::weak_ptr<const void> watch = memory;
-  auto future =
-      session.run_async({Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(*memory)), std::move(memory))});
+  const auto bytes = std::as_bytes(std::span(*memory));
+  auto future = session.run_async({Array::borrow(Dtype::f32, {2}, bytes, std::move(memory))});
   future.wait();
   session.trim();
   EXPECT_TRUE(watch.expired());
