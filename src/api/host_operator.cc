@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <optional>
 
 #include <frazil/host_operator.h>
@@ -293,11 +294,15 @@ HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
 void register_operator(HostOperator op) {
   start();
   check_host(op);
-  auto def = std::make_unique<HostDef>(std::move(op));
-  if (!OpRegistry::global().add(*def)) {
-    refuse(frazil::Code::bad_input, "domain '{}' has an operator '{}' already", def->domain, def->name);
-  }
-  (void)def.release();
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<std::unique_ptr<HostDef>>;  // models may outlive main()
+  const std::scoped_lock lock(mutex);
+  kept.push_back(std::make_unique<HostDef>(std::move(op)));
+  const HostDef& def = *kept.back();
+  if (OpRegistry::global().add(def)) return;
+  const std::string why = fmt::format("domain '{}' has an operator '{}' already", def.domain, def.name);
+  kept.pop_back();
+  refuse(frazil::Code::bad_input, "{}", why);
 }
 
 NodeAttributes Access::attributes(const void* attrs) {

@@ -301,7 +301,8 @@ TEST(CApi, PatchesEditAModel) {
   const frazil_array* inputs[] = {x};
   good(frazil_session_run, session, inputs, 1u, &y, 1u);
   EXPECT_THAT(values_of<float>(y), ElementsAre(3, 4));
-  EXPECT_EQ(frazil_graph_build(patch, &edited, nullptr), FRAZIL_BAD_INPUT) << "it has been committed";
+  HeldModel none;
+  EXPECT_EQ(frazil_graph_build(patch, &none, nullptr), FRAZIL_BAD_INPUT) << "it has been committed";
 }
 
 TEST(CApi, OutputsMayBeBound) {
