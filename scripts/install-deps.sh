@@ -8,11 +8,12 @@ packages=(
   libprotozero-dev libtbb-dev libre2-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
+  python3-dev python3-numpy python3-pytest python3-pip python3-venv pybind11-dev
 )
 bench_packages=(libdnnl-dev)
 dev_packages=(
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
-  python3-numpy python3-sklearn python3-onnx
+  python3-sklearn python3-onnx
 )
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # A Node.js from another source includes npm, and Debian's npm conflicts with it.

@@ -50,6 +50,8 @@ enum class Dtype : std::uint8_t {
 std::string_view name_of(Dtype dtype);
 /// Bytes per element in memory; sizeof(std::string) for strings.
 std::size_t byte_size(Dtype dtype);
+/// The type's number in ONNX, as attributes such as Cast's `to` have it.
+int onnx_number(Dtype dtype);
 
 /// The Dtype of a C++ type: bool, integers, float, double, std::complex of both, std::string.
 template <class T>
@@ -95,6 +97,13 @@ class Array {
   std::int64_t count() const;
   std::size_t bytes() const;
   const void* data() const;
+  /// The elements where they lie, without making them dense as data() does.
+  struct Layout {
+    const void* data = nullptr;
+    std::span<const std::int64_t> strides;  ///< in elements; valid as long as the Array
+    bool exclusive = false;                 ///< no session and no other Array uses these bytes, now or in a later run
+  };
+  Layout layout() const;
   /// Pointer for writing. Shared or borrowed elements are copied first, so that other Arrays keep their values.
   void* mutable_data();
   /// The elements. Throws Code::bad_input when T does not match dtype().

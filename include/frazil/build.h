@@ -46,6 +46,8 @@ class Extent {
 /// An attribute's value.
 class Attribute {
  public:
+  using Value = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
+                             std::vector<std::string>, Array>;
   template <std::integral I>
   Attribute(I v) : v_(static_cast<std::int64_t>(v)) {}
   template <std::floating_point F>
@@ -58,12 +60,10 @@ class Attribute {
   Attribute(std::vector<float> v) : v_(std::move(v)) {}
   Attribute(std::vector<std::string> v) : v_(std::move(v)) {}
   Attribute(Array v) : v_(std::move(v)) {}
+  const Value& value() const { return v_; }
 
  private:
-  friend struct Access;
-  std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
-               std::vector<std::string>, Array>
-      v_;
+  Value v_;
 };
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 

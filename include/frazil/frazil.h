@@ -14,6 +14,7 @@
 #include <frazil/host_operator.h>
 #include <frazil/model.h>
 #include <frazil/observer.h>
+#include <frazil/operators.h>
 #include <frazil/session.h>
 
 namespace frazil {
@@ -38,6 +39,9 @@ using api::Named;
 using api::NodeAttributes;
 using api::NodeEvent;
 using api::Observer;
+using api::onnx_number;
+using api::OperatorInfo;
+using api::operators;
 using api::Options;
 using api::Patch;
 using api::Policy;

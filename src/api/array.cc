@@ -4,6 +4,7 @@
 
 #include "api/access.h"
 #include "tensor/npy.h"
+#include "tensor/onnx_proto.h"
 
 namespace frazil::api {
 namespace {
@@ -36,6 +37,7 @@ Tensor copy_of(const Tensor& from) {
 
 std::string_view name_of(Dtype dtype) { return frazil::name_of(elem_of(dtype)); }
 std::size_t byte_size(Dtype dtype) { return frazil::byte_size(elem_of(dtype)); }
+int onnx_number(Dtype dtype) { return onnx_data_type(elem_of(dtype)); }
 
 const Datum& Access::datum(const Array& array) {
   static const Datum none;
@@ -125,6 +127,13 @@ const Sizes& Array::sizes() const { return tensor_of(*this).sizes(); }
 std::int64_t Array::count() const { return tensor_of(*this).count(); }
 std::size_t Array::bytes() const { return tensor_of(*this).bytes(); }
 const void* Array::data() const { return Access::elements(*this).data(); }
+Array::Layout Array::layout() const {
+  const Tensor& tensor = tensor_of(*this);
+  const Buffer& buffer = tensor.buffer();
+  const bool may_grow = buffer.block_bytes() != 0;
+  const bool exclusive = impl_.use_count() == 1 && buffer.unique() && buffer.writable() && !may_grow;
+  return {tensor.data(), tensor.strides(), exclusive};
+}
 double Array::number(std::int64_t i) const {
   const Tensor& tensor = tensor_of(*this);
   if (i < 0 || i >= tensor.count()) refuse(frazil::Code::bad_input, "element {} of {}", i, tensor.type_str());

@@ -36,7 +36,7 @@ AttrValue Access::attribute(const Attribute& attribute) {
           return v;
         }
       },
-      attribute.v_);
+      attribute.value());
 }
 
 AttrValue fitted_attribute(const OpDef& op, std::string_view name, const Attribute& value) {

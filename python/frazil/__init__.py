@@ -1,0 +1,43 @@
+"""Frazil, a runtime for dynamic inference graphs.
+
+    import frazil
+    model = frazil.load("model.onnx")
+    y = model(x)                      # by position or keyword
+    outputs = model.run({"x": x})     # by name
+"""
+
+from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes, from_dlpack, operators
+from .errors import BadInput, BadModel, Cancelled, Error, InternalError, LimitExceeded, OutOfMemory, Unsupported
+from .model import Model, Session, from_bytes, from_text, load
+from .observe import NodeEvent, Observer, Profile
+
+globals().update({d.name: d for d in dtypes})  # frazil.float32, frazil.bfloat16, ...
+bool_ = dtype("bool")
+
+__all__ = [
+    "BadInput",
+    "BadModel",
+    "Cancelled",
+    "Counters",
+    "DType",
+    "Error",
+    "InternalError",
+    "LimitExceeded",
+    "Model",
+    "NodeEvent",
+    "Observer",
+    "Options",
+    "OutOfMemory",
+    "Port",
+    "Profile",
+    "Session",
+    "Unsupported",
+    "__version__",
+    "dtype",
+    "dtypes",
+    "from_bytes",
+    "from_dlpack",
+    "from_text",
+    "load",
+    "operators",
+]

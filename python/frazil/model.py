@@ -1,0 +1,111 @@
+"""Models and sessions."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Sequence
+
+import numpy
+
+from . import _frazil, render
+from ._frazil import Session
+from .observe import Profile
+
+
+class Model(_frazil.Model):
+    """A graph that can be run. Immutable: an edit makes a new one. Threads may share it.
+
+    model.run({"x": x}) returns a dict, model(x) the output or a tuple of several. Calls take a session from a pool that
+    has as many as calls ran at the same time.
+    """
+
+    def session(self, **options: Any) -> Session:
+        """Opens a session. Options (see frazil.Options) that are not given are those of the model."""
+        return _frazil.open_session(self._handle, self._options(options))
+
+    def with_options(self, **options: Any) -> Model:
+        """The same model, whose calls run with these options besides its own."""
+        return Model(self, self._options(options))
+
+    def _options(self, options: Mapping[str, Any]) -> _frazil.Options:
+        own = {name: getattr(self.options, name) for name in OPTIONS}
+        return _frazil.Options(**{**own, **options})
+
+    def save(self, path: str | os.PathLike[str], *, opset: int | None = None, external_bytes: int = 0) -> None:
+        """Writes an ONNX file.
+
+        opset           of ai.onnx; by default the oldest that the model fits into. BadInput when it is too old
+        external_bytes  tensors of at least this size go to "<path>.data"; 0: none
+        """
+        self._save(os.fspath(path), opset, external_bytes)
+
+    def fetch(
+        self, inputs: Mapping[str, Any], values: Sequence[str], **options: Any
+    ) -> dict[str, numpy.ndarray | dict[tuple[int, ...], numpy.ndarray] | None]:
+        """Runs the model and returns inner values by name, as text() or ONNX has them.
+
+        A value inside of loops is a dict by iteration numbers, outermost first; one that was not computed is None. Raises
+        BadInput for a name that the model does not have, and Unsupported for a value that the passes removed: the option
+        tier="ref" has all of them.
+        """
+        found: dict[str, Any] = dict.fromkeys(values)
+        for name, value, iterations in _frazil.fetch(self._handle, self._options(options), inputs, list(values)):
+            if not iterations:
+                found[name] = value
+            else:
+                found[name] = {**(found[name] or {}), iterations: value}
+        return found
+
+    def profile(self, inputs: Mapping[str, Any], *, runs: int = 20, warmup: int = 2, **options: Any) -> Profile:
+        """Time by node: a table, as text and in notebooks. `frazil profile` tells more."""
+        seconds, rows = _frazil.profile(self._handle, self._options(options), inputs, warmup, runs)
+        return Profile(self.name, runs, seconds, rows)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{port.name}: {port.type}" for port in self.inputs)
+        outputs = ", ".join(f"{port.name}: {port.type}" for port in self.outputs)
+        return f"<frazil.Model {self.name!r} ({inputs}) -> ({outputs})>"
+
+    def _repr_svg_(self) -> str | None:
+        return render.svg(self.dot())
+
+    def _repr_html_(self) -> str:
+        return render.html(self.dot(), self.text())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        weights = {name: numpy.array(value) for name, value in self.weights().items()}
+        return _unpickle, (self.text(), weights, {name: getattr(self.options, name) for name in OPTIONS})
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Model:
+        return self
+
+
+OPTIONS = tuple(name for name, value in vars(_frazil.Options).items() if isinstance(value, property))
+
+
+def _unpickle(text: str, weights: Mapping[str, numpy.ndarray], options: Mapping[str, Any]) -> Model:
+    return from_text(text, weights, **options)
+
+
+def load(path: str | os.PathLike[str], **options: Any) -> Model:
+    """Reads an ONNX file; weights are mapped, not copied.
+
+    Options of runs are those of frazil.Options; they are the default of the model's calls and sessions. Options of
+    loading: fix_defaults (inputs with a default become constants), max_nodes, max_nesting, max_name_bytes, max_elements
+    (per tensor, of runs too), load_memory_limit. Raises BadInput when the file cannot be read, BadModel when it is
+    damaged or not valid, Unsupported, LimitExceeded.
+    """
+    return Model(_frazil.load(os.fspath(path), **options))
+
+
+def from_bytes(data: bytes | bytearray | memoryview, **options: Any) -> Model:
+    """As load(), from memory."""
+    return Model(_frazil.from_bytes(data, **options))
+
+
+def from_text(text: str, weights: Mapping[str, Any] | None = None, **options: Any) -> Model:
+    """A model from the text form (docs/text-form.md); `weights` are the tensors that it calls @name."""
+    return Model(_frazil.from_text(text, dict(weights or {}), **options))

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "python/src/python.h"
+
+namespace frazil::python {
+
+/// Ctrl-C during a run. Python's handler of SIGINT only sets a flag, which is looked at between two byte codes. While
+/// this object lives on Python's main thread, the signal also cancels the session's run.
+///
+/// A handler in front of Python's is installed on first use and stays. Python's signal.signal() removes it, so it is
+/// checked again, by a system call, unless the last run ended a few microseconds ago.
+class Interruptible {
+ public:
+  explicit Interruptible(Session& session);
+  ~Interruptible();
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+  /// After a cancelled run, with the interpreter's lock: raises what Python's handlers of the signal raise. Returns
+  /// when there was no signal, or when they raise nothing.
+  void raise_pending() const;
+
+ private:
+  bool main_;
+  Session* before_ = nullptr;
+};
+
+/// Called once, at import.
+void remember_main_thread();
+
+}  // namespace frazil::python

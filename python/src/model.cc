@@ -1,0 +1,218 @@
+#include "python/src/dtypes.h"
+#include "python/src/session.h"
+
+namespace frazil::python {
+namespace {
+
+/// A model and the idle sessions of its calls. A call takes one, or opens one when all are in use; so there are as many
+/// as calls ran at the same time. The interpreter's lock guards the list.
+class ModelObject {
+ public:
+  ModelObject(Model model, const Options& options)
+      : model_(std::move(model)), options_(options), signature_(std::make_shared<Signature>(model_)) {}
+
+  ModelObject(ModelObject&&) = default;
+  ModelObject(const ModelObject&) = delete;
+  ModelObject& operator=(const ModelObject&) = delete;
+  ~ModelObject() = default;
+
+  const Model& model() const { return model_; }
+  const Options& options() const { return options_; }
+
+  py::dict run(const py::object& inputs) {
+    const Lease lease(*this);
+    return lease->run(inputs);
+  }
+  py::object call(const py::args& args, const py::kwargs& kwargs) {
+    const Lease lease(*this);
+    return lease->call(args, kwargs);
+  }
+  std::size_t idle() const { return idle_.size(); }
+  void trim() { idle_.clear(); }
+
+ private:
+  class Lease {
+   public:
+    explicit Lease(ModelObject& of) : of_(of) {
+      if (of.idle_.empty()) {
+        worker_ = std::make_unique<Worker>(of.model_, of.options_, of.signature_);
+      } else {
+        worker_ = std::move(of.idle_.back());
+        of.idle_.pop_back();
+      }
+    }
+    ~Lease() { of_.idle_.push_back(std::move(worker_)); }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    Worker* operator->() const { return worker_.get(); }
+
+   private:
+    ModelObject& of_;
+    std::unique_ptr<Worker> worker_;
+  };
+
+  Model model_;
+  Options options_;
+  std::shared_ptr<const Signature> signature_;
+  std::vector<std::unique_ptr<Worker>> idle_;
+};
+
+// ---- ports ----
+
+py::object shape_of(const Port& port) {
+  if (port.kind != Array::Kind::tensor || !port.ranked) return py::none();
+  py::tuple shape(port.dims.size());
+  for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
+    const std::string& dim = port.dims[axis];
+    const bool number = dim.find_first_not_of("0123456789") == std::string::npos;
+    shape[axis] = number ? py::object(py::int_(std::stoll(dim))) : py::object(py::str(dim));
+  }
+  return shape;
+}
+
+py::object dtype_of(const Port& port) {
+  return port.kind == Array::Kind::tensor ? object_of(port.dtype) : py::object(py::none());
+}
+
+std::string repr_of(const Port& port) {
+  std::string text = "Port(" + py::repr(py::str(port.name)).cast<std::string>() + ", '" + port.type + "'";
+  if (port.optional) text += ", optional=True";
+  return text + ")";
+}
+
+void bind_ports(py::module_& m) {
+  py::class_<Port>(m, "Port", "An input or output of a model.")
+      .def_readonly("name", &Port::name)
+      .def_readonly("type", &Port::type, "the whole type as text: 'f32[N,3]', 'seq<i64[...]>'")
+      .def_property_readonly(
+          "kind",
+          [](const Port& port) {
+            constexpr const char* names[] = {"none", "tensor", "sequence", "map"};
+            return names[static_cast<int>(port.kind)];
+          },
+          "'tensor', 'sequence' or 'map'")
+      .def_property_readonly("dtype", &dtype_of, "a frazil.DType; None unless it is a tensor")
+      .def_property_readonly(
+          "shape", &shape_of,
+          "a tuple of numbers, and of texts for extents that runs decide: (\"N\", 3); None where the "
+          "rank is unknown")
+      .def_readonly("optional", &Port::optional, "may be left out")
+      .def("__repr__", &repr_of);
+}
+
+// ---- loading ----
+
+template <class T>
+void take(const py::kwargs& keywords, const char* name, T& to) {
+  if (!keywords.contains(name)) return;
+  to = keywords[name].cast<T>();
+  if (PyDict_DelItemString(keywords.ptr(), name) != 0) throw py::error_already_set();
+}
+
+struct Loading {
+  LoadOptions load;
+  Options run;
+};
+
+/// Those of loading are taken from `keywords`; the rest are those of runs.
+Loading options_of(const py::kwargs& keywords) {
+  Loading loading;
+  take(keywords, "fix_defaults", loading.load.fix_defaults);
+  take(keywords, "load_memory_limit", loading.load.memory_limit);
+  take(keywords, "max_nodes", loading.load.max_nodes);
+  take(keywords, "max_nesting", loading.load.max_nesting);
+  take(keywords, "max_name_bytes", loading.load.max_name_bytes);
+  set_options(loading.run, keywords);
+  loading.load.max_elements = loading.run.max_elements;
+  return loading;
+}
+
+template <class F>
+ModelObject loaded(const py::kwargs& keywords, F&& load) {
+  const Loading options = options_of(keywords);
+  Model model = [&] {
+    const Unlocked unlocked;
+    return load(options.load);
+  }();
+  return {std::move(model), options.run};
+}
+
+void bind_loading(py::module_& m) {
+  m.def("load", [](const std::string& path, const py::kwargs& keywords) {
+    return loaded(keywords, [&](const LoadOptions& options) { return Model::load(path, options); });
+  });
+  m.def("from_bytes", [](const py::buffer& bytes, const py::kwargs& keywords) {
+    const py::buffer_info info = bytes.request();
+    const std::span<const std::byte> span{static_cast<const std::byte*>(info.ptr),
+                                          static_cast<std::size_t>(info.size * info.itemsize)};
+    return loaded(keywords, [&](const LoadOptions& options) { return Model::from_bytes(span, options); });
+  });
+  m.def("from_text", [](const std::string& text, const py::dict& weights, const py::kwargs& keywords) {
+    std::map<std::string, Array> arrays;
+    for (const auto [name, value] : weights) {
+      const auto key = name.cast<std::string>();
+      Array array = array_of(value, {"weight '" + key + "'", Array::Kind::tensor, {}, {}});
+      arrays.emplace(key, array);
+    }
+    return loaded(keywords, [&](const LoadOptions& options) { return Model::from_text(text, arrays, options); });
+  });
+}
+
+template <class F>
+auto unlocked(F&& f) {
+  const Unlocked nothing_locked;
+  return f();
+}
+
+py::dict weights_of(const ModelObject& m) {
+  py::dict weights;
+  for (const auto& [name, array] : m.model().weights()) weights[py::str(name)] = object_of(array);
+  return weights;
+}
+
+}  // namespace
+
+void bind_models(py::module_& m) {
+  bind_ports(m);
+  py::class_<ModelObject>(m, "Model")
+      .def(py::init([](const ModelObject& other) { return ModelObject(other.model(), other.options()); }))
+      .def(py::init(
+          [](const ModelObject& other, const Options& options) { return ModelObject(other.model(), options); }))
+      .def(py::init<Model, const Options&>())
+      .def("run", &ModelObject::run, py::arg("inputs") = py::dict(),
+           R"(run(inputs: dict[str, ArrayLike]) -> dict[str, numpy.ndarray]
+
+Runs the model and returns all its outputs by name.
+
+Inputs are NumPy arrays, DLPack tensors, numbers or lists; lists for sequences, dicts for maps, None for an input that
+has a default. Arrays are not copied when they are in row-major order, and must not change during the run. Results are
+arrays over the run's memory. Raises BadInput for an input that does not fit, LimitExceeded, Cancelled,
+KeyboardInterrupt. Any thread may call; calls at the same time have a session each.)")
+      .def("__call__", &ModelObject::call,
+           "Runs the model on inputs by position or keyword. Returns the output, or a tuple of several; see run().")
+      .def("trim", &ModelObject::trim, "Frees the memory that calls keep for later ones.")
+      .def_property_readonly("name", [](const ModelObject& of) { return of.model().name(); })
+      .def_property_readonly("inputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().inputs())); })
+      .def_property_readonly("outputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().outputs())); })
+      .def_property_readonly("options", &ModelObject::options, "Those of its calls.")
+      .def_property_readonly(
+          "operators", [](const ModelObject& of) { return of.model().operators(); }, "The operators used, sorted.")
+      .def_property_readonly("_handle", &ModelObject::model)
+      .def_property_readonly("_idle_sessions", &ModelObject::idle)
+      .def("_save", [](const ModelObject& of, const std::string& path, std::optional<std::int64_t> opset,
+                       std::uint64_t bytes) { unlocked([&] { of.model().save(path, {opset, bytes}); }); })
+      .def(
+          "text", [](const ModelObject& of) { return unlocked([&] { return of.model().text(); }); },
+          "The graph in the text form; see from_text().")
+      .def("weights", &weights_of, "The tensors that text() calls @name: a dict of NumPy arrays, not copied.")
+      .def(
+          "dot", [](const ModelObject& of) { return unlocked([&] { return of.model().dot(); }); },
+          "The graph as input for Graphviz.")
+      .def(
+          "explain", [](const ModelObject& of) { return unlocked([&] { return of.model().explain(); }); },
+          "The plan: its steps and where each value lies.");
+  py::class_<Model>(m, "ModelHandle");
+  bind_loading(m);
+}
+
+}  // namespace frazil::python

@@ -1,0 +1,18 @@
+#include "python/src/interrupt.h"
+#include "python/src/python.h"
+
+// The Python package's module: the public C++ API and nothing else. python/frazil adds what is easier in Python.
+PYBIND11_MODULE(_frazil, m) {
+  using namespace frazil::python;
+  m.attr("__version__") = FRAZIL_VERSION;
+  remember_main_thread();
+  bind_errors(m);
+  bind_dtypes(m);
+  bind_arrays(m);
+  bind_options(m);
+  bind_observers(m);
+  bind_sessions(m);
+  bind_models(m);
+  bind_builders(m);
+  bind_operators(m);
+}

@@ -1,0 +1,192 @@
+#include "python/src/observer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "python/src/arrays.h"
+#include "python/src/session.h"
+
+namespace frazil::python {
+namespace {
+
+constexpr const char* kNames[] = {"run_begin", "run_end",        "node_begin", "node_end", "branch",
+                                  "iteration", "shapes_changed", "value",      "without"};
+
+py::tuple tuple_of(std::span<const std::int64_t> numbers) {
+  py::tuple made(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) made[i] = numbers[i];
+  return made;
+}
+
+py::object node_of(const NodeEvent& event) {
+  static PyObject* type = py::object(py::module_::import("frazil.observe").attr("NodeEvent")).release().ptr();
+  return py::handle(type)(event.name, event.op, event.id);
+}
+
+}  // namespace
+
+PythonObserver::PythonObserver(py::object to, Session& session) : to_(std::move(to)), session_(session) {
+  const py::object base = py::module_::import("frazil.observe").attr("Observer");
+  if (!py::isinstance(to_, base)) throw py::type_error("an observer must derive from frazil.Observer");
+  for (int f = 0; f < kCount; ++f) {
+    const py::object own = to_.attr("__class__").attr(kNames[f]);
+    if (!own.is(base.attr(kNames[f]))) functions_[f] = to_.attr(kNames[f]);
+  }
+  wanted_ = to_.attr("wanted")().cast<std::vector<std::string>>();
+}
+
+PythonObserver::~PythonObserver() = default;
+
+void PythonObserver::raise_pending() {
+  if (!raised_) return;
+  const auto raised = std::move(raised_);
+  throw py::error_already_set(*raised);
+}
+
+template <class... A>
+py::object PythonObserver::call(Function function, A&&... arguments) {
+  if (!functions_[function]) return py::none();
+  if (raised_) return py::none();
+  try {
+    return functions_[function](arguments...);
+  } catch (py::error_already_set& error) {
+    raised_ = std::make_unique<py::error_already_set>(error);
+    session_.cancel();
+  }
+  return py::none();
+}
+
+// Without a function the lock is not taken.
+void PythonObserver::run_begin() {
+  if (!functions_[kRunBegin]) return;
+  const py::gil_scoped_acquire locked;
+  call(kRunBegin);
+}
+void PythonObserver::run_end() {
+  if (!functions_[kRunEnd]) return;
+  const py::gil_scoped_acquire locked;
+  call(kRunEnd);
+}
+void PythonObserver::node_begin(const NodeEvent& event) {
+  if (!functions_[kNodeBegin]) return;
+  const py::gil_scoped_acquire locked;
+  call(kNodeBegin, node_of(event));
+}
+void PythonObserver::node_end(const NodeEvent& event) {
+  if (!functions_[kNodeEnd]) return;
+  const py::gil_scoped_acquire locked;
+  call(kNodeEnd, node_of(event));
+}
+void PythonObserver::branch(const NodeEvent& event, bool taken) {
+  if (!functions_[kBranch]) return;
+  const py::gil_scoped_acquire locked;
+  call(kBranch, node_of(event), taken);
+}
+void PythonObserver::iteration(const NodeEvent& event) {
+  if (!functions_[kIteration]) return;
+  const py::gil_scoped_acquire locked;
+  call(kIteration, node_of(event));
+}
+void PythonObserver::shapes_changed() {
+  if (!functions_[kShapes]) return;
+  const py::gil_scoped_acquire locked;
+  call(kShapes);
+}
+std::vector<std::string> PythonObserver::wanted() const { return wanted_; }
+void PythonObserver::value(const ValueEvent& event) {
+  if (!functions_[kValue]) return;
+  const py::gil_scoped_acquire locked;
+  call(kValue, event.name, object_of(event.value), tuple_of(event.iterations));
+}
+bool PythonObserver::without(std::string_view name, std::string_view why) {
+  if (!functions_[kWithout]) return false;
+  const py::gil_scoped_acquire locked;
+  const py::object answer = call(kWithout, name, why);
+  return PyObject_IsTrue(answer.ptr()) == 1;
+}
+
+namespace {
+
+/// Keeps inner values; the interpreter's lock is not needed for that.
+class Fetcher : public Observer {
+ public:
+  explicit Fetcher(std::vector<std::string> names) : names_(std::move(names)) {}
+  std::vector<std::string> wanted() const override { return names_; }
+  void value(const ValueEvent& event) override {
+    kept_.push_back({std::string(event.name), event.value, {event.iterations.begin(), event.iterations.end()}});
+  }
+  /// A list of (name, value, iterations).
+  py::list list() const {
+    py::list all;
+    for (const Kept& one : kept_) all.append(py::make_tuple(one.name, object_of(one.value), tuple_of(one.iterations)));
+    return all;
+  }
+
+ private:
+  struct Kept {
+    std::string name;
+    Array value;
+    std::vector<std::int64_t> iterations;
+  };
+  std::vector<std::string> names_;
+  std::vector<Kept> kept_;
+};
+
+/// Time by node.
+class Timer : public Observer {
+ public:
+  void node_begin(const NodeEvent&) override { begin_ = Clock::now(); }
+  void node_end(const NodeEvent& event) override {
+    const auto spent = Clock::now() - begin_;
+    const auto [at, fresh] = index_.try_emplace({event.id, std::string(event.op)}, rows_.size());
+    if (fresh) rows_.push_back({std::string(event.name), std::string(event.op), 0, {}});
+    Row& row = rows_[at->second];
+    ++row.calls;
+    row.spent += spent;
+  }
+  void run_begin() override { run_ = Clock::now(); }
+  void run_end() override { runs_ += Clock::now() - run_; }
+  /// (seconds of all runs, a list of (name, op, calls, seconds)).
+  py::tuple totals() const {
+    py::list rows;
+    for (const Row& row : rows_) rows.append(py::make_tuple(row.name, row.op, row.calls, seconds(row.spent)));
+    return py::make_tuple(seconds(runs_), rows);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Row {
+    std::string name, op;
+    std::uint64_t calls = 0;
+    Clock::duration spent{};
+  };
+  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+  std::map<std::pair<std::uint32_t, std::string>, std::size_t> index_;
+  std::vector<Row> rows_;
+  Clock::time_point begin_, run_;
+  Clock::duration runs_{};
+};
+
+}  // namespace
+
+void bind_observers(py::module_& m) {
+  m.def("fetch",
+        [](const Model& model, const Options& options, const py::object& inputs, std::vector<std::string> values) {
+          Fetcher fetcher(std::move(values));
+          Worker worker(model, options, std::make_shared<Signature>(model));
+          worker.set_observer(&fetcher);
+          worker.results(inputs);
+          return fetcher.list();
+        });
+  m.def("profile", [](const Model& model, const Options& options, const py::object& inputs, int warmup, int runs) {
+    Timer timer;
+    Worker worker(model, options, std::make_shared<Signature>(model));
+    for (int i = 0; i < warmup; ++i) worker.results(inputs);
+    worker.set_observer(&timer);
+    for (int i = 0; i < runs; ++i) worker.results(inputs);
+    return timer.totals();
+  });
+}
+
+}  // namespace frazil::python

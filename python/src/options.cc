@@ -1,0 +1,99 @@
+#include "python/src/session.h"
+
+namespace frazil::python {
+namespace {
+
+struct Row {
+  const char* name;
+  void (*set)(Options& options, py::handle value);
+  py::object (*get)(const Options& options);
+};
+
+template <auto Member>
+constexpr Row row(const char* name) {
+  return {name,
+          [](Options& options, py::handle value) {
+            using T = std::remove_reference_t<decltype(options.*Member)>;
+            options.*Member = value.cast<T>();
+          },
+          [](const Options& options) -> py::object { return py::cast(options.*Member); }};
+}
+
+constexpr Row kRows[] = {
+    {"tier", [](Options& options, py::handle value) { options.tier = py::str(value).cast<std::string>(); },
+     [](const Options& options) -> py::object { return py::str(options.tier); }},
+    row<&Options::threads>("threads"),
+    row<&Options::memory_limit>("memory_limit"),
+    row<&Options::arena_limit>("arena_limit"),
+    row<&Options::max_elements>("max_elements"),
+    row<&Options::max_steps>("max_steps"),
+    row<&Options::deadline_ms>("deadline_ms"),
+    row<&Options::seed>("seed"),
+    row<&Options::strict_numerics>("strict_numerics"),
+};
+
+[[noreturn]] void unknown(const std::string& name) {
+  std::string known;
+  for (const Row& row : kRows) known += (known.empty() ? "" : ", ") + std::string(row.name);
+  throw py::type_error("unknown option '" + name + "'; options are " + known);
+}
+
+std::string repr(const Options& options) {
+  std::string text;
+  const Options defaults;
+  for (const Row& row : kRows) {
+    const py::object value = row.get(options);
+    if (value.equal(row.get(defaults))) continue;
+    text += (text.empty() ? "" : ", ") + std::string(row.name) + "=" + py::repr(value).cast<std::string>();
+  }
+  return "Options(" + text + ")";
+}
+
+}  // namespace
+
+void set_options(Options& options, const py::kwargs& keywords) {
+  for (const auto [key, value] : keywords) {
+    const auto name = key.cast<std::string>();
+    const Row* found = nullptr;
+    for (const Row& row : kRows) {
+      if (name == row.name) found = &row;
+    }
+    if (found == nullptr) unknown(name);
+    try {
+      found->set(options, value);
+    } catch (const py::cast_error&) {
+      throw py::type_error("option '" + name + "': a " +
+                           py::str(py::type::handle_of(value).attr("__name__")).cast<std::string>() +
+                           " does not fit: " + py::repr(value).cast<std::string>());
+    }
+  }
+}
+
+void bind_options(py::module_& m) {
+  auto options = py::class_<Options>(
+      m, "Options", R"(How runs go: keywords of load(), Graph.build(), Model.session() and Model.with_options().
+
+tier             "auto"; "ref", the slow reference; "0", the plan on hand-written kernels
+threads          of one run; 0: one per core
+memory_limit     bytes of intermediate values
+arena_limit      bytes of them that are kept between runs
+max_elements     per tensor
+max_steps        per run
+deadline_ms      per run, in milliseconds
+seed             of random operators without one of their own
+strict_numerics  True: no kernels whose sums are less exact
+
+None means: as the environment says (`frazil knobs`).)");
+  options.def(py::init([](const py::kwargs& keywords) {
+    Options made;
+    set_options(made, keywords);
+    return made;
+  }));
+  for (const Row& row : kRows) {
+    options.def_property_readonly(
+        row.name, py::cpp_function([&row](const Options& o) { return row.get(o); }, py::is_method(options)));
+  }
+  options.def("__repr__", &repr);
+}
+
+}  // namespace frazil::python

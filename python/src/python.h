@@ -1,0 +1,37 @@
+#pragma once
+
+#include <frazil/frazil.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace frazil::python {
+
+namespace py = pybind11;
+
+/// While it lives, other Python threads run, and nothing here may touch a Python object.
+class Unlocked {
+ public:
+  Unlocked() : state_(PyEval_SaveThread()) {}
+  ~Unlocked() { PyEval_RestoreThread(state_); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+[[noreturn]] inline void refuse(const std::string& message) { throw Error(Code::bad_input, message); }
+
+/// Each defines a part of the module, in the order of the calls in module.cc.
+void bind_errors(py::module_& m);
+void bind_dtypes(py::module_& m);
+void bind_arrays(py::module_& m);
+void bind_options(py::module_& m);
+void bind_observers(py::module_& m);
+void bind_sessions(py::module_& m);
+void bind_models(py::module_& m);
+void bind_builders(py::module_& m);
+void bind_operators(py::module_& m);
+
+}  // namespace frazil::python

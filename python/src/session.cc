@@ -1,0 +1,200 @@
+#include "python/src/session.h"
+
+#include "python/src/interrupt.h"
+#include "python/src/observer.h"
+
+namespace frazil::python {
+
+Signature::Signature(const Model& of) : model(of.name()) {
+  for (const Port& port : of.inputs()) {
+    positions[py::str(port.name)] = inputs.size();
+    inputs.push_back(Wanted::of(port));
+  }
+  for (const Port& port : of.outputs()) outputs.push_back(py::str(port.name));
+}
+
+std::size_t Signature::position(py::handle name) const {
+  PyObject* found = PyDict_GetItemWithError(positions.ptr(), name.ptr());
+  if (found != nullptr) return PyLong_AsSize_t(found);
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  std::string known;
+  for (const auto [input, position] : positions)
+    known += (known.empty() ? "" : ", ") + py::repr(input).cast<std::string>();
+  refuse("model '" + model + "' has no input " + py::repr(name).cast<std::string>() + "; it has " +
+         (known.empty() ? "none" : known));
+}
+
+Worker::Worker(const Model& model, const Options& options, std::shared_ptr<const Signature> signature)
+    : session_([&] {
+        const Unlocked unlocked;
+        return model.open(options);
+      }()),
+      signature_(std::move(signature)),
+      inputs_(signature_->inputs.size()) {}
+
+void Worker::bind(py::handle inputs) {
+  if (!PyDict_Check(inputs.ptr())) refuse("run() takes a dict of input names to values");
+  PyObject *name, *value;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(inputs.ptr(), &at, &name, &value) != 0) {
+    const std::size_t i = signature_->position(name);
+    inputs_[i] = array_of(value, signature_->inputs[i]);
+  }
+}
+
+namespace {
+
+/// Marks the session, and forgets the inputs however a run ends.
+class Busy {
+ public:
+  Busy(bool& busy, std::vector<Array>& inputs) : busy_(busy), inputs_(inputs) {
+    if (busy_) refuse("the session is in use by another thread: open one for each, or call the model");
+    busy_ = true;
+  }
+  ~Busy() {
+    for (Array& input : inputs_) input = Array();
+    busy_ = false;
+    drop_left();
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  bool& busy_;
+  std::vector<Array>& inputs_;
+};
+
+}  // namespace
+
+Results Worker::execute() {
+  Results results;
+  const Interruptible interruptible(session_);
+  try {
+    const Unlocked unlocked;
+    session_.run(std::span<const Array>(inputs_), results);
+  } catch (const Error& error) {
+    if (error.code() == Code::cancelled) interruptible.raise_pending();
+    throw;
+  }
+  return results;
+}
+
+Results Worker::results(py::handle inputs) {
+  const Busy busy(busy_, inputs_);
+  bind(inputs);
+  return execute();
+}
+
+py::dict Worker::run(py::handle inputs) {
+  const Busy busy(busy_, inputs_);
+  bind(inputs);
+  const Results results = execute();
+  py::dict by_name;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const py::object value = object_of(results[k]);
+    if (PyDict_SetItem(by_name.ptr(), signature_->outputs[k].ptr(), value.ptr()) != 0) throw py::error_already_set();
+  }
+  return by_name;
+}
+
+py::object Worker::call(const py::args& args, const py::kwargs& kwargs) {
+  const Busy busy(busy_, inputs_);
+  if (args.size() > inputs_.size()) {
+    refuse("model '" + signature_->model + "' has " + std::to_string(inputs_.size()) + " inputs, got " +
+           std::to_string(args.size()));
+  }
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    inputs_[i] = array_of(PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i)), signature_->inputs[i]);
+  }
+  for (const auto [name, value] : kwargs) {
+    const std::size_t i = signature_->position(name);
+    if (i < args.size()) refuse(signature_->inputs[i].what + " was given twice");
+    inputs_[i] = array_of(value, signature_->inputs[i]);
+  }
+  const Results results = execute();
+  if (results.size() == 1) return object_of(results[0]);
+  py::tuple all(results.size());
+  for (std::size_t k = 0; k < results.size(); ++k) all[k] = object_of(results[k]);
+  return all;
+}
+
+namespace {
+
+/// An explicit session: its observer lives as long.
+struct SessionObject {
+  std::unique_ptr<Worker> worker;
+  std::unique_ptr<PythonObserver> observer;
+
+  ~SessionObject() { worker->set_observer(nullptr); }
+  template <class F>
+  auto observed(F&& run) {
+    try {
+      auto result = run();
+      if (observer) observer->raise_pending();
+      return result;
+    } catch (...) {
+      if (observer) observer->raise_pending();
+      throw;
+    }
+  }
+  void observe(const py::object& object) {
+    if (worker->busy()) refuse("the session is running");
+    worker->set_observer(nullptr);
+    observer.reset();
+    if (object.is_none()) return;
+    auto made = std::make_unique<PythonObserver>(object, worker->session());
+    worker->set_observer(made.get());
+    observer = std::move(made);
+  }
+};
+
+}  // namespace
+
+void bind_sessions(py::module_& m) {
+  py::class_<Counters>(m, "Counters", "What a session has done since it was opened.")
+      .def_readonly("runs", &Counters::runs)
+      .def_readonly("plans", &Counters::plans, "plans used; a second one only when a branch changes a rank")
+      .def_readonly("shape_changes", &Counters::shape_changes)
+      .def_readonly("prepared", &Counters::prepared, "kernel steps prepared for new extents")
+      .def_readonly("iterations", &Counters::iterations, "of loops")
+      .def_readonly("held_bytes", &Counters::held_bytes, "held for intermediate values at present")
+      .def("__repr__", [](const Counters& c) {
+        return "Counters(runs=" + std::to_string(c.runs) + ", plans=" + std::to_string(c.plans) +
+               ", shape_changes=" + std::to_string(c.shape_changes) + ", prepared=" + std::to_string(c.prepared) +
+               ", iterations=" + std::to_string(c.iterations) + ", held_bytes=" + std::to_string(c.held_bytes) + ")";
+      });
+  py::class_<SessionObject>(m, "Session",
+                            R"(Runs a model on one thread, with memory and counters of its own: Model.session().
+
+A session that runs on one thread refuses to run on another; cancel() works from any.)")
+      .def(
+          "run",
+          [](SessionObject& s, const py::object& inputs) { return s.observed([&] { return s.worker->run(inputs); }); },
+          py::arg("inputs") = py::dict(), "As Model.run().")
+      .def("__call__",
+           [](SessionObject& s, const py::args& args, const py::kwargs& kwargs) {
+             return s.observed([&] { return s.worker->call(args, kwargs); });
+           })
+      .def(
+          "cancel", [](SessionObject& s) { s.worker->session().cancel(); },
+          "Makes the run in progress raise Cancelled soon; from any thread.")
+      .def(
+          "trim",
+          [](SessionObject& s) {
+            if (s.worker->busy()) refuse("the session is running");
+            s.worker->session().trim();
+          },
+          "Between runs: frees the memory that is kept for the next one.")
+      .def("observe", &SessionObject::observe, py::arg("observer"),
+           "Sends the events of the runs from now on to a frazil.Observer; None: to nobody.")
+      .def_property_readonly("counters", [](SessionObject& s) {
+        if (s.worker->busy()) refuse("the session is running");
+        return s.worker->session().counters();
+      });
+  m.def("open_session", [](const Model& model, const Options& options) {
+    return std::unique_ptr<SessionObject>(
+        new SessionObject{std::make_unique<Worker>(model, options, std::make_shared<Signature>(model)), nullptr});
+  });
+}
+
+}  // namespace frazil::python

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "python/src/arrays.h"
+
+namespace frazil::python {
+
+/// What the calls of a model need, made once.
+struct Signature {
+  explicit Signature(const Model& model);
+  std::size_t position(py::handle name) const;  ///< throws Code::bad_input for an unknown name
+  std::vector<Wanted> inputs;
+  py::dict positions;               ///< of the inputs' names
+  std::vector<py::object> outputs;  ///< names
+  std::string model;
+};
+
+/// A session and its Python side. One run at a time.
+class Worker {
+ public:
+  Worker(const Model& model, const Options& options, std::shared_ptr<const Signature> signature);
+
+  /// run({"x": x}): a dict of the results.
+  py::dict run(py::handle inputs);
+  /// call(x, y=y): the result, or a tuple of several.
+  py::object call(const py::args& args, const py::kwargs& kwargs);
+  Results results(py::handle inputs);
+
+  void set_observer(Observer* observer) { session_.set_observer(observer); }
+  Session& session() { return session_; }
+  bool busy() const { return busy_; }
+
+ private:
+  void bind(py::handle inputs);
+  Results execute();
+
+  Session session_;
+  std::shared_ptr<const Signature> signature_;
+  std::vector<Array> inputs_;
+  bool busy_ = false;
+};
+
+/// Set from keywords; an unknown one is a TypeError.
+void set_options(Options& options, const py::kwargs& keywords);
+
+}  // namespace frazil::python
