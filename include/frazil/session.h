@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <frazil/array.h>
@@ -54,6 +55,8 @@ class Results {
   const Array& operator[](std::size_t i) const { return values_.at(i); }
   /// Throws Code::bad_input when there is no such output.
   const Array& operator[](std::string_view name) const;
+  /// Moves a result out, so that nothing else shares its memory.
+  Array take(std::size_t i) { return std::move(values_.at(i)); }
   std::size_t size() const { return values_.size(); }
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }

@@ -8,6 +8,7 @@
 
 from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes, from_dlpack, operators
 from .errors import BadInput, BadModel, Cancelled, Error, InternalError, LimitExceeded, OutOfMemory, Unsupported
+from .graph import Graph, Patch, Term
 from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
 
@@ -21,6 +22,7 @@ __all__ = [
     "Counters",
     "DType",
     "Error",
+    "Graph",
     "InternalError",
     "LimitExceeded",
     "Model",
@@ -28,9 +30,11 @@ __all__ = [
     "Observer",
     "Options",
     "OutOfMemory",
+    "Patch",
     "Port",
     "Profile",
     "Session",
+    "Term",
     "Unsupported",
     "__version__",
     "dtype",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import numpy
 
 from . import _frazil, render
 from ._frazil import Session
 from .observe import Profile
+
+if TYPE_CHECKING:
+    from .graph import Patch
 
 
 class Model(_frazil.Model):
@@ -30,6 +33,12 @@ class Model(_frazil.Model):
     def _options(self, options: Mapping[str, Any]) -> _frazil.Options:
         own = {name: getattr(self.options, name) for name in OPTIONS}
         return _frazil.Options(**{**own, **options})
+
+    def edit(self, name: str = "edit") -> Patch:
+        """An edit, for a `with` block; see frazil.Patch."""
+        from .graph import Patch
+
+        return Patch(self, name)
 
     def save(self, path: str | os.PathLike[str], *, opset: int | None = None, external_bytes: int = 0) -> None:
         """Writes an ONNX file.

@@ -244,10 +244,10 @@ py::object strings_object(const Array& array) {
   return objects;
 }
 
-py::object tensor_object(const Array& array) {
+py::object tensor_object(Array array) {
   const Dtype dtype = array.dtype();
   if (dtype == Dtype::string) return strings_object(array);
-  auto* held = new Array(array);
+  auto* held = new Array(std::move(array));
   py::object base = py::reinterpret_steal<py::object>(PyCapsule_New(
       held, kCapsule, [](PyObject* capsule) { delete static_cast<Array*>(PyCapsule_GetPointer(capsule, kCapsule)); }));
   if (!base) {
@@ -300,13 +300,14 @@ Wanted Wanted::of(const Port& port) {
     wanted.dtype = port.dtype;
     return wanted;
   }
-  const auto word = [&](std::size_t end) {
-    const std::size_t begin = port.type.find_last_of("<,", end) + 1;
+  const auto word_before = [&](std::size_t end) {
+    const std::size_t begin = port.type.find_last_of("<, ", end - 1) + 1;
     return dtype_from_name(std::string_view(port.type).substr(begin, end - begin));
   };
-  if (const std::size_t bracket = port.type.find('['); bracket != std::string::npos) wanted.dtype = word(bracket);
+  if (const std::size_t bracket = port.type.find('['); bracket != std::string::npos)
+    wanted.dtype = word_before(bracket);
   const std::size_t map = port.type.find("map<");
-  if (map != std::string::npos) wanted.key = word(port.type.find(',', map) - 1 + 1);
+  if (map != std::string::npos) wanted.key = word_before(port.type.find(',', map));
   return wanted;
 }
 
@@ -319,14 +320,16 @@ Array array_of(py::handle value, const Wanted& wanted) {
   return array_of_literal(value, wanted);
 }
 
-py::object object_of(const Array& array) {
+py::object object_of(Array array) {
   switch (array.kind()) {
     case Array::Kind::none: return py::none();
-    case Array::Kind::tensor: return tensor_object(array);
+    case Array::Kind::tensor: return tensor_object(std::move(array));
     case Array::Kind::sequence: {
-      py::list items;
-      for (const Array& item : array.items()) items.append(object_of(item));
-      return items;
+      std::vector<Array> items = array.items();
+      array = Array();
+      py::list list;
+      for (Array& item : items) list.append(object_of(std::move(item)));
+      return list;
     }
     case Array::Kind::map: break;
   }
@@ -343,7 +346,7 @@ py::object object_of(const Array& array) {
 void bind_arrays(py::module_& m) {
   m.def(
       "from_dlpack", [](const py::object& tensor) { return array_of_dlpack(tensor, "from_dlpack()"); },
-      py::arg("tensor"));
+      py::arg("tensor"), "A NumPy array over the memory of a DLPack tensor, of any of Frazil's element types.");
 }
 
 }  // namespace frazil::python

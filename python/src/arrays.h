@@ -20,8 +20,8 @@ struct Wanted {
 Array array_of(py::handle value, const Wanted& wanted);
 
 /// A NumPy array over the Array's memory, without a copy; a list of a sequence, a dict of a map, None. The array can be
-/// written unless others use the same memory.
-py::object object_of(const Array& array);
+/// written unless others use the same memory: pass the last Array of a value by std::move().
+py::object object_of(Array array);
 
 /// A NumPy array over a DLPack tensor's memory, without a copy.
 py::object array_of_dlpack(py::handle tensor, const std::string& what);

@@ -21,7 +21,7 @@ bool is_dtype(py::handle value) {
 }
 
 std::int64_t integer_of(py::handle value, const std::string& what) {
-  if (is_dtype(value)) return onnx_number(dtype_of_object(value, what));
+  if (is_dtype(value) || py::isinstance<py::str>(value)) return onnx_number(dtype_of_object(value, what));
   const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   if (!index) throw py::error_already_set();
   return index.cast<std::int64_t>();

@@ -121,17 +121,14 @@ void bind_dtypes(py::module_& m) {
              }
            })
       .def("__hash__", [](const DtypeObject& d) { return py::hash(py::handle(numpy_dtype(d.dtype))); })
-      .def("__reduce__",
-           [](const DtypeObject& d) {
-             return py::make_tuple(py::module_::import("frazil._frazil").attr("dtype"),
-                                   py::make_tuple(python_name(d.dtype)));
-           })
+      .def("__reduce__", [](const DtypeObject& d) { return python_name(d.dtype); })  // an attribute of the module
       .def("__repr__", [](const DtypeObject& d) { return std::string("frazil.") + python_name(d.dtype); })
       .def("__str__", [](const DtypeObject& d) { return python_name(d.dtype); });
   py::list all;
   for (int d = 0; d < kDtypes; ++d) {
     py::object object = py::cast(DtypeObject{static_cast<Dtype>(d)});
     all.append(object);
+    m.attr(kRows[d].name) = object;
     objects[static_cast<std::size_t>(d)] = object.release().ptr();
   }
   m.attr("dtypes") = py::tuple(all);

@@ -1,5 +1,7 @@
 #include "python/src/session.h"
 
+#include <chrono>
+
 #include "python/src/interrupt.h"
 #include "python/src/observer.h"
 
@@ -85,13 +87,25 @@ Results Worker::results(py::handle inputs) {
   return execute();
 }
 
+double Worker::time_runs(py::handle inputs, int runs) {
+  const Busy busy(busy_, inputs_);
+  bind(inputs);
+  const Unlocked unlocked;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < runs; ++i) {
+    Results results;
+    session_.run(std::span<const Array>(inputs_), results);
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / runs;
+}
+
 py::dict Worker::run(py::handle inputs) {
   const Busy busy(busy_, inputs_);
   bind(inputs);
-  const Results results = execute();
+  Results results = execute();
   py::dict by_name;
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const py::object value = object_of(results[k]);
+    const py::object value = object_of(results.take(k));
     if (PyDict_SetItem(by_name.ptr(), signature_->outputs[k].ptr(), value.ptr()) != 0) throw py::error_already_set();
   }
   return by_name;
@@ -111,10 +125,10 @@ py::object Worker::call(const py::args& args, const py::kwargs& kwargs) {
     if (i < args.size()) refuse(signature_->inputs[i].what + " was given twice");
     inputs_[i] = array_of(value, signature_->inputs[i]);
   }
-  const Results results = execute();
-  if (results.size() == 1) return object_of(results[0]);
+  Results results = execute();
+  if (results.size() == 1) return object_of(results.take(0));
   py::tuple all(results.size());
-  for (std::size_t k = 0; k < results.size(); ++k) all[k] = object_of(results[k]);
+  for (std::size_t k = 0; k < results.size(); ++k) all[k] = object_of(results.take(k));
   return all;
 }
 
@@ -191,6 +205,9 @@ A session that runs on one thread refuses to run on another; cancel() works from
         if (s.worker->busy()) refuse("the session is running");
         return s.worker->session().counters();
       });
+  m.def("time_runs", [](const Model& model, const Options& options, const py::object& inputs, int runs) {
+    return Worker(model, options, std::make_shared<Signature>(model)).time_runs(inputs, runs);
+  });
   m.def("open_session", [](const Model& model, const Options& options) {
     return std::unique_ptr<SessionObject>(
         new SessionObject{std::make_unique<Worker>(model, options, std::make_shared<Signature>(model)), nullptr});

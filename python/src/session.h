@@ -27,6 +27,8 @@ class Worker {
   /// call(x, y=y): the result, or a tuple of several.
   py::object call(const py::args& args, const py::kwargs& kwargs);
   Results results(py::handle inputs);
+  /// Seconds that a run takes in C++ alone; bench/python_overhead.py compares with it.
+  double time_runs(py::handle inputs, int runs);
 
   void set_observer(Observer* observer) { session_.set_observer(observer); }
   Session& session() { return session_; }

@@ -22,6 +22,7 @@ class PlanRunner : public Runner {
   Result<std::optional<Resumed>> resume(Runner& before, const GuardMiss& miss, std::span<const Datum> inputs,
                                         std::vector<Datum>& outputs) override;
   void drop_memory() override;
+  void forget_inputs() override { request_.drop(); }
 
  private:
   class Settle;

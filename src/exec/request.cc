@@ -14,7 +14,10 @@ Request::Request(RunContext& context, Values& values, Memory& memory)
       carried_(context, values, memory, inputs_) {}
 
 void Request::drop() {
-  for (Tensor& input : inputs_) input = Tensor();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    inputs_[i] = Tensor();
+    if (plan_.slot(plan_.inputs[i]).object) values_.object(plan_.inputs[i]) = Datum();
+  }
 }
 
 Status Request::input_error(std::size_t i, std::string what) const {

@@ -20,6 +20,11 @@ void Specialisations::drop_memory() {
   for (auto& [choices, runner] : others_) runner->drop_memory();
 }
 
+void Specialisations::forget_inputs() {
+  first_runner_->forget_inputs();
+  for (auto& [choices, runner] : others_) runner->forget_inputs();
+}
+
 Status Specialisations::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   const std::uint64_t streams = context_.execution_limits.streams();
   context_.steps_left = context_.limits.steps;

@@ -16,6 +16,8 @@ class Specialisations {
 
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   void drop_memory();
+  /// After a run.
+  void forget_inputs();
 
  private:
   /// The runner like `now`, with the other side taken at the guard.

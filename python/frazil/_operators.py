@@ -1,0 +1,169 @@
+"""The methods of builders: one for each operator of Frazil's table, made at import."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from typing import Any, Callable
+
+from ._frazil import OperatorInfo, operators
+
+KINDS = ("int", "float", "string", "ints", "floats", "strings", "tensor")  # numbered as OperatorInfo::Kind
+ANNOTATIONS = {
+    "int": "int | DTypeLike",
+    "float": "float",
+    "string": "str",
+    "ints": "Sequence[int]",
+    "floats": "Sequence[float]",
+    "strings": "Sequence[str]",
+    "tensor": "ArrayLike",
+}
+RESERVED = {"self", "name", "outputs"}
+
+
+def domain_name(domain: str) -> str:
+    """The attribute of a builder that has the operators of this domain."""
+    return domain.replace(".", "_")
+
+
+class Parameters:
+    """The names of an operator's parameters in Python; they differ from ONNX's where these are taken."""
+
+    def __init__(self, info: OperatorInfo) -> None:
+        taken = set(RESERVED)
+        self.inputs = [self._name(port.name, taken) for port in info.inputs]
+        self.bodies = [self._name(body, taken) for body in info.bodies]
+        self.attributes = [self._name(field.name, taken) for field in info.attributes]
+
+    @staticmethod
+    def _name(name: str, taken: set[str]) -> str:
+        while name in taken or keyword.iskeyword(name):
+            name += "_"
+        taken.add(name)
+        return name
+
+
+def signature_of(info: OperatorInfo) -> inspect.Signature:
+    """Inputs by position or keyword; bodies, attributes, `outputs` and `name` by keyword."""
+    names = Parameters(info)
+    P = inspect.Parameter
+    variadic = bool(info.inputs) and info.inputs[-1].use == "variadic"
+    parameters = [P("self", P.POSITIONAL_ONLY)]
+    optional = False
+    for name, port in zip(names.inputs, info.inputs):
+        if port.use == "variadic":
+            parameters.append(P(name, P.VAR_POSITIONAL, annotation="Value"))
+            continue
+        optional = optional or port.use == "optional"
+        default = None if optional else P.empty
+        kind = P.POSITIONAL_ONLY if variadic else P.POSITIONAL_OR_KEYWORD
+        annotation = "Value | None" if optional else "Value"
+        parameters.append(P(name, kind, default=default, annotation=annotation))
+    for name in names.bodies:
+        parameters.append(P(name, P.KEYWORD_ONLY, annotation="Callable[..., Value | Sequence[Value]]"))
+    for name, field in zip(names.attributes, info.attributes):
+        annotation = ANNOTATIONS[field.kind]
+        default = P.empty if field.required else field.default
+        if not field.required and default is None:
+            annotation += " | None"
+        parameters.append(P(name, P.KEYWORD_ONLY, default=default, annotation=annotation))
+    several = len(info.outputs) > 1 or any(port.use == "variadic" for port in info.outputs) or bool(info.bodies)
+    if several:
+        parameters.append(P("outputs", P.KEYWORD_ONLY, default=None, annotation="int | None"))
+    parameters.append(P("name", P.KEYWORD_ONLY, default="", annotation="str"))
+    returned = "Term" if not several else "tuple[Term, ...]" if least_outputs(info) > 1 else "Term | tuple[Term, ...]"
+    return inspect.Signature(parameters, return_annotation=returned)
+
+
+def least_outputs(info: OperatorInfo) -> int:
+    """The outputs that a node has unless told: the required ones, and one of a variadic one; all where none is."""
+    return sum(port.use != "optional" for port in info.outputs) or len(info.outputs)
+
+
+def _port_line(name: str, port: Any, width: int) -> str:
+    types = ", ".join(str(dtype) for dtype in port.types) if 0 < len(port.types) < 26 else "any"
+    use = "" if port.use == "required" else f" ({port.use})"
+    return f"    {name.ljust(width)}  {port.variable or '-'}: {types}{use}"
+
+
+def doc_of(info: OperatorInfo) -> str:
+    """The docstring: meaning, inputs, attributes, outputs."""
+    names = Parameters(info)
+    width = max((len(name) for name in (*names.inputs, *names.attributes, *names.bodies)), default=0)
+    lines = [info.doc]
+    if info.inputs:
+        lines += ["", "Inputs:", *(_port_line(name, port, width) for name, port in zip(names.inputs, info.inputs))]
+    if info.bodies:
+        lines += ["", "Bodies, functions of Terms that return Terms: " + ", ".join(names.bodies)]
+    if info.attributes:
+        lines += ["", "Attributes:"]
+    for name, field in zip(names.attributes, info.attributes):
+        default = " (required)" if field.required else f" = {field.default!r}" if field.default is not None else ""
+        lines.append(f"    {name.ljust(width)}  {field.kind}{default}" + (f": {field.doc}" if field.doc else ""))
+    if info.outputs:
+        lines += ["", "Outputs:", *(_port_line(port.name, port, width) for port in info.outputs)]
+    lines += ["", f"{info.domain or 'ai.onnx'} {info.since}"]
+    return "\n".join(lines)
+
+
+def _method(info: OperatorInfo, target: Callable[[Any], Any]) -> Callable[..., Any]:
+    signature = signature_of(info)
+    names = Parameters(info)
+    fields = list(zip(names.attributes, info.attributes))
+    kinds = {field.name: KINDS.index(field.kind) for field in info.attributes}
+    variadic = names.inputs[-1] if info.inputs and info.inputs[-1].use == "variadic" else None
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            given = signature.bind(self, *args, **kwargs).arguments
+        except TypeError as error:
+            raise TypeError(f"{info.name}(): {error}") from None
+        inputs = [given.get(name) for name in names.inputs if name != variadic]
+        inputs += given.get(variadic, ()) if variadic else ()
+        attributes = [(field.name, kinds[field.name], given[name]) for name, field in fields if given.get(name) is not None]
+        bodies = [given[name] for name in names.bodies]
+        return target(self)._call(info, inputs, bodies, attributes, given.get("outputs"), given.get("name", ""))
+
+    method.__name__ = info.name
+    method.__doc__ = doc_of(info)
+    method.__signature__ = signature
+    method.__module__ = __name__
+    return method
+
+
+class Domain:
+    """The operators of a domain other than ai.onnx: graph.com_microsoft."""
+
+    __slots__ = ("_target",)
+
+    def __init__(self, target: Operators) -> None:
+        self._target = target
+
+
+class Operators:
+    """The operators as methods; those of other domains are in an attribute by domain: graph.ai_onnx_ml.Scaler(...).
+
+    Arguments are Terms, or arrays and numbers, which become constants; a number has the element type of the Terms that
+    it is used with. They return a Term, or a tuple where there are several results: `outputs` tells how many, where that
+    is open.
+    """
+
+
+def _define() -> None:
+    domains: dict[str, type] = {}
+    for info in operators():
+        if not info.domain:
+            method = _method(info, lambda self: self)
+            method.__qualname__ = f"Operators.{info.name}"
+            setattr(Operators, info.name, method)
+            continue
+        name = domain_name(info.domain)
+        if name not in domains:
+            domains[name] = type(name, (Domain,), {"__slots__": (), "__doc__": f"The operators of {info.domain}."})
+            setattr(Operators, name, property(domains[name], doc=domains[name].__doc__))
+        method = _method(info, lambda self: self._target)
+        method.__qualname__ = f"{name}.{info.name}"
+        setattr(domains[name], info.name, method)
+
+
+_define()

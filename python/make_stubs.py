@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Writes the type stubs that follow from the tables of operators and element types: make_stubs.py PACKAGE [--check]
+
+PACKAGE is the built package's folder. With --check nothing is written, and what differs is an error.
+"""
+
+import inspect
+import pathlib
+import sys
+import textwrap
+
+HEADER = '''"""Made by python/make_stubs.py."""
+
+from typing import Any, Callable, Sequence
+
+from numpy.typing import ArrayLike, DTypeLike
+
+from .graph import Term, Value
+'''
+
+
+def stub_of(info, generator):
+    signature = generator.signature_of(info)
+    parts = []
+    for parameter in signature.parameters.values():
+        text = parameter.name if parameter.annotation is inspect.Parameter.empty else f"{parameter.name}: {parameter.annotation}"
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            text = "*" + text
+        if parameter.default is not inspect.Parameter.empty:
+            text += f" = {parameter.default!r}" if isinstance(parameter.default, (int, float, str, type(None))) else " = ..."
+        parts.append((parameter.kind, text))
+    positional_only = [text for kind, text in parts if kind is inspect.Parameter.POSITIONAL_ONLY]
+    rest = [(kind, text) for kind, text in parts if kind is not inspect.Parameter.POSITIONAL_ONLY]
+    pieces = [*positional_only, "/"]
+    starred = False
+    for kind, text in rest:
+        if kind is inspect.Parameter.KEYWORD_ONLY and not starred and not any(p.startswith("*") for p in pieces):
+            pieces.append("*")
+            starred = True
+        pieces.append(text)
+    doc = textwrap.indent(generator.doc_of(info).replace("\\", "\\\\").replace('"""', "'''"), "    ").strip()
+    return f'def {info.name}({", ".join(pieces)}) -> {signature.return_annotation}:\n    """{doc}"""\n'
+
+
+def operators_stub(frazil, generator):
+    domains = {}
+    for info in frazil.operators():
+        domains.setdefault(info.domain, []).append(textwrap.indent(stub_of(info, generator), "    "))
+    text = HEADER
+    for domain, methods in domains.items():
+        if domain:
+            text += f"\nclass {generator.domain_name(domain)}:\n    def __init__(self, target: Operators) -> None: ...\n"
+            text += "".join(methods)
+    text += "\nclass Operators:\n"
+    for domain in domains:
+        if domain:
+            name = generator.domain_name(domain)
+            text += f"    @property\n    def {name}(self) -> {name}: ...\n"
+    text += "".join(domains[""])
+    return text + "\ndef least_outputs(info: Any) -> int: ...\n"
+
+
+def package_stub(frazil, folder):
+    source = (folder / "__init__.py").read_text()
+    imports = [line for line in source.splitlines() if line.startswith("from .")]
+    exported = [re_export(line) for line in imports]
+    names = "".join(f"{dtype.name}: DType\n" for dtype in frazil.dtypes)
+    return "\n".join(['"""Made by python/make_stubs.py."""', "", *exported, "", names + "bool_: DType\n"])
+
+
+def re_export(line):
+    """`from .a import b` as `from .a import b as b`, which type checkers take for public."""
+    head, names = line.split(" import ")
+    return f"{head} import " + ", ".join(f"{name} as {name}" for name in names.split(", "))
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]).resolve()
+    sys.path.insert(0, str(folder.parent))
+    import frazil
+    from frazil import _operators
+
+    made = {"_operators.pyi": operators_stub(frazil, _operators), "__init__.pyi": package_stub(frazil, folder)}
+    if sys.argv[2:] == ["--check"]:
+        stale = [name for name, text in made.items() if not (folder / name).is_file() or (folder / name).read_text() != text]
+        print("".join(f"{folder / name} is not current: build again\n" for name in stale), end="")
+        return 1 if stale else 0
+    for name, text in made.items():
+        (folder / name).write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
