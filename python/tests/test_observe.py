@@ -128,5 +128,7 @@ def test_fetch_of_a_branch_not_taken(model):
 def test_profile(model):
     profile = model.profile({"x": [1, 2]}, runs=5)
     assert profile.runs == 5 and profile.seconds > 0
-    assert any(row.name == "relu" for row in profile.rows)
+    assert sum(row.seconds for row in profile.rows) <= 5 * profile.seconds
+    profile = relu_model().profile({"x": [1, 2]}, runs=5)
+    assert [(row.name, row.op, row.calls) for row in profile.rows] == [("relu", "Relu", 5)]
     assert "relu" in repr(profile) and "us/run" in repr(profile) and profile._repr_html_().startswith("<table>")

@@ -154,8 +154,8 @@ def test_sequences_maps_and_optionals():
     assert identity("map<i64,f32[]>")({-3: 1}) == {-3: 1.0}
     maps = identity("seq<map<i64,f32[]>>")([{1: 2.0}, {}])
     assert maps == [{1: 2.0}, {}]
-    assert identity("opt<f32[N]>")(None) is None
-    assert identity("opt<f32[N]>")(np.ones(1, np.float32)).tolist() == [1]
+    assert identity("opt<f32[1]>")(None) is None
+    assert identity("opt<f32[1]>")(np.ones(1, np.float32)).tolist() == [1]
 
 
 def test_layouts(square):

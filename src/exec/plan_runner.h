@@ -22,7 +22,7 @@ class PlanRunner : public Runner {
   Result<std::optional<Resumed>> resume(Runner& before, const GuardMiss& miss, std::span<const Datum> inputs,
                                         std::vector<Datum>& outputs) override;
   void drop_memory() override;
-  void forget_inputs() override { request_.drop(); }
+  void let_go() override { request_.drop(); }
 
  private:
   class Settle;

@@ -18,6 +18,9 @@ void Request::drop() {
     inputs_[i] = Tensor();
     if (plan_.slot(plan_.inputs[i]).object) values_.object(plan_.inputs[i]) = Datum();
   }
+  for (const SlotId s : plan_.outputs) {
+    if (plan_.storage(s).place == Place::object) values_.object(s) = Datum();
+  }
 }
 
 Status Request::input_error(std::size_t i, std::string what) const {

@@ -25,7 +25,7 @@ class Request {
   /// The others are copied out.
   Status take_outputs(std::vector<Datum>& outputs);
   void settle(bool failed) { carried_.settle(failed); }
-  /// Forgets the inputs of the last request.
+  /// Forgets the inputs and results of the last request.
   void drop();
 
  private:

@@ -32,8 +32,8 @@ class Runner {
                                                 std::vector<Datum>& outputs) = 0;
   /// Gives back the memory that stays from run to run.
   virtual void drop_memory() = 0;
-  /// After a run: lets go of the caller's inputs.
-  virtual void forget_inputs() {}
+  /// After a run: inputs and results are the caller's alone.
+  virtual void let_go() {}
   virtual const Executable& executable() const = 0;
 };
 

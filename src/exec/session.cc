@@ -56,7 +56,7 @@ Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) 
   const LimitsScope scope(&limits);
   try {
     const Status status = specialisations_.run(inputs, outputs);
-    specialisations_.forget_inputs();
+    specialisations_.let_go();
     // An interrupted kernel leaves anything behind, so neither results nor errors count.
     if (limits.stopping()) return limits.reason();
     if (status) std::ranges::for_each(outputs, discharge);

@@ -20,9 +20,9 @@ void Specialisations::drop_memory() {
   for (auto& [choices, runner] : others_) runner->drop_memory();
 }
 
-void Specialisations::forget_inputs() {
-  first_runner_->forget_inputs();
-  for (auto& [choices, runner] : others_) runner->forget_inputs();
+void Specialisations::let_go() {
+  first_runner_->let_go();
+  for (auto& [choices, runner] : others_) runner->let_go();
 }
 
 Status Specialisations::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {

@@ -17,7 +17,7 @@ class Specialisations {
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   void drop_memory();
   /// After a run.
-  void forget_inputs();
+  void let_go();
 
  private:
   /// The runner like `now`, with the other side taken at the guard.
