@@ -410,6 +410,9 @@ class Graph(Builder):
     def __repr__(self) -> str:
         return f"<frazil.Graph {self.name!r}>"
 
+    def _repr_html_(self) -> str:
+        return self.build()._repr_html_()
+
 
 class Patch(Builder):
     """Edits a model. All changes are made together at the end of the `with` block, unless it raises.

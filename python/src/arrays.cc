@@ -131,6 +131,10 @@ Array array_of_ndarray(py::handle array, const Wanted& wanted) {
   const auto dtype = dtype_of_array(array);
   if (!dtype)
     refuse(wanted.what + ": no element type corresponds to NumPy's " + std::string(py::str(array.attr("dtype"))));
+  if (*dtype == Dtype::string && wanted.dtype && wanted.dtype != Dtype::string) {
+    refuse(wanted.what + ": expected " + python_name(*wanted.dtype) + ", got an array of " +
+           std::string(py::str(array.attr("dtype"))));
+  }
   if (*dtype == Dtype::string) return strings_of(array, wanted.what);
   const auto* proxy = py::detail::array_proxy(array.ptr());
   Sizes sizes(proxy->dimensions, proxy->dimensions + proxy->nd);
@@ -318,6 +322,12 @@ Array array_of(py::handle value, const Wanted& wanted) {
   if (wanted.kind == Array::Kind::map) return map_of(value, wanted);
   if (py::hasattr(value, "__dlpack__")) return array_of_ndarray(array_of_dlpack(value, wanted.what), wanted);
   return array_of_literal(value, wanted);
+}
+
+Array copied(Array array) {
+  const Array shared = array;  // writing to a shared value copies it
+  if (array.is_tensor()) array.mutable_data();
+  return array;
 }
 
 py::object object_of(Array array) {

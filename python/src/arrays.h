@@ -19,6 +19,9 @@ struct Wanted {
 /// Code::bad_input.
 Array array_of(py::handle value, const Wanted& wanted);
 
+/// With memory of its own: for what outlives a call.
+Array copied(Array array);
+
 /// A NumPy array over the Array's memory, without a copy; a list of a sequence, a dict of a map, None. The array can be
 /// written unless others use the same memory: pass the last Array of a value by std::move().
 py::object object_of(Array array);

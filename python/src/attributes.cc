@@ -57,7 +57,7 @@ Attribute converted(py::handle value, Kind kind, const std::string& what) {
     case Kind::strings: return list_of(value, string_of);
     case Kind::tensor: break;
   }
-  return array_of(value, {what, Array::Kind::tensor, {}, {}});
+  return copied(array_of(value, {what, Array::Kind::tensor, {}, {}}));
 }
 
 Kind kind_of(py::handle value) {

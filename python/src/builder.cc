@@ -49,12 +49,7 @@ Term constant(const BodyObject& b, const py::object& value, const py::object& dt
   if (array.is_tensor() && wanted && array.dtype() != *wanted) {
     refuse(what + ": expected " + std::string(python_name(*wanted)) + ", got " + python_name(array.dtype()));
   }
-  if (copy && array.is_tensor()) {
-    Array own = array;  // shared, so that writing copies
-    own.mutable_data();
-    array = own;
-  }
-  return b.use().constant(array, name);
+  return b.use().constant(copy ? copied(std::move(array)) : array, name);
 }
 
 Body::Fill fill_of(const py::function& make) {

@@ -105,7 +105,12 @@ void bind_ports(py::module_& m) {
 template <class T>
 void take(const py::kwargs& keywords, const char* name, T& to) {
   if (!keywords.contains(name)) return;
-  to = keywords[name].cast<T>();
+  try {
+    to = keywords[name].cast<T>();
+  } catch (const py::cast_error&) {
+    throw py::type_error(std::string("option '") + name + "': " + py::repr(keywords[name]).cast<std::string>() +
+                         " does not fit");
+  }
   if (PyDict_DelItemString(keywords.ptr(), name) != 0) throw py::error_already_set();
 }
 
@@ -137,14 +142,30 @@ ModelObject loaded(const py::kwargs& keywords, F&& load) {
   return {std::move(model), options.run};
 }
 
+/// The bytes of an object, which has them in one piece.
+class Bytes {
+ public:
+  explicit Bytes(const py::buffer& of) {
+    if (PyObject_GetBuffer(of.ptr(), &view_, PyBUF_SIMPLE) != 0) throw py::error_already_set();
+  }
+  ~Bytes() { PyBuffer_Release(&view_); }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  std::span<const std::byte> span() const {
+    return {static_cast<const std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+  }
+
+ private:
+  Py_buffer view_;
+};
+
 void bind_loading(py::module_& m) {
   m.def("load", [](const std::string& path, const py::kwargs& keywords) {
     return loaded(keywords, [&](const LoadOptions& options) { return Model::load(path, options); });
   });
   m.def("from_bytes", [](const py::buffer& bytes, const py::kwargs& keywords) {
-    const py::buffer_info info = bytes.request();
-    const std::span<const std::byte> span{static_cast<const std::byte*>(info.ptr),
-                                          static_cast<std::size_t>(info.size * info.itemsize)};
+    const Bytes held(bytes);
+    const std::span<const std::byte> span = held.span();
     return loaded(keywords, [&](const LoadOptions& options) { return Model::from_bytes(span, options); });
   });
   m.def("from_text", [](const std::string& text, const py::dict& weights, const py::kwargs& keywords) {
@@ -152,7 +173,7 @@ void bind_loading(py::module_& m) {
     for (const auto [name, value] : weights) {
       const auto key = name.cast<std::string>();
       Array array = array_of(value, {"weight '" + key + "'", Array::Kind::tensor, {}, {}});
-      arrays.emplace(key, array);
+      arrays.emplace(key, copied(std::move(array)));
     }
     return loaded(keywords, [&](const LoadOptions& options) { return Model::from_text(text, arrays, options); });
   });

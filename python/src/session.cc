@@ -35,7 +35,12 @@ Worker::Worker(const Model& model, const Options& options, std::shared_ptr<const
       inputs_(signature_->inputs.size()) {}
 
 void Worker::bind(py::handle inputs) {
-  if (!PyDict_Check(inputs.ptr())) refuse("run() takes a dict of input names to values");
+  py::dict copy;
+  if (!PyDict_Check(inputs.ptr())) {
+    if (!py::hasattr(inputs, "keys")) refuse("run() takes a dict of input names to values");
+    copy = py::dict(py::reinterpret_borrow<py::object>(inputs));
+    inputs = copy;
+  }
   PyObject *name, *value;
   Py_ssize_t at = 0;
   while (PyDict_Next(inputs.ptr(), &at, &name, &value) != 0) {
@@ -201,9 +206,15 @@ A session that runs on one thread refuses to run on another; cancel() works from
           "Between runs: frees the memory that is kept for the next one.")
       .def("observe", &SessionObject::observe, py::arg("observer"),
            "Sends the events of the runs from now on to a frazil.Observer; None: to nobody.")
-      .def_property_readonly("counters", [](SessionObject& s) {
-        if (s.worker->busy()) refuse("the session is running");
-        return s.worker->session().counters();
+      .def_property_readonly("counters",
+                             [](SessionObject& s) {
+                               if (s.worker->busy()) refuse("the session is running");
+                               return s.worker->session().counters();
+                             })
+      .def("__repr__", [](SessionObject& s) {
+        const std::string runs =
+            s.worker->busy() ? "running" : std::to_string(s.worker->session().counters().runs) + " runs";
+        return "<frazil.Session of '" + s.worker->model() + "', " + runs + ">";
       });
   m.def("time_runs", [](const Model& model, const Options& options, const py::object& inputs, int runs) {
     return Worker(model, options, std::make_shared<Signature>(model)).time_runs(inputs, runs);

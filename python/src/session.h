@@ -33,6 +33,7 @@ class Worker {
   void set_observer(Observer* observer) { session_.set_observer(observer); }
   Session& session() { return session_; }
   bool busy() const { return busy_; }
+  const std::string& model() const { return signature_->model; }
 
  private:
   void bind(py::handle inputs);

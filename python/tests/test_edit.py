@@ -72,6 +72,13 @@ def test_pictures(model, monkeypatch):
     assert model._repr_html_().startswith("<pre>graph small")
 
 
+def test_a_graph_in_a_notebook(monkeypatch):
+    g = frazil.Graph("drawn")
+    g.output("y", g.input("x", "float32") + 1)
+    monkeypatch.setenv("PATH", "")
+    assert "graph drawn" in g._repr_html_() and repr(g) == "<frazil.Graph 'drawn'>"
+
+
 def test_save(model, tmp_path):
     big = frazil.Graph()
     x = big.input("x", "float32", (1000,))

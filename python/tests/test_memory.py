@@ -125,6 +125,15 @@ def test_constants_are_copied_unless_borrowed():
         assert model([0, 0, 0]).tolist() == [expected] * 3
 
 
+def test_weights_of_texts_are_copied():
+    value = np.ones(3, np.float32)
+    model = frazil.from_text(
+        "weight @w: f32[3] graph g(%x: f32[3]) { %y = Add(%x, @w) return y = %y }", {"w": value}
+    )
+    value[:] = 5
+    assert model([0, 0, 0]).tolist() == [1, 1, 1]
+
+
 def test_many_runs_do_not_grow(square):
     def resident():
         with open("/proc/self/statm") as file:
