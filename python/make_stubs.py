@@ -27,7 +27,7 @@ def stub_of(info, generator):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             text = "*" + text
         if parameter.default is not inspect.Parameter.empty:
-            text += f" = {parameter.default!r}" if isinstance(parameter.default, (int, float, str, type(None))) else " = ..."
+            text += f" = {parameter.default!r}" if isinstance(parameter.default, (int, str, type(None))) else " = ..."
         parts.append((parameter.kind, text))
     positional_only = [text for kind, text in parts if kind is inspect.Parameter.POSITIONAL_ONLY]
     rest = [(kind, text) for kind, text in parts if kind is not inspect.Parameter.POSITIONAL_ONLY]

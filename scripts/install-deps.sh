@@ -13,7 +13,7 @@ packages=(
 bench_packages=(libdnnl-dev)
 dev_packages=(
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
-  python3-sklearn python3-onnx
+  python3-sklearn python3-onnx mypy
 )
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # A Node.js from another source includes npm, and Debian's npm conflicts with it.

@@ -6,6 +6,8 @@ from __future__ import annotations
 class Error(Exception):
     """Base class of every error of Frazil."""
 
+    location: tuple[str, int] | None = None  #: file and line of the call that built a graph wrongly
+
 
 class BadModel(Error):
     """The model or graph is not valid."""

@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import sys
+from types import FrameType
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
 import numpy
@@ -29,15 +30,25 @@ def _located(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(*args, **kwargs)
         except Error as error:
-            frame = sys._getframe(1)
+            frame: FrameType | None = sys._getframe(1)
             while frame is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == FOLDER:
                 frame = frame.f_back
-            if frame is not None and not hasattr(error, "location"):
+            if frame is not None and error.location is None:
                 error.location = (frame.f_code.co_filename, frame.f_lineno)
                 error.args = (f"{error} (at {frame.f_code.co_filename}:{frame.f_lineno})",)
             raise
 
     return wrapper
+
+
+def _binary(op: str, integer: str | None = None, reverse: bool = False) -> Callable[[Term, Any], Term]:
+    """A method that adds a node; `integer` is its operator unless self is a bool."""
+
+    def method(self: Term, other: Any) -> Term:
+        make = getattr(self.graph, integer if integer is not None and self.dtype != "bool" else op)
+        return make(other, self) if reverse else make(self, other)
+
+    return method
 
 
 class Term:
@@ -91,6 +102,28 @@ class Term:
     def __iter__(self) -> Any:
         raise TypeError("a Term cannot be iterated over: use Split() or Graph.loop()")
 
+    __add__, __radd__ = _binary("Add"), _binary("Add", reverse=True)
+    __sub__, __rsub__ = _binary("Sub"), _binary("Sub", reverse=True)
+    __mul__, __rmul__ = _binary("Mul"), _binary("Mul", reverse=True)
+    __truediv__, __rtruediv__ = _binary("Div"), _binary("Div", reverse=True)
+    __matmul__, __rmatmul__ = _binary("MatMul"), _binary("MatMul", reverse=True)
+    __pow__, __rpow__ = _binary("Pow"), _binary("Pow", reverse=True)
+    __mod__, __rmod__ = _binary("Mod"), _binary("Mod", reverse=True)
+    __and__, __rand__ = _binary("And", "BitwiseAnd"), _binary("And", "BitwiseAnd", reverse=True)
+    __or__, __ror__ = _binary("Or", "BitwiseOr"), _binary("Or", "BitwiseOr", reverse=True)
+    __xor__, __rxor__ = _binary("Xor", "BitwiseXor"), _binary("Xor", "BitwiseXor", reverse=True)
+    __lt__, __le__ = _binary("Less"), _binary("LessOrEqual")
+    __gt__, __ge__ = _binary("Greater"), _binary("GreaterOrEqual")
+
+    def __neg__(self) -> Term:
+        return self.graph.Neg(self)
+
+    def __abs__(self) -> Term:
+        return self.graph.Abs(self)
+
+    def __invert__(self) -> Term:
+        return self.graph.Not(self) if self.dtype == "bool" else self.graph.BitwiseNot(self)
+
     def eq(self, other: Any) -> Term:
         """self == other, by elements."""
         return self.graph.Equal(self, other)
@@ -105,9 +138,8 @@ class Term:
 
     def reshape(self, *shape: Any) -> Term:
         """The elements in another shape: numbers with at most one -1, or one Term."""
-        if len(shape) == 1 and isinstance(shape[0], (Term, tuple, list)):
-            shape = shape[0]
-        return self.graph.Reshape(self, shape if isinstance(shape, Term) else numpy.array(shape, numpy.int64))
+        extents = shape[0] if len(shape) == 1 and isinstance(shape[0], (Term, tuple, list)) else shape
+        return self.graph.Reshape(self, extents if isinstance(extents, Term) else numpy.array(extents, numpy.int64))
 
     def transpose(self, *axes: int) -> Term:
         """The axes in another order; reversed without arguments."""
@@ -134,33 +166,6 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _binary(op: str, integer: str | None = None, reverse: bool = False) -> Callable[[Term, Any], Term]:
-    def method(self: Term, other: Any) -> Term:
-        name = integer if integer is not None and self.dtype != "bool" else op
-        make = getattr(self.graph, name)
-        return make(other, self) if reverse else make(self, other)
-
-    return method
-
-
-def _define_operators() -> None:
-    both = {"add": "Add", "sub": "Sub", "mul": "Mul", "truediv": "Div", "matmul": "MatMul", "pow": "Pow", "mod": "Mod"}
-    for name, op in both.items():
-        setattr(Term, f"__{name}__", _binary(op))
-        setattr(Term, f"__r{name}__", _binary(op, reverse=True))
-    for name, op in {"and": "And", "or": "Or", "xor": "Xor"}.items():
-        setattr(Term, f"__{name}__", _binary(op, f"Bitwise{op}"))
-        setattr(Term, f"__r{name}__", _binary(op, f"Bitwise{op}", reverse=True))
-    for name, op in {"lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual"}.items():
-        setattr(Term, f"__{name}__", _binary(op))
-    Term.__neg__ = lambda self: self.graph.Neg(self)
-    Term.__abs__ = lambda self: self.graph.Abs(self)
-    Term.__invert__ = lambda self: self.graph.Not(self) if self.dtype == "bool" else self.graph.BitwiseNot(self)
-
-
-_define_operators()
-
-
 def _index(term: Term, key: tuple[Any, ...]) -> Term:
     used = sum(part is not None and part is not Ellipsis for part in key)
     if used > term.ndim:
@@ -183,7 +188,7 @@ def _index(term: Term, key: tuple[Any, ...]) -> Term:
     for axis, part in reversed(axes):
         if isinstance(part, slice):
             continue
-        index = part if isinstance(part, Term) else numpy.asarray(part)
+        index: Any = part if isinstance(part, Term) else numpy.asarray(part)
         if not isinstance(index, Term) and index.dtype.kind not in "iu":
             raise TypeError(f"a term cannot be indexed by {part!r}")
         if news and (index.shape is None or len(index.shape)):
@@ -388,6 +393,8 @@ class Graph(Builder):
     model = g.build()
     """
 
+    _raw: _frazil.GraphBuilder
+
     def __init__(self, name: str = "graph") -> None:
         super().__init__(_frazil.GraphBuilder(name))
         self.name = name
@@ -422,6 +429,8 @@ class Patch(Builder):
         p.replace("relu_out", p.Min(x, 6.0))
     clipped = p.model
     """
+
+    _raw: _frazil.PatchBuilder
 
     def __init__(self, model: Model, name: str = "edit") -> None:
         super().__init__(_frazil.PatchBuilder(model._handle, name))

@@ -103,12 +103,14 @@ def test_results_are_freed(square):
 
 
 def test_models_and_terms_are_freed():
-    g = frazil.Graph()
-    x = g.input("x", "float32", ("N",))
-    g.output("y", g.if_(g.ReduceSum(x, keepdims=0) > 0, lambda: x + 1, lambda: x))
-    alive = weakref.ref(x)
-    g.build()([1.0])
-    del x, g
+    def build():
+        g = frazil.Graph()
+        x = g.input("x", "float32", ("N",))
+        g.output("y", g.if_(g.ReduceSum(x, keepdims=0) > 0, lambda: x + 1, lambda: x))
+        g.build()([1.0])
+        return weakref.ref(x)
+
+    alive = build()
     gc.collect()
     assert alive() is None
 

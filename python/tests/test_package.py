@@ -1,12 +1,15 @@
 """Stubs and documentation."""
 
 import ast
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
 import frazil
+import pytest
 
 PACKAGE = pathlib.Path(frazil.__file__).parent
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -51,6 +54,38 @@ def test_stubs_parse():
     for info in frazil.operators():
         assert f"{info.domain.replace('.', '_') or 'Operators'}.{info.name}" in names
     assert "float32" in names_in(ast.parse((PACKAGE / "__init__.pyi").read_text()).body)
+
+
+TYPED = """
+import frazil
+import numpy as np
+
+model = frazil.load("model.onnx", threads=2)
+element: frazil.DType = frazil.float32
+graph = frazil.Graph("typed")
+x = graph.input("x", frazil.float32, ("N", 3))
+total: frazil.Term = graph.Relu(x + 1) * x
+less: frazil.Term = x < 1
+runs: int = model.session().counters.runs
+"""
+
+
+def test_types(tmp_path):
+    """The package and a program that uses it, by mypy where that is installed."""
+    if not shutil.which("mypy"):
+        pytest.skip("mypy is not installed")
+    (tmp_path / "good.py").write_text(TYPED)
+    (tmp_path / "bad.py").write_text(TYPED + "graph.Relu(x, bogus=1)\n")
+    environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent), "MYPY_CACHE_DIR": str(tmp_path / "cache")}
+    mypy = ["mypy", "--python-version", "3.11", "--ignore-missing-imports"]
+    found = {}
+    for name, arguments in {"good": ["-m", "good", "-p", "frazil"], "bad": ["-m", "bad"]}.items():
+        made = subprocess.run(
+            [*mypy, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        found[name] = made.stdout
+    assert "Success" in found["good"], found["good"]
+    assert 'Unexpected keyword argument "bogus" for "Relu"' in found["bad"], found["bad"]
 
 
 def test_docstrings():
