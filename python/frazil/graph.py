@@ -297,7 +297,7 @@ class Builder(Operators):
     def _raws(self, values: Sequence[Any], info: OperatorInfo | None = None) -> list[_frazil.Term]:
         """Terms as they are; others become constants, of the element type of the Terms with the same variable."""
         variables: list[str] = []
-        if info is not None and info.inputs:
+        if info is not None and info.inputs and not all(value is None or isinstance(value, Term) for value in values):
             variables = [info.inputs[min(i, len(info.inputs) - 1)].variable for i in range(len(values))]
         known: dict[str, DType] = {}
         for variable, value in zip(variables, values):

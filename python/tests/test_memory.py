@@ -1,5 +1,6 @@
 """Addresses, lifetimes, DLPack."""
 
+import ctypes
 import gc
 import sys
 import weakref
@@ -200,6 +201,67 @@ def test_dlpack():
             frazil.from_dlpack(bad)
     with pytest.raises(frazil.BadInput, match="input 'x'.*not in the CPU's memory"):
         square(Foreign(x, (2, 0)))
+
+
+class Managed(ctypes.Structure):
+    """DLPack's DLManagedTensor."""
+
+    DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+        ("context", ctypes.c_void_p),
+        ("deleter", DELETER),
+    ]
+
+
+class Made:
+    """A tensor of two elements with any of DLPack's element types."""
+
+    def __init__(self, code, bits, offset=0):
+        self.memory = (ctypes.c_uint16 * 8)(*range(0x3F80, 0x3F88))
+        self.shape = (ctypes.c_int64 * 1)(2)
+        self.deleted = 0
+        self.managed = Managed(
+            ctypes.addressof(self.memory), (1, 0), 1, code, bits, 1, self.shape, None, offset, None, Managed.DELETER(self.delete)
+        )
+
+    def delete(self, _):
+        self.deleted += 1
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.managed), b"dltensor", None)
+
+
+def test_dlpack_types():
+    same = frazil.from_text("graph g(%x: seq<bf16[...]>) { return y = %x }")
+    tensor = Made(4, 16, offset=2)
+    (y,) = same([tensor])
+    assert y.tobytes() == b"\x81\x3f\x82\x3f" and address(y) == ctypes.addressof(tensor.memory) + 2
+    assert tensor.deleted == 0, "the result uses its memory"
+    del y
+    assert tensor.deleted == 1
+    for code, bits, dtype in [(0, 16, "int16"), (1, 8, "uint8"), (2, 16, "float16"), (6, 8, "bool"), (12, 8, "float8_e5m2")]:
+        tensor = Made(code, bits)
+        a = frazil.from_dlpack(tensor)
+        assert frazil.dtype(a.dtype) == dtype and a.shape == (2,)
+        del a
+        assert tensor.deleted == 1
+    tensor = Made(3, 64)
+    with pytest.raises(frazil.BadInput, match="DLPack's code 3"):
+        frazil.from_dlpack(tensor)
 
 
 def test_torch():

@@ -67,4 +67,20 @@ TEST(Array, HoldsSequencesAndMaps) {
   EXPECT_TRUE(Array().empty());
 }
 
+TEST(Array, LayoutTellsWhoUsesTheBytes) {
+  Array a = Array::of<float>({2, 1}, {1, 2});
+  EXPECT_TRUE(a.layout().exclusive);
+  EXPECT_EQ(a.layout().data, a.data());
+  EXPECT_EQ(a.layout().strides[0], 1);
+  {
+    const Array shared = a;
+    EXPECT_FALSE(a.layout().exclusive);
+  }
+  EXPECT_TRUE(a.layout().exclusive);
+  const std::vector<float> memory{1, 2};
+  EXPECT_FALSE(Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(memory))).layout().exclusive);
+  EXPECT_EQ(frazil::onnx_number(Dtype::f32), 1);
+  EXPECT_EQ(frazil::onnx_number(Dtype::bf16), 16);
+}
+
 }  // namespace

@@ -405,4 +405,22 @@ TEST(Policy, RefusesModelsAndRuns) {
   EXPECT_EQ(code_of([&] { session.run({{"x", Array::scalar(1.0f)}}); }), Code::bad_input);
 }
 
+TEST(Session, LetsGoOfInputsAndResultsAfterARun) {
+  for (const char* type : {"f32[N]", "f32[...]"}) {
+    const std::string text = std::string("graph g(%x: ") + type + ") { %y = Mul(%x, %x) return y = %y }";
+    auto session = Model::from_text(text).open();
+    const std::vector<float> memory{1, 2};
+    auto keep = std::make_shared<int>();
+    const std::weak_ptr<int> kept = keep;
+    Array x = Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(memory)), std::move(keep));
+    auto results = session.run({{"x", std::move(x)}});
+    EXPECT_TRUE(kept.expired()) << type;
+    EXPECT_FALSE(Array(results[0]).layout().exclusive);
+    const Array y = results.take(0);
+    EXPECT_TRUE(y.layout().exclusive) << type;
+    EXPECT_THAT(y.values<float>(), ElementsAre(1, 4));
+    EXPECT_THAT(session.run({{"x", Array::of<float>({1}, {3})}})[0].values<float>(), ElementsAre(9));
+  }
+}
+
 }  // namespace
