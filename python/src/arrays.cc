@@ -356,7 +356,8 @@ py::object object_of(Array array) {
 void bind_arrays(py::module_& m) {
   m.def(
       "from_dlpack", [](const py::object& tensor) { return array_of_dlpack(tensor, "from_dlpack()"); },
-      py::arg("tensor"), "A NumPy array over the memory of a DLPack tensor, of any of Frazil's element types.");
+      py::arg("tensor"),
+      "from_dlpack(tensor)\n--\n\nA NumPy array over the memory of a DLPack tensor, of any of Frazil's element types.");
 }
 
 }  // namespace frazil::python

@@ -134,7 +134,7 @@ void bind_dtypes(py::module_& m) {
   m.attr("dtypes") = py::tuple(all);
   m.def(
       "dtype", [](const py::object& of) { return object_of(dtype_of_object(of, "dtype()")); }, py::arg("of"),
-      "The element type of a name, a NumPy dtype, or anything else that numpy.dtype() takes.");
+      "dtype(of)\n--\n\nThe element type of a name, a NumPy dtype, or anything else that numpy.dtype() takes.");
 }
 
 }  // namespace frazil::python

@@ -201,7 +201,8 @@ void bind_models(py::module_& m) {
           [](const ModelObject& other, const Options& options) { return ModelObject(other.model(), options); }))
       .def(py::init<Model, const Options&>())
       .def("run", &ModelObject::run, py::arg("inputs") = py::dict(),
-           R"(run(inputs: dict[str, ArrayLike]) -> dict[str, numpy.ndarray]
+           R"(run(self, inputs={})
+--
 
 Runs the model and returns all its outputs by name.
 
@@ -210,8 +211,9 @@ has a default. Arrays are not copied when they are in row-major order, and must 
 arrays over the run's memory. Raises BadInput for an input that does not fit, LimitExceeded, Cancelled,
 KeyboardInterrupt. Any thread may call; calls at the same time have a session each.)")
       .def("__call__", &ModelObject::call,
-           "Runs the model on inputs by position or keyword. Returns the output, or a tuple of several; see run().")
-      .def("trim", &ModelObject::trim, "Frees the memory that calls keep for later ones.")
+           "__call__(self, *args, **kwargs)\n--\n\nRuns the model on inputs by position or keyword. Returns the "
+           "output, or a tuple of several; see run().")
+      .def("trim", &ModelObject::trim, "trim(self)\n--\n\nFrees the memory that calls keep for later ones.")
       .def_property_readonly("name", [](const ModelObject& of) { return of.model().name(); })
       .def_property_readonly("inputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().inputs())); })
       .def_property_readonly("outputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().outputs())); })
@@ -224,14 +226,15 @@ KeyboardInterrupt. Any thread may call; calls at the same time have a session ea
                        std::uint64_t bytes) { unlocked([&] { of.model().save(path, {opset, bytes}); }); })
       .def(
           "text", [](const ModelObject& of) { return unlocked([&] { return of.model().text(); }); },
-          "The graph in the text form; see from_text().")
-      .def("weights", &weights_of, "The tensors that text() calls @name: a dict of NumPy arrays, not copied.")
+          "text(self)\n--\n\nThe graph in the text form; see from_text().")
+      .def("weights", &weights_of,
+           "weights(self)\n--\n\nThe tensors that text() calls @name: a dict of NumPy arrays, not copied.")
       .def(
           "dot", [](const ModelObject& of) { return unlocked([&] { return of.model().dot(); }); },
-          "The graph as input for Graphviz.")
+          "dot(self)\n--\n\nThe graph as input for Graphviz.")
       .def(
           "explain", [](const ModelObject& of) { return unlocked([&] { return of.model().explain(); }); },
-          "The plan: its steps and where each value lies.");
+          "explain(self)\n--\n\nThe plan: its steps and where each value lies.");
   py::class_<Model>(m, "ModelHandle");
   bind_loading(m);
 }

@@ -4,6 +4,8 @@
 // The Python package's module: the public C++ API and nothing else. python/frazil adds what is easier in Python.
 PYBIND11_MODULE(_frazil, m) {
   using namespace frazil::python;
+  py::options options;
+  options.disable_function_signatures();  // docstrings begin with one that inspect.signature() reads
   m.attr("__version__") = FRAZIL_VERSION;
   remember_main_thread();
   bind_errors(m);

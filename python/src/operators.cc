@@ -54,7 +54,7 @@ void bind_operators(py::module_& m) {
       .def_readonly("attributes", &OperatorInfo::attributes)
       .def_readonly("bodies", &OperatorInfo::bodies, "of control flow: their names")
       .def("__repr__", [](const OperatorInfo& of) { return "OperatorInfo('" + of.full_name() + "')"; });
-  m.def("operators", &operators, "The definition of every operator, sorted by domain and name.");
+  m.def("operators", &operators, "operators()\n--\n\nThe definition of every operator, sorted by domain and name.");
 }
 
 }  // namespace frazil::python

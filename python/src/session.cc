@@ -189,23 +189,26 @@ A session that runs on one thread refuses to run on another; cancel() works from
       .def(
           "run",
           [](SessionObject& s, const py::object& inputs) { return s.observed([&] { return s.worker->run(inputs); }); },
-          py::arg("inputs") = py::dict(), "As Model.run().")
-      .def("__call__",
-           [](SessionObject& s, const py::args& args, const py::kwargs& kwargs) {
-             return s.observed([&] { return s.worker->call(args, kwargs); });
-           })
+          py::arg("inputs") = py::dict(), "run(self, inputs={})\n--\n\nAs Model.run().")
+      .def(
+          "__call__",
+          [](SessionObject& s, const py::args& args, const py::kwargs& kwargs) {
+            return s.observed([&] { return s.worker->call(args, kwargs); });
+          },
+          "__call__(self, *args, **kwargs)\n--\n\nAs Model.__call__().")
       .def(
           "cancel", [](SessionObject& s) { s.worker->session().cancel(); },
-          "Makes the run in progress raise Cancelled soon; from any thread.")
+          "cancel(self)\n--\n\nMakes the run in progress raise Cancelled soon; from any thread.")
       .def(
           "trim",
           [](SessionObject& s) {
             if (s.worker->busy()) refuse("the session is running");
             s.worker->session().trim();
           },
-          "Between runs: frees the memory that is kept for the next one.")
+          "trim(self)\n--\n\nBetween runs: frees the memory that is kept for the next one.")
       .def("observe", &SessionObject::observe, py::arg("observer"),
-           "Sends the events of the runs from now on to a frazil.Observer; None: to nobody.")
+           "observe(self, observer)\n--\n\nSends the events of the runs from now on to a frazil.Observer; None: to "
+           "nobody.")
       .def_property_readonly("counters",
                              [](SessionObject& s) {
                                if (s.worker->busy()) refuse("the session is running");

@@ -1,6 +1,7 @@
 """Stubs and documentation."""
 
 import ast
+import inspect
 import os
 import pathlib
 import re
@@ -86,6 +87,19 @@ def test_types(tmp_path):
         found[name] = made.stdout
     assert "Success" in found["good"], found["good"]
     assert 'Unexpected keyword argument "bogus" for "Relu"' in found["bad"], found["bad"]
+
+
+def test_signatures_of_the_module():
+    for function, expected in [
+        (frazil.Model.run, "(self, inputs={})"),
+        (frazil.Model.__call__, "(self, *args, **kwargs)"),
+        (frazil.Session.observe, "(self, observer)"),
+        (frazil.dtype, "(of)"),
+        (frazil.operators, "()"),
+    ]:
+        assert str(inspect.signature(function)) == expected
+        assert not function.__doc__.startswith(function.__name__)
+    assert str(inspect.signature(frazil.from_text("graph g() { return }").run)) == "(inputs={})"
 
 
 def test_docstrings():
