@@ -34,7 +34,11 @@ def measure(text, shapes, runs):
     values = list(inputs.values())
     session = model.session()
     cpp = min(frazil._frazil.time_runs(model._handle, model.options, inputs, runs) for _ in range(7))
-    calls = {"model(x)": lambda: model(*values), "model.run": lambda: model.run(inputs), "session.run": lambda: session.run(inputs)}
+    calls = {
+        "model(x)": lambda: model(*values),
+        "model.run": lambda: model.run(inputs),
+        "session.run": lambda: session.run(inputs),
+    }
     return {"C++": cpp, **{name: fastest(call, runs) for name, call in calls.items()}}
 
 

@@ -23,7 +23,11 @@ def stub_of(info, generator):
     signature = generator.signature_of(info)
     parts = []
     for parameter in signature.parameters.values():
-        text = parameter.name if parameter.annotation is inspect.Parameter.empty else f"{parameter.name}: {parameter.annotation}"
+        text = (
+            parameter.name
+            if parameter.annotation is inspect.Parameter.empty
+            else f"{parameter.name}: {parameter.annotation}"
+        )
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             text = "*" + text
         if parameter.default is not inspect.Parameter.empty:
@@ -49,7 +53,9 @@ def operators_stub(frazil, generator):
     text = HEADER
     for domain, methods in domains.items():
         if domain:
-            text += f"\nclass {generator.domain_name(domain)}:\n    def __init__(self, target: Operators) -> None: ...\n"
+            text += (
+                f"\nclass {generator.domain_name(domain)}:\n    def __init__(self, target: Operators) -> None: ...\n"
+            )
             text += "".join(methods)
     text += "\nclass Operators:\n"
     for domain in domains:
@@ -82,7 +88,9 @@ def main():
 
     made = {"_operators.pyi": operators_stub(frazil, _operators), "__init__.pyi": package_stub(frazil, folder)}
     if sys.argv[2:] == ["--check"]:
-        stale = [name for name, text in made.items() if not (folder / name).is_file() or (folder / name).read_text() != text]
+        stale = [
+            name for name, text in made.items() if not (folder / name).is_file() or (folder / name).read_text() != text
+        ]
         print("".join(f"{folder / name} is not current: build again\n" for name in stale), end="")
         return 1 if stale else 0
     for name, text in made.items():

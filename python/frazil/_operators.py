@@ -120,7 +120,9 @@ def _method(info: OperatorInfo, target: Callable[[Any], Any]) -> Callable[..., A
             raise TypeError(f"{info.name}(): {error}") from None
         inputs = [given.get(name) for name in names.inputs if name != variadic]
         inputs += given.get(variadic, ()) if variadic else ()
-        attributes = [(field.name, kinds[field.name], given[name]) for name, field in fields if given.get(name) is not None]
+        attributes = [
+            (field.name, kinds[field.name], given[name]) for name, field in fields if given.get(name) is not None
+        ]
         bodies = [given[name] for name in names.bodies]
         return target(self)._call(info, inputs, bodies, attributes, given.get("outputs"), given.get("name", ""))
 
@@ -144,8 +146,8 @@ class Operators:
     """The operators as methods; those of other domains are in an attribute by domain: graph.ai_onnx_ml.Scaler(...).
 
     Arguments are Terms, or arrays and numbers, which become constants; a number has the element type of the Terms that
-    it is used with. They return a Term, or a tuple where there are several results: `outputs` tells how many, where that
-    is open.
+    it is used with. They return a Term, or a tuple where there are several results: `outputs` tells how many, where
+    that is open.
     """
 
 

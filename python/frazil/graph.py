@@ -335,9 +335,7 @@ class Builder(Operators):
 
         y = graph.if_(x.dtype ..., lambda: x + 1, lambda: x - 1)
         """
-        return self._terms(
-            self._body.if_else(self._raw_of(condition), self._fill(then), self._fill(otherwise), name)
-        )
+        return self._terms(self._body.if_else(self._raw_of(condition), self._fill(then), self._fill(otherwise), name))
 
     @_located
     def loop(

@@ -53,9 +53,9 @@ class Model(_frazil.Model):
     ) -> dict[str, numpy.ndarray | dict[tuple[int, ...], numpy.ndarray] | None]:
         """Runs the model and returns inner values by name, as text() or ONNX has them.
 
-        A value inside of loops is a dict by iteration numbers, outermost first; one that was not computed is None. Raises
-        BadInput for a name that the model does not have, and Unsupported for a value that the passes removed: the option
-        tier="ref" has all of them.
+        A value inside of loops is a dict by iteration numbers, outermost first; one that was not computed is None.
+        Raises BadInput for a name that the model does not have, and Unsupported for a value that the passes removed:
+        the option tier="ref" has all of them.
         """
         found: dict[str, Any] = dict.fromkeys(values)
         for name, value, iterations in _frazil.fetch(self._handle, self._options(options), inputs, list(values)):

@@ -16,7 +16,9 @@ def svg(dot: str) -> str | None:
     if command is None or len(dot) > MOST_BYTES:
         return None
     try:
-        made = subprocess.run([command, "-Tsvg"], input=dot, capture_output=True, text=True, timeout=SECONDS, check=True)
+        made = subprocess.run(
+            [command, "-Tsvg"], input=dot, capture_output=True, text=True, timeout=SECONDS, check=True
+        )
     except (subprocess.SubprocessError, OSError):
         return None
     return made.stdout[max(made.stdout.find("<svg"), 0) :]

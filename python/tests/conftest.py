@@ -18,7 +18,7 @@ def affine():
 
 @pytest.fixture(scope="session")
 def square():
-    return frazil.from_text("graph square(%x: f32[...]) { %y = Mul(%x, %x) \"product\" return y = %y }")
+    return frazil.from_text('graph square(%x: f32[...]) { %y = Mul(%x, %x) "product" return y = %y }')
 
 
 @pytest.fixture(scope="session")

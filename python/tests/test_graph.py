@@ -175,7 +175,14 @@ def test_loops(g):
 def test_constants(g):
     x = g.input("x", "float64", ("N",))
     assert (x + 1).dtype == "float64"
-    for value, dtype in [(1, "int64"), (1.5, "float32"), (True, "bool"), ("a", "string"), (1j, "complex64"), (X, "float32")]:
+    for value, dtype in [
+        (1, "int64"),
+        (1.5, "float32"),
+        (True, "bool"),
+        ("a", "string"),
+        (1j, "complex64"),
+        (X, "float32"),
+    ]:
         assert g.constant(value).dtype == dtype
     assert g.constant([1, 2], "float16").dtype == "float16"
     assert g.constant(np.array(["a", "b"])).shape == (2,)

@@ -130,9 +130,7 @@ def test_constants_are_copied_unless_borrowed():
 
 def test_weights_of_texts_are_copied():
     value = np.ones(3, np.float32)
-    model = frazil.from_text(
-        "weight @w: f32[3] graph g(%x: f32[3]) { %y = Add(%x, @w) return y = %y }", {"w": value}
-    )
+    model = frazil.from_text("weight @w: f32[3] graph g(%x: f32[3]) { %y = Add(%x, @w) return y = %y }", {"w": value})
     value[:] = 5
     assert model([0, 0, 0]).tolist() == [1, 1, 1]
 
@@ -154,7 +152,10 @@ def test_many_runs_do_not_grow(square):
 def test_carried_values_are_not_copied():
     """A cache that grows: the result goes back as it came, and has a capacity."""
     model = frazil.from_text(
-        "graph g(%past: f32[2,T,4], %new: f32[2,1,4]) { %now: f32[2,T + 1,4] = Concat(%past, %new) {axis = 1} return now = %now }"
+        """graph g(%past: f32[2,T,4], %new: f32[2,1,4]) {
+             %now: f32[2,T + 1,4] = Concat(%past, %new) {axis = 1}
+             return now = %now
+           }"""
     )
     session = model.session()
     cache = np.zeros((2, 0, 4), np.float32)
@@ -230,7 +231,17 @@ class Made:
         self.shape = (ctypes.c_int64 * 1)(2)
         self.deleted = 0
         self.managed = Managed(
-            ctypes.addressof(self.memory), (1, 0), 1, code, bits, 1, self.shape, None, offset, None, Managed.DELETER(self.delete)
+            ctypes.addressof(self.memory),
+            (1, 0),
+            1,
+            code,
+            bits,
+            1,
+            self.shape,
+            None,
+            offset,
+            None,
+            Managed.DELETER(self.delete),
         )
 
     def delete(self, _):
@@ -253,7 +264,13 @@ def test_dlpack_types():
     assert tensor.deleted == 0, "the result uses its memory"
     del y
     assert tensor.deleted == 1
-    for code, bits, dtype in [(0, 16, "int16"), (1, 8, "uint8"), (2, 16, "float16"), (6, 8, "bool"), (12, 8, "float8_e5m2")]:
+    for code, bits, dtype in [
+        (0, 16, "int16"),
+        (1, 8, "uint8"),
+        (2, 16, "float16"),
+        (6, 8, "bool"),
+        (12, 8, "float8_e5m2"),
+    ]:
         tensor = Made(code, bits)
         a = frazil.from_dlpack(tensor)
         assert frazil.dtype(a.dtype) == dtype and a.shape == (2,)

@@ -128,5 +128,3 @@ def test_examples_of_the_documentation(tmp_path, monkeypatch):
                 assert str(eval(source, names)) == comment[1], source
             else:
                 exec(source, names)
-
-

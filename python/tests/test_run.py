@@ -21,7 +21,14 @@ def test_version_and_operators():
 
 def test_ports(affine):
     x, s = affine.inputs
-    assert (x.name, x.dtype, x.shape, x.type, x.kind, x.optional) == ("x", frazil.float32, ("N",), "f32[N]", "tensor", False)
+    assert (x.name, x.dtype, x.shape, x.type, x.kind, x.optional) == (
+        "x",
+        frazil.float32,
+        ("N",),
+        "f32[N]",
+        "tensor",
+        False,
+    )
     assert (s.shape, s.optional) == ((), True)
     assert [p.name for p in affine.outputs] == ["y", "z"]
     assert repr(x) == "Port('x', 'f32[N]')"
