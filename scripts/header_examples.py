@@ -12,6 +12,7 @@ import sys
 GIVEN = {
     "build.h": "const Model& model, Patch& patch",
     "host_operator.h": "GraphBuilder& graph, Term x",
+    "live.h": "const Model& model, Array x",
     "session.h": "Session& session, Array x",
 }
 

@@ -156,14 +156,14 @@ class GraphBuilder : public Body {
 class Patch : public Body {
  public:
   explicit Patch(const Model& model, std::string_view name);
-  /// The value of this name, for use in new nodes. It means the value before the patch. Throws Code::bad_input when the
-  /// model has none of this name.
+  /// The value of this name, or the one that the output of this name gives, for use in new nodes. It means the value
+  /// before the patch. Throws Code::bad_input when the model has none of this name.
   Term tap(std::string_view value);
   /// A new input of the model. Replacing a value by an input feeds it:
   ///
   ///   patch.replace("relu_out", patch.input("relu_out", Dtype::f32, {"N", 64}));
   Term input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
-  /// Replaces every use of the value, also as a model output, by `with`.
+  /// Replaces every use of the value, also as a model output, by `with`. Names as for tap().
   void replace(std::string_view value, Term with);
   /// Removes the node of this name. Its results must have no uses once the patch is applied.
   void remove(std::string_view node);

@@ -12,6 +12,7 @@
 #include <frazil/build.h>
 #include <frazil/error.h>
 #include <frazil/host_operator.h>
+#include <frazil/live.h>
 #include <frazil/model.h>
 #include <frazil/observer.h>
 #include <frazil/operators.h>
@@ -26,12 +27,16 @@ using api::Body;
 using api::byte_size;
 using api::Code;
 using api::Counters;
+using api::diff;
+using api::diff_dot;
 using api::Dtype;
 using api::dtype_of;
 using api::Error;
 using api::Extent;
 using api::GraphBuilder;
 using api::HostOperator;
+using api::LiveModel;
+using api::LiveSession;
 using api::LoadOptions;
 using api::Model;
 using api::name_of;
@@ -53,5 +58,7 @@ using api::Sizes;
 using api::TensorType;
 using api::Term;
 using api::ValueEvent;
+using api::Version;
+using api::VersionNote;
 
 }  // namespace frazil

@@ -65,6 +65,9 @@ class Policy {
  public:
   virtual ~Policy() = default;
   virtual std::optional<std::string> check_load(const Model&) { return std::nullopt; }
+  /// Before an edit takes effect (Patch::commit, LiveModel), after check_load(to): the model as it is, and as it would
+  /// be.
+  virtual std::optional<std::string> check_edit(const Model& /*from*/, const Model& /*to*/) { return std::nullopt; }
   virtual std::optional<std::string> check_run(const Model&) { return std::nullopt; }
 };
 

@@ -117,8 +117,7 @@ class Session {
 
   /// Replaces Options::deadline_ms for the runs that begin from now on; nullopt: none.
   void set_deadline(std::optional<double> milliseconds);
-  /// Between runs: frees the memory kept for the next run, which allocates it again, and lets go of the inputs of the
-  /// last run, which are kept until the next one otherwise.
+  /// Between runs: frees the memory kept for the next run, which allocates it again.
   void trim();
   /// Makes the run in progress, or the request that waits for its turn, stop soon with Code::cancelled. Callable from
   /// any thread. The next run is not affected.

@@ -66,12 +66,16 @@ struct Access {
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
   /// Makes a model and asks the policy.
   static Model model(Graph graph, std::shared_ptr<Policy> policy);
+  /// Asks the policy of `from`.
+  static void check_edit(const Model& from, const Model& to);
   /// The value of a term. Throws unless it may be used in `body`.
   static Value value(const Body::Impl& body, const Term& term);
   static Term term(const Builder& builder, Value value);
   /// A new input of the graph that is built.
   static Term input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
   static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }
+  /// What the patch does so far.
+  static std::string describe(const Patch& patch);
   /// Builds block `index` of an open region.
   static void fill(Body::Impl& outer, NodeId region, std::size_t index, const Body::Fill& fill);
   static const auto& content(const Extent& extent) { return extent.v_; }

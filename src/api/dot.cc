@@ -19,7 +19,7 @@ std::string escaped(std::string_view text) {
 
 class DotWriter {
  public:
-  explicit DotWriter(const Graph& graph) : graph_(graph) {}
+  DotWriter(const Graph& graph, const DotMarks& marks) : graph_(graph), marks_(marks) {}
 
   std::string write() {
     line("digraph \"{}\" {{", escaped(graph_.name));
@@ -30,6 +30,10 @@ class DotWriter {
     for (std::size_t i = 0; i < results.size(); ++i) {
       line("  out{} [label=\"{}\", shape=ellipse];", i, escaped(graph_.output_names()[i]));
       edge(results[i], fmt::format("out{}", i));
+    }
+    for (std::size_t i = 0; i < marks_.removed.size(); ++i) {
+      line("  removed{} [label=\"{}\", style=\"rounded,dashed\", color=red, fontcolor=red];", i,
+           escaped(marks_.removed[i]));
     }
     out_ += edges_ + "}\n";
     return std::move(out_);
@@ -113,7 +117,10 @@ class DotWriter {
         label += fmt::format("\\n[{}] {}", i, escaped(constant->tensor.type_str()));
       }
     }
-    line("  n{} [label=\"{}\"];", id.id, label);
+    const auto color = marks_.colors.find(id.id);
+    const std::string fill =
+        color == marks_.colors.end() ? "" : fmt::format(", style=\"rounded,filled\", fillcolor={}", color->second);
+    line("  n{} [label=\"{}\"{}];", id.id, label, fill);
   }
 
   std::string source(Value v) const {
@@ -134,12 +141,13 @@ class DotWriter {
   }
 
   const Graph& graph_;
+  const DotMarks& marks_;
   std::vector<Frame> stack_;
   std::string out_, edges_;
 };
 
 }  // namespace
 
-std::string dot_of(const Graph& graph) { return DotWriter(graph).write(); }
+std::string dot_of(const Graph& graph, const DotMarks& marks) { return DotWriter(graph, marks).write(); }
 
 }  // namespace frazil::api

@@ -77,6 +77,13 @@ Model Access::model(Graph graph, std::shared_ptr<Policy> policy) {
   return model;
 }
 
+void Access::check_edit(const Model& from, const Model& to) {
+  if (!from.impl_->policy) return;
+  if (const auto reason = from.impl_->policy->check_edit(from, to)) {
+    refuse(frazil::Code::bad_input, "the policy refuses to edit '{}': {}", from.name(), *reason);
+  }
+}
+
 Model Model::load(const std::string& path, const LoadOptions& options) {
   start();
   auto graph = import_onnx(path, import_options(options));

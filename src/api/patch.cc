@@ -14,6 +14,10 @@ namespace {
 const Graph& graph_of(const Model& model) { return *Access::impl(model).graph; }
 
 Value find_value(const Graph& graph, std::string_view name) {
+  const auto& outputs = graph.output_names();
+  if (const auto at = std::ranges::find(outputs, name); at != outputs.end()) {
+    return graph.main().results[static_cast<std::size_t>(at - outputs.begin())];
+  }
   Value found;
   for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
     if (graph.value_name(Value{v}) != name) continue;
@@ -89,11 +93,18 @@ void Patch::remove_output(std::string_view name) {
   check(impl_->patch->status());
 }
 
+std::string Access::describe(const Patch& patch) {
+  patch.impl_->to();
+  return patch.impl_->patch->str();
+}
+
 Model Patch::commit() {
   impl_->to();
   const auto patch = std::exchange(impl_->patch, nullptr);
   impl_->builder = nullptr;
-  return Access::model(take(std::move(*patch).commit()), Access::impl(*impl_->model).policy);
+  Model edited = Access::model(take(std::move(*patch).commit()), Access::impl(*impl_->model).policy);
+  Access::check_edit(*impl_->model, edited);
+  return edited;
 }
 
 }  // namespace frazil::api

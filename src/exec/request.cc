@@ -19,7 +19,9 @@ void Request::drop() {
     if (plan_.slot(plan_.inputs[i]).object) values_.object(plan_.inputs[i]) = Datum();
   }
   for (const SlotId s : plan_.outputs) {
-    if (plan_.storage(s).place == Place::object) values_.object(s) = Datum();
+    const Value of = plan_.slot(s).value;
+    const bool constant = of && plan_.graph->constant(of) != nullptr;  // of the plan, not of a request
+    if (plan_.storage(s).place == Place::object && !constant) values_.object(s) = Datum();
   }
 }
 

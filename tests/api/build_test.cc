@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/message_of.h"
+
 namespace {
 
 using frazil::Array;
@@ -14,18 +16,6 @@ using frazil::Model;
 using frazil::Term;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class F>
-std::string message_of(F f, Code code) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 TEST(GraphBuilder, MakesAModel) {
   GraphBuilder graph("affine");

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/message_of.h"
+
 namespace {
 
 using frazil::Array;
@@ -26,18 +28,6 @@ using testing::HasSubstr;
 
 using InTypes = std::span<const TensorType>;
 using In = std::span<const Array>;
-
-std::string message_of(auto&& f, Code code) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_THAT(error.what(), testing::Not(HasSubstr("\n")));
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 /// X times the attribute `by`.
 HostOperator scale(const char* name = "Scale") {

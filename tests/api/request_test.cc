@@ -11,13 +11,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/message_of.h"
+
 namespace {
 
 using frazil::Array;
 using frazil::Body;
 using frazil::Code;
 using frazil::Dtype;
-using frazil::Error;
 using frazil::GraphBuilder;
 using frazil::Model;
 using frazil::Results;
@@ -25,17 +26,6 @@ using frazil::Session;
 using frazil::Term;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string message_of(auto&& f, Code code) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 /// y = relu(x * x - 3), z = x, c = {1, 2}, s: a string
 Model several() {

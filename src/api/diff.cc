@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <frazil/live.h>
+
+#include "api/access.h"
+#include "api/dot.h"
+#include "ir/hash.h"
+#include "ir/op.h"
+#include "ir/text.h"
+
+namespace frazil::api {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// Lines of `of` that `other` lacks; of equal lines, as many as it has more of.
+std::vector<bool> missing(const std::vector<std::string>& of, const std::vector<std::string>& other) {
+  std::unordered_map<std::string_view, std::int64_t> left;
+  for (const std::string& line : other) ++left[line];
+  std::vector<bool> result;
+  for (const std::string& line : of) result.push_back(--left[line] < 0);
+  return result;
+}
+
+std::string stripped(const std::string& line) {
+  return line.substr(std::min(line.find_first_not_of(' '), line.size()));
+}
+
+/// The nodes of a graph by what makes them the same in another one: the name, where only one has it, else the id that
+/// patches keep.
+class NodesByKey {
+ public:
+  explicit NodesByKey(const Graph& graph) : graph_(graph) {
+    std::unordered_map<std::string_view, int> uses;
+    for (std::uint32_t n = 0; n < graph.node_count(); ++n) ++uses[graph.node(NodeId{n}).name];
+    for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
+      const Node& node = graph.node(NodeId{n});
+      const bool named = !node.name.empty() && uses[node.name] == 1;
+      keys_.push_back(named ? node.name : fmt::format("#{}", node.stable));
+      ids_.emplace(keys_.back(), NodeId{n});
+    }
+  }
+  const Graph& graph() const { return graph_; }
+  const std::string& key(NodeId id) const { return keys_[id.id]; }
+  std::optional<NodeId> find(const std::string& key) const {
+    const auto at = ids_.find(key);
+    return at == ids_.end() ? std::nullopt : std::optional(at->second);
+  }
+
+  /// Operator, attributes and where operands come from.
+  std::uint64_t hash(NodeId id) const {
+    const Node& node = graph_.node(id);
+    Hasher h;
+    h.add(node.op->domain).add(node.op->name);
+    add_attributes(h, node);
+    for (const Value v : node.in) add_operand(h, v);
+    return h.value();
+  }
+
+ private:
+  void add_operand(Hasher& h, Value v) const {
+    if (!v) {
+      h.add("absent");
+    } else if (const Constant* constant = graph_.constant(v)) {
+      h.add(hash_of(constant->tensor));
+    } else if (const auto made = graph_.producer(v)) {
+      h.add(key(*made)).add(graph_.def(v).index);
+    } else {
+      h.add(graph_.value_name(v)).add(graph_.def(v).index);
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<std::string> keys_;  // per node
+  std::unordered_map<std::string, NodeId> ids_;
+};
+
+std::string title(const Node& node) {
+  return node.name.empty() ? std::string(node.op->name) : fmt::format("{} {}", node.op->name, node.name);
+}
+
+}  // namespace
+
+std::string diff(const Model& from, const Model& to) {
+  const std::vector<std::string> before = lines_of(from.text()), after = lines_of(to.text());
+  const std::vector<bool> removed = missing(before, after), added = missing(after, before);
+  std::string text;
+  std::size_t at = 0;
+  const auto remove_to = [&](std::size_t end) {
+    for (; at < end; ++at) {
+      if (removed[at]) text += "- " + stripped(before[at]) + "\n";
+    }
+  };
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < before.size(); ++i) places.emplace(before[i], i);
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (added[i]) {
+      text += "+ " + stripped(after[i]) + "\n";
+    } else if (const std::size_t place = places[after[i]]; place >= at) {
+      remove_to(place);
+    }
+  }
+  remove_to(before.size());
+  return text;
+}
+
+std::string diff_dot(const Model& from, const Model& to) {
+  const NodesByKey before(*Access::impl(from).graph), after(*Access::impl(to).graph);
+  DotMarks marks;
+  for (std::uint32_t n = 0; n < after.graph().node_count(); ++n) {
+    const NodeId id{n};
+    const auto was = before.find(after.key(id));
+    if (!was) {
+      marks.colors.emplace(n, "palegreen");
+    } else if (before.hash(*was) != after.hash(id)) {
+      marks.colors.emplace(n, "gold");
+    }
+  }
+  for (std::uint32_t n = 0; n < before.graph().node_count(); ++n) {
+    if (!after.find(before.key(NodeId{n}))) marks.removed.push_back(title(before.graph().node(NodeId{n})));
+  }
+  return dot_of(after.graph(), marks);
+}
+
+}  // namespace frazil::api

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <mutex>
+
+#include <frazil/live.h>
+
+#include "api/access.h"
+
+namespace frazil::api {
+
+struct LiveModel::Impl {
+  std::mutex edits;               ///< one at a time
+  mutable std::mutex mutex;       ///< guards `versions`
+  std::vector<Version> versions;  ///< ascending; the last one is current
+  std::atomic<std::uint64_t> newest{0};
+  std::uint64_t next = 1;  ///< under `edits`
+
+  Version current() const {
+    const std::scoped_lock lock(mutex);
+    return versions.back();
+  }
+  /// Precondition: the caller holds `mutex`.
+  std::vector<Version>::iterator find(std::uint64_t number) {
+    const auto at = std::ranges::find(versions, number, &Version::number);
+    if (at == versions.end()) refuse(frazil::Code::bad_input, "the model has no version {}", number);
+    return at;
+  }
+  /// Precondition: the caller holds `edits`.
+  Version publish(Model model, VersionNote note, std::string change) {
+    Access::impl(model).executable(false);
+    Version made{next++,
+                 newest == 0 ? std::nullopt : std::optional(newest.load()),
+                 std::move(note),
+                 std::chrono::system_clock::now(),
+                 std::move(change),
+                 std::move(model)};
+    const std::scoped_lock lock(mutex);
+    versions.push_back(made);
+    newest.store(made.number, std::memory_order_release);
+    return made;
+  }
+};
+
+LiveModel::LiveModel(Model first, VersionNote note) : impl_(std::make_shared<Impl>()) {
+  impl_->publish(std::move(first), std::move(note), "first");
+}
+
+Version LiveModel::current() const { return impl_->current(); }
+
+std::vector<Version> LiveModel::history() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->versions;
+}
+
+Version LiveModel::version(std::uint64_t number) const {
+  const std::scoped_lock lock(impl_->mutex);
+  return *impl_->find(number);
+}
+
+Version LiveModel::edit(VersionNote note, const std::function<void(Patch&)>& change) {
+  const std::scoped_lock lock(impl_->edits);
+  Patch patch(current().model, note.reason.empty() ? "edit" : note.reason);
+  change(patch);
+  std::string what = Access::describe(patch);
+  Model edited = patch.commit();
+  return impl_->publish(std::move(edited), std::move(note), std::move(what));
+}
+
+Version LiveModel::publish(Model model, VersionNote note) {
+  const std::scoped_lock lock(impl_->edits);
+  Access::check_edit(current().model, model);
+  return impl_->publish(std::move(model), std::move(note), "published");
+}
+
+Version LiveModel::roll_back(std::uint64_t number, VersionNote note) {
+  const std::scoped_lock lock(impl_->edits);
+  Model model = version(number).model;
+  Access::check_edit(current().model, model);
+  return impl_->publish(std::move(model), std::move(note), fmt::format("rolled back to {}", number));
+}
+
+void LiveModel::forget(std::uint64_t number) {
+  const std::scoped_lock lock(impl_->mutex);
+  const auto at = impl_->find(number);
+  if (at + 1 == impl_->versions.end()) refuse(frazil::Code::bad_input, "version {} is the current one", number);
+  impl_->versions.erase(at);
+}
+
+// ---- sessions ----
+
+namespace {
+
+/// The value of an extent's text; nothing for an expression.
+std::optional<std::int64_t> number_of(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool fits(const Array& value, const Port& port) {
+  if (value.kind() != port.kind) return value.empty() && port.optional;
+  if (!value.is_tensor()) return true;
+  if (value.dtype() != port.dtype) return false;
+  if (!port.ranked) return true;
+  const auto same = [](std::int64_t extent, const std::string& text) {
+    return number_of(text).value_or(extent) == extent;
+  };
+  return std::ranges::equal(value.sizes(), port.dims, same);
+}
+
+struct Carried {
+  std::string output, input;
+  Array value;
+  bool held = false;  ///< there is a value, which may be an absent optional
+  void forget() { value = {}, held = false; }
+};
+
+const Port* find_port(const std::vector<Port>& ports, std::string_view name) {
+  const auto at = std::ranges::find(ports, name, &Port::name);
+  return at == ports.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+struct LiveSession::Impl {
+  std::shared_ptr<LiveModel::Impl> live;
+  Options options;
+  std::mutex mutex;  ///< guards the handle `session`, which cancel() reads
+  std::optional<Session> session;
+  std::optional<Model> model;
+  std::uint64_t seen = 0;  ///< the version that `session` is of
+  std::uint64_t ran = 0;   ///< that of the last run
+  std::vector<Carried> carried;
+
+  void follow() {
+    if (live->newest.load(std::memory_order_acquire) == seen) return;
+    const Version version = live->current();
+    Session next = version.model.open(options);
+    {
+      const std::scoped_lock lock(mutex);
+      session.emplace(std::move(next));
+    }
+    model = version.model;
+    seen = version.number;
+    for (Carried& c : carried) {
+      const Port* input = find_port(model->inputs(), c.input);
+      if (input == nullptr || !fits(c.value, *input)) c.forget();
+    }
+  }
+};
+
+LiveSession LiveModel::open(const Options& options) const {
+  auto impl = std::make_unique<LiveSession::Impl>();
+  impl->live = impl_;
+  impl->options = options;
+  impl->follow();
+  return LiveSession(std::move(impl));
+}
+
+LiveSession::LiveSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LiveSession::LiveSession(LiveSession&&) noexcept = default;
+LiveSession& LiveSession::operator=(LiveSession&&) noexcept = default;
+LiveSession::~LiveSession() = default;
+
+Results LiveSession::run(std::initializer_list<Named> inputs) {
+  return run(std::span<const Named>(inputs.begin(), inputs.size()));
+}
+
+Results LiveSession::run(std::span<const Named> inputs) {
+  Impl& s = *impl_;
+  s.follow();
+  std::vector<Named> all(inputs.begin(), inputs.end());
+  for (const Carried& c : s.carried) {
+    const bool given = std::ranges::find(inputs, c.input, &Named::name) != inputs.end();
+    if (c.held && !given) all.push_back({c.input, c.value});
+  }
+  s.ran = s.seen;
+  Results results = s.session->run(all);
+  for (Carried& c : s.carried) {
+    if (find_port(s.model->outputs(), c.output) == nullptr) continue;
+    c.value = results[c.output];
+    c.held = true;
+  }
+  return results;
+}
+
+void LiveSession::carry(std::string_view output, std::string_view input) {
+  Impl& s = *impl_;
+  const Model& model = *s.model;
+  if (find_port(model.outputs(), output) == nullptr) {
+    refuse(frazil::Code::bad_input, "the model has no output '{}'", output);
+  }
+  if (find_port(model.inputs(), input) == nullptr) {
+    refuse(frazil::Code::bad_input, "the model has no input '{}'", input);
+  }
+  std::erase_if(s.carried, [&](const Carried& c) { return c.input == input; });
+  s.carried.push_back({std::string(output), std::string(input), {}});
+}
+
+void LiveSession::reset() {
+  for (Carried& c : impl_->carried) c.forget();
+}
+
+std::uint64_t LiveSession::version() const { return impl_->ran; }
+
+void LiveSession::cancel() noexcept {
+  const std::scoped_lock lock(impl_->mutex);
+  if (impl_->session) impl_->session->cancel();
+}
+
+}  // namespace frazil::api
