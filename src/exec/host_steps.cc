@@ -87,9 +87,9 @@ Result<std::byte*> HostSteps::place_output(const step::Launch& launch, std::size
     if (e.output == k) values_.regs[e.to] = sizes[e.axis];
   }
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-    if (values_.regs[slot.dims[axis]] == sizes[axis]) continue;
-    return fail(Code::internal, "output {} has the extent {} along axis {}, planned {}", k, sizes[axis], axis,
-                values_.regs[slot.dims[axis]]);
+    const std::int64_t planned = values_.regs[slot.dims[axis]];
+    if (planned == std::min(sizes[axis], Dim::kMax)) continue;  // kMax stands for all that are as large
+    return fail(Code::internal, "output {} has the extent {} along axis {}, planned {}", k, sizes[axis], axis, planned);
   }
   FRAZIL_TRY(const std::size_t bytes, byte_count(slot.elem, sizes));
   const Storage& storage = values_.plan.storages[slot.storage];

@@ -17,12 +17,16 @@ Specialisations::Specialisations(std::shared_ptr<Executable> first, RunContext& 
 
 void Specialisations::drop_memory() {
   first_runner_->drop_memory();
-  for (auto& [choices, runner] : others_) runner->drop_memory();
+  for (auto& [choices, runner] : others_) {
+    if (runner) runner->drop_memory();
+  }
 }
 
 void Specialisations::let_go() {
   first_runner_->let_go();
-  for (auto& [choices, runner] : others_) runner->let_go();
+  for (auto& [choices, runner] : others_) {
+    if (runner) runner->let_go();
+  }
 }
 
 Status Specialisations::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {

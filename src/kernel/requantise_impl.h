@@ -13,6 +13,7 @@ namespace {
 /// A quantisation to u8 that has no lower limit but that of the type.
 struct Quantiser {
   float scale = 0, zero = 0, high = 0;
+  int scale_at = -1, zero_at = -1;  ///< the operands that they are read from
 
   /// False where the steps one by one are needed.
   bool read(const ChainStep& s, const void* const* operands) {
@@ -21,8 +22,11 @@ struct Quantiser {
       __builtin_memcpy(&x, operands[index], sizeof x);
       return x;
     };
-    scale = s.from == ChainStep::From::one ? one(s.index) : s.number;
-    zero = s.zero_from == ChainStep::Zero::none ? 0 : s.zero_from == ChainStep::Zero::one ? one(s.other) : s.zero;
+    const bool reads_zero = s.zero_from == ChainStep::Zero::one;
+    if (s.from == ChainStep::From::one) scale_at = s.index;
+    if (reads_zero) zero_at = s.other;
+    scale = scale_at >= 0 ? one(s.index) : s.number;
+    zero = reads_zero ? one(s.other) : s.zero_from == ChainStep::Zero::none ? 0 : s.zero;
     high = s.high;
     const auto is_byte = [](float x) { return x >= 0 && x <= 255 && x == static_cast<float>(static_cast<int>(x)); };
     const float size = __builtin_fabsf(scale);
@@ -355,6 +359,10 @@ bool requantise(const ChainStep* first, const ChainStep* past, const void** oper
   if (!q.known) return false;
   const bool many = rows.rows > 1;
   const auto step = [&](std::uint8_t k) { return many ? rows.operand_steps[k] : 0; };
+  const auto changes = [&](int operand) { return operand >= 0 && step(static_cast<std::uint8_t>(operand)) != 0; };
+  for (const Quantiser& s : {q.first, q.last}) {
+    if (changes(s.scale_at) || changes(s.zero_at)) return false;  // another one for each row
+  }
   const bool scales = q.source == Requantise::Source::sums;
   if (scales && (step(q.factors) != 0 || step(q.offsets) != 0)) return false;
   const bool adds = q.added != Requantise::Added::none;

@@ -18,10 +18,12 @@ namespace {
 using Inputs = std::span<const std::optional<Datum>>;
 using Outputs = std::vector<Datum>;
 
-/// Whether a tensor of these extents may be of the type, as far as its constant extents tell.
+/// Whether a tensor of these extents may be of the type, as far as its constant extents tell. Dim::kMax stands for all
+/// that are as large.
 bool agrees(const Type& type, std::span<const std::int64_t> sizes) {
   if (!type.is_tensor() || !type.ranked) return true;
-  return std::ranges::equal(type.shape, sizes, [](Dim d, std::int64_t n) { return !d.is_const() || d.value() == n; });
+  return std::ranges::equal(type.shape, sizes,
+                            [](Dim d, std::int64_t n) { return !d.is_const() || d.value() == std::min(n, Dim::kMax); });
 }
 
 /// Memory and arguments of an Opaque operator.
@@ -43,7 +45,7 @@ class RefCall : public OpaqueCall {
   Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) override {
     if (!wants(i)) return fail(Code::internal, "output {} is not wanted", i);
     if (!agrees(graph_.type(node_.out[i]), sizes)) {
-      return fail(Code::internal, "output {} is {}, inferred {}", i, type_str(out_elem(i), sizes),
+      return fail(Code::internal, "output {} gives {}, inferred {}", i, type_str(out_elem(i), sizes),
                   str(graph_.type(node_.out[i]), graph_.scope()));
     }
     FRAZIL_TRY(Tensor t, Tensor::make(out_elem(i), Sizes(sizes.begin(), sizes.end())));
