@@ -64,7 +64,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     package = _built()
     info = f"frazil-{_version()}.dist-info"
     about = f"Wheel-Version: 1.0\nGenerator: frazil\nRoot-Is-Purelib: false\nTag: {_tag()}\n"
-    files = [(f"frazil/{path.name}", path.read_bytes()) for path in sorted(package.iterdir()) if path.is_file()]
+    paths = sorted(path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files = [(f"frazil/{path.relative_to(package)}", path.read_bytes()) for path in paths]
     files += [(f"{info}/METADATA", _metadata().encode()), (f"{info}/WHEEL", about.encode())]
     name = f"frazil-{_version()}-{_tag()}.whl"
     with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:

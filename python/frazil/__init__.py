@@ -11,6 +11,7 @@ from .errors import BadInput, BadModel, Cancelled, Error, InternalError, LimitEx
 from .graph import Graph, Patch, Term
 from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
+from .weights import load_state_dict, save_safetensors
 
 globals().update({d.name: d for d in dtypes})  # frazil.float32, frazil.bfloat16, ...
 bool_ = dtype("bool")
@@ -43,5 +44,7 @@ __all__ = [
     "from_dlpack",
     "from_text",
     "load",
+    "load_state_dict",
     "operators",
+    "save_safetensors",
 ]

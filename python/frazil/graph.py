@@ -18,7 +18,7 @@ from .model import Model
 from ._operators import Operators, least_outputs
 
 Extent = Union[int, str]
-FOLDER = os.path.dirname(os.path.abspath(__file__))
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 SHORT_NAMES = {d.short_name: d for d in _frazil.dtypes}
 
 
@@ -31,7 +31,7 @@ def _located(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(*args, **kwargs)
         except Error as error:
             frame: FrameType | None = sys._getframe(1)
-            while frame is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == FOLDER:
+            while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(FOLDER):
                 frame = frame.f_back
             if frame is not None and error.location is None:
                 error.location = (frame.f_code.co_filename, frame.f_lineno)
@@ -85,7 +85,7 @@ class Term:
     @property
     def ndim(self) -> int:
         """The rank. Raises BadInput where it is unknown."""
-        shape = self.shape
+        shape = Term.shape.__get__(self)
         if shape is None:
             raise BadInput(f"the rank of a term of type {self.type} is unknown")
         return len(shape)
@@ -191,7 +191,7 @@ def _index(term: Term, key: tuple[Any, ...]) -> Term:
         index: Any = part if isinstance(part, Term) else numpy.asarray(part)
         if not isinstance(index, Term) and index.dtype.kind not in "iu":
             raise TypeError(f"a term cannot be indexed by {part!r}")
-        if news and (index.shape is None or len(index.shape)):
+        if news and (Term.shape.__get__(index) != () if isinstance(index, Term) else index.ndim):
             raise IndexError("an index of several elements together with a new axis: do one after the other")
         term = term.graph.Gather(term, index, axis=axis)
     return term.graph.Unsqueeze(term, numpy.array(news, numpy.int64)) if news else term
@@ -229,6 +229,8 @@ Value = Union[Term, numpy.ndarray, float, int, bool, str, Sequence[Any]]
 class Builder(Operators):
     """What Graph and Patch have in common: adding nodes, to the body that is being built."""
 
+    term_type: type[Term] = Term  #: of the Terms that it makes
+
     def __init__(self, raw: _frazil.Body) -> None:
         self._raw = raw
         self._bodies: list[_frazil.Body] = [raw]
@@ -247,7 +249,7 @@ class Builder(Operators):
             return value
         if dtype is None and not hasattr(value, "dtype"):
             dtype = _default_dtype(value)
-        return Term(self, self._body.constant(value, dtype, copy, name))
+        return self.term_type(self, self._body.constant(value, dtype, copy, name))
 
     def op(
         self,
@@ -291,7 +293,7 @@ class Builder(Operators):
         )
 
     def _terms(self, raws: list[_frazil.Term]) -> Any:
-        terms = tuple(Term(self, raw) for raw in raws)
+        terms = tuple(self.term_type(self, raw) for raw in raws)
         return terms[0] if len(terms) == 1 else terms
 
     def _raws(self, values: Sequence[Any], info: OperatorInfo | None = None) -> list[_frazil.Term]:
@@ -318,7 +320,7 @@ class Builder(Operators):
         def fill(inner: _frazil.Body, raws: list[_frazil.Term]) -> list[_frazil.Term]:
             self._bodies.append(inner)
             try:
-                params = [Term(self, raw) for raw in raws]
+                params = [self.term_type(self, raw) for raw in raws]
                 made = body(*params)
                 results = list(made) if isinstance(made, (tuple, list)) else [made]
                 return self._raws(shape(results, params) if shape else results)
@@ -400,7 +402,7 @@ class Graph(Builder):
     @_located
     def input(self, name: str, dtype: Any, shape: Sequence[Extent] = ()) -> Term:
         """An input of the model. Extents are numbers, or names: those of one name are equal."""
-        return Term(self, self._raw.input(name, dtype, shape))
+        return self.term_type(self, self._raw.input(name, dtype, shape))
 
     @_located
     def output(self, name: str, value: Value) -> None:
@@ -446,7 +448,7 @@ class Patch(Builder):
     @_located
     def tap(self, value: str) -> Term:
         """The value of this name, as it was before the patch. BadInput when the model has none."""
-        return Term(self, self._raw.tap(value))
+        return self.term_type(self, self._raw.tap(value))
 
     @_located
     def replace(self, value: str, by: Value) -> None:

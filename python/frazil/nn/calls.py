@@ -1,0 +1,194 @@
+"""Models of modules: recorded from types or examples, and kept for calls."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
+
+import numpy
+
+from .._frazil import dtype as dtype_of
+from ..errors import BadInput
+from ..model import Model
+from . import trees
+from .arrays import to_array
+from .recording import Recording, recording
+
+if TYPE_CHECKING:
+    from .module import Module
+
+_changes = [0]  # counts changes of any module
+
+
+def changed() -> None:
+    """A module or parameter has changed."""
+    _changes[0] += 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """The type of an input."""
+
+    dtype: Any
+    shape: tuple[Any, ...]
+
+
+class Compiled(NamedTuple):
+    """A model with the structure of what forward() returns."""
+
+    model: Model
+    structure: Any
+
+
+class Entry:
+    """What a module keeps of its calls."""
+
+    def __init__(self) -> None:
+        self.changes = -1
+        self.fingerprint: Any = None
+        self.models: dict[Any, Compiled] = {}
+
+
+def _fingerprint(module: Module) -> Any:
+    return [
+        (part, part._version, [(p, p._version) for p in part._parameters.values() if p is not None])
+        for part in module.modules()
+    ]
+
+
+def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
+    """The model of forward() with arguments in which a Spec stands for an input."""
+    names = _names(module.forward, args, kwargs)
+    graph = Recording(type(module).__name__)
+    graph.weight_names = {id(p.data): name for name, p in module.named_parameters()}
+    graph.weight_names |= {id(b): name for name, b in module.named_buffers()}
+    leaves, structure = trees.flatten([tuple(args), dict(kwargs)])
+    labels = iter(names)
+    terms = [
+        graph.input(label, leaf.dtype, leaf.shape) if isinstance(leaf, Spec) else leaf
+        for label, leaf in zip(labels, leaves)
+    ]
+    with recording(graph):
+        positional, named = trees.unflatten(structure, terms)
+        made = module(*positional, **named)
+        results, shape = trees.flatten(made)
+        for label, value in zip(trees.names(shape, "output"), results):
+            graph.output(label, value)
+    return Compiled(graph.build(**options), shape)
+
+
+def _names(forward: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """A name for each leaf of the arguments: that of the parameter, followed by the path."""
+    bases = []
+    for parameter in inspect.signature(forward).parameters.values():
+        many = parameter.kind is parameter.VAR_POSITIONAL
+        bases += [f"{parameter.name}_{i}" for i in range(len(args) - len(bases))] if many else [parameter.name]
+    made = []
+    for name, value in (*zip(bases, args), *kwargs.items()):
+        made += trees.names(trees.flatten(value)[1], name)
+    return made
+
+
+def _leaf(value: Any) -> Any:
+    """An array of an argument; numbers and texts as they are."""
+    if value is None or isinstance(value, (bool, int, float, str, numpy.ndarray)):
+        return value
+    if hasattr(value, "dtype") or hasattr(value, "__dlpack__"):
+        return to_array(value)
+    raise BadInput(f"an argument of a module is an array, a number, or a structure of them, got {type(value).__name__}")
+
+
+def _key(leaf: Any) -> Any:
+    return (leaf.dtype, leaf.ndim) if isinstance(leaf, numpy.ndarray) else (type(leaf), leaf)
+
+
+def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """forward() on arrays, by a model that is recorded once for each structure of the arguments."""
+    found, structure = trees.flatten([args, kwargs])
+    leaves = [_leaf(value) for value in found]
+    key = (str(structure), *map(_key, leaves))
+    compiled = _entry(module).models.get(key)
+    if compiled is None:
+        compiled = _record_call(module, leaves, structure)
+        _entry(module).models[key] = compiled
+    made = compiled.model(*(leaf for leaf in leaves if isinstance(leaf, numpy.ndarray)))
+    if compiled.structure == trees.LEAF:
+        return made
+    return trees.unflatten(compiled.structure, made if isinstance(made, tuple) else (made,))
+
+
+def _entry(module: Module) -> Entry:
+    """What the module keeps, emptied when the module or one of its parts has changed."""
+    entry = module._compiled.setdefault("entry", Entry())
+    if entry.changes != _changes[0]:
+        fingerprint = _fingerprint(module)
+        if fingerprint != entry.fingerprint:
+            entry.models.clear()
+            entry.fingerprint = fingerprint
+        entry.changes = _changes[0]
+    return entry
+
+
+def _record_call(module: Module, leaves: list[Any], structure: Any) -> Compiled:
+    specs = [
+        Spec(dtype_of(leaf.dtype), tuple(f"d{i}_{axis}" for axis in range(leaf.ndim)))
+        if isinstance(leaf, numpy.ndarray)
+        else leaf
+        for i, leaf in enumerate(leaves)
+    ]
+    args, kwargs = trees.unflatten(structure, specs)
+    return record(module, args, kwargs, {})
+
+
+def from_types(module: Module, inputs: Mapping[str, Any], **options: Any) -> Model:
+    """The model of forward() with inputs by name, each an element type and extents."""
+    return record(module, (), {name: _spec(value) for name, value in inputs.items()}, options).model
+
+
+def _spec(value: Any) -> Any:
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], (tuple, list)) and _is_type(value[0]):
+        return Spec(value[0], tuple(value[1]))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_spec(part) for part in value)
+    return {key: _spec(part) for key, part in value.items()} if isinstance(value, dict) else value
+
+
+def _is_type(value: Any) -> bool:
+    try:
+        dtype_of(value)
+    except (BadInput, TypeError):
+        return False
+    return True
+
+
+def compile(module: Module, example_inputs: Any, dynamic: Any = True, **options: Any) -> Model:
+    """A model of forward(), recorded with the types of `example_inputs`.
+
+    example_inputs  an array, a tuple of positional arguments or a dict of named ones
+    dynamic         True: every extent may differ in a run. False: none may. Or a dict from an input's name to its extents that
+                    may: {"x": {0: "batch"}}, or their dimensions {"x": [0]}. Extents of one name are equal
+    options         of runs, as for frazil.load()
+    """
+    kwargs = dict(example_inputs) if isinstance(example_inputs, dict) else {}
+    args = () if kwargs else tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    found, structure = trees.flatten([args, kwargs])
+    labels = _names(module.forward, args, kwargs)
+    if isinstance(dynamic, Mapping) and set(dynamic) - set(labels):
+        raise BadInput(f"dynamic: no input is called {sorted(set(dynamic) - set(labels))}; there are {labels}")
+    specs = [_example(label, _leaf(value), dynamic) for label, value in zip(labels, found)]
+    positional, named = trees.unflatten(structure, specs)
+    return record(module, positional, named, options).model
+
+
+def _example(label: str, leaf: Any, dynamic: Any) -> Any:
+    if not isinstance(leaf, numpy.ndarray):
+        return leaf
+    free = dynamic.get(label, {}) if isinstance(dynamic, Mapping) else range(leaf.ndim) if dynamic else ()
+    shape: list[Any] = list(leaf.shape)
+    for axis in free:
+        shape[axis] = free[axis] if isinstance(free, Mapping) else f"{label}_{axis % leaf.ndim}"
+    return Spec(dtype_of(leaf.dtype), tuple(shape))
+
+
+__all__ = ["Compiled", "Spec", "changed", "compile", "from_types", "record", "run"]

@@ -1,0 +1,144 @@
+"""Modules that hold others."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Iterator, Mapping
+
+from ..errors import BadInput
+from .module import Module, Parameter, recorded
+
+
+class Sequential(Module):
+    """Modules one after the other: of the arguments, or of one dict with names."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        named = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else enumerate(args)
+        for name, module in named:
+            self.add_module(str(name), module)
+
+    def forward(self, input: Any) -> Any:
+        """The last module's result."""
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def append(self, module: Module) -> Sequential:
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(list(self._modules.values()))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return Sequential(dict(list(self._modules.items())[index]))
+        return list(self._modules.values())[index]
+
+
+class ModuleList(Module):
+    """A list of modules."""
+
+    def __init__(self, modules: Iterable[Module] = ()) -> None:
+        super().__init__()
+        self.extend(modules)
+
+    def append(self, module: Module) -> ModuleList:
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> ModuleList:
+        """Adds modules at the end."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._modules.values()))
+
+    def __getitem__(self, index: Any) -> Any:
+        made = list(self._modules.values())[index]
+        return ModuleList(made) if isinstance(index, slice) else made
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        self.add_module(str(range(len(self))[index]), module)
+
+
+class ModuleDict(Module):
+    """Modules by name."""
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        super().__init__()
+        for name, module in (modules or {}).items():
+            self[name] = module
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._modules
+
+    def __getitem__(self, name: str) -> Any:
+        return self._modules[name]
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        self.add_module(name, module)
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._modules.keys()
+
+    def values(self) -> Any:
+        """The modules."""
+        return self._modules.values()
+
+    def items(self) -> Any:
+        """Names and modules."""
+        return self._modules.items()
+
+
+class ParameterList(Module):
+    """A list of parameters."""
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        super().__init__()
+        for value in values:
+            self.append(value)
+
+    def append(self, value: Any) -> ParameterList:
+        """Adds a parameter at the end."""
+        self.register_parameter(str(len(self)), value if isinstance(value, Parameter) else Parameter(value))
+        return self
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: int) -> Any:
+        if not isinstance(index, int):
+            raise BadInput("a ParameterList is indexed by a number")
+        return recorded(list(self._parameters.values())[index])
+
+
+class Identity(Module):
+    """The input, whatever the arguments."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        """The input."""
+        return input

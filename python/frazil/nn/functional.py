@@ -1,0 +1,342 @@
+"""Functions on Terms with the names, parameters and results of torch.nn.functional, and control flow."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence, Union
+
+import numpy
+
+from ..errors import BadInput, Unsupported
+from ..graph import Term, Value
+from . import ops
+from .control import cond, while_loop
+from .ops import relu, sigmoid, tanh
+from .recording import graph_of
+
+__all__ = ["cond", "relu", "sigmoid", "tanh", "while_loop"]  # besides those defined here
+
+Window = Union[int, Sequence[int]]
+
+
+def windows(value: Any, count: int) -> list[int]:
+    """One number for each dimension."""
+    return list(value) if isinstance(value, (tuple, list)) else [value] * count
+
+
+# Activations
+
+
+def relu6(input: Term, inplace: bool = False) -> Term:
+    """Between 0 and 6."""
+    return input.graph.Clip(input, 0, 6)
+
+
+def hardtanh(input: Term, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Term:
+    """Between min_val and max_val."""
+    return input.graph.Clip(input, min_val, max_val)
+
+
+def gelu(input: Term, approximate: str = "none") -> Term:
+    """input * P(input), P the distribution function of the normal distribution."""
+    return input.graph.Gelu(input, approximate=approximate)
+
+
+def silu(input: Term, inplace: bool = False) -> Term:
+    """input * sigmoid(input)."""
+    return input.graph.Swish(input)
+
+
+def mish(input: Term, inplace: bool = False) -> Term:
+    """input * tanh(softplus(input))."""
+    return input.graph.Mish(input)
+
+
+def leaky_relu(input: Term, negative_slope: float = 0.01, inplace: bool = False) -> Term:
+    """input, times negative_slope below 0."""
+    return input.graph.LeakyRelu(input, alpha=negative_slope)
+
+
+def elu(input: Term, alpha: float = 1.0, inplace: bool = False) -> Term:
+    """input, below 0 alpha * (exp(input) - 1)."""
+    return input.graph.Elu(input, alpha=alpha)
+
+
+def selu(input: Term, inplace: bool = False) -> Term:
+    """The scaled elu of self-normalising networks."""
+    return input.graph.Selu(input)
+
+
+def celu(input: Term, alpha: float = 1.0, inplace: bool = False) -> Term:
+    """input, below 0 alpha * (exp(input / alpha) - 1)."""
+    return input.graph.Celu(input, alpha=alpha)
+
+
+def prelu(input: Term, weight: Value) -> Term:
+    """input, below 0 times a weight of its channel."""
+    slope = weight if isinstance(weight, Term) else input.graph.constant(weight)
+    if input.ndim > 2 and slope.ndim == 1:
+        slope = ops.reshape(slope, -1, *[1] * (input.ndim - 2))
+    return input.graph.PRelu(input, slope)
+
+
+def hardsigmoid(input: Term, inplace: bool = False) -> Term:
+    """input / 6 + 1 / 2, between 0 and 1."""
+    return input.graph.HardSigmoid(input, alpha=1 / 6, beta=0.5)
+
+
+def hardswish(input: Term, inplace: bool = False) -> Term:
+    """input * hardsigmoid(input)."""
+    return input.graph.HardSwish(input)
+
+
+def softplus(input: Term, beta: float = 1, threshold: float = 20) -> Term:
+    """log(1 + exp(beta * input)) / beta."""
+    return input.graph.Softplus(input) if beta == 1 else ops.div(input.graph.Softplus(ops.mul(input, beta)), beta)
+
+
+def softsign(input: Term) -> Term:
+    """input / (1 + abs(input))."""
+    return input.graph.Softsign(input)
+
+
+def logsigmoid(input: Term) -> Term:
+    """log(sigmoid(input))."""
+    return ops.neg(softplus(ops.neg(input)))
+
+
+def tanhshrink(input: Term) -> Term:
+    """input - tanh(input)."""
+    return ops.sub(input, tanh(input))
+
+
+def glu(input: Term, dim: int = -1) -> Term:
+    """The first half along `dim` times the sigmoid of the second."""
+    a, b = ops.chunk(input, 2, dim)
+    return ops.mul(a, sigmoid(b))
+
+
+def softmax(input: Term, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Term:
+    """exp(input) by its sum along `dim`."""
+    x = input if dtype is None else ops.cast(input, dtype)
+    return x.graph.Softmax(x, axis=_softmax_axis(x, dim))
+
+
+def log_softmax(input: Term, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Term:
+    """log(softmax(input))."""
+    x = input if dtype is None else ops.cast(input, dtype)
+    return x.graph.LogSoftmax(x, axis=_softmax_axis(x, dim))
+
+
+def softmin(input: Term, dim: int | None = None) -> Term:
+    """softmax(-input)."""
+    return softmax(ops.neg(input), dim)
+
+
+def _softmax_axis(x: Term, dim: int | None) -> int:
+    return ops.axis_of(x, dim) if dim is not None else 0 if x.ndim in (0, 1, 3) else 1
+
+
+def dropout(input: Term, p: float = 0.5, training: bool = False, inplace: bool = False) -> Term:
+    """The input: nothing is dropped in inference."""
+    return input
+
+
+alpha_dropout = dropout1d = dropout2d = dropout3d = feature_alpha_dropout = dropout
+
+
+# Products and convolutions
+
+
+def linear(input: Term, weight: Value, bias: Value | None = None) -> Term:
+    """input @ weight.T + bias."""
+    graph = graph_of(input, weight)
+    matrix = weight if isinstance(weight, Term) else graph.constant(weight)
+    if matrix.ndim == 2 and input.ndim == 2:
+        return graph.Gemm(input, matrix, bias, transB=1)
+    made = graph.MatMul(input, graph.Transpose(matrix, perm=[1, 0]) if matrix.ndim == 2 else matrix)
+    return made if bias is None else graph.Add(made, bias)
+
+
+def _convolved(
+    x: Term, weight: Term, bias: Value | None, stride: Window, padding: Any, dilation: Window, groups: int
+) -> Term:
+    graph, count = graph_of(x, weight), weight.ndim - 2
+    if x.ndim == count + 1:
+        return ops.squeeze(_convolved(ops.unsqueeze(x, 0), weight, bias, stride, padding, dilation, groups), 0)
+    where: dict[str, Any] = {"strides": windows(stride, count), "dilations": windows(dilation, count), "group": groups}
+    if padding == "same":
+        where["auto_pad"] = "SAME_UPPER"
+    elif padding != "valid":
+        where["pads"] = windows(padding, count) * 2
+    return graph.Conv(x, weight, bias, **where)
+
+
+def conv1d(
+    input: Term, weight: Term, bias: Value | None = None, stride: Window = 1, padding: Any = 0, dilation: Window = 1,
+    groups: int = 1,
+) -> Term:  # fmt: skip
+    """Convolution of [batch, channels, length]; padding also "same" or "valid"."""
+    return _convolved(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Term, weight: Term, bias: Value | None = None, stride: Window = 1, padding: Any = 0, dilation: Window = 1,
+    groups: int = 1,
+) -> Term:  # fmt: skip
+    """Convolution of [batch, channels, height, width]; padding also "same" or "valid"."""
+    return _convolved(input, weight, bias, stride, padding, dilation, groups)
+
+
+conv3d = conv2d
+
+
+def conv_transpose2d(
+    input: Term, weight: Term, bias: Value | None = None, stride: Window = 1, padding: Window = 0,
+    output_padding: Window = 0, groups: int = 1, dilation: Window = 1,
+) -> Term:  # fmt: skip
+    """The transposed convolution; weights are [channels, channels of the result / groups, ...]."""
+    graph, count = graph_of(input, weight), weight.ndim - 2
+    return graph.ConvTranspose(
+        input,
+        weight,
+        bias,
+        strides=windows(stride, count),
+        dilations=windows(dilation, count),
+        pads=windows(padding, count) * 2,
+        output_padding=windows(output_padding, count),
+        group=groups,
+    )
+
+
+conv_transpose1d = conv_transpose3d = conv_transpose2d
+
+
+def embedding(
+    input: Term, weight: Value, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Term:  # fmt: skip
+    """The rows of `weight` at some indices."""
+    if max_norm is not None:
+        raise ops.unsupported("max_norm of an embedding")
+    return graph_of(input, weight).Gather(weight, input, axis=0)
+
+
+# Normalisation
+
+
+def layer_norm(
+    input: Term, normalized_shape: Sequence[int], weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5
+) -> Term:
+    """Mean 0 and variance 1 over the last dimensions, times weight, plus bias."""
+    scale = numpy.ones(normalized_shape, input.dtype.numpy) if weight is None and input.dtype else weight
+    return input.graph.LayerNormalization(input, scale, bias, axis=-len(normalized_shape), epsilon=eps)
+
+
+def rms_norm(
+    input: Term, normalized_shape: Sequence[int], weight: Value | None = None, eps: float | None = None
+) -> Term:
+    """Mean square 1 over the last dimensions, times weight."""
+    scale = numpy.ones(normalized_shape, input.dtype.numpy) if weight is None and input.dtype else weight
+    least = float(numpy.finfo(numpy.float32).eps) if eps is None else eps
+    return input.graph.RMSNormalization(input, scale, axis=-len(normalized_shape), epsilon=least)
+
+
+def _affine(x: Term, channels: Any, weight: Value | None, bias: Value | None) -> tuple[Any, Any]:
+    if weight is not None and bias is not None:
+        return weight, bias
+    return (
+        ops.full([channels], 1, dtype=x.dtype) if weight is None else weight,
+        ops.full([channels], 0, dtype=x.dtype) if bias is None else bias,
+    )
+
+
+def batch_norm(
+    input: Term, running_mean: Value | None, running_var: Value | None, weight: Value | None = None,
+    bias: Value | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Term:  # fmt: skip
+    """Each channel by its running mean and variance, or, without these, by those of the batch."""
+    if running_mean is None or running_var is None:
+        dims = [axis for axis in range(input.ndim) if axis != 1]
+        running_mean, running_var = ops.mean(input, dims), ops.var(input, dims, correction=0)
+    channels = ops.extent(running_mean, 0) if isinstance(running_mean, Term) else len(running_mean)  # type: ignore
+    scale, shift = _affine(input, channels, weight, bias)
+    made = input.graph.BatchNormalization(input, scale, shift, running_mean, running_var, epsilon=eps)
+    return made[0] if isinstance(made, tuple) else made
+
+
+def group_norm(
+    input: Term, num_groups: int, weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5
+) -> Term:
+    """Mean 0 and variance 1 for each group of channels."""
+    scale, shift = _affine(input, ops.extent(input, 1), weight, bias)
+    return input.graph.GroupNormalization(input, scale, shift, num_groups=num_groups, epsilon=eps)
+
+
+def instance_norm(
+    input: Term, running_mean: Any = None, running_var: Any = None, weight: Value | None = None,
+    bias: Value | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Term:  # fmt: skip
+    """Mean 0 and variance 1 for each channel of each example."""
+    if running_mean is not None and not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
+    scale, shift = _affine(input, ops.extent(input, 1), weight, bias)
+    return input.graph.InstanceNormalization(input, scale, shift, epsilon=eps)
+
+
+def normalize(input: Term, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Term:
+    """By the p-norm along `dim`."""
+    return ops.div(input, ops.maximum(ops.norm(input, p, dim, True), eps))
+
+
+def cosine_similarity(x1: Term, x2: Term, dim: int = 1, eps: float = 1e-8) -> Term:
+    """The cosine of the angle between vectors along `dim`."""
+    lengths = [ops.maximum(ops.norm(x, 2, dim), eps) for x in (x1, x2)]
+    return ops.div(ops.sum(ops.mul(x1, x2), dim), ops.mul(*lengths))
+
+
+# Others
+
+
+def pad(input: Term, pad: Sequence[Any], mode: str = "constant", value: float | None = None) -> Term:
+    """Padding before and behind, from the last dimension on; mode is constant, reflect, replicate or circular."""
+    modes = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+    if mode not in modes or len(pad) % 2 or len(pad) // 2 > input.ndim:
+        raise BadInput(f"pad(): mode {mode!r} with {len(pad)} numbers for a term of type {input.type}")
+    count = len(pad) // 2
+    axes = numpy.array([input.ndim - 1 - i for i in range(count)], numpy.int64)
+    pads = ops.vector(input.graph, [*pad[::2], *pad[1::2]])
+    filler = (value or 0) if mode == "constant" and input.dtype != "bool" else None
+    return input.graph.Pad(input, pads, filler, axes, mode=modes[mode])
+
+
+def one_hot(tensor: Term, num_classes: int = -1) -> Term:
+    """A new last dimension with 1 at the index."""
+    if num_classes < 0:
+        raise ops.unsupported("one_hot() without num_classes")
+    return tensor.graph.OneHot(tensor, numpy.int64(num_classes), numpy.array([0, 1], numpy.int64))
+
+
+def pixel_shuffle(input: Term, upscale_factor: int) -> Term:
+    """Channels become blocks of pixels."""
+    return input.graph.DepthToSpace(input, blocksize=upscale_factor, mode="CRD")
+
+
+def pixel_unshuffle(input: Term, downscale_factor: int) -> Term:
+    """Blocks of pixels become channels."""
+    r, (n, c, h, w) = downscale_factor, ops.size(input)
+    made = ops.reshape(input, n, c, h // r, r, w // r, r)
+    return ops.reshape(ops.permute(made, 0, 1, 3, 5, 2, 4), n, c * r * r, h // r, w // r)
+
+
+from .attend import scaled_dot_product_attention  # noqa: E402
+from .pooling import (  # noqa: E402
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    interpolate,
+    max_pool1d,
+    max_pool2d,
+)

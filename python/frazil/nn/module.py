@@ -1,0 +1,332 @@
+"""Modules and parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, TypeVar
+
+import numpy
+
+from ..errors import BadInput, Unsupported
+from ..graph import Term
+from ..model import Model
+from . import calls
+from .arrays import cast, read_only, to_array
+from .recording import current_or_none
+
+M = TypeVar("M", bound="Module")
+
+
+class Incompatible(NamedTuple):
+    """The names that load_state_dict() did not find, and those that it did not expect."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class Parameter:
+    """A weight. `data` is a NumPy array that cannot be written; assign another one to change it."""
+
+    def __init__(self, data: Any, requires_grad: bool = False) -> None:
+        array = to_array(data)
+        if not hasattr(data, "dtype") and array.dtype == numpy.float64:
+            array = array.astype(numpy.float32)
+        self._data = read_only(array)
+        self._version = 0
+
+    @property
+    def data(self) -> numpy.ndarray:
+        """The values."""
+        return self._data
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._data = read_only(to_array(value))
+        self._version += 1
+        calls.changed()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self._data.shape
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """The element type, NumPy's."""
+        return self._data.dtype
+
+    def size(self, dim: int | None = None) -> Any:
+        """All extents, or one."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._data.size
+
+    def dim(self) -> int:
+        """The rank."""
+        return self._data.ndim
+
+    def numpy(self) -> numpy.ndarray:
+        """The values."""
+        return self._data
+
+    def detach(self) -> Parameter:
+        """The parameter."""
+        return self
+
+    def __array__(self, dtype: Any = None) -> numpy.ndarray:
+        return numpy.asarray(self._data, dtype)
+
+    def __repr__(self) -> str:
+        return f"Parameter({self._data!r})"
+
+
+class Module:
+    """A part of a network. Write `forward` with Terms; call the module with arrays.
+
+    A call records forward as a graph, once for each structure of the arguments (element types and ranks of arrays, values of
+    numbers), and runs the model. Extents may differ from call to call. Numbers, texts and None among the arguments, and
+    attributes other than parameters and buffers, are part of what is recorded: assigning an attribute records again,
+    changing a list or dict in place does not.
+    """
+
+    training = False  # there is inference only
+
+    def __init__(self) -> None:
+        for name in ("_parameters", "_buffers", "_modules", "_compiled"):
+            object.__setattr__(self, name, {})
+        object.__setattr__(self, "_transient", set())
+        object.__setattr__(self, "_version", 0)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes, on Terms."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward()")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current_or_none() is not None:
+            return self.forward(*args, **kwargs)
+        return calls.run(self, args, kwargs)
+
+    def graph(self, **inputs: Any) -> Model:
+        """A model of forward(): each argument is an element type and extents, numbers or names, or another value.
+
+        model = module.graph(x=("float32", ("N", 3)))
+        """
+        return calls.from_types(self, inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        if "_modules" not in own:
+            raise AttributeError(f"{type(self).__name__}.__init__() must call super().__init__() first")
+        if name in own["_modules"]:
+            return own["_modules"][name]
+        for group in ("_parameters", "_buffers"):
+            if name in own[group]:
+                return recorded(own[group][name])
+        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Term):
+            raise BadInput(f"{type(self).__name__}.{name}: forward cannot keep a Term; return it")
+        own = self.__dict__
+        if "_modules" not in own:
+            raise AttributeError(f"{type(self).__name__}.__init__() must call super().__init__() first")
+        kind = "_parameters" if isinstance(value, Parameter) else "_modules" if isinstance(value, Module) else None
+        if kind is None:
+            kind = next((k for k in ("_parameters", "_buffers", "_modules") if name in own[k]), None)
+            if kind == "_buffers" and value is not None:
+                value = read_only(to_array(value))
+            elif kind is not None and value is not None:
+                raise BadInput(f"{type(self).__name__}.{name} must be a {kind[1:-1]} or None, got {type(value).__name__}")
+        if kind is None:
+            object.__setattr__(self, name, value)
+        else:
+            for other in ("_parameters", "_buffers", "_modules"):
+                own[other].pop(name, None) if other != kind else None
+            own.pop(name, None)
+            own[kind][name] = value
+        self._touch()
+
+    def __delattr__(self, name: str) -> None:
+        groups = [self.__dict__[k] for k in ("_parameters", "_buffers", "_modules") if name in self.__dict__[k]]
+        if groups:
+            del groups[0][name]
+        else:
+            object.__delattr__(self, name)
+        self._touch()
+
+    def _touch(self) -> None:
+        object.__setattr__(self, "_version", self._version + 1)
+        calls.changed()
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Adds a parameter; None reserves the name."""
+        self._parameters[name] = param
+        self._touch()
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Adds an array that is no parameter; it is part of the state unless persistent=False."""
+        self._buffers[name] = None if tensor is None else read_only(to_array(tensor))
+        (self._transient.discard if persistent else self._transient.add)(name)
+        self._touch()
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Adds a part."""
+        self._modules[name] = module
+        self._touch()
+
+    register_module = add_module
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """The module and all its parts, each once, with paths."""
+        seen: set[int] = set()
+        for name, module in self._walk(prefix):
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
+
+    def _walk(self, prefix: str) -> Iterator[tuple[str, Module]]:
+        yield prefix, self
+        for name, part in self._modules.items():
+            if part is not None:
+                yield from part._walk(f"{prefix}.{name}" if prefix else name)
+
+    def modules(self) -> Iterator[Module]:
+        """The module and all its parts, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The parts, with names."""
+        return ((name, part) for name, part in self._modules.items() if part is not None)
+
+    def children(self) -> Iterator[Module]:
+        """The parts."""
+        return (part for _, part in self.named_children())
+
+    def get_submodule(self, target: str) -> Module:
+        """The part with this path. AttributeError where there is none."""
+        module: Module = self
+        for name in target.split(".") if target else ():
+            if module._modules.get(name) is None:
+                raise AttributeError(f"{type(self).__name__} has no part '{target}'")
+            module = module._modules[name]
+        return module
+
+    def _entries(self, kind: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any, Module, str]]:
+        for path, module in self._walk(prefix) if recurse else [(prefix, self)]:
+            for name, value in module.__dict__[kind].items():
+                if value is not None:
+                    yield (f"{path}.{name}" if path else name), value, module, name
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """The parameters, each once, with paths."""
+        seen: set[int] = set()
+        for name, value, _, _ in self._entries("_parameters", prefix, recurse):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once."""
+        return (value for _, value in self.named_parameters("", recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, numpy.ndarray]]:
+        """The buffers, with paths."""
+        return ((name, value) for name, value, _, _ in self._entries("_buffers", prefix, recurse))
+
+    def buffers(self, recurse: bool = True) -> Iterator[numpy.ndarray]:
+        """The buffers."""
+        return (value for _, value in self.named_buffers("", recurse))
+
+    def state_dict(self, prefix: str = "") -> OrderedDict[str, numpy.ndarray]:
+        """Parameters and persistent buffers by path, without copies: arrays that cannot be written."""
+        state: OrderedDict[str, numpy.ndarray] = OrderedDict()
+        for path, module in self._walk(prefix.rstrip(".")):
+            head = f"{path}." if path else ""
+            state.update((head + n, p.data) for n, p in module._parameters.items() if p is not None)
+            buffers = module._buffers.items()
+            state.update((head + n, b) for n, b in buffers if b is not None and n not in module._transient)
+        return state
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Incompatible:
+        """Takes parameters and buffers by path: arrays, or tensors of PyTorch.
+
+        Arrays that cannot be written, such as those of frazil.load_state_dict(), are borrowed, others are copied. They are
+        cast to the element types that the module has; with assign=True the module takes theirs.
+        Raises BadInput where shapes differ and, when strict, for missing and unexpected names; then nothing has changed.
+        """
+        found: dict[str, tuple[Module, str, numpy.ndarray]] = {}
+        known, missing, wrong = set(), [], []
+        for path, module in self._walk(""):
+            for name, old in (*module._parameters.items(), *module._buffers.items()):
+                key = f"{path}.{name}" if path else name
+                if old is None or name in module._transient:
+                    continue
+                known.add(key)
+                if key not in state_dict:
+                    missing.append(key)
+                    continue
+                have = old.data if isinstance(old, Parameter) else old
+                new = to_array(state_dict[key])
+                if new.shape != have.shape:
+                    wrong.append(f"{key}: expected shape {have.shape}, got {new.shape}")
+                else:
+                    found[key] = (module, name, new if assign else cast(new, have.dtype, key))
+        unexpected = [key for key in state_dict if key not in known]
+        if strict:
+            wrong += [f"missing: {key}" for key in missing] + [f"unexpected: {key}" for key in unexpected]
+        if wrong:
+            raise BadInput(f"the state does not fit {type(self).__name__}: " + "; ".join(wrong))
+        for module, name, array in found.values():
+            own = array.copy() if array.flags.writeable else array
+            if name in module._parameters:
+                module._parameters[name].data = own
+            else:
+                module._buffers[name] = read_only(own)
+                module._touch()
+        return Incompatible(missing, unexpected)
+
+    def apply(self: M, fn: Callable[[Module], None]) -> M:
+        """Calls a function with every part, then with the module."""
+        for part in self.children():
+            part.apply(fn)
+        fn(self)
+        return self
+
+    def eval(self: M) -> M:
+        """The module: there is inference only."""
+        return self
+
+    def train(self: M, mode: bool = True) -> M:
+        """The module. Unsupported with mode=True."""
+        if mode:
+            raise Unsupported("Frazil does not train: modules are always in evaluation mode")
+        return self
+
+    def requires_grad_(self: M, requires_grad: bool = True) -> M:
+        """The module: there are no gradients."""
+        return self
+
+    def extra_repr(self) -> str:
+        """What repr() tells besides the parts: the constructor's arguments."""
+        names = [name for name in inspect.signature(type(self).__init__).parameters if name not in ("self", "device")]
+        return ", ".join(f"{n}={self.__dict__[n]!r}" for n in names if self.__dict__.get(n) is not None)
+
+    def __repr__(self) -> str:
+        parts = [f"({name}): {part!r}".replace("\n", "\n  ") for name, part in self.named_children()]
+        if not parts:
+            return f"{type(self).__name__}({self.extra_repr()})"
+        return f"{type(self).__name__}(\n  " + "\n  ".join(parts) + "\n)"
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._parameters, *self._buffers, *self._modules]
+
+
+def recorded(value: Any) -> Any:
+    """A weight as a constant of the graph that is being recorded, if any."""
+    graph = current_or_none()
+    if graph is None or value is None:
+        return value
+    return graph.weight(value.data if isinstance(value, Parameter) else value)

@@ -1,0 +1,138 @@
+"""Pooling, and interpolation between pixels."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence, Union
+
+import numpy
+
+from ..errors import BadInput
+from ..graph import Term
+from . import ops
+
+Window = Union[int, Sequence[int]]
+
+
+def _each(value: Any, count: int) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value] * count
+
+
+def _pooled(op: str, x: Term, count: int, kernel: Window, stride: Window | None, padding: Window, **more: Any) -> Term:
+    if x.ndim == count + 1:
+        return ops.select(_pooled(op, ops.unsqueeze(x, 0), count, kernel, stride, padding, **more), 0, 0)
+    steps = kernel if stride is None or stride == [] else stride
+    where = {"kernel_shape": _each(kernel, count), "strides": _each(steps, count), "pads": _each(padding, count) * 2}
+    made = getattr(x.graph, op)(x, **where, **more)
+    return made[0] if isinstance(made, tuple) else made
+
+
+def _max_pool(
+    x: Term, count: int, kernel_size: Window, stride: Window | None, padding: Window, dilation: Window, ceil_mode: bool,
+    return_indices: bool,
+) -> Term:  # fmt: skip
+    if return_indices:
+        raise ops.unsupported("return_indices of max_pool")
+    more = {"dilations": _each(dilation, count), "ceil_mode": int(ceil_mode)}
+    return _pooled("MaxPool", x, count, kernel_size, stride, padding, **more)
+
+
+def max_pool1d(
+    input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, dilation: Window = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Term:  # fmt: skip
+    """The largest elements of windows."""
+    return _max_pool(input, 1, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool2d(
+    input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, dilation: Window = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Term:  # fmt: skip
+    """The largest elements of windows."""
+    return _max_pool(input, 2, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def _avg_pool(x: Term, count: int, kernel: Window, stride: Any, padding: Window, ceil_mode: bool, include: bool) -> Term:
+    more = {"ceil_mode": int(ceil_mode), "count_include_pad": int(include)}
+    return _pooled("AveragePool", x, count, kernel, stride, padding, **more)
+
+
+def avg_pool1d(
+    input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Term:  # fmt: skip
+    """The means of windows."""
+    return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def avg_pool2d(
+    input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Term:  # fmt: skip
+    """The means of windows."""
+    if divisor_override is not None:
+        raise ops.unsupported("divisor_override of avg_pool2d")
+    return _avg_pool(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def _adaptive(x: Term, output_size: Any, count: int, reduce: Any, pool: Any) -> Term:
+    """Extent 1 by a reduction; others need known extents that they divide."""
+    wanted = _each(output_size, count)
+    axes = [x.ndim - count + i for i in range(count)]
+    if all(size == 1 for size in wanted):
+        return reduce(x, axes, True)
+    have = [ops.extent(x, axis) for axis in axes]
+    sizes = [have[i] if size is None else size for i, size in enumerate(wanted)]
+    if not all(isinstance(a, int) and isinstance(b, int) and a % b == 0 for a, b in zip(have, sizes)):
+        raise ops.unsupported(f"adaptive pooling of a term of type {x.type} to {output_size}")
+    return pool(x, [a // b for a, b in zip(have, sizes)])
+
+
+def adaptive_avg_pool1d(input: Term, output_size: Any) -> Term:
+    """The means of as many windows."""
+    return _adaptive(input, output_size, 1, ops.mean, avg_pool1d)
+
+
+def adaptive_avg_pool2d(input: Term, output_size: Any) -> Term:
+    """The means of as many windows."""
+    return _adaptive(input, output_size, 2, ops.mean, avg_pool2d)
+
+
+def adaptive_max_pool1d(input: Term, output_size: Any) -> Term:
+    """The largest elements of as many windows."""
+    return _adaptive(input, output_size, 1, ops.amax, max_pool1d)
+
+
+def adaptive_max_pool2d(input: Term, output_size: Any) -> Term:
+    """The largest elements of as many windows."""
+    return _adaptive(input, output_size, 2, ops.amax, max_pool2d)
+
+
+MODES = {"nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", "bilinear": "linear", "bicubic": "cubic"}
+
+
+def interpolate(
+    input: Term,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Term:
+    """Resized to `size`, or by `scale_factor`; mode is nearest, nearest-exact, linear, bilinear or bicubic."""
+    if mode not in MODES:
+        raise ops.unsupported(f"mode {mode!r} of interpolate()")
+    if (size is None) == (scale_factor is None):
+        raise BadInput("interpolate(): either size or scale_factor")
+    count = input.ndim - 2
+    place = "asymmetric" if mode == "nearest" else "align_corners" if align_corners else "half_pixel"
+    how = {"coordinate_transformation_mode": place, "mode": MODES[mode], "axes": list(range(2, input.ndim))}
+    how["nearest_mode"] = "floor" if mode == "nearest" else "round_prefer_ceil"
+    if size is not None:
+        sizes = ops.vector(input.graph, _each(size, count))
+        return input.graph.Resize(input, None, None, sizes, antialias=int(antialias), **how)
+    if recompute_scale_factor:
+        raise ops.unsupported("recompute_scale_factor of interpolate()")
+    scales = numpy.array(_each(scale_factor, count), numpy.float32)
+    return input.graph.Resize(input, None, scales, antialias=int(antialias), **how)

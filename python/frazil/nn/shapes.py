@@ -1,0 +1,327 @@
+"""The functions of `ops` that move elements, pick some or make new ones."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy
+
+from ..errors import BadInput, Unsupported
+from ..graph import Builder, Term, Value
+from . import ops
+from .recording import current, graph_of
+
+__all__ = [
+    "arange", "broadcast_to", "cat", "chunk", "concat", "contiguous", "diff", "empty", "expand", "expand_as", "flatten",
+    "flip", "full", "full_like", "gather", "index_select", "masked_select", "movedim", "narrow", "nonzero", "ones",
+    "ones_like", "permute", "repeat", "repeat_interleave", "reshape", "roll", "scatter", "select", "split", "squeeze",
+    "stack", "swapaxes", "t", "take_along_dim", "tensor", "tile", "transpose", "tril", "triu", "unbind", "unflatten",
+    "unsqueeze", "view_as", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+def contiguous(input: Term, **_: Any) -> Term:
+    """The same elements."""
+    return input
+
+
+def reshape(input: Term, *shape: Any) -> Term:
+    """The elements in another shape: numbers and scalar Terms, of which at most one is -1; or one Term with all."""
+    if len(shape) == 1 and isinstance(shape[0], Term) and shape[0].ndim == 1:
+        return input.graph.Reshape(input, shape[0])
+    return input.graph.Reshape(input, ops.vector(input.graph, ops._sizes(shape)))
+
+
+def view_as(input: Term, other: Term) -> Term:
+    """The elements in the shape of another Term."""
+    return input.graph.Reshape(input, other.graph.Shape(other))
+
+
+def flatten(input: Term, start_dim: int = 0, end_dim: int = -1) -> Term:
+    """The dimensions from start_dim to end_dim as one."""
+    if input.ndim == 0:
+        return reshape(input, 1)
+    first, last = ops.axis_of(input, start_dim), ops.axis_of(input, end_dim)
+    if first == last:
+        return input
+    head = [ops.extent(input, axis) for axis in range(first)]
+    tail = [ops.extent(input, axis) for axis in range(last + 1, input.ndim)]
+    return reshape(input, *head, -1, *tail)
+
+
+def unflatten(input: Term, dim: int, sizes: Sequence[Any]) -> Term:
+    """One dimension as several."""
+    axis = ops.axis_of(input, dim)
+    shape = ops.size(input)
+    return reshape(input, *shape[:axis], *sizes, *shape[axis + 1 :])
+
+
+def permute(input: Term, *dims: Any) -> Term:
+    """The dimensions in another order."""
+    return input.graph.Transpose(input, perm=[ops.axis_of(input, dim) for dim in ops._sizes(dims)])
+
+
+def transpose(input: Term, dim0: int, dim1: int) -> Term:
+    """Two dimensions exchanged."""
+    perm = list(range(input.ndim))
+    a, b = ops.axis_of(input, dim0), ops.axis_of(input, dim1)
+    perm[a], perm[b] = perm[b], perm[a]
+    return input.graph.Transpose(input, perm=perm)
+
+
+swapaxes = transpose
+
+
+def t(input: Term) -> Term:
+    """A matrix with its dimensions exchanged."""
+    if input.ndim > 2:
+        raise BadInput(f"t() of a term of type {input.type}")
+    return transpose(input, 0, 1) if input.ndim == 2 else input
+
+
+def movedim(input: Term, source: Any, destination: Any) -> Term:
+    """Dimensions moved to other places."""
+    pairs = zip(*((part,) if isinstance(part, int) else part for part in (source, destination)))
+    moved = {ops.axis_of(input, to): ops.axis_of(input, at) for at, to in pairs}
+    rest = iter(axis for axis in range(input.ndim) if axis not in moved.values())
+    return permute(input, [moved[axis] if axis in moved else next(rest) for axis in range(input.ndim)])
+
+
+def unsqueeze(input: Term, dim: int) -> Term:
+    """With a new dimension of extent 1."""
+    return input.graph.Unsqueeze(input, numpy.array([ops.axis_of(input, dim, 1)], numpy.int64))
+
+
+def squeeze(input: Term, dim: Any = None) -> Term:
+    """Without dimensions of extent 1: `dim` if that is one, or all. Unsupported where only a run tells."""
+    shape = Term.shape.__get__(input) or ()
+    if dim is None and any(not isinstance(extent, int) for extent in shape):
+        raise Unsupported(f"squeeze() of a term of type {input.type}: name the dimension")
+    dims = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    axes = [axis for axis in (ops.axis_of(input, d) for d in dims)]
+    unknown = [axis for axis in axes if not isinstance(shape[axis], int)]
+    if unknown:
+        raise Unsupported(f"squeeze({dim}) of a term of type {input.type}: whether that extent is 1 is known in a run only")
+    axes = [axis for axis in axes if shape[axis] == 1]
+    return input.graph.Squeeze(input, numpy.array(axes, numpy.int64)) if axes else input
+
+
+def cat(tensors: Sequence[Term], dim: int = 0) -> Term:
+    """One behind the other along `dim`."""
+    graph = graph_of(tensors)
+    first = next(part for part in tensors if isinstance(part, Term))
+    terms = [first]
+    for part in tensors:
+        terms = [*ops.promoted(terms[0], part)][:1]
+    parts = [ops.promoted(part, terms[0])[0] for part in tensors]
+    return graph.Concat(*parts, axis=ops.axis_of(first, dim))
+
+
+concat = cat
+
+
+def stack(tensors: Sequence[Term], dim: int = 0) -> Term:
+    """One behind the other along a new dimension."""
+    graph = graph_of(tensors)
+    terms = [part if isinstance(part, Term) else graph.constant(part) for part in tensors]
+    return cat([unsqueeze(term, dim) for term in terms], ops.axis_of(terms[0], dim, 1))
+
+
+def split(input: Term, split_size: Any, dim: int = 0) -> tuple[Term, ...]:
+    """Pieces of this extent, or of these. The extent along `dim` must be known unless all pieces are given."""
+    axis = ops.axis_of(input, dim)
+    if isinstance(split_size, (tuple, list)):
+        pieces = list(split_size)
+    else:
+        whole = ops.extent(input, axis)
+        if not isinstance(whole, int) or not isinstance(split_size, int):
+            raise Unsupported(f"split() of a term of type {input.type}: the number of pieces is known in a run only")
+        pieces = [min(split_size, whole - at) for at in range(0, whole, split_size)] or [0]
+    made = input.graph.Split(input, ops.vector(input.graph, pieces), axis=axis, outputs=len(pieces))
+    return made if isinstance(made, tuple) else (made,)
+
+
+def chunk(input: Term, chunks: int, dim: int = 0) -> tuple[Term, ...]:
+    """About equal pieces, at most `chunks`."""
+    axis = ops.axis_of(input, dim)
+    whole = ops.extent(input, axis)
+    if isinstance(whole, int):
+        return split(input, max(1, -(-whole // chunks)), axis)
+    raise Unsupported(f"chunk() of a term of type {input.type}: the extents of the pieces are known in a run only")
+
+
+def unbind(input: Term, dim: int = 0) -> tuple[Term, ...]:
+    """All slices along `dim`, whose extent must be known."""
+    axis = ops.axis_of(input, dim)
+    whole = ops.extent(input, axis)
+    if not isinstance(whole, int):
+        raise Unsupported(f"unbind() of a term of type {input.type}: the number of slices is known in a run only")
+    return tuple(select(input, axis, i) for i in range(whole))
+
+
+def select(input: Term, dim: int, index: Value) -> Term:
+    """The slice at an index."""
+    at = index if isinstance(index, Term) else numpy.int64(index)
+    return input.graph.Gather(input, at, axis=ops.axis_of(input, dim))
+
+
+def narrow(input: Term, dim: int, start: Value, length: Value) -> Term:
+    """`length` slices from `start` on."""
+    axis = ops.axis_of(input, dim)
+    end = start + length  # type: ignore[operator]
+    return Term.__getitem__(input, (*[slice(None)] * axis, slice(start, end)))
+
+
+def expand(input: Term, *sizes: Any) -> Term:
+    """Repeated along dimensions of extent 1, without a copy; -1 keeps an extent."""
+    parts = [1 if isinstance(part, int) and part == -1 else part for part in ops._sizes(sizes)]
+    return input.graph.Expand(input, ops.vector(input.graph, parts))
+
+
+broadcast_to = expand
+
+
+def expand_as(input: Term, other: Term) -> Term:
+    """expand() to the shape of another Term."""
+    return input.graph.Expand(input, other.graph.Shape(other))
+
+
+def repeat(input: Term, *sizes: Any) -> Term:
+    """Copies along every dimension; new ones are in front."""
+    counts = ops._sizes(sizes)
+    for _ in range(len(counts) - input.ndim):
+        input = unsqueeze(input, 0)
+    return input.graph.Tile(input, ops.vector(input.graph, counts))
+
+
+def tile(input: Term, *dims: Any) -> Term:
+    """As repeat(), with ones for dimensions that are not named."""
+    counts = ops._sizes(dims)
+    return repeat(input, *[1] * (input.ndim - len(counts)), *counts)
+
+
+def repeat_interleave(input: Term, repeats: int, dim: int | None = None) -> Term:
+    """Each slice `repeats` times."""
+    x, axis = (reshape(input, -1), 0) if dim is None else (input, ops.axis_of(input, dim))
+    counts = [repeats if i == axis + 1 else 1 for i in range(x.ndim + 1)]
+    return flatten(repeat(unsqueeze(x, axis + 1), *counts), axis, axis + 1)
+
+
+def flip(input: Term, *dims: Any) -> Term:
+    """The slices along dimensions in reversed order."""
+    axes = [ops.axis_of(input, dim) for dim in ops._sizes(dims)]
+    return Term.__getitem__(input, tuple(slice(None, None, -1 if i in axes else None) for i in range(input.ndim)))
+
+
+def roll(input: Term, shifts: Any, dims: Any = None) -> Term:
+    """The slices along dimensions moved by `shifts`, those behind the end to the front."""
+    if dims is None:
+        return view_as(roll(reshape(input, -1), shifts, 0), input)
+    pairs = ((shifts, dims),) if isinstance(dims, int) else zip(shifts, dims)
+    for shift, dim in pairs:
+        axis = ops.axis_of(input, dim)
+        whole = ops.extent(input, axis)
+        at = (whole - shift) % whole if isinstance(whole, int) else ops.remainder(ops.sub(whole, shift), whole)
+        head = (slice(None),) * axis
+        cut = Term.__getitem__
+        input = cat([cut(input, (*head, slice(at, None))), cut(input, (*head, slice(None, at)))], axis)
+    return input
+
+
+def diff(input: Term, dim: int = -1) -> Term:
+    """Differences of neighbours."""
+    head = (slice(None),) * ops.axis_of(input, dim)
+    cut = Term.__getitem__
+    return ops.sub(cut(input, (*head, slice(1, None))), cut(input, (*head, slice(None, -1))))
+
+
+def tril(input: Term, diagonal: int = 0) -> Term:
+    """The lower triangle, 0 elsewhere."""
+    return input.graph.Trilu(input, numpy.int64(diagonal), upper=0)
+
+
+def triu(input: Term, diagonal: int = 0) -> Term:
+    """The upper triangle, 0 elsewhere."""
+    return input.graph.Trilu(input, numpy.int64(diagonal), upper=1)
+
+
+def gather(input: Term, dim: int, index: Term) -> Term:
+    """For each index the element at it along `dim`."""
+    return input.graph.GatherElements(input, index, axis=ops.axis_of(input, dim))
+
+
+take_along_dim = lambda input, indices, dim: gather(input, dim, indices)  # noqa: E731
+
+
+def index_select(input: Term, dim: int, index: Value) -> Term:
+    """The slices at some indices."""
+    return input.graph.Gather(input, index, axis=ops.axis_of(input, dim))
+
+
+def scatter(input: Term, dim: int, index: Term, src: Value) -> Term:
+    """`input` with the elements at some indices along `dim` replaced by those of `src`."""
+    filler = src if isinstance(src, Term) else expand_as(input.graph.constant(src, input.dtype), index)
+    return input.graph.ScatterElements(input, index, filler, axis=ops.axis_of(input, dim))
+
+
+def nonzero(input: Term) -> Term:
+    """The indices of elements other than 0, one row each."""
+    return transpose(input.graph.NonZero(input), 0, 1)
+
+
+def masked_select(input: Term, mask: Term) -> Term:
+    """The elements where the mask holds."""
+    return input.graph.Compress(input, reshape(expand_as(mask, input), -1))
+
+
+def tensor(data: Any, dtype: Any = None, **_: Any) -> Term:
+    """A constant. Numbers are float32, int64 or bool."""
+    return current().constant(data, dtype)
+
+
+def arange(start: Value, end: Value | None = None, step: Value = 1, *, dtype: Any = None, device: Any = None) -> Term:
+    """Numbers from `start`, or 0, up to but without `end`."""
+    graph = graph_of(start, end, step)
+    parts = [0, start, step] if end is None else [start, end, step]
+    real = any(isinstance(part, float) or (isinstance(part, Term) and ops._kind(part.dtype) == 2) for part in parts)
+    to = dtype if dtype is not None else "float32" if real else "int64"
+    terms = [ops.cast(p, to) if isinstance(p, Term) else graph.constant(p, to) for p in parts]
+    return graph.Range(*terms)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
+    """A Term of this shape, of numbers and scalar Terms, with one number everywhere."""
+    parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    return _filled(graph_of(parts), ops.vector(graph_of(parts), parts), fill_value, dtype)
+
+
+def _filled(graph: Builder, shape: Any, value: Any, dtype: Any) -> Term:
+    return graph.Expand(value if isinstance(value, Term) else graph.constant(value, dtype), shape)
+
+
+def zeros(*size: Any, dtype: Any = None, device: Any = None) -> Term:
+    """A Term of zeros, float32 unless told."""
+    return full(ops._sizes(size), 0, dtype=dtype or "float32")
+
+
+def ones(*size: Any, dtype: Any = None, device: Any = None) -> Term:
+    """A Term of ones, float32 unless told."""
+    return full(ops._sizes(size), 1, dtype=dtype or "float32")
+
+
+empty = zeros
+
+
+def full_like(input: Term, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
+    """A Term of the shape and, unless told, type of another one, with one number everywhere."""
+    return _filled(input.graph, input.graph.Shape(input), fill_value, dtype or input.dtype)
+
+
+def zeros_like(input: Term, *, dtype: Any = None, device: Any = None) -> Term:
+    """full_like() with zeros."""
+    return full_like(input, 0, dtype=dtype)
+
+
+def ones_like(input: Term, *, dtype: Any = None, device: Any = None) -> Term:
+    """full_like() with ones."""
+    return full_like(input, 1, dtype=dtype)

@@ -1,0 +1,50 @@
+"""Structures of values: tuples, lists and dicts, with everything else as leaves."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Sequence
+
+LEAF = "*"
+
+
+def flatten(value: Any) -> tuple[list[Any], Any]:
+    """The leaves in order, and the structure; equal structures are ==. None belongs to the structure."""
+    leaves: list[Any] = []
+    return leaves, _shape(value, leaves)
+
+
+def _shape(value: Any, leaves: list[Any]) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, (tuple, list)):
+        return (type(value), tuple(_shape(part, leaves) for part in value))
+    if isinstance(value, dict):
+        return (type(value), tuple(value), tuple(_shape(part, leaves) for part in value.values()))
+    leaves.append(value)
+    return LEAF
+
+
+def unflatten(structure: Any, leaves: Sequence[Any]) -> Any:
+    """The value with this structure and these leaves."""
+    return _fill(structure, iter(leaves))
+
+
+def _fill(structure: Any, leaves: Iterator[Any]) -> Any:
+    if structure is None:
+        return None
+    if structure == LEAF:
+        return next(leaves)
+    kind, parts = structure[0], [_fill(part, leaves) for part in structure[-1]]
+    if len(structure) == 3:
+        return kind(zip(structure[1], parts))
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def names(structure: Any, base: str) -> list[str]:
+    """A name for each leaf: `base`, followed by its path."""
+    if structure is None:
+        return []
+    if structure == LEAF:
+        return [base]
+    keys = structure[1] if len(structure) == 3 else range(len(structure[-1]))
+    return [name for key, part in zip(keys, structure[-1]) for name in names(part, f"{base}_{key}")]
