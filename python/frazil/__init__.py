@@ -8,6 +8,8 @@
 
 from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes, from_dlpack, operators
 from .errors import BadInput, BadModel, Cancelled, Error, InternalError, LimitExceeded, OutOfMemory, Unsupported
+from . import nn
+from .fx import from_fx, from_torch
 from .graph import Graph, Patch, Term
 from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
@@ -42,9 +44,12 @@ __all__ = [
     "dtypes",
     "from_bytes",
     "from_dlpack",
+    "from_fx",
     "from_text",
+    "from_torch",
     "load",
     "load_state_dict",
+    "nn",
     "operators",
     "save_safetensors",
 ]

@@ -60,7 +60,8 @@ def _fingerprint(module: Module) -> Any:
 def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
     """The model of forward() with arguments in which a Spec stands for an input."""
     names = _names(module.forward, args, kwargs)
-    graph = Recording(type(module).__name__)
+    graph = Recording(module.__dict__.get("graph_name") or type(module).__name__)
+    graph.module_names = {id(part): name for name, part in module.named_modules()}
     graph.weight_names = {id(p.data): name for name, p in module.named_parameters()}
     graph.weight_names |= {id(b): name for name, b in module.named_buffers()}
     leaves, structure = trees.flatten([tuple(args), dict(kwargs)])

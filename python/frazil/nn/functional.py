@@ -10,10 +10,8 @@ from ..errors import BadInput, Unsupported
 from ..graph import Term, Value
 from . import ops
 from .control import cond, while_loop
-from .ops import relu, sigmoid, tanh
+from .ops import sigmoid, tanh
 from .recording import graph_of
-
-__all__ = ["cond", "relu", "sigmoid", "tanh", "while_loop"]  # besides those defined here
 
 Window = Union[int, Sequence[int]]
 
@@ -24,6 +22,11 @@ def windows(value: Any, count: int) -> list[int]:
 
 
 # Activations
+
+
+def relu(input: Term, inplace: bool = False) -> Term:
+    """The larger one of input and 0."""
+    return input.graph.Relu(input)
 
 
 def relu6(input: Term, inplace: bool = False) -> Term:

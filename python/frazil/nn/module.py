@@ -105,9 +105,14 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if current_or_none() is not None:
+        graph = current_or_none()
+        if graph is None:
+            return calls.run(self, args, kwargs)
+        graph.enter(self)
+        try:
             return self.forward(*args, **kwargs)
-        return calls.run(self, args, kwargs)
+        finally:
+            graph.leave()
 
     def graph(self, **inputs: Any) -> Model:
         """A model of forward(): each argument is an element type and extents, numbers or names, or another value.

@@ -28,6 +28,24 @@ class Recording(Graph):
         self.weight_names: dict[int, str] = {}  #: by the identity of an array
         self._weights: dict[int, tuple[numpy.ndarray, Term]] = {}
         self._derived: dict[Any, Any] = {}
+        self.module_names: dict[int, str] = {}  #: by the identity of a module
+        self._inside = [""]
+        self._counts: dict[str, int] = {}
+
+    def enter(self, module: Any) -> None:
+        """Nodes are called like this module from now on, until leave()."""
+        self._inside.append(self.module_names.get(id(module), self._inside[-1]))
+
+    def leave(self) -> None:
+        """The end of what enter() began."""
+        self._inside.pop()
+
+    def _call(self, info: Any, inputs: Any, bodies: Any, attributes: Any, outputs: Any, name: str) -> Any:
+        if not name and self._inside[-1]:
+            base = f"{self._inside[-1]}.{info.name}"
+            count = self._counts[base] = self._counts.get(base, 0) + 1
+            name = base if count == 1 else f"{base}_{count}"
+        return super()._call(info, inputs, bodies, attributes, outputs, name)
 
     def weight(self, array: numpy.ndarray) -> Term:
         """The constant of an array, without a copy."""

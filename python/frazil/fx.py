@@ -1,0 +1,239 @@
+"""Models from PyTorch: of a torch.fx.GraphModule, and of a torch.nn.Module by symbolic tracing.
+
+There is no list of operators. The name of what a node calls is looked up in frazil.nn: a module in its classes, a function
+in frazil.nn.functional and frazil.nn.ops, a method in frazil.nn.Tensor; functions of Python's `operator` are called.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import sys
+from typing import Any, Callable, Mapping
+
+from . import nn
+from .errors import BadInput, Error, Unsupported
+from .model import Model
+from .nn import calls, ops
+from .nn import functional as F
+
+PLAIN_MODULES = ("_operator", "operator", "builtins", "math")
+
+
+def from_fx(graph_module: Any, inputs: Any, *, dynamic: Any = True, **options: Any) -> Model:
+    """A model of a torch.fx.GraphModule. Its inputs are called like the placeholders, its result "output".
+
+    inputs   examples: an array or tensor, a tuple of them or a dict by name, as for frazil.nn.compile(), with `dynamic`; or a
+             dict from names to types: {"x": ("float32", ("N", 3))}
+    options  of runs, as for frazil.load()
+    Raises Unsupported with the node and what it calls where Frazil has nothing of that name.
+    """
+    module = convert(graph_module)
+    if isinstance(inputs, Mapping) and inputs and all(isinstance(calls._spec(v), calls.Spec) for v in inputs.values()):
+        return calls.from_types(module, inputs, **options)
+    return calls.compile(module, inputs, dynamic, **options)
+
+
+def from_torch(module: Any, inputs: Any, *, dynamic: Any = True, **options: Any) -> Model:
+    """A model of a torch.nn.Module in evaluation mode, which torch.fx traces; `inputs` as for from_fx().
+
+    Control flow that depends on values cannot be traced: write such a module with frazil.nn.
+    """
+    import torch.fx
+
+    class Tracer(torch.fx.Tracer):  # type: ignore[misc, name-defined]
+        """PyTorch's, which before 2.0 does not see that `a, b = x` takes two on Python 3.11."""
+
+        def iter(self, obj: Any) -> Any:
+            frame = sys._getframe(2)
+            code = {step.offset: step for step in dis.get_instructions(frame.f_code)}
+            step = code.get(frame.f_lasti)
+            if step is not None and step.opname == "UNPACK_SEQUENCE":
+                return (obj[i] for i in range(step.argval))
+            return super().iter(obj)
+
+    was_training = module.training
+    try:
+        tracer = Tracer()
+        traced = torch.fx.GraphModule(module.eval(), tracer.trace(module), type(module).__name__)
+        return from_fx(traced, inputs, dynamic=dynamic, **options)
+    finally:
+        module.train(was_training)
+
+
+def convert(module: Any) -> nn.Module:
+    """A module of frazil.nn with the weights of one of torch.nn: a GraphModule, or a class that frazil.nn has, too."""
+    if hasattr(module, "graph") and hasattr(module.graph, "nodes"):
+        return Imported(module)
+    name = type(module).__name__
+    cls = getattr(nn, name, None) if type(module).__module__.startswith("torch.nn") else None
+    if cls is None or not isinstance(cls, type) or not issubclass(cls, nn.Module):
+        raise Unsupported(f"module {type(module).__module__}.{name}: frazil.nn has no such class")
+    made = cls(**_arguments(module, cls))
+    made.load_state_dict(module.state_dict(), assign=True)
+    return made
+
+
+def _arguments(module: Any, cls: type) -> dict[str, Any]:
+    """The constructor's arguments: PyTorch's modules keep most of them as attributes of the same name."""
+    if cls is nn.TransformerEncoderLayer:
+        return _encoder_arguments(module)
+    found = {}
+    for name, parameter in list(inspect.signature(cls.__init__).parameters.items())[1:]:  # type: ignore[misc]
+        if name in ("device", "dtype"):
+            continue
+        if name == "bias" and cls is nn.MultiheadAttention:
+            found[name] = module.in_proj_bias is not None
+        elif name == "bias":
+            found[name] = module.bias if isinstance(module.bias, bool) else module.bias is not None
+        elif name == "add_bias_kv":
+            found[name] = module.bias_k is not None
+        elif hasattr(module, name):
+            found[name] = getattr(module, name)
+        elif parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            raise Unsupported(f"module {type(module).__name__} has no attribute '{name}'")
+    return found
+
+
+def _encoder_arguments(layer: Any) -> dict[str, Any]:
+    attention = layer.self_attn
+    return {
+        "d_model": attention.embed_dim,
+        "nhead": attention.num_heads,
+        "dim_feedforward": layer.linear1.out_features,
+        "activation": _function(layer.activation, layer.activation.__name__),
+        "layer_norm_eps": layer.norm1.eps,
+        "batch_first": attention.batch_first,
+        "norm_first": layer.norm_first,
+    }
+
+
+def _function(target: Any, name: str) -> Callable[..., Any] | None:
+    """What has the name of a function of PyTorch."""
+    if getattr(target, "__module__", None) in PLAIN_MODULES:
+        return target
+    first, second = (F, ops) if "nn" in str(getattr(target, "__module__", "")) else (ops, F)
+    found = getattr(first, name, None) or getattr(second, name, None)
+    return found if callable(found) and not name.startswith("_") and name.lower() == name else None
+
+
+def _value(value: Any) -> Any:
+    """An argument without PyTorch's types: element types by name, sizes as tuples, devices as "cpu"."""
+    kind = type(value)
+    if not kind.__module__.startswith("torch"):
+        return value
+    if kind.__name__ == "dtype":
+        return str(value).removeprefix("torch.")
+    if kind.__name__ == "Size":
+        return tuple(value)
+    return "cpu" if kind.__name__ == "device" else value
+
+
+class Imported(nn.Module):
+    """A torch.fx.GraphModule; forward() walks its nodes."""
+
+    def __init__(self, graph_module: Any) -> None:
+        super().__init__()
+        self.graph_name = type(graph_module).__name__
+        self._nodes = list(graph_module.graph.nodes)
+        self._constants: dict[str, str] = {}
+        for node in self._nodes:
+            if node.op == "call_module" and str(node.target).replace(".", "_") not in self._modules:
+                with _naming(node):
+                    self.add_module(str(node.target).replace(".", "_"), convert(graph_module.get_submodule(node.target)))
+            if node.op == "get_attr":
+                self._add_constant(graph_module, node)
+        object.__setattr__(self, "forward", self._forward())
+
+    def _add_constant(self, graph_module: Any, node: Any) -> None:
+        path, _, name = str(node.target).rpartition(".")
+        value = getattr(graph_module.get_submodule(path), name)
+        if not hasattr(value, "detach"):
+            raise Unsupported(f"node '{node.name}' (get_attr {node.target}): a {type(value).__name__}, not a tensor")
+        self._constants[str(node.target)] = "_constant_" + str(node.target).replace(".", "_")
+        self.register_buffer(self._constants[str(node.target)], value)
+
+    def _forward(self) -> Callable[..., Any]:
+        """forward() with the placeholders as its parameters."""
+        P = inspect.Parameter
+        fields = [
+            P(str(node.target), P.POSITIONAL_OR_KEYWORD, default=node.args[0] if node.args else P.empty)
+            for node in self._nodes
+            if node.op == "placeholder" and not str(node.target).startswith("*")
+        ]
+        signature = inspect.Signature(fields)
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return self._walk_nodes(bound.arguments)
+
+        forward.__signature__ = signature  # type: ignore[attr-defined]
+        return forward
+
+    def _walk_nodes(self, given: Mapping[str, Any]) -> Any:
+        values: dict[str, Any] = {}
+        for node in self._nodes:
+            if node.op == "output":
+                return self._argument(node.args[0], values)
+            with _naming(node):
+                values[node.name] = self._computed(node, given, values)
+        raise BadInput("the graph has no output")
+
+    def _computed(self, node: Any, given: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+        if node.op == "placeholder":
+            return given[str(node.target)]
+        if node.op == "get_attr":
+            return getattr(self, self._constants[str(node.target)])
+        args = [self._argument(value, values) for value in node.args]
+        kwargs = {name: self._argument(value, values) for name, value in node.kwargs.items()}
+        if node.op == "call_module":
+            return self._modules[str(node.target).replace(".", "_")](*args, **kwargs)
+        if node.op == "call_function":
+            function = _function(node.target, getattr(node.target, "__name__", str(node.target)))
+            if function is None:
+                raise Unsupported("Frazil has no function of that name")
+            return function(*args, **kwargs)
+        method = getattr(args[0], str(node.target), None)
+        if method is None:
+            raise Unsupported(f"a {type(args[0]).__name__} has no method of that name")
+        return method(*args[1:], **kwargs)
+
+    def _argument(self, value: Any, values: Mapping[str, Any]) -> Any:
+        """A node's result in place of the node, inside of tuples, lists, dicts and slices."""
+        if type(value).__name__ == "Node" and hasattr(value, "name"):
+            return values[value.name]
+        if isinstance(value, slice):
+            return slice(*(self._argument(part, values) for part in (value.start, value.stop, value.step)))
+        if isinstance(value, Mapping):
+            return {key: self._argument(part, values) for key, part in value.items()}
+        if isinstance(value, (tuple, list)) and type(value).__name__ != "Size":
+            parts = [self._argument(part, values) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts) if isinstance(value, tuple) else parts
+        return _value(value)
+
+
+class _naming:
+    """Adds the node and its target to errors."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is None or getattr(error, "named", False):
+            return
+        target = self._node.target
+        if callable(target):
+            module = getattr(target, "__module__", None) or "torch"
+            target = f"{module}.{getattr(target, '__name__', target)}"
+        text = f"node '{self._node.name}' ({self._node.op} {target}): {error}"
+        if isinstance(error, Error):
+            error.args = (text,)
+            error.named = True  # type: ignore[attr-defined]
+        elif isinstance(error, (TypeError, AttributeError, IndexError, ValueError)):
+            made = Unsupported(text)
+            made.named = True  # type: ignore[attr-defined]
+            raise made from error
