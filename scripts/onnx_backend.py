@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Runs ONNX's own tests of backends (onnx.backend.test) on Frazil, and prints what passed, failed and was skipped, and why.
+
+PYTHONPATH=build/python scripts/onnx_backend.py [--only PATTERN] [--failed]
+
+Needs the package onnx. The models of real networks are left out: their files come from a network.
+"""
+
+import argparse
+import collections
+import logging
+import sys
+import unittest
+import warnings
+
+import numpy
+
+if not hasattr(numpy, "object"):
+    numpy.object = object  # onnx 1.12 names what NumPy 1.24 has no more
+
+import onnx
+import onnx.backend.test
+
+from frazil.backend import FrazilBackend
+
+EXCLUDED = [(r"^test_(bvlc|densenet|inception|resnet50|shufflenet|squeezenet|vgg19|zfnet)", "needs a download")]
+
+
+class Result(unittest.TestResult):
+    """Keeps the names of tests that passed."""
+
+    def __init__(self):
+        super().__init__()
+        self.passed = []
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed.append(test)
+
+
+def suite_of(only):
+    runner = onnx.backend.test.BackendTest(FrazilBackend, __name__)
+    for pattern, _ in EXCLUDED:
+        runner.exclude(pattern)
+    if only:
+        runner.include(only)
+    suite = unittest.TestSuite()
+    for case in runner.test_cases.values():
+        suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(case))
+    return suite
+
+
+def reason_of(text):
+    """Why a test was skipped, in the words of this script for what it excludes."""
+    for pattern, why in EXCLUDED:
+        if f'"{pattern}"' in text:
+            return f"a real network: {why}"
+    return text
+
+
+def last_line(trace):
+    return next((line.strip() for line in reversed(trace.splitlines()) if line.strip()), "")[:200]
+
+
+def run(only=None):
+    """Runs the tests; returns the result and the reasons of skipped ones with their counts."""
+    logging.disable(logging.WARNING)
+    warnings.simplefilter("ignore")
+    result = Result()
+    suite_of(only).run(result)
+    return result, collections.Counter(reason_of(why) for _, why in result.skipped)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", help="tests whose names have this pattern")
+    parser.add_argument("--failed", action="store_true", help="print whole traces of failed tests")
+    options = parser.parse_args()
+    result, reasons = run(options.only)
+    wrong = [*result.failures, *result.errors]
+    for test, trace in sorted(wrong, key=lambda row: row[0].id()):
+        name = test.id().split(".")[-1]
+        print(f"FAILED {name}: {trace if options.failed else last_line(trace)}")
+    print(f"onnx {onnx.__version__}: {len(result.passed)} passed, {len(wrong)} failed, {len(result.skipped)} skipped")
+    for why, count in sorted(reasons.items()):
+        print(f"  {count} skipped: {why}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
