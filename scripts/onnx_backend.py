@@ -3,7 +3,7 @@
 
 PYTHONPATH=build/python scripts/onnx_backend.py [--only PATTERN] [--failed]
 
-Needs the package onnx. The models of real networks are left out: their files come from a network.
+Needs the package onnx. EXCLUDED has the tests that are left out, with reasons.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import warnings
 
 import numpy
 
-if not hasattr(numpy, "object"):
+if "object" not in vars(numpy):
     numpy.object = object  # onnx 1.12 names what NumPy 1.24 has no more
 
 import onnx
@@ -23,7 +23,15 @@ import onnx.backend.test
 
 from frazil.backend import FrazilBackend
 
-EXCLUDED = [(r"^test_(bvlc|densenet|inception|resnet50|shufflenet|squeezenet|vgg19|zfnet)", "needs a download")]
+EXCLUDED = [
+    (r"^test_(bvlc|densenet|inception|resnet50|shufflenet|squeezenet|vgg19|zfnet)", "a real network: needs a download"),
+    (r"^test_bernoulli", "random numbers"),
+    (r"^test_gradient_of", "Frazil does not train"),
+    (r"^test_loop16_seq_none", "the test asks for the length of None"),
+    (r"^test_adam_multiple", "onnx 1.12: the model lacks the attribute 'epsilon' that its outputs were made with"),
+    (r"^test_dft_inverse", "onnx 1.12: the outputs are of f64, with zeros that f32 cannot reach"),
+    (r"^test_castlike_(BFLOAT16|FLOAT)_to_(BFLOAT16|FLOAT)_", "onnx 1.12: the shape of 'like' is not the declared one"),
+]
 
 
 class Result(unittest.TestResult):
@@ -54,7 +62,7 @@ def reason_of(text):
     """Why a test was skipped, in the words of this script for what it excludes."""
     for pattern, why in EXCLUDED:
         if f'"{pattern}"' in text:
-            return f"a real network: {why}"
+            return why
     return text
 
 
