@@ -93,16 +93,15 @@ def unsqueeze(input: Term, dim: int) -> Term:
 
 
 def squeeze(input: Term, dim: Any = None) -> Term:
-    """Without dimensions of extent 1: `dim` if that is one, or all. Unsupported where only a run tells."""
+    """Without dimensions of extent 1: `dim`, or all. An extent along `dim` that only a run tells must be 1 then.
+
+    Raises Unsupported without `dim` where an extent is known in a run only.
+    """
     shape = Term.shape.__get__(input) or ()
     if dim is None and any(not isinstance(extent, int) for extent in shape):
         raise Unsupported(f"squeeze() of a term of type {input.type}: name the dimension")
     dims = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-    axes = [axis for axis in (ops.axis_of(input, d) for d in dims)]
-    unknown = [axis for axis in axes if not isinstance(shape[axis], int)]
-    if unknown:
-        raise Unsupported(f"squeeze({dim}) of a term of type {input.type}: whether that extent is 1 is known in a run only")
-    axes = [axis for axis in axes if shape[axis] == 1]
+    axes = [axis for axis in (ops.axis_of(input, d) for d in dims) if shape[axis] == 1 or isinstance(shape[axis], str)]
     return input.graph.Squeeze(input, numpy.array(axes, numpy.int64)) if axes else input
 
 
@@ -110,10 +109,10 @@ def cat(tensors: Sequence[Term], dim: int = 0) -> Term:
     """One behind the other along `dim`."""
     graph = graph_of(tensors)
     first = next(part for part in tensors if isinstance(part, Term))
-    terms = [first]
+    whole = first
     for part in tensors:
-        terms = [*ops.promoted(terms[0], part)][:1]
-    parts = [ops.promoted(part, terms[0])[0] for part in tensors]
+        whole = ops.promoted(whole, part)[0]
+    parts = [ops.promoted(part, whole)[0] for part in tensors]
     return graph.Concat(*parts, axis=ops.axis_of(first, dim))
 
 
@@ -142,12 +141,13 @@ def split(input: Term, split_size: Any, dim: int = 0) -> tuple[Term, ...]:
 
 
 def chunk(input: Term, chunks: int, dim: int = 0) -> tuple[Term, ...]:
-    """About equal pieces, at most `chunks`."""
+    """About equal pieces: `chunks`, or fewer where the extent is known to be too small for as many."""
     axis = ops.axis_of(input, dim)
     whole = ops.extent(input, axis)
     if isinstance(whole, int):
         return split(input, max(1, -(-whole // chunks)), axis)
-    raise Unsupported(f"chunk() of a term of type {input.type}: the extents of the pieces are known in a run only")
+    made = input.graph.Split(input, axis=axis, num_outputs=chunks, outputs=chunks)
+    return made if isinstance(made, tuple) else (made,)
 
 
 def unbind(input: Term, dim: int = 0) -> tuple[Term, ...]:
