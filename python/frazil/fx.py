@@ -41,24 +41,42 @@ def from_torch(module: Any, inputs: Any, *, dynamic: Any = True, **options: Any)
     """
     import torch.fx
 
-    class Tracer(torch.fx.Tracer):  # type: ignore[misc, name-defined]
-        """PyTorch's, which before 2.0 does not see that `a, b = x` takes two on Python 3.11."""
-
-        def iter(self, obj: Any) -> Any:
-            frame = sys._getframe(2)
-            code = {step.offset: step for step in dis.get_instructions(frame.f_code)}
-            step = code.get(frame.f_lasti)
-            if step is not None and step.opname == "UNPACK_SEQUENCE":
-                return (obj[i] for i in range(step.argval))
-            return super().iter(obj)
-
     was_training = module.training
     try:
-        tracer = Tracer()
+        tracer = _tracer()
         traced = torch.fx.GraphModule(module.eval(), tracer.trace(module), type(module).__name__)
         return from_fx(traced, inputs, dynamic=dynamic, **options)
     finally:
         module.train(was_training)
+
+
+def _tracer() -> Any:
+    """PyTorch's tracer; that before version 2 does not see on Python 3.11 that `a, b = x` takes two values."""
+    from torch import fx
+
+    class Unpacks:
+        def __iter__(self: Any) -> Any:
+            frame = sys._getframe(1)
+            steps = (step for step in dis.get_instructions(frame.f_code) if step.offset == frame.f_lasti)
+            step = next(steps, None)
+            if step is None or step.opname != "UNPACK_SEQUENCE":
+                return self.tracer.iter(self)
+            return (self[i] for i in range(step.argval))
+
+    class Attribute(Unpacks, fx.proxy.Attribute):  # type: ignore[misc, name-defined]
+        """x.shape, of which only a use becomes a node."""
+
+    class Proxy(Unpacks, fx.Proxy):  # type: ignore[misc, name-defined]
+        def __getattr__(self, name: str) -> Any:
+            return Attribute(self, name)
+
+    class Tracer(fx.Tracer):  # type: ignore[misc, name-defined]
+        proxy_buffer_attributes = True  # so that they can be indexed by extents
+
+        def proxy(self, node: Any) -> Any:
+            return Proxy(node, self)
+
+    return Tracer()
 
 
 def convert(module: Any) -> nn.Module:
