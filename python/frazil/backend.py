@@ -88,7 +88,9 @@ class FrazilBackend(Backend):  # type: ignore[misc]
         names = list(inputs) if isinstance(inputs, Mapping) else [name for name in node.input if name]
         rows = [value if isinstance(value, numpy.ndarray) else numpy.asarray(value) for value in rows]
         ports = [
-            onnx.helper.make_tensor_value_info(name, onnx.helper.mapping.NP_TYPE_TO_TENSOR_TYPE[value.dtype], value.shape)
+            onnx.helper.make_tensor_value_info(
+                name, onnx.helper.mapping.NP_TYPE_TO_TENSOR_TYPE[value.dtype], value.shape
+            )
             for name, value in zip(names, rows)
         ]
         results = [onnx.ValueInfoProto(name=name) for name in node.output if name]

@@ -158,7 +158,9 @@ class Imported(nn.Module):
         for node in self._nodes:
             if node.op == "call_module" and str(node.target).replace(".", "_") not in self._modules:
                 with _naming(node):
-                    self.add_module(str(node.target).replace(".", "_"), convert(graph_module.get_submodule(node.target)))
+                    self.add_module(
+                        str(node.target).replace(".", "_"), convert(graph_module.get_submodule(node.target))
+                    )
             if node.op == "get_attr":
                 self._add_constant(graph_module, node)
         object.__setattr__(self, "forward", self._forward())
@@ -227,7 +229,13 @@ class Imported(nn.Module):
             return {key: self._argument(part, values) for key, part in value.items()}
         if isinstance(value, (tuple, list)) and type(value).__name__ != "Size":
             parts = [self._argument(part, values) for part in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts) if isinstance(value, tuple) else parts
+            return (
+                type(value)(*parts)
+                if hasattr(value, "_fields")
+                else tuple(parts)
+                if isinstance(value, tuple)
+                else parts
+            )
         return _value(value)
 
 

@@ -138,7 +138,9 @@ class TensorUnpickler(pickle.Unpickler):
         """One of the few globals that tensors need."""
         found = self._globals.get((module, name))
         if found is None:
-            raise BadInput(f"{self._archive.name}: the pickled data names '{module}.{name}', which is not loaded: tensors only")
+            raise BadInput(
+                f"{self._archive.name}: the pickled data names '{module}.{name}', which is not loaded: tensors only"
+            )
         return found
 
     def persistent_load(self, pid: Any) -> Storage:
@@ -170,7 +172,9 @@ class TensorUnpickler(pickle.Unpickler):
         elements, count = storage.elements, math.prod(size)
         last = offset + sum((n - 1) * step for n, step in zip(size, stride)) if count else offset - 1
         if last >= len(elements) or offset > len(elements):
-            raise BadInput(f"{what} of size {size} reaches element {last} of storage '{storage.key}' with {len(elements)}")
+            raise BadInput(
+                f"{what} of size {size} reaches element {last} of storage '{storage.key}' with {len(elements)}"
+            )
         if count > max(len(elements), MOST_EXPANDED):
             raise BadInput(f"{what} of size {size} repeats the {len(elements)} elements of storage '{storage.key}'")
         strides = tuple(step * elements.itemsize for step in stride)
@@ -183,7 +187,9 @@ class TensorUnpickler(pickle.Unpickler):
             raise BadInput(f"{self._archive.name}: a tensor is not described by a storage and a type")
         to = dtype_of(dtype.name).numpy
         if storage.elements.nbytes % to.itemsize:
-            raise BadInput(f"{self._archive.name}: storage '{storage.key}' has no whole number of elements of {dtype.name}")
+            raise BadInput(
+                f"{self._archive.name}: storage '{storage.key}' has no whole number of elements of {dtype.name}"
+            )
         return self._tensor(Storage(storage.key, storage.elements.view(to)), offset, size, stride)
 
     def _parameter(self, data: Any, *_: Any) -> Any:

@@ -69,7 +69,9 @@ def _read_safetensors(name: str, data: numpy.ndarray) -> dict[str, numpy.ndarray
             continue
         dtype, shape, begin, end = _entry(f"{name}: tensor '{tensor}'", entry)
         if end > len(data) - start:
-            raise BadInput(f"{name}: tensor '{tensor}' ends at {end}, but the file has {len(data) - start} bytes of data")
+            raise BadInput(
+                f"{name}: tensor '{tensor}' ends at {end}, but the file has {len(data) - start} bytes of data"
+            )
         ranges.append((begin, end, tensor))
         arrays[tensor] = array_at(data, start + begin, math.prod(shape), dtype).reshape(shape)
         if dtype == numpy.bool_ and arrays[tensor].size and arrays[tensor].view(numpy.uint8).max() > 1:
@@ -117,7 +119,12 @@ def _entry(what: str, entry: Any) -> tuple[numpy.dtype[Any], tuple[int, ...], in
     shape, offsets = entry["shape"], entry["data_offsets"]
     if not isinstance(shape, list) or not all(map(_is_count, shape)) or len(shape) > 32:
         raise BadInput(f"{what}: wrong shape {shape!r}")
-    if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_count, offsets)) or offsets[0] > offsets[1]:
+    if (
+        not isinstance(offsets, list)
+        or len(offsets) != 2
+        or not all(map(_is_count, offsets))
+        or offsets[0] > offsets[1]
+    ):
         raise BadInput(f"{what}: wrong data_offsets {offsets!r}")
     dtype = dtype_of(SAFE_TYPES[entry["dtype"]]).numpy
     wanted = math.prod(shape) * dtype.itemsize
@@ -157,7 +164,7 @@ def save_safetensors(
         with open(temporary, "wb") as file:
             file.write(len(text).to_bytes(8, "little") + text)
             for array in arrays:
-                file.write(array.tobytes() if array.ndim == 0 else memoryview(array.reshape(-1).view(numpy.uint8)))
+                file.write(array.reshape(-1).view(numpy.uint8).data)
         os.replace(temporary, path)
     except OSError as error:
         raise BadInput(f"{os.fspath(path)}: {error.strerror or error}") from None

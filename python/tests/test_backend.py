@@ -16,7 +16,9 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/onnx_backend.py"
 
 def add():
     ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N"]) for name in "xyz"]
-    return helper.make_model(helper.make_graph([helper.make_node("Add", ["x", "y"], ["z"])], "add", ports[:2], ports[2:]))
+    return helper.make_model(
+        helper.make_graph([helper.make_node("Add", ["x", "y"], ["z"])], "add", ports[:2], ports[2:])
+    )
 
 
 def test_prepare_and_run():
@@ -46,7 +48,9 @@ def test_onnx_backend_tests():
     spec = importlib.util.spec_from_file_location("onnx_backend", SCRIPT)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    result, reasons = script.run(r"^test_(add|cast|conv|gru|if|loop|lstm|softmax|sequence|split|string|reduce_sum|Linear)")
+    result, reasons = script.run(
+        r"^test_(add|cast|conv|gru|if|loop|lstm|softmax|sequence|split|string|reduce_sum|Linear)"
+    )
     wrong = [test.id() for test, _ in (*result.failures, *result.errors)]
     assert wrong == [] and len(result.passed) > 100
     assert any("CUDA" in why for why in reasons)

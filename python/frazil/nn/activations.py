@@ -109,7 +109,7 @@ class PReLU(Module):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
-        self.weight = Parameter(numpy.full(num_parameters, init, dtype or numpy.float32))
+        self.weight: Any = Parameter(numpy.full(num_parameters, init, dtype or numpy.float32))
 
     def forward(self, input: Any) -> Any:
         """Of [batch, channels, ...]."""
@@ -148,6 +148,7 @@ class ReplicationPad2d(ZeroPad2d):
     """The elements at the ends of the last two dimensions repeated."""
 
     mode = "replicate"
+
 
 __all__ = [name for name, value in list(globals().items()) if isinstance(value, type) and issubclass(value, Module)]
 __all__.remove("Module")

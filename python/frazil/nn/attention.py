@@ -85,15 +85,17 @@ class MultiheadAttention(Module):
             swap = (lambda x: ops.unsqueeze(x, 0)) if whole else (lambda x: ops.transpose(x, 0, 1))
             query = swap(query)
             key, value = (query, query) if same else (swap(key), swap(value))
-            key_padding_mask = ops.unsqueeze(key_padding_mask, 0) if whole and key_padding_mask is not None else key_padding_mask
-        heads = [
+            key_padding_mask = (
+                ops.unsqueeze(key_padding_mask, 0) if whole and key_padding_mask is not None else key_padding_mask
+            )
+        q, k, v = (
             ops.transpose(ops.reshape(x, *ops.size(x)[:2], self.num_heads, self.head_dim), 1, 2)
             for x in self._projected(query, key, value)
-        ]
+        )
         mask = self._mask(attn_mask, key_padding_mask, query.dtype)
-        made = F.scaled_dot_product_attention(*heads, attn_mask=mask)
+        made = F.scaled_dot_product_attention(q, k, v, mask)
         result = self.out_proj(ops.flatten(ops.transpose(made, 1, 2), 2))
-        weights = self._weights(heads[0], heads[1], mask, average_attn_weights) if need_weights else None
+        weights = self._weights(q, k, mask, average_attn_weights) if need_weights else None
         if whole:
             return ops.select(result, 0, 0), None if weights is None else ops.select(weights, 0, 0)
         return result if self.batch_first else ops.transpose(result, 0, 1), weights

@@ -81,7 +81,7 @@ def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], optio
 
 def _names(forward: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
     """A name for each leaf of the arguments: that of the parameter, followed by the path."""
-    bases = []
+    bases: list[str] = []
     for parameter in inspect.signature(forward).parameters.values():
         many = parameter.kind is parameter.VAR_POSITIONAL
         bases += [f"{parameter.name}_{i}" for i in range(len(args) - len(bases))] if many else [parameter.name]

@@ -228,18 +228,23 @@ def embedding(
 
 
 def layer_norm(
-    input: Term, normalized_shape: Sequence[int], weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5
+    input: Term,
+    normalized_shape: Sequence[int],
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
 ) -> Term:
     """Mean 0 and variance 1 over the last dimensions, times weight, plus bias."""
-    scale = numpy.ones(normalized_shape, input.dtype.numpy) if weight is None and input.dtype else weight
-    return input.graph.LayerNormalization(input, scale, bias, axis=-len(normalized_shape), epsilon=eps)
+    scale = ops.filled(input, normalized_shape, 1) if weight is None else weight
+    made = input.graph.LayerNormalization(input, scale, bias, axis=-len(normalized_shape), epsilon=eps)
+    return made[0] if isinstance(made, tuple) else made
 
 
 def rms_norm(
     input: Term, normalized_shape: Sequence[int], weight: Value | None = None, eps: float | None = None
 ) -> Term:
     """Mean square 1 over the last dimensions, times weight."""
-    scale = numpy.ones(normalized_shape, input.dtype.numpy) if weight is None and input.dtype else weight
+    scale = ops.filled(input, normalized_shape, 1) if weight is None else weight
     least = float(numpy.finfo(numpy.float32).eps) if eps is None else eps
     return input.graph.RMSNormalization(input, scale, axis=-len(normalized_shape), epsilon=least)
 
@@ -248,8 +253,8 @@ def _affine(x: Term, channels: Any, weight: Value | None, bias: Value | None) ->
     if weight is not None and bias is not None:
         return weight, bias
     return (
-        ops.full([channels], 1, dtype=x.dtype) if weight is None else weight,
-        ops.full([channels], 0, dtype=x.dtype) if bias is None else bias,
+        ops.filled(x, [channels], 1) if weight is None else weight,
+        ops.filled(x, [channels], 0) if bias is None else bias,
     )
 
 
@@ -316,7 +321,7 @@ def one_hot(tensor: Term, num_classes: int = -1) -> Term:
     """A new last dimension with 1 at the index."""
     if num_classes < 0:
         raise ops.unsupported("one_hot() without num_classes")
-    return tensor.graph.OneHot(tensor, numpy.int64(num_classes), numpy.array([0, 1], numpy.int64))
+    return tensor.graph.OneHot(tensor, numpy.array(num_classes, numpy.int64), numpy.array([0, 1], numpy.int64))
 
 
 def pixel_shuffle(input: Term, upscale_factor: int) -> Term:

@@ -17,7 +17,7 @@ def manual_seed(seed: int) -> None:
     _random[0] = numpy.random.default_rng(seed)
 
 
-def uniform(shape: tuple[int, ...], bound: float, dtype: Any = None) -> Parameter:
+def uniform(shape: tuple[int, ...], bound: float, dtype: Any = None) -> Any:
     """A new parameter with values between -bound and bound."""
     return Parameter(_random[0].uniform(-bound, bound, shape).astype(dtype or numpy.float32))
 
@@ -42,7 +42,6 @@ def normal_(tensor: Parameter, mean: float = 0.0, std: float = 1.0) -> Parameter
     return _filled(tensor, _random[0].normal(mean, std, tensor.shape))
 
 
-
 def constant_(tensor: Parameter, val: float) -> Parameter:
     """One value everywhere."""
     return _filled(tensor, val)
@@ -65,7 +64,9 @@ def xavier_uniform_(tensor: Parameter, gain: float = 1.0) -> Parameter:
     return uniform_(tensor, -bound, bound)
 
 
-def kaiming_uniform_(tensor: Parameter, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Parameter:
+def kaiming_uniform_(
+    tensor: Parameter, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+) -> Parameter:
     """Values of a variance by He."""
     bound = math.sqrt(6 / ((1 + a * a) * fan_in_of(tensor.shape)))
     return uniform_(tensor, -bound, bound)

@@ -15,11 +15,11 @@ from .init import fan_in_of, uniform
 from .module import Module, Parameter
 
 
-def _ones(shape: Any, dtype: Any) -> Parameter:
+def _ones(shape: Any, dtype: Any) -> Any:
     return Parameter(numpy.ones(shape, dtype or numpy.float32))
 
 
-def _zeros(shape: Any, dtype: Any) -> Parameter:
+def _zeros(shape: Any, dtype: Any) -> Any:
     return Parameter(numpy.zeros(shape, dtype or numpy.float32))
 
 
@@ -52,12 +52,14 @@ class _Conv(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         if in_channels % groups or out_channels % groups:
-            raise BadInput(f"{type(self).__name__}: {groups} groups do not divide {in_channels} and {out_channels} channels")
+            raise BadInput(
+                f"{type(self).__name__}: {groups} groups do not divide {in_channels} and {out_channels} channels"
+            )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = tuple(F.windows(kernel_size, self.dims))
         self.stride = tuple(F.windows(stride, self.dims))
         self.dilation = tuple(F.windows(dilation, self.dims))
-        self.padding = padding if isinstance(padding, str) else tuple(F.windows(padding, self.dims))
+        self.padding: Any = padding if isinstance(padding, str) else tuple(F.windows(padding, self.dims))
         self.padding_mode = padding_mode
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         shape = (first, second // groups, *self.kernel_size)
@@ -67,9 +69,11 @@ class _Conv(Module):
 
     def forward(self, input: Term) -> Term:
         """[batch, in_channels, ...] to [batch, out_channels, ...]."""
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
-            sides = [((k - 1) * d // 2, (k - 1) * d - (k - 1) * d // 2) for k, d in zip(self.kernel_size, self.dilation)]
+            sides: list[Any] = [
+                ((k - 1) * d // 2, (k - 1) * d - (k - 1) * d // 2) for k, d in zip(self.kernel_size, self.dilation)
+            ]
             sides = [(p, p) for p in padding] if not isinstance(padding, str) else sides if padding == "same" else []
             input = F.pad(input, [n for pair in reversed(sides) for n in pair], self.padding_mode)
             padding = 0
@@ -258,7 +262,8 @@ class Embedding(Module):
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
         """An embedding with this table."""
-        made = cls(*numpy.shape(embeddings), padding_idx=padding_idx)
+        rows, width = numpy.shape(embeddings)
+        made = cls(rows, width, padding_idx)
         made.weight = Parameter(embeddings)
         return made
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, TypeVar
 
 import numpy
+from numpy import ndarray
 
 from ..errors import BadInput, Unsupported
 from ..graph import Term
@@ -68,7 +69,7 @@ class Parameter:
         """The rank."""
         return self._data.ndim
 
-    def numpy(self) -> numpy.ndarray:
+    def numpy(self) -> ndarray:
         """The values."""
         return self._data
 
@@ -76,7 +77,7 @@ class Parameter:
         """The parameter."""
         return self
 
-    def __array__(self, dtype: Any = None) -> numpy.ndarray:
+    def __array__(self, dtype: Any = None) -> ndarray:
         return numpy.asarray(self._data, dtype)
 
     def __repr__(self) -> str:
@@ -144,7 +145,9 @@ class Module:
             if kind == "_buffers" and value is not None:
                 value = read_only(to_array(value))
             elif kind is not None and value is not None:
-                raise BadInput(f"{type(self).__name__}.{name} must be a {kind[1:-1]} or None, got {type(value).__name__}")
+                raise BadInput(
+                    f"{type(self).__name__}.{name} must be a {kind[1:-1]} or None, got {type(value).__name__}"
+                )
         if kind is None:
             object.__setattr__(self, name, value)
         else:

@@ -80,7 +80,9 @@ def promoted(a: Any, b: Any) -> tuple[Term, Term]:
     if isinstance(a, Term) and isinstance(b, Term):
         if a.dtype == b.dtype or a.dtype is None or b.dtype is None:
             return a, b
-        to = builtins.max(a.dtype, b.dtype, key=lambda d: (_kind(d), RANKS.index(d.name) if d.name in RANKS else len(RANKS)))
+        to = builtins.max(
+            a.dtype, b.dtype, key=lambda d: (_kind(d), RANKS.index(d.name) if d.name in RANKS else len(RANKS))
+        )
         return _cast(a, to), _cast(b, to)
     if not isinstance(a, Term):
         if not isinstance(b, Term):
@@ -148,7 +150,11 @@ log = _unary("Log", "The natural logarithm.")
 sqrt = _unary("Sqrt", "The square root.")
 reciprocal = _unary("Reciprocal", "1 / input.")
 sin, cos, tan = _unary("Sin", "The sine."), _unary("Cos", "The cosine."), _unary("Tan", "The tangent.")
-asin, acos, atan = _unary("Asin", "The arc sine."), _unary("Acos", "The arc cosine."), _unary("Atan", "The arc tangent.")
+asin, acos, atan = (
+    _unary("Asin", "The arc sine."),
+    _unary("Acos", "The arc cosine."),
+    _unary("Atan", "The arc tangent."),
+)
 sinh, cosh = _unary("Sinh", "The hyperbolic sine."), _unary("Cosh", "The hyperbolic cosine.")
 tanh = _unary("Tanh", "The hyperbolic tangent.")
 erf = _unary("Erf", "The error function.")
@@ -376,7 +382,7 @@ def argsort(input: Term, dim: int = -1, descending: bool = False) -> Term:
 def cumsum(input: Term, dim: int, *, dtype: Any = None) -> Term:
     """Sums of the elements so far along `dim`."""
     x = _cast(input, dtype) if dtype is not None else _counting(input)
-    return x.graph.CumSum(x, numpy.int64(axis_of(x, dim)))
+    return x.graph.CumSum(x, numpy.array(axis_of(x, dim), numpy.int64))
 
 
 def extent(x: Term, axis: int) -> Any:

@@ -52,7 +52,9 @@ def max_pool2d(
     return _max_pool(input, 2, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def _avg_pool(x: Term, count: int, kernel: Window, stride: Any, padding: Window, ceil_mode: bool, include: bool) -> Term:
+def _avg_pool(
+    x: Term, count: int, kernel: Window, stride: Any, padding: Window, ceil_mode: bool, include: bool
+) -> Term:
     more = {"ceil_mode": int(ceil_mode), "count_include_pad": int(include)}
     return _pooled("AveragePool", x, count, kernel, stride, padding, **more)
 
@@ -127,7 +129,11 @@ def interpolate(
         raise BadInput("interpolate(): either size or scale_factor")
     count = input.ndim - 2
     place = "asymmetric" if mode == "nearest" else "align_corners" if align_corners else "half_pixel"
-    how = {"coordinate_transformation_mode": place, "mode": MODES[mode], "axes": list(range(2, input.ndim))}
+    how: dict[str, Any] = {
+        "coordinate_transformation_mode": place,
+        "mode": MODES[mode],
+        "axes": list(range(2, input.ndim)),
+    }
     how["nearest_mode"] = "floor" if mode == "nearest" else "round_prefer_ceil"
     if size is not None:
         sizes = ops.vector(input.graph, _each(size, count))

@@ -12,7 +12,7 @@ from . import ops
 from .recording import current, graph_of
 
 __all__ = [
-    "arange", "broadcast_to", "cat", "chunk", "concat", "contiguous", "diff", "empty", "expand", "expand_as", "flatten",
+    "arange", "broadcast_to", "cat", "chunk", "concat", "contiguous", "diff", "empty", "expand", "expand_as", "filled", "flatten",
     "flip", "full", "full_like", "gather", "index_select", "masked_select", "movedim", "narrow", "nonzero", "ones",
     "ones_like", "permute", "repeat", "repeat_interleave", "reshape", "roll", "scatter", "select", "split", "squeeze",
     "stack", "swapaxes", "t", "take_along_dim", "tensor", "tile", "transpose", "tril", "triu", "unbind", "unflatten",
@@ -161,7 +161,7 @@ def unbind(input: Term, dim: int = 0) -> tuple[Term, ...]:
 
 def select(input: Term, dim: int, index: Value) -> Term:
     """The slice at an index."""
-    at = index if isinstance(index, Term) else numpy.int64(index)
+    at: Any = index if isinstance(index, Term) else numpy.asarray(index, numpy.int64)
     return input.graph.Gather(input, at, axis=ops.axis_of(input, dim))
 
 
@@ -237,12 +237,12 @@ def diff(input: Term, dim: int = -1) -> Term:
 
 def tril(input: Term, diagonal: int = 0) -> Term:
     """The lower triangle, 0 elsewhere."""
-    return input.graph.Trilu(input, numpy.int64(diagonal), upper=0)
+    return input.graph.Trilu(input, numpy.array(diagonal, numpy.int64), upper=0)
 
 
 def triu(input: Term, diagonal: int = 0) -> Term:
     """The upper triangle, 0 elsewhere."""
-    return input.graph.Trilu(input, numpy.int64(diagonal), upper=1)
+    return input.graph.Trilu(input, numpy.array(diagonal, numpy.int64), upper=1)
 
 
 def gather(input: Term, dim: int, index: Term) -> Term:
@@ -297,6 +297,11 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -
 
 def _filled(graph: Builder, shape: Any, value: Any, dtype: Any) -> Term:
     return graph.Expand(value if isinstance(value, Term) else graph.constant(value, dtype), shape)
+
+
+def filled(like: Term, size: Sequence[Any], value: Any) -> Term:
+    """One number everywhere, in the graph and of the element type of another Term."""
+    return _filled(like.graph, ops.vector(like.graph, size), value, like.dtype)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None) -> Term:

@@ -155,7 +155,7 @@ class Tensor(Term):
         return self.__index__()
 
     tolist = numpy = item
-    astype = ops.cast
+    astype = ops.cast  # type: ignore[assignment]
     device = "cpu"
     data = property(lambda self: self)
     T = property(lambda self: ops.permute(self, *reversed(range(self.ndim))))  # type: ignore[assignment]
@@ -189,7 +189,7 @@ class Extent(Tensor):
 
     __slots__ = ()
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: Any) -> Any:  # type: ignore[override]
         if isinstance(other, Extent) or (isinstance(other, int) and other > 0):
             return self.graph.Div(self, other)  # integers round towards 0
         return ops.floor_divide(self, other)
