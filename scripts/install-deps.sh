@@ -10,7 +10,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
   python3-dev python3-numpy python3-pytest python3-pip python3-venv pybind11-dev
 )
-bench_packages=(libdnnl-dev)
+bench_packages=(libdnnl-dev python3-torch libopenblas0-pthread)
 dev_packages=(
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
   python3-sklearn python3-onnx mypy
