@@ -148,7 +148,9 @@ def save_safetensors(
             raise BadInput("metadata: names and values are texts")
         header["__metadata__"] = dict(metadata)
     arrays, at = [], 0
-    for name, value in sorted(state_dict.items(), key=lambda item: (-_array(item[1]).dtype.itemsize, item[0])):
+    for name, value in sorted(
+        state_dict.items(), key=lambda item: -_array(item[1]).dtype.itemsize
+    ):  # so that all are aligned
         array = numpy.asarray(_array(value), order="C")
         element = dtype_of(array.dtype).name
         if element not in codes or name == "__metadata__":
