@@ -106,32 +106,37 @@ def _key(leaf: Any) -> Any:
 
 def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """forward() on arrays, by a model that is recorded once for each structure of the arguments."""
-    found, structure = trees.flatten([args, kwargs])
-    leaves = [_leaf(value) for value in found]
-    key = (str(structure), *map(_key, leaves))
-    compiled = _entry(module).models.get(key)
+    if not kwargs and all(type(value) is numpy.ndarray for value in args):  # what is called most
+        leaves: Sequence[Any] = args
+        key: Any = tuple([(value.dtype, value.ndim) for value in args])
+    else:
+        found, structure = trees.flatten([args, kwargs])
+        leaves = [_leaf(value) for value in found]
+        key = (str(structure), *map(_key, leaves))
+    models = _models(module)
+    compiled = models.get(key)
     if compiled is None:
-        compiled = _record_call(module, leaves, structure)
-        _entry(module).models[key] = compiled
+        compiled = models[key] = _record_call(module, leaves, trees.flatten([args, kwargs])[1])
     made = compiled.model(*(leaf for leaf in leaves if isinstance(leaf, numpy.ndarray)))
     if compiled.structure == trees.LEAF:
         return made
     return trees.unflatten(compiled.structure, made if isinstance(made, tuple) else (made,))
 
 
-def _entry(module: Module) -> Entry:
-    """What the module keeps, emptied when the module or one of its parts has changed."""
+def _models(module: Module) -> dict[Any, Compiled]:
+    """The models of the module as it is: another dict after the module or one of its parts has changed."""
     entry = module._compiled.setdefault("entry", Entry())
-    if entry.changes != _changes[0]:
+    changes = _changes[0]
+    if entry.changes != changes:
         fingerprint = _fingerprint(module)
         if fingerprint != entry.fingerprint:
-            entry.models.clear()
+            entry.models = {}
             entry.fingerprint = fingerprint
-        entry.changes = _changes[0]
-    return entry
+        entry.changes = changes
+    return entry.models
 
 
-def _record_call(module: Module, leaves: list[Any], structure: Any) -> Compiled:
+def _record_call(module: Module, leaves: Sequence[Any], structure: Any) -> Compiled:
     specs = [
         Spec(dtype_of(leaf.dtype), tuple(f"d{i}_{axis}" for axis in range(leaf.ndim)))
         if isinstance(leaf, numpy.ndarray)
