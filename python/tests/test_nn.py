@@ -1,5 +1,7 @@
 """frazil.nn: modules, calls, control flow; against PyTorch where that is installed."""
 
+import copy
+import pickle
 import threading
 
 import frazil
@@ -298,6 +300,18 @@ def test_containers():
     assert len(list(shared.parameters())) == 2 and len(shared.state_dict()) == 4
     assert len({id(value) for value in shared.state_dict().values()}) == 2
     assert "(0): Linear(in_features=2, out_features=2)" in repr(shared)
+
+
+def test_copies():
+    module = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
+    x = normal(4, 3)
+    wanted = module(x).tolist()
+    for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert other(x).tolist() == wanted
+        other[0].weight.data = np.zeros((2, 3), np.float32)
+        with pytest.raises(ValueError):
+            other[0].bias.data[:] = 1
+    assert module(x).tolist() == wanted
 
 
 def test_errors():

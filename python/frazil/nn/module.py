@@ -77,6 +77,9 @@ class Parameter:
         """The parameter."""
         return self
 
+    def __reduce__(self) -> Any:
+        return Parameter, (self._data,)
+
     def __array__(self, dtype: Any = None) -> ndarray:
         return numpy.asarray(self._data, dtype)
 
@@ -327,6 +330,9 @@ class Module:
         if not parts:
             return f"{type(self).__name__}({self.extra_repr()})"
         return f"{type(self).__name__}(\n  " + "\n  ".join(parts) + "\n)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_compiled": {}}  # models are recorded again
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._parameters, *self._buffers, *self._modules]
