@@ -166,22 +166,42 @@ class Tensor(Term):
     transpose = swapaxes = ops.transpose  # type: ignore[assignment]
     softmax, log_softmax = F.softmax, F.log_softmax
 
+    abs, add, all, amax, amin = ops.abs, ops.add, ops.all, ops.amax, ops.amin
+    any, argmax, argmin, argsort, bmm = ops.any, ops.argmax, ops.argmin, ops.argsort, ops.bmm
+    broadcast_to, ceil, chunk, clamp, clip = ops.broadcast_to, ops.ceil, ops.chunk, ops.clamp, ops.clip
+    cos, cumsum, diff, div = ops.cos, ops.cumsum, ops.diff, ops.div
+    eq = ops.eq  # type: ignore[assignment]
+    erf, exp, expand, expand_as, flatten = ops.erf, ops.exp, ops.expand, ops.expand_as, ops.flatten
+    flip, floor, floor_divide, gather, ge = ops.flip, ops.floor, ops.floor_divide, ops.gather, ops.ge
+    gt, index_select, isinf, isnan, le = ops.gt, ops.index_select, ops.isinf, ops.isnan, ops.le
+    log, logical_and, logical_not, logical_or, logsumexp = (
+        ops.log,
+        ops.logical_and,
+        ops.logical_not,
+        ops.logical_or,
+        ops.logsumexp,
+    )
+    lt, masked_fill, masked_select, matmul, max = ops.lt, ops.masked_fill, ops.masked_select, ops.matmul, ops.max
+    maximum, mean, min, minimum, mm = ops.maximum, ops.mean, ops.min, ops.minimum, ops.mm
+    movedim, mul, narrow, ne, neg = ops.movedim, ops.mul, ops.narrow, ops.ne, ops.neg
+    nonzero, norm, permute, pow, prod = ops.nonzero, ops.norm, ops.permute, ops.pow, ops.prod
+    reciprocal, relu, remainder, repeat, repeat_interleave = (
+        ops.reciprocal,
+        ops.relu,
+        ops.remainder,
+        ops.repeat,
+        ops.repeat_interleave,
+    )
+    roll, round, rsqrt, scatter, select = ops.roll, ops.round, ops.rsqrt, ops.scatter, ops.select
+    sigmoid, sign, sin, sort, split = ops.sigmoid, ops.sign, ops.sin, ops.sort, ops.split
+    sqrt, square, squeeze, std, sub = ops.sqrt, ops.square, ops.squeeze, ops.std, ops.sub
+    sum, t, tanh, tile, topk = ops.sum, ops.t, ops.tanh, ops.tile, ops.topk
+    tril, triu, unbind, unflatten, unsqueeze = ops.tril, ops.triu, ops.unbind, ops.unflatten, ops.unsqueeze
+    var, view_as = ops.var, ops.view_as
 
-for _name in """abs add all amax amin any argmax argmin argsort bmm broadcast_to ceil chunk clamp clip cos cumsum diff div eq erf
-    exp expand expand_as flatten flip floor floor_divide gather ge gt index_select isinf isnan le log logical_and logical_not
-    logical_or logsumexp lt masked_fill masked_select matmul max maximum mean min minimum mm movedim mul narrow ne neg
-    nonzero norm permute pow prod reciprocal relu remainder repeat repeat_interleave roll round rsqrt scatter select
-    sigmoid sign sin sort split sqrt square squeeze std sub sum t tanh tile topk tril triu unbind unflatten unsqueeze var
-    view_as where""".split():
-    setattr(Tensor, _name, getattr(ops, _name))
-
-
-def _where(self: Tensor, condition: Term, other: Any) -> Term:
-    """self where the condition holds, else other."""
-    return ops.where(condition, self, other)
-
-
-setattr(Tensor, "where", _where)
+    def where(self, condition: Term, other: Any) -> Term:
+        """self where the condition holds, else other."""
+        return ops.where(condition, self, other)
 
 
 class Extent(Tensor):
