@@ -52,6 +52,7 @@ def from_torch(module: Any, inputs: Any, *, dynamic: Any = True, **options: Any)
 
 def _tracer() -> Any:
     """PyTorch's tracer; that before version 2 does not see on Python 3.11 that `a, b = x` takes two values."""
+    import torch
     from torch import fx
 
     class Unpacks:
@@ -76,7 +77,9 @@ def _tracer() -> Any:
         def proxy(self, node: Any) -> Any:
             return Proxy(node, self)
 
-    return Tracer()
+    made = Tracer(autowrap_functions=(torch.arange, torch.empty, torch.full, torch.ones, torch.zeros))
+    made._autowrap_search.append(torch)  # they take extents, but do not look for proxies themselves
+    return made
 
 
 def convert(module: Any) -> nn.Module:
@@ -207,6 +210,8 @@ class Imported(nn.Module):
             return getattr(self, self._constants[str(node.target)])
         args = [self._argument(value, values) for value in node.args]
         kwargs = {name: self._argument(value, values) for name, value in node.kwargs.items()}
+        if kwargs.get("out", self) is None:
+            del kwargs["out"]
         if node.op == "call_module":
             return self._modules[str(node.target).replace(".", "_")](*args, **kwargs)
         if node.op == "call_function":
