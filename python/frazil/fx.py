@@ -9,7 +9,7 @@ from __future__ import annotations
 import dis
 import inspect
 import sys
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, NamedTuple
 
 from . import nn
 from .errors import BadInput, Error, Unsupported
@@ -39,15 +39,20 @@ def from_torch(module: Any, inputs: Any, *, dynamic: Any = True, **options: Any)
 
     Control flow that depends on values cannot be traced: write such a module with frazil.nn.
     """
-    import torch.fx
-
     was_training = module.training
     try:
-        tracer = _tracer()
-        traced = torch.fx.GraphModule(module.eval(), tracer.trace(module), type(module).__name__)
-        return from_fx(traced, inputs, dynamic=dynamic, **options)
+        graph = _tracer().trace(module.eval())
+        return from_fx(_Traced(graph, module.get_submodule, type(module).__name__), inputs, dynamic=dynamic, **options)
     finally:
         module.train(was_training)
+
+
+class _Traced(NamedTuple):
+    """What is used of a torch.fx.GraphModule. That itself has code, which is of no use here."""
+
+    graph: Any
+    get_submodule: Callable[[str], Any]
+    name: str
 
 
 def _tracer() -> Any:
@@ -155,7 +160,7 @@ class Imported(nn.Module):
 
     def __init__(self, graph_module: Any) -> None:
         super().__init__()
-        self.graph_name = type(graph_module).__name__
+        self.graph_name = graph_module.name if isinstance(graph_module, _Traced) else type(graph_module).__name__
         self._nodes = list(graph_module.graph.nodes)
         self._constants: dict[str, str] = {}
         for node in self._nodes:
