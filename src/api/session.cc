@@ -177,8 +177,7 @@ struct Session::Impl {
     stop.store(false, std::memory_order_relaxed);
   }
   void cancel() noexcept {
-    stop.store(true, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    stop.exchange(true, std::memory_order_acq_rel);  // see exec::Session::run
     session->cancel();
   }
   void end_request() {
@@ -362,6 +361,7 @@ std::future<Results> Session::run_async(std::vector<Array> inputs) {
     const std::scoped_lock lock(s.mutex);
     s.requested = true;
   }
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the task owns what the promise moves into it
   auto task = [&s, inputs = std::move(inputs), promise = std::move(promise), since = Clock::now()]() mutable {
     Results results;
     std::exception_ptr fault;

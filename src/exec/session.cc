@@ -51,8 +51,9 @@ Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) 
   ExecutionLimits& limits = context_.execution_limits;
   ++context_.counters.runs;
   limits.begin(context_.limits);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // begin() forgets what cancel() said before: see set_stop
-  if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) limits.cancel();
+  // begin() forgets what cancel() said before. Whoever sets *stop after this exchange cancels after begin(), as one of
+  // two exchanges sees the other.
+  if (stop_ != nullptr && stop_->exchange(false, std::memory_order_acq_rel)) limits.cancel();
   const LimitsScope scope(&limits);
   try {
     const Status status = specialisations_.run(inputs, outputs);

@@ -42,9 +42,10 @@ class Session {
   void set_observer(Observer* observer) { context_.observer = observer; }
   /// Makes a run in progress end with Code::cancelled soon; from any thread. The next run starts clean.
   void cancel() noexcept { context_.execution_limits.cancel(); }
-  /// A run that begins while `*stop` is set is cancelled; null: none is. Who sets it and then calls cancel() ends a run
-  /// whether or not it has begun. `stop` outlives the session.
-  void set_stop(const std::atomic<bool>* stop) { stop_ = stop; }
+  /// A run that begins while `*stop` is set is cancelled, and takes it back; null: none is. Who exchanges it for true,
+  /// with acquire and release, and then calls cancel() ends a run whether or not it has begun. `stop` outlives the
+  /// session.
+  void set_stop(std::atomic<bool>* stop) { stop_ = stop; }
   const Counters& counters() const { return context_.counters; }
   const Executable& executable() const { return *executable_; }
   /// Bytes that count against the memory limit now: arena, growing buffers, scratch, sequences.
@@ -54,7 +55,7 @@ class Session {
   std::shared_ptr<Executable> executable_;
   RunContext context_;
   Specialisations specialisations_;
-  const std::atomic<bool>* stop_ = nullptr;
+  std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace frazil::exec

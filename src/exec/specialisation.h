@@ -29,7 +29,7 @@ class Specialisations {
   std::shared_ptr<Executable> first_;
   std::unique_ptr<Runner> first_runner_;
   std::map<Choices, std::unique_ptr<Runner>> others_;  // null: it could not be made
-  Runner* current_;  ///< the one that served last
+  Runner* current_;                                    ///< the one that served last
 };
 
 }  // namespace frazil::exec
