@@ -1,8 +1,5 @@
 #include <algorithm>
-#include <iterator>
-#include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <frazil/live.h>
 

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/endless.h"
 #include "api/message_of.h"
 
 namespace {
@@ -37,18 +38,6 @@ Model several() {
   graph.output("z", graph.op("Identity", {x}));
   graph.output("c", graph.constant(Array::of<float>({2}, {1, 2})));
   graph.output("s", graph.constant(Array::of<std::string>({}, {"text"})));
-  return graph.build();
-}
-
-/// Does not end by itself.
-Model endless() {
-  GraphBuilder graph("endless");
-  Term x = graph.input("x", Dtype::f32, {});
-  Term one = graph.scalar(1.0f);
-  const auto y = graph.loop({}, graph.scalar(true), {x}, [&](Body& body, std::span<const Term> p) {
-    return std::vector{body.op("Not", {body.op("Not", {p[1]})}), body.op("Add", {p[2], one})};
-  });
-  graph.output("y", y[0]);
   return graph.build();
 }
 

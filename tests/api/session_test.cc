@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/endless.h"
+
 namespace {
 
 using frazil::Array;
@@ -27,18 +29,6 @@ Model square() {
   GraphBuilder graph("square");
   Term x = graph.input("x", Dtype::f32, {"N"});
   graph.output("y", graph.op("Mul", {x, x}, {}, "product"));
-  return graph.build();
-}
-
-/// Does not end by itself.
-Model endless() {
-  GraphBuilder graph("endless");
-  Term x = graph.input("x", Dtype::f32, {});
-  Term one = graph.scalar(1.0f);
-  const auto y = graph.loop({}, graph.scalar(true), {x}, [&](Body& body, std::span<const Term> p) {
-    return std::vector{body.op("Not", {body.op("Not", {p[1]})}), body.op("Add", {p[2], one})};
-  });
-  graph.output("y", y[0]);
   return graph.build();
 }
 

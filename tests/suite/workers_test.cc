@@ -385,7 +385,7 @@ TEST_F(Together, AFaultIsTheSameAsOneAfterTheOther) {
   EXPECT_EQ(message(1, 2), "");
 }
 
-TEST_F(Together, WhereALimitForbidsTheScratchTheyRunAlone) {
+TEST_F(Together, ALimitOnTheirMemoryIsKeptAndLeavesNothingBehind) {
   const Graph graph = graph_of(kBranches);
   const Tier0 tier(graph);
   const auto want = tier.session->run(branch_inputs());
