@@ -88,7 +88,7 @@ Result<std::byte*> HostSteps::place_output(const step::Launch& launch, std::size
   }
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     const std::int64_t planned = values_.regs[slot.dims[axis]];
-    if (planned == std::min(sizes[axis], Dim::kMax)) continue;  // kMax stands for all that are as large
+    if (std::min(planned, Dim::kMax) == std::min(sizes[axis], Dim::kMax)) continue;  // the limit refuses all above
     return fail(Code::internal, "output {} has the extent {} along axis {}, planned {}", k, sizes[axis], axis, planned);
   }
   FRAZIL_TRY(const std::size_t bytes, byte_count(slot.elem, sizes));
