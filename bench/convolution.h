@@ -16,7 +16,8 @@ struct Convolution {
   std::int64_t out() const { return (size + 2 * pad() - window) / stride + 1; }
   double operations() const { return 2.0 * static_cast<double>(from * to * window * window * out() * out()); }
 };
-/// A model of this one node, its input "x" with the channels first, of the weight's type.
+/// A model of this one node between transpositions, so that input "x" and output "y", of the weight's type, have the
+/// channels last, the layout that suits the kernels.
 void write_convolution(const std::string& path, const Convolution& c, const HostTensor& weight);
 
 }  // namespace bench

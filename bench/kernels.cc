@@ -2,8 +2,9 @@
 //
 //   kernels [--rounds N] [--json FILE] [NAME...]
 //
-// A product is the kernel's call with a packed B; a convolution is a run of a graph of one node, whose input has its
-// channels first. oneDNN has all its operands in the layouts that suit it, and converting them is not part of its time.
+// A product is the kernel's call with a packed B; a convolution is a run of a graph of one node between
+// transpositions that cancel. Both sides have all operands in the layouts that suit them, and converting them is not
+// part of their time.
 // "of peak" is the share of fma_peak(), measured before each row. Rows "nbits" are products with weights of 4 bits in
 // memory: there, rates are GB/s of these and their scales, and those of a loop that reads them and does no more. Exits
 // with 1 when results differ. Pin the process to a core.
@@ -255,6 +256,7 @@ TheirRunner their_best_product(const dnnl::engine& engine, const Product& p, con
   return as_chosen ? chosen : transposed;
 }
 
+/// x has the extents of an image with the channels first, its values lie with the channels last.
 TheirRunner their_convolution(const dnnl::engine& engine, const Convolution& c, const HostTensor& x,
                               const HostTensor& w) {
   const auto any = [&](const Dims& dims) { return TheirRunner::desc(dims, Layout::any, TheirRunner::type_of(x.elem)); };
@@ -268,7 +270,7 @@ TheirRunner their_convolution(const dnnl::engine& engine, const Convolution& c, 
                                                              {c.pad(), c.pad()}},
                                                             engine);
   TheirRunner runner(engine, dnnl::convolution_forward(primitive), layouts_of(primitive));
-  runner.give(DNNL_ARG_SRC, x, Layout::nchw);
+  runner.give(DNNL_ARG_SRC, x, Layout::nhwc);
   runner.give(DNNL_ARG_WEIGHTS, w, Layout::oihw);
   runner.make_result();
   return runner;
@@ -330,15 +332,18 @@ void add_product(const dnnl::engine& engine, const Product& p, Table& table) {
 void add_convolution(const dnnl::engine& engine, const Convolution& c, bool half, const std::string& folder,
                      Table& table) {
   const auto make = half ? half_numbers : numbers;
-  const HostTensor x = make({1, c.from, c.size, c.size}, "x"), w = make({c.to, c.from, c.window, c.window}, "w");
+  const HostTensor x = make({1, c.size, c.size, c.from}, "x"), w = make({c.to, c.from, c.window, c.window}, "w");
+  HostTensor image = x;
+  image.dims = {1, c.from, c.size, c.size};
   const std::string path = folder + "/" + c.name + ".onnx";
   write_convolution(path, c, w);
   FrazilRunner ours(load_frazil(path), NamedTensors{{"x", x}});
-  TheirRunner theirs = their_convolution(engine, c, x, w);
+  TheirRunner theirs = their_convolution(engine, c, image, w);
   ours.run();
   theirs.run();
-  table.add(c.name, c.operations(), ours, theirs,
-            disagreement(ours.outputs(), {theirs.result({1, c.to, c.out(), c.out()}, Layout::nchw, x.elem)}));
+  HostTensor result = theirs.result({1, c.to, c.out(), c.out()}, Layout::nhwc, x.elem);
+  result.dims = {1, c.out(), c.out(), c.to};
+  table.add(c.name, c.operations(), ours, theirs, disagreement(ours.outputs(), {std::move(result)}));
   std::remove(path.c_str());
 }
 

@@ -28,6 +28,8 @@ constexpr int64_t kFewChannels = 8;      ///< fewer do not fill vectors
 constexpr int64_t kTileLineTarget = 48;  ///< tiles of a block, more or less
 constexpr int64_t kUnitLines = 8;        ///< of outputs, where lines are copied
 constexpr int64_t kUnitCols = 128;       ///< columns of a unit where rows alone make too few
+constexpr int64_t kMostRows = 192;       ///< of a unit
+constexpr int64_t kFarFloats = 1024;     ///< rows apart by a multiple of them share sets
 constexpr int64_t kWinogradUnitCols = 32;
 constexpr int64_t kFewUnits = 8;
 
@@ -41,13 +43,25 @@ void cut_winograd(const ConvParams& p, NhwcShape& s) {
   s.tile_lines = ceil_div(s.tiles_h, s.row_blocks);
 }
 
+bool is_few(const ConvParams& p, const NhwcShape& s) { return p.groups == 1 && s.planes * s.row_blocks < kFewUnits; }
+
 void cut_rows(const ConvParams& p, NhwcShape& s) {
   s.planes = s.lines ? p.batch : 1;
   s.plane_rows = p.batch / s.planes * p.out_h * p.out_w;
   // Some lines of outputs share the lines that are copied for them.
-  const int64_t most = s.lines ? std::clamp<int64_t>(kUnitLines * p.out_w, 192, 1024) : 192;
+  const int64_t most = s.lines ? std::clamp<int64_t>(kUnitLines * p.out_w, kMostRows, 1024) : kMostRows;
   const int64_t rows = std::clamp<int64_t>((int64_t{1} << 15) / p.out_c, s.lines ? most : 48, most);
   s.row_blocks = ceil_div(s.plane_rows, rows);
+  if (is_few(p, s)) s.row_blocks = ceil_div(s.plane_rows, most);  // columns are cut, and weights read for fewer blocks
+}
+
+/// Rows of the product that are one pixel each are copied where those of a tile would share sets of the first-level
+/// cache.
+void choose_copies(const ConvParams& p, NhwcShape& s) {
+  if (s.path != NhwcPath::indirect || s.lines || s.taps != 1 || p.groups != 1) return;
+  s.dense =
+      p.stride_h == 1 && p.stride_w == 1 && p.pad_top == 0 && p.pad_left == 0 && p.out_h == p.in_h && p.out_w == p.in_w;
+  s.copies = p.out_c >= kUnitCols && (!s.dense || p.in_c % kFarFloats == 0);
 }
 
 }  // namespace
@@ -83,8 +97,8 @@ NhwcShape nhwc_shape(const NhwcConv& conv) noexcept {
   s.taps = s.lines ? p.kernel_h : p.kernel_h * p.kernel_w;
   s.depth = s.lines ? p.kernel_w * s.group_in : s.group_in;
   s.path == NhwcPath::winograd ? cut_winograd(p, s) : cut_rows(p, s);
-  const bool few = p.groups == 1 && s.planes * s.row_blocks < kFewUnits;
-  s.col_blocks = few ? ceil_div(p.out_c, s.path == NhwcPath::winograd ? kWinogradUnitCols : kUnitCols) : 1;
+  choose_copies(p, s);
+  s.col_blocks = is_few(p, s) ? ceil_div(p.out_c, s.path == NhwcPath::winograd ? kWinogradUnitCols : kUnitCols) : 1;
   return s;
 }
 
@@ -124,7 +138,7 @@ int64_t nhwc_units_per_rows(const NhwcConv& conv) noexcept {
 static int64_t indirect_scratch(const ConvParams& p, const NhwcShape& s) noexcept {
   const int64_t rows = ceil_div(s.plane_rows, s.row_blocks);
   const int64_t pointers = rows * s.taps * kPointerFloats;
-  if (!s.lines) return pointers + p.in_c;
+  if (!s.lines) return pointers + p.in_c + (s.copies ? rows * kCopiedStep : 0);
   const int64_t lines = (ceil_div(rows, p.out_w) + 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1;
   return pointers + lines * nhwc_padded_width(p) * p.in_c;
 }

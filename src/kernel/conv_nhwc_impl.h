@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kWide = wide_vectors(kTileRows);
 static_assert(kWide == 2);
+constexpr int64_t kLineFloats = 16, kPanelLines = kPanelCols / kLineFloats;
 
 /// Rows of a tile of the product, and the steps of its depth: `depth` floats from `first` on behind each pointer.
 struct TapBlock : GemmBlock {
@@ -76,6 +77,7 @@ TapTileFn tile_for(int64_t rows, int64_t cols) {
 struct TapScratch {
   const float** at;  ///< of a block: for each tile of rows [tap][row]
   float* lines;      ///< padded lines, or zeros for taps outside of the image
+  float* copied;     ///< of NhwcShape::copies: rows kCopiedStep apart
 };
 
 /// Rows [begin, end) of a block, cut into tiles of nearly equal height.
@@ -221,52 +223,87 @@ void set_columns(GemmBlock& block, const NhwcColumns& columns, int64_t col) {
   block.col_shift = from(columns.shift);
 }
 
-/// Columns [col0, col1) of one group for a block of rows, whose pointers are there.
-void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles& tiles, const float* const* at,
-                    int64_t col0, int64_t col1) {
-  const NhwcShape& s = r.shape;
-  const int64_t depth = s.taps * s.depth, panels = ceil_div(s.group_out, kPanelCols);
-  const float* const w = r.w + group * panels * kPanelCols * depth;
-  const Depths depths(s);
-  TapBlock block;
-  block.a = nullptr, block.a_row = block.a_col = 0;
-  block.b_row = kPanelCols, block.b_panel = 0;
-  block.c_row = block.addend_row = r.p.out_c;
-  block.col_bias = block.row_bias = nullptr;
-  for (int64_t d = 0; d < depths.count; ++d) {
-    int64_t tap0, tap1, c0, c1;
-    depths.cut(d, tap0, tap1, c0, c1);
-    block.taps = tap1 - tap0;
+/// Copies floats [first, first + n) of each row.
+void copy_rows(const float* const* at, int64_t rows, int64_t first, int64_t n, float* to) {
+  for (int64_t row = 0; row < rows; ++row, to += kCopiedStep) {
+    const float* const from = at[row] + first;
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+  }
+}
+
+/// Columns [col0, col1) of some depth of one group, for a block of rows whose pointers are there.
+struct IndirectPart {
+  const NhwcRun& r;
+  const Tiles& tiles;
+  const TapScratch& scratch;
+  int64_t group, plane, col_end, tap0, tap1, c0, c1;
+  bool first, last;
+
+  void columns(int64_t col, int64_t cols) const {
+    const NhwcShape& s = r.shape;
+    const int64_t depth = s.taps * s.depth, panels = ceil_div(s.group_out, kPanelCols);
+    TapBlock block;
+    const float* const panel =
+        r.w + (group * panels + col / kPanelCols) * kPanelCols * depth + (tap0 * s.depth + c0) * kPanelCols;
+    block.b = panel + col % kPanelCols;
+    block.b_row = kPanelCols, block.b_panel = 0;
+    block.c_row = block.addend_row = r.p.out_c;
+    block.col_bias = block.row_bias = nullptr;
+    block.accumulate = !first;
+    block.slope = last ? r.slope : 1;
+    const float* const next =
+        (s.copies || s.dense) && col + kPanelCols < col_end ? panel + kPanelCols * depth : nullptr;
+    block.ahead_lines = next != nullptr ? ceil_div((c1 - c0) * kPanelLines, tiles.count * 4) * 4 : 0;
+    const int64_t out = group * s.group_out + col;
+    if (last) set_columns(block, r.columns, out);
+    for (int64_t t = 0; t < tiles.count; ++t) {
+      const int64_t row = tiles.row(t), rows = tiles.row(t + 1) - row;
+      const int64_t place = (plane * s.plane_rows + row) * r.p.out_c + out;
+      block.c = r.y + place;
+      block.addend = last && r.columns.addend != nullptr ? r.columns.addend + place : nullptr;
+      block.ahead = next != nullptr ? next + t * block.ahead_lines * kLineFloats : nullptr;
+      tile(block, row - tiles.begin, rows, cols);
+    }
+  }
+
+ private:
+  void tile(TapBlock& block, int64_t row, int64_t rows, int64_t cols) const {
     block.k = c1 - c0;
-    block.first = group * s.group_in + c0;
-    block.accumulate = d > 0;
-    block.slope = d == depths.count - 1 ? r.slope : 1;
+    block.a_col = 1;
+    if (r.shape.copies || r.shape.dense) {
+      block.a = r.shape.copies ? scratch.copied + row * kCopiedStep : scratch.at[row] + c0;
+      block.a_row = r.shape.copies ? kCopiedStep : r.p.in_c;
+      return gemm_block(block, rows, cols);
+    }
+    block.taps = tap1 - tap0;
+    block.first = group * r.shape.group_in + c0;
+    block.at = scratch.at + row * r.shape.taps + tap0 * rows;
+    tile_for(rows, cols)(block, cols);
+  }
+};
+
+/// Columns [col0, col1) of one group for a block of rows, whose pointers are there.
+void indirect_block(const NhwcRun& r, int64_t group, int64_t plane, const Tiles& tiles, const TapScratch& scratch,
+                    int64_t col0, int64_t col1) {
+  const Depths depths(r.shape);
+  for (int64_t d = 0; d < depths.count; ++d) {
+    IndirectPart part{r, tiles, scratch, group, plane, col1, 0, 0, 0, 0, d == 0, d == depths.count - 1};
+    depths.cut(d, part.tap0, part.tap1, part.c0, part.c1);
+    if (r.shape.copies) copy_rows(scratch.at, tiles.end - tiles.begin, part.c0, part.c1 - part.c0, scratch.copied);
     for (int64_t col = col0; col < col1; col += kWide * kW) {
       if (stop_requested()) return;
-      const int64_t cols = min64(kWide * kW, col1 - col), out = group * s.group_out + col;
-      block.b = w + col / kPanelCols * kPanelCols * depth + (tap0 * s.depth + c0) * kPanelCols + col % kPanelCols;
-      if (d == depths.count - 1) set_columns(block, r.columns, out);
-      const float* const* tile_at = at;
-      const bool adds = d == depths.count - 1 && r.columns.addend != nullptr;
-      for (int64_t t = 0; t < tiles.count; ++t) {
-        const int64_t row = tiles.row(t), rows = tiles.row(t + 1) - row;
-        const int64_t place = (plane * s.plane_rows + row) * r.p.out_c + out;
-        block.at = tile_at + tap0 * rows;
-        block.c = r.y + place;
-        block.addend = adds ? r.columns.addend + place : nullptr;
-        tile_for(rows, cols)(block, cols);
-        tile_at += rows * s.taps;
-      }
+      part.columns(col, min64(kWide * kW, col1 - col));
     }
   }
 }
 
-/// Runs units one by one: `compute(plane, tiles, pointers, first column, last column)`.
+/// Runs units one by one: `compute(plane, tiles, scratch, first column, last column)`.
 template <class Compute>
 void for_units(const NhwcRun& r, int64_t begin, int64_t end, Compute compute) {
   const NhwcShape& s = r.shape;
   const int64_t most = ceil_div(s.plane_rows, s.row_blocks);
-  const TapScratch scratch{reinterpret_cast<const float**>(r.scratch), r.scratch + most * s.taps * kPointerFloats};
+  float* const lines = r.scratch + most * s.taps * kPointerFloats;
+  const TapScratch scratch{reinterpret_cast<const float**>(r.scratch), lines, lines + r.p.in_c};
   if (!s.lines) {
     for (int64_t i = 0; i < r.p.in_c; ++i) scratch.lines[i] = 0;
   }
@@ -278,7 +315,7 @@ void for_units(const NhwcRun& r, int64_t begin, int64_t end, Compute compute) {
     pointed = rows;
     const int64_t col0 = nhwc_col_begin(s, r.p.out_c, u % s.col_blocks);
     const int64_t col1 = nhwc_col_begin(s, r.p.out_c, u % s.col_blocks + 1);
-    compute(plane, tiles, scratch.at, col0, col1);
+    compute(plane, tiles, scratch, col0, col1);
     if (r.on_tile == nullptr) continue;
     const int64_t first = plane * s.plane_rows;
     if (!r.on_tile->whole_rows)
@@ -292,10 +329,10 @@ void for_units(const NhwcRun& r, int64_t begin, int64_t end, Compute compute) {
 
 void nhwc_indirect(const NhwcRun& run, int64_t begin, int64_t end) noexcept {
   for_units(run, begin, end,
-            [&](int64_t plane, const Tiles& tiles, const float* const* at, int64_t col0, int64_t col1) {
-              if (run.p.groups == 1) return indirect_block(run, 0, plane, tiles, at, col0, col1);
+            [&](int64_t plane, const Tiles& tiles, const TapScratch& scratch, int64_t col0, int64_t col1) {
+              if (run.p.groups == 1) return indirect_block(run, 0, plane, tiles, scratch, col0, col1);
               for (int64_t g = 0; g < run.p.groups; ++g)
-                indirect_block(run, g, plane, tiles, at, 0, run.shape.group_out);
+                indirect_block(run, g, plane, tiles, scratch, 0, run.shape.group_out);
             });
 }
 

@@ -18,6 +18,8 @@ struct NhwcShape {
   std::int64_t group_in, group_out;  ///< channels per group
   std::int64_t taps, depth;          ///< pointers per row, and adjacent floats behind each
   bool lines;                        ///< a tap is a row of the kernel, read from padded lines
+  bool dense;                        ///< rows of the product, one pixel each, are those of x
+  bool copies;                       ///< such rows are copied first
   std::int64_t planes, plane_rows;
   std::int64_t row_blocks, col_blocks;
   std::int64_t tiles_h, tiles_w, tile_lines;  ///< winograd: tiles of 4 x 4 positions, and lines of them in a block
@@ -40,6 +42,7 @@ struct NhwcRun {
 };
 
 constexpr std::int64_t kPointerFloats = sizeof(void*) / sizeof(float);  ///< scratch is measured in floats
+constexpr std::int64_t kCopiedStep = kDepthBlock + 16;  ///< floats from one row that is copied to the next
 
 constexpr std::int64_t kWinogradTile = 4, kWinogradPoints = 36;  ///< F(4x4, 3x3)
 constexpr std::int64_t kWinogradDepth = 64;  ///< channels whose transformed weights are in the cache at a time

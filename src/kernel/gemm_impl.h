@@ -115,6 +115,8 @@ FRAZIL_INLINE void move_to(GemmBlock& part, const GemmBlock& whole, int64_t j) {
   part.b = whole.b + j / kPanelCols * whole.b_panel + j % kPanelCols;
   part.c = whole.c + j;
   if (whole.col_bias != nullptr) part.col_bias = whole.col_bias + j;
+  if (whole.col_scale != nullptr) part.col_scale = whole.col_scale + j;
+  if (whole.col_shift != nullptr) part.col_shift = whole.col_shift + j;
   if (whole.addend != nullptr) part.addend = whole.addend + j;
 }
 

@@ -33,6 +33,8 @@ std::vector<ConvParams> nhwc_cases() {
   all.push_back(make(2, 24, 12, 12, 36, 1, 1, 1, 1, 0, 3));
   all.push_back(make(1, 40, 9, 9, 40, 5, 5, 1, 1, 2, 40));
   all.push_back(make(1, 600, 7, 7, 300, 1, 1));
+  all.push_back(make(2, 300, 9, 15, 141, 1, 1, 2));
+  all.push_back(make(1, 130, 15, 14, 160, 1, 1, 1, 1, 1));
   return all;
 }
 
@@ -99,7 +101,7 @@ TEST_P(NhwcTest, StridedImages) {
 
 TEST_P(NhwcTest, ColumnsAreScaledAndShifted) {
   for (const ConvParams& p : {make(1, 3, 30, 41, 17, 7, 7, 2, 1, 3), make(1, 32, 16, 16, 33, 3, 3, 1, 1, 1),
-                              make(1, 9, 8, 8, 9, 3, 3, 1, 1, 1, 9)}) {
+                              make(1, 9, 8, 8, 9, 3, 3, 1, 1, 1, 9), make(1, 130, 8, 7, 157, 1, 1)}) {
     const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
     const auto w = values<float>(p.out_c * (p.in_c / p.groups) * p.kernel_h * p.kernel_w, 2);
     NhwcConv conv{p};
