@@ -16,7 +16,7 @@ ORDER = [
     ["plan"],
     ["code"],
     ["jit", "exec"],
-    ["lazy"],
+    ["lazy", "debug"],
     ["api"],
     ["tool", "python", "server"],
 ]

@@ -35,6 +35,7 @@ void declare(CLI::App& app, Action& action) {
   add_knobs(app, action);
   add_passes(app, action);
   add_tune(app, action);
+  add_debug(app, action);
   add_missing(app, action);
 }
 
