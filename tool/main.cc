@@ -36,6 +36,8 @@ void declare(CLI::App& app, Action& action) {
   add_passes(app, action);
   add_tune(app, action);
   add_debug(app, action);
+  add_compare(app, action);
+  add_reduce(app, action);
   add_missing(app, action);
 }
 

@@ -162,6 +162,7 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
     case Kind::expect: {
       FRAZIL_TRY(const bool holds, truth(run, op.a));
       if (holds == (op.number != 0)) return {};
+      other_side_ = graph_.node(run.node).stable;
       return fail(Code::internal, "the types of the graph assume the other branch");
     }
     case Kind::give: {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,8 @@ class Machine {
 
   /// Returns the main block's results. `params` are its checked params.
   Result<std::vector<Datum>> run(std::span<const Datum> params);
+  /// The If, by its stable id, at which a run has failed because the graph's types follow its other branch.
+  std::optional<std::uint32_t> other_side() const { return other_side_; }
 
  private:
   struct Program;
@@ -63,6 +66,7 @@ class Machine {
   std::vector<std::vector<Value>> dead_after_;                            // per node: values with no later use
   std::unordered_map<std::uint32_t, std::unique_ptr<Program>> programs_;  // by region node
   std::vector<Frame> frames_;
+  std::optional<std::uint32_t> other_side_;
 };
 
 }  // namespace frazil::ref

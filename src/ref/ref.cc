@@ -37,11 +37,41 @@ Result<T> unless_stopped(Result<T> result, ExecutionLimits& execution_limits) {
   return result;
 }
 
-/// The same graph with types that hold for either branch.
-Result<std::optional<Graph>> without_assumptions(const Graph& graph) {
-  if (graph.assumptions().empty()) return std::nullopt;
-  FRAZIL_TRY(Graph open, rebuild(graph, Choices{.by_node = {}, .otherwise = std::nullopt}));
-  return open;
+/// One run of a graph whose types hold for it, or the If at which they do not.
+struct Attempt {
+  Result<std::vector<Datum>> results;
+  std::optional<std::uint32_t> other_side;
+};
+
+Attempt attempt(const Graph& graph, std::span<const Datum> inputs, ExecutionLimits& limits, ValueListener* listener) {
+  const auto params = ref::bind_inputs(graph, inputs);
+  if (!params) return {std::unexpected(params.error()), std::nullopt};
+  if (listener != nullptr) listener->begin(graph);
+  ref::Machine machine(graph, limits, listener);
+  auto results = unless_stopped(machine.run(*params), limits);
+  return {std::move(results), machine.other_side()};
+}
+
+/// Looks for the branches that the run takes, where no types hold for all of them; `why` tells that. The listener sees
+/// the last run alone.
+Result<std::vector<Datum>> run_by_choices(const Graph& graph, std::span<const Datum> inputs, ExecutionLimits& limits,
+                                          ValueListener* listener, const Fault& why) {
+  constexpr int kMostAttempts = 64;
+  const std::uint64_t streams = limits.streams();
+  Graph chosen = graph;
+  for (int i = 0; i < kMostAttempts; ++i) {
+    limits.rewind_streams(streams);
+    Attempt made = attempt(chosen, inputs, limits, nullptr);
+    if (!made.other_side || limits.stopping()) {
+      if (listener == nullptr || limits.stopping()) return std::move(made.results);
+      limits.rewind_streams(streams);
+      return attempt(chosen, inputs, limits, listener).results;
+    }
+    Choices choices = choices_of(chosen);
+    choices.by_node[*made.other_side] = !choices.by_node[*made.other_side];
+    FRAZIL_TRY(chosen, rebuild(graph, choices));
+  }
+  return std::unexpected(why);
 }
 
 }  // namespace
@@ -49,12 +79,11 @@ Result<std::optional<Graph>> without_assumptions(const Graph& graph) {
 Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs, ValueListener* listener) {
   try {
     Here here;
-    FRAZIL_TRY(const auto open, without_assumptions(graph));
-    const Graph& ready = open ? *open : graph;
-    FRAZIL_TRY(const auto params, ref::bind_inputs(ready, inputs));
-    if (listener != nullptr) listener->begin(ready);
-    ref::Machine machine(ready, here.execution_limits(), listener);
-    return unless_stopped(machine.run(params), here.execution_limits());
+    ExecutionLimits& limits = here.execution_limits();
+    if (graph.assumptions().empty()) return attempt(graph, inputs, limits, listener).results;
+    const auto open = rebuild(graph, Choices{.by_node = {}, .otherwise = std::nullopt});
+    if (open) return attempt(*open, inputs, limits, listener).results;
+    return run_by_choices(graph, inputs, limits, listener, open.error());
   } catch (const std::bad_alloc&) {
     return no_memory_left();
   }

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "debug/debugger.h"
+#include "debug/sites.h"
+
+namespace frazil::debug {
+
+/// What a run made, in order.
+struct Recording {
+  struct Made {
+    std::string name;
+    std::string node;  ///< "node 'conv_1' (Conv)"; empty: unknown
+    std::vector<std::int64_t> iterations;
+    Datum value;
+  };
+  std::vector<Made> values;
+  Status status;  ///< of the run
+};
+
+/// Runs a graph, keeps every value that the run makes, and its results. Code::limit, as the recording's status, when
+/// they take more than `most_bytes`.
+Result<Recording> record(const std::shared_ptr<const Graph>& graph, const Ways& ways, std::span<const Datum> inputs,
+                         std::uint64_t most_bytes);
+
+struct Closeness {
+  double rtol = 1e-3;
+  double atol = 1e-7;
+  double of_largest = 1e-5;  ///< of the largest magnitude of a tensor, added to atol: sums cancel
+};
+
+struct Difference {
+  std::string name, node;
+  std::vector<std::int64_t> iterations;
+  std::string what;  ///< one line
+};
+
+struct Comparison {
+  std::optional<Difference> first;      ///< in the order of `a`
+  std::size_t compared = 0, apart = 0;  ///< values that both have, and those of them that differ
+  std::size_t only_a = 0, only_b = 0;   ///< names that one of them has
+};
+
+/// Compares values of the same name, the k-th with the k-th; where one has made a value more often than the other (a
+/// pass has moved it out of a loop), the last ones.
+Comparison compare(const Recording& a, const Recording& b, const Closeness& closeness);
+
+}  // namespace frazil::debug

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "debug/compare.h"
+#include "debug/reduce.h"
+#include "onnx/export.h"
+#include "tensor/npy.h"
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/report.h"
+#include "tool/requests.h"
+#include "tool/save.h"
+
+namespace frazil::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using debug::Comparison;
+using debug::Recording;
+
+/// What both commands are given.
+struct CompareOptions {
+  Common common;
+  RequestOptions requests;
+  std::string a, b, tier_a, tier_b, numerics_a, numerics_b, output;
+  debug::Closeness closeness;
+  bool ways = false;
+};
+
+/// The options of one side.
+Common side_of(const CompareOptions& options, const std::string& tier, const std::string& numerics) {
+  Common side = options.common;
+  if (!tier.empty()) side.tier = tier;
+  if (!numerics.empty()) side.numerics = numerics;
+  return side;
+}
+
+debug::Ways ways_of(const Common& common) {
+  return {[common](std::shared_ptr<const Graph> graph) { return make_executable(std::move(graph), common); },
+          [common](Executable& executable) { return open_session(executable, common); }};
+}
+
+Result<std::vector<Datum>> inputs_of(const Graph& graph, const CompareOptions& options) {
+  const ValueSource source(graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
+  FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
+  FRAZIL_TRY(auto inputs, requests.next());
+  if (!inputs) return fail(Code::bad_input, "--stream: it has no request");
+  return *std::move(inputs);
+}
+
+/// Values stored as NAME.npy, of the names that the other side has.
+Result<Recording> stored(const std::string& folder, const Recording& other) {
+  Recording recording;
+  for (const auto& made : other.values) {
+    const fs::path path = fs::path(folder) / (file_name_of(made.name) + ".npy");
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) continue;
+    FRAZIL_TRY(Tensor tensor, read_npy(path.string()));
+    recording.values.push_back({made.name, {}, {}, Datum(std::move(tensor))});
+  }
+  if (recording.values.empty()) return fail(Code::bad_input, "'{}' has no file NAME.npy of a value", folder);
+  return recording;
+}
+
+std::string place_of(const debug::Difference& d) {
+  std::string iterations;
+  for (const std::int64_t i : d.iterations) iterations += fmt::format("{}{}", iterations.empty() ? "" : ", ", i);
+  return fmt::format("{}{}value '{}'", d.node,
+                     d.node.empty()       ? ""
+                     : iterations.empty() ? ": "
+                                          : fmt::format(", iteration {}: ", iterations),
+                     d.name);
+}
+
+Json json_of(const Comparison& c) {
+  Json json{{"compared", c.compared}, {"differ", c.apart}, {"only_a", c.only_a}, {"only_b", c.only_b}};
+  if (c.first) {
+    json["first"] = {{"value", c.first->name},
+                     {"node", c.first->node},
+                     {"iterations", c.first->iterations},
+                     {"what", c.first->what}};
+  }
+  return json;
+}
+
+int tell(const Comparison& c, bool json) {
+  if (json) {
+    print_json(json_of(c));
+  } else {
+    print_line(fmt::format("{} values compared, {} differ; {} only in A, {} only in B", c.compared, c.apart, c.only_a,
+                           c.only_b));
+    if (c.first) print_line(fmt::format("first: {}: {}", one_line(place_of(*c.first)), one_line(c.first->what)));
+  }
+  return c.first ? kFailed : kDone;
+}
+
+/// A side that fails differs from one that does not; where both fail alike, that is the fault.
+Result<int> tell_failures(const Recording& a, const Recording& b, bool json) {
+  const auto text = [](const Recording& r) { return r.status ? "runs" : one_line(r.status.error().message); };
+  if (!a.status && !b.status && a.status.error().code == b.status.error().code) {
+    return std::unexpected(a.status.error());
+  }
+  if (json) {
+    print_json({{"a", text(a)}, {"b", text(b)}});
+  } else {
+    print_line(fmt::format("A: {}\nB: {}", text(a), text(b)));
+  }
+  return kFailed;
+}
+
+Result<int> compare_models(const CompareOptions& options) {
+  FRAZIL_CHECK(prepare(options.common));
+  if (options.ways) {
+    return fail(Code::unsupported, "--ways: this build has no compiled tiers to compare; use --tier-a and --tier-b");
+  }
+  const bool two = !options.b.empty();
+  const Common side_a = side_of(options, options.tier_a, options.numerics_a);
+  const Common side_b = side_of(options, !options.tier_b.empty() || two ? options.tier_b : "ref", options.numerics_b);
+  FRAZIL_CHECK(prepare(side_a));
+  FRAZIL_CHECK(prepare(side_b));
+  FRAZIL_TRY(const auto graph, load_graph(options.a, load_limits_of(options.common)));
+  FRAZIL_TRY(const auto inputs, inputs_of(*graph, options));
+  const std::uint64_t most = options.common.limits.memory_bytes;
+  FRAZIL_TRY(const Recording a, record(graph, ways_of(side_a), inputs, most));
+  Recording b;
+  if (two && fs::is_directory(options.b)) {
+    FRAZIL_TRY(b, stored(options.b, a));
+  } else {
+    auto other = graph;
+    if (two) {
+      FRAZIL_TRY(other, load_graph(options.b, load_limits_of(options.common)));
+    }
+    FRAZIL_TRY(const auto theirs, inputs_of(*other, options));
+    FRAZIL_TRY(b, record(other, ways_of(side_b), theirs, most));
+  }
+  if (!a.status || !b.status) return tell_failures(a, b, options.common.json);
+  const Comparison comparison = compare(a, b, options.closeness);
+  if (comparison.compared == 0) return fail(Code::bad_input, "the two have no value of the same name");
+  return tell(comparison, options.common.json);
+}
+
+Result<int> reduce_model(const CompareOptions& options) {
+  FRAZIL_CHECK(prepare(options.common));
+  const Common side_a = side_of(options, options.tier_a, options.numerics_a);
+  const Common side_b = side_of(options, options.tier_b.empty() ? "ref" : options.tier_b, options.numerics_b);
+  FRAZIL_CHECK(prepare(side_a));
+  FRAZIL_CHECK(prepare(side_b));
+  FRAZIL_TRY(const auto graph, load_graph(options.a, load_limits_of(options.common)));
+  FRAZIL_TRY(const auto inputs, inputs_of(*graph, options));
+  const debug::TwoWays ways{ways_of(side_a), ways_of(side_b), options.closeness, options.common.limits.memory_bytes};
+  FRAZIL_TRY(const debug::Reduced reduced, debug::reduce(graph, ways, inputs));
+  FRAZIL_CHECK(onnx::export_file(reduced.graph, options.output));
+  const std::string folder = options.output + ".inputs";
+  FRAZIL_TRY(const OutputFolder to, OutputFolder::make(folder, reduced.graph.input_names()));
+  FRAZIL_CHECK(to.save(reduced.inputs, std::nullopt));
+  print_line(
+      fmt::format("{} of {} nodes fail: {}", reduced.graph.node_count(), graph->node_count(), one_line(reduced.why)));
+  std::string command = "frazil compare " + options.output;
+  for (const std::string& name : reduced.graph.input_names()) {
+    command += fmt::format(" --input '{}={}'", name, (fs::path(folder) / (file_name_of(name) + ".npy")).string());
+  }
+  print_line(command);
+  return kDone;
+}
+
+void add_sides(CLI::App& app, CompareOptions& options) {
+  add_requests(app, options.requests);
+  app.add_option("--tier-a", options.tier_a, "The tier of A: --tier unless given")->type_name("TIER");
+  app.add_option("--tier-b", options.tier_b, "The tier of B: ref for the same model, otherwise --tier")
+      ->type_name("TIER");
+  app.add_option("--numerics-a", options.numerics_a, "The numerics of A: --numerics unless given")->type_name("MODE");
+  app.add_option("--numerics-b", options.numerics_b, "The numerics of B")->type_name("MODE");
+  app.add_option("--rtol", options.closeness.rtol, "Relative tolerance")->check(CLI::NonNegativeNumber);
+  app.add_option("--atol", options.closeness.atol, "Absolute tolerance")->check(CLI::NonNegativeNumber);
+  app.add_option("--of-largest", options.closeness.of_largest,
+                 "Added to the absolute tolerance: this part of a tensor's largest magnitude")
+      ->check(CLI::NonNegativeNumber);
+  add_common(app, options.common);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand(
+      "compare", "Compare every value of two models, or of two ways to run one: the first to differ");
+  command->add_option("A", options->a, "An ONNX file")->required();
+  command->add_option("B", options->b, "Another one, or a folder with NAME.npy; by default A on tier ref");
+  add_sides(*command, *options);
+  command->add_flag("--ways", options->ways, "Dynamic, hybrid and static side by side");
+  command->footer(
+      "Examples:\n"
+      "  frazil compare model.onnx --input x=1x64\n"
+      "  frazil compare model.onnx --numerics-a default --numerics-b strict --tier-b 0 --input x=1x64\n"
+      "  frazil compare old.onnx new.onnx --input x=x.npy\n"
+      "  frazil compare model.onnx stored/ --input x=x.npy");
+  command->callback([options, &action] { action = [options] { return compare_models(*options); }; });
+}
+
+void add_reduce(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand("reduce", "Cut the part out of a model that fails, with its inputs");
+  command->add_option("MODEL", options->a, "An ONNX file that fails, or whose values differ between two tiers")
+      ->required();
+  command->add_option("--output,-o", options->output, "The ONNX file to write; inputs go to FILE.inputs/NAME.npy")
+      ->type_name("FILE")
+      ->required();
+  add_sides(*command, *options);
+  command->footer("Example:\n  frazil reduce model.onnx --input x=x.npy -o small.onnx");
+  command->callback([options, &action] { action = [options] { return reduce_model(*options); }; });
+}
+
+}  // namespace frazil::tool
