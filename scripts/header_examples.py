@@ -11,6 +11,7 @@ import sys
 
 GIVEN = {
     "build.h": "const Model& model, Patch& patch",
+    "debug.h": "const Model& model, Array x",
     "host_operator.h": "GraphBuilder& graph, Term x",
     "live.h": "const Model& model, Array x",
     "session.h": "Session& session, Array x",

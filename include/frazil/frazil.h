@@ -10,6 +10,7 @@
 /// Functions throw frazil::Error. No internal header or third-party type appears here.
 #include <frazil/array.h>
 #include <frazil/build.h>
+#include <frazil/debug.h>
 #include <frazil/error.h>
 #include <frazil/host_operator.h>
 #include <frazil/live.h>
@@ -26,9 +27,13 @@ using api::Attributes;
 using api::Body;
 using api::byte_size;
 using api::Code;
+using api::compare;
+using api::CompareOptions;
 using api::Counters;
+using api::Debugger;
 using api::diff;
 using api::diff_dot;
+using api::Divergence;
 using api::Dtype;
 using api::dtype_of;
 using api::Error;

@@ -8,6 +8,7 @@
 #include <frazil/session.h>
 
 #include "api/access.h"
+#include "api/open.h"
 #include "api/request_queue.h"
 #include "base/knobs.h"
 #include "base/scheduler.h"
@@ -112,6 +113,8 @@ std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
   return threads == 1 ? nullptr : scheduler(threads);
 }
 
+}  // namespace
+
 bool wants_reference(const Options& options) {
   const std::string& tier = options.tier;
   if (tier == "1" || tier == "2") {
@@ -123,7 +126,32 @@ bool wants_reference(const Options& options) {
   return tier == "ref";
 }
 
-}  // namespace
+std::unique_ptr<exec::Session> open_session(exec::Executable& executable, const Options& options) {
+  auto session = executable.open();
+  session->set_limits(limits_of(options));
+  session->set_scheduler(scheduler_of(options));
+  session->set_seed(options.seed);
+  session->set_strict(options.strict_numerics);
+  return session;
+}
+
+void check_run(const Model& model) {
+  const auto& policy = Access::impl(model).policy;
+  if (policy == nullptr) return;
+  if (const auto reason = policy->check_run(model)) {
+    refuse(frazil::Code::bad_input, "the policy refuses to run '{}': {}", model.name(), *reason);
+  }
+}
+
+std::vector<Array> in_order(const Model& model, std::span<const Named> named) {
+  std::vector<Array> by_position(model.inputs().size());
+  for (const Named& one : named) {
+    const auto at = std::ranges::find(model.inputs(), one.name, &Port::name);
+    if (at == model.inputs().end()) refuse(frazil::Code::bad_input, "the model has no input '{}'", one.name);
+    by_position[static_cast<std::size_t>(at - model.inputs().begin())] = one.value;
+  }
+  return by_position;
+}
 
 /// The caller's memory for one result; null: none.
 struct Bound {
@@ -156,22 +184,11 @@ struct Session::Impl {
   std::condition_variable ended;
   bool requested = false;  ///< the run is a request; under the mutex
 
-  std::size_t input(std::string_view name) const {
-    const auto at = std::ranges::find(model.inputs(), name, &Port::name);
-    if (at == model.inputs().end()) refuse(frazil::Code::bad_input, "the model has no input '{}'", name);
-    return static_cast<std::size_t>(at - model.inputs().begin());
-  }
   std::size_t output(std::string_view name) const {
     const auto at = std::ranges::find(model.outputs(), name, &Port::name);
     if (at == model.outputs().end()) refuse(frazil::Code::bad_input, "the model has no output '{}'", name);
     return static_cast<std::size_t>(at - model.outputs().begin());
   }
-  std::vector<Array> positions(std::span<const Named> named) const {
-    std::vector<Array> by_position(model.inputs().size());
-    for (const Named& one : named) by_position[input(one.name)] = one.value;
-    return by_position;
-  }
-
   void occupy() {
     if (busy.exchange(true)) refuse(frazil::Code::bad_input, "a run of this session is in progress");
     stop.store(false, std::memory_order_relaxed);
@@ -220,13 +237,9 @@ Session::Impl::~Impl() {
 Session Model::open(const Options& options) const {
   const bool reference = wants_reference(options);
   auto impl = std::make_unique<Session::Impl>(*this);
-  impl->session = impl_->executable(reference)->open();
+  impl->session = open_session(*impl_->executable(reference), options);
   impl->limits = limits_of(options);
-  impl->session->set_limits(impl->limits);
   impl->session->set_stop(&impl->stop);
-  impl->session->set_scheduler(scheduler_of(options));
-  impl->session->set_seed(options.seed);
-  impl->session->set_strict(options.strict_numerics);
   impl->session->allow_padding(true);
   return Session(std::move(impl));
 }
@@ -246,7 +259,7 @@ Results Session::run(std::initializer_list<Named> inputs) {
   return run(std::span<const Named>(inputs.begin(), inputs.size()));
 }
 
-Results Session::run(std::span<const Named> inputs) { return run(impl_->positions(inputs)); }
+Results Session::run(std::span<const Named> inputs) { return run(in_order(impl_->model, inputs)); }
 
 Results Session::run(std::span<const Array> inputs) {
   Results results;
@@ -288,12 +301,7 @@ void Session::Impl::fill_bound(std::size_t k) {
 }
 
 void Session::Impl::run(std::span<const Array> given, std::vector<Array>& values) {
-  const auto& of = Access::impl(model);
-  if (of.policy) {
-    if (const auto reason = of.policy->check_run(model)) {
-      refuse(frazil::Code::bad_input, "the policy refuses to run '{}': {}", model.name(), *reason);
-    }
-  }
+  check_run(model);
   inputs.resize(given.size());
   for (std::size_t i = 0; i < given.size(); ++i) inputs[i] = Access::datum(given[i]);
   outputs.resize(values.size());
@@ -318,7 +326,7 @@ Results Session::fetch(std::initializer_list<Named> inputs, const std::vector<st
 
 Results Session::fetch(std::span<const Named> inputs, const std::vector<std::string>& values) {
   Impl& s = *impl_;
-  const std::vector<Array> by_position = s.positions(inputs);
+  const std::vector<Array> by_position = in_order(s.model, inputs);
   s.occupy();
   const Occupied occupied(s.busy);
   if (!s.fetcher || s.fetcher->fetched() != values) {

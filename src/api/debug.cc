@@ -1,0 +1,135 @@
+#include <frazil/debug.h>
+
+#include "api/open.h"
+#include "base/knobs.h"
+#include "debug/compare.h"
+#include "debug/debugger.h"
+
+namespace frazil::api {
+namespace {
+
+using debug::Until;
+
+debug::Ways ways_of(const Model& model, const Options& options) {
+  const bool reference = wants_reference(options);
+  return {[model, reference](std::shared_ptr<const Graph> graph) -> Result<std::shared_ptr<exec::Executable>> {
+            auto& impl = Access::impl(model);
+            if (graph == impl.graph) return impl.executable(reference);
+            return exec::Executable::make(
+                std::move(graph), {.reference = reference, .passes = knobs()->passes, .verify = knobs()->verify});
+          },
+          [options](exec::Executable& executable) { return open_session(executable, options); }};
+}
+
+std::vector<Datum> data_of(const Model& model, std::span<const Named> named) {
+  std::vector<Datum> data;
+  for (const Array& array : in_order(model, named)) data.push_back(Access::datum(array));
+  return data;
+}
+
+}  // namespace
+
+struct Debugger::Impl {
+  Model model;
+  std::unique_ptr<debug::Debugger> debugger;
+
+  const debug::Sites& sites() const { return debugger->sites(); }
+
+  Stop begin(std::span<const Named> inputs, Until until) {
+    check_run(model);
+    return shown(debugger->run(data_of(model, inputs), until));
+  }
+  Stop go(Until until) {
+    if (!debugger->in_run()) refuse(frazil::Code::bad_input, "no run is stopped");
+    return shown(debugger->go(until));
+  }
+  Stop shown(const debug::Stop& stop) const {
+    if (stop.why == debug::Stop::Why::failed) raise(stop.fault);
+    if (stop.why == debug::Stop::Why::ended) return {};
+    const debug::Site& site = sites()[stop.site];
+    Stop shown{.why = stop.why == debug::Stop::Why::step ? Why::step : Why::breakpoint,
+               .value = site.name,
+               .node = {},
+               .op = {},
+               .iterations = stop.iterations,
+               .around = sites().around(stop.site),
+               .breakpoint = stop.breakpoint};
+    if (site.node) {
+      const Node& node = sites().graph().node(site.node);
+      shown.node = node.name;
+      shown.op = node.op->name;
+    }
+    return shown;
+  }
+};
+
+Debugger::Debugger(const Model& model, const Options& options) : impl_(std::make_unique<Impl>(Impl{model, nullptr})) {
+  impl_->debugger = take(debug::Debugger::make(Access::impl(model).graph, ways_of(model, options)));
+}
+Debugger::Debugger(Debugger&&) noexcept = default;
+Debugger& Debugger::operator=(Debugger&&) noexcept = default;
+Debugger::~Debugger() = default;
+
+Debugger::Stop Debugger::run(std::initializer_list<Named> inputs) {
+  return run(std::span<const Named>(inputs.begin(), inputs.size()));
+}
+Debugger::Stop Debugger::run(std::span<const Named> inputs) { return impl_->begin(inputs, Until::breakpoint); }
+Debugger::Stop Debugger::start(std::span<const Named> inputs) { return impl_->begin(inputs, Until::next_value); }
+Debugger::Stop Debugger::step() { return impl_->go(Until::next_value); }
+Debugger::Stop Debugger::next() { return impl_->go(Until::beside); }
+Debugger::Stop Debugger::into() { return impl_->go(Until::inside); }
+Debugger::Stop Debugger::out() { return impl_->go(Until::outside); }
+Debugger::Stop Debugger::resume() { return impl_->go(Until::breakpoint); }
+
+std::uint32_t Debugger::add_breakpoint(std::string_view what) { return take(impl_->debugger->add_breakpoint(what)); }
+
+void Debugger::remove_breakpoint(std::uint32_t number) {
+  if (impl_->debugger->remove_breakpoint(number)) return;
+  refuse(frazil::Code::bad_input, "there is no breakpoint {}", number);
+}
+
+Array Debugger::value(std::string_view name) { return Access::array(take(impl_->debugger->value(name))); }
+
+Debugger::Stop Debugger::set(std::string_view name, const Array& value) {
+  return impl_->shown(take(impl_->debugger->set(name, Access::dense(value))));
+}
+
+std::vector<std::string> Debugger::values() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < impl_->sites().size(); ++i) names.push_back(impl_->sites()[i].name);
+  return names;
+}
+
+std::string Debugger::why_missing(std::string_view name) const {
+  return impl_->debugger->why_missing(take(impl_->sites().require(name)));
+}
+
+std::vector<Array> Debugger::results() const {
+  std::vector<Array> results;
+  for (const Datum& value : impl_->debugger->results()) results.push_back(Access::array(value));
+  return results;
+}
+
+void Debugger::cancel() noexcept { impl_->debugger->cancel(); }
+
+Divergence compare(const Model& a, const Model& b, std::span<const Named> inputs, const CompareOptions& options) {
+  const auto record = [&](const Model& model, const Options& how) {
+    check_run(model);
+    const std::uint64_t most = how.memory_limit.value_or(knobs()->limits.memory_bytes);
+    auto recording = take(debug::record(Access::impl(model).graph, ways_of(model, how), data_of(model, inputs), most));
+    check(recording.status);
+    return recording;
+  };
+  const auto of_a = record(a, options.a), of_b = record(b, options.b);
+  const auto found = debug::compare(of_a, of_b, {options.rtol, options.atol, options.of_largest});
+  Divergence divergence{
+      .compared = found.compared, .differ = found.apart, .value = {}, .node = {}, .what = {}, .iterations = {}};
+  if (!found.first) return divergence;
+  divergence.value = found.first->name;
+  divergence.node = found.first->node;
+  divergence.what = found.first->what;
+  divergence.iterations = found.first->iterations;
+  return divergence;
+}
+
+}  // namespace frazil::api
