@@ -63,7 +63,9 @@ def operators_stub(frazil, generator):
             name = generator.domain_name(domain)
             text += f"    @property\n    def {name}(self) -> {name}: ...\n"
     text += "".join(domains[""])
-    return text + "\ndef least_outputs(info: Any) -> int: ...\n"
+    for function in ("define(info: Any) -> None", "domain_name(domain: str) -> str", "least_outputs(info: Any) -> int"):
+        text += f"\ndef {function}: ...\n"
+    return text
 
 
 def package_stub(frazil, folder):

@@ -60,6 +60,9 @@ class LiveModel {
   /// (Policy::check_load, check_edit) and planned; then the version becomes current. Throws what Patch and the policy
   /// throw, and what `change` throws; the current version then stays.
   Version edit(VersionNote note, const std::function<void(Patch&)>& change);
+  /// As edit(), of a patch of the current version's model that was begun before. Throws Code::bad_input when another
+  /// version has become current since; the patch is then as it was.
+  Version commit(Patch& patch, VersionNote note);
   /// Makes a model from elsewhere the current version, planned and checked as above.
   Version publish(Model model, VersionNote note);
   /// A new version with the model of an older one.
@@ -87,6 +90,8 @@ class LiveSession {
   /// As Session::run, of the current version.
   Results run(std::initializer_list<Named> inputs);
   Results run(std::span<const Named> inputs);
+  /// As run(), of inputs that are made once it is known which version runs: `inputs` is called once, on this thread.
+  Results run_with(const std::function<std::vector<Named>(const Version&)>& inputs);
 
   /// From now on, `output` of a run is `input` of the next one, where that is not given: a KV cache, a recurrent state.
   /// It is kept when the version changes, unless the new version lacks one of the two or the value does not fit the
@@ -98,7 +103,7 @@ class LiveSession {
 
   /// The version of the last run; 0: none yet.
   std::uint64_t version() const;
-  /// Makes the run in progress stop soon with Code::cancelled. Callable from any thread.
+  /// Makes the run in progress stop soon with Code::cancelled. Callable from any thread, and from a signal's handler.
   void cancel() noexcept;
 
  private:

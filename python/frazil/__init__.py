@@ -11,8 +11,11 @@ from .errors import BadInput, BadModel, Cancelled, Error, InternalError, LimitEx
 from . import nn
 from .fx import from_fx, from_torch
 from .graph import Graph, Patch, Term
+from .host import HostOperator, TensorType, host_operator
+from .live import Diff, LiveModel, LivePatch, LiveSession, Version, diff, diff_dot
 from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
+from .policy import Policy
 from .weights import load_state_dict, save_safetensors
 
 globals().update({d.name: d for d in dtypes})  # frazil.float32, frazil.bfloat16, ...
@@ -24,22 +27,32 @@ __all__ = [
     "Cancelled",
     "Counters",
     "DType",
+    "Diff",
     "Error",
     "Graph",
+    "HostOperator",
     "InternalError",
     "LimitExceeded",
+    "LiveModel",
+    "LivePatch",
+    "LiveSession",
     "Model",
     "NodeEvent",
     "Observer",
     "Options",
     "OutOfMemory",
     "Patch",
+    "Policy",
     "Port",
     "Profile",
     "Session",
+    "TensorType",
     "Term",
     "Unsupported",
+    "Version",
     "__version__",
+    "diff",
+    "diff_dot",
     "dtype",
     "dtypes",
     "from_bytes",
@@ -47,6 +60,7 @@ __all__ = [
     "from_fx",
     "from_text",
     "from_torch",
+    "host_operator",
     "load",
     "load_state_dict",
     "nn",

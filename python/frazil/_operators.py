@@ -151,21 +151,24 @@ class Operators:
     """
 
 
-def _define() -> None:
-    domains: dict[str, type] = {}
-    for info in operators():
-        if not info.domain:
-            method = _method(info, lambda self: self)
-            method.__qualname__ = f"Operators.{info.name}"
-            setattr(Operators, info.name, method)
-            continue
-        name = domain_name(info.domain)
-        if name not in domains:
-            domains[name] = type(name, (Domain,), {"__slots__": (), "__doc__": f"The operators of {info.domain}."})
-            setattr(Operators, name, property(domains[name], doc=domains[name].__doc__))
-        method = _method(info, lambda self: self._target)
-        method.__qualname__ = f"{name}.{info.name}"
-        setattr(domains[name], info.name, method)
+_domains: dict[str, type] = {}
 
 
-_define()
+def define(info: OperatorInfo) -> None:
+    """Makes an operator a method."""
+    if not info.domain:
+        method = _method(info, lambda self: self)
+        method.__qualname__ = f"Operators.{info.name}"
+        setattr(Operators, info.name, method)
+        return
+    name = domain_name(info.domain)
+    if name not in _domains:
+        _domains[name] = type(name, (Domain,), {"__slots__": (), "__doc__": f"The operators of {info.domain}."})
+        setattr(Operators, name, property(_domains[name], doc=_domains[name].__doc__))
+    method = _method(info, lambda self: self._target)
+    method.__qualname__ = f"{name}.{info.name}"
+    setattr(_domains[name], info.name, method)
+
+
+for _info in operators():
+    define(_info)

@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 from types import FrameType
-from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence, Union
 
 import numpy
 
@@ -16,6 +16,9 @@ from ._frazil import DType, OperatorInfo, dtype
 from .errors import BadInput, Error
 from .model import Model
 from ._operators import Operators, least_outputs
+
+if TYPE_CHECKING:
+    from .policy import Policy
 
 Extent = Union[int, str]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
@@ -410,9 +413,9 @@ class Graph(Builder):
         self._raw.output(name, self._raw_of(value))
 
     @_located
-    def build(self, **options: Any) -> Model:
+    def build(self, *, policy: Policy | None = None, **options: Any) -> Model:
         """A model of the graph so far. Options (frazil.Options) are those of its calls."""
-        return Model(self._raw.build(), _frazil.Options(**options))
+        return Model(self._raw.build(policy), _frazil.Options(**options))
 
     def __repr__(self) -> str:
         return f"<frazil.Graph {self.name!r}>"
@@ -451,6 +454,11 @@ class Patch(Builder):
         return self.term_type(self, self._raw.tap(value))
 
     @_located
+    def input(self, name: str, dtype: Any, shape: Sequence[Extent] = ()) -> Term:
+        """A new input of the model; a value that is replaced by it is fed. BadModel when the name is in use."""
+        return self.term_type(self, self._raw.input(name, dtype, shape))
+
+    @_located
     def replace(self, value: str, by: Value) -> None:
         """Replaces every use of a value, also as an output of the model."""
         self._raw.replace(value, self._raw_of(by))
@@ -478,8 +486,11 @@ class Patch(Builder):
     @_located
     def commit(self) -> Model:
         """Makes the edited model, also in `model`. The patch cannot be used afterwards."""
-        self._made = Model(self._raw.commit(), self._of.options)
+        self._made = self._commit()
         return self._made
+
+    def _commit(self) -> Model:
+        return Model(self._raw.commit(), self._of.options)
 
     @property
     def model(self) -> Model:

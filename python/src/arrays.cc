@@ -41,11 +41,6 @@ void drop(const void* object) {
   if (!any_left.exchange(true)) Py_AddPendingCall(drop_as_pending_call, nullptr);
 }
 
-std::shared_ptr<const void> kept(py::handle object) {
-  object.inc_ref();
-  return {static_cast<const void*>(object.ptr()), drop};
-}
-
 // ---- NumPy arrays ----
 
 /// By NumPy's type number; -1: none.
@@ -248,7 +243,7 @@ py::object strings_object(const Array& array) {
   return objects;
 }
 
-py::object tensor_object(Array array) {
+py::object tensor_object(Array array, bool writable) {
   const Dtype dtype = array.dtype();
   if (dtype == Dtype::string) return strings_object(array);
   auto* held = new Array(std::move(array));
@@ -268,11 +263,16 @@ py::object tensor_object(Array array) {
     shape[axis] = sizes[axis];
     strides[axis] = layout.strides[axis] * size;
   }
-  return ndarray_over(dtype, {shape.data(), sizes.size()}, strides.data(), layout.data, layout.exclusive,
+  return ndarray_over(dtype, {shape.data(), sizes.size()}, strides.data(), layout.data, writable && layout.exclusive,
                       std::move(base));
 }
 
 }  // namespace
+
+std::shared_ptr<const void> kept(py::handle object) {
+  object.inc_ref();
+  return {static_cast<const void*>(object.ptr()), drop};
+}
 
 void drop_left() {
   if (!any_left.load(std::memory_order_relaxed)) return;
@@ -324,16 +324,34 @@ Array array_of(py::handle value, const Wanted& wanted) {
   return array_of_literal(value, wanted);
 }
 
+bool is_literal(py::handle value) {
+  return !is_ndarray(value) && !py::hasattr(value, "__array__") && !py::hasattr(value, "__dlpack__");
+}
+
+py::tuple extents_object(std::span<const std::string> dims) {
+  py::tuple shape(dims.size());
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    const std::string& dim = dims[axis];
+    const bool number = dim.find_first_not_of("0123456789") == std::string::npos;
+    shape[axis] = number ? py::object(py::int_(std::stoll(dim))) : py::object(py::str(dim));
+  }
+  return shape;
+}
+
 Array copied(Array array) {
   const Array shared = array;  // writing to a shared value copies it
   if (array.is_tensor()) array.mutable_data();
   return array;
 }
 
+py::object read_only(const Array& array) {
+  return array.empty() ? py::object(py::none()) : tensor_object(array, false);
+}
+
 py::object object_of(Array array) {
   switch (array.kind()) {
     case Array::Kind::none: return py::none();
-    case Array::Kind::tensor: return tensor_object(std::move(array));
+    case Array::Kind::tensor: return tensor_object(std::move(array), true);
     case Array::Kind::sequence: {
       std::vector<Array> items = array.items();
       array = Array();

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <memory>
+#include <span>
+
 #include "python/src/python.h"
 
 namespace frazil::python {
@@ -26,8 +29,18 @@ Array copied(Array array);
 /// written unless others use the same memory: pass the last Array of a value by std::move().
 py::object object_of(Array array);
 
+/// A NumPy array over a tensor's memory that cannot be written; None of an absent one.
+py::object read_only(const Array& array);
+/// Whether a value takes an element type from where it is used: a number, a list, a text.
+bool is_literal(py::handle value);
+/// Extents as Python has them: numbers, and texts of what runs decide.
+py::tuple extents_object(std::span<const std::string> dims);
+
 /// A NumPy array over a DLPack tensor's memory, without a copy.
 py::object array_of_dlpack(py::handle tensor, const std::string& what);
+
+/// A reference that any thread may drop, with the interpreter's lock or without.
+std::shared_ptr<const void> kept(py::handle object);
 
 /// Drops references to Python objects that threads without the interpreter's lock left. Needs that lock.
 void drop_left();

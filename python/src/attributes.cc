@@ -61,6 +61,7 @@ Attribute converted(py::handle value, Kind kind, const std::string& what) {
 }
 
 Kind kind_of(py::handle value) {
+  if (py::isinstance<py::array>(value)) return Kind::tensor;
   if (py::isinstance<py::float_>(value)) return Kind::real;
   if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) return Kind::string;
   if (PyIndex_Check(value.ptr()) != 0 || is_dtype(value)) return Kind::integer;

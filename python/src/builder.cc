@@ -1,33 +1,17 @@
+#include "python/src/builder.h"
+
 #include "python/src/arrays.h"
 #include "python/src/attributes.h"
 #include "python/src/dtypes.h"
-#include "python/src/session.h"
+#include "python/src/policy.h"
 
 namespace frazil::python {
 namespace {
 
-/// A body that Python may hold longer than it may be used.
-struct BodyObject {
-  explicit BodyObject(Body* of) : body(of) {}
-  virtual ~BodyObject() = default;
-  Body& use() const {
-    if (body == nullptr) refuse("a body is used after its end");
-    return *body;
-  }
-  Body* body;
-};
-struct GraphObject : BodyObject {
-  explicit GraphObject(const std::string& name) : BodyObject(&graph), graph(name) {}
-  GraphBuilder graph;
-};
-struct PatchObject : BodyObject {
-  PatchObject(const Model& model, const std::string& name) : BodyObject(&patch), patch(model, name) {}
-  Patch patch;
-};
-
 using Terms = std::vector<Term>;
 
-/// Rows of (name, kind or None, value).
+}  // namespace
+
 Attributes attributes_of(const std::string& op, const py::list& rows) {
   Attributes attributes;
   for (const py::handle item : rows) {
@@ -40,6 +24,8 @@ Attributes attributes_of(const std::string& op, const py::list& rows) {
   }
   return attributes;
 }
+
+namespace {
 
 Term constant(const BodyObject& b, const py::object& value, const py::object& dtype, bool copy,
               const std::string& name) {
@@ -96,9 +82,10 @@ std::vector<Extent> extents_of(const py::sequence& shape, const std::string& wha
   return extents;
 }
 
-Model build(const GraphObject& g) {
+Model build(const GraphObject& g, const py::object& policy) {
+  const LoadOptions options{.policy = policy_of(policy)};
   const Unlocked unlocked;
-  return g.graph.build();
+  return g.graph.build(options);
 }
 
 void bind_bodies(py::module_& m) {
@@ -132,10 +119,15 @@ void bind_builders(py::module_& m) {
              return g.graph.input(name, dtype_of_object(dtype, what), extents_of(shape, what));
            })
       .def("output", [](GraphObject& g, const std::string& name, Term value) { g.graph.output(name, value); })
-      .def("build", &build);
+      .def("build", &build, py::arg("policy") = py::none());
   py::class_<PatchObject, BodyObject>(m, "PatchBuilder")
       .def(py::init<const Model&, const std::string&>())
       .def("tap", [](PatchObject& p, const std::string& value) { return p.patch.tap(value); })
+      .def("input",
+           [](PatchObject& p, const std::string& name, const py::object& dtype, const py::sequence& shape) {
+             const std::string what = "input '" + name + "'";
+             return p.patch.input(name, dtype_of_object(dtype, what), extents_of(shape, what));
+           })
       .def("replace", [](PatchObject& p, const std::string& value, Term with) { p.patch.replace(value, with); })
       .def("remove", [](PatchObject& p, const std::string& node) { p.patch.remove(node); })
       .def("set_attribute",

@@ -1,4 +1,7 @@
-#include "python/src/python.h"
+#include <algorithm>
+
+#include "python/src/arrays.h"
+#include "python/src/raised.h"
 
 namespace frazil::python {
 namespace {
@@ -12,7 +15,63 @@ void set_error(Code code, const char* message) {
   PyErr_SetString(errors.attr(kClasses[static_cast<int>(code)]).ptr(), message);
 }
 
+Code code_of(py::handle exception) {
+  const py::module_ errors = py::module_::import("frazil.errors");
+  for (std::size_t code = 0; code < std::size(kClasses); ++code) {
+    if (py::isinstance(exception, errors.attr(kClasses[code]))) return static_cast<Code>(code);
+  }
+  if (PyErr_GivenExceptionMatches(exception.ptr(), PyExc_MemoryError) != 0) return Code::out_of_memory;
+  return PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) != 0 ? Code::bad_input : Code::cancelled;
+}
+
+/// The exception of a function that Frazil called on this thread, until the error that it became is raised.
+struct Raised {
+  std::string text;  ///< in that error
+  std::shared_ptr<const void> held;
+  PyObject* exception = nullptr;
+};
+thread_local Raised raised;
+
+/// The error in flight gets the exception as its cause; what is no Exception, such as KeyboardInterrupt, comes back
+/// itself.
+void chain(const Error& error) {
+  const bool interrupt =
+      raised.exception != nullptr && PyErr_GivenExceptionMatches(raised.exception, PyExc_Exception) == 0;
+  const bool its = std::string_view(error.what()).find(raised.text) != std::string_view::npos;
+  if (raised.exception == nullptr || !(its || (interrupt && error.code() == Code::cancelled))) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  Py_INCREF(raised.exception);
+  if (interrupt) {
+    Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+    type = py::object(py::type::of(py::handle(raised.exception))).release().ptr();
+    value = raised.exception;
+    trace = PyException_GetTraceback(value);
+  } else {
+    PyException_SetCause(value, raised.exception);
+  }
+  forget_raised();
+  PyErr_Restore(type, value, trace);
+}
+
 }  // namespace
+
+void forget_raised() {
+  if (raised.exception != nullptr) raised = {};
+}
+
+void throw_raised(py::error_already_set& error, const std::string& before, const std::string& behind) {
+  const py::object exception = error.value();
+  if (error.trace()) PyException_SetTraceback(exception.ptr(), error.trace().ptr());
+  std::string text = py::str(py::type::of(exception).attr("__name__"));
+  const std::string message = py::str(exception);
+  if (!message.empty()) text += ": " + message;
+  std::ranges::replace(text, '\n', ' ');
+  text = before + text + behind;
+  raised = {text, kept(exception), exception.ptr()};
+  throw Error(code_of(exception), text);
+}
 
 void bind_errors(py::module_&) {
   py::register_local_exception_translator([](std::exception_ptr thrown) {
@@ -20,6 +79,7 @@ void bind_errors(py::module_&) {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Error& error) {
       set_error(error.code(), error.what());
+      chain(error);
     } catch (const std::bad_alloc&) {
       set_error(Code::out_of_memory, "an allocation failed");
     }

@@ -1,8 +1,6 @@
 #include "python/src/interrupt.h"
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 
 namespace frazil::python {
 namespace {
@@ -11,15 +9,18 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kSurelyUnchanged = std::chrono::microseconds(20);
 
 unsigned long main_thread = 0;
-std::atomic<Session*> active{nullptr};
 std::atomic<bool> interrupted{false};
 struct sigaction pythons = {};
 Clock::time_point last_end;
 
-void on_signal(int number, siginfo_t* info, void* context) {
-  if (Session* session = active.load()) {
+}  // namespace
+
+std::atomic<const Interruptible*> Interruptible::active{nullptr};
+
+void Interruptible::on_signal(int number, siginfo_t* info, void* context) {
+  if (const Interruptible* running = active.load()) {
     interrupted = true;
-    session->cancel();
+    running->cancel_(running->session_);
   }
   if ((pythons.sa_flags & SA_SIGINFO) != 0) {
     pythons.sa_sigaction(number, info, context);
@@ -28,7 +29,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
   }
 }
 
-void install() {
+void Interruptible::install() {
   struct sigaction now = {};
   if (sigaction(SIGINT, nullptr, &now) != 0) return;
   const bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_signal;
@@ -40,18 +41,22 @@ void install() {
   sigaction(SIGINT, &now, nullptr);
 }
 
-}  // namespace
-
 void remember_main_thread() {
   main_thread = py::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>();
 }
 
-Interruptible::Interruptible(Session& session) : main_(PyThread_get_thread_ident() == main_thread) {
+Interruptible::Interruptible(Session& session)
+    : Interruptible(&session, [](void* of) { static_cast<Session*>(of)->cancel(); }) {}
+Interruptible::Interruptible(LiveSession& session)
+    : Interruptible(&session, [](void* of) { static_cast<LiveSession*>(of)->cancel(); }) {}
+
+Interruptible::Interruptible(void* session, Cancel cancel)
+    : session_(session), cancel_(cancel), main_(PyThread_get_thread_ident() == main_thread) {
   if (!main_) return;
   if (Clock::now() - last_end > kSurelyUnchanged) install();
   before_ = active.load();
   if (before_ == nullptr) interrupted = false;
-  active = &session;
+  active = this;
 }
 
 Interruptible::~Interruptible() {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <atomic>
+#include <csignal>
+
 #include "python/src/python.h"
 
 namespace frazil::python {
@@ -12,6 +15,7 @@ namespace frazil::python {
 class Interruptible {
  public:
   explicit Interruptible(Session& session);
+  explicit Interruptible(LiveSession& session);
   ~Interruptible();
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
@@ -20,8 +24,16 @@ class Interruptible {
   void raise_pending() const;
 
  private:
+  using Cancel = void (*)(void* session);
+  Interruptible(void* session, Cancel cancel);
+  static void on_signal(int number, siginfo_t* info, void* context);
+  static void install();
+
+  void* session_;
+  Cancel cancel_;
   bool main_;
-  Session* before_ = nullptr;
+  const Interruptible* before_ = nullptr;
+  static std::atomic<const Interruptible*> active;
 };
 
 /// Called once, at import.

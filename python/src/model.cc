@@ -1,4 +1,5 @@
 #include "python/src/dtypes.h"
+#include "python/src/policy.h"
 #include "python/src/session.h"
 
 namespace frazil::python {
@@ -8,8 +9,7 @@ namespace {
 /// as calls ran at the same time. The interpreter's lock guards the list.
 class ModelObject {
  public:
-  ModelObject(Model model, const Options& options)
-      : model_(std::move(model)), options_(options), signature_(std::make_shared<Signature>(model_)) {}
+  ModelObject(Model model, const Options& options) : model_(std::move(model)), options_(options) {}
 
   ModelObject(ModelObject&&) = default;
   ModelObject(const ModelObject&) = delete;
@@ -35,6 +35,7 @@ class ModelObject {
    public:
     explicit Lease(ModelObject& of) : of_(of) {
       if (of.idle_.empty()) {
+        if (!of.signature_) of.signature_ = std::make_shared<Signature>(of.model_);
         worker_ = std::make_unique<Worker>(of.model_, of.options_, of.signature_);
       } else {
         worker_ = std::move(of.idle_.back());
@@ -53,7 +54,7 @@ class ModelObject {
 
   Model model_;
   Options options_;
-  std::shared_ptr<const Signature> signature_;
+  std::shared_ptr<const Signature> signature_;  ///< null until the first call
   std::vector<std::unique_ptr<Worker>> idle_;
 };
 
@@ -61,13 +62,7 @@ class ModelObject {
 
 py::object shape_of(const Port& port) {
   if (port.kind != Array::Kind::tensor || !port.ranked) return py::none();
-  py::tuple shape(port.dims.size());
-  for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
-    const std::string& dim = port.dims[axis];
-    const bool number = dim.find_first_not_of("0123456789") == std::string::npos;
-    shape[axis] = number ? py::object(py::int_(std::stoll(dim))) : py::object(py::str(dim));
-  }
-  return shape;
+  return extents_object(port.dims);
 }
 
 py::object dtype_of(const Port& port) {
@@ -124,6 +119,9 @@ Loading options_of(const py::kwargs& keywords) {
   Loading loading;
   take(keywords, "fix_defaults", loading.load.fix_defaults);
   take(keywords, "load_memory_limit", loading.load.memory_limit);
+  py::object policy = py::none();
+  take(keywords, "policy", policy);
+  loading.load.policy = policy_of(policy);
   take(keywords, "max_nodes", loading.load.max_nodes);
   take(keywords, "max_nesting", loading.load.max_nesting);
   take(keywords, "max_name_bytes", loading.load.max_name_bytes);
@@ -217,10 +215,11 @@ KeyboardInterrupt. Any thread may call; calls at the same time have a session ea
       .def_property_readonly("name", [](const ModelObject& of) { return of.model().name(); })
       .def_property_readonly("inputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().inputs())); })
       .def_property_readonly("outputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().outputs())); })
-      .def_property_readonly("options", &ModelObject::options, "Those of its calls.")
+      .def_property_readonly(
+          "options", [](const ModelObject& of) { return Options(of.options()); }, "Those of its calls.")
       .def_property_readonly(
           "operators", [](const ModelObject& of) { return of.model().operators(); }, "The operators used, sorted.")
-      .def_property_readonly("_handle", &ModelObject::model)
+      .def_property_readonly("_handle", [](const ModelObject& of) { return Model(of.model()); })
       .def_property_readonly("_idle_sessions", &ModelObject::idle)
       .def("_save", [](const ModelObject& of, const std::string& path, std::optional<std::int64_t> opset,
                        std::uint64_t bytes) { unlocked([&] { of.model().save(path, {opset, bytes}); }); })

@@ -17,4 +17,6 @@ PYBIND11_MODULE(_frazil, m) {
   bind_models(m);
   bind_builders(m);
   bind_operators(m);
+  bind_live(m);
+  bind_hosts(m);
 }

@@ -21,6 +21,23 @@ class Unlocked {
   PyThreadState* state_;
 };
 
+/// The interpreter's lock, in functions that Frazil calls, on threads that may lack it. Throws Code::cancelled while
+/// the interpreter ends, when nobody gets it any more.
+class Locked {
+ public:
+  Locked() : state_(state()) {}
+  ~Locked() { PyGILState_Release(state_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  static PyGILState_STATE state() {
+    if (_Py_IsFinalizing() != 0) throw Error(Code::cancelled, "the interpreter ends");
+    return PyGILState_Ensure();
+  }
+  PyGILState_STATE state_;
+};
+
 [[noreturn]] inline void refuse(const std::string& message) { throw Error(Code::bad_input, message); }
 
 /// Each defines a part of the module, in the order of the calls in module.cc.
@@ -33,5 +50,7 @@ void bind_sessions(py::module_& m);
 void bind_models(py::module_& m);
 void bind_builders(py::module_& m);
 void bind_operators(py::module_& m);
+void bind_live(py::module_& m);
+void bind_hosts(py::module_& m);
 
 }  // namespace frazil::python

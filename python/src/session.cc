@@ -4,6 +4,7 @@
 
 #include "python/src/interrupt.h"
 #include "python/src/observer.h"
+#include "python/src/raised.h"
 
 namespace frazil::python {
 
@@ -34,7 +35,7 @@ Worker::Worker(const Model& model, const Options& options, std::shared_ptr<const
       signature_(std::move(signature)),
       inputs_(signature_->inputs.size()) {}
 
-void Worker::bind(py::handle inputs) {
+void bind_named(const Signature& signature, py::handle inputs, const SetInput& set) {
   py::dict copy;
   if (!PyDict_Check(inputs.ptr())) {
     if (!py::hasattr(inputs, "keys")) refuse("run() takes a dict of input names to values");
@@ -44,34 +45,54 @@ void Worker::bind(py::handle inputs) {
   PyObject *name, *value;
   Py_ssize_t at = 0;
   while (PyDict_Next(inputs.ptr(), &at, &name, &value) != 0) {
-    const std::size_t i = signature_->position(name);
-    inputs_[i] = array_of(value, signature_->inputs[i]);
+    const std::size_t i = signature.position(name);
+    set(i, array_of(value, signature.inputs[i]));
   }
 }
 
-namespace {
-
-/// Marks the session, and forgets the inputs however a run ends.
-class Busy {
- public:
-  Busy(bool& busy, std::vector<Array>& inputs) : busy_(busy), inputs_(inputs) {
-    if (busy_) refuse("the session is in use by another thread: open one for each, or call the model");
-    busy_ = true;
+void bind_call(const Signature& signature, const py::args& args, const py::kwargs& kwargs, const SetInput& set) {
+  const auto& inputs = signature.inputs;
+  if (args.size() > inputs.size()) {
+    refuse("model '" + signature.model + "' has " + std::to_string(inputs.size()) + " inputs, got " +
+           std::to_string(args.size()));
   }
-  ~Busy() {
-    for (Array& input : inputs_) input = Array();
-    busy_ = false;
-    drop_left();
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    set(i, array_of(PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i)), inputs[i]));
   }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
+  for (const auto [name, value] : kwargs) {
+    const std::size_t i = signature.position(name);
+    if (i < args.size()) refuse(inputs[i].what + " was given twice");
+    set(i, array_of(value, inputs[i]));
+  }
+}
 
- private:
-  bool& busy_;
-  std::vector<Array>& inputs_;
-};
+py::dict by_name(Results results, const Signature& signature) {
+  py::dict named;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const py::object value = object_of(results.take(k));
+    if (PyDict_SetItem(named.ptr(), signature.outputs[k].ptr(), value.ptr()) != 0) throw py::error_already_set();
+  }
+  return named;
+}
 
-}  // namespace
+py::object alone_or_tuple(Results results) {
+  if (results.size() == 1) return object_of(results.take(0));
+  py::tuple all(results.size());
+  for (std::size_t k = 0; k < results.size(); ++k) all[k] = object_of(results.take(k));
+  return all;
+}
+
+Busy::Busy(bool& busy, std::vector<Array>& inputs) : busy_(busy), inputs_(inputs) {
+  if (busy_) refuse("the session is in use by another thread: open one for each, or call the model");
+  busy_ = true;
+  forget_raised();
+}
+
+Busy::~Busy() {
+  for (Array& input : inputs_) input = Array();
+  busy_ = false;
+  drop_left();
+}
 
 Results Worker::execute() {
   Results results;
@@ -88,13 +109,13 @@ Results Worker::execute() {
 
 Results Worker::results(py::handle inputs) {
   const Busy busy(busy_, inputs_);
-  bind(inputs);
+  bind_named(*signature_, inputs, set());
   return execute();
 }
 
 double Worker::time_runs(py::handle inputs, int runs) {
   const Busy busy(busy_, inputs_);
-  bind(inputs);
+  bind_named(*signature_, inputs, set());
   const Unlocked unlocked;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < runs; ++i) {
@@ -106,35 +127,14 @@ double Worker::time_runs(py::handle inputs, int runs) {
 
 py::dict Worker::run(py::handle inputs) {
   const Busy busy(busy_, inputs_);
-  bind(inputs);
-  Results results = execute();
-  py::dict by_name;
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    const py::object value = object_of(results.take(k));
-    if (PyDict_SetItem(by_name.ptr(), signature_->outputs[k].ptr(), value.ptr()) != 0) throw py::error_already_set();
-  }
-  return by_name;
+  bind_named(*signature_, inputs, set());
+  return by_name(execute(), *signature_);
 }
 
 py::object Worker::call(const py::args& args, const py::kwargs& kwargs) {
   const Busy busy(busy_, inputs_);
-  if (args.size() > inputs_.size()) {
-    refuse("model '" + signature_->model + "' has " + std::to_string(inputs_.size()) + " inputs, got " +
-           std::to_string(args.size()));
-  }
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    inputs_[i] = array_of(PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i)), signature_->inputs[i]);
-  }
-  for (const auto [name, value] : kwargs) {
-    const std::size_t i = signature_->position(name);
-    if (i < args.size()) refuse(signature_->inputs[i].what + " was given twice");
-    inputs_[i] = array_of(value, signature_->inputs[i]);
-  }
-  Results results = execute();
-  if (results.size() == 1) return object_of(results.take(0));
-  py::tuple all(results.size());
-  for (std::size_t k = 0; k < results.size(); ++k) all[k] = object_of(results.take(k));
-  return all;
+  bind_call(*signature_, args, kwargs, set());
+  return alone_or_tuple(execute());
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,6 +16,28 @@ struct Signature {
   py::dict positions;               ///< of the inputs' names
   std::vector<py::object> outputs;  ///< names
   std::string model;
+};
+
+/// What is done with input `i`.
+using SetInput = std::function<void(std::size_t i, Array value)>;
+/// The inputs of run({"x": x}) and of call(x, y=y). Throw Code::bad_input.
+void bind_named(const Signature& signature, py::handle inputs, const SetInput& set);
+void bind_call(const Signature& signature, const py::args& args, const py::kwargs& kwargs, const SetInput& set);
+/// What run() and call() return: all results by name; the only one, or a tuple.
+py::dict by_name(Results results, const Signature& signature);
+py::object alone_or_tuple(Results results);
+
+/// Marks a session, and forgets the inputs however a run ends.
+class Busy {
+ public:
+  Busy(bool& busy, std::vector<Array>& inputs);
+  ~Busy();
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  bool& busy_;
+  std::vector<Array>& inputs_;
 };
 
 /// A session and its Python side. One run at a time.
@@ -36,7 +59,9 @@ class Worker {
   const std::string& model() const { return signature_->model; }
 
  private:
-  void bind(py::handle inputs);
+  SetInput set() {
+    return [this](std::size_t i, Array value) { inputs_[i] = std::move(value); };
+  }
   Results execute();
 
   Session session_;

@@ -53,6 +53,8 @@ def test_stubs_parse():
     tree = ast.parse((PACKAGE / "_operators.pyi").read_text())
     names = names_in(tree.body)
     for info in frazil.operators():
+        if info.domain.startswith("test."):  # of other tests
+            continue
         assert f"{info.domain.replace('.', '_') or 'Operators'}.{info.name}" in names
     assert "float32" in names_in(ast.parse((PACKAGE / "__init__.pyi").read_text()).body)
 

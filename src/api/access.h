@@ -74,6 +74,8 @@ struct Access {
   /// A new input of the graph that is built.
   static Term input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
   static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }
+  /// The model that a patch edits.
+  static const Model& edited_by(const Patch& patch);
   /// What the patch does so far.
   static std::string describe(const Patch& patch);
   /// Builds block `index` of an open region.

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <charconv>
 #include <mutex>
+#include <thread>
 
 #include <frazil/live.h>
 
@@ -40,6 +41,12 @@ struct LiveModel::Impl {
     newest.store(made.number, std::memory_order_release);
     return made;
   }
+  /// Precondition: the caller holds `edits`, and the patch is of the current version.
+  Version commit(Patch& patch, VersionNote note) {
+    std::string change = Access::describe(patch);
+    Model edited = patch.commit();
+    return publish(std::move(edited), std::move(note), std::move(change));
+  }
 };
 
 LiveModel::LiveModel(Model first, VersionNote note) : impl_(std::make_shared<Impl>()) {
@@ -62,9 +69,16 @@ Version LiveModel::edit(VersionNote note, const std::function<void(Patch&)>& cha
   const std::scoped_lock lock(impl_->edits);
   Patch patch(current().model, note.reason.empty() ? "edit" : note.reason);
   change(patch);
-  std::string what = Access::describe(patch);
-  Model edited = patch.commit();
-  return impl_->publish(std::move(edited), std::move(note), std::move(what));
+  return impl_->commit(patch, std::move(note));
+}
+
+Version LiveModel::commit(Patch& patch, VersionNote note) {
+  const std::scoped_lock lock(impl_->edits);
+  const Version version = current();
+  if (&Access::impl(Access::edited_by(patch)) != &Access::impl(version.model)) {
+    refuse(frazil::Code::bad_input, "the patch is not of version {}, which is the current one", version.number);
+  }
+  return impl_->commit(patch, std::move(note));
 }
 
 Version LiveModel::publish(Model model, VersionNote note) {
@@ -127,29 +141,68 @@ const Port* find_port(const std::vector<Port>& ports, std::string_view name) {
 struct LiveSession::Impl {
   std::shared_ptr<LiveModel::Impl> live;
   Options options;
-  std::mutex mutex;  ///< guards the handle `session`, which cancel() reads
   std::optional<Session> session;
-  std::optional<Model> model;
-  std::uint64_t seen = 0;  ///< the version that `session` is of
-  std::uint64_t ran = 0;   ///< that of the last run
+  std::optional<Version> version;  ///< that `session` is of
+  std::uint64_t ran = 0;           ///< the number of the last run's version
   std::vector<Carried> carried;
+  // cancel() takes no lock, which the thread that a signal interrupts might hold.
+  std::atomic<Session*> running{nullptr};
+  std::atomic<bool> stop{false};   ///< the run is cancelled
+  std::atomic<int> cancelling{0};  ///< calls of cancel() that may use `running`
 
   void follow() {
-    if (live->newest.load(std::memory_order_acquire) == seen) return;
-    const Version version = live->current();
-    Session next = version.model.open(options);
-    {
-      const std::scoped_lock lock(mutex);
-      session.emplace(std::move(next));
-    }
-    model = version.model;
-    seen = version.number;
+    if (version && live->newest.load(std::memory_order_acquire) == version->number) return;
+    Version next = live->current();
+    session.emplace(next.model.open(options));
+    version = std::move(next);
     for (Carried& c : carried) {
-      const Port* input = find_port(model->inputs(), c.input);
+      const Port* input = find_port(version->model.inputs(), c.input);
       if (input == nullptr || !fits(c.value, *input)) c.forget();
     }
   }
+  Results run(std::vector<Named> inputs);
 };
+
+namespace {
+
+/// Lets cancel() reach a session while it lives.
+class Reachable {
+ public:
+  Reachable(std::atomic<Session*>& running, std::atomic<int>& cancelling, Session& session)
+      : running_(running), cancelling_(cancelling) {
+    running_ = &session;
+  }
+  ~Reachable() {
+    running_ = nullptr;
+    while (cancelling_ != 0) std::this_thread::yield();
+  }
+  Reachable(const Reachable&) = delete;
+  Reachable& operator=(const Reachable&) = delete;
+
+ private:
+  std::atomic<Session*>& running_;
+  std::atomic<int>& cancelling_;
+};
+
+}  // namespace
+
+Results LiveSession::Impl::run(std::vector<Named> inputs) {
+  const std::size_t given = inputs.size();
+  for (const Carried& c : carried) {
+    const auto named = std::span(inputs).first(given);
+    if (c.held && std::ranges::find(named, c.input, &Named::name) == named.end()) inputs.push_back({c.input, c.value});
+  }
+  ran = version->number;
+  const Reachable reachable(running, cancelling, *session);
+  if (stop) refuse(frazil::Code::cancelled, "the run was cancelled");
+  Results results = session->run(inputs);
+  for (Carried& c : carried) {
+    if (find_port(version->model.outputs(), c.output) == nullptr) continue;
+    c.value = results[c.output];
+    c.held = true;
+  }
+  return results;
+}
 
 LiveSession LiveModel::open(const Options& options) const {
   auto impl = std::make_unique<LiveSession::Impl>();
@@ -169,26 +222,20 @@ Results LiveSession::run(std::initializer_list<Named> inputs) {
 }
 
 Results LiveSession::run(std::span<const Named> inputs) {
-  Impl& s = *impl_;
-  s.follow();
-  std::vector<Named> all(inputs.begin(), inputs.end());
-  for (const Carried& c : s.carried) {
-    const bool given = std::ranges::find(inputs, c.input, &Named::name) != inputs.end();
-    if (c.held && !given) all.push_back({c.input, c.value});
-  }
-  s.ran = s.seen;
-  Results results = s.session->run(all);
-  for (Carried& c : s.carried) {
-    if (find_port(s.model->outputs(), c.output) == nullptr) continue;
-    c.value = results[c.output];
-    c.held = true;
-  }
-  return results;
+  impl_->stop = false;
+  impl_->follow();
+  return impl_->run({inputs.begin(), inputs.end()});
+}
+
+Results LiveSession::run_with(const std::function<std::vector<Named>(const Version&)>& inputs) {
+  impl_->stop = false;
+  impl_->follow();
+  return impl_->run(inputs(*impl_->version));
 }
 
 void LiveSession::carry(std::string_view output, std::string_view input) {
   Impl& s = *impl_;
-  const Model& model = *s.model;
+  const Model& model = s.version->model;
   if (find_port(model.outputs(), output) == nullptr) {
     refuse(frazil::Code::bad_input, "the model has no output '{}'", output);
   }
@@ -206,8 +253,11 @@ void LiveSession::reset() {
 std::uint64_t LiveSession::version() const { return impl_->ran; }
 
 void LiveSession::cancel() noexcept {
-  const std::scoped_lock lock(impl_->mutex);
-  if (impl_->session) impl_->session->cancel();
+  Impl& s = *impl_;
+  s.stop = true;
+  ++s.cancelling;
+  if (Session* session = s.running) session->cancel();
+  --s.cancelling;
 }
 
 }  // namespace frazil::api

@@ -93,6 +93,11 @@ void Patch::remove_output(std::string_view name) {
   check(impl_->patch->status());
 }
 
+const Model& Access::edited_by(const Patch& patch) {
+  patch.impl_->to();
+  return *patch.impl_->model;
+}
+
 std::string Access::describe(const Patch& patch) {
   patch.impl_->to();
   return patch.impl_->patch->str();

@@ -131,6 +131,33 @@ TEST(LiveSession, ARequestThatFailsKeepsTheState) {
   EXPECT_EQ(session.run({{"x", Array::of<float>({1}, {4})}})["u"].number(0), 7);
 }
 
+TEST(LiveModel, APatchIsCommittedUnlessItsVersionIsOld) {
+  LiveModel live(base());
+  auto session = live.open();
+  Patch first(live.current().model, "first"), second(live.current().model, "second");
+  set_shift(first, 5);
+  set_shift(second, 7);
+  const Version made = live.commit(first, {"ada", "more"});
+  EXPECT_EQ(made.number, 2u);
+  EXPECT_THAT(made.change, HasSubstr("first"));
+  EXPECT_THAT(message_of([&] { live.commit(second, {}); }, Code::bad_input), HasSubstr("not of version 2"));
+  EXPECT_EQ(first_of(session), 25);
+  second.commit();
+}
+
+TEST(LiveSession, InputsAreMadeForTheVersionThatRuns) {
+  LiveModel live(base());
+  auto session = live.open();
+  live.edit({}, [](Patch& patch) { set_shift(patch, 5); });
+  std::uint64_t seen = 0;
+  const auto out = session.run_with([&](const Version& version) {
+    seen = version.number;
+    return std::vector<frazil::Named>{{version.model.inputs()[0].name, Array::of<float>({1}, {10})}};
+  });
+  EXPECT_EQ(seen, 2u);
+  EXPECT_EQ(out[0].number(0), 25);
+}
+
 TEST(LiveModel, EditsWhileOthersRun) {
   constexpr int kEdits = 200;
   LiveModel live(base());

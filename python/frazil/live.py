@@ -1,0 +1,179 @@
+"""Models that are edited while requests run, and what distinguishes two models."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import threading
+from typing import Any, Callable, ContextManager, Iterator, NamedTuple, overload
+
+from . import _frazil, render
+from ._frazil import LiveSession
+from .errors import BadInput
+from .graph import Patch
+from .model import Model
+
+
+class Version(NamedTuple):
+    """One version of a LiveModel."""
+
+    number: int  #: from 1 on; never used for another one
+    parent: int | None  #: the version that was current before; None: the first one
+    author: str
+    reason: str
+    made: datetime.datetime
+    change: str  #: "patch 'clip': 1 new node (Min); ...", "rolled back to 3", "published"
+    model: Model
+
+    def __repr__(self) -> str:
+        return f"<frazil.Version {self.number} by {self.author!r}: {self.change}>"
+
+
+class LiveModel:
+    """A model that is edited while requests run. Each edit makes a version. Threads may share it.
+
+    live = frazil.LiveModel(model)
+    session = live.open()
+    with live.edit(author="ada", reason="outliers") as patch:
+        patch.replace("y", patch.Min(patch.tap("y"), 6.0))
+    session(x)                        # of version 2
+    live.roll_back(1, author="ada", reason="too low")
+
+    Requests that have begun end on their version, those that begin afterwards run on the new one. Edits wait for each
+    other, and requests wait for no edit. Planned parts, packed weights and constants that versions have in common exist
+    once. The models of all versions have the options of the first one.
+    """
+
+    def __init__(self, model: Model, *, author: str = "", reason: str = "") -> None:
+        self._options = model.options
+        self._live = _frazil.LiveModel(model._handle, author, reason)
+        self._models: dict[int, Model] = {}  # of versions asked for, which have sessions for calls
+        self._edits = threading.RLock()  # held by a `with` block; Ctrl-C ends waiting for it
+
+    @property
+    def current(self) -> Version:
+        """The version that the next run is of."""
+        return self._version(self._live.current())
+
+    def history(self) -> list[Version]:
+        """All versions that are kept, oldest first."""
+        return [self._version(row) for row in self._live.history()]
+
+    def version(self, number: int) -> Version:
+        """The version of this number. Raises BadInput where there is none."""
+        return self._version(self._live.version(number))
+
+    @overload
+    def edit(self, change: None = None, *, author: str = "", reason: str = "") -> ContextManager[LivePatch]: ...
+    @overload
+    def edit(self, change: Callable[[LivePatch], Any], *, author: str = "", reason: str = "") -> Version: ...
+
+    def edit(self, change: Any = None, *, author: str = "", reason: str = "") -> Any:
+        """Edits the current version: in a `with` block, or by a function that gets the LivePatch.
+
+        At the end the edited model is checked by the policy and planned; then it is the current version, which the
+        function form returns and the patch has as `version`. When the block or the function raises, or the edit does
+        not fit, the current version stays. Raises BadModel, BadInput. An edit inside of another one makes that one
+        fail.
+        """
+        block = self._edit(author, reason)
+        if change is None:
+            return block
+        with block as patch:
+            change(patch)
+        return patch.version
+
+    @contextlib.contextmanager
+    def _edit(self, author: str, reason: str) -> Iterator[LivePatch]:
+        with self._edits:
+            patch = LivePatch(self, author, reason)
+            with patch:
+                yield patch
+
+    def publish(self, model: Model, *, author: str = "", reason: str = "") -> Version:
+        """Makes a model from elsewhere the current version, after the policy of the current one has allowed it."""
+        with self._edits:
+            return self._version(self._live.publish(model._handle, author, reason))
+
+    def roll_back(self, number: int, *, author: str = "", reason: str = "") -> Version:
+        """Makes a new version with the model of an older one. Raises BadInput where there is none."""
+        with self._edits:
+            return self._version(self._live.roll_back(number, author, reason))
+
+    def forget(self, number: int) -> None:
+        """Forgets a version, so that its memory is free once no session uses it. BadInput for the current one."""
+        self._live.forget(number)
+        self._models.pop(number, None)
+
+    def open(self, **options: Any) -> LiveSession:
+        """A session for one thread. Options (see frazil.Options) that are not given are those of the first model."""
+        return self._live.open(self.current.model._options(options))
+
+    def _version(self, row: tuple[Any, ...]) -> Version:
+        number, parent, author, reason, seconds, change, handle = row
+        made = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+        model = self._models.get(number) or self._models.setdefault(number, Model(handle, self._options))
+        return Version(number, parent, author, reason, made, change, model)
+
+    def __repr__(self) -> str:
+        return f"<frazil.LiveModel of {self.current!r}>"
+
+    def _repr_svg_(self) -> str | None:
+        return self.current.model._repr_svg_()
+
+    def _repr_html_(self) -> str:
+        return self.current.model._repr_html_()
+
+
+class LivePatch(Patch):
+    """A Patch of a LiveModel's current version, made by LiveModel.edit(). Its end makes a version."""
+
+    def __init__(self, live: LiveModel, author: str, reason: str) -> None:
+        super().__init__(live.current.model, reason or "edit")
+        self._live = live
+        self._note = (author, reason)
+        self._version: Version | None = None
+
+    def _commit(self) -> Model:
+        self._version = self._live._version(self._live._live.commit(self._raw, *self._note))
+        return self._version.model
+
+    @property
+    def version(self) -> Version:
+        """The version made. BadInput before the end of the `with` block, or when it raised."""
+        if self._version is None:
+            raise BadInput(f"patch '{self.name}' has not been committed")
+        return self._version
+
+
+class Diff(str):
+    """What distinguishes two models: a text, and a picture in notebooks."""
+
+    _models: tuple[Model, Model]
+
+    @property
+    def dot(self) -> str:
+        """As diff_dot()."""
+        return diff_dot(*self._models)
+
+    def _repr_svg_(self) -> str | None:
+        return render.svg(self.dot)
+
+    def _repr_html_(self) -> str:
+        return render.html(self.dot, self)
+
+
+def diff(before: Model, after: Model) -> Diff:
+    """What distinguishes two models, as lines of their text form; '' where nothing does.
+
+    "- " and a line that only `before` has, "+ " and one that only `after` has, in the order of the graphs. The order of
+    nodes does not matter. Notebooks show diff_dot() as a picture.
+    """
+    made = Diff(_frazil.diff(before._handle, after._handle))
+    made._models = (before, after)
+    return made
+
+
+def diff_dot(before: Model, after: Model) -> str:
+    """`after` as input for Graphviz: new nodes in green, changed ones in amber, those of `before` alone in red."""
+    return _frazil.diff_dot(before._handle, after._handle)
