@@ -54,7 +54,14 @@ class HostOperator:
     """
 
     def __init__(
-        self, full_name: str, function: Callable[..., Any], inputs: Any, outputs: Any, types: Any, pure: bool, views: bool
+        self,
+        full_name: str,
+        function: Callable[..., Any],
+        inputs: Any,
+        outputs: Any,
+        types: Any,
+        pure: bool,
+        views: bool,
     ) -> None:
         self.domain, _, self.name = full_name.rpartition(".")
         if not self.domain:
@@ -99,7 +106,15 @@ class HostOperator:
         else:
             ports, attributes = (*self._ports, self.outputs), [(name, None, v) for name, v in self._attributes]
             _frazil.register_operator(
-                self.domain, self.name, self.__doc__ or "", ports, attributes, self._pure, self._views, self.function, self._infer
+                self.domain,
+                self.name,
+                self.__doc__ or "",
+                ports,
+                attributes,
+                self._pure,
+                self._views,
+                self.function,
+                self._infer,
             )
             _operators.define(next(i for i in _frazil.operators() if i.full_name == self.full_name))
         _known[self.full_name] = self

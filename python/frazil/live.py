@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import threading
-from typing import Any, Callable, ContextManager, Iterator, NamedTuple, overload
+from typing import Any, Callable, ContextManager, NamedTuple, overload
 
 from . import _frazil, render
 from ._frazil import LiveSession
@@ -64,9 +63,12 @@ class LiveModel:
         return self._version(self._live.version(number))
 
     @overload
-    def edit(self, change: None = None, *, author: str = "", reason: str = "") -> ContextManager[LivePatch]: ...
+    def edit(self, change: None = None, *, author: str = "", reason: str = "") -> ContextManager[LivePatch]:
+        ...
+
     @overload
-    def edit(self, change: Callable[[LivePatch], Any], *, author: str = "", reason: str = "") -> Version: ...
+    def edit(self, change: Callable[[LivePatch], Any], *, author: str = "", reason: str = "") -> Version:
+        ...
 
     def edit(self, change: Any = None, *, author: str = "", reason: str = "") -> Any:
         """Edits the current version: in a `with` block, or by a function that gets the LivePatch.
@@ -76,19 +78,12 @@ class LiveModel:
         not fit, the current version stays. Raises BadModel, BadInput. An edit inside of another one makes that one
         fail.
         """
-        block = self._edit(author, reason)
+        block = _Edit(self, author, reason)
         if change is None:
             return block
         with block as patch:
             change(patch)
         return patch.version
-
-    @contextlib.contextmanager
-    def _edit(self, author: str, reason: str) -> Iterator[LivePatch]:
-        with self._edits:
-            patch = LivePatch(self, author, reason)
-            with patch:
-                yield patch
 
     def publish(self, model: Model, *, author: str = "", reason: str = "") -> Version:
         """Makes a model from elsewhere the current version, after the policy of the current one has allowed it."""
@@ -144,6 +139,29 @@ class LivePatch(Patch):
         if self._version is None:
             raise BadInput(f"patch '{self.name}' has not been committed")
         return self._version
+
+
+class _Edit(ContextManager[LivePatch]):
+    """A patch under the lock of the model's edits."""
+
+    def __init__(self, live: LiveModel, author: str, reason: str) -> None:
+        self._live = live
+        self._note = (author, reason)
+
+    def __enter__(self) -> LivePatch:
+        self._live._edits.acquire()
+        try:
+            self._patch = LivePatch(self._live, *self._note)
+        except BaseException:
+            self._live._edits.release()
+            raise
+        return self._patch
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            self._patch.__exit__(kind, error, trace)
+        finally:
+            self._live._edits.release()
 
 
 class Diff(str):

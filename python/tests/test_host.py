@@ -79,7 +79,15 @@ def test_attributes_of_all_kinds():
 
     model_of(op)([1])
     assert seen == {"i": 1, "f": 0.5, "s": "a", "ints": [1], "floats": [1.5], "strings": ["p"], "t": [1, 1]}
-    given = {"i": 7, "f": 2, "s": "b", "ints": [3, 4], "floats": [2.0], "strings": ["q", "r"], "t": np.zeros(1, np.int64)}
+    given = {
+        "i": 7,
+        "f": 2,
+        "s": "b",
+        "ints": [3, 4],
+        "floats": [2.0],
+        "strings": ["q", "r"],
+        "t": np.zeros(1, np.int64),
+    }
     model_of(op, attributes=given)([1])
     assert seen == {**given, "t": [0]}
 
@@ -165,7 +173,11 @@ def test_exceptions_are_chained():
         raise fault
 
     model = model_of(frazil.host_operator(name())(op))
-    for run in (lambda: model([1]), lambda: model.session().run({"x0": [1]}), lambda: frazil.LiveModel(model).open()([1])):
+    for run in (
+        lambda: model([1]),
+        lambda: model.session().run({"x0": [1]}),
+        lambda: frazil.LiveModel(model).open()([1]),
+    ):
         with pytest.raises(frazil.BadInput, match="'here'.*Own: two lines") as caught:
             run()
         assert caught.value.__cause__ is fault and fault.__traceback__ is not None

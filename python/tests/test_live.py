@@ -103,7 +103,7 @@ def test_failed_edits_change_nothing(model):
         patch.version
     with pytest.raises(ZeroDivisionError):
         live.edit(lambda patch: 1 / 0)
-    with pytest.raises(frazil.BadModel):
+    with pytest.raises(frazil.BadModel, match=__file__):
         live.edit(lambda patch: patch.remove("double"))
     with pytest.raises(frazil.BadInput, match="not of version 2"):
         with live.edit() as outer:

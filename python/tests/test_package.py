@@ -115,7 +115,7 @@ def test_docstrings():
                     assert of.__doc__, f"{name}.{member}"
 
 
-@pytest.mark.parametrize("page", ["python.md", "nn.md"])
+@pytest.mark.parametrize("page", ["python.md", "nn.md", "tutorial.md"])
 def test_examples_of_the_documentation(page, tmp_path, monkeypatch):
     """Each block of a page runs, after those before it; `# value` behind an expression is what it gives."""
     monkeypatch.chdir(tmp_path)
@@ -125,7 +125,8 @@ def test_examples_of_the_documentation(page, tmp_path, monkeypatch):
     names = {}
     for block in blocks:
         for node in ast.parse(block).body:
-            source = ast.get_source_segment(block, node)
+            first = min((d.lineno for d in getattr(node, "decorator_list", [])), default=node.lineno)
+            source = "\n".join(block.splitlines()[first - 1 : node.end_lineno])
             comment = re.search(r"#\s*(.*)$", block.splitlines()[node.end_lineno - 1])
             if isinstance(node, ast.Expr) and comment:
                 assert str(eval(source, names)) == comment[1], source

@@ -1,0 +1,18 @@
+"""The programs in examples/python."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "examples/python"
+
+
+@pytest.mark.parametrize("program", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_example(program, tmp_path):
+    """It ends well, and prints something."""
+    command = [sys.executable, "-W", "error", program]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout and not made.stderr
