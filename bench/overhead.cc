@@ -3,7 +3,8 @@
 //   overhead [MODELDIR] [--peer LIBRARY | --no-peer] [--rounds N] [--json FILE] [--all] [NAME...]
 //
 // MODELDIR is $FRAZIL_WORKLOADS or build/workloads unless given. NAMEs are workloads (workloads.h) or sections:
-// observer, shapes, stream, append, edit, load. Without NAMEs: the workloads dominated by overhead, and every section.
+// observer, shapes, stream, append, edit, live, load. Without NAMEs: the workloads dominated by overhead, and every
+// section.
 // --all takes every workload whose model is in MODELDIR. Pin the process to a core, as the peer's figures vary with the
 // machine's load. The results of both sides are compared; exits with 1 when a row fails.
 
@@ -33,7 +34,7 @@ namespace {
 constexpr const char* kDefaultNames[] = {"floor_add", "chain100",   "mlp_tiny", "loop_tiny",
                                          "if_chain",  "if_in_loop", "loop_rnn", "ew_64"};
 constexpr const char* kObserved[] = {"floor_add", "chain100", "loop_tiny"};
-constexpr const char* kSections[] = {"observer", "shapes", "stream", "append", "edit", "load"};
+constexpr const char* kSections[] = {"observer", "shapes", "stream", "append", "edit", "live", "load"};
 
 struct OverheadArguments : Arguments {
   std::string peer;
@@ -130,6 +131,7 @@ bool overhead(const OverheadArguments& arguments) {
   if (arguments.wants("stream")) json["stream"] = shape_stream(scratch_dir(), arguments.timing.rounds);
   if (arguments.wants("append")) json["append"] = appended_values(arguments.timing.rounds);
   if (arguments.wants("edit")) json["edit"] = edited_graph(model_file(arguments.folder, "bert_base", false), 5);
+  if (arguments.wants("live")) json["live"] = live_edits(model_file(arguments.folder, "bert_base", false), 9, 100);
   if (arguments.wants("load")) json["load"] = large_load(scratch_dir());
   write_json(arguments.json, json);
   return good;

@@ -30,6 +30,10 @@ nlohmann::json large_load(const std::string& scratch_dir);
 /// An edit of one pointwise node in the middle of the model at `path`: its commit, and planning before and after it.
 nlohmann::json edited_graph(const std::string& path, int rounds);
 
+/// Edits of a LiveModel of bert_base, a pointwise node and the weights of a product: what an edit and the first run after
+/// it take more than a steady run. Then the memory of `versions` edited versions beside that of one.
+nlohmann::json live_edits(const std::string& path, int rounds, int versions);
+
 /// The child process of large_load: loads `path`, runs `rows` rows and prints JSON.
 void load_child(const std::string& path, std::int64_t rows);
 

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+
+#include <frazil/live.h>
+#include <unistd.h>
+
+#include "api/access.h"
+#include "bench/overhead_sections.h"
+#include "ir/op.h"
+#include "onnx/import.h"
+
+namespace bench {
+namespace {
+
+using frazil::api::Array;
+using frazil::api::LiveModel;
+using frazil::api::LiveSession;
+using frazil::api::Model;
+
+/// A node to edit, by the names of its values.
+struct Place {
+  std::string input, output;
+  frazil::Sizes weight;  ///< of its second operand
+};
+
+/// The middle one of the nodes of an operator; with a matrix as second operand where `weights` is set.
+Place place_of(const frazil::Graph& graph, std::string_view op, bool weights) {
+  std::vector<Place> found;
+  for (const frazil::NodeId id : graph.main().nodes) {
+    const frazil::Node& node = graph.node(id);
+    if (node.op->name != op) continue;
+    const frazil::Constant* weight = weights ? graph.constant(node.in[1]) : nullptr;
+    if (weights && (weight == nullptr || weight->tensor.rank() != 2)) continue;
+    found.push_back({graph.value_name(node.in[0]), graph.value_name(node.out[0]),
+                     weight != nullptr ? weight->tensor.sizes() : frazil::Sizes()});
+  }
+  if (found.empty()) throw std::runtime_error("the model has no " + std::string(op) + " to edit");
+  return found[found.size() / 2];
+}
+
+double resident_mb() {
+  std::ifstream file("/proc/self/statm");
+  double total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) * 1e-6;
+}
+
+std::vector<frazil::api::Named> sentence() {
+  const auto ids = [](std::int64_t value) {
+    std::vector<std::int64_t> numbers(16, value);
+    return Array::of<std::int64_t>({1, 16}, std::span<const std::int64_t>(numbers));
+  };
+  return {{"input_ids", ids(7)}, {"attention_mask", ids(1)}, {"token_type_ids", ids(0)}};
+}
+
+double timed(const auto& what) {
+  const auto start = detail::Clock::now();
+  what();
+  return detail::since_ms(start);
+}
+
+/// A pointwise node gets another one behind it.
+void scale(frazil::api::Patch& patch, const Place& at, float by) {
+  patch.replace(at.output, patch.op("Mul", {patch.tap(at.output), patch.scalar(by)}));
+}
+
+void swap_weights(frazil::api::Patch& patch, const Place& at, float value) {
+  std::vector<float> numbers(static_cast<std::size_t>(at.weight[0] * at.weight[1]), value);
+  const Array weight = Array::of<float>({at.weight[0], at.weight[1]}, std::span<const float>(numbers));
+  patch.replace(at.output, patch.op("MatMul", {patch.tap(at.input), patch.constant(weight)}));
+}
+
+struct Times {
+  std::vector<double> edit, first, steady;
+  double extra() const {
+    const auto median = [](const std::vector<double>& times) { return detail::quantile(times, 0.5); };
+    return median(edit) + median(first) - median(steady);
+  }
+};
+
+/// Edits one model again and again; every edit is of the first version.
+template <class Change>
+Times edit_times(const Model& model, int rounds, const Change& change) {
+  LiveModel live(model);
+  LiveSession session = live.open();
+  const auto inputs = sentence();
+  const auto run = [&] { (void)session.run(std::span<const frazil::api::Named>(inputs)); };
+  run();
+  Times times;
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < 3; ++i) times.steady.push_back(timed(run));
+    times.edit.push_back(timed([&] {
+      live.edit({"bench", "edit"}, [&](frazil::api::Patch& patch) { change(patch, static_cast<float>(round + 2)); });
+    }));
+    times.first.push_back(timed(run));
+    live.roll_back(1, {"bench", "back"});
+    run();
+  }
+  return times;
+}
+
+}  // namespace
+
+nlohmann::json live_edits(const std::string& path, int rounds, int versions) {
+  const auto imported = frazil::import_onnx(path);
+  if (!imported) throw std::runtime_error(imported.error().message);
+  const Place pointwise = place_of(*imported, "Erf", false), product = place_of(*imported, "MatMul", true);
+  const Model model = Model::load(path);
+  const Times scaled = edit_times(model, rounds, [&](auto& patch, float by) { scale(patch, pointwise, by); });
+  const Times swapped = edit_times(model, rounds, [&](auto& patch, float by) { swap_weights(patch, product, by); });
+
+  LiveModel live(model);
+  LiveSession session = live.open();
+  const auto inputs = sentence();
+  (void)session.run(std::span<const frazil::api::Named>(inputs));
+  const double one = resident_mb();
+  const auto packed = frazil::api::Access::impl(model).executable(false)->packed_bytes();
+  for (int i = 0; i < versions; ++i) {
+    live.roll_back(1, {"bench", "back"});
+    live.edit({"bench", "edit"}, [&](frazil::api::Patch& patch) { scale(patch, pointwise, static_cast<float>(i + 2)); });
+    (void)session.run(std::span<const frazil::api::Named>(inputs));
+  }
+  const double all = resident_mb();
+  const auto packed_after = frazil::api::Access::impl(live.current().model).executable(false)->packed_bytes();
+  std::printf("live     pointwise edit + first run - steady run: %.2f ms; of weights: %.2f ms\n", scaled.extra(),
+              swapped.extra());
+  std::printf("live     %d versions: %.1f MB resident, one: %.1f MB (%.3f); packed %.1f and %.1f MB\n", versions, all,
+              one, all / one, static_cast<double>(packed) * 1e-6, static_cast<double>(packed_after) * 1e-6);
+  return {{"pointwise_ms", scaled.extra()},
+          {"weights_ms", swapped.extra()},
+          {"versions", versions},
+          {"one_mb", one},
+          {"versions_mb", all}};
+}
+
+}  // namespace bench
