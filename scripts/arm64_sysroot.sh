@@ -6,7 +6,7 @@ set -euo pipefail
 sysroot=${1:?usage: $0 FOLDER}
 packages=(
   libc6-dev libstdc++-12-dev
-  libprotozero-dev libtbb-dev libre2-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
+  libprotozero-dev libtbb-dev libre2-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libssl-dev
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
   libgtest-dev libgmock-dev
 )

@@ -163,7 +163,8 @@ class Patch : public Body {
   ///
   ///   patch.replace("relu_out", patch.input("relu_out", Dtype::f32, {"N", 64}));
   Term input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
-  /// Replaces every use of the value, also as a model output, by `with`. Names as for tap().
+  /// Replaces every use of the value, also as a model output, by `with`, which takes its name; what the patch taps of
+  /// the old one is then called NAME#1. Names as for tap().
   void replace(std::string_view value, Term with);
   /// Removes the node of this name. Its results must have no uses once the patch is applied.
   void remove(std::string_view node);

@@ -37,7 +37,7 @@ class LiveSession;
 /// A model that is edited while requests run. Each edit makes a version; requests that have begun end on theirs, those
 /// that begin afterwards run on the new one. Planned parts, packed weights and constants that versions have in common
 /// exist once. A handle to shared data: copies are cheap. Thread-safe; edits wait for each other, and requests wait for
-/// no edit.
+/// no edit. The last eight versions stay planned; an older one is planned again when it is opened.
 ///
 ///   LiveModel live(model);
 ///   LiveSession session = live.open();

@@ -75,6 +75,9 @@ class Model {
   /// The graph in the text form. from_text(text(), weights()) returns an equal model.
   std::string text() const;
   std::map<std::string, Array> weights() const;
+  /// "sha256:" and 64 hexadecimal digits, of the text form and the weights: models of equal content have equal digests.
+  /// Computed on first use; weights that models share are read once.
+  std::string digest() const;
   /// The graph as input for Graphviz (DOT).
   std::string dot() const;
   /// The execution plan as text: its steps and where each value is stored.

@@ -7,6 +7,7 @@
 """
 
 from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes, from_dlpack, operators
+from .debug import Comparison, Debugger, Stop, compare
 from .errors import BadInput, BadModel, Cancelled, Error, InternalError, LimitExceeded, OutOfMemory, Unsupported
 from . import nn
 from .fx import from_fx, from_torch
@@ -25,8 +26,10 @@ __all__ = [
     "BadInput",
     "BadModel",
     "Cancelled",
+    "Comparison",
     "Counters",
     "DType",
+    "Debugger",
     "Diff",
     "Error",
     "Graph",
@@ -46,11 +49,13 @@ __all__ = [
     "Port",
     "Profile",
     "Session",
+    "Stop",
     "TensorType",
     "Term",
     "Unsupported",
     "Version",
     "__version__",
+    "compare",
     "diff",
     "diff_dot",
     "dtype",

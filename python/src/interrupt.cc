@@ -49,6 +49,8 @@ Interruptible::Interruptible(Session& session)
     : Interruptible(&session, [](void* of) { static_cast<Session*>(of)->cancel(); }) {}
 Interruptible::Interruptible(LiveSession& session)
     : Interruptible(&session, [](void* of) { static_cast<LiveSession*>(of)->cancel(); }) {}
+Interruptible::Interruptible(Debugger& debugger)
+    : Interruptible(&debugger, [](void* of) { static_cast<Debugger*>(of)->cancel(); }) {}
 
 Interruptible::Interruptible(void* session, Cancel cancel)
     : session_(session), cancel_(cancel), main_(PyThread_get_thread_ident() == main_thread) {

@@ -16,6 +16,7 @@ class Interruptible {
  public:
   explicit Interruptible(Session& session);
   explicit Interruptible(LiveSession& session);
+  explicit Interruptible(Debugger& debugger);
   ~Interruptible();
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;

@@ -18,5 +18,6 @@ PYBIND11_MODULE(_frazil, m) {
   bind_builders(m);
   bind_operators(m);
   bind_live(m);
+  bind_debug(m);
   bind_hosts(m);
 }

@@ -51,6 +51,7 @@ void bind_models(py::module_& m);
 void bind_builders(py::module_& m);
 void bind_operators(py::module_& m);
 void bind_live(py::module_& m);
+void bind_debug(py::module_& m);
 void bind_hosts(py::module_& m);
 
 }  // namespace frazil::python

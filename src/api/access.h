@@ -36,8 +36,16 @@ struct Model::Impl {
   std::shared_ptr<const std::vector<std::string>> output_names;
   std::mutex mutex;
   std::shared_ptr<exec::Executable> planned, reference;  ///< made on first use
+  std::mutex digest_mutex;
+  std::string digest;  ///< under the mutex; computed on first use
 
   std::shared_ptr<exec::Executable> executable(bool on_reference);
+  /// Sessions that are open keep theirs.
+  void forget_plans() {
+    const std::scoped_lock lock(mutex);
+    planned.reset();
+    reference.reset();
+  }
 };
 
 struct Body::Impl {

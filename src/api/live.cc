@@ -38,8 +38,18 @@ struct LiveModel::Impl {
                  std::move(model)};
     const std::scoped_lock lock(mutex);
     versions.push_back(made);
+    forget_old_plan();
     newest.store(made.number, std::memory_order_release);
     return made;
+  }
+  /// Of the version that is one too many. Precondition: the caller holds `mutex`.
+  void forget_old_plan() {
+    constexpr std::size_t kPlanned = 8;
+    if (versions.size() <= kPlanned) return;
+    const auto old = versions.end() - kPlanned - 1;
+    auto& model = Access::impl(old->model);
+    const auto same = [&](const Version& version) { return &Access::impl(version.model) == &model; };
+    if (std::none_of(old + 1, versions.end(), same)) model.forget_plans();
   }
   /// Precondition: the caller holds `edits`, and the patch is of the current version.
   Version commit(Patch& patch, VersionNote note) {

@@ -28,6 +28,16 @@ Value find_value(const Graph& graph, std::string_view name) {
   return found;
 }
 
+/// "relu#1", for what "relu" was before a patch.
+std::string unused_name(const Graph& graph, const std::string& name) {
+  for (int number = 1;; ++number) {
+    std::string candidate = fmt::format("{}#{}", name, number);
+    bool used = false;
+    for (std::uint32_t v = 0; v < graph.value_count() && !used; ++v) used = graph.value_name(Value{v}) == candidate;
+    if (!used) return candidate;
+  }
+}
+
 NodeId find_node(const Graph& graph, std::string_view name) {
   NodeId found;
   for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
@@ -63,8 +73,13 @@ Term Patch::input(std::string_view name, Dtype dtype, const std::vector<Extent>&
 
 void Patch::replace(std::string_view value, Term with) {
   const Expr expr = Access::expr(*impl_, with);
-  impl_->patch->replace(find_value(graph_of(*impl_->model), value), expr);
+  const Graph& graph = graph_of(*impl_->model);
+  const Value old = find_value(graph, value);
+  impl_->patch->replace(old, expr);
   check(impl_->patch->status());
+  if (!graph.value_name(old).empty() && graph.producer(old)) {
+    impl_->patch->rename(old, unused_name(graph, graph.value_name(old)));
+  }
 }
 
 void Patch::remove(std::string_view node) {

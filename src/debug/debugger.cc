@@ -9,7 +9,13 @@ namespace frazil::debug {
 Debugger::Debugger(std::shared_ptr<const Graph> graph, Ways ways)
     : graph_(std::move(graph)), ways_(std::move(ways)), sites_(graph_), missing_(sites_.size()), made_(sites_.size()) {}
 
-Debugger::~Debugger() = default;
+Debugger::~Debugger() { leave_run(); }
+
+void Debugger::leave_run() {
+  reachable_ = nullptr;
+  while (cancelling_ != 0) std::this_thread::yield();
+  run_.reset();
+}
 
 Result<std::unique_ptr<Debugger>> Debugger::make(std::shared_ptr<const Graph> graph, Ways ways) {
   std::unique_ptr<Debugger> made(new Debugger(std::move(graph), std::move(ways)));
@@ -30,18 +36,19 @@ Status Debugger::rebuild() {
 }
 
 Stop Debugger::run(std::vector<Datum> inputs, Until until) {
-  run_.reset();
+  leave_run();
   inputs_ = std::move(inputs);
   return begin(until);
 }
 
 Stop Debugger::begin(Until until, std::optional<std::pair<std::size_t, std::uint64_t>> target) {
-  run_.reset();
+  leave_run();
   results_.clear();
   std::ranges::fill(missing_, std::string());
   std::ranges::fill(made_, Made());
   for (const auto& [site, with] : replaced_) with->count = 0;
   run_ = std::make_unique<Run>(*this, target);
+  reachable_ = run_.get();
   Stop stop = go(until);
   if (wanted_.empty()) return stop;
   if (Status kept = keep_missing(); !kept) return {.why = Stop::Why::failed, .fault = std::move(kept).error()};
@@ -50,7 +57,7 @@ Stop Debugger::begin(Until until, std::optional<std::pair<std::size_t, std::uint
 
 /// What has been kept is not wanted again, so that begin() calls itself once.
 Status Debugger::keep_missing() {
-  run_.reset();
+  leave_run();
   for (const std::size_t site : std::exchange(wanted_, {})) replacement(site);
   return rebuild();
 }
@@ -71,13 +78,15 @@ Stop Debugger::go(Until until) {
   stop_ = run_->go(until);
   if (stop_.why == Stop::Why::ended || stop_.why == Stop::Why::failed) {
     if (wanted_.empty()) results_ = std::move(run_->results());
-    if (wanted_.empty()) run_.reset();
+    if (wanted_.empty()) leave_run();
   }
   return stop_;
 }
 
 void Debugger::cancel() noexcept {
-  if (run_ != nullptr) run_->cancel();
+  ++cancelling_;
+  if (Run* const run = reachable_) run->cancel();
+  --cancelling_;
 }
 
 Result<std::uint32_t> Debugger::add_breakpoint(std::string_view text) {
@@ -181,7 +190,7 @@ Result<Stop> Debugger::set(std::string_view name, Datum value) {
   if (count == 0) {
     return fail(Code::unsupported, "value '{}' cannot be set: {}; tier ref has it", sites_[site].name, missing_[site]);
   }
-  run_.reset();
+  leave_run();
   replacement(site).by_count[count] = std::move(value);
   FRAZIL_CHECK(rebuild());
   return begin(Until::next_value, std::pair(site, count));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -84,6 +85,7 @@ class Debugger {
 
   Debugger(std::shared_ptr<const Graph> graph, Ways ways);
   Status rebuild();
+  void leave_run();
   Stop begin(Until until, std::optional<std::pair<std::size_t, std::uint64_t>> target = {});
   Status keep_missing();
   bool is_kept(std::size_t site) const;
@@ -96,6 +98,8 @@ class Debugger {
   std::shared_ptr<const Graph> running_;          // with what was set
   std::shared_ptr<exec::Executable> executable_;  // of running_
   std::unique_ptr<Run> run_;
+  std::atomic<Run*> reachable_{nullptr};  // for cancel(), which takes no lock: a signal handler may call it
+  std::atomic<int> cancelling_{0};        // calls of cancel() that may use it
   std::vector<Datum> inputs_, results_;
   std::vector<Breakpoint> breakpoints_;
   std::uint32_t next_number_ = 1;

@@ -30,6 +30,7 @@ struct Patch::State {
   Builder builder;
   std::size_t old_nodes, old_results;  ///< of the main block
   std::map<Value, Value> replaced;
+  std::map<Value, std::string> renamed;
   std::unordered_set<std::uint32_t> tapped;
   std::vector<NodeId> removed;
   std::vector<std::pair<NodeId, std::size_t>> dropped;
@@ -158,6 +159,12 @@ void Patch::rename(NodeId id, std::string_view name) {
   if (!s.knows(id)) return;
   TextReader::node(s.edit, id).name = name;
   s.note(fmt::format("{} renamed to '{}'", s.old.describe(id), name));
+}
+
+void Patch::rename(Value old, std::string_view name) {
+  State& s = *state_;
+  if (!s.knows(old)) return s.error("value {} is not one of the graph", old.id);
+  s.renamed[old] = name;
 }
 
 void Patch::remove_graph_output(std::string_view name) {
@@ -373,6 +380,9 @@ void Patch::State::pass_names_on() {
     if (!edit.value_name(to).empty() || edit.constant(to) || knows(to)) continue;
     builder.name_value(to, old.value_name(from));
     if (old.producer(from) && !tapped.contains(from.id)) builder.name_value(from, "");
+  }
+  for (const auto& [value, new_name] : renamed) {
+    if (!edit.value_name(value).empty()) builder.name_value(value, new_name);
   }
   const std::vector<NodeId> nodes(added().begin(), added().end());
   for (std::size_t i = nodes.size(); i-- > 0;) {

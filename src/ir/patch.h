@@ -43,6 +43,8 @@ class Patch {
   void drop_output(NodeId node, std::size_t index);
   void set_attribute(NodeId node, std::string_view name, const AttrValue& value);
   void rename(NodeId node, std::string_view name);
+  /// A value that is replaced and still used has its name beside what replaces it, unless it gets another one.
+  void rename(Value old, std::string_view name);
   void remove_graph_output(std::string_view name);
 
   /// The first error so far.

@@ -49,6 +49,53 @@ TEST(LiveModel, SessionsRunTheCurrentVersion) {
   EXPECT_EQ(session.version(), 2u);
 }
 
+TEST(LiveModel, OneValueIsEditedAgainAndAgain) {
+  LiveModel live(base());
+  auto session = live.open();
+  for (int i = 1; i <= 3; ++i) {
+    live.edit({}, [](Patch& patch) { patch.replace("a", patch.op("Neg", {patch.tap("a")})); });
+    EXPECT_EQ(first_of(session), i % 2 == 1 ? -19 : 21);
+  }
+  const std::string text = live.current().model.text();
+  for (const char* name : {"%a#1", "%a#2", "%a#3"}) {
+    EXPECT_THAT(text, HasSubstr(std::string(name).substr(1))) << name;
+  }
+}
+
+TEST(LiveModel, DigestsAreOfTheContent) {
+  LiveModel live(base());
+  const std::string first = live.current().model.digest();
+  EXPECT_EQ(first.size(), 71u);
+  EXPECT_EQ(first.substr(0, 7), "sha256:");
+  EXPECT_EQ(base().digest(), first);
+  const std::string second = live.edit({}, [](Patch& patch) { set_shift(patch, 5); }).model.digest();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(live.roll_back(1, {}).model.digest(), first);
+}
+
+TEST(LiveModel, DigestsReadLargeWeights) {
+  const auto with = [](float last) {
+    std::vector<float> numbers(5000, 1);
+    numbers.back() = last;
+    frazil::GraphBuilder graph("g");
+    const auto weight = graph.constant(Array::of<float>({5000}, std::span<const float>(numbers)), "w");
+    graph.output("y", graph.op("Add", {graph.input("x", frazil::Dtype::f32, {5000}), weight}));
+    return graph.build().digest();
+  };
+  EXPECT_EQ(with(1), with(1));
+  EXPECT_NE(with(1), with(2));
+}
+
+TEST(LiveModel, OldVersionsArePlannedAgain) {
+  LiveModel live(base());
+  for (int i = 0; i < 12; ++i) live.edit({}, [&](Patch& patch) { set_shift(patch, static_cast<float>(i)); });
+  live.roll_back(1, {});
+  auto session = live.open();
+  EXPECT_EQ(first_of(session), 21);
+  auto third = live.version(3).model.open();
+  EXPECT_EQ(third.run({{"x", Array::of<float>({1}, {10})}})["y"].values<float>()[0], 21);
+}
+
 TEST(LiveModel, RollsBackToAnOlderVersion) {
   LiveModel live(base());
   auto session = live.open();
