@@ -66,12 +66,6 @@ class DebugWorker {
   Debugger& debugger() { return *debugger_; }
 
  private:
-  template <class F>
-  static auto unlocked(F&& f) {
-    const Unlocked nothing_locked;
-    return f();
-  }
-
   Model model_;
   Signature signature_;
   std::optional<Debugger> debugger_;
@@ -91,11 +85,7 @@ py::tuple compare_models(const Model& a, const Model& b, const py::dict& inputs,
     if (!values[i].empty()) named.push_back({a.inputs()[i].name, values[i]});
   }
   const CompareOptions options{of_a, of_b, rtol, atol, of_largest};
-  const auto found = [&] {
-    const Unlocked nothing_locked;
-    return compare(a, b, named, options);
-  }();
-  return tuple_of(found);
+  return tuple_of(unlocked([&] { return compare(a, b, named, options); }));
 }
 
 }  // namespace

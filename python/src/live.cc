@@ -85,12 +85,6 @@ class LiveWorker {
   bool busy_ = false;
 };
 
-template <class F>
-auto unlocked(F&& f) {
-  const Unlocked nothing_locked;
-  return f();
-}
-
 void bind_sessions_of_versions(py::module_& m) {
   py::class_<LiveWorker>(m, "LiveSession",
                          R"(Runs whatever version is current when a run begins, on one thread: LiveModel.open().

@@ -177,12 +177,6 @@ void bind_loading(py::module_& m) {
   });
 }
 
-template <class F>
-auto unlocked(F&& f) {
-  const Unlocked nothing_locked;
-  return f();
-}
-
 py::dict weights_of(const ModelObject& m) {
   py::dict weights;
   for (const auto& [name, array] : m.model().weights()) weights[py::str(name)] = object_of(array);
@@ -231,6 +225,9 @@ KeyboardInterrupt. Any thread may call; calls at the same time have a session ea
       .def(
           "dot", [](const ModelObject& of) { return unlocked([&] { return of.model().dot(); }); },
           "dot(self)\n--\n\nThe graph as input for Graphviz.")
+      .def(
+          "digest", [](const ModelObject& of) { return unlocked([&] { return of.model().digest(); }); },
+          "digest(self)\n--\n\n'sha256:...' of the text form and the weights: equal models have equal digests.")
       .def(
           "explain", [](const ModelObject& of) { return unlocked([&] { return of.model().explain(); }); },
           "explain(self)\n--\n\nThe plan: its steps and where each value lies.");

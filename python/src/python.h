@@ -20,6 +20,11 @@ class Unlocked {
  private:
   PyThreadState* state_;
 };
+template <class F>
+auto unlocked(F&& f) {
+  const Unlocked nothing_locked;
+  return f();
+}
 
 /// The interpreter's lock, in functions that Frazil calls, on threads that may lack it. Throws Code::cancelled while
 /// the interpreter ends, when nobody gets it any more.

@@ -42,8 +42,8 @@ def test_breakpoints_in_a_loop():
     stop = debugger.run({"n": 5, "x": X})
     assert (stop.why, stop.value, stop.iterations, stop.breakpoint) == ("breakpoint", "d", (1,), number)
     assert stop.around == ["node 'loop' (Loop), body"]
-    assert debugger.out().value == "r"
     debugger.clear(number)
+    assert debugger.out().value == "r"
     assert not debugger.resume()
 
 

@@ -285,3 +285,13 @@ def test_diff(model, monkeypatch):
     assert dot.startswith("digraph") and text.dot == dot
     monkeypatch.setenv("PATH", "")
     assert text._repr_svg_() is None and text._repr_html_().startswith("<pre>+ ")
+
+
+def test_digests_are_of_the_content(model):
+    live = frazil.LiveModel(model)
+    first = model.digest()
+    assert first.startswith("sha256:") and len(first) == 71
+    with live.edit() as patch:
+        shift(patch, 5)
+    assert live.current.model.digest() != first
+    assert live.roll_back(1).model.digest() == first
