@@ -76,9 +76,10 @@ Replacement& Debugger::replacement(std::size_t site) {
 
 Stop Debugger::go(Until until) {
   stop_ = run_->go(until);
-  if (stop_.why == Stop::Why::ended || stop_.why == Stop::Why::failed) {
-    if (wanted_.empty()) results_ = std::move(run_->results());
-    if (wanted_.empty()) leave_run();
+  const bool over = stop_.why == Stop::Why::ended || stop_.why == Stop::Why::failed;
+  if (over && wanted_.empty()) {  // else begin() still needs the run
+    results_ = std::move(run_->results());
+    leave_run();
   }
   return stop_;
 }
