@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <fstream>
-#include <random>
 #include <stdexcept>
+#include <thread>
 
 #include <frazil/live.h>
 #include <unistd.h>
@@ -102,7 +103,54 @@ Times edit_times(const Model& model, int rounds, const Change& change) {
   return times;
 }
 
+/// y = x * k, in version k.
+Model factor(float k) {
+  return Model::from_text("graph g(%x: f32[N]) { %y = Mul(%x, f32[] " + std::to_string(k) + ") return y = %y }");
+}
+
+/// Runs requests until `done`; counts answers of no version.
+void serve(const LiveModel& live, const std::atomic<bool>& done, std::atomic<std::int64_t>& runs,
+           std::atomic<std::int64_t>& wrong) {
+  LiveSession session = live.open();
+  const std::vector<frazil::api::Named> inputs{{"x", Array::of<float>({3}, {1, 2, 3})}};
+  while (!done) {
+    const auto results = session.run(std::span<const frazil::api::Named>(inputs));
+    const auto y = results["y"].values<float>();
+    const float factor = y[0];
+    wrong += factor < 1 || factor > 8 || y[1] != 2 * factor || y[2] != 3 * factor;
+    ++runs;
+  }
+}
+
 }  // namespace
+
+nlohmann::json edits_under_load(int edits, int threads) {
+  LiveModel live(factor(1));
+  std::atomic<bool> done{false};
+  std::atomic<std::int64_t> runs{0}, wrong{0};
+  std::vector<std::thread> workers;
+  for (int t = 0; t < threads; ++t) workers.emplace_back([&] { serve(live, done, runs, wrong); });
+  double early = 0;
+  const double ms = timed([&] {
+    for (int i = 0; i < edits; ++i) {
+      const auto version = live.edit({"bench", "edit"}, [&](frazil::api::Patch& patch) {
+        const auto x = patch.tap("x");
+        patch.replace("y", patch.op("Mul", {x, patch.scalar(static_cast<float>(i % 8 + 1))}));
+      });
+      if (version.number > 4) live.forget(version.number - 4);
+      if (i == edits / 10) early = resident_mb();
+    }
+  });
+  const double late = resident_mb();
+  done = true;
+  for (std::thread& worker : workers) worker.join();
+  std::printf(
+      "live     %d edits beside %d threads: %.3f ms each; %lld runs, %lld wrong; %.1f MB resident after a tenth, %.1f "
+      "MB at the end\n",
+      edits, threads, ms / edits, static_cast<long long>(runs), static_cast<long long>(wrong), early, late);
+  return {{"edits", edits},        {"threads", threads}, {"edit_ms", ms / edits}, {"runs", runs.load()},
+          {"wrong", wrong.load()}, {"early_mb", early},  {"late_mb", late}};
+}
 
 nlohmann::json live_edits(const std::string& path, int rounds, int versions) {
   const auto imported = frazil::import_onnx(path);
@@ -120,7 +168,8 @@ nlohmann::json live_edits(const std::string& path, int rounds, int versions) {
   const auto packed = frazil::api::Access::impl(model).executable(false)->packed_bytes();
   for (int i = 0; i < versions; ++i) {
     live.roll_back(1, {"bench", "back"});
-    live.edit({"bench", "edit"}, [&](frazil::api::Patch& patch) { scale(patch, pointwise, static_cast<float>(i + 2)); });
+    live.edit({"bench", "edit"},
+              [&](frazil::api::Patch& patch) { scale(patch, pointwise, static_cast<float>(i + 2)); });
     (void)session.run(std::span<const frazil::api::Named>(inputs));
   }
   const double all = resident_mb();

@@ -34,6 +34,9 @@ nlohmann::json edited_graph(const std::string& path, int rounds);
 /// it take more than a steady run. Then the memory of `versions` edited versions beside that of one.
 nlohmann::json live_edits(const std::string& path, int rounds, int versions);
 
+/// Edits of a small LiveModel while threads run it: wrong answers, and memory after a tenth of the edits and at the end.
+nlohmann::json edits_under_load(int edits, int threads);
+
 /// The child process of large_load: loads `path`, runs `rows` rows and prints JSON.
 void load_child(const std::string& path, std::int64_t rows);
 

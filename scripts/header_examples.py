@@ -14,6 +14,7 @@ GIVEN = {
     "debug.h": "const Model& model, Array x",
     "host_operator.h": "GraphBuilder& graph, Term x",
     "live.h": "const Model& model, Array x",
+    "registry.h": "const Model& model, GraphBuilder& graph, Term x",
     "session.h": "Session& session, Array x",
 }
 

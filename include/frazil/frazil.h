@@ -17,6 +17,7 @@
 #include <frazil/model.h>
 #include <frazil/observer.h>
 #include <frazil/operators.h>
+#include <frazil/registry.h>
 #include <frazil/session.h>
 
 namespace frazil {
@@ -57,6 +58,7 @@ using api::Patch;
 using api::Policy;
 using api::Port;
 using api::register_operator;
+using api::Registry;
 using api::Results;
 using api::Session;
 using api::Sizes;

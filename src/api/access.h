@@ -11,6 +11,7 @@
 #include <frazil/host_operator.h>
 #include <frazil/model.h>
 #include <frazil/observer.h>
+#include <frazil/registry.h>
 
 #include "base/error.h"
 #include "exec/session.h"
@@ -94,6 +95,7 @@ struct Access {
   static Array copy(const Array& array);
   /// Of a node of a HostOperator.
   static NodeAttributes attributes(const void* attrs);
+  static const Registry::Impl& registry();
 };
 
 /// Throws api::Error.

@@ -7,13 +7,41 @@
 
 #include <frazil/host_operator.h>
 
-#include "api/access.h"
+#include "api/host_call.h"
 #include "base/execution_limits.h"
 #include "ir/infer.h"
 #include "ir/op.h"
-#include "ir/opaque.h"
 
 namespace frazil::api {
+
+Array operand_of(const OpaqueCall& call, std::size_t i, bool views) {
+  if (!call.has(i)) return {};
+  const TensorView view = call.in(i);
+  const auto bytes = static_cast<std::size_t>(view.count()) * frazil::byte_size(view.elem);
+  const Tensor seen = take(
+      Tensor::over(view.elem, {view.sizes.begin(), view.sizes.end()}, Buffer::borrow({view.data, bytes}, nullptr)));
+  const Array array = Access::array(seen);
+  return views ? array : Access::copy(array);
+}
+
+Status put_result(OpaqueCall& call, std::size_t k, const Array& made) {
+  if (!made.is_tensor()) return fail(frazil::Code::bad_input, "its function gives no tensor as output {}", k);
+  const Tensor& from = Access::elements(made);
+  if (from.elem() != call.out_elem(k)) {
+    return fail(frazil::Code::bad_input, "its function gives {} as output {}, promised {}", from.type_str(), k,
+                frazil::name_of(call.out_elem(k)));
+  }
+  auto to = call.out(k, from.sizes());
+  if (!to && to.error().code == frazil::Code::internal) to.error().code = frazil::Code::bad_input;
+  FRAZIL_TRY(std::byte* const bytes, std::move(to));
+  if (from.elem() == Elem::string) {
+    auto* text = reinterpret_cast<std::string*>(bytes);
+    for (const std::string& s : from.as<std::string>()) assign_text(*text++, s);
+  } else if (from.bytes() != 0) {
+    std::memcpy(bytes, from.data(), from.bytes());
+  }
+  return {};
+}
 
 /// A definition as the rest of Frazil knows operators. Never freed: operators are known by address.
 struct HostDef : OpDef {
@@ -68,22 +96,6 @@ AttrField field_at(std::size_t index, std::string_view name, std::size_t kind, s
   static constexpr std::array setters{setters_of<I>(Kinds())...};
   static constexpr std::array<Getter, sizeof...(I)> getters{&get_value<I>...};
   return {name, static_cast<AttrKind>(kind), false, {}, setters[index][kind], getters[index]};
-}
-
-/// What a function of the program throws, as a fault.
-template <class F>
-auto called(F&& function) -> Result<decltype(function())> {
-  try {
-    return function();
-  } catch (const Error& error) {
-    return fail(static_cast<frazil::Code>(error.code()), "{}", error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(frazil::Code::out_of_memory, "out of memory");
-  } catch (const std::exception& error) {
-    return fail(frazil::Code::bad_input, "{}", error.what());
-  } catch (...) {
-    return fail(frazil::Code::bad_input, "an exception of an unknown type");
-  }
 }
 
 // ---- types ----
@@ -187,35 +199,6 @@ Status infer(InferCx& cx) {
 
 // ---- runs ----
 
-Array operand_of(const OpaqueCall& call, std::size_t i, bool views) {
-  if (!call.has(i)) return {};
-  const TensorView view = call.in(i);
-  const auto bytes = static_cast<std::size_t>(view.count()) * frazil::byte_size(view.elem);
-  const Tensor seen = take(
-      Tensor::over(view.elem, {view.sizes.begin(), view.sizes.end()}, Buffer::borrow({view.data, bytes}, nullptr)));
-  const Array array = Access::array(seen);
-  return views ? array : Access::copy(array);
-}
-
-Status put(OpaqueCall& call, std::size_t k, const Array& made) {
-  if (!made.is_tensor()) return fail(frazil::Code::bad_input, "its function gives no tensor as output {}", k);
-  const Tensor& from = Access::elements(made);
-  if (from.elem() != call.out_elem(k)) {
-    return fail(frazil::Code::bad_input, "its function gives {} as output {}, promised {}", from.type_str(), k,
-                frazil::name_of(call.out_elem(k)));
-  }
-  auto to = call.out(k, from.sizes());
-  if (!to && to.error().code == frazil::Code::internal) to.error().code = frazil::Code::bad_input;
-  FRAZIL_TRY(std::byte* const bytes, std::move(to));
-  if (from.elem() == Elem::string) {
-    auto* text = reinterpret_cast<std::string*>(bytes);
-    for (const std::string& s : from.as<std::string>()) assign_text(*text++, s);
-  } else if (from.bytes() != 0) {
-    std::memcpy(bytes, from.data(), from.bytes());
-  }
-  return {};
-}
-
 Status run(OpaqueCall& call) {
   const HostDef& def = *call.attrs<HostAttrs>().def.load();
   FRAZIL_TRY(const std::vector<Array> results, called([&] {
@@ -231,7 +214,7 @@ Status run(OpaqueCall& call) {
                 def.host.outputs);
   }
   for (std::size_t k = 0; k < results.size(); ++k) {
-    if (call.wants(k)) FRAZIL_CHECK(put(call, k, results[k]));
+    if (call.wants(k)) FRAZIL_CHECK(put_result(call, k, results[k]));
   }
   return {};
 }

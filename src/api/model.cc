@@ -2,8 +2,8 @@
 
 #include <frazil/model.h>
 
-#include "api/access.h"
 #include "api/dot.h"
+#include "api/host_call.h"
 #include "base/knobs.h"
 #include "ir/op.h"
 #include "ir/text.h"
@@ -58,6 +58,7 @@ std::shared_ptr<exec::Executable> Model::Impl::executable(bool on_reference) {
 
 Model Access::model(Graph graph, std::shared_ptr<Policy> policy) {
   check(verify(graph, knobs()->verify));
+  check_calls(graph);
   auto impl = std::make_shared<Model::Impl>();
   impl->policy = std::move(policy);
   for (std::size_t i = 0; i < graph.main().params.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "api/access.h"
+#include "api/host_call.h"
 #include "base/knobs.h"
 #include "kernel/isa.h"
 #include "kernel/tuning_file.h"
@@ -23,6 +23,7 @@ Status start_once() {
   if (const auto isa = kernel::isa_from_name(values.isa)) kernel::force_isa(*isa);
   FRAZIL_CHECK(kernel::use_tuning(values.tuning));
   link_operators();
+  register_call();
   return {};
 }
 

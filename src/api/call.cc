@@ -1,0 +1,331 @@
+#include <array>
+#include <charconv>
+#include <map>
+#include <mutex>
+
+#include <frazil/registry.h>
+
+#include "api/host_call.h"
+#include "base/elem.h"
+#include "ir/infer.h"
+#include "ir/op.h"
+
+namespace frazil::api {
+
+struct Registry::Impl {
+  struct Entry {
+    LiveModel model;
+    std::uint64_t number = 0;  ///< of the put() that it is of
+  };
+  mutable std::mutex mutex;
+  std::map<std::string, Entry, std::less<>> models;
+  std::uint64_t puts = 0;
+
+  Entry find(std::string_view name) const {
+    const std::scoped_lock lock(mutex);
+    const auto at = models.find(name);
+    if (at == models.end()) refuse(frazil::Code::bad_input, "there is no model '{}' in the registry", name);
+    return at->second;
+  }
+};
+
+Registry::Registry() : impl_(std::make_unique<Impl>()) {}
+
+Registry& Registry::instance() {
+  static auto& registry = *new Registry;  // models may outlive main()
+  return registry;
+}
+
+void Registry::put(std::string_view name, LiveModel model) {
+  const std::scoped_lock lock(impl_->mutex);
+  impl_->models.insert_or_assign(std::string(name), Impl::Entry{std::move(model), ++impl_->puts});
+}
+
+LiveModel Registry::get(std::string_view name) const { return impl_->find(name).model; }
+
+void Registry::remove(std::string_view name) {
+  const std::scoped_lock lock(impl_->mutex);
+  const auto at = impl_->models.find(name);
+  if (at == impl_->models.end()) refuse(frazil::Code::bad_input, "there is no model '{}' in the registry", name);
+  impl_->models.erase(at);
+}
+
+std::vector<std::string> Registry::names() const {
+  const std::scoped_lock lock(impl_->mutex);
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : impl_->models) names.push_back(name);
+  return names;
+}
+
+namespace {
+
+// ---- contracts ----
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return fault == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// "f32[N,64]".
+struct TypeText {
+  Elem elem = Elem::f32;
+  std::vector<std::string> dims;
+};
+
+Result<TypeText> parse_type(std::string_view text) {
+  const std::size_t bracket = text.find('[');
+  const auto elem = elem_from_name(text.substr(0, bracket));
+  if (!elem || bracket == std::string_view::npos || !text.ends_with(']')) {
+    return fail(frazil::Code::bad_model, "'{}' is no type as 'f32[N,64]'", text);
+  }
+  TypeText parsed{.elem = *elem, .dims = {}};
+  std::string_view rest = text.substr(bracket + 1, text.size() - bracket - 2);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    std::string_view dim = rest.substr(0, comma);
+    while (dim.starts_with(' ')) dim.remove_prefix(1);
+    while (dim.ends_with(' ')) dim.remove_suffix(1);
+    if (dim.empty()) return fail(frazil::Code::bad_model, "'{}' has an extent without a name", text);
+    parsed.dims.emplace_back(dim);
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  return parsed;
+}
+
+/// Sessions of the called model that no call uses now.
+class Sessions {
+ public:
+  Sessions() = default;
+  Sessions(const Sessions&) {}
+  Sessions& operator=(const Sessions&) = delete;
+
+  /// Those of another put() are dropped.
+  std::optional<LiveSession> take(std::uint64_t number) {
+    const std::scoped_lock lock(mutex_);
+    if (number != number_) free_.clear();
+    number_ = number;
+    if (free_.empty()) return std::nullopt;
+    LiveSession session = std::move(free_.back());
+    free_.pop_back();
+    return session;
+  }
+  void give_back(std::uint64_t number, LiveSession session) {
+    const std::scoped_lock lock(mutex_);
+    if (number == number_) free_.push_back(std::move(session));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t number_ = 0;
+  std::vector<LiveSession> free_;
+};
+
+struct CallAttrs {
+  std::string model;
+  std::int64_t version = 0;
+  Strings takes, gives;
+  mutable Sessions sessions{};
+  static constexpr std::array fields{required<&CallAttrs::model>("model", "name of the model in the registry"),
+                                     attr<&CallAttrs::version>("version", "its version; 0: the current one"),
+                                     required<&CallAttrs::takes>("takes", "the type of each input: 'f32[N,64]'"),
+                                     required<&CallAttrs::gives>("gives", "the type of each output")};
+};
+
+// ---- types ----
+
+class Contract {
+ public:
+  explicit Contract(InferCx& cx) : cx_(cx), attrs_(cx.attrs<CallAttrs>()) {}
+
+  Status check() {
+    if (attrs_.takes.size() != cx_.input_count() || attrs_.gives.size() != cx_.output_count()) {
+      return cx_.error("its contract has {} inputs and {} outputs, the node {} and {}", attrs_.takes.size(),
+                       attrs_.gives.size(), cx_.input_count(), cx_.output_count());
+    }
+    for (std::size_t i = 0; i < attrs_.takes.size(); ++i) FRAZIL_CHECK(input(i));
+    for (std::size_t k = 0; k < attrs_.gives.size(); ++k) FRAZIL_CHECK(output(k));
+    return {};
+  }
+
+ private:
+  Status input(std::size_t i) {
+    FRAZIL_TRY(const TypeText wanted, parsed(attrs_.takes[i]));
+    if (!cx_.has(i)) return cx_.error("input {} is absent", i);
+    const Type type = cx_.type(i);
+    const bool fits =
+        type.is_tensor() && type.elem == wanted.elem && (!type.ranked || type.rank() == wanted.dims.size());
+    if (!fits) return cx_.error("input {}: expected {}, got {}", i, attrs_.takes[i], cx_.type_str(i));
+    for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
+      const std::string& dim = wanted.dims[axis];
+      if (dim == "?") continue;
+      const auto number = number_of(dim);
+      const auto [at, fresh] = bound_.try_emplace(dim, number ? Dim(*number) : type.shape[axis]);
+      if (fresh && !number) continue;
+      FRAZIL_CHECK(cx_.require_equal(type.shape[axis], at->second, fmt::format("extent '{}' of input {}", dim, i)));
+    }
+    return {};
+  }
+
+  Status output(std::size_t k) {
+    FRAZIL_TRY(const TypeText given, parsed(attrs_.gives[k]));
+    if (!cx_.wants(k)) return {};
+    Shape shape;
+    for (std::size_t axis = 0; axis < given.dims.size(); ++axis) {
+      const std::string& dim = given.dims[axis];
+      const auto at = bound_.find(dim);
+      if (const auto number = number_of(dim)) {
+        shape.push_back(Dim(*number));
+      } else if (at != bound_.end()) {
+        shape.push_back(at->second);
+      } else {
+        shape.push_back(cx_.data_extent(k, static_cast<int>(axis)));
+        if (dim != "?") bound_.emplace(dim, shape.back());
+      }
+    }
+    cx_.out(k, Type::tensor(given.elem, std::move(shape)));
+    return {};
+  }
+
+  Result<TypeText> parsed(const std::string& text) const {
+    auto type = parse_type(text);
+    if (!type) return cx_.error("{}", type.error().message);
+    return type;
+  }
+
+  InferCx& cx_;
+  const CallAttrs& attrs_;
+  std::map<std::string, Dim, std::less<>> bound_;
+};
+
+Status types(InferCx& cx) { return Contract(cx).check(); }
+
+// ---- runs ----
+
+/// How many calls are around this one, on this thread.
+class Depth {
+ public:
+  Depth() { ++depth; }
+  ~Depth() { --depth; }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+  static bool exceeded() { return depth > 32; }
+
+ private:
+  static thread_local int depth;
+};
+thread_local int Depth::depth = 0;
+
+std::vector<Named> by_name(const Model& model, std::span<const Array> operands, const CallAttrs& attrs) {
+  const auto& ports = model.inputs();
+  if (ports.size() < operands.size() || model.outputs().size() < attrs.gives.size()) {
+    refuse(frazil::Code::bad_input, "model '{}' has {} inputs and {} outputs, the contract {} and {}", attrs.model,
+           ports.size(), model.outputs().size(), operands.size(), attrs.gives.size());
+  }
+  std::vector<Named> named;
+  for (std::size_t i = 0; i < operands.size(); ++i) named.push_back({ports[i].name, operands[i]});
+  return named;
+}
+
+Results call_model(const CallAttrs& attrs, std::span<const Array> operands) {
+  const auto entry = Access::registry().find(attrs.model);
+  if (attrs.version != 0) {
+    const Model model = entry.model.version(static_cast<std::uint64_t>(attrs.version)).model;
+    return model.open().run(std::span<const Named>(by_name(model, operands, attrs)));
+  }
+  std::optional<LiveSession> session = attrs.sessions.take(entry.number);
+  if (!session) session.emplace(entry.model.open());
+  Results results = session->run_with([&](const Version& version) { return by_name(version.model, operands, attrs); });
+  attrs.sessions.give_back(entry.number, std::move(*session));
+  return results;
+}
+
+Status run(OpaqueCall& call) {
+  const auto& attrs = call.attrs<CallAttrs>();
+  const Depth depth;
+  if (Depth::exceeded()) return fail(frazil::Code::limit, "models call each other more than 32 deep");
+  FRAZIL_TRY(const Results results, called([&] {
+               std::vector<Array> operands;
+               for (std::size_t i = 0; i < call.input_count(); ++i) operands.push_back(operand_of(call, i, true));
+               return call_model(attrs, operands);
+             }));
+  for (std::size_t k = 0; k < call.output_count(); ++k) {
+    if (!call.wants(k)) continue;
+    if (Status put = put_result(call, k, results[k]); !put) {
+      return within(fmt::format("model '{}': ", attrs.model), std::move(put).error());
+    }
+  }
+  return {};
+}
+
+const OpDef& definition() {
+  static constexpr std::array<frazil::Port, 1> kIn{{{"inputs", "", 0, frazil::Port::Use::variadic}}};
+  static constexpr std::array<frazil::Port, 1> kOut{{{"outputs", "", 0, frazil::Port::Use::variadic}}};
+  static const OpDef def{.name = "Call",
+                         .domain = "frazil",
+                         .doc = "Runs a model of the registry, which is looked up by name in each call.",
+                         .attrs = attr_table<CallAttrs>(),
+                         .inputs = kIn,
+                         .outputs = kOut,
+                         .form = Opaque{types, run, "another model computes it"},
+                         .stateful = true};
+  return def;
+}
+
+// ---- when a graph is loaded ----
+
+std::string fault_of(const Port& port, const TypeText& type) {
+  if (port.kind != Array::Kind::tensor) return "is " + port.type;
+  if (static_cast<Elem>(port.dtype) != type.elem) return "is " + port.type;
+  if (!port.ranked) return {};
+  if (port.dims.size() != type.dims.size()) return "is " + port.type;
+  for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
+    const auto theirs = number_of(port.dims[axis]), ours = number_of(type.dims[axis]);
+    if (theirs && ours && *theirs != *ours) return "is " + port.type;
+  }
+  return {};
+}
+
+void check_ports(const std::string& node, std::string_view what, const std::vector<Port>& ports,
+                 const Strings& contract) {
+  if (ports.size() < contract.size()) {
+    refuse(frazil::Code::bad_model, "{}: its model has {} {}s, the contract {}", node, ports.size(), what,
+           contract.size());
+  }
+  for (std::size_t i = 0; i < contract.size(); ++i) {
+    const std::string fault = fault_of(ports[i], take(parse_type(contract[i])));
+    if (fault.empty()) continue;
+    refuse(frazil::Code::bad_model, "{}: {} '{}' of its model {}, the contract has {}", node, what, ports[i].name,
+           fault, contract[i]);
+  }
+}
+
+void check_call(const Graph& graph, NodeId id) {
+  const std::string node = graph.describe(id);
+  const auto& attrs = graph.node(id).attributes<CallAttrs>();
+  const auto model = called([&] {
+    const LiveModel live = Registry::instance().get(attrs.model);
+    return attrs.version == 0 ? live.current().model : live.version(static_cast<std::uint64_t>(attrs.version)).model;
+  });
+  if (!model) refuse(frazil::Code::bad_model, "{}: {}", node, model.error().message);
+  check_ports(node, "input", model->inputs(), attrs.takes);
+  for (std::size_t i = attrs.takes.size(); i < model->inputs().size(); ++i) {
+    if (model->inputs()[i].optional) continue;
+    refuse(frazil::Code::bad_model, "{}: the contract lacks input '{}' of its model", node, model->inputs()[i].name);
+  }
+  check_ports(node, "output", model->outputs(), attrs.gives);
+}
+
+}  // namespace
+
+const Registry::Impl& Access::registry() { return *Registry::instance().impl_; }
+
+void register_call() { OpRegistry::global().add(definition()); }
+
+void check_calls(const Graph& graph) {
+  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
+    if (graph.node(NodeId{n}).op == &definition()) check_call(graph, NodeId{n});
+  }
+}
+
+}  // namespace frazil::api

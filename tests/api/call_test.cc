@@ -1,0 +1,128 @@
+#include <atomic>
+#include <thread>
+
+#include <frazil/frazil.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/message_of.h"
+
+// Graphs that call models of the registry by name.
+namespace {
+
+using frazil::Array;
+using frazil::Code;
+using frazil::LiveModel;
+using frazil::Model;
+using frazil::Patch;
+using frazil::Registry;
+using testing::HasSubstr;
+
+Model scaled(float by) {
+  return Model::from_text("graph g(%x: f32[N,2]) { %y = Mul(%x, f32[] " + std::to_string(by) + ") return y = %y }");
+}
+
+std::string caller(std::string_view attributes) {
+  return "graph c(%a: f32[M,2]) { %r = frazil::Call(%a) {" + std::string(attributes) +
+         "} \"call\" %s = Neg(%r) return s = %s }";
+}
+constexpr std::string_view kContract = R"(model = "head", takes = ["f32[N,2]"], gives = ["f32[N,2]"])";
+
+class Calls : public testing::Test {
+ protected:
+  void SetUp() override { Registry::instance().put("head", live); }
+  void TearDown() override {
+    for (const std::string& name : Registry::instance().names()) Registry::instance().remove(name);
+  }
+  float second_of(frazil::Session& session) {
+    return session.run({{"a", Array::of<float>({1, 2}, {1, 3})}})["s"].values<float>()[1];
+  }
+  LiveModel live{scaled(2)};
+};
+
+TEST_F(Calls, TheCurrentVersionIsCalled) {
+  auto session = Model::from_text(caller(kContract)).open();
+  EXPECT_EQ(second_of(session), -6);
+  live.publish(scaled(5), {});
+  EXPECT_EQ(second_of(session), -15);
+  live.edit({}, [](Patch& patch) { patch.replace("y", patch.op("Neg", {patch.tap("y")})); });
+  EXPECT_EQ(second_of(session), 15);
+  Registry::instance().put("head", LiveModel(scaled(7)));
+  EXPECT_EQ(second_of(session), -21);
+}
+
+TEST_F(Calls, AVersionIsCalledByItsNumber) {
+  live.publish(scaled(5), {});
+  auto session = Model::from_text(caller(std::string(kContract) + ", version = 1")).open();
+  EXPECT_EQ(second_of(session), -6);
+  live.forget(1);
+  EXPECT_THAT(message_of([&] { second_of(session); }, Code::bad_input),
+              HasSubstr("node 'call' (Call): the model has no version 1"));
+}
+
+TEST_F(Calls, OnTheReferenceExecutorToo) {
+  auto session = Model::from_text(caller(kContract)).open({.tier = "ref"});
+  EXPECT_EQ(second_of(session), -6);
+}
+
+TEST_F(Calls, ContractsAreCheckedWhenAGraphIsLoaded) {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"(model = "tail", takes = ["f32[N,2]"], gives = ["f32[N,2]"])", "there is no model 'tail' in the registry"},
+      {R"(model = "head", version = 9, takes = ["f32[N,2]"], gives = ["f32[N,2]"])", "has no version 9"},
+      {R"(model = "head", takes = ["f32[N,2]"], gives = ["i64[N,2]"])", "output 'y' of its model is f32[N,2]"},
+      {R"(model = "head", takes = ["f32[N,2]"], gives = ["f32[N,3]"])", "output 'y' of its model is f32[N,2]"},
+      {R"(model = "head", takes = ["f32[N,2]"], gives = ["f32[N]"])", "output 'y' of its model is f32[N,2]"},
+      {R"(model = "head", takes = ["i64[N,2]"], gives = ["f32[N,2]"])", "input 0: expected i64[N,2], got f32[M,2]"},
+      {R"(model = "head", takes = ["f32[N,3]"], gives = ["f32[N,3]"])", "extent '3' of input 0"},
+      {R"(model = "head", takes = [], gives = ["f32[N,2]"])", "its contract has 0 inputs and 1 outputs"},
+      {R"(model = "head", takes = ["f32[N,"], gives = ["f32[N,2]"])", "'f32[N,' is no type"},
+  };
+  for (const auto& [attributes, what] : cases) {
+    EXPECT_THAT(message_of([&] { Model::from_text(caller(attributes)); }, Code::bad_model), HasSubstr(what))
+        << attributes;
+  }
+}
+
+TEST_F(Calls, AModelThatNoLongerFitsIsToldByTheNode) {
+  auto session = Model::from_text(caller(kContract)).open();
+  EXPECT_EQ(second_of(session), -6);
+  live.publish(Model::from_text("graph g(%x: f32[N,2]) { %y = Concat(%x, %x) {axis = 0} return y = %y }"), {});
+  EXPECT_THAT(message_of([&] { second_of(session); }, Code::bad_input), HasSubstr("node 'call' (Call): model 'head'"));
+  live.publish(Model::from_text("graph g(%x: f32[N,2], %z: f32[N,2]) { %y = Add(%x, %z) return y = %y }"), {});
+  EXPECT_THAT(message_of([&] { second_of(session); }, Code::bad_input), HasSubstr("node 'call' (Call)"));
+  live.publish(scaled(3), {});
+  EXPECT_EQ(second_of(session), -9);
+  Registry::instance().remove("head");
+  EXPECT_THAT(message_of([&] { second_of(session); }, Code::bad_input), HasSubstr("there is no model 'head'"));
+}
+
+TEST_F(Calls, AModelThatCallsItselfMeetsALimit) {
+  const Model endless = Model::from_text(
+      R"(graph c(%a: f32[N,2]) { %r = frazil::Call(%a) {model = "head", takes = ["f32[N,2]"], gives = ["f32[N,2]"]} )"
+      R"("call" return y = %r })");
+  live.publish(endless, {});
+  auto session = Model::from_text(caller(kContract)).open();
+  EXPECT_THAT(message_of([&] { second_of(session); }, Code::limit), HasSubstr("more than 32 deep"));
+}
+
+TEST_F(Calls, ThreadsCallWhileVersionsChange) {
+  const Model model = Model::from_text(caller(kContract));
+  std::atomic<bool> done{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      auto session = model.open();
+      while (!done) {
+        const float got = second_of(session);
+        wrong += got != -6 && got != -15;
+      }
+    });
+  }
+  for (int i = 0; i < 50; ++i) live.publish(scaled(i % 2 == 0 ? 5.0f : 2.0f), {});
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
