@@ -13,7 +13,7 @@ from . import nn
 from .fx import from_fx, from_torch
 from .graph import Graph, Patch, Term
 from .host import HostOperator, TensorType, host_operator
-from .live import Diff, LiveModel, LivePatch, LiveSession, Version, diff, diff_dot
+from .live import Diff, LiveModel, LivePatch, LiveSession, Registry, Version, diff, diff_dot, registry
 from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
 from .policy import Policy
@@ -48,6 +48,7 @@ __all__ = [
     "Policy",
     "Port",
     "Profile",
+    "Registry",
     "Session",
     "Stop",
     "TensorType",
@@ -70,5 +71,6 @@ __all__ = [
     "load_state_dict",
     "nn",
     "operators",
+    "registry",
     "save_safetensors",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import threading
-from typing import Any, Callable, ContextManager, NamedTuple, overload
+from typing import Any, Callable, ContextManager, Iterator, MutableMapping, NamedTuple, overload
 
 from . import _frazil, render
 from ._frazil import LiveSession
@@ -162,6 +162,41 @@ class _Edit(ContextManager[LivePatch]):
             self._patch.__exit__(kind, error, trace)
         finally:
             self._live._edits.release()
+
+
+class Registry(MutableMapping[str, LiveModel]):
+    """The models that graphs call by name, one set per process: `frazil.registry`. Threads may share it.
+
+    frazil.registry["head"] = frazil.LiveModel(model)
+    g.op("frazil.Call", [x], {"model": "head", "takes": ["f32[N,64]"], "gives": ["f32[N,10]"]})
+
+    A call runs the current version, or number `version` where the node has that attribute. `takes` and `gives` are its
+    contract: a type for each input and output; it is checked when the graph is built, loaded or edited, and in each call.
+    """
+
+    def __init__(self) -> None:
+        self._models: dict[str, LiveModel] = {}
+
+    def __setitem__(self, name: str, model: LiveModel) -> None:
+        """Calls that begin from now on run this model."""
+        _frazil.registry_put(name, model._live)
+        self._models[name] = model
+
+    def __getitem__(self, name: str) -> LiveModel:
+        return self._models[name]
+
+    def __delitem__(self, name: str) -> None:
+        del self._models[name]
+        _frazil.registry_remove(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._models))
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+
+registry = Registry()
 
 
 class Diff(str):

@@ -295,3 +295,22 @@ def test_digests_are_of_the_content(model):
         shift(patch, 5)
     assert live.current.model.digest() != first
     assert live.roll_back(1).model.digest() == first
+
+
+def test_graphs_call_models_by_name(model):
+    live = frazil.LiveModel(model)
+    frazil.registry["shift"] = live
+    try:
+        contract = {"model": "shift", "takes": ["f32[N]"], "gives": ["f32[N]"]}
+        g = frazil.Graph("caller")
+        g.output("z", g.op("frazil.Call", [g.input("x", frazil.float32, ("N",))], contract))
+        caller = g.build()
+        assert caller(X).tolist() == [21]
+        with live.edit() as patch:
+            shift(patch, 5)
+        assert caller(X).tolist() == [25]
+        assert list(frazil.registry) == ["shift"] and frazil.registry["shift"] is live
+    finally:
+        del frazil.registry["shift"]
+    with pytest.raises(frazil.BadInput, match="there is no model 'shift'"):
+        caller(X)
