@@ -139,6 +139,7 @@ class Contract {
   explicit Contract(InferCx& cx) : cx_(cx), attrs_(cx.attrs<CallAttrs>()) {}
 
   Status check() {
+    if (attrs_.version < 0) return cx_.error("version {} is negative", attrs_.version);
     if (attrs_.takes.size() != cx_.input_count() || attrs_.gives.size() != cx_.output_count()) {
       return cx_.error("its contract has {} inputs and {} outputs, the node {} and {}", attrs_.takes.size(),
                        attrs_.gives.size(), cx_.input_count(), cx_.output_count());

@@ -69,6 +69,7 @@ TEST_F(Calls, ContractsAreCheckedWhenAGraphIsLoaded) {
   const std::pair<std::string, std::string> cases[] = {
       {R"(model = "tail", takes = ["f32[N,2]"], gives = ["f32[N,2]"])", "there is no model 'tail' in the registry"},
       {R"(model = "head", version = 9, takes = ["f32[N,2]"], gives = ["f32[N,2]"])", "has no version 9"},
+      {R"(model = "head", version = -1, takes = ["f32[N,2]"], gives = ["f32[N,2]"])", "version -1 is negative"},
       {R"(model = "head", takes = ["f32[N,2]"], gives = ["i64[N,2]"])", "output 'y' of its model is f32[N,2]"},
       {R"(model = "head", takes = ["f32[N,2]"], gives = ["f32[N,3]"])", "output 'y' of its model is f32[N,2]"},
       {R"(model = "head", takes = ["f32[N,2]"], gives = ["f32[N]"])", "output 'y' of its model is f32[N,2]"},
