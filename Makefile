@@ -17,7 +17,9 @@ configure: install-deps
 build: configure  ## build everything except the benchmarks; the command is build/frazil
 	@cmake --build $(BUILD)
 
-test: build  ## build and run every test
+test:  ## build and run every test
+	@scripts/install-deps.sh --test
+	@$(MAKE) --no-print-directory build
 	@scripts/run_tests.sh $(BUILD)
 
 test-all: build  ## the same without each pass also where it changed nothing, and large models in every way

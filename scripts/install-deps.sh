@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Installs missing Debian packages: for building and testing; with --bench also for comparing, with --dev also for linting
-# and profiling, with --arm64 also for compiling and testing for 64-bit ARM.
+# Installs missing Debian packages: for building and running; with --test also for testing the page of `frazil view` in a
+# browser, with --bench also for comparing, with --dev also for linting and profiling, with --arm64 also for compiling and
+# testing for 64-bit ARM.
 set -euo pipefail
 
 packages=(
   g++ make cmake ninja-build ccache pkg-config python3
   libprotozero-dev libtbb-dev libre2-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libssl-dev
+  libboost-dev
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
   python3-dev python3-numpy python3-pytest python3-pip python3-venv pybind11-dev
 )
+browser_packages=(chromium chromium-driver)
 bench_packages=(libdnnl-dev python3-torch libopenblas0-pthread)
 dev_packages=(
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
@@ -17,14 +20,15 @@ dev_packages=(
 )
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # A Node.js from another source includes npm, and Debian's npm conflicts with it.
-command -v npm >/dev/null || bench_packages+=(nodejs npm)
+command -v npm >/dev/null || packages+=(nodejs npm)
 
 case "${1:-}" in
   "") ;;
   --bench) packages+=("${bench_packages[@]}") ;;
-  --dev) packages+=("${bench_packages[@]}" "${dev_packages[@]}") ;;
+  --test) packages+=("${browser_packages[@]}") ;;
+  --dev) packages+=("${bench_packages[@]}" "${dev_packages[@]}" "${browser_packages[@]}") ;;
   --arm64) packages+=("${arm64_packages[@]}") ;;
-  *) echo "usage: $0 [--bench | --dev | --arm64]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--test | --bench | --dev | --arm64]" >&2; exit 2 ;;
 esac
 
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)

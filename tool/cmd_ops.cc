@@ -235,6 +235,9 @@ void add_passes(CLI::App& app, Action& action) {
 
 void add_missing(CLI::App& app, Action& action) {
   constexpr std::pair<const char*, const char*> kMissing[] = {
+#ifndef FRAZIL_VIEW
+      {"view", "Show a model in a browser (not in this build: configure with -DFRAZIL_VIEW=ON)"},
+#endif
       {"compile", "Pack a model with compiled code (not in this build)"}};
   for (const auto& [name, doc] : kMissing) {
     CLI::App* command = app.add_subcommand(name, doc);

@@ -34,22 +34,6 @@ double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/// Runs all requests once; returns their time in seconds.
-Result<double> pass(Session& session, Requests& requests) {
-  double total = 0;
-  for (;;) {
-    FRAZIL_TRY(const auto inputs, requests.next());
-    if (!inputs) break;
-    const double begin = now();
-    auto outputs = session.run(*inputs);
-    total += now() - begin;
-    if (!outputs) return std::unexpected(std::move(outputs).error());
-    requests.done(*outputs);
-  }
-  requests.restart();
-  return total;
-}
-
 class Profiling {
  public:
   Profiling(Session& session, Requests& requests, std::size_t trace_events)
@@ -98,14 +82,14 @@ class Profiling {
  private:
   Result<double> watched() {
     session_.set_observer(&recorder_);
-    const auto seconds = pass(session_, requests_);
+    const auto seconds = run_all(session_, requests_);
     recorder_.end_pass();
     return seconds;
   }
   Status time_alone() {
     session_.set_observer(nullptr);
     counters_.start();
-    const auto seconds = pass(session_, requests_);
+    const auto seconds = run_all(session_, requests_);
     counters_.stop();
     if (!seconds) return std::unexpected(seconds.error());
     off_.push_back(*seconds);

@@ -25,6 +25,7 @@ void add_tune(CLI::App& app, Action& action);
 void add_debug(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_reduce(CLI::App& app, Action& action);
+void add_view(CLI::App& app, Action& action);
 /// Adds commands that this build lacks, which fail with Code::unsupported.
 void add_missing(CLI::App& app, Action& action);
 

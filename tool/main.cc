@@ -38,6 +38,9 @@ void declare(CLI::App& app, Action& action) {
   add_debug(app, action);
   add_compare(app, action);
   add_reduce(app, action);
+#ifdef FRAZIL_VIEW
+  add_view(app, action);
+#endif
   add_missing(app, action);
 }
 

@@ -142,6 +142,11 @@ void Recorder::reset() {
   pass_count_ = dropped_ = runs_ = shape_changes_ = 0;
 }
 
+double Recorder::ns_of(const StepTotals& totals, double ns_per_tick) const {
+  const std::uint64_t clock = totals.calls * clock_ticks_;
+  return static_cast<double>(totals.ticks - std::min(totals.ticks, clock)) * ns_per_tick;
+}
+
 double Recorder::ns_per_tick() const {
   const auto ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start_time_).count();
   return ns / static_cast<double>(ticks() - start_ticks_);

@@ -98,6 +98,8 @@ class Recorder : public exec::Observer {
   /// The cost of reading the clock, added to each step.
   std::uint64_t clock_ticks() const { return clock_ticks_; }
   double ns_per_tick() const;
+  /// Time in the steps, excluding clock reads.
+  double ns_of(const StepTotals& totals, double ns_per_tick) const;
   std::uint64_t start() const { return start_ticks_; }
   long thread() const { return thread_; }
 

@@ -10,12 +10,6 @@ namespace {
 
 constexpr std::size_t kLongestOps = 48, kLongestLine = 160;
 
-/// Time in the steps, excluding clock reads.
-double ns_of(const StepTotals& totals, const Recorder& recorder, double ns_per_tick) {
-  const std::uint64_t clock = totals.calls * recorder.clock_ticks();
-  return static_cast<double>(totals.ticks - std::min(totals.ticks, clock)) * ns_per_tick;
-}
-
 void add(ProfileRow& row, const StepTotals& totals, double ns) {
   const double bytes = totals.read + totals.written;
   const double bandwidth = machine().gbs_for(bytes / static_cast<double>(totals.calls));
@@ -281,7 +275,7 @@ class Summary {
 
  private:
   void add_step(const Plan& plan, const Step& step, const StepTotals& totals) {
-    const double ns = ns_of(totals, recorder_, profile_.ns_per_tick);
+    const double ns = recorder_.ns_of(totals, profile_.ns_per_tick);
     const std::string op = op_label(plan, step), kernel(kernel_name(plan, step));
     const std::string node = step_label(plan, step);
     ProfileRow& row = nodes_[{node, op, kernel}];

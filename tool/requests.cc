@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tool/report.h"
+
 namespace frazil::tool {
 namespace {
 
@@ -78,6 +80,21 @@ Status Requests::preload() {
 void Requests::restart() {
   at_ = 0;
   if (stream_) carry_.reset();
+}
+
+Result<double> run_all(exec::Session& session, Requests& requests) {
+  double total = 0;
+  for (;;) {
+    FRAZIL_TRY(const auto inputs, requests.next());
+    if (!inputs) break;
+    const double begin = now();
+    auto outputs = session.run(*inputs);
+    total += now() - begin;
+    if (!outputs) return std::unexpected(std::move(outputs).error());
+    requests.done(*outputs);
+  }
+  requests.restart();
+  return total;
 }
 
 }  // namespace frazil::tool

@@ -9,6 +9,7 @@
 
 #include <CLI/App.hpp>
 
+#include "exec/session.h"
 #include "tool/carry.h"
 #include "tool/spec.h"
 #include "tool/stream.h"
@@ -49,5 +50,8 @@ class Requests {
   std::optional<std::vector<Stream::Inputs>> loaded_;
   std::size_t at_ = 0;
 };
+
+/// Runs all requests, and returns to the first one; gives the time of the runs in seconds.
+Result<double> run_all(exec::Session& session, Requests& requests);
 
 }  // namespace frazil::tool

@@ -46,6 +46,8 @@ std::string name_of_output(const Node& node, std::size_t k) {
 
 }  // namespace
 
+bool is_function(std::uint64_t part) { return part >= kCall; }
+
 bool is_inside(const Path& inner, const Path& outer) {
   return inner.size() > outer.size() && std::equal(outer.begin(), outer.end(), inner.begin());
 }
@@ -159,7 +161,7 @@ Result<std::size_t> Sites::require(std::string_view name) const {
 std::vector<std::string> Sites::around(std::size_t site) const {
   std::vector<std::string> names;
   for (const std::uint64_t part : path(site)) {
-    if (part >= kCall) {
+    if (is_function(part)) {
       const auto& call = graph_->info->calls[part - kCall];
       names.push_back(fmt::format("function '{}' ({})", call.name, graph_->info->functions[call.function].name));
       continue;

@@ -15,6 +15,8 @@ namespace frazil::debug {
 
 /// The branches, loop bodies and inlined functions around a value, outermost first.
 using Path = std::vector<std::uint64_t>;
+/// True for a function; its low 32 bits are then its position in ModelInfo::calls, and else the number of a block.
+bool is_function(std::uint64_t part);
 /// True where `inner` is `outer` with more behind it.
 bool is_inside(const Path& inner, const Path& outer);
 

@@ -1,0 +1,89 @@
+#include <memory>
+#include <optional>
+
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/page_server.h"
+#include "tool/requests.h"
+#include "tool/view_files.h"
+#include "tool/view_run.h"
+
+namespace frazil::tool {
+namespace {
+
+struct ViewOptions {
+  Common common;
+  RequestOptions requests;
+  std::string model;
+  std::uint16_t port = 8080;
+};
+
+bool has_requests(const RequestOptions& options) { return !options.inputs.empty() || !options.stream.empty(); }
+
+/// The plan of the whole model, and the others that guards led to.
+void add_plans(Json& page, const Executable& executable, const Recorder& recorder, const Origins& origins) {
+  page["plan"] = plan_json(executable.plan(), origins);
+  for (const auto& profile : recorder.plans()) {
+    if (&profile->plan == &executable.plan()) continue;
+    Json more = plan_json(profile->plan, origins);
+    for (const char* part : {"steps", "apart"}) {
+      for (Json& entry : more[part]) page["plan"][part].push_back(std::move(entry));
+    }
+  }
+}
+
+/// All that the page shows of a model, as JSON.
+Result<std::string> page_of(const ViewOptions& options) {
+  FRAZIL_TRY(const auto graph, load_graph(options.model, load_limits_of(options.common)));
+  const debug::Sites sites(graph);
+  const Origins origins(*graph);
+  Json page = graph_json(sites);
+  page["file"] = options.model;
+  FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
+  Recorder recorder(0);
+  if (has_requests(options.requests)) {
+    const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
+    FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
+    FRAZIL_CHECK(requests.preload());
+    const auto session = open_session(*executable, options.common);
+    session->allow_padding(requests.carries());
+    FRAZIL_TRY(page["run"], run_json(*session, requests, sites, origins, recorder));
+  }
+  if (tier_of(options.common) != "ref") add_plans(page, *executable, recorder, origins);
+  return page.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<int> view(const ViewOptions& options) {
+  FRAZIL_CHECK(prepare(options.common));
+  FRAZIL_TRY(const std::string page, page_of(options));
+  auto files = view_files();
+  files.push_back({"/graph.json", "application/json", page});
+  FRAZIL_CHECK(serve_page(files, options.port, [](std::uint16_t port) {
+    fmt::print(stderr, "listening http=127.0.0.1:{}; open http://127.0.0.1:{}/ in a browser, end with Ctrl-C\n", port,
+               port);
+  }));
+  return kDone;
+}
+
+}  // namespace
+
+void add_view(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ViewOptions>();
+  CLI::App* command = app.add_subcommand("view", "Show a model in a browser, and what a run of it did");
+  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_requests(*command, options->requests);
+  command->add_option("--port", options->port, "The port on 127.0.0.1; 0: a free one")
+      ->type_name("P")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  add_common(*command, options->common);
+  command->footer(
+      "The page is served on this machine only and needs no network. With --input or --stream the model is run, and\n"
+      "the page also shows times, branches taken, iterations, and every value as it was made last.\n"
+      "Examples:\n"
+      "  frazil view model.onnx\n"
+      "  frazil view vad.onnx --input input=1x512 --input state=2x1x128 --input sr==16000");
+  command->callback([options, &action] { action = [options] { return view(*options); }; });
+}
+
+}  // namespace frazil::tool
