@@ -227,9 +227,9 @@ bool is_max_of_bytes(const Site& s) {
 
 Expr make_max_of_bytes(const Site& s, Builder& to) {
   const Quantised x = *dequantised_whole(s);
-  const Node* made = s.maker(0, ops::DequantizeLinear);
+  const Node made = *s.maker(0, ops::DequantizeLinear);  // nodes move when others are added
   const Expr y = ops::MaxPool({expr(to, x.q)}, s.attrs<ops::MaxPoolAttrs>());
-  return ops::DequantizeLinear({y, expr(to, made->in[1]), expr(to, x.zero)}, made->attributes<ops::DequantizeAttrs>());
+  return ops::DequantizeLinear({y, expr(to, made.in[1]), expr(to, x.zero)}, made.attributes<ops::DequantizeAttrs>());
 }
 
 using N = Numerics;
