@@ -88,12 +88,9 @@ Node make_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, BlockId 
 
 }  // namespace
 
-Result<NodeId> Builder::append(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
-                               std::string name) {
-  const Mark before = mark();
-  if (std::ranges::find(wanted, true) == wanted.end()) {
-    return fail(Code::bad_model, "node '{}' ({}) has no output", name, op.name);
-  }
+/// Without types, and not in its block yet.
+NodeId Builder::add_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
+                         std::string name) {
   const NodeId id{static_cast<std::uint32_t>(graph_.nodes_.size())};
   graph_.nodes_.push_back(make_node(op, std::move(inputs), std::move(attrs), block_, std::move(name)));
   graph_.nodes_.back().stable = graph_.next_stable_++;
@@ -102,6 +99,16 @@ Result<NodeId> Builder::append(const OpDef& op, std::vector<Value> inputs, Attrs
     if (wanted[i]) v = new_value({}, {ValueDef::Kind::node, id.id, static_cast<std::uint32_t>(i)});
     graph_.nodes_[id.id].out.push_back(v);
   }
+  return id;
+}
+
+Result<NodeId> Builder::append(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
+                               std::string name) {
+  const Mark before = mark();
+  if (std::ranges::find(wanted, true) == wanted.end()) {
+    return fail(Code::bad_model, "node '{}' ({}) has no output", name, op.name);
+  }
+  const NodeId id = add_node(op, std::move(inputs), std::move(attrs), wanted, std::move(name));
   if (Status s = infer_node(graph_, id); !s) {
     rollback(before);
     return std::unexpected(std::move(s).error());

@@ -72,6 +72,9 @@ class Builder {
 
  private:
   friend struct Expr;
+  friend class Rebuilder;
+  NodeId add_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
+                  std::string name);
   Value new_value(Type type, ValueDef def);
   Expr poison(Fault fault);
   Graph& graph_;

@@ -32,6 +32,7 @@ struct Patch::State {
   std::map<Value, Value> replaced;
   std::map<Value, std::string> renamed;
   std::unordered_set<std::uint32_t> tapped;
+  std::unordered_set<std::uint32_t> edited;  ///< nodes of `old` with other inputs or attributes
   std::vector<NodeId> removed;
   std::vector<std::pair<NodeId, std::size_t>> dropped;
   std::vector<std::string> notes;
@@ -151,6 +152,7 @@ void Patch::set_attribute(NodeId id, std::string_view name, const AttrValue& val
     return s.error("{}: attribute '{}' takes {}", s.old.describe(id), name, name_of(field->kind));
   }
   node.attrs = attrs;
+  s.edited.insert(id.id);
   s.note(fmt::format("{} of {} set", name, s.old.describe(id)));
 }
 
@@ -322,8 +324,14 @@ struct Uses {
   Status leave(BlockId id) { return add(graph.block(id).results), Status{}; }
 };
 
+/// Infers the types of what was edited in place, and what follows from them.
 class Copier : public Rewriter {
  public:
+  explicit Copier(const std::unordered_set<std::uint32_t>& edited) : edited_(edited) {}
+  bool keeps_types(NodeId node) const override { return !edited_.contains(node.id); }
+
+ private:
+  const std::unordered_set<std::uint32_t>& edited_;
 };
 
 /// Removes unused nodes and outputs; an error when one of them is used.
@@ -358,9 +366,13 @@ Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
 
 void Patch::State::redirect_uses() {
   const auto redirect = [&](Value& v) {
-    if (const auto it = replaced.find(v); it != replaced.end()) v = it->second;
+    const auto it = replaced.find(v);
+    if (it != replaced.end()) v = it->second;
+    return it != replaced.end();
   };
-  for (std::uint32_t n = 0; n < old.node_count(); ++n) std::ranges::for_each(TextReader::node(edit, {n}).in, redirect);
+  for (std::uint32_t n = 0; n < old.node_count(); ++n) {
+    if (std::ranges::count_if(TextReader::node(edit, {n}).in, redirect) > 0) edited.insert(n);
+  }
   for (std::uint32_t b = 1; b < old.block_count(); ++b) {
     std::ranges::for_each(TextReader::block(edit, {b}).results, redirect);
   }
@@ -406,7 +418,7 @@ Result<Graph> Patch::commit() && {
     insert(s.edit, added, places);
     FRAZIL_CHECK(remove_unused(s.edit, s.removed, s.dropped));
     if (Status tables = verify(s.edit, 1); !tables) return fail(Code::bad_model, "{}", tables.error().message);
-    Copier copier;
+    Copier copier(s.edited);
     return rebuild(s.edit, copier);
   };
   auto graph = apply();

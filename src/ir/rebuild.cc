@@ -1,5 +1,8 @@
 #include "ir/rebuild.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 namespace frazil {
 
 /// State of rewriting one block.
@@ -100,10 +103,65 @@ class Rebuilder {
       bind_outputs(node, *replaced);
       return {};
     }
-    FRAZIL_TRY(const NodeId made, builder.append(*node.op, std::move(inputs), node.attrs, wanted(node), node.name));
+    FRAZIL_TRY(const NodeId made, copy_node(id, builder, std::move(inputs)));
+    rewriter_.copied(to_, made);
     if (!f.again) to_.nodes_[made.id].stable = node.stable;
     bind_outputs(node, to_.node(made).out);
     return {};
+  }
+
+  Result<NodeId> copy_node(NodeId id, Builder& builder, std::vector<Value> inputs) {
+    const Node& node = from_.node(id);
+    if (!rewriter_.keeps_types(id) || !infers_alike(node, inputs)) {
+      return builder.append(*node.op, std::move(inputs), node.attrs, wanted(node), node.name);
+    }
+    const NodeId made = builder.add_node(*node.op, std::move(inputs), node.attrs, wanted(node), node.name);
+    to_.nodes_[made.id].constraints = node.constraints;
+    for (std::size_t i = 0; i < node.out.size(); ++i) {
+      if (!node.out[i]) continue;
+      Graph::ValueData& now = to_.values_[to_.nodes_[made.id].out[i].id];
+      now.type = from_.type(node.out[i]);
+      now.known = from_.values_[node.out[i].id].known;
+    }
+    to_.blocks_[to_.nodes_[made.id].parent.id].nodes.push_back(made);
+    return made;
+  }
+
+  /// True where inference would give a copy the types of the original: its inputs are the original's, and no symbol is
+  /// its own.
+  bool infers_alike(const Node& node, std::span<const Value> inputs) {
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      if (!is_alike(node.in[i], inputs[i])) return false;
+    }
+    const auto settled = [this](Dim d) { return is_settled(d); };
+    for (const Value v : node.out) {
+      if (!v) continue;
+      const Graph::ValueData& data = from_.values_[v.id];
+      if (!data.type.is_tensor() || !std::ranges::all_of(data.type.shape, settled)) return false;
+      if (data.known && !std::ranges::all_of(*data.known, settled)) return false;
+    }
+    return std::ranges::all_of(node.constraints, [&](const Constraint& c) { return settled(c.a) && settled(c.b); });
+  }
+
+  /// Types, elements that inference knows, and constants are the same.
+  bool is_alike(Value old, Value now) const {
+    if (!old || !now) return !old && !now;
+    const Graph::ValueData &was = from_.values_[old.id], &is = to_.values_[now.id];
+    if (was.type != is.type || was.known != is.known) return false;
+    const Constant *a = from_.constant(old), *b = to_.constant(now);
+    if (a == nullptr || b == nullptr) return a == b;
+    return a->tensor.data() == b->tensor.data() && a->tensor.strides() == b->tensor.strides();
+  }
+
+  /// False where a symbol is of a value, of which a copy has its own.
+  bool is_settled(Dim d) {
+    if (d.is_const()) return true;
+    const auto [at, is_new] = settled_.try_emplace(d.bits(), false);
+    if (is_new) {
+      const Scope& scope = from_.scope();
+      at->second = std::ranges::none_of(scope.symbols_of(d), [&](SymbolId s) { return scope.is_unbacked(s); });
+    }
+    return at->second;
   }
 
   Status region(RebuildFrame& f, NodeId id, std::vector<Value> inputs) {
@@ -182,6 +240,7 @@ class Rebuilder {
   Graph to_;
   std::vector<Value> map_;
   std::vector<RebuildFrame> stack_;
+  std::unordered_map<std::uint64_t, bool> settled_;  // by the bits of a Dim
 };
 
 namespace {

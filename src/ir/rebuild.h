@@ -13,6 +13,8 @@ namespace frazil {
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
+  /// False: the types of a node are inferred again although its inputs have not changed.
+  virtual bool keeps_types(NodeId) const { return true; }
   /// Called first. `now` maps a value of `from` to the new one, or to none before that is written; it may be called
   /// until the rebuild ends.
   virtual void begin(const Graph& /*from*/, std::function<Value(Value)> /*now*/) {}
@@ -57,14 +59,16 @@ class Rewriter {
                                                             std::span<const Value> /*inputs*/) {
     return std::nullopt;
   }
+  /// Called for a node that `rewrite` left as it is, once its copy is there.
+  virtual void copied(const Graph& /*to*/, NodeId /*copy*/) {}
   /// False when the new value of `old` is not equal to it; then it does not take its name.
   virtual bool keeps_elements(Value /*old*/) { return true; }
   /// The value to use wherever `old` (copied to `now`) is used; for Patch.
   virtual Value redirect(Value, Value now) { return now; }
 };
 
-/// Rewrites `from` through `rewriter` and infers all types again. Names and stable ids are kept; nodes that replace a
-/// node take its name, and the producer of its first result takes its stable id. Not recursive.
+/// Rewrites `from` through `rewriter`, and infers again the types that may differ. Names and stable ids are kept; nodes
+/// that replace a node take its name, and the producer of its first result takes its stable id. Not recursive.
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);
 /// The branches that the graph's types follow.
 Choices choices_of(const Graph& graph);

@@ -134,6 +134,7 @@ class TableCheck {
 
 class Copier : public Rewriter {
  public:
+  bool keeps_types(NodeId) const override { return false; }
 };
 
 /// Level 2: compares a graph with its re-inferred copy; unbacked symbols get the same name where they occur at the same

@@ -124,12 +124,11 @@ class Merger : public Rewriter {
       ++merged_;
       return to.graph().node(*earlier).out;
     }
-    std::vector<bool> wanted;
-    for (Value v : node.out) wanted.push_back(static_cast<bool>(v));
-    FRAZIL_TRY(const NodeId made,
-               to.append(*node.op, std::vector<Value>(inputs.begin(), inputs.end()), node.attrs, wanted, node.name));
-    seen_->add(made);
-    return to.graph().node(made).out;
+    return std::nullopt;
+  }
+  void copied(const Graph& to, NodeId copy) override {
+    const Node& node = to.node(copy);
+    if (seen_ && may_merge(to, node, node.in)) seen_->add(copy);
   }
   int merged() const { return merged_; }
 
