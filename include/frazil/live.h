@@ -63,7 +63,8 @@ class LiveModel {
   /// As edit(), of a patch of the current version's model that was begun before. Throws Code::bad_input when another
   /// version has become current since; the patch is then as it was.
   Version commit(Patch& patch, VersionNote note);
-  /// Makes a model from elsewhere the current version, planned and checked as above.
+  /// Makes a model from elsewhere the current version, planned and checked as above. A model without a policy takes
+  /// that of the current version.
   Version publish(Model model, VersionNote note);
   /// A new version with the model of an older one.
   Version roll_back(std::uint64_t number, VersionNote note);

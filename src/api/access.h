@@ -75,6 +75,10 @@ struct Access {
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
   /// Makes a model and asks the policy.
   static Model model(Graph graph, std::shared_ptr<Policy> policy);
+  /// Asks the model's policy.
+  static Model allowed(Model model);
+  /// `model`, with the policy of `from` if it has none of its own; asks that policy.
+  static Model governed(Model model, const Model& from);
   /// Asks the policy of `from`.
   static void check_edit(const Model& from, const Model& to);
   /// The value of a term. Throws unless it may be used in `body`.

@@ -93,7 +93,9 @@ Version LiveModel::commit(Patch& patch, VersionNote note) {
 
 Version LiveModel::publish(Model model, VersionNote note) {
   const std::scoped_lock lock(impl_->edits);
-  Access::check_edit(current().model, model);
+  const Model now = current().model;
+  model = Access::governed(std::move(model), now);
+  Access::check_edit(now, model);
   return impl_->publish(std::move(model), std::move(note), "published");
 }
 

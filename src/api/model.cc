@@ -70,12 +70,33 @@ Model Access::model(Graph graph, std::shared_ptr<Policy> policy) {
   }
   impl->output_names = std::make_shared<const std::vector<std::string>>(graph.output_names());
   impl->graph = std::make_shared<const Graph>(std::move(graph));
-  Model model(impl);
-  if (!impl->policy) return model;
-  if (const auto reason = impl->policy->check_load(model)) {
+  return allowed(Model(impl));
+}
+
+Model Access::allowed(Model model) {
+  const auto& policy = model.impl_->policy;
+  if (!policy) return model;
+  if (const auto reason = policy->check_load(model)) {
     refuse(frazil::Code::bad_input, "the policy refuses model '{}': {}", model.name(), *reason);
   }
   return model;
+}
+
+Model Access::governed(Model model, const Model& from) {
+  Model::Impl& own = *model.impl_;
+  if (own.policy || !from.impl_->policy) return model;
+  auto impl = std::make_shared<Model::Impl>();
+  impl->graph = own.graph;
+  impl->policy = from.impl_->policy;
+  impl->inputs = own.inputs;
+  impl->outputs = own.outputs;
+  impl->output_names = own.output_names;
+  {
+    const std::scoped_lock lock(own.mutex);
+    impl->planned = own.planned;
+    impl->reference = own.reference;
+  }
+  return allowed(Model(impl));
 }
 
 void Access::check_edit(const Model& from, const Model& to) {

@@ -61,6 +61,7 @@ void MemoryCharge::release() noexcept {
 
 void ExecutionLimits::begin(const Limits& limits) {
   limits_ = limits;
+  outer_ = current_limits == this ? nullptr : current_limits;
   meter_->set_limit(limits.memory_bytes);
   stop_.store(Stop::none, std::memory_order_relaxed);
   text_.store(0, std::memory_order_relaxed);
@@ -75,6 +76,7 @@ void ExecutionLimits::stop(Stop cause) noexcept {
 
 bool ExecutionLimits::poll() noexcept {
   if (limits_.time && std::chrono::steady_clock::now() > deadline_) stop(Stop::late);
+  if (outer_ != nullptr && outer_->poll()) stop(Stop::outer);
   return stopping();
 }
 
@@ -86,6 +88,7 @@ std::unexpected<Fault> ExecutionLimits::reason() const {
     case Stop::too_much_text:
       return fail(Code::limit, "the strings of the run would exceed the memory limit of {} bytes; {} are in use",
                   limits_.memory_bytes, meter_->used());
+    case Stop::outer: return outer_->reason();
     default: return fail(Code::cancelled, "the run was cancelled");
   }
 }

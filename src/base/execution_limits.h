@@ -61,7 +61,8 @@ class ExecutionLimits {
   ExecutionLimits(const ExecutionLimits&) = delete;
   ExecutionLimits& operator=(const ExecutionLimits&) = delete;
 
-  /// A run begins: steps and time count from here, an earlier cancel() is forgotten.
+  /// A run begins: steps and time count from here, an earlier cancel() is forgotten. One that begins inside of another,
+  /// on a thread that is held to that one's limits, also stops when that one has to.
   void begin(const Limits& limits);
   /// Makes the run in progress stop.
   void cancel() noexcept { stop_.store(Stop::cancelled, std::memory_order_relaxed); }
@@ -95,11 +96,12 @@ class ExecutionLimits {
   static ExecutionLimits* current() noexcept;
 
  private:
-  enum class Stop : std::uint8_t { none, cancelled, late, too_much_text };
+  enum class Stop : std::uint8_t { none, cancelled, late, too_much_text, outer };
   /// The first cause counts, but for cancel(), which always does.
   void stop(Stop cause) noexcept;
 
   Limits limits_;
+  ExecutionLimits* outer_ = nullptr;  ///< of the run around this one; valid until this one ends
   std::shared_ptr<MemoryMeter> meter_;
   std::atomic<Stop> stop_{Stop::none};
   std::atomic<std::size_t> text_ = 0;

@@ -106,6 +106,19 @@ TEST_F(Calls, AModelThatCallsItselfMeetsALimit) {
   EXPECT_THAT(message_of([&] { second_of(session); }, Code::limit), HasSubstr("more than 32 deep"));
 }
 
+TEST_F(Calls, CancellingTheCallerEndsTheCall) {
+  live.publish(Model::from_text("graph g(%x: f32[N,2]) { %y = Loop(_, bool[] true, %x) body(%i, %c, %v) { "
+                                "%w = Add(%v, f32[] 1) yield %c, %w } return y = %y }"),
+               {});
+  auto session = Model::from_text(caller(kContract)).open();
+  auto future = session.run_async({Array::of<float>({1, 2}, {1, 3})});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  session.cancel();
+  EXPECT_THAT(message_of([&] { future.get(); }, Code::cancelled), HasSubstr("cancelled"));
+  session.set_deadline(20);
+  EXPECT_THAT(message_of([&] { second_of(session); }, Code::limit), HasSubstr("deadline of 20 ms"));
+}
+
 TEST_F(Calls, ThreadsCallWhileVersionsChange) {
   const Model model = Model::from_text(caller(kContract));
   std::atomic<bool> done{false};

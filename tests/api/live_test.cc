@@ -141,6 +141,22 @@ TEST(LiveModel, ThePolicySeesTheWholeProposedModel) {
   EXPECT_EQ(policy->seen, " g g");
 }
 
+TEST(LiveModel, ThePolicyStaysWhenAModelFromElsewhereIsPublished) {
+  struct NoTanh : frazil::Policy {
+    std::optional<std::string> check_load(const Model& model) override {
+      const auto ops = model.operators();
+      return std::ranges::find(ops, "Tanh") == ops.end() ? std::nullopt : std::optional<std::string>("no Tanh here");
+    }
+  };
+  LiveModel live(Model::from_text(base().text(), {}, {.policy = std::make_shared<NoTanh>()}));
+  const Model bad = Model::from_text("graph g(%x: f32[N]) { %y = Tanh(%x) return y = %y }");
+  EXPECT_THAT(message_of([&] { live.publish(bad, {}); }, Code::bad_input), HasSubstr("no Tanh here"));
+  live.publish(base(), {});
+  const auto add_tanh = [](Patch& patch) { patch.replace("y", patch.op("Tanh", {patch.tap("y")})); };
+  EXPECT_THAT(message_of([&] { live.edit({}, add_tanh); }, Code::bad_input), HasSubstr("no Tanh here"));
+  EXPECT_EQ(live.current().number, 2u);
+}
+
 TEST(LiveSession, CarriesStateAcrossVersionsWhereItFits) {
   LiveModel live(Model::from_text(R"(graph g(%x: f32[N], %s: f32[1] = [0]) {
     %t: f32[N] = Add(%x, %s)
