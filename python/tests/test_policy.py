@@ -172,6 +172,9 @@ def test_policies_live_as_long_as_their_models():
     live.publish(frazil.from_text(TEXT))
     live.forget(1)
     gc.collect()
+    assert alive().calls[-1][0] == "edit"  # a model without a policy takes that of the version before
+    del live
+    gc.collect()
     assert alive() is None
 
 
