@@ -30,11 +30,12 @@ nlohmann::json large_load(const std::string& scratch_dir);
 /// An edit of one pointwise node in the middle of the model at `path`: its commit, and planning before and after it.
 nlohmann::json edited_graph(const std::string& path, int rounds);
 
-/// Edits of a LiveModel of bert_base, a pointwise node and the weights of a product: what an edit and the first run after
-/// it take more than a steady run. Then the memory of `versions` edited versions beside that of one.
+/// Edits of a LiveModel of bert_base, a pointwise node and the weights of a product: what an edit and the first run
+/// after it take more than a steady run. Then the memory of `versions` edited versions beside that of one.
 nlohmann::json live_edits(const std::string& path, int rounds, int versions);
 
-/// Edits of a small LiveModel while threads run it: wrong answers, and memory after a tenth of the edits and at the end.
+/// Edits of a small LiveModel while threads run it: wrong answers, and memory after a tenth of the edits and at the
+/// end.
 nlohmann::json edits_under_load(int edits, int threads);
 
 /// The child process of large_load: loads `path`, runs `rows` rows and prints JSON.
