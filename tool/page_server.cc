@@ -107,6 +107,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   void close() {
     error_code ignored;
+    // NOLINTNEXTLINE(bugprone-unused-return-value): the connection is given up anyway
     stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
   }
 
@@ -127,10 +128,12 @@ class Listener {
   error_code open(std::uint16_t port) {
     const tcp::endpoint here(asio::ip::address_v4::loopback(), port);
     error_code error;
+    // NOLINTBEGIN(bugprone-unused-return-value): they return `error`
     acceptor_.open(here.protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_.bind(here, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    // NOLINTEND(bugprone-unused-return-value)
     return error;
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }

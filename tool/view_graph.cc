@@ -138,7 +138,7 @@ class GraphWriter {
       const auto producer = graph_.producer(v);
       json["from"] = producer ? node_id(*producer) : id;
     }
-    if (json["name"] == "") json["name"] = input_name(v);
+    if (graph_.value_name(v).empty()) json["name"] = input_name(v);
     values_[id] = std::move(json);
   }
 
