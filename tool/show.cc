@@ -1,25 +1,19 @@
 #include "tool/show.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "base/io.h"
+#include "base/text.h"
 #include "tensor/npy.h"
 #include "tensor/onnx_proto.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
 namespace {
-
-std::optional<std::int64_t> integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return fault == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 /// A part of one axis.
 struct Range {
@@ -32,13 +26,13 @@ std::optional<Range> range_of(std::string_view text, std::int64_t extent) {
   const auto from_end = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + extent : i, 0, extent); };
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
-    const auto at = integer(text);
+    const auto at = parse_integer(text);
     if (!at || *at >= extent || *at < -extent) return std::nullopt;
     const std::int64_t i = *at < 0 ? *at + extent : *at;
     return Range{i, i + 1, false};
   }
   const std::string_view front = text.substr(0, colon), back = text.substr(colon + 1);
-  const auto begin = front.empty() ? 0 : integer(front), end = back.empty() ? extent : integer(back);
+  const auto begin = front.empty() ? 0 : parse_integer(front), end = back.empty() ? extent : parse_integer(back);
   if (!begin || !end) return std::nullopt;
   const std::int64_t first = from_end(*begin);
   return Range{first, std::max(first, from_end(*end)), true};

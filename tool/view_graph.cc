@@ -84,13 +84,11 @@ class GraphWriter {
     nodes_.push_back(std::move(json));
   }
 
-  /// The bodies and functions around a value, where they are not there yet.
+  /// The bodies and functions around a value.
   void add_containers(std::size_t site) {
     const debug::Path& path = sites_.path(site);
-    const auto titles = sites_.around(site);
     for (std::size_t i = 0; i < path.size(); ++i) {
       Json& json = container(path[i]);
-      json["title"] = titles[i];
       if (i > 0) json["inside"] = container_id(path[i - 1]);
     }
   }
@@ -101,16 +99,15 @@ class GraphWriter {
     json["owner"] = node_id(owner);
     json["parameters"] = list(graph_.block(body).params);
     json["results"] = list(graph_.block(body).results);
-    if (json.contains("title")) return;
-    const Node& node = graph_.node(owner);
-    const auto index = static_cast<std::size_t>(std::ranges::find(node.blocks, body) - node.blocks.begin());
-    json["title"] = fmt::format("{}, {}", graph_.describe(owner), std::get<Region>(node.op->form).block_attrs[index]);
   }
 
   Json& container(std::uint64_t part) {
     const auto [at, is_new] = container_at_.try_emplace(part, containers_.size());
     if (is_new) {
-      containers_.push_back({{"id", container_id(part)}, {"parameters", Json::array()}, {"results", Json::array()}});
+      containers_.push_back({{"id", container_id(part)},
+                             {"title", sites_.title(part)},
+                             {"parameters", Json::array()},
+                             {"results", Json::array()}});
     }
     return containers_[at->second];
   }
@@ -138,14 +135,7 @@ class GraphWriter {
       const auto producer = graph_.producer(v);
       json["from"] = producer ? node_id(*producer) : id;
     }
-    if (graph_.value_name(v).empty()) json["name"] = input_name(v);
     values_[id] = std::move(json);
-  }
-
-  std::string input_name(Value v) const {
-    const auto& params = graph_.main().params;
-    const auto at = std::ranges::find(params, v);
-    return at == params.end() ? "" : graph_.input_names()[static_cast<std::size_t>(at - params.begin())];
   }
 
   const debug::Sites& sites_;

@@ -1,6 +1,6 @@
 #include "tool/view_run.h"
 
-#include <algorithm>
+#include <map>
 #include <set>
 
 #include "plan/cost.h"
@@ -134,8 +134,8 @@ Result<Json> run_json(exec::Session& session, Requests& requests, const debug::S
   LastValues values(sites);
   {
     const Observing observing(session, recorder);
-    FRAZIL_TRY(const double first, run_all(session, requests));  // makes plans, which takes time
-    static_cast<void>(first);
+    // The first pass makes plans, which takes time.
+    if (const auto seconds = run_all(session, requests); !seconds) return std::unexpected(seconds.error());
     recorder.reset();
     for (std::size_t i = 0; i < kPasses; ++i) {
       if (const auto seconds = run_all(session, requests); !seconds) return std::unexpected(seconds.error());

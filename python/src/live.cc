@@ -149,9 +149,7 @@ void bind_live(py::module_& m) {
         return std::make_unique<LiveWorker>(unlocked([&] { return live.open(options); }));
       });
   m.def("registry_put", [](const std::string& name, const LiveModel& live) { Registry::instance().put(name, live); });
-  m.def("registry_get", [](const std::string& name) { return Registry::instance().get(name); });
   m.def("registry_remove", [](const std::string& name) { Registry::instance().remove(name); });
-  m.def("registry_names", [] { return Registry::instance().names(); });
   m.def("diff", [](const Model& from, const Model& to) { return unlocked([&] { return diff(from, to); }); });
   m.def("diff_dot", [](const Model& from, const Model& to) { return unlocked([&] { return diff_dot(from, to); }); });
 }

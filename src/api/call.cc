@@ -1,5 +1,4 @@
 #include <array>
-#include <charconv>
 #include <map>
 #include <mutex>
 
@@ -7,6 +6,7 @@
 
 #include "api/host_call.h"
 #include "base/elem.h"
+#include "base/text.h"
 #include "ir/infer.h"
 #include "ir/op.h"
 
@@ -60,12 +60,6 @@ std::vector<std::string> Registry::names() const {
 namespace {
 
 // ---- contracts ----
-
-std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return fault == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 /// "f32[N,64]".
 struct TypeText {
@@ -160,7 +154,7 @@ class Contract {
     for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
       const std::string& dim = wanted.dims[axis];
       if (dim == "?") continue;
-      const auto number = number_of(dim);
+      const auto number = parse_integer(dim);
       const auto [at, fresh] = bound_.try_emplace(dim, number ? Dim(*number) : type.shape[axis]);
       if (fresh && !number) continue;
       FRAZIL_CHECK(cx_.require_equal(type.shape[axis], at->second, fmt::format("extent '{}' of input {}", dim, i)));
@@ -175,7 +169,7 @@ class Contract {
     for (std::size_t axis = 0; axis < given.dims.size(); ++axis) {
       const std::string& dim = given.dims[axis];
       const auto at = bound_.find(dim);
-      if (const auto number = number_of(dim)) {
+      if (const auto number = parse_integer(dim)) {
         shape.push_back(Dim(*number));
       } else if (at != bound_.end()) {
         shape.push_back(at->second);
@@ -281,7 +275,7 @@ std::string fault_of(const Port& port, const TypeText& type) {
   if (!port.ranked) return {};
   if (port.dims.size() != type.dims.size()) return "is " + port.type;
   for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
-    const auto theirs = number_of(port.dims[axis]), ours = number_of(type.dims[axis]);
+    const auto theirs = parse_integer(port.dims[axis]), ours = parse_integer(type.dims[axis]);
     if (theirs && ours && *theirs != *ours) return "is " + port.type;
   }
   return {};

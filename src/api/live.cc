@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <mutex>
 #include <thread>
 
 #include <frazil/live.h>
 
 #include "api/access.h"
+#include "base/text.h"
 
 namespace frazil::api {
 
@@ -117,21 +117,13 @@ void LiveModel::forget(std::uint64_t number) {
 
 namespace {
 
-/// The value of an extent's text; nothing for an expression.
-std::optional<std::int64_t> number_of(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 bool fits(const Array& value, const Port& port) {
   if (value.kind() != port.kind) return value.empty() && port.optional;
   if (!value.is_tensor()) return true;
   if (value.dtype() != port.dtype) return false;
   if (!port.ranked) return true;
   const auto same = [](std::int64_t extent, const std::string& text) {
-    return number_of(text).value_or(extent) == extent;
+    return parse_integer(text).value_or(extent) == extent;
   };
   return std::ranges::equal(value.sizes(), port.dims, same);
 }

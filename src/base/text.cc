@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,12 @@ void put_escaped(std::string& out, char c) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return fault == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
 
 std::optional<char32_t> next_code_point(std::string_view text, std::size_t& at) {
   if (at >= text.size()) return std::nullopt;

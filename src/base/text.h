@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ bool is_utf8(std::string_view text);
 std::optional<char32_t> next_code_point(std::string_view text, std::size_t& at);
 /// Appends a code point in UTF-8, or U+FFFD when `code` is not one.
 void append_utf8(std::string& out, char32_t code);
+
+/// The decimal number that is the whole text, with a "-" where it is negative; nullopt for anything else.
+std::optional<std::int64_t> parse_integer(std::string_view text);
 
 /// The text on one line: control characters and invalid UTF-8 are escaped as \n, \t or \xHH.
 std::string printable(std::string_view text);

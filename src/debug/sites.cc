@@ -158,21 +158,20 @@ Result<std::size_t> Sites::require(std::string_view name) const {
   return fail(Code::bad_input, "the model has no value or node '{}'", name);
 }
 
+std::string Sites::title(std::uint64_t part) const {
+  if (is_function(part)) {
+    const auto& call = graph_->info->calls[part - kCall];
+    return fmt::format("function '{}' ({})", call.name, graph_->info->functions[call.function].name);
+  }
+  const NodeId owner = graph_->block(BlockId{static_cast<std::uint32_t>(part)}).owner;
+  const Node& node = graph_->node(owner);
+  const auto index = static_cast<std::size_t>(std::ranges::find(node.blocks, part, &BlockId::id) - node.blocks.begin());
+  return fmt::format("{}, {}", graph_->describe(owner), std::get<Region>(node.op->form).block_attrs[index]);
+}
+
 std::vector<std::string> Sites::around(std::size_t site) const {
   std::vector<std::string> names;
-  for (const std::uint64_t part : path(site)) {
-    if (is_function(part)) {
-      const auto& call = graph_->info->calls[part - kCall];
-      names.push_back(fmt::format("function '{}' ({})", call.name, graph_->info->functions[call.function].name));
-      continue;
-    }
-    const NodeId owner = graph_->block(BlockId{static_cast<std::uint32_t>(part)}).owner;
-    const Node& node = graph_->node(owner);
-    const auto index =
-        static_cast<std::size_t>(std::ranges::find(node.blocks, part, &BlockId::id) - node.blocks.begin());
-    const auto* region = std::get_if<Region>(&node.op->form);
-    names.push_back(fmt::format("{}, {}", graph_->describe(owner), region->block_attrs[index]));
-  }
+  for (const std::uint64_t part : path(site)) names.push_back(title(part));
   return names;
 }
 

@@ -45,7 +45,9 @@ class Sites {
   std::vector<std::size_t> named(std::string_view name) const;
   /// Code::bad_input, which tells names that are close.
   Result<std::size_t> require(std::string_view name) const;
-  /// Each body and inlined function around a site, "node 'Loop_3' (Loop), body" and "function 'Gelu'", outermost first.
+  /// A part of a path: "node 'Loop_3' (Loop), body" and "function 'Gelu'".
+  std::string title(std::uint64_t part) const;
+  /// The titles of what is around a site, outermost first.
   std::vector<std::string> around(std::size_t site) const;
 
  private:

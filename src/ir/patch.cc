@@ -371,7 +371,9 @@ void Patch::State::redirect_uses() {
     return it != replaced.end();
   };
   for (std::uint32_t n = 0; n < old.node_count(); ++n) {
-    if (std::ranges::count_if(TextReader::node(edit, {n}).in, redirect) > 0) edited.insert(n);
+    for (Value& v : TextReader::node(edit, {n}).in) {
+      if (redirect(v)) edited.insert(n);
+    }
   }
   for (std::uint32_t b = 1; b < old.block_count(); ++b) {
     std::ranges::for_each(TextReader::block(edit, {b}).results, redirect);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/beside.h"
 #include "api/message_of.h"
 
 // Graphs that call models of the registry by name.
@@ -121,21 +122,17 @@ TEST_F(Calls, CancellingTheCallerEndsTheCall) {
 
 TEST_F(Calls, ThreadsCallWhileVersionsChange) {
   const Model model = Model::from_text(caller(kContract));
-  std::atomic<bool> done{false};
   std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&] {
-      auto session = model.open();
-      while (!done) {
-        const float got = second_of(session);
-        wrong += got != -6 && got != -15;
-      }
-    });
-  }
-  for (int i = 0; i < 50; ++i) live.publish(scaled(i % 2 == 0 ? 5.0f : 2.0f), {});
-  done = true;
-  for (std::thread& thread : threads) thread.join();
+  const auto serve = [&](const std::atomic<bool>& done) {
+    auto session = model.open();
+    while (!done) {
+      const float got = second_of(session);
+      wrong += got != -6 && got != -15;
+    }
+  };
+  beside(3, serve, [&] {
+    for (int i = 0; i < 50; ++i) live.publish(scaled(i % 2 == 0 ? 5.0f : 2.0f), {});
+  });
   EXPECT_EQ(wrong, 0);
 }
 

@@ -1,10 +1,10 @@
 #include <atomic>
-#include <thread>
 
 #include <frazil/frazil.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/beside.h"
 #include "api/message_of.h"
 
 namespace {
@@ -224,25 +224,21 @@ TEST(LiveSession, InputsAreMadeForTheVersionThatRuns) {
 TEST(LiveModel, EditsWhileOthersRun) {
   constexpr int kEdits = 200;
   LiveModel live(base());
-  std::atomic<bool> done{false};
   std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&] {
-      auto session = live.open();
-      while (!done) {
-        const float got = first_of(session);
-        // Version v adds v - 1, the first one 1.
-        if (got != 20 + std::max<float>(1, static_cast<float>(session.version() - 1))) ++wrong;
-      }
-    });
-  }
-  for (int k = 1; k <= kEdits; ++k) {
-    live.edit({}, [&](Patch& patch) { set_shift(patch, static_cast<float>(k)); });
-    if (k > 3) live.forget(static_cast<std::uint64_t>(k - 2));
-  }
-  done = true;
-  for (std::thread& t : threads) t.join();
+  const auto serve = [&](const std::atomic<bool>& done) {
+    auto session = live.open();
+    while (!done) {
+      const float got = first_of(session);
+      // Version v adds v - 1, the first one 1.
+      if (got != 20 + std::max<float>(1, static_cast<float>(session.version() - 1))) ++wrong;
+    }
+  };
+  beside(3, serve, [&] {
+    for (int k = 1; k <= kEdits; ++k) {
+      live.edit({}, [&](Patch& patch) { set_shift(patch, static_cast<float>(k)); });
+      if (k > 3) live.forget(static_cast<std::uint64_t>(k - 2));
+    }
+  });
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(live.current().number, kEdits + 1u);
 }

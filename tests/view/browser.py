@@ -6,7 +6,6 @@ import socket
 import subprocess
 import tempfile
 import time
-import urllib.error
 import urllib.request
 
 OPTIONS = [
@@ -33,7 +32,9 @@ class Browser:
             ["chromedriver", "--port=" + self.at.rsplit(":", 1)[1]], stdout=subprocess.DEVNULL
         )
         self.session = ""
-        self.wait_until(self._answers)
+        while not self._answers():
+            assert self.driver.poll() is None, "chromedriver has ended"
+            time.sleep(0.05)
         options = {"binary": shutil.which("chromium"), "args": [*OPTIONS, "--user-data-dir=" + self.profile.name]}
         wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
         made = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
@@ -65,12 +66,13 @@ class Browser:
         """What the page has said on the console since the last call."""
         return [m["message"] for m in self._call("POST", self.session + "/se/log", {"type": "browser"})]
 
-    @staticmethod
-    def wait_until(holds, seconds=60):
-        end = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < end, "waited in vain"
+    def open_page(self, url):
+        """Opens a page of `frazil view`; returns once it shows its graph, or fails with what it says instead."""
+        self.open(url)
+        while (state := self.run("return document.body.dataset.ready")) is None:
+            assert (said := self.messages()) == [], said
             time.sleep(0.05)
+        assert state == "yes", self.text("#status")
 
     def _element(self, selector):
         found = self._call("POST", self.session + "/element", {"using": "css selector", "value": selector})

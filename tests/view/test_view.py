@@ -135,8 +135,7 @@ def test_a_port_in_use_is_one_line_and_exit_2(nested):
 
 def test_the_page_opens_bodies_and_shows_a_run(chromium, nested):
     with Server(nested, *RUN) as server:
-        chromium.open(server.at + "/")
-        chromium.wait_until(lambda: chromium.run("return document.body.dataset.ready") == "yes")
+        chromium.open_page(server.at + "/")
         assert chromium.text("#status") == "2 of 5 nodes shown"
         chromium.type("#search", "choice")
         chromium.click("#found button")
@@ -161,8 +160,7 @@ def test_names_are_text(chromium, tmp_path):
         tmp_path / "m.onnx"
     )
     with Server(tmp_path / "m.onnx") as server:
-        chromium.open(server.at + "/")
-        chromium.wait_until(lambda: chromium.run("return document.body.dataset.ready") == "yes")
+        chromium.open_page(server.at + "/")
         chromium.type("#search", "Relu")
         chromium.click("#found button")
         assert hostile in chromium.text("#details h2")
@@ -172,8 +170,7 @@ def test_names_are_text(chromium, tmp_path):
 def test_the_example_is_shown_whole(chromium):
     with Server(DIGITS, "--input", "image=1x1x8x8") as server:
         nodes = len(server.graph()["nodes"])
-        chromium.open(server.at + "/")
-        chromium.wait_until(lambda: chromium.run("return document.body.dataset.ready") == "yes")
+        chromium.open_page(server.at + "/")
         chromium.click("#unfold")
         assert chromium.text("#status") == f"{nodes} of {nodes} nodes shown"
         assert chromium.messages() == []

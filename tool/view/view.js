@@ -251,5 +251,6 @@ async function start() {
 }
 
 start().catch((error) => {
+  document.body.dataset.ready = "no";
   at("status").textContent = `The graph could not be shown: ${error.message}`;
 });
