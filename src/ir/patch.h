@@ -36,13 +36,13 @@ class Patch {
   /// tapped. Kinds, element types and ranks must agree, and no extent may be provably different.
   void replace(Value old, Expr with);
   /// Replaces each wanted output and removes the node. New nodes must not tap its outputs.
-  void replace_node(NodeId node, std::span<const Expr> with);
+  void replace_node(NodeId id, std::span<const Expr> with);
   /// Removes a node; its outputs must have no uses once the patch is applied.
-  void remove(NodeId node);
+  void remove(NodeId id);
   /// Removes an unused output; at least one must remain.
-  void drop_output(NodeId node, std::size_t index);
-  void set_attribute(NodeId node, std::string_view name, const AttrValue& value);
-  void rename(NodeId node, std::string_view name);
+  void drop_output(NodeId id, std::size_t index);
+  void set_attribute(NodeId id, std::string_view name, const AttrValue& value);
+  void rename(NodeId id, std::string_view name);
   /// A value that is replaced and still used has its name beside what replaces it, unless it gets another one.
   void rename(Value old, std::string_view name);
   void remove_graph_output(std::string_view name);

@@ -17,7 +17,7 @@ class Rewriter {
   virtual bool keeps_types(NodeId) const { return true; }
   /// Called first. `now` maps a value of `from` to the new one, or to none before that is written; it may be called
   /// until the rebuild ends.
-  virtual void begin(const Graph& /*from*/, std::function<Value(Value)> /*now*/) {}
+  virtual void begin(const Graph& /*from*/, const std::function<Value(Value)>& /*now*/) {}
   /// The new type of input `index` of the graph. The input keeps its default only if the type is unchanged.
   virtual Type input_type(const Graph& from, std::size_t index, Builder& /*to*/) {
     return from.type(from.main().params[index]);

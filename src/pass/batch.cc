@@ -68,7 +68,7 @@ class Batcher : public Rewriter {
   Batcher(const Graph& graph, std::span<const std::size_t> inputs, std::string axis, BatchCounts& counts)
       : varying_(graph, inputs), scratch_(graph), inputs_(inputs), axis_(std::move(axis)), counts_(counts) {}
 
-  void begin(const Graph&, std::function<Value(Value)> now) override { now_ = std::move(now); }
+  void begin(const Graph&, const std::function<Value(Value)>& now) override { now_ = now; }
 
   Type input_type(const Graph& from, std::size_t index, Builder& to) override {
     Type type = from.type(from.main().params[index]);

@@ -14,9 +14,9 @@ class LayoutRewriter : public Rewriter {
  public:
   explicit LayoutRewriter(const LayoutChoice& choice) : choice_(choice) {}
 
-  void begin(const Graph& from, std::function<Value(Value)> now) override {
+  void begin(const Graph& from, const std::function<Value(Value)>& now) override {
     from_ = &from;
-    now_ = std::move(now);
+    now_ = now;
   }
   bool keeps_elements(Value old) override {
     const auto maker = from_->producer(old);
