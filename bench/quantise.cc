@@ -56,7 +56,7 @@ const Tensor* constant(const Graph& graph, Value v) {
 
 class NormFolder : public frazil::Rewriter {
  public:
-  void begin(const Graph&, std::function<Value(Value)> now) override { now_ = std::move(now); }
+  void begin(const Graph&, const std::function<Value(Value)>& now) override { now_ = now; }
 
   Made rewrite(const Graph& from, NodeId id, Builder& to, std::span<const Value>) override {
     const Node& norm = from.node(id);
