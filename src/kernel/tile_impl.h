@@ -6,7 +6,7 @@
 
 #include "kernel/half_lanes.h"
 #include "kernel/tile_isa.h"
-#include "kernel/tile_ops.h"
+#include "kernel/tile_table.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
@@ -135,7 +135,7 @@ void divide_by_one(void* out, const void* const* in, std::size_t n) {
 #endif
 
 template <class T, unsigned kMask>
-void select(void* out, const void* const* in, std::size_t n) {
+void choose(void* out, const void* const* in, std::size_t n) {
   if (n == 0) return;
   auto* r = static_cast<Mem<T>*>(out);
   auto* c = static_cast<const U8*>(in[0]);
@@ -161,154 +161,42 @@ void select(void* out, const void* const* in, std::size_t n) {
   }
 }
 
-template <class T>
-TileFn find_select(unsigned mask) {
-  static constexpr TileFn kByMask[] = {select<T, 0>, select<T, 1>, select<T, 2>, select<T, 3>,
-                                       select<T, 4>, select<T, 5>, select<T, 6>, select<T, 7>};
-  return mask < 8 ? kByMask[mask] : nullptr;
-}
+/// Functions on tiles; bit k of `mask`: operand k is one element.
+struct TileMaker {
+  using Fn = TileFn;
+  unsigned mask = 0;
 
-template <class Op, class R, class T>
-TileFn one(unsigned mask) {
-  return mask == 0 ? unary<Op, R, T> : nullptr;
-}
-template <class Op, class R, class T>
-TileFn two(unsigned mask) {
-  static constexpr TileFn kByMask[] = {binary<Op, R, T, 0>, binary<Op, R, T, 1>, binary<Op, R, T, 2>};
-  return mask < 3 ? kByMask[mask] : nullptr;
-}
-template <class Op>
-TileFn vector_one(unsigned mask) {
-  return mask == 0 ? vector_unary<Op> : nullptr;
-}
-template <class Op>
-TileFn vector_two(unsigned mask) {
-  static constexpr TileFn kByMask[] = {vector_binary<Op, 0>, vector_binary<Op, 1>, vector_binary<Op, 2>};
-  return mask < 3 ? kByMask[mask] : nullptr;
-}
-
-TileFn find_bool(ScalarOp op, unsigned mask) {
-  switch (op) {
-    case ScalarOp::lnot: return one<BoolNot, U8, U8>(mask);
-    case ScalarOp::land:
-    case ScalarOp::min: return two<And, U8, U8>(mask);
-    case ScalarOp::lor:
-    case ScalarOp::max: return two<Or, U8, U8>(mask);
-    case ScalarOp::lxor: return two<Xor, U8, U8>(mask);
-    case ScalarOp::eq: return two<Equal, U8, U8>(mask);
-    case ScalarOp::select: return find_select<U8>(mask);
-    default: return nullptr;
+  template <class Op, class R, class T>
+  constexpr Fn one() const {
+    return mask == 0 ? unary<Op, R, T> : nullptr;
   }
-}
-
-template <class T>
-TileFn find_int(ScalarOp op, unsigned mask) {
-  using U = Unsigned<T>;  // one function serves both when the sign makes no difference
-  switch (op) {
-    case ScalarOp::neg: return one<Neg, U, U>(mask);
-    case ScalarOp::abs: return one<Abs, T, T>(mask);
-    case ScalarOp::sign: return one<Sign, T, T>(mask);
-    case ScalarOp::lnot: return one<Not, U, U>(mask);
-    case ScalarOp::add: return two<Add, U, U>(mask);
-    case ScalarOp::sub: return two<Sub, U, U>(mask);
-    case ScalarOp::mul: return two<Mul, U, U>(mask);
-    case ScalarOp::div: return two<Div, T, T>(mask);
-    case ScalarOp::mod: return two<Mod, T, T>(mask);
-    case ScalarOp::fmod: return two<Fmod, T, T>(mask);
-    case ScalarOp::pow: return two<IntPow, T, T>(mask);
-    case ScalarOp::min: return two<Min, T, T>(mask);
-    case ScalarOp::max: return two<Max, T, T>(mask);
-    case ScalarOp::land: return two<And, U, U>(mask);
-    case ScalarOp::lor: return two<Or, U, U>(mask);
-    case ScalarOp::lxor: return two<Xor, U, U>(mask);
-    case ScalarOp::shl: return two<Shl, U, U>(mask);
-    case ScalarOp::shr: return two<Shr, T, T>(mask);
-    case ScalarOp::lt: return two<Less, U8, T>(mask);
-    case ScalarOp::le: return two<LessEqual, U8, T>(mask);
-    case ScalarOp::eq: return two<Equal, U8, U>(mask);
-    case ScalarOp::select: return find_select<U>(mask);
-    default: return nullptr;
+  template <class Op, class R, class T>
+  constexpr Fn two() const {
+    constexpr Fn kByMask[] = {binary<Op, R, T, 0>, binary<Op, R, T, 1>, binary<Op, R, T, 2>};
+    return mask < 3 ? kByMask[mask] : nullptr;
   }
-}
-
-/// Functions common to f32 and f64.
-template <class T>
-TileFn find_float(ScalarOp op, unsigned mask) {
-  switch (op) {
-    case ScalarOp::neg: return one<Neg, T, T>(mask);
-    case ScalarOp::abs: return one<Abs, T, T>(mask);
-    case ScalarOp::sign: return one<Sign, T, T>(mask);
-    case ScalarOp::isnan: return one<IsNan, U8, T>(mask);
-    case ScalarOp::isinf: return one<IsInf, U8, T>(mask);
-    case ScalarOp::tan: return one<LibTan, T, T>(mask);
-    case ScalarOp::asin: return one<LibAsin, T, T>(mask);
-    case ScalarOp::acos: return one<LibAcos, T, T>(mask);
-    case ScalarOp::atan: return one<LibAtan, T, T>(mask);
-    case ScalarOp::sinh: return one<LibSinh, T, T>(mask);
-    case ScalarOp::cosh: return one<LibCosh, T, T>(mask);
-    case ScalarOp::asinh: return one<LibAsinh, T, T>(mask);
-    case ScalarOp::acosh: return one<LibAcosh, T, T>(mask);
-    case ScalarOp::atanh: return one<LibAtanh, T, T>(mask);
-    case ScalarOp::add: return two<Add, T, T>(mask);
-    case ScalarOp::sub: return two<Sub, T, T>(mask);
-    case ScalarOp::mul: return two<Mul, T, T>(mask);
-    case ScalarOp::div: return two<Div, T, T>(mask);
-    case ScalarOp::mod: return two<Mod, T, T>(mask);
-    case ScalarOp::fmod: return two<Fmod, T, T>(mask);
-    case ScalarOp::min: return two<Min, T, T>(mask);
-    case ScalarOp::max: return two<Max, T, T>(mask);
-    case ScalarOp::lt: return two<Less, U8, T>(mask);
-    case ScalarOp::le: return two<LessEqual, U8, T>(mask);
-    case ScalarOp::eq: return two<Equal, U8, T>(mask);
-    case ScalarOp::select: return find_select<Unsigned<T>>(mask);
-    default: return nullptr;
+  template <class Op>
+  constexpr Fn vector_one() const {
+    return mask == 0 ? vector_unary<Op> : nullptr;
   }
-}
-
-TileFn find_f32(ScalarOp op, unsigned mask) {
-  switch (op) {
-    case ScalarOp::floor: return vector_one<VecFloor>(mask);
-    case ScalarOp::ceil: return vector_one<VecCeil>(mask);
-    case ScalarOp::round: return vector_one<VecRound>(mask);
-    case ScalarOp::trunc: return vector_one<VecTrunc>(mask);
-    case ScalarOp::sqrt: return vector_one<VecSqrt>(mask);
-    case ScalarOp::exp: return vector_one<VecExp>(mask);
-    case ScalarOp::log: return vector_one<VecLog>(mask);
-    case ScalarOp::log1p: return vector_one<VecLog1p>(mask);
-    case ScalarOp::expm1: return vector_one<VecExpm1>(mask);
-    case ScalarOp::sin: return vector_one<VecSin>(mask);
-    case ScalarOp::cos: return vector_one<VecCos>(mask);
-    case ScalarOp::tanh: return vector_one<VecTanh>(mask);
-    case ScalarOp::erf: return vector_one<VecErf>(mask);
-    case ScalarOp::logistic: return vector_one<VecLogistic>(mask);
-    case ScalarOp::pow: return vector_two<VecPow>(mask);
+  template <class Op>
+  constexpr Fn vector_two() const {
+    constexpr Fn kByMask[] = {vector_binary<Op, 0>, vector_binary<Op, 1>, vector_binary<Op, 2>};
+    return mask < 3 ? kByMask[mask] : nullptr;
+  }
+  template <class T>
+  constexpr Fn select() const {
+    constexpr Fn kByMask[] = {choose<T, 0>, choose<T, 1>, choose<T, 2>, choose<T, 3>,
+                              choose<T, 4>, choose<T, 5>, choose<T, 6>, choose<T, 7>};
+    return mask < 8 ? kByMask[mask] : nullptr;
+  }
+  constexpr Fn divide() const {
 #if defined(__AVX512F__)
-    case ScalarOp::div: return mask == 2 ? divide_by_one : find_float<float>(op, mask);
+    if (mask == 2) return divide_by_one;
 #endif
-    default: return find_float<float>(op, mask);
+    return two<Div, float, float>();
   }
-}
-
-TileFn find_f64(ScalarOp op, unsigned mask) {
-  switch (op) {
-    case ScalarOp::floor: return vector_one<VecFloor64>(mask);
-    case ScalarOp::ceil: return vector_one<VecCeil64>(mask);
-    case ScalarOp::round: return vector_one<VecRound64>(mask);
-    case ScalarOp::trunc: return vector_one<VecTrunc64>(mask);
-    case ScalarOp::sqrt: return vector_one<VecSqrt64>(mask);
-    case ScalarOp::exp: return one<LibExp, double, double>(mask);
-    case ScalarOp::log: return one<LibLog, double, double>(mask);
-    case ScalarOp::log1p: return one<LibLog1p, double, double>(mask);
-    case ScalarOp::expm1: return one<LibExpm1, double, double>(mask);
-    case ScalarOp::sin: return one<LibSin, double, double>(mask);
-    case ScalarOp::cos: return one<LibCos, double, double>(mask);
-    case ScalarOp::tanh: return one<LibTanh, double, double>(mask);
-    case ScalarOp::erf: return one<LibErf, double, double>(mask);
-    case ScalarOp::logistic: return one<LibLogistic, double, double>(mask);
-    case ScalarOp::pow: return two<LibPow, double, double>(mask);
-    default: return find_float<double>(op, mask);
-  }
-}
+};
 
 template <class To, class From>
 void cast(void* out, const void* const* in, std::size_t n) {
@@ -393,20 +281,7 @@ void narrow(void* out, const void* const* in, std::size_t n) {
 }  // namespace
 
 TileFn find_tile(ScalarOp op, Elem elem, unsigned scalar_mask) {
-  switch (elem) {
-    case Elem::boolean: return find_bool(op, scalar_mask);
-    case Elem::i8: return find_int<I8>(op, scalar_mask);
-    case Elem::i16: return find_int<I16>(op, scalar_mask);
-    case Elem::i32: return find_int<I32>(op, scalar_mask);
-    case Elem::i64: return find_int<I64>(op, scalar_mask);
-    case Elem::u8: return find_int<U8>(op, scalar_mask);
-    case Elem::u16: return find_int<U16>(op, scalar_mask);
-    case Elem::u32: return find_int<U32>(op, scalar_mask);
-    case Elem::u64: return find_int<U64>(op, scalar_mask);
-    case Elem::f32: return find_f32(op, scalar_mask);
-    case Elem::f64: return find_f64(op, scalar_mask);
-    default: return nullptr;
-  }
+  return scalar_op(op, elem, TileMaker{scalar_mask});
 }
 
 TileFn find_cast(Elem from, Elem to) {

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "code/tile_code.h"
+
+// Machine code that is made at run time: what a code generator is asked for, and how the code is called. Plain data: who
+// asks knows no generator, who generates knows no session.
+namespace frazil {
+
+/// How an operand or result lies along the innermost loop.
+enum class InnerStep : std::uint8_t {
+  one,      ///< one element stands for all
+  dense,    ///< side by side
+  strided,  ///< any bytes apart
+};
+std::string_view name_of(InnerStep step);
+
+/// Rows of a tile program. `at`: its operands and then its results, at the first element of the first row; `row_steps`:
+/// for each of them the bytes from one row to the next; `steps`: those between elements of a row, read where these are
+/// strided; `scratch`: TileCode::buffers and one more, `stride` bytes apart, where the program works on rows.
+using NativeLoop = void (*)(std::byte* const* at, const std::int64_t* row_steps, std::int64_t rows, std::int64_t n,
+                            const std::int64_t* steps, std::byte* scratch, std::int64_t stride);
+
+/// A form of a tile program for which there is machine code: what it takes for granted.
+struct LoopForm {
+  std::vector<InnerStep> steps;  ///< of operands, then of results
+  auto operator<=>(const LoopForm&) const = default;
+  std::string str() const;
+};
+
+/// Machine code in memory that may be run; unmapped with the last reference.
+class NativeCode;
+
+/// What was compiled of one tile program. Immutable.
+struct NativeLoops {
+  struct Version {
+    LoopForm form;
+    NativeLoop run = nullptr;
+    std::shared_ptr<const NativeCode> code;
+  };
+  std::vector<Version> versions;
+};
+
+/// Why a tile program has no machine code; empty where it can have some.
+std::string why_not_native(const TileCode& code);
+
+/// What a code generator is asked for.
+struct NativeRequest {
+  std::string isa;  ///< as FRAZIL_ISA: the instructions that may be used, and whose vector functions
+  std::string name; ///< of the function that the object defines
+  const TileCode* loop = nullptr;
+  LoopForm form;
+  bool text = false;  ///< LLVM IR instead of an object
+};
+
+/// The door of a code generator that is a module of its own: the symbol frazil_native_module is one.
+struct NativeModule {
+  std::uint32_t abi = 0;  ///< kNativeAbi of the build that it belongs to
+  const char* version = nullptr;
+  /// A relocatable object for this machine, as the loader in exec/native_code.h takes it. Thread-safe.
+  Result<std::string> (*compile)(const NativeRequest& request) = nullptr;
+};
+/// Changes with everything that crosses the door.
+inline constexpr std::uint32_t kNativeAbi = 1;
+
+}  // namespace frazil

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "code/native.h"
+
+namespace frazil::exec {
+
+/// The code generator of this build, opened on the first call: the module that $FRAZIL_JIT_MODULE names, or
+/// libfrazil_jit.so beside the program, or beside the library or in its folder frazil. Code::unsupported, saying why,
+/// where there is none or it belongs to another build. Thread-safe. The module stays open.
+Result<const NativeModule*> native_module();
+
+}  // namespace frazil::exec

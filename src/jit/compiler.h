@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "code/native.h"
+
+namespace frazil::jit {
+
+/// The object file, or the LLVM IR, that the request asks for. Thread-safe: each call has a context of its own.
+/// Code::unsupported where there is no code generator for it.
+Result<std::string> compile(const NativeRequest& request);
+
+}  // namespace frazil::jit

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace frazil::jit {
+
+/// A part of the library, as LLVM bitcode.
+struct Bitcode {
+  const char *begin, *end;
+};
+/// The vector functions of an instruction set, as FRAZIL_ISA names it; empty where this build has none.
+std::span<const Bitcode> function_library(std::string_view isa);
+
+}  // namespace frazil::jit

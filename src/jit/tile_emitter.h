@@ -1,0 +1,77 @@
+#pragma once
+
+#include <vector>
+
+#include "code/native.h"
+#include "jit/lanes.h"
+
+namespace frazil::jit {
+
+/// Where a row of a tile program lies, as values of generated code.
+struct RowPlace {
+  std::vector<llvm::Value*> at;     ///< of operands, then of results: the row's first element
+  std::vector<llvm::Value*> steps;  ///< of those that are strided: bytes between elements
+  llvm::Value* n = nullptr;         ///< elements; a constant lets the loops be unrolled
+  llvm::Value* scratch = nullptr;   ///< of a program that works on rows: its buffers, `stride` bytes apart
+  llvm::Value* stride = nullptr;
+};
+
+/// Writes the code that runs a tile program on one row: one loop over vectors for all that stands between two
+/// operations on whole rows.
+class TileEmitter {
+ public:
+  TileEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const TileCode& code, const LoopForm& form);
+
+  /// At the builder's place, which moves behind it.
+  void row(const RowPlace& place);
+
+ private:
+  using Vectors = llvm::SmallVector<llvm::Value*, 8>;
+
+  const FusedIns& ins(std::uint32_t i) const { return code_.body[i].ins; }
+  bool is_load(std::uint32_t i) const { return ins(i).is(ScalarOp::load); }
+  Elem elem_of(std::uint32_t i) const { return ins(i).scalar.type; }
+  Elem stored_elem(std::uint32_t k) const;
+  InnerStep step(std::uint32_t k) const { return form_.steps[k]; }
+  std::uint32_t result(std::uint32_t store) const { return static_cast<std::uint32_t>(code_.operands.size()) + store; }
+  bool lies_ready(std::uint32_t i) const;
+  void classify();
+  void mark_used();
+
+  void stage(std::uint32_t number);
+  void singles(std::uint32_t number);
+  void single(std::uint32_t i);
+  void loop(std::uint32_t number);
+  void vectors_of(std::uint32_t number, llvm::Value* first, unsigned count, llvm::Value* mask);
+  void rounds(std::uint32_t number, unsigned unroll);
+  void row_operation(std::uint32_t i);
+  llvm::Value* row_address(std::uint32_t i);
+  llvm::Value* buffer(std::uint32_t number);
+
+  llvm::Value* compute(const FusedIns& ins, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  Vectors load(std::uint32_t i, llvm::Value* first, unsigned count, llvm::Value* mask);
+  llvm::Value* load_vector(std::uint32_t k, llvm::Value* first, llvm::Value* mask);
+  void store_vector(std::uint32_t k, llvm::Value* first, llvm::Value* value, llvm::Value* mask);
+  llvm::Value* lane_pointers(std::uint32_t k, llvm::Value* first);
+  llvm::Value* address(llvm::Value* base, Elem elem, llvm::Value* index);
+  llvm::Value* splat(llvm::Value* scalar) { return b_.CreateVectorSplat(lanes_.width(), scalar); }
+  llvm::Value* narrowed(Elem from, Elem to, llvm::Value* x);
+  llvm::Value* widened(Elem stored, llvm::Value* x);
+  llvm::Value* constant(const ScalarIns& ins);
+
+  Lanes& lanes_;
+  llvm::IRBuilder<>& b_;
+  const TileCode& code_;
+  const LoopForm& form_;
+  RowPlace place_;
+  std::uint32_t stages_ = 1;
+  std::vector<std::uint32_t> stage_;  // per instruction: in whose loop it is, or behind whose loop it runs
+  std::vector<bool> single_;          // per instruction: one element for the whole row
+  std::vector<bool> kept_;            // per instruction: its row lies in a buffer for later
+  std::vector<llvm::Value*> scalar_;  // of those that are single
+  std::vector<llvm::Value*> splat_;   // the same as vectors, in the loop at hand
+  std::vector<llvm::Value*> where_;   // per instruction: the row that an operation on rows made
+  std::vector<Vectors> vectors_;      // per instruction, in the round at hand
+};
+
+}  // namespace frazil::jit
