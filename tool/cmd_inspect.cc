@@ -4,6 +4,7 @@
 #include "api/dot.h"
 #include "base/knobs.h"
 #include "base/text.h"
+#include "exec/backend.h"
 #include "exec/executable.h"
 #include "ir/model_info.h"
 #include "ir/op.h"
@@ -149,7 +150,11 @@ void print_summary(const Graph& graph) {
 void print_tiers() {
   print_line("ref  the reference executor: simple and slow");
   print_line("0    the plan on kernels compiled ahead of time; auto selects this tier");
-  print_line("Tiers 1 and 2 (compiled at run time) are not in this build.");
+  if (const auto module = exec::native_module(); module) {
+    print_line(fmt::format("1    the same with bodies of fused kernels compiled by {}", (*module)->version));
+  } else {
+    print_line(fmt::format("1    not here: {}", module.error().message));
+  }
 }
 
 Result<int> inspect(const InspectOptions& options) {

@@ -100,10 +100,10 @@ void add_common(CLI::App& app, Common& common) {
 
 Status prepare(const Common& common) {
   const std::string& tier = common.tier;
-  if (tier == "1" || tier == "2") {
-    return fail(Code::unsupported, "--tier {}: this build has no compiled tiers; use auto, 0 or ref", tier);
+  if (tier == "2") {
+    return fail(Code::unsupported, "--tier 2: nothing is specialised yet on what a profile shows; use auto, 0, 1 or ref");
   }
-  if (tier != "auto" && tier != "ref" && tier != "0") {
+  if (tier != "auto" && tier != "ref" && tier != "0" && tier != "1") {
     return fail(Code::bad_input, "--tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
   }
   if (common.numerics != "default" && common.numerics != "strict") {
@@ -128,8 +128,10 @@ LoadLimits load_limits_of(const Common& common) {
 }
 
 Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common) {
-  const exec::Options options{
-      .reference = common.tier == "ref", .passes = knob_values().passes, .verify = knob_values().verify};
+  const exec::Options options{.reference = common.tier == "ref",
+                              .passes = knob_values().passes,
+                              .verify = knob_values().verify,
+                              .tier = common.tier == "1" ? exec::Tier::compiled : exec::Tier::interpreted};
   FRAZIL_TRY(auto executable, Executable::make(std::move(graph), options));
   if (!options.reference) logging::debug(2, "plan:\n{}", executable->explain());
   return executable;
@@ -144,7 +146,7 @@ std::unique_ptr<Session> open_session(Executable& executable, const Common& comm
   return session;
 }
 
-std::string tier_of(const Common& common) { return common.tier == "ref" ? "ref" : "0"; }
+std::string tier_of(const Common& common) { return common.tier == "auto" ? "0" : common.tier; }
 
 Status start() {
   FRAZIL_TRY(const Knobs values, knobs());

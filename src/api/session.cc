@@ -118,7 +118,7 @@ std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
 bool wants_reference(const Options& options) {
   const std::string& tier = options.tier;
   if (tier == "1" || tier == "2") {
-    refuse(frazil::Code::unsupported, "tier {}: this build has no compiled tiers; use auto, 0 or ref", tier);
+    refuse(frazil::Code::unsupported, "Options::tier {}: only the command has compiled code so far; use auto, 0 or ref", tier);
   }
   if (tier != "auto" && tier != "0" && tier != "ref") {
     refuse(frazil::Code::bad_input, "Options::tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);

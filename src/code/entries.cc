@@ -39,27 +39,34 @@ struct HandEntries {
   OperandRange all;  ///< of the call
 };
 
+using Native = std::shared_ptr<NativeSource>;
+
+TileCode tiles_of(const FusedKernel& kernel, const Native& native) {
+  TileCode code = compile_tiles(kernel, body_operands(kernel));
+  code.native = native;
+  return code;
+}
+
 template <class P>
-ProductParams<P> product_of(const FusedKernel& kernel) {
+ProductParams<P> product_of(const FusedKernel& kernel, const Native& native) {
   const Producer& producer = *kernel.producer;
   ProductParams<P> product{.params = std::get<P>(producer.params), .operands = producer.operands};
   product.into = producer.into;
   product.passed = producer.passed;
-  TileCode body = compile_tiles(kernel, body_operands(kernel));
+  TileCode body = tiles_of(kernel, native);
   if (!body.is_trivial()) product.epilogue = EpilogueCode{std::move(body), body_operands(kernel), producer.into};
   if (producer.prologue) {
-    product.prologue =
-        PrologueCode{compile_tiles(*producer.prologue, body_operands(*producer.prologue)), producer.prologue_operands};
+    product.prologue = PrologueCode{tiles_of(*producer.prologue, native), producer.prologue_operands};
   }
   return product;
 }
 
-std::optional<KernelEntry> fused_entry(const FusedKernel& kernel) {
-  if (!kernel.producer) return tile_entry(kernel);
+std::optional<KernelEntry> fused_entry(const FusedKernel& kernel, const Native& native) {
+  if (!kernel.producer) return tile_entry(kernel, native);
   switch (kernel_of(kernel.producer->params)) {
-    case Kernel::matmul: return matmul_entry(product_of<params::MatMul>(kernel));
-    case Kernel::gemm: return gemm_entry(product_of<params::Gemm>(kernel));
-    case Kernel::conv: return conv_entry(product_of<params::Conv>(kernel));
+    case Kernel::matmul: return matmul_entry(product_of<params::MatMul>(kernel, native));
+    case Kernel::gemm: return gemm_entry(product_of<params::Gemm>(kernel, native));
+    case Kernel::conv: return conv_entry(product_of<params::Conv>(kernel, native));
     default: return std::nullopt;
   }
 }
@@ -67,8 +74,9 @@ std::optional<KernelEntry> fused_entry(const FusedKernel& kernel) {
 }  // namespace
 
 std::shared_ptr<const KernelEntry> hand_entry(const KernelParams& params,
-                                              const std::shared_ptr<const FusedKernel>& fused, std::uint32_t inputs) {
-  auto entry = fused != nullptr ? fused_entry(*fused) : std::visit(HandEntries{.all = {0, inputs}}, params);
+                                              const std::shared_ptr<const FusedKernel>& fused, std::uint32_t inputs,
+                                              const std::shared_ptr<NativeSource>& native) {
+  auto entry = fused != nullptr ? fused_entry(*fused, native) : std::visit(HandEntries{.all = {0, inputs}}, params);
   return entry ? std::make_shared<const KernelEntry>(*std::move(entry)) : nullptr;
 }
 

@@ -8,12 +8,14 @@
 namespace frazil {
 
 /// The hand-written code of a kernel step, or tier 0's of a fused kernel. `fused` is the kernel that params::Fused
-/// names. Nothing for families that the session runs itself (reference, opaque, pack).
+/// names; `native` has machine code for its body. Nothing for families that the session runs itself (reference, opaque,
+/// pack).
 std::shared_ptr<const KernelEntry> hand_entry(const KernelParams& params,
-                                              const std::shared_ptr<const FusedKernel>& fused, std::uint32_t inputs);
+                                              const std::shared_ptr<const FusedKernel>& fused, std::uint32_t inputs,
+                                              const std::shared_ptr<NativeSource>& native = nullptr);
 
 // One per family; private to code/*_entr*.cc.
-KernelEntry tile_entry(const FusedKernel& kernel);
+KernelEntry tile_entry(const FusedKernel& kernel, const std::shared_ptr<NativeSource>& native);
 KernelEntry matmul_entry(ProductParams<params::MatMul> params);
 KernelEntry gemm_entry(ProductParams<params::Gemm> params);
 KernelEntry conv_entry(ProductParams<params::Conv> params);

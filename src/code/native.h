@@ -34,21 +34,22 @@ struct LoopForm {
   std::string str() const;
 };
 
-/// Machine code in memory that may be run; unmapped with the last reference.
-class NativeCode;
-
-/// What was compiled of one tile program. Immutable.
-struct NativeLoops {
-  struct Version {
-    LoopForm form;
-    NativeLoop run = nullptr;
-    std::shared_ptr<const NativeCode> code;
-  };
-  std::vector<Version> versions;
+/// Who has machine code for tile programs. Thread-safe.
+class NativeSource {
+ public:
+  virtual ~NativeSource() = default;
+  /// The code for a form, valid while the source lives; null where there is none, so that the tile program runs.
+  virtual NativeLoop find(const TileCode& code, const LoopForm& form) = 0;
 };
 
-/// Why a tile program has no machine code; empty where it can have some.
-std::string why_not_native(const TileCode& code);
+/// Per instruction: whether one element stands for a whole row.
+std::vector<bool> single_values(const TileCode& code, const LoopForm& form);
+
+/// Why a form of a tile program has no machine code; empty where it can have some.
+std::string why_not_native(const TileCode& code, const LoopForm& form);
+
+/// Equal for tile programs that have equal code: what they compute, without the nodes that it came from.
+std::string key_of(const TileCode& code);
 
 /// What a code generator is asked for.
 struct NativeRequest {

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "plan/fused.h"
 
 namespace frazil {
+
+class NativeSource;
 
 /// The body of a fused kernel as tier 0's bytecode: the same instructions, each with the buffer that its elements lie
 /// in while they are needed, and operands numbered as the interpreter gets them.
@@ -23,6 +26,7 @@ struct TileCode {
   bool in_order = true;       ///< no tensor has its axes in another order than the domain
   std::uint16_t buffers = 0;  ///< how many
   std::uint16_t width = 1;    ///< bytes of the widest element
+  std::shared_ptr<NativeSource> native;  ///< asked for machine code wherever extents are new; null: there is none
 
   /// The axis of operand k, or of store k - operands.size(), that follows axis `axis` of the domain; -1: none.
   int axis_of(std::size_t k, std::size_t axis) const { return axis_of_[k * domain_rank + axis]; }

@@ -40,8 +40,10 @@ class TilePreparer {
       start();
       FRAZIL_CHECK(check_broadcast());
       FRAZIL_CHECK(merge_axes());
-      for (std::uint32_t i = 0; i < code_.body.size(); ++i) FRAZIL_CHECK(instruction(i));
-      chain();
+      if (!find_native()) {
+        for (std::uint32_t i = 0; i < code_.body.size(); ++i) FRAZIL_CHECK(instruction(i));
+        chain();
+      }
       pack();
     }
     choose_tile();
@@ -84,6 +86,19 @@ class TilePreparer {
       const Elem elem = shape(k).elem;
       operands_[k] = {.inner_step = 0, .size = static_cast<std::uint32_t>(byte_size(elem)), .elem = elem};
     }
+  }
+
+  bool find_native() {
+    if (code_.native == nullptr || s_.outer == 0) return false;
+    LoopForm form;
+    for (int k = 0; k < s_.count(); ++k) {
+      const TileOperand& o = operands_[k];
+      form.steps.push_back(o.inner_step == 0         ? InnerStep::one
+                           : o.inner_step == o.size ? InnerStep::dense
+                                                     : InnerStep::strided);
+    }
+    s_.native = code_.native->find(code_, form);
+    return s_.native != nullptr;
   }
 
   void chain() {
@@ -311,6 +326,7 @@ class TilePreparer {
 
   /// One operation that needs no buffer runs on long pieces.
   void choose_tile() {
+    if (s_.native != nullptr) return choose_native();
     const TileArrays at(s_);
     const bool alone = s_.ops == 1 && at.ops[0].kind == TileOp::Kind::scalar && at.ops[0].to >= 0;
     s_.tile = s_.rows ? std::max<std::int64_t>(s_.inner, 1) : alone ? kLongTile : kTile;
@@ -323,6 +339,15 @@ class TilePreparer {
     const bool one_piece = s_.rank == 0 && s_.outer == 1 && s_.inner <= kLongTile;
     if (alone && one_piece && s_.constants <= 1) find_direct(at);
     choose_units(alone);
+  }
+
+  void choose_native() {
+    s_.tile = kLongTile;
+    s_.stride = aligned(static_cast<std::size_t>(std::max<std::int64_t>(s_.inner, 1)) * code_.width);
+    cx_.scratch_bytes = s_.rows ? s_.stride * (code_.buffers + 1U) : 0;
+    choose_units(false);
+    cx_.nanoseconds = kernel::tuning().element * static_cast<double>(code_.body.size()) *
+                      static_cast<double>(s_.outer) * static_cast<double>(s_.inner);
   }
 
   /// A unit is long enough to pay for its set-up, and no longer than a core's cache holds.

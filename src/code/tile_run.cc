@@ -240,17 +240,22 @@ bool has_parts(const TileState& s, std::int64_t rows, std::int64_t cols) {
   return s.inner == cols && s.outer == rows;
 }
 
-void run_tiles(const TileCall& call, const TileState& s, const TilePart& part) { TileRun(call, s).run(part); }
+void run_tiles(const TileCall& call, const TileState& s, const TilePart& part) {
+  if (s.native != nullptr) return run_native(call, s, part);
+  TileRun(call, s).run(part);
+}
 
 void run_tiles(const TileCall& call, const TileState& s, std::int64_t begin, std::int64_t end) {
+  if (s.native != nullptr) return run_native(call, s, begin, end);
   if (s.direct != nullptr) return run_direct(call, s);
   if (s.outer != 0 && (s.inner != 0 || s.rows)) TileRun(call, s).run(begin, end);
 }
 
 void run_tiles(const TileCall& call, const TileState& s) { run_tiles(call, s, 0, INT64_MAX / s.unit); }
 
-KernelEntry tile_entry(const FusedKernel& kernel) {
-  auto code = std::make_shared<const TileCode>(compile_tiles(kernel, body_operands(kernel)));
+KernelEntry tile_entry(const FusedKernel& kernel, const std::shared_ptr<NativeSource>& native) {
+  auto code = std::make_shared<TileCode>(compile_tiles(kernel, body_operands(kernel)));
+  code->native = native;
   const std::size_t bytes = tile_state_bytes(*code);
   return {.state_bytes = bytes,
           .prepare = [](Prepare& cx, const void* c, void* state) -> Status {

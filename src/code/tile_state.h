@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "code/abi.h"
+#include "code/native.h"
 #include "code/tile_code.h"
 #include "kernel/chain.h"
 #include "kernel/reduce.h"
@@ -72,6 +73,7 @@ struct TileConstant {
 struct TileState {
   /// The usual small step: one function over operands and a constant as they lie, in one piece.
   kernel::TileFn direct = nullptr;
+  NativeLoop native = nullptr;  ///< machine code for all of it; then there are no ops
   std::int64_t direct_count = 0;
   std::uint64_t direct_constant = 0;
   std::int8_t direct_args[3] = {};  ///< operands; < 0: the constant
@@ -166,6 +168,8 @@ struct TileCall {
   std::byte* const* operands;
   std::byte* scratch;
 };
+/// run_tiles() by machine code; private to tile_*.cc.
+void run_native(const TileCall& call, const TileState& state, std::int64_t begin, std::int64_t end);
 /// Units [begin, end) of the whole space.
 void run_tiles(const TileCall& call, const TileState& state, std::int64_t begin, std::int64_t end);
 /// All of it.
@@ -177,6 +181,7 @@ struct TilePart {
 };
 /// True where such parts can be run one by one.
 bool has_parts(const TileState& state, std::int64_t rows, std::int64_t cols);
+void run_native(const TileCall& call, const TileState& state, const TilePart& part);
 void run_tiles(const TileCall& call, const TileState& state, const TilePart& part);
 
 }  // namespace frazil

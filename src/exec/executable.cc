@@ -5,6 +5,7 @@
 #include "base/execution_limits.h"
 #include "base/no_memory.h"
 #include "code/entries.h"
+#include "exec/native_compiler.h"
 #include "exec/session.h"
 #include "ir/rebuild.h"
 #include "plan/make_plan.h"
@@ -41,6 +42,9 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
     exe->plan_.graph = exe->graph_;
     return exe;
   }
+  if (options.tier == Tier::compiled) {
+    FRAZIL_TRY(exe->native_, NativeCompiler::make());
+  }
   const PlanOptions how{.passes = options.passes, .verify = options.verify, .placement = placement_on(options.devices)};
   FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, how, exe->passes_));
   exe->compile();
@@ -65,7 +69,9 @@ Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& ch
   return no_memory_left();
 }
 
-std::string Executable::explain() const { return str(passes_) + plan_.str(); }
+std::string Executable::explain() const { return str(passes_) + plan_.str() + explain_native(); }
+
+std::string Executable::explain_native() const { return native_ == nullptr ? std::string() : native_->explain(); }
 
 void Executable::swap_entry(StepIndex step, std::shared_ptr<const KernelEntry> entry) {
   const std::scoped_lock lock(entries_mutex_);
@@ -136,7 +142,7 @@ void Executable::compile_launch(StepIndex i, const step::Launch& launch) {
   most_operands_ = std::max(most_operands_, launch.in.size() + launch.out.size());
   if (launch.device != kHost) return compile_on_device(i, launch);
   const auto fused = launch.fused == kNone ? nullptr : plan_.fused[launch.fused];
-  auto entry = hand_entry(launch.params, fused, code.inputs);
+  auto entry = hand_entry(launch.params, fused, code.inputs, native_);
   if (entry == nullptr) return;
   keep_state(code, *entry);
   swap_entry(i, std::move(entry));

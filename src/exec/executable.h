@@ -17,10 +17,17 @@
 
 namespace frazil::exec {
 
+/// Which code runs the bodies of fused kernels.
+enum class Tier : std::uint8_t {
+  interpreted,  ///< tier 0: tile programs on kernels compiled ahead of time
+  compiled,     ///< tier 1: machine code, made when extents need it; tile programs where none can be made
+};
+
 struct Options {
   bool reference = false;  ///< run everything on the reference executor, without passes
   PassSet passes = {};
   int verify = 0;        ///< as FRAZIL_VERIFY: what passes make, and the plan, are checked so
+  Tier tier = Tier::interpreted;
   Devices devices = {};  ///< run the kernels that they have; a step goes to the first one that can
 };
 
@@ -75,6 +82,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   /// The graph as given; plan().graph is what the passes made of it.
   const Graph& graph() const { return *graph_; }
   const Options& options() const { return options_; }
+  /// What tier 1 compiled and what it could not, a line each; empty on tier 0.
+  std::string explain_native() const;
   /// What weights take in packed form so far, with those of all specialisations.
   std::size_t packed_bytes() const { return packed_->bytes(); }
   WeightRefs& packed() const { return *packed_; }
@@ -118,6 +127,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::vector<std::shared_ptr<const KernelEntry>> entries_;  // all that ever were in use
   std::map<StepIndex, std::shared_ptr<const KernelEntry>> device_entries_;
   std::shared_ptr<WeightRefs> packed_;
+  std::shared_ptr<class NativeCompiler> native_;  // of tier 1
   std::mutex specialisations_mutex_;
   std::map<Choices, std::shared_ptr<Executable>> specialisations_;
 };

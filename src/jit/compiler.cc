@@ -9,6 +9,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <mutex>
+#include <vector>
 
 #include "jit/tile_emitter.h"
 
@@ -18,7 +19,7 @@ namespace {
 /// Bodies come as straight code through memory; what is left to do is to undo that, to move what loops repeat out of
 /// them and to choose instructions.
 constexpr const char* kPasses =
-    "always-inline,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm),early-cse),globaldce";
+    "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse),globaldce";
 
 void start_llvm() {
   static std::once_flag once;

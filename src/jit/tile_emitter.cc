@@ -10,8 +10,7 @@ namespace frazil::jit {
 namespace {
 
 /// Vectors of a round: enough to overlap their latencies, few enough for the registers.
-constexpr unsigned kUnroll = 4, kUnrollOfLong = 2;
-constexpr std::size_t kLong = 32;  ///< instructions
+constexpr unsigned kUnroll = 4;
 /// So many vectors of a row of known length are written out.
 constexpr std::int64_t kWrittenOut = 8;
 
@@ -23,26 +22,17 @@ TileEmitter::TileEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const TileCod
       code_(code),
       form_(form),
       stage_(code.body.size(), 0),
-      single_(code.body.size(), false),
+      single_(single_values(code, form)),
       kept_(code.body.size(), false) {
-  classify();
+  number_stages();
   mark_used();
 }
 
-void TileEmitter::classify() {
+void TileEmitter::number_stages() {
   std::uint32_t stage = 0;
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
-    const FusedIns& in = ins(i);
     stage_[i] = stage;
-    if (in.row != RowOp::none) {
-      single_[i] = is_fold(in.row);
-      ++stage;
-    } else if (in.is(ScalarOp::load)) {
-      single_[i] = step(in.scalar.operand) == InnerStep::one;
-    } else {
-      single_[i] = true;
-      for_operands(in, [&](std::uint32_t a) { single_[i] = single_[i] && single_[a]; });
-    }
+    if (ins(i).row != RowOp::none) ++stage;
   }
   stages_ = stage + 1;
 }
@@ -138,10 +128,8 @@ llvm::Value* TileEmitter::compute(const FusedIns& in, llvm::Value* a, llvm::Valu
 /// Whether something happens in the loop of a stage.
 void TileEmitter::loop(std::uint32_t number) {
   bool any = false;
-  std::size_t length = 0;
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
     if (stage_[i] != number || ins(i).row != RowOp::none) continue;
-    length += single_[i] ? 0 : 1;
     any |= kept_[i];
   }
   for (std::uint32_t s = 0; s < code_.stores.size(); ++s) {
@@ -154,10 +142,10 @@ void TileEmitter::loop(std::uint32_t number) {
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
     if (single_[i] && scalar_[i] != nullptr) splat_[i] = splat(scalar_[i]);
   }
-  rounds(number, length > kLong ? kUnrollOfLong : kUnroll);
+  rounds(number);
 }
 
-void TileEmitter::rounds(std::uint32_t number, unsigned unroll) {
+void TileEmitter::rounds(std::uint32_t number) {
   const unsigned width = lanes_.width();
   llvm::Type* const lane = b_.getInt32Ty();
   llvm::SmallVector<llvm::Constant*, 16> numbers;
@@ -180,7 +168,7 @@ void TileEmitter::rounds(std::uint32_t number, unsigned unroll) {
   llvm::BasicBlock *const head = block("round"), *const body = block("vectors"), *const rest = block("rest"),
                    *const tail = block("tail"), *const done = block("done");
   llvm::BasicBlock* const before = b_.GetInsertBlock();
-  llvm::Value* const span = b_.getInt64(static_cast<std::uint64_t>(unroll) * width);
+  llvm::Value* const span = b_.getInt64(static_cast<std::uint64_t>(kUnroll) * width);
   llvm::Value* const end = b_.CreateSub(place_.n, b_.CreateURem(place_.n, span));
   b_.CreateBr(head);
 
@@ -189,7 +177,7 @@ void TileEmitter::rounds(std::uint32_t number, unsigned unroll) {
   i->addIncoming(b_.getInt64(0), before);
   b_.CreateCondBr(b_.CreateICmpSLT(i, end), body, rest);
   b_.SetInsertPoint(body);
-  vectors_of(number, i, unroll, nullptr);
+  vectors_of(number, i, kUnroll, nullptr);
   i->addIncoming(b_.CreateAdd(i, span), b_.GetInsertBlock());
   b_.CreateBr(head);
 

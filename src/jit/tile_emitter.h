@@ -35,7 +35,7 @@ class TileEmitter {
   InnerStep step(std::uint32_t k) const { return form_.steps[k]; }
   std::uint32_t result(std::uint32_t store) const { return static_cast<std::uint32_t>(code_.operands.size()) + store; }
   bool lies_ready(std::uint32_t i) const;
-  void classify();
+  void number_stages();
   void mark_used();
 
   void stage(std::uint32_t number);
@@ -43,7 +43,7 @@ class TileEmitter {
   void single(std::uint32_t i);
   void loop(std::uint32_t number);
   void vectors_of(std::uint32_t number, llvm::Value* first, unsigned count, llvm::Value* mask);
-  void rounds(std::uint32_t number, unsigned unroll);
+  void rounds(std::uint32_t number);
   void row_operation(std::uint32_t i);
   llvm::Value* row_address(std::uint32_t i);
   llvm::Value* buffer(std::uint32_t number);

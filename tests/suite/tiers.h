@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/backend.h"
 #include "exec/executable.h"
 #include "exec/session.h"
 #include "ir/text.h"
@@ -135,6 +136,27 @@ inline Result<std::vector<Datum>> run_beside_reference(Session& session, const G
   return got;
 }
 
+/// Runs a graph on tier 1, where this build has it and FRAZIL_TEST_TIER is not 0: bit for bit what tier 0 gives.
+inline void run_compiled(const Graph& graph, const std::vector<Datum>& inputs,
+                         const Result<std::vector<Datum>>& want) {
+  const char* const asked = std::getenv("FRAZIL_TEST_TIER");
+  if ((asked != nullptr && std::string_view(asked) == "0") || !exec::native_module()) return;
+  const auto made = Executable::make(std::make_shared<const Graph>(graph), {.tier = exec::Tier::compiled});
+  ASSERT_TRUE(made) << made.error().message;
+  const auto session = (*made)->open();
+  share_steps(*session);
+  for (int run = 0; run < 2; ++run) {
+    const auto got = session->run(inputs);
+    ASSERT_EQ(got.has_value(), want.has_value()) << "tier 1: " << (got ? "no error" : got.error().message);
+    SCOPED_TRACE("tier 1: " + (*made)->explain_native());
+    if (got) {
+      expect_equal(graph, *got, *want, kExact);
+    } else {
+      EXPECT_EQ(got.error().message, want.error().message);
+    }
+  }
+}
+
 /// Runs a graph on every tier, twice each: in the second run everything is prepared. Returns tier 0's results; a graph
 /// without a plan must fail on the reference executor as well.
 inline Result<std::vector<Datum>> run_tiers(const Graph& graph, const std::vector<Datum>& inputs,
@@ -149,6 +171,7 @@ inline Result<std::vector<Datum>> run_tiers(const Graph& graph, const std::vecto
   auto second = tier.session->run(inputs);
   EXPECT_EQ(first.has_value(), second.has_value()) << "the second run differs from the first";
   if (first && second) expect_equal(graph, *second, *first, kExact);
+  run_compiled(graph, inputs, second);
   return second;
 }
 inline Result<std::vector<Datum>> run_tiers(const Graph& graph, std::string_view inputs, Tolerance tolerance = kClose) {
