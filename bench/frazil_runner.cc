@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/knobs.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
 
@@ -11,7 +12,9 @@ namespace bench {
 std::shared_ptr<frazil::exec::Executable> load_frazil(const std::string& path) {
   frazil::link_operators();
   auto graph = std::make_shared<const frazil::Graph>(take(frazil::import_onnx(path)));
-  return take(frazil::exec::Executable::make(std::move(graph)));
+  const bool compiled = take(frazil::knobs()).tier == "1";
+  const auto tier = compiled ? frazil::exec::Tier::compiled : frazil::exec::Tier::interpreted;
+  return take(frazil::exec::Executable::make(std::move(graph), {.tier = tier}));
 }
 
 std::vector<Port> frazil_inputs(const frazil::Graph& graph) {

@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(
   g++ make cmake ninja-build ccache pkg-config python3
   libprotozero-dev libtbb-dev libre2-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libssl-dev
-  libboost-dev
+  libboost-dev llvm-19-dev clang-19
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
   python3-dev python3-numpy python3-pytest python3-pip python3-venv pybind11-dev
@@ -15,7 +15,7 @@ packages=(
 browser_packages=(chromium chromium-driver)
 bench_packages=(libdnnl-dev python3-torch libopenblas0-pthread)
 dev_packages=(
-  clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
+  libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
   python3-sklearn python3-onnx mypy
 )
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)

@@ -63,6 +63,7 @@ void add_load_limits(CLI::App& app, LoadLimits& limits) {
 
 void add_common(CLI::App& app, Common& common) {
   const Knobs& values = knob_values();
+  common.tier = values.tier;
   common.threads = values.threads;
   common.limits = values.limits;
   if (values.limits.time) common.deadline_ms = Milliseconds(*values.limits.time).count();
@@ -101,7 +102,8 @@ void add_common(CLI::App& app, Common& common) {
 Status prepare(const Common& common) {
   const std::string& tier = common.tier;
   if (tier == "2") {
-    return fail(Code::unsupported, "--tier 2: nothing is specialised yet on what a profile shows; use auto, 0, 1 or ref");
+    return fail(Code::unsupported,
+                "--tier 2: nothing is specialised yet on what a profile shows; use auto, 0, 1 or ref");
   }
   if (tier != "auto" && tier != "ref" && tier != "0" && tier != "1") {
     return fail(Code::bad_input, "--tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);

@@ -21,7 +21,8 @@ class Observer;
 /// How a session runs. Options that are not set are taken from the environment (`frazil knobs`). A run that exceeds a
 /// limit throws Code::limit.
 struct Options {
-  std::string tier = "auto";  ///< "auto"; "ref": the slow reference executor; "0": the plan on hand-written kernels
+  std::string tier = "auto";  ///< "auto"; "ref": the slow reference executor; "0": the plan on hand-written kernels;
+                              ///< "1": compiled bodies
   std::optional<unsigned> threads;            ///< of one run; 0: one per core. More than 1024: Code::bad_input
   std::optional<std::uint64_t> memory_limit;  ///< bytes of intermediate values
   std::optional<std::uint64_t> arena_limit;   ///< bytes of intermediate values kept between runs

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,22 +31,25 @@ struct Array::Impl {
   const Tensor& elements() const;
 };
 
+/// Tiers 0, 1 and ref.
+enum class Way : std::uint8_t { planned, compiled, reference };
+exec::Options options_of(Way way);
+
 struct Model::Impl {
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<Policy> policy;
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
   std::mutex mutex;
-  std::shared_ptr<exec::Executable> planned, reference;  ///< made on first use
+  std::array<std::shared_ptr<exec::Executable>, 3> ways;  ///< made on first use
   std::mutex digest_mutex;
   std::string digest;  ///< under the mutex; computed on first use
 
-  std::shared_ptr<exec::Executable> executable(bool on_reference);
+  std::shared_ptr<exec::Executable> executable(Way way);
   /// Sessions that are open keep theirs.
   void forget_plans() {
     const std::scoped_lock lock(mutex);
-    planned.reset();
-    reference.reset();
+    ways = {};
   }
 };
 

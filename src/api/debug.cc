@@ -11,12 +11,11 @@ namespace {
 using debug::Until;
 
 debug::Ways ways_of(const Model& model, const Options& options) {
-  const bool reference = wants_reference(options);
-  return {[model, reference](std::shared_ptr<const Graph> graph) -> Result<std::shared_ptr<exec::Executable>> {
+  const auto way = way_of(options);
+  return {[model, way](std::shared_ptr<const Graph> graph) -> Result<std::shared_ptr<exec::Executable>> {
             auto& impl = Access::impl(model);
-            if (graph == impl.graph) return impl.executable(reference);
-            return exec::Executable::make(
-                std::move(graph), {.reference = reference, .passes = knobs()->passes, .verify = knobs()->verify});
+            if (graph == impl.graph) return impl.executable(way);
+            return exec::Executable::make(std::move(graph), options_of(way));
           },
           [options](exec::Executable& executable) { return open_session(executable, options); }};
 }

@@ -29,7 +29,7 @@ struct LiveModel::Impl {
   }
   /// Precondition: the caller holds `edits`.
   Version publish(Model model, VersionNote note, std::string change) {
-    Access::impl(model).executable(false);
+    Access::impl(model).executable(Way::planned);
     Version made{next++,
                  newest == 0 ? std::nullopt : std::optional(newest.load()),
                  std::move(note),

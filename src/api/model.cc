@@ -48,11 +48,17 @@ ImportOptions import_options(const LoadOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<exec::Executable> Model::Impl::executable(bool on_reference) {
+exec::Options options_of(Way way) {
+  return {.reference = way == Way::reference,
+          .passes = knobs()->passes,
+          .verify = knobs()->verify,
+          .tier = way == Way::compiled ? exec::Tier::compiled : exec::Tier::interpreted};
+}
+
+std::shared_ptr<exec::Executable> Model::Impl::executable(Way way) {
   const std::scoped_lock lock(mutex);
-  std::shared_ptr<exec::Executable>& known = on_reference ? reference : planned;
-  const exec::Options options{.reference = on_reference, .passes = knobs()->passes, .verify = knobs()->verify};
-  if (!known) known = take(exec::Executable::make(graph, options));
+  std::shared_ptr<exec::Executable>& known = ways[static_cast<std::size_t>(way)];
+  if (!known) known = take(exec::Executable::make(graph, options_of(way)));
   return known;
 }
 
@@ -93,8 +99,7 @@ Model Access::governed(Model model, const Model& from) {
   impl->output_names = own.output_names;
   {
     const std::scoped_lock lock(own.mutex);
-    impl->planned = own.planned;
-    impl->reference = own.reference;
+    impl->ways = own.ways;
   }
   return allowed(Model(impl));
 }
@@ -159,6 +164,6 @@ std::map<std::string, Array> Model::weights() const {
 }
 
 std::string Model::dot() const { return dot_of(*impl_->graph); }
-std::string Model::explain() const { return impl_->executable(false)->explain(); }
+std::string Model::explain() const { return impl_->executable(Way::planned)->explain(); }
 
 }  // namespace frazil::api

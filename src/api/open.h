@@ -10,7 +10,7 @@
 namespace frazil::api {
 
 /// Throws for tiers that there are not.
-bool wants_reference(const Options& options);
+Way way_of(const Options& options);
 std::unique_ptr<exec::Session> open_session(exec::Executable& executable, const Options& options);
 /// Asks the model's policy.
 void check_run(const Model& model);

@@ -115,15 +115,19 @@ std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
 
 }  // namespace
 
-bool wants_reference(const Options& options) {
-  const std::string& tier = options.tier;
-  if (tier == "1" || tier == "2") {
-    refuse(frazil::Code::unsupported, "Options::tier {}: only the command has compiled code so far; use auto, 0 or ref", tier);
+Way way_of(const Options& options) {
+  using enum Way;
+  const std::string& tier = options.tier == "auto" ? knobs()->tier : options.tier;
+  if (tier == "ref") return reference;
+  if (tier == "1") return compiled;
+  if (tier == "2") {
+    refuse(frazil::Code::unsupported,
+           "tier 2: nothing is specialised yet on what a profile shows; use auto, 0, 1 or ref");
   }
-  if (tier != "auto" && tier != "0" && tier != "ref") {
+  if (tier != "auto" && tier != "0") {
     refuse(frazil::Code::bad_input, "Options::tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
   }
-  return tier == "ref";
+  return planned;
 }
 
 std::unique_ptr<exec::Session> open_session(exec::Executable& executable, const Options& options) {
@@ -235,9 +239,9 @@ Session::Impl::~Impl() {
 }
 
 Session Model::open(const Options& options) const {
-  const bool reference = wants_reference(options);
+  const auto way = way_of(options);
   auto impl = std::make_unique<Session::Impl>(*this);
-  impl->session = open_session(*impl_->executable(reference), options);
+  impl->session = open_session(*impl_->executable(way), options);
   impl->limits = limits_of(options);
   impl->session->set_stop(&impl->stop);
   impl->session->allow_padding(true);

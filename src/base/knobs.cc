@@ -68,6 +68,14 @@ Status set_isa(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
+Status set_tier(Knobs& knobs, const Knob& knob, std::string_view text) {
+  if (text != "auto" && text != "0" && text != "1") {
+    return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
+  }
+  knobs.tier = text;
+  return {};
+}
+
 Status set_tuning(Knobs& knobs, const Knob&, std::string_view text) {
   knobs.tuning = text;
   return {};
@@ -80,7 +88,7 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 14> kTable{{
+constexpr std::array<Knob, 15> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
@@ -89,6 +97,8 @@ constexpr std::array<Knob, 14> kTable{{
      "trip through the text form."},
     {"FRAZIL_ISA", "base, avx2, avx512 or neon", "", "",
      "The widest instruction set that kernels may use; unset: the widest that the machine supports."},
+    {"FRAZIL_TIER", "auto, 0 or 1", "auto", "",
+     "The tier of runs that do not name one: 1 compiles the bodies of fused kernels; 0, which auto is, makes no code."},
     {"FRAZIL_TUNING", "a file or off", "", "",
      "The table of what work takes on this machine, which frazil tune makes; unset: the user's own in "
      "$XDG_CACHE_HOME/frazil or ~/.cache/frazil, if it is there; see tuning.md."},
@@ -116,6 +126,7 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_integer<&Knobs::debug, 0, 6>,
     &set_integer<&Knobs::verify, 0, 3>,
     &set_isa,
+    &set_tier,
     &set_tuning,
     &set_integer<&Knobs::threads, 0, 1024>,
     &set_passes,

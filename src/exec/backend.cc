@@ -1,11 +1,9 @@
 #include "exec/backend.h"
 
-#include <dlfcn.h>
-
 #include <filesystem>
 #include <vector>
 
-#include "base/knobs.h"
+#include <dlfcn.h>
 
 namespace frazil::exec {
 namespace {
@@ -23,7 +21,8 @@ std::vector<std::filesystem::path> places() {
   }
   std::vector<std::filesystem::path> files;
   for (const auto& folder : folders) {
-    for (const char* below : {"", "..", "../..", "frazil", "../lib/frazil"}) files.push_back(folder / below / kFile);
+    for (const char* below : {"", "..", "../..", "frazil", "../" FRAZIL_LIBRARY_FOLDER "/frazil"})
+      files.push_back(folder / below / kFile);
   }
   return files;
 }

@@ -47,6 +47,7 @@ TEST(Knobs, AreSetByTheirVariables) {
       {"FRAZIL_DEBUG", {[](const Knobs& k) { return std::uint64_t(k.debug); }}},
       {"FRAZIL_VERIFY", {[](const Knobs& k) { return std::uint64_t(k.verify); }}},
       {"FRAZIL_ISA", {[](const Knobs& k) { return std::uint64_t(k.isa == "avx2" ? 2 : 0); }}},
+      {"FRAZIL_TIER", {[](const Knobs& k) { return std::uint64_t(k.tier == "1" ? 2 : 0); }}},
       {"FRAZIL_TUNING", {[](const Knobs& k) { return std::uint64_t(k.tuning == "2" ? 2 : 0); }}},
       {"FRAZIL_THREADS", {[](const Knobs& k) { return std::uint64_t(k.threads); }}},
       {"FRAZIL_MEMORY_LIMIT",
@@ -67,7 +68,10 @@ TEST(Knobs, AreSetByTheirVariables) {
   EXPECT_EQ(std::size(variables), knob_table().size());
   for (const auto& [name, fields] : variables) {
     const std::string_view words = name;
-    const char* value = words == "FRAZIL_ISA" ? "avx2" : words == "FRAZIL_PASSES" ? "none" : "2";
+    const char* value = words == "FRAZIL_ISA"      ? "avx2"
+                        : words == "FRAZIL_PASSES" ? "none"
+                        : words == "FRAZIL_TIER"   ? "1"
+                                                   : "2";
     const Knobs set = parsed({{name, value}}).value();
     const Knobs empty = parsed({{name, ""}}).value(), none = parsed({}).value();
     for (const Get field : fields) {

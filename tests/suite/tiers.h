@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/knobs.h"
 #include "exec/backend.h"
 #include "exec/executable.h"
 #include "exec/session.h"
@@ -136,11 +137,9 @@ inline Result<std::vector<Datum>> run_beside_reference(Session& session, const G
   return got;
 }
 
-/// Runs a graph on tier 1, where this build has it and FRAZIL_TEST_TIER is not 0: bit for bit what tier 0 gives.
-inline void run_compiled(const Graph& graph, const std::vector<Datum>& inputs,
-                         const Result<std::vector<Datum>>& want) {
-  const char* const asked = std::getenv("FRAZIL_TEST_TIER");
-  if ((asked != nullptr && std::string_view(asked) == "0") || !exec::native_module()) return;
+/// Runs a graph on tier 1, where this build has it and FRAZIL_TIER is not 0: bit for bit what tier 0 gives.
+inline void run_compiled(const Graph& graph, const std::vector<Datum>& inputs, const Result<std::vector<Datum>>& want) {
+  if (knobs()->tier == "0" || !exec::native_module()) return;
   const auto made = Executable::make(std::make_shared<const Graph>(graph), {.tier = exec::Tier::compiled});
   ASSERT_TRUE(made) << made.error().message;
   const auto session = (*made)->open();

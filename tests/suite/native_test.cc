@@ -1,0 +1,119 @@
+// Machine code of fused bodies: which forms there are, what has none, and damaged objects.
+#include "code/native.h"
+
+#include <span>
+#include <string>
+
+#include "exec/backend.h"
+#include "exec/native_code.h"
+#include "suite/tiers.h"
+
+namespace frazil::test {
+namespace {
+
+using exec::Tier;
+using testing::HasSubstr;
+
+class Native : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().message;
+  }
+  /// What tier 1 says of a graph after one run.
+  static std::string explained(std::string_view text, std::string_view inputs) {
+    const Graph graph = parse(text).value();
+    const auto executable = Executable::make(std::make_shared<const Graph>(graph), {.tier = Tier::compiled}).value();
+    EXPECT_TRUE(executable->open()->run(in_order(graph, inputs)));
+    return executable->explain_native();
+  }
+};
+
+constexpr std::string_view kSum = R"(graph g(%x: f32[n,4], %y: f32[4]) {
+  %s = Add(%x, %y)
+  %t = Mul(%s, %x)
+  return %t as "t"
+})";
+
+TEST_F(Native, NamesTheFormsThatItCompiled) {
+  EXPECT_THAT(explained(kSum, "%x = f32[2,4] [1, 2, 3, 4, 5, 6, 7, 8]\n%y = f32[4] [1, 2, 3, 4]"),
+              HasSubstr("tier 1: 4096 bytes"));
+}
+
+/// An object of one loop that adds two operands.
+std::string object(bool text = false) {
+  FusedKernel kernel = parse_fused(R"(fused (d0) {
+  in 0: f32 [d0]
+  in 1: f32 [d0]
+  %0: f32 load 0
+  %1: f32 load 1
+  %2: f32 add %0 %1
+  out 0: f32 [d0] = %2
+})")
+                           .value();
+  const TileCode code = compile_tiles(kernel, body_operands(kernel));
+  const LoopForm form{{InnerStep::dense, InnerStep::dense, InnerStep::dense}};
+  return exec::native_module()
+      .value()
+      ->compile({.isa = std::string(kernel::name_of(kernel::best_isa())),
+                 .name = "add",
+                 .loop = &code,
+                 .form = form,
+                 .text = text})
+      .value();
+}
+
+TEST_F(Native, RunsAnObject) {
+  const std::string bytes = object();
+  const auto code = NativeCode::load(std::as_bytes(std::span(bytes)), "add").value();
+  float a[100], b[100], c[101];
+  for (int i = 0; i < 100; ++i) a[i] = static_cast<float>(i), b[i] = 0.5F;
+  for (const std::int64_t n : {0, 1, 15, 16, 17, 64, 100}) {
+    std::fill(std::begin(c), std::end(c), -1.0F);
+    std::byte* const at[] = {reinterpret_cast<std::byte*>(a), reinterpret_cast<std::byte*>(b),
+                             reinterpret_cast<std::byte*>(c)};
+    const std::int64_t none[3] = {};
+    code->entry<NativeLoop>()(at, none, 1, n, none, nullptr, 0);
+    for (int i = 0; i < 101; ++i) EXPECT_EQ(c[i], i < n ? a[i] + b[i] : -1.0F) << "element " << i << " of " << n;
+  }
+}
+
+TEST_F(Native, GivesTextToReaders) { EXPECT_THAT(object(true), HasSubstr("define void @add(")); }
+
+TEST_F(Native, RefusesAnotherName) {
+  const std::string bytes = object();
+  EXPECT_FALSE(NativeCode::load(std::as_bytes(std::span(bytes)), "subtract"));
+}
+
+/// Loading never reads or writes outside of what it was given: the object ends where its buffer does.
+TEST_F(Native, SurvivesDamagedObjects) {
+  const std::string whole = object();
+  for (std::size_t length = 0; length < whole.size(); length += 7) {
+    const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+    EXPECT_FALSE(NativeCode::load(std::as_bytes(std::span(cut)), "add")) << length;
+  }
+  int refused = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::vector<char> damaged(whole.begin(), whole.end());
+    damaged[i] = static_cast<char>(damaged[i] ^ 0xff);
+    refused += NativeCode::load(std::as_bytes(std::span(damaged)), "add") ? 0 : 1;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(NativeForms, TellWhatHasNoCode) {
+  const auto why = [](std::string_view text, std::vector<InnerStep> steps) {
+    const FusedKernel kernel = parse_fused(text).value();
+    return why_not_native(compile_tiles(kernel, body_operands(kernel)), {std::move(steps)});
+  };
+  EXPECT_THAT(why("fused (d0, d1) {\n  in 0: f32 [d0, d1]\n  %0: f32 load 0\n  %1: f32 row softmax %0\n"
+                  "  out 0: f32 [d0, d1] = %1\n}",
+                  {InnerStep::dense, InnerStep::dense}),
+              HasSubstr("softmax of rows"));
+  EXPECT_THAT(why("fused (d0, d1) {\n  in 0: f32 [d0, d1]\n  %0: f32 load 0\n  %1: f32 row sum %0\n"
+                  "  out 0: f32 [d0] = %1\n}",
+                  {InnerStep::one, InnerStep::one}),
+              HasSubstr("row of one element"));
+}
+
+}  // namespace
+}  // namespace frazil::test
