@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "code/tile_code.h"
 
-// Machine code that is made at run time: what a code generator is asked for, and how the code is called. Plain data: who
-// asks knows no generator, who generates knows no session.
+// Machine code that is made at run time: what a code generator is asked for, and how the code is called. Plain data:
+// who asks knows no generator, who generates knows no session.
 namespace frazil {
 
 /// How an operand or result lies along the innermost loop.
@@ -53,8 +53,8 @@ std::string key_of(const TileCode& code);
 
 /// What a code generator is asked for.
 struct NativeRequest {
-  std::string isa;  ///< as FRAZIL_ISA: the instructions that may be used, and whose vector functions
-  std::string name; ///< of the function that the object defines
+  std::string isa;   ///< as FRAZIL_ISA: the instructions that may be used, and whose vector functions
+  std::string name;  ///< of the function that the object defines
   const TileCode* loop = nullptr;
   LoopForm form;
   bool text = false;  ///< LLVM IR instead of an object

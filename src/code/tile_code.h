@@ -21,11 +21,11 @@ struct TileCode {
   std::vector<FusedOperand> operands;  ///< those that the body loads; the producer's result comes first
   std::vector<FusedStore> stores;
   std::size_t domain_rank = 0;
-  bool rows = false;          ///< an instruction works along rows
-  bool has_integers = false;  ///< of 8 or 32 bits, between which and f32 chains convert
-  bool in_order = true;       ///< no tensor has its axes in another order than the domain
-  std::uint16_t buffers = 0;  ///< how many
-  std::uint16_t width = 1;    ///< bytes of the widest element
+  bool rows = false;                     ///< an instruction works along rows
+  bool has_integers = false;             ///< of 8 or 32 bits, between which and f32 chains convert
+  bool in_order = true;                  ///< no tensor has its axes in another order than the domain
+  std::uint16_t buffers = 0;             ///< how many
+  std::uint16_t width = 1;               ///< bytes of the widest element
   std::shared_ptr<NativeSource> native;  ///< asked for machine code wherever extents are new; null: there is none
 
   /// The axis of operand k, or of store k - operands.size(), that follows axis `axis` of the domain; -1: none.

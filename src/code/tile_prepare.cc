@@ -93,9 +93,9 @@ class TilePreparer {
     LoopForm form;
     for (int k = 0; k < s_.count(); ++k) {
       const TileOperand& o = operands_[k];
-      form.steps.push_back(o.inner_step == 0         ? InnerStep::one
+      form.steps.push_back(o.inner_step == 0        ? InnerStep::one
                            : o.inner_step == o.size ? InnerStep::dense
-                                                     : InnerStep::strided);
+                                                    : InnerStep::strided);
     }
     s_.native = code_.native->find(code_, form);
     return s_.native != nullptr;

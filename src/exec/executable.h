@@ -26,7 +26,7 @@ enum class Tier : std::uint8_t {
 struct Options {
   bool reference = false;  ///< run everything on the reference executor, without passes
   PassSet passes = {};
-  int verify = 0;        ///< as FRAZIL_VERIFY: what passes make, and the plan, are checked so
+  int verify = 0;  ///< as FRAZIL_VERIFY: what passes make, and the plan, are checked so
   Tier tier = Tier::interpreted;
   Devices devices = {};  ///< run the kernels that they have; a step goes to the first one that can
 };

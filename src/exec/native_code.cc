@@ -1,15 +1,15 @@
 #include "exec/native_code.h"
 
-#include <elf.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/poll_throttle.h"
 
@@ -32,11 +32,28 @@ const Function* find_function(std::string_view name) {
   Function{#name, address_of(static_cast<double (*)(double)>(&std::name))}, \
       Function{#name "f", address_of(static_cast<float (*)(float)>(&std::name))}
   static const Function kAll[] = {
-      FRAZIL_MATH(exp), FRAZIL_MATH(expm1), FRAZIL_MATH(log), FRAZIL_MATH(log1p), FRAZIL_MATH(sin),
-      FRAZIL_MATH(cos), FRAZIL_MATH(tan), FRAZIL_MATH(asin), FRAZIL_MATH(acos), FRAZIL_MATH(atan),
-      FRAZIL_MATH(sinh), FRAZIL_MATH(cosh), FRAZIL_MATH(tanh), FRAZIL_MATH(asinh), FRAZIL_MATH(acosh),
-      FRAZIL_MATH(atanh), FRAZIL_MATH(erf), FRAZIL_MATH(floor), FRAZIL_MATH(ceil), FRAZIL_MATH(trunc),
-      FRAZIL_MATH(rint), FRAZIL_MATH(nearbyint),
+      FRAZIL_MATH(exp),
+      FRAZIL_MATH(expm1),
+      FRAZIL_MATH(log),
+      FRAZIL_MATH(log1p),
+      FRAZIL_MATH(sin),
+      FRAZIL_MATH(cos),
+      FRAZIL_MATH(tan),
+      FRAZIL_MATH(asin),
+      FRAZIL_MATH(acos),
+      FRAZIL_MATH(atan),
+      FRAZIL_MATH(sinh),
+      FRAZIL_MATH(cosh),
+      FRAZIL_MATH(tanh),
+      FRAZIL_MATH(asinh),
+      FRAZIL_MATH(acosh),
+      FRAZIL_MATH(atanh),
+      FRAZIL_MATH(erf),
+      FRAZIL_MATH(floor),
+      FRAZIL_MATH(ceil),
+      FRAZIL_MATH(trunc),
+      FRAZIL_MATH(rint),
+      FRAZIL_MATH(nearbyint),
       {"pow", address_of(static_cast<double (*)(double, double)>(&std::pow))},
       {"powf", address_of(static_cast<float (*)(float, float)>(&std::pow))},
       {"fmod", address_of(static_cast<double (*)(double, double)>(&std::fmod))},

@@ -1,5 +1,8 @@
 #include "jit/compiler.h"
 
+#include <mutex>
+#include <vector>
+
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -7,9 +10,6 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
-
-#include <mutex>
-#include <vector>
 
 #include "jit/tile_emitter.h"
 
@@ -19,7 +19,8 @@ namespace {
 /// Bodies come as straight code through memory; what is left to do is to undo that, to move what loops repeat out of
 /// them and to choose instructions.
 constexpr const char* kPasses =
-    "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse),globaldce";
+    "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse),"
+    "globaldce";
 
 void start_llvm() {
   static std::once_flag once;
@@ -65,14 +66,14 @@ Status Compilation::loop() {
   const TileCode& code = *request_.loop;
   llvm::IRBuilder<> b(context_);
   llvm::Type *const pointer = b.getPtrTy(), *const number = b.getInt64Ty();
-  auto* const type = llvm::FunctionType::get(
-      b.getVoidTy(), {pointer, pointer, number, number, pointer, pointer, number}, false);
+  auto* const type =
+      llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, number, number, pointer, pointer, number}, false);
   auto* const f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, request_.name, module_);
   lanes_->adopt(*f);
   llvm::BasicBlock *const entry = llvm::BasicBlock::Create(context_, "entry", f),
-                   *const start = llvm::BasicBlock::Create(context_, "start", f),
-                   *const row = llvm::BasicBlock::Create(context_, "row", f),
-                   *const done = llvm::BasicBlock::Create(context_, "done", f);
+                          *const start = llvm::BasicBlock::Create(context_, "start", f),
+                          *const row = llvm::BasicBlock::Create(context_, "row", f),
+                          *const done = llvm::BasicBlock::Create(context_, "done", f);
   llvm::Value *const at = f->getArg(0), *const row_steps = f->getArg(1), *const rows = f->getArg(2);
   b.SetInsertPoint(entry);
   b.CreateBr(start);

@@ -1,10 +1,10 @@
 #include "jit/lanes.h"
 
+#include <array>
+
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
-
-#include <array>
 
 #include "jit/functions/library.h"
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
-
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
 
 #include "base/elem.h"
 #include "base/error.h"
@@ -30,7 +30,8 @@ class Lanes {
   void adopt(llvm::Function& function) const;
 
   /// A primitive of operands of type `elem`, of which all are vectors or all are scalars.
-  llvm::Value* apply(llvm::IRBuilder<>& b, ScalarOp op, Elem elem, Elem result, std::initializer_list<llvm::Value*> args);
+  llvm::Value* apply(llvm::IRBuilder<>& b, ScalarOp op, Elem elem, Elem result,
+                     std::initializer_list<llvm::Value*> args);
   llvm::Value* cast(llvm::IRBuilder<>& b, Elem from, Elem to, llvm::Value* x);
   /// f32 divided by one divisor, given as a vector.
   llvm::Value* quotient(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor);

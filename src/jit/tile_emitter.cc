@@ -1,10 +1,10 @@
 #include "jit/tile_emitter.h"
 
-#include <llvm/IR/Constants.h>
-#include <llvm/IR/Intrinsics.h>
-
 #include <algorithm>
 #include <string>
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
 
 namespace frazil::jit {
 namespace {
@@ -151,14 +151,14 @@ void TileEmitter::rounds(std::uint32_t number) {
   llvm::SmallVector<llvm::Constant*, 16> numbers;
   for (unsigned i = 0; i < width; ++i) numbers.push_back(b_.getInt32(i));
   llvm::Value* const indices = llvm::ConstantVector::get(numbers);
-  const auto mask_of = [&](llvm::Value* left) {
-    return b_.CreateICmpULT(indices, splat(b_.CreateTrunc(left, lane)));
-  };
+  const auto mask_of = [&](llvm::Value* left) { return b_.CreateICmpULT(indices, splat(b_.CreateTrunc(left, lane))); };
   if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(place_.n)) {
     const std::int64_t n = known->getSExtValue(), whole = n / width;
     if (whole <= kWrittenOut) {
       if (whole > 0) vectors_of(number, b_.getInt64(0), static_cast<unsigned>(whole), nullptr);
-      if (n % width != 0) vectors_of(number, b_.getInt64(static_cast<std::uint64_t>(whole * width)), 1, mask_of(b_.getInt64(static_cast<std::uint64_t>(n % width))));
+      if (n % width != 0)
+        vectors_of(number, b_.getInt64(static_cast<std::uint64_t>(whole * width)), 1,
+                   mask_of(b_.getInt64(static_cast<std::uint64_t>(n % width))));
       return;
     }
   }
@@ -166,7 +166,7 @@ void TileEmitter::rounds(std::uint32_t number) {
   llvm::LLVMContext& context = b_.getContext();
   const auto block = [&](const char* name) { return llvm::BasicBlock::Create(context, name, function); };
   llvm::BasicBlock *const head = block("round"), *const body = block("vectors"), *const rest = block("rest"),
-                   *const tail = block("tail"), *const done = block("done");
+                          *const tail = block("tail"), *const done = block("done");
   llvm::BasicBlock* const before = b_.GetInsertBlock();
   llvm::Value* const span = b_.getInt64(static_cast<std::uint64_t>(kUnroll) * width);
   llvm::Value* const end = b_.CreateSub(place_.n, b_.CreateURem(place_.n, span));
@@ -186,8 +186,8 @@ void TileEmitter::rounds(std::uint32_t number) {
   j->addIncoming(i, head);
   b_.CreateCondBr(b_.CreateICmpSLT(j, place_.n), tail, done);
   b_.SetInsertPoint(tail);
-  vectors_of(number, j, 1, mask_of(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(place_.n, j),
-                                                            b_.getInt64(width))));
+  vectors_of(number, j, 1,
+             mask_of(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(place_.n, j), b_.getInt64(width))));
   j->addIncoming(b_.CreateAdd(j, b_.getInt64(width)), b_.GetInsertBlock());
   b_.CreateBr(rest);
   b_.SetInsertPoint(done);
@@ -202,7 +202,9 @@ void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned 
     if (vectors_[i].empty() && (is_load(i) || stage_[i] != number || ins(i).row != RowOp::none))
       vectors_[i] = load(i, first, count, mask);
   };
-  const auto in_stage = [&](std::uint32_t i) { return stage_[i] == number && ins(i).row == RowOp::none && !single_[i]; };
+  const auto in_stage = [&](std::uint32_t i) {
+    return stage_[i] == number && ins(i).row == RowOp::none && !single_[i];
+  };
   const auto stored_here = [&](const FusedStore& s) {
     const bool made_by_row = ins(s.value).row != RowOp::none;
     return stage_[s.value] + (made_by_row ? 1 : 0) == number;
@@ -213,15 +215,15 @@ void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned 
   }
   for (std::uint32_t s = 0; s < code_.stores.size(); ++s) {
     const std::uint32_t v = code_.stores[s].value;
-    if (stored_here(code_.stores[s]) && step(result(s)) != InnerStep::one && (single_[v] || is_load(v) || ins(v).row != RowOp::none)) need(v);
+    if (stored_here(code_.stores[s]) && step(result(s)) != InnerStep::one &&
+        (single_[v] || is_load(v) || ins(v).row != RowOp::none))
+      need(v);
   }
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
     if (!in_stage(i) || is_load(i)) continue;
     const ScalarIns& s = ins(i).scalar;
     for (unsigned u = 0; u < count; ++u) {
-      const auto at = [&](std::uint32_t a, int position) {
-        return position < arity(s.op) ? vectors_[a][u] : nullptr;
-      };
+      const auto at = [&](std::uint32_t a, int position) { return position < arity(s.op) ? vectors_[a][u] : nullptr; };
       vectors_[i].push_back(compute(ins(i), at(s.a, 0), at(s.b, 1), at(s.c, 2)));
     }
   }
@@ -230,7 +232,8 @@ void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned 
   };
   for (std::uint32_t s = 0; s < code_.stores.size(); ++s) {
     const std::uint32_t v = code_.stores[s].value;
-    if (!stored_here(code_.stores[s]) || step(result(s)) == InnerStep::one || where_[v] == place_.at[result(s)]) continue;
+    if (!stored_here(code_.stores[s]) || step(result(s)) == InnerStep::one || where_[v] == place_.at[result(s)])
+      continue;
     for (unsigned u = 0; u < count; ++u) {
       store_vector(result(s), moved(u), narrowed(elem_of(v), code_.stores[s].elem, vectors_[v][u]), mask);
     }
@@ -257,9 +260,9 @@ TileEmitter::Vectors TileEmitter::load(std::uint32_t i, llvm::Value* first, unsi
     }
     llvm::Type* const type = lanes_.vector(elem_of(i));
     llvm::Value* const from = address(row_address(i), elem_of(i), at);
-    made.push_back(mask == nullptr ? static_cast<llvm::Value*>(b_.CreateAlignedLoad(type, from, llvm::Align(1)))
-                                   : b_.CreateMaskedLoad(type, from, llvm::Align(1), mask,
-                                                         llvm::Constant::getNullValue(type)));
+    made.push_back(mask == nullptr
+                       ? static_cast<llvm::Value*>(b_.CreateAlignedLoad(type, from, llvm::Align(1)))
+                       : b_.CreateMaskedLoad(type, from, llvm::Align(1), mask, llvm::Constant::getNullValue(type)));
   }
   return made;
 }

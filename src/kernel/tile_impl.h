@@ -280,9 +280,7 @@ void narrow(void* out, const void* const* in, std::size_t n) {
 
 }  // namespace
 
-TileFn find_tile(ScalarOp op, Elem elem, unsigned scalar_mask) {
-  return scalar_op(op, elem, TileMaker{scalar_mask});
-}
+TileFn find_tile(ScalarOp op, Elem elem, unsigned scalar_mask) { return scalar_op(op, elem, TileMaker{scalar_mask}); }
 
 TileFn find_cast(Elem from, Elem to) {
   if (from == Elem::f32 && to == Elem::f16) return narrow<F16>;

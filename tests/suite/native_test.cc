@@ -6,6 +6,7 @@
 
 #include "exec/backend.h"
 #include "exec/native_code.h"
+#include "kernel/isa.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {
@@ -21,21 +22,21 @@ class Native : public testing::Test {
   }
   /// What tier 1 says of a graph after one run.
   static std::string explained(std::string_view text, std::string_view inputs) {
-    const Graph graph = parse(text).value();
+    const Graph graph = graph_of(text);
     const auto executable = Executable::make(std::make_shared<const Graph>(graph), {.tier = Tier::compiled}).value();
     EXPECT_TRUE(executable->open()->run(in_order(graph, inputs)));
     return executable->explain_native();
   }
 };
 
-constexpr std::string_view kSum = R"(graph g(%x: f32[n,4], %y: f32[4]) {
+constexpr std::string_view kSum = R"(graph g(%x: f32[N,4], %y: f32[4]) {
   %s = Add(%x, %y)
   %t = Mul(%s, %x)
-  return %t as "t"
+  return t = %t
 })";
 
 TEST_F(Native, NamesTheFormsThatItCompiled) {
-  EXPECT_THAT(explained(kSum, "%x = f32[2,4] [1, 2, 3, 4, 5, 6, 7, 8]\n%y = f32[4] [1, 2, 3, 4]"),
+  EXPECT_THAT(explained(kSum, "%x = f32[2,4] [1, 2, 3, 4, 5, 6, 7, 8], %y = f32[4] [1, 2, 3, 4]"),
               HasSubstr("tier 1: 4096 bytes"));
 }
 

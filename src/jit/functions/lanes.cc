@@ -117,7 +117,6 @@ FRAZIL_INLINE void convert(void* r, const void* a) {
   __builtin_memcpy(r, y, sizeof y);
 }
 
-
 #if defined(__AVX512F__)
 /// By one divisor: a corrected reciprocal is faster than division at this width.
 FRAZIL_INLINE F32v quotient(F32v a, F32v b) {
