@@ -12,9 +12,8 @@ namespace bench {
 std::shared_ptr<frazil::exec::Executable> load_frazil(const std::string& path) {
   frazil::link_operators();
   auto graph = std::make_shared<const frazil::Graph>(take(frazil::import_onnx(path)));
-  const bool compiled = take(frazil::knobs()).tier == "1";
-  const auto tier = compiled ? frazil::exec::Tier::compiled : frazil::exec::Tier::interpreted;
-  return take(frazil::exec::Executable::make(std::move(graph), {.tier = tier}));
+  const auto tier = frazil::exec::tier_named(take(frazil::knobs()).tier);
+  return take(frazil::exec::Executable::make(std::move(graph), {.tier = tier.value()}));
 }
 
 std::vector<Port> frazil_inputs(const frazil::Graph& graph) {

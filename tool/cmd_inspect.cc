@@ -152,6 +152,7 @@ void print_tiers() {
   print_line("0    the plan on kernels compiled ahead of time; auto selects this tier");
   if (const auto module = exec::native_module(); module) {
     print_line(fmt::format("1    the same with bodies of fused kernels compiled by {}", (*module)->version));
+    print_line("2    the same with loops, branches and small steps of the plan compiled as well, for the extents seen");
   } else {
     print_line(fmt::format("1    not here: {}", module.error().message));
   }

@@ -101,11 +101,7 @@ void add_common(CLI::App& app, Common& common) {
 
 Status prepare(const Common& common) {
   const std::string& tier = common.tier;
-  if (tier == "2") {
-    return fail(Code::unsupported,
-                "--tier 2: nothing is specialised yet on what a profile shows; use auto, 0, 1 or ref");
-  }
-  if (tier != "auto" && tier != "ref" && tier != "0" && tier != "1") {
+  if (tier != "ref" && !exec::tier_named(tier)) {
     return fail(Code::bad_input, "--tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
   }
   if (common.numerics != "default" && common.numerics != "strict") {
@@ -133,7 +129,7 @@ Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph>
   const exec::Options options{.reference = common.tier == "ref",
                               .passes = knob_values().passes,
                               .verify = knob_values().verify,
-                              .tier = common.tier == "1" ? exec::Tier::compiled : exec::Tier::interpreted};
+                              .tier = exec::tier_named(common.tier).value_or(exec::Tier::interpreted)};
   FRAZIL_TRY(auto executable, Executable::make(std::move(graph), options));
   if (!options.reference) logging::debug(2, "plan:\n{}", executable->explain());
   return executable;

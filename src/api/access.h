@@ -32,7 +32,8 @@ struct Array::Impl {
 };
 
 /// Tiers 0, 1 and ref.
-enum class Way : std::uint8_t { planned, compiled, reference };
+/// The tiers as exec::Tier has them come first.
+enum class Way : std::uint8_t { planned, compiled, specialised, reference };
 exec::Options options_of(Way way);
 
 struct Model::Impl {

@@ -52,7 +52,7 @@ exec::Options options_of(Way way) {
   return {.reference = way == Way::reference,
           .passes = knobs()->passes,
           .verify = knobs()->verify,
-          .tier = way == Way::compiled ? exec::Tier::compiled : exec::Tier::interpreted};
+          .tier = way == Way::reference ? exec::Tier::interpreted : static_cast<exec::Tier>(way)};
 }
 
 std::shared_ptr<exec::Executable> Model::Impl::executable(Way way) {

@@ -119,15 +119,9 @@ Way way_of(const Options& options) {
   using enum Way;
   const std::string& tier = options.tier == "auto" ? knobs()->tier : options.tier;
   if (tier == "ref") return reference;
-  if (tier == "1") return compiled;
-  if (tier == "2") {
-    refuse(frazil::Code::unsupported,
-           "tier 2: nothing is specialised yet on what a profile shows; use auto, 0, 1 or ref");
-  }
-  if (tier != "auto" && tier != "0") {
-    refuse(frazil::Code::bad_input, "Options::tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
-  }
-  return planned;
+  const auto named = exec::tier_named(tier);
+  if (!named) refuse(frazil::Code::bad_input, "Options::tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
+  return static_cast<Way>(*named);
 }
 
 std::unique_ptr<exec::Session> open_session(exec::Executable& executable, const Options& options) {

@@ -69,7 +69,7 @@ Status set_isa(Knobs& knobs, const Knob& knob, std::string_view text) {
 }
 
 Status set_tier(Knobs& knobs, const Knob& knob, std::string_view text) {
-  if (text != "auto" && text != "0" && text != "1") {
+  if (text != "auto" && text != "0" && text != "1" && text != "2") {
     return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
   }
   knobs.tier = text;

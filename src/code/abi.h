@@ -90,6 +90,7 @@ struct KernelEntry {
   Status (*prepare)(Prepare& cx, const void* code, void* state) = nullptr;
   void (*run)(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) = nullptr;
   std::shared_ptr<const void> code;  ///< what it was compiled to: parameters, tile bytecode, machine code
+  bool runs_body = false;            ///< it runs nothing but a tile program; see code/native_plan.h
 };
 
 /// An entry whose code is a P and whose state is an S, made anew by each `prepare`.

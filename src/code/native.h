@@ -60,14 +60,25 @@ struct NativeRequest {
   bool text = false;  ///< LLVM IR instead of an object
 };
 
+struct NativePlan;
+
+/// As NativeRequest, of the steps of a plan.
+struct NativePlanRequest {
+  std::string isa, name;
+  const NativePlan* plan = nullptr;
+  bool text = false;
+};
+
 /// The door of a code generator that is a module of its own: the symbol frazil_native_module is one.
 struct NativeModule {
   std::uint32_t abi = 0;  ///< kNativeAbi of the build that it belongs to
   const char* version = nullptr;
   /// A relocatable object for this machine, as the loader in exec/native_code.h takes it. Thread-safe.
   Result<std::string> (*compile)(const NativeRequest& request) = nullptr;
+  /// The same: a NativeSteps.
+  Result<std::string> (*compile_plan)(const NativePlanRequest& request) = nullptr;
 };
 /// Changes with everything that crosses the door.
-inline constexpr std::uint32_t kNativeAbi = 1;
+inline constexpr std::uint32_t kNativeAbi = 2;
 
 }  // namespace frazil

@@ -72,7 +72,8 @@ class NativeRun {
     const int count = s_.count();
     for (int a = 0; a < s_.rank; ++a, rows = 1) {
       for (int k = 0; k < count; ++k) at_[k] += arrays_.steps[a * count + k] * rows;
-      if ((index[a] += rows) < arrays_.extents[a]) return;
+      index[a] += rows;
+      if (index[a] < arrays_.extents[a]) return;
       for (int k = 0; k < count; ++k) at_[k] -= arrays_.steps[a * count + k] * arrays_.extents[a];
       index[a] = 0;
     }

@@ -265,7 +265,8 @@ KernelEntry tile_entry(const FusedKernel& kernel, const std::shared_ptr<NativeSo
               [](const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
                 run_tiles({call.in, worker.scratch}, *static_cast<const TileState*>(call.state), begin, end);
               },
-          .code = std::move(code)};
+          .code = std::move(code),
+          .runs_body = true};
 }
 
 }  // namespace frazil

@@ -21,8 +21,8 @@ std::vector<std::filesystem::path> places() {
   }
   std::vector<std::filesystem::path> files;
   for (const auto& folder : folders) {
-    for (const char* below : {"", "..", "../..", "frazil", "../" FRAZIL_LIBRARY_FOLDER "/frazil"})
-      files.push_back(folder / below / kFile);
+    for (const char* below : {"", "..", "../..", "frazil"}) files.push_back(folder / below / kFile);
+    files.push_back(folder / ".." / FRAZIL_LIBRARY_FOLDER / "frazil" / kFile);
   }
   return files;
 }

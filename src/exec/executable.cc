@@ -5,7 +5,9 @@
 #include "base/execution_limits.h"
 #include "base/no_memory.h"
 #include "code/entries.h"
+#include "exec/backend.h"
 #include "exec/native_compiler.h"
+#include "exec/plan_code.h"
 #include "exec/session.h"
 #include "ir/rebuild.h"
 #include "plan/make_plan.h"
@@ -33,6 +35,16 @@ DevicePlacement placement_on(const Devices& devices) {
 
 }  // namespace
 
+std::optional<Tier> tier_named(std::string_view name) {
+  if (name == "auto" || name == "0") return Tier::interpreted;
+  if (name == "1") return Tier::compiled;
+  if (name == "2") return Tier::specialised;
+  return std::nullopt;
+}
+
+Executable::Executable() = default;
+Executable::~Executable() = default;
+
 Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph> graph, Options options) try {
   auto exe = std::make_shared<Executable>();
   exe->graph_ = std::move(graph);
@@ -42,12 +54,13 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
     exe->plan_.graph = exe->graph_;
     return exe;
   }
-  if (options.tier == Tier::compiled) {
+  if (options.tier != Tier::interpreted) {
     FRAZIL_TRY(exe->native_, NativeCompiler::make());
   }
   const PlanOptions how{.passes = options.passes, .verify = options.verify, .placement = placement_on(options.devices)};
   FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, how, exe->passes_));
   exe->compile();
+  if (options.tier == Tier::specialised) exe->plan_codes_ = PlanCodes::make(exe->plan_, **native_module());
   return exe;
 } catch (const std::bad_alloc&) {
   return no_memory_left();
@@ -71,7 +84,11 @@ Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& ch
 
 std::string Executable::explain() const { return str(passes_) + plan_.str() + explain_native(); }
 
-std::string Executable::explain_native() const { return native_ == nullptr ? std::string() : native_->explain(); }
+std::string Executable::explain_native() const {
+  std::string text = native_ == nullptr ? std::string() : native_->explain();
+  if (plan_codes_ != nullptr) text += plan_codes_->explain();
+  return text;
+}
 
 void Executable::swap_entry(StepIndex step, std::shared_ptr<const KernelEntry> entry) {
   const std::scoped_lock lock(entries_mutex_);

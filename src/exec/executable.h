@@ -4,7 +4,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -21,7 +23,11 @@ namespace frazil::exec {
 enum class Tier : std::uint8_t {
   interpreted,  ///< tier 0: tile programs on kernels compiled ahead of time
   compiled,     ///< tier 1: machine code, made when extents need it; tile programs where none can be made
+  specialised,  ///< tier 2: also machine code for a whole plan at the extents seen, made in the run that sees them
 };
+
+/// The tier that users call "0", "1", "2" or "auto"; nothing for another text.
+std::optional<Tier> tier_named(std::string_view name);
 
 struct Options {
   bool reference = false;  ///< run everything on the reference executor, without passes
@@ -73,6 +79,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
  public:
   /// Code::out_of_memory when there is none. Never throws, specialisation() neither.
   static Result<std::shared_ptr<Executable>> make(std::shared_ptr<const Graph> graph, Options options = {});
+  Executable();
+  ~Executable();
 
   const Plan& plan() const { return plan_; }
   /// The passes that ran, and the plan.
@@ -82,11 +90,13 @@ class Executable : public std::enable_shared_from_this<Executable> {
   /// The graph as given; plan().graph is what the passes made of it.
   const Graph& graph() const { return *graph_; }
   const Options& options() const { return options_; }
-  /// What tier 1 compiled and what it could not, a line each; empty on tier 0.
+  /// What tiers 1 and 2 compiled and what they could not, a line each; empty on tier 0.
   std::string explain_native() const;
   /// What weights take in packed form so far, with those of all specialisations.
   std::size_t packed_bytes() const { return packed_->bytes(); }
   WeightRefs& packed() const { return *packed_; }
+  /// The codes of tier 2; null below it, and where none would pay.
+  class PlanCodes* plan_codes() const { return plan_codes_.get(); }
   /// Throws std::bad_alloc when there is no memory.
   std::unique_ptr<class Session> open();
 
@@ -127,7 +137,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::vector<std::shared_ptr<const KernelEntry>> entries_;  // all that ever were in use
   std::map<StepIndex, std::shared_ptr<const KernelEntry>> device_entries_;
   std::shared_ptr<WeightRefs> packed_;
-  std::shared_ptr<class NativeCompiler> native_;  // of tier 1
+  std::shared_ptr<class NativeCompiler> native_;  // from tier 1 on
+  std::unique_ptr<class PlanCodes> plan_codes_;   // of tier 2
   std::mutex specialisations_mutex_;
   std::map<Choices, std::shared_ptr<Executable>> specialisations_;
 };

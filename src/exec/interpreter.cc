@@ -5,6 +5,10 @@
 #include <utility>
 
 namespace frazil::exec {
+namespace {
+constexpr std::uint64_t kStepsBetweenPolls = 1024;
+}
+
 Interpreter::Interpreter(RunContext& context, const Executable& executable, Values& values, Memory& memory,
                          Launcher& launcher)
     : context_(context),
@@ -13,9 +17,19 @@ Interpreter::Interpreter(RunContext& context, const Executable& executable, Valu
       memory_(memory),
       launcher_(launcher),
       plan_(values.plan),
-      seen_(plan_.groups.size()),
-      known_(plan_.groups.size(), 0) {
-  for (std::size_t g = 0; g < plan_.groups.size(); ++g) seen_[g].assign(plan_.groups[g].sources.size(), 0);
+      known_(plan_.groups.size(), 0),
+      recomputed_(plan_.groups.size(), 0),
+      codes_(executable.plan_codes()) {
+  for (const RegGroup& group : plan_.groups) {
+    seen_begin_.push_back(seen_.size());
+    seen_.resize(seen_.size() + group.sources.size());
+  }
+  frame_ = {.regs = values_.regs.data(),
+            .base = values_.base.data(),
+            .capacities = memory_.capacities(),
+            .seen = seen_.data(),
+            .known = known_.data(),
+            .recomputed = recomputed_.data()};
 }
 
 void Interpreter::invalidate() { std::ranges::fill(known_, std::uint8_t{0}); }
@@ -28,6 +42,61 @@ void Interpreter::forget(std::uint32_t group) {
 std::unexpected<Fault> Interpreter::out_of_steps(const Step& step) const {
   return fail(Code::limit, "{}the run took more than {} steps, with {} loop iterations since the session began",
               values_.where(step), context_.limits.steps, context_.counters.iterations);
+}
+
+// ---- machine code of the plan ----
+
+Result<std::optional<Interpreter::Exit>> Interpreter::run(StepIndex from) {
+  if (codes_ != nullptr) FRAZIL_CHECK(find_code());
+  auto outcome = run_steps<Until::halt>(from, 0, nullptr);
+  if (codes_ != nullptr && code_ == nullptr && outcome) FRAZIL_CHECK(make_code());
+  return outcome;
+}
+
+/// Takes up the code for the extents of this run.
+Status Interpreter::find_code() {
+  const std::uint64_t generation = codes_->generation();
+  if (generation != generation_ || found_at_ != context_.counters.shape_changes) {
+    code_ = codes_->find(values_.regs);
+    generation_ = generation;
+    found_at_ = context_.counters.shape_changes;
+    asked_ = false;
+  }
+  const bool watched = context_.observer != nullptr;
+  if (code_ != nullptr && !watched) FRAZIL_CHECK(memory_.scratch(code_->scratch_bytes));
+  launcher_.leave_to_code(code_ == nullptr || watched ? nullptr : code_->runs.data());
+  return {};
+}
+
+/// Has code made for the extents at hand, from what is prepared for them, and takes it up.
+Status Interpreter::make_code() {
+  if (context_.observer != nullptr || std::exchange(asked_, true) || !codes_->wants(values_.regs)) return {};
+  std::vector<std::optional<NativeBody>> bodies(plan_.steps.size());
+  for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
+    if (const auto* launch = plan_.steps[i].as<step::Launch>())
+      bodies[i] = launcher_.body(i, !codes_->is_fixed(*launch));
+  }
+  codes_->compile(values_.regs, std::move(bodies));
+  return find_code();
+}
+
+/// Runs steps from `pc` on; sets it to the first one that it leaves to the interpreter.
+inline void Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
+  // So that limits are looked at from time to time.
+  const std::uint64_t given = std::min(left, plan_.steps.size() + kStepsBetweenPolls);
+  frame_.scratch = memory_.scratch_data();
+  frame_.left = given;
+  frame_.iterations = frame_.groups_recomputed = 0;
+  pc = code_->run(&frame_, pc);
+  left -= given - frame_.left;
+  context_.counters.iterations += frame_.iterations;
+  if (frame_.groups_recomputed == 0) return;
+  context_.counters.shape_changes += frame_.groups_recomputed;
+  found_at_ += frame_.groups_recomputed;  // none of these determines which code runs
+  for (std::size_t g = 0; g < recomputed_.size(); ++g) {
+    if (std::exchange(recomputed_[g], std::uint8_t{0}) == 0) continue;
+    for (StepIndex s : plan_.groups[g].dependents) launcher_.invalidate(s);
+  }
 }
 
 inline bool Interpreter::branch(StepIndex pc) {
@@ -45,7 +114,15 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
   ExecutionLimits& limits = context_.execution_limits;
   std::int64_t* const regs = values_.regs.data();
   [[maybe_unused]] StepIndex before = kNone;
+  [[maybe_unused]] const std::uint8_t* enters = until == Until::halt ? entries() : nullptr;
   for (std::uint64_t left = context_.steps_left;; --left) {
+    if constexpr (until == Until::halt) {
+      if (enters != nullptr && enters[pc] != 0 && left >= plan_.steps.size()) {
+        run_code(pc, left);
+        if (limits.poll()) [[unlikely]]
+          return limits.reason();
+      }
+    }
     if constexpr (until == Until::halt_watched) FRAZIL_CHECK(watched->show(pc, std::exchange(before, pc)));
     if (until == Until::step && pc == end) {
       context_.steps_left = left;
@@ -77,6 +154,12 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
       case kind<step::Again>():
         ++context_.counters.iterations;
         if (context_.observer != nullptr) context_.observer->iteration(plan_.steps[pc], plan_.steps[pc].node);
+        if constexpr (until == Until::halt) {
+          if (codes_ != nullptr && code_ == nullptr && !asked_) [[unlikely]] {
+            FRAZIL_CHECK(make_code());
+            enters = entries();
+          }
+        }
         pc = op.target;
         break;
       case kind<step::Jump>(): pc = op.target; break;
@@ -137,7 +220,7 @@ Status Interpreter::other_step(const Step& step) {
 
 Status Interpreter::evaluate(std::uint32_t index) {
   const RegGroup& group = plan_.groups[index];
-  auto& seen = seen_[index];
+  const std::span seen(seen_.data() + seen_begin_[index], group.sources.size());
   bool stale = known_[index] == 0;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const std::int64_t now = values_.regs[group.sources[i]];

@@ -6,6 +6,7 @@
 #include "exec/inner_values.h"
 #include "exec/launcher.h"
 #include "exec/memory.h"
+#include "exec/plan_code.h"
 
 namespace frazil::exec {
 
@@ -21,7 +22,7 @@ class Interpreter {
     StepIndex guard = 0;  ///< the Guard that missed; nothing behind it has run
   };
   /// Runs from step `from` until Halt (nothing) or a guard misses.
-  Result<std::optional<Exit>> run(StepIndex from) { return run_steps<Until::halt>(from, 0, nullptr); }
+  Result<std::optional<Exit>> run(StepIndex from);
   /// Runs from step `from` until it comes to step `end`, or a guard misses.
   Result<std::optional<Exit>> run(StepIndex from, StepIndex end) { return run_steps<Until::step>(from, end, nullptr); }
   /// As run(from), handing out what somebody watches.
@@ -38,6 +39,12 @@ class Interpreter {
  private:
   template <Until until>
   Result<std::optional<Exit>> run_steps(StepIndex from, StepIndex end, InnerValues* watched);
+  Status find_code();
+  Status make_code();
+  const std::uint8_t* entries() const {
+    return code_ == nullptr || context_.observer != nullptr ? nullptr : code_->enters.data();
+  }
+  void run_code(StepIndex& pc, std::uint64_t& left);
   bool branch(StepIndex pc);
   Status other_step(const Step& step);
   Status run_bind(const Step& step, const step::Bind& bind);
@@ -59,9 +66,17 @@ class Interpreter {
   Memory& memory_;
   Launcher& launcher_;
   const Plan& plan_;
-  std::vector<std::vector<std::int64_t>> seen_;  // per group: the sources' values it was computed from
-  std::vector<std::uint8_t> known_;              // per group: computed at least once
-  std::vector<std::int64_t> moving_;             // of an Assign
+  std::vector<std::int64_t> seen_;        // of one group after the other: the sources' values it was computed from
+  std::vector<std::size_t> seen_begin_;   // per group
+  std::vector<std::uint8_t> known_;       // per group: computed at least once
+  std::vector<std::uint8_t> recomputed_;  // per group: by machine code
+  PlanCodes* const codes_;
+  std::uint64_t generation_ = 0;  // of codes_, when code_ was found
+  std::uint64_t found_at_ = 0;    // shape changes then
+  bool asked_ = false;            // whether there can be code
+  std::shared_ptr<const PlanCode> code_;
+  NativeFrame frame_;
+  std::vector<std::int64_t> moving_;  // of an Assign
 };
 
 }  // namespace frazil::exec

@@ -113,6 +113,13 @@ void Launcher::run_together(StepIndex pc, std::uint32_t count) {
   together_ = count, ahead_ = count - 1;
 }
 
+inline std::uint32_t Launcher::most_together(StepIndex pc, const LaunchCode& code) const {
+  if (!several_ || code.together < 2 || run_by_code_ == nullptr) return several_ ? code.together : 1;
+  std::uint32_t count = 1;
+  while (count < code.together && run_by_code_[pc + count] == 0) ++count;
+  return count;
+}
+
 /// How many steps from `pc` on, which is prepared, are ready to run at the same time; 1 where that does not pay. A step
 /// that cannot be prepared says so in its turn. What all need as scratch may be more than the limit allows: then none
 /// is prepared any more.
@@ -150,8 +157,8 @@ inline Status Launcher::launch_kernel(StepIndex pc, const LaunchCode& code, cons
   Prepared& p = prepared_[pc];
   if (p.ready == Ready::no || p.entry != &entry) [[unlikely]]
     FRAZIL_CHECK(prepare(pc, entry));
-  if (several_ && code.together > 1) {
-    if (const std::uint32_t count = prepare_together(pc, code.together); count > 1) {
+  if (const std::uint32_t most = most_together(pc, code); most > 1) {
+    if (const std::uint32_t count = prepare_together(pc, most); count > 1) {
       run_together(pc, count);
       return report(pc, faults_[0]);
     }
@@ -246,6 +253,16 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
     if (Status t = check_empty(shape); !t) return within(values_.where(step), std::move(t).error());
   }
   return {};
+}
+
+std::optional<NativeBody> Launcher::body(StepIndex pc, bool prepared_only) {
+  const KernelEntry* const entry = executable_.launch(pc).entry.load(std::memory_order_acquire);
+  if (entry == nullptr || !entry->runs_body) return std::nullopt;
+  const Prepared& p = prepared_[pc];
+  const bool prepared = p.ready != Ready::no && p.entry == entry;
+  if (!prepared && (prepared_only || !prepare(pc, *entry))) return std::nullopt;
+  if (p.ready != Ready::yes) return std::nullopt;
+  return native_body(*entry, p.state);
 }
 
 WeightRef Launcher::weight_of(SlotId s) const {

@@ -3,8 +3,10 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "code/native_plan.h"
 #include "exec/executable.h"
 #include "exec/host_steps.h"
 #include "exec/memory.h"
@@ -23,6 +25,11 @@ class Launcher {
   /// Extents that the step depends on have changed.
   void invalidate(StepIndex pc) { prepared_[pc].ready = Ready::no; }
   void invalidate_all();
+  /// Of these steps the code of a whole plan runs those that are set, so that they run with no others at the same time;
+  /// null: none.
+  void leave_to_code(const std::uint8_t* steps) { run_by_code_ = steps; }
+  /// The fused body that the step is, at the extents that registers have now; nothing where it is none.
+  std::optional<NativeBody> body(StepIndex pc, bool prepared_only);
   /// The weight that the slot is or is a part of; nothing where it is another value.
   WeightRef weight_of(SlotId s) const;
 
@@ -56,6 +63,7 @@ class Launcher {
   void find_pointers(const LaunchCode& code, std::byte** to);
   Status launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry);
   Status report(StepIndex pc, FaultSlot& slot);
+  std::uint32_t most_together(StepIndex pc, const LaunchCode& code) const;
   std::uint32_t prepare_together(StepIndex pc, std::uint32_t most);
   void cut_together(StepIndex pc, std::uint32_t count);
   void run_together(StepIndex pc, std::uint32_t count);
@@ -82,9 +90,10 @@ class Launcher {
   std::vector<OperandShape> shapes_;
   std::vector<WeightRef> weights_;
   std::array<FaultSlot, kMostTogether> faults_;  // the first one of a step that runs alone
-  bool several_ = false;                         // several threads, and nobody watches
-  std::uint32_t together_ = 0;                   // steps that ran at the same time
-  std::uint32_t ahead_ = 0;                      // of these, those whose turn is still to come
+  const std::uint8_t* run_by_code_ = nullptr;
+  bool several_ = false;        // several threads, and nobody watches
+  std::uint32_t together_ = 0;  // steps that ran at the same time
+  std::uint32_t ahead_ = 0;     // of these, those whose turn is still to come
   std::vector<Range> ranges_;
 };
 

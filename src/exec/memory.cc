@@ -7,6 +7,8 @@
 
 namespace frazil::exec {
 
+const std::size_t Memory::kCapacityStep = sizeof(Growing);
+
 Memory::Memory(RunContext& context, Values& values, const Devices& devices)
     : context_(context),
       values_(values),

@@ -42,6 +42,11 @@ class Memory {
   /// Gives everything back.
   void drop();
   DeviceMemory& devices() { return devices_; }
+  /// The capacity of growing storage 0, in bytes, as a std::size_t; that of the next lies kCapacityStep bytes behind.
+  const std::byte* capacities() const {
+    return growing_.empty() ? nullptr : reinterpret_cast<const std::byte*>(&growing_[0].capacity);
+  }
+  static const std::size_t kCapacityStep;
 
  private:
   struct Growing {

@@ -83,7 +83,8 @@ constexpr std::size_t kStubBytes = 16;
 void write_stub(std::byte* at, const void* target) {
   constexpr unsigned char kJump[8] = {0xff, 0x25, 0x02, 0x00, 0x00, 0x00, 0x66, 0x90};
   std::memcpy(at, kJump, sizeof kJump);
-  std::memcpy(at + sizeof kJump, &target, sizeof target);
+  const auto address = reinterpret_cast<std::uintptr_t>(target);
+  std::memcpy(at + sizeof kJump, &address, sizeof address);
 }
 #else
 constexpr std::uint16_t kMachine = EM_NONE;  // of other machines there are no objects yet

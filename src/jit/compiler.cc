@@ -1,5 +1,6 @@
 #include "jit/compiler.h"
 
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "jit/plan_emitter.h"
 #include "jit/tile_emitter.h"
 
 namespace frazil::jit {
@@ -33,48 +35,58 @@ void start_llvm() {
 /// One function of one module.
 class Compilation {
  public:
-  explicit Compilation(const NativeRequest& request) : request_(request), module_("frazil", context_) {}
+  /// Writes the body of the function.
+  using Body = std::function<void(Lanes&, llvm::IRBuilder<>&, llvm::Function&)>;
 
-  Result<std::string> run() {
-    FRAZIL_TRY(lanes_, Lanes::make(module_, request_.isa));
-    FRAZIL_CHECK(loop());
+  Compilation(std::string_view name, bool text) : name_(name), text_(text), module_("frazil", context_) {}
+
+  Result<std::string> run(std::string_view isa, llvm::FunctionType* (*type)(llvm::IRBuilder<>&), const Body& body) {
+    FRAZIL_TRY(lanes_, Lanes::make(module_, isa));
+    llvm::IRBuilder<> b(context_);
+    auto* const f = llvm::Function::Create(type(b), llvm::Function::ExternalLinkage, name_, module_);
+    lanes_->adopt(*f);
+    body(*lanes_, b, *f);
     FRAZIL_CHECK(lanes_->link());
     FRAZIL_CHECK(make_machine());
     optimise();
     std::string fault;
     llvm::raw_string_ostream out(fault);
     if (llvm::verifyModule(module_, &out)) return fail(Code::internal, "generated code is malformed: {}", fault);
-    return request_.text ? text() : object();
+    return text_ ? text() : object();
   }
 
  private:
-  Status loop();
   Status make_machine();
   void optimise();
   std::string text() const;
   Result<std::string> object();
 
-  const NativeRequest& request_;
+  std::string name_;
+  bool text_;
   llvm::LLVMContext context_;
   llvm::Module module_;
   std::unique_ptr<Lanes> lanes_;
   std::unique_ptr<llvm::TargetMachine> machine_;
 };
 
-/// A NativeLoop: rows, one after the other.
-Status Compilation::loop() {
-  const TileCode& code = *request_.loop;
-  llvm::IRBuilder<> b(context_);
+llvm::FunctionType* type_of_loop(llvm::IRBuilder<>& b) {
   llvm::Type *const pointer = b.getPtrTy(), *const number = b.getInt64Ty();
-  auto* const type =
-      llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, number, number, pointer, pointer, number}, false);
-  auto* const f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, request_.name, module_);
-  lanes_->adopt(*f);
-  llvm::BasicBlock *const entry = llvm::BasicBlock::Create(context_, "entry", f),
-                          *const start = llvm::BasicBlock::Create(context_, "start", f),
-                          *const row = llvm::BasicBlock::Create(context_, "row", f),
-                          *const done = llvm::BasicBlock::Create(context_, "done", f);
-  llvm::Value *const at = f->getArg(0), *const row_steps = f->getArg(1), *const rows = f->getArg(2);
+  return llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, number, number, pointer, pointer, number}, false);
+}
+
+llvm::FunctionType* type_of_steps(llvm::IRBuilder<>& b) {
+  return llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy(), b.getInt32Ty()}, false);
+}
+
+/// A NativeLoop: rows, one after the other.
+void loop(const NativeRequest& request, Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) {
+  const TileCode& code = *request.loop;
+  llvm::Type *const pointer = b.getPtrTy(), *const number = b.getInt64Ty();
+  llvm::BasicBlock *const entry = llvm::BasicBlock::Create(b.getContext(), "entry", &f),
+                          *const start = llvm::BasicBlock::Create(b.getContext(), "start", &f),
+                          *const row = llvm::BasicBlock::Create(b.getContext(), "row", &f),
+                          *const done = llvm::BasicBlock::Create(b.getContext(), "done", &f);
+  llvm::Value *const at = f.getArg(0), *const row_steps = f.getArg(1), *const rows = f.getArg(2);
   b.SetInsertPoint(entry);
   b.CreateBr(start);
   b.SetInsertPoint(start);
@@ -82,13 +94,13 @@ Status Compilation::loop() {
   const auto element = [&](llvm::Value* array, llvm::Type* of, unsigned k) -> llvm::Value* {
     return b.CreateLoad(of, b.CreateConstGEP1_32(of, array, k));
   };
-  RowPlace place{.n = f->getArg(3), .scratch = f->getArg(5), .stride = f->getArg(6)};
+  RowPlace place{.n = f.getArg(3), .scratch = f.getArg(5), .stride = f.getArg(6)};
   std::vector<llvm::Value*> first, apart;
   for (unsigned k = 0; k < count; ++k) {
     first.push_back(element(at, pointer, k));
     apart.push_back(element(row_steps, number, k));
-    const bool strided = request_.form.steps[k] == InnerStep::strided;
-    place.steps.push_back(strided ? element(f->getArg(4), number, k) : nullptr);
+    const bool strided = request.form.steps[k] == InnerStep::strided;
+    place.steps.push_back(strided ? element(f.getArg(4), number, k) : nullptr);
   }
   b.CreateCondBr(b.CreateICmpSGT(rows, b.getInt64(0)), row, done);
   b.SetInsertPoint(row);
@@ -97,13 +109,12 @@ Status Compilation::loop() {
   for (unsigned k = 0; k < count; ++k) {
     place.at.push_back(b.CreateGEP(b.getInt8Ty(), first[k], b.CreateMul(apart[k], r)));
   }
-  TileEmitter(*lanes_, b, code, request_.form).row(place);
+  TileEmitter(lanes, b, code, request.form).row(place);
   llvm::Value* const next = b.CreateAdd(r, b.getInt64(1));
   r->addIncoming(next, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpSLT(next, rows), row, done);
   b.SetInsertPoint(done);
   b.CreateRetVoid();
-  return {};
 }
 
 Status Compilation::make_machine() {
@@ -111,7 +122,7 @@ Status Compilation::make_machine() {
   std::string error;
   const llvm::Target* const target = llvm::TargetRegistry::lookupTarget(module_.getTargetTriple(), error);
   if (target == nullptr) return fail(Code::unsupported, "the code generator has no target for this machine: {}", error);
-  const llvm::Function* const f = module_.getFunction(request_.name);
+  const llvm::Function* const f = module_.getFunction(name_);
   const auto attribute = [&](const char* name) { return f->getFnAttribute(name).getValueAsString().str(); };
   machine_.reset(target->createTargetMachine(module_.getTargetTriple(), attribute("target-cpu"),
                                              attribute("target-features"), llvm::TargetOptions(), llvm::Reloc::PIC_,
@@ -156,6 +167,17 @@ Result<std::string> Compilation::object() {
 
 }  // namespace
 
-Result<std::string> compile(const NativeRequest& request) { return Compilation(request).run(); }
+Result<std::string> compile(const NativeRequest& request) {
+  return Compilation(request.name, request.text)
+      .run(request.isa, type_of_loop,
+           [&](Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) { loop(request, lanes, b, f); });
+}
+
+Result<std::string> compile_plan(const NativePlanRequest& request) {
+  return Compilation(request.name, request.text)
+      .run(request.isa, type_of_steps, [&](Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) {
+        PlanEmitter(lanes, b, *request.plan).write(f);
+      });
+}
 
 }  // namespace frazil::jit

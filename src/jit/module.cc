@@ -5,5 +5,7 @@
 
 /// What exec/backend.h looks up in this module.
 extern "C" [[gnu::visibility("default")]] const frazil::NativeModule frazil_native_module;
-const frazil::NativeModule frazil_native_module{
-    .abi = frazil::kNativeAbi, .version = "LLVM " LLVM_VERSION_STRING, .compile = &frazil::jit::compile};
+const frazil::NativeModule frazil_native_module{.abi = frazil::kNativeAbi,
+                                                .version = "LLVM " LLVM_VERSION_STRING,
+                                                .compile = &frazil::jit::compile,
+                                                .compile_plan = &frazil::jit::compile_plan};

@@ -137,23 +137,28 @@ inline Result<std::vector<Datum>> run_beside_reference(Session& session, const G
   return got;
 }
 
-/// Runs a graph on tier 1, where this build has it and FRAZIL_TIER is not 0: bit for bit what tier 0 gives.
-inline void run_compiled(const Graph& graph, const std::vector<Datum>& inputs, const Result<std::vector<Datum>>& want) {
-  if (knobs()->tier == "0" || !exec::native_module()) return;
-  const auto made = Executable::make(std::make_shared<const Graph>(graph), {.tier = exec::Tier::compiled});
+inline void run_compiled(const Graph& graph, const std::vector<Datum>& inputs, const Result<std::vector<Datum>>& want,
+                         exec::Tier tier) {
+  const auto made = Executable::make(std::make_shared<const Graph>(graph), {.tier = tier});
   ASSERT_TRUE(made) << made.error().message;
   const auto session = (*made)->open();
   share_steps(*session);
   for (int run = 0; run < 2; ++run) {
     const auto got = session->run(inputs);
-    ASSERT_EQ(got.has_value(), want.has_value()) << "tier 1: " << (got ? "no error" : got.error().message);
-    SCOPED_TRACE("tier 1: " + (*made)->explain_native());
+    ASSERT_EQ(got.has_value(), want.has_value()) << (got ? "no error" : got.error().message);
+    SCOPED_TRACE("tier " + std::to_string(static_cast<int>(tier)) + ": " + (*made)->explain_native());
     if (got) {
       expect_equal(graph, *got, *want, kExact);
     } else {
       EXPECT_EQ(got.error().message, want.error().message);
     }
   }
+}
+
+/// Runs a graph on tiers 1 and 2, where this build has it and FRAZIL_TIER is not 0: bit for bit what tier 0 gives.
+inline void run_compiled(const Graph& graph, const std::vector<Datum>& inputs, const Result<std::vector<Datum>>& want) {
+  if (knobs()->tier == "0" || !exec::native_module()) return;
+  for (const exec::Tier tier : {exec::Tier::compiled, exec::Tier::specialised}) run_compiled(graph, inputs, want, tier);
 }
 
 /// Runs a graph on every tier, twice each: in the second run everything is prepared. Returns tier 0's results; a graph

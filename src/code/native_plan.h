@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "code/abi.h"
+#include "code/native.h"
+#include "plan/plan.h"
+
+// Machine code for the steps of a plan: what a code generator is asked for, and how the code is called.
+namespace frazil {
+
+/// What the code shares with the session that runs it. Arrays are the session's own, which both read and write.
+struct NativeFrame {
+  std::int64_t* regs = nullptr;           ///< Plan::registers
+  std::byte** base = nullptr;             ///< per storage
+  const std::byte* capacities = nullptr;  ///< per storage, NativePlan::capacity_step bytes apart: bytes as a size_t
+  std::byte* scratch = nullptr;           ///< NativePlan::scratch_bytes
+  std::int64_t* seen = nullptr;           ///< of group 0, then of group 1, ...: the sources it was computed from
+  std::uint8_t* known = nullptr;          ///< per group: computed at least once
+  std::uint8_t* recomputed = nullptr;     ///< per group: set to 1 by the code when it recomputes the group
+  std::uint64_t left = 0;                 ///< steps that the run may still take; each step that is done takes one
+  std::uint64_t iterations = 0;           ///< counts loop iterations
+  std::uint64_t groups_recomputed = 0;    ///< counts groups
+};
+
+/// Runs from step `from`, one of NativePlan::enters, until a step that it leaves to the interpreter: one without code,
+/// one whose guard misses, or the head of a loop when fewer than Plan::steps steps are left. Nothing of the step that
+/// it returns has run. Precondition: frame->left is at least the number of steps of the plan.
+using NativeSteps = std::uint32_t (*)(NativeFrame* frame, std::uint32_t from);
+
+/// A fused body in one place of a plan, all its extents known: rows of `n` elements in loops.
+struct NativeBody {
+  const TileCode* code = nullptr;
+  LoopForm form;
+  std::int64_t n = 0;
+  std::vector<std::int64_t> inner;               ///< per operand, then result: bytes between elements of a row
+  std::vector<std::int64_t> extents;             ///< of the loops over rows, innermost first
+  std::vector<std::vector<std::int64_t>> steps;  ///< per loop: bytes per operand and result
+  std::size_t stride = 0;                        ///< bytes of a buffer of a program that works on rows
+  std::size_t scratch_bytes = 0;
+  std::int64_t elements() const;
+};
+
+/// The body as an entry has prepared it for extents; nothing where the entry runs no body that can be written into the
+/// code around it.
+std::optional<NativeBody> native_body(const KernelEntry& entry, const void* state);
+
+/// A register and the value that code takes for granted.
+struct KnownRegister {
+  Reg reg = kNoReg;
+  std::int64_t value = 0;
+  bool operator==(const KnownRegister&) const = default;
+};
+
+/// The steps of a plan at certain extents.
+struct NativePlan {
+  const Plan* plan = nullptr;
+  std::vector<std::optional<NativeBody>> bodies;   ///< per step
+  std::vector<std::vector<KnownRegister>> guards;  ///< per step with a body: what holds if it is to run
+  std::vector<std::uint8_t> enters;                ///< per step: the code can be entered there
+  std::size_t capacity_step = 0;
+  std::size_t scratch_bytes = 0;
+
+  /// Sets `enters`: the first step, those behind a step that is left to the interpreter or may be, and heads of loops.
+  void find_entries();
+};
+
+/// Whether code is generated for a step other than a launch.
+bool has_native_code(const Plan& plan, const Step& step);
+/// Registers that no step changes: what the inputs of a run determine.
+std::vector<bool> fixed_registers(const Plan& plan);
+/// Extents and strides of what the launch reads and writes.
+std::vector<Reg> extents_of(const Plan& plan, const step::Launch& launch);
+
+}  // namespace frazil

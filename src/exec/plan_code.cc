@@ -1,0 +1,153 @@
+#include "exec/plan_code.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+#include "kernel/isa.h"
+
+namespace frazil::exec {
+namespace {
+
+constexpr const char* kName = "frazil_steps";
+/// Codes that a plan has at once. Each takes tens of milliseconds to make and tens of kilobytes.
+constexpr std::size_t kMostVersions = 8;
+/// Of a body that is written into the code; larger ones are launched, so that they can be shared and stopped.
+constexpr std::int64_t kMostElements = 8192;
+/// Instructions of all bodies together: what the code generator takes about a second for.
+constexpr std::size_t kMostInstructions = 4096;
+constexpr std::size_t kMostSteps = 4096;
+
+bool stands_alone(const Plan& plan, const Step& step) {
+  const auto* launch = step.as<step::Launch>();
+  return launch != nullptr && launch->fused != kNone && launch->device == kHost && !plan.fused[launch->fused]->producer;
+}
+
+}  // namespace
+
+std::unique_ptr<PlanCodes> PlanCodes::make(const Plan& plan, const NativeModule& module) {
+  const bool pays = std::ranges::any_of(plan.steps, [&](const Step& s) { return stands_alone(plan, s); });
+  if (!pays || plan.steps.size() > kMostSteps) return nullptr;
+  return std::unique_ptr<PlanCodes>(new PlanCodes(plan, module));
+}
+
+PlanCodes::PlanCodes(const Plan& plan, const NativeModule& module)
+    : plan_(plan), module_(module), fixed_(fixed_registers(plan)) {
+  std::vector<bool> determining(plan.registers, false);
+  for (const Step& step : plan.steps) {
+    if (!stands_alone(plan, step)) continue;
+    for (const Reg r : extents_of(plan, *step.as<step::Launch>())) determining[r] = fixed_[r];
+  }
+  for (Reg r = 0; r < plan.registers; ++r) {
+    if (determining[r]) determining_.push_back(r);
+  }
+}
+
+PlanCodes::Extents PlanCodes::extents(std::span<const std::int64_t> regs) const {
+  Extents values;
+  for (const Reg r : determining_) values.push_back(regs[r]);
+  return values;
+}
+
+bool PlanCodes::is_fixed(const step::Launch& launch) const {
+  return std::ranges::all_of(extents_of(plan_, launch), [&](Reg r) { return fixed_[r]; });
+}
+
+std::shared_ptr<const PlanCode> PlanCodes::find(std::span<const std::int64_t> regs) {
+  const std::scoped_lock lock(mutex_);
+  const auto at = versions_.find(extents(regs));
+  if (at == versions_.end()) return nullptr;
+  at->second.last_use = ++uses_;
+  return at->second.code;
+}
+
+bool PlanCodes::wants(std::span<const std::int64_t> regs) {
+  const std::scoped_lock lock(mutex_);
+  const auto [at, made] = versions_.try_emplace(extents(regs));
+  if (made) at->second.last_use = ++uses_;
+  if (made && versions_.size() > kMostVersions) drop_oldest();
+  return made;
+}
+
+/// Sessions that still use its code keep it until their next run.
+void PlanCodes::drop_oldest() {
+  const auto older = [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; };
+  versions_.erase(std::ranges::min_element(versions_, older));
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
+                                  std::vector<std::optional<NativeBody>> bodies) const {
+  NativePlan native{.plan = &plan_, .bodies = std::move(bodies)};
+  native.guards.resize(plan_.steps.size());
+  std::size_t instructions = 0;
+  for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
+    std::optional<NativeBody>& body = native.bodies[i];
+    if (!body) continue;
+    instructions += body->code->body.size();
+    if (body->elements() > kMostElements || instructions > kMostInstructions) {
+      body.reset();
+      continue;
+    }
+    native.scratch_bytes = std::max(native.scratch_bytes, body->scratch_bytes);
+    for (const Reg r : extents_of(plan_, *plan_.steps[i].as<step::Launch>())) {
+      if (!fixed_[r]) native.guards[i].push_back({r, regs[r]});
+    }
+  }
+  native.find_entries();
+  return native;
+}
+
+void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies) {
+  const NativePlan native = native_plan(regs, std::move(bodies));
+  const auto begin = std::chrono::steady_clock::now();
+  auto made = std::make_shared<PlanCode>();
+  made->enters = native.enters;
+  made->scratch_bytes = native.scratch_bytes;
+  for (const auto& body : native.bodies) made->runs.push_back(body ? 1 : 0);
+  Version version;
+  if (std::ranges::find(made->runs, 1) == made->runs.end()) {
+    version.why_not = "no body in it is small enough";
+  } else {
+    auto object = module_.compile_plan(
+        {.isa = std::string(kernel::name_of(kernel::current_isa())), .name = kName, .plan = &native});
+    auto code = object ? NativeCode::load(std::as_bytes(std::span(*object)), kName) : std::unexpected(object.error());
+    made->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (code) {
+      made->code = *std::move(code);
+      made->run = made->code->entry<NativeSteps>();
+      version.code = std::move(made);
+    } else {
+      version.why_not = std::move(code).error().message;
+    }
+  }
+  logging::debug(4, "tier 2: {} steps{}", plan_.steps.size(),
+                 version.why_not.empty() ? "" : ": no code, as " + version.why_not);
+  const std::scoped_lock lock(mutex_);
+  const auto at = versions_.find(extents(regs));
+  if (at == versions_.end()) return;
+  at->second.code = std::move(version.code);
+  at->second.why_not = std::move(version.why_not);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+std::string PlanCodes::explain() const {
+  const std::scoped_lock lock(mutex_);
+  std::string text;
+  for (const auto& [extents, version] : versions_) {
+    std::string where;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      where += fmt::format("{}r{} = {}", i == 0 ? "" : ", ", determining_[i], extents[i]);
+    }
+    const auto& code = version.code;
+    text += code != nullptr
+                ? fmt::format("tier 2: {} bytes in {:.1f} ms: {} of {} steps with {}\n", code->code->bytes(),
+                              code->milliseconds, std::ranges::count(code->runs, 1), plan_.steps.size(), where)
+                : fmt::format("tier 1: {}: the plan with {}\n",
+                              version.why_not.empty() ? "not compiled yet" : version.why_not, where);
+  }
+  return text;
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "code/native_plan.h"
+#include "exec/native_code.h"
+
+namespace frazil::exec {
+
+/// Machine code for the steps of a plan at certain extents. Immutable.
+struct PlanCode {
+  std::shared_ptr<const NativeCode> code;
+  NativeSteps run = nullptr;
+  std::vector<std::uint8_t> enters;  ///< per step: the code can be entered there
+  std::vector<std::uint8_t> runs;    ///< per step: a launch that the code runs
+  std::size_t scratch_bytes = 0;
+  double milliseconds = 0;  ///< that it took to make it
+};
+
+/// The codes of one plan, for the extents that were often seen. Thread-safe.
+class PlanCodes {
+ public:
+  /// Null where no code would pay: the plan has neither a loop nor a fused body that stands alone.
+  static std::unique_ptr<PlanCodes> make(const Plan& plan, const NativeModule& module);
+
+  /// Changes with every code that comes or goes.
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  /// The code for the extents in these registers; null where there is none.
+  std::shared_ptr<const PlanCode> find(std::span<const std::int64_t> regs);
+  /// True once for extents for which there is neither code nor the knowledge that there cannot be any: the caller is to
+  /// call compile().
+  bool wants(std::span<const std::int64_t> regs);
+  /// Makes the code for the extents in these registers, with these bodies per step.
+  void compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies);
+  /// Whether the extents of a launch are known when a run starts.
+  bool is_fixed(const step::Launch& launch) const;
+
+  std::string explain() const;
+
+ private:
+  using Extents = std::vector<std::int64_t>;
+  struct Version {
+    std::shared_ptr<const PlanCode> code;  ///< null: none can be made
+    std::string why_not;
+    std::uint64_t last_use = 0;
+  };
+
+  PlanCodes(const Plan& plan, const NativeModule& module);
+  Extents extents(std::span<const std::int64_t> regs) const;
+  NativePlan native_plan(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies) const;
+  void drop_oldest();
+
+  const Plan& plan_;
+  const NativeModule& module_;
+  std::vector<bool> fixed_;       // per register
+  std::vector<Reg> determining_;  // those of them on which codes depend
+  std::atomic<std::uint64_t> generation_{1};
+  mutable std::mutex mutex_;
+  std::map<Extents, Version> versions_;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace frazil::exec
