@@ -80,6 +80,22 @@ struct HasCode {
   bool operator()(const auto&) const { return false; }
 };
 
+/// Whether a step with code always runs to its end.
+struct Stays {
+  bool operator()(const step::Evaluate& e) const { return e.group != 0; }
+  bool operator()(const step::Branch&) const { return true; }
+  bool operator()(const step::LeaveAt&) const { return true; }
+  bool operator()(const step::Again&) const { return true; }
+  bool operator()(const step::Jump&) const { return true; }
+  bool operator()(const step::Set&) const { return true; }
+  bool operator()(const step::Add&) const { return true; }
+  bool operator()(const step::Assign&) const { return true; }
+  bool operator()(const step::Swap&) const { return true; }
+  bool operator()(const step::Load&) const { return true; }
+  bool operator()(const step::Bind&) const { return true; }
+  bool operator()(const auto&) const { return false; }
+};
+
 }  // namespace
 
 bool has_native_code(const Plan& plan, const Step& step) { return std::visit(HasCode{plan}, step.body); }
@@ -118,14 +134,20 @@ std::vector<Reg> extents_of(const Plan& plan, const step::Launch& launch) {
 }
 
 void NativePlan::find_entries() {
-  enters.assign(plan->steps.size(), 0);
-  enters[0] = 1;
-  for (StepIndex i = 0; i < plan->steps.size(); ++i) {
+  const auto has_code = [&](StepIndex i) {
     const Step& step = plan->steps[i];
-    const bool launch = step.as<step::Launch>() != nullptr;
-    const bool may_leave = launch ? !bodies[i] || !guards[i].empty() : !has_native_code(*plan, step);
-    if (may_leave && i + 1 < plan->steps.size()) enters[i + 1] = 1;
-    if (const auto* again = step.as<step::Again>()) enters[again->target] = 1;
+    return step.as<step::Launch>() != nullptr ? bodies[i].has_value() : has_native_code(*plan, step);
+  };
+  const auto stays = [&](StepIndex i) {
+    const auto* launch = plan->steps[i].as<step::Launch>();
+    if (launch == nullptr) return has_code(i) && std::visit(Stays{}, plan->steps[i].body);
+    const auto grows = [&](SlotId s) { return s && plan->storage(s).place == Place::growing; };
+    return has_code(i) && guards[i].empty() && std::ranges::none_of(launch->out, grows);
+  };
+  enters.assign(plan->steps.size(), 0);
+  for (StepIndex i = 0; i < plan->steps.size(); ++i) {
+    if ((i == 0 || !stays(i - 1)) && has_code(i)) enters[i] = 1;
+    if (const auto* again = plan->steps[i].as<step::Again>()) enters[again->target] = 1;
   }
 }
 

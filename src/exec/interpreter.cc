@@ -1,5 +1,6 @@
 #include "exec/interpreter.h"
 
+
 #include <algorithm>
 #include <cstring>
 #include <utility>

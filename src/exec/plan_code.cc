@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "exec/memory.h"
 #include "kernel/isa.h"
 
 namespace frazil::exec {
@@ -81,6 +82,7 @@ NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
                                   std::vector<std::optional<NativeBody>> bodies) const {
   NativePlan native{.plan = &plan_, .bodies = std::move(bodies)};
   native.guards.resize(plan_.steps.size());
+  native.capacity_step = Memory::kCapacityStep;
   std::size_t instructions = 0;
   for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
     std::optional<NativeBody>& body = native.bodies[i];
