@@ -33,7 +33,7 @@ struct Array::Impl {
 
 /// Tiers 0, 1 and ref.
 /// The tiers as exec::Tier has them come first.
-enum class Way : std::uint8_t { planned, compiled, specialised, reference };
+enum class Way : std::uint8_t { planned, compiled, specialised, adaptive, reference };
 exec::Options options_of(Way way);
 
 struct Model::Impl {
@@ -42,7 +42,7 @@ struct Model::Impl {
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
   std::mutex mutex;
-  std::array<std::shared_ptr<exec::Executable>, 3> ways;  ///< made on first use
+  std::array<std::shared_ptr<exec::Executable>, 5> ways;  ///< made on first use
   std::mutex digest_mutex;
   std::string digest;  ///< under the mutex; computed on first use
 

@@ -6,6 +6,7 @@
 #include <frazil/live.h>
 
 #include "api/access.h"
+#include "api/open.h"
 #include "base/text.h"
 
 namespace frazil::api {
@@ -29,7 +30,7 @@ struct LiveModel::Impl {
   }
   /// Precondition: the caller holds `edits`.
   Version publish(Model model, VersionNote note, std::string change) {
-    Access::impl(model).executable(Way::planned);
+    Access::impl(model).executable(way_of({}));
     Version made{next++,
                  newest == 0 ? std::nullopt : std::optional(newest.load()),
                  std::move(note),

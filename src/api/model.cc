@@ -3,6 +3,7 @@
 #include <frazil/model.h>
 
 #include "api/dot.h"
+#include "api/open.h"
 #include "api/host_call.h"
 #include "base/knobs.h"
 #include "ir/op.h"
@@ -164,6 +165,6 @@ std::map<std::string, Array> Model::weights() const {
 }
 
 std::string Model::dot() const { return dot_of(*impl_->graph); }
-std::string Model::explain() const { return impl_->executable(Way::planned)->explain(); }
+std::string Model::explain() const { return impl_->executable(way_of({}))->explain(); }
 
 }  // namespace frazil::api

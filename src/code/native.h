@@ -40,6 +40,8 @@ class NativeSource {
   virtual ~NativeSource() = default;
   /// The code for a form, valid while the source lives; null where there is none, so that the tile program runs.
   virtual NativeLoop find(const TileCode& code, const LoopForm& form) = 0;
+  /// Changes when there is code where there was none before: a state that has none asks again.
+  virtual std::uint64_t generation() const = 0;
 };
 
 /// Per instruction: whether one element stands for a whole row.

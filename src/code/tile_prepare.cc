@@ -65,6 +65,7 @@ class TilePreparer {
   /// Another size of what was prepared before: functions and loops stay.
   bool only_size_changed() {
     if (!s_.prepared || !s_.dense || s_.inner < 2 || !all_dense()) return false;
+    if (code_.native != nullptr && s_.native == nullptr && s_.asked != code_.native->generation()) return false;
     const bool empty = std::ranges::find(cx_.domain, 0) != cx_.domain.end();
     const std::int64_t elements = empty ? 0 : element_count(cx_.domain);
     if (elements < 2) return false;
@@ -97,6 +98,7 @@ class TilePreparer {
                            : o.inner_step == o.size ? InnerStep::dense
                                                     : InnerStep::strided);
     }
+    s_.asked = code_.native->generation();
     s_.native = code_.native->find(code_, form);
     return s_.native != nullptr;
   }

@@ -74,6 +74,7 @@ struct TileState {
   /// The usual small step: one function over operands and a constant as they lie, in one piece.
   kernel::TileFn direct = nullptr;
   NativeLoop native = nullptr;  ///< machine code for all of it; then there are no ops
+  std::uint64_t asked = 0;      ///< the generation of the source of machine code that was asked for it
   std::int64_t direct_count = 0;
   std::uint64_t direct_constant = 0;
   std::int8_t direct_args[3] = {};  ///< operands; < 0: the constant

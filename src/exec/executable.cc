@@ -6,6 +6,7 @@
 #include "base/no_memory.h"
 #include "code/entries.h"
 #include "exec/backend.h"
+#include "exec/compile_thread.h"
 #include "exec/native_compiler.h"
 #include "exec/plan_code.h"
 #include "exec/session.h"
@@ -36,7 +37,8 @@ DevicePlacement placement_on(const Devices& devices) {
 }  // namespace
 
 std::optional<Tier> tier_named(std::string_view name) {
-  if (name == "auto" || name == "0") return Tier::interpreted;
+  if (name == "auto") return Tier::adaptive;
+  if (name == "0") return Tier::interpreted;
   if (name == "1") return Tier::compiled;
   if (name == "2") return Tier::specialised;
   return std::nullopt;
@@ -54,13 +56,17 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
     exe->plan_.graph = exe->graph_;
     return exe;
   }
+  const bool later = options.tier == Tier::adaptive;
   if (options.tier != Tier::interpreted) {
-    FRAZIL_TRY(exe->native_, NativeCompiler::make());
+    if (!later) FRAZIL_CHECK(native_module());
+    exe->native_ = std::make_shared<NativeCompiler>(later ? Compiling::later : Compiling::at_once);
   }
   const PlanOptions how{.passes = options.passes, .verify = options.verify, .placement = placement_on(options.devices)};
   FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, how, exe->passes_));
   exe->compile();
-  if (options.tier == Tier::specialised) exe->plan_codes_ = PlanCodes::make(exe->plan_, **native_module());
+  if (options.tier >= Tier::specialised) {
+    exe->plan_codes_ = PlanCodes::make(exe->plan_, later ? Compiling::later : Compiling::at_once);
+  }
   return exe;
 } catch (const std::bad_alloc&) {
   return no_memory_left();
@@ -80,6 +86,16 @@ Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& ch
   return made;
 } catch (const std::bad_alloc&) {
   return no_memory_left();
+}
+
+/// Bodies are compiled together; each takes milliseconds.
+void Executable::spent(double nanoseconds) {
+  constexpr double kPays = 2e6;
+  if (!native_->has_missing() || spent_.fetch_add(nanoseconds) + nanoseconds < kPays) return;
+  spent_ = 0;
+  CompileThread::instance().post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->native_->compile_missing();
+  });
 }
 
 std::string Executable::explain() const { return str(passes_) + plan_.str() + explain_native(); }

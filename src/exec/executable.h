@@ -24,6 +24,7 @@ enum class Tier : std::uint8_t {
   interpreted,  ///< tier 0: tile programs on kernels compiled ahead of time
   compiled,     ///< tier 1: machine code, made when extents need it; tile programs where none can be made
   specialised,  ///< tier 2: also machine code for a whole plan at the extents seen, made in the run that sees them
+  adaptive,     ///< tier 0 at first; what takes time gets the code of tiers 1 and 2 from a thread of its own
 };
 
 /// The tier that users call "0", "1", "2" or "auto"; nothing for another text.
@@ -97,6 +98,10 @@ class Executable : public std::enable_shared_from_this<Executable> {
   WeightRefs& packed() const { return *packed_; }
   /// The codes of tier 2; null below it, and where none would pay.
   class PlanCodes* plan_codes() const { return plan_codes_.get(); }
+  /// Where sessions ask for machine code of bodies; null on tier 0.
+  const std::shared_ptr<class NativeCompiler>& native() const { return native_; }
+  /// So much time was spent in a run: has code made where that pays. Adaptive tier only.
+  void spent(double nanoseconds);
   /// Throws std::bad_alloc when there is no memory.
   std::unique_ptr<class Session> open();
 
@@ -139,6 +144,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::shared_ptr<WeightRefs> packed_;
   std::shared_ptr<class NativeCompiler> native_;  // from tier 1 on
   std::unique_ptr<class PlanCodes> plan_codes_;   // of tier 2
+  std::atomic<double> spent_ = 0;                 // nanoseconds since code was last asked for
   std::mutex specialisations_mutex_;
   std::map<Choices, std::shared_ptr<Executable>> specialisations_;
 };

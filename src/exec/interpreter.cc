@@ -5,12 +5,15 @@
 #include <cstring>
 #include <utility>
 
+#include "exec/compile_thread.h"
+
 namespace frazil::exec {
 namespace {
 constexpr std::uint64_t kStepsBetweenPolls = 1024;
+constexpr std::uint32_t kRoundsBetweenLooks = 64;  ///< rounds of a loop until code is looked for again
 }
 
-Interpreter::Interpreter(RunContext& context, const Executable& executable, Values& values, Memory& memory,
+Interpreter::Interpreter(RunContext& context, Executable& executable, Values& values, Memory& memory,
                          Launcher& launcher)
     : context_(context),
       ops_(executable.ops().data()),
@@ -20,6 +23,7 @@ Interpreter::Interpreter(RunContext& context, const Executable& executable, Valu
       plan_(values.plan),
       known_(plan_.groups.size(), 0),
       recomputed_(plan_.groups.size(), 0),
+      executable_(executable),
       codes_(executable.plan_codes()) {
   for (const RegGroup& group : plan_.groups) {
     seen_begin_.push_back(seen_.size());
@@ -48,37 +52,48 @@ std::unexpected<Fault> Interpreter::out_of_steps(const Step& step) const {
 // ---- machine code of the plan ----
 
 Result<std::optional<Interpreter::Exit>> Interpreter::run(StepIndex from) {
-  if (codes_ != nullptr) FRAZIL_CHECK(find_code());
+  if (codes_ == nullptr) return run_steps<Until::halt>(from, 0, nullptr);
+  find_code();
+  if (code_ == nullptr && !asked_) since_ = std::chrono::steady_clock::now();
   auto outcome = run_steps<Until::halt>(from, 0, nullptr);
-  if (codes_ != nullptr && code_ == nullptr && outcome) FRAZIL_CHECK(make_code());
+  if (code_ == nullptr && !asked_ && outcome) time_passed();
   return outcome;
 }
 
 /// Takes up the code for the extents of this run.
-Status Interpreter::find_code() {
+void Interpreter::find_code() {
   const std::uint64_t generation = codes_->generation();
   if (generation != generation_ || found_at_ != context_.counters.shape_changes) {
     code_ = codes_->find(values_.regs);
     generation_ = generation;
     found_at_ = context_.counters.shape_changes;
     asked_ = false;
+    if (code_ != nullptr && !memory_.scratch(code_->scratch_bytes)) code_ = nullptr;
   }
-  const bool watched = context_.observer != nullptr;
-  if (code_ != nullptr && !watched) FRAZIL_CHECK(memory_.scratch(code_->scratch_bytes));
-  launcher_.leave_to_code(code_ == nullptr || watched ? nullptr : code_->runs.data());
-  return {};
+  const bool used = code_ != nullptr && context_.observer == nullptr;
+  launcher_.leave_to_code(used ? code_->runs.data() : nullptr);
 }
 
-/// Has code made for the extents at hand, from what is prepared for them, and takes it up.
-Status Interpreter::make_code() {
-  if (context_.observer != nullptr || std::exchange(asked_, true) || !codes_->wants(values_.regs)) return {};
+/// Asks for code where the time without it pays for it, and takes up what has come meanwhile.
+void Interpreter::time_passed() {
+  const auto now = std::chrono::steady_clock::now();
+  const double nanoseconds = std::chrono::duration<double, std::nano>(now - std::exchange(since_, now)).count();
+  if (context_.observer == nullptr && codes_->wants(values_.regs, nanoseconds)) make_code();
+  if (codes_->generation() != generation_) find_code();
+}
+
+/// Has code made for the extents at hand, from what is prepared for them.
+void Interpreter::make_code() {
+  asked_ = true;
   std::vector<std::optional<NativeBody>> bodies(plan_.steps.size());
   for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
-    if (const auto* launch = plan_.steps[i].as<step::Launch>())
-      bodies[i] = launcher_.body(i, !codes_->is_fixed(*launch));
+    if (const auto* launch = plan_.steps[i].as<step::Launch>()) bodies[i] = launcher_.body(i, !codes_->is_fixed(*launch));
   }
-  codes_->compile(values_.regs, std::move(bodies));
-  return find_code();
+  if (codes_->when() == Compiling::at_once) return codes_->compile(values_.regs, std::move(bodies));
+  CompileThread::instance().post(
+      [executable = executable_.weak_from_this(), regs = values_.regs, bodies = std::move(bodies)] {
+        if (const auto self = executable.lock()) self->plan_codes()->compile(regs, bodies);
+      });
 }
 
 /// Runs steps from `pc` on; sets it to the first one that it leaves to the interpreter.
@@ -156,8 +171,8 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
         ++context_.counters.iterations;
         if (context_.observer != nullptr) context_.observer->iteration(plan_.steps[pc], plan_.steps[pc].node);
         if constexpr (until == Until::halt) {
-          if (codes_ != nullptr && code_ == nullptr && !asked_) [[unlikely]] {
-            FRAZIL_CHECK(make_code());
+          if (codes_ != nullptr && code_ == nullptr && rounds_++ % kRoundsBetweenLooks == 0) [[unlikely]] {
+            time_passed();
             enters = entries();
           }
         }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace frazil::exec {
 /// Runs the bytecode of a plan: the program counter, and the steps that neither compute nor need memory of their own.
 class Interpreter {
  public:
-  Interpreter(RunContext& context, const Executable& executable, Values& values, Memory& memory, Launcher& launcher);
+  Interpreter(RunContext& context, Executable& executable, Values& values, Memory& memory, Launcher& launcher);
 
   /// Where a run ends; `watched`: with values handed out on the way.
   enum class Until : std::uint8_t { halt, step, halt_watched };
@@ -39,8 +40,9 @@ class Interpreter {
  private:
   template <Until until>
   Result<std::optional<Exit>> run_steps(StepIndex from, StepIndex end, InnerValues* watched);
-  Status find_code();
-  Status make_code();
+  void find_code();
+  void make_code();
+  void time_passed();
   const std::uint8_t* entries() const {
     return code_ == nullptr || context_.observer != nullptr ? nullptr : code_->enters.data();
   }
@@ -70,10 +72,13 @@ class Interpreter {
   std::vector<std::size_t> seen_begin_;   // per group
   std::vector<std::uint8_t> known_;       // per group: computed at least once
   std::vector<std::uint8_t> recomputed_;  // per group: by machine code
+  Executable& executable_;
   PlanCodes* const codes_;
   std::uint64_t generation_ = 0;  // of codes_, when code_ was found
   std::uint64_t found_at_ = 0;    // shape changes then
-  bool asked_ = false;            // whether there can be code
+  bool asked_ = false;            // for code, which may come
+  std::chrono::steady_clock::time_point since_{};  // time without code counts from here
+  std::uint32_t rounds_ = 0;                       // of loops, without code
   std::shared_ptr<const PlanCode> code_;
   NativeFrame frame_;
   std::vector<std::int64_t> moving_;  // of an Assign

@@ -43,11 +43,13 @@ Result<std::shared_ptr<const NativeCode>> compile(const NativeModule& module, co
   return NativeCode::load(std::as_bytes(std::span(object)), request.name);
 }
 
-NativeCompiler::Made make(const NativeModule& module, const TileCode& code, const LoopForm& form, std::string isa) {
+NativeCompiler::Made compile(const TileCode& code, const LoopForm& form, const std::string& isa) {
   NativeCompiler::Made made{.why_not = why_not_native(code, form)};
   if (!made.why_not.empty()) return made;
   const auto begin = std::chrono::steady_clock::now();
-  auto compiled = compile(module, {.isa = std::move(isa), .name = kName, .loop = &code, .form = form});
+  const auto module = native_module();
+  auto compiled = module ? compile(**module, {.isa = isa, .name = kName, .loop = &code, .form = form})
+                         : std::unexpected(module.error());
   made.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (compiled) {
     made.code = *std::move(compiled);
@@ -59,34 +61,58 @@ NativeCompiler::Made make(const NativeModule& module, const TileCode& code, cons
 
 }  // namespace
 
-Result<std::shared_ptr<NativeCompiler>> NativeCompiler::make() {
-  FRAZIL_TRY(const NativeModule* const module, native_module());
-  return std::shared_ptr<NativeCompiler>(new NativeCompiler(*module));
+std::shared_ptr<const NativeCompiler::Made> NativeCompiler::make(const TileCode& code, const LoopForm& form) const {
+  const LimitsScope nobody(nullptr);
+  const std::string isa(kernel::name_of(kernel::current_isa()));
+  const std::string key = fmt::format("{} {} {}", isa, form.str(), key_of(code));
+  if (auto known = shared().find(key)) return known;
+  auto made = std::make_shared<const Made>(compile(code, form, isa));
+  logging::debug(4, "tier 1: {} instructions in {:.1f} ms{}", code.body.size(), made->milliseconds,
+                 made->why_not.empty() ? "" : ": none, as " + made->why_not);
+  shared().keep(key, made);
+  return made;
 }
 
 NativeLoop NativeCompiler::find(const TileCode& code, const LoopForm& form) {
-  const LimitsScope nobody(nullptr);
-  std::string isa(kernel::name_of(kernel::current_isa()));
-  const std::string key = fmt::format("{} {} {}", isa, form.str(), key_of(code));
   const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const Made>& made = made_[key];
-  if (made == nullptr) made = shared().find(key);
-  if (made == nullptr) {
-    made = std::make_shared<const Made>(exec::make(module_, code, form, std::move(isa)));
-    logging::debug(4, "tier 1: {} instructions in {:.1f} ms{}", code.body.size(), made->milliseconds,
-                   made->why_not.empty() ? "" : ": none, as " + made->why_not);
-    shared().keep(key, made);
+  std::shared_ptr<const Made>& made = made_[{&code, form}];
+  if (made == nullptr && when_ == Compiling::later) {
+    missing_.store(true, std::memory_order_relaxed);
+    return nullptr;
   }
+  if (made == nullptr) made = make(code, form);
   return made->code == nullptr ? nullptr : made->code->entry<NativeLoop>();
+}
+
+void NativeCompiler::compile_missing() {
+  std::vector<Place> places;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [place, made] : made_) {
+      if (made == nullptr) places.push_back(place);
+    }
+    missing_.store(false, std::memory_order_relaxed);
+  }
+  for (const Place& place : places) {
+    auto made = make(*place.first, place.second);
+    const std::scoped_lock lock(mutex_);
+    made_[place] = std::move(made);
+  }
+  if (!places.empty()) generation_.fetch_add(1, std::memory_order_release);
 }
 
 std::string NativeCompiler::explain() const {
   const std::scoped_lock lock(mutex_);
   std::string text;
-  for (const auto& [key, made] : made_) {
-    text += made->code != nullptr
-                ? fmt::format("tier 1: {} bytes in {:.1f} ms: {}\n", made->code->bytes(), made->milliseconds, key)
-                : fmt::format("tier 0: {}: {}\n", made->why_not, key);
+  for (const auto& [place, made] : made_) {
+    const std::string what = fmt::format("{}: {}", place.second.str(), key_of(*place.first));
+    if (made == nullptr) {
+      text += fmt::format("tier 0: not compiled yet: {}\n", what);
+    } else if (made->code != nullptr) {
+      text += fmt::format("tier 1: {} bytes in {:.1f} ms: {}\n", made->code->bytes(), made->milliseconds, what);
+    } else {
+      text += fmt::format("tier 0: {}: {}\n", made->why_not, what);
+    }
   }
   return text;
 }

@@ -1,23 +1,36 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "code/native.h"
 #include "exec/native_code.h"
 
 namespace frazil::exec {
 
-/// Compiles the tile programs of one executable when they are prepared, on the thread that prepares. Equal programs of
-/// all executables of the process share their code while one of them lives.
+/// When machine code is made.
+enum class Compiling : std::uint8_t {
+  at_once,  ///< where it is asked for, by who asks
+  later,    ///< by the thread that compiles, once the time spent without it pays for it
+};
+
+/// Compiles the tile programs of one executable. Equal programs of all executables of the process share their code
+/// while one of them lives. Thread-safe.
 class NativeCompiler : public NativeSource {
  public:
-  /// Code::unsupported where this build or installation has no code generator.
-  static Result<std::shared_ptr<NativeCompiler>> make();
+  explicit NativeCompiler(Compiling when) : when_(when) {}
 
   NativeLoop find(const TileCode& code, const LoopForm& form) override;
+  std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
+  /// Whether find() was asked for code that compile_missing() has not yet made.
+  bool has_missing() const { return missing_.load(std::memory_order_relaxed); }
+  /// Makes it, and then changes the generation. Precondition: the tile programs live.
+  void compile_missing();
   /// A line for each form that was asked for: its code, or why there is none.
   std::string explain() const;
 
@@ -28,11 +41,14 @@ class NativeCompiler : public NativeSource {
   };
 
  private:
-  explicit NativeCompiler(const NativeModule& module) : module_(module) {}
+  using Place = std::pair<const TileCode*, LoopForm>;
+  std::shared_ptr<const Made> make(const TileCode& code, const LoopForm& form) const;
 
-  const NativeModule& module_;
+  const Compiling when_;
+  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<bool> missing_{false};
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const Made>> made_;
+  std::map<Place, std::shared_ptr<const Made>> made_;  // null: not yet
 };
 
 }  // namespace frazil::exec

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "exec/backend.h"
 #include "exec/memory.h"
 #include "kernel/isa.h"
 
@@ -12,7 +13,9 @@ namespace frazil::exec {
 namespace {
 
 constexpr const char* kName = "frazil_steps";
-/// Codes that a plan has at once. Each takes tens of milliseconds to make and tens of kilobytes.
+/// Nanoseconds with the same extents that pay for code.
+constexpr double kPays = 2e6;
+/// Codes that a plan has at once, with extents that wait for theirs. Each takes tens of milliseconds to make and tens of kilobytes.
 constexpr std::size_t kMostVersions = 8;
 /// Of a body that is written into the code; larger ones are launched, so that they can be shared and stopped.
 constexpr std::int64_t kMostElements = 8192;
@@ -27,14 +30,14 @@ bool stands_alone(const Plan& plan, const Step& step) {
 
 }  // namespace
 
-std::unique_ptr<PlanCodes> PlanCodes::make(const Plan& plan, const NativeModule& module) {
+std::unique_ptr<PlanCodes> PlanCodes::make(const Plan& plan, Compiling when) {
   const bool pays = std::ranges::any_of(plan.steps, [&](const Step& s) { return stands_alone(plan, s); });
   if (!pays || plan.steps.size() > kMostSteps) return nullptr;
-  return std::unique_ptr<PlanCodes>(new PlanCodes(plan, module));
+  return std::unique_ptr<PlanCodes>(new PlanCodes(plan, when));
 }
 
-PlanCodes::PlanCodes(const Plan& plan, const NativeModule& module)
-    : plan_(plan), module_(module), fixed_(fixed_registers(plan)) {
+PlanCodes::PlanCodes(const Plan& plan, Compiling when)
+    : plan_(plan), when_(when), fixed_(fixed_registers(plan)) {
   std::vector<bool> determining(plan.registers, false);
   for (const Step& step : plan.steps) {
     if (!stands_alone(plan, step)) continue;
@@ -63,12 +66,16 @@ std::shared_ptr<const PlanCode> PlanCodes::find(std::span<const std::int64_t> re
   return at->second.code;
 }
 
-bool PlanCodes::wants(std::span<const std::int64_t> regs) {
+bool PlanCodes::wants(std::span<const std::int64_t> regs, double nanoseconds) {
   const std::scoped_lock lock(mutex_);
   const auto [at, made] = versions_.try_emplace(extents(regs));
-  if (made) at->second.last_use = ++uses_;
+  Version& version = at->second;
+  version.last_use = ++uses_;
+  version.spent += nanoseconds;
+  const bool pays = when_ == Compiling::at_once || version.spent >= kPays;
+  const bool first = pays && !std::exchange(version.asked, true);
   if (made && versions_.size() > kMostVersions) drop_oldest();
-  return made;
+  return first;
 }
 
 /// Sessions that still use its code keep it until their next run.
@@ -112,8 +119,10 @@ void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::opt
   if (std::ranges::find(made->runs, 1) == made->runs.end()) {
     version.why_not = "no body in it is small enough";
   } else {
-    auto object = module_.compile_plan(
-        {.isa = std::string(kernel::name_of(kernel::current_isa())), .name = kName, .plan = &native});
+    const auto module = native_module();
+    const NativePlanRequest request{
+        .isa = std::string(kernel::name_of(kernel::current_isa())), .name = kName, .plan = &native};
+    auto object = module ? (*module)->compile_plan(request) : std::unexpected(module.error());
     auto code = object ? NativeCode::load(std::as_bytes(std::span(*object)), kName) : std::unexpected(object.error());
     made->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (code) {

@@ -12,6 +12,7 @@
 
 #include "code/native_plan.h"
 #include "exec/native_code.h"
+#include "exec/native_compiler.h"
 
 namespace frazil::exec {
 
@@ -29,15 +30,16 @@ struct PlanCode {
 class PlanCodes {
  public:
   /// Null where no code would pay: the plan has neither a loop nor a fused body that stands alone.
-  static std::unique_ptr<PlanCodes> make(const Plan& plan, const NativeModule& module);
+  static std::unique_ptr<PlanCodes> make(const Plan& plan, Compiling when);
 
   /// Changes with every code that comes or goes.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   /// The code for the extents in these registers; null where there is none.
   std::shared_ptr<const PlanCode> find(std::span<const std::int64_t> regs);
-  /// True once for extents for which there is neither code nor the knowledge that there cannot be any: the caller is to
-  /// call compile().
-  bool wants(std::span<const std::int64_t> regs);
+  /// So much time was spent with the extents in these registers without code. True once for extents, where that pays
+  /// for code: the caller is to call compile().
+  bool wants(std::span<const std::int64_t> regs, double nanoseconds);
+  Compiling when() const { return when_; }
   /// Makes the code for the extents in these registers, with these bodies per step.
   void compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies);
   /// Whether the extents of a launch are known when a run starts.
@@ -51,15 +53,17 @@ class PlanCodes {
     std::shared_ptr<const PlanCode> code;  ///< null: none can be made
     std::string why_not;
     std::uint64_t last_use = 0;
+    double spent = 0;     ///< nanoseconds without code
+    bool asked = false;   ///< wants() has been true
   };
 
-  PlanCodes(const Plan& plan, const NativeModule& module);
+  PlanCodes(const Plan& plan, Compiling when);
   Extents extents(std::span<const std::int64_t> regs) const;
   NativePlan native_plan(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies) const;
   void drop_oldest();
 
   const Plan& plan_;
-  const NativeModule& module_;
+  const Compiling when_;
   std::vector<bool> fixed_;       // per register
   std::vector<Reg> determining_;  // those of them on which codes depend
   std::atomic<std::uint64_t> generation_{1};

@@ -1,6 +1,9 @@
 #include "exec/plan_runner.h"
 
+#include <chrono>
+
 #include "base/log.h"
+#include "exec/native_compiler.h"
 #include "exec/transfer.h"
 
 namespace frazil::exec {
@@ -45,12 +48,25 @@ class PlanRunner::Settle {
 
 PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   Settle settle(*this);
-  return settle(run_plan(inputs, outputs));
+  const auto* const native = executable_->native().get();
+  if (native == nullptr || !native->has_missing()) return settle(run_plan(inputs, outputs));
+  const auto begin = std::chrono::steady_clock::now();
+  auto outcome = settle(run_plan(inputs, outputs));
+  executable_->spent(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
+  return outcome;
+}
+
+void PlanRunner::look_for_code() {
+  const auto* const native = executable_->native().get();
+  if (native == nullptr || native->generation() == generation_) return;
+  generation_ = native->generation();
+  launcher_.invalidate_all();
 }
 
 Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   if (context_.observer != nullptr) context_.observer->run_begin(values_.plan, values_.regs);
   if (context_.observer != nullptr || inner_values_.any()) FRAZIL_CHECK(inner_values_.begin());
+  look_for_code();
   FRAZIL_CHECK(request_.bind_inputs(inputs));
   FRAZIL_CHECK(interpreter_.evaluate(0));
   FRAZIL_CHECK(request_.check_input_expressions());

@@ -33,7 +33,11 @@ class PlanRunner : public Runner {
   /// Steps from `from` on, and the results.
   Outcome go_on(StepIndex from, std::vector<Datum>& outputs);
 
+  /// Where code was made since the last run, steps are to ask for it.
+  void look_for_code();
+
   std::shared_ptr<Executable> executable_;
+  std::uint64_t generation_ = 0;  // of its compiler, when steps were prepared
   RunContext& context_;
   Values values_;
   Memory memory_;
