@@ -34,6 +34,8 @@ class FrazilRunner : public Runner {
 
   /// All requests, in order.
   void run() override;
+  /// Runs until what takes time has its code.
+  void settle();
   /// Request `n`. Precondition: n is 0, or the previous one was n - 1.
   void step(std::size_t n);
   std::size_t steps() const { return requests_.size(); }

@@ -36,6 +36,7 @@ void Pair::open_ours(const std::string& path, std::string_view specs, unsigned t
   ours_ = std::make_unique<FrazilRunner>(executable, requests_);
   if (threads > 1) ours_->session().set_scheduler(frazil::scheduler(threads));
   peer_ ? compare() : ours_->run();
+  ours_->settle();
 }
 
 void Pair::compare() {

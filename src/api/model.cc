@@ -3,8 +3,8 @@
 #include <frazil/model.h>
 
 #include "api/dot.h"
-#include "api/open.h"
 #include "api/host_call.h"
+#include "api/open.h"
 #include "base/knobs.h"
 #include "ir/op.h"
 #include "ir/text.h"

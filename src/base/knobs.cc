@@ -76,6 +76,27 @@ Status set_tier(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
+Status set_jit(Knobs& knobs, const Knob& knob, std::string_view text) {
+  if (text != "on" && text != "off") {
+    return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
+  }
+  knobs.jit = text == "on";
+  return {};
+}
+
+Status set_code_cache(Knobs& knobs, const Knob&, std::string_view text) {
+  knobs.code_cache = text;
+  return {};
+}
+
+Status set_code_symbols(Knobs& knobs, const Knob& knob, std::string_view text) {
+  if (text != "off" && text != "perf" && text != "gdb" && text != "perf,gdb") {
+    return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
+  }
+  knobs.code_symbols = text;
+  return {};
+}
+
 Status set_tuning(Knobs& knobs, const Knob&, std::string_view text) {
   knobs.tuning = text;
   return {};
@@ -88,7 +109,7 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 15> kTable{{
+constexpr std::array<Knob, 18> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
@@ -97,8 +118,17 @@ constexpr std::array<Knob, 15> kTable{{
      "trip through the text form."},
     {"FRAZIL_ISA", "base, avx2, avx512 or neon", "", "",
      "The widest instruction set that kernels may use; unset: the widest that the machine supports."},
-    {"FRAZIL_TIER", "auto, 0 or 1", "auto", "",
-     "The tier of runs that do not name one: 1 compiles the bodies of fused kernels; 0, which auto is, makes no code."},
+    {"FRAZIL_TIER", "auto, 0, 1 or 2", "auto", "",
+     "The tier of runs that do not name one: 0 makes no code, 1 compiles the bodies of fused kernels at once, 2 also "
+     "the "
+     "plan for the extents at hand; auto begins as 0 and compiles in the background what takes time; see tiers.md."},
+    {"FRAZIL_JIT", "on or off", "on", "",
+     "off: no machine code is generated or loaded from a cache, whatever the tier; no page becomes executable."},
+    {"FRAZIL_CODE_CACHE", "a folder or off", "", "",
+     "Where generated code is kept from one process to the next; unset: in $XDG_CACHE_HOME/frazil/code or "
+     "~/.cache/frazil/code."},
+    {"FRAZIL_CODE_SYMBOLS", "off, perf, gdb or perf,gdb", "off", "",
+     "Who is told of generated code: perf by /tmp/perf-PID.map, gdb by its JIT interface."},
     {"FRAZIL_TUNING", "a file or off", "", "",
      "The table of what work takes on this machine, which frazil tune makes; unset: the user's own in "
      "$XDG_CACHE_HOME/frazil or ~/.cache/frazil, if it is there; see tuning.md."},
@@ -127,6 +157,9 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_integer<&Knobs::verify, 0, 3>,
     &set_isa,
     &set_tier,
+    &set_jit,
+    &set_code_cache,
+    &set_code_symbols,
     &set_tuning,
     &set_integer<&Knobs::threads, 0, 1024>,
     &set_passes,

@@ -27,9 +27,12 @@ std::span<const Knob> knob_table();
 struct Knobs {
   int debug = 0;
   int verify = 0;
-  std::string isa;            ///< empty: the widest that the machine supports
-  std::string tier = "auto";  ///< what runs that ask for "auto" get
-  std::string tuning;         ///< a file, "off", or empty for the user's own
+  std::string isa;                   ///< empty: the widest that the machine supports
+  std::string tier = "auto";         ///< what runs that ask for "auto" get
+  bool jit = true;                   ///< machine code may be generated and loaded
+  std::string code_cache;            ///< a folder, "off", or empty for the user's own
+  std::string code_symbols = "off";  ///< who is told about generated code: "off", "perf", "gdb" or "perf,gdb"
+  std::string tuning;                ///< a file, "off", or empty for the user's own
   unsigned threads = 1;
   PassSet passes;
   Limits limits;

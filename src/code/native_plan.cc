@@ -1,7 +1,10 @@
 #include "code/native_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include <fmt/ranges.h>
 
 #include "code/tile_state.h"
 #include "plan/dataflow.h"
@@ -149,6 +152,51 @@ void NativePlan::find_entries() {
     if ((i == 0 || !stays(i - 1)) && has_code(i)) enters[i] = 1;
     if (const auto* again = plan->steps[i].as<step::Again>()) enters[again->target] = 1;
   }
+}
+
+namespace {
+
+void add(std::string& key, std::string_view name, const auto& numbers) {
+  fmt::format_to(std::back_inserter(key), "{} {};", name, fmt::join(numbers, " "));
+}
+
+void add_body(std::string& key, const NativeBody& body) {
+  key += key_of(*body.code);
+  fmt::format_to(std::back_inserter(key), "{}; n {} stride {};", body.form.str(), body.n, body.stride);
+  add(key, "inner", body.inner);
+  add(key, "extents", body.extents);
+  for (const auto& steps : body.steps) add(key, "steps", steps);
+}
+
+}  // namespace
+
+std::string NativePlan::key() const {
+  std::string key = plan->str();
+  const auto to = std::back_inserter(key);
+  for (const Slot& s : plan->slots) {
+    fmt::format_to(to, "slot {} {} {} {};", name_of(s.elem), s.offset, s.storage, s.object);
+    add(key, "dims", s.dims);
+  }
+  for (const Storage& s : plan->storages) fmt::format_to(to, "storage {} {};", name_of(s.place), s.bytes);
+  for (const RegGroup& g : plan->groups) {
+    add(key, "group", g.sources);
+    for (const auto& i : g.program.code) {
+      fmt::format_to(to, "{} {} {} {} {};", static_cast<int>(i.op), i.dst, i.a, i.b, i.imm);
+    }
+  }
+  for (const Accumulator& a : plan->accumulators) {
+    fmt::format_to(to, "accumulator {} {} {};", a.storage, a.count, a.object);
+    add(key, "dims", a.dims);
+  }
+  for (StepIndex i = 0; i < plan->steps.size(); ++i) {
+    if (enters[i] != 0) fmt::format_to(to, "enter {};", i);
+    if (!bodies[i]) continue;
+    fmt::format_to(to, "body {};", i);
+    add_body(key, *bodies[i]);
+    for (const KnownRegister& known : guards[i]) fmt::format_to(to, "r{} = {};", known.reg, known.value);
+  }
+  fmt::format_to(to, "capacities {};", capacity_step);
+  return key;
 }
 
 }  // namespace frazil

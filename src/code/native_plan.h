@@ -67,6 +67,8 @@ struct NativePlan {
 
   /// Sets `enters`: the first step, those behind a step that is left to the interpreter or may be, and heads of loops.
   void find_entries();
+  /// Equal for plans that have equal code.
+  std::string key() const;
 };
 
 /// Whether code is generated for a step other than a launch.

@@ -1,8 +1,9 @@
 #include "exec/compile_thread.h"
 
+#include <utility>
+
 #include <sys/resource.h>
 #include <unistd.h>
-#include <utility>
 
 #include "base/log.h"
 

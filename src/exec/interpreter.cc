@@ -1,6 +1,5 @@
 #include "exec/interpreter.h"
 
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -11,7 +10,7 @@ namespace frazil::exec {
 namespace {
 constexpr std::uint64_t kStepsBetweenPolls = 1024;
 constexpr std::uint32_t kRoundsBetweenLooks = 64;  ///< rounds of a loop until code is looked for again
-}
+}  // namespace
 
 Interpreter::Interpreter(RunContext& context, Executable& executable, Values& values, Memory& memory,
                          Launcher& launcher)
@@ -78,21 +77,25 @@ void Interpreter::find_code() {
 void Interpreter::time_passed() {
   const auto now = std::chrono::steady_clock::now();
   const double nanoseconds = std::chrono::duration<double, std::nano>(now - std::exchange(since_, now)).count();
-  if (context_.observer == nullptr && codes_->wants(values_.regs, nanoseconds)) make_code();
+  if (context_.observer == nullptr) {
+    const auto wish = codes_->wants(values_.regs, nanoseconds);
+    if (wish != PlanCodes::Wish::nothing) make_code(wish);
+  }
   if (codes_->generation() != generation_) find_code();
 }
 
 /// Has code made for the extents at hand, from what is prepared for them.
-void Interpreter::make_code() {
-  asked_ = true;
+void Interpreter::make_code(PlanCodes::Wish wish) {
+  asked_ = wish == PlanCodes::Wish::compile;
   std::vector<std::optional<NativeBody>> bodies(plan_.steps.size());
   for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
-    if (const auto* launch = plan_.steps[i].as<step::Launch>()) bodies[i] = launcher_.body(i, !codes_->is_fixed(*launch));
+    if (const auto* launch = plan_.steps[i].as<step::Launch>())
+      bodies[i] = launcher_.body(i, !codes_->is_fixed(*launch));
   }
-  if (codes_->when() == Compiling::at_once) return codes_->compile(values_.regs, std::move(bodies));
+  if (codes_->when() == Compiling::at_once) return codes_->compile(values_.regs, std::move(bodies), wish);
   CompileThread::instance().post(
-      [executable = executable_.weak_from_this(), regs = values_.regs, bodies = std::move(bodies)] {
-        if (const auto self = executable.lock()) self->plan_codes()->compile(regs, bodies);
+      [executable = executable_.weak_from_this(), regs = values_.regs, bodies = std::move(bodies), wish] {
+        if (const auto self = executable.lock()) self->plan_codes()->compile(regs, bodies, wish);
       });
 }
 

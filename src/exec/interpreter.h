@@ -41,7 +41,7 @@ class Interpreter {
   template <Until until>
   Result<std::optional<Exit>> run_steps(StepIndex from, StepIndex end, InnerValues* watched);
   void find_code();
-  void make_code();
+  void make_code(PlanCodes::Wish wish);
   void time_passed();
   const std::uint8_t* entries() const {
     return code_ == nullptr || context_.observer != nullptr ? nullptr : code_->enters.data();
@@ -74,9 +74,9 @@ class Interpreter {
   std::vector<std::uint8_t> recomputed_;  // per group: by machine code
   Executable& executable_;
   PlanCodes* const codes_;
-  std::uint64_t generation_ = 0;  // of codes_, when code_ was found
-  std::uint64_t found_at_ = 0;    // shape changes then
-  bool asked_ = false;            // for code, which may come
+  std::uint64_t generation_ = 0;                   // of codes_, when code_ was found
+  std::uint64_t found_at_ = 0;                     // shape changes then
+  bool asked_ = false;                             // for code, which may come
   std::chrono::steady_clock::time_point since_{};  // time without code counts from here
   std::uint32_t rounds_ = 0;                       // of loops, without code
   std::shared_ptr<const PlanCode> code_;

@@ -1,12 +1,10 @@
 #include "exec/native_compiler.h"
 
-#include <chrono>
-#include <span>
 #include <utility>
 
 #include "base/execution_limits.h"
 #include "base/log.h"
-#include "exec/backend.h"
+#include "exec/code_maker.h"
 #include "kernel/isa.h"
 
 namespace frazil::exec {
@@ -38,24 +36,23 @@ Shared& shared() {
   return all;
 }
 
-Result<std::shared_ptr<const NativeCode>> compile(const NativeModule& module, const NativeRequest& request) {
-  FRAZIL_TRY(const std::string object, module.compile(request));
-  return NativeCode::load(std::as_bytes(std::span(object)), request.name);
+std::string key_for(const TileCode& code, const LoopForm& form) {
+  return fmt::format("body for {}: {}: {}", kernel::name_of(kernel::current_isa()), form.str(), key_of(code));
 }
 
-NativeCompiler::Made compile(const TileCode& code, const LoopForm& form, const std::string& isa) {
+NativeCompiler::Made compile(const TileCode& code, const LoopForm& form, const std::string& key) {
   NativeCompiler::Made made{.why_not = why_not_native(code, form)};
   if (!made.why_not.empty()) return made;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto module = native_module();
-  auto compiled = module ? compile(**module, {.isa = isa, .name = kName, .loop = &code, .form = form})
-                         : std::unexpected(module.error());
-  made.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  if (compiled) {
-    made.code = *std::move(compiled);
-  } else {
+  auto compiled = make_code(key, kName, [&](const NativeModule& module) {
+    return module.compile(
+        {.isa = std::string(kernel::name_of(kernel::current_isa())), .name = kName, .loop = &code, .form = form});
+  });
+  if (!compiled) {
     made.why_not = std::move(compiled).error().message;
+    return made;
   }
+  made.code = std::move(compiled->code);
+  made.milliseconds = compiled->milliseconds;
   return made;
 }
 
@@ -63,22 +60,37 @@ NativeCompiler::Made compile(const TileCode& code, const LoopForm& form, const s
 
 std::shared_ptr<const NativeCompiler::Made> NativeCompiler::make(const TileCode& code, const LoopForm& form) const {
   const LimitsScope nobody(nullptr);
-  const std::string isa(kernel::name_of(kernel::current_isa()));
-  const std::string key = fmt::format("{} {} {}", isa, form.str(), key_of(code));
+  const std::string key = key_for(code, form);
   if (auto known = shared().find(key)) return known;
-  auto made = std::make_shared<const Made>(compile(code, form, isa));
+  auto made = std::make_shared<const Made>(compile(code, form, key));
   logging::debug(4, "tier 1: {} instructions in {:.1f} ms{}", code.body.size(), made->milliseconds,
                  made->why_not.empty() ? "" : ": none, as " + made->why_not);
   shared().keep(key, made);
   return made;
 }
 
+/// What is there without a code generator: what another executable has, or the cache on disk.
+std::shared_ptr<const NativeCompiler::Made> NativeCompiler::known(const TileCode& code, const LoopForm& form) const {
+  const LimitsScope nobody(nullptr);
+  const std::string key = key_for(code, form);
+  if (auto known = shared().find(key)) return known;
+  auto cached = cached_code(key, kName);
+  if (cached == nullptr) return nullptr;
+  auto made = std::make_shared<const Made>(std::move(cached));
+  shared().keep(key, made);
+  return made;
+}
+
 NativeLoop NativeCompiler::find(const TileCode& code, const LoopForm& form) {
   const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const Made>& made = made_[{&code, form}];
+  const auto [at, first] = made_.try_emplace({&code, form});
+  std::shared_ptr<const Made>& made = at->second;
   if (made == nullptr && when_ == Compiling::later) {
-    missing_.store(true, std::memory_order_relaxed);
-    return nullptr;
+    if (first) made = known(code, form);
+    if (made == nullptr) {
+      missing_.store(true, std::memory_order_relaxed);
+      return nullptr;
+    }
   }
   if (made == nullptr) made = make(code, form);
   return made->code == nullptr ? nullptr : made->code->entry<NativeLoop>();

@@ -43,6 +43,7 @@ class NativeCompiler : public NativeSource {
  private:
   using Place = std::pair<const TileCode*, LoopForm>;
   std::shared_ptr<const Made> make(const TileCode& code, const LoopForm& form) const;
+  std::shared_ptr<const Made> known(const TileCode& code, const LoopForm& form) const;
 
   const Compiling when_;
   std::atomic<std::uint64_t> generation_{0};

@@ -1,11 +1,10 @@
 #include "exec/plan_code.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/log.h"
-#include "exec/backend.h"
+#include "exec/code_maker.h"
 #include "exec/memory.h"
 #include "kernel/isa.h"
 
@@ -15,13 +14,16 @@ namespace {
 constexpr const char* kName = "frazil_steps";
 /// Nanoseconds with the same extents that pay for code.
 constexpr double kPays = 2e6;
-/// Codes that a plan has at once, with extents that wait for theirs. Each takes tens of milliseconds to make and tens of kilobytes.
+/// Codes that a plan has at once, with extents that wait for theirs. Each takes tens of milliseconds to make and tens
+/// of kilobytes.
 constexpr std::size_t kMostVersions = 8;
 /// Of a body that is written into the code; larger ones are launched, so that they can be shared and stopped.
 constexpr std::int64_t kMostElements = 8192;
 /// Instructions of all bodies together: what the code generator takes about a second for.
 constexpr std::size_t kMostInstructions = 4096;
 constexpr std::size_t kMostSteps = 4096;
+/// Extents for which the cache on disk is asked before their code pays.
+constexpr std::size_t kMostLooks = 16;
 
 bool stands_alone(const Plan& plan, const Step& step) {
   const auto* launch = step.as<step::Launch>();
@@ -36,8 +38,7 @@ std::unique_ptr<PlanCodes> PlanCodes::make(const Plan& plan, Compiling when) {
   return std::unique_ptr<PlanCodes>(new PlanCodes(plan, when));
 }
 
-PlanCodes::PlanCodes(const Plan& plan, Compiling when)
-    : plan_(plan), when_(when), fixed_(fixed_registers(plan)) {
+PlanCodes::PlanCodes(const Plan& plan, Compiling when) : plan_(plan), when_(when), fixed_(fixed_registers(plan)) {
   std::vector<bool> determining(plan.registers, false);
   for (const Step& step : plan.steps) {
     if (!stands_alone(plan, step)) continue;
@@ -66,16 +67,17 @@ std::shared_ptr<const PlanCode> PlanCodes::find(std::span<const std::int64_t> re
   return at->second.code;
 }
 
-bool PlanCodes::wants(std::span<const std::int64_t> regs, double nanoseconds) {
+PlanCodes::Wish PlanCodes::wants(std::span<const std::int64_t> regs, double nanoseconds) {
   const std::scoped_lock lock(mutex_);
-  const auto [at, made] = versions_.try_emplace(extents(regs));
+  const auto [at, first] = versions_.try_emplace(extents(regs));
   Version& version = at->second;
   version.last_use = ++uses_;
   version.spent += nanoseconds;
   const bool pays = when_ == Compiling::at_once || version.spent >= kPays;
-  const bool first = pays && !std::exchange(version.asked, true);
-  if (made && versions_.size() > kMostVersions) drop_oldest();
-  return first;
+  Wish wish = pays && !std::exchange(version.asked, true) ? Wish::compile : Wish::nothing;
+  if (first && wish == Wish::nothing && looks_ < kMostLooks) ++looks_, wish = Wish::look;
+  if (first && versions_.size() > kMostVersions) drop_oldest();
+  return wish;
 }
 
 /// Sessions that still use its code keep it until their next run.
@@ -108,36 +110,39 @@ NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
   return native;
 }
 
-void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies) {
-  const NativePlan native = native_plan(regs, std::move(bodies));
-  const auto begin = std::chrono::steady_clock::now();
+/// A version without code and without a reason was looked for and is not in the cache.
+PlanCodes::Version PlanCodes::made(const NativePlan& native, Wish wish) const {
   auto made = std::make_shared<PlanCode>();
   made->enters = native.enters;
   made->scratch_bytes = native.scratch_bytes;
   for (const auto& body : native.bodies) made->runs.push_back(body ? 1 : 0);
-  Version version;
-  if (std::ranges::find(made->runs, 1) == made->runs.end()) {
-    version.why_not = "no body in it is small enough";
+  if (std::ranges::find(made->runs, 1) == made->runs.end()) return {.why_not = "no body in it is small enough"};
+  const std::string isa(kernel::name_of(kernel::current_isa()));
+  const std::string key = "plan for " + isa + ": " + native.key();
+  if (wish == Wish::look) {
+    made->code = cached_code(key, kName);
+    if (made->code == nullptr) return {};
   } else {
-    const auto module = native_module();
-    const NativePlanRequest request{
-        .isa = std::string(kernel::name_of(kernel::current_isa())), .name = kName, .plan = &native};
-    auto object = module ? (*module)->compile_plan(request) : std::unexpected(module.error());
-    auto code = object ? NativeCode::load(std::as_bytes(std::span(*object)), kName) : std::unexpected(object.error());
-    made->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    if (code) {
-      made->code = *std::move(code);
-      made->run = made->code->entry<NativeSteps>();
-      version.code = std::move(made);
-    } else {
-      version.why_not = std::move(code).error().message;
-    }
+    auto code = make_code(key, kName, [&](const NativeModule& module) {
+      return module.compile_plan({.isa = isa, .name = kName, .plan = &native});
+    });
+    if (!code) return {.why_not = std::move(code).error().message};
+    made->code = std::move(code->code);
+    made->milliseconds = code->milliseconds;
   }
+  made->run = made->code->entry<NativeSteps>();
+  return {.code = std::move(made)};
+}
+
+void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies, Wish wish) {
+  Version version = made(native_plan(regs, std::move(bodies)), wish);
+  if (version.code == nullptr && version.why_not.empty()) return;
   logging::debug(4, "tier 2: {} steps{}", plan_.steps.size(),
                  version.why_not.empty() ? "" : ": no code, as " + version.why_not);
   const std::scoped_lock lock(mutex_);
   const auto at = versions_.find(extents(regs));
-  if (at == versions_.end()) return;
+  if (at == versions_.end() || at->second.code != nullptr) return;
+  at->second.asked = true;
   at->second.code = std::move(version.code);
   at->second.why_not = std::move(version.why_not);
   generation_.fetch_add(1, std::memory_order_release);

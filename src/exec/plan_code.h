@@ -36,12 +36,17 @@ class PlanCodes {
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   /// The code for the extents in these registers; null where there is none.
   std::shared_ptr<const PlanCode> find(std::span<const std::int64_t> regs);
-  /// So much time was spent with the extents in these registers without code. True once for extents, where that pays
-  /// for code: the caller is to call compile().
-  bool wants(std::span<const std::int64_t> regs, double nanoseconds);
+  /// What the caller is to do next.
+  enum class Wish : std::uint8_t {
+    nothing,
+    look,     ///< call compile(), which is to look into the cache on disk alone
+    compile,  ///< call compile()
+  };
+  /// So much time was spent with the extents in these registers without code. Each wish is told once for extents.
+  Wish wants(std::span<const std::int64_t> regs, double nanoseconds);
   Compiling when() const { return when_; }
-  /// Makes the code for the extents in these registers, with these bodies per step.
-  void compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies);
+  /// Makes the code for the extents in these registers, with these bodies per step, or with Wish::look finds it.
+  void compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies, Wish wish);
   /// Whether the extents of a launch are known when a run starts.
   bool is_fixed(const step::Launch& launch) const;
 
@@ -53,12 +58,13 @@ class PlanCodes {
     std::shared_ptr<const PlanCode> code;  ///< null: none can be made
     std::string why_not;
     std::uint64_t last_use = 0;
-    double spent = 0;     ///< nanoseconds without code
-    bool asked = false;   ///< wants() has been true
+    double spent = 0;    ///< nanoseconds without code
+    bool asked = false;  ///< wants() has been true
   };
 
   PlanCodes(const Plan& plan, Compiling when);
   Extents extents(std::span<const std::int64_t> regs) const;
+  Version made(const NativePlan& native, Wish wish) const;
   NativePlan native_plan(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies) const;
   void drop_oldest();
 
@@ -70,6 +76,7 @@ class PlanCodes {
   mutable std::mutex mutex_;
   std::map<Extents, Version> versions_;
   std::uint64_t uses_ = 0;
+  std::size_t looks_ = 0;  // into the cache
 };
 
 }  // namespace frazil::exec

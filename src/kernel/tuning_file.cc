@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/user_folder.h"
 
 namespace frazil::kernel {
 namespace {
@@ -127,17 +128,9 @@ Result<Tuning> parse_tuning(std::string_view text, const TuningKey& key) {
 }
 
 std::string tuning_path(const TuningKey& key) {
-  std::filesystem::path folder;
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  if (cache != nullptr && cache[0] == '/') {
-    folder = cache;
-  } else if (home != nullptr && home[0] == '/') {
-    folder = std::filesystem::path(home) / ".cache";
-  } else {
-    return {};
-  }
-  return folder / "frazil" / fmt::format("tuning-{:016x}", sum_of(fmt::format("{}\n{}", kVersion, key_text(key))));
+  const std::filesystem::path folder = user_cache_folder();
+  if (folder.empty()) return {};
+  return folder / fmt::format("tuning-{:016x}", sum_of(fmt::format("{}\n{}", kVersion, key_text(key))));
 }
 
 Status save_tuning(const std::string& path, const Tuning& tuning, const TuningKey& key) {
