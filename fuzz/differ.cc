@@ -47,8 +47,8 @@ std::optional<Finding> check_text(const Graph& graph) {
 using Outcome = Result<std::vector<Datum>>;
 using Opened = Result<std::unique_ptr<exec::Session>>;
 
-Opened open(const Graph& graph, bool reference, PassSet passes = {}) {
-  const exec::Options options{.reference = reference, .passes = passes, .verify = 3};
+Opened open(const Graph& graph, bool reference, PassSet passes = {}, exec::Tier tier = exec::Tier::interpreted) {
+  const exec::Options options{.reference = reference, .passes = passes, .verify = 3, .tier = tier};
   FRAZIL_TRY(const auto made, exec::Executable::make(std::make_shared<const Graph>(graph), options));
   std::unique_ptr<exec::Session> session = made->open();
   session->set_limits(reference ? kReferenceLimits : kLimits);
@@ -74,6 +74,9 @@ class Differ {
     journal().stage = "planning";
     reference_ = open(case_.graph, true);
     tier0_ = open(case_.graph, false, case_.passes);
+    if (knobs()->tier == "1" || knobs()->tier == "2") {
+      compiled_ = open(case_.graph, false, case_.passes, *exec::tier_named(knobs()->tier));
+    }
     if (!reference_) return improper(reference_.error(), "the reference executor");
     bool all_ran = true;
     for (std::size_t k = 0; k < case_.runs.size(); ++k) {
@@ -98,7 +101,29 @@ class Differ {
     if (!got) {
       if (auto found = improper(got.error(), "tier 0")) return found;
     }
+    if (compiled_ && !(!got && is_limit(got.error().code))) {
+      if (auto found = compare_compiled(k, got)) return found;
+    }
     return compare(k, got, want);
+  }
+
+  /// Generated code against tier 0, whose bits it has: in the run that has it made, and in the next.
+  std::optional<Finding> compare_compiled(std::size_t k, const Outcome& want) {
+    journal().stage = "running generated code";
+    if (!*compiled_) return want ? std::optional(Finding{"no code: " + compiled_->error().message, ""}) : std::nullopt;
+    for (int time = 0; time < 2; ++time) {
+      const Outcome got = (**compiled_)->run(case_.runs[k]);
+      if (!got && is_limit(got.error().code)) return std::nullopt;
+      if (got.has_value() != want.has_value()) {
+        return Finding{"generated code and tier 0 end apart", fmt::format("run {}: generated code gives {}, tier 0 {}",
+                                                                          k, outcome_str(got), outcome_str(want))};
+      }
+      for (std::size_t i = 0; got && i < got->size(); ++i) {
+        const auto what = difference((*got)[i], (*want)[i], {.rtol = 0, .atol = 0});
+        if (what) return Finding{"generated code and tier 0 differ", fmt::format("run {}, output {}: {}", k, i, *what)};
+      }
+    }
+    return std::nullopt;
   }
 
   std::optional<Finding> compare(std::size_t k, const Outcome& got, const Outcome& want) {
@@ -136,6 +161,7 @@ class Differ {
 
   const Case& case_;
   Opened reference_, tier0_;
+  std::optional<Opened> compiled_;  // where FRAZIL_TIER is 1 or 2
   std::map<std::size_t, std::optional<Excuse>> excuses_;
 };
 

@@ -6,6 +6,7 @@ build=${1:?usage: $0 BUILD [option of ctest...]}
 rm -rf "$build/tests/results"
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$(realpath "$(dirname "$0")")/../tests/lsan.supp:print_suppressions=0}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-suppressions=$(realpath "$(dirname "$0")")/../tests/tsan.supp}
+export FRAZIL_CODE_CACHE=${FRAZIL_CODE_CACHE:-$(realpath "$build")/tests/code}
 status=0
 ctest --test-dir "$build" --output-on-failure --parallel "$(nproc)" "${@:2}" || status=$?
 python3 "$(dirname "$0")/skipped_tests.py" "$build/tests/results"

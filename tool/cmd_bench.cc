@@ -101,7 +101,7 @@ Json json_of(const Times& times, const Common& common) {
           {"runs", times.passes.size()},
           {"total_ms", median(times.passes) * 1e3},
           {"peak_mb", peak_megabytes()},
-          {"tier", tier_of(common)}};
+          {"tier", common.tier}};
 }
 
 Status check(const BenchOptions& options) {

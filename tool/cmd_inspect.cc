@@ -5,13 +5,16 @@
 #include "base/knobs.h"
 #include "base/text.h"
 #include "exec/backend.h"
+#include "exec/compile_thread.h"
 #include "exec/executable.h"
+#include "exec/explain_tiers.h"
 #include "ir/model_info.h"
 #include "ir/op.h"
 #include "ir/text.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/report.h"
+#include "tool/requests.h"
 
 namespace frazil::tool {
 namespace {
@@ -19,6 +22,7 @@ namespace {
 struct InspectOptions {
   std::string model;
   bool text = false, plan = false, dot = false, tiers = false, json = false;
+  RequestOptions requests;
   LoadLimits limits;
 };
 
@@ -149,13 +153,49 @@ void print_summary(const Graph& graph) {
 
 void print_tiers() {
   print_line("ref  the reference executor: simple and slow");
-  print_line("0    the plan on kernels compiled ahead of time; auto selects this tier");
+  print_line("0    the plan on kernels compiled ahead of time");
   if (const auto module = exec::native_module(); module) {
     print_line(fmt::format("1    the same with bodies of fused kernels compiled by {}", (*module)->version));
     print_line("2    the same with loops, branches and small steps of the plan compiled as well, for the extents seen");
+    print_line("auto 0 at first; what takes time gets the code of 1 and 2 in the background");
   } else {
     print_line(fmt::format("1    not here: {}", module.error().message));
   }
+}
+
+/// Runs the requests until nothing more gets compiled.
+Status settle(Session& session, Requests& requests) {
+  constexpr double kSeconds = 0.02;
+  for (int round = 0; round < 3; ++round) {
+    const double end = now() + kSeconds;
+    do {
+      for (;;) {
+        FRAZIL_TRY(const auto inputs, requests.next());
+        if (!inputs) break;
+        FRAZIL_TRY(const auto outputs, session.run(*inputs));
+        requests.done(outputs);
+      }
+      requests.restart();
+    } while (now() < end);
+    exec::CompileThread::instance().wait_until_idle();
+  }
+  return {};
+}
+
+/// What the tiers made of the model after some runs.
+Status print_compiled(const std::shared_ptr<const Graph>& graph, const InspectOptions& options) {
+  const exec::Options how{.passes = knobs()->passes, .verify = knobs()->verify, .tier = exec::Tier::adaptive};
+  FRAZIL_TRY(const auto executable, Executable::make(graph, how));
+  const ValueSource source(*graph, 0, static_cast<std::size_t>(Limits{}.memory_bytes));
+  FRAZIL_TRY(auto requests, Requests::make(source, options.requests));
+  FRAZIL_CHECK(requests.preload());
+  const auto session = executable->open();
+  FRAZIL_CHECK(settle(*session, requests));
+  print_line(exec::explain_tiers(*executable));
+  const exec::Counters& c = session->counters();
+  print_line(fmt::format("{} runs entered code of the plan {} times and left it {} times as a guard missed", c.runs,
+                         c.entered, c.missed));
+  return {};
 }
 
 Result<int> inspect(const InspectOptions& options) {
@@ -164,6 +204,8 @@ Result<int> inspect(const InspectOptions& options) {
     print_json(json_of(*graph));
   } else if (options.tiers) {
     print_tiers();
+    if (!options.requests.inputs.empty() || !options.requests.stream.empty())
+      FRAZIL_CHECK(print_compiled(graph, options));
   } else if (options.plan) {
     const exec::Options how{.passes = knobs()->passes, .verify = knobs()->verify};
     FRAZIL_TRY(const auto executable, Executable::make(graph, how));
@@ -188,9 +230,11 @@ void add_inspect(CLI::App& app, Action& action) {
   views->add_flag("--text", options->text, "The graph in Frazil's text form");
   views->add_flag("--plan", options->plan, "The plan: passes, steps, slots, memory");
   views->add_flag("--dot", options->dot, "The graph for Graphviz");
-  views->add_flag("--tiers", options->tiers, "The tiers of this build");
+  views->add_flag("--tiers", options->tiers,
+                  "The tiers of this build and, with inputs, what runs of the model got compiled");
   views->add_flag("--json", options->json, "One JSON object on one line");
   views->require_option(0, 1);
+  add_requests(*command, options->requests);
   add_load_limits(*command, options->limits);
   command->footer(
       "Examples:\n"

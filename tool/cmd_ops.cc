@@ -233,21 +233,15 @@ void add_passes(CLI::App& app, Action& action) {
   add_list(app, action, "passes", "List the passes and their rewrite rules", list_passes);
 }
 
-void add_missing(CLI::App& app, Action& action) {
-  constexpr std::pair<const char*, const char*> kMissing[] = {
 #ifndef FRAZIL_VIEW
-      {"view", "Show a model in a browser (not in this build: configure with -DFRAZIL_VIEW=ON)"},
-#endif
-      {"compile", "Pack a model with compiled code (not in this build)"}};
-  for (const auto& [name, doc] : kMissing) {
-    CLI::App* command = app.add_subcommand(name, doc);
-    command->allow_extras();
-    command->callback([&action, what = std::string(name)] {
-      action = [what]() -> Result<int> {
-        return fail(Code::unsupported, "'frazil {}' is not available in this build", what);
-      };
-    });
-  }
+void add_missing(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("view", "Show a model in a browser (not in this build: configure with -DFRAZIL_VIEW=ON)");
+  command->allow_extras();
+  command->callback([&action] {
+    action = []() -> Result<int> { return fail(Code::unsupported, "'frazil view' is not available in this build"); };
+  });
 }
+#endif
 
 }  // namespace frazil::tool

@@ -105,7 +105,7 @@ class Profiling {
 
 Status check(const ProfileOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
-  if (tier_of(options.common) == "ref") {
+  if (options.common.tier == "ref") {
     return fail(Code::unsupported, "--tier ref: the reference executor reports no steps; use auto or 0");
   }
   if (options.runs && *options.runs == 0) return fail(Code::bad_input, "--runs: expected at least 1");
@@ -151,7 +151,7 @@ Result<int> profile(const ProfileOptions& options) {
   FRAZIL_CHECK(profiling.measure(options.runs));
   const Profile result = profiling.result();
   Json json = json_of(result);
-  json["tier"] = tier_of(options.common);
+  json["tier"] = options.common.tier;
   FRAZIL_CHECK(save_trace(trace, options, profiling.recorder(), json));
   if (options.common.json) {
     print_json(json);

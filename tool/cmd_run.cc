@@ -31,7 +31,7 @@ class RunReport {
   }
   void finish(const Common& common, double load_seconds) {
     if (!json_) return;
-    Json json{{"tier", tier_of(common)}, {"load_ms", load_seconds * 1e3}, {"requests", requests_}};
+    Json json{{"tier", common.tier}, {"load_ms", load_seconds * 1e3}, {"requests", requests_}};
     print_json(json);
   }
 

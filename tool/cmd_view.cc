@@ -49,7 +49,7 @@ Result<std::string> page_of(const ViewOptions& options) {
     session->allow_padding(requests.carries());
     FRAZIL_TRY(page["run"], run_json(*session, requests, sites, origins, recorder));
   }
-  if (tier_of(options.common) != "ref") add_plans(page, *executable, recorder, origins);
+  if (options.common.tier != "ref") add_plans(page, *executable, recorder, origins);
   return page.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -18,6 +18,7 @@ void add_profile(CLI::App& app, Action& action);
 void add_test(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
+void add_compile(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_knobs(CLI::App& app, Action& action);
 void add_passes(CLI::App& app, Action& action);

@@ -4,13 +4,13 @@
 #include <chrono>
 #include <limits>
 
+#include "api/load.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/scheduler.h"
 #include "ir/verify.h"
 #include "kernel/isa.h"
 #include "kernel/tuning_file.h"
-#include "onnx/import.h"
 #include "ops/registry.h"
 
 namespace frazil::tool {
@@ -144,8 +144,6 @@ std::unique_ptr<Session> open_session(Executable& executable, const Common& comm
   return session;
 }
 
-std::string tier_of(const Common& common) { return common.tier == "auto" ? "0" : common.tier; }
-
 Status start() {
   FRAZIL_TRY(const Knobs values, knobs());
   if (const auto isa = kernel::isa_from_name(values.isa)) kernel::force_isa(*isa);
@@ -155,7 +153,7 @@ Status start() {
 }
 
 Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadLimits& limits, bool name_file) {
-  auto graph = import_onnx(path, {.limits = limits});
+  auto graph = api::load_file(path, {.limits = limits});
   if (!graph) {
     const bool named = !name_file || graph.error().message.find(path) != std::string::npos;
     return within(named ? "" : path + ": ", std::move(graph).error());

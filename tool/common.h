@@ -43,8 +43,6 @@ LoadLimits load_limits_of(const Common& common);
 Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common);
 /// Opens a session with the chosen limits.
 std::unique_ptr<Session> open_session(Executable& executable, const Common& common);
-/// The chosen tier: "0" or "ref".
-std::string tier_of(const Common& common);
 
 /// Links the operators and applies the knobs. Call it once, before anything else.
 Status start();

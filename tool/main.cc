@@ -1,9 +1,11 @@
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 
 #include <CLI/CLI.hpp>
 
+#include "exec/compile_thread.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/guard.h"
@@ -38,10 +40,12 @@ void declare(CLI::App& app, Action& action) {
   add_debug(app, action);
   add_compare(app, action);
   add_reduce(app, action);
+  add_compile(app, action);
 #ifdef FRAZIL_VIEW
   add_view(app, action);
-#endif
+#else
   add_missing(app, action);
+#endif
 }
 
 int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view first) {
@@ -81,11 +85,21 @@ int run_command(int argc, char** argv) {
 }  // namespace
 }  // namespace frazil::tool
 
+namespace {
+
+/// Code that is still being made would be thrown away.
+int leave(int code) {
+  if (frazil::exec::CompileThread::instance().busy()) std::_Exit(code);
+  return code;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using frazil::Code;
   frazil::tool::install_crash_guard();
   try {
-    return frazil::tool::run_command(argc, argv);
+    return leave(frazil::tool::run_command(argc, argv));
   } catch (const std::bad_alloc&) {
     return frazil::tool::report({Code::out_of_memory, "out of memory"});
   } catch (const std::exception& error) {

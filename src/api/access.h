@@ -31,7 +31,6 @@ struct Array::Impl {
   const Tensor& elements() const;
 };
 
-/// Tiers 0, 1 and ref.
 /// The tiers as exec::Tier has them come first.
 enum class Way : std::uint8_t { planned, compiled, specialised, adaptive, reference };
 exec::Options options_of(Way way);

@@ -4,6 +4,7 @@
 
 #include "api/dot.h"
 #include "api/host_call.h"
+#include "api/load.h"
 #include "api/open.h"
 #include "base/knobs.h"
 #include "ir/op.h"
@@ -114,7 +115,7 @@ void Access::check_edit(const Model& from, const Model& to) {
 
 Model Model::load(const std::string& path, const LoadOptions& options) {
   start();
-  auto graph = import_onnx(path, import_options(options));
+  auto graph = load_file(path, import_options(options));
   if (!graph && graph.error().message.find(path) == std::string::npos) {
     raise({graph.error().code, path + ": " + graph.error().message});
   }

@@ -65,6 +65,28 @@ std::uint64_t WeightStore::packed_count() const {
   return packed_count_;
 }
 
+std::vector<PackedPart> WeightStore::forms_of(std::span<const std::byte> weight) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<PackedPart> parts;
+  for (const auto& [key, entry] : entries_) {
+    auto form = entry.form.lock();
+    if (form == nullptr || key.data < weight.data() || key.data + key.bytes > weight.data() + weight.size()) continue;
+    parts.push_back({static_cast<std::size_t>(key.data - weight.data()), key.bytes, key.format, std::move(form)});
+  }
+  return parts;
+}
+
+std::shared_ptr<const PackedWeight> WeightStore::adopt(const WeightRef& weight, const PackFormat& format,
+                                                       Buffer memory) {
+  const Key key{weight.buffer->tag(), weight.bytes.data(), weight.bytes.size(), format};
+  std::byte* const data = memory.data();
+  const std::size_t bytes = memory.size();
+  auto form = shared(PackedWeight(std::make_shared<Buffer>(std::move(memory)), data, bytes), key);
+  const std::scoped_lock lock(mutex_);
+  entries_[key].form = form;
+  return form;
+}
+
 /// Memory for a form. The lock is held.
 Result<PackedWeight> WeightStore::take(std::size_t bytes) {
   constexpr std::size_t kChunk = std::size_t{16} << 20;

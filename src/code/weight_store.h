@@ -49,6 +49,13 @@ class PackedWeight {
   std::size_t bytes_;
 };
 
+/// A packed form of a part of some bytes.
+struct PackedPart {
+  std::size_t offset = 0, bytes = 0;
+  PackFormat format;
+  std::shared_ptr<const PackedWeight> form;
+};
+
 /// Packed forms of weights, shared by all models, specialisations and sessions of the process, by the identity of the
 /// buffer, the part of it and the format. Thread-safe. A form is packed once; others that need it wait for it, and no
 /// other caller waits.
@@ -60,6 +67,11 @@ class WeightStore {
   /// is packed, where they can be read again from its file. Code::cancelled when the run has to stop.
   Result<std::shared_ptr<const PackedWeight>> get(const WeightRef& weight, const PackFormat& format, std::size_t bytes,
                                                   const std::function<void(std::byte*)>& fill);
+
+  /// The forms of parts of `weight` that somebody refers to.
+  std::vector<PackedPart> forms_of(std::span<const std::byte> weight) const;
+  /// Takes `memory` for the packed form of `weight`, until the last who refers to the result lets go.
+  std::shared_ptr<const PackedWeight> adopt(const WeightRef& weight, const PackFormat& format, Buffer memory);
 
   /// How often a form was packed since the process began.
   std::uint64_t packed_count() const;

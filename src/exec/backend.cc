@@ -5,6 +5,9 @@
 
 #include <dlfcn.h>
 
+#include "base/knobs.h"
+#include "exec/compile_thread.h"
+
 namespace frazil::exec {
 namespace {
 
@@ -48,8 +51,13 @@ Result<const NativeModule*> find_module() {
 }  // namespace
 
 Result<const NativeModule*> native_module() {
-  static const Result<const NativeModule*> kModule = find_module();
-  return kModule;
+  if (knobs() && !knobs()->jit) return fail(Code::unsupported, "FRAZIL_JIT is off, so that no code may be generated");
+  static const auto& module = *new Result<const NativeModule*>([] {
+    auto found = find_module();
+    stop_at_exit();  // LLVM has objects that die then
+    return found;
+  }());
+  return module;
 }
 
 }  // namespace frazil::exec

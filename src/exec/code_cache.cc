@@ -53,8 +53,10 @@ std::optional<std::string> unpacked(std::string_view file, std::string_view key)
 
 }  // namespace
 
+std::string_view code_version() { return kBuild; }
+
 CodeCache& CodeCache::instance() {
-  static CodeCache cache(chosen_folder());
+  static CodeCache& cache = *new CodeCache(chosen_folder());  // used by the thread that compiles until the very end
   return cache;
 }
 

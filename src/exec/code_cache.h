@@ -9,6 +9,9 @@
 
 namespace frazil::exec {
 
+/// Changes with everything that generated code depends on besides its key: the sources of the code generator.
+std::string_view code_version();
+
 /// Objects of generated code on disk, found by what they were generated from. Several processes may use one folder at
 /// once. An entry that is cut off, changed or of another build counts as absent and is deleted. All members are
 /// thread-safe and never fail: without the cache code is generated again.

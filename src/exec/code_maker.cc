@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/knobs.h"
+#include "base/sha1.h"
 #include "exec/backend.h"
 #include "exec/code_cache.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 std::mutex events_mutex;
 std::deque<CodeEvent>& events() {
-  static std::deque<CodeEvent> all;
+  static auto& all = *new std::deque<CodeEvent>;
   return all;
 }
 
@@ -28,9 +29,46 @@ Result<std::shared_ptr<const NativeCode>> loaded(const std::string& object, std:
   return NativeCode::load(std::as_bytes(std::span(object)), name);
 }
 
+struct Known {
+  std::mutex mutex;
+  bool keeps = false;
+  KnownCode code;
+
+  static Known& all() {
+    static Known& known = *new Known;
+    return known;
+  }
+  void keep(const std::string& key, const std::string& object) {
+    const std::scoped_lock lock(mutex);
+    if (keeps) code[digest_of(key)] = std::make_shared<const std::string>(object);
+  }
+  std::shared_ptr<const std::string> find(const std::string& key) {
+    const std::scoped_lock lock(mutex);
+    if (code.empty()) return nullptr;
+    const auto at = code.find(digest_of(key));
+    return at == code.end() ? nullptr : at->second;
+  }
+  static std::string digest_of(const std::string& key) { return sha1(std::as_bytes(std::span(key))); }
+};
+
 bool forbidden() { return knobs() && !knobs()->jit; }
 
 }  // namespace
+
+KnownCode known_code() {
+  const std::scoped_lock lock(Known::all().mutex);
+  return Known::all().code;
+}
+
+void know_code(const std::string& key_digest, std::string object) {
+  const std::scoped_lock lock(Known::all().mutex);
+  Known::all().code[key_digest] = std::make_shared<const std::string>(std::move(object));
+}
+
+void keep_known_code() {
+  const std::scoped_lock lock(Known::all().mutex);
+  Known::all().keeps = true;
+}
 
 std::vector<CodeEvent> code_events() {
   const std::scoped_lock lock(events_mutex);
@@ -39,8 +77,13 @@ std::vector<CodeEvent> code_events() {
 
 std::shared_ptr<const NativeCode> cached_code(const std::string& key, std::string_view name) {
   if (forbidden()) return nullptr;
-  const auto object = CodeCache::instance().load(key);
-  if (!object) return nullptr;
+  auto object = Known::all().find(key);
+  if (object == nullptr) {
+    auto stored = CodeCache::instance().load(key);
+    if (!stored) return nullptr;
+    Known::all().keep(key, *stored);
+    object = std::make_shared<const std::string>(*std::move(stored));
+  }
   auto code = loaded(*object, name);
   return code ? *std::move(code) : nullptr;
 }
@@ -58,6 +101,7 @@ Result<MadeCode> make_code(const std::string& key, std::string_view name,
     FRAZIL_TRY(const std::string object, generate(*module));
     FRAZIL_TRY(made.code, loaded(object, name));
     CodeCache::instance().store(key, object);
+    Known::all().keep(key, object);
   }
   event.end = std::chrono::steady_clock::now();
   event.bytes = made.code->bytes();

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,13 @@ Result<MadeCode> make_code(const std::string& key, std::string_view name,
                            const std::function<Result<std::string>(const NativeModule&)>& generate);
 /// The same from the cache alone; null where it is not there.
 std::shared_ptr<const NativeCode> cached_code(const std::string& key, std::string_view name);
+
+/// Objects that this process knows, by the digest of their key, besides those on disk: what know_code() was told and,
+/// after keep_known_code(), all that is made or read from the cache. Thread-safe.
+using KnownCode = std::map<std::string, std::shared_ptr<const std::string>>;
+KnownCode known_code();
+void know_code(const std::string& key_digest, std::string object);
+void keep_known_code();
 
 /// What make_code() did, for traces.
 struct CodeEvent {

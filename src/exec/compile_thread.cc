@@ -1,5 +1,6 @@
 #include "exec/compile_thread.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include <sys/resource.h>
@@ -9,26 +10,36 @@
 
 namespace frazil::exec {
 
+void stop_at_exit() {
+  (void)std::atexit([] { CompileThread::instance().stop(); });
+}
+
+/// Never destroyed: what it uses may not die before it.
 CompileThread& CompileThread::instance() {
-  static CompileThread thread;
+  static CompileThread& thread = *new CompileThread;
   return thread;
 }
 
-CompileThread::~CompileThread() {
+void CompileThread::stop() {
+  std::thread ending;
   {
     const std::scoped_lock lock(mutex_);
-    ending_ = true;
+    stopping_ = true;
     jobs_.clear();
+    ending = std::move(thread_);
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (ending.joinable()) ending.join();
 }
 
 bool CompileThread::post(std::function<void()> job) {
   const std::scoped_lock lock(mutex_);
-  if (ending_ || jobs_.size() >= kMostJobs) return false;
+  if (stopping_ || jobs_.size() >= kMostJobs) return false;
   jobs_.push_back(std::move(job));
-  if (!thread_.joinable()) thread_ = std::thread(&CompileThread::work, this);
+  if (!thread_.joinable()) {
+    thread_ = std::thread(&CompileThread::work, this);
+    stop_at_exit();
+  }
   changed_.notify_all();
   return true;
 }
@@ -38,9 +49,9 @@ void CompileThread::wait_until_idle() {
   changed_.wait(lock, [this] { return jobs_.empty() && !busy_; });
 }
 
-std::uint64_t CompileThread::done() const {
+bool CompileThread::busy() const {
   const std::scoped_lock lock(mutex_);
-  return done_;
+  return busy_;
 }
 
 void CompileThread::work() {
@@ -50,8 +61,8 @@ void CompileThread::work() {
   }
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
-    if (ending_) return;
+    changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (stopping_) return;
     std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
     busy_ = true;
@@ -60,7 +71,6 @@ void CompileThread::work() {
     job = nullptr;  // what it held is freed here
     lock.lock();
     busy_ = false;
-    ++done_;
     changed_.notify_all();
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -16,27 +17,35 @@ class CompileThread {
 
   /// Runs `job` later; false, and nothing happens, while kMostJobs wait. A job does not throw.
   bool post(std::function<void()> job);
+  /// Forgets the jobs that wait and takes no more; returns when the one at hand has ended. A program that ends calls it
+  /// by itself, at exit.
+  void stop();
+  /// Whether a job runs. A program may then leave by _exit() instead of waiting.
+  bool busy() const;
   /// Returns when no job waits or runs.
   void wait_until_idle();
-  /// Of jobs done so far.
-  std::uint64_t done() const;
+  /// True for a job that is to end early, between two pieces of work.
+  bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
   static constexpr std::size_t kMostJobs = 64;
 
   CompileThread(const CompileThread&) = delete;
   CompileThread& operator=(const CompileThread&) = delete;
-  ~CompileThread();
 
  private:
   CompileThread() = default;
+  ~CompileThread() = default;
   void work();
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
-  bool busy_ = false, ending_ = false;
-  std::uint64_t done_ = 0;
+  bool busy_ = false;
+  std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
+
+/// Has the thread stopped at exit before anything dies that was there when this was called.
+void stop_at_exit();
 
 }  // namespace frazil::exec

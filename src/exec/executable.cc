@@ -8,6 +8,7 @@
 #include "exec/backend.h"
 #include "exec/compile_thread.h"
 #include "exec/native_compiler.h"
+#include "exec/package.h"
 #include "exec/plan_code.h"
 #include "exec/session.h"
 #include "ir/rebuild.h"
@@ -61,6 +62,7 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
     if (!later) FRAZIL_CHECK(native_module());
     exe->native_ = std::make_shared<NativeCompiler>(later ? Compiling::later : Compiling::at_once);
   }
+  if (is_packaged(*exe->graph_)) options.passes.off |= passes_of_package().off;
   const PlanOptions how{.passes = options.passes, .verify = options.verify, .placement = placement_on(options.devices)};
   FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, how, exe->passes_));
   exe->compile();

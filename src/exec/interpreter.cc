@@ -108,6 +108,8 @@ inline void Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
   frame_.iterations = frame_.groups_recomputed = 0;
   pc = code_->run(&frame_, pc);
   left -= given - frame_.left;
+  ++context_.counters.entered;
+  context_.counters.missed += code_->runs[pc];
   context_.counters.iterations += frame_.iterations;
   if (frame_.groups_recomputed == 0) return;
   context_.counters.shape_changes += frame_.groups_recomputed;

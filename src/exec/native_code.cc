@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/poll_throttle.h"
+#include "exec/code_symbols.h"
 
 namespace frazil {
 namespace {
@@ -102,6 +103,8 @@ class ObjectLoader {
   std::size_t bytes() const { return bytes_; }
   Status place(std::byte* memory);
   Result<void*> find(std::string_view name, std::byte* memory) const;
+  /// The object, its sections at the addresses that they have in memory.
+  std::vector<std::byte> at_its_place(const std::byte* memory) const;
 
  private:
   template <class T>
@@ -263,6 +266,18 @@ Result<void*> ObjectLoader::find(std::string_view name, std::byte* memory) const
   return damaged("its function is missing");
 }
 
+std::vector<std::byte> ObjectLoader::at_its_place(const std::byte* memory) const {
+  std::vector<std::byte> object(object_.begin(), object_.end());
+  const auto header = at<Elf64_Ehdr>(0);
+  for (std::size_t i = 0; i < sections_.size(); ++i) {
+    if (offset_[i] == SIZE_MAX) continue;
+    Elf64_Shdr section = sections_[i];
+    section.sh_addr = reinterpret_cast<std::uintptr_t>(memory) + offset_[i];
+    std::memcpy(object.data() + header->e_shoff + i * sizeof section, &section, sizeof section);
+  }
+  return object;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const NativeCode>> NativeCode::load(std::span<const std::byte> object, std::string_view name) {
@@ -279,6 +294,7 @@ Result<std::shared_ptr<const NativeCode>> NativeCode::load(std::span<const std::
   if (::mprotect(memory, bytes, PROT_READ | PROT_EXEC) != 0) {
     return fail(Code::unsupported, "this system does not let a process run code that it made");
   }
+  if (wants_symbols()) code->symbols_ = tell_symbols(name, memory, bytes, loader.at_its_place(first));
   return code;
 }
 

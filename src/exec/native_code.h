@@ -32,6 +32,7 @@ class NativeCode {
  private:
   NativeCode(void* memory, std::size_t bytes, void* entry) : memory_(memory), bytes_(bytes), entry_(entry) {}
 
+  std::shared_ptr<void> symbols_;  // what a debugger knows of it
   void* memory_;
   std::size_t bytes_;
   void* entry_;

@@ -5,6 +5,7 @@
 #include "base/execution_limits.h"
 #include "base/log.h"
 #include "exec/code_maker.h"
+#include "exec/compile_thread.h"
 #include "kernel/isa.h"
 
 namespace frazil::exec {
@@ -32,7 +33,7 @@ class Shared {
 };
 
 Shared& shared() {
-  static Shared all;
+  static Shared& all = *new Shared;
   return all;
 }
 
@@ -106,11 +107,23 @@ void NativeCompiler::compile_missing() {
     missing_.store(false, std::memory_order_relaxed);
   }
   for (const Place& place : places) {
+    if (CompileThread::instance().stopping()) return;
     auto made = make(*place.first, place.second);
     const std::scoped_lock lock(mutex_);
     made_[place] = std::move(made);
   }
   if (!places.empty()) generation_.fetch_add(1, std::memory_order_release);
+}
+
+std::string NativeCompiler::why_not(const TileCode& code) const {
+  const std::scoped_lock lock(mutex_);
+  std::string why = "it has not run";
+  for (const auto& [place, made] : made_) {
+    if (place.first != &code) continue;
+    if (made != nullptr && made->code != nullptr) return {};
+    why = made == nullptr ? "it has not taken enough time" : made->why_not;
+  }
+  return why;
 }
 
 std::string NativeCompiler::explain() const {

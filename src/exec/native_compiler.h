@@ -31,6 +31,8 @@ class NativeCompiler : public NativeSource {
   bool has_missing() const { return missing_.load(std::memory_order_relaxed); }
   /// Makes it, and then changes the generation. Precondition: the tile programs live.
   void compile_missing();
+  /// Why no form of it has code so far; empty where one has.
+  std::string why_not(const TileCode& code) const;
   /// A line for each form that was asked for: its code, or why there is none.
   std::string explain() const;
 

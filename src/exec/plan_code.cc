@@ -148,6 +148,12 @@ void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::opt
   generation_.fetch_add(1, std::memory_order_release);
 }
 
+bool PlanCodes::runs(StepIndex i) const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(versions_,
+                             [i](const auto& v) { return v.second.code != nullptr && v.second.code->runs[i] != 0; });
+}
+
 std::string PlanCodes::explain() const {
   const std::scoped_lock lock(mutex_);
   std::string text;

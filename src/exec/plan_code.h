@@ -50,6 +50,9 @@ class PlanCodes {
   /// Whether the extents of a launch are known when a run starts.
   bool is_fixed(const step::Launch& launch) const;
 
+  /// Whether a code runs launch step `i`.
+  bool runs(StepIndex i) const;
+  /// A line for each set of extents.
   std::string explain() const;
 
  private:

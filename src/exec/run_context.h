@@ -18,6 +18,8 @@ struct Counters {
   std::uint64_t shape_changes = 0;  ///< register groups recomputed
   std::uint64_t prepared = 0;       ///< steps prepared
   std::uint64_t iterations = 0;     ///< loop iterations
+  std::uint64_t entered = 0;        ///< times that code of a plan was entered
+  std::uint64_t missed = 0;         ///< of these, how often it was left at a launch whose guard did not hold
   std::uint64_t shared = 0;         ///< launched steps whose units went to the scheduler
   std::uint64_t together = 0;       ///< of these, those that ran at the same time as the step before
   std::uint64_t copies_in = 0;      ///< of storages to devices, weights aside

@@ -157,7 +157,6 @@ TEST(Session, FaultsNameTheInputAndTheSessionLivesOn) {
 TEST(Session, OptionsAreChecked) {
   const Model model = square();
   EXPECT_EQ(code_of([&] { model.open({.tier = "fast"}); }), Code::bad_input);
-  EXPECT_EQ(code_of([&] { model.open({.tier = "2"}); }), Code::unsupported);
   EXPECT_EQ(code_of([&] { model.open({.deadline_ms = -1}); }), Code::bad_input);
 }
 

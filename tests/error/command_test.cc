@@ -35,7 +35,7 @@ TEST_F(Command, RunPrintsEveryOutput) {
 TEST_F(Command, JsonIsAloneOnStdout) {
   const Ended ended = run_tool({"run", digits(), "--input", "image=1x1x8x8", "--json"});
   const json result = json::parse(ended.out);
-  EXPECT_EQ(result["tier"], "0");
+  EXPECT_EQ(result["tier"], "auto");
   const json& outputs = result["requests"][0]["outputs"];
   EXPECT_EQ(outputs[0]["name"], "probabilities");
   EXPECT_EQ(outputs[0]["shape"], json::array({1, 10}));

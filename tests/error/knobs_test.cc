@@ -48,6 +48,9 @@ TEST(Knobs, AreSetByTheirVariables) {
       {"FRAZIL_VERIFY", {[](const Knobs& k) { return std::uint64_t(k.verify); }}},
       {"FRAZIL_ISA", {[](const Knobs& k) { return std::uint64_t(k.isa == "avx2" ? 2 : 0); }}},
       {"FRAZIL_TIER", {[](const Knobs& k) { return std::uint64_t(k.tier == "1" ? 2 : 0); }}},
+      {"FRAZIL_JIT", {[](const Knobs& k) { return std::uint64_t(k.jit ? 0 : 2); }}},
+      {"FRAZIL_CODE_CACHE", {[](const Knobs& k) { return std::uint64_t(k.code_cache == "2" ? 2 : 0); }}},
+      {"FRAZIL_CODE_SYMBOLS", {[](const Knobs& k) { return std::uint64_t(k.code_symbols == "gdb" ? 2 : 0); }}},
       {"FRAZIL_TUNING", {[](const Knobs& k) { return std::uint64_t(k.tuning == "2" ? 2 : 0); }}},
       {"FRAZIL_THREADS", {[](const Knobs& k) { return std::uint64_t(k.threads); }}},
       {"FRAZIL_MEMORY_LIMIT",
@@ -68,10 +71,12 @@ TEST(Knobs, AreSetByTheirVariables) {
   EXPECT_EQ(std::size(variables), knob_table().size());
   for (const auto& [name, fields] : variables) {
     const std::string_view words = name;
-    const char* value = words == "FRAZIL_ISA"      ? "avx2"
-                        : words == "FRAZIL_PASSES" ? "none"
-                        : words == "FRAZIL_TIER"   ? "1"
-                                                   : "2";
+    const char* value = words == "FRAZIL_ISA"            ? "avx2"
+                        : words == "FRAZIL_PASSES"       ? "none"
+                        : words == "FRAZIL_TIER"         ? "1"
+                        : words == "FRAZIL_JIT"          ? "off"
+                        : words == "FRAZIL_CODE_SYMBOLS" ? "gdb"
+                                                         : "2";
     const Knobs set = parsed({{name, value}}).value();
     const Knobs empty = parsed({{name, ""}}).value(), none = parsed({}).value();
     for (const Get field : fields) {
@@ -83,7 +88,7 @@ TEST(Knobs, AreSetByTheirVariables) {
 
 TEST(Knobs, MalformedOnesAreNamed) {
   for (const Knob& knob : knob_table()) {
-    if (knob.name == "FRAZIL_TUNING") continue;  // any text may be the name of a file
+    if (knob.name == "FRAZIL_TUNING" || knob.name == "FRAZIL_CODE_CACHE") continue;  // any text may name a file
     std::vector<std::string> bad{"x",   "-1", "+1", "1.5", "1 ", " 1", "0x1", "1e3", "4GB", "99999999999999999999",
                                  "\xff"};
     const std::string range(knob.range);

@@ -67,7 +67,7 @@ TEST_F(Profiler, TellsIterationsAndBranches) {
   ASSERT_EQ(ended.exit, 0) << ended.err;
   EXPECT_EQ(std::ranges::count(ended.out, '\n'), 1);
   const json result = json::parse(ended.out);
-  EXPECT_EQ(result["tier"], "0");
+  EXPECT_EQ(result["tier"], "auto");
   EXPECT_EQ(result["passes"], 4);
   const json loop = row(result["control_flow"], "count"), choice = row(result["control_flow"], "choice");
   EXPECT_EQ(loop["entries"], 1);

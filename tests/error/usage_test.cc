@@ -69,7 +69,6 @@ TEST_F(Usage, BadCallsEndWithOneLineThatNamesTheThing) {
       {{"run", model, "--stream", words}, "line 1"},
       {{"run", model, "--input", image, "--output-dir", text}, text},
       {{"run", model, "--input", image, "--tier", "3"}, "--tier"},
-      {{"run", model, "--input", image, "--tier", "2"}, "--tier 2"},
       {{"run", model, "--input", image, "--threads", "many"}, "--threads"},
       {{"run", model, "--input", image, "--threads", "1025"}, "--threads: expected at most 1024, got 1025"},
       {{"bench", model, "--input", image, "--threads", "4294967296"}, "--threads"},

@@ -1,0 +1,297 @@
+#include "exec/package.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/io.h"
+#include "base/sha1.h"
+#include "code/weight_store.h"
+#include "exec/code_cache.h"
+#include "exec/code_maker.h"
+#include "exec/executable.h"
+#include "ir/text.h"
+#include "kernel/isa.h"
+#include "tensor/tensor.h"
+
+// The layout: kMagic, the length of the index as 16 hexadecimal digits, the index's digest, the index, then the parts,
+// each at a multiple of kPartAlignment. The index is JSON: {"version", "isa", "shapes", "graph": part, "weights":
+// [{"name", "elem", "dims", "at": part}], "forms": [{"weight", "offset", "bytes", "layout", "numbers", "at": part}],
+// "code": [{"key": digest, "at": part}]}, where a part is [offset, bytes] from the first part on. Weights are not part
+// of a digest: reading them all would cost what mapping saves.
+
+namespace frazil::exec {
+namespace {
+
+using Json = nlohmann::json;
+using Bytes = std::span<const std::byte>;
+
+constexpr std::string_view kMagic = "FRAZIL PACKAGE 1\n";
+constexpr std::size_t kHead = 17 + 16 + 40;
+constexpr std::size_t kPartAlignment = 4096;
+
+std::size_t round_to_part(std::size_t n) { return (n + kPartAlignment - 1) / kPartAlignment * kPartAlignment; }
+
+Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// ---- writing ----
+
+/// Collects parts, which lie in memory until the file is written.
+class Parts {
+ public:
+  Json add(Bytes bytes) {
+    const std::size_t at = end_;
+    pieces_.push_back(bytes);
+    padding(round_to_part(bytes.size()) - bytes.size());
+    end_ += round_to_part(bytes.size());
+    return Json::array({at, bytes.size()});
+  }
+  void padding(std::size_t bytes) {
+    static const std::vector<std::byte> kZeros(kPartAlignment);
+    if (bytes != 0) pieces_.push_back(Bytes(kZeros).first(bytes));
+  }
+  const std::vector<Bytes>& pieces() const { return pieces_; }
+
+ private:
+  std::vector<Bytes> pieces_;
+  std::size_t end_ = 0;
+};
+
+Json weights_json(const std::map<std::string, Tensor, std::less<>>& weights, Parts& parts, Json& forms) {
+  Json list = Json::array();
+  for (const auto& [name, tensor] : weights) {
+    const Bytes bytes(tensor.data(), tensor.bytes());
+    for (const PackedPart& form : WeightStore::global().forms_of(bytes)) {
+      forms.push_back({{"weight", name},
+                       {"offset", form.offset},
+                       {"bytes", form.bytes},
+                       {"layout", static_cast<int>(form.format.layout)},
+                       {"numbers", form.format.numbers},
+                       {"at", parts.add({form.form->data(), form.form->bytes()})}});
+    }
+    list.push_back({{"name", name},
+                    {"elem", name_of(tensor.elem())},
+                    {"dims", std::vector<std::int64_t>(tensor.sizes().begin(), tensor.sizes().end())},
+                    {"at", parts.add(bytes)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+bool is_package(std::string_view first_bytes) { return first_bytes.starts_with(kMagic); }
+
+PassSet passes_of_package() {
+  PassSet set = PassSet::none();
+  for (const PassRow& row : pass_list()) {
+    if (row.pass && row.run == nullptr) set.off &= ~PassSet::without(*row.pass).off;
+  }
+  return set;
+}
+
+Result<Graph> graph_of_package(const Executable& model) {
+  const Graph& graph = *model.plan().graph;
+  const auto weights = weights_of(graph);
+  return parse(print(graph), [&](std::string_view name) {
+    const auto at = weights.find(name);
+    return at == weights.end() ? Tensor() : at->second;
+  });
+}
+
+Status write_package(const std::string& path, const Executable& executable, const std::vector<std::string>& shapes) {
+  const Graph& graph = executable.graph();
+  const auto weights = weights_of(graph);
+  for (const auto& [name, tensor] : weights) {
+    if (tensor.elem() == Elem::string)
+      return fail(Code::unsupported, "weight '{}': a package cannot hold strings", name);
+  }
+  Parts parts;
+  const std::string text = print(graph);
+  Json index{{"version", code_version()},
+             {"isa", kernel::name_of(kernel::current_isa())},
+             {"shapes", shapes},
+             {"graph", parts.add(bytes_of(text))},
+             {"digest", sha1(bytes_of(text))},
+             {"forms", Json::array()},
+             {"code", Json::array()}};
+  index["weights"] = weights_json(weights, parts, index["forms"]);
+  const auto code = known_code();
+  for (const auto& [key, object] : code) {
+    index["code"].push_back({{"key", key}, {"digest", sha1(bytes_of(*object))}, {"at", parts.add(bytes_of(*object))}});
+  }
+  const std::string described = index.dump();
+  const std::string head = fmt::format("{}{:016x}{}", kMagic, described.size(), sha1(bytes_of(described)));
+  std::vector<Bytes> pieces{bytes_of(head), bytes_of(described)};
+  const std::size_t used = head.size() + described.size();
+  static const std::vector<std::byte> kZeros(kPartAlignment);
+  pieces.push_back(Bytes(kZeros).first(round_to_part(used) - used));
+  pieces.insert(pieces.end(), parts.pieces().begin(), parts.pieces().end());
+  return write_file(path, Pieces(pieces));
+}
+
+// ---- reading ----
+
+namespace {
+
+std::unexpected<Fault> damaged(const std::string& path, std::string_view what) {
+  return fail(Code::bad_input, "{}: the package is damaged: {}", path, what);
+}
+
+/// What lives as long as the graph: the mapped file and the packed forms in it.
+struct Held {
+  std::shared_ptr<const MappedFile> file;
+  std::vector<std::shared_ptr<const PackedWeight>> forms;
+};
+
+class OpenPackages {
+ public:
+  static OpenPackages& all() {
+    static OpenPackages& packages = *new OpenPackages;
+    return packages;
+  }
+  void add(const std::shared_ptr<Held>& held) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(held_, [](const auto& h) { return h.expired(); });
+    held_.push_back(held);
+  }
+  bool has(const Buffer& buffer) {
+    const std::scoped_lock lock(mutex_);
+    return std::ranges::any_of(held_, [&](const auto& h) { return !h.expired() && buffer.is(h); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Held>> held_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::shared_ptr<const MappedFile> file) : held_(std::make_shared<Held>()) {
+    held_->file = std::move(file);
+    OpenPackages::all().add(held_);
+  }
+
+  Result<Package> read() try {
+    FRAZIL_CHECK(read_index());
+    FRAZIL_CHECK(check_machine());
+    FRAZIL_CHECK(read_weights());
+    FRAZIL_CHECK(read_forms());
+    FRAZIL_CHECK(read_code());
+    FRAZIL_TRY(const Bytes text, part(index_.at("graph")));
+    if (sha1(text) != index_.at("digest").get<std::string>()) return damaged(path(), "its graph");
+    FRAZIL_TRY(Graph graph, parse(text_of(text), [&](std::string_view name) {
+                 const auto at = weights_.find(name);
+                 return at == weights_.end() ? Tensor() : at->second;
+               }));
+    return Package{std::move(graph), index_.at("shapes").get<std::vector<std::string>>()};
+  } catch (const Json::exception& error) {
+    return damaged(path(), error.what());
+  }
+
+ private:
+  const std::string& path() const { return held_->file->path(); }
+  Bytes file() const { return held_->file->bytes(); }
+
+  Status read_index() {
+    if (file().size() < kHead || !is_package(text_of(file().first(kHead)))) return damaged(path(), "its head");
+    const std::string_view head = text_of(file().first(kHead));
+    std::size_t size = 0;
+    for (const char c : head.substr(kMagic.size(), 16)) {
+      const auto digit = std::string_view("0123456789abcdef").find(c);
+      if (digit == std::string_view::npos) return damaged(path(), "its head");
+      size = size * 16 + digit;
+    }
+    if (size > file().size() - kHead) return damaged(path(), "it is cut off");
+    const Bytes index = file().subspan(kHead, size);
+    if (sha1(index) != head.substr(kMagic.size() + 16)) return damaged(path(), "its index");
+    index_ = Json::parse(text_of(index));
+    first_ = round_to_part(kHead + size);
+    return {};
+  }
+
+  Status check_machine() const {
+    const auto version = index_.at("version").get<std::string>(), isa = index_.at("isa").get<std::string>();
+    if (version != code_version()) {
+      return fail(Code::unsupported, "{}: it was compiled by another version of Frazil; compile the model again",
+                  path());
+    }
+    if (isa != kernel::name_of(kernel::current_isa())) {
+      return fail(Code::unsupported, "{}: it was compiled for {}, and kernels here use {}; compile the model here",
+                  path(), isa, kernel::name_of(kernel::current_isa()));
+    }
+    return {};
+  }
+
+  Result<Bytes> part(const Json& at) const {
+    const auto offset = at.at(0).get<std::size_t>(), size = at.at(1).get<std::size_t>();
+    const std::size_t all = first_ > file().size() ? 0 : file().size() - first_;
+    if (offset > all || size > all - offset) return damaged(path(), "it is cut off");
+    return file().subspan(first_ + offset, size);
+  }
+
+  Status read_weights() {
+    for (const Json& w : index_.at("weights")) {
+      FRAZIL_TRY(const Bytes bytes, part(w.at("at")));
+      const auto elem = elem_from_name(w.at("elem").get<std::string>());
+      if (!elem) return damaged(path(), "an element type");
+      const auto dims = w.at("dims").get<std::vector<std::int64_t>>();
+      FRAZIL_TRY(Tensor tensor, Tensor::over(*elem, Sizes(dims.begin(), dims.end()), Buffer::borrow(bytes, held_)));
+      weights_.emplace(w.at("name").get<std::string>(), std::move(tensor));
+    }
+    return {};
+  }
+
+  Status read_forms() {
+    for (const Json& f : index_.at("forms")) {
+      const auto at = weights_.find(f.at("weight").get<std::string>());
+      const auto offset = f.at("offset").get<std::size_t>(), size = f.at("bytes").get<std::size_t>();
+      if (at == weights_.end() || offset > at->second.bytes() || size > at->second.bytes() - offset) {
+        return damaged(path(), "a packed weight");
+      }
+      FRAZIL_TRY(const Bytes form, part(f.at("at")));
+      const PackFormat format{static_cast<PackFormat::Layout>(f.at("layout").get<int>()),
+                              f.at("numbers").get<std::array<std::int64_t, 5>>()};
+      const Tensor& t = at->second;
+      const WeightRef weight{&t.buffer(), Bytes(t.data() + offset, size)};
+      held_->forms.push_back(WeightStore::global().adopt(weight, format, Buffer::borrow(form, held_->file)));
+    }
+    return {};
+  }
+
+  Status read_code() const {
+    for (const Json& c : index_.at("code")) {
+      FRAZIL_TRY(const Bytes object, part(c.at("at")));
+      if (sha1(object) != c.at("digest").get<std::string>()) return damaged(path(), "its code");
+      know_code(c.at("key").get<std::string>(), std::string(text_of(object)));
+    }
+    return {};
+  }
+
+  std::shared_ptr<Held> held_;
+  Json index_;
+  std::size_t first_ = 0;
+  std::map<std::string, Tensor, std::less<>> weights_;
+};
+
+}  // namespace
+
+bool is_packaged(const Graph& graph) {
+  for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
+    const Constant* const constant = graph.constant(Value{v});
+    if (constant != nullptr && OpenPackages::all().has(constant->tensor.buffer())) return true;
+  }
+  return false;
+}
+
+Result<Package> open_package(const std::string& path) {
+  FRAZIL_TRY(auto file, MappedFile::open(path));
+  return Reader(std::move(file)).read();
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/graph.h"
+#include "pass/passes.h"
+
+namespace frazil::exec {
+
+class Executable;
+
+/// A packed artefact, *.frzc: a graph that the passes have seen, its weights, their packed forms for this machine's
+/// kernels, and the generated code that runs of it used. One file, which is mapped and not copied.
+struct Package {
+  Graph graph;
+  std::vector<std::string> shapes;  ///< for which it was compiled, as its maker wrote them
+};
+
+/// True for the first bytes of a package.
+bool is_package(std::string_view first_bytes);
+
+/// The graph that a package of this model holds: what the passes made of it. Runs for a package are runs of this graph,
+/// with passes_of_package(), so that what they need is found again.
+Result<Graph> graph_of_package(const Executable& model);
+/// Writes what an executable of such a graph has after its runs; the file is replaced atomically. Code::unsupported for
+/// a graph that the text form cannot hold.
+Status write_package(const std::string& path, const Executable& executable, const std::vector<std::string>& shapes);
+
+/// Opens a package: its graph, with its packed weights and its code known to this process while the graph lives.
+/// Code::bad_input for a file that is cut off or damaged, Code::unsupported, with what to do, for one that was made by
+/// another version or for instructions that this machine does not have.
+Result<Package> open_package(const std::string& path);
+
+/// Whether the graph's weights lie in a package that is open, so that the graph has been through the passes.
+bool is_packaged(const Graph& graph);
+/// The passes that such a graph still needs: those of the planner.
+PassSet passes_of_package();
+
+}  // namespace frazil::exec

@@ -1,0 +1,140 @@
+// Machine code of whole plans: guards that miss, limits inside of code, other extents, code that comes in mid-run.
+#include "exec/plan_code.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+
+#include "exec/code_maker.h"
+#include "exec/compile_thread.h"
+#include "suite/tiers.h"
+
+namespace frazil::test {
+namespace {
+
+using exec::Counters;
+using exec::Tier;
+
+class PlanCode : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().message;
+  }
+  static std::shared_ptr<Executable> made(std::string_view text, Tier tier) {
+    return Executable::make(std::make_shared<const Graph>(graph_of(text)), {.tier = tier}).value();
+  }
+  /// Runs on the session and on tier 0: equal bits, or equal errors.
+  static void expect_alike(Session& session, Session& tier0, std::string_view inputs) {
+    const Graph& graph = session.executable().graph();
+    const auto got = session.run(in_order(graph, inputs)), want = tier0.run(in_order(graph, inputs));
+    ASSERT_EQ(got.has_value(), want.has_value()) << (got ? want : got).error().message;
+    if (got) {
+      expect_equal(graph, *got, *want, kExact);
+    } else {
+      EXPECT_EQ(got.error().message, want.error().message);
+    }
+  }
+};
+
+/// Counts to %n; each round adds to a vector.
+constexpr std::string_view kCount = R"(graph g(%n: i64[], %x: f32[N]) {
+  %y = Loop(%n, _, %x) body(%i, %on, %v) {
+    %a = Mul(%v, f32[] 0.5)
+    %b = Add(%a, f32[] 1)
+    yield %on, %b
+  }
+  return y = %y
+})";
+
+TEST_F(PlanCode, RunsLoops) {
+  const auto session = made(kCount, Tier::specialised)->open(), tier0 = made(kCount, Tier::interpreted)->open();
+  expect_alike(*session, *tier0, "%n = i64[] 100, %x = f32[2] [1, 2]");
+  expect_alike(*session, *tier0, "%n = i64[] 5000, %x = f32[2] [3, 4]");
+  EXPECT_GT(session->counters().entered, 0u);
+  EXPECT_EQ(session->counters().missed, 0u);
+  EXPECT_EQ(session->counters().iterations, tier0->counters().iterations);
+}
+
+TEST_F(PlanCode, OtherExtentsHaveOtherCode) {
+  const auto executable = made(kCount, Tier::specialised);
+  const auto session = executable->open(), tier0 = made(kCount, Tier::interpreted)->open();
+  for (int round = 0; round < 2; ++round) {
+    for (int n = 1; n <= 12; ++n) {
+      std::string x = "[0";
+      for (int i = 1; i < n; ++i) x += ", " + std::to_string(i);
+      expect_alike(*session, *tier0, "%n = i64[] 70, %x = f32[" + std::to_string(n) + "] " + x + "]");
+    }
+  }
+  const std::string text = executable->plan_codes()->explain();
+  EXPECT_LE(std::ranges::count(text, '\n'), 8) << "versions are bounded:\n" << text;
+}
+
+/// Each round sums the first %i + 1 elements: extents that only the run determines.
+constexpr std::string_view kPrefixes = R"(graph g(%n: i64[], %x: f32[N]) {
+  %s = Loop(%n, _, f32[] 0) body(%i, %on, %t) {
+    %end = Add(%i, i64[] 1)
+    %ends = Unsqueeze(%end, i64[1] [0])
+    %part = Slice(%x, i64[1] [0], %ends)
+    %square = Mul(%part, %part)
+    %sum = ReduceSum(%square, i64[1] [0]) {keepdims = 0}
+    %u = Add(%t, %sum)
+    yield %on, %u
+  }
+  return s = %s
+})";
+
+TEST_F(PlanCode, GuardsInTheMiddleOfALoopMiss) {
+  const auto session = made(kPrefixes, Tier::specialised)->open(), tier0 = made(kPrefixes, Tier::interpreted)->open();
+  std::string x = "[1";
+  for (int i = 1; i < 100; ++i) x += ", " + std::to_string(i % 7);
+  for (int run = 0; run < 2; ++run) expect_alike(*session, *tier0, "%n = i64[] 100, %x = f32[100] " + x + "]");
+  EXPECT_GT(session->counters().missed, 50u);
+  EXPECT_EQ(session->counters().iterations, tier0->counters().iterations);
+}
+
+TEST_F(PlanCode, LimitsOnStepsAreExact) {
+  const auto session = made(kCount, Tier::specialised)->open(), tier0 = made(kCount, Tier::interpreted)->open();
+  expect_alike(*session, *tier0, "%n = i64[] 100, %x = f32[1] [1]");
+  for (std::uint64_t steps = 1; steps < 120; ++steps) {
+    for (Session* s : {session.get(), tier0.get()}) s->set_limits({.steps = steps});
+    const Graph& graph = session->executable().graph();
+    const auto inputs = in_order(graph, "%n = i64[] 10, %x = f32[1] [1]");
+    EXPECT_EQ(session->run(inputs).has_value(), tier0->run(inputs).has_value()) << steps << " steps";
+  }
+}
+
+TEST_F(PlanCode, DeadlinesEndIt) {
+  const auto session = made(kCount, Tier::specialised)->open();
+  const Graph& graph = session->executable().graph();
+  ASSERT_TRUE(session->run(in_order(graph, "%n = i64[] 100, %x = f32[1] [1]")));
+  session->set_limits({.time = std::chrono::milliseconds(20)});
+  const auto ended = session->run(in_order(graph, "%n = i64[] 900000000, %x = f32[1] [1]"));
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, Code::limit);
+}
+
+TEST_F(PlanCode, ComesFromAnotherThreadInTheMiddleOfARun) {
+  const auto session = made(kCount, Tier::adaptive)->open(), tier0 = made(kCount, Tier::interpreted)->open();
+  const std::size_t before = exec::code_events().size();
+  for (int run = 0; run < 1000 && session->counters().entered == 0; ++run) {
+    expect_alike(*session, *tier0, "%n = i64[] 100000, %x = f32[3] [1, 2, 3]");
+  }
+  EXPECT_GT(session->counters().entered, 0u);
+  exec::CompileThread::instance().wait_until_idle();
+  const auto events = exec::code_events();
+  for (std::size_t i = before; i < events.size(); ++i) EXPECT_NE(events[i].thread, std::this_thread::get_id());
+}
+
+TEST_F(PlanCode, IsNotUsedWhileSomebodyWatches) {
+  const auto session = made(kCount, Tier::specialised)->open();
+  const Graph& graph = session->executable().graph();
+  ASSERT_TRUE(session->run(in_order(graph, "%n = i64[] 100, %x = f32[1] [1]")));
+  const std::uint64_t entered = session->counters().entered;
+  exec::Observer nobody;
+  session->set_observer(&nobody);
+  ASSERT_TRUE(session->run(in_order(graph, "%n = i64[] 100, %x = f32[1] [1]")));
+  EXPECT_EQ(session->counters().entered, entered);
+}
+
+}  // namespace
+}  // namespace frazil::test
