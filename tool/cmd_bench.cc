@@ -1,12 +1,10 @@
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 
-#include <sys/resource.h>
-
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/measure.h"
 #include "tool/report.h"
 #include "tool/requests.h"
 
@@ -32,61 +30,18 @@ struct Times {
   std::vector<double> passes;
 };
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-/// Nearest-rank percentile.
-double percentile(std::vector<double> values, double part) {
-  std::ranges::sort(values);
-  const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(values.size())));
-  return values[std::max<std::size_t>(rank, 1) - 1];
-}
-
-double peak_megabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
-}
-
-/// Times one request; its results are released after the clock has stopped.
-Result<double> timed(Session& session, Requests& requests, const std::vector<Datum>& inputs) {
-  const double begin = now();
-  auto outputs = session.run(inputs);
-  const double seconds = now() - begin;
-  if (!outputs) return std::unexpected(std::move(outputs).error());
-  requests.done(*outputs);
-  return seconds;
-}
-
-/// Runs the remaining requests of the pass; appends the time of each to `each`.
-Result<double> pass(Session& session, Requests& requests, std::vector<double>* each) {
-  double total = 0;
-  for (;;) {
-    FRAZIL_TRY(const auto inputs, requests.next());
-    if (!inputs) break;
-    FRAZIL_TRY(const double seconds, timed(session, requests, *inputs));
-    total += seconds;
-    if (each != nullptr) each->push_back(seconds);
-  }
-  requests.restart();
-  return total;
-}
-
 Status measure(Session& session, Requests& requests, const BenchOptions& options, Times& times) {
   Progress progress;
   for (std::uint64_t i = 0; i < options.warmup; ++i) {
     progress.show(fmt::format("warm-up {}/{}", i + 1, options.warmup));
-    FRAZIL_CHECK(pass(session, requests, nullptr));
+    FRAZIL_CHECK(timed_pass(session, requests, nullptr));
   }
   const std::uint64_t most = options.runs.value_or(~std::uint64_t{0});
   const double end = now() + options.seconds.value_or(kDefaultSeconds);
   while (times.passes.size() < most) {
     if (!options.runs && times.passes.size() >= kFewestRuns && now() >= end) break;
     progress.show(fmt::format("run {}", times.passes.size() + 1));
-    FRAZIL_TRY(const double total, pass(session, requests, &times.requests));
+    FRAZIL_TRY(const double total, timed_pass(session, requests, &times.requests));
     times.passes.push_back(total);
   }
   return {};

@@ -8,6 +8,7 @@
 #include "tensor/npy.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/compare_ways.h"
 #include "tool/report.h"
 #include "tool/requests.h"
 #include "tool/save.h"
@@ -23,7 +24,7 @@ using debug::Recording;
 struct CompareOptions {
   Common common;
   RequestOptions requests;
-  std::string a, b, tier_a, tier_b, numerics_a, numerics_b, output;
+  std::string a, b, tier_a, tier_b, numerics_a, numerics_b, output, plot;
   debug::Closeness closeness;
   bool ways = false;
 };
@@ -112,7 +113,8 @@ Result<int> tell_failures(const Recording& a, const Recording& b, bool json) {
 Result<int> compare_models(const CompareOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
   if (options.ways) {
-    return fail(Code::unsupported, "--ways: this build has no compiled tiers to compare; use --tier-a and --tier-b");
+    if (!options.b.empty()) return fail(Code::bad_input, "--ways compares one model with itself; B is not used");
+    return compare_ways(options.a, options.requests, options.plot, options.common);
   }
   const bool two = !options.b.empty();
   const Common side_a = side_of(options, options.tier_a, options.numerics_a);
@@ -188,13 +190,16 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("A", options->a, "An ONNX file")->required();
   command->add_option("B", options->b, "Another one, or a folder with NAME.npy; by default A on tier ref");
   add_sides(*command, *options);
-  command->add_flag("--ways", options->ways, "Dynamic, hybrid and static side by side");
+  command->add_flag("--ways", options->ways,
+                    "Measure A dynamic (tier 0), hybrid (auto) and static (compiled beforehand) instead");
+  command->add_option("--plot", options->plot, "With --ways: an SVG file of each request's time")->type_name("FILE");
   command->footer(
       "Examples:\n"
       "  frazil compare model.onnx --input x=1x64\n"
       "  frazil compare model.onnx --numerics-a default --numerics-b strict --tier-b 0 --input x=1x64\n"
       "  frazil compare old.onnx new.onnx --input x=x.npy\n"
-      "  frazil compare model.onnx stored/ --input x=x.npy");
+      "  frazil compare model.onnx stored/ --input x=x.npy\n"
+      "  frazil compare --ways model.onnx --input x=1x64 --plot ways.svg");
   command->callback([options, &action] { action = [options] { return compare_models(*options); }; });
 }
 

@@ -9,6 +9,7 @@
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/machine.h"
+#include "tool/measure.h"
 #include "tool/profile_report.h"
 #include "tool/profile_trace.h"
 #include "tool/requests.h"
@@ -27,12 +28,6 @@ struct ProfileOptions {
 
 constexpr double kDefaultSeconds = 1;
 constexpr std::uint64_t kFewestRuns = 5, kMostRuns = 1000, kMostTraceEvents = 50'000'000;
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 class Profiling {
  public:

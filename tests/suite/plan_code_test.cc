@@ -69,10 +69,10 @@ TEST_F(PlanCode, OtherExtentsHaveOtherCode) {
   EXPECT_LE(std::ranges::count(text, '\n'), 8) << "versions are bounded:\n" << text;
 }
 
-/// Each round sums the first %i + 1 elements: extents that only the run determines.
+/// Each round sums the first %i + 3 elements: extents that only the run determines.
 constexpr std::string_view kPrefixes = R"(graph g(%n: i64[], %x: f32[N]) {
   %s = Loop(%n, _, f32[] 0) body(%i, %on, %t) {
-    %end = Add(%i, i64[] 1)
+    %end = Add(%i, i64[] 3)
     %ends = Unsqueeze(%end, i64[1] [0])
     %part = Slice(%x, i64[1] [0], %ends)
     %square = Mul(%part, %part)

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tool/common.h"
+#include "tool/requests.h"
+
+namespace frazil::tool {
+
+/// Writes the package of a model: after runs with each shape of `shapes`, as --shapes has them, and with the given
+/// requests. Tier auto counts as 2.
+Status compile_model(const std::string& model, const std::string& output, const RequestOptions& requests,
+                     const std::vector<std::string>& shapes, const Common& common);
+
+}  // namespace frazil::tool
