@@ -167,7 +167,8 @@ class Mix {
   static int below(Random& random, int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
 
   static std::shared_ptr<Executable> load(const Workload& workload) {
-    return Executable::make(std::make_shared<const Graph>(workload.load().value())).value();
+    return Executable::make(std::make_shared<const Graph>(workload.load().value()), {.tier = exec::Tier::adaptive})
+        .value();
   }
 
   void reopen(Seat& seat, std::size_t workload) {

@@ -30,7 +30,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, MixOf, ::testing::Values(1u, 2u, 3u));
 TEST(Concurrent, EverythingIsMadeAtOnce) {
   for (const Workload& workload : mix::workloads()) {
     if (workload.answers.empty()) continue;
-    const auto executable = Executable::make(std::make_shared<const Graph>(workload.load().value())).value();
+    const auto executable =
+        Executable::make(std::make_shared<const Graph>(workload.load().value()), {.tier = exec::Tier::adaptive})
+            .value();
     std::atomic<int> waiting{Mix::kSessions};
     std::vector<std::string> wrong(Mix::kSessions);
     {
@@ -55,11 +57,46 @@ TEST(Concurrent, EverythingIsMadeAtOnce) {
   }
 }
 
+/// Sessions on eight threads go from tier to tier while code comes, in the middle of loops too.
+TEST(Concurrent, TiersChangeUnderRuns) {
+  constexpr std::string_view kLoop = R"(graph g(%n: i64[], %x: f32[N]) {
+    %y = Loop(%n, _, %x) body(%i, %on, %v) {
+      %a = Mul(%v, f32[] 0.5)
+      %b = Add(%a, f32[] 1)
+      yield %on, %b
+    }
+    return y = %y
+  })";
+  link_operators();
+  for (int round = 0; round < 3; ++round) {
+    const auto graph = std::make_shared<const Graph>(parse(kLoop).value());
+    const auto executable = Executable::make(graph, {.tier = exec::Tier::adaptive}).value();
+    std::atomic<int> wrong = 0;
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        const auto session = executable->open();
+        for (int run = 0; run < 60; ++run) {
+          Tensor n = Tensor::make(Elem::i64, {}).value(), x = Tensor::make(Elem::f32, {1 + (t + run) % 5}).value();
+          n.as_mutable<std::int64_t>()[0] = 5000;
+          for (float& v : x.as_mutable<float>()) v = 2;
+          const auto got = session->run(std::vector<Datum>{Datum(n), Datum(x)});
+          if (!got || (*got)[0].tensor().as<float>()[0] != 2.0F) ++wrong;
+        }
+      });
+    }
+    threads.clear();
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
 /// A session keeps alive what it needs of a model that has been dropped.
 TEST(Concurrent, SessionsOutliveTheirModels) {
   for (const Workload& workload : mix::workloads()) {
     if (workload.answers.empty()) continue;
-    auto executable = Executable::make(std::make_shared<const Graph>(workload.load().value())).value();
+    auto executable =
+        Executable::make(std::make_shared<const Graph>(workload.load().value()), {.tier = exec::Tier::adaptive})
+            .value();
     const std::weak_ptr<Executable> watch = executable;
     auto session = executable->open();
     executable.reset();
