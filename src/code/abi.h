@@ -51,13 +51,13 @@ class FaultSlot {
  public:
   /// Thread-safe; keeps the fault of the lowest unit. `first` and `second` are what the message shows.
   void report(std::int64_t unit, const char* text, std::int64_t first, std::int64_t second) noexcept;
+  static constexpr std::int64_t kNone = INT64_MAX;  ///< the unit of an empty slot
   bool empty() const noexcept { return unit_.load(std::memory_order_acquire) == kNone; }
   /// "`text` (first, second)" as Code::bad_input; precondition: not empty, and no kernel runs.
   std::unexpected<Fault> take() noexcept;
 
  private:
-  static constexpr std::int64_t kNone = INT64_MAX;
-  std::atomic<std::int64_t> unit_{kNone};
+  std::atomic<std::int64_t> unit_{kNone};  // first: generated code looks at it
   std::atomic_flag writing_ = ATOMIC_FLAG_INIT;
   const char* text_ = nullptr;
   std::int64_t first_ = 0, second_ = 0;

@@ -57,6 +57,11 @@ struct HasCode {
   bool integer(SlotId s) const { return plain(s) && is_integer_or_boolean(plan.slot(s).elem); }
   static bool is_integer_or_boolean(Elem e) { return e == Elem::i64 || e == Elem::i32 || e == Elem::boolean; }
 
+  bool operator()(const step::Launch& l) const {
+    const auto lies = [&](SlotId s) { return !s || plain(s); };
+    return l.device == kHost && l.extents.empty() && std::ranges::all_of(l.in, lies) &&
+           std::ranges::all_of(l.out, lies);
+  }
   bool operator()(const step::Evaluate&) const { return true; }
   bool operator()(const step::Branch& b) const { return plain(b.condition); }
   bool operator()(const step::LeaveAt&) const { return true; }
@@ -137,15 +142,12 @@ std::vector<Reg> extents_of(const Plan& plan, const step::Launch& launch) {
 }
 
 void NativePlan::find_entries() {
-  const auto has_code = [&](StepIndex i) {
-    const Step& step = plan->steps[i];
-    return step.as<step::Launch>() != nullptr ? bodies[i].has_value() : has_native_code(*plan, step);
-  };
+  const auto has_code = [&](StepIndex i) { return has_native_code(*plan, plan->steps[i]); };
   const auto stays = [&](StepIndex i) {
     const auto* launch = plan->steps[i].as<step::Launch>();
     if (launch == nullptr) return has_code(i) && std::visit(Stays{}, plan->steps[i].body);
     const auto grows = [&](SlotId s) { return s && plan->storage(s).place == Place::growing; };
-    return has_code(i) && guards[i].empty() && std::ranges::none_of(launch->out, grows);
+    return bodies[i].has_value() && guards[i].empty() && std::ranges::none_of(launch->out, grows);
   };
   enters.assign(plan->steps.size(), 0);
   for (StepIndex i = 0; i < plan->steps.size(); ++i) {

@@ -13,12 +13,21 @@
 // Machine code for the steps of a plan: what a code generator is asked for, and how the code is called.
 namespace frazil {
 
+/// A launch that a session has prepared, so that generated code can call it.
+struct NativeCall {
+  void (*run)(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) = nullptr;  ///< or null
+  Call call;
+  std::int64_t units = 0;
+};
+
 /// What the code shares with the session that runs it. Arrays are the session's own, which both read and write.
 struct NativeFrame {
   std::int64_t* regs = nullptr;           ///< Plan::registers
   std::byte** base = nullptr;             ///< per storage
   const std::byte* capacities = nullptr;  ///< per storage, NativePlan::capacity_step bytes apart: bytes as a size_t
-  std::byte* scratch = nullptr;           ///< NativePlan::scratch_bytes
+  Worker worker;                          ///< its scratch: NativePlan::scratch_bytes, and what prepared launches need
+  NativeCall* calls = nullptr;            ///< per step
+  std::byte** pointers = nullptr;         ///< where the operands and results of a call go, in this order
   std::int64_t* seen = nullptr;           ///< of group 0, then of group 1, ...: the sources it was computed from
   std::uint8_t* known = nullptr;          ///< per group: computed at least once
   std::uint8_t* recomputed = nullptr;     ///< per group: set to 1 by the code when it recomputes the group
@@ -28,8 +37,9 @@ struct NativeFrame {
 };
 
 /// Runs from step `from`, one of NativePlan::enters, until a step that it leaves to the interpreter: one without code,
-/// one whose guard misses, or the head of a loop when fewer than Plan::steps steps are left. Nothing of the step that
-/// it returns has run. Precondition: frame->left is at least the number of steps of the plan.
+/// one whose guard misses, a launch that has no call or found a fault, or the head of a loop when fewer than
+/// Plan::steps steps are left. Nothing of the step that it returns has run. Precondition: frame->left is at least the
+/// number of steps of the plan.
 using NativeSteps = std::uint32_t (*)(NativeFrame* frame, std::uint32_t from);
 
 /// A fused body in one place of a plan, all its extents known: rows of `n` elements in loops.
@@ -71,7 +81,7 @@ struct NativePlan {
   std::string key() const;
 };
 
-/// Whether code is generated for a step other than a launch.
+/// Whether code is generated for a step: of a launch, its body or a call.
 bool has_native_code(const Plan& plan, const Step& step);
 /// Registers that no step changes: what the inputs of a run determine.
 std::vector<bool> fixed_registers(const Plan& plan);

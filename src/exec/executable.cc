@@ -112,6 +112,7 @@ void Executable::swap_entry(StepIndex step, std::shared_ptr<const KernelEntry> e
   const std::scoped_lock lock(entries_mutex_);
   entries_.push_back(std::move(entry));
   launches_[step].entry.store(entries_.back().get(), std::memory_order_release);
+  swaps_.fetch_add(1, std::memory_order_release);
 }
 
 namespace {
@@ -161,6 +162,7 @@ void Executable::find_together() {
     const std::uint32_t most = together.count(i);
     std::uint32_t& count = launches_[i].together;
     while (count < most && launches_[i + count].first_entry != nullptr) ++count;
+    for (std::uint32_t k = 0; count > 1 && k < count; ++k) launches_[i + k].grouped = true;
   }
 }
 

@@ -52,6 +52,7 @@ struct LaunchCode {
   std::uint16_t inputs = 0, outputs = 0;
   bool grows = false;                        ///< a result lies in growing storage
   std::uint32_t together = 0;                ///< steps from this one on that may run at the same time
+  bool grouped = false;                      ///< it may run at the same time as another step
   std::size_t state = 0;                     ///< offset of its first entry's state in a session
   const KernelEntry* first_entry = nullptr;  ///< of a step that a device runs, the device's
 };
@@ -121,6 +122,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   /// Puts another entry in the place of launch step `step`; sessions take it up when they next reach the step. What was
   /// there stays until the executable dies. Not for a step that a device runs. Thread-safe, also while sessions run.
   void swap_entry(StepIndex step, std::shared_ptr<const KernelEntry> entry);
+  /// How often that was done. Where it has changed, code of a plan may call what is no longer in place.
+  std::uint64_t swaps() const { return swaps_.load(std::memory_order_acquire); }
 
  private:
   void compile();
@@ -138,6 +141,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::vector<Op> ops_;
   std::size_t state_bytes_ = 0;
   std::size_t most_operands_ = 0;
+  std::atomic<std::uint64_t> swaps_ = 0;
   std::mutex entries_mutex_;
   std::vector<std::shared_ptr<const KernelEntry>> entries_;  // all that ever were in use
   std::map<StepIndex, std::shared_ptr<const KernelEntry>> device_entries_;

@@ -31,6 +31,8 @@ Interpreter::Interpreter(RunContext& context, Executable& executable, Values& va
   frame_ = {.regs = values_.regs.data(),
             .base = values_.base.data(),
             .capacities = memory_.capacities(),
+            .calls = launcher_.calls(),
+            .pointers = launcher_.pointers(),
             .seen = seen_.data(),
             .known = known_.data(),
             .recomputed = recomputed_.data()};
@@ -61,6 +63,10 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run(StepIndex from) {
 
 /// Takes up the code for the extents of this run.
 void Interpreter::find_code() {
+  if (const std::uint64_t swaps = executable_.swaps(); swaps != swaps_) {
+    swaps_ = swaps;
+    launcher_.invalidate_all();
+  }
   const std::uint64_t generation = codes_->generation();
   if (generation != generation_ || found_at_ != context_.counters.shape_changes) {
     code_ = codes_->find(values_.regs);
@@ -103,7 +109,7 @@ void Interpreter::make_code(PlanCodes::Wish wish) {
 inline void Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
   // So that limits are looked at from time to time.
   const std::uint64_t given = std::min(left, plan_.steps.size() + kStepsBetweenPolls);
-  frame_.scratch = memory_.scratch_data();
+  frame_.worker = {0, memory_.scratch_data()};
   frame_.left = given;
   frame_.iterations = frame_.groups_recomputed = 0;
   pc = code_->run(&frame_, pc);

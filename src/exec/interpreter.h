@@ -74,6 +74,7 @@ class Interpreter {
   std::vector<std::uint8_t> recomputed_;  // per group: by machine code
   Executable& executable_;
   PlanCodes* const codes_;
+  std::uint64_t swaps_ = 0;                        // of entries, when launches were offered to the code
   std::uint64_t generation_ = 0;                   // of codes_, when code_ was found
   std::uint64_t found_at_ = 0;                     // shape changes then
   bool asked_ = false;                             // for code, which may come

@@ -31,12 +31,14 @@ Launcher::Launcher(RunContext& context, const Executable& executable, Values& va
       prepared_(plan_.steps.size()),
       state_memory_(executable.state_bytes() + kAlignment),
       pointers_(kMostTogether * executable.most_operands(), nullptr) {
+  if (executable.plan_codes() != nullptr) calls_.resize(plan_.steps.size());
   const auto address = reinterpret_cast<std::uintptr_t>(state_memory_.data());
   states_ = state_memory_.data() + (kAlignment - address % kAlignment) % kAlignment;
 }
 
 void Launcher::invalidate_all() {
   for (Prepared& p : prepared_) p.ready = Ready::no;
+  for (NativeCall& c : calls_) c.run = nullptr;
 }
 
 void Launcher::begin() {
@@ -287,7 +289,7 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
   const step::Launch& launch = launch_of(pc);
   Prepared& p = prepared_[pc];
   ++context_.counters.prepared;
-  p.ready = Ready::no;
+  invalidate(pc);
   p.state = state_of(pc, entry);
   p.entry = &entry;
   FRAZIL_CHECK(read_shapes(step, launch));
@@ -313,7 +315,21 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
   const std::size_t workers = p.grain == 0 ? 1 : context_.scheduler->workers();
   FRAZIL_CHECK(scratch(pc, empty ? 0 : workers * p.scratch));
   p.ready = empty ? Ready::nothing_to_do : Ready::yes;
+  if (!calls_.empty()) offer_call(pc);
   return {};
+}
+
+/// Only what is short and runs alone: between calls nobody looks at limits or for other threads.
+void Launcher::offer_call(StepIndex pc) {
+  constexpr double kShort = 20e3;
+  const Prepared& p = prepared_[pc];
+  const LaunchCode& code = executable_.launch(pc);
+  const bool alone = p.grain == 0 && !(context_.scheduler != nullptr && code.grouped);
+  if (p.ready != Ready::yes || !alone || p.nanoseconds > kShort) return;
+  calls_[pc] = {
+      .run = p.entry->run,
+      .call = {pointers_.data(), pointers_.data() + code.inputs, p.entry->code.get(), p.state, faults_.data()},
+      .units = p.units};
 }
 
 Result<std::byte*> Launcher::scratch(StepIndex pc, std::size_t bytes) {

@@ -23,13 +23,19 @@ class Launcher {
   void begin();
   Status launch(StepIndex pc);
   /// Extents that the step depends on have changed.
-  void invalidate(StepIndex pc) { prepared_[pc].ready = Ready::no; }
+  void invalidate(StepIndex pc) {
+    prepared_[pc].ready = Ready::no;
+    if (!calls_.empty()) calls_[pc].run = nullptr;
+  }
   void invalidate_all();
   /// Of these steps the code of a whole plan runs those that are set, so that they run with no others at the same time;
   /// null: none.
   void leave_to_code(const std::uint8_t* steps) { run_by_code_ = steps; }
   /// The fused body that the step is, at the extents that registers have now; nothing where it is none.
   std::optional<NativeBody> body(StepIndex pc, bool prepared_only);
+  /// For generated code: launches that it may call, and where their operands go.
+  NativeCall* calls() { return calls_.empty() ? nullptr : calls_.data(); }
+  std::byte** pointers() { return pointers_.data(); }
   /// The weight that the slot is or is a part of; nothing where it is another value.
   WeightRef weight_of(SlotId s) const;
 
@@ -63,6 +69,7 @@ class Launcher {
   void find_pointers(const LaunchCode& code, std::byte** to);
   Status launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry);
   Status report(StepIndex pc, FaultSlot& slot);
+  void offer_call(StepIndex pc);
   std::uint32_t most_together(StepIndex pc, const LaunchCode& code) const;
   std::uint32_t prepare_together(StepIndex pc, std::uint32_t most);
   void cut_together(StepIndex pc, std::uint32_t count);
@@ -82,6 +89,7 @@ class Launcher {
   const Plan& plan_;
   HostSteps host_;
   std::vector<Prepared> prepared_;  // per step
+  std::vector<NativeCall> calls_;   // per step, where the plan has or may get code
   std::vector<std::byte> state_memory_;
   std::byte* states_ = nullptr;
   std::map<StepIndex, std::unique_ptr<std::byte[]>> swapped_states_;  // of entries that came later

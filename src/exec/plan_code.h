@@ -29,7 +29,7 @@ struct PlanCode {
 /// The codes of one plan, for the extents that were often seen. Thread-safe.
 class PlanCodes {
  public:
-  /// Null where no code would pay: the plan has neither a loop nor a fused body that stands alone.
+  /// Null where no code would pay: the plan launches nothing, or has very many steps.
   static std::unique_ptr<PlanCodes> make(const Plan& plan, Compiling when);
 
   /// Changes with every code that comes or goes.

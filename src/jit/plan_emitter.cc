@@ -341,6 +341,11 @@ bool StepCode::operator()(const step::Evaluate& evaluate) const {
   llvm::Value* const recomputed = b.CreateLoad(b.getPtrTy(), e.field(offsetof(NativeFrame, recomputed)));
   b.CreateStore(b.getInt8(1), e.element(recomputed, b.getInt8Ty(), g));
   b.CreateStore(b.CreateAdd(b.CreateLoad(wide, e.changes_), b.getInt64(1)), e.changes_);
+  for (const StepIndex dependent : group.dependents) {
+    const auto* const launch = e.plan_.steps[dependent].as<step::Launch>();
+    if (launch == nullptr || e.native_.bodies[dependent]) continue;
+    b.CreateStore(llvm::ConstantPointerNull::get(b.getPtrTy()), e.call_of(dependent));
+  }
   e.program(group.program);
   b.CreateBr(ready);
   b.SetInsertPoint(ready);
@@ -375,14 +380,14 @@ bool StepCode::operator()(const step::Append& append) const {
 void PlanEmitter::step(StepIndex pc) {
   const Step& step = plan_.steps[pc];
   b_.SetInsertPoint(blocks_[pc]);
-  const bool code = step.as<step::Launch>() != nullptr ? native_.bodies[pc].has_value() : has_native_code(plan_, step);
-  if (!code) return leave(pc);
+  if (!has_native_code(plan_, step)) return leave(pc);
   if (!std::visit(StepCode{*this, pc}, step.body)) return;
   done();
   b_.CreateBr(blocks_[pc + 1]);
 }
 
 void PlanEmitter::launch(StepIndex pc, const step::Launch& launch) {
+  if (!native_.bodies[pc]) return call(pc, launch);
   const NativeBody& body = *native_.bodies[pc];
   for (const KnownRegister& known : native_.guards[pc]) {
     leave_unless(b_.CreateICmpEQ(reg(known.reg), number(known.value)), pc);
@@ -395,13 +400,42 @@ void PlanEmitter::launch(StepIndex pc, const step::Launch& launch) {
   loops(body, std::move(at), body.extents.size());
 }
 
+llvm::Value* PlanEmitter::call_of(StepIndex pc) {
+  llvm::Value* const calls = b_.CreateLoad(b_.getPtrTy(), field(offsetof(NativeFrame, calls)));
+  return element(calls, b_.getInt8Ty(), pc * sizeof(NativeCall));
+}
+
+/// Of the kernel, as the session has prepared it.
+void PlanEmitter::call(StepIndex pc, const step::Launch& launch) {
+  llvm::Type *const pointer = b_.getPtrTy(), *const wide = b_.getInt64Ty();
+  llvm::Value* const prepared = call_of(pc);
+  const auto member = [&](std::size_t offset) { return element(prepared, b_.getInt8Ty(), offset); };
+  llvm::Value* const run = b_.CreateLoad(pointer, member(offsetof(NativeCall, run)));
+  leave_unless(b_.CreateICmpNE(run, llvm::ConstantPointerNull::get(b_.getPtrTy())), pc);
+  fits_results(launch.out, pc);
+  llvm::Value* const pointers = b_.CreateLoad(pointer, field(offsetof(NativeFrame, pointers)));
+  std::size_t k = 0;
+  for (const auto* list : {&launch.in, &launch.out}) {
+    for (const SlotId s : *list) {
+      llvm::Value* const at = s ? address(s) : llvm::ConstantPointerNull::get(b_.getPtrTy());
+      b_.CreateStore(at, element(pointers, pointer, k++));
+    }
+  }
+  auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, wide, wide}, false);
+  b_.CreateCall(type, run,
+                {member(offsetof(NativeCall, call)), field(offsetof(NativeFrame, worker)), number(0),
+                 b_.CreateLoad(wide, member(offsetof(NativeCall, units)))});
+  llvm::Value* const slot = b_.CreateLoad(pointer, member(offsetof(NativeCall, call) + offsetof(Call, fault)));
+  leave_unless(b_.CreateICmpEQ(b_.CreateLoad(wide, slot), number(FaultSlot::kNone)), pc);
+}
+
 /// The `loop` innermost loops over rows.
 void PlanEmitter::loops(const NativeBody& body, std::vector<llvm::Value*> at, std::size_t loop) {
   if (loop == 0) {
     RowPlace place{.at = std::move(at), .steps = {}, .n = number(body.n), .scratch = nullptr, .stride = nullptr};
     for (const std::int64_t bytes : body.inner) place.steps.push_back(number(bytes));
     if (body.scratch_bytes != 0) {
-      place.scratch = b_.CreateLoad(b_.getPtrTy(), field(offsetof(NativeFrame, scratch)));
+      place.scratch = b_.CreateLoad(b_.getPtrTy(), field(offsetof(NativeFrame, worker) + offsetof(Worker, scratch)));
       place.stride = number(static_cast<std::int64_t>(body.stride));
     }
     return TileEmitter(lanes_, b_, *body.code, body.form).row(place);

@@ -46,6 +46,8 @@ class PlanEmitter {
   void fits_results(const std::vector<SlotId>& slots, StepIndex pc);
 
   void launch(StepIndex pc, const step::Launch& launch);
+  void call(StepIndex pc, const step::Launch& launch);
+  llvm::Value* call_of(StepIndex pc);
   void loops(const NativeBody& body, std::vector<llvm::Value*> at, std::size_t loop);
   void program(const DimProgram& program);
   llvm::Value* saturated(llvm::Value* x);
