@@ -30,7 +30,7 @@ def _built():
     """The folder with the built package."""
     build = pathlib.Path(os.environ.get("FRAZIL_BUILD", ROOT / "build-wheel")).resolve()
     if not (build / "CMakeCache.txt").is_file():
-        options = ["TESTS=OFF", "BENCH=OFF", "EXAMPLES=OFF", "PYTHON=ON", "VIEW=OFF"]
+        options = ["TESTS=OFF", "BENCH=OFF", "EXAMPLES=OFF", "PYTHON=ON", "VIEW=OFF", "JIT=OFF"]
         configure = ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
         configure += [f"-DPython_EXECUTABLE={sys.executable}", *(f"-DFRAZIL_{option}" for option in options)]
         subprocess.run(configure, check=True)

@@ -1,10 +1,13 @@
 #include "tool/profile_trace.h"
 
+#include <chrono>
 #include <ostream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "exec/code_maker.h"
 #include "ir/op.h"
 #include "tool/profile_report.h"
 
@@ -35,6 +38,7 @@ class TraceWriter {
     for (const TraceEvent& event : recorder_.events()) {
       if (event.kind != TraceEvent::Kind::dropped && event.end >= event.begin) write(event);
     }
+    write_compiling();
     out_ << "],\n\"otherData\":{\"model\":" << json_text(model) << ",\"dropped\":" << recorder_.dropped() << "}}\n";
   }
 
@@ -78,6 +82,29 @@ class TraceWriter {
                             spans_[event.plan][event.where].op, getpid(), lane_, us(event.begin))
              << fmt::format(R"("args":{{"node":{},"predicate":{}}}}})", spans_[event.plan][event.where].name,
                             event.side);
+    }
+  }
+
+  /// What was compiled since recording began, on a lane of its own.
+  void write_compiling() {
+    const auto clock = std::chrono::steady_clock::now();
+    const double now_us = us(ticks());
+    const auto at = [&](std::chrono::steady_clock::time_point t) {
+      return now_us - std::chrono::duration<double, std::micro>(clock - t).count();
+    };
+    const long lane = lane_ + 1;
+    bool named = false;
+    for (const exec::CodeEvent& e : exec::code_events()) {
+      if (at(e.end) < 0) continue;
+      if (!std::exchange(named, true)) {
+        out_ << ",\n"
+             << fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"compiling"}}}})",
+                            getpid(), lane);
+      }
+      out_ << fmt::format(
+          R"(,{}{{"ph":"X","name":"{}","cat":"code","pid":{},"tid":{},"ts":{:.4f},"dur":{:.4f},"args":{{"bytes":{},"what":{}}}}})",
+          '\n', e.cached ? "load code" : "compile", getpid(), lane, at(e.begin), at(e.end) - at(e.begin), e.bytes,
+          json_text(e.what));
     }
   }
 
