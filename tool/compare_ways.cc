@@ -29,8 +29,8 @@ constexpr std::size_t kPlotted = 400;
 
 /// A way to run the model.
 struct Way {
-  const char* name;
-  const char* colour;
+  const char* name = "";
+  const char* colour = "";
   std::string file, tier;
 };
 
@@ -104,7 +104,7 @@ Result<Json> in_child(const std::function<Result<Json>()>& work) {
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  const Json json = Json::parse(text, nullptr, false);
+  Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return fail(Code::internal, "a process that measures ended without a result");
   if (json.contains("fault")) {
     return fail(static_cast<Code>(json.at("code").get<int>()), "{}", json.at("fault").get<std::string>());

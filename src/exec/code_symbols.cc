@@ -11,6 +11,7 @@
 
 // Names and layout as "JIT Compilation Interface" of GDB's manual has them.
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): gdb looks for these
 struct jit_code_entry {
   jit_code_entry *next_entry, *prev_entry;
   const char* symfile_addr;
@@ -24,6 +25,7 @@ struct jit_descriptor {
   asm volatile("" ::: "memory");
 }
 [[gnu::used, gnu::visibility("default")]] jit_descriptor __jit_debug_descriptor = {1, 0, nullptr, nullptr};
+// NOLINTEND(bugprone-reserved-identifier)
 }
 
 namespace frazil {

@@ -31,7 +31,7 @@ class Interpreter {
     return run_steps<Until::halt_watched>(from, 0, &watched);
   }
   /// Recomputes a register group whose sources changed, and has what depends on it prepared again.
-  Status evaluate(std::uint32_t group);
+  Status evaluate(std::uint32_t index);
   /// Registers of the group, or what they are computed from, were changed from outside.
   void forget(std::uint32_t group);
   /// All groups are stale.
@@ -39,7 +39,7 @@ class Interpreter {
 
  private:
   template <Until until>
-  Result<std::optional<Exit>> run_steps(StepIndex from, StepIndex end, InnerValues* watched);
+  Result<std::optional<Exit>> run_steps(StepIndex pc, StepIndex end, InnerValues* watched);
   void find_code();
   void make_code(PlanCodes::Wish wish);
   void time_passed();

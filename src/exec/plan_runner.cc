@@ -89,21 +89,21 @@ PlanRunner::Outcome PlanRunner::run_plan(std::span<const Datum> inputs, std::vec
   return go_on(0, outputs);
 }
 
-Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& other, const GuardMiss& miss,
+Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& before, const GuardMiss& miss,
                                                           std::span<const Datum> inputs, std::vector<Datum>& outputs) {
-  auto* const before = dynamic_cast<PlanRunner*>(&other);
-  if (before == nullptr || memory_.devices().any() || before->memory_.devices().any()) return std::nullopt;
-  const std::pair key(&before->executable(), miss.guard);
+  auto* const other = dynamic_cast<PlanRunner*>(&before);
+  if (other == nullptr || memory_.devices().any() || other->memory_.devices().any()) return std::nullopt;
+  const std::pair key(&other->executable(), miss.guard);
   auto it = resumes_.find(key);
   if (it == resumes_.end()) {
-    it = resumes_.emplace(key, plan_resume(before->values_.plan, miss.guard, values_.plan)).first;
+    it = resumes_.emplace(key, plan_resume(other->values_.plan, miss.guard, values_.plan)).first;
     if (!it->second) logging::debug(2, "a guard that missed lets the request begin anew: {}", it->second.error());
   }
   if (!it->second) return std::nullopt;
   Settle settle(*this);
   const std::vector<Datum> held = outputs;  // what `before` made lies there
   FRAZIL_CHECK(begin(inputs, outputs));
-  Transfer transfer(before->values_, values_, memory_, interpreter_);
+  Transfer transfer(other->values_, values_, memory_, interpreter_);
   FRAZIL_TRY(const bool done, transfer.run(*it->second));
   if (!done) return std::nullopt;
   ++context_.counters.resumed;

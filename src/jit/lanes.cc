@@ -58,7 +58,7 @@ llvm::AllocaInst* Lanes::space(llvm::IRBuilder<>& b, llvm::Type* type) const {
   return at.CreateAlloca(type);
 }
 
-llvm::Value* Lanes::call(llvm::IRBuilder<>& b, std::string name, llvm::Type* result,
+llvm::Value* Lanes::call(llvm::IRBuilder<>& b, const std::string& name, llvm::Type* result,
                          std::initializer_list<llvm::Value*> args) {
   llvm::Type* const pointer = b.getPtrTy();
   const llvm::Function* like = nullptr;

@@ -43,7 +43,7 @@ class Lanes {
 
  private:
   Lanes(llvm::Module& module, std::string_view isa) : module_(module), isa_(isa) {}
-  llvm::Value* call(llvm::IRBuilder<>& b, std::string name, llvm::Type* result,
+  llvm::Value* call(llvm::IRBuilder<>& b, const std::string& name, llvm::Type* result,
                     std::initializer_list<llvm::Value*> args);
   llvm::AllocaInst* space(llvm::IRBuilder<>& b, llvm::Type* type) const;
 
