@@ -175,14 +175,16 @@ std::string svg_of(const std::vector<std::pair<Way, Json>>& rows) {
   return svg + "</svg>\n";
 }
 
+double number(const Json& row, const char* field) { return row.at(field).get<double>(); }
+
 void print_table(const std::vector<std::pair<Way, Json>>& rows) {
   print_line(fmt::format("{:<8} {:>12} {:>10} {:>10} {:>12} {:>9} {:>11}", "way", "first answer", "p50", "p99.9",
                          "requests/s", "peak MB", "compiling"));
-  for (const auto& [way, row] : rows) {
-    const auto number = [&](const char* field) { return row.at(field).get<double>(); };
-    print_line(fmt::format("{:<8} {:>9.3f} ms {:>7.4f} ms {:>7.4f} ms {:>12.1f} {:>9.1f} {:>8.1f} ms", way.name,
-                           number("first_answer_ms"), number("p50_ms"), number("p99_9_ms"), number("requests_per_s"),
-                           number("peak_mb"), number("compile_ms")));
+  for (const auto& entry : rows) {
+    const Json& row = entry.second;
+    print_line(fmt::format("{:<8} {:>9.3f} ms {:>7.4f} ms {:>7.4f} ms {:>12.1f} {:>9.1f} {:>8.1f} ms", entry.first.name,
+                           number(row, "first_answer_ms"), number(row, "p50_ms"), number(row, "p99_9_ms"),
+                           number(row, "requests_per_s"), number(row, "peak_mb"), number(row, "compile_ms")));
   }
 }
 

@@ -202,7 +202,7 @@ typedef struct frazil_session frazil_session;
 
 typedef struct frazil_session_options {
   size_t size;
-  const char* tier;      /* NULL or "auto"; "ref": the slow reference; "0": hand-written kernels */
+  const char* tier;      /* NULL or "auto"; "ref": the slow reference; "0", "1", "2": what is compiled at once */
   uint64_t threads;      /* of one run; 0: one per core */
   uint64_t memory_limit; /* bytes of intermediate values */
   uint64_t arena_limit;  /* bytes kept between runs */

@@ -21,8 +21,9 @@ class Observer;
 /// How a session runs. Options that are not set are taken from the environment (`frazil knobs`). A run that exceeds a
 /// limit throws Code::limit.
 struct Options {
-  std::string tier = "auto";  ///< "auto"; "ref": the slow reference executor; "0": the plan on hand-written kernels;
-                              ///< "1": compiled bodies
+  /// "auto": what takes time is compiled in the background; "ref": the slow reference executor; "0": nothing is
+  /// compiled; "1", "2": fused bodies, or also whole plans, are compiled at once. Bits are equal on all but "ref".
+  std::string tier = "auto";
   std::optional<unsigned> threads;            ///< of one run; 0: one per core. More than 1024: Code::bad_input
   std::optional<std::uint64_t> memory_limit;  ///< bytes of intermediate values
   std::optional<std::uint64_t> arena_limit;   ///< bytes of intermediate values kept between runs

@@ -73,7 +73,8 @@ void bind_options(py::module_& m) {
   auto options = py::class_<Options>(
       m, "Options", R"(How runs go: keywords of load(), Graph.build(), Model.session() and Model.with_options().
 
-tier             "auto"; "ref", the slow reference; "0", the plan on hand-written kernels
+tier             "auto", compiling in the background; "ref", the slow reference; "0", "1", "2", what is
+                 compiled at once: nothing, fused bodies, also whole plans
 threads          of one run; 0: one per core
 memory_limit     bytes of intermediate values
 arena_limit      bytes of them that are kept between runs

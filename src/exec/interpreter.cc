@@ -99,10 +99,11 @@ void Interpreter::make_code(PlanCodes::Wish wish) {
       bodies[i] = launcher_.body(i, !codes_->is_fixed(*launch));
   }
   if (codes_->when() == Compiling::at_once) return codes_->compile(values_.regs, std::move(bodies), wish);
-  CompileThread::instance().post(
+  const bool posted = CompileThread::instance().post(
       [executable = executable_.weak_from_this(), regs = values_.regs, bodies = std::move(bodies), wish] {
         if (const auto self = executable.lock()) self->plan_codes()->compile(regs, bodies, wish);
       });
+  if (!posted) codes_->withdraw(values_.regs);
 }
 
 /// Runs steps from `pc` on; sets it to the first one that it leaves to the interpreter.

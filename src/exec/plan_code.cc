@@ -80,6 +80,12 @@ PlanCodes::Wish PlanCodes::wants(std::span<const std::int64_t> regs, double nano
   return wish;
 }
 
+void PlanCodes::withdraw(std::span<const std::int64_t> regs) {
+  const std::scoped_lock lock(mutex_);
+  const auto at = versions_.find(extents(regs));
+  if (at != versions_.end() && at->second.code == nullptr) versions_.erase(at);
+}
+
 /// Sessions that still use its code keep it until their next run.
 void PlanCodes::drop_oldest() {
   const auto older = [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; };

@@ -44,6 +44,8 @@ class PlanCodes {
   };
   /// So much time was spent with the extents in these registers without code. Each wish is told once for extents.
   Wish wants(std::span<const std::int64_t> regs, double nanoseconds);
+  /// The caller could not do what was wished: it may be wished again.
+  void withdraw(std::span<const std::int64_t> regs);
   Compiling when() const { return when_; }
   /// Makes the code for the extents in these registers, with these bodies per step, or with Wish::look finds it.
   void compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies, Wish wish);
