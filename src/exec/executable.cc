@@ -90,13 +90,18 @@ Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& ch
   return no_memory_left();
 }
 
-/// Bodies are compiled together; each takes milliseconds.
+/// Bodies are compiled together; each takes milliseconds. What the cache has of them is looked for after the first run.
 void Executable::spent(double nanoseconds) {
   constexpr double kPays = 2e6;
-  if (!native_->has_missing() || spent_.fetch_add(nanoseconds) + nanoseconds < kPays) return;
-  spent_ = 0;
-  CompileThread::instance().post([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->native_->compile_missing();
+  if (!native_->has_missing()) return;
+  const bool pays = spent_.fetch_add(nanoseconds) + nanoseconds >= kPays;
+  const bool first = !looked_.exchange(true);
+  if (!pays && !first) return;
+  if (pays) spent_ = 0;
+  CompileThread::instance().post([weak = weak_from_this(), pays] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    pays ? self->native_->compile_missing() : self->native_->find_missing();
   });
 }
 

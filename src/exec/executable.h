@@ -149,6 +149,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::shared_ptr<class NativeCompiler> native_;  // from tier 1 on
   std::unique_ptr<class PlanCodes> plan_codes_;   // of tier 2
   std::atomic<double> spent_ = 0;                 // nanoseconds since code was last asked for
+  std::atomic<bool> looked_ = false;              // for code that is there already
   std::mutex specialisations_mutex_;
   std::map<Choices, std::shared_ptr<Executable>> specialisations_;
 };

@@ -84,33 +84,47 @@ std::shared_ptr<const NativeCompiler::Made> NativeCompiler::known(const TileCode
 
 NativeLoop NativeCompiler::find(const TileCode& code, const LoopForm& form) {
   const std::scoped_lock lock(mutex_);
-  const auto [at, first] = made_.try_emplace({&code, form});
-  std::shared_ptr<const Made>& made = at->second;
+  std::shared_ptr<const Made>& made = made_[{&code, form}];
   if (made == nullptr && when_ == Compiling::later) {
-    if (first) made = known(code, form);
-    if (made == nullptr) {
-      missing_.store(true, std::memory_order_relaxed);
-      return nullptr;
-    }
+    missing_.store(true, std::memory_order_relaxed);
+    return nullptr;
   }
   if (made == nullptr) made = make(code, form);
   return made->code == nullptr ? nullptr : made->code->entry<NativeLoop>();
 }
 
-void NativeCompiler::compile_missing() {
+std::vector<NativeCompiler::Place> NativeCompiler::missing() const {
+  const std::scoped_lock lock(mutex_);
   std::vector<Place> places;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (const auto& [place, made] : made_) {
-      if (made == nullptr) places.push_back(place);
-    }
-    missing_.store(false, std::memory_order_relaxed);
+  for (const auto& [place, made] : made_) {
+    if (made == nullptr) places.push_back(place);
   }
+  return places;
+}
+
+void NativeCompiler::fill(const Place& place, std::shared_ptr<const Made> made) {
+  const std::scoped_lock lock(mutex_);
+  made_[place] = std::move(made);
+}
+
+void NativeCompiler::find_missing() {
+  bool any = false;
+  for (const Place& place : missing()) {
+    if (CompileThread::instance().stopping()) return;
+    auto made = known(*place.first, place.second);
+    if (made == nullptr) continue;
+    fill(place, std::move(made));
+    any = true;
+  }
+  if (any) generation_.fetch_add(1, std::memory_order_release);
+}
+
+void NativeCompiler::compile_missing() {
+  missing_.store(false, std::memory_order_relaxed);
+  const std::vector<Place> places = missing();
   for (const Place& place : places) {
     if (CompileThread::instance().stopping()) return;
-    auto made = make(*place.first, place.second);
-    const std::scoped_lock lock(mutex_);
-    made_[place] = std::move(made);
+    fill(place, make(*place.first, place.second));
   }
   if (!places.empty()) generation_.fetch_add(1, std::memory_order_release);
 }

@@ -29,7 +29,10 @@ class NativeCompiler : public NativeSource {
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
   /// Whether find() was asked for code that compile_missing() has not yet made.
   bool has_missing() const { return missing_.load(std::memory_order_relaxed); }
-  /// Makes it, and then changes the generation. Precondition: the tile programs live.
+  /// Takes what other executables or the cache have of it; changes the generation where there was some. Precondition of
+  /// both: the tile programs live.
+  void find_missing();
+  /// Makes it, and then changes the generation.
   void compile_missing();
   /// Why no form of it has code so far; empty where one has.
   std::string why_not(const TileCode& code) const;
@@ -44,6 +47,8 @@ class NativeCompiler : public NativeSource {
 
  private:
   using Place = std::pair<const TileCode*, LoopForm>;
+  std::vector<Place> missing() const;
+  void fill(const Place& place, std::shared_ptr<const Made> made);
   std::shared_ptr<const Made> make(const TileCode& code, const LoopForm& form) const;
   std::shared_ptr<const Made> known(const TileCode& code, const LoopForm& form) const;
 
