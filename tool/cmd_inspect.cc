@@ -13,6 +13,7 @@
 #include "ir/text.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/measure.h"
 #include "tool/report.h"
 #include "tool/requests.h"
 
@@ -168,15 +169,8 @@ Status settle(Session& session, Requests& requests) {
   constexpr double kSeconds = 0.02;
   for (int round = 0; round < 3; ++round) {
     const double end = now() + kSeconds;
-    do {
-      for (;;) {
-        FRAZIL_TRY(const auto inputs, requests.next());
-        if (!inputs) break;
-        FRAZIL_TRY(const auto outputs, session.run(*inputs));
-        requests.done(outputs);
-      }
-      requests.restart();
-    } while (now() < end);
+    do FRAZIL_CHECK(timed_pass(session, requests, nullptr));
+    while (now() < end);
     exec::CompileThread::instance().wait_until_idle();
   }
   return {};

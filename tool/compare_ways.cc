@@ -193,7 +193,8 @@ void print_table(const std::vector<std::pair<Way, Json>>& rows) {
 Result<int> compare_ways(const std::string& model, const RequestOptions& requests, const std::string& plot,
                          const Common& common) {
   std::string folder = (fs::temp_directory_path() / "frazil-ways-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) return fail(Code::limit, "no temporary folder: {}", std::strerror(errno));
+  if (::mkdtemp(folder.data()) == nullptr)
+    return fail(Code::limit, "{}: the temporary folder cannot be made: {}", folder, std::strerror(errno));
   struct Removed {
     const std::string& folder;
     ~Removed() {

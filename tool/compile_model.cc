@@ -3,6 +3,7 @@
 #include "base/knobs.h"
 #include "exec/code_maker.h"
 #include "exec/package.h"
+#include "tool/measure.h"
 
 namespace frazil::tool {
 namespace {
@@ -43,15 +44,7 @@ Status warm(Session& session, const ValueSource& source, const RequestOptions& o
   constexpr int kRuns = 3;
   FRAZIL_TRY(Requests requests, Requests::make(source, options));
   FRAZIL_CHECK(requests.preload());
-  for (int run = 0; run < kRuns; ++run) {
-    for (;;) {
-      FRAZIL_TRY(const auto inputs, requests.next());
-      if (!inputs) break;
-      FRAZIL_TRY(const auto outputs, session.run(*inputs));
-      requests.done(outputs);
-    }
-    requests.restart();
-  }
+  for (int run = 0; run < kRuns; ++run) FRAZIL_CHECK(timed_pass(session, requests, nullptr));
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "base/knobs.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -60,26 +61,25 @@ Status set_deadline(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
+Status one_of(std::initializer_list<std::string_view> words, const Knob& knob, std::string_view text) {
+  if (std::ranges::find(words, text) != words.end()) return {};
+  return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
+}
+
 Status set_isa(Knobs& knobs, const Knob& knob, std::string_view text) {
-  if (text != "base" && text != "avx2" && text != "avx512" && text != "neon") {
-    return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
-  }
+  FRAZIL_CHECK(one_of({"base", "avx2", "avx512", "neon"}, knob, text));
   knobs.isa = text;
   return {};
 }
 
 Status set_tier(Knobs& knobs, const Knob& knob, std::string_view text) {
-  if (text != "auto" && text != "0" && text != "1" && text != "2") {
-    return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
-  }
+  FRAZIL_CHECK(one_of({"auto", "0", "1", "2"}, knob, text));
   knobs.tier = text;
   return {};
 }
 
 Status set_jit(Knobs& knobs, const Knob& knob, std::string_view text) {
-  if (text != "on" && text != "off") {
-    return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
-  }
+  FRAZIL_CHECK(one_of({"on", "off"}, knob, text));
   knobs.jit = text == "on";
   return {};
 }
@@ -90,9 +90,7 @@ Status set_code_cache(Knobs& knobs, const Knob&, std::string_view text) {
 }
 
 Status set_code_symbols(Knobs& knobs, const Knob& knob, std::string_view text) {
-  if (text != "off" && text != "perf" && text != "gdb" && text != "perf,gdb") {
-    return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
-  }
+  FRAZIL_CHECK(one_of({"off", "perf", "gdb", "perf,gdb"}, knob, text));
   knobs.code_symbols = text;
   return {};
 }

@@ -50,63 +50,60 @@ std::optional<NativeBody> native_body(const KernelEntry& entry, const void* stat
 
 namespace {
 
-/// Whether there is code for a kind of step, where it does not depend on the step's operands.
-struct HasCode {
+/// What the code of a step does; each kind without one is left to the interpreter.
+enum class StepCode : std::uint8_t {
+  none,
+  may_leave,  ///< it may find that the interpreter has to run the step
+  stays,      ///< it always runs the step
+};
+
+struct CodeOf {
   const Plan& plan;
   bool plain(SlotId s) const { return !plan.slot(s).object && plan.storage(s).place != Place::tiles; }
-  bool integer(SlotId s) const { return plain(s) && is_integer_or_boolean(plan.slot(s).elem); }
-  static bool is_integer_or_boolean(Elem e) { return e == Elem::i64 || e == Elem::i32 || e == Elem::boolean; }
+  bool integer(SlotId s) const {
+    const Elem e = plan.slot(s).elem;
+    return plain(s) && (e == Elem::i64 || e == Elem::i32);
+  }
+  bool integer_or_boolean(SlotId s) const { return integer(s) || (plain(s) && plan.slot(s).elem == Elem::boolean); }
+  static StepCode stays_if(bool can) { return can ? StepCode::stays : StepCode::none; }
+  static StepCode may_leave_if(bool can) { return can ? StepCode::may_leave : StepCode::none; }
 
-  bool operator()(const step::Launch& l) const {
+  StepCode operator()(const step::Launch& l) const {
     const auto lies = [&](SlotId s) { return !s || plain(s); };
-    return l.device == kHost && l.extents.empty() && std::ranges::all_of(l.in, lies) &&
-           std::ranges::all_of(l.out, lies);
+    return may_leave_if(l.device == kHost && l.extents.empty() && std::ranges::all_of(l.in, lies) &&
+                        std::ranges::all_of(l.out, lies));
   }
-  bool operator()(const step::Evaluate&) const { return true; }
-  bool operator()(const step::Branch& b) const { return plain(b.condition); }
-  bool operator()(const step::LeaveAt&) const { return true; }
-  bool operator()(const step::Again&) const { return true; }
-  bool operator()(const step::Jump&) const { return true; }
-  bool operator()(const step::Set&) const { return true; }
-  bool operator()(const step::Add&) const { return true; }
-  bool operator()(const step::Assign&) const { return true; }
-  bool operator()(const step::Check&) const { return true; }
-  bool operator()(const step::Guard&) const { return true; }
-  bool operator()(const step::Swap& s) const {
-    const auto stays = [&](SlotId of) { return plain(of) && plan.storage(of).place != Place::growing; };
-    return stays(s.source) && stays(s.variable);
+  StepCode operator()(const step::Evaluate& e) const { return e.group == 0 ? StepCode::may_leave : StepCode::stays; }
+  StepCode operator()(const step::Branch& b) const { return stays_if(plain(b.condition)); }
+  StepCode operator()(const step::LeaveAt&) const { return StepCode::stays; }
+  StepCode operator()(const step::Again&) const { return StepCode::stays; }
+  StepCode operator()(const step::Jump&) const { return StepCode::stays; }
+  StepCode operator()(const step::Set&) const { return StepCode::stays; }
+  StepCode operator()(const step::Add&) const { return StepCode::stays; }
+  StepCode operator()(const step::Assign&) const { return StepCode::stays; }
+  StepCode operator()(const step::Check&) const { return StepCode::may_leave; }
+  StepCode operator()(const step::Guard&) const { return StepCode::may_leave; }
+  StepCode operator()(const step::Swap& s) const {
+    const auto fixed = [&](SlotId of) { return plain(of) && plan.storage(of).place != Place::growing; };
+    return stays_if(fixed(s.source) && fixed(s.variable));
   }
-  bool operator()(const step::Load& l) const { return integer(l.from) && plan.slot(l.from).elem != Elem::boolean; }
-  bool operator()(const step::Pick& p) const { return integer(p.index) && plan.slot(p.index).elem != Elem::boolean; }
-  bool operator()(const step::Bind& b) const { return integer(b.from); }
-  bool operator()(const step::Store& s) const { return integer(s.to); }
-  bool operator()(const step::Reserve&) const { return true; }
-  bool operator()(const step::Reset& r) const { return !plan.accumulators[r.accumulator.id].object; }
-  bool operator()(const step::Append& a) const {
-    return a.in_place && !plan.accumulators[a.accumulator.id].object && plain(a.part);
+  StepCode operator()(const step::Load& l) const { return stays_if(integer(l.from)); }
+  StepCode operator()(const step::Pick& p) const { return may_leave_if(integer(p.index)); }
+  StepCode operator()(const step::Bind& b) const { return stays_if(integer_or_boolean(b.from)); }
+  StepCode operator()(const step::Store& s) const { return may_leave_if(integer_or_boolean(s.to)); }
+  StepCode operator()(const step::Reserve&) const { return StepCode::may_leave; }
+  StepCode operator()(const step::Reset& r) const { return may_leave_if(!plan.accumulators[r.accumulator.id].object); }
+  StepCode operator()(const step::Append& a) const {
+    return may_leave_if(a.in_place && !plan.accumulators[a.accumulator.id].object && plain(a.part));
   }
-  bool operator()(const auto&) const { return false; }
+  StepCode operator()(const auto&) const { return StepCode::none; }
 };
 
-/// Whether a step with code always runs to its end.
-struct Stays {
-  bool operator()(const step::Evaluate& e) const { return e.group != 0; }
-  bool operator()(const step::Branch&) const { return true; }
-  bool operator()(const step::LeaveAt&) const { return true; }
-  bool operator()(const step::Again&) const { return true; }
-  bool operator()(const step::Jump&) const { return true; }
-  bool operator()(const step::Set&) const { return true; }
-  bool operator()(const step::Add&) const { return true; }
-  bool operator()(const step::Assign&) const { return true; }
-  bool operator()(const step::Swap&) const { return true; }
-  bool operator()(const step::Load&) const { return true; }
-  bool operator()(const step::Bind&) const { return true; }
-  bool operator()(const auto&) const { return false; }
-};
+StepCode code_of(const Plan& plan, const Step& step) { return std::visit(CodeOf{plan}, step.body); }
 
 }  // namespace
 
-bool has_native_code(const Plan& plan, const Step& step) { return std::visit(HasCode{plan}, step.body); }
+bool has_native_code(const Plan& plan, const Step& step) { return code_of(plan, step) != StepCode::none; }
 
 std::vector<bool> fixed_registers(const Plan& plan) {
   std::vector<bool> fixed(plan.registers, true);
@@ -145,7 +142,7 @@ void NativePlan::find_entries() {
   const auto has_code = [&](StepIndex i) { return has_native_code(*plan, plan->steps[i]); };
   const auto stays = [&](StepIndex i) {
     const auto* launch = plan->steps[i].as<step::Launch>();
-    if (launch == nullptr) return has_code(i) && std::visit(Stays{}, plan->steps[i].body);
+    if (launch == nullptr) return code_of(*plan, plan->steps[i]) == StepCode::stays;
     const auto grows = [&](SlotId s) { return s && plan->storage(s).place == Place::growing; };
     return bodies[i].has_value() && guards[i].empty() && std::ranges::none_of(launch->out, grows);
   };

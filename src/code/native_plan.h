@@ -38,8 +38,8 @@ struct NativeFrame {
 
 /// Runs from step `from`, one of NativePlan::enters, until a step that it leaves to the interpreter: one without code,
 /// one whose guard misses, a launch that has no call or found a fault, or the head of a loop when fewer than
-/// Plan::steps steps are left. Nothing of the step that it returns has run. Precondition: frame->left is at least the
-/// number of steps of the plan.
+/// Plan::steps steps are left. Nothing of the step that it returns has run, unless it was called and its fault slot is
+/// not empty. Precondition: frame->left is at least the number of steps of the plan.
 using NativeSteps = std::uint32_t (*)(NativeFrame* frame, std::uint32_t from);
 
 /// A fused body in one place of a plan, all its extents known: rows of `n` elements in loops.

@@ -107,7 +107,7 @@ void Interpreter::make_code(PlanCodes::Wish wish) {
 }
 
 /// Runs steps from `pc` on; sets it to the first one that it leaves to the interpreter.
-inline void Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
+inline Status Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
   // So that limits are looked at from time to time.
   const std::uint64_t given = std::min(left, plan_.steps.size() + kStepsBetweenPolls);
   frame_.worker = {0, memory_.scratch_data()};
@@ -118,7 +118,15 @@ inline void Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
   ++context_.counters.entered;
   context_.counters.missed += code_->runs[pc];
   context_.counters.iterations += frame_.iterations;
-  if (frame_.groups_recomputed == 0) return;
+  if (frame_.groups_recomputed != 0) take_over_groups();
+  FRAZIL_CHECK(launcher_.fault_of_call(pc));
+  if (context_.execution_limits.poll()) [[unlikely]]
+    return context_.execution_limits.reason();
+  return {};
+}
+
+/// What the code recomputed: launches that depend on it are prepared again.
+void Interpreter::take_over_groups() {
   context_.counters.shape_changes += frame_.groups_recomputed;
   found_at_ += frame_.groups_recomputed;  // none of these determines which code runs
   for (std::size_t g = 0; g < recomputed_.size(); ++g) {
@@ -146,9 +154,7 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
   for (std::uint64_t left = context_.steps_left;; --left) {
     if constexpr (until == Until::halt) {
       if (enters != nullptr && enters[pc] != 0 && left >= plan_.steps.size()) {
-        run_code(pc, left);
-        if (limits.poll()) [[unlikely]]
-          return limits.reason();
+        FRAZIL_CHECK(run_code(pc, left));
       }
     }
     if constexpr (until == Until::halt_watched) FRAZIL_CHECK(watched->show(pc, std::exchange(before, pc)));

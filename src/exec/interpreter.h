@@ -46,7 +46,8 @@ class Interpreter {
   const std::uint8_t* entries() const {
     return code_ == nullptr || context_.observer != nullptr ? nullptr : code_->enters.data();
   }
-  void run_code(StepIndex& pc, std::uint64_t& left);
+  Status run_code(StepIndex& pc, std::uint64_t& left);
+  void take_over_groups();
   bool branch(StepIndex pc);
   Status other_step(const Step& step);
   Status run_bind(const Step& step, const step::Bind& bind);

@@ -146,7 +146,7 @@ bool Launcher::pays(double nanoseconds) const {
   return nanoseconds >= from || (nanoseconds >= kIdleShare * from && context_.scheduler->has_idle());
 }
 
-inline Status Launcher::report(StepIndex pc, FaultSlot& slot) {
+Status Launcher::report(StepIndex pc, FaultSlot& slot) {
   if (slot.empty()) [[likely]]
     return {};
   return within(values_.where(plan_.steps[pc]), slot.take().error());

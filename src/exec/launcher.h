@@ -33,6 +33,8 @@ class Launcher {
   void leave_to_code(const std::uint8_t* steps) { run_by_code_ = steps; }
   /// The fused body that the step is, at the extents that registers have now; nothing where it is none.
   std::optional<NativeBody> body(StepIndex pc, bool prepared_only);
+  /// What a launch that generated code called has found wrong.
+  Status fault_of_call(StepIndex pc) { return report(pc, faults_[0]); }
   /// For generated code: launches that it may call, and where their operands go.
   NativeCall* calls() { return calls_.empty() ? nullptr : calls_.data(); }
   std::byte** pointers() { return pointers_.data(); }

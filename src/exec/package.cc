@@ -32,13 +32,28 @@ using Json = nlohmann::json;
 using Bytes = std::span<const std::byte>;
 
 constexpr std::string_view kMagic = "FRAZIL PACKAGE 1\n";
-constexpr std::size_t kHead = 17 + 16 + 40;
+constexpr std::size_t kHead = kMagic.size() + 16 + 40;
 constexpr std::size_t kPartAlignment = 4096;
 
 std::size_t round_to_part(std::size_t n) { return (n + kPartAlignment - 1) / kPartAlignment * kPartAlignment; }
 
 Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+using Weights = std::map<std::string, Tensor, std::less<>>;
+
+Result<Graph> graph_of(std::string_view text, const Weights& weights) {
+  return parse(text, [&](std::string_view name) {
+    const auto at = weights.find(name);
+    return at == weights.end() ? Tensor() : at->second;
+  });
+}
+
+/// Zeros from the end of so many bytes to where a part may begin.
+Bytes padding_behind(std::size_t bytes) {
+  static const std::vector<std::byte> kZeros(kPartAlignment);
+  return Bytes(kZeros).first(round_to_part(bytes) - bytes);
+}
 
 // ---- writing ----
 
@@ -48,13 +63,9 @@ class Parts {
   Json add(Bytes bytes) {
     const std::size_t at = end_;
     pieces_.push_back(bytes);
-    padding(round_to_part(bytes.size()) - bytes.size());
+    pieces_.push_back(padding_behind(bytes.size()));
     end_ += round_to_part(bytes.size());
     return Json::array({at, bytes.size()});
-  }
-  void padding(std::size_t bytes) {
-    static const std::vector<std::byte> kZeros(kPartAlignment);
-    if (bytes != 0) pieces_.push_back(Bytes(kZeros).first(bytes));
   }
   const std::vector<Bytes>& pieces() const { return pieces_; }
 
@@ -63,7 +74,7 @@ class Parts {
   std::size_t end_ = 0;
 };
 
-Json weights_json(const std::map<std::string, Tensor, std::less<>>& weights, Parts& parts, Json& forms) {
+Json weights_json(const Weights& weights, Parts& parts, Json& forms) {
   Json list = Json::array();
   for (const auto& [name, tensor] : weights) {
     const Bytes bytes(tensor.data(), tensor.bytes());
@@ -97,11 +108,7 @@ PassSet passes_of_package() {
 
 Result<Graph> graph_of_package(const Executable& model) {
   const Graph& graph = *model.plan().graph;
-  const auto weights = weights_of(graph);
-  return parse(print(graph), [&](std::string_view name) {
-    const auto at = weights.find(name);
-    return at == weights.end() ? Tensor() : at->second;
-  });
+  return graph_of(print(graph), weights_of(graph));
 }
 
 Status write_package(const std::string& path, const Executable& executable, const std::vector<std::string>& shapes) {
@@ -128,9 +135,7 @@ Status write_package(const std::string& path, const Executable& executable, cons
   const std::string described = index.dump();
   const std::string head = fmt::format("{}{:016x}{}", kMagic, described.size(), sha1(bytes_of(described)));
   std::vector<Bytes> pieces{bytes_of(head), bytes_of(described)};
-  const std::size_t used = head.size() + described.size();
-  static const std::vector<std::byte> kZeros(kPartAlignment);
-  pieces.push_back(Bytes(kZeros).first(round_to_part(used) - used));
+  pieces.push_back(padding_behind(head.size() + described.size()));
   pieces.insert(pieces.end(), parts.pieces().begin(), parts.pieces().end());
   return write_file(path, Pieces(pieces));
 }
@@ -149,6 +154,7 @@ struct Held {
   std::vector<std::shared_ptr<const PackedWeight>> forms;
 };
 
+/// Tells whose weights lie in an open package.
 class OpenPackages {
  public:
   static OpenPackages& all() {
@@ -185,10 +191,7 @@ class Reader {
     FRAZIL_CHECK(read_code());
     FRAZIL_TRY(const Bytes text, part(index_.at("graph")));
     if (sha1(text) != index_.at("digest").get<std::string>()) return damaged(path(), "its graph");
-    FRAZIL_TRY(Graph graph, parse(text_of(text), [&](std::string_view name) {
-                 const auto at = weights_.find(name);
-                 return at == weights_.end() ? Tensor() : at->second;
-               }));
+    FRAZIL_TRY(Graph graph, graph_of(text_of(text), weights_));
     return Package{std::move(graph), index_.at("shapes").get<std::vector<std::string>>()};
   } catch (const Json::exception& error) {
     return damaged(path(), error.what());
@@ -276,7 +279,7 @@ class Reader {
   std::shared_ptr<Held> held_;
   Json index_;
   std::size_t first_ = 0;
-  std::map<std::string, Tensor, std::less<>> weights_;
+  Weights weights_;
 };
 
 }  // namespace

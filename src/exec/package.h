@@ -31,9 +31,10 @@ Result<Graph> graph_of_package(const Executable& model);
 /// a graph that the text form cannot hold.
 Status write_package(const std::string& path, const Executable& executable, const std::vector<std::string>& shapes);
 
-/// Opens a package: its graph, with its packed weights and its code known to this process while the graph lives.
-/// Code::bad_input for a file that is cut off or damaged, Code::unsupported, with what to do, for one that was made by
-/// another version or for instructions that this machine does not have.
+/// Opens a package, which holds machine code: only one from somebody who is trusted. Its graph, with its packed weights
+/// and its code known to this process while the graph lives. Code::bad_input for a file that is cut off or damaged,
+/// Code::unsupported, with what to do, for one that was made by another version or for instructions that this machine
+/// does not have.
 Result<Package> open_package(const std::string& path);
 
 /// Whether the graph's weights lie in a package that is open, so that the graph has been through the passes.

@@ -12,7 +12,7 @@
 
 namespace frazil::exec {
 
-/// Tier 0: runs the bytecode of a plan.
+/// Runs the bytecode of a plan, on every tier but the reference executor.
 class PlanRunner : public Runner {
  public:
   PlanRunner(std::shared_ptr<Executable> executable, RunContext& context);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
@@ -10,6 +11,8 @@
 #include "plan/dataflow.h"
 
 namespace frazil::jit {
+
+static_assert(std::is_standard_layout_v<FaultSlot>, "its unit is read at its beginning");
 
 PlanEmitter::PlanEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const NativePlan& native)
     : lanes_(lanes),

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/backend.h"
+#include "exec/compile_thread.h"
+
 // Run it under the thread sanitizer; soak.cc runs the same mix for any length of time.
 namespace frazil::test {
 namespace {
@@ -87,6 +90,14 @@ TEST(Concurrent, TiersChangeUnderRuns) {
     }
     threads.clear();
     EXPECT_EQ(wrong, 0);
+    if (!exec::native_module()) continue;
+    exec::CompileThread::instance().wait_until_idle();
+    const auto session = executable->open();
+    Tensor n = Tensor::make(Elem::i64, {}).value(), x = Tensor::make(Elem::f32, {1}).value();
+    n.as_mutable<std::int64_t>()[0] = 5000;
+    x.as_mutable<float>()[0] = 2;
+    ASSERT_TRUE(session->run(std::vector<Datum>{Datum(n), Datum(x)}));
+    EXPECT_GT(session->counters().entered, 0U) << "the code has come";
   }
 }
 
