@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -79,6 +80,8 @@ struct Worker {
   std::byte* scratch = nullptr;  ///< Prepare::scratch_bytes of its own, aligned to 64
 };
 
+struct NativeBody;
+
 /// The code of one kernel step. Immutable; the executor may put another one in its place at any time.
 ///
 /// `run` may be called for any ranges of units that cover [0, units) once, in any order, by any workers at once; last
@@ -90,7 +93,10 @@ struct KernelEntry {
   Status (*prepare)(Prepare& cx, const void* code, void* state) = nullptr;
   void (*run)(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) = nullptr;
   std::shared_ptr<const void> code;  ///< what it was compiled to: parameters, tile bytecode, machine code
-  bool runs_body = false;            ///< it runs nothing but a tile program; see code/native_plan.h
+  bool runs_body = false;            ///< it runs nothing but a tile program, which `code` is
+  /// What can be written into generated code at the extents that `prepare` last had; null: nothing. See
+  /// code/native_plan.h.
+  std::optional<NativeBody> (*native)(const void* code, const void* state) = nullptr;
 };
 
 /// An entry whose code is a P and whose state is an S, made anew by each `prepare`.

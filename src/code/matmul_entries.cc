@@ -7,6 +7,8 @@
 #include "code/product_entry.h"
 #include "kernel/gemm.h"
 #include "kernel/gemm_kernel.h"
+#include "kernel/gemm_row.h"
+#include "kernel/isa.h"
 
 namespace frazil {
 namespace {
@@ -64,11 +66,40 @@ Result<const kernel::GemmKernel*> kernel_for(const Prepare& cx) {
   return kernel;
 }
 
+/// The call as a product that generated code computes; nothing where the kernel sums in another order than that has.
+/// `state`: what `g` lies in.
+std::optional<NativeProduct> row_product(const kernel::GemmKernel& kernel, const kernel::GemmCall& g,
+                                         const void* state) {
+  const bool packed = g.packed_b != nullptr;
+  if (kernel.a != Elem::f32 || kernel.b != Elem::f32 || kernel.c != Elem::f32 || g.m != 1) return std::nullopt;
+  if (!packed && g.b_col != 1) return std::nullopt;
+  if (!kernel::sums_in_chains(g.n, g.k, packed, kernel::lanes_of(kernel::current_isa()))) return std::nullopt;
+  NativeProduct product{.k = g.k, .n = g.n, .a_step = g.a_col, .b_row = g.b_row, .b_panel = kernel::kPanelCols};
+  product.b = 1;
+  product.slope = g.slope;
+  if (!packed) return product;
+  product.b_row = kernel::kPanelCols, product.b_panel = g.k * kernel::kPanelCols;
+  product.packed_at =
+      static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&g.packed_b) - static_cast<const std::byte*>(state));
+  return product;
+}
+
+/// A product of one row reads its packed B once. Where it is run again and again, every other time from its end, what
+/// it read last is still in the cache.
+struct Turns {
+  mutable bool backwards = false;
+  bool taken = false;
+  void prepare(const kernel::GemmCall& g) { taken = g.m == 1 && g.packed_b != nullptr; }
+  /// For a call for all units, beside which there is no other.
+  bool next() const { return taken && (backwards = !backwards); }
+};
+
 // ---- MatMul ----
 
 struct MatMulState {
   const kernel::GemmKernel* kernel = nullptr;
   kernel::GemmCall gemm;
+  Turns turns;
   Batches batches;
   Stack stack;
   ProductCut cut;
@@ -126,6 +157,7 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   } else {
     FRAZIL_CHECK(pack_stack(cx, *s.kernel, g, 1, s.stack));
   }
+  s.turns.prepare(g);
   s.cut.prepare(cx, *s.kernel, g, s.batches.count);
   if (cx.passing) s.sums = aligned(std::exchange(cx.scratch_bytes, 0));
   if (cx.passing) cx.scratch_bytes = s.sums + s.kernel->passed_bytes(g.m, g.n, g.k);
@@ -185,6 +217,7 @@ void matmul_units(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::in
 
 void run_matmul(const ProductRun<MatMulState>& r) {
   kernel::GemmCall g = call_of(r);
+  if (r.whole) g.backwards = r.state.turns.next();
   take_from_stack(r.state, g);
   r.state.cut.for_each(g, r.begin, r.end, [&](std::int64_t begin, std::int64_t end) {
     if (!r.prologue.exists()) return matmul_units(r, g, begin, end);
@@ -193,6 +226,14 @@ void run_matmul(const ProductRun<MatMulState>& r) {
       r.state.kernel->rows(g, row0, row1, r.worker.scratch);
     });
   });
+}
+
+std::optional<NativeProduct> row_of_matmul(const MatMulState& s) {
+  if (s.zeros || s.batches.count != 1 || s.stack.first != nullptr) return std::nullopt;
+  auto product = row_product(*s.kernel, s.gemm, &s);
+  if (product && s.bias) product->bias = 2;
+  if (product && s.added) product->addend = static_cast<std::uint32_t>(s.operands - 1);
+  return product;
 }
 
 // ---- Gemm ----
@@ -325,6 +366,14 @@ void run_gemm(const ProductRun<GemmState>& r) {
   });
 }
 
+std::optional<NativeProduct> row_of_gemm(const GemmState& s) {
+  if (!s.plain() || s.sums != 0) return std::nullopt;
+  auto product = row_product(*s.kernel, s.gemm, &s);
+  if (product && s.bias) product->bias = 2;
+  if (product) product->slope = s.slope;
+  return product;
+}
+
 template <class S>
 std::int64_t columns(const S& s) {
   return s.gemm.n;
@@ -333,11 +382,12 @@ std::int64_t columns(const S& s) {
 }  // namespace
 
 KernelEntry matmul_entry(ProductParams<params::MatMul> params) {
-  return ProductEntry<params::MatMul, MatMulState, prepare_matmul, columns, run_matmul>::make(std::move(params));
+  return ProductEntry<params::MatMul, MatMulState, prepare_matmul, columns, run_matmul, row_of_matmul>::make(
+      std::move(params));
 }
 
 KernelEntry gemm_entry(ProductParams<params::Gemm> params) {
-  return ProductEntry<params::Gemm, GemmState, prepare_gemm, columns, run_gemm>::make(std::move(params));
+  return ProductEntry<params::Gemm, GemmState, prepare_gemm, columns, run_gemm, row_of_gemm>::make(std::move(params));
 }
 
 }  // namespace frazil

@@ -81,6 +81,6 @@ struct NativeModule {
   Result<std::string> (*compile_plan)(const NativePlanRequest& request) = nullptr;
 };
 /// Changes with everything that crosses the door.
-inline constexpr std::uint32_t kNativeAbi = 3;
+inline constexpr std::uint32_t kNativeAbi = 4;
 
 }  // namespace frazil

@@ -1,6 +1,7 @@
 #include "code/native_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -12,9 +13,15 @@
 namespace frazil {
 
 std::int64_t NativeBody::elements() const {
-  std::int64_t count = n;
+  std::int64_t count = code != nullptr ? n : 0;
   for (const std::int64_t e : extents) count *= e;
-  return count;
+  return product ? count + product->k * product->n / 8 : count;
+}
+
+std::size_t NativeBody::instructions() const {
+  constexpr std::int64_t kColumns = 16;
+  const std::size_t of_body = code != nullptr ? code->body.size() : 0;
+  return product ? of_body + static_cast<std::size_t>(ceil_div(product->n, kColumns)) : of_body;
 }
 
 namespace {
@@ -27,11 +34,9 @@ InnerStep step_of(const TileOperand& o, const TileState& s) {
 
 }  // namespace
 
-std::optional<NativeBody> native_body(const KernelEntry& entry, const void* state) {
-  if (!entry.runs_body) return std::nullopt;
-  const auto& s = *static_cast<const TileState*>(state);
+std::optional<NativeBody> native_body(const TileCode& code, const TileState& s) {
   if (!s.prepared || s.outer == 0 || s.inner == 0) return std::nullopt;
-  NativeBody body{.code = static_cast<const TileCode*>(entry.code.get()), .n = s.inner, .stride = s.stride};
+  NativeBody body{.code = &code, .n = s.inner, .stride = s.stride};
   const TileArrays arrays(s);
   const auto count = static_cast<std::size_t>(s.count());
   for (std::size_t k = 0; k < count; ++k) {
@@ -43,8 +48,8 @@ std::optional<NativeBody> native_body(const KernelEntry& entry, const void* stat
     const std::int64_t* const steps = arrays.steps + a * s.count();
     body.steps.emplace_back(steps, steps + count);
   }
-  if (s.rows) body.scratch_bytes = s.stride * (body.code->buffers + 1U);
-  if (!why_not_native(*body.code, body.form).empty()) return std::nullopt;
+  if (s.rows) body.scratch_bytes = s.stride * (code.buffers + 1U);
+  if (!why_not_native(code, body.form).empty()) return std::nullopt;
   return body;
 }
 
@@ -144,7 +149,7 @@ void NativePlan::find_entries() {
     const auto* launch = plan->steps[i].as<step::Launch>();
     if (launch == nullptr) return code_of(*plan, plan->steps[i]) == StepCode::stays;
     const auto grows = [&](SlotId s) { return s && plan->storage(s).place == Place::growing; };
-    return bodies[i].has_value() && guards[i].empty() && std::ranges::none_of(launch->out, grows);
+    return bodies[i] && !bodies[i]->product && guards[i].empty() && std::ranges::none_of(launch->out, grows);
   };
   enters.assign(plan->steps.size(), 0);
   for (StepIndex i = 0; i < plan->steps.size(); ++i) {
@@ -159,7 +164,15 @@ void add(std::string& key, std::string_view name, const auto& numbers) {
   fmt::format_to(std::back_inserter(key), "{} {};", name, fmt::join(numbers, " "));
 }
 
+void add_product(std::string& key, const NativeProduct& p) {
+  add(key, "product", std::array{p.k, p.n, p.a_step, p.b_row, p.b_panel});
+  add(key, "of", std::array{p.a, p.b, p.bias, p.addend, p.into, p.behind.first, p.behind.count});
+  fmt::format_to(std::back_inserter(key), "{} {};", p.packed_at, p.slope);
+}
+
 void add_body(std::string& key, const NativeBody& body) {
+  if (body.product) add_product(key, *body.product);
+  if (body.code == nullptr) return;
   key += key_of(*body.code);
   fmt::format_to(std::back_inserter(key), "{}; n {} stride {};", body.form.str(), body.n, body.stride);
   add(key, "inner", body.inner);

@@ -42,9 +42,26 @@ struct NativeFrame {
 /// not empty. Precondition: frame->left is at least the number of steps of the plan.
 using NativeSteps = std::uint32_t (*)(NativeFrame* frame, std::uint32_t from);
 
-/// A fused body in one place of a plan, all its extents known: rows of `n` elements in loops.
+/// A product of one row of f32, C[n] = A[k] * B[k,n] + bias[n] + addend[n], elements below 0 multiplied by `slope`:
+/// with the bits of kernel::Gemm, in chains as kernel/gemm_row.h has them. Numbers of operands are those of the launch.
+struct NativeProduct {
+  std::int64_t k = 0, n = 0;
+  std::int64_t a_step = 1;     ///< elements of A apart
+  std::int64_t b_row = 0;      ///< elements between rows of B, which are dense; of a packed B, of its panels
+  std::int64_t b_panel = 0;    ///< elements between panels of columns
+  std::size_t packed_at = 0;   ///< where in the launch's state the address of the packed B is; 0: it is operand b
+  std::uint32_t a = 0, b = 0;  ///< operands
+  std::uint32_t bias = kNone, addend = kNone;
+  std::uint32_t into = 0;  ///< the result that it writes
+  float slope = 1;
+  OperandRange behind;  ///< what the body behind it loads beside its result
+};
+
+/// A fused body in one place of a plan, all its extents known: rows of `n` elements in loops. Its operands and results
+/// are those of the launch; behind a product, its first operand is the product's result.
 struct NativeBody {
-  const TileCode* code = nullptr;
+  std::optional<NativeProduct> product;
+  const TileCode* code = nullptr;  ///< null: there is a product alone
   LoopForm form;
   std::int64_t n = 0;
   std::vector<std::int64_t> inner;               ///< per operand, then result: bytes between elements of a row
@@ -52,12 +69,15 @@ struct NativeBody {
   std::vector<std::vector<std::int64_t>> steps;  ///< per loop: bytes per operand and result
   std::size_t stride = 0;                        ///< bytes of a buffer of a program that works on rows
   std::size_t scratch_bytes = 0;
+  /// What it computes, eight multiply-adds counted as one element.
   std::int64_t elements() const;
+  /// What a code generator writes out, roughly.
+  std::size_t instructions() const;
 };
 
-/// The body as an entry has prepared it for extents; nothing where the entry runs no body that can be written into the
-/// code around it.
-std::optional<NativeBody> native_body(const KernelEntry& entry, const void* state);
+struct TileState;
+/// A body as it was prepared for extents; nothing where it has no code.
+std::optional<NativeBody> native_body(const TileCode& code, const TileState& state);
 
 /// A register and the value that code takes for granted.
 struct KnownRegister {

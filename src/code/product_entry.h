@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "code/epilogue.h"
+#include "code/native_plan.h"
 #include "code/product_cut.h"
 #include "code/prologue.h"
 
@@ -32,12 +33,14 @@ struct ProductRun {
   const PrologueRun& prologue;
   EpilogueRun& epilogue;
   std::int64_t begin, end;
+  bool whole;  ///< all units
 };
 
 /// Entries of products whose parameters are P and whose state is S. `prepare` sees the product's own operands and its
-/// one result, and sets units and scratch; `columns` are the elements of a row of its result.
+/// one result, and sets units and scratch; `columns` are the elements of a row of its result. `row`, or null: the
+/// product of one row that it is, with its own operands and `packed_at` as an offset in S.
 template <class P, class S, Status (*prepare)(Prepare&, const P&, S&), std::int64_t (*columns)(const S&),
-          void (*run)(const ProductRun<S>&)>
+          void (*run)(const ProductRun<S>&), std::optional<NativeProduct> (*row)(const S&) = nullptr>
 struct ProductEntry {
   using Code = ProductParams<P>;
   /// The tile states of epilogue and prologue follow.
@@ -137,15 +140,46 @@ struct ProductEntry {
     own.out = &made;
     if (state.whole) begin = 0, end = state.units;
     if (end > state.units) end = state.units;
-    run({own, worker, state.product, prologue, epilogue, begin, end});
+    run({own, worker, state.product, prologue, epilogue, begin, end, begin == 0 && end == state.units});
     if (state.whole) epilogue.finish();
+  }
+
+  static std::optional<NativeBody> native_body_of(const void* code_memory, const void* memory) {
+    const auto& code = *static_cast<const Code*>(code_memory);
+    const auto& state = *static_cast<const State*>(memory);
+    if (code.prologue || code.into == kPassing) return std::nullopt;
+    std::optional<NativeProduct> product = row(state.product);
+    if (!product) return std::nullopt;
+    if (product->packed_at != 0) product->packed_at += offset_of_product(state);
+    for (std::uint32_t* const operand : {&product->a, &product->b, &product->bias, &product->addend}) {
+      if (*operand != kNone) *operand += code.operands.first;
+    }
+    product->into = code.into;
+    NativeBody body;
+    if (code.epilogue) {
+      auto behind = native_body(code.epilogue->tiles, state.epilogue.tiles());
+      if (!behind) return std::nullopt;
+      body = std::move(*behind);
+      product->behind = code.epilogue->operands;
+    }
+    body.product = product;
+    return body;
+  }
+
+  static std::size_t offset_of_product(const State& state) {
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&state.product) -
+                                    reinterpret_cast<const std::byte*>(&state));
   }
 
   static KernelEntry make(Code code) {
     std::size_t bytes = aligned_bytes(sizeof(State));
     if (code.epilogue) bytes += aligned_bytes(tile_state_bytes(code.epilogue->tiles));
     if (code.prologue) bytes += aligned_bytes(tile_state_bytes(code.prologue->tiles));
-    return {bytes, &prepare_step, &run_step, std::make_shared<const Code>(std::move(code))};
+    return {.state_bytes = bytes,
+            .prepare = &prepare_step,
+            .run = &run_step,
+            .code = std::make_shared<const Code>(std::move(code)),
+            .native = row != nullptr ? &native_body_of : nullptr};
   }
 };
 

@@ -4,6 +4,7 @@
 #include "base/poll_throttle.h"
 #include "code/elements.h"
 #include "code/entries.h"
+#include "code/native_plan.h"
 #include "code/tile_state.h"
 #include "kernel/rows.h"
 
@@ -266,7 +267,11 @@ KernelEntry tile_entry(const FusedKernel& kernel, const std::shared_ptr<NativeSo
                 run_tiles({call.in, worker.scratch}, *static_cast<const TileState*>(call.state), begin, end);
               },
           .code = std::move(code),
-          .runs_body = true};
+          .runs_body = true,
+          .native =
+              [](const void* c, const void* state) {
+                return native_body(*static_cast<const TileCode*>(c), *static_cast<const TileState*>(state));
+              }};
 }
 
 }  // namespace frazil

@@ -67,7 +67,12 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
   FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, how, exe->passes_));
   exe->compile();
   if (options.tier >= Tier::specialised) {
-    exe->plan_codes_ = PlanCodes::make(exe->plan_, later ? Compiling::later : Compiling::at_once);
+    std::vector<bool> bodies;
+    for (StepIndex i = 0; i < exe->plan_.steps.size(); ++i) {
+      const KernelEntry* const entry = exe->launches_[i].entry.load(std::memory_order_relaxed);
+      bodies.push_back(entry != nullptr && entry->native != nullptr);
+    }
+    exe->plan_codes_ = PlanCodes::make(exe->plan_, bodies, later ? Compiling::later : Compiling::at_once);
   }
   return exe;
 } catch (const std::bad_alloc&) {

@@ -259,12 +259,19 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
 
 std::optional<NativeBody> Launcher::body(StepIndex pc, bool prepared_only) {
   const KernelEntry* const entry = executable_.launch(pc).entry.load(std::memory_order_acquire);
-  if (entry == nullptr || !entry->runs_body) return std::nullopt;
+  if (entry == nullptr || entry->native == nullptr) return std::nullopt;
   const Prepared& p = prepared_[pc];
   const bool prepared = p.ready != Ready::no && p.entry == entry;
   if (!prepared && (prepared_only || !prepare(pc, *entry))) return std::nullopt;
   if (p.ready != Ready::yes) return std::nullopt;
-  return native_body(*entry, p.state);
+  auto body = entry->native(entry->code.get(), p.state);
+  return body && body->product && shares_better(executable_.launch(pc), p) ? std::nullopt : std::move(body);
+}
+
+/// Whether the step is worth running at the same time as others, where there are threads for it.
+bool Launcher::shares_better(const LaunchCode& code, const Prepared& p) {
+  constexpr double kAlone = 3e3;
+  return code.grouped && p.nanoseconds > kAlone;
 }
 
 WeightRef Launcher::weight_of(SlotId s) const {
@@ -324,7 +331,7 @@ void Launcher::offer_call(StepIndex pc) {
   constexpr double kShort = 20e3;
   const Prepared& p = prepared_[pc];
   const LaunchCode& code = executable_.launch(pc);
-  const bool alone = p.grain == 0 && !(context_.scheduler != nullptr && code.grouped);
+  const bool alone = p.grain == 0 && (context_.scheduler == nullptr || !shares_better(code, p));
   if (p.ready != Ready::yes || !alone || p.nanoseconds > kShort) return;
   calls_[pc] = {
       .run = p.entry->run,

@@ -71,6 +71,7 @@ class Launcher {
   void find_pointers(const LaunchCode& code, std::byte** to);
   Status launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry);
   Status report(StepIndex pc, FaultSlot& slot);
+  static bool shares_better(const LaunchCode& code, const Prepared& p);
   void offer_call(StepIndex pc);
   std::uint32_t most_together(StepIndex pc, const LaunchCode& code) const;
   std::uint32_t prepare_together(StepIndex pc, std::uint32_t most);

@@ -25,24 +25,20 @@ constexpr std::size_t kMostSteps = 4096;
 /// Extents for which the cache on disk is asked before their code pays.
 constexpr std::size_t kMostLooks = 16;
 
-bool stands_alone(const Plan& plan, const Step& step) {
-  const auto* launch = step.as<step::Launch>();
-  return launch != nullptr && launch->fused != kNone && launch->device == kHost && !plan.fused[launch->fused]->producer;
-}
-
 }  // namespace
 
-std::unique_ptr<PlanCodes> PlanCodes::make(const Plan& plan, Compiling when) {
+std::unique_ptr<PlanCodes> PlanCodes::make(const Plan& plan, const std::vector<bool>& bodies, Compiling when) {
   const bool pays = std::ranges::any_of(plan.steps, [](const Step& s) { return s.as<step::Launch>() != nullptr; });
   if (!pays || plan.steps.size() > kMostSteps) return nullptr;
-  return std::unique_ptr<PlanCodes>(new PlanCodes(plan, when));
+  return std::unique_ptr<PlanCodes>(new PlanCodes(plan, bodies, when));
 }
 
-PlanCodes::PlanCodes(const Plan& plan, Compiling when) : plan_(plan), when_(when), fixed_(fixed_registers(plan)) {
+PlanCodes::PlanCodes(const Plan& plan, const std::vector<bool>& bodies, Compiling when)
+    : plan_(plan), when_(when), fixed_(fixed_registers(plan)) {
   std::vector<bool> determining(plan.registers, false);
-  for (const Step& step : plan.steps) {
-    if (!stands_alone(plan, step)) continue;
-    for (const Reg r : extents_of(plan, *step.as<step::Launch>())) determining[r] = fixed_[r];
+  for (StepIndex i = 0; i < plan.steps.size(); ++i) {
+    if (!bodies[i]) continue;
+    for (const Reg r : extents_of(plan, *plan.steps[i].as<step::Launch>())) determining[r] = fixed_[r];
   }
   for (Reg r = 0; r < plan.registers; ++r) {
     if (determining[r]) determining_.push_back(r);
@@ -102,7 +98,7 @@ NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
   for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
     std::optional<NativeBody>& body = native.bodies[i];
     if (!body) continue;
-    instructions += body->code->body.size();
+    instructions += body->instructions();
     if (body->elements() > kMostElements || instructions > kMostInstructions) {
       body.reset();
       continue;

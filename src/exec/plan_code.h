@@ -29,8 +29,9 @@ struct PlanCode {
 /// The codes of one plan, for the extents that were often seen. Thread-safe.
 class PlanCodes {
  public:
-  /// Null where no code would pay: the plan launches nothing, or has very many steps.
-  static std::unique_ptr<PlanCodes> make(const Plan& plan, Compiling when);
+  /// Null where no code would pay: the plan launches nothing, or has very many steps. `bodies`: per step, whether it is
+  /// a launch that may be written into the code.
+  static std::unique_ptr<PlanCodes> make(const Plan& plan, const std::vector<bool>& bodies, Compiling when);
 
   /// Changes with every code that comes or goes.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
@@ -67,7 +68,7 @@ class PlanCodes {
     bool asked = false;  ///< wants() has been true
   };
 
-  PlanCodes(const Plan& plan, Compiling when);
+  PlanCodes(const Plan& plan, const std::vector<bool>& bodies, Compiling when);
   Extents extents(std::span<const std::int64_t> regs) const;
   Version made(const NativePlan& native, Wish wish) const;
   NativePlan native_plan(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies) const;

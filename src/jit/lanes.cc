@@ -101,6 +101,11 @@ llvm::Value* Lanes::quotient(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* 
   return call(b, "frazil_quotient_f32", vector(Elem::f32), {x, divisor});
 }
 
+llvm::Value* Lanes::multiply_add(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* sum) const {
+  if (isa_ == "base") return b.CreateFAdd(b.CreateFMul(x, y), sum);
+  return b.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});
+}
+
 llvm::Value* Lanes::fold(llvm::IRBuilder<>& b, std::string_view name, Elem elem, llvm::Value* from, llvm::Value* n) {
   llvm::AllocaInst* const result = space(b, scalar(elem));
   const auto callee = module_.getOrInsertFunction(

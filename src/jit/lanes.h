@@ -35,6 +35,8 @@ class Lanes {
   llvm::Value* cast(llvm::IRBuilder<>& b, Elem from, Elem to, llvm::Value* x);
   /// f32 divided by one divisor, given as a vector.
   llvm::Value* quotient(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor);
+  /// x * y + sum of vectors of f32, rounded as kernels for the instruction set do: once where it has such instructions.
+  llvm::Value* multiply_add(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* sum) const;
   /// A fold of the row of `n` elements at `from`; `name` as frazil::name_of(RowOp).
   llvm::Value* fold(llvm::IRBuilder<>& b, std::string_view name, Elem elem, llvm::Value* from, llvm::Value* n);
 

@@ -7,6 +7,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include "jit/row_product.h"
 #include "jit/tile_emitter.h"
 #include "plan/dataflow.h"
 
@@ -346,7 +347,8 @@ bool StepCode::operator()(const step::Evaluate& evaluate) const {
   b.CreateStore(b.CreateAdd(b.CreateLoad(wide, e.changes_), b.getInt64(1)), e.changes_);
   for (const StepIndex dependent : group.dependents) {
     const auto* const launch = e.plan_.steps[dependent].as<step::Launch>();
-    if (launch == nullptr || e.native_.bodies[dependent]) continue;
+    const auto& body = e.native_.bodies[dependent];
+    if (launch == nullptr || (body && !body->product)) continue;
     b.CreateStore(llvm::ConstantPointerNull::get(b.getPtrTy()), e.call_of(dependent));
   }
   e.program(group.program);
@@ -395,12 +397,24 @@ void PlanEmitter::launch(StepIndex pc, const step::Launch& launch) {
   for (const KnownRegister& known : native_.guards[pc]) {
     leave_unless(b_.CreateICmpEQ(reg(known.reg), number(known.value)), pc);
   }
+  if (body.product) prepared_call(pc);
   fits_results(launch.out, pc);
-  std::vector<llvm::Value*> at;
-  for (const auto* list : {&launch.in, &launch.out}) {
-    for (const SlotId s : *list) at.push_back(address(s));
+  std::vector<llvm::Value*> in, out;
+  for (const SlotId s : launch.in) in.push_back(address_or_null(s));
+  for (const SlotId s : launch.out) out.push_back(address_or_null(s));
+  if (body.product) {
+    llvm::Value* const made = out[body.product->into];
+    product(pc, *body.product, in, made);
+    const OperandRange& behind = body.product->behind;
+    in = {in.begin() + behind.first, in.begin() + behind.first + behind.count};
+    in.insert(in.begin(), made);
   }
-  loops(body, std::move(at), body.extents.size());
+  in.insert(in.end(), out.begin(), out.end());
+  if (body.code != nullptr) loops(body, std::move(in), body.extents.size());
+}
+
+llvm::Value* PlanEmitter::address_or_null(SlotId s) {
+  return s ? address(s) : llvm::ConstantPointerNull::get(b_.getPtrTy());
 }
 
 llvm::Value* PlanEmitter::call_of(StepIndex pc) {
@@ -408,21 +422,47 @@ llvm::Value* PlanEmitter::call_of(StepIndex pc) {
   return element(calls, b_.getInt8Ty(), pc * sizeof(NativeCall));
 }
 
+/// What the session has prepared to run the step, or the code is left.
+llvm::Value* PlanEmitter::prepared_call(StepIndex pc) {
+  llvm::Value* const run =
+      b_.CreateLoad(b_.getPtrTy(), element(call_of(pc), b_.getInt8Ty(), offsetof(NativeCall, run)));
+  leave_unless(b_.CreateICmpNE(run, llvm::ConstantPointerNull::get(b_.getPtrTy())), pc);
+  return run;
+}
+
+bool PlanEmitter::in_loop(StepIndex pc) const {
+  for (StepIndex i = pc; i < plan_.steps.size(); ++i) {
+    const auto* again = plan_.steps[i].as<step::Again>();
+    if (again != nullptr && again->target <= pc) return true;
+  }
+  return false;
+}
+
+/// A product written out, whose packed operand is in the state that the session has prepared.
+void PlanEmitter::product(StepIndex pc, const NativeProduct& product, const std::vector<llvm::Value*>& in,
+                          llvm::Value* out) {
+  RowProductPlace place{.a = in[product.a], .b = in[product.b], .c = out};
+  if (product.bias != kNone) place.bias = in[product.bias];
+  if (product.addend != kNone) place.addend = in[product.addend];
+  if (product.packed_at != 0) {
+    const std::size_t at = offsetof(NativeCall, call) + offsetof(Call, state);
+    llvm::Value* const state = b_.CreateLoad(b_.getPtrTy(), element(call_of(pc), b_.getInt8Ty(), at));
+    place.b = b_.CreateLoad(b_.getPtrTy(), element(state, b_.getInt8Ty(), product.packed_at));
+  }
+  RowProduct(lanes_, b_, product).write(place, in_loop(pc));
+}
+
 /// Of the kernel, as the session has prepared it.
 void PlanEmitter::call(StepIndex pc, const step::Launch& launch) {
   llvm::Type *const pointer = b_.getPtrTy(), *const wide = b_.getInt64Ty();
   llvm::Value* const prepared = call_of(pc);
   const auto member = [&](std::size_t offset) { return element(prepared, b_.getInt8Ty(), offset); };
-  llvm::Value* const run = b_.CreateLoad(pointer, member(offsetof(NativeCall, run)));
-  leave_unless(b_.CreateICmpNE(run, llvm::ConstantPointerNull::get(b_.getPtrTy())), pc);
+  llvm::Value* const run = prepared_call(pc);
   fits_results(launch.out, pc);
   llvm::Value* const pointers = b_.CreateLoad(pointer, field(offsetof(NativeFrame, pointers)));
   std::size_t k = 0;
   for (const auto* list : {&launch.in, &launch.out}) {
-    for (const SlotId s : *list) {
-      llvm::Value* const at = s ? address(s) : llvm::ConstantPointerNull::get(b_.getPtrTy());
-      b_.CreateStore(at, element(pointers, pointer, k++));
-    }
+    for (const SlotId s : *list) b_.CreateStore(address_or_null(s), element(pointers, pointer, k++));
   }
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, wide, wide}, false);
   b_.CreateCall(type, run,

@@ -46,8 +46,12 @@ class PlanEmitter {
   void fits_results(const std::vector<SlotId>& slots, StepIndex pc);
 
   void launch(StepIndex pc, const step::Launch& launch);
+  llvm::Value* address_or_null(SlotId s);
   void call(StepIndex pc, const step::Launch& launch);
   llvm::Value* call_of(StepIndex pc);
+  llvm::Value* prepared_call(StepIndex pc);
+  bool in_loop(StepIndex pc) const;
+  void product(StepIndex pc, const NativeProduct& product, const std::vector<llvm::Value*>& in, llvm::Value* out);
   void loops(const NativeBody& body, std::vector<llvm::Value*> at, std::size_t loop);
   void program(const DimProgram& program);
   llvm::Value* saturated(llvm::Value* x);

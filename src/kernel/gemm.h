@@ -50,7 +50,9 @@ void gemm(const Gemm& g, void* scratch) noexcept;
 /// its own scratch.
 void gemm_rows(const Gemm& g, std::int64_t row_begin, std::int64_t row_end, void* scratch) noexcept;
 
-/// A constant B, packed once. The format is the same for every ISA.
+inline constexpr std::int64_t kPanelCols = 32;  ///< columns of a packed B panel: [k][32], zero-padded
+
+/// A constant B, packed once: its panels, one after the other. The format is the same for every ISA.
 std::int64_t gemm_packed_b_bytes(std::int64_t k, std::int64_t n) noexcept;
 void gemm_pack_b(std::int64_t k, std::int64_t n, const float* b, std::int64_t b_row, std::int64_t b_col,
                  void* packed) noexcept;

@@ -6,6 +6,7 @@
 
 #include "base/poll_throttle.h"
 #include "kernel/gemm_isa.h"
+#include "kernel/gemm_row.h"
 #include "kernel/gemm_tile.h"
 #include "kernel/nearer.h"
 
@@ -575,13 +576,13 @@ static void few_rows(const Gemm& g, const GemmPart& part, const float* packed_b,
   block.accumulate = g.accumulate;
   block.slope = g.slope;
   move_to(block, block, part.col0);
-  if (g.m == 1 && g.k <= 16 * kDepthBlock && (g.n < 8 * kW || packed_b != nullptr)) {
+  if (g.m == 1 && sums_in_chains(g.n, g.k, packed_b != nullptr, kW)) {
     block.k = g.k;
-    if (g.n >= 4 * kW) return row_strips(block, cols, g.backwards);
-    if (g.n >= 2 * kW) return row_strip<4>(block, cols);
+    const int chains = row_chains(g.n, kW);
+    if (chains == 2) return row_strips(block, cols, g.backwards);
+    if (chains == 8) return row_strip<8>(block, g.n);
     static_assert(2 * kW <= kPartCols);
-    if (g.n > kW) return row_tile<2, 4, true>(block, g.n - kW);
-    return row_strip<8>(block, g.n);
+    return g.n < 2 * kW ? row_tile<2, 4, true>(block, g.n - kW) : row_strip<4>(block, cols);
   }
   // Long rows of B: a few at a time from end to end, as walking down a column would miss the TLB.
   const bool always_thin = g.m <= kThinRows && (g.a_row == 1 || g.a_col == 1 || g.m == 1);

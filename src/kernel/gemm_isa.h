@@ -10,7 +10,6 @@
 
 namespace frazil::kernel {
 
-constexpr std::int64_t kPanelCols = 32;  ///< columns of a packed B panel: [k][32], zero-padded
 static_assert(kPartCols % kPanelCols == 0);
 constexpr std::int64_t kDepthBlock = 256;    ///< maximum steps of k between two updates of C
 constexpr std::int64_t kColBlock = 1024;     ///< maximum columns of B packed at a time

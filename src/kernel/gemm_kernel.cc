@@ -37,7 +37,8 @@ void f32_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
                .bias = static_cast<const float*>(call.bias),
                .addend = static_cast<const float*>(call.addend),
                .slope = call.slope,
-               .on_tile = call.on_tile};
+               .on_tile = call.on_tile,
+               .backwards = call.backwards};
   const int64_t past = call.past_col == 0 ? call.n : call.past_col;
   gemm_part(g, call.packed_b, {begin, end, call.first_col, past}, scratch);
 }

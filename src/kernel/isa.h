@@ -12,6 +12,8 @@ namespace frazil::kernel {
 enum class Isa : std::uint8_t { base, avx2, avx512, neon };
 
 std::string_view name_of(Isa isa);
+/// Floats of a vector.
+constexpr int lanes_of(Isa isa) { return isa == Isa::avx512 ? 16 : isa == Isa::avx2 ? 8 : 4; }
 /// Of any machine.
 std::optional<Isa> isa_from_name(std::string_view name);
 

@@ -135,6 +135,61 @@ TEST_F(PlanCode, ComesFromAnotherThreadInTheMiddleOfARun) {
   EXPECT_GT(compiled, 0U);
 }
 
+struct RowProductCase {
+  std::int64_t k, n;
+  const char* behind;    ///< what follows the product, up to %out
+  bool constant = true;  ///< B, which is packed then where it has 1,024 elements or more
+};
+
+class RowProducts : public PlanCode, public testing::WithParamInterface<RowProductCase> {};
+
+/// Four rounds, each of which needs the one before: what is read in turns is read in both.
+TEST_P(RowProducts, GiveTheBitsOfTheirKernel) {
+  const RowProductCase& c = GetParam();
+  const auto k = std::to_string(c.k), n = std::to_string(c.n);
+  const std::string b = "f32[" + k + "," + n + "]", v = "f32[1," + n + "]";
+  const std::string text = "weight @w: " + b + "\ngraph g(%x: f32[4,1," + k + "], %b: " + b + ", %v: " + v + ") {" +
+                           "%y, %ys = Loop(i64[] 4, _, %v) body(%i, %on, %s) {" +
+                           "%z = Gather(%x, %i)\n%t = ReduceMax(%s)\n%a = MatMul(%t, %z)\n%m = MatMul(%a, " +
+                           (c.constant ? "@w" : "%b") + ")\n" + c.behind +
+                           "yield %on, %out, %out\n}\nreturn y = %y, ys = %ys }";
+  const Tensor weight = uneven({c.k, c.n}, 5, 0.3f);
+  const auto graph = std::make_shared<const Graph>(graph_of(text, [&](std::string_view) { return weight; }));
+  const auto open = [&](Tier tier) { return Executable::make(graph, {.tier = tier}).value()->open(); };
+  const auto session = open(Tier::specialised), tier0 = open(Tier::interpreted);
+  ASSERT_FALSE(HasFailure());
+  const auto inputs = in_order(*graph, {{"x", uneven({4, 1, c.k})}, {"b", weight}, {"v", uneven({1, c.n}, 3)}});
+  for (int run = 0; run < 3; ++run) {
+    const auto got = session->run(inputs), want = tier0->run(inputs);
+    ASSERT_TRUE(got && want);
+    expect_equal(*graph, *got, *want, kExact);
+  }
+  const auto& executable = session->executable();
+  bool written = false;  // of the last one
+  for (StepIndex i = 0; i < executable.plan().steps.size(); ++i) {
+    const auto* const entry = executable.launch(i).entry.load();
+    const bool product = entry != nullptr && entry->native != nullptr && !entry->runs_body;
+    written = product ? executable.plan_codes()->runs(i) : written;
+  }
+  // Larger ones may be left to several threads, as the machine's speed has it.
+  EXPECT_TRUE(written || c.k * c.n > 8192) << executable.plan_codes()->explain();
+}
+
+constexpr const char *kNothing = "%out = Identity(%m)\n", *kBias = "%out = Add(%m, %v)\n",
+                     *kRelu = "%p = Add(%m, %v)\n%out = Relu(%p)\n", *kTanh = "%p = Add(%m, %s)\n%out = Tanh(%p)\n",
+                     *kLeaky = "%out = LeakyRelu(%m) {alpha = 0.25}\n",
+                     *kTwo = "%p = Sigmoid(%m)\n%out = Mul(%p, %s)\n";
+
+INSTANTIATE_TEST_SUITE_P(Shapes, RowProducts,
+                         testing::Values(RowProductCase{1, 1, kNothing}, RowProductCase{3, 5, kTanh},
+                                         RowProductCase{8, 16, kBias, false}, RowProductCase{9, 17, kRelu, false},
+                                         RowProductCase{7, 31, kTwo, false}, RowProductCase{40, 32, kRelu},
+                                         RowProductCase{33, 47, kLeaky}, RowProductCase{64, 20, kTanh},
+                                         RowProductCase{50, 64, kBias}, RowProductCase{31, 100, kTwo},
+                                         RowProductCase{128, 128, kTanh}, RowProductCase{97, 130, kRelu},
+                                         RowProductCase{200, 9, kNothing}, RowProductCase{96, 96, kBias}),
+                         [](const auto& test) { return fmt::format("{}x{}", test.param.k, test.param.n); });
+
 TEST_F(PlanCode, IsNotUsedWhileSomebodyWatches) {
   const auto session = made(kCount, Tier::specialised)->open();
   const Graph& graph = session->executable().graph();

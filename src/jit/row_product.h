@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+
+#include "code/native_plan.h"
+#include "jit/lanes.h"
+
+namespace frazil::jit {
+
+/// Where the operands of a product of one row lie, as values of generated code.
+struct RowProductPlace {
+  llvm::Value *a = nullptr, *b = nullptr, *c = nullptr;
+  llvm::Value *bias = nullptr, *addend = nullptr;  ///< null: none
+};
+
+/// Writes a product of one row, tile of columns by tile, at the builder's place, which moves behind it.
+class RowProduct {
+ public:
+  RowProduct(Lanes& lanes, llvm::IRBuilder<>& builder, const NativeProduct& product)
+      : lanes_(lanes), b_(builder), product_(product) {}
+  /// `again`: this place is reached repeatedly, so that what is read last is worth finding in the cache.
+  void write(const RowProductPlace& place, bool again);
+
+ private:
+  /// Vectors of columns side by side, per chain.
+  using Sums = std::vector<std::vector<llvm::Value*>>;
+
+  void in_turns(llvm::function_ref<void()> one, llvm::function_ref<void()> other);
+  void tile(std::int64_t column, unsigned vectors);
+  Sums sums(std::int64_t column, unsigned vectors);
+  void step(Sums& sums, std::size_t chain, llvm::Value* i, std::int64_t column);
+  llvm::Value* finished(llvm::Value* sum, std::int64_t column);
+  llvm::Value* bent(llvm::Value* x);
+  llvm::Value* load(llvm::Value* from, std::int64_t column);
+  llvm::Value* mask(std::int64_t column);
+  llvm::Value* element(llvm::Value* base, llvm::Value* index) { return b_.CreateGEP(b_.getFloatTy(), base, index); }
+  llvm::Value* number(std::int64_t n) { return b_.getInt64(static_cast<std::uint64_t>(n)); }
+
+  Lanes& lanes_;
+  llvm::IRBuilder<>& b_;
+  const NativeProduct& product_;
+  RowProductPlace place_;
+};
+
+}  // namespace frazil::jit
