@@ -49,8 +49,9 @@ struct SaveOptions {
 /// A graph that can be run. A handle to immutable data: copies are cheap, and threads may share it.
 class Model {
  public:
-  /// Reads an ONNX file; weights are mapped, not copied. Throws Code::bad_input when the file cannot be read,
-  /// Code::bad_model when it is damaged or invalid, Code::unsupported for features that this version lacks.
+  /// Reads an ONNX file, or a package that frazil compile made, which is planned at once; weights are mapped, not
+  /// copied. Throws Code::bad_input when the file cannot be read, Code::bad_model when it is damaged or invalid,
+  /// Code::unsupported for features that this version lacks.
   static Model load(const std::string& path, const LoadOptions& options = {});
   /// As load(), from memory; the bytes are copied. External data are Code::bad_input: there is no folder to search.
   static Model from_bytes(std::span<const std::byte> bytes, const LoadOptions& options = {});

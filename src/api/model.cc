@@ -7,6 +7,7 @@
 #include "api/load.h"
 #include "api/open.h"
 #include "base/knobs.h"
+#include "exec/package.h"
 #include "ir/op.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -119,7 +120,10 @@ Model Model::load(const std::string& path, const LoadOptions& options) {
   if (!graph && graph.error().message.find(path) == std::string::npos) {
     raise({graph.error().code, path + ": " + graph.error().message});
   }
-  return Access::model(take(std::move(graph)), options.policy);
+  const bool packaged = graph && exec::packaged_choices(*graph);
+  Model model = Access::model(take(std::move(graph)), options.policy);
+  if (packaged) Access::impl(model).executable(way_of({}));
+  return model;
 }
 
 Model Model::from_bytes(std::span<const std::byte> bytes, const LoadOptions& options) {

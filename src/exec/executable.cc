@@ -49,6 +49,19 @@ Executable::Executable() = default;
 Executable::~Executable() = default;
 
 Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph> graph, Options options) try {
+  const auto choices = packaged_choices(*graph);
+  FRAZIL_TRY(auto made, planned(std::move(graph), options, choices.has_value()));
+  if (options.reference) return made;
+  // Of a graph that was edited since some may be impossible: a run that needs one says why.
+  for (const Choices& c : choices.value_or(std::vector<Choices>())) (void)made->specialisation(c);
+  return made;
+} catch (const std::bad_alloc&) {
+  return no_memory_left();
+}
+
+/// `packaged`: the graph has been through the passes.
+Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Graph> graph, Options options,
+                                                        bool packaged) {
   auto exe = std::make_shared<Executable>();
   exe->graph_ = std::move(graph);
   exe->options_ = options;
@@ -62,7 +75,7 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
     if (!later) FRAZIL_CHECK(native_module());
     exe->native_ = std::make_shared<NativeCompiler>(later ? Compiling::later : Compiling::at_once);
   }
-  if (is_packaged(*exe->graph_)) options.passes.off |= passes_of_package().off;
+  if (packaged) options.passes.off |= passes_of_package().off;
   const PlanOptions how{.passes = options.passes, .verify = options.verify, .placement = placement_on(options.devices)};
   FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, how, exe->passes_));
   exe->compile();
@@ -75,8 +88,6 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
     exe->plan_codes_ = PlanCodes::make(exe->plan_, bodies, later ? Compiling::later : Compiling::at_once);
   }
   return exe;
-} catch (const std::bad_alloc&) {
-  return no_memory_left();
 }
 
 std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
@@ -87,12 +98,20 @@ Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& ch
   const std::scoped_lock lock(specialisations_mutex_);
   if (const auto it = specialisations_.find(choices); it != specialisations_.end()) return it->second;
   FRAZIL_TRY(Graph graph, rebuild(*graph_, choices));
-  FRAZIL_TRY(auto made, make(std::make_shared<const Graph>(std::move(graph)), options_));
+  FRAZIL_TRY(auto made,
+             planned(std::make_shared<const Graph>(std::move(graph)), options_, packaged_choices(*graph_).has_value()));
   made->packed_ = packed_;
   specialisations_.emplace(choices, made);
   return made;
 } catch (const std::bad_alloc&) {
   return no_memory_left();
+}
+
+std::vector<Choices> Executable::specialised() const {
+  const std::scoped_lock lock(specialisations_mutex_);
+  std::vector<Choices> all;
+  for (const auto& [choices, executable] : specialisations_) all.push_back(choices);
+  return all;
 }
 
 /// Bodies are compiled together; each takes milliseconds. What the cache has of them is looked for after the first run.

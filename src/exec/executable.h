@@ -108,6 +108,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
 
   /// The executable whose types follow `choices`; made once, shared by all sessions. Thread-safe.
   Result<std::shared_ptr<Executable>> specialisation(const Choices& choices);
+  /// The choices for which there are specialisations. Thread-safe.
+  std::vector<Choices> specialised() const;
 
   /// Of a step that a device runs.
   const std::shared_ptr<const KernelEntry>& device_entry(StepIndex step) const { return device_entries_.at(step); }
@@ -126,6 +128,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::uint64_t swaps() const { return swaps_.load(std::memory_order_acquire); }
 
  private:
+  static Result<std::shared_ptr<Executable>> planned(std::shared_ptr<const Graph> graph, Options options,
+                                                     bool packaged);
   void compile();
   void compile_launch(StepIndex i, const step::Launch& launch);
   void find_together();
@@ -150,7 +154,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::unique_ptr<class PlanCodes> plan_codes_;   // of tier 2
   std::atomic<double> spent_ = 0;                 // nanoseconds since code was last asked for
   std::atomic<bool> looked_ = false;              // for code that is there already
-  std::mutex specialisations_mutex_;
+  mutable std::mutex specialisations_mutex_;
   std::map<Choices, std::shared_ptr<Executable>> specialisations_;
 };
 

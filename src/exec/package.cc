@@ -20,7 +20,8 @@
 #include "tensor/tensor.h"
 
 // The layout: kMagic, the length of the index as 16 hexadecimal digits, the index's digest, the index, then the parts,
-// each at a multiple of kPartAlignment. The index is JSON: {"version", "isa", "shapes", "graph": part, "weights":
+// each at a multiple of kPartAlignment. The index is JSON: {"version", "isa", "shapes", "choices", "graph": part,
+// "weights":
 // [{"name", "elem", "dims", "at": part}], "forms": [{"weight", "offset", "bytes", "layout", "numbers", "at": part}],
 // "code": [{"key": digest, "at": part}]}, where a part is [offset, bytes] from the first part on. Weights are not part
 // of a digest: reading them all would cost what mapping saves.
@@ -94,6 +95,17 @@ Json weights_json(const Weights& weights, Parts& parts, Json& forms) {
   return list;
 }
 
+/// As [[otherwise or null, [node, branch]...]...].
+Json choices_json(const std::vector<Choices>& all) {
+  Json list = Json::array();
+  for (const Choices& choices : all) {
+    Json one = Json::array({choices.otherwise ? Json(*choices.otherwise) : Json()});
+    for (const auto& [node, branch] : choices.by_node) one.push_back({node, branch});
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 }  // namespace
 
 bool is_package(std::string_view first_bytes) { return first_bytes.starts_with(kMagic); }
@@ -123,6 +135,7 @@ Status write_package(const std::string& path, const Executable& executable, cons
   Json index{{"version", code_version()},
              {"isa", kernel::name_of(kernel::current_isa())},
              {"shapes", shapes},
+             {"choices", choices_json(executable.specialised())},
              {"graph", parts.add(bytes_of(text))},
              {"digest", sha1(bytes_of(text))},
              {"forms", Json::array()},
@@ -148,13 +161,14 @@ std::unexpected<Fault> damaged(const std::string& path, std::string_view what) {
   return fail(Code::bad_input, "{}: the package is damaged: {}", path, what);
 }
 
-/// What lives as long as the graph: the mapped file and the packed forms in it.
+/// What lives as long as the graph: the mapped file, the packed forms in it, and which plans to make at once.
 struct Held {
   std::shared_ptr<const MappedFile> file;
   std::vector<std::shared_ptr<const PackedWeight>> forms;
+  std::vector<Choices> choices;
 };
 
-/// Tells whose weights lie in an open package.
+/// Tells in which open package weights lie.
 class OpenPackages {
  public:
   static OpenPackages& all() {
@@ -166,9 +180,13 @@ class OpenPackages {
     std::erase_if(held_, [](const auto& h) { return h.expired(); });
     held_.push_back(held);
   }
-  bool has(const Buffer& buffer) {
+  /// Of the package in which the buffer lies.
+  std::optional<std::vector<Choices>> choices_of(const Buffer& buffer) {
     const std::scoped_lock lock(mutex_);
-    return std::ranges::any_of(held_, [&](const auto& h) { return !h.expired() && buffer.is(h); });
+    for (const auto& one : held_) {
+      if (const auto held = one.lock(); held != nullptr && buffer.is(one)) return held->choices;
+    }
+    return std::nullopt;
   }
 
  private:
@@ -189,6 +207,7 @@ class Reader {
     FRAZIL_CHECK(read_weights());
     FRAZIL_CHECK(read_forms());
     FRAZIL_CHECK(read_code());
+    read_choices();
     FRAZIL_TRY(const Bytes text, part(index_.at("graph")));
     if (sha1(text) != index_.at("digest").get<std::string>()) return damaged(path(), "its graph");
     FRAZIL_TRY(Graph graph, graph_of(text_of(text), weights_));
@@ -276,6 +295,17 @@ class Reader {
     return {};
   }
 
+  void read_choices() {
+    for (const Json& one : index_.at("choices")) {
+      Choices choices{.by_node = {}, .otherwise = std::nullopt};
+      if (!one.at(0).is_null()) choices.otherwise = one.at(0).get<bool>();
+      for (std::size_t i = 1; i < one.size(); ++i) {
+        choices.by_node[one.at(i).at(0).get<std::uint32_t>()] = one.at(i).at(1).get<bool>();
+      }
+      held_->choices.push_back(std::move(choices));
+    }
+  }
+
   std::shared_ptr<Held> held_;
   Json index_;
   std::size_t first_ = 0;
@@ -284,12 +314,13 @@ class Reader {
 
 }  // namespace
 
-bool is_packaged(const Graph& graph) {
+std::optional<std::vector<Choices>> packaged_choices(const Graph& graph) {
   for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
     const Constant* const constant = graph.constant(Value{v});
-    if (constant != nullptr && OpenPackages::all().has(constant->tensor.buffer())) return true;
+    if (constant == nullptr) continue;
+    if (auto choices = OpenPackages::all().choices_of(constant->tensor.buffer())) return choices;
   }
-  return false;
+  return std::nullopt;
 }
 
 Result<Package> open_package(const std::string& path) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,8 +38,9 @@ Status write_package(const std::string& path, const Executable& executable, cons
 /// does not have.
 Result<Package> open_package(const std::string& path);
 
-/// Whether the graph's weights lie in a package that is open, so that the graph has been through the passes.
-bool is_packaged(const Graph& graph);
+/// The branches for which runs of the packaged graph had plans of their own, where the graph's weights lie in a package
+/// that is open, so that the graph has been through the passes; else nothing.
+std::optional<std::vector<Choices>> packaged_choices(const Graph& graph);
 /// The passes that such a graph still needs: those of the planner.
 PassSet passes_of_package();
 

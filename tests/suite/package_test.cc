@@ -54,12 +54,48 @@ TEST_F(Packages, RunAsTheModelDid) {
   const auto want = write();
   const auto package = exec::open_package(file_).value();
   EXPECT_EQ(package.shapes, std::vector<std::string>{"x=3x40"});
-  EXPECT_TRUE(exec::is_packaged(package.graph));
+  EXPECT_TRUE(exec::packaged_choices(package.graph));
   const auto executable = Executable::make(std::make_shared<const Graph>(package.graph)).value();
   const auto packed_before = WeightStore::global().packed_count();
   const auto got = executable->open()->run(std::vector<Datum>{Datum(uneven({3, 40}, 5))}).value();
   expect_equal(executable->graph(), got, want, kExact);
   EXPECT_EQ(WeightStore::global().packed_count(), packed_before) << "the packed form is in the file";
+}
+
+/// A side whose result has another rank has a plan of its own, made when the package is loaded.
+TEST_F(Packages, TellWhichBranchesWereTaken) {
+  const auto written = [&] {
+    const Graph graph = graph_of(R"(weight @w: f32[40]
+graph g(%x: f32[N,40]) {
+  %s = Mul(%x, @w)
+  %shape = Shape(%x)
+  %n = Gather(%shape, i64[] 0)
+  %small = Less(%n, i64[] 2)
+  %r = If(%small) then_branch() {
+    %flat = Reshape(%s, i64[1] [-1])
+    yield %flat
+  } else_branch() {
+    yield %s
+  }
+  %y = Exp(%r)
+  return y = %y
+})",
+                                 [](std::string_view) { return uneven({40}); });
+    const auto model = Executable::make(std::make_shared<const Graph>(graph)).value();
+    const auto packed = std::make_shared<const Graph>(exec::graph_of_package(*model).value());
+    const auto executable = Executable::make(packed, {.passes = exec::passes_of_package()}).value();
+    const auto session = executable->open();
+    const auto results = session->run(in_order(*packed, {{"x", uneven({3, 40})}})).value();
+    EXPECT_EQ(executable->specialised().size(), 1U);
+    EXPECT_TRUE(exec::write_package(file_, *executable, {}));
+    return results;
+  };
+  const auto want = written();
+  const auto package = exec::open_package(file_).value();
+  const auto executable = Executable::make(std::make_shared<const Graph>(package.graph)).value();
+  ASSERT_EQ(executable->specialised().size(), 1U);
+  const auto got = executable->open()->run(in_order(package.graph, {{"x", uneven({3, 40})}})).value();
+  expect_equal(package.graph, got, want, kExact);
 }
 
 TEST_F(Packages, DamagedOnesAreRefused) {
