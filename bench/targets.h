@@ -24,6 +24,7 @@ inline constexpr Target kTargets[] = {
     {"lstm_b1", "lstm_b1", 0.8, "x=120x1x192"},
     {"gru_b1", "gru_b1", 0.8, "x=120x1x192"},
     {"ew_1024", "ew_1024", 0.37, "x=768x1280"},
+    {"ew_free", "ew_free", 0.4, "#1000 x=1..4000x80"},
     {"ewc_1024", "ewc_1024", 0.30, "x=1280x768"},
     {"ew_64", "ew_64", 0.25, "x=80"},
     {"mlp_tiny", "mlp_tiny", 0.25, "x=1x24"},

@@ -13,6 +13,7 @@
 namespace bench {
 namespace {
 
+using frazil::Extent;
 using frazil::GraphBuilder;
 
 frazil::Model floor_add(bool twin) {
@@ -51,11 +52,11 @@ frazil::Model mlp_tiny(bool twin) {
 }
 
 /// Three rounds of ten operators each, some expensive, with operands that broadcast along rows and columns.
-frazil::Model elementwise(const Sizes& shape, const Sizes& row, const Sizes& column, bool twin) {
+frazil::Model elementwise(const std::vector<Extent>& shape, const Sizes& row, const Sizes& column, bool twin) {
   GraphBuilder graph("elementwise");
   Random random(3, "elementwise");
   const Net net(graph, random);
-  const Term x = graph.input("x", Dtype::f32, {shape.begin(), shape.end()});
+  const Term x = graph.input("x", Dtype::f32, shape);
   Term y = x;
   for (int k = 0; k < 3; ++k) {
     if (twin) {
@@ -79,6 +80,12 @@ frazil::Model elementwise(const Sizes& shape, const Sizes& row, const Sizes& col
 frazil::Model ew_1024(bool twin) {
   if (twin) return elementwise({768, 1280}, {1280}, {768, 1}, true);
   return elementwise({1024, 1024}, {1024}, {1024, 1}, false);
+}
+
+/// With any number of rows.
+frazil::Model ew_free(bool twin) {
+  const std::int64_t width = twin ? 80 : 64;
+  return elementwise({"n", width}, {width}, {1}, twin);
 }
 
 frazil::Model ew_64(bool twin) { return elementwise({twin ? 80 : 64}, {twin ? 80 : 64}, {1}, twin); }
@@ -165,9 +172,17 @@ frazil::Model nms(bool twin) {
 }
 
 constexpr ModelMaker kPlain[] = {
-    {"floor_add", floor_add}, {"chain100", chain100}, {"mlp_tiny", mlp_tiny},     {"ew_1024", ew_1024},
-    {"ew_64", ew_64},         {"ewc_1024", ewc_1024}, {"ln_softmax", ln_softmax}, {"nonzero_gather", nonzero_gather},
-    {"topk", topk},           {"nms", nms},
+    {"floor_add", floor_add},
+    {"chain100", chain100},
+    {"mlp_tiny", mlp_tiny},
+    {"ew_1024", ew_1024},
+    {"ew_64", ew_64},
+    {"ew_free", ew_free},
+    {"ewc_1024", ewc_1024},
+    {"ln_softmax", ln_softmax},
+    {"nonzero_gather", nonzero_gather},
+    {"topk", topk},
+    {"nms", nms},
 };
 
 const ModelMaker& maker_of(std::string_view name) {

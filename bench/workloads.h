@@ -25,6 +25,7 @@ inline constexpr auto kWorkloads = std::to_array<Workload>({
     {"lstm_b16", "lstm", "x=100x16x256"},
     {"gru_b1", "gru", "x=100x1x256"},
     {"gru_b16", "gru", "x=100x16x256"},
+    {"ew_free", "ew_free", "#1000 x=1..4000x64"},
     {"ew_64", "ew_64", "x=64"},
     {"ew_1024", "ew_1024", "x=1024x1024"},
     {"ewc_1024", "ewc_1024", "x=1024x1024"},
