@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 
 #include "base/knobs.h"
-#include "exec/compile_thread.h"
 
 namespace frazil::exec {
 namespace {
@@ -52,11 +51,7 @@ Result<const NativeModule*> find_module() {
 
 Result<const NativeModule*> native_module() {
   if (knobs() && !knobs()->jit) return fail(Code::unsupported, "FRAZIL_JIT is off, so that no code may be generated");
-  static const auto& module = *new Result<const NativeModule*>([] {
-    auto found = find_module();
-    stop_at_exit();  // LLVM has objects that die then
-    return found;
-  }());
+  static const auto& module = *new Result<const NativeModule*>(find_module());
   return module;
 }
 

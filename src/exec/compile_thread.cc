@@ -10,9 +10,14 @@
 
 namespace frazil::exec {
 
+namespace {
+
+/// Before anything dies that is there now. The code generator's own objects never do.
 void stop_at_exit() {
   (void)std::atexit([] { CompileThread::instance().stop(); });
 }
+
+}  // namespace
 
 /// Never destroyed: what it uses may not die before it.
 CompileThread& CompileThread::instance() {

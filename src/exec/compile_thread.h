@@ -45,7 +45,4 @@ class CompileThread {
   std::thread thread_;
 };
 
-/// Has the thread stopped at exit before anything dies that was there when this was called.
-void stop_at_exit();
-
 }  // namespace frazil::exec

@@ -2,6 +2,7 @@
 #include "exec/code_cache.h"
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,6 +97,23 @@ TEST_F(CodeCacheOnDisk, WhatCannotBeWrittenIsNotKept) {
   CodeCache cache("/proc/frazil/code");
   cache.store("key", "code");
   EXPECT_EQ(cache.load("key"), std::nullopt);
+}
+
+/// A limit on the size of files ends writing in the middle, as a full disk does.
+TEST_F(CodeCacheOnDisk, WhatDoesNotFitIsNotKept) {
+  CodeCache cache(folder_);
+  cache.store("key", "code");
+  struct rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit small{4096, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  cache.store("large", std::string(100'000, 'c'));
+  EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(cache.load("large"), std::nullopt);
+  EXPECT_EQ(cache.load("key"), "code");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "nothing is left of it";
 }
 
 TEST_F(CodeCacheOnDisk, ProcessesThatDieInTheMiddleLeaveNothingWrong) {

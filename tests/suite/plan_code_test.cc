@@ -190,6 +190,23 @@ INSTANTIATE_TEST_SUITE_P(Shapes, RowProducts,
                                          RowProductCase{200, 9, kNothing}, RowProductCase{96, 96, kBias}),
                          [](const auto& test) { return fmt::format("{}x{}", test.param.k, test.param.n); });
 
+TEST_F(PlanCode, AProgramMayEndWhileItIsMade) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (int milliseconds = 1; milliseconds < 60; milliseconds += 12) {
+    const auto end = [&] {
+      const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+      const std::string text = std::regex_replace(std::string(kCount), std::regex("0.5"), fmt::format("0.5{}", now));
+      const auto session = made(text, Tier::adaptive)->open();
+      const Graph& graph = session->executable().graph();
+      const auto inputs = in_order(graph, "%n = i64[] 100000, %x = f32[3] [1, 2, 3]");
+      const auto first = session->run(inputs);
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      std::exit(first ? 0 : 1);
+    };
+    EXPECT_EXIT(end(), testing::ExitedWithCode(0), "");
+  }
+}
+
 TEST_F(PlanCode, IsNotUsedWhileSomebodyWatches) {
   const auto session = made(kCount, Tier::specialised)->open();
   const Graph& graph = session->executable().graph();
