@@ -119,12 +119,12 @@ void NativeCompiler::find_missing() {
   if (any) generation_.fetch_add(1, std::memory_order_release);
 }
 
-void NativeCompiler::compile_missing() {
+void NativeCompiler::compile_missing(const std::function<bool(const TileCode&)>& needless) {
   missing_.store(false, std::memory_order_relaxed);
   const std::vector<Place> places = missing();
   for (const Place& place : places) {
     if (CompileThread::instance().stopping()) return;
-    fill(place, make(*place.first, place.second));
+    if (!needless(*place.first)) fill(place, make(*place.first, place.second));
   }
   if (!places.empty()) generation_.fetch_add(1, std::memory_order_release);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,8 +33,8 @@ class NativeCompiler : public NativeSource {
   /// Takes what other executables or the cache have of it; changes the generation where there was some. Precondition of
   /// both: the tile programs live.
   void find_missing();
-  /// Makes it, and then changes the generation.
-  void compile_missing();
+  /// Makes it, and then changes the generation. Leaves out the tile programs that are `needless` when it comes to them.
+  void compile_missing(const std::function<bool(const TileCode&)>& needless);
   /// Why no form of it has code so far; empty where one has.
   std::string why_not(const TileCode& code) const;
   /// A line for each form that was asked for: its code, or why there is none.

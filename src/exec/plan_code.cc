@@ -117,7 +117,10 @@ PlanCodes::Version PlanCodes::made(const NativePlan& native, Wish wish) const {
   auto made = std::make_shared<PlanCode>();
   made->enters = native.enters;
   made->scratch_bytes = native.scratch_bytes;
-  for (const auto& body : native.bodies) made->runs.push_back(body ? 1 : 0);
+  for (const auto& body : native.bodies) {
+    made->runs.push_back(body ? 1 : 0);
+    if (body && body->code != nullptr) made->bodies.push_back(body->code);
+  }
   const std::string isa(kernel::name_of(kernel::current_isa()));
   const std::string key = "plan for " + isa + ": " + native.key();
   if (wish == Wish::look) {
@@ -153,6 +156,13 @@ bool PlanCodes::runs(StepIndex i) const {
   const std::scoped_lock lock(mutex_);
   return std::ranges::any_of(versions_,
                              [i](const auto& v) { return v.second.code != nullptr && v.second.code->runs[i] != 0; });
+}
+
+bool PlanCodes::contains(const TileCode& body) const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(versions_, [&](const auto& v) {
+    return v.second.code != nullptr && std::ranges::find(v.second.code->bodies, &body) != v.second.code->bodies.end();
+  });
 }
 
 std::string PlanCodes::explain() const {

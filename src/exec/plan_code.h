@@ -20,8 +20,9 @@ namespace frazil::exec {
 struct PlanCode {
   std::shared_ptr<const NativeCode> code;
   NativeSteps run = nullptr;
-  std::vector<std::uint8_t> enters;  ///< per step: the code can be entered there
-  std::vector<std::uint8_t> runs;    ///< per step: a launch that the code runs
+  std::vector<std::uint8_t> enters;     ///< per step: the code can be entered there
+  std::vector<std::uint8_t> runs;       ///< per step: a launch that the code runs
+  std::vector<const TileCode*> bodies;  ///< that are written into the code
   std::size_t scratch_bytes = 0;
   double milliseconds = 0;  ///< that it took to make it
 };
@@ -55,6 +56,8 @@ class PlanCodes {
 
   /// Whether a code runs launch step `i`.
   bool runs(StepIndex i) const;
+  /// Whether a code has the body in it.
+  bool contains(const TileCode& body) const;
   /// A line for each set of extents.
   std::string explain() const;
 
