@@ -18,7 +18,8 @@ ORDER = [
     ["jit", "exec"],
     ["lazy", "debug"],
     ["api"],
-    ["tool", "python", "server"],
+    ["server"],
+    ["tool", "python"],
 ]
 PUBLIC = "frazil"  # include/frazil: a part of the layer api that includes only itself
 LLVM_FOLDER = "jit"

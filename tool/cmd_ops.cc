@@ -233,15 +233,15 @@ void add_passes(CLI::App& app, Action& action) {
   add_list(app, action, "passes", "List the passes and their rewrite rules", list_passes);
 }
 
-#ifndef FRAZIL_VIEW
-void add_missing(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("view", "Show a model in a browser (not in this build: configure with -DFRAZIL_VIEW=ON)");
+void add_missing(CLI::App& app, Action& action, const std::string& name, const std::string& help,
+                 const std::string& option) {
+  CLI::App* command = app.add_subcommand(name, help + " (not in this build: configure with -D" + option + "=ON)");
   command->allow_extras();
-  command->callback([&action] {
-    action = []() -> Result<int> { return fail(Code::unsupported, "'frazil view' is not available in this build"); };
+  command->callback([name, &action] {
+    action = [name]() -> Result<int> {
+      return fail(Code::unsupported, "'frazil {}' is not available in this build", name);
+    };
   });
 }
-#endif
 
 }  // namespace frazil::tool

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include <CLI/App.hpp>
 
@@ -27,7 +28,9 @@ void add_debug(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_reduce(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
-/// Adds commands that this build lacks, which fail with Code::unsupported.
-void add_missing(CLI::App& app, Action& action);
+void add_serve(CLI::App& app, Action& action);
+/// Adds a command that this build lacks, which fails with Code::unsupported; `option` of CMake brings it.
+void add_missing(CLI::App& app, Action& action, const std::string& name, const std::string& help,
+                 const std::string& option);
 
 }  // namespace frazil::tool

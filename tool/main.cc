@@ -44,7 +44,12 @@ void declare(CLI::App& app, Action& action) {
 #ifdef FRAZIL_VIEW
   add_view(app, action);
 #else
-  add_missing(app, action);
+  add_missing(app, action, "view", "Show a model in a browser", "FRAZIL_VIEW");
+#endif
+#ifdef FRAZIL_SERVE
+  add_serve(app, action);
+#else
+  add_missing(app, action, "serve", "Serve the models of a folder over HTTP", "FRAZIL_SERVE");
 #endif
 }
 

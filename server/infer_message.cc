@@ -1,0 +1,402 @@
+#include "server/infer_message.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <type_traits>
+
+#include <simdjson.h>
+
+#include "server/datatype.h"
+#include "server/json_text.h"
+
+namespace frazil::server {
+namespace {
+
+namespace dom = simdjson::dom;
+using api::Array;
+using api::Dtype;
+
+constexpr std::size_t kMostNesting = 100;
+constexpr std::size_t kMostAxes = 64;
+
+[[noreturn]] void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
+
+template <class T>
+T get(dom::element element, const std::string& what, const char* expected) {
+  T value;
+  if (element.get(value) != simdjson::SUCCESS) refuse(what + ": expected " + expected);
+  return value;
+}
+
+std::string text_at(dom::object object, const char* key, const std::string& what) {
+  dom::element element;
+  if (object[key].get(element) != simdjson::SUCCESS) refuse(what + ": \"" + key + "\" is missing");
+  return std::string(get<std::string_view>(element, what + ": \"" + key + "\"", "a string"));
+}
+
+std::optional<dom::element> maybe(dom::object object, const char* key) {
+  dom::element element;
+  if (object[key].get(element) != simdjson::SUCCESS) return std::nullopt;
+  return element;
+}
+
+std::optional<dom::object> parameters_of(dom::object object, const std::string& what) {
+  const auto given = maybe(object, "parameters");
+  if (!given) return std::nullopt;
+  return get<dom::object>(*given, what + ": \"parameters\"", "an object");
+}
+
+// ---- tensors from JSON ----
+
+std::uint64_t count_of(dom::element data) {
+  dom::array array;
+  if (data.get(array) != simdjson::SUCCESS) return 1;
+  std::uint64_t count = 0;
+  for (const dom::element inner : array) count += count_of(inner);
+  return count;
+}
+
+/// Fills a tensor from as many numbers, truth values or strings, nested or flat, in row-major order.
+class Filler {
+ public:
+  Filler(Array& to, const std::string& what) : to_(to), what_(what) {}
+
+  void fill(dom::element data) { add(data); }
+
+ private:
+  void add(dom::element element) {
+    dom::array array;
+    if (element.get(array) == simdjson::SUCCESS) {
+      for (const dom::element inner : array) add(inner);
+      return;
+    }
+    put(element);
+    ++at_;
+  }
+
+  void put(dom::element element) {
+    switch (to_.dtype()) {
+      case Dtype::boolean: return put_truth(element);
+      case Dtype::i8: return put_integer<std::int8_t>(element);
+      case Dtype::i16: return put_integer<std::int16_t>(element);
+      case Dtype::i32: return put_integer<std::int32_t>(element);
+      case Dtype::i64: return put_integer<std::int64_t>(element);
+      case Dtype::u8: return put_integer<std::uint8_t>(element);
+      case Dtype::u16: return put_integer<std::uint16_t>(element);
+      case Dtype::u32: return put_integer<std::uint32_t>(element);
+      case Dtype::u64: return put_integer<std::uint64_t>(element);
+      case Dtype::f32: return store(static_cast<float>(get<double>(element, what_, "numbers")));
+      case Dtype::f64: return store(get<double>(element, what_, "numbers"));
+      case Dtype::string: return store(std::string(get<std::string_view>(element, what_, "strings")));
+      default:
+        refuse(what_ + ": " + std::string(datatype_of(to_.dtype())) + " has no JSON form; send it as binary data");
+    }
+  }
+
+  template <class T>
+  void store(T value) {
+    if (at_ == 0) memory_ = to_.mutable_data();
+    static_cast<T*>(memory_)[at_] = std::move(value);
+  }
+
+  void put_truth(dom::element element) {
+    bool truth = false;
+    std::int64_t number = 0;
+    if (element.get(truth) == simdjson::SUCCESS) return store(truth);
+    if (element.get(number) == simdjson::SUCCESS && (number == 0 || number == 1)) return store(number == 1);
+    refuse(what_ + ": expected true, false, 0 or 1");
+  }
+
+  template <class T>
+  void put_integer(dom::element element) {
+    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+    const auto value = get<Wide>(element, what_, std::is_signed_v<T> ? "integers" : "integers that are not negative");
+    if (value < static_cast<Wide>(std::numeric_limits<T>::min()) ||
+        value > static_cast<Wide>(std::numeric_limits<T>::max())) {
+      refuse(what_ + ": " + std::to_string(value) + " is outside of " + std::string(datatype_of(to_.dtype())));
+    }
+    store(static_cast<T>(value));
+  }
+
+  Array& to_;
+  const std::string& what_;
+  std::size_t at_ = 0;
+  void* memory_ = nullptr;
+};
+
+// ---- binary tensors ----
+
+/// Elements with their length in front, as four bytes, lowest first.
+Array strings_from(api::Sizes sizes, std::uint64_t count, std::string_view bytes, const std::string& what) {
+  if (count > bytes.size() / sizeof(std::uint32_t)) refuse(what + ": its shape has more elements than its bytes");
+  Array array(Dtype::string, std::move(sizes));
+  std::size_t elements = 0;
+  const auto values = array.mutable_values<std::string>();
+  while (!bytes.empty() && elements < values.size()) {
+    std::uint32_t size = 0;
+    if (bytes.size() < sizeof size) refuse(what + ": an element is cut off");
+    std::memcpy(&size, bytes.data(), sizeof size);
+    bytes.remove_prefix(sizeof size);
+    if (size > bytes.size()) refuse(what + ": an element is cut off");
+    values[elements++] = bytes.substr(0, size);
+    bytes.remove_prefix(size);
+  }
+  if (!bytes.empty() || elements != values.size()) {
+    refuse(what + ": its shape has " + std::to_string(values.size()) + " elements, its bytes have another number");
+  }
+  return array;
+}
+
+/// The body's bytes behind the JSON, which tensors take one after the other.
+class Tail {
+ public:
+  explicit Tail(std::string_view bytes) : bytes_(bytes) {}
+  std::string_view take(std::uint64_t size, const std::string& what) {
+    if (size > bytes_.size()) refuse(what + ": the body ends before its binary data do");
+    const std::string_view taken = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return taken;
+  }
+  bool empty() const { return bytes_.empty(); }
+
+ private:
+  std::string_view bytes_;
+};
+
+/// The elements of a shape; refuses one that has more than the body could hold.
+std::uint64_t elements_of(const api::Sizes& sizes, std::uint64_t most, const std::string& what) {
+  std::uint64_t count = 1;
+  bool empty = false;
+  for (const std::int64_t extent : sizes) {
+    if (extent < 0) refuse(what + ": \"shape\" has a negative extent");
+    empty |= extent == 0;
+    if (extent != 0 && count > most / static_cast<std::uint64_t>(extent))
+      count = most + 1;
+    else if (extent != 0)
+      count *= static_cast<std::uint64_t>(extent);
+  }
+  if (!empty && count > most) refuse(what + ": \"shape\" has more elements than the request has bytes");
+  return empty ? 0 : count;
+}
+
+api::Sizes shape_of(dom::object input, const std::string& what) {
+  const auto given = maybe(input, "shape");
+  if (!given) refuse(what + ": \"shape\" is missing");
+  api::Sizes sizes;
+  for (const dom::element extent : get<dom::array>(*given, what + ": \"shape\"", "an array of integers")) {
+    if (sizes.size() == kMostAxes) refuse(what + ": \"shape\" has more than " + std::to_string(kMostAxes) + " axes");
+    sizes.push_back(get<std::int64_t>(extent, what + ": \"shape\"", "an array of integers"));
+  }
+  return sizes;
+}
+
+Array tensor_of(dom::object input, const std::string& what, std::uint64_t body_bytes, Tail& tail) {
+  const std::string datatype = text_at(input, "datatype", what);
+  const auto dtype = dtype_from(datatype);
+  if (!dtype) refuse(what + ": there is no datatype '" + datatype + "'");
+  api::Sizes sizes = shape_of(input, what);
+  const std::uint64_t count = elements_of(sizes, body_bytes, what);
+  const auto parameters = parameters_of(input, what);
+  const auto size = parameters ? maybe(*parameters, "binary_data_size") : std::nullopt;
+  const auto data = maybe(input, "data");
+  if (size.has_value() == data.has_value()) refuse(what + ": give either \"data\" or the parameter binary_data_size");
+  if (data) {
+    if (const std::uint64_t given = count_of(*data); given != count) {
+      refuse(what + ": its shape has " + std::to_string(count) + " elements, \"data\" has " + std::to_string(given));
+    }
+    Array array(*dtype, std::move(sizes));
+    Filler(array, what).fill(*data);
+    return array;
+  }
+  const std::string_view bytes = tail.take(get<std::uint64_t>(*size, what + ": binary_data_size", "a size"), what);
+  if (*dtype == Dtype::string) return strings_from(std::move(sizes), count, bytes, what);
+  if (bytes.size() != count * api::byte_size(*dtype)) {
+    refuse(what + ": its shape has " + std::to_string(count * api::byte_size(*dtype)) + " bytes, binary_data_size is " +
+           std::to_string(bytes.size()));
+  }
+  return Array::borrow(*dtype, std::move(sizes), std::as_bytes(std::span(bytes)));
+}
+
+// ---- the request ----
+
+void read_parameters(dom::object root, InferRequest& request) {
+  const auto parameters = parameters_of(root, "request");
+  if (!parameters) return;
+  if (const auto binary = maybe(*parameters, "binary_data_output")) {
+    request.binary_outputs = get<bool>(*binary, "parameter binary_data_output", "true or false");
+  }
+  if (const auto timeout = maybe(*parameters, "timeout")) {
+    request.timeout_us = get<std::uint64_t>(*timeout, "parameter timeout", "microseconds");
+  }
+}
+
+void read_outputs(dom::object root, InferRequest& request) {
+  const auto outputs = maybe(root, "outputs");
+  if (!outputs) return;
+  for (const dom::element element : get<dom::array>(*outputs, "\"outputs\"", "an array")) {
+    const auto output = get<dom::object>(element, "\"outputs\"", "objects");
+    WantedOutput wanted{.name = text_at(output, "name", "output"), .binary = std::nullopt};
+    const std::string what = "output '" + wanted.name + "'";
+    if (const auto parameters = parameters_of(output, what)) {
+      if (maybe(*parameters, "classification")) {
+        throw Refusal(Http::unsupported, what + ": classification is not supported; compute it in the model");
+      }
+      if (const auto binary = maybe(*parameters, "binary_data")) {
+        wanted.binary = get<bool>(*binary, what + ": binary_data", "true or false");
+      }
+    }
+    request.outputs.push_back(std::move(wanted));
+  }
+}
+
+std::size_t json_size_of(const Message& message) {
+  if (!message.json_size) return message.body.size();
+  std::size_t size = 0;
+  const char *const begin = message.json_size->data(), *const end = begin + message.json_size->size();
+  const auto parsed = std::from_chars(begin, end, size);
+  if (parsed.ec != std::errc() || parsed.ptr != end || size == 0 || size > message.body.size()) {
+    refuse("header Inference-Header-Content-Length: expected 1 to " + std::to_string(message.body.size()));
+  }
+  return size;
+}
+
+}  // namespace
+
+InferRequest read_infer(const Message& message) {
+  const std::size_t json_size = json_size_of(message);
+  const simdjson::padded_string json(message.body.data(), json_size);
+  dom::parser parser;
+  if (parser.allocate(json_size, kMostNesting) != simdjson::SUCCESS) throw std::bad_alloc();
+  dom::element document;
+  if (const auto error = parser.parse(json).get(document); error != simdjson::SUCCESS) {
+    refuse(std::string("the body is no valid JSON: ") + simdjson::error_message(error));
+  }
+  const auto root = get<dom::object>(document, "the body", "a JSON object");
+  InferRequest request;
+  if (const auto id = maybe(root, "id")) request.id = get<std::string_view>(*id, "\"id\"", "a string");
+  read_parameters(root, request);
+  read_outputs(root, request);
+  const auto inputs = maybe(root, "inputs");
+  if (!inputs) refuse("\"inputs\" is missing");
+  Tail tail(message.body.substr(json_size));
+  for (const dom::element element : get<dom::array>(*inputs, "\"inputs\"", "an array")) {
+    const auto input = get<dom::object>(element, "\"inputs\"", "objects");
+    std::string name = text_at(input, "name", "input");
+    Array array = tensor_of(input, "input '" + name + "'", message.body.size(), tail);
+    request.inputs.emplace_back(std::move(name), std::move(array));
+  }
+  if (!tail.empty()) refuse("the body has bytes behind the last binary tensor");
+  return request;
+}
+
+// ---- the response ----
+
+namespace {
+
+void append_elements(std::string& to, const Array& array, const std::string& what) {
+  const auto each = [&](auto values, auto&& append) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i != 0) to += ',';
+      append(values[i]);
+    }
+  };
+  const auto number = [&](auto x) { append_number(to, x); };
+  // JSON has no numbers for these; readers of Python's json take the words.
+  const auto real = [&](auto x) {
+    if (std::isfinite(x)) return append_number(to, x);
+    to += std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity";
+  };
+  switch (array.dtype()) {
+    case Dtype::boolean: return each(array.values<bool>(), [&](bool x) { to += x ? "true" : "false"; });
+    case Dtype::i8: return each(array.values<std::int8_t>(), [&](std::int8_t x) { append_number(to, int{x}); });
+    case Dtype::i16: return each(array.values<std::int16_t>(), number);
+    case Dtype::i32: return each(array.values<std::int32_t>(), number);
+    case Dtype::i64: return each(array.values<std::int64_t>(), number);
+    case Dtype::u8: return each(array.values<std::uint8_t>(), [&](std::uint8_t x) { append_number(to, unsigned{x}); });
+    case Dtype::u16: return each(array.values<std::uint16_t>(), number);
+    case Dtype::u32: return each(array.values<std::uint32_t>(), number);
+    case Dtype::u64: return each(array.values<std::uint64_t>(), number);
+    case Dtype::f32: return each(array.values<float>(), real);
+    case Dtype::f64: return each(array.values<double>(), real);
+    case Dtype::string: return each(array.values<std::string>(), [&](const std::string& x) { append_json(to, x); });
+    default: refuse(what + " has no JSON form; ask for binary data");
+  }
+}
+
+void append_bytes(std::string& to, const Array& array) {
+  if (array.dtype() != Dtype::string) {
+    to.append(static_cast<const char*>(array.data()), array.bytes());
+    return;
+  }
+  for (const std::string& value : array.values<std::string>()) {
+    const auto size = static_cast<std::uint32_t>(value.size());
+    to.append(reinterpret_cast<const char*>(&size), sizeof size);
+    to += value;
+  }
+}
+
+void append_output(std::string& json, std::string& tail, const std::string& name, const Array& array, bool binary) {
+  const std::string what = "output '" + name + "'";
+  if (!array.is_tensor()) refuse(what + " is no tensor, and the protocol has no form for it");
+  const std::string_view datatype = datatype_of(array.dtype());
+  if (datatype.empty()) {
+    refuse(what + ": the protocol has no datatype for " + std::string(api::name_of(array.dtype())));
+  }
+  json += R"({"name":)";
+  append_json(json, name);
+  ((json += R"(,"datatype":")") += datatype) += R"(","shape":[)";
+  for (std::size_t i = 0; i < array.sizes().size(); ++i) {
+    if (i != 0) json += ',';
+    append_number(json, array.sizes()[i]);
+  }
+  if (binary) {
+    const std::size_t before = tail.size();
+    append_bytes(tail, array);
+    json += R"(],"parameters":{"binary_data_size":)";
+    append_number(json, tail.size() - before);
+    json += "}}";
+    return;
+  }
+  json += R"(],"data":[)";
+  append_elements(json, array, what);
+  json += "]}";
+}
+
+}  // namespace
+
+Reply write_infer(const Answer& answer) {
+  std::string json = R"({"model_name":)", tail;
+  append_json(json, answer.model);
+  json += R"(,"model_version":)";
+  append_json(json, answer.version);
+  if (!answer.id.empty()) {
+    json += R"(,"id":)";
+    append_json(json, answer.id);
+  }
+  json += R"(,"outputs":[)";
+  bool any_binary = false;
+  for (std::size_t i = 0; i < answer.outputs.size(); ++i) {
+    if (i != 0) json += ',';
+    append_output(json, tail, answer.outputs[i].first, answer.outputs[i].second, answer.binary[i]);
+    any_binary |= answer.binary[i];
+  }
+  json += "]}";
+  Reply reply;
+  if (any_binary) {
+    reply.type = "application/octet-stream";
+    reply.headers.emplace_back("Inference-Header-Content-Length", std::to_string(json.size()));
+  }
+  reply.body = std::move(json) + tail;
+  return reply;
+}
+
+Reply error_reply(Http status, std::string_view text) {
+  Reply reply{.status = status, .type = "application/json", .headers = {}, .body = R"({"error":)"};
+  append_json(reply.body, text);
+  reply.body += '}';
+  return reply;
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace frazil::server {
+
+/// Appends text as a JSON string. Bytes that are no UTF-8 are kept as they are.
+inline void append_json(std::string& to, std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  to += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      (to += '\\') += c;
+    } else if (byte < 0x20) {
+      ((to += "\\u00") += kDigits[byte / 16]) += kDigits[byte % 16];
+    } else {
+      to += c;
+    }
+  }
+  to += '"';
+}
+
+/// Appends a number: the shortest text that reads back to the same one.
+template <class T>
+void append_number(std::string& to, T value) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  to.append(text, end);
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace frazil::server {
+
+/// HTTP status codes that this server answers with.
+enum class Http : unsigned {
+  ok = 200,
+  bad_request = 400,
+  unauthorized = 401,
+  not_found = 404,
+  method_not_allowed = 405,
+  too_large = 413,
+  too_many = 429,
+  cancelled = 499,
+  internal = 500,
+  unsupported = 501,
+  unavailable = 503,
+  timeout = 504,
+};
+
+/// Why a request is not served; what() is one line for the client.
+class Refusal : public std::runtime_error {
+ public:
+  Refusal(Http status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  Http status() const noexcept { return status_; }
+
+ private:
+  Http status_;
+};
+
+/// A request as the transport has read it. Texts are valid while it is answered.
+struct Message {
+  std::string_view method, path;  ///< the path without a query, as it was sent
+  std::string_view body;
+  std::optional<std::string_view> json_size;  ///< the header Inference-Header-Content-Length
+};
+
+struct Reply {
+  Http status = Http::ok;
+  std::string type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+};
+
+/// {"error": text}
+Reply error_reply(Http status, std::string_view text);
+
+}  // namespace frazil::server

@@ -1,0 +1,109 @@
+#include <functional>
+
+#include "server/json_text.h"
+#include "server/service.h"
+
+// Prometheus's text format (https://prometheus.io/docs/instrumenting/exposition_formats/). Names that begin with
+// nv_inference_ are those that dashboards for Triton read.
+namespace frazil::server {
+namespace {
+
+using Models = std::vector<const ServedModel*>;
+
+std::string escaped(std::string_view text) {
+  std::string to;
+  for (const char c : text) {
+    if (c == '\\' || c == '"')
+      (to += '\\') += c;
+    else if (c == '\n')
+      to += "\\n";
+    else
+      to += c;
+  }
+  return to;
+}
+
+std::string labels_of(const ServedModel& served) {
+  return "{model=\"" + escaped(served.name()) + "\",version=\"" + served.version() + "\"";
+}
+
+void head(std::string& to, std::string_view name, std::string_view type, std::string_view help) {
+  ((((to += "# HELP ") += name) += ' ') += help) += '\n';
+  ((((to += "# TYPE ") += name) += ' ') += type) += '\n';
+}
+
+template <class T>
+void line(std::string& to, std::string_view name, const std::string& labels, T value) {
+  ((to += name) += labels) += ' ';
+  append_number(to, value);
+  to += '\n';
+}
+
+using Count = std::uint64_t (*)(const Statistics&);
+struct Counter {
+  std::string_view name, help;
+  Count count;
+};
+
+constexpr std::uint64_t kNanosecondsInMicrosecond = 1000;
+
+constexpr Counter kCounters[] = {
+    {"nv_inference_request_success", "Requests that were answered",
+     [](const Statistics& s) { return s.success.count(); }},
+    {"nv_inference_request_failure", "Requests that failed", [](const Statistics& s) { return s.fail.count(); }},
+    {"nv_inference_count", "Inferences", [](const Statistics& s) { return s.success.count(); }},
+    {"nv_inference_exec_count", "Runs of the model", [](const Statistics& s) { return s.success.count(); }},
+    {"nv_inference_request_duration_us", "Microseconds from arrival to answer",
+     [](const Statistics& s) { return s.success.nanoseconds() / kNanosecondsInMicrosecond; }},
+    {"nv_inference_queue_duration_us", "Microseconds that requests waited",
+     [](const Statistics& s) { return s.queue.nanoseconds() / kNanosecondsInMicrosecond; }},
+    {"nv_inference_compute_input_duration_us", "Microseconds of reading requests",
+     [](const Statistics& s) { return s.compute_input.nanoseconds() / kNanosecondsInMicrosecond; }},
+    {"nv_inference_compute_infer_duration_us", "Microseconds of running models",
+     [](const Statistics& s) { return s.compute_infer.nanoseconds() / kNanosecondsInMicrosecond; }},
+    {"nv_inference_compute_output_duration_us", "Microseconds of writing answers",
+     [](const Statistics& s) { return s.compute_output.nanoseconds() / kNanosecondsInMicrosecond; }},
+};
+
+void append_durations(std::string& to, const Models& models) {
+  constexpr std::string_view kName = "frazil_request_duration_seconds";
+  head(to, kName, "histogram", "From arrival to answer, of all requests for a model");
+  for (const ServedModel* served : models) {
+    const Statistics& s = served->statistics();
+    const std::string labels = labels_of(*served);
+    for (std::size_t i = 0; i <= Histogram::kBounds.size(); ++i) {
+      std::string bound = ",le=\"";
+      i < Histogram::kBounds.size() ? append_number(bound, Histogram::kBounds[i]) : void(bound += "+Inf");
+      line(to, std::string(kName) + "_bucket", labels + bound + "\"}", s.duration.up_to(i));
+    }
+    const auto nanoseconds = static_cast<double>(s.success.nanoseconds() + s.fail.nanoseconds());
+    line(to, std::string(kName) + "_sum", labels + "}", nanoseconds * 1e-9);
+    line(to, std::string(kName) + "_count", labels + "}", s.duration.up_to(Histogram::kBounds.size()));
+  }
+}
+
+}  // namespace
+
+Reply Service::metrics() const {
+  const Models models = repository_.all();
+  Reply reply{.type = "text/plain; version=0.0.4; charset=utf-8"};
+  std::string& to = reply.body;
+  head(to, "frazil_requests_total", "counter", "Requests for a model by outcome");
+  for (const ServedModel* served : models) {
+    const Statistics& s = served->statistics();
+    line(to, "frazil_requests_total", labels_of(*served) + ",outcome=\"success\"}", s.success.count());
+    line(to, "frazil_requests_total", labels_of(*served) + ",outcome=\"failure\"}", s.fail.count());
+  }
+  head(to, "frazil_refused_total", "counter", "Requests that were refused because too many waited");
+  line(to, "frazil_refused_total", "", refused_.load(std::memory_order_relaxed));
+  append_durations(to, models);
+  for (const Counter& counter : kCounters) {
+    head(to, counter.name, "counter", counter.help);
+    for (const ServedModel* served : models) {
+      line(to, counter.name, labels_of(*served) + "}", counter.count(served->statistics()));
+    }
+  }
+  return reply;
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace frazil::server {
+
+using Nanoseconds = std::chrono::nanoseconds;
+
+/// How often something happened and how long it took in all. Thread-safe.
+class Timed {
+ public:
+  void add(Nanoseconds time) {
+    count_.fetch_add(1, std::memory_order_relaxed);
+    nanoseconds_.fetch_add(static_cast<std::uint64_t>(time.count()), std::memory_order_relaxed);
+  }
+  std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+  std::uint64_t nanoseconds() const { return nanoseconds_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> count_ = 0, nanoseconds_ = 0;
+};
+
+/// Times in buckets, as Prometheus has histograms. Thread-safe.
+class Histogram {
+ public:
+  static constexpr std::array<double, 14> kBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
+                                                     0.025,  0.05,    0.1,    0.25,  0.5,    1,     5};  ///< seconds
+  void add(Nanoseconds time) {
+    const double seconds = std::chrono::duration<double>(time).count();
+    std::size_t i = 0;
+    while (i < kBounds.size() && seconds > kBounds[i]) ++i;
+    buckets_[i].fetch_add(1, std::memory_order_relaxed);
+  }
+  /// Times of at most kBounds[i], or at kBounds.size() all.
+  std::uint64_t up_to(std::size_t i) const {
+    std::uint64_t sum = 0;
+    for (std::size_t k = 0; k <= i; ++k) sum += buckets_[k].load(std::memory_order_relaxed);
+    return sum;
+  }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, kBounds.size() + 1> buckets_ = {};
+};
+
+/// What was asked of one version of a model.
+struct Statistics {
+  Timed success, fail;                                        ///< from arrival to answer
+  Timed queue, compute_input, compute_infer, compute_output;  ///< of those that succeeded
+  Histogram duration;                                         ///< of all
+  std::atomic<std::int64_t> last_inference_ms = 0;            ///< since 1970
+};
+
+}  // namespace frazil::server
