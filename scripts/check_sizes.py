@@ -9,7 +9,7 @@ import sys
 
 MAX_FILE = 800
 MAX_FUNCTION = 80
-FOLDERS = ("src", "include", "tool", "python")
+FOLDERS = ("src", "include", "server", "tool", "python")
 
 # Ignored when scanning for braces: comments, strings, characters, preprocessor lines.
 OPAQUE = re.compile(

@@ -14,7 +14,7 @@ formatter=$(command -v clang-format-19) || {
 }
 
 folders=()
-for folder in include src tool python tests bench examples fuzz; do
+for folder in include src server tool python tests bench examples fuzz; do
   [[ -d $folder ]] && folders+=("$folder")
 done
 find "${folders[@]}" -name '*.cc' -print0 -o -name '*.h' -print0 | xargs -0r "$formatter" "${mode[@]}"

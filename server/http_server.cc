@@ -161,6 +161,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
           if (error || self->caller_ != caller) return;
           char next = 0;
           error_code closed;
+          // NOLINTNEXTLINE(bugprone-unused-return-value): it returns `closed`
           self->stream_.socket().non_blocking(true, closed);
           if (!closed) self->stream_.socket().receive(asio::buffer(&next, 1), tcp::socket::message_peek, closed);
           if (closed && closed != asio::error::would_block) caller->leave();

@@ -266,7 +266,7 @@ std::size_t json_size_of(const Message& message) {
 
 InferRequest read_infer(const Message& message) {
   const std::size_t json_size = json_size_of(message);
-  const simdjson::padded_string json(message.body.data(), json_size);
+  const simdjson::padded_string json(message.body.substr(0, json_size));
   dom::parser parser;
   if (parser.allocate(json_size, kMostNesting) != simdjson::SUCCESS) throw std::bad_alloc();
   dom::element document;

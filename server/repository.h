@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ class ServedModel {
   const std::string& name() const { return name_; }
   const std::string& version() const { return version_; }
   const api::Model& model() const { return model_; }
+  /// Of a run for a request without a time-out.
+  std::optional<double> deadline_ms() const { return options_.deadline_ms; }
   Statistics& statistics() const { return statistics_; }
 
   /// A session that nobody else uses until it is destroyed.

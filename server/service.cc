@@ -164,8 +164,8 @@ void check_outputs(const ServedModel& served, const InferRequest& request) {
 }
 
 /// Milliseconds that are left of a request's time-out; refuses it when there are none.
-std::optional<double> time_left(const InferRequest& request, Clock::time_point arrived) {
-  if (!request.timeout_us || *request.timeout_us == 0) return std::nullopt;
+std::optional<double> time_left(const ServedModel& served, const InferRequest& request, Clock::time_point arrived) {
+  if (!request.timeout_us || *request.timeout_us == 0) return served.deadline_ms();
   const double gone = std::chrono::duration<double, std::milli>(Clock::now() - arrived).count();
   const double left = static_cast<double>(*request.timeout_us) * 1e-3 - gone;
   if (left <= 0) throw Refusal(Http::timeout, "the time-out has passed before the request could run");
@@ -295,14 +295,14 @@ Reply Service::infer(const ServedModel& served, const Message& message, Caller& 
     statistics.fail.add(time);
     statistics.duration.add(time);
   };
-  bool has_timeout = false;
+  bool has_timeout = served.deadline_ms().has_value();
   try {
     InferRequest request = read_infer(message);
-    has_timeout = request.timeout_us.has_value();
+    has_timeout |= request.timeout_us.has_value();
     check_outputs(served, request);
     const auto read = Clock::now();
     ServedModel::Borrowed session(served);
-    session->set_deadline(time_left(request, arrived));
+    session->set_deadline(time_left(served, request, arrived));
     std::vector<api::Named> inputs;
     for (auto& [name, value] : request.inputs) inputs.push_back({name, std::move(value)});
     api::Results results = [&] {

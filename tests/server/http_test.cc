@@ -31,8 +31,9 @@ class Running {
     std::promise<std::pair<std::uint16_t, std::uint16_t>> ports;
     auto known = ports.get_future();
     thread_ = std::thread([this, options, &ports] {
-      server::serve(service_, options,
-                    [&](std::uint16_t http_port, std::uint16_t metrics_port) { ports.set_value({http_port, metrics_port}); });
+      server::serve(service_, options, [&](std::uint16_t http_port, std::uint16_t metrics_port) {
+        ports.set_value({http_port, metrics_port});
+      });
     });
     std::tie(models, metrics) = known.get();
   }

@@ -191,6 +191,12 @@ TEST_F(ServiceTest, TimeOutsEndRuns) {
               HasSubstr(R"("data":[)"));
 }
 
+TEST_F(ServiceTest, DeadlinesOfTheServerEndRuns) {
+  service_.emplace(server::Repository::load(folder_.path(), {.tier = "0", .threads = 1, .deadline_ms = 20}), "1");
+  const Reply reply = infer("count", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})");
+  EXPECT_EQ(reply.status, Http::timeout) << reply.body;
+}
+
 TEST_F(ServiceTest, RunsEndForCallersThatAreGone) {
   server::Caller caller;
   caller.leave();
