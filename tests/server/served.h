@@ -7,34 +7,25 @@
 #include <frazil/model.h>
 #include <gtest/gtest.h>
 
+#include "error/tool.h"
 #include "server/service.h"
 
 // Folders of models that tests serve.
 namespace frazil::test {
 
-/// A folder that goes with the object.
+/// A folder of models that goes with the object.
 class Folder {
  public:
-  Folder() {
-    std::string path = (std::filesystem::temp_directory_path() / "frazil-serve-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = path;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
   /// Writes a model of the text as NAME.onnx, or as version NAME/VERSION.
   void add(const std::string& name, const std::string& text) const {
-    const auto at = path_ / name;
     const bool version = name.find('/') != std::string::npos;
-    std::filesystem::create_directories(version ? at : path_);
-    api::Model::from_text(text).save(version ? (at / "model.onnx").string() : at.string() + ".onnx");
+    if (version) std::filesystem::create_directories(folder_ / name);
+    api::Model::from_text(text).save(folder_ / (name + (version ? "/model.onnx" : ".onnx")));
   }
-  std::string path() const { return path_.string(); }
+  std::string path() const { return folder_ / ""; }
 
  private:
-  std::filesystem::path path_;
+  TempFolder folder_;
 };
 
 constexpr const char *kDouble = "graph g(%x: f32[N,2]) { %y = Add(%x, %x) return y = %y }",
