@@ -1,5 +1,6 @@
 #include "server/infer_message.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -216,6 +217,9 @@ Array tensor_of(dom::object input, const std::string& what, std::uint64_t body_b
     refuse(what + ": its shape has " + std::to_string(count * api::byte_size(*dtype)) + " bytes, binary_data_size is " +
            std::to_string(bytes.size()));
   }
+  if (*dtype == Dtype::boolean && std::ranges::any_of(bytes, [](char c) { return c != 0 && c != 1; })) {
+    refuse(what + ": an element of BOOL is a byte 0 or 1");
+  }
   return Array::borrow(*dtype, std::move(sizes), std::as_bytes(std::span(bytes)));
 }
 
@@ -305,6 +309,7 @@ void append_elements(std::string& to, const Array& array, const std::string& wha
   const auto number = [&](auto x) { append_number(to, x); };
   // JSON has no numbers for these; readers of Python's json take the words.
   const auto real = [&](auto x) {
+    if (x == 0 && std::signbit(x)) return void(to += "-0.0");  // "-0" reads as an integer
     if (std::isfinite(x)) return append_number(to, x);
     to += std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity";
   };

@@ -12,6 +12,7 @@ using Seeds = std::map<std::string, std::string>;
 
 Seeds model_seeds();
 Seeds npy_seeds();
+Seeds infer_seeds();
 Seeds pb_seeds();
 /// Printed models, and the cases of tests/**/*.frz.
 Seeds text_seeds(const Seeds& models);

@@ -55,6 +55,23 @@ Seeds npy_seeds() {
   return seeds;
 }
 
+Seeds infer_seeds() {
+  const auto json = [](std::string inputs) {
+    std::string text = R"({"id":"a","parameters":{"timeout":9},"outputs":[{"name":"y"}],"inputs":[)" + inputs + "]}";
+    return text + std::string(7 - (text.size() + 7) % 8, ' ');
+  };
+  const auto sized = [](const std::string& text) { return static_cast<char>(text.size() / 8 * 2 + 1) + text; };
+  Seeds seeds;
+  for (const char* type : {"FP32", "FP64", "INT8", "UINT64", "BOOL"}) {
+    seeds[type] = ' ' + json(std::string(R"({"name":"x","shape":[2,1],"datatype":")") + type + R"(","data":[[1],0]})");
+  }
+  seeds["text"] = ' ' + json(R"({"name":"x","shape":[2],"datatype":"BYTES","data":["a","\u00e4\n"]})");
+  seeds["binary"] = sized(json(R"({"name":"x","shape":[2],"datatype":"FP16","parameters":{"binary_data_size":4}},)"
+                               R"({"name":"s","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":5}})")) +
+                    std::string("\1\0\2\0\1\0\0\0s", 9);
+  return seeds;
+}
+
 Seeds pb_seeds() {
   Seeds seeds;
   for (const Tensor& t : tensors()) {

@@ -83,6 +83,8 @@ TEST_F(ServiceTest, RunsOnJson) {
               R"({"model_name":"double","model_version":"1","id":"a\"b","outputs":[{"name":"y","datatype":"FP32",)"
               R"("shape":[2,2],"data":[2,4,6,8]}]})");
   }
+  EXPECT_THAT(infer("double", R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[-0.0,1e39]}]})").body,
+              HasSubstr(R"("data":[-0.0,Infinity])"));
   constexpr std::string_view kOne = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]})";
   EXPECT_THAT(infer("scale", kOne).body,
               HasSubstr(R"("model_version":"12","outputs":[{"name":"y","datatype":"FP32","shape":[1,2],"data":[3,6])"));
@@ -178,6 +180,10 @@ TEST_F(ServiceTest, NestingAndSizesAreBounded) {
   const Reply reply =
       send("POST", "/v2/models/double/infer", strings + "\x01\x02\x03\x04", std::to_string(strings.size()));
   EXPECT_THAT(reply.body, HasSubstr("more elements than its bytes"));
+  const std::string truth =
+      R"({"inputs":[{"name":"b","datatype":"BOOL","shape":[1],"parameters":{"binary_data_size":1}}]})";
+  EXPECT_THAT(send("POST", "/v2/models/types/infer", truth + "\x02", std::to_string(truth.size())).body,
+              HasSubstr("a byte 0 or 1"));
   EXPECT_EQ(send("POST", "/v2/models/double/infer", "{}", "3").status, Http::bad_request);
   EXPECT_EQ(send("POST", "/v2/models/double/infer", "{}", "-1").status, Http::bad_request);
 }
