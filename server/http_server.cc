@@ -12,6 +12,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <frazil/error.h>
@@ -68,8 +69,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser_->header_limit(kLongestHeader);
     parser_->body_limit(shared_.options.most_bytes);
     stream_.expires_after(patience());
-    http::async_read(stream_, buffer_, *parser_,
-                     [self = shared_from_this()](error_code error, std::size_t) { self->received(error); });
+    http::async_read_header(stream_, buffer_, *parser_,
+                            [self = shared_from_this()](error_code error, std::size_t) { self->read_body(error); });
   }
 
   /// The server ends: nothing more is read, what runs is answered.
@@ -87,6 +88,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Clock::duration patience() const {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(shared_.options.patience_s));
+  }
+
+  /// A client with a large body may wait until it is told to go on.
+  void read_body(error_code error) {
+    static constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
+    if (error || parser_->is_done()) return received(error);
+    const auto read = [self = shared_from_this()](error_code failed, std::size_t) {
+      if (failed) return self->received(failed);
+      http::async_read(self->stream_, self->buffer_, *self->parser_,
+                       [self](error_code ended, std::size_t) { self->received(ended); });
+    };
+    if (!beast::iequals(parser_->get()[http::field::expect], "100-continue")) return read({}, 0);
+    asio::async_write(stream_, asio::buffer(kGoOn), read);
   }
 
   void received(error_code error) {

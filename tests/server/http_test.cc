@@ -127,6 +127,16 @@ TEST_F(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
   EXPECT_EQ(compressed.receive().first, 400U);
 }
 
+TEST_F(HttpServer, TellsClientsThatWaitToGoOn) {
+  const Running server(folder_, {});
+  Client client(server.models);
+  client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: " +
+              std::to_string(kOne.size()) + "\r\n\r\n");
+  EXPECT_EQ(client.receive().first, 100U);
+  client.send(kOne);
+  EXPECT_EQ(client.receive().first, 200U);
+}
+
 TEST_F(HttpServer, SlowRequestsAreGivenUp) {
   const Running server(folder_, {.patience_s = 0.05});
   Client client(server.models);
