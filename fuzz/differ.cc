@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/knobs.h"
 #include "coverage.h"
 #include "excuse.h"
 #include "exec/session.h"
