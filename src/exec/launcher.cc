@@ -265,7 +265,9 @@ std::optional<NativeBody> Launcher::body(StepIndex pc, bool prepared_only) {
   if (!prepared && (prepared_only || !prepare(pc, *entry))) return std::nullopt;
   if (p.ready != Ready::yes) return std::nullopt;
   auto body = entry->native(entry->code.get(), p.state);
-  return body && body->product && shares_better(executable_.launch(pc), p) ? std::nullopt : std::move(body);
+  if (!body || !body->product) return body;
+  const LaunchCode& code = executable_.launch(pc);
+  return code.first_entry != entry || shares_better(code, p) ? std::nullopt : std::move(body);
 }
 
 /// Whether the step is worth running at the same time as others, where there are threads for it.
@@ -326,13 +328,15 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
   return {};
 }
 
-/// Only what is short and runs alone: between calls nobody looks at limits or for other threads.
+/// Only what is short and runs alone: between calls nobody looks at limits or for other threads. Code into which a
+/// product is written reads the state that the step's first entry has.
 void Launcher::offer_call(StepIndex pc) {
   constexpr double kShort = 20e3;
   const Prepared& p = prepared_[pc];
   const LaunchCode& code = executable_.launch(pc);
   const bool alone = p.grain == 0 && (context_.scheduler == nullptr || !shares_better(code, p));
-  if (p.ready != Ready::yes || !alone || p.nanoseconds > kShort) return;
+  const bool other_state = code.first_entry->native != nullptr && code.first_entry != p.entry;
+  if (p.ready != Ready::yes || !alone || p.nanoseconds > kShort || other_state) return;
   calls_[pc] = {
       .run = p.entry->run,
       .call = {pointers_.data(), pointers_.data() + code.inputs, p.entry->code.get(), p.state, faults_.data()},
