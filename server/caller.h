@@ -24,13 +24,9 @@ class Caller {
     gone_ = true;
     if (session_ != nullptr) session_->cancel();
   }
-  bool gone() const {
-    const std::scoped_lock lock(mutex_);
-    return gone_;
-  }
 
  private:
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   api::Session* session_ = nullptr;
   bool gone_ = false;
 };

@@ -1,6 +1,5 @@
 #include "server/http_server.h"
 
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -16,6 +15,8 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <frazil/error.h>
+
+#include "server/listen.h"
 
 namespace frazil::server {
 namespace {
@@ -105,8 +106,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void received(error_code error) {
     if (error == http::error::body_limit || error == http::error::header_limit) {
-      return write(error_reply(Http::too_large, "the request is larger than the server accepts, " +
-                                                    std::to_string(shared_.options.most_bytes) + " bytes"),
+      const bool body = error == http::error::body_limit;
+      return write(error_reply(Http::too_large, std::string(body ? "the body" : "the header") + " has more than " +
+                                                    std::to_string(body ? shared_.options.most_bytes : kLongestHeader) +
+                                                    " bytes"),
                    false);
     }
     if (error == http::error::end_of_stream || error == beast::error::timeout) return close();
@@ -159,9 +162,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     watch();
     asio::post(shared_.pool, [self = shared_from_this(), arrived = Clock::now(), keep_alive,
                               work = asio::make_work_guard(shared_.context)] {
-      auto reply = std::make_shared<Reply>(self->caller_->gone()
-                                               ? error_reply(Http::cancelled, "the caller is gone")
-                                               : self->shared_.service.answer(self->message_, *self->caller_, arrived));
+      auto reply = std::make_shared<Reply>(self->shared_.service.answer(self->message_, *self->caller_, arrived));
       asio::post(self->shared_.context, [self, reply, keep_alive] {
         --self->shared_.waiting;
         self->write(std::move(*reply), keep_alive && !self->shared_.ending);
@@ -232,12 +233,7 @@ class Listener {
     if (error)
       throw api::Error(api::Code::bad_input, "--host " + host + ": expected an address such as 127.0.0.1 or ::");
     const tcp::endpoint here(address, port);
-    // NOLINTBEGIN(bugprone-unused-return-value): they return `error`
-    acceptor_.open(here.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(here, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    // NOLINTEND(bugprone-unused-return-value)
+    error = listen_at(acceptor_, here);
     if (error) {
       throw api::Error(api::Code::bad_input, host + ":" + std::to_string(port) + ": " + error.message());
     }

@@ -300,12 +300,7 @@ InferRequest read_infer(const Message& message) {
 namespace {
 
 void append_elements(std::string& to, const Array& array, const std::string& what) {
-  const auto each = [&](auto values, auto&& append) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i != 0) to += ',';
-      append(values[i]);
-    }
-  };
+  const auto each = [&](auto values, auto append) { append_list(to, values, append); };
   const auto number = [&](auto x) { append_number(to, x); };
   // JSON has no numbers for these; readers of Python's json take the words.
   const auto real = [&](auto x) {
@@ -352,10 +347,7 @@ void append_output(std::string& json, std::string& tail, const std::string& name
   json += R"({"name":)";
   append_json(json, name);
   ((json += R"(,"datatype":")") += datatype) += R"(","shape":[)";
-  for (std::size_t i = 0; i < array.sizes().size(); ++i) {
-    if (i != 0) json += ',';
-    append_number(json, array.sizes()[i]);
-  }
+  append_list(json, array.sizes(), [&](std::int64_t extent) { append_number(json, extent); });
   if (binary) {
     const std::size_t before = tail.size();
     append_bytes(tail, array);
@@ -394,13 +386,6 @@ Reply write_infer(const Answer& answer) {
     reply.headers.emplace_back("Inference-Header-Content-Length", std::to_string(json.size()));
   }
   reply.body = std::move(json) + tail;
-  return reply;
-}
-
-Reply error_reply(Http status, std::string_view text) {
-  Reply reply{.status = status, .type = "application/json", .headers = {}, .body = R"({"error":)"};
-  append_json(reply.body, text);
-  reply.body += '}';
   return reply;
 }
 

@@ -31,4 +31,15 @@ void append_number(std::string& to, T value) {
   to.append(text, end);
 }
 
+/// Appends what `append(item)` does for each, with commas between.
+template <class List, class F>
+void append_list(std::string& to, const List& list, F append) {
+  bool first = true;
+  for (const auto& item : list) {
+    if (!first) to += ',';
+    first = false;
+    append(item);
+  }
+}
+
 }  // namespace frazil::server

@@ -1,5 +1,3 @@
-#include <functional>
-
 #include "server/json_text.h"
 #include "server/service.h"
 

@@ -54,23 +54,18 @@ void append_port(std::string& json, const api::Port& port) {
   json += R"(,"datatype":)";
   append_json(json, datatype.empty() ? port.type : datatype);
   json += R"(,"shape":[)";
-  for (std::size_t i = 0; i < port.dims.size(); ++i) {
-    if (i != 0) json += ',';
+  append_list(json, port.dims, [&](const std::string& dim) {
     std::int64_t extent = 0;
-    const std::string& dim = port.dims[i];
     const auto parsed = std::from_chars(dim.data(), dim.data() + dim.size(), extent);
     const bool known = parsed.ec == std::errc() && parsed.ptr == dim.data() + dim.size();
     append_number(json, known ? extent : -1);
-  }
+  });
   json += "]}";
 }
 
 void append_ports(std::string& json, std::string_view key, const std::vector<api::Port>& ports) {
   ((json += ",\"") += key) += "\":[";
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    if (i != 0) json += ',';
-    append_port(json, ports[i]);
-  }
+  append_list(json, ports, [&](const api::Port& port) { append_port(json, port); });
   json += ']';
 }
 
@@ -78,10 +73,7 @@ Reply model_metadata(const ServedModel& served, const std::vector<const ServedMo
   Reply reply{.body = R"({"name":)"};
   append_json(reply.body, served.name());
   reply.body += R"(,"versions":[)";
-  for (std::size_t i = 0; i < versions.size(); ++i) {
-    if (i != 0) reply.body += ',';
-    append_json(reply.body, versions[i]->version());
-  }
+  append_list(reply.body, versions, [&](const ServedModel* version) { append_json(reply.body, version->version()); });
   reply.body += R"(],"platform":"frazil_onnx")";
   append_ports(reply.body, "inputs", served.model().inputs());
   append_ports(reply.body, "outputs", served.model().outputs());
@@ -128,39 +120,31 @@ void append_statistics(std::string& json, const ServedModel& served) {
 
 Reply statistics_of(const std::vector<const ServedModel*>& list) {
   Reply reply{.body = R"({"model_stats":[)"};
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (i != 0) reply.body += ',';
-    append_statistics(reply.body, *list[i]);
-  }
+  append_list(reply.body, list, [&](const ServedModel* served) { append_statistics(reply.body, *served); });
   reply.body += "]}";
   return reply;
 }
 
-/// The outputs that are answered with, and whether each is sent as binary data.
-Answer answer_of(const ServedModel& served, const InferRequest& request, api::Results& results) {
-  Answer answer{.model = served.name(), .version = served.version(), .id = request.id, .outputs = {}, .binary = {}};
+struct ChosenOutput {
+  std::size_t position;
+  bool binary;
+};
+
+/// The outputs that are answered with.
+std::vector<ChosenOutput> chosen_outputs(const ServedModel& served, const InferRequest& request) {
   const auto& ports = served.model().outputs();
-  const auto add = [&](std::size_t i, bool binary) {
-    answer.outputs.emplace_back(ports[i].name, results[i]);
-    answer.binary.push_back(binary);
-  };
-  if (request.outputs.empty()) {
-    for (std::size_t i = 0; i < ports.size(); ++i) add(i, request.binary_outputs);
+  std::vector<ChosenOutput> chosen;
+  for (std::size_t i = 0; request.outputs.empty() && i < ports.size(); ++i) {
+    chosen.push_back({i, request.binary_outputs});
   }
   for (const WantedOutput& wanted : request.outputs) {
     const auto at = std::ranges::find(ports, wanted.name, &api::Port::name);
-    add(static_cast<std::size_t>(at - ports.begin()), wanted.binary.value_or(request.binary_outputs));
-  }
-  return answer;
-}
-
-void check_outputs(const ServedModel& served, const InferRequest& request) {
-  for (const WantedOutput& wanted : request.outputs) {
-    if (std::ranges::find(served.model().outputs(), wanted.name, &api::Port::name) != served.model().outputs().end()) {
-      continue;
+    if (at == ports.end()) {
+      throw Refusal(Http::bad_request, "model '" + served.name() + "' has no output '" + wanted.name + "'");
     }
-    throw Refusal(Http::bad_request, "model '" + served.name() + "' has no output '" + wanted.name + "'");
+    chosen.push_back({static_cast<std::size_t>(at - ports.begin()), wanted.binary.value_or(request.binary_outputs)});
   }
+  return chosen;
 }
 
 /// Milliseconds that are left of a request's time-out; refuses it when there are none.
@@ -193,7 +177,8 @@ std::int64_t milliseconds_since_1970() {
 
 void expect_method(const Message& message, std::string_view method) {
   if (message.method == method) return;
-  throw Refusal(Http::method_not_allowed, "expected " + std::string(method));
+  throw Refusal(Http::method_not_allowed, std::string(message.path) + ": expected " + std::string(method) + ", got " +
+                                              std::string(message.method));
 }
 
 }  // namespace
@@ -259,7 +244,7 @@ Reply Service::route(const Message& message, Caller& caller, Clock::time_point a
     expect_method(message, "GET");
     return statistics_of(repository_.all());
   }
-  throw Refusal(Http::not_found, "there is no such path; see docs/serving.md");
+  throw Refusal(Http::not_found, "there is no path '" + std::string(path) + "'; see docs/serving.md");
 }
 
 Reply Service::of_model(const Message& message, const Path& path, Caller& caller, Clock::time_point arrived) const {
@@ -299,7 +284,7 @@ Reply Service::infer(const ServedModel& served, const Message& message, Caller& 
   try {
     InferRequest request = read_infer(message);
     has_timeout |= request.timeout_us.has_value();
-    check_outputs(served, request);
+    const std::vector<ChosenOutput> chosen = chosen_outputs(served, request);
     const auto read = Clock::now();
     ServedModel::Borrowed session(served);
     session->set_deadline(time_left(served, request, arrived));
@@ -310,7 +295,12 @@ Reply Service::infer(const ServedModel& served, const Message& message, Caller& 
       return session->run(inputs);
     }();
     const auto computed = Clock::now();
-    Reply reply = write_infer(answer_of(served, request, results));
+    Answer answer{.model = served.name(), .version = served.version(), .id = request.id, .outputs = {}, .binary = {}};
+    for (const auto& [position, binary] : chosen) {
+      answer.outputs.emplace_back(served.model().outputs()[position].name, results[position]);
+      answer.binary.push_back(binary);
+    }
+    Reply reply = write_infer(answer);
     const auto written = Clock::now();
     statistics.queue.add(begun - arrived);
     statistics.compute_input.add(read - begun);
@@ -338,14 +328,13 @@ Reply Service::server_metadata() const {
 
 Reply Service::index() const {
   Reply reply{.body = "["};
-  for (const ServedModel* served : repository_.all()) {
-    if (reply.body.size() > 1) reply.body += ',';
+  append_list(reply.body, repository_.all(), [&](const ServedModel* served) {
     reply.body += R"({"name":)";
     append_json(reply.body, served->name());
     reply.body += R"(,"version":)";
     append_json(reply.body, served->version());
     reply.body += R"(,"state":"READY","reason":""})";
-  }
+  });
   reply.body += ']';
   return reply;
 }

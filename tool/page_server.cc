@@ -12,6 +12,8 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
+#include "server/listen.h"
+
 namespace frazil::tool {
 namespace {
 
@@ -125,17 +127,7 @@ class Listener {
   Listener(asio::io_context& context, const Pages& pages, std::size_t& connections)
       : acceptor_(context), pages_(pages), connections_(connections) {}
 
-  error_code open(std::uint16_t port) {
-    const tcp::endpoint here(asio::ip::address_v4::loopback(), port);
-    error_code error;
-    // NOLINTBEGIN(bugprone-unused-return-value): they return `error`
-    acceptor_.open(here.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(here, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    // NOLINTEND(bugprone-unused-return-value)
-    return error;
-  }
+  error_code open(std::uint16_t port) { return server::listen_at(acceptor_, {asio::ip::address_v4::loopback(), port}); }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
 
   void accept() {

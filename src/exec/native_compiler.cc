@@ -124,7 +124,8 @@ void NativeCompiler::compile_missing(const std::function<bool(const TileCode&)>&
   const std::vector<Place> places = missing();
   for (const Place& place : places) {
     if (CompileThread::instance().stopping()) return;
-    if (!needless(*place.first)) fill(place, make(*place.first, place.second));
+    if (needless(*place.first) && left_out_.insert(place).second) continue;
+    fill(place, make(*place.first, place.second));
   }
   if (!places.empty()) generation_.fetch_add(1, std::memory_order_release);
 }

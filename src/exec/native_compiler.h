@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,7 +34,8 @@ class NativeCompiler : public NativeSource {
   /// Takes what other executables or the cache have of it; changes the generation where there was some. Precondition of
   /// both: the tile programs live.
   void find_missing();
-  /// Makes it, and then changes the generation. Leaves out the tile programs that are `needless` when it comes to them.
+  /// Makes it, and then changes the generation. Leaves out what is `needless` when it comes to it; what is missing
+  /// again behind that is made.
   void compile_missing(const std::function<bool(const TileCode&)>& needless);
   /// Why no form of it has code so far; empty where one has.
   std::string why_not(const TileCode& code) const;
@@ -58,6 +60,7 @@ class NativeCompiler : public NativeSource {
   std::atomic<bool> missing_{false};
   mutable std::mutex mutex_;
   std::map<Place, std::shared_ptr<const Made>> made_;  // null: not yet
+  std::set<Place> left_out_;                           // of the thread that compiles
 };
 
 }  // namespace frazil::exec

@@ -6,7 +6,6 @@
 
 #include "base/extents.h"
 #include "kernel/gemm.h"
-#include "kernel/gemm_row.h"
 
 namespace frazil::jit {
 
@@ -23,8 +22,7 @@ void RowProduct::write(const RowProductPlace& place, bool again) {
   const auto width = static_cast<std::int64_t>(lanes_.width());
   const std::int64_t bytes = product_.k * product_.n * static_cast<std::int64_t>(sizeof(float));
   const bool turns = again && bytes >= kTurnsFrom && bytes <= kTurnsTo;
-  const auto chains = static_cast<unsigned>(kernel::row_chains(product_.n, static_cast<int>(width)));
-  const unsigned most = kSums / chains / (turns ? 2 : 1);
+  const unsigned most = kSums / static_cast<unsigned>(chains_) / (turns ? 2 : 1);
   const auto tile_at = [&](std::int64_t column) {
     const std::int64_t left = ceil_div(product_.n - column, width);
     tile(column, static_cast<unsigned>(std::min<std::int64_t>(most, left)));
@@ -82,9 +80,8 @@ void RowProduct::tile(std::int64_t column, unsigned vectors) {
 /// The chains of a tile behind all steps of k.
 RowProduct::Sums RowProduct::sums(std::int64_t column, unsigned vectors) {
   llvm::Type* const type = lanes_.vector(Elem::f32);
-  const auto chains = kernel::row_chains(product_.n, static_cast<int>(lanes_.width()));
-  const std::int64_t whole = product_.k / chains * chains;
-  Sums all(static_cast<std::size_t>(chains), std::vector<llvm::Value*>(vectors, llvm::Constant::getNullValue(type)));
+  const std::int64_t whole = product_.k / chains_ * chains_;
+  Sums all(static_cast<std::size_t>(chains_), std::vector<llvm::Value*>(vectors, llvm::Constant::getNullValue(type)));
   if (whole > 0) {
     llvm::Function* const function = b_.GetInsertBlock()->getParent();
     llvm::BasicBlock* const before = b_.GetInsertBlock();
@@ -109,7 +106,7 @@ RowProduct::Sums RowProduct::sums(std::int64_t column, unsigned vectors) {
     for (const auto& chain : all) {
       for (llvm::Value* const sum : chain) carried[at++]->addIncoming(sum, steps);
     }
-    llvm::Value* const next = b_.CreateAdd(i, number(chains));
+    llvm::Value* const next = b_.CreateAdd(i, number(chains_));
     i->addIncoming(next, steps);
     b_.CreateCondBr(b_.CreateICmpSLT(next, number(whole)), steps, after);
     b_.SetInsertPoint(after);

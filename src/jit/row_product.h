@@ -7,6 +7,7 @@
 
 #include "code/native_plan.h"
 #include "jit/lanes.h"
+#include "kernel/gemm_row.h"
 
 namespace frazil::jit {
 
@@ -20,7 +21,10 @@ struct RowProductPlace {
 class RowProduct {
  public:
   RowProduct(Lanes& lanes, llvm::IRBuilder<>& builder, const NativeProduct& product)
-      : lanes_(lanes), b_(builder), product_(product) {}
+      : lanes_(lanes),
+        b_(builder),
+        product_(product),
+        chains_(kernel::row_chains(product.n, static_cast<int>(lanes.width()))) {}
   /// `again`: this place is reached repeatedly, so that what is read last is worth finding in the cache.
   void write(const RowProductPlace& place, bool again);
 
@@ -42,6 +46,7 @@ class RowProduct {
   Lanes& lanes_;
   llvm::IRBuilder<>& b_;
   const NativeProduct& product_;
+  const int chains_;
   RowProductPlace place_;
 };
 

@@ -84,7 +84,7 @@ class HttpServer : public testing::Test {
     folder_.add("double", kDouble);
     folder_.add("count", kCount);
   }
-  /// Waits until the metrics have a text; the test's own time limit ends it otherwise.
+  /// Waits until the metrics have a text.
   static void wait_for(const Running& server, std::string_view text) {
     for (;;) {
       Client client(server.metrics);
