@@ -28,11 +28,13 @@ bool equal(const Array& a, const Array& b) {
 
 /// Strings of JSON are UTF-8, those of binary tensors any bytes.
 void round_trip(const server::InferRequest& request, bool binary) {
-  server::Answer answer{.model = "m", .version = "1", .id = request.id, .outputs = request.inputs, .binary = {}};
+  const server::InferResponse response{.model = "m", .version = "1", .id = request.id, .outputs = request.inputs};
+  server::InferRequest wanted;
   for (const auto& [name, array] : request.inputs) {
-    answer.binary.push_back(binary || array.dtype() == Dtype::string || !has_json_form(array));
+    wanted.outputs.push_back(
+        {.name = name, .binary = binary || array.dtype() == Dtype::string || !has_json_form(array)});
   }
-  server::Reply reply = server::write_infer(answer);
+  server::Reply reply = server::write_infer(response, server::BinaryOutputs(wanted));
   std::string json_size = std::to_string(reply.body.size());
   for (const auto& [name, value] : reply.headers) json_size = value;
   constexpr std::string_view kOutputs = R"("outputs":[)";

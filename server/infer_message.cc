@@ -1,8 +1,6 @@
 #include "server/infer_message.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -11,6 +9,7 @@
 
 #include "server/datatype.h"
 #include "server/json_text.h"
+#include "server/tensor_bytes.h"
 
 namespace frazil::server {
 namespace {
@@ -20,7 +19,6 @@ using api::Array;
 using api::Dtype;
 
 constexpr std::size_t kMostNesting = 100;
-constexpr std::size_t kMostAxes = 64;
 
 [[noreturn]] void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
 
@@ -129,31 +127,10 @@ class Filler {
 
 // ---- binary tensors ----
 
-/// Elements with their length in front, as four bytes, lowest first.
-Array strings_from(api::Sizes sizes, std::uint64_t count, std::string_view bytes, const std::string& what) {
-  if (count > bytes.size() / sizeof(std::uint32_t)) refuse(what + ": its shape has more elements than its bytes");
-  Array array(Dtype::string, std::move(sizes));
-  std::size_t elements = 0;
-  const auto values = array.mutable_values<std::string>();
-  while (!bytes.empty() && elements < values.size()) {
-    std::uint32_t size = 0;
-    if (bytes.size() < sizeof size) refuse(what + ": an element is cut off");
-    std::memcpy(&size, bytes.data(), sizeof size);
-    bytes.remove_prefix(sizeof size);
-    if (size > bytes.size()) refuse(what + ": an element is cut off");
-    values[elements++] = bytes.substr(0, size);
-    bytes.remove_prefix(size);
-  }
-  if (!bytes.empty() || elements != values.size()) {
-    refuse(what + ": its shape has " + std::to_string(values.size()) + " elements, its bytes have another number");
-  }
-  return array;
-}
-
 /// The body's bytes behind the JSON, which tensors take one after the other.
 class Tail {
  public:
-  explicit Tail(std::string_view bytes) : bytes_(bytes) {}
+  Tail(std::string_view bytes, std::shared_ptr<const void> owner) : bytes_(bytes), owner_(std::move(owner)) {}
   std::string_view take(std::uint64_t size, const std::string& what) {
     if (size > bytes_.size()) refuse(what + ": the body ends before its binary data do");
     const std::string_view taken = bytes_.substr(0, size);
@@ -161,26 +138,12 @@ class Tail {
     return taken;
   }
   bool empty() const { return bytes_.empty(); }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
   std::string_view bytes_;
+  std::shared_ptr<const void> owner_;
 };
-
-/// The elements of a shape; refuses one that has more than the body could hold.
-std::uint64_t elements_of(const api::Sizes& sizes, std::uint64_t most, const std::string& what) {
-  std::uint64_t count = 1;
-  bool empty = false;
-  for (const std::int64_t extent : sizes) {
-    if (extent < 0) refuse(what + ": \"shape\" has a negative extent");
-    empty |= extent == 0;
-    if (extent != 0 && count > most / static_cast<std::uint64_t>(extent))
-      count = most + 1;
-    else if (extent != 0)
-      count *= static_cast<std::uint64_t>(extent);
-  }
-  if (!empty && count > most) refuse(what + ": \"shape\" has more elements than the request has bytes");
-  return empty ? 0 : count;
-}
 
 api::Sizes shape_of(dom::object input, const std::string& what) {
   const auto given = maybe(input, "shape");
@@ -212,28 +175,53 @@ Array tensor_of(dom::object input, const std::string& what, std::uint64_t body_b
     return array;
   }
   const std::string_view bytes = tail.take(get<std::uint64_t>(*size, what + ": binary_data_size", "a size"), what);
-  if (*dtype == Dtype::string) return strings_from(std::move(sizes), count, bytes, what);
-  if (bytes.size() != count * api::byte_size(*dtype)) {
-    refuse(what + ": its shape has " + std::to_string(count * api::byte_size(*dtype)) + " bytes, binary_data_size is " +
-           std::to_string(bytes.size()));
-  }
-  if (*dtype == Dtype::boolean && std::ranges::any_of(bytes, [](char c) { return c != 0 && c != 1; })) {
-    refuse(what + ": an element of BOOL is a byte 0 or 1");
-  }
-  return Array::borrow(*dtype, std::move(sizes), std::as_bytes(std::span(bytes)));
+  return tensor_from(*dtype, std::move(sizes), count, bytes, what, tail.owner());
 }
 
 // ---- the request ----
 
+Parameter parameter_of(dom::element value, const std::string& what) {
+  bool truth = false;
+  std::int64_t integer = 0;
+  double number = 0;
+  std::string_view text;
+  if (value.get(truth) == simdjson::SUCCESS) return truth;
+  if (value.get(integer) == simdjson::SUCCESS) return integer;
+  if (value.get(number) == simdjson::SUCCESS) return number;
+  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
+  refuse(what + ": expected a string, a number, true or false");
+}
+
+/// A number or a string; 0 and "" are none.
+std::string sequence_id_of(dom::element value) {
+  std::uint64_t number = 0;
+  if (value.get(number) == simdjson::SUCCESS) return number == 0 ? "" : std::to_string(number);
+  return std::string(get<std::string_view>(value, "parameter sequence_id", "a number or a string"));
+}
+
+void read_parameter(std::string_view key, dom::element value, InferRequest& request) {
+  const std::string what = "parameter " + std::string(key);
+  if (key == "binary_data_output") {
+    request.binary_outputs = get<bool>(value, what, "true or false");
+  } else if (key == "timeout") {
+    request.timeout_us = get<std::uint64_t>(value, what, "microseconds");
+  } else if (key == "priority") {
+    request.priority = get<std::uint64_t>(value, what, "a number that is not negative");
+  } else if (key == "sequence_id") {
+    request.sequence.id = sequence_id_of(value);
+  } else if (key == "sequence_start") {
+    request.sequence.start = get<bool>(value, what, "true or false");
+  } else if (key == "sequence_end") {
+    request.sequence.end = get<bool>(value, what, "true or false");
+  } else {
+    request.parameters.emplace(key, parameter_of(value, what));
+  }
+}
+
 void read_parameters(dom::object root, InferRequest& request) {
   const auto parameters = parameters_of(root, "request");
   if (!parameters) return;
-  if (const auto binary = maybe(*parameters, "binary_data_output")) {
-    request.binary_outputs = get<bool>(*binary, "parameter binary_data_output", "true or false");
-  }
-  if (const auto timeout = maybe(*parameters, "timeout")) {
-    request.timeout_us = get<std::uint64_t>(*timeout, "parameter timeout", "microseconds");
-  }
+  for (const auto& [key, value] : *parameters) read_parameter(key, value, request);
 }
 
 void read_outputs(dom::object root, InferRequest& request) {
@@ -244,8 +232,8 @@ void read_outputs(dom::object root, InferRequest& request) {
     WantedOutput wanted{.name = text_at(output, "name", "output"), .binary = std::nullopt};
     const std::string what = "output '" + wanted.name + "'";
     if (const auto parameters = parameters_of(output, what)) {
-      if (maybe(*parameters, "classification")) {
-        throw Refusal(Http::unsupported, what + ": classification is not supported; compute it in the model");
+      if (const auto classes = maybe(*parameters, "classification")) {
+        wanted.classes = get<std::uint64_t>(*classes, what + ": classification", "a number of classes");
       }
       if (const auto binary = maybe(*parameters, "binary_data")) {
         wanted.binary = get<bool>(*binary, what + ": binary_data", "true or false");
@@ -284,7 +272,7 @@ InferRequest read_infer(const Message& message) {
   read_outputs(root, request);
   const auto inputs = maybe(root, "inputs");
   if (!inputs) refuse("\"inputs\" is missing");
-  Tail tail(message.body.substr(json_size));
+  Tail tail(message.body.substr(json_size), message.body_owner);
   for (const dom::element element : get<dom::array>(*inputs, "\"inputs\"", "an array")) {
     const auto input = get<dom::object>(element, "\"inputs\"", "objects");
     std::string name = text_at(input, "name", "input");
@@ -325,18 +313,6 @@ void append_elements(std::string& to, const Array& array, const std::string& wha
   }
 }
 
-void append_bytes(std::string& to, const Array& array) {
-  if (array.dtype() != Dtype::string) {
-    to.append(static_cast<const char*>(array.data()), array.bytes());
-    return;
-  }
-  for (const std::string& value : array.values<std::string>()) {
-    const auto size = static_cast<std::uint32_t>(value.size());
-    to.append(reinterpret_cast<const char*>(&size), sizeof size);
-    to += value;
-  }
-}
-
 void append_output(std::string& json, std::string& tail, const std::string& name, const Array& array, bool binary) {
   const std::string what = "output '" + name + "'";
   if (!array.is_tensor()) refuse(what + " is no tensor, and the protocol has no form for it");
@@ -363,21 +339,25 @@ void append_output(std::string& json, std::string& tail, const std::string& name
 
 }  // namespace
 
-Reply write_infer(const Answer& answer) {
+BinaryOutputs::BinaryOutputs(const InferRequest& request) : all_(request.binary_outputs) {
+  for (const WantedOutput& wanted : request.outputs) chosen_.push_back(wanted.binary.value_or(all_));
+}
+
+Reply write_infer(const InferResponse& response, const BinaryOutputs& binary) {
   std::string json = R"({"model_name":)", tail;
-  append_json(json, answer.model);
+  append_json(json, response.model);
   json += R"(,"model_version":)";
-  append_json(json, answer.version);
-  if (!answer.id.empty()) {
+  append_json(json, response.version);
+  if (!response.id.empty()) {
     json += R"(,"id":)";
-    append_json(json, answer.id);
+    append_json(json, response.id);
   }
   json += R"(,"outputs":[)";
   bool any_binary = false;
-  for (std::size_t i = 0; i < answer.outputs.size(); ++i) {
+  for (std::size_t i = 0; i < response.outputs.size(); ++i) {
     if (i != 0) json += ',';
-    append_output(json, tail, answer.outputs[i].first, answer.outputs[i].second, answer.binary[i]);
-    any_binary |= answer.binary[i];
+    append_output(json, tail, response.outputs[i].first, response.outputs[i].second, binary.at(i));
+    any_binary |= binary.at(i);
   }
   json += "]}";
   Reply reply;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -15,6 +16,7 @@ enum class Http : unsigned {
   ok = 200,
   bad_request = 400,
   unauthorized = 401,
+  forbidden = 403,
   not_found = 404,
   method_not_allowed = 405,
   too_large = 413,
@@ -40,7 +42,9 @@ class Refusal : public std::runtime_error {
 struct Message {
   std::string_view method, path;  ///< the path without a query, as it was sent
   std::string_view body;
-  std::optional<std::string_view> json_size;  ///< the header Inference-Header-Content-Length
+  std::optional<std::string_view> json_size = {};  ///< the header Inference-Header-Content-Length
+  std::shared_ptr<const void> body_owner = {};     ///< keeps the body; may be null
+  std::string_view session = {};                   ///< the header X-Session-Id, or the cookie frazil_session
 };
 
 struct Reply {

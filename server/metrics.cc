@@ -6,7 +6,7 @@
 namespace frazil::server {
 namespace {
 
-using Models = std::vector<const ServedModel*>;
+using Models = std::vector<std::shared_ptr<const Served>>;
 
 std::string escaped(std::string_view text) {
   std::string to;
@@ -21,7 +21,7 @@ std::string escaped(std::string_view text) {
   return to;
 }
 
-std::string labels_of(const ServedModel& served) {
+std::string labels_of(const Served& served) {
   return "{model=\"" + escaped(served.name()) + "\",version=\"" + served.version() + "\"";
 }
 
@@ -41,6 +41,7 @@ using Count = std::uint64_t (*)(const Statistics&);
 struct Counter {
   std::string_view name, help;
   Count count;
+  std::string_view type = "counter";
 };
 
 constexpr std::uint64_t kNanosecondsInMicrosecond = 1000;
@@ -50,7 +51,7 @@ constexpr Counter kCounters[] = {
      [](const Statistics& s) { return s.success.count(); }},
     {"nv_inference_request_failure", "Requests that failed", [](const Statistics& s) { return s.fail.count(); }},
     {"nv_inference_count", "Inferences", [](const Statistics& s) { return s.success.count(); }},
-    {"nv_inference_exec_count", "Runs of the model", [](const Statistics& s) { return s.success.count(); }},
+    {"nv_inference_exec_count", "Runs of the model", [](const Statistics& s) { return s.runs.count(); }},
     {"nv_inference_request_duration_us", "Microseconds from arrival to answer",
      [](const Statistics& s) { return s.success.nanoseconds() / kNanosecondsInMicrosecond; }},
     {"nv_inference_queue_duration_us", "Microseconds that requests waited",
@@ -61,12 +62,56 @@ constexpr Counter kCounters[] = {
      [](const Statistics& s) { return s.compute_infer.nanoseconds() / kNanosecondsInMicrosecond; }},
     {"nv_inference_compute_output_duration_us", "Microseconds of writing answers",
      [](const Statistics& s) { return s.compute_output.nanoseconds() / kNanosecondsInMicrosecond; }},
+    {"nv_inference_pending_request_count", "Requests that wait for a run or are in one",
+     [](const Statistics& s) { return s.pending.load(std::memory_order_relaxed); }, "gauge"},
+    {"frazil_batch_elements_total", "Elements along the padded axis of requests that ran together, with padding",
+     [](const Statistics& s) { return s.elements.load(std::memory_order_relaxed); }},
+    {"frazil_batch_padding_total", "Elements of padding among them",
+     [](const Statistics& s) { return s.padded.load(std::memory_order_relaxed); }},
 };
+
+void append_outcomes(std::string& to, const Models& models) {
+  constexpr std::string_view kName = "frazil_requests_total";
+  head(to, kName, "counter", "Requests for a model by outcome");
+  for (const auto& served : models) {
+    const Statistics& s = served->statistics();
+    const auto outcome = [&](std::string_view text, std::uint64_t count) {
+      line(to, kName, labels_of(*served) + ",outcome=\"" + std::string(text) + "\"}", count);
+    };
+    outcome("success", s.success.count());
+    outcome("failure", s.fail.count());
+    outcome("cancelled", s.cancelled.load(std::memory_order_relaxed));
+    outcome("rejected", s.rejected.load(std::memory_order_relaxed));
+  }
+}
+
+void append_states(std::string& to, const StateStore::Counts& counts) {
+  const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, std::uint64_t value) {
+    head(to, name, type, help);
+    line(to, name, "", value);
+  };
+  metric("frazil_sequences", "gauge", "Sequences whose state is in memory", counts.sequences);
+  metric("frazil_sequence_bytes", "gauge", "Bytes of their states", counts.bytes);
+  metric("frazil_sequences_written_total", "counter", "States that were written out of memory", counts.written_out);
+  metric("frazil_sequences_read_total", "counter", "States that were read back", counts.read_back);
+  metric("frazil_sequences_expired_total", "counter", "Sequences that were forgotten because they were idle",
+         counts.expired);
+}
+
+void append_batches(std::string& to, const Models& models) {
+  constexpr std::string_view kName = "frazil_batches_total";
+  head(to, kName, "counter", "Runs by the number of requests in them");
+  for (const auto& served : models) {
+    for (const auto& [size, runs] : served->statistics().batches.by_size()) {
+      line(to, kName, labels_of(*served) + ",size=\"" + std::to_string(size) + "\"}", runs.count);
+    }
+  }
+}
 
 void append_durations(std::string& to, const Models& models) {
   constexpr std::string_view kName = "frazil_request_duration_seconds";
   head(to, kName, "histogram", "From arrival to answer, of all requests for a model");
-  for (const ServedModel* served : models) {
+  for (const auto& served : models) {
     const Statistics& s = served->statistics();
     const std::string labels = labels_of(*served);
     for (std::size_t i = 0; i <= Histogram::kBounds.size(); ++i) {
@@ -83,21 +128,20 @@ void append_durations(std::string& to, const Models& models) {
 }  // namespace
 
 Reply Service::metrics() const {
-  const Models models = repository_.all();
+  const Models models = repository()->all();
   Reply reply{.type = "text/plain; version=0.0.4; charset=utf-8"};
   std::string& to = reply.body;
-  head(to, "frazil_requests_total", "counter", "Requests for a model by outcome");
-  for (const ServedModel* served : models) {
-    const Statistics& s = served->statistics();
-    line(to, "frazil_requests_total", labels_of(*served) + ",outcome=\"success\"}", s.success.count());
-    line(to, "frazil_requests_total", labels_of(*served) + ",outcome=\"failure\"}", s.fail.count());
-  }
+  append_outcomes(to, models);
   head(to, "frazil_refused_total", "counter", "Requests that were refused because too many waited");
   line(to, "frazil_refused_total", "", refused_.load(std::memory_order_relaxed));
+  head(to, "frazil_waiting_requests", "gauge", "Requests that run or wait");
+  line(to, "frazil_waiting_requests", "", waiting_.load(std::memory_order_relaxed));
+  append_states(to, states_->counts());
+  append_batches(to, models);
   append_durations(to, models);
   for (const Counter& counter : kCounters) {
-    head(to, counter.name, "counter", counter.help);
-    for (const ServedModel* served : models) {
+    head(to, counter.name, counter.type, counter.help);
+    for (const auto& served : models) {
       line(to, counter.name, labels_of(*served) + "}", counter.count(served->statistics()));
     }
   }

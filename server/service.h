@@ -1,47 +1,79 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
-#include "server/caller.h"
-#include "server/message.h"
+#include <frazil/session.h>
+
+#include "server/loader.h"
 #include "server/repository.h"
+#include "server/request.h"
+#include "server/workers.h"
 
 namespace frazil::server {
 
-/// Answers requests of the Open Inference Protocol v2 over REST, with Triton's extensions binary_tensor_data,
-/// statistics, model_repository (index) and parameters (timeout). Knows no transport. Thread-safe.
+struct ServiceOptions {
+  std::string folder;  ///< of models; docs/serving.md has its layout
+  api::Options run;    ///< of every session
+  unsigned workers = 1;
+  std::string version;             ///< of the server, for clients
+  std::size_t most_waiting = 256;  ///< requests that run or wait; more are refused
+  ServerConfig config;
+  Loader::Warn warn = [](const std::string&) {};  ///< is told what is ignored of a configuration
+};
+
+/// What clients can ask for, whatever protocol they speak. Protocols turn messages into these calls
+/// (server/rest.h, server/grpc.h); transports carry messages. Thread-safe.
 class Service {
  public:
-  Service(Repository repository, std::string version)
-      : repository_(std::move(repository)), version_(std::move(version)) {}
+  /// Loads and plans the models. Throws api::Error for a folder or a model that cannot be served.
+  explicit Service(ServiceOptions options);
 
-  /// Never throws. `arrived`: when the request was there, for times and time-outs.
-  Reply answer(const Message& message, Caller& caller, std::chrono::steady_clock::time_point arrived) const;
+  const std::string& version() const { return options_.version; }
+  Workers& workers() { return workers_; }
+
+  /// The models as they are now; what it holds stays usable when they change.
+  std::shared_ptr<const Repository> repository() const;
+  /// Throws Refusal (not_found). An empty version is the newest.
+  std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const;
+
+  /// Has `target` answer a request; `call.done` is called once. Called on a worker. Never throws.
+  void infer(std::shared_ptr<const Served> target, Call call);
+
+  /// Loads a model or a pipeline of the folder anew, in all versions that it has there now. Requests that have begun
+  /// end on the version that they began on. Throws Refusal; what was served is then served on.
+  void load(std::string_view name);
+  /// Serves a model no longer. Throws Refusal (not_found), or (bad_request) where a pipeline needs it.
+  void unload(std::string_view name);
+
+  /// Takes a place among the requests that run or wait. Throws Refusal (too_many) when there is none; otherwise
+  /// leave() gives it back.
+  void enter();
+  void leave() { waiting_.fetch_sub(1, std::memory_order_relaxed); }
+
+  bool ready() const { return ready_; }
+  /// From now on it is not ready: no new requests should come.
+  void drain() { ready_ = false; }
+
   /// Metrics as Prometheus reads them.
   Reply metrics() const;
 
-  /// From now on it is not ready: no new requests should come.
-  void drain() { ready_ = false; }
-  /// Counts requests that the transport refuses because too many wait.
-  void refused() { refused_.fetch_add(1, std::memory_order_relaxed); }
-
  private:
-  struct Path;
-  Reply route(const Message& message, Caller& caller, std::chrono::steady_clock::time_point arrived) const;
-  Reply of_model(const Message& message, const Path& path, Caller& caller,
-                 std::chrono::steady_clock::time_point arrived) const;
-  Reply infer(const ServedModel& served, const Message& message, Caller& caller,
-              std::chrono::steady_clock::time_point arrived) const;
-  Reply server_metadata() const;
-  Reply index() const;
+  void swap_in(std::shared_ptr<const Repository> repository);
 
-  Repository repository_;
-  std::string version_;
+  const ServiceOptions options_;
   std::atomic<bool> ready_ = true;
+  std::atomic<std::size_t> waiting_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
+  std::mutex loading_;        // of changes: one at a time
+  mutable std::mutex mutex_;  // of repository_
+  std::shared_ptr<const Repository> repository_;
+  std::unique_ptr<StateStore> states_;
+  std::unique_ptr<Loader> loader_;
+  Workers workers_;  // last: its end waits for requests, which use the others
 };
 
 }  // namespace frazil::server

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <mutex>
 
 namespace frazil::server {
 
@@ -45,12 +47,56 @@ class Histogram {
   std::array<std::atomic<std::uint64_t>, kBounds.size() + 1> buckets_ = {};
 };
 
+/// A mean of the latest times, in which each new one counts one eighth. Thread-safe; of two at once one may be lost.
+class Mean {
+ public:
+  void add(Nanoseconds time) {
+    const std::int64_t old = mean_.load(std::memory_order_relaxed);
+    mean_.store(old == 0 ? time.count() : old + (time.count() - old) / 8, std::memory_order_relaxed);
+  }
+  Nanoseconds value() const { return Nanoseconds(mean_.load(std::memory_order_relaxed)); }
+
+ private:
+  std::atomic<std::int64_t> mean_ = 0;
+};
+
+/// Runs by the number of requests in them. Thread-safe.
+class Batches {
+ public:
+  struct Runs {
+    std::uint64_t count = 0;
+    Nanoseconds input{0}, infer{0}, output{0};
+  };
+  void add(std::uint64_t size, Nanoseconds input, Nanoseconds infer, Nanoseconds output) {
+    const std::scoped_lock lock(mutex_);
+    Runs& runs = by_size_[size];
+    ++runs.count;
+    runs.input += input;
+    runs.infer += infer;
+    runs.output += output;
+  }
+  std::map<std::uint64_t, Runs> by_size() const {
+    const std::scoped_lock lock(mutex_);
+    return by_size_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Runs> by_size_;
+};
+
 /// What was asked of one version of a model.
 struct Statistics {
   Timed success, fail;                                        ///< from arrival to answer
   Timed queue, compute_input, compute_infer, compute_output;  ///< of those that succeeded
+  Timed runs;                                                 ///< of the model; one may serve many requests
   Histogram duration;                                         ///< of all
-  std::atomic<std::int64_t> last_inference_ms = 0;            ///< since 1970
+  Mean run_time;
+  Batches batches;
+  std::atomic<std::uint64_t> pending = 0;                  ///< requests that wait for a run or are in one
+  std::atomic<std::uint64_t> rejected = 0, cancelled = 0;  ///< of those that failed
+  std::atomic<std::uint64_t> padded = 0, elements = 0;     ///< elements of batched inputs: added as padding, and all
+  std::atomic<std::int64_t> last_inference_ms = 0;         ///< since 1970
 };
 
 }  // namespace frazil::server

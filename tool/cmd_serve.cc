@@ -4,7 +4,8 @@
 
 #include <frazil/error.h>
 
-#include "server/http_server.h"
+#include "server/config_yaml.h"
+#include "server/server.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/report.h"
@@ -13,17 +14,19 @@ namespace frazil::tool {
 namespace {
 
 struct ServeOptions {
-  std::string folder;
+  server::ServiceOptions service;
   server::ServerOptions server;
-  std::string tier = "auto";
-  std::optional<double> deadline_ms;
+  std::string config;
 };
 
 Result<int> serve(const ServeOptions& options) try {
-  const api::Options run{.tier = options.tier, .threads = 1, .deadline_ms = options.deadline_ms};
-  server::Service service(server::Repository::load(options.folder, run), FRAZIL_VERSION);
-  server::serve(service, options.server, [&](std::uint16_t http, std::uint16_t metrics) {
-    fmt::print(stderr, "listening http={0}:{1} grpc=off metrics={0}:{2}\n", options.server.host, http, metrics);
+  server::ServiceOptions of_service = options.service;
+  if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
+  of_service.warn = [](const std::string& warning) { fmt::print(stderr, "warning: {}\n", warning); };
+  server::Service service(std::move(of_service));
+  server::serve(service, options.server, [&](const server::Ports& ports) {
+    fmt::print(stderr, "listening http={0}:{1} grpc={0}:{2} metrics={0}:{3}\n", options.server.host, ports.http,
+               ports.grpc, ports.metrics);
   });
   return kDone;
 } catch (const api::Error& error) {
@@ -34,9 +37,12 @@ Result<int> serve(const ServeOptions& options) try {
 
 void add_serve(CLI::App& app, Action& action) {
   auto options = std::make_shared<ServeOptions>();
-  options->server.workers = std::max(1U, std::thread::hardware_concurrency());
-  CLI::App* command = app.add_subcommand("serve", "Serve the models of a folder over HTTP");
-  command->add_option("DIR", options->folder, "NAME.onnx, NAME.frzc or NAME/VERSION/model.onnx")->required();
+  server::ServiceOptions& service = options->service;
+  service.workers = std::max(1U, std::thread::hardware_concurrency());
+  service.version = FRAZIL_VERSION;
+  service.run.threads = 1;
+  CLI::App* command = app.add_subcommand("serve", "Serve the models of a folder over HTTP and gRPC");
+  command->add_option("DIR", service.folder, "NAME.onnx, NAME.frzc or NAME/VERSION/model.onnx")->required();
   const auto port = [&](const char* name, std::uint16_t& to, const char* help) {
     command->add_option(name, to, help)->type_name("P")->check(CLI::Range(0, 65535))->capture_default_str();
   };
@@ -44,12 +50,13 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("H")
       ->capture_default_str();
   port("--http-port", options->server.http_port, "Of requests; 0: a free one");
+  port("--grpc-port", options->server.grpc_port, "Of requests over gRPC; 0: a free one");
   port("--metrics-port", options->server.metrics_port, "Of metrics; 0: a free one");
-  command->add_option("--workers", options->server.workers, "Requests that run at the same time, on a thread each")
+  command->add_option("--workers", service.workers, "Requests that run at the same time, on a thread each")
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--max-waiting", options->server.most_waiting, "Requests that run or wait; more are refused")
+  command->add_option("--max-waiting", service.most_waiting, "Requests that run or wait; more are refused")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
@@ -57,11 +64,14 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("BYTES")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40U))
       ->capture_default_str();
-  command->add_option("--deadline-ms", options->deadline_ms, "Of a run, where a request has no time-out")
+  command->add_option("--deadline-ms", service.run.deadline_ms, "Of a run, where a request has no time-out")
       ->type_name("MS");
-  command->add_option("--tier", options->tier, "As of run")->capture_default_str();
+  command->add_option("--config", options->config, "YAML: models, tenants, state, paths; docs/serving.md has the keys")
+      ->type_name("FILE");
+  command->add_option("--tier", service.run.tier, "As of run")->capture_default_str();
   command->footer(
-      "Speaks the Open Inference Protocol v2 over REST; docs/serving.md has the paths. GET /v2/health/ready answers "
+      "Speaks the Open Inference Protocol v2 over REST and gRPC; docs/serving.md has the paths. GET /v2/health/ready "
+      "answers "
       "200\n"
       "once requests are served. SIGTERM answers what has arrived and ends with 0; a second one ends at once.\n"
       "Examples:\n"

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "server/served.h"
+#include "server/folder.h"
 
 namespace frazil::test {
 namespace {
@@ -47,12 +47,13 @@ TEST_F(Serve, EndsOnASignal) {
   const pid_t child = fork();
   if (child == 0) {
     if (!freopen(err.c_str(), "w", stderr)) _exit(99);
-    execl(tool.c_str(), tool.c_str(), "serve", folder.c_str(), "--http-port", "0", "--metrics-port", "0", nullptr);
+    execl(tool.c_str(), tool.c_str(), "serve", folder.c_str(), "--http-port", "0", "--grpc-port", "0", "--metrics-port",
+          "0", nullptr);
     _exit(99);
   }
   while (content_of(err).find('\n') == std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_THAT(content_of(err),
-              testing::MatchesRegex("listening http=127.0.0.1:[0-9]+ grpc=off metrics=127.0.0.1:[0-9]+\n"));
+  EXPECT_THAT(content_of(err), testing::MatchesRegex(
+                                   "listening http=127.0.0.1:[0-9]+ grpc=127.0.0.1:[0-9]+ metrics=127.0.0.1:[0-9]+\n"));
   ::kill(child, SIGTERM);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

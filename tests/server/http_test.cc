@@ -12,8 +12,8 @@
 #include <boost/beast/http.hpp>
 #include <gmock/gmock.h>
 
-#include "server/http_server.h"
-#include "server/served.h"
+#include "server/folder.h"
+#include "server/server.h"
 
 namespace frazil::test {
 namespace {
@@ -25,17 +25,21 @@ using testing::HasSubstr;
 /// A server in this process, which ends on a signal.
 class Running {
  public:
-  Running(const Folder& folder, server::ServerOptions options)
-      : service_(server::Repository::load(folder.path(), {.tier = "0", .threads = 1}), "1") {
-    options.http_port = options.metrics_port = 0;
-    std::promise<std::pair<std::uint16_t, std::uint16_t>> ports;
+  Running(const Folder& folder, server::ServerOptions options, std::size_t most_waiting = 256)
+      : service_([&] {
+          server::ServiceOptions of_service = options_of(folder);
+          of_service.most_waiting = most_waiting;
+          return of_service;
+        }()) {
+    options.http_port = options.grpc_port = options.metrics_port = 0;
+    std::promise<server::Ports> ports;
     auto known = ports.get_future();
     thread_ = std::thread([this, options, &ports] {
-      server::serve(service_, options, [&](std::uint16_t http_port, std::uint16_t metrics_port) {
-        ports.set_value({http_port, metrics_port});
-      });
+      server::serve(service_, options, [&](const server::Ports& p) { ports.set_value(p); });
     });
-    std::tie(models, metrics) = known.get();
+    const server::Ports got = known.get();
+    models = got.http;
+    metrics = got.metrics;
   }
   ~Running() { end(); }
   Running(const Running&) = delete;
@@ -145,7 +149,7 @@ TEST_F(HttpServer, SlowRequestsAreGivenUp) {
 }
 
 TEST_F(HttpServer, EndsRunsOfCallersThatGo) {
-  const Running server(folder_, {.workers = 1});
+  const Running server(folder_, {});
   Client gone(server.models);
   gone.post("/v2/models/count/infer", kLong);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -157,7 +161,7 @@ TEST_F(HttpServer, EndsRunsOfCallersThatGo) {
 }
 
 TEST_F(HttpServer, RefusesWhatItCannotTakeInTime) {
-  const Running server(folder_, {.workers = 1, .most_waiting = 1});
+  const Running server(folder_, {}, 1);
   Client first(server.models), second(server.models);
   first.post("/v2/models/count/infer", kLong);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -170,7 +174,7 @@ TEST_F(HttpServer, RefusesWhatItCannotTakeInTime) {
 }
 
 TEST_F(HttpServer, AnswersWhatHasArrivedBeforeItEnds) {
-  Running server(folder_, {.workers = 1});
+  Running server(folder_, {});
   Client idle(server.models), running(server.models);
   running.post("/v2/models/count/infer", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[3000000]}]})");
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -180,7 +184,7 @@ TEST_F(HttpServer, AnswersWhatHasArrivedBeforeItEnds) {
 }
 
 TEST_F(HttpServer, AddressesThatCannotBeUsedAreRefused) {
-  server::Service service = service_of(folder_);
+  server::Service service(options_of(folder_));
   EXPECT_THROW(server::serve(service, {.host = "nowhere"}, {}), api::Error);
 }
 

@@ -1,11 +1,11 @@
-// What the service answers, without a transport.
-#include "server/service.h"
-
+// What the service answers over REST, without a transport.
 #include <cstring>
+#include <future>
 
 #include <gmock/gmock.h>
 
-#include "server/served.h"
+#include "server/folder.h"
+#include "server/rest.h"
 
 namespace frazil::test {
 namespace {
@@ -26,13 +26,18 @@ class ServiceTest : public testing::Test {
                 "graph g(%b: bool[1], %i: i8[2], %u: u64[1], %h: f16[2], %d: f64[1], %s: string[2]) {"
                 "%1 = Identity(%b) %2 = Identity(%i) %3 = Identity(%u) %4 = Identity(%h) %5 = Identity(%d)"
                 "%6 = Identity(%s) return ob = %1, oi = %2, ou = %3, oh = %4, od = %5, os = %6 }");
-    service_.emplace(server::Repository::load(folder_.path(), {.tier = "0", .threads = 1}), "1.2.3");
+    service_.emplace(options_of(folder_));
   }
   Reply send(std::string_view method, std::string_view path, std::string_view body = "",
              std::optional<std::string_view> json_size = {}) {
-    server::Caller caller;
-    return service_->answer({.method = method, .path = path, .body = body, .json_size = json_size}, caller,
-                            std::chrono::steady_clock::now());
+    return send({.method = method, .path = path, .body = body, .json_size = json_size},
+                std::make_shared<server::Caller>());
+  }
+  Reply send(const Message& message, std::shared_ptr<server::Caller> caller) {
+    std::promise<Reply> reply;
+    server::Rest(*service_).answer(message, std::move(caller), std::chrono::steady_clock::now(),
+                                   [&](Reply answer) { reply.set_value(std::move(answer)); });
+    return reply.get_future().get();
   }
   Reply get(std::string_view path) { return send("GET", path); }
   Reply infer(std::string_view model, std::string_view body) {
@@ -46,7 +51,7 @@ class ServiceTest : public testing::Test {
 TEST_F(ServiceTest, TellsOfItselfAndItsModels) {
   EXPECT_EQ(
       get("/v2").body,
-      R"({"name":"frazil","version":"1.2.3","extensions":["binary_tensor_data","parameters","statistics","model_repository"]})");
+      R"x({"name":"frazil","version":"1.2.3","extensions":["binary_tensor_data","classification","model_configuration","model_repository","parameters","schedule_policy","sequence","sequence(string_id)","statistics"]})x");
   EXPECT_EQ(get("/v2/models/double").body, R"({"name":"double","versions":["1"],"platform":"frazil_onnx",)"
                                            R"("inputs":[{"name":"x","datatype":"FP32","shape":[-1,2]}],)"
                                            R"("outputs":[{"name":"y","datatype":"FP32","shape":[-1,2]}]})");
@@ -198,19 +203,21 @@ TEST_F(ServiceTest, TimeOutsEndRuns) {
 }
 
 TEST_F(ServiceTest, DeadlinesOfTheServerEndRuns) {
-  service_.emplace(server::Repository::load(folder_.path(), {.tier = "0", .threads = 1, .deadline_ms = 20}), "1");
+  server::ServiceOptions options = options_of(folder_);
+  options.run.deadline_ms = 20;
+  service_.emplace(options);
   const Reply reply = infer("count", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})");
   EXPECT_EQ(reply.status, Http::timeout) << reply.body;
 }
 
 TEST_F(ServiceTest, RunsEndForCallersThatAreGone) {
-  server::Caller caller;
-  caller.leave();
+  const auto caller = std::make_shared<server::Caller>();
+  caller->leave();
   const Message message{.method = "POST",
                         .path = "/v2/models/count/infer",
                         .body = R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})",
                         .json_size = std::nullopt};
-  EXPECT_EQ(service_->answer(message, caller, std::chrono::steady_clock::now()).status, Http::cancelled);
+  EXPECT_EQ(send(message, caller).status, Http::cancelled);
 }
 
 TEST_F(ServiceTest, CountsWhatItDid) {
@@ -224,13 +231,15 @@ TEST_F(ServiceTest, CountsWhatItDid) {
   }
 }
 
-TEST(Repository, FoldersWithoutModelsAreRefused) {
+TEST(Service, FoldersWithoutModelsAreRefused) {
   const Folder folder;
-  EXPECT_THROW(server::Repository::load(folder.path(), {}), api::Error);
-  EXPECT_THROW(server::Repository::load(folder.path() + "/none", {}), api::Error);
+  EXPECT_THROW(server::Service{options_of(folder)}, api::Error);
+  server::ServiceOptions none = options_of(folder);
+  none.folder += "/none";
+  EXPECT_THROW(server::Service{none}, api::Error);
   folder.add("m", kDouble);
   folder.add("m/1", kDouble);
-  EXPECT_THROW(server::Repository::load(folder.path(), {}), api::Error) << "version 1 twice";
+  EXPECT_THROW(server::Service{options_of(folder)}, api::Error) << "version 1 twice";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "server/service.h"
@@ -12,18 +13,20 @@ namespace frazil::server {
 struct ServerOptions {
   std::string host = "127.0.0.1";         ///< an address of this machine
   std::uint16_t http_port = 8000;         ///< 0: a free one
+  std::uint16_t grpc_port = 8001;         ///< 0: a free one
   std::uint16_t metrics_port = 8002;      ///< 0: a free one
-  unsigned workers = 1;                   ///< requests that run at the same time
-  std::size_t most_waiting = 256;         ///< requests that run or wait; more are refused
   std::size_t most_connections = 4096;    ///< more are closed
-  std::uint64_t most_bytes = 64U << 20U;  ///< of a request's body
+  std::uint64_t most_bytes = 64U << 20U;  ///< of a request's message
   double patience_s = 60;                 ///< for a request to be complete, and for the next one
+};
+
+struct Ports {
+  std::uint16_t http, grpc, metrics;
 };
 
 /// Serves until SIGTERM or SIGINT. Then it accepts no more connections, answers the requests that it has, and returns;
 /// a second signal ends it at once. `listening` is told the ports once requests are served. Throws api::Error
 /// (Code::bad_input) for an address or a port that cannot be used.
-void serve(Service& service, const ServerOptions& options,
-           const std::function<void(std::uint16_t http, std::uint16_t metrics)>& listening);
+void serve(Service& service, const ServerOptions& options, const std::function<void(const Ports&)>& listening);
 
 }  // namespace frazil::server

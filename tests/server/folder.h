@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <frazil/error.h>
@@ -22,6 +23,12 @@ class Folder {
     if (version) std::filesystem::create_directories(folder_ / name);
     api::Model::from_text(text).save(folder_ / (name + (version ? "/model.onnx" : ".onnx")));
   }
+  /// Writes another file, such as NAME/config.pbtxt or a pipeline NAME.yaml.
+  void write(const std::string& name, const std::string& text) const {
+    const std::string file = folder_ / name;
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+    std::ofstream(file) << text;
+  }
   std::string path() const { return folder_ / ""; }
 
  private:
@@ -34,8 +41,9 @@ constexpr const char *kDouble = "graph g(%x: f32[N,2]) { %y = Add(%x, %x) return
                          "graph g(%n: i64[]) { %y = Loop(%n, _, f32[] 0) body(%i, %on, %v) {"
                          "%b = Add(%v, f32[] 1) %c = Cos(%b) yield %on, %c } return y = %y }";
 
-inline server::Service service_of(const Folder& folder) {
-  return {server::Repository::load(folder.path(), {.tier = "0", .threads = 1}), "1.2.3"};
+/// How tests serve a folder: one worker, nothing compiled.
+inline server::ServiceOptions options_of(const Folder& folder) {
+  return {.folder = folder.path(), .run = {.tier = "0", .threads = 1}, .workers = 1, .version = "1.2.3"};
 }
 
 }  // namespace frazil::test

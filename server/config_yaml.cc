@@ -1,0 +1,253 @@
+#include "server/config_yaml.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "server/yaml.h"
+
+namespace frazil::server {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::uint64_t kMostCount = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t kMostLevels = 1000;
+constexpr std::uint64_t kMostMicroseconds = 365ULL * 86'400 * 1'000'000;
+constexpr double kMostSeconds = 365.0 * 86'400;
+constexpr double kMostMilliseconds = 1e9;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kMostAxis = 63;
+constexpr std::size_t kMostKeyBytes = 1000;
+
+microseconds read_time(const YamlNode& node, std::uint64_t least) {
+  return microseconds(node.whole(least, kMostMicroseconds));
+}
+
+/// HOST:PORT, as in "127.0.0.1:6379" or "[::1]:6379".
+std::string read_address(const YamlNode& node) {
+  const std::string text = node.text();
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) node.expected("HOST:PORT");
+  const std::string_view host = std::string_view(text).substr(0, colon);
+  const std::uint64_t port = whole_from(std::string_view(text).substr(colon + 1)).value_or(0);
+  const bool bracketed = host.starts_with('[') && host.ends_with(']') && host.size() > 2;
+  const bool good_host = !host.empty() && (bracketed || host.find_first_of(":[]/ ") == std::string_view::npos);
+  if (!good_host || port == 0 || port > 65535) node.expected("HOST:PORT");
+  return text;
+}
+
+std::vector<std::string> read_names(const YamlNode& node) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const YamlNode& item : node.items()) {
+    names.push_back(item.name());
+    if (!seen.insert(names.back()).second) item.fail("expected distinct names, got " + shown(names.back()) + " twice");
+  }
+  return names;
+}
+
+/// One axis: AXIS or {axis: AXIS, value: NUMBER}.
+Padding read_padding(const std::string& input, const YamlNode& node) {
+  Padding padding{.input = input};
+  const auto read_axis = [&](const YamlNode& axis) { padding.axis = axis.whole(1, kMostAxis); };
+  if (!node.is_map()) {
+    read_axis(node);
+    return padding;
+  }
+  node.fields(
+      {{"axis", read_axis}, {"value", [&](const YamlNode& x) { padding.value = x.number(-kInfinity, kInfinity); }}});
+  return padding;
+}
+
+std::vector<Padding> read_paddings(const YamlNode& node) {
+  std::vector<Padding> paddings;
+  for (const auto& [input, value] : node.entries()) paddings.push_back(read_padding(input, value));
+  return paddings;
+}
+
+std::vector<std::uint64_t> read_sizes(const YamlNode& node) {
+  std::vector<std::uint64_t> sizes;
+  for (const YamlNode& item : node.items()) sizes.push_back(item.whole(1, kMostCount));
+  return sizes;
+}
+
+void check_batching(const YamlNode& node, Batching& batching) {
+  for (const char* key : {"preferred", "delay_us", "pad", "max_waste"}) {
+    const auto field = node.find(key);
+    if (field && batching.most == 0) field->fail("expected a max_batch_size of at least 1 beside it");
+  }
+  if (const auto lengths = node.find("lengths"); lengths && batching.paddings.empty()) {
+    lengths->fail("expected the key 'pad' beside it");
+  }
+  for (std::size_t i = 0; i < batching.preferred.size(); ++i) {
+    if (batching.preferred[i] <= batching.most) continue;
+    node.at("preferred").items()[i].expected("at most max_batch_size, " + std::to_string(batching.most));
+  }
+  std::ranges::sort(batching.preferred);
+  const auto same = std::ranges::unique(batching.preferred);
+  batching.preferred.erase(same.begin(), same.end());
+  if (batching.default_level > batching.levels) {
+    node.at("default_priority").expected("at most priority_levels, " + std::to_string(batching.levels));
+  }
+}
+
+Batching read_batching(const YamlNode& node) {
+  Batching batching;
+  node.fields({{"max_batch_size", [&](const YamlNode& x) { batching.most = x.whole(0, kMostCount); }},
+               {"preferred", [&](const YamlNode& x) { batching.preferred = read_sizes(x); }},
+               {"delay_us", [&](const YamlNode& x) { batching.delay = read_time(x, 0); }},
+               {"max_queue", [&](const YamlNode& x) { batching.most_queued = x.whole(0, kMostCount); }},
+               {"priority_levels", [&](const YamlNode& x) { batching.levels = x.whole(1, kMostLevels); }},
+               {"default_priority", [&](const YamlNode& x) { batching.default_level = x.whole(1, kMostLevels); }},
+               {"timeout_us", [&](const YamlNode& x) { batching.time_out = read_time(x, 1); }},
+               {"pad", [&](const YamlNode& x) { batching.paddings = read_paddings(x); }},
+               {"lengths", [&](const YamlNode& x) { batching.lengths = x.name(); }},
+               {"max_waste", [&](const YamlNode& x) { batching.most_waste = x.number(0, 1); }}});
+  check_batching(node, batching);
+  return batching;
+}
+
+std::vector<StateLink> read_states(const YamlNode& node) {
+  std::vector<StateLink> states;
+  for (const auto& [input, output] : node.entries()) states.push_back({.input = input, .output = output.name()});
+  return states;
+}
+
+VersionPolicy read_versions(const YamlNode& node) {
+  using Kind = VersionPolicy::Kind;
+  VersionPolicy policy;
+  if (node.is_list()) {
+    policy.kind = Kind::specific;
+    for (const YamlNode& item : node.items()) {
+      policy.specific.push_back(item.whole(1, std::numeric_limits<std::int64_t>::max()));
+    }
+    if (policy.specific.empty()) node.fail("expected at least one version");
+  } else if (node.is_map()) {
+    policy.kind = Kind::latest;
+    policy.latest = node.at("latest").whole(1, kMostCount);
+    node.fields({{"latest", [](const YamlNode&) {}}});
+  } else if (!node.is_scalar() || node.text() != "all") {
+    node.expected("all, {latest: N} or a list of versions");
+  }
+  return policy;
+}
+
+/// A file in the model's folder.
+std::string read_inner_file(const YamlNode& node) {
+  const std::string file = node.name();
+  const std::string framed = "/" + file + "/";
+  if (file.starts_with('/') || framed.find("/../") != std::string::npos) node.expected("a file in the model's folder");
+  return file;
+}
+
+ModelConfig read_model(const YamlNode& node) {
+  ModelConfig model;
+  const auto read_idle = [&](const YamlNode& x) {
+    model.sequences.idle = microseconds(static_cast<std::int64_t>(x.number(0.001, kMostSeconds) * 1e6));
+  };
+  const auto read_labels = [&](const YamlNode& x) {
+    for (const auto& [output, file] : x.entries()) model.labels.emplace_back(output, read_inner_file(file));
+  };
+  const auto read_limit = [&](const YamlNode& x) {
+    model.memory_limit = x.bytes();
+    if (*model.memory_limit == 0) x.expected("at least 1 byte");
+  };
+  node.fields({{"batching", [&](const YamlNode& x) { model.batching = read_batching(x); }},
+               {"state", [&](const YamlNode& x) { model.sequences.states = read_states(x); }},
+               {"idle_s", read_idle},
+               {"versions", [&](const YamlNode& x) { model.versions = read_versions(x); }},
+               {"labels", read_labels},
+               {"deadline_ms", [&](const YamlNode& x) { model.deadline_ms = x.number(0.001, kMostMilliseconds); }},
+               {"memory_limit", read_limit},
+               {"warm_up", [&](const YamlNode& x) { model.warm_up = x.whole(0, kMostCount); }}});
+  if (node.find("idle_s") && model.sequences.states.empty()) {
+    node.at("idle_s").fail("expected the key 'state' beside it");
+  }
+  return model;
+}
+
+/// Keys are secrets: no message has one.
+std::string read_key(const YamlNode& node) {
+  if (!node.is_scalar()) node.expected("a key");
+  std::string key = node.text();
+  const bool visible = std::ranges::all_of(key, [](char c) { return c > 0x20 && c < 0x7f; });
+  if (key.empty() || key.size() > kMostKeyBytes || !visible) node.fail("expected 1 to 1000 visible ASCII characters");
+  return key;
+}
+
+Tenant read_tenant(const YamlNode& node, std::set<std::string>& names, std::set<std::string>& keys) {
+  Tenant tenant{.name = node.at("name").name()};
+  if (!names.insert(tenant.name).second) {
+    node.at("name").fail("expected distinct names, got " + shown(tenant.name) + " twice");
+  }
+  const YamlNode list = node.at("keys");
+  if (!list.is_list()) list.fail("expected a list of keys");
+  for (const YamlNode& item : list.items()) {
+    tenant.keys.push_back(read_key(item));
+    if (!keys.insert(tenant.keys.back()).second) item.fail("expected distinct keys, got one twice");
+  }
+  if (tenant.keys.empty()) list.fail("expected at least one key");
+  const auto read_allowed = [&](const YamlNode& x) {
+    tenant.models = read_names(x);
+    if (tenant.models.empty()) x.fail("expected at least one model; without this key the tenant may use all");
+  };
+  node.fields({{"name", [](const YamlNode&) {}},
+               {"keys", [](const YamlNode&) {}},
+               {"max_waiting", [&](const YamlNode& x) { tenant.most_waiting = x.whole(0, kMostCount); }},
+               {"requests_per_second", [&](const YamlNode& x) { tenant.requests_per_second = x.number(0.001, 1e9); }},
+               {"models", read_allowed}});
+  return tenant;
+}
+
+std::vector<Tenant> read_tenants(const YamlNode& node) {
+  std::vector<Tenant> tenants;
+  std::set<std::string> names, keys;
+  if (node.is_list() && node.items().empty())
+    node.fail("expected at least one tenant; without this key everybody may use the server");
+  for (const YamlNode& item : node.items()) tenants.push_back(read_tenant(item, names, keys));
+  return tenants;
+}
+
+StateConfig read_state(const YamlNode& node) {
+  StateConfig state;
+  node.fields({{"memory", [&](const YamlNode& x) { state.memory_bytes = x.bytes(); }},
+               {"max_sequences", [&](const YamlNode& x) { state.most_sequences = x.whole(1, kMostCount); }},
+               {"folder", [&](const YamlNode& x) { state.folder = x.name(); }},
+               {"redis", [&](const YamlNode& x) { state.redis = read_address(x); }},
+               {"redis_prefix", [&](const YamlNode& x) { state.redis_prefix = x.text(); }}});
+  return state;
+}
+
+PathConfig read_paths(const YamlNode& node) {
+  PathConfig paths;
+  node.fields({{"ring", [&](const YamlNode& x) { paths.ring = x.whole(0, 10'000'000); }},
+               {"sample", [&](const YamlNode& x) { paths.sample = x.number(0, 1); }},
+               {"inputs", [&](const YamlNode& x) { paths.inputs = x.boolean(); }},
+               {"otlp", [&](const YamlNode& x) { paths.otlp = read_address(x); }},
+               {"check", [&](const YamlNode& x) { paths.check = x.number(0, 1); }}});
+  return paths;
+}
+
+ServerConfig config_from(const YamlNode& root) {
+  ServerConfig config;
+  if (root.is_null()) return config;
+  const auto read_models = [&](const YamlNode& models) {
+    for (const auto& [name, model] : models.entries()) config.models.emplace(name, read_model(model));
+  };
+  root.fields({{"models", read_models},
+               {"tenants", [&](const YamlNode& x) { config.tenants = read_tenants(x); }},
+               {"state", [&](const YamlNode& x) { config.state = read_state(x); }},
+               {"paths", [&](const YamlNode& x) { config.paths = read_paths(x); }}});
+  return config;
+}
+
+}  // namespace
+
+ServerConfig read_server_config(const std::string& path) { return config_from(read_yaml(path)); }
+
+ServerConfig read_server_config_text(std::string_view text, const std::string& name) {
+  return config_from(read_yaml_text(text, name));
+}
+
+}  // namespace frazil::server

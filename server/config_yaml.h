@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "server/server_config.h"
+
+// The file of `frazil serve --config`, in YAML.
+namespace frazil::server {
+
+/// Reads a file of this form; everything may be left out but the keys marked with (*).
+///
+///   models:
+///     NAME:
+///       batching: {max_batch_size: 16, preferred: [4, 8], delay_us: 500, max_queue: 100, priority_levels: 2,
+///                  default_priority: 1, timeout_us: 50000, pad: {INPUT: {axis: 1, value: 0}, INPUT: AXIS},
+///                  lengths: INPUT, max_waste: 0.3}
+///       state: {INPUT: OUTPUT}
+///       idle_s: 60
+///       versions: all                          # or {latest: N}, or a list of numbers
+///       labels: {OUTPUT: FILE}
+///       deadline_ms: 100
+///       memory_limit: 1GiB
+///       warm_up: 2
+///   tenants:
+///     - {name: NAME (*), keys: [KEY] (*), max_waiting: 32, requests_per_second: 100, models: [NAME]}
+///   state: {memory: 256MiB, max_sequences: 100000, folder: PATH, redis: "HOST:PORT", redis_prefix: "frazil:"}
+///   paths: {ring: 1000, sample: 1.0, inputs: false, otlp: "HOST:PORT", check: 0.01}
+///
+/// An unknown key, a value of a wrong type or out of range, or settings that exclude each other are an error of
+/// read_yaml()'s form. Messages about a tenant's keys do not show them.
+ServerConfig read_server_config(const std::string& path);
+ServerConfig read_server_config_text(std::string_view text, const std::string& name);
+
+}  // namespace frazil::server

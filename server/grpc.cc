@@ -1,0 +1,248 @@
+#include "server/grpc.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "server/grpc_message.h"
+
+namespace frazil::server {
+namespace {
+
+using Done = Grpc::Done;
+
+constexpr std::string_view kExtensions[] = {"classification",  "sequence",         "sequence(string_id)",
+                                            "schedule_policy", "model_repository", "model_configuration",
+                                            "parameters",      "statistics"};
+constexpr std::string_view kInference = "inference.GRPCInferenceService";
+constexpr std::size_t kLargestMessage = 0x7fffffff;  // of protobuf
+
+GrpcReply reply_of(const Refusal& refusal) {
+  return {.code = grpc_code_of(refusal.status()), .text = refusal.what(), .bytes = {}};
+}
+
+GrpcReply message_of(std::string bytes) {
+  if (bytes.size() > kLargestMessage) {
+    return reply_of({Http::too_large, "the answer has more than " + std::to_string(kLargestMessage) + " bytes"});
+  }
+  return {.code = GrpcCode::ok, .text = {}, .bytes = std::move(bytes)};
+}
+
+// ---- what is answered at once ----
+
+using Bytes = std::string_view;
+
+std::string server_live(Service&, Bytes) { return proto::write_truth(true); }
+std::string server_ready(Service& service, Bytes) { return proto::write_truth(service.ready()); }
+
+std::string model_ready(Service& service, Bytes message) {
+  const auto [name, version] = proto::read_model_name(message);
+  return proto::write_truth(service.repository()->find(name, version) != nullptr);
+}
+
+std::string server_metadata(Service& service, Bytes) {
+  return proto::write_server_metadata(service.version(), kExtensions);
+}
+
+std::string model_metadata(Service& service, Bytes message) {
+  const auto [name, version] = proto::read_model_name(message);
+  const auto served = service.find(name, version);
+  return proto::write_model_metadata(*served, service.repository()->versions(name));
+}
+
+std::string model_config(Service& service, Bytes message) {
+  const auto [name, version] = proto::read_model_name(message);
+  return proto::write_model_config(*service.find(name, version));
+}
+
+std::string model_statistics(Service& service, Bytes message) {
+  const auto [name, version] = proto::read_model_name(message);
+  if (name.empty()) return proto::write_model_statistics(service.repository()->all());
+  const auto served = service.find(name, version);
+  return proto::write_model_statistics(version.empty() ? service.repository()->versions(name) : std::vector{served});
+}
+
+void expect_own_repository(const proto::RepositoryRequest& request) {
+  if (request.repository.empty()) return;
+  throw Refusal(Http::unsupported, "repository_name '" + request.repository + "': the models of one folder are served");
+}
+
+std::string repository_index(Service& service, Bytes message) {
+  expect_own_repository(proto::read_repository_index(message));
+  return proto::write_repository_index(service.repository()->all());
+}
+
+std::string health_check(Service& service, Bytes message) {
+  const std::string asked = proto::read_health_check(message);
+  if (!asked.empty() && asked != kInference) throw Refusal(Http::not_found, "there is no service '" + asked + "'");
+  return proto::write_health_check(service.ready() ? proto::Serving::yes : proto::Serving::no);
+}
+
+// ---- what runs on workers ----
+
+/// Has a worker do something for a request that has a place among those that wait until it is answered. Throws Refusal
+/// where there is no place.
+template <class F>
+void on_worker(Service& service, Done done, F work) {
+  service.enter();
+  Done answer = [&service, done = std::move(done)](GrpcReply reply) {
+    service.leave();
+    done(std::move(reply));
+  };
+  service.workers().post([answer = std::move(answer), work = std::move(work)]() mutable {
+    try {
+      work(answer);
+    } catch (...) {
+      answer(reply_of(refusal_of_exception()));
+    }
+  });
+}
+
+proto::RepositoryRequest read_change(Bytes message) {
+  proto::RepositoryRequest request = proto::read_repository_model(message);
+  expect_own_repository(request);
+  for (const std::string& parameter : request.parameters) {
+    if (parameter == "config" || parameter.starts_with("file:")) {
+      throw Refusal(Http::unsupported,
+                    "parameter " + parameter + ": models are loaded from the folder; put the file there");
+    }
+  }
+  return request;
+}
+
+void change(Service& service, GrpcCall call, Done done, void (Service::*change)(std::string_view)) {
+  on_worker(service, std::move(done), [&service, message = std::move(call.message), change](const Done& answer) {
+    (service.*change)(read_change(*message).model);
+    answer({});
+  });
+}
+
+void load(Service& service, GrpcCall call, Done done) {
+  change(service, std::move(call), std::move(done), &Service::load);
+}
+void unload(Service& service, GrpcCall call, Done done) {
+  change(service, std::move(call), std::move(done), &Service::unload);
+}
+
+using Write = std::string (*)(const InferResponse& response);
+
+GrpcReply reply_with(const Outcome& outcome, const Served& served, Write write) {
+  if (!outcome) return reply_of(outcome.error());
+  const auto computed = Clock::now();
+  try {
+    GrpcReply reply = message_of(write(*outcome));
+    served.statistics().compute_output.add(Clock::now() - computed);
+    return reply;
+  } catch (...) {
+    return reply_of(refusal_of_exception());
+  }
+}
+
+/// Reads a request and has its model run. Throws Refusal.
+void run(Service& service, const GrpcCall& call, Write write, const Done& answer) {
+  if (call.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
+  const auto begun = Clock::now();
+  proto::InferMessage message = proto::read_infer(*call.message, call.message);
+  const auto served = service.find(message.model.name, message.model.version);
+  if (!call.session.empty() && message.request.sequence.id.empty()) {
+    message.request.sequence = {.id = call.session, .start_if_new = true};
+  }
+  served->statistics().compute_input.add(Clock::now() - begun);
+  service.infer(served, {.request = std::move(message.request),
+                         .caller = call.caller,
+                         .arrived = call.arrived,
+                         .deadline = call.deadline,
+                         .target = nullptr,
+                         .path = nullptr,
+                         .done = [served, write, answer](const Outcome& outcome) {
+                           answer(reply_with(outcome, *served, write));
+                         }});
+}
+
+void infer(Service& service, GrpcCall call, Done done) {
+  on_worker(service, std::move(done),
+            [&service, call = std::move(call)](const Done& answer) { run(service, call, proto::write_infer, answer); });
+}
+
+/// As infer(), where an error is a message, so that the stream goes on.
+void stream_infer(Service& service, GrpcCall call, Done done) {
+  const Done tell = [message = call.message, done = std::move(done)](GrpcReply reply) {
+    if (reply.code == GrpcCode::ok) return done(std::move(reply));
+    done(message_of(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
+  };
+  try {
+    on_worker(service, tell, [&service, call = std::move(call)](const Done& answer) {
+      run(service, call, proto::write_stream_result, answer);
+    });
+  } catch (...) {
+    tell(reply_of(refusal_of_exception()));
+  }
+}
+
+// ---- methods ----
+
+struct Method {
+  std::string_view name;
+  std::string (*at_once)(Service&, Bytes);      ///< null: on a worker
+  void (*on_worker)(Service&, GrpcCall, Done);  ///< null: at once
+  Grpc::Kind kind = Grpc::Kind::unary;
+};
+
+constexpr Method kMethods[] = {
+    {"/inference.GRPCInferenceService/ModelInfer", nullptr, infer},
+    {"/inference.GRPCInferenceService/ModelStreamInfer", nullptr, stream_infer, Grpc::Kind::streaming},
+    {"/inference.GRPCInferenceService/ServerLive", server_live, nullptr},
+    {"/inference.GRPCInferenceService/ServerReady", server_ready, nullptr},
+    {"/inference.GRPCInferenceService/ModelReady", model_ready, nullptr},
+    {"/inference.GRPCInferenceService/ServerMetadata", server_metadata, nullptr},
+    {"/inference.GRPCInferenceService/ModelMetadata", model_metadata, nullptr},
+    {"/inference.GRPCInferenceService/ModelConfig", model_config, nullptr},
+    {"/inference.GRPCInferenceService/ModelStatistics", model_statistics, nullptr},
+    {"/inference.GRPCInferenceService/RepositoryIndex", repository_index, nullptr},
+    {"/inference.GRPCInferenceService/RepositoryModelLoad", nullptr, load},
+    {"/inference.GRPCInferenceService/RepositoryModelUnload", nullptr, unload},
+    {"/grpc.health.v1.Health/Check", health_check, nullptr},
+};
+
+const Method& method_of(std::string_view name) {
+  const auto* const method = std::ranges::find(kMethods, name, &Method::name);
+  if (method == std::end(kMethods)) {
+    throw Refusal(Http::unsupported, "method '" + std::string(name) + "' is not supported");
+  }
+  return *method;
+}
+
+}  // namespace
+
+GrpcCode grpc_code_of(Http status) {
+  switch (status) {
+    case Http::ok: return GrpcCode::ok;
+    case Http::bad_request: return GrpcCode::invalid_argument;
+    case Http::unauthorized: return GrpcCode::unauthenticated;
+    case Http::forbidden: return GrpcCode::permission_denied;
+    case Http::not_found: return GrpcCode::not_found;
+    case Http::too_large:
+    case Http::too_many: return GrpcCode::resource_exhausted;
+    case Http::cancelled: return GrpcCode::cancelled;
+    case Http::unsupported: return GrpcCode::unimplemented;
+    case Http::unavailable: return GrpcCode::unavailable;
+    case Http::timeout: return GrpcCode::deadline_exceeded;
+    default: return GrpcCode::internal;
+  }
+}
+
+Grpc::Kind Grpc::kind_of(std::string_view method) { return method_of(method).kind; }
+
+void Grpc::answer(GrpcCall call, Done done) const {
+  const auto refused = done;
+  try {
+    const Method& method = method_of(call.method);
+    if (method.on_worker != nullptr) return method.on_worker(service_, std::move(call), std::move(done));
+    done(message_of(method.at_once(service_, *call.message)));
+  } catch (...) {
+    refused(reply_of(refusal_of_exception()));
+  }
+}
+
+}  // namespace frazil::server

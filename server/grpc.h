@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/caller.h"
+#include "server/message.h"
+#include "server/request.h"
+#include "server/service.h"
+
+namespace frazil::server {
+
+/// gRPC's status codes that this server answers with.
+enum class GrpcCode : unsigned {
+  ok = 0,
+  cancelled = 1,
+  invalid_argument = 3,
+  deadline_exceeded = 4,
+  not_found = 5,
+  permission_denied = 7,
+  resource_exhausted = 8,
+  unimplemented = 12,
+  internal = 13,
+  unavailable = 14,
+  unauthenticated = 16,
+};
+
+GrpcCode grpc_code_of(Http status);
+
+struct GrpcReply {
+  GrpcCode code = GrpcCode::ok;
+  std::string text;   ///< one line for the client where it is not ok
+  std::string bytes;  ///< the message where it is
+};
+
+/// One message for a method.
+struct GrpcCall {
+  std::string_view method;  ///< "/package.Service/Method"; valid while answer() runs
+  std::shared_ptr<const std::string> message;
+  std::shared_ptr<Caller> caller;
+  Clock::time_point arrived;
+  std::optional<Clock::time_point> deadline;
+  std::string session;  ///< the sequence of a request that names none; empty: none
+};
+
+/// Open Inference Protocol v2 over gRPC, Triton's service inference.GRPCInferenceService, and grpc.health.v1.Health.
+/// Knows no transport. Thread-safe.
+class Grpc {
+ public:
+  using Done = std::function<void(GrpcReply)>;
+  enum class Kind : std::uint8_t { unary, streaming };
+
+  explicit Grpc(Service& service) : service_(service) {}
+
+  /// How many messages a method takes and gives: one each, or in turns any number. Throws Refusal (unsupported) for a
+  /// method that there is not.
+  static Kind kind_of(std::string_view method);
+
+  /// Calls `done` once, at once or later on any thread; never throws. What takes long runs on workers. The message of a
+  /// streaming method is answered with a message in any case, which may tell of an error.
+  void answer(GrpcCall call, Done done) const;
+
+ private:
+  Service& service_;
+};
+
+}  // namespace frazil::server

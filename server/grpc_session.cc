@@ -1,0 +1,597 @@
+#include "server/grpc_session.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <deque>
+#include <utility>
+
+namespace frazil::server {
+namespace {
+
+constexpr std::size_t kWriteBytes = 256 * 1024;    // of one write, and a frame more
+constexpr std::size_t kLongestHeader = 16 * 1024;  // of a request, as HTTP/2 counts it
+constexpr std::size_t kHeaderOverhead = 32;        // of each field in that count
+constexpr std::size_t kLongestText = 1024;         // of an error
+constexpr std::size_t kMostReplies = 8;            // of a stream, before its next message waits
+constexpr std::uint32_t kMostStreams = 1024;       // at a time
+constexpr std::uint32_t kLargestFrame = 256 * 1024;
+constexpr std::int32_t kStreamWindow = 1 << 20, kConnectionWindow = 16 << 20;
+constexpr std::uint64_t kMessagesBuffered = 4;  // of the largest size, by one connection
+constexpr std::uint64_t kResets = 1000, kResetsPerSecond = 200;
+
+std::string_view view_of(const std::uint8_t* bytes, std::size_t size) {
+  return {reinterpret_cast<const char*>(bytes), size};
+}
+
+// ---- gRPC's form of messages and headers ----
+
+constexpr std::size_t kPrefix = 5;  // a flag and the size of the message that follows, highest byte first
+
+std::array<char, kPrefix> prefix_of(std::size_t size) {
+  return {0, static_cast<char>(size >> 24U), static_cast<char>(size >> 16U), static_cast<char>(size >> 8U),
+          static_cast<char>(size)};
+}
+
+/// Takes messages out of a stream's bytes, one after the other.
+class MessageReader {
+ public:
+  /// Takes bytes up to the end of a message. Throws Refusal for a message that is compressed or too large.
+  void take(std::string_view& bytes, std::uint64_t most) {
+    while (!bytes.empty() && prefix_size_ < kPrefix) {
+      prefix_[prefix_size_++] = static_cast<unsigned char>(bytes.front());
+      bytes.remove_prefix(1);
+      if (prefix_size_ == kPrefix) open(most);
+    }
+    if (prefix_size_ < kPrefix) return;
+    const std::size_t size = std::min(bytes.size(), size_ - message_->size());
+    if (message_->size() + size > message_->capacity()) message_->reserve(size_);
+    message_->append(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+  }
+  bool complete() const { return prefix_size_ == kPrefix && message_->size() == size_; }
+  bool empty() const { return prefix_size_ == 0; }
+  SharedBytes release() {
+    prefix_size_ = 0;
+    return std::exchange(message_, nullptr);
+  }
+
+ private:
+  /// Memory for what is only announced stays small.
+  void open(std::uint64_t most) {
+    constexpr std::size_t kAtOnce = 1 << 20;
+    if (prefix_[0] == 1) throw Refusal(Http::unsupported, "compressed messages are not supported");
+    if (prefix_[0] != 0) throw Refusal(Http::bad_request, "a message begins with a flag that is not 0 or 1");
+    size_ = 0;
+    for (std::size_t i = 1; i < kPrefix; ++i) size_ = size_ << 8U | prefix_[i];
+    if (size_ > most) throw Refusal(Http::too_large, "the message has more than " + std::to_string(most) + " bytes");
+    message_ = std::make_shared<std::string>();
+    message_->reserve(std::min(size_, kAtOnce));
+  }
+
+  std::array<unsigned char, kPrefix> prefix_ = {};
+  std::size_t prefix_size_ = 0, size_ = 0;
+  std::shared_ptr<std::string> message_;
+};
+
+/// The header grpc-timeout: up to eight digits and a unit.
+std::optional<Clock::duration> timeout_from(std::string_view text) {
+  constexpr std::size_t kMostDigits = 8;
+  using std::chrono::duration_cast;
+  std::int64_t number = 0;
+  if (text.size() < 2 || text.size() > kMostDigits + 1) return std::nullopt;
+  const char* const unit = text.data() + text.size() - 1;
+  const auto parsed = std::from_chars(text.data(), unit, number);
+  if (parsed.ec != std::errc() || parsed.ptr != unit || number < 0) return std::nullopt;
+  switch (*unit) {
+    case 'H': return std::chrono::hours(std::min<std::int64_t>(number, 100'000));
+    case 'M': return std::chrono::minutes(std::min<std::int64_t>(number, 6'000'000));
+    case 'S': return std::chrono::seconds(number);
+    case 'm': return std::chrono::milliseconds(number);
+    case 'u': return std::chrono::microseconds(number);
+    case 'n': return std::chrono::nanoseconds(number);
+    default: return std::nullopt;
+  }
+}
+
+/// A text as the header grpc-message has it.
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string to;
+  for (const char c : text.substr(0, kLongestText)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f && c != '%') {
+      to += c;
+    } else {
+      ((to += '%') += kDigits[byte / 16]) += kDigits[byte % 16];
+    }
+  }
+  return to;
+}
+
+/// Headers of an answer; names and values must live until they are submitted.
+class Headers {
+ public:
+  void add(std::string_view name, std::string_view value) {
+    list_.push_back({.name = bytes(name),
+                     .value = bytes(value),
+                     .namelen = name.size(),
+                     .valuelen = value.size(),
+                     .flags = NGHTTP2_NV_FLAG_NONE});
+  }
+  const nghttp2_nv* data() const { return list_.data(); }
+  std::size_t size() const { return list_.size(); }
+
+ private:
+  static std::uint8_t* bytes(std::string_view text) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): nghttp2 does not write to it
+    return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
+  }
+  std::vector<nghttp2_nv> list_;
+};
+
+// ---- streams ----
+
+/// The headers of a request, as far as they matter.
+struct Head {
+  std::string method, path, type, timeout, session;
+  std::size_t bytes = 0;
+
+  void add(std::string_view name, std::string_view value) {
+    bytes += name.size() + value.size() + kHeaderOverhead;
+    if (bytes > kLongestHeader) return;
+    if (name == ":method") method = value;
+    if (name == ":path") path = value;
+    if (name == "content-type") type = value;
+    if (name == "grpc-timeout") timeout = value;
+    if (name == "x-session-id") session = value;
+  }
+};
+
+/// Calls a function for one of nghttp2's callbacks, which exceptions must not leave.
+template <class F>
+int guarded(F f) noexcept {
+  try {
+    f();
+    return 0;
+  } catch (...) {
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+  }
+}
+
+GrpcReply reply_of(const Refusal& refusal) {
+  return {.code = grpc_code_of(refusal.status()), .text = refusal.what(), .bytes = {}};
+}
+
+}  // namespace
+
+/// One call of a method.
+struct GrpcSession::Stream {
+  std::int32_t id = 0;
+  Head head;
+  Grpc::Kind kind = Grpc::Kind::unary;
+  std::optional<Clock::time_point> deadline;
+  Clock::time_point touched = Clock::now();  ///< when it came forward last
+
+  bool open = false;   ///< messages are taken
+  bool ended = false;  ///< the client sends no more
+  MessageReader reader;
+  std::string held;  ///< bytes behind the message that is answered; the client's window is smaller by them
+  std::size_t held_at = 0;
+  std::shared_ptr<Caller> caller;  ///< while a message is answered
+  std::size_t running = 0;         ///< its bytes
+
+  bool head_sent = false;
+  std::deque<SharedBytes> replies;
+  std::size_t sent = 0;          ///< bytes of the first one, with its prefix
+  std::optional<GrpcReply> end;  ///< the status behind the replies
+  std::uint64_t buffered = 0;    ///< bytes of messages and replies
+
+  bool idle() const { return caller == nullptr && held.empty() && reader.empty() && replies.empty(); }
+};
+
+/// What nghttp2 calls. `user` is the session.
+struct GrpcSession::Callbacks {
+  static GrpcSession& of(void* user) { return *static_cast<GrpcSession*>(user); }
+
+  static int begin_headers(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    return guarded([&] {
+      if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return;
+      auto stream = std::make_unique<Stream>();
+      stream->id = frame->hd.stream_id;
+      of(user).streams_.insert_or_assign(frame->hd.stream_id, std::move(stream));
+    });
+  }
+  static int header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size,
+                    const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* user) {
+    return guarded([&] {
+      Stream* const stream = of(user).find(frame->hd.stream_id);
+      if (stream == nullptr || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return;
+      stream->head.add(view_of(name, name_size), view_of(value, value_size));
+    });
+  }
+  static int frame_received(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    return guarded([&] { of(user).frame_received(*frame); });
+  }
+  static int data(nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* bytes, std::size_t size,
+                  void* user) {
+    return guarded([&] { of(user).data(id, view_of(bytes, size)); });
+  }
+  static int frame_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    return guarded([&] { of(user).frame_sent(*frame); });
+  }
+  static int closed(nghttp2_session*, std::int32_t id, std::uint32_t, void* user) {
+    return guarded([&] { of(user).closed(id); });
+  }
+  static ssize_t read_reply(nghttp2_session*, std::int32_t id, std::uint8_t*, std::size_t most, std::uint32_t* flags,
+                            nghttp2_data_source*, void* user) {
+    ssize_t size = 0;
+    const int failed = guarded([&] {
+      Stream* const stream = of(user).find(id);
+      size = NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+      if (stream != nullptr) size = of(user).read_reply(*stream, most, *flags);
+    });
+    return failed != 0 ? failed : size;
+  }
+  static int send_reply(nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* head, std::size_t size,
+                        nghttp2_data_source*, void* user) {
+    int result = 0;
+    const int failed = guarded([&] {
+      Stream* const stream = of(user).find(frame->hd.stream_id);
+      if (stream == nullptr) result = NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+      if (stream != nullptr && !of(user).send_reply(*stream, head, size)) result = NGHTTP2_ERR_WOULDBLOCK;
+    });
+    return failed != 0 ? failed : result;
+  }
+
+  static const nghttp2_session_callbacks* all() {
+    static nghttp2_session_callbacks* const callbacks = [] {
+      nghttp2_session_callbacks* made = nullptr;
+      if (nghttp2_session_callbacks_new(&made) != 0) throw std::bad_alloc();
+      nghttp2_session_callbacks_set_on_begin_headers_callback(made, begin_headers);
+      nghttp2_session_callbacks_set_on_header_callback(made, header);
+      nghttp2_session_callbacks_set_on_frame_recv_callback(made, frame_received);
+      nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, data);
+      nghttp2_session_callbacks_set_on_frame_send_callback(made, frame_sent);
+      nghttp2_session_callbacks_set_on_stream_close_callback(made, closed);
+      nghttp2_session_callbacks_set_send_data_callback(made, send_reply);
+      return made;
+    }();
+    return callbacks;
+  }
+  static const nghttp2_option* options() {
+    static nghttp2_option* const options = [] {
+      nghttp2_option* made = nullptr;
+      if (nghttp2_option_new(&made) != 0) throw std::bad_alloc();
+      nghttp2_option_set_no_auto_window_update(made, 1);
+      nghttp2_option_set_no_closed_streams(made, 1);
+      nghttp2_option_set_stream_reset_rate_limit(made, kResets, kResetsPerSecond);
+      return made;
+    }();
+    return options;
+  }
+};
+
+GrpcSession::GrpcSession(Transport& transport, DoneFor done_for)
+    : transport_(transport),
+      grpc_(transport.service),
+      done_for_(std::move(done_for)),
+      most_buffered_(kMessagesBuffered * transport.options.most_bytes) {
+  nghttp2_session* made = nullptr;
+  if (nghttp2_session_server_new2(&made, Callbacks::all(), this, Callbacks::options()) != 0) throw std::bad_alloc();
+  session_.reset(made);
+  const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, kMostStreams},
+                                             {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindow},
+                                             {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kLargestFrame},
+                                             {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kLongestHeader},
+                                             {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1}};
+  nghttp2_submit_settings(made, NGHTTP2_FLAG_NONE, settings, std::size(settings));
+  nghttp2_session_set_local_window_size(made, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
+}
+
+GrpcSession::~GrpcSession() { leave(); }
+
+GrpcSession::Stream* GrpcSession::find(std::int32_t id) {
+  const auto at = streams_.find(id);
+  return at == streams_.end() ? nullptr : at->second.get();
+}
+
+bool GrpcSession::receive(const char* bytes, std::size_t size) {
+  return nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(bytes), size) >= 0;
+}
+
+bool GrpcSession::fill(GrpcBatch& batch) {
+  batch_ = &batch;
+  ssize_t size = 1;
+  while (batch.size() < kWriteBytes && size > 0) {
+    const std::uint8_t* bytes = nullptr;
+    size = nghttp2_session_mem_send(session_.get(), &bytes);
+    if (size > 0) batch.add(view_of(bytes, static_cast<std::size_t>(size)));
+  }
+  batch_ = nullptr;
+  return size >= 0;
+}
+
+void GrpcSession::frame_received(const nghttp2_frame& frame) {
+  const bool ends = (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0, is_data = frame.hd.type == NGHTTP2_DATA;
+  const bool is_ack = !is_data && (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
+  const bool is_idle =
+      is_data ? frame.hd.length == 0 && !ends
+              : frame.hd.type == NGHTTP2_PING || frame.hd.type == NGHTTP2_SETTINGS || frame.hd.type == NGHTTP2_PRIORITY;
+  if (is_idle && !is_ack && !idle_frames_.take()) {
+    nghttp2_session_terminate_session(session_.get(), NGHTTP2_ENHANCE_YOUR_CALM);
+    return;
+  }
+  if (!is_data && frame.hd.type != NGHTTP2_HEADERS) return;
+  Stream* const stream = find(frame.hd.stream_id);
+  if (stream == nullptr) return;
+  stream->ended |= ends;
+  if (!is_data && frame.headers.cat == NGHTTP2_HCAT_REQUEST) accept(*stream);
+  if (ends) request_ended(*stream);
+}
+
+/// A client may still send where it has its answer; it is told that nobody listens.
+void GrpcSession::frame_sent(const nghttp2_frame& frame) {
+  if (frame.hd.type != NGHTTP2_HEADERS || (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
+  const Stream* const stream = find(frame.hd.stream_id);
+  if (stream == nullptr || stream->ended) return;
+  nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_NO_ERROR);
+}
+
+/// The headers of a request are complete.
+void GrpcSession::accept(Stream& stream) try {
+  const Head& head = stream.head;
+  stream.open = true;
+  if (head.bytes > kLongestHeader) {
+    throw Refusal(Http::too_large, "the headers have more than " + std::to_string(kLongestHeader) + " bytes");
+  }
+  if (head.method != "POST") return refuse(stream, "405");
+  if (!head.type.starts_with("application/grpc")) return refuse(stream, "415");
+  stream.kind = Grpc::kind_of(head.path);
+  if (!head.timeout.empty()) {
+    const auto timeout = timeout_from(head.timeout);
+    if (!timeout) {
+      throw Refusal(Http::bad_request, "header grpc-timeout: expected up to eight digits and one of H, M, S, m, u, n");
+    }
+    stream.deadline = Clock::now() + *timeout;
+  }
+  if (stream.kind == Grpc::Kind::streaming) respond(stream);
+} catch (const Refusal& refusal) {
+  finish(stream, reply_of(refusal));
+}
+
+void GrpcSession::account(Stream& stream, std::int64_t bytes) {
+  stream.buffered += static_cast<std::uint64_t>(bytes);
+  buffered_ += static_cast<std::uint64_t>(bytes);
+}
+
+void GrpcSession::data(std::int32_t id, std::string_view bytes) {
+  Stream* const stream = find(id);
+  if (stream == nullptr || !stream->open) {
+    nghttp2_session_consume(session_.get(), id, bytes.size());
+    return;
+  }
+  stream->touched = Clock::now();
+  account(*stream, static_cast<std::int64_t>(bytes.size()));
+  if (buffered_ > most_buffered_) {
+    nghttp2_session_consume(session_.get(), id, bytes.size());
+    const std::string most = std::to_string(most_buffered_);
+    return finish(*stream, reply_of({Http::too_many, "the connection's messages have more than " + most + " bytes"}));
+  }
+  if (!stream->held.empty()) return void(stream->held += bytes);
+  const std::size_t taken = take(*stream, bytes);
+  nghttp2_session_consume(session_.get(), id, taken);
+  if (taken < bytes.size() && stream->open) stream->held = bytes.substr(taken);
+}
+
+/// Takes messages as long as they may run. Returns the number of bytes that are done with.
+std::size_t GrpcSession::take(Stream& stream, std::string_view bytes) try {
+  const std::size_t size = bytes.size();
+  while (!bytes.empty() && stream.open && stream.caller == nullptr && stream.replies.size() < kMostReplies) {
+    if (stream.reader.complete()) throw Refusal(Http::bad_request, "the request has more than one message");
+    stream.reader.take(bytes, transport_.options.most_bytes);
+    if (stream.kind == Grpc::Kind::streaming && stream.reader.complete()) run(stream);
+  }
+  return stream.open ? size - bytes.size() : size;
+} catch (const Refusal& refusal) {
+  const std::size_t size = bytes.size();
+  finish(stream, reply_of(refusal));
+  return size;
+}
+
+void GrpcSession::request_ended(Stream& stream) {
+  if (!stream.open) return;
+  if (stream.kind == Grpc::Kind::streaming) return next(stream);
+  if (stream.reader.complete()) return run(stream);
+  const char* const text = stream.reader.empty() ? "the request has no message" : "the message is cut off";
+  finish(stream, reply_of({Http::bad_request, text}));
+}
+
+/// What a stream of messages can do next.
+void GrpcSession::next(Stream& stream) {
+  if (!stream.open || stream.kind != Grpc::Kind::streaming) return;
+  if (!stream.held.empty()) {
+    const std::size_t taken = take(stream, std::string_view(stream.held).substr(stream.held_at));
+    if (!stream.open) return;
+    nghttp2_session_consume(session_.get(), stream.id, taken);
+    stream.held_at += taken;
+    if (stream.held_at == stream.held.size()) {
+      stream.held.clear();
+      stream.held_at = 0;
+    }
+  }
+  if (stream.caller != nullptr || !stream.held.empty()) return;
+  if (stream.ended && !stream.reader.empty()) {
+    return finish(stream, reply_of({Http::bad_request, "the message is cut off"}));
+  }
+  if (stream.ended) return finish(stream, {});
+  if (ending_ && stream.idle()) finish(stream, reply_of({Http::unavailable, "the server is ending"}));
+}
+
+void GrpcSession::run(Stream& stream) {
+  auto message = stream.reader.release();
+  stream.running = message->size() + kPrefix;
+  stream.caller = std::make_shared<Caller>();
+  grpc_.answer({.method = stream.head.path,
+                .message = std::move(message),
+                .caller = stream.caller,
+                .arrived = Clock::now(),
+                .deadline = stream.deadline,
+                .session = stream.head.session},
+               done_for_(stream.id));
+}
+
+void GrpcSession::answered(std::int32_t id, GrpcReply reply) {
+  Stream* const stream = find(id);
+  if (stream == nullptr || stream->caller == nullptr) return;
+  stream->caller = nullptr;
+  stream->touched = Clock::now();
+  account(*stream, -static_cast<std::int64_t>(std::exchange(stream->running, 0)));
+  if (reply.code != GrpcCode::ok) return finish(*stream, std::move(reply));
+  account(*stream, static_cast<std::int64_t>(reply.bytes.size() + kPrefix));
+  stream->replies.push_back(std::make_shared<const std::string>(std::move(reply.bytes)));
+  if (stream->kind == Grpc::Kind::unary) return finish(*stream, {});
+  nghttp2_session_resume_data(session_.get(), id);
+  next(*stream);
+}
+
+/// The status of a call is known: it is sent behind the replies that there are.
+void GrpcSession::finish(Stream& stream, GrpcReply status) {
+  if (stream.end) return;
+  stream.open = false;
+  stream.end = std::move(status);
+  if (stream.caller != nullptr) std::exchange(stream.caller, nullptr)->leave();
+  nghttp2_session_consume_connection(session_.get(), stream.held.size() - stream.held_at);
+  stream.held = {};
+  stream.reader = {};
+  if (stream.head_sent) {
+    nghttp2_session_resume_data(session_.get(), stream.id);
+  } else if (stream.replies.empty()) {
+    submit_trailers(stream, true);
+  } else {
+    respond(stream);
+  }
+}
+
+/// Answers a request that is none of gRPC's.
+void GrpcSession::refuse(Stream& stream, const char* http_status) {
+  stream.open = false;
+  stream.end = GrpcReply();
+  Headers headers;
+  headers.add(":status", http_status);
+  if (stream.head.method != "POST") headers.add("allow", "POST");
+  nghttp2_submit_response(session_.get(), stream.id, headers.data(), headers.size(), nullptr);
+}
+
+void GrpcSession::respond(Stream& stream) {
+  stream.head_sent = true;
+  Headers headers;
+  headers.add(":status", "200");
+  headers.add("content-type", "application/grpc");
+  headers.add("grpc-accept-encoding", "identity");
+  const nghttp2_data_provider replies = {.source = {}, .read_callback = Callbacks::read_reply};
+  nghttp2_submit_response(session_.get(), stream.id, headers.data(), headers.size(), &replies);
+}
+
+/// The status, behind replies or as all of the answer.
+void GrpcSession::submit_trailers(const Stream& stream, bool alone) {
+  const std::string code = std::to_string(static_cast<unsigned>(stream.end->code));
+  const std::string text = percent_encoded(stream.end->text);
+  Headers headers;
+  if (alone) {
+    headers.add(":status", "200");
+    headers.add("content-type", "application/grpc");
+    headers.add("grpc-accept-encoding", "identity");
+  }
+  headers.add("grpc-status", code);
+  if (!text.empty()) headers.add("grpc-message", text);
+  if (alone) {
+    nghttp2_submit_response(session_.get(), stream.id, headers.data(), headers.size(), nullptr);
+  } else {
+    nghttp2_submit_trailer(session_.get(), stream.id, headers.data(), headers.size());
+  }
+}
+
+/// How many bytes of a stream's replies its next frame has, and whether they are its last.
+ssize_t GrpcSession::read_reply(Stream& stream, std::size_t most, std::uint32_t& flags) {
+  std::size_t size = 0;
+  if (!stream.replies.empty()) {
+    size = std::min(most, kPrefix + stream.replies.front()->size() - stream.sent);
+    flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+  }
+  const bool is_last_reply = stream.replies.size() <= 1;
+  const bool is_last = is_last_reply && (size == 0 || kPrefix + stream.replies.front()->size() == stream.sent + size);
+  if (is_last && stream.end) {
+    flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    submit_trailers(stream, false);
+  } else if (size == 0) {
+    return NGHTTP2_ERR_DEFERRED;
+  }
+  return static_cast<ssize_t>(size);
+}
+
+/// False: later, when the batch has been written.
+bool GrpcSession::send_reply(Stream& stream, const std::uint8_t* frame_head, std::size_t size) {
+  constexpr std::size_t kFrameHead = 9;
+  if (batch_->size() >= kWriteBytes) return false;
+  batch_->add(view_of(frame_head, kFrameHead));
+  const SharedBytes& reply = stream.replies.front();
+  if (stream.sent < kPrefix) {
+    const auto prefix = prefix_of(reply->size());
+    const std::size_t of_prefix = std::min(size, kPrefix - stream.sent);
+    batch_->add(std::string_view(prefix.data() + stream.sent, of_prefix));
+    stream.sent += of_prefix;
+    size -= of_prefix;
+  }
+  batch_->add(reply, stream.sent - kPrefix, size);
+  stream.sent += size;
+  stream.touched = Clock::now();
+  if (stream.sent < kPrefix + reply->size()) return true;
+  account(stream, -static_cast<std::int64_t>(stream.sent));
+  stream.replies.pop_front();
+  stream.sent = 0;
+  next(stream);
+  return true;
+}
+
+void GrpcSession::closed(std::int32_t id) {
+  Stream* const stream = find(id);
+  if (stream == nullptr) return;
+  if (stream->caller != nullptr) stream->caller->leave();
+  nghttp2_session_consume_connection(session_.get(), stream->held.size() - stream->held_at);
+  buffered_ -= stream->buffered;
+  streams_.erase(id);
+}
+
+void GrpcSession::end() {
+  if (std::exchange(ending_, true)) return;
+  const std::int32_t last = nghttp2_session_get_last_proc_stream_id(session_.get());
+  nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, nullptr, 0);
+  for (const auto& [id, stream] : streams_) next(*stream);
+}
+
+void GrpcSession::leave() {
+  for (const auto& [id, stream] : streams_) {
+    if (stream->caller != nullptr) std::exchange(stream->caller, nullptr)->leave();
+  }
+}
+
+void GrpcSession::give_up_slow(Clock::duration patience) {
+  const auto now = Clock::now();
+  for (const auto& [id, kept] : streams_) {
+    Stream& stream = *kept;
+    const bool streaming = stream.open && stream.kind == Grpc::Kind::streaming;
+    if (streaming && stream.deadline && now > *stream.deadline) {
+      finish(stream, reply_of({Http::timeout, "the time-out has passed"}));
+    } else if (stream.caller == nullptr && now - stream.touched > patience && !(streaming && stream.idle())) {
+      if (stream.head_sent || stream.end) {
+        nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+      } else {
+        finish(stream, reply_of({Http::timeout, "the request was not complete in time"}));
+      }
+      stream.touched = now;
+    }
+  }
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,233 @@
+#include "server/loader.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <frazil/error.h>
+
+#include "server/config_pbtxt.h"
+#include "server/pipeline.h"
+#include "server/served_model.h"
+
+namespace frazil::server {
+
+namespace fs = std::filesystem;
+
+/// A model of the folder: one file, or a folder of versions.
+struct Loader::Entry {
+  std::string name;
+  std::map<std::uint64_t, fs::path> versions;  ///< to the file
+  std::optional<fs::path> config;              ///< config.pbtxt
+  std::optional<fs::path> pipeline;            ///< NAME.yaml, instead of versions
+};
+
+namespace {
+
+constexpr std::string_view kEndings[] = {".onnx", ".frzc"};
+
+bool is_model_file(const fs::directory_entry& entry) {
+  return entry.is_regular_file() &&
+         std::ranges::find(kEndings, entry.path().extension().string()) != std::end(kEndings);
+}
+
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::directory_entry> entries;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) entries.push_back(*at);
+  if (error) throw api::Error(api::Code::bad_input, folder.string() + ": " + error.message());
+  std::ranges::sort(entries, {}, &fs::directory_entry::path);
+  return entries;
+}
+
+std::vector<std::string> lines_of(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in) throw api::Error(api::Code::bad_input, file.string() + ": the labels cannot be read");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Drops versions that the policy does not serve.
+void apply(const VersionPolicy& policy, std::map<std::uint64_t, fs::path>& versions) {
+  using Kind = VersionPolicy::Kind;
+  if (policy.kind == Kind::latest) {
+    while (versions.size() > policy.latest) versions.erase(versions.begin());
+  } else if (policy.kind == Kind::specific) {
+    std::erase_if(versions,
+                  [&](const auto& v) { return std::ranges::find(policy.specific, v.first) == policy.specific.end(); });
+  }
+}
+
+}  // namespace
+
+Loader::Loader(std::string folder, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
+               Warn warn)
+    : folder_(std::move(folder)),
+      options_(std::move(options)),
+      config_(std::move(config)),
+      workers_(workers),
+      states_(states),
+      warn_(std::move(warn)) {}
+
+std::vector<Loader::Entry> Loader::entries() const {
+  std::map<std::string, Entry> found;
+  std::vector<fs::path> pipelines;
+  const auto add = [&](const std::string& name, std::uint64_t version, const fs::path& file) {
+    Entry& entry = found[name];
+    entry.name = name;
+    if (entry.versions.emplace(version, file).second) return;
+    throw api::Error(api::Code::bad_input,
+                     file.string() + ": model '" + name + "' has version " + std::to_string(version) + " twice");
+  };
+  for (const fs::directory_entry& entry : entries_of(folder_)) {
+    if (is_model_file(entry)) add(entry.path().stem().string(), 1, entry.path());
+    if (entry.is_regular_file() && entry.path().extension() == ".yaml") pipelines.push_back(entry.path());
+    if (!entry.is_directory()) continue;
+    const std::string name = entry.path().filename().string();
+    for (const fs::directory_entry& inner : entries_of(entry.path())) {
+      const auto version = version_from(inner.path().filename().string());
+      if (!inner.is_directory() || !version) continue;
+      for (const std::string_view ending : kEndings) {
+        const fs::path file = inner.path() / ("model" + std::string(ending));
+        if (fs::exists(file)) add(name, *version, file);
+      }
+    }
+    const fs::path config = entry.path() / "config.pbtxt";
+    if (found.contains(name) && fs::exists(config)) found[name].config = config;
+  }
+  for (const fs::path& file : pipelines) {
+    const std::string name = file.stem().string();
+    if (found.contains(name)) {
+      throw api::Error(api::Code::bad_input, file.string() + ": there is a model '" + name + "', too");
+    }
+    found[name] = {.name = name, .pipeline = file};
+  }
+  std::vector<Entry> list;
+  for (auto& [name, entry] : found) list.push_back(std::move(entry));
+  return list;
+}
+
+ModelConfig Loader::config_of(const Entry& entry) const {
+  const auto given = config_.models.find(entry.name);
+  if (given != config_.models.end()) return given->second;
+  if (!entry.config) return {};
+  ReadConfig read = read_config_pbtxt(entry.config->string());
+  for (const std::string& warning : read.warnings) warn_(warning);
+  return std::move(read.config);
+}
+
+Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before) const {
+  const ModelConfig config = config_of(entry);
+  auto files = entry.versions;
+  apply(config.versions, files);
+  if (files.empty()) {
+    throw api::Error(api::Code::bad_input, "model '" + entry.name + "': its version policy leaves no version to serve");
+  }
+  std::map<std::string, std::vector<std::string>, std::less<>> labels;
+  for (const auto& [output, file] : config.labels) labels[output] = lines_of(entry.config->parent_path() / file);
+  Repository::Versions versions;
+  for (const auto& [number, file] : files) {
+    const std::string version = std::to_string(number);
+    auto served = std::make_shared<ServedModel>(entry.name, version,
+                                                ServedModel::Parts{.model = api::Model::load(file.string()),
+                                                                   .config = config,
+                                                                   .labels = labels,
+                                                                   .options = options_,
+                                                                   .workers = &workers_,
+                                                                   .states = &states_});
+    if (const auto old = before.find(entry.name, version)) served->go_on_from(*old);
+    versions[number] = std::move(served);
+  }
+  return versions;
+}
+
+std::shared_ptr<const Repository> Loader::load_all() const {
+  const std::vector<Entry> list = entries();
+  if (list.empty()) {
+    throw api::Error(api::Code::bad_input, folder_ +
+                                               ": there is no model: expected NAME.onnx, NAME.frzc or "
+                                               "NAME/VERSION/model.onnx");
+  }
+  for (const auto& [name, config] : config_.models) {
+    if (std::ranges::find(list, name, &Entry::name) == list.end()) {
+      throw api::Error(api::Code::bad_input, "the configuration has model '" + name + "', the folder does not");
+    }
+  }
+  auto repository = std::make_shared<const Repository>();
+  for (const Entry& entry : list) {
+    if (!entry.pipeline) repository = repository->with(entry.name, versions_of(entry, *repository));
+  }
+  return with_pipelines(repository, list, *repository);
+}
+
+/// Adds one pipeline after those that it needs.
+class Loader::Adder {
+ public:
+  Adder(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, const Repository& before,
+        Workers& workers)
+      : list_(list), repository_(std::move(repository)), before_(before), workers_(workers) {}
+
+  void add(const Entry& entry) {
+    const std::string file = entry.pipeline->string();
+    if (!begun_.insert(entry.name).second) {
+      if (repository_->find(entry.name, "") != nullptr) return;
+      throw api::Error(api::Code::bad_input, file + ": the pipeline needs itself");
+    }
+    for (const std::string& needed : models_of_pipeline(file)) {
+      const auto at = std::ranges::find(list_, needed, &Entry::name);
+      if (at != list_.end() && at->pipeline) add(*at);
+    }
+    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, workers_);
+    if (const auto old = before_.find(entry.name, "")) pipeline->go_on_from(*old);
+    repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
+  }
+  std::shared_ptr<const Repository> repository() const { return repository_; }
+
+ private:
+  const std::vector<Entry>& list_;
+  std::shared_ptr<const Repository> repository_;
+  const Repository& before_;
+  Workers& workers_;
+  std::set<std::string> begun_;
+};
+
+/// All pipelines anew, as they keep the models that they were made with.
+std::shared_ptr<const Repository> Loader::with_pipelines(std::shared_ptr<const Repository> models,
+                                                         const std::vector<Entry>& list,
+                                                         const Repository& before) const {
+  for (const Entry& entry : list) {
+    if (entry.pipeline) models = models->with(entry.name, {});
+  }
+  Adder adder(list, models, before, workers_);
+  for (const Entry& entry : list) {
+    if (entry.pipeline) adder.add(entry);
+  }
+  return adder.repository();
+}
+
+std::shared_ptr<const Repository> Loader::load(const Repository& from, const std::string& name) const {
+  std::vector<Entry> list = entries();
+  const auto at = std::ranges::find(list, name, &Entry::name);
+  if (at == list.end()) throw Refusal(Http::not_found, "the folder has no model '" + name + "'");
+  auto models = at->pipeline ? from.with(name, {}) : from.with(name, versions_of(*at, from));
+  std::erase_if(list, [&](const Entry& entry) {
+    return entry.pipeline && entry.name != name && from.find(entry.name, "") == nullptr;
+  });
+  return with_pipelines(std::move(models), list, from);
+}
+
+std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name) const {
+  if (from.versions(name).empty()) throw Refusal(Http::not_found, "there is no model '" + name + "'");
+  for (const Entry& entry : entries()) {
+    if (!entry.pipeline || entry.name == name || from.find(entry.name, "") == nullptr) continue;
+    if (const auto needed = models_of_pipeline(entry.pipeline->string());
+        std::ranges::find(needed, name) != needed.end()) {
+      throw Refusal(Http::bad_request, "pipeline '" + entry.name + "' needs model '" + name + "'");
+    }
+  }
+  return from.with(name, {});
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <frazil/session.h>
+
+#include "server/repository.h"
+#include "server/server_config.h"
+#include "server/state_store.h"
+#include "server/workers.h"
+
+namespace frazil::server {
+
+/// Reads models and pipelines from a folder: NAME.onnx and NAME.frzc as version 1, NAME/VERSION/model.onnx or
+/// model.frzc as Triton lays them out, with NAME/config.pbtxt where there is one, and NAME.yaml as a pipeline.
+class Loader {
+ public:
+  using Warn = std::function<void(const std::string&)>;
+
+  /// `warn` is told what is ignored of a configuration.
+  Loader(std::string folder, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
+         Warn warn);
+
+  /// All that the folder has. Throws api::Error for a folder that cannot be read or has no model, and for a model or a
+  /// pipeline that cannot be loaded.
+  std::shared_ptr<const Repository> load_all() const;
+  /// `from` with one model or pipeline as the folder has it now, and with the pipelines on it. Throws as load_all(),
+  /// and with the status not_found where the folder does not have it.
+  std::shared_ptr<const Repository> load(const Repository& from, const std::string& name) const;
+  /// `from` without it. Throws Refusal (bad_request) where a pipeline needs it.
+  std::shared_ptr<const Repository> unload(const Repository& from, const std::string& name) const;
+
+ private:
+  struct Entry;
+  class Adder;
+  std::vector<Entry> entries() const;
+  ModelConfig config_of(const Entry& entry) const;
+  Repository::Versions versions_of(const Entry& entry, const Repository& before) const;
+  std::shared_ptr<const Repository> with_pipelines(std::shared_ptr<const Repository> models,
+                                                   const std::vector<Entry>& list, const Repository& before) const;
+
+  std::string folder_;
+  api::Options options_;
+  ServerConfig config_;
+  Workers& workers_;
+  StateStore& states_;
+  Warn warn_;
+};
+
+}  // namespace frazil::server

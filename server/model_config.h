@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// How a model is served, as plain data; config.pbtxt and the server's configuration file are read into it.
+namespace frazil::server {
+
+/// An axis along which requests of one batch may differ: shorter ones are padded, and results are cut back.
+struct Padding {
+  std::string input;
+  std::size_t axis = 1;
+  double value = 0;  ///< of what is added
+};
+
+struct Batching {
+  std::uint64_t most = 0;                ///< elements along the batch axis that run as one; 0: no batching
+  std::vector<std::uint64_t> preferred;  ///< sizes that are not waited beyond, ascending
+  std::chrono::microseconds delay{0};    ///< how long a request waits for others at most
+  std::uint64_t most_queued = 0;         ///< requests that wait for this model; more are refused; 0: the server's limit
+  std::uint64_t levels = 1;              ///< of priority
+  std::uint64_t default_level = 1;
+  std::optional<std::chrono::microseconds> time_out;  ///< of requests without one of their own
+  std::vector<Padding> paddings;
+  std::string lengths;      ///< an input that takes each request's length along the padded axis; empty: none
+  double most_waste = 0.5;  ///< share of padding that a batch may have
+};
+
+/// An output that becomes an input of the sequence's next request.
+struct StateLink {
+  std::string input, output;  ///< it starts with zeros, or with the input's default
+};
+
+struct Sequences {
+  std::vector<StateLink> states;               ///< empty: the model has no sequences
+  std::chrono::microseconds idle{60'000'000};  ///< after which a sequence is forgotten
+};
+
+struct VersionPolicy {
+  enum class Kind : std::uint8_t { latest, all, specific };
+  Kind kind = Kind::all;
+  std::uint64_t latest = 1;
+  std::vector<std::uint64_t> specific;
+};
+
+struct ModelConfig {
+  Batching batching;
+  Sequences sequences;
+  VersionPolicy versions;
+  std::vector<std::pair<std::string, std::string>> labels;  ///< output and the file of its classes, beside the config
+  std::uint64_t warm_up = 0;                                ///< runs on zeros before the model is ready
+  std::optional<double> deadline_ms;                        ///< of a run
+  std::optional<std::uint64_t> memory_limit;                ///< bytes of intermediate values of a run
+};
+
+}  // namespace frazil::server

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/request.h"
+
+namespace frazil::server {
+
+/// Which way a request took: what ran for it, in which version, and why each branch was taken. Thread-safe.
+class PathRecord {
+ public:
+  struct Step {
+    std::string node;  ///< of the pipeline; empty: the model itself
+    std::string kind;  ///< "run", "switch", "split", ...
+    std::string model, version;
+    std::string taken;                            ///< the branch
+    std::string why;                              ///< the formula and its value, or what went wrong
+    Clock::duration begin{0}, queue{0}, time{0};  ///< from the request's arrival; waited before; took
+    std::uint64_t requests = 1;                   ///< that ran together
+    std::uint64_t padding = 0;                    ///< elements that were added to this request's
+  };
+
+  explicit PathRecord(Clock::time_point arrived) : arrived_(arrived) {}
+
+  /// Adds a step that has ended now and took `step.time`.
+  void add(Step step) {
+    step.begin = Clock::now() - step.time - arrived_;
+    const std::scoped_lock lock(mutex_);
+    steps_.push_back(std::move(step));
+  }
+  std::vector<Step> steps() const {
+    const std::scoped_lock lock(mutex_);
+    return steps_;
+  }
+
+ private:
+  const Clock::time_point arrived_;
+  mutable std::mutex mutex_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace frazil::server

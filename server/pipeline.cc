@@ -1,0 +1,57 @@
+#include "server/pipeline.h"
+
+#include <algorithm>
+
+namespace frazil::server {
+namespace {
+
+/// Refuses a value that the input's type does not allow; free extents are the models' business.
+void check_input(const api::Port& port, const api::Array& value) {
+  const std::string what = "input '" + port.name + "'";
+  if (value.empty()) throw Refusal(Http::bad_request, what + " is missing");
+  const bool rank = !port.ranked || (value.is_tensor() && value.sizes().size() == port.dims.size());
+  bool fits = value.is_tensor() && value.dtype() == port.dtype && rank;
+  for (std::size_t i = 0; fits && port.ranked && i < port.dims.size(); ++i) {
+    const bool fixed = !port.dims[i].empty() && port.dims[i].front() >= '0' && port.dims[i].front() <= '9';
+    fits = !fixed || port.dims[i] == std::to_string(value.sizes()[i]);
+  }
+  if (!fits) throw Refusal(Http::bad_request, what + ": expected " + port.type + ", got " + value.str());
+}
+
+}  // namespace
+
+void Pipeline::start(Call call) const {
+  auto values = std::make_shared<std::vector<api::Array>>(parts_.slots);
+  for (auto& [name, value] : call.request.inputs) {
+    const auto port = std::ranges::find(inputs(), name, &api::Port::name);
+    if (port == inputs().end())
+      throw Refusal(Http::bad_request, "pipeline '" + this->name() + "' has no input '" + name + "'");
+    (*values)[static_cast<Slot>(port - inputs().begin())] = std::move(value);
+  }
+  for (std::size_t i = 0; i < inputs().size(); ++i) check_input(inputs()[i], (*values)[i]);
+  if (!call.deadline && parts_.deadline_ms) {
+    const std::chrono::duration<double, std::milli> limit(*parts_.deadline_ms);
+    call.deadline = call.arrived + std::chrono::duration_cast<Clock::duration>(limit);
+  }
+  call.request.inputs.clear();
+  const auto request = std::make_shared<const InferRequest>(std::move(call.request));
+  const Flow flow{.values = std::move(values),
+                  .request = request,
+                  .caller = call.caller != nullptr ? call.caller : std::make_shared<Caller>(),
+                  .deadline = call.deadline,
+                  .arrived = call.arrived,
+                  .path = call.path,
+                  .pipeline = shared_from_this()};
+  parts_.block.run(flow, [this, flow, done = std::move(call.done)](std::optional<Refusal> why) {
+    if (why) return done(std::unexpected(std::move(*why)));
+    try {
+      std::vector<api::Array> results;
+      for (const Slot slot : parts_.results) results.push_back((*flow.values)[slot]);
+      done(respond(*flow.request, std::move(results)));
+    } catch (...) {
+      done(std::unexpected(refusal_of_exception()));
+    }
+  });
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/pipeline_node.h"
+#include "server/repository.h"
+
+namespace frazil::server {
+
+/// Calls of models with branches, loops and fallbacks between them, which clients see as one model. It keeps the
+/// versions of the models that it was made with. Thread-safe.
+class Pipeline : public Served {
+ public:
+  struct Parts {
+    std::vector<api::Port> inputs, outputs;  ///< inputs have the first slots, in this order
+    std::size_t slots = 0;
+    Block block;
+    std::vector<Slot> results;  ///< of outputs
+    std::optional<double> deadline_ms;
+    std::string digest;
+  };
+  Pipeline(const std::string& name, Parts parts) : Served(name, "1"), parts_(std::move(parts)) {}
+
+  std::string_view platform() const override { return "frazil_pipeline"; }
+  const std::vector<api::Port>& inputs() const override { return parts_.inputs; }
+  const std::vector<api::Port>& outputs() const override { return parts_.outputs; }
+  std::string digest() const override { return parts_.digest; }
+  Clock::duration expected_time() const override { return parts_.block.expected(); }
+
+ protected:
+  void start(Call call) const override;
+
+ private:
+  Parts parts_;
+};
+
+/// The names of the models and pipelines that a pipeline's file has. Throws api::Error (bad_input) that names file,
+/// line and key for a file that is no pipeline.
+std::vector<std::string> models_of_pipeline(const std::string& path);
+
+/// Reads a pipeline; docs/pipelines.md has the form. Throws api::Error (bad_input) that names file, line and key: for a
+/// model that `models` does not have, for a value that is not known, and for types that do not agree.
+std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
+                                        Workers& workers);
+
+}  // namespace frazil::server

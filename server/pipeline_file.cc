@@ -1,0 +1,401 @@
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include <frazil/error.h>
+
+#include "server/digest.h"
+#include "server/pipeline.h"
+#include "server/yaml.h"
+
+namespace frazil::server {
+namespace {
+
+using api::Port;
+
+constexpr std::uint64_t kMostIterations = 1'000'000;
+
+/// A value that formulas and nodes can use.
+struct Known {
+  Slot slot;
+  Port type;
+};
+using Scope = std::map<std::string, Known, std::less<>>;
+using Results = std::vector<std::pair<std::string, Known>>;
+
+bool is_fixed(const std::string& dim) { return !dim.empty() && dim.front() >= '0' && dim.front() <= '9'; }
+
+bool agree(const Port& a, const Port& b) {
+  if (a.kind != b.kind || a.dtype != b.dtype) return false;
+  if (a.kind != api::Array::Kind::tensor || !a.ranked || !b.ranked) return true;
+  return a.dims.size() == b.dims.size() && std::ranges::equal(a.dims, b.dims, [](const auto& x, const auto& y) {
+           return !is_fixed(x) || !is_fixed(y) || x == y;
+         });
+}
+
+/// A type as the text form of graphs has it: f32[N,3].
+Port port_of(const std::string& name, const YamlNode& node) {
+  const std::string type = node.name();
+  const bool plain = std::ranges::all_of(type, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("[],_. ").find(c) != std::string_view::npos;
+  });
+  try {
+    if (!plain) throw api::Error(api::Code::bad_input, "");
+    Port port = api::Model::from_text("graph g(%x: " + type + ") { %y = Identity(%x) return y = %y }").inputs().front();
+    if (port.kind != api::Array::Kind::tensor) throw api::Error(api::Code::bad_input, "");
+    port.name = name;
+    return port;
+  } catch (const api::Error&) {
+    node.expected("the type of a tensor, such as f32[N,3]");
+  }
+}
+
+/// The model's name and, behind '/', its version.
+std::pair<std::string, std::string> split_name(const std::string& model) {
+  const std::size_t slash = model.find('/');
+  if (slash == std::string::npos) return {model, ""};
+  return {model.substr(0, slash), model.substr(slash + 1)};
+}
+
+class PipelineReader {
+ public:
+  PipelineReader(const Repository& models, Workers& workers) : models_(models), workers_(workers) {}
+
+  Pipeline::Parts read(const YamlNode& root) {
+    Pipeline::Parts parts;
+    Scope scope;
+    for (const auto& [name, type] : root.at("inputs").entries()) {
+      parts.inputs.push_back(port_of(name, type));
+      scope[name] = {new_slot(), parts.inputs.back()};
+    }
+    if (parts.inputs.empty()) root.at("inputs").expected("at least one input");
+    std::vector<NodePtr> nodes = nodes_of(root.at("steps"), scope);
+    root.fields({{"inputs", [](const YamlNode&) {}},
+                 {"steps", [](const YamlNode&) {}},
+                 {"outputs", [](const YamlNode&) {}},
+                 {"deadline_ms", [&](const YamlNode& n) { parts.deadline_ms = n.number(0, 1e12); }}});
+    for (const auto& [name, known] : named_values(root.at("outputs"), scope)) {
+      parts.outputs.push_back(known.type);
+      parts.outputs.back().name = name;
+      parts.results.push_back(known.slot);
+    }
+    if (parts.outputs.empty()) root.at("outputs").expected("at least one output");
+    parts.block.nodes = std::move(nodes);
+    parts.slots = slots_;
+    return parts;
+  }
+
+  const std::set<std::string>& digests() const { return digests_; }
+
+ private:
+  /// A block with what comes out of it, in slots of its own.
+  struct ReadBlock {
+    Block block;
+    Results results;
+  };
+  struct Read {
+    NodePtr node;
+    Results results;
+  };
+
+  Slot new_slot() { return slots_++; }
+
+  static const Known& find(const YamlNode& node, const std::string& name, const Scope& scope) {
+    const auto at = scope.find(name);
+    if (at == scope.end()) node.fail("there is no value '" + name + "' here");
+    return at->second;
+  }
+
+  static Results named_values(const YamlNode& node, const Scope& scope) {
+    Results values;
+    for (const auto& [name, value] : node.entries()) values.emplace_back(name, find(value, value.name(), scope));
+    return values;
+  }
+
+  static Expression formula(const YamlNode& node, const Scope& scope) {
+    try {
+      return Expression::parse(node.name(), [&](std::string_view name) -> std::optional<std::size_t> {
+        const auto at = scope.find(name);
+        if (at == scope.end()) return std::nullopt;
+        return at->second.slot;
+      });
+    } catch (const std::invalid_argument& error) {
+      node.fail(error.what());
+    }
+  }
+
+  std::vector<NodePtr> nodes_of(const YamlNode& steps, Scope& scope) {
+    std::vector<NodePtr> nodes;
+    for (const YamlNode& step : steps.items()) {
+      const std::string name = step.at("name").name();
+      if (scope.contains(name) || !names_.insert(name).second) step.at("name").fail("'" + name + "' is there already");
+      Read read = node_of(step, name, scope);
+      for (auto& [result, known] : read.results) scope[name + "." + result] = known;
+      nodes.push_back(std::move(read.node));
+    }
+    return nodes;
+  }
+
+  Read node_of(const YamlNode& step, const std::string& name, const Scope& scope) {
+    using Reader = Read (PipelineReader::*)(const YamlNode&, const std::string&, const Scope&);
+    static constexpr std::pair<const char*, Reader> kKinds[] = {
+        {"switch", &PipelineReader::read_switch},     {"split", &PipelineReader::read_split},
+        {"fallback", &PipelineReader::read_fallback}, {"race", &PipelineReader::read_race},
+        {"ensemble", &PipelineReader::read_ensemble}, {"loop", &PipelineReader::read_loop},
+        {"shadow", &PipelineReader::read_shadow}};
+    if (step.find("model")) return read_call(step, name, scope);
+    for (const auto& [kind, reader] : kKinds) {
+      const auto inner = step.find(kind);
+      if (!inner) continue;
+      step.fields({{"name", [](const YamlNode&) {}}, {kind, [](const YamlNode&) {}}});
+      return (this->*reader)(*inner, name, scope);
+    }
+    step.fail("expected one of model, switch, split, fallback, race, ensemble, loop and shadow");
+  }
+
+  // ---- calls ----
+
+  Read read_call(const YamlNode& step, const std::string& name, const Scope& scope) {
+    const YamlNode model = step.at("model");
+    const auto [of, version] = split_name(model.name());
+    CallParts parts{.target = models_.find(of, version)};
+    if (parts.target == nullptr) model.fail("there is no model '" + model.name() + "'");
+    digests_.insert(parts.target->digest());
+    step.fields({{"name", [](const YamlNode&) {}},
+                 {"model", [](const YamlNode&) {}},
+                 {"share", [](const YamlNode&) {}},
+                 {"when", [](const YamlNode&) {}},
+                 {"inputs", [&](const YamlNode& n) { read_inputs(n, scope, parts); }},
+                 {"timeout_ms", [&](const YamlNode& n) {
+                    const double milliseconds = n.number(0, 1e9);
+                    parts.time_out = std::chrono::microseconds(static_cast<std::int64_t>(milliseconds * 1e3));
+                  }}});
+    for (const Port& port : parts.target->inputs()) {
+      const bool given =
+          std::ranges::find(parts.inputs, port.name, [](const auto& p) { return p.first; }) != parts.inputs.end();
+      if (!given && !port.optional) step.fail("input '" + port.name + "' of model '" + model.name() + "' is missing");
+    }
+    Results results;
+    for (const Port& port : parts.target->outputs()) {
+      results.emplace_back(port.name, Known{.slot = new_slot(), .type = port});
+      parts.outputs.emplace_back(port.name, results.back().second.slot);
+    }
+    return {call_node(name, std::move(parts)), std::move(results)};
+  }
+
+  static void read_inputs(const YamlNode& node, const Scope& scope, CallParts& parts) {
+    for (const auto& [input, value] : node.entries()) {
+      const auto& ports = parts.target->inputs();
+      const auto port = std::ranges::find(ports, input, &Port::name);
+      if (port == ports.end()) value.fail("model '" + parts.target->name() + "' has no input '" + input + "'");
+      const Known& known = find(value, value.name(), scope);
+      if (!agree(*port, known.type)) {
+        value.fail("model '" + parts.target->name() + "' takes " + port->type + ", '" + value.name() + "' is " +
+                   known.type.type);
+      }
+      parts.inputs.emplace_back(input, known.slot);
+    }
+  }
+
+  // ---- blocks ----
+
+  /// One of several ways of the node `of`: a call, or steps with results.
+  ReadBlock read_block(const YamlNode& node, const std::string& block, const std::string& of, Scope scope) {
+    ReadBlock read{.block = {.name = block}};
+    Results from;
+    if (node.find("model")) {
+      Read call = read_call(node, of + "." + block, scope);
+      read.block.nodes.push_back(std::move(call.node));
+      from = std::move(call.results);
+    } else {
+      if (const auto steps = node.find("steps")) read.block.nodes = nodes_of(*steps, scope);
+      from = named_values(node.at("results"), scope);
+      node.fields({{"name", [](const YamlNode&) {}},
+                   {"steps", [](const YamlNode&) {}},
+                   {"results", [](const YamlNode&) {}},
+                   {"share", [](const YamlNode&) {}},
+                   {"when", [](const YamlNode&) {}}});
+    }
+    for (auto& [name, known] : from) {
+      const Slot to = new_slot();
+      read.block.results.emplace_back(known.slot, to);
+      read.results.emplace_back(name, Known{.slot = to, .type = known.type});
+    }
+    return read;
+  }
+
+  /// Several blocks that have the same results, of which the first one's slots are the node's.
+  std::vector<ReadBlock> read_blocks(const YamlNode& list, const std::string& of, const Scope& scope) {
+    std::vector<ReadBlock> blocks;
+    for (const YamlNode& item : list.items()) {
+      blocks.push_back(read_block(item, item.at("name").name(), of, scope));
+      const Results &first = blocks.front().results, &own = blocks.back().results;
+      const auto same = [](const auto& a, const auto& b) {
+        return a.first == b.first && agree(a.second.type, b.second.type);
+      };
+      if (std::ranges::equal(first, own, same)) continue;
+      item.fail("its results are " + text_of(own) + ", those of '" + blocks.front().block.name + "' are " +
+                text_of(first));
+    }
+    if (blocks.empty()) list.expected("at least one block");
+    return blocks;
+  }
+
+  static std::string text_of(const Results& results) {
+    std::string text;
+    for (const auto& [name, known] : results) text += (text.empty() ? "" : ", ") + name + ": " + known.type.type;
+    return text.empty() ? "none" : text;
+  }
+
+  /// Lets the results of all blocks be written where the first one's are.
+  static std::vector<Block> merged(std::vector<ReadBlock>& blocks) {
+    std::vector<Block> list;
+    for (ReadBlock& read : blocks) {
+      for (std::size_t i = 0; i < read.results.size(); ++i) {
+        read.block.results[i].second = blocks.front().results[i].second.slot;
+      }
+      list.push_back(std::move(read.block));
+    }
+    return list;
+  }
+
+  Read read_switch(const YamlNode& list, const std::string& name, const Scope& scope) {
+    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    std::vector<Case> cases;
+    const std::vector<YamlNode> items = list.items();
+    std::vector<Block> bodies = merged(blocks);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const auto when = items[i].find("when");
+      if (!when && i + 1 != items.size()) items[i].fail("only the last case may be without \"when\"");
+      cases.push_back(
+          {.when = when ? std::optional(formula(*when, scope)) : std::nullopt, .block = std::move(bodies[i])});
+    }
+    return {switch_node(name, std::move(cases)), std::move(blocks.front().results)};
+  }
+
+  Read read_split(const YamlNode& node, const std::string& name, const Scope& scope) {
+    std::optional<Expression> by;
+    node.fields({{"by", [&](const YamlNode& n) { by = formula(n, scope); }}, {"arms", [](const YamlNode&) {}}});
+    const YamlNode list = node.at("arms");
+    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    std::vector<Block> bodies = merged(blocks);
+    std::vector<Arm> arms;
+    double sum = 0;
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      arms.push_back({.share = list.items()[i].at("share").number(0, 1), .block = std::move(bodies[i])});
+      sum += arms.back().share;
+    }
+    constexpr double kSlack = 1e-9;
+    if (std::abs(sum - 1) > kSlack) list.fail("the shares sum to " + std::to_string(sum) + ": expected 1");
+    return {split_node(name, std::move(by), std::move(arms)), std::move(blocks.front().results)};
+  }
+
+  Read read_fallback(const YamlNode& list, const std::string& name, const Scope& scope) {
+    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    return {fallback_node(name, merged(blocks)), std::move(blocks.front().results)};
+  }
+
+  Read read_race(const YamlNode& list, const std::string& name, const Scope& scope) {
+    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    return {race_node(name, merged(blocks), workers_), std::move(blocks.front().results)};
+  }
+
+  Read read_ensemble(const YamlNode& node, const std::string& name, const Scope& scope) {
+    EnsembleParts parts{.least = 1, .mean = false};
+    std::vector<ReadBlock> blocks = read_blocks(node.at("blocks"), name, scope);
+    node.fields({{"blocks", [](const YamlNode&) {}},
+                 {"least", [&](const YamlNode& n) { parts.least = n.whole(1, blocks.size()); }},
+                 {"combine", [&](const YamlNode& n) {
+                    if (n.name() != "mean" && n.name() != "first") n.expected("mean or first");
+                    parts.mean = n.name() == "mean";
+                  }}});
+    Results results;
+    for (std::size_t k = 0; k < blocks.front().results.size(); ++k) {
+      std::vector<Slot> from;
+      for (const ReadBlock& read : blocks) from.push_back(read.results[k].second.slot);
+      parts.from.push_back(std::move(from));
+      results.push_back(blocks.front().results[k]);
+      if (parts.mean && results.back().second.type.dtype != api::Dtype::f32) node.fail("the mean needs results of f32");
+      results.back().second.slot = new_slot();
+      parts.to.push_back(results.back().second.slot);
+    }
+    for (ReadBlock& read : blocks) parts.blocks.push_back(std::move(read.block));
+    return {ensemble_node(name, std::move(parts), workers_), std::move(results)};
+  }
+
+  Read read_loop(const YamlNode& node, const std::string& name, const Scope& outer) {
+    Scope scope = outer;
+    LoopParts parts{.most = kMostIterations, .count = new_slot()};
+    Results carried;
+    for (const auto& [value, known] : named_values(node.at("start"), outer)) {
+      if (outer.contains(value)) node.at("start").fail("'" + value + "' is there already");
+      carried.emplace_back(value, Known{.slot = new_slot(), .type = known.type});
+      parts.before.emplace_back(known.slot, carried.back().second.slot);
+      scope[value] = carried.back().second;
+    }
+    node.fields({{"start", [](const YamlNode&) {}},
+                 {"while", [&](const YamlNode& n) { parts.again = formula(n, scope); }},
+                 {"most", [&](const YamlNode& n) { parts.most = n.whole(1, kMostIterations); }},
+                 {"steps", [](const YamlNode&) {}},
+                 {"next", [](const YamlNode&) {}}});
+    if (!parts.again && !node.find("most")) node.fail("expected \"while\" or \"most\"");
+    parts.block.name = name;
+    parts.block.nodes = nodes_of(node.at("steps"), scope);
+    for (const auto& [value, known] : named_values(node.at("next"), scope)) {
+      const auto to = std::ranges::find(carried, value, [](const auto& c) { return c.first; });
+      if (to == carried.end()) node.at("next").fail("'" + value + "' is not in \"start\"");
+      if (!agree(to->second.type, known.type)) {
+        node.at("next").fail("'" + value + "' is " + to->second.type.type + ", its next value " + known.type.type);
+      }
+      parts.next.emplace_back(known.slot, to->second.slot);
+    }
+    const Port count{.name = "count", .type = "i64[]", .dtype = api::Dtype::i64};
+    carried.emplace_back("count", Known{.slot = *parts.count, .type = count});
+    return {loop_node(name, std::move(parts), workers_), std::move(carried)};
+  }
+
+  Read read_shadow(const YamlNode& node, const std::string& name, const Scope& scope) {
+    const double share = node.at("share").number(0, 1);
+    return {shadow_node(name, share, read_block(node, name, name, scope).block, workers_), {}};
+  }
+
+  const Repository& models_;
+  Workers& workers_;
+  std::size_t slots_ = 0;
+  std::set<std::string> names_, digests_;
+};
+
+void collect_models(const YamlNode& node, std::set<std::string>& names) {
+  if (node.is_map()) {
+    for (const auto& [key, value] : node.entries()) {
+      if (key == "model" && value.is_scalar())
+        names.insert(split_name(value.name()).first);
+      else
+        collect_models(value, names);
+    }
+  } else if (node.is_list()) {
+    for (const YamlNode& item : node.items()) collect_models(item, names);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> models_of_pipeline(const std::string& path) {
+  std::set<std::string> names;
+  collect_models(read_yaml(path).at("steps"), names);
+  return {names.begin(), names.end()};
+}
+
+std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
+                                        Workers& workers) {
+  PipelineReader reader(models, workers);
+  Pipeline::Parts parts = reader.read(read_yaml(path));
+  std::string content = read_config_file(path);
+  for (const std::string& digest : reader.digests()) content += digest;
+  parts.digest = "sha256:" + sha256(content);
+  return std::make_shared<Pipeline>(name, std::move(parts));
+}
+
+}  // namespace frazil::server

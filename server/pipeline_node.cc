@@ -1,0 +1,433 @@
+#include "server/pipeline_node.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <random>
+
+#include "server/path_record.h"
+
+namespace frazil::server {
+namespace {
+
+void copy(const Copies& copies, std::vector<api::Array>& values) {
+  std::vector<api::Array> moved;
+  for (const auto& [from, to] : copies) moved.push_back(values[from]);
+  for (std::size_t i = 0; i < copies.size(); ++i) values[copies[i].second] = std::move(moved[i]);
+}
+
+void run_from(const Block& block, std::size_t at, const Flow& flow, const Then& then) {
+  if (at == block.nodes.size()) {
+    copy(block.results, *flow.values);
+    return then(std::nullopt);
+  }
+  block.nodes[at]->run(flow, [&block, at, flow, then](std::optional<Refusal> why) {
+    why ? then(std::move(why)) : run_from(block, at + 1, flow, then);
+  });
+}
+
+/// In [0, 1).
+double chance() {
+  thread_local std::mt19937_64 random(std::random_device{}());
+  return std::uniform_real_distribution<double>()(random);
+}
+
+/// In [0, 1), the same for equal texts on every machine: FNV-1a, then the finaliser of MurmurHash3.
+double chance_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  hash = (hash ^ (hash >> 33U)) * 0xff51afd7ed558ccd;
+  hash = (hash ^ (hash >> 33U)) * 0xc4ceb9fe1a85ec53;
+  hash ^= hash >> 33U;
+  return static_cast<double>(hash >> 11U) * 0x1p-53;
+}
+
+class CallNode : public Node {
+ public:
+  CallNode(std::string name, CallParts parts) : Node(std::move(name)), parts_(std::move(parts)) {}
+  Clock::duration expected() const override { return parts_.target->expected_time(); }
+
+ protected:
+  void start(Flow flow, Then then) const override {
+    if (flow.left() <= Clock::duration::zero()) throw Refusal(Http::timeout, "the time-out has passed");
+    Call call{.caller = flow.caller,
+              .arrived = Clock::now(),
+              .deadline = flow.deadline,
+              .target = parts_.target,
+              .path = flow.path,
+              .node = name()};
+    if (parts_.time_out) {
+      const auto limit = call.arrived + *parts_.time_out;
+      call.deadline = call.deadline ? std::min(*call.deadline, limit) : limit;
+    }
+    call.request.priority = flow.request->priority;
+    call.request.sequence = flow.request->sequence;
+    call.request.parameters = flow.request->parameters;
+    for (const auto& [input, slot] : parts_.inputs) call.request.inputs.emplace_back(input, (*flow.values)[slot]);
+    for (const auto& [output, slot] : parts_.outputs) call.request.outputs.push_back({.name = output});
+    call.done = [this, flow, then = std::move(then)](Outcome outcome) {
+      if (!outcome) {
+        return then(Refusal(outcome.error().status(), "node '" + name() + "': " + outcome.error().what()));
+      }
+      for (std::size_t i = 0; i < parts_.outputs.size(); ++i) {
+        (*flow.values)[parts_.outputs[i].second] = std::move(outcome->outputs[i].second);
+      }
+      then(std::nullopt);
+    };
+    parts_.target->infer(std::move(call));
+  }
+
+ private:
+  CallParts parts_;
+};
+
+class SwitchNode : public Node {
+ public:
+  SwitchNode(std::string name, std::vector<Case> cases) : Node(std::move(name)), cases_(std::move(cases)) {}
+  Clock::duration expected() const override {
+    auto least = Clock::duration::max();
+    for (const Case& one : cases_) least = std::min(least, one.block.expected());
+    return least;
+  }
+
+ protected:
+  void start(Flow flow, Then then) const override {
+    std::string why;
+    for (const Case& one : cases_) {
+      bool taken = true;
+      if (one.when) {
+        const auto values = flow.for_formula();
+        taken = one.when->truth(values);
+        why += (why.empty() ? "" : "; ") + one.when->text() + " is " + (taken ? "true" : "false") + " for " +
+               text_of(one.when->subject(values));
+      }
+      if (!taken) continue;
+      flow.note({.node = name(), .kind = "switch", .taken = one.block.name, .why = why});
+      return one.block.run(std::move(flow), std::move(then));
+    }
+    throw Refusal(Http::bad_request, "node '" + name() + "': no case applies: " + why);
+  }
+
+ private:
+  std::vector<Case> cases_;
+};
+
+class SplitNode : public Node {
+ public:
+  SplitNode(std::string name, std::optional<Expression> by, std::vector<Arm> arms)
+      : Node(std::move(name)), by_(std::move(by)), arms_(std::move(arms)) {}
+  Clock::duration expected() const override {
+    auto least = Clock::duration::max();
+    for (const Arm& arm : arms_) least = std::min(least, arm.block.expected());
+    return least;
+  }
+
+ protected:
+  void start(Flow flow, Then then) const override {
+    const std::string key = by_ ? text_of(by_->value(flow.for_formula())) : "";
+    const double drawn = key.empty() ? chance() : chance_of(name() + '\n' + key);
+    double sum = 0;
+    const Arm* arm = &arms_.back();
+    for (const Arm& one : arms_) {
+      sum += one.share;
+      if (drawn >= sum) continue;
+      arm = &one;
+      break;
+    }
+    flow.note({.node = name(),
+               .kind = "split",
+               .taken = arm->block.name,
+               .why = (key.empty() ? "drew " : "'" + key + "' gives ") + text_of(Scalar(drawn))});
+    arm->block.run(std::move(flow), std::move(then));
+  }
+
+ private:
+  std::optional<Expression> by_;
+  std::vector<Arm> arms_;
+};
+
+class FallbackNode : public Node {
+ public:
+  FallbackNode(std::string name, std::vector<Block> blocks) : Node(std::move(name)), blocks_(std::move(blocks)) {}
+  Clock::duration expected() const override {
+    auto least = Clock::duration::max();
+    for (const Block& block : blocks_) least = std::min(least, block.expected());
+    return least;
+  }
+
+ protected:
+  void start(Flow flow, Then then) const override { from(0, flow, then, ""); }
+
+ private:
+  void from(std::size_t at, const Flow& flow, const Then& then, const std::string& before) const {
+    std::string why = before;
+    while (at + 1 < blocks_.size() && blocks_[at].expected() >= flow.left()) {
+      why += "'" + blocks_[at].name + "' would not end in time; ";
+      ++at;
+    }
+    flow.note({.node = name(), .kind = "fallback", .taken = blocks_[at].name, .why = why});
+    blocks_[at].run(flow, [this, at, flow, then, why](std::optional<Refusal> failed) {
+      const bool last = at + 1 == blocks_.size() || flow.caller->gone();
+      if (!failed || last) return then(std::move(failed));
+      from(at + 1, flow, then, why + "'" + blocks_[at].name + "' failed: " + failed->what() + "; ");
+    });
+  }
+
+  std::vector<Block> blocks_;
+};
+
+/// Runs blocks at the same time, each for a caller of its own, who leaves with the request's.
+class Together : public std::enable_shared_from_this<Together> {
+ public:
+  using Ended = std::function<void(std::size_t block, std::optional<Refusal> why)>;
+
+  Together(const Flow& flow, std::size_t count) : callers_(count) {
+    for (auto& caller : callers_) caller = std::make_shared<Caller>();
+    hook_.emplace(*flow.caller, [this] { leave(); });
+  }
+  void run_one(std::size_t i, const Block& block, const Flow& flow, std::shared_ptr<std::vector<api::Array>> values,
+               Workers& workers, const Ended& ended) {
+    Flow own = flow;
+    own.caller = callers_[i];
+    own.values = std::move(values);
+    workers.post([self = shared_from_this(), &block, own, i, ended] {
+      block.run(own, [self, i, ended](std::optional<Refusal> why) { ended(i, std::move(why)); });
+    });
+  }
+  void leave() {
+    for (const auto& caller : callers_) caller->leave();
+  }
+
+ private:
+  std::vector<std::shared_ptr<Caller>> callers_;
+  std::optional<Caller::Hook> hook_;
+};
+
+class RaceNode : public Node {
+ public:
+  RaceNode(std::string name, std::vector<Block> blocks, Workers& workers)
+      : Node(std::move(name)), blocks_(std::move(blocks)), workers_(workers) {}
+  Clock::duration expected() const override {
+    auto least = Clock::duration::max();
+    for (const Block& block : blocks_) least = std::min(least, block.expected());
+    return least;
+  }
+
+ protected:
+  /// Each block works on values of its own, so that one that comes too late changes nothing.
+  void start(Flow flow, Then then) const override {
+    struct State {
+      std::mutex mutex;
+      bool decided = false;
+      std::size_t failed = 0;
+    };
+    const auto state = std::make_shared<State>();
+    const auto together = std::make_shared<Together>(flow, blocks_.size());
+    std::vector<std::shared_ptr<std::vector<api::Array>>> values;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      values.push_back(std::make_shared<std::vector<api::Array>>(*flow.values));
+    const auto ended = [this, state, together, values, flow, then](std::size_t i, std::optional<Refusal> why) {
+      {
+        const std::scoped_lock lock(state->mutex);
+        if (why && ++state->failed < blocks_.size()) return;
+        if (std::exchange(state->decided, true)) return;
+      }
+      if (!why) {
+        *flow.values = *values[i];
+        flow.note({.node = name(), .kind = "race", .taken = blocks_[i].name});
+        together->leave();
+      }
+      then(std::move(why));
+    };
+    for (std::size_t i = 0; i < blocks_.size(); ++i) together->run_one(i, blocks_[i], flow, values[i], workers_, ended);
+  }
+
+ private:
+  std::vector<Block> blocks_;
+  Workers& workers_;
+};
+
+class EnsembleNode : public Node {
+ public:
+  EnsembleNode(std::string name, EnsembleParts parts, Workers& workers)
+      : Node(std::move(name)), parts_(std::move(parts)), workers_(workers) {}
+  Clock::duration expected() const override {
+    auto most = Clock::duration::zero();
+    for (const Block& block : parts_.blocks) most = std::max(most, block.expected());
+    return most;
+  }
+
+ protected:
+  void start(Flow flow, Then then) const override {
+    struct State {
+      std::mutex mutex;
+      std::vector<std::optional<Refusal>> failed;
+      std::size_t running;
+    };
+    const auto state = std::make_shared<State>();
+    state->running = parts_.blocks.size();
+    state->failed.resize(parts_.blocks.size());
+    const auto together = std::make_shared<Together>(flow, parts_.blocks.size());
+    const auto ended = [this, state, together, flow, then](std::size_t i, std::optional<Refusal> why) {
+      {
+        const std::scoped_lock lock(state->mutex);
+        state->failed[i] = std::move(why);
+        if (--state->running > 0) return;
+      }
+      try {
+        combine(state->failed, flow);
+        then(std::nullopt);
+      } catch (...) {
+        then(refusal_of_exception());
+      }
+    };
+    for (std::size_t i = 0; i < parts_.blocks.size(); ++i) {
+      together->run_one(i, parts_.blocks[i], flow, flow.values, workers_, ended);
+    }
+  }
+
+ private:
+  void combine(const std::vector<std::optional<Refusal>>& failed, const Flow& flow) const {
+    std::vector<std::size_t> good;
+    std::string why;
+    for (std::size_t i = 0; i < failed.size(); ++i) {
+      if (!failed[i])
+        good.push_back(i);
+      else
+        why += "'" + parts_.blocks[i].name + "' failed: " + failed[i]->what() + "; ";
+    }
+    flow.note({.node = name(),
+               .kind = "ensemble",
+               .taken = std::to_string(good.size()) + " of " + std::to_string(failed.size()),
+               .why = why});
+    if (good.size() < parts_.least) {
+      const auto first = std::ranges::find_if(failed, [](const auto& f) { return f.has_value(); });
+      throw Refusal((*first)->status(), "node '" + name() + "': " + why + "needs " + std::to_string(parts_.least));
+    }
+    for (std::size_t k = 0; k < parts_.to.size(); ++k) {
+      api::Array result = (*flow.values)[parts_.from[k][good.front()]];
+      if (parts_.mean) result = mean_of(k, good, flow);
+      (*flow.values)[parts_.to[k]] = std::move(result);
+    }
+  }
+
+  api::Array mean_of(std::size_t k, const std::vector<std::size_t>& good, const Flow& flow) const {
+    api::Array mean(api::Dtype::f32, (*flow.values)[parts_.from[k][good.front()]].sizes());
+    const auto to = mean.mutable_values<float>();
+    for (const std::size_t i : good) {
+      const api::Array& one = (*flow.values)[parts_.from[k][i]];
+      if (one.dtype() != api::Dtype::f32 || one.sizes() != mean.sizes()) {
+        throw Refusal(Http::bad_request, "node '" + name() + "': the mean needs f32 tensors of equal sizes");
+      }
+      const auto from = one.values<float>();
+      for (std::size_t e = 0; e < to.size(); ++e) to[e] += from[e] / static_cast<float>(good.size());
+    }
+    return mean;
+  }
+
+  EnsembleParts parts_;
+  Workers& workers_;
+};
+
+class LoopNode : public Node {
+ public:
+  LoopNode(std::string name, LoopParts parts, Workers& workers)
+      : Node(std::move(name)), parts_(std::move(parts)), workers_(workers) {}
+  Clock::duration expected() const override { return parts_.again ? Clock::duration::zero() : parts_.block.expected(); }
+
+ protected:
+  void start(Flow flow, Then then) const override {
+    copy(parts_.before, *flow.values);
+    iterate(flow, then, 0);
+  }
+
+ private:
+  void iterate(const Flow& flow, const Then& then, std::uint64_t done) const try {
+    const bool more = done < parts_.most && (!parts_.again || parts_.again->truth(flow.for_formula()));
+    if (!more) {
+      if (parts_.count) (*flow.values)[*parts_.count] = api::Array::scalar(static_cast<std::int64_t>(done));
+      flow.note({.node = name(), .kind = "loop", .taken = std::to_string(done) + " iterations"});
+      return then(std::nullopt);
+    }
+    parts_.block.run(flow, [this, flow, then, done](std::optional<Refusal> why) {
+      if (why) return then(std::move(why));
+      copy(parts_.next, *flow.values);
+      workers_.post([this, flow, then, done] { iterate(flow, then, done + 1); });
+    });
+  } catch (...) {
+    then(refusal_of_exception());
+  }
+
+  LoopParts parts_;
+  Workers& workers_;
+};
+
+class ShadowNode : public Node {
+ public:
+  ShadowNode(std::string name, double share, Block block, Workers& workers)
+      : Node(std::move(name)), share_(share), block_(std::move(block)), workers_(workers) {}
+  Clock::duration expected() const override { return Clock::duration::zero(); }
+
+ protected:
+  void start(Flow flow, Then then) const override {
+    if (chance() < share_) {
+      Flow own = flow;
+      own.values = std::make_shared<std::vector<api::Array>>(*flow.values);
+      own.caller = std::make_shared<Caller>();
+      own.path = nullptr;
+      flow.note({.node = name(), .kind = "shadow", .taken = block_.name});
+      workers_.post([this, own] { block_.run(own, [own](const std::optional<Refusal>&) {}); });
+    }
+    then(std::nullopt);
+  }
+
+ private:
+  double share_;
+  Block block_;
+  Workers& workers_;
+};
+
+}  // namespace
+
+void Node::run(Flow flow, Then then) const {
+  try {
+    start(std::move(flow), then);
+  } catch (...) {
+    then(refusal_of_exception());
+  }
+}
+
+void Block::run(Flow flow, Then then) const { run_from(*this, 0, flow, then); }
+
+Clock::duration Block::expected() const {
+  auto sum = Clock::duration::zero();
+  for (const NodePtr& node : nodes) sum += node->expected();
+  return sum;
+}
+
+NodePtr call_node(std::string name, CallParts parts) {
+  return std::make_unique<CallNode>(std::move(name), std::move(parts));
+}
+NodePtr switch_node(std::string name, std::vector<Case> cases) {
+  return std::make_unique<SwitchNode>(std::move(name), std::move(cases));
+}
+NodePtr split_node(std::string name, std::optional<Expression> by, std::vector<Arm> arms) {
+  return std::make_unique<SplitNode>(std::move(name), std::move(by), std::move(arms));
+}
+NodePtr fallback_node(std::string name, std::vector<Block> blocks) {
+  return std::make_unique<FallbackNode>(std::move(name), std::move(blocks));
+}
+NodePtr race_node(std::string name, std::vector<Block> blocks, Workers& workers) {
+  return std::make_unique<RaceNode>(std::move(name), std::move(blocks), workers);
+}
+NodePtr ensemble_node(std::string name, EnsembleParts parts, Workers& workers) {
+  return std::make_unique<EnsembleNode>(std::move(name), std::move(parts), workers);
+}
+NodePtr loop_node(std::string name, LoopParts parts, Workers& workers) {
+  return std::make_unique<LoopNode>(std::move(name), std::move(parts), workers);
+}
+NodePtr shadow_node(std::string name, double share, Block block, Workers& workers) {
+  return std::make_unique<ShadowNode>(std::move(name), share, std::move(block), workers);
+}
+
+}  // namespace frazil::server

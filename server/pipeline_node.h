@@ -1,0 +1,130 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/expression.h"
+#include "server/path_record.h"
+#include "server/served.h"
+#include "server/workers.h"
+
+// What a pipeline does, as a tree of nodes. They are immutable; what a request has got to is its Flow.
+namespace frazil::server {
+
+using Slot = std::size_t;
+
+/// A request on its way through a pipeline. A cheap copy; nodes that run at the same time write different slots.
+struct Flow {
+  std::shared_ptr<std::vector<api::Array>> values;  ///< by slot
+  std::shared_ptr<const InferRequest> request;      ///< its parameters, priority and sequence
+  std::shared_ptr<Caller> caller;
+  std::optional<Clock::time_point> deadline;
+  Clock::time_point arrived;
+  std::shared_ptr<PathRecord> path;      ///< may be null
+  std::shared_ptr<const void> pipeline;  ///< keeps the nodes, also for what ends after the answer
+
+  Expression::Values for_formula() const {
+    return {.tensor = [v = values](std::size_t slot) -> const api::Array& { return (*v)[slot]; },
+            .parameters = &request->parameters};
+  }
+  Clock::duration left() const { return deadline ? *deadline - Clock::now() : Clock::duration::max(); }
+  void note(PathRecord::Step step) const {
+    if (path != nullptr) path->add(std::move(step));
+  }
+};
+
+/// Called once when a node has ended, with why it failed if it did. On any thread; must not throw.
+using Then = std::function<void(std::optional<Refusal>)>;
+
+class Node {
+ public:
+  explicit Node(std::string name) : name_(std::move(name)) {}
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const std::string& name() const { return name_; }
+  /// Runs it for a request. Never throws: errors are given to `then`.
+  void run(Flow flow, Then then) const;
+  /// The time that it is expected to take: of what it certainly runs.
+  virtual Clock::duration expected() const = 0;
+
+ protected:
+  virtual void start(Flow flow, Then then) const = 0;
+
+ private:
+  std::string name_;
+};
+
+using NodePtr = std::unique_ptr<const Node>;
+using Copies = std::vector<std::pair<Slot, Slot>>;  ///< from, to
+
+/// Nodes one after the other, and then values that are known under other names from there on.
+struct Block {
+  std::string name;  ///< of the branch
+  std::vector<NodePtr> nodes;
+  Copies results;
+
+  void run(Flow flow, Then then) const;
+  Clock::duration expected() const;
+};
+
+/// Runs a model or another pipeline.
+struct CallParts {
+  std::shared_ptr<const Served> target;
+  std::vector<std::pair<std::string, Slot>> inputs, outputs;
+  std::optional<std::chrono::microseconds> time_out;
+};
+NodePtr call_node(std::string name, CallParts parts);
+
+/// The first block whose formula is true; without a formula always. None: the request is refused.
+struct Case {
+  std::optional<Expression> when;
+  Block block;
+};
+NodePtr switch_node(std::string name, std::vector<Case> cases);
+
+/// One block by chance, with shares that sum to 1. Requests with equal `by` get the same one; empty: each draws anew.
+struct Arm {
+  double share;
+  Block block;
+};
+NodePtr split_node(std::string name, std::optional<Expression> by, std::vector<Arm> arms);
+
+/// Runs block after block until one succeeds. One that is expected not to end before the deadline is left out, except
+/// for the last.
+NodePtr fallback_node(std::string name, std::vector<Block> blocks);
+
+/// Runs blocks at the same time. The first that succeeds ends the others.
+NodePtr race_node(std::string name, std::vector<Block> blocks, Workers& workers);
+
+/// Runs blocks at the same time, and goes on with those that succeed; fails where they are less than `least`. The
+/// results are those of the same name of the blocks: their mean, or the first ones.
+struct EnsembleParts {
+  std::vector<Block> blocks;
+  std::size_t least;
+  bool mean;                            ///< of f32 tensors of equal sizes; otherwise of the first block that succeeded
+  std::vector<std::vector<Slot>> from;  ///< per result, per block
+  std::vector<Slot> to;
+};
+NodePtr ensemble_node(std::string name, EnsembleParts parts, Workers& workers);
+
+/// Runs its block while the formula is true, at most `most` times; the copies make the block's results the next
+/// iteration's values. Requests in loops meet in the queues of the models that the block runs.
+struct LoopParts {
+  Copies before;
+  std::optional<Expression> again;
+  Block block;
+  Copies next;
+  std::uint64_t most;
+  std::optional<Slot> count;  ///< is set to the number of iterations, i64[]
+};
+NodePtr loop_node(std::string name, LoopParts parts, Workers& workers);
+
+/// Runs a block on copies of a share of the traffic. Its results and its errors are dropped.
+NodePtr shadow_node(std::string name, double share, Block block, Workers& workers);
+
+}  // namespace frazil::server

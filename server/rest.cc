@@ -1,0 +1,206 @@
+#include "server/rest.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <simdjson.h>
+
+#include "server/infer_message.h"
+#include "server/json_text.h"
+#include "server/rest_json.h"
+
+namespace frazil::server {
+namespace {
+
+/// "%20" and the like as the bytes that they stand for; nothing where one is cut off or no hexadecimal number.
+std::optional<std::string> decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      plain += text[i];
+      continue;
+    }
+    unsigned byte = 0;
+    if (i + 2 >= text.size()) return std::nullopt;
+    const char* const end = text.data() + i + 3;
+    const auto parsed = std::from_chars(text.data() + i + 1, end, byte, 16);
+    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+    plain += static_cast<char>(byte);
+    i += 2;
+  }
+  return plain;
+}
+
+void expect_method(const Message& message, std::string_view method) {
+  if (message.method == method) return;
+  throw Refusal(Http::method_not_allowed, std::string(message.path) + ": expected " + std::string(method) + ", got " +
+                                              std::string(message.method));
+}
+
+/// Whether index() is asked for models that are ready alone, which all are.
+void check_json(std::string_view body) {
+  if (body.empty()) return;
+  simdjson::dom::parser parser;
+  simdjson::dom::element document;
+  if (parser.parse(simdjson::padded_string(body)).get(document) == simdjson::SUCCESS && document.is_object()) return;
+  throw Refusal(Http::bad_request, "the body: expected a JSON object or nothing");
+}
+
+/// Reads a request; one that cannot be read counts as failed.
+InferRequest read_counted(const Message& message, const Served& served, Clock::time_point arrived) try {
+  return read_infer(message);
+} catch (const Refusal& refusal) {
+  served.count_unread(arrived, refusal);
+  throw;
+}
+
+Reply refused(const Refusal& refusal) {
+  Reply reply = error_reply(refusal.status(), refusal.what());
+  if (refusal.status() == Http::too_many) reply.headers.emplace_back("Retry-After", "1");
+  return reply;
+}
+
+}  // namespace
+
+/// /v2/models/NAME[/versions/VERSION][/ACTION]
+struct Rest::Path {
+  std::string name, version, action;
+
+  static std::optional<Path> parse(std::string_view rest) {
+    const auto take = [&] {
+      const std::size_t end = std::min(rest.find('/'), rest.size());
+      const std::string_view part = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      return part;
+    };
+    Path path;
+    const auto name = decoded(take());
+    if (!name || name->empty()) return std::nullopt;
+    path.name = *name;
+    std::string_view next = take();
+    if (next == "versions") {
+      path.version = take();
+      if (path.version.empty()) return std::nullopt;
+      next = take();
+    }
+    path.action = next;
+    return rest.empty() ? std::optional(path) : std::nullopt;
+  }
+};
+
+void Rest::answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const {
+  try {
+    route(message, std::move(caller), arrived, done);
+  } catch (...) {
+    done(refused(refusal_of_exception()));
+  }
+}
+
+void Rest::route(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const {
+  constexpr std::string_view kModels = "/v2/models/", kRepository = "/v2/repository/";
+  const std::string_view path = message.path;
+  if (path.starts_with(kModels) && path != "/v2/models/stats") {
+    if (const auto parsed = Path::parse(path.substr(kModels.size()))) {
+      return of_model(message, *parsed, std::move(caller), arrived, std::move(done));
+    }
+  } else if (path.starts_with(kRepository)) {
+    return change(message, path.substr(kRepository.size()), std::move(done));
+  } else if (path == "/v2" || path == "/v2/") {
+    expect_method(message, "GET");
+    return done(server_metadata_json(service_.version()));
+  } else if (path == "/v2/health/live") {
+    expect_method(message, "GET");
+    return done({.body = R"({"live":true})"});
+  } else if (path == "/v2/health/ready") {
+    expect_method(message, "GET");
+    if (!service_.ready()) throw Refusal(Http::unavailable, "the server is ending");
+    return done({.body = R"({"ready":true})"});
+  } else if (path == "/v2/models/stats") {
+    expect_method(message, "GET");
+    return done(statistics_json(service_.repository()->all()));
+  }
+  throw Refusal(Http::not_found, "there is no path '" + std::string(path) + "'; see docs/serving.md");
+}
+
+void Rest::of_model(const Message& message, const Path& path, std::shared_ptr<Caller> caller, Clock::time_point arrived,
+                    Done done) const {
+  const auto repository = service_.repository();
+  const auto served = service_.find(path.name, path.version);
+  if (path.action == "infer") {
+    expect_method(message, "POST");
+    return infer(message, served, std::move(caller), arrived, std::move(done));
+  }
+  if (path.action.empty() || path.action == "ready" || path.action == "stats" || path.action == "config") {
+    expect_method(message, "GET");
+    if (path.action.empty()) return done(model_metadata_json(*served, repository->versions(path.name)));
+    if (path.action == "config") return done(model_config_json(*served));
+    if (path.action == "stats") {
+      return done(statistics_json(path.version.empty() ? repository->versions(path.name) : std::vector{served}));
+    }
+    Reply reply{.body = R"({"name":)"};
+    append_json(reply.body, served->name());
+    reply.body += R"(,"ready":true})";
+    return done(std::move(reply));
+  }
+  throw Refusal(Http::not_found, "model '" + path.name + "' has no '" + path.action + "'");
+}
+
+/// Runs on a worker, as a request that is counted among those that wait.
+void Rest::infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
+                 Clock::time_point arrived, Done done) const {
+  service_.enter();
+  const auto leave = [this, done = std::move(done)](Reply reply) {
+    service_.leave();
+    done(std::move(reply));
+  };
+  on_worker(leave, [this, &message, served = std::move(served), caller = std::move(caller), arrived](const Done& left) {
+    const auto begun = Clock::now();
+    Call call{.request = read_counted(message, *served, arrived), .caller = caller, .arrived = arrived};
+    if (!message.session.empty() && call.request.sequence.id.empty()) {
+      call.request.sequence = {.id = std::string(message.session), .start_if_new = true};
+    }
+    served->statistics().compute_input.add(Clock::now() - begun);
+    const auto binary = std::make_shared<BinaryOutputs>(call.request);
+    call.done = [served, binary, left](Outcome outcome) {
+      if (!outcome) return left(refused(outcome.error()));
+      const auto computed = Clock::now();
+      try {
+        Reply reply = write_infer(*outcome, *binary);
+        served->statistics().compute_output.add(Clock::now() - computed);
+        left(std::move(reply));
+      } catch (...) {
+        left(refused(refusal_of_exception()));
+      }
+    };
+    service_.infer(served, std::move(call));
+  });
+}
+
+/// /v2/repository/index and /v2/repository/models/NAME/load or /unload
+void Rest::change(const Message& message, std::string_view rest, Done done) const {
+  expect_method(message, "POST");
+  check_json(message.body);
+  if (rest == "index") return done(index_json(service_.repository()->all()));
+  constexpr std::string_view kModels = "models/";
+  const auto path = rest.starts_with(kModels) ? Path::parse(rest.substr(kModels.size())) : std::nullopt;
+  if (!path || !path->version.empty() || (path->action != "load" && path->action != "unload")) {
+    throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
+  }
+  on_worker(std::move(done), [this, path = *path](const Done& changed) {
+    path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
+    changed({.body = "{}"});
+  });
+}
+
+void Rest::on_worker(Done done, std::function<void(const Done&)> work) const {
+  service_.workers().post([done = std::move(done), work = std::move(work)] {
+    try {
+      work(done);
+    } catch (...) {
+      done(refused(refusal_of_exception()));
+    }
+  });
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "server/message.h"
+#include "server/service.h"
+
+namespace frazil::server {
+
+/// The Open Inference Protocol v2 over REST, with Triton's extensions. Knows no transport. Thread-safe.
+class Rest {
+ public:
+  using Done = std::function<void(Reply)>;
+
+  explicit Rest(Service& service) : service_(service) {}
+
+  /// Calls `done` once, at once or later on a worker; never throws. `message` must be valid until then. What takes
+  /// long runs on workers. `caller`: his leaving ends what runs for him.
+  void answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const;
+
+ private:
+  struct Path;
+  void route(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const;
+  void of_model(const Message& message, const Path& path, std::shared_ptr<Caller> caller, Clock::time_point arrived,
+                Done done) const;
+  void infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
+             Clock::time_point arrived, Done done) const;
+  void change(const Message& message, std::string_view rest, Done done) const;
+  void on_worker(Done done, std::function<void(const Done&)> work) const;
+
+  Service& service_;
+};
+
+}  // namespace frazil::server

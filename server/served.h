@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <frazil/error.h>
+#include <frazil/model.h>
+
+#include "server/request.h"
+#include "server/statistics.h"
+
+namespace frazil::server {
+
+/// One version of something that clients see as a model: an ONNX model or a pipeline of models. Thread-safe.
+class Served : public std::enable_shared_from_this<Served> {
+ public:
+  Served(std::string name, std::string version) : name_(std::move(name)), version_(std::move(version)) {}
+  virtual ~Served() = default;
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::string& version() const { return version_; }
+  Statistics& statistics() const { return *statistics_; }
+  /// Counts on where `before`, which it replaces, has got to. Call it before others see it.
+  void go_on_from(const Served& before) { statistics_ = before.statistics_; }
+
+  virtual std::string_view platform() const = 0;
+  virtual const std::vector<api::Port>& inputs() const = 0;
+  virtual const std::vector<api::Port>& outputs() const = 0;
+  /// "sha256:...": equal content, equal digest.
+  virtual std::string digest() const = 0;
+  /// Names of an output's classes, by index; empty: it has none.
+  virtual const std::vector<std::string>& labels(std::string_view output) const;
+  /// Largest number of requests that run as one; 0: they are not batched.
+  virtual std::uint64_t most_in_batch() const { return 0; }
+  /// The time that a run is expected to take, from those so far; zero before the first.
+  virtual Clock::duration expected_time() const;
+
+  /// Answers `call.done` once: on any thread, also before it returns. Called on a worker, or where it may take as long
+  /// as the model. Never throws. Sets what the statistics and the response name.
+  void infer(Call call) const;
+  /// Counts a request that could not even be read.
+  void count_unread(Clock::time_point arrived, const Refusal& why) const;
+
+ protected:
+  virtual void start(Call call) const = 0;
+  /// The answer to a request from the values of all outputs. Throws Refusal for an output that is not there.
+  InferResponse respond(const InferRequest& request, std::vector<api::Array> values) const;
+  /// Refuses outputs that are not there.
+  void check_wanted(const InferRequest& request) const;
+
+ private:
+  std::string name_, version_;
+  std::shared_ptr<Statistics> statistics_ = std::make_shared<Statistics>();
+};
+
+/// The status that an error of the library is answered with. `has_time_out`: a limit may be the time-out.
+Http status_of(api::Code code, bool has_time_out);
+
+/// In a catch block: the refusal that the exception is answered with.
+Refusal refusal_of_exception(bool has_time_out = false);
+
+/// Milliseconds until the deadline; refuses a request whose deadline has passed. Nothing: there is no deadline.
+std::optional<double> milliseconds_left(const Call& call);
+
+}  // namespace frazil::server

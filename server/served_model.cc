@@ -1,0 +1,329 @@
+#include "server/served_model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+
+#include <frazil/error.h>
+
+#include "server/path_record.h"
+
+namespace frazil::server {
+
+using api::Array;
+
+/// A session that nobody else uses until it is destroyed.
+class ServedModel::Borrowed {
+ public:
+  explicit Borrowed(const ServedModel& from) : from_(from) {
+    {
+      const std::scoped_lock lock(from.mutex_);
+      if (!from.idle_.empty()) {
+        session_ = std::move(from.idle_.back());
+        from.idle_.pop_back();
+      }
+    }
+    if (session_ == nullptr) session_ = std::make_unique<api::Session>(from.parts_.model.open(from.parts_.options));
+  }
+  ~Borrowed() {
+    const std::scoped_lock lock(from_.mutex_);
+    from_.idle_.push_back(std::move(session_));
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  api::Session* operator->() { return session_.get(); }
+
+ private:
+  const ServedModel& from_;
+  std::unique_ptr<api::Session> session_;
+};
+
+namespace {
+
+/// A value of the port's type with zeros, in which free extents are 1.
+Array zeros(const api::Port& port) {
+  api::Sizes sizes;
+  for (const std::string& dim : port.dims) {
+    std::int64_t extent = 1;
+    const auto parsed = std::from_chars(dim.data(), dim.data() + dim.size(), extent);
+    sizes.push_back(parsed.ec == std::errc() && parsed.ptr == dim.data() + dim.size() ? extent : 1);
+  }
+  return {port.dtype, std::move(sizes)};
+}
+
+std::optional<std::size_t> position(const std::vector<api::Port>& ports, std::string_view name) {
+  const auto at = std::ranges::find(ports, name, &api::Port::name);
+  if (at == ports.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - ports.begin());
+}
+
+/// The latest of the deadlines; nothing where a call has none.
+std::optional<double> longest_left(const std::vector<const Call*>& calls) {
+  std::optional<double> longest = 0;
+  for (const Call* call : calls) {
+    const auto left = milliseconds_left(*call);
+    if (!left) return std::nullopt;
+    longest = std::max(*longest, *left);
+  }
+  return longest;
+}
+
+/// Ends a run when all callers that it is for have left.
+class EndsWithCallers {
+ public:
+  EndsWithCallers(const std::vector<const Call*>& calls, api::Session& session) : left_(calls.size()) {
+    for (const Call* call : calls) {
+      if (call->caller == nullptr) continue;
+      hooks_.push_back(std::make_unique<Caller::Hook>(*call->caller, [this, &session] {
+        if (--left_ == 0) session.cancel();
+      }));
+    }
+    if (left_ == 0) throw Refusal(Http::cancelled, "the caller has left");
+  }
+
+ private:
+  std::atomic<std::size_t> left_;
+  std::vector<std::unique_ptr<Caller::Hook>> hooks_;
+};
+
+}  // namespace
+
+ServedModel::ServedModel(const std::string& name, const std::string& version, Parts parts)
+    : Served(name, version), parts_(std::move(parts)) {
+  if (parts_.config.deadline_ms) parts_.options.deadline_ms = parts_.config.deadline_ms;
+  if (parts_.config.memory_limit) parts_.options.memory_limit = parts_.config.memory_limit;
+  check_states();
+  if (parts_.config.batching.most > 0) {
+    plan_.emplace(name, inputs(), outputs(), parts_.config.batching);
+    batcher_ = std::make_shared<Batcher>(parts_.config.batching, *parts_.workers,
+                                         [this](std::vector<Batcher::Member> batch) { run_batch(std::move(batch)); });
+  }
+  warm_up();
+}
+
+void ServedModel::check_states() const {
+  for (const StateLink& link : parts_.config.sequences.states) {
+    const auto in = position(inputs(), link.input), out = position(outputs(), link.output);
+    const std::string what = "model '" + name() + "': state '" + link.input + "': ";
+    if (!in) throw api::Error(api::Code::bad_input, what + "there is no such input");
+    if (!out) throw api::Error(api::Code::bad_input, what + "there is no output '" + link.output + "'");
+    if (inputs()[*in].kind != Array::Kind::tensor || inputs()[*in].dtype != outputs()[*out].dtype) {
+      throw api::Error(api::Code::bad_input, what + "output '" + link.output + "' has another type");
+    }
+  }
+}
+
+void ServedModel::warm_up() const {
+  Borrowed session(*this);
+  if (parts_.config.warm_up == 0) return;
+  std::vector<Array> values;
+  for (const api::Port& port : inputs()) values.push_back(port.optional ? Array() : zeros(port));
+  for (std::uint64_t i = 0; i < parts_.config.warm_up; ++i) session->run(values);
+}
+
+const std::vector<std::string>& ServedModel::labels(std::string_view output) const {
+  const auto at = parts_.labels.find(output);
+  return at == parts_.labels.end() ? Served::labels(output) : at->second;
+}
+
+std::vector<Array> ServedModel::inputs_of(InferRequest& request) const {
+  std::vector<Array> values(inputs().size());
+  for (auto& [name, value] : request.inputs) {
+    const auto at = position(inputs(), name);
+    if (!at) throw Refusal(Http::bad_request, "model '" + this->name() + "' has no input '" + name + "'");
+    if (!values[*at].empty()) throw Refusal(Http::bad_request, "input '" + name + "' is given twice");
+    values[*at] = std::move(value);
+  }
+  return values;
+}
+
+void ServedModel::start(Call call) const {
+  if (!call.deadline && parts_.options.deadline_ms) {
+    const std::chrono::duration<double, std::milli> limit(*parts_.options.deadline_ms);
+    call.deadline = call.arrived + std::chrono::duration_cast<Clock::duration>(limit);
+  }
+  Job job{.inputs = inputs_of(call.request), .queued = Clock::now(), .finish = [this](Call ended, Values values) {
+            if (!values) return ended.done(std::unexpected(std::move(values.error())));
+            try {
+              ended.done(respond(ended.request, std::move(*values)));
+            } catch (...) {
+              ended.done(std::unexpected(refusal_of_exception()));
+            }
+          }};
+  const bool in_sequence = !call.request.sequence.id.empty();
+  job.call = std::move(call);
+  in_sequence ? begin_turn(std::move(job)) : enqueue(std::move(job));
+}
+
+void ServedModel::enqueue(Job job) const {
+  auto shape = plan_ ? plan_->shape_of(job.inputs) : std::nullopt;
+  if (!shape) return run_alone(std::move(job));
+  batcher_->push(std::move(job), std::move(*shape));
+}
+
+// ---- runs ----
+
+std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const std::vector<const Call*>& calls,
+                                            std::uint64_t requests, Clock::time_point begun) const {
+  Borrowed session(*this);
+  session->set_deadline(longest_left(calls));
+  const auto joined = Clock::now();
+  api::Results results = [&] {
+    const EndsWithCallers ends(calls, *session.operator->());
+    return session->run(inputs);
+  }();
+  const auto time = Clock::now() - joined;
+  Statistics& s = statistics();
+  s.runs.add(time);
+  s.run_time.add(time);
+  s.batches.add(requests, joined - begun, time, Clock::duration::zero());
+  for (std::uint64_t i = 0; i < requests; ++i) {
+    s.compute_input.add(joined - begun);
+    s.compute_infer.add(time);
+  }
+  std::vector<Array> values;
+  for (std::size_t i = 0; i < results.size(); ++i) values.push_back(results.take(i));
+  return values;
+}
+
+void ServedModel::run_alone(Job job) const {
+  const auto begun = Clock::now();
+  statistics().queue.add(begun - job.queued);
+  Values values = [&]() -> Values {
+    try {
+      return run_session(job.inputs, {&job.call}, 1, begun);
+    } catch (...) {
+      return std::unexpected(refusal_of_exception(job.call.deadline.has_value()));
+    }
+  }();
+  job.inputs.clear();
+  note(job, begun, 1, 0, values ? "" : values.error().what());
+  job.finish(std::move(job.call), std::move(values));
+}
+
+void ServedModel::note(const Job& job, Clock::time_point begun, std::uint64_t requests, std::uint64_t padding,
+                       const std::string& why) const {
+  if (job.call.path == nullptr) return;
+  job.call.path->add({.node = job.call.node,
+                      .kind = "run",
+                      .model = name(),
+                      .version = version(),
+                      .why = why,
+                      .queue = begun - job.queued,
+                      .time = Clock::now() - begun,
+                      .requests = requests,
+                      .padding = padding});
+}
+
+void ServedModel::run_member(Batcher::Member member) const {
+  member.job.inputs = plan_->join({member.job.inputs}, {&member.shape, 1});
+  run_alone(std::move(member.job));
+}
+
+/// A batch that fails is run again one by one, so that a request fails for its own faults alone.
+void ServedModel::run_batch(std::vector<Batcher::Member> members) const {
+  if (members.size() == 1) return run_member(std::move(members.front()));
+  std::vector<std::span<const Array>> inputs;
+  std::vector<BatchPlan::Shape> shapes;
+  std::vector<const Call*> calls;
+  std::vector<std::vector<Array>> parts;
+  const auto begun = Clock::now();
+  std::int64_t longest = 0;
+  try {
+    for (const Batcher::Member& member : members) {
+      inputs.emplace_back(member.job.inputs);
+      shapes.push_back(member.shape);
+      calls.push_back(&member.job.call);
+    }
+    longest = count_padding(shapes);
+    const std::vector<Array> results = run_session(plan_->join(inputs, shapes), calls, members.size(), begun);
+    std::int64_t at = 0;
+    for (const BatchPlan::Shape& shape : shapes) {
+      parts.push_back(plan_->part(results, at, shape));
+      at += shape.count;
+    }
+  } catch (...) {
+    for (Batcher::Member& member : members) run_member(std::move(member));
+    return;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Job& job = members[i].job;
+    statistics().queue.add(begun - job.queued);
+    note(job, begun, members.size(), static_cast<std::uint64_t>(shapes[i].count * (longest - shapes[i].length)), "");
+    job.finish(std::move(job.call), std::move(parts[i]));
+  }
+}
+
+std::int64_t ServedModel::count_padding(std::span<const BatchPlan::Shape> shapes) const {
+  std::int64_t longest = 0, count = 0, used = 0;
+  for (const BatchPlan::Shape& shape : shapes) {
+    longest = std::max(longest, shape.length);
+    count += shape.count;
+    used += shape.count * shape.length;
+  }
+  statistics().elements.fetch_add(static_cast<std::uint64_t>(longest * count), std::memory_order_relaxed);
+  statistics().padded.fetch_add(static_cast<std::uint64_t>(longest * count - used), std::memory_order_relaxed);
+  return longest;
+}
+
+// ---- sequences ----
+
+void ServedModel::begin_turn(Job job) const {
+  if (parts_.config.sequences.states.empty()) {
+    throw Refusal(Http::bad_request, "model '" + name() + "' keeps no state: it has no sequences");
+  }
+  const std::string key = name() + '\n' + job.call.request.sequence.id;
+  const auto shared = std::make_shared<Job>(std::move(job));
+  parts_.states->begin(key, [this, shared](std::optional<StateStore::Values> state) {
+    const auto done = shared->call.done;
+    const std::string held = name() + '\n' + shared->call.request.sequence.id;
+    try {
+      take_turn(std::move(*shared), std::move(state));
+    } catch (...) {
+      parts_.states->abandon(held);
+      done(std::unexpected(refusal_of_exception()));
+    }
+  });
+}
+
+/// The state becomes inputs, and what the run makes of it the next state, before the request is answered.
+void ServedModel::take_turn(Job job, std::optional<StateStore::Values> state) const {
+  const SequencePart& sequence = job.call.request.sequence;
+  const bool fresh = sequence.start || (!state && sequence.start_if_new);
+  if (!fresh && !state) {
+    throw Refusal(Http::bad_request, "sequence '" + sequence.id + "' of model '" + name() +
+                                         "' is not known: it has not been started, or has expired");
+  }
+  for (const StateLink& link : parts_.config.sequences.states) {
+    Array& input = job.inputs[*position(inputs(), link.input)];
+    if (!input.empty()) continue;  // the client overrides it
+    if (!fresh) {
+      const auto at = std::ranges::find(*state, link.input, &NamedArray::first);
+      if (at != state->end()) input = at->second;
+    } else if (const api::Port& port = inputs()[*position(inputs(), link.input)]; !port.optional) {
+      input = zeros(port);
+    }
+  }
+  job.finish = [this, finish = std::move(job.finish)](Call call, Values values) {
+    try {
+      end_turn(call, values);
+    } catch (...) {
+      values = std::unexpected(refusal_of_exception());
+    }
+    finish(std::move(call), std::move(values));
+  };
+  enqueue(std::move(job));
+}
+
+void ServedModel::end_turn(const Call& call, const Values& values) const {
+  const std::string key = name() + '\n' + call.request.sequence.id;
+  if (!values) return parts_.states->abandon(key);
+  if (call.request.sequence.end) return parts_.states->end(key, std::nullopt, {});
+  StateStore::Values next;
+  for (const StateLink& link : parts_.config.sequences.states) {
+    next.emplace_back(link.input, (*values)[*position(outputs(), link.output)]);
+  }
+  parts_.states->end(key, std::move(next), parts_.config.sequences.idle);
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <expected>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <frazil/model.h>
+
+#include "server/batcher.h"
+#include "server/model_config.h"
+#include "server/served.h"
+#include "server/state_store.h"
+
+namespace frazil::server {
+
+/// One version of an ONNX model: its sessions, its queue, and the state of its sequences. Thread-safe.
+class ServedModel : public Served {
+ public:
+  struct Parts {
+    api::Model model;
+    ModelConfig config;
+    std::map<std::string, std::vector<std::string>, std::less<>> labels;  ///< per output
+    api::Options options;
+    Workers* workers = nullptr;
+    StateStore* states = nullptr;
+  };
+  /// Plans the model and warms it up. Throws api::Error for a configuration that does not fit the model.
+  ServedModel(const std::string& name, const std::string& version, Parts parts);
+
+  std::string_view platform() const override { return "frazil_onnx"; }
+  const std::vector<api::Port>& inputs() const override { return parts_.model.inputs(); }
+  const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }
+  std::string digest() const override { return parts_.model.digest(); }
+  std::uint64_t most_in_batch() const override { return parts_.config.batching.most; }
+  const std::vector<std::string>& labels(std::string_view output) const override;
+
+ protected:
+  void start(Call call) const override;
+
+ private:
+  using Values = std::expected<std::vector<api::Array>, Refusal>;
+  class Borrowed;
+
+  void check_states() const;
+  void warm_up() const;
+  std::vector<api::Array> inputs_of(InferRequest& request) const;
+  void enqueue(Job job) const;
+  void run_alone(Job job) const;
+  void run_member(Batcher::Member member) const;
+  void run_batch(std::vector<Batcher::Member> members) const;
+  /// Counts them and gives the longest one's length.
+  std::int64_t count_padding(std::span<const BatchPlan::Shape> shapes) const;
+  void note(const Job& job, Clock::time_point begun, std::uint64_t requests, std::uint64_t padding,
+            const std::string& why) const;
+  std::vector<api::Array> run_session(std::span<const api::Array> inputs, const std::vector<const Call*>& calls,
+                                      std::uint64_t requests, Clock::time_point begun) const;
+  void begin_turn(Job job) const;
+  void take_turn(Job job, std::optional<StateStore::Values> state) const;
+  void end_turn(const Call& call, const Values& values) const;
+
+  Parts parts_;
+  std::optional<BatchPlan> plan_;
+  mutable std::shared_ptr<Batcher> batcher_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<api::Session>> idle_;
+};
+
+}  // namespace frazil::server

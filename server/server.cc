@@ -1,0 +1,129 @@
+#include "server/server.h"
+
+#include <csignal>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <frazil/error.h>
+
+#include "server/grpc_server.h"
+#include "server/http_connection.h"
+#include "server/listen.h"
+#include "server/transport.h"
+
+namespace frazil::server {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+class Listener {
+ public:
+  using Serve = std::function<void(tcp::socket)>;
+
+  Listener(Transport& transport, const std::string& host, std::uint16_t port, Serve serve)
+      : transport_(transport), serve_(std::move(serve)), acceptor_(transport.context) {
+    error_code error;
+    const auto address = asio::ip::make_address(host, error);
+    if (error)
+      throw api::Error(api::Code::bad_input, "--host " + host + ": expected an address such as 127.0.0.1 or ::");
+    const tcp::endpoint here(address, port);
+    error = listen_at(acceptor_, here);
+    if (error) {
+      throw api::Error(api::Code::bad_input, host + ":" + std::to_string(port) + ": " + error.message());
+    }
+  }
+  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+
+  void accept() {
+    acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+      if (error == asio::error::operation_aborted || transport_.ending) return;
+      if (!error && transport_.connections.size() < transport_.options.most_connections) {
+        serve_(std::move(socket));
+      }
+      accept();
+    });
+  }
+  void close() {
+    error_code ignored;
+    acceptor_.close(ignored);  // NOLINT(bugprone-unused-return-value): it is given up anyway
+  }
+
+ private:
+  Transport& transport_;
+  const Serve serve_;
+  tcp::acceptor acceptor_;
+};
+
+/// On the first signal ends what is idle, on the second all.
+class Ending {
+ public:
+  Ending(Transport& transport, std::vector<Listener*> listeners)
+      : transport_(transport), listeners_(std::move(listeners)), signals_(transport.context, SIGINT, SIGTERM) {}
+
+  void wait() {
+    signals_.async_wait([this](error_code error, int) {
+      if (error) return;
+      transport_.ending ? give_up() : drain();
+    });
+  }
+
+ private:
+  template <class F>
+  void for_each(F f) {
+    const std::set<Connection*> now = transport_.connections;
+    for (Connection* const connection : now) f(*connection);
+  }
+  void drain() {
+    transport_.service.drain();
+    transport_.ending = true;
+    for (Listener* const listener : listeners_) listener->close();
+    for_each([](Connection& c) { c.end(); });
+    if (!transport_.connections.empty()) return watch();
+  }
+  /// Signals keep the context busy: they are let go with the last connection.
+  void watch() {
+    wait();
+    poll();
+  }
+  void poll() {
+    constexpr auto kEvery = std::chrono::milliseconds(10);
+    timer_.expires_after(kEvery);
+    timer_.async_wait([this](error_code error) {
+      if (error) return;
+      if (transport_.connections.empty()) return signals_.cancel();
+      poll();
+    });
+  }
+  void give_up() {
+    for_each([](Connection& c) { c.give_up(); });
+    timer_.cancel();
+  }
+
+  Transport& transport_;
+  std::vector<Listener*> listeners_;
+  asio::signal_set signals_;
+  asio::steady_timer timer_{transport_.context};
+};
+
+}  // namespace
+
+void serve(Service& service, const ServerOptions& options, const std::function<void(const Ports&)>& listening) {
+  Transport transport(service, options);
+  const auto http = [&](Door door) {
+    return [&transport, door](tcp::socket socket) { serve_http(std::move(socket), transport, door); };
+  };
+  Listener models(transport, options.host, options.http_port, http(Door::models));
+  Listener grpc(transport, options.host, options.grpc_port,
+                [&](tcp::socket socket) { serve_grpc(std::move(socket), transport); });
+  Listener metrics(transport, options.host, options.metrics_port, http(Door::metrics));
+  Ending ending(transport, {&models, &grpc, &metrics});
+  ending.wait();
+  for (Listener* const listener : {&models, &grpc, &metrics}) listener->accept();
+  listening({.http = models.port(), .grpc = grpc.port(), .metrics = metrics.port()});
+  transport.context.run();
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/model_config.h"
+
+// The file that `frazil serve --config` reads, as plain data.
+namespace frazil::server {
+
+/// Who may use the server, by the keys that his requests carry. Without tenants everybody may.
+struct Tenant {
+  std::string name;
+  std::vector<std::string> keys;              ///< of the header "Authorization: Bearer KEY"
+  std::uint64_t most_waiting = 0;             ///< of his requests that run or wait; 0: the server's limit
+  std::optional<double> requests_per_second;  ///< with a burst of one second
+  std::vector<std::string> models;            ///< that he may use; empty: all
+};
+
+/// Where the state of sequences is kept beside memory.
+struct StateConfig {
+  std::uint64_t memory_bytes = 256U << 20U;  ///< beyond, the states that were not used for longest are written out
+  std::uint64_t most_sequences = 100'000;
+  std::string folder;  ///< on disk; empty: none
+  std::string redis;   ///< HOST:PORT; empty: none
+  std::string redis_prefix = "frazil:";
+};
+
+/// Which requests have their path kept.
+struct PathConfig {
+  std::uint64_t ring = 1000;  ///< the last ones, in memory; 0: none
+  double sample = 1;          ///< share of requests
+  bool inputs = false;        ///< with their inputs, so that they can be replayed
+  std::string otlp;           ///< HOST:PORT of a collector that takes OTLP/JSON; empty: none
+  double check = 0;           ///< share of requests that run again on the reference executor
+};
+
+struct ServerConfig {
+  std::map<std::string, ModelConfig> models;  ///< instead of config.pbtxt
+  std::vector<Tenant> tenants;
+  StateConfig state;
+  PathConfig paths;
+};
+
+}  // namespace frazil::server

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace frazil::server {
+
+/// Where the states of sequences are kept beside memory, as bytes. Thread-safe, except for two calls with one key at
+/// once. Functions throw Refusal (unavailable) when what is behind does not work; the message is fit for a client.
+class StateKeeper {
+ public:
+  StateKeeper() = default;
+  StateKeeper(const StateKeeper&) = delete;
+  StateKeeper& operator=(const StateKeeper&) = delete;
+  virtual ~StateKeeper() = default;
+
+  /// Whether other replicas read and write the same states. It forgets them by itself, then.
+  virtual bool shared() const = 0;
+  /// What was saved last; nothing where it is not known.
+  virtual std::optional<std::string> load(const std::string& key) = 0;
+  /// The first bytes of what was saved last, `count` at most; none where it is not known.
+  virtual std::string head(const std::string& key, std::size_t count) = 0;
+  /// Replaces what is kept. It need not be kept longer than `idle`. When it throws, the old or the new bytes are kept.
+  virtual void save(const std::string& key, std::string_view bytes, std::chrono::microseconds idle) = 0;
+  /// No error where it is not known.
+  virtual void erase(const std::string& key) = 0;
+
+  struct Found {
+    std::string key;
+    std::chrono::microseconds idle;  ///< from now on
+  };
+  /// What an earlier process has left. To be called once, before all others.
+  virtual std::vector<Found> find_left() { return {}; }
+};
+
+}  // namespace frazil::server

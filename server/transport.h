@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "server/server.h"
+
+namespace frazil::server {
+
+/// A connection of some transport, as the server's end sees it.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  /// The server ends: nothing more is read, what runs is answered, and then it closes.
+  virtual void end() = 0;
+  /// What runs is not waited for.
+  virtual void give_up() = 0;
+};
+
+/// What all transports share. Used on the thread that runs the context alone.
+struct Transport {
+  Transport(Service& service_, const ServerOptions& options_) : service(service_), options(options_) {}
+
+  Clock::duration patience() const {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.patience_s));
+  }
+
+  Service& service;
+  const ServerOptions& options;
+  boost::asio::io_context context{1};
+  std::set<Connection*> connections;
+  bool ending = false;
+};
+
+/// A connection that other threads may hold, too: it is destroyed on the thread that runs the context.
+template <class C, class... Arguments>
+std::shared_ptr<C> make_connection(Transport& transport, Arguments&&... arguments) {
+  return {new C(std::forward<Arguments>(arguments)...), [&transport](C* connection) {
+            boost::asio::dispatch(transport.context, [connection] { delete connection; });
+          }};
+}
+
+/// A connection that another thread holds, so that the context runs at least until it has let go of it.
+template <class C>
+class Held {
+ public:
+  Held(Transport& transport, std::shared_ptr<C> connection)
+      : guard_(transport.context.get_executor()), connection_(std::move(connection)) {}
+  const std::shared_ptr<C>& operator->() const { return connection_; }
+  const std::shared_ptr<C>& get() const { return connection_; }
+
+ private:
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
+  std::shared_ptr<C> connection_;  // behind the guard: let go of first
+};
+
+}  // namespace frazil::server

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/folder.h"
+
+// Requests without a protocol.
+namespace frazil::test {
+
+struct Asking {
+  std::string model;
+  std::vector<server::NamedArray> inputs;
+  server::SequencePart sequence = {};
+  std::map<std::string, server::Parameter> parameters = {};
+  std::optional<std::uint64_t> timeout_us = {};
+  std::shared_ptr<server::Caller> caller = std::make_shared<server::Caller>();
+  std::shared_ptr<server::PathRecord> path = {};
+};
+
+/// Asks on a worker, as transports do.
+inline std::future<server::Outcome> ask(server::Service& service, Asking asking) {
+  auto promise = std::make_shared<std::promise<server::Outcome>>();
+  auto future = promise->get_future();
+  const auto arrived = server::Clock::now();
+  service.workers().post([&service, asking = std::move(asking), promise, arrived] {
+    server::Call call{.caller = asking.caller, .arrived = arrived, .path = asking.path};
+    call.request.inputs = asking.inputs;
+    call.request.sequence = asking.sequence;
+    call.request.parameters = asking.parameters;
+    call.request.timeout_us = asking.timeout_us;
+    call.done = [promise](server::Outcome outcome) { promise->set_value(std::move(outcome)); };
+    service.infer(service.find(asking.model, ""), std::move(call));
+  });
+  return future;
+}
+
+/// The floats of the first output; the reason of a refusal fails the test.
+inline std::vector<float> floats_of(const server::Outcome& outcome) {
+  if (!outcome) {
+    ADD_FAILURE() << outcome.error().what();
+    return {};
+  }
+  const auto values = outcome->outputs.at(0).second.values<float>();
+  return {values.begin(), values.end()};
+}
+
+inline api::Array row(std::initializer_list<float> values) {
+  return api::Array::of<float>({1, static_cast<std::int64_t>(values.size())}, values);
+}
+
+}  // namespace frazil::test

@@ -1,0 +1,264 @@
+// Requests that run together: who joins whom, and that nobody notices.
+#include <random>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "server/asked.h"
+#include "server/batch_plan.h"
+#include "server/stack.h"
+
+namespace frazil::test {
+namespace {
+
+using api::Array;
+using server::Batching;
+using server::BatchPlan;
+using server::Http;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Stack, JoinsAndPartsAlongAnyAxis) {
+  const Array a = Array::of<float>({1, 2, 2}, {1, 2, 3, 4}),
+              b = Array::of<float>({2, 2, 2}, {5, 6, 7, 8, 9, 10, 11, 12});
+  const server::StackAxes first{.batch = 0};
+  const Array ab[] = {a, b};
+  const Array whole = server::stacked(ab, first);
+  EXPECT_EQ(whole.sizes(), (api::Sizes{3, 2, 2}));
+  EXPECT_THAT(server::part_of(whole, first, 1, 2, {}).values<float>(), ElementsAre(5, 6, 7, 8, 9, 10, 11, 12));
+  const Array c = Array::of<float>({2, 1}, {1, 2}), d = Array::of<float>({2, 2}, {3, 4, 5, 6});
+  const server::StackAxes second{.batch = 1};
+  const Array cd[] = {c, d};
+  const Array wide = server::stacked(cd, second);
+  EXPECT_THAT(wide.values<float>(), ElementsAre(1, 3, 4, 2, 5, 6));
+  EXPECT_THAT(server::part_of(wide, second, 1, 2, {}).values<float>(), ElementsAre(3, 4, 5, 6));
+}
+
+TEST(Stack, FillsUpWhatIsShorterAndCutsItBack) {
+  const server::StackAxes axes{.batch = 0, .padded = 1, .padding = -1};
+  const Array parts[] = {Array::of<std::int64_t>({1, 1}, {7}), Array::of<std::int64_t>({1, 3}, {1, 2, 3})};
+  const Array whole = server::stacked(parts, axes);
+  EXPECT_THAT(whole.values<std::int64_t>(), ElementsAre(7, -1, -1, 1, 2, 3));
+  EXPECT_THAT(server::part_of(whole, axes, 0, 1, 1).values<std::int64_t>(), ElementsAre(7));
+  EXPECT_THAT(server::part_of(whole, axes, 1, 1, 3).values<std::int64_t>(), ElementsAre(1, 2, 3));
+}
+
+struct BadPlan {
+  const char* graph;
+  Batching config;
+  const char* why;
+};
+class BadPlans : public testing::TestWithParam<BadPlan> {};
+
+TEST_P(BadPlans, AreRefusedWithTheNameOfTheValue) {
+  const auto model = api::Model::from_text(GetParam().graph);
+  try {
+    const BatchPlan plan("m", model.inputs(), model.outputs(), GetParam().config);
+    FAIL() << "no error";
+  } catch (const api::Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(GetParam().why));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, BadPlans,
+    testing::Values(
+        BadPlan{"graph g(%x: f32[2]) { %y = Add(%x, %x) return y = %y }", {.most = 4}, "no free extent"},
+        BadPlan{"graph g(%x: f32[N,2]) { %y = Add(%x, %x) %s = ReduceSum(%x) {keepdims = 0} return y = %y, s = %s }",
+                {.most = 4},
+                "output 's' has no extent 'N'"},
+        BadPlan{"graph g(%x: f32[N,2]) { %y = Add(%x, %x) return y = %y }",
+                {.most = 4, .paddings = {{.input = "x", .axis = 1}}},
+                "input 'x' has no free extent at axis 1"},
+        BadPlan{"graph g(%x: f32[N,2]) { %y = Add(%x, %x) return y = %y }",
+                {.most = 4, .paddings = {{.input = "z", .axis = 1}}},
+                "there is no input 'z'"},
+        BadPlan{"graph g(%x: f32[N,L]) { %y = Add(%x, %x) return y = %y }",
+                {.most = 4, .lengths = "x"},
+                "input 'x' cannot take lengths"}));
+
+class Batches : public testing::Test {
+ protected:
+  /// A worker that is busy until it is let go, so that requests meet in the queue.
+  class Busy {
+   public:
+    explicit Busy(server::Service& service) : free_(go_.get_future()) {
+      service.workers().post([this] { free_.wait(); });
+    }
+    void go() { go_.set_value(); }
+
+   private:
+    std::promise<void> go_;
+    std::future<void> free_;
+  };
+  void serve(server::ModelConfig config) {
+    server::ServiceOptions options = options_of(folder_);
+    options.config.models["m"] = std::move(config);
+    service_.emplace(options);
+  }
+  std::map<std::uint64_t, std::uint64_t> sizes() {
+    std::map<std::uint64_t, std::uint64_t> counts;
+    for (const auto& [size, runs] : service_->find("m", "")->statistics().batches.by_size()) counts[size] = runs.count;
+    return counts;
+  }
+  Folder folder_;
+  std::optional<server::Service> service_;
+};
+
+TEST_F(Batches, RequestsThatWaitRunTogether) {
+  folder_.add("m", kDouble);
+  serve({.batching = {.most = 4}});
+  Busy busy(*service_);
+  std::vector<std::future<server::Outcome>> outcomes;
+  for (float i = 0; i < 6; ++i)
+    outcomes.push_back(ask(*service_, {.model = "m", .inputs = {{"x", row({i, i + 0.5F})}}}));
+  busy.go();
+  for (float i = 0; i < 6; ++i)
+    EXPECT_THAT(floats_of(outcomes[static_cast<std::size_t>(i)].get()), ElementsAre(2 * i, 2 * i + 1));
+  EXPECT_THAT(sizes(), ElementsAre(std::pair(2, 1), std::pair(4, 1)));
+}
+
+TEST_F(Batches, ABadRequestFailsAlone) {
+  folder_.add("m", "graph g(%x: f32[N,4], %i: i64[N,1]) { %y = GatherElements(%x, %i) {axis = 1} return y = %y }");
+  serve({.batching = {.most = 8}});
+  Busy busy(*service_);
+  const auto with = [&](std::int64_t index) {
+    return ask(*service_,
+               {.model = "m", .inputs = {{"x", row({0, 1, 2, 3})}, {"i", Array::of<std::int64_t>({1, 1}, {index})}}});
+  };
+  auto good = with(2), bad = with(9), other = with(3);
+  busy.go();
+  EXPECT_THAT(floats_of(good.get()), ElementsAre(2));
+  EXPECT_THAT(floats_of(other.get()), ElementsAre(3));
+  const auto refused = bad.get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status(), Http::bad_request);
+}
+
+TEST_F(Batches, UnlikeOnesDoNotMeet) {
+  folder_.add("m", "graph g(%x: f32[N,L], %s: f32[]) { %y = Mul(%x, %s) return y = %y }");
+  serve({.batching = {.most = 8}});
+  Busy busy(*service_);
+  const auto with = [&](Array x, float scale) {
+    return ask(*service_, {.model = "m", .inputs = {{"x", std::move(x)}, {"s", Array::scalar(scale)}}});
+  };
+  auto a = with(row({1, 2}), 1), b = with(row({1, 2, 3}), 1), c = with(row({1, 2}), 5), d = with(row({3, 4}), 1);
+  busy.go();
+  EXPECT_THAT(floats_of(a.get()), ElementsAre(1, 2));
+  EXPECT_THAT(floats_of(b.get()), ElementsAre(1, 2, 3));
+  EXPECT_THAT(floats_of(c.get()), ElementsAre(5, 10));
+  EXPECT_THAT(floats_of(d.get()), ElementsAre(3, 4));
+  EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 2), std::pair(2, 1))) << "a and d alone have the same length and scale";
+}
+
+TEST_F(Batches, LengthsMeetWherePaddingIsDeclared) {
+  folder_.add("m", "graph g(%x: f32[N,L], %n: i64[N]) { %y = Add(%x, %x) return y = %y, n = %n }");
+  serve({.batching = {.most = 8, .paddings = {{.input = "x", .axis = 1}}, .lengths = "n", .most_waste = 0.4}});
+  Busy busy(*service_);
+  auto a = ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2, 3})}}});
+  auto b = ask(*service_, {.model = "m", .inputs = {{"x", row({4, 5})}}});
+  auto c = ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2, 3, 4, 5, 6, 7, 8, 9, 10})}}});
+  busy.go();
+  EXPECT_THAT(floats_of(a.get()), ElementsAre(2, 4, 6));
+  const auto shorter = b.get();
+  EXPECT_THAT(floats_of(shorter), ElementsAre(8, 10));
+  EXPECT_EQ(shorter->outputs[1].second.item<std::int64_t>(), 2);
+  EXPECT_EQ(floats_of(c.get()).size(), 10U);
+  EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 1), std::pair(2, 1))) << "ten and two would be mostly padding";
+  EXPECT_EQ(service_->find("m", "")->statistics().padded, 1U);
+}
+
+TEST_F(Batches, ARequestWaitsForOthersNotLongerThanItsDelay) {
+  folder_.add("m", kDouble);
+  serve({.batching = {.most = 4, .delay = std::chrono::milliseconds(20)}});
+  for (int i = 0; i < 50; ++i) {  // many in a row: more are likely
+    EXPECT_THAT(floats_of(ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2})}}}).get()), ElementsAre(2, 4));
+  }
+}
+
+TEST_F(Batches, QueuesAreBounded) {
+  folder_.add("m", kDouble);
+  serve({.batching = {.most = 1, .most_queued = 2}});
+  std::vector<std::future<server::Outcome>> outcomes;
+  Busy busy(*service_);
+  for (int i = 0; i < 4; ++i) outcomes.push_back(ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2})}}}));
+  busy.go();
+  int refused = 0;
+  for (auto& outcome : outcomes) {
+    const auto got = outcome.get();
+    if (got) continue;
+    EXPECT_EQ(got.error().status(), Http::too_many);
+    ++refused;
+  }
+  EXPECT_EQ(refused, 2);
+}
+
+TEST_F(Batches, WhoHasLeftOrIsLateDoesNotRun) {
+  folder_.add("m", kDouble);
+  serve({.batching = {.most = 8}});
+  Busy busy(*service_);
+  Asking gone{.model = "m", .inputs = {{"x", row({1, 2})}}}, late = gone, stays = gone;
+  late.timeout_us = 1000;
+  late.caller = std::make_shared<server::Caller>();
+  stays.caller = std::make_shared<server::Caller>();
+  auto first = ask(*service_, gone), second = ask(*service_, late), third = ask(*service_, stays);
+  gone.caller->leave();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  busy.go();
+  EXPECT_EQ(first.get().error().status(), Http::cancelled);
+  EXPECT_EQ(second.get().error().status(), Http::timeout);
+  EXPECT_THAT(floats_of(third.get()), ElementsAre(2, 4));
+  EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 1)));
+}
+
+TEST_F(Batches, HigherPrioritiesGoFirst) {
+  folder_.add("m", kDouble);
+  serve({.batching = {.most = 1, .levels = 3, .default_level = 2}});
+  Busy busy(*service_);
+  std::mutex mutex;
+  std::vector<int> order;
+  std::vector<std::future<void>> ended;
+  for (const int priority : {3, 0, 1, 2}) {
+    auto promise = std::make_shared<std::promise<void>>();
+    ended.push_back(promise->get_future());
+    service_->workers().post([&, priority, promise] {
+      server::Call call{.arrived = server::Clock::now()};
+      call.request.inputs = {{"x", row({1, 2})}};
+      call.request.priority = static_cast<std::uint64_t>(priority);
+      call.done = [&, priority, promise](server::Outcome) {
+        {
+          const std::scoped_lock lock(mutex);
+          order.push_back(priority);
+        }
+        promise->set_value();
+      };
+      service_->infer(service_->find("m", ""), std::move(call));
+    });
+  }
+  busy.go();
+  for (auto& one : ended) one.get();
+  EXPECT_THAT(order, ElementsAre(1, 0, 2, 3)) << "0 is the default, 2";
+}
+
+TEST_F(Batches, NobodyNoticesWhoElseIsThere) {
+  folder_.add("m", kDouble);
+  serve({.batching = {.most = 16, .delay = std::chrono::microseconds(200)}});
+  std::vector<std::thread> clients;
+  for (int c = 0; c < 6; ++c) {
+    clients.emplace_back([&, c] {
+      std::mt19937 random(static_cast<unsigned>(c));
+      for (int i = 0; i < 200; ++i) {
+        const auto rows = static_cast<std::int64_t>(random() % 4 + 1);
+        Array x(api::Dtype::f32, {rows, 2});
+        for (float& value : x.mutable_values<float>()) value = static_cast<float>(random() % 1000);
+        const auto got = floats_of(ask(*service_, {.model = "m", .inputs = {{"x", x}}}).get());
+        ASSERT_EQ(got.size(), static_cast<std::size_t>(x.count()));
+        for (std::size_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], 2 * x.values<float>()[k]);
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+}
+
+}  // namespace
+}  // namespace frazil::test

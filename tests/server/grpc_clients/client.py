@@ -1,0 +1,212 @@
+"""Speaks to `frazil serve` as Debian's gRPC for Python does. Usage: client.py PORT. Exit 0: all is as expected.
+
+Models: double (y = x + x, f32[N,2]), count (a loop of n rounds), types (one output per datatype).
+"""
+import struct
+import sys
+import threading
+import time
+
+import grpc
+
+from oip import Stub, message
+
+PORT = sys.argv[1]
+SMALL = {"name": "x", "datatype": "FP32", "shape": [1, 2]}
+checks = []
+
+
+def check(f):
+    checks.append(f)
+    return f
+
+
+def expect(actual, wanted):
+    if actual != wanted:
+        raise AssertionError(f"expected {wanted!r}, got {actual!r}")
+
+
+def infer_request(model="double", values=(1.0, 2.0), **more):
+    rows = len(values) // 2
+    return message("ModelInferRequest", model_name=model,
+                   inputs=[{"name": "x", "datatype": "FP32", "shape": [rows, 2]}],
+                   raw_input_contents=[struct.pack(f"<{len(values)}f", *values)], **more)
+
+
+def count_request(n):
+    return message("ModelInferRequest", model_name="count",
+                   inputs=[{"name": "n", "datatype": "INT64", "shape": [], "contents": {"int64_contents": [n]}}])
+
+
+def code_of(call, *arguments, **more):
+    try:
+        call(*arguments, **more)
+    except grpc.RpcError as error:
+        return error.code(), error.details()
+    return grpc.StatusCode.OK, ""
+
+
+@check
+def tells_of_itself(stub):
+    expect(stub.ServerLive(message("Empty")).live, True)
+    expect(stub.ServerReady(message("Empty")).ready, True)
+    expect(stub.ServerMetadata(message("Empty")).name, "frazil")
+    expect(stub.ModelReady(message("ModelRequest", name="double")).ready, True)
+    expect(stub.ModelReady(message("ModelRequest", name="none")).ready, False)
+    model = stub.ModelMetadata(message("ModelRequest", name="double"))
+    expect((model.name, list(model.versions), list(model.inputs[0].shape)), ("double", ["1"], [-1, 2]))
+    config = stub.ModelConfig(message("ModelRequest", name="double")).config
+    expect((config.name, config.input[0].data_type, config.output[0].name), ("double", 11, "y"))
+    index = stub.RepositoryIndex(message("RepositoryIndexRequest"))
+    expect({model.name for model in index.models} >= {"double", "count", "types"}, True)
+
+
+@check
+def answers_as_the_health_service(stub):
+    call = channel.unary_unary("/grpc.health.v1.Health/Check")
+    expect(call(b""), b"\x08\x01")
+    expect(code_of(call, b"\x0a\x04none")[0], grpc.StatusCode.NOT_FOUND)
+
+
+@check
+def infers_on_raw_tensors(stub):
+    answer = stub.ModelInfer(infer_request(id="seven"))
+    expect((answer.model_name, answer.model_version, answer.id), ("double", "1", "seven"))
+    expect((answer.outputs[0].name, answer.outputs[0].datatype, list(answer.outputs[0].shape)), ("y", "FP32", [1, 2]))
+    expect(struct.unpack("<2f", answer.raw_output_contents[0]), (2.0, 4.0))
+
+
+@check
+def infers_on_typed_contents(stub):
+    request = message("ModelInferRequest", model_name="types", inputs=[
+        {"name": "b", "datatype": "BOOL", "shape": [1], "contents": {"bool_contents": [True]}},
+        {"name": "i", "datatype": "INT8", "shape": [2], "contents": {"int_contents": [-128, 127]}},
+        {"name": "u", "datatype": "UINT64", "shape": [1], "contents": {"uint64_contents": [2**64 - 1]}},
+        {"name": "d", "datatype": "FP64", "shape": [1], "contents": {"fp64_contents": [0.1]}},
+        {"name": "s", "datatype": "BYTES", "shape": [2], "contents": {"bytes_contents": [b"a", b"\xff\x00"]}}])
+    for name in ("ob", "oi", "ou", "od", "os"):
+        request.outputs.add(name=name)
+    expect(code_of(stub.ModelInfer, request)[0], grpc.StatusCode.INVALID_ARGUMENT)  # h is missing
+    request.inputs.add(name="h", datatype="FP16", shape=[2]).contents.int_contents.extend([1, 2])
+    expect("raw_input_contents" in code_of(stub.ModelInfer, request)[1], True)
+
+
+@check
+def gives_every_datatype_back(stub):
+    raw = [b"\x01", b"\x80\x7f", b"\xff" * 8, b"\x00\x3c\x00\xc0", struct.pack("<d", 0.1),
+           b"\x01\x00\x00\x00a\x02\x00\x00\x00\xff\x00"]
+    kinds = [("b", "BOOL", 1), ("i", "INT8", 2), ("u", "UINT64", 1), ("h", "FP16", 2), ("d", "FP64", 1),
+             ("s", "BYTES", 2)]
+    answer = stub.ModelInfer(message(
+        "ModelInferRequest", model_name="types", raw_input_contents=raw,
+        inputs=[{"name": name, "datatype": datatype, "shape": [size]} for name, datatype, size in kinds]))
+    expect(list(answer.raw_output_contents), raw)
+    expect([output.datatype for output in answer.outputs], [datatype for _, datatype, _ in kinds])
+
+
+@check
+def names_what_is_wrong(stub):
+    wrong = infer_request()
+    wrong.inputs[0].shape[0] = 2
+    expect(code_of(stub.ModelInfer, wrong),
+           (grpc.StatusCode.INVALID_ARGUMENT, "input 'x': its shape has 16 bytes, its data have 8"))
+    expect(code_of(stub.ModelInfer, infer_request(model="näme %"))[0:2],
+           (grpc.StatusCode.NOT_FOUND, "there is no model 'näme %'"))
+    expect(code_of(stub.TraceSetting, message("Empty"))[0], grpc.StatusCode.UNIMPLEMENTED)
+    expect(code_of(channel.unary_unary("/other.Service/Method"), b"")[0], grpc.StatusCode.UNIMPLEMENTED)
+    expect(code_of(channel.unary_unary("/inference.GRPCInferenceService/ModelInfer"), b"\x0a\xff")[0],
+           grpc.StatusCode.INVALID_ARGUMENT)
+
+
+@check
+def carries_large_tensors(stub):
+    values = [float(i % 1000) for i in range(1_000_000)]
+    answer = stub.ModelInfer(infer_request(values=values))
+    expect(struct.unpack("<1000000f", answer.raw_output_contents[0])[-1], 1998.0)
+
+
+@check
+def refuses_what_is_too_large(stub):
+    request = message("ModelInferRequest", model_name="double", raw_input_contents=[bytes(65 << 20)])
+    expect(code_of(stub.ModelInfer, request)[0], grpc.StatusCode.RESOURCE_EXHAUSTED)
+    infers_on_raw_tensors(stub)
+
+
+@check
+def refuses_compressed_messages(stub):
+    expect(code_of(stub.ModelInfer, infer_request(values=[0.0] * 1000), compression=grpc.Compression.Gzip)[0],
+           grpc.StatusCode.UNIMPLEMENTED)
+
+
+@check
+def ends_at_the_deadline(stub):
+    begun = time.monotonic()
+    expect(code_of(stub.ModelInfer, count_request(2_000_000_000), timeout=0.2)[0], grpc.StatusCode.DEADLINE_EXCEEDED)
+    slow = count_request(2_000_000_000)
+    slow.parameters["timeout"].int64_param = 100_000
+    expect(code_of(stub.ModelInfer, slow)[0], grpc.StatusCode.DEADLINE_EXCEEDED)
+    expect(time.monotonic() - begun < 5, True)
+
+
+@check
+def ends_runs_of_callers_that_go(stub):
+    call = stub.ModelInfer.future(count_request(2_000_000_000))
+    time.sleep(0.1)
+    call.cancel()
+    for _ in range(500):
+        statistics = stub.ModelStatistics(message("ModelRequest", name="count")).model_stats[0]
+        if statistics.inference_stats.fail.count >= 1:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the run did not end")
+
+
+@check
+def answers_a_stream_in_order(stub):
+    requests = [infer_request(id=str(i), values=[float(i), 0.0]) for i in range(100)]
+    requests[50].model_name = "none"
+    answers = list(stub.ModelStreamInfer(iter(requests)))
+    expect([answer.infer_response.id for answer in answers], [str(i) for i in range(100)])
+    expect(answers[50].error_message, "there is no model 'none'")
+    expect(struct.unpack("<2f", answers[99].infer_response.raw_output_contents[0])[0], 198.0)
+
+
+@check
+def answers_a_stream_while_it_is_open(stub):
+    more = threading.Semaphore(0)
+
+    def requests():
+        for i in range(3):
+            yield infer_request(id=str(i))
+            more.acquire()
+
+    seen = []
+    for answer in stub.ModelStreamInfer(requests()):
+        seen.append(answer.infer_response.id)
+        more.release()
+    expect(seen, ["0", "1", "2"])
+
+
+@check
+def streams_more_than_a_window(stub):
+    values = [1.0] * 500_000
+    answers = list(stub.ModelStreamInfer(infer_request(id=str(i), values=values) for i in range(8)))
+    expect([answer.infer_response.id for answer in answers], [str(i) for i in range(8)])
+
+
+@check
+def answers_many_calls_at_once(stub):
+    calls = [stub.ModelInfer.future(infer_request(id=str(i))) for i in range(200)]
+    expect([call.result().id for call in calls], [str(i) for i in range(200)])
+
+
+channel = grpc.insecure_channel(f"127.0.0.1:{PORT}", options=[("grpc.max_receive_message_length", -1),
+                                                              ("grpc.max_send_message_length", -1)])
+failed = 0
+for f in checks:
+    try:
+        f(Stub(channel))
+    except Exception as error:  # pylint: disable=broad-except
+        failed += 1
+        print(f"{f.__name__}: {type(error).__name__}: {error}", flush=True)
+sys.exit(1 if failed else 0)
