@@ -74,6 +74,14 @@ class MessageReader {
   std::shared_ptr<std::string> message_;
 };
 
+/// Whether a content type is gRPC's, with or without the form of its messages, and not that of gRPC for browsers.
+bool is_grpc(std::string_view type) {
+  constexpr std::string_view kType = "application/grpc";
+  if (!type.starts_with(kType)) return false;
+  type.remove_prefix(kType.size());
+  return type.empty() || type.front() == '+' || type.front() == ';';
+}
+
 /// The header grpc-timeout: up to eight digits and a unit.
 std::optional<Clock::duration> timeout_from(std::string_view text) {
   constexpr std::size_t kMostDigits = 8;
@@ -346,7 +354,7 @@ void GrpcSession::accept(Stream& stream) try {
     throw Refusal(Http::too_large, "the headers have more than " + std::to_string(kLongestHeader) + " bytes");
   }
   if (head.method != "POST") return refuse(stream, "405");
-  if (!head.type.starts_with("application/grpc")) return refuse(stream, "415");
+  if (!is_grpc(head.type)) return refuse(stream, "415");
   stream.kind = Grpc::kind_of(head.path);
   if (!head.timeout.empty()) {
     const auto timeout = timeout_from(head.timeout);

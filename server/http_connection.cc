@@ -101,8 +101,10 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     body_ = std::make_shared<std::string>(std::move(request_.body()));
     message_ = {.method = view_of(request_.method_string()),
                 .path = target.substr(0, target.find('?')),
+                .query = target.substr(std::min(target.find('?'), target.size() - 1) + 1),
                 .body = *body_,
                 .body_owner = body_,
+                .trace = view_of(request_["traceparent"]),
                 .session = session()};
     if (const auto size = request_.find(view_of(kJsonSize)); size != request_.end()) {
       message_.json_size = view_of(size->value());

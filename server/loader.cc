@@ -115,6 +115,10 @@ ModelConfig Loader::config_of(const Entry& entry) const {
   if (!entry.config) return {};
   ReadConfig read = read_config_pbtxt(entry.config->string());
   for (const std::string& warning : read.warnings) warn_(warning);
+  if (!read.name.empty() && read.name != entry.name) {
+    throw api::Error(api::Code::bad_input, entry.config->string() + ": the name '" + read.name +
+                                               "' is not that of the folder, '" + entry.name + "'");
+  }
   return std::move(read.config);
 }
 
@@ -136,7 +140,8 @@ Repository::Versions Loader::versions_of(const Entry& entry, const Repository& b
                                                                    .labels = labels,
                                                                    .options = options_,
                                                                    .workers = &workers_,
-                                                                   .states = &states_});
+                                                                   .states = &states_,
+                                                                   .check = config_.paths.check});
     if (const auto old = before.find(entry.name, version)) served->go_on_from(*old);
     versions[number] = std::move(served);
   }

@@ -41,9 +41,11 @@ class Refusal : public std::runtime_error {
 /// A request as the transport has read it. Texts are valid while it is answered.
 struct Message {
   std::string_view method, path;  ///< the path without a query, as it was sent
+  std::string_view query = {};    ///< behind the '?'
   std::string_view body;
   std::optional<std::string_view> json_size = {};  ///< the header Inference-Header-Content-Length
   std::shared_ptr<const void> body_owner = {};     ///< keeps the body; may be null
+  std::string_view trace = {};                     ///< the header traceparent
   std::string_view session = {};                   ///< the header X-Session-Id, or the cookie frazil_session
 };
 

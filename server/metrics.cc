@@ -85,6 +85,16 @@ void append_outcomes(std::string& to, const Models& models) {
   }
 }
 
+void append_checks(std::string& to, const Models& models) {
+  head(to, "frazil_checked_runs_total", "counter", "Runs that the reference executor has checked");
+  for (const auto& served : models)
+    line(to, "frazil_checked_runs_total", labels_of(*served) + "}", served->checked().runs);
+  head(to, "frazil_different_runs_total", "counter", "Checked runs with results that differ");
+  for (const auto& served : models) {
+    line(to, "frazil_different_runs_total", labels_of(*served) + "}", served->checked().different);
+  }
+}
+
 void append_states(std::string& to, const StateStore::Counts& counts) {
   const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, std::uint64_t value) {
     head(to, name, type, help);
@@ -138,6 +148,7 @@ Reply Service::metrics() const {
   line(to, "frazil_waiting_requests", "", waiting_.load(std::memory_order_relaxed));
   append_states(to, states_->counts());
   append_batches(to, models);
+  append_checks(to, models);
   append_durations(to, models);
   for (const Counter& counter : kCounters) {
     head(to, counter.name, counter.type, counter.help);

@@ -36,10 +36,21 @@ class PathRecord {
     return steps_;
   }
 
+  /// The state that the request found, for replays.
+  void set_state(std::vector<NamedArray> state) {
+    const std::scoped_lock lock(mutex_);
+    state_ = std::move(state);
+  }
+  std::vector<NamedArray> state() const {
+    const std::scoped_lock lock(mutex_);
+    return state_;
+  }
+
  private:
   const Clock::time_point arrived_;
   mutable std::mutex mutex_;
   std::vector<Step> steps_;
+  std::vector<NamedArray> state_;
 };
 
 }  // namespace frazil::server

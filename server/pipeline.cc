@@ -40,6 +40,7 @@ void Pipeline::start(Call call) const {
                   .caller = call.caller != nullptr ? call.caller : std::make_shared<Caller>(),
                   .deadline = call.deadline,
                   .arrived = call.arrived,
+                  .trace = call.trace,
                   .path = call.path,
                   .pipeline = shared_from_this()};
   parts_.block.run(flow, [this, flow, done = std::move(call.done)](std::optional<Refusal> why) {

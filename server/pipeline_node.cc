@@ -42,6 +42,14 @@ double chance_of(std::string_view text) {
   return static_cast<double>(hash >> 11U) * 0x1p-53;
 }
 
+constexpr const char* kForced = "the request says so";
+
+/// The branch that the request wants a node to take.
+std::optional<std::string> forced_choice(const Flow& flow, const std::string& node) {
+  const auto at = flow.request->choices.find(node);
+  return at == flow.request->choices.end() ? std::nullopt : std::optional(at->second);
+}
+
 class CallNode : public Node {
  public:
   CallNode(std::string name, CallParts parts) : Node(std::move(name)), parts_(std::move(parts)) {}
@@ -63,6 +71,8 @@ class CallNode : public Node {
     call.request.priority = flow.request->priority;
     call.request.sequence = flow.request->sequence;
     call.request.parameters = flow.request->parameters;
+    call.request.choices = flow.request->choices;
+    call.trace = flow.trace;
     for (const auto& [input, slot] : parts_.inputs) call.request.inputs.emplace_back(input, (*flow.values)[slot]);
     for (const auto& [output, slot] : parts_.outputs) call.request.outputs.push_back({.name = output});
     call.done = [this, flow, then = std::move(then)](Outcome outcome) {
@@ -92,6 +102,12 @@ class SwitchNode : public Node {
 
  protected:
   void start(Flow flow, Then then) const override {
+    if (const auto forced = forced_choice(flow, name())) {
+      const auto at = std::ranges::find(cases_, *forced, [](const Case& c) { return c.block.name; });
+      if (at == cases_.end()) throw Refusal(Http::bad_request, "node '" + name() + "' has no case '" + *forced + "'");
+      flow.note({.node = name(), .kind = "switch", .taken = *forced, .why = kForced});
+      return at->block.run(std::move(flow), std::move(then));
+    }
     std::string why;
     for (const Case& one : cases_) {
       bool taken = true;
@@ -124,6 +140,12 @@ class SplitNode : public Node {
 
  protected:
   void start(Flow flow, Then then) const override {
+    if (const auto forced = forced_choice(flow, name())) {
+      const auto at = std::ranges::find(arms_, *forced, [](const Arm& a) { return a.block.name; });
+      if (at == arms_.end()) throw Refusal(Http::bad_request, "node '" + name() + "' has no arm '" + *forced + "'");
+      flow.note({.node = name(), .kind = "split", .taken = *forced, .why = kForced});
+      return at->block.run(std::move(flow), std::move(then));
+    }
     const std::string key = by_ ? text_of(by_->value(flow.for_formula())) : "";
     const double drawn = key.empty() ? chance() : chance_of(name() + '\n' + key);
     double sum = 0;

@@ -23,6 +23,7 @@ struct Flow {
   std::shared_ptr<Caller> caller;
   std::optional<Clock::time_point> deadline;
   Clock::time_point arrived;
+  std::string trace;
   std::shared_ptr<PathRecord> path;      ///< may be null
   std::shared_ptr<const void> pipeline;  ///< keeps the nodes, also for what ends after the answer
 

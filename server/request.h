@@ -47,6 +47,7 @@ struct InferRequest {
   std::uint64_t priority = 0;               ///< 1 is the highest; 0: the model's default
   SequencePart sequence;
   std::map<std::string, Parameter> parameters;  ///< that the protocol does not reserve
+  std::map<std::string, std::string> choices;   ///< branches that nodes of a pipeline take, whatever their formula says
 };
 
 struct InferResponse {
@@ -67,6 +68,7 @@ struct Call {
   std::optional<Clock::time_point> deadline;
   std::shared_ptr<const Served> target;  ///< keeps the version that serves it
   std::shared_ptr<PathRecord> path;      ///< what is noted of its way; may be null
+  std::string trace;                     ///< W3C's traceparent; empty: none
   std::string node;                      ///< of the pipeline that asks; empty: a client does
   std::function<void(Outcome)> done;     ///< on any thread; must not throw
 };

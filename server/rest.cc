@@ -9,28 +9,10 @@
 #include "server/infer_message.h"
 #include "server/json_text.h"
 #include "server/rest_json.h"
+#include "server/url.h"
 
 namespace frazil::server {
 namespace {
-
-/// "%20" and the like as the bytes that they stand for; nothing where one is cut off or no hexadecimal number.
-std::optional<std::string> decoded(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      plain += text[i];
-      continue;
-    }
-    unsigned byte = 0;
-    if (i + 2 >= text.size()) return std::nullopt;
-    const char* const end = text.data() + i + 3;
-    const auto parsed = std::from_chars(text.data() + i + 1, end, byte, 16);
-    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-    plain += static_cast<char>(byte);
-    i += 2;
-  }
-  return plain;
-}
 
 void expect_method(const Message& message, std::string_view method) {
   if (message.method == method) return;
@@ -104,6 +86,8 @@ void Rest::route(const Message& message, std::shared_ptr<Caller> caller, Clock::
     if (const auto parsed = Path::parse(path.substr(kModels.size()))) {
       return of_model(message, *parsed, std::move(caller), arrived, std::move(done));
     }
+  } else if (path == "/v2/paths" || path.starts_with("/v2/paths/")) {
+    return of_paths(message, std::move(caller), std::move(done));
   } else if (path.starts_with(kRepository)) {
     return change(message, path.substr(kRepository.size()), std::move(done));
   } else if (path == "/v2" || path == "/v2/") {
@@ -157,6 +141,7 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, s
   on_worker(leave, [this, &message, served = std::move(served), caller = std::move(caller), arrived](const Done& left) {
     const auto begun = Clock::now();
     Call call{.request = read_counted(message, *served, arrived), .caller = caller, .arrived = arrived};
+    call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {
       call.request.sequence = {.id = std::string(message.session), .start_if_new = true};
     }

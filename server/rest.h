@@ -26,7 +26,10 @@ class Rest {
                 Done done) const;
   void infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
              Clock::time_point arrived, Done done) const;
+  void of_paths(const Message& message, std::shared_ptr<Caller> caller, Done done) const;
+  void replay(const Message& message, std::uint64_t number, std::shared_ptr<Caller> caller, Done done) const;
   void change(const Message& message, std::string_view rest, Done done) const;
+  /// An exception of `work` is answered.
   void on_worker(Done done, std::function<void(const Done&)> work) const;
 
   Service& service_;

@@ -32,6 +32,11 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual const std::vector<api::Port>& outputs() const = 0;
   /// "sha256:...": equal content, equal digest.
   virtual std::string digest() const = 0;
+  /// Runs that were compared with the reference executor.
+  struct Checked {
+    std::uint64_t runs = 0, different = 0;
+  };
+  virtual Checked checked() const { return {}; }
   /// Names of an output's classes, by index; empty: it has none.
   virtual const std::vector<std::string>& labels(std::string_view output) const;
   /// Largest number of requests that run as one; 0: they are not batched.

@@ -92,6 +92,8 @@ ServedModel::ServedModel(const std::string& name, const std::string& version, Pa
     : Served(name, version), parts_(std::move(parts)) {
   if (parts_.config.deadline_ms) parts_.options.deadline_ms = parts_.config.deadline_ms;
   if (parts_.config.memory_limit) parts_.options.memory_limit = parts_.config.memory_limit;
+  digest_ = parts_.model.digest();
+  check_ = std::make_shared<ReferenceCheck>(parts_.model, parts_.check);
   check_states();
   if (parts_.config.batching.most > 0) {
     plan_.emplace(name, inputs(), outputs(), parts_.config.batching);
@@ -120,6 +122,8 @@ void ServedModel::warm_up() const {
   for (const api::Port& port : inputs()) values.push_back(port.optional ? Array() : zeros(port));
   for (std::uint64_t i = 0; i < parts_.config.warm_up; ++i) session->run(values);
 }
+
+Served::Checked ServedModel::checked() const { return {.runs = check_->checked(), .different = check_->different()}; }
 
 const std::vector<std::string>& ServedModel::labels(std::string_view output) const {
   const auto at = parts_.labels.find(output);
@@ -183,6 +187,10 @@ std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const
   }
   std::vector<Array> values;
   for (std::size_t i = 0; i < results.size(); ++i) values.push_back(results.take(i));
+  if (check_->wanted()) {
+    parts_.workers->post([keep = shared_from_this(), check = check_, values,
+                          given = std::vector<Array>(inputs.begin(), inputs.end())] { check->check(given, values); });
+  }
   return values;
 }
 
@@ -294,6 +302,7 @@ void ServedModel::take_turn(Job job, std::optional<StateStore::Values> state) co
     throw Refusal(Http::bad_request, "sequence '" + sequence.id + "' of model '" + name() +
                                          "' is not known: it has not been started, or has expired");
   }
+  std::vector<NamedArray> found;
   for (const StateLink& link : parts_.config.sequences.states) {
     Array& input = job.inputs[*position(inputs(), link.input)];
     if (!input.empty()) continue;  // the client overrides it
@@ -303,7 +312,9 @@ void ServedModel::take_turn(Job job, std::optional<StateStore::Values> state) co
     } else if (const api::Port& port = inputs()[*position(inputs(), link.input)]; !port.optional) {
       input = zeros(port);
     }
+    if (!input.empty()) found.emplace_back(link.input, input);
   }
+  if (job.call.path != nullptr) job.call.path->set_state(std::move(found));
   job.finish = [this, finish = std::move(job.finish)](Call call, Values values) {
     try {
       end_turn(call, values);

@@ -12,6 +12,7 @@
 
 #include "server/batcher.h"
 #include "server/model_config.h"
+#include "server/reference_check.h"
 #include "server/served.h"
 #include "server/state_store.h"
 
@@ -27,6 +28,7 @@ class ServedModel : public Served {
     api::Options options;
     Workers* workers = nullptr;
     StateStore* states = nullptr;
+    double check = 0;  ///< share of the runs that the reference executor checks
   };
   /// Plans the model and warms it up. Throws api::Error for a configuration that does not fit the model.
   ServedModel(const std::string& name, const std::string& version, Parts parts);
@@ -34,9 +36,10 @@ class ServedModel : public Served {
   std::string_view platform() const override { return "frazil_onnx"; }
   const std::vector<api::Port>& inputs() const override { return parts_.model.inputs(); }
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }
-  std::string digest() const override { return parts_.model.digest(); }
+  std::string digest() const override { return digest_; }
   std::uint64_t most_in_batch() const override { return parts_.config.batching.most; }
   const std::vector<std::string>& labels(std::string_view output) const override;
+  Checked checked() const override;
 
  protected:
   void start(Call call) const override;
@@ -63,7 +66,9 @@ class ServedModel : public Served {
   void end_turn(const Call& call, const Values& values) const;
 
   Parts parts_;
+  std::string digest_;
   std::optional<BatchPlan> plan_;
+  std::shared_ptr<ReferenceCheck> check_;
   mutable std::shared_ptr<Batcher> batcher_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<api::Session>> idle_;

@@ -1,11 +1,15 @@
 #include "server/service.h"
 
+#include <algorithm>
+
 namespace frazil::server {
 
-Service::Service(ServiceOptions options) : options_(std::move(options)), workers_(options_.workers) {
+Service::Service(ServiceOptions options)
+    : options_(std::move(options)), paths_(options_.config.paths), workers_(options_.workers) {
+  if (!options_.config.paths.otlp.empty()) otlp_ = std::make_unique<Otlp>(options_.config.paths.otlp);
   states_ = std::make_unique<StateStore>(options_.config.state, workers_);
   loader_ = std::make_unique<Loader>(options_.folder, options_.run, options_.config, workers_, *states_, options_.warn);
-  repository_ = loader_->load_all();
+  repository_ = options_.repository ? options_.repository : loader_->load_all();
 }
 
 std::shared_ptr<const Repository> Service::repository() const {
@@ -26,7 +30,67 @@ void Service::infer(std::shared_ptr<const Served> target, Call call) {
     call.deadline = call.deadline ? std::min(*call.deadline, limit) : limit;
   }
   call.target = target;
+  if (call.path == nullptr) keep_path(call, *target);
   target->infer(std::move(call));
+}
+
+void Service::keep_path(Call& call, const Served& target) {
+  call.path = paths_.begin(call.arrived);
+  if (call.path == nullptr) return;
+  const bool inputs = paths_.config().inputs;
+  auto journey = std::make_shared<Journey>();
+  journey->began_ns = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  journey->id = call.request.id;
+  journey->trace = call.trace;
+  journey->parameters = call.request.parameters;
+  if (inputs) journey->inputs = call.request.inputs;
+  journey->model = target.name();
+  journey->version = target.version();
+  journey->digest = target.digest();
+  call.done = [this, journey, inputs, path = call.path, arrived = call.arrived,
+               done = std::move(call.done)](Outcome outcome) {
+    journey->time = Clock::now() - arrived;
+    journey->steps = path->steps();
+    if (!outcome) {
+      journey->status = outcome.error().status();
+      journey->error = outcome.error().what();
+    } else if (inputs) {
+      journey->outputs = outcome->outputs;
+      std::ranges::move(path->state(), std::back_inserter(journey->inputs));
+    }
+    const auto kept = paths_.end(std::move(*journey));
+    if (otlp_ != nullptr) otlp_->send(kept);
+    done(std::move(outcome));
+  };
+}
+
+void Service::replay(std::uint64_t number, const Change& change, std::shared_ptr<Caller> caller, Replayed done) {
+  const auto before = paths_.find(number);
+  if (before == nullptr) throw Refusal(Http::not_found, "there is no path " + std::to_string(number));
+  if (before->inputs.empty()) {
+    throw Refusal(Http::bad_request,
+                  "path " + std::to_string(number) + " was kept without its inputs: set paths.inputs");
+  }
+  const bool other = !change.model.empty() || !change.version.empty();
+  const auto target =
+      find(change.model.empty() ? before->model : change.model, other ? change.version : before->version);
+  if (!other && target->digest() != before->digest) {
+    throw Refusal(Http::bad_request,
+                  "model '" + before->model + "' has changed since; name the model to replay on another");
+  }
+  Call call{.caller = std::move(caller), .arrived = Clock::now(), .path = std::make_shared<PathRecord>(Clock::now())};
+  call.request.inputs = before->inputs;
+  call.request.parameters = before->parameters;
+  for (const auto& [name, value] : change.parameters) call.request.parameters[name] = value;
+  call.request.choices = change.choices;
+  if (!other) {
+    for (const PathRecord::Step& step : before->steps) {
+      if (step.kind == "split") call.request.choices.emplace(step.node, step.taken);
+    }
+  }
+  for (const auto& [name, value] : before->outputs) call.request.outputs.push_back({.name = name});
+  call.done = [before, path = call.path, done = std::move(done)](Outcome now) { done(*before, std::move(now), *path); };
+  infer(target, std::move(call));
 }
 
 void Service::load(std::string_view name) {

@@ -9,6 +9,8 @@
 #include <frazil/session.h>
 
 #include "server/loader.h"
+#include "server/otlp.h"
+#include "server/path_log.h"
 #include "server/repository.h"
 #include "server/request.h"
 #include "server/workers.h"
@@ -23,6 +25,7 @@ struct ServiceOptions {
   std::size_t most_waiting = 256;  ///< requests that run or wait; more are refused
   ServerConfig config;
   Loader::Warn warn = [](const std::string&) {};  ///< is told what is ignored of a configuration
+  std::shared_ptr<const Repository> repository;   ///< served instead of the folder's; for tests and benchmarks
 };
 
 /// What clients can ask for, whatever protocol they speak. Protocols turn messages into these calls
@@ -54,6 +57,18 @@ class Service {
   void enter();
   void leave() { waiting_.fetch_sub(1, std::memory_order_relaxed); }
 
+  /// Runs a request of which the inputs were kept again, alone, with other parameters or on another version where
+  /// `change` has some. `done` is called once: with what then came out, and its way. Throws Refusal for a number that
+  /// is not kept, or not with its inputs.
+  struct Change {
+    std::string model, version;  ///< empty: as it was
+    std::map<std::string, Parameter> parameters;
+    std::map<std::string, std::string> choices;
+  };
+  using Replayed = std::function<void(const Journey& before, Outcome now, const PathRecord& path)>;
+  void replay(std::uint64_t number, const Change& change, std::shared_ptr<Caller> caller, Replayed done);
+  const PathLog& paths() const { return paths_; }
+
   bool ready() const { return ready_; }
   /// From now on it is not ready: no new requests should come.
   void drain() { ready_ = false; }
@@ -62,6 +77,7 @@ class Service {
   Reply metrics() const;
 
  private:
+  void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);
 
   const ServiceOptions options_;
@@ -71,6 +87,8 @@ class Service {
   std::mutex loading_;        // of changes: one at a time
   mutable std::mutex mutex_;  // of repository_
   std::shared_ptr<const Repository> repository_;
+  PathLog paths_;
+  std::unique_ptr<Otlp> otlp_;  ///< null: spans are not sent
   std::unique_ptr<StateStore> states_;
   std::unique_ptr<Loader> loader_;
   Workers workers_;  // last: its end waits for requests, which use the others

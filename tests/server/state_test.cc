@@ -215,8 +215,7 @@ TEST_F(StateStoreTest, KeepsStateUntilTheSequenceEnds) {
   EXPECT_EQ(step(store, "a"), kNew);
   EXPECT_EQ(step(store, "a"), 0);
   EXPECT_EQ(step(store, "b"), kNew);
-  EXPECT_EQ(look(store, "a"), 1);
-  EXPECT_EQ(look(store, "a"), 1) << "a failed turn changes nothing";
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(look(store, "a"), 1) << "a failed turn changes nothing";
   EXPECT_EQ(store.counts().sequences, 2U);
   begin(store, "a");
   store.end("a", {}, 1h);

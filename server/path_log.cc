@@ -1,0 +1,140 @@
+#include "server/path_log.h"
+
+#include <algorithm>
+#include <random>
+
+#include "server/json_text.h"
+
+namespace frazil::server {
+namespace {
+
+constexpr std::size_t kMostBytes = 64U << 20U;
+
+std::size_t bytes_of(const Journey& journey) {
+  std::size_t bytes = 0;
+  for (const auto* list : {&journey.inputs, &journey.outputs}) {
+    for (const auto& [name, value] : *list) bytes += value.is_tensor() ? value.bytes() : 0;
+  }
+  return bytes;
+}
+
+bool matches(const Journey& journey, const PathLog::Query& query) {
+  const bool slow = !query.slower_us || journey.time >= std::chrono::microseconds(*query.slower_us);
+  const bool taken = query.taken.empty() || std::ranges::any_of(journey.steps, [&](const PathRecord::Step& step) {
+                       return step.taken.find(query.taken) != std::string::npos;
+                     });
+  return slow && taken && (query.model.empty() || journey.model == query.model) &&
+         (query.id.empty() || journey.id == query.id) && journey.error.find(query.error) != std::string::npos;
+}
+
+void append_text(std::string& json, std::string_view key, std::string_view text) {
+  if (text.empty()) return;
+  json += ',';
+  append_json(json, key);
+  json += ':';
+  append_json(json, text);
+}
+
+void append_us(std::string& json, std::string_view key, Clock::duration time) {
+  json += ',';
+  append_json(json, key);
+  json += ':';
+  append_number(json, std::chrono::duration<double, std::micro>(time).count());
+}
+
+void append_step(std::string& json, const PathRecord::Step& step) {
+  json += R"({"kind":)";
+  append_json(json, step.kind);
+  append_text(json, "node", step.node);
+  append_text(json, "model", step.model);
+  append_text(json, "version", step.version);
+  append_text(json, "taken", step.taken);
+  append_text(json, "why", step.why);
+  append_us(json, "begin_us", step.begin);
+  if (step.kind == "run") {
+    append_us(json, "queue_us", step.queue);
+    append_us(json, "time_us", step.time);
+    json += R"(,"requests":)";
+    append_number(json, step.requests);
+    json += R"(,"padding":)";
+    append_number(json, step.padding);
+  }
+  json += '}';
+}
+
+void append_arrays(std::string& json, std::string_view key, const std::vector<NamedArray>& arrays) {
+  if (arrays.empty()) return;
+  json += ',';
+  append_json(json, key);
+  json += ":{";
+  append_list(json, arrays, [&](const NamedArray& named) {
+    append_json(json, named.first);
+    json += ':';
+    append_json(json, named.second.str());
+  });
+  json += '}';
+}
+
+}  // namespace
+
+std::shared_ptr<PathRecord> PathLog::begin(Clock::time_point arrived) const {
+  if (config_.ring == 0 || config_.sample <= 0) return nullptr;
+  if (config_.sample < 1) {
+    thread_local std::minstd_rand random(std::random_device{}());
+    if (std::uniform_real_distribution<double>()(random) >= config_.sample) return nullptr;
+  }
+  return std::make_shared<PathRecord>(arrived);
+}
+
+std::shared_ptr<const Journey> PathLog::end(Journey journey) {
+  const std::size_t bytes = bytes_of(journey);
+  const std::scoped_lock lock(mutex_);
+  journey.number = next_++;
+  auto kept = std::make_shared<const Journey>(std::move(journey));
+  ring_.push_back(kept);
+  bytes_ += bytes;
+  while (ring_.size() > config_.ring || (bytes_ > kMostBytes && ring_.size() > 1)) {
+    bytes_ -= bytes_of(*ring_.front());
+    ring_.pop_front();
+  }
+  return kept;
+}
+
+std::vector<std::shared_ptr<const Journey>> PathLog::find(const Query& query) const {
+  std::vector<std::shared_ptr<const Journey>> found;
+  const std::scoped_lock lock(mutex_);
+  for (auto at = ring_.rbegin(); at != ring_.rend() && found.size() < query.most; ++at) {
+    if (matches(**at, query)) found.push_back(*at);
+  }
+  return found;
+}
+
+std::shared_ptr<const Journey> PathLog::find(std::uint64_t number) const {
+  const std::scoped_lock lock(mutex_);
+  if (ring_.empty() || number < ring_.front()->number || number >= next_) return nullptr;
+  return ring_[number - ring_.front()->number];
+}
+
+void append_journey(std::string& json, const Journey& journey) {
+  json += R"({"number":)";
+  append_number(json, journey.number);
+  json += R"(,"began_ns":)";
+  append_number(json, journey.began_ns);
+  append_us(json, "time_us", journey.time);
+  append_text(json, "id", journey.id);
+  append_text(json, "model", journey.model);
+  append_text(json, "version", journey.version);
+  append_text(json, "digest", journey.digest);
+  append_text(json, "traceparent", journey.trace);
+  json += R"(,"status":)";
+  append_number(json, static_cast<unsigned>(journey.status));
+  append_text(json, "error", journey.error);
+  json += R"(,"steps":[)";
+  append_list(json, journey.steps, [&](const PathRecord::Step& step) { append_step(json, step); });
+  json += ']';
+  append_arrays(json, "inputs", journey.inputs);
+  append_arrays(json, "outputs", journey.outputs);
+  json += '}';
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/path_record.h"
+#include "server/server_config.h"
+
+namespace frazil::server {
+
+/// A request that has ended, with the way that it took.
+struct Journey {
+  std::uint64_t number = 0;
+  std::int64_t began_ns = 0;  ///< since 1970
+  Clock::duration time{0};    ///< from arrival to answer
+  std::string id, model, version, digest;
+  std::string trace;  ///< the header traceparent; empty: none
+  Http status = Http::ok;
+  std::string error;
+  std::vector<PathRecord::Step> steps;
+  std::map<std::string, Parameter> parameters;
+  std::vector<NamedArray> inputs, outputs;  ///< with the sequence's state; kept only for replays
+};
+
+/// The latest requests' ways, searchable, and which requests have theirs kept. Thread-safe.
+class PathLog {
+ public:
+  explicit PathLog(PathConfig config) : config_(std::move(config)) {}
+
+  const PathConfig& config() const { return config_; }
+  /// A record for a request that begins now; null for one that is not kept.
+  std::shared_ptr<PathRecord> begin(Clock::time_point arrived) const;
+  /// Keeps it and gives it a number. The oldest are dropped beyond the configured number, or beyond 64 MiB of tensors.
+  std::shared_ptr<const Journey> end(Journey journey);
+
+  struct Query {
+    std::string model, id, taken, error;  ///< equal, or part of a step's branch or of the error; empty: any
+    std::optional<std::uint64_t> slower_us;
+    std::size_t most = 100;
+  };
+  /// The latest first.
+  std::vector<std::shared_ptr<const Journey>> find(const Query& query) const;
+  std::shared_ptr<const Journey> find(std::uint64_t number) const;
+
+ private:
+  const PathConfig config_;
+  mutable std::mutex mutex_;
+  std::deque<std::shared_ptr<const Journey>> ring_;
+  std::uint64_t next_ = 1;
+  std::size_t bytes_ = 0;
+};
+
+/// As one JSON object, with its tensors abbreviated.
+void append_journey(std::string& json, const Journey& journey);
+
+}  // namespace frazil::server

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <frazil/model.h>
+
+namespace frazil::server {
+
+/// Runs a share of a model's requests again on the reference executor, and counts results that differ. Thread-safe.
+class ReferenceCheck {
+ public:
+  /// `share` of the requests, one at a time at most: those that come meanwhile are left out.
+  ReferenceCheck(api::Model model, double share) : model_(std::move(model)), share_(share) {}
+
+  /// Whether this request is to be checked; then check() is to be called for it.
+  bool wanted();
+  /// Takes as long as the reference needs. Numbers differ where they are further apart than 1e-5 + 1e-3 of the
+  /// reference; other values where they are not equal.
+  void check(std::span<const api::Array> inputs, std::span<const api::Array> results);
+
+  std::uint64_t checked() const { return checked_; }
+  std::uint64_t different() const { return different_; }
+
+ private:
+  const api::Model model_;
+  const double share_;
+  std::atomic<bool> busy_ = false;
+  std::atomic<std::uint64_t> checked_ = 0, different_ = 0;
+  std::optional<api::Session> session_;  // of whom busy_ lets in
+};
+
+}  // namespace frazil::server

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include <simdjson.h>
+
+#include "server/json_text.h"
+#include "server/rest.h"
+#include "server/url.h"
+
+// The ways that requests took: GET /v2/paths, GET /v2/paths/NUMBER, POST /v2/paths/NUMBER/replay.
+namespace frazil::server {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::size_t kMostListed = 1000;
+
+std::optional<std::uint64_t> number_from(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+PathLog::Query query_from(std::string_view text) {
+  PathLog::Query query;
+  for (const auto& [key, value] : query_of(text)) {
+    const auto number = number_from(value);
+    if (key == "model") {
+      query.model = value;
+    } else if (key == "id") {
+      query.id = value;
+    } else if (key == "taken") {
+      query.taken = value;
+    } else if (key == "error") {
+      query.error = value;
+    } else if (key == "slower_us" && number) {
+      query.slower_us = number;
+    } else if (key == "limit" && number) {
+      query.most = std::min<std::size_t>(*number, kMostListed);
+    } else {
+      throw Refusal(Http::bad_request, "query '" + key + "=" + value +
+                                           "': expected model, id, taken, error, slower_us or limit with its value");
+    }
+  }
+  return query;
+}
+
+Service::Change change_from(std::string_view body) {
+  Service::Change change;
+  if (body.empty()) return change;
+  dom::parser parser;
+  dom::object root, parameters, choices;
+  if (parser.parse(simdjson::padded_string(body)).get(root) != simdjson::SUCCESS) {
+    throw Refusal(Http::bad_request, "the body: expected a JSON object or nothing");
+  }
+  std::string_view text;
+  if (root["model"].get(text) == simdjson::SUCCESS) change.model = text;
+  if (root["version"].get(text) == simdjson::SUCCESS) change.version = text;
+  if (root["parameters"].get(parameters) == simdjson::SUCCESS) {
+    for (const auto& [key, value] : parameters) {
+      double number = 0;
+      bool truth = false;
+      if (value.get(truth) == simdjson::SUCCESS)
+        change.parameters.emplace(key, truth);
+      else if (value.get(number) == simdjson::SUCCESS)
+        change.parameters.emplace(key, number);
+      else if (value.get(text) == simdjson::SUCCESS)
+        change.parameters.emplace(key, std::string(text));
+    }
+  }
+  if (root["choices"].get(choices) == simdjson::SUCCESS) {
+    for (const auto& [key, value] : choices) {
+      if (value.get(text) == simdjson::SUCCESS) change.choices.emplace(key, text);
+    }
+  }
+  return change;
+}
+
+bool same_bits(const api::Array& a, const api::Array& b) {
+  if (!a.is_tensor() || !b.is_tensor() || a.dtype() != b.dtype() || a.sizes() != b.sizes()) return false;
+  if (a.dtype() == api::Dtype::string) return std::ranges::equal(a.values<std::string>(), b.values<std::string>());
+  return a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+/// Nothing where they cannot be compared by number.
+std::optional<double> largest_difference(const api::Array& a, const api::Array& b) {
+  if (!a.is_tensor() || !b.is_tensor() || a.sizes() != b.sizes() || a.dtype() == api::Dtype::string ||
+      b.dtype() == api::Dtype::string) {
+    return std::nullopt;
+  }
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.count(); ++i) largest = std::max(largest, std::abs(a.number(i) - b.number(i)));
+  return largest;
+}
+
+void append_comparison(std::string& json, const NamedArray& before, const NamedArray& now) {
+  json += R"({"name":)";
+  append_json(json, before.first);
+  json += same_bits(before.second, now.second) ? R"(,"equal":true)" : R"(,"equal":false)";
+  if (const auto difference = largest_difference(before.second, now.second)) {
+    json += R"(,"largest_difference":)";
+    append_number(json, *difference);
+  }
+  json += R"(,"before":)";
+  append_json(json, before.second.str());
+  json += R"(,"now":)";
+  append_json(json, now.second.str());
+  json += '}';
+}
+
+Reply compared(const Journey& before, const Outcome& now, const PathRecord& path) {
+  Journey again{.number = before.number, .steps = path.steps()};
+  Reply reply{.body = R"({"outputs":[)"};
+  bool equal = now.has_value() == (before.status == Http::ok);
+  if (now) {
+    for (std::size_t i = 0; i < now->outputs.size() && i < before.outputs.size(); ++i) {
+      if (i != 0) reply.body += ',';
+      append_comparison(reply.body, before.outputs[i], now->outputs[i]);
+      equal &= same_bits(before.outputs[i].second, now->outputs[i].second);
+    }
+    again.model = now->model;
+    again.version = now->version;
+  } else {
+    again.status = now.error().status();
+    again.error = now.error().what();
+  }
+  reply.body += equal ? R"(],"equal":true,"path":)" : R"(],"equal":false,"path":)";
+  append_journey(reply.body, again);
+  reply.body += '}';
+  return reply;
+}
+
+void expect(const Message& message, std::string_view method) {
+  if (message.method == method) return;
+  throw Refusal(Http::method_not_allowed, std::string(message.path) + ": expected " + std::string(method) + ", got " +
+                                              std::string(message.method));
+}
+
+}  // namespace
+
+void Rest::of_paths(const Message& message, std::shared_ptr<Caller> caller, Done done) const {
+  constexpr std::string_view kPaths = "/v2/paths/", kReplay = "/replay";
+  std::string_view rest = message.path.substr(std::min(kPaths.size(), message.path.size()));
+  if (rest.empty()) {
+    expect(message, "GET");
+    Reply reply{.body = "["};
+    append_list(reply.body, service_.paths().find(query_from(message.query)),
+                [&](const auto& journey) { append_journey(reply.body, *journey); });
+    reply.body += ']';
+    return done(std::move(reply));
+  }
+  const bool again = rest.ends_with(kReplay);
+  if (again) rest.remove_suffix(kReplay.size());
+  const auto number = number_from(rest);
+  if (!number)
+    throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
+  if (again) return replay(message, *number, std::move(caller), std::move(done));
+  expect(message, "GET");
+  const auto journey = service_.paths().find(*number);
+  if (journey == nullptr) throw Refusal(Http::not_found, "path " + std::to_string(*number) + " is not kept");
+  Reply reply;
+  append_journey(reply.body, *journey);
+  done(std::move(reply));
+}
+
+void Rest::replay(const Message& message, std::uint64_t number, std::shared_ptr<Caller> caller, Done done) const {
+  expect(message, "POST");
+  service_.enter();
+  const Done leave = [this, done = std::move(done)](Reply reply) {
+    service_.leave();
+    done(std::move(reply));
+  };
+  on_worker(leave, [this, &message, number, caller](const Done& left) {
+    service_.replay(number, change_from(message.body), caller,
+                    [left](const Journey& before, const Outcome& now, const PathRecord& path) {
+                      left(compared(before, now, path));
+                    });
+  });
+}
+
+}  // namespace frazil::server
