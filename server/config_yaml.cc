@@ -224,6 +224,7 @@ PathConfig read_paths(const YamlNode& node) {
   node.fields({{"ring", [&](const YamlNode& x) { paths.ring = x.whole(0, 10'000'000); }},
                {"sample", [&](const YamlNode& x) { paths.sample = x.number(0, 1); }},
                {"inputs", [&](const YamlNode& x) { paths.inputs = x.boolean(); }},
+               {"redact", [&](const YamlNode& x) { paths.redact = read_names(x); }},
                {"otlp", [&](const YamlNode& x) { paths.otlp = read_address(x); }},
                {"check", [&](const YamlNode& x) { paths.check = x.number(0, 1); }}});
   return paths;

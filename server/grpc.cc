@@ -84,10 +84,10 @@ std::string health_check(Service& service, Bytes message) {
 /// Has a worker do something for a request that has a place among those that wait until it is answered. Throws Refusal
 /// where there is no place.
 template <class F>
-void on_worker(Service& service, Done done, F work) {
-  service.enter();
-  Done answer = [&service, done = std::move(done)](GrpcReply reply) {
-    service.leave();
+void on_worker(Service& service, std::string_view authorization, Done done, F work) {
+  Done answer = [place = std::make_shared<Service::Place>(service.enter(authorization)),
+                 done = std::move(done)](GrpcReply reply) {
+    place->reset();
     done(std::move(reply));
   };
   service.workers().post([answer = std::move(answer), work = std::move(work)]() mutable {
@@ -112,8 +112,10 @@ proto::RepositoryRequest read_change(Bytes message) {
 }
 
 void change(Service& service, GrpcCall call, Done done, void (Service::*change)(std::string_view)) {
-  on_worker(service, std::move(done), [&service, message = std::move(call.message), change](const Done& answer) {
-    (service.*change)(read_change(*message).model);
+  on_worker(service, call.authorization, std::move(done), [&service, call, change](const Done& answer) {
+    const std::string model = read_change(*call.message).model;
+    service.tenants().check(call.authorization, model);
+    (service.*change)(model);
     answer({});
   });
 }
@@ -144,6 +146,7 @@ void run(Service& service, const GrpcCall& call, Write write, const Done& answer
   if (call.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
   const auto begun = Clock::now();
   proto::InferMessage message = proto::read_infer(*call.message, call.message);
+  service.tenants().check(call.authorization, message.model.name);
   const auto served = service.find(message.model.name, message.model.version);
   if (!call.session.empty() && message.request.sequence.id.empty()) {
     message.request.sequence = {.id = call.session, .start_if_new = true};
@@ -155,14 +158,15 @@ void run(Service& service, const GrpcCall& call, Write write, const Done& answer
                          .deadline = call.deadline,
                          .target = nullptr,
                          .path = nullptr,
+                         .trace = call.trace,
                          .done = [served, write, answer](const Outcome& outcome) {
                            answer(reply_with(outcome, *served, write));
                          }});
 }
 
 void infer(Service& service, GrpcCall call, Done done) {
-  on_worker(service, std::move(done),
-            [&service, call = std::move(call)](const Done& answer) { run(service, call, proto::write_infer, answer); });
+  on_worker(service, call.authorization, std::move(done),
+            [&service, call](const Done& answer) { run(service, call, proto::write_infer, answer); });
 }
 
 /// As infer(), where an error is a message, so that the stream goes on.
@@ -172,9 +176,8 @@ void stream_infer(Service& service, GrpcCall call, Done done) {
     done(message_of(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
   };
   try {
-    on_worker(service, tell, [&service, call = std::move(call)](const Done& answer) {
-      run(service, call, proto::write_stream_result, answer);
-    });
+    on_worker(service, call.authorization, tell,
+              [&service, call](const Done& answer) { run(service, call, proto::write_stream_result, answer); });
   } catch (...) {
     tell(reply_of(refusal_of_exception()));
   }
@@ -187,13 +190,14 @@ struct Method {
   std::string (*at_once)(Service&, Bytes);      ///< null: on a worker
   void (*on_worker)(Service&, GrpcCall, Done);  ///< null: at once
   Grpc::Kind kind = Grpc::Kind::unary;
+  bool open = false;  ///< for those who are no tenants, too
 };
 
 constexpr Method kMethods[] = {
     {"/inference.GRPCInferenceService/ModelInfer", nullptr, infer},
     {"/inference.GRPCInferenceService/ModelStreamInfer", nullptr, stream_infer, Grpc::Kind::streaming},
-    {"/inference.GRPCInferenceService/ServerLive", server_live, nullptr},
-    {"/inference.GRPCInferenceService/ServerReady", server_ready, nullptr},
+    {"/inference.GRPCInferenceService/ServerLive", server_live, nullptr, Grpc::Kind::unary, true},
+    {"/inference.GRPCInferenceService/ServerReady", server_ready, nullptr, Grpc::Kind::unary, true},
     {"/inference.GRPCInferenceService/ModelReady", model_ready, nullptr},
     {"/inference.GRPCInferenceService/ServerMetadata", server_metadata, nullptr},
     {"/inference.GRPCInferenceService/ModelMetadata", model_metadata, nullptr},
@@ -202,7 +206,7 @@ constexpr Method kMethods[] = {
     {"/inference.GRPCInferenceService/RepositoryIndex", repository_index, nullptr},
     {"/inference.GRPCInferenceService/RepositoryModelLoad", nullptr, load},
     {"/inference.GRPCInferenceService/RepositoryModelUnload", nullptr, unload},
-    {"/grpc.health.v1.Health/Check", health_check, nullptr},
+    {"/grpc.health.v1.Health/Check", health_check, nullptr, Grpc::Kind::unary, true},
 };
 
 const Method& method_of(std::string_view name) {
@@ -238,6 +242,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
   const auto refused = done;
   try {
     const Method& method = method_of(call.method);
+    if (!method.open) service_.tenants().check(call.authorization);
     if (method.on_worker != nullptr) return method.on_worker(service_, std::move(call), std::move(done));
     done(message_of(method.at_once(service_, *call.message)));
   } catch (...) {

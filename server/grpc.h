@@ -43,7 +43,8 @@ struct GrpcCall {
   std::shared_ptr<Caller> caller;
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
-  std::string session;  ///< the sequence of a request that names none; empty: none
+  std::string authorization, trace;  ///< of the headers authorization and traceparent
+  std::string session;               ///< the sequence of a request that names none; empty: none
 };
 
 /// Open Inference Protocol v2 over gRPC, Triton's service inference.GRPCInferenceService, and grpc.health.v1.Health.

@@ -142,7 +142,7 @@ class Headers {
 
 /// The headers of a request, as far as they matter.
 struct Head {
-  std::string method, path, type, timeout, session;
+  std::string method, path, type, timeout, session, authorization, trace;
   std::size_t bytes = 0;
 
   void add(std::string_view name, std::string_view value) {
@@ -153,6 +153,8 @@ struct Head {
     if (name == "content-type") type = value;
     if (name == "grpc-timeout") timeout = value;
     if (name == "x-session-id") session = value;
+    if (name == "authorization") authorization = value;
+    if (name == "traceparent") trace = value;
   }
 };
 
@@ -445,6 +447,8 @@ void GrpcSession::run(Stream& stream) {
                 .caller = stream.caller,
                 .arrived = Clock::now(),
                 .deadline = stream.deadline,
+                .authorization = stream.head.authorization,
+                .trace = stream.head.trace,
                 .session = stream.head.session},
                done_for_(stream.id));
 }

@@ -11,6 +11,8 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
+#include "server/live_page.h"
+#include "server/live_stream.h"
 #include "server/rest.h"
 
 namespace frazil::server {
@@ -104,12 +106,14 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
                 .query = target.substr(std::min(target.find('?'), target.size() - 1) + 1),
                 .body = *body_,
                 .body_owner = body_,
+                .authorization = view_of(request_[http::field::authorization]),
                 .trace = view_of(request_["traceparent"]),
                 .session = session()};
     if (const auto size = request_.find(view_of(kJsonSize)); size != request_.end()) {
       message_.json_size = view_of(size->value());
     }
     if (door_ == Door::metrics) return write(metrics(), keep_alive);
+    if (is_of_live_view(message_.path)) return live(keep_alive);
     if (const auto encoding = request_.find(http::field::content_encoding);
         encoding != request_.end() && encoding->value() != "identity") {
       return write(error_reply(Http::bad_request, "compressed requests are not supported"), keep_alive);
@@ -133,6 +137,17 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   Reply metrics() const {
     if (message_.path == "/metrics" && message_.method == "GET") return transport_.service.metrics();
     return error_reply(Http::not_found, "only GET /metrics is answered here");
+  }
+
+  /// A file of the page; or its events, for which the connection is handed on.
+  void live(bool keep_alive) {
+    try {
+      if (message_.path != kLiveEvents) return write(live_page(message_), keep_alive);
+      const auto every = live_interval(message_, transport_);
+      serve_live(stream_.release_socket(), transport_, every);
+    } catch (const Refusal& refusal) {
+      write(error_reply(refusal.status(), refusal.what()), keep_alive);
+    }
   }
 
   /// Has the request answered, while this thread notices when the caller goes.

@@ -45,6 +45,7 @@ struct Message {
   std::string_view body;
   std::optional<std::string_view> json_size = {};  ///< the header Inference-Header-Content-Length
   std::shared_ptr<const void> body_owner = {};     ///< keeps the body; may be null
+  std::string_view authorization = {};             ///< the header Authorization
   std::string_view trace = {};                     ///< the header traceparent
   std::string_view session = {};                   ///< the header X-Session-Id, or the cookie frazil_session
 };

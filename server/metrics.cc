@@ -85,6 +85,18 @@ void append_outcomes(std::string& to, const Models& models) {
   }
 }
 
+void append_tenants(std::string& to, const std::vector<Tenants::Counts>& tenants) {
+  const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, auto count) {
+    head(to, name, type, help);
+    for (const auto& tenant : tenants) line(to, name, "{tenant=\"" + escaped(tenant.name) + "\"}", count(tenant));
+  };
+  metric("frazil_tenant_requests_total", "counter", "Requests that were let in",
+         [](const auto& t) { return t.requests; });
+  metric("frazil_tenant_refused_total", "counter", "Requests that were refused",
+         [](const auto& t) { return t.refused; });
+  metric("frazil_tenant_waiting", "gauge", "Requests that run or wait", [](const auto& t) { return t.waiting; });
+}
+
 void append_checks(std::string& to, const Models& models) {
   head(to, "frazil_checked_runs_total", "counter", "Runs that the reference executor has checked");
   for (const auto& served : models)
@@ -149,6 +161,7 @@ Reply Service::metrics() const {
   append_states(to, states_->counts());
   append_batches(to, models);
   append_checks(to, models);
+  append_tenants(to, tenants_.counts());
   append_durations(to, models);
   for (const Counter& counter : kCounters) {
     head(to, counter.name, counter.type, counter.help);

@@ -1,6 +1,7 @@
 #include "server/path_log.h"
 
 #include <algorithm>
+#include <cctype>
 #include <random>
 
 #include "server/json_text.h"
@@ -62,7 +63,8 @@ void append_step(std::string& json, const PathRecord::Step& step) {
   json += '}';
 }
 
-void append_arrays(std::string& json, std::string_view key, const std::vector<NamedArray>& arrays) {
+void append_arrays(std::string& json, std::string_view key, const Journey& journey,
+                   const std::vector<NamedArray>& arrays) {
   if (arrays.empty()) return;
   json += ',';
   append_json(json, key);
@@ -70,12 +72,41 @@ void append_arrays(std::string& json, std::string_view key, const std::vector<Na
   append_list(json, arrays, [&](const NamedArray& named) {
     append_json(json, named.first);
     json += ':';
-    append_json(json, named.second.str());
+    append_json(json, shown_value(journey, named));
   });
   json += '}';
 }
 
+constexpr std::string_view kRedacted = "(redacted)";
+
+bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Whether the text has the name as a whole one, as formulas have it.
+bool names(std::string_view text, std::string_view name) {
+  for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; ++at) {
+    const std::size_t end = at + name.size();
+    const bool begins = at == 0 || !is_part_of_name(text[at - 1]);
+    if (begins && (end == text.size() || !is_part_of_name(text[end]))) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+/// A split's key may be a value of a tensor, and its reason does not name which.
+void redact(Journey& journey, const std::vector<std::string>& list) {
+  if (list.empty()) return;
+  journey.redacted = list;
+  for (PathRecord::Step& step : journey.steps) {
+    const bool key = step.kind == "split" && step.why.starts_with('\'');
+    if (key || std::ranges::any_of(list, [&](const auto& name) { return names(step.why, name); })) step.why = kRedacted;
+  }
+}
+
+std::string shown_value(const Journey& journey, const NamedArray& named) {
+  const bool hidden = std::ranges::find(journey.redacted, named.first) != journey.redacted.end();
+  return hidden ? std::string(kRedacted) : named.second.str();
+}
 
 std::shared_ptr<PathRecord> PathLog::begin(Clock::time_point arrived) const {
   if (config_.ring == 0 || config_.sample <= 0) return nullptr;
@@ -88,6 +119,7 @@ std::shared_ptr<PathRecord> PathLog::begin(Clock::time_point arrived) const {
 
 std::shared_ptr<const Journey> PathLog::end(Journey journey) {
   const std::size_t bytes = bytes_of(journey);
+  redact(journey, config_.redact);
   const std::scoped_lock lock(mutex_);
   journey.number = next_++;
   auto kept = std::make_shared<const Journey>(std::move(journey));
@@ -132,8 +164,8 @@ void append_journey(std::string& json, const Journey& journey) {
   json += R"(,"steps":[)";
   append_list(json, journey.steps, [&](const PathRecord::Step& step) { append_step(json, step); });
   json += ']';
-  append_arrays(json, "inputs", journey.inputs);
-  append_arrays(json, "outputs", journey.outputs);
+  append_arrays(json, "inputs", journey, journey.inputs);
+  append_arrays(json, "outputs", journey, journey.outputs);
   json += '}';
 }
 

@@ -27,7 +27,15 @@ struct Journey {
   std::vector<PathRecord::Step> steps;
   std::map<std::string, Parameter> parameters;
   std::vector<NamedArray> inputs, outputs;  ///< with the sequence's state; kept only for replays
+  std::vector<std::string> redacted;        ///< names of those whose values are not shown
 };
+
+/// Hides the values of inputs and outputs of these names wherever the journey is shown, also in the reasons of its
+/// steps. Their values stay, for replays.
+void redact(Journey& journey, const std::vector<std::string>& names);
+
+/// "(redacted)", or what the value looks like.
+std::string shown_value(const Journey& journey, const NamedArray& named);
 
 /// The latest requests' ways, searchable, and which requests have theirs kept. Thread-safe.
 class PathLog {

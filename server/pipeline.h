@@ -28,6 +28,8 @@ class Pipeline : public Served {
   const std::vector<api::Port>& outputs() const override { return parts_.outputs; }
   std::string digest() const override { return parts_.digest; }
   Clock::duration expected_time() const override { return parts_.block.expected(); }
+  /// What it does.
+  const Block& block() const { return parts_.block; }
 
  protected:
   void start(Call call) const override;

@@ -21,7 +21,11 @@ void run_from(const Block& block, std::size_t at, const Flow& flow, const Then& 
     copy(block.results, *flow.values);
     return then(std::nullopt);
   }
-  block.nodes[at]->run(flow, [&block, at, flow, then](std::optional<Refusal> why) {
+  const Node& node = *block.nodes[at];
+  node.uses().begun.fetch_add(1, std::memory_order_relaxed);
+  node.run(flow, [&block, &uses = node.uses(), begun = Clock::now(), at, flow, then](std::optional<Refusal> why) {
+    uses.ended.add(Clock::now() - begun);
+    if (why) uses.failed.fetch_add(1, std::memory_order_relaxed);
     why ? then(std::move(why)) : run_from(block, at + 1, flow, then);
   });
 }
@@ -50,10 +54,17 @@ std::optional<std::string> forced_choice(const Flow& flow, const std::string& no
   return at == flow.request->choices.end() ? std::nullopt : std::optional(at->second);
 }
 
+NodeView view_of(std::string_view kind, const std::vector<Block>& blocks) {
+  NodeView view{.kind = kind};
+  for (const Block& block : blocks) view.branches.push_back({.block = &block});
+  return view;
+}
+
 class CallNode : public Node {
  public:
   CallNode(std::string name, CallParts parts) : Node(std::move(name)), parts_(std::move(parts)) {}
   Clock::duration expected() const override { return parts_.target->expected_time(); }
+  NodeView view() const override { return {.kind = "run", .target = parts_.target.get()}; }
 
  protected:
   void start(Flow flow, Then then) const override {
@@ -99,6 +110,13 @@ class SwitchNode : public Node {
     for (const Case& one : cases_) least = std::min(least, one.block.expected());
     return least;
   }
+  NodeView view() const override {
+    NodeView view{.kind = "switch"};
+    for (const Case& one : cases_) {
+      view.branches.push_back({.block = &one.block, .rule = one.when ? one.when->text() : "otherwise"});
+    }
+    return view;
+  }
 
  protected:
   void start(Flow flow, Then then) const override {
@@ -136,6 +154,12 @@ class SplitNode : public Node {
     auto least = Clock::duration::max();
     for (const Arm& arm : arms_) least = std::min(least, arm.block.expected());
     return least;
+  }
+  NodeView view() const override {
+    NodeView view{.kind = "split"};
+    for (const Arm& arm : arms_)
+      view.branches.push_back({.block = &arm.block, .rule = "share " + text_of(Scalar(arm.share))});
+    return view;
   }
 
  protected:
@@ -176,6 +200,7 @@ class FallbackNode : public Node {
     for (const Block& block : blocks_) least = std::min(least, block.expected());
     return least;
   }
+  NodeView view() const override { return view_of("fallback", blocks_); }
 
  protected:
   void start(Flow flow, Then then) const override { from(0, flow, then, ""); }
@@ -234,6 +259,7 @@ class RaceNode : public Node {
     for (const Block& block : blocks_) least = std::min(least, block.expected());
     return least;
   }
+  NodeView view() const override { return view_of("race", blocks_); }
 
  protected:
   /// Each block works on values of its own, so that one that comes too late changes nothing.
@@ -278,6 +304,7 @@ class EnsembleNode : public Node {
     for (const Block& block : parts_.blocks) most = std::max(most, block.expected());
     return most;
   }
+  NodeView view() const override { return view_of("ensemble", parts_.blocks); }
 
  protected:
   void start(Flow flow, Then then) const override {
@@ -356,6 +383,10 @@ class LoopNode : public Node {
   LoopNode(std::string name, LoopParts parts, Workers& workers)
       : Node(std::move(name)), parts_(std::move(parts)), workers_(workers) {}
   Clock::duration expected() const override { return parts_.again ? Clock::duration::zero() : parts_.block.expected(); }
+  NodeView view() const override {
+    const std::string rule = parts_.again ? "while " + parts_.again->text() : "";
+    return {.kind = "loop", .branches = {{.block = &parts_.block, .rule = rule}}};
+  }
 
  protected:
   void start(Flow flow, Then then) const override {
@@ -389,6 +420,9 @@ class ShadowNode : public Node {
   ShadowNode(std::string name, double share, Block block, Workers& workers)
       : Node(std::move(name)), share_(share), block_(std::move(block)), workers_(workers) {}
   Clock::duration expected() const override { return Clock::duration::zero(); }
+  NodeView view() const override {
+    return {.kind = "shadow", .branches = {{.block = &block_, .rule = "share " + text_of(Scalar(share_))}}};
+  }
 
  protected:
   void start(Flow flow, Then then) const override {
@@ -419,7 +453,10 @@ void Node::run(Flow flow, Then then) const {
   }
 }
 
-void Block::run(Flow flow, Then then) const { run_from(*this, 0, flow, then); }
+void Block::run(Flow flow, Then then) const {
+  taken->fetch_add(1, std::memory_order_relaxed);
+  run_from(*this, 0, flow, then);
+}
 
 Clock::duration Block::expected() const {
   auto sum = Clock::duration::zero();

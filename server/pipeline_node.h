@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "server/expression.h"
 #include "server/path_record.h"
 #include "server/served.h"
+#include "server/statistics.h"
 #include "server/workers.h"
 
 // What a pipeline does, as a tree of nodes. They are immutable; what a request has got to is its Flow.
@@ -40,6 +42,30 @@ struct Flow {
 /// Called once when a node has ended, with why it failed if it did. On any thread; must not throw.
 using Then = std::function<void(std::optional<Refusal>)>;
 
+struct Block;
+
+/// What a node is, for those who show it. Valid as long as the node.
+struct NodeView {
+  struct Branch {
+    const Block* block;
+    std::string rule = {};  ///< when it is taken; empty: no rule decides
+  };
+  std::string_view kind;           ///< as in a path's steps
+  const Served* target = nullptr;  ///< of a call
+  std::vector<Branch> branches = {};
+};
+
+/// How often a node was run. Thread-safe.
+struct Uses {
+  std::atomic<std::uint64_t> begun = 0, failed = 0;
+  Timed ended;
+
+  std::uint64_t running() const {
+    const std::uint64_t done = ended.count(), all = begun.load(std::memory_order_relaxed);
+    return all > done ? all - done : 0;
+  }
+};
+
 class Node {
  public:
   explicit Node(std::string name) : name_(std::move(name)) {}
@@ -52,12 +78,16 @@ class Node {
   void run(Flow flow, Then then) const;
   /// The time that it is expected to take: of what it certainly runs.
   virtual Clock::duration expected() const = 0;
+  virtual NodeView view() const = 0;
+  /// Counted by the block that it is in.
+  Uses& uses() const { return uses_; }
 
  protected:
   virtual void start(Flow flow, Then then) const = 0;
 
  private:
   std::string name_;
+  mutable Uses uses_;
 };
 
 using NodePtr = std::unique_ptr<const Node>;
@@ -68,6 +98,7 @@ struct Block {
   std::string name;  ///< of the branch
   std::vector<NodePtr> nodes;
   Copies results;
+  std::unique_ptr<std::atomic<std::uint64_t>> taken = std::make_unique<std::atomic<std::uint64_t>>(0);  ///< runs begun
 
   void run(Flow flow, Then then) const;
   Clock::duration expected() const;

@@ -148,8 +148,8 @@ Socket connect_to(const Address& address, Clock::time_point until) {
 /// Not used again after a fault.
 class Connection {
  public:
-  Connection(const Address& address, const RedisOptions& options)
-      : options_(options), socket_(connect_to(address, Clock::now() + options.connect)) {}
+  Connection(const Address& address, const RedisOptions& options, Clock::time_point limit)
+      : options_(options), socket_(connect_to(address, std::min(limit, Clock::now() + options.connect))) {}
 
   /// Nothing came since the last reply, not even the end.
   bool quiet() const {
@@ -157,8 +157,9 @@ class Connection {
     return ::recv(socket_.get(), &byte, 1, MSG_PEEK) < 0 && would_block();
   }
 
-  std::vector<RedisReply> exchange(std::string_view request, std::size_t count) {
+  std::vector<RedisReply> exchange(std::string_view request, std::size_t count, Clock::time_point limit) {
     started_ = Clock::now();
+    limit_ = limit;
     moved_ = 0;
     send(request);
     RedisReader reader([this](char* to, std::size_t most) { return receive(to, most); }, options_.most_bytes,
@@ -199,7 +200,9 @@ class Connection {
     }
   }
 
-  Clock::time_point until() const { return started_ + options_.answer + std::chrono::milliseconds(moved_ >> 14U); }
+  Clock::time_point until() const {
+    return std::min(limit_, started_ + options_.answer + std::chrono::milliseconds(moved_ >> 14U));
+  }
 
   [[noreturn]] static void late() { throw RedisFault(Kind::late, "Redis does not answer in time"); }
 
@@ -211,7 +214,7 @@ class Connection {
 
   const RedisOptions& options_;
   Socket socket_;
-  Clock::time_point started_;
+  Clock::time_point started_, limit_;
   std::size_t moved_ = 0;
 };
 
@@ -310,24 +313,32 @@ struct Redis::Impl {
 
   Impl(const std::string& address_, const RedisOptions& options_) : address(address_of(address_)), options(options_) {}
 
-  std::vector<RedisReply> run(std::string_view request, std::size_t count) {
+  /// What one run() sends, and how long it may take.
+  struct Task {
+    std::string request;
+    std::size_t count;
+    std::optional<Clock::time_point> until;
+  };
+
+  std::vector<RedisReply> run(const Task& task) {
     try {
-      return exchange(take(), request, count);
+      return exchange(take(), task);
     } catch (const RedisFault& fault) {
       if (fault.kind() != Kind::broken) throw;
     }
     const std::vector<Held> stale = take_all();
-    return exchange(nullptr, request, count);
+    return exchange(nullptr, task);
   }
 
-  std::vector<RedisReply> exchange(Held connection, std::string_view request, std::size_t count) {
+  std::vector<RedisReply> exchange(Held connection, const Task& task) {
+    const auto limit = task.until.value_or(Clock::time_point::max());
     try {
-      if (connection == nullptr) connection = std::make_unique<Connection>(address, options);
-      std::vector<RedisReply> replies = connection->exchange(request, count);
+      if (connection == nullptr) connection = std::make_unique<Connection>(address, options, limit);
+      std::vector<RedisReply> replies = connection->exchange(task.request, task.count, limit);
       give(std::move(connection));
       return replies;
     } catch (const RedisFault& fault) {
-      if (fault.kind() == Kind::late) be_quiet();
+      if (fault.kind() == Kind::late && !task.until) be_quiet();
       throw;
     }
   }
@@ -373,8 +384,9 @@ Redis::Redis(const std::string& address, const RedisOptions& options)
 
 Redis::~Redis() = default;
 
-std::vector<RedisReply> Redis::run(std::span<const Command> commands) {
-  return commands.empty() ? std::vector<RedisReply>() : impl_->run(request_of(commands), commands.size());
+std::vector<RedisReply> Redis::run(std::span<const Command> commands, std::optional<Deadline> until) {
+  if (commands.empty()) return {};
+  return impl_->run({.request = request_of(commands), .count = commands.size(), .until = until});
 }
 
 RedisReply Redis::run(const Command& command) { return std::move(run(std::span(&command, 1)).front()); }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -81,6 +82,7 @@ class Redis {
  public:
   /// Its parts, the first one being the command's name; any bytes.
   using Command = std::vector<std::string_view>;
+  using Deadline = std::chrono::steady_clock::time_point;
 
   /// Does not connect yet. Throws api::Error (bad_input) unless `address` is HOST:PORT or [HOST]:PORT.
   explicit Redis(const std::string& address, const RedisOptions& options = {});
@@ -90,8 +92,9 @@ class Redis {
 
   /// Sends the commands at once and returns a reply to each; errors of commands are replies, too. Blocks. A connection
   /// that ends meanwhile is made again, once, and the commands are sent again: running them twice must do no harm.
-  /// Throws RedisFault.
-  std::vector<RedisReply> run(std::span<const Command> commands);
+  /// `until` is a further limit, to the millisecond, on all but the look-up of a host's name; to miss it starts no
+  /// pause. Throws RedisFault.
+  std::vector<RedisReply> run(std::span<const Command> commands, std::optional<Deadline> until = {});
   RedisReply run(const Command& command);
 
  private:

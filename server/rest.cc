@@ -82,6 +82,7 @@ void Rest::answer(const Message& message, std::shared_ptr<Caller> caller, Clock:
 void Rest::route(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const {
   constexpr std::string_view kModels = "/v2/models/", kRepository = "/v2/repository/";
   const std::string_view path = message.path;
+  if (!path.starts_with("/v2/health/")) service_.tenants().check(message.authorization);
   if (path.starts_with(kModels) && path != "/v2/models/stats") {
     if (const auto parsed = Path::parse(path.substr(kModels.size()))) {
       return of_model(message, *parsed, std::move(caller), arrived, std::move(done));
@@ -133,11 +134,7 @@ void Rest::of_model(const Message& message, const Path& path, std::shared_ptr<Ca
 /// Runs on a worker, as a request that is counted among those that wait.
 void Rest::infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
                  Clock::time_point arrived, Done done) const {
-  service_.enter();
-  const auto leave = [this, done = std::move(done)](Reply reply) {
-    service_.leave();
-    done(std::move(reply));
-  };
+  const Done leave = with_place(message, served->name(), std::move(done));
   on_worker(leave, [this, &message, served = std::move(served), caller = std::move(caller), arrived](const Done& left) {
     const auto begun = Clock::now();
     Call call{.request = read_counted(message, *served, arrived), .caller = caller, .arrived = arrived};
@@ -172,10 +169,21 @@ void Rest::change(const Message& message, std::string_view rest, Done done) cons
   if (!path || !path->version.empty() || (path->action != "load" && path->action != "unload")) {
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
   }
-  on_worker(std::move(done), [this, path = *path](const Done& changed) {
+  const Done leave = with_place(message, path->name, std::move(done));
+  on_worker(leave, [this, path = *path](const Done& changed) {
     path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
     changed({.body = "{}"});
   });
+}
+
+/// Holds a place until the request is answered.
+Rest::Done Rest::with_place(const Message& message, std::string_view model, Done done) const {
+  service_.tenants().check(message.authorization, model);
+  auto place = std::make_shared<Service::Place>(service_.enter(message.authorization));
+  return [place, done = std::move(done)](Reply reply) {
+    place->reset();
+    done(std::move(reply));
+  };
 }
 
 void Rest::on_worker(Done done, std::function<void(const Done&)> work) const {

@@ -95,7 +95,7 @@ std::optional<double> largest_difference(const api::Array& a, const api::Array& 
   return largest;
 }
 
-void append_comparison(std::string& json, const NamedArray& before, const NamedArray& now) {
+void append_comparison(std::string& json, const Journey& journey, const NamedArray& before, const NamedArray& now) {
   json += R"({"name":)";
   append_json(json, before.first);
   json += same_bits(before.second, now.second) ? R"(,"equal":true)" : R"(,"equal":false)";
@@ -104,9 +104,9 @@ void append_comparison(std::string& json, const NamedArray& before, const NamedA
     append_number(json, *difference);
   }
   json += R"(,"before":)";
-  append_json(json, before.second.str());
+  append_json(json, shown_value(journey, before));
   json += R"(,"now":)";
-  append_json(json, now.second.str());
+  append_json(json, shown_value(journey, {before.first, now.second}));
   json += '}';
 }
 
@@ -117,7 +117,7 @@ Reply compared(const Journey& before, const Outcome& now, const PathRecord& path
   if (now) {
     for (std::size_t i = 0; i < now->outputs.size() && i < before.outputs.size(); ++i) {
       if (i != 0) reply.body += ',';
-      append_comparison(reply.body, before.outputs[i], now->outputs[i]);
+      append_comparison(reply.body, before, before.outputs[i], now->outputs[i]);
       equal &= same_bits(before.outputs[i].second, now->outputs[i].second);
     }
     again.model = now->model;
@@ -127,6 +127,7 @@ Reply compared(const Journey& before, const Outcome& now, const PathRecord& path
     again.error = now.error().what();
   }
   reply.body += equal ? R"(],"equal":true,"path":)" : R"(],"equal":false,"path":)";
+  redact(again, before.redacted);
   append_journey(reply.body, again);
   reply.body += '}';
   return reply;
@@ -167,11 +168,8 @@ void Rest::of_paths(const Message& message, std::shared_ptr<Caller> caller, Done
 
 void Rest::replay(const Message& message, std::uint64_t number, std::shared_ptr<Caller> caller, Done done) const {
   expect(message, "POST");
-  service_.enter();
-  const Done leave = [this, done = std::move(done)](Reply reply) {
-    service_.leave();
-    done(std::move(reply));
-  };
+  const auto kept = service_.paths().find(number);
+  const Done leave = with_place(message, kept == nullptr ? "" : kept->model, std::move(done));
   on_worker(leave, [this, &message, number, caller](const Done& left) {
     service_.replay(number, change_from(message.body), caller,
                     [left](const Journey& before, const Outcome& now, const PathRecord& path) {

@@ -5,7 +5,10 @@
 namespace frazil::server {
 
 Service::Service(ServiceOptions options)
-    : options_(std::move(options)), paths_(options_.config.paths), workers_(options_.workers) {
+    : options_(std::move(options)),
+      paths_(options_.config.paths),
+      tenants_(options_.config.tenants),
+      workers_(options_.workers) {
   if (!options_.config.paths.otlp.empty()) otlp_ = std::make_unique<Otlp>(options_.config.paths.otlp);
   states_ = std::make_unique<StateStore>(options_.config.state, workers_);
   loader_ = std::make_unique<Loader>(options_.folder, options_.run, options_.config, workers_, *states_, options_.warn);
@@ -112,10 +115,12 @@ void Service::swap_in(std::shared_ptr<const Repository> repository) {
   repository_.swap(repository);
 }
 
-void Service::enter() {
+Service::Place Service::enter(std::string_view authorization) {
+  Tenants::Place tenants = tenants_.enter(authorization);
   const std::size_t waiting = waiting_.fetch_add(1, std::memory_order_relaxed);
-  if (waiting < options_.most_waiting) return;
-  leave();
+  Place place(this,
+              [this, tenants = std::move(tenants)](const void*) { waiting_.fetch_sub(1, std::memory_order_relaxed); });
+  if (waiting < options_.most_waiting) return place;
   refused_.fetch_add(1, std::memory_order_relaxed);
   throw Refusal(Http::too_many, "too many requests wait: " + std::to_string(waiting));
 }

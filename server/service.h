@@ -13,6 +13,7 @@
 #include "server/path_log.h"
 #include "server/repository.h"
 #include "server/request.h"
+#include "server/tenants.h"
 #include "server/workers.h"
 
 namespace frazil::server {
@@ -52,10 +53,12 @@ class Service {
   /// Serves a model no longer. Throws Refusal (not_found), or (bad_request) where a pipeline needs it.
   void unload(std::string_view name);
 
-  /// Takes a place among the requests that run or wait. Throws Refusal (too_many) when there is none; otherwise
-  /// leave() gives it back.
-  void enter();
-  void leave() { waiting_.fetch_sub(1, std::memory_order_relaxed); }
+  /// A place among the requests that run or wait; ends with the object.
+  using Place = std::shared_ptr<const void>;
+  /// Takes a place for a request, in the name of the tenant whose key `authorization` has. Throws Refusal (too_many)
+  /// when there is none, and what Tenants::enter() throws.
+  Place enter(std::string_view authorization);
+  const Tenants& tenants() const { return tenants_; }
 
   /// Runs a request of which the inputs were kept again, alone, with other parameters or on another version where
   /// `change` has some. `done` is called once: with what then came out, and its way. Throws Refusal for a number that
@@ -75,6 +78,11 @@ class Service {
 
   /// Metrics as Prometheus reads them.
   Reply metrics() const;
+  struct Load {
+    std::uint64_t waiting, refused;  ///< requests that run or wait now; that were refused so far
+    StateStore::Counts sequences;
+  };
+  Load current_load() const;
 
  private:
   void keep_path(Call& call, const Served& target);
@@ -88,6 +96,7 @@ class Service {
   mutable std::mutex mutex_;  // of repository_
   std::shared_ptr<const Repository> repository_;
   PathLog paths_;
+  Tenants tenants_;
   std::unique_ptr<Otlp> otlp_;  ///< null: spans are not sent
   std::unique_ptr<StateStore> states_;
   std::unique_ptr<Loader> loader_;

@@ -37,6 +37,7 @@ struct Transport {
   boost::asio::io_context context{1};
   std::set<Connection*> connections;
   bool ending = false;
+  std::size_t live_clients = 0;  ///< that are told what goes on
 };
 
 /// A connection that other threads may hold, too: it is destroyed on the thread that runs the context.

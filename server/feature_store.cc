@@ -1,0 +1,316 @@
+#include "server/feature_store.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "server/redis.h"
+
+namespace frazil::server {
+namespace {
+
+using Record = std::shared_ptr<const FeatureRecord>;
+
+constexpr std::size_t kMostFailures = 5;
+constexpr std::chrono::seconds kPause{1};
+
+/// Records by key; those that were not used for longest go first.
+class Kept {
+ public:
+  explicit Kept(std::size_t most) : most_(most) {}
+
+  Record find(const std::string& key, Clock::time_point not_before) {
+    const auto at = by_key_.find(key);
+    if (at == by_key_.end() || at->second->second->read < not_before) return nullptr;
+    by_use_.splice(by_use_.begin(), by_use_, at->second);
+    return at->second->second;
+  }
+
+  void keep(const std::string& key, Record record) {
+    if (most_ == 0) return;
+    if (const auto at = by_key_.find(key); at != by_key_.end()) {
+      at->second->second = std::move(record);
+      return by_use_.splice(by_use_.begin(), by_use_, at->second);
+    }
+    by_use_.emplace_front(key, std::move(record));
+    by_key_.emplace(by_use_.front().first, by_use_.begin());
+    if (by_use_.size() <= most_) return;
+    by_key_.erase(by_use_.back().first);
+    by_use_.pop_back();
+  }
+
+ private:
+  using Use = std::list<std::pair<std::string, Record>>;
+  std::size_t most_;
+  Use by_use_;
+  std::unordered_map<std::string_view, Use::iterator> by_key_;  // views of the keys in by_use_
+};
+
+/// A look-up of one key that is under way.
+struct Flight {
+  std::string key;
+  bool ended = false;
+  Record record;  ///< null: it failed
+  std::string why;
+};
+using Flights = std::vector<std::shared_ptr<Flight>>;
+
+}  // namespace
+
+struct FeatureStore::Impl {
+  explicit Impl(const FeatureView& view_)
+      : view(view_),
+        redis(view_.redis, {.connect = std::chrono::seconds(10), .answer = std::chrono::seconds(10)}),
+        kept(view_.keep > Clock::duration::zero() ? view_.most_kept : 0) {
+    for (const std::string& feature : view.features) fields.push_back(feast_field(view.view, feature));
+    fields.push_back(feast_time_field(view.view));
+  }
+
+  // ---- Redis ----
+
+  /// A record for each key, null for an answer that is an error or damaged, with why. Throws RedisFault.
+  std::vector<Record> ask(const Flights& flights, Clock::time_point until, std::string& why) {
+    std::vector<Redis::Command> commands;
+    for (const auto& flight : flights) {
+      Redis::Command& command = commands.emplace_back(Redis::Command{"HMGET", flight->key});
+      command.insert(command.end(), fields.begin(), fields.end());
+    }
+    std::vector<Record> records;
+    for (const RedisReply& reply : redis.run(commands, until)) {
+      try {
+        records.push_back(record_of(reply));
+      } catch (const std::invalid_argument& error) {
+        why = std::string("Redis has ") + error.what();
+        records.push_back(nullptr);
+      }
+    }
+    return records;
+  }
+
+  Record record_of(const RedisReply& reply) const {
+    if (reply.kind == RedisReply::Kind::error) throw std::invalid_argument("an error: " + reply.text);
+    if (reply.items.size() != fields.size()) throw std::invalid_argument("another number of fields");
+    FeatureRecord record{.read = Clock::now()};
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const RedisReply& item = reply.items[i];
+      const bool given = item.kind == RedisReply::Kind::text, is_time = i + 1 == fields.size();
+      record.found |= given;
+      if (given) record.hash = record.hash * 31 + murmur3(item.text);
+      if (!is_time) record.values.push_back(given ? feast_value(item.text) : FeastValue());
+      if (is_time && given) record.written = feast_time(item.text);
+    }
+    return std::make_shared<const FeatureRecord>(std::move(record));
+  }
+
+  // ---- the breaker ----
+
+  void expect_answers() {
+    const std::scoped_lock lock(mutex);
+    if (Clock::now() < paused_until) throw RedisFault(RedisFault::Kind::late, "Redis did not answer a moment ago");
+  }
+
+  /// A look-up that a request's own limit has cut short says nothing about Redis.
+  void count(bool answered, bool cut_short) {
+    const std::scoped_lock lock(mutex);
+    if (answered) {
+      failures = 0;
+    } else if (!cut_short && ++failures >= kMostFailures) {
+      paused_until = Clock::now() + kPause;
+    }
+  }
+
+  // ---- look-ups ----
+
+  /// Ends the flights, whatever happens.
+  void read(const Flights& flights, std::optional<Clock::time_point> limit) {
+    std::vector<Record> records;
+    std::string why;
+    const Clock::time_point own = Clock::now() + view.time_out;
+    const bool shorter = limit && *limit < own;
+    try {
+      expect_answers();
+      try {
+        records = ask(flights, shorter ? *limit : own, why);
+        count(true, false);
+      } catch (const RedisFault& fault) {
+        count(false, shorter && fault.kind() == RedisFault::Kind::late);
+        throw;
+      }
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    records.resize(flights.size());
+    const std::scoped_lock lock(mutex);
+    for (std::size_t i = 0; i < flights.size(); ++i) {
+      Flight& flight = *flights[i];
+      flight.ended = true;
+      flight.record = records[i];
+      flight.why = why;
+      if (flight.record != nullptr) kept.keep(flight.key, flight.record);
+      under_way.erase(flight.key);
+    }
+    come.notify_all();
+  }
+
+  const FeatureView view;
+  std::vector<std::string> fields;
+  Redis redis;
+
+  std::mutex mutex;  // of all below
+  std::condition_variable come;
+  Kept kept;
+  std::unordered_map<std::string, std::shared_ptr<Flight>> under_way;
+  std::size_t failures = 0;
+  Clock::time_point paused_until;
+};
+
+FeatureStore::FeatureStore(const FeatureView& view) : impl_(std::make_unique<Impl>(view)) {}
+FeatureStore::~FeatureStore() = default;
+
+FeatureStore::Found FeatureStore::look_up(std::span<const std::string> keys, std::optional<Clock::time_point> until) {
+  Impl& impl = *impl_;
+  const Clock::time_point now = Clock::now();
+  Found found;
+  found.rows.resize(keys.size());
+  Flights own;
+  std::vector<std::pair<std::size_t, std::shared_ptr<Flight>>> awaited;
+  std::unique_lock lock(impl.mutex);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    found.rows[i] = impl.kept.find(keys[i], now - impl.view.keep);
+    if (found.rows[i] != nullptr) {
+      ++found.kept;
+      found.oldest = std::max(found.oldest, now - found.rows[i]->read);
+      continue;
+    }
+    auto& flight = impl.under_way[keys[i]];
+    if (flight == nullptr) own.push_back(flight = std::make_shared<Flight>(Flight{.key = keys[i]}));
+    awaited.emplace_back(i, flight);
+  }
+  if (awaited.empty()) return found;
+  lock.unlock();
+  if (!own.empty()) impl.read(own, until);
+  lock.lock();
+  const Clock::time_point limit = std::min(until.value_or(Clock::time_point::max()), now + impl.view.time_out);
+  for (const auto& [i, flight] : awaited) {
+    impl.come.wait_until(lock, limit, [&] { return flight->ended; });
+    found.rows[i] = flight->record;
+    if (flight->record == nullptr) found.why = flight->ended ? flight->why : "Redis does not answer in time";
+  }
+  return found;
+}
+
+// ---- columns ----
+
+namespace {
+
+[[noreturn]] void refuse(const FeatureColumn& column) {
+  throw Refusal(Http::internal, "feature '" + column.name + "' has a value in Redis that is no " +
+                                    (column.list ? "list of " : "") + std::string(api::name_of(column.dtype)));
+}
+
+/// The type of FeastValue that values of T come from.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, std::string>, std::string,
+                                  std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>>;
+
+template <class T, class From>
+T converted(const FeatureColumn& column, const From& from) {
+  if constexpr (std::is_integral_v<T>) {
+    if (from < std::int64_t{std::numeric_limits<T>::min()} || from > std::int64_t{std::numeric_limits<T>::max()}) {
+      refuse(column);
+    }
+  }
+  return static_cast<T>(from);
+}
+
+/// Whole numbers are taken for fractions, too.
+template <class T>
+T one_of(const FeatureColumn& column, const FeastValue& value) {
+  if (const auto* const exact = std::get_if<Stored<T>>(&value)) return converted<T>(column, *exact);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (const auto* const whole = std::get_if<std::int64_t>(&value)) return static_cast<T>(*whole);
+  }
+  refuse(column);
+}
+
+template <class T, class F>
+void with_items(const FeatureColumn& column, const FeastValue& value, F f) {
+  if (const auto* const exact = std::get_if<std::vector<Stored<T>>>(&value)) return f(*exact);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (const auto* const whole = std::get_if<std::vector<std::int64_t>>(&value)) return f(*whole);
+  }
+  refuse(column);
+}
+
+bool has_value(const FeastValue* row) { return row != nullptr && !std::holds_alternative<std::monostate>(*row); }
+
+template <class T>
+T missing_of(const FeatureColumn& column) {
+  return has_value(&column.missing) ? one_of<T>(column, column.missing) : T();
+}
+
+template <class T>
+api::Array values_of(const FeatureColumn& column, std::span<const FeastValue* const> rows) {
+  api::Array array(column.dtype, {static_cast<std::int64_t>(rows.size())});
+  const auto to = array.mutable_values<T>();
+  const T missing = missing_of<T>(column);
+  for (std::size_t i = 0; i < rows.size(); ++i) to[i] = has_value(rows[i]) ? one_of<T>(column, *rows[i]) : missing;
+  return array;
+}
+
+template <class T>
+api::Array lists_of(const FeatureColumn& column, std::span<const FeastValue* const> rows, api::Array& lengths) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  lengths = api::Array(api::Dtype::i64, {count});
+  const auto length = lengths.mutable_values<std::int64_t>();
+  std::int64_t longest = 1;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!has_value(rows[i])) continue;
+    with_items<T>(column, *rows[i], [&](const auto& items) {
+      length[i] = static_cast<std::int64_t>(std::min<std::uint64_t>(items.size(), *column.list));
+    });
+    longest = std::max(longest, length[i]);
+  }
+  api::Array array(column.dtype, {count, longest});
+  const auto to = array.mutable_values<T>();
+  std::ranges::fill(to, missing_of<T>(column));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (length[i] == 0) continue;
+    with_items<T>(column, *rows[i], [&](const auto& items) {
+      std::size_t at = i * static_cast<std::size_t>(longest);
+      for (auto item = items.end() - length[i]; item != items.end(); ++item) to[at++] = converted<T>(column, *item);
+    });
+  }
+  return array;
+}
+
+template <class T>
+api::Array column_of_type(const FeatureColumn& column, std::span<const FeastValue* const> rows, api::Array* lengths) {
+  return column.list ? lists_of<T>(column, rows, *lengths) : values_of<T>(column, rows);
+}
+
+}  // namespace
+
+bool FeatureColumn::takes(api::Dtype dtype) {
+  using enum api::Dtype;
+  return dtype == boolean || dtype == i32 || dtype == i64 || dtype == f32 || dtype == f64 || dtype == string;
+}
+
+api::Array column_of(const FeatureColumn& column, std::span<const FeastValue* const> rows, api::Array* lengths) {
+  switch (column.dtype) {
+    case api::Dtype::boolean: return column_of_type<bool>(column, rows, lengths);
+    case api::Dtype::i32: return column_of_type<std::int32_t>(column, rows, lengths);
+    case api::Dtype::i64: return column_of_type<std::int64_t>(column, rows, lengths);
+    case api::Dtype::f32: return column_of_type<float>(column, rows, lengths);
+    case api::Dtype::f64: return column_of_type<double>(column, rows, lengths);
+    default: return column_of_type<std::string>(column, rows, lengths);
+  }
+}
+
+}  // namespace frazil::server

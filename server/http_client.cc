@@ -1,0 +1,259 @@
+#include "server/http_client.h"
+
+#include <future>
+#include <optional>
+#include <thread>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <simdjson.h>
+
+#include "server/infer_message.h"
+#include "server/yaml.h"
+
+namespace frazil::server {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+using beast::error_code;
+using Kind = HttpFault::Kind;
+
+constexpr std::size_t kMostIdle = 64;
+
+HttpFault late() { return {Kind::late, "the other server does not answer in time"}; }
+
+}  // namespace
+
+HttpUrl HttpUrl::parse(const std::string& text) {
+  constexpr std::string_view kScheme = "http://";
+  const bool http = text.starts_with(kScheme);
+  const std::string rest = http ? text.substr(kScheme.size()) : "";
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  HttpUrl url{.host = rest.substr(0, slash), .port = "80", .target = rest.substr(slash)};
+  const std::size_t colon = url.host.rfind(':');
+  if (colon != std::string::npos && url.host.back() != ']') {
+    url.port = url.host.substr(colon + 1);
+    url.host.resize(colon);
+  }
+  if (url.host.size() > 2 && url.host.front() == '[' && url.host.back() == ']') {
+    url.host = url.host.substr(1, url.host.size() - 2);
+  }
+  if (url.target.empty()) url.target = "/";
+  const auto is_odd = [](char c) { return c <= ' ' || c == '\x7f'; };
+  const auto port = whole_from(url.port);
+  if (!http || url.host.empty() || !port || *port == 0 || *port > 65535 || std::ranges::any_of(text, is_odd)) {
+    throw std::invalid_argument("expected http://HOST:PORT/PATH, got '" + text + "'");
+  }
+  return url;
+}
+
+struct HttpClient::Impl {
+  using Socket = std::unique_ptr<tcp::socket>;
+
+  Impl(HttpUrl url_, std::size_t most_bytes_) : url(std::move(url_)), most_bytes(most_bytes_) {
+    thread = std::thread([this] { context.run(); });
+  }
+  ~Impl() {
+    context.stop();
+    thread.join();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  // Of the client's thread.
+  Socket take() {
+    if (idle.empty()) return nullptr;
+    Socket socket = std::move(idle.back());
+    idle.pop_back();
+    return socket;
+  }
+  void give(Socket socket) {
+    if (idle.size() < kMostIdle) idle.push_back(std::move(socket));
+  }
+
+  class Running;
+
+  const HttpUrl url;
+  const std::size_t most_bytes;
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
+  std::vector<Socket> idle;
+  std::thread thread;
+};
+
+/// All but start() and cancel() is of the client's thread.
+class HttpClient::Impl::Running : public Exchange, public std::enable_shared_from_this<Running> {
+ public:
+  Running(Impl& client, HttpRequest request, Clock::time_point until, Done done)
+      : client_(client),
+        request_(http::verb::post, client.url.target, 11, std::move(request.body)),
+        until_(until),
+        done_(std::move(done)),
+        timer_(client.context),
+        resolver_(client.context) {
+    const std::string& host = client.url.host;
+    const bool is_v6 = host.find(':') != std::string::npos;
+    request_.set(http::field::host, (is_v6 ? "[" + host + "]" : host) + ":" + client.url.port);
+    request_.set(http::field::content_type, request.type);
+    for (const auto& [name, value] : request.headers) request_.set(name, value);
+    request_.prepare_payload();
+  }
+
+  void start() override {
+    asio::post(client_.context, [self = shared_from_this()] { self->begin(); });
+  }
+  void cancel() override {
+    asio::post(client_.context, [self = shared_from_this()] {
+      self->end(std::unexpected(HttpFault(Kind::cancelled, "the caller has left")));
+    });
+  }
+
+ private:
+  void begin() {
+    if (done_ == nullptr) return;
+    timer_.expires_at(until_);
+    timer_.async_wait([self = shared_from_this()](error_code error) {
+      if (!error) self->end(std::unexpected(late()));
+    });
+    socket_ = client_.take();
+    reused_ = socket_ != nullptr;
+    reused_ ? write() : connect();
+  }
+
+  /// What follows a step that has succeeded.
+  template <class F>
+  auto then(Kind kind, F next) {
+    return [self = shared_from_this(), kind, next](error_code error, auto&&... result) {
+      if (self->done_ == nullptr) return;
+      error ? self->fail(kind, error) : next(*self, result...);
+    };
+  }
+
+  void connect() {
+    reused_ = false;
+    socket_ = std::make_unique<tcp::socket>(client_.context);
+    const auto connected = then(Kind::refused, [](Running& self, auto&&...) {
+      error_code ignored;
+      self.socket_->set_option(tcp::no_delay(true), ignored);  // NOLINT(bugprone-unused-return-value): slower without
+      self.write();
+    });
+    error_code error;
+    const auto address = asio::ip::make_address(client_.url.host, error);
+    if (!error) {
+      const auto port = static_cast<std::uint16_t>(std::stoul(client_.url.port));
+      return socket_->async_connect(tcp::endpoint(address, port), connected);
+    }
+    resolver_.async_resolve(client_.url.host, client_.url.port,
+                            then(Kind::refused, [connected](Running& self, const auto& found) {
+                              asio::async_connect(*self.socket_, found, connected);
+                            }));
+  }
+
+  void write() {
+    http::async_write(*socket_, request_, then(Kind::broken, [](Running& self, auto&&...) { self.read(); }));
+  }
+
+  void read() {
+    parser_.emplace();
+    parser_->body_limit(client_.most_bytes);
+    buffer_.clear();
+    http::async_read(*socket_, buffer_, *parser_, then(Kind::broken, [](Running& self, auto&&...) { self.answer(); }));
+  }
+
+  void answer() {
+    const bool more = parser_->get().keep_alive() && buffer_.size() == 0;
+    HttpAnswer answer{.status = parser_->get().result_int(), .body = std::move(parser_->get().body())};
+    if (more) client_.give(std::move(socket_));
+    end(std::move(answer));
+  }
+
+  void fail(Kind kind, error_code error) {
+    const bool begun = parser_ && parser_->got_some();
+    if (reused_ && kind == Kind::broken && !begun) return connect();
+    if (error.category() == make_error_code(http::error::bad_method).category() &&
+        error != http::error::end_of_stream && error != http::error::partial_message) {
+      return end(std::unexpected(HttpFault(Kind::wrong, "the other server's answer is no HTTP: " + error.message())));
+    }
+    const char* const what = kind == Kind::refused ? "the other server cannot be reached: "
+                                                   : "the connection to the other server has ended: ";
+    end(std::unexpected(HttpFault(kind, what + error.message())));
+  }
+
+  void end(std::expected<HttpAnswer, HttpFault> result) {
+    if (done_ == nullptr) return;
+    timer_.cancel();
+    resolver_.cancel();
+    error_code ignored;
+    if (socket_ != nullptr) socket_->close(ignored);  // NOLINT(bugprone-unused-return-value): it is given up anyway
+    std::exchange(done_, nullptr)(std::move(result));
+  }
+
+  Impl& client_;
+  http::request<http::string_body> request_;
+  Clock::time_point until_;
+  Done done_;  ///< null after the end
+  asio::steady_timer timer_;
+  tcp::resolver resolver_;
+  Socket socket_;
+  bool reused_ = false;
+  beast::flat_buffer buffer_;
+  std::optional<http::response_parser<http::string_body>> parser_;
+};
+
+HttpClient::HttpClient(HttpUrl url, std::size_t most_bytes)
+    : impl_(std::make_unique<Impl>(std::move(url), most_bytes)) {}
+HttpClient::~HttpClient() = default;
+
+std::shared_ptr<HttpClient::Exchange> HttpClient::post(HttpRequest request, Clock::time_point until, Done done) {
+  return std::make_shared<Impl::Running>(*impl_, std::move(request), until, std::move(done));
+}
+
+HttpAnswer HttpClient::post_and_wait(HttpRequest request, Clock::time_point until) {
+  std::promise<std::expected<HttpAnswer, HttpFault>> promise;
+  auto result = promise.get_future();
+  post(std::move(request), until, [&](auto answer) { promise.set_value(std::move(answer)); })->start();
+  auto answer = result.get();
+  if (!answer) throw HttpFault(answer.error());
+  return std::move(*answer);
+}
+
+// ---- inference ----
+
+namespace {
+
+constexpr std::string_view kOutputs = "\"outputs\":";
+
+}  // namespace
+
+// Inputs of a request and outputs of an answer have the same form: what reads and writes one does for the other.
+std::string inference_body(std::vector<NamedArray> inputs) {
+  const InferResponse as_outputs{.outputs = std::move(inputs)};
+  const std::string body = write_infer(as_outputs, BinaryOutputs(InferRequest())).body;
+  return "{\"inputs\":" + body.substr(body.find(kOutputs) + kOutputs.size());
+}
+
+std::vector<NamedArray> inference_results(const std::string& body) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object root;
+  simdjson::dom::element outputs;
+  if (parser.parse(body).get(root) != simdjson::SUCCESS || root["outputs"].get(outputs) != simdjson::SUCCESS) {
+    throw Refusal(Http::internal, "the other server's answer is no JSON object with \"outputs\"");
+  }
+  const std::string as_inputs = "{\"inputs\":" + simdjson::minify(outputs) + "}";
+  try {
+    return read_infer({.method = "POST", .path = "/", .body = as_inputs}).inputs;
+  } catch (const Refusal& refusal) {
+    throw Refusal(Http::internal, std::string("the other server's answer: ") + refusal.what());
+  }
+}
+
+}  // namespace frazil::server

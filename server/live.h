@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "server/service.h"
+
+namespace frazil::server {
+
+/// What one client of the live view is told: what is served now, and what has happened since he was told last.
+class LiveView {
+ public:
+  explicit LiveView(const Service& service) : service_(service) {}
+
+  /// One JSON object; docs/live-view.md has its fields. `dropped`: snapshots that the client was too slow for. It reads
+  /// counters and takes no lock for long, so that requests are not held up.
+  std::string snapshot(std::uint64_t dropped);
+
+ private:
+  /// A model's counters at one moment.
+  struct Counters {
+    Counters() = default;
+    explicit Counters(const Statistics& statistics);
+    struct Sum {
+      std::uint64_t count = 0, nanoseconds = 0;
+    };
+    Sum requests, queue, runs;
+    std::uint64_t in_runs = 0, padded = 0, elements = 0;
+    FineHistogram::Counts times = {};
+  };
+  using Key = std::pair<std::string, std::string>;  // name, version
+
+  void append_server(std::string& json) const;
+  void append_paths(std::string& json) const;
+  /// `seconds`: since he was told last; 0: he was not.
+  void append_model(std::string& json, const Served& served, const Counters& now, double seconds) const;
+  static void append_interval(std::string& json, const Counters& before, const Counters& now, double seconds);
+
+  const Service& service_;
+  Clock::time_point told_ = {};  // the last time
+  std::map<Key, Counters> before_;
+};
+
+}  // namespace frazil::server

@@ -1,0 +1,160 @@
+#include "server/live_stream.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <string>
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+
+#include "server/live.h"
+#include "server/url.h"
+
+namespace frazil::server {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kOften{1000}, kLeast{100}, kMost{10'000};
+constexpr milliseconds kLastWords{1000};  ///< at most, for the last event
+constexpr int kSendBuffer = 64 * 1024;    ///< bounds what the system holds for a client that does not read
+constexpr std::string_view kHead =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+    "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n";
+
+/// One client, alive while it waits for something.
+class LiveStream : public Connection, public std::enable_shared_from_this<LiveStream> {
+ public:
+  LiveStream(tcp::socket socket, Transport& transport, milliseconds every)
+      : socket_(std::move(socket)),
+        transport_(transport),
+        every_(every),
+        view_(transport.service),
+        timer_(transport.context) {
+    transport_.connections.insert(this);
+    ++transport_.live_clients;
+  }
+  ~LiveStream() override {
+    transport_.connections.erase(this);
+    --transport_.live_clients;
+  }
+  LiveStream(const LiveStream&) = delete;
+  LiveStream& operator=(const LiveStream&) = delete;
+
+  void begin() {
+    error_code ignored;
+    // NOLINTNEXTLINE(bugprone-unused-return-value): with the system's size it works, too
+    socket_.set_option(tcp::socket::send_buffer_size(kSendBuffer), ignored);
+    watch();
+    write(std::string(kHead) + event());
+    next_ = Clock::now();
+    wait();
+  }
+
+  void end() override {
+    ending_ = true;
+    timer_.expires_after(kLastWords);
+    timer_.async_wait([self = shared_from_this()](error_code) { self->close(); });
+    if (!writing_) say_end();
+  }
+  void give_up() override { close(); }
+
+ private:
+  std::string event() { return "data: " + view_.snapshot(dropped_) + "\n\n"; }
+
+  void wait() {
+    next_ = std::max(next_ + every_, Clock::now());
+    timer_.expires_at(next_);
+    timer_.async_wait([self = shared_from_this()](error_code error) {
+      if (!error && !self->ending_ && self->socket_.is_open()) self->tell();
+    });
+  }
+
+  void tell() {
+    if (!writing_) {
+      write(event());
+    } else if (Clock::now() - began_ > transport_.patience()) {
+      return close();
+    } else {
+      ++dropped_;
+    }
+    wait();
+  }
+
+  void write(std::string text) {
+    text_ = std::move(text);
+    writing_ = true;
+    began_ = Clock::now();
+    asio::async_write(socket_, asio::buffer(text_), [self = shared_from_this()](error_code error, std::size_t) {
+      self->writing_ = false;
+      if (error || self->said_end_) return self->close();
+      if (self->ending_) self->say_end();
+    });
+  }
+
+  void say_end() {
+    said_end_ = true;
+    write("event: end\ndata: {}\n\n");
+  }
+
+  /// The client has nothing more to say: what is read tells that he goes.
+  void watch() {
+    socket_.async_read_some(asio::buffer(heard_), [self = shared_from_this()](error_code error, std::size_t) {
+      error ? self->close() : self->watch();
+    });
+  }
+
+  void close() {
+    error_code ignored;
+    timer_.cancel();
+    // NOLINTBEGIN(bugprone-unused-return-value): the connection is given up anyway
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    socket_.close(ignored);
+    // NOLINTEND(bugprone-unused-return-value)
+  }
+
+  tcp::socket socket_;
+  Transport& transport_;
+  const milliseconds every_;
+  LiveView view_;
+  asio::steady_timer timer_;
+  Clock::time_point next_, began_;  // of the next event; of the last write
+  std::uint64_t dropped_ = 0;
+  bool writing_ = false, ending_ = false, said_end_ = false;
+  std::string text_;
+  std::array<char, 256> heard_ = {};
+};
+
+}  // namespace
+
+milliseconds live_interval(const Message& message, const Transport& transport) {
+  if (message.method != "GET") throw Refusal(Http::method_not_allowed, std::string(kLiveEvents) + ": expected GET");
+  transport.service.tenants().check(message.authorization);
+  milliseconds every = kOften;
+  for (const auto& [key, value] : query_of(message.query)) {
+    std::int64_t number = 0;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool whole = parsed.ec == std::errc() && parsed.ptr == value.data() + value.size();
+    every = milliseconds(number);
+    if (key != "every_ms" || !whole || every < kLeast || every > kMost) {
+      throw Refusal(Http::bad_request, "query '" + key + "=" + value + "': expected every_ms of 100 to 10000");
+    }
+  }
+  if (transport.ending) throw Refusal(Http::unavailable, "the server is ending");
+  if (transport.live_clients >= kMostLiveClients) {
+    throw Refusal(Http::unavailable,
+                  "the live view has " + std::to_string(kMostLiveClients) + " clients already: no more are told");
+  }
+  return every;
+}
+
+void serve_live(tcp::socket socket, Transport& transport, milliseconds every) {
+  std::make_shared<LiveStream>(std::move(socket), transport, every)->begin();
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <csignal>
+#include <future>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+
+#include "server/folder.h"
+#include "server/server.h"
+
+// A server in this process, and a socket to talk to it.
+namespace frazil::test {
+
+/// Ends on a signal.
+class RunningServer {
+ public:
+  explicit RunningServer(server::ServiceOptions of_service, server::ServerOptions options = {})
+      : service(std::move(of_service)) {
+    options.http_port = options.grpc_port = options.metrics_port = 0;
+    std::promise<server::Ports> known;
+    thread_ = std::thread([this, options, &known] {
+      server::serve(service, options, [&](const server::Ports& ports) { known.set_value(ports); });
+    });
+    port = known.get_future().get().http;
+  }
+  ~RunningServer() { end(); }
+  RunningServer(const RunningServer&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
+  void end() {
+    if (!thread_.joinable()) return;
+    begin_end();
+    thread_.join();
+  }
+  static void begin_end() { std::raise(SIGTERM); }
+
+  server::Service service;
+  std::uint16_t port = 0;
+
+ private:
+  std::thread thread_;
+};
+
+/// Reads text up to a mark, as it comes.
+class TextClient {
+ public:
+  /// `receive_buffer`: bytes that the system takes for it; 0: the system's own choice.
+  explicit TextClient(std::uint16_t port, int receive_buffer = 0) : socket_(context_) {
+    socket_.open(boost::asio::ip::tcp::v4());
+    if (receive_buffer != 0) socket_.set_option(boost::asio::socket_base::receive_buffer_size(receive_buffer));
+    socket_.connect({boost::asio::ip::address_v4::loopback(), port});
+  }
+  void get(std::string_view target, std::string_view headers = "") {
+    boost::asio::write(socket_, boost::asio::buffer("GET " + std::string(target) + " HTTP/1.1\r\nHost: h\r\n" +
+                                                    std::string(headers) + "\r\n"));
+  }
+  /// What comes before the mark; what there was where the connection ends first.
+  std::string up_to(std::string_view mark) {
+    boost::system::error_code error;
+    const std::size_t size = boost::asio::read_until(socket_, boost::asio::dynamic_buffer(text_), mark, error);
+    std::string text = error ? text_ : text_.substr(0, size - mark.size());
+    text_.erase(0, error ? text_.size() : size);
+    ended = static_cast<bool>(error);
+    return text;
+  }
+  void close() { socket_.close(); }
+
+  bool ended = false;  ///< the server has closed the connection
+
+ private:
+  boost::asio::io_context context_;
+  boost::asio::ip::tcp::socket socket_;
+  std::string text_;
+};
+
+}  // namespace frazil::test
