@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas demo bench asan tsan arm64 soak fuzz coverage format lint clean
+.PHONY: help install-deps configure build test test-all test-isas demo demo-serve bench asan tsan arm64 soak fuzz coverage format lint clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -31,6 +31,13 @@ test-isas: build  ## the suite on each instruction set, with one thread and with
 demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo
 	@$(BUILD)/digits_demo examples/digits
+
+demo-serve:  ## models under load behind HAProxy, while they are changed and replicas die; prints what happened
+	@scripts/install-deps.sh --demo
+	@$(MAKE) --no-print-directory configure
+	@cmake --build $(BUILD) --target frazil_tool frazil_python
+	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
+	  examples/serving/demo.py --frazil $(BUILD)/frazil
 
 bench:  ## measure against ONNX Runtime and oneDNN; THREADS=2 gives both two threads; see bench/run.sh
 	@scripts/install-deps.sh --bench

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs missing Debian packages: for building and running; with --test also for testing the page of `frazil view` in a
-# browser, with --bench also for comparing, with --dev also for linting and profiling, with --arm64 also for compiling and
-# testing for 64-bit ARM.
+# Installs missing Debian packages: for building and running; with --test also for testing pages in a browser and the
+# service with other clients and Redis, with --demo also for what `make demo-serve` starts, with --bench also for
+# comparing, with --dev also for linting and profiling, with --arm64 also for compiling and testing for 64-bit ARM.
 set -euo pipefail
 
 packages=(
@@ -12,7 +12,8 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
   python3-dev python3-numpy python3-pytest python3-pip python3-venv pybind11-dev
 )
-browser_packages=(chromium chromium-driver)
+test_packages=(chromium chromium-driver redis-server python3-grpcio python3-protobuf)
+demo_packages=(haproxy)
 bench_packages=(libdnnl-dev python3-torch libopenblas0-pthread)
 dev_packages=(
   libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
@@ -25,10 +26,11 @@ command -v npm >/dev/null || packages+=(nodejs npm)
 case "${1:-}" in
   "") ;;
   --bench) packages+=("${bench_packages[@]}") ;;
-  --test) packages+=("${browser_packages[@]}") ;;
-  --dev) packages+=("${bench_packages[@]}" "${dev_packages[@]}" "${browser_packages[@]}") ;;
+  --test) packages+=("${test_packages[@]}") ;;
+  --demo) packages+=("${test_packages[@]}" "${demo_packages[@]}") ;;
+  --dev) packages+=("${bench_packages[@]}" "${dev_packages[@]}" "${test_packages[@]}") ;;
   --arm64) packages+=("${arm64_packages[@]}") ;;
-  *) echo "usage: $0 [--test | --bench | --dev | --arm64]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--test | --demo | --bench | --dev | --arm64]" >&2; exit 2 ;;
 esac
 
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)

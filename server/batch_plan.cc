@@ -1,7 +1,9 @@
 #include "server/batch_plan.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
+#include <cstdlib>
+#include <random>
 
 #include <frazil/error.h>
 
@@ -29,24 +31,21 @@ std::optional<std::size_t> axis_of(const Port& port, const std::string& symbol) 
   return static_cast<std::size_t>(at - port.dims.begin());
 }
 
-/// The free extent that the first output begins with, or has somewhere, and that an input has, too.
-std::string batch_symbol(const std::string& model, const std::vector<Port>& inputs, const std::vector<Port>& outputs) {
-  if (!outputs.empty()) {
-    for (const std::string& dim : outputs.front().dims) {
-      const bool found =
-          is_symbol(dim) && std::ranges::any_of(inputs, [&](const Port& p) { return axis_of(p, dim).has_value(); });
-      if (found) return dim;
-    }
+/// Whether an extent is made of a symbol among other things: "2*N + 1" of N.
+bool contains(const std::string& dim, const std::string& symbol) {
+  const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
+  for (std::size_t at = 0; (at = dim.find(symbol, at)) != std::string::npos; ++at) {
+    const std::size_t end = at + symbol.size();
+    if ((at == 0 || !word(dim[at - 1])) && (end == dim.size() || !word(dim[end]))) return true;
   }
-  refuse(model, "no free extent is common to an input and the first output; set max_batch_size to 0");
+  return false;
 }
 
-void expect_exact(const std::string& model, const Port& port, const std::string& symbol) {
-  for (const std::string& dim : port.dims) {
-    if (dim != symbol && !is_symbol(dim) && dim.find(symbol) != std::string::npos) {
-      refuse(model, "output '" + port.name + "' has the extent " + dim + ", which cannot be cut back to a request's");
-    }
-  }
+/// The axis that grows with a symbol, also where the extent is a formula of it.
+std::optional<std::size_t> axis_with(const Port& port, const std::string& symbol) {
+  const auto at = std::ranges::find_if(port.dims, [&](const std::string& dim) { return contains(dim, symbol); });
+  if (at == port.dims.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - port.dims.begin());
 }
 
 std::size_t position_of(const std::string& model, const std::vector<Port>& inputs, const std::string& name) {
@@ -63,41 +62,67 @@ bool can_be_padded(api::Dtype dtype) {
 
 }  // namespace
 
-BatchPlan::BatchPlan(const std::string& model, const std::vector<Port>& inputs, const std::vector<Port>& outputs,
-                     const Batching& config)
-    : ports_(inputs) {
-  const std::string batch = batch_symbol(model, inputs, outputs);
+std::vector<std::string> BatchPlan::symbols(const Of& of) {
+  if (const auto& axis = of.config.batching.batch_axis) {
+    const Port& port = of.inputs[position_of(of.model, of.inputs, axis->first)];
+    if (axis->second >= port.dims.size() || !is_symbol(port.dims[axis->second])) {
+      refuse(of.model, "input '" + port.name + "' has no free extent at axis " + std::to_string(axis->second));
+    }
+    return {port.dims[axis->second]};
+  }
+  std::vector<std::string> found;
+  for (const Port& port : of.inputs) {
+    for (const std::string& dim : port.dims) {
+      const bool everywhere =
+          std::ranges::all_of(of.outputs, [&](const Port& p) { return axis_of(p, dim).has_value(); });
+      if (is_symbol(dim) && everywhere && std::ranges::find(found, dim) == found.end()) found.push_back(dim);
+    }
+  }
+  if (found.empty()) refuse(of.model, "no free extent is common to an input and all outputs; set max_batch_size to 0");
+  return found;
+}
+
+BatchPlan::BatchPlan(const Of& of, const std::string& symbol) : ports_(of.inputs) {
   const auto axes_of = [&](const Port& port) -> Axes {
-    const auto axis = port.kind == Array::Kind::tensor ? axis_of(port, batch) : std::nullopt;
+    const auto axis = port.kind == Array::Kind::tensor ? axis_of(port, symbol) : std::nullopt;
     return axis ? Axes({.batch = *axis}) : std::nullopt;
   };
-  std::ranges::transform(inputs, std::back_inserter(inputs_), axes_of);
-  std::ranges::transform(outputs, std::back_inserter(outputs_), axes_of);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    expect_exact(model, outputs[i], batch);
-    if (!outputs_[i]) refuse(model, "output '" + outputs[i].name + "' has no extent '" + batch + "'");
+  std::ranges::transform(of.inputs, std::back_inserter(inputs_), axes_of);
+  std::ranges::transform(of.outputs, std::back_inserter(outputs_), axes_of);
+  std::ranges::transform(of.outputs, std::back_inserter(output_names_), &Port::name);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i]) refuse(of.model, "output '" + of.outputs[i].name + "' has no extent '" + symbol + "'");
   }
-  for (const Padding& padding : config.paddings) {
-    const std::size_t i = position_of(model, inputs, padding.input);
-    if (!inputs_[i] || padding.axis >= inputs[i].dims.size() || padding.axis == inputs_[i]->batch ||
-        !is_symbol(inputs[i].dims[padding.axis])) {
-      refuse(model,
-             "input '" + padding.input + "' has no free extent at axis " + std::to_string(padding.axis) + " to pad");
-    }
-    if (!can_be_padded(inputs[i].dtype)) refuse(model, "input '" + padding.input + "': its type cannot be padded");
-    inputs_[i]->padded = padding.axis;
-    inputs_[i]->padding = padding.value;
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      expect_exact(model, outputs[k], inputs[i].dims[padding.axis]);
-      if (const auto axis = axis_of(outputs[k], inputs[i].dims[padding.axis])) outputs_[k]->padded = axis;
-    }
+  for (const StateLink& link : of.config.sequences.states) {  // what an output gives, the input takes
+    inputs_[position_of(of.model, of.inputs, link.input)] = outputs_[position_of(of.model, of.outputs, link.output)];
   }
-  if (config.lengths.empty()) return;
-  lengths_ = position_of(model, inputs, config.lengths);
-  const bool integers = inputs[*lengths_].dtype == api::Dtype::i32 || inputs[*lengths_].dtype == api::Dtype::i64;
-  if (!integers || inputs[*lengths_].dims.size() != 1 || !inputs_[*lengths_]) {
-    refuse(model, "input '" + config.lengths + "' cannot take lengths: expected i32 or i64 [" + batch + "]");
+  for (const Padding& padding : of.config.batching.paddings) pad(of, padding);
+  if (!of.config.batching.lengths.empty()) set_lengths(of, symbol);
+}
+
+void BatchPlan::pad(const Of& of, const Padding& padding) {
+  const std::size_t i = position_of(of.model, of.inputs, padding.input);
+  const Port& port = of.inputs[i];
+  const bool free = padding.axis < port.dims.size() && is_symbol(port.dims[padding.axis]);
+  if (!inputs_[i] || !free || padding.axis == inputs_[i]->batch) {
+    refuse(of.model,
+           "input '" + port.name + "' has no free extent at axis " + std::to_string(padding.axis) + " to pad");
   }
+  if (!can_be_padded(port.dtype)) refuse(of.model, "input '" + port.name + "': its type cannot be padded");
+  inputs_[i]->padded = padding.axis;
+  inputs_[i]->padding = padding.value;
+  for (std::size_t k = 0; k < of.outputs.size(); ++k) {
+    if (const auto axis = axis_with(of.outputs[k], port.dims[padding.axis])) outputs_[k]->padded = axis;
+  }
+}
+
+void BatchPlan::set_lengths(const Of& of, const std::string& symbol) {
+  const std::string& name = of.config.batching.lengths;
+  lengths_ = position_of(of.model, of.inputs, name);
+  const Port& port = of.inputs[*lengths_];
+  const bool integers = port.dtype == api::Dtype::i32 || port.dtype == api::Dtype::i64;
+  if (integers && port.dims.size() == 1 && inputs_[*lengths_]) return;
+  refuse(of.model, "input '" + name + "' cannot take lengths: expected i32 or i64 [" + symbol + "]");
 }
 
 bool BatchPlan::append_key(std::string& key, const Array& value, std::size_t input) const {
@@ -171,14 +196,48 @@ Array BatchPlan::lengths_of(std::span<const Shape> shapes) const {
   return lengths;
 }
 
-std::vector<Array> BatchPlan::part(std::span<const Array> results, std::int64_t begin, const Shape& shape) const {
+std::vector<Array> BatchPlan::part(std::span<const Array> results, std::int64_t begin, const Shape& shape,
+                                   std::int64_t longest) const {
   std::vector<Array> parts;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool tensor = results[i].is_tensor() && results[i].dtype() != api::Dtype::string;
-    if (!tensor) throw api::Error(api::Code::unsupported, "a batch's results are no numbers");
-    parts.push_back(part_of(results[i], *outputs_[i], begin, shape.count, shape.length));
+    const StackAxes& axes = *outputs_[i];
+    const bool fits = tensor && results[i].sizes()[axes.batch] >= begin + shape.count &&
+                      (!axes.padded || results[i].sizes()[*axes.padded] == longest);
+    if (!fits) throw api::Error(api::Code::unsupported, "output '" + output_names_[i] + "' cannot be parted");
+    parts.push_back(part_of(results[i], axes, begin, shape.count, shape.length));
   }
   return parts;
+}
+
+std::vector<Array> BatchPlan::sample(std::int64_t count, std::int64_t length, std::int64_t other, unsigned seed) const {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<Array> values;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    const Port& port = ports_[i];
+    if (port.kind != Array::Kind::tensor || port.optional || i == lengths_) {
+      values.emplace_back();
+      continue;
+    }
+    api::Sizes sizes;
+    for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
+      const bool batch = inputs_[i] && axis == inputs_[i]->batch, padded = inputs_[i] && axis == inputs_[i]->padded;
+      const auto fixed = std::atoll(port.dims[axis].c_str());
+      sizes.push_back(batch ? count : padded ? length : is_symbol(port.dims[axis]) ? other : fixed);
+    }
+    Array value(port.dtype, std::move(sizes));
+    if (port.dtype == api::Dtype::f32)
+      std::ranges::generate(value.mutable_values<float>(), [&] { return normal(random); });
+    if (port.dtype == api::Dtype::i64)
+      std::ranges::generate(value.mutable_values<std::int64_t>(), [&] { return random() % 2; });
+    if (port.dtype == api::Dtype::i32) {
+      std::ranges::generate(value.mutable_values<std::int32_t>(),
+                            [&] { return static_cast<std::int32_t>(random() % 2); });
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
 }
 
 }  // namespace frazil::server

@@ -31,9 +31,7 @@ std::uint64_t Batcher::level_of(const InferRequest& request) const {
 void Batcher::push(Job job, BatchPlan::Shape shape) {
   const std::uint64_t level = level_of(job.call.request);
   const std::scoped_lock lock(mutex_);
-  if (config_.most_queued != 0 && queue_.size() >= config_.most_queued) {
-    throw Refusal(Http::too_many, "too many requests wait for the model: " + std::to_string(queue_.size()));
-  }
+  check_room_locked();
   constexpr auto kSlow = std::chrono::seconds(1);
   gap_ += (std::min<Clock::duration>(job.queued - last_, kSlow) - gap_) / 8;
   last_ = job.queued;
@@ -41,6 +39,16 @@ void Batcher::push(Job job, BatchPlan::Shape shape) {
       std::ranges::find_if(queue_.rbegin(), queue_.rend(), [&](const Waiting& w) { return w.level <= level; });
   queue_.insert(behind.base(), Waiting{.member = {.job = std::move(job), .shape = std::move(shape)}, .level = level});
   start_locked();
+}
+
+void Batcher::check_room() const {
+  const std::scoped_lock lock(mutex_);
+  check_room_locked();
+}
+
+void Batcher::check_room_locked() const {
+  if (config_.most_queued == 0 || queue_.size() < config_.most_queued) return;
+  throw Refusal(Http::too_many, "too many requests wait for the model: " + std::to_string(queue_.size()));
 }
 
 std::size_t Batcher::queued() const {

@@ -42,6 +42,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Throws Refusal (too_many) when too many jobs wait, and Refusal (bad_request) for a priority that there is not.
   void push(Job job, BatchPlan::Shape shape);
   std::size_t queued() const;
+  /// Throws Refusal (too_many) when push() would.
+  void check_room() const;
 
  private:
   struct Waiting {
@@ -56,6 +58,7 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   Clock::duration patience() const;
   std::vector<Member> take();
   bool fits(const std::vector<Member>& batch, const BatchPlan::Shape& shape) const;
+  void check_room_locked() const;
   std::uint64_t level_of(const InferRequest& request) const;
 
   const Batching config_;

@@ -391,7 +391,7 @@ double parameter_number(const Item& item, double least, double most, const char*
 
 /// Names may have colons, so the axis and the value are cut off from the end.
 Padding padding_from(const Item& item, std::string_view text) {
-  constexpr const char* kForm = "INPUT:AXIS:VALUE with an axis from 1 to 63";
+  constexpr const char* kForm = "INPUT:AXIS:VALUE with an axis from 0 to 63";
   const std::size_t last = text.rfind(':');
   const std::size_t middle = last == std::string_view::npos || last == 0 ? last : text.rfind(':', last - 1);
   if (last == std::string_view::npos || middle == std::string_view::npos || middle == 0 || middle == last) {
@@ -399,7 +399,7 @@ Padding padding_from(const Item& item, std::string_view text) {
   }
   const auto axis = whole_from(text.substr(middle + 1, last - middle - 1));
   const auto value = number_from(text.substr(last + 1));
-  if (!axis || *axis < 1 || *axis > kMostAxis || !value) item.expected(kForm);
+  if (!axis || *axis > kMostAxis || !value) item.expected(kForm);
   return {.input = std::string(text.substr(0, middle)), .axis = *axis, .value = *value};
 }
 

@@ -50,7 +50,7 @@ std::vector<std::string> read_names(const YamlNode& node) {
 /// One axis: AXIS or {axis: AXIS, value: NUMBER}.
 Padding read_padding(const std::string& input, const YamlNode& node) {
   Padding padding{.input = input};
-  const auto read_axis = [&](const YamlNode& axis) { padding.axis = axis.whole(1, kMostAxis); };
+  const auto read_axis = [&](const YamlNode& axis) { padding.axis = axis.whole(0, kMostAxis); };
   if (!node.is_map()) {
     read_axis(node);
     return padding;
@@ -73,7 +73,7 @@ std::vector<std::uint64_t> read_sizes(const YamlNode& node) {
 }
 
 void check_batching(const YamlNode& node, Batching& batching) {
-  for (const char* key : {"preferred", "delay_us", "pad", "max_waste"}) {
+  for (const char* key : {"axis", "preferred", "delay_us", "pad", "max_waste"}) {
     const auto field = node.find(key);
     if (field && batching.most == 0) field->fail("expected a max_batch_size of at least 1 beside it");
   }
@@ -92,6 +92,13 @@ void check_batching(const YamlNode& node, Batching& batching) {
   }
 }
 
+/// {INPUT: AXIS}
+std::pair<std::string, std::size_t> read_batch_axis(const YamlNode& node) {
+  const auto entries = node.entries();
+  if (entries.size() != 1) node.expected("one entry INPUT: AXIS");
+  return {entries.front().first, entries.front().second.whole(0, kMostAxis)};
+}
+
 Batching read_batching(const YamlNode& node) {
   Batching batching;
   node.fields({{"max_batch_size", [&](const YamlNode& x) { batching.most = x.whole(0, kMostCount); }},
@@ -101,6 +108,7 @@ Batching read_batching(const YamlNode& node) {
                {"priority_levels", [&](const YamlNode& x) { batching.levels = x.whole(1, kMostLevels); }},
                {"default_priority", [&](const YamlNode& x) { batching.default_level = x.whole(1, kMostLevels); }},
                {"timeout_us", [&](const YamlNode& x) { batching.time_out = read_time(x, 1); }},
+               {"axis", [&](const YamlNode& x) { batching.batch_axis = read_batch_axis(x); }},
                {"pad", [&](const YamlNode& x) { batching.paddings = read_paddings(x); }},
                {"lengths", [&](const YamlNode& x) { batching.lengths = x.name(); }},
                {"max_waste", [&](const YamlNode& x) { batching.most_waste = x.number(0, 1); }}});

@@ -1,15 +1,20 @@
 #include "server/feature_store.h"
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <limits>
 #include <list>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
 
+#include <frazil/error.h>
+
+#include "server/host_node.h"
 #include "server/redis.h"
 
 namespace frazil::server {
@@ -311,6 +316,229 @@ api::Array column_of(const FeatureColumn& column, std::span<const FeastValue* co
     case api::Dtype::f64: return column_of_type<double>(column, rows, lengths);
     default: return column_of_type<std::string>(column, rows, lengths);
   }
+}
+
+// ---- the step ----
+
+namespace {
+
+using api::Array;
+using api::Dtype;
+using api::Port;
+
+const auto kReadElsewhere = [](const YamlNode&) {};
+
+struct FeaturesParts {
+  FeatureView view;
+  std::optional<double> most_age_s;
+  std::vector<Argument> entity;
+  std::vector<FeatureColumn> columns;
+  std::vector<Slot> values;
+  std::vector<std::optional<Slot>> lengths;
+  Slot status;
+};
+
+class FeaturesNode : public HostNode {
+ public:
+  FeaturesNode(std::string name, FeaturesParts parts)
+      : HostNode(std::move(name), "features"), parts_(std::move(parts)), store_(parts_.view) {}
+
+ protected:
+  void start(Flow flow, Then then) const override {
+    expect_time(flow);
+    const Clock::time_point began = Clock::now();
+    const std::vector<std::string> keys = keys_of(flow);
+    const FeatureStore::Found found = store_.look_up(keys, flow.deadline);
+    try {
+      set(found, flow);
+    } catch (const Refusal& refusal) {
+      throw named(refusal);
+    }
+    note_of(found, flow, began);
+    then(std::nullopt);
+  }
+
+ private:
+  static FeastId id_of(const Array& values, std::size_t row) {
+    if (values.dtype() == Dtype::string) return values.values<std::string>()[row];
+    if (values.dtype() == Dtype::i32) return values.values<std::int32_t>()[row];
+    return values.values<std::int64_t>()[row];
+  }
+
+  std::vector<std::string> keys_of(const Flow& flow) const {
+    const std::int64_t rows = (*flow.values)[parts_.entity.front().value.slot].count();
+    std::vector<FeastEntity> entities(static_cast<std::size_t>(rows));
+    for (const Argument& part : parts_.entity) {
+      const Array& values = (*flow.values)[part.value.slot];
+      const bool one_each = values.sizes().empty() || values.sizes().front() == values.count();
+      if (values.count() != rows || !one_each) {
+        throw Refusal(Http::bad_request, "node '" + name() + "': '" + part.name + "' needs one element in each of " +
+                                             std::to_string(rows) + " rows, got " + values.str());
+      }
+      for (std::size_t i = 0; i < entities.size(); ++i) entities[i].emplace_back(part.name, id_of(values, i));
+    }
+    std::vector<std::string> keys;
+    for (FeastEntity& entity : entities) keys.push_back(feast_key(std::move(entity), parts_.view.project));
+    return keys;
+  }
+
+  FeatureStatus status_of(const FeatureRecord* record, double now) const {
+    if (record == nullptr) return FeatureStatus::failed;
+    if (!record->found) return FeatureStatus::not_found;
+    if (parts_.most_age_s && now - record->written > *parts_.most_age_s) return FeatureStatus::too_old;
+    const bool null = std::ranges::any_of(record->values, [](const auto& v) { return v.index() == 0; });
+    return null ? FeatureStatus::null : FeatureStatus::present;
+  }
+
+  static double now_s() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  }
+
+  void set(const FeatureStore::Found& found, const Flow& flow) const {
+    const double now = now_s();
+    Array status(Dtype::i64, {static_cast<std::int64_t>(found.rows.size())});
+    std::vector<bool> usable;
+    for (std::size_t i = 0; i < found.rows.size(); ++i) {
+      const FeatureStatus one = status_of(found.rows[i].get(), now);
+      status.mutable_values<std::int64_t>()[i] = static_cast<std::int64_t>(one);
+      usable.push_back(one == FeatureStatus::present || one == FeatureStatus::null);
+    }
+    std::vector<const FeastValue*> rows(found.rows.size());
+    for (std::size_t c = 0; c < parts_.columns.size(); ++c) {
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = usable[i] ? &found.rows[i]->values[c] : nullptr;
+      Array lengths;
+      (*flow.values)[parts_.values[c]] = column_of(parts_.columns[c], rows, &lengths);
+      if (parts_.lengths[c]) (*flow.values)[*parts_.lengths[c]] = std::move(lengths);
+    }
+    (*flow.values)[parts_.status] = std::move(status);
+  }
+
+  void note_of(const FeatureStore::Found& found, const Flow& flow, Clock::time_point began) const {
+    PathRecord::Step step;
+    if (flow.path != nullptr) {
+      std::size_t failed = 0;
+      double oldest = -1;
+      std::uint32_t hash = 0;
+      for (const auto& record : found.rows) {
+        failed += record == nullptr ? 1 : 0;
+        hash = hash * 31 + (record != nullptr ? record->hash : 0);
+        if (record != nullptr && record->found) oldest = std::max(oldest, now_s() - record->written);
+      }
+      step.taken = std::to_string(found.rows.size()) + " rows: " + std::to_string(found.kept) + " from memory, " +
+                   std::to_string(failed) + " failed";
+      if (oldest >= 0) step.why = "oldest value: " + text_of(Scalar(std::round(oldest * 10) / 10)) + " s; ";
+      if (found.kept > 0) {
+        const double copy_s = std::chrono::duration<double>(found.oldest).count();
+        step.why += "oldest copy: " + text_of(Scalar(std::round(copy_s * 1000) / 1000)) + " s; ";
+      }
+      step.why += "hash of the values: " + std::to_string(hash);
+      if (failed > 0) step.why += "; " + found.why;
+    }
+    note(flow, std::move(step), began);
+  }
+
+  const FeaturesParts parts_;
+  mutable FeatureStore store_;  // thread-safe
+};
+
+FeastValue default_of(const YamlNode& node, Dtype dtype) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kMost32 = std::numeric_limits<int>::max();
+  switch (dtype) {
+    case Dtype::string: return node.text();
+    case Dtype::boolean: return std::int64_t{node.boolean()};
+    case Dtype::i32: return node.integer(-kMost32 - 1, kMost32);
+    case Dtype::i64: return node.integer(-kMost - 1, kMost);
+    default: return node.number(-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity());
+  }
+}
+
+FeatureColumn read_column(const std::string& name, const YamlNode& node) {
+  FeatureColumn column{.name = name};
+  const YamlNode type = node.at("type");
+  const auto port = tensor_port(name, type.name() + "[]");
+  if (!port || !FeatureColumn::takes(port->dtype)) type.expected("one of bool, i32, i64, f32, f64 and string");
+  column.dtype = port->dtype;
+  constexpr std::uint64_t kLongest = 1'000'000;
+  node.fields({{"type", kReadElsewhere},
+               {"default", [&](const YamlNode& n) { column.missing = default_of(n, column.dtype); }},
+               {"list", [&](const YamlNode& n) { column.list = n.whole(1, kLongest); }}});
+  return column;
+}
+
+/// How many rows there are, as types of results say it.
+std::string rows_of(const YamlNode& entity, const std::vector<Argument>& parts) {
+  for (const Argument& part : parts) {
+    const Dtype dtype = part.value.type.dtype;
+    if (dtype == Dtype::i32 || dtype == Dtype::i64 || dtype == Dtype::string) continue;
+    entity.at(part.name).fail("an entity is known by i32, i64 or string, '" + part.value.type.name + "' is " +
+                              part.value.type.type);
+  }
+  if (parts.empty()) entity.expected("what an entity is known by");
+  const Port& first = parts.front().value.type;
+  if (!first.ranked) return "N";
+  return first.dims.empty() ? "1" : first.dims.front();
+}
+
+TypedSlot result_of(const std::string& name, Dtype dtype, const std::vector<std::string>& dims,
+                    const HostScope& scope) {
+  std::string type = std::string(api::name_of(dtype)) + "[";
+  for (const std::string& dim : dims) type += (type.back() == '[' ? "" : ",") + dim;
+  return {.slot = scope.new_slot(), .type = {.name = name, .type = type + "]", .dtype = dtype, .dims = dims}};
+}
+
+/// Adds the results that a column has.
+void add_column(FeatureColumn column, const std::string& rows, const HostScope& scope, FeaturesParts& parts,
+                Results& results) {
+  std::vector<std::string> dims{rows};
+  if (column.list) dims.push_back(column.name + "_items");
+  results.emplace_back(column.name, result_of(column.name, column.dtype, dims, scope));
+  parts.values.push_back(results.back().second.slot);
+  parts.lengths.emplace_back();
+  if (column.list) {
+    const std::string length = column.name + "_length";
+    results.emplace_back(length, result_of(length, Dtype::i64, {rows}, scope));
+    parts.lengths.back() = results.back().second.slot;
+  }
+  parts.view.features.push_back(column.name);
+  parts.columns.push_back(std::move(column));
+}
+
+}  // namespace
+
+HostStep read_features_step(const YamlNode& node, const std::string& name, const HostScope& scope) {
+  FeaturesParts parts{
+      .view = {.redis = node.at("redis").name(), .project = node.at("project").name(), .view = node.at("view").name()}};
+  constexpr double kLeastMs = 0.001, kSecond = 1000;
+  node.fields({{"redis", kReadElsewhere},
+               {"project", kReadElsewhere},
+               {"view", kReadElsewhere},
+               {"get", kReadElsewhere},
+               {"entity", [&](const YamlNode& n) { parts.entity = arguments_of(n, scope); }},
+               {"timeout_ms",
+                [&](const YamlNode& n) {
+                  parts.view.time_out = std::chrono::duration_cast<std::chrono::microseconds>(time_of(n, kLeastMs));
+                }},
+               {"max_age_s", [&](const YamlNode& n) { parts.most_age_s = n.number(0, 1e12); }},
+               {"cache_s", [&](const YamlNode& n) { parts.view.keep = time_of(n, 0, kSecond); }},
+               {"cache_entries", [&](const YamlNode& n) { parts.view.most_kept = n.whole(0, 1'000'000'000); }}});
+  const std::string rows = rows_of(node.at("entity"), parts.entity);
+  HostStep step;
+  for (const auto& [feature, column] : node.at("get").entries()) {
+    add_column(read_column(feature, column), rows, scope, parts, step.results);
+  }
+  if (parts.columns.empty()) node.at("get").expected("at least one feature");
+  step.results.emplace_back("status", result_of("status", Dtype::i64, {rows}, scope));
+  parts.status = step.results.back().second.slot;
+  std::set<std::string> names;
+  for (const auto& result : step.results) {
+    if (!names.insert(result.first).second) node.at("get").fail("two results have the name '" + result.first + "'");
+  }
+  try {
+    step.node = std::make_unique<FeaturesNode>(name, std::move(parts));
+  } catch (const api::Error& error) {
+    node.at("redis").fail(error.what());
+  }
+  return step;
 }
 
 }  // namespace frazil::server

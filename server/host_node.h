@@ -1,7 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,11 +63,109 @@ struct HostScope {
   Workers& workers;
 };
 
+using Results = std::vector<std::pair<std::string, TypedSlot>>;
+
 struct HostStep {
   NodePtr node;
-  std::vector<std::pair<std::string, TypedSlot>> results;
+  Results results;
   std::string content;  ///< of files that the step has read
 };
+
+// ---- for the steps ----
+
+struct Argument {
+  std::string name;
+  TypedSlot value;
+};
+/// {x: VALUE}
+std::vector<Argument> arguments_of(const YamlNode& node, const HostScope& scope);
+/// {y: 'f32[N]'} or {y: {type: 'f32[N]'}}
+Results outputs_of(const YamlNode& node, const HostScope& scope);
+/// A time in milliseconds, or in units of `unit_ms`.
+Clock::duration time_of(const YamlNode& node, double least_ms, double unit_ms = 1);
+
+/// What the symbols of a step's types stand for.
+class Extents {
+ public:
+  void bind(const api::Port& port, const api::Array& value);
+  /// Throws Refusal (internal) for a value that is not of the type.
+  void check(const api::Port& port, const api::Array& value);
+  bool knows(const std::string& dim) const;
+  /// Of a type of which all extents are known.
+  api::Sizes sizes_of(const api::Port& port) const;
+
+ private:
+  bool agree(const std::string& dim, std::int64_t extent);
+  std::map<std::string, std::int64_t> known_;
+};
+
+/// Checks the outputs of a step and puts them into their slots.
+void set_results(const Results& results, const std::vector<Argument>& arguments, std::vector<api::Array> values,
+                 const Flow& flow);
+
+class HostNode : public Node {
+ public:
+  /// `kind` as paths have it; lives on.
+  HostNode(std::string name, const char* kind) : Node(std::move(name)), kind_(kind) {}
+  NodeView view() const override { return {.kind = kind_}; }
+  /// The mean so far.
+  Clock::duration expected() const override {
+    const std::uint64_t count = uses().ended.count();
+    return Nanoseconds(count == 0 ? 0 : uses().ended.nanoseconds() / count);
+  }
+
+ protected:
+  static void expect_time(const Flow& flow) {
+    if (flow.left() <= Clock::duration::zero()) throw Refusal(Http::timeout, "the time-out has passed");
+  }
+  /// Until when a step may take that has a limit of its own.
+  static Clock::time_point limit_of(const Flow& flow, Clock::duration time_out) {
+    expect_time(flow);
+    const Clock::time_point own = Clock::now() + time_out;
+    return flow.deadline ? std::min(*flow.deadline, own) : own;
+  }
+  void note(const Flow& flow, PathRecord::Step step, Clock::time_point began) const {
+    step.node = name();
+    step.kind = kind_;
+    step.time = Clock::now() - began;
+    flow.note(std::move(step));
+  }
+  Refusal named(const Refusal& refusal) const { return {refusal.status(), "node '" + name() + "': " + refusal.what()}; }
+
+ private:
+  const char* kind_;
+};
+
+/// Lets workers end no earlier than what has left them and comes back to them: they wait for their timers.
+class Hold : public std::enable_shared_from_this<Hold> {
+ public:
+  explicit Hold(Workers& workers) : workers_(workers) {}
+  /// On a worker.
+  void leave() {
+    const std::scoped_lock lock(mutex_);
+    if (++away_ == 1 && !std::exchange(waits_, true)) wait();
+  }
+  /// On any thread, once for each leave().
+  void come_back(std::function<void()> function) {
+    workers_.post(std::move(function));
+    const std::scoped_lock lock(mutex_);
+    --away_;
+  }
+
+ private:
+  void wait() {
+    workers_.post_at(Clock::now() + std::chrono::milliseconds(10), [self = shared_from_this()] {
+      const std::scoped_lock lock(self->mutex_);
+      self->away_ > 0 ? self->wait() : void(self->waits_ = false);
+    });
+  }
+  Workers& workers_;
+  std::mutex mutex_;
+  std::size_t away_ = 0;
+  bool waits_ = false;
+};
+
+// ---- their readers ----
 
 /// Throw api::Error (bad_input) that names the place in the file; docs/pipelines.md has the forms.
 HostStep read_features_step(const YamlNode& node, const std::string& name, const HostScope& scope);

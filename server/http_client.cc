@@ -1,6 +1,8 @@
 #include "server/http_client.h"
 
+#include <cmath>
 #include <future>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -14,7 +16,10 @@
 #include <boost/beast/http.hpp>
 #include <simdjson.h>
 
+#include "server/datatype.h"
+#include "server/host_node.h"
 #include "server/infer_message.h"
+#include "server/json_text.h"
 #include "server/yaml.h"
 
 namespace frazil::server {
@@ -29,6 +34,7 @@ using Kind = HttpFault::Kind;
 
 constexpr std::size_t kMostIdle = 64;
 
+HttpFault left() { return {Kind::cancelled, "the caller has left"}; }
 HttpFault late() { return {Kind::late, "the other server does not answer in time"}; }
 
 }  // namespace
@@ -113,13 +119,15 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
   }
   void cancel() override {
     asio::post(client_.context, [self = shared_from_this()] {
-      self->end(std::unexpected(HttpFault(Kind::cancelled, "the caller has left")));
+      self->cancelled_ = true;
+      if (self->begun_) self->end(std::unexpected(left()));
     });
   }
 
  private:
   void begin() {
-    if (done_ == nullptr) return;
+    begun_ = true;
+    if (cancelled_) return end(std::unexpected(left()));
     timer_.expires_at(until_);
     timer_.async_wait([self = shared_from_this()](error_code error) {
       if (!error) self->end(std::unexpected(late()));
@@ -204,7 +212,7 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
   asio::steady_timer timer_;
   tcp::resolver resolver_;
   Socket socket_;
-  bool reused_ = false;
+  bool begun_ = false, cancelled_ = false, reused_ = false;
   beast::flat_buffer buffer_;
   std::optional<http::response_parser<http::string_body>> parser_;
 };
@@ -218,9 +226,9 @@ std::shared_ptr<HttpClient::Exchange> HttpClient::post(HttpRequest request, Cloc
 }
 
 HttpAnswer HttpClient::post_and_wait(HttpRequest request, Clock::time_point until) {
-  std::promise<std::expected<HttpAnswer, HttpFault>> promise;
-  auto result = promise.get_future();
-  post(std::move(request), until, [&](auto answer) { promise.set_value(std::move(answer)); })->start();
+  const auto promise = std::make_shared<std::promise<std::expected<HttpAnswer, HttpFault>>>();
+  auto result = promise->get_future();
+  post(std::move(request), until, [promise](auto answer) { promise->set_value(std::move(answer)); })->start();
   auto answer = result.get();
   if (!answer) throw HttpFault(answer.error());
   return std::move(*answer);
@@ -235,10 +243,16 @@ constexpr std::string_view kOutputs = "\"outputs\":";
 }  // namespace
 
 // Inputs of a request and outputs of an answer have the same form: what reads and writes one does for the other.
-std::string inference_body(std::vector<NamedArray> inputs) {
+std::string inference_body(std::vector<NamedArray> inputs, std::span<const std::string> outputs) {
   const InferResponse as_outputs{.outputs = std::move(inputs)};
   const std::string body = write_infer(as_outputs, BinaryOutputs(InferRequest())).body;
-  return "{\"inputs\":" + body.substr(body.find(kOutputs) + kOutputs.size());
+  std::string wanted = "{\"outputs\":[";
+  append_list(wanted, outputs, [&](const std::string& name) {
+    wanted += "{\"name\":";
+    append_json(wanted, name);
+    wanted += '}';
+  });
+  return wanted + "],\"inputs\":" + body.substr(body.find(kOutputs) + kOutputs.size());
 }
 
 std::vector<NamedArray> inference_results(const std::string& body) {
@@ -254,6 +268,201 @@ std::vector<NamedArray> inference_results(const std::string& body) {
   } catch (const Refusal& refusal) {
     throw Refusal(Http::internal, std::string("the other server's answer: ") + refusal.what());
   }
+}
+
+// ---- the step ----
+
+namespace {
+
+using api::Array;
+using api::Dtype;
+
+const auto kReadElsewhere = [](const YamlNode&) {};
+
+struct HttpParts {
+  HttpUrl url;
+  Clock::duration time_out = std::chrono::seconds(1);
+  std::vector<Argument> inputs;
+  Results outputs;
+  std::optional<double> otherwise;  ///< in all outputs when the call fails; unset: the request fails
+};
+
+bool has_default(Dtype dtype) {
+  using enum Dtype;
+  return dtype == boolean || dtype == i32 || dtype == i64 || dtype == f32 || dtype == f64 || dtype == string;
+}
+
+Array filled(Dtype dtype, api::Sizes sizes, double value) {
+  Array array(dtype, std::move(sizes));
+  const auto fill = [&]<class T>(T one) { std::ranges::fill(array.mutable_values<T>(), one); };
+  switch (dtype) {
+    case Dtype::boolean: fill(value != 0); break;
+    case Dtype::i32: fill(static_cast<std::int32_t>(value)); break;
+    case Dtype::i64: fill(static_cast<std::int64_t>(value)); break;
+    case Dtype::f32: fill(static_cast<float>(value)); break;
+    case Dtype::f64: fill(value); break;
+    default: break;
+  }
+  return array;
+}
+
+/// The status that a request is answered with which needs an answer of another server.
+Http status_of(unsigned other) {
+  constexpr Http kSame[] = {Http::bad_request, Http::too_many, Http::unavailable, Http::timeout};
+  const auto* const at = std::ranges::find(kSame, static_cast<Http>(other));
+  return at == std::end(kSame) ? Http::internal : *at;
+}
+
+Http status_of(HttpFault::Kind kind) {
+  using enum HttpFault::Kind;
+  return kind == late        ? Http::timeout
+         : kind == cancelled ? Http::cancelled
+         : kind == wrong     ? Http::internal
+                             : Http::unavailable;
+}
+
+class HttpNode : public HostNode {
+ public:
+  HttpNode(std::string name, HttpParts parts, Workers& workers)
+      : HostNode(std::move(name), "http"),
+        parts_(std::move(parts)),
+        client_(parts_.url),
+        hold_(std::make_shared<Hold>(workers)) {
+    for (const auto& output : parts_.outputs) wanted_.push_back(output.first);
+  }
+
+ protected:
+  void start(Flow flow, Then then) const override {
+    const Clock::time_point until = limit_of(flow, parts_.time_out), began = Clock::now();
+    std::vector<NamedArray> inputs;
+    for (const Argument& input : parts_.inputs) inputs.emplace_back(input.name, (*flow.values)[input.value.slot]);
+    HttpRequest request{.body = inference_body(std::move(inputs), wanted_)};
+    if (!flow.trace.empty()) request.headers.emplace_back("traceparent", flow.trace);
+    const auto waiting = std::make_shared<Waiting>(std::move(flow), std::move(then), began);
+    const auto exchange = client_.post(std::move(request), until, [this, hold = hold_, waiting](auto result) mutable {
+      hold->come_back([this, waiting = std::move(waiting), result = std::move(result)] { end(*waiting, result); });
+    });
+    waiting->hook.emplace(*waiting->flow.caller, [exchange] { exchange->cancel(); });
+    hold_->leave();
+    exchange->start();
+  }
+
+ private:
+  struct Waiting {
+    Waiting(Flow flow_, Then then_, Clock::time_point began_)
+        : flow(std::move(flow_)), then(std::move(then_)), began(began_) {}
+    Flow flow;
+    Then then;
+    Clock::time_point began;
+    std::optional<Caller::Hook> hook;  // last: it needs the caller
+  };
+
+  void end(Waiting& waiting, const std::expected<HttpAnswer, HttpFault>& result) const {
+    waiting.hook.reset();
+    std::optional<Refusal> why;
+    PathRecord::Step step{.taken = "answered"};
+    try {
+      set(result, waiting.flow);
+    } catch (...) {
+      why = named(refusal_of_exception());
+      const bool of_request = waiting.flow.left() <= Clock::duration::zero() || waiting.flow.caller->gone();
+      step.why = why->what();
+      step.taken = "failed";
+      if (parts_.otherwise && !of_request) {
+        set_defaults(waiting.flow);
+        step.taken = "defaults";
+        why.reset();
+      }
+    }
+    note(waiting.flow, std::move(step), waiting.began);
+    waiting.then(std::move(why));
+  }
+
+  void set(const std::expected<HttpAnswer, HttpFault>& result, const Flow& flow) const {
+    if (!result) throw Refusal(status_of(result.error().kind()), result.error().what());
+    if (result->status != 200) {
+      constexpr std::size_t kMostShown = 300;
+      throw Refusal(status_of(result->status), "the other server answers " + std::to_string(result->status) + ": " +
+                                                   shown(std::string_view(result->body).substr(0, kMostShown)));
+    }
+    std::vector<Array> values;
+    std::vector<NamedArray> given = inference_results(result->body);
+    for (const std::string& name : wanted_) {
+      const auto at = std::ranges::find(given, name, &NamedArray::first);
+      if (at == given.end()) throw Refusal(Http::internal, "the other server's answer has no output '" + name + "'");
+      values.push_back(std::move(at->second));
+    }
+    set_results(parts_.outputs, parts_.inputs, std::move(values), flow);
+  }
+
+  void set_defaults(const Flow& flow) const {
+    Extents extents;
+    for (const Argument& input : parts_.inputs) extents.bind(input.value.type, (*flow.values)[input.value.slot]);
+    for (const auto& [name, result] : parts_.outputs) {
+      (*flow.values)[result.slot] = filled(result.type.dtype, extents.sizes_of(result.type), *parts_.otherwise);
+    }
+  }
+
+  const HttpParts parts_;
+  std::vector<std::string> wanted_;
+  mutable HttpClient client_;  // thread-safe
+  std::shared_ptr<Hold> hold_;
+};
+
+void check_defaults(const YamlNode& node, const HttpParts& parts) {
+  Extents extents;
+  for (const Argument& input : parts.inputs) {
+    extents.bind(input.value.type, Array(Dtype::boolean, api::Sizes(input.value.type.dims.size())));
+  }
+  for (const auto& [name, result] : parts.outputs) {
+    const Dtype dtype = result.type.dtype;
+    const bool whole = dtype == Dtype::i32 || dtype == Dtype::i64;
+    constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+    const bool fits =
+        !whole || (std::abs(*parts.otherwise) <= kMost && std::trunc(*parts.otherwise) == *parts.otherwise);
+    if (!has_default(dtype) || !fits)
+      node.fail("output '" + name + "' is " + result.type.type + ": it cannot have this default");
+    const auto unknown = std::ranges::find_if(result.type.dims, [&](const auto& dim) { return !extents.knows(dim); });
+    if (!result.type.ranked || unknown != result.type.dims.end()) {
+      node.fail("output '" + name + "' is " + result.type.type + ": its defaults need extents that inputs have, too");
+    }
+  }
+}
+
+}  // namespace
+
+HostStep read_http_step(const YamlNode& node, const std::string& name, const HostScope& scope) {
+  HttpParts parts;
+  bool defaults = false;
+  double otherwise = 0;
+  try {
+    parts.url = HttpUrl::parse(node.at("url").name());
+  } catch (const std::invalid_argument& error) {
+    node.at("url").fail(error.what());
+  }
+  node.fields({{"url", kReadElsewhere},
+               {"inputs", [&](const YamlNode& n) { parts.inputs = arguments_of(n, scope); }},
+               {"outputs", [&](const YamlNode& n) { parts.outputs = outputs_of(n, scope); }},
+               {"timeout_ms", [&](const YamlNode& n) { parts.time_out = time_of(n, 0.001); }},
+               {"default", [&](const YamlNode& n) { otherwise = n.number(-1e300, 1e300); }},
+               {"on_error", [&](const YamlNode& n) {
+                  defaults = n.name() == "defaults";
+                  if (!defaults && n.name() != "fail") n.expected("fail or defaults");
+                }}});
+  for (const Argument& input : parts.inputs) {
+    if (input.value.type.kind != Array::Kind::tensor || datatype_of(input.value.type.dtype).empty()) {
+      node.at("inputs").at(input.name).fail("the protocol has no form for " + input.value.type.type);
+    }
+  }
+  if (!node.find("outputs")) node.at("outputs");
+  if (node.find("default") && !defaults) node.at("default").fail("it needs on_error: defaults");
+  if (defaults) {
+    parts.otherwise = otherwise;
+    check_defaults(node.at("on_error"), parts);
+  }
+  HostStep step{.results = parts.outputs};
+  step.node = std::make_unique<HttpNode>(name, std::move(parts), scope.workers);
+  return step;
 }
 
 }  // namespace frazil::server

@@ -5,6 +5,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -83,8 +84,8 @@ class HttpClient {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The body that asks another server for its model's results. Throws Refusal for a value without a form in JSON.
-std::string inference_body(std::vector<NamedArray> inputs);
+/// The body that asks another server for outputs of its model. Throws Refusal for a value without a form in JSON.
+std::string inference_body(std::vector<NamedArray> inputs, std::span<const std::string> outputs);
 /// The outputs in the body of its answer. Throws Refusal for what is none.
 std::vector<NamedArray> inference_results(const std::string& body);
 

@@ -1,13 +1,11 @@
 #include "server/infer_message.h"
 
-#include <cmath>
-#include <limits>
 #include <memory>
-#include <type_traits>
 
 #include <simdjson.h>
 
 #include "server/datatype.h"
+#include "server/json_tensor.h"
 #include "server/json_text.h"
 #include "server/tensor_bytes.h"
 
@@ -18,27 +16,10 @@ namespace dom = simdjson::dom;
 using api::Array;
 using api::Dtype;
 
-constexpr std::size_t kMostNesting = 100;
-
-[[noreturn]] void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
-
-template <class T>
-T get(dom::element element, const std::string& what, const char* expected) {
-  T value;
-  if (element.get(value) != simdjson::SUCCESS) refuse(what + ": expected " + expected);
-  return value;
-}
-
 std::string text_at(dom::object object, const char* key, const std::string& what) {
   dom::element element;
   if (object[key].get(element) != simdjson::SUCCESS) refuse(what + ": \"" + key + "\" is missing");
   return std::string(get<std::string_view>(element, what + ": \"" + key + "\"", "a string"));
-}
-
-std::optional<dom::element> maybe(dom::object object, const char* key) {
-  dom::element element;
-  if (object[key].get(element) != simdjson::SUCCESS) return std::nullopt;
-  return element;
 }
 
 std::optional<dom::object> parameters_of(dom::object object, const std::string& what) {
@@ -46,84 +27,6 @@ std::optional<dom::object> parameters_of(dom::object object, const std::string& 
   if (!given) return std::nullopt;
   return get<dom::object>(*given, what + ": \"parameters\"", "an object");
 }
-
-// ---- tensors from JSON ----
-
-std::uint64_t count_of(dom::element data) {
-  dom::array array;
-  if (data.get(array) != simdjson::SUCCESS) return 1;
-  std::uint64_t count = 0;
-  for (const dom::element inner : array) count += count_of(inner);
-  return count;
-}
-
-/// Fills a tensor from as many numbers, truth values or strings, nested or flat, in row-major order.
-class Filler {
- public:
-  Filler(Array& to, const std::string& what) : to_(to), what_(what) {}
-
-  void fill(dom::element data) { add(data); }
-
- private:
-  void add(dom::element element) {
-    dom::array array;
-    if (element.get(array) == simdjson::SUCCESS) {
-      for (const dom::element inner : array) add(inner);
-      return;
-    }
-    put(element);
-    ++at_;
-  }
-
-  void put(dom::element element) {
-    switch (to_.dtype()) {
-      case Dtype::boolean: return put_truth(element);
-      case Dtype::i8: return put_integer<std::int8_t>(element);
-      case Dtype::i16: return put_integer<std::int16_t>(element);
-      case Dtype::i32: return put_integer<std::int32_t>(element);
-      case Dtype::i64: return put_integer<std::int64_t>(element);
-      case Dtype::u8: return put_integer<std::uint8_t>(element);
-      case Dtype::u16: return put_integer<std::uint16_t>(element);
-      case Dtype::u32: return put_integer<std::uint32_t>(element);
-      case Dtype::u64: return put_integer<std::uint64_t>(element);
-      case Dtype::f32: return store(static_cast<float>(get<double>(element, what_, "numbers")));
-      case Dtype::f64: return store(get<double>(element, what_, "numbers"));
-      case Dtype::string: return store(std::string(get<std::string_view>(element, what_, "strings")));
-      default:
-        refuse(what_ + ": " + std::string(datatype_of(to_.dtype())) + " has no JSON form; send it as binary data");
-    }
-  }
-
-  template <class T>
-  void store(T value) {
-    if (at_ == 0) memory_ = to_.mutable_data();
-    static_cast<T*>(memory_)[at_] = std::move(value);
-  }
-
-  void put_truth(dom::element element) {
-    bool truth = false;
-    std::int64_t number = 0;
-    if (element.get(truth) == simdjson::SUCCESS) return store(truth);
-    if (element.get(number) == simdjson::SUCCESS && (number == 0 || number == 1)) return store(number == 1);
-    refuse(what_ + ": expected true, false, 0 or 1");
-  }
-
-  template <class T>
-  void put_integer(dom::element element) {
-    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-    const auto value = get<Wide>(element, what_, std::is_signed_v<T> ? "integers" : "integers that are not negative");
-    if (value < static_cast<Wide>(std::numeric_limits<T>::min()) ||
-        value > static_cast<Wide>(std::numeric_limits<T>::max())) {
-      refuse(what_ + ": " + std::to_string(value) + " is outside of " + std::string(datatype_of(to_.dtype())));
-    }
-    store(static_cast<T>(value));
-  }
-
-  Array& to_;
-  const std::string& what_;
-  std::size_t at_ = 0;
-  void* memory_ = nullptr;
-};
 
 // ---- binary tensors ----
 
@@ -171,7 +74,7 @@ Array tensor_of(dom::object input, const std::string& what, std::uint64_t body_b
       refuse(what + ": its shape has " + std::to_string(count) + " elements, \"data\" has " + std::to_string(given));
     }
     Array array(*dtype, std::move(sizes));
-    Filler(array, what).fill(*data);
+    fill(array, *data, what);
     return array;
   }
   const std::string_view bytes = tail.take(get<std::uint64_t>(*size, what + ": binary_data_size", "a size"), what);
@@ -179,18 +82,6 @@ Array tensor_of(dom::object input, const std::string& what, std::uint64_t body_b
 }
 
 // ---- the request ----
-
-Parameter parameter_of(dom::element value, const std::string& what) {
-  bool truth = false;
-  std::int64_t integer = 0;
-  double number = 0;
-  std::string_view text;
-  if (value.get(truth) == simdjson::SUCCESS) return truth;
-  if (value.get(integer) == simdjson::SUCCESS) return integer;
-  if (value.get(number) == simdjson::SUCCESS) return number;
-  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
-  refuse(what + ": expected a string, a number, true or false");
-}
 
 /// A number or a string; 0 and "" are none.
 std::string sequence_id_of(dom::element value) {
@@ -258,14 +149,8 @@ std::size_t json_size_of(const Message& message) {
 
 InferRequest read_infer(const Message& message) {
   const std::size_t json_size = json_size_of(message);
-  const simdjson::padded_string json(message.body.substr(0, json_size));
-  dom::parser parser;
-  if (parser.allocate(json_size, kMostNesting) != simdjson::SUCCESS) throw std::bad_alloc();
-  dom::element document;
-  if (const auto error = parser.parse(json).get(document); error != simdjson::SUCCESS) {
-    refuse(std::string("the body is no valid JSON: ") + simdjson::error_message(error));
-  }
-  const auto root = get<dom::object>(document, "the body", "a JSON object");
+  const JsonObject json(message.body.substr(0, json_size));
+  const dom::object root = json.root();
   InferRequest request;
   if (const auto id = maybe(root, "id")) request.id = get<std::string_view>(*id, "\"id\"", "a string");
   read_parameters(root, request);
@@ -286,32 +171,6 @@ InferRequest read_infer(const Message& message) {
 // ---- the response ----
 
 namespace {
-
-void append_elements(std::string& to, const Array& array, const std::string& what) {
-  const auto each = [&](auto values, auto append) { append_list(to, values, append); };
-  const auto number = [&](auto x) { append_number(to, x); };
-  // JSON has no numbers for these; readers of Python's json take the words.
-  const auto real = [&](auto x) {
-    if (x == 0 && std::signbit(x)) return void(to += "-0.0");  // "-0" reads as an integer
-    if (std::isfinite(x)) return append_number(to, x);
-    to += std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity";
-  };
-  switch (array.dtype()) {
-    case Dtype::boolean: return each(array.values<bool>(), [&](bool x) { to += x ? "true" : "false"; });
-    case Dtype::i8: return each(array.values<std::int8_t>(), [&](std::int8_t x) { append_number(to, int{x}); });
-    case Dtype::i16: return each(array.values<std::int16_t>(), number);
-    case Dtype::i32: return each(array.values<std::int32_t>(), number);
-    case Dtype::i64: return each(array.values<std::int64_t>(), number);
-    case Dtype::u8: return each(array.values<std::uint8_t>(), [&](std::uint8_t x) { append_number(to, unsigned{x}); });
-    case Dtype::u16: return each(array.values<std::uint16_t>(), number);
-    case Dtype::u32: return each(array.values<std::uint32_t>(), number);
-    case Dtype::u64: return each(array.values<std::uint64_t>(), number);
-    case Dtype::f32: return each(array.values<float>(), real);
-    case Dtype::f64: return each(array.values<double>(), real);
-    case Dtype::string: return each(array.values<std::string>(), [&](const std::string& x) { append_json(to, x); });
-    default: refuse(what + " has no JSON form; ask for binary data");
-  }
-}
 
 void append_output(std::string& json, std::string& tail, const std::string& name, const Array& array, bool binary) {
   const std::string what = "output '" + name + "'";

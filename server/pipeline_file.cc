@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <cctype>
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include <frazil/error.h>
 
 #include "server/digest.h"
+#include "server/host_node.h"
 #include "server/pipeline.h"
 #include "server/yaml.h"
 
@@ -16,11 +17,7 @@ using api::Port;
 
 constexpr std::uint64_t kMostIterations = 1'000'000;
 
-/// A value that formulas and nodes can use.
-struct Known {
-  Slot slot;
-  Port type;
-};
+using Known = TypedSlot;
 using Scope = std::map<std::string, Known, std::less<>>;
 using Results = std::vector<std::pair<std::string, Known>>;
 
@@ -36,20 +33,9 @@ bool agree(const Port& a, const Port& b) {
 
 /// A type as the text form of graphs has it: f32[N,3].
 Port port_of(const std::string& name, const YamlNode& node) {
-  const std::string type = node.name();
-  const bool plain = std::ranges::all_of(type, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("[],_. ").find(c) != std::string_view::npos;
-  });
-  try {
-    if (!plain) throw api::Error(api::Code::bad_input, "");
-    Port port = api::Model::from_text("graph g(%x: " + type + ") { %y = Identity(%x) return y = %y }").inputs().front();
-    if (port.kind != api::Array::Kind::tensor) throw api::Error(api::Code::bad_input, "");
-    port.name = name;
-    return port;
-  } catch (const api::Error&) {
-    node.expected("the type of a tensor, such as f32[N,3]");
-  }
+  const auto port = tensor_port(name, node.name());
+  if (!port) node.expected("the type of a tensor, such as f32[N,3]");
+  return *port;
 }
 
 /// The model's name and, behind '/', its version.
@@ -61,7 +47,9 @@ std::pair<std::string, std::string> split_name(const std::string& model) {
 
 class PipelineReader {
  public:
-  PipelineReader(const Repository& models, Workers& workers) : models_(models), workers_(workers) {}
+  /// `folder` is the file's.
+  PipelineReader(const Repository& models, Workers& workers, std::string folder)
+      : models_(models), workers_(workers), folder_(std::move(folder)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
     Pipeline::Parts parts;
@@ -141,10 +129,16 @@ class PipelineReader {
   Read node_of(const YamlNode& step, const std::string& name, const Scope& scope) {
     using Reader = Read (PipelineReader::*)(const YamlNode&, const std::string&, const Scope&);
     static constexpr std::pair<const char*, Reader> kKinds[] = {
-        {"switch", &PipelineReader::read_switch},     {"split", &PipelineReader::read_split},
-        {"fallback", &PipelineReader::read_fallback}, {"race", &PipelineReader::read_race},
-        {"ensemble", &PipelineReader::read_ensemble}, {"loop", &PipelineReader::read_loop},
-        {"shadow", &PipelineReader::read_shadow}};
+        {"switch", &PipelineReader::read_switch},
+        {"split", &PipelineReader::read_split},
+        {"fallback", &PipelineReader::read_fallback},
+        {"race", &PipelineReader::read_race},
+        {"ensemble", &PipelineReader::read_ensemble},
+        {"loop", &PipelineReader::read_loop},
+        {"shadow", &PipelineReader::read_shadow},
+        {"features", &PipelineReader::read_host<read_features_step>},
+        {"http", &PipelineReader::read_host<read_http_step>},
+        {"code", &PipelineReader::read_host<read_code_step>}};
     if (step.find("model")) return read_call(step, name, scope);
     for (const auto& [kind, reader] : kKinds) {
       const auto inner = step.find(kind);
@@ -152,7 +146,7 @@ class PipelineReader {
       step.fields({{"name", [](const YamlNode&) {}}, {kind, [](const YamlNode&) {}}});
       return (this->*reader)(*inner, name, scope);
     }
-    step.fail("expected one of model, switch, split, fallback, race, ensemble, loop and shadow");
+    step.fail("expected one of model, switch, split, fallback, race, ensemble, loop, shadow, features, http and code");
   }
 
   // ---- calls ----
@@ -361,8 +355,20 @@ class PipelineReader {
     return {shadow_node(name, share, read_block(node, name, name, scope).block, workers_), {}};
   }
 
+  template <auto kReader>
+  Read read_host(const YamlNode& node, const std::string& name, const Scope& scope) {
+    HostStep step = kReader(node, name,
+                            {.find = [&](const YamlNode& n) { return find(n, n.name(), scope); },
+                             .new_slot = [&] { return new_slot(); },
+                             .folder = folder_,
+                             .workers = workers_});
+    if (!step.content.empty()) digests_.insert(sha256(step.content));
+    return {std::move(step.node), std::move(step.results)};
+  }
+
   const Repository& models_;
   Workers& workers_;
+  const std::string folder_;
   std::size_t slots_ = 0;
   std::set<std::string> names_, digests_;
 };
@@ -390,7 +396,7 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         Workers& workers) {
-  PipelineReader reader(models, workers);
+  PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string());
   Pipeline::Parts parts = reader.read(read_yaml(path));
   std::string content = read_config_file(path);
   for (const std::string& digest : reader.digests()) content += digest;

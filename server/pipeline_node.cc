@@ -25,7 +25,7 @@ void run_from(const Block& block, std::size_t at, const Flow& flow, const Then& 
   node.uses().begun.fetch_add(1, std::memory_order_relaxed);
   node.run(flow, [&block, &uses = node.uses(), begun = Clock::now(), at, flow, then](std::optional<Refusal> why) {
     uses.ended.add(Clock::now() - begun);
-    if (why) uses.failed.fetch_add(1, std::memory_order_relaxed);
+    if (why && why->status() != Http::cancelled) uses.failed.fetch_add(1, std::memory_order_relaxed);
     why ? then(std::move(why)) : run_from(block, at + 1, flow, then);
   });
 }

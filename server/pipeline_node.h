@@ -57,7 +57,8 @@ struct NodeView {
 
 /// How often a node was run. Thread-safe.
 struct Uses {
-  std::atomic<std::uint64_t> begun = 0, failed = 0;
+  std::atomic<std::uint64_t> begun = 0;
+  std::atomic<std::uint64_t> failed = 0;  ///< without those whose caller had left
   Timed ended;
 
   std::uint64_t running() const {

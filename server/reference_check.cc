@@ -7,7 +7,6 @@
 #include <frazil/error.h>
 
 namespace frazil::server {
-namespace {
 
 bool agree(const api::Array& result, const api::Array& reference) {
   constexpr double kAbsolute = 1e-5, kRelative = 1e-3;
@@ -25,8 +24,6 @@ bool agree(const api::Array& result, const api::Array& reference) {
   }
   return true;
 }
-
-}  // namespace
 
 bool ReferenceCheck::wanted() {
   if (share_ <= 0) return false;

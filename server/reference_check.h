@@ -11,6 +11,10 @@
 
 namespace frazil::server {
 
+/// Whether a result is that of the reference: numbers are not further apart than 1e-5 + 1e-3 of the reference, and
+/// other values are equal.
+bool agree(const api::Array& result, const api::Array& reference);
+
 /// Runs a share of a model's requests again on the reference executor, and counts results that differ. Thread-safe.
 class ReferenceCheck {
  public:
@@ -19,8 +23,7 @@ class ReferenceCheck {
 
   /// Whether this request is to be checked; then check() is to be called for it.
   bool wanted();
-  /// Takes as long as the reference needs. Numbers differ where they are further apart than 1e-5 + 1e-3 of the
-  /// reference; other values where they are not equal.
+  /// Takes as long as the reference needs.
   void check(std::span<const api::Array> inputs, std::span<const api::Array> results);
 
   std::uint64_t checked() const { return checked_; }

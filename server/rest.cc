@@ -6,6 +6,7 @@
 
 #include <simdjson.h>
 
+#include "server/generate.h"
 #include "server/infer_message.h"
 #include "server/json_text.h"
 #include "server/rest_json.h"
@@ -29,9 +30,22 @@ void check_json(std::string_view body) {
   throw Refusal(Http::bad_request, "the body: expected a JSON object or nothing");
 }
 
+/// How an action has its request read and its response written.
+struct Codec {
+  InferRequest (*read)(const Message& message, const Served& served);
+  Reply (*write)(const InferResponse& response, const BinaryOutputs& binary);
+};
+
+constexpr Codec kInfer{.read = [](const Message& message, const Served&) { return read_infer(message); },
+                       .write = write_infer};
+constexpr Codec kGenerate{
+    .read = [](const Message& message, const Served& served) { return read_generate(message.body, served); },
+    .write = [](const InferResponse& response, const BinaryOutputs&) { return write_generate(response); }};
+
 /// Reads a request; one that cannot be read counts as failed.
-InferRequest read_counted(const Message& message, const Served& served, Clock::time_point arrived) try {
-  return read_infer(message);
+InferRequest read_counted(const Codec& codec, const Message& message, const Served& served,
+                          Clock::time_point arrived) try {
+  return codec.read(message, served);
 } catch (const Refusal& refusal) {
   served.count_unread(arrived, refusal);
   throw;
@@ -112,7 +126,7 @@ void Rest::of_model(const Message& message, const Path& path, std::shared_ptr<Ca
                     Done done) const {
   const auto repository = service_.repository();
   const auto served = service_.find(path.name, path.version);
-  if (path.action == "infer") {
+  if (path.action == "infer" || path.action == "generate") {
     expect_method(message, "POST");
     return infer(message, served, std::move(caller), arrived, std::move(done));
   }
@@ -134,21 +148,24 @@ void Rest::of_model(const Message& message, const Path& path, std::shared_ptr<Ca
 /// Runs on a worker, as a request that is counted among those that wait.
 void Rest::infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
                  Clock::time_point arrived, Done done) const {
+  served->check_room();
   const Done leave = with_place(message, served->name(), std::move(done));
-  on_worker(leave, [this, &message, served = std::move(served), caller = std::move(caller), arrived](const Done& left) {
+  const Codec& codec = message.path.ends_with("/generate") ? kGenerate : kInfer;
+  on_worker(leave, [this, &message, &codec, served = std::move(served), caller = std::move(caller),
+                    arrived](const Done& left) {
     const auto begun = Clock::now();
-    Call call{.request = read_counted(message, *served, arrived), .caller = caller, .arrived = arrived};
+    Call call{.request = read_counted(codec, message, *served, arrived), .caller = caller, .arrived = arrived};
     call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {
       call.request.sequence = {.id = std::string(message.session), .start_if_new = true};
     }
     served->statistics().compute_input.add(Clock::now() - begun);
     const auto binary = std::make_shared<BinaryOutputs>(call.request);
-    call.done = [served, binary, left](Outcome outcome) {
+    call.done = [&codec, served, binary, left](Outcome outcome) {
       if (!outcome) return left(refused(outcome.error()));
       const auto computed = Clock::now();
       try {
-        Reply reply = write_infer(*outcome, *binary);
+        Reply reply = codec.write(*outcome, *binary);
         served->statistics().compute_output.add(Clock::now() - computed);
         left(std::move(reply));
       } catch (...) {

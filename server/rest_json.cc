@@ -11,7 +11,7 @@ namespace {
 using api::Array;
 
 constexpr std::string_view kExtensions =
-    R"x(["binary_tensor_data","classification","model_configuration","model_repository","parameters","schedule_policy",)x"
+    R"x(["binary_tensor_data","classification","generate","model_configuration","model_repository","parameters","schedule_policy",)x"
     R"x("sequence","sequence(string_id)","statistics"])x";
 
 void append_port(std::string& json, const api::Port& port) {

@@ -91,9 +91,9 @@ void Served::check_wanted(const InferRequest& request) const {
   for (const WantedOutput& wanted : request.outputs) position_of(*this, wanted.name);
 }
 
-Http status_of(api::Code code, bool has_time_out) {
+Http status_of(api::Code code, bool out_of_time) {
   switch (code) {
-    case api::Code::limit: return has_time_out ? Http::timeout : Http::bad_request;
+    case api::Code::limit: return out_of_time ? Http::timeout : Http::too_large;
     case api::Code::unsupported: return Http::unsupported;
     case api::Code::out_of_memory: return Http::unavailable;
     case api::Code::cancelled: return Http::cancelled;
@@ -102,13 +102,13 @@ Http status_of(api::Code code, bool has_time_out) {
   }
 }
 
-Refusal refusal_of_exception(bool has_time_out) {
+Refusal refusal_of_exception(bool out_of_time) {
   try {
     throw;
   } catch (const Refusal& refusal) {
     return refusal;
   } catch (const api::Error& error) {
-    return {status_of(error.code(), has_time_out), error.what()};
+    return {status_of(error.code(), out_of_time), error.what()};
   } catch (const std::bad_alloc&) {
     return {Http::unavailable, "out of memory"};
   } catch (const std::exception& error) {

@@ -32,6 +32,8 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual const std::vector<api::Port>& outputs() const = 0;
   /// "sha256:...": equal content, equal digest.
   virtual std::string digest() const = 0;
+  /// Throws Refusal (too_many) where too many requests wait for it already. Quick: for before a request is read.
+  virtual void check_room() const {}
   /// Runs that were compared with the reference executor.
   struct Checked {
     std::uint64_t runs = 0, different = 0;
@@ -62,11 +64,11 @@ class Served : public std::enable_shared_from_this<Served> {
   std::shared_ptr<Statistics> statistics_ = std::make_shared<Statistics>();
 };
 
-/// The status that an error of the library is answered with. `has_time_out`: a limit may be the time-out.
-Http status_of(api::Code code, bool has_time_out);
+/// The status that an error of the library is answered with. `out_of_time`: the limit that was reached is the time-out.
+Http status_of(api::Code code, bool out_of_time);
 
 /// In a catch block: the refusal that the exception is answered with.
-Refusal refusal_of_exception(bool has_time_out = false);
+Refusal refusal_of_exception(bool out_of_time = false);
 
 /// Milliseconds until the deadline; refuses a request whose deadline has passed. Nothing: there is no deadline.
 std::optional<double> milliseconds_left(const Call& call);

@@ -68,6 +68,15 @@ std::optional<double> longest_left(const std::vector<const Call*>& calls) {
   return longest;
 }
 
+// Beside a sequence's state: its last request with an id, and what that was answered. No input has such a name.
+constexpr const char *kLastId = "\nid", *kLastResult = "\nresult ";
+
+bool answered_before(const InferRequest& request, const StateStore::Values& state) {
+  if (request.id.empty() || request.sequence.start) return false;
+  const auto at = std::ranges::find(state, kLastId, &NamedArray::first);
+  return at != state.end() && at->second.item<std::string>() == request.id;
+}
+
 /// Ends a run when all callers that it is for have left.
 class EndsWithCallers {
  public:
@@ -96,11 +105,58 @@ ServedModel::ServedModel(const std::string& name, const std::string& version, Pa
   check_ = std::make_shared<ReferenceCheck>(parts_.model, parts_.check);
   check_states();
   if (parts_.config.batching.most > 0) {
-    plan_.emplace(name, inputs(), outputs(), parts_.config.batching);
+    plan_ = plan_batches();
     batcher_ = std::make_shared<Batcher>(parts_.config.batching, *parts_.workers,
                                          [this](std::vector<Batcher::Member> batch) { run_batch(std::move(batch)); });
   }
   warm_up();
+}
+
+/// Tries the symbols that may be the batch: joined requests must have the results that they have alone.
+BatchPlan ServedModel::plan_batches() const {
+  const BatchPlan::Of of{.model = name(), .inputs = inputs(), .outputs = outputs(), .config = parts_.config};
+  const std::vector<std::string> symbols = BatchPlan::symbols(of);
+  std::string why;
+  for (const std::string& symbol : symbols) {
+    BatchPlan plan(of, symbol);
+    const std::optional<std::string> fault = try_out(plan);
+    if (!fault) return plan;
+    why += (why.empty() ? "" : "; ") + ("along '" + symbol + "' " + *fault);
+  }
+  throw api::Error(api::Code::bad_input, "model '" + name() + "': batching changes results: " + why);
+}
+
+/// What is wrong with a plan; nothing where the model gives joined requests the results that they have alone.
+std::optional<std::string> ServedModel::try_out(const BatchPlan& plan) const try {
+  constexpr std::int64_t kLengths[] = {3, 5, 8}, kOther = 4;
+  std::vector<std::vector<Array>> requests;
+  std::vector<BatchPlan::Shape> shapes;
+  for (std::size_t i = 0; i < std::size(kLengths); ++i) {
+    requests.push_back(plan.sample(static_cast<std::int64_t>(i) + 1, kLengths[i], kOther, static_cast<unsigned>(i)));
+    const auto shape = plan.shape_of(requests.back());
+    if (!shape) return "requests cannot be joined";
+    shapes.push_back(*shape);
+  }
+  Borrowed session(*this);
+  const auto run = [&](std::size_t first, std::size_t count) {
+    const std::vector<std::span<const Array>> some(requests.begin() + static_cast<std::ptrdiff_t>(first),
+                                                   requests.begin() + static_cast<std::ptrdiff_t>(first + count));
+    const api::Results results = session->run(plan.join(some, std::span(shapes).subspan(first, count)));
+    return std::vector<Array>(results.begin(), results.end());
+  };
+  const std::vector<Array> joined = run(0, requests.size());
+  const std::int64_t longest = shapes.back().length;
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::vector<Array> alone = run(i, 1), part = plan.part(joined, at, shapes[i], longest);
+    for (std::size_t k = 0; k < alone.size(); ++k) {
+      if (!agree(part[k], alone[k])) return "output '" + outputs()[k].name + "' of a joined request differs";
+    }
+    at += shapes[i].count;
+  }
+  return std::nullopt;
+} catch (const api::Error& error) {
+  return std::string("requests could not be tried out: ") + error.what();
 }
 
 void ServedModel::check_states() const {
@@ -146,6 +202,8 @@ void ServedModel::start(Call call) const {
     const std::chrono::duration<double, std::milli> limit(*parts_.options.deadline_ms);
     call.deadline = call.arrived + std::chrono::duration_cast<Clock::duration>(limit);
   }
+  if (const auto& limit = parts_.config.batching.time_out; limit && !call.deadline)
+    call.deadline = call.arrived + *limit;
   Job job{.inputs = inputs_of(call.request), .queued = Clock::now(), .finish = [this](Call ended, Values values) {
             if (!values) return ended.done(std::unexpected(std::move(values.error())));
             try {
@@ -154,9 +212,15 @@ void ServedModel::start(Call call) const {
               ended.done(std::unexpected(refusal_of_exception()));
             }
           }};
-  const bool in_sequence = !call.request.sequence.id.empty();
+  const SequencePart& sequence = call.request.sequence;
+  // A session that a header names is for those models that keep state.
+  const bool in_sequence = !sequence.id.empty() && !(sequence.start_if_new && parts_.config.sequences.states.empty());
   job.call = std::move(call);
   in_sequence ? begin_turn(std::move(job)) : enqueue(std::move(job));
+}
+
+void ServedModel::check_room() const {
+  if (batcher_ != nullptr) batcher_->check_room();
 }
 
 void ServedModel::enqueue(Job job) const {
@@ -201,7 +265,7 @@ void ServedModel::run_alone(Job job) const {
     try {
       return run_session(job.inputs, {&job.call}, 1, begun);
     } catch (...) {
-      return std::unexpected(refusal_of_exception(job.call.deadline.has_value()));
+      return std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
     }
   }();
   job.inputs.clear();
@@ -247,7 +311,7 @@ void ServedModel::run_batch(std::vector<Batcher::Member> members) const {
     const std::vector<Array> results = run_session(plan_->join(inputs, shapes), calls, members.size(), begun);
     std::int64_t at = 0;
     for (const BatchPlan::Shape& shape : shapes) {
-      parts.push_back(plan_->part(results, at, shape));
+      parts.push_back(plan_->part(results, at, shape, longest));
       at += shape.count;
     }
   } catch (...) {
@@ -294,9 +358,21 @@ void ServedModel::begin_turn(Job job) const {
   });
 }
 
+/// Answers a request that its sequence has had, as a client or a proxy sends it that did not get the answer.
+void ServedModel::repeat(Job job, const StateStore::Values& state) const {
+  parts_.states->abandon(name() + '\n' + job.call.request.sequence.id);
+  std::vector<Array> results;
+  for (std::size_t i = 0; i < outputs().size(); ++i) {
+    const auto at = std::ranges::find(state, kLastResult + std::to_string(i), &NamedArray::first);
+    results.push_back(at == state.end() ? Array() : at->second);
+  }
+  job.finish(std::move(job.call), std::move(results));
+}
+
 /// The state becomes inputs, and what the run makes of it the next state, before the request is answered.
 void ServedModel::take_turn(Job job, std::optional<StateStore::Values> state) const {
   const SequencePart& sequence = job.call.request.sequence;
+  if (state && answered_before(job.call.request, *state)) return repeat(std::move(job), *state);
   const bool fresh = sequence.start || (!state && sequence.start_if_new);
   if (!fresh && !state) {
     throw Refusal(Http::bad_request, "sequence '" + sequence.id + "' of model '" + name() +
@@ -333,6 +409,10 @@ void ServedModel::end_turn(const Call& call, const Values& values) const {
   StateStore::Values next;
   for (const StateLink& link : parts_.config.sequences.states) {
     next.emplace_back(link.input, (*values)[*position(outputs(), link.output)]);
+  }
+  if (!call.request.id.empty()) {
+    next.emplace_back(kLastId, Array::scalar(call.request.id));
+    for (std::size_t i = 0; i < values->size(); ++i) next.emplace_back(kLastResult + std::to_string(i), (*values)[i]);
   }
   parts_.states->end(key, std::move(next), parts_.config.sequences.idle);
 }

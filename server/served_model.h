@@ -40,6 +40,7 @@ class ServedModel : public Served {
   std::uint64_t most_in_batch() const override { return parts_.config.batching.most; }
   const std::vector<std::string>& labels(std::string_view output) const override;
   Checked checked() const override;
+  void check_room() const override;
 
  protected:
   void start(Call call) const override;
@@ -49,6 +50,8 @@ class ServedModel : public Served {
   class Borrowed;
 
   void check_states() const;
+  BatchPlan plan_batches() const;
+  std::optional<std::string> try_out(const BatchPlan& plan) const;
   void warm_up() const;
   std::vector<api::Array> inputs_of(InferRequest& request) const;
   void enqueue(Job job) const;
@@ -63,6 +66,7 @@ class ServedModel : public Served {
                                       std::uint64_t requests, Clock::time_point begun) const;
   void begin_turn(Job job) const;
   void take_turn(Job job, std::optional<StateStore::Values> state) const;
+  void repeat(Job job, const StateStore::Values& state) const;
   void end_turn(const Call& call, const Values& values) const;
 
   Parts parts_;

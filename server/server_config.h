@@ -32,12 +32,12 @@ struct StateConfig {
 
 /// Which requests have their path kept.
 struct PathConfig {
-  std::uint64_t ring = 1000;  ///< the last ones, in memory; 0: none
-  double sample = 1;          ///< share of requests
-  bool inputs = false;        ///< with their inputs, so that they can be replayed
+  std::uint64_t ring = 1000;        ///< the last ones, in memory; 0: none
+  double sample = 1;                ///< share of requests
+  bool inputs = false;              ///< with their inputs, so that they can be replayed
   std::vector<std::string> redact;  ///< inputs and outputs whose values are never shown
-  std::string otlp;           ///< HOST:PORT of a collector that takes OTLP/JSON; empty: none
-  double check = 0;           ///< share of requests that run again on the reference executor
+  std::string otlp;                 ///< HOST:PORT of a collector that takes OTLP/JSON; empty: none
+  double check = 0;                 ///< share of requests that run again on the reference executor
 };
 
 struct ServerConfig {

@@ -18,6 +18,7 @@ struct Asking {
   std::optional<std::uint64_t> timeout_us = {};
   std::shared_ptr<server::Caller> caller = std::make_shared<server::Caller>();
   std::shared_ptr<server::PathRecord> path = {};
+  std::string id = {};
 };
 
 /// Asks on a worker, as transports do.
@@ -27,6 +28,7 @@ inline std::future<server::Outcome> ask(server::Service& service, Asking asking)
   const auto arrived = server::Clock::now();
   service.workers().post([&service, asking = std::move(asking), promise, arrived] {
     server::Call call{.caller = asking.caller, .arrived = arrived, .path = asking.path};
+    call.request.id = asking.id;
     call.request.inputs = asking.inputs;
     call.request.sequence = asking.sequence;
     call.request.parameters = asking.parameters;

@@ -53,7 +53,10 @@ class BadPlans : public testing::TestWithParam<BadPlan> {};
 TEST_P(BadPlans, AreRefusedWithTheNameOfTheValue) {
   const auto model = api::Model::from_text(GetParam().graph);
   try {
-    const BatchPlan plan("m", model.inputs(), model.outputs(), GetParam().config);
+    const server::ModelConfig config{.batching = GetParam().config};
+    const std::string name = "m";
+    const BatchPlan::Of of{.model = name, .inputs = model.inputs(), .outputs = model.outputs(), .config = config};
+    const BatchPlan plan(of, BatchPlan::symbols(of).front());
     FAIL() << "no error";
   } catch (const api::Error& error) {
     EXPECT_THAT(error.what(), HasSubstr(GetParam().why));
@@ -66,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"graph g(%x: f32[2]) { %y = Add(%x, %x) return y = %y }", {.most = 4}, "no free extent"},
         BadPlan{"graph g(%x: f32[N,2]) { %y = Add(%x, %x) %s = ReduceSum(%x) {keepdims = 0} return y = %y, s = %s }",
                 {.most = 4},
-                "output 's' has no extent 'N'"},
+                "no free extent is common to an input and all outputs"},
         BadPlan{"graph g(%x: f32[N,2]) { %y = Add(%x, %x) return y = %y }",
                 {.most = 4, .paddings = {{.input = "x", .axis = 1}}},
                 "input 'x' has no free extent at axis 1"},
@@ -166,6 +169,71 @@ TEST_F(Batches, LengthsMeetWherePaddingIsDeclared) {
   EXPECT_EQ(floats_of(c.get()).size(), 10U);
   EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 1), std::pair(2, 1))) << "ten and two would be mostly padding";
   EXPECT_EQ(service_->find("m", "")->statistics().padded, 1U);
+}
+
+TEST_F(Batches, AnExtentIsTheBatchOnlyWhereRequestsDoNotMixAlongIt) {
+  folder_.add("m", "graph g(%x: f32[T,B]) { %y = CumSum(%x, i64[] 0) return y = %y }");
+  serve({.batching = {.most = 8}});
+  Busy busy(*service_);
+  const auto with = [&](std::initializer_list<float> x) {
+    return ask(*service_, {.model = "m", .inputs = {{"x", Array::of<float>({2, 1}, x)}}});
+  };
+  auto a = with({1, 2}), b = with({3, 4});
+  busy.go();
+  EXPECT_THAT(floats_of(a.get()), ElementsAre(1, 3)) << "T is summed over, so that B is the batch";
+  EXPECT_THAT(floats_of(b.get()), ElementsAre(3, 7));
+  EXPECT_THAT(sizes(), ElementsAre(std::pair(2, 1)));
+  folder_.add("m", "graph g(%x: f32[N,2]) { %y = CumSum(%x, i64[] 0) return y = %y }");
+  EXPECT_THROW(serve({.batching = {.most = 8}}), api::Error) << "no extent is left";
+}
+
+TEST_F(Batches, StatesHaveTheAxesOfTheOutputsThatTheyComeFrom) {
+  folder_.add("m",
+              "graph g(%x: f32[N,2], %s: f32[1,M,2]) { %u = Unsqueeze(%x, i64[1] 0) %n = Add(%u, %s)"
+              "%y = Squeeze(%n, i64[1] 0) return y = %y, n = %n }");
+  server::ModelConfig config{.batching = {.most = 8}};
+  config.sequences.states = {{.input = "s", .output = "n"}};
+  serve(config);
+  for (const bool start : {true, false}) {
+    Busy busy(*service_);
+    std::vector<std::future<server::Outcome>> outcomes;
+    for (const char* id : {"a", "b", "c"}) {
+      outcomes.push_back(
+          ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2})}}, .sequence = {.id = id, .start = start}}));
+    }
+    busy.go();
+    for (auto& outcome : outcomes) {
+      EXPECT_THAT(floats_of(outcome.get()), start ? ElementsAre(1, 2) : ElementsAre(2, 4));
+    }
+  }
+  EXPECT_THAT(sizes(), ElementsAre(std::pair(3, 2)));
+}
+
+TEST_F(Batches, ARepeatedRequestOfASequenceIsAnsweredButNotDoneAgain) {
+  folder_.add("m", "graph g(%x: f32[N,2], %s: f32[N,2]) { %y = Add(%x, %s) return y = %y }");
+  server::ModelConfig config;
+  config.sequences.states = {{.input = "s", .output = "y"}};
+  serve(config);
+  const auto turn = [&](const std::string& id) {
+    Asking asking{.model = "m", .inputs = {{"x", row({1, 2})}}, .sequence = {.id = "a", .start_if_new = true}};
+    asking.id = id;
+    return floats_of(ask(*service_, asking).get());
+  };
+  EXPECT_THAT(turn("1"), ElementsAre(1, 2));
+  EXPECT_THAT(turn("2"), ElementsAre(2, 4));
+  EXPECT_THAT(turn("2"), ElementsAre(2, 4)) << "its answer was lost, and a proxy sent it again";
+  EXPECT_THAT(turn("3"), ElementsAre(3, 6));
+  EXPECT_THAT(turn(""), ElementsAre(4, 8));
+  EXPECT_THAT(turn(""), ElementsAre(5, 10)) << "without an id nothing is known to be the same";
+}
+
+TEST_F(Batches, SessionsOfHeadersAreForModelsWithState) {
+  folder_.add("m", kDouble);
+  serve({});
+  Asking asking{.model = "m", .inputs = {{"x", row({1, 2})}}, .sequence = {.id = "a", .start_if_new = true}};
+  EXPECT_THAT(floats_of(ask(*service_, asking).get()), ElementsAre(2, 4));
+  asking.sequence = {.id = "a", .start = true};
+  EXPECT_FALSE(ask(*service_, asking).get()) << "a client that asks for state itself is told that there is none";
 }
 
 TEST_F(Batches, ARequestWaitsForOthersNotLongerThanItsDelay) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/asked.h"
+#include "server/config_yaml.h"
 #include "server/live_stream.h"
 #include "server/path_log.h"
 #include "server/running.h"
@@ -124,7 +125,7 @@ TEST_F(Live, NodesTellWhatIsInFlight) {
   caller->leave();
   EXPECT_FALSE(outcome.get());
   EXPECT_EQ(node().at("in_flight"), 0);
-  EXPECT_EQ(node().at("failed"), 1);
+  EXPECT_EQ(node().at("failed"), 0) << "nobody waits for it any more";
 }
 
 TEST_F(Live, TheLatestPathsAreThere) {
@@ -162,12 +163,27 @@ TEST_F(Live, RedactedValuesAreNowhere) {
   ask_pipeline(service, 7.25F);
   std::string shown;
   server::append_journey(shown, *service.paths().find(1));
-  EXPECT_THAT(shown, HasSubstr(R"("inputs":{"x":"(redacted)"
-})"));
-  EXPECT_THAT(shown, HasSubstr(R"("taken":"small","why":"(redacted)")"));
+  EXPECT_THAT(shown, HasSubstr(R"x("inputs":{"x":"(redacted)"})x"));
+  EXPECT_THAT(shown, HasSubstr(R"x("taken":"small","why":"(redacted)")x"));
   EXPECT_THAT(shown, Not(HasSubstr("7.25"))) << "neither the input nor what the formula was true for";
   EXPECT_THAT(shown, HasSubstr(R"x("outputs":{"y":"f32[1,2])x"));
   EXPECT_EQ(service.paths().find(1)->inputs.at(0).second.values<float>()[1], 7.25F) << "kept for replays";
+}
+
+TEST(Redaction, IsConfigured) {
+  const auto config = server::read_server_config_text("paths: {inputs: true, redact: [image, embedding]}", "c.yaml");
+  EXPECT_THAT(config.paths.redact, testing::ElementsAre("image", "embedding"));
+}
+
+TEST(Redaction, HidesReasonsThatNameAValue) {
+  server::Journey journey{.steps = {{.kind = "switch", .why = "max(first.image) < 1 is true for 0.5"},
+                                    {.kind = "switch", .why = "max(images) < 1 is true for 0.25"},
+                                    {.kind = "split", .why = "'a key' gives 0.5"},
+                                    {.kind = "split", .why = "drew 0.5"}}};
+  server::redact(journey, {"image"});
+  std::vector<std::string> whys;
+  for (const auto& step : journey.steps) whys.push_back(step.why);
+  EXPECT_THAT(whys, testing::ElementsAre("(redacted)", "max(images) < 1 is true for 0.25", "(redacted)", "drew 0.5"));
 }
 
 // ---- over HTTP ----
@@ -217,7 +233,7 @@ TEST_F(Live, ASlowClientMissesSnapshotsAndHoldsUpNobody) {
   slow.get("/v2/live/events?every_ms=100");
   quick.get("/v2/live/events?every_ms=100");
   quick.up_to("\r\n\r\n");
-  for (int i = 0; i < 35; ++i) EXPECT_EQ(next_event(quick).at("dropped"), 0);
+  for (int i = 0; i < 25; ++i) EXPECT_EQ(next_event(quick).at("dropped"), 0);
   slow.up_to("\r\n\r\n");
   std::uint64_t dropped = 0;
   for (int i = 0; dropped == 0 && i < 30; ++i) dropped = next_event(slow).at("dropped");
@@ -229,7 +245,7 @@ TEST_F(Live, AClientThatTakesNothingIsGivenUp) {
   RunningServer server(options_, {.patience_s = 0.5});
   TextClient stuck(server.port, 4096);
   stuck.get("/v2/live/events?every_ms=100");
-  std::this_thread::sleep_for(milliseconds(5000));
+  std::this_thread::sleep_for(milliseconds(3500));
   const auto begun = server::Clock::now();
   while (!stuck.ended) stuck.up_to("\n\n");
   EXPECT_LT(server::Clock::now() - begun, milliseconds(1000)) << "it was closed before it read";

@@ -51,7 +51,7 @@ class ServiceTest : public testing::Test {
 TEST_F(ServiceTest, TellsOfItselfAndItsModels) {
   EXPECT_EQ(
       get("/v2").body,
-      R"x({"name":"frazil","version":"1.2.3","extensions":["binary_tensor_data","classification","model_configuration","model_repository","parameters","schedule_policy","sequence","sequence(string_id)","statistics"]})x");
+      R"x({"name":"frazil","version":"1.2.3","extensions":["binary_tensor_data","classification","generate","model_configuration","model_repository","parameters","schedule_policy","sequence","sequence(string_id)","statistics"]})x");
   EXPECT_EQ(get("/v2/models/double").body, R"({"name":"double","versions":["1"],"platform":"frazil_onnx",)"
                                            R"("inputs":[{"name":"x","datatype":"FP32","shape":[-1,2]}],)"
                                            R"("outputs":[{"name":"y","datatype":"FP32","shape":[-1,2]}]})");
@@ -114,6 +114,27 @@ TEST_F(ServiceTest, TakesAndGivesBinaryTensors) {
   std::memcpy(got, reply.body.data() + json, sizeof got);
   EXPECT_EQ(got[0], 2);
   EXPECT_EQ(got[1], 4);
+}
+
+TEST_F(ServiceTest, GeneratesFromTheFieldsOfAnObject) {
+  const auto generate = [&](std::string_view model, std::string_view body) {
+    return send("POST", "/v2/models/" + std::string(model) + "/generate", body);
+  };
+  EXPECT_EQ(generate("double", R"({"id":"a","x":[1,2,3,4],"temperature":0.5})").body,
+            R"({"model_name":"double","model_version":"1","id":"a","y":[2,4,6,8]})");
+  EXPECT_THAT(generate("count", R"({"n":3})").body, HasSubstr(R"("y":)"));
+  EXPECT_THAT(generate("double", R"({"x":[1,2,3]})").body, HasSubstr("f32[N,2] does not take 3 elements"));
+  EXPECT_THAT(generate("double", R"({"x":["a","b"]})").body, HasSubstr("field 'x': expected numbers"));
+  EXPECT_THAT(generate("double", R"({})").body, HasSubstr("input 'x' is missing"));
+}
+
+TEST_F(ServiceTest, ClassifiesInsteadOfGivingAllValues) {
+  EXPECT_THAT(
+      infer(
+          "double",
+          R"({"outputs":[{"name":"y","parameters":{"classification":1}}],"inputs":[{"name":"x","datatype":"FP32","shape":[2,2],"data":[1,2,4,3]}]})")
+          .body,
+      HasSubstr(R"("datatype":"BYTES","shape":[2,1],"data":["4:1","8:0"])"));
 }
 
 TEST_F(ServiceTest, KnowsTheTypesOfTheProtocol) {
@@ -208,6 +229,25 @@ TEST_F(ServiceTest, DeadlinesOfTheServerEndRuns) {
   service_.emplace(options);
   const Reply reply = infer("count", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})");
   EXPECT_EQ(reply.status, Http::timeout) << reply.body;
+}
+
+TEST_F(ServiceTest, ARequestThatNeedsTooMuchMemoryIsRefusedWithTheNumber) {
+  folder_.add("wide",
+              "graph g(%x: f32[N]) { %a = Unsqueeze(%x, i64[1] 1) %b = Unsqueeze(%x, i64[1] 0)"
+              "%m = MatMul(%a, %b) %y = MatMul(%m, %a) return y = %y }");
+  server::ServiceOptions options = options_of(folder_);
+  options.run.memory_limit = 1 << 20;
+  service_.emplace(options);
+  const auto of = [&](int n) {
+    std::string data = "1";
+    for (int i = 1; i < n; ++i) data += ",1";
+    return infer("wide", R"({"inputs":[{"name":"x","datatype":"FP32","shape":[)" + std::to_string(n) + R"(],"data":[)" +
+                             data + "]}]}");
+  };
+  EXPECT_EQ(of(100).status, Http::ok);
+  const Reply reply = of(3000);
+  EXPECT_EQ(reply.status, Http::too_large) << reply.body;
+  EXPECT_THAT(reply.body, HasSubstr("the memory limit is 1048576"));
 }
 
 TEST_F(ServiceTest, RunsEndForCallersThatAreGone) {

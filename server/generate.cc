@@ -1,0 +1,90 @@
+#include "server/generate.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "server/json_tensor.h"
+#include "server/json_text.h"
+
+namespace frazil::server {
+namespace {
+
+std::optional<std::int64_t> extent_of(const std::string& dim) {
+  std::int64_t extent = 0;
+  const auto parsed = std::from_chars(dim.data(), dim.data() + dim.size(), extent);
+  return parsed.ec == std::errc() && parsed.ptr == dim.data() + dim.size() ? std::optional(extent) : std::nullopt;
+}
+
+/// The port's shape for so many elements: they lie along its last free axis.
+api::Sizes shape_for(const api::Port& port, std::int64_t count, const std::string& what) {
+  api::Sizes sizes;
+  std::optional<std::size_t> free;
+  std::int64_t known = 1;
+  for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
+    const auto extent = extent_of(port.dims[axis]);
+    if (!extent) free = axis;
+    sizes.push_back(extent.value_or(1));
+    known *= sizes.back();
+  }
+  if (free && known > 0 && count % known == 0) {
+    sizes[*free] = count / known;
+    known = count;
+  }
+  if (known != count) refuse(what + ": " + port.type + " does not take " + std::to_string(count) + " elements");
+  return sizes;
+}
+
+void read_field(std::string_view key, dom::element value, const Served& served, InferRequest& request) {
+  const auto port = std::ranges::find(served.inputs(), key, &api::Port::name);
+  const std::string what = "field '" + std::string(key) + "'";
+  if (port == served.inputs().end()) {
+    request.parameters.emplace(key, parameter_of(value, what));
+    return;
+  }
+  if (port->kind != api::Array::Kind::tensor) refuse(what + ": the input is no tensor");
+  api::Array array(port->dtype, shape_for(*port, static_cast<std::int64_t>(count_of(value)), what));
+  fill(array, value, what);
+  request.inputs.emplace_back(key, std::move(array));
+}
+
+}  // namespace
+
+InferRequest read_generate(std::string_view body, const Served& served) {
+  const JsonObject json(body);
+  InferRequest request;
+  for (const auto& [key, value] : json.root()) {
+    if (key == "id") {
+      request.id = get<std::string_view>(value, "\"id\"", "a string");
+    } else if (key == "parameters") {
+      for (const auto& [name, parameter] : get<dom::object>(value, "\"parameters\"", "an object")) {
+        request.parameters.emplace(name, parameter_of(parameter, "parameter " + std::string(name)));
+      }
+    } else {
+      read_field(key, value, served, request);
+    }
+  }
+  return request;
+}
+
+Reply write_generate(const InferResponse& response) {
+  Reply reply{.body = R"({"model_name":)"};
+  append_json(reply.body, response.model);
+  reply.body += R"(,"model_version":)";
+  append_json(reply.body, response.version);
+  if (!response.id.empty()) {
+    reply.body += R"(,"id":)";
+    append_json(reply.body, response.id);
+  }
+  for (const auto& [name, value] : response.outputs) {
+    if (!value.is_tensor()) refuse("output '" + name + "' is no tensor, and the protocol has no form for it");
+    reply.body += ',';
+    append_json(reply.body, name);
+    reply.body += value.count() == 1 ? ":" : ":[";
+    append_elements(reply.body, value, "output '" + name + "'");
+    if (value.count() != 1) reply.body += ']';
+  }
+  reply.body += '}';
+  return reply;
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,145 @@
+#include "server/json_tensor.h"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "server/datatype.h"
+#include "server/json_text.h"
+
+namespace frazil::server {
+namespace {
+
+using api::Array;
+using api::Dtype;
+
+constexpr std::size_t kMostNesting = 100;
+
+/// Fills a tensor from as many numbers, truth values or strings, nested or flat, in row-major order.
+class Filler {
+ public:
+  Filler(Array& to, const std::string& what) : to_(to), what_(what) {}
+
+  void fill(dom::element data) { add(data); }
+
+ private:
+  void add(dom::element element) {
+    dom::array array;
+    if (element.get(array) == simdjson::SUCCESS) {
+      for (const dom::element inner : array) add(inner);
+      return;
+    }
+    put(element);
+    ++at_;
+  }
+
+  void put(dom::element element) {
+    switch (to_.dtype()) {
+      case Dtype::boolean: return put_truth(element);
+      case Dtype::i8: return put_integer<std::int8_t>(element);
+      case Dtype::i16: return put_integer<std::int16_t>(element);
+      case Dtype::i32: return put_integer<std::int32_t>(element);
+      case Dtype::i64: return put_integer<std::int64_t>(element);
+      case Dtype::u8: return put_integer<std::uint8_t>(element);
+      case Dtype::u16: return put_integer<std::uint16_t>(element);
+      case Dtype::u32: return put_integer<std::uint32_t>(element);
+      case Dtype::u64: return put_integer<std::uint64_t>(element);
+      case Dtype::f32: return store(static_cast<float>(get<double>(element, what_, "numbers")));
+      case Dtype::f64: return store(get<double>(element, what_, "numbers"));
+      case Dtype::string: return store(std::string(get<std::string_view>(element, what_, "strings")));
+      default:
+        refuse(what_ + ": " + std::string(datatype_of(to_.dtype())) + " has no JSON form; send it as binary data");
+    }
+  }
+
+  template <class T>
+  void store(T value) {
+    if (at_ == 0) memory_ = to_.mutable_data();
+    static_cast<T*>(memory_)[at_] = std::move(value);
+  }
+
+  void put_truth(dom::element element) {
+    bool truth = false;
+    std::int64_t number = 0;
+    if (element.get(truth) == simdjson::SUCCESS) return store(truth);
+    if (element.get(number) == simdjson::SUCCESS && (number == 0 || number == 1)) return store(number == 1);
+    refuse(what_ + ": expected true, false, 0 or 1");
+  }
+
+  template <class T>
+  void put_integer(dom::element element) {
+    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+    const auto value = get<Wide>(element, what_, std::is_signed_v<T> ? "integers" : "integers that are not negative");
+    if (value < static_cast<Wide>(std::numeric_limits<T>::min()) ||
+        value > static_cast<Wide>(std::numeric_limits<T>::max())) {
+      refuse(what_ + ": " + std::to_string(value) + " is outside of " + std::string(datatype_of(to_.dtype())));
+    }
+    store(static_cast<T>(value));
+  }
+
+  Array& to_;
+  const std::string& what_;
+  std::size_t at_ = 0;
+  void* memory_ = nullptr;
+};
+
+}  // namespace
+
+JsonObject::JsonObject(std::string_view text) : text_(text) {
+  if (parser_.allocate(text.size(), kMostNesting) != simdjson::SUCCESS) throw std::bad_alloc();
+  dom::element document;
+  if (const auto error = parser_.parse(text_).get(document); error != simdjson::SUCCESS) {
+    refuse(std::string("the body is no valid JSON: ") + simdjson::error_message(error));
+  }
+  root_ = get<dom::object>(document, "the body", "a JSON object");
+}
+
+Parameter parameter_of(dom::element value, const std::string& what) {
+  bool truth = false;
+  std::int64_t integer = 0;
+  double number = 0;
+  std::string_view text;
+  if (value.get(truth) == simdjson::SUCCESS) return truth;
+  if (value.get(integer) == simdjson::SUCCESS) return integer;
+  if (value.get(number) == simdjson::SUCCESS) return number;
+  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
+  refuse(what + ": expected a string, a number, true or false");
+}
+
+std::uint64_t count_of(dom::element data) {
+  dom::array array;
+  if (data.get(array) != simdjson::SUCCESS) return 1;
+  std::uint64_t count = 0;
+  for (const dom::element inner : array) count += count_of(inner);
+  return count;
+}
+
+void fill(Array& to, dom::element data, const std::string& what) { Filler(to, what).fill(data); }
+
+void append_elements(std::string& to, const Array& array, const std::string& what) {
+  const auto each = [&](auto values, auto append) { append_list(to, values, append); };
+  const auto number = [&](auto x) { append_number(to, x); };
+  // JSON has no numbers for these; readers of Python's json take the words.
+  const auto real = [&](auto x) {
+    if (x == 0 && std::signbit(x)) return void(to += "-0.0");  // "-0" reads as an integer
+    if (std::isfinite(x)) return append_number(to, x);
+    to += std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity";
+  };
+  switch (array.dtype()) {
+    case Dtype::boolean: return each(array.values<bool>(), [&](bool x) { to += x ? "true" : "false"; });
+    case Dtype::i8: return each(array.values<std::int8_t>(), [&](std::int8_t x) { append_number(to, int{x}); });
+    case Dtype::i16: return each(array.values<std::int16_t>(), number);
+    case Dtype::i32: return each(array.values<std::int32_t>(), number);
+    case Dtype::i64: return each(array.values<std::int64_t>(), number);
+    case Dtype::u8: return each(array.values<std::uint8_t>(), [&](std::uint8_t x) { append_number(to, unsigned{x}); });
+    case Dtype::u16: return each(array.values<std::uint16_t>(), number);
+    case Dtype::u32: return each(array.values<std::uint32_t>(), number);
+    case Dtype::u64: return each(array.values<std::uint64_t>(), number);
+    case Dtype::f32: return each(array.values<float>(), real);
+    case Dtype::f64: return each(array.values<double>(), real);
+    case Dtype::string: return each(array.values<std::string>(), [&](const std::string& x) { append_json(to, x); });
+    default: refuse(what + " has no JSON form; ask for binary data");
+  }
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <frazil/array.h>
+#include <simdjson.h>
+
+#include "server/request.h"
+
+// Requests' JSON: objects, and tensors as lists. What does not fit throws Refusal (bad_request) that names it.
+namespace frazil::server {
+
+namespace dom = simdjson::dom;
+
+[[noreturn]] inline void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
+
+/// A text as a JSON object, of at most 100 levels.
+class JsonObject {
+ public:
+  explicit JsonObject(std::string_view text);
+  dom::object root() const { return root_; }
+
+ private:
+  simdjson::padded_string text_;
+  dom::parser parser_;
+  dom::object root_;
+};
+
+/// `what` names the value, `expected` what it should be.
+template <class T>
+T get(dom::element element, const std::string& what, const char* expected) {
+  T value;
+  if (element.get(value) != simdjson::SUCCESS) refuse(what + ": expected " + expected);
+  return value;
+}
+
+inline std::optional<dom::element> maybe(dom::object object, const char* key) {
+  dom::element element;
+  if (object[key].get(element) != simdjson::SUCCESS) return std::nullopt;
+  return element;
+}
+
+Parameter parameter_of(dom::element value, const std::string& what);
+
+/// The number of elements that nested lists have.
+std::uint64_t count_of(dom::element data);
+/// Fills a tensor with as many elements, nested or flat, in row-major order.
+void fill(api::Array& to, dom::element data, const std::string& what);
+/// Elements with commas between. NaN and infinities are written as Python's json reads them.
+void append_elements(std::string& to, const api::Array& array, const std::string& what);
+
+}  // namespace frazil::server
