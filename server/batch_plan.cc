@@ -211,11 +211,11 @@ std::vector<Array> BatchPlan::part(std::span<const Array> results, std::int64_t 
 }
 
 std::vector<Array> BatchPlan::sample(std::int64_t count, std::int64_t length, std::int64_t other, unsigned seed) const {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
   std::vector<Array> values;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     const Port& port = ports_[i];
+    std::mt19937 random(inputs_[i] ? seed : 0);  // what requests share is equal
+    std::normal_distribution<float> normal;
     if (port.kind != Array::Kind::tensor || port.optional || i == lengths_) {
       values.emplace_back();
       continue;

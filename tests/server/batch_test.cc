@@ -189,7 +189,8 @@ TEST_F(Batches, AnExtentIsTheBatchOnlyWhereRequestsDoNotMixAlongIt) {
 
 TEST_F(Batches, StatesHaveTheAxesOfTheOutputsThatTheyComeFrom) {
   folder_.add("m",
-              "graph g(%x: f32[N,2], %s: f32[1,M,2]) { %u = Unsqueeze(%x, i64[1] 0) %n = Add(%u, %s)"
+              "graph g(%x: f32[N,2], %s: f32[1,M,2]) { %u = Unsqueeze(%x, i64[1] 0) %h = Shape(%u) %r = Reshape(%s, "
+              "%h) %n = Add(%u, %r)"
               "%y = Squeeze(%n, i64[1] 0) return y = %y, n = %n }");
   server::ModelConfig config{.batching = {.most = 8}};
   config.sequences.states = {{.input = "s", .output = "n"}};
