@@ -17,11 +17,13 @@ struct ServeOptions {
   server::ServiceOptions service;
   server::ServerOptions server;
   std::string config;
+  std::optional<std::uint64_t> memory_limit;
 };
 
 Result<int> serve(const ServeOptions& options) try {
   server::ServiceOptions of_service = options.service;
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
+  if (options.memory_limit) of_service.run.memory_limit = *options.memory_limit / of_service.workers;
   of_service.warn = [](const std::string& warning) { fmt::print(stderr, "warning: {}\n", warning); };
   server::Service service(std::move(of_service));
   server::serve(service, options.server, [&](const server::Ports& ports) {
@@ -66,6 +68,12 @@ void add_serve(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--deadline-ms", service.run.deadline_ms, "Of a run, where a request has no time-out")
       ->type_name("MS");
+  command
+      ->add_option(
+          "--memory-limit", options->memory_limit,
+          "Of the intermediate values of all runs together; a request that would need more than its share is refused")
+      ->type_name("BYTES")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U));
   command->add_option("--config", options->config, "YAML: models, tenants, state, paths; docs/serving.md has the keys")
       ->type_name("FILE");
   command->add_option("--tier", service.run.tier, "As of run")->capture_default_str();

@@ -29,6 +29,7 @@ void add_compare(CLI::App& app, Action& action);
 void add_reduce(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
+void add_plan_capacity(CLI::App& app, Action& action);
 /// Adds a command that this build lacks, which fails with Code::unsupported; `option` of CMake brings it.
 void add_missing(CLI::App& app, Action& action, const std::string& name, const std::string& help,
                  const std::string& option);

@@ -48,8 +48,11 @@ void declare(CLI::App& app, Action& action) {
 #endif
 #ifdef FRAZIL_SERVE
   add_serve(app, action);
+  add_plan_capacity(app, action);
 #else
-  add_missing(app, action, "serve", "Serve the models of a folder over HTTP", "FRAZIL_SERVE");
+  add_missing(app, action, "serve", "Serve the models of a folder over HTTP and gRPC", "FRAZIL_SERVE");
+  add_missing(app, action, "plan-capacity", "Forecast times and memory of a mix of requests for a server",
+              "FRAZIL_SERVE");
 #endif
 }
 

@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include <fmt/core.h>
+#include <frazil/error.h>
+
+#include "server/config_yaml.h"
+#include "server/forecast.h"
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/report.h"
+
+namespace frazil::tool {
+namespace {
+
+struct CapacityOptions {
+  server::ServiceOptions service;
+  std::string mix, config;
+  std::optional<double> rate;
+  double profile_s = 10, check_s = 0;
+  bool json = false;
+};
+
+Json json_of(const server::Forecast& forecast) {
+  return {
+      {"p50_ms", forecast.p50_ms}, {"p99_ms", forecast.p99_ms}, {"busy", forecast.busy}, {"peak_mb", forecast.peak_mb}};
+}
+
+std::string text_of(const server::Forecast& f) {
+  return fmt::format("p50 {:.3f} ms, p99 {:.3f} ms, workers busy {:.0f} %, peak {:.0f} MB", f.p50_ms, f.p99_ms,
+                     f.busy * 100, f.peak_mb);
+}
+
+Result<int> plan_capacity(const CapacityOptions& options) try {
+  constexpr double kUsualLoad = 0.5;
+  server::ServiceOptions of_service = options.service;
+  if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
+  of_service.config.paths.ring = 0;
+  const std::vector<server::MixRequest> mix = server::read_mix(options.mix);
+  server::Service service(std::move(of_service));
+  const server::MixProfile profile(service, mix, options.profile_s);
+  const double most = profile.most_rate(), rate = options.rate.value_or(most * kUsualLoad);
+  const server::Forecast forecast = profile.at(rate);
+  Json json = {{"most_rate", most}, {"rate", rate}, {"forecast", json_of(forecast)}};
+  if (!options.json) {
+    print_line(fmt::format("at most {:.1f} requests per second on {} workers", most, options.service.workers));
+    print_line(fmt::format("at {:.1f} per second: {}", rate, text_of(forecast)));
+  }
+  if (options.check_s > 0) {
+    const server::Forecast measured = server::drive(service, mix, rate, options.check_s);
+    json["measured"] = json_of(measured);
+    if (!options.json) print_line(fmt::format("measured: {}", text_of(measured)));
+  }
+  if (options.json) print_json(json);
+  FRAZIL_CHECK(finish_output());
+  return kDone;
+} catch (const server::Refusal& refusal) {
+  return fail(Code::bad_input, "{}", refusal.what());
+} catch (const api::Error& error) {
+  return fail(static_cast<Code>(error.code()), "{}", error.what());
+}
+
+}  // namespace
+
+void add_plan_capacity(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CapacityOptions>();
+  server::ServiceOptions& service = options->service;
+  service.workers = std::max(1U, std::thread::hardware_concurrency());
+  service.run.threads = 1;
+  CLI::App* command =
+      app.add_subcommand("plan-capacity", "Forecast times and memory of a mix of requests for a server");
+  command->add_option("DIR", service.folder, "The folder of models, as of serve")->required();
+  command->add_option("--mix", options->mix, "YAML: requests, their shares and shapes")->type_name("FILE")->required();
+  command->add_option("--rate", options->rate, "Requests per second; unset: half of what is possible")
+      ->type_name("N")
+      ->check(CLI::Range(1e-3, 1e9));
+  command->add_option("--config", options->config, "As of serve")->type_name("FILE");
+  command->add_option("--workers", service.workers, "As of serve")->check(CLI::Range(1, 1024))->capture_default_str();
+  command->add_option("--profile-seconds", options->profile_s, "For measuring the models")
+      ->check(CLI::Range(0.01, 1e6))
+      ->capture_default_str();
+  command->add_option("--check", options->check_s, "Then send such requests for SECONDS and print what they took")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--tier", service.run.tier, "As of run")->capture_default_str();
+  command->add_flag("--json", options->json, "One JSON object");
+  command->footer(
+      "Measures every request of the mix at six lengths, alone and with all workers busy, and simulates requests that\n"
+      "come at random. Requests are not joined in the forecast: a server that batches does better.\n"
+      "A mix: requests: [{model: bert, share: 0.7, inputs: {input_ids: 1x5..128}}, {model: vad, share: 0.3, inputs: "
+      "...}]");
+  command->callback([options, &action] { action = [options] { return plan_capacity(*options); }; });
+}
+
+}  // namespace frazil::tool
