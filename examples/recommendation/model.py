@@ -64,7 +64,9 @@ def expected(histories, activity, candidates):
 def write(folder, redis=None):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    frazil.Model.from_text(TEXT, weights()).save(str(folder / "score.onnx"))
+    tensors = weights()
+    declared = [f"weight @{name}: f32[{','.join(map(str, w.shape))}]" for name, w in tensors.items()]
+    frazil.from_text("\n".join(declared) + TEXT, tensors).save(folder / "score.onnx")
     if redis is None:
         shutil.copy(HERE / "recommend.yaml", folder)
     else:
