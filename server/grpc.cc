@@ -84,8 +84,10 @@ std::string health_check(Service& service, Bytes message) {
 /// Has a worker do something for a request that has a place among those that wait until it is answered. Throws Refusal
 /// where there is no place.
 template <class F>
-void on_worker(Service& service, std::string_view authorization, Done done, F work) {
-  Done answer = [place = std::make_shared<Service::Place>(service.enter(authorization)),
+void on_worker(Service& service, const GrpcCall& call, Done done, F work) {
+  Done answer = [place = std::make_shared<Service::Place>(service.enter(
+                     {.authorization = call.authorization,
+                      .time_left = call.deadline ? std::optional(*call.deadline - Clock::now()) : std::nullopt})),
                  done = std::move(done)](GrpcReply reply) {
     place->reset();
     done(std::move(reply));
@@ -112,7 +114,7 @@ proto::RepositoryRequest read_change(Bytes message) {
 }
 
 void change(Service& service, GrpcCall call, Done done, void (Service::*change)(std::string_view)) {
-  on_worker(service, call.authorization, std::move(done), [&service, call, change](const Done& answer) {
+  on_worker(service, call, std::move(done), [&service, call, change](const Done& answer) {
     const std::string model = read_change(*call.message).model;
     service.tenants().check(call.authorization, model);
     (service.*change)(model);
@@ -165,7 +167,7 @@ void run(Service& service, const GrpcCall& call, Write write, const Done& answer
 }
 
 void infer(Service& service, GrpcCall call, Done done) {
-  on_worker(service, call.authorization, std::move(done),
+  on_worker(service, call, std::move(done),
             [&service, call](const Done& answer) { run(service, call, proto::write_infer, answer); });
 }
 
@@ -176,7 +178,7 @@ void stream_infer(Service& service, GrpcCall call, Done done) {
     done(message_of(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
   };
   try {
-    on_worker(service, call.authorization, tell,
+    on_worker(service, call, tell,
               [&service, call](const Done& answer) { run(service, call, proto::write_stream_result, answer); });
   } catch (...) {
     tell(reply_of(refusal_of_exception()));

@@ -25,8 +25,6 @@
 
 #include "server/tensor_bytes.h"
 
-extern char** environ;
-
 namespace frazil::server {
 namespace {
 
@@ -156,15 +154,16 @@ std::shared_ptr<const Registered> find_function(const std::string& name) {
   return at == registry().functions.end() ? nullptr : at->second;
 }
 
+[[noreturn]] void refuse_type(const std::string& function, const std::string& name, const std::string& type) {
+  throw api::Error(api::Code::bad_input, "host function '" + function + "': '" + name +
+                                             "': expected the type of a tensor, such as f32[N,3], got '" + type + "'");
+}
+
 std::vector<Port> ports_of(const std::string& function, const HostSignature::Ports& ports) {
   std::vector<Port> result;
   for (const auto& [name, type] : ports) {
     const auto port = tensor_port(name, type);
-    if (!port) {
-      throw api::Error(api::Code::bad_input, "host function '" + function + "': '" + name +
-                                                 "': expected the type of a tensor, such as f32[N,3], got '" + type +
-                                                 "'");
-    }
+    if (!port) refuse_type(function, name, type);
     result.push_back(*port);
   }
   return result;

@@ -139,7 +139,7 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
 
   /// What follows a step that has succeeded.
   template <class F>
-  auto then(Kind kind, F next) {
+  auto then(Kind kind, const F& next) {
     return [self = shared_from_this(), kind, next](error_code error, auto&&... result) {
       if (self->done_ == nullptr) return;
       error ? self->fail(kind, error) : next(*self, result...);
@@ -339,9 +339,10 @@ class HttpNode : public HostNode {
     HttpRequest request{.body = inference_body(std::move(inputs), wanted_)};
     if (!flow.trace.empty()) request.headers.emplace_back("traceparent", flow.trace);
     const auto waiting = std::make_shared<Waiting>(std::move(flow), std::move(then), began);
-    const auto exchange = client_.post(std::move(request), until, [this, hold = hold_, waiting](auto result) mutable {
-      hold->come_back([this, waiting = std::move(waiting), result = std::move(result)] { end(*waiting, result); });
-    });
+    const auto exchange =
+        client_.post(std::move(request), until, [this, hold = hold_, waiting = waiting](auto result) mutable {
+          hold->come_back([this, waiting = std::move(waiting), result = std::move(result)] { end(*waiting, result); });
+        });
     waiting->hook.emplace(*waiting->flow.caller, [exchange] { exchange->cancel(); });
     hold_->leave();
     exchange->start();

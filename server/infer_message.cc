@@ -168,6 +168,21 @@ InferRequest read_infer(const Message& message) {
   return request;
 }
 
+std::optional<Clock::duration> timeout_in(const Message& message, std::size_t most) try {
+  const std::size_t size = json_size_of(message);
+  if (size > most) return std::nullopt;
+  const JsonObject json(message.body.substr(0, size));
+  const auto parameters = parameters_of(json.root(), "request");
+  const auto timeout = parameters ? maybe(*parameters, "timeout") : std::nullopt;
+  if (!timeout) return std::nullopt;
+  const auto microseconds = get<std::uint64_t>(*timeout, "parameter timeout", "microseconds");
+  constexpr std::uint64_t kLongest = 1'000'000'000'000;
+  if (microseconds == 0 || microseconds > kLongest) return std::nullopt;
+  return std::chrono::microseconds(microseconds);
+} catch (const Refusal&) {
+  return std::nullopt;  // it is told once it is read
+}
+
 // ---- the response ----
 
 namespace {

@@ -13,6 +13,9 @@ namespace frazil::server {
 /// outlive them. Throws Refusal (bad_request) that names what is wrong.
 InferRequest read_infer(const Message& message);
 
+/// The time-out of a request whose JSON has at most `most` bytes; nothing where it has none, or cannot be read.
+std::optional<Clock::duration> timeout_in(const Message& message, std::size_t most);
+
 /// Which outputs of a request are answered with as binary data.
 class BinaryOutputs {
  public:

@@ -23,7 +23,7 @@ struct Batching {
   std::uint64_t most_queued = 0;         ///< requests that wait for this model; more are refused; 0: the server's limit
   std::uint64_t levels = 1;              ///< of priority
   std::uint64_t default_level = 1;
-  std::optional<std::chrono::microseconds> time_out;  ///< of requests without one of their own
+  std::optional<std::chrono::microseconds> time_out;              ///< of requests without one of their own
   std::optional<std::pair<std::string, std::size_t>> batch_axis;  ///< an input and its axis; unset: is found
   std::vector<Padding> paddings;
   std::string lengths;      ///< an input that takes each request's length along the padded axis; empty: none

@@ -6,20 +6,13 @@
 #include <random>
 #include <thread>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <frazil/error.h>
 
+#include "server/http_client.h"
 #include "server/json_text.h"
 
 namespace frazil::server {
 namespace {
-
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
 
 constexpr std::size_t kMostWaiting = 10'000, kMostTogether = 200;
 constexpr std::chrono::seconds kPatience{5};
@@ -112,7 +105,9 @@ void append_spans(std::string& json, const Journey& journey) {
 }
 
 struct Otlp::Impl {
-  std::string host, port;
+  explicit Impl(HttpUrl url) : client(std::move(url)) {}
+
+  HttpClient client;
   std::mutex mutex;
   std::condition_variable come;
   std::deque<std::shared_ptr<const Journey>> waiting;
@@ -136,46 +131,26 @@ struct Otlp::Impl {
     }
   }
 
-  bool post(const std::vector<std::shared_ptr<const Journey>>& group) const try {
-    http::request<http::string_body> request(http::verb::post, "/v1/traces", 11);
-    request.set(http::field::host, host);
-    request.set(http::field::content_type, "application/json");
-    std::string& json = request.body();
-    json = R"({"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"frazil"}}]},)"
-           R"("scopeSpans":[{"scope":{"name":"frazil"},"spans":[)";
+  bool post(const std::vector<std::shared_ptr<const Journey>>& group) try {
+    std::string json =
+        R"({"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"frazil"}}]},)"
+        R"("scopeSpans":[{"scope":{"name":"frazil"},"spans":[)";
     append_list(json, group, [&](const auto& journey) { append_spans(json, *journey); });
     json += "]}]}]}";
-    request.prepare_payload();
-    asio::io_context context;
-    beast::tcp_stream stream(context);
-    bool done = false;
-    beast::flat_buffer buffer;
-    http::response<http::string_body> response;
-    beast::error_code failed;
-    const auto next = [&](auto step) {
-      return [&, step](beast::error_code error, auto...) { error ? void(failed = error) : step(); };
-    };
-    asio::ip::tcp::resolver resolver(context);
-    stream.expires_after(kPatience);
-    stream.async_connect(resolver.resolve(host, port), next([&] {
-                           http::async_write(stream, request, next([&] {
-                                               http::async_read(stream, buffer, response, next([&] { done = true; }));
-                                             }));
-                         }));
-    context.run();
-    return done && response.result_int() / 100 == 2;
+    return client.post_and_wait({.body = std::move(json)}, Clock::now() + kPatience).status / 100 == 2;
   } catch (const std::exception&) {
     return false;
   }
 };
 
-Otlp::Otlp(const std::string& collector) : impl_(std::make_unique<Impl>()) {
+Otlp::Otlp(const std::string& collector) {
   const std::size_t colon = collector.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == collector.size()) {
+  try {
+    if (colon == std::string::npos) throw std::invalid_argument("");
+    impl_ = std::make_unique<Impl>(HttpUrl::parse("http://" + collector + "/v1/traces"));
+  } catch (const std::invalid_argument&) {
     throw api::Error(api::Code::bad_input, "paths.otlp: expected HOST:PORT, got '" + collector + "'");
   }
-  impl_->host = collector.substr(0, colon);
-  impl_->port = collector.substr(colon + 1);
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }
 

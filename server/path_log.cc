@@ -117,19 +117,18 @@ std::shared_ptr<PathRecord> PathLog::begin(Clock::time_point arrived) const {
   return std::make_shared<PathRecord>(arrived);
 }
 
-std::shared_ptr<const Journey> PathLog::end(Journey journey) {
-  const std::size_t bytes = bytes_of(journey);
-  redact(journey, config_.redact);
+std::shared_ptr<const Journey> PathLog::end(std::shared_ptr<Journey> journey) {
+  redact(*journey, config_.redact);
+  const std::size_t bytes = bytes_of(*journey);
   const std::scoped_lock lock(mutex_);
-  journey.number = next_++;
-  auto kept = std::make_shared<const Journey>(std::move(journey));
-  ring_.push_back(kept);
+  journey->number = next_++;
+  ring_.push_back(journey);
   bytes_ += bytes;
   while (ring_.size() > config_.ring || (bytes_ > kMostBytes && ring_.size() > 1)) {
     bytes_ -= bytes_of(*ring_.front());
     ring_.pop_front();
   }
-  return kept;
+  return journey;
 }
 
 std::vector<std::shared_ptr<const Journey>> PathLog::find(const Query& query) const {

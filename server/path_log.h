@@ -46,7 +46,7 @@ class PathLog {
   /// A record for a request that begins now; null for one that is not kept.
   std::shared_ptr<PathRecord> begin(Clock::time_point arrived) const;
   /// Keeps it and gives it a number. The oldest are dropped beyond the configured number, or beyond 64 MiB of tensors.
-  std::shared_ptr<const Journey> end(Journey journey);
+  std::shared_ptr<const Journey> end(std::shared_ptr<Journey> journey);
 
   struct Query {
     std::string model, id, taken, error;  ///< equal, or part of a step's branch or of the error; empty: any

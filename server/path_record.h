@@ -36,6 +36,12 @@ class PathRecord {
     return steps_;
   }
 
+  /// The steps of a request that has ended; none are left.
+  std::vector<Step> take_steps() {
+    const std::scoped_lock lock(mutex_);
+    return std::move(steps_);
+  }
+
   /// The state that the request found, for replays.
   void set_state(std::vector<NamedArray> state) {
     const std::scoped_lock lock(mutex_);

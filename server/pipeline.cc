@@ -29,10 +29,7 @@ void Pipeline::start(Call call) const {
     (*values)[static_cast<Slot>(port - inputs().begin())] = std::move(value);
   }
   for (std::size_t i = 0; i < inputs().size(); ++i) check_input(inputs()[i], (*values)[i]);
-  if (!call.deadline && parts_.deadline_ms) {
-    const std::chrono::duration<double, std::milli> limit(*parts_.deadline_ms);
-    call.deadline = call.arrived + std::chrono::duration_cast<Clock::duration>(limit);
-  }
+  if (const auto limit = usual_limit(); limit && !call.deadline) call.deadline = call.arrived + *limit;
   call.request.inputs.clear();
   const auto request = std::make_shared<const InferRequest>(std::move(call.request));
   const Flow flow{.values = std::move(values),
@@ -44,6 +41,7 @@ void Pipeline::start(Call call) const {
                   .path = call.path,
                   .pipeline = shared_from_this()};
   parts_.block.run(flow, [this, flow, done = std::move(call.done)](std::optional<Refusal> why) {
+    statistics().cost.add(Clock::now() - flow.arrived);
     if (why) return done(std::unexpected(std::move(*why)));
     try {
       std::vector<api::Array> results;

@@ -27,6 +27,9 @@ class Pipeline : public Served {
   const std::vector<api::Port>& inputs() const override { return parts_.inputs; }
   const std::vector<api::Port>& outputs() const override { return parts_.outputs; }
   std::string digest() const override { return parts_.digest; }
+  std::optional<Clock::duration> usual_limit() const override {
+    return parts_.deadline_ms ? std::optional(duration_of(*parts_.deadline_ms)) : std::nullopt;
+  }
   Clock::duration expected_time() const override { return parts_.block.expected(); }
   /// What it does.
   const Block& block() const { return parts_.block; }

@@ -228,9 +228,9 @@ class Together : public std::enable_shared_from_this<Together> {
  public:
   using Ended = std::function<void(std::size_t block, std::optional<Refusal> why)>;
 
-  Together(const Flow& flow, std::size_t count) : callers_(count) {
+  Together(const Flow& flow, std::size_t count) : caller_(flow.caller), callers_(count) {
     for (auto& caller : callers_) caller = std::make_shared<Caller>();
-    hook_.emplace(*flow.caller, [this] { leave(); });
+    hook_.emplace(*caller_, [this] { leave(); });
   }
   void run_one(std::size_t i, const Block& block, const Flow& flow, std::shared_ptr<std::vector<api::Array>> values,
                Workers& workers, const Ended& ended) {
@@ -246,6 +246,7 @@ class Together : public std::enable_shared_from_this<Together> {
   }
 
  private:
+  std::shared_ptr<Caller> caller_;  // the hook refers to it
   std::vector<std::shared_ptr<Caller>> callers_;
   std::optional<Caller::Hook> hook_;
 };

@@ -51,6 +51,19 @@ InferRequest read_counted(const Codec& codec, const Message& message, const Serv
   throw;
 }
 
+/// The time that a request has: nothing where that is not known before it is read. It is looked for where requests
+/// wait, so that one that will be late is refused at once; then a request with little text is read twice.
+std::optional<Clock::duration> time_left(const Service& service, const Served& served, const Message& message,
+                                         Clock::time_point arrived) {
+  constexpr auto kNoWait = std::chrono::microseconds(500);
+  constexpr std::size_t kLittle = 4096;
+  if (service.expected_wait() < kNoWait) return std::nullopt;
+  std::optional<Clock::duration> limit = served.usual_limit();
+  if (const auto timeout = timeout_in(message, kLittle)) limit = timeout;
+  if (!limit) return std::nullopt;
+  return *limit - (Clock::now() - arrived);
+}
+
 Reply refused(const Refusal& refusal) {
   Reply reply = error_reply(refusal.status(), refusal.what());
   if (refusal.status() == Http::too_many) reply.headers.emplace_back("Retry-After", "1");
@@ -149,7 +162,11 @@ void Rest::of_model(const Message& message, const Path& path, std::shared_ptr<Ca
 void Rest::infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
                  Clock::time_point arrived, Done done) const {
   served->check_room();
-  const Done leave = with_place(message, served->name(), std::move(done));
+  service_.tenants().check(message.authorization, served->name());
+  const Done leave = with_place({.authorization = message.authorization,
+                                 .target = served.get(),
+                                 .time_left = time_left(service_, *served, message, arrived)},
+                                std::move(done));
   const Codec& codec = message.path.ends_with("/generate") ? kGenerate : kInfer;
   on_worker(leave, [this, &message, &codec, served = std::move(served), caller = std::move(caller),
                     arrived](const Done& left) {
@@ -186,7 +203,8 @@ void Rest::change(const Message& message, std::string_view rest, Done done) cons
   if (!path || !path->version.empty() || (path->action != "load" && path->action != "unload")) {
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
   }
-  const Done leave = with_place(message, path->name, std::move(done));
+  service_.tenants().check(message.authorization, path->name);
+  const Done leave = with_place({.authorization = message.authorization}, std::move(done));
   on_worker(leave, [this, path = *path](const Done& changed) {
     path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
     changed({.body = "{}"});
@@ -194,9 +212,8 @@ void Rest::change(const Message& message, std::string_view rest, Done done) cons
 }
 
 /// Holds a place until the request is answered.
-Rest::Done Rest::with_place(const Message& message, std::string_view model, Done done) const {
-  service_.tenants().check(message.authorization, model);
-  auto place = std::make_shared<Service::Place>(service_.enter(message.authorization));
+Rest::Done Rest::with_place(const Service::Arriving& arriving, Done done) const {
+  auto place = std::make_shared<Service::Place>(service_.enter(arriving));
   return [place, done = std::move(done)](Reply reply) {
     place->reset();
     done(std::move(reply));

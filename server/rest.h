@@ -29,7 +29,7 @@ class Rest {
   void of_paths(const Message& message, std::shared_ptr<Caller> caller, Done done) const;
   void replay(const Message& message, std::uint64_t number, std::shared_ptr<Caller> caller, Done done) const;
   void change(const Message& message, std::string_view rest, Done done) const;
-  Done with_place(const Message& message, std::string_view model, Done done) const;
+  Done with_place(const Service::Arriving& arriving, Done done) const;
   /// An exception of `work` is answered.
   void on_worker(Done done, std::function<void(const Done&)> work) const;
 

@@ -169,7 +169,8 @@ void Rest::of_paths(const Message& message, std::shared_ptr<Caller> caller, Done
 void Rest::replay(const Message& message, std::uint64_t number, std::shared_ptr<Caller> caller, Done done) const {
   expect(message, "POST");
   const auto kept = service_.paths().find(number);
-  const Done leave = with_place(message, kept == nullptr ? "" : kept->model, std::move(done));
+  service_.tenants().check(message.authorization, kept == nullptr ? "" : kept->model);
+  const Done leave = with_place({.authorization = message.authorization}, std::move(done));
   on_worker(leave, [this, &message, number, caller](const Done& left) {
     service_.replay(number, change_from(message.body), caller,
                     [left](const Journey& before, const Outcome& now, const PathRecord& path) {

@@ -39,12 +39,17 @@ class Served : public std::enable_shared_from_this<Served> {
     std::uint64_t runs = 0, different = 0;
   };
   virtual Checked checked() const { return {}; }
+  /// The time that a request without a time-out has; nothing: any.
+  virtual std::optional<Clock::duration> usual_limit() const { return std::nullopt; }
   /// Names of an output's classes, by index; empty: it has none.
   virtual const std::vector<std::string>& labels(std::string_view output) const;
   /// Largest number of requests that run as one; 0: they are not batched.
   virtual std::uint64_t most_in_batch() const { return 0; }
   /// The time that a run is expected to take, from those so far; zero before the first.
   virtual Clock::duration expected_time() const;
+
+  /// A worker's time that a request takes, from those so far; zero before the first.
+  Clock::duration expected_cost() const { return statistics_->cost.value(); }
 
   /// Answers `call.done` once: on any thread, also before it returns. Called on a worker, or where it may take as long
   /// as the model. Never throws. Sets what the statistics and the response name.
@@ -69,6 +74,11 @@ Http status_of(api::Code code, bool out_of_time);
 
 /// In a catch block: the refusal that the exception is answered with.
 Refusal refusal_of_exception(bool out_of_time = false);
+
+/// Milliseconds as a time.
+inline Clock::duration duration_of(double milliseconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(milliseconds));
+}
 
 /// Milliseconds until the deadline; refuses a request whose deadline has passed. Nothing: there is no deadline.
 std::optional<double> milliseconds_left(const Call& call);

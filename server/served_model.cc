@@ -77,21 +77,32 @@ bool answered_before(const InferRequest& request, const StateStore::Values& stat
   return at != state.end() && at->second.item<std::string>() == request.id;
 }
 
-/// Ends a run when all callers that it is for have left.
+/// Ends a run when all callers that it is for have left, whether or not it has begun.
 class EndsWithCallers {
  public:
-  EndsWithCallers(const std::vector<const Call*>& calls, api::Session& session) : left_(calls.size()) {
+  EndsWithCallers(const std::vector<const Call*>& calls, api::Session& session)
+      : left_(calls.size()), session_(session) {
+    session_.set_stop(&stop_);
     for (const Call* call : calls) {
       if (call->caller == nullptr) continue;
-      hooks_.push_back(std::make_unique<Caller::Hook>(*call->caller, [this, &session] {
-        if (--left_ == 0) session.cancel();
+      hooks_.push_back(std::make_unique<Caller::Hook>(*call->caller, [this] {
+        if (--left_ > 0) return;
+        stop_ = true;
+        session_.cancel();
       }));
     }
-    if (left_ == 0) throw Refusal(Http::cancelled, "the caller has left");
   }
+  ~EndsWithCallers() {
+    hooks_.clear();
+    session_.set_stop(nullptr);
+  }
+  EndsWithCallers(const EndsWithCallers&) = delete;
+  EndsWithCallers& operator=(const EndsWithCallers&) = delete;
 
  private:
   std::atomic<std::size_t> left_;
+  std::atomic<bool> stop_ = false;
+  api::Session& session_;
   std::vector<std::unique_ptr<Caller::Hook>> hooks_;
 };
 
@@ -197,13 +208,13 @@ std::vector<Array> ServedModel::inputs_of(InferRequest& request) const {
   return values;
 }
 
+std::optional<Clock::duration> ServedModel::usual_limit() const {
+  if (parts_.config.batching.time_out) return *parts_.config.batching.time_out;
+  return parts_.options.deadline_ms ? std::optional(duration_of(*parts_.options.deadline_ms)) : std::nullopt;
+}
+
 void ServedModel::start(Call call) const {
-  if (!call.deadline && parts_.options.deadline_ms) {
-    const std::chrono::duration<double, std::milli> limit(*parts_.options.deadline_ms);
-    call.deadline = call.arrived + std::chrono::duration_cast<Clock::duration>(limit);
-  }
-  if (const auto& limit = parts_.config.batching.time_out; limit && !call.deadline)
-    call.deadline = call.arrived + *limit;
+  if (const auto limit = usual_limit(); limit && !call.deadline) call.deadline = call.arrived + *limit;
   Job job{.inputs = inputs_of(call.request), .queued = Clock::now(), .finish = [this](Call ended, Values values) {
             if (!values) return ended.done(std::unexpected(std::move(values.error())));
             try {
@@ -244,6 +255,7 @@ std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const
   Statistics& s = statistics();
   s.runs.add(time);
   s.run_time.add(time);
+  s.cost.add((Clock::now() - begun) / static_cast<std::int64_t>(requests));
   s.batches.add(requests, joined - begun, time, Clock::duration::zero());
   for (std::uint64_t i = 0; i < requests; ++i) {
     s.compute_input.add(joined - begun);

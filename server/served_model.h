@@ -40,6 +40,7 @@ class ServedModel : public Served {
   std::uint64_t most_in_batch() const override { return parts_.config.batching.most; }
   const std::vector<std::string>& labels(std::string_view output) const override;
   Checked checked() const override;
+  std::optional<Clock::duration> usual_limit() const override;
   void check_room() const override;
 
  protected:

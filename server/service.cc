@@ -53,7 +53,7 @@ void Service::keep_path(Call& call, const Served& target) {
   call.done = [this, journey, inputs, path = call.path, arrived = call.arrived,
                done = std::move(call.done)](Outcome outcome) {
     journey->time = Clock::now() - arrived;
-    journey->steps = path->steps();
+    journey->steps = path->take_steps();
     if (!outcome) {
       journey->status = outcome.error().status();
       journey->error = outcome.error().what();
@@ -61,7 +61,7 @@ void Service::keep_path(Call& call, const Served& target) {
       journey->outputs = outcome->outputs;
       std::ranges::move(path->state(), std::back_inserter(journey->inputs));
     }
-    const auto kept = paths_.end(std::move(*journey));
+    const auto kept = paths_.end(journey);
     if (otlp_ != nullptr) otlp_->send(kept);
     done(std::move(outcome));
   };
@@ -115,14 +115,36 @@ void Service::swap_in(std::shared_ptr<const Repository> repository) {
   repository_.swap(repository);
 }
 
-Service::Place Service::enter(std::string_view authorization) {
-  Tenants::Place tenants = tenants_.enter(authorization);
-  const std::size_t waiting = waiting_.fetch_add(1, std::memory_order_relaxed);
-  Place place(this,
-              [this, tenants = std::move(tenants)](const void*) { waiting_.fetch_sub(1, std::memory_order_relaxed); });
-  if (waiting < options_.most_waiting) return place;
-  refused_.fetch_add(1, std::memory_order_relaxed);
-  throw Refusal(Http::too_many, "too many requests wait: " + std::to_string(waiting));
+Clock::duration Service::expected_wait() const {
+  return std::chrono::nanoseconds(std::max<std::int64_t>(backlog_ns_.load(std::memory_order_relaxed), 0) /
+                                  workers_.count());
+}
+
+Service::Place Service::enter(const Arriving& arriving) {
+  Tenants::Place tenant = tenants_.enter(arriving.authorization);
+  const auto refuse = [&](const std::string& why) {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    throw Refusal(Http::too_many, why);
+  };
+  const auto cost =
+      std::chrono::nanoseconds(arriving.target != nullptr ? arriving.target->expected_cost() : cost_.value());
+  constexpr double kMargin = 0.8;  // means say little of a single request
+  if (const auto wait = expected_wait();
+      arriving.time_left.value_or(Clock::duration::zero()) > Clock::duration::zero() &&
+      wait + cost > *arriving.time_left * kMargin) {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    refuse("it would be answered after " + std::to_string(Milliseconds(wait + cost).count()) + " ms, its time-out is " +
+           std::to_string(Milliseconds(*arriving.time_left).count()) + " ms");
+  }
+  const std::size_t waiting = waiting_.load(std::memory_order_relaxed);
+  if (waiting >= options_.most_waiting) refuse("too many requests wait: " + std::to_string(waiting));
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  backlog_ns_.fetch_add(cost.count(), std::memory_order_relaxed);
+  cost_.add(cost);
+  return {this, [this, cost, tenant = std::move(tenant)](const void*) {
+            waiting_.fetch_sub(1, std::memory_order_relaxed);
+            backlog_ns_.fetch_sub(cost.count(), std::memory_order_relaxed);
+          }};
 }
 
 }  // namespace frazil::server

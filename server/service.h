@@ -55,9 +55,17 @@ class Service {
 
   /// A place among the requests that run or wait; ends with the object.
   using Place = std::shared_ptr<const void>;
-  /// Takes a place for a request, in the name of the tenant whose key `authorization` has. Throws Refusal (too_many)
-  /// when there is none, and what Tenants::enter() throws.
-  Place enter(std::string_view authorization);
+  /// What is known of a request before it is read.
+  struct Arriving {
+    std::string_view authorization;
+    const Served* target = nullptr;            ///< null: is not known yet
+    std::optional<Clock::duration> time_left;  ///< until its deadline
+  };
+  /// Takes a place for a request, in the name of the tenant whose key it has. Throws Refusal (too_many) when there is
+  /// none, or when it would wait for longer than it has time, and what Tenants::enter() throws.
+  Place enter(const Arriving& arriving);
+  /// How long a request that comes now is expected to wait for a worker.
+  Clock::duration expected_wait() const;
   const Tenants& tenants() const { return tenants_; }
 
   /// Runs a request of which the inputs were kept again, alone, with other parameters or on another version where
@@ -92,8 +100,10 @@ class Service {
   std::atomic<bool> ready_ = true;
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
-  std::mutex loading_;        // of changes: one at a time
-  mutable std::mutex mutex_;  // of repository_
+  std::atomic<std::int64_t> backlog_ns_ = 0;  // of workers' time that those who wait are expected to take
+  Mean cost_;                                 // of a request for whatever model
+  std::mutex loading_;                        // of changes: one at a time
+  mutable std::mutex mutex_;                  // of repository_
   std::shared_ptr<const Repository> repository_;
   PathLog paths_;
   Tenants tenants_;

@@ -128,6 +128,7 @@ struct Statistics {
   Timed runs;                                                 ///< of the model; one may serve many requests
   Histogram duration;                                         ///< of all
   Mean run_time;
+  Mean cost;  ///< of a worker's time per request
   Batches batches;
   std::atomic<std::uint64_t> pending = 0;                  ///< requests that wait for a run or are in one
   std::atomic<std::uint64_t> rejected = 0, cancelled = 0;  ///< of those that failed

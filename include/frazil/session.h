@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <future>
@@ -124,6 +125,9 @@ class Session {
   /// Makes the run in progress, or the request that waits for its turn, stop soon with Code::cancelled. Callable from
   /// any thread. The next run is not affected.
   void cancel() noexcept;
+  /// Runs that begin while `*stop` is set end with Code::cancelled; null: none do. Who sets it and then calls cancel()
+  /// ends a run whether or not it has begun. `stop` must outlive the session, or be removed before it is destroyed.
+  void set_stop(const std::atomic<bool>* stop);
   /// Sets the observer, or removes it with null. `observer` must outlive the session or be removed before it is
   /// destroyed. Throws Code::bad_input for a wanted value that the model does not have; the session then has no
   /// observer.

@@ -178,6 +178,7 @@ struct Session::Impl {
 
   std::atomic<bool> busy{false};  ///< a run is in progress, or waits for its turn
   std::atomic<bool> stop{false};  ///< that run has been cancelled
+  const std::atomic<bool>* given_stop = nullptr;
   std::mutex mutex;
   std::condition_variable ended;
   bool requested = false;  ///< the run is a request; under the mutex
@@ -189,10 +190,11 @@ struct Session::Impl {
   }
   void occupy() {
     if (busy.exchange(true)) refuse(frazil::Code::bad_input, "a run of this session is in progress");
-    stop.store(false, std::memory_order_relaxed);
+    stop.store(false);
+    if (given_stop != nullptr && *given_stop) stop.store(true);  // it is set before cancel() sets the other
   }
   void cancel() noexcept {
-    stop.exchange(true, std::memory_order_acq_rel);  // see exec::Session::run
+    stop.exchange(true);  // see exec::Session::run
     session->cancel();
   }
   void end_request() {
@@ -438,6 +440,12 @@ void Session::trim() {
 }
 
 void Session::cancel() noexcept { impl_->cancel(); }
+
+void Session::set_stop(const std::atomic<bool>* stop) {
+  impl_->occupy();
+  const Occupied occupied(impl_->busy);
+  impl_->given_stop = stop;
+}
 
 void Session::set_observer(Observer* observer) {
   Impl& s = *impl_;

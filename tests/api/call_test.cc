@@ -120,6 +120,18 @@ TEST_F(Calls, CancellingTheCallerEndsTheCall) {
   EXPECT_THAT(message_of([&] { second_of(session); }, Code::limit), HasSubstr("deadline of 20 ms"));
 }
 
+TEST(Stop, ThatIsSetBeforeARunEndsIt) {
+  auto session = Model::from_text(
+                     "graph g(%x: f32[]) { %y = Loop(_, bool[] true, %x) body(%i, %c, %v) { "
+                     "%w = Add(%v, f32[] 1) yield %c, %w } return y = %y }")
+                     .open();
+  std::atomic<bool> stop = true;
+  session.set_stop(&stop);
+  session.cancel();  // of no run
+  EXPECT_THAT(message_of([&] { session.run({{"x", Array::scalar(1.0F)}}); }, Code::cancelled), HasSubstr("cancelled"));
+  session.set_stop(nullptr);
+}
+
 TEST_F(Calls, ThreadsCallWhileVersionsChange) {
   const Model model = Model::from_text(caller(kContract));
   std::atomic<int> wrong{0};

@@ -1,19 +1,15 @@
 // Features from Feast's online store: its layout in Redis, look-ups, and the step of a pipeline.
-#include <csignal>
 #include <cstring>
 #include <thread>
 
-#include <arpa/inet.h>
 #include <frazil/array.h>
 #include <gmock/gmock.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 
 #include "server/asked.h"
 #include "server/feast_key.h"
 #include "server/feature_store.h"
 #include "server/path_record.h"
-#include "server/redis.h"
+#include "server/redis_process.h"
 
 namespace frazil::test {
 namespace {
@@ -25,7 +21,6 @@ using server::FeastValue;
 using server::FeatureStore;
 using server::FeatureView;
 using server::Redis;
-using server::RedisFault;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -106,51 +101,6 @@ TEST(FeastLayout, DamagedValuesAreRefusedOrRead) {
 
 // ---- with Redis ----
 
-int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in here{};
-  here.sin_family = AF_INET;
-  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof here;
-  auto* const address = reinterpret_cast<sockaddr*>(&here);
-  if (::bind(fd, address, size) != 0 || ::getsockname(fd, address, &size) != 0) abort();
-  ::close(fd);
-  return ntohs(here.sin_port);
-}
-
-class RedisServer {
- public:
-  RedisServer() : port_(std::to_string(free_port())) {
-    child_ = fork();
-    if (child_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (!freopen("/dev/null", "w", stdout)) _exit(99);
-      execlp("redis-server", "redis-server", "--port", port_.c_str(), "--bind", "127.0.0.1", "--save", "", nullptr);
-      _exit(98);
-    }
-    for (int i = 0; i < 500; ++i) {
-      std::this_thread::sleep_for(10ms);
-      try {
-        if (Redis(address()).run({"PING"}).text == "PONG") return;
-      } catch (const RedisFault&) {  // NOLINT(bugprone-empty-catch): it is not there yet
-      }
-    }
-    ADD_FAILURE() << "redis-server does not start";
-  }
-  ~RedisServer() {
-    ::kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
-  }
-  static bool installed() { return std::system("command -v redis-server >/dev/null") == 0; }
-  void stop() const { ::kill(child_, SIGSTOP); }
-  void go_on() const { ::kill(child_, SIGCONT); }
-  std::string address() const { return "127.0.0.1:" + port_; }
-
- private:
-  std::string port_;
-  pid_t child_ = -1;
-};
-
 std::string varint(std::uint64_t value) {
   std::string bytes;
   for (; value >= 0x80; value >>= 7U) bytes += static_cast<char>(value | 0x80U);
@@ -171,7 +121,7 @@ std::string list_value(std::initializer_list<std::uint64_t> items) {
 class FeatureTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!RedisServer::installed()) GTEST_SKIP() << "redis-server is not installed";
+    if (!RedisProcess::installed()) GTEST_SKIP() << "redis-server is not installed";
     server_.emplace();
     redis_.emplace(server_->address());
   }
@@ -207,14 +157,14 @@ class FeatureTest : public testing::Test {
     return at == std::string::npos ? 0 : std::atoi(info.c_str() + at + 20);
   }
 
-  std::optional<RedisServer> server_;
+  std::optional<RedisProcess> server_;
   std::optional<Redis> redis_;
 };
 
 TEST_F(FeatureTest, AreLookedUpTogetherAndKept) {
   put(1, {{"rate", float_value(0.5)}, {"history", list_value({7, 8})}});
   put(2, {{"rate", float_value(1)}});
-  FeatureStore store(view(150ms));
+  FeatureStore store(view(1s));
   const auto found = store.look_up(keys({1, 2, 3, 1}), {});
   EXPECT_EQ(asked(), 3) << "each entity once";
   EXPECT_EQ(found.rows[0]->values[0], FeastValue(0.5));
@@ -226,7 +176,7 @@ TEST_F(FeatureTest, AreLookedUpTogetherAndKept) {
   EXPECT_EQ(asked(), 0);
   put(1, {{"rate", float_value(2)}});
   EXPECT_EQ(store.look_up(keys({1}), {}).rows[0]->values[0], FeastValue(0.5)) << "it is kept";
-  std::this_thread::sleep_for(160ms);
+  std::this_thread::sleep_for(1100ms);
   EXPECT_EQ(store.look_up(keys({1}), {}).rows[0]->values[0], FeastValue(2.0));
 }
 
@@ -261,7 +211,7 @@ TEST_F(FeatureTest, ManyWhoWantOneEntityAskOnce) {
 TEST_F(FeatureTest, AStoreThatDoesNotAnswerIsLeftAloneForAWhile) {
   put(1, {{"rate", float_value(0.5)}});
   FeatureView quick = view();
-  quick.time_out = 10ms;
+  quick.time_out = 50ms;
   FeatureStore store(quick);
   server_->stop();
   for (int i = 0; i < 10; ++i) {
@@ -274,7 +224,7 @@ TEST_F(FeatureTest, AStoreThatDoesNotAnswerIsLeftAloneForAWhile) {
   EXPECT_LT(Clock::now() - began, 1s);
   const auto at_once = Clock::now();
   for (int i = 0; i < 100; ++i) EXPECT_EQ(store.look_up(keys({1}), {}).why, "Redis did not answer a moment ago");
-  EXPECT_LT(Clock::now() - at_once, 200ms);
+  EXPECT_LT(Clock::now() - at_once, 500ms);
   server_->go_on();
   std::this_thread::sleep_for(1050ms);
   EXPECT_NE(store.look_up(keys({1}), {}).rows[0], nullptr);
@@ -346,7 +296,7 @@ TEST_F(FeatureSteps, GiveValuesAndTellWhatTheyAre) {
 
 TEST_F(FeatureSteps, GiveDefaultsWhereTheStoreDoesNotAnswer) {
   put(1, {{"rate", float_value(0.5)}});
-  serve("      timeout_ms: 20\n      cache_s: 0.5\n");
+  serve("      timeout_ms: 300\n      cache_s: 3600\n");
   run({1});
   server_->stop();
   run({1});

@@ -6,9 +6,9 @@
 
 #include <gmock/gmock.h>
 
-#include "server/folder.h"
 #include "server/grpc_client.h"
 #include "server/grpc_encode.h"
+#include "server/running.h"
 #include "server/server.h"
 
 namespace frazil::test {
@@ -18,47 +18,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using Answer = GrpcClient::Answer;
 
-/// A server in this process, which ends on a signal.
-class Running {
- public:
-  Running(const Folder& folder, server::ServerOptions options, std::size_t most_waiting = 256)
-      : service_([&] {
-          server::ServiceOptions of_service = options_of(folder);
-          of_service.most_waiting = most_waiting;
-          return of_service;
-        }()) {
-    options.http_port = options.grpc_port = options.metrics_port = 0;
-    std::promise<std::uint16_t> known;
-    auto listening = known.get_future();
-    thread_ = std::thread([this, options, &known] {
-      server::serve(service_, options, [&](const server::Ports& ports) { known.set_value(ports.grpc); });
-    });
-    port = listening.get();
-  }
-  ~Running() { end(); }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  void end() {
-    if (!thread_.joinable()) return;
-    std::raise(SIGTERM);
-    thread_.join();
-  }
-  void signal() const { std::raise(SIGTERM); }
-  /// Waits until so many requests for a model have failed.
-  void wait_for_failures(const char* model, std::uint64_t count) const {
-    const auto& statistics = service_.find(model, "")->statistics();
-    while (statistics.fail.count() < count) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  void wait_for_start(const char* model) const {
-    const auto& statistics = service_.find(model, "")->statistics();
-    while (statistics.pending == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  std::uint16_t port = 0;
-
- private:
-  server::Service service_;
-  std::thread thread_;
-};
+using Running = RunningServer;
 
 std::string doubled(const char* id, std::initializer_list<float> values = {1, 2}) {
   return field(1, "double") + field(3, id) + input("x", "FP32", {1, 2}) + field(7, raw<float>(values));
@@ -84,7 +44,7 @@ class GrpcServer : public testing::Test {
 
 TEST_F(GrpcServer, AnswersCallsOnAConnection) {
   const Running server(folder_, {});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const auto first = client.call("ModelInfer", doubled("a")), second = client.call("ServerReady", "");
   EXPECT_EQ(client.wait(first).code(), "0") << client.wait(first).text();
   EXPECT_EQ(client.wait(first).data, framed(kAnswer));
@@ -94,7 +54,7 @@ TEST_F(GrpcServer, AnswersCallsOnAConnection) {
 
 TEST_F(GrpcServer, TakesBytesAsTheyCome) {
   const Running server(folder_, {});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const auto id = client.open(kInfer);
   for (const char byte : framed(doubled("a"))) client.send(id, {&byte, 1});
   client.send(id, "", true);
@@ -124,7 +84,7 @@ TEST_F(GrpcServer, RefusesWhatIsNoCall) {
       {{}, framed("\x0a\xff"), "3", "field 'model_name' is damaged"},
       {{}, framed(field(1, "none")), "5", "there is no model 'none'"},
   };
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   for (const auto& c : cases) {
     const auto id = client.open(kInfer, c.headers);
     client.send(id, c.body, true);
@@ -139,19 +99,19 @@ TEST_F(GrpcServer, RefusesWhatIsNoCall) {
 
 TEST_F(GrpcServer, TellsOtherProtocolsByHttpStatus) {
   const Running server(folder_, {});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const auto page = client.open(kInfer, {{"content-type", "application/json"}}),
              get = client.open(kInfer, {{":method", "GET"}});
   EXPECT_EQ(client.wait(page).headers.at(":status"), "415");
   EXPECT_EQ(client.wait(get).headers.at(":status"), "405");
-  GrpcClient plain(server.port);
+  GrpcClient plain(server.ports.grpc);
   plain.send_plain("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   plain.wait_for_end();
 }
 
 TEST_F(GrpcServer, TellsWhoStillSendsThatNobodyListens) {
   const Running server(folder_, {});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const auto id = client.open("/none/None");
   const Answer& answer = client.wait(id);
   EXPECT_EQ(answer.code(), "12");
@@ -165,7 +125,7 @@ std::string stream_answer(const std::string& answer) { return framed(field(2, an
 
 TEST_F(GrpcServer, AnswersMessagesOfAStreamInOrder) {
   const Running server(folder_, {});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const auto id = client.open(kStream);
   client.send(id, framed(counted(100'000)) + framed(doubled("a")) + framed(field(1, "none") + field(3, "b")));
   const std::string error = framed(field(1, "there is no model 'none'") + field(2, field(3, "b")));
@@ -178,7 +138,7 @@ TEST_F(GrpcServer, AnswersMessagesOfAStreamInOrder) {
 
 TEST_F(GrpcServer, AnswersAMessageBeforeTheNextOneComes) {
   const Running server(folder_, {});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const auto id = client.open(kStream);
   const std::string one = stream_answer(kAnswer);
   for (std::size_t i = 1; i <= 3; ++i) {
@@ -191,7 +151,7 @@ TEST_F(GrpcServer, AnswersAMessageBeforeTheNextOneComes) {
 
 TEST_F(GrpcServer, HoldsStreamsBackThatSendTooFast) {
   const Running server(folder_, {});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const std::string large = framed(doubled("a") + field(99, std::string(100'000, 'x')));
   std::string all;
   for (int i = 0; i < 50; ++i) all += large;
@@ -211,7 +171,7 @@ TEST_F(GrpcServer, HoldsStreamsBackThatSendTooFast) {
 
 TEST_F(GrpcServer, EndsRunsOfCallersThatGo) {
   const Running server(folder_, {});
-  GrpcClient reset(server.port), gone(server.port);
+  GrpcClient reset(server.ports.grpc), gone(server.ports.grpc);
   const auto id = reset.call("ModelInfer", counted(kLong));
   server.wait_for_start("count");
   reset.reset(id);
@@ -225,7 +185,7 @@ TEST_F(GrpcServer, EndsRunsOfCallersThatGo) {
 
 TEST_F(GrpcServer, EndsRunsAtTheDeadline) {
   const Running server(folder_, {});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   EXPECT_EQ(client.wait(client.call("ModelInfer", counted(kLong), {{"grpc-timeout", "50m"}})).code(), "4");
   EXPECT_EQ(client.wait(client.call("ModelInfer", counted(kLong) + parameter(4, "timeout", integer(2, 50'000)))).code(),
             "4");
@@ -233,18 +193,19 @@ TEST_F(GrpcServer, EndsRunsAtTheDeadline) {
 
 TEST_F(GrpcServer, RefusesWhatItCannotTakeInTime) {
   const Running server(folder_, {}, 1);
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const auto first = client.call("ModelInfer", counted(kLong));
   const auto second = client.call("ModelInfer", doubled("a"));
   EXPECT_EQ(client.wait(second).code(), "8");
   EXPECT_EQ(client.wait(client.call("ServerLive", "")).code(), "0");
+  server.wait_for_start("count");
   client.reset(first);
   server.wait_for_failures("count", 1);
 }
 
 TEST_F(GrpcServer, GivesUpWhatIsSlow) {
   const Running server(folder_, {.patience_s = 0.05});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const auto id = client.open(kInfer);
   client.send(id, "\0\0");
   EXPECT_EQ(client.wait(id).code(), "4");
@@ -253,7 +214,7 @@ TEST_F(GrpcServer, GivesUpWhatIsSlow) {
 
 TEST_F(GrpcServer, KeepsOpenStreamsWithoutMessages) {
   const Running server(folder_, {.patience_s = 0.05});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const auto id = client.open(kStream);
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
   while (std::chrono::steady_clock::now() < until) {
@@ -268,7 +229,7 @@ TEST_F(GrpcServer, KeepsOpenStreamsWithoutMessages) {
 
 TEST_F(GrpcServer, ClosesConnectionsThatDoNothingAtAHighRate) {
   const Running server(folder_, {});
-  GrpcClient pings(server.port), empty(server.port), resets(server.port);
+  GrpcClient pings(server.ports.grpc), empty(server.ports.grpc), resets(server.ports.grpc);
   for (int i = 0; i < 2000; ++i) pings.ping();
   // What the client still sends may have the system drop the reason on its way.
   EXPECT_THAT(pings.wait_for_end(), testing::AnyOf("ENHANCE_YOUR_CALM", ""));
@@ -283,7 +244,7 @@ TEST_F(GrpcServer, ClosesConnectionsThatDoNothingAtAHighRate) {
 
 TEST_F(GrpcServer, BoundsWhatItHoldsForAConnection) {
   const Running server(folder_, {.most_bytes = 100'000});
-  GrpcClient client(server.port);
+  GrpcClient client(server.ports.grpc);
   const std::string part = framed(std::string(100'000, 'x')).substr(0, 90'000);
   std::vector<std::int32_t> ids;
   for (int i = 0; i < 6; ++i) {
@@ -298,10 +259,10 @@ TEST_F(GrpcServer, BoundsWhatItHoldsForAConnection) {
 
 TEST_F(GrpcServer, AnswersWhatHasArrivedBeforeItEnds) {
   Running server(folder_, {});
-  GrpcClient idle(server.port), busy(server.port);
+  GrpcClient idle(server.ports.grpc), busy(server.ports.grpc);
   const auto stream = busy.open(kStream), running = busy.call("ModelInfer", counted(3'000'000));
   server.wait_for_start("count");
-  server.signal();
+  server.begin_end();
   EXPECT_EQ(idle.wait_for_end(), "NO_ERROR");
   EXPECT_EQ(busy.wait(running).code(), "0");
   EXPECT_EQ(busy.wait(stream).code(), "14") << "a stream that waits for messages could go on for ever";
@@ -309,13 +270,13 @@ TEST_F(GrpcServer, AnswersWhatHasArrivedBeforeItEnds) {
 }
 
 TEST_F(GrpcServer, ASecondSignalEndsRuns) {
-  const Running server(folder_, {});
-  GrpcClient client(server.port), idle(server.port);
+  Running server(folder_, {});
+  GrpcClient client(server.ports.grpc), idle(server.ports.grpc);
   client.call("ModelInfer", counted(kLong));
   server.wait_for_start("count");
-  server.signal();
+  server.begin_end();
   idle.wait_for_end();
-  server.signal();
+  server.begin_end();
   client.wait_for_end();
 }
 
@@ -332,9 +293,9 @@ class OtherClients : public GrpcServer {
   static bool succeeds(const std::string& command) { return std::system(command.c_str()) == 0; }
   /// Runs a client's command followed by the server's port; it prints what is not as expected.
   void run(const std::string& command) const {
-    const Running server(folder_, {});
+    Running server(folder_, {});
     const std::string out = logs_ / "out";
-    const bool good = succeeds(command + " " + std::to_string(server.port) + " >" + out + " 2>&1");
+    const bool good = succeeds(command + " " + std::to_string(server.ports.grpc) + " >" + out + " 2>&1");
     EXPECT_TRUE(good) << content_of(out);
   }
   static std::string script(const char* name) { return (source_dir() / "tests/server/grpc_clients" / name).string(); }

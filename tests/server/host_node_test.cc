@@ -261,6 +261,19 @@ TEST_F(HostSteps, AServiceEndsAfterWhatIsUnderWay) {
   EXPECT_GT(Clock::now() - began, 50ms) << "the shadow's call was under way";
 }
 
+TEST_F(HostSteps, AReloadLetsWhatIsUnderWayEnd) {
+  const OtherServer other([](const std::string&) {
+    std::this_thread::sleep_for(5ms);
+    return kGood;
+  });
+  serve_http(other);
+  for (int i = 0; i < 30; ++i) {
+    auto outcome = ask(*service_, {.model = "p", .inputs = {{"x", row({1, 2})}}});
+    service_->load("p");
+    EXPECT_THAT(floats_of(outcome.get()), ElementsAre(7, 8.5));
+  }
+}
+
 TEST(HttpUrls, AreRead) {
   const auto url = [](const std::string& text) {
     const HttpUrl read = HttpUrl::parse(text);
@@ -371,7 +384,7 @@ def act(x, k):
     if k == 4: time.sleep(60)
     if k == 5: return x[:, :1]
     if k == 6: return (x, x)
-    if k == 7: time.sleep(0.3)
+    if k == 7: time.sleep(0.6)
     if k == 8: sys.exit(4)
     if k == 9: os.write(3, b"garbagegarbage")
     return x * k + calls / 1000
@@ -431,8 +444,16 @@ TEST_F(PythonSteps, ARequestThatDoesNotWaitLeavesTheProcessAlone) {
   EXPECT_THAT(refused(run({{"x", row({1, 2})}, {"k", Array::scalar(10.0F)}}, 20'000)),
               testing::StartsWith("504 node 'out'"))
       << "it waits behind the first one";
-  EXPECT_LT(Clock::now() - began, 250ms);
+  EXPECT_LT(Clock::now() - began, 500ms);
   EXPECT_EQ(floats_of(run_with(10))[0], 10 + 0.002F) << "the process is the same, and never got the second one";
+}
+
+TEST_F(PythonSteps, AReloadLetsWhatIsUnderWayEnd) {
+  serve(step("act", "timeout_ms: 5000, inputs: {x: x, k: k}, outputs: {y: 'f32[N,2]'}"), "{x: 'f32[N,2]', k: 'f32[]'}");
+  auto outcome = ask(*service_, {.model = "p", .inputs = {{"x", row({1, 2})}, {"k", Array::scalar(7.0F)}}});
+  service_->load("p");
+  EXPECT_EQ(floats_of(outcome.get())[0], 7 + 0.001F);
+  EXPECT_EQ(floats_of(run_with(10))[0], 10 + 0.001F) << "the new pipeline has a process of its own";
 }
 
 TEST_F(PythonSteps, SeveralProcessesRunAtOnce) {
@@ -444,7 +465,7 @@ TEST_F(PythonSteps, SeveralProcessesRunAtOnce) {
     outcomes.push_back(ask(*service_, {.model = "p", .inputs = {{"x", row({1, 2})}, {"k", Array::scalar(7.0F)}}}));
   }
   for (auto& outcome : outcomes) EXPECT_TRUE(outcome.get());
-  EXPECT_LT(Clock::now() - began, 550ms);
+  EXPECT_LT(Clock::now() - began, 1100ms);
 }
 
 TEST_F(PythonSteps, RefuseFilesThatCannotBeRead) {

@@ -12,8 +12,7 @@
 #include <boost/beast/http.hpp>
 #include <gmock/gmock.h>
 
-#include "server/folder.h"
-#include "server/server.h"
+#include "server/running.h"
 
 namespace frazil::test {
 namespace {
@@ -22,39 +21,7 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using testing::HasSubstr;
 
-/// A server in this process, which ends on a signal.
-class Running {
- public:
-  Running(const Folder& folder, server::ServerOptions options, std::size_t most_waiting = 256)
-      : service_([&] {
-          server::ServiceOptions of_service = options_of(folder);
-          of_service.most_waiting = most_waiting;
-          return of_service;
-        }()) {
-    options.http_port = options.grpc_port = options.metrics_port = 0;
-    std::promise<server::Ports> ports;
-    auto known = ports.get_future();
-    thread_ = std::thread([this, options, &ports] {
-      server::serve(service_, options, [&](const server::Ports& p) { ports.set_value(p); });
-    });
-    const server::Ports got = known.get();
-    models = got.http;
-    metrics = got.metrics;
-  }
-  ~Running() { end(); }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  void end() {
-    if (!thread_.joinable()) return;
-    std::raise(SIGTERM);
-    thread_.join();
-  }
-  std::uint16_t models = 0, metrics = 0;
-
- private:
-  server::Service service_;
-  std::thread thread_;
-};
+using Running = RunningServer;
 
 class Client {
  public:
@@ -91,7 +58,7 @@ class HttpServer : public testing::Test {
   /// Waits until the metrics have a text.
   static void wait_for(const Running& server, std::string_view text) {
     for (;;) {
-      Client client(server.metrics);
+      Client client(server.ports.metrics);
       client.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n");
       if (client.receive().second.find(text) != std::string::npos) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -102,7 +69,7 @@ class HttpServer : public testing::Test {
 
 TEST_F(HttpServer, AnswersOneAfterTheOtherOnAConnection) {
   const Running server(folder_, {});
-  Client client(server.models);
+  Client client(server.ports.http);
   for (int i = 0; i < 3; ++i) {
     client.post("/v2/models/double/infer", kOne);
     const auto [status, body] = client.receive();
@@ -116,16 +83,16 @@ TEST_F(HttpServer, AnswersOneAfterTheOtherOnAConnection) {
 
 TEST_F(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
   const Running server(folder_, {.most_bytes = 1000});
-  Client large(server.models);
+  Client large(server.ports.http);
   large.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n");
   EXPECT_EQ(large.receive().first, 413U);
-  Client odd(server.models);
+  Client odd(server.ports.http);
   odd.send("HELLO\r\n\r\n");
   EXPECT_EQ(odd.receive().first, 400U);
-  Client header(server.models);
+  Client header(server.ports.http);
   header.send("GET /v2 HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n");
   EXPECT_EQ(header.receive().first, 413U);
-  Client compressed(server.models);
+  Client compressed(server.ports.http);
   compressed.send(
       "POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx");
   EXPECT_EQ(compressed.receive().first, 400U);
@@ -133,7 +100,7 @@ TEST_F(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
 
 TEST_F(HttpServer, TellsClientsThatWaitToGoOn) {
   const Running server(folder_, {});
-  Client client(server.models);
+  Client client(server.ports.http);
   client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: " +
               std::to_string(kOne.size()) + "\r\n\r\n");
   EXPECT_EQ(client.receive().first, 100U);
@@ -143,26 +110,26 @@ TEST_F(HttpServer, TellsClientsThatWaitToGoOn) {
 
 TEST_F(HttpServer, SlowRequestsAreGivenUp) {
   const Running server(folder_, {.patience_s = 0.05});
-  Client client(server.models);
+  Client client(server.ports.http);
   client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
   EXPECT_EQ(client.receive().first, 0U);
 }
 
 TEST_F(HttpServer, EndsRunsOfCallersThatGo) {
   const Running server(folder_, {});
-  Client gone(server.models);
+  Client gone(server.ports.http);
   gone.post("/v2/models/count/infer", kLong);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   gone.close();
   wait_for(server, R"(frazil_requests_total{model="count",version="1",outcome="failure"} 1)");
-  Client next(server.models);
+  Client next(server.ports.http);
   next.post("/v2/models/double/infer", kOne);
   EXPECT_EQ(next.receive().first, 200U) << "the only worker is free again";
 }
 
 TEST_F(HttpServer, RefusesWhatItCannotTakeInTime) {
   const Running server(folder_, {}, 1);
-  Client first(server.models), second(server.models);
+  Client first(server.ports.http), second(server.ports.http);
   first.post("/v2/models/count/infer", kLong);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   second.post("/v2/models/double/infer", kOne);
@@ -175,7 +142,7 @@ TEST_F(HttpServer, RefusesWhatItCannotTakeInTime) {
 
 TEST_F(HttpServer, AnswersWhatHasArrivedBeforeItEnds) {
   Running server(folder_, {});
-  Client idle(server.models), running(server.models);
+  Client idle(server.ports.http), running(server.ports.http);
   running.post("/v2/models/count/infer", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[3000000]}]})");
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   server.end();

@@ -121,7 +121,7 @@ TEST_F(Paths, AShareOfTheRunsIsCheckedByTheReference) {
 
 TEST(PathLog, KeepsTheLatest) {
   server::PathLog log({.ring = 3});
-  for (int i = 0; i < 5; ++i) log.end({.model = "m"});
+  for (int i = 0; i < 5; ++i) log.end(std::make_shared<server::Journey>());
   EXPECT_EQ(log.find(2), nullptr);
   EXPECT_EQ(log.find(3)->number, 3U);
   EXPECT_EQ(log.find(server::PathLog::Query{}).size(), 3U);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <csignal>
 #include <future>
 #include <string>
@@ -25,24 +26,52 @@ class RunningServer {
     options.http_port = options.grpc_port = options.metrics_port = 0;
     std::promise<server::Ports> known;
     thread_ = std::thread([this, options, &known] {
-      server::serve(service, options, [&](const server::Ports& ports) { known.set_value(ports); });
+      server::serve(service, options, [&](const server::Ports& listening) { known.set_value(listening); });
+      over_ = true;
     });
-    port = known.get_future().get().http;
+    ports = known.get_future().get();
+    port = ports.http;
   }
+  explicit RunningServer(const Folder& folder, const server::ServerOptions& options = {},
+                         std::size_t most_waiting = 256)
+      : RunningServer(
+            [&] {
+              server::ServiceOptions of_service = options_of(folder);
+              of_service.most_waiting = most_waiting;
+              return of_service;
+            }(),
+            options) {}
   ~RunningServer() { end(); }
   RunningServer(const RunningServer&) = delete;
   RunningServer& operator=(const RunningServer&) = delete;
   void end() {
     if (!thread_.joinable()) return;
-    begin_end();
+    if (signals_ == 0 && !over_) begin_end();
     thread_.join();
   }
-  static void begin_end() { std::raise(SIGTERM); }
+  /// Once: as on SIGTERM; the second time it ends at once.
+  void begin_end() {
+    ++signals_;
+    std::raise(SIGTERM);
+  }
+
+  /// Waits until so many requests for a model have failed.
+  void wait_for_failures(const char* model, std::uint64_t count) const {
+    const auto& statistics = service.find(model, "")->statistics();
+    while (statistics.fail.count() < count) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  void wait_for_start(const char* model) const {
+    const auto& statistics = service.find(model, "")->statistics();
+    while (statistics.pending == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 
   server::Service service;
-  std::uint16_t port = 0;
+  server::Ports ports = {};
+  std::uint16_t port = 0;  ///< of HTTP
 
  private:
+  int signals_ = 0;
+  std::atomic<bool> over_ = false;  // a signal would end the test
   std::thread thread_;
 };
 

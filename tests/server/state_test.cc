@@ -19,6 +19,7 @@
 
 #include "error/tool.h"
 #include "server/redis.h"
+#include "server/redis_process.h"
 #include "server/state_bytes.h"
 #include "server/state_folder.h"
 #include "server/state_redis.h"
@@ -512,18 +513,6 @@ TEST(RedisClient, WantsAnAddress) {
 
 // ---- a server that is none ----
 
-int listen_at_any(unsigned short& port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in here{};
-  here.sin_family = AF_INET;
-  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  auto* const address = reinterpret_cast<sockaddr*>(&here);
-  socklen_t size = sizeof here;
-  if (::bind(fd, address, size) != 0 || ::getsockname(fd, address, &size) != 0 || ::listen(fd, 16) != 0) abort();
-  port = ntohs(here.sin_port);
-  return fd;
-}
-
 /// Answers the n-th request of all its connections with the n-th text, and more with the last one; an empty text:
 /// closes the connection; "wait": does not answer.
 class FakeRedis {
@@ -628,48 +617,6 @@ TEST_F(StateStoreTest, GarbageFromRedisIsRefused) {
 }
 
 // ---- Redis ----
-
-class RedisProcess {
- public:
-  RedisProcess() {
-    ::close(listen_at_any(port_));
-    start();
-  }
-  ~RedisProcess() { kill(); }
-  static bool installed() { return std::system("command -v redis-server >/dev/null") == 0; }
-
-  void start() {
-    const std::string port = std::to_string(port_), folder = folder_ / "";
-    child_ = fork();
-    if (child_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (!freopen("/dev/null", "w", stdout)) _exit(99);
-      execlp("redis-server", "redis-server", "--port", port.c_str(), "--bind", "127.0.0.1", "--dir", folder.c_str(),
-             "--save", "", "--appendonly", "yes", "--appendfsync", "always", nullptr);
-      _exit(98);
-    }
-    for (int i = 0; i < 500; ++i) {
-      std::this_thread::sleep_for(10ms);
-      try {
-        if (Redis(address()).run({"PING"}).text == "PONG") return;
-      } catch (const RedisFault&) {  // NOLINT(bugprone-empty-catch): it is not there yet
-      }
-    }
-    ADD_FAILURE() << "redis-server does not start";
-  }
-  void kill() {
-    ::kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
-  }
-  void stop() const { ::kill(child_, SIGSTOP); }
-  void go_on() const { ::kill(child_, SIGCONT); }
-  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-
- private:
-  TempFolder folder_;
-  unsigned short port_ = 0;
-  pid_t child_ = -1;
-};
 
 class RedisTest : public testing::Test {
  protected:
