@@ -1,12 +1,12 @@
 // Load on a server of the Open Inference Protocol on this machine, and how long it takes to answer:
 //
 //   serve_load MODEL --port P [--grpc] [--connections N] [--streams N] [--rate R] [--seconds S] [--warm S]
-//   [--timeout-us T] [--drop] [--cpu C] [--images FILE] [--length L] [--seed N] [--json FILE]
+//   [--timeout-us T] [--drop] [--even] [--cpu C] [--images FILE] [--length L] [--seed N] [--json FILE]
 //
 // Without --rate every stream sends its next request when its last is answered (closed loop). With it requests are due
-// at the times of a Poisson process of that rate (open loop): one that no stream is free for waits here, and its time
-// counts from when it was due; with --drop it is never sent. MODEL is one of bench/serve_requests.cc. The thread polls:
-// give it a core of its own.
+// at the times of a Poisson process of that rate (open loop), or with --even at equal distances: one that no stream is
+// free for waits here, and its time counts from when it was due; with --drop it is never sent. MODEL is one of
+// bench/serve_requests.cc. The thread polls: give it a core of its own.
 
 #include <algorithm>
 #include <chrono>
@@ -34,7 +34,7 @@ using Seconds = std::chrono::duration<double>;
 struct LoadArguments {
   std::string model, json;
   std::uint16_t port = 0;
-  bool grpc = false, drop = false;
+  bool grpc = false, drop = false, even = false;
   std::size_t connections = 1, streams = 1;
   double rate = 0, seconds = 3, warm = 0.5;
   ServeRequestOptions requests;
@@ -123,7 +123,7 @@ class Load {
     for (const auto now = Clock::now(); next_due_ <= now;) {
       if (next_due_ >= counted_from_) ++due_;
       if (!arguments_.drop || waiting_.size() < idle_.size()) waiting_.push_back(next_due_);
-      next_due_ += duration(-std::log(1 - random_.uniform()) / arguments_.rate);
+      next_due_ += duration((arguments_.even ? 1 : -std::log(1 - random_.uniform())) / arguments_.rate);
     }
     while (!waiting_.empty() && !idle_.empty()) {
       send(waiting_.front());
@@ -250,6 +250,7 @@ int main(int argc, char** argv) {
   app.add_option("--warm", arguments.warm, "seconds before, which are not counted");
   app.add_option("--timeout-us", arguments.requests.timeout_us, "of each request");
   app.add_flag("--drop", arguments.drop, "what no stream is free for");
+  app.add_flag("--even", arguments.even, "at equal distances instead of random ones");
   app.add_option("--cpu", arguments.cpu, "the core to run on");
   app.add_option("--images", arguments.requests.images, "examples/digits/images.npy");
   app.add_option("--length", arguments.requests.length, "of all requests");

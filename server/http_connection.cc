@@ -25,6 +25,7 @@ using asio::ip::tcp;
 using beast::error_code;
 
 constexpr std::uint32_t kLongestHeader = 16 * 1024;
+constexpr std::uint64_t kMostReserved = 64 * 1024;
 constexpr std::string_view kJsonSize = "Inference-Header-Content-Length", kSession = "X-Session-Id",
                            kSessionCookie = "frazil_session=";
 
@@ -46,6 +47,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   HttpConnection& operator=(const HttpConnection&) = delete;
 
   void read() {
+    if (buffer_.size() == 0 && buffer_.capacity() > kLongestHeader) buffer_.shrink_to_fit();
     parser_.emplace();
     parser_->header_limit(kLongestHeader);
     parser_->body_limit(transport_.options.most_bytes);
@@ -70,7 +72,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   /// A client with a large body may wait until it is told to go on.
   void read_body(error_code error) {
     static constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
+    arrived_ = Clock::now();
     if (error || parser_->is_done()) return received(error);
+    if (const auto length = parser_->content_length()) {  // else it is read in pieces of half a KiB
+      buffer_.reserve(std::min<std::uint64_t>(*length, kMostReserved));
+    }
     const auto read = [self = shared_from_this()](error_code failed, std::size_t) {
       if (failed) return self->received(failed);
       http::async_read(self->stream_, self->buffer_, *self->parser_,
@@ -162,7 +168,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
         self->write(std::move(*reply), keep_alive);
       });
     };
-    rest_.answer(message_, caller_, Clock::now(), answered);
+    rest_.answer(message_, caller_, arrived_, answered);
     if (caller_ != nullptr) watch();
   }
 
@@ -216,6 +222,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
   Request request_;
+  Clock::time_point arrived_;  // with its header
   std::shared_ptr<std::string> body_;
   Message message_;
   std::shared_ptr<Caller> caller_;  // while a request is answered

@@ -137,13 +137,27 @@ BatchPlan ServedModel::plan_batches() const {
   throw api::Error(api::Code::bad_input, "model '" + name() + "': batching changes results: " + why);
 }
 
-/// What is wrong with a plan; nothing where the model gives joined requests the results that they have alone.
-std::optional<std::string> ServedModel::try_out(const BatchPlan& plan) const try {
-  constexpr std::int64_t kLengths[] = {3, 5, 8}, kOther = 4;
+/// What is wrong with a plan; nothing where the model gives joined requests the results that they have alone. Models
+/// may need extents of some size.
+std::optional<std::string> ServedModel::try_out(const BatchPlan& plan) const {
+  constexpr std::int64_t kSizes[] = {4, 16, 64, 256, 1024};
+  std::string why;
+  for (const std::int64_t size : kSizes) {
+    try {
+      return try_out(plan, size);
+    } catch (const api::Error& error) {
+      why = error.what();
+    }
+  }
+  return "requests could not be tried out: " + why;
+}
+
+std::optional<std::string> ServedModel::try_out(const BatchPlan& plan, std::int64_t size) const {
+  const std::int64_t lengths[] = {size - 1, size + 1, size + 4};
   std::vector<std::vector<Array>> requests;
   std::vector<BatchPlan::Shape> shapes;
-  for (std::size_t i = 0; i < std::size(kLengths); ++i) {
-    requests.push_back(plan.sample(static_cast<std::int64_t>(i) + 1, kLengths[i], kOther, static_cast<unsigned>(i)));
+  for (std::size_t i = 0; i < std::size(lengths); ++i) {
+    requests.push_back(plan.sample(static_cast<std::int64_t>(i) + 1, lengths[i], size, static_cast<unsigned>(i)));
     const auto shape = plan.shape_of(requests.back());
     if (!shape) return "requests cannot be joined";
     shapes.push_back(*shape);
@@ -156,18 +170,15 @@ std::optional<std::string> ServedModel::try_out(const BatchPlan& plan) const try
     return std::vector<Array>(results.begin(), results.end());
   };
   const std::vector<Array> joined = run(0, requests.size());
-  const std::int64_t longest = shapes.back().length;
   std::int64_t at = 0;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const std::vector<Array> alone = run(i, 1), part = plan.part(joined, at, shapes[i], longest);
+    const std::vector<Array> alone = run(i, 1), part = plan.part(joined, at, shapes[i], shapes.back().length);
     for (std::size_t k = 0; k < alone.size(); ++k) {
       if (!agree(part[k], alone[k])) return "output '" + outputs()[k].name + "' of a joined request differs";
     }
     at += shapes[i].count;
   }
   return std::nullopt;
-} catch (const api::Error& error) {
-  return std::string("requests could not be tried out: ") + error.what();
 }
 
 void ServedModel::check_states() const {

@@ -53,6 +53,7 @@ class ServedModel : public Served {
   void check_states() const;
   BatchPlan plan_batches() const;
   std::optional<std::string> try_out(const BatchPlan& plan) const;
+  std::optional<std::string> try_out(const BatchPlan& plan, std::int64_t size) const;
   void warm_up() const;
   std::vector<api::Array> inputs_of(InferRequest& request) const;
   void enqueue(Job job) const;

@@ -5,9 +5,10 @@
 
 Sections: floor (the server's share of a small request), clients (p50 of one client), cost (processor time of a
 request), rates (highest rate at which p99 stays within a bound), steady (p99.9 / p50 at half load), records (metrics
-and path records on and off), overload (3 times the capacity). Both sides take turns, and a measurement during which other programs had more than a twentieth of
-the two cores is repeated; the least disturbed one counts, and its share is in the JSON. FRAZIL_PEER is the peer's
-library; without one its columns are left out. --long overloads for ten minutes instead of one.
+and path records on and off), overload (3 times the capacity). Both sides take turns. A measurement during which other
+programs had more than a twentieth of the two cores is repeated; the least disturbed one counts, and the share of the
+others is in the JSON. FRAZIL_PEER is the peer's library; --no-peer leaves its columns out. --long overloads for ten
+minutes instead of one.
 """
 
 import argparse
@@ -30,7 +31,7 @@ ROOT = HERE.parent.parent
 SERVER_CPU, CLIENT_CPU = "0", "1"
 MODELS = ["silero", "bert_small", "digits", "lstm"]
 DISTURBED = 0.05
-TRIES = 2
+TRIES = 4
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -258,14 +259,14 @@ class Bench:
         return figures["goodput"] * figures["seconds"] / (answers * figures["server_us"] * 1e-6)
 
     def steady(self):
-        """One path: requests of one shape at half load."""
+        """One path: requests of one shape at half load, at equal distances, so that none waits for another."""
         rows = {}
         with self.ours() as server:
             for model, options in {"small": {}, "silero": {}, "bert_small": {"length": 32}}.items():
                 if model not in self.models and model != "small":
                     continue
                 rate = self.capacity(server, model, **options) / 2
-                options |= {"rate": rate, "connections": 64}
+                options |= {"rate": rate, "connections": 64, "even": True}
                 loads = [self.load(server, model, **options) for _ in range(self.arguments.rounds)]
                 ratios = sorted(self.ok(f)["us"]["p999"] / self.ok(f)["us"]["p50"] for f in loads)
                 rows[model] = {"ratios": ratios, "loads": loads}
