@@ -116,8 +116,17 @@ void Service::swap_in(std::shared_ptr<const Repository> repository) {
 }
 
 Clock::duration Service::expected_wait() const {
-  return std::chrono::nanoseconds(std::max<std::int64_t>(backlog_ns_.load(std::memory_order_relaxed), 0) /
-                                  workers_.count());
+  const std::int64_t backlog = std::max<std::int64_t>(backlog_ns_.load(std::memory_order_relaxed), 0);
+  const auto waiting = static_cast<std::int64_t>(waiting_.load(std::memory_order_relaxed));
+  return std::max(Nanoseconds(backlog / workers_.count()), gap_.value() * waiting);
+}
+
+void Service::leave(Nanoseconds cost) {
+  const std::size_t left = waiting_.fetch_sub(1, std::memory_order_relaxed) - 1;
+  backlog_ns_.fetch_sub(cost.count(), std::memory_order_relaxed);
+  const std::int64_t now = Nanoseconds(Clock::now().time_since_epoch()).count();
+  const std::int64_t before = last_left_ns_.exchange(now, std::memory_order_relaxed);
+  if (busy_.exchange(left >= workers_.count(), std::memory_order_relaxed)) gap_.add(Nanoseconds(now - before));
 }
 
 Service::Place Service::enter(const Arriving& arriving) {
@@ -141,10 +150,7 @@ Service::Place Service::enter(const Arriving& arriving) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
   backlog_ns_.fetch_add(cost.count(), std::memory_order_relaxed);
   cost_.add(cost);
-  return {this, [this, cost, tenant = std::move(tenant)](const void*) {
-            waiting_.fetch_sub(1, std::memory_order_relaxed);
-            backlog_ns_.fetch_sub(cost.count(), std::memory_order_relaxed);
-          }};
+  return {this, [this, cost, tenant = std::move(tenant)](const void*) { leave(cost); }};
 }
 
 }  // namespace frazil::server

@@ -93,6 +93,7 @@ class Service {
   Load current_load() const;
 
  private:
+  void leave(Nanoseconds cost);
   void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);
 
@@ -102,8 +103,13 @@ class Service {
   std::atomic<std::uint64_t> refused_ = 0;
   std::atomic<std::int64_t> backlog_ns_ = 0;  // of workers' time that those who wait are expected to take
   Mean cost_;                                 // of a request for whatever model
-  std::mutex loading_;                        // of changes: one at a time
-  mutable std::mutex mutex_;                  // of repository_
+  // Between requests that leave while all workers are busy, with all that the server does beside running models. Those
+  // of a batch leave together, so that many are needed for a mean.
+  Mean gap_{128};
+  std::atomic<std::int64_t> last_left_ns_ = 0;
+  std::atomic<bool> busy_ = false;
+  std::mutex loading_;        // of changes: one at a time
+  mutable std::mutex mutex_;  // of repository_
   std::shared_ptr<const Repository> repository_;
   PathLog paths_;
   Tenants tenants_;

@@ -83,16 +83,19 @@ class Histogram {
   FineHistogram fine_;
 };
 
-/// A mean of the latest times, in which each new one counts one eighth. Thread-safe; of two at once one may be lost.
+/// A mean of the latest times, in which each new one counts the same part, one eighth where nothing else is said.
+/// Thread-safe; of two at once one may be lost.
 class Mean {
  public:
+  explicit Mean(std::int64_t part = 8) : part_(part) {}
   void add(Nanoseconds time) {
     const std::int64_t old = mean_.load(std::memory_order_relaxed);
-    mean_.store(old == 0 ? time.count() : old + (time.count() - old) / 8, std::memory_order_relaxed);
+    mean_.store(old == 0 ? time.count() : old + (time.count() - old) / part_, std::memory_order_relaxed);
   }
   Nanoseconds value() const { return Nanoseconds(mean_.load(std::memory_order_relaxed)); }
 
  private:
+  const std::int64_t part_;
   std::atomic<std::int64_t> mean_ = 0;
 };
 
