@@ -32,7 +32,7 @@ struct Journey {
 
 /// Hides the values of inputs and outputs of these names wherever the journey is shown, also in the reasons of its
 /// steps. Their values stay, for replays.
-void redact(Journey& journey, const std::vector<std::string>& names);
+void redact(Journey& journey, const std::vector<std::string>& list);
 
 /// "(redacted)", or what the value looks like.
 std::string shown_value(const Journey& journey, const NamedArray& named);

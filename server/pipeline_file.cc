@@ -120,7 +120,7 @@ class PipelineReader {
       const std::string name = step.at("name").name();
       if (scope.contains(name) || !names_.insert(name).second) step.at("name").fail("'" + name + "' is there already");
       Read read = node_of(step, name, scope);
-      for (auto& [result, known] : read.results) scope[name + "." + result] = known;
+      for (auto& [result, known] : read.results) scope[std::string(name).append(".").append(result)] = known;
       nodes.push_back(std::move(read.node));
     }
     return nodes;

@@ -124,7 +124,7 @@ class SwitchNode : public Node {
       const auto at = std::ranges::find(cases_, *forced, [](const Case& c) { return c.block.name; });
       if (at == cases_.end()) throw Refusal(Http::bad_request, "node '" + name() + "' has no case '" + *forced + "'");
       flow.note({.node = name(), .kind = "switch", .taken = *forced, .why = kForced});
-      return at->block.run(std::move(flow), std::move(then));
+      return at->block.run(flow, then);
     }
     std::string why;
     for (const Case& one : cases_) {
@@ -137,7 +137,7 @@ class SwitchNode : public Node {
       }
       if (!taken) continue;
       flow.note({.node = name(), .kind = "switch", .taken = one.block.name, .why = why});
-      return one.block.run(std::move(flow), std::move(then));
+      return one.block.run(flow, then);
     }
     throw Refusal(Http::bad_request, "node '" + name() + "': no case applies: " + why);
   }
@@ -168,7 +168,7 @@ class SplitNode : public Node {
       const auto at = std::ranges::find(arms_, *forced, [](const Arm& a) { return a.block.name; });
       if (at == arms_.end()) throw Refusal(Http::bad_request, "node '" + name() + "' has no arm '" + *forced + "'");
       flow.note({.node = name(), .kind = "split", .taken = *forced, .why = kForced});
-      return at->block.run(std::move(flow), std::move(then));
+      return at->block.run(flow, then);
     }
     const std::string key = by_ ? text_of(by_->value(flow.for_formula())) : "";
     const double drawn = key.empty() ? chance() : chance_of(name() + '\n' + key);
@@ -184,7 +184,7 @@ class SplitNode : public Node {
                .kind = "split",
                .taken = arm->block.name,
                .why = (key.empty() ? "drew " : "'" + key + "' gives ") + text_of(Scalar(drawn))});
-    arm->block.run(std::move(flow), std::move(then));
+    arm->block.run(flow, then);
   }
 
  private:
@@ -446,7 +446,7 @@ class ShadowNode : public Node {
 
 }  // namespace
 
-void Node::run(Flow flow, Then then) const {
+void Node::run(Flow flow, const Then& then) const {
   try {
     start(std::move(flow), then);
   } catch (...) {
@@ -454,7 +454,7 @@ void Node::run(Flow flow, Then then) const {
   }
 }
 
-void Block::run(Flow flow, Then then) const {
+void Block::run(const Flow& flow, const Then& then) const {
   taken->fetch_add(1, std::memory_order_relaxed);
   run_from(*this, 0, flow, then);
 }

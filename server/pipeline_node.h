@@ -76,7 +76,7 @@ class Node {
 
   const std::string& name() const { return name_; }
   /// Runs it for a request. Never throws: errors are given to `then`.
-  void run(Flow flow, Then then) const;
+  void run(Flow flow, const Then& then) const;
   /// The time that it is expected to take: of what it certainly runs.
   virtual Clock::duration expected() const = 0;
   virtual NodeView view() const = 0;
@@ -101,7 +101,7 @@ struct Block {
   Copies results;
   std::unique_ptr<std::atomic<std::uint64_t>> taken = std::make_unique<std::atomic<std::uint64_t>>(0);  ///< runs begun
 
-  void run(Flow flow, Then then) const;
+  void run(const Flow& flow, const Then& then) const;
   Clock::duration expected() const;
 };
 

@@ -98,7 +98,8 @@ struct Rest::Path {
   }
 };
 
-void Rest::answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const {
+void Rest::answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
+                  const Done& done) const {
   try {
     route(message, std::move(caller), arrived, done);
   } catch (...) {
@@ -115,7 +116,7 @@ void Rest::route(const Message& message, std::shared_ptr<Caller> caller, Clock::
       return of_model(message, *parsed, std::move(caller), arrived, std::move(done));
     }
   } else if (path == "/v2/paths" || path.starts_with("/v2/paths/")) {
-    return of_paths(message, std::move(caller), std::move(done));
+    return of_paths(message, caller, std::move(done));
   } else if (path.starts_with(kRepository)) {
     return change(message, path.substr(kRepository.size()), std::move(done));
   } else if (path == "/v2" || path == "/v2/") {

@@ -17,7 +17,8 @@ class Rest {
 
   /// Calls `done` once, at once or later on a worker; never throws. `message` must be valid until then. What takes
   /// long runs on workers. `caller`: his leaving ends what runs for him.
-  void answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const;
+  void answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
+              const Done& done) const;
 
  private:
   struct Path;
@@ -26,8 +27,8 @@ class Rest {
                 Done done) const;
   void infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
              Clock::time_point arrived, Done done) const;
-  void of_paths(const Message& message, std::shared_ptr<Caller> caller, Done done) const;
-  void replay(const Message& message, std::uint64_t number, std::shared_ptr<Caller> caller, Done done) const;
+  void of_paths(const Message& message, const std::shared_ptr<Caller>& caller, Done done) const;
+  void replay(const Message& message, std::uint64_t number, const std::shared_ptr<Caller>& caller, Done done) const;
   void change(const Message& message, std::string_view rest, Done done) const;
   Done with_place(const Service::Arriving& arriving, Done done) const;
   /// An exception of `work` is answered.

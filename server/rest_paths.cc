@@ -40,8 +40,9 @@ PathLog::Query query_from(std::string_view text) {
     } else if (key == "limit" && number) {
       query.most = std::min<std::size_t>(*number, kMostListed);
     } else {
-      throw Refusal(Http::bad_request, "query '" + key + "=" + value +
-                                           "': expected model, id, taken, error, slower_us or limit with its value");
+      const std::string given = std::string(key).append("=").append(value);
+      throw Refusal(Http::bad_request,
+                    "query '" + given + "': expected model, id, taken, error, slower_us or limit with its value");
     }
   }
   return query;
@@ -141,7 +142,7 @@ void expect(const Message& message, std::string_view method) {
 
 }  // namespace
 
-void Rest::of_paths(const Message& message, std::shared_ptr<Caller> caller, Done done) const {
+void Rest::of_paths(const Message& message, const std::shared_ptr<Caller>& caller, Done done) const {
   constexpr std::string_view kPaths = "/v2/paths/", kReplay = "/replay";
   std::string_view rest = message.path.substr(std::min(kPaths.size(), message.path.size()));
   if (rest.empty()) {
@@ -157,7 +158,7 @@ void Rest::of_paths(const Message& message, std::shared_ptr<Caller> caller, Done
   const auto number = number_from(rest);
   if (!number)
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
-  if (again) return replay(message, *number, std::move(caller), std::move(done));
+  if (again) return replay(message, *number, caller, std::move(done));
   expect(message, "GET");
   const auto journey = service_.paths().find(*number);
   if (journey == nullptr) throw Refusal(Http::not_found, "path " + std::to_string(*number) + " is not kept");
@@ -166,7 +167,8 @@ void Rest::of_paths(const Message& message, std::shared_ptr<Caller> caller, Done
   done(std::move(reply));
 }
 
-void Rest::replay(const Message& message, std::uint64_t number, std::shared_ptr<Caller> caller, Done done) const {
+void Rest::replay(const Message& message, std::uint64_t number, const std::shared_ptr<Caller>& caller,
+                  Done done) const {
   expect(message, "POST");
   const auto kept = service_.paths().find(number);
   service_.tenants().check(message.authorization, kept == nullptr ? "" : kept->model);

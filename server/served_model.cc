@@ -226,14 +226,15 @@ std::optional<Clock::duration> ServedModel::usual_limit() const {
 
 void ServedModel::start(Call call) const {
   if (const auto limit = usual_limit(); limit && !call.deadline) call.deadline = call.arrived + *limit;
-  Job job{.inputs = inputs_of(call.request), .queued = Clock::now(), .finish = [this](Call ended, Values values) {
-            if (!values) return ended.done(std::unexpected(std::move(values.error())));
-            try {
-              ended.done(respond(ended.request, std::move(*values)));
-            } catch (...) {
-              ended.done(std::unexpected(refusal_of_exception()));
-            }
-          }};
+  Job job{
+      .inputs = inputs_of(call.request), .queued = Clock::now(), .finish = [this](const Call& ended, Values values) {
+        if (!values) return ended.done(std::unexpected(std::move(values.error())));
+        try {
+          ended.done(respond(ended.request, std::move(*values)));
+        } catch (...) {
+          ended.done(std::unexpected(refusal_of_exception()));
+        }
+      }};
   const SequencePart& sequence = call.request.sequence;
   // A session that a header names is for those models that keep state.
   const bool in_sequence = !sequence.id.empty() && !(sequence.start_if_new && parts_.config.sequences.states.empty());

@@ -26,7 +26,7 @@ std::shared_ptr<const Served> Service::find(std::string_view name, std::string_v
   throw Refusal(Http::not_found, "there is no model '" + std::string(name) + "'" + of);
 }
 
-void Service::infer(std::shared_ptr<const Served> target, Call call) {
+void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   if (const auto time_out = call.request.timeout_us; time_out.value_or(0) != 0) {
     constexpr std::uint64_t kLongest = 1'000'000'000'000;  // eleven days: later is never
     const auto limit = call.arrived + std::chrono::microseconds(std::min(*time_out, kLongest));

@@ -45,7 +45,7 @@ class Service {
   std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const;
 
   /// Has `target` answer a request; `call.done` is called once. Called on a worker. Never throws.
-  void infer(std::shared_ptr<const Served> target, Call call);
+  void infer(const std::shared_ptr<const Served>& target, Call call);
 
   /// Loads a model or a pipeline of the folder anew, in all versions that it has there now. Requests that have begun
   /// end on the version that they began on. Throws Refusal; what was served is then served on.
