@@ -114,19 +114,27 @@ std::future<double> run(Service& service, std::shared_ptr<const Served> served, 
   return future;
 }
 
-/// The median of runs with `at_once` of them at the same time.
-double measured(Service& service, const std::shared_ptr<const Served>& served, const std::vector<NamedArray>& inputs,
-                unsigned at_once, double for_seconds) {
+/// The medians of runs of several inputs in turns, as a server meets them, with `at_once` runs at the same time.
+std::vector<double> measured(Service& service, const std::shared_ptr<const Served>& served,
+                             const std::vector<std::vector<NamedArray>>& inputs, unsigned at_once, double for_seconds) {
   constexpr std::size_t kFewest = 5;
-  std::vector<double> times;
-  run(service, served, inputs).get();
+  std::vector<std::vector<double>> times(inputs.size());
+  std::mt19937 random(1);
+  std::vector<std::size_t> order(inputs.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (const auto& one : inputs) run(service, served, one).get();
   const auto end = Clock::now() + std::chrono::duration<double>(for_seconds);
-  while (times.size() < kFewest || Clock::now() < end) {
-    std::vector<std::future<double>> some;
-    for (unsigned i = 0; i < at_once; ++i) some.push_back(run(service, served, inputs));
-    for (auto& one : some) times.push_back(one.get());
+  while (times.front().size() < kFewest || Clock::now() < end) {
+    std::ranges::shuffle(order, random);
+    for (const std::size_t i : order) {
+      std::vector<std::future<double>> some;
+      for (unsigned k = 0; k < at_once; ++k) some.push_back(run(service, served, inputs[i]));
+      for (auto& one : some) times[i].push_back(one.get());
+    }
   }
-  return percentile(times, 0.5);
+  std::vector<double> medians;
+  for (const auto& of_one : times) medians.push_back(percentile(of_one, 0.5));
+  return medians;
 }
 
 /// Draws a request by its share.
@@ -164,17 +172,16 @@ std::vector<MixRequest> read_mix(const std::string& path) {
 
 MixProfile::MixProfile(Service& service, std::vector<MixRequest> mix, double seconds)
     : mix_(std::move(mix)), workers_(service.workers().count()) {
-  const double each = seconds / static_cast<double>(mix_.size() * kLengths * 2);
+  const double each = seconds / static_cast<double>(mix_.size() * 2);
   std::mt19937_64 random(1);
   for (const MixRequest& request : mix_) {
     const auto served = service.find(request.model, request.version);
-    Times times;
+    std::vector<std::vector<NamedArray>> inputs;
     for (std::size_t i = 0; i < kLengths; ++i) {
-      const auto inputs = inputs_at(request, *served, static_cast<double>(i) / (kLengths - 1), random);
-      times.alone.push_back(measured(service, served, inputs, 1, each));
-      times.together.push_back(measured(service, served, inputs, workers_, each));
+      inputs.push_back(inputs_at(request, *served, static_cast<double>(i) / (kLengths - 1), random));
     }
-    times_.push_back(std::move(times));
+    times_.push_back({.alone = measured(service, served, inputs, 1, each),
+                      .together = measured(service, served, inputs, workers_, each)});
   }
   peak_mb_ = memory_mb("VmHWM:");
 }
@@ -227,13 +234,20 @@ Forecast drive(Service& service, const std::vector<MixRequest>& mix, double rate
   const auto answered = std::make_shared<Answered>();
   Draw draw(mix, seed);
   std::vector<std::shared_ptr<const Served>> served;
-  for (const MixRequest& request : mix) served.push_back(service.find(request.model, request.version));
+  constexpr std::size_t kPrepared = 33;  // lengths of each request: making inputs would delay those that are due
+  std::vector<std::vector<std::vector<NamedArray>>> prepared(mix.size());
+  for (std::size_t i = 0; i < mix.size(); ++i) {
+    served.push_back(service.find(mix[i].model, mix[i].version));
+    for (std::size_t k = 0; k < kPrepared; ++k) {
+      prepared[i].push_back(inputs_at(mix[i], *served[i], static_cast<double>(k) / (kPrepared - 1), draw.random));
+    }
+  }
   auto next = Clock::now();
   const auto begun = next,
              end = next + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(for_seconds));
   while (next < end) {
     const std::size_t i = draw.request();
-    const auto inputs = inputs_at(mix[i], *served[i], draw.length(), draw.random);
+    const auto& inputs = prepared[i][static_cast<std::size_t>(draw.length() * kPrepared)];
     std::this_thread::sleep_until(next);
     {
       const std::scoped_lock lock(answered->mutex);
