@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <random>
 
 #include <frazil/error.h>
+
+#include "server/port.h"
 
 namespace frazil::server {
 namespace {
@@ -17,12 +18,6 @@ constexpr std::size_t kMostSharedBytes = 256;  // of an input that all requests 
 
 [[noreturn]] void refuse(const std::string& model, const std::string& why) {
   throw api::Error(api::Code::bad_input, "model '" + model + "': batching: " + why);
-}
-
-bool is_symbol(const std::string& dim) {
-  return !dim.empty() &&
-         std::ranges::none_of(dim, [](char c) { return c == ' ' || c == '*' || c == '+' || c == '-'; }) &&
-         (dim.front() < '0' || dim.front() > '9');
 }
 
 std::optional<std::size_t> axis_of(const Port& port, const std::string& symbol) {
@@ -48,10 +43,9 @@ std::optional<std::size_t> axis_with(const Port& port, const std::string& symbol
   return static_cast<std::size_t>(at - port.dims.begin());
 }
 
-std::size_t position_of(const std::string& model, const std::vector<Port>& inputs, const std::string& name) {
-  const auto at = std::ranges::find(inputs, name, &Port::name);
-  if (at == inputs.end()) refuse(model, "there is no input '" + name + "'");
-  return static_cast<std::size_t>(at - inputs.begin());
+std::size_t input_of(const BatchPlan::Of& of, const std::string& name) {
+  if (const auto at = position_of(of.inputs, name)) return *at;
+  refuse(of.model, "there is no input '" + name + "'");
 }
 
 bool can_be_padded(api::Dtype dtype) {
@@ -64,7 +58,7 @@ bool can_be_padded(api::Dtype dtype) {
 
 std::vector<std::string> BatchPlan::symbols(const Of& of) {
   if (const auto& axis = of.config.batching.batch_axis) {
-    const Port& port = of.inputs[position_of(of.model, of.inputs, axis->first)];
+    const Port& port = of.inputs[input_of(of, axis->first)];
     if (axis->second >= port.dims.size() || !is_symbol(port.dims[axis->second])) {
       refuse(of.model, "input '" + port.name + "' has no free extent at axis " + std::to_string(axis->second));
     }
@@ -94,14 +88,14 @@ BatchPlan::BatchPlan(const Of& of, const std::string& symbol) : ports_(of.inputs
     if (!outputs_[i]) refuse(of.model, "output '" + of.outputs[i].name + "' has no extent '" + symbol + "'");
   }
   for (const StateLink& link : of.config.sequences.states) {  // what an output gives, the input takes
-    inputs_[position_of(of.model, of.inputs, link.input)] = outputs_[position_of(of.model, of.outputs, link.output)];
+    inputs_[input_of(of, link.input)] = outputs_[*position_of(of.outputs, link.output)];
   }
   for (const Padding& padding : of.config.batching.paddings) pad(of, padding);
   if (!of.config.batching.lengths.empty()) set_lengths(of, symbol);
 }
 
 void BatchPlan::pad(const Of& of, const Padding& padding) {
-  const std::size_t i = position_of(of.model, of.inputs, padding.input);
+  const std::size_t i = input_of(of, padding.input);
   const Port& port = of.inputs[i];
   const bool free = padding.axis < port.dims.size() && is_symbol(port.dims[padding.axis]);
   if (!inputs_[i] || !free || padding.axis == inputs_[i]->batch) {
@@ -118,7 +112,7 @@ void BatchPlan::pad(const Of& of, const Padding& padding) {
 
 void BatchPlan::set_lengths(const Of& of, const std::string& symbol) {
   const std::string& name = of.config.batching.lengths;
-  lengths_ = position_of(of.model, of.inputs, name);
+  lengths_ = input_of(of, name);
   const Port& port = of.inputs[*lengths_];
   const bool integers = port.dtype == api::Dtype::i32 || port.dtype == api::Dtype::i64;
   if (integers && port.dims.size() == 1 && inputs_[*lengths_]) return;
@@ -223,8 +217,7 @@ std::vector<Array> BatchPlan::sample(std::int64_t count, std::int64_t length, st
     api::Sizes sizes;
     for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
       const bool batch = inputs_[i] && axis == inputs_[i]->batch, padded = inputs_[i] && axis == inputs_[i]->padded;
-      const auto fixed = std::atoll(port.dims[axis].c_str());
-      sizes.push_back(batch ? count : padded ? length : is_symbol(port.dims[axis]) ? other : fixed);
+      sizes.push_back(batch ? count : padded ? length : fixed_extent(port.dims[axis]).value_or(other));
     }
     Array value(port.dtype, std::move(sizes));
     if (port.dtype == api::Dtype::f32)

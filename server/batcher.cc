@@ -51,11 +51,6 @@ void Batcher::check_room_locked() const {
   throw Refusal(Http::too_many, "too many requests wait for the model: " + std::to_string(queue_.size()));
 }
 
-std::size_t Batcher::queued() const {
-  const std::scoped_lock lock(mutex_);
-  return queue_.size();
-}
-
 /// How long the first job may wait for more: not at all where the next one is not likely to come in time.
 Clock::duration Batcher::patience() const {
   const Clock::duration delay = config_.delay;

@@ -41,7 +41,6 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
 
   /// Throws Refusal (too_many) when too many jobs wait, and Refusal (bad_request) for a priority that there is not.
   void push(Job job, BatchPlan::Shape shape);
-  std::size_t queued() const;
   /// Throws Refusal (too_many) when push() would.
   void check_room() const;
 

@@ -1,19 +1,13 @@
 #include "server/generate.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "server/json_tensor.h"
 #include "server/json_text.h"
+#include "server/port.h"
 
 namespace frazil::server {
 namespace {
-
-std::optional<std::int64_t> extent_of(const std::string& dim) {
-  std::int64_t extent = 0;
-  const auto parsed = std::from_chars(dim.data(), dim.data() + dim.size(), extent);
-  return parsed.ec == std::errc() && parsed.ptr == dim.data() + dim.size() ? std::optional(extent) : std::nullopt;
-}
 
 /// The port's shape for so many elements: they lie along its last free axis.
 api::Sizes shape_for(const api::Port& port, std::int64_t count, const std::string& what) {
@@ -21,7 +15,7 @@ api::Sizes shape_for(const api::Port& port, std::int64_t count, const std::strin
   std::optional<std::size_t> free;
   std::int64_t known = 1;
   for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
-    const auto extent = extent_of(port.dims[axis]);
+    const auto extent = fixed_extent(port.dims[axis]);
     if (!extent) free = axis;
     sizes.push_back(extent.value_or(1));
     known *= sizes.back();

@@ -14,6 +14,7 @@
 #include <simdjson.h>
 
 #include "server/datatype.h"
+#include "server/port.h"
 #include "server/tensor_bytes.h"
 
 namespace frazil::server::proto {
@@ -92,7 +93,7 @@ class Fields {
     if (all.size() % sizeof(T) != 0) refuse(at(name) + " is damaged");
     for (; !all.empty(); all.remove_prefix(sizeof(T))) {
       T value;
-      std::memcpy(&value, all.data(), sizeof value);
+      std::memcpy(&value, all.data(), sizeof value);  // NOLINT(bugprone-suspicious-stringview-data-usage): it has them
       item(value);
     }
   }
@@ -261,13 +262,13 @@ class Contents {
 
   Array tensor(api::Sizes sizes, std::uint64_t count) {
     std::uint64_t given = 0;
-    with_type([&]<class T>(T) { each<T>([&](const auto&) { ++given; }); });
+    with_type([&]<class T>(const T&) { each<T>([&](const auto&) { ++given; }); });
     if (given != count) {
       refuse(what_ + ": its shape has " + std::to_string(count) + " elements, " + field_.name + " has " +
              std::to_string(given));
     }
     Array array(dtype_, std::move(sizes));
-    with_type([&]<class T>(T) {
+    with_type([&]<class T>(const T&) {
       T* to = array.mutable_values<T>().data();
       each<T>([&](const auto& value) { *to++ = element<T>(value); });
     });
@@ -589,22 +590,6 @@ std::string response_of(const InferResponse& response, Tag inside) {
   return to;
 }
 
-api::Sizes sizes_of(const api::Port& port) {
-  api::Sizes sizes;
-  for (const std::string& dim : port.dims) {
-    std::int64_t extent = 0;
-    const auto parsed = std::from_chars(dim.data(), dim.data() + dim.size(), extent);
-    const bool known = parsed.ec == std::errc() && parsed.ptr == dim.data() + dim.size();
-    sizes.push_back(known ? extent : -1);
-  }
-  return sizes;
-}
-
-std::string_view datatype_of_port(const api::Port& port) {
-  const std::string_view datatype = port.kind == Array::Kind::tensor ? datatype_of(port.dtype) : std::string_view();
-  return datatype.empty() ? std::string_view(port.type) : datatype;
-}
-
 /// Triton's enumeration DataType of ModelConfig.
 std::int32_t data_type_of(const api::Port& port) {
   if (port.kind != Array::Kind::tensor) return 0;
@@ -629,7 +614,7 @@ std::int32_t data_type_of(const api::Port& port) {
 
 /// ModelInput or ModelOutput; they differ in the field of the extents. A batch axis is not among these.
 void add_config_port(pbf_writer& to, Tag tag, Tag dims, const api::Port& port, bool batched) {
-  api::Sizes sizes = sizes_of(port);
+  api::Sizes sizes = protocol_shape(port);
   if (batched && !sizes.empty()) sizes.erase(sizes.begin());
   pbf_writer inner(to, tag);
   inner.add_string(1, port.name);
@@ -715,8 +700,10 @@ std::string write_model_metadata(const Served& served, const ServedModels& versi
   for (const auto& version : versions) to.add_string(2, version->version());
   const std::string_view platform = served.platform();
   to.add_string(3, platform.data(), platform.size());
-  for (const api::Port& port : served.inputs()) add_tensor(to, 4, port.name, datatype_of_port(port), sizes_of(port));
-  for (const api::Port& port : served.outputs()) add_tensor(to, 5, port.name, datatype_of_port(port), sizes_of(port));
+  for (const api::Port& port : served.inputs())
+    add_tensor(to, 4, port.name, protocol_datatype(port), protocol_shape(port));
+  for (const api::Port& port : served.outputs())
+    add_tensor(to, 5, port.name, protocol_datatype(port), protocol_shape(port));
   return bytes;
 }
 

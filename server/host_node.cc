@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "server/port.h"
 #include "server/tensor_bytes.h"
 
 namespace frazil::server {
@@ -34,11 +35,6 @@ using api::Port;
 using std::chrono::milliseconds;
 
 // ---- what steps share ----
-
-bool is_fixed(const std::string& dim) { return std::isdigit(static_cast<unsigned char>(dim.front())) != 0; }
-bool is_symbol(const std::string& dim) {
-  return !is_fixed(dim) && std::ranges::all_of(dim, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
 
 const auto kReadElsewhere = [](const YamlNode&) {};
 
@@ -64,16 +60,19 @@ void Extents::check(const Port& port, const Array& value) {
   throw Refusal(Http::internal, "output '" + port.name + "': expected " + port.type + where + "; got " + value.str());
 }
 
-bool Extents::knows(const std::string& dim) const { return is_fixed(dim) || known_.contains(dim); }
+bool Extents::knows(const std::string& dim) const { return fixed_extent(dim) || known_.contains(dim); }
 
 api::Sizes Extents::sizes_of(const Port& port) const {
   api::Sizes sizes;
-  for (const std::string& dim : port.dims) sizes.push_back(is_fixed(dim) ? std::stoll(dim) : known_.at(dim));
+  for (const std::string& dim : port.dims) {
+    const auto fixed = fixed_extent(dim);
+    sizes.push_back(fixed ? *fixed : known_.at(dim));
+  }
   return sizes;
 }
 
 bool Extents::agree(const std::string& dim, std::int64_t extent) {
-  if (is_fixed(dim)) return dim == std::to_string(extent);
+  if (const auto fixed = fixed_extent(dim)) return *fixed == extent;
   return !is_symbol(dim) || known_.emplace(dim, extent).first->second == extent;
 }
 

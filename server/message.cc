@@ -11,4 +11,10 @@ Reply error_reply(Http status, std::string_view text) {
   return reply;
 }
 
+void expect_method(const Message& message, std::string_view method) {
+  if (message.method == method) return;
+  throw Refusal(Http::method_not_allowed, std::string(message.path) + ": expected " + std::string(method) + ", got " +
+                                              std::string(message.method));
+}
+
 }  // namespace frazil::server

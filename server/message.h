@@ -57,6 +57,9 @@ struct Reply {
   std::string body;
 };
 
+/// Refuses (method_not_allowed) a message of another method.
+void expect_method(const Message& message, std::string_view method);
+
 /// {"error": text}
 Reply error_reply(Http status, std::string_view text);
 

@@ -1,6 +1,6 @@
 #include "server/pipeline.h"
 
-#include <algorithm>
+#include "server/port.h"
 
 namespace frazil::server {
 namespace {
@@ -12,8 +12,7 @@ void check_input(const api::Port& port, const api::Array& value) {
   const bool rank = !port.ranked || (value.is_tensor() && value.sizes().size() == port.dims.size());
   bool fits = value.is_tensor() && value.dtype() == port.dtype && rank;
   for (std::size_t i = 0; fits && port.ranked && i < port.dims.size(); ++i) {
-    const bool fixed = !port.dims[i].empty() && port.dims[i].front() >= '0' && port.dims[i].front() <= '9';
-    fits = !fixed || port.dims[i] == std::to_string(value.sizes()[i]);
+    fits = fixed_extent(port.dims[i]).value_or(value.sizes()[i]) == value.sizes()[i];
   }
   if (!fits) throw Refusal(Http::bad_request, what + ": expected " + port.type + ", got " + value.str());
 }
@@ -23,10 +22,9 @@ void check_input(const api::Port& port, const api::Array& value) {
 void Pipeline::start(Call call) const {
   auto values = std::make_shared<std::vector<api::Array>>(parts_.slots);
   for (auto& [name, value] : call.request.inputs) {
-    const auto port = std::ranges::find(inputs(), name, &api::Port::name);
-    if (port == inputs().end())
-      throw Refusal(Http::bad_request, "pipeline '" + this->name() + "' has no input '" + name + "'");
-    (*values)[static_cast<Slot>(port - inputs().begin())] = std::move(value);
+    const auto at = position_of(inputs(), name);
+    if (!at) throw Refusal(Http::bad_request, "pipeline '" + this->name() + "' has no input '" + name + "'");
+    (*values)[*at] = std::move(value);
   }
   for (std::size_t i = 0; i < inputs().size(); ++i) check_input(inputs()[i], (*values)[i]);
   if (const auto limit = usual_limit(); limit && !call.deadline) call.deadline = call.arrived + *limit;

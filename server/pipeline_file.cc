@@ -8,6 +8,7 @@
 #include "server/digest.h"
 #include "server/host_node.h"
 #include "server/pipeline.h"
+#include "server/port.h"
 #include "server/yaml.h"
 
 namespace frazil::server {
@@ -21,13 +22,11 @@ using Known = TypedSlot;
 using Scope = std::map<std::string, Known, std::less<>>;
 using Results = std::vector<std::pair<std::string, Known>>;
 
-bool is_fixed(const std::string& dim) { return !dim.empty() && dim.front() >= '0' && dim.front() <= '9'; }
-
 bool agree(const Port& a, const Port& b) {
   if (a.kind != b.kind || a.dtype != b.dtype) return false;
   if (a.kind != api::Array::Kind::tensor || !a.ranked || !b.ranked) return true;
   return a.dims.size() == b.dims.size() && std::ranges::equal(a.dims, b.dims, [](const auto& x, const auto& y) {
-           return !is_fixed(x) || !is_fixed(y) || x == y;
+           return !fixed_extent(x) || !fixed_extent(y) || x == y;
          });
 }
 

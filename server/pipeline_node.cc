@@ -48,10 +48,15 @@ double chance_of(std::string_view text) {
 
 constexpr const char* kForced = "the request says so";
 
-/// The branch that the request wants a node to take.
-std::optional<std::string> forced_choice(const Flow& flow, const std::string& node) {
-  const auto at = flow.request->choices.find(node);
-  return at == flow.request->choices.end() ? std::nullopt : std::optional(at->second);
+/// The case or arm that the request wants a node to take; null where it leaves that to the node.
+template <class List>
+const Block* forced_block(const Flow& flow, const std::string& node, const char* kind, const List& list) {
+  const auto forced = flow.request->choices.find(node);
+  if (forced == flow.request->choices.end()) return nullptr;
+  const auto at = std::ranges::find(list, forced->second, [](const auto& one) { return one.block.name; });
+  if (at == list.end()) throw Refusal(Http::bad_request, "node '" + node + "' has no branch '" + forced->second + "'");
+  flow.note({.node = node, .kind = kind, .taken = forced->second, .why = kForced});
+  return &at->block;
 }
 
 NodeView view_of(std::string_view kind, const std::vector<Block>& blocks) {
@@ -120,12 +125,7 @@ class SwitchNode : public Node {
 
  protected:
   void start(Flow flow, Then then) const override {
-    if (const auto forced = forced_choice(flow, name())) {
-      const auto at = std::ranges::find(cases_, *forced, [](const Case& c) { return c.block.name; });
-      if (at == cases_.end()) throw Refusal(Http::bad_request, "node '" + name() + "' has no case '" + *forced + "'");
-      flow.note({.node = name(), .kind = "switch", .taken = *forced, .why = kForced});
-      return at->block.run(flow, then);
-    }
+    if (const Block* const forced = forced_block(flow, name(), "switch", cases_)) return forced->run(flow, then);
     std::string why;
     for (const Case& one : cases_) {
       bool taken = true;
@@ -164,12 +164,7 @@ class SplitNode : public Node {
 
  protected:
   void start(Flow flow, Then then) const override {
-    if (const auto forced = forced_choice(flow, name())) {
-      const auto at = std::ranges::find(arms_, *forced, [](const Arm& a) { return a.block.name; });
-      if (at == arms_.end()) throw Refusal(Http::bad_request, "node '" + name() + "' has no arm '" + *forced + "'");
-      flow.note({.node = name(), .kind = "split", .taken = *forced, .why = kForced});
-      return at->block.run(flow, then);
-    }
+    if (const Block* const forced = forced_block(flow, name(), "split", arms_)) return forced->run(flow, then);
     const std::string key = by_ ? text_of(by_->value(flow.for_formula())) : "";
     const double drawn = key.empty() ? chance() : chance_of(name() + '\n' + key);
     double sum = 0;

@@ -4,10 +4,9 @@
 #include <array>
 #include <optional>
 
-#include <simdjson.h>
-
 #include "server/generate.h"
 #include "server/infer_message.h"
+#include "server/json_tensor.h"
 #include "server/json_text.h"
 #include "server/rest_json.h"
 #include "server/url.h"
@@ -15,19 +14,9 @@
 namespace frazil::server {
 namespace {
 
-void expect_method(const Message& message, std::string_view method) {
-  if (message.method == method) return;
-  throw Refusal(Http::method_not_allowed, std::string(message.path) + ": expected " + std::string(method) + ", got " +
-                                              std::string(message.method));
-}
-
-/// Whether index() is asked for models that are ready alone, which all are.
+/// Refuses a body that is neither empty nor a JSON object; what the object has is not needed.
 void check_json(std::string_view body) {
-  if (body.empty()) return;
-  simdjson::dom::parser parser;
-  simdjson::dom::element document;
-  if (parser.parse(simdjson::padded_string(body)).get(document) == simdjson::SUCCESS && document.is_object()) return;
-  throw Refusal(Http::bad_request, "the body: expected a JSON object or nothing");
+  if (!body.empty()) JsonObject{body};
 }
 
 /// How an action has its request read and its response written.

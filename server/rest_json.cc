@@ -1,14 +1,10 @@
 #include "server/rest_json.h"
 
-#include <optional>
-
-#include "server/datatype.h"
 #include "server/json_text.h"
+#include "server/port.h"
 
 namespace frazil::server {
 namespace {
-
-using api::Array;
 
 constexpr std::string_view kExtensions =
     R"x(["binary_tensor_data","classification","generate","model_configuration","model_repository","parameters","schedule_policy",)x"
@@ -17,16 +13,10 @@ constexpr std::string_view kExtensions =
 void append_port(std::string& json, const api::Port& port) {
   json += R"({"name":)";
   append_json(json, port.name);
-  const std::string_view datatype = port.kind == Array::Kind::tensor ? datatype_of(port.dtype) : std::string_view();
   json += R"(,"datatype":)";
-  append_json(json, datatype.empty() ? port.type : datatype);
+  append_json(json, protocol_datatype(port));
   json += R"(,"shape":[)";
-  append_list(json, port.dims, [&](const std::string& dim) {
-    std::int64_t extent = 0;
-    const auto parsed = std::from_chars(dim.data(), dim.data() + dim.size(), extent);
-    const bool known = parsed.ec == std::errc() && parsed.ptr == dim.data() + dim.size();
-    append_number(json, known ? extent : -1);
-  });
+  append_list(json, protocol_shape(port), [&](std::int64_t extent) { append_number(json, extent); });
   json += "]}";
 }
 
@@ -36,16 +26,6 @@ void append_ports(std::string& json, std::string_view key, const std::vector<api
   json += ']';
 }
 
-void append_timed(std::string& json, std::string_view key, const Timed& timed, bool first = false) {
-  if (!first) json += ',';
-  append_json(json, key);
-  json += R"(:{"count":)";
-  append_number(json, timed.count());
-  json += R"(,"ns":)";
-  append_number(json, timed.nanoseconds());
-  json += '}';
-}
-
 void append_field(std::string& json, std::string_view key, std::uint64_t value) {
   json += ',';
   append_json(json, key);
@@ -53,14 +33,19 @@ void append_field(std::string& json, std::string_view key, std::uint64_t value) 
   append_number(json, value);
 }
 
-void append_duration(std::string& json, std::string_view key, std::uint64_t count, Nanoseconds time) {
-  json += ',';
+/// Behind a member, or as the first one.
+void append_duration(std::string& json, std::string_view key, std::uint64_t count, std::uint64_t nanoseconds) {
+  if (json.back() != '{') json += ',';
   append_json(json, key);
   json += R"(:{"count":)";
   append_number(json, count);
   json += R"(,"ns":)";
-  append_number(json, time.count());
+  append_number(json, nanoseconds);
   json += '}';
+}
+
+void append_timed(std::string& json, std::string_view key, const Timed& timed) {
+  append_duration(json, key, timed.count(), timed.nanoseconds());
 }
 
 void append_statistics(std::string& json, const Served& served) {
@@ -74,7 +59,7 @@ void append_statistics(std::string& json, const Served& served) {
   append_field(json, "inference_count", s.success.count());
   append_field(json, "execution_count", s.runs.count());
   json += R"(,"inference_stats":{)";
-  append_timed(json, "success", s.success, true);
+  append_timed(json, "success", s.success);
   append_timed(json, "fail", s.fail);
   append_timed(json, "queue", s.queue);
   append_timed(json, "compute_input", s.compute_input);
@@ -86,11 +71,12 @@ void append_statistics(std::string& json, const Served& served) {
   json += R"(},"batch_stats":[)";
   append_list(json, s.batches.by_size(), [&](const auto& entry) {
     const auto& [size, runs] = entry;
+    const auto ns = [](Nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
     json += R"({"batch_size":)";
     append_number(json, size);
-    append_duration(json, "compute_input", runs.count, runs.input);
-    append_duration(json, "compute_infer", runs.count, runs.infer);
-    append_duration(json, "compute_output", runs.count, runs.output);
+    append_duration(json, "compute_input", runs.count, ns(runs.input));
+    append_duration(json, "compute_infer", runs.count, ns(runs.infer));
+    append_duration(json, "compute_output", runs.count, ns(runs.output));
     json += '}';
   });
   json += "]}";

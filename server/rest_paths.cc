@@ -1,32 +1,23 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
-#include <simdjson.h>
-
+#include "server/json_tensor.h"
 #include "server/json_text.h"
 #include "server/rest.h"
 #include "server/url.h"
+#include "server/yaml.h"
 
 // The ways that requests took: GET /v2/paths, GET /v2/paths/NUMBER, POST /v2/paths/NUMBER/replay.
 namespace frazil::server {
 namespace {
 
-namespace dom = simdjson::dom;
-
 constexpr std::size_t kMostListed = 1000;
-
-std::optional<std::uint64_t> number_from(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 PathLog::Query query_from(std::string_view text) {
   PathLog::Query query;
   for (const auto& [key, value] : query_of(text)) {
-    const auto number = number_from(value);
+    const auto number = whole_from(value);
     if (key == "model") {
       query.model = value;
     } else if (key == "id") {
@@ -48,32 +39,25 @@ PathLog::Query query_from(std::string_view text) {
   return query;
 }
 
+std::string text_at(dom::object object, const char* key) {
+  const auto given = maybe(object, key);
+  return given ? std::string(get<std::string_view>(*given, std::string("field \"") + key + '"', "a string")) : "";
+}
+
 Service::Change change_from(std::string_view body) {
   Service::Change change;
   if (body.empty()) return change;
-  dom::parser parser;
-  dom::object root, parameters, choices;
-  if (parser.parse(simdjson::padded_string(body)).get(root) != simdjson::SUCCESS) {
-    throw Refusal(Http::bad_request, "the body: expected a JSON object or nothing");
-  }
-  std::string_view text;
-  if (root["model"].get(text) == simdjson::SUCCESS) change.model = text;
-  if (root["version"].get(text) == simdjson::SUCCESS) change.version = text;
-  if (root["parameters"].get(parameters) == simdjson::SUCCESS) {
-    for (const auto& [key, value] : parameters) {
-      double number = 0;
-      bool truth = false;
-      if (value.get(truth) == simdjson::SUCCESS)
-        change.parameters.emplace(key, truth);
-      else if (value.get(number) == simdjson::SUCCESS)
-        change.parameters.emplace(key, number);
-      else if (value.get(text) == simdjson::SUCCESS)
-        change.parameters.emplace(key, std::string(text));
+  const JsonObject json(body);
+  change.model = text_at(json.root(), "model");
+  change.version = text_at(json.root(), "version");
+  if (const auto parameters = maybe(json.root(), "parameters")) {
+    for (const auto& [key, value] : get<dom::object>(*parameters, "field \"parameters\"", "an object")) {
+      change.parameters.emplace(key, parameter_of(value, "parameter " + std::string(key)));
     }
   }
-  if (root["choices"].get(choices) == simdjson::SUCCESS) {
-    for (const auto& [key, value] : choices) {
-      if (value.get(text) == simdjson::SUCCESS) change.choices.emplace(key, text);
+  if (const auto choices = maybe(json.root(), "choices")) {
+    for (const auto& [key, value] : get<dom::object>(*choices, "field \"choices\"", "an object")) {
+      change.choices.emplace(key, get<std::string_view>(value, "choice " + std::string(key), "a branch's name"));
     }
   }
   return change;
@@ -134,19 +118,13 @@ Reply compared(const Journey& before, const Outcome& now, const PathRecord& path
   return reply;
 }
 
-void expect(const Message& message, std::string_view method) {
-  if (message.method == method) return;
-  throw Refusal(Http::method_not_allowed, std::string(message.path) + ": expected " + std::string(method) + ", got " +
-                                              std::string(message.method));
-}
-
 }  // namespace
 
 void Rest::of_paths(const Message& message, const std::shared_ptr<Caller>& caller, Done done) const {
   constexpr std::string_view kPaths = "/v2/paths/", kReplay = "/replay";
   std::string_view rest = message.path.substr(std::min(kPaths.size(), message.path.size()));
   if (rest.empty()) {
-    expect(message, "GET");
+    expect_method(message, "GET");
     Reply reply{.body = "["};
     append_list(reply.body, service_.paths().find(query_from(message.query)),
                 [&](const auto& journey) { append_journey(reply.body, *journey); });
@@ -155,11 +133,11 @@ void Rest::of_paths(const Message& message, const std::shared_ptr<Caller>& calle
   }
   const bool again = rest.ends_with(kReplay);
   if (again) rest.remove_suffix(kReplay.size());
-  const auto number = number_from(rest);
+  const auto number = whole_from(rest);
   if (!number)
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
   if (again) return replay(message, *number, caller, std::move(done));
-  expect(message, "GET");
+  expect_method(message, "GET");
   const auto journey = service_.paths().find(*number);
   if (journey == nullptr) throw Refusal(Http::not_found, "path " + std::to_string(*number) + " is not kept");
   Reply reply;
@@ -169,7 +147,7 @@ void Rest::of_paths(const Message& message, const std::shared_ptr<Caller>& calle
 
 void Rest::replay(const Message& message, std::uint64_t number, const std::shared_ptr<Caller>& caller,
                   Done done) const {
-  expect(message, "POST");
+  expect_method(message, "POST");
   const auto kept = service_.paths().find(number);
   service_.tenants().check(message.authorization, kept == nullptr ? "" : kept->model);
   const Done leave = with_place({.authorization = message.authorization}, std::move(done));

@@ -5,6 +5,7 @@
 #include <frazil/error.h>
 
 #include "server/classify.h"
+#include "server/port.h"
 
 namespace frazil::server {
 namespace {
@@ -28,12 +29,9 @@ void count(Statistics& statistics, Clock::duration time, const Outcome& outcome)
   if (status == Http::too_many) statistics.rejected.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::size_t position_of(const Served& served, const std::string& output) {
-  const auto at = std::ranges::find(served.outputs(), output, &api::Port::name);
-  if (at == served.outputs().end()) {
-    throw Refusal(Http::bad_request, "model '" + served.name() + "' has no output '" + output + "'");
-  }
-  return static_cast<std::size_t>(at - served.outputs().begin());
+std::size_t output_of(const Served& served, const std::string& output) {
+  if (const auto at = position_of(served.outputs(), output)) return *at;
+  throw Refusal(Http::bad_request, "model '" + served.name() + "' has no output '" + output + "'");
 }
 
 }  // namespace
@@ -79,7 +77,7 @@ InferResponse Served::respond(const InferRequest& request, std::vector<api::Arra
     return response;
   }
   for (const WantedOutput& wanted : request.outputs) {
-    const api::Array& value = values[position_of(*this, wanted.name)];
+    const api::Array& value = values[output_of(*this, wanted.name)];
     const bool whole = wanted.classes == 0;
     response.outputs.emplace_back(wanted.name,
                                   whole ? value : classes_of(value, wanted.classes, labels(wanted.name), wanted.name));
@@ -88,7 +86,7 @@ InferResponse Served::respond(const InferRequest& request, std::vector<api::Arra
 }
 
 void Served::check_wanted(const InferRequest& request) const {
-  for (const WantedOutput& wanted : request.outputs) position_of(*this, wanted.name);
+  for (const WantedOutput& wanted : request.outputs) output_of(*this, wanted.name);
 }
 
 Http status_of(api::Code code, bool out_of_time) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 
 #include <frazil/error.h>
 
 #include "server/path_record.h"
+#include "server/port.h"
 
 namespace frazil::server {
 
@@ -31,6 +31,7 @@ class ServedModel::Borrowed {
   }
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
+  api::Session& operator*() { return *session_; }
   api::Session* operator->() { return session_.get(); }
 
  private:
@@ -43,18 +44,8 @@ namespace {
 /// A value of the port's type with zeros, in which free extents are 1.
 Array zeros(const api::Port& port) {
   api::Sizes sizes;
-  for (const std::string& dim : port.dims) {
-    std::int64_t extent = 1;
-    const auto parsed = std::from_chars(dim.data(), dim.data() + dim.size(), extent);
-    sizes.push_back(parsed.ec == std::errc() && parsed.ptr == dim.data() + dim.size() ? extent : 1);
-  }
+  for (const std::string& dim : port.dims) sizes.push_back(fixed_extent(dim).value_or(1));
   return {port.dtype, std::move(sizes)};
-}
-
-std::optional<std::size_t> position(const std::vector<api::Port>& ports, std::string_view name) {
-  const auto at = std::ranges::find(ports, name, &api::Port::name);
-  if (at == ports.end()) return std::nullopt;
-  return static_cast<std::size_t>(at - ports.begin());
 }
 
 /// The latest of the deadlines; nothing where a call has none.
@@ -183,7 +174,7 @@ std::optional<std::string> ServedModel::try_out(const BatchPlan& plan, std::int6
 
 void ServedModel::check_states() const {
   for (const StateLink& link : parts_.config.sequences.states) {
-    const auto in = position(inputs(), link.input), out = position(outputs(), link.output);
+    const auto in = position_of(inputs(), link.input), out = position_of(outputs(), link.output);
     const std::string what = "model '" + name() + "': state '" + link.input + "': ";
     if (!in) throw api::Error(api::Code::bad_input, what + "there is no such input");
     if (!out) throw api::Error(api::Code::bad_input, what + "there is no output '" + link.output + "'");
@@ -211,7 +202,7 @@ const std::vector<std::string>& ServedModel::labels(std::string_view output) con
 std::vector<Array> ServedModel::inputs_of(InferRequest& request) const {
   std::vector<Array> values(inputs().size());
   for (auto& [name, value] : request.inputs) {
-    const auto at = position(inputs(), name);
+    const auto at = position_of(inputs(), name);
     if (!at) throw Refusal(Http::bad_request, "model '" + this->name() + "' has no input '" + name + "'");
     if (!values[*at].empty()) throw Refusal(Http::bad_request, "input '" + name + "' is given twice");
     values[*at] = std::move(value);
@@ -260,7 +251,7 @@ std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const
   session->set_deadline(longest_left(calls));
   const auto joined = Clock::now();
   api::Results results = [&] {
-    const EndsWithCallers ends(calls, *session.operator->());
+    const EndsWithCallers ends(calls, *session);
     return session->run(inputs);
   }();
   const auto time = Clock::now() - joined;
@@ -364,15 +355,17 @@ std::int64_t ServedModel::count_padding(std::span<const BatchPlan::Shape> shapes
 
 // ---- sequences ----
 
+std::string ServedModel::state_key(const InferRequest& request) const { return name() + '\n' + request.sequence.id; }
+
 void ServedModel::begin_turn(Job job) const {
   if (parts_.config.sequences.states.empty()) {
     throw Refusal(Http::bad_request, "model '" + name() + "' keeps no state: it has no sequences");
   }
-  const std::string key = name() + '\n' + job.call.request.sequence.id;
+  const std::string key = state_key(job.call.request);
   const auto shared = std::make_shared<Job>(std::move(job));
   parts_.states->begin(key, [this, shared](std::optional<StateStore::Values> state) {
     const auto done = shared->call.done;
-    const std::string held = name() + '\n' + shared->call.request.sequence.id;
+    const std::string held = state_key(shared->call.request);
     try {
       take_turn(std::move(*shared), std::move(state));
     } catch (...) {
@@ -384,7 +377,7 @@ void ServedModel::begin_turn(Job job) const {
 
 /// Answers a request that its sequence has had, as a client or a proxy sends it that did not get the answer.
 void ServedModel::repeat(Job job, const StateStore::Values& state) const {
-  parts_.states->abandon(name() + '\n' + job.call.request.sequence.id);
+  parts_.states->abandon(state_key(job.call.request));
   std::vector<Array> results;
   for (std::size_t i = 0; i < outputs().size(); ++i) {
     const auto at = std::ranges::find(state, kLastResult + std::to_string(i), &NamedArray::first);
@@ -404,12 +397,12 @@ void ServedModel::take_turn(Job job, std::optional<StateStore::Values> state) co
   }
   std::vector<NamedArray> found;
   for (const StateLink& link : parts_.config.sequences.states) {
-    Array& input = job.inputs[*position(inputs(), link.input)];
+    Array& input = job.inputs[*position_of(inputs(), link.input)];
     if (!input.empty()) continue;  // the client overrides it
     if (!fresh) {
       const auto at = std::ranges::find(*state, link.input, &NamedArray::first);
       if (at != state->end()) input = at->second;
-    } else if (const api::Port& port = inputs()[*position(inputs(), link.input)]; !port.optional) {
+    } else if (const api::Port& port = inputs()[*position_of(inputs(), link.input)]; !port.optional) {
       input = zeros(port);
     }
     if (!input.empty()) found.emplace_back(link.input, input);
@@ -427,12 +420,12 @@ void ServedModel::take_turn(Job job, std::optional<StateStore::Values> state) co
 }
 
 void ServedModel::end_turn(const Call& call, const Values& values) const {
-  const std::string key = name() + '\n' + call.request.sequence.id;
+  const std::string key = state_key(call.request);
   if (!values) return parts_.states->abandon(key);
   if (call.request.sequence.end) return parts_.states->end(key, std::nullopt, {});
   StateStore::Values next;
   for (const StateLink& link : parts_.config.sequences.states) {
-    next.emplace_back(link.input, (*values)[*position(outputs(), link.output)]);
+    next.emplace_back(link.input, (*values)[*position_of(outputs(), link.output)]);
   }
   if (!call.request.id.empty()) {
     next.emplace_back(kLastId, Array::scalar(call.request.id));

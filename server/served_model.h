@@ -66,6 +66,7 @@ class ServedModel : public Served {
             const std::string& why) const;
   std::vector<api::Array> run_session(std::span<const api::Array> inputs, const std::vector<const Call*>& calls,
                                       std::uint64_t requests, Clock::time_point begun) const;
+  std::string state_key(const InferRequest& request) const;
   void begin_turn(Job job) const;
   void take_turn(Job job, std::optional<StateStore::Values> state) const;
   void repeat(Job job, const StateStore::Values& state) const;

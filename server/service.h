@@ -68,15 +68,16 @@ class Service {
   Clock::duration expected_wait() const;
   const Tenants& tenants() const { return tenants_; }
 
-  /// Runs a request of which the inputs were kept again, alone, with other parameters or on another version where
-  /// `change` has some. `done` is called once: with what then came out, and its way. Throws Refusal for a number that
-  /// is not kept, or not with its inputs.
+  /// What is other in a replay.
   struct Change {
     std::string model, version;  ///< empty: as it was
     std::map<std::string, Parameter> parameters;
     std::map<std::string, std::string> choices;
   };
   using Replayed = std::function<void(const Journey& before, Outcome now, const PathRecord& path)>;
+  /// Runs a request of which the inputs were kept again, alone, with other parameters or on another version where
+  /// `change` has some. `done` is called once: with what then came out, and its way. Throws Refusal for a number that
+  /// is not kept, or not with its inputs.
   void replay(std::uint64_t number, const Change& change, std::shared_ptr<Caller> caller, Replayed done);
   const PathLog& paths() const { return paths_; }
 

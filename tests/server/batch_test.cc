@@ -237,12 +237,25 @@ TEST_F(Batches, SessionsOfHeadersAreForModelsWithState) {
   EXPECT_FALSE(ask(*service_, asking).get()) << "a client that asks for state itself is told that there is none";
 }
 
-TEST_F(Batches, ARequestWaitsForOthersNotLongerThanItsDelay) {
+TEST_F(Batches, ARequestWaitsForOthersWhereTheyAreLikely) {
   folder_.add("m", kDouble);
-  serve({.batching = {.most = 4, .delay = std::chrono::milliseconds(20)}});
-  for (int i = 0; i < 50; ++i) {  // many in a row: more are likely
-    EXPECT_THAT(floats_of(ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2})}}}).get()), ElementsAre(2, 4));
+  serve({.batching = {.most = 8, .delay = std::chrono::milliseconds(300)}});
+  const auto once = [&] { return ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2})}}}); };
+  once().get();
+  EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 1))) << "nobody is expected: it runs at once";
+  {
+    Busy busy(*service_);
+    std::vector<std::future<server::Outcome>> many;
+    for (int i = 0; i < 40; ++i) many.push_back(once());
+    busy.go();
+    for (auto& one : many) one.get();
   }
+  auto first = once();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  auto second = once();
+  EXPECT_THAT(floats_of(first.get()), ElementsAre(2, 4));
+  EXPECT_THAT(floats_of(second.get()), ElementsAre(2, 4));
+  EXPECT_EQ(sizes()[2], 1U) << "the worker was idle, and still the first one has waited";
 }
 
 TEST_F(Batches, QueuesAreBounded) {
