@@ -13,6 +13,7 @@ GIVEN = {
     "build.h": "const Model& model, Patch& patch",
     "debug.h": "const Model& model, Array x",
     "host_operator.h": "GraphBuilder& graph, Term x",
+    "lazy.h": "Array weights, LazyArray x, LazyArray b, LazyArray h, LazyArray u, std::vector<Tree> trees",
     "live.h": "const Model& model, Array x",
     "registry.h": "const Model& model, GraphBuilder& graph, Term x",
     "session.h": "Session& session, Array x",
@@ -32,6 +33,9 @@ HEAD = """#include <cstdio>
 #pragma GCC diagnostic ignored "-Wunused-but-set-variable"
 
 namespace frazil::examples {
+
+struct Tree {};
+[[maybe_unused]] LazyArray score(const Tree&) { return {}; }
 """
 
 

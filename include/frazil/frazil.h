@@ -13,6 +13,7 @@
 #include <frazil/debug.h>
 #include <frazil/error.h>
 #include <frazil/host_operator.h>
+#include <frazil/lazy.h>
 #include <frazil/live.h>
 #include <frazil/model.h>
 #include <frazil/observer.h>
@@ -23,13 +24,19 @@
 namespace frazil {
 
 using api::Array;
+using api::Arrays;
 using api::Attribute;
 using api::Attributes;
+using api::batch;
+using api::BatchOptions;
+using api::BatchReport;
 using api::Body;
 using api::byte_size;
 using api::Code;
 using api::compare;
 using api::CompareOptions;
+using api::concatenate;
+using api::cond;
 using api::Counters;
 using api::Debugger;
 using api::diff;
@@ -39,11 +46,16 @@ using api::Dtype;
 using api::dtype_of;
 using api::Error;
 using api::Extent;
+using api::function;
+using api::Function;
 using api::GraphBuilder;
 using api::HostOperator;
+using api::LazyArray;
 using api::LiveModel;
 using api::LiveSession;
 using api::LoadOptions;
+using api::loop;
+using api::matmul;
 using api::Model;
 using api::name_of;
 using api::Named;
@@ -51,9 +63,12 @@ using api::NodeAttributes;
 using api::NodeEvent;
 using api::Observer;
 using api::onnx_number;
+using api::Operand;
+using api::Operator;
 using api::OperatorInfo;
 using api::operators;
 using api::Options;
+using api::parameter;
 using api::Patch;
 using api::Policy;
 using api::Port;
@@ -62,10 +77,12 @@ using api::Registry;
 using api::Results;
 using api::Session;
 using api::Sizes;
+using api::stack;
 using api::TensorType;
 using api::Term;
 using api::ValueEvent;
 using api::Version;
 using api::VersionNote;
+using api::where;
 
 }  // namespace frazil

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/access.h"
 
 namespace frazil::api {
+
+/// The operator of this name, as Body::op takes it. Throws Code::unsupported, with similar names, when there is none.
+const OpDef& find_op(std::string_view name);
 
 /// The operator's attributes with the given ones set. Throws, with `what` as prefix, for an unknown or missing
 /// attribute or a wrong kind. An integer is accepted for a float.

@@ -14,18 +14,6 @@ class InnerBody : public Body {
   explicit InnerBody(std::unique_ptr<Impl> impl) : Body(std::move(impl)) {}
 };
 
-const OpDef& find_op(std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  const std::string_view domain = dot == std::string_view::npos ? "" : name.substr(0, dot);
-  const std::string_view plain = dot == std::string_view::npos ? name : name.substr(dot + 1);
-  if (const OpDef* op = OpRegistry::global().find(domain, plain)) return *op;
-  std::string near;
-  for (const std::string_view close : OpRegistry::global().close_to(plain)) {
-    near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", close);
-  }
-  refuse(frazil::Code::unsupported, "no operator '{}'{}", name, near);
-}
-
 std::string describe(const OpDef& op, std::string_view name) {
   return name.empty() ? std::string(op.name) : fmt::format("node '{}' ({})", name, op.name);
 }
@@ -38,6 +26,18 @@ bool encloses(const Graph& graph, BlockId outer, BlockId inner) {
 }
 
 }  // namespace
+
+const OpDef& find_op(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  const std::string_view domain = dot == std::string_view::npos ? "" : name.substr(0, dot);
+  const std::string_view plain = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  if (const OpDef* op = OpRegistry::global().find(domain, plain)) return *op;
+  std::string near;
+  for (const std::string_view close : OpRegistry::global().close_to(plain)) {
+    near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", close);
+  }
+  refuse(frazil::Code::unsupported, "no operator '{}'{}", name, near);
+}
 
 Builder& Body::Impl::to() const {
   if (builder == nullptr) refuse(frazil::Code::bad_input, "the patch has been committed: make a new one");

@@ -1,0 +1,357 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <frazil/array.h>
+#include <frazil/build.h>
+#include <frazil/model.h>
+
+// Define by run: ordinary code whose array operators are recorded, and run together when a value is read.
+namespace frazil::api {
+
+class Operand;
+
+/// An array that may not have been computed yet. Operators on it record; reading it runs what it depends on, and
+/// nothing else. What runs is compiled once for each structure of recorded operators: other extents use it again. A
+/// handle: copying is cheap. Arrays that depend on each other belong to one thread at a time; parameters may be shared.
+///
+///   auto w = frazil::parameter(weights);
+///   auto y = gelu(matmul(x, w) + b);     // records
+///   float first = y.value().number(0);   // runs
+class LazyArray {
+ public:
+  LazyArray() noexcept = default;  ///< an omitted optional input
+  LazyArray(const Array& value);   ///< of any kind; its elements must not change afterwards
+  LazyArray(const LazyArray& other);
+  LazyArray(LazyArray&& other) noexcept : node_(std::exchange(other.node_, nullptr)), output_(other.output_) {}
+  LazyArray& operator=(LazyArray other) noexcept {
+    std::swap(node_, other.node_);
+    std::swap(output_, other.output_);
+    return *this;
+  }
+  ~LazyArray();
+
+  explicit operator bool() const { return node_ != nullptr; }
+  /// The value. Throws what a run throws, and Code::bad_input while a function is traced: a graph has no values.
+  Array value() const;
+  /// The value of an array with one element.
+  template <class T>
+  T item() const {
+    return value().template item<T>();
+  }
+  /// Element type and extents; runs what they depend on where only a run tells.
+  Dtype dtype() const;
+  Sizes shape() const;
+  /// Row `index` of the first axis; negative ones count from the end. Of a parameter it is known to be one of its rows:
+  /// what functions compute from such rows alone is remembered (Function).
+  LazyArray operator[](std::int64_t index) const;
+  /// How what this array depends on would run: the passes and the plan.
+  std::string explain() const;
+
+ private:
+  friend struct LazyAccess;
+  void* node_ = nullptr;
+  std::uint32_t output_ = 0;
+};
+
+/// Weights: values that never change, which what is compiled contains.
+LazyArray parameter(const Array& value);
+
+/// An argument of an operator: an array, or a number, which takes the element type of the arrays beside it. Knows the
+/// user's line, which errors name.
+class Operand {
+ public:
+  Operand(const LazyArray& array, std::source_location where = std::source_location::current())
+      : array_(&array), where_(where) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Operand(T number, std::source_location where = std::source_location::current())
+      : number_(static_cast<double>(number)), integer_(std::is_integral_v<T>), where_(where) {}
+
+ private:
+  friend struct LazyAccess;
+  const LazyArray* array_ = nullptr;
+  double number_ = 0;
+  bool integer_ = false;
+  std::source_location where_;
+};
+
+/// An operator with its attributes, as Body::op takes them.
+///
+///   static const frazil::Operator softmax("Softmax", {{"axis", -1}});
+///   auto y = softmax({x});
+class Operator {
+ public:
+  /// Throws Code::unsupported for an unknown operator, and Code::bad_model for attributes that it does not have.
+  explicit Operator(std::string_view name, const Attributes& attributes = {}, std::size_t outputs = 1);
+  /// Records. Throws Code::bad_model, naming the caller's line, for inputs that do not fit.
+  LazyArray operator()(std::initializer_list<Operand> inputs) const {
+    return (*this)(std::span(inputs.begin(), inputs.size()));
+  }
+  LazyArray operator()(std::span<const Operand> inputs) const;
+  /// All results of an operator with several.
+  std::vector<LazyArray> all(std::span<const Operand> inputs) const;
+
+ private:
+  const void* operation_;
+};
+
+/// Code as a graph: at the first call with arguments of some element types and ranks it is run once to record it. Calls
+/// record one node; in a batch, equal calls of all instances run as one. While all arguments are rows of parameters,
+/// results are remembered and not computed again. A handle; thread-safe.
+class Function {
+ public:
+  using Body = std::function<std::vector<LazyArray>(std::span<const LazyArray> arguments)>;
+  Function(std::string name, Body body);
+  std::vector<LazyArray> call(std::span<const Operand> arguments) const;
+  /// The graph as a model, which saves as ONNX, for arguments like these. Inputs are x0, x1, ..., outputs y0, y1, ...
+  Model model(std::span<const LazyArray> arguments) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+namespace detail {
+
+/// Results of user code as a list, and back.
+template <class R>
+struct Listed {
+  static std::vector<LazyArray> list(R&& values) {
+    return std::apply([](auto&&... each) { return std::vector<LazyArray>{std::move(each)...}; }, std::move(values));
+  }
+  static R from(std::vector<LazyArray>&& values) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return R{std::move(values[I])...};
+    }(std::make_index_sequence<std::tuple_size_v<R>>());
+  }
+};
+template <>
+struct Listed<LazyArray> {
+  static std::vector<LazyArray> list(LazyArray&& value) { return {std::move(value)}; }
+  static LazyArray from(std::vector<LazyArray>&& values) { return std::move(values[0]); }
+};
+template <>
+struct Listed<std::vector<LazyArray>> {
+  static std::vector<LazyArray> list(std::vector<LazyArray>&& values) { return std::move(values); }
+  static std::vector<LazyArray> from(std::vector<LazyArray>&& values) { return std::move(values); }
+};
+
+template <class>
+using ArgumentAt = LazyArray;
+
+template <class F, std::size_t... I>
+auto spread(F& body, std::span<const LazyArray> arguments, std::index_sequence<I...>) {
+  return body(arguments[I]...);
+}
+
+}  // namespace detail
+
+/// A function as it is written: takes LazyArrays, returns one, or an array, a tuple or a vector of them.
+template <class F>
+class Traced {
+ public:
+  Traced(std::string name, F body) : name_(std::move(name)), body_(std::move(body)) {}
+
+  template <class... A>
+  auto operator()(const A&... arguments) const {
+    using R = std::invoke_result_t<F&, detail::ArgumentAt<A>...>;
+    const std::array<Operand, sizeof...(A)> operands{Operand(arguments)...};
+    return detail::Listed<R>::from(function<sizeof...(A)>().call(operands));
+  }
+  template <class... A>
+  Model model(const A&... arguments) const {
+    const std::array<LazyArray, sizeof...(A)> all{arguments...};
+    return function<sizeof...(A)>().model(all);
+  }
+
+ private:
+  template <std::size_t Arity>
+  const Function& function() const {
+    if (function_) return *function_;
+    return function_.emplace(name_, [body = body_](std::span<const LazyArray> arguments) mutable {
+      auto results = detail::spread(body, arguments, std::make_index_sequence<Arity>());
+      return detail::Listed<decltype(results)>::list(std::move(results));
+    });
+  }
+
+  std::string name_;
+  F body_;
+  mutable std::optional<Function> function_;
+};
+
+/// Code as a graph; see Function.
+///
+///   auto cell = frazil::function("cell", [&](LazyArray h, LazyArray x) { return tanh(matmul(h, u) + x); });
+///   h = cell(h, x);
+template <class F>
+Traced<F> function(std::string name, F body) {
+  return {std::move(name), std::move(body)};
+}
+
+using Branch = std::function<std::vector<LazyArray>()>;
+/// While a function is traced: an If of its graph, with both branches. Elsewhere the predicate is read and one branch
+/// called. Branches return equally many arrays.
+std::vector<LazyArray> cond(Operand predicate, const Branch& then, const Branch& otherwise);
+
+using Arrays = std::vector<LazyArray>;
+/// Calls `body` on the carried arrays while `condition` holds for them; returns the last ones. While a function is
+/// traced: a Loop of its graph.
+Arrays loop(const std::function<LazyArray(const Arrays&)>& condition, const std::function<Arrays(const Arrays&)>& body,
+            Arrays carried);
+
+// ---- batches ----
+
+struct BatchOptions {
+  std::size_t at_once = 1024;             ///< instances that have begun and not ended
+  std::size_t stack_bytes = 256U << 10U;  ///< of each instance's function
+};
+/// What a batch did.
+struct BatchReport {
+  std::uint64_t instances = 0;
+  std::uint64_t waits = 0;     ///< times that an instance waited for a value
+  std::uint64_t rounds = 0;    ///< times that all waited, and what they waited for ran
+  std::uint64_t runs = 0;      ///< of compiled programs
+  std::uint64_t nodes = 0;     ///< recorded operators and calls that the runs served
+  std::uint64_t recalled = 0;  ///< calls of functions whose results were remembered
+};
+
+namespace detail {
+
+BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>& body, const BatchOptions& options);
+/// Makes these values there, with those of the other instances.
+void settle(std::span<const LazyArray* const> arrays);
+
+inline void settle_result(const LazyArray& result) {
+  const LazyArray* const one = &result;
+  settle(std::span(&one, 1));
+}
+template <class R>
+void settle_result(const std::vector<R>& results) {
+  std::vector<const LazyArray*> all;
+  if constexpr (std::is_same_v<R, LazyArray>) {
+    for (const LazyArray& each : results) all.push_back(&each);
+  }
+  settle(all);
+}
+template <class R>
+void settle_result(const R& result) {
+  if constexpr (requires { std::tuple_size<R>::value; }) {
+    std::apply([](const auto&... each) { (settle_result(each), ...); }, result);
+  }
+}
+
+}  // namespace detail
+
+/// Runs `body` on each instance, all at once: an instance that reads a value waits, and when all wait, equal work of
+/// theirs runs together. Bodies are ordinary code, with ordinary control flow, on the calling thread, each on a stack
+/// of its own. Results are computed before it returns. Where bodies throw, the others end, and then the exception of
+/// the first of them is thrown.
+///
+///   auto scores = frazil::batch(trees, [&](const Tree& tree) { return score(tree); });
+template <class Instances, class F>
+auto batch(const Instances& instances, F body, const BatchOptions& options = {}, BatchReport* report = nullptr) {
+  using R = std::invoke_result_t<F&, decltype(*std::begin(instances))>;
+  std::vector<decltype(&*std::begin(instances))> places;
+  for (const auto& instance : instances) places.push_back(&instance);
+  std::vector<R> results(places.size());
+  const BatchReport counts = detail::run_batch(
+      places.size(),
+      [&](std::size_t i) {
+        results[i] = body(*places[i]);
+        detail::settle_result(results[i]);
+      },
+      options);
+  if (report != nullptr) *report = counts;
+  return results;
+}
+
+// ---- operators under NumPy's names ----
+#define FRAZIL_UNARY(name, op)                    \
+  inline LazyArray name(Operand x) {              \
+    static const Operator operation(op);          \
+    return operation({x});                        \
+  }
+#define FRAZIL_BINARY(name, op)                   \
+  inline LazyArray name(Operand x, Operand y) {   \
+    static const Operator operation(op);          \
+    return operation({x, y});                     \
+  }
+FRAZIL_UNARY(operator-, "Neg")
+FRAZIL_UNARY(abs, "Abs")
+FRAZIL_UNARY(exp, "Exp")
+FRAZIL_UNARY(log, "Log")
+FRAZIL_UNARY(sqrt, "Sqrt")
+FRAZIL_UNARY(sin, "Sin")
+FRAZIL_UNARY(cos, "Cos")
+FRAZIL_UNARY(tanh, "Tanh")
+FRAZIL_UNARY(erf, "Erf")
+FRAZIL_UNARY(floor, "Floor")
+FRAZIL_UNARY(ceil, "Ceil")
+FRAZIL_UNARY(sign, "Sign")
+FRAZIL_UNARY(sigmoid, "Sigmoid")
+FRAZIL_UNARY(relu, "Relu")
+FRAZIL_UNARY(gelu, "Gelu")
+FRAZIL_UNARY(silu, "Swish")
+FRAZIL_UNARY(softplus, "Softplus")
+FRAZIL_UNARY(logical_not, "Not")
+FRAZIL_BINARY(operator+, "Add")
+FRAZIL_BINARY(operator-, "Sub")
+FRAZIL_BINARY(operator*, "Mul")
+FRAZIL_BINARY(operator/, "Div")
+FRAZIL_BINARY(power, "Pow")
+FRAZIL_BINARY(matmul, "MatMul")
+FRAZIL_BINARY(maximum, "Max")
+FRAZIL_BINARY(minimum, "Min")
+FRAZIL_BINARY(equal, "Equal")
+FRAZIL_BINARY(operator<, "Less")
+FRAZIL_BINARY(operator<=, "LessOrEqual")
+FRAZIL_BINARY(operator>, "Greater")
+FRAZIL_BINARY(operator>=, "GreaterOrEqual")
+FRAZIL_BINARY(logical_and, "And")
+FRAZIL_BINARY(logical_or, "Or")
+#undef FRAZIL_UNARY
+#undef FRAZIL_BINARY
+
+inline LazyArray where(Operand condition, Operand x, Operand y) {
+  static const Operator operation("Where");
+  return operation({condition, x, y});
+}
+/// Over these axes; none: over all.
+LazyArray sum(Operand x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
+LazyArray mean(Operand x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
+LazyArray max(Operand x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
+LazyArray min(Operand x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
+LazyArray argmax(Operand x, std::int64_t axis = -1);
+LazyArray softmax(Operand x, std::int64_t axis = -1);
+LazyArray concatenate(std::initializer_list<Operand> arrays, std::int64_t axis = 0);
+LazyArray concatenate(std::span<const LazyArray> arrays, std::int64_t axis = 0,
+                      std::source_location where = std::source_location::current());
+/// Along a new axis.
+LazyArray stack(std::span<const LazyArray> arrays, std::int64_t axis = 0,
+                std::source_location where = std::source_location::current());
+std::vector<LazyArray> split(Operand x, std::int64_t parts, std::int64_t axis = 0);
+/// One extent may be -1.
+LazyArray reshape(Operand x, const Sizes& sizes);
+/// Empty: all axes reversed.
+LazyArray transpose(Operand x, const std::vector<std::int64_t>& axes = {});
+LazyArray take(Operand x, Operand indices, std::int64_t axis = 0);
+/// Elements [begin, end) along an axis.
+LazyArray slice(Operand x, std::int64_t begin, std::int64_t end, std::int64_t axis = 0);
+LazyArray astype(Operand x, Dtype dtype);
+
+}  // namespace frazil::api

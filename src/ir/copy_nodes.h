@@ -1,0 +1,32 @@
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace frazil {
+
+/// Copies nodes of one graph, with their bodies, to the end of a block of another graph; types are inferred anew.
+class NodeCopier {
+ public:
+  NodeCopier(const Graph& from, Graph& to) : from_(from), to_(to) {}
+
+  /// `to` stands for `from` from now on.
+  void bind(Value from, Value to) { now_[from.id] = to; }
+  bool is_bound(Value from) const { return now_.contains(from.id); }
+  /// What stands for a value: constants are copied when first asked for, anything else must be bound or copied.
+  Value now(Value from);
+  std::vector<Value> now(const std::vector<Value>& from);
+  /// Copies a node to the block of `to`, under its name or, where `name` is given, under that.
+  Status copy(NodeId id, Builder& to, std::string_view name = {});
+
+ private:
+  Result<NodeId> copy_bodies(const Node& node, Builder& to, const std::string& name);
+
+  const Graph& from_;
+  Graph& to_;
+  std::unordered_map<std::uint32_t, Value> now_;  // by value of from_
+};
+
+}  // namespace frazil

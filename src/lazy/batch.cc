@@ -1,0 +1,61 @@
+#include "lazy/batch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lazy/together.h"
+
+namespace frazil::lazy {
+namespace {
+
+thread_local Batch* current_batch = nullptr;
+
+}  // namespace
+
+Batch::Batch(const BatchOptions& options, BatchCounts& counts)
+    : options_(options), counts_(counts), stacks_(options.stack_bytes) {}
+
+Batch* Batch::current() { return current_batch; }
+
+void Batch::run(std::size_t count, const std::function<void(std::size_t)>& body) {
+  std::size_t next = 0;
+  counts_.instances += count;
+  std::vector<Wanted> wanted;
+  while (next < count || !running_.empty()) {
+    while (next < count && running_.size() < options_.at_once) start(next++, body);
+    if (running_.empty()) continue;
+    wanted.clear();
+    for (const auto& instance : running_) wanted.push_back({instance->wanted});
+    ++counts_.rounds;
+    run_together(wanted, counts_);
+    for (std::size_t i = 0; i < wanted.size(); ++i) running_[i]->status = std::move(wanted[i].status);
+    std::erase_if(running_, [&](const auto& instance) { return !go_on(*instance); });
+  }
+}
+
+/// Begins an instance; one that ends without waiting leaves no trace.
+void Batch::start(std::size_t number, const std::function<void(std::size_t)>& body) {
+  auto instance = std::make_unique<Instance>();
+  instance->fiber = std::make_unique<Fiber>(stacks_, [&body, number] { body(number); });
+  if (go_on(*instance)) running_.push_back(std::move(instance));
+}
+
+/// False when the instance has ended.
+bool Batch::go_on(Instance& instance) {
+  Batch* const outer = std::exchange(current_batch, this);
+  now_ = &instance;
+  instance.fiber->resume();
+  now_ = nullptr;
+  current_batch = outer;
+  return !instance.fiber->ended();
+}
+
+Status Batch::await(std::span<const Ref> wanted) {
+  Instance& instance = *now_;
+  instance.wanted = wanted;
+  ++counts_.waits;
+  Fiber::suspend();
+  return std::exchange(instance.status, {});
+}
+
+}  // namespace frazil::lazy

@@ -1,0 +1,129 @@
+#include "lazy/node.h"
+
+#include <array>
+#include <new>
+#include <vector>
+
+#include "lazy/function.h"
+
+namespace frazil::lazy {
+namespace {
+
+constexpr std::size_t kUnit = 64, kClasses = 8;  // pooled sizes: multiples of kUnit
+
+/// Freed nodes of a thread, by size.
+struct Pool {
+  std::array<std::vector<void*>, kClasses> free;
+  Pool() {
+    for (auto& list : free) list.reserve(kMostFree);  // freeing allocates nothing
+  }
+  ~Pool() {
+    for (auto& list : free) {
+      for (void* const memory : list) ::operator delete(memory);
+    }
+  }
+  static constexpr std::size_t kMostFree = 1U << 14U;  // per size
+};
+
+Pool& pool() {
+  thread_local Pool pool;
+  return pool;
+}
+
+std::size_t bytes_of(std::size_t outputs, std::size_t inputs) {
+  return sizeof(Node) + outputs * sizeof(Output) + inputs * sizeof(Ref);
+}
+
+void destroy(Node* node) noexcept {
+  for (Output& output : node->out()) output.~Output();
+  const std::size_t size_class = node->size_class;
+  node->~Node();
+  auto& free = pool().free[size_class];
+  if (size_class == 0 || free.size() == free.capacity()) {
+    ::operator delete(node);
+  } else {
+    free.push_back(node);
+  }
+}
+
+}  // namespace
+
+Node* make_node(std::size_t outputs, std::size_t inputs) {
+  const std::size_t bytes = bytes_of(outputs, inputs), size_class = (bytes + kUnit - 1) / kUnit;
+  void* memory = nullptr;
+  if (size_class < kClasses) {
+    auto& free = pool().free[size_class];
+    if (!free.empty()) {
+      memory = free.back();
+      free.pop_back();
+    }
+  }
+  if (memory == nullptr) memory = ::operator new(size_class * kUnit);
+  Node* const node = new (memory) Node;
+  node->size_class = static_cast<std::uint8_t>(size_class < kClasses ? size_class : 0);
+  node->inputs = static_cast<std::uint16_t>(inputs);
+  node->outputs = static_cast<std::uint16_t>(outputs);
+  for (Output& output : node->out()) new (&output) Output;
+  for (Ref& input : node->in()) new (&input) Ref;
+  return node;
+}
+
+// A long chain of nodes is let go of without recursion: what has no reference left waits in a list, linked by `trace`.
+void free_node(Node* first) noexcept {
+  thread_local const Node* waiting = nullptr;
+  thread_local bool busy = false;
+  first->trace = waiting;
+  waiting = first;
+  if (std::exchange(busy, true)) return;
+  while (waiting != nullptr) {
+    Node* const node = const_cast<Node*>(waiting);
+    waiting = static_cast<const Node*>(node->trace);
+    release_inputs(*node);
+    destroy(node);
+  }
+  busy = false;
+}
+
+void release_inputs(Node& node) noexcept {
+  const std::span<Ref> inputs = node.in();
+  node.inputs = 0;
+  for (const Ref& input : inputs) let_go(input.node);
+  const Operation* const operation = std::exchange(node.operation, nullptr);
+  if (operation != nullptr && operation->function != nullptr && operation->function->let_go()) {
+    delete operation->function;
+  }
+}
+
+Handle of_datum(Datum datum, NodeKind kind) {
+  Handle handle(Ref{make_node(1, 0), 0});
+  Output& output = handle.output();
+  if (datum.is_tensor()) output.type = known_type(datum.tensor().elem(), datum.tensor().sizes());
+  output.block = BlockRef(new Block);
+  output.block->datum = std::move(datum);
+  handle.node()->kind = kind;
+  return handle;
+}
+
+Handle of_row(const Handle& parameter, std::int64_t index) {
+  const Output& table = parameter.output();
+  Handle handle(Ref{make_node(1, 1), 0});
+  Output& output = handle.output();
+  const auto sizes = std::span(table.type->sizes).subspan(1);
+  output.type = known_type(table.type->elem, sizes);
+  output.block = table.block;
+  output.row = static_cast<std::uint32_t>(index);
+  handle.node()->kind = NodeKind::table_row;
+  handle.node()->in()[0] = parameter.ref();
+  keep(parameter.node());
+  return handle;
+}
+
+Datum datum_of(const Output& output) {
+  const Block& block = *output.block.get();
+  if (output.row == Output::kWhole) return block.datum;
+  const auto offset = static_cast<std::size_t>(output.data() - block.datum.tensor().buffer().data());
+  const Sizes& sizes = output.type->sizes;
+  return Tensor(output.type->elem, sizes, contiguous_strides(sizes), block.datum.tensor().buffer(), offset);
+}
+
+}  // namespace frazil::lazy

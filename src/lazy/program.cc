@@ -1,0 +1,250 @@
+#include "lazy/program.h"
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <unordered_map>
+
+#include "base/hash.h"
+#include "lazy/append.h"
+#include "pass/batch.h"
+
+namespace frazil::lazy {
+namespace {
+
+std::mutex options_mutex;
+RunOptions options_now;  // under the mutex
+
+RunOptions run_options() {
+  const std::scoped_lock lock(options_mutex);
+  return options_now;
+}
+
+}  // namespace
+
+void set_run_options(RunOptions options) {
+  const std::scoped_lock lock(options_mutex);
+  options_now = std::move(options);
+}
+
+// ---- running ----
+
+Status Program::make(const std::vector<bool>& stacked, Form& form) const {
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < stacked.size(); ++i) {
+    if (stacked[i]) positions.push_back(i);
+  }
+  std::shared_ptr<const Graph> graph = graph_;
+  if (!positions.empty()) {
+    FRAZIL_TRY(Graph batched, batch(*graph_, positions));
+    graph = std::make_shared<const Graph>(std::move(batched));
+  }
+  FRAZIL_TRY(form.executable, exec::Executable::make(std::move(graph), run_options().options));
+  return {};
+}
+
+Result<Program::Form*> Program::form(const std::vector<bool>& stacked) {
+  const std::scoped_lock lock(mutex_);
+  const auto [at, fresh] = forms_.try_emplace(stacked);
+  Form& form = at->second;
+  if (fresh) {
+    if (Status made = make(stacked, form); !made) form.fault = std::move(made).error();
+  }
+  if (form.fault) return std::unexpected(*form.fault);
+  return &form;
+}
+
+Status Program::run_form(Form& form, std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  std::unique_ptr<exec::Session> session;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!form.free.empty()) {
+      session = std::move(form.free.back());
+      form.free.pop_back();
+    }
+  }
+  if (session == nullptr) session = run_options().open(*form.executable);
+  Status status = session->run(inputs, outputs);
+  const std::scoped_lock lock(mutex_);
+  form.free.push_back(std::move(session));
+  return status;
+}
+
+Status Program::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  FRAZIL_TRY(Form* const itself, form({}));
+  return run_form(*itself, inputs, outputs);
+}
+
+Status Program::run_batch(const std::vector<bool>& stacked, std::span<const Datum> inputs,
+                          std::vector<Datum>& outputs) {
+  FRAZIL_TRY(Form* const batched, form(stacked));
+  return run_form(*batched, inputs, outputs);
+}
+
+Result<std::string> Program::explain() {
+  FRAZIL_TRY(Form* const itself, form({}));
+  return itself->executable->explain();
+}
+
+// ---- making ----
+
+namespace {
+
+/// Writes the graph of a cone.
+class GraphWriter {
+ public:
+  GraphWriter(const Cone& cone, bool literals_fixed, Found& found)
+      : cone_(cone), literals_fixed_(literals_fixed), found_(found) {}
+
+  Result<Graph> write() {
+    for (std::size_t i = 0; i < cone_.leaves.size(); ++i) FRAZIL_CHECK(leaf(static_cast<std::uint32_t>(i)));
+    // Numbers of an earlier walk: nodes that several cones have may have others by now.
+    for (std::uint32_t i = 0; i < cone_.nodes.size(); ++i) cone_.nodes[i]->number = i;
+    for (Node* const node : cone_.nodes) FRAZIL_CHECK(add(*node));
+    for (std::size_t k = 0; k < cone_.results.size(); ++k) {
+      builder_.output(fmt::format("y{}", k), {&builder_, value_of(cone_.results[k])});
+    }
+    FRAZIL_CHECK(builder_.status());
+    graph_.name = "recorded";
+    return std::move(graph_);
+  }
+
+ private:
+  Status leaf(std::uint32_t index) {
+    const Ref& ref = cone_.leaves[index];
+    const Output& output = ref.node->out()[ref.output];
+    const NodeKind kind = ref.node->kind;
+    if (output.type == nullptr) {
+      return fail(Code::unsupported, "a sequence, a map or an empty optional cannot be an input of recorded operators");
+    }
+    if (kind == NodeKind::parameter) found_.parameters.push_back(output.block);
+    if (kind == NodeKind::parameter || (kind == NodeKind::literal && literals_fixed_)) {
+      leaves_.push_back(builder_.constant(datum_of(output).tensor()).value);
+      return {};
+    }
+    Shape shape;
+    for (const std::int64_t extent : output.type->sizes) shape.push_back(dim_of(extent));
+    leaves_.push_back(
+        builder_.input(fmt::format("x{}", index), Type::tensor(output.type->elem, std::move(shape))).value);
+    found_.inputs.push_back(index);
+    return {};
+  }
+
+  /// 0 and 1 are themselves; equal extents are one symbol.
+  Dim dim_of(std::int64_t extent) {
+    if (extent <= 1) return extent;
+    const auto at = std::ranges::find(extents_, extent);
+    if (at == extents_.end()) extents_.push_back(extent);
+    const auto number = std::ranges::find(extents_, extent) - extents_.begin();
+    return builder_.dim(fmt::format("n{}", number), {.min = 2});
+  }
+
+  Status add(Node& node) {
+    std::vector<Value> inputs;
+    for (const Ref& input : node.in()) inputs.push_back(value_of(input));
+    FRAZIL_TRY(results_.emplace_back(), append(builder_, *node.operation, inputs, node.place));
+    return {};
+  }
+
+  Value value_of(const Ref& ref) const {
+    if (ref.node == nullptr) return {};
+    if (ref.node->pending()) return results_[ref.node->number][ref.output];
+    return leaves_[static_cast<std::size_t>(std::ranges::find(cone_.leaves, ref) - cone_.leaves.begin())];
+  }
+
+  const Cone& cone_;
+  const bool literals_fixed_;
+  Found& found_;
+  Graph graph_;
+  Builder builder_{graph_};
+  std::vector<Value> leaves_;
+  std::vector<std::vector<Value>> results_;  // by node
+  std::vector<std::int64_t> extents_;
+};
+
+using Key = std::vector<std::uint64_t>;
+
+struct HashOf {
+  std::size_t operator()(const Key& key) const {
+    Hasher hasher;
+    for (const std::uint64_t word : key) hasher.add(word);
+    return hasher.value();
+  }
+};
+
+/// All programs of one structure.
+struct Structure {
+  static constexpr std::size_t kMostFixed = 4;
+  std::vector<std::pair<Key, std::shared_ptr<const Found>>> fixed;  // by the elements of literals
+  std::shared_ptr<const Found> general;                             // literals are inputs
+  std::list<Key>::iterator place;                                   // among those used lately
+};
+
+std::atomic<std::uint64_t> programs_made = 0, programs_found = 0;
+
+class Programs {
+ public:
+  static Programs& all() {
+    static Programs programs;
+    return programs;
+  }
+
+  Result<std::shared_ptr<const Found>> find(const Cone& cone) {
+    const std::scoped_lock lock(mutex_);
+    const auto at = structures_.find(cone.key);
+    if (at != structures_.end()) {
+      recent_.splice(recent_.begin(), recent_, at->second.place);
+      return of_structure(at->second, cone);
+    }
+    if (structures_.size() >= kMost) {
+      structures_.erase(recent_.back());
+      recent_.pop_back();
+    }
+    recent_.push_front(cone.key);
+    Structure& structure = structures_[cone.key];
+    structure.place = recent_.begin();
+    return of_structure(structure, cone);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+
+  static Result<std::shared_ptr<const Found>> of_structure(Structure& structure, const Cone& cone) {
+    const auto fixed =
+        std::ranges::find(structure.fixed, cone.literals, &std::pair<Key, std::shared_ptr<const Found>>::first);
+    if (fixed != structure.fixed.end()) {
+      ++programs_found;
+      return fixed->second;
+    }
+    if (structure.fixed.size() < Structure::kMostFixed) {
+      FRAZIL_TRY(auto made, make(cone, true));
+      structure.fixed.emplace_back(cone.literals, made);
+      return made;
+    }
+    if (structure.general == nullptr) {
+      FRAZIL_TRY(structure.general, make(cone, false));
+    }
+    ++programs_found;
+    return structure.general;
+  }
+
+  static Result<std::shared_ptr<const Found>> make(const Cone& cone, bool literals_fixed) {
+    auto found = std::make_shared<Found>();
+    FRAZIL_TRY(Graph graph, GraphWriter(cone, literals_fixed, *found).write());
+    found->program = std::make_shared<Program>(std::make_shared<const Graph>(std::move(graph)));
+    ++programs_made;
+    return found;
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<Key, Structure, HashOf> structures_;
+  std::list<Key> recent_;  // the one used last first
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Found>> find_program(const Cone& cone) { return Programs::all().find(cone); }
+
+ProgramCounts program_counts() { return {.made = programs_made, .found = programs_found}; }
+
+}  // namespace frazil::lazy

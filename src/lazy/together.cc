@@ -1,0 +1,271 @@
+#include "lazy/together.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "lazy/append.h"
+#include "lazy/cone.h"
+#include "lazy/function.h"
+#include "lazy/program.h"
+#include "lazy/stacked.h"
+
+namespace frazil::lazy {
+namespace {
+
+constexpr std::size_t kMostWhole = 64;  // nodes of a piece that runs as one program
+constexpr std::size_t kMostCalls = 2;   // of functions in it
+constexpr std::size_t kMostNodes = 1U << 22U;
+
+const Output& output_of(const Ref& ref) { return ref.node->out()[ref.output]; }
+
+/// A run of one program for several places where its work was recorded: `leaves[i]` are the leaves in place i, and
+/// `results[i]` what it gives.
+struct Site {
+  std::vector<Ref> leaves, results;
+};
+
+void finish(std::span<const Ref> results) {
+  for (const Ref& result : results) {
+    result.node->kind = NodeKind::value;
+    release_inputs(*result.node);
+  }
+}
+
+Status run_sites(const Found& found, std::span<const Site* const> sites) {
+  std::vector<Column> columns;
+  for (const std::uint32_t leaf : found.inputs) {
+    Column& column = columns.emplace_back();
+    for (const Site* const site : sites) column.push_back(&output_of(site->leaves[leaf]));
+  }
+  FRAZIL_TRY(const StackedResults results, run_stacked(*found.program, columns, sites.size()));
+  for (std::uint32_t i = 0; i < sites.size(); ++i) {
+    const Site& site = *sites[i];
+    for (std::size_t k = 0; k < site.results.size(); ++k) {
+      assign(results, k, i, site.results[k].node->out()[site.results[k].output]);
+    }
+  }
+  for (const Site* const site : sites) finish(site->results);
+  return {};
+}
+
+/// Together; where that fails, one by one, so that only those fail that have to. `failed` gets their positions.
+void run_all(const Found& found, std::span<const Site> sites, BatchCounts& counts,
+             const std::function<void(std::size_t, Fault)>& failed) {
+  std::vector<const Site*> all;
+  for (const Site& site : sites) all.push_back(&site);
+  ++counts.runs;
+  const Status together = run_sites(found, all);
+  if (together) return;
+  if (sites.size() == 1) return failed(0, together.error());
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    ++counts.runs;
+    if (Status alone = run_sites(found, std::span(all).subspan(i, 1)); !alone) failed(i, std::move(alone).error());
+  }
+}
+
+// ---- whole pieces ----
+
+bool is_small(const Cone& cone) {
+  const auto calls = std::ranges::count_if(cone.nodes, [](const Node* node) { return node->operation->function; });
+  return static_cast<std::size_t>(calls) <= kMostCalls;
+}
+
+bool same_types(const Cone& a, const Cone& b) {
+  return std::ranges::equal(
+      a.leaves, b.leaves, {}, [](const Ref& r) { return output_of(r).type; },
+      [](const Ref& r) { return output_of(r).type; });
+}
+
+/// Instances that wait for the same piece of work.
+struct Piece {
+  const Cone* cone = nullptr;
+  std::vector<std::size_t> instances;
+  std::vector<Site> sites;
+};
+
+void run_piece(const Piece& piece, std::span<Wanted> wanted, BatchCounts& counts) {
+  const auto found = find_program(*piece.cone);
+  counts.nodes += piece.cone->nodes.size() * piece.instances.size();
+  if (!found) {
+    for (const std::size_t i : piece.instances) wanted[i].status = std::unexpected(found.error());
+    return;
+  }
+  run_all(**found, piece.sites, counts, [&](std::size_t site, Fault fault) {
+    wanted[piece.instances[site]].status = std::unexpected(std::move(fault));
+  });
+}
+
+// ---- node by node ----
+
+/// Nodes that one run serves.
+struct Group {
+  Node* first;
+  std::vector<Node*> nodes;
+};
+
+bool same_input(const Ref& a, const Ref& b) {
+  if (a.node == nullptr || b.node == nullptr) return a.node == b.node;
+  const Output &x = output_of(a), &y = output_of(b);
+  if (x.type != y.type) return false;
+  const bool constant = a.node->kind == NodeKind::parameter || a.node->kind == NodeKind::literal;
+  if (!constant) return b.node->kind != NodeKind::parameter && b.node->kind != NodeKind::literal;
+  if (a.node->kind != b.node->kind) return false;
+  if (x.block.get() == y.block.get()) return true;
+  return a.node->kind == NodeKind::literal && x.type != nullptr &&
+         std::equal(x.data(), x.data() + x.type->bytes, y.data());
+}
+
+/// Whether inputs repeat in the same places.
+bool same_pattern(Node& a, Node& b) {
+  for (std::size_t i = 1; i < a.inputs; ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if ((a.in()[i] == a.in()[k]) != (b.in()[i] == b.in()[k])) return false;
+    }
+  }
+  return true;
+}
+
+bool fits(Node& a, Node& b) {
+  if (a.operation != b.operation || a.inputs != b.inputs) return false;
+  for (std::size_t i = 0; i < a.inputs; ++i) {
+    if (!same_input(a.in()[i], b.in()[i])) return false;
+  }
+  return same_pattern(a, b);
+}
+
+/// All nodes below some values, by depth.
+class Levels {
+ public:
+  void add(std::span<const Ref> wanted) {
+    for (const Ref& each : wanted) visit(each.node);
+    while (!stack_.empty()) {
+      Node* const node = stack_.back();
+      stack_.pop_back();
+      for (const Ref& input : node->in()) visit(input.node);
+    }
+  }
+  std::vector<std::vector<Node*>>& levels() { return levels_; }
+
+ private:
+  void visit(Node* node) {
+    if (node == nullptr || !node->pending() || node->mark == mark_) return;
+    node->mark = mark_;
+    if (node->depth >= levels_.size()) levels_.resize(node->depth + 1);
+    levels_[node->depth].push_back(node);
+    stack_.push_back(node);
+  }
+
+  const std::uint32_t mark_ = next_mark();
+  std::vector<Node*> stack_;
+  std::vector<std::vector<Node*>> levels_;
+};
+
+class NodeByNode {
+ public:
+  explicit NodeByNode(BatchCounts& counts) : counts_(counts) {}
+
+  void run(std::vector<std::vector<Node*>>& levels) {
+    // What others of a level let go of must stay until its group has run.
+    for (const auto& level : levels) {
+      for (Node* const node : level) kept_.emplace_back(Ref{node, 0});
+    }
+    for (const auto& level : levels) {
+      for (const Group& group : groups_of(level)) run_group(group);
+    }
+  }
+  const std::optional<Fault>& fault() const { return fault_; }
+
+ private:
+  static std::deque<Group> groups_of(const std::vector<Node*>& level) {
+    std::deque<Group> groups;
+    for (Node* const node : level) {
+      // Nothing that it needs has failed.
+      const bool ready =
+          std::ranges::none_of(node->in(), [](const Ref& i) { return i.node != nullptr && i.node->pending(); });
+      if (!ready) continue;
+      const auto at = std::ranges::find_if(groups, [&](const Group& g) { return fits(*g.first, *node); });
+      if (at != groups.end()) {
+        at->nodes.push_back(node);
+      } else {
+        groups.push_back({node, {node}});
+      }
+    }
+    return groups;
+  }
+
+  void run_group(const Group& group) {
+    collect_part(std::span(&group.first, 1), cone_);
+    counts_.nodes += group.nodes.size();
+    const auto found = find_program(cone_);
+    if (!found) return fail_with(found.error());
+    std::vector<Site> sites;
+    for (Node* const node : group.nodes) sites.push_back(site_of(*node));
+    run_all(**found, sites, counts_, [&](std::size_t site, Fault fault) {
+      const Node& node = *group.nodes[site];
+      fault.message.insert(0, describe(*node.operation, node.place) + ": ");
+      fail_with(fault);
+    });
+  }
+
+  /// The leaves of `cone_`, which is the group's first node, in another node.
+  Site site_of(Node& node) const {
+    Site site;
+    for (const Ref& leaf : cone_.leaves) {
+      const auto inputs = cone_.nodes[0]->in();
+      site.leaves.push_back(node.in()[static_cast<std::size_t>(std::ranges::find(inputs, leaf) - inputs.begin())]);
+    }
+    for (const Ref& result : cone_.results) site.results.push_back({&node, result.output});
+    return site;
+  }
+
+  void fail_with(const Fault& fault) {
+    if (!fault_) fault_ = fault;
+  }
+
+  BatchCounts& counts_;
+  Cone cone_;
+  std::vector<Handle> kept_;
+  std::optional<Fault> fault_;
+};
+
+bool is_there(const Wanted& wanted) {
+  return std::ranges::none_of(wanted.values, [](const Ref& r) { return r.node->pending(); });
+}
+
+}  // namespace
+
+void run_together(std::span<Wanted> wanted, BatchCounts& counts) {
+  std::deque<Cone> cones;
+  std::deque<Piece> pieces;
+  Levels levels;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (is_there(wanted[i])) continue;
+    Cone& cone = cones.emplace_back();
+    if (!collect(wanted[i].values, kMostWhole, cone) || !is_small(cone)) {
+      cones.pop_back();
+      levels.add(wanted[i].values);
+      continue;
+    }
+    auto piece = std::ranges::find_if(pieces, [&](const Piece& p) {
+      return p.cone->key == cone.key && p.cone->literals == cone.literals && same_types(*p.cone, cone);
+    });
+    if (piece == pieces.end()) {
+      pieces.push_back({.cone = &cone, .instances = {}, .sites = {}});
+      piece = std::prev(pieces.end());
+    }
+    piece->instances.push_back(i);
+    piece->sites.push_back({cone.leaves, cone.results});
+  }
+  for (const Piece& piece : pieces) run_piece(piece, wanted, counts);
+  NodeByNode rest(counts);
+  rest.run(levels.levels());
+  for (Wanted& each : wanted) {
+    if (each.status && !is_there(each)) {
+      each.status =
+          std::unexpected(rest.fault().value_or(Fault{Code::internal, "a value of a batch was not computed"}));
+    }
+  }
+}
+
+}  // namespace frazil::lazy

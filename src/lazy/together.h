@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "lazy/batch.h"
+#include "lazy/node.h"
+
+namespace frazil::lazy {
+
+/// What one instance waits for, and what came of it.
+struct Wanted {
+  std::span<const Ref> values;
+  Status status = {};
+};
+
+/// Makes all of these values there. What is equal in several instances runs once, on stacked inputs: whole pieces of
+/// recorded work where instances wait for the same one, and otherwise node by node, in order of depth.
+void run_together(std::span<Wanted> wanted, BatchCounts& counts);
+
+}  // namespace frazil::lazy

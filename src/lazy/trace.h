@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/builder.h"
+#include "lazy/node.h"
+
+namespace frazil::lazy {
+
+/// A graph that is recorded from code: while it is the thread's current one, operations become nodes of the block that
+/// is open in it, and values that are there become constants.
+class Trace {
+ public:
+  explicit Trace(std::string name);
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  /// The thread's current trace; null: operations are recorded as pending nodes.
+  static Trace* current();
+
+  Builder& to() { return *blocks_.back(); }
+  Handle input(std::string_view name, Type type);
+  /// The value of the graph for a value of the program. Code::bad_input for one of another trace.
+  Result<Value> value_of(const Ref& ref);
+  /// Values of the graph as the results of one node.
+  Handle handle_of(std::span<const Value> values);
+  Result<Handle> record(const Operation& operation, std::span<const Ref> inputs, const Place& place);
+
+  /// Opens a body of a region, until close_block().
+  void open_block(BlockId block) { blocks_.push_back(std::make_unique<Builder>(graph_, block)); }
+  void close_block() { blocks_.pop_back(); }
+  /// The graph; the trace is of no more use.
+  Graph take() { return std::move(graph_); }
+
+ private:
+  Graph graph_;
+  std::vector<std::unique_ptr<Builder>> blocks_;
+  std::unordered_map<const Block*, Value> constants_;
+  std::vector<Handle> kept_;  // so that no other value takes the place of a constant's
+  Trace* outer_;
+};
+
+}  // namespace frazil::lazy

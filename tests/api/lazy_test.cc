@@ -1,0 +1,238 @@
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include <frazil/frazil.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/message_of.h"
+
+namespace frazil {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<float> floats(const LazyArray& array) {
+  const Array value = array.value();
+  const auto values = value.values<float>();
+  return {values.begin(), values.end()};
+}
+
+LazyArray vector_of(std::initializer_list<float> values) {
+  return Array::of<float>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+TEST(LazyArrays, RunWhenTheyAreRead) {
+  const LazyArray x = vector_of({1, -2, 3});
+  const LazyArray y = relu(x * 2 + 1);
+  EXPECT_THAT(floats(y), ElementsAre(3, 0, 7));
+  EXPECT_THAT(floats(y - x), ElementsAre(2, 2, 4));
+}
+
+TEST(LazyArrays, KnowTheirTypesBeforeTheyRun) {
+  const LazyArray x = Array(Dtype::f32, {3, 4}), w = Array(Dtype::f32, {4, 5});
+  const LazyArray y = matmul(x, w);
+  EXPECT_EQ(y.shape(), (Sizes{3, 5}));
+  EXPECT_EQ((y < 0).dtype(), Dtype::boolean);
+  EXPECT_EQ(reshape(y, {5, -1}).shape(), (Sizes{5, 3}));
+}
+
+TEST(LazyArrays, NameTheLineOfWhatDoesNotFit) {
+  const LazyArray x = vector_of({1, 2, 3}), y = vector_of({1, 2});
+  const int line = __LINE__ + 1;
+  const std::string message = message_of([&] { x + y; }, Code::bad_model);
+  EXPECT_THAT(message, AllOf(HasSubstr("lazy_test.cc:" + std::to_string(line)), HasSubstr("Add")));
+}
+
+TEST(LazyArrays, UseOrdinaryControlFlow) {
+  const auto collatz = [](LazyArray x) {
+    int steps = 0;
+    while (x.item<float>() != 1) {
+      x = std::fmod(x.item<float>(), 2.F) == 0 ? x / 2 : x * 3 + 1;
+      ++steps;
+    }
+    return steps;
+  };
+  EXPECT_EQ(collatz(vector_of({6})), 8);
+  EXPECT_EQ(collatz(vector_of({27})), 111);
+}
+
+TEST(LazyArrays, RunLongProgramsInParts) {
+  LazyArray x = vector_of({0, 1});
+  for (int i = 0; i < 5000; ++i) x = x + 1;
+  EXPECT_THAT(floats(x), ElementsAre(5000, 5001));
+}
+
+TEST(LazyArrays, ShareOneProgramAmongExtents) {
+  const LazyArray w = parameter(Array::of<float>({2, 2}, {1, 2, 3, 4}));
+  for (std::int64_t n = 2; n < 40; ++n) {
+    const LazyArray x = Array(Dtype::f32, {n, 2});
+    EXPECT_EQ(tanh(matmul(x, w)).value().sizes(), (Sizes{n, 2}));
+  }
+}
+
+TEST(LazyArrays, KeepWhatTheProgramHolds) {
+  const LazyArray x = vector_of({1, 2});
+  const LazyArray twice = x + x, four = twice + twice;
+  EXPECT_THAT(floats(four), ElementsAre(4, 8));
+  EXPECT_THAT(floats(twice), ElementsAre(2, 4));
+}
+
+TEST(LazyArrays, HaveOneGroupForAChainOfTenPointwiseOperators) {
+  const LazyArray x = Array(Dtype::f32, {8, 16});
+  const LazyArray y = tanh(sigmoid(relu(exp(x * 2 + 1) - 3) / 4) * x) + abs(x);
+  EXPECT_THAT(y.explain(), HasSubstr("nodes in 1 step"));
+}
+
+TEST(Functions, RecordOneNode) {
+  int traced = 0;
+  const LazyArray w = parameter(Array::of<float>({2, 2}, {1, 0, 0, 1}));
+  const auto cell = function("cell", [&](LazyArray h, LazyArray x) {
+    ++traced;
+    return tanh(matmul(h, w) + x);
+  });
+  LazyArray h = Array(Dtype::f32, {1, 2});
+  for (int t = 0; t < 3; ++t) h = cell(h, vector_of({0.5, -0.5}));
+  const float third = std::tanh(std::tanh(std::tanh(0.5F) + 0.5F) + 0.5F);
+  EXPECT_NEAR(floats(h)[0], third, 1e-6);
+  EXPECT_EQ(traced, 1);
+}
+
+TEST(Functions, BecomeModels) {
+  const auto swish = function("swish", [](LazyArray x) { return x * sigmoid(x); });
+  const Model model = swish.model(LazyArray(Array(Dtype::f32, {4, 3})));
+  EXPECT_THAT(model.text(), AllOf(HasSubstr("Sigmoid"), HasSubstr("x0: f32[n0,n1]")));
+}
+
+TEST(Functions, KeepControlFlowInTheGraph) {
+  const auto halve = function("halve", [](LazyArray x) {
+    const auto sides = cond(sum(x) > 10, [&] { return Arrays{x / 2}; }, [&] { return Arrays{x * 1}; });
+    return loop([](const Arrays& a) { return max(a[0]) > 1; }, [](const Arrays& a) { return Arrays{a[0] / 2}; },
+                sides)[0];
+  });
+  EXPECT_THAT(floats(halve(vector_of({8, 4}))), ElementsAre(1, 0.5));
+  EXPECT_THAT(floats(halve(vector_of({1, 2}))), ElementsAre(0.5, 1));
+  const std::string text = halve.model(vector_of({1, 2})).text();
+  EXPECT_THAT(text, AllOf(HasSubstr("If"), HasSubstr("Loop")));
+}
+
+TEST(Functions, RefuseToReadValues) {
+  const auto bad = function("bad", [](LazyArray x) { return x.item<float>() > 0 ? x : x * 2; });
+  EXPECT_THAT(message_of([&] { bad(vector_of({1})); }, Code::bad_input), HasSubstr("frazil::cond()"));
+}
+
+// ---- batches ----
+
+TEST(Batches, RunEqualWorkTogether) {
+  std::vector<float> starts(64);
+  std::iota(starts.begin(), starts.end(), 1.F);
+  BatchReport report;
+  const auto results = batch(
+      starts,
+      [](float start) {
+        LazyArray x = vector_of({start, start});
+        while (x.value().number(0) < 100) x = x * 2;
+        return x;
+      },
+      {}, &report);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    float expected = starts[i];
+    while (expected < 100) expected *= 2;
+    EXPECT_THAT(floats(results[i]), ElementsAre(expected, expected)) << i;
+  }
+  EXPECT_EQ(report.instances, 64U);
+  EXPECT_LE(report.runs, 8U);  // the longest instance doubles seven times
+}
+
+struct Tree {
+  int word = 0;
+  std::vector<Tree> children;
+};
+
+Tree tree_of(int leaves, int seed) {
+  if (leaves == 1) return {seed % 7, {}};
+  const int left = 1 + seed % (leaves - 1);
+  return {0, {tree_of(left, seed * 5 + 1), tree_of(leaves - left, seed * 3 + 2)}};
+}
+
+TEST(Batches, RunCellsOfTreesTogether) {
+  std::vector<float> table(7 * 3), weights(6 * 3);
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = std::sin(static_cast<float>(i));
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = std::cos(static_cast<float>(i)) / 3;
+  const LazyArray words = parameter(Array::of<float>({7, 3}, std::span<const float>(table)));
+  const LazyArray w = parameter(Array::of<float>({6, 3}, std::span<const float>(weights)));
+  const auto leaf = function("leaf", [&](LazyArray word) { return tanh(word); });
+  const auto join =
+      function("join", [&](LazyArray left, LazyArray right) { return tanh(matmul(concatenate({left, right}), w)); });
+  const std::function<LazyArray(const Tree&)> value = [&](const Tree& tree) {
+    if (tree.children.empty()) return leaf(words[tree.word]);
+    return join(value(tree.children[0]), value(tree.children[1]));
+  };
+  std::vector<Tree> trees;
+  for (int i = 0; i < 40; ++i) trees.push_back(tree_of(2 + i % 9, i));
+  BatchReport report;
+  const auto together = batch(trees, value, {}, &report);
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    const auto alone = floats(value(trees[i])), here = floats(together[i]);
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(here[k], alone[k], 1e-5) << i;
+  }
+  EXPECT_LT(report.runs, report.nodes / 5);
+}
+
+TEST(Batches, LetOthersEndWhereOneThrows) {
+  std::vector<int> numbers{1, 2, 3, 4};
+  int ended = 0;
+  const auto run = [&] {
+    batch(numbers, [&](int n) {
+      LazyArray x = vector_of({static_cast<float>(n)});
+      if ((x * 2).item<float>() == 6) throw Error(Code::bad_input, "three");
+      (x + 1).value();
+      ++ended;
+      return x;
+    });
+  };
+  EXPECT_EQ(message_of(run, Code::bad_input), "three");
+  EXPECT_EQ(ended, 3);
+}
+
+TEST(Batches, LetInstancesJoinAsOthersEnd) {
+  std::vector<int> lengths(100);
+  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int>(i % 10);
+  BatchReport report;
+  const auto results = batch(
+      lengths,
+      [](int length) {
+        LazyArray x = vector_of({0});
+        for (int t = 0; t < length; ++t) {
+          x = x + 1;
+          x.value();
+        }
+        return x;
+      },
+      {.at_once = 8}, &report);
+  for (std::size_t i = 0; i < lengths.size(); ++i) EXPECT_EQ(results[i].item<float>(), static_cast<float>(lengths[i]));
+  EXPECT_LT(report.rounds, 80U);  // 450 steps, 8 at a time
+}
+
+TEST(Batches, FailOnlyWhereTheyMust) {
+  std::vector<std::int64_t> rows{0, 1, 9, 2};
+  const LazyArray table = Array::of<float>({3, 1}, {10, 11, 12});
+  std::vector<std::string> outcome(rows.size());
+  std::vector<std::size_t> numbers{0, 1, 2, 3};
+  batch(numbers, [&](std::size_t i) {
+    try {
+      const LazyArray index = Array::of<std::int32_t>({1}, {static_cast<std::int32_t>(rows[i])});
+      outcome[i] = std::to_string(static_cast<int>(take(table, index).item<float>()));
+    } catch (const Error& error) {
+      outcome[i] = "error";
+    }
+    return LazyArray();
+  });
+  EXPECT_THAT(outcome, ElementsAre("10", "11", "error", "12"));
+}
+
+}  // namespace
+}  // namespace frazil
