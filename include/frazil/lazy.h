@@ -118,6 +118,8 @@ class Function {
   using Body = std::function<std::vector<LazyArray>(std::span<const LazyArray> arguments)>;
   Function(std::string name, Body body);
   std::vector<LazyArray> call(std::span<const Operand> arguments) const;
+  /// As above, into `results`. Throws Code::bad_input where the code returns another number of arrays.
+  void call(std::span<const Operand> arguments, std::span<LazyArray> results) const;
   /// The graph as a model, which saves as ONNX, for arguments like these. Inputs are x0, x1, ..., outputs y0, y1, ...
   Model model(std::span<const LazyArray> arguments) const;
 
@@ -131,10 +133,11 @@ namespace detail {
 /// Results of user code as a list, and back.
 template <class R>
 struct Listed {
+  static constexpr std::size_t kCount = std::tuple_size_v<R>;
   static std::vector<LazyArray> list(R&& values) {
     return std::apply([](auto&&... each) { return std::vector<LazyArray>{std::move(each)...}; }, std::move(values));
   }
-  static R from(std::vector<LazyArray>&& values) {
+  static R from(std::array<LazyArray, kCount>&& values) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return R{std::move(values[I])...};
     }(std::make_index_sequence<std::tuple_size_v<R>>());
@@ -142,13 +145,13 @@ struct Listed {
 };
 template <>
 struct Listed<LazyArray> {
+  static constexpr std::size_t kCount = 1;
   static std::vector<LazyArray> list(LazyArray&& value) { return {std::move(value)}; }
-  static LazyArray from(std::vector<LazyArray>&& values) { return std::move(values[0]); }
+  static LazyArray from(std::array<LazyArray, 1>&& values) { return std::move(values[0]); }
 };
 template <>
 struct Listed<std::vector<LazyArray>> {
   static std::vector<LazyArray> list(std::vector<LazyArray>&& values) { return std::move(values); }
-  static std::vector<LazyArray> from(std::vector<LazyArray>&& values) { return std::move(values); }
 };
 
 template <class>
@@ -171,7 +174,13 @@ class Traced {
   auto operator()(const A&... arguments) const {
     using R = std::invoke_result_t<F&, detail::ArgumentAt<A>...>;
     const std::array<Operand, sizeof...(A)> operands{Operand(arguments)...};
-    return detail::Listed<R>::from(function<sizeof...(A)>().call(operands));
+    if constexpr (std::is_same_v<R, std::vector<LazyArray>>) {
+      return function<sizeof...(A)>().call(operands);
+    } else {
+      std::array<LazyArray, detail::Listed<R>::kCount> results;
+      function<sizeof...(A)>().call(operands, results);
+      return detail::Listed<R>::from(std::move(results));
+    }
   }
   template <class... A>
   Model model(const A&... arguments) const {

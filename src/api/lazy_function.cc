@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -102,19 +105,54 @@ std::vector<LazyArray> arrays_of(std::span<const Operand> operands) {
 }  // namespace
 
 struct Function::Impl {
+  /// The graph for arguments of these types, which most calls have again.
+  struct Last {
+    static constexpr std::size_t kMost = 8;
+    std::array<const lazy::KnownType*, kMost> types{};
+    std::size_t count = 0;
+    const lazy::Function* function = nullptr;
+  };
+
   std::string name;
   Body body;
   std::mutex mutex;
   std::map<Signature, lazy::Owner<lazy::Function>> graphs;  // under the mutex
+  std::deque<Last> lasts;                                   // under the mutex; each stays as it is
+  std::atomic<const Last*> last = nullptr;
 
   const lazy::Function& graph_for(std::span<const Ref> arguments) {
+    const Last* const recent = last.load(std::memory_order_acquire);
+    if (recent != nullptr && is_for(*recent, arguments)) return *recent->function;
     const Signature signature = signature_of(arguments);
+    const lazy::Function& found = find_or_make(signature, arguments);
+    const std::scoped_lock lock(mutex);
+    constexpr std::size_t kMostLasts = 64;
+    if (arguments.size() <= Last::kMost && lasts.size() < kMostLasts) {
+      Last& now = lasts.emplace_back();
+      for (const Ref& argument : arguments) now.types[now.count++] = argument.node->out()[argument.output].type;
+      now.function = &found;
+      last.store(&now, std::memory_order_release);
+    }
+    return found;
+  }
+
+ private:
+  static bool is_for(const Last& known, std::span<const Ref> arguments) {
+    if (known.count != arguments.size()) return false;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Ref& argument = arguments[i];
+      if (argument.node == nullptr || argument.node->out()[argument.output].type != known.types[i]) return false;
+    }
+    return true;
+  }
+
+  const lazy::Function& find_or_make(const Signature& signature, std::span<const Ref> arguments) {
     {
       const std::scoped_lock lock(mutex);
       const auto at = graphs.find(signature);
       if (at != graphs.end()) return *at->second;
     }
-    lazy::Owner made(new lazy::Function(trace(name, body, arguments)));
+    const lazy::Owner made(new lazy::Function(trace(name, body, arguments)));
     const std::scoped_lock lock(mutex);
     return *graphs.try_emplace(signature, made).first->second;
   }
@@ -126,14 +164,54 @@ Function::Function(std::string name, Body body) : impl_(std::make_shared<Impl>()
   impl_->body = std::move(body);
 }
 
+namespace {
+
+/// The references of operands, of which numbers become arrays that `numbers` holds.
+class References {
+ public:
+  explicit References(std::span<const Operand> operands) : many_(operands.size() > kFew ? operands.size() : 0) {
+    refs_ = many_.empty() ? std::span(few_).first(operands.size()) : std::span(many_);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const LazyArray* const array = LazyAccess::array_of(operands[i]);
+      refs_[i] = array != nullptr ? LazyAccess::ref(*array)
+                                  : numbers_.emplace_back(LazyAccess::literal(operands[i], std::nullopt)).ref();
+    }
+  }
+  std::span<const Ref> all() const { return refs_; }
+
+ private:
+  static constexpr std::size_t kFew = 8;
+  std::array<Ref, kFew> few_;
+  std::vector<Ref> many_;
+  std::span<Ref> refs_;
+  std::vector<Handle> numbers_;
+};
+
+}  // namespace
+
 std::vector<LazyArray> Function::call(std::span<const Operand> arguments) const {
-  const std::vector<LazyArray> arrays = arrays_of(arguments);
   // A function that is traced has the nodes of those that it calls.
-  if (Trace::current() != nullptr) return impl_->body(arrays);
-  const std::vector<Ref> refs = refs_of(arrays);
-  const lazy::Operation& operation = impl_->graph_for(refs).operation();
+  if (Trace::current() != nullptr) return impl_->body(arrays_of(arguments));
+  const References refs(arguments);
+  const lazy::Operation& operation = impl_->graph_for(refs.all()).operation();
   const lazy::Place place = arguments.empty() ? lazy::Place{} : LazyAccess::place(arguments[0]);
-  return results_of(api::take(lazy::record(operation, refs, place)), operation.outputs);
+  return results_of(api::take(lazy::record(operation, refs.all(), place)), operation.outputs);
+}
+
+void Function::call(std::span<const Operand> arguments, std::span<LazyArray> results) const {
+  if (Trace::current() != nullptr) {
+    std::vector<LazyArray> made = impl_->body(arrays_of(arguments));
+    return std::ranges::move(made, results.begin()), void();
+  }
+  const References refs(arguments);
+  const lazy::Operation& operation = impl_->graph_for(refs.all()).operation();
+  if (operation.outputs != results.size()) {
+    refuse(frazil::Code::bad_input, "function '{}' returns {} arrays, not {}", impl_->name, operation.outputs,
+           results.size());
+  }
+  const lazy::Place place = arguments.empty() ? lazy::Place{} : LazyAccess::place(arguments[0]);
+  const Handle handle = api::take(lazy::record(operation, refs.all(), place));
+  for (std::uint32_t k = 0; k < results.size(); ++k) results[k] = LazyAccess::array({handle.node(), k});
 }
 
 Model Function::model(std::span<const LazyArray> arguments) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lazy/run.h"
 #include "lazy/together.h"
 
 namespace frazil::lazy {
@@ -20,6 +21,7 @@ Batch* Batch::current() { return current_batch; }
 void Batch::run(std::size_t count, const std::function<void(std::size_t)>& body) {
   std::size_t next = 0;
   counts_.instances += count;
+  const std::uint64_t recalled_before = recalled();
   std::vector<Wanted> wanted;
   while (next < count || !running_.empty()) {
     while (next < count && running_.size() < options_.at_once) start(next++, body);
@@ -31,6 +33,7 @@ void Batch::run(std::size_t count, const std::function<void(std::size_t)>& body)
     for (std::size_t i = 0; i < wanted.size(); ++i) running_[i]->status = std::move(wanted[i].status);
     std::erase_if(running_, [&](const auto& instance) { return !go_on(*instance); });
   }
+  counts_.recalled += recalled() - recalled_before;
 }
 
 /// Begins an instance; one that ends without waiting leaves no trace.

@@ -36,7 +36,7 @@ const KnownType* known_type(Elem elem, std::span<const std::int64_t> sizes) {
   if (at != types.end()) return &*at;
   const auto bytes = byte_count(elem, sizes);
   if (types.size() >= kMostTypes || !bytes) return nullptr;
-  return &*types.insert({elem, {sizes.begin(), sizes.end()}, *bytes}).first;
+  return &*types.emplace(elem, Sizes(sizes.begin(), sizes.end()), *bytes).first;
 }
 
 }  // namespace frazil::lazy

@@ -108,8 +108,7 @@ Handle of_row(const Handle& parameter, std::int64_t index) {
   const Output& table = parameter.output();
   Handle handle(Ref{make_node(1, 1), 0});
   Output& output = handle.output();
-  const auto sizes = std::span(table.type->sizes).subspan(1);
-  output.type = known_type(table.type->elem, sizes);
+  output.type = row_type(*table.type);
   output.block = table.block;
   output.row = static_cast<std::uint32_t>(index);
   handle.node()->kind = NodeKind::table_row;

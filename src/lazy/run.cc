@@ -3,17 +3,32 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "lazy/append.h"
 #include "lazy/batch.h"
 #include "lazy/cone.h"
 #include "lazy/program.h"
+#include "lazy/together.h"
 
 namespace frazil::lazy {
 namespace {
 
+thread_local std::vector<Handle> waiting_calls;
+thread_local std::uint64_t recalled_calls = 0;
+
 constexpr std::size_t kMostTogether = 256;  // nodes of one program
 constexpr std::size_t kMostNodes = 1U << 20U;
+
+/// The result of a run for a node.
+void assign(const Ref& result, Datum datum) {
+  Output& output = result.node->out()[result.output];
+  if (datum.is_tensor()) output.type = known_type(datum.tensor().elem(), datum.tensor().sizes());
+  output.block = BlockRef(new Block);
+  output.block->datum = std::move(datum);
+  result.node->kind = NodeKind::value;
+}
 
 Status run_cone(const Cone& cone) {
   FRAZIL_TRY(const auto found, find_program(cone));
@@ -53,18 +68,20 @@ Status run_in_parts(const std::vector<Node*>& nodes) {
 
 }  // namespace
 
-void assign(const Ref& result, Datum datum) {
-  Output& output = result.node->out()[result.output];
-  if (datum.is_tensor()) output.type = known_type(datum.tensor().elem(), datum.tensor().sizes());
-  output.block = BlockRef(new Block);
-  output.block->datum = std::move(datum);
-  result.node->kind = NodeKind::value;
-}
+void remember_later(const Handle& call) { waiting_calls.push_back(call); }
+
+std::vector<Handle> take_remembered() { return std::exchange(waiting_calls, {}); }
+
+void count_recalled() { ++recalled_calls; }
+
+std::uint64_t recalled() { return recalled_calls; }
 
 Status run(std::span<const Ref> wanted) {
   const bool there = std::ranges::none_of(wanted, [](const Ref& ref) { return ref.node->pending(); });
   if (there) return {};
   if (Batch* const batch = Batch::current()) return batch->await(wanted);
+  BatchCounts counts;
+  FRAZIL_CHECK(run_remembered(counts));
   thread_local Cone cone;
   if (collect(wanted, kMostTogether, cone)) return run_cone(cone);
   Cone all;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "lazy/node.h"
@@ -11,7 +12,14 @@ namespace frazil::lazy {
 Status run(std::span<const Ref> wanted);
 inline Status run(const Ref& wanted) { return run(std::span(&wanted, 1)); }
 
-/// The result of a run for a node.
-void assign(const Ref& result, Datum datum);
+/// A call whose results go to its function's table: it runs before the next run, with all others of its kind.
+void remember_later(const Handle& call);
+/// The calls of this thread that wait for that.
+std::vector<Handle> take_remembered();
+
+/// A call was answered from a table.
+void count_recalled();
+/// How often that was so on this thread.
+std::uint64_t recalled();
 
 }  // namespace frazil::lazy

@@ -52,7 +52,7 @@ Result<Tensor> gather(const Column& column) {
   return stacked;
 }
 
-const KnownType* row_type(const Tensor& stacked) {
+const KnownType* type_of_rows(const Tensor& stacked) {
   return known_type(stacked.elem(), std::span(stacked.sizes()).subspan(1));
 }
 
@@ -78,7 +78,7 @@ Result<StackedResults> run_stacked(Program& program, std::span<const Column> col
     const Datum& kept = results.blocks.emplace_back(new Block)->datum = std::move(output);
     const bool tensor = kept.is_tensor();
     results.types.push_back(!tensor           ? nullptr
-                            : results.stacked ? row_type(kept.tensor())
+                            : results.stacked ? type_of_rows(kept.tensor())
                                               : known_type(kept.tensor().elem(), kept.tensor().sizes()));
   }
   return results;

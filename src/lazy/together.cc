@@ -8,6 +8,7 @@
 #include "lazy/cone.h"
 #include "lazy/function.h"
 #include "lazy/program.h"
+#include "lazy/run.h"
 #include "lazy/stacked.h"
 
 namespace frazil::lazy {
@@ -27,8 +28,10 @@ struct Site {
 
 void finish(std::span<const Ref> results) {
   for (const Ref& result : results) {
-    result.node->kind = NodeKind::value;
-    release_inputs(*result.node);
+    Node& node = *result.node;
+    if (std::exchange(node.memoised, false)) node.operation->function->memo().keep(node.in(), node.out());
+    node.kind = NodeKind::value;
+    release_inputs(node);
   }
 }
 
@@ -235,7 +238,25 @@ bool is_there(const Wanted& wanted) {
 
 }  // namespace
 
+Status run_remembered(BatchCounts& counts) {
+  const std::vector<Handle> calls = take_remembered();
+  if (calls.empty()) return {};
+  std::vector<Ref> wanted;
+  for (const Handle& call : calls) wanted.push_back(call.ref());
+  Levels levels;
+  levels.add(wanted);
+  NodeByNode all(counts);
+  all.run(levels.levels());
+  if (all.fault()) return std::unexpected(*all.fault());
+  return {};
+}
+
 void run_together(std::span<Wanted> wanted, BatchCounts& counts) {
+  const Status remembered = run_remembered(counts);
+  if (!remembered) {
+    for (Wanted& each : wanted) each.status = remembered;
+    return;
+  }
   std::deque<Cone> cones;
   std::deque<Piece> pieces;
   Levels levels;

@@ -19,4 +19,7 @@ struct Wanted {
 /// recorded work where instances wait for the same one, and otherwise node by node, in order of depth.
 void run_together(std::span<Wanted> wanted, BatchCounts& counts);
 
+/// Runs the calls that go to tables of functions, each kind at once.
+Status run_remembered(BatchCounts& counts);
+
 }  // namespace frazil::lazy
