@@ -71,23 +71,29 @@ class LazyArray {
 /// Weights: values that never change, which what is compiled contains.
 LazyArray parameter(const Array& value);
 
-/// An argument of an operator: an array, or a number, which takes the element type of the arrays beside it. Knows the
-/// user's line, which errors name.
+/// A line of the user's program, which errors name. `file` must outlive what is recorded there.
+struct Line {
+  Line(std::source_location where = std::source_location::current()) : file(where.file_name()), number(where.line()) {}
+  Line(const char* file_, std::uint32_t number_) : file(file_), number(number_) {}
+  const char* file;  ///< null: unknown
+  std::uint32_t number;
+};
+
+/// An argument of an operator: an array, or a number, which takes the element type of the arrays beside it.
 class Operand {
  public:
-  Operand(const LazyArray& array, std::source_location where = std::source_location::current())
-      : array_(&array), where_(where) {}
+  Operand(const LazyArray& array, Line line = std::source_location::current()) : array_(&array), line_(line) {}
   template <class T>
     requires std::is_arithmetic_v<T>
-  Operand(T number, std::source_location where = std::source_location::current())
-      : number_(static_cast<double>(number)), integer_(std::is_integral_v<T>), where_(where) {}
+  Operand(T number, Line line = std::source_location::current())
+      : number_(static_cast<double>(number)), integer_(std::is_integral_v<T>), line_(line) {}
 
  private:
   friend struct LazyAccess;
   const LazyArray* array_ = nullptr;
   double number_ = 0;
   bool integer_ = false;
-  std::source_location where_;
+  Line line_;
 };
 
 /// An operator with its attributes, as Body::op takes them.
@@ -241,6 +247,10 @@ struct BatchReport {
 
 namespace detail {
 
+/// For instances on other fibers than batch() makes: makes the values there that each of them waits for, as batch()
+/// does when all wait. The error of each instance whose values could not be computed; adds to `report`.
+std::vector<std::optional<Error>> settle_together(std::span<const std::vector<LazyArray>> wanted, BatchReport& report);
+
 BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>& body, const BatchOptions& options);
 /// Makes these values there, with those of the other instances.
 void settle(std::span<const LazyArray* const> arrays);
@@ -349,10 +359,9 @@ LazyArray argmax(Operand x, std::int64_t axis = -1);
 LazyArray softmax(Operand x, std::int64_t axis = -1);
 LazyArray concatenate(std::initializer_list<Operand> arrays, std::int64_t axis = 0);
 LazyArray concatenate(std::span<const LazyArray> arrays, std::int64_t axis = 0,
-                      std::source_location where = std::source_location::current());
+                      Line line = std::source_location::current());
 /// Along a new axis.
-LazyArray stack(std::span<const LazyArray> arrays, std::int64_t axis = 0,
-                std::source_location where = std::source_location::current());
+LazyArray stack(std::span<const LazyArray> arrays, std::int64_t axis = 0, Line line = std::source_location::current());
 std::vector<LazyArray> split(Operand x, std::int64_t parts, std::int64_t axis = 0);
 /// One extent may be -1.
 LazyArray reshape(Operand x, const Sizes& sizes);

@@ -106,6 +106,7 @@ struct Access {
   static const Registry::Impl& registry();
 };
 
+Error error_of(const Fault& fault);
 /// Throws api::Error.
 [[noreturn]] void raise(const Fault& fault);
 inline void check(const Status& status) {

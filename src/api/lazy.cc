@@ -12,6 +12,7 @@
 #include "lazy/program.h"
 #include "lazy/record.h"
 #include "lazy/run.h"
+#include "lazy/together.h"
 #include "lazy/trace.h"
 
 namespace frazil::api {
@@ -127,7 +128,8 @@ std::string LazyArray::explain() const {
   const Ref ref = LazyAccess::ref(*this);
   if (ref.node == nullptr || !ref.node->pending()) return "nothing to run\n";
   lazy::Cone cone;
-  if (!lazy::collect(std::span(&ref, 1), 1U << 12U, cone)) return "too many recorded operators for one program\n";
+  if (!lazy::collect(std::span(&ref, 1), {.nodes = 1U << 12U}, cone))
+    return "too many recorded operators for one program\n";
   return take(take(lazy::find_program(cone))->program->explain());
 }
 
@@ -196,6 +198,28 @@ std::vector<LazyArray> Operator::all(std::span<const Operand> inputs) const {
 
 // ---- batches ----
 
+namespace {
+
+BatchReport report_of(const lazy::BatchCounts& counts) {
+  return {.instances = counts.instances,
+          .waits = counts.waits,
+          .rounds = counts.rounds,
+          .runs = counts.runs,
+          .nodes = counts.nodes,
+          .recalled = counts.recalled};
+}
+
+std::vector<Ref> pending_of(std::span<const LazyArray> arrays) {
+  std::vector<Ref> pending;
+  for (const LazyArray& array : arrays) {
+    const Ref ref = LazyAccess::ref(array);
+    if (ref.node != nullptr && ref.node->pending()) pending.push_back(ref);
+  }
+  return pending;
+}
+
+}  // namespace
+
 namespace detail {
 
 BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>& body, const BatchOptions& options) {
@@ -215,12 +239,23 @@ BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>&
     }
   });
   if (fault) std::rethrow_exception(fault);
-  return {.instances = counts.instances,
-          .waits = counts.waits,
-          .rounds = counts.rounds,
-          .runs = counts.runs,
-          .nodes = counts.nodes,
-          .recalled = counts.recalled};
+  return report_of(counts);
+}
+
+std::vector<std::optional<Error>> settle_together(std::span<const std::vector<LazyArray>> wanted, BatchReport& report) {
+  std::vector<std::vector<Ref>> refs;
+  for (const std::vector<LazyArray>& arrays : wanted) refs.push_back(pending_of(arrays));
+  std::vector<lazy::Wanted> all;
+  for (const std::vector<Ref>& each : refs) all.push_back({each});
+  lazy::BatchCounts counts;
+  lazy::run_together(all, counts);
+  report.runs += counts.runs;
+  report.nodes += counts.nodes;
+  std::vector<std::optional<Error>> errors(wanted.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].status) errors[i] = error_of(all[i].status.error());
+  }
+  return errors;
 }
 
 void settle(std::span<const LazyArray* const> arrays) {

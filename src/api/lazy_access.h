@@ -19,7 +19,7 @@ struct LazyAccess {
     array.output_ = ref.output;
     return array;
   }
-  static lazy::Place place(const Operand& operand) { return {operand.where_.file_name(), operand.where_.line()}; }
+  static lazy::Place place(const Operand& operand) { return {operand.line_.file, operand.line_.number}; }
   static const LazyArray* array_of(const Operand& operand) { return operand.array_; }
   /// The number as a literal of this element type; as it was written where there is none.
   static lazy::Handle literal(const Operand& operand, std::optional<Elem> elem);

@@ -59,18 +59,18 @@ LazyArray concatenate(std::initializer_list<Operand> arrays, std::int64_t axis) 
   return with_number("Concat", "axis", axis)(arrays);
 }
 
-LazyArray concatenate(std::span<const LazyArray> arrays, std::int64_t axis, std::source_location where) {
+LazyArray concatenate(std::span<const LazyArray> arrays, std::int64_t axis, Line line) {
   std::vector<Operand> operands;
-  for (const LazyArray& array : arrays) operands.emplace_back(array, where);
+  for (const LazyArray& array : arrays) operands.emplace_back(array, line);
   return with_number("Concat", "axis", axis)(operands);
 }
 
-LazyArray stack(std::span<const LazyArray> arrays, std::int64_t axis, std::source_location where) {
+LazyArray stack(std::span<const LazyArray> arrays, std::int64_t axis, Line line) {
   const LazyArray at = ints({axis});
   static const Operator unsqueeze("Unsqueeze");
   std::vector<LazyArray> wider;
-  for (const LazyArray& array : arrays) wider.push_back(unsqueeze({Operand(array, where), at}));
-  return concatenate(wider, axis, where);
+  for (const LazyArray& array : arrays) wider.push_back(unsqueeze({Operand(array, line), at}));
+  return concatenate(wider, axis, line);
 }
 
 std::vector<LazyArray> split(Operand x, std::int64_t parts, std::int64_t axis) {

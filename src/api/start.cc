@@ -11,10 +11,12 @@ static_assert(static_cast<int>(Code::unsupported) == static_cast<int>(frazil::Co
 static_assert(static_cast<int>(Dtype::u2) == static_cast<int>(Elem::u2));
 static_assert(static_cast<int>(Dtype::f64) == static_cast<int>(Elem::f64));
 
-void raise(const Fault& fault) {
+Error error_of(const Fault& fault) {
   const bool shown = fault.code <= frazil::Code::internal;
-  throw Error(shown ? static_cast<Code>(fault.code) : Code::internal, fault.message);
+  return {shown ? static_cast<Code>(fault.code) : Code::internal, fault.message};
 }
+
+void raise(const Fault& fault) { throw error_of(fault); }
 
 namespace {
 

@@ -80,7 +80,8 @@ void add_node(Node& node, Cone& cone) {
 }
 
 /// Walks from the wanted values to their inputs, without recursion.
-bool order(std::span<const Ref> wanted, std::size_t most, std::uint32_t mark, Cone& cone) {
+bool order(std::span<const Ref> wanted, const ConeSize& most, std::uint32_t mark, Cone& cone) {
+  std::size_t calls = 0;
   struct Visit {
     Node* node;
     std::size_t next;
@@ -101,7 +102,8 @@ bool order(std::span<const Ref> wanted, std::size_t most, std::uint32_t mark, Co
       } else {
         add_node(*visit.node, cone);
         stack.pop_back();
-        if (cone.nodes.size() > most) return false;
+        if (cone.nodes.back()->operation->function != nullptr) ++calls;
+        if (cone.nodes.size() > most.nodes || calls > most.calls) return false;
       }
     }
   }
@@ -148,7 +150,7 @@ std::uint32_t next_mark() {
   return ++mark;
 }
 
-bool collect(std::span<const Ref> wanted, std::size_t most, Cone& cone) {
+bool collect(std::span<const Ref> wanted, const ConeSize& most, Cone& cone) {
   cone.clear();
   const std::uint32_t mark = next_mark();
   if (!order(wanted, most, mark, cone)) return false;

@@ -21,8 +21,14 @@ struct Cone {
   void clear();
 };
 
-/// Collects the cone of `wanted`. False, with an incomplete cone, where it has more than `most` nodes.
-bool collect(std::span<const Ref> wanted, std::size_t most, Cone& cone);
+/// How large a cone may be.
+struct ConeSize {
+  std::size_t nodes;
+  std::size_t calls = ~std::size_t{0};  ///< of functions, among the nodes
+};
+
+/// Collects the cone of `wanted`. False, with an incomplete cone, where it is larger than `most`.
+bool collect(std::span<const Ref> wanted, const ConeSize& most, Cone& cone);
 
 /// A part of what is pending: `nodes` in order, of which each input is there or comes from a node before. Results are
 /// those that others use.

@@ -83,9 +83,9 @@ Status run(std::span<const Ref> wanted) {
   BatchCounts counts;
   FRAZIL_CHECK(run_remembered(counts));
   thread_local Cone cone;
-  if (collect(wanted, kMostTogether, cone)) return run_cone(cone);
+  if (collect(wanted, {.nodes = kMostTogether}, cone)) return run_cone(cone);
   Cone all;
-  if (!collect(wanted, kMostNodes, all)) {
+  if (!collect(wanted, {.nodes = kMostNodes}, all)) {
     return fail(Code::limit, "more than {} operators are recorded; read a value in between", kMostNodes);
   }
   std::ranges::sort(all.nodes, {}, &Node::sequence);

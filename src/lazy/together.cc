@@ -14,8 +14,7 @@
 namespace frazil::lazy {
 namespace {
 
-constexpr std::size_t kMostWhole = 64;  // nodes of a piece that runs as one program
-constexpr std::size_t kMostCalls = 2;   // of functions in it
+constexpr ConeSize kMostWhole{.nodes = 64, .calls = 2};  // of a piece that runs as one program
 constexpr std::size_t kMostNodes = 1U << 22U;
 
 const Output& output_of(const Ref& ref) { return ref.node->out()[ref.output]; }
@@ -68,11 +67,6 @@ void run_all(const Found& found, std::span<const Site> sites, BatchCounts& count
 }
 
 // ---- whole pieces ----
-
-bool is_small(const Cone& cone) {
-  const auto calls = std::ranges::count_if(cone.nodes, [](const Node* node) { return node->operation->function; });
-  return static_cast<std::size_t>(calls) <= kMostCalls;
-}
 
 bool same_types(const Cone& a, const Cone& b) {
   return std::ranges::equal(
@@ -263,7 +257,7 @@ void run_together(std::span<Wanted> wanted, BatchCounts& counts) {
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (is_there(wanted[i])) continue;
     Cone& cone = cones.emplace_back();
-    if (!collect(wanted[i].values, kMostWhole, cone) || !is_small(cone)) {
+    if (!collect(wanted[i].values, kMostWhole, cone)) {
       cones.pop_back();
       levels.add(wanted[i].values);
       continue;
