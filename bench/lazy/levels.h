@@ -1,0 +1,26 @@
+#pragma once
+
+#include "bench/lazy/workloads.h"
+
+namespace bench::lazy {
+
+/// The nodes of some trees by height, for computing all of a height at once. Inner nodes are rows, lowest first. Row r
+/// takes its operands from the places 2r and 2r + 1; each node puts its value where its parent looks, and the root of
+/// tree t at place 2 rows + t.
+struct Levels {
+  std::vector<std::int32_t> leaf_word, leaf_place;
+  std::vector<std::int32_t> row_place;
+  std::vector<std::int32_t> begin;  ///< rows of height h + 1: [begin[h], begin[h + 1])
+
+  std::int64_t leaves() const { return static_cast<std::int64_t>(leaf_word.size()); }
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_place.size()); }
+  std::int64_t most_rows() const;  ///< of a level
+
+  /// Keeps its memory between calls.
+  void assign(std::span<const Tree> trees);
+
+ private:
+  std::vector<std::int32_t> heights_, places_;
+};
+
+}  // namespace bench::lazy

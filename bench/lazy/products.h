@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "bench/lazy/workloads.h"
+
+/// Products of the handwritten rows: by OpenBLAS, or by Frazil's kernels with packed weights.
+namespace bench::lazy {
+
+enum class Products { openblas, packed };
+
+/// Those of this build.
+std::vector<Products> products_of_build();
+std::string_view name_of(Products products);
+/// "SkylakeX" and the like; empty without OpenBLAS.
+std::string_view openblas_core();
+
+/// Memory aligned to 64 bytes, not initialised, that only grows.
+class Buffer {
+ public:
+  float* reserve(std::int64_t floats);
+
+ private:
+  struct Free {
+    void operator()(float* p) const;
+  };
+  std::unique_ptr<float, Free> memory_;
+  std::int64_t floats_ = 0;
+};
+
+/// The right operand w[k, n] of products; refers to `w`.
+class Weights {
+ public:
+  explicit Weights(const Matrix& w);
+
+  std::int64_t inputs() const { return w_->rows; }
+  std::int64_t outputs() const { return w_->cols; }
+  const float* plain() const { return w_->values.data(); }
+  const float* packed() const { return packed_; }
+
+ private:
+  const Matrix* w_;
+  Buffer memory_;
+  float* packed_;
+};
+
+struct Rows {
+  const float* values;
+  std::int64_t stride;
+};
+
+class Multiplier {
+ public:
+  explicit Multiplier(Products how) : how_(how) {}
+
+  /// c[m, outputs] = a[m, inputs] * w, or c + a * w; rows of c follow each other.
+  void operator()(std::int64_t m, const Rows& a, const Weights& w, float* c, bool accumulate = false);
+  /// c[m, outputs] = a[m, inputs] * w + bias
+  void with_bias(std::int64_t m, const Rows& a, const Weights& w, const Floats& bias, float* c);
+  /// Rows of one product of many: a result of more would leave the cache before it is read.
+  std::int64_t rows_at_once() const { return how_ == Products::packed ? 144 : 1152; }
+
+ private:
+  void by_openblas(std::int64_t m, const Rows& a, const Weights& w, float* c, bool accumulate) const;
+  void by_packed(std::int64_t m, const Rows& a, const Weights& w, const float* bias, float* c, bool accumulate);
+
+  Products how_;
+  Buffer scratch_;
+  bool backwards_ = false;
+};
+
+}  // namespace bench::lazy
