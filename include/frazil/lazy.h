@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -197,16 +198,23 @@ class Traced {
  private:
   template <std::size_t Arity>
   const Function& function() const {
-    if (function_) return *function_;
-    return function_.emplace(name_, [body = body_](std::span<const LazyArray> arguments) mutable {
-      auto results = detail::spread(body, arguments, std::make_index_sequence<Arity>());
-      return detail::Listed<decltype(results)>::list(std::move(results));
+    std::call_once(shared_->once, [this] {
+      shared_->function.emplace(name_, [body = body_](std::span<const LazyArray> arguments) mutable {
+        auto results = detail::spread(body, arguments, std::make_index_sequence<Arity>());
+        return detail::Listed<decltype(results)>::list(std::move(results));
+      });
     });
+    return *shared_->function;
   }
 
+  /// What copies have in common.
+  struct Shared {
+    std::once_flag once;
+    std::optional<Function> function;
+  };
   std::string name_;
   F body_;
-  mutable std::optional<Function> function_;
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
 /// Code as a graph; see Function.
@@ -283,7 +291,7 @@ void settle_result(const R& result) {
 ///
 ///   auto scores = frazil::batch(trees, [&](const Tree& tree) { return score(tree); });
 template <class Instances, class F>
-auto batch(const Instances& instances, F body, const BatchOptions& options = {}, BatchReport* report = nullptr) {
+auto batch(const Instances& instances, F&& body, const BatchOptions& options = {}, BatchReport* report = nullptr) {
   using R = std::invoke_result_t<F&, decltype(*std::begin(instances))>;
   std::vector<decltype(&*std::begin(instances))> places;
   for (const auto& instance : instances) places.push_back(&instance);
