@@ -14,6 +14,7 @@
 #include <frazil/error.h>
 #include <frazil/host_operator.h>
 #include <frazil/lazy.h>
+#include <frazil/lazy_operators.h>
 #include <frazil/live.h>
 #include <frazil/model.h>
 #include <frazil/observer.h>
@@ -28,6 +29,7 @@ using api::Arrays;
 using api::Attribute;
 using api::Attributes;
 using api::batch;
+using api::BatchedModel;
 using api::BatchOptions;
 using api::BatchReport;
 using api::Body;

@@ -60,6 +60,8 @@ class LazyArray {
   /// Row `index` of the first axis; negative ones count from the end. Of a parameter it is known to be one of its rows:
   /// what functions compute from such rows alone is remembered (Function).
   LazyArray operator[](std::int64_t index) const;
+  /// Whether it is a parameter.
+  bool is_parameter() const;
   /// How what this array depends on would run: the passes and the plan.
   std::string explain() const;
 
@@ -68,6 +70,9 @@ class LazyArray {
   void* node_ = nullptr;
   std::uint32_t output_ = 0;
 };
+
+/// Row `index` of a parameter. Throws Code::bad_input where it has none.
+LazyArray row(const LazyArray& parameter, std::int64_t index);
 
 /// Weights: values that never change, which what is compiled contains.
 LazyArray parameter(const Array& value);
@@ -226,16 +231,17 @@ Traced<F> function(std::string name, F body) {
   return {std::move(name), std::move(body)};
 }
 
-using Branch = std::function<std::vector<LazyArray>()>;
-/// While a function is traced: an If of its graph, with both branches. Elsewhere the predicate is read and one branch
-/// called. Branches return equally many arrays.
-std::vector<LazyArray> cond(Operand predicate, const Branch& then, const Branch& otherwise);
-
 using Arrays = std::vector<LazyArray>;
-/// Calls `body` on the carried arrays while `condition` holds for them; returns the last ones. While a function is
-/// traced: a Loop of its graph.
-Arrays loop(const std::function<LazyArray(const Arrays&)>& condition, const std::function<Arrays(const Arrays&)>& body,
-            Arrays carried);
+
+namespace detail {
+
+/// While a function is traced, a control-flow node of its graph with this many results, or as many as its first body
+/// returns; elsewhere nothing. Bodies get their parameters and return their results.
+using Region = std::function<Arrays(const Arrays& params)>;
+std::optional<Arrays> region(std::string_view op, const Arrays& inputs, std::size_t params,
+                             std::span<const Region> bodies, std::optional<std::size_t> results);
+
+}  // namespace detail
 
 // ---- batches ----
 
@@ -307,77 +313,24 @@ auto batch(const Instances& instances, F&& body, const BatchOptions& options = {
   return results;
 }
 
-// ---- operators under NumPy's names ----
-#define FRAZIL_UNARY(name, op)                    \
-  inline LazyArray name(Operand x) {              \
-    static const Operator operation(op);          \
-    return operation({x});                        \
-  }
-#define FRAZIL_BINARY(name, op)                   \
-  inline LazyArray name(Operand x, Operand y) {   \
-    static const Operator operation(op);          \
-    return operation({x, y});                     \
-  }
-FRAZIL_UNARY(operator-, "Neg")
-FRAZIL_UNARY(abs, "Abs")
-FRAZIL_UNARY(exp, "Exp")
-FRAZIL_UNARY(log, "Log")
-FRAZIL_UNARY(sqrt, "Sqrt")
-FRAZIL_UNARY(sin, "Sin")
-FRAZIL_UNARY(cos, "Cos")
-FRAZIL_UNARY(tanh, "Tanh")
-FRAZIL_UNARY(erf, "Erf")
-FRAZIL_UNARY(floor, "Floor")
-FRAZIL_UNARY(ceil, "Ceil")
-FRAZIL_UNARY(sign, "Sign")
-FRAZIL_UNARY(sigmoid, "Sigmoid")
-FRAZIL_UNARY(relu, "Relu")
-FRAZIL_UNARY(gelu, "Gelu")
-FRAZIL_UNARY(silu, "Swish")
-FRAZIL_UNARY(softplus, "Softplus")
-FRAZIL_UNARY(logical_not, "Not")
-FRAZIL_BINARY(operator+, "Add")
-FRAZIL_BINARY(operator-, "Sub")
-FRAZIL_BINARY(operator*, "Mul")
-FRAZIL_BINARY(operator/, "Div")
-FRAZIL_BINARY(power, "Pow")
-FRAZIL_BINARY(matmul, "MatMul")
-FRAZIL_BINARY(maximum, "Max")
-FRAZIL_BINARY(minimum, "Min")
-FRAZIL_BINARY(equal, "Equal")
-FRAZIL_BINARY(operator<, "Less")
-FRAZIL_BINARY(operator<=, "LessOrEqual")
-FRAZIL_BINARY(operator>, "Greater")
-FRAZIL_BINARY(operator>=, "GreaterOrEqual")
-FRAZIL_BINARY(logical_and, "And")
-FRAZIL_BINARY(logical_or, "Or")
-#undef FRAZIL_UNARY
-#undef FRAZIL_BINARY
+/// A model as code for batches: what lies between its control flow are functions, and its branches and loops read
+/// values and go on accordingly. Requests that take other branches, or iterate differently, share the runs of what they
+/// have in common. A handle; thread-safe. Inputs and results are tensors.
+///
+///   auto results = frazil::BatchedModel(model).run(requests);   // as if each ran alone
+class BatchedModel {
+ public:
+  explicit BatchedModel(const Model& model);
+  /// Calls the model, in an instance of a batch or anywhere: inputs by position, omitted ones take their default.
+  /// Throws Code::bad_input, naming the input, for values that do not fit.
+  std::vector<LazyArray> operator()(std::span<const LazyArray> inputs) const;
+  /// The results of each request, as batch() of calls. Requests have inputs by position.
+  std::vector<std::vector<Array>> run(std::span<const std::vector<Array>> requests, const BatchOptions& options = {},
+                                      BatchReport* report = nullptr) const;
 
-inline LazyArray where(Operand condition, Operand x, Operand y) {
-  static const Operator operation("Where");
-  return operation({condition, x, y});
-}
-/// Over these axes; none: over all.
-LazyArray sum(Operand x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
-LazyArray mean(Operand x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
-LazyArray max(Operand x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
-LazyArray min(Operand x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
-LazyArray argmax(Operand x, std::int64_t axis = -1);
-LazyArray softmax(Operand x, std::int64_t axis = -1);
-LazyArray concatenate(std::initializer_list<Operand> arrays, std::int64_t axis = 0);
-LazyArray concatenate(std::span<const LazyArray> arrays, std::int64_t axis = 0,
-                      Line line = std::source_location::current());
-/// Along a new axis.
-LazyArray stack(std::span<const LazyArray> arrays, std::int64_t axis = 0, Line line = std::source_location::current());
-std::vector<LazyArray> split(Operand x, std::int64_t parts, std::int64_t axis = 0);
-/// One extent may be -1.
-LazyArray reshape(Operand x, const Sizes& sizes);
-/// Empty: all axes reversed.
-LazyArray transpose(Operand x, const std::vector<std::int64_t>& axes = {});
-LazyArray take(Operand x, Operand indices, std::int64_t axis = 0);
-/// Elements [begin, end) along an axis.
-LazyArray slice(Operand x, std::int64_t begin, std::int64_t end, std::int64_t axis = 0);
-LazyArray astype(Operand x, Dtype dtype);
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
 
 }  // namespace frazil::api

@@ -111,12 +111,14 @@ Sizes LazyArray::shape() const {
   return type->sizes;
 }
 
-LazyArray LazyArray::operator[](std::int64_t index) const {
+bool LazyArray::is_parameter() const {
   const Ref ref = LazyAccess::ref(*this);
-  if (ref.node == nullptr || ref.node->kind != NodeKind::parameter) {
-    static const Operator gather("Gather", {{"axis", 0}});
-    return gather({*this, index});
-  }
+  return ref.node != nullptr && ref.node->kind == NodeKind::parameter;
+}
+
+LazyArray row(const LazyArray& parameter, std::int64_t index) {
+  if (!parameter.is_parameter()) refuse(frazil::Code::bad_input, "row() of an array that is no parameter");
+  const Ref ref = LazyAccess::ref(parameter);
   const Sizes& sizes = ref.node->out()[0].type->sizes;
   if (sizes.empty() || index < -sizes[0] || index >= sizes[0]) {
     refuse(frazil::Code::bad_input, "row {} of a parameter with {} rows", index, sizes.empty() ? 0 : sizes[0]);

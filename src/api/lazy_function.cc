@@ -1,19 +1,14 @@
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <deque>
-#include <map>
-#include <mutex>
 
 #include <frazil/lazy.h>
 
 #include "api/access.h"
 #include "api/bind.h"
 #include "api/lazy_access.h"
-#include "lazy/function.h"
 #include "lazy/record.h"
-#include "lazy/run.h"
 #include "lazy/trace.h"
+#include "lazy/traced_function.h"
 
 namespace frazil::api {
 namespace {
@@ -21,70 +16,6 @@ namespace {
 using lazy::Handle;
 using lazy::Ref;
 using lazy::Trace;
-
-/// A graph for each class of arguments: element types, ranks, and which extents are 0, 1 or equal.
-using Signature = std::vector<std::uint64_t>;
-
-const lazy::KnownType& type_of(const Ref& ref, std::size_t argument) {
-  if (ref.node == nullptr) refuse(frazil::Code::bad_input, "argument {} of a function is omitted", argument);
-  const lazy::Output& output = ref.node->out()[ref.output];
-  if (output.type == nullptr) check(lazy::run(ref));
-  if (output.type == nullptr) refuse(frazil::Code::unsupported, "argument {} of a function is no tensor", argument);
-  return *output.type;
-}
-
-/// Numbers extents: 0 and 1 are themselves, equal ones are one symbol.
-class Extents {
- public:
-  std::uint64_t class_of(std::int64_t extent) {
-    if (extent <= 1) return static_cast<std::uint64_t>(extent);
-    const auto at = std::ranges::find(seen_, extent);
-    const auto number = static_cast<std::uint64_t>(at - seen_.begin());
-    if (at == seen_.end()) seen_.push_back(extent);
-    return number + 2;
-  }
-
- private:
-  std::vector<std::int64_t> seen_;
-};
-
-Signature signature_of(std::span<const Ref> arguments) {
-  Signature signature;
-  Extents extents;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const lazy::KnownType& type = type_of(arguments[i], i);
-    signature.push_back(static_cast<std::uint64_t>(type.elem) << 32U | type.sizes.size());
-    for (const std::int64_t extent : type.sizes) signature.push_back(extents.class_of(extent));
-  }
-  return signature;
-}
-
-Type type_for(Trace& trace, const lazy::KnownType& type, Extents& extents) {
-  Shape shape;
-  for (const std::int64_t extent : type.sizes) {
-    const std::uint64_t number = extents.class_of(extent);
-    shape.push_back(number < 2 ? Dim(extent) : trace.to().dim(fmt::format("n{}", number - 2), {.min = 2}));
-  }
-  return Type::tensor(type.elem, std::move(shape));
-}
-
-Graph trace(const std::string& name, const Function::Body& body, std::span<const Ref> like) {
-  Trace trace(name);
-  Extents extents;
-  std::vector<LazyArray> arguments;
-  for (std::size_t i = 0; i < like.size(); ++i) {
-    const Type type = type_for(trace, type_of(like[i], i), extents);
-    arguments.push_back(LazyAccess::array(trace.input(fmt::format("x{}", i), type).ref()));
-  }
-  const std::vector<LazyArray> results = body(arguments);
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    const Value value = take(trace.value_of(LazyAccess::ref(results[k])));
-    if (!value) refuse(frazil::Code::bad_input, "function '{}' returns an omitted array", name);
-    trace.to().output(fmt::format("y{}", k), {&trace.to(), value});
-  }
-  check(trace.to().status());
-  return trace.take();
-}
 
 std::vector<Ref> refs_of(std::span<const LazyArray> arrays) {
   std::vector<Ref> refs;
@@ -105,63 +36,30 @@ std::vector<LazyArray> arrays_of(std::span<const Operand> operands) {
 }  // namespace
 
 struct Function::Impl {
-  /// The graph for arguments of these types, which most calls have again.
-  struct Last {
-    static constexpr std::size_t kMost = 8;
-    std::array<const lazy::KnownType*, kMost> types{};
-    std::size_t count = 0;
-    const lazy::Function* function = nullptr;
-  };
+  Impl(std::string name, Body code)
+      : body(std::move(code)),
+        traced(std::move(name), [this](std::span<const Handle> arguments) { return call(arguments); }) {}
 
-  std::string name;
-  Body body;
-  std::mutex mutex;
-  std::map<Signature, lazy::Owner<lazy::Function>> graphs;  // under the mutex
-  std::deque<Last> lasts;                                   // under the mutex; each stays as it is
-  std::atomic<const Last*> last = nullptr;
-
-  const lazy::Function& graph_for(std::span<const Ref> arguments) {
-    const Last* const recent = last.load(std::memory_order_acquire);
-    if (recent != nullptr && is_for(*recent, arguments)) return *recent->function;
-    const Signature signature = signature_of(arguments);
-    const lazy::Function& found = find_or_make(signature, arguments);
-    const std::scoped_lock lock(mutex);
-    constexpr std::size_t kMostLasts = 64;
-    if (arguments.size() <= Last::kMost && lasts.size() < kMostLasts) {
-      Last& now = lasts.emplace_back();
-      for (const Ref& argument : arguments) now.types[now.count++] = argument.node->out()[argument.output].type;
-      now.function = &found;
-      last.store(&now, std::memory_order_release);
-    }
-    return found;
+  const lazy::Operation& operation_for(std::span<const Ref> arguments) {
+    return api::take(traced.graph_for(arguments))->operation();
   }
+
+  Body body;
+  lazy::TracedFunction traced;
 
  private:
-  static bool is_for(const Last& known, std::span<const Ref> arguments) {
-    if (known.count != arguments.size()) return false;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const Ref& argument = arguments[i];
-      if (argument.node == nullptr || argument.node->out()[argument.output].type != known.types[i]) return false;
-    }
-    return true;
-  }
-
-  const lazy::Function& find_or_make(const Signature& signature, std::span<const Ref> arguments) {
-    {
-      const std::scoped_lock lock(mutex);
-      const auto at = graphs.find(signature);
-      if (at != graphs.end()) return *at->second;
-    }
-    const lazy::Owner made(new lazy::Function(trace(name, body, arguments)));
-    const std::scoped_lock lock(mutex);
-    return *graphs.try_emplace(signature, made).first->second;
+  Result<std::vector<Handle>> call(std::span<const Handle> arguments) {
+    std::vector<LazyArray> arrays;
+    for (const Handle& argument : arguments) arrays.push_back(LazyAccess::array(argument.ref()));
+    std::vector<Handle> results;
+    for (const LazyArray& result : body(arrays)) results.emplace_back(LazyAccess::ref(result));
+    return results;
   }
 };
 
-Function::Function(std::string name, Body body) : impl_(std::make_shared<Impl>()) {
+Function::Function(std::string name, Body body) {
   start_lazy();
-  impl_->name = std::move(name);
-  impl_->body = std::move(body);
+  impl_ = std::make_shared<Impl>(std::move(name), std::move(body));
 }
 
 namespace {
@@ -193,7 +91,7 @@ std::vector<LazyArray> Function::call(std::span<const Operand> arguments) const 
   // A function that is traced has the nodes of those that it calls.
   if (Trace::current() != nullptr) return impl_->body(arrays_of(arguments));
   const References refs(arguments);
-  const lazy::Operation& operation = impl_->graph_for(refs.all()).operation();
+  const lazy::Operation& operation = impl_->operation_for(refs.all());
   const lazy::Place place = arguments.empty() ? lazy::Place{} : LazyAccess::place(arguments[0]);
   return results_of(api::take(lazy::record(operation, refs.all(), place)), operation.outputs);
 }
@@ -204,9 +102,9 @@ void Function::call(std::span<const Operand> arguments, std::span<LazyArray> res
     return std::ranges::move(made, results.begin()), void();
   }
   const References refs(arguments);
-  const lazy::Operation& operation = impl_->graph_for(refs.all()).operation();
+  const lazy::Operation& operation = impl_->operation_for(refs.all());
   if (operation.outputs != results.size()) {
-    refuse(frazil::Code::bad_input, "function '{}' returns {} arrays, not {}", impl_->name, operation.outputs,
+    refuse(frazil::Code::bad_input, "function '{}' returns {} arrays, not {}", impl_->traced.name(), operation.outputs,
            results.size());
   }
   const lazy::Place place = arguments.empty() ? lazy::Place{} : LazyAccess::place(arguments[0]);
@@ -215,7 +113,7 @@ void Function::call(std::span<const Operand> arguments, std::span<LazyArray> res
 }
 
 Model Function::model(std::span<const LazyArray> arguments) const {
-  return Access::model(trace(impl_->name, impl_->body, refs_of(arguments)), nullptr);
+  return Access::model(api::take(impl_->traced.trace(refs_of(arguments))), nullptr);
 }
 
 // ---- control flow ----
@@ -244,36 +142,22 @@ std::vector<LazyArray> close(Trace& trace, NodeId region, std::size_t outputs) {
 
 }  // namespace
 
-std::vector<LazyArray> cond(Operand predicate, const Branch& then, const Branch& otherwise) {
-  const LazyArray condition = arrays_of(std::span(&predicate, 1))[0];
+namespace detail {
+
+std::optional<Arrays> region(std::string_view op, const Arrays& inputs, std::size_t params,
+                             std::span<const Region> bodies, std::optional<std::size_t> results) {
   Trace* const trace = Trace::current();
-  if (trace == nullptr) return condition.item<bool>() ? then() : otherwise();
-  const Value value = api::take(trace->value_of(LazyAccess::ref(condition)));
-  const NodeId region = api::take(trace->to().open(find_op("If"), {value}, default_attrs(find_op("If")), {0, 0}, ""));
-  fill(*trace, region, 0, [&](const auto&) { return then(); });
-  fill(*trace, region, 1, [&](const auto&) { return otherwise(); });
+  if (trace == nullptr) return std::nullopt;
+  std::vector<Value> values;
+  for (const LazyArray& input : inputs) values.push_back(api::take(trace->value_of(LazyAccess::ref(input))));
+  const OpDef& def = find_op(op);
+  const std::vector<std::size_t> counts(bodies.size(), params);
+  const NodeId region = api::take(trace->to().open(def, std::move(values), default_attrs(def), counts, ""));
+  for (std::size_t k = 0; k < bodies.size(); ++k) fill(*trace, region, k, bodies[k]);
   const Graph& graph = trace->to().graph();
-  return close(*trace, region, graph.block(graph.node(region).blocks[0]).results.size());
+  return close(*trace, region, results.value_or(graph.block(graph.node(region).blocks[0]).results.size()));
 }
 
-Arrays loop(const std::function<LazyArray(const Arrays&)>& condition, const std::function<Arrays(const Arrays&)>& body,
-            Arrays carried) {
-  Trace* const trace = Trace::current();
-  if (trace == nullptr) {
-    while (condition(carried).template item<bool>()) carried = body(carried);
-    return carried;
-  }
-  const LazyArray first = condition(carried);
-  std::vector<Value> inputs{{}, api::take(trace->value_of(LazyAccess::ref(first)))};
-  for (const LazyArray& each : carried) inputs.push_back(api::take(trace->value_of(LazyAccess::ref(each))));
-  const OpDef& op = find_op("Loop");
-  const NodeId region = api::take(trace->to().open(op, inputs, default_attrs(op), {carried.size() + 2}, ""));
-  fill(*trace, region, 0, [&](const std::vector<LazyArray>& params) {
-    Arrays next = body(Arrays(params.begin() + 2, params.end()));
-    next.insert(next.begin(), condition(next));
-    return next;
-  });
-  return close(*trace, region, carried.size());
-}
+}  // namespace detail
 
 }  // namespace frazil::api

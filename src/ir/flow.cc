@@ -65,4 +65,36 @@ void Flow::give(std::uint32_t output, Cell value) {
   op.a = value;
 }
 
+std::vector<std::size_t> flow_targets(const std::vector<FlowOp>& ops) {
+  std::vector<std::size_t> target(ops.size(), 0), open;
+  std::vector<std::vector<std::size_t>> leaves;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    switch (ops[i].kind) {
+      case FlowOp::Kind::branch: open.push_back(i); break;
+      case FlowOp::Kind::otherwise:
+        target[open.back()] = i + 1;
+        open.back() = i;
+        break;
+      case FlowOp::Kind::join:
+        target[open.back()] = i + 1;
+        open.pop_back();
+        break;
+      case FlowOp::Kind::loop:
+        open.push_back(i);
+        leaves.emplace_back();
+        break;
+      case FlowOp::Kind::leave_unless:
+      case FlowOp::Kind::leave_at: leaves.back().push_back(i); break;
+      case FlowOp::Kind::again:
+        target[i] = open.back() + 1;
+        for (const std::size_t leave : leaves.back()) target[leave] = i + 1;
+        leaves.pop_back();
+        open.pop_back();
+        break;
+      default: break;
+    }
+  }
+  return target;
+}
+
 }  // namespace frazil

@@ -95,4 +95,7 @@ struct Flow {
   }
 };
 
+/// The step that each one jumps to, where it does not fall through to the next.
+std::vector<std::size_t> flow_targets(const std::vector<FlowOp>& ops);
+
 }  // namespace frazil

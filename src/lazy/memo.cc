@@ -63,8 +63,8 @@ void Memo::insert(std::span<const Ref> inputs, std::uint32_t number) {
     return;
   }
   for (const Ref& input : inputs) {
-    const BlockRef& block = output_of(input).block;
-    const bool known = std::ranges::any_of(parameters_, [&](const BlockRef& p) { return p.get() == block.get(); });
+    const HeldRef& block = output_of(input).block;
+    const bool known = std::ranges::any_of(parameters_, [&](const HeldRef& p) { return p.get() == block.get(); });
     if (!known) parameters_.push_back(block);
   }
   by_key_.emplace(key_of(inputs), number);
@@ -87,7 +87,7 @@ bool Memo::make_room(std::span<const Output> outputs) {
     auto tensor = Tensor::make(column.type->elem, std::move(sizes));
     if (!tensor) return false;
     column.pieces.resize(count_ / kPieceRows);  // of an attempt that failed for another column
-    column.pieces.emplace_back(new Block)->datum = std::move(*tensor);
+    column.pieces.emplace_back(new Held)->datum = std::move(*tensor);
     bytes_held += bytes;
     bytes_ += bytes;
   }

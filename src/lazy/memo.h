@@ -26,7 +26,7 @@ class Memo {
 
  private:
   struct Key {
-    std::vector<std::pair<const Block*, std::uint32_t>> rows;
+    std::vector<std::pair<const Held*, std::uint32_t>> rows;
     bool operator==(const Key&) const = default;
   };
   struct HashOf {
@@ -35,7 +35,7 @@ class Memo {
   /// Rows of one result, of the same type, in pieces that do not move.
   struct Column {
     const KnownType* type = nullptr;
-    std::vector<BlockRef> pieces;
+    std::vector<HeldRef> pieces;
   };
   static constexpr std::uint32_t kPieceRows = 256, kUnknown = ~0U;
 
@@ -45,10 +45,10 @@ class Memo {
   bool make_room(std::span<const Output> outputs);
 
   mutable std::mutex mutex_;
-  BlockRef only_;                      // the parameter that single rows are of; the first one seen
+  HeldRef only_;                       // the parameter that single rows are of; the first one seen
   std::vector<std::uint32_t> by_row_;  // numbers of its rows
   std::unordered_map<Key, std::uint32_t, HashOf> by_key_;
-  std::vector<BlockRef> parameters_;  // which stay, as they are known by their addresses
+  std::vector<HeldRef> parameters_;  // which stay, as they are known by their addresses
   std::vector<Column> columns_;
   std::uint32_t count_ = 0;
   std::uint64_t bytes_ = 0;

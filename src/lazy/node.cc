@@ -98,7 +98,7 @@ Handle of_datum(Datum datum, NodeKind kind) {
   Handle handle(Ref{make_node(1, 0), 0});
   Output& output = handle.output();
   if (datum.is_tensor()) output.type = known_type(datum.tensor().elem(), datum.tensor().sizes());
-  output.block = BlockRef(new Block);
+  output.block = HeldRef(new Held);
   output.block->datum = std::move(datum);
   handle.node()->kind = kind;
   return handle;
@@ -118,7 +118,7 @@ Handle of_row(const Handle& parameter, std::int64_t index) {
 }
 
 Datum datum_of(const Output& output) {
-  const Block& block = *output.block.get();
+  const Held& block = *output.block.get();
   if (output.row == Output::kWhole) return block.datum;
   const auto offset = static_cast<std::size_t>(output.data() - block.datum.tensor().buffer().data());
   const Sizes& sizes = output.type->sizes;

@@ -21,10 +21,10 @@ struct Place {
 };
 
 /// What the user gave or a run made: a value, or the values of many nodes, stacked along a first axis.
-struct Block : Counted {
+struct Held : Counted {
   Datum datum;
 };
-using BlockRef = Owner<Block>;
+using HeldRef = Owner<Held>;
 
 struct Node;
 
@@ -39,7 +39,7 @@ struct Output {
   static constexpr std::uint32_t kWhole = ~0U;
 
   const KnownType* type = nullptr;  ///< null: known once it has run, or no tensor
-  BlockRef block;                   ///< none: it has not run
+  HeldRef block;                    ///< none: it has not run
   std::uint32_t row = kWhole;       ///< in a block of stacked values, which then has `type` for each
   Value traced;                     ///< of a traced node
 

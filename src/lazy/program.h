@@ -58,7 +58,7 @@ class Program {
 struct Found {
   std::shared_ptr<Program> program;
   std::vector<std::uint32_t> inputs;  ///< positions among the leaves
-  std::vector<BlockRef> parameters;   ///< which stay, as they are known by their addresses
+  std::vector<HeldRef> parameters;    ///< which stay, as they are known by their addresses
 };
 /// The program of a cone; cones with equal keys share one. Parameters are constants in it, and so are literals as long
 /// as few different ones are seen in their place. Keeps a bounded number of programs. Thread-safe.

@@ -25,7 +25,7 @@ constexpr std::size_t kMostNodes = 1U << 20U;
 void assign(const Ref& result, Datum datum) {
   Output& output = result.node->out()[result.output];
   if (datum.is_tensor()) output.type = known_type(datum.tensor().elem(), datum.tensor().sizes());
-  output.block = BlockRef(new Block);
+  output.block = HeldRef(new Held);
   output.block->datum = std::move(datum);
   result.node->kind = NodeKind::value;
 }

@@ -75,7 +75,7 @@ Result<StackedResults> run_stacked(Program& program, std::span<const Column> col
   results.stacked = std::ranges::any_of(differing, std::identity());
   FRAZIL_CHECK(results.stacked ? program.run_batch(differing, inputs, outputs) : program.run(inputs, outputs));
   for (Datum& output : outputs) {
-    const Datum& kept = results.blocks.emplace_back(new Block)->datum = std::move(output);
+    const Datum& kept = results.blocks.emplace_back(new Held)->datum = std::move(output);
     const bool tensor = kept.is_tensor();
     results.types.push_back(!tensor           ? nullptr
                             : results.stacked ? type_of_rows(kept.tensor())

@@ -14,7 +14,7 @@ using Column = std::vector<const Output*>;
 /// Runs a program once for several instances: `columns` are its inputs. `outputs` have a block per result with the
 /// values of all instances stacked, or a whole value where no input differs (`stacked` is then false).
 struct StackedResults {
-  std::vector<BlockRef> blocks;
+  std::vector<HeldRef> blocks;
   std::vector<const KnownType*> types;  ///< of each instance's value
   bool stacked = true;
 };

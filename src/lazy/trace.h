@@ -40,7 +40,7 @@ class Trace {
  private:
   Graph graph_;
   std::vector<std::unique_ptr<Builder>> blocks_;
-  std::unordered_map<const Block*, Value> constants_;
+  std::unordered_map<const Held*, Value> constants_;
   std::vector<Handle> kept_;  // so that no other value takes the place of a constant's
   Trace* outer_;
 };

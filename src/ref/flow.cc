@@ -18,39 +18,6 @@ Result<Datum> scalar_of(T value) {
   return Datum(std::move(t));
 }
 
-/// The target of each op that does not fall through.
-std::vector<std::size_t> find_targets(const std::vector<FlowOp>& ops) {
-  std::vector<std::size_t> target(ops.size(), 0), open;
-  std::vector<std::vector<std::size_t>> leaves;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    switch (ops[i].kind) {
-      case Kind::branch: open.push_back(i); break;
-      case Kind::otherwise:
-        target[open.back()] = i + 1;
-        open.back() = i;
-        break;
-      case Kind::join:
-        target[open.back()] = i + 1;
-        open.pop_back();
-        break;
-      case Kind::loop:
-        open.push_back(i);
-        leaves.emplace_back();
-        break;
-      case Kind::leave_unless:
-      case Kind::leave_at: leaves.back().push_back(i); break;
-      case Kind::again:
-        target[i] = open.back() + 1;
-        for (const std::size_t leave : leaves.back()) target[leave] = i + 1;
-        leaves.pop_back();
-        open.pop_back();
-        break;
-      default: break;
-    }
-  }
-  return target;
-}
-
 Tensor scalar_of(const Tensor& t) { return t.rank() == 0 ? t : t.reshaped({}); }
 
 }  // namespace
@@ -60,7 +27,7 @@ const Machine::Program& Machine::program_of(NodeId id) {
   if (!program) {
     program = std::make_unique<Program>();
     std::get<Region>(graph_.node(id).op->form).lower(graph_.node(id), graph_, program->flow);
-    program->target = find_targets(program->flow.ops);
+    program->target = flow_targets(program->flow.ops);
     program->loops = std::ranges::find(program->flow.ops, Kind::loop, &FlowOp::kind) != program->flow.ops.end();
   }
   return *program;

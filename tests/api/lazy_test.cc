@@ -234,5 +234,45 @@ TEST(Batches, FailOnlyWhereTheyMust) {
   EXPECT_THAT(outcome, ElementsAre("10", "11", "error", "12"));
 }
 
+// ---- models ----
+
+TEST(BatchedModels, ShareWhatRequestsHaveInCommon) {
+  GraphBuilder graph("halving");
+  const Term x = graph.input("x", Dtype::f32, {"N"}), flip = graph.input("flip", Dtype::boolean, {});
+  const auto above_one = [](Body& body, Term v) {
+    return body.op("Greater", {body.op("ReduceMax", {v}, {{"keepdims", 0}}), body.scalar(1.F)});
+  };
+  const Term halved = graph.loop({}, above_one(graph, x), {x}, [&](Body& body, std::span<const Term> params) {
+    const Term half = body.op("Div", {params[2], body.scalar(2.F)});
+    return std::vector{above_one(body, half), half};
+  })[0];
+  graph.output("z", graph.if_else(
+                        flip, [&](Body& body) { return std::vector{body.op("Neg", {halved})}; },
+                        [&](Body& body) { return std::vector{body.op("Abs", {halved})}; })[0]);
+  const Model model = graph.build();
+  std::vector<std::vector<Array>> requests;
+  for (int i = 0; i < 40; ++i) {
+    const auto top = static_cast<float>(1 << (i % 10));
+    requests.push_back({Array::of<float>({2}, {top, top / 4}), Array::scalar(i % 3 == 0)});
+  }
+  BatchReport report;
+  const auto results = BatchedModel(model).run(requests, {}, &report);
+  Session session = model.open();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Results alone = session.run(requests[i]);
+    EXPECT_THAT(results[i][0].values<float>(), testing::ElementsAreArray(alone[0].values<float>())) << i;
+  }
+  EXPECT_LT(report.runs, 40U);
+}
+
+TEST(BatchedModels, RefuseInputsThatDoNotFit) {
+  GraphBuilder graph("twice");
+  const Term x = graph.input("x", Dtype::f32, {"N", 3});
+  graph.output("y", graph.op("Add", {x, x}));
+  const BatchedModel model(graph.build());
+  const std::vector<std::vector<Array>> requests{{Array(Dtype::f32, {2, 4})}};
+  EXPECT_EQ(message_of([&] { model.run(requests); }, Code::bad_input), "input 'x': expected f32[N,3], got f32[2,4]");
+}
+
 }  // namespace
 }  // namespace frazil
