@@ -68,19 +68,24 @@ Type type_for(Trace& trace, const lazy::KnownType& type, Extents& extents) {
   return Type::tensor(type.elem, std::move(shape));
 }
 
-Graph trace(const std::string& name, const Function::Body& body, std::span<const Ref> like) {
+std::string name_of(const Function::Naming& naming, char letter, std::size_t position) {
+  return naming ? naming(position) : fmt::format("{}{}", letter, position);
+}
+
+Graph trace(const std::string& name, const Function::Body& body, std::span<const Ref> like,
+            const Function::Naming& input = {}, const Function::Naming& output = {}) {
   Trace trace(name);
   Extents extents;
   std::vector<LazyArray> arguments;
   for (std::size_t i = 0; i < like.size(); ++i) {
     const Type type = type_for(trace, type_of(like[i], i), extents);
-    arguments.push_back(LazyAccess::array(trace.input(fmt::format("x{}", i), type).ref()));
+    arguments.push_back(LazyAccess::array(trace.input(name_of(input, 'x', i), type).ref()));
   }
   const std::vector<LazyArray> results = body(arguments);
   for (std::size_t k = 0; k < results.size(); ++k) {
     const Value value = take(trace.value_of(LazyAccess::ref(results[k])));
     if (!value) refuse(frazil::Code::bad_input, "function '{}' returns an omitted array", name);
-    trace.to().output(fmt::format("y{}", k), {&trace.to(), value});
+    trace.to().output(name_of(output, 'y', k), {&trace.to(), value});
   }
   check(trace.to().status());
   return trace.take();
@@ -214,8 +219,8 @@ void Function::call(std::span<const Operand> arguments, std::span<LazyArray> res
   for (std::uint32_t k = 0; k < results.size(); ++k) results[k] = LazyAccess::array({handle.node(), k});
 }
 
-Model Function::model(std::span<const LazyArray> arguments) const {
-  return Access::model(trace(impl_->name, impl_->body, refs_of(arguments)), nullptr);
+Model Function::model(std::span<const LazyArray> arguments, const Naming& input, const Naming& output) const {
+  return Access::model(trace(impl_->name, impl_->body, refs_of(arguments), input, output), nullptr);
 }
 
 // ---- control flow ----
