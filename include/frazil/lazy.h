@@ -92,12 +92,15 @@ class Operand {
   template <class T>
     requires std::is_arithmetic_v<T>
   Operand(T number, Line line = std::source_location::current())
-      : number_(static_cast<double>(number)), integer_(std::is_integral_v<T>), line_(line) {}
+      : number_(static_cast<double>(number)), integer_(std::is_integral_v<T>), line_(line) {
+    if constexpr (std::is_integral_v<T>) whole_ = static_cast<std::int64_t>(number);
+  }
 
  private:
   friend struct LazyAccess;
   const LazyArray* array_ = nullptr;
   double number_ = 0;
+  std::int64_t whole_ = 0;  // the number, where integer_
   bool integer_ = false;
   Line line_;
 };
@@ -132,8 +135,11 @@ class Function {
   std::vector<LazyArray> call(std::span<const Operand> arguments) const;
   /// As above, into `results`. Throws Code::bad_input where the code returns another number of arrays.
   void call(std::span<const Operand> arguments, std::span<LazyArray> results) const;
-  /// The graph as a model, which saves as ONNX, for arguments like these. Inputs are x0, x1, ..., outputs y0, y1, ...
-  Model model(std::span<const LazyArray> arguments) const;
+  /// A name for each position.
+  using Naming = std::function<std::string(std::size_t)>;
+  /// The graph as a model, which saves as ONNX, for arguments like these. Inputs are x0, x1, ..., outputs y0, y1, ...,
+  /// if not named otherwise; outputs are once the code has run.
+  Model model(std::span<const LazyArray> arguments, const Naming& input = {}, const Naming& output = {}) const;
 
  private:
   struct Impl;
@@ -261,8 +267,53 @@ struct BatchReport {
 
 namespace detail {
 
-/// For instances on other fibers than batch() makes: makes the values there that each of them waits for, as batch()
-/// does when all wait. The error of each instance whose values could not be computed; adds to `report`.
+// For languages with arrays, fibers and a lock of their own.
+
+/// Whether the calling thread records a graph.
+bool tracing();
+/// Whether the array is a value of a graph that is recorded, which has no elements.
+bool is_traced(const LazyArray& array);
+/// The extents; -1 where a graph that is recorded has a symbol. Otherwise as LazyArray::shape().
+Sizes extents(const LazyArray& array);
+/// Whether the value is there: reading it runs nothing.
+bool is_there(const LazyArray& array);
+/// A number as an array of this element type, which what is compiled may contain. Throws Code::bad_input for types that
+/// numbers do not convert to.
+LazyArray literal(Operand number, Dtype dtype);
+/// How many calls of functions this thread has had answered from what they remember.
+std::uint64_t recalled();
+/// Lets go of what functions of this thread would have computed for later calls.
+void forget_thread();
+
+/// An interpreter's lock guards the arrays that its threads have: other threads get it while programs run.
+/// `locked`: whether this thread has it. `unlocked` calls `work` without it; `cancel` makes that end soon, on any
+/// thread and in signal handlers, until `work` returns. It may throw afterwards. For the process, before anything runs.
+void set_lock(bool (*locked)(),
+              void (*unlocked)(const std::function<void()>& work, const std::function<void()>& cancel));
+
+/// Instances on fibers that batch() did not make.
+class Instances {
+ public:
+  virtual ~Instances() = default;
+  /// Called in an instance that needs these values, once `settle_together` is to make them there. Returns afterwards:
+  /// none, or the error that it gave.
+  virtual std::optional<Error> await(std::span<const LazyArray> wanted) = 0;
+};
+/// While it lives, this thread runs one of these instances; null: what is read runs at once. One goes on where another
+/// one stopped with a Joined of its own, so that they end in reverse order.
+class Joined {
+ public:
+  explicit Joined(Instances* instances);
+  ~Joined();
+  Joined(const Joined&) = delete;
+  Joined& operator=(const Joined&) = delete;
+
+ private:
+  void* before_;
+  std::shared_ptr<void> here_;  // not on the stack, which fibers may move
+};
+/// Makes the values there that each instance waits for, as batch() does when all wait. The error of each instance whose
+/// values could not be computed; adds to `report`.
 std::vector<std::optional<Error>> settle_together(std::span<const std::vector<LazyArray>> wanted, BatchReport& report);
 
 BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>& body, const BatchOptions& options);

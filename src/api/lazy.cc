@@ -7,6 +7,7 @@
 #include "api/bind.h"
 #include "api/lazy_access.h"
 #include "api/open.h"
+#include "lazy/around.h"
 #include "lazy/batch.h"
 #include "lazy/cone.h"
 #include "lazy/program.h"
@@ -24,32 +25,52 @@ using lazy::Ref;
 
 constexpr std::int64_t kMostLiteral = 16;  // elements
 
-template <class T>
-Tensor scalar(double number) {
-  return Tensor::scalar(static_cast<T>(number));
-}
+struct Number {
+  double real;
+  std::optional<std::int64_t> whole;  ///< as it was written
+
+  template <class T>
+  Tensor scalar() const {
+    if constexpr (std::is_integral_v<T>) {
+      if (whole) return Tensor::scalar(static_cast<T>(*whole));
+    }
+    return Tensor::scalar(static_cast<T>(real));
+  }
+};
 
 /// A scalar of an element type; none for types that numbers do not convert to.
-std::optional<Tensor> scalar_of(Elem elem, double number) {
+std::optional<Tensor> scalar_of(Elem elem, const Number& number) {
   switch (elem) {
-    case Elem::f32: return scalar<float>(number);
-    case Elem::f64: return scalar<double>(number);
-    case Elem::i32: return scalar<std::int32_t>(number);
-    case Elem::i64: return scalar<std::int64_t>(number);
-    case Elem::i16: return scalar<std::int16_t>(number);
-    case Elem::i8: return scalar<std::int8_t>(number);
-    case Elem::u8: return scalar<std::uint8_t>(number);
-    case Elem::u16: return scalar<std::uint16_t>(number);
-    case Elem::u32: return scalar<std::uint32_t>(number);
-    case Elem::u64: return scalar<std::uint64_t>(number);
-    case Elem::f16: return scalar<Half>(number);
-    case Elem::bf16: return scalar<BFloat16>(number);
-    case Elem::boolean: return Tensor::scalar(number != 0);
+    case Elem::f32: return number.scalar<float>();
+    case Elem::f64: return number.scalar<double>();
+    case Elem::i32: return number.scalar<std::int32_t>();
+    case Elem::i64: return number.scalar<std::int64_t>();
+    case Elem::i16: return number.scalar<std::int16_t>();
+    case Elem::i8: return number.scalar<std::int8_t>();
+    case Elem::u8: return number.scalar<std::uint8_t>();
+    case Elem::u16: return number.scalar<std::uint16_t>();
+    case Elem::u32: return number.scalar<std::uint32_t>();
+    case Elem::u64: return number.scalar<std::uint64_t>();
+    case Elem::f16: return number.scalar<Half>();
+    case Elem::bf16: return number.scalar<BFloat16>();
+    case Elem::boolean: return Tensor::scalar(number.real != 0);
     default: return std::nullopt;
   }
 }
 
 bool is_traced(const Ref& ref) { return ref.node != nullptr && ref.node->kind == NodeKind::traced; }
+
+const Type& traced_type(const Ref& ref) {
+  const lazy::Trace* const trace = lazy::Trace::current();
+  if (trace == nullptr || ref.node->trace != trace) {
+    refuse(frazil::Code::bad_input, "a value of a traced function is used outside of it; return it instead");
+  }
+  const Type& type = trace->graph().type(ref.node->out()[ref.output].traced);
+  if (!type.is_tensor() || !type.ranked) {
+    refuse(frazil::Code::bad_input, "a traced function asks for the type of a value whose rank only a run tells");
+  }
+  return type;
+}
 
 const lazy::Output& there(const LazyArray& array) {
   const Ref ref = LazyAccess::ref(array);
@@ -94,12 +115,11 @@ Sizes LazyArray::shape() const {
   const Ref ref = LazyAccess::ref(*this);
   if (is_traced(ref)) {
     Sizes sizes;
-    const Graph& graph = lazy::Trace::current()->to().graph();
-    for (const Dim dim : graph.type(ref.node->out()[ref.output].traced).shape) {
+    for (const Dim dim : traced_type(ref).shape) {
       if (!dim.is_const()) {
         refuse(frazil::Code::bad_input,
                "a traced function asks for the extent '{}', which is not fixed; use -1 in reshape()",
-               graph.scope().str(dim));
+               lazy::Trace::current()->to().graph().scope().str(dim));
       }
       sizes.push_back(dim.value());
     }
@@ -109,6 +129,14 @@ Sizes LazyArray::shape() const {
   if (type == nullptr) type = there(*this).type;
   if (type == nullptr) refuse(frazil::Code::bad_input, "the array is no tensor and has no extents");
   return type->sizes;
+}
+
+Sizes detail::extents(const LazyArray& array) {
+  const Ref ref = LazyAccess::ref(array);
+  if (!detail::is_traced(array)) return array.shape();
+  Sizes sizes;
+  for (const Dim dim : traced_type(ref).shape) sizes.push_back(dim.is_const() ? dim.value() : -1);
+  return sizes;
 }
 
 bool LazyArray::is_parameter() const {
@@ -139,14 +167,15 @@ std::string LazyArray::explain() const {
 
 lazy::Handle LazyAccess::literal(const Operand& operand, std::optional<Elem> elem) {
   const Elem wanted = elem.value_or(operand.integer_ ? Elem::i64 : Elem::f32);
-  const auto tensor = scalar_of(wanted, operand.number_);
+  const Number number{operand.number_, operand.integer_ ? std::optional(operand.whole_) : std::nullopt};
+  const auto tensor = scalar_of(wanted, number);
   if (!tensor)
     refuse(frazil::Code::bad_input, "the number {} beside an array of {}", operand.number_, frazil::name_of(wanted));
   return lazy::of_datum(*tensor, NodeKind::literal);
 }
 
 Elem elem_of(const Ref& ref) {
-  if (is_traced(ref)) return lazy::Trace::current()->to().graph().type(ref.node->out()[ref.output].traced).elem;
+  if (is_traced(ref)) return traced_type(ref).elem;
   const lazy::Output& output = ref.node->out()[ref.output];
   if (output.type == nullptr) check(lazy::run(ref));
   if (output.type == nullptr) refuse(frazil::Code::bad_input, "the array is no tensor and has no element type");
@@ -211,6 +240,19 @@ BatchReport report_of(const lazy::BatchCounts& counts) {
           .recalled = counts.recalled};
 }
 
+/// Hands what instances on other fibers wait for to whoever made them.
+struct Others : lazy::Instances {
+  explicit Others(detail::Instances& to_) : to(to_) {}
+  Status await(std::span<const Ref> wanted) override {
+    std::vector<LazyArray> arrays;
+    for (const Ref& ref : wanted) arrays.push_back(LazyAccess::array(ref));
+    const std::optional<Error> error = to.await(arrays);
+    if (error) return std::unexpected(Fault{static_cast<frazil::Code>(error->code()), error->what()});
+    return {};
+  }
+  detail::Instances& to;
+};
+
 std::vector<Ref> pending_of(std::span<const LazyArray> arrays) {
   std::vector<Ref> pending;
   for (const LazyArray& array : arrays) {
@@ -223,6 +265,37 @@ std::vector<Ref> pending_of(std::span<const LazyArray> arrays) {
 }  // namespace
 
 namespace detail {
+
+bool tracing() { return lazy::Trace::current() != nullptr; }
+
+bool is_traced(const LazyArray& array) { return api::is_traced(LazyAccess::ref(array)); }
+
+bool is_there(const LazyArray& array) {
+  const Ref ref = LazyAccess::ref(array);
+  return ref.node != nullptr && !ref.node->pending() && !api::is_traced(ref);
+}
+
+LazyArray literal(Operand number, Dtype dtype) {
+  start_lazy();
+  return LazyAccess::array(LazyAccess::literal(number, static_cast<Elem>(dtype)).ref());
+}
+
+void forget_thread() { lazy::take_remembered(); }
+
+std::uint64_t recalled() { return lazy::recalled(); }
+
+void set_lock(bool (*locked)(),
+              void (*unlocked)(const std::function<void()>& work, const std::function<void()>& cancel)) {
+  lazy::set_around({locked, unlocked});
+}
+
+Joined::Joined(Instances* instances) {
+  const auto here = instances == nullptr ? nullptr : std::make_shared<Others>(*instances);
+  before_ = lazy::Instances::exchange(here.get());
+  here_ = here;
+}
+
+Joined::~Joined() { lazy::Instances::exchange(static_cast<lazy::Instances*>(before_)); }
 
 BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>& body, const BatchOptions& options) {
   start_lazy();

@@ -112,8 +112,8 @@ void Function::call(std::span<const Operand> arguments, std::span<LazyArray> res
   for (std::uint32_t k = 0; k < results.size(); ++k) results[k] = LazyAccess::array({handle.node(), k});
 }
 
-Model Function::model(std::span<const LazyArray> arguments) const {
-  return Access::model(api::take(impl_->traced.trace(refs_of(arguments))), nullptr);
+Model Function::model(std::span<const LazyArray> arguments, const Naming& input, const Naming& output) const {
+  return Access::model(api::take(impl_->traced.trace(refs_of(arguments), {input, output})), nullptr);
 }
 
 // ---- control flow ----

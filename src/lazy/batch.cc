@@ -7,16 +7,8 @@
 #include "lazy/together.h"
 
 namespace frazil::lazy {
-namespace {
-
-thread_local Batch* current_batch = nullptr;
-
-}  // namespace
-
 Batch::Batch(const BatchOptions& options, BatchCounts& counts)
     : options_(options), counts_(counts), stacks_(options.stack_bytes) {}
-
-Batch* Batch::current() { return current_batch; }
 
 void Batch::run(std::size_t count, const std::function<void(std::size_t)>& body) {
   std::size_t next = 0;
@@ -45,11 +37,11 @@ void Batch::start(std::size_t number, const std::function<void(std::size_t)>& bo
 
 /// False when the instance has ended.
 bool Batch::go_on(Instance& instance) {
-  Batch* const outer = std::exchange(current_batch, this);
+  Instances* const outer = Instances::exchange(this);
   now_ = &instance;
   instance.fiber->resume();
   now_ = nullptr;
-  current_batch = outer;
+  Instances::exchange(outer);
   return !instance.fiber->ended();
 }
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "lazy/fiber.h"
 #include "lazy/node.h"
+#include "lazy/run.h"
 
 namespace frazil::lazy {
 
@@ -32,16 +33,12 @@ struct BatchCounts {
 /// Runs a function once per instance, on fibers of the calling thread. An instance that reads a value waits; when all
 /// wait, what they wait for runs together: equal pieces of work are one run on stacked inputs. An instance that ends
 /// makes place for the next one.
-class Batch {
+class Batch : public Instances {
  public:
   Batch(const BatchOptions& options, BatchCounts& counts);
-  /// The batch that runs on this thread, in one of its instances; null elsewhere.
-  static Batch* current();
-
   /// `body` gets the number of the instance. Must not throw. Throws std::bad_alloc.
   void run(std::size_t count, const std::function<void(std::size_t)>& body);
-  /// In an instance: waits until the values are there. The fault of what could not be computed.
-  Status await(std::span<const Ref> wanted);
+  Status await(std::span<const Ref> wanted) override;
 
  private:
   struct Instance {

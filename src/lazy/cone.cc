@@ -1,6 +1,7 @@
 #include "lazy/cone.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace frazil::lazy {
 namespace {
@@ -146,8 +147,14 @@ void Cone::clear() {
 }
 
 std::uint32_t next_mark() {
-  thread_local std::uint32_t mark = 0;
-  return ++mark;
+  constexpr std::uint32_t kAtOnce = 1U << 10U;  // a thread takes so many
+  static std::atomic<std::uint32_t> untaken = 1;
+  thread_local std::uint32_t next = 0, end = 0;
+  if (next == end) {
+    next = untaken.fetch_add(kAtOnce, std::memory_order_relaxed);
+    end = next + kAtOnce;
+  }
+  return next++;
 }
 
 bool collect(std::span<const Ref> wanted, const ConeSize& most, Cone& cone) {

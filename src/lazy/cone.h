@@ -34,7 +34,7 @@ bool collect(std::span<const Ref> wanted, const ConeSize& most, Cone& cone);
 /// those that others use.
 void collect_part(std::span<Node* const> nodes, Cone& cone);
 
-/// A number that no walk has marked nodes with.
+/// A number that no walk of any thread has marked nodes with.
 std::uint32_t next_mark();
 
 }  // namespace frazil::lazy

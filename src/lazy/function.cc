@@ -122,10 +122,16 @@ Function::Function(Graph graph) : graph_(std::make_shared<const Graph>(std::move
 }
 
 const Function::Halves* Function::halves(std::uint32_t early_arguments) const {
+  const auto known = [&](const auto& at) { return at->second ? &*at->second : nullptr; };
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto at = halves_.find(early_arguments); at != halves_.end()) return known(at);
+  }
+  // Without the mutex: types may be asked of functions of the user.
+  std::optional<Halves> split;
+  if (pure_) split = Splitter(*graph_, early_arguments).split();
   const std::scoped_lock lock(mutex_);
-  const auto [at, fresh] = halves_.try_emplace(early_arguments);
-  if (fresh && pure_) at->second = Splitter(*graph_, early_arguments).split();
-  return at->second ? &*at->second : nullptr;
+  return known(halves_.try_emplace(early_arguments, std::move(split)).first);
 }
 
 }  // namespace frazil::lazy

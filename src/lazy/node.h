@@ -58,7 +58,7 @@ enum class NodeKind : std::uint8_t {
 
 struct Node {
   std::uint32_t refs = 0;
-  std::uint32_t sequence = 0;  ///< grows from record to record of a thread
+  std::uint32_t sequence = 0;  ///< grows from record to record of a thread, and wraps around
   std::uint32_t depth = 0;     ///< of pending nodes below it
   std::uint16_t inputs = 0, outputs = 0;
   NodeKind kind = NodeKind::pending;

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "lazy/append.h"
+#include "lazy/around.h"
 #include "pass/batch.h"
 
 namespace frazil::lazy {
@@ -54,36 +55,49 @@ Result<Program::Form*> Program::form(const std::vector<bool>& stacked) {
   return &form;
 }
 
-Status Program::run_form(Form& form, std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+Status Program::run_form(const std::vector<bool>& stacked, std::span<const Datum> inputs, std::vector<Datum>& outputs,
+                         Running& running) {
+  FRAZIL_TRY(Form* const form, this->form(stacked));
   std::unique_ptr<exec::Session> session;
   {
     const std::scoped_lock lock(mutex_);
-    if (!form.free.empty()) {
-      session = std::move(form.free.back());
-      form.free.pop_back();
+    if (!form->free.empty()) {
+      session = std::move(form->free.back());
+      form->free.pop_back();
     }
   }
-  if (session == nullptr) session = run_options().open(*form.executable);
+  if (session == nullptr) session = run_options().open(*form->executable);
+  running = session.get();
   Status status = session->run(inputs, outputs);
+  running = nullptr;
   const std::scoped_lock lock(mutex_);
-  form.free.push_back(std::move(session));
+  form->free.push_back(std::move(session));
   return status;
 }
 
 Status Program::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
-  FRAZIL_TRY(Form* const itself, form({}));
-  return run_form(*itself, inputs, outputs);
+  return run_batch({}, inputs, outputs);
 }
 
 Status Program::run_batch(const std::vector<bool>& stacked, std::span<const Datum> inputs,
                           std::vector<Datum>& outputs) {
-  FRAZIL_TRY(Form* const batched, form(stacked));
-  return run_form(*batched, inputs, outputs);
+  Status status;
+  Running running = nullptr;
+  const auto cancel = [&] {
+    if (exec::Session* const session = running) session->cancel();
+  };
+  unlocked([&] { status = run_form(stacked, inputs, outputs, running); }, cancel);
+  return status;
 }
 
 Result<std::string> Program::explain() {
-  FRAZIL_TRY(Form* const itself, form({}));
-  return itself->executable->explain();
+  Result<std::string> text;
+  const auto explain = [&]() -> Result<std::string> {
+    FRAZIL_TRY(Form* const itself, form({}));
+    return itself->executable->explain();
+  };
+  unlocked([&] { text = explain(); }, [] {});
+  return text;
 }
 
 // ---- making ----
@@ -190,42 +204,56 @@ class Programs {
   }
 
   Result<std::shared_ptr<const Found>> find(const Cone& cone) {
-    const std::scoped_lock lock(mutex_);
-    const auto at = structures_.find(cone.key);
-    if (at != structures_.end()) {
-      recent_.splice(recent_.begin(), recent_, at->second.place);
-      return of_structure(at->second, cone);
+    bool fixed = true;
+    if (auto known = recall(cone, fixed)) {
+      ++programs_found;
+      return known;
     }
-    if (structures_.size() >= kMost) {
-      structures_.erase(recent_.back());
-      recent_.pop_back();
-    }
-    recent_.push_front(cone.key);
-    Structure& structure = structures_[cone.key];
-    structure.place = recent_.begin();
-    return of_structure(structure, cone);
+    FRAZIL_TRY(auto made, make(cone, fixed));  // without the mutex: types may be asked of functions of the user
+    keep(cone, fixed, made);
+    return made;
   }
 
  private:
   static constexpr std::size_t kMost = 4096;
 
-  static Result<std::shared_ptr<const Found>> of_structure(Structure& structure, const Cone& cone) {
-    const auto fixed =
-        std::ranges::find(structure.fixed, cone.literals, &std::pair<Key, std::shared_ptr<const Found>>::first);
-    if (fixed != structure.fixed.end()) {
-      ++programs_found;
-      return fixed->second;
+  /// The program that there is; null: none, and whether the one to make has fixed literals.
+  std::shared_ptr<const Found> recall(const Cone& cone, bool& fixed) {
+    const std::scoped_lock lock(mutex_);
+    const auto at = structures_.find(cone.key);
+    if (at == structures_.end()) return nullptr;
+    const Structure& structure = at->second;
+    recent_.splice(recent_.begin(), recent_, structure.place);
+    for (const auto& [literals, found] : structure.fixed) {
+      if (literals == cone.literals) return found;
     }
-    if (structure.fixed.size() < Structure::kMostFixed) {
-      FRAZIL_TRY(auto made, make(cone, true));
-      structure.fixed.emplace_back(cone.literals, made);
-      return made;
+    fixed = structure.fixed.size() < Structure::kMostFixed;
+    return fixed ? nullptr : structure.general;
+  }
+
+  void keep(const Cone& cone, bool fixed, const std::shared_ptr<const Found>& made) {
+    const std::scoped_lock lock(mutex_);
+    Structure& structure = structure_of(cone.key);
+    if (!fixed) {
+      structure.general = made;
+      return;
     }
-    if (structure.general == nullptr) {
-      FRAZIL_TRY(structure.general, make(cone, false));
+    const bool known =
+        std::ranges::any_of(structure.fixed, [&](const auto& each) { return each.first == cone.literals; });
+    if (!known && structure.fixed.size() < Structure::kMostFixed) structure.fixed.emplace_back(cone.literals, made);
+  }
+
+  Structure& structure_of(const Key& key) {
+    const auto at = structures_.find(key);
+    if (at != structures_.end()) return at->second;
+    if (structures_.size() >= kMost) {
+      structures_.erase(recent_.back());
+      recent_.pop_back();
     }
-    ++programs_found;
-    return structure.general;
+    recent_.push_front(key);
+    Structure& structure = structures_[key];
+    structure.place = recent_.begin();
+    return structure;
   }
 
   static Result<std::shared_ptr<const Found>> make(const Cone& cone, bool literals_fixed) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -47,7 +48,9 @@ class Program {
   /// The form for `stacked`; none stacked: the graph itself.
   Result<Form*> form(const std::vector<bool>& stacked);
   Status make(const std::vector<bool>& stacked, Form& form) const;
-  Status run_form(Form& form, std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  using Running = std::atomic<exec::Session*>;  ///< null: none
+  Status run_form(const std::vector<bool>& stacked, std::span<const Datum> inputs, std::vector<Datum>& outputs,
+                  Running& running);
 
   std::shared_ptr<const Graph> graph_;
   std::mutex mutex_;  // of forms_

@@ -16,6 +16,16 @@ constexpr std::uint32_t kDeepest = 1U << 14U;
 
 thread_local std::uint32_t next_sequence = 0;
 
+/// Greater than those of the inputs, which another thread may have recorded. Wraps around.
+std::uint32_t sequence_above(std::span<const Ref> inputs) {
+  for (const Ref& input : inputs) {
+    if (input.node == nullptr || !input.node->pending()) continue;
+    const auto ahead = static_cast<std::int32_t>(input.node->sequence - next_sequence);
+    if (ahead >= 0) next_sequence = input.node->sequence + 1;
+  }
+  return next_sequence++;
+}
+
 /// Runs the inputs of a node that would stand on too many pending ones.
 Status run_inputs(std::span<const Ref> inputs) {
   std::vector<Ref> pending;
@@ -44,7 +54,7 @@ Result<Handle> record_node(const Operation& operation, std::span<const Ref> inpu
   if (operation.function != nullptr) operation.function->keep();
   node.place = place;
   node.depth = depth;
-  node.sequence = next_sequence++;
+  node.sequence = sequence_above(inputs);
   std::ranges::copy(inputs, node.in().begin());
   for (const Ref& input : inputs) keep(input.node);
   FRAZIL_CHECK(infer_types(node));

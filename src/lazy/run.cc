@@ -7,19 +7,25 @@
 #include <vector>
 
 #include "lazy/append.h"
-#include "lazy/batch.h"
+#include "lazy/claim.h"
 #include "lazy/cone.h"
 #include "lazy/program.h"
 #include "lazy/together.h"
+#include "lazy/trace.h"
 
 namespace frazil::lazy {
 namespace {
 
 thread_local std::vector<Handle> waiting_calls;
 thread_local std::uint64_t recalled_calls = 0;
+thread_local Instances* current_instances = nullptr;
 
 constexpr std::size_t kMostTogether = 256;  // nodes of one program
 constexpr std::size_t kMostNodes = 1U << 20U;
+
+bool are_there(std::span<const Ref> wanted) {
+  return std::ranges::none_of(wanted, [](const Ref& ref) { return ref.node->pending(); });
+}
 
 /// The result of a run for a node.
 void assign(const Ref& result, Datum datum) {
@@ -30,12 +36,20 @@ void assign(const Ref& result, Datum datum) {
   result.node->kind = NodeKind::value;
 }
 
+/// Functions that the program calls, and other threads, may let go of results; the first one is asked for, and stays.
+std::vector<Handle> hold_others(std::span<const Ref> results) {
+  std::vector<Handle> kept;
+  for (const Ref& result : results.subspan(results.empty() ? 0 : 1)) kept.emplace_back(result);
+  return kept;
+}
+
 Status run_cone(const Cone& cone) {
   FRAZIL_TRY(const auto found, find_program(cone));
   std::vector<Datum> inputs, outputs;
   for (const std::uint32_t leaf : found->inputs) {
     inputs.push_back(datum_of(cone.leaves[leaf].node->out()[cone.leaves[leaf].output]));
   }
+  const std::vector<Handle> kept = hold_others(cone.results);
   if (Status status = found->program->run(inputs, outputs); !status) {
     return within(cone.nodes.size() == 1 ? describe(*cone.nodes[0]->operation, cone.nodes[0]->place) + ": " : "",
                   std::move(status).error());
@@ -72,23 +86,31 @@ void remember_later(const Handle& call) { waiting_calls.push_back(call); }
 
 std::vector<Handle> take_remembered() { return std::exchange(waiting_calls, {}); }
 
+Instances* Instances::current() { return current_instances; }
+
+Instances* Instances::exchange(Instances* with) { return std::exchange(current_instances, with); }
+
 void count_recalled() { ++recalled_calls; }
 
 std::uint64_t recalled() { return recalled_calls; }
 
 Status run(std::span<const Ref> wanted) {
-  const bool there = std::ranges::none_of(wanted, [](const Ref& ref) { return ref.node->pending(); });
-  if (there) return {};
-  if (Batch* const batch = Batch::current()) return batch->await(wanted);
+  if (are_there(wanted)) return {};
+  // What a graph is being recorded on stays with the instance that records it.
+  if (current_instances != nullptr && Trace::current() == nullptr) return current_instances->await(wanted);
   BatchCounts counts;
   FRAZIL_CHECK(run_remembered(counts));
+  Claim claim;
+  FRAZIL_CHECK(claim.take({wanted.begin(), wanted.end()}));
+  if (are_there(wanted)) return {};
   thread_local Cone cone;
   if (collect(wanted, {.nodes = kMostTogether}, cone)) return run_cone(cone);
   Cone all;
   if (!collect(wanted, {.nodes = kMostNodes}, all)) {
     return fail(Code::limit, "more than {} operators are recorded; read a value in between", kMostNodes);
   }
-  std::ranges::sort(all.nodes, {}, &Node::sequence);
+  const std::uint32_t first = all.nodes.front()->sequence;
+  std::ranges::sort(all.nodes, {}, [&](const Node* node) { return static_cast<std::int32_t>(node->sequence - first); });
   return run_in_parts(all.nodes);
 }
 

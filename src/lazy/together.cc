@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <ranges>
 #include <utility>
 
 #include "lazy/append.h"
+#include "lazy/claim.h"
 #include "lazy/cone.h"
 #include "lazy/function.h"
 #include "lazy/program.h"
@@ -74,24 +76,74 @@ bool same_types(const Cone& a, const Cone& b) {
       [](const Ref& r) { return output_of(r).type; });
 }
 
-/// Instances that wait for the same piece of work.
+bool is_there(const Wanted& wanted) {
+  return std::ranges::none_of(wanted.values, [](const Ref& r) { return r.node->pending(); });
+}
+
+/// Instances that wait for the same piece of work, and what it is in each.
 struct Piece {
-  const Cone* cone = nullptr;
-  std::vector<std::size_t> instances;
-  std::vector<Site> sites;
+  std::vector<Wanted*> instances;
+  std::vector<const Cone*> cones;
 };
 
-void run_piece(const Piece& piece, std::span<Wanted> wanted, BatchCounts& counts) {
-  const auto found = find_program(*piece.cone);
-  counts.nodes += piece.cone->nodes.size() * piece.instances.size();
-  if (!found) {
-    for (const std::size_t i : piece.instances) wanted[i].status = std::unexpected(found.error());
-    return;
+/// What instances wait for, as far as it is small.
+class Pieces {
+ public:
+  /// False where it is not.
+  bool add(Wanted& wanted) {
+    Cone& cone = cones_.emplace_back();
+    if (!collect(wanted.values, kMostWhole, cone)) {
+      cones_.pop_back();
+      return false;
+    }
+    auto piece = std::ranges::find_if(pieces_, [&](const Piece& p) {
+      const Cone& other = *p.cones.front();
+      return other.key == cone.key && other.literals == cone.literals && same_types(other, cone);
+    });
+    if (piece == pieces_.end()) piece = pieces_.emplace(pieces_.end());
+    piece->instances.push_back(&wanted);
+    piece->cones.push_back(&cone);
+    for (const Ref& result : cone.results) kept_.emplace_back(result);
+    return true;
   }
-  run_all(**found, piece.sites, counts, [&](std::size_t site, Fault fault) {
-    wanted[piece.instances[site]].status = std::unexpected(std::move(fault));
-  });
-}
+
+  /// Returns those that have to be added again: a piece before has computed a part of theirs.
+  std::vector<Wanted*> run(BatchCounts& counts) {
+    std::vector<Wanted*> again;
+    for (const Piece& piece : pieces_) {
+      Piece whole;
+      for (std::size_t i = 0; i < piece.cones.size(); ++i) {
+        // Users first: what a node that has run was computed from may be gone.
+        if (std::ranges::all_of(piece.cones[i]->nodes | std::views::reverse, &Node::pending)) {
+          whole.instances.push_back(piece.instances[i]);
+          whole.cones.push_back(piece.cones[i]);
+        } else {
+          again.push_back(piece.instances[i]);
+        }
+      }
+      if (!whole.cones.empty()) run_piece(whole, counts);
+    }
+    return again;
+  }
+
+ private:
+  static void run_piece(const Piece& piece, BatchCounts& counts) {
+    const auto found = find_program(*piece.cones.front());
+    counts.nodes += piece.cones.front()->nodes.size() * piece.instances.size();
+    if (!found) {
+      for (Wanted* const wanted : piece.instances) wanted->status = std::unexpected(found.error());
+      return;
+    }
+    std::vector<Site> sites;
+    for (const Cone* const cone : piece.cones) sites.push_back({cone->leaves, cone->results});
+    run_all(**found, sites, counts,
+            [&](std::size_t site, Fault fault) { piece.instances[site]->status = std::unexpected(std::move(fault)); });
+  }
+
+  std::deque<Cone> cones_;
+  std::deque<Piece> pieces_;
+  std::vector<Handle> kept_;  // others may let go of results while a program runs
+};
 
 // ---- node by node ----
 
@@ -226,8 +278,23 @@ class NodeByNode {
   std::optional<Fault> fault_;
 };
 
-bool is_there(const Wanted& wanted) {
-  return std::ranges::none_of(wanted.values, [](const Ref& r) { return r.node->pending(); });
+/// Runs what is small in pieces, until nothing that several of them have in common is left. Returns what is not small.
+std::vector<Wanted*> run_pieces(std::vector<Wanted*> wanted, BatchCounts& counts) {
+  std::vector<Wanted*> large;
+  while (!wanted.empty()) {
+    Pieces pieces;
+    for (Wanted* const each : wanted) {
+      if (!is_there(*each) && !pieces.add(*each)) large.push_back(each);
+    }
+    wanted = pieces.run(counts);
+  }
+  return large;
+}
+
+std::vector<Ref> values_of(std::span<const Wanted> wanted) {
+  std::vector<Ref> values;
+  for (const Wanted& each : wanted) values.insert(values.end(), each.values.begin(), each.values.end());
+  return values;
 }
 
 }  // namespace
@@ -237,6 +304,8 @@ Status run_remembered(BatchCounts& counts) {
   if (calls.empty()) return {};
   std::vector<Ref> wanted;
   for (const Handle& call : calls) wanted.push_back(call.ref());
+  Claim claim;
+  FRAZIL_CHECK(claim.take(wanted));
   Levels levels;
   levels.add(wanted);
   NodeByNode all(counts);
@@ -246,33 +315,17 @@ Status run_remembered(BatchCounts& counts) {
 }
 
 void run_together(std::span<Wanted> wanted, BatchCounts& counts) {
-  const Status remembered = run_remembered(counts);
-  if (!remembered) {
-    for (Wanted& each : wanted) each.status = remembered;
+  Claim claim;
+  Status ready = run_remembered(counts);
+  if (ready) ready = claim.take(values_of(wanted));
+  if (!ready) {
+    for (Wanted& each : wanted) each.status = ready;
     return;
   }
-  std::deque<Cone> cones;
-  std::deque<Piece> pieces;
+  std::vector<Wanted*> all;
+  for (Wanted& each : wanted) all.push_back(&each);
   Levels levels;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (is_there(wanted[i])) continue;
-    Cone& cone = cones.emplace_back();
-    if (!collect(wanted[i].values, kMostWhole, cone)) {
-      cones.pop_back();
-      levels.add(wanted[i].values);
-      continue;
-    }
-    auto piece = std::ranges::find_if(pieces, [&](const Piece& p) {
-      return p.cone->key == cone.key && p.cone->literals == cone.literals && same_types(*p.cone, cone);
-    });
-    if (piece == pieces.end()) {
-      pieces.push_back({.cone = &cone, .instances = {}, .sites = {}});
-      piece = std::prev(pieces.end());
-    }
-    piece->instances.push_back(i);
-    piece->sites.push_back({cone.leaves, cone.results});
-  }
-  for (const Piece& piece : pieces) run_piece(piece, wanted, counts);
+  for (const Wanted* const each : run_pieces(std::move(all), counts)) levels.add(each->values);
   NodeByNode rest(counts);
   rest.run(levels.levels());
   for (Wanted& each : wanted) {

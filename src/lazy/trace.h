@@ -24,6 +24,7 @@ class Trace {
   static Trace* current();
 
   Builder& to() { return *blocks_.back(); }
+  const Graph& graph() const { return graph_; }
   Handle input(std::string_view name, Type type);
   /// The value of the graph for a value of the program. Code::bad_input for one of another trace.
   Result<Value> value_of(const Ref& ref);

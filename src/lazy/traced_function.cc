@@ -51,21 +51,25 @@ Type type_for(Trace& trace, const KnownType& type, Extents& extents) {
   return Type::tensor(type.elem, std::move(shape));
 }
 
+std::string name_of(const std::function<std::string(std::size_t)>& naming, char letter, std::size_t position) {
+  return naming ? naming(position) : fmt::format("{}{}", letter, position);
+}
+
 }  // namespace
 
-Result<Graph> TracedFunction::trace(std::span<const Ref> like) const {
+Result<Graph> TracedFunction::trace(std::span<const Ref> like, const Names& names) const {
   Trace trace(name_);
   Extents extents;
   std::vector<Handle> arguments;
   for (std::size_t i = 0; i < like.size(); ++i) {
     FRAZIL_TRY(const KnownType* const type, type_of(like[i], i));
-    arguments.push_back(trace.input(fmt::format("x{}", i), type_for(trace, *type, extents)));
+    arguments.push_back(trace.input(name_of(names.input, 'x', i), type_for(trace, *type, extents)));
   }
   FRAZIL_TRY(const std::vector<Handle> results, body_(arguments));
   for (std::size_t k = 0; k < results.size(); ++k) {
     FRAZIL_TRY(const Value value, trace.value_of(results[k].ref()));
     if (!value) return fail(Code::bad_input, "function '{}' returns an omitted array", name_);
-    trace.to().output(fmt::format("y{}", k), {&trace.to(), value});
+    trace.to().output(name_of(names.output, 'y', k), {&trace.to(), value});
   }
   FRAZIL_CHECK(trace.to().status());
   return trace.take();

@@ -27,7 +27,11 @@ class TracedFunction {
   /// The graph for arguments like these. Code::bad_input for omitted ones, Code::unsupported for those that are no
   /// tensors. An argument whose type is not known runs.
   Result<const Function*> graph_for(std::span<const Ref> arguments);
-  Result<Graph> trace(std::span<const Ref> arguments) const;
+  /// Names of the graph's inputs and results by position; without a function x0, x1, ... and y0, y1, ...
+  struct Names {
+    std::function<std::string(std::size_t)> input, output;
+  };
+  Result<Graph> trace(std::span<const Ref> arguments, const Names& names = {}) const;
 
  private:
   using Signature = std::vector<std::uint64_t>;

@@ -60,6 +60,11 @@ TEST(LazyArrays, UseOrdinaryControlFlow) {
   EXPECT_EQ(collatz(vector_of({27})), 111);
 }
 
+TEST(LazyArrays, KeepWholeNumbers) {
+  const LazyArray x = Array::of<std::int64_t>({1}, {1});
+  EXPECT_EQ((x + ((std::int64_t{1} << 60) + 1)).item<std::int64_t>(), (std::int64_t{1} << 60) + 2);
+}
+
 TEST(LazyArrays, RunLongProgramsInParts) {
   LazyArray x = vector_of({0, 1});
   for (int i = 0; i < 5000; ++i) x = x + 1;
@@ -107,6 +112,16 @@ TEST(Functions, BecomeModels) {
   EXPECT_THAT(model.text(), AllOf(HasSubstr("Sigmoid"), HasSubstr("x0: f32[n0,n1]")));
 }
 
+TEST(Functions, NameWhatModelsTakeAndGive) {
+  const Function both("both", [](std::span<const LazyArray> x) { return Arrays{x[0] + x[1], x[0] - x[1]}; });
+  const LazyArray x = vector_of({1, 2});
+  const Arrays arguments{x, x};
+  const Model model = both.model(
+      arguments, [](std::size_t i) { return i == 0 ? "a" : "b"; },
+      [](std::size_t k) { return k == 0 ? "sum" : "rest"; });
+  EXPECT_THAT(model.text(), AllOf(HasSubstr("%a: f32[n0], %b: f32[n0]"), HasSubstr("sum = "), HasSubstr("rest = ")));
+}
+
 TEST(Functions, KeepControlFlowInTheGraph) {
   const auto halve = function("halve", [](LazyArray x) {
     const auto sides = cond(sum(x) > 10, [&] { return Arrays{x / 2}; }, [&] { return Arrays{x * 1}; });
@@ -145,6 +160,36 @@ TEST(Batches, RunEqualWorkTogether) {
   }
   EXPECT_EQ(report.instances, 64U);
   EXPECT_LE(report.runs, 8U);  // the longest instance doubles seven times
+}
+
+/// What was recorded before is the work of all instances.
+TEST(Batches, ComputeWhatInstancesHaveInCommonOnce) {
+  for (const int length : {2, 100}) {  // in pieces, and node by node
+    LazyArray common = vector_of({1, 2});
+    for (int i = 0; i < length; ++i) common = tanh(common + 1);
+    const float expected = std::tanh(1 + floats(common)[0]);
+    LazyArray again = vector_of({1, 2});
+    for (int i = 0; i < length; ++i) again = tanh(again + 1);
+    const std::vector<int> numbers{0, 1, 2, 3, 4, 5};
+    const auto results = batch(numbers, [&](int number) { return tanh(again + 1) + number; });
+    for (const int i : numbers) {
+      EXPECT_NEAR(floats(results[static_cast<std::size_t>(i)])[0], expected + static_cast<float>(i), 1e-6) << length;
+    }
+  }
+}
+
+/// A graph that is recorded in one instance is not continued by others.
+TEST(Batches, RecordFunctionsOfWhatIsNotThereYet) {
+  const std::vector<int> numbers{1, 2, 3};
+  const auto results = batch(numbers, [&](int number) {
+    const LazyArray pending = vector_of({1, 2}) * number;
+    const auto add = function("add", [&](LazyArray x) { return x + pending; });
+    return add(vector_of({1, 1}));
+  });
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = static_cast<float>(numbers[i]);
+    EXPECT_THAT(floats(results[i]), ElementsAre(number + 1, 2 * number + 1));
+  }
 }
 
 struct Tree {
