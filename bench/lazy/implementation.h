@@ -9,9 +9,9 @@
 
 namespace bench::lazy {
 
-/// What a row is compared as. The columns of ratios relate each row to the fastest one of `torch_by_hand`,
+/// What a row is compared as. The columns of ratios relate each row to the fastest one of `torch`,
 /// `handwritten` and `folded`.
-enum class Role { other, torch_by_hand, handwritten, folded };
+enum class Role { other, torch, handwritten, folded };
 
 /// One way to compute a workload: a row of its table. Made for one workload, which outlives it.
 class Implementation {

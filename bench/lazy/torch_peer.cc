@@ -127,6 +127,13 @@ struct TorchTreeLstm {
   Tensor words = borrowed(model.words);
   TorchLayer leaf{model.leaf}, inner{model.inner}, classifier{model.classifier};
   NodeIndex index{};
+  TorchState table = table_of_words();
+
+  TorchState table_of_words() const {
+    TorchState all{at::empty({words.size(0), n}), at::empty({words.size(0), n})};
+    leaves(words, all.h, all.c);
+    return all;
+  }
 
   TorchState leaf_cell(std::int32_t word) const {
     const auto gates = leaf(words.narrow(0, word, 1)).chunk(3, 1);
@@ -147,18 +154,24 @@ struct TorchTreeLstm {
         [](const TorchState& s) { return s.h; });
   }
 
-  void leaves(Tensor h, Tensor c) const {
-    const Tensor gates = leaf(words.index_select(0, borrowed(index.levels.leaf_word)));
+  void leaves(const Tensor& x, Tensor& h, Tensor& c) const {
+    const Tensor gates = leaf(x);
     const Tensor s = gates.narrow(1, 0, 2 * n).sigmoid_();
     at::mul_out(c, s.narrow(1, 0, n), gates.narrow(1, 2 * n, n).tanh_());
     at::mul_out(h, s.narrow(1, n, n), c.tanh());
   }
 
-  void by_levels(const Batch& batch, std::span<float> results) {
+  void by_levels(const Batch& batch, std::span<float> results, bool folded = false) {
     index.assign(trees_of(model, batch));
     const Tensor h = at::empty({index.nodes(), n}), c = at::empty({index.nodes(), n});
-    const int64_t first = index.levels.leaves();
-    leaves(h.narrow(0, 0, first), c.narrow(0, 0, first));
+    const Tensor leaf_words = borrowed(index.levels.leaf_word);
+    Tensor leaf_h = h.narrow(0, 0, index.levels.leaves()), leaf_c = c.narrow(0, 0, index.levels.leaves());
+    if (folded) {
+      at::index_select_out(leaf_h, table.h, 0, leaf_words);
+      at::index_select_out(leaf_c, table.c, 0, leaf_words);
+    } else {
+      leaves(words.index_select(0, leaf_words), leaf_h, leaf_c);
+    }
     index.for_levels([&](const Tensor& children, int64_t rows, int64_t begin) {
       const Tensor gates = inner(h.index_select(0, children).view({rows, 2 * n}));
       const Tensor before = c.index_select(0, children).view({rows, 2, n});
@@ -209,6 +222,8 @@ struct TorchMvRnn {
   Tensor words = borrowed(model.words);
   Tensor matrices = borrowed(model.matrices.values, {model.words.rows, n, n});
   Tensor matrix = borrowed(model.matrix);
+  Tensor transposed = matrices.transpose(1, 2).contiguous();
+  Tensor as_left = matrix.narrow(1, 0, n).t().contiguous(), as_right = matrix.narrow(1, n, n).t().contiguous();
   TorchLayer vector{model.vector}, classifier{model.classifier};
   NodeIndex index{};
 
@@ -225,20 +240,24 @@ struct TorchMvRnn {
         [](const TorchMvState& s) { return s.v; });
   }
 
+  /// Matrices are kept transposed, so that all of a level are one product.
   void by_levels(const Batch& batch, std::span<float> results) {
     index.assign(trees_of(model, batch));
     const Tensor v = at::empty({index.nodes(), n}), m = at::empty({index.nodes(), n, n});
     const Tensor leaf_words = borrowed(index.levels.leaf_word);
     Tensor leaf_v = v.narrow(0, 0, index.levels.leaves()), leaf_m = m.narrow(0, 0, index.levels.leaves());
     at::index_select_out(leaf_v, words, 0, leaf_words);
-    at::index_select_out(leaf_m, matrices, 0, leaf_words);
+    at::index_select_out(leaf_m, transposed, 0, leaf_words);
     index.for_levels([&](const Tensor& children, int64_t rows, int64_t begin) {
-      const Tensor below = m.index_select(0, children);
-      const Tensor crossed = v.index_select(0, children).view({rows, 2, n}).flip(1).view({2 * rows, n, 1});
-      const Tensor both = at::bmm(below, crossed).view({rows, 2, n}).flip(1).view({rows, 2 * n});
-      Tensor to_v = v.narrow(0, begin, rows), to_m = m.narrow(0, begin, rows);
-      at::tanh_out(to_v, vector(both));
-      at::bmm_out(to_m, matrix.expand({rows, n, 2 * n}), below.view({rows, 2 * n, n}));
+      const Tensor pairs = children.view({rows, 2});
+      const Tensor left = pairs.select(1, 0).contiguous(), right = pairs.select(1, 1).contiguous();
+      const Tensor m_left = m.index_select(0, left), m_right = m.index_select(0, right);
+      const Tensor v_left = v.index_select(0, left), v_right = v.index_select(0, right);
+      const Tensor both = at::cat({at::bmm(v_left.unsqueeze(1), m_right), at::bmm(v_right.unsqueeze(1), m_left)}, 2);
+      Tensor to_v = v.narrow(0, begin, rows), to_m = m.narrow(0, begin, rows).view({rows * n, n});
+      at::tanh_out(to_v, vector(both.view({rows, 2 * n})));
+      at::mm_out(to_m, m_left.view({rows * n, n}), as_left);
+      to_m.addmm_(m_right.view({rows * n, n}), as_right);
     });
     give(classifier(v.index_select(0, borrowed(index.roots))), results.data());
   }
@@ -255,6 +274,17 @@ struct TorchLstm {
     const auto gates = at::addmm(projection, s.h, recurrent).chunk(4, 1);
     const Tensor c = gates[1].sigmoid() * s.c + gates[0].sigmoid() * gates[2].tanh();
     return {gates[3].sigmoid() * c.tanh(), c};
+  }
+  /// The same with fewer operations.
+  TorchState batched_step(const Tensor& projection, const TorchState& s) const {
+    return cell(at::addmm(projection, s.h, recurrent), s.c);
+  }
+  static TorchState cell(const Tensor& gates, const Tensor& before) {
+    const int64_t n = before.size(1);
+    const Tensor in_and_forget = gates.narrow(1, 0, 2 * n).sigmoid_();
+    const Tensor c = in_and_forget.narrow(1, n, n) * before;
+    c.addcmul_(in_and_forget.narrow(1, 0, n), gates.narrow(1, 2 * n, n).tanh_());
+    return {gates.narrow(1, 3 * n, n).sigmoid_() * c.tanh(), c};
   }
   /// As at::lstm wants them: [4 hidden, inputs], and two biases.
   void add_parameters(std::vector<Tensor>& to) const {
@@ -303,6 +333,7 @@ struct TorchBiLstm {
   TorchLstm forward{model.forward}, backward{model.backward};
   TorchLayer tagger{model.tagger};
   std::vector<Tensor> parameters = parameters_of_both();
+  Tensor forward_table = forward.input(words), backward_table = backward.input(words);
 
   std::vector<Tensor> parameters_of_both() const {
     std::vector<Tensor> all;
@@ -333,24 +364,25 @@ struct TorchBiLstm {
     }
   }
 
-  /// All h, in the packed order.
-  Tensor direction(const TorchLstm& lstm, const Packed& packed, const Words& order) const {
-    const Tensor projected = lstm.input(words.index_select(0, borrowed(order)));
+  /// All h, in the packed order; `table` has the projections of the vocabulary, or is empty.
+  Tensor direction(const TorchLstm& lstm, const Packed& packed, const Words& order, const Tensor& table) const {
+    const Tensor index = borrowed(order);
+    const Tensor projected = table.defined() ? table.index_select(0, index) : lstm.input(words.index_select(0, index));
     TorchState s = start(packed.sizes.front());
     std::vector<Tensor> all;
     int64_t at = 0;
     for (const int64_t size : packed.sizes) {
-      s = lstm.step(projected.narrow(0, at, size), {s.h.narrow(0, 0, size), s.c.narrow(0, 0, size)});
+      s = lstm.batched_step(projected.narrow(0, at, size), {s.h.narrow(0, 0, size), s.c.narrow(0, 0, size)});
       all.push_back(s.h);
       at += size;
     }
     return at::cat(all, 0);
   }
 
-  void by_steps(const Batch& batch, std::span<float> results) const {
+  void by_steps(const Batch& batch, std::span<float> results, bool folded = false) const {
     const Packed packed(model, batch);
-    const Tensor ahead = direction(forward, packed, packed.forward),
-                 back = direction(backward, packed, packed.backward);
+    const Tensor ahead = direction(forward, packed, packed.forward, folded ? forward_table : Tensor());
+    const Tensor back = direction(backward, packed, packed.backward, folded ? backward_table : Tensor());
     give(tagger(at::cat({ahead.index_select(0, borrowed(packed.from_forward)),
                          back.index_select(0, borrowed(packed.from_backward))},
                         1)),
@@ -375,6 +407,7 @@ struct TorchEarlyExit {
   TorchLstm lstm{model.lstm};
   TorchLayer halt{model.halt};
   Tensor joined = at::cat({lstm.input.w, lstm.recurrent}, 0);
+  Tensor table = lstm.input(words);
   std::vector<int64_t> instances{};
   std::vector<std::size_t> steps{};
 
@@ -392,7 +425,7 @@ struct TorchEarlyExit {
   }
 
   /// All active instances make a step; one that has finished gives its place to the next.
-  void lockstep(const Batch& batch, std::span<float> results) {
+  void lockstep(const Batch& batch, std::span<float> results, bool folded = false) {
     constexpr int64_t kSlots = 64;
     instances.clear(), steps.clear();
     int64_t next = batch.first;
@@ -404,19 +437,18 @@ struct TorchEarlyExit {
         for (int64_t i = 0; i < fresh; ++i) instances.push_back(next++), steps.push_back(0);
       }
       if (instances.empty()) return;
-      s = step(s);
+      s = step(s, folded);
       s = remaining(s, results.data(), batch.first);
     }
   }
 
-  TorchState step(const TorchState& s) const {
-    Words now;
-    for (std::size_t i = 0; i < instances.size(); ++i) now.push_back(instance(instances[i]).words[steps[i]]);
-    const Tensor gates = at::addmm(lstm.input.bias, at::cat({words.index_select(0, borrowed(now)), s.h}, 1), joined);
-    const Tensor in_and_forget = gates.narrow(1, 0, 2 * n).sigmoid_();
-    const Tensor c = (in_and_forget.narrow(1, n, n) * s.c)
-                         .addcmul_(in_and_forget.narrow(1, 0, n), gates.narrow(1, 2 * n, n).tanh_());
-    return {gates.narrow(1, 3 * n, n).sigmoid_() * c.tanh(), c};
+  TorchState step(const TorchState& s, bool folded) const {
+    Words words_now;
+    for (std::size_t i = 0; i < instances.size(); ++i) words_now.push_back(instance(instances[i]).words[steps[i]]);
+    const Tensor now = borrowed(words_now);
+    if (folded) return lstm.batched_step(table.index_select(0, now), s);
+    const Tensor operands = at::cat({words.index_select(0, now), s.h}, 1);
+    return TorchLstm::cell(at::addmm(lstm.input.bias, operands, joined), s.c);
   }
 
   TorchState remaining(const TorchState& s, float* results, int64_t first) {
@@ -441,10 +473,11 @@ struct TorchEarlyExit {
 
 /// Both methods of a Peer for trees.
 template <class Peer, class Model>
-void add_tree_rows(const Model& model, Implementations& rows) {
+std::shared_ptr<Peer> add_tree_rows(const Model& model, Implementations& rows) {
   const auto peer = std::make_shared<Peer>(Peer{.model = model});
-  add_row(rows, "node by node", Role::other, [peer](const Batch& b, std::span<float> r) { peer->eager(b, r); }, 64);
-  add_row(rows, "by hand", Role::torch_by_hand, [peer](const Batch& b, std::span<float> r) { peer->by_levels(b, r); });
+  add_row(rows, "node by node", Role::torch, [peer](const Batch& b, std::span<float> r) { peer->eager(b, r); }, 64);
+  add_row(rows, "by hand", Role::torch, [peer](const Batch& b, std::span<float> r) { peer->by_levels(b, r); });
+  return peer;
 }
 
 }  // namespace
@@ -454,21 +487,29 @@ std::string start_torch() {
   return TORCH_VERSION;
 }
 
-void add_torch_rows(const TreeLstm& model, Implementations& rows) { add_tree_rows<TorchTreeLstm>(model, rows); }
+void add_torch_rows(const TreeLstm& model, Implementations& rows) {
+  const auto peer = add_tree_rows<TorchTreeLstm>(model, rows);
+  add_row(rows, "by hand, folded", Role::other,
+          [peer](const Batch& b, std::span<float> r) { peer->by_levels(b, r, true); });
+}
 void add_torch_rows(const TreeRnn& model, Implementations& rows) { add_tree_rows<TorchTreeRnn>(model, rows); }
 void add_torch_rows(const MvRnn& model, Implementations& rows) { add_tree_rows<TorchMvRnn>(model, rows); }
 
 void add_torch_rows(const BiLstm& model, Implementations& rows) {
   const auto peer = std::make_shared<TorchBiLstm>(TorchBiLstm{.model = model});
-  add_row(rows, "step by step", Role::other, [peer](const Batch& b, std::span<float> r) { peer->eager(b, r); }, 1);
-  add_row(rows, "by hand", Role::torch_by_hand, [peer](const Batch& b, std::span<float> r) { peer->by_steps(b, r); });
-  add_row(rows, "lstm()", Role::torch_by_hand, [peer](const Batch& b, std::span<float> r) { peer->by_lstm(b, r); });
+  add_row(rows, "step by step", Role::torch, [peer](const Batch& b, std::span<float> r) { peer->eager(b, r); }, 1);
+  add_row(rows, "by hand", Role::torch, [peer](const Batch& b, std::span<float> r) { peer->by_steps(b, r); });
+  add_row(rows, "by hand, folded", Role::other,
+          [peer](const Batch& b, std::span<float> r) { peer->by_steps(b, r, true); });
+  add_row(rows, "lstm()", Role::torch, [peer](const Batch& b, std::span<float> r) { peer->by_lstm(b, r); });
 }
 
 void add_torch_rows(const EarlyExit& model, Implementations& rows) {
   const auto peer = std::make_shared<TorchEarlyExit>(TorchEarlyExit{.model = model});
-  add_row(rows, "step by step", Role::other, [peer](const Batch& b, std::span<float> r) { peer->eager(b, r); }, 64);
-  add_row(rows, "by hand", Role::torch_by_hand, [peer](const Batch& b, std::span<float> r) { peer->lockstep(b, r); });
+  add_row(rows, "step by step", Role::torch, [peer](const Batch& b, std::span<float> r) { peer->eager(b, r); }, 64);
+  add_row(rows, "by hand", Role::torch, [peer](const Batch& b, std::span<float> r) { peer->lockstep(b, r); });
+  add_row(rows, "by hand, folded", Role::other,
+          [peer](const Batch& b, std::span<float> r) { peer->lockstep(b, r, true); });
 }
 
 }  // namespace bench::lazy
