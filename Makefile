@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas demo demo-serve bench bench-serve asan tsan arm64 soak fuzz coverage format lint clean
+.PHONY: help install-deps configure build test test-all test-isas demo demo-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz coverage format lint clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -50,6 +50,12 @@ bench-serve:  ## measure the server beside ONNX Runtime behind the same transpor
 	@$(MAKE) --no-print-directory configure
 	@cmake --build $(BUILD) --target frazil_tool serve_load serve_ort serve_floor serve_models
 	@FRAZIL_PEER=$$(scripts/fetch_peer.sh) bench/serve/run.py $(BUILD)
+
+bench-lazy:  ## measure define-by-run batching beside handwritten programs and LibTorch; see bench/lazy/lazy_bench.cc
+	@scripts/install-deps.sh --bench
+	@$(MAKE) --no-print-directory configure
+	@cmake --build $(BUILD) --target lazy_bench
+	@taskset -c $(or $(FRAZIL_CPU),$$(($$(nproc) - 1))) $(BUILD)/bench/lazy/lazy_bench --json $(BUILD)/bench/lazy.json
 
 asan:  ## the tests under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=asan

@@ -14,7 +14,7 @@ packages=(
 )
 test_packages=(chromium chromium-driver redis-server python3-grpcio python3-protobuf)
 demo_packages=(haproxy)
-bench_packages=(libdnnl-dev python3-torch libopenblas0-pthread)
+bench_packages=(libdnnl-dev python3-torch libtorch-dev libopenblas-pthread-dev)
 dev_packages=(
   libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
   python3-sklearn python3-onnx mypy

@@ -109,8 +109,7 @@ class HandEarlyExit : public Implementation {
       : Implementation(std::move(name), role),
         model_(model),
         multiply_(how),
-        matrix_(folded ? model.lstm.recurrent : stacked(model.lstm.input.w, model.lstm.recurrent)),
-        weights_(matrix_),
+        weights_(folded ? model.lstm.recurrent : stacked(model.lstm.input.w, model.lstm.recurrent)),
         folded_(std::move(folded)),
         x_size_(folded_ ? 0 : model.words.cols),
         operands_(operands_memory_.reserve(kSlots * (x_size_ + n_))),
@@ -180,7 +179,6 @@ class HandEarlyExit : public Implementation {
   const Cells& cells_ = cells();
   const int64_t n_ = model_.hidden;
   Multiplier multiply_;
-  Matrix matrix_;
   Weights weights_;
   std::shared_ptr<const Matrix> folded_;
   int64_t x_size_;

@@ -169,10 +169,8 @@ class HandMvRnn : public Implementation {
       : Implementation(std::move(name), role),
         model_(model),
         multiply_(how),
-        left_matrix_(half_transposed(model.matrix, 0)),
-        right_matrix_(half_transposed(model.matrix, model.hidden)),
-        left_(left_matrix_),
-        right_(right_matrix_),
+        left_(half_transposed(model.matrix, 0)),
+        right_(half_transposed(model.matrix, model.hidden)),
         vector_(model.vector.w),
         classifier_(model.classifier.w),
         words_(std::move(words)),
@@ -254,7 +252,6 @@ class HandMvRnn : public Implementation {
   const Cells& cells_ = cells();
   const int64_t n_ = model_.hidden;
   Multiplier multiply_;
-  Matrix left_matrix_, right_matrix_;
   Weights left_, right_, vector_, classifier_;
   std::shared_ptr<const WordMatrices> words_;
   bool folded_;

@@ -145,7 +145,7 @@ class Table {
     const std::string name = model.name + "/" + std::to_string(batch);
     std::printf("%s: %lld instances in batches of %lld; DyNet on a Zen 5 core: %s\n", name.c_str(),
                 static_cast<long long>(model.instances()), static_cast<long long>(batch), dynet_note(name).c_str());
-    std::printf("  %-24s %12s %7s %5s %9s %8s %8s %9s\n", "", "instances/s", "spread", "cpu", "of torch", "of hand",
+    std::printf("  %-25s %12s %7s %5s %9s %8s %8s %9s\n", "", "instances/s", "spread", "cpu", "of torch", "of hand",
                 "of fold.", "apart");
     std::vector<Side> sides;
     std::vector<double> apart;
@@ -220,7 +220,7 @@ class Table {
 
   void print(const std::string& name, const Side& side, const std::vector<Side>& sides, double apart) {
     const bool same = apart <= kMostApart;
-    good_ &= same;
+    good_ = good_ && same;
     const double spread = (side.quantile(0.75) - side.quantile(0.25)) / side.median();
     const double cpu = side.total.cpu_ms / side.total.wall_ms;
     nlohmann::json json = {{"row", name},
@@ -233,7 +233,7 @@ class Table {
                            {"cpu", cpu},
                            {"rounds", side.rates.size()},
                            {"apart", apart}};
-    std::printf("  %-24s %12.0f %6.1f%% %4.0f%%", side.implementation->name().c_str(), side.median(), 100 * spread,
+    std::printf("  %-25s %12.0f %6.1f%% %4.0f%%", side.implementation->name().c_str(), side.median(), 100 * spread,
                 100 * cpu);
     constexpr std::pair<Role, const char*> kColumns[] = {
         {Role::torch, "of_torch"}, {Role::handwritten, "of_hand"}, {Role::folded, "of_folded"}};

@@ -30,9 +30,10 @@ float* Buffer::reserve(std::int64_t floats) {
 
 void Buffer::Free::operator()(float* p) const { std::free(p); }
 
-Weights::Weights(const Matrix& w) : w_(&w) {
+Weights::Weights(const Matrix& w) : inputs_(w.rows), outputs_(w.cols), plain_(plain_memory_.reserve(w.rows * w.cols)) {
+  std::copy(w.values.begin(), w.values.end(), plain_);
   const auto bytes = kernel::gemm_packed_b_bytes(w.rows, w.cols);
-  packed_ = memory_.reserve(bytes / static_cast<std::int64_t>(sizeof(float)));
+  packed_ = packed_memory_.reserve(bytes / static_cast<std::int64_t>(sizeof(float)));
   kernel::gemm_pack_b(w.rows, w.cols, w.values.data(), w.cols, 1, packed_);
 }
 

@@ -32,20 +32,20 @@ class Buffer {
   std::int64_t floats_ = 0;
 };
 
-/// The right operand w[k, n] of products; refers to `w`.
+/// The right operand w[k, n] of products, aligned for both kinds.
 class Weights {
  public:
   explicit Weights(const Matrix& w);
 
-  std::int64_t inputs() const { return w_->rows; }
-  std::int64_t outputs() const { return w_->cols; }
-  const float* plain() const { return w_->values.data(); }
+  std::int64_t inputs() const { return inputs_; }
+  std::int64_t outputs() const { return outputs_; }
+  const float* plain() const { return plain_; }
   const float* packed() const { return packed_; }
 
  private:
-  const Matrix* w_;
-  Buffer memory_;
-  float* packed_;
+  std::int64_t inputs_, outputs_;
+  Buffer plain_memory_, packed_memory_;
+  float *plain_, *packed_;
 };
 
 struct Rows {
