@@ -15,6 +15,19 @@ std::vector<Value> NodeCopier::now(const std::vector<Value>& from) {
   return mapped;
 }
 
+std::optional<Type> NodeCopier::type_of(Value from, Builder& to) const {
+  const Type& type = from_.type(from);
+  if (!type.is_tensor() || !type.ranked) return std::nullopt;
+  Shape shape;
+  for (const Dim dim : type.shape) {
+    const auto symbol = from_.scope().as_symbol(dim);
+    if (!dim.is_const() && !symbol) return std::nullopt;
+    shape.push_back(dim.is_const() ? dim
+                                   : to.dim(from_.scope().symbol_name(*symbol), from_.scope().symbol_bounds(*symbol)));
+  }
+  return Type::tensor(type.elem, std::move(shape));
+}
+
 Status NodeCopier::copy(NodeId id, Builder& to, std::string_view name) {
   const Node& node = from_.node(id);
   const std::string given = name.empty() ? node.name : std::string(name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +19,9 @@ class NodeCopier {
   /// What stands for a value: constants are copied when first asked for, anything else must be bound or copied.
   Value now(Value from);
   std::vector<Value> now(const std::vector<Value>& from);
+  /// The type of a value in the other graph, whose symbols have the same names; none where an extent is neither a
+  /// number nor a symbol, or the value is no ranked tensor.
+  std::optional<Type> type_of(Value from, Builder& to) const;
   /// Copies a node to the block of `to`, under its name or, where `name` is given, under that.
   Status copy(NodeId id, Builder& to, std::string_view name = {});
 

@@ -1,14 +1,25 @@
 #include "lazy/batch.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "lazy/run.h"
 #include "lazy/together.h"
 
 namespace frazil::lazy {
+namespace {
+
+/// This thread's, which batches use again.
+Stacks& stacks_of(std::size_t bytes) {
+  thread_local std::map<std::size_t, Stacks> stacks;
+  return stacks.try_emplace(bytes, bytes).first->second;
+}
+
+}  // namespace
+
 Batch::Batch(const BatchOptions& options, BatchCounts& counts)
-    : options_(options), counts_(counts), stacks_(options.stack_bytes) {}
+    : options_(options), counts_(counts), stacks_(stacks_of(options.stack_bytes)) {}
 
 void Batch::run(std::size_t count, const std::function<void(std::size_t)>& body) {
   std::size_t next = 0;

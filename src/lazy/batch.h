@@ -52,7 +52,7 @@ class Batch : public Instances {
 
   BatchOptions options_;
   BatchCounts& counts_;
-  Stacks stacks_;
+  Stacks& stacks_;
   std::vector<std::unique_ptr<Instance>> running_;
   Instance* now_ = nullptr;
 };

@@ -6,7 +6,7 @@
 
 namespace frazil::lazy {
 
-/// Stacks that fibers of a thread use one after another.
+/// Stacks that fibers of a thread use one after another; some are kept when nobody uses them.
 class Stacks {
  public:
   explicit Stacks(std::size_t bytes);

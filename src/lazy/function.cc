@@ -52,20 +52,6 @@ class Splitter {
     if (std::ranges::find(crossing_, v) == crossing_.end()) crossing_.push_back(v);
   }
 
-  /// The type in another graph; none where its extents are no numbers or symbols.
-  std::optional<Type> type_in(Builder& to, Value v) const {
-    const Type& type = graph_.type(v);
-    if (!type.is_tensor() || !type.ranked) return std::nullopt;
-    Shape shape;
-    for (const Dim dim : type.shape) {
-      const auto symbol = graph_.scope().as_symbol(dim);
-      if (!dim.is_const() && !symbol) return std::nullopt;
-      shape.push_back(
-          dim.is_const() ? dim : to.dim(graph_.scope().symbol_name(*symbol), graph_.scope().symbol_bounds(*symbol)));
-    }
-    return Type::tensor(type.elem, std::move(shape));
-  }
-
   bool used(Value param, const std::vector<NodeId>& nodes, const std::vector<Value>& results) const {
     return std::ranges::find(results, param) != results.end() || std::ranges::any_of(nodes, [&](NodeId node) {
              return std::ranges::find(graph_.node(node).in, param) != graph_.node(node).in.end();
@@ -80,7 +66,7 @@ class Splitter {
     Builder builder(graph);
     NodeCopier copier(graph_, graph);
     const auto bind = [&](Value v, const std::string& name) {
-      const auto type = type_in(builder, v);
+      const auto type = copier.type_of(v, builder);
       if (type) copier.bind(v, builder.input(name, *type).value);
       return type.has_value();
     };

@@ -8,6 +8,7 @@
 #include "lazy/counted.h"
 #include "lazy/known_type.h"
 #include "lazy/operation.h"
+#include "lazy/spare.h"
 #include "tensor/datum.h"
 
 // Recorded values. A node and what it depends on belong to one thread at a time; only parameters are shared.
@@ -22,6 +23,12 @@ struct Place {
 
 /// What the user gave or a run made: a value, or the values of many nodes, stacked along a first axis.
 struct Held : Counted {
+  Held() = default;
+  ~Held() {
+    if (datum.is_tensor()) give_back(std::move(datum.mutable_tensor()));
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
   Datum datum;
 };
 using HeldRef = Owner<Held>;

@@ -9,6 +9,7 @@
 #include "lazy/append.h"
 #include "lazy/around.h"
 #include "pass/batch.h"
+#include "pass/join_inputs.h"
 
 namespace frazil::lazy {
 namespace {
@@ -90,6 +91,21 @@ Status Program::run_batch(const std::vector<bool>& stacked, std::span<const Datu
   return status;
 }
 
+std::vector<Datum> Program::lent_results(std::size_t elements) const {
+  std::vector<Datum> lent(last_types_.size());
+  for (std::size_t k = 0; k < lent.size(); ++k) {
+    const KnownType* const type = last_types_[k].load(std::memory_order_acquire);
+    if (type == nullptr || type->elem == Elem::string) continue;
+    auto memory = spare_tensor(Elem::u8, {static_cast<std::int64_t>(type->bytes * elements)});
+    if (memory) lent[k] = std::move(*memory);
+  }
+  return lent;
+}
+
+void Program::remember(std::span<const KnownType* const> types) {
+  for (std::size_t k = 0; k < last_types_.size(); ++k) last_types_[k].store(types[k], std::memory_order_release);
+}
+
 Result<std::string> Program::explain() {
   Result<std::string> text;
   const auto explain = [&]() -> Result<std::string> {
@@ -140,7 +156,7 @@ class GraphWriter {
     for (const std::int64_t extent : output.type->sizes) shape.push_back(dim_of(extent));
     leaves_.push_back(
         builder_.input(fmt::format("x{}", index), Type::tensor(output.type->elem, std::move(shape))).value);
-    found_.inputs.push_back(index);
+    found_.inputs.push_back({index});
     return {};
   }
 
@@ -259,6 +275,15 @@ class Programs {
   static Result<std::shared_ptr<const Found>> make(const Cone& cone, bool literals_fixed) {
     auto found = std::make_shared<Found>();
     FRAZIL_TRY(Graph graph, GraphWriter(cone, literals_fixed, *found).write());
+    if (auto joined = join_inputs(graph)) {
+      graph = std::move(joined->graph);
+      std::vector<std::vector<std::uint32_t>> inputs;
+      for (const auto& parts : joined->from) {
+        auto& leaves = inputs.emplace_back();
+        for (const std::uint32_t part : parts) leaves.push_back(found->inputs[part][0]);
+      }
+      found->inputs = std::move(inputs);
+    }
     found->program = std::make_shared<Program>(std::make_shared<const Graph>(std::move(graph)));
     ++programs_made;
     return found;

@@ -25,7 +25,8 @@ void set_run_options(RunOptions options);
 /// A graph made ready to run, on one set of inputs or on many at once. Thread-safe.
 class Program {
  public:
-  explicit Program(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
+  explicit Program(std::shared_ptr<const Graph> graph)
+      : graph_(std::move(graph)), last_types_(graph_->main().results.size()) {}
 
   const Graph& graph() const { return *graph_; }
   std::size_t inputs() const { return graph_->main().params.size(); }
@@ -36,6 +37,10 @@ class Program {
   /// Runs the graph for each element of a batch: inputs of which `stacked` is set have the elements along a first axis,
   /// and so have all results. Code::unsupported where the graph's results cannot be stacked.
   Status run_batch(const std::vector<bool>& stacked, std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  /// Memory for the results of so many elements, as run() takes it, going by those of an earlier run.
+  std::vector<Datum> lent_results(std::size_t elements) const;
+  /// The types of an element's results.
+  void remember(std::span<const KnownType* const> types);
   /// The passes that ran and the plan.
   Result<std::string> explain();
 
@@ -53,15 +58,17 @@ class Program {
                   Running& running);
 
   std::shared_ptr<const Graph> graph_;
-  std::mutex mutex_;  // of forms_
+  std::vector<std::atomic<const KnownType*>> last_types_;  // null: unknown
+  std::mutex mutex_;                                       // of forms_
   std::map<std::vector<bool>, Form> forms_;
 };
 
 /// A program, and which leaves of a cone are its inputs: those that are no constants in it.
 struct Found {
   std::shared_ptr<Program> program;
-  std::vector<std::uint32_t> inputs;  ///< positions among the leaves
-  std::vector<HeldRef> parameters;    ///< which stay, as they are known by their addresses
+  /// By input: positions among the leaves; several are vectors that the input has one after the other.
+  std::vector<std::vector<std::uint32_t>> inputs;
+  std::vector<HeldRef> parameters;  ///< which stay, as they are known by their addresses
 };
 /// The program of a cone; cones with equal keys share one. Parameters are constants in it, and so are literals as long
 /// as few different ones are seen in their place. Keeps a bounded number of programs. Thread-safe.

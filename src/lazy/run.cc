@@ -10,6 +10,7 @@
 #include "lazy/claim.h"
 #include "lazy/cone.h"
 #include "lazy/program.h"
+#include "lazy/stacked.h"
 #include "lazy/together.h"
 #include "lazy/trace.h"
 
@@ -27,15 +28,6 @@ bool are_there(std::span<const Ref> wanted) {
   return std::ranges::none_of(wanted, [](const Ref& ref) { return ref.node->pending(); });
 }
 
-/// The result of a run for a node.
-void assign(const Ref& result, Datum datum) {
-  Output& output = result.node->out()[result.output];
-  if (datum.is_tensor()) output.type = known_type(datum.tensor().elem(), datum.tensor().sizes());
-  output.block = HeldRef(new Held);
-  output.block->datum = std::move(datum);
-  result.node->kind = NodeKind::value;
-}
-
 /// Functions that the program calls, and other threads, may let go of results; the first one is asked for, and stays.
 std::vector<Handle> hold_others(std::span<const Ref> results) {
   std::vector<Handle> kept;
@@ -45,16 +37,25 @@ std::vector<Handle> hold_others(std::span<const Ref> results) {
 
 Status run_cone(const Cone& cone) {
   FRAZIL_TRY(const auto found, find_program(cone));
-  std::vector<Datum> inputs, outputs;
-  for (const std::uint32_t leaf : found->inputs) {
-    inputs.push_back(datum_of(cone.leaves[leaf].node->out()[cone.leaves[leaf].output]));
+  std::vector<Column> columns;
+  for (const auto& leaves : found->inputs) {
+    Column& column = columns.emplace_back();
+    column.parts = leaves.size();
+    for (const std::uint32_t leaf : leaves) {
+      column.values.push_back(&cone.leaves[leaf].node->out()[cone.leaves[leaf].output]);
+    }
   }
   const std::vector<Handle> kept = hold_others(cone.results);
-  if (Status status = found->program->run(inputs, outputs); !status) {
+  const auto results = run_stacked(*found->program, columns, 1);
+  if (!results) {
     return within(cone.nodes.size() == 1 ? describe(*cone.nodes[0]->operation, cone.nodes[0]->place) + ": " : "",
-                  std::move(status).error());
+                  results.error());
   }
-  for (std::size_t k = 0; k < outputs.size(); ++k) assign(cone.results[k], std::move(outputs[k]));
+  for (std::size_t k = 0; k < cone.results.size(); ++k) {
+    const Ref& result = cone.results[k];
+    assign(*results, k, 0, result.node->out()[result.output]);
+    result.node->kind = NodeKind::value;
+  }
   for (const Ref& result : cone.results) release_inputs(*result.node);
   return {};
 }

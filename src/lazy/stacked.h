@@ -8,8 +8,11 @@
 
 namespace frazil::lazy {
 
-/// One input of a program for several instances: its value in each of them.
-using Column = std::vector<const Output*>;
+/// One input of a program for several instances: its value in each of them, or vectors that it has one after the other.
+struct Column {
+  std::size_t parts = 1;              ///< of one instance
+  std::vector<const Output*> values;  ///< by instance, and then by part
+};
 
 /// Runs a program once for several instances: `columns` are its inputs. `outputs` have a block per result with the
 /// values of all instances stacked, or a whole value where no input differs (`stacked` is then false).

@@ -38,9 +38,13 @@ void finish(std::span<const Ref> results) {
 
 Status run_sites(const Found& found, std::span<const Site* const> sites) {
   std::vector<Column> columns;
-  for (const std::uint32_t leaf : found.inputs) {
+  for (const auto& leaves : found.inputs) {
     Column& column = columns.emplace_back();
-    for (const Site* const site : sites) column.push_back(&output_of(site->leaves[leaf]));
+    column.parts = leaves.size();
+    column.values.reserve(sites.size() * leaves.size());
+    for (const Site* const site : sites) {
+      for (const std::uint32_t leaf : leaves) column.values.push_back(&output_of(site->leaves[leaf]));
+    }
   }
   FRAZIL_TRY(const StackedResults results, run_stacked(*found.program, columns, sites.size()));
   for (std::uint32_t i = 0; i < sites.size(); ++i) {
