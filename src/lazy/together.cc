@@ -21,10 +21,9 @@ constexpr std::size_t kMostNodes = 1U << 22U;
 
 const Output& output_of(const Ref& ref) { return ref.node->out()[ref.output]; }
 
-/// A run of one program for several places where its work was recorded: `leaves[i]` are the leaves in place i, and
-/// `results[i]` what it gives.
+/// One of the places where the work of a program was recorded: what it starts from there, and what it gives.
 struct Site {
-  std::vector<Ref> leaves, results;
+  std::span<const Ref> leaves, results;
 };
 
 void finish(std::span<const Ref> results) {
@@ -36,39 +35,35 @@ void finish(std::span<const Ref> results) {
   }
 }
 
-Status run_sites(const Found& found, std::span<const Site* const> sites) {
+Status run_sites(const Found& found, std::span<const Site> sites) {
   std::vector<Column> columns;
   for (const auto& leaves : found.inputs) {
     Column& column = columns.emplace_back();
     column.parts = leaves.size();
     column.values.reserve(sites.size() * leaves.size());
-    for (const Site* const site : sites) {
-      for (const std::uint32_t leaf : leaves) column.values.push_back(&output_of(site->leaves[leaf]));
+    for (const Site& site : sites) {
+      for (const std::uint32_t leaf : leaves) column.values.push_back(&output_of(site.leaves[leaf]));
     }
   }
   FRAZIL_TRY(const StackedResults results, run_stacked(*found.program, columns, sites.size()));
   for (std::uint32_t i = 0; i < sites.size(); ++i) {
-    const Site& site = *sites[i];
-    for (std::size_t k = 0; k < site.results.size(); ++k) {
-      assign(results, k, i, site.results[k].node->out()[site.results[k].output]);
-    }
+    const std::span<const Ref> here = sites[i].results;
+    for (std::size_t k = 0; k < here.size(); ++k) assign(results, k, i, here[k].node->out()[here[k].output]);
   }
-  for (const Site* const site : sites) finish(site->results);
+  for (const Site& site : sites) finish(site.results);
   return {};
 }
 
 /// Together; where that fails, one by one, so that only those fail that have to. `failed` gets their positions.
 void run_all(const Found& found, std::span<const Site> sites, BatchCounts& counts,
              const std::function<void(std::size_t, Fault)>& failed) {
-  std::vector<const Site*> all;
-  for (const Site& site : sites) all.push_back(&site);
   ++counts.runs;
-  const Status together = run_sites(found, all);
+  const Status together = run_sites(found, sites);
   if (together) return;
   if (sites.size() == 1) return failed(0, together.error());
   for (std::size_t i = 0; i < sites.size(); ++i) {
     ++counts.runs;
-    if (Status alone = run_sites(found, std::span(all).subspan(i, 1)); !alone) failed(i, std::move(alone).error());
+    if (Status alone = run_sites(found, sites.subspan(i, 1)); !alone) failed(i, std::move(alone).error());
   }
 }
 
@@ -252,24 +247,32 @@ class NodeByNode {
     counts_.nodes += group.nodes.size();
     const auto found = find_program(cone_);
     if (!found) return fail_with(found.error());
-    std::vector<Site> sites;
-    for (Node* const node : group.nodes) sites.push_back(site_of(*node));
-    run_all(**found, sites, counts_, [&](std::size_t site, Fault fault) {
+    find_sites(group);
+    run_all(**found, sites_, counts_, [&](std::size_t site, Fault fault) {
       const Node& node = *group.nodes[site];
       fault.message.insert(0, describe(*node.operation, node.place) + ": ");
       fail_with(fault);
     });
   }
 
-  /// The leaves of `cone_`, which is the group's first node, in another node.
-  Site site_of(Node& node) const {
-    Site site;
+  /// Leaves and results of `cone_`, which is the group's first node, in each of its nodes.
+  void find_sites(const Group& group) {
+    std::vector<std::size_t> inputs;
     for (const Ref& leaf : cone_.leaves) {
-      const auto inputs = cone_.nodes[0]->in();
-      site.leaves.push_back(node.in()[static_cast<std::size_t>(std::ranges::find(inputs, leaf) - inputs.begin())]);
+      const auto all = cone_.nodes[0]->in();
+      inputs.push_back(static_cast<std::size_t>(std::ranges::find(all, leaf) - all.begin()));
     }
-    for (const Ref& result : cone_.results) site.results.push_back({&node, result.output});
-    return site;
+    const std::size_t leaves = inputs.size(), results = cone_.results.size();
+    refs_.clear();
+    for (Node* const node : group.nodes) {
+      for (const std::size_t input : inputs) refs_.push_back(node->in()[input]);
+      for (const Ref& result : cone_.results) refs_.push_back({node, result.output});
+    }
+    sites_.clear();
+    for (std::size_t i = 0; i < group.nodes.size(); ++i) {
+      const auto here = std::span(refs_).subspan(i * (leaves + results), leaves + results);
+      sites_.push_back({here.first(leaves), here.subspan(leaves)});
+    }
   }
 
   void fail_with(const Fault& fault) {
@@ -278,6 +281,8 @@ class NodeByNode {
 
   BatchCounts& counts_;
   Cone cone_;
+  std::vector<Ref> refs_;    // of sites_
+  std::vector<Site> sites_;  // of the group that runs
   std::vector<Handle> kept_;
   std::optional<Fault> fault_;
 };
