@@ -117,6 +117,7 @@ class Table {
   template <class Make>
   void add(const std::string& name, const std::vector<int64_t>& batches, const Make& make) {
     if (std::ranges::none_of(batches, [&](int64_t b) { return wants(name, b); })) return;
+    any_ = true;
     const auto model = make();
     Implementations rows;
     add_frazil_rows(model, rows);
@@ -130,6 +131,7 @@ class Table {
   }
 
   bool finish(nlohmann::json figures) const {
+    if (!any_) throw std::runtime_error("no row has the name that --only gives; names are as in tree_lstm_150/64");
     figures["rows"] = json_;
     write_json(arguments_.json, figures);
     return good_;
@@ -253,7 +255,7 @@ class Table {
   Arguments arguments_;
   std::vector<std::string> only_;
   nlohmann::json json_ = nlohmann::json::array();
-  bool good_ = true;
+  bool any_ = false, good_ = true;
 };
 
 bool all(const Arguments& arguments, const std::vector<std::string>& only) {
