@@ -1,5 +1,6 @@
 #include "server/rest_json.h"
 
+#include "server/config_port.h"
 #include "server/json_text.h"
 #include "server/port.h"
 
@@ -23,6 +24,20 @@ void append_port(std::string& json, const api::Port& port) {
 void append_ports(std::string& json, std::string_view key, const std::vector<api::Port>& ports) {
   ((json += ",\"") += key) += "\":[";
   append_list(json, ports, [&](const api::Port& port) { append_port(json, port); });
+  json += ']';
+}
+
+void append_config(std::string& json, std::string_view key, const std::vector<ConfigPort>& ports) {
+  ((json += ",\"") += key) += "\":[";
+  append_list(json, ports, [&](const ConfigPort& port) {
+    json += R"({"name":)";
+    append_json(json, port.name);
+    json += R"(,"data_type":)";
+    append_json(json, port.type);
+    json += R"(,"dims":[)";
+    append_list(json, port.dims, [&](std::int64_t extent) { append_number(json, extent); });
+    json += "]}";
+  });
   json += ']';
 }
 
@@ -111,8 +126,8 @@ Reply model_config_json(const Served& served) {
   append_json(reply.body, served.platform());
   reply.body += R"(,"max_batch_size":)";
   append_number(reply.body, served.most_in_batch());
-  append_ports(reply.body, "input", served.inputs());
-  append_ports(reply.body, "output", served.outputs());
+  append_config(reply.body, "input", config_inputs(served));
+  append_config(reply.body, "output", config_outputs(served));
   reply.body += '}';
   return reply;
 }

@@ -192,6 +192,14 @@ void ServedModel::warm_up() const {
   for (std::uint64_t i = 0; i < parts_.config.warm_up; ++i) session->run(values);
 }
 
+std::optional<std::size_t> ServedModel::batch_axis_of_input(std::size_t i) const {
+  return plan_ ? plan_->axis_of_input(i) : std::nullopt;
+}
+
+std::optional<std::size_t> ServedModel::batch_axis_of_output(std::size_t i) const {
+  return plan_ ? plan_->axis_of_output(i) : std::nullopt;
+}
+
 Served::Checked ServedModel::checked() const { return {.runs = check_->checked(), .different = check_->different()}; }
 
 const std::vector<std::string>& ServedModel::labels(std::string_view output) const {

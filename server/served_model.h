@@ -38,6 +38,8 @@ class ServedModel : public Served {
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }
   std::string digest() const override { return digest_; }
   std::uint64_t most_in_batch() const override { return parts_.config.batching.most; }
+  std::optional<std::size_t> batch_axis_of_input(std::size_t i) const override;
+  std::optional<std::size_t> batch_axis_of_output(std::size_t i) const override;
   const std::vector<std::string>& labels(std::string_view output) const override;
   Checked checked() const override;
   std::optional<Clock::duration> usual_limit() const override;
