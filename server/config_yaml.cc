@@ -204,7 +204,8 @@ Tenant read_tenant(const YamlNode& node, std::set<std::string>& names, std::set<
                {"keys", [](const YamlNode&) {}},
                {"max_waiting", [&](const YamlNode& x) { tenant.most_waiting = x.whole(0, kMostCount); }},
                {"requests_per_second", [&](const YamlNode& x) { tenant.requests_per_second = x.number(0.001, 1e9); }},
-               {"models", read_allowed}});
+               {"models", read_allowed},
+               {"admin", [&](const YamlNode& x) { tenant.admin = x.boolean(); }}});
   return tenant;
 }
 

@@ -86,7 +86,7 @@ std::string health_check(Service& service, Bytes message) {
 template <class F>
 void on_worker(Service& service, const GrpcCall& call, Done done, F work) {
   Done answer = [place = std::make_shared<Service::Place>(service.enter(
-                     {.authorization = call.authorization,
+                     {.asker = call.asker,
                       .time_left = call.deadline ? std::optional(*call.deadline - Clock::now()) : std::nullopt})),
                  done = std::move(done)](GrpcReply reply) {
     place->reset();
@@ -116,7 +116,7 @@ proto::RepositoryRequest read_change(Bytes message) {
 void change(Service& service, GrpcCall call, Done done, void (Service::*change)(std::string_view)) {
   on_worker(service, call, std::move(done), [&service, call, change](const Done& answer) {
     const std::string model = read_change(*call.message).model;
-    service.tenants().check(call.authorization, model);
+    call.asker.check(model);
     (service.*change)(model);
     answer({});
   });
@@ -148,7 +148,7 @@ void run(Service& service, const GrpcCall& call, Write write, const Done& answer
   if (call.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
   const auto begun = Clock::now();
   proto::InferMessage message = proto::read_infer(*call.message, call.message);
-  service.tenants().check(call.authorization, message.model.name);
+  call.asker.check(message.model.name);
   const auto served = service.find(message.model.name, message.model.version);
   if (!call.session.empty() && message.request.sequence.id.empty()) {
     message.request.sequence = {.id = call.session, .start_if_new = true};
@@ -156,6 +156,7 @@ void run(Service& service, const GrpcCall& call, Write write, const Done& answer
   served->statistics().compute_input.add(Clock::now() - begun);
   service.infer(served, {.request = std::move(message.request),
                          .caller = call.caller,
+                         .asker = call.asker,
                          .arrived = call.arrived,
                          .deadline = call.deadline,
                          .target = nullptr,
@@ -244,7 +245,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
   const auto refused = done;
   try {
     const Method& method = method_of(call.method);
-    if (!method.open) service_.tenants().check(call.authorization);
+    if (!method.open) call.asker = service_.tenants().find(call.authorization);
     if (method.on_worker != nullptr) return method.on_worker(service_, std::move(call), std::move(done));
     done(message_of(method.at_once(service_, *call.message)));
   } catch (...) {

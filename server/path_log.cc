@@ -24,7 +24,7 @@ bool matches(const Journey& journey, const PathLog::Query& query) {
   const bool taken = query.taken.empty() || std::ranges::any_of(journey.steps, [&](const PathRecord::Step& step) {
                        return step.taken.find(query.taken) != std::string::npos;
                      });
-  return slow && taken && (query.model.empty() || journey.model == query.model) &&
+  return query.asker.sees(journey.tenant) && slow && taken && (query.model.empty() || journey.model == query.model) &&
          (query.id.empty() || journey.id == query.id) && journey.error.find(query.error) != std::string::npos;
 }
 
@@ -140,10 +140,11 @@ std::vector<std::shared_ptr<const Journey>> PathLog::find(const Query& query) co
   return found;
 }
 
-std::shared_ptr<const Journey> PathLog::find(std::uint64_t number) const {
+std::shared_ptr<const Journey> PathLog::find(std::uint64_t number, const Tenants::Asker& asker) const {
   const std::scoped_lock lock(mutex_);
   if (ring_.empty() || number < ring_.front()->number || number >= next_) return nullptr;
-  return ring_[number - ring_.front()->number];
+  const auto& journey = ring_[number - ring_.front()->number];
+  return asker.sees(journey->tenant) ? journey : nullptr;
 }
 
 void append_journey(std::string& json, const Journey& journey) {
@@ -153,6 +154,7 @@ void append_journey(std::string& json, const Journey& journey) {
   append_number(json, journey.began_ns);
   append_us(json, "time_us", journey.time);
   append_text(json, "id", journey.id);
+  append_text(json, "tenant", journey.tenant);
   append_text(json, "model", journey.model);
   append_text(json, "version", journey.version);
   append_text(json, "digest", journey.digest);

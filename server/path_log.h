@@ -21,7 +21,8 @@ struct Journey {
   std::int64_t began_ns = 0;  ///< since 1970
   Clock::duration time{0};    ///< from arrival to answer
   std::string id, model, version, digest;
-  std::string trace;  ///< the header traceparent; empty: none
+  std::string tenant;  ///< who asked; empty: without tenants
+  std::string trace;   ///< the header traceparent; empty: none
   Http status = Http::ok;
   std::string error;
   std::vector<PathRecord::Step> steps;
@@ -52,10 +53,12 @@ class PathLog {
     std::string model, id, taken, error;  ///< equal, or part of a step's branch or of the error; empty: any
     std::optional<std::uint64_t> slower_us;
     std::size_t most = 100;
+    Tenants::Asker asker = {};  ///< who is shown them
   };
   /// The latest first.
   std::vector<std::shared_ptr<const Journey>> find(const Query& query) const;
-  std::shared_ptr<const Journey> find(std::uint64_t number) const;
+  /// Null for one that is not kept, or not for who asks.
+  std::shared_ptr<const Journey> find(std::uint64_t number, const Tenants::Asker& asker = {}) const;
 
  private:
   const PathConfig config_;

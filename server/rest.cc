@@ -90,24 +90,25 @@ struct Rest::Path {
 void Rest::answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
                   const Done& done) const {
   try {
-    route(message, std::move(caller), arrived, done);
+    const bool open = message.path.starts_with("/v2/health/");
+    const Tenants::Asker asker = open ? Tenants::Asker() : service_.tenants().find(message.authorization);
+    route(message, {.asker = asker, .caller = std::move(caller), .arrived = arrived}, done);
   } catch (...) {
     done(refused(refusal_of_exception()));
   }
 }
 
-void Rest::route(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const {
+void Rest::route(const Message& message, const Sender& sender, Done done) const {
   constexpr std::string_view kModels = "/v2/models/", kRepository = "/v2/repository/";
   const std::string_view path = message.path;
-  if (!path.starts_with("/v2/health/")) service_.tenants().check(message.authorization);
   if (path.starts_with(kModels) && path != "/v2/models/stats") {
     if (const auto parsed = Path::parse(path.substr(kModels.size()))) {
-      return of_model(message, *parsed, std::move(caller), arrived, std::move(done));
+      return of_model(message, *parsed, sender, std::move(done));
     }
   } else if (path == "/v2/paths" || path.starts_with("/v2/paths/")) {
-    return of_paths(message, caller, std::move(done));
+    return of_paths(message, sender, std::move(done));
   } else if (path.starts_with(kRepository)) {
-    return change(message, path.substr(kRepository.size()), std::move(done));
+    return change(message, path.substr(kRepository.size()), sender, std::move(done));
   } else if (path == "/v2" || path == "/v2/") {
     expect_method(message, "GET");
     return done(server_metadata_json(service_.version()));
@@ -125,13 +126,12 @@ void Rest::route(const Message& message, std::shared_ptr<Caller> caller, Clock::
   throw Refusal(Http::not_found, "there is no path '" + std::string(path) + "'; see docs/serving.md");
 }
 
-void Rest::of_model(const Message& message, const Path& path, std::shared_ptr<Caller> caller, Clock::time_point arrived,
-                    Done done) const {
+void Rest::of_model(const Message& message, const Path& path, const Sender& sender, Done done) const {
   const auto repository = service_.repository();
   const auto served = service_.find(path.name, path.version);
   if (path.action == "infer" || path.action == "generate") {
     expect_method(message, "POST");
-    return infer(message, served, std::move(caller), arrived, std::move(done));
+    return infer(message, served, sender, std::move(done));
   }
   if (path.action.empty() || path.action == "ready" || path.action == "stats" || path.action == "config") {
     expect_method(message, "GET");
@@ -149,19 +149,20 @@ void Rest::of_model(const Message& message, const Path& path, std::shared_ptr<Ca
 }
 
 /// Runs on a worker, as a request that is counted among those that wait.
-void Rest::infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
-                 Clock::time_point arrived, Done done) const {
+void Rest::infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const {
   served->check_room();
-  service_.tenants().check(message.authorization, served->name());
-  const Done leave = with_place({.authorization = message.authorization,
+  sender.asker.check(served->name());
+  const Done leave = with_place({.asker = sender.asker,
                                  .target = served.get(),
-                                 .time_left = time_left(service_, *served, message, arrived)},
+                                 .time_left = time_left(service_, *served, message, sender.arrived)},
                                 std::move(done));
   const Codec& codec = message.path.ends_with("/generate") ? kGenerate : kInfer;
-  on_worker(leave, [this, &message, &codec, served = std::move(served), caller = std::move(caller),
-                    arrived](const Done& left) {
+  on_worker(leave, [this, &message, &codec, served = std::move(served), sender](const Done& left) {
     const auto begun = Clock::now();
-    Call call{.request = read_counted(codec, message, *served, arrived), .caller = caller, .arrived = arrived};
+    Call call{.request = read_counted(codec, message, *served, sender.arrived),
+              .caller = sender.caller,
+              .asker = sender.asker,
+              .arrived = sender.arrived};
     call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {
       call.request.sequence = {.id = std::string(message.session), .start_if_new = true};
@@ -184,7 +185,7 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, s
 }
 
 /// /v2/repository/index and /v2/repository/models/NAME/load or /unload
-void Rest::change(const Message& message, std::string_view rest, Done done) const {
+void Rest::change(const Message& message, std::string_view rest, const Sender& sender, Done done) const {
   expect_method(message, "POST");
   check_json(message.body);
   if (rest == "index") return done(index_json(service_.repository()->all()));
@@ -193,8 +194,8 @@ void Rest::change(const Message& message, std::string_view rest, Done done) cons
   if (!path || !path->version.empty() || (path->action != "load" && path->action != "unload")) {
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
   }
-  service_.tenants().check(message.authorization, path->name);
-  const Done leave = with_place({.authorization = message.authorization}, std::move(done));
+  sender.asker.check(path->name);
+  const Done leave = with_place({.asker = sender.asker}, std::move(done));
   on_worker(leave, [this, path = *path](const Done& changed) {
     path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
     changed({.body = "{}"});

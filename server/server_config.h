@@ -19,6 +19,7 @@ struct Tenant {
   std::uint64_t most_waiting = 0;             ///< of his requests that run or wait; 0: the server's limit
   std::optional<double> requests_per_second;  ///< with a burst of one second
   std::vector<std::string> models;            ///< that he may use; empty: all
+  bool admin = false;                         ///< he sees all tenants' requests, and may change what is for all
 };
 
 /// Where the state of sequences is kept beside memory.

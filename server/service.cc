@@ -44,6 +44,7 @@ void Service::keep_path(Call& call, const Served& target) {
   auto journey = std::make_shared<Journey>();
   journey->began_ns = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
   journey->id = call.request.id;
+  journey->tenant = call.asker.name();
   journey->trace = call.trace;
   journey->parameters = call.request.parameters;
   if (inputs) journey->inputs = call.request.inputs;
@@ -67,13 +68,15 @@ void Service::keep_path(Call& call, const Served& target) {
   };
 }
 
-void Service::replay(std::uint64_t number, const Change& change, std::shared_ptr<Caller> caller, Replayed done) {
-  const auto before = paths_.find(number);
+void Service::replay(std::uint64_t number, const Change& change, const Tenants::Asker& asker,
+                     std::shared_ptr<Caller> caller, Replayed done) {
+  const auto before = paths_.find(number, asker);
   if (before == nullptr) throw Refusal(Http::not_found, "there is no path " + std::to_string(number));
   if (before->inputs.empty()) {
     throw Refusal(Http::bad_request,
                   "path " + std::to_string(number) + " was kept without its inputs: set paths.inputs");
   }
+  asker.check(change.model.empty() ? before->model : change.model);
   const bool other = !change.model.empty() || !change.version.empty();
   const auto target =
       find(change.model.empty() ? before->model : change.model, other ? change.version : before->version);
@@ -81,7 +84,10 @@ void Service::replay(std::uint64_t number, const Change& change, std::shared_ptr
     throw Refusal(Http::bad_request,
                   "model '" + before->model + "' has changed since; name the model to replay on another");
   }
-  Call call{.caller = std::move(caller), .arrived = Clock::now(), .path = std::make_shared<PathRecord>(Clock::now())};
+  Call call{.caller = std::move(caller),
+            .asker = asker,
+            .arrived = Clock::now(),
+            .path = std::make_shared<PathRecord>(Clock::now())};
   call.request.inputs = before->inputs;
   call.request.parameters = before->parameters;
   for (const auto& [name, value] : change.parameters) call.request.parameters[name] = value;
@@ -130,7 +136,7 @@ void Service::leave(Nanoseconds cost) {
 }
 
 Service::Place Service::enter(const Arriving& arriving) {
-  Tenants::Place tenant = tenants_.enter(arriving.authorization);
+  Tenants::Place tenant = arriving.asker.enter();
   const auto refuse = [&](const std::string& why) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     throw Refusal(Http::too_many, why);

@@ -57,12 +57,12 @@ class Service {
   using Place = std::shared_ptr<const void>;
   /// What is known of a request before it is read.
   struct Arriving {
-    std::string_view authorization;
+    Tenants::Asker asker = {};
     const Served* target = nullptr;            ///< null: is not known yet
     std::optional<Clock::duration> time_left;  ///< until its deadline
   };
-  /// Takes a place for a request, in the name of the tenant whose key it has. Throws Refusal (too_many) when there is
-  /// none, or when it would wait for longer than it has time, and what Tenants::enter() throws.
+  /// Takes a place for a request, in the name of who asks. Throws Refusal (too_many) when there is none, or when it
+  /// would wait for longer than it has time, and what Tenants::Asker::enter() throws.
   Place enter(const Arriving& arriving);
   /// How long a request that comes now is expected to wait for a worker.
   Clock::duration expected_wait() const;
@@ -77,8 +77,9 @@ class Service {
   using Replayed = std::function<void(const Journey& before, Outcome now, const PathRecord& path)>;
   /// Runs a request of which the inputs were kept again, alone, with other parameters or on another version where
   /// `change` has some. `done` is called once: with what then came out, and its way. Throws Refusal for a number that
-  /// is not kept, or not with its inputs.
-  void replay(std::uint64_t number, const Change& change, std::shared_ptr<Caller> caller, Replayed done);
+  /// is not kept, or not with its inputs, or that who asks does not see, and for a model that is not his.
+  void replay(std::uint64_t number, const Change& change, const Tenants::Asker& asker, std::shared_ptr<Caller> caller,
+              Replayed done);
   const PathLog& paths() const { return paths_; }
 
   bool ready() const { return ready_; }

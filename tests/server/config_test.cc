@@ -384,6 +384,7 @@ tenants:
   - {name: shop, keys: [abc, 123], max_waiting: 32, requests_per_second: 100, models: [bert]}
   - name: other
     keys: ["d:e"]
+    admin: true
 state: {memory: 256MiB, max_sequences: 1000, folder: /var/lib/frazil, redis: 127.0.0.1:6379, redis_prefix: "f:"}
 paths: {ring: 10, sample: 0.5, inputs: true, otlp: "[::1]:4318", check: 0.01}
 )";
@@ -430,6 +431,8 @@ TEST(ConfigYamlTest, ReadsTheServer) {
   EXPECT_EQ(config.tenants[0].requests_per_second, 100);
   EXPECT_THAT(config.tenants[0].models, ElementsAre("bert"));
   EXPECT_THAT(config.tenants[1].models, IsEmpty());
+  EXPECT_FALSE(config.tenants[0].admin);
+  EXPECT_TRUE(config.tenants[1].admin);
   EXPECT_EQ(config.state.memory_bytes, 256ULL << 20U);
   EXPECT_EQ(config.state.most_sequences, 1000U);
   EXPECT_EQ(config.state.folder, "/var/lib/frazil");
