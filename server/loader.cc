@@ -148,6 +148,58 @@ Repository::Versions Loader::versions_of(const Entry& entry, const Repository& b
   return versions;
 }
 
+/// Brings pipelines up to date, each after those that it needs. Those of which nothing has changed stay what they are.
+class Loader::Updater {
+ public:
+  /// `anew`: the pipeline that is read again in any case; empty: none.
+  Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
+          Workers& workers)
+      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers) {}
+
+  std::shared_ptr<const Repository> run() && {
+    for (const Entry& entry : list_) {
+      if (entry.pipeline) update(entry);
+    }
+    return repository_;
+  }
+
+ private:
+  void update(const Entry& entry) {
+    if (done_.contains(entry.name)) return;
+    const std::string file = entry.pipeline->string();
+    if (!begun_.insert(entry.name).second) {
+      throw api::Error(api::Code::bad_input, file + ": the pipeline needs itself");
+    }
+    const auto before = std::dynamic_pointer_cast<const Pipeline>(repository_->find(entry.name, ""));
+    if (before == nullptr || entry.name == anew_ || !stays(*before)) read(entry, before.get());
+    done_.insert(entry.name);
+  }
+
+  bool stays(const Pipeline& pipeline) {
+    for (const Pipeline::Use& use : pipeline.uses()) update_named(use.model);
+    return pipeline.is_up_to_date(*repository_);
+  }
+
+  void read(const Entry& entry, const Pipeline* before) {
+    const std::string file = entry.pipeline->string();
+    for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
+    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_);
+    if (before != nullptr) pipeline->go_on_from(*before);
+    repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
+  }
+
+  void update_named(const std::string& name) {
+    const auto at = std::ranges::find(list_, name, &Entry::name);
+    if (at != list_.end() && at->pipeline) update(*at);
+  }
+
+  const std::vector<Entry>& list_;
+  std::shared_ptr<const Repository> repository_;
+  const std::string anew_;
+  Workers& workers_;
+  std::set<std::string> begun_, done_;
+};
+
 std::shared_ptr<const Repository> Loader::load_all() const {
   const std::vector<Entry> list = entries();
   if (list.empty()) {
@@ -164,72 +216,28 @@ std::shared_ptr<const Repository> Loader::load_all() const {
   for (const Entry& entry : list) {
     if (!entry.pipeline) repository = repository->with(entry.name, versions_of(entry, *repository));
   }
-  return with_pipelines(repository, list, *repository);
-}
-
-/// Adds one pipeline after those that it needs.
-class Loader::Adder {
- public:
-  Adder(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, const Repository& before,
-        Workers& workers)
-      : list_(list), repository_(std::move(repository)), before_(before), workers_(workers) {}
-
-  void add(const Entry& entry) {
-    const std::string file = entry.pipeline->string();
-    if (!begun_.insert(entry.name).second) {
-      if (repository_->find(entry.name, "") != nullptr) return;
-      throw api::Error(api::Code::bad_input, file + ": the pipeline needs itself");
-    }
-    for (const std::string& needed : models_of_pipeline(file)) {
-      const auto at = std::ranges::find(list_, needed, &Entry::name);
-      if (at != list_.end() && at->pipeline) add(*at);
-    }
-    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, workers_);
-    if (const auto old = before_.find(entry.name, "")) pipeline->go_on_from(*old);
-    repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
-  }
-  std::shared_ptr<const Repository> repository() const { return repository_; }
-
- private:
-  const std::vector<Entry>& list_;
-  std::shared_ptr<const Repository> repository_;
-  const Repository& before_;
-  Workers& workers_;
-  std::set<std::string> begun_;
-};
-
-/// All pipelines anew, as they keep the models that they were made with.
-std::shared_ptr<const Repository> Loader::with_pipelines(std::shared_ptr<const Repository> models,
-                                                         const std::vector<Entry>& list,
-                                                         const Repository& before) const {
-  for (const Entry& entry : list) {
-    if (entry.pipeline) models = models->with(entry.name, {});
-  }
-  Adder adder(list, models, before, workers_);
-  for (const Entry& entry : list) {
-    if (entry.pipeline) adder.add(entry);
-  }
-  return adder.repository();
+  return Updater(list, std::move(repository), "", workers_).run();
 }
 
 std::shared_ptr<const Repository> Loader::load(const Repository& from, const std::string& name) const {
   std::vector<Entry> list = entries();
   const auto at = std::ranges::find(list, name, &Entry::name);
   if (at == list.end()) throw Refusal(Http::not_found, "the folder has no model '" + name + "'");
-  auto models = at->pipeline ? from.with(name, {}) : from.with(name, versions_of(*at, from));
+  auto models = std::make_shared<const Repository>(from);
+  if (!at->pipeline) models = models->with(name, versions_of(*at, from));
   std::erase_if(list, [&](const Entry& entry) {
     return entry.pipeline && entry.name != name && from.find(entry.name, "") == nullptr;
   });
-  return with_pipelines(std::move(models), list, from);
+  return Updater(list, std::move(models), name, workers_).run();
 }
 
 std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name) const {
   if (from.versions(name).empty()) throw Refusal(Http::not_found, "there is no model '" + name + "'");
-  for (const Entry& entry : entries()) {
-    if (!entry.pipeline || entry.name == name || from.find(entry.name, "") == nullptr) continue;
-    if (const auto needed = models_of_pipeline(entry.pipeline->string());
-        std::ranges::find(needed, name) != needed.end()) {
-      throw Refusal(Http::bad_request, "pipeline '" + entry.name + "' needs model '" + name + "'");
+  for (const auto& served : from.all()) {
+    const auto* const pipeline = dynamic_cast<const Pipeline*>(served.get());
+    if (pipeline == nullptr || pipeline->name() == name) continue;
+    if (std::ranges::find(pipeline->uses(), name, &Pipeline::Use::model) != pipeline->uses().end()) {
+      throw Refusal(Http::bad_request, "pipeline '" + pipeline->name() + "' needs model '" + name + "'");
     }
   }
   return from.with(name, {});

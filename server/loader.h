@@ -28,20 +28,18 @@ class Loader {
   /// All that the folder has. Throws api::Error for a folder that cannot be read or has no model, and for a model or a
   /// pipeline that cannot be loaded.
   std::shared_ptr<const Repository> load_all() const;
-  /// `from` with one model or pipeline as the folder has it now, and with the pipelines on it. Throws as load_all(),
-  /// and with the status not_found where the folder does not have it.
+  /// `from` with one model or pipeline as the folder has it now, and with those pipelines made anew that use it. Throws
+  /// as load_all(), and with the status not_found where the folder does not have it.
   std::shared_ptr<const Repository> load(const Repository& from, const std::string& name) const;
   /// `from` without it. Throws Refusal (bad_request) where a pipeline needs it.
   std::shared_ptr<const Repository> unload(const Repository& from, const std::string& name) const;
 
  private:
   struct Entry;
-  class Adder;
+  class Updater;
   std::vector<Entry> entries() const;
   ModelConfig config_of(const Entry& entry) const;
   Repository::Versions versions_of(const Entry& entry, const Repository& before) const;
-  std::shared_ptr<const Repository> with_pipelines(std::shared_ptr<const Repository> models,
-                                                   const std::vector<Entry>& list, const Repository& before) const;
 
   std::string folder_;
   api::Options options_;
