@@ -170,7 +170,7 @@ void LiveView::append_server(std::string& json) const {
 void LiveView::append_paths(std::string& json, const Tenants::Asker& asker) const {
   const PathLog& log = service_.paths();
   append_key(json, "paths_inputs");
-  json += log.config().inputs ? "true" : "false";
+  json += log.keeps_inputs() ? "true" : "false";
   append_key(json, "paths");
   json += '[';
   append_list(json, log.find({.most = kMostPaths, .asker = asker}),

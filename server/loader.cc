@@ -60,6 +60,12 @@ void apply(const VersionPolicy& policy, std::map<std::uint64_t, fs::path>& versi
   }
 }
 
+/// What the server's configuration says of a model; nothing: what stands beside the model holds.
+std::optional<ModelConfig> given_for(const std::string& model, const ServerConfig& config) {
+  const auto at = config.models.find(model);
+  return at == config.models.end() ? std::nullopt : std::optional(at->second);
+}
+
 }  // namespace
 
 Loader::Loader(std::string folder, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
@@ -69,7 +75,8 @@ Loader::Loader(std::string folder, api::Options options, ServerConfig config, Wo
       config_(std::move(config)),
       workers_(workers),
       states_(states),
-      warn_(std::move(warn)) {}
+      warn_(std::move(warn)),
+      check_(std::make_shared<std::atomic<double>>(config_.paths.check)) {}
 
 std::vector<Loader::Entry> Loader::entries() const {
   std::map<std::string, Entry> found;
@@ -109,9 +116,8 @@ std::vector<Loader::Entry> Loader::entries() const {
   return list;
 }
 
-ModelConfig Loader::config_of(const Entry& entry) const {
-  const auto given = config_.models.find(entry.name);
-  if (given != config_.models.end()) return given->second;
+ModelConfig Loader::config_of(const Entry& entry, const ServerConfig& config) const {
+  if (const auto given = given_for(entry.name, config)) return *given;
   if (!entry.config) return {};
   ReadConfig read = read_config_pbtxt(entry.config->string());
   for (const std::string& warning : read.warnings) warn_(warning);
@@ -122,8 +128,9 @@ ModelConfig Loader::config_of(const Entry& entry) const {
   return std::move(read.config);
 }
 
-Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before) const {
-  const ModelConfig config = config_of(entry);
+Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before,
+                                         const ServerConfig& of_server) const {
+  const ModelConfig config = config_of(entry, of_server);
   auto files = entry.versions;
   apply(config.versions, files);
   if (files.empty()) {
@@ -141,7 +148,7 @@ Repository::Versions Loader::versions_of(const Entry& entry, const Repository& b
                                                                    .options = options_,
                                                                    .workers = &workers_,
                                                                    .states = &states_,
-                                                                   .check = config_.paths.check});
+                                                                   .check = check_});
     if (const auto old = before.find(entry.name, version)) served->go_on_from(*old);
     versions[number] = std::move(served);
   }
@@ -200,6 +207,13 @@ class Loader::Updater {
   std::set<std::string> begun_, done_;
 };
 
+void Loader::check_models(const ServerConfig& config, const std::vector<Entry>& list) {
+  for (const auto& [name, of_model] : config.models) {
+    if (std::ranges::find(list, name, &Entry::name) != list.end()) continue;
+    throw api::Error(api::Code::bad_input, "the configuration has model '" + name + "', the folder does not");
+  }
+}
+
 std::shared_ptr<const Repository> Loader::load_all() const {
   const std::vector<Entry> list = entries();
   if (list.empty()) {
@@ -207,16 +221,36 @@ std::shared_ptr<const Repository> Loader::load_all() const {
                                                ": there is no model: expected NAME.onnx, NAME.frzc or "
                                                "NAME/VERSION/model.onnx");
   }
-  for (const auto& [name, config] : config_.models) {
-    if (std::ranges::find(list, name, &Entry::name) == list.end()) {
-      throw api::Error(api::Code::bad_input, "the configuration has model '" + name + "', the folder does not");
-    }
-  }
+  check_models(config_, list);
   auto repository = std::make_shared<const Repository>();
   for (const Entry& entry : list) {
-    if (!entry.pipeline) repository = repository->with(entry.name, versions_of(entry, *repository));
+    if (!entry.pipeline) repository = repository->with(entry.name, versions_of(entry, *repository, config_));
   }
   return Updater(list, std::move(repository), "", workers_).run();
+}
+
+/// Pipelines that somebody has unloaded do not come back with their models.
+void Loader::leave_out_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but) {
+  std::erase_if(list, [&](const Entry& entry) {
+    return entry.pipeline && entry.name != but && from.find(entry.name, "") == nullptr;
+  });
+}
+
+Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerConfig& config) {
+  std::vector<Entry> list = entries();
+  check_models(config, list);
+  Reconfigured made{.repository = std::make_shared<const Repository>(from)};
+  for (const Entry& entry : list) {
+    const bool same = given_for(entry.name, config_) == given_for(entry.name, config);
+    if (entry.pipeline || same || from.find(entry.name, "") == nullptr) continue;
+    made.repository = made.repository->with(entry.name, versions_of(entry, from, config));
+    made.changed.push_back(entry.name);
+  }
+  leave_out_unloaded(list, from, "");
+  made.repository = Updater(list, std::move(made.repository), "", workers_).run();
+  config_ = config;
+  *check_ = config.paths.check;
+  return made;
 }
 
 std::shared_ptr<const Repository> Loader::load(const Repository& from, const std::string& name) const {
@@ -224,10 +258,8 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
   const auto at = std::ranges::find(list, name, &Entry::name);
   if (at == list.end()) throw Refusal(Http::not_found, "the folder has no model '" + name + "'");
   auto models = std::make_shared<const Repository>(from);
-  if (!at->pipeline) models = models->with(name, versions_of(*at, from));
-  std::erase_if(list, [&](const Entry& entry) {
-    return entry.pipeline && entry.name != name && from.find(entry.name, "") == nullptr;
-  });
+  if (!at->pipeline) models = models->with(name, versions_of(*at, from, config_));
+  leave_out_unloaded(list, from, name);
   return Updater(list, std::move(models), name, workers_).run();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,7 +17,8 @@
 namespace frazil::server {
 
 /// Reads models and pipelines from a folder: NAME.onnx and NAME.frzc as version 1, NAME/VERSION/model.onnx or
-/// model.frzc as Triton lays them out, with NAME/config.pbtxt where there is one, and NAME.yaml as a pipeline.
+/// model.frzc as Triton lays them out, with NAME/config.pbtxt where there is one, and NAME.yaml as a pipeline. Its
+/// functions are called one at a time.
 class Loader {
  public:
   using Warn = std::function<void(const std::string&)>;
@@ -34,12 +36,22 @@ class Loader {
   /// `from` without it. Throws Refusal (bad_request) where a pipeline needs it.
   std::shared_ptr<const Repository> unload(const Repository& from, const std::string& name) const;
 
+  struct Reconfigured {
+    std::shared_ptr<const Repository> repository;
+    std::vector<std::string> changed;  ///< models that were loaded anew
+  };
+  /// From now on another configuration holds: `from` with those models loaded anew that are to be served in another
+  /// way, and the pipelines that use them made anew. Throws as load_all(), and then nothing has changed.
+  Reconfigured reconfigure(const Repository& from, const ServerConfig& config);
+
  private:
   struct Entry;
   class Updater;
   std::vector<Entry> entries() const;
-  ModelConfig config_of(const Entry& entry) const;
-  Repository::Versions versions_of(const Entry& entry, const Repository& before) const;
+  static void check_models(const ServerConfig& config, const std::vector<Entry>& list);
+  static void leave_out_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but);
+  ModelConfig config_of(const Entry& entry, const ServerConfig& config) const;
+  Repository::Versions versions_of(const Entry& entry, const Repository& before, const ServerConfig& config) const;
 
   std::string folder_;
   api::Options options_;
@@ -47,6 +59,7 @@ class Loader {
   Workers& workers_;
   StateStore& states_;
   Warn warn_;
+  std::shared_ptr<std::atomic<double>> check_;  // share of the runs
 };
 
 }  // namespace frazil::server

@@ -158,6 +158,9 @@ Reply Service::metrics() const {
   line(to, "frazil_refused_total", "", refused_.load(std::memory_order_relaxed));
   head(to, "frazil_waiting_requests", "gauge", "Requests that run or wait");
   line(to, "frazil_waiting_requests", "", waiting_.load(std::memory_order_relaxed));
+  head(to, "frazil_config_reloads_total", "counter", "Times that the configuration was read again by outcome");
+  line(to, "frazil_config_reloads_total", R"({outcome="success"})", reloads_.load(std::memory_order_relaxed));
+  line(to, "frazil_config_reloads_total", R"({outcome="failure"})", failed_reloads_.load(std::memory_order_relaxed));
   append_states(to, states_->counts());
   append_batches(to, models);
   append_checks(to, models);

@@ -184,11 +184,27 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, c
   });
 }
 
-/// /v2/repository/index and /v2/repository/models/NAME/load or /unload
+void Rest::reload_config(const Sender& sender, Done done) const {
+  sender.asker.check_admin("the configuration");
+  const Done leave = with_place({.asker = sender.asker}, std::move(done));
+  on_worker(leave, [this](const Done& reloaded) {
+    const Service::Reloaded came = service_.reload_config();
+    Reply reply{.body = R"({"changed":[)"};
+    const auto append = [&](const std::string& key) { append_json(reply.body, key); };
+    append_list(reply.body, came.changed, append);
+    reply.body += R"(],"left":[)";
+    append_list(reply.body, came.left, append);
+    reply.body += "]}";
+    reloaded(std::move(reply));
+  });
+}
+
+/// /v2/repository/index, /v2/repository/config/load, and /v2/repository/models/NAME/load or /unload
 void Rest::change(const Message& message, std::string_view rest, const Sender& sender, Done done) const {
   expect_method(message, "POST");
   check_json(message.body);
   if (rest == "index") return done(index_json(service_.repository()->all()));
+  if (rest == "config/load") return reload_config(sender, std::move(done));
   constexpr std::string_view kModels = "models/";
   const auto path = rest.starts_with(kModels) ? Path::parse(rest.substr(kModels.size())) : std::nullopt;
   if (!path || !path->version.empty() || (path->action != "load" && path->action != "unload")) {

@@ -34,6 +34,7 @@ class Rest {
   void of_paths(const Message& message, const Sender& sender, Done done) const;
   void replay(const Message& message, std::uint64_t number, const Sender& sender, Done done) const;
   void change(const Message& message, std::string_view rest, const Sender& sender, Done done) const;
+  void reload_config(const Sender& sender, Done done) const;
   Done with_place(const Service::Arriving& arriving, Done done) const;
   /// An exception of `work` is answered.
   void on_worker(Done done, std::function<void(const Done&)> work) const;

@@ -28,7 +28,7 @@ class ServedModel : public Served {
     api::Options options;
     Workers* workers = nullptr;
     StateStore* states = nullptr;
-    double check = 0;  ///< share of the runs that the reference executor checks
+    ReferenceCheck::Share check;  ///< of the runs, that the reference executor checks
   };
   /// Plans the model and warms it up. Throws api::Error for a configuration that does not fit the model.
   ServedModel(const std::string& name, const std::string& version, Parts parts);

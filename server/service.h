@@ -25,8 +25,12 @@ struct ServiceOptions {
   std::string version;             ///< of the server, for clients
   std::size_t most_waiting = 256;  ///< requests that run or wait; more are refused
   ServerConfig config;
-  Loader::Warn warn = [](const std::string&) {};  ///< is told what is ignored of a configuration
-  std::shared_ptr<const Repository> repository;   ///< served instead of the folder's; for tests and benchmarks
+  std::string config_file;  ///< that it was read from; empty: it cannot be read again
+  /// Is told what is ignored of a configuration, and what goes wrong without a request; on any thread.
+  Loader::Warn warn = [](const std::string&) {};
+  /// Is told what was changed, a line each; on any thread.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};
+  std::shared_ptr<const Repository> repository;  ///< served instead of the folder's; for tests and benchmarks
 };
 
 /// What clients can ask for, whatever protocol they speak. Protocols turn messages into these calls
@@ -52,6 +56,17 @@ class Service {
   void load(std::string_view name);
   /// Serves a model no longer. Throws Refusal (not_found), or (bad_request) where a pipeline needs it.
   void unload(std::string_view name);
+
+  /// What a reload of the configuration has come to, as paths of its keys.
+  struct Reloaded {
+    std::vector<std::string> changed;
+    std::vector<std::string> left;  ///< differ, and hold after a restart only
+  };
+  /// Reads the configuration's file again. Requests that have begun end with what they began with. Throws Refusal
+  /// (bad_request) for a file that cannot be read or does not fit the models; then nothing has changed.
+  Reloaded reload_config();
+  /// Has a worker do that; what comes of it is told to `tell` and `warn` of the options. Never throws.
+  void begin_reload_config();
 
   /// A place among the requests that run or wait; ends with the object.
   using Place = std::shared_ptr<const void>;
@@ -95,6 +110,8 @@ class Service {
   Load current_load() const;
 
  private:
+  Reloaded apply(ServerConfig next);
+  std::shared_ptr<Otlp> otlp() const;
   void leave(Nanoseconds cost);
   void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);
@@ -110,12 +127,15 @@ class Service {
   Mean gap_{128};
   std::atomic<std::int64_t> last_left_ns_ = 0;
   std::atomic<bool> busy_ = false;
-  std::mutex loading_;        // of changes: one at a time
-  mutable std::mutex mutex_;  // of repository_
+  std::mutex loading_;   // of changes: one at a time
+  ServerConfig config_;  // that holds; of who has loading_
+  std::atomic<std::uint64_t> reloads_ = 0, failed_reloads_ = 0;
+  std::atomic<bool> sends_spans_ = false;
+  mutable std::mutex mutex_;  // of repository_ and otlp_
   std::shared_ptr<const Repository> repository_;
   PathLog paths_;
   Tenants tenants_;
-  std::unique_ptr<Otlp> otlp_;  ///< null: spans are not sent
+  std::shared_ptr<Otlp> otlp_;  // null: spans are not sent
   std::unique_ptr<StateStore> states_;
   std::unique_ptr<Loader> loader_;
   Workers workers_;  // last: its end waits for requests, which use the others
