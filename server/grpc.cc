@@ -34,7 +34,7 @@ GrpcReply message_of(std::string bytes) {
 using Bytes = std::string_view;
 
 std::string server_live(Service&, Bytes) { return proto::write_truth(true); }
-std::string server_ready(Service& service, Bytes) { return proto::write_truth(service.ready()); }
+std::string server_ready(Service& service, Bytes) { return proto::write_truth(!service.why_not_ready()); }
 
 std::string model_ready(Service& service, Bytes message) {
   const auto [name, version] = proto::read_model_name(message);
@@ -69,14 +69,15 @@ void expect_own_repository(const proto::RepositoryRequest& request) {
 }
 
 std::string repository_index(Service& service, Bytes message) {
-  expect_own_repository(proto::read_repository_index(message));
-  return proto::write_repository_index(service.repository()->all());
+  const proto::RepositoryRequest request = proto::read_repository_index(message);
+  expect_own_repository(request);
+  return proto::write_repository_index(*service.repository(), request.ready);
 }
 
 std::string health_check(Service& service, Bytes message) {
   const std::string asked = proto::read_health_check(message);
   if (!asked.empty() && asked != kInference) throw Refusal(Http::not_found, "there is no service '" + asked + "'");
-  return proto::write_health_check(service.ready() ? proto::Serving::yes : proto::Serving::no);
+  return proto::write_health_check(service.why_not_ready() ? proto::Serving::no : proto::Serving::yes);
 }
 
 // ---- what runs on workers ----

@@ -495,6 +495,7 @@ RepositoryRequest read_repository_index(std::string_view bytes) {
   while (fields.next()) {
     switch (fields.tag()) {
       case 1: request.repository = fields.text("repository_name"); break;
+      case 2: request.ready = fields.truth("ready"); break;
       default: fields.skip();
     }
   }
@@ -706,14 +707,22 @@ std::string write_model_statistics(const ServedModels& models) {
   return bytes;
 }
 
-std::string write_repository_index(const ServedModels& models) {
+std::string write_repository_index(const Repository& models, bool ready) {
   std::string bytes;
   pbf_writer to(bytes);
-  for (const auto& served : models) {
+  for (const auto& served : models.all()) {
     pbf_writer model(to, 1);
     model.add_string(1, served->name());
     model.add_string(2, served->version());
     model.add_string(3, "READY");
+  }
+  for (const auto& one : models.not_ready()) {
+    if (ready) break;
+    pbf_writer model(to, 1);
+    model.add_string(1, one.name);
+    model.add_string(2, std::to_string(one.version));
+    model.add_string(3, "UNAVAILABLE");
+    model.add_string(4, one.reason);
   }
   return bytes;
 }

@@ -7,6 +7,7 @@
 
 #include <frazil/error.h>
 
+#include "server/canary.h"
 #include "server/config_pbtxt.h"
 #include "server/pipeline.h"
 #include "server/served_model.h"
@@ -26,6 +27,7 @@ struct Loader::Entry {
 namespace {
 
 constexpr std::string_view kEndings[] = {".onnx", ".frzc"};
+constexpr const char* kCanaries = "canary";  // the folder of recorded samples, beside a version or all of them
 
 bool is_model_file(const fs::directory_entry& entry) {
   return entry.is_regular_file() &&
@@ -39,6 +41,14 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   if (error) throw api::Error(api::Code::bad_input, folder.string() + ": " + error.message());
   std::ranges::sort(entries, {}, &fs::directory_entry::path);
   return entries;
+}
+
+std::optional<fs::path> first_folder(std::initializer_list<fs::path> folders) {
+  for (const fs::path& folder : folders) {
+    std::error_code none;
+    if (fs::is_directory(folder, none)) return folder;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> lines_of(const fs::path& file) {
@@ -128,31 +138,60 @@ ModelConfig Loader::config_of(const Entry& entry, const ServerConfig& config) co
   return std::move(read.config);
 }
 
-Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before,
-                                         const ServerConfig& of_server) const {
+std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
+  const fs::path beside = fs::path(folder_) / entry.name;
+  ServedModel::Parts parts{.model = api::Model::load(entry.versions.at(number).string()),
+                           .config = config,
+                           .options = options_,
+                           .workers = &workers_,
+                           .states = &states_,
+                           .check = check_};
+  for (const auto& [output, file] : config.labels) parts.labels[output] = lines_of(beside / file);
+  const std::string version = std::to_string(number);
+  const auto canaries = first_folder({beside / version / kCanaries, beside / kCanaries});
+  if (!canaries) return std::make_shared<ServedModel>(entry.name, version, std::move(parts));
+  const auto count = [&](std::uint64_t Tried::* outcome) {
+    const std::scoped_lock lock(mutex_);
+    ++(tried_[{entry.name, version}].*outcome);
+  };
+  try {
+    parts.canaries = read_canaries(canaries->string(), parts.model);
+    auto served = std::make_shared<ServedModel>(entry.name, version, std::move(parts));
+    count(&Tried::passed);
+    return served;
+  } catch (const CanaryFault&) {
+    count(&Tried::failed);
+    throw;
+  }
+}
+
+Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before, const ServerConfig& of_server,
+                                         Faults* faults) const {
   const ModelConfig config = config_of(entry, of_server);
   auto files = entry.versions;
   apply(config.versions, files);
   if (files.empty()) {
     throw api::Error(api::Code::bad_input, "model '" + entry.name + "': its version policy leaves no version to serve");
   }
-  std::map<std::string, std::vector<std::string>, std::less<>> labels;
-  for (const auto& [output, file] : config.labels) labels[output] = lines_of(entry.config->parent_path() / file);
   Repository::Versions versions;
   for (const auto& [number, file] : files) {
-    const std::string version = std::to_string(number);
-    auto served = std::make_shared<ServedModel>(entry.name, version,
-                                                ServedModel::Parts{.model = api::Model::load(file.string()),
-                                                                   .config = config,
-                                                                   .labels = labels,
-                                                                   .options = options_,
-                                                                   .workers = &workers_,
-                                                                   .states = &states_,
-                                                                   .check = check_});
-    if (const auto old = before.find(entry.name, version)) served->go_on_from(*old);
-    versions[number] = std::move(served);
+    try {
+      auto served = version_of(entry, number, config);
+      if (const auto old = before.find(entry.name, served->version())) served->go_on_from(*old);
+      versions[number] = std::move(served);
+    } catch (const CanaryFault& fault) {
+      if (faults == nullptr) {
+        throw CanaryFault("model '" + entry.name + "' version " + std::to_string(number) + ": " + fault.what());
+      }
+      (*faults)[number] = fault.what();
+    }
   }
   return versions;
+}
+
+std::map<std::pair<std::string, std::string>, Loader::Tried> Loader::tried() const {
+  const std::scoped_lock lock(mutex_);
+  return tried_;
 }
 
 /// Brings pipelines up to date, each after those that it needs. Those of which nothing has changed stay what they are.
@@ -171,6 +210,7 @@ class Loader::Updater {
   }
 
  private:
+  /// A pipeline that cannot be made because a model is not ready is not ready either, unless it was asked for.
   void update(const Entry& entry) {
     if (done_.contains(entry.name)) return;
     const std::string file = entry.pipeline->string();
@@ -178,8 +218,20 @@ class Loader::Updater {
       throw api::Error(api::Code::bad_input, file + ": the pipeline needs itself");
     }
     const auto before = std::dynamic_pointer_cast<const Pipeline>(repository_->find(entry.name, ""));
-    if (before == nullptr || entry.name == anew_ || !stays(*before)) read(entry, before.get());
+    if (before == nullptr && entry.name != anew_) {
+      read_if_ready(entry);
+    } else if (entry.name == anew_ || !stays(*before)) {
+      read(entry, before.get());
+    }
     done_.insert(entry.name);
+  }
+
+  void read_if_ready(const Entry& entry) try { read(entry, nullptr); } catch (const api::Error& error) {
+    const auto needed = models_of_pipeline(entry.pipeline->string());
+    const bool waits = std::ranges::any_of(needed, [&](const auto& m) { return repository_->lacks_version_of(m); });
+    if (!waits) throw;
+    repository_ = repository_->with(entry.name, {});
+    repository_ = repository_->with_not_ready({.name = entry.name, .version = 1, .reason = error.what()});
   }
 
   bool stays(const Pipeline& pipeline) {
@@ -224,16 +276,22 @@ std::shared_ptr<const Repository> Loader::load_all() const {
   check_models(config_, list);
   auto repository = std::make_shared<const Repository>();
   for (const Entry& entry : list) {
-    if (!entry.pipeline) repository = repository->with(entry.name, versions_of(entry, *repository, config_));
+    if (entry.pipeline) continue;
+    Faults faults;
+    repository = repository->with(entry.name, versions_of(entry, *repository, config_, &faults));
+    for (const auto& [version, why] : faults) {
+      repository = repository->with_not_ready({.name = entry.name, .version = version, .reason = why});
+    }
   }
-  return Updater(list, std::move(repository), "", workers_).run();
+  repository = Updater(list, std::move(repository), "", workers_).run();
+  for (const Repository::NotReady& one : repository->not_ready()) warn_(one.text());
+  return repository;
 }
 
 /// Pipelines that somebody has unloaded do not come back with their models.
 void Loader::leave_out_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but) {
-  std::erase_if(list, [&](const Entry& entry) {
-    return entry.pipeline && entry.name != but && from.find(entry.name, "") == nullptr;
-  });
+  std::erase_if(list,
+                [&](const Entry& entry) { return entry.pipeline && entry.name != but && !from.knows(entry.name); });
 }
 
 Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerConfig& config) {
@@ -242,7 +300,7 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
   Reconfigured made{.repository = std::make_shared<const Repository>(from)};
   for (const Entry& entry : list) {
     const bool same = given_for(entry.name, config_) == given_for(entry.name, config);
-    if (entry.pipeline || same || from.find(entry.name, "") == nullptr) continue;
+    if (entry.pipeline || same || !from.knows(entry.name)) continue;
     made.repository = made.repository->with(entry.name, versions_of(entry, from, config));
     made.changed.push_back(entry.name);
   }
@@ -264,7 +322,7 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
 }
 
 std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name) const {
-  if (from.versions(name).empty()) throw Refusal(Http::not_found, "there is no model '" + name + "'");
+  if (!from.knows(name)) throw Refusal(Http::not_found, "there is no model '" + name + "'");
   for (const auto& served : from.all()) {
     const auto* const pipeline = dynamic_cast<const Pipeline*>(served.get());
     if (pipeline == nullptr || pipeline->name() == name) continue;

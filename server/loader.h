@@ -2,9 +2,12 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <frazil/session.h>
@@ -27,11 +30,12 @@ class Loader {
   Loader(std::string folder, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
          Warn warn);
 
-  /// All that the folder has. Throws api::Error for a folder that cannot be read or has no model, and for a model or a
-  /// pipeline that cannot be loaded.
+  /// All that the folder has. Versions that do not answer what was recorded, and pipelines on them, are not ready.
+  /// Throws api::Error for a folder that cannot be read or has no model, and for a model or a pipeline that cannot be
+  /// loaded.
   std::shared_ptr<const Repository> load_all() const;
   /// `from` with one model or pipeline as the folder has it now, and with those pipelines made anew that use it. Throws
-  /// as load_all(), and with the status not_found where the folder does not have it.
+  /// as load_all(), for canaries, too, and with the status not_found where the folder does not have it.
   std::shared_ptr<const Repository> load(const Repository& from, const std::string& name) const;
   /// `from` without it. Throws Refusal (bad_request) where a pipeline needs it.
   std::shared_ptr<const Repository> unload(const Repository& from, const std::string& name) const;
@@ -44,6 +48,13 @@ class Loader {
   /// way, and the pipelines that use them made anew. Throws as load_all(), and then nothing has changed.
   Reconfigured reconfigure(const Repository& from, const ServerConfig& config);
 
+  /// How often versions have answered what was recorded of them, and how often not.
+  struct Tried {
+    std::uint64_t passed = 0, failed = 0;
+  };
+  /// By name and version. Thread-safe, unlike the other functions.
+  std::map<std::pair<std::string, std::string>, Tried> tried() const;
+
  private:
   struct Entry;
   class Updater;
@@ -51,7 +62,11 @@ class Loader {
   static void check_models(const ServerConfig& config, const std::vector<Entry>& list);
   static void leave_out_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but);
   ModelConfig config_of(const Entry& entry, const ServerConfig& config) const;
-  Repository::Versions versions_of(const Entry& entry, const Repository& before, const ServerConfig& config) const;
+  /// Why versions are not ready.
+  using Faults = std::map<std::uint64_t, std::string>;
+  Repository::Versions versions_of(const Entry& entry, const Repository& before, const ServerConfig& config,
+                                   Faults* faults = nullptr) const;
+  std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const;
 
   std::string folder_;
   api::Options options_;
@@ -60,6 +75,8 @@ class Loader {
   StateStore& states_;
   Warn warn_;
   std::shared_ptr<std::atomic<double>> check_;  // share of the runs
+  mutable std::mutex mutex_;                    // of tried_
+  mutable std::map<std::pair<std::string, std::string>, Tried> tried_;
 };
 
 }  // namespace frazil::server

@@ -57,14 +57,22 @@ struct VersionPolicy {
   bool operator==(const VersionPolicy&) const = default;
 };
 
+/// How far numbers may be apart: by `absolute + relative * |wanted|`.
+struct Tolerance {
+  double relative = 1e-3, absolute = 1e-7;
+
+  bool operator==(const Tolerance&) const = default;
+};
+
 struct ModelConfig {
   Batching batching;
   Sequences sequences;
   VersionPolicy versions;
   std::vector<std::pair<std::string, std::string>> labels;  ///< output and the file of its classes, beside the config
-  std::uint64_t warm_up = 0;                                ///< runs on zeros before the model is ready
-  std::optional<double> deadline_ms;                        ///< of a run
-  std::optional<std::uint64_t> memory_limit;                ///< bytes of intermediate values of a run
+  std::uint64_t warm_up = 0;                  ///< runs on recorded samples, or on zeros, before the model is ready
+  Tolerance canary;                           ///< of results from those of recorded samples
+  std::optional<double> deadline_ms;          ///< of a run
+  std::optional<std::uint64_t> memory_limit;  ///< bytes of intermediate values of a run
 
   bool operator==(const ModelConfig&) const = default;
 };

@@ -157,7 +157,9 @@ class PipelineReader {
     const YamlNode model = step.at("model");
     const auto [of, version] = split_name(model.name());
     CallParts parts{.target = models_.find(of, version)};
-    if (parts.target == nullptr) model.fail("there is no model '" + model.name() + "'");
+    if (parts.target == nullptr) {
+      model.fail(models_.why_not_ready(of, version).value_or("there is no model '" + model.name() + "'"));
+    }
     uses_.push_back({.model = of, .version = version, .target = parts.target});
     digests_.insert(parts.target->digest());
     step.fields({{"name", [](const YamlNode&) {}},

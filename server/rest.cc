@@ -19,6 +19,14 @@ void check_json(std::string_view body) {
   if (!body.empty()) JsonObject{body};
 }
 
+/// Of a request for the index: those that are ready alone.
+bool wants_ready(std::string_view body) {
+  if (body.empty()) return false;
+  const JsonObject json(body);
+  const auto ready = maybe(json.root(), "ready");
+  return ready && get<bool>(*ready, "field \"ready\"", "true or false");
+}
+
 /// How an action has its request read and its response written.
 struct Codec {
   InferRequest (*read)(const Message& message, const Served& served);
@@ -117,7 +125,7 @@ void Rest::route(const Message& message, const Sender& sender, Done done) const 
     return done({.body = R"({"live":true})"});
   } else if (path == "/v2/health/ready") {
     expect_method(message, "GET");
-    if (!service_.ready()) throw Refusal(Http::unavailable, "the server is ending");
+    if (const auto why = service_.why_not_ready()) throw Refusal(Http::unavailable, *why);
     return done({.body = R"({"ready":true})"});
   } else if (path == "/v2/models/stats") {
     expect_method(message, "GET");
@@ -203,7 +211,7 @@ void Rest::reload_config(const Sender& sender, Done done) const {
 void Rest::change(const Message& message, std::string_view rest, const Sender& sender, Done done) const {
   expect_method(message, "POST");
   check_json(message.body);
-  if (rest == "index") return done(index_json(service_.repository()->all()));
+  if (rest == "index") return done(index_json(*service_.repository(), wants_ready(message.body)));
   if (rest == "config/load") return reload_config(sender, std::move(done));
   constexpr std::string_view kModels = "models/";
   const auto path = rest.starts_with(kModels) ? Path::parse(rest.substr(kModels.size())) : std::nullopt;

@@ -139,15 +139,24 @@ Reply statistics_json(const List& list) {
   return reply;
 }
 
-Reply index_json(const List& list) {
+Reply index_json(const Repository& models, bool ready) {
   Reply reply{.body = "["};
-  append_list(reply.body, list, [&](const auto& served) {
-    reply.body += R"({"name":)";
-    append_json(reply.body, served->name());
-    reply.body += R"(,"version":)";
-    append_json(reply.body, served->version());
-    reply.body += R"(,"state":"READY","reason":""})";
-  });
+  const auto append = [&](std::string_view name, std::string_view version, std::string_view state,
+                          std::string_view reason) {
+    reply.body += reply.body.size() > 1 ? R"(,{"name":)" : R"({"name":)";
+    append_json(reply.body, name);
+    for (const auto& [key, value] : {std::pair("version", version), {"state", state}, {"reason", reason}}) {
+      ((reply.body += ",\"") += key) += "\":";
+      append_json(reply.body, value);
+    }
+    reply.body += '}';
+  };
+  for (const auto& served : models.all()) append(served->name(), served->version(), "READY", "");
+  if (!ready) {
+    for (const auto& one : models.not_ready()) {
+      append(one.name, std::to_string(one.version), "UNAVAILABLE", one.reason);
+    }
+  }
   reply.body += ']';
   return reply;
 }

@@ -50,9 +50,17 @@ std::shared_ptr<const Repository> Service::repository() const {
 }
 
 std::shared_ptr<const Served> Service::find(std::string_view name, std::string_view version) const {
-  if (auto served = repository()->find(name, version)) return served;
+  const auto models = repository();
+  if (auto served = models->find(name, version)) return served;
+  if (const auto why = models->why_not_ready(name, version)) throw Refusal(Http::unavailable, *why);
   const std::string of = version.empty() ? "" : " in version '" + std::string(version) + "'";
   throw Refusal(Http::not_found, "there is no model '" + std::string(name) + "'" + of);
+}
+
+std::optional<std::string> Service::why_not_ready() const {
+  if (!ready_) return "the server is ending";
+  const auto models = repository();
+  return models->not_ready().empty() ? std::nullopt : std::optional(models->not_ready().front().text());
 }
 
 void Service::infer(const std::shared_ptr<const Served>& target, Call call) {

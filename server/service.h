@@ -45,7 +45,7 @@ class Service {
 
   /// The models as they are now; what it holds stays usable when they change.
   std::shared_ptr<const Repository> repository() const;
-  /// Throws Refusal (not_found). An empty version is the newest.
+  /// Throws Refusal: not_found, or unavailable for a version that is not ready. An empty version is the newest.
   std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const;
 
   /// Has `target` answer a request; `call.done` is called once. Called on a worker. Never throws.
@@ -97,7 +97,8 @@ class Service {
               Replayed done);
   const PathLog& paths() const { return paths_; }
 
-  bool ready() const { return ready_; }
+  /// Why no requests should come: it ends, or a model of the folder is not ready. Others are answered all the same.
+  std::optional<std::string> why_not_ready() const;
   /// From now on it is not ready: no new requests should come.
   void drain() { ready_ = false; }
 
