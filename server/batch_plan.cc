@@ -48,12 +48,6 @@ std::size_t input_of(const BatchPlan::Of& of, const std::string& name) {
   refuse(of.model, "there is no input '" + name + "'");
 }
 
-bool can_be_padded(api::Dtype dtype) {
-  using enum api::Dtype;
-  constexpr api::Dtype kTypes[] = {boolean, i8, i16, i32, i64, u8, f32, f64};
-  return std::ranges::find(kTypes, dtype) != std::end(kTypes);
-}
-
 }  // namespace
 
 std::vector<std::string> BatchPlan::symbols(const Of& of) {

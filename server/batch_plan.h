@@ -39,6 +39,10 @@ class BatchPlan {
   /// Nothing for a request that has to run alone, also because it will be refused.
   std::optional<Shape> shape_of(std::span<const api::Array> inputs) const;
 
+  /// The batch axis; nothing: all requests share the value.
+  std::optional<std::size_t> axis_of_input(std::size_t i) const { return batch_of(inputs_[i]); }
+  std::optional<std::size_t> axis_of_output(std::size_t i) const { return batch_of(outputs_[i]); }
+
   /// The inputs of requests of one key as those of one run.
   std::vector<api::Array> join(const std::vector<std::span<const api::Array>>& requests,
                                std::span<const Shape> shapes) const;
@@ -53,6 +57,9 @@ class BatchPlan {
 
  private:
   using Axes = std::optional<StackAxes>;  ///< nothing: all requests share the value
+  static std::optional<std::size_t> batch_of(const Axes& axes) {
+    return axes ? std::optional(axes->batch) : std::nullopt;
+  }
   void pad(const Of& of, const Padding& padding);
   void set_lengths(const Of& of, const std::string& symbol);
   api::Array lengths_of(std::span<const Shape> shapes) const;

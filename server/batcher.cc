@@ -21,15 +21,18 @@ bool is_over(Job& job) {
 
 }  // namespace
 
-std::uint64_t Batcher::level_of(const InferRequest& request) const {
-  if (request.priority == 0) return config_.default_level;
-  if (request.priority <= config_.levels) return request.priority;
+/// A pipeline's models may have different levels: where one has fewer than its request asks for, it is the lowest.
+std::uint64_t Batcher::level_of(const Call& call) const {
+  const std::uint64_t priority = call.request.priority;
+  if (priority == 0) return config_.default_level;
+  if (priority <= config_.levels) return priority;
+  if (!call.node.empty()) return config_.levels;
   throw Refusal(Http::bad_request,
-                "priority " + std::to_string(request.priority) + ": expected 1 to " + std::to_string(config_.levels));
+                "priority " + std::to_string(priority) + ": expected 1 to " + std::to_string(config_.levels));
 }
 
 void Batcher::push(Job job, BatchPlan::Shape shape) {
-  const std::uint64_t level = level_of(job.call.request);
+  const std::uint64_t level = level_of(job.call);
   const std::scoped_lock lock(mutex_);
   check_room_locked();
   constexpr auto kSlow = std::chrono::seconds(1);

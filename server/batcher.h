@@ -39,7 +39,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   Batcher(Batching config, Workers& workers, Run run)
       : config_(std::move(config)), workers_(workers), run_(std::move(run)) {}
 
-  /// Throws Refusal (too_many) when too many jobs wait, and Refusal (bad_request) for a priority that there is not.
+  /// Throws Refusal (too_many) when too many jobs wait, and Refusal (bad_request) for a priority that there is not, of
+  /// a client; one of a pipeline's request above the levels is the lowest.
   void push(Job job, BatchPlan::Shape shape);
   /// Throws Refusal (too_many) when push() would.
   void check_room() const;
@@ -58,7 +59,7 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   std::vector<Member> take();
   bool fits(const std::vector<Member>& batch, const BatchPlan::Shape& shape) const;
   void check_room_locked() const;
-  std::uint64_t level_of(const InferRequest& request) const;
+  std::uint64_t level_of(const Call& call) const;
 
   const Batching config_;
   Workers& workers_;

@@ -434,10 +434,14 @@ void read_parameter(const std::string& key, const Item& value, Draft& draft) {
   } else if (key == "frazil.max_waste") {
     config.batching.most_waste = parameter_number(value, 0, 1, "a share from 0 to 1");
     draft.max_waste = value;
+  } else if (key == "frazil.canary_rtol") {
+    config.canary.relative = parameter_number(value, 0, 1e9, "a number from 0 to 1e9");
+  } else if (key == "frazil.canary_atol") {
+    config.canary.absolute = parameter_number(value, 0, 1e300, "a number from 0 to 1e300");
   } else if (key.starts_with("frazil.")) {
     value.fail(
         "this parameter is unknown; expected frazil.deadline_ms, frazil.memory_limit, frazil.pad, "
-        "frazil.lengths or frazil.max_waste");
+        "frazil.lengths, frazil.max_waste, frazil.canary_rtol or frazil.canary_atol");
   } else {
     value.ignore("it is no parameter of Frazil");
   }

@@ -35,7 +35,7 @@ struct ReadConfig {
 /// and a max_batch_size above 0; without the first, clients may still send batches of their own.
 ///
 /// Parameters of Frazil: "frazil.deadline_ms", "frazil.memory_limit" ("1GiB"), "frazil.pad"
-/// ("INPUT:AXIS:VALUE;..."), "frazil.lengths" and "frazil.max_waste".
+/// ("INPUT:AXIS:VALUE;..."), "frazil.lengths", "frazil.max_waste", "frazil.canary_rtol" and "frazil.canary_atol".
 ReadConfig read_config_pbtxt(const std::string& path);
 ReadConfig read_config_pbtxt_text(std::string_view text, const std::string& path);
 

@@ -149,6 +149,13 @@ std::string read_inner_file(const YamlNode& node) {
   return file;
 }
 
+Tolerance read_tolerance(const YamlNode& node) {
+  Tolerance tolerance;
+  node.fields({{"rtol", [&](const YamlNode& x) { tolerance.relative = x.number(0, 1e9); }},
+               {"atol", [&](const YamlNode& x) { tolerance.absolute = x.number(0, kInfinity); }}});
+  return tolerance;
+}
+
 ModelConfig read_model(const YamlNode& node) {
   ModelConfig model;
   const auto read_idle = [&](const YamlNode& x) {
@@ -168,7 +175,8 @@ ModelConfig read_model(const YamlNode& node) {
                {"labels", read_labels},
                {"deadline_ms", [&](const YamlNode& x) { model.deadline_ms = x.number(0.001, kMostMilliseconds); }},
                {"memory_limit", read_limit},
-               {"warm_up", [&](const YamlNode& x) { model.warm_up = x.whole(0, kMostCount); }}});
+               {"warm_up", [&](const YamlNode& x) { model.warm_up = x.whole(0, kMostCount); }},
+               {"canary", [&](const YamlNode& x) { model.canary = read_tolerance(x); }}});
   if (node.find("idle_s") && model.sequences.states.empty()) {
     node.at("idle_s").fail("expected the key 'state' beside it");
   }
@@ -204,7 +212,8 @@ Tenant read_tenant(const YamlNode& node, std::set<std::string>& names, std::set<
                {"keys", [](const YamlNode&) {}},
                {"max_waiting", [&](const YamlNode& x) { tenant.most_waiting = x.whole(0, kMostCount); }},
                {"requests_per_second", [&](const YamlNode& x) { tenant.requests_per_second = x.number(0.001, 1e9); }},
-               {"models", read_allowed}});
+               {"models", read_allowed},
+               {"admin", [&](const YamlNode& x) { tenant.admin = x.boolean(); }}});
   return tenant;
 }
 

@@ -22,8 +22,9 @@ namespace frazil::server {
 ///       deadline_ms: 100
 ///       memory_limit: 1GiB
 ///       warm_up: 2
+///       canary: {rtol: 0.001, atol: 1e-7}
 ///   tenants:
-///     - {name: NAME (*), keys: [KEY] (*), max_waiting: 32, requests_per_second: 100, models: [NAME]}
+///     - {name: NAME (*), keys: [KEY] (*), max_waiting: 32, requests_per_second: 100, models: [NAME], admin: false}
 ///   state: {memory: 256MiB, max_sequences: 100000, folder: PATH, redis: "HOST:PORT", redis_prefix: "frazil:"}
 ///   paths: {ring: 1000, sample: 1.0, inputs: false, otlp: "HOST:PORT", check: 0.01}
 ///

@@ -336,19 +336,20 @@ struct FeaturesParts {
   std::vector<Slot> values;
   std::vector<std::optional<Slot>> lengths;
   Slot status;
+  std::shared_ptr<FeatureStore> store;
 };
 
 class FeaturesNode : public HostNode {
  public:
   FeaturesNode(std::string name, FeaturesParts parts)
-      : HostNode(std::move(name), "features"), parts_(std::move(parts)), store_(parts_.view) {}
+      : HostNode(std::move(name), "features"), parts_(std::move(parts)) {}
 
  protected:
   void start(Flow flow, Then then) const override {
     expect_time(flow);
     const Clock::time_point began = Clock::now();
     const std::vector<std::string> keys = keys_of(flow);
-    const FeatureStore::Found found = store_.look_up(keys, flow.deadline);
+    const FeatureStore::Found found = parts_.store->look_up(keys, flow.deadline);
     try {
       set(found, flow);
     } catch (const Refusal& refusal) {
@@ -438,8 +439,16 @@ class FeaturesNode : public HostNode {
   }
 
   const FeaturesParts parts_;
-  mutable FeatureStore store_;  // thread-safe
 };
+
+/// All that a store's records depend on.
+std::string declaration_of(const std::string& step, const FeatureView& view) {
+  std::string text = step;
+  for (const std::string& part : {view.redis, view.project, view.view}) (text += '\n') += part;
+  for (const std::string& feature : view.features) (text += '\n') += feature;
+  return text + '\n' + std::to_string(view.time_out.count()) + ' ' + std::to_string(view.keep.count()) + ' ' +
+         std::to_string(view.most_kept);
+}
 
 FeastValue default_of(const YamlNode& node, Dtype dtype) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kMost32 = std::numeric_limits<int>::max();
@@ -534,10 +543,12 @@ HostStep read_features_step(const YamlNode& node, const std::string& name, const
     if (!names.insert(result.first).second) node.at("get").fail("two results have the name '" + result.first + "'");
   }
   try {
-    step.node = std::make_unique<FeaturesNode>(name, std::move(parts));
+    parts.store = scope.holdings.get<FeatureStore>(declaration_of(name, parts.view),
+                                                   [&] { return std::make_shared<FeatureStore>(parts.view); });
   } catch (const api::Error& error) {
     node.at("redis").fail(error.what());
   }
+  step.node = std::make_unique<FeaturesNode>(name, std::move(parts));
   return step;
 }
 

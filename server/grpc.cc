@@ -34,7 +34,7 @@ GrpcReply message_of(std::string bytes) {
 using Bytes = std::string_view;
 
 std::string server_live(Service&, Bytes) { return proto::write_truth(true); }
-std::string server_ready(Service& service, Bytes) { return proto::write_truth(service.ready()); }
+std::string server_ready(Service& service, Bytes) { return proto::write_truth(!service.why_not_ready()); }
 
 std::string model_ready(Service& service, Bytes message) {
   const auto [name, version] = proto::read_model_name(message);
@@ -69,14 +69,15 @@ void expect_own_repository(const proto::RepositoryRequest& request) {
 }
 
 std::string repository_index(Service& service, Bytes message) {
-  expect_own_repository(proto::read_repository_index(message));
-  return proto::write_repository_index(service.repository()->all());
+  const proto::RepositoryRequest request = proto::read_repository_index(message);
+  expect_own_repository(request);
+  return proto::write_repository_index(*service.repository(), request.ready);
 }
 
 std::string health_check(Service& service, Bytes message) {
   const std::string asked = proto::read_health_check(message);
   if (!asked.empty() && asked != kInference) throw Refusal(Http::not_found, "there is no service '" + asked + "'");
-  return proto::write_health_check(service.ready() ? proto::Serving::yes : proto::Serving::no);
+  return proto::write_health_check(service.why_not_ready() ? proto::Serving::no : proto::Serving::yes);
 }
 
 // ---- what runs on workers ----
@@ -86,7 +87,7 @@ std::string health_check(Service& service, Bytes message) {
 template <class F>
 void on_worker(Service& service, const GrpcCall& call, Done done, F work) {
   Done answer = [place = std::make_shared<Service::Place>(service.enter(
-                     {.authorization = call.authorization,
+                     {.asker = call.asker,
                       .time_left = call.deadline ? std::optional(*call.deadline - Clock::now()) : std::nullopt})),
                  done = std::move(done)](GrpcReply reply) {
     place->reset();
@@ -116,7 +117,7 @@ proto::RepositoryRequest read_change(Bytes message) {
 void change(Service& service, GrpcCall call, Done done, void (Service::*change)(std::string_view)) {
   on_worker(service, call, std::move(done), [&service, call, change](const Done& answer) {
     const std::string model = read_change(*call.message).model;
-    service.tenants().check(call.authorization, model);
+    call.asker.check(model);
     (service.*change)(model);
     answer({});
   });
@@ -148,7 +149,7 @@ void run(Service& service, const GrpcCall& call, Write write, const Done& answer
   if (call.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
   const auto begun = Clock::now();
   proto::InferMessage message = proto::read_infer(*call.message, call.message);
-  service.tenants().check(call.authorization, message.model.name);
+  call.asker.check(message.model.name);
   const auto served = service.find(message.model.name, message.model.version);
   if (!call.session.empty() && message.request.sequence.id.empty()) {
     message.request.sequence = {.id = call.session, .start_if_new = true};
@@ -156,6 +157,7 @@ void run(Service& service, const GrpcCall& call, Write write, const Done& answer
   served->statistics().compute_input.add(Clock::now() - begun);
   service.infer(served, {.request = std::move(message.request),
                          .caller = call.caller,
+                         .asker = call.asker,
                          .arrived = call.arrived,
                          .deadline = call.deadline,
                          .target = nullptr,
@@ -244,7 +246,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
   const auto refused = done;
   try {
     const Method& method = method_of(call.method);
-    if (!method.open) service_.tenants().check(call.authorization);
+    if (!method.open) call.asker = service_.tenants().find(call.authorization);
     if (method.on_worker != nullptr) return method.on_worker(service_, std::move(call), std::move(done));
     done(message_of(method.at_once(service_, *call.message)));
   } catch (...) {

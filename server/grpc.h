@@ -45,6 +45,7 @@ struct GrpcCall {
   std::optional<Clock::time_point> deadline;
   std::string authorization, trace;  ///< of the headers authorization and traceparent
   std::string session;               ///< the sequence of a request that names none; empty: none
+  Tenants::Asker asker = {};         ///< is found by answer()
 };
 
 /// Open Inference Protocol v2 over gRPC, Triton's service inference.GRPCInferenceService, and grpc.health.v1.Health.

@@ -13,6 +13,7 @@
 #include <protozero/varint.hpp>
 #include <simdjson.h>
 
+#include "server/config_port.h"
 #include "server/datatype.h"
 #include "server/port.h"
 #include "server/tensor_bytes.h"
@@ -494,6 +495,7 @@ RepositoryRequest read_repository_index(std::string_view bytes) {
   while (fields.next()) {
     switch (fields.tag()) {
       case 1: request.repository = fields.text("repository_name"); break;
+      case 2: request.ready = fields.truth("ready"); break;
       default: fields.skip();
     }
   }
@@ -590,36 +592,12 @@ std::string response_of(const InferResponse& response, Tag inside) {
   return to;
 }
 
-/// Triton's enumeration DataType of ModelConfig.
-std::int32_t data_type_of(const api::Port& port) {
-  if (port.kind != Array::Kind::tensor) return 0;
-  switch (port.dtype) {
-    case Dtype::boolean: return 1;
-    case Dtype::u8: return 2;
-    case Dtype::u16: return 3;
-    case Dtype::u32: return 4;
-    case Dtype::u64: return 5;
-    case Dtype::i8: return 6;
-    case Dtype::i16: return 7;
-    case Dtype::i32: return 8;
-    case Dtype::i64: return 9;
-    case Dtype::f16: return 10;
-    case Dtype::f32: return 11;
-    case Dtype::f64: return 12;
-    case Dtype::string: return 13;
-    case Dtype::bf16: return 14;
-    default: return 0;
-  }
-}
-
-/// ModelInput or ModelOutput; they differ in the field of the extents. A batch axis is not among these.
-void add_config_port(pbf_writer& to, Tag tag, Tag dims, const api::Port& port, bool batched) {
-  api::Sizes sizes = protocol_shape(port);
-  if (batched && !sizes.empty()) sizes.erase(sizes.begin());
+/// ModelInput or ModelOutput; they differ in the field of the extents.
+void add_config_port(pbf_writer& to, Tag tag, Tag dims, const ConfigPort& port) {
   pbf_writer inner(to, tag);
   inner.add_string(1, port.name);
-  inner.add_enum(2, data_type_of(port));
-  inner.add_packed_int64(dims, sizes.begin(), sizes.end());
+  inner.add_enum(2, port.number);
+  inner.add_packed_int64(dims, port.dims.begin(), port.dims.end());
 }
 
 void add_duration(pbf_writer& to, Tag tag, std::uint64_t count, std::uint64_t nanoseconds) {
@@ -716,8 +694,8 @@ std::string write_model_config(const Served& served) {
   config.add_string(1, served.name());
   config.add_string(2, platform.data(), platform.size());
   config.add_int32(4, static_cast<std::int32_t>(std::min<std::uint64_t>(most, std::numeric_limits<int>::max())));
-  for (const api::Port& port : served.inputs()) add_config_port(config, 5, 4, port, most > 0);
-  for (const api::Port& port : served.outputs()) add_config_port(config, 6, 3, port, most > 0);
+  for (const ConfigPort& port : config_inputs(served)) add_config_port(config, 5, 4, port);
+  for (const ConfigPort& port : config_outputs(served)) add_config_port(config, 6, 3, port);
   config.commit();
   return bytes;
 }
@@ -729,14 +707,22 @@ std::string write_model_statistics(const ServedModels& models) {
   return bytes;
 }
 
-std::string write_repository_index(const ServedModels& models) {
+std::string write_repository_index(const Repository& models, bool ready) {
   std::string bytes;
   pbf_writer to(bytes);
-  for (const auto& served : models) {
+  for (const auto& served : models.all()) {
     pbf_writer model(to, 1);
     model.add_string(1, served->name());
     model.add_string(2, served->version());
     model.add_string(3, "READY");
+  }
+  for (const auto& one : models.not_ready()) {
+    if (ready) break;
+    pbf_writer model(to, 1);
+    model.add_string(1, one.name);
+    model.add_string(2, std::to_string(one.version));
+    model.add_string(3, "UNAVAILABLE");
+    model.add_string(4, one.reason);
   }
   return bytes;
 }

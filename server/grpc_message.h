@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/repository.h"
 #include "server/request.h"
 #include "server/served.h"
 
@@ -36,6 +37,7 @@ ModelName read_model_name(std::string_view bytes);
 struct RepositoryRequest {
   std::string repository, model;
   std::vector<std::string> parameters;  ///< their names
+  bool ready = false;                   ///< of the index: of those that are ready alone
 };
 RepositoryRequest read_repository_index(std::string_view bytes);
 /// A request of RepositoryModelLoad or RepositoryModelUnload.
@@ -61,7 +63,7 @@ std::string write_model_metadata(const Served& served, const ServedModels& versi
 /// A ModelConfigResponse with what Triton's ModelConfig says about names, types and the batch size.
 std::string write_model_config(const Served& served);
 std::string write_model_statistics(const ServedModels& models);
-std::string write_repository_index(const ServedModels& models);
+std::string write_repository_index(const Repository& models, bool ready);
 
 enum class Serving : std::int32_t { yes = 1, no = 2 };
 std::string write_health_check(Serving serving);

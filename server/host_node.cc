@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "server/digest.h"
 #include "server/port.h"
 #include "server/tensor_bytes.h"
 
@@ -649,15 +650,38 @@ struct PythonParts {
   Clock::duration time_out = std::chrono::seconds(1);
   std::vector<Argument> inputs;
   Results outputs;
+  std::shared_ptr<PythonPool> pool;
 };
+
+/// When the other files of Python in the folder of a file were written: it may import them.
+std::string written_beside(const std::filesystem::path& file) {
+  std::map<std::string, std::string> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(file.parent_path(), error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() != ".py" || at->path() == file) continue;
+    std::error_code none;
+    const auto written = at->last_write_time(none).time_since_epoch().count();
+    found[at->path().filename()] = std::to_string(written);
+  }
+  std::string text;
+  for (const auto& [name, written] : found) ((text += name) += written) += '\n';
+  return text;
+}
+
+/// All that processes of a step depend on.
+std::string declaration_of(const std::string& step, const PythonParts& parts, const std::string& content) {
+  std::string text =
+      step + '\n' + parts.command.interpreter + '\n' + parts.command.file + '\n' + parts.command.function;
+  for (const std::string& output : parts.command.outputs) (text += '\n') += output;
+  text += '\n' + std::to_string(parts.processes) + ' ' + std::to_string(parts.time_out.count()) + '\n';
+  return text + sha256(content + written_beside(parts.command.file));
+}
 
 class PythonNode : public HostNode {
  public:
   PythonNode(std::string name, PythonParts parts, Workers& workers)
-      : HostNode(std::move(name), "code"),
-        parts_(std::move(parts)),
-        pool_(parts_.command, parts_.processes, parts_.time_out),
-        hold_(std::make_shared<Hold>(workers)) {}
+      : HostNode(std::move(name), "code"), parts_(std::move(parts)), hold_(std::make_shared<Hold>(workers)) {}
 
  protected:
   void start(Flow flow, Then then) const override {
@@ -673,7 +697,7 @@ class PythonNode : public HostNode {
       });
     };
     hold_->leave();
-    pool_.post(std::move(job));
+    parts_.pool->post(std::move(job));
   }
 
  private:
@@ -716,7 +740,6 @@ class PythonNode : public HostNode {
   }
 
   const PythonParts parts_;
-  mutable PythonPool pool_;  // thread-safe
   std::shared_ptr<Hold> hold_;
 };
 
@@ -748,10 +771,13 @@ HostStep read_python(const YamlNode& node, const std::string& name, const HostSc
   }
   step.results = parts.outputs;
   try {
-    step.node = std::make_unique<PythonNode>(name, std::move(parts), scope.workers);
+    parts.pool = scope.holdings.get<PythonPool>(declaration_of(name, parts, step.content), [&] {
+      return std::make_shared<PythonPool>(parts.command, parts.processes, parts.time_out);
+    });
   } catch (const Refusal& refusal) {
     node.at("python").fail(refusal.what());
   }
+  step.node = std::make_unique<PythonNode>(name, std::move(parts), scope.workers);
   return step;
 }
 

@@ -14,6 +14,7 @@
 #include <frazil/array.h>
 #include <frazil/model.h>
 
+#include "server/holdings.h"
 #include "server/pipeline_node.h"
 #include "server/workers.h"
 #include "server/yaml.h"
@@ -61,6 +62,7 @@ struct HostScope {
   std::function<Slot()> new_slot;
   std::string folder;  ///< that names of files are relative to
   Workers& workers;
+  Holdings& holdings;
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;

@@ -149,8 +149,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   void live(bool keep_alive) {
     try {
       if (message_.path != kLiveEvents) return write(live_page(message_), keep_alive);
-      const auto every = live_interval(message_, transport_);
-      serve_live(stream_.release_socket(), transport_, every);
+      LiveTerms terms = live_terms(message_, transport_);
+      serve_live(stream_.release_socket(), transport_, std::move(terms));
     } catch (const Refusal& refusal) {
       write(error_reply(refusal.status(), refusal.what()), keep_alive);
     }

@@ -135,18 +135,20 @@ LiveView::Counters::Counters(const Statistics& s)
       elements(s.elements.load(std::memory_order_relaxed)),
       times(s.duration.fine().counts()) {}
 
-std::string LiveView::snapshot(std::uint64_t dropped) {
+std::string LiveView::snapshot(std::uint64_t dropped, const Tenants::Asker& asker) {
   const auto now = Clock::now(), before = std::exchange(told_, now);
   const double seconds = before == Clock::time_point{} ? 0 : std::chrono::duration<double>(now - before).count();
   std::string json = "{";
   append_field(json, "seconds", seconds);
   append_field(json, "dropped", dropped);
   append_server(json);
-  append_paths(json);
+  append_paths(json, asker);
   append_key(json, "models");
   json += '[';
   std::map<Key, Counters> counters;
-  append_list(json, service_.repository()->all(), [&](const std::shared_ptr<const Served>& served) {
+  std::vector<std::shared_ptr<const Served>> models = service_.repository()->all();
+  std::erase_if(models, [&](const auto& served) { return !asker.may_use(served->name()); });
+  append_list(json, models, [&](const std::shared_ptr<const Served>& served) {
     const auto [at, made] = counters.emplace(Key{served->name(), served->version()}, served->statistics());
     append_model(json, *served, at->second, seconds);
   });
@@ -165,13 +167,13 @@ void LiveView::append_server(std::string& json) const {
   append_field(json, "sequence_bytes", load.sequences.bytes);
 }
 
-void LiveView::append_paths(std::string& json) const {
+void LiveView::append_paths(std::string& json, const Tenants::Asker& asker) const {
   const PathLog& log = service_.paths();
   append_key(json, "paths_inputs");
-  json += log.config().inputs ? "true" : "false";
+  json += log.keeps_inputs() ? "true" : "false";
   append_key(json, "paths");
   json += '[';
-  append_list(json, log.find({.most = kMostPaths}),
+  append_list(json, log.find({.most = kMostPaths, .asker = asker}),
               [&](const std::shared_ptr<const Journey>& journey) { append_journey_line(json, *journey); });
   json += ']';
 }

@@ -14,9 +14,9 @@ class LiveView {
  public:
   explicit LiveView(const Service& service) : service_(service) {}
 
-  /// One JSON object; docs/live-view.md has its fields. `dropped`: snapshots that the client was too slow for. It reads
-  /// counters and takes no lock for long, so that requests are not held up.
-  std::string snapshot(std::uint64_t dropped);
+  /// One JSON object for who asks; docs/live-view.md has its fields. `dropped`: snapshots that the client was too slow
+  /// for. It reads counters and takes no lock for long, so that requests are not held up.
+  std::string snapshot(std::uint64_t dropped, const Tenants::Asker& asker = {});
 
  private:
   /// A model's counters at one moment.
@@ -33,7 +33,7 @@ class LiveView {
   using Key = std::pair<std::string, std::string>;  // name, version
 
   void append_server(std::string& json) const;
-  void append_paths(std::string& json) const;
+  void append_paths(std::string& json, const Tenants::Asker& asker) const;
   /// `seconds`: since he was told last; 0: he was not.
   void append_model(std::string& json, const Served& served, const Counters& now, double seconds) const;
   static void append_interval(std::string& json, const Counters& before, const Counters& now, double seconds);

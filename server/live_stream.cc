@@ -30,10 +30,10 @@ constexpr std::string_view kHead =
 /// One client, alive while it waits for something.
 class LiveStream : public Connection, public std::enable_shared_from_this<LiveStream> {
  public:
-  LiveStream(tcp::socket socket, Transport& transport, milliseconds every)
+  LiveStream(tcp::socket socket, Transport& transport, LiveTerms terms)
       : socket_(std::move(socket)),
         transport_(transport),
-        every_(every),
+        terms_(std::move(terms)),
         view_(transport.service),
         timer_(transport.context) {
     transport_.connections.insert(this);
@@ -46,7 +46,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
   LiveStream(const LiveStream&) = delete;
   LiveStream& operator=(const LiveStream&) = delete;
 
-  void begin() {
+  void begin() try {
     error_code ignored;
     // NOLINTNEXTLINE(bugprone-unused-return-value): with the system's size it works, too
     socket_.set_option(tcp::socket::send_buffer_size(kSendBuffer), ignored);
@@ -54,6 +54,8 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
     write(std::string(kHead) + event());
     next_ = Clock::now();
     wait();
+  } catch (const Refusal&) {
+    close();  // his key has just gone
   }
 
   void end() override {
@@ -65,17 +67,19 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
   void give_up() override { close(); }
 
  private:
-  std::string event() { return "data: " + view_.snapshot(dropped_) + "\n\n"; }
+  std::string event() {
+    return "data: " + view_.snapshot(dropped_, transport_.service.tenants().find(terms_.authorization)) + "\n\n";
+  }
 
   void wait() {
-    next_ = std::max(next_ + every_, Clock::now());
+    next_ = std::max(next_ + terms_.every, Clock::now());
     timer_.expires_at(next_);
     timer_.async_wait([self = shared_from_this()](error_code error) {
       if (!error && !self->ending_ && self->socket_.is_open()) self->tell();
     });
   }
 
-  void tell() {
+  void tell() try {
     if (!writing_) {
       write(event());
     } else if (Clock::now() - began_ > transport_.patience()) {
@@ -84,6 +88,8 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
       ++dropped_;
     }
     wait();
+  } catch (const Refusal&) {
+    end();
   }
 
   void write(std::string text) {
@@ -120,7 +126,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
   tcp::socket socket_;
   Transport& transport_;
-  const milliseconds every_;
+  const LiveTerms terms_;
   LiveView view_;
   asio::steady_timer timer_;
   Clock::time_point next_, began_;  // of the next event; of the last write
@@ -132,9 +138,9 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
 }  // namespace
 
-milliseconds live_interval(const Message& message, const Transport& transport) {
+LiveTerms live_terms(const Message& message, const Transport& transport) {
   if (message.method != "GET") throw Refusal(Http::method_not_allowed, std::string(kLiveEvents) + ": expected GET");
-  transport.service.tenants().check(message.authorization);
+  transport.service.tenants().find(message.authorization);
   milliseconds every = kOften;
   for (const auto& [key, value] : query_of(message.query)) {
     std::int64_t number = 0;
@@ -150,11 +156,11 @@ milliseconds live_interval(const Message& message, const Transport& transport) {
     throw Refusal(Http::unavailable,
                   "the live view has " + std::to_string(kMostLiveClients) + " clients already: no more are told");
   }
-  return every;
+  return {.every = every, .authorization = std::string(message.authorization)};
 }
 
-void serve_live(tcp::socket socket, Transport& transport, milliseconds every) {
-  std::make_shared<LiveStream>(std::move(socket), transport, every)->begin();
+void serve_live(tcp::socket socket, Transport& transport, LiveTerms terms) {
+  std::make_shared<LiveStream>(std::move(socket), transport, std::move(terms))->begin();
 }
 
 }  // namespace frazil::server

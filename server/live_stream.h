@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -13,13 +14,18 @@ namespace frazil::server {
 inline constexpr std::string_view kLiveEvents = "/v2/live/events";
 inline constexpr std::size_t kMostLiveClients = 16;
 
-/// How often a client wants to be told: the query every_ms, 100 to 10000. Throws Refusal: bad_request,
-/// method_not_allowed, unauthorized, and unavailable where there are kMostLiveClients already or the server ends.
-std::chrono::milliseconds live_interval(const Message& message, const Transport& transport);
+/// What a client wants to be told.
+struct LiveTerms {
+  std::chrono::milliseconds every;
+  std::string authorization;  ///< of whom; he is looked up each time
+};
+/// The query every_ms, 100 to 10000. Throws Refusal: bad_request, method_not_allowed, unauthorized, and unavailable
+/// where there are kMostLiveClients already or the server ends.
+LiveTerms live_terms(const Message& message, const Transport& transport);
 
-/// Answers with server-sent events (text/event-stream): a snapshot of LiveView at once and then one each `every`, until
+/// Answers with server-sent events (text/event-stream): a snapshot of LiveView at once and then one each time, until
 /// the client goes. A client that has not taken the last one yet gets none, and after the options' patience is given
-/// up. When the server ends the last event is "end".
-void serve_live(boost::asio::ip::tcp::socket socket, Transport& transport, std::chrono::milliseconds every);
+/// up. When the server ends, or does not know the client's key any more, the last event is "end".
+void serve_live(boost::asio::ip::tcp::socket socket, Transport& transport, LiveTerms terms);
 
 }  // namespace frazil::server

@@ -7,6 +7,7 @@
 
 #include <frazil/error.h>
 
+#include "server/canary.h"
 #include "server/config_pbtxt.h"
 #include "server/pipeline.h"
 #include "server/served_model.h"
@@ -26,6 +27,7 @@ struct Loader::Entry {
 namespace {
 
 constexpr std::string_view kEndings[] = {".onnx", ".frzc"};
+constexpr const char* kCanaries = "canary";  // the folder of recorded samples, beside a version or all of them
 
 bool is_model_file(const fs::directory_entry& entry) {
   return entry.is_regular_file() &&
@@ -39,6 +41,14 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   if (error) throw api::Error(api::Code::bad_input, folder.string() + ": " + error.message());
   std::ranges::sort(entries, {}, &fs::directory_entry::path);
   return entries;
+}
+
+std::optional<fs::path> first_folder(std::initializer_list<fs::path> folders) {
+  for (const fs::path& folder : folders) {
+    std::error_code none;
+    if (fs::is_directory(folder, none)) return folder;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> lines_of(const fs::path& file) {
@@ -60,6 +70,12 @@ void apply(const VersionPolicy& policy, std::map<std::uint64_t, fs::path>& versi
   }
 }
 
+/// What the server's configuration says of a model; nothing: what stands beside the model holds.
+std::optional<ModelConfig> given_for(const std::string& model, const ServerConfig& config) {
+  const auto at = config.models.find(model);
+  return at == config.models.end() ? std::nullopt : std::optional(at->second);
+}
+
 }  // namespace
 
 Loader::Loader(std::string folder, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
@@ -69,7 +85,8 @@ Loader::Loader(std::string folder, api::Options options, ServerConfig config, Wo
       config_(std::move(config)),
       workers_(workers),
       states_(states),
-      warn_(std::move(warn)) {}
+      warn_(std::move(warn)),
+      check_(std::make_shared<std::atomic<double>>(config_.paths.check)) {}
 
 std::vector<Loader::Entry> Loader::entries() const {
   std::map<std::string, Entry> found;
@@ -109,9 +126,8 @@ std::vector<Loader::Entry> Loader::entries() const {
   return list;
 }
 
-ModelConfig Loader::config_of(const Entry& entry) const {
-  const auto given = config_.models.find(entry.name);
-  if (given != config_.models.end()) return given->second;
+ModelConfig Loader::config_of(const Entry& entry, const ServerConfig& config) const {
+  if (const auto given = given_for(entry.name, config)) return *given;
   if (!entry.config) return {};
   ReadConfig read = read_config_pbtxt(entry.config->string());
   for (const std::string& warning : read.warnings) warn_(warning);
@@ -122,30 +138,132 @@ ModelConfig Loader::config_of(const Entry& entry) const {
   return std::move(read.config);
 }
 
-Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before) const {
-  const ModelConfig config = config_of(entry);
+std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
+  const fs::path beside = fs::path(folder_) / entry.name;
+  ServedModel::Parts parts{.model = api::Model::load(entry.versions.at(number).string()),
+                           .config = config,
+                           .options = options_,
+                           .workers = &workers_,
+                           .states = &states_,
+                           .check = check_};
+  for (const auto& [output, file] : config.labels) parts.labels[output] = lines_of(beside / file);
+  const std::string version = std::to_string(number);
+  const auto canaries = first_folder({beside / version / kCanaries, beside / kCanaries});
+  if (!canaries) return std::make_shared<ServedModel>(entry.name, version, std::move(parts));
+  const auto count = [&](std::uint64_t Tried::* outcome) {
+    const std::scoped_lock lock(mutex_);
+    ++(tried_[{entry.name, version}].*outcome);
+  };
+  try {
+    parts.canaries = read_canaries(canaries->string(), parts.model);
+    auto served = std::make_shared<ServedModel>(entry.name, version, std::move(parts));
+    count(&Tried::passed);
+    return served;
+  } catch (const CanaryFault&) {
+    count(&Tried::failed);
+    throw;
+  }
+}
+
+Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before, const ServerConfig& of_server,
+                                         Faults* faults) const {
+  const ModelConfig config = config_of(entry, of_server);
   auto files = entry.versions;
   apply(config.versions, files);
   if (files.empty()) {
     throw api::Error(api::Code::bad_input, "model '" + entry.name + "': its version policy leaves no version to serve");
   }
-  std::map<std::string, std::vector<std::string>, std::less<>> labels;
-  for (const auto& [output, file] : config.labels) labels[output] = lines_of(entry.config->parent_path() / file);
   Repository::Versions versions;
   for (const auto& [number, file] : files) {
-    const std::string version = std::to_string(number);
-    auto served = std::make_shared<ServedModel>(entry.name, version,
-                                                ServedModel::Parts{.model = api::Model::load(file.string()),
-                                                                   .config = config,
-                                                                   .labels = labels,
-                                                                   .options = options_,
-                                                                   .workers = &workers_,
-                                                                   .states = &states_,
-                                                                   .check = config_.paths.check});
-    if (const auto old = before.find(entry.name, version)) served->go_on_from(*old);
-    versions[number] = std::move(served);
+    try {
+      auto served = version_of(entry, number, config);
+      if (const auto old = before.find(entry.name, served->version())) served->go_on_from(*old);
+      versions[number] = std::move(served);
+    } catch (const CanaryFault& fault) {
+      if (faults == nullptr) {
+        throw CanaryFault("model '" + entry.name + "' version " + std::to_string(number) + ": " + fault.what());
+      }
+      (*faults)[number] = fault.what();
+    }
   }
   return versions;
+}
+
+std::map<std::pair<std::string, std::string>, Loader::Tried> Loader::tried() const {
+  const std::scoped_lock lock(mutex_);
+  return tried_;
+}
+
+/// Brings pipelines up to date, each after those that it needs. Those of which nothing has changed stay what they are.
+class Loader::Updater {
+ public:
+  /// `anew`: the pipeline that is read again in any case; empty: none.
+  Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
+          Workers& workers)
+      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers) {}
+
+  std::shared_ptr<const Repository> run() && {
+    for (const Entry& entry : list_) {
+      if (entry.pipeline) update(entry);
+    }
+    return repository_;
+  }
+
+ private:
+  /// A pipeline that cannot be made because a model is not ready is not ready either, unless it was asked for.
+  void update(const Entry& entry) {
+    if (done_.contains(entry.name)) return;
+    const std::string file = entry.pipeline->string();
+    if (!begun_.insert(entry.name).second) {
+      throw api::Error(api::Code::bad_input, file + ": the pipeline needs itself");
+    }
+    const auto before = std::dynamic_pointer_cast<const Pipeline>(repository_->find(entry.name, ""));
+    if (before == nullptr && entry.name != anew_) {
+      read_if_ready(entry);
+    } else if (entry.name == anew_ || !stays(*before)) {
+      read(entry, before.get());
+    }
+    done_.insert(entry.name);
+  }
+
+  void read_if_ready(const Entry& entry) try { read(entry, nullptr); } catch (const api::Error& error) {
+    const auto needed = models_of_pipeline(entry.pipeline->string());
+    const bool waits = std::ranges::any_of(needed, [&](const auto& m) { return repository_->lacks_version_of(m); });
+    if (!waits) throw;
+    repository_ = repository_->with(entry.name, {});
+    repository_ = repository_->with_not_ready({.name = entry.name, .version = 1, .reason = error.what()});
+  }
+
+  bool stays(const Pipeline& pipeline) {
+    for (const Pipeline::Use& use : pipeline.uses()) update_named(use.model);
+    return pipeline.is_up_to_date(*repository_);
+  }
+
+  void read(const Entry& entry, const Pipeline* before) {
+    const std::string file = entry.pipeline->string();
+    for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
+    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_);
+    if (before != nullptr) pipeline->go_on_from(*before);
+    repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
+  }
+
+  void update_named(const std::string& name) {
+    const auto at = std::ranges::find(list_, name, &Entry::name);
+    if (at != list_.end() && at->pipeline) update(*at);
+  }
+
+  const std::vector<Entry>& list_;
+  std::shared_ptr<const Repository> repository_;
+  const std::string anew_;
+  Workers& workers_;
+  std::set<std::string> begun_, done_;
+};
+
+void Loader::check_models(const ServerConfig& config, const std::vector<Entry>& list) {
+  for (const auto& [name, of_model] : config.models) {
+    if (std::ranges::find(list, name, &Entry::name) != list.end()) continue;
+    throw api::Error(api::Code::bad_input, "the configuration has model '" + name + "', the folder does not");
+  }
 }
 
 std::shared_ptr<const Repository> Loader::load_all() const {
@@ -155,81 +273,61 @@ std::shared_ptr<const Repository> Loader::load_all() const {
                                                ": there is no model: expected NAME.onnx, NAME.frzc or "
                                                "NAME/VERSION/model.onnx");
   }
-  for (const auto& [name, config] : config_.models) {
-    if (std::ranges::find(list, name, &Entry::name) == list.end()) {
-      throw api::Error(api::Code::bad_input, "the configuration has model '" + name + "', the folder does not");
-    }
-  }
+  check_models(config_, list);
   auto repository = std::make_shared<const Repository>();
   for (const Entry& entry : list) {
-    if (!entry.pipeline) repository = repository->with(entry.name, versions_of(entry, *repository));
+    if (entry.pipeline) continue;
+    Faults faults;
+    repository = repository->with(entry.name, versions_of(entry, *repository, config_, &faults));
+    for (const auto& [version, why] : faults) {
+      repository = repository->with_not_ready({.name = entry.name, .version = version, .reason = why});
+    }
   }
-  return with_pipelines(repository, list, *repository);
+  repository = Updater(list, std::move(repository), "", workers_).run();
+  for (const Repository::NotReady& one : repository->not_ready()) warn_(one.text());
+  return repository;
 }
 
-/// Adds one pipeline after those that it needs.
-class Loader::Adder {
- public:
-  Adder(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, const Repository& before,
-        Workers& workers)
-      : list_(list), repository_(std::move(repository)), before_(before), workers_(workers) {}
+/// Pipelines that somebody has unloaded do not come back with their models.
+void Loader::leave_out_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but) {
+  std::erase_if(list,
+                [&](const Entry& entry) { return entry.pipeline && entry.name != but && !from.knows(entry.name); });
+}
 
-  void add(const Entry& entry) {
-    const std::string file = entry.pipeline->string();
-    if (!begun_.insert(entry.name).second) {
-      if (repository_->find(entry.name, "") != nullptr) return;
-      throw api::Error(api::Code::bad_input, file + ": the pipeline needs itself");
-    }
-    for (const std::string& needed : models_of_pipeline(file)) {
-      const auto at = std::ranges::find(list_, needed, &Entry::name);
-      if (at != list_.end() && at->pipeline) add(*at);
-    }
-    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, workers_);
-    if (const auto old = before_.find(entry.name, "")) pipeline->go_on_from(*old);
-    repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
-  }
-  std::shared_ptr<const Repository> repository() const { return repository_; }
-
- private:
-  const std::vector<Entry>& list_;
-  std::shared_ptr<const Repository> repository_;
-  const Repository& before_;
-  Workers& workers_;
-  std::set<std::string> begun_;
-};
-
-/// All pipelines anew, as they keep the models that they were made with.
-std::shared_ptr<const Repository> Loader::with_pipelines(std::shared_ptr<const Repository> models,
-                                                         const std::vector<Entry>& list,
-                                                         const Repository& before) const {
+Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerConfig& config) {
+  std::vector<Entry> list = entries();
+  check_models(config, list);
+  Reconfigured made{.repository = std::make_shared<const Repository>(from)};
   for (const Entry& entry : list) {
-    if (entry.pipeline) models = models->with(entry.name, {});
+    const bool same = given_for(entry.name, config_) == given_for(entry.name, config);
+    if (entry.pipeline || same || !from.knows(entry.name)) continue;
+    made.repository = made.repository->with(entry.name, versions_of(entry, from, config));
+    made.changed.push_back(entry.name);
   }
-  Adder adder(list, models, before, workers_);
-  for (const Entry& entry : list) {
-    if (entry.pipeline) adder.add(entry);
-  }
-  return adder.repository();
+  leave_out_unloaded(list, from, "");
+  made.repository = Updater(list, std::move(made.repository), "", workers_).run();
+  config_ = config;
+  *check_ = config.paths.check;
+  return made;
 }
 
 std::shared_ptr<const Repository> Loader::load(const Repository& from, const std::string& name) const {
   std::vector<Entry> list = entries();
   const auto at = std::ranges::find(list, name, &Entry::name);
   if (at == list.end()) throw Refusal(Http::not_found, "the folder has no model '" + name + "'");
-  auto models = at->pipeline ? from.with(name, {}) : from.with(name, versions_of(*at, from));
-  std::erase_if(list, [&](const Entry& entry) {
-    return entry.pipeline && entry.name != name && from.find(entry.name, "") == nullptr;
-  });
-  return with_pipelines(std::move(models), list, from);
+  auto models = std::make_shared<const Repository>(from);
+  if (!at->pipeline) models = models->with(name, versions_of(*at, from, config_));
+  leave_out_unloaded(list, from, name);
+  return Updater(list, std::move(models), name, workers_).run();
 }
 
 std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name) const {
-  if (from.versions(name).empty()) throw Refusal(Http::not_found, "there is no model '" + name + "'");
-  for (const Entry& entry : entries()) {
-    if (!entry.pipeline || entry.name == name || from.find(entry.name, "") == nullptr) continue;
-    if (const auto needed = models_of_pipeline(entry.pipeline->string());
-        std::ranges::find(needed, name) != needed.end()) {
-      throw Refusal(Http::bad_request, "pipeline '" + entry.name + "' needs model '" + name + "'");
+  if (!from.knows(name)) throw Refusal(Http::not_found, "there is no model '" + name + "'");
+  for (const auto& served : from.all()) {
+    const auto* const pipeline = dynamic_cast<const Pipeline*>(served.get());
+    if (pipeline == nullptr || pipeline->name() == name) continue;
+    if (std::ranges::find(pipeline->uses(), name, &Pipeline::Use::model) != pipeline->uses().end()) {
+      throw Refusal(Http::bad_request, "pipeline '" + pipeline->name() + "' needs model '" + name + "'");
     }
   }
   return from.with(name, {});

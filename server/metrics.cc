@@ -107,6 +107,24 @@ void append_checks(std::string& to, const Models& models) {
   }
 }
 
+void append_canaries(std::string& to, const std::map<std::pair<std::string, std::string>, Loader::Tried>& tried) {
+  constexpr std::string_view kName = "frazil_canaries_total";
+  head(to, kName, "counter", "Times that a version was tried on its recorded samples before it is served, by outcome");
+  for (const auto& [of, counts] : tried) {
+    const std::string labels = "{model=\"" + escaped(of.first) + "\",version=\"" + of.second + "\",outcome=\"";
+    line(to, kName, labels + "success\"}", counts.passed);
+    line(to, kName, labels + "failure\"}", counts.failed);
+  }
+}
+
+void append_not_ready(std::string& to, const Repository& models) {
+  constexpr std::string_view kName = "frazil_not_ready";
+  head(to, kName, "gauge", "Versions of the folder that are not ready");
+  for (const Repository::NotReady& one : models.not_ready()) {
+    line(to, kName, "{model=\"" + escaped(one.name) + "\",version=\"" + std::to_string(one.version) + "\"}", 1);
+  }
+}
+
 void append_states(std::string& to, const StateStore::Counts& counts) {
   const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, std::uint64_t value) {
     head(to, name, type, help);
@@ -150,7 +168,8 @@ void append_durations(std::string& to, const Models& models) {
 }  // namespace
 
 Reply Service::metrics() const {
-  const Models models = repository()->all();
+  const auto served_now = repository();
+  const Models models = served_now->all();
   Reply reply{.type = "text/plain; version=0.0.4; charset=utf-8"};
   std::string& to = reply.body;
   append_outcomes(to, models);
@@ -158,9 +177,14 @@ Reply Service::metrics() const {
   line(to, "frazil_refused_total", "", refused_.load(std::memory_order_relaxed));
   head(to, "frazil_waiting_requests", "gauge", "Requests that run or wait");
   line(to, "frazil_waiting_requests", "", waiting_.load(std::memory_order_relaxed));
+  head(to, "frazil_config_reloads_total", "counter", "Times that the configuration was read again by outcome");
+  line(to, "frazil_config_reloads_total", R"({outcome="success"})", reloads_.load(std::memory_order_relaxed));
+  line(to, "frazil_config_reloads_total", R"({outcome="failure"})", failed_reloads_.load(std::memory_order_relaxed));
   append_states(to, states_->counts());
   append_batches(to, models);
   append_checks(to, models);
+  append_canaries(to, loader_->tried());
+  append_not_ready(to, *served_now);
   append_tenants(to, tenants_.counts());
   append_durations(to, models);
   for (const Counter& counter : kCounters) {

@@ -14,6 +14,8 @@ struct Padding {
   std::string input;
   std::size_t axis = 1;
   double value = 0;  ///< of what is added
+
+  bool operator==(const Padding&) const = default;
 };
 
 struct Batching {
@@ -28,16 +30,22 @@ struct Batching {
   std::vector<Padding> paddings;
   std::string lengths;      ///< an input that takes each request's length along the padded axis; empty: none
   double most_waste = 0.5;  ///< share of padding that a batch may have
+
+  bool operator==(const Batching&) const = default;
 };
 
 /// An output that becomes an input of the sequence's next request.
 struct StateLink {
   std::string input, output;  ///< it starts with zeros, or with the input's default
+
+  bool operator==(const StateLink&) const = default;
 };
 
 struct Sequences {
   std::vector<StateLink> states;               ///< empty: the model has no sequences
   std::chrono::microseconds idle{60'000'000};  ///< after which a sequence is forgotten
+
+  bool operator==(const Sequences&) const = default;
 };
 
 struct VersionPolicy {
@@ -45,6 +53,15 @@ struct VersionPolicy {
   Kind kind = Kind::all;
   std::uint64_t latest = 1;
   std::vector<std::uint64_t> specific;
+
+  bool operator==(const VersionPolicy&) const = default;
+};
+
+/// How far numbers may be apart: by `absolute + relative * |wanted|`.
+struct Tolerance {
+  double relative = 1e-3, absolute = 1e-7;
+
+  bool operator==(const Tolerance&) const = default;
 };
 
 struct ModelConfig {
@@ -52,9 +69,12 @@ struct ModelConfig {
   Sequences sequences;
   VersionPolicy versions;
   std::vector<std::pair<std::string, std::string>> labels;  ///< output and the file of its classes, beside the config
-  std::uint64_t warm_up = 0;                                ///< runs on zeros before the model is ready
-  std::optional<double> deadline_ms;                        ///< of a run
-  std::optional<std::uint64_t> memory_limit;                ///< bytes of intermediate values of a run
+  std::uint64_t warm_up = 0;                  ///< runs on recorded samples, or on zeros, before the model is ready
+  Tolerance canary;                           ///< of results from those of recorded samples
+  std::optional<double> deadline_ms;          ///< of a run
+  std::optional<std::uint64_t> memory_limit;  ///< bytes of intermediate values of a run
+
+  bool operator==(const ModelConfig&) const = default;
 };
 
 }  // namespace frazil::server

@@ -24,7 +24,7 @@ bool matches(const Journey& journey, const PathLog::Query& query) {
   const bool taken = query.taken.empty() || std::ranges::any_of(journey.steps, [&](const PathRecord::Step& step) {
                        return step.taken.find(query.taken) != std::string::npos;
                      });
-  return slow && taken && (query.model.empty() || journey.model == query.model) &&
+  return query.asker.sees(journey.tenant) && slow && taken && (query.model.empty() || journey.model == query.model) &&
          (query.id.empty() || journey.id == query.id) && journey.error.find(query.error) != std::string::npos;
 }
 
@@ -96,7 +96,9 @@ bool names(std::string_view text, std::string_view name) {
 /// A split's key may be a value of a tensor, and its reason does not name which.
 void redact(Journey& journey, const std::vector<std::string>& list) {
   if (list.empty()) return;
-  journey.redacted = list;
+  for (const std::string& name : list) {
+    if (std::ranges::find(journey.redacted, name) == journey.redacted.end()) journey.redacted.push_back(name);
+  }
   for (PathRecord::Step& step : journey.steps) {
     const bool key = step.kind == "split" && step.why.starts_with('\'');
     if (key || std::ranges::any_of(list, [&](const auto& name) { return names(step.why, name); })) step.why = kRedacted;
@@ -108,27 +110,46 @@ std::string shown_value(const Journey& journey, const NamedArray& named) {
   return hidden ? std::string(kRedacted) : named.second.str();
 }
 
+void PathLog::replace(const PathConfig& config) {
+  const std::scoped_lock lock(mutex_);
+  most_ = config.ring;
+  sample_ = config.sample;
+  inputs_ = config.inputs;
+  redact_ = config.redact;
+  drop_oldest_locked();
+  for (auto& journey : ring_) {
+    auto hidden = std::make_shared<Journey>(*journey);
+    redact(*hidden, redact_);
+    journey = std::move(hidden);
+  }
+}
+
 std::shared_ptr<PathRecord> PathLog::begin(Clock::time_point arrived) const {
-  if (config_.ring == 0 || config_.sample <= 0) return nullptr;
-  if (config_.sample < 1) {
+  const double sample = sample_.load(std::memory_order_relaxed);
+  if (most_.load(std::memory_order_relaxed) == 0 || sample <= 0) return nullptr;
+  if (sample < 1) {
     thread_local std::minstd_rand random(std::random_device{}());
-    if (std::uniform_real_distribution<double>()(random) >= config_.sample) return nullptr;
+    if (std::uniform_real_distribution<double>()(random) >= sample) return nullptr;
   }
   return std::make_shared<PathRecord>(arrived);
 }
 
 std::shared_ptr<const Journey> PathLog::end(std::shared_ptr<Journey> journey) {
-  redact(*journey, config_.redact);
   const std::size_t bytes = bytes_of(*journey);
   const std::scoped_lock lock(mutex_);
+  redact(*journey, redact_);
   journey->number = next_++;
   ring_.push_back(journey);
   bytes_ += bytes;
-  while (ring_.size() > config_.ring || (bytes_ > kMostBytes && ring_.size() > 1)) {
+  drop_oldest_locked();
+  return journey;
+}
+
+void PathLog::drop_oldest_locked() {
+  while (!ring_.empty() && (ring_.size() > most_ || (bytes_ > kMostBytes && ring_.size() > 1))) {
     bytes_ -= bytes_of(*ring_.front());
     ring_.pop_front();
   }
-  return journey;
 }
 
 std::vector<std::shared_ptr<const Journey>> PathLog::find(const Query& query) const {
@@ -140,10 +161,11 @@ std::vector<std::shared_ptr<const Journey>> PathLog::find(const Query& query) co
   return found;
 }
 
-std::shared_ptr<const Journey> PathLog::find(std::uint64_t number) const {
+std::shared_ptr<const Journey> PathLog::find(std::uint64_t number, const Tenants::Asker& asker) const {
   const std::scoped_lock lock(mutex_);
   if (ring_.empty() || number < ring_.front()->number || number >= next_) return nullptr;
-  return ring_[number - ring_.front()->number];
+  const auto& journey = ring_[number - ring_.front()->number];
+  return asker.sees(journey->tenant) ? journey : nullptr;
 }
 
 void append_journey(std::string& json, const Journey& journey) {
@@ -153,6 +175,7 @@ void append_journey(std::string& json, const Journey& journey) {
   append_number(json, journey.began_ns);
   append_us(json, "time_us", journey.time);
   append_text(json, "id", journey.id);
+  append_text(json, "tenant", journey.tenant);
   append_text(json, "model", journey.model);
   append_text(json, "version", journey.version);
   append_text(json, "digest", journey.digest);

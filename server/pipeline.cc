@@ -1,5 +1,7 @@
 #include "server/pipeline.h"
 
+#include <algorithm>
+
 #include "server/port.h"
 
 namespace frazil::server {
@@ -18,6 +20,10 @@ void check_input(const api::Port& port, const api::Array& value) {
 }
 
 }  // namespace
+
+bool Pipeline::is_up_to_date(const Repository& models) const {
+  return std::ranges::all_of(uses(), [&](const Use& use) { return models.find(use.model, use.version) == use.target; });
+}
 
 void Pipeline::start(Call call) const {
   auto values = std::make_shared<std::vector<api::Array>>(parts_.slots);

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/holdings.h"
 #include "server/pipeline_node.h"
 #include "server/repository.h"
 
@@ -13,6 +14,11 @@ namespace frazil::server {
 /// versions of the models that it was made with. Thread-safe.
 class Pipeline : public Served {
  public:
+  /// A model that is called, under the name that the file has for it.
+  struct Use {
+    std::string model, version;  ///< empty: the newest
+    std::shared_ptr<const Served> target;
+  };
   struct Parts {
     std::vector<api::Port> inputs, outputs;  ///< inputs have the first slots, in this order
     std::size_t slots = 0;
@@ -20,6 +26,8 @@ class Pipeline : public Served {
     std::vector<Slot> results;  ///< of outputs
     std::optional<double> deadline_ms;
     std::string digest;
+    std::vector<Use> uses;
+    std::shared_ptr<const Holdings> holdings;
   };
   Pipeline(const std::string& name, Parts parts) : Served(name, "1"), parts_(std::move(parts)) {}
 
@@ -31,8 +39,12 @@ class Pipeline : public Served {
     return parts_.deadline_ms ? std::optional(duration_of(*parts_.deadline_ms)) : std::nullopt;
   }
   Clock::duration expected_time() const override { return parts_.block.expected(); }
+  const Holdings* holdings() const { return parts_.holdings.get(); }
   /// What it does.
   const Block& block() const { return parts_.block; }
+  const std::vector<Use>& uses() const { return parts_.uses; }
+  /// Whether its names still mean the models that it has.
+  bool is_up_to_date(const Repository& models) const;
 
  protected:
   void start(Call call) const override;
@@ -45,9 +57,10 @@ class Pipeline : public Served {
 /// line and key for a file that is no pipeline.
 std::vector<std::string> models_of_pipeline(const std::string& path);
 
-/// Reads a pipeline; docs/pipelines.md has the form. Throws api::Error (bad_input) that names file, line and key: for a
-/// model that `models` does not have, for a value that is not known, and for types that do not agree.
+/// Reads a pipeline; docs/pipelines.md has the form. `before`: the one that it replaces, whose holdings it takes over;
+/// may be null. Throws api::Error (bad_input) that names file, line and key: for a model that `models` does not have,
+/// for a value that is not known, and for types that do not agree.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        Workers& workers);
+                                        const Pipeline* before, Workers& workers);
 
 }  // namespace frazil::server

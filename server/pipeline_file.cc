@@ -47,8 +47,8 @@ std::pair<std::string, std::string> split_name(const std::string& model) {
 class PipelineReader {
  public:
   /// `folder` is the file's.
-  PipelineReader(const Repository& models, Workers& workers, std::string folder)
-      : models_(models), workers_(workers), folder_(std::move(folder)) {}
+  PipelineReader(const Repository& models, Workers& workers, std::string folder, const Holdings* before)
+      : models_(models), workers_(workers), folder_(std::move(folder)), holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
     Pipeline::Parts parts;
@@ -71,6 +71,9 @@ class PipelineReader {
     if (parts.outputs.empty()) root.at("outputs").expected("at least one output");
     parts.block.nodes = std::move(nodes);
     parts.slots = slots_;
+    parts.uses = std::move(uses_);
+    holdings_->close();
+    parts.holdings = std::move(holdings_);
     return parts;
   }
 
@@ -154,7 +157,10 @@ class PipelineReader {
     const YamlNode model = step.at("model");
     const auto [of, version] = split_name(model.name());
     CallParts parts{.target = models_.find(of, version)};
-    if (parts.target == nullptr) model.fail("there is no model '" + model.name() + "'");
+    if (parts.target == nullptr) {
+      model.fail(models_.why_not_ready(of, version).value_or("there is no model '" + model.name() + "'"));
+    }
+    uses_.push_back({.model = of, .version = version, .target = parts.target});
     digests_.insert(parts.target->digest());
     step.fields({{"name", [](const YamlNode&) {}},
                  {"model", [](const YamlNode&) {}},
@@ -360,7 +366,8 @@ class PipelineReader {
                             {.find = [&](const YamlNode& n) { return find(n, n.name(), scope); },
                              .new_slot = [&] { return new_slot(); },
                              .folder = folder_,
-                             .workers = workers_});
+                             .workers = workers_,
+                             .holdings = *holdings_});
     if (!step.content.empty()) digests_.insert(sha256(step.content));
     return {std::move(step.node), std::move(step.results)};
   }
@@ -368,6 +375,8 @@ class PipelineReader {
   const Repository& models_;
   Workers& workers_;
   const std::string folder_;
+  std::shared_ptr<Holdings> holdings_;
+  std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
   std::set<std::string> names_, digests_;
 };
@@ -394,8 +403,9 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 }
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        Workers& workers) {
-  PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string());
+                                        const Pipeline* before, Workers& workers) {
+  PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(),
+                        before != nullptr ? before->holdings() : nullptr);
   Pipeline::Parts parts = reader.read(read_yaml(path));
   std::string content = read_config_file(path);
   for (const std::string& digest : reader.digests()) content += digest;

@@ -26,9 +26,10 @@ bool agree(const api::Array& result, const api::Array& reference) {
 }
 
 bool ReferenceCheck::wanted() {
-  if (share_ <= 0) return false;
+  const double share = share_ == nullptr ? 0 : share_->load(std::memory_order_relaxed);
+  if (share <= 0) return false;
   thread_local std::minstd_rand random(std::random_device{}());
-  return std::uniform_real_distribution<double>()(random) < share_ && !busy_.exchange(true);
+  return std::uniform_real_distribution<double>()(random) < share && !busy_.exchange(true);
 }
 
 void ReferenceCheck::check(std::span<const api::Array> inputs, std::span<const api::Array> results) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -18,8 +19,10 @@ bool agree(const api::Array& result, const api::Array& reference);
 /// Runs a share of a model's requests again on the reference executor, and counts results that differ. Thread-safe.
 class ReferenceCheck {
  public:
+  using Share = std::shared_ptr<const std::atomic<double>>;  ///< may change; null: none
+
   /// `share` of the requests, one at a time at most: those that come meanwhile are left out.
-  ReferenceCheck(api::Model model, double share) : model_(std::move(model)), share_(share) {}
+  ReferenceCheck(api::Model model, Share share) : model_(std::move(model)), share_(std::move(share)) {}
 
   /// Whether this request is to be checked; then check() is to be called for it.
   bool wanted();
@@ -31,7 +34,7 @@ class ReferenceCheck {
 
  private:
   const api::Model model_;
-  const double share_;
+  const Share share_;
   std::atomic<bool> busy_ = false;
   std::atomic<std::uint64_t> checked_ = 0, different_ = 0;
   std::optional<api::Session> session_;  // of whom busy_ lets in

@@ -1,5 +1,6 @@
 #include "server/repository.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace frazil::server {
@@ -38,11 +39,35 @@ std::vector<std::shared_ptr<const Served>> Repository::all() const {
 
 std::shared_ptr<const Repository> Repository::with(const std::string& name, Versions versions) const {
   auto changed = std::make_shared<Repository>(*this);
+  std::erase_if(changed->not_ready_, [&](const NotReady& one) { return one.name == name; });
   if (versions.empty())
     changed->models_.erase(name);
   else
     changed->models_[name] = std::move(versions);
   return changed;
+}
+
+std::shared_ptr<const Repository> Repository::with_not_ready(NotReady version) const {
+  auto changed = std::make_shared<Repository>(*this);
+  changed->not_ready_.push_back(std::move(version));
+  return changed;
+}
+
+std::optional<std::string> Repository::why_not_ready(std::string_view name, std::string_view version) const {
+  if (find(name, version) != nullptr) return std::nullopt;
+  const auto wanted = version_from(version);
+  const auto at = std::ranges::find_if(
+      not_ready_, [&](const NotReady& one) { return one.name == name && (version.empty() || one.version == wanted); });
+  if (at == not_ready_.end()) return std::nullopt;
+  return at->text();
+}
+
+bool Repository::lacks_version_of(std::string_view name) const {
+  return std::ranges::find(not_ready_, name, &NotReady::name) != not_ready_.end();
+}
+
+std::string Repository::NotReady::text() const {
+  return "model '" + name + "' version " + std::to_string(version) + " is not ready: " + reason;
 }
 
 }  // namespace frazil::server

@@ -16,6 +16,7 @@
 
 #include "server/caller.h"
 #include "server/message.h"
+#include "server/tenants.h"
 
 // A request for a model's results as plain data, whatever protocol it came by.
 namespace frazil::server {
@@ -64,6 +65,7 @@ class Served;
 struct Call {
   InferRequest request;
   std::shared_ptr<Caller> caller;
+  Tenants::Asker asker = {};  ///< of a client's request
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
   std::shared_ptr<const Served> target;  ///< keeps the version that serves it

@@ -19,6 +19,14 @@ void check_json(std::string_view body) {
   if (!body.empty()) JsonObject{body};
 }
 
+/// Of a request for the index: those that are ready alone.
+bool wants_ready(std::string_view body) {
+  if (body.empty()) return false;
+  const JsonObject json(body);
+  const auto ready = maybe(json.root(), "ready");
+  return ready && get<bool>(*ready, "field \"ready\"", "true or false");
+}
+
 /// How an action has its request read and its response written.
 struct Codec {
   InferRequest (*read)(const Message& message, const Served& served);
@@ -90,24 +98,25 @@ struct Rest::Path {
 void Rest::answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
                   const Done& done) const {
   try {
-    route(message, std::move(caller), arrived, done);
+    const bool open = message.path.starts_with("/v2/health/");
+    const Tenants::Asker asker = open ? Tenants::Asker() : service_.tenants().find(message.authorization);
+    route(message, {.asker = asker, .caller = std::move(caller), .arrived = arrived}, done);
   } catch (...) {
     done(refused(refusal_of_exception()));
   }
 }
 
-void Rest::route(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const {
+void Rest::route(const Message& message, const Sender& sender, Done done) const {
   constexpr std::string_view kModels = "/v2/models/", kRepository = "/v2/repository/";
   const std::string_view path = message.path;
-  if (!path.starts_with("/v2/health/")) service_.tenants().check(message.authorization);
   if (path.starts_with(kModels) && path != "/v2/models/stats") {
     if (const auto parsed = Path::parse(path.substr(kModels.size()))) {
-      return of_model(message, *parsed, std::move(caller), arrived, std::move(done));
+      return of_model(message, *parsed, sender, std::move(done));
     }
   } else if (path == "/v2/paths" || path.starts_with("/v2/paths/")) {
-    return of_paths(message, caller, std::move(done));
+    return of_paths(message, sender, std::move(done));
   } else if (path.starts_with(kRepository)) {
-    return change(message, path.substr(kRepository.size()), std::move(done));
+    return change(message, path.substr(kRepository.size()), sender, std::move(done));
   } else if (path == "/v2" || path == "/v2/") {
     expect_method(message, "GET");
     return done(server_metadata_json(service_.version()));
@@ -116,7 +125,7 @@ void Rest::route(const Message& message, std::shared_ptr<Caller> caller, Clock::
     return done({.body = R"({"live":true})"});
   } else if (path == "/v2/health/ready") {
     expect_method(message, "GET");
-    if (!service_.ready()) throw Refusal(Http::unavailable, "the server is ending");
+    if (const auto why = service_.why_not_ready()) throw Refusal(Http::unavailable, *why);
     return done({.body = R"({"ready":true})"});
   } else if (path == "/v2/models/stats") {
     expect_method(message, "GET");
@@ -125,13 +134,12 @@ void Rest::route(const Message& message, std::shared_ptr<Caller> caller, Clock::
   throw Refusal(Http::not_found, "there is no path '" + std::string(path) + "'; see docs/serving.md");
 }
 
-void Rest::of_model(const Message& message, const Path& path, std::shared_ptr<Caller> caller, Clock::time_point arrived,
-                    Done done) const {
+void Rest::of_model(const Message& message, const Path& path, const Sender& sender, Done done) const {
   const auto repository = service_.repository();
   const auto served = service_.find(path.name, path.version);
   if (path.action == "infer" || path.action == "generate") {
     expect_method(message, "POST");
-    return infer(message, served, std::move(caller), arrived, std::move(done));
+    return infer(message, served, sender, std::move(done));
   }
   if (path.action.empty() || path.action == "ready" || path.action == "stats" || path.action == "config") {
     expect_method(message, "GET");
@@ -149,19 +157,20 @@ void Rest::of_model(const Message& message, const Path& path, std::shared_ptr<Ca
 }
 
 /// Runs on a worker, as a request that is counted among those that wait.
-void Rest::infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
-                 Clock::time_point arrived, Done done) const {
+void Rest::infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const {
   served->check_room();
-  service_.tenants().check(message.authorization, served->name());
-  const Done leave = with_place({.authorization = message.authorization,
+  sender.asker.check(served->name());
+  const Done leave = with_place({.asker = sender.asker,
                                  .target = served.get(),
-                                 .time_left = time_left(service_, *served, message, arrived)},
+                                 .time_left = time_left(service_, *served, message, sender.arrived)},
                                 std::move(done));
   const Codec& codec = message.path.ends_with("/generate") ? kGenerate : kInfer;
-  on_worker(leave, [this, &message, &codec, served = std::move(served), caller = std::move(caller),
-                    arrived](const Done& left) {
+  on_worker(leave, [this, &message, &codec, served = std::move(served), sender](const Done& left) {
     const auto begun = Clock::now();
-    Call call{.request = read_counted(codec, message, *served, arrived), .caller = caller, .arrived = arrived};
+    Call call{.request = read_counted(codec, message, *served, sender.arrived),
+              .caller = sender.caller,
+              .asker = sender.asker,
+              .arrived = sender.arrived};
     call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {
       call.request.sequence = {.id = std::string(message.session), .start_if_new = true};
@@ -183,18 +192,34 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, s
   });
 }
 
-/// /v2/repository/index and /v2/repository/models/NAME/load or /unload
-void Rest::change(const Message& message, std::string_view rest, Done done) const {
+void Rest::reload_config(const Sender& sender, Done done) const {
+  sender.asker.check_admin("the configuration");
+  const Done leave = with_place({.asker = sender.asker}, std::move(done));
+  on_worker(leave, [this](const Done& reloaded) {
+    const Service::Reloaded came = service_.reload_config();
+    Reply reply{.body = R"({"changed":[)"};
+    const auto append = [&](const std::string& key) { append_json(reply.body, key); };
+    append_list(reply.body, came.changed, append);
+    reply.body += R"(],"left":[)";
+    append_list(reply.body, came.left, append);
+    reply.body += "]}";
+    reloaded(std::move(reply));
+  });
+}
+
+/// /v2/repository/index, /v2/repository/config/load, and /v2/repository/models/NAME/load or /unload
+void Rest::change(const Message& message, std::string_view rest, const Sender& sender, Done done) const {
   expect_method(message, "POST");
   check_json(message.body);
-  if (rest == "index") return done(index_json(service_.repository()->all()));
+  if (rest == "index") return done(index_json(*service_.repository(), wants_ready(message.body)));
+  if (rest == "config/load") return reload_config(sender, std::move(done));
   constexpr std::string_view kModels = "models/";
   const auto path = rest.starts_with(kModels) ? Path::parse(rest.substr(kModels.size())) : std::nullopt;
   if (!path || !path->version.empty() || (path->action != "load" && path->action != "unload")) {
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
   }
-  service_.tenants().check(message.authorization, path->name);
-  const Done leave = with_place({.authorization = message.authorization}, std::move(done));
+  sender.asker.check(path->name);
+  const Done leave = with_place({.asker = sender.asker}, std::move(done));
   on_worker(leave, [this, path = *path](const Done& changed) {
     path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
     changed({.body = "{}"});

@@ -22,14 +22,19 @@ class Rest {
 
  private:
   struct Path;
-  void route(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived, Done done) const;
-  void of_model(const Message& message, const Path& path, std::shared_ptr<Caller> caller, Clock::time_point arrived,
-                Done done) const;
-  void infer(const Message& message, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller,
-             Clock::time_point arrived, Done done) const;
-  void of_paths(const Message& message, const std::shared_ptr<Caller>& caller, Done done) const;
-  void replay(const Message& message, std::uint64_t number, const std::shared_ptr<Caller>& caller, Done done) const;
-  void change(const Message& message, std::string_view rest, Done done) const;
+  /// Who sends a message, and who waits for its answer.
+  struct Sender {
+    Tenants::Asker asker;
+    std::shared_ptr<Caller> caller;
+    Clock::time_point arrived;
+  };
+  void route(const Message& message, const Sender& sender, Done done) const;
+  void of_model(const Message& message, const Path& path, const Sender& sender, Done done) const;
+  void infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const;
+  void of_paths(const Message& message, const Sender& sender, Done done) const;
+  void replay(const Message& message, std::uint64_t number, const Sender& sender, Done done) const;
+  void change(const Message& message, std::string_view rest, const Sender& sender, Done done) const;
+  void reload_config(const Sender& sender, Done done) const;
   Done with_place(const Service::Arriving& arriving, Done done) const;
   /// An exception of `work` is answered.
   void on_worker(Done done, std::function<void(const Done&)> work) const;

@@ -1,5 +1,6 @@
 #include "server/rest_json.h"
 
+#include "server/config_port.h"
 #include "server/json_text.h"
 #include "server/port.h"
 
@@ -23,6 +24,20 @@ void append_port(std::string& json, const api::Port& port) {
 void append_ports(std::string& json, std::string_view key, const std::vector<api::Port>& ports) {
   ((json += ",\"") += key) += "\":[";
   append_list(json, ports, [&](const api::Port& port) { append_port(json, port); });
+  json += ']';
+}
+
+void append_config(std::string& json, std::string_view key, const std::vector<ConfigPort>& ports) {
+  ((json += ",\"") += key) += "\":[";
+  append_list(json, ports, [&](const ConfigPort& port) {
+    json += R"({"name":)";
+    append_json(json, port.name);
+    json += R"(,"data_type":)";
+    append_json(json, port.type);
+    json += R"(,"dims":[)";
+    append_list(json, port.dims, [&](std::int64_t extent) { append_number(json, extent); });
+    json += "]}";
+  });
   json += ']';
 }
 
@@ -111,8 +126,8 @@ Reply model_config_json(const Served& served) {
   append_json(reply.body, served.platform());
   reply.body += R"(,"max_batch_size":)";
   append_number(reply.body, served.most_in_batch());
-  append_ports(reply.body, "input", served.inputs());
-  append_ports(reply.body, "output", served.outputs());
+  append_config(reply.body, "input", config_inputs(served));
+  append_config(reply.body, "output", config_outputs(served));
   reply.body += '}';
   return reply;
 }
@@ -124,15 +139,24 @@ Reply statistics_json(const List& list) {
   return reply;
 }
 
-Reply index_json(const List& list) {
+Reply index_json(const Repository& models, bool ready) {
   Reply reply{.body = "["};
-  append_list(reply.body, list, [&](const auto& served) {
-    reply.body += R"({"name":)";
-    append_json(reply.body, served->name());
-    reply.body += R"(,"version":)";
-    append_json(reply.body, served->version());
-    reply.body += R"(,"state":"READY","reason":""})";
-  });
+  const auto append = [&](std::string_view name, std::string_view version, std::string_view state,
+                          std::string_view reason) {
+    reply.body += reply.body.size() > 1 ? R"(,{"name":)" : R"({"name":)";
+    append_json(reply.body, name);
+    for (const auto& [key, value] : {std::pair("version", version), {"state", state}, {"reason", reason}}) {
+      ((reply.body += ",\"") += key) += "\":";
+      append_json(reply.body, value);
+    }
+    reply.body += '}';
+  };
+  for (const auto& served : models.all()) append(served->name(), served->version(), "READY", "");
+  if (!ready) {
+    for (const auto& one : models.not_ready()) {
+      append(one.name, std::to_string(one.version), "UNAVAILABLE", one.reason);
+    }
+  }
   reply.body += ']';
   return reply;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "server/message.h"
+#include "server/repository.h"
 #include "server/served.h"
 
 // Answers of the protocol's REST form that are no results.
@@ -16,6 +17,7 @@ Reply server_metadata_json(std::string_view version);
 Reply model_metadata_json(const Served& served, const List& versions);
 Reply model_config_json(const Served& served);
 Reply statistics_json(const List& list);
-Reply index_json(const List& list);
+/// `ready`: of those alone.
+Reply index_json(const Repository& models, bool ready);
 
 }  // namespace frazil::server

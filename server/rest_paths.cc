@@ -120,13 +120,15 @@ Reply compared(const Journey& before, const Outcome& now, const PathRecord& path
 
 }  // namespace
 
-void Rest::of_paths(const Message& message, const std::shared_ptr<Caller>& caller, Done done) const {
+void Rest::of_paths(const Message& message, const Sender& sender, Done done) const {
   constexpr std::string_view kPaths = "/v2/paths/", kReplay = "/replay";
   std::string_view rest = message.path.substr(std::min(kPaths.size(), message.path.size()));
   if (rest.empty()) {
     expect_method(message, "GET");
     Reply reply{.body = "["};
-    append_list(reply.body, service_.paths().find(query_from(message.query)),
+    PathLog::Query query = query_from(message.query);
+    query.asker = sender.asker;
+    append_list(reply.body, service_.paths().find(query),
                 [&](const auto& journey) { append_journey(reply.body, *journey); });
     reply.body += ']';
     return done(std::move(reply));
@@ -136,23 +138,20 @@ void Rest::of_paths(const Message& message, const std::shared_ptr<Caller>& calle
   const auto number = whole_from(rest);
   if (!number)
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
-  if (again) return replay(message, *number, caller, std::move(done));
+  if (again) return replay(message, *number, sender, std::move(done));
   expect_method(message, "GET");
-  const auto journey = service_.paths().find(*number);
+  const auto journey = service_.paths().find(*number, sender.asker);
   if (journey == nullptr) throw Refusal(Http::not_found, "path " + std::to_string(*number) + " is not kept");
   Reply reply;
   append_journey(reply.body, *journey);
   done(std::move(reply));
 }
 
-void Rest::replay(const Message& message, std::uint64_t number, const std::shared_ptr<Caller>& caller,
-                  Done done) const {
+void Rest::replay(const Message& message, std::uint64_t number, const Sender& sender, Done done) const {
   expect_method(message, "POST");
-  const auto kept = service_.paths().find(number);
-  service_.tenants().check(message.authorization, kept == nullptr ? "" : kept->model);
-  const Done leave = with_place({.authorization = message.authorization}, std::move(done));
-  on_worker(leave, [this, &message, number, caller](const Done& left) {
-    service_.replay(number, change_from(message.body), caller,
+  const Done leave = with_place({.asker = sender.asker}, std::move(done));
+  on_worker(leave, [this, &message, number, sender](const Done& left) {
+    service_.replay(number, change_from(message.body), sender.asker, sender.caller,
                     [left](const Journey& before, const Outcome& now, const PathRecord& path) {
                       left(compared(before, now, path));
                     });

@@ -45,6 +45,9 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual const std::vector<std::string>& labels(std::string_view output) const;
   /// Largest number of requests that run as one; 0: they are not batched.
   virtual std::uint64_t most_in_batch() const { return 0; }
+  /// The axis along which requests are joined; nothing: they are not, or share the value.
+  virtual std::optional<std::size_t> batch_axis_of_input(std::size_t) const { return std::nullopt; }
+  virtual std::optional<std::size_t> batch_axis_of_output(std::size_t) const { return std::nullopt; }
   /// The time that a run is expected to take, from those so far; zero before the first.
   virtual Clock::duration expected_time() const;
 

@@ -112,6 +112,7 @@ ServedModel::ServedModel(const std::string& name, const std::string& version, Pa
                                          [this](std::vector<Batcher::Member> batch) { run_batch(std::move(batch)); });
   }
   warm_up();
+  parts_.canaries.clear();
 }
 
 /// Tries the symbols that may be the batch: joined requests must have the results that they have alone.
@@ -184,12 +185,46 @@ void ServedModel::check_states() const {
   }
 }
 
+void ServedModel::try_canary(api::Session& session, const Canary& canary) const try {
+  const api::Results results = session.run(canary.inputs);
+  check_canary(canary, parts_.model, std::vector<Array>(results.begin(), results.end()), parts_.config.canary);
+  if (plan_) try_together(session, canary);
+} catch (const CanaryFault&) {
+  throw;
+} catch (const api::Error& error) {
+  throw CanaryFault("canary '" + canary.name + "': " + error.what());
+}
+
+/// The sample with itself, as requests that are joined.
+void ServedModel::try_together(api::Session& session, const Canary& canary) const {
+  const auto shape = plan_->shape_of(canary.inputs);
+  if (!shape || 2 * static_cast<std::uint64_t>(shape->count) > parts_.config.batching.most) return;
+  const BatchPlan::Shape both[] = {*shape, *shape};
+  const api::Results results = session.run(plan_->join({canary.inputs, canary.inputs}, both));
+  const std::vector<Array> joined(results.begin(), results.end());
+  for (const std::int64_t at : {std::int64_t{0}, shape->count}) {
+    check_canary(canary, parts_.model, plan_->part(joined, at, *shape, shape->length), parts_.config.canary,
+                 ", joined with itself");
+  }
+}
+
 void ServedModel::warm_up() const {
   Borrowed session(*this);
-  if (parts_.config.warm_up == 0) return;
+  for (std::uint64_t i = 0; i <= parts_.config.warm_up; ++i) {
+    for (const Canary& canary : parts_.canaries) try_canary(*session, canary);
+  }
+  if (parts_.config.warm_up == 0 || !parts_.canaries.empty()) return;
   std::vector<Array> values;
   for (const api::Port& port : inputs()) values.push_back(port.optional ? Array() : zeros(port));
   for (std::uint64_t i = 0; i < parts_.config.warm_up; ++i) session->run(values);
+}
+
+std::optional<std::size_t> ServedModel::batch_axis_of_input(std::size_t i) const {
+  return plan_ ? plan_->axis_of_input(i) : std::nullopt;
+}
+
+std::optional<std::size_t> ServedModel::batch_axis_of_output(std::size_t i) const {
+  return plan_ ? plan_->axis_of_output(i) : std::nullopt;
 }
 
 Served::Checked ServedModel::checked() const { return {.runs = check_->checked(), .different = check_->different()}; }

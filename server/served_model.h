@@ -11,6 +11,7 @@
 #include <frazil/model.h>
 
 #include "server/batcher.h"
+#include "server/canary.h"
 #include "server/model_config.h"
 #include "server/reference_check.h"
 #include "server/served.h"
@@ -28,9 +29,11 @@ class ServedModel : public Served {
     api::Options options;
     Workers* workers = nullptr;
     StateStore* states = nullptr;
-    double check = 0;  ///< share of the runs that the reference executor checks
+    ReferenceCheck::Share check;   ///< of the runs, that the reference executor checks
+    std::vector<Canary> canaries;  ///< have to be answered as recorded
   };
-  /// Plans the model and warms it up. Throws api::Error for a configuration that does not fit the model.
+  /// Plans the model, tries its canaries and warms it up. Throws api::Error for a configuration that does not fit the
+  /// model, and CanaryFault.
   ServedModel(const std::string& name, const std::string& version, Parts parts);
 
   std::string_view platform() const override { return "frazil_onnx"; }
@@ -38,6 +41,8 @@ class ServedModel : public Served {
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }
   std::string digest() const override { return digest_; }
   std::uint64_t most_in_batch() const override { return parts_.config.batching.most; }
+  std::optional<std::size_t> batch_axis_of_input(std::size_t i) const override;
+  std::optional<std::size_t> batch_axis_of_output(std::size_t i) const override;
   const std::vector<std::string>& labels(std::string_view output) const override;
   Checked checked() const override;
   std::optional<Clock::duration> usual_limit() const override;
@@ -55,6 +60,8 @@ class ServedModel : public Served {
   std::optional<std::string> try_out(const BatchPlan& plan) const;
   std::optional<std::string> try_out(const BatchPlan& plan, std::int64_t size) const;
   void warm_up() const;
+  void try_canary(api::Session& session, const Canary& canary) const;
+  void try_together(api::Session& session, const Canary& canary) const;
   std::vector<api::Array> inputs_of(InferRequest& request) const;
   void enqueue(Job job) const;
   void run_alone(Job job) const;

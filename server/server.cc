@@ -63,14 +63,26 @@ class Ending {
   Ending(Transport& transport, std::vector<Listener*> listeners)
       : transport_(transport), listeners_(std::move(listeners)), signals_(transport.context, SIGINT, SIGTERM) {}
 
+  /// Until the first of them, the configuration is read again on SIGHUP.
+  void begin() {
+    wait();
+    wait_for_hangup();
+  }
+
+ private:
   void wait() {
     signals_.async_wait([this](error_code error, int) {
       if (error) return;
       transport_.ending ? give_up() : drain();
     });
   }
-
- private:
+  void wait_for_hangup() {
+    hangups_.async_wait([this](error_code error, int) {
+      if (error) return;
+      transport_.service.begin_reload_config();
+      wait_for_hangup();
+    });
+  }
   template <class F>
   void for_each(F f) {
     const std::set<Connection*> now = transport_.connections;
@@ -79,6 +91,7 @@ class Ending {
   void drain() {
     transport_.service.drain();
     transport_.ending = true;
+    hangups_.cancel();
     for (Listener* const listener : listeners_) listener->close();
     for_each([](Connection& c) { c.end(); });
     if (!transport_.connections.empty()) return watch();
@@ -105,6 +118,7 @@ class Ending {
   Transport& transport_;
   std::vector<Listener*> listeners_;
   asio::signal_set signals_;
+  asio::signal_set hangups_{transport_.context, SIGHUP};
   asio::steady_timer timer_{transport_.context};
 };
 
@@ -120,7 +134,7 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
                 [&](tcp::socket socket) { serve_grpc(std::move(socket), transport); });
   Listener metrics(transport, options.host, options.metrics_port, http(Door::metrics));
   Ending ending(transport, {&models, &grpc, &metrics});
-  ending.wait();
+  ending.begin();
   for (Listener* const listener : {&models, &grpc, &metrics}) listener->accept();
   listening({.http = models.port(), .grpc = grpc.port(), .metrics = metrics.port()});
   transport.context.run();

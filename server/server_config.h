@@ -19,6 +19,9 @@ struct Tenant {
   std::uint64_t most_waiting = 0;             ///< of his requests that run or wait; 0: the server's limit
   std::optional<double> requests_per_second;  ///< with a burst of one second
   std::vector<std::string> models;            ///< that he may use; empty: all
+  bool admin = false;                         ///< he sees all tenants' requests, and may change what is for all
+
+  bool operator==(const Tenant&) const = default;
 };
 
 /// Where the state of sequences is kept beside memory.
@@ -28,6 +31,8 @@ struct StateConfig {
   std::string folder;  ///< on disk; empty: none
   std::string redis;   ///< HOST:PORT; empty: none
   std::string redis_prefix = "frazil:";
+
+  bool operator==(const StateConfig&) const = default;
 };
 
 /// Which requests have their path kept.
@@ -38,6 +43,8 @@ struct PathConfig {
   std::vector<std::string> redact;  ///< inputs and outputs whose values are never shown
   std::string otlp;                 ///< HOST:PORT of a collector that takes OTLP/JSON; empty: none
   double check = 0;                 ///< share of requests that run again on the reference executor
+
+  bool operator==(const PathConfig&) const = default;
 };
 
 struct ServerConfig {

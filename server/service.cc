@@ -2,14 +2,43 @@
 
 #include <algorithm>
 
+#include "server/config_yaml.h"
+
 namespace frazil::server {
+namespace {
+
+/// Null where spans are not sent.
+std::shared_ptr<Otlp> collector_of(const PathConfig& config) {
+  return config.otlp.empty() ? nullptr : std::make_shared<Otlp>(config.otlp);
+}
+
+/// What differs of the states' places, which hold for as long as the server runs.
+std::vector<std::string> differences(const StateConfig& a, const StateConfig& b) {
+  std::vector<std::string> keys;
+  if (a.memory_bytes != b.memory_bytes) keys.emplace_back("state.memory");
+  if (a.most_sequences != b.most_sequences) keys.emplace_back("state.max_sequences");
+  if (a.folder != b.folder) keys.emplace_back("state.folder");
+  if (a.redis != b.redis) keys.emplace_back("state.redis");
+  if (a.redis_prefix != b.redis_prefix) keys.emplace_back("state.redis_prefix");
+  return keys;
+}
+
+std::string listed(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) (text += text.empty() ? "" : ", ") += key;
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
 
 Service::Service(ServiceOptions options)
     : options_(std::move(options)),
+      config_(options_.config),
       paths_(options_.config.paths),
       tenants_(options_.config.tenants),
       workers_(options_.workers) {
-  if (!options_.config.paths.otlp.empty()) otlp_ = std::make_unique<Otlp>(options_.config.paths.otlp);
+  otlp_ = collector_of(options_.config.paths);
+  sends_spans_ = otlp_ != nullptr;
   states_ = std::make_unique<StateStore>(options_.config.state, workers_);
   loader_ = std::make_unique<Loader>(options_.folder, options_.run, options_.config, workers_, *states_, options_.warn);
   repository_ = options_.repository ? options_.repository : loader_->load_all();
@@ -21,9 +50,17 @@ std::shared_ptr<const Repository> Service::repository() const {
 }
 
 std::shared_ptr<const Served> Service::find(std::string_view name, std::string_view version) const {
-  if (auto served = repository()->find(name, version)) return served;
+  const auto models = repository();
+  if (auto served = models->find(name, version)) return served;
+  if (const auto why = models->why_not_ready(name, version)) throw Refusal(Http::unavailable, *why);
   const std::string of = version.empty() ? "" : " in version '" + std::string(version) + "'";
   throw Refusal(Http::not_found, "there is no model '" + std::string(name) + "'" + of);
+}
+
+std::optional<std::string> Service::why_not_ready() const {
+  if (!ready_) return "the server is ending";
+  const auto models = repository();
+  return models->not_ready().empty() ? std::nullopt : std::optional(models->not_ready().front().text());
 }
 
 void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
@@ -40,10 +77,11 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
 void Service::keep_path(Call& call, const Served& target) {
   call.path = paths_.begin(call.arrived);
   if (call.path == nullptr) return;
-  const bool inputs = paths_.config().inputs;
+  const bool inputs = paths_.keeps_inputs();
   auto journey = std::make_shared<Journey>();
   journey->began_ns = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
   journey->id = call.request.id;
+  journey->tenant = call.asker.name();
   journey->trace = call.trace;
   journey->parameters = call.request.parameters;
   if (inputs) journey->inputs = call.request.inputs;
@@ -62,18 +100,20 @@ void Service::keep_path(Call& call, const Served& target) {
       std::ranges::move(path->state(), std::back_inserter(journey->inputs));
     }
     const auto kept = paths_.end(journey);
-    if (otlp_ != nullptr) otlp_->send(kept);
+    if (const auto collector = otlp()) collector->send(kept);
     done(std::move(outcome));
   };
 }
 
-void Service::replay(std::uint64_t number, const Change& change, std::shared_ptr<Caller> caller, Replayed done) {
-  const auto before = paths_.find(number);
+void Service::replay(std::uint64_t number, const Change& change, const Tenants::Asker& asker,
+                     std::shared_ptr<Caller> caller, Replayed done) {
+  const auto before = paths_.find(number, asker);
   if (before == nullptr) throw Refusal(Http::not_found, "there is no path " + std::to_string(number));
   if (before->inputs.empty()) {
     throw Refusal(Http::bad_request,
                   "path " + std::to_string(number) + " was kept without its inputs: set paths.inputs");
   }
+  asker.check(change.model.empty() ? before->model : change.model);
   const bool other = !change.model.empty() || !change.version.empty();
   const auto target =
       find(change.model.empty() ? before->model : change.model, other ? change.version : before->version);
@@ -81,7 +121,10 @@ void Service::replay(std::uint64_t number, const Change& change, std::shared_ptr
     throw Refusal(Http::bad_request,
                   "model '" + before->model + "' has changed since; name the model to replay on another");
   }
-  Call call{.caller = std::move(caller), .arrived = Clock::now(), .path = std::make_shared<PathRecord>(Clock::now())};
+  Call call{.caller = std::move(caller),
+            .asker = asker,
+            .arrived = Clock::now(),
+            .path = std::make_shared<PathRecord>(Clock::now())};
   call.request.inputs = before->inputs;
   call.request.parameters = before->parameters;
   for (const auto& [name, value] : change.parameters) call.request.parameters[name] = value;
@@ -110,6 +153,64 @@ void Service::unload(std::string_view name) {
   swap_in(loader_->unload(*repository(), std::string(name)));
 }
 
+std::shared_ptr<Otlp> Service::otlp() const {
+  if (!sends_spans_.load(std::memory_order_relaxed)) return nullptr;
+  const std::scoped_lock lock(mutex_);
+  return otlp_;
+}
+
+Service::Reloaded Service::reload_config() try {
+  const std::scoped_lock lock(loading_);
+  if (options_.config_file.empty()) {
+    throw Refusal(Http::bad_request,
+                  "there is no configuration to read again: the server was started without --config");
+  }
+  Reloaded reloaded = apply(read_server_config(options_.config_file));
+  ++reloads_;
+  options_.tell(options_.config_file + " was read again: changed " + listed(reloaded.changed) +
+                (reloaded.left.empty() ? "" : "; left until a restart: " + listed(reloaded.left)));
+  return reloaded;
+} catch (const api::Error& error) {
+  ++failed_reloads_;
+  throw Refusal(Http::bad_request, error.what());
+}
+
+/// What may throw comes first, so that all is changed or nothing.
+Service::Reloaded Service::apply(ServerConfig next) {
+  Reloaded reloaded{.left = differences(config_.state, next.state)};
+  next.state = config_.state;
+  const bool other_collector = next.paths.otlp != config_.paths.otlp;
+  std::shared_ptr<Otlp> collector = other_collector ? collector_of(next.paths) : nullptr;
+  const Loader::Reconfigured models = loader_->reconfigure(*repository(), next);
+  for (const std::string& model : models.changed) reloaded.changed.push_back("models." + model);
+  if (next.tenants != config_.tenants) {
+    tenants_.replace(next.tenants);
+    reloaded.changed.emplace_back("tenants");
+  }
+  if (next.paths != config_.paths) {
+    paths_.replace(next.paths);
+    reloaded.changed.emplace_back("paths");
+  }
+  if (other_collector) {
+    const std::scoped_lock lock(mutex_);
+    otlp_.swap(collector);
+    sends_spans_ = otlp_ != nullptr;
+  }
+  swap_in(models.repository);
+  config_ = std::move(next);
+  return reloaded;
+}
+
+void Service::begin_reload_config() {
+  workers_.post([this] {
+    try {
+      reload_config();
+    } catch (...) {
+      options_.warn(std::string("the configuration stays what it was: ") + refusal_of_exception().what());
+    }
+  });
+}
+
 void Service::swap_in(std::shared_ptr<const Repository> repository) {
   const std::scoped_lock lock(mutex_);
   repository_.swap(repository);
@@ -130,7 +231,7 @@ void Service::leave(Nanoseconds cost) {
 }
 
 Service::Place Service::enter(const Arriving& arriving) {
-  Tenants::Place tenant = tenants_.enter(arriving.authorization);
+  Tenants::Place tenant = arriving.asker.enter();
   const auto refuse = [&](const std::string& why) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     throw Refusal(Http::too_many, why);

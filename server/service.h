@@ -25,8 +25,12 @@ struct ServiceOptions {
   std::string version;             ///< of the server, for clients
   std::size_t most_waiting = 256;  ///< requests that run or wait; more are refused
   ServerConfig config;
-  Loader::Warn warn = [](const std::string&) {};  ///< is told what is ignored of a configuration
-  std::shared_ptr<const Repository> repository;   ///< served instead of the folder's; for tests and benchmarks
+  std::string config_file;  ///< that it was read from; empty: it cannot be read again
+  /// Is told what is ignored of a configuration, and what goes wrong without a request; on any thread.
+  Loader::Warn warn = [](const std::string&) {};
+  /// Is told what was changed, a line each; on any thread.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};
+  std::shared_ptr<const Repository> repository;  ///< served instead of the folder's; for tests and benchmarks
 };
 
 /// What clients can ask for, whatever protocol they speak. Protocols turn messages into these calls
@@ -41,7 +45,7 @@ class Service {
 
   /// The models as they are now; what it holds stays usable when they change.
   std::shared_ptr<const Repository> repository() const;
-  /// Throws Refusal (not_found). An empty version is the newest.
+  /// Throws Refusal: not_found, or unavailable for a version that is not ready. An empty version is the newest.
   std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const;
 
   /// Has `target` answer a request; `call.done` is called once. Called on a worker. Never throws.
@@ -53,16 +57,27 @@ class Service {
   /// Serves a model no longer. Throws Refusal (not_found), or (bad_request) where a pipeline needs it.
   void unload(std::string_view name);
 
+  /// What a reload of the configuration has come to, as paths of its keys.
+  struct Reloaded {
+    std::vector<std::string> changed;
+    std::vector<std::string> left;  ///< differ, and hold after a restart only
+  };
+  /// Reads the configuration's file again. Requests that have begun end with what they began with. Throws Refusal
+  /// (bad_request) for a file that cannot be read or does not fit the models; then nothing has changed.
+  Reloaded reload_config();
+  /// Has a worker do that; what comes of it is told to `tell` and `warn` of the options. Never throws.
+  void begin_reload_config();
+
   /// A place among the requests that run or wait; ends with the object.
   using Place = std::shared_ptr<const void>;
   /// What is known of a request before it is read.
   struct Arriving {
-    std::string_view authorization;
+    Tenants::Asker asker = {};
     const Served* target = nullptr;            ///< null: is not known yet
     std::optional<Clock::duration> time_left;  ///< until its deadline
   };
-  /// Takes a place for a request, in the name of the tenant whose key it has. Throws Refusal (too_many) when there is
-  /// none, or when it would wait for longer than it has time, and what Tenants::enter() throws.
+  /// Takes a place for a request, in the name of who asks. Throws Refusal (too_many) when there is none, or when it
+  /// would wait for longer than it has time, and what Tenants::Asker::enter() throws.
   Place enter(const Arriving& arriving);
   /// How long a request that comes now is expected to wait for a worker.
   Clock::duration expected_wait() const;
@@ -77,11 +92,13 @@ class Service {
   using Replayed = std::function<void(const Journey& before, Outcome now, const PathRecord& path)>;
   /// Runs a request of which the inputs were kept again, alone, with other parameters or on another version where
   /// `change` has some. `done` is called once: with what then came out, and its way. Throws Refusal for a number that
-  /// is not kept, or not with its inputs.
-  void replay(std::uint64_t number, const Change& change, std::shared_ptr<Caller> caller, Replayed done);
+  /// is not kept, or not with its inputs, or that who asks does not see, and for a model that is not his.
+  void replay(std::uint64_t number, const Change& change, const Tenants::Asker& asker, std::shared_ptr<Caller> caller,
+              Replayed done);
   const PathLog& paths() const { return paths_; }
 
-  bool ready() const { return ready_; }
+  /// Why no requests should come: it ends, or a model of the folder is not ready. Others are answered all the same.
+  std::optional<std::string> why_not_ready() const;
   /// From now on it is not ready: no new requests should come.
   void drain() { ready_ = false; }
 
@@ -94,6 +111,8 @@ class Service {
   Load current_load() const;
 
  private:
+  Reloaded apply(ServerConfig next);
+  std::shared_ptr<Otlp> otlp() const;
   void leave(Nanoseconds cost);
   void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);
@@ -109,12 +128,15 @@ class Service {
   Mean gap_{128};
   std::atomic<std::int64_t> last_left_ns_ = 0;
   std::atomic<bool> busy_ = false;
-  std::mutex loading_;        // of changes: one at a time
-  mutable std::mutex mutex_;  // of repository_
+  std::mutex loading_;   // of changes: one at a time
+  ServerConfig config_;  // that holds; of who has loading_
+  std::atomic<std::uint64_t> reloads_ = 0, failed_reloads_ = 0;
+  std::atomic<bool> sends_spans_ = false;
+  mutable std::mutex mutex_;  // of repository_ and otlp_
   std::shared_ptr<const Repository> repository_;
   PathLog paths_;
   Tenants tenants_;
-  std::unique_ptr<Otlp> otlp_;  ///< null: spans are not sent
+  std::shared_ptr<Otlp> otlp_;  // null: spans are not sent
   std::unique_ptr<StateStore> states_;
   std::unique_ptr<Loader> loader_;
   Workers workers_;  // last: its end waits for requests, which use the others

@@ -46,28 +46,31 @@ void copy_box(const Box& box, std::size_t axis, const std::byte* from, std::byte
 }
 
 template <class T>
-void fill(Array& array, T value) {
+void fill(Array& array, double value) {
   T* const to = static_cast<T*>(array.mutable_data());
-  std::fill(to, to + array.count(), value);
+  std::fill(to, to + array.count(), static_cast<T>(value));
 }
 
-void fill_with(Array& array, double value) {
-  if (value == 0) return;
-  switch (array.dtype()) {
-    case Dtype::boolean: return fill(array, true);
-    case Dtype::i8: return fill(array, static_cast<std::int8_t>(value));
-    case Dtype::i16: return fill(array, static_cast<std::int16_t>(value));
-    case Dtype::i32: return fill(array, static_cast<std::int32_t>(value));
-    case Dtype::i64: return fill(array, static_cast<std::int64_t>(value));
-    case Dtype::u8: return fill(array, static_cast<std::uint8_t>(value));
-    case Dtype::f64: return fill(array, value);
-    default: return fill(array, static_cast<float>(value));  // paddings are refused for the others at load
+/// Fills a tensor of the type; null for one that cannot be padded.
+void (*filler_of(Dtype dtype))(Array&, double) {
+  switch (dtype) {
+    case Dtype::boolean: return fill<bool>;
+    case Dtype::i8: return fill<std::int8_t>;
+    case Dtype::i16: return fill<std::int16_t>;
+    case Dtype::i32: return fill<std::int32_t>;
+    case Dtype::i64: return fill<std::int64_t>;
+    case Dtype::u8: return fill<std::uint8_t>;
+    case Dtype::f32: return fill<float>;
+    case Dtype::f64: return fill<double>;
+    default: return nullptr;
   }
 }
 
 std::int64_t extent_of(const Array& array, std::size_t axis) { return array.sizes()[axis]; }
 
 }  // namespace
+
+bool can_be_padded(Dtype dtype) { return filler_of(dtype) != nullptr; }
 
 Array stacked(std::span<const Array> parts, const StackAxes& axes) {
   Sizes sizes = parts.front().sizes();
@@ -80,7 +83,7 @@ Array stacked(std::span<const Array> parts, const StackAxes& axes) {
     sizes[*axes.padded] = std::max(sizes[*axes.padded], extent_of(part, *axes.padded));
   }
   Array whole(parts.front().dtype(), sizes);
-  if (uneven) fill_with(whole, axes.padding);
+  if (uneven && axes.padding != 0) filler_of(whole.dtype())(whole, axes.padding);
   const std::size_t bytes = api::byte_size(whole.dtype());
   auto* to = static_cast<std::byte*>(whole.mutable_data());
   const Sizes steps = distances(sizes, bytes);

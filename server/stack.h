@@ -17,8 +17,11 @@ struct StackAxes {
   double padding = 0;  ///< the value of what is added
 };
 
-/// Tensors one behind the other along the batch axis; along the padded axis the shorter ones are filled up. They have
-/// equal element types, which are no strings, and equal other extents.
+/// Whether tensors of the type may have a padded axis.
+bool can_be_padded(api::Dtype dtype);
+
+/// Tensors one behind the other along the batch axis; along the padded axis, of a type that can be padded, the shorter
+/// ones are filled up. They have equal element types, which are no strings, and equal other extents.
 api::Array stacked(std::span<const api::Array> parts, const StackAxes& axes);
 
 /// The part of `whole` at `begin` with `count` along the batch axis, and with the first `length` along the padded one.

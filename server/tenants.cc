@@ -1,31 +1,27 @@
 #include "server/tenants.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <mutex>
+#include <map>
 
 #include "server/digest.h"
 
 namespace frazil::server {
+namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Tenants::Account {
-  explicit Account(const Tenant& tenant_) : tenant(tenant_), tokens(tenant_.requests_per_second.value_or(0)) {}
-
-  const Tenant tenant;
+/// What a tenant has used so far, under whatever configuration.
+struct Usage {
   std::atomic<std::uint64_t> requests = 0, refused = 0, waiting = 0;
-  std::mutex mutex;  // of what follows
-  double tokens;     // of requests; one second's are kept at most
-  Clock::time_point filled = Clock::now();
+  std::mutex mutex;   // of what follows
+  double tokens = 0;  // of requests; one second's are kept at most
+  Clock::time_point filled = {};
 
-  bool take_token() {
-    if (!tenant.requests_per_second) return true;
-    const double rate = *tenant.requests_per_second, most = std::max(rate, 1.0);
+  bool take_token(double rate) {
     const std::scoped_lock lock(mutex);
     const auto now = Clock::now();
-    tokens = std::min(most, tokens + rate * std::chrono::duration<double>(now - filled).count());
+    tokens = std::min(std::max(rate, 1.0), tokens + rate * std::chrono::duration<double>(now - filled).count());
     filled = now;
     if (tokens < 1) return false;
     tokens -= 1;
@@ -33,58 +29,111 @@ struct Tenants::Account {
   }
 };
 
-Tenants::Tenants(const std::vector<Tenant>& tenants) {
-  for (const Tenant& tenant : tenants) {
-    accounts_.push_back(std::make_unique<Account>(tenant));
-    for (const std::string& key : tenant.keys) by_key_.emplace(sha256(key), accounts_.back().get());
-  }
+}  // namespace
+
+struct Tenants::Account {
+  Tenant tenant;
+  std::shared_ptr<Usage> usage;
+};
+
+struct Tenants::List {
+  std::vector<std::shared_ptr<const Account>> accounts;
+  std::map<std::string, std::shared_ptr<const Account>, std::less<>>
+      by_key;  // SHA-256 of the key: a look-up's time tells nothing of it
+};
+
+// ---- who asks ----
+
+const std::string& Tenants::Asker::name() const {
+  static const std::string nobody;
+  return account_ == nullptr ? nobody : account_->tenant.name;
 }
 
-Tenants::~Tenants() = default;
-
-Tenants::Account* Tenants::account_of(std::string_view authorization) const {
-  constexpr std::string_view kBearer = "Bearer ";
-  if (accounts_.empty()) return nullptr;
-  const bool bearer = authorization.starts_with(kBearer);
-  const auto at = bearer ? by_key_.find(sha256(authorization.substr(kBearer.size()))) : by_key_.end();
-  if (at == by_key_.end()) {
-    throw Refusal(Http::unauthorized, "the header Authorization has no known key: expected \"Bearer KEY\"");
-  }
-  return at->second;
+bool Tenants::Asker::may_use(std::string_view model) const {
+  if (account_ == nullptr || account_->tenant.models.empty()) return true;
+  return std::ranges::find(account_->tenant.models, model) != account_->tenant.models.end();
 }
 
-void Tenants::check(std::string_view authorization, std::string_view model) const {
-  const Account* const account = account_of(authorization);
-  if (account == nullptr || model.empty() || account->tenant.models.empty()) return;
-  if (std::ranges::find(account->tenant.models, model) != account->tenant.models.end()) return;
-  throw Refusal(Http::forbidden,
-                "tenant '" + account->tenant.name + "' may not use model '" + std::string(model) + "'");
+bool Tenants::Asker::sees(std::string_view tenant) const {
+  return account_ == nullptr || account_->tenant.admin || account_->tenant.name == tenant;
 }
 
-Tenants::Place Tenants::enter(std::string_view authorization) const {
-  Account* const account = account_of(authorization);
-  if (account == nullptr) return nullptr;
-  const Tenant& tenant = account->tenant;
+void Tenants::Asker::check(std::string_view model) const {
+  if (may_use(model)) return;
+  throw Refusal(Http::forbidden, "tenant '" + name() + "' may not use model '" + std::string(model) + "'");
+}
+
+void Tenants::Asker::check_admin(const std::string& what) const {
+  if (account_ == nullptr || account_->tenant.admin) return;
+  throw Refusal(Http::forbidden, "tenant '" + name() + "' may not change " + what + ": it needs one with admin: true");
+}
+
+Tenants::Place Tenants::Asker::enter() const {
+  if (account_ == nullptr) return nullptr;
+  const Tenant& tenant = account_->tenant;
+  const std::shared_ptr<Usage>& usage = account_->usage;
   const auto refuse = [&](const std::string& why) {
-    account->refused.fetch_add(1, std::memory_order_relaxed);
+    usage->refused.fetch_add(1, std::memory_order_relaxed);
     throw Refusal(Http::too_many, "tenant '" + tenant.name + "' " + why);
   };
-  if (!account->take_token()) refuse("has sent more requests than his share of a second");
-  const std::uint64_t waiting = account->waiting.fetch_add(1, std::memory_order_relaxed);
-  const Place place(account, [](Account* a) { a->waiting.fetch_sub(1, std::memory_order_relaxed); });
+  if (tenant.requests_per_second && !usage->take_token(*tenant.requests_per_second)) {
+    refuse("has sent more requests than his share of a second");
+  }
+  const std::uint64_t waiting = usage->waiting.fetch_add(1, std::memory_order_relaxed);
+  const Place place(usage.get(), [usage](Usage* u) { u->waiting.fetch_sub(1, std::memory_order_relaxed); });
   if (tenant.most_waiting != 0 && waiting >= tenant.most_waiting) {
     refuse("has too many requests waiting: " + std::to_string(waiting));
   }
-  account->requests.fetch_add(1, std::memory_order_relaxed);
+  usage->requests.fetch_add(1, std::memory_order_relaxed);
   return place;
 }
 
-std::vector<Tenants::Counts> Tenants::counts() const {
-  std::vector<Counts> list;
-  for (const auto& a : accounts_) {
-    list.push_back({.name = a->tenant.name, .requests = a->requests, .refused = a->refused, .waiting = a->waiting});
+// ---- tenants ----
+
+Tenants::Tenants(const std::vector<Tenant>& tenants) : list_(std::make_shared<const List>()) { replace(tenants); }
+
+Tenants::~Tenants() = default;
+
+void Tenants::replace(const std::vector<Tenant>& tenants) {
+  auto next = std::make_shared<List>();
+  const auto before = list();
+  for (const Tenant& tenant : tenants) {
+    const auto old = std::ranges::find(before->accounts, tenant.name, [](const auto& a) { return a->tenant.name; });
+    auto account = std::make_shared<const Account>(
+        Account{.tenant = tenant, .usage = old != before->accounts.end() ? (*old)->usage : std::make_shared<Usage>()});
+    for (const std::string& key : tenant.keys) next->by_key.emplace(sha256(key), account);
+    next->accounts.push_back(std::move(account));
   }
-  return list;
+  const std::scoped_lock lock(mutex_);
+  any_ = !tenants.empty();
+  list_ = std::move(next);
+}
+
+std::shared_ptr<const Tenants::List> Tenants::list() const {
+  const std::scoped_lock lock(mutex_);
+  return list_;
+}
+
+Tenants::Asker Tenants::find(std::string_view authorization) const {
+  constexpr std::string_view kBearer = "Bearer ";
+  if (!any_.load(std::memory_order_acquire)) return {};
+  const auto now = list();
+  const bool bearer = authorization.starts_with(kBearer);
+  const auto at = bearer ? now->by_key.find(sha256(authorization.substr(kBearer.size()))) : now->by_key.end();
+  if (at == now->by_key.end() && !now->accounts.empty()) {
+    throw Refusal(Http::unauthorized, "the header Authorization has no known key: expected \"Bearer KEY\"");
+  }
+  return at == now->by_key.end() ? Asker() : Asker(at->second);
+}
+
+std::vector<Tenants::Counts> Tenants::counts() const {
+  std::vector<Counts> counts;
+  for (const auto& account : list()->accounts) {
+    const Usage& usage = *account->usage;
+    counts.push_back(
+        {.name = account->tenant.name, .requests = usage.requests, .refused = usage.refused, .waiting = usage.waiting});
+  }
+  return counts;
 }
 
 }  // namespace frazil::server

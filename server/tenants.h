@@ -1,7 +1,9 @@
 #pragma once
 
-#include <map>
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,9 @@ namespace frazil::server {
 
 /// Who may ask for what, and how much of it. Thread-safe.
 class Tenants {
+  struct Account;
+  struct List;
+
  public:
   explicit Tenants(const std::vector<Tenant>& tenants);
   ~Tenants();
@@ -22,12 +27,35 @@ class Tenants {
   /// A tenant's place among those who wait; ends with the object.
   using Place = std::shared_ptr<const void>;
 
-  /// Throws Refusal: unauthorized for a header Authorization without a known key, forbidden for a model that is not the
-  /// tenant's. Without tenants everything is allowed.
-  void check(std::string_view authorization, std::string_view model = {}) const;
-  /// Takes a place for a request. Throws Refusal: unauthorized, or too_many beyond the tenant's requests per second or
-  /// at the same time.
-  Place enter(std::string_view authorization) const;
+  /// Who sends a request: a tenant as he is when it comes, whatever is configured later. Without tenants nobody in
+  /// particular, who may do everything. A cheap copy. Thread-safe.
+  class Asker {
+   public:
+    Asker() = default;
+
+    /// Empty without tenants.
+    const std::string& name() const;
+    bool may_use(std::string_view model) const;
+    /// Whether he is shown the requests of a tenant.
+    bool sees(std::string_view tenant) const;
+    /// Throws Refusal (forbidden) for a model that is not his.
+    void check(std::string_view model) const;
+    /// Throws Refusal (forbidden) where he may not change what is for all: `what`, "the configuration".
+    void check_admin(const std::string& what) const;
+    /// Takes a place for a request. Throws Refusal (too_many) beyond his requests per second or at the same time.
+    Place enter() const;
+
+   private:
+    friend class Tenants;
+    explicit Asker(std::shared_ptr<const Account> account) : account_(std::move(account)) {}
+    std::shared_ptr<const Account> account_;
+  };
+
+  /// Throws Refusal (unauthorized) for a header Authorization without a known key.
+  Asker find(std::string_view authorization) const;
+
+  /// From now on there are these. One of a known name goes on counting where he has got to.
+  void replace(const std::vector<Tenant>& tenants);
 
   struct Counts {
     std::string name;
@@ -36,10 +64,11 @@ class Tenants {
   std::vector<Counts> counts() const;
 
  private:
-  struct Account;
-  Account* account_of(std::string_view authorization) const;
-  std::vector<std::unique_ptr<Account>> accounts_;
-  std::map<std::string, Account*, std::less<>> by_key_;  // SHA-256 of the key: a look-up's time tells nothing of it
+  std::shared_ptr<const List> list() const;
+
+  std::atomic<bool> any_ = false;
+  mutable std::mutex mutex_;  // of what follows
+  std::shared_ptr<const List> list_;
 };
 
 }  // namespace frazil::server

@@ -22,9 +22,11 @@ struct ServeOptions {
 
 Result<int> serve(const ServeOptions& options) try {
   server::ServiceOptions of_service = options.service;
+  of_service.config_file = options.config;
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
   if (options.memory_limit) of_service.run.memory_limit = *options.memory_limit / of_service.workers;
   of_service.warn = [](const std::string& warning) { fmt::print(stderr, "warning: {}\n", warning); };
+  of_service.tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   server::Service service(std::move(of_service));
   server::serve(service, options.server, [&](const server::Ports& ports) {
     fmt::print(stderr, "listening http={0}:{1} grpc={0}:{2} metrics={0}:{3}\n", options.server.host, ports.http,
@@ -81,7 +83,9 @@ void add_serve(CLI::App& app, Action& action) {
       "Speaks the Open Inference Protocol v2 over REST and gRPC; docs/serving.md has the paths. GET /v2/health/ready "
       "answers "
       "200\n"
-      "once requests are served. SIGTERM answers what has arrived and ends with 0; a second one ends at once.\n"
+      "once requests are served. SIGTERM answers what has arrived and ends with 0; a second one ends at once. SIGHUP "
+      "reads\n"
+      "--config again.\n"
       "Examples:\n"
       "  frazil serve models --http-port 8000\n"
       "  curl -s localhost:8000/v2/models/mnist");

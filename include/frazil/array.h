@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -136,6 +137,10 @@ class Array {
   /// Code::unsupported for element types that the other side lacks.
   static Array read_npy(const std::string& path);
   void write_npy(const std::string& path) const;
+  /// Reads a file with one TensorProto, SequenceProto or MapProto, or for Kind::none an OptionalProto, as ONNX's test
+  /// data have them; the file does not say which. Throws, naming the file, Code::bad_input when it cannot be read and
+  /// Code::bad_model when it is damaged.
+  static Array read_pb(const std::string& path, Kind kind = Kind::tensor);
 
  private:
   friend struct Access;
@@ -144,6 +149,10 @@ class Array {
   void expect_single() const;
   std::shared_ptr<Impl> impl_;
 };
+
+/// Nothing where the values agree, else one line that says where and how they differ. Kinds, element types and extents
+/// must be equal. Floats and complex numbers agree as in numpy.allclose, NaN with NaN; everything else must be equal.
+std::optional<std::string> difference(const Array& got, const Array& want, double rtol = 1e-3, double atol = 1e-7);
 
 template <class T>
 constexpr Dtype dtype_of() {

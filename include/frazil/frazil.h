@@ -43,6 +43,7 @@ using api::Counters;
 using api::Debugger;
 using api::diff;
 using api::diff_dot;
+using api::difference;
 using api::Divergence;
 using api::Dtype;
 using api::dtype_of;

@@ -3,6 +3,7 @@
 #include <frazil/array.h>
 
 #include "api/access.h"
+#include "tensor/compare.h"
 #include "tensor/npy.h"
 #include "tensor/onnx_proto.h"
 
@@ -184,5 +185,14 @@ std::string Array::str() const {
 
 Array Array::read_npy(const std::string& path) { return Access::array(take(frazil::read_npy(path))); }
 void Array::write_npy(const std::string& path) const { check(frazil::write_npy(path, Access::elements(*this))); }
+
+Array Array::read_pb(const std::string& path, Kind kind) {
+  constexpr ProtoKind kKinds[] = {ProtoKind::optional, ProtoKind::tensor, ProtoKind::sequence, ProtoKind::map};
+  return Access::array(take(frazil::read_pb(path, kKinds[static_cast<std::size_t>(kind)])));
+}
+
+std::optional<std::string> difference(const Array& got, const Array& want, double rtol, double atol) {
+  return frazil::difference(Access::datum(got), Access::datum(want), {.rtol = rtol, .atol = atol});
+}
 
 }  // namespace frazil::api

@@ -1,6 +1,10 @@
+#include <fstream>
+
 #include <frazil/frazil.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "error/tool.h"
 
 namespace {
 
@@ -81,6 +85,37 @@ TEST(Array, LayoutTellsWhoUsesTheBytes) {
   EXPECT_FALSE(Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(memory))).layout().exclusive);
   EXPECT_EQ(frazil::onnx_number(Dtype::f32), 1);
   EXPECT_EQ(frazil::onnx_number(Dtype::bf16), 16);
+}
+
+TEST(Array, ReadsOnnxTestDataAndTellsDifferences) {
+  const frazil::test::TempFolder folder;
+  const std::string path = folder / "x.pb";
+  const auto write = [&](std::string_view bytes) { std::ofstream(path) << bytes; };
+  // dims: 2, data_type: 1 (f32), raw_data: 1, 2
+  const std::string tensor("\x08\x02\x10\x01\x4a\x08\x00\x00\x80\x3f\x00\x00\x00\x40", 14);
+  write(tensor);
+  const Array x = Array::read_pb(path);
+  EXPECT_THAT(x.values<float>(), ElementsAre(1, 2));
+  EXPECT_EQ(frazil::difference(x, Array::of<float>({2}, {1, 2.001F})), std::nullopt);
+  EXPECT_THAT(frazil::difference(x, Array::of<float>({2}, {1, 2.1F})).value_or(""), testing::HasSubstr("2.1"));
+  EXPECT_EQ(frazil::difference(x, Array::of<float>({2}, {1, 2.1F}), 0, 0.2), std::nullopt);
+  EXPECT_TRUE(frazil::difference(x, Array::of<float>({1, 2}, {1, 2})));
+  EXPECT_TRUE(frazil::difference(x, Array()));
+  EXPECT_EQ(frazil::difference(Array(), Array()), std::nullopt);
+  // SequenceProto: elem_type: tensor, tensor_values: x
+  write("\x10\x01\x1a\x0e" + tensor);
+  EXPECT_EQ(Array::read_pb(path, Array::Kind::sequence).items().size(), 1U);
+  write("");
+  EXPECT_TRUE(Array::read_pb(path, Array::Kind::none).empty()) << "an optional without a value";
+  write(tensor.substr(0, 9));
+  for (const std::string& bad : {path, path + ".none"}) {
+    try {
+      Array::read_pb(bad);
+      ADD_FAILURE() << bad;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(bad));
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <future>
 #include <string>
 #include <utility>
@@ -19,6 +20,8 @@ struct Asking {
   std::shared_ptr<server::Caller> caller = std::make_shared<server::Caller>();
   std::shared_ptr<server::PathRecord> path = {};
   std::string id = {};
+  std::uint64_t priority = 0;
+  std::function<void()> then = [] {};  ///< when it is answered
 };
 
 /// Asks on a worker, as transports do.
@@ -33,7 +36,11 @@ inline std::future<server::Outcome> ask(server::Service& service, Asking asking)
     call.request.sequence = asking.sequence;
     call.request.parameters = asking.parameters;
     call.request.timeout_us = asking.timeout_us;
-    call.done = [promise](server::Outcome outcome) { promise->set_value(std::move(outcome)); };
+    call.request.priority = asking.priority;
+    call.done = [promise, then = asking.then](server::Outcome outcome) {
+      then();
+      promise->set_value(std::move(outcome));
+    };
     service.infer(service.find(asking.model, ""), std::move(call));
   });
   return future;

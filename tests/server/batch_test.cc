@@ -6,6 +6,10 @@
 
 #include "server/asked.h"
 #include "server/batch_plan.h"
+#include "server/grpc_encode.h"
+#include "server/grpc_message.h"
+#include "server/path_record.h"
+#include "server/rest_json.h"
 #include "server/stack.h"
 
 namespace frazil::test {
@@ -32,6 +36,22 @@ TEST(Stack, JoinsAndPartsAlongAnyAxis) {
   const Array wide = server::stacked(cd, second);
   EXPECT_THAT(wide.values<float>(), ElementsAre(1, 3, 4, 2, 5, 6));
   EXPECT_THAT(server::part_of(wide, second, 1, 2, {}).values<float>(), ElementsAre(3, 4, 5, 6));
+}
+
+TEST(Stack, FillsUpEveryTypeThatCanBePadded) {
+  const server::StackAxes axes{.batch = 0, .padded = 1, .padding = 1};
+  std::vector<std::string_view> padded;
+  for (int i = 0; i <= static_cast<int>(api::Dtype::u2); ++i) {
+    const auto dtype = static_cast<api::Dtype>(i);
+    if (!server::can_be_padded(dtype)) continue;
+    padded.push_back(api::name_of(dtype));
+    const Array parts[] = {Array(dtype, {1, 1}), Array(dtype, {1, 2})};
+    const Array whole = server::stacked(parts, axes);
+    std::vector<double> values;
+    for (std::int64_t k = 0; k < whole.count(); ++k) values.push_back(whole.number(k));
+    EXPECT_THAT(values, ElementsAre(0, 1, 0, 0)) << api::name_of(dtype);
+  }
+  EXPECT_THAT(padded, ElementsAre("bool", "i8", "i16", "i32", "i64", "u8", "f32", "f64"));
 }
 
 TEST(Stack, FillsUpWhatIsShorterAndCutsItBack) {
@@ -337,6 +357,75 @@ TEST_F(Batches, HigherPrioritiesGoFirst) {
   busy.go();
   for (auto& one : ended) one.get();
   EXPECT_THAT(order, ElementsAre(1, 0, 2, 3)) << "0 is the default, 2";
+}
+
+TEST_F(Batches, APriorityBelowTheLevelsIsRefusedButInsideOfPipelinesTheLowest) {
+  folder_.add("m", kDouble);
+  folder_.write("p.yaml",
+                "inputs: {x: 'f32[N,2]'}\nsteps: [{name: out, model: m, inputs: {x: x}}]\noutputs: {y: out.y}\n");
+  serve({.batching = {.most = 1, .levels = 2}});
+  const Asking asking{.model = "m", .inputs = {{"x", row({1, 2})}}, .priority = 3};
+  const auto refused = ask(*service_, asking).get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status(), Http::bad_request);
+  EXPECT_STREQ(refused.error().what(), "priority 3: expected 1 to 2");
+  Asking inside = asking;
+  inside.model = "p";
+  EXPECT_THAT(floats_of(ask(*service_, inside).get()), ElementsAre(2, 4));
+  std::vector<std::future<server::Outcome>> outcomes;
+  std::mutex mutex;
+  std::vector<std::string> order;
+  Busy busy(*service_);
+  for (const auto& [model, priority] : {std::pair("p", 9), std::pair("m", 1), std::pair("m", 2)}) {
+    Asking one = asking;
+    one.model = model;
+    one.priority = static_cast<std::uint64_t>(priority);
+    one.path = std::make_shared<server::PathRecord>(server::Clock::now());
+    one.then = [&, name = model + std::to_string(priority)] {
+      const std::scoped_lock lock(mutex);
+      order.push_back(name);
+    };
+    outcomes.push_back(ask(*service_, one));
+  }
+  busy.go();
+  for (auto& outcome : outcomes) EXPECT_THAT(floats_of(outcome.get()), ElementsAre(2, 4));
+  EXPECT_THAT(order, ElementsAre("m1", "p9", "m2")) << "p9 came before m2, and both have the lowest level";
+}
+
+/// The configuration of the model over REST, without its name and platform.
+std::string ports_in_config(const server::Served& served) {
+  const std::string config = server::model_config_json(served).body;
+  return config.substr(config.find("\"max_batch_size\""));
+}
+
+TEST_F(Batches, ConfigurationsLeaveTheBatchAxisOutWhereItIsTheFirst) {
+  const struct {
+    const char *graph, *config;
+    std::uint64_t most;
+  } cases[] = {
+      {"graph g(%x: f32[N,2]) { %y = Add(%x, %x) return y = %y }",
+       R"("max_batch_size":8,"input":[{"name":"x","data_type":"TYPE_FP32","dims":[2]}],)"
+       R"("output":[{"name":"y","data_type":"TYPE_FP32","dims":[2]}]})",
+       8},
+      {"graph g(%x: f32[N,2]) { %y = Add(%x, %x) return y = %y }",
+       R"("max_batch_size":0,"input":[{"name":"x","data_type":"TYPE_FP32","dims":[-1,2]}],)"
+       R"("output":[{"name":"y","data_type":"TYPE_FP32","dims":[-1,2]}]})",
+       0},
+      {"graph g(%x: f32[2,N], %k: i64[2]) { %c = Cast(%k) {to = 1} %u = Unsqueeze(%c, i64[1] 1) %z = Add(%x, %u)"
+       "%y = Transpose(%z) {perm = [1, 0]} return y = %y }",
+       R"("max_batch_size":8,"input":[{"name":"x","data_type":"TYPE_FP32","dims":[2,-1]},)"
+       R"({"name":"k","data_type":"TYPE_INT64","dims":[2]}],"output":[{"name":"y","data_type":"TYPE_FP32","dims":[2]}]})",
+       8}};
+  for (const auto& c : cases) {
+    folder_.add("m", c.graph);
+    serve({.batching = {.most = c.most}});
+    EXPECT_EQ(ports_in_config(*service_->find("m", "")), c.config);
+  }
+  EXPECT_EQ(server::proto::write_model_config(*service_->find("m", "")),
+            field(1, field(1, "m") + field(2, "frazil_onnx") + integer(4, 8) +
+                         field(5, field(1, "x") + integer(2, 11) + integers(4, {2, -1})) +
+                         field(5, field(1, "k") + integer(2, 9) + integers(4, {2})) +
+                         field(6, field(1, "y") + integer(2, 11) + integers(3, {2}))));
 }
 
 TEST_F(Batches, NobodyNoticesWhoElseIsThere) {

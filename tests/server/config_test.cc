@@ -185,7 +185,9 @@ parameters: { key: "frazil.memory_limit", value: { string_value: "1GiB" } }
 parameters [
   { key: "frazil.pad" value: { string_value: "ids:1:0;mask:0:1:-inf;" } },
   { key: "frazil.lengths" value: { string_value: "len" } },
-  { key: "frazil.max_waste" value: { string_value: "0.25" } }
+  { key: "frazil.max_waste" value: { string_value: "0.25" } },
+  { key: "frazil.canary_rtol" value: { string_value: "0.5" } },
+  { key: "frazil.canary_atol" value: { string_value: "2" } }
 ]
 )";
 
@@ -215,6 +217,8 @@ TEST(ConfigPbtxtTest, ReadsWhatItKnows) {
   EXPECT_EQ(read.config.versions.kind, VersionPolicy::Kind::specific);
   EXPECT_THAT(read.config.versions.specific, ElementsAre(1, 3));
   EXPECT_EQ(read.config.warm_up, 4U);
+  EXPECT_EQ(read.config.canary.relative, 0.5);
+  EXPECT_EQ(read.config.canary.absolute, 2);
   EXPECT_EQ(read.config.deadline_ms, 12.5);
   EXPECT_EQ(read.config.memory_limit, 1ULL << 30U);
   EXPECT_THAT(read.config.labels, ElementsAre(testing::Pair("scores", "labels.txt")));
@@ -377,13 +381,15 @@ models:
   bert: {batching: {max_batch_size: 16, preferred: [8, 4], delay_us: 500, max_queue: 100, priority_levels: 2,
                     default_priority: 1, timeout_us: 50000, pad: {input_ids: {axis: 2, value: -.inf}, mask: 1},
                     lengths: len, max_waste: 0.3},
-         deadline_ms: 100, memory_limit: 1GiB, warm_up: 2, versions: {latest: 2}, labels: {y: names.txt}}
+         deadline_ms: 100, memory_limit: 1GiB, warm_up: 2, canary: {rtol: 0, atol: 0.5},
+         versions: {latest: 2}, labels: {y: names.txt}}
   vad: {state: {state: stateN}, idle_s: 0.5, versions: [3, 1]}
   "a.b": {versions: all}
 tenants:
   - {name: shop, keys: [abc, 123], max_waiting: 32, requests_per_second: 100, models: [bert]}
   - name: other
     keys: ["d:e"]
+    admin: true
 state: {memory: 256MiB, max_sequences: 1000, folder: /var/lib/frazil, redis: 127.0.0.1:6379, redis_prefix: "f:"}
 paths: {ring: 10, sample: 0.5, inputs: true, otlp: "[::1]:4318", check: 0.01}
 )";
@@ -410,6 +416,8 @@ TEST(ConfigYamlTest, ReadsModels) {
   EXPECT_EQ(bert.deadline_ms, 100);
   EXPECT_EQ(bert.memory_limit, 1ULL << 30U);
   EXPECT_EQ(bert.warm_up, 2U);
+  EXPECT_EQ(bert.canary.relative, 0);
+  EXPECT_EQ(bert.canary.absolute, 0.5);
   EXPECT_EQ(bert.versions.kind, VersionPolicy::Kind::latest);
   EXPECT_EQ(bert.versions.latest, 2U);
   EXPECT_THAT(bert.labels, ElementsAre(testing::Pair("y", "names.txt")));
@@ -430,6 +438,8 @@ TEST(ConfigYamlTest, ReadsTheServer) {
   EXPECT_EQ(config.tenants[0].requests_per_second, 100);
   EXPECT_THAT(config.tenants[0].models, ElementsAre("bert"));
   EXPECT_THAT(config.tenants[1].models, IsEmpty());
+  EXPECT_FALSE(config.tenants[0].admin);
+  EXPECT_TRUE(config.tenants[1].admin);
   EXPECT_EQ(config.state.memory_bytes, 256ULL << 20U);
   EXPECT_EQ(config.state.most_sequences, 1000U);
   EXPECT_EQ(config.state.folder, "/var/lib/frazil");

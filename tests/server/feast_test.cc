@@ -248,6 +248,10 @@ TEST_F(FeatureTest, ErrorsOfOneEntityAreItsOwn) {
 class FeatureSteps : public FeatureTest {
  protected:
   void serve(const std::string& more = "", const std::string& redis = "") {
+    write(more, redis);
+    service_.emplace(options_of(folder_));
+  }
+  void write(const std::string& more, const std::string& redis = "") const {
     folder_.write("p.yaml", "inputs: {users: 'i64[N]'}\nsteps:\n  - name: user\n    features:\n      redis: " +
                                 (redis.empty() ? server_->address() : redis) +
                                 "\n      project: shop\n      view: user\n      entity: {user_id: users}\n" + more +
@@ -255,7 +259,6 @@ class FeatureSteps : public FeatureTest {
                                 "        history: {type: i64, list: 3, default: 9}\n"
                                 "outputs: {rate: user.rate, history: user.history, length: user.history_length, "
                                 "status: user.status}\n");
-    service_.emplace(options_of(folder_));
   }
   void run(std::initializer_list<std::int64_t> users) {
     path_ = std::make_shared<server::PathRecord>(Clock::now());
@@ -310,6 +313,21 @@ TEST_F(FeatureSteps, GiveDefaultsWhereTheStoreDoesNotAnswer) {
   run({1});
   EXPECT_EQ(text(3), "i64[1] [4]");
   EXPECT_THAT(path_->steps().at(0).why, HasSubstr("Redis cannot be reached"));
+}
+
+TEST_F(FeatureSteps, KeepTheirRecordsWhenThePipelineIsMadeAnew) {
+  put(1, {{"rate", float_value(0.5)}});
+  const auto taken = [&] {
+    run({1});
+    return path_->steps().at(0).taken;
+  };
+  serve("      timeout_ms: 2000\n      cache_s: 3600\n");
+  EXPECT_EQ(taken(), "1 rows: 0 from memory, 0 failed");
+  service_->load("p");
+  EXPECT_EQ(taken(), "1 rows: 1 from memory, 0 failed");
+  write("      timeout_ms: 2000\n      cache_s: 1800\n");
+  service_->load("p");
+  EXPECT_EQ(taken(), "1 rows: 0 from memory, 0 failed") << "records of another declaration";
 }
 
 TEST_F(FeatureSteps, RefuseAValueOfAnotherType) {

@@ -451,9 +451,36 @@ TEST_F(PythonSteps, ARequestThatDoesNotWaitLeavesTheProcessAlone) {
 TEST_F(PythonSteps, AReloadLetsWhatIsUnderWayEnd) {
   serve(step("act", "timeout_ms: 5000, inputs: {x: x, k: k}, outputs: {y: 'f32[N,2]'}"), "{x: 'f32[N,2]', k: 'f32[]'}");
   auto outcome = ask(*service_, {.model = "p", .inputs = {{"x", row({1, 2})}, {"k", Array::scalar(7.0F)}}});
+  folder_.write("code.py", std::string(kCode) + "# changed");
   service_->load("p");
   EXPECT_EQ(floats_of(outcome.get())[0], 7 + 0.001F);
   EXPECT_EQ(floats_of(run_with(10))[0], 10 + 0.001F) << "the new pipeline has a process of its own";
+}
+
+TEST_F(PythonSteps, AReloadKeepsProcessesThatAreDeclaredAsTheyWere) {
+  const std::string ports = "inputs: {x: x, k: k}, outputs: {y: 'f32[N,2]'}";
+  serve(step("act", ports), "{x: 'f32[N,2]', k: 'f32[]'}");
+  const auto calls = [&] { return std::lround((floats_of(run_with(10)).at(0) - 10) * 1000); };
+  const auto reloaded = [&] {
+    service_->load("p");
+    return calls();
+  };
+  const auto write_pipeline = [&](const std::string& more, const std::string& step_name) {
+    folder_.write("p.yaml", "inputs: {x: 'f32[N,2]', k: 'f32[]'}\nsteps:\n  - {name: " + step_name + ", " +
+                                step("act", more + ports) + "}\noutputs: {y: " + step_name +
+                                ".y}\ndeadline_ms: 9000\n");
+  };
+  EXPECT_EQ(calls(), 1);
+  EXPECT_EQ(reloaded(), 2);
+  write_pipeline("", "out");
+  EXPECT_EQ(reloaded(), 3) << "another part of the pipeline has changed";
+  write_pipeline("timeout_ms: 5000, ", "out");
+  EXPECT_EQ(reloaded(), 1) << "another declaration";
+  write_pipeline("timeout_ms: 5000, ", "other");
+  EXPECT_EQ(reloaded(), 1) << "another step";
+  folder_.write("helper.py", "");
+  EXPECT_EQ(reloaded(), 1) << "a file that it may import";
+  EXPECT_EQ(reloaded(), 2);
 }
 
 TEST_F(PythonSteps, SeveralProcessesRunAtOnce) {

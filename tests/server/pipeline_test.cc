@@ -199,6 +199,39 @@ TEST_F(Pipelines, AReloadedModelIsUsedByThem) {
   EXPECT_THAT(floats_of(run({1, 2})), ElementsAre(3, 6)) << "what was served is served on";
 }
 
+TEST_F(Pipelines, ThoseThatDoNotUseAReloadedModelStayWhatTheyAre) {
+  const auto pipeline_of = [&](const std::string& name, const std::string& model) {
+    folder_.write(name + ".yaml", "inputs: {x: 'f32[N,2]'}\nsteps: [{name: s, model: " + model +
+                                      ", inputs: {x: x}}]\noutputs: {y: s.y}\n");
+  };
+  pipeline_of("a", "double");
+  pipeline_of("b", "triple");
+  pipeline_of("over_a", "a");
+  folder_.add("versions/1", kDouble);
+  pipeline_of("newest", "versions");
+  serve("  - {name: out, model: over_a, inputs: {x: x}}\n");
+  const auto same_after = [&](const char* loaded) {
+    std::map<std::string, std::shared_ptr<const server::Served>> before;
+    for (const auto& served : service_->repository()->all()) before[served->name()] = served;
+    service_->load(loaded);
+    std::vector<std::string> same;
+    for (const auto& [name, served] : before) {
+      if (served->platform() == "frazil_pipeline" && service_->find(name, "") == served) same.push_back(name);
+    }
+    return same;
+  };
+  EXPECT_THAT(same_after("double"), ElementsAre("b", "newest")) << "p uses it through over_a and a";
+  EXPECT_THAT(same_after("triple"), ElementsAre("a", "newest", "over_a", "p"));
+  EXPECT_THAT(same_after("over_a"), ElementsAre("a", "b", "newest"));
+  folder_.add("versions/2", kTriple);
+  EXPECT_THAT(same_after("versions"), ElementsAre("a", "b", "over_a", "p"));
+  EXPECT_THAT(floats_of(ask(*service_, {.model = "newest", .inputs = {{"x", row({1, 2})}}}).get()), ElementsAre(3, 6));
+  folder_.write("b.yaml", "this is no pipeline");
+  EXPECT_THAT(same_after("double"), ElementsAre("b", "newest")) << "nobody asked for the damaged file";
+  EXPECT_THROW(service_->load("b"), server::Refusal);
+  EXPECT_THROW(service_->load("triple"), server::Refusal) << "it would have to be read";
+}
+
 struct BadFile {
   const char *steps, *why;
 };

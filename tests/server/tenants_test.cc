@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "server/asked.h"
+#include "server/live.h"
 #include "server/rest.h"
 
 namespace frazil::test {
@@ -15,8 +16,9 @@ using server::Tenants;
 
 Http refusal_of(const Tenants& tenants, std::string_view authorization, std::string_view model = "m") {
   try {
-    tenants.check(authorization, model);
-    tenants.enter(authorization);
+    const Tenants::Asker asker = tenants.find(authorization);
+    asker.check(model);
+    asker.enter();
     return Http::ok;
   } catch (const Refusal& refusal) {
     return refusal.status();
@@ -25,8 +27,9 @@ Http refusal_of(const Tenants& tenants, std::string_view authorization, std::str
 
 TEST(Tenants, WithoutAnyEverybodyMayAsk) {
   const Tenants none({});
-  none.check("");
   EXPECT_EQ(refusal_of(none, "", "m"), Http::ok);
+  none.find("").check_admin("anything");
+  EXPECT_TRUE(none.find("").sees("somebody"));
 }
 
 TEST(Tenants, AKeyOpensTheModelsOfItsTenant) {
@@ -43,13 +46,34 @@ TEST(Tenants, AKeyOpensTheModelsOfItsTenant) {
 TEST(Tenants, HaveLimitsOfTheirOwn) {
   const Tenants tenants(
       {{.name = "few", .keys = {"a"}, .most_waiting = 1}, {.name = "slow", .keys = {"b"}, .requests_per_second = 2}});
-  const auto first = tenants.enter("Bearer a");
+  const auto first = tenants.find("Bearer a").enter();
   EXPECT_EQ(refusal_of(tenants, "Bearer a"), Http::too_many);
   EXPECT_EQ(refusal_of(tenants, "Bearer b"), Http::ok) << "others are not hindered";
   EXPECT_EQ(refusal_of(tenants, "Bearer b"), Http::ok);
   EXPECT_EQ(refusal_of(tenants, "Bearer b"), Http::too_many);
   EXPECT_EQ(tenants.counts()[0].refused, 1U);
   EXPECT_EQ(tenants.counts()[0].waiting, 1U);
+}
+
+TEST(Tenants, WhoHasBegunGoesOnAsHeBegan) {
+  Tenants tenants({{.name = "shop", .keys = {"k"}, .most_waiting = 1, .models = {"m"}}});
+  const Tenants::Asker before = tenants.find("Bearer k");
+  auto place = before.enter();
+  tenants.replace(
+      {{.name = "shop", .keys = {"new"}, .most_waiting = 2, .models = {"other"}}, {.name = "bank", .keys = {"k"}}});
+  before.check("m");
+  EXPECT_EQ(before.name(), "shop");
+  EXPECT_EQ(tenants.find("Bearer k").name(), "bank") << "the key is another tenant's now";
+  const Tenants::Asker now = tenants.find("Bearer new");
+  EXPECT_FALSE(now.may_use("m"));
+  EXPECT_EQ(tenants.counts()[0].waiting, 1U) << "the request that began before counts on";
+  const auto second = now.enter();
+  EXPECT_THROW(now.enter(), Refusal);
+  place.reset();
+  EXPECT_EQ(tenants.counts()[0].waiting, 1U);
+  EXPECT_EQ(tenants.counts()[0].requests, 2U);
+  tenants.replace({});
+  EXPECT_EQ(tenants.find("").name(), "") << "without tenants everybody may ask";
 }
 
 TEST(Tenants, HealthAloneIsOpenToStrangers) {
@@ -73,6 +97,72 @@ TEST(Tenants, HealthAloneIsOpenToStrangers) {
     EXPECT_EQ(status("POST", path, "Bearer wrong"), Http::unauthorized) << path;
   }
   EXPECT_EQ(status("GET", "/v2/models/double", "Bearer key"), Http::ok);
+}
+
+class TenantViews : public testing::Test {
+ protected:
+  TenantViews() {
+    folder_.add("double", kDouble);
+    folder_.add("triple", kTriple);
+    server::ServiceOptions options = options_of(folder_);
+    options.config.tenants = {{.name = "shop", .keys = {"shop-key"}, .models = {"double"}},
+                              {.name = "bank", .keys = {"bank-key"}},
+                              {.name = "ops", .keys = {"ops-key"}, .admin = true}};
+    options.config.paths.inputs = true;
+    service_.emplace(options);
+    for (const char* who : {"shop", "bank", "shop"}) infer(who);
+  }
+  server::Reply send(const std::string& who, std::string_view method, std::string_view path,
+                     std::string_view body = "") {
+    const std::string authorization = "Bearer " + who + "-key";
+    std::promise<server::Reply> reply;
+    server::Rest(*service_).answer({.method = method, .path = path, .body = body, .authorization = authorization},
+                                   std::make_shared<server::Caller>(), server::Clock::now(),
+                                   [&](server::Reply answer) { reply.set_value(std::move(answer)); });
+    return reply.get_future().get();
+  }
+  void infer(const std::string& who) {
+    EXPECT_EQ(send(who, "POST", "/v2/models/double/infer",
+                   R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]})")
+                  .status,
+              Http::ok);
+  }
+  /// The numbers of the paths in a text, in its order.
+  static std::string numbers(const std::string& json) {
+    std::string found;
+    for (std::size_t at = 0; (at = json.find("{\"number\":", at)) != std::string::npos; ++at) found += json[at + 10];
+    return found;
+  }
+  Folder folder_;
+  std::optional<server::Service> service_;
+};
+
+TEST_F(TenantViews, PathsAreShownToTheirTenantAndToAdministrators) {
+  EXPECT_EQ(numbers(send("shop", "GET", "/v2/paths").body), "31");
+  EXPECT_EQ(numbers(send("bank", "GET", "/v2/paths").body), "2");
+  EXPECT_EQ(numbers(send("ops", "GET", "/v2/paths").body), "321");
+  EXPECT_THAT(send("ops", "GET", "/v2/paths/2").body, testing::HasSubstr(R"("tenant":"bank")"));
+  EXPECT_EQ(send("shop", "GET", "/v2/paths/1").status, Http::ok);
+  EXPECT_EQ(send("shop", "GET", "/v2/paths/2").status, Http::not_found) << "as if it were not kept";
+}
+
+TEST_F(TenantViews, ReplaysAreOfOnesOwnRequestsOnOnesOwnModels) {
+  EXPECT_THAT(send("shop", "POST", "/v2/paths/1/replay").body, testing::HasSubstr(R"("equal":true)"));
+  EXPECT_EQ(send("shop", "POST", "/v2/paths/2/replay").status, Http::not_found);
+  EXPECT_EQ(send("shop", "POST", "/v2/paths/1/replay", R"({"model":"triple"})").status, Http::forbidden);
+  EXPECT_EQ(send("bank", "POST", "/v2/paths/2/replay", R"({"model":"triple"})").status, Http::ok);
+  EXPECT_EQ(send("ops", "POST", "/v2/paths/2/replay").status, Http::ok);
+}
+
+TEST_F(TenantViews, TheLiveViewShowsTheSame) {
+  server::LiveView view(*service_);
+  const auto of = [&](const char* key) { return view.snapshot(0, service_->tenants().find(key)); };
+  const std::string shop = of("Bearer shop-key"), bank = of("Bearer bank-key"), ops = of("Bearer ops-key");
+  EXPECT_EQ(numbers(shop), "31");
+  EXPECT_EQ(numbers(bank), "2");
+  EXPECT_EQ(numbers(ops), "321");
+  EXPECT_THAT(bank, testing::HasSubstr(R"("name":"triple")"));
+  EXPECT_THAT(shop, testing::Not(testing::HasSubstr(R"("name":"triple")"))) << "a model that he may not use";
 }
 
 }  // namespace
