@@ -25,8 +25,8 @@ struct Ports {
 };
 
 /// Serves until SIGTERM or SIGINT. Then it accepts no more connections, answers the requests that it has, and returns;
-/// a second signal ends it at once. On SIGHUP the configuration is read again. `listening` is told the ports once requests are served. Throws api::Error
-/// (Code::bad_input) for an address or a port that cannot be used.
+/// a second signal ends it at once. On SIGHUP the configuration is read again. `listening` is told the ports once
+/// requests are served. Throws api::Error (Code::bad_input) for an address or a port that cannot be used.
 void serve(Service& service, const ServerOptions& options, const std::function<void(const Ports&)>& listening);
 
 }  // namespace frazil::server
