@@ -82,13 +82,16 @@ std::string health_check(Service& service, Bytes message) {
 
 // ---- what runs on workers ----
 
+Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Clock::time_point>& deadline) {
+  return {.asker = asker,
+          .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
+}
+
 /// Has a worker do something for a request that has a place among those that wait until it is answered. Throws Refusal
 /// where there is no place.
 template <class F>
 void on_worker(Service& service, const GrpcCall& call, Done done, F work) {
-  Done answer = [place = std::make_shared<Service::Place>(service.enter(
-                     {.asker = call.asker,
-                      .time_left = call.deadline ? std::optional(*call.deadline - Clock::now()) : std::nullopt})),
+  Done answer = [place = std::make_shared<Service::Place>(service.enter(arriving(call.asker, call.deadline))),
                  done = std::move(done)](GrpcReply reply) {
     place->reset();
     done(std::move(reply));
@@ -241,6 +244,13 @@ GrpcCode grpc_code_of(Http status) {
 }
 
 Grpc::Kind Grpc::kind_of(std::string_view method) { return method_of(method).kind; }
+
+void Grpc::check(const Begun& call) const {
+  const Method& method = method_of(call.method);
+  if (method.open) return;
+  const Tenants::Asker asker = service_.tenants().find(call.authorization);
+  if (method.on_worker != nullptr && method.kind == Kind::unary) service_.check(arriving(asker, call.deadline));
+}
 
 void Grpc::answer(GrpcCall call, Done done) const {
   const auto refused = done;

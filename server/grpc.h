@@ -61,6 +61,14 @@ class Grpc {
   /// method that there is not.
   static Kind kind_of(std::string_view method);
 
+  /// What is known of a call before its message has come.
+  struct Begun {
+    std::string_view method, authorization;
+    std::optional<Clock::time_point> deadline;
+  };
+  /// Throws Refusal for a call that answer() would refuse now whatever its message has; takes no place.
+  void check(const Begun& call) const;
+
   /// Calls `done` once, at once or later on any thread; never throws. What takes long runs on workers. The message of a
   /// streaming method is answered with a message in any case, which may tell of an error.
   void answer(GrpcCall call, Done done) const;

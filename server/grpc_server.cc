@@ -6,7 +6,6 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
 #include "server/grpc_session.h"
@@ -27,8 +26,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   GrpcConnection(tcp::socket socket, Transport& transport)
       : socket_(std::move(socket)),
         transport_(transport),
-        session_(transport, [this](std::int32_t id) { return done_for(id); }),
-        timer_(transport.context) {
+        session_(transport, [this](std::int32_t id) { return done_for(id); }) {
     transport_.connections.insert(this);
     error_code ignored;
     // NOLINTNEXTLINE(bugprone-unused-return-value): a slower connection works, too
@@ -41,13 +39,26 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   void start() {
     write();
     read();
-    watch();
   }
   void end() override {
     session_.end();
     write();
   }
   void give_up() override { close(); }
+  void check(Clock::time_point now) override {
+    const auto patience = transport_.patience();
+    if (state_ == State::lingering && now - last_call_ > std::min<Clock::duration>(kLinger, patience)) return close();
+    if (state_ != State::open) return;
+    if (writing_ && now - write_begun_ > patience) return close();
+    if (!session_.empty()) {
+      if (now - last_read_ > 2 * patience) return close();
+      if (now - last_read_ > patience) session_.ping();
+    } else if (now - last_call_ > patience) {
+      session_.end();
+    }
+    session_.give_up_slow(patience);
+    write();
+  }
 
  private:
   /// Called on any thread. The context runs on until then.
@@ -102,37 +113,12 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
     error_code ignored;
     // NOLINTNEXTLINE(bugprone-unused-return-value): the connection is given up anyway
     socket_.shutdown(tcp::socket::shutdown_send, ignored);
-    timer_.expires_after(std::min<Clock::duration>(kLinger, transport_.patience()));
-    timer_.async_wait([self = shared_from_this()](error_code error) {
-      if (!error) self->close();
-    });
-  }
-
-  void watch() {
-    constexpr Clock::duration kShortest = std::chrono::milliseconds(10);
-    timer_.expires_after(std::max(transport_.patience() / 4, kShortest));
-    timer_.async_wait([self = shared_from_this()](error_code error) {
-      if (error || self->state_ != State::open) return;
-      self->check();
-      if (self->state_ == State::open) self->watch();
-    });
-  }
-
-  void check() {
-    const auto now = Clock::now();
-    const auto patience = transport_.patience();
-    if (writing_ && now - write_begun_ > patience) return close();
-    if (now - last_read_ > 2 * patience) return close();
-    if (session_.empty() && now - last_call_ > patience) session_.end();
-    if (!session_.empty() && now - last_read_ > patience) session_.ping();
-    session_.give_up_slow(patience);
-    write();
+    last_call_ = Clock::now();
   }
 
   void close() {
     if (std::exchange(state_, State::closed) == State::closed) return;
     session_.leave();
-    timer_.cancel();
     error_code ignored;
     // NOLINTNEXTLINE(bugprone-unused-return-value): the connection is given up anyway
     socket_.close(ignored);
@@ -143,11 +129,11 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   tcp::socket socket_;
   Transport& transport_;
   GrpcSession session_;
-  asio::steady_timer timer_;
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   GrpcBatch batch_;  // what is being written
   bool writing_ = false;
   State state_ = State::open;
+  // Of the last bytes; of the last call that was under way, or the end of all; of the last write.
   Clock::time_point last_read_ = Clock::now(), last_call_ = last_read_, write_begun_ = last_read_;
 };
 

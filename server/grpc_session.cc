@@ -365,7 +365,8 @@ void GrpcSession::accept(Stream& stream) try {
     }
     stream.deadline = Clock::now() + *timeout;
   }
-  if (stream.kind == Grpc::Kind::streaming) respond(stream);
+  if (stream.kind == Grpc::Kind::streaming) return respond(stream);
+  grpc_.check({.method = head.path, .authorization = head.authorization, .deadline = stream.deadline});
 } catch (const Refusal& refusal) {
   finish(stream, reply_of(refusal));
 }

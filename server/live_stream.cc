@@ -65,6 +65,9 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
     if (!writing_) say_end();
   }
   void give_up() override { close(); }
+  void check(Clock::time_point now) override {
+    if (writing_ && now - began_ > transport_.patience()) close();
+  }
 
  private:
   std::string event() {
@@ -82,8 +85,6 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
   void tell() try {
     if (!writing_) {
       write(event());
-    } else if (Clock::now() - began_ > transport_.patience()) {
-      return close();
     } else {
       ++dropped_;
     }

@@ -71,7 +71,10 @@ Reply refused(const Refusal& refusal) {
 
 /// /v2/models/NAME[/versions/VERSION][/ACTION]
 struct Rest::Path {
+  static constexpr std::string_view kModels = "/v2/models/";
   std::string name, version, action;
+
+  bool runs() const { return action == "infer" || action == "generate"; }
 
   static std::optional<Path> parse(std::string_view rest) {
     const auto take = [&] {
@@ -95,22 +98,54 @@ struct Rest::Path {
   }
 };
 
+std::optional<Reply> Rest::refusal(const Message& begun, Clock::time_point arrived) const {
+  try {
+    check(begun, arrived);
+    return std::nullopt;
+  } catch (...) {
+    return refused(refusal_of_exception());
+  }
+}
+
+void Rest::check(const Message& begun, Clock::time_point arrived) const {
+  const Sender sender{.asker = asker_of(begun), .caller = nullptr, .arrived = arrived};
+  if (!begun.path.starts_with(Path::kModels)) return;
+  const auto path = Path::parse(begun.path.substr(Path::kModels.size()));
+  if (!path || !path->runs()) return;
+  const auto served = service_.find(path->name, path->version);
+  expect_method(begun, "POST");
+  service_.check(checked(begun, *served, sender));
+}
+
+/// What is known of a request for a model that the sender may use.
+Service::Arriving Rest::checked(const Message& message, const Served& served, const Sender& sender) const {
+  served.check_room();
+  sender.asker.check(served.name());
+  return {.asker = sender.asker,
+          .target = &served,
+          .time_left = time_left(service_, served, message, sender.arrived)};
+}
+
+/// Who is alive and ready is told to everybody.
+Tenants::Asker Rest::asker_of(const Message& message) const {
+  const bool open = message.path.starts_with("/v2/health/");
+  return open ? Tenants::Asker() : service_.tenants().find(message.authorization);
+}
+
 void Rest::answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
                   const Done& done) const {
   try {
-    const bool open = message.path.starts_with("/v2/health/");
-    const Tenants::Asker asker = open ? Tenants::Asker() : service_.tenants().find(message.authorization);
-    route(message, {.asker = asker, .caller = std::move(caller), .arrived = arrived}, done);
+    route(message, {.asker = asker_of(message), .caller = std::move(caller), .arrived = arrived}, done);
   } catch (...) {
     done(refused(refusal_of_exception()));
   }
 }
 
 void Rest::route(const Message& message, const Sender& sender, Done done) const {
-  constexpr std::string_view kModels = "/v2/models/", kRepository = "/v2/repository/";
+  constexpr std::string_view kRepository = "/v2/repository/";
   const std::string_view path = message.path;
-  if (path.starts_with(kModels) && path != "/v2/models/stats") {
-    if (const auto parsed = Path::parse(path.substr(kModels.size()))) {
+  if (path.starts_with(Path::kModels) && path != "/v2/models/stats") {
+    if (const auto parsed = Path::parse(path.substr(Path::kModels.size()))) {
       return of_model(message, *parsed, sender, std::move(done));
     }
   } else if (path == "/v2/paths" || path.starts_with("/v2/paths/")) {
@@ -137,7 +172,7 @@ void Rest::route(const Message& message, const Sender& sender, Done done) const 
 void Rest::of_model(const Message& message, const Path& path, const Sender& sender, Done done) const {
   const auto repository = service_.repository();
   const auto served = service_.find(path.name, path.version);
-  if (path.action == "infer" || path.action == "generate") {
+  if (path.runs()) {
     expect_method(message, "POST");
     return infer(message, served, sender, std::move(done));
   }
@@ -158,12 +193,7 @@ void Rest::of_model(const Message& message, const Path& path, const Sender& send
 
 /// Runs on a worker, as a request that is counted among those that wait.
 void Rest::infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const {
-  served->check_room();
-  sender.asker.check(served->name());
-  const Done leave = with_place({.asker = sender.asker,
-                                 .target = served.get(),
-                                 .time_left = time_left(service_, *served, message, sender.arrived)},
-                                std::move(done));
+  const Done leave = with_place(checked(message, *served, sender), std::move(done));
   const Codec& codec = message.path.ends_with("/generate") ? kGenerate : kInfer;
   on_worker(leave, [this, &message, &codec, served = std::move(served), sender](const Done& left) {
     const auto begun = Clock::now();

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "server/message.h"
 #include "server/service.h"
@@ -14,6 +15,10 @@ class Rest {
   using Done = std::function<void(Reply)>;
 
   explicit Rest(Service& service) : service_(service) {}
+
+  /// The answer to a request that is refused whatever else its body has, as by answer(); `begun` has what has come of
+  /// it. Nothing: it may go on, and takes no place before answer(). Never throws but for memory.
+  std::optional<Reply> refusal(const Message& begun, Clock::time_point arrived) const;
 
   /// Calls `done` once, at once or later on a worker; never throws. `message` must be valid until then. What takes
   /// long runs on workers. `caller`: his leaving ends what runs for him.
@@ -28,6 +33,9 @@ class Rest {
     std::shared_ptr<Caller> caller;
     Clock::time_point arrived;
   };
+  Tenants::Asker asker_of(const Message& message) const;
+  void check(const Message& begun, Clock::time_point arrived) const;
+  Service::Arriving checked(const Message& message, const Served& served, const Sender& sender) const;
   void route(const Message& message, const Sender& sender, Done done) const;
   void of_model(const Message& message, const Path& path, const Sender& sender, Done done) const;
   void infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const;

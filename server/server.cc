@@ -40,7 +40,8 @@ class Listener {
   void accept() {
     acceptor_.async_accept([this](error_code error, tcp::socket socket) {
       if (error == asio::error::operation_aborted || transport_.ending) return;
-      if (!error && transport_.connections.size() < transport_.options.most_connections) {
+      if (error) return pause();
+      if (transport_.connections.size() < transport_.options.most_connections) {
         serve_(std::move(socket));
       }
       accept();
@@ -49,24 +50,37 @@ class Listener {
   void close() {
     error_code ignored;
     acceptor_.close(ignored);  // NOLINT(bugprone-unused-return-value): it is given up anyway
+    timer_.cancel();
   }
 
  private:
+  /// Without more files there is no connection, and asking at once again would keep a processor busy.
+  void pause() {
+    constexpr auto kPause = std::chrono::milliseconds(50);
+    timer_.expires_after(kPause);
+    timer_.async_wait([this](error_code error) {
+      if (!error) accept();
+    });
+  }
+
   Transport& transport_;
   const Serve serve_;
   tcp::acceptor acceptor_;
+  asio::steady_timer timer_{transport_.context};
 };
 
-/// On the first signal ends what is idle, on the second all.
-class Ending {
+/// Has connections look at the time, so that none has a timer, and ends them: on the first signal what is idle, on the
+/// second all.
+class Watch {
  public:
-  Ending(Transport& transport, std::vector<Listener*> listeners)
+  Watch(Transport& transport, std::vector<Listener*> listeners)
       : transport_(transport), listeners_(std::move(listeners)), signals_(transport.context, SIGINT, SIGTERM) {}
 
   /// Until the first of them, the configuration is read again on SIGHUP.
   void begin() {
     wait();
     wait_for_hangup();
+    tick();
   }
 
  private:
@@ -83,10 +97,20 @@ class Ending {
       wait_for_hangup();
     });
   }
+  void tick() {
+    constexpr Clock::duration kShortest = std::chrono::milliseconds(10), kLongest = std::chrono::seconds(1);
+    timer_.expires_after(transport_.ending ? kShortest : std::clamp(transport_.patience() / 4, kShortest, kLongest));
+    timer_.async_wait([this](error_code error) {
+      if (error) return;
+      if (transport_.ending && transport_.connections.empty()) return void(signals_.cancel());
+      for_each([now = Clock::now()](Connection& c) { c.check(now); });
+      tick();
+    });
+  }
+  /// A connection may be destroyed when it is told.
   template <class F>
   void for_each(F f) {
-    const std::set<Connection*> now = transport_.connections;
-    for (Connection* const connection : now) f(*connection);
+    for (auto at = transport_.connections.begin(); at != transport_.connections.end();) f(**at++);
   }
   void drain() {
     transport_.service.drain();
@@ -94,21 +118,9 @@ class Ending {
     hangups_.cancel();
     for (Listener* const listener : listeners_) listener->close();
     for_each([](Connection& c) { c.end(); });
-    if (!transport_.connections.empty()) return watch();
-  }
-  /// Signals keep the context busy: they are let go with the last connection.
-  void watch() {
-    wait();
-    poll();
-  }
-  void poll() {
-    constexpr auto kEvery = std::chrono::milliseconds(10);
-    timer_.expires_after(kEvery);
-    timer_.async_wait([this](error_code error) {
-      if (error) return;
-      if (transport_.connections.empty()) return signals_.cancel();
-      poll();
-    });
+    if (transport_.connections.empty()) return void(timer_.cancel());
+    wait();  // what is waited for lasts as long as the last connection
+    tick();
   }
   void give_up() {
     for_each([](Connection& c) { c.give_up(); });
@@ -133,8 +145,8 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
   Listener grpc(transport, options.host, options.grpc_port,
                 [&](tcp::socket socket) { serve_grpc(std::move(socket), transport); });
   Listener metrics(transport, options.host, options.metrics_port, http(Door::metrics));
-  Ending ending(transport, {&models, &grpc, &metrics});
-  ending.begin();
+  Watch watch(transport, {&models, &grpc, &metrics});
+  watch.begin();
   for (Listener* const listener : {&models, &grpc, &metrics}) listener->accept();
   listening({.http = models.port(), .grpc = grpc.port(), .metrics = metrics.port()});
   transport.context.run();

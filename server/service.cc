@@ -230,8 +230,8 @@ void Service::leave(Nanoseconds cost) {
   if (busy_.exchange(left >= workers_.count(), std::memory_order_relaxed)) gap_.add(Nanoseconds(now - before));
 }
 
-Service::Place Service::enter(const Arriving& arriving) {
-  Tenants::Place tenant = arriving.asker.enter();
+/// What a request is expected to cost. Throws Refusal where there is no room for it.
+Nanoseconds Service::cost_where_room(const Arriving& arriving) {
   const auto refuse = [&](const std::string& why) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     throw Refusal(Http::too_many, why);
@@ -239,15 +239,27 @@ Service::Place Service::enter(const Arriving& arriving) {
   const auto cost =
       std::chrono::nanoseconds(arriving.target != nullptr ? arriving.target->expected_cost() : cost_.value());
   constexpr double kMargin = 0.8;  // means say little of a single request
-  if (const auto wait = expected_wait();
-      arriving.time_left.value_or(Clock::duration::zero()) > Clock::duration::zero() &&
-      wait + cost > *arriving.time_left * kMargin) {
+  if (arriving.time_left && *arriving.time_left <= Clock::duration::zero()) {
+    throw Refusal(Http::timeout, "the time-out has passed before the request could run");
+  }
+  if (const auto wait = expected_wait(); arriving.time_left && wait + cost > *arriving.time_left * kMargin) {
     using Milliseconds = std::chrono::duration<double, std::milli>;
     refuse("it would be answered after " + std::to_string(Milliseconds(wait + cost).count()) + " ms, its time-out is " +
            std::to_string(Milliseconds(*arriving.time_left).count()) + " ms");
   }
   const std::size_t waiting = waiting_.load(std::memory_order_relaxed);
   if (waiting >= options_.most_waiting) refuse("too many requests wait: " + std::to_string(waiting));
+  return cost;
+}
+
+void Service::check(const Arriving& arriving) {
+  arriving.asker.check_room();
+  cost_where_room(arriving);
+}
+
+Service::Place Service::enter(const Arriving& arriving) {
+  Tenants::Place tenant = arriving.asker.enter();
+  const Nanoseconds cost = cost_where_room(arriving);
   waiting_.fetch_add(1, std::memory_order_relaxed);
   backlog_ns_.fetch_add(cost.count(), std::memory_order_relaxed);
   cost_.add(cost);

@@ -77,8 +77,10 @@ class Service {
     std::optional<Clock::duration> time_left;  ///< until its deadline
   };
   /// Takes a place for a request, in the name of who asks. Throws Refusal (too_many) when there is none, or when it
-  /// would wait for longer than it has time, and what Tenants::Asker::enter() throws.
+  /// would wait for longer than it has time, (timeout) when it has none left, and what Tenants::Asker::enter() throws.
   Place enter(const Arriving& arriving);
+  /// Throws what enter() would throw now, and takes nothing.
+  void check(const Arriving& arriving);
   /// How long a request that comes now is expected to wait for a worker.
   Clock::duration expected_wait() const;
   const Tenants& tenants() const { return tenants_; }
@@ -113,6 +115,7 @@ class Service {
  private:
   Reloaded apply(ServerConfig next);
   std::shared_ptr<Otlp> otlp() const;
+  Nanoseconds cost_where_room(const Arriving& arriving);
   void leave(Nanoseconds cost);
   void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);

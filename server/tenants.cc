@@ -18,13 +18,14 @@ struct Usage {
   double tokens = 0;  // of requests; one second's are kept at most
   Clock::time_point filled = {};
 
-  bool take_token(double rate) {
+  /// Whether there is a request's token. Of it so much is taken.
+  bool has_token(double rate, double taken) {
     const std::scoped_lock lock(mutex);
     const auto now = Clock::now();
     tokens = std::min(std::max(rate, 1.0), tokens + rate * std::chrono::duration<double>(now - filled).count());
     filled = now;
     if (tokens < 1) return false;
-    tokens -= 1;
+    tokens -= taken;
     return true;
   }
 };
@@ -34,6 +35,20 @@ struct Usage {
 struct Tenants::Account {
   Tenant tenant;
   std::shared_ptr<Usage> usage;
+
+  /// Throws Refusal where a request beside `others` is too much. Of a request's token so much is taken.
+  void check_room(std::uint64_t others, double taken) const {
+    const auto refuse = [&](const std::string& why) {
+      usage->refused.fetch_add(1, std::memory_order_relaxed);
+      throw Refusal(Http::too_many, "tenant '" + tenant.name + "' " + why);
+    };
+    if (tenant.requests_per_second && !usage->has_token(*tenant.requests_per_second, taken)) {
+      refuse("has sent more requests than his share of a second");
+    }
+    if (tenant.most_waiting != 0 && others >= tenant.most_waiting) {
+      refuse("has too many requests waiting: " + std::to_string(others));
+    }
+  }
 };
 
 struct Tenants::List {
@@ -68,22 +83,16 @@ void Tenants::Asker::check_admin(const std::string& what) const {
   throw Refusal(Http::forbidden, "tenant '" + name() + "' may not change " + what + ": it needs one with admin: true");
 }
 
+void Tenants::Asker::check_room() const {
+  if (account_ != nullptr) account_->check_room(account_->usage->waiting.load(std::memory_order_relaxed), 0);
+}
+
 Tenants::Place Tenants::Asker::enter() const {
   if (account_ == nullptr) return nullptr;
-  const Tenant& tenant = account_->tenant;
   const std::shared_ptr<Usage>& usage = account_->usage;
-  const auto refuse = [&](const std::string& why) {
-    usage->refused.fetch_add(1, std::memory_order_relaxed);
-    throw Refusal(Http::too_many, "tenant '" + tenant.name + "' " + why);
-  };
-  if (tenant.requests_per_second && !usage->take_token(*tenant.requests_per_second)) {
-    refuse("has sent more requests than his share of a second");
-  }
   const std::uint64_t waiting = usage->waiting.fetch_add(1, std::memory_order_relaxed);
   const Place place(usage.get(), [usage](Usage* u) { u->waiting.fetch_sub(1, std::memory_order_relaxed); });
-  if (tenant.most_waiting != 0 && waiting >= tenant.most_waiting) {
-    refuse("has too many requests waiting: " + std::to_string(waiting));
-  }
+  account_->check_room(waiting, 1);
   usage->requests.fetch_add(1, std::memory_order_relaxed);
   return place;
 }

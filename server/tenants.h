@@ -44,6 +44,8 @@ class Tenants {
     void check_admin(const std::string& what) const;
     /// Takes a place for a request. Throws Refusal (too_many) beyond his requests per second or at the same time.
     Place enter() const;
+    /// Throws what enter() would throw now, and takes nothing.
+    void check_room() const;
 
    private:
     friend class Tenants;

@@ -22,6 +22,9 @@ class Connection {
   virtual void end() = 0;
   /// What runs is not waited for.
   virtual void give_up() = 0;
+  /// Called now and then, at least four times in the options' patience and once a second: what has kept the server
+  /// waiting for too long is given up. No connection but this one may be destroyed meanwhile.
+  virtual void check(Clock::time_point now) = 0;
 };
 
 /// What all transports share. Used on the thread that runs the context alone.

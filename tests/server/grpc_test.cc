@@ -203,6 +203,16 @@ TEST_F(GrpcServer, RefusesWhatItCannotTakeInTime) {
   server.wait_for_failures("count", 1);
 }
 
+TEST_F(GrpcServer, RefusesBeforeAMessageIsSent) {
+  const Running server(folder_, {}, 1);
+  GrpcClient running(server.ports.grpc), client(server.ports.grpc);
+  running.call("ModelInfer", counted(kLong));
+  server.wait_for_start("count");
+  const Answer& answer = client.wait(client.open(kInfer));
+  EXPECT_EQ(answer.code(), "8");
+  EXPECT_THAT(answer.text(), HasSubstr("too many requests wait"));
+}
+
 TEST_F(GrpcServer, GivesUpWhatIsSlow) {
   const Running server(folder_, {.patience_s = 0.05});
   GrpcClient client(server.ports.grpc);

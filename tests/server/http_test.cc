@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
@@ -37,6 +38,12 @@ class Client {
     boost::system::error_code error;
     http::read(socket_, buffer_, response, error);
     return error ? std::pair{0U, error.message()} : std::pair{response.result_int(), response.body()};
+  }
+  /// What comes before a text, as it is.
+  std::string text_up_to(const std::string& mark) {
+    std::string text;
+    const std::size_t size = asio::read_until(socket_, asio::dynamic_buffer(text), mark);
+    return text.substr(0, size);
   }
   void close() { socket_.close(); }
 
@@ -138,6 +145,88 @@ TEST_F(HttpServer, RefusesWhatItCannotTakeInTime) {
   EXPECT_EQ(second.receive().first, 200U);
   first.close();
   wait_for(server, R"(outcome="failure"} 1)");
+}
+
+std::string head_of_body(std::size_t size, const std::string& more = "") {
+  return "POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(size) + "\r\n" + more +
+         "\r\n";
+}
+
+TEST_F(HttpServer, RefusesBeforeABodyIsSent) {
+  const Running server(folder_, {}, 1);
+  Client running(server.ports.http);
+  running.post("/v2/models/count/infer", kLong);
+  server.wait_for_start("count");
+  const struct {
+    const char* what;
+    std::string head;
+    std::size_t body;
+    bool stays;
+  } cases[] = {{"a short body is dropped", head_of_body(100'000), 100'000, true},
+               {"a long one costs the connection", head_of_body(10'000'000), 10'000'000, false},
+               {"as does one of unknown length",
+                "POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", 10, false},
+               {"and one that may never come", head_of_body(10, "Expect: 100-continue\r\n"), 0, false},
+               {"the client wants no more", head_of_body(10, "Connection: close\r\n"), 10, false}};
+  for (const auto& c : cases) {
+    Client client(server.ports.http);
+    client.send(c.head);
+    EXPECT_EQ(client.receive().first, 429U) << c.what << ": and the answer is the final one";
+    client.send(std::string(c.body, 'x'));
+    if (c.stays) client.send("GET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n");
+    const auto [status, text] = client.receive();
+    EXPECT_EQ(status, c.stays ? 200U : 0U) << c.what << ": " << text;
+    if (!c.stays) {
+      EXPECT_EQ(text, "end of stream") << "without a reset, which could take the answer back";
+    }
+  }
+}
+
+TEST_F(HttpServer, RefusesBeforeABodyForWhateverReason) {
+  const Running server(folder_, {.most_bytes = 1'000'000});
+  const struct {
+    const char* target;
+    std::size_t size;
+    unsigned status;
+  } cases[] = {{"/v2/models/none/infer", 1000, 404},
+               {"/v2/models/double/versions/7/infer", 1000, 404},
+               {"/v2/models/double/infer", 1'000'001, 413}};
+  for (const auto& c : cases) {
+    Client client(server.ports.http);
+    client.send("POST " + std::string(c.target) + " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(c.size) +
+                "\r\n\r\n");
+    EXPECT_EQ(client.receive().first, c.status) << c.target;
+  }
+}
+
+TEST_F(HttpServer, RefusesWhatWouldBeLateOnceItsJsonHasCome) {
+  const Running server(folder_, {});
+  Client warm(server.ports.http), running(server.ports.http), late(server.ports.http);
+  warm.post("/v2/models/count/infer", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[5000000]}]})");
+  EXPECT_EQ(warm.receive().first, 200U);
+  running.post("/v2/models/count/infer", kLong);
+  server.wait_for_start("count");
+  const std::string json =
+      R"({"parameters":{"timeout":100000},"inputs":[{"name":"x","datatype":"FP32","shape":[500,2],)"
+      R"("parameters":{"binary_data_size":4000}}]})";
+  late.send(
+      head_of_body(json.size() + 4000, "Inference-Header-Content-Length: " + std::to_string(json.size()) + "\r\n"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  late.send(json);
+  const auto [status, text] = late.receive();
+  EXPECT_EQ(status, 429U);
+  EXPECT_THAT(text, HasSubstr("its time-out is"));
+}
+
+TEST_F(HttpServer, AnswersHeadAndOldClients) {
+  const Running server(folder_, {});
+  Client head(server.ports.http), old(server.ports.http);
+  head.send("HEAD /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\nGET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n");
+  const std::string text = head.text_up_to("{\"live\"");
+  EXPECT_THAT(text, HasSubstr(" 405 "));
+  EXPECT_THAT(text, HasSubstr("\r\n\r\nHTTP/1.1 200 OK\r\n")) << "the first answer has no body";
+  old.send("GET /v2/health/live HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  EXPECT_THAT(old.text_up_to("\r\n\r\n"), HasSubstr("Connection: keep-alive"));
 }
 
 TEST_F(HttpServer, AnswersWhatHasArrivedBeforeItEnds) {

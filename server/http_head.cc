@@ -1,0 +1,74 @@
+#include "server/http_head.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <boost/beast/http/status.hpp>
+
+namespace frazil::server {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+
+constexpr std::string_view kJsonSize = "Inference-Header-Content-Length", kSession = "X-Session-Id",
+                           kSessionCookie = "frazil_session=";
+constexpr unsigned kVersion10 = 10;
+
+std::string_view view_of(beast::string_view text) { return {text.data(), text.size()}; }
+beast::string_view view_of(std::string_view text) { return {text.data(), text.size()}; }
+
+std::optional<std::string_view> field(const RequestHead& head, std::string_view name) {
+  const auto at = head.find(view_of(name));
+  return at == head.end() ? std::nullopt : std::optional(view_of(at->value()));
+}
+
+/// Of the header, or of the cookie.
+std::string_view session_of(const RequestHead& head) {
+  if (const auto id = field(head, kSession)) return *id;
+  std::string_view cookies = view_of(head[http::field::cookie]);
+  while (!cookies.empty()) {
+    const std::size_t end = std::min(cookies.find(';'), cookies.size());
+    const std::string_view cookie = cookies.substr(0, end);
+    if (cookie.starts_with(kSessionCookie)) return cookie.substr(kSessionCookie.size());
+    cookies.remove_prefix(std::min(cookies.find_first_not_of("; ", end), cookies.size()));
+  }
+  return {};
+}
+
+void append_field(std::string& to, std::string_view name, std::string_view value) {
+  ((to += name) += ": ") += value;
+  to += "\r\n";
+}
+
+}  // namespace
+
+Message message_of(const RequestHead& head) {
+  const std::string_view target = view_of(head.target());
+  return {.method = view_of(head.method_string()),
+          .path = target.substr(0, target.find('?')),
+          .query = target.substr(std::min(target.find('?'), target.size() - 1) + 1),
+          .body = {},
+          .json_size = field(head, kJsonSize),
+          .authorization = view_of(head[http::field::authorization]),
+          .trace = view_of(head["traceparent"]),
+          .session = session_of(head)};
+}
+
+bool waits_to_go_on(const RequestHead& head) {
+  return head.version() > kVersion10 && beast::iequals(head[http::field::expect], "100-continue");
+}
+
+std::string head_of(const Reply& reply, const RequestHead& request, bool keep_alive) {
+  const auto status = static_cast<unsigned>(reply.status);
+  std::string text = "HTTP/1.1 " + std::to_string(status) + ' ';
+  (text += view_of(http::obsolete_reason(http::int_to_status(status)))) += "\r\n";
+  append_field(text, "Content-Type", reply.type);
+  for (const auto& [name, value] : reply.headers) append_field(text, name, value);
+  if (!keep_alive) append_field(text, "Connection", "close");
+  if (keep_alive && request.version() == kVersion10) append_field(text, "Connection", "keep-alive");
+  append_field(text, "Content-Length", std::to_string(reply.body.size()));
+  return text += "\r\n";
+}
+
+}  // namespace frazil::server

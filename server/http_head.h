@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include <boost/beast/http/fields.hpp>
+#include <boost/beast/http/message.hpp>
+
+#include "server/message.h"
+
+// Headers of HTTP/1.1 as the protocol above wants them.
+namespace frazil::server {
+
+using RequestHead = boost::beast::http::request_header<>;
+
+/// A request without its body; its texts are those of the header.
+Message message_of(const RequestHead& head);
+
+/// A client with a large body may wait until it is told to go on.
+bool waits_to_go_on(const RequestHead& head);
+
+/// The header of an answer to such a request, with the empty line behind it.
+std::string head_of(const Reply& reply, const RequestHead& request, bool keep_alive);
+
+}  // namespace frazil::server
