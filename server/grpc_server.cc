@@ -14,7 +14,6 @@ namespace frazil::server {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 64 * 1024;
@@ -23,14 +22,11 @@ constexpr auto kLinger = std::chrono::seconds(1);  // for the client to close af
 /// One connection, alive while it waits for something.
 class GrpcConnection final : public Connection, public std::enable_shared_from_this<GrpcConnection> {
  public:
-  GrpcConnection(tcp::socket socket, Transport& transport)
-      : socket_(std::move(socket)),
+  GrpcConnection(Wire wire, Transport& transport)
+      : wire_(std::move(wire)),
         transport_(transport),
         session_(transport, [this](std::int32_t id) { return done_for(id); }) {
     transport_.connections.insert(this);
-    error_code ignored;
-    // NOLINTNEXTLINE(bugprone-unused-return-value): a slower connection works, too
-    socket_.set_option(tcp::no_delay(true), ignored);
   }
   ~GrpcConnection() override { transport_.connections.erase(this); }
   GrpcConnection(const GrpcConnection&) = delete;
@@ -74,12 +70,12 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   }
 
   void read() {
-    socket_.async_read_some(asio::buffer(buffer_.get(), kReadBytes),
-                            [self = shared_from_this()](error_code error, std::size_t size) {
-                              if (self->state_ == State::closed) return;
-                              if (error) return self->close();
-                              self->received(size);
-                            });
+    wire_.async_read_some(asio::buffer(buffer_.get(), kReadBytes),
+                          [self = shared_from_this()](error_code error, std::size_t size) {
+                            if (self->state_ == State::closed) return;
+                            if (error) return self->close();
+                            self->received(size);
+                          });
   }
 
   void received(std::size_t size) {
@@ -99,7 +95,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
     if (batch_.size() == 0) return session_.over() ? linger() : void();
     writing_ = true;
     write_begun_ = Clock::now();
-    asio::async_write(socket_, batch_.buffers(), [self = shared_from_this()](error_code error, std::size_t) {
+    asio::async_write(wire_, batch_.buffers(), [self = shared_from_this()](error_code error, std::size_t) {
       self->writing_ = false;
       if (self->state_ == State::closed) return;
       if (error) return self->close();
@@ -110,23 +106,19 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   /// Everything is sent. A socket that is closed with unread bytes would take back the last ones that it sent.
   void linger() {
     state_ = State::lingering;
-    error_code ignored;
-    // NOLINTNEXTLINE(bugprone-unused-return-value): the connection is given up anyway
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    wire_.finish();
     last_call_ = Clock::now();
   }
 
   void close() {
     if (std::exchange(state_, State::closed) == State::closed) return;
     session_.leave();
-    error_code ignored;
-    // NOLINTNEXTLINE(bugprone-unused-return-value): the connection is given up anyway
-    socket_.close(ignored);
+    wire_.close();
   }
 
   enum class State : std::uint8_t { open, lingering, closed };
 
-  tcp::socket socket_;
+  Wire wire_;
   Transport& transport_;
   GrpcSession session_;
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
@@ -139,8 +131,8 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
 
 }  // namespace
 
-void serve_grpc(tcp::socket socket, Transport& transport) {
-  std::make_shared<GrpcConnection>(std::move(socket), transport)->start();
+void serve_grpc(Wire wire, Transport& transport) {
+  std::make_shared<GrpcConnection>(std::move(wire), transport)->start();
 }
 
 }  // namespace frazil::server

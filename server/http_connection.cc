@@ -24,7 +24,6 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
-using asio::ip::tcp;
 using beast::error_code;
 
 constexpr std::uint32_t kLongestHeader = 16 * 1024;
@@ -35,12 +34,9 @@ constexpr auto kLinger = std::chrono::seconds(1);  // for a client that neither 
 /// One connection, alive while it waits for something.
 class HttpConnection : public Connection, public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(tcp::socket socket, Transport& transport, Door door)
-      : socket_(std::move(socket)), transport_(transport), rest_(transport.service), door_(door) {
+  HttpConnection(Wire wire, Transport& transport, Door door)
+      : wire_(std::move(wire)), transport_(transport), rest_(transport.service), door_(door) {
     transport_.connections.insert(this);
-    error_code ignored;
-    // NOLINTNEXTLINE(bugprone-unused-return-value): a slower connection works, too
-    socket_.set_option(tcp::no_delay(true), ignored);
   }
   ~HttpConnection() override { transport_.connections.erase(this); }
   HttpConnection(const HttpConnection&) = delete;
@@ -93,11 +89,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   /// tells meanwhile when the caller goes.
   void read() {
     if (std::exchange(reading_, true)) return;
-    socket_.async_read_some(buffer_.prepare(most_read()),
-                            [self = shared_from_this()](error_code error, std::size_t size) {
-                              self->reading_ = false;
-                              self->received(error, size);
-                            });
+    wire_.async_read_some(buffer_.prepare(most_read()),
+                          [self = shared_from_this()](error_code error, std::size_t size) {
+                            self->reading_ = false;
+                            self->received(error, size);
+                          });
   }
   std::size_t most_read() const {
     if (state_ == State::dropping || state_ == State::lingering) return kLongRead;
@@ -147,7 +143,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     if (auto refusal = early_refusal()) return refuse(std::move(*refusal), !waits);
     if (!waits) return read();
     static constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
-    asio::async_write(socket_, asio::buffer(kGoOn), [self = shared_from_this()](error_code error, std::size_t) {
+    asio::async_write(wire_, asio::buffer(kGoOn), [self = shared_from_this()](error_code error, std::size_t) {
       if (self->state_ == State::closed) return;
       error ? self->close() : self->read();
     });
@@ -216,7 +212,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
       if (message_.path != kLiveEvents) return write(live_page(message_), keep_alive);
       LiveTerms terms = live_terms(message_, transport_);
       state_ = State::closed;
-      serve_live(std::move(socket_), transport_, std::move(terms));
+      serve_live(std::move(wire_), transport_, std::move(terms));
     } catch (const Refusal& refusal) {
       write(error_reply(refusal.status(), refusal.what()), keep_alive);
     }
@@ -253,7 +249,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     const bool has_body = parser_->get().method() != http::verb::head;
     const std::array both = {asio::const_buffer(asio::buffer(head_)),
                              has_body ? asio::const_buffer(asio::buffer(reply_.body)) : asio::const_buffer()};
-    asio::async_write(socket_, both, [self = shared_from_this()](error_code error, std::size_t) {
+    asio::async_write(wire_, both, [self = shared_from_this()](error_code error, std::size_t) {
       if (self->state_ == State::closed) return;
       error ? self->close() : self->written();
     });
@@ -269,9 +265,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void linger() {
     turn_to(State::lingering);
-    error_code ignored;
-    // NOLINTNEXTLINE(bugprone-unused-return-value): the connection is given up anyway
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    wire_.finish();
     linger_on(since_);
   }
   /// As long as the client sends what it began with.
@@ -283,14 +277,10 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void close() {
     state_ = State::closed;
-    error_code ignored;
-    // NOLINTBEGIN(bugprone-unused-return-value): the connection is given up anyway
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
-    socket_.close(ignored);
-    // NOLINTEND(bugprone-unused-return-value)
+    wire_.close();
   }
 
-  tcp::socket socket_;
+  Wire wire_;
   Transport& transport_;
   const Rest rest_;
   const Door door_;
@@ -311,8 +301,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
 }  // namespace
 
-void serve_http(tcp::socket socket, Transport& transport, Door door) {
-  make_connection<HttpConnection>(transport, std::move(socket), transport, door)->begin();
+void serve_http(Wire wire, Transport& transport, Door door) {
+  make_connection<HttpConnection>(transport, std::move(wire), transport, door)->begin();
 }
 
 }  // namespace frazil::server

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include "server/transport.h"
+#include "server/wire.h"
 
 namespace frazil::server {
 
@@ -10,6 +9,6 @@ namespace frazil::server {
 enum class Door : std::uint8_t { models, metrics };
 
 /// Answers HTTP/1.1 on a connection, which lives until the client closes it, or the server ends.
-void serve_http(boost::asio::ip::tcp::socket socket, Transport& transport, Door door);
+void serve_http(Wire wire, Transport& transport, Door door);
 
 }  // namespace frazil::server

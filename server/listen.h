@@ -1,19 +1,26 @@
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
+#include <cerrno>
+
+#include <boost/asio/socket_base.hpp>
 #include <boost/system/error_code.hpp>
+#include <sys/stat.h>
 
 namespace frazil::server {
 
-/// Has a closed acceptor listen at an address.
-inline boost::system::error_code listen_at(boost::asio::ip::tcp::acceptor& acceptor,
-                                           const boost::asio::ip::tcp::endpoint& here) {
+/// Has a closed acceptor listen at an address. `file`: that of a Unix socket, for its owner and group alone; or null.
+template <class Acceptor>
+boost::system::error_code listen_at(Acceptor& acceptor, const typename Acceptor::endpoint_type& here,
+                                    const char* file = nullptr) {
+  using boost::asio::socket_base;
+  constexpr mode_t kMode = 0660;
   boost::system::error_code error;
   // NOLINTBEGIN(bugprone-unused-return-value): they return `error`
   acceptor.open(here.protocol(), error);
-  if (!error) acceptor.set_option(boost::asio::ip::tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor.set_option(socket_base::reuse_address(true), error);
   if (!error) acceptor.bind(here, error);
-  if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
+  if (!error && file != nullptr && ::chmod(file, kMode) != 0) error.assign(errno, boost::system::system_category());
+  if (!error) acceptor.listen(socket_base::max_listen_connections, error);
   // NOLINTEND(bugprone-unused-return-value)
   return error;
 }

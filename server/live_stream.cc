@@ -16,7 +16,6 @@ namespace frazil::server {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 
@@ -30,8 +29,8 @@ constexpr std::string_view kHead =
 /// One client, alive while it waits for something.
 class LiveStream : public Connection, public std::enable_shared_from_this<LiveStream> {
  public:
-  LiveStream(tcp::socket socket, Transport& transport, LiveTerms terms)
-      : socket_(std::move(socket)),
+  LiveStream(Wire wire, Transport& transport, LiveTerms terms)
+      : wire_(std::move(wire)),
         transport_(transport),
         terms_(std::move(terms)),
         view_(transport.service),
@@ -49,7 +48,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
   void begin() try {
     error_code ignored;
     // NOLINTNEXTLINE(bugprone-unused-return-value): with the system's size it works, too
-    socket_.set_option(tcp::socket::send_buffer_size(kSendBuffer), ignored);
+    wire_.socket().set_option(Socket::send_buffer_size(kSendBuffer), ignored);
     watch();
     write(std::string(kHead) + event());
     next_ = Clock::now();
@@ -78,7 +77,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
     next_ = std::max(next_ + terms_.every, Clock::now());
     timer_.expires_at(next_);
     timer_.async_wait([self = shared_from_this()](error_code error) {
-      if (!error && !self->ending_ && self->socket_.is_open()) self->tell();
+      if (!error && !self->ending_ && self->wire_.is_open()) self->tell();
     });
   }
 
@@ -97,7 +96,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
     text_ = std::move(text);
     writing_ = true;
     began_ = Clock::now();
-    asio::async_write(socket_, asio::buffer(text_), [self = shared_from_this()](error_code error, std::size_t) {
+    asio::async_write(wire_, asio::buffer(text_), [self = shared_from_this()](error_code error, std::size_t) {
       self->writing_ = false;
       if (error || self->said_end_) return self->close();
       if (self->ending_) self->say_end();
@@ -111,21 +110,17 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
   /// The client has nothing more to say: what is read tells that he goes.
   void watch() {
-    socket_.async_read_some(asio::buffer(heard_), [self = shared_from_this()](error_code error, std::size_t) {
+    wire_.async_read_some(asio::buffer(heard_), [self = shared_from_this()](error_code error, std::size_t) {
       error ? self->close() : self->watch();
     });
   }
 
   void close() {
-    error_code ignored;
     timer_.cancel();
-    // NOLINTBEGIN(bugprone-unused-return-value): the connection is given up anyway
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
-    socket_.close(ignored);
-    // NOLINTEND(bugprone-unused-return-value)
+    wire_.close();
   }
 
-  tcp::socket socket_;
+  Wire wire_;
   Transport& transport_;
   const LiveTerms terms_;
   LiveView view_;
@@ -160,8 +155,8 @@ LiveTerms live_terms(const Message& message, const Transport& transport) {
   return {.every = every, .authorization = std::string(message.authorization)};
 }
 
-void serve_live(tcp::socket socket, Transport& transport, LiveTerms terms) {
-  std::make_shared<LiveStream>(std::move(socket), transport, std::move(terms))->begin();
+void serve_live(Wire wire, Transport& transport, LiveTerms terms) {
+  std::make_shared<LiveStream>(std::move(wire), transport, std::move(terms))->begin();
 }
 
 }  // namespace frazil::server

@@ -3,10 +3,9 @@
 #include <chrono>
 #include <string>
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include "server/message.h"
 #include "server/transport.h"
+#include "server/wire.h"
 
 namespace frazil::server {
 
@@ -26,6 +25,6 @@ LiveTerms live_terms(const Message& message, const Transport& transport);
 /// Answers with server-sent events (text/event-stream): a snapshot of LiveView at once and then one each time, until
 /// the client goes. A client that has not taken the last one yet gets none, and after the options' patience is given
 /// up. When the server ends, or does not know the client's key any more, the last event is "end".
-void serve_live(boost::asio::ip::tcp::socket socket, Transport& transport, LiveTerms terms);
+void serve_live(Wire wire, Transport& transport, LiveTerms terms);
 
 }  // namespace frazil::server

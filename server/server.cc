@@ -1,80 +1,30 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <csignal>
+#include <memory>
+#include <vector>
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <frazil/error.h>
 
 #include "server/grpc_server.h"
 #include "server/http_connection.h"
-#include "server/listen.h"
+#include "server/listener.h"
 #include "server/transport.h"
 
 namespace frazil::server {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
-
-class Listener {
- public:
-  using Serve = std::function<void(tcp::socket)>;
-
-  Listener(Transport& transport, const std::string& host, std::uint16_t port, Serve serve)
-      : transport_(transport), serve_(std::move(serve)), acceptor_(transport.context) {
-    error_code error;
-    const auto address = asio::ip::make_address(host, error);
-    if (error)
-      throw api::Error(api::Code::bad_input, "--host " + host + ": expected an address such as 127.0.0.1 or ::");
-    const tcp::endpoint here(address, port);
-    error = listen_at(acceptor_, here);
-    if (error) {
-      throw api::Error(api::Code::bad_input, host + ":" + std::to_string(port) + ": " + error.message());
-    }
-  }
-  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
-
-  void accept() {
-    acceptor_.async_accept([this](error_code error, tcp::socket socket) {
-      if (error == asio::error::operation_aborted || transport_.ending) return;
-      if (error) return pause();
-      if (transport_.connections.size() < transport_.options.most_connections) {
-        serve_(std::move(socket));
-      }
-      accept();
-    });
-  }
-  void close() {
-    error_code ignored;
-    acceptor_.close(ignored);  // NOLINT(bugprone-unused-return-value): it is given up anyway
-    timer_.cancel();
-  }
-
- private:
-  /// Without more files there is no connection, and asking at once again would keep a processor busy.
-  void pause() {
-    constexpr auto kPause = std::chrono::milliseconds(50);
-    timer_.expires_after(kPause);
-    timer_.async_wait([this](error_code error) {
-      if (!error) accept();
-    });
-  }
-
-  Transport& transport_;
-  const Serve serve_;
-  tcp::acceptor acceptor_;
-  asio::steady_timer timer_{transport_.context};
-};
 
 /// Has connections look at the time, so that none has a timer, and ends them: on the first signal what is idle, on the
 /// second all.
 class Watch {
  public:
-  Watch(Transport& transport, std::vector<Listener*> listeners)
-      : transport_(transport), listeners_(std::move(listeners)), signals_(transport.context, SIGINT, SIGTERM) {}
+  Watch(Transport& transport, const std::vector<std::unique_ptr<Listener>>& listeners)
+      : transport_(transport), listeners_(listeners), signals_(transport.context, SIGINT, SIGTERM) {}
 
   /// Until the first of them, the configuration is read again on SIGHUP.
   void begin() {
@@ -116,7 +66,7 @@ class Watch {
     transport_.service.drain();
     transport_.ending = true;
     hangups_.cancel();
-    for (Listener* const listener : listeners_) listener->close();
+    for (const auto& listener : listeners_) listener->close();
     for_each([](Connection& c) { c.end(); });
     if (transport_.connections.empty()) return void(timer_.cancel());
     wait();  // what is waited for lasts as long as the last connection
@@ -128,7 +78,7 @@ class Watch {
   }
 
   Transport& transport_;
-  std::vector<Listener*> listeners_;
+  const std::vector<std::unique_ptr<Listener>>& listeners_;
   asio::signal_set signals_;
   asio::signal_set hangups_{transport_.context, SIGHUP};
   asio::steady_timer timer_{transport_.context};
@@ -139,16 +89,20 @@ class Watch {
 void serve(Service& service, const ServerOptions& options, const std::function<void(const Ports&)>& listening) {
   Transport transport(service, options);
   const auto http = [&](Door door) {
-    return [&transport, door](tcp::socket socket) { serve_http(std::move(socket), transport, door); };
+    return [&transport, door](Socket socket) { serve_http(Wire(std::move(socket)), transport, door); };
   };
-  Listener models(transport, options.host, options.http_port, http(Door::models));
-  Listener grpc(transport, options.host, options.grpc_port,
-                [&](tcp::socket socket) { serve_grpc(std::move(socket), transport); });
-  Listener metrics(transport, options.host, options.metrics_port, http(Door::metrics));
-  Watch watch(transport, {&models, &grpc, &metrics});
+  const auto grpc = [&transport](Socket socket) { serve_grpc(Wire(std::move(socket)), transport); };
+  std::vector<std::unique_ptr<Listener>> listeners;
+  const auto listen = [&](auto... where) { listeners.push_back(std::make_unique<Listener>(transport, where...)); };
+  listen(options.host, options.http_port, http(Door::models));
+  listen(options.host, options.grpc_port, grpc);
+  listen(options.host, options.metrics_port, http(Door::metrics));
+  if (!options.http_socket.empty()) listen(options.http_socket, http(Door::models));
+  if (!options.grpc_socket.empty()) listen(options.grpc_socket, grpc);
+  Watch watch(transport, listeners);
   watch.begin();
-  for (Listener* const listener : {&models, &grpc, &metrics}) listener->accept();
-  listening({.http = models.port(), .grpc = grpc.port(), .metrics = metrics.port()});
+  for (const auto& listener : listeners) listener->accept();
+  listening({.http = listeners[0]->port(), .grpc = listeners[1]->port(), .metrics = listeners[2]->port()});
   transport.context.run();
 }
 

@@ -15,6 +15,7 @@ struct ServerOptions {
   std::uint16_t http_port = 8000;         ///< 0: a free one
   std::uint16_t grpc_port = 8001;         ///< 0: a free one
   std::uint16_t metrics_port = 8002;      ///< 0: a free one
+  std::string http_socket, grpc_socket;   ///< paths of Unix sockets that are listened at, too; empty: none
   std::size_t most_connections = 4096;    ///< more are closed
   std::uint64_t most_bytes = 64U << 20U;  ///< of a request's message
   double patience_s = 60;                 ///< for a request to be complete, and for the next one
@@ -26,7 +27,7 @@ struct Ports {
 
 /// Serves until SIGTERM or SIGINT. Then it accepts no more connections, answers the requests that it has, and returns;
 /// a second signal ends it at once. On SIGHUP the configuration is read again. `listening` is told the ports once
-/// requests are served. Throws api::Error (Code::bad_input) for an address or a port that cannot be used.
+/// requests are served. Throws api::Error (Code::bad_input) for an address, a port or a path that cannot be used.
 void serve(Service& service, const ServerOptions& options, const std::function<void(const Ports&)>& listening);
 
 }  // namespace frazil::server

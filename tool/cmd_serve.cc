@@ -29,8 +29,12 @@ Result<int> serve(const ServeOptions& options) try {
   of_service.tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   server::Service service(std::move(of_service));
   server::serve(service, options.server, [&](const server::Ports& ports) {
-    fmt::print(stderr, "listening http={0}:{1} grpc={0}:{2} metrics={0}:{3}\n", options.server.host, ports.http,
-               ports.grpc, ports.metrics);
+    const auto also = [](const char* name, const std::string& path) {
+      return path.empty() ? "" : fmt::format(" {}={}", name, path);
+    };
+    fmt::print(stderr, "listening http={0}:{1} grpc={0}:{2} metrics={0}:{3}{4}{5}\n", options.server.host, ports.http,
+               ports.grpc, ports.metrics, also("http-socket", options.server.http_socket),
+               also("grpc-socket", options.server.grpc_socket));
   });
   return kDone;
 } catch (const api::Error& error) {
@@ -56,6 +60,10 @@ void add_serve(CLI::App& app, Action& action) {
   port("--http-port", options->server.http_port, "Of requests; 0: a free one");
   port("--grpc-port", options->server.grpc_port, "Of requests over gRPC; 0: a free one");
   port("--metrics-port", options->server.metrics_port, "Of metrics; 0: a free one");
+  command->add_option("--http-socket", options->server.http_socket, "A Unix socket for requests, beside the port")
+      ->type_name("PATH");
+  command->add_option("--grpc-socket", options->server.grpc_socket, "A Unix socket for requests over gRPC")
+      ->type_name("PATH");
   command->add_option("--workers", service.workers, "Requests that run at the same time, on a thread each")
       ->type_name("N")
       ->check(CLI::Range(1, 1024))

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <nghttp2/nghttp2.h>
 
@@ -39,9 +41,15 @@ class GrpcClient {
     std::string text() const { return headers.contains("grpc-message") ? headers.at("grpc-message") : ""; }
   };
 
-  explicit GrpcClient(std::uint16_t port) : socket_(context_), session_(nullptr, &nghttp2_session_del) {
-    socket_.connect({boost::asio::ip::address_v4::loopback(), port});
+  explicit GrpcClient(std::uint16_t port)
+      : GrpcClient(boost::asio::ip::tcp::endpoint(boost::asio::ip::address_v4::loopback(), port)) {
     socket_.set_option(boost::asio::ip::tcp::no_delay(true));
+  }
+  /// At a Unix socket.
+  explicit GrpcClient(const std::string& path) : GrpcClient(boost::asio::local::stream_protocol::endpoint(path)) {}
+  explicit GrpcClient(const boost::asio::generic::stream_protocol::endpoint& there)
+      : socket_(context_), session_(nullptr, &nghttp2_session_del) {
+    socket_.connect(there);
     nghttp2_session_callbacks* callbacks = nullptr;
     nghttp2_session_callbacks_new(&callbacks);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
@@ -184,7 +192,7 @@ class GrpcClient {
   }
 
   boost::asio::io_context context_;
-  boost::asio::ip::tcp::socket socket_;
+  boost::asio::generic::stream_protocol::socket socket_;
   std::unique_ptr<nghttp2_session, decltype(&nghttp2_session_del)> session_;
   std::map<std::int32_t, Answer> answers_;
   std::map<std::int32_t, std::pair<std::string, bool>> bodies_;  // still to be sent, and whether they end there

@@ -3,58 +3,21 @@
 #include <future>
 #include <thread>
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/read_until.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <gmock/gmock.h>
 
+#include "server/http_client.h"
 #include "server/running.h"
 
 namespace frazil::test {
 namespace {
 
-namespace asio = boost::asio;
-namespace http = boost::beast::http;
 using testing::HasSubstr;
 
 using Running = RunningServer;
 
-class Client {
- public:
-  explicit Client(std::uint16_t port) : socket_(context_) { socket_.connect({asio::ip::address_v4::loopback(), port}); }
-  void send(std::string_view text) { asio::write(socket_, asio::buffer(text)); }
-  void post(std::string_view path, std::string_view body) {
-    send("POST " + std::string(path) + " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + std::string(body));
-  }
-  /// Status and body of the next answer; 0 when the connection is closed instead.
-  std::pair<unsigned, std::string> receive() {
-    http::response<http::string_body> response;
-    boost::system::error_code error;
-    http::read(socket_, buffer_, response, error);
-    return error ? std::pair{0U, error.message()} : std::pair{response.result_int(), response.body()};
-  }
-  /// What comes before a text, as it is.
-  std::string text_up_to(const std::string& mark) {
-    std::string text;
-    const std::size_t size = asio::read_until(socket_, asio::dynamic_buffer(text), mark);
-    return text.substr(0, size);
-  }
-  void close() { socket_.close(); }
+using Client = HttpClient<>;
 
- private:
-  asio::io_context context_;
-  asio::ip::tcp::socket socket_;
-  boost::beast::flat_buffer buffer_;
-};
-
-constexpr std::string_view kOne = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]})",
-                           kLong = R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})";
+constexpr std::string_view kLong = R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})";
 
 class HttpServer : public testing::Test {
  protected:
@@ -67,7 +30,7 @@ class HttpServer : public testing::Test {
     for (;;) {
       Client client(server.ports.metrics);
       client.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n");
-      if (client.receive().second.find(text) != std::string::npos) return;
+      if (client.receive().body.find(text) != std::string::npos) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
@@ -79,30 +42,30 @@ TEST_F(HttpServer, AnswersOneAfterTheOtherOnAConnection) {
   Client client(server.ports.http);
   for (int i = 0; i < 3; ++i) {
     client.post("/v2/models/double/infer", kOne);
-    const auto [status, body] = client.receive();
+    const auto [status, body, fields] = client.receive();
     EXPECT_EQ(status, 200U);
     EXPECT_THAT(body, HasSubstr(R"("data":[2,4])"));
   }
   client.send("GET /v2/health/ready HTTP/1.1\r\nHost: h\r\n\r\nGET /v2 HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_THAT(client.receive().second, HasSubstr("ready"));
-  EXPECT_THAT(client.receive().second, HasSubstr("extensions")) << "two requests at once are answered in order";
+  EXPECT_THAT(client.receive().body, HasSubstr("ready"));
+  EXPECT_THAT(client.receive().body, HasSubstr("extensions")) << "two requests at once are answered in order";
 }
 
 TEST_F(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
   const Running server(folder_, {.most_bytes = 1000});
   Client large(server.ports.http);
   large.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n");
-  EXPECT_EQ(large.receive().first, 413U);
+  EXPECT_EQ(large.receive().status, 413U);
   Client odd(server.ports.http);
   odd.send("HELLO\r\n\r\n");
-  EXPECT_EQ(odd.receive().first, 400U);
+  EXPECT_EQ(odd.receive().status, 400U);
   Client header(server.ports.http);
   header.send("GET /v2 HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n");
-  EXPECT_EQ(header.receive().first, 413U);
+  EXPECT_EQ(header.receive().status, 413U);
   Client compressed(server.ports.http);
   compressed.send(
       "POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx");
-  EXPECT_EQ(compressed.receive().first, 400U);
+  EXPECT_EQ(compressed.receive().status, 400U);
 }
 
 TEST_F(HttpServer, TellsClientsThatWaitToGoOn) {
@@ -110,16 +73,16 @@ TEST_F(HttpServer, TellsClientsThatWaitToGoOn) {
   Client client(server.ports.http);
   client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: " +
               std::to_string(kOne.size()) + "\r\n\r\n");
-  EXPECT_EQ(client.receive().first, 100U);
+  EXPECT_EQ(client.receive().status, 100U);
   client.send(kOne);
-  EXPECT_EQ(client.receive().first, 200U);
+  EXPECT_EQ(client.receive().status, 200U);
 }
 
 TEST_F(HttpServer, SlowRequestsAreGivenUp) {
   const Running server(folder_, {.patience_s = 0.05});
   Client client(server.ports.http);
   client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
-  EXPECT_EQ(client.receive().first, 0U);
+  EXPECT_EQ(client.receive().status, 0U);
 }
 
 TEST_F(HttpServer, EndsRunsOfCallersThatGo) {
@@ -131,7 +94,7 @@ TEST_F(HttpServer, EndsRunsOfCallersThatGo) {
   wait_for(server, R"(frazil_requests_total{model="count",version="1",outcome="failure"} 1)");
   Client next(server.ports.http);
   next.post("/v2/models/double/infer", kOne);
-  EXPECT_EQ(next.receive().first, 200U) << "the only worker is free again";
+  EXPECT_EQ(next.receive().status, 200U) << "the only worker is free again";
 }
 
 TEST_F(HttpServer, RefusesWhatItCannotTakeInTime) {
@@ -140,9 +103,9 @@ TEST_F(HttpServer, RefusesWhatItCannotTakeInTime) {
   first.post("/v2/models/count/infer", kLong);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   second.post("/v2/models/double/infer", kOne);
-  EXPECT_EQ(second.receive().first, 429U);
+  EXPECT_EQ(second.receive().status, 429U);
   second.send("GET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_EQ(second.receive().first, 200U);
+  EXPECT_EQ(second.receive().status, 200U);
   first.close();
   wait_for(server, R"(outcome="failure"} 1)");
 }
@@ -171,10 +134,10 @@ TEST_F(HttpServer, RefusesBeforeABodyIsSent) {
   for (const auto& c : cases) {
     Client client(server.ports.http);
     client.send(c.head);
-    EXPECT_EQ(client.receive().first, 429U) << c.what << ": and the answer is the final one";
+    EXPECT_EQ(client.receive().status, 429U) << c.what << ": and the answer is the final one";
     client.send(std::string(c.body, 'x'));
     if (c.stays) client.send("GET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n");
-    const auto [status, text] = client.receive();
+    const auto [status, text, fields] = client.receive();
     EXPECT_EQ(status, c.stays ? 200U : 0U) << c.what << ": " << text;
     if (!c.stays) {
       EXPECT_EQ(text, "end of stream") << "without a reset, which could take the answer back";
@@ -195,7 +158,7 @@ TEST_F(HttpServer, RefusesBeforeABodyForWhateverReason) {
     Client client(server.ports.http);
     client.send("POST " + std::string(c.target) + " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(c.size) +
                 "\r\n\r\n");
-    EXPECT_EQ(client.receive().first, c.status) << c.target;
+    EXPECT_EQ(client.receive().status, c.status) << c.target;
   }
 }
 
@@ -203,7 +166,7 @@ TEST_F(HttpServer, RefusesWhatWouldBeLateOnceItsJsonHasCome) {
   const Running server(folder_, {});
   Client warm(server.ports.http), running(server.ports.http), late(server.ports.http);
   warm.post("/v2/models/count/infer", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[5000000]}]})");
-  EXPECT_EQ(warm.receive().first, 200U);
+  EXPECT_EQ(warm.receive().status, 200U);
   running.post("/v2/models/count/infer", kLong);
   server.wait_for_start("count");
   const std::string json =
@@ -213,7 +176,7 @@ TEST_F(HttpServer, RefusesWhatWouldBeLateOnceItsJsonHasCome) {
       head_of_body(json.size() + 4000, "Inference-Header-Content-Length: " + std::to_string(json.size()) + "\r\n"));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   late.send(json);
-  const auto [status, text] = late.receive();
+  const auto [status, text, fields] = late.receive();
   EXPECT_EQ(status, 429U);
   EXPECT_THAT(text, HasSubstr("its time-out is"));
 }
@@ -235,8 +198,8 @@ TEST_F(HttpServer, AnswersWhatHasArrivedBeforeItEnds) {
   running.post("/v2/models/count/infer", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[3000000]}]})");
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   server.end();
-  EXPECT_EQ(running.receive().first, 200U);
-  EXPECT_EQ(idle.receive().first, 0U);
+  EXPECT_EQ(running.receive().status, 200U);
+  EXPECT_EQ(idle.receive().status, 0U);
 }
 
 TEST_F(HttpServer, AddressesThatCannotBeUsedAreRefused) {
