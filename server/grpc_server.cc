@@ -106,7 +106,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   /// Everything is sent. A socket that is closed with unread bytes would take back the last ones that it sent.
   void linger() {
     state_ = State::lingering;
-    wire_.finish();
+    wire_.finish(shared_from_this());
     last_call_ = Clock::now();
   }
 

@@ -74,7 +74,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     answering,  ///< which may take as long as it wants
     writing,    ///< the answer
     dropping,   ///< the rest of a body that was refused
-    lingering,  ///< until the client closes: a socket closed with unread bytes would take back the last answer
+    lingering,  ///< until the client closes: a socket closed with unread bytes would take back the last answer, and
+                ///< TLS has a last word
     closed
   };
 
@@ -257,7 +258,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void written() {
     reply_ = {};
-    if (!keep_alive_ || transport_.ending) return parser_->is_done() ? close() : linger();
+    if (!keep_alive_ || transport_.ending) return parser_->is_done() && !wire_.encrypted() ? close() : linger();
     if (to_drop_ == 0) return begin();
     turn_to(State::dropping);
     drop();
@@ -265,7 +266,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void linger() {
     turn_to(State::lingering);
-    wire_.finish();
+    wire_.finish(shared_from_this());
     linger_on(since_);
   }
   /// As long as the client sends what it began with.

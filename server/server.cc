@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <frazil/error.h>
 
 #include "server/grpc_server.h"
 #include "server/http_connection.h"
 #include "server/listener.h"
+#include "server/tls.h"
 #include "server/transport.h"
 
 namespace frazil::server {
@@ -23,10 +26,10 @@ using boost::system::error_code;
 /// second all.
 class Watch {
  public:
-  Watch(Transport& transport, const std::vector<std::unique_ptr<Listener>>& listeners)
-      : transport_(transport), listeners_(listeners), signals_(transport.context, SIGINT, SIGTERM) {}
+  Watch(Transport& transport, const std::vector<std::unique_ptr<Listener>>& listeners, std::optional<Tls>& tls)
+      : transport_(transport), listeners_(listeners), tls_(tls), signals_(transport.context, SIGINT, SIGTERM) {}
 
-  /// Until the first of them, the configuration is read again on SIGHUP.
+  /// Until the first of them, the configuration and the certificates are read again on SIGHUP.
   void begin() {
     wait();
     wait_for_hangup();
@@ -43,9 +46,19 @@ class Watch {
   void wait_for_hangup() {
     hangups_.async_wait([this](error_code error, int) {
       if (error) return;
-      transport_.service.begin_reload_config();
+      reload();
       wait_for_hangup();
     });
+  }
+  void reload() {
+    transport_.service.begin_reload_config();
+    if (!tls_) return;
+    try {
+      tls_->reload();
+      transport_.options.tell("the certificates were read again");
+    } catch (const api::Error& error) {
+      transport_.options.tell(std::string(error.what()) + "; the certificates from before are used on");
+    }
   }
   void tick() {
     constexpr Clock::duration kShortest = std::chrono::milliseconds(10), kLongest = std::chrono::seconds(1);
@@ -79,6 +92,7 @@ class Watch {
 
   Transport& transport_;
   const std::vector<std::unique_ptr<Listener>>& listeners_;
+  std::optional<Tls>& tls_;
   asio::signal_set signals_;
   asio::signal_set hangups_{transport_.context, SIGHUP};
   asio::steady_timer timer_{transport_.context};
@@ -88,18 +102,27 @@ class Watch {
 
 void serve(Service& service, const ServerOptions& options, const std::function<void(const Ports&)>& listening) {
   Transport transport(service, options);
+  std::optional<Tls> tls;
+  if (!options.tls.certificate.empty()) tls.emplace(options.tls);
   const auto http = [&](Door door) {
-    return [&transport, door](Socket socket) { serve_http(Wire(std::move(socket)), transport, door); };
+    return [&transport, door](Wire wire) { serve_http(std::move(wire), transport, door); };
   };
-  const auto grpc = [&transport](Socket socket) { serve_grpc(Wire(std::move(socket)), transport); };
+  const auto grpc = [&transport](Wire wire) { serve_grpc(std::move(wire), transport); };
+  const auto plain = [](auto serve) { return [serve](Socket socket) { serve(Wire(std::move(socket))); }; };
+  const auto secure = [&](Tls::Protocol protocol, auto serve) -> Listener::Serve {
+    if (!tls) return plain(serve);
+    return [&transport, &tls, protocol, serve](Socket socket) {
+      tls->accept(std::move(socket), transport, protocol, serve);
+    };
+  };
   std::vector<std::unique_ptr<Listener>> listeners;
   const auto listen = [&](auto... where) { listeners.push_back(std::make_unique<Listener>(transport, where...)); };
-  listen(options.host, options.http_port, http(Door::models));
-  listen(options.host, options.grpc_port, grpc);
-  listen(options.host, options.metrics_port, http(Door::metrics));
-  if (!options.http_socket.empty()) listen(options.http_socket, http(Door::models));
-  if (!options.grpc_socket.empty()) listen(options.grpc_socket, grpc);
-  Watch watch(transport, listeners);
+  listen(options.host, options.http_port, secure(Tls::Protocol::http, http(Door::models)));
+  listen(options.host, options.grpc_port, secure(Tls::Protocol::grpc, grpc));
+  listen(options.host, options.metrics_port, secure(Tls::Protocol::http, http(Door::metrics)));
+  if (!options.http_socket.empty()) listen(options.http_socket, plain(http(Door::models)));
+  if (!options.grpc_socket.empty()) listen(options.grpc_socket, plain(grpc));
+  Watch watch(transport, listeners, tls);
   watch.begin();
   for (const auto& listener : listeners) listener->accept();
   listening({.http = listeners[0]->port(), .grpc = listeners[1]->port(), .metrics = listeners[2]->port()});

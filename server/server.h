@@ -10,15 +10,25 @@
 
 namespace frazil::server {
 
+/// Files in PEM.
+struct TlsOptions {
+  std::string certificate;  ///< with those that lead to the root behind it; empty: no TLS
+  std::string key;          ///< without a password
+  std::string client_ca;    ///< clients need a certificate of one of these; empty: none is asked for
+};
+
 struct ServerOptions {
   std::string host = "127.0.0.1";         ///< an address of this machine
   std::uint16_t http_port = 8000;         ///< 0: a free one
   std::uint16_t grpc_port = 8001;         ///< 0: a free one
   std::uint16_t metrics_port = 8002;      ///< 0: a free one
   std::string http_socket, grpc_socket;   ///< paths of Unix sockets that are listened at, too; empty: none
+  TlsOptions tls;                         ///< of the ports; Unix sockets have none
   std::size_t most_connections = 4096;    ///< more are closed
   std::uint64_t most_bytes = 64U << 20U;  ///< of a request's message
   double patience_s = 60;                 ///< for a request to be complete, and for the next one
+  /// Is told what became of certificates that were read again.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
 struct Ports {
@@ -26,8 +36,9 @@ struct Ports {
 };
 
 /// Serves until SIGTERM or SIGINT. Then it accepts no more connections, answers the requests that it has, and returns;
-/// a second signal ends it at once. On SIGHUP the configuration is read again. `listening` is told the ports once
-/// requests are served. Throws api::Error (Code::bad_input) for an address, a port or a path that cannot be used.
+/// a second signal ends it at once. On SIGHUP the configuration is read again, and certificates for connections that
+/// begin from then on. `listening` is told the ports once requests are served. Throws api::Error (Code::bad_input) for
+/// an address, a port, a path or a certificate that cannot be used.
 void serve(Service& service, const ServerOptions& options, const std::function<void(const Ports&)>& listening);
 
 }  // namespace frazil::server

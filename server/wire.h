@@ -1,45 +1,73 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/stream.hpp>
 
 namespace frazil::server {
 
 /// Of TCP or a Unix one.
 using Socket =
     boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, boost::asio::io_context::executor_type>;
+using TlsStream = boost::asio::ssl::stream<Socket>;
 
-/// The bytes of a connection. Reads and writes as streams of Asio do, one of each at a time; functions do not throw.
+/// The bytes of a connection, as they are or in TLS. Reads and writes as streams of Asio do, one of each at a time.
 class Wire {
  public:
   using executor_type = Socket::executor_type;
+  using Names = std::shared_ptr<const std::vector<std::string>>;
 
-  /// Small messages are sent without delay.
   explicit Wire(Socket socket);
+  /// Of one that has shaken hands. `client`: the names in the client's certificate; null: he has shown none.
+  Wire(std::unique_ptr<TlsStream> tls, Names client);
 
-  executor_type get_executor() { return socket_.get_executor(); }
+  executor_type get_executor() { return socket().get_executor(); }
   template <class Buffers, class Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
-    socket_.async_read_some(buffers, std::forward<Handler>(handler));
+    tls_ != nullptr ? tls_->async_read_some(buffers, std::forward<Handler>(handler))
+                    : plain_->async_read_some(buffers, std::forward<Handler>(handler));
   }
   template <class Buffers, class Handler>
   void async_write_some(const Buffers& buffers, Handler&& handler) {
-    socket_.async_write_some(buffers, std::forward<Handler>(handler));
+    tls_ != nullptr ? tls_->async_write_some(record_of(buffers), std::forward<Handler>(handler))
+                    : plain_->async_write_some(buffers, std::forward<Handler>(handler));
   }
 
-  Socket& socket() { return socket_; }
-  bool is_open() const { return socket_.is_open(); }
-  /// Nothing more will be written; the client is told, and may still send.
-  void finish();
+  Socket& socket() { return tls_ != nullptr ? tls_->next_layer() : *plain_; }
+  bool is_open() const { return tls_ != nullptr ? tls_->lowest_layer().is_open() : plain_->is_open(); }
+  bool encrypted() const { return tls_ != nullptr; }
+  const Names& client() const { return client_; }
+  /// Nothing more will be written; the client is told, and may still send. `owner` keeps this one until then.
+  void finish(std::shared_ptr<void> owner);
   /// What is under way ends with an error.
   void close();
 
  private:
-  Socket socket_;
+  static constexpr std::size_t kRecord = 16 * 1024;  // the largest of TLS
+
+  /// TLS takes one buffer at a time: short ones go together.
+  template <class Buffers>
+  boost::asio::const_buffer record_of(const Buffers& buffers) {
+    const boost::asio::const_buffer first = *boost::asio::buffer_sequence_begin(buffers);
+    if (first.size() >= kRecord || first.size() == boost::asio::buffer_size(buffers)) return first;
+    record_.resize(kRecord);
+    return boost::asio::buffer(record_, boost::asio::buffer_copy(boost::asio::buffer(record_), buffers));
+  }
+
+  std::optional<Socket> plain_;  // or
+  std::unique_ptr<TlsStream> tls_;
+  std::vector<char> record_;  // that is being written
+  Names client_;
 };
 
 }  // namespace frazil::server

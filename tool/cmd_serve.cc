@@ -26,9 +26,12 @@ Result<int> serve(const ServeOptions& options) try {
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
   if (options.memory_limit) of_service.run.memory_limit = *options.memory_limit / of_service.workers;
   of_service.warn = [](const std::string& warning) { fmt::print(stderr, "warning: {}\n", warning); };
-  of_service.tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  const auto tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  of_service.tell = tell;
   server::Service service(std::move(of_service));
-  server::serve(service, options.server, [&](const server::Ports& ports) {
+  server::ServerOptions of_server = options.server;
+  of_server.tell = tell;
+  server::serve(service, of_server, [&](const server::Ports& ports) {
     const auto also = [](const char* name, const std::string& path) {
       return path.empty() ? "" : fmt::format(" {}={}", name, path);
     };
@@ -64,6 +67,16 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("PATH");
   command->add_option("--grpc-socket", options->server.grpc_socket, "A Unix socket for requests over gRPC")
       ->type_name("PATH");
+  server::TlsOptions& tls = options->server.tls;
+  CLI::Option* const certificate =
+      command->add_option("--tls-certificate", tls.certificate, "PEM: TLS at all ports; SIGHUP has it read again")
+          ->type_name("FILE");
+  CLI::Option* const key = command->add_option("--tls-key", tls.key, "PEM, the certificate's")->type_name("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
+  command->add_option("--tls-client-ca", tls.client_ca, "PEM: clients need a certificate of one of these")
+      ->type_name("FILE")
+      ->needs(certificate);
   command->add_option("--workers", service.workers, "Requests that run at the same time, on a thread each")
       ->type_name("N")
       ->check(CLI::Range(1, 1024))

@@ -9,12 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <nghttp2/nghttp2.h>
+
+#include "server/client_socket.h"
 
 // A client of gRPC that does what it is told, also what a proper one would not.
 namespace frazil::test {
@@ -29,6 +27,8 @@ inline std::string framed(std::string_view message, char flag = 0) {
   return bytes += message;
 }
 
+/// `Stream` is made of a ClientSocket and what else it needs.
+template <class Stream = ClientSocket>
 class GrpcClient {
  public:
   /// What has come for a stream.
@@ -41,15 +41,11 @@ class GrpcClient {
     std::string text() const { return headers.contains("grpc-message") ? headers.at("grpc-message") : ""; }
   };
 
-  explicit GrpcClient(std::uint16_t port)
-      : GrpcClient(boost::asio::ip::tcp::endpoint(boost::asio::ip::address_v4::loopback(), port)) {
-    socket_.set_option(boost::asio::ip::tcp::no_delay(true));
-  }
-  /// At a Unix socket.
-  explicit GrpcClient(const std::string& path) : GrpcClient(boost::asio::local::stream_protocol::endpoint(path)) {}
-  explicit GrpcClient(const boost::asio::generic::stream_protocol::endpoint& there)
-      : socket_(context_), session_(nullptr, &nghttp2_session_del) {
-    socket_.connect(there);
+  /// At a port, or the path of a Unix socket.
+  template <class Where, class... Arguments>
+  explicit GrpcClient(const Where& where, Arguments&&... arguments)
+      : stream_(connected(context_, where), std::forward<Arguments>(arguments)...),
+        session_(nullptr, &nghttp2_session_del) {
     nghttp2_session_callbacks* callbacks = nullptr;
     nghttp2_session_callbacks_new(&callbacks);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
@@ -117,7 +113,7 @@ class GrpcClient {
   void send_plain(std::string_view bytes) {
     flush();
     boost::system::error_code error;
-    boost::asio::write(socket_, boost::asio::buffer(bytes), error);
+    boost::asio::write(stream_, boost::asio::buffer(bytes), error);
   }
 
   /// Waits for the end of a stream or of the connection.
@@ -135,7 +131,7 @@ class GrpcClient {
     while (receive()) continue;
     return goaway_;
   }
-  void close() { socket_.close(); }
+  void close() { stream_.lowest_layer().close(); }
 
  private:
   static GrpcClient& of(void* user) { return *static_cast<GrpcClient*>(user); }
@@ -178,21 +174,21 @@ class GrpcClient {
     ssize_t size = 0;
     while ((size = nghttp2_session_mem_send(session_.get(), &bytes)) > 0) {
       boost::system::error_code error;
-      boost::asio::write(socket_, boost::asio::buffer(bytes, static_cast<std::size_t>(size)), error);
+      boost::asio::write(stream_, boost::asio::buffer(bytes, static_cast<std::size_t>(size)), error);
     }
   }
   bool receive() {
     flush();
     char buffer[4096];
     boost::system::error_code error;
-    const std::size_t size = socket_.read_some(boost::asio::buffer(buffer), error);
+    const std::size_t size = stream_.read_some(boost::asio::buffer(buffer), error);
     if (error) return false;
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(buffer);
     return nghttp2_session_mem_recv(session_.get(), bytes, size) >= 0;
   }
 
   boost::asio::io_context context_;
-  boost::asio::generic::stream_protocol::socket socket_;
+  Stream stream_;
   std::unique_ptr<nghttp2_session, decltype(&nghttp2_session_del)> session_;
   std::map<std::int32_t, Answer> answers_;
   std::map<std::int32_t, std::pair<std::string, bool>> bodies_;  // still to be sent, and whether they end there

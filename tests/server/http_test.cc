@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "server/http_client.h"
+#include "server/http_test_client.h"
 #include "server/running.h"
 
 namespace frazil::test {

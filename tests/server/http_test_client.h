@@ -4,15 +4,13 @@
 #include <string_view>
 #include <utility>
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
+
+#include "server/client_socket.h"
 
 // A client of HTTP/1.1 that does what it is told, also what a proper one would not.
 namespace frazil::test {
@@ -21,19 +19,14 @@ namespace frazil::test {
 constexpr std::string_view kOne = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]})",
                            kOneAnswer = R"("data":[2,4])";
 
-using ClientSocket = boost::asio::generic::stream_protocol::socket;
-
-/// `Stream`: a socket, or something over one that it takes as its first argument.
+/// `Stream` is made of a ClientSocket and what else it needs.
 template <class Stream = ClientSocket>
 class HttpClient {
  public:
-  template <class... Arguments>
-  explicit HttpClient(std::uint16_t port, Arguments&&... arguments)
-      : stream_(connected(boost::asio::ip::tcp::endpoint(boost::asio::ip::address_v4::loopback(), port)),
-                std::forward<Arguments>(arguments)...) {}
-  /// At a Unix socket.
-  explicit HttpClient(const std::string& path)
-      : stream_(connected(boost::asio::local::stream_protocol::endpoint(path))) {}
+  /// At a port, or the path of a Unix socket.
+  template <class Where, class... Arguments>
+  explicit HttpClient(const Where& where, Arguments&&... arguments)
+      : stream_(connected(context_, where), std::forward<Arguments>(arguments)...) {}
 
   Stream& stream() { return stream_; }
   void send(std::string_view text) { boost::asio::write(stream_, boost::asio::buffer(text)); }
@@ -62,16 +55,11 @@ class HttpClient {
     const std::size_t size = boost::asio::read_until(stream_, boost::asio::dynamic_buffer(text), mark);
     return text.substr(0, size);
   }
+  /// Goes on with what is under way.
+  void poll() { context_.poll(); }
   void close() { stream_.lowest_layer().close(); }
 
  private:
-  template <class Endpoint>
-  ClientSocket connected(const Endpoint& there) {
-    typename Endpoint::protocol_type::socket socket(context_);
-    socket.connect(there);
-    return socket;
-  }
-
   boost::asio::io_context context_;
   Stream stream_;
   boost::beast::flat_buffer buffer_;
