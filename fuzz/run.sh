@@ -15,7 +15,7 @@ seconds=${FUZZ_SECONDS:-60}
 most_findings=5
 
 # What a target needs beyond the usual: its largest input in bytes, and options.
-declare -A max_len=([import_fuzz]=16384 [text_fuzz]=8192 [npy_fuzz]=2048 [pb_fuzz]=4096 [graph_fuzz]=1024 [infer_fuzz]=2048 [grpc_fuzz]=2048)
+declare -A max_len=([import_fuzz]=16384 [text_fuzz]=8192 [npy_fuzz]=2048 [pb_fuzz]=4096 [graph_fuzz]=1024 [infer_fuzz]=2048 [grpc_fuzz]=2048 [connection_fuzz]=2048)
 # Graphs whose extents are long texts, written and read back, take up to 270 s under sanitizers and coverage counts.
 declare -A options=([import_fuzz]=-close_fd_mask=2 [graph_fuzz]=-timeout=900)
 usual=(-timeout=60 -rss_limit_mb=2560 -print_final_stats=1 -reload=0 -verbosity=1)

@@ -192,37 +192,52 @@ std::string read_key(const YamlNode& node) {
   return key;
 }
 
-Tenant read_tenant(const YamlNode& node, std::set<std::string>& names, std::set<std::string>& keys) {
+/// What tells a tenant from others: none may have what another one has.
+std::vector<std::string> read_distinct(const YamlNode& list, std::set<std::string>& known,
+                                       const std::function<std::string(const YamlNode&)>& read_one) {
+  if (!list.is_list()) list.fail("expected a list");
+  std::vector<std::string> read;
+  for (const YamlNode& item : list.items()) {
+    read.push_back(read_one(item));
+    if (!known.insert(read.back()).second) item.fail("expected distinct ones, got one twice");
+  }
+  if (read.empty()) list.fail("expected at least one");
+  return read;
+}
+
+/// What tenants so far are known by.
+struct Known {
+  std::set<std::string> names, keys, certificates;
+};
+
+Tenant read_tenant(const YamlNode& node, Known& known) {
   Tenant tenant{.name = node.at("name").name()};
-  if (!names.insert(tenant.name).second) {
+  if (!known.names.insert(tenant.name).second) {
     node.at("name").fail("expected distinct names, got " + shown(tenant.name) + " twice");
   }
-  const YamlNode list = node.at("keys");
-  if (!list.is_list()) list.fail("expected a list of keys");
-  for (const YamlNode& item : list.items()) {
-    tenant.keys.push_back(read_key(item));
-    if (!keys.insert(tenant.keys.back()).second) item.fail("expected distinct keys, got one twice");
-  }
-  if (tenant.keys.empty()) list.fail("expected at least one key");
   const auto read_allowed = [&](const YamlNode& x) {
     tenant.models = read_names(x);
     if (tenant.models.empty()) x.fail("expected at least one model; without this key the tenant may use all");
   };
-  node.fields({{"name", [](const YamlNode&) {}},
-               {"keys", [](const YamlNode&) {}},
-               {"max_waiting", [&](const YamlNode& x) { tenant.most_waiting = x.whole(0, kMostCount); }},
-               {"requests_per_second", [&](const YamlNode& x) { tenant.requests_per_second = x.number(0.001, 1e9); }},
-               {"models", read_allowed},
-               {"admin", [&](const YamlNode& x) { tenant.admin = x.boolean(); }}});
+  node.fields(
+      {{"name", [](const YamlNode&) {}},
+       {"keys", [&](const YamlNode& x) { tenant.keys = read_distinct(x, known.keys, read_key); }},
+       {"certificates",
+        [&](const YamlNode& x) { tenant.certificates = read_distinct(x, known.certificates, &YamlNode::name); }},
+       {"max_waiting", [&](const YamlNode& x) { tenant.most_waiting = x.whole(0, kMostCount); }},
+       {"requests_per_second", [&](const YamlNode& x) { tenant.requests_per_second = x.number(0.001, 1e9); }},
+       {"models", read_allowed},
+       {"admin", [&](const YamlNode& x) { tenant.admin = x.boolean(); }}});
+  if (tenant.keys.empty() && tenant.certificates.empty()) node.fail("expected the key 'keys' or 'certificates'");
   return tenant;
 }
 
 std::vector<Tenant> read_tenants(const YamlNode& node) {
   std::vector<Tenant> tenants;
-  std::set<std::string> names, keys;
+  Known known;
   if (node.is_list() && node.items().empty())
     node.fail("expected at least one tenant; without this key everybody may use the server");
-  for (const YamlNode& item : node.items()) tenants.push_back(read_tenant(item, names, keys));
+  for (const YamlNode& item : node.items()) tenants.push_back(read_tenant(item, known));
   return tenants;
 }
 

@@ -83,8 +83,7 @@ std::string health_check(Service& service, Bytes message) {
 // ---- what runs on workers ----
 
 Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Clock::time_point>& deadline) {
-  return {.asker = asker,
-          .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
+  return {.asker = asker, .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
 }
 
 /// Has a worker do something for a request that has a place among those that wait until it is answered. Throws Refusal
@@ -248,7 +247,7 @@ Grpc::Kind Grpc::kind_of(std::string_view method) { return method_of(method).kin
 void Grpc::check(const Begun& call) const {
   const Method& method = method_of(call.method);
   if (method.open) return;
-  const Tenants::Asker asker = service_.tenants().find(call.authorization);
+  const Tenants::Asker asker = service_.tenants().find(call.authorization, call.certificate);
   if (method.on_worker != nullptr && method.kind == Kind::unary) service_.check(arriving(asker, call.deadline));
 }
 
@@ -256,7 +255,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
   const auto refused = done;
   try {
     const Method& method = method_of(call.method);
-    if (!method.open) call.asker = service_.tenants().find(call.authorization);
+    if (!method.open) call.asker = service_.tenants().find(call.authorization, call.certificate);
     if (method.on_worker != nullptr) return method.on_worker(service_, std::move(call), std::move(done));
     done(message_of(method.at_once(service_, *call.message)));
   } catch (...) {

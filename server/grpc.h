@@ -34,6 +34,7 @@ struct GrpcReply {
   GrpcCode code = GrpcCode::ok;
   std::string text;   ///< one line for the client where it is not ok
   std::string bytes;  ///< the message where it is
+  bool compressed = false;
 };
 
 /// One message for a method.
@@ -43,9 +44,10 @@ struct GrpcCall {
   std::shared_ptr<Caller> caller;
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
-  std::string authorization, trace;  ///< of the headers authorization and traceparent
-  std::string session;               ///< the sequence of a request that names none; empty: none
-  Tenants::Asker asker = {};         ///< is found by answer()
+  std::string authorization, trace;               ///< of the headers authorization and traceparent
+  std::span<const std::string> certificate = {};  ///< names in the client's; valid while answer() runs
+  std::string session;                            ///< the sequence of a request that names none; empty: none
+  Tenants::Asker asker = {};                      ///< is found by answer()
 };
 
 /// Open Inference Protocol v2 over gRPC, Triton's service inference.GRPCInferenceService, and grpc.health.v1.Health.
@@ -64,6 +66,7 @@ class Grpc {
   /// What is known of a call before its message has come.
   struct Begun {
     std::string_view method, authorization;
+    std::span<const std::string> certificate = {};
     std::optional<Clock::time_point> deadline;
   };
   /// Throws Refusal for a call that answer() would refuse now whatever its message has; takes no place.

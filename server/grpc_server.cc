@@ -19,13 +19,20 @@ using boost::system::error_code;
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr auto kLinger = std::chrono::seconds(1);  // for the client to close after the last byte
 
+void shorten(GrpcReply& reply, Coding coding) {
+  auto shorter = deflated(reply.bytes, coding);
+  if (!shorter) return;
+  reply.bytes = std::move(*shorter);
+  reply.compressed = true;
+}
+
 /// One connection, alive while it waits for something.
 class GrpcConnection final : public Connection, public std::enable_shared_from_this<GrpcConnection> {
  public:
   GrpcConnection(Wire wire, Transport& transport)
       : wire_(std::move(wire)),
         transport_(transport),
-        session_(transport, [this](std::int32_t id) { return done_for(id); }) {
+        session_(transport, wire_.client(), [this](std::int32_t id, Coding coding) { return done_for(id, coding); }) {
     transport_.connections.insert(this);
   }
   ~GrpcConnection() override { transport_.connections.erase(this); }
@@ -58,8 +65,10 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
 
  private:
   /// Called on any thread. The context runs on until then.
-  Grpc::Done done_for(std::int32_t id) {
-    return [weak = weak_from_this(), id, work = asio::make_work_guard(transport_.context)](GrpcReply reply) {
+  Grpc::Done done_for(std::int32_t id, Coding coding) {
+    return [weak = weak_from_this(), id, coding, from = transport_.options.compress_from,
+            work = asio::make_work_guard(transport_.context)](GrpcReply reply) {
+      if (coding != Coding::none && reply.bytes.size() >= from) shorten(reply, coding);
       asio::post(work.get_executor(), [weak, id, reply = std::move(reply)]() mutable {
         const auto self = weak.lock();
         if (self == nullptr || self->state_ == State::closed) return;

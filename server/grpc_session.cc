@@ -28,49 +28,66 @@ std::string_view view_of(const std::uint8_t* bytes, std::size_t size) {
 
 constexpr std::size_t kPrefix = 5;  // a flag and the size of the message that follows, highest byte first
 
-std::array<char, kPrefix> prefix_of(std::size_t size) {
-  return {0, static_cast<char>(size >> 24U), static_cast<char>(size >> 16U), static_cast<char>(size >> 8U),
-          static_cast<char>(size)};
+std::array<char, kPrefix> prefix_of(std::size_t size, bool compressed) {
+  return {static_cast<char>(compressed), static_cast<char>(size >> 24U), static_cast<char>(size >> 16U),
+          static_cast<char>(size >> 8U), static_cast<char>(size)};
 }
 
 /// Takes messages out of a stream's bytes, one after the other.
 class MessageReader {
  public:
-  /// Takes bytes up to the end of a message. Throws Refusal for a message that is compressed or too large.
-  void take(std::string_view& bytes, std::uint64_t most) {
+  /// Takes bytes up to the end of a message, which may be compressed in a way. Throws Refusal for one that is not, or
+  /// too large.
+  void take(std::string_view& bytes, Coding coding, std::uint64_t most) {
     while (!bytes.empty() && prefix_size_ < kPrefix) {
       prefix_[prefix_size_++] = static_cast<unsigned char>(bytes.front());
       bytes.remove_prefix(1);
-      if (prefix_size_ == kPrefix) open(most);
+      if (prefix_size_ == kPrefix) open(coding, most);
     }
     if (prefix_size_ < kPrefix) return;
-    const std::size_t size = std::min(bytes.size(), size_ - message_->size());
-    if (message_->size() + size > message_->capacity()) message_->reserve(size_);
-    message_->append(bytes.substr(0, size));
-    bytes.remove_prefix(size);
+    const std::string_view piece = bytes.substr(0, left_);
+    bytes.remove_prefix(piece.size());
+    left_ -= piece.size();
+    if (!inflater_) {
+      if (message_->size() + piece.size() > message_->capacity())
+        message_->reserve(message_->size() + piece.size() + left_);
+      message_->append(piece);
+    } else {
+      inflater_->add(piece, *message_, most);
+      if (left_ == 0) inflater_->end();
+    }
   }
-  bool complete() const { return prefix_size_ == kPrefix && message_->size() == size_; }
+  bool complete() const { return prefix_size_ == kPrefix && left_ == 0; }
+  /// What it holds.
+  std::size_t bytes() const { return prefix_size_ + (message_ == nullptr ? 0 : message_->size()); }
   bool empty() const { return prefix_size_ == 0; }
   SharedBytes release() {
     prefix_size_ = 0;
+    inflater_.reset();
     return std::exchange(message_, nullptr);
   }
 
  private:
   /// Memory for what is only announced stays small.
-  void open(std::uint64_t most) {
+  void open(Coding coding, std::uint64_t most) {
     constexpr std::size_t kAtOnce = 1 << 20;
-    if (prefix_[0] == 1) throw Refusal(Http::unsupported, "compressed messages are not supported");
-    if (prefix_[0] != 0) throw Refusal(Http::bad_request, "a message begins with a flag that is not 0 or 1");
-    size_ = 0;
-    for (std::size_t i = 1; i < kPrefix; ++i) size_ = size_ << 8U | prefix_[i];
-    if (size_ > most) throw Refusal(Http::too_large, "the message has more than " + std::to_string(most) + " bytes");
+    const bool compressed = prefix_[0] == 1;
+    if (prefix_[0] > 1) throw Refusal(Http::bad_request, "a message begins with a flag that is not 0 or 1");
+    if (compressed && coding == Coding::none) {
+      throw Refusal(Http::internal,
+                    "a message has the flag of a compressed one, and header grpc-encoding names no way");
+    }
+    left_ = 0;
+    for (std::size_t i = 1; i < kPrefix; ++i) left_ = left_ << 8U | prefix_[i];
+    if (left_ > most) throw Refusal(Http::too_large, "the message has more than " + std::to_string(most) + " bytes");
     message_ = std::make_shared<std::string>();
-    message_->reserve(std::min(size_, kAtOnce));
+    if (compressed) inflater_.emplace(coding);
+    message_->reserve(std::min(left_, kAtOnce));
   }
 
   std::array<unsigned char, kPrefix> prefix_ = {};
-  std::size_t prefix_size_ = 0, size_ = 0;
+  std::size_t prefix_size_ = 0, left_ = 0;  // of the prefix so far; of what comes behind it
+  std::optional<Inflater> inflater_;        // of a compressed message
   std::shared_ptr<std::string> message_;
 };
 
@@ -142,7 +159,7 @@ class Headers {
 
 /// The headers of a request, as far as they matter.
 struct Head {
-  std::string method, path, type, timeout, session, authorization, trace;
+  std::string method, path, type, timeout, session, authorization, trace, encoding;
   std::size_t bytes = 0;
 
   void add(std::string_view name, std::string_view value) {
@@ -155,6 +172,7 @@ struct Head {
     if (name == "x-session-id") session = value;
     if (name == "authorization") authorization = value;
     if (name == "traceparent") trace = value;
+    if (name == "grpc-encoding") encoding = value;
   }
 };
 
@@ -180,6 +198,7 @@ struct GrpcSession::Stream {
   std::int32_t id = 0;
   Head head;
   Grpc::Kind kind = Grpc::Kind::unary;
+  Coding coding = Coding::none;  ///< of messages that are compressed; the client takes it, too
   std::optional<Clock::time_point> deadline;
   Clock::time_point touched = Clock::now();  ///< when it came forward last
 
@@ -192,7 +211,11 @@ struct GrpcSession::Stream {
   std::size_t running = 0;         ///< its bytes
 
   bool head_sent = false;
-  std::deque<SharedBytes> replies;
+  struct Message {
+    SharedBytes bytes;
+    bool compressed;
+  };
+  std::deque<Message> replies;
   std::size_t sent = 0;          ///< bytes of the first one, with its prefix
   std::optional<GrpcReply> end;  ///< the status behind the replies
   std::uint64_t buffered = 0;    ///< bytes of messages and replies
@@ -282,9 +305,10 @@ struct GrpcSession::Callbacks {
   }
 };
 
-GrpcSession::GrpcSession(Transport& transport, DoneFor done_for)
+GrpcSession::GrpcSession(Transport& transport, std::span<const std::string> client, DoneFor done_for)
     : transport_(transport),
       grpc_(transport.service),
+      client_(client),
       done_for_(std::move(done_for)),
       most_buffered_(kMessagesBuffered * transport.options.most_bytes) {
   nghttp2_session* made = nullptr;
@@ -299,7 +323,10 @@ GrpcSession::GrpcSession(Transport& transport, DoneFor done_for)
   nghttp2_session_set_local_window_size(made, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
 }
 
-GrpcSession::~GrpcSession() { leave(); }
+GrpcSession::~GrpcSession() {
+  leave();
+  transport_.buffered -= buffered_;
+}
 
 GrpcSession::Stream* GrpcSession::find(std::int32_t id) {
   const auto at = streams_.find(id);
@@ -357,6 +384,9 @@ void GrpcSession::accept(Stream& stream) try {
   }
   if (head.method != "POST") return refuse(stream, "405");
   if (!is_grpc(head.type)) return refuse(stream, "415");
+  const auto coding = coding_from(head.encoding);
+  if (!coding) throw Refusal(Http::unsupported, "header grpc-encoding: expected one of " + std::string(kCodings));
+  stream.coding = *coding;
   stream.kind = Grpc::kind_of(head.path);
   if (!head.timeout.empty()) {
     const auto timeout = timeout_from(head.timeout);
@@ -366,7 +396,8 @@ void GrpcSession::accept(Stream& stream) try {
     stream.deadline = Clock::now() + *timeout;
   }
   if (stream.kind == Grpc::Kind::streaming) return respond(stream);
-  grpc_.check({.method = head.path, .authorization = head.authorization, .deadline = stream.deadline});
+  grpc_.check(
+      {.method = head.path, .authorization = head.authorization, .certificate = client_, .deadline = stream.deadline});
 } catch (const Refusal& refusal) {
   finish(stream, reply_of(refusal));
 }
@@ -374,6 +405,7 @@ void GrpcSession::accept(Stream& stream) try {
 void GrpcSession::account(Stream& stream, std::int64_t bytes) {
   stream.buffered += static_cast<std::uint64_t>(bytes);
   buffered_ += static_cast<std::uint64_t>(bytes);
+  transport_.buffered += static_cast<std::uint64_t>(bytes);
 }
 
 void GrpcSession::data(std::int32_t id, std::string_view bytes) {
@@ -384,10 +416,9 @@ void GrpcSession::data(std::int32_t id, std::string_view bytes) {
   }
   stream->touched = Clock::now();
   account(*stream, static_cast<std::int64_t>(bytes.size()));
-  if (buffered_ > most_buffered_) {
+  if (const auto refusal = too_much()) {
     nghttp2_session_consume(session_.get(), id, bytes.size());
-    const std::string most = std::to_string(most_buffered_);
-    return finish(*stream, reply_of({Http::too_many, "the connection's messages have more than " + most + " bytes"}));
+    return finish(*stream, reply_of(*refusal));
   }
   if (!stream->held.empty()) return void(stream->held += bytes);
   const std::size_t taken = take(*stream, bytes);
@@ -395,12 +426,29 @@ void GrpcSession::data(std::int32_t id, std::string_view bytes) {
   if (taken < bytes.size() && stream->open) stream->held = bytes.substr(taken);
 }
 
+/// Takes bytes up to the end of a message, and counts what they give.
+void GrpcSession::take_some(Stream& stream, std::string_view& bytes) {
+  const std::size_t before = stream.reader.bytes() + bytes.size();
+  stream.reader.take(bytes, stream.coding, transport_.options.most_bytes);
+  const std::size_t now = stream.reader.bytes() + bytes.size();
+  if (now == before) return;  // it is not compressed
+  account(stream, static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before));
+  if (const auto refusal = too_much()) throw Refusal(*refusal);
+}
+
+/// Why one that would need more is refused, where too much is held.
+std::optional<Refusal> GrpcSession::too_much() const {
+  if (buffered_ <= most_buffered_) return transport_.too_much();
+  return Refusal(Http::too_many,
+                 "the connection's messages have more than " + std::to_string(most_buffered_) + " bytes");
+}
+
 /// Takes messages as long as they may run. Returns the number of bytes that are done with.
 std::size_t GrpcSession::take(Stream& stream, std::string_view bytes) try {
   const std::size_t size = bytes.size();
   while (!bytes.empty() && stream.open && stream.caller == nullptr && stream.replies.size() < kMostReplies) {
     if (stream.reader.complete()) throw Refusal(Http::bad_request, "the request has more than one message");
-    stream.reader.take(bytes, transport_.options.most_bytes);
+    take_some(stream, bytes);
     if (stream.kind == Grpc::Kind::streaming && stream.reader.complete()) run(stream);
   }
   return stream.open ? size - bytes.size() : size;
@@ -450,8 +498,9 @@ void GrpcSession::run(Stream& stream) {
                 .deadline = stream.deadline,
                 .authorization = stream.head.authorization,
                 .trace = stream.head.trace,
+                .certificate = client_,
                 .session = stream.head.session},
-               done_for_(stream.id));
+               done_for_(stream.id, stream.coding));
 }
 
 void GrpcSession::answered(std::int32_t id, GrpcReply reply) {
@@ -462,7 +511,8 @@ void GrpcSession::answered(std::int32_t id, GrpcReply reply) {
   account(*stream, -static_cast<std::int64_t>(std::exchange(stream->running, 0)));
   if (reply.code != GrpcCode::ok) return finish(*stream, std::move(reply));
   account(*stream, static_cast<std::int64_t>(reply.bytes.size() + kPrefix));
-  stream->replies.push_back(std::make_shared<const std::string>(std::move(reply.bytes)));
+  stream->replies.push_back(
+      {.bytes = std::make_shared<const std::string>(std::move(reply.bytes)), .compressed = reply.compressed});
   if (stream->kind == Grpc::Kind::unary) return finish(*stream, {});
   nghttp2_session_resume_data(session_.get(), id);
   next(*stream);
@@ -501,7 +551,8 @@ void GrpcSession::respond(Stream& stream) {
   Headers headers;
   headers.add(":status", "200");
   headers.add("content-type", "application/grpc");
-  headers.add("grpc-accept-encoding", "identity");
+  headers.add("grpc-accept-encoding", kCodings);
+  if (stream.coding != Coding::none) headers.add("grpc-encoding", name_of(stream.coding));
   const nghttp2_data_provider replies = {.source = {}, .read_callback = Callbacks::read_reply};
   nghttp2_submit_response(session_.get(), stream.id, headers.data(), headers.size(), &replies);
 }
@@ -514,7 +565,7 @@ void GrpcSession::submit_trailers(const Stream& stream, bool alone) {
   if (alone) {
     headers.add(":status", "200");
     headers.add("content-type", "application/grpc");
-    headers.add("grpc-accept-encoding", "identity");
+    headers.add("grpc-accept-encoding", kCodings);
   }
   headers.add("grpc-status", code);
   if (!text.empty()) headers.add("grpc-message", text);
@@ -529,11 +580,12 @@ void GrpcSession::submit_trailers(const Stream& stream, bool alone) {
 ssize_t GrpcSession::read_reply(Stream& stream, std::size_t most, std::uint32_t& flags) {
   std::size_t size = 0;
   if (!stream.replies.empty()) {
-    size = std::min(most, kPrefix + stream.replies.front()->size() - stream.sent);
+    size = std::min(most, kPrefix + stream.replies.front().bytes->size() - stream.sent);
     flags |= NGHTTP2_DATA_FLAG_NO_COPY;
   }
   const bool is_last_reply = stream.replies.size() <= 1;
-  const bool is_last = is_last_reply && (size == 0 || kPrefix + stream.replies.front()->size() == stream.sent + size);
+  const bool is_last =
+      is_last_reply && (size == 0 || kPrefix + stream.replies.front().bytes->size() == stream.sent + size);
   if (is_last && stream.end) {
     flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
     submit_trailers(stream, false);
@@ -548,9 +600,9 @@ bool GrpcSession::send_reply(Stream& stream, const std::uint8_t* frame_head, std
   constexpr std::size_t kFrameHead = 9;
   if (batch_->size() >= kWriteBytes) return false;
   batch_->add(view_of(frame_head, kFrameHead));
-  const SharedBytes& reply = stream.replies.front();
+  const auto& [reply, compressed] = stream.replies.front();
   if (stream.sent < kPrefix) {
-    const auto prefix = prefix_of(reply->size());
+    const auto prefix = prefix_of(reply->size(), compressed);
     const std::size_t of_prefix = std::min(size, kPrefix - stream.sent);
     batch_->add(std::string_view(prefix.data() + stream.sent, of_prefix));
     stream.sent += of_prefix;
@@ -572,7 +624,7 @@ void GrpcSession::closed(std::int32_t id) {
   if (stream == nullptr) return;
   if (stream->caller != nullptr) stream->caller->leave();
   nghttp2_session_consume_connection(session_.get(), stream->held.size() - stream->held_at);
-  buffered_ -= stream->buffered;
+  account(*stream, -static_cast<std::int64_t>(stream->buffered));
   streams_.erase(id);
 }
 

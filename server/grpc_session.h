@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include <boost/asio/buffer.hpp>
 #include <nghttp2/nghttp2.h>
 
+#include "server/coding.h"
 #include "server/grpc.h"
 #include "server/transport.h"
 
@@ -79,9 +81,11 @@ class Allowance {
 /// The HTTP/2 session of one connection and the calls in it, without the socket: bytes in, bytes out.
 class GrpcSession {
  public:
-  using DoneFor = std::function<Grpc::Done(std::int32_t stream)>;  ///< where the answer to a stream's message goes
+  /// Where the answer to a stream's message goes, which the client takes in a coding.
+  using DoneFor = std::function<Grpc::Done(std::int32_t stream, Coding coding)>;
 
-  GrpcSession(Transport& transport, DoneFor done_for);
+  /// `client`: the names in his certificate, which outlive this.
+  GrpcSession(Transport& transport, std::span<const std::string> client, DoneFor done_for);
   ~GrpcSession();
   GrpcSession(const GrpcSession&) = delete;
   GrpcSession& operator=(const GrpcSession&) = delete;
@@ -114,6 +118,8 @@ class GrpcSession {
   void accept(Stream& stream);
   void data(std::int32_t id, std::string_view bytes);
   std::size_t take(Stream& stream, std::string_view bytes);
+  void take_some(Stream& stream, std::string_view& bytes);
+  std::optional<Refusal> too_much() const;
   void request_ended(Stream& stream);
   void next(Stream& stream);
   void run(Stream& stream);
@@ -128,6 +134,7 @@ class GrpcSession {
 
   Transport& transport_;
   const Grpc grpc_;
+  const std::span<const std::string> client_;
   const DoneFor done_for_;
   const std::uint64_t most_buffered_;
   std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;

@@ -7,12 +7,8 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 
-#include "server/http_head.h"
+#include "server/http_request.h"
 #include "server/live_page.h"
 #include "server/live_stream.h"
 #include "server/rest.h"
@@ -22,14 +18,22 @@ namespace frazil::server {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
-using beast::error_code;
+using boost::system::error_code;
 
-constexpr std::uint32_t kLongestHeader = 16 * 1024;
-constexpr std::size_t kShortRead = 4 * 1024, kLongRead = 64 * 1024;
+constexpr std::size_t kLongRead = 64 * 1024;
+constexpr std::size_t kMostKept = 16 * 1024;       // of the buffer, between requests
 constexpr std::uint64_t kDropped = 256 * 1024;     // of a refused body, sooner than that its connection is closed
 constexpr auto kLinger = std::chrono::seconds(1);  // for a client that neither sends nor closes after the last answer
+
+/// For a client who takes gzip.
+void shorten(Reply& reply, std::uint64_t from) {
+  if (reply.body.size() < from) return;
+  reply.headers.emplace_back("Vary", "Accept-Encoding");
+  auto shorter = deflated(reply.body, Coding::gzip);
+  if (!shorter) return;
+  reply.body = std::move(*shorter);
+  reply.headers.emplace_back("Content-Encoding", name_of(Coding::gzip));
+}
 
 /// One connection, alive while it waits for something.
 class HttpConnection : public Connection, public std::enable_shared_from_this<HttpConnection> {
@@ -38,16 +42,16 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
       : wire_(std::move(wire)), transport_(transport), rest_(transport.service), door_(door) {
     transport_.connections.insert(this);
   }
-  ~HttpConnection() override { transport_.connections.erase(this); }
+  ~HttpConnection() override {
+    count(0);
+    transport_.connections.erase(this);
+  }
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
   /// With the next request.
   void begin() {
-    parser_.emplace();
-    parser_->header_limit(kLongestHeader);
-    parser_->body_limit(transport_.options.most_bytes);
-    parser_->eager(true);
+    request_.emplace(transport_.options);
     turn_to(State::waiting);
     if (buffer_.size() == 0) return read();
     state_ = State::reading;
@@ -90,19 +94,13 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   /// tells meanwhile when the caller goes.
   void read() {
     if (std::exchange(reading_, true)) return;
-    wire_.async_read_some(buffer_.prepare(most_read()),
+    const bool dropped = state_ == State::dropping || state_ == State::lingering;
+    wire_.async_read_some(buffer_.prepare(dropped ? kLongRead : request_->at_once()),
                           [self = shared_from_this()](error_code error, std::size_t size) {
                             self->reading_ = false;
                             self->received(error, size);
                           });
   }
-  std::size_t most_read() const {
-    if (state_ == State::dropping || state_ == State::lingering) return kLongRead;
-    if (state_ != State::reading || !parser_->is_header_done()) return kShortRead;
-    const auto left = parser_->content_length_remaining();
-    return left ? std::clamp<std::uint64_t>(*left, kShortRead, kLongRead) : kLongRead;
-  }
-
   void received(error_code error, std::size_t size) {
     buffer_.commit(size);
     const auto now = Clock::now();
@@ -121,24 +119,24 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   }
 
   void parse(Clock::time_point now) {
-    const bool knew_head = parser_->is_header_done();
-    error_code error;
-    buffer_.consume(parser_->put(buffer_.data(), error));
-    if (error && error != http::error::need_more) return refuse(error_reply_of(error), false);
-    if (!parser_->is_header_done()) return read();
+    const bool knew_head = request_->has_head();
+    if (!knew_head) arrived_ = now;
+    if (auto refusal = request_->take(buffer_)) return refuse(std::move(*refusal), false);
+    if (!request_->has_head()) return read();
     if (!knew_head) {
-      arrived_ = now;
-      message_ = message_of(parser_->get());
+      message_ = message_of(request_->head());
+      message_.certificate = wire_.client();
     }
-    if (parser_->is_done()) return answer();
-    message_.body = parser_->get().body();
-    if (!knew_head) return admit();
-    read_on();
+    message_.body = request_->body();
+    count(message_.body.size());
+    if (request_->complete()) return answer();
+    if (const auto refusal = transport_.too_much()) return refuse(error_reply(*refusal), false);
+    knew_head ? read_on() : admit();
   }
 
   /// The body is still to come: it is not waited for where its request would be refused anyway.
   void admit() {
-    const bool waits = message_.body.empty() && waits_to_go_on(parser_->get());
+    const bool waits = message_.body.empty() && waits_to_go_on(request_->head());
     json_size_ = whole_from(message_.json_size.value_or("0")).value_or(0);
     if (message_.body.size() >= json_size_) json_size_ = 0;
     if (auto refusal = early_refusal()) return refuse(std::move(*refusal), !waits);
@@ -161,21 +159,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     return rest_.refusal(message_, arrived_);
   }
 
-  Reply error_reply_of(error_code error) const {
-    const bool body = error == http::error::body_limit;
-    if (!body && error != http::error::header_limit) {
-      return error_reply(Http::bad_request, "the request is no valid HTTP: " + error.message());
-    }
-    const std::uint64_t most = body ? transport_.options.most_bytes : kLongestHeader;
-    return error_reply(Http::too_large, std::string(body ? "the body" : "the header") + " has more than " +
-                                            std::to_string(most) + " bytes");
-  }
-
   /// Answers before the body has come. Of one that is short the rest is dropped, and the connection stays.
   void refuse(Reply reply, bool may_stay) {
-    const auto left = may_stay ? parser_->content_length_remaining() : boost::none;
+    const auto left = may_stay ? request_->left() : std::nullopt;
     to_drop_ = left.value_or(0);
-    write(std::move(reply), left && to_drop_ <= kDropped && parser_->keep_alive());
+    write(std::move(reply), left && to_drop_ <= kDropped && request_->keep_alive());
   }
   void drop() {
     const std::uint64_t size = std::min<std::uint64_t>(to_drop_, buffer_.size());
@@ -188,17 +176,13 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void answer() {
     to_drop_ = 0;
-    if (buffer_.size() == 0 && buffer_.capacity() > kLongestHeader) buffer_.shrink_to_fit();
-    body_ = std::make_shared<std::string>(std::move(parser_->get().body()));
-    message_.body = *body_;
-    message_.body_owner = body_;
-    const bool keep_alive = parser_->keep_alive();
+    if (buffer_.size() == 0 && buffer_.capacity() > kMostKept) buffer_.shrink_to_fit();
+    const auto body = std::make_shared<std::string>(std::move(request_->body()));
+    message_.body = *body;
+    message_.body_owner = body;
+    const bool keep_alive = request_->keep_alive();
     if (door_ == Door::metrics) return write(metrics(), keep_alive);
     if (is_of_live_view(message_.path)) return live(keep_alive);
-    const beast::string_view encoding = parser_->get()[http::field::content_encoding];
-    if (!encoding.empty() && encoding != "identity") {
-      return write(error_reply(Http::bad_request, "compressed requests are not supported"), keep_alive);
-    }
     ask(keep_alive);
   }
 
@@ -215,7 +199,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
       state_ = State::closed;
       serve_live(std::move(wire_), transport_, std::move(terms));
     } catch (const Refusal& refusal) {
-      write(error_reply(refusal.status(), refusal.what()), keep_alive);
+      write(error_reply(refusal), keep_alive);
     }
   }
 
@@ -224,9 +208,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     caller_ = std::make_shared<Caller>();
     state_ = State::answering;
     const auto held = std::make_shared<Held<HttpConnection>>(transport_, shared_from_this());
-    const auto answered = [held, keep_alive, home = std::this_thread::get_id()](Reply reply) {
+    const auto answered = [held, keep_alive, zip = takes_gzip(request_->head()),
+                           home = std::this_thread::get_id()](Reply reply) {
       const auto& self = held->get();
       if (std::this_thread::get_id() == home) return self->write(std::move(reply), keep_alive);
+      if (zip) shorten(reply, self->transport_.options.compress_from);
       asio::post(self->transport_.context, [self, keep_alive, reply = std::make_shared<Reply>(std::move(reply))] {
         self->write(std::move(*reply), keep_alive);
       });
@@ -246,8 +232,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     turn_to(State::writing);
     keep_alive_ = keep_alive && !transport_.ending;
     reply_ = std::move(reply);
-    head_ = head_of(reply_, parser_->get(), keep_alive_);
-    const bool has_body = parser_->get().method() != http::verb::head;
+    head_ = head_of(reply_, request_->head(), keep_alive_);
+    const bool has_body = request_->head().method() != boost::beast::http::verb::head;
     const std::array both = {asio::const_buffer(asio::buffer(head_)),
                              has_body ? asio::const_buffer(asio::buffer(reply_.body)) : asio::const_buffer()};
     asio::async_write(wire_, both, [self = shared_from_this()](error_code error, std::size_t) {
@@ -256,9 +242,17 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     });
   }
 
+  /// So many bytes of a request are in memory.
+  void count(std::size_t bytes) {
+    transport_.buffered += bytes;
+    transport_.buffered -= std::exchange(counted_, bytes);
+  }
+
   void written() {
     reply_ = {};
-    if (!keep_alive_ || transport_.ending) return parser_->is_done() && !wire_.encrypted() ? close() : linger();
+    message_ = {};
+    count(0);
+    if (!keep_alive_ || transport_.ending) return request_->complete() && !wire_.encrypted() ? close() : linger();
     if (to_drop_ == 0) return begin();
     turn_to(State::dropping);
     drop();
@@ -288,13 +282,13 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   State state_ = State::waiting;
   bool reading_ = false, keep_alive_ = false;
   Clock::time_point since_;  // of the state; while lingering, of the last bytes
-  beast::flat_buffer buffer_;
-  std::optional<http::request_parser<http::string_body>> parser_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<HttpRequest> request_;
   Clock::time_point arrived_;  // with its header
   Message message_;
-  std::uint64_t json_size_ = 0;  // of which the end is waited for to ask again whether the request is refused; or 0
-  std::uint64_t to_drop_ = 0;    // of the body
-  std::shared_ptr<std::string> body_;
+  std::uint64_t json_size_ = 0;     // of which the end is waited for to ask again whether the request is refused; or 0
+  std::uint64_t to_drop_ = 0;       // of the body
+  std::size_t counted_ = 0;         // of its bytes
   std::shared_ptr<Caller> caller_;  // while a request is answered
   Reply reply_;
   std::string head_;  // of the answer

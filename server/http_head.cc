@@ -55,6 +55,12 @@ Message message_of(const RequestHead& head) {
           .session = session_of(head)};
 }
 
+std::optional<Coding> coding_of(const RequestHead& head) {
+  return coding_from(view_of(head[http::field::content_encoding]));
+}
+
+bool takes_gzip(const RequestHead& head) { return accepts(view_of(head[http::field::accept_encoding]), Coding::gzip); }
+
 bool waits_to_go_on(const RequestHead& head) {
   return head.version() > kVersion10 && beast::iequals(head[http::field::expect], "100-continue");
 }

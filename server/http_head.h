@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <boost/beast/http/fields.hpp>
 #include <boost/beast/http/message.hpp>
 
+#include "server/coding.h"
 #include "server/message.h"
 
 // Headers of HTTP/1.1 as the protocol above wants them.
@@ -14,6 +16,11 @@ using RequestHead = boost::beast::http::request_header<>;
 
 /// A request without its body; its texts are those of the header.
 Message message_of(const RequestHead& head);
+
+/// How the body is compressed; nothing for a way that is not known.
+std::optional<Coding> coding_of(const RequestHead& head);
+/// Whether the client takes an answer in gzip.
+bool takes_gzip(const RequestHead& head);
 
 /// A client with a large body may wait until it is told to go on.
 bool waits_to_go_on(const RequestHead& head);

@@ -73,9 +73,14 @@ void Listener::accept() {
   acceptor_.async_accept([this](error_code error, Socket socket) {
     if (error == asio::error::operation_aborted || transport_.ending) return;
     if (error) return pause();
-    if (transport_.connections.size() < transport_.options.most_connections) serve_(std::move(socket));
+    serve(std::move(socket));
     accept();
   });
+}
+
+void Listener::serve(Socket socket) try {
+  if (transport_.connections.size() < transport_.options.most_connections) serve_(std::move(socket));
+} catch (const std::exception&) {  // there is no memory for it: it is closed
 }
 
 /// Without more files there is no connection, and asking at once again would keep a processor busy.

@@ -35,6 +35,7 @@ class Listener {
  private:
   using Acceptor = boost::asio::basic_socket_acceptor<Socket::protocol_type, Socket::executor_type>;
 
+  void serve(Socket socket);
   void pause();
 
   Transport& transport_;

@@ -70,7 +70,8 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
  private:
   std::string event() {
-    return "data: " + view_.snapshot(dropped_, transport_.service.tenants().find(terms_.authorization)) + "\n\n";
+    const auto asker = transport_.service.tenants().find(terms_.authorization, wire_.client());
+    return "data: " + view_.snapshot(dropped_, asker) + "\n\n";
   }
 
   void wait() {
@@ -136,7 +137,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
 LiveTerms live_terms(const Message& message, const Transport& transport) {
   if (message.method != "GET") throw Refusal(Http::method_not_allowed, std::string(kLiveEvents) + ": expected GET");
-  transport.service.tenants().find(message.authorization);
+  transport.service.tenants().find(message.authorization, message.certificate);
   milliseconds every = kOften;
   for (const auto& [key, value] : query_of(message.query)) {
     std::int64_t number = 0;

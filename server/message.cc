@@ -11,6 +11,8 @@ Reply error_reply(Http status, std::string_view text) {
   return reply;
 }
 
+Reply error_reply(const Refusal& refusal) { return error_reply(refusal.status(), refusal.what()); }
+
 void expect_method(const Message& message, std::string_view method) {
   if (message.method == method) return;
   throw Refusal(Http::method_not_allowed, std::string(message.path) + ": expected " + std::string(method) + ", got " +

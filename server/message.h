@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ enum class Http : unsigned {
   not_found = 404,
   method_not_allowed = 405,
   too_large = 413,
+  unknown_coding = 415,
   too_many = 429,
   cancelled = 499,
   internal = 500,
@@ -46,6 +48,7 @@ struct Message {
   std::optional<std::string_view> json_size = {};  ///< the header Inference-Header-Content-Length
   std::shared_ptr<const void> body_owner = {};     ///< keeps the body; may be null
   std::string_view authorization = {};             ///< the header Authorization
+  std::span<const std::string> certificate = {};   ///< names in the client's
   std::string_view trace = {};                     ///< the header traceparent
   std::string_view session = {};                   ///< the header X-Session-Id, or the cookie frazil_session
 };
@@ -62,5 +65,6 @@ void expect_method(const Message& message, std::string_view method);
 
 /// {"error": text}
 Reply error_reply(Http status, std::string_view text);
+Reply error_reply(const Refusal& refusal);
 
 }  // namespace frazil::server

@@ -62,7 +62,7 @@ std::optional<Clock::duration> time_left(const Service& service, const Served& s
 }
 
 Reply refused(const Refusal& refusal) {
-  Reply reply = error_reply(refusal.status(), refusal.what());
+  Reply reply = error_reply(refusal);
   if (refusal.status() == Http::too_many) reply.headers.emplace_back("Retry-After", "1");
   return reply;
 }
@@ -121,15 +121,13 @@ void Rest::check(const Message& begun, Clock::time_point arrived) const {
 Service::Arriving Rest::checked(const Message& message, const Served& served, const Sender& sender) const {
   served.check_room();
   sender.asker.check(served.name());
-  return {.asker = sender.asker,
-          .target = &served,
-          .time_left = time_left(service_, served, message, sender.arrived)};
+  return {.asker = sender.asker, .target = &served, .time_left = time_left(service_, served, message, sender.arrived)};
 }
 
 /// Who is alive and ready is told to everybody.
 Tenants::Asker Rest::asker_of(const Message& message) const {
   const bool open = message.path.starts_with("/v2/health/");
-  return open ? Tenants::Asker() : service_.tenants().find(message.authorization);
+  return open ? Tenants::Asker() : service_.tenants().find(message.authorization, message.certificate);
 }
 
 void Rest::answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,

@@ -18,15 +18,17 @@ struct TlsOptions {
 };
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";         ///< an address of this machine
-  std::uint16_t http_port = 8000;         ///< 0: a free one
-  std::uint16_t grpc_port = 8001;         ///< 0: a free one
-  std::uint16_t metrics_port = 8002;      ///< 0: a free one
-  std::string http_socket, grpc_socket;   ///< paths of Unix sockets that are listened at, too; empty: none
-  TlsOptions tls;                         ///< of the ports; Unix sockets have none
-  std::size_t most_connections = 4096;    ///< more are closed
-  std::uint64_t most_bytes = 64U << 20U;  ///< of a request's message
-  double patience_s = 60;                 ///< for a request to be complete, and for the next one
+  std::string host = "127.0.0.1";            ///< an address of this machine
+  std::uint16_t http_port = 8000;            ///< 0: a free one
+  std::uint16_t grpc_port = 8001;            ///< 0: a free one
+  std::uint16_t metrics_port = 8002;         ///< 0: a free one
+  std::string http_socket, grpc_socket;      ///< paths of Unix sockets that are listened at, too; empty: none
+  TlsOptions tls;                            ///< of the ports; Unix sockets have none
+  std::size_t most_connections = 4096;       ///< more are closed
+  std::uint64_t most_bytes = 64U << 20U;     ///< of a request's message, also once it is not compressed any more
+  std::uint64_t most_buffered = 1U << 30U;   ///< bytes of requests in memory, of all connections
+  std::uint64_t compress_from = 16U << 10U;  ///< bytes of an answer whose client takes it compressed
+  double patience_s = 60;                    ///< for a request to be complete, and for the next one
   /// Is told what became of certificates that were read again.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };

@@ -12,10 +12,12 @@
 // The file that `frazil serve --config` reads, as plain data.
 namespace frazil::server {
 
-/// Who may use the server, by the keys that his requests carry. Without tenants everybody may.
+/// Who may use the server, by the keys that his requests carry or the certificate that his connections show. Without
+/// tenants everybody may.
 struct Tenant {
   std::string name;
   std::vector<std::string> keys;              ///< of the header "Authorization: Bearer KEY"
+  std::vector<std::string> certificates;      ///< names in certificates: common names, DNS names and URIs
   std::uint64_t most_waiting = 0;             ///< of his requests that run or wait; 0: the server's limit
   std::optional<double> requests_per_second;  ///< with a burst of one second
   std::vector<std::string> models;            ///< that he may use; empty: all

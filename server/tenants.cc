@@ -53,8 +53,24 @@ struct Tenants::Account {
 
 struct Tenants::List {
   std::vector<std::shared_ptr<const Account>> accounts;
-  std::map<std::string, std::shared_ptr<const Account>, std::less<>>
-      by_key;  // SHA-256 of the key: a look-up's time tells nothing of it
+  using Map = std::map<std::string, std::shared_ptr<const Account>, std::less<>>;
+  Map by_key;  // SHA-256 of the key: a look-up's time tells nothing of it
+  Map by_certificate;
+
+  std::shared_ptr<const Account> find(std::string_view authorization, std::span<const std::string> certificate) const {
+    constexpr std::string_view kBearer = "Bearer ";
+    if (authorization.starts_with(kBearer)) return at(by_key, sha256(authorization.substr(kBearer.size())));
+    for (const std::string& name : certificate) {
+      if (auto account = at(by_certificate, name); account != nullptr && authorization.empty()) return account;
+    }
+    return nullptr;
+  }
+
+ private:
+  static std::shared_ptr<const Account> at(const Map& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? nullptr : found->second;
+  }
 };
 
 // ---- who asks ----
@@ -111,6 +127,7 @@ void Tenants::replace(const std::vector<Tenant>& tenants) {
     auto account = std::make_shared<const Account>(
         Account{.tenant = tenant, .usage = old != before->accounts.end() ? (*old)->usage : std::make_shared<Usage>()});
     for (const std::string& key : tenant.keys) next->by_key.emplace(sha256(key), account);
+    for (const std::string& name : tenant.certificates) next->by_certificate.emplace(name, account);
     next->accounts.push_back(std::move(account));
   }
   const std::scoped_lock lock(mutex_);
@@ -123,16 +140,17 @@ std::shared_ptr<const Tenants::List> Tenants::list() const {
   return list_;
 }
 
-Tenants::Asker Tenants::find(std::string_view authorization) const {
-  constexpr std::string_view kBearer = "Bearer ";
+Tenants::Asker Tenants::find(std::string_view authorization, std::span<const std::string> certificate) const {
   if (!any_.load(std::memory_order_acquire)) return {};
   const auto now = list();
-  const bool bearer = authorization.starts_with(kBearer);
-  const auto at = bearer ? now->by_key.find(sha256(authorization.substr(kBearer.size()))) : now->by_key.end();
-  if (at == now->by_key.end() && !now->accounts.empty()) {
-    throw Refusal(Http::unauthorized, "the header Authorization has no known key: expected \"Bearer KEY\"");
+  auto account = now->find(authorization, certificate);
+  if (account == nullptr && !now->accounts.empty()) {
+    throw Refusal(Http::unauthorized,
+                  certificate.empty() || !authorization.empty()
+                      ? "the header Authorization has no known key: expected \"Bearer KEY\""
+                      : "the client's certificate is no tenant's: expected a known one, or the header Authorization");
   }
-  return at == now->by_key.end() ? Asker() : Asker(at->second);
+  return Asker(std::move(account));
 }
 
 std::vector<Tenants::Counts> Tenants::counts() const {

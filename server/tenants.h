@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,8 +54,9 @@ class Tenants {
     std::shared_ptr<const Account> account_;
   };
 
-  /// Throws Refusal (unauthorized) for a header Authorization without a known key.
-  Asker find(std::string_view authorization) const;
+  /// Who has the key in a header Authorization, or without such a header a certificate with one of these names. Throws
+  /// Refusal (unauthorized) where that is no tenant.
+  Asker find(std::string_view authorization, std::span<const std::string> certificate = {}) const;
 
   /// From now on there are these. One of a known name goes on counting where he has got to.
   void replace(const std::vector<Tenant>& tenants);

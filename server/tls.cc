@@ -84,13 +84,13 @@ std::string text_of(const ASN1_STRING* text) {
 }
 
 /// The common name, DNS names and URIs of the client's certificate.
-Wire::Names names_of_client(SSL* session) {
+std::vector<std::string> names_of_client(SSL* session) {
   const X509* const certificate = SSL_get0_peer_certificate(session);
-  if (certificate == nullptr) return nullptr;
-  auto names = std::make_shared<std::vector<std::string>>();
+  if (certificate == nullptr) return {};
+  std::vector<std::string> names;
   const X509_NAME* const subject = X509_get_subject_name(certificate);
   for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;) {
-    names->push_back(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
+    names.push_back(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
   }
   const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> others(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)),
@@ -98,7 +98,7 @@ Wire::Names names_of_client(SSL* session) {
   for (int i = 0; others != nullptr && i < sk_GENERAL_NAME_num(others.get()); ++i) {
     int type = 0;
     const void* const value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(others.get(), i), &type);
-    if (type == GEN_DNS || type == GEN_URI) names->push_back(text_of(static_cast<const ASN1_STRING*>(value)));
+    if (type == GEN_DNS || type == GEN_URI) names.push_back(text_of(static_cast<const ASN1_STRING*>(value)));
   }
   return names;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -41,6 +42,14 @@ struct Transport {
   std::set<Connection*> connections;
   bool ending = false;
   std::size_t live_clients = 0;  ///< that are told what goes on
+  std::uint64_t buffered = 0;    ///< bytes of requests in memory
+
+  /// Why one that would need more is refused, where that is too much.
+  std::optional<Refusal> too_much() const {
+    if (buffered <= options.most_buffered) return std::nullopt;
+    return Refusal(Http::unavailable,
+                   "the requests in memory have more than " + std::to_string(options.most_buffered) + " bytes");
+  }
 };
 
 /// A connection that other threads may hold, too: it is destroyed on the thread that runs the context.

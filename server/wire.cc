@@ -18,7 +18,8 @@ void send_at_once(Socket& socket) {
 
 Wire::Wire(Socket socket) : plain_(std::move(socket)) { send_at_once(*plain_); }
 
-Wire::Wire(std::unique_ptr<TlsStream> tls, Names client) : tls_(std::move(tls)), client_(std::move(client)) {
+Wire::Wire(std::unique_ptr<TlsStream> tls, std::vector<std::string> client)
+    : tls_(std::move(tls)), client_(std::move(client)) {
   send_at_once(tls_->next_layer());
 }
 

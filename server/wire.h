@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,11 +26,10 @@ using TlsStream = boost::asio::ssl::stream<Socket>;
 class Wire {
  public:
   using executor_type = Socket::executor_type;
-  using Names = std::shared_ptr<const std::vector<std::string>>;
 
   explicit Wire(Socket socket);
-  /// Of one that has shaken hands. `client`: the names in the client's certificate; null: he has shown none.
-  Wire(std::unique_ptr<TlsStream> tls, Names client);
+  /// Of one that has shaken hands. `client`: the names in the client's certificate.
+  Wire(std::unique_ptr<TlsStream> tls, std::vector<std::string> client);
 
   executor_type get_executor() { return socket().get_executor(); }
   template <class Buffers, class Handler>
@@ -46,7 +46,7 @@ class Wire {
   Socket& socket() { return tls_ != nullptr ? tls_->next_layer() : *plain_; }
   bool is_open() const { return tls_ != nullptr ? tls_->lowest_layer().is_open() : plain_->is_open(); }
   bool encrypted() const { return tls_ != nullptr; }
-  const Names& client() const { return client_; }
+  std::span<const std::string> client() const { return client_; }
   /// Nothing more will be written; the client is told, and may still send. `owner` keeps this one until then.
   void finish(std::shared_ptr<void> owner);
   /// What is under way ends with an error.
@@ -67,7 +67,7 @@ class Wire {
   std::optional<Socket> plain_;  // or
   std::unique_ptr<TlsStream> tls_;
   std::vector<char> record_;  // that is being written
-  Names client_;
+  std::vector<std::string> client_;
 };
 
 }  // namespace frazil::server

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include <frazil/error.h>
+#include <sys/resource.h>
 
 #include "server/config_yaml.h"
 #include "server/server.h"
@@ -20,14 +21,40 @@ struct ServeOptions {
   std::optional<std::uint64_t> memory_limit;
 };
 
+/// Throws api::Error where a tenant is known by a certificate that no client is asked for.
+void check_certificates(const std::vector<server::Tenant>& tenants, const server::TlsOptions& tls) {
+  for (const server::Tenant& tenant : tenants) {
+    if (tenant.certificates.empty() || !tls.client_ca.empty()) continue;
+    throw api::Error(
+        api::Code::bad_input,
+        "tenant '" + tenant.name + "' is known by a certificate: give --tls-client-ca, so that clients show theirs");
+  }
+}
+
+/// A connection is an open file.
+void allow_files(std::size_t connections) {
+  constexpr rlim_t kOthers = 64;
+  rlimit limit = {};
+  const rlim_t wanted = connections + kOthers;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < wanted) {
+    fmt::print(stderr, "warning: --max-connections {}: this process may have only {} open files (ulimit -Hn)\n",
+               connections, limit.rlim_cur);
+  }
+}
+
 Result<int> serve(const ServeOptions& options) try {
   server::ServiceOptions of_service = options.service;
   of_service.config_file = options.config;
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
+  check_certificates(of_service.config.tenants, options.server.tls);
   if (options.memory_limit) of_service.run.memory_limit = *options.memory_limit / of_service.workers;
   of_service.warn = [](const std::string& warning) { fmt::print(stderr, "warning: {}\n", warning); };
   const auto tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   of_service.tell = tell;
+  allow_files(options.server.most_connections);
   server::Service service(std::move(of_service));
   server::ServerOptions of_server = options.server;
   of_server.tell = tell;
@@ -44,6 +71,51 @@ Result<int> serve(const ServeOptions& options) try {
   return fail(static_cast<Code>(error.code()), "{}", error.what());
 }
 
+void add_addresses(CLI::App& command, server::ServerOptions& to) {
+  const auto port = [&](const char* name, std::uint16_t& value, const char* help) {
+    command.add_option(name, value, help)->type_name("P")->check(CLI::Range(0, 65535))->capture_default_str();
+  };
+  const auto file = [&](const char* name, std::string& value, const char* help, const char* type = "FILE") {
+    return command.add_option(name, value, help)->type_name(type);
+  };
+  command.add_option("--host", to.host, "The address to listen at; :: or 0.0.0.0: all")
+      ->type_name("H")
+      ->capture_default_str();
+  port("--http-port", to.http_port, "Of requests; 0: a free one");
+  port("--grpc-port", to.grpc_port, "Of requests over gRPC; 0: a free one");
+  port("--metrics-port", to.metrics_port, "Of metrics; 0: a free one");
+  file("--http-socket", to.http_socket, "A Unix socket for requests, beside the port", "PATH");
+  file("--grpc-socket", to.grpc_socket, "A Unix socket for requests over gRPC", "PATH");
+  const auto certificate =
+      file("--tls-certificate", to.tls.certificate, "PEM: TLS at all ports; SIGHUP has it read again");
+  const auto key = file("--tls-key", to.tls.key, "PEM, the certificate's");
+  certificate->needs(key);
+  key->needs(certificate);
+  file("--tls-client-ca", to.tls.client_ca, "PEM: clients need a certificate of one of these")->needs(certificate);
+}
+
+void add_limits(CLI::App& command, server::ServerOptions& to) {
+  const auto bytes = [&](const char* name, std::uint64_t& value, const char* help) {
+    command.add_option(name, value, help)
+        ->type_name("BYTES")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U))
+        ->capture_default_str();
+  };
+  bytes("--max-request-bytes", to.most_bytes, "Of a request's body");
+  bytes("--max-buffered-bytes", to.most_buffered, "Of all requests in memory; one that would need more is refused");
+  bytes("--compress-from", to.compress_from, "Of an answer, where its client takes it compressed");
+  command.add_option("--max-connections", to.most_connections, "More are closed")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command
+      .add_option("--patience", to.patience_s,
+                  "For a request to be complete, for its answer to be taken, and for the next one")
+      ->type_name("S")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, Action& action) {
@@ -54,29 +126,7 @@ void add_serve(CLI::App& app, Action& action) {
   service.run.threads = 1;
   CLI::App* command = app.add_subcommand("serve", "Serve the models of a folder over HTTP and gRPC");
   command->add_option("DIR", service.folder, "NAME.onnx, NAME.frzc or NAME/VERSION/model.onnx")->required();
-  const auto port = [&](const char* name, std::uint16_t& to, const char* help) {
-    command->add_option(name, to, help)->type_name("P")->check(CLI::Range(0, 65535))->capture_default_str();
-  };
-  command->add_option("--host", options->server.host, "The address to listen at; :: or 0.0.0.0: all")
-      ->type_name("H")
-      ->capture_default_str();
-  port("--http-port", options->server.http_port, "Of requests; 0: a free one");
-  port("--grpc-port", options->server.grpc_port, "Of requests over gRPC; 0: a free one");
-  port("--metrics-port", options->server.metrics_port, "Of metrics; 0: a free one");
-  command->add_option("--http-socket", options->server.http_socket, "A Unix socket for requests, beside the port")
-      ->type_name("PATH");
-  command->add_option("--grpc-socket", options->server.grpc_socket, "A Unix socket for requests over gRPC")
-      ->type_name("PATH");
-  server::TlsOptions& tls = options->server.tls;
-  CLI::Option* const certificate =
-      command->add_option("--tls-certificate", tls.certificate, "PEM: TLS at all ports; SIGHUP has it read again")
-          ->type_name("FILE");
-  CLI::Option* const key = command->add_option("--tls-key", tls.key, "PEM, the certificate's")->type_name("FILE");
-  certificate->needs(key);
-  key->needs(certificate);
-  command->add_option("--tls-client-ca", tls.client_ca, "PEM: clients need a certificate of one of these")
-      ->type_name("FILE")
-      ->needs(certificate);
+  add_addresses(*command, options->server);
   command->add_option("--workers", service.workers, "Requests that run at the same time, on a thread each")
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
@@ -85,10 +135,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  command->add_option("--max-request-bytes", options->server.most_bytes, "Of a request's body")
-      ->type_name("BYTES")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40U))
-      ->capture_default_str();
+  add_limits(*command, options->server);
   command->add_option("--deadline-ms", service.run.deadline_ms, "Of a run, where a request has no time-out")
       ->type_name("MS");
   command
@@ -106,7 +153,7 @@ void add_serve(CLI::App& app, Action& action) {
       "200\n"
       "once requests are served. SIGTERM answers what has arrived and ends with 0; a second one ends at once. SIGHUP "
       "reads\n"
-      "--config again.\n"
+      "--config and certificates again.\n"
       "Examples:\n"
       "  frazil serve models --http-port 8000\n"
       "  curl -s localhost:8000/v2/models/mnist");

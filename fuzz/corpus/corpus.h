@@ -13,12 +13,14 @@ using Seeds = std::map<std::string, std::string>;
 Seeds model_seeds();
 Seeds npy_seeds();
 Seeds infer_seeds();
+Seeds connection_seeds();
 Seeds pb_seeds();
 /// Printed models, and the cases of tests/**/*.frz.
 Seeds text_seeds(const Seeds& models);
 
 std::string text_dictionary();
 std::string npy_dictionary();
+std::string connection_dictionary();
 
 /// Small models and messages of ONNX's test cases, if the shared folder has them.
 void add_onnx_cases(Seeds& models, Seeds& messages);

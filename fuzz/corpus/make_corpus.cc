@@ -25,6 +25,8 @@ Status make(const std::filesystem::path& folder) {
   FRAZIL_CHECK(write_all(folder / "pb_fuzz", messages));
   FRAZIL_CHECK(write_all(folder / "npy_fuzz", npy_seeds()));
   FRAZIL_CHECK(write_all(folder / "infer_fuzz", infer_seeds()));
+  FRAZIL_CHECK(write_all(folder / "connection_fuzz", connection_seeds()));
+  FRAZIL_CHECK(write_file((folder / "connection_fuzz.dict").string(), connection_dictionary()));
   FRAZIL_CHECK(write_all(folder / "text_fuzz", text_seeds(models)));
   FRAZIL_CHECK(write_file((folder / "text_fuzz.dict").string(), text_dictionary()));
   return write_file((folder / "npy_fuzz.dict").string(), npy_dictionary());

@@ -43,6 +43,27 @@ TEST(Tenants, AKeyOpensTheModelsOfItsTenant) {
   EXPECT_EQ(refusal_of(tenants, "Bearer k3", "other"), Http::ok);
 }
 
+TEST(Tenants, AreKnownByCertificatesWhereNoKeyIsGiven) {
+  const Tenants tenants({{.name = "both", .keys = {"k"}, .certificates = {"both.example"}},
+                         {.name = "service", .certificates = {"spiffe://example/service", "service"}}});
+  const auto found = [&](const char* authorization, std::vector<std::string> names) -> std::string {
+    try {
+      return tenants.find(authorization, names).name();
+    } catch (const Refusal& refusal) {
+      EXPECT_EQ(refusal.status(), Http::unauthorized);
+      return "nobody";
+    }
+  };
+  EXPECT_EQ(found("", {"both.example"}), "both");
+  EXPECT_EQ(found("Bearer k", {}), "both");
+  EXPECT_EQ(found("", {"other", "spiffe://example/service"}), "service");
+  EXPECT_EQ(found("Bearer k", {"service"}), "both") << "a key says more than the connection";
+  EXPECT_EQ(found("Bearer x", {"service"}), "nobody");
+  EXPECT_EQ(found("Basic eDp4", {"service"}), "nobody");
+  EXPECT_EQ(found("", {"other"}), "nobody");
+  EXPECT_EQ(found("", {}), "nobody");
+}
+
 TEST(Tenants, HaveLimitsOfTheirOwn) {
   const Tenants tenants(
       {{.name = "few", .keys = {"a"}, .most_waiting = 1}, {.name = "slow", .keys = {"b"}, .requests_per_second = 2}});

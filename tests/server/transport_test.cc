@@ -278,6 +278,33 @@ TEST_F(OverTls, ClientsNeedACertificateWhereTheirAuthorityIsGiven) {
   EXPECT_FALSE(lets_in(server.ports.metrics, client()));
 }
 
+TEST_F(OverTls, TenantsAreKnownByTheirCertificates) {
+  server::ServiceOptions with_tenants = options_of(folder_);
+  with_tenants.config.tenants = {{.name = "shop", .certificates = {"shop.example"}, .models = {"double"}},
+                                 {.name = "bank", .certificates = {"spiffe://example/bank"}, .models = {"none"}},
+                                 {.name = "named", .certificates = {"by name"}}};
+  const RunningServer server(std::move(with_tenants), options_with_clients());
+  const struct {
+    Authority::Files client;
+    unsigned status;
+    const char* code;
+  } cases[] = {{authority_.issue("a", "DNS:other.example,DNS:shop.example"), 200, "0"},
+               {authority_.issue("b", "URI:spiffe://example/bank"), 403, "7"},
+               {authority_.issue("by name"), 200, "0"},
+               {authority_.issue("d", "DNS:nobody.example"), 401, "16"}};
+  for (const auto& c : cases) {
+    ssl::context tls = client(c.client);
+    TlsHttpClient http(server.ports.http, tls);
+    http.post("/v2/models/double/infer", kOne);
+    EXPECT_EQ(http.receive().status, c.status) << c.client.certificate;
+    http.get("/v2/live/events");
+    EXPECT_THAT(http.text_up_to("\r\n"), HasSubstr(c.status == 401 ? " 401 " : " 200 "));
+    TlsGrpcClient grpc(server.ports.grpc, tls);
+    const std::string message = field(1, "double") + input("x", "FP32", {1, 2}) + field(7, raw<float>({1, 2}));
+    EXPECT_EQ(grpc.wait(grpc.call("ModelInfer", message)).code(), c.code) << c.client.certificate;
+  }
+}
+
 TEST_F(OverTls, UnixSocketsStayPlain) {
   server::ServerOptions with_socket = options();
   with_socket.http_socket = files_ / "http";
@@ -351,7 +378,7 @@ class OthersOverTls : public OverTls {
 
 TEST_F(OthersOverTls, Python) {
   for (const std::string python : {"python3", "/usr/bin/python3"}) {
-    if (!succeeds(python + " -c 'import grpc, ssl' 2>/dev/null")) continue;
+    if (!succeeds(python + " -c 'import grpc, google.protobuf' 2>/dev/null")) continue;
     const RunningServer server(folder_, options_with_clients());
     const Authority::Files own = authority_.issue("somebody");
     const std::string script = source_dir() / "tests/server/transport_clients/client.py";
@@ -359,7 +386,7 @@ TEST_F(OthersOverTls, Python) {
                           std::to_string(server.ports.grpc) + " " + authority_.certificate() + " " + own.certificate +
                           " " + own.key);
   }
-  GTEST_SKIP() << "no gRPC for Python: install python3-grpcio";
+  GTEST_SKIP() << "no gRPC for Python: install python3-grpcio and python3-protobuf";
 }
 
 TEST_F(OthersOverTls, Curl) {

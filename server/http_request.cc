@@ -1,0 +1,66 @@
+#include "server/http_request.h"
+
+#include <algorithm>
+
+#include <boost/beast/http/error.hpp>
+
+#include "server/served.h"
+
+namespace frazil::server {
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr std::uint32_t kLongestHeader = 16 * 1024;
+constexpr std::size_t kShortRead = 4 * 1024, kLongRead = 64 * 1024;
+
+Reply unknown_coding() {
+  Reply reply = error_reply(Http::unknown_coding, "header Content-Encoding: expected one of " + std::string(kCodings));
+  reply.headers.emplace_back("Accept-Encoding", kCodings);
+  return reply;
+}
+
+}  // namespace
+
+HttpRequest::HttpRequest(const ServerOptions& options) : options_(options) {
+  parser_.header_limit(kLongestHeader);
+  parser_.body_limit(options.most_bytes);
+  parser_.eager(true);
+  parser_.get().body().most = options.most_bytes;
+}
+
+std::optional<Reply> HttpRequest::take(boost::beast::flat_buffer& buffer) {
+  const bool had_head = has_head();
+  boost::system::error_code error;
+  try {
+    buffer.consume(parser_.put(buffer.data(), error));
+  } catch (...) {
+    return error_reply(refusal_of_exception());
+  }
+  if (error && error != http::error::need_more) return answer_to(error);
+  if (!had_head && has_head() && !coding_of(head())) return unknown_coding();
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> HttpRequest::left() const {
+  const auto left = parser_.content_length_remaining();
+  return left ? std::optional(*left) : std::nullopt;
+}
+
+std::size_t HttpRequest::at_once() const {
+  if (!has_head()) return kShortRead;
+  if (coding_of(head()) != Coding::none) return kShortRead;  // which becomes a thousand times as much at most
+  return std::clamp<std::uint64_t>(left().value_or(kLongRead), kShortRead, kLongRead);
+}
+
+Reply HttpRequest::answer_to(boost::system::error_code error) const {
+  const bool body = error == http::error::body_limit;
+  if (!body && error != http::error::header_limit) {
+    return error_reply(Http::bad_request, "the request is no valid HTTP: " + error.message());
+  }
+  const std::uint64_t most = body ? options_.most_bytes : kLongestHeader;
+  return error_reply(Http::too_large, std::string(body ? "the body" : "the header") + " has more than " +
+                                          std::to_string(most) + " bytes");
+}
+
+}  // namespace frazil::server
