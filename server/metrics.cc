@@ -1,4 +1,5 @@
 #include "server/json_text.h"
+#include "server/pipeline.h"
 #include "server/service.h"
 
 // Prometheus's text format (https://prometheus.io/docs/instrumenting/exposition_formats/). Names that begin with
@@ -125,6 +126,25 @@ void append_not_ready(std::string& to, const Repository& models) {
   }
 }
 
+void append_guards(std::string& to, const Models& models) {
+  const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, auto value) {
+    head(to, name, type, help);
+    for (const auto& served : models) {
+      const auto* const pipeline = dynamic_cast<const Pipeline*>(served.get());
+      if (pipeline == nullptr) continue;
+      for_each_guard(pipeline->block(), [&](const Node& split, const NodeView::Branch& arm) {
+        line(to, name,
+             labels_of(*served) + ",split=\"" + escaped(split.name()) + "\",arm=\"" + escaped(arm.block->name) + "\"}",
+             value(*arm.guard));
+      });
+    }
+  };
+  metric("frazil_rollbacks_total", "counter", "Times that an arm of a split was rolled back",
+         [](const Guard& guard) { return guard.rollbacks(); });
+  metric("frazil_rolled_back", "gauge", "Whether an arm of a split is rolled back",
+         [](const Guard& guard) { return guard.rolled_back() ? 1 : 0; });
+}
+
 void append_states(std::string& to, const StateStore::Counts& counts) {
   const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, std::uint64_t value) {
     head(to, name, type, help);
@@ -183,6 +203,7 @@ Reply Service::metrics() const {
   append_states(to, states_->counts());
   append_batches(to, models);
   append_checks(to, models);
+  append_guards(to, models);
   append_canaries(to, loader_->tried());
   append_not_ready(to, *served_now);
   append_tenants(to, tenants_.counts());

@@ -37,6 +37,27 @@ Port port_of(const std::string& name, const YamlNode& node) {
   return *port;
 }
 
+GuardRules read_guard_rules(const YamlNode& node) {
+  GuardRules rules;
+  constexpr double kMostMs = 1e9;
+  const auto limit = [&](const char* quantile, double share) {
+    return [&rules, quantile, share](const YamlNode& n) {
+      rules.limits.push_back({.quantile = quantile, .share = share, .most = time_of(n, 0.001)});
+    };
+  };
+  node.fields({{"errors", [&](const YamlNode& n) { rules.errors = n.number(0, 1); }},
+               {"p50_ms", limit("p50", 0.5)},
+               {"p90_ms", limit("p90", 0.9)},
+               {"p99_ms", limit("p99", 0.99)},
+               {"worse_than_baseline", [&](const YamlNode& n) { rules.worse = n.number(1, kMostMs); }},
+               {"least", [&](const YamlNode& n) { rules.least = n.whole(1, 1'000'000'000); }},
+               {"window_s", [&](const YamlNode& n) { rules.window = time_of(n, 1, 1000); }}});
+  if (!rules.errors && !rules.worse && rules.limits.empty()) {
+    node.fail("expected at least one of errors, p50_ms, p90_ms, p99_ms and worse_than_baseline");
+  }
+  return rules;
+}
+
 /// The model's name and, behind '/', its version.
 std::pair<std::string, std::string> split_name(const std::string& model) {
   const std::size_t slash = model.find('/');
@@ -46,9 +67,15 @@ std::pair<std::string, std::string> split_name(const std::string& model) {
 
 class PipelineReader {
  public:
-  /// `folder` is the file's.
-  PipelineReader(const Repository& models, Workers& workers, std::string folder, const Holdings* before)
-      : models_(models), workers_(workers), folder_(std::move(folder)), holdings_(std::make_shared<Holdings>(before)) {}
+  /// `folder` is the file's, `name` the pipeline's.
+  PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
+                 const Holdings* before, Tell warn)
+      : models_(models),
+        workers_(workers),
+        folder_(std::move(folder)),
+        name_(std::move(name)),
+        warn_(std::move(warn)),
+        holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
     Pipeline::Parts parts;
@@ -84,6 +111,7 @@ class PipelineReader {
   struct ReadBlock {
     Block block;
     Results results;
+    std::string digest;  ///< of the models and files that it uses
   };
   struct Read {
     NodePtr node;
@@ -204,6 +232,8 @@ class PipelineReader {
   ReadBlock read_block(const YamlNode& node, const std::string& block, const std::string& of, Scope scope) {
     ReadBlock read{.block = {.name = block}};
     Results from;
+    std::set<std::string> others;
+    others.swap(digests_);
     if (node.find("model")) {
       Read call = read_call(node, of + "." + block, scope);
       read.block.nodes.push_back(std::move(call.node));
@@ -222,6 +252,8 @@ class PipelineReader {
       read.block.results.emplace_back(known.slot, to);
       read.results.emplace_back(name, Known{.slot = to, .type = known.type});
     }
+    for (const std::string& digest : digests_) (read.digest += digest) += '\n';
+    digests_.merge(others);
     return read;
   }
 
@@ -275,20 +307,49 @@ class PipelineReader {
   }
 
   Read read_split(const YamlNode& node, const std::string& name, const Scope& scope) {
-    std::optional<Expression> by;
-    node.fields({{"by", [&](const YamlNode& n) { by = formula(n, scope); }}, {"arms", [](const YamlNode&) {}}});
+    SplitParts parts;
     const YamlNode list = node.at("arms");
     std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
     std::vector<Block> bodies = merged(blocks);
-    std::vector<Arm> arms;
     double sum = 0;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      arms.push_back({.share = list.items()[i].at("share").number(0, 1), .block = std::move(bodies[i])});
-      sum += arms.back().share;
+      parts.arms.push_back({.share = list.items()[i].at("share").number(0, 1), .block = std::move(bodies[i])});
+      sum += parts.arms.back().share;
     }
     constexpr double kSlack = 1e-9;
     if (std::abs(sum - 1) > kSlack) list.fail("the shares sum to " + std::to_string(sum) + ": expected 1");
-    return {split_node(name, std::move(by), std::move(arms)), std::move(blocks.front().results)};
+    node.fields({{"by", [&](const YamlNode& n) { parts.by = formula(n, scope); }},
+                 {"arms", [](const YamlNode&) {}},
+                 {"baseline", [&](const YamlNode& n) { parts.baseline = arm_of(n, n.name(), parts.arms); }},
+                 {"guard", [](const YamlNode&) {}}});
+    const auto guard = node.find("guard");
+    if (!guard && node.find("baseline")) node.at("baseline").fail("expected the key 'guard' beside it");
+    if (guard) read_guards(*guard, name, blocks, parts);
+    return {split_node(name, std::move(parts)), std::move(blocks.front().results)};
+  }
+
+  static std::size_t arm_of(const YamlNode& node, const std::string& name, const std::vector<Arm>& arms) {
+    const auto at = std::ranges::find(arms, name, [](const Arm& arm) { return arm.block.name; });
+    if (at == arms.end()) node.fail("the split has no arm '" + name + "'");
+    return static_cast<std::size_t>(at - arms.begin());
+  }
+
+  /// A guard goes on for an arm of the same name, rules, models and files.
+  void read_guards(const YamlNode& node, const std::string& split, const std::vector<ReadBlock>& blocks,
+                   SplitParts& parts) {
+    const std::string baseline = parts.arms[parts.baseline].block.name;
+    for (const auto& [arm, rules] : node.entries()) {
+      const std::size_t i = arm_of(rules, arm, parts.arms);
+      if (i == parts.baseline) rules.fail("it is the baseline, which the others are compared with");
+      const std::string what =
+          "pipeline '" + name_ + "': split '" + split + "': arm '" + arm + "' is rolled back to '" + baseline + "': ";
+      const GuardRules read = read_guard_rules(rules);
+      std::string declaration = split + '\n' + arm + '\n' + baseline + '\n' + read.text() + '\n' + blocks[i].digest;
+      parts.arms[i].guard =
+          holdings_->get<Guard>(declaration, [&] { return std::make_shared<Guard>(read, what, warn_); });
+      parts.arms[i].guard->set_baseline(blocks[parts.baseline].digest);
+    }
+    if (node.entries().empty()) node.expected("rules for at least one arm: {ARM: {errors: 0.02}}");
   }
 
   Read read_fallback(const YamlNode& list, const std::string& name, const Scope& scope) {
@@ -374,7 +435,8 @@ class PipelineReader {
 
   const Repository& models_;
   Workers& workers_;
-  const std::string folder_;
+  const std::string folder_, name_;
+  const Tell warn_;
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
@@ -403,9 +465,9 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 }
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers) {
-  PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(),
-                        before != nullptr ? before->holdings() : nullptr);
+                                        const Pipeline* before, Workers& workers, const Tell& warn) {
+  PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
+                        before != nullptr ? before->holdings() : nullptr, warn);
   Pipeline::Parts parts = reader.read(read_yaml(path));
   std::string content = read_config_file(path);
   for (const std::string& digest : reader.digests()) content += digest;

@@ -148,43 +148,70 @@ class SwitchNode : public Node {
 
 class SplitNode : public Node {
  public:
-  SplitNode(std::string name, std::optional<Expression> by, std::vector<Arm> arms)
-      : Node(std::move(name)), by_(std::move(by)), arms_(std::move(arms)) {}
+  SplitNode(std::string name, SplitParts parts) : Node(std::move(name)), parts_(std::move(parts)) {
+    for (const Arm& arm : parts_.arms) {
+      if (arm.guard != nullptr) guards_.push_back(arm.guard.get());
+    }
+  }
   Clock::duration expected() const override {
     auto least = Clock::duration::max();
-    for (const Arm& arm : arms_) least = std::min(least, arm.block.expected());
+    for (const Arm& arm : parts_.arms) least = std::min(least, arm.block.expected());
     return least;
   }
   NodeView view() const override {
     NodeView view{.kind = "split"};
-    for (const Arm& arm : arms_)
-      view.branches.push_back({.block = &arm.block, .rule = "share " + text_of(Scalar(arm.share))});
+    for (const Arm& arm : parts_.arms) {
+      view.branches.push_back(
+          {.block = &arm.block, .rule = "share " + text_of(Scalar(arm.share)), .guard = arm.guard.get()});
+    }
     return view;
   }
 
  protected:
   void start(Flow flow, Then then) const override {
-    if (const Block* const forced = forced_block(flow, name(), "split", arms_)) return forced->run(flow, then);
-    const std::string key = by_ ? text_of(by_->value(flow.for_formula())) : "";
+    if (const Block* const forced = forced_block(flow, name(), "split", parts_.arms)) return forced->run(flow, then);
+    const std::string key = parts_.by ? text_of(parts_.by->value(flow.for_formula())) : "";
     const double drawn = key.empty() ? chance() : chance_of(name() + '\n' + key);
-    double sum = 0;
-    const Arm* arm = &arms_.back();
-    for (const Arm& one : arms_) {
-      sum += one.share;
-      if (drawn >= sum) continue;
-      arm = &one;
-      break;
+    const Arm* arm = &arm_at(drawn);
+    std::string why = (key.empty() ? "drew " : "'" + key + "' gives ") + text_of(Scalar(drawn));
+    if (arm->guard != nullptr && arm->guard->rolled_back()) {
+      why += "; '" + arm->block.name + "' is rolled back";
+      arm = &parts_.arms[parts_.baseline];
     }
-    flow.note({.node = name(),
-               .kind = "split",
-               .taken = arm->block.name,
-               .why = (key.empty() ? "drew " : "'" + key + "' gives ") + text_of(Scalar(drawn))});
-    arm->block.run(flow, then);
+    flow.note({.node = name(), .kind = "split", .taken = arm->block.name, .why = std::move(why)});
+    arm->block.run(flow, guards_.empty() ? then : counted(*arm, flow, std::move(then)));
   }
 
  private:
-  std::optional<Expression> by_;
-  std::vector<Arm> arms_;
+  const Arm& arm_at(double drawn) const {
+    double sum = 0;
+    for (const Arm& arm : parts_.arms) {
+      sum += arm.share;
+      if (drawn < sum) return arm;
+    }
+    return parts_.arms.back();
+  }
+
+  /// Tells the guards how a request of an arm ends. `flow` keeps this node.
+  Then counted(const Arm& arm, const Flow& flow, Then then) const {
+    return
+        [this, &arm, keep = flow.pipeline, begun = Clock::now(), then = std::move(then)](std::optional<Refusal> why) {
+          if (!why || why->status() != Http::cancelled) count(arm, begun, why.has_value());
+          then(std::move(why));
+        };
+  }
+
+  void count(const Arm& arm, Clock::time_point begun, bool failed) const {
+    const auto now = Clock::now();
+    if (&arm == &parts_.arms[parts_.baseline]) {
+      for (Guard* const guard : guards_) guard->count(Guard::Side::baseline, now, now - begun, failed);
+    } else if (arm.guard != nullptr) {
+      arm.guard->count(Guard::Side::arm, now, now - begun, failed);
+    }
+  }
+
+  SplitParts parts_;
+  std::vector<Guard*> guards_;
 };
 
 class FallbackNode : public Node {
@@ -460,14 +487,23 @@ Clock::duration Block::expected() const {
   return sum;
 }
 
+void for_each_guard(const Block& block, const std::function<void(const Node& split, const NodeView::Branch& arm)>& f) {
+  for (const NodePtr& node : block.nodes) {
+    for (const NodeView::Branch& branch : node->view().branches) {
+      if (branch.guard != nullptr) f(*node, branch);
+      for_each_guard(*branch.block, f);
+    }
+  }
+}
+
 NodePtr call_node(std::string name, CallParts parts) {
   return std::make_unique<CallNode>(std::move(name), std::move(parts));
 }
 NodePtr switch_node(std::string name, std::vector<Case> cases) {
   return std::make_unique<SwitchNode>(std::move(name), std::move(cases));
 }
-NodePtr split_node(std::string name, std::optional<Expression> by, std::vector<Arm> arms) {
-  return std::make_unique<SplitNode>(std::move(name), std::move(by), std::move(arms));
+NodePtr split_node(std::string name, SplitParts parts) {
+  return std::make_unique<SplitNode>(std::move(name), std::move(parts));
 }
 NodePtr fallback_node(std::string name, std::vector<Block> blocks) {
   return std::make_unique<FallbackNode>(std::move(name), std::move(blocks));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/expression.h"
+#include "server/guard.h"
 #include "server/path_record.h"
 #include "server/served.h"
 #include "server/statistics.h"
@@ -48,7 +49,8 @@ struct Block;
 struct NodeView {
   struct Branch {
     const Block* block;
-    std::string rule = {};  ///< when it is taken; empty: no rule decides
+    std::string rule = {};   ///< when it is taken; empty: no rule decides
+    Guard* guard = nullptr;  ///< of a split's arm that has one
   };
   std::string_view kind;           ///< as in a path's steps
   const Served* target = nullptr;  ///< of a call
@@ -105,6 +107,9 @@ struct Block {
   Clock::duration expected() const;
 };
 
+/// Calls a function for each arm of a split that has a guard, also of those inside of other nodes, in their order.
+void for_each_guard(const Block& block, const std::function<void(const Node& split, const NodeView::Branch& arm)>& f);
+
 /// Runs a model or another pipeline.
 struct CallParts {
   std::shared_ptr<const Served> target;
@@ -121,11 +126,18 @@ struct Case {
 NodePtr switch_node(std::string name, std::vector<Case> cases);
 
 /// One block by chance, with shares that sum to 1. Requests with equal `by` get the same one; empty: each draws anew.
+/// Those of an arm whose guard has rolled it back get the baseline.
 struct Arm {
   double share;
   Block block;
+  std::shared_ptr<Guard> guard = nullptr;  ///< null: none
 };
-NodePtr split_node(std::string name, std::optional<Expression> by, std::vector<Arm> arms);
+struct SplitParts {
+  std::optional<Expression> by;
+  std::vector<Arm> arms;
+  std::size_t baseline = 0;  ///< the arm that others are compared with; it has no guard
+};
+NodePtr split_node(std::string name, SplitParts parts);
 
 /// Runs block after block until one succeeds. One that is expected not to end before the deadline is left out, except
 /// for the last.

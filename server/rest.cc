@@ -9,6 +9,7 @@
 #include "server/json_tensor.h"
 #include "server/json_text.h"
 #include "server/rest_json.h"
+#include "server/splits.h"
 #include "server/url.h"
 
 namespace frazil::server {
@@ -17,6 +18,20 @@ namespace {
 /// Refuses a body that is neither empty nor a JSON object; what the object has is not needed.
 void check_json(std::string_view body) {
   if (!body.empty()) JsonObject{body};
+}
+
+/// Of a pipeline: {"split": NAME, "arm": NAME}, both of which may be left out.
+void reset(const Served& served, std::string_view body) {
+  std::string split, arm;
+  if (!body.empty()) {
+    const JsonObject json(body);
+    for (const auto& [key, value] : json.root()) {
+      if (key != "split" && key != "arm") refuse("field \"" + std::string(key) + "\": expected split or arm");
+    }
+    split = text_or_nothing(json.root(), "split");
+    arm = text_or_nothing(json.root(), "arm");
+  }
+  reset_splits(served, split, arm);
 }
 
 /// Of a request for the index: those that are ready alone.
@@ -141,6 +156,11 @@ void Rest::of_model(const Message& message, const Path& path, const Sender& send
     expect_method(message, "POST");
     return infer(message, served, sender, std::move(done));
   }
+  if (path.action == "splits") {
+    expect_method(message, "GET");
+    sender.asker.check(served->name());
+    return done({.body = splits_json(*served)});
+  }
   if (path.action.empty() || path.action == "ready" || path.action == "stats" || path.action == "config") {
     expect_method(message, "GET");
     if (path.action.empty()) return done(model_metadata_json(*served, repository->versions(path.name)));
@@ -207,7 +227,7 @@ void Rest::reload_config(const Sender& sender, Done done) const {
   });
 }
 
-/// /v2/repository/index, /v2/repository/config/load, and /v2/repository/models/NAME/load or /unload
+/// /v2/repository/index, /v2/repository/config/load, and /v2/repository/models/NAME/load, /unload or /reset
 void Rest::change(const Message& message, std::string_view rest, const Sender& sender, Done done) const {
   expect_method(message, "POST");
   check_json(message.body);
@@ -215,13 +235,18 @@ void Rest::change(const Message& message, std::string_view rest, const Sender& s
   if (rest == "config/load") return reload_config(sender, std::move(done));
   constexpr std::string_view kModels = "models/";
   const auto path = rest.starts_with(kModels) ? Path::parse(rest.substr(kModels.size())) : std::nullopt;
-  if (!path || !path->version.empty() || (path->action != "load" && path->action != "unload")) {
+  const bool known = path && (path->action == "load" || path->action == "unload" || path->action == "reset");
+  if (!known || !path->version.empty()) {
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
   }
   sender.asker.check(path->name);
   const Done leave = with_place({.asker = sender.asker}, std::move(done));
-  on_worker(leave, [this, path = *path](const Done& changed) {
-    path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
+  on_worker(leave, [this, &message, path = *path](const Done& changed) {
+    if (path.action == "reset") {
+      reset(*service_.find(path.name, ""), message.body);
+    } else {
+      path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
+    }
     changed({.body = "{}"});
   });
 }

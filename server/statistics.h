@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace frazil::server {
 
@@ -45,15 +46,25 @@ class FineHistogram {
     return Nanoseconds((power == 0 ? part : (16 + part) << (power - 1)) << kUnitBits);
   }
 
- private:
-  static constexpr unsigned kUnitBits = 8;  // times are told apart by 256 ns at best
-
+  /// The bucket that a share of the times is in or below; nothing without times.
+  static std::optional<std::size_t> bucket_at(const Counts& times, double share) {
+    std::uint64_t all = 0, sum = 0;
+    for (const std::uint64_t count : times) all += count;
+    for (std::size_t i = 0; i < times.size() && all > 0; ++i) {
+      sum += times[i];
+      if (static_cast<double>(sum) >= share * static_cast<double>(all)) return i;
+    }
+    return std::nullopt;
+  }
   static std::size_t bucket_of(Nanoseconds time) {
     const auto units = static_cast<std::uint64_t>(time.count()) >> kUnitBits;
     if (units < 16) return units;
     const auto power = static_cast<std::size_t>(std::bit_width(units)) - 4;
     return std::min(power * 16 + ((units >> (power - 1)) & 15U), kBuckets - 1);
   }
+
+ private:
+  static constexpr unsigned kUnitBits = 8;  // times are told apart by 256 ns at best
 
   std::array<std::atomic<std::uint64_t>, kBuckets> buckets_ = {};
 };

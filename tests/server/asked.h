@@ -21,6 +21,7 @@ struct Asking {
   std::shared_ptr<server::PathRecord> path = {};
   std::string id = {};
   std::uint64_t priority = 0;
+  std::map<std::string, std::string> choices = {};
   std::function<void()> then = [] {};  ///< when it is answered
 };
 
@@ -37,6 +38,7 @@ inline std::future<server::Outcome> ask(server::Service& service, Asking asking)
     call.request.parameters = asking.parameters;
     call.request.timeout_us = asking.timeout_us;
     call.request.priority = asking.priority;
+    call.request.choices = asking.choices;
     call.done = [promise, then = asking.then](server::Outcome outcome) {
       then();
       promise->set_value(std::move(outcome));
