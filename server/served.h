@@ -35,6 +35,8 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual const std::vector<api::Port>& emitted() const;
   /// All that a response may have: outputs(), and behind them what comes in parts only.
   std::vector<api::Port> all_outputs() const;
+  /// Whether a request has to give an input: there is no default for it, and no state.
+  virtual bool needs(const api::Port& input) const { return !input.optional; }
   /// "sha256:...": equal content, equal digest.
   virtual std::string digest() const = 0;
   /// Throws Refusal (too_many) where too many requests wait for it already. Quick: for before a request is read.
