@@ -23,8 +23,8 @@ class AnswerStream {
     bool chunked = true;
     bool keep_alive = true;  ///< as the client is told
   };
-  /// `caller` is told what was sent to him, and leaves where that fails. `over` is called once: behind the last byte, or
-  /// where bytes cannot be written. It may destroy the object.
+  /// `caller` is told what was sent to him, and leaves where that fails. `over` is called once: behind the last byte,
+  /// or where bytes cannot be written. It may destroy the object.
   AnswerStream(Form form, std::shared_ptr<Caller> caller, Write write, Ended over);
   AnswerStream(const AnswerStream&) = delete;
   AnswerStream& operator=(const AnswerStream&) = delete;

@@ -215,7 +215,8 @@ class PipelineReader {
     for (const Port& port : parts.target->inputs()) {
       const bool given =
           std::ranges::find(parts.inputs, port.name, [](const auto& p) { return p.first; }) != parts.inputs.end();
-      if (!given && parts.target->needs(port)) step.fail("input '" + port.name + "' of model '" + model.name() + "' is missing");
+      if (!given && parts.target->needs(port))
+        step.fail("input '" + port.name + "' of model '" + model.name() + "' is missing");
     }
     Results results;
     for (const Port& port : parts.target->outputs()) {
