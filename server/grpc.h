@@ -34,6 +34,8 @@ struct GrpcReply {
   GrpcCode code = GrpcCode::ok;
   std::string text;   ///< one line for the client where it is not ok
   std::string bytes;  ///< the message where it is
+  bool more =
+      false;  ///< of a streaming method: other replies to the message follow, and its next message runs meanwhile
 };
 
 /// One message for a method.
@@ -62,7 +64,9 @@ class Grpc {
   static Kind kind_of(std::string_view method);
 
   /// Calls `done` once, at once or later on any thread; never throws. What takes long runs on workers. The message of a
-  /// streaming method is answered with a message in any case, which may tell of an error.
+  /// streaming method is answered with a message in any case, which may tell of an error. Where its answer comes in
+  /// parts, `done` is called before with each of them, in order: Caller::send() was called for their bytes. One without
+  /// bytes is no message, and only tells that the others come.
   void answer(GrpcCall call, Done done) const;
 
  private:

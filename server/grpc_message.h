@@ -49,8 +49,9 @@ std::string read_health_check(std::string_view bytes);
 /// A ModelInferResponse with raw_output_contents. Throws Refusal (bad_request) for an output that the protocol has no
 /// datatype for.
 std::string write_infer(const InferResponse& response);
-/// A ModelStreamInferResponse with a result; throws as write_infer().
-std::string write_stream_result(const InferResponse& response);
+/// A ModelStreamInferResponse with a result, and its parameter "triton_final_response"; throws as write_infer().
+std::string write_stream_part(const InferResponse& response);
+std::string write_stream_result(const InferResponse& response);  ///< the last one
 /// A ModelStreamInferResponse that tells why the request `id` has none.
 std::string write_stream_error(std::string_view text, std::string_view id);
 

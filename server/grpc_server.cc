@@ -27,7 +27,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   GrpcConnection(tcp::socket socket, Transport& transport)
       : socket_(std::move(socket)),
         transport_(transport),
-        session_(transport, [this](std::int32_t id) { return done_for(id); }),
+        session_(transport, [this](std::int32_t id, std::uint64_t number) { return done_for(id, number); }),
         timer_(transport.context) {
     transport_.connections.insert(this);
     error_code ignored;
@@ -51,12 +51,12 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
 
  private:
   /// Called on any thread. The context runs on until then.
-  Grpc::Done done_for(std::int32_t id) {
-    return [weak = weak_from_this(), id, work = asio::make_work_guard(transport_.context)](GrpcReply reply) {
-      asio::post(work.get_executor(), [weak, id, reply = std::move(reply)]() mutable {
+  Grpc::Done done_for(std::int32_t id, std::uint64_t number) {
+    return [weak = weak_from_this(), id, number, work = asio::make_work_guard(transport_.context)](GrpcReply reply) {
+      asio::post(work.get_executor(), [weak, id, number, reply = std::move(reply)]() mutable {
         const auto self = weak.lock();
         if (self == nullptr || self->state_ == State::closed) return;
-        self->session_.answered(id, std::move(reply));
+        self->session_.answered(id, number, std::move(reply));
         self->write();
       });
     };

@@ -79,7 +79,8 @@ class Allowance {
 /// The HTTP/2 session of one connection and the calls in it, without the socket: bytes in, bytes out.
 class GrpcSession {
  public:
-  using DoneFor = std::function<Grpc::Done(std::int32_t stream)>;  ///< where the answer to a stream's message goes
+  /// Where the answer to a stream's message goes, which is the `number`-th of the stream.
+  using DoneFor = std::function<Grpc::Done(std::int32_t stream, std::uint64_t number)>;
 
   GrpcSession(Transport& transport, DoneFor done_for);
   ~GrpcSession();
@@ -90,7 +91,7 @@ class GrpcSession {
   bool receive(const char* bytes, std::size_t size);
   /// Adds what is to be sent. False as above.
   bool fill(GrpcBatch& batch);
-  void answered(std::int32_t id, GrpcReply reply);
+  void answered(std::int32_t id, std::uint64_t number, GrpcReply reply);
   /// Takes no more calls; those that there are end.
   void end();
   /// Who waits for an answer waits no more.
@@ -117,6 +118,7 @@ class GrpcSession {
   void request_ended(Stream& stream);
   void next(Stream& stream);
   void run(Stream& stream);
+  void add(Stream& stream, GrpcReply reply);
   void finish(Stream& stream, GrpcReply status);
   void refuse(Stream& stream, const char* http_status);
   void respond(Stream& stream);

@@ -11,6 +11,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
+#include "server/answer_stream.h"
 #include "server/live_page.h"
 #include "server/live_stream.h"
 #include "server/rest.h"
@@ -185,7 +186,37 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
         });
   }
 
+  /// A part of an answer, or its end.
+  void write_part(const Reply& reply, bool keep_alive) {
+    if (caller_ == nullptr) return;  // he is gone
+    if (parts_ == nullptr) {
+      const bool chunked = request_.version() >= 11;
+      parts_ = std::make_unique<AnswerStream>(
+          AnswerStream::Form{.chunked = chunked, .keep_alive = chunked && keep_alive}, caller_,
+          [this](std::string_view bytes, AnswerStream::Ended ended) { write_bytes(bytes, std::move(ended)); },
+          [this, goes_on = chunked && keep_alive](bool good) { end_parts(good && goes_on); });
+    }
+    parts_->add(reply);
+  }
+
+  void write_bytes(std::string_view bytes, AnswerStream::Ended ended) {
+    stream_.expires_after(transport_.patience());
+    asio::async_write(
+        stream_, asio::buffer(bytes),
+        [self = shared_from_this(), ended = std::move(ended)](error_code error, std::size_t) { ended(!error); });
+  }
+
+  void end_parts(bool goes_on) {
+    const auto keep = std::move(parts_);
+    caller_ = nullptr;
+    error_code ignored;
+    // NOLINTNEXTLINE(bugprone-unused-return-value): there may be nothing to cancel
+    stream_.socket().cancel(ignored);
+    goes_on && !transport_.ending ? read() : close();
+  }
+
   void write(Reply reply, bool keep_alive) {
+    if (reply.more || parts_ != nullptr) return write_part(reply, keep_alive);
     caller_ = nullptr;
     error_code ignored;
     // NOLINTNEXTLINE(bugprone-unused-return-value): there may be nothing to cancel
@@ -225,7 +256,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   Clock::time_point arrived_;  // with its header
   std::shared_ptr<std::string> body_;
   Message message_;
-  std::shared_ptr<Caller> caller_;  // while a request is answered
+  std::shared_ptr<Caller> caller_;       // while a request is answered
+  std::unique_ptr<AnswerStream> parts_;  // while its answer comes in parts
   http::response<http::string_body> response_;
 };
 

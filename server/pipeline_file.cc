@@ -65,6 +65,45 @@ std::pair<std::string, std::string> split_name(const std::string& model) {
   return {model.substr(0, slash), model.substr(slash + 1)};
 }
 
+/// The outputs that a pipeline's nodes emit.
+class Emissions {
+ public:
+  void add(const YamlNode& place, const std::string& output, Port type) {
+    if (dropped_ > 0) place.fail("what runs in a race, an ensemble or a shadow may be dropped, and cannot emit");
+    if (type.kind != api::Array::Kind::tensor) place.fail("'" + output + "' is " + type.type + ": expected a tensor");
+    type.name = output;
+    const auto before = std::ranges::find(all_, output, [](const auto& one) { return one.second.name; });
+    if (before == all_.end()) return void(all_.emplace_back(place, std::move(type)));
+    expect_same(place, type, before->second);
+  }
+  /// All of them, where they agree with the outputs of the same names.
+  std::vector<Port> beside(const std::vector<Port>& outputs) const {
+    std::vector<Port> ports;
+    for (const auto& [place, port] : all_) {
+      if (const auto at = position_of(outputs, port.name)) expect_same(place, port, outputs[*at]);
+      ports.push_back(port);
+    }
+    return ports;
+  }
+  /// Reads blocks whose results may be dropped.
+  template <class F>
+  auto in_dropped(F read) {
+    ++dropped_;
+    auto blocks = read();
+    --dropped_;
+    return blocks;
+  }
+
+ private:
+  static void expect_same(const YamlNode& place, const Port& here, const Port& there) {
+    if (agree(here, there)) return;
+    place.fail("output '" + here.name + "' is " + there.type + " elsewhere, here it is " + here.type);
+  }
+
+  std::size_t dropped_ = 0;  // nodes around the one that is read
+  std::vector<std::pair<YamlNode, Port>> all_;
+};
+
 class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
@@ -96,6 +135,7 @@ class PipelineReader {
       parts.results.push_back(known.slot);
     }
     if (parts.outputs.empty()) root.at("outputs").expected("at least one output");
+    parts.emitted = emissions_.beside(parts.outputs);
     parts.block.nodes = std::move(nodes);
     parts.slots = slots_;
     parts.uses = std::move(uses_);
@@ -195,6 +235,7 @@ class PipelineReader {
                  {"share", [](const YamlNode&) {}},
                  {"when", [](const YamlNode&) {}},
                  {"inputs", [&](const YamlNode& n) { read_inputs(n, scope, parts); }},
+                 {"emit", [&](const YamlNode& n) { read_emits(n, parts); }},
                  {"timeout_ms", [&](const YamlNode& n) {
                     const double milliseconds = n.number(0, 1e9);
                     parts.time_out = std::chrono::microseconds(static_cast<std::int64_t>(milliseconds * 1e3));
@@ -202,7 +243,8 @@ class PipelineReader {
     for (const Port& port : parts.target->inputs()) {
       const bool given =
           std::ranges::find(parts.inputs, port.name, [](const auto& p) { return p.first; }) != parts.inputs.end();
-      if (!given && !port.optional) step.fail("input '" + port.name + "' of model '" + model.name() + "' is missing");
+      if (!given && parts.target->needs(port))
+        step.fail("input '" + port.name + "' of model '" + model.name() + "' is missing");
     }
     Results results;
     for (const Port& port : parts.target->outputs()) {
@@ -223,6 +265,19 @@ class PipelineReader {
                    known.type.type);
       }
       parts.inputs.emplace_back(input, known.slot);
+    }
+  }
+
+  /// Parts of the target's answer that are parts of this one's.
+  void read_emits(const YamlNode& node, CallParts& parts) {
+    for (const auto& [output, value] : node.entries()) {
+      const auto& ports = parts.target->emitted();
+      const auto port = std::ranges::find(ports, value.name(), &Port::name);
+      if (port == ports.end()) {
+        value.fail("model '" + parts.target->name() + "' does not emit '" + value.name() + "'");
+      }
+      emissions_.add(value, output, *port);
+      parts.emits.emplace_back(port->name, output);
     }
   }
 
@@ -358,13 +413,13 @@ class PipelineReader {
   }
 
   Read read_race(const YamlNode& list, const std::string& name, const Scope& scope) {
-    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(list, name, scope); });
     return {race_node(name, merged(blocks), workers_), std::move(blocks.front().results)};
   }
 
   Read read_ensemble(const YamlNode& node, const std::string& name, const Scope& scope) {
     EnsembleParts parts{.least = 1, .mean = false};
-    std::vector<ReadBlock> blocks = read_blocks(node.at("blocks"), name, scope);
+    std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(node.at("blocks"), name, scope); });
     node.fields({{"blocks", [](const YamlNode&) {}},
                  {"least", [&](const YamlNode& n) { parts.least = n.whole(1, blocks.size()); }},
                  {"combine", [&](const YamlNode& n) {
@@ -399,7 +454,8 @@ class PipelineReader {
                  {"while", [&](const YamlNode& n) { parts.again = formula(n, scope); }},
                  {"most", [&](const YamlNode& n) { parts.most = n.whole(1, kMostIterations); }},
                  {"steps", [](const YamlNode&) {}},
-                 {"next", [](const YamlNode&) {}}});
+                 {"next", [](const YamlNode&) {}},
+                 {"emit", [](const YamlNode&) {}}});
     if (!parts.again && !node.find("most")) node.fail("expected \"while\" or \"most\"");
     parts.block.name = name;
     parts.block.nodes = nodes_of(node.at("steps"), scope);
@@ -411,6 +467,13 @@ class PipelineReader {
       }
       parts.next.emplace_back(known.slot, to->second.slot);
     }
+    if (const auto emit = node.find("emit")) {
+      for (const auto& [output, value] : emit->entries()) {
+        const Known& known = find(value, value.name(), scope);
+        emissions_.add(value, output, known.type);
+        parts.emits.emplace_back(output, known.slot);
+      }
+    }
     const Port count{.name = "count", .type = "i64[]", .dtype = api::Dtype::i64};
     carried.emplace_back("count", Known{.slot = *parts.count, .type = count});
     return {loop_node(name, std::move(parts), workers_), std::move(carried)};
@@ -418,7 +481,8 @@ class PipelineReader {
 
   Read read_shadow(const YamlNode& node, const std::string& name, const Scope& scope) {
     const double share = node.at("share").number(0, 1);
-    return {shadow_node(name, share, read_block(node, name, name, scope).block, workers_), {}};
+    ReadBlock read = emissions_.in_dropped([&] { return read_block(node, name, name, scope); });
+    return {shadow_node(name, share, std::move(read.block), workers_), {}};
   }
 
   template <auto kReader>
@@ -440,6 +504,7 @@ class PipelineReader {
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
+  Emissions emissions_;
   std::set<std::string> names_, digests_;
 };
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "server/path_record.h"
+#include "server/port.h"
 
 namespace frazil::server {
 namespace {
@@ -91,6 +92,7 @@ class CallNode : public Node {
     call.trace = flow.trace;
     for (const auto& [input, slot] : parts_.inputs) call.request.inputs.emplace_back(input, (*flow.values)[slot]);
     for (const auto& [output, slot] : parts_.outputs) call.request.outputs.push_back({.name = output});
+    if (flow.emitter != nullptr && !parts_.emits.empty()) take_parts(call, flow);
     call.done = [this, flow, then = std::move(then)](Outcome outcome) {
       if (!outcome) {
         return then(Refusal(outcome.error().status(), "node '" + name() + "': " + outcome.error().what()));
@@ -104,6 +106,21 @@ class CallNode : public Node {
   }
 
  private:
+  /// Gives the target's parts on as those of this request.
+  void take_parts(Call& call, const Flow& flow) const {
+    for (const auto& [there, here] : parts_.emits) {
+      if (!position_of(parts_.target->outputs(), there)) call.request.outputs.push_back({.name = there});
+    }
+    call.part = [this, flow](InferResponse part) {
+      std::vector<NamedArray> values;
+      for (const auto& [there, here] : parts_.emits) {
+        const auto value = std::ranges::find(part.outputs, there, &NamedArray::first);
+        if (value != part.outputs.end()) values.emplace_back(here, value->second);
+      }
+      flow.emit(std::move(values));
+    };
+  }
+
   CallParts parts_;
 };
 
@@ -236,7 +253,8 @@ class FallbackNode : public Node {
     }
     flow.note({.node = name(), .kind = "fallback", .taken = blocks_[at].name, .why = why});
     blocks_[at].run(flow, [this, at, flow, then, why](std::optional<Refusal> failed) {
-      const bool last = at + 1 == blocks_.size() || flow.caller->gone();
+      const bool begun = flow.emitter != nullptr && flow.emitter->begun;
+      const bool last = at + 1 == blocks_.size() || begun || flow.caller->gone();
       if (!failed || last) return then(std::move(failed));
       from(at + 1, flow, then, why + "'" + blocks_[at].name + "' failed: " + failed->what() + "; ");
     });
@@ -401,6 +419,19 @@ class EnsembleNode : public Node {
   Workers& workers_;
 };
 
+/// For models that keep state: the first iteration starts the request's sequence, and none ends it.
+Flow in_iteration(Flow flow, bool first) {
+  const SequencePart& sequence = flow.request->sequence;
+  const bool start = sequence.start && first;
+  if (sequence.id.empty() || (start == sequence.start && !sequence.end)) return flow;
+  auto request = std::make_shared<InferRequest>(*flow.request);
+  request->sequence.start = start;
+  request->sequence.start_if_new |= sequence.start;
+  request->sequence.end = false;
+  flow.request = std::move(request);
+  return flow;
+}
+
 class LoopNode : public Node {
  public:
   LoopNode(std::string name, LoopParts parts, Workers& workers)
@@ -414,11 +445,12 @@ class LoopNode : public Node {
  protected:
   void start(Flow flow, Then then) const override {
     copy(parts_.before, *flow.values);
-    iterate(flow, then, 0);
+    iterate(in_iteration(flow, true), then, 0);
   }
 
  private:
   void iterate(const Flow& flow, const Then& then, std::uint64_t done) const try {
+    if (flow.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
     const bool more = done < parts_.most && (!parts_.again || parts_.again->truth(flow.for_formula()));
     if (!more) {
       if (parts_.count) (*flow.values)[*parts_.count] = api::Array::scalar(static_cast<std::int64_t>(done));
@@ -427,9 +459,21 @@ class LoopNode : public Node {
     }
     parts_.block.run(flow, [this, flow, then, done](std::optional<Refusal> why) {
       if (why) return then(std::move(why));
-      copy(parts_.next, *flow.values);
-      workers_.post([this, flow, then, done] { iterate(flow, then, done + 1); });
+      end_iteration(flow, then, done + 1);
     });
+  } catch (...) {
+    then(refusal_of_exception());
+  }
+
+  void end_iteration(const Flow& flow, const Then& then, std::uint64_t done) const try {
+    copy(parts_.next, *flow.values);
+    if (!parts_.emits.empty() && flow.emitter != nullptr) {
+      std::vector<NamedArray> values;
+      for (const auto& [output, slot] : parts_.emits) values.emplace_back(output, (*flow.values)[slot]);
+      flow.emit(std::move(values));
+    }
+    workers_.post(
+        [this, next = done == 1 ? in_iteration(flow, false) : flow, then, done] { iterate(next, then, done); });
   } catch (...) {
     then(refusal_of_exception());
   }

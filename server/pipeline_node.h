@@ -19,10 +19,17 @@ namespace frazil::server {
 
 using Slot = std::size_t;
 
+/// Where the parts of a request's answer go. Used by one thread at a time.
+struct Emitter {
+  std::function<bool(std::vector<NamedArray>)> give;  ///< false: the request wants none of these. May throw
+  bool begun = false;                                 ///< a part has been given
+};
+
 /// A request on its way through a pipeline. A cheap copy; nodes that run at the same time write different slots.
 struct Flow {
   std::shared_ptr<std::vector<api::Array>> values;  ///< by slot
   std::shared_ptr<const InferRequest> request;      ///< its parameters, priority and sequence
+  std::shared_ptr<Emitter> emitter;                 ///< null: one answer is wanted
   std::shared_ptr<Caller> caller;
   std::optional<Clock::time_point> deadline;
   Clock::time_point arrived;
@@ -37,6 +44,12 @@ struct Flow {
   Clock::duration left() const { return deadline ? *deadline - Clock::now() : Clock::duration::max(); }
   void note(PathRecord::Step step) const {
     if (path != nullptr) path->add(std::move(step));
+  }
+  /// Gives a part, where they are wanted. What it throws fails the request.
+  void emit(std::vector<NamedArray> part) const {
+    if (emitter == nullptr || caller->gone()) return;
+    const bool given = emitter->give(std::move(part));
+    emitter->begun |= given;
   }
 };
 
@@ -114,6 +127,7 @@ void for_each_guard(const Block& block, const std::function<void(const Node& spl
 struct CallParts {
   std::shared_ptr<const Served> target;
   std::vector<std::pair<std::string, Slot>> inputs, outputs;
+  std::vector<std::pair<std::string, std::string>> emits;  ///< of the target's parts: an output's name there and here
   std::optional<std::chrono::microseconds> time_out;
 };
 NodePtr call_node(std::string name, CallParts parts);
@@ -140,7 +154,7 @@ struct SplitParts {
 NodePtr split_node(std::string name, SplitParts parts);
 
 /// Runs block after block until one succeeds. One that is expected not to end before the deadline is left out, except
-/// for the last.
+/// for the last. One that has emitted a part is not replaced.
 NodePtr fallback_node(std::string name, std::vector<Block> blocks);
 
 /// Runs blocks at the same time. The first that succeeds ends the others.
@@ -158,12 +172,14 @@ struct EnsembleParts {
 NodePtr ensemble_node(std::string name, EnsembleParts parts, Workers& workers);
 
 /// Runs its block while the formula is true, at most `most` times; the copies make the block's results the next
-/// iteration's values. Requests in loops meet in the queues of the models that the block runs.
+/// iteration's values, and what it emits is a part of the answer. A sequence that the request starts is started by the
+/// first iteration, and none ends it. Requests in loops meet in the queues of the models that the block runs.
 struct LoopParts {
   Copies before;
   std::optional<Expression> again;
   Block block;
   Copies next;
+  std::vector<std::pair<std::string, Slot>> emits;  ///< outputs, with their values behind `next`
   std::uint64_t most;
   std::optional<Slot> count;  ///< is set to the number of iterations, i64[]
 };

@@ -46,6 +46,7 @@ bool wants_ready(std::string_view body) {
 struct Codec {
   InferRequest (*read)(const Message& message, const Served& served);
   Reply (*write)(const InferResponse& response, const BinaryOutputs& binary);
+  Reply (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is told
 };
 
 constexpr Codec kInfer{.read = [](const Message& message, const Served&) { return read_infer(message); },
@@ -53,6 +54,15 @@ constexpr Codec kInfer{.read = [](const Message& message, const Served&) { retur
 constexpr Codec kGenerate{
     .read = [](const Message& message, const Served& served) { return read_generate(message.body, served); },
     .write = [](const InferResponse& response, const BinaryOutputs&) { return write_generate(response); }};
+constexpr Codec kGenerateStream{
+    .read = kGenerate.read,
+    .write = [](const InferResponse& response, const BinaryOutputs&) { return write_last_event(response); },
+    .write_part = write_part_event};
+
+const Codec& codec_of(std::string_view path) {
+  if (path.ends_with("/generate_stream")) return kGenerateStream;
+  return path.ends_with("/generate") ? kGenerate : kInfer;
+}
 
 /// Reads a request; one that cannot be read counts as failed.
 InferRequest read_counted(const Codec& codec, const Message& message, const Served& served,
@@ -81,6 +91,46 @@ Reply refused(const Refusal& refusal) {
   if (refusal.status() == Http::too_many) reply.headers.emplace_back("Retry-After", "1");
   return reply;
 }
+
+/// Tells what comes of a request as replies.
+class Answer {
+ public:
+  Answer(const Codec& codec, std::shared_ptr<const Served> served, const InferRequest& request,
+         std::shared_ptr<Caller> caller, Rest::Done done)
+      : codec_(codec),
+        served_(std::move(served)),
+        binary_(request),
+        caller_(std::move(caller)),
+        done_(std::move(done)) {}
+
+  void part(const InferResponse& response) {
+    Reply reply = codec_.write_part(response);
+    caller_->send(reply.body.size());
+    begun_ = true;
+    done_(std::move(reply));
+  }
+  void end(const Outcome& outcome) {
+    if (!outcome) return fail(outcome.error());
+    const auto computed = Clock::now();
+    try {
+      Reply reply = codec_.write(*outcome, binary_);
+      served_->statistics().compute_output.add(Clock::now() - computed);
+      done_(std::move(reply));
+    } catch (...) {
+      fail(refusal_of_exception());
+    }
+  }
+
+ private:
+  void fail(const Refusal& why) { done_(begun_ ? write_error_event(why) : refused(why)); }
+
+  const Codec& codec_;
+  const std::shared_ptr<const Served> served_;
+  const BinaryOutputs binary_;
+  const std::shared_ptr<Caller> caller_;
+  const Rest::Done done_;
+  bool begun_ = false;  // a part was told
+};
 
 }  // namespace
 
@@ -152,7 +202,7 @@ void Rest::route(const Message& message, const Sender& sender, Done done) const 
 void Rest::of_model(const Message& message, const Path& path, const Sender& sender, Done done) const {
   const auto repository = service_.repository();
   const auto served = service_.find(path.name, path.version);
-  if (path.action == "infer" || path.action == "generate") {
+  if (path.action == "infer" || path.action == "generate" || path.action == "generate_stream") {
     expect_method(message, "POST");
     return infer(message, served, sender, std::move(done));
   }
@@ -184,7 +234,7 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, c
                                  .target = served.get(),
                                  .time_left = time_left(service_, *served, message, sender.arrived)},
                                 std::move(done));
-  const Codec& codec = message.path.ends_with("/generate") ? kGenerate : kInfer;
+  const Codec& codec = codec_of(message.path);
   on_worker(leave, [this, &message, &codec, served = std::move(served), sender](const Done& left) {
     const auto begun = Clock::now();
     Call call{.request = read_counted(codec, message, *served, sender.arrived),
@@ -196,18 +246,9 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, c
       call.request.sequence = {.id = std::string(message.session), .start_if_new = true};
     }
     served->statistics().compute_input.add(Clock::now() - begun);
-    const auto binary = std::make_shared<BinaryOutputs>(call.request);
-    call.done = [&codec, served, binary, left](Outcome outcome) {
-      if (!outcome) return left(refused(outcome.error()));
-      const auto computed = Clock::now();
-      try {
-        Reply reply = codec.write(*outcome, *binary);
-        served->statistics().compute_output.add(Clock::now() - computed);
-        left(std::move(reply));
-      } catch (...) {
-        left(refused(refusal_of_exception()));
-      }
-    };
+    const auto answer = std::make_shared<Answer>(codec, served, call.request, sender.caller, left);
+    if (codec.write_part != nullptr) call.part = [answer](const InferResponse& response) { answer->part(response); };
+    call.done = [answer](const Outcome& outcome) { answer->end(outcome); };
     service_.infer(served, std::move(call));
   });
 }
@@ -251,11 +292,11 @@ void Rest::change(const Message& message, std::string_view rest, const Sender& s
   });
 }
 
-/// Holds a place until the request is answered.
+/// Holds a place until the request is answered to the end.
 Rest::Done Rest::with_place(const Service::Arriving& arriving, Done done) const {
   auto place = std::make_shared<Service::Place>(service_.enter(arriving));
   return [place, done = std::move(done)](Reply reply) {
-    place->reset();
+    if (!reply.more) place->reset();
     done(std::move(reply));
   };
 }

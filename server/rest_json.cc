@@ -104,7 +104,7 @@ Reply model_metadata_json(const Served& served, const List& versions) {
   reply.body += R"(],"platform":)";
   append_json(reply.body, served.platform());
   append_ports(reply.body, "inputs", served.inputs());
-  append_ports(reply.body, "outputs", served.outputs());
+  append_ports(reply.body, "outputs", served.all_outputs());
   reply.body += '}';
   return reply;
 }
@@ -118,7 +118,8 @@ Reply model_config_json(const Served& served) {
   append_number(reply.body, served.most_in_batch());
   append_config(reply.body, "input", config_inputs(served));
   append_config(reply.body, "output", config_outputs(served));
-  reply.body += '}';
+  reply.body += R"(,"model_transaction_policy":{"decoupled":)";
+  reply.body += served.emitted().empty() ? "false}}" : "true}}";
   return reply;
 }
 

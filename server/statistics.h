@@ -141,12 +141,15 @@ struct Statistics {
   Timed queue, compute_input, compute_infer, compute_output;  ///< of those that succeeded
   Timed runs;                                                 ///< of the model; one may serve many requests
   Histogram duration;                                         ///< of all
+  Timed first_part;                                           ///< from arrival to the first part
+  Histogram first_part_time;                                  ///< the same
   Mean run_time;
   Mean cost;  ///< of a worker's time per request
   Batches batches;
   std::atomic<std::uint64_t> pending = 0;                  ///< requests that wait for a run or are in one
   std::atomic<std::uint64_t> rejected = 0, cancelled = 0;  ///< of those that failed
   std::atomic<std::uint64_t> padded = 0, elements = 0;     ///< elements of batched inputs: added as padding, and all
+  std::atomic<std::uint64_t> parts = 0;                    ///< of answers, before the last ones
   std::atomic<std::int64_t> last_inference_ms = 0;         ///< since 1970
 };
 

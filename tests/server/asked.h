@@ -16,6 +16,8 @@ struct Asking {
   std::vector<server::NamedArray> inputs;
   server::SequencePart sequence = {};
   std::map<std::string, server::Parameter> parameters = {};
+  std::vector<server::WantedOutput> outputs = {};
+  std::function<void(server::InferResponse)> part = {};
   std::optional<std::uint64_t> timeout_us = {};
   std::shared_ptr<server::Caller> caller = std::make_shared<server::Caller>();
   std::shared_ptr<server::PathRecord> path = {};
@@ -36,6 +38,8 @@ inline std::future<server::Outcome> ask(server::Service& service, Asking asking)
     call.request.inputs = asking.inputs;
     call.request.sequence = asking.sequence;
     call.request.parameters = asking.parameters;
+    call.request.outputs = asking.outputs;
+    call.part = asking.part;
     call.request.timeout_us = asking.timeout_us;
     call.request.priority = asking.priority;
     call.request.choices = asking.choices;
