@@ -188,17 +188,12 @@ class Traced {
  public:
   Traced(std::string name, F body) : name_(std::move(name)), body_(std::move(body)) {}
 
+  /// Arguments are lazy arrays, arrays and numbers.
   template <class... A>
   auto operator()(const A&... arguments) const {
     using R = std::invoke_result_t<F&, detail::ArgumentAt<A>...>;
-    const std::array<Operand, sizeof...(A)> operands{Operand(arguments)...};
-    if constexpr (std::is_same_v<R, std::vector<LazyArray>>) {
-      return function<sizeof...(A)>().call(operands);
-    } else {
-      std::array<LazyArray, detail::Listed<R>::kCount> results;
-      function<sizeof...(A)>().call(operands, results);
-      return detail::Listed<R>::from(std::move(results));
-    }
+    return call<R>(std::array<Operand, sizeof...(A)>{
+        Operand(arguments)...});  // operands refer to what lives as long as this expression
   }
   template <class... A>
   Model model(const A&... arguments) const {
@@ -207,6 +202,16 @@ class Traced {
   }
 
  private:
+  template <class R, std::size_t Arity>
+  R call(const std::array<Operand, Arity>& operands) const {
+    if constexpr (std::is_same_v<R, std::vector<LazyArray>>) {
+      return function<Arity>().call(operands);
+    } else {
+      std::array<LazyArray, detail::Listed<R>::kCount> results;
+      function<Arity>().call(operands, results);
+      return detail::Listed<R>::from(std::move(results));
+    }
+  }
   template <std::size_t Arity>
   const Function& function() const {
     std::call_once(shared_->once, [this] {

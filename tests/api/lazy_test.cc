@@ -134,6 +134,11 @@ TEST(Functions, KeepControlFlowInTheGraph) {
   EXPECT_THAT(text, AllOf(HasSubstr("If"), HasSubstr("Loop")));
 }
 
+TEST(Functions, TakeArraysAndNumbers) {
+  const auto scaled = function("scaled", [](LazyArray x, LazyArray factor) { return x * factor; });
+  EXPECT_THAT(floats(scaled(Array::of<float>({2}, {1, 2}), 3.F)), ElementsAre(3, 6));
+}
+
 TEST(Functions, RefuseToReadValues) {
   const auto bad = function("bad", [](LazyArray x) { return x.item<float>() > 0 ? x : x * 2; });
   EXPECT_THAT(message_of([&] { bad(vector_of({1})); }, Code::bad_input), HasSubstr("frazil::cond()"));
