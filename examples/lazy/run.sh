@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Runs the examples of this folder, which lie in the folder BUILD/examples/lazy, and prints a table of what they say:
-# run.sh BUILD
+# Runs the examples of this folder, which a build folder has, and prints a table of what they say: run.sh BUILD
 set -euo pipefail
 source=$(dirname "${BASH_SOURCE[0]}")
-programs=${1:?"usage: $0 BUILD"}/examples/lazy
+build=${1:?"usage: $0 BUILD"}
 
 rows=()
 for example in "$source"/*.cc; do
   name=$(basename "$example" .cc)
   echo "---- $name ----"
-  said=$("$programs/$name")
+  said=$("$build/lazy_$name")
   echo "${said%$'\n'*}"
   rows+=("${said##*$'\n'}")
 done
