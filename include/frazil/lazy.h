@@ -36,7 +36,9 @@ class Operand;
 class LazyArray {
  public:
   LazyArray() noexcept = default;  ///< an omitted optional input
-  LazyArray(const Array& value);   ///< of any kind; its elements must not change afterwards
+  /// Of any kind; its elements must not change afterwards. What is compiled may contain an i64 array of at most 16
+  /// elements, until a few different ones were seen in its place: short lists of indices are better i32.
+  LazyArray(const Array& value);
   LazyArray(const LazyArray& other);
   LazyArray(LazyArray&& other) noexcept : node_(std::exchange(other.node_, nullptr)), output_(other.output_) {}
   LazyArray& operator=(LazyArray other) noexcept {
@@ -73,6 +75,13 @@ class LazyArray {
 
 /// Row `index` of a parameter. Throws Code::bad_input where it has none.
 LazyArray row(const LazyArray& parameter, std::int64_t index);
+
+/// What was compiled, in this process since it began.
+struct ProgramCounts {
+  std::uint64_t made = 0;   ///< structures of recorded operators that were new
+  std::uint64_t found = 0;  ///< runs of structures that were known
+};
+ProgramCounts program_counts();
 
 /// Weights: values that never change, which what is compiled contains.
 LazyArray parameter(const Array& value);

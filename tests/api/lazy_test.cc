@@ -73,10 +73,13 @@ TEST(LazyArrays, RunLongProgramsInParts) {
 
 TEST(LazyArrays, ShareOneProgramAmongExtents) {
   const LazyArray w = parameter(Array::of<float>({2, 2}, {1, 2, 3, 4}));
-  for (std::int64_t n = 2; n < 40; ++n) {
+  const ProgramCounts before = program_counts();
+  for (std::int64_t n = 3; n < 40; ++n) {
     const LazyArray x = Array(Dtype::f32, {n, 2});
     EXPECT_EQ(tanh(matmul(x, w)).value().sizes(), (Sizes{n, 2}));
   }
+  EXPECT_EQ(program_counts().made - before.made, 1U);
+  EXPECT_EQ(program_counts().found - before.found, 36U);
 }
 
 TEST(LazyArrays, KeepWhatTheProgramHolds) {
