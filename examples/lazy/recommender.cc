@@ -21,7 +21,7 @@ const float kScale = 1 / std::sqrt(static_cast<float>(kSize));
 
 struct User {
   std::int64_t genre = 0;
-  std::vector<std::int64_t> history;  // the last item last
+  std::vector<std::int32_t> history;  // the last item last; short arrays of i64 would be taken for constants
 };
 
 struct Catalogue {
@@ -53,14 +53,10 @@ std::vector<User> users(Random& random) {
     const auto length = 1 + static_cast<std::int64_t>(share * share * share * kLongest);
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t genre = random.uniform() < 0.8F || i + 1 == length ? user.genre : random.below(kGenres);
-      user.history.push_back(random.below(kItems / kGenres) * kGenres + genre);
+      user.history.push_back(static_cast<std::int32_t>(random.below(kItems / kGenres) * kGenres + genre));
     }
   }
   return all;
-}
-
-Array numbers(std::span<const std::int64_t> all) {
-  return Array::of<std::int64_t>({static_cast<std::int64_t>(all.size())}, all);
 }
 
 class OwnHistory {
@@ -81,7 +77,11 @@ class OwnHistory {
 
  private:
   LazyArray score(const User& user) const {
-    const LazyArray history = take(items_, LazyArray(numbers(user.history))), last = items_[user.history.back()];
+    const frazil::Sizes length{static_cast<std::int64_t>(user.history.size())};
+    const LazyArray history =
+                        take(items_,
+                             LazyArray(Array::of<std::int32_t>(length, std::span<const std::int32_t>(user.history)))),
+                    last = items_[user.history.back()];
     const LazyArray weights = softmax(matmul(matmul(history, keys_), last) * kScale);
     return matmul(matmul(weights, matmul(history, values_)), items_by_size_);
   }
@@ -95,9 +95,9 @@ class Padded {
   explicit Padded(const Catalogue& catalogue) {
     frazil::GraphBuilder graph("padded");
     const auto constant = [&](const Matrix& matrix) { return graph.constant(matrix.array()); };
-    const auto axis = [&](std::int64_t number) { return graph.constant(numbers(std::array{number})); };
-    const Term ids = graph.input("ids", Dtype::i64, {"N", kLongest});
-    const Term last = graph.input("last", Dtype::i64, {"N"});
+    const auto axis = [&](std::int64_t number) { return graph.constant(Array::of<std::int64_t>({1}, {number})); };
+    const Term ids = graph.input("ids", Dtype::i32, {"N", kLongest});
+    const Term last = graph.input("last", Dtype::i32, {"N"});
     const Term counts = graph.input("counts", Dtype::boolean, {"N", kLongest});
     const Term items = constant(catalogue.items);
     const Term history = graph.op("Gather", {items, ids});
@@ -115,12 +115,12 @@ class Padded {
 
   Outcome run(const std::vector<User>& all) {
     const auto count = static_cast<std::int64_t>(all.size());
-    Array ids(Dtype::i64, {count, kLongest}), last(Dtype::i64, {count}), counts(Dtype::boolean, {count, kLongest});
+    Array ids(Dtype::i32, {count, kLongest}), last(Dtype::i32, {count}), counts(Dtype::boolean, {count, kLongest});
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t row = i * kLongest;
-      std::ranges::copy(all[i].history, ids.mutable_values<std::int64_t>().subspan(row).begin());
+      std::ranges::copy(all[i].history, ids.mutable_values<std::int32_t>().subspan(row).begin());
       std::ranges::fill(counts.mutable_values<bool>().subspan(row, all[i].history.size()), true);
-      last.mutable_values<std::int64_t>()[i] = all[i].history.back();
+      last.mutable_values<std::int32_t>()[i] = all[i].history.back();
     }
     const std::array inputs{ids, last, counts};
     Outcome outcome{{}, static_cast<std::uint64_t>(count * kLongest)};
