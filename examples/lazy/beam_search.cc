@@ -122,9 +122,9 @@ void append_best(std::vector<float>& results, const Beam& beam) {
 
 auto step_function(const Weights& weights) {
   return frazil::function(
-      "step",
-      [input = frazil::parameter(weights.input.array()), recurrent = frazil::parameter(weights.recurrent.array()),
-       out = frazil::parameter(weights.out.array())](LazyArray h, LazyArray c, LazyArray word, LazyArray followers) {
+      "step", [input = frazil::parameter(weights.input.array()),
+               recurrent = frazil::parameter(weights.recurrent.array()), out = frazil::parameter(weights.out.array())](
+                  const LazyArray& h, const LazyArray& c, const LazyArray& word, const LazyArray& followers) {
         const auto gates = split(matmul(word, input) + matmul(h, recurrent), 4);
         const LazyArray next = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
         const LazyArray state = sigmoid(gates[3]) * tanh(next);

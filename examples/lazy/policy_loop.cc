@@ -86,7 +86,7 @@ Outcome outcome_of(std::span<const CartPole> all, std::uint64_t work) {
 auto policy_function(const Weights& weights) {
   return frazil::function(
       "policy", [first = frazil::parameter(weights.first.array()), second = frazil::parameter(weights.second.array()),
-                 last = frazil::parameter(weights.last.array())](LazyArray senses) {
+                 last = frazil::parameter(weights.last.array())](const LazyArray& senses) {
         return matmul(tanh(matmul(tanh(matmul(senses, first)), second)), last);
       });
 }

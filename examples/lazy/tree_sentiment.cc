@@ -42,13 +42,27 @@ Tree parse(std::string_view& text) {
   return tree;
 }
 
+/// The text with words in the places of + and -.
+std::string filled(std::string_view text, const std::string& positive, const std::string& negative) {
+  std::string made;
+  for (const char each : text) {
+    if (each == '+' || each == '-') {
+      made += each == '+' ? positive : negative;
+    } else {
+      made += each;
+    }
+  }
+  return made;
+}
+
 std::vector<std::string> sentences() {
   std::vector<std::string> all;
-  for (const std::string good : {"good", "great", "moving", "funny"}) {
-    for (const std::string bad : {"bad", "dull", "silly", "long"}) {
-      all.push_back("((the (" + good + " start)) (had (a (" + bad + " end))))");
-      all.push_back("((the (" + bad + " start)) (was (not " + good + ")))");
-      all.push_back("((a (" + good + " film)) (which (is (not " + bad + "))))");
+  for (const std::string positive : {"good", "great", "moving", "funny"}) {
+    for (const std::string negative : {"bad", "dull", "silly", "long"}) {
+      for (const char* text : {"((the (+ start)) (had (a (- end))))", "((the (- start)) (was (not +)))",
+                               "((a (+ film)) (which (is (not -))))"}) {
+        all.push_back(filled(text, positive, negative));
+      }
     }
   }
   return all;
@@ -102,7 +116,7 @@ Layer inner_cell(Random& random) {
 
 auto leaf_function(Random& random) {
   const Layer layer = leaf_cell(random);
-  return frazil::function("leaf", [affine = Affine(layer.w, layer.bias)](LazyArray x) {
+  return frazil::function("leaf", [affine = Affine(layer.w, layer.bias)](const LazyArray& x) {
     const auto gates = split(affine(x), 3);
     const LazyArray c = sigmoid(gates[0]) * tanh(gates[2]);
     return State{sigmoid(gates[1]) * tanh(c), c};
@@ -111,12 +125,12 @@ auto leaf_function(Random& random) {
 
 auto inner_function(Random& random) {
   const Layer layer = inner_cell(random);
-  return frazil::function(
-      "inner", [affine = Affine(layer.w, layer.bias)](LazyArray lh, LazyArray lc, LazyArray rh, LazyArray rc) {
-        const auto gates = split(affine(frazil::concatenate({lh, rh})), 5);
-        const LazyArray c = sigmoid(gates[0]) * tanh(gates[4]) + sigmoid(gates[1]) * lc + sigmoid(gates[2]) * rc;
-        return State{sigmoid(gates[3]) * tanh(c), c};
-      });
+  return frazil::function("inner", [affine = Affine(layer.w, layer.bias)](const LazyArray& lh, const LazyArray& lc,
+                                                                          const LazyArray& rh, const LazyArray& rc) {
+    const auto gates = split(affine(frazil::concatenate({lh, rh})), 5);
+    const LazyArray c = sigmoid(gates[0]) * tanh(gates[4]) + sigmoid(gates[1]) * lc + sigmoid(gates[2]) * rc;
+    return State{sigmoid(gates[3]) * tanh(c), c};
+  });
 }
 
 class Words {
