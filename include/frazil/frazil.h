@@ -75,6 +75,8 @@ using api::parameter;
 using api::Patch;
 using api::Policy;
 using api::Port;
+using api::program_counts;
+using api::ProgramCounts;
 using api::register_operator;
 using api::Registry;
 using api::Results;

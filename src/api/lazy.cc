@@ -101,6 +101,11 @@ LazyArray::LazyArray(const LazyArray& other) : node_(other.node_), output_(other
 
 LazyArray::~LazyArray() { lazy::let_go(static_cast<lazy::Node*>(node_)); }
 
+ProgramCounts program_counts() {
+  const lazy::ProgramCounts counts = lazy::program_counts();
+  return {.made = counts.made, .found = counts.found};
+}
+
 LazyArray parameter(const Array& value) {
   start_lazy();
   if (!value.is_tensor()) refuse(frazil::Code::bad_input, "a parameter must be a tensor");

@@ -73,10 +73,13 @@ TEST(LazyArrays, RunLongProgramsInParts) {
 
 TEST(LazyArrays, ShareOneProgramAmongExtents) {
   const LazyArray w = parameter(Array::of<float>({2, 2}, {1, 2, 3, 4}));
-  for (std::int64_t n = 2; n < 40; ++n) {
+  const ProgramCounts before = program_counts();
+  for (std::int64_t n = 3; n < 40; ++n) {
     const LazyArray x = Array(Dtype::f32, {n, 2});
     EXPECT_EQ(tanh(matmul(x, w)).value().sizes(), (Sizes{n, 2}));
   }
+  EXPECT_EQ(program_counts().made - before.made, 1U);
+  EXPECT_EQ(program_counts().found - before.found, 36U);
 }
 
 TEST(LazyArrays, KeepWhatTheProgramHolds) {
@@ -132,6 +135,11 @@ TEST(Functions, KeepControlFlowInTheGraph) {
   EXPECT_THAT(floats(halve(vector_of({1, 2}))), ElementsAre(0.5, 1));
   const std::string text = halve.model(vector_of({1, 2})).text();
   EXPECT_THAT(text, AllOf(HasSubstr("If"), HasSubstr("Loop")));
+}
+
+TEST(Functions, TakeArraysAndNumbers) {
+  const auto scaled = function("scaled", [](LazyArray x, LazyArray factor) { return x * factor; });
+  EXPECT_THAT(floats(scaled(Array::of<float>({2}, {1, 2}), 3.F)), ElementsAre(3, 6));
 }
 
 TEST(Functions, RefuseToReadValues) {
