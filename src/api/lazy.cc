@@ -65,11 +65,15 @@ const Type& traced_type(const Ref& ref) {
   if (trace == nullptr || ref.node->trace != trace) {
     refuse(frazil::Code::bad_input, "a value of a traced function is used outside of it; return it instead");
   }
-  const Type& type = trace->graph().type(ref.node->out()[ref.output].traced);
+  return trace->graph().type(ref.node->out()[ref.output].traced);
+}
+
+const Shape& traced_shape(const Ref& ref) {
+  const Type& type = traced_type(ref);
   if (!type.is_tensor() || !type.ranked) {
-    refuse(frazil::Code::bad_input, "a traced function asks for the type of a value whose rank only a run tells");
+    refuse(frazil::Code::bad_input, "a traced function asks for the extents of a value whose rank only a run tells");
   }
-  return type;
+  return type.shape;
 }
 
 const lazy::Output& there(const LazyArray& array) {
@@ -115,7 +119,7 @@ Sizes LazyArray::shape() const {
   const Ref ref = LazyAccess::ref(*this);
   if (is_traced(ref)) {
     Sizes sizes;
-    for (const Dim dim : traced_type(ref).shape) {
+    for (const Dim dim : traced_shape(ref)) {
       if (!dim.is_const()) {
         refuse(frazil::Code::bad_input,
                "a traced function asks for the extent '{}', which is not fixed; use -1 in reshape()",
@@ -135,15 +139,18 @@ Sizes detail::extents(const LazyArray& array) {
   const Ref ref = LazyAccess::ref(array);
   if (!detail::is_traced(array)) return array.shape();
   Sizes sizes;
-  for (const Dim dim : traced_type(ref).shape) sizes.push_back(dim.is_const() ? dim.value() : -1);
+  for (const Dim dim : traced_shape(ref)) sizes.push_back(dim.is_const() ? dim.value() : -1);
   return sizes;
 }
 
-LazyArray LazyArray::operator[](std::int64_t index) const {
-  const Ref ref = LazyAccess::ref(*this);
+LazyArray LazyArray::operator[](std::int64_t index) const { return detail::row(*this, index, {nullptr, 0}); }
+
+LazyArray detail::row(const LazyArray& array, std::int64_t index, Line line) {
+  const Ref ref = LazyAccess::ref(array);
   if (ref.node == nullptr || ref.node->kind != NodeKind::parameter) {
     static const Operator gather("Gather", {{"axis", 0}});
-    return gather({*this, index});
+    const LazyArray at = literal(index, Dtype::i64);
+    return gather({Operand(array, line), Operand(at, line)});
   }
   const Sizes& sizes = ref.node->out()[0].type->sizes;
   if (sizes.empty() || index < -sizes[0] || index >= sizes[0]) {

@@ -40,6 +40,12 @@ TEST(LazyArrays, KnowTheirTypesBeforeTheyRun) {
   EXPECT_EQ(reshape(y, {5, -1}).shape(), (Sizes{5, 3}));
 }
 
+TEST(LazyArrays, HaveRows) {
+  const LazyArray x = Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  EXPECT_THAT(floats(x[1] * 2), ElementsAre(6, 8));
+  EXPECT_THAT(floats(parameter(x.value())[-1]), ElementsAre(5, 6));
+}
+
 TEST(LazyArrays, NameTheLineOfWhatDoesNotFit) {
   const LazyArray x = vector_of({1, 2, 3}), y = vector_of({1, 2});
   const int line = __LINE__ + 1;
