@@ -62,7 +62,7 @@ bool is_traced(const Ref& ref) { return ref.node != nullptr && ref.node->kind ==
 
 const Type& traced_type(const Ref& ref) {
   const lazy::Trace* const trace = lazy::Trace::current();
-  if (trace == nullptr || ref.node->trace != trace) {
+  if (trace == nullptr || !trace->owns(*ref.node)) {
     refuse(frazil::Code::bad_input, "a value of a traced function is used outside of it; return it instead");
   }
   return trace->graph().type(ref.node->out()[ref.output].traced);

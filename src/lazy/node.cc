@@ -68,16 +68,16 @@ Node* make_node(std::size_t outputs, std::size_t inputs) {
   return node;
 }
 
-// A long chain of nodes is let go of without recursion: what has no reference left waits in a list, linked by `trace`.
+// A long chain of nodes is let go of without recursion: what has no reference left waits in a list.
 void free_node(Node* first) noexcept {
-  thread_local const Node* waiting = nullptr;
+  thread_local Node* waiting = nullptr;
   thread_local bool busy = false;
-  first->trace = waiting;
+  first->next_free = waiting;
   waiting = first;
   if (std::exchange(busy, true)) return;
   while (waiting != nullptr) {
-    Node* const node = const_cast<Node*>(waiting);
-    waiting = static_cast<const Node*>(node->trace);
+    Node* const node = waiting;
+    waiting = node->next_free;
     release_inputs(*node);
     destroy(node);
   }

@@ -1,5 +1,6 @@
 #include "lazy/trace.h"
 
+#include <atomic>
 #include <utility>
 
 #include "lazy/append.h"
@@ -9,10 +10,11 @@ namespace frazil::lazy {
 namespace {
 
 thread_local Trace* current_trace = nullptr;
+std::atomic<std::uint64_t> traces = 0;
 
 }  // namespace
 
-Trace::Trace(std::string name) : outer_(std::exchange(current_trace, this)) {
+Trace::Trace(std::string name) : number_(++traces), outer_(std::exchange(current_trace, this)) {
   graph_.name = std::move(name);
   blocks_.push_back(std::make_unique<Builder>(graph_));
 }
@@ -30,7 +32,7 @@ Handle Trace::handle_of(std::span<const Value> values) {
   Handle handle(Ref{make_node(values.size(), 0), 0});
   Node& node = *handle.node();
   node.kind = NodeKind::traced;
-  node.trace = this;
+  node.trace = number_;
   for (std::size_t k = 0; k < values.size(); ++k) node.out()[k].traced = values[k];
   return handle;
 }
@@ -38,7 +40,7 @@ Handle Trace::handle_of(std::span<const Value> values) {
 Result<Value> Trace::value_of(const Ref& ref) {
   if (ref.node == nullptr) return Value{};
   if (ref.node->kind == NodeKind::traced) {
-    if (ref.node->trace == this) return ref.node->out()[ref.output].traced;
+    if (owns(*ref.node)) return ref.node->out()[ref.output].traced;
     return fail(Code::bad_input, "a value of another function's graph is used while '{}' is traced", graph_.name);
   }
   Output& output = ref.node->out()[ref.output];

@@ -25,6 +25,8 @@ class Trace {
 
   Builder& to() { return *blocks_.back(); }
   const Graph& graph() const { return graph_; }
+  /// Whether a traced node is of this recording.
+  bool owns(const Node& node) const { return node.trace == number_; }
   Handle input(std::string_view name, Type type);
   /// The value of the graph for a value of the program. Code::bad_input for one of another trace.
   Result<Value> value_of(const Ref& ref);
@@ -39,6 +41,7 @@ class Trace {
   Graph take() { return std::move(graph_); }
 
  private:
+  const std::uint64_t number_;  // of no other one
   Graph graph_;
   std::vector<std::unique_ptr<Builder>> blocks_;
   std::unordered_map<const Block*, Value> constants_;

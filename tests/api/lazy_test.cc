@@ -145,6 +145,16 @@ TEST(Functions, RefuseToReadValues) {
   EXPECT_THAT(message_of([&] { bad(vector_of({1})); }, Code::bad_input), HasSubstr("frazil::cond()"));
 }
 
+TEST(Functions, KeepTheirArraysToThemselves) {
+  LazyArray leaked;
+  function("first", [&](LazyArray x) { return leaked = x * 2; })(vector_of({1, 2}));
+  EXPECT_THAT(message_of([&] { leaked.value(); }, Code::bad_input), HasSubstr("function"));
+  EXPECT_THAT(message_of([&] { leaked.shape(); }, Code::bad_input), HasSubstr("function"));
+  EXPECT_THAT(message_of([&] { tanh(leaked); }, Code::bad_input), HasSubstr("function"));
+  const auto second = function("second", [&](LazyArray x) { return x + leaked; });
+  EXPECT_THAT(message_of([&] { second(vector_of({1, 2})); }, Code::bad_input), HasSubstr("'second'"));
+}
+
 // ---- batches ----
 
 TEST(Batches, RunEqualWorkTogether) {

@@ -157,10 +157,8 @@ class LazyArray(_frazil.LazyArray):
     argsort, take, squeeze, round = (_method(name) for name in ("argsort", "take", "squeeze", "round"))
     swapaxes, clip, dot, nonzero = (_method(name) for name in ("swapaxes", "clip", "dot", "nonzero"))
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
+    __divmod__, __rdivmod__ = _operator("divmod"), _operator("divmod", True)
     __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
-
-    def __divmod__(self, other: Any) -> tuple[LazyArray, LazyArray]:
-        return self // other, self % other
 
     def __round__(self, digits: int = 0) -> LazyArray:
         return _functions().round(self, digits)

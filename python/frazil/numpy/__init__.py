@@ -46,6 +46,7 @@ from .arrays import (
 )
 from .elementwise import (
     clip,
+    divmod,
     floor_divide,
     fmod,
     isclose,

@@ -50,8 +50,8 @@ def _made(value: Any, dtype: Any, copy: bool) -> LazyArray:
         from .shapes import stack
 
         return stack([_made(part, dtype, copy) for part in value])
-    if isinstance(value, (bool, int, float)) and not isinstance(value, numpy.generic) or isinstance(value, (list, tuple)):
-        return _frazil.lazy_array(numpy.asarray(value, None if dtype is None else numpy_dtype(dtype)), None, False, False)
+    if isinstance(value, (list, tuple)):
+        value, copy = numpy.asarray(value, None if dtype is None else numpy_dtype(dtype)), False
     made = _frazil.lazy_array(value, None, copy, False)
     return made if dtype is None else astype(made, dtype)
 

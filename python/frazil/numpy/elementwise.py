@@ -60,13 +60,12 @@ def remainder(x1: Any, x2: Any) -> LazyArray:
 def floor_divide(x1: Any, x2: Any) -> LazyArray:
     """x1 // x2, rounded down."""
     x1, x2 = common(x1, x2)
-    whole = divide_exactly(subtract(x1, remainder(x1, x2)), x2)
-    return rint(whole)
+    return rint(operator("Div")(subtract(x1, remainder(x1, x2)), x2))
 
 
-def divide_exactly(x1: LazyArray, x2: LazyArray) -> LazyArray:
-    """x1 / x2 in their element type: integers round towards 0."""
-    return operator("Div")(x1, x2)
+def divmod(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
+    """x1 // x2 and x1 % x2."""
+    return floor_divide(x1, x2), remainder(x1, x2)
 
 
 def fmod(x1: Any, x2: Any) -> LazyArray:
