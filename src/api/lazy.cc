@@ -81,7 +81,9 @@ const lazy::Output& there(const LazyArray& array) {
   if (ref.node == nullptr) refuse(frazil::Code::bad_input, "an omitted lazy array has no value");
   if (is_traced(ref)) {
     refuse(frazil::Code::bad_input,
-           "a traced function reads a value, which a graph does not have; use frazil::cond() or frazil::loop()");
+           "a traced function reads a value, which a graph does not have; decide by frazil::cond() or frazil::loop(), "
+           "in Python "
+           "frazil.cond() or frazil.while_loop()");
   }
   check(lazy::run(ref));
   return ref.node->out()[ref.output];

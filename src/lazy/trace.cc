@@ -1,5 +1,6 @@
 #include "lazy/trace.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -38,10 +39,22 @@ Handle Trace::handle_of(std::span<const Value> values) {
 }
 
 Result<Value> Trace::value_of(const Ref& ref) {
+  if (abandoned_) {
+    return fail(Code::bad_input, "function '{}' goes on after an exception in a side of cond() or the body of a loop",
+                graph_.name);
+  }
   if (ref.node == nullptr) return Value{};
   if (ref.node->kind == NodeKind::traced) {
-    if (owns(*ref.node)) return ref.node->out()[ref.output].traced;
-    return fail(Code::bad_input, "a value of another function's graph is used while '{}' is traced", graph_.name);
+    const Value value = ref.node->out()[ref.output].traced;
+    if (!owns(*ref.node)) {
+      return fail(Code::bad_input, "a value of another function's graph is used while '{}' is traced", graph_.name);
+    }
+    if (!is_open(value)) {
+      return fail(Code::bad_input,
+                  "function '{}' uses a value of a side of cond(), or of the body of a loop, outside of it",
+                  graph_.name);
+    }
+    return value;
   }
   Output& output = ref.node->out()[ref.output];
   if (!output.block) FRAZIL_CHECK(run(ref));
@@ -54,6 +67,11 @@ Result<Value> Trace::value_of(const Ref& ref) {
   if (output.row == Output::kWhole) constants_.emplace(output.block.get(), value);
   kept_.emplace_back(ref);
   return value;
+}
+
+bool Trace::is_open(Value value) const {
+  const std::optional<BlockId> block = graph_.block_of(value);
+  return !block || std::ranges::any_of(blocks_, [&](const auto& open) { return open->block() == *block; });
 }
 
 Result<Handle> Trace::record(const Operation& operation, std::span<const Ref> inputs, const Place& place) {

@@ -155,6 +155,23 @@ TEST(Functions, KeepTheirArraysToThemselves) {
   EXPECT_THAT(message_of([&] { second(vector_of({1, 2})); }, Code::bad_input), HasSubstr("'second'"));
 }
 
+TEST(Functions, KeepSidesToThemselves) {
+  LazyArray leaked;
+  const auto outside = function("outside", [&](LazyArray x) {
+    cond(sum(x) > 0, [&] { return Arrays{leaked = x + 1}; }, [&] { return Arrays{x}; });
+    return leaked;
+  });
+  EXPECT_THAT(message_of([&] { outside(vector_of({1, 2})); }, Code::bad_input), HasSubstr("outside of it"));
+  const auto caught = function("caught", [&](LazyArray x) {
+    try {
+      cond(sum(x) > 0, []() -> Arrays { throw std::runtime_error("no"); }, [&] { return Arrays{x}; });
+    } catch (const std::runtime_error&) {
+    }
+    return x + 1;
+  });
+  EXPECT_THAT(message_of([&] { caught(vector_of({1, 2})); }, Code::bad_input), HasSubstr("exception"));
+}
+
 // ---- batches ----
 
 TEST(Batches, RunEqualWorkTogether) {

@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator, NoReturn
 
 import numpy
 
-from .. import _frazil
+from .. import _frazil, trees
 from ..errors import BadInput
 from .operators import ops
 
@@ -94,13 +94,19 @@ class LazyArray(_frazil.LazyArray):
             return value.astype(dtype)
         return value.copy() if copy else value
 
+    # NumPy's functions on lazy arrays are those of frazil.numpy, or read the values where that has none.
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = getattr(_functions(), ufunc.__name__, None)
-        return NotImplemented if function is None or method != "__call__" or kwargs else function(*inputs)
+        if function is not None and method == "__call__" and not kwargs:
+            return function(*inputs)
+        return getattr(ufunc, method)(*_values(inputs), **_values(kwargs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         own = getattr(_functions(), function.__name__, None)
-        return NotImplemented if own is None else own(*args, **kwargs)
+        if own is not None:
+            return own(*args, **kwargs)
+        return function(*_values(args), **_values(kwargs))
 
     def __iter__(self) -> Iterator[LazyArray]:
         return (self[i] for i in range(len(self)))
@@ -162,6 +168,11 @@ class LazyArray(_frazil.LazyArray):
 
     def __round__(self, digits: int = 0) -> LazyArray:
         return _functions().round(self, digits)
+
+
+def _values(arguments: Any) -> Any:
+    leaves, structure = trees.flatten(arguments)
+    return trees.unflatten(structure, [leaf.numpy() if isinstance(leaf, LazyArray) else leaf for leaf in leaves])
 
 
 def _index(array: LazyArray, key: Any) -> LazyArray:

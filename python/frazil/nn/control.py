@@ -29,6 +29,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
         def body() -> list[Any]:
             leaves, structure = flatten(function(*operands))
             made.append(structure)
+            if made[0] != structure:
+                raise BadInput(f"cond(): the functions return different structures: {made[0]} and {structure}")
             return [leaf(value) for value in leaves]
 
         return body
@@ -39,8 +41,6 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     else:
         pred = pred.graph.Squeeze(pred) if pred.ndim else pred
         results = pred.graph.if_(pred, side(true_fn), side(false_fn))
-    if made[0] != made[1]:
-        raise BadInput(f"cond(): the functions return different structures: {made[0]} and {made[1]}")
     return unflatten(made[0], results if isinstance(results, tuple) else (results,))
 
 
