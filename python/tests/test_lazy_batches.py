@@ -160,7 +160,7 @@ def test_reads_where_an_instance_cannot_be_left(affine, kind):
     """In functions that C++ calls: the value is computed at once."""
     shift = fnp.array(np.ones(1, np.float32))
 
-    @frazil.host_operator(f"test.Shift{kind}")
+    @frazil.host_operator(f"test.lazy.Shift{kind}")
     def shifted(x):
         return x + (shift * 2).numpy()
 
@@ -323,13 +323,13 @@ def test_ctrl_c(read):
 
 
 def test_a_program_that_needs_itself(kind):
-    name = f"test.Itself{kind}"
+    name = f"test.lazy.Itself{kind}"
     held = []
 
     @frazil.host_operator(name)
     def itself(x):
         return x + held[0].numpy()
 
-    held.append(getattr(frazil.lazy.ops.test, f"Itself{kind}")(fnp.array([1.0])))
+    held.append(getattr(frazil.lazy.ops.test_lazy, f"Itself{kind}")(fnp.array([1.0])))
     with pytest.raises(frazil.BadInput, match="reads a value that they compute"):
         held[0].numpy()

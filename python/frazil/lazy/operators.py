@@ -55,6 +55,8 @@ class LazyOperators(Operators):
         outputs: int | None,
         name: str,
     ) -> Any:
+        if name:
+            raise TypeError(f"{info.name}: what lazy arrays record has the names of the program's lines")
         if bodies:
             raise Unsupported(f"{info.name} has bodies: use frazil.cond() or frazil.while_loop()")
         self._made = make(info, attributes, outputs or least_outputs(info))
