@@ -58,5 +58,6 @@ void bind_operators(py::module_& m);
 void bind_live(py::module_& m);
 void bind_debug(py::module_& m);
 void bind_hosts(py::module_& m);
+void bind_lazy(py::module_& m);
 
 }  // namespace frazil::python

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
 import numpy
 
 from .._frazil import dtype as dtype_of
 from ..errors import BadInput
 from ..model import Model
-from . import trees
+from .. import trees
 from .arrays import to_array
 from .recording import Recording, recording
 
@@ -59,7 +58,7 @@ def _fingerprint(module: Module) -> Any:
 
 def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
     """The model of forward() with arguments in which a Spec stands for an input."""
-    names = _names(module.forward, args, kwargs)
+    names = trees.argument_names(module.forward, args, kwargs)
     graph = Recording(module.__dict__.get("graph_name") or type(module).__name__)
     graph.module_names = {id(part): name for name, part in module.named_modules()}
     graph.weight_names = {id(p.data): name for name, p in module.named_parameters()}
@@ -77,18 +76,6 @@ def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], optio
         for label, value in zip(trees.names(shape, "output"), results):
             graph.output(label, value)
     return Compiled(graph.build(**options), shape)
-
-
-def _names(forward: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """A name for each leaf of the arguments: that of the parameter, followed by the path."""
-    bases: list[str] = []
-    for parameter in inspect.signature(forward).parameters.values():
-        many = parameter.kind is parameter.VAR_POSITIONAL
-        bases += [f"{parameter.name}_{i}" for i in range(len(args) - len(bases))] if many else [parameter.name]
-    made = []
-    for name, value in (*zip(bases, args), *kwargs.items()):
-        made += trees.names(trees.flatten(value)[1], name)
-    return made
 
 
 def _leaf(value: Any) -> Any:
@@ -179,7 +166,7 @@ def compile(module: Module, example_inputs: Any, dynamic: Any = True, **options:
     kwargs = dict(example_inputs) if isinstance(example_inputs, dict) else {}
     args = () if kwargs else tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     found, structure = trees.flatten([args, kwargs])
-    labels = _names(module.forward, args, kwargs)
+    labels = trees.argument_names(module.forward, args, kwargs)
     if isinstance(dynamic, Mapping) and set(dynamic) - set(labels):
         raise BadInput(f"dynamic: no input is called {sorted(set(dynamic) - set(labels))}; there are {labels}")
     specs = [_example(label, _leaf(value), dynamic) for label, value in zip(labels, found)]
