@@ -14,6 +14,6 @@ for example in "$source"/*.cc; do
 done
 echo
 {
-  echo "| example | of what | batch | static | batch ms | static ms | times as fast |"
+  echo "| example | of what | lazy | fixed | lazy ms | fixed ms | times as fast |"
   printf '%s\n' "${rows[@]}"
 } | sed 's/^| //; s/ |$//' | column -t -s '|'
