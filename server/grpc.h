@@ -34,8 +34,7 @@ struct GrpcReply {
   GrpcCode code = GrpcCode::ok;
   std::string text;   ///< one line for the client where it is not ok
   std::string bytes;  ///< the message where it is
-  bool more =
-      false;  ///< of a streaming method: other replies to the message follow, and its next message runs meanwhile
+  bool more = false;  ///< others follow for the same message; the next message of the stream runs meanwhile
 };
 
 /// One message for a method.

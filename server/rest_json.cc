@@ -114,12 +114,13 @@ Reply model_config_json(const Served& served) {
   append_json(reply.body, served.name());
   reply.body += R"(,"platform":)";
   append_json(reply.body, served.platform());
+  reply.body += R"(,"model_transaction_policy":{"decoupled":)";
+  reply.body += served.emitted().empty() ? "false}" : "true}";
   reply.body += R"(,"max_batch_size":)";
   append_number(reply.body, served.most_in_batch());
   append_config(reply.body, "input", config_inputs(served));
   append_config(reply.body, "output", config_outputs(served));
-  reply.body += R"(,"model_transaction_policy":{"decoupled":)";
-  reply.body += served.emitted().empty() ? "false}}" : "true}}";
+  reply.body += '}';
   return reply;
 }
 

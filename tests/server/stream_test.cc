@@ -290,8 +290,8 @@ TEST_F(Emitting, ClientsAreToldOfIt) {
       get("/v2/models/count"),
       HasSubstr(
           R"({"name":"count","datatype":"INT64","shape":[]},{"name":"token","datatype":"FP32","shape":[-1,2]}]})"));
-  EXPECT_THAT(get("/v2/models/count/config"), HasSubstr(R"("model_transaction_policy":{"decoupled":true}})"));
-  EXPECT_THAT(get("/v2/models/one/config"), HasSubstr(R"("model_transaction_policy":{"decoupled":false}})"));
+  EXPECT_THAT(get("/v2/models/count/config"), HasSubstr(R"("model_transaction_policy":{"decoupled":true})"));
+  EXPECT_THAT(get("/v2/models/one/config"), HasSubstr(R"("model_transaction_policy":{"decoupled":false})"));
 }
 
 // ---- server-sent events ----
