@@ -54,6 +54,7 @@ using api::Function;
 using api::GraphBuilder;
 using api::HostOperator;
 using api::LazyArray;
+using api::Line;
 using api::LiveModel;
 using api::LiveSession;
 using api::LoadOptions;

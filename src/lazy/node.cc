@@ -68,16 +68,16 @@ Node* make_node(std::size_t outputs, std::size_t inputs) {
   return node;
 }
 
-// A long chain of nodes is let go of without recursion: what has no reference left waits in a list, linked by `trace`.
+// A long chain of nodes is let go of without recursion: what has no reference left waits in a list.
 void free_node(Node* node) noexcept {
-  thread_local const Node* waiting = nullptr;
+  thread_local Node* waiting = nullptr;
   thread_local bool busy = false;
-  node->trace = waiting;
+  node->next_free = waiting;
   waiting = node;
   if (std::exchange(busy, true)) return;
   while (waiting != nullptr) {
-    Node* const next = const_cast<Node*>(waiting);
-    waiting = static_cast<const Node*>(next->trace);
+    Node* const next = waiting;
+    waiting = next->next_free;
     release_inputs(*next);
     destroy(next);
   }
