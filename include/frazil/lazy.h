@@ -296,8 +296,6 @@ bool is_there(const LazyArray& array);
 LazyArray literal(Operand number, Dtype dtype);
 /// How many calls of functions this thread has had answered from what they remember.
 std::uint64_t recalled();
-/// As `array[index]`, at a line of the program.
-LazyArray row(const LazyArray& array, std::int64_t index, Line line);
 /// Lets go of what functions of this thread would have computed for later calls.
 void forget_thread();
 

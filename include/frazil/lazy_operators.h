@@ -92,12 +92,11 @@ inline LazyArray reduced(std::string_view op, const Operand& x, const std::vecto
 
 }  // namespace detail
 
-inline LazyArray detail::row(const LazyArray& array, std::int64_t index, Line line) {
-  if (array.is_parameter()) return api::row(array, index);
-  const LazyArray at = literal(index, Dtype::i64);
-  return with("Gather", 1, {0}, "axis")({Operand(array, line), Operand(at, line)});
+inline LazyArray LazyArray::operator[](std::int64_t index) const {
+  if (is_parameter()) return row(*this, index);
+  const LazyArray at = detail::literal(index, Dtype::i64);
+  return detail::with("Gather", 1, {0}, "axis")({Operand(*this, Line(nullptr, 0)), at});
 }
-inline LazyArray LazyArray::operator[](std::int64_t index) const { return detail::row(*this, index, {nullptr, 0}); }
 
 /// Over these axes; none: over all.
 inline LazyArray sum(Operand x, const std::vector<std::int64_t>& axes = {}, bool keepdims = false) {

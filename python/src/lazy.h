@@ -4,8 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include <structmember.h>  // behind Python.h
-
 #include "python/src/python.h"
 #include "python/src/raised.h"
 

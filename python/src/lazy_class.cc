@@ -154,10 +154,16 @@ Py_ssize_t length(PyObject* object) {
 
 // ---- elements ----
 
-PyObject* row(const LazyArray& array, std::int64_t index) {
+PyObject* row_of(const LazyArray& array, std::int64_t index) {
   const Sizes sizes = api::detail::extents(array);
   const bool inside = !sizes.empty() && (sizes[0] < 0 || (index >= -sizes[0] && index < sizes[0]));
-  if (inside) return lazy_object(api::detail::row(array, index, user_line()));
+  if (inside) {
+    if (array.is_parameter()) return lazy_object(api::row(array, index));
+    static const Operator gather("Gather", {{"axis", 0}});
+    const LazyArray at = literal_of({Number::Kind::integer, static_cast<double>(index), index}, Dtype::i64);
+    const Line line = user_line();
+    return lazy_object(gather({Operand(array, line), Operand(at, line)}));
+  }
   if (sizes.empty()) {
     PyErr_SetString(PyExc_IndexError, "an array without axes has no elements to choose from");
   } else {
@@ -172,7 +178,7 @@ PyObject* element(PyObject* object, PyObject* key) {
     if (!PyLong_CheckExact(key)) return PyObject_CallFunctionObjArgs(index_function, object, key, nullptr);
     const std::int64_t index = PyLong_AsLongLong(key);
     if (index == -1 && PyErr_Occurred() != nullptr) return nullptr;
-    return row(array_in(object), index);
+    return row_of(array_in(object), index);
   });
 }
 

@@ -137,9 +137,7 @@ py::tuple cond_of(const py::object& predicate, const py::function& then, const p
   const auto side = [](const py::function& make) {
     return [&make] { return called(make.ptr(), {}, "a side of cond() returns"); };
   };
-  const Line line = user_line();
-  return tuple_of(
-      api::cond(Operand(arrays_of(py::make_tuple(predicate), "cond()")[0], line), side(then), side(otherwise)));
+  return tuple_of(api::cond(arrays_of(py::make_tuple(predicate), "cond()")[0], side(then), side(otherwise)));
 }
 
 py::tuple loop_of(const py::function& condition, const py::function& body, const py::list& carried) {

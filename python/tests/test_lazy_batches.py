@@ -1,12 +1,14 @@
 """Batches, on greenlets and on threads; lazy arrays of several threads; Ctrl-C."""
 
 import contextvars
+import gc
 import os
 import random
 import signal
 import threading
 import time
 import traceback
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import frazil
@@ -236,6 +238,18 @@ def test_what_ends_a_batch_at_once():
     time.sleep(0.05)
     assert threading.active_count() <= before
     assert frazil.batch(range(2), lambda i: (fnp.array(i) + 1).item()) == [1, 2]
+
+
+def test_batches_are_let_go_of():
+    class Held:
+        pass
+
+    held = Held()
+    frazil.batch(range(3), lambda i: (fnp.array(i) + 1).item() and held)
+    alive = weakref.ref(held)
+    del held
+    gc.collect()
+    assert alive() is None
 
 
 def test_batches_that_are_refused():

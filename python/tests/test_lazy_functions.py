@@ -381,6 +381,56 @@ def test_functions_of_nn(name):
     close(frazil.function(FUNCTIONS[name])(x), wanted)
 
 
+class Gated(nn.Module):
+    """With weights, numbers of PyTorch's shapes, and control flow."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(6, 8), nn.Linear(8, 6)
+        self.norm, self.cell = nn.LayerNorm(6), nn.LSTMCell(6, 6)
+        self.register_buffer("shift", floats(6))
+
+    def forward(self, x, state, scale=2):
+        n = x.size(0)
+        y = F.relu(self.first(x)).view(n, -1)
+        y = self.norm(self.second(y)) * scale + self.shift
+        y = F.cond(y.sum() > 0, lambda: y + 1, lambda: y - 1)
+        total, _ = F.while_loop(lambda v, i: (v.abs().max() > 0.5) & (i < 5), lambda v, i: (v / 2, i + 1), (y, 0))
+        return {"state": self.cell(total, state), "y": total.transpose(0, 1)}
+
+
+def test_modules_on_lazy_arrays():
+    net = Gated()
+    for n in (3, 5):
+        x, state = floats(n, 6), (floats(n, 6, seed=1), floats(n, 6, seed=2))
+        wanted = net(x, state)
+        made = net(fnp.array(x) * 1, tuple(fnp.array(part) for part in state))
+        assert not made["y"]._there
+        close(made["y"], wanted["y"])
+        for a, b in zip(made["state"], wanted["state"], strict=True):
+            close(a, b)
+        again = frazil.function(lambda x, h, c: net(x, (h, c), scale=2)["y"] + 1)
+        close(again(x, *state), wanted["y"] + 1)
+    net.shift = floats(6, seed=9)
+    close(net(fnp.array(x), state)["y"], net(x, state)["y"])  # as it is now
+    close(net(fnp.array(x), state, scale=3)["y"], net(x, state, scale=3)["y"])
+
+
+def test_modules_in_batches():
+    net, rows = nn.Linear(4, 4), [floats(1, 4, seed=i) for i in range(20)]
+
+    def work(row):
+        x = fnp.array(row)
+        while x.sum() > -3:
+            x = F.relu(net(x)) - 1
+        return x
+
+    made = frazil.batch(rows, work)
+    for row, x in zip(rows, made, strict=True):
+        close(x, np.asarray(work(row)))
+    assert made.report.runs < made.report.nodes / 4
+
+
 def test_embeddings():
     table, rows = floats(5, 3), fnp.array([[1, 4], [0, 1]])
     close(F.embedding(rows, frazil.parameter(table)), table[np.asarray(rows)])

@@ -94,6 +94,7 @@ class _Thread(_Instance):
             self._raised = error
         finally:
             self.recalled = _frazil.calls_recalled()
+            self._waiting = None  # which refers to this object
             _frazil.forget_thread()
             self.ended = True
             self._back.release()
@@ -173,6 +174,7 @@ class _Batch:
         finally:
             for instance in self._running:
                 instance.stop()
+            self.waiting = None  # which refers to this object
         if self._kind is _Greenlet:
             self._recalled = _frazil.calls_recalled() - recalled
         self.results.report = BatchReport(

@@ -82,22 +82,24 @@ class Function:
         functools.update_wrapper(self, function)
         self._function = function
         self._name = name or getattr(function, "__name__", "function")
-        self._plain: dict[int, Recording] = {}  #: of arrays by position only, by their number
         self._known: dict[Any, Recording] = {}
+        self._plain: dict[Any, Recording] = {}  #: those of calls that _plain_key() has a key for
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _frazil.is_recording():  # a function that is recorded has the nodes of those that it calls
             return self._function(*args, **kwargs)
-        if not kwargs:
-            for value in args:
-                if type(value) is not LazyArray:
-                    break
-            else:
-                known = self._plain.get(len(args))
-                if known is not None:
-                    return known.run(args)
+        key = None if kwargs else _plain_key(args)
+        try:
+            known = self._plain.get(key)
+        except TypeError:  # a value without a hash, which is refused below
+            known = key = None
+        if known is not None:
+            return known.run([value for value in args if type(value) is LazyArray])
         leaves, structure = trees.flatten([args, kwargs])
-        return self._recording(leaves, structure).run([as_lazy(leaf) for leaf in leaves if is_array(leaf)])
+        recording = self._recording(leaves, structure)
+        if key is not None:
+            self._plain[key] = recording
+        return recording.run([as_lazy(leaf) for leaf in leaves if is_array(leaf)])
 
     def _recording(self, leaves: Sequence[Any], structure: Any) -> Recording:
         key = (structure, *(None if is_array(leaf) else (type(leaf), leaf) for leaf in leaves))
@@ -114,8 +116,6 @@ class Function:
                     f"function '{self._name}' was recorded for {MOST} different values: pass numbers that change as arrays"
                 )
             known = self._known[key] = Recording(self._name, self._function, leaves, structure)
-            if all(type(leaf) is LazyArray for leaf in leaves) and structure == trees.flatten([tuple(leaves), {}])[1]:
-                self._plain[len(leaves)] = known
         return known
 
     def model(self, *args: Any, **kwargs: Any) -> Model:
@@ -139,6 +139,20 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<frazil.Function {self._name!r}>"
+
+
+def _plain_key(args: tuple[Any, ...]) -> Any:
+    """The kinds of arguments that are lazy arrays and single values; None where others are among them."""
+    key: list[Any] = []
+    for value in args:
+        kind = type(value)
+        if kind is LazyArray:
+            key.append(LazyArray)
+        elif value is None or kind.__hash__ is None or isinstance(value, tuple) or is_array(value):
+            return None
+        else:
+            key.append((kind, value))
+    return tuple(key)
 
 
 def function(f: Callable[..., Any]) -> Function:

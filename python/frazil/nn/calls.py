@@ -46,7 +46,7 @@ class Entry:
     def __init__(self) -> None:
         self.changes = -1
         self.fingerprint: Any = None
-        self.models: dict[Any, Compiled] = {}
+        self.models: dict[Any, Any] = {}
 
 
 def _fingerprint(module: Module) -> Any:
@@ -100,7 +100,7 @@ def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found, structure = trees.flatten([args, kwargs])
         leaves = [_leaf(value) for value in found]
         key = (str(structure), *map(_key, leaves))
-    models = _models(module)
+    models = current(module)
     compiled = models.get(key)
     if compiled is None:
         compiled = models[key] = _record_call(module, leaves, trees.flatten([args, kwargs])[1])
@@ -110,7 +110,7 @@ def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return trees.unflatten(compiled.structure, made if isinstance(made, tuple) else (made,))
 
 
-def _models(module: Module) -> dict[Any, Compiled]:
+def current(module: Module) -> dict[Any, Any]:
     """The models of the module as it is: another dict after the module or one of its parts has changed."""
     entry = module._compiled.setdefault("entry", Entry())
     changes = _changes[0]
@@ -184,4 +184,4 @@ def _example(label: str, leaf: Any, dynamic: Any) -> Any:
     return Spec(dtype_of(leaf.dtype), tuple(shape))
 
 
-__all__ = ["Compiled", "Spec", "changed", "compile", "from_types", "record", "run"]
+__all__ = ["Compiled", "Spec", "changed", "compile", "current", "from_types", "record", "run"]
