@@ -114,7 +114,7 @@ proto::RepositoryRequest read_change(Bytes message) {
   return request;
 }
 
-void change(Service& service, GrpcCall call, Done done, void (Service::*change)(std::string_view)) {
+void change(Service& service, const GrpcCall& call, Done done, void (Service::*change)(std::string_view)) {
   on_worker(service, call, std::move(done), [&service, call, change](const Done& answer) {
     const std::string model = read_change(*call.message).model;
     call.asker.check(model);
@@ -123,11 +123,9 @@ void change(Service& service, GrpcCall call, Done done, void (Service::*change)(
   });
 }
 
-void load(Service& service, GrpcCall call, Done done) {
-  change(service, std::move(call), std::move(done), &Service::load);
-}
-void unload(Service& service, GrpcCall call, Done done) {
-  change(service, std::move(call), std::move(done), &Service::unload);
+void load(Service& service, const GrpcCall& call, Done done) { change(service, call, std::move(done), &Service::load); }
+void unload(Service& service, const GrpcCall& call, Done done) {
+  change(service, call, std::move(done), &Service::unload);
 }
 
 /// How a method writes responses.
@@ -218,13 +216,13 @@ void run(Service& service, const GrpcCall& call, const Form& form, const Done& d
   service.infer(served, std::move(asked));
 }
 
-void infer(Service& service, GrpcCall call, Done done) {
+void infer(Service& service, const GrpcCall& call, Done done) {
   on_worker(service, call, std::move(done),
             [&service, call](const Done& answer) { run(service, call, kUnary, answer); });
 }
 
 /// As infer(), where an error is a message, so that the stream goes on.
-void stream_infer(Service& service, GrpcCall call, Done done) {
+void stream_infer(Service& service, const GrpcCall& call, Done done) {
   const Done tell = [message = call.message, done = std::move(done)](GrpcReply reply) {
     if (reply.code == GrpcCode::ok) return done(std::move(reply));
     done(message_of(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
@@ -240,8 +238,8 @@ void stream_infer(Service& service, GrpcCall call, Done done) {
 
 struct Method {
   std::string_view name;
-  std::string (*at_once)(Service&, Bytes);      ///< null: on a worker
-  void (*on_worker)(Service&, GrpcCall, Done);  ///< null: at once
+  std::string (*at_once)(Service&, Bytes);             ///< null: on a worker
+  void (*on_worker)(Service&, const GrpcCall&, Done);  ///< null: at once
   Grpc::Kind kind = Grpc::Kind::unary;
   bool open = false;  ///< for those who are no tenants, too
 };
@@ -296,7 +294,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
   try {
     const Method& method = method_of(call.method);
     if (!method.open) call.asker = service_.tenants().find(call.authorization);
-    if (method.on_worker != nullptr) return method.on_worker(service_, std::move(call), std::move(done));
+    if (method.on_worker != nullptr) return method.on_worker(service_, call, std::move(done));
     done(message_of(method.at_once(service_, *call.message)));
   } catch (...) {
     refused(reply_of(refusal_of_exception()));

@@ -165,18 +165,18 @@ std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t num
   }
 }
 
-Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before, const ServerConfig& of_server,
+Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before, const ServerConfig& config,
                                          Faults* faults) const {
-  const ModelConfig config = config_of(entry, of_server);
+  const ModelConfig of_model = config_of(entry, config);
   auto files = entry.versions;
-  apply(config.versions, files);
+  apply(of_model.versions, files);
   if (files.empty()) {
     throw api::Error(api::Code::bad_input, "model '" + entry.name + "': its version policy leaves no version to serve");
   }
   Repository::Versions versions;
   for (const auto& [number, file] : files) {
     try {
-      auto served = version_of(entry, number, config);
+      auto served = version_of(entry, number, of_model);
       if (const auto old = before.find(entry.name, served->version())) served->go_on_from(*old);
       versions[number] = std::move(served);
     } catch (const CanaryFault& fault) {

@@ -396,10 +396,12 @@ class PipelineReader {
     for (const auto& [arm, rules] : node.entries()) {
       const std::size_t i = arm_of(rules, arm, parts.arms);
       if (i == parts.baseline) rules.fail("it is the baseline, which the others are compared with");
-      const std::string what =
-          "pipeline '" + name_ + "': split '" + split + "': arm '" + arm + "' is rolled back to '" + baseline + "': ";
+      std::string what = "pipeline '" + name_;
+      what.append("': split '").append(split).append("': arm '").append(arm);
+      what.append("' is rolled back to '").append(baseline).append("': ");
       const GuardRules read = read_guard_rules(rules);
-      std::string declaration = split + '\n' + arm + '\n' + baseline + '\n' + read.text() + '\n' + blocks[i].digest;
+      std::string declaration;
+      for (const auto& part : {split, arm, baseline, read.text(), blocks[i].digest}) (declaration += part) += '\n';
       parts.arms[i].guard =
           holdings_->get<Guard>(declaration, [&] { return std::make_shared<Guard>(read, what, warn_); });
       parts.arms[i].guard->set_baseline(blocks[parts.baseline].digest);
