@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import Any, Callable, Sequence, TYPE_CHECKING, cast
 
 import numpy
 
@@ -92,7 +92,7 @@ def _forward_of(module: Module) -> Callable[..., Any]:
     def forward(*args: Any, **kwargs: Any) -> Any:
         graph = LazyRecording()
         leaves, structure = trees.flatten([args, kwargs])
-        terms = [graph.term_type(graph, leaf) if isinstance(leaf, LazyArray) else leaf for leaf in leaves]
+        terms = [graph.term_type(graph, cast(Any, leaf)) if isinstance(leaf, LazyArray) else leaf for leaf in leaves]
         with recording(graph):
             positional, named = trees.unflatten(structure, terms)
             made, shape = trees.flatten(module(*positional, **named))

@@ -87,7 +87,7 @@ def broadcast_to(array: Any, shape: Any) -> LazyArray:
 
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> LazyArray:
     """Arrays one behind the other along an axis; flattened without one."""
-    made = _frazil.in_common(*(asarray(each) for each in arrays))
+    made = list(_frazil.in_common(*(asarray(each) for each in arrays)))
     if axis is None:
         made, axis = [ravel(each) for each in made], 0
     return operator("Concat", axis=axis_of(axis, made[0].ndim))(*made)

@@ -64,4 +64,5 @@ true_divide, abs, bitwise_not = divide, absolute, invert
 
 def common(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
     """Two operands as arrays of the element type that they have in common."""
-    return _frazil.in_common(x1, x2)
+    first, second = _frazil.in_common(x1, x2)
+    return first, second
