@@ -61,8 +61,8 @@ class LazyArray(_frazil.LazyArray):
     @property
     def size(self) -> Any:
         """The number of elements."""
-        extents = self._extents
-        return ops.Size(self) if None in extents else math.prod(extents)
+        extents = [extent for extent in self._extents if extent is not None]
+        return math.prod(extents) if len(extents) == self.ndim else ops.Size(self)
 
     @property
     def T(self) -> LazyArray:

@@ -12,7 +12,7 @@ from ..errors import BadInput
 from ..graph import Builder, Graph, Term
 from ..lazy.array import LazyArray
 
-TERMS = (Term, LazyArray)  #: what records: in a graph, or as it runs
+TERMS: Any = (Term, LazyArray)  #: what records: in a graph, or as it runs
 
 _state = threading.local()
 
