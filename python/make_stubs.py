@@ -92,7 +92,7 @@ def lazy_stub(frazil, generator):
         text = text.replace(name, "")
     text += "    def constant(self, value: Any, dtype: Any = None) -> LazyArray: ...\n"
     text += "\nINFOS: dict[str, OperatorInfo]\nops: LazyOperators\n"
-    text += "\ndef make(\n    info: OperatorInfo, attributes: list[tuple[str, int | None, Any]], outputs: int\n) -> LazyOperator: ...\n"
+    text += "\ndef make(info: OperatorInfo, attributes: list[Any], outputs: int) -> LazyOperator: ...\n"
     return LAZY_HEADER + text + "\ndef operator(name: str, outputs: int = 1, **attributes: Any) -> LazyOperator: ...\n"
 
 

@@ -13,7 +13,7 @@ namespace {
 struct Known {
   PyCodeObject* code = nullptr;  ///< kept, so that no other code takes its address
   int instruction = 0;
-  bool inside = false;  ///< of the package
+  bool inside = false;  ///< is_between() the user's line and what records
   Line line{nullptr, 0};
 };
 
@@ -38,13 +38,18 @@ const std::string& folder() {
   return folder;
 }
 
+/// What stands between the user's line and what records: the package, and NumPy's functions that call it.
+bool is_between(const std::string& file) {
+  return file.starts_with(folder()) || file == "<__array_function__ internals>";
+}
+
 void look_up(PyFrameObject* frame, PyCodeObject* code, int instruction, Known& entry) {
   const auto name = py::reinterpret_borrow<py::object>(code->co_filename).cast<std::string>();
   const int line = PyFrame_GetLineNumber(frame);
   Py_INCREF(code);
   Py_XDECREF(std::exchange(entry.code, code));
   entry.instruction = instruction;
-  entry.inside = name.starts_with(folder());
+  entry.inside = is_between(name);
   entry.line = {interned(name), static_cast<std::uint32_t>(line < 0 ? 0 : line)};
 }
 

@@ -125,7 +125,13 @@ WEAK = [
 @pytest.mark.parametrize("dtype, number, expected", WEAK)
 def test_numbers_take_the_type_beside_them(dtype, number, expected):
     x = fnp.array(np.ones(3, dtype))
-    for made in (x + number, number + x, fnp.maximum(x, number), fnp.where(x, x, number), fnp.concatenate([x, x]) * number):
+    for made in (
+        x + number,
+        number + x,
+        fnp.maximum(x, number),
+        fnp.where(x, x, number),
+        fnp.concatenate([x, x]) * number,
+    ):
         assert made.dtype == expected
     assert (x + number).tolist() == [1 + number] * 3 if dtype != "bool" or number is not True else [True] * 3
 
@@ -175,7 +181,12 @@ def test_operators(operator):
 def test_bits_and_signs():
     x, y = fnp.array([6, -3]), fnp.array([3, 5])
     assert [(x & y).tolist(), (x | 1).tolist(), (1 ^ x).tolist(), (~x).tolist()] == [[2, 5], [7, -3], [7, -4], [-7, 2]]
-    assert [(-x).tolist(), (+x).tolist(), abs(x).tolist(), (~(x > 0)).tolist()] == [[-6, 3], [6, -3], [6, 3], [False, True]]
+    assert [(-x).tolist(), (+x).tolist(), abs(x).tolist(), (~(x > 0)).tolist()] == [
+        [-6, 3],
+        [6, -3],
+        [6, 3],
+        [False, True],
+    ]
 
 
 REFUSED = [
@@ -236,7 +247,10 @@ def test_reductions(name, dtype):
             for keepdims in (False, True):
                 made = getattr(fnp, name)(fnp.array(x), axis, keepdims=keepdims)
                 same(made, getattr(np, name)(x, axis=axis, keepdims=keepdims), (name, x, axis, keepdims))
-    same(getattr(fnp.array(x), name)(0) if name != "count_nonzero" else 0, getattr(x, name)(0) if name != "count_nonzero" else 0)
+    same(
+        getattr(fnp.array(x), name)(0) if name != "count_nonzero" else 0,
+        getattr(x, name)(0) if name != "count_nonzero" else 0,
+    )
 
 
 def test_reductions_of_nothing():
@@ -393,7 +407,12 @@ def test_properties():
     assert (x.shape, x.dtype, x.ndim, x.size, x.type, len(x)) == ((2, 3), np.float32, 2, 6, "f32[2,3]", 2)
     assert [row.shape for row in x] == [(3,), (3,)]
     assert x[0, 0].item() == x.tolist()[0][0] == float(x[0, 0])
-    assert (int(fnp.array(3.7)), [0, 1, 2][fnp.array(1)], 2.0 in fnp.array([1, 2]), 3 in fnp.array([1, 2])) == (3, 1, True, False)
+    assert (int(fnp.array(3.7)), [0, 1, 2][fnp.array(1)], 2.0 in fnp.array([1, 2]), 3 in fnp.array([1, 2])) == (
+        3,
+        1,
+        True,
+        False,
+    )
     assert copy.copy(x) is x and copy.deepcopy(x) is x
     assert f"{fnp.array(1.5):.2f} {fnp.array([1, 2])}" == "1.50 [1 2]"
     assert repr(x + 1) == "<frazil.LazyArray f32[2,3], not computed>" and repr(fnp.array([1, 2])) == "LazyArray([1, 2])"
@@ -452,7 +471,7 @@ def test_errors_name_the_line():
     with pytest.raises(frazil.BadModel, match=rf"'test_lazy.py:{line}' \(Add\): .*\[3\] and \[2\]"):
         x + fnp.array([1.0, 2.0])
     with pytest.raises(frazil.BadModel, match=rf"'test_lazy.py:{line + 2}' \(Concat\)"):
-        fnp.concatenate([x, fnp.zeros((2, 2))])  # of the caller, not of the package
+        np.concatenate([x, fnp.zeros((2, 2))])  # of the caller, not of the package
     made = x[fnp.array([7])]
     with pytest.raises(frazil.Error, match=rf"'test_lazy.py:{line + 3}' \(Gather\)"):
         (made + 1).numpy()  # where it was recorded, not where it runs
@@ -483,3 +502,40 @@ def test_every_operator_is_one_of_lazy_arrays():
     for info in frazil.operators():
         if not info.domain and not info.bodies:
             assert callable(getattr(frazil.lazy.ops, info.name))
+
+
+# ---- programs ----
+
+STEPS = [
+    lambda xp, a, b, n: a + b,
+    lambda xp, a, b, n: a - b * n,
+    lambda xp, a, b, n: xp.maximum(a, b),
+    lambda xp, a, b, n: xp.tanh(a) + n,
+    lambda xp, a, b, n: xp.where(a > b, a, xp.abs(b)),
+    lambda xp, a, b, n: a @ b.T @ b / 9,
+    lambda xp, a, b, n: a - a.mean(axis=n % 2, keepdims=True),
+    lambda xp, a, b, n: xp.concatenate([a[n:], b[:n]]),
+    lambda xp, a, b, n: xp.stack([a, b])[n % 2],
+    lambda xp, a, b, n: a.reshape(-1)[::-1].reshape(a.shape),
+    lambda xp, a, b, n: a[[n, 0, 1]] * b[:, :1],
+    lambda xp, a, b, n: xp.cumsum(a, 1) / 3,
+]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_programs(seed):
+    """Arrays that are used several times, let go of and read in between; other programs of the same structure before."""
+    rng = np.random.default_rng(seed)
+    columns = int(rng.integers(1, 5))
+    pool = [(fnp.array(x), x) for x in (rng.standard_normal((3, columns)).astype(np.float32) for _ in range(3))]
+    for _ in range(int(rng.integers(1, 60))):
+        step, n = STEPS[rng.integers(len(STEPS))], int(rng.integers(0, 3))
+        (a, x), (b, y) = (pool[i] for i in rng.integers(0, len(pool), 2))
+        pool.append((step(fnp, a, b, n), np.float32(1) * step(np, x, y, n)))
+        if len(pool) > 6:
+            pool.pop(int(rng.integers(len(pool))))
+        if rng.random() < 0.1:
+            made, wanted = pool[rng.integers(len(pool))]
+            assert np.allclose(made.numpy(), wanted, 1e-3, 1e-3)
+    for made, wanted in pool:
+        assert made.dtype == np.float32 and np.allclose(made.numpy(), wanted, 1e-3, 1e-3)

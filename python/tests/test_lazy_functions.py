@@ -185,7 +185,10 @@ def test_control_flow_elsewhere_is_ordinary():
     made = frazil.cond(x.sum() > 10, lambda: taken.append(1), lambda: taken.append(2) or {"a": x})
     assert taken == [2] and made["a"] is x
     assert frazil.while_loop(lambda v: v.sum() < 10, lambda v: v * 2, x).tolist() == [4, 8]
-    assert [v.tolist() for v in frazil.while_loop(lambda a, b: a < 3, lambda a, b: (a + 1, b * 2), (x[0], x))] == [3, [4, 8]]
+    assert [v.tolist() for v in frazil.while_loop(lambda a, b: a < 3, lambda a, b: (a + 1, b * 2), (x[0], x))] == [
+        3,
+        [4, 8],
+    ]
     assert frazil.while_loop(lambda n: n < 100, lambda n: n + 1, 0, max_iterations=7) == 7
     assert frazil.cond is F.cond and frazil.while_loop is F.while_loop
 
@@ -203,7 +206,9 @@ def test_structures_in_control_flow():
     @frazil.function
     def sides(x):
         made = frazil.cond(x.max() > 0, lambda: {"a": (x, 1)}, lambda: {"a": (-x, 2)})
-        values, n = frazil.while_loop(lambda s, n: n < 3, lambda s, n: ({"v": s["v"] + 1}, n + 1), ({"v": made["a"][0]}, 0))
+        values, n = frazil.while_loop(
+            lambda s, n: n < 3, lambda s, n: ({"v": s["v"] + 1}, n + 1), ({"v": made["a"][0]}, 0)
+        )
         return values["v"], made["a"][1]
 
     made, which = sides(np.array([-1, -2], np.float32))
@@ -356,7 +361,9 @@ FUNCTIONS = {
     "normalize": F.normalize,
     "pad": lambda x: F.pad(x, (1, 2)),
     "hardtanh": F.hardtanh,
-    "torch's": lambda x: nn.ops.cat([nn.ops.div(x, 2), nn.ops.unsqueeze(nn.ops.mean(x, 1), 1), nn.ops.clamp(x, min=0)], 1),
+    "torch's": lambda x: nn.ops.cat(
+        [nn.ops.div(x, 2), nn.ops.unsqueeze(nn.ops.mean(x, 1), 1), nn.ops.clamp(x, min=0)], 1
+    ),
     "argmax": lambda x: nn.ops.argmax(x, -1),
     "std": lambda x: nn.ops.std(x, 1),
     "expand": lambda x: nn.ops.expand(nn.ops.unsqueeze(x, 0), 3, -1, -1, -1),

@@ -61,8 +61,8 @@ class LazyArray(_frazil.LazyArray):
     @property
     def size(self) -> Any:
         """The number of elements."""
-        known = [extent for extent in self._extents if extent is not None]
-        return math.prod(known) if len(known) == len(self._extents) else ops.Size(self)
+        extents = [extent for extent in self._extents if extent is not None]
+        return math.prod(extents) if len(extents) == self.ndim else ops.Size(self)
 
     @property
     def T(self) -> LazyArray:

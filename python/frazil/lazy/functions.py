@@ -21,7 +21,9 @@ def parameter(value: Any) -> LazyArray:
     """
     if isinstance(value, LazyArray):
         value = value.numpy()
-    return _frazil.lazy_array(getattr(value, "data", value) if hasattr(value, "requires_grad_") else value, None, False, True)
+    return _frazil.lazy_array(
+        getattr(value, "data", value) if hasattr(value, "requires_grad_") else value, None, False, True
+    )
 
 
 def as_lazy(value: Any, what: str = "expected an array") -> LazyArray:

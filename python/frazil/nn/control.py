@@ -94,7 +94,9 @@ def _carried(values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[A
 
 
 def _has_terms(leaves: Sequence[Any]) -> bool:
-    return any(isinstance(leaf, Term) for leaf in leaves) or (current_or_none() is not None and not _frazil.is_recording())
+    return any(isinstance(leaf, Term) for leaf in leaves) or (
+        current_or_none() is not None and not _frazil.is_recording()
+    )
 
 
 def _loop_of_terms(holds: Callable[..., Any], step: Callable[..., Any], leaves: list[Any], limit: Any) -> Sequence[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy
 
@@ -27,9 +27,7 @@ class LazyBody:
         """A value; one that is not copied is a weight."""
         return ops.constant(value, dtype) if copy else parameter(value)
 
-    def op(
-        self, op: str, inputs: list[Any], attributes: list[Any], outputs: int, name: str
-    ) -> tuple[LazyArray, ...]:
+    def op(self, op: str, inputs: list[Any], attributes: list[Any], outputs: int, name: str) -> tuple[LazyArray, ...]:
         """The results of an operator."""
         made = make(INFOS[op] if op in INFOS else _host(op), attributes, outputs)(*inputs)
         return made if isinstance(made, tuple) else (made,)
@@ -92,7 +90,8 @@ def _forward_of(module: Module) -> Callable[..., Any]:
     def forward(*args: Any, **kwargs: Any) -> Any:
         graph = LazyRecording()
         leaves, structure = trees.flatten([args, kwargs])
-        terms = [graph.term_type(graph, cast(Any, leaf)) if isinstance(leaf, LazyArray) else leaf for leaf in leaves]
+        term: Any = graph.term_type
+        terms = [term(graph, leaf) if isinstance(leaf, LazyArray) else leaf for leaf in leaves]
         with recording(graph):
             positional, named = trees.unflatten(structure, terms)
             made, shape = trees.flatten(module(*positional, **named))

@@ -35,7 +35,9 @@ def vector(parts: Any) -> LazyArray:
     parts = tuple(parts) if isinstance(parts, (tuple, list, numpy.ndarray)) else (parts,)
     if not any(isinstance(part, LazyArray) for part in parts):
         return ints(*parts)
-    pieces = [ops.Reshape(astype(part, "int64"), ints(-1)) if isinstance(part, LazyArray) else ints(part) for part in parts]
+    pieces = [
+        ops.Reshape(astype(part, "int64"), ints(-1)) if isinstance(part, LazyArray) else ints(part) for part in parts
+    ]
     return ops.Concat(*pieces, axis=0) if len(pieces) > 1 else pieces[0]
 
 
@@ -120,7 +122,11 @@ def ones_like(a: Any, dtype: Any = None) -> LazyArray:
 def arange(*args: Any, dtype: Any = None) -> LazyArray:
     """The numbers from `start` (0) to `stop`, in steps of `step` (1); bounds may be arrays without axes."""
     if _has_lazy(args):
-        start, stop, step = args[0] if len(args) > 1 else 0, args[min(len(args) - 1, 1)], args[2] if len(args) > 2 else 1
+        start, stop, step = (
+            args[0] if len(args) > 1 else 0,
+            args[min(len(args) - 1, 1)],
+            args[2] if len(args) > 2 else 1,
+        )
         made = ops.Range(*(astype(part, "int64") for part in (start, stop, step)))
         return made if dtype is None else astype(made, dtype)
     return asarray(numpy.arange(*args, dtype=None if dtype is None else numpy_dtype(dtype)))

@@ -108,7 +108,9 @@ def var(a: Any, axis: Axis = None, dtype: Any = None, *, ddof: int = 0, keepdims
     axes = range(len(shape)) if axis is None else axes_of(axis, len(shape))
     count = math.prod([shape[each] for each in axes])
     total = sum(multiply(centred, centred), axis, keepdims=keepdims)
-    return divide(total, astype(count - ddof, a.dtype) if isinstance(count, LazyArray) else builtins.max(count - ddof, 0))
+    return divide(
+        total, astype(count - ddof, a.dtype) if isinstance(count, LazyArray) else builtins.max(count - ddof, 0)
+    )
 
 
 def std(a: Any, axis: Axis = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False) -> LazyArray:

@@ -131,7 +131,9 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[LazyArray]:
     if isinstance(indices_or_sections, int) and indices_or_sections > 0:
         extent = x._extents[place]
         if extent is None:
-            return list(_several(operator("Split", indices_or_sections, axis=place, num_outputs=indices_or_sections)(x)))
+            return list(
+                _several(operator("Split", indices_or_sections, axis=place, num_outputs=indices_or_sections)(x))
+            )
         if extent % indices_or_sections:
             raise ValueError(f"{extent} elements are no {indices_or_sections} equal parts")
     return array_split(x, indices_or_sections, axis)
