@@ -10,7 +10,7 @@
 #include "server/asked.h"
 #include "server/live.h"
 #include "server/path_record.h"
-#include "server/rest.h"
+#include "server/rest_asked.h"
 
 namespace frazil::test {
 namespace {
@@ -188,11 +188,7 @@ class GuardedSplits : public testing::Test {
     service_.emplace(options);
   }
   std::string send(std::string_view method, std::string_view path, std::string_view body = "") {
-    std::promise<server::Reply> reply;
-    server::Rest(*service_).answer({.method = method, .path = path, .body = body}, std::make_shared<server::Caller>(),
-                                   server::Clock::now(),
-                                   [&](server::Reply answer) { reply.set_value(std::move(answer)); });
-    return reply.get_future().get().body;
+    return reply_to(*service_, {.method = method, .path = path, .body = body}).body;
   }
   /// The arm that the user's request took, and why.
   std::string run(int user) {

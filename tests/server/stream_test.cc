@@ -10,7 +10,7 @@
 #include "server/grpc_client.h"
 #include "server/grpc_encode.h"
 #include "server/path_log.h"
-#include "server/rest.h"
+#include "server/rest_asked.h"
 #include "server/running.h"
 
 namespace frazil::test {
@@ -280,11 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(Emitting, ClientsAreToldOfIt) {
   const auto get = [&](std::string_view path) {
-    std::promise<server::Reply> reply;
-    server::Rest(service()).answer({.method = "GET", .path = path, .body = ""}, std::make_shared<server::Caller>(),
-                                   server::Clock::now(),
-                                   [&](server::Reply answer) { reply.set_value(std::move(answer)); });
-    return reply.get_future().get().body;
+    return reply_to(service(), {.method = "GET", .path = path, .body = ""}).body;
   };
   EXPECT_THAT(
       get("/v2/models/count"),
