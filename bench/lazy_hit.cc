@@ -1,7 +1,8 @@
 // What recording adds to a run: lazy_hit [ROUNDS]
 //
-// Chains of pointwise operators on 8 elements, one thread. `run` is Session::run of a model of the chain; `record` makes
-// the arrays and lets go of them; `read` also reads the last one, whose structure was seen before. The fastest of 7.
+// Chains of pointwise operators on 8 elements, one thread. `run` is Session::run of a model of the chain; `record`
+// makes the arrays and lets go of them; `read` also reads the last one, whose structure was seen before. The fastest
+// of 7.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
