@@ -75,7 +75,6 @@ struct Node {
   Place place;
   // Scratch of one walk.
   std::uint32_t mark = 0, number = 0, uses = 0;
-  Value traced;  ///< of kind traced
   union {
     std::uint64_t trace = 0;  ///< of kind traced: the number of the recording that it belongs to
     Node* next_free;          ///< of a node that nothing refers to
