@@ -17,6 +17,17 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .graph import Term, Value
 '''
+LAZY_HEADER = '''"""Made by python/make_stubs.py."""
+
+from typing import Any, Sequence
+
+from numpy.typing import ArrayLike, DTypeLike
+
+from .._frazil import LazyOperator, OperatorInfo
+from .array import LazyArray
+
+Value = Any
+'''
 
 
 def stub_of(info, generator):
@@ -46,26 +57,43 @@ def stub_of(info, generator):
     return f'def {info.name}({", ".join(pieces)}) -> {signature.return_annotation}:\n    """{doc}"""\n'
 
 
-def operators_stub(frazil, generator):
+def classes_stub(infos, generator, name):
+    """A class with the operators as methods, after those for domains."""
     domains = {}
-    for info in frazil.operators():
+    for info in infos:
         domains.setdefault(info.domain, []).append(textwrap.indent(stub_of(info, generator), "    "))
-    text = HEADER
+    text = ""
     for domain, methods in domains.items():
         if domain:
-            text += (
-                f"\nclass {generator.domain_name(domain)}:\n    def __init__(self, target: Operators) -> None: ...\n"
-            )
+            text += f"\nclass {generator.domain_name(domain)}:\n    def __init__(self, target: {name}) -> None: ...\n"
             text += "".join(methods)
-    text += "\nclass Operators:\n"
+    text += f"\nclass {name}:\n"
     for domain in domains:
         if domain:
-            name = generator.domain_name(domain)
-            text += f"    @property\n    def {name}(self) -> {name}: ...\n"
-    text += "".join(domains[""])
+            domain_name = generator.domain_name(domain)
+            text += f"    @property\n    def {domain_name}(self) -> {domain_name}: ...\n"
+    return text + "".join(domains[""])
+
+
+def operators_stub(frazil, generator):
+    text = HEADER + "\nKINDS: tuple[str, ...]\n" + classes_stub(frazil.operators(), generator, "Operators")
+    text += "\nclass Parameters:\n    inputs: list[str]\n    bodies: list[str]\n    attributes: list[str]\n"
+    text += "    def __init__(self, info: Any) -> None: ...\n"
     for function in ("define(info: Any) -> None", "domain_name(domain: str) -> str", "least_outputs(info: Any) -> int"):
         text += f"\ndef {function}: ...\n"
     return text
+
+
+def lazy_stub(frazil, generator):
+    """The operators of lazy arrays: the same ones, but for those with bodies and without names of nodes."""
+    infos = [info for info in frazil.operators() if not info.bodies]
+    text = classes_stub(infos, generator, "LazyOperators").replace("Term", "LazyArray")
+    for name in (', *, name: str = ""', ', name: str = ""'):
+        text = text.replace(name, "")
+    text += "    def constant(self, value: Any, dtype: Any = None) -> LazyArray: ...\n"
+    text += "\nINFOS: dict[str, OperatorInfo]\nops: LazyOperators\n"
+    text += "\ndef make(info: OperatorInfo, attributes: list[Any], outputs: int) -> LazyOperator: ...\n"
+    return LAZY_HEADER + text + "\ndef operator(name: str, outputs: int = 1, **attributes: Any) -> LazyOperator: ...\n"
 
 
 def package_stub(frazil, folder):
@@ -88,7 +116,11 @@ def main():
     import frazil
     from frazil import _operators
 
-    made = {"_operators.pyi": operators_stub(frazil, _operators), "__init__.pyi": package_stub(frazil, folder)}
+    made = {
+        "_operators.pyi": operators_stub(frazil, _operators),
+        "lazy/operators.pyi": lazy_stub(frazil, _operators),
+        "__init__.pyi": package_stub(frazil, folder),
+    }
     if sys.argv[2:] == ["--check"]:
         stale = [
             name for name, text in made.items() if not (folder / name).is_file() or (folder / name).read_text() != text

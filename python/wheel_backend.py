@@ -48,6 +48,9 @@ def _metadata():
         f"Requires-Python: {project['requires-python']}",
         *(f"Requires-Dist: {dependency}" for dependency in project["dependencies"]),
     ]
+    for extra, dependencies in project["optional-dependencies"].items():
+        lines.append(f"Provides-Extra: {extra}")
+        lines += [f'Requires-Dist: {dependency}; extra == "{extra}"' for dependency in dependencies]
     return "\n".join(lines) + "\n"
 
 

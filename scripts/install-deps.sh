@@ -10,7 +10,7 @@ packages=(
   libboost-dev libboost-context-dev libsimdjson-dev libnghttp2-dev zlib1g-dev libyaml-cpp-dev llvm-19-dev clang-19
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
-  python3-dev python3-numpy python3-pytest python3-pip python3-venv pybind11-dev
+  python3-dev python3-numpy python3-greenlet python3-pytest python3-pip python3-venv pybind11-dev
 )
 test_packages=(chromium chromium-driver redis-server python3-grpcio python3-protobuf)
 demo_packages=(haproxy)

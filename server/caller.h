@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -42,10 +44,26 @@ class Caller {
     for (Hook* const hook : hooks_) hook->left_();
   }
 
+  /// Bytes of parts of an answer that may be on their way to a caller, and of one part any number.
+  static constexpr std::size_t kMostOnTheWay = 8U << 20U;
+  /// A part is on its way. A caller for whom too much is does not read: he leaves.
+  void send(std::size_t bytes) {
+    const std::size_t before = on_the_way_.fetch_add(bytes, std::memory_order_relaxed);
+    if (before == 0 || before + bytes <= kMostOnTheWay) return;
+    slow_ = true;
+    leave();
+  }
+  /// He has got it, or it is somewhere else where it is counted.
+  void sent(std::size_t bytes) { on_the_way_.fetch_sub(bytes, std::memory_order_relaxed); }
+  /// He has left as he did not read.
+  bool slow() const { return slow_; }
+
  private:
   mutable std::mutex mutex_;
   std::vector<Hook*> hooks_;
   bool gone_ = false;
+  std::atomic<std::size_t> on_the_way_ = 0;
+  std::atomic<bool> slow_ = false;
 };
 
 }  // namespace frazil::server

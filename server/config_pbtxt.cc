@@ -476,7 +476,9 @@ void read_top(const Item& top, File& file, Draft& draft) {
       many("parameters", [&](const Item& x) { read_parameters(x, file, draft); }),
       {"default_model_filename", read_file_name},
       {"model_transaction_policy",
-       [](const Item& x) { x.fields({ignored_if_true("decoupled", "a request has one response")}); }},
+       [](const Item& x) {
+         x.fields({ignored_if_true("decoupled", "a model has one response; a pipeline with 'emit' has several")});
+       }},
       {"response_cache", [](const Item& x) { x.fields({ignored_if_true("enable", "responses are not kept")}); }},
       ignored("instance_group", "all models share the threads of --workers"),
       ignored("optimization", "a model is optimized when it is loaded"),

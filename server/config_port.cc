@@ -44,7 +44,7 @@ std::vector<ConfigPort> config_inputs(const Served& served) {
 
 std::vector<ConfigPort> config_outputs(const Served& served) {
   std::vector<ConfigPort> list;
-  for (const api::Port& port : served.outputs()) {
+  for (const api::Port& port : served.all_outputs()) {
     list.push_back(config_of(port, served.batch_axis_of_output(list.size())));
   }
   return list;

@@ -60,24 +60,63 @@ InferRequest read_generate(std::string_view body, const Served& served) {
   return request;
 }
 
-Reply write_generate(const InferResponse& response) {
-  Reply reply{.body = R"({"model_name":)"};
-  append_json(reply.body, response.model);
-  reply.body += R"(,"model_version":)";
-  append_json(reply.body, response.version);
+namespace {
+
+constexpr std::string_view kEvent = "data: ", kEventEnd = "\n\n";
+
+/// Up to the object's end.
+void append_fields(std::string& json, const InferResponse& response) {
+  json += R"({"model_name":)";
+  append_json(json, response.model);
+  json += R"(,"model_version":)";
+  append_json(json, response.version);
   if (!response.id.empty()) {
-    reply.body += R"(,"id":)";
-    append_json(reply.body, response.id);
+    json += R"(,"id":)";
+    append_json(json, response.id);
   }
   for (const auto& [name, value] : response.outputs) {
     if (!value.is_tensor()) refuse("output '" + name + "' is no tensor, and the protocol has no form for it");
-    reply.body += ',';
-    append_json(reply.body, name);
-    reply.body += value.count() == 1 ? ":" : ":[";
-    append_elements(reply.body, value, "output '" + name + "'");
-    if (value.count() != 1) reply.body += ']';
+    json += ',';
+    append_json(json, name);
+    json += value.count() == 1 ? ":" : ":[";
+    append_elements(json, value, "output '" + name + "'");
+    if (value.count() != 1) json += ']';
   }
+}
+
+Reply event(std::string_view begin) {
+  Reply reply{.type = std::string(kEventStream), .headers = {{"Cache-Control", "no-store"}}};
+  (reply.body = kEvent) += begin;
+  return reply;
+}
+
+}  // namespace
+
+Reply write_generate(const InferResponse& response) {
+  Reply reply;
+  append_fields(reply.body, response);
   reply.body += '}';
+  return reply;
+}
+
+Reply write_part_event(const InferResponse& response) {
+  Reply reply = event("");
+  append_fields(reply.body, response);
+  (reply.body += '}') += kEventEnd;
+  reply.more = true;
+  return reply;
+}
+
+Reply write_last_event(const InferResponse& response) {
+  Reply reply = event("");
+  append_fields(reply.body, response);
+  (reply.body += R"(,"triton_final_response":true})") += kEventEnd;
+  return reply;
+}
+
+Reply write_error_event(const Refusal& refusal) {
+  Reply reply = event(error_reply(refusal.status(), refusal.what()).body);
+  reply.body += kEventEnd;
   return reply;
 }
 

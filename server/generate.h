@@ -16,4 +16,12 @@ InferRequest read_generate(std::string_view body, const Served& served);
 /// The outputs as fields: one element as a value, more as a list.
 Reply write_generate(const InferResponse& response);
 
+// The same as server-sent events, for requests whose answers come in parts.
+
+Reply write_part_event(const InferResponse& response);
+/// With the field "triton_final_response": true.
+Reply write_last_event(const InferResponse& response);
+/// Instead of the last one, where others have been sent before.
+Reply write_error_event(const Refusal& refusal);
+
 }  // namespace frazil::server

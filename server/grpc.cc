@@ -24,7 +24,7 @@ GrpcReply reply_of(const Refusal& refusal) {
 
 GrpcReply message_of(std::string bytes) {
   if (bytes.size() > kLargestMessage) {
-    return reply_of({Http::too_large, "the answer has more than " + std::to_string(kLargestMessage) + " bytes"});
+    throw Refusal(Http::too_large, "the answer has more than " + std::to_string(kLargestMessage) + " bytes");
   }
   return {.code = GrpcCode::ok, .text = {}, .bytes = std::move(bytes)};
 }
@@ -82,17 +82,19 @@ std::string health_check(Service& service, Bytes message) {
 
 // ---- what runs on workers ----
 
-Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Clock::time_point>& deadline) {
-  return {.asker = asker, .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
+Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Clock::time_point>& deadline,
+                           const Served* target = nullptr) {
+  return {
+      .asker = asker, .target = target, .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
 }
 
 /// Has a worker do something for a request that has a place among those that wait until it is answered. Throws Refusal
-/// where there is no place.
+/// where there is no place. `target`: the model; null: it is for none.
 template <class F>
-void on_worker(Service& service, const GrpcCall& call, Done done, F work) {
-  Done answer = [place = std::make_shared<Service::Place>(service.enter(arriving(call.asker, call.deadline))),
-                 done = std::move(done)](GrpcReply reply) {
-    place->reset();
+void on_worker(Service& service, const GrpcCall& call, const Served* target, Done done, F work) {
+  const auto place = std::make_shared<Service::Place>(service.enter(arriving(call.asker, call.deadline, target)));
+  Done answer = [place, done = std::move(done)](GrpcReply reply) {
+    if (!reply.more) place->reset();
     done(std::move(reply));
   };
   service.workers().post([answer = std::move(answer), work = std::move(work)]() mutable {
@@ -116,8 +118,8 @@ proto::RepositoryRequest read_change(Bytes message) {
   return request;
 }
 
-void change(Service& service, GrpcCall call, Done done, void (Service::*change)(std::string_view)) {
-  on_worker(service, call, std::move(done), [&service, call, change](const Done& answer) {
+void change(Service& service, const GrpcCall& call, Done done, void (Service::*change)(std::string_view)) {
+  on_worker(service, call, nullptr, std::move(done), [&service, call, change](const Done& answer) {
     const std::string model = read_change(*call.message).model;
     call.asker.check(model);
     (service.*change)(model);
@@ -125,65 +127,123 @@ void change(Service& service, GrpcCall call, Done done, void (Service::*change)(
   });
 }
 
-void load(Service& service, GrpcCall call, Done done) {
-  change(service, std::move(call), std::move(done), &Service::load);
-}
-void unload(Service& service, GrpcCall call, Done done) {
-  change(service, std::move(call), std::move(done), &Service::unload);
+void load(Service& service, const GrpcCall& call, Done done) { change(service, call, std::move(done), &Service::load); }
+void unload(Service& service, const GrpcCall& call, Done done) {
+  change(service, call, std::move(done), &Service::unload);
 }
 
-using Write = std::string (*)(const InferResponse& response);
+/// How a method writes responses.
+struct Form {
+  std::string (*write)(const InferResponse& response);
+  std::string (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is told
+};
 
-GrpcReply reply_with(const Outcome& outcome, const Served& served, Write write) {
-  if (!outcome) return reply_of(outcome.error());
-  const auto computed = Clock::now();
-  try {
-    GrpcReply reply = message_of(write(*outcome));
-    served.statistics().compute_output.add(Clock::now() - computed);
-    return reply;
-  } catch (...) {
-    return reply_of(refusal_of_exception());
+constexpr Form kUnary{.write = proto::write_infer};
+constexpr Form kStreaming{.write = proto::write_stream_result, .write_part = proto::write_stream_part};
+
+/// Tells what comes of a request as replies.
+class Answer {
+ public:
+  Answer(const Form& form, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller, Done done)
+      : form_(&form), served_(std::move(served)), caller_(std::move(caller)), done_(std::move(done)) {}
+
+  /// Has the last response come behind all others, without outputs.
+  void end_empty() { ends_empty_ = true; }
+  void begin_parts() const { done_({.more = true}); }
+  void part(const InferResponse& response) const {
+    GrpcReply reply = message_of(form_->write_part(response));
+    reply.more = true;
+    caller_->send(reply.bytes.size());
+    done_(std::move(reply));
   }
+  void end(Outcome outcome) const {
+    if (!outcome) return done_(reply_of(outcome.error()));
+    const auto computed = Clock::now();
+    try {
+      if (ends_empty_ && !outcome->outputs.empty()) {
+        part(*outcome);
+        outcome->outputs.clear();
+      }
+      GrpcReply reply = message_of(form_->write(*outcome));
+      served_->statistics().compute_output.add(Clock::now() - computed);
+      done_(std::move(reply));
+    } catch (...) {
+      done_(reply_of(refusal_of_exception()));
+    }
+  }
+
+ private:
+  const Form* form_;
+  std::shared_ptr<const Served> served_;
+  std::shared_ptr<Caller> caller_;
+  Done done_;
+  bool ends_empty_ = false;
+};
+
+/// Takes the parameter by which a client asks for a last response without outputs.
+bool take_empty_end(InferRequest& request) {
+  constexpr const char* kKey = "triton_enable_empty_final_response";
+  const auto given = request.parameters.extract(kKey);
+  if (given.empty()) return false;
+  if (const bool* wanted = std::get_if<bool>(&given.mapped())) return *wanted;
+  throw Refusal(Http::bad_request, std::string("parameter ") + kKey + ": expected a bool");
+}
+
+/// The model of a request, which the caller may use and which has room. Throws Refusal.
+std::shared_ptr<const Served> target_of(const Service& service, const GrpcCall& call) {
+  const auto [name, version] = proto::model_of_infer(*call.message);
+  call.asker.check(name);
+  auto served = service.find(name, version);
+  served->check_room();
+  return served;
 }
 
 /// Reads a request and has its model run. Throws Refusal.
-void run(Service& service, const GrpcCall& call, Write write, const Done& answer) {
+void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Served>& served, const Form& form,
+         const Done& done) {
   if (call.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
   const auto begun = Clock::now();
   proto::InferMessage message = proto::read_infer(*call.message, call.message);
-  call.asker.check(message.model.name);
-  const auto served = service.find(message.model.name, message.model.version);
   if (!call.session.empty() && message.request.sequence.id.empty()) {
     message.request.sequence = {.id = call.session, .start_if_new = true};
   }
+  const bool empty_end = take_empty_end(message.request);
   served->statistics().compute_input.add(Clock::now() - begun);
-  service.infer(served, {.request = std::move(message.request),
-                         .caller = call.caller,
-                         .asker = call.asker,
-                         .arrived = call.arrived,
-                         .deadline = call.deadline,
-                         .target = nullptr,
-                         .path = nullptr,
-                         .trace = call.trace,
-                         .done = [served, write, answer](const Outcome& outcome) {
-                           answer(reply_with(outcome, *served, write));
-                         }});
+  Call asked{.request = std::move(message.request),
+             .caller = call.caller,
+             .asker = call.asker,
+             .arrived = call.arrived,
+             .deadline = call.deadline,
+             .trace = call.trace};
+  Answer answer(form, served, call.caller, done);
+  if (form.write_part != nullptr && !served->emitted().empty()) {
+    if (empty_end) answer.end_empty();
+    answer.begin_parts();
+    const auto shared = std::make_shared<const Answer>(std::move(answer));
+    asked.part = [shared](const InferResponse& response) { shared->part(response); };
+    asked.done = [shared](Outcome outcome) { shared->end(std::move(outcome)); };
+  } else {
+    asked.done = [answer = std::move(answer)](Outcome outcome) { answer.end(std::move(outcome)); };
+  }
+  service.infer(served, std::move(asked));
 }
 
-void infer(Service& service, GrpcCall call, Done done) {
-  on_worker(service, call, std::move(done),
-            [&service, call](const Done& answer) { run(service, call, proto::write_infer, answer); });
+void infer(Service& service, const GrpcCall& call, Done done) {
+  const auto target = target_of(service, call);
+  on_worker(service, call, target.get(), std::move(done),
+            [&service, call, target](const Done& answer) { run(service, call, target, kUnary, answer); });
 }
 
 /// As infer(), where an error is a message, so that the stream goes on.
-void stream_infer(Service& service, GrpcCall call, Done done) {
+void stream_infer(Service& service, const GrpcCall& call, Done done) {
   const Done tell = [message = call.message, done = std::move(done)](GrpcReply reply) {
     if (reply.code == GrpcCode::ok) return done(std::move(reply));
     done(message_of(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
   };
   try {
-    on_worker(service, call, tell,
-              [&service, call](const Done& answer) { run(service, call, proto::write_stream_result, answer); });
+    const auto target = target_of(service, call);
+    on_worker(service, call, target.get(), tell,
+              [&service, call, target](const Done& answer) { run(service, call, target, kStreaming, answer); });
   } catch (...) {
     tell(reply_of(refusal_of_exception()));
   }
@@ -193,8 +253,8 @@ void stream_infer(Service& service, GrpcCall call, Done done) {
 
 struct Method {
   std::string_view name;
-  std::string (*at_once)(Service&, Bytes);      ///< null: on a worker
-  void (*on_worker)(Service&, GrpcCall, Done);  ///< null: at once
+  std::string (*at_once)(Service&, Bytes);             ///< null: on a worker
+  void (*on_worker)(Service&, const GrpcCall&, Done);  ///< null: at once
   Grpc::Kind kind = Grpc::Kind::unary;
   bool open = false;  ///< for those who are no tenants, too
 };
@@ -256,7 +316,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
   try {
     const Method& method = method_of(call.method);
     if (!method.open) call.asker = service_.tenants().find(call.authorization, call.certificate);
-    if (method.on_worker != nullptr) return method.on_worker(service_, std::move(call), std::move(done));
+    if (method.on_worker != nullptr) return method.on_worker(service_, call, std::move(done));
     done(message_of(method.at_once(service_, *call.message)));
   } catch (...) {
     refused(reply_of(refusal_of_exception()));

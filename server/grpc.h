@@ -35,6 +35,7 @@ struct GrpcReply {
   std::string text;   ///< one line for the client where it is not ok
   std::string bytes;  ///< the message where it is
   bool compressed = false;
+  bool more = false;  ///< others follow for the same message; the next message of the stream runs meanwhile
 };
 
 /// One message for a method.
@@ -73,7 +74,9 @@ class Grpc {
   void check(const Begun& call) const;
 
   /// Calls `done` once, at once or later on any thread; never throws. What takes long runs on workers. The message of a
-  /// streaming method is answered with a message in any case, which may tell of an error.
+  /// streaming method is answered with a message in any case, which may tell of an error. Where its answer comes in
+  /// parts, `done` is called before with each of them, in order: Caller::send() was called for their bytes. One without
+  /// bytes is no message, and only tells that the others come.
   void answer(GrpcCall call, Done done) const;
 
  private:

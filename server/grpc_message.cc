@@ -476,17 +476,29 @@ std::string id_of_infer(std::string_view bytes) try {
 
 // ---- other requests ----
 
-ModelName read_model_name(std::string_view bytes) {
-  Fields fields(bytes, "the request");
+namespace {
+
+/// Of all kinds of requests the first two fields.
+ModelName read_model_name(Fields fields, const char* name, const char* version) {
   ModelName model;
   while (fields.next()) {
     switch (fields.tag()) {
-      case 1: model.name = fields.text("name"); break;
-      case 2: model.version = fields.text("version"); break;
+      case 1: model.name = fields.text(name); break;
+      case 2: model.version = fields.text(version); break;
       default: fields.skip();
     }
   }
   return model;
+}
+
+}  // namespace
+
+ModelName read_model_name(std::string_view bytes) {
+  return read_model_name(Fields(bytes, "the request"), "name", "version");
+}
+
+ModelName model_of_infer(std::string_view bytes) {
+  return read_model_name(Fields(bytes, "ModelInferRequest"), "model_name", "model_version");
 }
 
 RepositoryRequest read_repository_index(std::string_view bytes) {
@@ -550,13 +562,20 @@ void add_tensor(pbf_writer& to, Tag tag, std::string_view name, std::string_view
   tensor.add_packed_int64(3, sizes.begin(), sizes.end());
 }
 
-/// A ModelInferResponse up to its raw_output_contents.
-std::string head_of(const InferResponse& response) {
+void add_truth(pbf_writer& to, std::string_view key, bool truth) {
+  pbf_writer entry(to, 4);
+  entry.add_string(1, key.data(), key.size());
+  pbf_writer(entry, 2).add_bool(1, truth);
+}
+
+/// A ModelInferResponse up to its raw_output_contents. `last`: of those that answer a message of a stream.
+std::string head_of(const InferResponse& response, std::optional<bool> last) {
   std::string head;
   pbf_writer to(head);
   to.add_string(1, response.model);
   to.add_string(2, response.version);
   if (!response.id.empty()) to.add_string(3, response.id);
+  if (last) add_truth(to, "triton_final_response", *last);
   for (const auto& [name, array] : response.outputs) {
     expect_datatype(name, array);
     add_tensor(to, 5, name, datatype_of(array.dtype()), array.sizes());
@@ -573,8 +592,8 @@ void append_key(std::string& to, Tag tag, std::uint64_t size) {
 
 /// A ModelInferResponse, as field `inside` of another message unless that is 0. Its size is known before its bytes are
 /// written, so that each tensor is copied once.
-std::string response_of(const InferResponse& response, Tag inside) {
-  const std::string head = head_of(response);
+std::string response_of(const InferResponse& response, Tag inside, std::optional<bool> last) {
+  const std::string head = head_of(response, last);
   std::vector<std::uint64_t> sizes;
   std::size_t size = head.size();
   for (const auto& [name, array] : response.outputs) {
@@ -643,9 +662,11 @@ void add_statistics(pbf_writer& to, const Served& served) {
 
 }  // namespace
 
-std::string write_infer(const InferResponse& response) { return response_of(response, 0); }
+std::string write_infer(const InferResponse& response) { return response_of(response, 0, std::nullopt); }
 
-std::string write_stream_result(const InferResponse& response) { return response_of(response, 2); }
+std::string write_stream_part(const InferResponse& response) { return response_of(response, 2, false); }
+
+std::string write_stream_result(const InferResponse& response) { return response_of(response, 2, true); }
 
 std::string write_stream_error(std::string_view text, std::string_view id) {
   std::string bytes;
@@ -680,7 +701,7 @@ std::string write_model_metadata(const Served& served, const ServedModels& versi
   to.add_string(3, platform.data(), platform.size());
   for (const api::Port& port : served.inputs())
     add_tensor(to, 4, port.name, protocol_datatype(port), protocol_shape(port));
-  for (const api::Port& port : served.outputs())
+  for (const api::Port& port : served.all_outputs())
     add_tensor(to, 5, port.name, protocol_datatype(port), protocol_shape(port));
   return bytes;
 }
@@ -696,6 +717,7 @@ std::string write_model_config(const Served& served) {
   config.add_int32(4, static_cast<std::int32_t>(std::min<std::uint64_t>(most, std::numeric_limits<int>::max())));
   for (const ConfigPort& port : config_inputs(served)) add_config_port(config, 5, 4, port);
   for (const ConfigPort& port : config_outputs(served)) add_config_port(config, 6, 3, port);
+  if (!served.emitted().empty()) pbf_writer(config, 19).add_bool(1, true);
   config.commit();
   return bytes;
 }

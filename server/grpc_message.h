@@ -28,6 +28,8 @@ struct InferMessage {
 /// Reads a ModelInferRequest. Raw tensors are views of the bytes, which `keep_alive` keeps. Throws Refusal:
 /// bad_request, or unsupported for shared memory.
 InferMessage read_infer(std::string_view bytes, const std::shared_ptr<const void>& keep_alive);
+/// The model that a ModelInferRequest is for: quick, as tensors are not looked at. Throws Refusal (bad_request).
+ModelName model_of_infer(std::string_view bytes);
 /// The field `id` of a ModelInferRequest; empty where it cannot be read. Never throws for damaged bytes.
 std::string id_of_infer(std::string_view bytes);
 
@@ -49,8 +51,9 @@ std::string read_health_check(std::string_view bytes);
 /// A ModelInferResponse with raw_output_contents. Throws Refusal (bad_request) for an output that the protocol has no
 /// datatype for.
 std::string write_infer(const InferResponse& response);
-/// A ModelStreamInferResponse with a result; throws as write_infer().
-std::string write_stream_result(const InferResponse& response);
+/// A ModelStreamInferResponse with a result, and its parameter "triton_final_response"; throws as write_infer().
+std::string write_stream_part(const InferResponse& response);
+std::string write_stream_result(const InferResponse& response);  ///< the last one
 /// A ModelStreamInferResponse that tells why the request `id` has none.
 std::string write_stream_error(std::string_view text, std::string_view id);
 

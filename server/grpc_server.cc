@@ -32,7 +32,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   GrpcConnection(Wire wire, Transport& transport)
       : wire_(std::move(wire)),
         transport_(transport),
-        session_(transport, wire_.client(), [this](std::int32_t id, Coding coding) { return done_for(id, coding); }) {
+        session_(transport, wire_.client(), [this](const GrpcSession::Question& to) { return done_for(to); }) {
     transport_.connections.insert(this);
   }
   ~GrpcConnection() override { transport_.connections.erase(this); }
@@ -65,14 +65,14 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
 
  private:
   /// Called on any thread. The context runs on until then.
-  Grpc::Done done_for(std::int32_t id, Coding coding) {
-    return [weak = weak_from_this(), id, coding, from = transport_.options.compress_from,
+  Grpc::Done done_for(const GrpcSession::Question& to) {
+    return [weak = weak_from_this(), to, from = transport_.options.compress_from,
             work = asio::make_work_guard(transport_.context)](GrpcReply reply) {
-      if (coding != Coding::none && reply.bytes.size() >= from) shorten(reply, coding);
-      asio::post(work.get_executor(), [weak, id, reply = std::move(reply)]() mutable {
+      if (to.coding != Coding::none && !reply.more && reply.bytes.size() >= from) shorten(reply, to.coding);
+      asio::post(work.get_executor(), [weak, to, reply = std::move(reply)]() mutable {
         const auto self = weak.lock();
         if (self == nullptr || self->state_ == State::closed) return;
-        self->session_.answered(id, std::move(reply));
+        self->session_.answered(to, std::move(reply));
         self->write();
       });
     };

@@ -14,6 +14,7 @@ constexpr std::size_t kLongestHeader = 16 * 1024;  // of a request, as HTTP/2 co
 constexpr std::size_t kHeaderOverhead = 32;        // of each field in that count
 constexpr std::size_t kLongestText = 1024;         // of an error
 constexpr std::size_t kMostReplies = 8;            // of a stream, before its next message waits
+constexpr std::size_t kMostAtOnce = 64;            // messages of a stream that are answered in parts
 constexpr std::uint32_t kMostStreams = 1024;       // at a time
 constexpr std::uint32_t kLargestFrame = 256 * 1024;
 constexpr std::int32_t kStreamWindow = 1 << 20, kConnectionWindow = 16 << 20;
@@ -207,8 +208,14 @@ struct GrpcSession::Stream {
   MessageReader reader;
   std::string held;  ///< bytes behind the message that is answered; the client's window is smaller by them
   std::size_t held_at = 0;
-  std::shared_ptr<Caller> caller;  ///< while a message is answered
-  std::size_t running = 0;         ///< its bytes
+  /// A message that is answered.
+  struct Asked {
+    std::shared_ptr<Caller> caller;  ///< null: there is none
+    std::uint64_t number = 0;
+    std::size_t bytes = 0;
+  };
+  Asked asked;                  ///< the last one, behind which others wait
+  std::vector<Asked> in_parts;  ///< those before, behind which none wait
 
   bool head_sent = false;
   struct Message {
@@ -216,11 +223,41 @@ struct GrpcSession::Stream {
     bool compressed;
   };
   std::deque<Message> replies;
+  std::size_t unsent = 0;        ///< their bytes
   std::size_t sent = 0;          ///< bytes of the first one, with its prefix
   std::optional<GrpcReply> end;  ///< the status behind the replies
   std::uint64_t buffered = 0;    ///< bytes of messages and replies
 
-  bool idle() const { return caller == nullptr && held.empty() && reader.empty() && replies.empty(); }
+  bool answering() const { return asked.caller != nullptr || !in_parts.empty(); }
+  bool idle() const { return !answering() && held.empty() && reader.empty() && replies.empty(); }
+  /// The message of this number, if it is still answered.
+  Asked* find(std::uint64_t number) {
+    if (asked.caller != nullptr && asked.number == number) return &asked;
+    const auto at = std::ranges::find(in_parts, number, &Asked::number);
+    return at == in_parts.end() ? nullptr : &*at;
+  }
+  /// The others need not wait for it.
+  void let_others_pass(Asked& one) {
+    if (&one == &asked) in_parts.push_back(std::exchange(asked, {.number = asked.number}));
+  }
+  void forget(Asked& one) {
+    if (&one == &asked) return void(asked.caller = nullptr);
+    in_parts.erase(in_parts.begin() + (&one - in_parts.data()));
+  }
+  /// Drops all replies but the first, of which a frame may be on its way, and returns their bytes.
+  std::size_t drop_waiting() {
+    std::size_t bytes = 0;
+    for (; replies.size() > 1; replies.pop_back()) {
+      unsent -= replies.back().bytes->size();
+      bytes += replies.back().bytes->size() + kPrefix;
+    }
+    return bytes;
+  }
+  /// Nobody waits for answers any more.
+  void leave() {
+    if (asked.caller != nullptr) std::exchange(asked.caller, nullptr)->leave();
+    for (const Asked& one : std::exchange(in_parts, {})) one.caller->leave();
+  }
 };
 
 /// What nghttp2 calls. `user` is the session.
@@ -323,10 +360,7 @@ GrpcSession::GrpcSession(Transport& transport, std::span<const std::string> clie
   nghttp2_session_set_local_window_size(made, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
 }
 
-GrpcSession::~GrpcSession() {
-  leave();
-  transport_.buffered -= buffered_;
-}
+GrpcSession::~GrpcSession() { leave(); }
 
 GrpcSession::Stream* GrpcSession::find(std::int32_t id) {
   const auto at = streams_.find(id);
@@ -404,8 +438,7 @@ void GrpcSession::accept(Stream& stream) try {
 
 void GrpcSession::account(Stream& stream, std::int64_t bytes) {
   stream.buffered += static_cast<std::uint64_t>(bytes);
-  buffered_ += static_cast<std::uint64_t>(bytes);
-  transport_.buffered += static_cast<std::uint64_t>(bytes);
+  buffered_.set(buffered_.get() + static_cast<std::uint64_t>(bytes));
 }
 
 void GrpcSession::data(std::int32_t id, std::string_view bytes) {
@@ -438,7 +471,7 @@ void GrpcSession::take_some(Stream& stream, std::string_view& bytes) {
 
 /// Why one that would need more is refused, where too much is held.
 std::optional<Refusal> GrpcSession::too_much() const {
-  if (buffered_ <= most_buffered_) return transport_.too_much();
+  if (buffered_.get() <= most_buffered_) return transport_.too_much();
   return Refusal(Http::too_many,
                  "the connection's messages have more than " + std::to_string(most_buffered_) + " bytes");
 }
@@ -446,7 +479,11 @@ std::optional<Refusal> GrpcSession::too_much() const {
 /// Takes messages as long as they may run. Returns the number of bytes that are done with.
 std::size_t GrpcSession::take(Stream& stream, std::string_view bytes) try {
   const std::size_t size = bytes.size();
-  while (!bytes.empty() && stream.open && stream.caller == nullptr && stream.replies.size() < kMostReplies) {
+  const auto has_room = [&] {
+    return stream.asked.caller == nullptr && stream.in_parts.size() < kMostAtOnce &&
+           stream.replies.size() < kMostReplies;
+  };
+  while (!bytes.empty() && stream.open && has_room()) {
     if (stream.reader.complete()) throw Refusal(Http::bad_request, "the request has more than one message");
     take_some(stream, bytes);
     if (stream.kind == Grpc::Kind::streaming && stream.reader.complete()) run(stream);
@@ -479,7 +516,7 @@ void GrpcSession::next(Stream& stream) {
       stream.held_at = 0;
     }
   }
-  if (stream.caller != nullptr || !stream.held.empty()) return;
+  if (stream.answering() || !stream.held.empty()) return;
   if (stream.ended && !stream.reader.empty()) {
     return finish(stream, reply_of({Http::bad_request, "the message is cut off"}));
   }
@@ -489,33 +526,53 @@ void GrpcSession::next(Stream& stream) {
 
 void GrpcSession::run(Stream& stream) {
   auto message = stream.reader.release();
-  stream.running = message->size() + kPrefix;
-  stream.caller = std::make_shared<Caller>();
+  const std::uint64_t number = stream.asked.number + 1;
+  stream.asked = {.caller = std::make_shared<Caller>(), .number = number, .bytes = message->size() + kPrefix};
   grpc_.answer({.method = stream.head.path,
                 .message = std::move(message),
-                .caller = stream.caller,
+                .caller = stream.asked.caller,
                 .arrived = Clock::now(),
                 .deadline = stream.deadline,
                 .authorization = stream.head.authorization,
                 .trace = stream.head.trace,
                 .certificate = client_,
                 .session = stream.head.session},
-               done_for_(stream.id, stream.coding));
+               done_for_({.stream = stream.id, .number = number, .coding = stream.coding}));
 }
 
-void GrpcSession::answered(std::int32_t id, GrpcReply reply) {
-  Stream* const stream = find(id);
-  if (stream == nullptr || stream->caller == nullptr) return;
-  stream->caller = nullptr;
+void GrpcSession::answered(const Question& to, GrpcReply reply) {
+  Stream* const stream = find(to.stream);
+  Stream::Asked* const asked = stream == nullptr ? nullptr : stream->find(to.number);
+  if (asked == nullptr) return;
   stream->touched = Clock::now();
-  account(*stream, -static_cast<std::int64_t>(std::exchange(stream->running, 0)));
+  if (reply.more) {
+    asked->caller->sent(reply.bytes.size());
+    stream->let_others_pass(*asked);
+  } else {
+    account(*stream, -static_cast<std::int64_t>(asked->bytes));
+    stream->forget(*asked);
+  }
   if (reply.code != GrpcCode::ok) return finish(*stream, std::move(reply));
-  account(*stream, static_cast<std::int64_t>(reply.bytes.size() + kPrefix));
-  stream->replies.push_back(
-      {.bytes = std::make_shared<const std::string>(std::move(reply.bytes)), .compressed = reply.compressed});
+  add(*stream, std::move(reply));
   if (stream->kind == Grpc::Kind::unary) return finish(*stream, {});
-  nghttp2_session_resume_data(session_.get(), id);
+  nghttp2_session_resume_data(session_.get(), to.stream);
   next(*stream);
+}
+
+/// Takes what is to be sent. Of parts that a client does not read only some are kept.
+void GrpcSession::add(Stream& stream, GrpcReply reply) {
+  if (reply.more && reply.bytes.empty()) return;
+  const bool slow = stream.unsent > 0 && stream.unsent + reply.bytes.size() > Caller::kMostOnTheWay;
+  if (reply.more && (slow || buffered_.get() > most_buffered_)) {
+    account(stream, -static_cast<std::int64_t>(stream.drop_waiting()));
+    const std::uint64_t most = slow ? Caller::kMostOnTheWay : most_buffered_;
+    return finish(stream, reply_of({Http::too_many, "the client does not read: parts of more than " +
+                                                        std::to_string(most) + " bytes wait"}));
+  }
+  stream.unsent += reply.bytes.size();
+  account(stream, static_cast<std::int64_t>(reply.bytes.size() + kPrefix));
+  stream.replies.push_back(
+      {.bytes = std::make_shared<const std::string>(std::move(reply.bytes)), .compressed = reply.compressed});
 }
 
 /// The status of a call is known: it is sent behind the replies that there are.
@@ -523,7 +580,7 @@ void GrpcSession::finish(Stream& stream, GrpcReply status) {
   if (stream.end) return;
   stream.open = false;
   stream.end = std::move(status);
-  if (stream.caller != nullptr) std::exchange(stream.caller, nullptr)->leave();
+  stream.leave();
   nghttp2_session_consume_connection(session_.get(), stream.held.size() - stream.held_at);
   stream.held = {};
   stream.reader = {};
@@ -613,6 +670,7 @@ bool GrpcSession::send_reply(Stream& stream, const std::uint8_t* frame_head, std
   stream.touched = Clock::now();
   if (stream.sent < kPrefix + reply->size()) return true;
   account(stream, -static_cast<std::int64_t>(stream.sent));
+  stream.unsent -= reply->size();
   stream.replies.pop_front();
   stream.sent = 0;
   next(stream);
@@ -622,7 +680,7 @@ bool GrpcSession::send_reply(Stream& stream, const std::uint8_t* frame_head, std
 void GrpcSession::closed(std::int32_t id) {
   Stream* const stream = find(id);
   if (stream == nullptr) return;
-  if (stream->caller != nullptr) stream->caller->leave();
+  stream->leave();
   nghttp2_session_consume_connection(session_.get(), stream->held.size() - stream->held_at);
   account(*stream, -static_cast<std::int64_t>(stream->buffered));
   streams_.erase(id);
@@ -636,9 +694,7 @@ void GrpcSession::end() {
 }
 
 void GrpcSession::leave() {
-  for (const auto& [id, stream] : streams_) {
-    if (stream->caller != nullptr) std::exchange(stream->caller, nullptr)->leave();
-  }
+  for (const auto& [id, stream] : streams_) stream->leave();
 }
 
 void GrpcSession::give_up_slow(Clock::duration patience) {
@@ -648,7 +704,7 @@ void GrpcSession::give_up_slow(Clock::duration patience) {
     const bool streaming = stream.open && stream.kind == Grpc::Kind::streaming;
     if (streaming && stream.deadline && now > *stream.deadline) {
       finish(stream, reply_of({Http::timeout, "the time-out has passed"}));
-    } else if (stream.caller == nullptr && now - stream.touched > patience && !(streaming && stream.idle())) {
+    } else if (!stream.answering() && now - stream.touched > patience && !(streaming && stream.idle())) {
       if (stream.head_sent || stream.end) {
         nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
       } else {

@@ -81,8 +81,13 @@ class Allowance {
 /// The HTTP/2 session of one connection and the calls in it, without the socket: bytes in, bytes out.
 class GrpcSession {
  public:
-  /// Where the answer to a stream's message goes, which the client takes in a coding.
-  using DoneFor = std::function<Grpc::Done(std::int32_t stream, Coding coding)>;
+  /// A message of a stream.
+  struct Question {
+    std::int32_t stream;
+    std::uint64_t number;  ///< it is the number-th of the stream
+    Coding coding;         ///< that the client takes its answer in
+  };
+  using DoneFor = std::function<Grpc::Done(const Question& to)>;  ///< where the answer goes
 
   /// `client`: the names in his certificate, which outlive this.
   GrpcSession(Transport& transport, std::span<const std::string> client, DoneFor done_for);
@@ -94,7 +99,7 @@ class GrpcSession {
   bool receive(const char* bytes, std::size_t size);
   /// Adds what is to be sent. False as above.
   bool fill(GrpcBatch& batch);
-  void answered(std::int32_t id, GrpcReply reply);
+  void answered(const Question& to, GrpcReply reply);
   /// Takes no more calls; those that there are end.
   void end();
   /// Who waits for an answer waits no more.
@@ -123,6 +128,7 @@ class GrpcSession {
   void request_ended(Stream& stream);
   void next(Stream& stream);
   void run(Stream& stream);
+  void add(Stream& stream, GrpcReply reply);
   void finish(Stream& stream, GrpcReply status);
   void refuse(Stream& stream, const char* http_status);
   void respond(Stream& stream);
@@ -138,7 +144,7 @@ class GrpcSession {
   const DoneFor done_for_;
   const std::uint64_t most_buffered_;
   std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;
-  std::uint64_t buffered_ = 0;
+  Buffered buffered_{transport_};
   bool ending_ = false;
   Allowance idle_frames_{1000, 100};  // frames that bring nothing forward
   GrpcBatch* batch_ = nullptr;        // while fill() runs

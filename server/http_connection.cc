@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
+#include "server/answer_stream.h"
 #include "server/http_request.h"
 #include "server/live_page.h"
 #include "server/live_stream.h"
@@ -35,6 +36,14 @@ void shorten(Reply& reply, std::uint64_t from) {
   reply.headers.emplace_back("Content-Encoding", name_of(Coding::gzip));
 }
 
+Reply metrics_for(const Message& message, const Service& service) {
+  if (message.path == "/metrics" && message.method == "GET") return service.metrics();
+  return error_reply(Http::not_found, "only GET /metrics is answered here");
+}
+
+/// The caller lives on, whatever follows.
+void leave(const std::shared_ptr<Caller> caller) { caller->leave(); }  // NOLINT(performance-unnecessary-value-param)
+
 /// One connection, alive while it waits for something.
 class HttpConnection : public Connection, public std::enable_shared_from_this<HttpConnection> {
  public:
@@ -42,10 +51,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
       : wire_(std::move(wire)), transport_(transport), rest_(transport.service), door_(door) {
     transport_.connections.insert(this);
   }
-  ~HttpConnection() override {
-    count(0);
-    transport_.connections.erase(this);
-  }
+  ~HttpConnection() override { transport_.connections.erase(this); }
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
@@ -63,7 +69,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   }
   void give_up() override {
     close();
-    if (caller_ != nullptr) caller_gone();
+    if (caller_ != nullptr) leave(caller_);
   }
   void check(Clock::time_point now) override {
     if (state_ == State::answering || state_ == State::closed) return;
@@ -110,7 +116,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
         state_ = State::reading;
         [[fallthrough]];
       case State::reading: return error ? close() : parse(now);
-      case State::answering: return error ? caller_gone() : void();
+      case State::answering: return error ? leave(caller_) : void();
       case State::dropping: return error ? close() : drop();
       case State::lingering: return error ? close() : linger_on(now);
       case State::writing:  // an end of the connection is read again
@@ -128,7 +134,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
       message_.certificate = wire_.client();
     }
     message_.body = request_->body();
-    count(message_.body.size());
+    buffered_.set(message_.body.size());
     if (request_->complete()) return answer();
     if (const auto refusal = transport_.too_much()) return refuse(error_reply(*refusal), false);
     knew_head ? read_on() : admit();
@@ -181,14 +187,9 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     message_.body = *body;
     message_.body_owner = body;
     const bool keep_alive = request_->keep_alive();
-    if (door_ == Door::metrics) return write(metrics(), keep_alive);
+    if (door_ == Door::metrics) return write(metrics_for(message_, transport_.service), keep_alive);
     if (is_of_live_view(message_.path)) return live(keep_alive);
     ask(keep_alive);
-  }
-
-  Reply metrics() const {
-    if (message_.path == "/metrics" && message_.method == "GET") return transport_.service.metrics();
-    return error_reply(Http::not_found, "only GET /metrics is answered here");
   }
 
   /// A file of the page; or its events, for which the connection is handed on.
@@ -212,7 +213,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
                            home = std::this_thread::get_id()](Reply reply) {
       const auto& self = held->get();
       if (std::this_thread::get_id() == home) return self->write(std::move(reply), keep_alive);
-      if (zip) shorten(reply, self->transport_.options.compress_from);
+      if (zip && !reply.more && reply.type != kEventStream) shorten(reply, self->transport_.options.compress_from);
       asio::post(self->transport_.context, [self, keep_alive, reply = std::make_shared<Reply>(std::move(reply))] {
         self->write(std::move(*reply), keep_alive);
       });
@@ -221,19 +222,48 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     if (state_ == State::answering && buffer_.size() == 0) read();
   }
 
-  void caller_gone() {
-    const auto caller = caller_;  // lives on, whatever follows
-    caller->leave();
+  /// A part of an answer, or its end.
+  void write_part(const Reply& reply, bool keep_alive) {
+    if (caller_ == nullptr || (parts_ == nullptr && state_ == State::closed)) return;  // he is gone
+    if (parts_ == nullptr) {
+      const bool chunked = !is_old(request_->head());
+      keep_alive_ = chunked && keep_alive && !transport_.ending;
+      parts_ = std::make_unique<AnswerStream>(
+          AnswerStream::Form{.chunked = chunked, .keep_alive = keep_alive_}, caller_,
+          [this](std::string_view bytes, AnswerStream::Ended ended) { write_bytes(bytes, std::move(ended)); },
+          [this](bool good) { end_parts(good); });
+    }
+    parts_->add(reply);
+  }
+
+  void write_bytes(std::string_view bytes, AnswerStream::Ended ended) {
+    if (state_ != State::closed) turn_to(State::writing);
+    asio::async_write(wire_, asio::buffer(bytes),
+                      [self = shared_from_this(), ended = std::move(ended)](error_code error, std::size_t) {
+                        if (self->state_ == State::writing) {
+                          self->state_ = State::answering;
+                          if (self->buffer_.size() == 0) self->read();
+                        }
+                        ended(!error);
+                      });
+  }
+
+  void end_parts(bool good) {
+    const auto keep = std::move(parts_);
+    caller_ = nullptr;
+    good&& state_ != State::closed ? written() : close();
   }
 
   void write(Reply reply, bool keep_alive) {
+    if (reply.more || parts_ != nullptr) return write_part(reply, keep_alive);
     if (state_ == State::closed) return;
     caller_ = nullptr;
     turn_to(State::writing);
     keep_alive_ = keep_alive && !transport_.ending;
     reply_ = std::move(reply);
-    head_ = head_of(reply_, request_->head(), keep_alive_);
-    const bool has_body = request_->head().method() != boost::beast::http::verb::head;
+    const RequestHead& asked = request_->head();
+    head_ = head_of(reply_, {.keep_alive = keep_alive_, .old = is_old(asked), .length = reply_.body.size()});
+    const bool has_body = asked.method() != boost::beast::http::verb::head;
     const std::array both = {asio::const_buffer(asio::buffer(head_)),
                              has_body ? asio::const_buffer(asio::buffer(reply_.body)) : asio::const_buffer()};
     asio::async_write(wire_, both, [self = shared_from_this()](error_code error, std::size_t) {
@@ -242,16 +272,10 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     });
   }
 
-  /// So many bytes of a request are in memory.
-  void count(std::size_t bytes) {
-    transport_.buffered += bytes;
-    transport_.buffered -= std::exchange(counted_, bytes);
-  }
-
   void written() {
     reply_ = {};
     message_ = {};
-    count(0);
+    buffered_.set(0);
     if (!keep_alive_ || transport_.ending) return request_->complete() && !wire_.encrypted() ? close() : linger();
     if (to_drop_ == 0) return begin();
     turn_to(State::dropping);
@@ -286,10 +310,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   std::optional<HttpRequest> request_;
   Clock::time_point arrived_;  // with its header
   Message message_;
-  std::uint64_t json_size_ = 0;     // of which the end is waited for to ask again whether the request is refused; or 0
-  std::uint64_t to_drop_ = 0;       // of the body
-  std::size_t counted_ = 0;         // of its bytes
-  std::shared_ptr<Caller> caller_;  // while a request is answered
+  std::uint64_t json_size_ = 0;  // of which the end is waited for to ask again whether the request is refused; or 0
+  std::uint64_t to_drop_ = 0;    // of the body
+  Buffered buffered_{transport_};
+  std::shared_ptr<Caller> caller_;       // while a request is answered
+  std::unique_ptr<AnswerStream> parts_;  // while its answer comes in parts
   Reply reply_;
   std::string head_;  // of the answer
 };

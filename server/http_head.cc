@@ -13,7 +13,6 @@ namespace http = beast::http;
 
 constexpr std::string_view kJsonSize = "Inference-Header-Content-Length", kSession = "X-Session-Id",
                            kSessionCookie = "frazil_session=";
-constexpr unsigned kVersion10 = 10;
 
 std::string_view view_of(beast::string_view text) { return {text.data(), text.size()}; }
 beast::string_view view_of(std::string_view text) { return {text.data(), text.size()}; }
@@ -62,18 +61,24 @@ std::optional<Coding> coding_of(const RequestHead& head) {
 bool takes_gzip(const RequestHead& head) { return accepts(view_of(head[http::field::accept_encoding]), Coding::gzip); }
 
 bool waits_to_go_on(const RequestHead& head) {
-  return head.version() > kVersion10 && beast::iequals(head[http::field::expect], "100-continue");
+  return !is_old(head) && beast::iequals(head[http::field::expect], "100-continue");
 }
 
-std::string head_of(const Reply& reply, const RequestHead& request, bool keep_alive) {
+bool is_old(const RequestHead& head) {
+  constexpr unsigned kVersion10 = 10;
+  return head.version() <= kVersion10;
+}
+
+std::string head_of(const Reply& reply, const Framing& framing) {
   const auto status = static_cast<unsigned>(reply.status);
   std::string text = "HTTP/1.1 " + std::to_string(status) + ' ';
   (text += view_of(http::obsolete_reason(http::int_to_status(status)))) += "\r\n";
   append_field(text, "Content-Type", reply.type);
   for (const auto& [name, value] : reply.headers) append_field(text, name, value);
-  if (!keep_alive) append_field(text, "Connection", "close");
-  if (keep_alive && request.version() == kVersion10) append_field(text, "Connection", "keep-alive");
-  append_field(text, "Content-Length", std::to_string(reply.body.size()));
+  if (!framing.keep_alive) append_field(text, "Connection", "close");
+  if (framing.keep_alive && framing.old) append_field(text, "Connection", "keep-alive");
+  if (framing.length) append_field(text, "Content-Length", std::to_string(*framing.length));
+  if (!framing.length && !framing.old) append_field(text, "Transfer-Encoding", "chunked");
   return text += "\r\n";
 }
 

@@ -25,7 +25,16 @@ bool takes_gzip(const RequestHead& head);
 /// A client with a large body may wait until it is told to go on.
 bool waits_to_go_on(const RequestHead& head);
 
-/// The header of an answer to such a request, with the empty line behind it.
-std::string head_of(const Reply& reply, const RequestHead& request, bool keep_alive);
+/// Whether it is of HTTP/1.0, which knows no chunks.
+bool is_old(const RequestHead& head);
+
+/// How an answer goes on behind its header.
+struct Framing {
+  bool keep_alive = true;             ///< others may follow
+  bool old = false;                   ///< the request was
+  std::optional<std::size_t> length;  ///< of the body; nothing: it comes in chunks, or up to the connection's end
+};
+/// The header of an answer, with the empty line behind it.
+std::string head_of(const Reply& reply, const Framing& framing);
 
 }  // namespace frazil::server

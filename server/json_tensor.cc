@@ -94,6 +94,11 @@ JsonObject::JsonObject(std::string_view text) : text_(text) {
   root_ = get<dom::object>(document, "the body", "a JSON object");
 }
 
+std::string text_or_nothing(dom::object object, const char* key) {
+  const auto given = maybe(object, key);
+  return given ? std::string(get<std::string_view>(*given, std::string("field \"") + key + '"', "a string")) : "";
+}
+
 Parameter parameter_of(dom::element value, const std::string& what) {
   bool truth = false;
   std::int64_t integer = 0;

@@ -43,6 +43,9 @@ inline std::optional<dom::element> maybe(dom::object object, const char* key) {
   return element;
 }
 
+/// Empty where the object has no such field.
+std::string text_or_nothing(dom::object object, const char* key);
+
 Parameter parameter_of(dom::element value, const std::string& what);
 
 /// The number of elements that nested lists have.

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace frazil::server {
 
@@ -29,6 +30,22 @@ void append_number(std::string& to, T value) {
   char text[64];
   const auto end = std::to_chars(text, text + sizeof text, value).ptr;
   to.append(text, end);
+}
+
+/// Begins a member of an object, behind others or as the first one.
+inline void append_key(std::string& to, std::string_view key) {
+  if (to.back() != '{') to += ',';
+  append_json(to, key);
+  to += ':';
+}
+/// A member that is a text or a number.
+template <class T>
+void append_member(std::string& to, std::string_view key, const T& value) {
+  append_key(to, key);
+  if constexpr (std::is_convertible_v<T, std::string_view>)
+    append_json(to, value);
+  else
+    append_number(to, value);
 }
 
 /// Appends what `append(item)` does for each, with commas between.

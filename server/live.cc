@@ -15,23 +15,6 @@ namespace {
 
 constexpr std::size_t kMostPaths = 20;
 
-void append_key(std::string& json, std::string_view key) {
-  if (json.back() != '{') json += ',';
-  append_json(json, key);
-  json += ':';
-}
-
-template <class T>
-void append_field(std::string& json, std::string_view key, T value) {
-  append_key(json, key);
-  append_number(json, value);
-}
-
-void append_text(std::string& json, std::string_view key, std::string_view text) {
-  append_key(json, key);
-  append_json(json, text);
-}
-
 /// A model that was unloaded and is back counts from 0 again.
 std::uint64_t since(std::uint64_t before, std::uint64_t now) { return now >= before ? now - before : now; }
 
@@ -47,24 +30,21 @@ std::uint64_t resident_bytes() {
 
 /// The least time of the bucket that a share of the times is in or below; nothing without times.
 std::optional<double> quantile_us(const FineHistogram::Counts& times, double share) {
-  std::uint64_t all = 0, sum = 0;
-  for (const std::uint64_t count : times) all += count;
-  if (all == 0) return std::nullopt;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    sum += times[i];
-    if (static_cast<double>(sum) < share * static_cast<double>(all)) continue;
-    return microseconds(static_cast<double>(FineHistogram::least(i).count()));
-  }
-  return std::nullopt;
+  const auto bucket = FineHistogram::bucket_at(times, share);
+  if (!bucket) return std::nullopt;
+  return microseconds(static_cast<double>(FineHistogram::least(*bucket).count()));
 }
 
 void append_nodes(std::string& json, const Block& block);
 
 void append_branch(std::string& json, const NodeView::Branch& branch) {
   json += '{';
-  append_text(json, "name", branch.block->name);
-  if (!branch.rule.empty()) append_text(json, "rule", branch.rule);
-  append_field(json, "taken", branch.block->taken->load(std::memory_order_relaxed));
+  append_member(json, "name", branch.block->name);
+  if (!branch.rule.empty()) append_member(json, "rule", branch.rule);
+  if (branch.guard != nullptr && branch.guard->rolled_back()) {
+    append_member(json, "rolled_back", branch.guard->seen(Clock::now()).reason);
+  }
+  append_member(json, "taken", branch.block->taken->load(std::memory_order_relaxed));
   append_key(json, "nodes");
   append_nodes(json, *branch.block);
   json += '}';
@@ -73,16 +53,16 @@ void append_branch(std::string& json, const NodeView::Branch& branch) {
 void append_node(std::string& json, const Node& node) {
   const NodeView view = node.view();
   json += '{';
-  append_text(json, "name", node.name());
-  append_text(json, "kind", view.kind);
-  append_field(json, "calls", node.uses().begun.load(std::memory_order_relaxed));
-  append_field(json, "failed", node.uses().failed.load(std::memory_order_relaxed));
-  append_field(json, "in_flight", node.uses().running());
-  append_field(json, "ended", node.uses().ended.count());
-  append_field(json, "time_ns", node.uses().ended.nanoseconds());
+  append_member(json, "name", node.name());
+  append_member(json, "kind", view.kind);
+  append_member(json, "calls", node.uses().begun.load(std::memory_order_relaxed));
+  append_member(json, "failed", node.uses().failed.load(std::memory_order_relaxed));
+  append_member(json, "in_flight", node.uses().running());
+  append_member(json, "ended", node.uses().ended.count());
+  append_member(json, "time_ns", node.uses().ended.nanoseconds());
   if (view.target != nullptr) {
-    append_text(json, "model", view.target->name());
-    append_text(json, "version", view.target->version());
+    append_member(json, "model", view.target->name());
+    append_member(json, "version", view.target->version());
   }
   if (!view.branches.empty()) {
     append_key(json, "branches");
@@ -102,17 +82,17 @@ void append_nodes(std::string& json, const Block& block) {
 void append_batches(std::string& json, const Statistics& statistics) {
   append_key(json, "batches");
   json += '{';
-  for (const auto& [size, runs] : statistics.batches.by_size()) append_field(json, std::to_string(size), runs.count);
+  for (const auto& [size, runs] : statistics.batches.by_size()) append_member(json, std::to_string(size), runs.count);
   json += '}';
 }
 
 void append_journey_line(std::string& json, const Journey& journey) {
   json += '{';
-  append_field(json, "number", journey.number);
-  append_text(json, "model", journey.model);
-  append_text(json, "version", journey.version);
-  append_field(json, "time_us", std::chrono::duration<double, std::micro>(journey.time).count());
-  append_field(json, "status", static_cast<unsigned>(journey.status));
+  append_member(json, "number", journey.number);
+  append_member(json, "model", journey.model);
+  append_member(json, "version", journey.version);
+  append_member(json, "time_us", std::chrono::duration<double, std::micro>(journey.time).count());
+  append_member(json, "status", static_cast<unsigned>(journey.status));
   append_key(json, "taken");
   json += '[';
   bool first = true;
@@ -139,8 +119,8 @@ std::string LiveView::snapshot(std::uint64_t dropped, const Tenants::Asker& aske
   const auto now = Clock::now(), before = std::exchange(told_, now);
   const double seconds = before == Clock::time_point{} ? 0 : std::chrono::duration<double>(now - before).count();
   std::string json = "{";
-  append_field(json, "seconds", seconds);
-  append_field(json, "dropped", dropped);
+  append_member(json, "seconds", seconds);
+  append_member(json, "dropped", dropped);
   append_server(json);
   append_paths(json, asker);
   append_key(json, "models");
@@ -159,12 +139,12 @@ std::string LiveView::snapshot(std::uint64_t dropped, const Tenants::Asker& aske
 
 void LiveView::append_server(std::string& json) const {
   const Service::Load load = service_.current_load();
-  append_text(json, "version", service_.version());
-  append_field(json, "resident_bytes", resident_bytes());
-  append_field(json, "waiting", load.waiting);
-  append_field(json, "refused", load.refused);
-  append_field(json, "sequences", load.sequences.sequences);
-  append_field(json, "sequence_bytes", load.sequences.bytes);
+  append_member(json, "version", service_.version());
+  append_member(json, "resident_bytes", resident_bytes());
+  append_member(json, "waiting", load.waiting);
+  append_member(json, "refused", load.refused);
+  append_member(json, "sequences", load.sequences.sequences);
+  append_member(json, "sequence_bytes", load.sequences.bytes);
 }
 
 void LiveView::append_paths(std::string& json, const Tenants::Asker& asker) const {
@@ -181,15 +161,15 @@ void LiveView::append_paths(std::string& json, const Tenants::Asker& asker) cons
 void LiveView::append_model(std::string& json, const Served& served, const Counters& now, double seconds) const {
   const Statistics& s = served.statistics();
   json += '{';
-  append_text(json, "name", served.name());
-  append_text(json, "version", served.version());
-  append_text(json, "platform", served.platform());
-  append_field(json, "pending", s.pending.load(std::memory_order_relaxed));
-  append_field(json, "success", s.success.count());
-  append_field(json, "fail", s.fail.count());
-  append_field(json, "cancelled", s.cancelled.load(std::memory_order_relaxed));
-  append_field(json, "rejected", s.rejected.load(std::memory_order_relaxed));
-  append_field(json, "runs", s.runs.count());
+  append_member(json, "name", served.name());
+  append_member(json, "version", served.version());
+  append_member(json, "platform", served.platform());
+  append_member(json, "pending", s.pending.load(std::memory_order_relaxed));
+  append_member(json, "success", s.success.count());
+  append_member(json, "fail", s.fail.count());
+  append_member(json, "cancelled", s.cancelled.load(std::memory_order_relaxed));
+  append_member(json, "rejected", s.rejected.load(std::memory_order_relaxed));
+  append_member(json, "runs", s.runs.count());
   append_batches(json, s);
   if (seconds > 0) {
     const auto before = before_.find({served.name(), served.version()});
@@ -207,20 +187,20 @@ void LiveView::append_interval(std::string& json, const Counters& before, const 
     const std::uint64_t count = since((before.*of).count, (now.*of).count);
     if (count == 0) return;
     const auto sum = static_cast<double>(since((before.*of).nanoseconds, (now.*of).nanoseconds));
-    append_field(json, key, microseconds(sum / static_cast<double>(count)));
+    append_member(json, key, microseconds(sum / static_cast<double>(count)));
   };
   const auto ratio = [&](std::string_view key, std::uint64_t part, std::uint64_t whole) {
-    if (whole != 0) append_field(json, key, static_cast<double>(part) / static_cast<double>(whole));
+    if (whole != 0) append_member(json, key, static_cast<double>(part) / static_cast<double>(whole));
   };
   FineHistogram::Counts times = now.times;
   for (std::size_t i = 0; i < times.size(); ++i) times[i] = since(before.times[i], times[i]);
   append_key(json, "interval");
   json += '{';
   const std::uint64_t requests = since(before.requests.count, now.requests.count);
-  append_field(json, "requests", requests);
-  append_field(json, "per_second", static_cast<double>(requests) / seconds);
+  append_member(json, "requests", requests);
+  append_member(json, "per_second", static_cast<double>(requests) / seconds);
   for (const auto& [key, share] : {std::pair{"p50_us", 0.5}, std::pair{"p99_us", 0.99}}) {
-    if (const auto time = quantile_us(times, share)) append_field(json, key, *time);
+    if (const auto time = quantile_us(times, share)) append_member(json, key, *time);
   }
   mean_us("queue_us", &Counters::queue);
   mean_us("run_us", &Counters::runs);

@@ -145,7 +145,8 @@ LiveTerms live_terms(const Message& message, const Transport& transport) {
     const bool whole = parsed.ec == std::errc() && parsed.ptr == value.data() + value.size();
     every = milliseconds(number);
     if (key != "every_ms" || !whole || every < kLeast || every > kMost) {
-      throw Refusal(Http::bad_request, "query '" + key + "=" + value + "': expected every_ms of 100 to 10000");
+      const std::string given = std::string(key).append("=").append(value);
+      throw Refusal(Http::bad_request, "query '" + given + "': expected every_ms of 100 to 10000");
     }
   }
   if (transport.ending) throw Refusal(Http::unavailable, "the server is ending");

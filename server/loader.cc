@@ -79,7 +79,7 @@ std::optional<ModelConfig> given_for(const std::string& model, const ServerConfi
 }  // namespace
 
 Loader::Loader(std::string folder, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
-               Warn warn)
+               Tell warn)
     : folder_(std::move(folder)),
       options_(std::move(options)),
       config_(std::move(config)),
@@ -165,18 +165,18 @@ std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t num
   }
 }
 
-Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before, const ServerConfig& of_server,
+Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before, const ServerConfig& config,
                                          Faults* faults) const {
-  const ModelConfig config = config_of(entry, of_server);
+  const ModelConfig of_model = config_of(entry, config);
   auto files = entry.versions;
-  apply(config.versions, files);
+  apply(of_model.versions, files);
   if (files.empty()) {
     throw api::Error(api::Code::bad_input, "model '" + entry.name + "': its version policy leaves no version to serve");
   }
   Repository::Versions versions;
   for (const auto& [number, file] : files) {
     try {
-      auto served = version_of(entry, number, config);
+      auto served = version_of(entry, number, of_model);
       if (const auto old = before.find(entry.name, served->version())) served->go_on_from(*old);
       versions[number] = std::move(served);
     } catch (const CanaryFault& fault) {
@@ -199,8 +199,8 @@ class Loader::Updater {
  public:
   /// `anew`: the pipeline that is read again in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
-          Workers& workers)
-      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers) {}
+          Workers& workers, const Tell& warn)
+      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers), warn_(warn) {}
 
   std::shared_ptr<const Repository> run() && {
     for (const Entry& entry : list_) {
@@ -242,7 +242,7 @@ class Loader::Updater {
   void read(const Entry& entry, const Pipeline* before) {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
-    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_);
+    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, warn_);
     if (before != nullptr) pipeline->go_on_from(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
   }
@@ -256,6 +256,7 @@ class Loader::Updater {
   std::shared_ptr<const Repository> repository_;
   const std::string anew_;
   Workers& workers_;
+  const Tell& warn_;
   std::set<std::string> begun_, done_;
 };
 
@@ -283,7 +284,7 @@ std::shared_ptr<const Repository> Loader::load_all() const {
       repository = repository->with_not_ready({.name = entry.name, .version = version, .reason = why});
     }
   }
-  repository = Updater(list, std::move(repository), "", workers_).run();
+  repository = Updater(list, std::move(repository), "", workers_, warn_).run();
   for (const Repository::NotReady& one : repository->not_ready()) warn_(one.text());
   return repository;
 }
@@ -305,7 +306,7 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
     made.changed.push_back(entry.name);
   }
   leave_out_unloaded(list, from, "");
-  made.repository = Updater(list, std::move(made.repository), "", workers_).run();
+  made.repository = Updater(list, std::move(made.repository), "", workers_, warn_).run();
   config_ = config;
   *check_ = config.paths.check;
   return made;
@@ -318,7 +319,7 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
   auto models = std::make_shared<const Repository>(from);
   if (!at->pipeline) models = models->with(name, versions_of(*at, from, config_));
   leave_out_unloaded(list, from, name);
-  return Updater(list, std::move(models), name, workers_).run();
+  return Updater(list, std::move(models), name, workers_, warn_).run();
 }
 
 std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name) const {

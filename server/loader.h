@@ -15,6 +15,7 @@
 #include "server/repository.h"
 #include "server/server_config.h"
 #include "server/state_store.h"
+#include "server/tell.h"
 #include "server/workers.h"
 
 namespace frazil::server {
@@ -24,11 +25,9 @@ namespace frazil::server {
 /// functions are called one at a time.
 class Loader {
  public:
-  using Warn = std::function<void(const std::string&)>;
-
-  /// `warn` is told what is ignored of a configuration.
+  /// `warn` is told what is ignored of a configuration, and what goes wrong later in what was loaded.
   Loader(std::string folder, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
-         Warn warn);
+         Tell warn);
 
   /// All that the folder has. Versions that do not answer what was recorded, and pipelines on them, are not ready.
   /// Throws api::Error for a folder that cannot be read or has no model, and for a model or a pipeline that cannot be
@@ -73,7 +72,7 @@ class Loader {
   ServerConfig config_;
   Workers& workers_;
   StateStore& states_;
-  Warn warn_;
+  Tell warn_;
   std::shared_ptr<std::atomic<double>> check_;  // share of the runs
   mutable std::mutex mutex_;                    // of tried_
   mutable std::map<std::pair<std::string, std::string>, Tried> tried_;

@@ -53,11 +53,15 @@ struct Message {
   std::string_view session = {};                   ///< the header X-Session-Id, or the cookie frazil_session
 };
 
+inline constexpr std::string_view kEventStream = "text/event-stream";
+
+/// An answer, or a part of one: where there is more, further replies follow, of which only `body` and `more` count.
 struct Reply {
   Http status = Http::ok;
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  bool more = false;
 };
 
 /// Refuses (method_not_allowed) a message of another method.

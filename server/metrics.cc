@@ -1,4 +1,5 @@
 #include "server/json_text.h"
+#include "server/pipeline.h"
 #include "server/service.h"
 
 // Prometheus's text format (https://prometheus.io/docs/instrumenting/exposition_formats/). Names that begin with
@@ -125,6 +126,25 @@ void append_not_ready(std::string& to, const Repository& models) {
   }
 }
 
+void append_guards(std::string& to, const Models& models) {
+  const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, auto value) {
+    head(to, name, type, help);
+    for (const auto& served : models) {
+      const auto* const pipeline = dynamic_cast<const Pipeline*>(served.get());
+      if (pipeline == nullptr) continue;
+      for_each_guard(pipeline->block(), [&](const Node& split, const NodeView::Branch& arm) {
+        line(to, name,
+             labels_of(*served) + ",split=\"" + escaped(split.name()) + "\",arm=\"" + escaped(arm.block->name) + "\"}",
+             value(*arm.guard));
+      });
+    }
+  };
+  metric("frazil_rollbacks_total", "counter", "Times that an arm of a split was rolled back",
+         [](const Guard& guard) { return guard.rollbacks(); });
+  metric("frazil_rolled_back", "gauge", "Whether an arm of a split is rolled back",
+         [](const Guard& guard) { return guard.rolled_back() ? 1 : 0; });
+}
+
 void append_states(std::string& to, const StateStore::Counts& counts) {
   const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, std::uint64_t value) {
     head(to, name, type, help);
@@ -148,20 +168,39 @@ void append_batches(std::string& to, const Models& models) {
   }
 }
 
+void append_histogram(std::string& to, const std::string& name, const std::string& labels, const Histogram& times,
+                      std::uint64_t nanoseconds) {
+  for (std::size_t i = 0; i <= Histogram::kBounds.size(); ++i) {
+    std::string bound = ",le=\"";
+    i < Histogram::kBounds.size() ? append_number(bound, Histogram::kBounds[i]) : void(bound += "+Inf");
+    line(to, name + "_bucket", labels + bound + "\"}", times.up_to(i));
+  }
+  line(to, name + "_sum", labels + "}", static_cast<double>(nanoseconds) * 1e-9);
+  line(to, name + "_count", labels + "}", times.up_to(Histogram::kBounds.size()));
+}
+
 void append_durations(std::string& to, const Models& models) {
-  constexpr std::string_view kName = "frazil_request_duration_seconds";
-  head(to, kName, "histogram", "From arrival to answer, of all requests for a model");
+  const std::string name = "frazil_request_duration_seconds";
+  head(to, name, "histogram", "From arrival to answer, of all requests for a model");
   for (const auto& served : models) {
     const Statistics& s = served->statistics();
-    const std::string labels = labels_of(*served);
-    for (std::size_t i = 0; i <= Histogram::kBounds.size(); ++i) {
-      std::string bound = ",le=\"";
-      i < Histogram::kBounds.size() ? append_number(bound, Histogram::kBounds[i]) : void(bound += "+Inf");
-      line(to, std::string(kName) + "_bucket", labels + bound + "\"}", s.duration.up_to(i));
-    }
-    const auto nanoseconds = static_cast<double>(s.success.nanoseconds() + s.fail.nanoseconds());
-    line(to, std::string(kName) + "_sum", labels + "}", nanoseconds * 1e-9);
-    line(to, std::string(kName) + "_count", labels + "}", s.duration.up_to(Histogram::kBounds.size()));
+    append_histogram(to, name, labels_of(*served), s.duration, s.success.nanoseconds() + s.fail.nanoseconds());
+  }
+}
+
+/// Of models whose answers come in parts.
+void append_parts(std::string& to, Models models) {
+  std::erase_if(models, [](const auto& served) { return served->emitted().empty(); });
+  head(to, "frazil_parts_total", "counter", "Parts of answers before the last one");
+  for (const auto& served : models) {
+    line(to, "frazil_parts_total", labels_of(*served) + "}",
+         served->statistics().parts.load(std::memory_order_relaxed));
+  }
+  const std::string name = "frazil_first_part_seconds";
+  head(to, name, "histogram", "From arrival to the first part, of requests that have one");
+  for (const auto& served : models) {
+    const Statistics& s = served->statistics();
+    append_histogram(to, name, labels_of(*served), s.first_part_time, s.first_part.nanoseconds());
   }
 }
 
@@ -183,10 +222,12 @@ Reply Service::metrics() const {
   append_states(to, states_->counts());
   append_batches(to, models);
   append_checks(to, models);
+  append_guards(to, models);
   append_canaries(to, loader_->tried());
   append_not_ready(to, *served_now);
   append_tenants(to, tenants_.counts());
   append_durations(to, models);
+  append_parts(to, models);
   for (const Counter& counter : kCounters) {
     head(to, counter.name, counter.type, counter.help);
     for (const auto& served : models) {

@@ -80,6 +80,10 @@ void append_spans(std::string& json, const Journey& journey) {
   append_attribute(json, "frazil.version", journey.version);
   append_attribute(json, "frazil.digest", journey.digest);
   append_attribute(json, "frazil.request_id", journey.id);
+  if (journey.parts > 0) {
+    append_attribute(json, "frazil.parts", std::to_string(journey.parts));
+    append_attribute(json, "frazil.first_part_ns", std::to_string(nanoseconds(journey.first_part)));
+  }
   json += "]";
   if (journey.status != Http::ok) {
     json += R"(,"status":{"code":2,"message":)";

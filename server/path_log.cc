@@ -174,6 +174,11 @@ void append_journey(std::string& json, const Journey& journey) {
   json += R"(,"began_ns":)";
   append_number(json, journey.began_ns);
   append_us(json, "time_us", journey.time);
+  if (journey.parts > 0) {
+    json += R"(,"parts":)";
+    append_number(json, journey.parts);
+    append_us(json, "first_part_us", journey.first_part);
+  }
   append_text(json, "id", journey.id);
   append_text(json, "tenant", journey.tenant);
   append_text(json, "model", journey.model);

@@ -20,6 +20,8 @@ struct Journey {
   std::uint64_t number = 0;
   std::int64_t began_ns = 0;  ///< since 1970
   Clock::duration time{0};    ///< from arrival to answer
+  std::uint64_t parts = 0;    ///< that came before the answer
+  Clock::duration first_part{0};
   std::string id, model, version, digest;
   std::string tenant;  ///< who asked; empty: without tenants
   std::string trace;   ///< the header traceparent; empty: none

@@ -9,9 +9,12 @@
 
 namespace frazil::server {
 
-/// Which way a request took: what ran for it, in which version, and why each branch was taken. Thread-safe.
+/// Which way a request took: what ran for it, in which version, and why each branch was taken. Of a way that is longer
+/// than kMostSteps the middle is left out. Thread-safe.
 class PathRecord {
  public:
+  static constexpr std::size_t kMostSteps = 1000;
+
   struct Step {
     std::string node;  ///< of the pipeline; empty: the model itself
     std::string kind;  ///< "run", "switch", "split", ...
@@ -29,6 +32,7 @@ class PathRecord {
   void add(Step step) {
     step.begin = Clock::now() - step.time - arrived_;
     const std::scoped_lock lock(mutex_);
+    if (steps_.size() == kMostSteps) leave_out();
     steps_.push_back(std::move(step));
   }
   std::vector<Step> steps() const {
@@ -53,9 +57,18 @@ class PathRecord {
   }
 
  private:
+  /// One step tells how many are not there.
+  void leave_out() {
+    constexpr std::ptrdiff_t kFirst = kMostSteps / 2, kMany = kMostSteps / 4;
+    left_out_ += kMany - (left_out_ == 0 ? 0 : 1);  // without that one
+    steps_.erase(steps_.begin() + kFirst + 1, steps_.begin() + kFirst + kMany);
+    steps_[kFirst] = {.kind = "left out", .taken = std::to_string(left_out_) + " steps", .begin = steps_[kFirst].begin};
+  }
+
   const Clock::time_point arrived_;
   mutable std::mutex mutex_;
   std::vector<Step> steps_;
+  std::uint64_t left_out_ = 0;
   std::vector<NamedArray> state_;
 };
 

@@ -25,6 +25,20 @@ bool Pipeline::is_up_to_date(const Repository& models) const {
   return std::ranges::all_of(uses(), [&](const Use& use) { return models.find(use.model, use.version) == use.target; });
 }
 
+/// Gives the wanted values of parts to `part`; null where that is null.
+std::shared_ptr<Emitter> Pipeline::emitter_for(std::shared_ptr<const InferRequest> request,
+                                               std::function<void(InferResponse)> part) const {
+  if (!part) return nullptr;
+  auto emitter = std::make_shared<Emitter>();
+  emitter->give = [this, request = std::move(request), part = std::move(part)](std::vector<NamedArray> values) {
+    InferResponse response = part_of(*request, std::move(values));
+    if (response.outputs.empty()) return false;
+    part(std::move(response));
+    return true;
+  };
+  return emitter;
+}
+
 void Pipeline::start(Call call) const {
   auto values = std::make_shared<std::vector<api::Array>>(parts_.slots);
   for (auto& [name, value] : call.request.inputs) {
@@ -38,6 +52,7 @@ void Pipeline::start(Call call) const {
   const auto request = std::make_shared<const InferRequest>(std::move(call.request));
   const Flow flow{.values = std::move(values),
                   .request = request,
+                  .emitter = emitter_for(request, std::move(call.part)),
                   .caller = call.caller != nullptr ? call.caller : std::make_shared<Caller>(),
                   .deadline = call.deadline,
                   .arrived = call.arrived,

@@ -21,6 +21,7 @@ class Pipeline : public Served {
   };
   struct Parts {
     std::vector<api::Port> inputs, outputs;  ///< inputs have the first slots, in this order
+    std::vector<api::Port> emitted;          ///< what its nodes emit
     std::size_t slots = 0;
     Block block;
     std::vector<Slot> results;  ///< of outputs
@@ -34,6 +35,7 @@ class Pipeline : public Served {
   std::string_view platform() const override { return "frazil_pipeline"; }
   const std::vector<api::Port>& inputs() const override { return parts_.inputs; }
   const std::vector<api::Port>& outputs() const override { return parts_.outputs; }
+  const std::vector<api::Port>& emitted() const override { return parts_.emitted; }
   std::string digest() const override { return parts_.digest; }
   std::optional<Clock::duration> usual_limit() const override {
     return parts_.deadline_ms ? std::optional(duration_of(*parts_.deadline_ms)) : std::nullopt;
@@ -50,6 +52,9 @@ class Pipeline : public Served {
   void start(Call call) const override;
 
  private:
+  std::shared_ptr<Emitter> emitter_for(std::shared_ptr<const InferRequest> request,
+                                       std::function<void(InferResponse)> part) const;
+
   Parts parts_;
 };
 
@@ -58,9 +63,9 @@ class Pipeline : public Served {
 std::vector<std::string> models_of_pipeline(const std::string& path);
 
 /// Reads a pipeline; docs/pipelines.md has the form. `before`: the one that it replaces, whose holdings it takes over;
-/// may be null. Throws api::Error (bad_input) that names file, line and key: for a model that `models` does not have,
-/// for a value that is not known, and for types that do not agree.
+/// may be null. `warn` is told of arms that are rolled back. Throws api::Error (bad_input) that names file, line and
+/// key: for a model that `models` does not have, for a value that is not known, and for types that do not agree.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers);
+                                        const Pipeline* before, Workers& workers, const Tell& warn);
 
 }  // namespace frazil::server

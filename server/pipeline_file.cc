@@ -37,6 +37,27 @@ Port port_of(const std::string& name, const YamlNode& node) {
   return *port;
 }
 
+GuardRules read_guard_rules(const YamlNode& node) {
+  GuardRules rules;
+  constexpr double kMostMs = 1e9;
+  const auto limit = [&](const char* quantile, double share) {
+    return [&rules, quantile, share](const YamlNode& n) {
+      rules.limits.push_back({.quantile = quantile, .share = share, .most = time_of(n, 0.001)});
+    };
+  };
+  node.fields({{"errors", [&](const YamlNode& n) { rules.errors = n.number(0, 1); }},
+               {"p50_ms", limit("p50", 0.5)},
+               {"p90_ms", limit("p90", 0.9)},
+               {"p99_ms", limit("p99", 0.99)},
+               {"worse_than_baseline", [&](const YamlNode& n) { rules.worse = n.number(1, kMostMs); }},
+               {"least", [&](const YamlNode& n) { rules.least = n.whole(1, 1'000'000'000); }},
+               {"window_s", [&](const YamlNode& n) { rules.window = time_of(n, 1, 1000); }}});
+  if (!rules.errors && !rules.worse && rules.limits.empty()) {
+    node.fail("expected at least one of errors, p50_ms, p90_ms, p99_ms and worse_than_baseline");
+  }
+  return rules;
+}
+
 /// The model's name and, behind '/', its version.
 std::pair<std::string, std::string> split_name(const std::string& model) {
   const std::size_t slash = model.find('/');
@@ -44,11 +65,56 @@ std::pair<std::string, std::string> split_name(const std::string& model) {
   return {model.substr(0, slash), model.substr(slash + 1)};
 }
 
+/// The outputs that a pipeline's nodes emit.
+class Emissions {
+ public:
+  void add(const YamlNode& place, const std::string& output, Port type) {
+    if (dropped_ > 0) place.fail("what runs in a race, an ensemble or a shadow may be dropped, and cannot emit");
+    if (type.kind != api::Array::Kind::tensor) place.fail("'" + output + "' is " + type.type + ": expected a tensor");
+    type.name = output;
+    const auto before = std::ranges::find(all_, output, [](const auto& one) { return one.second.name; });
+    if (before == all_.end()) return void(all_.emplace_back(place, std::move(type)));
+    expect_same(place, type, before->second);
+  }
+  /// All of them, where they agree with the outputs of the same names.
+  std::vector<Port> beside(const std::vector<Port>& outputs) const {
+    std::vector<Port> ports;
+    for (const auto& [place, port] : all_) {
+      if (const auto at = position_of(outputs, port.name)) expect_same(place, port, outputs[*at]);
+      ports.push_back(port);
+    }
+    return ports;
+  }
+  /// Reads blocks whose results may be dropped.
+  template <class F>
+  auto in_dropped(F read) {
+    ++dropped_;
+    auto blocks = read();
+    --dropped_;
+    return blocks;
+  }
+
+ private:
+  static void expect_same(const YamlNode& place, const Port& here, const Port& there) {
+    if (agree(here, there)) return;
+    place.fail("output '" + here.name + "' is " + there.type + " elsewhere, here it is " + here.type);
+  }
+
+  std::size_t dropped_ = 0;  // nodes around the one that is read
+  std::vector<std::pair<YamlNode, Port>> all_;
+};
+
 class PipelineReader {
  public:
-  /// `folder` is the file's.
-  PipelineReader(const Repository& models, Workers& workers, std::string folder, const Holdings* before)
-      : models_(models), workers_(workers), folder_(std::move(folder)), holdings_(std::make_shared<Holdings>(before)) {}
+  /// `folder` is the file's, `name` the pipeline's.
+  PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
+                 const Holdings* before, Tell warn)
+      : models_(models),
+        workers_(workers),
+        folder_(std::move(folder)),
+        name_(std::move(name)),
+        warn_(std::move(warn)),
+        holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
     Pipeline::Parts parts;
@@ -69,6 +135,7 @@ class PipelineReader {
       parts.results.push_back(known.slot);
     }
     if (parts.outputs.empty()) root.at("outputs").expected("at least one output");
+    parts.emitted = emissions_.beside(parts.outputs);
     parts.block.nodes = std::move(nodes);
     parts.slots = slots_;
     parts.uses = std::move(uses_);
@@ -84,6 +151,7 @@ class PipelineReader {
   struct ReadBlock {
     Block block;
     Results results;
+    std::string digest;  ///< of the models and files that it uses
   };
   struct Read {
     NodePtr node;
@@ -167,6 +235,7 @@ class PipelineReader {
                  {"share", [](const YamlNode&) {}},
                  {"when", [](const YamlNode&) {}},
                  {"inputs", [&](const YamlNode& n) { read_inputs(n, scope, parts); }},
+                 {"emit", [&](const YamlNode& n) { read_emits(n, parts); }},
                  {"timeout_ms", [&](const YamlNode& n) {
                     const double milliseconds = n.number(0, 1e9);
                     parts.time_out = std::chrono::microseconds(static_cast<std::int64_t>(milliseconds * 1e3));
@@ -174,7 +243,8 @@ class PipelineReader {
     for (const Port& port : parts.target->inputs()) {
       const bool given =
           std::ranges::find(parts.inputs, port.name, [](const auto& p) { return p.first; }) != parts.inputs.end();
-      if (!given && !port.optional) step.fail("input '" + port.name + "' of model '" + model.name() + "' is missing");
+      if (!given && parts.target->needs(port))
+        step.fail("input '" + port.name + "' of model '" + model.name() + "' is missing");
     }
     Results results;
     for (const Port& port : parts.target->outputs()) {
@@ -198,12 +268,27 @@ class PipelineReader {
     }
   }
 
+  /// Parts of the target's answer that are parts of this one's.
+  void read_emits(const YamlNode& node, CallParts& parts) {
+    for (const auto& [output, value] : node.entries()) {
+      const auto& ports = parts.target->emitted();
+      const auto port = std::ranges::find(ports, value.name(), &Port::name);
+      if (port == ports.end()) {
+        value.fail("model '" + parts.target->name() + "' does not emit '" + value.name() + "'");
+      }
+      emissions_.add(value, output, *port);
+      parts.emits.emplace_back(port->name, output);
+    }
+  }
+
   // ---- blocks ----
 
   /// One of several ways of the node `of`: a call, or steps with results.
   ReadBlock read_block(const YamlNode& node, const std::string& block, const std::string& of, Scope scope) {
     ReadBlock read{.block = {.name = block}};
     Results from;
+    std::set<std::string> others;
+    others.swap(digests_);
     if (node.find("model")) {
       Read call = read_call(node, of + "." + block, scope);
       read.block.nodes.push_back(std::move(call.node));
@@ -222,6 +307,8 @@ class PipelineReader {
       read.block.results.emplace_back(known.slot, to);
       read.results.emplace_back(name, Known{.slot = to, .type = known.type});
     }
+    for (const std::string& digest : digests_) (read.digest += digest) += '\n';
+    digests_.merge(others);
     return read;
   }
 
@@ -275,20 +362,51 @@ class PipelineReader {
   }
 
   Read read_split(const YamlNode& node, const std::string& name, const Scope& scope) {
-    std::optional<Expression> by;
-    node.fields({{"by", [&](const YamlNode& n) { by = formula(n, scope); }}, {"arms", [](const YamlNode&) {}}});
+    SplitParts parts;
     const YamlNode list = node.at("arms");
     std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
     std::vector<Block> bodies = merged(blocks);
-    std::vector<Arm> arms;
     double sum = 0;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      arms.push_back({.share = list.items()[i].at("share").number(0, 1), .block = std::move(bodies[i])});
-      sum += arms.back().share;
+      parts.arms.push_back({.share = list.items()[i].at("share").number(0, 1), .block = std::move(bodies[i])});
+      sum += parts.arms.back().share;
     }
     constexpr double kSlack = 1e-9;
     if (std::abs(sum - 1) > kSlack) list.fail("the shares sum to " + std::to_string(sum) + ": expected 1");
-    return {split_node(name, std::move(by), std::move(arms)), std::move(blocks.front().results)};
+    node.fields({{"by", [&](const YamlNode& n) { parts.by = formula(n, scope); }},
+                 {"arms", [](const YamlNode&) {}},
+                 {"baseline", [&](const YamlNode& n) { parts.baseline = arm_of(n, n.name(), parts.arms); }},
+                 {"guard", [](const YamlNode&) {}}});
+    const auto guard = node.find("guard");
+    if (!guard && node.find("baseline")) node.at("baseline").fail("expected the key 'guard' beside it");
+    if (guard) read_guards(*guard, name, blocks, parts);
+    return {split_node(name, std::move(parts)), std::move(blocks.front().results)};
+  }
+
+  static std::size_t arm_of(const YamlNode& node, const std::string& name, const std::vector<Arm>& arms) {
+    const auto at = std::ranges::find(arms, name, [](const Arm& arm) { return arm.block.name; });
+    if (at == arms.end()) node.fail("the split has no arm '" + name + "'");
+    return static_cast<std::size_t>(at - arms.begin());
+  }
+
+  /// A guard goes on for an arm of the same name, rules, models and files.
+  void read_guards(const YamlNode& node, const std::string& split, const std::vector<ReadBlock>& blocks,
+                   SplitParts& parts) {
+    const std::string baseline = parts.arms[parts.baseline].block.name;
+    for (const auto& [arm, rules] : node.entries()) {
+      const std::size_t i = arm_of(rules, arm, parts.arms);
+      if (i == parts.baseline) rules.fail("it is the baseline, which the others are compared with");
+      std::string what = "pipeline '" + name_;
+      what.append("': split '").append(split).append("': arm '").append(arm);
+      what.append("' is rolled back to '").append(baseline).append("': ");
+      const GuardRules read = read_guard_rules(rules);
+      std::string declaration;
+      for (const auto& part : {split, arm, baseline, read.text(), blocks[i].digest}) (declaration += part) += '\n';
+      parts.arms[i].guard =
+          holdings_->get<Guard>(declaration, [&] { return std::make_shared<Guard>(read, what, warn_); });
+      parts.arms[i].guard->set_baseline(blocks[parts.baseline].digest);
+    }
+    if (node.entries().empty()) node.expected("rules for at least one arm: {ARM: {errors: 0.02}}");
   }
 
   Read read_fallback(const YamlNode& list, const std::string& name, const Scope& scope) {
@@ -297,13 +415,13 @@ class PipelineReader {
   }
 
   Read read_race(const YamlNode& list, const std::string& name, const Scope& scope) {
-    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(list, name, scope); });
     return {race_node(name, merged(blocks), workers_), std::move(blocks.front().results)};
   }
 
   Read read_ensemble(const YamlNode& node, const std::string& name, const Scope& scope) {
     EnsembleParts parts{.least = 1, .mean = false};
-    std::vector<ReadBlock> blocks = read_blocks(node.at("blocks"), name, scope);
+    std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(node.at("blocks"), name, scope); });
     node.fields({{"blocks", [](const YamlNode&) {}},
                  {"least", [&](const YamlNode& n) { parts.least = n.whole(1, blocks.size()); }},
                  {"combine", [&](const YamlNode& n) {
@@ -338,7 +456,8 @@ class PipelineReader {
                  {"while", [&](const YamlNode& n) { parts.again = formula(n, scope); }},
                  {"most", [&](const YamlNode& n) { parts.most = n.whole(1, kMostIterations); }},
                  {"steps", [](const YamlNode&) {}},
-                 {"next", [](const YamlNode&) {}}});
+                 {"next", [](const YamlNode&) {}},
+                 {"emit", [](const YamlNode&) {}}});
     if (!parts.again && !node.find("most")) node.fail("expected \"while\" or \"most\"");
     parts.block.name = name;
     parts.block.nodes = nodes_of(node.at("steps"), scope);
@@ -350,6 +469,13 @@ class PipelineReader {
       }
       parts.next.emplace_back(known.slot, to->second.slot);
     }
+    if (const auto emit = node.find("emit")) {
+      for (const auto& [output, value] : emit->entries()) {
+        const Known& known = find(value, value.name(), scope);
+        emissions_.add(value, output, known.type);
+        parts.emits.emplace_back(output, known.slot);
+      }
+    }
     const Port count{.name = "count", .type = "i64[]", .dtype = api::Dtype::i64};
     carried.emplace_back("count", Known{.slot = *parts.count, .type = count});
     return {loop_node(name, std::move(parts), workers_), std::move(carried)};
@@ -357,7 +483,8 @@ class PipelineReader {
 
   Read read_shadow(const YamlNode& node, const std::string& name, const Scope& scope) {
     const double share = node.at("share").number(0, 1);
-    return {shadow_node(name, share, read_block(node, name, name, scope).block, workers_), {}};
+    ReadBlock read = emissions_.in_dropped([&] { return read_block(node, name, name, scope); });
+    return {shadow_node(name, share, std::move(read.block), workers_), {}};
   }
 
   template <auto kReader>
@@ -374,10 +501,12 @@ class PipelineReader {
 
   const Repository& models_;
   Workers& workers_;
-  const std::string folder_;
+  const std::string folder_, name_;
+  const Tell warn_;
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
+  Emissions emissions_;
   std::set<std::string> names_, digests_;
 };
 
@@ -403,9 +532,9 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 }
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers) {
-  PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(),
-                        before != nullptr ? before->holdings() : nullptr);
+                                        const Pipeline* before, Workers& workers, const Tell& warn) {
+  PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
+                        before != nullptr ? before->holdings() : nullptr, warn);
   Pipeline::Parts parts = reader.read(read_yaml(path));
   std::string content = read_config_file(path);
   for (const std::string& digest : reader.digests()) content += digest;

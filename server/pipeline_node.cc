@@ -6,6 +6,7 @@
 #include <random>
 
 #include "server/path_record.h"
+#include "server/port.h"
 
 namespace frazil::server {
 namespace {
@@ -91,6 +92,7 @@ class CallNode : public Node {
     call.trace = flow.trace;
     for (const auto& [input, slot] : parts_.inputs) call.request.inputs.emplace_back(input, (*flow.values)[slot]);
     for (const auto& [output, slot] : parts_.outputs) call.request.outputs.push_back({.name = output});
+    if (flow.emitter != nullptr && !parts_.emits.empty()) take_parts(call, flow);
     call.done = [this, flow, then = std::move(then)](Outcome outcome) {
       if (!outcome) {
         return then(Refusal(outcome.error().status(), "node '" + name() + "': " + outcome.error().what()));
@@ -104,6 +106,21 @@ class CallNode : public Node {
   }
 
  private:
+  /// Gives the target's parts on as those of this request.
+  void take_parts(Call& call, const Flow& flow) const {
+    for (const auto& [there, here] : parts_.emits) {
+      if (!position_of(parts_.target->outputs(), there)) call.request.outputs.push_back({.name = there});
+    }
+    call.part = [this, flow](InferResponse part) {
+      std::vector<NamedArray> values;
+      for (const auto& [there, here] : parts_.emits) {
+        const auto value = std::ranges::find(part.outputs, there, &NamedArray::first);
+        if (value != part.outputs.end()) values.emplace_back(here, value->second);
+      }
+      flow.emit(std::move(values));
+    };
+  }
+
   CallParts parts_;
 };
 
@@ -148,43 +165,70 @@ class SwitchNode : public Node {
 
 class SplitNode : public Node {
  public:
-  SplitNode(std::string name, std::optional<Expression> by, std::vector<Arm> arms)
-      : Node(std::move(name)), by_(std::move(by)), arms_(std::move(arms)) {}
+  SplitNode(std::string name, SplitParts parts) : Node(std::move(name)), parts_(std::move(parts)) {
+    for (const Arm& arm : parts_.arms) {
+      if (arm.guard != nullptr) guards_.push_back(arm.guard.get());
+    }
+  }
   Clock::duration expected() const override {
     auto least = Clock::duration::max();
-    for (const Arm& arm : arms_) least = std::min(least, arm.block.expected());
+    for (const Arm& arm : parts_.arms) least = std::min(least, arm.block.expected());
     return least;
   }
   NodeView view() const override {
     NodeView view{.kind = "split"};
-    for (const Arm& arm : arms_)
-      view.branches.push_back({.block = &arm.block, .rule = "share " + text_of(Scalar(arm.share))});
+    for (const Arm& arm : parts_.arms) {
+      view.branches.push_back(
+          {.block = &arm.block, .rule = "share " + text_of(Scalar(arm.share)), .guard = arm.guard.get()});
+    }
     return view;
   }
 
  protected:
   void start(Flow flow, Then then) const override {
-    if (const Block* const forced = forced_block(flow, name(), "split", arms_)) return forced->run(flow, then);
-    const std::string key = by_ ? text_of(by_->value(flow.for_formula())) : "";
+    if (const Block* const forced = forced_block(flow, name(), "split", parts_.arms)) return forced->run(flow, then);
+    const std::string key = parts_.by ? text_of(parts_.by->value(flow.for_formula())) : "";
     const double drawn = key.empty() ? chance() : chance_of(name() + '\n' + key);
-    double sum = 0;
-    const Arm* arm = &arms_.back();
-    for (const Arm& one : arms_) {
-      sum += one.share;
-      if (drawn >= sum) continue;
-      arm = &one;
-      break;
+    const Arm* arm = &arm_at(drawn);
+    std::string why = (key.empty() ? "drew " : "'" + key + "' gives ") + text_of(Scalar(drawn));
+    if (arm->guard != nullptr && arm->guard->rolled_back()) {
+      why += "; '" + arm->block.name + "' is rolled back";
+      arm = &parts_.arms[parts_.baseline];
     }
-    flow.note({.node = name(),
-               .kind = "split",
-               .taken = arm->block.name,
-               .why = (key.empty() ? "drew " : "'" + key + "' gives ") + text_of(Scalar(drawn))});
-    arm->block.run(flow, then);
+    flow.note({.node = name(), .kind = "split", .taken = arm->block.name, .why = std::move(why)});
+    arm->block.run(flow, guards_.empty() ? then : counted(*arm, flow, std::move(then)));
   }
 
  private:
-  std::optional<Expression> by_;
-  std::vector<Arm> arms_;
+  const Arm& arm_at(double drawn) const {
+    double sum = 0;
+    for (const Arm& arm : parts_.arms) {
+      sum += arm.share;
+      if (drawn < sum) return arm;
+    }
+    return parts_.arms.back();
+  }
+
+  /// Tells the guards how a request of an arm ends. `flow` keeps this node.
+  Then counted(const Arm& arm, const Flow& flow, Then then) const {
+    return
+        [this, &arm, keep = flow.pipeline, begun = Clock::now(), then = std::move(then)](std::optional<Refusal> why) {
+          if (!why || why->status() != Http::cancelled) count(arm, begun, why.has_value());
+          then(std::move(why));
+        };
+  }
+
+  void count(const Arm& arm, Clock::time_point begun, bool failed) const {
+    const auto now = Clock::now();
+    if (&arm == &parts_.arms[parts_.baseline]) {
+      for (Guard* const guard : guards_) guard->count(Guard::Side::baseline, now, now - begun, failed);
+    } else if (arm.guard != nullptr) {
+      arm.guard->count(Guard::Side::arm, now, now - begun, failed);
+    }
+  }
+
+  SplitParts parts_;
+  std::vector<Guard*> guards_;
 };
 
 class FallbackNode : public Node {
@@ -209,7 +253,8 @@ class FallbackNode : public Node {
     }
     flow.note({.node = name(), .kind = "fallback", .taken = blocks_[at].name, .why = why});
     blocks_[at].run(flow, [this, at, flow, then, why](std::optional<Refusal> failed) {
-      const bool last = at + 1 == blocks_.size() || flow.caller->gone();
+      const bool begun = flow.emitter != nullptr && flow.emitter->begun;
+      const bool last = at + 1 == blocks_.size() || begun || flow.caller->gone();
       if (!failed || last) return then(std::move(failed));
       from(at + 1, flow, then, why + "'" + blocks_[at].name + "' failed: " + failed->what() + "; ");
     });
@@ -374,6 +419,19 @@ class EnsembleNode : public Node {
   Workers& workers_;
 };
 
+/// For models that keep state: the first iteration starts the request's sequence, and none ends it.
+Flow in_iteration(Flow flow, bool first) {
+  const SequencePart& sequence = flow.request->sequence;
+  const bool start = sequence.start && first;
+  if (sequence.id.empty() || (start == sequence.start && !sequence.end)) return flow;
+  auto request = std::make_shared<InferRequest>(*flow.request);
+  request->sequence.start = start;
+  request->sequence.start_if_new |= sequence.start;
+  request->sequence.end = false;
+  flow.request = std::move(request);
+  return flow;
+}
+
 class LoopNode : public Node {
  public:
   LoopNode(std::string name, LoopParts parts, Workers& workers)
@@ -387,11 +445,12 @@ class LoopNode : public Node {
  protected:
   void start(Flow flow, Then then) const override {
     copy(parts_.before, *flow.values);
-    iterate(flow, then, 0);
+    iterate(in_iteration(flow, true), then, 0);
   }
 
  private:
   void iterate(const Flow& flow, const Then& then, std::uint64_t done) const try {
+    if (flow.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
     const bool more = done < parts_.most && (!parts_.again || parts_.again->truth(flow.for_formula()));
     if (!more) {
       if (parts_.count) (*flow.values)[*parts_.count] = api::Array::scalar(static_cast<std::int64_t>(done));
@@ -400,9 +459,21 @@ class LoopNode : public Node {
     }
     parts_.block.run(flow, [this, flow, then, done](std::optional<Refusal> why) {
       if (why) return then(std::move(why));
-      copy(parts_.next, *flow.values);
-      workers_.post([this, flow, then, done] { iterate(flow, then, done + 1); });
+      end_iteration(flow, then, done + 1);
     });
+  } catch (...) {
+    then(refusal_of_exception());
+  }
+
+  void end_iteration(const Flow& flow, const Then& then, std::uint64_t done) const try {
+    copy(parts_.next, *flow.values);
+    if (!parts_.emits.empty() && flow.emitter != nullptr) {
+      std::vector<NamedArray> values;
+      for (const auto& [output, slot] : parts_.emits) values.emplace_back(output, (*flow.values)[slot]);
+      flow.emit(std::move(values));
+    }
+    workers_.post(
+        [this, next = done == 1 ? in_iteration(flow, false) : flow, then, done] { iterate(next, then, done); });
   } catch (...) {
     then(refusal_of_exception());
   }
@@ -460,14 +531,23 @@ Clock::duration Block::expected() const {
   return sum;
 }
 
+void for_each_guard(const Block& block, const std::function<void(const Node& split, const NodeView::Branch& arm)>& f) {
+  for (const NodePtr& node : block.nodes) {
+    for (const NodeView::Branch& branch : node->view().branches) {
+      if (branch.guard != nullptr) f(*node, branch);
+      for_each_guard(*branch.block, f);
+    }
+  }
+}
+
 NodePtr call_node(std::string name, CallParts parts) {
   return std::make_unique<CallNode>(std::move(name), std::move(parts));
 }
 NodePtr switch_node(std::string name, std::vector<Case> cases) {
   return std::make_unique<SwitchNode>(std::move(name), std::move(cases));
 }
-NodePtr split_node(std::string name, std::optional<Expression> by, std::vector<Arm> arms) {
-  return std::make_unique<SplitNode>(std::move(name), std::move(by), std::move(arms));
+NodePtr split_node(std::string name, SplitParts parts) {
+  return std::make_unique<SplitNode>(std::move(name), std::move(parts));
 }
 NodePtr fallback_node(std::string name, std::vector<Block> blocks) {
   return std::make_unique<FallbackNode>(std::move(name), std::move(blocks));

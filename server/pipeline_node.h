@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/expression.h"
+#include "server/guard.h"
 #include "server/path_record.h"
 #include "server/served.h"
 #include "server/statistics.h"
@@ -18,10 +19,17 @@ namespace frazil::server {
 
 using Slot = std::size_t;
 
+/// Where the parts of a request's answer go. Used by one thread at a time.
+struct Emitter {
+  std::function<bool(std::vector<NamedArray>)> give;  ///< false: the request wants none of these. May throw
+  bool begun = false;                                 ///< a part has been given
+};
+
 /// A request on its way through a pipeline. A cheap copy; nodes that run at the same time write different slots.
 struct Flow {
   std::shared_ptr<std::vector<api::Array>> values;  ///< by slot
   std::shared_ptr<const InferRequest> request;      ///< its parameters, priority and sequence
+  std::shared_ptr<Emitter> emitter;                 ///< null: one answer is wanted
   std::shared_ptr<Caller> caller;
   std::optional<Clock::time_point> deadline;
   Clock::time_point arrived;
@@ -37,6 +45,12 @@ struct Flow {
   void note(PathRecord::Step step) const {
     if (path != nullptr) path->add(std::move(step));
   }
+  /// Gives a part, where they are wanted. What it throws fails the request.
+  void emit(std::vector<NamedArray> part) const {
+    if (emitter == nullptr || caller->gone()) return;
+    const bool given = emitter->give(std::move(part));
+    emitter->begun |= given;
+  }
 };
 
 /// Called once when a node has ended, with why it failed if it did. On any thread; must not throw.
@@ -48,7 +62,8 @@ struct Block;
 struct NodeView {
   struct Branch {
     const Block* block;
-    std::string rule = {};  ///< when it is taken; empty: no rule decides
+    std::string rule = {};   ///< when it is taken; empty: no rule decides
+    Guard* guard = nullptr;  ///< of a split's arm that has one
   };
   std::string_view kind;           ///< as in a path's steps
   const Served* target = nullptr;  ///< of a call
@@ -105,10 +120,14 @@ struct Block {
   Clock::duration expected() const;
 };
 
+/// Calls a function for each arm of a split that has a guard, also of those inside of other nodes, in their order.
+void for_each_guard(const Block& block, const std::function<void(const Node& split, const NodeView::Branch& arm)>& f);
+
 /// Runs a model or another pipeline.
 struct CallParts {
   std::shared_ptr<const Served> target;
   std::vector<std::pair<std::string, Slot>> inputs, outputs;
+  std::vector<std::pair<std::string, std::string>> emits;  ///< of the target's parts: an output's name there and here
   std::optional<std::chrono::microseconds> time_out;
 };
 NodePtr call_node(std::string name, CallParts parts);
@@ -121,14 +140,21 @@ struct Case {
 NodePtr switch_node(std::string name, std::vector<Case> cases);
 
 /// One block by chance, with shares that sum to 1. Requests with equal `by` get the same one; empty: each draws anew.
+/// Those of an arm whose guard has rolled it back get the baseline.
 struct Arm {
   double share;
   Block block;
+  std::shared_ptr<Guard> guard = nullptr;  ///< null: none
 };
-NodePtr split_node(std::string name, std::optional<Expression> by, std::vector<Arm> arms);
+struct SplitParts {
+  std::optional<Expression> by;
+  std::vector<Arm> arms;
+  std::size_t baseline = 0;  ///< the arm that others are compared with; it has no guard
+};
+NodePtr split_node(std::string name, SplitParts parts);
 
 /// Runs block after block until one succeeds. One that is expected not to end before the deadline is left out, except
-/// for the last.
+/// for the last. One that has emitted a part is not replaced.
 NodePtr fallback_node(std::string name, std::vector<Block> blocks);
 
 /// Runs blocks at the same time. The first that succeeds ends the others.
@@ -146,12 +172,14 @@ struct EnsembleParts {
 NodePtr ensemble_node(std::string name, EnsembleParts parts, Workers& workers);
 
 /// Runs its block while the formula is true, at most `most` times; the copies make the block's results the next
-/// iteration's values. Requests in loops meet in the queues of the models that the block runs.
+/// iteration's values, and what it emits is a part of the answer. A sequence that the request starts is started by the
+/// first iteration, and none ends it. Requests in loops meet in the queues of the models that the block runs.
 struct LoopParts {
   Copies before;
   std::optional<Expression> again;
   Block block;
   Copies next;
+  std::vector<std::pair<std::string, Slot>> emits;  ///< outputs, with their values behind `next`
   std::uint64_t most;
   std::optional<Slot> count;  ///< is set to the number of iterations, i64[]
 };

@@ -72,7 +72,11 @@ struct Call {
   std::shared_ptr<PathRecord> path;      ///< what is noted of its way; may be null
   std::string trace;                     ///< W3C's traceparent; empty: none
   std::string node;                      ///< of the pipeline that asks; empty: a client does
-  std::function<void(Outcome)> done;     ///< on any thread; must not throw
+  /// Takes parts, answers before the last one that have outputs of Served::emitted(): one after the other, and all
+  /// before `done`. On any thread. What it throws fails the request. Who is known to have left gets none. Null: one
+  /// answer is wanted.
+  std::function<void(InferResponse)> part;
+  std::function<void(Outcome)> done;  ///< on any thread; must not throw
 };
 
 }  // namespace frazil::server

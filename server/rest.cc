@@ -9,6 +9,7 @@
 #include "server/json_tensor.h"
 #include "server/json_text.h"
 #include "server/rest_json.h"
+#include "server/splits.h"
 #include "server/url.h"
 
 namespace frazil::server {
@@ -17,6 +18,20 @@ namespace {
 /// Refuses a body that is neither empty nor a JSON object; what the object has is not needed.
 void check_json(std::string_view body) {
   if (!body.empty()) JsonObject{body};
+}
+
+/// Of a pipeline: {"split": NAME, "arm": NAME}, both of which may be left out.
+void reset(const Served& served, std::string_view body) {
+  std::string split, arm;
+  if (!body.empty()) {
+    const JsonObject json(body);
+    for (const auto& [key, value] : json.root()) {
+      if (key != "split" && key != "arm") refuse("field \"" + std::string(key) + "\": expected split or arm");
+    }
+    split = text_or_nothing(json.root(), "split");
+    arm = text_or_nothing(json.root(), "arm");
+  }
+  reset_splits(served, split, arm);
 }
 
 /// Of a request for the index: those that are ready alone.
@@ -31,6 +46,7 @@ bool wants_ready(std::string_view body) {
 struct Codec {
   InferRequest (*read)(const Message& message, const Served& served);
   Reply (*write)(const InferResponse& response, const BinaryOutputs& binary);
+  Reply (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is told
 };
 
 constexpr Codec kInfer{.read = [](const Message& message, const Served&) { return read_infer(message); },
@@ -38,6 +54,15 @@ constexpr Codec kInfer{.read = [](const Message& message, const Served&) { retur
 constexpr Codec kGenerate{
     .read = [](const Message& message, const Served& served) { return read_generate(message.body, served); },
     .write = [](const InferResponse& response, const BinaryOutputs&) { return write_generate(response); }};
+constexpr Codec kGenerateStream{
+    .read = kGenerate.read,
+    .write = [](const InferResponse& response, const BinaryOutputs&) { return write_last_event(response); },
+    .write_part = write_part_event};
+
+const Codec& codec_of(std::string_view path) {
+  if (path.ends_with("/generate_stream")) return kGenerateStream;
+  return path.ends_with("/generate") ? kGenerate : kInfer;
+}
 
 /// Reads a request; one that cannot be read counts as failed.
 InferRequest read_counted(const Codec& codec, const Message& message, const Served& served,
@@ -67,6 +92,46 @@ Reply refused(const Refusal& refusal) {
   return reply;
 }
 
+/// Tells what comes of a request as replies.
+class Answer {
+ public:
+  Answer(const Codec& codec, std::shared_ptr<const Served> served, const InferRequest& request,
+         std::shared_ptr<Caller> caller, Rest::Done done)
+      : codec_(codec),
+        served_(std::move(served)),
+        binary_(request),
+        caller_(std::move(caller)),
+        done_(std::move(done)) {}
+
+  void part(const InferResponse& response) {
+    Reply reply = codec_.write_part(response);
+    caller_->send(reply.body.size());
+    begun_ = true;
+    done_(std::move(reply));
+  }
+  void end(const Outcome& outcome) {
+    if (!outcome) return fail(outcome.error());
+    const auto computed = Clock::now();
+    try {
+      Reply reply = codec_.write(*outcome, binary_);
+      served_->statistics().compute_output.add(Clock::now() - computed);
+      done_(std::move(reply));
+    } catch (...) {
+      fail(refusal_of_exception());
+    }
+  }
+
+ private:
+  void fail(const Refusal& why) { done_(begun_ ? write_error_event(why) : refused(why)); }
+
+  const Codec& codec_;
+  const std::shared_ptr<const Served> served_;
+  const BinaryOutputs binary_;
+  const std::shared_ptr<Caller> caller_;
+  const Rest::Done done_;
+  bool begun_ = false;  // a part was told
+};
+
 }  // namespace
 
 /// /v2/models/NAME[/versions/VERSION][/ACTION]
@@ -74,7 +139,7 @@ struct Rest::Path {
   static constexpr std::string_view kModels = "/v2/models/";
   std::string name, version, action;
 
-  bool runs() const { return action == "infer" || action == "generate"; }
+  bool runs() const { return action == "infer" || action == "generate" || action == "generate_stream"; }
 
   static std::optional<Path> parse(std::string_view rest) {
     const auto take = [&] {
@@ -174,6 +239,11 @@ void Rest::of_model(const Message& message, const Path& path, const Sender& send
     expect_method(message, "POST");
     return infer(message, served, sender, std::move(done));
   }
+  if (path.action == "splits") {
+    expect_method(message, "GET");
+    sender.asker.check(served->name());
+    return done({.body = splits_json(*served)});
+  }
   if (path.action.empty() || path.action == "ready" || path.action == "stats" || path.action == "config") {
     expect_method(message, "GET");
     if (path.action.empty()) return done(model_metadata_json(*served, repository->versions(path.name)));
@@ -192,7 +262,7 @@ void Rest::of_model(const Message& message, const Path& path, const Sender& send
 /// Runs on a worker, as a request that is counted among those that wait.
 void Rest::infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const {
   const Done leave = with_place(checked(message, *served, sender), std::move(done));
-  const Codec& codec = message.path.ends_with("/generate") ? kGenerate : kInfer;
+  const Codec& codec = codec_of(message.path);
   on_worker(leave, [this, &message, &codec, served = std::move(served), sender](const Done& left) {
     const auto begun = Clock::now();
     Call call{.request = read_counted(codec, message, *served, sender.arrived),
@@ -204,18 +274,9 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, c
       call.request.sequence = {.id = std::string(message.session), .start_if_new = true};
     }
     served->statistics().compute_input.add(Clock::now() - begun);
-    const auto binary = std::make_shared<BinaryOutputs>(call.request);
-    call.done = [&codec, served, binary, left](Outcome outcome) {
-      if (!outcome) return left(refused(outcome.error()));
-      const auto computed = Clock::now();
-      try {
-        Reply reply = codec.write(*outcome, *binary);
-        served->statistics().compute_output.add(Clock::now() - computed);
-        left(std::move(reply));
-      } catch (...) {
-        left(refused(refusal_of_exception()));
-      }
-    };
+    const auto answer = std::make_shared<Answer>(codec, served, call.request, sender.caller, left);
+    if (codec.write_part != nullptr) call.part = [answer](const InferResponse& response) { answer->part(response); };
+    call.done = [answer](const Outcome& outcome) { answer->end(outcome); };
     service_.infer(served, std::move(call));
   });
 }
@@ -235,7 +296,7 @@ void Rest::reload_config(const Sender& sender, Done done) const {
   });
 }
 
-/// /v2/repository/index, /v2/repository/config/load, and /v2/repository/models/NAME/load or /unload
+/// /v2/repository/index, /v2/repository/config/load, and /v2/repository/models/NAME/load, /unload or /reset
 void Rest::change(const Message& message, std::string_view rest, const Sender& sender, Done done) const {
   expect_method(message, "POST");
   check_json(message.body);
@@ -243,22 +304,27 @@ void Rest::change(const Message& message, std::string_view rest, const Sender& s
   if (rest == "config/load") return reload_config(sender, std::move(done));
   constexpr std::string_view kModels = "models/";
   const auto path = rest.starts_with(kModels) ? Path::parse(rest.substr(kModels.size())) : std::nullopt;
-  if (!path || !path->version.empty() || (path->action != "load" && path->action != "unload")) {
+  const bool known = path && (path->action == "load" || path->action == "unload" || path->action == "reset");
+  if (!known || !path->version.empty()) {
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
   }
   sender.asker.check(path->name);
   const Done leave = with_place({.asker = sender.asker}, std::move(done));
-  on_worker(leave, [this, path = *path](const Done& changed) {
-    path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
+  on_worker(leave, [this, &message, path = *path](const Done& changed) {
+    if (path.action == "reset") {
+      reset(*service_.find(path.name, ""), message.body);
+    } else {
+      path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
+    }
     changed({.body = "{}"});
   });
 }
 
-/// Holds a place until the request is answered.
+/// Holds a place until the request is answered to the end.
 Rest::Done Rest::with_place(const Service::Arriving& arriving, Done done) const {
   auto place = std::make_shared<Service::Place>(service_.enter(arriving));
   return [place, done = std::move(done)](Reply reply) {
-    place->reset();
+    if (!reply.more) place->reset();
     done(std::move(reply));
   };
 }

@@ -21,7 +21,8 @@ class Rest {
   std::optional<Reply> refusal(const Message& begun, Clock::time_point arrived) const;
 
   /// Calls `done` once, at once or later on a worker; never throws. `message` must be valid until then. What takes
-  /// long runs on workers. `caller`: his leaving ends what runs for him.
+  /// long runs on workers. `caller`: his leaving ends what runs for him. For an answer in parts `done` is called for
+  /// each, in order, also on other threads; those that have more behind them are Caller::send() to him.
   void answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
               const Done& done) const;
 

@@ -41,21 +41,11 @@ void append_config(std::string& json, std::string_view key, const std::vector<Co
   json += ']';
 }
 
-void append_field(std::string& json, std::string_view key, std::uint64_t value) {
-  json += ',';
-  append_json(json, key);
-  json += ':';
-  append_number(json, value);
-}
-
-/// Behind a member, or as the first one.
 void append_duration(std::string& json, std::string_view key, std::uint64_t count, std::uint64_t nanoseconds) {
-  if (json.back() != '{') json += ',';
-  append_json(json, key);
-  json += R"(:{"count":)";
-  append_number(json, count);
-  json += R"(,"ns":)";
-  append_number(json, nanoseconds);
+  append_key(json, key);
+  json += '{';
+  append_member(json, "count", count);
+  append_member(json, "ns", nanoseconds);
   json += '}';
 }
 
@@ -71,8 +61,8 @@ void append_statistics(std::string& json, const Served& served) {
   append_json(json, served.version());
   json += R"(,"last_inference":)";
   append_number(json, s.last_inference_ms.load());
-  append_field(json, "inference_count", s.success.count());
-  append_field(json, "execution_count", s.runs.count());
+  append_member(json, "inference_count", s.success.count());
+  append_member(json, "execution_count", s.runs.count());
   json += R"(,"inference_stats":{)";
   append_timed(json, "success", s.success);
   append_timed(json, "fail", s.fail);
@@ -114,7 +104,7 @@ Reply model_metadata_json(const Served& served, const List& versions) {
   reply.body += R"(],"platform":)";
   append_json(reply.body, served.platform());
   append_ports(reply.body, "inputs", served.inputs());
-  append_ports(reply.body, "outputs", served.outputs());
+  append_ports(reply.body, "outputs", served.all_outputs());
   reply.body += '}';
   return reply;
 }
@@ -124,6 +114,8 @@ Reply model_config_json(const Served& served) {
   append_json(reply.body, served.name());
   reply.body += R"(,"platform":)";
   append_json(reply.body, served.platform());
+  reply.body += R"(,"model_transaction_policy":{"decoupled":)";
+  reply.body += served.emitted().empty() ? "false}" : "true}";
   reply.body += R"(,"max_batch_size":)";
   append_number(reply.body, served.most_in_batch());
   append_config(reply.body, "input", config_inputs(served));

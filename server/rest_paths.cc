@@ -39,17 +39,12 @@ PathLog::Query query_from(std::string_view text) {
   return query;
 }
 
-std::string text_at(dom::object object, const char* key) {
-  const auto given = maybe(object, key);
-  return given ? std::string(get<std::string_view>(*given, std::string("field \"") + key + '"', "a string")) : "";
-}
-
 Service::Change change_from(std::string_view body) {
   Service::Change change;
   if (body.empty()) return change;
   const JsonObject json(body);
-  change.model = text_at(json.root(), "model");
-  change.version = text_at(json.root(), "version");
+  change.model = text_or_nothing(json.root(), "model");
+  change.version = text_or_nothing(json.root(), "version");
   if (const auto parameters = maybe(json.root(), "parameters")) {
     for (const auto& [key, value] : get<dom::object>(*parameters, "field \"parameters\"", "an object")) {
       change.parameters.emplace(key, parameter_of(value, "parameter " + std::string(key)));

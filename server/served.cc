@@ -29,16 +29,24 @@ void count(Statistics& statistics, Clock::duration time, const Outcome& outcome)
   if (status == Http::too_many) statistics.rejected.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::size_t output_of(const Served& served, const std::string& output) {
-  if (const auto at = position_of(served.outputs(), output)) return *at;
-  throw Refusal(Http::bad_request, "model '" + served.name() + "' has no output '" + output + "'");
-}
-
 }  // namespace
 
 const std::vector<std::string>& Served::labels(std::string_view) const {
   static const std::vector<std::string> none;
   return none;
+}
+
+const std::vector<api::Port>& Served::emitted() const {
+  static const std::vector<api::Port> none;
+  return none;
+}
+
+std::vector<api::Port> Served::all_outputs() const {
+  std::vector<api::Port> all = outputs();
+  for (const api::Port& port : emitted()) {
+    if (!position_of(outputs(), port.name)) all.push_back(port);
+  }
+  return all;
 }
 
 Clock::duration Served::expected_time() const { return statistics_->run_time.value(); }
@@ -55,13 +63,39 @@ void Served::infer(Call call) const {
     count(self->statistics(), Clock::now() - arrived, outcome);
     done(std::move(outcome));
   };
+  if (call.part) count_parts(call);
   const auto done = call.done;
   try {
-    check_wanted(call.request);
+    check_wanted(call);
     start(std::move(call));
   } catch (...) {
     done(std::unexpected(refusal_of_exception()));
   }
+}
+
+/// Counts and names the parts of a request, and tells who did not read them why there are no more.
+void Served::count_parts(Call& call) const {
+  if (emitted().empty()) return void(call.part = nullptr);
+  call.part = [this, arrived = call.arrived, id = call.request.id, first = true,
+               part = std::move(call.part)](InferResponse response) mutable {
+    response.model = name();
+    response.version = version();
+    response.id = id;
+    const auto time = Clock::now() - arrived;
+    if (std::exchange(first, false)) {
+      statistics().first_part.add(time);
+      statistics().first_part_time.add(time);
+    }
+    statistics().parts.fetch_add(1, std::memory_order_relaxed);
+    part(std::move(response));
+  };
+  call.done = [caller = call.caller, done = std::move(call.done)](Outcome outcome) {
+    if (!outcome && caller != nullptr && caller->slow()) {
+      outcome = std::unexpected(Refusal(Http::cancelled, "the caller does not read: parts of more than " +
+                                                             std::to_string(Caller::kMostOnTheWay) + " bytes wait"));
+    }
+    done(std::move(outcome));
+  };
 }
 
 void Served::count_unread(Clock::time_point arrived, const Refusal& why) const {
@@ -77,16 +111,40 @@ InferResponse Served::respond(const InferRequest& request, std::vector<api::Arra
     return response;
   }
   for (const WantedOutput& wanted : request.outputs) {
-    const api::Array& value = values[output_of(*this, wanted.name)];
-    const bool whole = wanted.classes == 0;
-    response.outputs.emplace_back(wanted.name,
-                                  whole ? value : classes_of(value, wanted.classes, labels(wanted.name), wanted.name));
+    if (const auto at = position_of(outputs(), wanted.name)) {
+      response.outputs.emplace_back(wanted.name, wanted_form(wanted, values[*at]));
+    }
   }
   return response;
 }
 
-void Served::check_wanted(const InferRequest& request) const {
-  for (const WantedOutput& wanted : request.outputs) output_of(*this, wanted.name);
+InferResponse Served::part_of(const InferRequest& request, std::vector<NamedArray> values) const {
+  InferResponse response;
+  if (request.outputs.empty()) response.outputs = std::move(values);
+  for (const WantedOutput& wanted : request.outputs) {
+    const auto value = std::ranges::find(values, wanted.name, &NamedArray::first);
+    if (value != values.end()) response.outputs.emplace_back(wanted.name, wanted_form(wanted, value->second));
+  }
+  return response;
+}
+
+api::Array Served::wanted_form(const WantedOutput& wanted, const api::Array& value) const {
+  return wanted.classes == 0 ? value : classes_of(value, wanted.classes, labels(wanted.name), wanted.name);
+}
+
+/// Refuses outputs that are not there, or that no answer of the kind that is wanted has.
+void Served::check_wanted(const Call& call) const {
+  for (const WantedOutput& wanted : call.request.outputs) {
+    if (position_of(outputs(), wanted.name)) continue;
+    const std::string what = "output '" + wanted.name + "'";
+    if (!position_of(emitted(), wanted.name)) {
+      throw Refusal(Http::bad_request, "model '" + name() + "' has no " + what);
+    }
+    if (!call.part) {
+      throw Refusal(Http::bad_request, what + " of model '" + name() +
+                                           "' comes in parts only: ask by generate_stream or ModelStreamInfer");
+    }
+  }
 }
 
 Http status_of(api::Code code, bool out_of_time) {

@@ -30,6 +30,13 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual std::string_view platform() const = 0;
   virtual const std::vector<api::Port>& inputs() const = 0;
   virtual const std::vector<api::Port>& outputs() const = 0;
+  /// Outputs that come in parts before the answer, each any number of times. Those that are among outputs(), too, have
+  /// their last value in the answer. Empty: the answer is all that there is.
+  virtual const std::vector<api::Port>& emitted() const;
+  /// All that a response may have: outputs(), and behind them what comes in parts only.
+  std::vector<api::Port> all_outputs() const;
+  /// Whether a request has to give an input: there is no default for it, and no state.
+  virtual bool needs(const api::Port& input) const { return !input.optional; }
   /// "sha256:...": equal content, equal digest.
   virtual std::string digest() const = 0;
   /// Throws Refusal (too_many) where too many requests wait for it already. Quick: for before a request is read.
@@ -62,12 +69,16 @@ class Served : public std::enable_shared_from_this<Served> {
 
  protected:
   virtual void start(Call call) const = 0;
-  /// The answer to a request from the values of all outputs. Throws Refusal for an output that is not there.
+  /// The answer to a request from the values of outputs(): those that it wants. Throws Refusal.
   InferResponse respond(const InferRequest& request, std::vector<api::Array> values) const;
-  /// Refuses outputs that are not there.
-  void check_wanted(const InferRequest& request) const;
+  /// A part from some of emitted(): those that the request wants. Throws Refusal.
+  InferResponse part_of(const InferRequest& request, std::vector<NamedArray> values) const;
 
  private:
+  void check_wanted(const Call& call) const;
+  void count_parts(Call& call) const;
+  api::Array wanted_form(const WantedOutput& wanted, const api::Array& value) const;
+
   std::string name_, version_;
   std::shared_ptr<Statistics> statistics_ = std::make_shared<Statistics>();
 };

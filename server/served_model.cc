@@ -227,6 +227,11 @@ std::optional<std::size_t> ServedModel::batch_axis_of_output(std::size_t i) cons
   return plan_ ? plan_->axis_of_output(i) : std::nullopt;
 }
 
+bool ServedModel::needs(const api::Port& input) const {
+  const auto& states = parts_.config.sequences.states;
+  return !input.optional && std::ranges::find(states, input.name, &StateLink::input) == states.end();
+}
+
 Served::Checked ServedModel::checked() const { return {.runs = check_->checked(), .different = check_->different()}; }
 
 const std::vector<std::string>& ServedModel::labels(std::string_view output) const {

@@ -39,6 +39,7 @@ class ServedModel : public Served {
   std::string_view platform() const override { return "frazil_onnx"; }
   const std::vector<api::Port>& inputs() const override { return parts_.model.inputs(); }
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }
+  bool needs(const api::Port& input) const override;
   std::string digest() const override { return digest_; }
   std::uint64_t most_in_batch() const override { return parts_.config.batching.most; }
   std::optional<std::size_t> batch_axis_of_input(std::size_t i) const override;

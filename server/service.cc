@@ -88,6 +88,12 @@ void Service::keep_path(Call& call, const Served& target) {
   journey->model = target.name();
   journey->version = target.version();
   journey->digest = target.digest();
+  if (call.part) {
+    call.part = [journey, arrived = call.arrived, part = std::move(call.part)](InferResponse response) {
+      if (journey->parts++ == 0) journey->first_part = Clock::now() - arrived;
+      part(std::move(response));
+    };
+  }
   call.done = [this, journey, inputs, path = call.path, arrived = call.arrived,
                done = std::move(call.done)](Outcome outcome) {
     journey->time = Clock::now() - arrived;

@@ -27,9 +27,9 @@ struct ServiceOptions {
   ServerConfig config;
   std::string config_file;  ///< that it was read from; empty: it cannot be read again
   /// Is told what is ignored of a configuration, and what goes wrong without a request; on any thread.
-  Loader::Warn warn = [](const std::string&) {};
+  Tell warn = [](const std::string&) {};
   /// Is told what was changed, a line each; on any thread.
-  std::function<void(const std::string&)> tell = [](const std::string&) {};
+  Tell tell = [](const std::string&) {};
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder's; for tests and benchmarks
 };
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace frazil::server {
 
@@ -45,15 +46,25 @@ class FineHistogram {
     return Nanoseconds((power == 0 ? part : (16 + part) << (power - 1)) << kUnitBits);
   }
 
- private:
-  static constexpr unsigned kUnitBits = 8;  // times are told apart by 256 ns at best
-
+  /// The bucket that a share of the times is in or below; nothing without times.
+  static std::optional<std::size_t> bucket_at(const Counts& times, double share) {
+    std::uint64_t all = 0, sum = 0;
+    for (const std::uint64_t count : times) all += count;
+    for (std::size_t i = 0; i < times.size() && all > 0; ++i) {
+      sum += times[i];
+      if (static_cast<double>(sum) >= share * static_cast<double>(all)) return i;
+    }
+    return std::nullopt;
+  }
   static std::size_t bucket_of(Nanoseconds time) {
     const auto units = static_cast<std::uint64_t>(time.count()) >> kUnitBits;
     if (units < 16) return units;
     const auto power = static_cast<std::size_t>(std::bit_width(units)) - 4;
     return std::min(power * 16 + ((units >> (power - 1)) & 15U), kBuckets - 1);
   }
+
+ private:
+  static constexpr unsigned kUnitBits = 8;  // times are told apart by 256 ns at best
 
   std::array<std::atomic<std::uint64_t>, kBuckets> buckets_ = {};
 };
@@ -130,12 +141,15 @@ struct Statistics {
   Timed queue, compute_input, compute_infer, compute_output;  ///< of those that succeeded
   Timed runs;                                                 ///< of the model; one may serve many requests
   Histogram duration;                                         ///< of all
+  Timed first_part;                                           ///< from arrival to the first part
+  Histogram first_part_time;                                  ///< the same
   Mean run_time;
   Mean cost;  ///< of a worker's time per request
   Batches batches;
   std::atomic<std::uint64_t> pending = 0;                  ///< requests that wait for a run or are in one
   std::atomic<std::uint64_t> rejected = 0, cancelled = 0;  ///< of those that failed
   std::atomic<std::uint64_t> padded = 0, elements = 0;     ///< elements of batched inputs: added as padding, and all
+  std::atomic<std::uint64_t> parts = 0;                    ///< of answers, before the last ones
   std::atomic<std::int64_t> last_inference_ms = 0;         ///< since 1970
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -50,6 +51,24 @@ struct Transport {
     return Refusal(Http::unavailable,
                    "the requests in memory have more than " + std::to_string(options.most_buffered) + " bytes");
   }
+};
+
+/// The bytes of requests that a connection has in memory.
+class Buffered {
+ public:
+  explicit Buffered(Transport& transport) : transport_(transport) {}
+  ~Buffered() { set(0); }
+  Buffered(const Buffered&) = delete;
+  Buffered& operator=(const Buffered&) = delete;
+  void set(std::uint64_t bytes) {
+    transport_.buffered += bytes;
+    transport_.buffered -= std::exchange(bytes_, bytes);
+  }
+  std::uint64_t get() const { return bytes_; }
+
+ private:
+  Transport& transport_;
+  std::uint64_t bytes_ = 0;
 };
 
 /// A connection that other threads may hold, too: it is destroyed on the thread that runs the context.

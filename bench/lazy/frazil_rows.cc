@@ -68,12 +68,13 @@ auto fold_tree(const Tree& tree, const Tree::Node& node, const Leaf& leaf, const
 
 void add_frazil_rows(const TreeLstm& model, Implementations& rows) {
   const auto out = [](const LazyArray& o, const LazyArray& c) { return State{sigmoid(o) * tanh(c), c}; };
-  const auto leaf = frazil::function("leaf", [=, affine = Affine(model.leaf)](LazyArray x) {
+  const auto leaf = frazil::function("leaf", [=, affine = Affine(model.leaf)](const LazyArray& x) {
     const auto gates = split(affine(x), 3);
     return out(gates[1], sigmoid(gates[0]) * tanh(gates[2]));
   });
-  const auto inner = frazil::function(
-      "inner", [=, affine = Affine(model.inner)](LazyArray lh, LazyArray lc, LazyArray rh, LazyArray rc) {
+  const auto inner =
+      frazil::function("inner", [=, affine = Affine(model.inner)](const LazyArray& lh, const LazyArray& lc,
+                                                                  const LazyArray& rh, const LazyArray& rc) {
         const auto gates = split(affine(frazil::concatenate({lh, rh})), 5);
         return out(gates[3], sigmoid(gates[0]) * tanh(gates[4]) + sigmoid(gates[1]) * lc + sigmoid(gates[2]) * rc);
       });
@@ -88,9 +89,10 @@ void add_frazil_rows(const TreeLstm& model, Implementations& rows) {
 }
 
 void add_frazil_rows(const TreeRnn& model, Implementations& rows) {
-  const auto inner = frazil::function("inner", [affine = Affine(model.inner)](LazyArray left, LazyArray right) {
-    return tanh(affine(frazil::concatenate({left, right})));
-  });
+  const auto inner =
+      frazil::function("inner", [affine = Affine(model.inner)](const LazyArray& left, const LazyArray& right) {
+        return tanh(affine(frazil::concatenate({left, right})));
+      });
   add(rows, [&model, inner, words = parameter(model.words), classifier = Affine(model.classifier)](std::int64_t i) {
     const Tree& tree = model.trees[static_cast<std::size_t>(i)];
     return Results{classifier(fold_tree(
@@ -100,13 +102,15 @@ void add_frazil_rows(const TreeRnn& model, Implementations& rows) {
 }
 
 void add_frazil_rows(const MvRnn& model, Implementations& rows) {
-  const auto vector = frazil::function(
-      "vector", [affine = Affine(model.vector)](LazyArray lv, LazyArray lm, LazyArray rv, LazyArray rm) {
+  const auto vector =
+      frazil::function("vector", [affine = Affine(model.vector)](const LazyArray& lv, const LazyArray& lm,
+                                                                 const LazyArray& rv, const LazyArray& rm) {
         return tanh(affine(frazil::concatenate({matmul(rm, lv), matmul(lm, rv)})));
       });
-  const auto matrix = frazil::function("matrix", [w = parameter(model.matrix)](LazyArray lm, LazyArray rm) {
-    return matmul(w, frazil::concatenate({lm, rm}));
-  });
+  const auto matrix =
+      frazil::function("matrix", [w = parameter(model.matrix)](const LazyArray& lm, const LazyArray& rm) {
+        return matmul(w, frazil::concatenate({lm, rm}));
+      });
   const std::int64_t vocabulary = model.words.rows, hidden = model.hidden;
   const LazyArray matrices =
       frazil::parameter(Array::of<float>({vocabulary, hidden, hidden}, std::span<const float>(model.matrices.values)));
@@ -124,12 +128,12 @@ void add_frazil_rows(const MvRnn& model, Implementations& rows) {
 namespace {
 
 auto lstm_step(const Lstm& lstm, const char* name) {
-  return frazil::function(
-      name, [input = Affine(lstm.input), recurrent = parameter(lstm.recurrent)](LazyArray h, LazyArray c, LazyArray x) {
-        const auto gates = split(input(x) + matmul(h, recurrent), 4);
-        const LazyArray next = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
-        return State{sigmoid(gates[3]) * tanh(next), next};
-      });
+  return frazil::function(name, [input = Affine(lstm.input), recurrent = parameter(lstm.recurrent)](
+                                    const LazyArray& h, const LazyArray& c, const LazyArray& x) {
+    const auto gates = split(input(x) + matmul(h, recurrent), 4);
+    const LazyArray next = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
+    return State{sigmoid(gates[3]) * tanh(next), next};
+  });
 }
 
 LazyArray zeros(std::int64_t size) { return Array(frazil::Dtype::f32, {size}); }
@@ -138,8 +142,9 @@ LazyArray zeros(std::int64_t size) { return Array(frazil::Dtype::f32, {size}); }
 
 void add_frazil_rows(const BiLstm& model, Implementations& rows) {
   const auto forward = lstm_step(model.forward, "forward"), backward = lstm_step(model.backward, "backward");
-  const auto tag = frazil::function(
-      "tag", [affine = Affine(model.tagger)](LazyArray f, LazyArray b) { return affine(frazil::concatenate({f, b})); });
+  const auto tag = frazil::function("tag", [affine = Affine(model.tagger)](const LazyArray& f, const LazyArray& b) {
+    return affine(frazil::concatenate({f, b}));
+  });
   add(rows, [&model, forward, backward, tag, words = parameter(model.words)](std::int64_t i) {
     const Words& sentence = model.sentences[static_cast<std::size_t>(i)];
     const State start{zeros(model.hidden), zeros(model.hidden)};

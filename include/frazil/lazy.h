@@ -36,7 +36,9 @@ class Operand;
 class LazyArray {
  public:
   LazyArray() noexcept = default;  ///< an omitted optional input
-  LazyArray(const Array& value);   ///< of any kind; its elements must not change afterwards
+  /// Of any kind; its elements must not change afterwards. What is compiled may contain an i64 array of at most 16
+  /// elements, until a few different ones were seen in its place: short lists of indices are better i32.
+  LazyArray(const Array& value);
   LazyArray(const LazyArray& other);
   LazyArray(LazyArray&& other) noexcept : node_(std::exchange(other.node_, nullptr)), output_(other.output_) {}
   LazyArray& operator=(LazyArray other) noexcept {
@@ -73,6 +75,13 @@ class LazyArray {
 
 /// Row `index` of a parameter. Throws Code::bad_input where it has none.
 LazyArray row(const LazyArray& parameter, std::int64_t index);
+
+/// What was compiled, in this process since it began.
+struct ProgramCounts {
+  std::uint64_t made = 0;   ///< structures of recorded operators that were new
+  std::uint64_t found = 0;  ///< runs of structures that were known
+};
+ProgramCounts program_counts();
 
 /// Weights: values that never change, which what is compiled contains.
 LazyArray parameter(const Array& value);
@@ -188,17 +197,12 @@ class Traced {
  public:
   Traced(std::string name, F body) : name_(std::move(name)), body_(std::move(body)) {}
 
+  /// Arguments are lazy arrays, arrays and numbers.
   template <class... A>
   auto operator()(const A&... arguments) const {
     using R = std::invoke_result_t<F&, detail::ArgumentAt<A>...>;
-    const std::array<Operand, sizeof...(A)> operands{Operand(arguments)...};
-    if constexpr (std::is_same_v<R, std::vector<LazyArray>>) {
-      return function<sizeof...(A)>().call(operands);
-    } else {
-      std::array<LazyArray, detail::Listed<R>::kCount> results;
-      function<sizeof...(A)>().call(operands, results);
-      return detail::Listed<R>::from(std::move(results));
-    }
+    return call<R>(std::array<Operand, sizeof...(A)>{
+        Operand(arguments)...});  // operands refer to what lives as long as this expression
   }
   template <class... A>
   Model model(const A&... arguments) const {
@@ -207,6 +211,16 @@ class Traced {
   }
 
  private:
+  template <class R, std::size_t Arity>
+  R call(const std::array<Operand, Arity>& operands) const {
+    if constexpr (std::is_same_v<R, std::vector<LazyArray>>) {
+      return function<Arity>().call(operands);
+    } else {
+      std::array<LazyArray, detail::Listed<R>::kCount> results;
+      function<Arity>().call(operands, results);
+      return detail::Listed<R>::from(std::move(results));
+    }
+  }
   template <std::size_t Arity>
   const Function& function() const {
     std::call_once(shared_->once, [this] {

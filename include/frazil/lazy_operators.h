@@ -94,7 +94,8 @@ inline LazyArray reduced(std::string_view op, const Operand& x, const std::vecto
 
 inline LazyArray LazyArray::operator[](std::int64_t index) const {
   if (is_parameter()) return row(*this, index);
-  return detail::with("Gather", 1, {0}, "axis")({*this, index});
+  const LazyArray at = detail::literal(index, Dtype::i64);
+  return detail::with("Gather", 1, {0}, "axis")({Operand(*this, Line(nullptr, 0)), at});
 }
 
 /// Over these axes; none: over all.

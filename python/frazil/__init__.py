@@ -9,9 +9,11 @@
 from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes, from_dlpack, operators
 from .debug import Comparison, Debugger, Stop, compare
 from .errors import BadInput, BadModel, Cancelled, Error, InternalError, LimitExceeded, OutOfMemory, Unsupported
-from . import nn
+from . import lazy, nn, numpy
 from .fx import from_fx, from_torch
 from .graph import Graph, Patch, Term
+from .lazy import BatchReport, BatchResults, Function, LazyArray, batch, function, parameter
+from .nn.control import cond, while_loop
 from .host import HostOperator, TensorType, host_operator
 from .live import Diff, LiveModel, LivePatch, LiveSession, Registry, Version, diff, diff_dot, registry
 from .model import Model, Session, from_bytes, from_text, load
@@ -25,6 +27,8 @@ bool_ = dtype("bool")
 __all__ = [
     "BadInput",
     "BadModel",
+    "BatchReport",
+    "BatchResults",
     "Cancelled",
     "Comparison",
     "Counters",
@@ -32,9 +36,11 @@ __all__ = [
     "Debugger",
     "Diff",
     "Error",
+    "Function",
     "Graph",
     "HostOperator",
     "InternalError",
+    "LazyArray",
     "LimitExceeded",
     "LiveModel",
     "LivePatch",
@@ -56,7 +62,9 @@ __all__ = [
     "Unsupported",
     "Version",
     "__version__",
+    "batch",
     "compare",
+    "cond",
     "diff",
     "diff_dot",
     "dtype",
@@ -66,11 +74,16 @@ __all__ = [
     "from_fx",
     "from_text",
     "from_torch",
+    "function",
     "host_operator",
+    "lazy",
     "load",
     "load_state_dict",
     "nn",
+    "numpy",
     "operators",
+    "parameter",
     "registry",
     "save_safetensors",
+    "while_loop",
 ]

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "python/src/dtypes.h"
+#include "python/src/lazy.h"
 
 namespace frazil::python {
 namespace {
@@ -317,6 +318,7 @@ Wanted Wanted::of(const Port& port) {
 
 Array array_of(py::handle value, const Wanted& wanted) {
   if (is_ndarray(value)) return array_of_ndarray(value, wanted);
+  if (const LazyArray* const lazy = lazy_of(value.ptr())) return lazy->value();
   if (value.is_none()) return {};
   if (wanted.kind == Array::Kind::sequence) return sequence_of(value, wanted);
   if (wanted.kind == Array::Kind::map) return map_of(value, wanted);

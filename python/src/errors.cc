@@ -10,10 +10,9 @@ namespace {
 constexpr const char* kClasses[] = {"BadModel",    "BadInput",  "Unsupported",  "LimitExceeded",
                                     "OutOfMemory", "Cancelled", "InternalError"};
 
-void set_error(Code code, const char* message) {
-  const py::module_ errors = py::module_::import("frazil.errors");
-  PyErr_SetString(errors.attr(kClasses[static_cast<int>(code)]).ptr(), message);
-}
+py::object class_of(Code code) { return py::module_::import("frazil.errors").attr(kClasses[static_cast<int>(code)]); }
+
+void set_error(Code code, const char* message) { PyErr_SetString(class_of(code).ptr(), message); }
 
 Code code_of(py::handle exception) {
   const py::module_ errors = py::module_::import("frazil.errors");
@@ -57,6 +56,8 @@ void chain(const Error& error) {
 
 }  // namespace
 
+py::object exception_of(const Error& error) { return class_of(error.code())(error.what()); }
+
 void forget_raised() {
   if (raised.exception != nullptr) raised = {};
 }
@@ -73,17 +74,33 @@ void throw_raised(py::error_already_set& error, const std::string& before, const
   throw Error(code_of(exception), text);
 }
 
-void bind_errors(py::module_&) {
-  py::register_local_exception_translator([](std::exception_ptr thrown) {
-    try {
-      if (thrown) std::rethrow_exception(thrown);
-    } catch (const Error& error) {
-      set_error(error.code(), error.what());
-      chain(error);
-    } catch (const std::bad_alloc&) {
-      set_error(Code::out_of_memory, "an allocation failed");
-    }
-  });
+namespace {
+
+void set_frazils(std::exception_ptr thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    set_error(error.code(), error.what());
+    chain(error);
+  } catch (const std::bad_alloc&) {
+    set_error(Code::out_of_memory, "an allocation failed");
+  }
 }
+
+}  // namespace
+
+void set_python_error() noexcept {
+  try {
+    set_frazils(std::current_exception());
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const py::builtin_exception& error) {
+    error.set_error();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
+void bind_errors(py::module_&) { py::register_local_exception_translator(set_frazils); }
 
 }  // namespace frazil::python

@@ -51,6 +51,9 @@ Interruptible::Interruptible(LiveSession& session)
     : Interruptible(&session, [](void* of) { static_cast<LiveSession*>(of)->cancel(); }) {}
 Interruptible::Interruptible(Debugger& debugger)
     : Interruptible(&debugger, [](void* of) { static_cast<Debugger*>(of)->cancel(); }) {}
+Interruptible::Interruptible(const std::function<void()>& cancel)
+    : Interruptible(const_cast<std::function<void()>*>(&cancel),
+                    [](void* of) { (*static_cast<std::function<void()>*>(of))(); }) {}
 
 Interruptible::Interruptible(void* session, Cancel cancel)
     : session_(session), cancel_(cancel), main_(PyThread_get_thread_ident() == main_thread) {

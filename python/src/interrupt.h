@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 
 #include "python/src/python.h"
 
@@ -17,6 +18,7 @@ class Interruptible {
   explicit Interruptible(Session& session);
   explicit Interruptible(LiveSession& session);
   explicit Interruptible(Debugger& debugger);
+  explicit Interruptible(const std::function<void()>& cancel);
   ~Interruptible();
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;

@@ -20,4 +20,5 @@ PYBIND11_MODULE(_frazil, m) {
   bind_live(m);
   bind_debug(m);
   bind_hosts(m);
+  bind_lazy(m);
 }

@@ -4,6 +4,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <structmember.h>
 
 namespace frazil::python {
 
@@ -58,5 +59,6 @@ void bind_operators(py::module_& m);
 void bind_live(py::module_& m);
 void bind_debug(py::module_& m);
 void bind_hosts(py::module_& m);
+void bind_lazy(py::module_& m);
 
 }  // namespace frazil::python

@@ -61,6 +61,7 @@ def test_stubs_parse():
 
 TYPED = """
 import frazil
+import frazil.numpy as fnp
 import numpy as np
 
 model = frazil.load("model.onnx", threads=2)
@@ -69,6 +70,10 @@ graph = frazil.Graph("typed")
 x = graph.input("x", frazil.float32, ("N", 3))
 total: frazil.Term = graph.Relu(x + 1) * x
 less: frazil.Term = x < 1
+lazy = fnp.array([1.0])
+made: frazil.LazyArray = fnp.tanh(lazy @ lazy.T + 1)[0] * 2
+softmax: frazil.LazyArray = frazil.lazy.ops.Softmax(made, axis=-1)
+rounds: int = frazil.batch([lazy], fnp.exp).report.rounds
 runs: int = model.session().counters.runs
 """
 

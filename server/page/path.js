@@ -11,6 +11,7 @@ function factsOf(request) {
     ["took", time(request.time_us)],
     ["status", `${request.status}`],
   ];
+  if (request.parts > 0) rows.push(["parts", `${request.parts}, the first after ${time(request.first_part_us)}`]);
   for (const name of ["id", "error", "traceparent", "digest"]) if (request[name]) rows.push([name, request[name]]);
   return facts(rows);
 }

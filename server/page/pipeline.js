@@ -232,9 +232,13 @@ export class PipelineView {
 
   #weigh(edge, seen) {
     if (edge.label) {
-      const share = seen.get(edge.of.place)?.flow.shares[edge.of.i] ?? 0;
+      const { node, flow } = seen.get(edge.of.place) ?? {};
+      const share = flow?.shares[edge.of.i] ?? 0;
+      const why = node?.branches[edge.of.i]?.rolled_back;
       const text = edge.loop ? `${share.toFixed(1)} rounds` : `${short(edge.name, 14)} ${percent(share)}`;
-      edge.label.replaceChildren(text, ...(edge.rule ? [svg("title", {}, edge.rule)] : []));
+      const title = [edge.rule, why && `rolled back: ${why}`].filter(Boolean).join("; ");
+      edge.label.classList.toggle("bad", Boolean(why));
+      edge.label.replaceChildren(why ? `${short(edge.name, 14)} rolled back` : text, ...(title ? [svg("title", {}, title)] : []));
       return;
     }
     const share = Math.min(this.#shareOf(edge.of, seen), 1);

@@ -62,14 +62,18 @@ bool is_traced(const Ref& ref) { return ref.node != nullptr && ref.node->kind ==
 
 const Type& traced_type(const Ref& ref) {
   const lazy::Trace* const trace = lazy::Trace::current();
-  if (trace == nullptr || ref.node->trace != trace) {
+  if (trace == nullptr || !trace->owns(*ref.node)) {
     refuse(frazil::Code::bad_input, "a value of a traced function is used outside of it; return it instead");
   }
-  const Type& type = trace->graph().type(ref.node->out()[ref.output].traced);
+  return trace->graph().type(ref.node->out()[ref.output].traced);
+}
+
+const Shape& traced_shape(const Ref& ref) {
+  const Type& type = traced_type(ref);
   if (!type.is_tensor() || !type.ranked) {
-    refuse(frazil::Code::bad_input, "a traced function asks for the type of a value whose rank only a run tells");
+    refuse(frazil::Code::bad_input, "a traced function asks for the extents of a value whose rank only a run tells");
   }
-  return type;
+  return type.shape;
 }
 
 const lazy::Output& there(const LazyArray& array) {
@@ -77,7 +81,9 @@ const lazy::Output& there(const LazyArray& array) {
   if (ref.node == nullptr) refuse(frazil::Code::bad_input, "an omitted lazy array has no value");
   if (is_traced(ref)) {
     refuse(frazil::Code::bad_input,
-           "a traced function reads a value, which a graph does not have; use frazil::cond() or frazil::loop()");
+           "a traced function reads a value, which a graph does not have; decide by frazil::cond() or frazil::loop(), "
+           "in Python "
+           "frazil.cond() or frazil.while_loop()");
   }
   check(lazy::run(ref));
   return ref.node->out()[ref.output];
@@ -101,6 +107,11 @@ LazyArray::LazyArray(const LazyArray& other) : node_(other.node_), output_(other
 
 LazyArray::~LazyArray() { lazy::let_go(static_cast<lazy::Node*>(node_)); }
 
+ProgramCounts program_counts() {
+  const lazy::ProgramCounts counts = lazy::program_counts();
+  return {.made = counts.made, .found = counts.found};
+}
+
 LazyArray parameter(const Array& value) {
   start_lazy();
   if (!value.is_tensor()) refuse(frazil::Code::bad_input, "a parameter must be a tensor");
@@ -115,7 +126,7 @@ Sizes LazyArray::shape() const {
   const Ref ref = LazyAccess::ref(*this);
   if (is_traced(ref)) {
     Sizes sizes;
-    for (const Dim dim : traced_type(ref).shape) {
+    for (const Dim dim : traced_shape(ref)) {
       if (!dim.is_const()) {
         refuse(frazil::Code::bad_input,
                "a traced function asks for the extent '{}', which is not fixed; use -1 in reshape()",
@@ -135,7 +146,7 @@ Sizes detail::extents(const LazyArray& array) {
   const Ref ref = LazyAccess::ref(array);
   if (!detail::is_traced(array)) return array.shape();
   Sizes sizes;
-  for (const Dim dim : traced_type(ref).shape) sizes.push_back(dim.is_const() ? dim.value() : -1);
+  for (const Dim dim : traced_shape(ref)) sizes.push_back(dim.is_const() ? dim.value() : -1);
   return sizes;
 }
 

@@ -130,7 +130,13 @@ void fill(Trace& trace, NodeId region, std::size_t index,
   }
   std::vector<Value> results;
   trace.open_block(block);
-  for (const LazyArray& result : make(params)) results.push_back(api::take(trace.value_of(LazyAccess::ref(result))));
+  try {
+    for (const LazyArray& result : make(params)) results.push_back(api::take(trace.value_of(LazyAccess::ref(result))));
+  } catch (...) {
+    trace.close_block();
+    trace.abandon();
+    throw;
+  }
   trace.close_block();
   trace.to().yield(region, index, std::move(results));
 }

@@ -26,7 +26,7 @@ class GraphRun {
 
   Status run_block(BlockId block);
   Status call(const GraphWalk::Piece& piece);
-  Status run_region(NodeId node);
+  Status run_region(NodeId id);
   Status step(Frame& frame, const FlowOp& op, std::size_t target, std::size_t& pc);
   Status set(Frame& frame, const FlowOp& op);
   Status enter(Frame& frame, const FlowOp& op);

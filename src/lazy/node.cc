@@ -68,18 +68,18 @@ Node* make_node(std::size_t outputs, std::size_t inputs) {
   return node;
 }
 
-// A long chain of nodes is let go of without recursion: what has no reference left waits in a list, linked by `trace`.
-void free_node(Node* first) noexcept {
-  thread_local const Node* waiting = nullptr;
+// A long chain of nodes is let go of without recursion: what has no reference left waits in a list.
+void free_node(Node* node) noexcept {
+  thread_local Node* waiting = nullptr;
   thread_local bool busy = false;
-  first->trace = waiting;
-  waiting = first;
+  node->next_free = waiting;
+  waiting = node;
   if (std::exchange(busy, true)) return;
   while (waiting != nullptr) {
-    Node* const node = const_cast<Node*>(waiting);
-    waiting = static_cast<const Node*>(node->trace);
-    release_inputs(*node);
-    destroy(node);
+    Node* const next = waiting;
+    waiting = next->next_free;
+    release_inputs(*next);
+    destroy(next);
   }
   busy = false;
 }

@@ -75,8 +75,10 @@ struct Node {
   Place place;
   // Scratch of one walk.
   std::uint32_t mark = 0, number = 0, uses = 0;
-  Value traced;                 ///< of kind traced
-  const void* trace = nullptr;  ///< of kind traced: the recording that it belongs to
+  union {
+    std::uint64_t trace = 0;  ///< of kind traced: the number of the recording that it belongs to
+    Node* next_free;          ///< of a node that nothing refers to
+  };
 
   bool pending() const { return kind == NodeKind::pending; }
   bool shared() const { return kind == NodeKind::parameter; }

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "lazy/append.h"
 #include "lazy/function.h"
 #include "lazy/infer.h"
 #include "lazy/run.h"
@@ -114,6 +115,11 @@ Result<Handle> record_call(const Operation& operation, std::span<const Ref> inpu
 
 Result<Handle> record(const Operation& operation, std::span<const Ref> inputs, const Place& place) {
   if (Trace* const trace = Trace::current()) return trace->record(operation, inputs, place);
+  const auto is_traced = [](const Ref& input) { return input.node != nullptr && input.node->kind == NodeKind::traced; };
+  if (std::ranges::any_of(inputs, is_traced)) [[unlikely]] {
+    return fail(Code::bad_input, "{}: a value of a traced function is used outside of it; return it instead",
+                describe(operation, place));
+  }
   return operation.function != nullptr ? record_call(operation, inputs, place) : record_node(operation, inputs, place);
 }
 

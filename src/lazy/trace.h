@@ -25,6 +25,8 @@ class Trace {
 
   Builder& to() { return *blocks_.back(); }
   const Graph& graph() const { return graph_; }
+  /// Whether a traced node is of this recording.
+  bool owns(const Node& node) const { return node.trace == number_; }
   Handle input(std::string_view name, Type type);
   /// The value of the graph for a value of the program. Code::bad_input for one of another trace.
   Result<Value> value_of(const Ref& ref);
@@ -35,15 +37,22 @@ class Trace {
   /// Opens a body of a region, until close_block().
   void open_block(BlockId block) { blocks_.push_back(std::make_unique<Builder>(graph_, block)); }
   void close_block() { blocks_.pop_back(); }
+  /// A body was left before its end: the graph is of no more use.
+  void abandon() { abandoned_ = true; }
   /// The graph; the trace is of no more use.
   Graph take() { return std::move(graph_); }
 
  private:
+  /// Whether nodes of the open block may use a value of the graph.
+  bool is_open(Value value) const;
+
+  const std::uint64_t number_;  // of no other one
   Graph graph_;
   std::vector<std::unique_ptr<Builder>> blocks_;
   std::unordered_map<const Held*, Value> constants_;
   std::vector<Handle> kept_;  // so that no other value takes the place of a constant's
   Trace* outer_;
+  bool abandoned_ = false;
 };
 
 }  // namespace frazil::lazy

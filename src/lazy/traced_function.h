@@ -31,7 +31,7 @@ class TracedFunction {
   struct Names {
     std::function<std::string(std::size_t)> input, output;
   };
-  Result<Graph> trace(std::span<const Ref> arguments, const Names& names = {}) const;
+  Result<Graph> trace(std::span<const Ref> like, const Names& names = {}) const;
 
  private:
   using Signature = std::vector<std::uint64_t>;

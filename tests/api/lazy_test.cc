@@ -40,6 +40,12 @@ TEST(LazyArrays, KnowTheirTypesBeforeTheyRun) {
   EXPECT_EQ(reshape(y, {5, -1}).shape(), (Sizes{5, 3}));
 }
 
+TEST(LazyArrays, HaveRows) {
+  const LazyArray x = Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  EXPECT_THAT(floats(x[1] * 2), ElementsAre(6, 8));
+  EXPECT_THAT(floats(parameter(x.value())[-1]), ElementsAre(5, 6));
+}
+
 TEST(LazyArrays, NameTheLineOfWhatDoesNotFit) {
   const LazyArray x = vector_of({1, 2, 3}), y = vector_of({1, 2});
   const int line = __LINE__ + 1;
@@ -73,10 +79,13 @@ TEST(LazyArrays, RunLongProgramsInParts) {
 
 TEST(LazyArrays, ShareOneProgramAmongExtents) {
   const LazyArray w = parameter(Array::of<float>({2, 2}, {1, 2, 3, 4}));
-  for (std::int64_t n = 2; n < 40; ++n) {
+  const ProgramCounts before = program_counts();
+  for (std::int64_t n = 3; n < 40; ++n) {
     const LazyArray x = Array(Dtype::f32, {n, 2});
     EXPECT_EQ(tanh(matmul(x, w)).value().sizes(), (Sizes{n, 2}));
   }
+  EXPECT_EQ(program_counts().made - before.made, 1U);
+  EXPECT_EQ(program_counts().found - before.found, 36U);
 }
 
 TEST(LazyArrays, KeepWhatTheProgramHolds) {
@@ -134,9 +143,41 @@ TEST(Functions, KeepControlFlowInTheGraph) {
   EXPECT_THAT(text, AllOf(HasSubstr("If"), HasSubstr("Loop")));
 }
 
+TEST(Functions, TakeArraysAndNumbers) {
+  const auto scaled = function("scaled", [](LazyArray x, LazyArray factor) { return x * factor; });
+  EXPECT_THAT(floats(scaled(Array::of<float>({2}, {1, 2}), 3.F)), ElementsAre(3, 6));
+}
+
 TEST(Functions, RefuseToReadValues) {
   const auto bad = function("bad", [](LazyArray x) { return x.item<float>() > 0 ? x : x * 2; });
   EXPECT_THAT(message_of([&] { bad(vector_of({1})); }, Code::bad_input), HasSubstr("frazil::cond()"));
+}
+
+TEST(Functions, KeepTheirArraysToThemselves) {
+  LazyArray leaked;
+  function("first", [&](LazyArray x) { return leaked = x * 2; })(vector_of({1, 2}));
+  EXPECT_THAT(message_of([&] { leaked.value(); }, Code::bad_input), HasSubstr("function"));
+  EXPECT_THAT(message_of([&] { leaked.shape(); }, Code::bad_input), HasSubstr("function"));
+  EXPECT_THAT(message_of([&] { tanh(leaked); }, Code::bad_input), HasSubstr("function"));
+  const auto second = function("second", [&](LazyArray x) { return x + leaked; });
+  EXPECT_THAT(message_of([&] { second(vector_of({1, 2})); }, Code::bad_input), HasSubstr("'second'"));
+}
+
+TEST(Functions, KeepSidesToThemselves) {
+  LazyArray leaked;
+  const auto outside = function("outside", [&](LazyArray x) {
+    cond(sum(x) > 0, [&] { return Arrays{leaked = x + 1}; }, [&] { return Arrays{x}; });
+    return leaked;
+  });
+  EXPECT_THAT(message_of([&] { outside(vector_of({1, 2})); }, Code::bad_input), HasSubstr("outside of it"));
+  const auto caught = function("caught", [&](LazyArray x) {
+    try {
+      cond(sum(x) > 0, []() -> Arrays { throw std::runtime_error("no"); }, [&] { return Arrays{x}; });
+    } catch (const std::runtime_error&) {
+    }
+    return x + 1;
+  });
+  EXPECT_THAT(message_of([&] { caught(vector_of({1, 2})); }, Code::bad_input), HasSubstr("exception"));
 }
 
 // ---- batches ----

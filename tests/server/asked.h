@@ -16,11 +16,14 @@ struct Asking {
   std::vector<server::NamedArray> inputs;
   server::SequencePart sequence = {};
   std::map<std::string, server::Parameter> parameters = {};
+  std::vector<server::WantedOutput> outputs = {};
+  std::function<void(server::InferResponse)> part = {};
   std::optional<std::uint64_t> timeout_us = {};
   std::shared_ptr<server::Caller> caller = std::make_shared<server::Caller>();
   std::shared_ptr<server::PathRecord> path = {};
   std::string id = {};
   std::uint64_t priority = 0;
+  std::map<std::string, std::string> choices = {};
   std::function<void()> then = [] {};  ///< when it is answered
 };
 
@@ -35,8 +38,11 @@ inline std::future<server::Outcome> ask(server::Service& service, Asking asking)
     call.request.inputs = asking.inputs;
     call.request.sequence = asking.sequence;
     call.request.parameters = asking.parameters;
+    call.request.outputs = asking.outputs;
+    call.part = asking.part;
     call.request.timeout_us = asking.timeout_us;
     call.request.priority = asking.priority;
+    call.request.choices = asking.choices;
     call.done = [promise, then = asking.then](server::Outcome outcome) {
       then();
       promise->set_value(std::move(outcome));

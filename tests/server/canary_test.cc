@@ -7,7 +7,7 @@
 #include "server/config_yaml.h"
 #include "server/grpc_encode.h"
 #include "server/grpc_message.h"
-#include "server/rest.h"
+#include "server/rest_asked.h"
 
 namespace frazil::test {
 namespace {
@@ -41,11 +41,7 @@ class Canaries : public testing::Test {
     service_.emplace(options);
   }
   server::Reply send(std::string_view method, std::string_view path, std::string_view body = "") {
-    std::promise<server::Reply> reply;
-    server::Rest(*service_).answer({.method = method, .path = path, .body = body}, std::make_shared<server::Caller>(),
-                                   server::Clock::now(),
-                                   [&](server::Reply answer) { reply.set_value(std::move(answer)); });
-    return reply.get_future().get();
+    return reply_to(*service_, {.method = method, .path = path, .body = body});
   }
   server::Reply infer(const std::string& model) {
     return send("POST", "/v2/models/" + model + "/infer",

@@ -150,17 +150,19 @@ TEST(GrpcMessage, RefusalsNameWhatIsWrong) {
 }
 
 TEST(GrpcMessage, WritesResponses) {
+  const auto last = [](int truth) { return parameter(4, "triton_final_response", integer(1, truth)); };
   const server::InferResponse response{
       .model = "m",
       .version = "1",
       .id = "i",
       .outputs = {{"y", Array::of<float>({1, 2}, {1, 2})}, {"s", Array::of<std::string>({2}, {"ab", ""})}}};
-  const std::string wanted = field(1, "m") + field(2, "1") + field(3, "i") +
-                             field(5, field(1, "y") + field(2, "FP32") + integers(3, {1, 2})) +
+  const std::string head = field(1, "m") + field(2, "1") + field(3, "i");
+  const std::string wanted = field(5, field(1, "y") + field(2, "FP32") + integers(3, {1, 2})) +
                              field(5, field(1, "s") + field(2, "BYTES") + integers(3, {2})) +
                              field(6, raw<float>({1, 2})) + field(6, std::string("\2\0\0\0ab\0\0\0\0", 10));
-  EXPECT_EQ(server::proto::write_infer(response), wanted);
-  EXPECT_EQ(server::proto::write_stream_result(response), field(2, wanted));
+  EXPECT_EQ(server::proto::write_infer(response), head + wanted);
+  EXPECT_EQ(server::proto::write_stream_part(response), field(2, head + last(0) + wanted));
+  EXPECT_EQ(server::proto::write_stream_result(response), field(2, head + last(1) + wanted));
   EXPECT_EQ(server::proto::write_stream_error("why", "i"), field(1, "why") + field(2, field(3, "i")));
   EXPECT_THROW(server::proto::write_infer({.outputs = {{"y", Array::sequence({})}}}), Refusal);
 }

@@ -26,9 +26,10 @@ std::string doubled(const char* id, std::initializer_list<float> values = {1, 2}
 std::string counted(std::int64_t rounds) {
   return field(1, "count") + input("n", "INT64", {}) + field(7, raw<std::int64_t>({rounds}));
 }
-const std::string kAnswer = field(1, "double") + field(2, "1") + field(3, "a") +
-                            field(5, field(1, "y") + field(2, "FP32") + integers(3, {1, 2})) +
-                            field(6, raw<float>({2, 4}));
+const std::string kHead = field(1, "double") + field(2, "1") + field(3, "a"),
+                  kOutput =
+                      field(5, field(1, "y") + field(2, "FP32") + integers(3, {1, 2})) + field(6, raw<float>({2, 4})),
+                  kAnswer = kHead + kOutput;
 constexpr std::int64_t kLong = 2'000'000'000;
 constexpr std::string_view kInfer = "/inference.GRPCInferenceService/ModelInfer",
                            kStream = "/inference.GRPCInferenceService/ModelStreamInfer";
@@ -121,7 +122,11 @@ TEST_F(GrpcServer, TellsWhoStillSendsThatNobodyListens) {
 
 // ---- streams ----
 
-std::string stream_answer(const std::string& answer) { return framed(field(2, answer)); }
+/// A response to a message of a stream: head and outputs, and whether it is the last one.
+std::string stream_response(const std::string& head, const std::string& outputs, bool last) {
+  return framed(field(2, head + parameter(4, "triton_final_response", integer(1, last ? 1 : 0)) + outputs));
+}
+const std::string kStreamAnswer = stream_response(kHead, kOutput, true);
 
 TEST_F(GrpcServer, AnswersMessagesOfAStreamInOrder) {
   const Running server(folder_, {});
@@ -132,7 +137,7 @@ TEST_F(GrpcServer, AnswersMessagesOfAStreamInOrder) {
   client.send(id, framed(doubled("a")), true);
   const Answer& answer = client.wait(id);
   EXPECT_EQ(answer.code(), "0");
-  EXPECT_THAT(answer.data, testing::EndsWith(stream_answer(kAnswer) + error + stream_answer(kAnswer)))
+  EXPECT_THAT(answer.data, testing::EndsWith(kStreamAnswer + error + kStreamAnswer))
       << "what fails is told, and the stream goes on";
 }
 
@@ -140,7 +145,7 @@ TEST_F(GrpcServer, AnswersAMessageBeforeTheNextOneComes) {
   const Running server(folder_, {});
   GrpcClient client(server.ports.grpc);
   const auto id = client.open(kStream);
-  const std::string one = stream_answer(kAnswer);
+  const std::string one = kStreamAnswer;
   for (std::size_t i = 1; i <= 3; ++i) {
     client.send(id, framed(doubled("a")));
     EXPECT_EQ(client.wait(id, i * one.size()).size(), i * one.size());
@@ -164,7 +169,7 @@ TEST_F(GrpcServer, HoldsStreamsBackThatSendTooFast) {
   EXPECT_EQ(client.wait(client.call("ServerLive", "")).code(), "0") << "others are not held back";
   client.reset(held);
   EXPECT_EQ(client.wait(quick).code(), "0");
-  EXPECT_EQ(client.wait(quick).data.size(), 50 * stream_answer(kAnswer).size());
+  EXPECT_EQ(client.wait(quick).data.size(), 50 * kStreamAnswer.size());
 }
 
 // ---- callers that go, deadlines, overload ----
@@ -299,7 +304,14 @@ constexpr const char* kTypes =
 
 class OtherClients : public GrpcServer {
  protected:
-  OtherClients() { folder_.add("types", kTypes); }
+  OtherClients() {
+    folder_.add("types", kTypes);
+    folder_.add("one", "graph g(%x: f32[N,2]) { %y = Add(%x, f32[] 1) return y = %y }");
+    folder_.write("talk.yaml",
+                  "inputs: {x: 'f32[N,2]'}\nsteps:\n  - name: out\n    loop:\n      start: {y: x}\n"
+                  "      while: min(y) + 1 < param('to', 3)\n      steps: [{name: s, model: one, inputs: {x: y}}]\n"
+                  "      next: {y: s.y}\n      emit: {token: y}\noutputs: {y: out.y, count: out.count}\n");
+  }
   static bool succeeds(const std::string& command) { return std::system(command.c_str()) == 0; }
   /// Runs a client's command followed by the server's port; it prints what is not as expected.
   void run(const std::string& command) const {

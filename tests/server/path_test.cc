@@ -1,5 +1,4 @@
 // What is kept of a request's way, and running it again.
-#include <future>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -7,7 +6,7 @@
 #include "server/asked.h"
 #include "server/otlp.h"
 #include "server/path_log.h"
-#include "server/rest.h"
+#include "server/rest_asked.h"
 
 namespace frazil::test {
 namespace {
@@ -34,11 +33,7 @@ class Paths : public testing::Test {
     service_.emplace(options);
   }
   Reply send(std::string_view method, std::string_view path, std::string_view query = "", std::string_view body = "") {
-    std::promise<Reply> reply;
-    server::Rest(*service_).answer({.method = method, .path = path, .query = query, .body = body},
-                                   std::make_shared<server::Caller>(), server::Clock::now(),
-                                   [&](Reply answer) { reply.set_value(std::move(answer)); });
-    return reply.get_future().get();
+    return reply_to(*service_, {.method = method, .path = path, .query = query, .body = body});
   }
   Folder folder_;
   std::optional<server::Service> service_;
@@ -134,10 +129,14 @@ TEST(Spans, BelongToTheCallersTrace) {
                           .trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"};
   journey.steps.push_back({.node = "n", .kind = "switch", .taken = "left"});
   std::string json;
+  journey.parts = 2;
+  journey.first_part = std::chrono::nanoseconds(1);
   server::append_spans(json, journey);
   EXPECT_THAT(json, HasSubstr(R"("traceId":"0af7651916cd43dd8448eb211c80319c")"));
   EXPECT_THAT(json, HasSubstr(R"("parentSpanId":"b7ad6b7169203331","name":"infer m")"));
   EXPECT_THAT(json, HasSubstr(R"("startTimeUnixNano":"5","endTimeUnixNano":"8")"));
+  EXPECT_THAT(json, HasSubstr(R"({"key":"frazil.parts","value":{"stringValue":"2"}},)"
+                              R"({"key":"frazil.first_part_ns","value":{"stringValue":"1"}})"));
   EXPECT_THAT(json, HasSubstr(R"({"key":"frazil.branch","value":{"stringValue":"left"}})"));
 }
 

@@ -1,6 +1,7 @@
 // Pipelines: what runs, what comes out, and what their files may not say.
 #include "server/pipeline.h"
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -108,6 +109,12 @@ TEST_F(Pipelines, ManyIterationsDoNotNeedAStack) {
       "  - name: out\n    loop:\n      start: {y: x}\n      most: 20000\n"
       "      steps: [{name: s, model: one, inputs: {x: y}}]\n      next: {y: s.y}\n");
   EXPECT_THAT(floats_of(run({1, 2})), ElementsAre(20001, 20002));
+  const auto steps = path_->steps();
+  EXPECT_LE(steps.size(), PathRecord::kMostSteps) << "nor memory for all steps";
+  EXPECT_EQ(steps.back().kind, "loop");
+  const auto left_out = std::ranges::find(steps, "left out", &PathRecord::Step::kind);
+  ASSERT_NE(left_out, steps.end());
+  EXPECT_EQ(left_out->taken, std::to_string(20'001 - (steps.size() - 1)) + " steps");
 }
 
 TEST_F(Pipelines, FallBackWhereAModelFails) {

@@ -84,9 +84,9 @@ class TextClient {
     if (receive_buffer != 0) socket_.set_option(boost::asio::socket_base::receive_buffer_size(receive_buffer));
     socket_.connect({boost::asio::ip::address_v4::loopback(), port});
   }
+  void send(std::string_view text) { boost::asio::write(socket_, boost::asio::buffer(text)); }
   void get(std::string_view target, std::string_view headers = "") {
-    boost::asio::write(socket_, boost::asio::buffer("GET " + std::string(target) + " HTTP/1.1\r\nHost: h\r\n" +
-                                                    std::string(headers) + "\r\n"));
+    send("GET " + std::string(target) + " HTTP/1.1\r\nHost: h\r\n" + std::string(headers) + "\r\n");
   }
   /// What comes before the mark; what there was where the connection ends first.
   std::string up_to(std::string_view mark) {

@@ -1,11 +1,10 @@
 // What the service answers over REST, without a transport.
 #include <cstring>
-#include <future>
 
 #include <gmock/gmock.h>
 
 #include "server/folder.h"
-#include "server/rest.h"
+#include "server/rest_asked.h"
 
 namespace frazil::test {
 namespace {
@@ -30,14 +29,7 @@ class ServiceTest : public testing::Test {
   }
   Reply send(std::string_view method, std::string_view path, std::string_view body = "",
              std::optional<std::string_view> json_size = {}) {
-    return send({.method = method, .path = path, .body = body, .json_size = json_size},
-                std::make_shared<server::Caller>());
-  }
-  Reply send(const Message& message, std::shared_ptr<server::Caller> caller) {
-    std::promise<Reply> reply;
-    server::Rest(*service_).answer(message, std::move(caller), std::chrono::steady_clock::now(),
-                                   [&](Reply answer) { reply.set_value(std::move(answer)); });
-    return reply.get_future().get();
+    return reply_to(*service_, {.method = method, .path = path, .body = body, .json_size = json_size});
   }
   Reply get(std::string_view path) { return send("GET", path); }
   Reply infer(std::string_view model, std::string_view body) {
@@ -257,7 +249,7 @@ TEST_F(ServiceTest, RunsEndForCallersThatAreGone) {
                         .path = "/v2/models/count/infer",
                         .body = R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})",
                         .json_size = std::nullopt};
-  EXPECT_EQ(send(message, caller).status, Http::cancelled);
+  EXPECT_EQ(reply_to(*service_, message, caller).status, Http::cancelled);
 }
 
 TEST_F(ServiceTest, CountsWhatItDid) {

@@ -5,7 +5,7 @@
 
 #include "server/asked.h"
 #include "server/live.h"
-#include "server/rest.h"
+#include "server/rest_asked.h"
 
 namespace frazil::test {
 namespace {
@@ -104,11 +104,7 @@ TEST(Tenants, HealthAloneIsOpenToStrangers) {
   options.config.tenants = {{.name = "shop", .keys = {"key"}}};
   server::Service service(options);
   const auto status = [&](std::string_view method, std::string_view path, std::string_view authorization) {
-    std::promise<Http> got;
-    server::Rest(service).answer({.method = method, .path = path, .authorization = authorization},
-                                 std::make_shared<server::Caller>(), server::Clock::now(),
-                                 [&](const server::Reply& reply) { got.set_value(reply.status); });
-    return got.get_future().get();
+    return reply_to(service, {.method = method, .path = path, .authorization = authorization}).status;
   };
   EXPECT_EQ(status("GET", "/v2/health/ready", ""), Http::ok);
   for (const char* path : {"/v2", "/v2/models/double", "/v2/paths", "/v2/models/stats", "/v2/none"}) {
@@ -136,11 +132,7 @@ class TenantViews : public testing::Test {
   server::Reply send(const std::string& who, std::string_view method, std::string_view path,
                      std::string_view body = "") {
     const std::string authorization = "Bearer " + who + "-key";
-    std::promise<server::Reply> reply;
-    server::Rest(*service_).answer({.method = method, .path = path, .body = body, .authorization = authorization},
-                                   std::make_shared<server::Caller>(), server::Clock::now(),
-                                   [&](server::Reply answer) { reply.set_value(std::move(answer)); });
-    return reply.get_future().get();
+    return reply_to(*service_, {.method = method, .path = path, .body = body, .authorization = authorization});
   }
   void infer(const std::string& who) {
     EXPECT_EQ(send(who, "POST", "/v2/models/double/infer",

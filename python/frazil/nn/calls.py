@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
 import numpy
 
 from .._frazil import dtype as dtype_of
 from ..errors import BadInput
 from ..model import Model
-from . import trees
+from .. import trees
 from .arrays import to_array
 from .recording import Recording, recording
 
@@ -47,7 +46,7 @@ class Entry:
     def __init__(self) -> None:
         self.changes = -1
         self.fingerprint: Any = None
-        self.models: dict[Any, Compiled] = {}
+        self.models: dict[Any, Any] = {}
 
 
 def _fingerprint(module: Module) -> Any:
@@ -59,7 +58,7 @@ def _fingerprint(module: Module) -> Any:
 
 def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
     """The model of forward() with arguments in which a Spec stands for an input."""
-    names = _names(module.forward, args, kwargs)
+    names = trees.argument_names(module.forward, args, kwargs)
     graph = Recording(module.__dict__.get("graph_name") or type(module).__name__)
     graph.module_names = {id(part): name for name, part in module.named_modules()}
     graph.weight_names = {id(p.data): name for name, p in module.named_parameters()}
@@ -77,18 +76,6 @@ def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], optio
         for label, value in zip(trees.names(shape, "output"), results):
             graph.output(label, value)
     return Compiled(graph.build(**options), shape)
-
-
-def _names(forward: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """A name for each leaf of the arguments: that of the parameter, followed by the path."""
-    bases: list[str] = []
-    for parameter in inspect.signature(forward).parameters.values():
-        many = parameter.kind is parameter.VAR_POSITIONAL
-        bases += [f"{parameter.name}_{i}" for i in range(len(args) - len(bases))] if many else [parameter.name]
-    made = []
-    for name, value in (*zip(bases, args), *kwargs.items()):
-        made += trees.names(trees.flatten(value)[1], name)
-    return made
 
 
 def _leaf(value: Any) -> Any:
@@ -113,7 +100,7 @@ def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found, structure = trees.flatten([args, kwargs])
         leaves = [_leaf(value) for value in found]
         key = (str(structure), *map(_key, leaves))
-    models = _models(module)
+    models = current(module)
     compiled = models.get(key)
     if compiled is None:
         compiled = models[key] = _record_call(module, leaves, trees.flatten([args, kwargs])[1])
@@ -123,7 +110,7 @@ def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return trees.unflatten(compiled.structure, made if isinstance(made, tuple) else (made,))
 
 
-def _models(module: Module) -> dict[Any, Compiled]:
+def current(module: Module) -> dict[Any, Any]:
     """The models of the module as it is: another dict after the module or one of its parts has changed."""
     entry = module._compiled.setdefault("entry", Entry())
     changes = _changes[0]
@@ -179,7 +166,7 @@ def compile(module: Module, example_inputs: Any, dynamic: Any = True, **options:
     kwargs = dict(example_inputs) if isinstance(example_inputs, dict) else {}
     args = () if kwargs else tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     found, structure = trees.flatten([args, kwargs])
-    labels = _names(module.forward, args, kwargs)
+    labels = trees.argument_names(module.forward, args, kwargs)
     if isinstance(dynamic, Mapping) and set(dynamic) - set(labels):
         raise BadInput(f"dynamic: no input is called {sorted(set(dynamic) - set(labels))}; there are {labels}")
     specs = [_example(label, _leaf(value), dynamic) for label, value in zip(labels, found)]
@@ -197,4 +184,4 @@ def _example(label: str, leaf: Any, dynamic: Any) -> Any:
     return Spec(dtype_of(leaf.dtype), tuple(shape))
 
 
-__all__ = ["Compiled", "Spec", "changed", "compile", "from_types", "record", "run"]
+__all__ = ["Compiled", "Spec", "changed", "compile", "current", "from_types", "record", "run"]

@@ -4,66 +4,134 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
+from .. import _frazil
 from ..errors import BadInput
 from ..graph import Term
-from .recording import graph_of
-from .trees import flatten, unflatten
+from ..lazy.array import LazyArray
+from ..lazy.functions import as_lazy
+from ..trees import flatten, unflatten
+from .recording import current_or_none, graph_of
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
-    """true_fn(*operands) where `pred`, a Term of one bool, holds, else false_fn(*operands).
+    """true_fn(*operands) where `pred` holds, else false_fn(*operands).
 
-    Both return the same structure: a Term, or tuples, lists and dicts of Terms. Only the one that is taken runs.
+    Where `pred` is a Term, or an array of a function that is recorded, the graph has both, which return the same structure:
+    a value, or tuples, lists and dicts of values; only the one that is taken runs. Elsewhere `pred` is read.
     Raises BadInput where the structures differ.
     """
-    if not isinstance(pred, Term):
+    recorded = isinstance(pred, LazyArray) and pred._traced
+    if not isinstance(pred, Term) and not recorded:
         return (true_fn if pred else false_fn)(*operands)
-    graph, made = pred.graph, []
+    made: list[Any] = []
 
-    def side(function: Callable[..., Any]) -> Callable[[], list[Any]]:
+    def side(function: Callable[..., Any], leaf: Callable[[Any], Any] = lambda value: value) -> Callable[[], list[Any]]:
         def body() -> list[Any]:
             leaves, structure = flatten(function(*operands))
             made.append(structure)
-            return leaves
+            if made[0] != structure:
+                raise BadInput(f"cond(): the functions return different structures: {made[0]} and {structure}")
+            return [leaf(value) for value in leaves]
 
         return body
 
-    if pred.ndim:
-        pred = graph.Squeeze(pred)
-    results = graph.if_(pred, side(true_fn), side(false_fn))
-    if made[0] != made[1]:
-        raise BadInput(f"cond(): the functions return different structures: {made[0]} and {made[1]}")
+    if recorded:
+        pred = pred.reshape(()) if pred.ndim else pred
+        results = _frazil.recorded_cond(pred, side(true_fn, as_lazy), side(false_fn, as_lazy))
+    else:
+        pred = pred.graph.Squeeze(pred) if pred.ndim else pred
+        results = pred.graph.if_(pred, side(true_fn), side(false_fn))
     return unflatten(made[0], results if isinstance(results, tuple) else (results,))
 
 
 def while_loop(
     cond_fn: Callable[..., Any],
     body_fn: Callable[..., Any],
-    carried_inputs: Sequence[Any],
-    *,
+    *carried_inputs: Any,
     max_iterations: Any = None,
+    **keywords: Any,
 ) -> Any:
-    """Repeats `values = body_fn(*values)` while cond_fn(*values) holds, from `carried_inputs` on; returns the values.
+    """Repeats `values = body_fn(*values)` while cond_fn(*values) holds, and returns the values.
 
-    A value may be a Term, a number or a structure of Terms. Its extents may differ from one iteration to the next, its
-    element type and rank may not. `max_iterations` is a limit, a number or a Term.
+    They begin as the arguments, of which an only one is returned by itself; or, as in PyTorch, as the items of one tuple or
+    list. In a graph that is recorded this is a Loop: a value may be a Term, an array, a number or a structure of them. Its
+    extents may differ from one iteration to the next, its element type and rank may not. Elsewhere the condition is read.
+    `max_iterations` is a limit: a number, a Term or an array.
     Raises BadInput where body_fn returns another structure than it is given.
     """
-    leaves, structure = flatten(tuple(carried_inputs))
-    graph = graph_of(leaves)
-    terms = [leaf if isinstance(leaf, Term) else graph.constant(leaf) for leaf in leaves]
+    values, alone = _carried(carried_inputs, keywords)
+    leaves, structure = flatten(values)
 
-    def holds(values: Sequence[Any]) -> Any:
-        found = cond_fn(*unflatten(structure, values))
-        return graph.Squeeze(found) if isinstance(found, Term) and found.ndim else found
+    def holds(now: Sequence[Any]) -> Any:
+        return cond_fn(*unflatten(structure, now))
 
-    def body(i: Term, condition: Term, *values: Term) -> tuple[Any, ...]:
-        made = body_fn(*unflatten(structure, values))
+    def step(now: Sequence[Any]) -> list[Any]:
+        made = body_fn(*unflatten(structure, now))
         found, shape = flatten(tuple(made) if isinstance(made, (tuple, list)) else (made,))
         if shape != structure:
             raise BadInput(f"while_loop(): body_fn returns {shape}, but is given {structure}")
-        terms = [leaf if isinstance(leaf, Term) else graph.constant(leaf) for leaf in found]
-        return (holds(terms), *terms)
+        return found
 
-    results = graph.loop(max_iterations, holds(terms), terms, body)
-    return unflatten(structure, results if isinstance(results, tuple) else (results,))
+    if _has_terms(leaves):
+        results = _loop_of_terms(holds, step, leaves, max_iterations)
+    elif _frazil.is_recording():
+        results = _recorded_loop(holds, step, leaves, max_iterations)
+    else:
+        results = _loop(holds, step, leaves, max_iterations)
+    made = unflatten(structure, results)
+    return made[0] if alone else made
+
+
+def _carried(values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
+    """What is carried, and whether it is a value by itself."""
+    if keywords.keys() - {"carried_inputs"} or (values and keywords):
+        raise TypeError(f"while_loop() has no parameters {sorted(keywords)} besides")
+    if keywords:
+        values = (keywords["carried_inputs"],)
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        return tuple(values[0]), False
+    return values, len(values) == 1
+
+
+def _has_terms(leaves: Sequence[Any]) -> bool:
+    return any(isinstance(leaf, Term) for leaf in leaves) or (
+        current_or_none() is not None and not _frazil.is_recording()
+    )
+
+
+def _loop_of_terms(holds: Callable[..., Any], step: Callable[..., Any], leaves: list[Any], limit: Any) -> Sequence[Any]:
+    graph = graph_of(leaves)
+    terms = [leaf if isinstance(leaf, Term) else graph.constant(leaf) for leaf in leaves]
+
+    def scalar(found: Any) -> Any:
+        return graph.Squeeze(found) if isinstance(found, Term) and found.ndim else found
+
+    def body(i: Term, condition: Term, *values: Term) -> tuple[Any, ...]:
+        made = [leaf if isinstance(leaf, Term) else graph.constant(leaf) for leaf in step(values)]
+        return (scalar(holds(made)), *made)
+
+    results = graph.loop(limit, scalar(holds(terms)), terms, body)
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _recorded_loop(holds: Callable[..., Any], step: Callable[..., Any], leaves: list[Any], limit: Any) -> Sequence[Any]:
+    """With the number of iterations among the carried values, where there is a limit."""
+    count = [] if limit is None else [as_lazy(0)]
+
+    def condition(*values: LazyArray) -> tuple[LazyArray]:
+        found = as_lazy(holds(values[len(count) :]))
+        found = found.reshape(()) if found.ndim else found
+        return (found if limit is None else found & (values[0] < limit),)
+
+    def body(*values: LazyArray) -> list[LazyArray]:
+        return [*(value + 1 for value in values[: len(count)]), *map(as_lazy, step(values[len(count) :]))]
+
+    return _frazil.recorded_loop(condition, body, [*count, *map(as_lazy, leaves)])[len(count) :]
+
+
+def _loop(holds: Callable[..., Any], step: Callable[..., Any], leaves: list[Any], limit: Any) -> Sequence[Any]:
+    count = 0
+    while (limit is None or count < limit) and holds(leaves):
+        leaves = step(leaves)
+        count += 1
+    return leaves

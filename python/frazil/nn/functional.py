@@ -11,7 +11,7 @@ from ..graph import Term, Value
 from . import ops
 from .control import cond, while_loop
 from .ops import sigmoid, tanh
-from .recording import graph_of
+from .recording import TERMS, graph_of
 
 Window = Union[int, Sequence[int]]
 
@@ -76,7 +76,7 @@ def celu(input: Term, alpha: float = 1.0, inplace: bool = False) -> Term:
 
 def prelu(input: Term, weight: Value) -> Term:
     """input, below 0 times a weight of its channel."""
-    slope = weight if isinstance(weight, Term) else input.graph.constant(weight)
+    slope = weight if isinstance(weight, TERMS) else input.graph.constant(weight)
     if input.ndim > 2 and slope.ndim == 1:
         slope = ops.reshape(slope, -1, *[1] * (input.ndim - 2))
     return input.graph.PRelu(input, slope)
@@ -153,7 +153,7 @@ alpha_dropout = dropout1d = dropout2d = dropout3d = feature_alpha_dropout = drop
 def linear(input: Term, weight: Value, bias: Value | None = None) -> Term:
     """input @ weight.T + bias."""
     graph = graph_of(input, weight)
-    matrix = weight if isinstance(weight, Term) else graph.constant(weight)
+    matrix = weight if isinstance(weight, TERMS) else graph.constant(weight)
     if matrix.ndim == 2 and input.ndim == 2:
         return graph.Gemm(input, matrix, bias, transB=1)
     made = graph.MatMul(input, graph.Transpose(matrix, perm=[1, 0]) if matrix.ndim == 2 else matrix)
@@ -266,7 +266,7 @@ def batch_norm(
     if running_mean is None or running_var is None:
         dims = [axis for axis in range(input.ndim) if axis != 1]
         running_mean, running_var = ops.mean(input, dims), ops.var(input, dims, correction=0)
-    channels = ops.extent(running_mean, 0) if isinstance(running_mean, Term) else len(running_mean)  # type: ignore
+    channels = ops.extent(running_mean, 0) if isinstance(running_mean, TERMS) else len(running_mean)  # type: ignore
     scale, shift = _affine(input, channels, weight, bias)
     made = input.graph.BatchNormalization(input, scale, shift, running_mean, running_var, epsilon=eps)
     return made[0] if isinstance(made, tuple) else made

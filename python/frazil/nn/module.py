@@ -12,7 +12,7 @@ from numpy import ndarray
 from ..errors import BadInput, Unsupported
 from ..graph import Term
 from ..model import Model
-from . import calls
+from . import calls, lazily
 from .arrays import cast, read_only, to_array
 from .recording import current_or_none
 
@@ -111,6 +111,8 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph = current_or_none()
         if graph is None:
+            if lazily.has_lazy(args) or (kwargs and lazily.has_lazy(list(kwargs.values()))):
+                return lazily.run(self, args, kwargs)
             return calls.run(self, args, kwargs)
         graph.enter(self)
         try:

@@ -15,7 +15,7 @@ import numpy
 from .._frazil import DType, dtype as dtype_of
 from ..errors import BadInput, Unsupported
 from ..graph import Builder, Term, Value
-from .recording import graph_of
+from .recording import TERMS, graph_of
 
 Dims = Union[int, Sequence[int], None]
 RANKS = ("bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16", "float16", "float32", "float64")
@@ -56,7 +56,7 @@ def axes_of(x: Term, dim: Dims) -> numpy.ndarray | None:
 
 def vector(graph: Builder, parts: Sequence[Any]) -> Any:
     """Numbers and scalar Terms as one tensor of int64."""
-    if not builtins.any(isinstance(part, Term) for part in parts):
+    if not builtins.any(isinstance(part, TERMS) for part in parts):
         return numpy.array(parts, numpy.int64)
     one = numpy.array([-1], numpy.int64)
     pieces = [graph.Reshape(_int64(graph, part), one) for part in parts]
@@ -64,7 +64,7 @@ def vector(graph: Builder, parts: Sequence[Any]) -> Any:
 
 
 def _int64(graph: Builder, value: Any) -> Term:
-    if not isinstance(value, Term):
+    if not isinstance(value, TERMS):
         return graph.constant(value, "int64")
     return value if value.dtype == "int64" else graph.Cast(value, to="int64")
 
@@ -77,15 +77,15 @@ def _sizes(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
 def promoted(a: Any, b: Any) -> tuple[Term, Term]:
     """Two operands of one element type; at least one is a Term, or a graph is being recorded."""
     graph = graph_of(a, b)
-    if isinstance(a, Term) and isinstance(b, Term):
+    if isinstance(a, TERMS) and isinstance(b, TERMS):
         if a.dtype == b.dtype or a.dtype is None or b.dtype is None:
             return a, b
         to = builtins.max(
             a.dtype, b.dtype, key=lambda d: (_kind(d), RANKS.index(d.name) if d.name in RANKS else len(RANKS))
         )
         return _cast(a, to), _cast(b, to)
-    if not isinstance(a, Term):
-        if not isinstance(b, Term):
+    if not isinstance(a, TERMS):
+        if not isinstance(b, TERMS):
             return promoted(graph.constant(a), b)
         y, x = promoted(b, a)
         return x, y
@@ -236,13 +236,13 @@ def where(condition: Term, input: Value | None = None, other: Value | None = Non
     if input is None or other is None:
         rows = condition.graph.NonZero(condition)
         return tuple(rows[i] for i in range(rank_of(condition)))
-    a, b = promoted(input, other) if isinstance(input, Term) or isinstance(other, Term) else (input, other)
+    a, b = promoted(input, other) if isinstance(input, TERMS) or isinstance(other, TERMS) else (input, other)
     return condition.graph.Where(condition, a, b)
 
 
 def masked_fill(input: Term, mask: Term, value: Value) -> Term:
     """`value` where the mask holds, else `input`."""
-    filler = value if isinstance(value, Term) else input.graph.constant(value, input.dtype)
+    filler = value if isinstance(value, TERMS) else input.graph.constant(value, input.dtype)
     return input.graph.Where(_cast(mask, "bool"), _cast(filler, input.dtype), input)
 
 
@@ -322,14 +322,14 @@ def _arg(op: str, x: Term, dim: int | None, keepdim: bool) -> Term:
 
 def max(input: Term, dim: Any = None, keepdim: bool = False) -> Any:
     """The largest element; along `dim` with its indices; of two Terms the larger elements."""
-    if isinstance(dim, Term):
+    if isinstance(dim, TERMS):
         return maximum(input, dim)
     return amax(input) if dim is None else Pair(amax(input, dim, keepdim), argmax(input, dim, keepdim))
 
 
 def min(input: Term, dim: Any = None, keepdim: bool = False) -> Any:
     """The smallest element; along `dim` with its indices; of two Terms the smaller elements."""
-    if isinstance(dim, Term):
+    if isinstance(dim, TERMS):
         return minimum(input, dim)
     return amin(input) if dim is None else Pair(amin(input, dim, keepdim), argmin(input, dim, keepdim))
 

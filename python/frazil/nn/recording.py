@@ -10,6 +10,9 @@ import numpy
 
 from ..errors import BadInput
 from ..graph import Builder, Graph, Term
+from ..lazy.array import LazyArray
+
+TERMS: Any = (Term, LazyArray)  #: what records: in a graph, or as it runs
 
 _state = threading.local()
 
@@ -87,9 +90,9 @@ def current() -> Recording:
 
 
 def graph_of(*values: Any) -> Builder:
-    """The graph of the first Term among the values, else the one that is recorded."""
+    """Where the first Term or lazy array among the values records, else the graph that is recorded."""
     for value in values:
         for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, Term):
+            if isinstance(part, TERMS):
                 return part.graph
     return current()

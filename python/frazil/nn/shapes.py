@@ -9,7 +9,7 @@ import numpy
 from ..errors import BadInput, Unsupported
 from ..graph import Builder, Term, Value
 from . import ops
-from .recording import current, graph_of
+from .recording import TERMS, current, graph_of
 
 __all__ = [
     "arange", "broadcast_to", "cat", "chunk", "concat", "contiguous", "diff", "empty", "expand", "expand_as", "filled", "flatten",
@@ -27,7 +27,7 @@ def contiguous(input: Term, **_: Any) -> Term:
 
 def reshape(input: Term, *shape: Any) -> Term:
     """The elements in another shape: numbers and scalar Terms, of which at most one is -1; or one Term with all."""
-    if len(shape) == 1 and isinstance(shape[0], Term) and shape[0].ndim == 1:
+    if len(shape) == 1 and isinstance(shape[0], TERMS) and shape[0].ndim == 1:
         return input.graph.Reshape(input, shape[0])
     return input.graph.Reshape(input, ops.vector(input.graph, ops._sizes(shape)))
 
@@ -108,7 +108,7 @@ def squeeze(input: Term, dim: Any = None) -> Term:
 def cat(tensors: Sequence[Term], dim: int = 0) -> Term:
     """One behind the other along `dim`."""
     graph = graph_of(tensors)
-    first = next(part for part in tensors if isinstance(part, Term))
+    first = next(part for part in tensors if isinstance(part, TERMS))
     whole = first
     for part in tensors:
         whole = ops.promoted(whole, part)[0]
@@ -122,7 +122,7 @@ concat = cat
 def stack(tensors: Sequence[Term], dim: int = 0) -> Term:
     """One behind the other along a new dimension."""
     graph = graph_of(tensors)
-    terms = [part if isinstance(part, Term) else graph.constant(part) for part in tensors]
+    terms = [part if isinstance(part, TERMS) else graph.constant(part) for part in tensors]
     return cat([unsqueeze(term, dim) for term in terms], ops.axis_of(terms[0], dim, 1))
 
 
@@ -161,7 +161,7 @@ def unbind(input: Term, dim: int = 0) -> tuple[Term, ...]:
 
 def select(input: Term, dim: int, index: Value) -> Term:
     """The slice at an index."""
-    at: Any = index if isinstance(index, Term) else numpy.asarray(index, numpy.int64)
+    at: Any = index if isinstance(index, TERMS) else numpy.asarray(index, numpy.int64)
     return input.graph.Gather(input, at, axis=ops.axis_of(input, dim))
 
 
@@ -260,7 +260,7 @@ def index_select(input: Term, dim: int, index: Value) -> Term:
 
 def scatter(input: Term, dim: int, index: Term, src: Value) -> Term:
     """`input` with the elements at some indices along `dim` replaced by those of `src`."""
-    filler = src if isinstance(src, Term) else expand_as(input.graph.constant(src, input.dtype), index)
+    filler = src if isinstance(src, TERMS) else expand_as(input.graph.constant(src, input.dtype), index)
     return input.graph.ScatterElements(input, index, filler, axis=ops.axis_of(input, dim))
 
 
@@ -283,9 +283,9 @@ def arange(start: Value, end: Value | None = None, step: Value = 1, *, dtype: An
     """Numbers from `start`, or 0, up to but without `end`."""
     graph = graph_of(start, end, step)
     parts = [0, start, step] if end is None else [start, end, step]
-    real = any(isinstance(part, float) or (isinstance(part, Term) and ops._kind(part.dtype) == 2) for part in parts)
+    real = any(isinstance(part, float) or (isinstance(part, TERMS) and ops._kind(part.dtype) == 2) for part in parts)
     to = dtype if dtype is not None else "float32" if real else "int64"
-    terms = [ops.cast(p, to) if isinstance(p, Term) else graph.constant(p, to) for p in parts]
+    terms = [ops.cast(p, to) if isinstance(p, TERMS) else graph.constant(p, to) for p in parts]
     return graph.Range(*terms)
 
 
@@ -296,7 +296,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -
 
 
 def _filled(graph: Builder, shape: Any, value: Any, dtype: Any) -> Term:
-    return graph.Expand(value if isinstance(value, Term) else graph.constant(value, dtype), shape)
+    return graph.Expand(value if isinstance(value, TERMS) else graph.constant(value, dtype), shape)
 
 
 def filled(like: Term, size: Sequence[Any], value: Any) -> Term:

@@ -83,6 +83,33 @@ const checks = {
     equal(answers.map((answer) => answer.infer_response.id), ids);
     equal(answers[7].error_message, "there is no model 'none'");
   },
+  async answersInParts() {
+    const talk = { ...request('a', [0, 1], 'talk'), parameters: { to: { int64_param: 4 } } };
+    const answers = await stream([talk, request('b')]);
+    const parts = answers.map((answer) => answer.infer_response).filter((response) => response.id === 'a');
+    equal(parts.map((part) => part.parameters.triton_final_response.bool_param), [false, false, false, true]);
+    equal(parts.slice(0, 3).map((part) => [part.outputs[0].name, floats(part.raw_output_contents[0])]),
+      [['token', [1, 2]], ['token', [2, 3]], ['token', [3, 4]]]);
+    equal(parts[3].outputs.map((output) => output.name), ['y', 'count']);
+    equal(answers.length, 5);
+  },
+  async endsAnswersOfCallersThatGo() {
+    const open = client.ModelStreamInfer();
+    await new Promise((resolve, reject) => {
+      let parts = 0;
+      open.on('data', () => { if (++parts === 50) resolve(); });
+      open.on('error', reject);
+      open.write({ ...request('a', [0, 1], 'talk'), parameters: { to: { int64_param: 100_000_000 } } });
+    });
+    open.removeAllListeners('error').on('error', () => {});
+    open.cancel();
+    for (let i = 0; i < 500; i++) {
+      const { answer } = await call('ModelStatistics', { name: 'talk' });
+      if (answer.model_stats[0].inference_stats.fail?.count === '1') return;
+      await new Promise((resolve) => { setTimeout(resolve, 10); });
+    }
+    throw new Error('the run did not end');
+  },
   async answersManyAtOnce() {
     const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => call('ModelInfer', request(String(i)))));
     equal(answers.map(({ answer }) => answer && answer.id), answers.map((_, i) => String(i)));

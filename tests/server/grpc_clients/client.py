@@ -1,6 +1,7 @@
 """Speaks to `frazil serve` as Debian's gRPC for Python does. Usage: client.py PORT. Exit 0: all is as expected.
 
-Models: double (y = x + x, f32[N,2]), count (a loop of n rounds), types (one output per datatype).
+Models: double (y = x + x, f32[N,2]), count (a loop of n rounds), types (one output per datatype), talk (a pipeline that
+adds 1 to x until `to`, and emits each value as token).
 """
 import struct
 import sys
@@ -192,6 +193,58 @@ def streams_more_than_a_window(stub):
     values = [1.0] * 500_000
     answers = list(stub.ModelStreamInfer(infer_request(id=str(i), values=values) for i in range(8)))
     expect([answer.infer_response.id for answer in answers], [str(i) for i in range(8)])
+
+
+def talk_request(to, **more):
+    request = infer_request(model="talk", values=(0.0, 1.0), **more)
+    request.parameters["to"].int64_param = to
+    return request
+
+
+def said(answer):
+    """The id, whether it is the last one, and the outputs with their first values."""
+    response = answer.infer_response
+    return (response.id, response.parameters["triton_final_response"].bool_param,
+            {output.name: struct.unpack("<f", raw[:4])[0] if output.datatype == "FP32" else struct.unpack("<q", raw)[0]
+             for output, raw in zip(response.outputs, response.raw_output_contents)})
+
+
+@check
+def answers_in_parts(stub):
+    expect(stub.ModelConfig(message("ModelRequest", name="talk")).config.model_transaction_policy.decoupled, True)
+    expect([said(answer) for answer in stub.ModelStreamInfer(iter([talk_request(4, id="a")]))],
+           [("a", False, {"token": 1.0}), ("a", False, {"token": 2.0}), ("a", False, {"token": 3.0}),
+            ("a", True, {"y": 3.0, "count": 3})])
+    with_end = talk_request(2, id="b")
+    with_end.parameters["triton_enable_empty_final_response"].bool_param = True
+    expect([said(answer) for answer in stub.ModelStreamInfer(iter([with_end]))],
+           [("b", False, {"token": 1.0}), ("b", False, {"y": 1.0, "count": 1}), ("b", True, {})])
+    expect(said(next(stub.ModelStreamInfer(iter([infer_request(id="c")])))), ("c", True, {"y": 2.0}))
+    expect(list(stub.ModelInfer(talk_request(2)).parameters), [])
+
+
+@check
+def answers_in_parts_at_the_same_time(stub):
+    requests = [talk_request(20 * (i + 1), id=str(i)) for i in range(20)]
+    answers = [said(answer) for answer in stub.ModelStreamInfer(iter(requests))]
+    for i in range(20):
+        expect([outputs.get("token", "end") for name, _, outputs in answers if name == str(i)],
+               [float(k) for k in range(1, 20 * (i + 1))] + ["end"])
+
+
+@check
+def ends_answers_of_callers_that_go(stub):
+    before = stub.ModelStatistics(message("ModelRequest", name="talk")).model_stats[0].inference_stats.fail.count
+    calls = [stub.ModelStreamInfer(iter([talk_request(100_000_000, id=str(i))])) for i in range(2)]
+    for call in calls:
+        expect([said(next(call))[2]["token"] for _ in range(50)], [float(i) for i in range(1, 51)])
+        call.cancel()
+    for _ in range(500):
+        statistics = stub.ModelStatistics(message("ModelRequest", name="talk")).model_stats[0]
+        if statistics.inference_stats.fail.count == before + 2:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the runs did not end")
 
 
 @check

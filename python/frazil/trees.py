@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Sequence
+import inspect
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 LEAF = "*"
 
@@ -48,3 +49,15 @@ def names(structure: Any, base: str) -> list[str]:
         return [base]
     keys = structure[1] if len(structure) == 3 else range(len(structure[-1]))
     return [name for key, part in zip(keys, structure[-1]) for name in names(part, f"{base}_{key}")]
+
+
+def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """A name for each leaf of the arguments: that of the parameter, followed by the path."""
+    bases: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        many = parameter.kind is parameter.VAR_POSITIONAL
+        bases += [f"{parameter.name}_{i}" for i in range(len(args) - len(bases))] if many else [parameter.name]
+    made = []
+    for name, value in (*zip(bases, args), *kwargs.items()):
+        made += names(flatten(value)[1], name)
+    return made

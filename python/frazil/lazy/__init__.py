@@ -1,0 +1,16 @@
+"""Define by run: code on lazy arrays is recorded, and runs when a value is read.
+
+    import frazil
+    import frazil.numpy as fnp
+
+    w = frazil.parameter(weights)
+    y = fnp.tanh(x @ w)               # records
+    if y.sum() > 0: ...               # runs
+
+frazil.lazy.ops has every operator by its name in ONNX.
+"""
+
+from .array import LazyArray
+from .batches import BatchReport, BatchResults, batch
+from .functions import Function, function, parameter
+from .operators import LazyOperators, ops

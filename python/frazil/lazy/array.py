@@ -1,0 +1,182 @@
+"""The class of lazy arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Iterator, NoReturn
+
+import numpy
+
+from .. import _frazil, trees
+from ..errors import BadInput
+from .operators import ops
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """The function of frazil.numpy of this name, of the array as its first argument."""
+
+    def method(self: LazyArray, *args: Any, **kwargs: Any) -> Any:
+        return getattr(_functions(), name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"As frazil.numpy.{name}(self, ...)."
+    return method
+
+
+def _operator(name: str, reverse: bool = False) -> Callable[[LazyArray, Any], Any]:
+    def method(self: LazyArray, other: Any) -> Any:
+        if isinstance(other, str) or other is None:
+            return NotImplemented
+        function = getattr(_functions(), name)
+        return function(other, self) if reverse else function(self, other)
+
+    return method
+
+
+def _functions() -> Any:
+    from .. import numpy as functions
+
+    return functions
+
+
+class LazyArray(_frazil.LazyArray):
+    """An array that may not have been computed yet, with the operators and methods of NumPy's arrays.
+
+    Operators on it record; reading it (numpy(), item(), bool(), float(), print()) runs what it depends on, and nothing
+    else. It does not change: x[0] = 1 is refused. frazil.numpy makes them and has the functions.
+    """
+
+    __slots__ = ("__weakref__",)
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The extents. While a function is recorded, those that differ from call to call are arrays without axes."""
+        extents = self._extents
+        if None not in extents:
+            return extents
+        whole = ops.Shape(self)
+        return tuple(whole[axis] if extent is None else extent for axis, extent in enumerate(extents))
+
+    @property
+    def size(self) -> Any:
+        """The number of elements."""
+        extents = [extent for extent in self._extents if extent is not None]
+        return math.prod(extents) if len(extents) == self.ndim else ops.Size(self)
+
+    @property
+    def T(self) -> LazyArray:
+        """The axes in reversed order."""
+        return _functions().transpose(self)
+
+    @property
+    def type(self) -> str:
+        """The element type and the extents as text: 'f32[2,3]'."""
+        extents = ("?" if extent is None else str(extent) for extent in self._extents)
+        return f"{_frazil.dtype(self.dtype).short_name}[{','.join(extents)}]"
+
+    @property
+    def graph(self) -> Any:
+        """Where functions of frazil.nn record: frazil.lazy.ops."""
+        return ops
+
+    def item(self, *index: int) -> Any:
+        """The only element, or the one at an index, as a Python number."""
+        return self.numpy().item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists."""
+        return self.numpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+        value = self.numpy()
+        if dtype is not None and value.dtype != dtype:
+            return value.astype(dtype)
+        return value.copy() if copy else value
+
+    # NumPy's functions on lazy arrays are those of frazil.numpy, or read the values where that has none.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        function = getattr(_functions(), ufunc.__name__, None)
+        if function is not None and method == "__call__" and not kwargs:
+            return function(*inputs)
+        return getattr(ufunc, method)(*_values(inputs), **_values(kwargs))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        own = getattr(_functions(), function.__name__, None)
+        if own is not None:
+            return own(*args, **kwargs)
+        return function(*_values(args), **_values(kwargs))
+
+    def __iter__(self) -> Iterator[LazyArray]:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(_functions().any(self == value))
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError("a lazy array does not change: make another one by frazil.numpy.where() or concatenate()")
+
+    def __repr__(self) -> str:
+        if self._there:
+            return numpy.array_repr(self.numpy()).replace("array(", "LazyArray(", 1)
+        try:
+            return f"<frazil.LazyArray {self.type}, {'of a graph' if self._traced else 'not computed'}>"
+        except BadInput:
+            return "<frazil.LazyArray of a function that has been recorded>"
+
+    def __str__(self) -> str:
+        return repr(self) if self._traced else str(self.numpy())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item() if spec else str(self), spec)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a lazy array belongs to its process: pickle its value, array.numpy()")
+
+    def __copy__(self) -> LazyArray:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> LazyArray:
+        return self
+
+    def astype(self, dtype: Any) -> LazyArray:
+        """The elements cast to another type."""
+        return _functions().astype(self, dtype)
+
+    def reshape(self, *shape: Any) -> LazyArray:
+        """As frazil.numpy.reshape(); the extents may be several arguments."""
+        return _functions().reshape(self, shape[0] if len(shape) == 1 else shape)
+
+    def transpose(self, *axes: Any) -> LazyArray:
+        """As frazil.numpy.transpose(); the axes may be several arguments."""
+        return _functions().transpose(self, axes[0] if len(axes) == 1 else axes or None)
+
+    def flatten(self) -> LazyArray:
+        """The elements along one axis."""
+        return self.reshape(-1)
+
+    ravel = flatten
+    sum, mean, prod, max, min = (_method(name) for name in ("sum", "mean", "prod", "max", "min"))
+    var, std, all, any = (_method(name) for name in ("var", "std", "all", "any"))
+    argmax, argmin, cumsum = (_method(name) for name in ("argmax", "argmin", "cumsum"))
+    argsort, take, squeeze, round = (_method(name) for name in ("argsort", "take", "squeeze", "round"))
+    swapaxes, clip, dot, nonzero = (_method(name) for name in ("swapaxes", "clip", "dot", "nonzero"))
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
+    __divmod__, __rdivmod__ = _operator("divmod"), _operator("divmod", True)
+    __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
+
+    def __round__(self, digits: int = 0) -> LazyArray:
+        return _functions().round(self, digits)
+
+
+def _values(arguments: Any) -> Any:
+    leaves, structure = trees.flatten(arguments)
+    return trees.unflatten(structure, [leaf.numpy() if isinstance(leaf, LazyArray) else leaf for leaf in leaves])
+
+
+def _index(array: LazyArray, key: Any) -> LazyArray:
+    return _functions().take_at(array, key)
+
+
+_frazil.set_lazy_class(LazyArray, _index)

@@ -1,0 +1,222 @@
+"""Many instances of ordinary code at once: what is equal in several of them runs together."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from typing import Any, Callable, Iterable, Iterator, NamedTuple
+
+from .. import _frazil, trees
+from ..errors import BadInput
+from .array import LazyArray
+
+try:
+    import greenlet
+except ImportError:
+    greenlet = None  # type: ignore[assignment]
+
+MOST_THREADS = 256
+
+
+class BatchReport(NamedTuple):
+    """What a batch did."""
+
+    instances: int = 0
+    waits: int = 0  #: times that an instance waited for a value
+    rounds: int = 0  #: times that all waited, and what they waited for ran
+    runs: int = 0  #: of compiled programs
+    nodes: int = 0  #: recorded operators and calls that the runs served
+    recalled: int = 0  #: calls of functions whose results were remembered
+
+
+class BatchResults(list):
+    """A list of what the instances returned, with a `report`."""
+
+    report: BatchReport
+
+
+class _Stop(BaseException):
+    """Ends the thread of an instance whose batch has ended."""
+
+
+class _Instance:
+    """Code that can be left where it waits for values."""
+
+    wanted: list[LazyArray]
+    ended = False
+    recalled = 0
+
+    def go_on(self, told: BaseException | None) -> None:
+        """Until it waits or ends; `told` is raised where it waits. Raises what the code raised."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Ends it where it waits."""
+        raise NotImplementedError
+
+
+class _Greenlet(_Instance):
+    def __init__(self, batch: _Batch, number: int, argument: Any) -> None:
+        self._batch = batch
+        self._greenlet = greenlet.greenlet(lambda _: batch.work(number, argument))
+        self._greenlet.gr_context = contextvars.copy_context()
+
+    def go_on(self, told: BaseException | None) -> None:
+        batch = self._batch
+        batch.now = self._greenlet
+        try:
+            self.wanted = _frazil.enter_instances(batch.waiting, self._greenlet.switch, told)
+        finally:
+            batch.now = None
+            self.ended = self._greenlet.dead
+
+    def stop(self) -> None:
+        self._greenlet.throw()
+
+
+class _Thread(_Instance):
+    def __init__(self, batch: _Batch, number: int, argument: Any) -> None:
+        self._batch = batch
+        self._turn, self._back = threading.Semaphore(0), threading.Semaphore(0)
+        self._told: BaseException | None = None
+        self._raised: BaseException | None = None
+        self._waiting = _frazil.waiting(self._await)
+        context = contextvars.copy_context()
+        self._thread = threading.Thread(target=context.run, args=(self._run, number, argument), daemon=True)
+        self._begun = False
+
+    def _run(self, number: int, argument: Any) -> None:
+        try:
+            _frazil.enter_instances(self._waiting, lambda _: self._batch.work(number, argument), None)
+        except _Stop:
+            pass
+        except BaseException as error:  # the batch raises it
+            self._raised = error
+        finally:
+            self.recalled = _frazil.calls_recalled()
+            self._waiting = None  # which refers to this object
+            _frazil.forget_thread()
+            self.ended = True
+            self._back.release()
+
+    def _await(self, wanted: list[LazyArray]) -> bool:
+        if threading.current_thread() is not self._thread:
+            return False
+        self.wanted = wanted
+        self._back.release()
+        self._turn.acquire()
+        if self._told is not None:
+            raise self._told
+        return True
+
+    def go_on(self, told: BaseException | None) -> None:
+        self._told = told
+        if self._begun:
+            self._turn.release()
+        else:
+            self._begun = True
+            self._thread.start()
+        self._back.acquire()
+        if self._raised is not None:
+            raise self._raised
+
+    def stop(self) -> None:
+        if self._begun:
+            self.go_on(_Stop())
+
+
+class _Batch:
+    def __init__(self, fn: Callable[[Any], Any], kind: type[Any]) -> None:
+        self._fn, self._kind = fn, kind
+        self.now: Any = None  # the greenlet that runs
+        self.waiting = _frazil.waiting(self._await) if kind is _Greenlet else None
+        self._hub = greenlet.getcurrent() if kind is _Greenlet else None
+        self.results = BatchResults()
+        self.failures: dict[int, Exception] = {}
+        self._running: list[_Instance] = []
+        self._waits = self._rounds = self._runs = self._nodes = self._recalled = 0
+
+    def _await(self, wanted: list[LazyArray]) -> bool:
+        if greenlet.getcurrent() is not self.now:
+            return False
+        told = self._hub.switch(wanted)
+        if told is not None:
+            raise told
+        return True
+
+    def work(self, number: int, argument: Any) -> None:
+        """In an instance: its code, and what its results depend on."""
+        try:
+            made = self._fn(argument)
+            arrays = [leaf for leaf in trees.flatten(made)[0] if isinstance(leaf, LazyArray)]
+            if arrays:
+                _frazil.settle(arrays)
+            self.results[number] = made
+        except Exception as error:
+            self.failures[number] = error
+
+    def run(self, instances: Iterator[Any], at_once: int) -> None:
+        """All instances; those that wait go on together, and one that ends makes place for the next one."""
+        recalled = _frazil.calls_recalled()
+        try:
+            while self._begin(instances, at_once) or self._running:
+                errors, runs, nodes = _frazil.settle_together([instance.wanted for instance in self._running])
+                self._rounds += 1
+                self._runs += runs
+                self._nodes += nodes
+                waited, self._running = self._running, []
+                for i, (instance, error) in enumerate(zip(waited, errors)):
+                    try:
+                        self._go_on(instance, error)
+                    except BaseException:
+                        self._running += waited[i + 1 :]
+                        raise
+        finally:
+            for instance in self._running:
+                instance.stop()
+            self.waiting = None  # which refers to this object
+        if self._kind is _Greenlet:
+            self._recalled = _frazil.calls_recalled() - recalled
+        self.results.report = BatchReport(
+            len(self.results), self._waits, self._rounds, self._runs, self._nodes, self._recalled
+        )
+
+    def _begin(self, instances: Iterator[Any], at_once: int) -> bool:
+        """Lets instances begin, until so many wait. False when none waits, as none is left."""
+        while len(self._running) < at_once:
+            try:
+                argument = next(instances)
+            except StopIteration:
+                break
+            self.results.append(None)
+            self._go_on(self._kind(self, len(self.results) - 1, argument), None)
+        return bool(self._running)
+
+    def _go_on(self, instance: _Instance, told: BaseException | None) -> None:
+        instance.go_on(told)
+        if instance.ended:
+            self._recalled += instance.recalled
+        else:
+            self._waits += 1
+            self._running.append(instance)
+
+
+def batch(instances: Iterable[Any], fn: Callable[[Any], Any], *, at_once: int = 1024) -> BatchResults:
+    """Calls `fn` on each instance, all at once: one that reads a value waits, and when all wait, equal work runs together.
+
+    Returns a list of what they return, in order, whose `report` says what was run. `fn` is ordinary code, with ordinary
+    control flow. Where calls raise, the others end, and then the exception of the first of them is raised.
+
+    at_once  instances that have begun and not ended
+
+    Instances are greenlets where the package greenlet is installed. Without it they are threads that run one at a time, of
+    which there are at most 256: slower, with the same results.
+    """
+    if at_once < 1:
+        raise BadInput(f"batch(): at_once is at least 1, got {at_once}")
+    kind: type[Any] = _Greenlet if greenlet is not None else _Thread
+    made = _Batch(fn, kind)
+    made.run(iter(instances), at_once if kind is _Greenlet else min(at_once, MOST_THREADS))
+    if made.failures:
+        raise made.failures[min(made.failures)]
+    return made.results

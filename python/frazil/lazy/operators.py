@@ -1,0 +1,92 @@
+"""Every operator of Frazil's table on lazy arrays."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from .. import _frazil
+from .._frazil import OperatorInfo
+from .._operators import KINDS, Operators, Parameters, least_outputs
+from ..errors import Unsupported
+
+MOST = 256  # attributes of one operator that are remembered
+INFOS = {info.full_name: info for info in _frazil.operators()}
+
+
+def make(info: OperatorInfo, attributes: list[tuple[str, int | None, Any]], outputs: int) -> _frazil.LazyOperator:
+    """The operator with its attributes, as a function of its inputs."""
+    numbers: dict[str, int] = {}
+    variables = [numbers.setdefault(port.variable, len(numbers)) if port.variable else -1 for port in info.inputs]
+    return _frazil.lazy_operator(info.full_name, attributes, outputs, variables)
+
+
+@functools.lru_cache(1 << 12)
+def operator(name: str, outputs: int = 1, **attributes: Any) -> _frazil.LazyOperator:
+    """The operator of this name with these attributes."""
+    info = INFOS[name]
+    kinds = {field.name: KINDS.index(field.kind) for field in info.attributes}
+    return make(info, [(key, kinds[key], value) for key, value in attributes.items()], outputs)
+
+
+class LazyOperators(Operators):
+    """The operators as functions of lazy arrays, with the names and attributes that Graph has: ops.Softmax(x, axis=-1).
+
+    Arrays and numbers become lazy arrays; a number has the element type of the arrays that it is used with.
+    """
+
+    def __init__(self) -> None:
+        for info in INFOS.values():
+            if not info.domain and not info.bodies:
+                self.__dict__[info.name] = _quick(self, info)
+
+    def constant(self, value: Any, dtype: Any = None) -> Any:
+        """A value as an array. Numbers without `dtype` are float32, int64 or bool."""
+        if dtype is None and isinstance(value, float):
+            dtype = "float32"
+        return _frazil.lazy_array(value, dtype, True, False)
+
+    def _call(
+        self,
+        info: OperatorInfo,
+        inputs: list[Any],
+        bodies: list[Callable[..., Any]],
+        attributes: list[tuple[str, int | None, Any]],
+        outputs: int | None,
+        name: str,
+    ) -> Any:
+        if name:
+            raise TypeError(f"{info.name}: what lazy arrays record has the names of the program's lines")
+        if bodies:
+            raise Unsupported(f"{info.name} has bodies: use frazil.cond() or frazil.while_loop()")
+        self._made = make(info, attributes, outputs or least_outputs(info))
+        return self._made(*inputs)
+
+
+def _quick(ops: LazyOperators, info: OperatorInfo) -> Callable[..., Any]:
+    """The operator's method, which remembers what it makes of attributes."""
+    method = getattr(Operators, info.name).__get__(ops)
+    free = {*Parameters(info).attributes, "outputs"}
+    known: dict[Any, _frazil.LazyOperator] = {}
+
+    @functools.wraps(method)
+    def call(*inputs: Any, **keywords: Any) -> Any:
+        try:
+            made = known[tuple(keywords.items())]
+        except (KeyError, TypeError):
+            return remember(inputs, keywords)
+        return made(*inputs)
+
+    def remember(inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        results = method(*inputs, **keywords)
+        if keywords.keys() <= free and len(known) < MOST:
+            try:
+                known[tuple(keywords.items())] = ops._made
+            except TypeError:  # a list among the attributes
+                pass
+        return results
+
+    return call
+
+
+ops = LazyOperators()

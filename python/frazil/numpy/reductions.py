@@ -1,0 +1,148 @@
+"""Sums and the like, along axes or over all elements."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any, Sequence, Union
+
+from ..lazy.array import LazyArray
+from ..lazy.operators import operator, ops
+from .arrays import asarray, astype, axes_of, axis_of, ints
+from .elementwise import is_inexact
+from .ufuncs import divide, equal, multiply, not_equal, sqrt, subtract
+
+Axis = Union[int, Sequence[int], None]
+
+
+def _axes(x: LazyArray, axis: Axis) -> LazyArray | None:
+    return None if axis is None else ints(*axes_of(axis, x.ndim))
+
+
+def _reduce(op: str, x: LazyArray, axis: Axis, keepdims: bool) -> LazyArray:
+    if axis is not None and not isinstance(axis, int) and not len(axis):
+        return x
+    return operator(op, keepdims=int(keepdims))(x, _axes(x, axis))
+
+
+def _counting(x: LazyArray) -> LazyArray:
+    """Small integers and bools as NumPy adds them."""
+    kind, size = x.dtype.kind, x.dtype.itemsize
+    return x if kind not in "biu" or size == 8 else astype(x, "uint64" if kind == "u" else "int64")
+
+
+def _not_empty(x: LazyArray, axis: Axis, name: str) -> LazyArray:
+    extents = x._extents
+    if any_empty([extents[a] for a in (range(len(extents)) if axis is None else axes_of(axis, len(extents)))]):
+        raise ValueError(f"{name}() of no elements")
+    return x
+
+
+def any_empty(extents: Sequence[int | None]) -> bool:
+    """Whether an extent is known to be 0."""
+    return 0 in extents
+
+
+def sum(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> LazyArray:
+    """The sum; of bools and small integers as int64 or uint64."""
+    a = asarray(a)
+    return _reduce("ReduceSum", _counting(a) if dtype is None else astype(a, dtype), axis, keepdims)
+
+
+def prod(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> LazyArray:
+    """The product; of bools and small integers as int64 or uint64."""
+    a = asarray(a)
+    return _reduce("ReduceProd", _counting(a) if dtype is None else astype(a, dtype), axis, keepdims)
+
+
+def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> LazyArray:
+    """The mean; of integers as float64."""
+    a = asarray(a)
+    if dtype is None:
+        dtype = a.dtype if is_inexact(a) else "float64"
+    return _reduce("ReduceMean", astype(a, dtype), axis, keepdims)
+
+
+def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
+    """The largest element."""
+    return _extreme("ReduceMax", "max", asarray(a), axis, keepdims)
+
+
+def min(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
+    """The smallest element."""
+    return _extreme("ReduceMin", "min", asarray(a), axis, keepdims)
+
+
+amax, amin = max, min
+
+
+def _extreme(op: str, name: str, a: LazyArray, axis: Axis, keepdims: bool) -> LazyArray:
+    _not_empty(a, axis, name)
+    if a.dtype == bool:
+        return astype(_reduce(op, astype(a, "uint8"), axis, keepdims), bool)
+    return _reduce(op, a, axis, keepdims)
+
+
+def any(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
+    """Whether an element is not 0."""
+    return not_equal(sum(astype(a, bool), axis, keepdims=keepdims), 0)
+
+
+def all(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
+    """Whether no element is 0."""
+    return equal(sum(equal(astype(a, bool), False), axis, keepdims=keepdims), 0)
+
+
+def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
+    """How many elements are not 0."""
+    return sum(astype(a, bool), axis, keepdims=keepdims)
+
+
+def var(a: Any, axis: Axis = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False) -> LazyArray:
+    """The variance: squares are divided by the number of elements less `ddof`."""
+    a = asarray(a)
+    if dtype is not None or not is_inexact(a):
+        a = astype(a, dtype or "float64")
+    centred = subtract(a, mean(a, axis, keepdims=True))
+    shape = a.shape
+    axes = range(len(shape)) if axis is None else axes_of(axis, len(shape))
+    count = math.prod([shape[each] for each in axes])
+    total = sum(multiply(centred, centred), axis, keepdims=keepdims)
+    return divide(
+        total, astype(count - ddof, a.dtype) if isinstance(count, LazyArray) else builtins.max(count - ddof, 0)
+    )
+
+
+def std(a: Any, axis: Axis = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False) -> LazyArray:
+    """The square root of var()."""
+    return sqrt(var(a, axis, dtype, ddof=ddof, keepdims=keepdims))
+
+
+def _arg(op: str, a: Any, axis: int | None, keepdims: bool) -> LazyArray:
+    a = asarray(a)
+    _not_empty(a, axis, op.lower())
+    if a.dtype == bool:
+        a = astype(a, "uint8")
+    if axis is not None:
+        return operator(op, axis=axis_of(axis, a.ndim), keepdims=int(keepdims))(a)
+    made = operator(op, axis=0, keepdims=0)(ops.Reshape(a, ints(-1)))
+    return ops.Reshape(made, ints(*[1] * a.ndim)) if keepdims else made
+
+
+def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
+    """The index of the largest element, the first one of several; of all elements without an axis."""
+    return _arg("ArgMax", a, axis, keepdims)
+
+
+def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
+    """The index of the smallest element, the first one of several; of all elements without an axis."""
+    return _arg("ArgMin", a, axis, keepdims)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
+    """Sums of the elements up to each one; of all elements in a row without an axis."""
+    a = asarray(a)
+    a = _counting(a) if dtype is None else astype(a, dtype)
+    if axis is None:
+        return ops.CumSum(ops.Reshape(a, ints(-1)), 0)
+    return ops.CumSum(a, axis_of(axis, a.ndim))

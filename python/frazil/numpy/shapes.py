@@ -1,0 +1,321 @@
+"""Functions that move elements, pick some or join arrays."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any, Sequence
+
+import numpy
+
+from .. import _frazil
+from ..lazy.array import LazyArray
+from ..lazy.operators import operator, ops
+from .arrays import asarray, astype, axes_of, axis_of, ints, vector
+from .ufuncs import not_equal
+
+
+def reshape(a: Any, shape: Any) -> LazyArray:
+    """The elements in another shape, of which one extent may be -1; extents may be arrays without axes."""
+    return operator("Reshape", allowzero=1)(asarray(a), vector(shape))
+
+
+def ravel(a: Any) -> LazyArray:
+    """The elements along one axis."""
+    return reshape(a, -1)
+
+
+def transpose(a: Any, axes: Sequence[int] | None = None) -> LazyArray:
+    """The axes in another order; reversed without `axes`."""
+    a = asarray(a)
+    rank = a.ndim
+    order = tuple(range(rank))[::-1] if axes is None else axes_of(tuple(axes), rank)
+    if len(order) != rank:
+        raise ValueError(f"{len(order)} axes for an array with {rank}")
+    return a if order == tuple(range(rank)) else operator("Transpose", perm=order)(a)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> LazyArray:
+    """Two axes exchanged."""
+    a = asarray(a)
+    order = list(range(a.ndim))
+    first, second = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
+    order[first], order[second] = second, first
+    return transpose(a, order)
+
+
+def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> LazyArray:
+    """Some axes in other places, the rest in order."""
+    a = asarray(a)
+    moved, to = axes_of(source, a.ndim), axes_of(destination, a.ndim)
+    order = [axis for axis in range(a.ndim) if axis not in moved]
+    for place, axis in sorted(zip(to, moved)):
+        order.insert(place, axis)
+    return transpose(a, order)
+
+
+def expand_dims(a: Any, axis: int | Sequence[int]) -> LazyArray:
+    """New axes of extent 1 at these places of the result."""
+    a = asarray(a)
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    return ops.Unsqueeze(a, ints(*axes_of(axis, a.ndim + count)))
+
+
+def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> LazyArray:
+    """Without some axes of extent 1; without all of them where none is given."""
+    a = asarray(a)
+    extents = a._extents
+    axes = [i for i, n in enumerate(extents) if n == 1] if axis is None else axes_of(axis, len(extents))
+    for each in axes:
+        if extents[each] not in (1, None):
+            raise ValueError(f"axis {each} has {extents[each]} elements, not one")
+    return ops.Squeeze(a, ints(*axes)) if axes else a
+
+
+def broadcast_to(array: Any, shape: Any) -> LazyArray:
+    """The elements repeated along axes of extent 1 and new ones."""
+    array = asarray(array)
+    wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    extents = array._extents
+    for have, want in zip(extents[::-1], wanted[::-1]):
+        if isinstance(want, int) and have not in (1, want, None):
+            raise ValueError(f"an array of shape {extents} cannot be broadcast to {wanted}")
+    if len(extents) > len(wanted):
+        raise ValueError(f"an array of shape {extents} cannot be broadcast to {wanted}")
+    return ops.Expand(array, vector(wanted))
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> LazyArray:
+    """Arrays one behind the other along an axis; flattened without one."""
+    made = list(_frazil.in_common(*(asarray(each) for each in arrays)))
+    if axis is None:
+        made, axis = [ravel(each) for each in made], 0
+    return operator("Concat", axis=axis_of(axis, made[0].ndim))(*made)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> LazyArray:
+    """Arrays of one shape along a new axis."""
+    return concatenate([expand_dims(each, axis) for each in arrays], axis)
+
+
+def vstack(tup: Sequence[Any]) -> LazyArray:
+    """Arrays below each other; those with one axis are rows."""
+    return concatenate([each if each.ndim > 1 else reshape(each, (1, -1)) for each in map(asarray, tup)])
+
+
+def hstack(tup: Sequence[Any]) -> LazyArray:
+    """Arrays beside each other."""
+    made = [each if each.ndim else reshape(each, -1) for each in map(asarray, tup)]
+    return concatenate(made, 0 if made[0].ndim == 1 else 1)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[LazyArray]:
+    """Parts, as split(), which may differ by one element."""
+    x = asarray(ary)
+    axis = axis_of(axis, x.ndim)
+    if not isinstance(indices_or_sections, int):
+        return _split_at(x, list(indices_or_sections), axis)
+    if indices_or_sections < 1:
+        raise ValueError(f"{indices_or_sections} parts")
+    extent = x._extents[axis]
+    if extent is None:
+        raise ValueError("the extent of an array of a traced function is not known: give the indices of the parts")
+    least, more = divmod(extent, indices_or_sections)
+    return _split_to(x, [least + 1] * more + [least] * (indices_or_sections - more), axis)
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[LazyArray]:
+    """Equal parts along an axis, so many of them; or parts that begin at some indices."""
+    x = asarray(ary)
+    place = axis_of(axis, x.ndim)
+    if isinstance(indices_or_sections, int) and indices_or_sections > 0:
+        extent = x._extents[place]
+        if extent is None:
+            return list(
+                _several(operator("Split", indices_or_sections, axis=place, num_outputs=indices_or_sections)(x))
+            )
+        if extent % indices_or_sections:
+            raise ValueError(f"{extent} elements are no {indices_or_sections} equal parts")
+    return array_split(x, indices_or_sections, axis)
+
+
+def _several(made: Any) -> tuple[LazyArray, ...]:
+    return made if isinstance(made, tuple) else (made,)
+
+
+def _split_to(x: LazyArray, sizes: list[int], axis: int) -> list[LazyArray]:
+    return list(_several(operator("Split", len(sizes), axis=axis)(x, ints(*sizes))))
+
+
+def _split_at(x: LazyArray, indices: list[int], axis: int) -> list[LazyArray]:
+    bounds = [0, *indices, None]
+    key = (slice(None),) * axis
+    return [x[(*key, slice(begin, end))] for begin, end in zip(bounds, bounds[1:])]
+
+
+def take(a: Any, indices: Any, axis: int | None = None) -> LazyArray:
+    """Elements at some indices along an axis; of the flattened array without one."""
+    a = asarray(a)
+    a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, a.ndim))
+    return operator("Gather", axis=axis)(a, _indices(indices))
+
+
+def _indices(indices: Any) -> LazyArray:
+    made = asarray(indices)
+    if made.dtype.kind not in "iu":
+        if not isinstance(indices, LazyArray) and made.size == 0:
+            return astype(made, "int64")
+        raise IndexError(f"indices are integers, not {made.dtype}")
+    return made if made.dtype in (numpy.int32, numpy.int64) else astype(made, "int64")
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int) -> LazyArray:
+    """Elements at indices of their own along an axis."""
+    arr = asarray(arr)
+    return operator("GatherElements", axis=axis_of(axis, arr.ndim))(arr, _indices(indices))
+
+
+def nonzero(a: Any) -> tuple[LazyArray, ...]:
+    """The indices of elements that are not 0, an array for each axis."""
+    a = asarray(a)
+    rows = ops.NonZero(astype(a, bool) if a.dtype.kind not in "biuf" else a)
+    return tuple(rows[axis] for axis in range(a.ndim))
+
+
+def tile(A: Any, reps: int | Sequence[int]) -> LazyArray:
+    """The array repeated so often along each axis."""
+    A, counts = asarray(A), list(reps) if isinstance(reps, (tuple, list)) else [reps]
+    counts = [1] * (A.ndim - len(counts)) + counts
+    if len(counts) > A.ndim:
+        A = expand_dims(A, tuple(range(len(counts) - A.ndim)))
+    return ops.Tile(A, vector(counts))
+
+
+def flip(m: Any, axis: int | Sequence[int] | None = None) -> LazyArray:
+    """The elements in reversed order along axes; along all without one."""
+    m = asarray(m)
+    axes = range(m.ndim) if axis is None else axes_of(axis, m.ndim)
+    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
+
+
+def tril(m: Any, k: int = 0) -> LazyArray:
+    """Zeros above a diagonal."""
+    return operator("Trilu", upper=0)(asarray(m), k)
+
+
+def triu(m: Any, k: int = 0) -> LazyArray:
+    """Zeros below a diagonal."""
+    return operator("Trilu", upper=1)(asarray(m), k)
+
+
+def _sorted(a: Any, axis: int | None) -> tuple[LazyArray, LazyArray]:
+    a = asarray(a)
+    a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, a.ndim))
+    count = a.shape[axis]
+    values, indices = operator("TopK", 2, axis=axis, largest=0)(a, vector([count]))
+    return values, indices
+
+
+def sort(a: Any, axis: int | None = -1) -> LazyArray:
+    """The elements in ascending order along an axis; flattened without one."""
+    a = asarray(a)
+    return astype(_sorted(astype(a, "uint8"), axis)[0], bool) if a.dtype == bool else _sorted(a, axis)[0]
+
+
+def argsort(a: Any, axis: int | None = -1) -> LazyArray:
+    """The indices that sort; equal elements keep their order."""
+    a = asarray(a)
+    return _sorted(astype(a, "uint8") if a.dtype == bool else a, axis)[1]
+
+
+def take_at(a: LazyArray, key: Any) -> LazyArray:
+    """What stands in brackets: integers, slices, None, Ellipsis, arrays of integers, one array of bools."""
+    parts = _whole_key(a, key if isinstance(key, tuple) else (key,))
+    news = [i for i, part in enumerate(_results(parts)) if part is None]
+    plain = [part for part in parts if part is not None]
+    a = _take_slices(a, [(axis, part) for axis, part in enumerate(plain) if isinstance(part, slice)])
+    chosen = [(axis, part) for axis, part in enumerate(plain) if not isinstance(part, slice)]
+    if any(_is_array(part) for _, part in chosen) and (len(chosen) > 1 or news):
+        return _take_arrays(a, parts)
+    for axis, part in reversed(chosen):
+        a = operator("Gather", axis=axis)(a, _checked(part, a._extents[axis]))
+    return ops.Unsqueeze(a, ints(*news)) if news else a
+
+
+def _is_array(part: Any) -> bool:
+    return isinstance(part, LazyArray) and part.ndim > 0
+
+
+def _results(parts: list[Any]) -> list[Any]:
+    """The parts that make axes of the result, where arrays are alone."""
+    return [part for part in parts if part is None or isinstance(part, slice)]
+
+
+def _whole_key(a: LazyArray, key: tuple[Any, ...]) -> list[Any]:
+    """A part for each axis, and None for new ones; arrays and integers as lazy arrays."""
+    parts = [part if _stays(part) else _index(part) for part in key]
+    parts = [each for part in parts for each in (part if isinstance(part, tuple) else (part,))]
+    used = builtins.sum(part is not None and part is not Ellipsis for part in parts)
+    if used > a.ndim:
+        raise IndexError(f"{used} indices for an array with {a.ndim} axes")
+    dots = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index has at most one '...'")
+    at = dots[0] if dots else len(parts)
+    return [*parts[:at], *[slice(None)] * (a.ndim - used), *parts[at + 1 :]]
+
+
+def _stays(part: Any) -> bool:
+    return part is None or part is Ellipsis or isinstance(part, slice)
+
+
+def _index(part: Any) -> Any:
+    """An index as a lazy array; one of bools as those of its elements that hold."""
+    if isinstance(part, bool):
+        raise IndexError("a single bool is no index")
+    if isinstance(part, int):
+        return ints(part).reshape(())
+    made = asarray(part)
+    return nonzero(made) if made.dtype == bool and made.ndim else _indices(part)
+
+
+def _checked(part: LazyArray, extent: int | None) -> LazyArray:
+    return part
+
+
+def _take_slices(a: LazyArray, slices: list[tuple[int, slice]]) -> LazyArray:
+    rows = []
+    far = numpy.iinfo(numpy.int64)
+    for axis, part in slices:
+        if part == slice(None):
+            continue
+        step = 1 if part.step is None else part.step
+        if step == 0:
+            raise ValueError("the step of a slice is 0")
+        start = part.start if part.start is not None else (0 if step > 0 else far.max)
+        stop = part.stop if part.stop is not None else (far.max if step > 0 else far.min)
+        rows.append((start, stop, axis, step))
+    if not rows:
+        return a
+    return ops.Slice(a, *(vector(list(column)) for column in zip(*rows)))
+
+
+def _take_arrays(a: LazyArray, parts: list[Any]) -> LazyArray:
+    """Elements at several arrays of indices, which are broadcast; their axes come where the first of them stands, or first
+    where something stands in between."""
+    places = [i for i, part in enumerate(parts) if isinstance(part, LazyArray)]
+    axes = [axis for axis, part in enumerate(part for part in parts if part is not None) if isinstance(part, LazyArray)]
+    indices = [parts[i] for i in places]
+    whole = indices[0]
+    for index in indices[1:]:
+        whole = whole + index * 0
+    columns = [expand_dims(index + whole * 0, -1) for index in indices]
+    rest = [axis for axis in range(a.ndim) if axis not in axes]
+    made = ops.GatherND(transpose(a, [*axes, *rest]), concatenate(columns, -1))
+    # Axes: those of the indices, then those of the rest; new ones are put in between.
+    rank = whole.ndim
+    adjacent = places == list(range(places[0], places[0] + len(places)))
+    before = len(_results(parts[: places[0]])) if adjacent else 0
+    news = [i for i, part in enumerate(_results(parts)) if part is None]
+    made = ops.Unsqueeze(made, ints(*(rank + new for new in news))) if news else made
+    return moveaxis(made, tuple(range(rank)), tuple(range(before, before + rank))) if before else made

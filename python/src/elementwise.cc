@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <array>
+#include <deque>
+
+#include "python/src/dtypes.h"
+#include "python/src/lazy.h"
+
+// The functions by elements under NumPy's names: for each the operator that it is, and what becomes of element types
+// that the operator does not have, or has with another meaning.
+namespace frazil::python {
+namespace {
+
+/// What operands are cast to, once they have one element type.
+enum class Rule : std::uint8_t {
+  numbers,   ///< nothing
+  inexact,   ///< integers to reals of their size, as NumPy does
+  quotient,  ///< integers to float64
+  whole,     ///< nothing; the identity for integers
+  order,     ///< bools to integers
+  truth,     ///< all to bool
+  bits,      ///< nothing; reals are refused
+  special,   ///< integers to reals, which have no such value
+};
+
+struct Row {
+  const char* name;
+  const char* parameters;
+  const char* doc;
+  Rule rule;
+  const char* op;
+  const char* of_bools = nullptr;  ///< the operator for bools; null: none, or the same where the rule casts
+  bool negated = false;
+};
+
+constexpr Row kRows[] = {
+    {"add", "x1, x2", "x1 + x2.", Rule::numbers, "Add", "Or"},
+    {"subtract", "x1, x2", "x1 - x2.", Rule::numbers, "Sub"},
+    {"multiply", "x1, x2", "x1 * x2.", Rule::numbers, "Mul", "And"},
+    {"divide", "x1, x2", "x1 / x2; of integers float64.", Rule::quotient, "Div"},
+    {"power", "x1, x2", "x1 ** x2.", Rule::numbers, "Pow"},
+    {"matmul", "x1, x2", "The matrix product, over the axes before the last two broadcast.", Rule::numbers, "MatMul"},
+    {"maximum", "x1, x2", "The larger elements.", Rule::numbers, "Max", "Or"},
+    {"minimum", "x1, x2", "The smaller elements.", Rule::numbers, "Min", "And"},
+    {"equal", "x1, x2", "x1 == x2.", Rule::numbers, "Equal", "Equal"},
+    {"not_equal", "x1, x2", "x1 != x2.", Rule::numbers, "Equal", "Equal", true},
+    {"less", "x1, x2", "x1 < x2.", Rule::order, "Less"},
+    {"less_equal", "x1, x2", "x1 <= x2.", Rule::order, "LessOrEqual"},
+    {"greater", "x1, x2", "x1 > x2.", Rule::order, "Greater"},
+    {"greater_equal", "x1, x2", "x1 >= x2.", Rule::order, "GreaterOrEqual"},
+    {"logical_and", "x1, x2", "Whether both are not 0.", Rule::truth, "And"},
+    {"logical_or", "x1, x2", "Whether any is not 0.", Rule::truth, "Or"},
+    {"logical_xor", "x1, x2", "Whether exactly one is not 0.", Rule::truth, "Xor"},
+    {"bitwise_and", "x1, x2", "x1 & x2.", Rule::bits, "BitwiseAnd", "And"},
+    {"bitwise_or", "x1, x2", "x1 | x2.", Rule::bits, "BitwiseOr", "Or"},
+    {"bitwise_xor", "x1, x2", "x1 ^ x2.", Rule::bits, "BitwiseXor", "Xor"},
+    {"negative", "x", "-x.", Rule::numbers, "Neg"},
+    {"positive", "x", "+x.", Rule::numbers, "Identity"},
+    {"absolute", "x", "Without the sign.", Rule::numbers, "Abs", "Identity"},
+    {"sign", "x", "-1, 0 or 1.", Rule::numbers, "Sign"},
+    {"invert", "x", "~x.", Rule::bits, "BitwiseNot", "Not"},
+    {"logical_not", "x", "Whether it is 0.", Rule::truth, "Not"},
+    {"floor", "x", "Rounded down.", Rule::whole, "Floor"},
+    {"ceil", "x", "Rounded up.", Rule::whole, "Ceil"},
+    {"rint", "x", "Rounded to the nearest, half to even.", Rule::whole, "Round"},
+    {"isnan", "x", "Whether it is not a number.", Rule::special, "IsNaN"},
+    {"isinf", "x", "Whether it is infinite.", Rule::special, "IsInf"},
+    {"exp", "x", "e ** x.", Rule::inexact, "Exp"},
+    {"log", "x", "The natural logarithm.", Rule::inexact, "Log"},
+    {"sqrt", "x", "The square root.", Rule::inexact, "Sqrt"},
+    {"sin", "x", "The sine.", Rule::inexact, "Sin"},
+    {"cos", "x", "The cosine.", Rule::inexact, "Cos"},
+    {"tan", "x", "The tangent.", Rule::inexact, "Tan"},
+    {"arcsin", "x", "The arc sine.", Rule::inexact, "Asin"},
+    {"arccos", "x", "The arc cosine.", Rule::inexact, "Acos"},
+    {"arctan", "x", "The arc tangent.", Rule::inexact, "Atan"},
+    {"sinh", "x", "The hyperbolic sine.", Rule::inexact, "Sinh"},
+    {"cosh", "x", "The hyperbolic cosine.", Rule::inexact, "Cosh"},
+    {"tanh", "x", "The hyperbolic tangent.", Rule::inexact, "Tanh"},
+    {"arcsinh", "x", "The inverse hyperbolic sine.", Rule::inexact, "Asinh"},
+    {"arccosh", "x", "The inverse hyperbolic cosine.", Rule::inexact, "Acosh"},
+    {"arctanh", "x", "The inverse hyperbolic tangent.", Rule::inexact, "Atanh"},
+};
+
+bool is_integer(Dtype dtype) { return dtype >= Dtype::i8 && dtype <= Dtype::u64; }
+bool is_real(Dtype dtype) {
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f32 || dtype == Dtype::f64;
+}
+
+Dtype real_of_size(Dtype dtype) {
+  const std::size_t bytes = byte_size(dtype);
+  return bytes == 1 ? Dtype::f16 : bytes == 2 ? Dtype::f32 : Dtype::f64;
+}
+
+Dtype cast_by(Rule rule, Dtype dtype) {
+  const bool exact = dtype == Dtype::boolean || is_integer(dtype);
+  switch (rule) {
+    case Rule::inexact: return exact ? real_of_size(dtype) : dtype;
+    case Rule::quotient: return exact ? Dtype::f64 : dtype;
+    case Rule::special: return exact ? Dtype::f32 : dtype;
+    case Rule::order: return dtype == Dtype::boolean ? Dtype::u8 : dtype;
+    case Rule::truth: return Dtype::boolean;
+    default: return dtype;
+  }
+}
+
+}  // namespace
+
+/// What is done with operands of one element type.
+struct Step {
+  Dtype cast;
+  std::optional<Operator> op;
+};
+
+struct Elementwise {
+  const Row* row;
+  std::array<std::optional<Step>, kDtypes> steps;  ///< made on first use
+  std::string text_signature;
+};
+
+namespace {
+
+[[noreturn]] void refuse_type(const Row& row, Dtype dtype, const char* what) {
+  PyErr_Format(PyExc_TypeError, "%s() of %s: %s", row.name, python_name(dtype), what);
+  throw py::error_already_set();
+}
+
+const char* operator_for(const Row& row, Dtype given, Dtype cast) {
+  if (row.rule == Rule::bits && is_real(given)) refuse_type(row, given, "only integers and bools have bits");
+  if (row.rule == Rule::whole && !is_real(given)) return "Identity";
+  if (cast != Dtype::boolean || row.rule == Rule::truth) return row.op;
+  if (row.of_bools == nullptr) refuse_type(row, given, "there is none for bools; cast them by astype()");
+  return row.of_bools;
+}
+
+Step& step_of(Elementwise& of, Dtype dtype) {
+  std::optional<Step>& step = of.steps[static_cast<std::size_t>(dtype)];
+  if (!step) {
+    const Dtype cast = cast_by(of.row->rule, dtype);
+    step = Step{cast, Operator(operator_for(*of.row, dtype, cast))};
+  }
+  return *step;
+}
+
+Elementwise& changing(const Elementwise& of) { return const_cast<Elementwise&>(of); }
+
+/// An argument of a call: an array, or a number that has no element type yet.
+struct Argument {
+  Argument(const Argument&) = delete;
+  Argument& operator=(const Argument&) = delete;
+  Argument(PyObject* object, const char* what) : array(lazy_of(object)) {
+    if (array != nullptr) return;
+    number = number_of(object);
+    if (!number) become(array_operand(object, what));
+  }
+  void become(LazyArray made) {
+    own = std::move(made);
+    array = &own;
+    number.reset();
+  }
+  /// In another element type.
+  void cast_to(Dtype dtype, const Line& line) {
+    if (number) {
+      become(literal_of(*number, dtype));
+    } else if (array->dtype() != dtype) {
+      become(cast(*array, dtype, line));
+    }
+  }
+  const LazyArray* array;
+  LazyArray own;
+  std::optional<Number> number;
+};
+
+/// Arrays among themselves, then numbers beside them.
+Dtype common(const auto& arguments) {
+  std::optional<Dtype> all;
+  for (const Argument& each : arguments) {
+    if (!each.number) all = all ? common_dtype(*all, each.array->dtype()) : each.array->dtype();
+  }
+  const bool only_numbers = !all;
+  for (const Argument& each : arguments) {
+    if (!each.number) continue;
+    const Dtype own = default_dtype(*each.number);
+    all = !all ? own : only_numbers ? common_dtype(*all, own) : dtype_beside(*each.number, *all);
+  }
+  return *all;
+}
+
+LazyArray negated_if(const Elementwise& function, LazyArray made, const Line& line) {
+  if (!function.row->negated) return made;
+  static const Operator negate("Not");
+  return negate({Operand(made, line)});
+}
+
+/// NumPy has no reciprocals of integers.
+void check_exponent(const Row& row, const Argument& exponent, Dtype dtype) {
+  const bool negative = exponent.number && exponent.number->kind == Number::Kind::integer && exponent.number->whole < 0;
+  if (!negative || row.op != std::string_view("Pow") || !is_integer(dtype)) return;
+  PyErr_SetString(PyExc_ValueError, "integers have no negative integer powers: cast them by astype()");
+  throw py::error_already_set();
+}
+
+PyObject* call_on_two(Elementwise& function, PyObject* first, PyObject* second, const Line& line) {
+  std::array<Argument, 2> both{Argument(first, function.row->name), Argument(second, function.row->name)};
+  auto& [x, y] = both;
+  const Dtype dtype = common(both);
+  check_exponent(*function.row, y, dtype);
+  const Step& step = step_of(function, dtype);
+  x.cast_to(step.cast, line);
+  y.cast_to(step.cast, line);
+  return lazy_object(negated_if(function, (*step.op)({Operand(*x.array, line), Operand(*y.array, line)}), line));
+}
+
+PyObject* call_on_one(Elementwise& function, PyObject* first, const Line& line) {
+  Argument x(first, function.row->name);
+  const Dtype dtype = x.number ? default_dtype(*x.number) : x.array->dtype();
+  const Step& step = step_of(function, dtype);
+  x.cast_to(step.cast, line);
+  return lazy_object((*step.op)({Operand(*x.array, line)}));
+}
+
+/// Several as arrays of the element type that they have in common.
+PyObject* in_common(PyObject*, PyObject* const* objects, Py_ssize_t count) {
+  return guarded([&] {
+    const Line line = user_line();
+    std::deque<Argument> arguments;
+    for (Py_ssize_t i = 0; i < count; ++i) arguments.emplace_back(objects[i], "an array");
+    if (arguments.empty()) refuse("expected at least one array");
+    const Dtype dtype = common(arguments);
+    py::tuple all(arguments.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      arguments[i].cast_to(dtype, line);
+      PyTuple_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(i), lazy_object(*arguments[i].array));
+    }
+    return all.release().ptr();
+  });
+}
+
+std::deque<Elementwise>& all() {
+  static auto& functions = *new std::deque<Elementwise>;
+  return functions;
+}
+
+std::size_t count_parameters(const Row& row) { return std::string_view(row.parameters).contains(',') ? 2 : 1; }
+
+PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&]() -> PyObject* {
+    const auto& function = *static_cast<const Elementwise*>(PyCapsule_GetPointer(self, nullptr));
+    const std::size_t wanted = count_parameters(*function.row);
+    if (static_cast<std::size_t>(count) != wanted) {
+      PyErr_Format(PyExc_TypeError, "%s() takes %zu arguments, got %zd", function.row->name, wanted, count);
+      throw py::error_already_set();
+    }
+    return call(function, arguments[0], wanted == 2 ? arguments[1] : nullptr);
+  });
+}
+
+PyMethodDef functions_of_arrays[] = {
+    {"in_common", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(in_common)), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+PyObject* call(const Elementwise& function, PyObject* x, PyObject* y) {
+  const Line line = user_line();
+  return y != nullptr ? call_on_two(changing(function), x, y, line) : call_on_one(changing(function), x, line);
+}
+
+const Elementwise* elementwise(std::string_view name) {
+  const auto at = std::ranges::find_if(all(), [&](const Elementwise& each) { return each.row->name == name; });
+  return at == all().end() ? nullptr : &*at;
+}
+
+void bind_elementwise(py::module_& m) {
+  if (PyModule_AddFunctions(m.ptr(), functions_of_arrays) != 0) throw py::error_already_set();
+  static auto& methods = *new std::deque<PyMethodDef>;  // functions refer to them
+  py::dict functions;
+  for (const Row& row : kRows) {
+    Elementwise& function = all().emplace_back(Elementwise{&row, {}, {}});
+    function.text_signature = std::string(row.name) + "(" + row.parameters + ", /)\n--\n\n" + row.doc;
+    methods.push_back({row.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_function)),
+                       METH_FASTCALL, function.text_signature.c_str()});
+    const auto self = py::reinterpret_steal<py::object>(PyCapsule_New(&function, nullptr, nullptr));
+    functions[row.name] = py::reinterpret_steal<py::object>(
+        PyCFunction_NewEx(&methods.back(), self.ptr(), py::str("frazil.numpy").release().ptr()));
+  }
+  m.attr("elementwise") = functions;
+}
+
+}  // namespace frazil::python

@@ -1,0 +1,310 @@
+#include <new>
+
+#include "python/src/arrays.h"
+#include "python/src/dtypes.h"
+#include "python/src/lazy.h"
+
+namespace frazil::python {
+namespace {
+
+PyTypeObject* base_class = nullptr;   // frazil._frazil.LazyArray
+PyTypeObject* final_class = nullptr;  // frazil.LazyArray, which is derived from it
+PyObject* index_function = nullptr;   // of an array and what stands in brackets
+
+LazyObject* of(PyObject* object) { return reinterpret_cast<LazyObject*>(object); }
+const LazyArray& array_in(PyObject* object) { return of(object)->array; }
+
+void destroy(PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  of(object)->array.~LazyArray();
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+// ---- operators ----
+
+bool is_operand(PyObject* object) {
+  return lazy_of(object) != nullptr || PyLong_Check(object) || PyFloat_Check(object) || is_array_like(object);
+}
+
+/// A name as a template argument.
+template <std::size_t N>
+struct Name {
+  constexpr Name(const char (&text)[N]) { std::copy_n(text, N, chars); }  // NOLINT(google-explicit-constructor)
+  char chars[N];
+};
+
+template <Name name>
+const Elementwise& named() {
+  static const Elementwise& function = *elementwise(name.chars);
+  return function;
+}
+
+template <Name name>
+PyObject* binary(PyObject* x, PyObject* y) {
+  return guarded([&] {
+    if (!is_operand(x) || !is_operand(y)) return Py_NewRef(Py_NotImplemented);
+    return call(named<name>(), x, y);
+  });
+}
+
+PyObject* power(PyObject* x, PyObject* y, PyObject* modulus) {
+  return modulus == Py_None ? binary<"power">(x, y) : Py_NewRef(Py_NotImplemented);
+}
+
+template <Name name>
+PyObject* unary(PyObject* x) {
+  return guarded([&] { return call(named<name>(), x); });
+}
+
+PyObject* compare(PyObject* x, PyObject* y, int operation) {
+  switch (operation) {
+    case Py_LT: return binary<"less">(x, y);
+    case Py_LE: return binary<"less_equal">(x, y);
+    case Py_EQ: return binary<"equal">(x, y);
+    case Py_NE: return binary<"not_equal">(x, y);
+    case Py_GT: return binary<"greater">(x, y);
+    default: return binary<"greater_equal">(x, y);
+  }
+}
+
+// ---- values ----
+
+Array only_element(PyObject* object) {
+  Array value = array_in(object).value();
+  if (value.is_tensor() && value.count() == 1) return value;
+  PyErr_SetString(PyExc_ValueError, "an array has one truth value, and one number, only where it has one element");
+  throw py::error_already_set();
+}
+
+int truth(PyObject* object) {
+  return guarded_int([&] { return only_element(object).number(0) != 0 ? 1 : 0; });
+}
+
+PyObject* as_float(PyObject* object) {
+  return guarded([&] { return PyFloat_FromDouble(only_element(object).number(0)); });
+}
+
+PyObject* item(PyObject* object) { return py::object(object_of(only_element(object)).attr("item")()).release().ptr(); }
+
+PyObject* as_int(PyObject* object) {
+  return guarded([&] { return PyNumber_Long(py::reinterpret_steal<py::object>(item(object)).ptr()); });
+}
+
+/// Only integers without axes are indices.
+PyObject* as_index(PyObject* object) {
+  return guarded([&]() -> PyObject* {
+    const Dtype dtype = array_in(object).dtype();
+    if (dtype >= Dtype::i8 && dtype <= Dtype::u64 && api::detail::extents(array_in(object)).empty())
+      return item(object);
+    PyErr_SetString(PyExc_TypeError, "only an integer array without axes can be an index");
+    throw py::error_already_set();
+  });
+}
+
+PyObject* numpy_value(PyObject* object, PyObject*) {
+  return guarded([&] {
+    const Array value = array_in(object).value();
+    return (value.is_tensor() ? read_only(value) : object_of(value)).release().ptr();
+  });
+}
+
+PyObject* explain(PyObject* object, PyObject*) {
+  return guarded([&] { return py::str(array_in(object).explain()).release().ptr(); });
+}
+
+PyObject* is_there(PyObject* object, void*) { return PyBool_FromLong(api::detail::is_there(array_in(object)) ? 1 : 0); }
+PyObject* is_traced(PyObject* object, void*) {
+  return PyBool_FromLong(api::detail::is_traced(array_in(object)) ? 1 : 0);
+}
+
+// ---- types ----
+
+PyObject* dtype(PyObject* object, void*) {
+  return guarded([&] { return Py_NewRef(numpy_dtype(array_in(object).dtype())); });
+}
+
+PyObject* rank(PyObject* object, void*) {
+  return guarded([&] { return PyLong_FromSize_t(api::detail::extents(array_in(object)).size()); });
+}
+
+/// A tuple, in which None is an extent that only a run of the recorded graph has.
+PyObject* extents(PyObject* object, void*) {
+  return guarded([&] {
+    const Sizes sizes = api::detail::extents(array_in(object));
+    py::tuple all(sizes.size());
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      all[axis] = sizes[axis] < 0 ? py::object(py::none()) : py::object(py::int_(sizes[axis]));
+    }
+    return all.release().ptr();
+  });
+}
+
+Py_ssize_t length(PyObject* object) {
+  try {
+    const Sizes sizes = api::detail::extents(array_in(object));
+    if (!sizes.empty() && sizes[0] >= 0) return sizes[0];
+    PyErr_SetString(PyExc_TypeError, sizes.empty() ? "an array without axes has no length"
+                                                   : "the length of an array of a traced function is not known");
+  } catch (...) {
+    set_python_error();
+  }
+  return -1;
+}
+
+// ---- elements ----
+
+PyObject* row_of(const LazyArray& array, std::int64_t index) {
+  const Sizes sizes = api::detail::extents(array);
+  const bool inside = !sizes.empty() && (sizes[0] < 0 || (index >= -sizes[0] && index < sizes[0]));
+  if (inside) {
+    if (array.is_parameter()) return lazy_object(api::row(array, index));
+    static const Operator gather("Gather", {{"axis", 0}});
+    const LazyArray at = literal_of({Number::Kind::integer, static_cast<double>(index), index}, Dtype::i64);
+    const Line line = user_line();
+    return lazy_object(gather({Operand(array, line), Operand(at, line)}));
+  }
+  if (sizes.empty()) {
+    PyErr_SetString(PyExc_IndexError, "an array without axes has no elements to choose from");
+  } else {
+    PyErr_Format(PyExc_IndexError, "index %lld of an axis of %lld elements", static_cast<long long>(index),
+                 static_cast<long long>(sizes[0]));
+  }
+  throw py::error_already_set();
+}
+
+PyObject* element(PyObject* object, PyObject* key) {
+  return guarded([&]() -> PyObject* {
+    if (!PyLong_CheckExact(key)) return PyObject_CallFunctionObjArgs(index_function, object, key, nullptr);
+    const std::int64_t index = PyLong_AsLongLong(key);
+    if (index == -1 && PyErr_Occurred() != nullptr) return nullptr;
+    return row_of(array_in(object), index);
+  });
+}
+
+PyMethodDef methods[] = {
+    {"numpy", numpy_value, METH_NOARGS,
+     "numpy($self, /)\n--\n\nThe value, as an array that cannot be written. Runs what it depends on."},
+    {"explain", explain, METH_NOARGS,
+     "explain($self, /)\n--\n\nHow what this array depends on would run: the passes and the plan."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef members[] = {
+    {"dtype", dtype, nullptr, "NumPy's dtype.", nullptr}, {"ndim", rank, nullptr, "The number of axes.", nullptr},
+    {"_extents", extents, nullptr, nullptr, nullptr},     {"_there", is_there, nullptr, nullptr, nullptr},
+    {"_traced", is_traced, nullptr, nullptr, nullptr},    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+template <class F>
+PyType_Slot slot(int number, F* function) {
+  return {number, reinterpret_cast<void*>(function)};
+}
+
+PyType_Slot* slots() {
+  static PyType_Slot all[] = {
+      slot(Py_tp_dealloc, destroy),
+      slot(Py_tp_richcompare, compare),
+      {Py_tp_methods, methods},
+      {Py_tp_getset, members},
+      slot(Py_mp_length, length),
+      slot(Py_mp_subscript, element),
+      slot(Py_nb_add, binary<"add">),
+      slot(Py_nb_subtract, binary<"subtract">),
+      slot(Py_nb_multiply, binary<"multiply">),
+      slot(Py_nb_true_divide, binary<"divide">),
+      slot(Py_nb_matrix_multiply, binary<"matmul">),
+      slot(Py_nb_power, power),
+      slot(Py_nb_and, binary<"bitwise_and">),
+      slot(Py_nb_or, binary<"bitwise_or">),
+      slot(Py_nb_xor, binary<"bitwise_xor">),
+      slot(Py_nb_negative, unary<"negative">),
+      slot(Py_nb_positive, unary<"positive">),
+      slot(Py_nb_absolute, unary<"absolute">),
+      slot(Py_nb_invert, unary<"invert">),
+      slot(Py_nb_bool, truth),
+      slot(Py_nb_float, as_float),
+      slot(Py_nb_int, as_int),
+      slot(Py_nb_index, as_index),
+      {0, nullptr},
+  };
+  return all;
+}
+
+}  // namespace
+
+PyTypeObject* lazy_class() { return final_class; }
+
+const LazyArray* lazy_of(PyObject* object) {
+  if (Py_TYPE(object) == final_class || PyObject_TypeCheck(object, base_class)) return &array_in(object);
+  return nullptr;
+}
+
+PyObject* lazy_object(LazyArray array) {
+  PyObject* const object = final_class->tp_alloc(final_class, 0);
+  if (object == nullptr) throw py::error_already_set();
+  new (&of(object)->array) LazyArray(std::move(array));
+  return object;
+}
+
+PyObject* lazy_objects(std::span<LazyArray> arrays) {
+  if (arrays.size() == 1) return lazy_object(std::move(arrays[0]));
+  py::tuple all(arrays.size());
+  for (std::size_t k = 0; k < arrays.size(); ++k) {
+    PyTuple_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(k), lazy_object(std::move(arrays[k])));
+  }
+  return all.release().ptr();
+}
+
+namespace {
+
+/// An array of a value: `copy` without one borrows memory where that is possible. Numbers and lists take `dtype`.
+py::object make_array(const py::object& value, const py::object& dtype, bool copy, bool parameter) {
+  if (const LazyArray* const known = lazy_of(value.ptr()))
+    return py::reinterpret_steal<py::object>(lazy_object(*known));
+  const auto wanted = dtype.is_none() ? std::nullopt : std::optional(dtype_of_object(dtype, "an array"));
+  if (const auto number = number_of(value.ptr())) {
+    return py::reinterpret_steal<py::object>(lazy_object(literal_of(*number, wanted.value_or(default_dtype(*number)))));
+  }
+  Array array = array_of(value, {"an array", Array::Kind::tensor, wanted, {}});
+  if (!array.is_tensor()) refuse("an array is made of numbers, not of " + py::repr(value).cast<std::string>());
+  if (copy) array = copied(std::move(array));
+  return py::reinterpret_steal<py::object>(lazy_object(parameter ? api::parameter(array) : LazyArray(array)));
+}
+
+/// Numbers of int64, which what is compiled may contain.
+PyObject* make_ints(PyObject*, PyObject* const* numbers, Py_ssize_t count) {
+  return guarded([&] {
+    std::vector<std::int64_t> values;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(numbers[i]));
+      if (!index) throw py::error_already_set();
+      values.push_back(PyLong_AsLongLong(index.ptr()));
+      if (values.back() == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    }
+    return lazy_object(Array::of<std::int64_t>({count}, std::span<const std::int64_t>(values)));
+  });
+}
+
+PyMethodDef functions[] = {
+    {"lazy_ints", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_ints)), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void bind_lazy_class(py::module_& m) {
+  if (PyModule_AddFunctions(m.ptr(), functions) != 0) throw py::error_already_set();
+  m.def("lazy_array", &make_array);
+  PyType_Spec spec{"frazil._frazil.LazyArray", sizeof(LazyObject), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots()};
+  base_class = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (base_class == nullptr) throw py::error_already_set();
+  m.attr("LazyArray") = py::handle(reinterpret_cast<PyObject*>(base_class));
+  m.def("set_lazy_class", [](const py::object& derived, const py::object& index) {
+    final_class = reinterpret_cast<PyTypeObject*>(Py_NewRef(derived.ptr()));
+    index_function = Py_NewRef(index.ptr());
+  });
+}
+
+}  // namespace frazil::python

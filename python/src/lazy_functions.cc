@@ -1,0 +1,166 @@
+#include <cstddef>
+#include <new>
+
+#include "python/src/lazy.h"
+
+// Functions that are recorded once and called as one node, and control flow of what is being recorded.
+namespace frazil::python {
+namespace {
+
+struct FunctionObject {
+  PyObject ob_base;
+  vectorcallfunc call;
+  PyObject* body;  ///< of arrays, which returns a list of arrays
+  Function function;
+};
+
+FunctionObject* of(PyObject* object) { return reinterpret_cast<FunctionObject*>(object); }
+
+PyTypeObject* function_class = nullptr;
+
+Arrays arrays_of(py::handle sequence, const char* what) {
+  Arrays arrays;
+  for (const py::handle each : sequence) {
+    const LazyArray* const array = lazy_of(each.ptr());
+    if (array == nullptr) refuse(std::string(what) + ": expected arrays, got " + py::repr(each).cast<std::string>());
+    arrays.push_back(*array);
+  }
+  return arrays;
+}
+
+py::tuple tuple_of(std::span<const LazyArray> arrays) {
+  py::tuple all(arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    PyTuple_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(i), lazy_object(arrays[i]));
+  }
+  return all;
+}
+
+/// Calls a function of arrays that returns several.
+Arrays called(PyObject* function, std::span<const LazyArray> arguments, const char* what) {
+  if (function == nullptr) refuse("a recorded function is used after its end");
+  const auto made = py::reinterpret_steal<py::object>(PyObject_CallObject(function, tuple_of(arguments).ptr()));
+  if (!made) throw py::error_already_set();
+  return arrays_of(made, what);
+}
+
+/// Has what functions of this thread would compute for later calls let go of while it still has the interpreter's lock.
+void clean_up_after_thread() {
+  constexpr const char* kKey = "frazil";
+  thread_local bool known = false;
+  if (std::exchange(known, true)) return;
+  PyObject* const own = PyThreadState_GetDict();
+  if (own == nullptr) return;
+  const auto end = py::reinterpret_steal<py::object>(
+      PyCapsule_New(function_class, kKey, [](PyObject*) { api::detail::forget_thread(); }));
+  if (!end || PyDict_SetItemString(own, kKey, end.ptr()) != 0) throw py::error_already_set();
+}
+
+PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    clean_up_after_thread();
+    const Line line = user_line();
+    std::vector<Operand> operands;
+    for (Py_ssize_t i = 0; i < PyVectorcall_NARGS(flags); ++i) {
+      const LazyArray* const array = lazy_of(arguments[i]);
+      if (array == nullptr) refuse("a recorded function takes arrays");
+      operands.emplace_back(*array, line);
+    }
+    std::vector<LazyArray> results = of(self)->function.call(operands);
+    return lazy_objects(results);
+  });
+}
+
+int traverse(PyObject* object, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(of(object)->body);
+  return 0;
+}
+
+int clear(PyObject* object) {
+  Py_CLEAR(of(object)->body);
+  return 0;
+}
+
+void destroy(PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  clear(object);
+  of(object)->function.~Function();
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+PyTypeObject* make_type() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, call), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr},
+  };
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+      {Py_tp_members, members},
+      {0, nullptr},
+  };
+  constexpr unsigned flags =
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  static PyType_Spec spec{"frazil._frazil.LazyFunction", sizeof(FunctionObject), 0, flags, slots};
+  auto* const type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (type == nullptr) throw py::error_already_set();
+  return type;
+}
+
+/// The C++ function does not own the body: where that refers to the function, Python's collector sees the cycle.
+py::object make_function(const std::string& name, const py::function& body) {
+  PyObject* const object = function_class->tp_alloc(function_class, 0);
+  if (object == nullptr) throw py::error_already_set();
+  new (&of(object)->function) Function(name, [object](std::span<const LazyArray> arguments) {
+    return called(of(object)->body, arguments, "a recorded function returns");
+  });
+  of(object)->call = call_function;
+  of(object)->body = Py_NewRef(body.ptr());
+  return py::reinterpret_steal<py::object>(object);
+}
+
+/// `input` and `output` name by position.
+Model model_of(const py::object& function, const py::list& arguments, const py::function& input,
+               const py::function& output) {
+  const auto naming = [](const py::function& name) {
+    return [&name](std::size_t position) { return name(position).cast<std::string>(); };
+  };
+  return of(function.ptr())->function.model(arrays_of(arguments, "model()"), naming(input), naming(output));
+}
+
+py::tuple cond_of(const py::object& predicate, const py::function& then, const py::function& otherwise) {
+  const auto side = [](const py::function& make) {
+    return [&make] { return called(make.ptr(), {}, "a side of cond() returns"); };
+  };
+  return tuple_of(api::cond(arrays_of(py::make_tuple(predicate), "cond()")[0], side(then), side(otherwise)));
+}
+
+py::tuple loop_of(const py::function& condition, const py::function& body, const py::list& carried) {
+  const auto holds = [&](const Arrays& values) {
+    const Arrays made = called(condition.ptr(), values, "the condition of while_loop() returns");
+    if (made.size() != 1) refuse("the condition of while_loop() returns one array");
+    return made[0];
+  };
+  const auto next = [&](const Arrays& values) {
+    return called(body.ptr(), values, "the body of while_loop() returns");
+  };
+  return tuple_of(api::loop(holds, next, arrays_of(carried, "while_loop()")));
+}
+
+}  // namespace
+
+void bind_lazy_functions(py::module_& m) {
+  function_class = make_type();
+  m.attr("LazyFunction") = py::handle(reinterpret_cast<PyObject*>(function_class));
+  m.def("lazy_function", &make_function);
+  m.def("lazy_model", &model_of);
+  m.def("recorded_cond", &cond_of);
+  m.def("recorded_loop", &loop_of);
+}
+
+}  // namespace frazil::python
