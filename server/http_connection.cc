@@ -135,8 +135,10 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     }
     message_.body = request_->body();
     buffered_.set(message_.body.size());
+    if (const auto refusal = transport_.too_much(); refusal && message_.method == "POST") {
+      return refuse(error_reply(*refusal), request_->complete());
+    }
     if (request_->complete()) return answer();
-    if (const auto refusal = transport_.too_much()) return refuse(error_reply(*refusal), false);
     knew_head ? read_on() : admit();
   }
 
@@ -261,6 +263,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     turn_to(State::writing);
     keep_alive_ = keep_alive && !transport_.ending;
     reply_ = std::move(reply);
+    message_ = {};
+    buffered_.set(reply_.body.size());
     const RequestHead& asked = request_->head();
     head_ = head_of(reply_, {.keep_alive = keep_alive_, .old = is_old(asked), .length = reply_.body.size()});
     const bool has_body = asked.method() != boost::beast::http::verb::head;

@@ -26,7 +26,7 @@ struct ServerOptions {
   TlsOptions tls;                            ///< of the ports; Unix sockets have none
   std::size_t most_connections = 4096;       ///< more are closed
   std::uint64_t most_bytes = 64U << 20U;     ///< of a request's message, also once it is not compressed any more
-  std::uint64_t most_buffered = 1U << 30U;   ///< bytes of requests in memory, of all connections
+  std::uint64_t most_buffered = 1U << 30U;   ///< bytes of requests and answers in memory
   std::uint64_t compress_from = 16U << 10U;  ///< bytes of an answer whose client takes it compressed
   double patience_s = 60;                    ///< for a request to be complete, and for the next one
   /// Is told what became of certificates that were read again.

@@ -43,17 +43,17 @@ struct Transport {
   std::set<Connection*> connections;
   bool ending = false;
   std::size_t live_clients = 0;  ///< that are told what goes on
-  std::uint64_t buffered = 0;    ///< bytes of requests in memory
+  std::uint64_t buffered = 0;    ///< bytes of requests and answers in memory
 
   /// Why one that would need more is refused, where that is too much.
   std::optional<Refusal> too_much() const {
     if (buffered <= options.most_buffered) return std::nullopt;
     return Refusal(Http::unavailable,
-                   "the requests in memory have more than " + std::to_string(options.most_buffered) + " bytes");
+                   "requests and answers in memory have more than " + std::to_string(options.most_buffered) + " bytes");
   }
 };
 
-/// The bytes of requests that a connection has in memory.
+/// The bytes of requests and answers that a connection has in memory.
 class Buffered {
  public:
   explicit Buffered(Transport& transport) : transport_(transport) {}

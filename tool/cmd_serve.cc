@@ -102,7 +102,7 @@ void add_limits(CLI::App& command, server::ServerOptions& to) {
         ->capture_default_str();
   };
   bytes("--max-request-bytes", to.most_bytes, "Of a request's body");
-  bytes("--max-buffered-bytes", to.most_buffered, "Of all requests in memory; one that would need more is refused");
+  bytes("--max-buffered-bytes", to.most_buffered, "Of requests and answers in memory; more requests are refused");
   bytes("--compress-from", to.compress_from, "Of an answer, where its client takes it compressed");
   command.add_option("--max-connections", to.most_connections, "More are closed")
       ->type_name("N")

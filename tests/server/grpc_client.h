@@ -29,7 +29,7 @@ inline std::string framed(std::string_view message, char flag = 0) {
 
 /// `Stream` is made of a ClientSocket and what else it needs.
 template <class Stream = ClientSocket>
-class GrpcClient {
+class BasicGrpcClient {
  public:
   /// What has come for a stream.
   struct Answer {
@@ -43,7 +43,7 @@ class GrpcClient {
 
   /// At a port, or the path of a Unix socket.
   template <class Where, class... Arguments>
-  explicit GrpcClient(const Where& where, Arguments&&... arguments)
+  explicit BasicGrpcClient(const Where& where, Arguments&&... arguments)
       : stream_(connected(context_, where), std::forward<Arguments>(arguments)...),
         session_(nullptr, &nghttp2_session_del) {
     nghttp2_session_callbacks* callbacks = nullptr;
@@ -58,8 +58,8 @@ class GrpcClient {
     session_.reset(made);
     nghttp2_submit_settings(made, NGHTTP2_FLAG_NONE, nullptr, 0);
   }
-  GrpcClient(const GrpcClient&) = delete;
-  GrpcClient& operator=(const GrpcClient&) = delete;
+  BasicGrpcClient(const BasicGrpcClient&) = delete;
+  BasicGrpcClient& operator=(const BasicGrpcClient&) = delete;
 
   /// Opens a stream; `changes` replace or add headers.
   std::int32_t open(std::string_view path, const HeaderList& changes = {}) {
@@ -134,7 +134,7 @@ class GrpcClient {
   void close() { stream_.lowest_layer().close(); }
 
  private:
-  static GrpcClient& of(void* user) { return *static_cast<GrpcClient*>(user); }
+  static BasicGrpcClient& of(void* user) { return *static_cast<BasicGrpcClient*>(user); }
   static std::string text(const std::uint8_t* bytes, std::size_t size) {
     return {reinterpret_cast<const char*>(bytes), size};
   }
@@ -195,5 +195,7 @@ class GrpcClient {
   std::string goaway_;
   std::size_t pongs_ = 0;
 };
+
+using GrpcClient = BasicGrpcClient<>;
 
 }  // namespace frazil::test

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-using Answer = GrpcClient<>::Answer;
+using Answer = GrpcClient::Answer;
 
 using Running = RunningServer;
 

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 using Running = RunningServer;
 
-using Client = HttpClient<>;
+using Client = HttpClient;
 
 constexpr std::string_view kLong = R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})";
 

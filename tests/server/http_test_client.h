@@ -21,11 +21,11 @@ constexpr std::string_view kOne = R"({"inputs":[{"name":"x","datatype":"FP32","s
 
 /// `Stream` is made of a ClientSocket and what else it needs.
 template <class Stream = ClientSocket>
-class HttpClient {
+class BasicHttpClient {
  public:
   /// At a port, or the path of a Unix socket.
   template <class Where, class... Arguments>
-  explicit HttpClient(const Where& where, Arguments&&... arguments)
+  explicit BasicHttpClient(const Where& where, Arguments&&... arguments)
       : stream_(connected(context_, where), std::forward<Arguments>(arguments)...) {}
 
   Stream& stream() { return stream_; }
@@ -64,5 +64,7 @@ class HttpClient {
   Stream stream_;
   boost::beast::flat_buffer buffer_;
 };
+
+using HttpClient = BasicHttpClient<>;
 
 }  // namespace frazil::test

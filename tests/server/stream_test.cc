@@ -365,7 +365,7 @@ TEST_F(Events, EndWithTheConnectionWhereTheClientWantsThat) {
   EXPECT_EQ(old.up_to("never"), kFirst + kSecond + kLast);
   EXPECT_TRUE(old.ended);
   closing.send(posted("count", R"({"x":[0,1]})", "Connection: close\r\n"));
-  EXPECT_THAT(closing.up_to("\r\n\r\n"), testing::EndsWith("Transfer-Encoding: chunked\r\nConnection: close"));
+  EXPECT_THAT(closing.up_to("\r\n\r\n"), testing::EndsWith("Connection: close\r\nTransfer-Encoding: chunked"));
   EXPECT_THAT(closing.up_to("never"), testing::EndsWith("\r\n0\r\n\r\n"));
   EXPECT_TRUE(closing.ended);
 }

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class Transports : public testing::Test {
  protected:
   Transports() { folder_.add("double", kDouble); }
-  static void expect_answer(HttpClient<>& client) {
+  static void expect_answer(HttpClient& client) {
     client.post("/v2/models/double/infer", kOne);
     EXPECT_THAT(client.receive().body, HasSubstr(kOneAnswer));
   }
@@ -105,8 +105,8 @@ TEST_F(Transports, OtherPathsAreRefused) {
 // ---- TLS ----
 
 namespace ssl = boost::asio::ssl;
-using TlsHttpClient = HttpClient<TlsSocket>;
-using TlsGrpcClient = GrpcClient<TlsSocket>;
+using TlsHttpClient = BasicHttpClient<TlsSocket>;
+using TlsGrpcClient = BasicGrpcClient<TlsSocket>;
 
 constexpr const char *kHttp = "\x08http/1.1", *kHttp2 = "\x02h2";
 
