@@ -193,7 +193,7 @@ void run(Service& service, const GrpcCall& call, const Form& form, const Done& d
   call.asker.check(message.model.name);
   const auto served = service.find(message.model.name, message.model.version);
   if (!call.session.empty() && message.request.sequence.id.empty()) {
-    message.request.sequence = {.id = call.session, .start_if_new = true};
+    message.request.sequence = in_session(call.session, std::move(message.request.sequence));
   }
   const bool empty_end = take_empty_end(message.request);
   served->statistics().compute_input.add(Clock::now() - begun);
