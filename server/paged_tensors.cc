@@ -33,10 +33,10 @@ class Slice {
       return true;
     });
   }
-  bool equals(const char* page) const {
+  bool equals(std::string_view page) const {
     return each_run([&](const char* run, std::size_t bytes) {
-      const bool same = std::memcmp(page, run, bytes) == 0;
-      page += bytes;
+      const bool same = page.starts_with(std::string_view(run, bytes));
+      page.remove_prefix(same ? bytes : 0);
       return same;
     });
   }
@@ -125,7 +125,7 @@ PagedTensors::PagedTensors(PageList list, const Values& values, const PagedTenso
     const Slice slice(list_.parts, rows, k * per_page, per_page);
     if (before != nullptr && k < before->pages_.size()) {
       const PagePtr& old = before->pages_[k];
-      if ((k + 1) * per_page <= same || slice.equals(old->bytes().data())) {
+      if ((k + 1) * per_page <= same || slice.equals(old->bytes())) {
         pages_.push_back(old);
         continue;
       }

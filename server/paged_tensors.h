@@ -36,8 +36,8 @@ class PagedTensors {
   const std::vector<PagedPart>& parts() const { return list_.parts; }
   std::uint64_t length() const { return list_.length(); }
   const std::vector<PagePtr>& pages() const { return pages_; }
-  /// A tensor with elements of its own.
-  api::Array gather(std::size_t part) const;
+  /// The tensor of a part, with elements of its own.
+  api::Array gather(std::size_t index) const;
   /// With the pages' names.
   PageList list() const;
   /// Beside the pages.
