@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas demo demo-serve demo-lazy robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz coverage format lint clean
+.PHONY: help install-deps configure build test test-all test-isas demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz coverage format lint clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -46,6 +46,13 @@ robust-serve: configure  ## ten thousand idle clients, stopped, slow and gone on
 demo-lazy: configure  ## build and run the define-by-run examples beside fixed graphs, and print a table
 	@cmake --build $(BUILD) --target lazy_examples
 	@examples/lazy/run.sh $(BUILD)
+
+demo-dialogue:  ## a conversation on two replicas, forks of it, and many that begin alike; prints what pages save
+	@scripts/install-deps.sh --demo
+	@$(MAKE) --no-print-directory configure
+	@cmake --build $(BUILD) --target frazil_tool frazil_python
+	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
+	  examples/dialogue/demo.py --frazil $(BUILD)/frazil
 
 bench:  ## measure against ONNX Runtime and oneDNN; THREADS=2 gives both two threads; see bench/run.sh
 	@scripts/install-deps.sh --bench

@@ -116,9 +116,18 @@ Batching read_batching(const YamlNode& node) {
   return batching;
 }
 
+/// OUTPUT or {output: OUTPUT, axis: AXIS}.
+StateLink read_state_link(const std::string& input, const YamlNode& node) {
+  StateLink link{.input = input, .output = (node.is_map() ? node.at("output") : node).name()};
+  if (!node.is_map()) return link;
+  node.fields(
+      {{"output", [](const YamlNode&) {}}, {"axis", [&](const YamlNode& x) { link.axis = x.whole(0, kMostAxis); }}});
+  return link;
+}
+
 std::vector<StateLink> read_states(const YamlNode& node) {
   std::vector<StateLink> states;
-  for (const auto& [input, output] : node.entries()) states.push_back({.input = input, .output = output.name()});
+  for (const auto& [input, output] : node.entries()) states.push_back(read_state_link(input, output));
   return states;
 }
 
@@ -247,7 +256,8 @@ StateConfig read_state(const YamlNode& node) {
                {"max_sequences", [&](const YamlNode& x) { state.most_sequences = x.whole(1, kMostCount); }},
                {"folder", [&](const YamlNode& x) { state.folder = x.name(); }},
                {"redis", [&](const YamlNode& x) { state.redis = read_address(x); }},
-               {"redis_prefix", [&](const YamlNode& x) { state.redis_prefix = x.text(); }}});
+               {"redis_prefix", [&](const YamlNode& x) { state.redis_prefix = x.text(); }},
+               {"pages", [&](const YamlNode& x) { state.page_bytes = x.boolean() ? state.page_bytes : 0; }}});
   return state;
 }
 

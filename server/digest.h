@@ -1,10 +1,16 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
 namespace frazil::server {
 
+using Sha256 = std::array<char, 32>;
+
+Sha256 sha256_of(std::string_view bytes);
+/// As 64 hexadecimal digits.
+std::string hex_of(const Sha256& sum);
 /// SHA-256 as 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
 

@@ -205,7 +205,7 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
   const auto begun = Clock::now();
   proto::InferMessage message = proto::read_infer(*call.message, call.message);
   if (!call.session.empty() && message.request.sequence.id.empty()) {
-    message.request.sequence = {.id = call.session, .start_if_new = true};
+    message.request.sequence = in_session(call.session, std::move(message.request.sequence));
   }
   const bool empty_end = take_empty_end(message.request);
   served->statistics().compute_input.add(Clock::now() - begun);

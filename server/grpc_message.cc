@@ -208,6 +208,8 @@ Parameter parameter_of(std::string_view key, Given given) {
 void set_parameter(InferRequest& request, std::string_view key, Given given) {
   if (key == "sequence_id") {
     request.sequence.id = sequence_of(key, given);
+  } else if (key == "sequence_parent") {
+    request.sequence.parent = sequence_of(key, given);
   } else if (key == "sequence_start") {
     request.sequence.start = truth_of(key, given);
   } else if (key == "sequence_end") {

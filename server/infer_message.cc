@@ -84,10 +84,10 @@ Array tensor_of(dom::object input, const std::string& what, std::uint64_t body_b
 // ---- the request ----
 
 /// A number or a string; 0 and "" are none.
-std::string sequence_id_of(dom::element value) {
+std::string sequence_id_of(dom::element value, const std::string& what) {
   std::uint64_t number = 0;
   if (value.get(number) == simdjson::SUCCESS) return number == 0 ? "" : std::to_string(number);
-  return std::string(get<std::string_view>(value, "parameter sequence_id", "a number or a string"));
+  return std::string(get<std::string_view>(value, what, "a number or a string"));
 }
 
 void read_parameter(std::string_view key, dom::element value, InferRequest& request) {
@@ -99,7 +99,9 @@ void read_parameter(std::string_view key, dom::element value, InferRequest& requ
   } else if (key == "priority") {
     request.priority = get<std::uint64_t>(value, what, "a number that is not negative");
   } else if (key == "sequence_id") {
-    request.sequence.id = sequence_id_of(value);
+    request.sequence.id = sequence_id_of(value, what);
+  } else if (key == "sequence_parent") {
+    request.sequence.parent = sequence_id_of(value, what);
   } else if (key == "sequence_start") {
     request.sequence.start = get<bool>(value, what, "true or false");
   } else if (key == "sequence_end") {

@@ -1,12 +1,10 @@
 #include "server/live.h"
 
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include <unistd.h>
-
+#include "server/heap.h"
 #include "server/json_text.h"
 #include "server/pipeline.h"
 
@@ -19,14 +17,6 @@ constexpr std::size_t kMostPaths = 20;
 std::uint64_t since(std::uint64_t before, std::uint64_t now) { return now >= before ? now - before : now; }
 
 double microseconds(double nanoseconds) { return nanoseconds / 1e3; }
-
-/// Of the process, in memory; 0 where the system does not tell.
-std::uint64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t pages = 0;
-  file >> pages >> pages;
-  return file ? pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
-}
 
 /// The least time of the bucket that a share of the times is in or below; nothing without times.
 std::optional<double> quantile_us(const FineHistogram::Counts& times, double share) {

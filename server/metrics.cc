@@ -156,6 +156,12 @@ void append_states(std::string& to, const StateStore::Counts& counts) {
   metric("frazil_sequences_read_total", "counter", "States that were read back", counts.read_back);
   metric("frazil_sequences_expired_total", "counter", "Sequences that were forgotten because they were idle",
          counts.expired);
+  metric("frazil_sequence_pages", "gauge", "Pages of states that grow, in memory", counts.pages);
+  metric("frazil_sequence_page_bytes", "gauge", "Bytes of them", counts.page_bytes);
+  metric("frazil_sequence_pages_shared", "gauge", "Pages that several sequences have", counts.shared_pages);
+  metric("frazil_sequence_shared_bytes", "gauge", "Bytes that there would be more without that", counts.saved_bytes);
+  metric("frazil_sequence_page_hits_total", "counter", "Times that a page of a state was there already",
+         counts.page_hits);
 }
 
 void append_batches(std::string& to, const Models& models) {

@@ -36,7 +36,8 @@ struct Batching {
 
 /// An output that becomes an input of the sequence's next request.
 struct StateLink {
-  std::string input, output;  ///< it starts with zeros, or with the input's default
+  std::string input, output;             ///< it starts with zeros, or with the input's default
+  std::optional<std::size_t> axis = {};  ///< along which it gets longer; unset: is found
 
   bool operator==(const StateLink&) const = default;
 };

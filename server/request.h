@@ -35,7 +35,13 @@ struct SequencePart {
   std::string id;  ///< empty: it is in none
   bool start = false, end = false;
   bool start_if_new = false;  ///< an id that is not known starts a sequence instead of being refused
+  std::string parent;         ///< where it starts it has this sequence's state; empty: none
 };
+
+/// The place of a request that names no sequence, but came in a session.
+inline SequencePart in_session(std::string session, SequencePart asked) {
+  return {.id = std::move(session), .start_if_new = true, .parent = std::move(asked.parent)};
+}
 
 using Parameter = std::variant<bool, std::int64_t, double, std::string>;
 

@@ -271,7 +271,7 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, c
               .arrived = sender.arrived};
     call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {
-      call.request.sequence = {.id = std::string(message.session), .start_if_new = true};
+      call.request.sequence = in_session(std::string(message.session), std::move(call.request.sequence));
     }
     served->statistics().compute_input.add(Clock::now() - begun);
     const auto answer = std::make_shared<Answer>(codec, served, call.request, sender.caller, left);

@@ -41,10 +41,11 @@ class ServedModel::Borrowed {
 
 namespace {
 
-/// A value of the port's type with zeros, in which free extents are 1.
-Array zeros(const api::Port& port) {
+/// A value of the port's type with zeros, in which free extents are 1, but 0 along an axis that grows.
+Array zeros(const api::Port& port, std::optional<std::size_t> growing = {}) {
   api::Sizes sizes;
   for (const std::string& dim : port.dims) sizes.push_back(fixed_extent(dim).value_or(1));
+  if (growing) sizes[*growing] = 0;
   return {port.dtype, std::move(sizes)};
 }
 
@@ -62,10 +63,20 @@ std::optional<double> longest_left(const std::vector<const Call*>& calls) {
 // Beside a sequence's state: its last request with an id, and what that was answered. No input has such a name.
 constexpr const char *kLastId = "\nid", *kLastResult = "\nresult ";
 
-bool answered_before(const InferRequest& request, const StateStore::Values& state) {
+bool answered_before(const InferRequest& request, const State& state) {
   if (request.id.empty() || request.sequence.start) return false;
-  const auto at = std::ranges::find(state, kLastId, &NamedArray::first);
-  return at != state.end() && at->second.item<std::string>() == request.id;
+  const auto last = state.value(kLastId);
+  return last && last->item<std::string>() == request.id;
+}
+
+void check_sequence(const SequencePart& sequence) {
+  if (sequence.parent.empty()) return;
+  const auto refuse = [](const std::string& why) {
+    throw Refusal(Http::bad_request, "parameter sequence_parent: " + why);
+  };
+  if (sequence.id.empty()) refuse("expected the id of the sequence that starts");
+  if (!sequence.start && !sequence.start_if_new) refuse("expected sequence_start beside it");
+  if (sequence.parent == sequence.id) refuse("sequence '" + sequence.id + "' cannot start from itself");
 }
 
 /// Ends a run when all callers that it is for have left, whether or not it has begun.
@@ -106,6 +117,7 @@ ServedModel::ServedModel(const std::string& name, const std::string& version, Pa
   digest_ = parts_.model.digest();
   check_ = std::make_shared<ReferenceCheck>(parts_.model, parts_.check);
   check_states();
+  growing_ = std::make_shared<const Growing>(growing_states(parts_.config.sequences.states, inputs(), outputs()));
   if (parts_.config.batching.most > 0) {
     plan_ = plan_batches();
     batcher_ = std::make_shared<Batcher>(parts_.config.batching, *parts_.workers,
@@ -176,11 +188,17 @@ std::optional<std::string> ServedModel::try_out(const BatchPlan& plan, std::int6
 void ServedModel::check_states() const {
   for (const StateLink& link : parts_.config.sequences.states) {
     const auto in = position_of(inputs(), link.input), out = position_of(outputs(), link.output);
-    const std::string what = "model '" + name() + "': state '" + link.input + "': ";
-    if (!in) throw api::Error(api::Code::bad_input, what + "there is no such input");
-    if (!out) throw api::Error(api::Code::bad_input, what + "there is no output '" + link.output + "'");
-    if (inputs()[*in].kind != Array::Kind::tensor || inputs()[*in].dtype != outputs()[*out].dtype) {
-      throw api::Error(api::Code::bad_input, what + "output '" + link.output + "' has another type");
+    const auto refuse = [&](const std::string& why) {
+      throw api::Error(api::Code::bad_input, "model '" + name() + "': state '" + link.input + "': " + why);
+    };
+    if (!in) refuse("there is no such input");
+    if (!out) refuse("there is no output '" + link.output + "'");
+    const api::Port& port = inputs()[*in];
+    if (port.kind != Array::Kind::tensor || port.dtype != outputs()[*out].dtype) {
+      refuse("output '" + link.output + "' has another type");
+    }
+    if (link.axis && (*link.axis >= port.dims.size() || fixed_extent(port.dims[*link.axis]))) {
+      refuse("it cannot grow along axis " + std::to_string(*link.axis) + ": it is " + port.type);
     }
   }
 }
@@ -267,6 +285,7 @@ void ServedModel::start(Call call) const {
         }
       }};
   const SequencePart& sequence = call.request.sequence;
+  check_sequence(sequence);
   // A session that a header names is for those models that keep state.
   const bool in_sequence = !sequence.id.empty() && !(sequence.start_if_new && parts_.config.sequences.states.empty());
   job.call = std::move(call);
@@ -395,19 +414,33 @@ std::int64_t ServedModel::count_padding(std::span<const BatchPlan::Shape> shapes
 
 // ---- sequences ----
 
-std::string ServedModel::state_key(const InferRequest& request) const { return name() + '\n' + request.sequence.id; }
+std::string ServedModel::state_key(const std::string& sequence) const { return name() + '\n' + sequence; }
 
 void ServedModel::begin_turn(Job job) const {
   if (parts_.config.sequences.states.empty()) {
     throw Refusal(Http::bad_request, "model '" + name() + "' keeps no state: it has no sequences");
   }
-  const std::string key = state_key(job.call.request);
+  const std::string parent = job.call.request.sequence.parent;
+  if (parent.empty()) return begin_turn(std::move(job), nullptr);
   const auto shared = std::make_shared<Job>(std::move(job));
-  parts_.states->begin(key, [this, shared](std::optional<StateStore::Values> state) {
+  parts_.states->look(state_key(parent), [this, shared](State::Ptr found) {
     const auto done = shared->call.done;
-    const std::string held = state_key(shared->call.request);
     try {
-      take_turn(std::move(*shared), std::move(state));
+      begin_turn(std::move(*shared), std::move(found));
+    } catch (...) {
+      done(std::unexpected(refusal_of_exception()));
+    }
+  });
+}
+
+void ServedModel::begin_turn(Job job, State::Ptr parent) const {
+  const std::string key = state_key(job.call.request.sequence.id);
+  const auto shared = std::make_shared<Job>(std::move(job));
+  parts_.states->begin(key, [this, shared, parent = std::move(parent)](const State::Ptr& state) {
+    const auto done = shared->call.done;
+    const std::string held = state_key(shared->call.request.sequence.id);
+    try {
+      take_turn(std::move(*shared), state, parent);
     } catch (...) {
       parts_.states->abandon(held);
       done(std::unexpected(refusal_of_exception()));
@@ -416,36 +449,60 @@ void ServedModel::begin_turn(Job job) const {
 }
 
 /// Answers a request that its sequence has had, as a client or a proxy sends it that did not get the answer.
-void ServedModel::repeat(Job job, const StateStore::Values& state) const {
-  parts_.states->abandon(state_key(job.call.request));
+void ServedModel::repeat(Job job, const State& state) const {
+  parts_.states->abandon(state_key(job.call.request.sequence.id));
   std::vector<Array> results;
   for (std::size_t i = 0; i < outputs().size(); ++i) {
-    const auto at = std::ranges::find(state, kLastResult + std::to_string(i), &NamedArray::first);
-    results.push_back(at == state.end() ? Array() : at->second);
+    auto result = state.value(kLastResult + std::to_string(i));
+    if (const auto link = growing_link(i); !result && link) result = state.value(*link);
+    results.push_back(result.value_or(Array()));
   }
   job.finish(std::move(job.call), std::move(results));
 }
 
-/// The state becomes inputs, and what the run makes of it the next state, before the request is answered.
-void ServedModel::take_turn(Job job, std::optional<StateStore::Values> state) const {
-  const SequencePart& sequence = job.call.request.sequence;
-  if (state && answered_before(job.call.request, *state)) return repeat(std::move(job), *state);
-  const bool fresh = sequence.start || (!state && sequence.start_if_new);
-  if (!fresh && !state) {
-    throw Refusal(Http::bad_request, "sequence '" + sequence.id + "' of model '" + name() +
-                                         "' is not known: it has not been started, or has expired");
+/// The input that gets an output which grows; it is not kept a second time as a result.
+std::optional<std::string> ServedModel::growing_link(std::size_t output) const {
+  for (const Growth& growth : *growing_) {
+    const StateLink& link = parts_.config.sequences.states[growth.value];
+    if (link.output == outputs()[output].name) return link.input;
   }
+  return std::nullopt;
+}
+
+/// The state that a turn goes on from; null where it begins with nothing.
+State::Ptr ServedModel::origin_of(const SequencePart& sequence, const State::Ptr& state, State::Ptr parent) const {
+  const auto unknown = [&](const std::string& id, const std::string& why) {
+    return Refusal(Http::bad_request, "sequence '" + id + "' of model '" + name() +
+                                          "' is not known: it has not been started, or has expired" + why);
+  };
+  const bool fresh = sequence.start || (state == nullptr && sequence.start_if_new);
+  if (!fresh && state == nullptr) throw unknown(sequence.id, "");
+  if (!fresh) return state;
+  if (!sequence.parent.empty() && parent == nullptr) {
+    throw unknown(sequence.parent, "; '" + sequence.id + "' cannot start from it");
+  }
+  return parent;
+}
+
+/// The first state where nothing came before; none for an input that has a default.
+Array ServedModel::first_state(std::size_t link) const {
+  const api::Port& port = inputs()[*position_of(inputs(), parts_.config.sequences.states[link].input)];
+  const auto grows = std::ranges::find(*growing_, link, &Growth::value);
+  if (port.optional) return {};
+  return zeros(port, grows == growing_->end() ? std::nullopt : std::optional(grows->axis));
+}
+
+/// The state becomes inputs, and what the run makes of it the next state, before the request is answered.
+void ServedModel::take_turn(Job job, const State::Ptr& state, State::Ptr parent) const {
+  if (state != nullptr && answered_before(job.call.request, *state)) return repeat(std::move(job), *state);
+  const State::Ptr origin = origin_of(job.call.request.sequence, state, std::move(parent));
   std::vector<NamedArray> found;
-  for (const StateLink& link : parts_.config.sequences.states) {
-    Array& input = job.inputs[*position_of(inputs(), link.input)];
+  const std::vector<StateLink>& links = parts_.config.sequences.states;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    Array& input = job.inputs[*position_of(inputs(), links[i].input)];
     if (!input.empty()) continue;  // the client overrides it
-    if (!fresh) {
-      const auto at = std::ranges::find(*state, link.input, &NamedArray::first);
-      if (at != state->end()) input = at->second;
-    } else if (const api::Port& port = inputs()[*position_of(inputs(), link.input)]; !port.optional) {
-      input = zeros(port);
-    }
-    if (!input.empty()) found.emplace_back(link.input, input);
+    input = origin == nullptr ? first_state(i) : origin->value(links[i].input).value_or(Array());
+    if (!input.empty()) found.emplace_back(links[i].input, input);
   }
   if (job.call.path != nullptr) job.call.path->set_state(std::move(found));
   job.finish = [this, finish = std::move(job.finish)](Call call, Values values) {
@@ -460,7 +517,7 @@ void ServedModel::take_turn(Job job, std::optional<StateStore::Values> state) co
 }
 
 void ServedModel::end_turn(const Call& call, const Values& values) const {
-  const std::string key = state_key(call.request);
+  const std::string key = state_key(call.request.sequence.id);
   if (!values) return parts_.states->abandon(key);
   if (call.request.sequence.end) return parts_.states->end(key, std::nullopt, {});
   StateStore::Values next;
@@ -469,9 +526,11 @@ void ServedModel::end_turn(const Call& call, const Values& values) const {
   }
   if (!call.request.id.empty()) {
     next.emplace_back(kLastId, Array::scalar(call.request.id));
-    for (std::size_t i = 0; i < values->size(); ++i) next.emplace_back(kLastResult + std::to_string(i), (*values)[i]);
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      if (!growing_link(i)) next.emplace_back(kLastResult + std::to_string(i), (*values)[i]);
+    }
   }
-  parts_.states->end(key, std::move(next), parts_.config.sequences.idle);
+  parts_.states->end(key, std::move(next), parts_.config.sequences.idle, growing_);
 }
 
 }  // namespace frazil::server

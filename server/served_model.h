@@ -57,6 +57,7 @@ class ServedModel : public Served {
   class Borrowed;
 
   void check_states() const;
+  api::Array first_state(std::size_t link) const;
   BatchPlan plan_batches() const;
   std::optional<std::string> try_out(const BatchPlan& plan) const;
   std::optional<std::string> try_out(const BatchPlan& plan, std::int64_t size) const;
@@ -74,14 +75,18 @@ class ServedModel : public Served {
             const std::string& why) const;
   std::vector<api::Array> run_session(std::span<const api::Array> inputs, const std::vector<const Call*>& calls,
                                       std::uint64_t requests, Clock::time_point begun) const;
-  std::string state_key(const InferRequest& request) const;
+  std::string state_key(const std::string& sequence) const;
   void begin_turn(Job job) const;
-  void take_turn(Job job, std::optional<StateStore::Values> state) const;
-  void repeat(Job job, const StateStore::Values& state) const;
+  void begin_turn(Job job, State::Ptr parent) const;
+  State::Ptr origin_of(const SequencePart& sequence, const State::Ptr& state, State::Ptr parent) const;
+  std::optional<std::string> growing_link(std::size_t output) const;
+  void take_turn(Job job, const State::Ptr& state, State::Ptr parent) const;
+  void repeat(Job job, const State& state) const;
   void end_turn(const Call& call, const Values& values) const;
 
   Parts parts_;
   std::string digest_;
+  std::shared_ptr<const Growing> growing_;
   std::optional<BatchPlan> plan_;
   std::shared_ptr<ReferenceCheck> check_;
   mutable std::shared_ptr<Batcher> batcher_;

@@ -33,6 +33,7 @@ struct StateConfig {
   std::string folder;  ///< on disk; empty: none
   std::string redis;   ///< HOST:PORT; empty: none
   std::string redis_prefix = "frazil:";
+  std::uint64_t page_bytes = 64U << 10U;  ///< of a page of states that grow, about; 0: they are kept whole
 
   bool operator==(const StateConfig&) const = default;
 };

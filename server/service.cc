@@ -20,6 +20,7 @@ std::vector<std::string> differences(const StateConfig& a, const StateConfig& b)
   if (a.folder != b.folder) keys.emplace_back("state.folder");
   if (a.redis != b.redis) keys.emplace_back("state.redis");
   if (a.redis_prefix != b.redis_prefix) keys.emplace_back("state.redis_prefix");
+  if (a.page_bytes != b.page_bytes) keys.emplace_back("state.pages");
   return keys;
 }
 

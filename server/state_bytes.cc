@@ -13,7 +13,7 @@ namespace frazil::server {
 namespace {
 
 constexpr std::string_view kMagic = "FZST";
-constexpr std::uint32_t kForm = 1;
+constexpr std::uint32_t kForm = 1, kPagedForm = 2;
 constexpr std::size_t kCheckedHead = kStateHead - sizeof(std::uint64_t);
 constexpr std::size_t kAlignment = 16;
 constexpr unsigned kDeepest = 8;
@@ -41,12 +41,15 @@ std::string_view bytes_in(const api::Array& tensor) {
 
 void write_value(ByteWriter& to, const api::Array& value, unsigned depth);
 
-void write_tensor(ByteWriter& to, const api::Array& tensor) {
-  const api::Sizes& sizes = tensor.sizes();
+void write_shape(ByteWriter& to, api::Dtype dtype, const api::Sizes& sizes) {
   if (sizes.size() > kMostExtents) throw std::length_error("a tensor of a state has more than 255 extents");
-  to.number(static_cast<std::uint8_t>(api::onnx_number(tensor.dtype())));
+  to.number(static_cast<std::uint8_t>(api::onnx_number(dtype)));
   to.number(static_cast<std::uint8_t>(sizes.size()));
   for (const std::int64_t extent : sizes) to.number(extent);
+}
+
+void write_tensor(ByteWriter& to, const api::Array& tensor) {
+  write_shape(to, tensor.dtype(), tensor.sizes());
   if (tensor.dtype() == api::Dtype::string) {
     for (const std::string& text : tensor.values<std::string>()) to.text(text);
   } else {
@@ -77,8 +80,22 @@ void write_value(ByteWriter& to, const api::Array& value, unsigned depth) {
   if (kind == api::Array::Kind::map) write_entries(to, value.entries(), depth + 1);
 }
 
-std::size_t likely_size(const std::vector<NamedArray>& values) {
+void write_list(ByteWriter& to, const PageList& list) {
+  to.count(list.parts.size());
+  for (const PagedPart& part : list.parts) {
+    to.count(part.value);
+    write_shape(to, part.dtype, part.sizes);
+    to.number(static_cast<std::uint8_t>(part.axis));
+  }
+  to.number(list.per_page);
+  to.count(list.pages.size());
+  for (const PageId& page : list.pages) to.raw({page.data(), page.size()});
+  to.text(list.tail);
+}
+
+std::size_t likely_size(const std::vector<NamedArray>& values, const std::vector<PageList>& lists) {
   std::size_t size = kStateHead;
+  for (const PageList& list : lists) size += list.pages.size() * sizeof(PageId) + list.tail.size();
   for (const auto& [name, value] : values) {
     constexpr std::size_t kMore = 128;
     size += name.size() + kMore + (value.is_tensor() ? value.bytes() : 0);
@@ -105,17 +122,54 @@ class Reader {
     from_.raw(kStateHead);
   }
 
-  std::vector<NamedArray> values() {
-    std::vector<NamedArray> values(from_.count(sizeof(std::uint32_t) + 1));
-    for (auto& [name, array] : values) {
+  StateContent content(bool paged) {
+    StateContent content{.values = std::vector<NamedArray>(from_.count(sizeof(std::uint32_t) + 1)), .lists = {}};
+    for (auto& [name, array] : content.values) {
       name = from_.text();
       array = value(0);
     }
+    if (paged) content.lists = lists(content.values);
     if (from_.left() != 0) damaged("they go on behind the last value");
-    return values;
+    return content;
   }
 
  private:
+  std::vector<PageList> lists(const std::vector<NamedArray>& values) {
+    constexpr std::size_t least = 3 * sizeof(std::uint32_t) + sizeof(std::uint64_t);
+    std::vector<PageList> lists(from_.count(least));
+    std::vector<bool> taken(values.size());
+    for (PageList& list : lists) {
+      list = page_list();
+      if (!list.fits()) damaged("a list of pages does not fit its tensors");
+      for (const PagedPart& part : list.parts) {
+        const bool free = part.value < values.size() && values[part.value].second.empty() && !taken[part.value];
+        if (!free) damaged("a list of pages is of a value that is none");
+        taken[part.value] = true;
+      }
+    }
+    return lists;
+  }
+
+  PageList page_list() {
+    constexpr std::size_t least = sizeof(std::uint32_t) + 3;
+    PageList list;
+    for (std::size_t i = from_.count(least); i > 0; --i) list.parts.push_back(paged_part());
+    list.per_page = from_.number<std::uint64_t>();
+    list.pages.resize(from_.count(sizeof(PageId)));
+    for (PageId& page : list.pages) std::memcpy(page.data(), from_.raw(page.size()).data(), page.size());
+    list.tail = from_.text();
+    return list;
+  }
+
+  PagedPart paged_part() {
+    const auto value = from_.number<std::uint32_t>();
+    auto [dtype, extents] = shape();
+    const auto axis = from_.number<std::uint8_t>();
+    auto part = PagedPart::make(value, dtype, std::move(extents), axis);
+    if (!part) damaged("a tensor in pages has a shape that none can have");
+    return std::move(*part);
+  }
+
   api::Array value(unsigned depth) {
     if (depth > kDeepest) damaged("lists are nested deeper than 8");
     switch (from_.number<std::uint8_t>()) {
@@ -145,12 +199,17 @@ class Reader {
     return api::Array::map(entries);
   }
 
-  api::Array tensor() {
+  std::pair<api::Dtype, api::Sizes> shape() {
     const auto dtype = dtype_of_number(from_.number<std::uint8_t>());
     if (!dtype) damaged("a tensor is of no known type");
     api::Sizes extents(from_.number<std::uint8_t>());
     for (std::int64_t& extent : extents) extent = from_.number<std::int64_t>();
-    return *dtype == api::Dtype::string ? strings(std::move(extents)) : numbers(*dtype, std::move(extents));
+    return {*dtype, std::move(extents)};
+  }
+
+  api::Array tensor() {
+    auto [dtype, extents] = shape();
+    return dtype == api::Dtype::string ? strings(std::move(extents)) : numbers(dtype, std::move(extents));
   }
 
   /// Their number; each takes at least `width` bytes.
@@ -229,11 +288,12 @@ std::size_t ByteReader::count(std::size_t least) {
   return count;
 }
 
-std::string bytes_of_state(const std::vector<NamedArray>& values, std::uint64_t turn) {
+std::string bytes_of_state(const std::vector<NamedArray>& values, std::uint64_t turn,
+                           const std::vector<PageList>& lists) {
   ByteWriter to;
-  to.reserve(likely_size(values));
+  to.reserve(likely_size(values, lists));
   to.raw(kMagic);
-  to.number(kForm);
+  to.number(lists.empty() ? kForm : kPagedForm);
   to.number(turn);
   to.number(std::uint64_t{0});
   to.number(std::uint64_t{0});
@@ -242,6 +302,8 @@ std::string bytes_of_state(const std::vector<NamedArray>& values, std::uint64_t 
     to.text(name);
     write_value(to, value, 0);
   }
+  if (!lists.empty()) to.count(lists.size());
+  for (const PageList& list : lists) write_list(to, list);
   std::string& bytes = to.bytes();
   const std::uint64_t size = bytes.size() - kStateHead;
   std::memcpy(bytes.data() + kCheckedHead - sizeof size, &size, sizeof size);
@@ -254,9 +316,9 @@ void check_state(std::string_view bytes) {
   ByteReader from(bytes);
   if (from.raw(kMagic.size()) != kMagic) damaged("they do not begin with " + std::string(kMagic));
   const auto form = from.number<std::uint32_t>();
-  if (form != kForm) {
-    throw StateFault("its bytes have form " + std::to_string(form) + ", this version of Frazil knows form " +
-                     std::to_string(kForm));
+  if (form != kForm && form != kPagedForm) {
+    throw StateFault("its bytes have form " + std::to_string(form) + ", this version of Frazil knows forms " +
+                     std::to_string(kForm) + " and " + std::to_string(kPagedForm));
   }
   (void)from.number<std::uint64_t>();
   const auto size = from.number<std::uint64_t>(), sum = from.number<std::uint64_t>();
@@ -272,9 +334,12 @@ std::uint64_t turn_of_state(std::string_view bytes) {
   return from.number<std::uint64_t>();
 }
 
-std::vector<NamedArray> values_of_state(const std::shared_ptr<const std::string>& bytes) {
+StateContent content_of_state(const std::shared_ptr<const std::string>& bytes) {
+  ByteReader from(*bytes);
+  from.raw(kMagic.size());
+  const bool paged = from.number<std::uint32_t>() == kPagedForm;
   try {
-    return Reader(bytes).values();
+    return Reader(bytes).content(paged);
   } catch (const api::Error& error) {
     damaged(error.what());
   }

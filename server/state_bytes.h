@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/page_list.h"
 #include "server/request.h"
 
 // The state of a sequence as bytes, for a folder, for Redis and for other replicas.
@@ -19,6 +20,10 @@
 // 3 map) and for a tensor u8 ONNX's number of the type, u8 rank, i64 extents and the elements: texts, or zero bytes up
 // to a multiple of 16 and the elements as they lie in memory; for a sequence u32 number of items and values; for a map
 // u32 number of entries, and a key and a value each.
+//
+// Form 1 ends there. In form 2, of states with tensors in pages, these tensors are of kind none, and u32 number of
+// lists of pages follows: of each u32 number of tensors, and for each u32 place among the values, u8 type, u8 rank, i64
+// extents, u8 axis; u64 positions of a page, u32 number of full pages, the SHA-256 of each, and the rest as a text.
 namespace frazil::server {
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in memory");
@@ -31,17 +36,23 @@ class StateFault : public std::runtime_error {
 /// The first bytes tell states apart, by turn and checksum.
 inline constexpr std::size_t kStateHead = 32;
 
+struct StateContent {
+  std::vector<NamedArray> values;  ///< none for those that are in a list of pages
+  std::vector<PageList> lists;
+};
+
 /// `turn`: how many turns the sequence has had. Throws std::length_error for what the form cannot hold: names and texts
-/// of 4 GiB, 255 extents, lists in lists deeper than 8.
-std::string bytes_of_state(const std::vector<NamedArray>& values, std::uint64_t turn);
+/// of 4 GiB, 255 extents, lists in lists deeper than 8. Has form 1 where there are no lists.
+std::string bytes_of_state(const std::vector<NamedArray>& values, std::uint64_t turn,
+                           const std::vector<PageList>& lists = {});
 
 /// Throws StateFault unless the bytes are as bytes_of_state() has made them.
 void check_state(std::string_view bytes);
 /// Of bytes that check_state() takes.
 std::uint64_t turn_of_state(std::string_view bytes);
-/// The values; tensors of numbers lie in the bytes and keep them. Throws StateFault; takes memory in proportion to the
-/// bytes whatever they say.
-std::vector<NamedArray> values_of_state(const std::shared_ptr<const std::string>& bytes);
+/// Tensors of numbers lie in the bytes and keep them. Lists of pages fit. Throws StateFault; takes memory in proportion
+/// to the bytes whatever they say.
+StateContent content_of_state(const std::shared_ptr<const std::string>& bytes);
 
 /// Differs for certain when the bytes differ in one aligned word of 8 bytes. Against damage, not against intent.
 std::uint64_t checksum_of(std::string_view bytes);

@@ -1,9 +1,14 @@
 #include "server/state_folder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +21,7 @@
 
 #include "server/digest.h"
 #include "server/message.h"
+#include "server/page_files.h"
 #include "server/state_bytes.h"
 
 namespace frazil::server {
@@ -23,11 +29,14 @@ namespace {
 
 using std::chrono::microseconds;
 
-// A file: "FZSF", u32 form, u64 microseconds until it expires, u64 checksum of these and the key, the key as a text of
-// state_bytes.h, the state.
+// A file of a state: "FZSF", u32 form, u64 microseconds until it expires, u64 checksum of these, the key and what is
+// behind it, the key as a text of state_bytes.h; in form 2, of a state with pages, u32 number of pages and the SHA-256
+// of each; the state. A file of a page has its bytes with their seal, and their SHA-256 is its name.
 constexpr std::string_view kMagic = "FZSF";
-constexpr std::uint32_t kForm = 1;
-constexpr std::string_view kState = ".state", kUnfinished = ".new";
+constexpr std::uint32_t kForm = 1, kPagedForm = 2;
+constexpr std::string_view kState = ".state", kPage = ".page", kUnfinished = ".new";
+constexpr std::size_t kNameDigits = 64;
+constexpr std::size_t kMostRemoved = 64;  // in one call, beside as many as there are new ones
 constexpr const char* kLock = "lock";
 
 std::string text_of(int error) { return std::generic_category().message(error); }
@@ -51,39 +60,51 @@ class File {
   int fd_;
 };
 
-std::uint64_t checksum_of_head(std::string_view key, std::uint64_t idle) {
+std::uint64_t checksum_of_head(std::uint32_t form, std::uint64_t idle, std::string_view key, std::string_view pages) {
   ByteWriter all;
-  all.number(kForm);
+  all.number(form);
   all.number(idle);
   all.raw(key);
+  all.raw(pages);
   return checksum_of(all.bytes());
 }
 
-std::string head_of(std::string_view key, microseconds idle) {
+std::string_view bytes_of(std::span<const PageId> pages) {
+  return {reinterpret_cast<const char*>(pages.data()), pages.size() * sizeof(PageId)};
+}
+
+std::string head_of(std::string_view key, microseconds idle, std::span<const PageId> pages) {
   ByteWriter head;
+  const std::uint32_t form = pages.empty() ? kForm : kPagedForm;
   const auto count = static_cast<std::uint64_t>(idle.count());
   head.raw(kMagic);
-  head.number(kForm);
+  head.number(form);
   head.number(count);
-  head.number(checksum_of_head(key, count));
+  head.number(checksum_of_head(form, count, key, bytes_of(pages)));
   head.text(key);
+  if (!pages.empty()) head.count(pages.size());
+  head.raw(bytes_of(pages));
   return std::move(head.bytes());
 }
 
 struct Head {
   std::string_view key;
   microseconds idle;
+  std::vector<PageId> pages;
 };
 
 /// Throws StateFault.
 Head read_head(ByteReader& from) {
   if (from.raw(kMagic.size()) != kMagic) throw StateFault("its file is damaged");
   const auto form = from.number<std::uint32_t>();
-  if (form != kForm) throw StateFault("its file has form " + std::to_string(form));
+  if (form != kForm && form != kPagedForm) throw StateFault("its file has form " + std::to_string(form));
   const auto idle = from.number<std::uint64_t>(), sum = from.number<std::uint64_t>();
-  const std::string_view key = from.text();
-  if (sum != checksum_of_head(key, idle)) throw StateFault("its file is damaged");
-  return {.key = key, .idle = microseconds(static_cast<std::int64_t>(idle))};
+  Head head{.key = from.text(), .idle = microseconds(static_cast<std::int64_t>(idle)), .pages = {}};
+  if (form == kPagedForm) head.pages.resize(from.count(sizeof(PageId)));
+  if (!head.pages.empty())
+    std::memcpy(head.pages.data(), from.raw(bytes_of(head.pages).size()).data(), bytes_of(head.pages).size());
+  if (sum != checksum_of_head(form, idle, head.key, bytes_of(head.pages))) throw StateFault("its file is damaged");
+  return head;
 }
 
 /// Returns an error number; 0: all was read, or the file has ended.
@@ -108,6 +129,14 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
+/// Whether the bytes begin a file whose head has pages.
+bool names_pages(std::string_view bytes) {
+  std::uint32_t form = 0;
+  if (bytes.size() < kMagic.size() + sizeof form) return false;
+  std::memcpy(&form, bytes.data() + kMagic.size(), sizeof form);
+  return form == kPagedForm;
+}
+
 /// How long ago the file was written; 0 when clocks differ.
 microseconds age_of(const struct stat& info) {
   using std::chrono::system_clock;
@@ -116,10 +145,22 @@ microseconds age_of(const struct stat& info) {
   return std::max(std::chrono::duration_cast<microseconds>(age), microseconds(0));
 }
 
+bool begins_with_sum(std::string_view name) {
+  return std::min(name.find_first_not_of("0123456789abcdef"), name.size()) == kNameDigits;
+}
+
 bool is_name(std::string_view name, std::string_view ending) {
-  constexpr std::size_t digits = 64;
-  return name.size() == digits + ending.size() && name.ends_with(ending) &&
-         name.find_first_not_of("0123456789abcdef") == digits;
+  return name.size() == kNameDigits + ending.size() && name.ends_with(ending) && begins_with_sum(name);
+}
+
+PageId id_of_name(std::string_view name) {
+  PageId id{};
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    unsigned byte = 0;
+    std::from_chars(name.data() + 2 * i, name.data() + 2 * i + 2, byte, 16);
+    id[i] = static_cast<char>(byte);
+  }
+  return id;
 }
 
 }  // namespace
@@ -134,6 +175,8 @@ struct StateFolder::Impl {
 
   std::string folder_name;
   File folder, locked;
+  PageFiles pages;
+  std::atomic<std::uint64_t> drafts = 0;
 
   void check_owner() const {
     struct stat info{};
@@ -157,18 +200,19 @@ struct StateFolder::Impl {
     return names;
   }
 
-  /// Throws StateFault for a file that is of no use.
-  Found find(const std::string& name) const {
+  /// Throws StateFault for a file that is of no use. Returns the pages that it needs, too.
+  std::pair<Found, std::vector<PageId>> find(const std::string& name) const {
     const File file(open(name, O_RDONLY));
     struct stat info{};
     if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) throw StateFault("its file is unreadable");
     constexpr std::size_t longest = std::size_t{128} << 10U;
     std::string bytes(std::min(static_cast<std::size_t>(info.st_size), longest), '\0');
     if (read_to(file.get(), bytes) != 0) throw StateFault("its file is unreadable");
+    if (names_pages(bytes)) bytes = read(name).value_or("");
     ByteReader from(bytes);
-    const Head head = read_head(from);
+    Head head = read_head(from);
     if (sha256(head.key) + std::string(kState) != name) throw StateFault("its file has another's name");
-    return {.key = std::string(head.key), .idle = head.idle - age_of(info)};
+    return {{.key = std::string(head.key), .idle = head.idle - age_of(info)}, std::move(head.pages)};
   }
 
   /// The whole file; nothing where there is none.
@@ -181,6 +225,48 @@ struct StateFolder::Impl {
     std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
     if (const int error = read_to(file.get(), bytes)) refuse("read", text_of(error));
     return bytes;
+  }
+
+  /// A state of an earlier process, with all its pages; nothing where its file is of no use.
+  std::optional<Found> use(const std::string& name) {
+    try {
+      auto [found, needed] = find(name);
+      const bool there = std::ranges::all_of(needed, [&](const PageId& page) { return pages.has(page); });
+      if (!there || found.idle <= microseconds(0)) return {};
+      pages.set_state(name.substr(0, kNameDigits), std::move(needed));
+      return found;
+    } catch (const StateFault&) {
+      return {};
+    } catch (const Refusal&) {
+      return {};
+    }
+  }
+
+  /// In the place of another file or of none; returns an error number.
+  int put(const std::string& name, std::string_view draft, std::string_view head, std::string_view bytes) const {
+    const std::string unfinished = std::string(draft) + std::string(kUnfinished);
+    int error = write(unfinished, head, bytes);
+    const int at = folder.get();
+    if (error == 0 && ::renameat(at, unfinished.c_str(), at, name.c_str()) != 0) error = errno;
+    if (error != 0) remove(unfinished);
+    return error;
+  }
+
+  void put_pages(std::span<const PagePtr> all) {
+    pages.note(all);
+    const std::vector<PagePtr> missing = pages.without_file(all);
+    for (const PagePtr& page : missing) {
+      const std::string name = hex_of(page->id());
+      // Two sequences may write the same one.
+      const std::string draft = name + '-' + std::to_string(++drafts);
+      if (const int error = put(name + std::string(kPage), draft, "", page->sealed()))
+        refuse("written", text_of(error));
+    }
+    pages.written(missing);
+  }
+
+  void remove_unused(std::size_t more) {
+    pages.remove_unused(more, [this](const PageId& page) { remove(hex_of(page) + std::string(kPage)); });
   }
 
   /// Returns an error number.
@@ -239,37 +325,51 @@ std::string StateFolder::head(const std::string& key, std::size_t count) {
   return load(key).value_or("").substr(0, count);
 }
 
-void StateFolder::save(const std::string& key, std::string_view bytes, microseconds idle) {
-  const std::string name = sha256(key), unfinished = name + std::string(kUnfinished);
-  const std::string finished = name + std::string(kState);
-  int error = impl_->write(unfinished, head_of(key, std::max(idle, microseconds(1))), bytes);
-  const int at = impl_->folder.get();
-  if (error == 0 && ::renameat(at, unfinished.c_str(), at, finished.c_str()) != 0) error = errno;
-  if (error == 0) return;
-  impl_->remove(unfinished);
-  refuse("written", text_of(error));
+void StateFolder::save(const std::string& key, std::string_view bytes, std::span<const PagePtr> pages,
+                       microseconds idle) {
+  const std::string name = sha256(key);
+  std::vector<PageId> ids;
+  if (!pages.empty()) impl_->put_pages(pages);
+  std::ranges::transform(pages, std::back_inserter(ids), [](const PagePtr& page) { return page->id(); });
+  const std::string head = head_of(key, std::max(idle, microseconds(1)), ids);
+  if (const int error = impl_->put(name + std::string(kState), name, head, bytes)) refuse("written", text_of(error));
+  impl_->pages.set_state(name, std::move(ids));
+  impl_->remove_unused(kMostRemoved);
 }
 
+std::vector<std::optional<std::string>> StateFolder::load_pages(std::span<const PageId> ids) {
+  std::vector<std::optional<std::string>> pages;
+  for (const PageId& id : ids) pages.push_back(impl_->read(hex_of(id) + std::string(kPage)));
+  return pages;
+}
+
+void StateFolder::loaded(std::span<const PagePtr> pages) { impl_->pages.note(pages); }
+
+void StateFolder::tidy() { impl_->remove_unused(kMostRemoved); }
+
 void StateFolder::erase(const std::string& key) {
-  if (!impl_->remove(sha256(key) + std::string(kState)) && errno != ENOENT) refuse("removed", text_of(errno));
+  const std::string name = sha256(key);
+  if (!impl_->remove(name + std::string(kState)) && errno != ENOENT) refuse("removed", text_of(errno));
+  impl_->pages.set_state(name, {});
+  impl_->remove_unused(kMostRemoved);
 }
 
 std::vector<StateKeeper::Found> StateFolder::find_left() {
-  std::vector<Found> all;
+  std::vector<std::string> states;
   for (const std::string& name : impl_->names()) {
-    if (is_name(name, kUnfinished)) impl_->remove(name);
-    if (!is_name(name, kState)) continue;
-    try {
-      Found found = impl_->find(name);
-      if (found.idle > microseconds(0)) {
-        all.push_back(std::move(found));
-      } else {
-        impl_->remove(name);
-      }
-    } catch (const StateFault&) {
+    if (name.ends_with(kUnfinished) && begins_with_sum(name)) impl_->remove(name);
+    if (is_name(name, kPage)) impl_->pages.found(id_of_name(name));
+    if (is_name(name, kState)) states.push_back(name);
+  }
+  std::vector<Found> all;
+  for (const std::string& name : states) {
+    if (auto found = impl_->use(name)) {
+      all.push_back(std::move(*found));
+    } else {
       impl_->remove(name);
     }
   }
+  impl_->remove_unused(std::numeric_limits<std::size_t>::max() / 2);
   return all;
 }
 

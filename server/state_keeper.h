@@ -3,9 +3,12 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "server/page.h"
 
 namespace frazil::server {
 
@@ -25,7 +28,15 @@ class StateKeeper {
   /// The first bytes of what was saved last, `count` at most; none where it is not known.
   virtual std::string head(const std::string& key, std::size_t count) = 0;
   /// Replaces what is kept. It need not be kept longer than `idle`. When it throws, the old or the new bytes are kept.
-  virtual void save(const std::string& key, std::string_view bytes, std::chrono::microseconds idle) = 0;
+  /// `pages`: that belong to the bytes; those that are not kept already are written before the bytes are.
+  virtual void save(const std::string& key, std::string_view bytes, std::span<const PagePtr> pages,
+                    std::chrono::microseconds idle) = 0;
+  /// Pages of what was saved last under some key; nothing for those that are not there. They may be damaged.
+  virtual std::vector<std::optional<std::string>> load_pages(std::span<const PageId> ids) = 0;
+  /// Pages that were made of what load_pages() gave.
+  virtual void loaded(std::span<const PagePtr> pages) { (void)pages; }
+  /// Removes pages that nobody needs, some at a time; is called now and then.
+  virtual void tidy() {}
   /// No error where it is not known.
   virtual void erase(const std::string& key) = 0;
 

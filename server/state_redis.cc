@@ -1,36 +1,48 @@
 #include "server/state_redis.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <frazil/error.h>
 
 #include "server/message.h"
+#include "server/request.h"
 
 namespace frazil::server {
 namespace {
 
 using Kind = RedisReply::Kind;
+using std::chrono::microseconds;
+
+constexpr std::chrono::minutes kSlack{1};  // so that a page outlives the states that are written with it
+constexpr std::size_t kPagesAtOnce = 64;   // in one exchange
 
 [[noreturn]] void refuse(std::string_view what, const std::string& why) {
   throw Refusal(Http::unavailable, "the sequence's state cannot be " + std::string(what) + ": " + why);
 }
 
-RedisReply ask(Redis& redis, std::string_view what, const Redis::Command& command) {
+std::vector<RedisReply> ask(Redis& redis, std::string_view what, std::span<const Redis::Command> commands) {
   try {
-    RedisReply reply = redis.run(command);
-    if (reply.kind == Kind::error) refuse(what, "Redis answers " + reply.text);
-    return reply;
+    std::vector<RedisReply> replies = redis.run(commands);
+    for (const RedisReply& reply : replies) {
+      if (reply.kind == Kind::error) refuse(what, "Redis answers " + reply.text);
+    }
+    return replies;
   } catch (const RedisFault& fault) {
     refuse(what, fault.what());
   }
+}
+
+RedisReply ask(Redis& redis, std::string_view what, const Redis::Command& command) {
+  return std::move(ask(redis, what, std::span(&command, 1)).front());
 }
 
 void expect(const RedisReply& reply, Kind kind, std::string_view what) {
   if (reply.kind != kind) refuse(what, "Redis answers something else than was asked for");
 }
 
-std::string milliseconds_of(std::chrono::microseconds idle) {
+std::string milliseconds_of(microseconds idle) {
   constexpr std::chrono::milliseconds least(1), most(std::chrono::years(100));
   return std::to_string(std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(idle), least, most).count());
 }
@@ -38,7 +50,7 @@ std::string milliseconds_of(std::chrono::microseconds idle) {
 }  // namespace
 
 StateRedis::StateRedis(const std::string& address, const std::string& prefix, const RedisOptions& options)
-    : redis_(address, options), prefix_(prefix + "state:") {
+    : redis_(address, options), prefix_(prefix + "state:"), pages_(prefix + "page:") {
   std::string why;
   try {
     const RedisReply reply = redis_.run({"PING"});
@@ -63,11 +75,87 @@ std::string StateRedis::head(const std::string& key, std::size_t count) {
   return std::move(reply.text);
 }
 
-void StateRedis::save(const std::string& key, std::string_view bytes, std::chrono::microseconds idle) {
-  const RedisReply reply = ask(redis_, "written", {"SET", prefix_ + key, bytes, "PX", milliseconds_of(idle)});
-  expect(reply, Kind::text, "written");
-  if (reply.text != "OK") refuse("written", "Redis answers something else than OK");
+void StateRedis::save(const std::string& key, std::string_view bytes, std::span<const PagePtr> pages,
+                      microseconds idle) {
+  keep(pages, idle);
+  const std::string name = prefix_ + key, lasts = milliseconds_of(idle);
+  std::vector<Redis::Command> commands;
+  std::vector<std::string> keys;
+  for (const PagePtr& page : pages) keys.push_back(page_key(page->id()));
+  if (!keys.empty()) {
+    commands.push_back({"TOUCH"});
+    commands.back().insert(commands.back().end(), keys.begin(), keys.end());
+  }
+  commands.push_back({"SET", name, bytes, "PX", lasts});
+  const std::vector<RedisReply> replies = ask(redis_, "written", commands);
+  expect(replies.back(), Kind::text, "written");
+  if (replies.back().text != "OK") refuse("written", "Redis answers something else than OK");
+  if (!keys.empty() && replies.front().integer != std::ssize(keys)) restore(pages, idle);
 }
+
+/// Redis has lost pages, by a restart or for want of memory.
+void StateRedis::restore(std::span<const PagePtr> pages, microseconds idle) {
+  for (const PagePtr& page : pages) page->kept_until = Clock::time_point();
+  keep(pages, idle);
+}
+
+/// Writes pages that Redis may not have, and has those last that it would forget before the state.
+void StateRedis::keep(std::span<const PagePtr> pages, microseconds idle) {
+  constexpr microseconds most = std::chrono::years(10);
+  const Clock::time_point now = Clock::now();
+  const microseconds lasts = 2 * (std::min(idle, most) + kSlack);
+  std::vector<PagePtr> unsure;
+  std::ranges::copy_if(pages, std::back_inserter(unsure), [&](const PagePtr& page) {
+    return page->kept_until.load() < now + std::min(idle, most) + kSlack;
+  });
+  for (std::span<const PagePtr> left = unsure; !left.empty();) {
+    const auto some = left.first(std::min(left.size(), kPagesAtOnce));
+    write(some, milliseconds_of(lasts));
+    for (const PagePtr& page : some) page->kept_until = now + lasts;
+    left = left.subspan(some.size());
+  }
+}
+
+/// Pages of equal names are equal: what is there stays, and is not sent where that is likely.
+void StateRedis::write(std::span<const PagePtr> pages, const std::string& milliseconds) {
+  std::vector<std::string> keys;
+  std::vector<Redis::Command> commands;
+  for (const PagePtr& page : pages) keys.push_back(page_key(page->id()));
+  for (const std::string& key : keys) {
+    commands.push_back({"EXISTS", key});
+    commands.push_back({"PEXPIRE", key, milliseconds, "GT"});
+  }
+  const std::vector<RedisReply> replies = ask(redis_, "written", commands);
+  commands.clear();
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    expect(replies[2 * i], Kind::integer, "written");
+    if (replies[2 * i].integer != 0) continue;
+    commands.push_back({"SET", keys[i], pages[i]->sealed(), "PX", milliseconds, "NX"});
+    commands.push_back({"PEXPIRE", keys[i], milliseconds, "GT"});  // of another replica, which was faster
+  }
+  (void)ask(redis_, "written", commands);
+}
+
+std::vector<std::optional<std::string>> StateRedis::load_pages(std::span<const PageId> ids) {
+  std::vector<std::optional<std::string>> pages;
+  while (!ids.empty()) {
+    const auto some = ids.first(std::min(ids.size(), kPagesAtOnce));
+    std::vector<std::string> keys;
+    for (const PageId& id : some) keys.push_back(page_key(id));
+    Redis::Command command{"MGET"};
+    command.insert(command.end(), keys.begin(), keys.end());
+    RedisReply reply = ask(redis_, "read", command);
+    expect(reply, Kind::items, "read");
+    if (reply.items.size() != some.size()) refuse("read", "Redis answers something else than was asked for");
+    for (RedisReply& item : reply.items) {
+      pages.push_back(item.kind == Kind::text ? std::optional(std::move(item.text)) : std::nullopt);
+    }
+    ids = ids.subspan(some.size());
+  }
+  return pages;
+}
+
+std::string StateRedis::page_key(const PageId& id) const { return pages_ + std::string(id.data(), id.size()); }
 
 void StateRedis::erase(const std::string& key) {
   expect(ask(redis_, "removed", {"DEL", prefix_ + key}), Kind::integer, "removed");

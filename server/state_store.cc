@@ -1,131 +1,36 @@
 #include "server/state_store.h"
 
-#include <condition_variable>
+#include <algorithm>
 #include <list>
-#include <map>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 #include <utility>
 
 #include <frazil/error.h>
 
+#include "server/heap.h"
 #include "server/state_bytes.h"
 #include "server/state_folder.h"
+#include "server/state_index.h"
 #include "server/state_redis.h"
 
 namespace frazil::server {
 namespace {
 
 using Values = StateStore::Values;
-using Turn = std::function<void(std::optional<Values>)>;
+using Item = StateIndex::Item;
+using Entry = StateEntry;
+using Turn = Entry::Turn;
 using std::chrono::microseconds;
 
 constexpr std::size_t kLongestKey = std::size_t{64} << 10U;
-constexpr std::size_t kSequenceBytes = 512, kValueBytes = 384;  // of memory, beside keys and elements
 constexpr std::chrono::seconds kBetweenSweeps{1};
 constexpr unsigned kMostSwept = 64;  // in one request's time
 constexpr std::chrono::minutes kCopyLives{1};
+constexpr std::uint64_t kLeastHeapRoom = std::uint64_t{256} << 20U;
 
-/// A state that nobody changes any more. Its tensors lie in its bytes.
-struct State {
-  std::shared_ptr<const std::string> bytes;
-  Values values;
-
-  std::string_view head() const { return std::string_view(*bytes).substr(0, kStateHead); }
-  std::size_t memory() const {
-    std::size_t sum = bytes->capacity();
-    for (const auto& [name, array] : values) {
-      sum += kValueBytes + name.capacity();
-      if (!array.is_tensor() || array.dtype() != api::Dtype::string) continue;
-      for (const std::string& text : array.values<std::string>()) sum += sizeof(std::string) + text.capacity();
-    }
-    return sum;
-  }
-};
-using StatePtr = std::shared_ptr<const State>;
-
-StatePtr state_of(std::string bytes) {
-  auto shared = std::make_shared<const std::string>(std::move(bytes));
-  Values values = values_of_state(shared);
-  return std::make_shared<const State>(State{std::move(shared), std::move(values)});
-}
-
-std::optional<Values> values_of(const StatePtr& state) {
-  return state == nullptr ? std::nullopt : std::optional(state->values);
-}
-
-/// A begin() that reads a sequence's state, for those that come meanwhile.
-struct Opening {
-  std::condition_variable ended;
-  bool done = false;
-  std::optional<std::string> fault;
-};
-
-struct Entry;
-using Item = std::pair<const std::string, Entry>;
-
-struct Entry {
-  StatePtr state;  ///< in memory
-  std::size_t memory = 0;
-  bool kept = false;        ///< the keeper has the same state
-  std::string unconfirmed;  ///< the head of a state that Redis may have got, although it did not say so
-  Clock::time_point expires;
-  /// A turn or something else has it for itself. Only this reads and writes what is above, without a lock.
-  bool running = false;
-  std::shared_ptr<Opening> opening;
-  std::list<Turn> waiting;
-  std::optional<std::list<Item*>::iterator> in_memory;
-  std::optional<std::multimap<Clock::time_point, Item*>::iterator> in_expiry;
-};
-
-/// The sequences; those that rest by the time of their last use and of their expiry.
-class Index {
- public:
-  Item* find(const std::string& key) {
-    const auto at = items_.find(key);
-    return at == items_.end() ? nullptr : &*at;
-  }
-  Item& add(const std::string& key) {
-    bytes_ += key.size() + kSequenceBytes;
-    return *items_.try_emplace(key).first;
-  }
-  void remove(Item& item) {
-    wake(item);
-    bytes_ -= item.second.memory + item.first.size() + kSequenceBytes;
-    items_.erase(items_.find(item.first));
-  }
-  void set_state(Item& item, StatePtr state) {
-    bytes_ -= item.second.memory;
-    item.second.memory = state == nullptr ? 0 : state->memory();
-    bytes_ += item.second.memory;
-    item.second.state = std::move(state);
-  }
-
-  void rest(Item& item) {
-    if (item.second.state != nullptr) item.second.in_memory = by_use_.insert(by_use_.end(), &item);
-    item.second.in_expiry = by_expiry_.emplace(item.second.expires, &item);
-  }
-  void wake(Item& item) {
-    if (const auto at = std::exchange(item.second.in_memory, {})) by_use_.erase(*at);
-    if (const auto at = std::exchange(item.second.in_expiry, {})) by_expiry_.erase(*at);
-  }
-  /// In memory, resting, and not used for longest.
-  Item* oldest() { return by_use_.empty() ? nullptr : by_use_.front(); }
-  Item* expired(Clock::time_point now) {
-    const auto first = by_expiry_.begin();
-    return first == by_expiry_.end() || first->first > now ? nullptr : first->second;
-  }
-
-  std::uint64_t count() const { return items_.size(); }
-  std::uint64_t bytes() const { return bytes_; }
-  auto& all() { return items_; }
-
- private:
-  std::unordered_map<std::string, Entry> items_;
-  std::list<Item*> by_use_;
-  std::multimap<Clock::time_point, Item*> by_expiry_;
-  std::uint64_t bytes_ = 0;
-};
+std::string head_of(const std::string& bytes) { return bytes.substr(0, kStateHead); }
 
 Clock::time_point later(Clock::time_point now, microseconds idle) {
   const auto most = std::chrono::duration_cast<microseconds>(Clock::time_point::max() - now);
@@ -162,18 +67,25 @@ struct StateStore::Impl {
   Workers& workers;
   const std::unique_ptr<StateKeeper> keeper;
   const bool shared;
+  PagePool pool;
+  const std::shared_ptr<HeapWatch> heap =
+      std::make_shared<HeapWatch>(std::max(config.memory_bytes / 2, kLeastHeapRoom));
+  const State::How how{.pool = pool, .page_bytes = config.page_bytes, .pages_at_once = shared};
 
   mutable std::mutex mutex;
-  Index index;
+  StateIndex index;
   Counts counts;
   Clock::time_point next_sweep = Clock::now() + kBetweenSweeps;
+  std::uint64_t cooled = 0;                 ///< bytes of tensors since memory was given back to the system
   std::optional<std::string> cannot_write;  ///< why the last state could not be written to the folder
+
+  std::uint64_t bytes() const { return index.bytes() + pool.bytes(); }
 
   // ---- turns ----
 
   void begin(const std::string& key, Turn turn) {
     tidy(key);
-    auto opening = keeper == nullptr ? nullptr : std::make_shared<Opening>();
+    auto opening = keeper == nullptr ? nullptr : std::make_shared<Entry::Opening>();
     Lock lock(mutex);
     Item* item = index.find(key);
     if (item != nullptr && item->second.running) return queue(std::move(lock), item->second, std::move(turn));
@@ -192,18 +104,19 @@ struct StateStore::Impl {
       forget_expired(*item);
       lock.unlock();
     }
-    turn(values_of(item->second.state));
+    turn(item->second.state);
   }
 
-  void end(const std::string& key, const std::optional<Values>& next, microseconds idle) {
+  void end(const std::string& key, const std::optional<Values>& next, microseconds idle,
+           const std::shared_ptr<const Growing>& growing) {
     Item& item = running(key);
     try {
-      StatePtr state = next ? next_state(item.second, *next) : nullptr;
+      State::Ptr state = next ? next_state(item.second, *next, growing) : nullptr, old;
       keep(item, state, idle);
       const Lock lock(mutex);
       item.second.kept = shared && state != nullptr;
       item.second.expires = later(Clock::now(), idle);
-      index.set_state(item, std::move(state));
+      old = index.set_state(item, std::move(state));
       settle(item);
     } catch (...) {
       abandon(key);
@@ -221,7 +134,7 @@ struct StateStore::Impl {
 
   /// Waits while the state is read; a state that cannot be read is no one's.
   void queue(Lock lock, Entry& entry, Turn turn) {
-    const std::shared_ptr<Opening> opening = entry.opening;
+    const std::shared_ptr<Entry::Opening> opening = entry.opening;
     entry.waiting.push_back(std::move(turn));
     if (opening == nullptr) return;
     opening->ended.wait(lock, [&] { return opening->done; });
@@ -241,7 +154,7 @@ struct StateStore::Impl {
   void settle(Item& item) {
     Entry& entry = item.second;
     if (!entry.waiting.empty()) {
-      workers.post([turn = std::move(entry.waiting.front()), state = entry.state] { turn(values_of(state)); });
+      workers.post([turn = std::move(entry.waiting.front()), state = entry.state] { turn(state); });
       entry.waiting.pop_front();
       return;
     }
@@ -249,7 +162,7 @@ struct StateStore::Impl {
     if (entry.state != nullptr || (entry.kept && !shared)) {
       index.rest(item);
     } else {
-      index.remove(item);
+      (void)index.remove(item);
     }
   }
 
@@ -261,10 +174,10 @@ struct StateStore::Impl {
 
   void open(Item& item) {
     try {
-      StatePtr state = fetch(item);
+      State::Ptr state = fetch(item), old;
       const Lock lock(mutex);
       item.second.kept = item.second.kept && state != nullptr;
-      index.set_state(item, std::move(state));
+      old = index.set_state(item, std::move(state));
       opened(item.second, {});
     } catch (const std::exception& error) {
       give_up(item, error.what());
@@ -287,45 +200,76 @@ struct StateStore::Impl {
     settle(item);
   }
 
-  StatePtr fetch(Item& item) {
+  State::Ptr fetch(Item& item) {
     auto& [key, entry] = item;
     if (!shared && entry.expires <= Clock::now()) return forget_file(key);
     if (shared && entry.state != nullptr) {
       const std::string head = keeper->head(key, kStateHead);
       if (head.empty()) return nullptr;
-      if (head == entry.state->head() || head == entry.unconfirmed) return entry.state;
+      if (head == entry.head || head == entry.unconfirmed) return entry.state;
     }
     std::optional<std::string> bytes = keeper->load(key);
     return bytes ? loaded(entry, std::move(*bytes)) : nullptr;
   }
 
-  StatePtr loaded(Entry& entry, std::string bytes) {
-    StatePtr state;
+  State::Ptr loaded(Entry& entry, std::string bytes) {
+    State::Ptr state;
+    std::string head = head_of(bytes);
     try {
       check_state(bytes);
-      state = state_of(std::move(bytes));
+      state = with_pages(std::make_shared<const std::string>(std::move(bytes)));
     } catch (const StateFault& fault) {
       throw Refusal(Http::unavailable, std::string("the sequence's state cannot be read: ") + fault.what());
     }
+    if (state == nullptr) return nullptr;
+    entry.head = std::move(head);
     if (shared) entry.expires = later(Clock::now(), kCopyLives);
     const Lock lock(mutex);
     ++counts.read_back;
     return state;
   }
 
+  /// Nothing where Redis has forgotten a page, as it does when it has too little memory.
+  State::Ptr with_pages(const std::shared_ptr<const std::string>& bytes) {
+    StateContent content = content_of_state(bytes);
+    std::vector<PageId> missing;
+    std::unordered_map<PageId, PagePtr, PageIdHash> pages;
+    for (const PageList& list : content.lists) {
+      for (const PageId& id : list.pages) {
+        const auto [at, added] = pages.try_emplace(id, pool.find(id));
+        if (added && at->second == nullptr) missing.push_back(id);
+      }
+    }
+    if (!missing.empty() && !load_pages(missing, pages)) return nullptr;
+    return State::read(bytes, std::move(content), [&](const PageId& id) { return pages.at(id); });
+  }
+
+  bool load_pages(const std::vector<PageId>& ids, std::unordered_map<PageId, PagePtr, PageIdHash>& to) {
+    auto pages = keeper->load_pages(ids);
+    std::vector<PagePtr> made;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (!pages[i] && shared) return false;
+      if (!pages[i]) throw StateFault("one of its pages is not there");
+      made.push_back(pool.unseal(ids[i], std::move(*pages[i])));
+      if (made.back() == nullptr) throw StateFault("one of its pages is damaged");
+      to[ids[i]] = made.back();
+    }
+    keeper->loaded(made);
+    return true;
+  }
+
   // ---- writing ----
 
-  static StatePtr next_state(const Entry& entry, const Values& values) {
-    const std::uint64_t turn = entry.state == nullptr ? 0 : turn_of_state(*entry.state->bytes);
+  State::Ptr next_state(const Entry& entry, const Values& values, const std::shared_ptr<const Growing>& growing) const {
     try {
-      return state_of(bytes_of_state(values, turn + 1));
+      return State::after(entry.state, values, growing, how);
     } catch (const std::length_error& error) {
       throw Refusal(Http::unavailable, std::string("the sequence's state cannot be kept: ") + error.what());
     }
   }
 
   /// Before a turn has ended: in Redis there is the new state, in the folder no old one.
-  void keep(Item& item, const StatePtr& state, microseconds idle) {
+  void keep(Item& item, const State::Ptr& state, microseconds idle) {
     auto& [key, entry] = item;
     if (!shared) {
       if (entry.kept) keeper->erase(key);
@@ -333,9 +277,10 @@ struct StateStore::Impl {
       return;
     }
     if (state == nullptr) return keeper->erase(key);
-    entry.unconfirmed = state->head();
-    keeper->save(key, *state->bytes, idle);
-    entry.unconfirmed.clear();
+    const auto bytes = state->kept_bytes();
+    entry.unconfirmed = head_of(*bytes);
+    keeper->save(key, *bytes, state->pages(), idle);
+    entry.head = std::exchange(entry.unconfirmed, {});
     const Lock lock(mutex);
     ++counts.written_out;
   }
@@ -350,7 +295,7 @@ struct StateStore::Impl {
     bool full = false, failing = false;
     {
       const Lock lock(mutex);
-      full = index.count() >= config.most_sequences || index.bytes() >= config.memory_bytes;
+      full = index.count() >= config.most_sequences || bytes() >= config.memory_bytes;
       failing = cannot_write.has_value();
       if (full) next_sweep = {};
     }
@@ -359,32 +304,66 @@ struct StateStore::Impl {
   }
 
   Item& admit(const std::string& key) {
-    if (shared && index.count() >= config.most_sequences && index.oldest() != nullptr) index.remove(*index.oldest());
+    if (shared && index.count() >= config.most_sequences && index.oldest() != nullptr) {
+      (void)index.remove(*index.oldest());
+    }
     if (index.count() >= config.most_sequences) {
       throw Refusal(Http::too_many,
                     "there are " + std::to_string(index.count()) + " sequences, as many as most_sequences allows");
     }
-    if (index.bytes() >= config.memory_bytes && keeper == nullptr) {
+    if (bytes() >= config.memory_bytes && keeper == nullptr) {
       throw Refusal(Http::too_many, "the states of sequences have reached the limit memory_bytes, " +
                                         std::to_string(config.memory_bytes));
     }
-    if (index.bytes() >= config.memory_bytes && cannot_write) throw Refusal(Http::unavailable, *cannot_write);
+    if (bytes() >= config.memory_bytes && cannot_write) throw Refusal(Http::unavailable, *cannot_write);
     return index.add(key);
   }
 
   void make_room() {
-    for (Lock lock(mutex); keeper != nullptr && index.bytes() > config.memory_bytes;) {
-      Item* const item = index.oldest();
-      if (item == nullptr) return;
-      if (shared) {
-        index.remove(*item);
-      } else {
-        index.wake(*item);
-        if (!item->second.kept && !write_out(lock, *item)) return;
-        if (item->second.waiting.empty()) index.set_state(*item, nullptr);
-        settle(*item);
+    std::uint64_t freed = 0, used = 0;
+    {
+      State::Ptr old;  // the last one goes when the lock is given back
+      Lock lock(mutex);
+      while (bytes() > config.memory_bytes) {
+        old = free_one(lock);
+        if (old == nullptr) break;
+        freed += old->memory();
       }
+      used = bytes();
     }
+    if (freed > 0) heap->freed(freed, used, workers);
+  }
+
+  /// What is hot becomes cold first, which is less work than to write and read it. Returns what is not kept any more;
+  /// nothing where no memory can be made free.
+  State::Ptr free_one(Lock& lock) {
+    if (Item* const hot = index.oldest_hot()) return cool(lock, *hot);
+    Item* const item = keeper == nullptr ? nullptr : index.oldest();
+    if (item == nullptr) return nullptr;
+    if (shared) return index.remove(*item);
+    State::Ptr old = item->second.state;
+    index.wake(*item);
+    if (!item->second.kept && !write_out(lock, *item)) return nullptr;
+    if (item->second.waiting.empty()) (void)index.set_state(*item, nullptr);
+    settle(*item);
+    return old;
+  }
+
+  /// Returns the hot state; nothing where there is no memory for another one.
+  State::Ptr cool(Lock& lock, Item& item) {
+    index.wake(item);
+    item.second.running = true;
+    State::Ptr hot = item.second.state, cold;
+    lock.unlock();
+    try {
+      cold = State::cold(hot, how);
+    } catch (const std::bad_alloc&) {
+      hot = nullptr;
+    }
+    lock.lock();
+    if (cold != nullptr) (void)index.set_state(item, std::move(cold));
+    settle(item);
+    return hot;
   }
 
   /// Returns whether it did.
@@ -394,7 +373,7 @@ struct StateStore::Impl {
     std::optional<std::string> fault;
     try {
       const auto left = std::chrono::duration_cast<microseconds>(item.second.expires - Clock::now());
-      keeper->save(item.first, *item.second.state->bytes, left);
+      save(item.first, item.second.state, left);
     } catch (const std::exception& error) {
       fault = error.what();
     }
@@ -409,6 +388,11 @@ struct StateStore::Impl {
     return item.second.kept;
   }
 
+  void save(const std::string& key, const State::Ptr& state, microseconds left) {
+    const State::Ptr cold = State::cold(state, how);
+    keeper->save(key, *cold->kept_bytes(), cold->pages(), left);
+  }
+
   // ---- expiry ----
 
   void sweep() {
@@ -419,6 +403,8 @@ struct StateStore::Impl {
       Item* const item = index.expired(now);
       if (item == nullptr) {
         next_sweep = now + kBetweenSweeps;
+        lock.unlock();
+        if (keeper != nullptr) keeper->tidy();
         return;
       }
       expire(lock, *item);
@@ -436,7 +422,7 @@ struct StateStore::Impl {
       ++counts.expired;
     }
     item.second.kept = false;
-    index.set_state(item, nullptr);
+    (void)index.set_state(item, nullptr);
     settle(item);
   }
 
@@ -444,11 +430,11 @@ struct StateStore::Impl {
   void forget_expired(Item& item) {
     if (item.second.state == nullptr || item.second.expires > Clock::now()) return;
     ++counts.expired;
-    index.set_state(item, nullptr);
+    (void)index.set_state(item, nullptr);
   }
 
   /// A file that cannot be removed is not looked at again, and has expired for the next process, too.
-  StatePtr forget_file(const std::string& key) {
+  State::Ptr forget_file(const std::string& key) {
     try {
       keeper->erase(key);
     } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): see above
@@ -464,7 +450,7 @@ struct StateStore::Impl {
       const auto left = std::chrono::duration_cast<microseconds>(entry.expires - Clock::now());
       if (entry.state == nullptr || entry.kept || left <= microseconds(0)) continue;
       try {
-        keeper->save(key, *entry.state->bytes, left);
+        save(key, entry.state, left);
       } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the sequence is not known later on
       }
     }
@@ -476,12 +462,20 @@ StateStore::StateStore(StateConfig config, Workers& workers)
 
 StateStore::~StateStore() { impl_->write_all(); }
 
-void StateStore::begin(const std::string& key, std::function<void(std::optional<Values>)> turn) {
+void StateStore::begin(const std::string& key, std::function<void(State::Ptr)> turn) {
   impl_->begin(key, std::move(turn));
 }
 
-void StateStore::end(const std::string& key, const std::optional<Values>& next, std::chrono::microseconds idle) {
-  impl_->end(key, next, idle);
+void StateStore::look(const std::string& key, std::function<void(State::Ptr)> then) {
+  impl_->begin(key, [this, key, then = std::move(then)](State::Ptr state) {
+    impl_->abandon(key);
+    then(std::move(state));
+  });
+}
+
+void StateStore::end(const std::string& key, const std::optional<Values>& next, std::chrono::microseconds idle,
+                     const std::shared_ptr<const Growing>& growing) {
+  impl_->end(key, next, idle, growing);
 }
 
 void StateStore::abandon(const std::string& key) { impl_->abandon(key); }
@@ -490,7 +484,13 @@ StateStore::Counts StateStore::counts() const {
   const std::scoped_lock lock(impl_->mutex);
   Counts counts = impl_->counts;
   counts.sequences = impl_->index.count();
-  counts.bytes = impl_->index.bytes();
+  counts.bytes = impl_->bytes();
+  const PagePool::Counts pages = impl_->pool.counts();
+  counts.pages = pages.pages;
+  counts.page_bytes = pages.bytes;
+  counts.page_hits = pages.hits;
+  counts.shared_pages = impl_->index.pages().shared();
+  counts.saved_bytes = impl_->index.pages().saved_bytes();
   return counts;
 }
 

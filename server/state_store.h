@@ -10,12 +10,16 @@
 
 #include "server/request.h"
 #include "server/server_config.h"
+#include "server/state.h"
 #include "server/workers.h"
 
 namespace frazil::server {
 
 /// The state of sequences between their requests: in memory, and beyond the memory's limit in a folder, or always in
 /// Redis for other replicas, too. Requests of one sequence take turns in the order in which they came. Thread-safe.
+///
+/// States that grow are kept as a turn leaves them while there is memory, beyond as pages, which sequences share where
+/// their bytes are equal; each page counts once.
 ///
 /// What a folder has is there for the next process, once the store is destroyed; when the process is killed, only
 /// states are that were written out and not used since.
@@ -38,20 +42,28 @@ class StateStore {
   /// May wait for the folder or for Redis. Throws Refusal (too_many), naming the limit, for a new sequence when there
   /// are as many as may be; Refusal (unavailable) when what keeps the state cannot be read; Refusal (bad_request) for a
   /// key of more than 64 KiB.
-  void begin(const std::string& key, std::function<void(std::optional<Values>)> turn);
-  /// Ends a turn. `next`: the state from now on, copied, and forgotten after `idle`; nothing: the sequence is
-  /// forgotten. Where there is Redis it is written before this returns, so that another replica can go on. Throws
+  void begin(const std::string& key, std::function<void(State::Ptr)> turn);
+  /// A turn that changes nothing and has ended before `then` is called with the state. As begin() in all else.
+  void look(const std::string& key, std::function<void(State::Ptr)> then);
+  /// Ends a turn. `next`: the state from now on, forgotten after `idle`; nothing: the sequence is forgotten. It is
+  /// copied, but for values that grow, whose memory is kept, so that a session can go on in it. `growing`: which these
+  /// are; null: none. Where there is Redis it is written before this returns, so that another replica can go on. Throws
   /// Refusal (unavailable) when it cannot be written; the turn has ended then, too, and the old state stays.
-  void end(const std::string& key, const std::optional<Values>& next, std::chrono::microseconds idle);
+  void end(const std::string& key, const std::optional<Values>& next, std::chrono::microseconds idle,
+           const std::shared_ptr<const Growing>& growing = nullptr);
   /// Ends a turn that has failed: the old state stays, as long as it would have without the turn.
   void abandon(const std::string& key);
 
   struct Counts {
     std::uint64_t sequences = 0;    ///< known here: in memory or in the folder
-    std::uint64_t bytes = 0;        ///< of memory
+    std::uint64_t bytes = 0;        ///< of memory, with pages
     std::uint64_t written_out = 0;  ///< states written to the folder or Redis
     std::uint64_t read_back = 0;    ///< states read from there
     std::uint64_t expired = 0;
+    std::uint64_t pages = 0, page_bytes = 0;  ///< of states that grow, in memory
+    std::uint64_t shared_pages = 0;           ///< that several sequences have
+    std::uint64_t saved_bytes = 0;            ///< that there would be more if they were not shared
+    std::uint64_t page_hits = 0;              ///< times that a state's page was there already
   };
   Counts counts() const;
 

@@ -119,16 +119,23 @@ class Fleet:
         return process
 
     def start_all(self):
+        self.start_redis()
+        self.start_replicas((HERE / "frazil.yaml").read_text())
+        self.start_haproxy()
+
+    def start_redis(self):
         command = [found("redis-server"), "--port", self.redis_port, "--bind", "127.0.0.1", "--save", ""]
         redis = self.start("redis", command)
         self.wait(lambda: self.redis("PING") == "+PONG", redis, "redis")
-        config = (HERE / "frazil.yaml").read_text().replace("127.0.0.1:6379", f"127.0.0.1:{self.redis_port}")
+
+    def start_replicas(self, config):
+        """With a configuration in which Redis is at its usual port."""
+        config = config.replace("127.0.0.1:6379", f"127.0.0.1:{self.redis_port}")
         (self.folder / "frazil.yaml").write_text(config)
         for replica in self.replicas.values():
             replica.start()
         for replica in self.replicas.values():
             self.wait(replica.is_ready, replica.process, replica.name)
-        self.start_haproxy()
 
     def start_haproxy(self):
         addresses = {
@@ -161,6 +168,15 @@ class Fleet:
                 return connection.makefile().readline().strip()
         except OSError:
             return ""
+
+    def redis_number(self, section, name):
+        """What INFO says of it."""
+        with socket.create_connection(("127.0.0.1", self.redis_port), 5) as connection:
+            connection.sendall(f"INFO {section}\r\n".encode())
+            for line in connection.makefile():
+                if line.startswith(name + ":"):
+                    return int(line.split(":")[1])
+        raise RuntimeError(f"Redis does not tell {name}")
 
     def balancer(self):
         """HAProxy's numbers of the replicas, by name."""

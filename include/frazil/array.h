@@ -103,8 +103,11 @@ class Array {
     const void* data = nullptr;
     std::span<const std::int64_t> strides;  ///< in elements; valid as long as the Array
     bool exclusive = false;                 ///< no session and no other Array uses these bytes, now or in a later run
+    std::size_t block = 0;                  ///< bytes that stay allocated for them; 0: nobody knows, they are borrowed
   };
   Layout layout() const;
+  /// Another handle to the same elements. What data() makes of one of the two is not kept by the other.
+  Array alias() const;
   /// Pointer for writing. Shared or borrowed elements are copied first, so that other Arrays keep their values.
   void* mutable_data();
   /// The elements. Throws Code::bad_input when T does not match dtype().

@@ -133,8 +133,9 @@ Array::Layout Array::layout() const {
   const Buffer& buffer = tensor.buffer();
   const bool may_grow = buffer.block_bytes() != 0;
   const bool exclusive = impl_.use_count() == 1 && buffer.unique() && buffer.writable() && !may_grow;
-  return {tensor.data(), tensor.strides(), exclusive};
+  return {tensor.data(), tensor.strides(), exclusive, buffer.allocated() ? buffer.size() : 0};
 }
+Array Array::alias() const { return Access::array(Access::datum(*this)); }
 double Array::number(std::int64_t i) const {
   const Tensor& tensor = tensor_of(*this);
   if (i < 0 || i >= tensor.count()) refuse(frazil::Code::bad_input, "element {} of {}", i, tensor.type_str());

@@ -46,6 +46,8 @@ class Buffer {
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
   bool writable() const { return writable_; }
+  /// Whether this class allocated the bytes, so that no more than size() of them are kept.
+  bool allocated() const { return block_ != nullptr; }
   /// True when no other Buffer shares the bytes.
   bool unique() const { return owner_.use_count() == 1; }
   explicit operator bool() const { return data_ != nullptr || owner_ != nullptr; }

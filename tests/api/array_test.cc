@@ -53,6 +53,19 @@ TEST(Array, CopiesShareUntilOneIsWritten) {
   EXPECT_THAT(b.values<float>(), ElementsAre(9, 2));
 }
 
+TEST(Array, AnAliasHasTheSameElements) {
+  const Array a = Array::of<float>({2}, {1, 2});
+  Array b = a.alias();
+  EXPECT_EQ(a.data(), b.data());
+  EXPECT_EQ(a.layout().block, 2 * sizeof(float));
+  EXPECT_FALSE(b.layout().exclusive);
+  b.mutable_values<float>()[0] = 9;
+  EXPECT_THAT(a.values<float>(), ElementsAre(1, 2));
+  EXPECT_TRUE(Array().alias().empty());
+  const float memory[] = {1, 2};
+  EXPECT_EQ(Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(memory))).layout().block, 0U);
+}
+
 TEST(Array, BorrowedMemoryIsNeverWritten) {
   const std::vector<float> memory{1, 2};
   Array a = Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(memory)));

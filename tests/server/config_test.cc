@@ -383,14 +383,15 @@ models:
                     lengths: len, max_waste: 0.3},
          deadline_ms: 100, memory_limit: 1GiB, warm_up: 2, canary: {rtol: 0, atol: 0.5},
          versions: {latest: 2}, labels: {y: names.txt}}
-  vad: {state: {state: stateN}, idle_s: 0.5, versions: [3, 1]}
+  vad: {state: {state: stateN, past: {output: present, axis: 2}}, idle_s: 0.5, versions: [3, 1]}
   "a.b": {versions: all}
 tenants:
   - {name: shop, keys: [abc, 123], max_waiting: 32, requests_per_second: 100, models: [bert]}
   - name: other
     keys: ["d:e"]
     admin: true
-state: {memory: 256MiB, max_sequences: 1000, folder: /var/lib/frazil, redis: 127.0.0.1:6379, redis_prefix: "f:"}
+state: {memory: 256MiB, max_sequences: 1000, folder: /var/lib/frazil, redis: 127.0.0.1:6379, redis_prefix: "f:",
+        pages: false}
 paths: {ring: 10, sample: 0.5, inputs: true, otlp: "[::1]:4318", check: 0.01}
 )";
 
@@ -426,6 +427,9 @@ TEST(ConfigYamlTest, ReadsModels) {
   EXPECT_EQ(vad.sequences.idle, microseconds(500'000));
   EXPECT_EQ(vad.sequences.states.at(0).input, "state");
   EXPECT_EQ(vad.sequences.states.at(0).output, "stateN");
+  EXPECT_EQ(vad.sequences.states.at(0).axis, std::nullopt);
+  EXPECT_EQ(vad.sequences.states.at(1).output, "present");
+  EXPECT_EQ(vad.sequences.states.at(1).axis, 2U);
   EXPECT_THAT(vad.versions.specific, ElementsAre(3, 1));
 }
 
@@ -445,6 +449,7 @@ TEST(ConfigYamlTest, ReadsTheServer) {
   EXPECT_EQ(config.state.folder, "/var/lib/frazil");
   EXPECT_EQ(config.state.redis, "127.0.0.1:6379");
   EXPECT_EQ(config.state.redis_prefix, "f:");
+  EXPECT_EQ(config.state.page_bytes, 0U);
   EXPECT_EQ(config.paths.ring, 10U);
   EXPECT_EQ(config.paths.sample, 0.5);
   EXPECT_TRUE(config.paths.inputs);
@@ -457,6 +462,7 @@ TEST(ConfigYamlTest, LeavesTheRestAsItIs) {
     const ServerConfig config = yaml(text);
     EXPECT_TRUE(config.models.empty() && config.tenants.empty()) << text;
     EXPECT_EQ(config.state.redis_prefix, "frazil:");
+    EXPECT_GT(config.state.page_bytes, 0U);
     EXPECT_EQ(config.paths.ring, 1000U);
   }
   const ServerConfig shared = yaml("models: {a: {batching: &b {max_batch_size: 4}}, b: {batching: *b}}");
@@ -493,6 +499,8 @@ TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
       {"models: {m: {memory_limit: 0}}", "expected at least 1 byte"},
       {"models: {m: {idle_s: 1}}", "expected the key 'state' beside it"},
       {"models: {m: {state: {x: ''}}}", "expected a text that is not empty, got ''"},
+      {"models: {m: {state: {x: {axis: 1}}}}", "field 'models.m.state.x': expected the key 'output', which is missing"},
+      {"models: {m: {state: {x: {output: y, axis: -1}}}}", "expected a whole number"},
       {"models: {m: {versions: []}}", "expected at least one version"},
       {"models: {m: {versions: some}}", "expected all, {latest: N} or a list of versions, got 'some'"},
       {"models: {m: {labels: {y: a/../../x}}}", "expected a file in the model's folder"},

@@ -107,6 +107,8 @@ TEST(GrpcMessage, KnowsTheParametersThatAreReserved) {
   EXPECT_EQ(request(with("sequence_id", integer(5, -1))).sequence.id, "18446744073709551615");
   EXPECT_EQ(request(with("sequence_id", field(3, "me"))).sequence.id, "me");
   EXPECT_EQ(request(with("sequence_id", integer(2, 0))).sequence.id, "") << "0 is none";
+  EXPECT_EQ(request(with("sequence_parent", integer(2, 42))).sequence.parent, "42");
+  EXPECT_EQ(request(with("sequence_parent", field(3, "me"))).sequence.parent, "me");
   EXPECT_EQ(request(with("priority", integer(5, 2))).priority, 2U);
   EXPECT_EQ(request(with("timeout", integer(2, 1500))).timeout_us, 1500U);
   const auto others = request(with("mine", integer(1, 1)) + with("text", field(3, "a"))).parameters;

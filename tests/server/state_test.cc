@@ -36,6 +36,7 @@ using server::RedisFault;
 using server::RedisReader;
 using server::RedisReply;
 using server::Refusal;
+using server::State;
 using server::StateConfig;
 using server::StateStore;
 using server::Workers;
@@ -110,13 +111,13 @@ TEST(StateBytes, ComeBackAsTheyWere) {
     const auto bytes = shared(server::bytes_of_state(state, 12));
     server::check_state(*bytes);
     EXPECT_EQ(server::turn_of_state(*bytes), 12U);
-    EXPECT_TRUE(same_states(server::values_of_state(bytes), state)) << (state.empty() ? "" : state[0].second.str());
+    EXPECT_TRUE(same_states(server::content_of_state(bytes).values, state)) << (state.empty() ? "" : state[0].second.str());
   }
 }
 
 TEST(StateBytes, TensorsLieInThem) {
   const auto bytes = shared(server::bytes_of_state({{"x", array_of(api::Dtype::f32, {4})}}, 1));
-  const Values values = server::values_of_state(bytes);
+  const Values values = server::content_of_state(bytes).values;
   const auto* const at = static_cast<const char*>(values[0].second.data());
   EXPECT_TRUE(at > bytes->data() && at < bytes->data() + bytes->size() && bytes.use_count() > 1);
 }
@@ -133,8 +134,8 @@ TEST(StateBytes, AreRefusedWhenDamaged) {
     EXPECT_THROW(server::check_state(good + '\0'), server::StateFault);
   }
   const std::string good = server::bytes_of_state({}, 3);
-  EXPECT_EQ(message_of([&] { server::check_state("FZST\2" + good.substr(5)); }),
-            "its bytes have form 2, this version of Frazil knows form 1");
+  EXPECT_EQ(message_of([&] { server::check_state("FZST\3" + good.substr(5)); }),
+            "its bytes have form 3, this version of Frazil knows forms 1 and 2");
   Array deep = Array::sequence({});
   for (int i = 0; i < 9; ++i) deep = Array::sequence({deep});
   EXPECT_THROW(server::bytes_of_state({{"x", deep}}, 1), std::length_error);
@@ -152,12 +153,12 @@ TEST(StateBytes, AreReadInBoundsWhateverTheySay) {
         std::string bad = good;
         bad[i] = byte;
         try {
-          (void)server::values_of_state(shared(bad));
+          (void)server::content_of_state(shared(bad));
         } catch (const server::StateFault& fault) {
           EXPECT_THAT(fault.what(), HasSubstr("damaged"));
         }
       }
-      EXPECT_THROW((void)server::values_of_state(shared(good.substr(0, i))), server::StateFault);
+      EXPECT_THROW((void)server::content_of_state(shared(good.substr(0, i))), server::StateFault);
     }
   }
 }
@@ -172,12 +173,12 @@ Values state_of(float value, std::int64_t size = 2) {
 
 constexpr float kNew = -1;
 
-float value_of(const std::optional<Values>& state) { return state ? state->at(0).second.values<float>()[0] : kNew; }
+float value_of(const State::Ptr& state) { return state ? state->value("h")->values<float>()[0] : kNew; }
 
 /// Waits for a turn.
 float begin(StateStore& store, const std::string& key) {
   const auto got = std::make_shared<std::promise<float>>();
-  store.begin(key, [got](const std::optional<Values>& state) { got->set_value(value_of(state)); });
+  store.begin(key, [got](const State::Ptr& state) { got->set_value(value_of(state)); });
   std::future<float> turn = got->get_future();
   if (turn.wait_for(20s) != std::future_status::ready) throw std::runtime_error("the turn of " + key + " never comes");
   return turn.get();
@@ -247,7 +248,7 @@ TEST_F(StateStoreTest, TurnsComeInOrder) {
   std::latch done(20);
   begin(store, "a");
   for (int i = 0; i < 20; ++i) {
-    store.begin("a", [&, i](const std::optional<Values>& state) {  // one at a time: no lock
+    store.begin("a", [&, i](const State::Ptr& state) {  // one at a time: no lock
       order.push_back(i);
       found.push_back(value_of(state));
       i % 5 == 4 ? store.abandon("a") : store.end("a", state_of(static_cast<float>(i)), 1h);

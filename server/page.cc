@@ -1,0 +1,115 @@
+#include "server/page.h"
+
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "server/state_bytes.h"
+
+namespace frazil::server {
+namespace {
+
+constexpr std::size_t kPageMemory = 256;  // beside its bytes
+
+std::uint64_t seal_of(std::uint64_t sum, const PageId& id) {
+  return sum ^ checksum_of(std::string_view(id.data(), id.size()));
+}
+
+}  // namespace
+
+struct Page::Pool {
+  mutable std::mutex mutex;
+  std::unordered_map<std::uint64_t, std::weak_ptr<const Page>> by_sum;
+  std::unordered_map<PageId, std::weak_ptr<const Page>, PageIdHash> by_id;
+  std::atomic<std::uint64_t> pages = 0, bytes = 0, hits = 0;
+
+  /// Another page may have taken the place since this one has gone.
+  template <class Map, class Key>
+  static void forget(Map& map, const Key& key) {
+    if (const auto at = map.find(key); at != map.end() && at->second.expired()) map.erase(at);
+  }
+
+  /// The page that has the sum's place: this one, or another that was there before.
+  PagePtr enter(PagePtr page) {
+    const std::scoped_lock lock(mutex);
+    std::weak_ptr<const Page>& place = by_sum[page->sum_];
+    if (PagePtr before = place.lock()) return before;
+    place = page;
+    return page;
+  }
+};
+
+std::size_t PageIdHash::operator()(const PageId& id) const {
+  std::size_t hash = 0;
+  std::memcpy(&hash, id.data(), sizeof hash);
+  return hash;
+}
+
+Page::Page(Draft draft, std::uint64_t sum, std::shared_ptr<Pool> pool)
+    : draft_(std::move(draft)), sum_(sum), pool_(std::move(pool)) {
+  ++pool_->pages;
+  pool_->bytes += bytes().size() + kPageMemory;
+}
+
+Page::~Page() {
+  const std::scoped_lock lock(pool_->mutex);
+  Pool::forget(pool_->by_sum, sum_);
+  if (named_) Pool::forget(pool_->by_id, id_);
+  --pool_->pages;
+  pool_->bytes -= bytes().size() + kPageMemory;
+}
+
+const PageId& Page::id() const {
+  if (!named_) set_id(sha256_of(bytes()));
+  return id_;
+}
+
+void Page::set_id(const PageId& id) const {
+  const std::uint64_t seal = seal_of(sum_, id);
+  const std::scoped_lock lock(pool_->mutex);
+  if (named_) return;
+  id_ = id;
+  std::memcpy(draft_.data() + bytes().size(), &seal, kSeal);
+  pool_->by_id.insert_or_assign(id, weak_from_this());
+  named_ = true;
+}
+
+std::string_view Page::sealed() const {
+  (void)id();
+  return draft_.sealed_;
+}
+
+PagePool::PagePool() : pool_(std::make_shared<Page::Pool>()) {}
+PagePool::~PagePool() = default;
+
+PagePtr PagePool::share(Page::Draft draft) {
+  const std::uint64_t sum = checksum_of(draft.bytes());
+  PagePtr made(new Page(std::move(draft), sum, pool_));
+  PagePtr first = pool_->enter(made);
+  if (first == made || first->bytes() != made->bytes()) return made;
+  ++pool_->hits;
+  return first;
+}
+
+PagePtr PagePool::find(const PageId& id) const {
+  const std::scoped_lock lock(pool_->mutex);
+  const auto at = pool_->by_id.find(id);
+  return at == pool_->by_id.end() ? nullptr : at->second.lock();
+}
+
+PagePtr PagePool::unseal(const PageId& id, std::string sealed) {
+  if (sealed.size() < Page::kSeal) return nullptr;
+  Page::Draft draft(std::move(sealed));
+  std::uint64_t seal = 0;
+  std::memcpy(&seal, draft.bytes().end(), sizeof seal);
+  if (seal != seal_of(checksum_of(draft.bytes()), id)) return nullptr;
+  PagePtr page = share(std::move(draft));
+  page->set_id(id);
+  return page;
+}
+
+PagePool::Counts PagePool::counts() const { return {pool_->pages, pool_->bytes, pool_->hits}; }
+std::uint64_t PagePool::bytes() const { return pool_->bytes; }
+
+}  // namespace frazil::server
