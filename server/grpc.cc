@@ -88,8 +88,8 @@ Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Cloc
       .asker = asker, .target = target, .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
 }
 
-/// Has a worker do something for a request that has a place among those that wait until it is answered. Throws Refusal
-/// where there is no place. `target`: the model; null: it is for none.
+/// Has something done for a request, by a worker or here, that has a place among those that wait until it is answered.
+/// Throws Refusal where there is no place. `target`: the model; null: it is for none.
 template <class F>
 void on_worker(Service& service, const GrpcCall& call, const Served* target, Done done, F work) {
   const auto place = std::make_shared<Service::Place>(service.enter(arriving(call.asker, call.deadline, target)));
@@ -97,7 +97,7 @@ void on_worker(Service& service, const GrpcCall& call, const Served* target, Don
     if (!reply.more) place->reset();
     done(std::move(reply));
   };
-  service.workers().post([answer = std::move(answer), work = std::move(work)]() mutable {
+  service.start(target, call.spot, [answer = std::move(answer), work = std::move(work)]() mutable {
     try {
       work(answer);
     } catch (...) {

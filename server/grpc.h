@@ -48,6 +48,7 @@ struct GrpcCall {
   std::string authorization, trace;               ///< of the headers authorization and traceparent
   std::span<const std::string> certificate = {};  ///< names in the client's; valid while answer() runs
   std::string session;                            ///< the sequence of a request that names none; empty: none
+  Spot* spot = nullptr;                           ///< of the thread that has read it; null: it is for workers
   Tenants::Asker asker = {};                      ///< is found by answer()
 };
 

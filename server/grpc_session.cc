@@ -536,7 +536,8 @@ void GrpcSession::run(Stream& stream) {
                 .authorization = stream.head.authorization,
                 .trace = stream.head.trace,
                 .certificate = client_,
-                .session = stream.head.session},
+                .session = stream.head.session,
+                .spot = transport_.spot_for(stream.asked.bytes)},
                done_for_({.stream = stream.id, .number = number, .coding = stream.coding}));
 }
 

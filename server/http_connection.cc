@@ -188,6 +188,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     const auto body = std::make_shared<std::string>(std::move(request_->body()));
     message_.body = *body;
     message_.body_owner = body;
+    message_.spot = transport_.spot_for(body->size());
     const bool keep_alive = request_->keep_alive();
     if (door_ == Door::metrics) return write(metrics_for(message_, transport_.service), keep_alive);
     if (is_of_live_view(message_.path)) return live(keep_alive);
@@ -214,8 +215,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     const auto answered = [held, keep_alive, zip = takes_gzip(request_->head()),
                            home = std::this_thread::get_id()](Reply reply) {
       const auto& self = held->get();
-      if (std::this_thread::get_id() == home) return self->write(std::move(reply), keep_alive);
       if (zip && !reply.more && reply.type != kEventStream) shorten(reply, self->transport_.options.compress_from);
+      if (std::this_thread::get_id() == home) return self->write(std::move(reply), keep_alive);
       asio::post(self->transport_.context, [self, keep_alive, reply = std::make_shared<Reply>(std::move(reply))] {
         self->write(std::move(*reply), keep_alive);
       });

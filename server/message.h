@@ -40,6 +40,8 @@ class Refusal : public std::runtime_error {
   Http status_;
 };
 
+class Spot;
+
 /// A request as the transport has read it. Texts are valid while it is answered.
 struct Message {
   std::string_view method, path;  ///< the path without a query, as it was sent
@@ -51,6 +53,7 @@ struct Message {
   std::span<const std::string> certificate = {};   ///< names in the client's
   std::string_view trace = {};                     ///< the header traceparent
   std::string_view session = {};                   ///< the header X-Session-Id, or the cookie frazil_session
+  Spot* spot = nullptr;                            ///< of the thread that has read it; null: it is for workers
 };
 
 inline constexpr std::string_view kEventStream = "text/event-stream";

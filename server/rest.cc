@@ -259,11 +259,12 @@ void Rest::of_model(const Message& message, const Path& path, const Sender& send
   throw Refusal(Http::not_found, "model '" + path.name + "' has no '" + path.action + "'");
 }
 
-/// Runs on a worker, as a request that is counted among those that wait.
+/// A request that is counted among those that wait.
 void Rest::infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const {
   const Done leave = with_place(checked(message, *served, sender), std::move(done));
   const Codec& codec = codec_of(message.path);
-  on_worker(leave, [this, &message, &codec, served = std::move(served), sender](const Done& left) {
+  const Served* const target = served.get();
+  auto work = answering(leave, [this, &message, &codec, served = std::move(served), sender](const Done& left) {
     const auto begun = Clock::now();
     Call call{.request = read_counted(codec, message, *served, sender.arrived),
               .caller = sender.caller,
@@ -279,6 +280,7 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, c
     call.done = [answer](const Outcome& outcome) { answer->end(outcome); };
     service_.infer(served, std::move(call));
   });
+  service_.start(target, message.spot, std::move(work));
 }
 
 void Rest::reload_config(const Sender& sender, Done done) const {
@@ -330,13 +332,17 @@ Rest::Done Rest::with_place(const Service::Arriving& arriving, Done done) const 
 }
 
 void Rest::on_worker(Done done, std::function<void(const Done&)> work) const {
-  service_.workers().post([done = std::move(done), work = std::move(work)] {
+  service_.workers().post(answering(std::move(done), std::move(work)));
+}
+
+std::function<void()> Rest::answering(Done done, std::function<void(const Done&)> work) {
+  return [done = std::move(done), work = std::move(work)] {
     try {
       work(done);
     } catch (...) {
       done(refused(refusal_of_exception()));
     }
-  });
+  };
 }
 
 }  // namespace frazil::server

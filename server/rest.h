@@ -47,6 +47,7 @@ class Rest {
   Done with_place(const Service::Arriving& arriving, Done done) const;
   /// An exception of `work` is answered.
   void on_worker(Done done, std::function<void(const Done&)> work) const;
+  static std::function<void()> answering(Done done, std::function<void(const Done&)> work);
 
   Service& service_;
 };

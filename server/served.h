@@ -61,6 +61,9 @@ class Served : public std::enable_shared_from_this<Served> {
   /// A worker's time that a request takes, from those so far; zero before the first.
   Clock::duration expected_cost() const { return statistics_->cost.value(); }
 
+  /// Whether a request has taken less time so far than handing it to a worker does, and does nothing but run a model.
+  virtual bool is_quick() const { return false; }
+
   /// Answers `call.done` once: on any thread, also before it returns. Called on a worker, or where it may take as long
   /// as the model. Never throws. Sets what the statistics and the response name.
   void infer(Call call) const;

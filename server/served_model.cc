@@ -60,6 +60,23 @@ std::optional<double> longest_left(const std::vector<const Call*>& calls) {
   return longest;
 }
 
+constexpr double kHereMs = 2;  // that a run may take on a thread that others need
+
+std::optional<double> limit_of(const std::vector<const Call*>& calls) {
+  const auto left = longest_left(calls);
+  return Workers::here() ? std::min(left.value_or(kHereMs), kHereMs) : left;
+}
+
+/// In a catch block: whether it took too long for this thread, and has time left for another one.
+bool is_for_workers(const Call& call) try {
+  if (!Workers::here() || (call.deadline && *call.deadline <= Clock::now())) return false;
+  throw;
+} catch (const api::Error& error) {
+  return error.code() == api::Code::limit;
+} catch (...) {
+  return false;
+}
+
 // Beside a sequence's state: its last request with an id, and what that was answered. No input has such a name.
 constexpr const char *kLastId = "\nid", *kLastResult = "\nresult ";
 
@@ -292,6 +309,13 @@ void ServedModel::start(Call call) const {
   in_sequence ? begin_turn(std::move(job)) : enqueue(std::move(job));
 }
 
+/// Turns of sequences may wait for a folder or for Redis.
+bool ServedModel::is_quick() const {
+  constexpr auto kQuick = std::chrono::microseconds(20);
+  const Clock::duration cost = expected_cost();
+  return cost > Clock::duration::zero() && cost <= kQuick && parts_.config.sequences.states.empty();
+}
+
 void ServedModel::check_room() const {
   if (batcher_ != nullptr) batcher_->check_room();
 }
@@ -307,7 +331,7 @@ void ServedModel::enqueue(Job job) const {
 std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const std::vector<const Call*>& calls,
                                             std::uint64_t requests, Clock::time_point begun) const {
   Borrowed session(*this);
-  session->set_deadline(longest_left(calls));
+  session->set_deadline(limit_of(calls));
   const auto joined = Clock::now();
   api::Results results = [&] {
     const EndsWithCallers ends(calls, *session);
@@ -326,25 +350,32 @@ std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const
   std::vector<Array> values;
   for (std::size_t i = 0; i < results.size(); ++i) values.push_back(results.take(i));
   if (check_->wanted()) {
-    parts_.workers->post([keep = shared_from_this(), check = check_, values,
-                          given = std::vector<Array>(inputs.begin(), inputs.end())] { check->check(given, values); });
+    parts_.workers->post_away(
+        [keep = shared_from_this(), check = check_, values, given = std::vector<Array>(inputs.begin(), inputs.end())] {
+          check->check(given, values);
+        });
   }
   return values;
 }
 
 void ServedModel::run_alone(Job job) const {
   const auto begun = Clock::now();
+  Values values;
+  try {
+    values = run_session(job.inputs, {&job.call}, 1, begun);
+  } catch (...) {
+    if (is_for_workers(job.call)) return run_away(std::move(job));
+    values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
+  }
   statistics().queue.add(begun - job.queued);
-  Values values = [&]() -> Values {
-    try {
-      return run_session(job.inputs, {&job.call}, 1, begun);
-    } catch (...) {
-      return std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
-    }
-  }();
   job.inputs.clear();
   note(job, begun, 1, 0, values ? "" : values.error().what());
   job.finish(std::move(job.call), std::move(values));
+}
+
+void ServedModel::run_away(Job job) const {
+  parts_.workers->post_away([keep = std::static_pointer_cast<const ServedModel>(shared_from_this()),
+                             shared = std::make_shared<Job>(std::move(job))] { keep->run_alone(std::move(*shared)); });
 }
 
 void ServedModel::note(const Job& job, Clock::time_point begun, std::uint64_t requests, std::uint64_t padding,

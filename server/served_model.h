@@ -48,6 +48,7 @@ class ServedModel : public Served {
   Checked checked() const override;
   std::optional<Clock::duration> usual_limit() const override;
   void check_room() const override;
+  bool is_quick() const override;
 
  protected:
   void start(Call call) const override;
@@ -67,6 +68,8 @@ class ServedModel : public Served {
   std::vector<api::Array> inputs_of(InferRequest& request) const;
   void enqueue(Job job) const;
   void run_alone(Job job) const;
+  /// As run_alone(), on a worker.
+  void run_away(Job job) const;
   void run_member(Batcher::Member member) const;
   void run_batch(std::vector<Batcher::Member> members) const;
   /// Counts them and gives the longest one's length.

@@ -264,6 +264,14 @@ void Service::check(const Arriving& arriving) {
   cost_where_room(arriving);
 }
 
+void Service::start(const Served* target, Spot* spot, std::function<void()> work) {
+  const bool quick = spot != nullptr && target != nullptr && target->is_quick();
+  if (quick && waiting_.load(std::memory_order_relaxed) == 1 && spot->take()) {
+    return workers_.run_here(std::move(work));
+  }
+  workers_.post(std::move(work));
+}
+
 Service::Place Service::enter(const Arriving& arriving) {
   Tenants::Place tenant = arriving.asker.enter();
   const Nanoseconds cost = cost_where_room(arriving);

@@ -81,6 +81,9 @@ class Service {
   Place enter(const Arriving& arriving);
   /// Throws what enter() would throw now, and takes nothing.
   void check(const Arriving& arriving);
+  /// Has a worker do the work of a request for `target`; or does it here, where that is known to be less than handing
+  /// it on, no other is under way and the spot is free. `target` and `spot` may be null.
+  void start(const Served* target, Spot* spot, std::function<void()> work);
   /// How long a request that comes now is expected to wait for a worker.
   Clock::duration expected_wait() const;
   const Tenants& tenants() const { return tenants_; }

@@ -11,6 +11,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 
 #include "server/server.h"
 
@@ -44,7 +45,13 @@ struct Transport {
   bool ending = false;
   std::size_t live_clients = 0;  ///< that are told what goes on
   std::uint64_t buffered = 0;    ///< bytes of requests and answers in memory
+  Spot spot{[this](std::function<void()> work) { boost::asio::post(context, std::move(work)); }};
 
+  /// For a request of so many bytes; null: reading it takes too long.
+  Spot* spot_for(std::size_t bytes) {
+    constexpr std::size_t kShort = 16 * 1024;
+    return bytes <= kShort ? &spot : nullptr;
+  }
   /// Why one that would need more is refused, where that is too much.
   std::optional<Refusal> too_much() const {
     if (buffered <= options.most_buffered) return std::nullopt;

@@ -1,5 +1,8 @@
 #include "server/workers.h"
 
+#include <deque>
+#include <utility>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -7,6 +10,12 @@
 namespace frazil::server {
 
 namespace asio = boost::asio;
+
+namespace {
+
+thread_local std::deque<std::function<void()>>* posted_here = nullptr;
+
+}  // namespace
 
 struct Workers::Pool : asio::thread_pool {
   using asio::thread_pool::thread_pool;
@@ -16,7 +25,26 @@ Workers::Workers(unsigned threads) : count_(threads), pool_(std::make_unique<Poo
 
 Workers::~Workers() { pool_->join(); }
 
-void Workers::post(std::function<void()> function) { asio::post(*pool_, std::move(function)); }
+void Workers::post(std::function<void()> function) {
+  if (posted_here != nullptr) return posted_here->push_back(std::move(function));
+  post_away(std::move(function));
+}
+
+void Workers::post_away(std::function<void()> function) { asio::post(*pool_, std::move(function)); }
+
+bool Workers::here() { return posted_here != nullptr; }
+
+void Workers::run_here(std::function<void()> function) {
+  std::deque<std::function<void()>> posted;
+  posted.push_back(std::move(function));
+  posted_here = &posted;
+  while (!posted.empty()) {
+    const std::function<void()> next = std::move(posted.front());
+    posted.pop_front();
+    next();
+  }
+  posted_here = nullptr;
+}
 
 void Workers::post_at(std::chrono::steady_clock::time_point when, std::function<void()> function) {
   auto timer = std::make_shared<asio::steady_timer>(*pool_, when);
