@@ -39,9 +39,11 @@ demo-serve:  ## models under load behind HAProxy, while they are changed and rep
 	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
 	  examples/serving/demo.py --frazil $(BUILD)/frazil
 
-robust-serve: configure  ## ten thousand idle clients, stopped, slow and gone ones; see bench/serve/robust.py
-	@cmake --build $(BUILD) --target frazil_tool serve_models
+robust-serve: configure  ## ten thousand idle clients, stopped, slow and gone ones; ten thousand changes; see bench/serve
+	@cmake --build $(BUILD) --target frazil_tool frazil_python serve_models
 	@bench/serve/robust.py $(BUILD)
+	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
+	  bench/serve/changes.py $(BUILD)
 
 demo-lazy: configure  ## build and run the define-by-run examples beside fixed graphs, and print a table
 	@cmake --build $(BUILD) --target lazy_examples

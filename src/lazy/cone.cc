@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "lazy/extents.h"
+
 namespace frazil::lazy {
 namespace {
 
@@ -47,17 +49,8 @@ class KeyWriter {
     if (input.node->kind == NodeKind::parameter) {
       return cone_.key.push_back(reinterpret_cast<std::uint64_t>(output.block.get()));
     }
-    for (const std::int64_t extent : output.type->sizes) cone_.key.push_back(class_of(extent));
+    for (const std::int64_t extent : output.type->sizes) cone_.key.push_back(extents_.class_of(extent));
     if (input.node->kind == NodeKind::literal) elements(output);
-  }
-
-  /// 0 and 1 are themselves; equal extents get one number.
-  std::uint64_t class_of(std::int64_t extent) {
-    if (extent <= 1) return static_cast<std::uint64_t>(extent);
-    const auto at = std::ranges::find(extents_, extent);
-    const auto number = static_cast<std::uint64_t>(at - extents_.begin());
-    if (at == extents_.end()) extents_.push_back(extent);
-    return number + 2;
   }
 
   void elements(const Output& output) {
@@ -71,7 +64,7 @@ class KeyWriter {
   }
 
   Cone& cone_;
-  std::vector<std::int64_t> extents_;
+  Extents extents_;
 };
 
 void add_node(Node& node, Cone& cone) {

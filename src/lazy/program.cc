@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "lazy/append.h"
 #include "lazy/around.h"
+#include "lazy/extents.h"
 #include "pass/batch.h"
 #include "pass/join_inputs.h"
 
@@ -152,21 +153,11 @@ class GraphWriter {
       leaves_.push_back(builder_.constant(datum_of(output).tensor()).value);
       return {};
     }
-    Shape shape;
-    for (const std::int64_t extent : output.type->sizes) shape.push_back(dim_of(extent));
+    Shape shape = extents_.shape_of(output.type->sizes, builder_);
     leaves_.push_back(
         builder_.input(fmt::format("x{}", index), Type::tensor(output.type->elem, std::move(shape))).value);
     found_.inputs.push_back({index});
     return {};
-  }
-
-  /// 0 and 1 are themselves; equal extents are one symbol.
-  Dim dim_of(std::int64_t extent) {
-    if (extent <= 1) return extent;
-    const auto at = std::ranges::find(extents_, extent);
-    if (at == extents_.end()) extents_.push_back(extent);
-    const auto number = std::ranges::find(extents_, extent) - extents_.begin();
-    return builder_.dim(fmt::format("n{}", number), {.min = 2});
   }
 
   Status add(Node& node) {
@@ -189,7 +180,7 @@ class GraphWriter {
   Builder builder_{graph_};
   std::vector<Value> leaves_;
   std::vector<std::vector<Value>> results_;  // by node
-  std::vector<std::int64_t> extents_;
+  Extents extents_;
 };
 
 using Key = std::vector<std::uint64_t>;

@@ -66,7 +66,7 @@ class Program {
 /// A program, and which leaves of a cone are its inputs: those that are no constants in it.
 struct Found {
   std::shared_ptr<Program> program;
-  /// By input: positions among the leaves; several are vectors that the input has one after the other.
+  /// By input: positions among the leaves; several are tensors that the input has one behind the other.
   std::vector<std::vector<std::uint32_t>> inputs;
   std::vector<HeldRef> parameters;  ///< which stay, as they are known by their addresses
 };

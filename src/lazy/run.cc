@@ -46,7 +46,8 @@ Status run_cone(const Cone& cone) {
     }
   }
   const std::vector<Handle> kept = hold_others(cone.results);
-  const auto results = run_stacked(*found->program, columns, 1);
+  GatheredColumns gathered;
+  const auto results = run_stacked(*found->program, columns, 1, gathered);
   if (!results) {
     return within(cone.nodes.size() == 1 ? describe(*cone.nodes[0]->operation, cone.nodes[0]->place) + ": " : "",
                   results.error());

@@ -28,10 +28,9 @@ bool adjoin(const Column& column) {
 
 /// Of one instance.
 Sizes sizes_of(const Column& column) {
-  if (column.parts == 1) return column.values[0]->type->sizes;
-  std::int64_t extent = 0;
-  for (std::size_t i = 0; i < column.parts; ++i) extent += column.values[i]->type->sizes[0];
-  return {extent};
+  Sizes sizes = column.values[0]->type->sizes;
+  for (std::size_t i = 1; i < column.parts; ++i) sizes[0] += column.values[i]->type->sizes[0];
+  return sizes;
 }
 
 Sizes stacked_sizes(const Column& column) {
@@ -49,12 +48,22 @@ Tensor view_of(const Column& column) {
   return {first.type->elem, std::move(sizes), std::move(strides), buffer, offset};
 }
 
+constexpr std::size_t kAhead = 3;  // values, of one that is fetched
+
+/// The first lines of a value, behind which the processor goes on by itself.
+void fetch(const Output& output) {
+  constexpr std::size_t kLine = 64, kLines = 4;
+  for (std::size_t line = 0; line < kLines; ++line) __builtin_prefetch(output.data() + line * kLine);
+}
+
 /// The first `count` values, copied one after the other.
 Result<Tensor> gather(const Column& column, std::size_t count, Sizes sizes) {
   const Elem elem = column.values[0]->type->elem;
   FRAZIL_TRY(Tensor gathered, spare_tensor(elem, std::move(sizes)));
   std::byte* to = gathered.mutable_data();
-  for (const Output* each : std::span(column.values).first(count)) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Output* const each = column.values[i];
+    if (i + kAhead < count) fetch(*column.values[i + kAhead]);
     if (elem == Elem::string) {
       std::copy_n(reinterpret_cast<const std::string*>(each->data()), element_count(each->type->sizes),
                   reinterpret_cast<std::string*>(to));
@@ -67,11 +76,14 @@ Result<Tensor> gather(const Column& column, std::size_t count, Sizes sizes) {
 }
 
 /// The input for all instances, stacked where it differs.
-Result<Datum> input_of(const Column& column, bool stacked) {
+Result<Datum> input_of(const Column& column, bool stacked, GatheredColumns& gathered) {
   if (!stacked && column.parts == 1) return datum_of(*column.values[0]);
   if (!stacked) return gather(column, column.parts, sizes_of(column));
   if (adjoin(column)) return Datum(view_of(column));
-  return gather(column, column.values.size(), stacked_sizes(column));
+  if (const Tensor* const known = gathered.find(column)) return Datum(*known);
+  FRAZIL_TRY(Tensor all, gather(column, column.values.size(), stacked_sizes(column)));
+  gathered.keep(column, all);
+  return Datum(std::move(all));
 }
 
 const KnownType* type_of_rows(const Tensor& stacked) {
@@ -80,12 +92,30 @@ const KnownType* type_of_rows(const Tensor& stacked) {
 
 }  // namespace
 
-Result<StackedResults> run_stacked(Program& program, std::span<const Column> columns, std::size_t instances) {
+const Tensor* GatheredColumns::find(const Column& column) const {
+  const auto at = std::ranges::find_if(kept_, [&](const Kept& kept) {
+    return kept.column.parts == column.parts && kept.column.values == column.values;
+  });
+  return at == kept_.end() ? nullptr : &at->tensor;
+}
+
+void GatheredColumns::keep(const Column& column, const Tensor& tensor) {
+  constexpr std::size_t kLarge = 4096;  // bytes of a value
+  if (column.values[0]->type->bytes >= kLarge) kept_.push_back({column, tensor});
+}
+
+void GatheredColumns::clear() noexcept {
+  for (Kept& kept : kept_) give_back(std::move(kept.tensor));
+  kept_.clear();
+}
+
+Result<StackedResults> run_stacked(Program& program, std::span<const Column> columns, std::size_t instances,
+                                   GatheredColumns& gathered) {
   std::vector<bool> differing;
   std::vector<Datum> inputs;
   for (const Column& column : columns) {
     differing.push_back(instances > 1 && differs(column));
-    FRAZIL_TRY(inputs.emplace_back(), input_of(column, differing.back()));
+    FRAZIL_TRY(inputs.emplace_back(), input_of(column, differing.back(), gathered));
   }
   StackedResults results;
   results.stacked = std::ranges::any_of(differing, std::identity());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <ranges>
 #include <utility>
 
@@ -17,7 +18,7 @@ namespace frazil::lazy {
 namespace {
 
 constexpr ConeSize kMostWhole{.nodes = 64, .calls = 2};  // of a piece that runs as one program
-constexpr std::size_t kMostNodes = 1U << 22U;
+constexpr std::size_t kAhead = 8;                        // sites, of one that is fetched
 
 const Output& output_of(const Ref& ref) { return ref.node->out()[ref.output]; }
 
@@ -35,7 +36,7 @@ void finish(std::span<const Ref> results) {
   }
 }
 
-Status run_sites(const Found& found, std::span<const Site> sites) {
+Status run_sites(const Found& found, std::span<const Site> sites, GatheredColumns& gathered) {
   std::vector<Column> columns;
   for (const auto& leaves : found.inputs) {
     Column& column = columns.emplace_back();
@@ -45,8 +46,9 @@ Status run_sites(const Found& found, std::span<const Site> sites) {
       for (const std::uint32_t leaf : leaves) column.values.push_back(&output_of(site.leaves[leaf]));
     }
   }
-  FRAZIL_TRY(const StackedResults results, run_stacked(*found.program, columns, sites.size()));
+  FRAZIL_TRY(const StackedResults results, run_stacked(*found.program, columns, sites.size(), gathered));
   for (std::uint32_t i = 0; i < sites.size(); ++i) {
+    if (i + kAhead < sites.size()) fetch(sites[i + kAhead].results[0].node);
     const std::span<const Ref> here = sites[i].results;
     for (std::size_t k = 0; k < here.size(); ++k) assign(results, k, i, here[k].node->out()[here[k].output]);
   }
@@ -55,15 +57,15 @@ Status run_sites(const Found& found, std::span<const Site> sites) {
 }
 
 /// Together; where that fails, one by one, so that only those fail that have to. `failed` gets their positions.
-void run_all(const Found& found, std::span<const Site> sites, BatchCounts& counts,
+void run_all(const Found& found, std::span<const Site> sites, GatheredColumns& gathered, BatchCounts& counts,
              const std::function<void(std::size_t, Fault)>& failed) {
   ++counts.runs;
-  const Status together = run_sites(found, sites);
+  const Status together = run_sites(found, sites, gathered);
   if (together) return;
   if (sites.size() == 1) return failed(0, together.error());
   for (std::size_t i = 0; i < sites.size(); ++i) {
     ++counts.runs;
-    if (Status alone = run_sites(found, sites.subspan(i, 1)); !alone) failed(i, std::move(alone).error());
+    if (Status alone = run_sites(found, sites.subspan(i, 1), gathered); !alone) failed(i, std::move(alone).error());
   }
 }
 
@@ -85,16 +87,43 @@ struct Piece {
   std::vector<const Cone*> cones;
 };
 
+/// Cones that a thread uses again, with the memory that they have.
+class SpareCones {
+ public:
+  static std::unique_ptr<Cone> take() {
+    auto& all = spare();
+    if (all.empty()) return std::make_unique<Cone>();
+    std::unique_ptr<Cone> cone = std::move(all.back());
+    all.pop_back();
+    return cone;
+  }
+  static void give_back(std::vector<std::unique_ptr<Cone>> cones) {
+    constexpr std::size_t kMost = 1U << 12U;
+    auto& all = spare();
+    for (auto& cone : cones) {
+      if (all.size() < kMost) all.push_back(std::move(cone));
+    }
+  }
+
+ private:
+  static std::vector<std::unique_ptr<Cone>>& spare() {
+    thread_local std::vector<std::unique_ptr<Cone>> cones;
+    return cones;
+  }
+};
+
 /// What instances wait for, as far as it is small.
 class Pieces {
  public:
+  Pieces() = default;
+  ~Pieces() { SpareCones::give_back(std::move(cones_)); }
+  Pieces(const Pieces&) = delete;
+  Pieces& operator=(const Pieces&) = delete;
+
   /// False where it is not.
   bool add(Wanted& wanted) {
-    Cone& cone = cones_.emplace_back();
-    if (!collect(wanted.values, kMostWhole, cone)) {
-      cones_.pop_back();
-      return false;
-    }
+    Cone& cone = *cones_.emplace_back(SpareCones::take());
+    if (!collect(wanted.values, kMostWhole, cone)) return false;
     auto piece = std::ranges::find_if(pieces_, [&](const Piece& p) {
       const Cone& other = *p.cones.front();
       return other.key == cone.key && other.literals == cone.literals && same_types(other, cone);
@@ -135,11 +164,12 @@ class Pieces {
     }
     std::vector<Site> sites;
     for (const Cone* const cone : piece.cones) sites.push_back({cone->leaves, cone->results});
-    run_all(**found, sites, counts,
+    GatheredColumns gathered;
+    run_all(**found, sites, gathered, counts,
             [&](std::size_t site, Fault fault) { piece.instances[site]->status = std::unexpected(std::move(fault)); });
   }
 
-  std::deque<Cone> cones_;
+  std::vector<std::unique_ptr<Cone>> cones_;
   std::deque<Piece> pieces_;
   std::vector<Handle> kept_;  // others may let go of results while a program runs
 };
@@ -186,26 +216,27 @@ bool fits(Node& a, Node& b) {
 class Levels {
  public:
   void add(std::span<const Ref> wanted) {
-    for (const Ref& each : wanted) visit(each.node);
-    while (!stack_.empty()) {
-      Node* const node = stack_.back();
-      stack_.pop_back();
-      for (const Ref& input : node->in()) visit(input.node);
-    }
+    for (const Ref& each : wanted) expect(each.node);
+    for (; !expected_.empty(); expected_.pop_front()) visit(expected_.front());
   }
   std::vector<std::vector<Node*>>& levels() { return levels_; }
 
  private:
+  void expect(Node* node) {
+    if (node == nullptr) return;
+    fetch(node);
+    expected_.push_back(node);
+  }
   void visit(Node* node) {
-    if (node == nullptr || !node->pending() || node->mark == mark_) return;
+    if (!node->pending() || node->mark == mark_) return;
     node->mark = mark_;
     if (node->depth >= levels_.size()) levels_.resize(node->depth + 1);
     levels_[node->depth].push_back(node);
-    stack_.push_back(node);
+    for (const Ref& input : node->in()) expect(input.node);
   }
 
   const std::uint32_t mark_ = next_mark();
-  std::vector<Node*> stack_;
+  std::deque<Node*> expected_;  // to be visited, in this order, so that they are fetched by then
   std::vector<std::vector<Node*>> levels_;
 };
 
@@ -220,17 +251,30 @@ class NodeByNode {
     }
     for (const auto& level : levels) {
       for (const Group& group : groups_of(level)) run_group(group);
+      gathered_.clear();
     }
   }
   const std::optional<Fault>& fault() const { return fault_; }
 
  private:
+  /// Nodes behind this one, and what nearer ones need.
+  static void fetch_ahead(const std::vector<Node*>& level, std::size_t i) {
+    constexpr std::size_t kFar = 8, kNear = 4;
+    if (i + kFar < level.size()) fetch(level[i + kFar]);
+    if (i + kNear >= level.size()) return;
+    for (const Ref& input : level[i + kNear]->in()) {
+      if (input.node != nullptr) fetch(input.node);
+    }
+  }
+
   static std::deque<Group> groups_of(const std::vector<Node*>& level) {
     std::deque<Group> groups;
-    for (Node* const node : level) {
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      fetch_ahead(level, i);
+      Node* const node = level[i];
       // Nothing that it needs has failed.
       const bool ready =
-          std::ranges::none_of(node->in(), [](const Ref& i) { return i.node != nullptr && i.node->pending(); });
+          std::ranges::none_of(node->in(), [](const Ref& in) { return in.node != nullptr && in.node->pending(); });
       if (!ready) continue;
       const auto at = std::ranges::find_if(groups, [&](const Group& g) { return fits(*g.first, *node); });
       if (at != groups.end()) {
@@ -248,7 +292,7 @@ class NodeByNode {
     const auto found = find_program(cone_);
     if (!found) return fail_with(found.error());
     find_sites(group);
-    run_all(**found, sites_, counts_, [&](std::size_t site, Fault fault) {
+    run_all(**found, sites_, gathered_, counts_, [&](std::size_t site, Fault fault) {
       const Node& node = *group.nodes[site];
       fault.message.insert(0, describe(*node.operation, node.place) + ": ");
       fail_with(fault);
@@ -281,8 +325,9 @@ class NodeByNode {
 
   BatchCounts& counts_;
   Cone cone_;
-  std::vector<Ref> refs_;    // of sites_
-  std::vector<Site> sites_;  // of the group that runs
+  std::vector<Ref> refs_;     // of sites_
+  std::vector<Site> sites_;   // of the group that runs
+  GatheredColumns gathered_;  // by groups of the level
   std::vector<Handle> kept_;
   std::optional<Fault> fault_;
 };

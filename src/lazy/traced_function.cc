@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lazy/extents.h"
 #include "lazy/run.h"
 #include "lazy/trace.h"
 
@@ -16,21 +17,6 @@ Result<const KnownType*> type_of(const Ref& ref, std::size_t argument) {
   return output.type;
 }
 
-/// Numbers extents: 0 and 1 are themselves, equal ones are one symbol.
-class Extents {
- public:
-  std::uint64_t class_of(std::int64_t extent) {
-    if (extent <= 1) return static_cast<std::uint64_t>(extent);
-    const auto at = std::ranges::find(seen_, extent);
-    const auto number = static_cast<std::uint64_t>(at - seen_.begin());
-    if (at == seen_.end()) seen_.push_back(extent);
-    return number + 2;
-  }
-
- private:
-  std::vector<std::int64_t> seen_;
-};
-
 Result<std::vector<std::uint64_t>> signature_of(std::span<const Ref> arguments) {
   std::vector<std::uint64_t> signature;
   Extents extents;
@@ -40,15 +26,6 @@ Result<std::vector<std::uint64_t>> signature_of(std::span<const Ref> arguments) 
     for (const std::int64_t extent : type->sizes) signature.push_back(extents.class_of(extent));
   }
   return signature;
-}
-
-Type type_for(Trace& trace, const KnownType& type, Extents& extents) {
-  Shape shape;
-  for (const std::int64_t extent : type.sizes) {
-    const std::uint64_t number = extents.class_of(extent);
-    shape.push_back(number < 2 ? Dim(extent) : trace.to().dim(fmt::format("n{}", number - 2), {.min = 2}));
-  }
-  return Type::tensor(type.elem, std::move(shape));
 }
 
 std::string name_of(const std::function<std::string(std::size_t)>& naming, char letter, std::size_t position) {
@@ -63,7 +40,8 @@ Result<Graph> TracedFunction::trace(std::span<const Ref> like, const Names& name
   std::vector<Handle> arguments;
   for (std::size_t i = 0; i < like.size(); ++i) {
     FRAZIL_TRY(const KnownType* const type, type_of(like[i], i));
-    arguments.push_back(trace.input(name_of(names.input, 'x', i), type_for(trace, *type, extents)));
+    arguments.push_back(
+        trace.input(name_of(names.input, 'x', i), Type::tensor(type->elem, extents.shape_of(type->sizes, trace.to()))));
   }
   FRAZIL_TRY(const std::vector<Handle> results, body_(arguments));
   for (std::size_t k = 0; k < results.size(); ++k) {

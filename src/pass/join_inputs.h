@@ -13,7 +13,8 @@ struct JoinedInputs {
   Graph graph;
   std::vector<std::vector<std::uint32_t>> from;  ///< by input: positions of the inputs that it has, in order
 };
-/// Vectors that a graph only concatenates become one input: who has to gather them anyway lays them side by side.
+/// Inputs that a graph only concatenates along their first axis become one: who has to gather them anyway lays them one
+/// behind the other.
 /// Nothing where there are none.
 std::optional<JoinedInputs> join_inputs(const Graph& graph);
 

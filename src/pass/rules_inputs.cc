@@ -2,7 +2,7 @@
 #include <map>
 
 #include "ir/copy_nodes.h"
-#include "ir/op.h"
+#include "ops/view.h"
 #include "pass/join_inputs.h"
 
 namespace frazil {
@@ -37,11 +37,15 @@ class InputJoiner {
     if (at == params.end()) return std::nullopt;
     return static_cast<std::uint32_t>(at - params.begin());
   }
+  static std::int64_t axis_of(const Node& node) { return node.attributes<ops::ConcatAttrs>().axis; }
+  static bool is_first(std::int64_t axis, const Type& type) {
+    const auto rank = static_cast<std::int64_t>(type.rank());
+    return rank > 0 && (axis == 0 || axis == -rank);
+  }
   bool joins(const Node& node) const {
-    if (node.op->name != "Concat" || !node.op->domain.empty()) return false;
+    if (node.op != &ops::Concat) return false;
     return std::ranges::all_of(node.in, [&](Value v) {
-      const Type& type = graph_.type(v);
-      return v && param(v) && uses_[v.id] == 1 && type.ranked && type.rank() == 1;
+      return v && param(v) && uses_[v.id] == 1 && graph_.type(v).ranked && is_first(axis_of(node), graph_.type(v));
     });
   }
 
@@ -62,8 +66,10 @@ class InputJoiner {
       const Node& node = graph_.node(id);
       std::vector<std::uint32_t> from;
       for (const Value v : node.in) from.push_back(*param(v));
-      const Dim extent = main_.dim(fmt::format("joined{}", made_.from.size()), {.min = 0});
-      add(node.out[0], Type::tensor(graph_.type(node.out[0]).elem, {extent}), std::move(from));
+      auto type = copier_.type_of(node.out[0], main_);
+      if (!type) return false;
+      type->shape[0] = main_.dim(fmt::format("joined{}", made_.from.size()), {.min = 0});
+      add(node.out[0], std::move(*type), std::move(from));
     }
     return true;
   }
