@@ -34,7 +34,7 @@ std::uint64_t Batcher::level_of(const Call& call) const {
 void Batcher::push(Job job, BatchPlan::Shape shape) {
   const std::uint64_t level = level_of(job.call);
   const std::scoped_lock lock(mutex_);
-  check_room_locked();
+  if (auto why = refusal_locked()) throw std::move(*why);
   constexpr auto kSlow = std::chrono::seconds(1);
   gap_ += (std::min<Clock::duration>(job.queued - last_, kSlow) - gap_) / 8;
   last_ = job.queued;
@@ -44,14 +44,14 @@ void Batcher::push(Job job, BatchPlan::Shape shape) {
   start_locked();
 }
 
-void Batcher::check_room() const {
+std::optional<Refusal> Batcher::refusal() const {
   const std::scoped_lock lock(mutex_);
-  check_room_locked();
+  return refusal_locked();
 }
 
-void Batcher::check_room_locked() const {
-  if (config_.most_queued == 0 || queue_.size() < config_.most_queued) return;
-  throw Refusal(Http::too_many, "too many requests wait for the model: " + std::to_string(queue_.size()));
+std::optional<Refusal> Batcher::refusal_locked() const {
+  if (config_.most_queued == 0 || queue_.size() < config_.most_queued) return std::nullopt;
+  return Refusal(Http::too_many, "too many requests wait for the model: " + std::to_string(queue_.size()));
 }
 
 /// How long the first job may wait for more: not at all where the next one is not likely to come in time.

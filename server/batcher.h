@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "server/batch_plan.h"
@@ -42,8 +43,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Throws Refusal (too_many) when too many jobs wait, and Refusal (bad_request) for a priority that there is not, of
   /// a client; one of a pipeline's request above the levels is the lowest.
   void push(Job job, BatchPlan::Shape shape);
-  /// Throws Refusal (too_many) when push() would.
-  void check_room() const;
+  /// What push() would throw because too many jobs wait.
+  std::optional<Refusal> refusal() const;
 
  private:
   struct Waiting {
@@ -58,7 +59,7 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   Clock::duration patience() const;
   std::vector<Member> take();
   bool fits(const std::vector<Member>& batch, const BatchPlan::Shape& shape) const;
-  void check_room_locked() const;
+  std::optional<Refusal> refusal_locked() const;
   std::uint64_t level_of(const Call& call) const;
 
   const Batching config_;

@@ -88,11 +88,13 @@ Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Cloc
       .asker = asker, .target = target, .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
 }
 
-/// Has something done for a request, by a worker or here, that has a place among those that wait until it is answered.
-/// Throws Refusal where there is no place. `target`: the model; null: it is for none.
+/// Has something done for a request, by a worker or here, that has a place among those that wait until it is answered;
+/// refuses it where there is none. `target`: the model; null: it is for none.
 template <class F>
 void on_worker(Service& service, const GrpcCall& call, const Served* target, Done done, F work) {
-  const auto place = std::make_shared<Service::Place>(service.enter(arriving(call.asker, call.deadline, target)));
+  auto entered = service.enter(arriving(call.asker, call.deadline, target));
+  if (!entered) return done(reply_of(entered.error()));
+  const auto place = std::make_shared<Service::Place>(std::move(*entered));
   Done answer = [place, done = std::move(done)](GrpcReply reply) {
     if (!reply.more) place->reset();
     done(std::move(reply));
@@ -189,12 +191,11 @@ bool take_empty_end(InferRequest& request) {
   throw Refusal(Http::bad_request, std::string("parameter ") + kKey + ": expected a bool");
 }
 
-/// The model of a request, which the caller may use and which has room. Throws Refusal.
+/// The model of a request, which the caller may use. Throws Refusal.
 std::shared_ptr<const Served> target_of(const Service& service, const GrpcCall& call) {
   const auto [name, version] = proto::model_of_infer(*call.message);
   call.asker.check(name);
   auto served = service.find(name, version);
-  served->check_room();
   return served;
 }
 
@@ -304,11 +305,12 @@ GrpcCode grpc_code_of(Http status) {
 
 Grpc::Kind Grpc::kind_of(std::string_view method) { return method_of(method).kind; }
 
-void Grpc::check(const Begun& call) const {
+std::optional<Refusal> Grpc::refusal(const Begun& call) const {
   const Method& method = method_of(call.method);
-  if (method.open) return;
+  if (method.open) return std::nullopt;
   const Tenants::Asker asker = service_.tenants().find(call.authorization, call.certificate);
-  if (method.on_worker != nullptr && method.kind == Kind::unary) service_.check(arriving(asker, call.deadline));
+  const bool waits = method.on_worker != nullptr && method.kind == Kind::unary;
+  return waits ? service_.refusal(arriving(asker, call.deadline)) : std::nullopt;
 }
 
 void Grpc::answer(GrpcCall call, Done done) const {

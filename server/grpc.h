@@ -71,8 +71,9 @@ class Grpc {
     std::span<const std::string> certificate = {};
     std::optional<Clock::time_point> deadline;
   };
-  /// Throws Refusal for a call that answer() would refuse now whatever its message has; takes no place.
-  void check(const Begun& call) const;
+  /// Why answer() would refuse a call now whatever its message has; takes no place. Throws Refusal for a method that
+  /// there is not, and for who may not call it.
+  std::optional<Refusal> refusal(const Begun& call) const;
 
   /// Calls `done` once, at once or later on any thread; never throws. What takes long runs on workers. The message of a
   /// streaming method is answered with a message in any case, which may tell of an error. Where its answer comes in

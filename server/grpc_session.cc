@@ -430,8 +430,9 @@ void GrpcSession::accept(Stream& stream) try {
     stream.deadline = Clock::now() + *timeout;
   }
   if (stream.kind == Grpc::Kind::streaming) return respond(stream);
-  grpc_.check(
+  const auto why = grpc_.refusal(
       {.method = head.path, .authorization = head.authorization, .certificate = client_, .deadline = stream.deadline});
+  if (why) finish(stream, reply_of(*why));
 } catch (const Refusal& refusal) {
   finish(stream, reply_of(refusal));
 }

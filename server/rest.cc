@@ -165,26 +165,25 @@ struct Rest::Path {
 
 std::optional<Reply> Rest::refusal(const Message& begun, Clock::time_point arrived) const {
   try {
-    check(begun, arrived);
-    return std::nullopt;
+    const auto why = why_refused(begun, arrived);
+    return why ? std::optional(refused(*why)) : std::nullopt;
   } catch (...) {
     return refused(refusal_of_exception());
   }
 }
 
-void Rest::check(const Message& begun, Clock::time_point arrived) const {
+std::optional<Refusal> Rest::why_refused(const Message& begun, Clock::time_point arrived) const {
   const Sender sender{.asker = asker_of(begun), .caller = nullptr, .arrived = arrived};
-  if (!begun.path.starts_with(Path::kModels)) return;
+  if (!begun.path.starts_with(Path::kModels)) return std::nullopt;
   const auto path = Path::parse(begun.path.substr(Path::kModels.size()));
-  if (!path || !path->runs()) return;
+  if (!path || !path->runs()) return std::nullopt;
   const auto served = service_.find(path->name, path->version);
   expect_method(begun, "POST");
-  service_.check(checked(begun, *served, sender));
+  return service_.refusal(arriving(begun, *served, sender));
 }
 
 /// What is known of a request for a model that the sender may use.
-Service::Arriving Rest::checked(const Message& message, const Served& served, const Sender& sender) const {
-  served.check_room();
+Service::Arriving Rest::arriving(const Message& message, const Served& served, const Sender& sender) const {
   sender.asker.check(served.name());
   return {.asker = sender.asker, .target = &served, .time_left = time_left(service_, served, message, sender.arrived)};
 }
@@ -261,7 +260,8 @@ void Rest::of_model(const Message& message, const Path& path, const Sender& send
 
 /// A request that is counted among those that wait.
 void Rest::infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const {
-  const Done leave = with_place(checked(message, *served, sender), std::move(done));
+  const Done leave = with_place(arriving(message, *served, sender), done);
+  if (leave == nullptr) return;
   const Codec& codec = codec_of(message.path);
   const Served* const target = served.get();
   auto work = answering(leave, [this, &message, &codec, served = std::move(served), sender](const Done& left) {
@@ -285,7 +285,8 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, c
 
 void Rest::reload_config(const Sender& sender, Done done) const {
   sender.asker.check_admin("the configuration");
-  const Done leave = with_place({.asker = sender.asker}, std::move(done));
+  const Done leave = with_place({.asker = sender.asker}, done);
+  if (leave == nullptr) return;
   on_worker(leave, [this](const Done& reloaded) {
     const Service::Reloaded came = service_.reload_config();
     Reply reply{.body = R"({"changed":[)"};
@@ -311,7 +312,8 @@ void Rest::change(const Message& message, std::string_view rest, const Sender& s
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
   }
   sender.asker.check(path->name);
-  const Done leave = with_place({.asker = sender.asker}, std::move(done));
+  const Done leave = with_place({.asker = sender.asker}, done);
+  if (leave == nullptr) return;
   on_worker(leave, [this, &message, path = *path](const Done& changed) {
     if (path.action == "reset") {
       reset(*service_.find(path.name, ""), message.body);
@@ -322,9 +324,13 @@ void Rest::change(const Message& message, std::string_view rest, const Sender& s
   });
 }
 
-/// Holds a place until the request is answered to the end.
 Rest::Done Rest::with_place(const Service::Arriving& arriving, Done done) const {
-  auto place = std::make_shared<Service::Place>(service_.enter(arriving));
+  auto entered = service_.enter(arriving);
+  if (!entered) {
+    done(refused(entered.error()));
+    return nullptr;
+  }
+  auto place = std::make_shared<Service::Place>(std::move(*entered));
   return [place, done = std::move(done)](Reply reply) {
     if (!reply.more) place->reset();
     done(std::move(reply));

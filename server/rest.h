@@ -35,8 +35,8 @@ class Rest {
     Clock::time_point arrived;
   };
   Tenants::Asker asker_of(const Message& message) const;
-  void check(const Message& begun, Clock::time_point arrived) const;
-  Service::Arriving checked(const Message& message, const Served& served, const Sender& sender) const;
+  std::optional<Refusal> why_refused(const Message& begun, Clock::time_point arrived) const;
+  Service::Arriving arriving(const Message& message, const Served& served, const Sender& sender) const;
   void route(const Message& message, const Sender& sender, Done done) const;
   void of_model(const Message& message, const Path& path, const Sender& sender, Done done) const;
   void infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const;
@@ -44,6 +44,7 @@ class Rest {
   void replay(const Message& message, std::uint64_t number, const Sender& sender, Done done) const;
   void change(const Message& message, std::string_view rest, const Sender& sender, Done done) const;
   void reload_config(const Sender& sender, Done done) const;
+  /// Holds a place until the request is answered to the end. Null: there is none, which was answered.
   Done with_place(const Service::Arriving& arriving, Done done) const;
   /// An exception of `work` is answered.
   void on_worker(Done done, std::function<void(const Done&)> work) const;

@@ -39,8 +39,8 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual bool needs(const api::Port& input) const { return !input.optional; }
   /// "sha256:...": equal content, equal digest.
   virtual std::string digest() const = 0;
-  /// Throws Refusal (too_many) where too many requests wait for it already. Quick: for before a request is read.
-  virtual void check_room() const {}
+  /// Why no request has room (too_many): too many wait for it already. Quick: for before a request is read.
+  virtual std::optional<Refusal> refusal() const { return std::nullopt; }
   /// Runs that were compared with the reference executor.
   struct Checked {
     std::uint64_t runs = 0, different = 0;

@@ -316,9 +316,7 @@ bool ServedModel::is_quick() const {
   return cost > Clock::duration::zero() && cost <= kQuick && parts_.config.sequences.states.empty();
 }
 
-void ServedModel::check_room() const {
-  if (batcher_ != nullptr) batcher_->check_room();
-}
+std::optional<Refusal> ServedModel::refusal() const { return batcher_ != nullptr ? batcher_->refusal() : std::nullopt; }
 
 void ServedModel::enqueue(Job job) const {
   auto shape = plan_ ? plan_->shape_of(job.inputs) : std::nullopt;

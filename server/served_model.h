@@ -47,7 +47,7 @@ class ServedModel : public Served {
   const std::vector<std::string>& labels(std::string_view output) const override;
   Checked checked() const override;
   std::optional<Clock::duration> usual_limit() const override;
-  void check_room() const override;
+  std::optional<Refusal> refusal() const override;
   bool is_quick() const override;
 
  protected:

@@ -237,31 +237,36 @@ void Service::leave(Nanoseconds cost) {
   if (busy_.exchange(left >= workers_.count(), std::memory_order_relaxed)) gap_.add(Nanoseconds(now - before));
 }
 
-/// What a request is expected to cost. Throws Refusal where there is no room for it.
-Nanoseconds Service::cost_where_room(const Arriving& arriving) {
+/// What a request is expected to cost, where there is room for it. Overload is no time for exceptions: one costs as
+/// much as half of a refusal.
+std::expected<Nanoseconds, Refusal> Service::cost_where_room(const Arriving& arriving) {
   const auto refuse = [&](const std::string& why) {
     refused_.fetch_add(1, std::memory_order_relaxed);
-    throw Refusal(Http::too_many, why);
+    return std::unexpected(Refusal(Http::too_many, why));
   };
+  if (arriving.target != nullptr) {
+    if (auto why = arriving.target->refusal()) return std::unexpected(std::move(*why));
+  }
   const auto cost =
       std::chrono::nanoseconds(arriving.target != nullptr ? arriving.target->expected_cost() : cost_.value());
   constexpr double kMargin = 0.8;  // means say little of a single request
   if (arriving.time_left && *arriving.time_left <= Clock::duration::zero()) {
-    throw Refusal(Http::timeout, "the time-out has passed before the request could run");
+    return std::unexpected(Refusal(Http::timeout, "the time-out has passed before the request could run"));
   }
   if (const auto wait = expected_wait(); arriving.time_left && wait + cost > *arriving.time_left * kMargin) {
     using Milliseconds = std::chrono::duration<double, std::milli>;
-    refuse("it would be answered after " + std::to_string(Milliseconds(wait + cost).count()) + " ms, its time-out is " +
-           std::to_string(Milliseconds(*arriving.time_left).count()) + " ms");
+    return refuse("it would be answered after " + std::to_string(Milliseconds(wait + cost).count()) +
+                  " ms, its time-out is " + std::to_string(Milliseconds(*arriving.time_left).count()) + " ms");
   }
   const std::size_t waiting = waiting_.load(std::memory_order_relaxed);
-  if (waiting >= options_.most_waiting) refuse("too many requests wait: " + std::to_string(waiting));
+  if (waiting >= options_.most_waiting) return refuse("too many requests wait: " + std::to_string(waiting));
   return cost;
 }
 
-void Service::check(const Arriving& arriving) {
-  arriving.asker.check_room();
-  cost_where_room(arriving);
+std::optional<Refusal> Service::refusal(const Arriving& arriving) {
+  if (auto why = arriving.asker.refusal()) return why;
+  auto cost = cost_where_room(arriving);
+  return cost ? std::nullopt : std::optional(std::move(cost.error()));
 }
 
 void Service::start(const Served* target, Spot* spot, std::function<void()> work) {
@@ -272,13 +277,16 @@ void Service::start(const Served* target, Spot* spot, std::function<void()> work
   workers_.post(std::move(work));
 }
 
-Service::Place Service::enter(const Arriving& arriving) {
-  Tenants::Place tenant = arriving.asker.enter();
-  const Nanoseconds cost = cost_where_room(arriving);
+std::expected<Service::Place, Refusal> Service::enter(const Arriving& arriving) {
+  auto tenant = arriving.asker.enter();
+  if (!tenant) return std::unexpected(std::move(tenant.error()));
+  const auto room = cost_where_room(arriving);
+  if (!room) return std::unexpected(room.error());
+  const Nanoseconds cost = *room;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   backlog_ns_.fetch_add(cost.count(), std::memory_order_relaxed);
   cost_.add(cost);
-  return {this, [this, cost, tenant = std::move(tenant)](const void*) { leave(cost); }};
+  return Place(this, [this, cost, tenant = std::move(*tenant)](const void*) { leave(cost); });
 }
 
 }  // namespace frazil::server

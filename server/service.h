@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <expected>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -76,11 +77,12 @@ class Service {
     const Served* target = nullptr;            ///< null: is not known yet
     std::optional<Clock::duration> time_left;  ///< until its deadline
   };
-  /// Takes a place for a request, in the name of who asks. Throws Refusal (too_many) when there is none, or when it
-  /// would wait for longer than it has time, (timeout) when it has none left, and what Tenants::Asker::enter() throws.
-  Place enter(const Arriving& arriving);
-  /// Throws what enter() would throw now, and takes nothing.
-  void check(const Arriving& arriving);
+  /// Takes a place for a request, in the name of who asks. Refused (too_many) when there is none, or when it would wait
+  /// for longer than it has time, (timeout) when it has none left, and as Served::refusal() and
+  /// Tenants::Asker::enter().
+  std::expected<Place, Refusal> enter(const Arriving& arriving);
+  /// Why enter() would refuse now; takes nothing.
+  std::optional<Refusal> refusal(const Arriving& arriving);
   /// Has a worker do the work of a request for `target`; or does it here, where that is known to be less than handing
   /// it on, no other is under way and the spot is free. `target` and `spot` may be null.
   void start(const Served* target, Spot* spot, std::function<void()> work);
@@ -118,7 +120,7 @@ class Service {
  private:
   Reloaded apply(ServerConfig next);
   std::shared_ptr<Otlp> otlp() const;
-  Nanoseconds cost_where_room(const Arriving& arriving);
+  std::expected<Nanoseconds, Refusal> cost_where_room(const Arriving& arriving);
   void leave(Nanoseconds cost);
   void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);

@@ -36,18 +36,17 @@ struct Tenants::Account {
   Tenant tenant;
   std::shared_ptr<Usage> usage;
 
-  /// Throws Refusal where a request beside `others` is too much. Of a request's token so much is taken.
-  void check_room(std::uint64_t others, double taken) const {
+  /// Why a request beside `others` is too much. Of a request's token so much is taken.
+  std::optional<Refusal> refusal(std::uint64_t others, double taken) const {
     const auto refuse = [&](const std::string& why) {
       usage->refused.fetch_add(1, std::memory_order_relaxed);
-      throw Refusal(Http::too_many, "tenant '" + tenant.name + "' " + why);
+      return Refusal(Http::too_many, "tenant '" + tenant.name + "' " + why);
     };
     if (tenant.requests_per_second && !usage->has_token(*tenant.requests_per_second, taken)) {
-      refuse("has sent more requests than his share of a second");
+      return refuse("has sent more requests than his share of a second");
     }
-    if (tenant.most_waiting != 0 && others >= tenant.most_waiting) {
-      refuse("has too many requests waiting: " + std::to_string(others));
-    }
+    if (tenant.most_waiting == 0 || others < tenant.most_waiting) return std::nullopt;
+    return refuse("has too many requests waiting: " + std::to_string(others));
   }
 };
 
@@ -99,16 +98,17 @@ void Tenants::Asker::check_admin(const std::string& what) const {
   throw Refusal(Http::forbidden, "tenant '" + name() + "' may not change " + what + ": it needs one with admin: true");
 }
 
-void Tenants::Asker::check_room() const {
-  if (account_ != nullptr) account_->check_room(account_->usage->waiting.load(std::memory_order_relaxed), 0);
+std::optional<Refusal> Tenants::Asker::refusal() const {
+  if (account_ == nullptr) return std::nullopt;
+  return account_->refusal(account_->usage->waiting.load(std::memory_order_relaxed), 0);
 }
 
-Tenants::Place Tenants::Asker::enter() const {
+std::expected<Tenants::Place, Refusal> Tenants::Asker::enter() const {
   if (account_ == nullptr) return nullptr;
   const std::shared_ptr<Usage>& usage = account_->usage;
   const std::uint64_t waiting = usage->waiting.fetch_add(1, std::memory_order_relaxed);
   const Place place(usage.get(), [usage](Usage* u) { u->waiting.fetch_sub(1, std::memory_order_relaxed); });
-  account_->check_room(waiting, 1);
+  if (auto why = account_->refusal(waiting, 1)) return std::unexpected(std::move(*why));
   usage->requests.fetch_add(1, std::memory_order_relaxed);
   return place;
 }

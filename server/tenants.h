@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,10 +45,10 @@ class Tenants {
     void check(std::string_view model) const;
     /// Throws Refusal (forbidden) where he may not change what is for all: `what`, "the configuration".
     void check_admin(const std::string& what) const;
-    /// Takes a place for a request. Throws Refusal (too_many) beyond his requests per second or at the same time.
-    Place enter() const;
-    /// Throws what enter() would throw now, and takes nothing.
-    void check_room() const;
+    /// Takes a place for a request. Refused (too_many) beyond his requests per second or at the same time.
+    std::expected<Place, Refusal> enter() const;
+    /// Why enter() would refuse now; takes nothing.
+    std::optional<Refusal> refusal() const;
 
    private:
     friend class Tenants;

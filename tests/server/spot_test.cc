@@ -75,7 +75,7 @@ TEST_F(SpotTest, AQuickModelRunsWhereItsRequestIsRead) {
 
 TEST_F(SpotTest, BesideOthersItIsForWorkers) {
   learn();
-  const auto place = service_->enter({});
+  const auto place = service_->enter({}).value();
   EXPECT_NE(ask("2").where, std::this_thread::get_id());
 }
 

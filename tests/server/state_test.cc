@@ -111,7 +111,8 @@ TEST(StateBytes, ComeBackAsTheyWere) {
     const auto bytes = shared(server::bytes_of_state(state, 12));
     server::check_state(*bytes);
     EXPECT_EQ(server::turn_of_state(*bytes), 12U);
-    EXPECT_TRUE(same_states(server::content_of_state(bytes).values, state)) << (state.empty() ? "" : state[0].second.str());
+    EXPECT_TRUE(same_states(server::content_of_state(bytes).values, state))
+        << (state.empty() ? "" : state[0].second.str());
   }
 }
 

@@ -18,8 +18,8 @@ Http refusal_of(const Tenants& tenants, std::string_view authorization, std::str
   try {
     const Tenants::Asker asker = tenants.find(authorization);
     asker.check(model);
-    asker.enter();
-    return Http::ok;
+    const auto place = asker.enter();
+    return place ? Http::ok : place.error().status();
   } catch (const Refusal& refusal) {
     return refusal.status();
   }
@@ -67,7 +67,7 @@ TEST(Tenants, AreKnownByCertificatesWhereNoKeyIsGiven) {
 TEST(Tenants, HaveLimitsOfTheirOwn) {
   const Tenants tenants(
       {{.name = "few", .keys = {"a"}, .most_waiting = 1}, {.name = "slow", .keys = {"b"}, .requests_per_second = 2}});
-  const auto first = tenants.find("Bearer a").enter();
+  const auto first = tenants.find("Bearer a").enter().value();
   EXPECT_EQ(refusal_of(tenants, "Bearer a"), Http::too_many);
   EXPECT_EQ(refusal_of(tenants, "Bearer b"), Http::ok) << "others are not hindered";
   EXPECT_EQ(refusal_of(tenants, "Bearer b"), Http::ok);
@@ -79,7 +79,7 @@ TEST(Tenants, HaveLimitsOfTheirOwn) {
 TEST(Tenants, WhoHasBegunGoesOnAsHeBegan) {
   Tenants tenants({{.name = "shop", .keys = {"k"}, .most_waiting = 1, .models = {"m"}}});
   const Tenants::Asker before = tenants.find("Bearer k");
-  auto place = before.enter();
+  auto place = before.enter().value();
   tenants.replace(
       {{.name = "shop", .keys = {"new"}, .most_waiting = 2, .models = {"other"}}, {.name = "bank", .keys = {"k"}}});
   before.check("m");
@@ -88,8 +88,8 @@ TEST(Tenants, WhoHasBegunGoesOnAsHeBegan) {
   const Tenants::Asker now = tenants.find("Bearer new");
   EXPECT_FALSE(now.may_use("m"));
   EXPECT_EQ(tenants.counts()[0].waiting, 1U) << "the request that began before counts on";
-  const auto second = now.enter();
-  EXPECT_THROW(now.enter(), Refusal);
+  const auto second = now.enter().value();
+  EXPECT_FALSE(now.enter());
   place.reset();
   EXPECT_EQ(tenants.counts()[0].waiting, 1U);
   EXPECT_EQ(tenants.counts()[0].requests, 2U);
