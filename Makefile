@@ -71,8 +71,9 @@ bench-serve:  ## measure the server beside ONNX Runtime behind the same transpor
 bench-lazy:  ## measure define-by-run batching beside handwritten programs and LibTorch; see bench/lazy/lazy_bench.cc
 	@scripts/install-deps.sh --bench
 	@$(MAKE) --no-print-directory configure
-	@cmake --build $(BUILD) --target lazy_bench
+	@cmake --build $(BUILD) --target lazy_bench model_bench
 	@taskset -c $(or $(FRAZIL_CPU),$$(($$(nproc) - 1))) $(BUILD)/bench/lazy/lazy_bench --json $(BUILD)/bench/lazy.json
+	@taskset -c $(or $(FRAZIL_CPU),$$(($$(nproc) - 1))) $(BUILD)/bench/lazy/model_bench
 
 asan:  ## the tests under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=asan

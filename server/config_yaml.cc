@@ -73,9 +73,14 @@ std::vector<std::uint64_t> read_sizes(const YamlNode& node) {
 }
 
 void check_batching(const YamlNode& node, Batching& batching) {
-  for (const char* key : {"axis", "preferred", "delay_us", "pad", "max_waste"}) {
+  for (const char* key : {"axis", "preferred", "delay_us", "pad", "max_waste", "regroup"}) {
     const auto field = node.find(key);
     if (field && batching.most == 0) field->fail("expected a max_batch_size of at least 1 beside it");
+  }
+  for (const char* key : {"axis", "pad", "max_waste"}) {
+    const auto field = node.find(key);
+    if (field && batching.regroup)
+      field->fail("expected no 'regroup' beside it, by which requests are not joined along an axis");
   }
   if (const auto lengths = node.find("lengths"); lengths && batching.paddings.empty()) {
     lengths->fail("expected the key 'pad' beside it");
@@ -111,7 +116,8 @@ Batching read_batching(const YamlNode& node) {
                {"axis", [&](const YamlNode& x) { batching.batch_axis = read_batch_axis(x); }},
                {"pad", [&](const YamlNode& x) { batching.paddings = read_paddings(x); }},
                {"lengths", [&](const YamlNode& x) { batching.lengths = x.name(); }},
-               {"max_waste", [&](const YamlNode& x) { batching.most_waste = x.number(0, 1); }}});
+               {"max_waste", [&](const YamlNode& x) { batching.most_waste = x.number(0, 1); }},
+               {"regroup", [&](const YamlNode& x) { batching.regroup = x.boolean(); }}});
   check_batching(node, batching);
   return batching;
 }

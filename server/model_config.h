@@ -30,6 +30,7 @@ struct Batching {
   std::vector<Padding> paddings;
   std::string lengths;      ///< an input that takes each request's length along the padded axis; empty: none
   double most_waste = 0.5;  ///< share of padding that a batch may have
+  bool regroup = false;     ///< requests are no elements of one run: each goes its own way through branches and loops
 
   bool operator==(const Batching&) const = default;
 };

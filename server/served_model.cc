@@ -136,9 +136,15 @@ ServedModel::ServedModel(const std::string& name, const std::string& version, Pa
   check_states();
   growing_ = std::make_shared<const Growing>(growing_states(parts_.config.sequences.states, inputs(), outputs()));
   if (parts_.config.batching.most > 0) {
-    plan_ = plan_batches();
-    batcher_ = std::make_shared<Batcher>(parts_.config.batching, *parts_.workers,
-                                         [this](std::vector<Batcher::Member> batch) { run_batch(std::move(batch)); });
+    if (parts_.config.batching.regroup) {
+      regrouped_.emplace(parts_.model);
+    } else {
+      plan_ = plan_batches();
+    }
+    batcher_ =
+        std::make_shared<Batcher>(parts_.config.batching, *parts_.workers, [this](std::vector<Batcher::Member> batch) {
+          regrouped_ ? run_regrouped(std::move(batch)) : run_batch(std::move(batch));
+        });
   }
   warm_up();
   parts_.canaries.clear();
@@ -223,7 +229,7 @@ void ServedModel::check_states() const {
 void ServedModel::try_canary(api::Session& session, const Canary& canary) const try {
   const api::Results results = session.run(canary.inputs);
   check_canary(canary, parts_.model, std::vector<Array>(results.begin(), results.end()), parts_.config.canary);
-  if (plan_) try_together(session, canary);
+  plan_ ? try_together(session, canary) : try_regrouped(canary);
 } catch (const CanaryFault&) {
   throw;
 } catch (const api::Error& error) {
@@ -240,6 +246,14 @@ void ServedModel::try_together(api::Session& session, const Canary& canary) cons
   for (const std::int64_t at : {std::int64_t{0}, shape->count}) {
     check_canary(canary, parts_.model, plan_->part(joined, at, *shape, shape->length), parts_.config.canary,
                  ", joined with itself");
+  }
+}
+
+void ServedModel::try_regrouped(const Canary& canary) const {
+  if (!regrouped_) return;
+  const std::vector<std::vector<Array>> twice(2, canary.inputs);
+  for (const std::vector<Array>& results : regrouped_->run(twice)) {
+    check_canary(canary, parts_.model, results, parts_.config.canary, ", regrouped with itself");
   }
 }
 
@@ -319,6 +333,7 @@ bool ServedModel::is_quick() const {
 std::optional<Refusal> ServedModel::refusal() const { return batcher_ != nullptr ? batcher_->refusal() : std::nullopt; }
 
 void ServedModel::enqueue(Job job) const {
+  if (regrouped_) return batcher_->push(std::move(job), {.key = "", .count = 1, .length = 1});
   auto shape = plan_ ? plan_->shape_of(job.inputs) : std::nullopt;
   if (!shape) return run_alone(std::move(job));
   batcher_->push(std::move(job), std::move(*shape));
@@ -335,25 +350,34 @@ std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const
     const EndsWithCallers ends(calls, *session);
     return session->run(inputs);
   }();
-  const auto time = Clock::now() - joined;
+  count_run(begun, joined, requests);
+  std::vector<Array> values;
+  for (std::size_t i = 0; i < results.size(); ++i) values.push_back(results.take(i));
+  check_later(inputs, values);
+  return values;
+}
+
+void ServedModel::count_run(Clock::time_point begun, Clock::time_point ran, std::uint64_t requests) const {
+  const auto now = Clock::now();
+  const auto time = now - ran;
   Statistics& s = statistics();
   s.runs.add(time);
   s.run_time.add(time);
-  s.cost.add((Clock::now() - begun) / static_cast<std::int64_t>(requests));
-  s.batches.add(requests, joined - begun, time, Clock::duration::zero());
+  s.cost.add((now - begun) / static_cast<std::int64_t>(requests));
+  s.batches.add(requests, ran - begun, time, Clock::duration::zero());
   for (std::uint64_t i = 0; i < requests; ++i) {
-    s.compute_input.add(joined - begun);
+    s.compute_input.add(ran - begun);
     s.compute_infer.add(time);
   }
-  std::vector<Array> values;
-  for (std::size_t i = 0; i < results.size(); ++i) values.push_back(results.take(i));
-  if (check_->wanted()) {
-    parts_.workers->post_away(
-        [keep = shared_from_this(), check = check_, values, given = std::vector<Array>(inputs.begin(), inputs.end())] {
-          check->check(given, values);
-        });
-  }
-  return values;
+}
+
+/// Some are compared with the reference executor.
+void ServedModel::check_later(std::span<const Array> inputs, const std::vector<Array>& values) const {
+  if (!check_->wanted()) return;
+  parts_.workers->post_away(
+      [keep = shared_from_this(), check = check_, values, given = std::vector<Array>(inputs.begin(), inputs.end())] {
+        check->check(given, values);
+      });
 }
 
 void ServedModel::run_alone(Job job) const {
@@ -426,6 +450,59 @@ void ServedModel::run_batch(std::vector<Batcher::Member> members) const {
     statistics().queue.add(begun - job.queued);
     note(job, begun, members.size(), static_cast<std::uint64_t>(shapes[i].count * (longest - shapes[i].length)), "");
     job.finish(std::move(job.call), std::move(parts[i]));
+  }
+}
+
+namespace {
+
+/// Throws where nobody waits for the answer any more.
+void check_wanted_still(const Call& call) {
+  if (call.caller != nullptr && call.caller->gone()) throw api::Error(api::Code::cancelled, "the caller has left");
+  if (call.deadline && *call.deadline <= Clock::now()) throw api::Error(api::Code::limit, "the time-out has passed");
+}
+
+bool has_to_run_alone(const std::exception_ptr& error) {
+  try {
+    if (error != nullptr) std::rethrow_exception(error);
+  } catch (const api::Error& what) {
+    return what.code() == api::Code::unsupported;
+  } catch (...) {
+  }
+  return false;
+}
+
+}  // namespace
+
+void ServedModel::run_regrouped(std::vector<Batcher::Member> members) const {
+  if (members.size() == 1) return run_alone(std::move(members.front().job));
+  const auto begun = Clock::now();
+  std::vector<std::vector<Array>> requests;
+  for (const Batcher::Member& member : members) requests.push_back(member.job.inputs);
+  std::vector<api::BatchedModel::Outcome> outcomes;
+  try {
+    outcomes =
+        regrouped_->outcomes(requests, {.check = [&](std::size_t i) { check_wanted_still(members[i].job.call); }});
+  } catch (...) {
+    for (Batcher::Member& member : members) run_alone(std::move(member.job));
+    return;
+  }
+  count_run(begun, begun, members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Job& job = members[i].job;
+    if (has_to_run_alone(outcomes[i].error)) {
+      run_alone(std::move(job));
+      continue;
+    }
+    Values values = std::move(outcomes[i].results);
+    try {
+      if (outcomes[i].error != nullptr) std::rethrow_exception(outcomes[i].error);
+      check_later(requests[i], *values);
+    } catch (...) {
+      values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
+    }
+    statistics().queue.add(begun - job.queued);
+    note(job, begun, members.size(), 0, values ? "" : values.error().what());
+    job.finish(std::move(job.call), std::move(values));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <frazil/lazy.h>
 #include <frazil/model.h>
 
 #include "server/batcher.h"
@@ -65,6 +66,7 @@ class ServedModel : public Served {
   void warm_up() const;
   void try_canary(api::Session& session, const Canary& canary) const;
   void try_together(api::Session& session, const Canary& canary) const;
+  void try_regrouped(const Canary& canary) const;
   std::vector<api::Array> inputs_of(InferRequest& request) const;
   void enqueue(Job job) const;
   void run_alone(Job job) const;
@@ -72,6 +74,8 @@ class ServedModel : public Served {
   void run_away(Job job) const;
   void run_member(Batcher::Member member) const;
   void run_batch(std::vector<Batcher::Member> members) const;
+  /// Each by itself, where equal work of theirs runs together.
+  void run_regrouped(std::vector<Batcher::Member> members) const;
   /// Counts them and gives the longest one's length.
   std::int64_t count_padding(std::span<const BatchPlan::Shape> shapes) const;
   void note(const Job& job, Clock::time_point begun, std::uint64_t requests, std::uint64_t padding,
@@ -81,6 +85,8 @@ class ServedModel : public Served {
   std::string state_key(const std::string& sequence) const;
   void begin_turn(Job job) const;
   void begin_turn(Job job, State::Ptr parent) const;
+  void count_run(Clock::time_point begun, Clock::time_point ran, std::uint64_t requests) const;
+  void check_later(std::span<const api::Array> inputs, const std::vector<api::Array>& values) const;
   State::Ptr origin_of(const SequencePart& sequence, const State::Ptr& state, State::Ptr parent) const;
   std::optional<std::string> growing_link(std::size_t output) const;
   void take_turn(Job job, const State::Ptr& state, State::Ptr parent) const;
@@ -90,7 +96,8 @@ class ServedModel : public Served {
   Parts parts_;
   std::string digest_;
   std::shared_ptr<const Growing> growing_;
-  std::optional<BatchPlan> plan_;
+  std::optional<BatchPlan> plan_;               ///< how requests are joined; or
+  std::optional<api::BatchedModel> regrouped_;  ///< what runs them where they are not
   std::shared_ptr<ReferenceCheck> check_;
   mutable std::shared_ptr<Batcher> batcher_;
   mutable std::mutex mutex_;

@@ -34,9 +34,9 @@ steps:
 outputs: {{y: third.y}}
 """
 CONFIG = """
-models: {{factor: {{max_batch_size: {size}, queue_delay_us: {delay}}}}}
+models: {{factor: {{batching: {{max_batch_size: {size}, delay_us: {delay}}}}}}}
 tenants:
-  everybody: {{key: secret, rate: {rate}}}
+  - {{name: everybody, keys: [secret], requests_per_second: {rate}, admin: true}}
 paths: {{ring: 20000, inputs: true}}
 """
 KEY = {"Authorization": "Bearer secret"}
@@ -105,7 +105,7 @@ def judge_paths(connection, products):
     mixed = []
     kept = [path for path in json.loads(body) if path["status"] == 200]
     for path in kept:
-        product = path["outputs"][0]["data"][0]
+        product = str(path["outputs"]["y"])
         if products.setdefault(path["digest"], product) != product:
             mixed.append(path["number"])
     return len(kept), mixed

@@ -51,6 +51,7 @@ class Server:
         if not found:
             sys.exit("the server did not start: " + line)
         self.http, self.grpc, self.metrics = map(int, found.groups())
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
 
     @staticmethod
     def limit(files):

@@ -3,6 +3,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -268,6 +269,9 @@ std::optional<Arrays> region(std::string_view op, const Arrays& inputs, std::siz
 struct BatchOptions {
   std::size_t at_once = 1024;             ///< instances that have begun and not ended
   std::size_t stack_bytes = 256U << 10U;  ///< of each instance's function
+  /// Called in an instance, by its number, each time that it is about to wait; an Error that it throws ends the
+  /// instance. For deadlines, and for those that nobody wants any more. May be empty.
+  std::function<void(std::size_t instance)> check = {};
 };
 /// What a batch did.
 struct BatchReport {
@@ -392,6 +396,13 @@ class BatchedModel {
   /// The results of each request, as batch() of calls. Requests have inputs by position.
   std::vector<std::vector<Array>> run(std::span<const std::vector<Array>> requests, const BatchOptions& options = {},
                                       BatchReport* report = nullptr) const;
+  struct Outcome {
+    std::vector<Array> results;
+    std::exception_ptr error;  ///< null: there are results
+  };
+  /// As run(), where requests that fail leave the others alone.
+  std::vector<Outcome> outcomes(std::span<const std::vector<Array>> requests, const BatchOptions& options = {},
+                                BatchReport* report = nullptr) const;
 
  private:
   struct Impl;

@@ -308,13 +308,32 @@ Joined::Joined(Instances* instances) {
 
 Joined::~Joined() { lazy::Instances::exchange(static_cast<lazy::Instances*>(before_)); }
 
+namespace {
+
+/// What it throws as a status.
+std::function<Status(std::size_t)> checked(const std::function<void(std::size_t)>& check) {
+  if (!check) return nullptr;
+  return [&check](std::size_t instance) -> Status {
+    try {
+      check(instance);
+      return {};
+    } catch (const Error& error) {
+      return std::unexpected(Fault{static_cast<frazil::Code>(error.code()), error.what()});
+    }
+  };
+}
+
+}  // namespace
+
 BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>& body, const BatchOptions& options) {
   start_lazy();
   if (options.at_once == 0) refuse(frazil::Code::bad_input, "BatchOptions::at_once: expected at least 1");
   lazy::BatchCounts counts;
   std::size_t first = count;
   std::exception_ptr fault;
-  lazy::Batch({.at_once = options.at_once, .stack_bytes = options.stack_bytes}, counts).run(count, [&](std::size_t i) {
+  const lazy::BatchOptions how{
+      .at_once = options.at_once, .stack_bytes = options.stack_bytes, .check = checked(options.check)};
+  lazy::Batch(how, counts).run(count, [&](std::size_t i) {
     try {
       body(i);
     } catch (...) {

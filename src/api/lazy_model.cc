@@ -62,17 +62,36 @@ std::vector<LazyArray> BatchedModel::operator()(std::span<const LazyArray> input
   return results;
 }
 
+std::vector<BatchedModel::Outcome> BatchedModel::outcomes(std::span<const std::vector<Array>> requests,
+                                                          const BatchOptions& options, BatchReport* report) const {
+  std::vector<Outcome> outcomes(requests.size());
+  const auto call = [&](std::size_t i) {
+    std::vector<LazyArray> inputs;
+    for (const Array& array : requests[i]) inputs.push_back(array.empty() ? LazyArray() : LazyArray(array));
+    const std::vector<LazyArray> results = (*this)(inputs);
+    detail::settle_result(results);
+    for (const LazyArray& result : results) outcomes[i].results.push_back(result.value());
+  };
+  const BatchReport counts = detail::run_batch(
+      requests.size(),
+      [&](std::size_t i) {
+        try {
+          call(i);
+        } catch (const Error&) {
+          outcomes[i] = {.results = {}, .error = std::current_exception()};
+        }
+      },
+      options);
+  if (report != nullptr) *report = counts;
+  return outcomes;
+}
+
 std::vector<std::vector<Array>> BatchedModel::run(std::span<const std::vector<Array>> requests,
                                                   const BatchOptions& options, BatchReport* report) const {
-  const auto call = [&](const std::vector<Array>& request) {
-    std::vector<LazyArray> inputs;
-    for (const Array& array : request) inputs.push_back(array.empty() ? LazyArray() : LazyArray(array));
-    return (*this)(inputs);
-  };
   std::vector<std::vector<Array>> results;
-  for (const std::vector<LazyArray>& each : batch(requests, call, options, report)) {
-    std::vector<Array>& arrays = results.emplace_back();
-    for (const LazyArray& result : each) arrays.push_back(result.value());
+  for (Outcome& outcome : outcomes(requests, options, report)) {
+    if (outcome.error != nullptr) std::rethrow_exception(outcome.error);
+    results.push_back(std::move(outcome.results));
   }
   return results;
 }

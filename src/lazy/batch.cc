@@ -42,6 +42,7 @@ void Batch::run(std::size_t count, const std::function<void(std::size_t)>& body)
 /// Begins an instance; one that ends without waiting leaves no trace.
 void Batch::start(std::size_t number, const std::function<void(std::size_t)>& body) {
   auto instance = std::make_unique<Instance>();
+  instance->number = number;
   instance->fiber = std::make_unique<Fiber>(stacks_, [&body, number] { body(number); });
   if (go_on(*instance)) running_.push_back(std::move(instance));
 }
@@ -58,6 +59,7 @@ bool Batch::go_on(Instance& instance) {
 
 Status Batch::await(std::span<const Ref> wanted) {
   Instance& instance = *now_;
+  if (options_.check) FRAZIL_CHECK(options_.check(instance.number));
   instance.wanted = wanted;
   ++counts_.waits;
   Fiber::suspend();

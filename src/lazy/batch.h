@@ -18,6 +18,8 @@ namespace frazil::lazy {
 struct BatchOptions {
   std::size_t at_once = 1024;             ///< instances that have begun and not ended
   std::size_t stack_bytes = 256U << 10U;  ///< of each
+  /// Called in an instance that is about to wait; it is told a fault instead of waiting. May be empty.
+  std::function<Status(std::size_t instance)> check = {};
 };
 
 /// What batches have done.
@@ -42,6 +44,7 @@ class Batch : public Instances {
 
  private:
   struct Instance {
+    std::size_t number = 0;
     std::unique_ptr<Fiber> fiber;
     std::span<const Ref> wanted;  // what it waits for
     Status status;                // what it is told when it goes on
