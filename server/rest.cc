@@ -260,11 +260,11 @@ void Rest::of_model(const Message& message, const Path& path, const Sender& send
 
 /// A request that is counted among those that wait.
 void Rest::infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const {
-  const Done leave = with_place(arriving(message, *served, sender), done);
+  const Done leave = with_place(arriving(message, *served, sender), std::move(done));
   if (leave == nullptr) return;
   const Codec& codec = codec_of(message.path);
   const Served* const target = served.get();
-  auto work = answering(leave, [this, &message, &codec, served = std::move(served), sender](const Done& left) {
+  auto work = answering(leave, [*this, &message, &codec, served = std::move(served), sender](const Done& left) {
     const auto begun = Clock::now();
     Call call{.request = read_counted(codec, message, *served, sender.arrived),
               .caller = sender.caller,
@@ -285,9 +285,9 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, c
 
 void Rest::reload_config(const Sender& sender, Done done) const {
   sender.asker.check_admin("the configuration");
-  const Done leave = with_place({.asker = sender.asker}, done);
+  const Done leave = with_place({.asker = sender.asker}, std::move(done));
   if (leave == nullptr) return;
-  on_worker(leave, [this](const Done& reloaded) {
+  on_worker(leave, [*this](const Done& reloaded) {
     const Service::Reloaded came = service_.reload_config();
     Reply reply{.body = R"({"changed":[)"};
     const auto append = [&](const std::string& key) { append_json(reply.body, key); };
@@ -312,9 +312,9 @@ void Rest::change(const Message& message, std::string_view rest, const Sender& s
     throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
   }
   sender.asker.check(path->name);
-  const Done leave = with_place({.asker = sender.asker}, done);
+  const Done leave = with_place({.asker = sender.asker}, std::move(done));
   if (leave == nullptr) return;
-  on_worker(leave, [this, &message, path = *path](const Done& changed) {
+  on_worker(leave, [*this, &message, path = *path](const Done& changed) {
     if (path.action == "reset") {
       reset(*service_.find(path.name, ""), message.body);
     } else {

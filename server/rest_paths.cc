@@ -145,7 +145,8 @@ void Rest::of_paths(const Message& message, const Sender& sender, Done done) con
 void Rest::replay(const Message& message, std::uint64_t number, const Sender& sender, Done done) const {
   expect_method(message, "POST");
   const Done leave = with_place({.asker = sender.asker}, std::move(done));
-  on_worker(leave, [this, &message, number, sender](const Done& left) {
+  if (leave == nullptr) return;
+  on_worker(leave, [*this, &message, number, sender](const Done& left) {
     service_.replay(number, change_from(message.body), sender.asker, sender.caller,
                     [left](const Journey& before, const Outcome& now, const PathRecord& path) {
                       left(compared(before, now, path));

@@ -1,6 +1,8 @@
 // Compressed requests and answers, of HTTP and of gRPC.
 #include "server/coding.h"
 
+#include <random>
+
 #include <gmock/gmock.h>
 
 #include "server/grpc_client.h"
@@ -23,7 +25,7 @@ constexpr std::size_t kMiB = 1 << 20;
 /// A text of so many bytes that gets shorter.
 std::string text_of(std::size_t size) {
   std::string text;
-  for (int i = 0; text.size() < size; ++i) text += std::to_string(i * i) + ' ';
+  for (std::uint64_t i = 0; text.size() < size; ++i) text += std::to_string(i * i) + ' ';
   return text.substr(0, size);
 }
 /// Bytes that do not.

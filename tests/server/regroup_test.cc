@@ -20,7 +20,8 @@ constexpr const char* kRouted =
     " %grown, %steps = Loop(_, bool[] true, %x, i64[] 0) body(%i, %on, %v, %n) {"
     "   %w = Add(%v, %v) %m = ReduceMax(%w) {keepdims = 0} %goes = Less(%m, f32[] 100) %k = Add(%n, i64[] 1)"
     "   yield %goes, %w, %k }"
-    " %y = If(%left) then_branch() { %l = MatMul(%grown, @a) yield %l } else_branch() { %r = MatMul(%grown, @b) yield %r }"
+    " %y = If(%left) then_branch() { %l = MatMul(%grown, @a) yield %l } else_branch() { %r = MatMul(%grown, @b) yield "
+    "%r }"
     " return y = %y, steps = %steps }";
 
 class Regrouped : public testing::Test {

@@ -6,7 +6,7 @@
 
 #include "server/asked.h"
 #include "server/config_yaml.h"
-#include "server/rest.h"
+#include "server/rest_asked.h"
 #include "server/running.h"
 
 namespace frazil::test {
@@ -45,12 +45,8 @@ class Reloads : public testing::Test {
   server::Reply send(std::string_view method, std::string_view path, const std::string& key = "",
                      std::string_view body = "", std::string_view query = "") {
     const std::string authorization = key.empty() ? "" : "Bearer " + key;
-    std::promise<server::Reply> reply;
-    server::Rest(*service_).answer(
-        {.method = method, .path = path, .query = query, .body = body, .authorization = authorization},
-        std::make_shared<server::Caller>(), server::Clock::now(),
-        [&](server::Reply answer) { reply.set_value(std::move(answer)); });
-    return reply.get_future().get();
+    return reply_to(*service_,
+                    {.method = method, .path = path, .query = query, .body = body, .authorization = authorization});
   }
   std::uint64_t most(const char* model) { return service_->find(model, "")->most_in_batch(); }
   void log(const std::string& line) {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "server/asked.h"
-#include "server/rest.h"
+#include "server/rest_asked.h"
 
 namespace frazil::test {
 namespace {
@@ -37,12 +37,7 @@ class SequenceTest : public testing::Test {
     service_.emplace(options);
   }
   Reply send(std::string_view body, std::string_view session = "") {
-    std::promise<Reply> reply;
-    server::Rest(*service_).answer(
-        {.method = "POST", .path = "/v2/models/talk/infer", .body = body, .session = session},
-        std::make_shared<server::Caller>(), std::chrono::steady_clock::now(),
-        [&](Reply answer) { reply.set_value(std::move(answer)); });
-    return reply.get_future().get();
+    return reply_to(*service_, {.method = "POST", .path = "/v2/models/talk/infer", .body = body, .session = session});
   }
   static std::string body(const std::string& parameters, float x, std::string_view more = "") {
     return R"({"parameters":{)" + parameters + R"(},"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[)" +

@@ -599,6 +599,9 @@ TEST(PagedState, IsReadInBoundsWhateverItSays) {
 }
 
 TEST(StatePagesKilled, WhatIsLeftIsWholeOrNotThere) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer has no threads behind a fork";
+#endif
   const TempFolder folder;
   const StateConfig config{.memory_bytes = 4000, .folder = folder / "states", .page_bytes = kPage};
   std::mt19937 random(5);

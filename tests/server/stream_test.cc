@@ -568,6 +568,7 @@ TEST_F(GrpcParts, MessagesOfAStreamAreAnsweredAtTheSameTime) {
   client.send(id, framed(counted("a", {0, 1})) + framed(field(1, "none") + field(3, "b")) +
                       framed(counted("c", {2, 2}, 3, field(6, field(1, "y")))));
   wait_for(client, id, response("c", true, floats("y", {3, 3})));
+  wait_for(client, id, response("a", true, answer_of({2, 3}, 2)));
   const std::string data = client.wait(id, 0);
   const std::string in_order[] = {response("a", false, floats("token", {1, 2})),
                                   response("a", false, floats("token", {2, 3})),

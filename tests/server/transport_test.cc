@@ -1,6 +1,7 @@
 // What requests come by: Unix sockets, TLS.
 #include <csignal>
 
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
