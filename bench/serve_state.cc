@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <frazil/model.h>
 #include <frazil/session.h>
 #include <sys/wait.h>
@@ -69,11 +70,11 @@ class Cache {
     const std::string dims = ": f32[1," + std::to_string(kHeads) + ",";
     std::string inputs, news, body, results;
     for (int i = 0; i < count; ++i) {
-      const std::string n = std::to_string(i), comma = i == 0 ? "" : ", ";
-      inputs += comma + "%p" + n + dims + "P,64]";
-      news += ", %n" + n + dims + "S,64]";
-      body += "%k" + n + " = Concat(%p" + n + ", %n" + n + ") {axis = 2}\n";
-      results += comma + "k" + n + " = %k" + n;
+      const char* const comma = i == 0 ? "" : ", ";
+      inputs += fmt::format("{}%p{}{}P,64]", comma, i, dims);
+      news += fmt::format(", %n{}{}S,64]", i, dims);
+      body += fmt::format("%k{0} = Concat(%p{0}, %n{0}) {{axis = 2}}\n", i);
+      results += fmt::format("{}k{} = %k{}", comma, i, i);
     }
     return frazil::api::Model::from_text("graph g(" + inputs + news + ") {\n" + body + "return " + results + "\n}");
   }
@@ -118,7 +119,7 @@ Cost turns(StateStore& store, Cache& cache, std::int64_t length, int count) {
     const double begin_us = microseconds_since(begun);
     const auto running = Clock::now();
     const State::Values next =
-        cache.run(std::move(inputs), state == nullptr ? length : 1, static_cast<std::uint64_t>(i + 8));
+        cache.run(std::move(inputs), state == nullptr ? length : 1, static_cast<std::uint64_t>(i) + 8);
     const double run_us = microseconds_since(running);
     const auto ending = Clock::now();
     store.end("a", next, 1h, cache.growing());
@@ -168,7 +169,7 @@ void print_memory(std::uint64_t page_bytes, std::uint64_t limit) {
       begin(store, key);
       store.end(key, prefix, 1h, cache.growing());
       const State::Ptr state = begin(store, key);
-      store.end(key, cache.run(cache.inputs(state), 64, static_cast<std::uint64_t>(done + 1)), 1h, cache.growing());
+      store.end(key, cache.run(cache.inputs(state), 64, static_cast<std::uint64_t>(done) + 1), 1h, cache.growing());
       all.push_back(microseconds_since(begun));
     }
   } catch (const std::exception& error) {

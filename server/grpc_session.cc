@@ -107,7 +107,8 @@ std::optional<Clock::duration> timeout_from(std::string_view text) {
   std::int64_t number = 0;
   if (text.size() < 2 || text.size() > kMostDigits + 1) return std::nullopt;
   const char* const unit = text.data() + text.size() - 1;
-  const auto parsed = std::from_chars(text.data(), unit, number);
+  const auto parsed =
+      std::from_chars(text.data(), unit, number);  // NOLINT(bugprone-suspicious-stringview-data-usage): with its end
   if (parsed.ec != std::errc() || parsed.ptr != unit || number < 0) return std::nullopt;
   switch (*unit) {
     case 'H': return std::chrono::hours(std::min<std::int64_t>(number, 100'000));

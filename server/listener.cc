@@ -80,7 +80,7 @@ void Listener::accept() {
 
 void Listener::serve(Socket socket) try {
   if (transport_.connections.size() < transport_.options.most_connections) serve_(std::move(socket));
-} catch (const std::exception&) {  // there is no memory for it: it is closed
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is no memory for it, and it is closed
 }
 
 /// Without more files there is no connection, and asking at once again would keep a processor busy.

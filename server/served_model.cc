@@ -462,13 +462,14 @@ void check_wanted_still(const Call& call) {
 }
 
 bool has_to_run_alone(const std::exception_ptr& error) {
+  if (error == nullptr) return false;
   try {
-    if (error != nullptr) std::rethrow_exception(error);
+    std::rethrow_exception(error);
   } catch (const api::Error& what) {
     return what.code() == api::Code::unsupported;
   } catch (...) {
+    return false;
   }
-  return false;
 }
 
 }  // namespace

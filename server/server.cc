@@ -116,7 +116,9 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
     };
   };
   std::vector<std::unique_ptr<Listener>> listeners;
-  const auto listen = [&](auto... where) { listeners.push_back(std::make_unique<Listener>(transport, where...)); };
+  const auto listen = [&](const auto&... where) {
+    listeners.push_back(std::make_unique<Listener>(transport, where...));
+  };
   listen(options.host, options.http_port, secure(Tls::Protocol::http, http(Door::models)));
   listen(options.host, options.grpc_port, secure(Tls::Protocol::grpc, grpc));
   listen(options.host, options.metrics_port, secure(Tls::Protocol::http, http(Door::metrics)));

@@ -210,9 +210,9 @@ struct StateFolder::Impl {
     if (read_to(file.get(), bytes) != 0) throw StateFault("its file is unreadable");
     if (names_pages(bytes)) bytes = read(name).value_or("");
     ByteReader from(bytes);
-    Head head = read_head(from);
+    const Head head = read_head(from);
     if (sha256(head.key) + std::string(kState) != name) throw StateFault("its file has another's name");
-    return {{.key = std::string(head.key), .idle = head.idle - age_of(info)}, std::move(head.pages)};
+    return {{.key = std::string(head.key), .idle = head.idle - age_of(info)}, head.pages};
   }
 
   /// The whole file; nothing where there is none.

@@ -107,7 +107,7 @@ std::expected<Tenants::Place, Refusal> Tenants::Asker::enter() const {
   if (account_ == nullptr) return nullptr;
   const std::shared_ptr<Usage>& usage = account_->usage;
   const std::uint64_t waiting = usage->waiting.fetch_add(1, std::memory_order_relaxed);
-  const Place place(usage.get(), [usage](Usage* u) { u->waiting.fetch_sub(1, std::memory_order_relaxed); });
+  Place place(usage.get(), [usage](Usage* u) { u->waiting.fetch_sub(1, std::memory_order_relaxed); });
   if (auto why = account_->refusal(waiting, 1)) return std::unexpected(std::move(*why));
   usage->requests.fetch_add(1, std::memory_order_relaxed);
   return place;

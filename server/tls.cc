@@ -45,6 +45,8 @@ void read_file(const char* option, const std::string& file, const char* expected
   if (error) refuse(std::string("expected ") + expected + ": " + error.message());
 }
 
+// NOLINTBEGIN(bugprone-unused-return-value): it is in `error`, too
+
 void ask_for_certificates(ssl::context& context, const std::string& file) {
   read_file("--tls-client-ca", file, "certificates in PEM",
             [&](const std::string& from, error_code& error) { context.load_verify_file(from, error); });
@@ -71,6 +73,8 @@ ssl::context context_of(const TlsOptions& options, const std::string_view& proto
   if (!options.client_ca.empty()) ask_for_certificates(context, options.client_ca);
   return context;
 }
+
+// NOLINTEND(bugprone-unused-return-value)
 
 // ---- who the client is ----
 

@@ -56,7 +56,7 @@ Seeds npy_seeds() {
 }
 
 Seeds infer_seeds() {
-  const auto json = [](std::string inputs) {
+  const auto json = [](const std::string& inputs) {
     std::string text = R"({"id":"a","parameters":{"timeout":9},"outputs":[{"name":"y"}],"inputs":[)" + inputs + "]}";
     return text + std::string(7 - (text.size() + 7) % 8, ' ');
   };
