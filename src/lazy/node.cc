@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kUnit = 64, kClasses = 8;  // pooled sizes: multiples of kUnit
 
+thread_local bool has_ended = false;  // the thread's pool: values in static storage are let go of behind it
+
 /// Freed nodes of a thread, by size.
 struct Pool {
   std::array<std::vector<void*>, kClasses> free;
@@ -18,6 +20,7 @@ struct Pool {
     for (auto& list : free) list.reserve(kMostFree);  // freeing allocates nothing
   }
   ~Pool() {
+    has_ended = true;
     for (auto& list : free) {
       for (void* const memory : list) ::operator delete(memory);
     }
@@ -25,9 +28,11 @@ struct Pool {
   static constexpr std::size_t kMostFree = 1U << 14U;  // per size
 };
 
-Pool& pool() {
+/// Null once it has ended.
+Pool* pool() {
+  if (has_ended) return nullptr;
   thread_local Pool pool;
-  return pool;
+  return &pool;
 }
 
 std::size_t bytes_of(std::size_t outputs, std::size_t inputs) {
@@ -38,11 +43,11 @@ void destroy(Node* node) noexcept {
   for (Output& output : node->out()) output.~Output();
   const std::size_t size_class = node->size_class;
   node->~Node();
-  auto& free = pool().free[size_class];
-  if (size_class == 0 || free.size() == free.capacity()) {
+  Pool* const kept = size_class == 0 ? nullptr : pool();
+  if (kept == nullptr || kept->free[size_class].size() == kept->free[size_class].capacity()) {
     ::operator delete(node);
   } else {
-    free.push_back(node);
+    kept->free[size_class].push_back(node);
   }
 }
 
@@ -51,8 +56,8 @@ void destroy(Node* node) noexcept {
 Node* make_node(std::size_t outputs, std::size_t inputs) {
   const std::size_t bytes = bytes_of(outputs, inputs), size_class = (bytes + kUnit - 1) / kUnit;
   void* memory = nullptr;
-  if (size_class < kClasses) {
-    auto& free = pool().free[size_class];
+  if (Pool* const kept = size_class < kClasses ? pool() : nullptr) {
+    auto& free = kept->free[size_class];
     if (!free.empty()) {
       memory = free.back();
       free.pop_back();

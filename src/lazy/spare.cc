@@ -12,15 +12,24 @@ constexpr std::size_t kSmallest = 16U << 10U;  // bytes; the heap serves smaller
 constexpr std::size_t kMostKept = 64U << 20U;  // bytes of a thread
 constexpr std::size_t kClasses = 28, kMostEach = 256;
 
+thread_local bool has_ended = false;  // what the thread has spare: values in static storage are let go of behind it
+
 /// Buffers by the power of two of their size.
 struct Spare {
   std::array<std::vector<Buffer>, kClasses> by_class;
   std::size_t bytes = 0;
+
+  Spare() = default;
+  ~Spare() { has_ended = true; }
+  Spare(const Spare&) = delete;
+  Spare& operator=(const Spare&) = delete;
 };
 
-Spare& spare() {
+/// Null once it has ended.
+Spare* spare() {
+  if (has_ended) return nullptr;
   thread_local Spare spare;
-  return spare;
+  return &spare;
 }
 
 /// The class whose buffers have at least so many bytes; none for sizes that are not kept.
@@ -34,15 +43,16 @@ std::size_t class_of(std::size_t bytes) {
 Result<Tensor> spare_tensor(Elem elem, Sizes sizes) {
   FRAZIL_TRY(const std::size_t bytes, byte_count(elem, sizes));
   const std::size_t number = class_of(bytes);
-  if (number >= kClasses || elem == Elem::string) return Tensor::make(elem, std::move(sizes));
-  auto& free = spare().by_class[number];
+  Spare* const mine = spare();
+  if (number >= kClasses || elem == Elem::string || mine == nullptr) return Tensor::make(elem, std::move(sizes));
+  auto& free = mine->by_class[number];
   if (free.empty()) {
     FRAZIL_TRY(Buffer fresh, Buffer::allocate(std::size_t{1} << number));
     return Tensor::over(elem, std::move(sizes), std::move(fresh));
   }
   Buffer buffer = std::move(free.back());
   free.pop_back();
-  spare().bytes -= buffer.size();
+  mine->bytes -= buffer.size();
   return Tensor::over(elem, std::move(sizes), std::move(buffer));
 }
 
@@ -52,11 +62,12 @@ void give_back(Tensor tensor) noexcept {
   if (!buffer || !buffer.unique() || !buffer.writable() || buffer.block_bytes() != 0) return;
   const std::size_t number = class_of(buffer.size());
   if (number >= kClasses || buffer.size() != std::size_t{1} << number) return;
-  Spare& mine = spare();
-  auto& free = mine.by_class[number];
-  if (mine.bytes + buffer.size() > kMostKept || free.size() >= kMostEach) return;
+  Spare* const mine = spare();
+  if (mine == nullptr) return;
+  auto& free = mine->by_class[number];
+  if (mine->bytes + buffer.size() > kMostKept || free.size() >= kMostEach) return;
   if (free.capacity() == 0) free.reserve(kMostEach);
-  mine.bytes += buffer.size();
+  mine->bytes += buffer.size();
   free.push_back(std::move(buffer));
 }
 
