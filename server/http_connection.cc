@@ -99,6 +99,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   /// At most one read is under way. One that begins behind a request, with nothing in the buffer, may outlast it, and
   /// tells meanwhile when the caller goes.
   void read() {
+    if (at_end_) return needs_bytes() ? close() : void();
     if (std::exchange(reading_, true)) return;
     const bool dropped = state_ == State::dropping || state_ == State::lingering;
     wire_.async_read_some(buffer_.prepare(dropped ? kLongRead : request_->at_once()),
@@ -107,8 +108,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
                             self->received(error, size);
                           });
   }
+  /// Whether nothing goes on without more of them.
+  bool needs_bytes() const { return state_ != State::answering && state_ != State::writing; }
   void received(error_code error, std::size_t size) {
     buffer_.commit(size);
+    at_end_ = bool(error);  // which is not read a second time
     const auto now = Clock::now();
     switch (state_) {
       case State::waiting:
@@ -119,7 +123,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
       case State::answering: return error ? leave(caller_) : void();
       case State::dropping: return error ? close() : drop();
       case State::lingering: return error ? close() : linger_on(now);
-      case State::writing:  // an end of the connection is read again
+      case State::writing:
       case State::closed: return;
     }
   }
@@ -309,7 +313,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   const Rest rest_;
   const Door door_;
   State state_ = State::waiting;
-  bool reading_ = false, keep_alive_ = false;
+  bool reading_ = false, at_end_ = false, keep_alive_ = false;
   Clock::time_point since_;  // of the state; while lingering, of the last bytes
   boost::beast::flat_buffer buffer_;
   std::optional<HttpRequest> request_;

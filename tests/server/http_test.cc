@@ -54,6 +54,17 @@ TEST_F(HttpServer, AnswersOneAfterTheOtherOnAConnection) {
   EXPECT_THAT(client.receive().body, HasSubstr("extensions")) << "two requests at once are answered in order";
 }
 
+TEST_F(HttpServer, ClosesBehindTheAnswerWhereTheClientHasEnded) {
+  const Running server(folder_, {.patience_s = 100'000});
+  for (int i = 0; i < 100; ++i) {
+    Client client(server.ports.http);
+    client.post("/v2/models/double/infer", kOne);
+    client.stream().lowest_layer().shutdown(boost::asio::socket_base::shutdown_send);
+    client.receive();
+    EXPECT_EQ(client.receive().status, 0U);
+  }
+}
+
 TEST_F(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
   const Running server(folder_, {.most_bytes = 1000});
   Client large(server.ports.http);
