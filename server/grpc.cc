@@ -195,8 +195,7 @@ bool take_empty_end(InferRequest& request) {
 std::shared_ptr<const Served> target_of(const Service& service, const GrpcCall& call) {
   const auto [name, version] = proto::model_of_infer(*call.message);
   call.asker.check(name);
-  auto served = service.find(name, version);
-  return served;
+  return service.find(name, version);
 }
 
 /// Reads a request and has its model run. Throws Refusal.

@@ -389,9 +389,13 @@ void ServedModel::run_alone(Job job) const {
     if (is_for_workers(job.call)) return run_away(std::move(job));
     values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
   }
-  statistics().queue.add(begun - job.queued);
   job.inputs.clear();
-  note(job, begun, 1, 0, values ? "" : values.error().what());
+  answer(std::move(job), std::move(values), {.begun = begun});
+}
+
+void ServedModel::answer(Job job, Values values, const Ran& ran) const {
+  statistics().queue.add(ran.begun - job.queued);
+  note(job, ran, values ? "" : values.error().what());
   job.finish(std::move(job.call), std::move(values));
 }
 
@@ -400,18 +404,17 @@ void ServedModel::run_away(Job job) const {
                              shared = std::make_shared<Job>(std::move(job))] { keep->run_alone(std::move(*shared)); });
 }
 
-void ServedModel::note(const Job& job, Clock::time_point begun, std::uint64_t requests, std::uint64_t padding,
-                       const std::string& why) const {
+void ServedModel::note(const Job& job, const Ran& ran, const std::string& why) const {
   if (job.call.path == nullptr) return;
   job.call.path->add({.node = job.call.node,
                       .kind = "run",
                       .model = name(),
                       .version = version(),
                       .why = why,
-                      .queue = begun - job.queued,
-                      .time = Clock::now() - begun,
-                      .requests = requests,
-                      .padding = padding});
+                      .queue = ran.begun - job.queued,
+                      .time = Clock::now() - ran.begun,
+                      .requests = ran.requests,
+                      .padding = ran.padding});
 }
 
 void ServedModel::run_member(Batcher::Member member) const {
@@ -446,10 +449,10 @@ void ServedModel::run_batch(std::vector<Batcher::Member> members) const {
     return;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
-    Job& job = members[i].job;
-    statistics().queue.add(begun - job.queued);
-    note(job, begun, members.size(), static_cast<std::uint64_t>(shapes[i].count * (longest - shapes[i].length)), "");
-    job.finish(std::move(job.call), std::move(parts[i]));
+    answer(std::move(members[i].job), std::move(parts[i]),
+           {.begun = begun,
+            .requests = members.size(),
+            .padding = static_cast<std::uint64_t>(shapes[i].count * (longest - shapes[i].length))});
   }
 }
 
@@ -501,9 +504,7 @@ void ServedModel::run_regrouped(std::vector<Batcher::Member> members) const {
     } catch (...) {
       values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
     }
-    statistics().queue.add(begun - job.queued);
-    note(job, begun, members.size(), 0, values ? "" : values.error().what());
-    job.finish(std::move(job.call), std::move(values));
+    answer(std::move(job), std::move(values), {.begun = begun, .requests = members.size()});
   }
 }
 

@@ -78,8 +78,13 @@ class ServedModel : public Served {
   void run_regrouped(std::vector<Batcher::Member> members) const;
   /// Counts them and gives the longest one's length.
   std::int64_t count_padding(std::span<const BatchPlan::Shape> shapes) const;
-  void note(const Job& job, Clock::time_point begun, std::uint64_t requests, std::uint64_t padding,
-            const std::string& why) const;
+  /// How a request ran: since when, with how many others, and with how many elements added to its own.
+  struct Ran {
+    Clock::time_point begun;
+    std::uint64_t requests = 1, padding = 0;
+  };
+  void answer(Job job, Values values, const Ran& ran) const;
+  void note(const Job& job, const Ran& ran, const std::string& why) const;
   std::vector<api::Array> run_session(std::span<const api::Array> inputs, const std::vector<const Call*>& calls,
                                       std::uint64_t requests, Clock::time_point begun) const;
   std::string state_key(const std::string& sequence) const;

@@ -61,7 +61,6 @@ Node* make_node(std::size_t outputs, std::size_t inputs) {
     if (!free.empty()) {
       memory = free.back();
       free.pop_back();
-      if (!free.empty()) fetch(static_cast<const Node*>(free.back()));
     }
   }
   if (memory == nullptr) memory = ::operator new(size_class * kUnit);

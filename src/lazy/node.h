@@ -86,12 +86,6 @@ struct Node {
   std::span<Ref> in() { return {reinterpret_cast<Ref*>(reinterpret_cast<Output*>(this + 1) + outputs), inputs}; }
 };
 
-/// Has the processor fetch a node that is looked at soon: those of a large batch are in no near cache any more.
-inline void fetch(const Node* node) {
-  constexpr std::size_t kLine = 64, kUsual = 3 * kLine;
-  for (std::size_t at = 0; at < kUsual; at += kLine) __builtin_prefetch(reinterpret_cast<const char*>(node) + at);
-}
-
 /// A node without inputs set; refs is 0.
 Node* make_node(std::size_t outputs, std::size_t inputs);
 /// Called when nothing refers to the node any more; lets go of what it refers to.

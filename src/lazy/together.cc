@@ -18,7 +18,6 @@ namespace frazil::lazy {
 namespace {
 
 constexpr ConeSize kMostWhole{.nodes = 64, .calls = 2};  // of a piece that runs as one program
-constexpr std::size_t kAhead = 8;                        // sites, of one that is fetched
 
 const Output& output_of(const Ref& ref) { return ref.node->out()[ref.output]; }
 
@@ -48,7 +47,6 @@ Status run_sites(const Found& found, std::span<const Site> sites, GatheredColumn
   }
   FRAZIL_TRY(const StackedResults results, run_stacked(*found.program, columns, sites.size(), gathered));
   for (std::uint32_t i = 0; i < sites.size(); ++i) {
-    if (i + kAhead < sites.size()) fetch(sites[i + kAhead].results[0].node);
     const std::span<const Ref> here = sites[i].results;
     for (std::size_t k = 0; k < here.size(); ++k) assign(results, k, i, here[k].node->out()[here[k].output]);
   }
@@ -212,31 +210,29 @@ bool fits(Node& a, Node& b) {
   return same_pattern(a, b);
 }
 
-/// All nodes below some values, by depth.
+/// All nodes below some values, by depth. Nodes that stand on the same ones are in the same order, so that the columns
+/// which their groups gather are equal.
 class Levels {
  public:
   void add(std::span<const Ref> wanted) {
-    for (const Ref& each : wanted) expect(each.node);
-    for (; !expected_.empty(); expected_.pop_front()) visit(expected_.front());
+    for (const Ref& each : wanted) visit(each.node);
+    for (; !found_.empty(); found_.pop_front()) {
+      for (const Ref& input : found_.front()->in()) visit(input.node);
+    }
   }
   std::vector<std::vector<Node*>>& levels() { return levels_; }
 
  private:
-  void expect(Node* node) {
-    if (node == nullptr) return;
-    fetch(node);
-    expected_.push_back(node);
-  }
   void visit(Node* node) {
-    if (!node->pending() || node->mark == mark_) return;
+    if (node == nullptr || !node->pending() || node->mark == mark_) return;
     node->mark = mark_;
     if (node->depth >= levels_.size()) levels_.resize(node->depth + 1);
     levels_[node->depth].push_back(node);
-    for (const Ref& input : node->in()) expect(input.node);
+    found_.push_back(node);
   }
 
   const std::uint32_t mark_ = next_mark();
-  std::deque<Node*> expected_;  // to be visited, in this order, so that they are fetched by then
+  std::deque<Node*> found_;  // whose inputs are to be visited
   std::vector<std::vector<Node*>> levels_;
 };
 
@@ -257,21 +253,9 @@ class NodeByNode {
   const std::optional<Fault>& fault() const { return fault_; }
 
  private:
-  /// Nodes behind this one, and what nearer ones need.
-  static void fetch_ahead(const std::vector<Node*>& level, std::size_t i) {
-    constexpr std::size_t kFar = 8, kNear = 4;
-    if (i + kFar < level.size()) fetch(level[i + kFar]);
-    if (i + kNear >= level.size()) return;
-    for (const Ref& input : level[i + kNear]->in()) {
-      if (input.node != nullptr) fetch(input.node);
-    }
-  }
-
   static std::deque<Group> groups_of(const std::vector<Node*>& level) {
     std::deque<Group> groups;
-    for (std::size_t i = 0; i < level.size(); ++i) {
-      fetch_ahead(level, i);
-      Node* const node = level[i];
+    for (Node* const node : level) {
       // Nothing that it needs has failed.
       const bool ready =
           std::ranges::none_of(node->in(), [](const Ref& in) { return in.node != nullptr && in.node->pending(); });

@@ -105,7 +105,9 @@ TEST_F(SpotTest, ARunThatTakesLongIsDoneByAWorker) {
 
 TEST_F(SpotTest, AnErrorIsAnsweredThere) {
   learn();
-  EXPECT_EQ(ask(R"("x")").reply.status, Http::bad_request);
+  const Told told = ask(R"("x")");
+  EXPECT_TRUE(is_here(told));
+  EXPECT_EQ(told.reply.status, Http::bad_request);
 }
 
 TEST(WorkersHere, WhatIsPostedMeanwhileRunsBehindItInOrder) {
