@@ -5,8 +5,12 @@
 
 namespace frazil::test {
 
-// Root of this repository: the tests' own data.
-inline std::filesystem::path source_dir() { return FRAZIL_SOURCE_DIR; }
+// Both are compiled into paths.cc alone, so that the objects of tests are the same in every clone.
+
+/// Root of this repository: the tests' own data.
+std::filesystem::path source_dir();
+/// The `frazil` command of this build.
+std::filesystem::path built_tool();
 
 // Models and cases outside the repository. It may be absent; tests that need it are then skipped.
 inline std::filesystem::path shared_dir() {

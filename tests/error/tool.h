@@ -14,15 +14,10 @@
 
 namespace frazil::test {
 
-/// The path of the `frazil` command: FRAZIL_TOOL of the environment or of the build, else build/frazil. It may be
-/// absent.
+/// The path of the `frazil` command: FRAZIL_TOOL of the environment, or the build's. It may be absent.
 inline std::filesystem::path tool_path() {
-  if (const char* path = std::getenv("FRAZIL_TOOL")) return path;
-#ifdef FRAZIL_TOOL
-  return FRAZIL_TOOL;
-#else
-  return source_dir() / "build" / "frazil";
-#endif
+  const char* path = std::getenv("FRAZIL_TOOL");
+  return path ? path : built_tool();
 }
 
 inline std::string content_of(const std::filesystem::path& path) {
