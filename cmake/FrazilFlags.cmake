@@ -12,8 +12,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   add_compile_options(-Wno-restrict -Wno-error=array-bounds -Wno-error=stringop-overflow -Wno-error=stringop-overread
                       -Wno-error=maybe-uninitialized)
 endif()
+# ccache needs these where headers are precompiled.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-fpch-preprocess)  # ccache needs it where headers are precompiled
+  add_compile_options(-fpch-preprocess)
+else()
+  add_compile_options(SHELL:-Xclang\ -fno-pch-timestamp)
 endif()
 if(FRAZIL_WERROR)
   add_compile_options(-Werror)

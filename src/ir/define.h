@@ -124,6 +124,15 @@ inline constexpr Ports compare{kPortAB<S>, kPortBool};
 
 }  // namespace frazil
 
-#define FRAZIL_OP(NAME, ...)                   \
-  inline constexpr auto NAME = __VA_ARGS__;    \
+/// Registers an operator. In the library, whose headers of operators hundreds of sources include, only ops/registry.cc
+/// registers them.
+#ifdef FRAZIL_LIBRARY
+#define FRAZIL_REGISTER_OP(NAME) static_assert(true)
+#else
+#define FRAZIL_REGISTER_OP(NAME) \
   inline const OpRegistration NAME##_registration { NAME }
+#endif
+
+#define FRAZIL_OP(NAME, ...)                \
+  inline constexpr auto NAME = __VA_ARGS__; \
+  FRAZIL_REGISTER_OP(NAME)

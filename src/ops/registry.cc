@@ -1,5 +1,10 @@
 #include "ops/registry.h"
 
+#include "ir/define.h"
+#undef FRAZIL_REGISTER_OP
+#define FRAZIL_REGISTER_OP(NAME) \
+  inline const OpRegistration NAME##_registration { NAME }
+
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/bit_cast.h"
