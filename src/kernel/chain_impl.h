@@ -337,7 +337,7 @@ void pass(const ChainStep* first, const ChainStep* past, const Run& r) {
 }
 
 /// Through copies that may be read and written to their end.
-void padded_tail(const ChainStep* first, const ChainStep* past, const Run& r) {
+[[maybe_unused]] void padded_tail(const ChainStep* first, const ChainStep* past, const Run& r) {
   alignas(64) std::byte in[kMostChainOperands][4 * kChainRun], out[kMostChainOperands][4 * kChainRun];
   const void* operands[kMostChainOperands];
   void* results[kMostChainOperands];

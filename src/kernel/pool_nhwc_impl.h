@@ -41,7 +41,7 @@ struct Window {
 template <PoolFold fold>
 FRAZIL_INLINE F32v folded(F32v a, F32v b) {
   if constexpr (fold == PoolFold::sum) return a + b;
-  return (b > a) | (b != b) ? b : a;
+  return ((b > a) | (b != b)) ? b : a;
 }
 
 template <PoolFold fold, int NV, bool Tail, class E>

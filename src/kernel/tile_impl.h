@@ -19,13 +19,19 @@ struct Memory {
 template <class T>
 using Mem = typename Memory<T>::Type;
 
-// `ivdep`: out is identical to an operand or disjoint from it, so no iteration reads what another one wrote.
+// In front of a loop none of whose iterations reads what another one wrote: out is identical to an operand or disjoint
+// from it.
+#ifdef __clang__
+#define FRAZIL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define FRAZIL_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 template <class Op, class R, class T>
 void unary(void* out, const void* const* in, std::size_t n) {
   auto* r = static_cast<Mem<R>*>(out);
   auto* a = static_cast<const Mem<T>*>(in[0]);
-#pragma GCC ivdep
+  FRAZIL_INDEPENDENT
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) r[i] = Op::run(T(a[i]));
 }
@@ -37,7 +43,7 @@ void binary(void* out, const void* const* in, std::size_t n) {
   auto* a = static_cast<const Mem<T>*>(in[0]);
   auto* b = static_cast<const Mem<T>*>(in[1]);
   const T a0 = a[0], b0 = b[0];
-#pragma GCC ivdep
+  FRAZIL_INDEPENDENT
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) r[i] = Op::run((kMask & 1) != 0 ? a0 : T(a[i]), (kMask & 2) != 0 ? b0 : T(b[i]));
 }
@@ -152,7 +158,7 @@ void choose(void* out, const void* const* in, std::size_t n) {
       __builtin_memcpy(r, chosen, n * sizeof(T));
     }
   } else {
-#pragma GCC ivdep
+  FRAZIL_INDEPENDENT
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < n; ++i) {
       T x = (kMask & 2) != 0 ? a0 : T(a[i]), y = (kMask & 4) != 0 ? b0 : T(b[i]);
@@ -202,7 +208,7 @@ template <class To, class From>
 void cast(void* out, const void* const* in, std::size_t n) {
   auto* r = static_cast<Mem<To>*>(out);
   auto* a = static_cast<const Mem<From>*>(in[0]);
-#pragma GCC ivdep
+  FRAZIL_INDEPENDENT
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) r[i] = Cast::run<To>(From(a[i]));
 }
@@ -211,7 +217,7 @@ template <class From>
 void cast_to_bool(void* out, const void* const* in, std::size_t n) {
   auto* r = static_cast<U8*>(out);
   auto* a = static_cast<const Mem<From>*>(in[0]);
-#pragma GCC ivdep
+  FRAZIL_INDEPENDENT
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) r[i] = a[i] != 0;
 }

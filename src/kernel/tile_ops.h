@@ -250,28 +250,28 @@ struct IsInf {
 };
 
 // Functions of the C library, called per element.
-#define FRAZIL_LIBRARY(Name, name)                                             \
+#define FRAZIL_LIBC(Name, name)                                             \
   struct Name {                                                                \
     FRAZIL_INLINE static float run(float a) { return __builtin_##name##f(a); } \
     FRAZIL_INLINE static double run(double a) { return __builtin_##name(a); }  \
   };
-FRAZIL_LIBRARY(LibExp, exp)
-FRAZIL_LIBRARY(LibExpm1, expm1)
-FRAZIL_LIBRARY(LibLog, log)
-FRAZIL_LIBRARY(LibLog1p, log1p)
-FRAZIL_LIBRARY(LibSin, sin)
-FRAZIL_LIBRARY(LibCos, cos)
-FRAZIL_LIBRARY(LibTan, tan)
-FRAZIL_LIBRARY(LibAsin, asin)
-FRAZIL_LIBRARY(LibAcos, acos)
-FRAZIL_LIBRARY(LibAtan, atan)
-FRAZIL_LIBRARY(LibSinh, sinh)
-FRAZIL_LIBRARY(LibCosh, cosh)
-FRAZIL_LIBRARY(LibTanh, tanh)
-FRAZIL_LIBRARY(LibAsinh, asinh)
-FRAZIL_LIBRARY(LibAcosh, acosh)
-FRAZIL_LIBRARY(LibAtanh, atanh)
-FRAZIL_LIBRARY(LibErf, erf)
+FRAZIL_LIBC(LibExp, exp)
+FRAZIL_LIBC(LibExpm1, expm1)
+FRAZIL_LIBC(LibLog, log)
+FRAZIL_LIBC(LibLog1p, log1p)
+FRAZIL_LIBC(LibSin, sin)
+FRAZIL_LIBC(LibCos, cos)
+FRAZIL_LIBC(LibTan, tan)
+FRAZIL_LIBC(LibAsin, asin)
+FRAZIL_LIBC(LibAcos, acos)
+FRAZIL_LIBC(LibAtan, atan)
+FRAZIL_LIBC(LibSinh, sinh)
+FRAZIL_LIBC(LibCosh, cosh)
+FRAZIL_LIBC(LibTanh, tanh)
+FRAZIL_LIBC(LibAsinh, asinh)
+FRAZIL_LIBC(LibAcosh, acosh)
+FRAZIL_LIBC(LibAtanh, atanh)
+FRAZIL_LIBC(LibErf, erf)
 #undef FRAZIL_LIBRARY
 struct LibLogistic {
   FRAZIL_INLINE static double run(double a) {
