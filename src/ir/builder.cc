@@ -5,6 +5,7 @@
 #include <complex>
 #include <limits>
 
+#include "base/load_scope.h"
 #include "ir/inference.h"
 #include "ir/known_value.h"
 
@@ -16,6 +17,7 @@ const Type& Expr::type() const {
 }
 
 Value Builder::new_value(Type type, ValueDef def) {
+  count_graph_bytes(sizeof(Graph::ValueData) + type.shape.size() * sizeof(Dim));
   graph_.values_.push_back({std::move(type), {}, def, std::nullopt});
   return {static_cast<std::uint32_t>(graph_.values_.size() - 1)};
 }
@@ -41,6 +43,7 @@ Expr Builder::constant(Tensor tensor, std::string_view name) {
   const Value v = new_value(Type::tensor(tensor.elem(), std::move(shape)),
                             {ValueDef::Kind::constant, static_cast<std::uint32_t>(graph_.constants_.size()), 0});
   graph_.values_[v.id].known = known_constant(tensor);
+  count_graph_bytes(sizeof(Constant) + sizeof(std::int64_t) * tensor.rank() + name.size());
   graph_.constants_.push_back({std::move(tensor)});
   name_value(v, name);
   return {this, v};
@@ -76,6 +79,7 @@ namespace {
 
 /// A node without results yet. Trailing absent inputs are dropped.
 Node make_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, BlockId parent, std::string name) {
+  count_graph_bytes(sizeof(Node) + inputs.size() * sizeof(Value) + name.size());
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
   Node node;
   node.op = &op;
@@ -119,12 +123,14 @@ Result<NodeId> Builder::append(const OpDef& op, std::vector<Value> inputs, Attrs
 
 Result<NodeId> Builder::open(const OpDef& op, std::vector<Value> inputs, Attrs attrs,
                              const std::vector<std::size_t>& params, std::string name) {
+  FRAZIL_CHECK(check_load());
   const Mark before = mark();
   const NodeId id{static_cast<std::uint32_t>(graph_.nodes_.size())};
   graph_.nodes_.push_back(make_node(op, std::move(inputs), std::move(attrs), block_, std::move(name)));
   graph_.nodes_.back().stable = graph_.next_stable_++;
   for (std::size_t count : params) {
     const BlockId b{static_cast<std::uint32_t>(graph_.blocks_.size())};
+    count_graph_bytes(sizeof(Block));
     graph_.blocks_.push_back({.parent = block_, .owner = id, .params = {}, .nodes = {}, .results = {}});
     for (std::size_t k = 0; k < count; ++k) {
       const Value v = new_value({}, {ValueDef::Kind::param, b.id, static_cast<std::uint32_t>(k)});

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "base/load_scope.h"
 #include "ir/axis.h"
 #include "ir/builder.h"
 #include "ir/inference.h"
@@ -229,6 +230,7 @@ Status check_extents(InferCx& cx) {
 }  // namespace
 
 Status infer_node(Graph& graph, NodeId node) {
+  FRAZIL_CHECK(check_load());
   InferCx cx(graph, node);
   auto bound = check_ports(cx);
   if (!bound) return std::unexpected(bound.error());
@@ -344,10 +346,12 @@ void InferCx::out(std::size_t i, Type type) {
     const auto symbol = scope().as_symbol(type.shape[axis]);
     if (symbol) Inference::adopt(graph_, *symbol, v, static_cast<int>(axis));
   }
+  count_graph_bytes(type.shape.size() * sizeof(Dim));
   graph_.values_[v.id].type = std::move(type);
 }
 
 void InferCx::out_known_value(std::size_t i, std::vector<Dim> known) {
+  count_graph_bytes(known.size() * sizeof(Dim));
   if (wants(i)) graph_.values_[node().out[i].id].known = std::move(known);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/load_scope.h"
+
 namespace frazil {
 
 Dim Inference::unbacked(Graph& graph, BlockId block, Bounds bounds) {
@@ -59,12 +61,9 @@ struct Frame {
 /// Symbols of a body are not valid outside it: an output extent that reads one becomes a new symbol of that output.
 void own_output_symbols(RegionCx& cx) {
   const Graph& graph = cx.graph();
-  auto is_inner = [&](SymbolId s) {
-    for (BlockId b = cx.node().parent;; b = graph.block(b).parent) {
-      if (b == graph.symbol_block(s)) return false;
-      if (b == Graph::kMain) return true;
-    }
-  };
+  // Blocks inside the region were made after its own, and no other later ones can be seen from it.
+  const std::uint32_t first = cx.node().blocks[0].id;
+  auto is_inner = [&](SymbolId s) { return graph.symbol_block(s).id >= first; };
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
     if (!cx.wants(i)) continue;
     Type type = graph.type(cx.node().out[i]);
@@ -75,6 +74,46 @@ void own_output_symbols(RegionCx& cx) {
     }
     cx.out(i, std::move(type));
   }
+}
+
+}  // namespace
+
+namespace {
+
+/// True when d is an unbacked symbol of `block`: it cannot be made more general.
+bool is_own_symbol(const Graph& graph, Dim d, BlockId block) {
+  const auto symbol = graph.scope().as_symbol(d);
+  return symbol && graph.scope().is_unbacked(*symbol) && graph.symbol_block(*symbol) == block;
+}
+
+/// `type`, with the extents that made `wide` more general before; all of it where `wide` has no rank.
+Type as_wide(const Graph& graph, Type type, const Type& wide, BlockId block) {
+  if (type.kind != wide.kind || type.elem != wide.elem) return type;
+  if (type.item) {
+    type.item = std::make_shared<const Type>(as_wide(graph, *type.item, *wide.item, block));
+    return type;
+  }
+  if (!wide.ranked) return wide;
+  if (!type.ranked || type.rank() != wide.rank()) return type;
+  for (std::size_t i = 0; i < type.rank(); ++i) {
+    if (is_own_symbol(graph, wide.shape[i], block)) type.shape[i] = wide.shape[i];
+  }
+  return type;
+}
+
+/// Types the params of a region that is typed again. What was widened stays so: the types around the region have only
+/// become more general, and loops inside each other would otherwise be typed twice as often at each level.
+Status retype_params(Graph& graph, NodeId region, std::size_t index) {
+  const BlockId block = graph.node(region).blocks[index];
+  const std::vector<Value>& params = graph.block(block).params;
+  std::vector<Type> before;
+  for (const Value v : params) before.push_back(graph.type(v));
+  FRAZIL_CHECK(Inference::type_params(graph, region, index));
+  for (std::size_t k = 0; k < params.size(); ++k) {
+    Type type = as_wide(graph, graph.type(params[k]), before[k], block);
+    if (type != graph.type(params[k])) Inference::set_param_type(graph, params[k], std::move(type));
+  }
+  return {};
 }
 
 }  // namespace
@@ -104,7 +143,7 @@ Status Inference::infer_region(Graph& graph, NodeId region) {
       }
       continue;
     }
-    if (f.node == 0 && !f.keep_params) FRAZIL_CHECK(type_params(graph, f.region, f.block));
+    if (f.node == 0 && !f.keep_params) FRAZIL_CHECK(retype_params(graph, f.region, f.block));
     const auto& nodes = graph.block(blocks[f.block]).nodes;
     if (f.node == nodes.size()) {
       ++f.block;
@@ -112,6 +151,7 @@ Status Inference::infer_region(Graph& graph, NodeId region) {
       continue;
     }
     const NodeId next = nodes[f.node++];
+    FRAZIL_CHECK(check_retyping());
     if (std::holds_alternative<Region>(graph.node(next).op->form)) {
       stack.push_back({next});
     } else {
@@ -186,6 +226,7 @@ Status check_output(InferCx& cx, std::size_t i, const Type& type) {
 Status infer_composite(InferCx& cx) {
   Graph& graph = cx.graph();
   const Node node = cx.node();
+  const GraphMemory memory;
   Builder builder(graph, node.parent);
   const Builder::Mark mark = builder.mark();
   auto results = expand(builder, *node.op, node.in, node.attrs.get(), node.out.size());
@@ -215,12 +256,6 @@ void Inference::add_constraints(Graph& graph, NodeId node, std::vector<Constrain
 }
 
 namespace {
-
-/// True when d is an unbacked symbol of `block`: it cannot be made more general.
-bool is_own_symbol(const Graph& graph, Dim d, BlockId block) {
-  const auto symbol = graph.scope().as_symbol(d);
-  return symbol && graph.scope().is_unbacked(*symbol) && graph.symbol_block(*symbol) == block;
-}
 
 /// How two types are joined. Widening stops at the block's own symbols, which are as general as an extent can be; joins
 /// of two values have no such rule.

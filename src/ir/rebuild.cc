@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/load_scope.h"
+
 namespace frazil {
 
 /// State of rewriting one block.
@@ -85,6 +87,7 @@ class Rebuilder {
   }
 
   Status copy(RebuildFrame& f, NodeId id) {
+    FRAZIL_CHECK(check_load());
     const Node& node = from_.node(id);
     if (rewriter_.drops(from_, id)) return {};
     Builder builder(to_, f.to);
@@ -121,6 +124,7 @@ class Rebuilder {
       if (!node.out[i]) continue;
       Graph::ValueData& now = to_.values_[to_.nodes_[made.id].out[i].id];
       now.type = from_.type(node.out[i]);
+      count_graph_bytes(now.type.shape.size() * sizeof(Dim));
       now.known = from_.values_[node.out[i].id].known;
     }
     to_.blocks_[to_.nodes_[made.id].parent.id].nodes.push_back(made);

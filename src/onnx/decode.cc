@@ -89,6 +89,25 @@ Result<std::string_view> sparse_tensor_name(Bytes bytes) {
   return header.name;
 }
 
+std::size_t NamedAttr::bytes() const {
+  if (const auto* graph = std::get_if<GraphAttr>(&value)) return graph->bytes.size();
+  const AttrValue* v = plain();
+  if (v == nullptr) return sizeof *this;
+  const auto size_of = [](const auto& x) -> std::size_t {
+    using T = std::remove_cvref_t<decltype(x)>;
+    if constexpr (std::is_same_v<T, Strings>) {
+      std::size_t bytes = 0;
+      for (const std::string& s : x) bytes += sizeof s + s.size();
+      return bytes;
+    } else if constexpr (requires { x.size() * sizeof(x[0]); }) {
+      return x.size() * sizeof(x[0]);
+    } else {
+      return sizeof x;
+    }
+  };
+  return std::visit(size_of, *v);
+}
+
 std::string_view NamedAttr::kind() const {
   if (const AttrValue* v = plain()) return name_of(static_cast<AttrKind>(v->index()));
   return std::holds_alternative<GraphAttr>(value) ? "graph" : "type";

@@ -54,6 +54,8 @@ struct NamedAttr {
   std::string_view name;
   std::variant<AttrValue, GraphAttr, Type> value;
   const AttrValue* plain() const { return std::get_if<AttrValue>(&value); }
+  /// What a copy takes, without tensors, which share their elements, and for a graph what reading it takes.
+  std::size_t bytes() const;
   /// "int", "graph", "type", ... for messages.
   std::string_view kind() const;
 };

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <new>
 
-#include "base/execution_limits.h"
 #include "base/log.h"
 #include "base/no_memory.h"
 #include "base/text.h"
@@ -35,11 +34,9 @@ Result<Graph> guarded(const Work& work) try {
 
 Result<Graph> import_once(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options,
                           bool& assumed) {
-  ExecutionLimits execution_limits(Limits{
-      .memory_bytes = options.limits.memory_bytes, .tensor_elements = options.limits.tensor_elements, .time = {}});
-  const LimitsScope scope(&execution_limits);
+  const GraphMemory memory;
   return guarded([&] {
-    onnx::Importer importer(std::move(source), options);
+    onnx::Importer importer(std::move(source), options, bytes.size());
     Result<Graph> graph = importer.run(bytes);
     assumed = importer.assumed();
     if (graph) std::ranges::for_each(importer.warnings(), logging::warn);
@@ -51,7 +48,8 @@ Result<Graph> import_either_side(std::span<const std::byte> bytes, const onnx::S
                                  const ImportOptions& options) {
   bool assumed = false;
   auto graph = import_once(bytes, source, options, assumed);
-  if (graph || !assumed || graph.error().code == Code::out_of_memory) return graph;
+  const auto tells_of_model = [](Code code) { return code == Code::bad_model || code == Code::unsupported; };
+  if (graph || !assumed || !tells_of_model(graph.error().code)) return graph;
   // Branches of different ranks are typed assuming one branch; this one did not type-check.
   ImportOptions other = options;
   other.assume_branches = !options.assume_branches;
@@ -64,6 +62,7 @@ Result<Graph> import_either_side(std::span<const std::byte> bytes, const onnx::S
 Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
                                 std::string_view model_dir, const ImportOptions& options) {
   return guarded([&] {
+    const LoadScope scope(options.bounds(), "loading the model", bytes.size());
     onnx::ExternalFiles files{std::string(model_dir)};
     const onnx::Source source{.keep_alive = std::move(keep_alive),
                               .external = [&files](const ExternalRef& ref) { return files.load(ref); },

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/io.h"
-#include "base/limits.h"
+#include "base/load_scope.h"
 #include "ir/graph.h"
 #include "tensor/onnx_proto.h"
 
@@ -16,12 +16,16 @@ namespace frazil {
 
 struct ImportOptions {
   LoadLimits limits;
+  std::optional<std::chrono::steady_clock::duration> time = {};
+  std::stop_token stop = {};  ///< a request to it ends the import with Code::cancelled
   bool newer_opsets = false;  ///< take operators of opsets newer than this version knows by the newest known meaning
   /// From IR version 4 on, an initializer that is also a graph input is a default that requests may override. True: it
   /// is a constant and not an input.
   bool fix_defaults = false;
   /// The branch that types follow first when the branches of an If have different ranks; see Graph::Assumption.
   bool assume_branches = true;
+
+  LoadBounds bounds() const { return {limits, time, stop}; }
 };
 
 /// Reads an ONNX model. Nodes of older opsets are converted to the newest form of their operator, model-local functions
@@ -29,9 +33,9 @@ struct ImportOptions {
 /// Operators are looked up in OpRegistry::global(): link_operators() must have run.
 ///
 /// External data are read from the model's folder only. Code::bad_model for damaged or invalid models,
-/// Code::unsupported
-/// for operators and features that this build lacks, Code::limit for models that exceed the options' limits. Never
-/// throws.
+/// Code::unsupported for operators and features that this build lacks, Code::limit or Code::cancelled for models that
+/// exceed the
+/// options' limits or are stopped. Never throws.
 Result<Graph> import_onnx(const std::string& path, const ImportOptions& options = {});
 Result<Graph> import_onnx(std::shared_ptr<const MappedFile> file, const ImportOptions& options = {});
 

@@ -70,6 +70,7 @@ Status Importer::start() {
 
 Status Importer::walk() {
   while (!frames_.empty()) {
+    FRAZIL_CHECK(check_load());
     if (Status done = step(); !done) return located(std::move(done).error());
   }
   return {};
@@ -278,6 +279,7 @@ Status Importer::finish_call() {
     values.push_back(*value);
   }
   frames_.pop_back();
+  ended_[cx->function] = true;
   calls_[call->number].last_node = graph_.node_count();
   calls_[call->number].outputs = values;
   return define_outputs(call->outputs, values, [&] { return call->described; }, call->first_value);
@@ -313,9 +315,11 @@ Status Importer::define(std::string_view name, Value value, const Describe& what
   }
   if (const auto said = top().said.find(name); value && said != top().said.end()) {
     said_.push_back({value, cx.prefix + std::string(name), said->second});
+    count_graph_bytes(sizeof(Said) + said_.back().name.size());
   }
   if (value && graph_.value_name(value).empty()) {
     Builder(graph_, top().block).name_value(value, cx.prefix.empty() ? name : cx.prefix + std::string(name));
+    count_graph_bytes(graph_.value_name(value).size());
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/builder.h"
@@ -21,8 +22,12 @@ namespace frazil::onnx {
 /// One import. Subgraphs and function calls are frames on a stack of its own: nothing recurses natively.
 class Importer {
  public:
-  Importer(Source source, const ImportOptions& options)
-      : source_(std::move(source)), options_(options), order_(options.limits.nodes) {
+  /// `file_bytes`: what calls of functions may read again depends on it.
+  Importer(Source source, const ImportOptions& options, std::size_t file_bytes)
+      : source_(std::move(source)),
+        options_(options),
+        order_(options.limits, file_bytes),
+        most_read_again_(kAnyReadAgain + kReadAgainPerByte * file_bytes) {
     Builder(graph_).choose({.by_node = {}, .otherwise = options.assume_branches});
   }
   Result<Graph> run(Bytes bytes);
@@ -37,8 +42,8 @@ class Importer {
     const Opsets* opsets = nullptr;
     const FunctionParts* function = nullptr;
     std::shared_ptr<const Context> caller;
-    std::vector<NamedAttr> attrs;  ///< of the call, with the function's defaults
-    std::string prefix;            ///< before names of nodes and values
+    std::map<std::string_view, NamedAttr> attrs;  ///< of the call, with the function's defaults
+    std::string prefix;                           ///< before names of nodes and values
   };
   /// A region node whose blocks are being filled.
   struct OpenRegion {
@@ -97,7 +102,12 @@ class Importer {
   void keep_notes(NodeParts& node, NodeId id);
   void keep_calls();
   Status read_said(const std::vector<Bytes>& value_infos);
-  std::vector<std::string> contradictions() const;
+  /// The first of the declared types that no inferred type can have, and how many there are.
+  struct Contradictions {
+    std::vector<std::string> first;
+    std::size_t count = 0;
+  };
+  Contradictions contradictions() const;
   void compare_said();
   Fault explained(Fault fault) const;
   void keep_bounds();
@@ -127,7 +137,7 @@ class Importer {
   // ---- nodes ----
   Status append_node(Bytes bytes);
   Status check_node(const NodeParts& node) const;
-  Result<std::vector<NamedAttr>> decode_attributes(const NodeParts& node) const;
+  Result<std::vector<NamedAttr>> decode_attributes(const NodeParts& node);
   Result<std::int64_t> opset_of(const NodeParts& node) const;
   Result<const OpDef*> find_op(const Draft& draft) const;
   static void trim_outputs(Draft& draft, const OpDef& op);
@@ -136,8 +146,12 @@ class Importer {
   Status open_block(std::unique_ptr<OpenRegion> region);
   Status open_splice(std::unique_ptr<OpenSplice> spliced);
   Status open_call(const NodeParts& node, const FunctionParts& function);
-  Status check_call(const NodeParts& node, const FunctionParts& function) const;
-  Result<std::vector<NamedAttr>> call_attributes(const NodeParts& node, const FunctionParts& function) const;
+  Status check_call(const NodeParts& node, const FunctionParts& function);
+  /// Fails if the call stands inside `function`.
+  Status check_recursion(const NodeParts& node, const FunctionParts& function) const;
+  /// Counts what stands once in the file and is read, or copied, once more.
+  Status read_again(std::size_t bytes);
+  Result<std::map<std::string_view, NamedAttr>> call_attributes(const NodeParts& node, const FunctionParts& function);
 
   // ---- names ----
   static constexpr std::size_t kNever = ~std::size_t{0};
@@ -170,6 +184,8 @@ class Importer {
   NodeOrder order_;
   ModelParts model_;
   std::map<FunctionKey, const FunctionParts*> functions_;
+  /// By function that was called: whether a call of it has ended. One that has cannot call itself.
+  std::unordered_map<const FunctionParts*, bool> ended_;
   std::set<std::string_view> defaults_;  ///< initializers that are defaults of inputs
   Graph graph_;
   /// A type that the model gives to a value.
@@ -191,6 +207,9 @@ class Importer {
   std::vector<std::string> warnings_;
   std::vector<Frame> frames_;
   std::size_t nodes_ = 0;
+  static constexpr std::size_t kAnyReadAgain = std::size_t{64} << 20, kReadAgainPerByte = 64;
+  std::size_t read_again_ = 0;
+  const std::size_t most_read_again_;
 };
 
 }  // namespace frazil::onnx

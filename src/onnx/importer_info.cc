@@ -77,15 +77,17 @@ Status Importer::read_said(const std::vector<Bytes>& value_infos) {
   return {};
 }
 
-std::vector<std::string> Importer::contradictions() const {
-  std::vector<std::string> found;
+Importer::Contradictions Importer::contradictions() const {
+  constexpr std::size_t kTold = 3;
+  Contradictions found;
   for (const Said& said : said_) {
     Graph scratch;
     Builder builder(scratch);
     const auto type = read_type(said.type, builder, "said", source_);
     if (!type || !contradict(*type, graph_.type(said.value))) continue;
-    found.push_back(fmt::format("value '{}': declared as {}, inferred as {}", proto::shown(said.name),
-                                str(*type, scratch.scope()), str(graph_.type(said.value), graph_.scope())));
+    if (++found.count > kTold) continue;
+    found.first.push_back(fmt::format("value '{}': declared as {}, inferred as {}", proto::shown(said.name),
+                                      str(*type, scratch.scope()), str(graph_.type(said.value), graph_.scope())));
   }
   return found;
 }
@@ -93,18 +95,18 @@ std::vector<std::string> Importer::contradictions() const {
 /// Declared types are hints: execution follows inference.
 void Importer::compare_said() {
   if (assumed()) return;
-  constexpr std::size_t kTold = 3;
-  const std::vector<std::string> found = contradictions();
-  for (std::size_t i = 0; i < std::min(found.size(), kTold); ++i) warn("{}", found[i]);
-  if (found.size() > kTold)
-    warn("and {} more values whose declared types differ from the inferred ones", found.size() - kTold);
+  const auto [first, count] = contradictions();
+  for (const std::string& text : first) warn("{}", text);
+  if (count > first.size()) {
+    warn("and {} more values whose declared types differ from the inferred ones", count - first.size());
+  }
 }
 
 /// A contradiction in the model's declared types may explain a failure; the first one is reported.
 Fault Importer::explained(Fault fault) const {
   if (fault.code != Code::bad_model || assumed()) return fault;
-  const std::vector<std::string> found = contradictions();
-  if (!found.empty()) fault.message += "; " + found[0];
+  const Contradictions found = contradictions();
+  if (found.count > 0) fault.message += "; " + found.first[0];
   return fault;
 }
 

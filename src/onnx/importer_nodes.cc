@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 
 #include "onnx/importer.h"
 
@@ -92,14 +93,15 @@ Result<const OpDef*> Importer::find_op(const Draft& draft) const {
       proto::shown(draft.op), proto::shown(shown_domain(draft.domain)), draft.opset, near);
 }
 
-Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node) const {
+Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node) {
   std::vector<NamedAttr> attrs;
+  std::unordered_set<std::string_view> names;
   const Context& cx = *top().cx;
   for (const Bytes bytes : node.attributes) {
     auto read = read_attribute(source_, bytes);
     if (!read) return within(describe(node) + ": ", std::move(read).error());
     const std::string_view name = read->attr.name;
-    if (std::ranges::find(attrs, name, &NamedAttr::name) != attrs.end()) {
+    if (!names.insert(name).second) {
       return fail(Code::bad_model, "{}: attribute '{}' is given twice", describe(node), proto::shown(name));
     }
     if (read->ref.empty()) {
@@ -110,8 +112,10 @@ Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node
       return fail(Code::bad_model, "{}: attribute '{}' refers to a function's attribute outside of a function",
                   describe(node), proto::shown(name));
     }
-    const auto given = std::ranges::find(cx.attrs, read->ref, &NamedAttr::name);
-    if (given != cx.attrs.end()) attrs.push_back({name, given->value});
+    const auto given = cx.attrs.find(read->ref);
+    if (given == cx.attrs.end()) continue;
+    FRAZIL_CHECK(read_again(given->second.bytes()));
+    attrs.push_back({name, given->second.value});
   }
   return attrs;
 }
@@ -192,40 +196,46 @@ Status Importer::open_splice(std::unique_ptr<OpenSplice> spliced) {
 
 // ---- functions ----
 
-Result<std::vector<NamedAttr>> Importer::call_attributes(const NodeParts& node, const FunctionParts& function) const {
-  FRAZIL_TRY(std::vector<NamedAttr> attrs, decode_attributes(node));
-  std::vector<NamedAttr> defaults;
+Result<std::map<std::string_view, NamedAttr>> Importer::call_attributes(const NodeParts& node,
+                                                                        const FunctionParts& function) {
+  FRAZIL_TRY(std::vector<NamedAttr> given, decode_attributes(node));
+  std::map<std::string_view, NamedAttr> attrs;
   for (const Bytes bytes : function.defaults) {
     auto read = read_attribute(source_, bytes);
     if (!read) return within(describe(node) + ": ", std::move(read).error());
-    defaults.push_back(std::move(read->attr));
+    attrs.try_emplace(read->attr.name, std::move(read->attr));
   }
-  for (const NamedAttr& attr : attrs) {
-    const bool known = std::ranges::find(function.attributes, attr.name) != function.attributes.end() ||
-                       std::ranges::find(defaults, attr.name, &NamedAttr::name) != defaults.end();
-    if (!known) {
+  const std::unordered_set<std::string_view> known(function.attributes.begin(), function.attributes.end());
+  for (NamedAttr& attr : given) {
+    if (!known.contains(attr.name) && !attrs.contains(attr.name)) {
       return fail(Code::bad_model, "{}: the function has no attribute '{}'", describe(node), proto::shown(attr.name));
     }
-  }
-  for (NamedAttr& attr : attrs) {
     auto* graph = std::get_if<GraphAttr>(&attr.value);
     if (graph != nullptr && !graph->scope) graph->scope = top().cx;
-  }
-  for (NamedAttr& attr : defaults) {
-    if (std::ranges::find(attrs, attr.name, &NamedAttr::name) == attrs.end()) attrs.push_back(std::move(attr));
+    attrs.insert_or_assign(attr.name, std::move(attr));
   }
   return attrs;
 }
 
-Status Importer::check_call(const NodeParts& node, const FunctionParts& function) const {
-  std::string through;
-  for (const Context* cx = top().cx.get(); cx != nullptr && cx->function != nullptr; cx = cx->caller.get()) {
-    if (cx->function == &function) {
-      return fail(Code::bad_model, "{}: function '{}' calls itself{}{}", describe(node), proto::shown(function.name),
-                  through.empty() ? "" : " through ", through);
-    }
-    through = fmt::format("'{}'{}{}", proto::shown(cx->function->name), through.empty() ? "" : ", ", through);
+Status Importer::check_recursion(const NodeParts& node, const FunctionParts& function) const {
+  std::vector<std::string_view> through;  // from the inside out
+  const Context* cx = top().cx.get();
+  for (; cx != nullptr && cx->function != nullptr && cx->function != &function; cx = cx->caller.get()) {
+    through.push_back(cx->function->name);
   }
+  if (cx == nullptr || cx->function == nullptr) return {};
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(through.size(), kShown); ++i) {
+    text += fmt::format("{}'{}'", i == 0 ? " through " : ", ", proto::shown(through[through.size() - 1 - i]));
+  }
+  if (through.size() > kShown) text += fmt::format(" and {} more", through.size() - kShown);
+  return fail(Code::bad_model, "{}: function '{}' calls itself{}", describe(node), proto::shown(function.name), text);
+}
+
+Status Importer::check_call(const NodeParts& node, const FunctionParts& function) {
+  const auto [ended, first] = ended_.try_emplace(&function, false);
+  if (!first && !ended->second) FRAZIL_CHECK(check_recursion(node, function));
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
     return fail(Code::bad_model, "{}: the function has {} inputs and {} outputs, the call has {} and {}",
                 describe(node), function.inputs.size(), function.outputs.size(), node.inputs.size(),
@@ -234,8 +244,18 @@ Status Importer::check_call(const NodeParts& node, const FunctionParts& function
   return {};
 }
 
+Status Importer::read_again(std::size_t bytes) {
+  read_again_ += bytes;
+  if (read_again_ <= most_read_again_) return {};
+  return fail(Code::limit,
+              "calls of functions read or copy more than {} bytes, the most for a file of this size; what a function "
+              "holds counts once per call",
+              most_read_again_);
+}
+
 Status Importer::open_call(const NodeParts& node, const FunctionParts& function) {
   FRAZIL_CHECK(check_call(node, function));
+  FRAZIL_CHECK(read_again(function.whole.size()));
   FRAZIL_CHECK(order_.scan(function));
   Frame frame;
   frame.block = top().block;
@@ -251,6 +271,7 @@ Status Importer::open_call(const NodeParts& node, const FunctionParts& function)
   FRAZIL_TRY(frame.cx->attrs, call_attributes(node, function));
   FRAZIL_TRY(std::vector<Value> inputs, resolve_inputs(node));
   inputs.resize(function.inputs.size());
+  count_graph_bytes(sizeof(Call) + 3 * name.size() + inputs.size() * sizeof(Value));
   calls_.push_back(
       {name, fits ? &function : nullptr, graph_.node_count(), graph_.node_count(), inputs, {}, node.notes});
   frame.cx->names.push();

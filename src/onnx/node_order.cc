@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/load_scope.h"
 #include "onnx/decode.h"
 #include "onnx/names.h"
 
@@ -164,6 +165,8 @@ class NodeOrder::Scan {
   };
 
   Status open(Body body, Tag tag, const Texts& params) {
+    if (open_.size() > order_.max_nesting_) return {};  // the import finds that
+    FRAZIL_CHECK(check_load());
     bool fits = true;
     if (const Status read = read_nodes(body, tag, fits); !fits || !read) {
       return fits ? Status() : too_many_nodes(order_.max_nodes_);

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/limits.h"
 #include "onnx/wire.h"
 
 namespace frazil::onnx {
@@ -36,8 +38,10 @@ class NodeList {
 /// the bytes of the messages, without those of tensors; nothing recurses.
 class NodeOrder {
  public:
-  /// Bodies of more nodes in total, with those of subgraphs, are Code::limit.
-  explicit NodeOrder(std::uint64_t max_nodes) : max_nodes_(max_nodes) {}
+  /// Bodies of more nodes in total, with those of subgraphs, are Code::limit: more than the limit, or more than a file
+  /// of so many bytes can hold where attributes that stand for the same graph are few.
+  NodeOrder(const LoadLimits& limits, std::size_t file_bytes)
+      : max_nodes_(std::min<std::uint64_t>(limits.nodes, kAnyNodes + file_bytes)), max_nesting_(limits.nesting) {}
 
   /// Reads a body and all graphs inside it. What cannot be read stays as it is: the import finds the fault and its
   /// place. A function, which must stay where it is, is read once.
@@ -58,7 +62,8 @@ class NodeOrder {
     std::vector<Bytes> cycle;
   };
 
-  std::uint64_t max_nodes_;
+  static constexpr std::uint64_t kAnyNodes = std::uint64_t{1} << 17;
+  std::uint64_t max_nodes_, max_nesting_;
   std::uint64_t seen_nodes_ = 0;
   std::unordered_map<const std::byte*, Sorted> sorted_;  ///< by the first byte of bodies that were not sorted
   std::unordered_set<const FunctionParts*> scanned_;

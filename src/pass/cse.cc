@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/hash.h"
 #include "ir/rebuild.h"
 #include "ir/text_walk.h"
 #include "pass/rules.h"
@@ -92,7 +93,9 @@ class Seen {
     std::size_t h = std::hash<const void*>{}(node.op) + node.out.size();
     while (!in.empty() && !in.back()) in = in.first(in.size() - 1);
     for (Value v : in) h = (h ^ canonical(v).id) * 0x9e3779b97f4a7c15u + (h >> 29);
-    return h;
+    Hasher hasher;
+    add_attributes(hasher.add(h), node);
+    return hasher.value();
   }
 
   bool is_equal(const Node& a, const Node& b, std::span<const Value> in) {

@@ -29,9 +29,18 @@ bool may_fold(const Graph& graph, const Node& node, std::span<const Value> in) {
   return elements <= kMostPoints;
 }
 
+/// With the text of strings.
+std::int64_t bytes_of(const Tensor& tensor) {
+  std::size_t bytes = tensor.bytes();
+  if (tensor.elem() == Elem::string) {
+    for (const std::string& s : tensor.as<std::string>()) bytes += s.size();
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
 std::int64_t operand_bytes(const Graph& graph, std::span<const Value> in) {
   std::int64_t bytes = 0;
-  for (Value v : in) bytes += v ? static_cast<std::int64_t>(graph.constant(v)->tensor.bytes()) : 0;
+  for (Value v : in) bytes += v ? bytes_of(graph.constant(v)->tensor) : 0;
   return bytes;
 }
 
@@ -76,7 +85,7 @@ class Folder : public Rewriter {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!node.out[i]) continue;
       if (!results[i].is_tensor() || !results[i].tensor().defined()) return false;
-      bytes += static_cast<std::int64_t>(results[i].tensor().bytes());
+      bytes += bytes_of(results[i].tensor());
     }
     return bytes <= kMostBytes && bytes <= std::max(kFewBytes, 2 * before);
   }

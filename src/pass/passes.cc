@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/load_scope.h"
 #include "base/log.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -104,13 +105,18 @@ std::span<const PassRow> pass_list() {
 
 Result<Graph> run_passes(const Graph& graph, const PassOptions& options, std::vector<PassRun>* runs) {
   std::optional<Graph> now;
+  std::size_t bytes = 0;  // of `now`
   for (const PassRow& row : pass_list()) {
     if (row.run == nullptr || (row.pass && !options.passes.has(*row.pass))) continue;
     PassRun run{.name = row.name, .note = {}};
     const auto begin = std::chrono::steady_clock::now();
+    GraphMemory memory;
     FRAZIL_TRY(auto next, run_row(row, now ? *now : graph, options, run));
     run.time = std::chrono::steady_clock::now() - begin;
-    if (next) now = std::move(next);
+    if (next) {
+      now = std::move(next);
+      GraphMemory::release(std::exchange(bytes, memory.keep()));
+    }
     if (logging::enabled(3)) log(run, now ? *now : graph);
     if (runs) runs->push_back(std::move(run));
   }

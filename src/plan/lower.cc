@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/load_scope.h"
 #include "ir/op.h"
 
 namespace frazil {
@@ -41,6 +42,7 @@ Status Lowering::run() {
 
 /// One node, or one op of a flow. Regions inside each other take no native stack.
 Status Lowering::advance() {
+  FRAZIL_CHECK(check_load());
   Frame& f = frames_.back();
   if (!f.block) {
     if (open_.back().done()) {
