@@ -71,7 +71,7 @@ Result<int> bench(const BenchOptions& options) {
   FRAZIL_CHECK(check(options));
   Times times;
   double begin = now();
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_limits_of(options.common)));
+  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
   times.load = now() - begin;
   const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
   FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));

@@ -121,7 +121,7 @@ Result<int> compare_models(const CompareOptions& options) {
   const Common side_b = side_of(options, !options.tier_b.empty() || two ? options.tier_b : "ref", options.numerics_b);
   FRAZIL_CHECK(prepare(side_a));
   FRAZIL_CHECK(prepare(side_b));
-  FRAZIL_TRY(const auto graph, load_graph(options.a, load_limits_of(options.common)));
+  FRAZIL_TRY(const auto graph, load_graph(options.a, load_bounds_of(options.common)));
   FRAZIL_TRY(const auto inputs, inputs_of(*graph, options));
   const std::uint64_t most = options.common.limits.memory_bytes;
   FRAZIL_TRY(const Recording a, record(graph, ways_of(side_a), inputs, most));
@@ -131,7 +131,7 @@ Result<int> compare_models(const CompareOptions& options) {
   } else {
     auto other = graph;
     if (two) {
-      FRAZIL_TRY(other, load_graph(options.b, load_limits_of(options.common)));
+      FRAZIL_TRY(other, load_graph(options.b, load_bounds_of(options.common)));
     }
     FRAZIL_TRY(const auto theirs, inputs_of(*other, options));
     FRAZIL_TRY(b, record(other, ways_of(side_b), theirs, most));
@@ -148,7 +148,7 @@ Result<int> reduce_model(const CompareOptions& options) {
   const Common side_b = side_of(options, options.tier_b.empty() ? "ref" : options.tier_b, options.numerics_b);
   FRAZIL_CHECK(prepare(side_a));
   FRAZIL_CHECK(prepare(side_b));
-  FRAZIL_TRY(const auto graph, load_graph(options.a, load_limits_of(options.common)));
+  FRAZIL_TRY(const auto graph, load_graph(options.a, load_bounds_of(options.common)));
   FRAZIL_TRY(const auto inputs, inputs_of(*graph, options));
   const debug::TwoWays ways{ways_of(side_a), ways_of(side_b), options.closeness, options.common.limits.memory_bytes};
   FRAZIL_TRY(const debug::Reduced reduced, debug::reduce(graph, ways, inputs));

@@ -12,11 +12,11 @@ struct ConvertOptions {
   std::string from, to;
   std::int64_t opset = 0;
   std::size_t external_bytes = 0;
-  LoadLimits limits;
+  Loading loading;
 };
 
 Result<int> convert(const ConvertOptions& options) {
-  FRAZIL_TRY(const auto graph, load_graph(options.from, options.limits));
+  FRAZIL_TRY(const auto graph, load_graph(options.from, load_bounds_of(options.loading)));
   onnx::ExportOptions how{.external_bytes = options.external_bytes};
   if (options.opset != 0) how.opset = options.opset;
   FRAZIL_CHECK(onnx::export_file(*graph, options.to, how));
@@ -37,7 +37,7 @@ void add_convert(CLI::App& app, Action& action) {
                    "Write tensors of at least BYTES bytes to OUT.data; 0: none")
       ->option_text("BYTES")
       ->check(whole_number());
-  add_load_limits(*command, options->limits);
+  add_load_limits(*command, options->loading);
   command->footer(
       "Examples:\n"
       "  frazil convert model.onnx newer.onnx --opset 21\n"

@@ -273,7 +273,7 @@ Result<int> converse(Console& console, std::istream& from, bool interactive) {
 
 Result<int> debug_model(const DebugOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_limits_of(options.common)));
+  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
   const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
   FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
   FRAZIL_TRY(auto inputs, requests.next());

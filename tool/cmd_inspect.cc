@@ -24,7 +24,7 @@ struct InspectOptions {
   std::string model;
   bool text = false, plan = false, dot = false, tiers = false, json = false;
   RequestOptions requests;
-  LoadLimits limits;
+  Loading loading;
 };
 
 /// The contents of the graph, counted over all blocks.
@@ -179,7 +179,7 @@ Status settle(Session& session, Requests& requests) {
 /// What the tiers made of the model after some runs.
 Status print_compiled(const std::shared_ptr<const Graph>& graph, const InspectOptions& options) {
   const exec::Options how{.passes = knobs()->passes, .verify = knobs()->verify, .tier = exec::Tier::adaptive};
-  FRAZIL_TRY(const auto executable, Executable::make(graph, how));
+  FRAZIL_TRY(const auto executable, plan_within(load_bounds_of(options.loading), graph, how));
   const ValueSource source(*graph, 0, static_cast<std::size_t>(Limits{}.memory_bytes));
   FRAZIL_TRY(auto requests, Requests::make(source, options.requests));
   FRAZIL_CHECK(requests.preload());
@@ -193,7 +193,7 @@ Status print_compiled(const std::shared_ptr<const Graph>& graph, const InspectOp
 }
 
 Result<int> inspect(const InspectOptions& options) {
-  FRAZIL_TRY(const auto graph, load_graph(options.model, options.limits));
+  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.loading)));
   if (options.json) {
     print_json(json_of(*graph));
   } else if (options.tiers) {
@@ -202,7 +202,7 @@ Result<int> inspect(const InspectOptions& options) {
       FRAZIL_CHECK(print_compiled(graph, options));
   } else if (options.plan) {
     const exec::Options how{.passes = knobs()->passes, .verify = knobs()->verify};
-    FRAZIL_TRY(const auto executable, Executable::make(graph, how));
+    FRAZIL_TRY(const auto executable, plan_within(load_bounds_of(options.loading), graph, how));
     print_line(executable->explain());
   } else if (options.text) {
     print_line(print(*graph));
@@ -229,7 +229,7 @@ void add_inspect(CLI::App& app, Action& action) {
   views->add_flag("--json", options->json, "One JSON object on one line");
   views->require_option(0, 1);
   add_requests(*command, options->requests);
-  add_load_limits(*command, options->limits);
+  add_load_limits(*command, options->loading);
   command->footer(
       "Examples:\n"
       "  frazil inspect model.onnx\n"

@@ -134,7 +134,7 @@ Status save_trace(std::ofstream& file, const ProfileOptions& options, const Reco
 Result<int> profile(const ProfileOptions& options) {
   FRAZIL_CHECK(check(options));
   FRAZIL_TRY(std::ofstream trace, open_trace(options.trace));
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_limits_of(options.common)));
+  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
   const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
   FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
   FRAZIL_CHECK(requests.preload());

@@ -95,7 +95,7 @@ Status run_requests(Session& session, Requests& requests, const OutputFolder* fo
 Result<int> run(const RunOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
   const double begin = now();
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_limits_of(options.common)));
+  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
   const double load_seconds = now() - begin;
   const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
   FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));

@@ -112,7 +112,7 @@ Status run_set(Session& session, const Graph& graph, const fs::path& set) {
 }
 
 Status run_sets(const fs::path& folder, const Common& common) {
-  FRAZIL_TRY(const auto graph, load_graph(folder / "model.onnx", load_limits_of(common), false));
+  FRAZIL_TRY(const auto graph, load_graph(folder / "model.onnx", load_bounds_of(common), false));
   FRAZIL_TRY(const auto executable, make_executable(graph, common));
   const auto session = open_session(*executable, common);
   const auto sets = data_sets(folder);

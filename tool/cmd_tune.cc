@@ -37,7 +37,7 @@ RequestOptions ones(const Graph& graph) {
 Result<ModelTimes> compare(const std::string& model, const kernel::Tuning& measured, const Common& common) {
   constexpr double kSeconds = 1;
   constexpr int kFewest = 3;
-  FRAZIL_TRY(const auto graph, load_graph(model, load_limits_of(common)));
+  FRAZIL_TRY(const auto graph, load_graph(model, load_bounds_of(common)));
   const ValueSource source(*graph, common.seed, static_cast<std::size_t>(common.limits.memory_bytes));
   FRAZIL_TRY(Requests requests, Requests::make(source, ones(*graph)));
   FRAZIL_TRY(const auto inputs, requests.next());

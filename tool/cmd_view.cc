@@ -34,7 +34,7 @@ void add_plans(Json& page, const Executable& executable, const Recorder& recorde
 
 /// All that the page shows of a model, as JSON.
 Result<std::string> page_of(const ViewOptions& options) {
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_limits_of(options.common)));
+  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
   const debug::Sites sites(graph);
   const Origins origins(*graph);
   Json page = graph_json(sites);

@@ -8,6 +8,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/scheduler.h"
+#include "ir/source_bytes.h"
 #include "ir/verify.h"
 #include "kernel/isa.h"
 #include "kernel/tuning_file.h"
@@ -24,14 +25,17 @@ const Knobs& knob_values() {
   return values;
 }
 
+/// 0 stands for no limit.
+std::optional<std::chrono::steady_clock::duration> time_of(double milliseconds) {
+  constexpr double kLongest = 1e12;  // about 30 years; fits a duration
+  if (milliseconds == 0) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      Milliseconds(std::min(milliseconds, kLongest)));
+}
+
 Limits limits_of(const Common& common) {
   Limits limits = common.limits;
-  limits.time.reset();
-  if (common.deadline_ms > 0) {
-    constexpr double kLongest = 1e12;  // ms; about 30 years, fits a duration
-    limits.time = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-        Milliseconds(std::min(common.deadline_ms, kLongest)));
-  }
+  limits.time = time_of(common.deadline_ms);
   return limits;
 }
 
@@ -47,7 +51,8 @@ CLI::Validator whole_number() {
   return {check, ""};
 }
 
-void add_load_limits(CLI::App& app, LoadLimits& limits) {
+void add_load_limits(CLI::App& app, Loading& loading) {
+  LoadLimits& limits = loading.limits;
   limits = knob_values().load;
   app.add_option("--max-nodes", limits.nodes,
                  "Maximum number of nodes of a model, including those of inlined functions")
@@ -59,6 +64,10 @@ void add_load_limits(CLI::App& app, LoadLimits& limits) {
   app.add_option("--max-name-bytes", limits.name_bytes, "Maximum length of a name in a model, in bytes")
       ->type_name("BYTES")
       ->check(whole_number());
+  app.add_option("--load-deadline", loading.deadline_ms,
+                 "Maximum duration of loading a model, and again of planning it, in milliseconds, 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("MS");
 }
 
 void add_common(CLI::App& app, Common& common) {
@@ -74,8 +83,9 @@ void add_common(CLI::App& app, Common& common) {
   app.add_option("--threads", common.threads, "Threads of one run, 0: one per core. Results do not depend on it")
       ->type_name("N")
       ->check(whole_number());
-  app.add_option("--memory-limit", common.limits.memory_bytes,
-                 "Maximum bytes of a run's values, or of tensor data that a load copies out of the file")
+  app.add_option(
+         "--memory-limit", common.limits.memory_bytes,
+         "Maximum bytes of a run's values, or of a load's graph and the tensor data that it copies out of the file")
       ->type_name("BYTES")
       ->check(whole_number());
   app.add_option("--arena-limit", common.limits.arena_bytes,
@@ -88,7 +98,9 @@ void add_common(CLI::App& app, Common& common) {
   app.add_option("--max-steps", common.limits.steps, "Maximum number of steps of a request")
       ->type_name("N")
       ->check(whole_number());
-  app.add_option("--deadline", common.deadline_ms, "Maximum duration of a request in milliseconds, 0: none")
+  app.add_option("--deadline", common.deadline_ms,
+                 "Maximum duration of a request in milliseconds, 0: none; of a load too, without --load-deadline")
+      ->each([&common](const std::string&) { common.deadline_given = true; })
       ->type_name("MS");
   add_load_limits(app, common.load);
   app.add_option("--seed", common.seed, "Seed of random inputs, and of random operators without a seed of their own")
@@ -118,11 +130,24 @@ Status prepare(const Common& common) {
   return {};
 }
 
-LoadLimits load_limits_of(const Common& common) {
-  LoadLimits limits = common.load;
-  limits.memory_bytes = common.limits.memory_bytes;
-  limits.tensor_elements = common.limits.tensor_elements;
-  return limits;
+LoadBounds load_bounds_of(const Loading& loading) {
+  return {.limits = loading.limits,
+          .time = loading.deadline_ms ? time_of(*loading.deadline_ms) : knob_values().load_time,
+          .stop = {}};
+}
+
+LoadBounds load_bounds_of(const Common& common) {
+  Loading loading = common.load;
+  loading.limits.memory_bytes = common.limits.memory_bytes;
+  loading.limits.tensor_elements = common.limits.tensor_elements;
+  if (common.deadline_given && !loading.deadline_ms) loading.deadline_ms = common.deadline_ms;
+  return load_bounds_of(loading);
+}
+
+Result<std::shared_ptr<Executable>> plan_within(const LoadBounds& bounds, std::shared_ptr<const Graph> graph,
+                                                const exec::Options& options) {
+  const LoadScope scope(bounds, "planning the model", source_bytes(*graph));
+  return Executable::make(std::move(graph), options);
 }
 
 Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common) {
@@ -130,7 +155,7 @@ Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph>
                               .passes = knob_values().passes,
                               .verify = knob_values().verify,
                               .tier = exec::tier_named(common.tier).value_or(exec::Tier::interpreted)};
-  FRAZIL_TRY(auto executable, Executable::make(std::move(graph), options));
+  FRAZIL_TRY(auto executable, plan_within(load_bounds_of(common), std::move(graph), options));
   if (!options.reference) logging::debug(2, "plan:\n{}", executable->explain());
   return executable;
 }
@@ -152,8 +177,8 @@ Status start() {
   return {};
 }
 
-Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadLimits& limits, bool name_file) {
-  auto graph = api::load_file(path, {.limits = limits});
+Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds, bool name_file) {
+  auto graph = api::load_file(path, {.limits = bounds.limits, .time = bounds.time, .stop = bounds.stop});
   if (!graph) {
     const bool named = !name_file || graph.error().message.find(path) != std::string::npos;
     return within(named ? "" : path + ": ", std::move(graph).error());

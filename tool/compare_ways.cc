@@ -46,7 +46,7 @@ double compile_seconds() {
 Result<Json> measured(const Way& way, const RequestOptions& options, Common common) {
   common.tier = way.tier;
   const double begin = now();
-  FRAZIL_TRY(const auto graph, load_graph(way.file, load_limits_of(common)));
+  FRAZIL_TRY(const auto graph, load_graph(way.file, load_bounds_of(common)));
   const ValueSource source(*graph, common.seed, static_cast<std::size_t>(common.limits.memory_bytes));
   const double made = now();
   FRAZIL_TRY(Requests requests, Requests::make(source, options));

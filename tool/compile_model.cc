@@ -53,10 +53,10 @@ Status warm(Session& session, const ValueSource& source, const RequestOptions& o
 Status compile_model(const std::string& model, const std::string& output, const RequestOptions& requests,
                      const std::vector<std::string>& shapes, const Common& common) {
   FRAZIL_TRY(const auto shaped, requests_of(shapes));
-  FRAZIL_TRY(const auto graph, load_graph(model, load_limits_of(common)));
+  FRAZIL_TRY(const auto graph, load_graph(model, load_bounds_of(common)));
   const ValueSource source(*graph, common.seed, static_cast<std::size_t>(common.limits.memory_bytes));
   exec::keep_known_code();
-  FRAZIL_TRY(const auto planned, Executable::make(graph, {.passes = knobs()->passes}));
+  FRAZIL_TRY(const auto planned, plan_within(load_bounds_of(common), graph, {.passes = knobs()->passes}));
   FRAZIL_TRY(Graph packed, exec::graph_of_package(*planned));
   const auto tier = common.tier == "auto" ? exec::Tier::specialised : exec::tier_named(common.tier);
   FRAZIL_TRY(const auto executable,

@@ -146,14 +146,15 @@ typedef struct frazil_model frazil_model;
 typedef struct frazil_load_options {
   size_t size;
   int32_t fix_defaults;  /* not 0: inputs with a default become constants */
-  uint64_t memory_limit; /* bytes of tensor data copied out of the file */
+  uint64_t memory_limit; /* bytes of the graph and of tensor data copied out of the file */
   uint64_t max_elements; /* per tensor */
   uint64_t max_nodes;
   uint64_t max_nesting;
   uint64_t max_name_bytes;
+  double deadline_ms; /* of the load, and again of planning; 0: none; negative: unset */
 } frazil_load_options;
 #define FRAZIL_LOAD_OPTIONS \
-  {sizeof(frazil_load_options), 0, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET}
+  {sizeof(frazil_load_options), 0, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, -1.0}
 
 /* Options may be NULL: all unset. */
 FRAZIL_API frazil_code frazil_model_load(const char* path, const frazil_load_options* options, frazil_model** model,

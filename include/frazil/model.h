@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,15 +30,17 @@ struct Port {
 };
 
 /// How a model is loaded. Limits that are not set are taken from the environment (`frazil knobs`). Exceeding one makes
-/// the load fail with Code::limit.
+/// the load fail with Code::limit. All hold again where the model is planned, in Model::open().
 struct LoadOptions {
   std::shared_ptr<Policy> policy;
   bool fix_defaults = false;                  ///< inputs with a default become constants and are removed from inputs()
-  std::optional<std::uint64_t> memory_limit;  ///< bytes of tensor data copied out of the file; mapped data do not count
+  std::optional<std::uint64_t> memory_limit;  ///< bytes of the graph and of tensor data copied out of the file
   std::optional<std::uint64_t> max_elements;  ///< per tensor
   std::optional<std::uint64_t> max_nodes;     ///< including those of inlined functions
   std::optional<std::uint64_t> max_nesting;   ///< depth of subgraphs and function calls
   std::optional<std::uint64_t> max_name_bytes;  ///< per name
+  std::optional<double> deadline_ms;            ///< of the load, and again of planning, in open(); 0: none
+  std::stop_token stop = {};                    ///< a request to it ends the load or open() with Code::cancelled
 };
 
 /// How a model is written.
@@ -65,7 +68,8 @@ class Model {
   /// The operators used, without duplicates, sorted: "Add", "ai.onnx.ml.Scaler".
   std::vector<std::string> operators() const;
 
-  /// Opens a session; use one per thread. The first call plans the model. Throws Code::bad_input for invalid options.
+  /// Opens a session; use one per thread. The first call plans the model, within the limits of LoadOptions. Throws
+  /// Code::bad_input for invalid options, Code::limit or Code::cancelled where planning exceeds these limits.
   Session open(const Options& options = {}) const;
 
   /// Writes the model as an ONNX file. Tensors of at least `external_bytes` bytes go to "<path>.data". The opset is the

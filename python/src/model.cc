@@ -125,6 +125,7 @@ Loading options_of(const py::kwargs& keywords) {
   take(keywords, "max_nodes", loading.load.max_nodes);
   take(keywords, "max_nesting", loading.load.max_nesting);
   take(keywords, "max_name_bytes", loading.load.max_name_bytes);
+  take(keywords, "load_deadline_ms", loading.load.deadline_ms);
   set_options(loading.run, keywords);
   loading.load.max_elements = loading.run.max_elements;
   return loading;

@@ -15,6 +15,7 @@
 #include <frazil/registry.h>
 
 #include "base/error.h"
+#include "base/load_scope.h"
 #include "exec/session.h"
 #include "ir/builder.h"
 #include "ir/patch.h"
@@ -31,6 +32,12 @@ struct Array::Impl {
   const Tensor& elements() const;
 };
 
+/// Those of the environment, and with what the options set.
+LoadBounds usual_bounds();
+LoadBounds bounds_of(const LoadOptions& options);
+/// Throws, naming the option, for what is less than 0 or not a number.
+std::chrono::steady_clock::duration duration_of(double milliseconds, std::string_view option);
+
 /// The tiers as exec::Tier has them come first.
 enum class Way : std::uint8_t { planned, compiled, specialised, adaptive, reference };
 exec::Options options_of(Way way);
@@ -40,6 +47,7 @@ struct Model::Impl {
   std::shared_ptr<Policy> policy;
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
+  LoadBounds bounds;  ///< of planning
   std::mutex mutex;
   std::array<std::shared_ptr<exec::Executable>, 5> ways;  ///< made on first use
   std::mutex digest_mutex;
@@ -78,7 +86,7 @@ struct Access {
   static Datum release(Array& array);
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
   /// Makes a model and asks the policy.
-  static Model model(Graph graph, std::shared_ptr<Policy> policy);
+  static Model model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds = usual_bounds());
   /// Asks the model's policy.
   static Model allowed(Model model);
   /// `model`, with the policy of `from` if it has none of its own; asks that policy.

@@ -188,7 +188,7 @@ void GraphBuilder::output(std::string_view name, Term value) {
 
 Model GraphBuilder::build(const LoadOptions& options) const {
   Graph copy = impl_->to().graph();
-  return Access::model(std::move(copy), options.policy);
+  return Access::model(std::move(copy), options.policy, bounds_of(options));
 }
 
 }  // namespace frazil::api

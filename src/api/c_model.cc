@@ -25,13 +25,15 @@ void set_unless(std::optional<T>& to, uint64_t value) {
 LoadOptions load_options(const frazil_load_options* given) {
   LoadOptions options;
   if (given == nullptr) return options;
-  check_size(*given, sizeof(frazil_load_options), "frazil_load_options");
+  check_size(*given, offsetof(frazil_load_options, deadline_ms), "frazil_load_options");
   options.fix_defaults = given->fix_defaults != 0;
   set_unless(options.memory_limit, given->memory_limit);
   set_unless(options.max_elements, given->max_elements);
   set_unless(options.max_nodes, given->max_nodes);
   set_unless(options.max_nesting, given->max_nesting);
   set_unless(options.max_name_bytes, given->max_name_bytes);
+  if (given->size < sizeof(frazil_load_options)) return options;
+  if (!(given->deadline_ms < 0)) options.deadline_ms = given->deadline_ms;
   return options;
 }
 

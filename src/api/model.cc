@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include <frazil/model.h>
@@ -9,6 +10,7 @@
 #include "base/knobs.h"
 #include "exec/package.h"
 #include "ir/op.h"
+#include "ir/source_bytes.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "onnx/export.h"
@@ -39,17 +41,39 @@ Port port_of(const Graph& graph, Value value, const std::string& name) {
 }
 
 ImportOptions import_options(const LoadOptions& options) {
-  ImportOptions import{.limits = knobs()->load, .fix_defaults = options.fix_defaults};
-  LoadLimits& limits = import.limits;
+  LoadBounds bounds = bounds_of(options);
+  return {.limits = bounds.limits,
+          .time = bounds.time,
+          .stop = std::move(bounds.stop),
+          .fix_defaults = options.fix_defaults};
+}
+
+}  // namespace
+
+LoadBounds usual_bounds() { return {.limits = knobs()->load, .time = knobs()->load_time, .stop = {}}; }
+
+std::chrono::steady_clock::duration duration_of(double milliseconds, std::string_view option) {
+  if (!(milliseconds >= 0)) refuse(frazil::Code::bad_input, "{}: expected at least 0", option);
+  constexpr double kLongest = 1e12;  // about 30 years; fits a duration
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double, std::milli>(std::min(milliseconds, kLongest)));
+}
+
+LoadBounds bounds_of(const LoadOptions& options) {
+  LoadBounds bounds = usual_bounds();
+  LoadLimits& limits = bounds.limits;
   limits.memory_bytes = options.memory_limit.value_or(limits.memory_bytes);
   limits.tensor_elements = options.max_elements.value_or(limits.tensor_elements);
   limits.nodes = options.max_nodes.value_or(limits.nodes);
   limits.nesting = options.max_nesting.value_or(limits.nesting);
   limits.name_bytes = options.max_name_bytes.value_or(limits.name_bytes);
-  return import;
+  if (options.deadline_ms) {
+    const auto time = duration_of(*options.deadline_ms, "LoadOptions::deadline_ms");
+    bounds.time = time.count() > 0 ? std::optional(time) : std::nullopt;
+  }
+  bounds.stop = options.stop;
+  return bounds;
 }
-
-}  // namespace
 
 exec::Options options_of(Way way) {
   return {.reference = way == Way::reference,
@@ -61,15 +85,17 @@ exec::Options options_of(Way way) {
 std::shared_ptr<exec::Executable> Model::Impl::executable(Way way) {
   const std::scoped_lock lock(mutex);
   std::shared_ptr<exec::Executable>& known = ways[static_cast<std::size_t>(way)];
-  if (!known) known = take(exec::Executable::make(graph, options_of(way)));
-  return known;
+  if (known) return known;
+  const LoadScope scope(bounds, "planning the model", source_bytes(*graph));
+  return known = take(exec::Executable::make(graph, options_of(way)));
 }
 
-Model Access::model(Graph graph, std::shared_ptr<Policy> policy) {
+Model Access::model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds) {
   check(verify(graph, knobs()->verify));
   check_calls(graph);
   auto impl = std::make_shared<Model::Impl>();
   impl->policy = std::move(policy);
+  impl->bounds = std::move(bounds);
   for (std::size_t i = 0; i < graph.main().params.size(); ++i) {
     impl->inputs.push_back(port_of(graph, graph.main().params[i], graph.input_names()[i]));
     impl->inputs.back().optional |= graph.input_default(i) != nullptr;
@@ -100,6 +126,7 @@ Model Access::governed(Model model, const Model& from) {
   impl->inputs = own.inputs;
   impl->outputs = own.outputs;
   impl->output_names = own.output_names;
+  impl->bounds = own.bounds;
   {
     const std::scoped_lock lock(own.mutex);
     impl->ways = own.ways;
@@ -121,14 +148,15 @@ Model Model::load(const std::string& path, const LoadOptions& options) {
     raise({graph.error().code, path + ": " + graph.error().message});
   }
   const bool packaged = graph && exec::packaged_choices(*graph);
-  Model model = Access::model(take(std::move(graph)), options.policy);
+  Model model = Access::model(take(std::move(graph)), options.policy, bounds_of(options));
   if (packaged) Access::impl(model).executable(way_of({}));
   return model;
 }
 
 Model Model::from_bytes(std::span<const std::byte> bytes, const LoadOptions& options) {
   start();
-  return Access::model(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options))), options.policy);
+  return Access::model(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options))), options.policy,
+                       bounds_of(options));
 }
 
 Model Model::from_text(std::string_view text, const std::map<std::string, Array>& weights, const LoadOptions& options) {
@@ -137,7 +165,9 @@ Model Model::from_text(std::string_view text, const std::map<std::string, Array>
     const auto at = weights.find(std::string(name));
     return at != weights.end() && at->second.is_tensor() ? Access::dense(at->second).tensor() : Tensor();
   };
-  return Access::model(take(parse(text, source)), options.policy);
+  const LoadBounds bounds = bounds_of(options);
+  const LoadScope scope(bounds, "loading the model", text.size());
+  return Access::model(take(parse(text, source)), options.policy, bounds);
 }
 
 const std::string& Model::name() const { return impl_->graph->name; }

@@ -122,7 +122,8 @@ Model Patch::commit() {
   impl_->to();
   const auto patch = std::exchange(impl_->patch, nullptr);
   impl_->builder = nullptr;
-  Model edited = Access::model(take(std::move(*patch).commit()), Access::impl(*impl_->model).policy);
+  const Model::Impl& from = Access::impl(*impl_->model);
+  Model edited = Access::model(take(std::move(*patch).commit()), from.policy, from.bounds);
   Access::check_edit(*impl_->model, edited);
   return edited;
 }

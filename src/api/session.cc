@@ -87,20 +87,13 @@ class Adapter : public exec::Observer {
   const Graph* graph_ = nullptr;             ///< of the current plan
 };
 
-std::chrono::steady_clock::duration duration_of(double milliseconds) {
-  if (!(milliseconds >= 0)) refuse(frazil::Code::bad_input, "Options::deadline_ms: expected at least 0");
-  constexpr double kLongest = 1e12;  // about 30 years; fits a duration
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double, std::milli>(std::min(milliseconds, kLongest)));
-}
-
 Limits limits_of(const Options& options) {
   Limits limits = knobs()->limits;
   if (options.memory_limit) limits.memory_bytes = *options.memory_limit;
   if (options.arena_limit) limits.arena_bytes = *options.arena_limit;
   if (options.max_elements) limits.tensor_elements = *options.max_elements;
   if (options.max_steps) limits.steps = *options.max_steps;
-  if (options.deadline_ms) limits.time = duration_of(*options.deadline_ms);
+  if (options.deadline_ms) limits.time = duration_of(*options.deadline_ms, "Options::deadline_ms");
   return limits;
 }
 
@@ -426,7 +419,7 @@ void Session::unbind_output(std::string_view name) {
 
 void Session::set_deadline(std::optional<double> milliseconds) {
   std::optional<Clock::duration> time;
-  if (milliseconds) time = duration_of(*milliseconds);
+  if (milliseconds) time = duration_of(*milliseconds, "Options::deadline_ms");
   impl_->occupy();
   const Occupied occupied(impl_->busy);
   impl_->limits.time = time;

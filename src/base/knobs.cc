@@ -55,10 +55,18 @@ Status set_elements(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-Status set_deadline(Knobs& knobs, const Knob& knob, std::string_view text) {
+Status set_time(std::optional<std::chrono::steady_clock::duration>& time, const Knob& knob, std::string_view text) {
   FRAZIL_TRY(const std::uint64_t ms, integer(knob, text, 0, kLongestMs));
-  if (ms > 0) knobs.limits.time = std::chrono::milliseconds(ms);
+  if (ms > 0) time = std::chrono::milliseconds(ms);
   return {};
+}
+
+Status set_deadline(Knobs& knobs, const Knob& knob, std::string_view text) {
+  return set_time(knobs.limits.time, knob, text);
+}
+
+Status set_load_deadline(Knobs& knobs, const Knob& knob, std::string_view text) {
+  return set_time(knobs.load_time, knob, text);
 }
 
 Status one_of(std::initializer_list<std::string_view> words, const Knob& knob, std::string_view text) {
@@ -107,7 +115,7 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 18> kTable{{
+constexpr std::array<Knob, 19> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
@@ -134,14 +142,16 @@ constexpr std::array<Knob, 18> kTable{{
     {"FRAZIL_PASSES", "all, none, -NAME, +NAME", "all", "",
      "The passes that graphs go through before planning: words separated by commas, as in -cse,-fold; see passes.md."},
     {"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
-     "Maximum bytes of a session's values, or of tensor data that a load copies out of the file. By default four "
-     "fifths of the memory of the machine or its control group."},
+     "Maximum bytes of a session's values, or of what a load makes: its graph, and tensor data copied out of the file. "
+     "By default four fifths of the memory of the machine or its control group."},
     {"FRAZIL_ARENA_LIMIT", "integer", "18446744073709551615", "0..18446744073709551615",
      "Maximum bytes of a session's values kept between runs: arena, growing values, scratch."},
     {"FRAZIL_MAX_ELEMENTS", "integer", "68719476736", "0..18446744073709551615",
      "Maximum number of elements of a tensor."},
     {"FRAZIL_MAX_STEPS", "integer", "1000000000", "0..18446744073709551615", "Maximum number of steps of a run."},
     {"FRAZIL_DEADLINE_MS", "integer", "0", "0..1000000000000", "Maximum duration of a run in milliseconds; 0: none."},
+    {"FRAZIL_LOAD_DEADLINE_MS", "integer", "0", "0..1000000000000",
+     "Maximum duration of loading a model, and again of planning it, in milliseconds; 0: none."},
     {"FRAZIL_MAX_NODES", "integer", "10000000", "0..18446744073709551615",
      "Maximum number of nodes of a model, including those of inlined functions."},
     {"FRAZIL_MAX_NESTING", "integer", "20000", "0..18446744073709551615",
@@ -166,6 +176,7 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_elements,
     &set_limit<&Limits::steps>,
     &set_deadline,
+    &set_load_deadline,
     &set_load_limit<&LoadLimits::nodes>,
     &set_load_limit<&LoadLimits::nesting>,
     &set_load_limit<&LoadLimits::name_bytes>,

@@ -37,6 +37,7 @@ struct Knobs {
   PassSet passes;
   Limits limits;
   LoadLimits load;
+  std::optional<std::chrono::steady_clock::duration> load_time;  ///< of a load, and of planning a model
 };
 
 /// Reads every knob through `get`, which returns a variable's text or nullopt. Code::bad_input, naming the variable,

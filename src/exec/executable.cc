@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/execution_limits.h"
+#include "base/load_scope.h"
 #include "base/no_memory.h"
 #include "code/entries.h"
 #include "exec/backend.h"
@@ -12,6 +12,7 @@
 #include "exec/plan_code.h"
 #include "exec/session.h"
 #include "ir/rebuild.h"
+#include "ir/source_bytes.h"
 #include "plan/make_plan.h"
 #include "plan/together.h"
 
@@ -92,9 +93,11 @@ Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Gr
 
 std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
 
-/// What all sessions share is not charged to the limits of any.
+/// What all sessions share is not charged to the limits of any, but the planning ends when the run has to.
 Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& choices) try {
-  const LimitsScope nobody(nullptr);
+  LoadBounds bounds;
+  if (const auto* run = ExecutionLimits::current()) bounds.limits.memory_bytes = run->limits().memory_bytes;
+  const LoadScope scope(bounds, "planning the other branch", source_bytes(*graph_));
   const std::scoped_lock lock(specialisations_mutex_);
   if (const auto it = specialisations_.find(choices); it != specialisations_.end()) return it->second;
   FRAZIL_TRY(Graph graph, rebuild(*graph_, choices));

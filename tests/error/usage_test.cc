@@ -129,6 +129,7 @@ TEST_F(Usage, ValuesOfOptionsThatAreNoneAreNamed) {
       {"--seed", whole},
       {"--debug", whole},
       {"--deadline", real},
+      {"--load-deadline", real},
       {"--tier", word},
       {"--numerics", word},
       {"--warmup", whole, {"bench"}},
