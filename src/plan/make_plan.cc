@@ -73,7 +73,7 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
     });
   }
   plan.graph = std::move(owned);
-  if (options.verify > 0) FRAZIL_CHECK(verify(plan));
+  FRAZIL_CHECK(verify(plan));
   return plan;
 }
 

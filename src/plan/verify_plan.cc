@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "plan/dataflow.h"
+#include "plan/path_sets.h"
 
 namespace frazil {
 namespace {
@@ -287,44 +288,97 @@ class UpkeepChecker {
   const Plan& p_;
 };
 
-/// Every register and storage is defined before it is read.
+/// Every register and storage is defined before it is read, on each path. A step that is jumped back to has been passed
+/// on the way: what was defined there still is.
 class DefinitionChecker {
  public:
-  explicit DefinitionChecker(const Plan& plan) : p_(plan), defined_(plan, 0, defined_by_request(plan)) {}
+  explicit DefinitionChecker(const Plan& plan)
+      : p_(plan), defined_(defined_by_request(plan)), arriving_(plan.steps.size(), kNowhere), heads_(arriving_) {}
 
-  Status run() const {
+  Status run() {
+    find_heads();
+    arriving_[0] = defined_.here();
+    bool falls_through = false;
     for (StepIndex i = 0; i < p_.steps.size(); ++i) {
-      if (defined_.reached(i)) FRAZIL_CHECK(check(i));
+      if (!arrive(i, falls_through)) continue;
+      FRAZIL_CHECK(check(i));
+      for_definitions(p_, p_.steps[i], SetBits{*this});
+      FRAZIL_TRY(falls_through, leave(i));
     }
     return {};
   }
 
  private:
+  static constexpr PathSets::State kNowhere = ~PathSets::State{0};
+  static constexpr PathSets::State kExpected = kNowhere - 1;  ///< of a step that is jumped back to and not reached yet
+
+  struct SetBits {
+    DefinitionChecker& c;
+    void reg(Reg r) const { c.defined_.set(r); }
+    void slot(SlotId s) const { c.defined_.set(DefinedAt::storage_bit(c.p_, c.p_.slot(s).storage)); }
+    void accumulator(AccumulatorId) const {}
+  };
+
   struct Check {
     const DefinitionChecker& c;
-    StepIndex step;
     Status& status;
     void reg(Reg r) const {
-      if (!status || c.defined_.has_reg(step, r)) return;
+      if (!status || c.defined_.has(r)) return;
       status = fail(Code::internal, "register r{} is read before it is set", r);
     }
     void slot(SlotId s) const {
       const std::uint32_t storage = c.p_.slot(s).storage;
       if (!status || c.p_.slot(s).object || c.p_.storages[storage].place == Place::tiles) return;
-      if (c.defined_.has_storage(step, storage)) return;
+      if (c.defined_.has(DefinedAt::storage_bit(c.p_, storage))) return;
       status = fail(Code::internal, "slot s{} is read before it is written", s.id);
     }
   };
 
+  void find_heads() {
+    for (StepIndex i = 0; i < p_.steps.size(); ++i) {
+      for (const StepIndex next : successors(p_, i)) {
+        if (next <= i) heads_[next] = kExpected;
+      }
+    }
+  }
+
+  /// Goes to what is defined in front of step i. False: no step leads there.
+  bool arrive(StepIndex i, bool falls_through) {
+    if (arriving_[i] != kNowhere) {
+      defined_.go(falls_through ? defined_.meet(defined_.here(), arriving_[i]) : arriving_[i]);
+    } else if (!falls_through) {
+      return false;
+    }
+    if (heads_[i] == kExpected) heads_[i] = defined_.here();
+    return true;
+  }
+
+  /// Whether step i may be followed by the next one.
+  Result<bool> leave(StepIndex i) {
+    bool falls_through = false;
+    for (const StepIndex next : successors(p_, i)) {
+      if (next == i + 1) {
+        falls_through = true;
+      } else if (next > i) {
+        const PathSets::State here = defined_.here();
+        arriving_[next] = arriving_[next] == kNowhere ? here : defined_.meet(arriving_[next], here);
+      } else if (heads_[next] >= kExpected || !defined_.covers(heads_[next])) {
+        return fault("step {} ({}) jumps back to step {}, which was not passed", i, name_of(p_.steps[i]), next);
+      }
+    }
+    return falls_through;
+  }
+
   Status check(StepIndex i) const {
     Status status;
-    for_uses(p_, p_.steps[i], Check{*this, i, status});
+    for_uses(p_, p_.steps[i], Check{*this, status});
     if (status) return {};
     return within(fmt::format("plan: step {} ({}): ", i, name_of(p_.steps[i])), std::move(status).error());
   }
 
   const Plan& p_;
-  DefinedAt defined_;
+  PathSets defined_;
+  std::vector<PathSets::State> arriving_, heads_;  // per step
 };
 
 }  // namespace
