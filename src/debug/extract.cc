@@ -31,16 +31,29 @@ class Extractor {
  private:
   /// Inputs come first: what is used, in bodies as well, and made elsewhere.
   Status add_inputs(NodeId id, const std::set<std::uint32_t>& nodes) {
-    const Node& node = from_.node(id);
-    for (const Value v : node.in) FRAZIL_CHECK(add_input(v, nodes));
-    for (const BlockId b : node.blocks) {
-      for (const Value v : from_.block(b).params) inside_.insert(v.id);
-      for (const NodeId inner : from_.block(b).nodes) {
-        for (const Value v : from_.node(inner).out) inside_.insert(v.id);
-        FRAZIL_CHECK(add_inputs(inner, nodes));
+    for (const Value v : from_.node(id).in) FRAZIL_CHECK(add_input(v, nodes));
+    std::vector<BlockId> open(from_.node(id).blocks.rbegin(), from_.node(id).blocks.rend());
+    std::vector<BlockId> blocks;  // all inside the node, outer ones first
+    while (!open.empty()) {
+      const Block& block = from_.block(open.back());
+      blocks.push_back(open.back());
+      open.pop_back();
+      for (const Value v : block.params) inside_.insert(v.id);
+      for (const NodeId n : block.nodes) {
+        const Node& inner = from_.node(n);
+        for (const Value v : inner.out) inside_.insert(v.id);
+        open.insert(open.end(), inner.blocks.rbegin(), inner.blocks.rend());
       }
-      for (const Value v : from_.block(b).results) FRAZIL_CHECK(add_input(v, nodes));
     }
+    for (const BlockId b : blocks) FRAZIL_CHECK(add_inputs_of(from_.block(b), nodes));
+    return {};
+  }
+
+  Status add_inputs_of(const Block& block, const std::set<std::uint32_t>& nodes) {
+    for (const NodeId n : block.nodes) {
+      for (const Value v : from_.node(n).in) FRAZIL_CHECK(add_input(v, nodes));
+    }
+    for (const Value v : block.results) FRAZIL_CHECK(add_input(v, nodes));
     return {};
   }
 

@@ -28,44 +28,80 @@ std::optional<Type> NodeCopier::type_of(Value from, Builder& to) const {
   return Type::tensor(type.elem, std::move(shape));
 }
 
+/// A region whose bodies are being copied, at node `next` of body `index`.
+struct NodeCopier::Open {
+  NodeId from, made;
+  std::size_t index = 0, next = 0;
+};
+
 Status NodeCopier::copy(NodeId id, Builder& to, std::string_view name) {
-  const Node& node = from_.node(id);
-  const std::string given = name.empty() ? node.name : std::string(name);
-  std::vector<bool> wanted;
-  for (const Value v : node.out) wanted.push_back(static_cast<bool>(v));
-  NodeId made;
-  if (node.blocks.empty()) {
-    FRAZIL_TRY(made, to.append(*node.op, now(node.in), node.attrs, wanted, given));
-  } else {
-    FRAZIL_TRY(made, copy_bodies(node, to, given));
-    FRAZIL_CHECK(to.close(made, wanted));
-  }
-  const std::vector<Value> out = to_.node(made).out;
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    if (!node.out[k]) continue;
-    now_[node.out[k].id] = out[k];
-    if (name.empty()) to.name_value(out[k], from_.value_name(node.out[k]));
+  std::vector<Open> open;
+  FRAZIL_CHECK(begin(id, to, name, open));
+  while (!open.empty()) {
+    Open& region = open.back();
+    const Node& node = from_.node(region.from);
+    const Block& body = from_.block(node.blocks[region.index]);
+    Builder inner(to_, to_.node(region.made).blocks[region.index]);
+    if (region.next < body.nodes.size()) {
+      FRAZIL_CHECK(begin(body.nodes[region.next++], inner, {}, open));
+      continue;
+    }
+    inner.yield(region.made, region.index, now(body.results));
+    region.next = 0;
+    if (++region.index < node.blocks.size()) {
+      enter(region);
+      continue;
+    }
+    const Open done = region;
+    open.pop_back();
+    Builder outer(to_, to_.node(done.made).parent);
+    FRAZIL_CHECK(outer.close(done.made, wanted(node)));
+    bind_outputs(node, done.made, outer, open.empty() && !name.empty());
   }
   return {};
 }
 
-Result<NodeId> NodeCopier::copy_bodies(const Node& node, Builder& to, const std::string& name) {
+/// Copies a node; one with bodies is opened and put on the stack.
+Status NodeCopier::begin(NodeId id, Builder& to, std::string_view name, std::vector<Open>& open) {
+  const Node& node = from_.node(id);
+  const std::string given = name.empty() ? node.name : std::string(name);
+  if (node.blocks.empty()) {
+    FRAZIL_TRY(const NodeId made, to.append(*node.op, now(node.in), node.attrs, wanted(node), given));
+    bind_outputs(node, made, to, !name.empty());
+    return {};
+  }
   std::vector<std::size_t> params;
   for (const BlockId b : node.blocks) params.push_back(from_.block(b).params.size());
-  FRAZIL_TRY(const NodeId made, to.open(*node.op, now(node.in), node.attrs, params, name));
-  for (std::size_t k = 0; k < node.blocks.size(); ++k) {
-    const Block& body = from_.block(node.blocks[k]);
-    const BlockId block = to_.node(made).blocks[k];
-    for (std::size_t i = 0; i < body.params.size(); ++i) {
-      const Value param = to_.block(block).params[i];
-      now_[body.params[i].id] = param;
-      to.name_value(param, from_.value_name(body.params[i]));
-    }
-    Builder inner(to_, block);
-    for (const NodeId n : body.nodes) FRAZIL_CHECK(copy(n, inner));
-    to.yield(made, k, now(body.results));
+  FRAZIL_TRY(const NodeId made, to.open(*node.op, now(node.in), node.attrs, params, given));
+  open.push_back({id, made});
+  enter(open.back());
+  return {};
+}
+
+/// Binds the params of the body that comes next.
+void NodeCopier::enter(const Open& region) {
+  const Block& body = from_.block(from_.node(region.from).blocks[region.index]);
+  const BlockId block = to_.node(region.made).blocks[region.index];
+  for (std::size_t i = 0; i < body.params.size(); ++i) {
+    const Value param = to_.block(block).params[i];
+    now_[body.params[i].id] = param;
+    Builder(to_, block).name_value(param, from_.value_name(body.params[i]));
   }
-  return made;
+}
+
+void NodeCopier::bind_outputs(const Node& node, NodeId made, Builder& to, bool renamed) {
+  const std::vector<Value> out = to_.node(made).out;
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    if (!node.out[k]) continue;
+    now_[node.out[k].id] = out[k];
+    if (!renamed) to.name_value(out[k], from_.value_name(node.out[k]));
+  }
+}
+
+std::vector<bool> NodeCopier::wanted(const Node& node) {
+  std::vector<bool> wanted;
+  for (const Value v : node.out) wanted.push_back(static_cast<bool>(v));
+  return wanted;
 }
 
 }  // namespace frazil

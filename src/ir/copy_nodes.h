@@ -22,11 +22,15 @@ class NodeCopier {
   /// The type of a value in the other graph, whose symbols have the same names; none where an extent is neither a
   /// number nor a symbol, or the value is no ranked tensor.
   std::optional<Type> type_of(Value from, Builder& to) const;
-  /// Copies a node to the block of `to`, under its name or, where `name` is given, under that.
+  /// Copies a node to the block of `to`, under its name or, where `name` is given, under that. Not recursive.
   Status copy(NodeId id, Builder& to, std::string_view name = {});
 
  private:
-  Result<NodeId> copy_bodies(const Node& node, Builder& to, const std::string& name);
+  struct Open;
+  Status begin(NodeId id, Builder& to, std::string_view name, std::vector<Open>& open);
+  void enter(const Open& region);
+  void bind_outputs(const Node& node, NodeId made, Builder& to, bool renamed);
+  static std::vector<bool> wanted(const Node& node);
 
   const Graph& from_;
   Graph& to_;

@@ -337,10 +337,13 @@ class Copier : public Rewriter {
 /// Removes unused nodes and outputs; an error when one of them is used.
 Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
                      std::span<const std::pair<NodeId, std::size_t>> outputs) {
-  std::unordered_set<std::uint32_t> gone;
-  for (NodeId id : nodes) gone.insert(id.id);
+  std::unordered_set<std::uint32_t> gone, blocks;
   for (NodeId id : nodes) {
-    std::erase_if(TextReader::block(graph, graph.node(id).parent).nodes, [&](NodeId n) { return gone.contains(n.id); });
+    gone.insert(id.id);
+    blocks.insert(graph.node(id).parent.id);
+  }
+  for (const std::uint32_t b : blocks) {
+    std::erase_if(TextReader::block(graph, BlockId{b}).nodes, [&](NodeId n) { return gone.contains(n.id); });
   }
   Uses uses{graph};
   FRAZIL_CHECK(walk(graph, uses));
