@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/io.h"
+#include "base/limits.h"
 #include "ir/op.h"
 #include "ir/text_walk.h"
 #include "onnx/export_calls.h"
@@ -78,7 +80,9 @@ class Exporter {
   Result<std::string> run(std::optional<std::int64_t> wanted) {
     FRAZIL_TRY(opsets_, opsets_for(graph_, wanted));
     add_function_domains();
-    name_ports();
+    FRAZIL_CHECK(check_ports("input", graph_.input_names()));
+    FRAZIL_CHECK(check_ports("output", graph_.output_names()));
+    FRAZIL_CHECK(name_ports());
     FRAZIL_CHECK(walk(graph_, *this));
     std::string out;
     Writer writer(out);
@@ -174,17 +178,44 @@ class Exporter {
     return body.names.of(v);
   }
 
-  /// Inputs keep their names; outputs do too, and name their values where possible.
-  void name_ports() {
+  /// Inputs and outputs keep their names, so these have to be what a load accepts.
+  static Status check_ports(std::string_view what, const std::vector<std::string>& names) {
+    std::unordered_set<std::string_view> seen;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string& name = names[i];
+      if (name.empty()) return fail(Code::bad_input, "{} {} has no name: it cannot be written", what, i);
+      if (fitting(name) != name) {
+        return fail(Code::bad_input,
+                    "{} '{}' cannot be written: a name must be UTF-8 and have at most {} bytes, this one has {}", what,
+                    proto::shown(name), LoadLimits{}.name_bytes, name.size());
+      }
+      if (!seen.insert(name).second) {
+        return fail(Code::bad_input, "two {}s are called '{}': the model cannot be written", what, proto::shown(name));
+      }
+    }
+    return {};
+  }
+
+  /// Outputs name their values where possible.
+  Status name_ports() {
     const Block& main = graph_.main();
-    for (std::size_t i = 0; i < main.params.size(); ++i) names().give(main.params[i], graph_.input_names()[i]);
+    std::unordered_map<std::string_view, Value> inputs;
+    for (std::size_t i = 0; i < main.params.size(); ++i) {
+      names().give(main.params[i], graph_.input_names()[i]);
+      inputs.emplace(graph_.input_names()[i], main.params[i]);
+    }
     for (std::size_t i = 0; i < main.results.size(); ++i) {
       const std::string& wanted = graph_.output_names()[i];
       const Value v = main.results[i];
       const bool made_here = graph_.block_of(v) == Graph::kMain && graph_.producer(v);
       if (made_here && !names().has(v) && !names().values().taken(wanted)) names().give(v, wanted);
       names().values().take(wanted);
+      const auto input = inputs.find(wanted);
+      if (input == inputs.end() || input->second == v) continue;
+      return fail(Code::bad_input, "output '{}' has the name of an input: the model cannot be written",
+                  proto::shown(wanted));
     }
+    return {};
   }
 
   // ---- functions ----

@@ -4,6 +4,7 @@
 
 #include "ir/op.h"
 #include "onnx/decode.h"
+#include "onnx/export_names.h"
 #include "tensor/onnx_proto.h"
 
 namespace frazil::onnx {
@@ -28,7 +29,7 @@ std::string TypeWriter::dim(Dim d, std::size_t axis) const {
   const auto symbol = scope_.as_symbol(d);
   if (!symbol || scope_.is_unbacked(*symbol)) return out;
   const std::string_view name = scope_.symbol_name(*symbol);
-  if (name != fmt::format("{}.{}", value_, axis)) add_text(writer, 2, name);
+  if (name != fmt::format("{}.{}", value_, axis)) add_text(writer, 2, fitting(std::string(name)));
   return out;
 }
 
@@ -70,7 +71,7 @@ Properties bounds_of_symbols(const Graph& graph) {
       for (const Dim d : type->shape) {
         const auto symbol = scope.as_symbol(d);
         if (symbol && !scope.is_unbacked(*symbol))
-          found[std::string(scope.symbol_name(*symbol))] = scope.symbol_bounds(*symbol);
+          found[fitting(std::string(scope.symbol_name(*symbol)))] = scope.symbol_bounds(*symbol);
       }
     }
   }

@@ -4,12 +4,27 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/text.h"
+
 namespace frazil::onnx {
 
-std::string UniqueNames::like(const std::string& wanted) {
+std::string fitting(std::string name) {
+  static const std::size_t most = LoadLimits{}.name_bytes;
+  if (!is_utf8(name)) name = printable(name);
+  if (name.size() <= most) return name;
+  const std::string tail = fmt::format("_{:016x}", Hasher().add(name).value());
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at <= most - tail.size(); (void)next_code_point(name, at)) kept = at;
+  return name.substr(0, kept) + tail;
+}
+
+std::string UniqueNames::like(const std::string& as_wanted) {
+  const std::string wanted = fitting(as_wanted);
   if (take(wanted)) return wanted;
   for (std::size_t& number = numbers_[wanted];;) {
-    std::string name = fmt::format("{}_{}", wanted, ++number);
+    std::string name = fitting(fmt::format("{}_{}", wanted, ++number));
     if (take(name)) return name;
   }
 }

@@ -9,13 +9,17 @@
 
 namespace frazil::onnx {
 
+/// A name as it is written: UTF-8 of at most the bytes that a load allows by default. Others are changed; different
+/// names stay different.
+std::string fitting(std::string name);
+
 /// A set of unique names.
 class UniqueNames {
  public:
   /// Adds a name; returns false when it is in use.
   bool take(const std::string& name) { return taken_.insert(name).second; }
   bool taken(const std::string& name) const { return taken_.contains(name); }
-  /// Returns and adds the wanted name if it is free, else the name with the next number appended.
+  /// Returns and adds the wanted name, as it is written, if it is free, else the name with the next number appended.
   std::string like(const std::string& wanted);
 
  private:

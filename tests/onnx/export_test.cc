@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "error/tool.h"
 #include "import_testing.h"
 #include "ir/builder.h"
 #include "ir/model_info.h"
 #include "ir/text.h"
+#include "ops/elementwise_math.h"
 
 namespace frazil::test {
 namespace {
@@ -33,6 +35,12 @@ std::int64_t opset_of(const Graph& g, std::string_view domain = {}) {
     if (name == domain) return version;
   }
   return 0;
+}
+
+void expect_refused(const Result<std::string>& written, std::string_view says) {
+  ASSERT_FALSE(written) << says;
+  EXPECT_EQ(name_of(written.error().code), name_of(Code::bad_input));
+  EXPECT_THAT(written.error().message, testing::HasSubstr(says));
 }
 
 /// Graphs whose structure needs additional nodes in ONNX.
@@ -102,6 +110,62 @@ TEST(Export, GivesNodesNamesOfTheirOwn) {
   })"));
   EXPECT_EQ(node_at(again, 0).name, "n");
   EXPECT_EQ(node_at(again, 1).name, "n_1");
+}
+
+/// What is written is what a load accepts.
+TEST(Export, WritesNamesThatALoadAccepts) {
+  const std::size_t most = LoadLimits{}.name_bytes;
+  const std::string longest(most, 'n'), accents = [&] {
+    std::string text = "n";
+    while (text.size() <= most) text += "\u00e9";
+    return text;
+  }();
+  Graph graph;
+  Builder to(graph);
+  const Expr x = to.input(longest, Type::tensor(Elem::f32, {to.dim(longest + "1"), to.dim(longest + "2"), 3}));
+  Expr last = x;
+  for (const std::string& name : {longest + "/a", longest + "/b", accents, longest, longest, std::string("bad\xff")}) {
+    const auto id = to.append(ops::Neg, {last.value}, {}, {true}, name);
+    ASSERT_TRUE(id);
+    last = {&to, graph.node(*id).out[0]};
+    to.name_value(last.value, name);
+  }
+  to.output("y", last);
+  const Graph again = through_a_file(graph);
+  EXPECT_EQ(again.hash(), graph.hash()) << "names do not count, and different symbols stay different";
+  EXPECT_EQ(again.input_names(), graph.input_names());
+  std::set<std::string> names;
+  for (const NodeId id : again.main().nodes) {
+    const std::string& name = again.node(id).name;
+    EXPECT_LE(name.size(), most);
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
+}
+
+TEST(Export, RefusesNamesOfPortsThatALoadRefuses) {
+  const std::string too_long(LoadLimits{}.name_bytes + 1, 'n');
+  struct Row {
+    std::string input, output, says;
+  };
+  const Row rows[] = {{too_long, "y", "at most 4096 bytes, this one has 4097"},
+                      {"x", too_long, "output 'nnn"},
+                      {"", "y", "input 0 has no name"},
+                      {"x", "", "output 0 has no name"},
+                      {"x\xff", "y", "a name must be UTF-8"},
+                      {"x", "x", "output 'x' has the name of an input"}};
+  for (const Row& row : rows) {
+    Graph graph;
+    Builder to(graph);
+    const Expr x = to.input(row.input, Type::tensor(Elem::f32, {2}));
+    to.output(row.output, ops::Neg({x}));
+    expect_refused(onnx::export_model(graph), row.says);
+  }
+  Graph twice;
+  Builder to(twice);
+  const Expr x = to.input("x", Type::tensor(Elem::f32, {2}));
+  to.output("y", ops::Neg({x}));
+  to.output("y", ops::Abs({x}));
+  expect_refused(onnx::export_model(twice), "two outputs are called 'y'");
 }
 
 TEST(Export, KeepsBoundsOfSymbols) {
