@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/load_scope.h"
 #include "ir/op.h"
 #include "plan/bind.h"
 
@@ -135,6 +136,7 @@ void Needs::need(Dim d) {
 
 Status Needs::need_node(NodeId n) {
   if (nodes_[n.id]) return {};
+  FRAZIL_CHECK(check_load());
   nodes_[n.id] = true;
   FRAZIL_CHECK(need_form(n));
   const Node& node = graph_.node(n);
@@ -146,8 +148,10 @@ Status Needs::need_node(NodeId n) {
     if (!v) continue;
     for (Dim d : graph_.type(v).shape) need(d);
   }
-  for (const Graph::Assumption& a : graph_.assumptions()) {
-    if (a.stable == node.stable) need(a.predicate);
+  if (!node.blocks.empty()) {
+    for (const Graph::Assumption& a : graph_.assumptions()) {
+      if (a.stable == node.stable) need(a.predicate);
+    }
   }
   for (BlockId b : node.blocks) {
     for (Value v : graph_.block(b).results) need(v);

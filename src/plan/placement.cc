@@ -207,13 +207,10 @@ Placements::Placements(const Graph& graph, Scope& scope, const Needs& needs, con
     : of_(graph.value_count()) {
   PlacementFinder finder(graph, scope, needs, fusion, flows, appends, rows_enabled, *this);
   // Inner regions first: what they take is asked for by outer ones.
-  const auto depth = [&](NodeId n) {
-    int levels = 0;
-    for (BlockId b = graph.node(n).parent; b != Graph::kMain; b = graph.block(b).parent) ++levels;
-    return levels;
-  };
+  std::vector<std::uint32_t> depth(graph.block_count());
+  for (std::uint32_t b = 1; b < depth.size(); ++b) depth[b] = depth[graph.block(BlockId{b}).parent.id] + 1;
   std::vector<NodeId> order = flows.regions();
-  std::ranges::stable_sort(order, std::ranges::greater{}, depth);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](NodeId n) { return depth[graph.node(n).parent.id]; });
   for (NodeId region : order) finder.region(region);
 }
 
