@@ -40,6 +40,15 @@ Port port_of(const Graph& graph, Value value, const std::string& name) {
   return port;
 }
 
+/// Extents as text repeat what their expressions share.
+void count_port(const Port& port, std::size_t& bytes) {
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  bytes += 2 * port.type.size();
+  if (bytes <= kMostBytes) return;
+  refuse(frazil::Code::limit, "'{}': the types of inputs and outputs take more than {} bytes as text", port.name,
+         kMostBytes);
+}
+
 ImportOptions import_options(const LoadOptions& options) {
   LoadBounds bounds = bounds_of(options);
   return {.limits = bounds.limits,
@@ -96,12 +105,15 @@ Model Access::model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds boun
   auto impl = std::make_shared<Model::Impl>();
   impl->policy = std::move(policy);
   impl->bounds = std::move(bounds);
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < graph.main().params.size(); ++i) {
     impl->inputs.push_back(port_of(graph, graph.main().params[i], graph.input_names()[i]));
     impl->inputs.back().optional |= graph.input_default(i) != nullptr;
+    count_port(impl->inputs.back(), bytes);
   }
   for (std::size_t i = 0; i < graph.main().results.size(); ++i) {
     impl->outputs.push_back(port_of(graph, graph.main().results[i], graph.output_names()[i]));
+    count_port(impl->outputs.back(), bytes);
   }
   impl->output_names = std::make_shared<const std::vector<std::string>>(graph.output_names());
   impl->graph = std::make_shared<const Graph>(std::move(graph));

@@ -74,6 +74,10 @@ Status Lowering::advance() {
 
 Status Lowering::lower(BlockId block, std::span<const NodeId> nodes) {
   const NodeRun run = describe_run(w_, fusion_, nodes);
+  if (run.is_local) {
+    for (NodeId id : nodes) FRAZIL_CHECK(nodes_.lower(id));
+    return {};
+  }
   PlannedSection planned{.block = block, .begin = w_.here(), .section = sections_.find(run.hash)};
   planned.found = planned.section != nullptr;
   if (planned.found) {

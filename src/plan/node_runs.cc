@@ -120,11 +120,37 @@ std::span<const NodeId> NodeRuns::at(BlockId block, std::size_t begin) const {
 namespace {
 
 constexpr std::size_t kSmallConstant = 4096;  // bytes; the planner reads the elements of no larger one
+constexpr std::size_t kLongExtent = 512;      // symbols, numbers and operators, each counted where it occurs
+
+/// Tells which extents are long as text, in time that depends on their distinct parts: a text repeats parts, and can
+/// double with each of them.
+class ExtentLengths {
+ public:
+  explicit ExtentLengths(const Scope& scope) : scope_(scope) {}
+
+  bool is_long(Dim d) {
+    if (d.is_const()) return false;
+    const std::size_t first = program_.code.size();
+    const std::uint32_t at = scope_.emit(d, program_, known_);
+    lengths_.resize(program_.registers, 1);
+    for (const DimProgram::Ins& ins : std::span(program_.code).subspan(first)) {
+      if (ins.op == DimProgram::Op::constant) continue;
+      lengths_[ins.dst] = std::min(lengths_[ins.a] + lengths_[ins.b] + 1, kLongExtent);
+    }
+    return lengths_[at] >= kLongExtent;
+  }
+
+ private:
+  const Scope& scope_;
+  DimProgram program_;
+  DimRegisters known_;
+  std::vector<std::size_t> lengths_;  ///< per register
+};
 
 class RunHasher {
  public:
   RunHasher(const PlanWriter& writer, const Fusion& fusion)
-      : w_(writer), fusion_(fusion), dims_(writer.scope, DimText::Rename::all) {}
+      : w_(writer), fusion_(fusion), dims_(writer.scope, DimText::Rename::all), lengths_(writer.scope) {}
 
   NodeRun run(std::span<const NodeId> nodes) {
     run_.nodes.assign(nodes.begin(), nodes.end());
@@ -139,7 +165,11 @@ class RunHasher {
  private:
   void number(std::uint64_t n) { h_.add(n); }
   void text(std::string_view s) { h_.add(s.size()).add(s); }
-  void dim(Dim d) { d.is_const() ? number(static_cast<std::uint64_t>(d.value())) : text(dims_.str(d)); }
+  void dim(Dim d) {
+    if (d.is_const()) return number(static_cast<std::uint64_t>(d.value()));
+    if (!run_.is_local) run_.is_local = lengths_.is_long(d);
+    if (!run_.is_local) text(dims_.str(d));
+  }
   void dims(std::span<const Dim> list) {
     number(list.size());
     for (Dim d : list) dim(d);
@@ -221,8 +251,12 @@ class RunHasher {
     number(at->second);
     if (!is_new) return;
     run_.values.push_back(v);
-    const Type& type = w_.graph.type(v);
-    text(dims_.str(type));
+    for (const Type* t = &w_.graph.type(v); t != nullptr; t = t->item.get()) {
+      number(static_cast<std::uint64_t>(t->kind));
+      number(static_cast<std::uint64_t>(t->elem));
+      number(t->ranked);
+      dims(t->shape);
+    }
     number(w_.needs.value(v));
     if (const auto* known = w_.graph.known_value(v)) dims(*known);
     if (const Constant* c = w_.graph.constant(v)) {
@@ -253,6 +287,7 @@ class RunHasher {
   const PlanWriter& w_;
   const Fusion& fusion_;
   DimText dims_;
+  ExtentLengths lengths_;
   Hasher h_;
   NodeRun run_;
   std::unordered_map<std::uint32_t, std::uint32_t> number_;            // per value: in run_.values

@@ -35,6 +35,8 @@ struct NodeRun {
   std::vector<Value> values;
   std::vector<SymbolId> symbols;
   std::uint64_t hash = 0;
+  /// It has extents that are too long to be compared with those of other graphs: its steps become no section.
+  bool is_local = false;
 };
 
 /// Precondition: what the run reads has its slots in `writer`.

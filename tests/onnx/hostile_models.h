@@ -133,6 +133,22 @@ inline Message symbols(int n) {
                                        initializer("one", Tensor::of<float>({1}, {1}))}}));
 }
 
+/// An extent whose text doubles 30 times, and n nodes that have it.
+inline Message long_extents(int n) {
+  std::vector<NodeSpec> nodes{{"Shape", {"x"}, {"s0"}}};
+  for (int i = 0; i < 30; ++i) {
+    nodes.push_back({"Add", {numbered("s", i), "one"}, {numbered("t", i)}});
+    nodes.push_back({"Mul", {numbered("t", i), numbered("s", i)}, {numbered("s", i + 1)}});
+  }
+  nodes.push_back({"Expand", {"y0", "s30"}, {"v0"}});
+  for (int i = 0; i < n; ++i) nodes.push_back({"Neg", {numbered("v", i)}, {numbered("v", i + 1)}});
+  return model(graph({.nodes = std::move(nodes),
+                      .inputs = {f32("x", {"A"})},
+                      .outputs = {value(numbered("v", n))},
+                      .initializers = {initializer("one", Tensor::of<std::int64_t>({1}, {1})),
+                                       initializer("y0", Tensor::of<float>({1}, {1}))}}));
+}
+
 /// A value of n axes, and n nodes on it.
 inline Message axes(int n) {
   std::vector<NodeSpec> nodes;
@@ -280,6 +296,7 @@ inline constexpr Family kFamilies[] = {
     {"loops inside each other", deep_loops, 20, 6'000},
     {"long names", long_names, 8, 40},
     {"symbols", symbols, 20, 3'000},
+    {"long extents", long_extents, 20, 20'000},
     {"axes", axes, 100, 30'000},
     {"folded constants", folded, 10, 10'000},
     {"text that doubles", doubled_text, 10, 60},
