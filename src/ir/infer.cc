@@ -9,6 +9,7 @@
 #include "ir/builder.h"
 #include "ir/inference.h"
 #include "ir/known_value.h"
+#include "ir/most_axes.h"
 
 namespace frazil {
 namespace {
@@ -218,6 +219,10 @@ Status check_extents(InferCx& cx) {
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
     if (!cx.wants(i)) continue;
     const Shape& shape = cx.graph().type(cx.node().out[i]).shape;
+    if (shape.size() > kMostAxes) {
+      return fail(Code::limit, "{}: output '{}' would have {} axes, at most {} are allowed",
+                  cx.graph().describe(cx.id()), port_at(cx.node().op->outputs, i).name, shape.size(), kMostAxes);
+    }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (!shape[axis].is_const() || shape[axis].value() >= 0) continue;
       return cx.error("output '{}' would have the negative extent {} along axis {}",

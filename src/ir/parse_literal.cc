@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "ir/most_axes.h"
 #include "ir/text.h"
 #include "ir/text_literal.h"
 
@@ -21,7 +22,7 @@ Result<Sizes> read_sizes(Tokens& tokens) {
     const std::string_view word = tokens.peek_str();
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
     if (error != std::errc() || end != word.data() + word.size() || size < 0) return tokens.expected("an extent");
-    if (sizes.size() == kMaxRank) return tokens.error(tokens.peek(), "more than {} axes", kMaxRank);
+    if (sizes.size() == kMostAxes) return tokens.error(tokens.peek(), "more than {} axes", kMostAxes);
     sizes.push_back(size);
     tokens.next();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ir/most_axes.h"
 #include "ir/text_access.h"
 #include "sym/name.h"
 
@@ -107,7 +108,7 @@ Result<Shape> TypeReader::read_shape(const Type* expected) {
       last = tokens_.peek();
     }
     const std::size_t axis = shape.size();
-    if (axis == kMaxRank) return tokens_.error(first, "more than {} axes", kMaxRank);
+    if (axis == kMostAxes) return tokens_.error(first, "more than {} axes", kMostAxes);
     const bool match = expected && expected->is_tensor() && axis < expected->rank();
     FRAZIL_TRY(const Dim dim, read_dim(first, last, match ? &expected->shape[axis] : nullptr));
     shape.push_back(dim);

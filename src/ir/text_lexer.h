@@ -23,9 +23,6 @@ struct Token {
   std::uint32_t match = 0;  ///< brackets: index of the matching token
 };
 
-/// Largest rank of a type or literal.
-inline constexpr std::size_t kMaxRank = 1024;
-
 /// The tokens of a text and a read position. Brackets () [] {} are matched when the text is read. `;` starts a comment.
 class Tokens {
  public:

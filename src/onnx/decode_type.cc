@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ir/most_axes.h"
 #include "onnx/decode.h"
 
 namespace frazil::onnx {
@@ -68,6 +69,7 @@ class TypeReader {
     FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       if (tag != 1) return false;
       FRAZIL_TRY(const Bytes dim, message_field(reader));
+      if (dims.size() == kMostAxes) return fail(Code::limit, "it has more than {} axes", kMostAxes);
       FRAZIL_TRY(dims.emplace_back(), dimension(dim));
       return true;
     }));

@@ -282,6 +282,8 @@ struct Family {
   Message (*make)(int n);
   int small;  ///< a file of a few kilobytes
   int large;  ///< of about a megabyte, or where a limit is met
+  /// Otherwise work or memory grows faster at first, until a limit ends it.
+  bool is_linear = true;
 };
 
 inline constexpr Family kFamilies[] = {
@@ -293,11 +295,11 @@ inline constexpr Family kFamilies[] = {
     {"functions in a chain", [](int n) { return functions(n, 1, false); }, 50, 19'000},
     {"functions that double", [](int n) { return functions(n, 2, false); }, 10, 60},
     {"functions that call themselves", [](int n) { return functions(n, 1, true); }, 50, 19'000},
-    {"loops inside each other", deep_loops, 20, 6'000},
+    {"loops inside each other", deep_loops, 20, 6'000, false},
     {"long names", long_names, 8, 40},
     {"symbols", symbols, 20, 3'000},
     {"long extents", long_extents, 20, 20'000},
-    {"axes", axes, 100, 30'000},
+    {"axes", axes, 100, 30'000, false},
     {"folded constants", folded, 10, 10'000},
     {"text that doubles", doubled_text, 10, 60},
     {"attributes", attributes, 100, 40'000},
