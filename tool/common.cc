@@ -66,8 +66,15 @@ void add_load_limits(CLI::App& app, Loading& loading) {
       ->check(whole_number());
   app.add_option("--load-deadline", loading.deadline_ms,
                  "Maximum duration of loading a model, and again of planning it, in milliseconds, 0: none")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("MS");
+      ->type_name("MS")
+      ->check(CLI::Validator(
+          [](const std::string& text) -> std::string {
+            double value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            if (error == std::errc() && end == text.data() + text.size() && value >= 0) return {};
+            return fmt::format("expected milliseconds, at least 0, got '{}'", text);
+          },
+          ""));
 }
 
 void add_common(CLI::App& app, Common& common) {

@@ -119,5 +119,17 @@ TEST(PlanVerifier, RefusesWhatOneEditBreaks) {
   }
 }
 
+/// What is defined at a step that is jumped back to is known from the way there alone.
+TEST(PlanVerifier, RefusesAJumpBackToAStepThatWasNotPassed) {
+  Plan plan;
+  plan.registers = 1;
+  plan.steps = {{.body = step::Jump{2}}, {.body = step::Set{0, 1}}, {.body = step::Again{1}}, {.body = step::Halt{}}};
+  const Status status = verify(plan);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("step 2 (again) jumps back to step 1, which was not passed"));
+  plan.steps[0].body = step::Jump{1};
+  EXPECT_TRUE(verify(plan));
+}
+
 }  // namespace
 }  // namespace frazil::test
