@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz coverage format lint clean
+.PHONY: help install-deps configure build test test-all test-isas demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz mutants coverage format lint clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -96,6 +96,10 @@ fuzz:  ## run the fuzzers; TARGET=text_fuzz FUZZ_SECONDS=600 runs one of them fo
 	@scripts/install-deps.sh --dev
 	@$(MAKE) --no-print-directory build PRESET=fuzz
 	@fuzz/run.sh build-fuzz
+
+mutants:  ## change sources in MUTANTS places (400), one at a time, and list the changes that no test notices
+	@scripts/install-deps.sh --test
+	@scripts/mutate.py --count $(or $(MUTANTS),400)
 
 format:  ## format the sources in place
 	@scripts/format.sh

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 packages=(
-  g++ make cmake ninja-build ccache pkg-config python3
+  g++ make cmake ninja-build ccache mold pkg-config python3
   libprotozero-dev libtbb-dev libre2-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libssl-dev
   libboost-dev libboost-context-dev libsimdjson-dev libnghttp2-dev zlib1g-dev libyaml-cpp-dev llvm-19-dev clang-19
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev

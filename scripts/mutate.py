@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""Mutation testing: changes one place of a source at a time and reports which changes no test notices.
+
+    mutate.py [--count N] [--seed N] [--folder NAME]... [--file PATH]... [--seconds N] [--report FILE]
+
+Works in a checkout of HEAD of its own (build-mutants/tree) with a build beside it, so that the working tree stays as it
+is. A mutant changes one operator, constant, condition or statement. It is
+
+    invalid     if it does not compile,
+    same        if its object file has the same bytes: the change has no effect,
+    killed      if a test fails, crashes or exceeds its time,
+    survived    otherwise.
+
+The score is killed / (killed + survived). A report of earlier runs is continued: mutants in it are not run again.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+HOME = ROOT / "build-mutants"
+TREE = HOME / "tree"
+BUILD = HOME / "build"
+
+# The sources of a group, the test programs that must notice a change in them (the quickest first), and gtest filters.
+GROUPS = {
+    "exec": (["src/exec/*.cc"], ["concurrent", "api", "debug", "inject", "error", "suite"]),
+    "code": (["src/code/*.cc"], ["tile", "concurrent", "api", "suite"]),
+    "plan": (
+        ["src/plan/memory.cc", "src/plan/together.cc", "src/plan/resume.cc", "src/plan/verify_plan*.cc"],
+        ["plan", "concurrent", "api", "suite"],
+    ),
+    "lazy": (["src/lazy/*.cc"], ["api"]),
+    "server": (
+        ["server/state*.cc", "server/tenants.cc", "server/batch*.cc", "server/http_*.cc", "server/wire.cc"],
+        ["server"],
+    ),
+}
+
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#[^\n]*(?:\\\n[^\n]*)*', re.S | re.M)
+
+# What stands in a line, and what takes its place. Binary operators have spaces around them in formatted sources.
+OPERATORS = [
+    (r" < ", [" <= ", " > "]),
+    (r" > ", [" >= ", " < "]),
+    (r" <= ", [" < "]),
+    (r" >= ", [" > "]),
+    (r" == ", [" != "]),
+    (r" != ", [" == "]),
+    (r" && ", [" || "]),
+    (r" \|\| ", [" && "]),
+    (r" \+ ", [" - "]),
+    (r" - ", [" + "]),
+    (r" \* ", [" + "]),
+    (r" / ", [" * "]),
+    (r" % ", [" / "]),
+    (r" \+= ", [" -= ", " = "]),
+    (r" -= ", [" += "]),
+    (r" \|= ", [" &= ", " = "]),
+    (r"\+\+", ["--"]),
+    (r"(?<=[(=,\s])!(?=[\w(])", [""]),
+    (r"\bstd::min\b", ["std::max"]),
+    (r"\bstd::max\b", ["std::min"]),
+    (r"\bany_of\b", ["all_of", "none_of"]),
+    (r"\ball_of\b", ["any_of"]),
+    (r"\btrue\b", ["false"]),
+    (r"\bfalse\b", ["true"]),
+    (r"(?<![\w.'])0(?![\w.'])", ["1"]),
+    (r"(?<![\w.'])1(?![\w.'])", ["0", "2"]),
+    (r"(?<![\w.'])([2-9]|[1-9]\d+)(?![\w.'])", ["{0}+1"]),
+    (r"\bcontinue;", ["break;"]),
+    (r"\bbreak;", ["continue;"]),
+]
+CONDITION = re.compile(r"^(\s*(?:\} else )?if (?:constexpr )?\()(?!const |auto |.*;)(.+)(\)(?: \{| \[\[\w+\]\]| return.*;| continue;| break;)?)$")
+STATEMENT = re.compile(r"^\s*(?:[\w:.\->\[\]()*]+(?:\(.*\)|\s(?:=|\+=|-=|\|=)\s.*|\+\+|--)|\+\+.*|FRAZIL_CHECK\(.*\));$")
+DECLARATION = re.compile(r"^\s*(?:return|const|auto|static|using|constexpr|throw|delete|friend|goto|case|default)\b")
+
+
+def blank(text):
+    """The text with comments, strings and directives as spaces."""
+    return TOKEN.sub(lambda t: re.sub(r"[^\n]", " ", t[0]), text)
+
+
+def mutants_of_line(line, code):
+    """Each (kind, changed line) of a line; `code` is the line without comments and strings."""
+    for pattern, replacements in OPERATORS:
+        for hit in re.finditer(pattern, code):
+            for to in replacements:
+                yield "operator", line[: hit.start()] + to.format(hit[0]) + line[hit.end() :]
+    if (hit := CONDITION.match(code)) and hit[2].count("(") == hit[2].count(")"):
+        inner = line[hit.start(2) : hit.end(2)]
+        yield "condition", line[: hit.start(2)] + f"!({inner})" + line[hit.end(2) :]
+    if STATEMENT.match(code) and not DECLARATION.match(code) and code.count("(") == code.count(")"):
+        yield "statement", line[: len(line) - len(line.lstrip())] + ";"
+
+
+def mutants_of(path):
+    text = (TREE / path).read_text()
+    lines, codes = text.split("\n"), blank(text).split("\n")
+    for number, (line, code) in enumerate(zip(lines, codes), 1):
+        if "template <" in code or "static_assert" in code or "requires" in code:
+            continue
+        for kind, changed in mutants_of_line(line, code):
+            if changed != line:
+                yield {"file": path, "line": number, "kind": kind, "from": line.strip(), "to": changed}
+
+
+def run(command, seconds, **options):
+    """The exit status; None if it took longer."""
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, **options
+    ) as process:
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return None
+
+
+def checkout():
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    if not TREE.exists():
+        HOME.mkdir(exist_ok=True)
+        subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
+        subprocess.run(["git", "worktree", "add", "--detach", str(TREE), head], cwd=ROOT, check=True)
+    subprocess.run(["git", "checkout", "-q", "--detach", "--force", head], cwd=TREE, check=True)
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DFRAZIL_BENCH=OFF", "-DFRAZIL_EXAMPLES=OFF", "-DFRAZIL_PYTHON=OFF"]
+    subprocess.run(["cmake", "--preset", "release", "-B", str(BUILD), *options], cwd=TREE, check=True)
+    return head
+
+
+def object_of(path):
+    found = list(BUILD.glob(f"**/{path.rsplit('/', 1)[-1]}.o"))
+    folder = path.split("/")[-2]
+    found = [o for o in found if f"/{folder}/" in str(o) and "tests" not in o.relative_to(BUILD).parts]
+    return found[0] if found else None
+
+
+class Tests:
+    """The test programs of a group, with the time that each takes on unchanged code."""
+
+    def __init__(self, names, build_seconds):
+        self.targets = [f"frazil_test_{name}" for name in names]
+        self.build_seconds = build_seconds
+        self.environment = dict(os.environ, FRAZIL_CODE_CACHE=str(HOME / "code"), FRAZIL_SHARED=str(ROOT.parent / "shared"))
+        self.seconds = {}
+
+    def build(self):
+        return run(["ninja", "-C", str(BUILD), *self.targets, "frazil_tool"], self.build_seconds)
+
+    def command(self, target):
+        return [str(BUILD / "tests" / target), "--gtest_fail_fast", "--gtest_brief=1"]
+
+    def measure(self):
+        for target in self.targets:
+            begin = time.monotonic()
+            if run(self.command(target), 3600, env=self.environment, cwd=HOME) != 0:
+                sys.exit(f"{target} fails on unchanged code")
+            self.seconds[target] = time.monotonic() - begin
+        self.targets.sort(key=self.seconds.get)
+
+    def killer(self):
+        """The first program that notices, or None."""
+        for target in self.targets:
+            limit = 10 + 4 * self.seconds[target]
+            status = run(self.command(target), limit, env=self.environment, cwd=HOME)
+            if status != 0:
+                return f"{target} ({'time' if status is None else status})"
+        return None
+
+
+def judge(mutant, tests):
+    path = TREE / mutant["file"]
+    original = path.read_text()
+    before = object_of(mutant["file"]).read_bytes()
+    lines = original.split("\n")
+    lines[mutant["line"] - 1] = mutant["to"]
+    try:
+        path.write_text("\n".join(lines))
+        if tests.build() != 0:
+            return "invalid", None
+        if object_of(mutant["file"]).read_bytes() == before:
+            return "same", None
+        killer = tests.killer()
+        return ("survived", None) if killer is None else ("killed", killer)
+    finally:
+        path.write_text(original)
+
+
+def score_line(name, results):
+    counts = collections.Counter(r["result"] for r in results)
+    judged = counts["killed"] + counts["survived"]
+    share = f"{100 * counts['killed'] / judged:.0f} %" if judged else "-"
+    return f"{name:10} {len(results):5} {counts['invalid']:8} {counts['same']:5} {counts['killed']:7} {counts['survived']:9} {share:>6}"
+
+
+def report(results):
+    print(f"{'group':10} {'tried':>5} {'invalid':>8} {'same':>5} {'killed':>7} {'survived':>9} {'score':>6}")
+    for name in GROUPS:
+        if own := [r for r in results if r["group"] == name]:
+            print(score_line(name, own))
+    print(score_line("all", results))
+    for r in results:
+        if r["result"] == "survived":
+            print(f"\n{r['file']}:{r['line']}: {r['kind']}\n  - {r['from']}\n  + {r['to'].strip()}")
+
+
+def chosen(groups, files, count, seed):
+    """The mutants to try, as (group, mutant), the same for the same seed; groups have shares of about equal size."""
+    picked = []
+    for name in groups:
+        paths = sorted(
+            str(p.relative_to(TREE)) for pattern in GROUPS[name][0] for p in TREE.glob(pattern) if p.suffix == ".cc"
+        )
+        if files:
+            paths = [p for p in paths if p in files]
+        of_group = [m for p in paths for m in mutants_of(p)]
+        random.Random(f"{seed} {name}").shuffle(of_group)
+        picked += [(name, m) for m in of_group[: -(-count // len(groups))]]
+    return picked
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", action="append", choices=list(GROUPS))
+    parser.add_argument("--file", action="append", default=[])
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
+    parser.add_argument("--build-seconds", type=float, default=900)
+    parser.add_argument("--report", type=pathlib.Path, default=HOME / "report.json")
+    parser.add_argument("--list", action="store_true", help="print the mutants without running them")
+    options = parser.parse_args()
+    begin = time.monotonic()
+    head = checkout()
+    groups = options.folder or list(GROUPS)
+    todo = chosen(groups, options.file, options.count, options.seed)
+    if options.list:
+        for group, m in todo:
+            print(f"{group} {m['file']}:{m['line']}: {m['kind']}: {m['from']}  ->  {m['to'].strip()}")
+        return
+    results = json.loads(options.report.read_text()) if options.report.exists() else []
+    known = {(r["file"], r["from"], r["to"]) for r in results}
+    tests = {}
+    for group, mutant in todo:
+        if time.monotonic() - begin > options.seconds:
+            break
+        if (mutant["file"], mutant["from"], mutant["to"]) in known:
+            continue
+        if group not in tests:
+            tests[group] = Tests(GROUPS[group][1], options.build_seconds)
+            if run(["ninja", "-C", str(BUILD), *tests[group].targets, "frazil_tool"], None) != 0:
+                sys.exit(f"the tests of {group} do not build")
+            tests[group].measure()
+        result, killer = judge(mutant, tests[group])
+        results.append({"group": group, **mutant, "result": result, "by": killer, "commit": head})
+        options.report.write_text(json.dumps(results, indent=1))
+        print(f"{result:9} {mutant['file']}:{mutant['line']} {killer or ''}", file=sys.stderr, flush=True)
+    report(results)
+    shutil.rmtree(HOME / "code", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
