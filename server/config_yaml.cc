@@ -278,6 +278,23 @@ PathConfig read_paths(const YamlNode& node) {
   return paths;
 }
 
+std::vector<std::string> read_host_names(const YamlNode& node) {
+  std::vector<std::string> names = read_names(node);
+  for (const YamlNode& item : node.items()) {
+    if (item.name().find_first_of(":/ ") != std::string::npos) item.expected("a host name without a port");
+  }
+  return names;
+}
+
+NetworkConfig read_network(const YamlNode& node) {
+  NetworkConfig network;
+  node.fields({{"model_control", [&](const YamlNode& x) { network.model_control = x.boolean(); }},
+               {"replay", [&](const YamlNode& x) { network.replay = x.boolean(); }},
+               {"tensors", [&](const YamlNode& x) { network.tensors = x.boolean(); }},
+               {"host_names", [&](const YamlNode& x) { network.host_names = read_host_names(x); }}});
+  return network;
+}
+
 ServerConfig config_from(const YamlNode& root) {
   ServerConfig config;
   if (root.is_null()) return config;
@@ -286,6 +303,7 @@ ServerConfig config_from(const YamlNode& root) {
   };
   root.fields({{"models", read_models},
                {"tenants", [&](const YamlNode& x) { config.tenants = read_tenants(x); }},
+               {"network", [&](const YamlNode& x) { config.network = read_network(x); }},
                {"state", [&](const YamlNode& x) { config.state = read_state(x); }},
                {"paths", [&](const YamlNode& x) { config.paths = read_paths(x); }}});
   return config;

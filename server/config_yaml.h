@@ -25,6 +25,7 @@ namespace frazil::server {
 ///       canary: {rtol: 0.001, atol: 1e-7}
 ///   tenants:
 ///     - {name: NAME (*), keys: [KEY] (*), max_waiting: 32, requests_per_second: 100, models: [NAME], admin: false}
+///   network: {model_control: false, replay: false, tensors: false, host_names: [NAME]}
 ///   state: {memory: 256MiB, max_sequences: 100000, folder: PATH, redis: "HOST:PORT", redis_prefix: "frazil:"}
 ///   paths: {ring: 1000, sample: 1.0, inputs: false, otlp: "HOST:PORT", check: 0.01}
 ///

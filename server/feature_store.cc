@@ -341,8 +341,8 @@ struct FeaturesParts {
 
 class FeaturesNode : public HostNode {
  public:
-  FeaturesNode(std::string name, FeaturesParts parts)
-      : HostNode(std::move(name), "features"), parts_(std::move(parts)) {}
+  FeaturesNode(std::string name, FeaturesParts parts, const HostScope& scope)
+      : HostNode(std::move(name), "features", scope), parts_(std::move(parts)) {}
 
  protected:
   void start(Flow flow, Then then) const override {
@@ -548,7 +548,7 @@ HostStep read_features_step(const YamlNode& node, const std::string& name, const
   } catch (const api::Error& error) {
     node.at("redis").fail(error.what());
   }
-  step.node = std::make_unique<FeaturesNode>(name, std::move(parts));
+  step.node = std::make_unique<FeaturesNode>(name, std::move(parts), scope);
   return step;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "server/json_tensor.h"
-#include "server/json_text.h"
 #include "server/port.h"
 
 namespace frazil::server {
@@ -62,62 +61,52 @@ InferRequest read_generate(std::string_view body, const Served& served) {
 
 namespace {
 
-constexpr std::string_view kEvent = "data: ", kEventEnd = "\n\n";
-
-/// Up to the object's end.
-void append_fields(std::string& json, const InferResponse& response) {
-  json += R"({"model_name":)";
-  append_json(json, response.model);
-  json += R"(,"model_version":)";
-  append_json(json, response.version);
-  if (!response.id.empty()) {
-    json += R"(,"id":)";
-    append_json(json, response.id);
-  }
+/// Writes the object's members up to its end.
+void write_fields(JsonText& json, const InferResponse& response) {
+  json.member("model_name", response.model);
+  json.member("model_version", response.version);
+  if (!response.id.empty()) json.member("id", response.id);
   for (const auto& [name, value] : response.outputs) {
-    if (!value.is_tensor()) refuse("output '" + name + "' is no tensor, and the protocol has no form for it");
-    json += ',';
-    append_json(json, name);
-    json += value.count() == 1 ? ":" : ":[";
-    append_elements(json, value, "output '" + name + "'");
-    if (value.count() != 1) json += ']';
+    const std::string what = "output '" + name + "'";
+    if (!value.is_tensor()) refuse(what + " is no tensor, and the protocol has no form for it");
+    json.key(name);
+    if (value.count() != 1) json.begin_array();
+    write_elements(json, value, what);
+    if (value.count() != 1) json.end_array();
   }
 }
 
-Reply event(std::string_view begin) {
-  Reply reply{.type = std::string(kEventStream), .headers = {{"Cache-Control", "no-store"}}};
-  (reply.body = kEvent) += begin;
-  return reply;
+/// A server-sent event of the data.
+Reply event(const std::string& data) {
+  return {
+      .type = std::string(kEventStream), .headers = {{"Cache-Control", "no-store"}}, .body = "data: " + data + "\n\n"};
 }
 
 }  // namespace
 
 Reply write_generate(const InferResponse& response) {
-  Reply reply;
-  append_fields(reply.body, response);
-  reply.body += '}';
-  return reply;
+  JsonText json;
+  json.begin_object();
+  write_fields(json, response);
+  json.end_object();
+  return {.body = json.take()};
 }
 
 Reply write_part_event(const InferResponse& response) {
-  Reply reply = event("");
-  append_fields(reply.body, response);
-  (reply.body += '}') += kEventEnd;
+  Reply reply = event(write_generate(response).body);
   reply.more = true;
   return reply;
 }
 
 Reply write_last_event(const InferResponse& response) {
-  Reply reply = event("");
-  append_fields(reply.body, response);
-  (reply.body += R"(,"triton_final_response":true})") += kEventEnd;
-  return reply;
+  JsonText json;
+  json.begin_object();
+  write_fields(json, response);
+  json.member("triton_final_response", true);
+  json.end_object();
+  return event(json.take());
 }
 
-Reply write_error_event(const Refusal& refusal) {
-  Reply reply = event(error_reply(refusal.status(), refusal.what()).body);
-  reply.body += kEventEnd;
-  return reply;
-}
+Reply write_error_event(const Refusal& refusal) { return event(error_reply(refusal.status(), refusal.what()).body); }
 
 }  // namespace frazil::server

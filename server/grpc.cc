@@ -33,34 +33,43 @@ GrpcReply message_of(std::string bytes) {
 
 using Bytes = std::string_view;
 
-std::string server_live(Service&, Bytes) { return proto::write_truth(true); }
-std::string server_ready(Service& service, Bytes) { return proto::write_truth(!service.why_not_ready()); }
+/// A call that is answered immediately.
+struct Quick {
+  Service& service;
+  Bytes message;
+  const Tenants::Asker& asker;
+};
 
-std::string model_ready(Service& service, Bytes message) {
-  const auto [name, version] = proto::read_model_name(message);
-  return proto::write_truth(service.repository()->find(name, version) != nullptr);
+std::string server_live(const Quick&) { return proto::write_truth(true); }
+std::string server_ready(const Quick& call) { return proto::write_truth(!call.service.why_not_ready()); }
+
+std::string model_ready(const Quick& call) {
+  const auto [name, version] = proto::read_model_name(call.message);
+  return proto::write_truth(call.service.repository()->find(name, version) != nullptr);
 }
 
-std::string server_metadata(Service& service, Bytes) {
-  return proto::write_server_metadata(service.version(), kExtensions);
+std::string server_metadata(const Quick& call) {
+  return proto::write_server_metadata(call.service.version(), kExtensions);
 }
 
-std::string model_metadata(Service& service, Bytes message) {
-  const auto [name, version] = proto::read_model_name(message);
-  const auto served = service.find(name, version);
-  return proto::write_model_metadata(*served, service.repository()->versions(name));
+std::string model_metadata(const Quick& call) {
+  const auto [name, version] = proto::read_model_name(call.message);
+  const auto served = call.service.find(name, version);
+  return proto::write_model_metadata(*served, call.service.repository()->versions(name));
 }
 
-std::string model_config(Service& service, Bytes message) {
-  const auto [name, version] = proto::read_model_name(message);
-  return proto::write_model_config(*service.find(name, version));
+std::string model_config(const Quick& call) {
+  const auto [name, version] = proto::read_model_name(call.message);
+  return proto::write_model_config(*call.service.find(name, version));
 }
 
-std::string model_statistics(Service& service, Bytes message) {
-  const auto [name, version] = proto::read_model_name(message);
-  if (name.empty()) return proto::write_model_statistics(service.repository()->all());
-  const auto served = service.find(name, version);
-  return proto::write_model_statistics(version.empty() ? service.repository()->versions(name) : std::vector{served});
+/// Without a name, of all models that the caller may use.
+std::string model_statistics(const Quick& call) {
+  const auto [name, version] = proto::read_model_name(call.message);
+  if (name.empty()) return proto::write_model_statistics(call.service.models_of(call.asker), call.asker);
+  const auto served = call.service.find(name, version);
+  return proto::write_model_statistics(
+      version.empty() ? call.service.repository()->versions(name) : std::vector{served}, call.asker);
 }
 
 void expect_own_repository(const proto::RepositoryRequest& request) {
@@ -68,16 +77,16 @@ void expect_own_repository(const proto::RepositoryRequest& request) {
   throw Refusal(Http::unsupported, "repository_name '" + request.repository + "': the models of one folder are served");
 }
 
-std::string repository_index(Service& service, Bytes message) {
-  const proto::RepositoryRequest request = proto::read_repository_index(message);
+std::string repository_index(const Quick& call) {
+  const proto::RepositoryRequest request = proto::read_repository_index(call.message);
   expect_own_repository(request);
-  return proto::write_repository_index(*service.repository(), request.ready);
+  return proto::write_repository_index(*call.service.repository(), request.ready, call.asker);
 }
 
-std::string health_check(Service& service, Bytes message) {
-  const std::string asked = proto::read_health_check(message);
+std::string health_check(const Quick& call) {
+  const std::string asked = proto::read_health_check(call.message);
   if (!asked.empty() && asked != kInference) throw Refusal(Http::not_found, "there is no service '" + asked + "'");
-  return proto::write_health_check(service.why_not_ready() ? proto::Serving::no : proto::Serving::yes);
+  return proto::write_health_check(call.service.why_not_ready() ? proto::Serving::no : proto::Serving::yes);
 }
 
 // ---- what runs on workers ----
@@ -88,24 +97,32 @@ Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Cloc
       .asker = asker, .target = target, .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
 }
 
-/// Has something done for a request, by a worker or here, that has a place among those that wait until it is answered;
-/// refuses it where there is none. `target`: the model; null: it is for none.
+/// Has `start` start work for a request that holds a place among those that wait until it is answered. Refuses a
+/// request without a place. `target`: the model; null: none.
 template <class F>
-void on_worker(Service& service, const GrpcCall& call, const Served* target, Done done, F work) {
+void with_place(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work,
+                const std::function<void(std::function<void()>)>& start) {
   auto entered = service.enter(arriving(call.asker, call.deadline, target));
   if (!entered) return done(reply_of(entered.error()));
   const auto place = std::make_shared<Service::Place>(std::move(*entered));
-  Done answer = [place, done = std::move(done)](GrpcReply reply) {
+  Done answer = [place, done](GrpcReply reply) {
     if (!reply.more) place->reset();
     done(std::move(reply));
   };
-  service.start(target, call.spot, [answer = std::move(answer), work = std::move(work)]() mutable {
+  start([answer = std::move(answer), work = std::move(work)]() mutable {
     try {
       work(answer);
     } catch (...) {
       answer(reply_of(refusal_of_exception()));
     }
   });
+}
+
+/// On a worker, or on this thread.
+template <class F>
+void on_worker(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work) {
+  with_place(service, call, target, done, std::move(work),
+             [&](std::function<void()> started) { service.start(target, call.spot, std::move(started)); });
 }
 
 proto::RepositoryRequest read_change(Bytes message) {
@@ -120,19 +137,17 @@ proto::RepositoryRequest read_change(Bytes message) {
   return request;
 }
 
-void change(Service& service, const GrpcCall& call, Done done, void (Service::*change)(std::string_view)) {
-  on_worker(service, call, nullptr, std::move(done), [&service, call, change](const Done& answer) {
-    const std::string model = read_change(*call.message).model;
-    call.asker.check(model);
-    (service.*change)(model);
+void change(Service& service, const GrpcCall& call, const Done& done, void (Service::*change)(std::string_view)) {
+  const auto work = [&service, call, change](const Done& answer) {
+    (service.*change)(read_change(*call.message).model);
     answer({});
-  });
+  };
+  with_place(service, call, nullptr, done, work,
+             [&](std::function<void()> started) { service.change(std::move(started)); });
 }
 
-void load(Service& service, const GrpcCall& call, Done done) { change(service, call, std::move(done), &Service::load); }
-void unload(Service& service, const GrpcCall& call, Done done) {
-  change(service, call, std::move(done), &Service::unload);
-}
+void load(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::load); }
+void unload(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::unload); }
 
 /// How a method writes responses.
 struct Form {
@@ -146,8 +161,8 @@ constexpr Form kStreaming{.write = proto::write_stream_result, .write_part = pro
 /// Tells what comes of a request as replies.
 class Answer {
  public:
-  Answer(const Form& form, std::shared_ptr<const Served> served, std::shared_ptr<Caller> caller, Done done)
-      : form_(&form), served_(std::move(served)), caller_(std::move(caller)), done_(std::move(done)) {}
+  Answer(const Form& form, std::shared_ptr<const Served> served, const GrpcCall& call, Done done)
+      : form_(&form), served_(std::move(served)), caller_(call.caller), asker_(call.asker), done_(std::move(done)) {}
 
   /// Has the last response come behind all others, without outputs.
   void end_empty() { ends_empty_ = true; }
@@ -167,7 +182,8 @@ class Answer {
         outcome->outputs.clear();
       }
       GrpcReply reply = message_of(form_->write(*outcome));
-      served_->statistics().compute_output.add(Clock::now() - computed);
+      const auto wrote = Clock::now() - computed;
+      served_->count_for(asker_, [&](Statistics& s) { s.compute_output.add(wrote); });
       done_(std::move(reply));
     } catch (...) {
       done_(reply_of(refusal_of_exception()));
@@ -178,6 +194,7 @@ class Answer {
   const Form* form_;
   std::shared_ptr<const Served> served_;
   std::shared_ptr<Caller> caller_;
+  Tenants::Asker asker_;
   Done done_;
   bool ends_empty_ = false;
 };
@@ -191,10 +208,9 @@ bool take_empty_end(InferRequest& request) {
   throw Refusal(Http::bad_request, std::string("parameter ") + kKey + ": expected a bool");
 }
 
-/// The model of a request, which the caller may use. Throws Refusal.
+/// The model of a request. Throws Refusal.
 std::shared_ptr<const Served> target_of(const Service& service, const GrpcCall& call) {
   const auto [name, version] = proto::model_of_infer(*call.message);
-  call.asker.check(name);
   return service.find(name, version);
 }
 
@@ -208,14 +224,15 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
     message.request.sequence = in_session(call.session, std::move(message.request.sequence));
   }
   const bool empty_end = take_empty_end(message.request);
-  served->statistics().compute_input.add(Clock::now() - begun);
+  const auto read = Clock::now() - begun;
+  served->count_for(call.asker, [&](Statistics& s) { s.compute_input.add(read); });
   Call asked{.request = std::move(message.request),
              .caller = call.caller,
              .asker = call.asker,
              .arrived = call.arrived,
              .deadline = call.deadline,
              .trace = call.trace};
-  Answer answer(form, served, call.caller, done);
+  Answer answer(form, served, call, done);
   if (form.write_part != nullptr && !served->emitted().empty()) {
     if (empty_end) answer.end_empty();
     answer.begin_parts();
@@ -230,49 +247,61 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
 
 void infer(Service& service, const GrpcCall& call, Done done) {
   const auto target = target_of(service, call);
-  on_worker(service, call, target.get(), std::move(done),
+  on_worker(service, call, target.get(), done,
             [&service, call, target](const Done& answer) { run(service, call, target, kUnary, answer); });
 }
 
-/// As infer(), where an error is a message, so that the stream goes on.
 void stream_infer(Service& service, const GrpcCall& call, Done done) {
-  const Done tell = [message = call.message, done = std::move(done)](GrpcReply reply) {
+  const auto target = target_of(service, call);
+  on_worker(service, call, target.get(), done,
+            [&service, call, target](const Done& answer) { run(service, call, target, kStreaming, answer); });
+}
+
+/// Answers a message of a stream that has an error with a message, so that the stream goes on.
+Done told_in_stream(const GrpcCall& call, Done done) {
+  return [message = call.message, done = std::move(done)](GrpcReply reply) {
     if (reply.code == GrpcCode::ok) return done(std::move(reply));
     done(message_of(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
   };
-  try {
-    const auto target = target_of(service, call);
-    on_worker(service, call, target.get(), tell,
-              [&service, call, target](const Done& answer) { run(service, call, target, kStreaming, answer); });
-  } catch (...) {
-    tell(reply_of(refusal_of_exception()));
-  }
 }
 
 // ---- methods ----
 
-struct Method {
-  std::string_view name;
-  std::string (*at_once)(Service&, Bytes);             ///< null: on a worker
+std::string name_in(Bytes message) { return proto::read_model_name(message).name; }
+std::string name_in_change(Bytes message) { return proto::read_repository_model(message).model; }
+std::string name_in_infer(Bytes message) { return proto::model_of_infer(message).name; }
+
+constexpr Rule kOpen{.access = Access::everybody, .browser = Browser::any_page},
+    kShown{.access = Access::tenant, .browser = Browser::any_page},
+    kOfModel{.access = Access::model, .browser = Browser::any_page},
+    kRun{.access = Access::model, .browser = Browser::own_page},
+    kControl{.access = Access::admin, .feature = Feature::model_control, .browser = Browser::own_write};
+
+struct Method : Grpc::Listed {
+  std::string (*at_once)(const Quick&);                ///< null: on a worker
   void (*on_worker)(Service&, const GrpcCall&, Done);  ///< null: at once
+  std::string (*model_in)(Bytes) = nullptr;            ///< the model that a message is for
   Grpc::Kind kind = Grpc::Kind::unary;
-  bool open = false;  ///< for those who are no tenants, too
 };
 
 constexpr Method kMethods[] = {
-    {"/inference.GRPCInferenceService/ModelInfer", nullptr, infer},
-    {"/inference.GRPCInferenceService/ModelStreamInfer", nullptr, stream_infer, Grpc::Kind::streaming},
-    {"/inference.GRPCInferenceService/ServerLive", server_live, nullptr, Grpc::Kind::unary, true},
-    {"/inference.GRPCInferenceService/ServerReady", server_ready, nullptr, Grpc::Kind::unary, true},
-    {"/inference.GRPCInferenceService/ModelReady", model_ready, nullptr},
-    {"/inference.GRPCInferenceService/ServerMetadata", server_metadata, nullptr},
-    {"/inference.GRPCInferenceService/ModelMetadata", model_metadata, nullptr},
-    {"/inference.GRPCInferenceService/ModelConfig", model_config, nullptr},
-    {"/inference.GRPCInferenceService/ModelStatistics", model_statistics, nullptr},
-    {"/inference.GRPCInferenceService/RepositoryIndex", repository_index, nullptr},
-    {"/inference.GRPCInferenceService/RepositoryModelLoad", nullptr, load},
-    {"/inference.GRPCInferenceService/RepositoryModelUnload", nullptr, unload},
-    {"/grpc.health.v1.Health/Check", health_check, nullptr, Grpc::Kind::unary, true},
+    {{"/inference.GRPCInferenceService/ModelInfer", kRun}, nullptr, infer, name_in_infer},
+    {{"/inference.GRPCInferenceService/ModelStreamInfer", kRun},
+     nullptr,
+     stream_infer,
+     name_in_infer,
+     Grpc::Kind::streaming},
+    {{"/inference.GRPCInferenceService/ServerLive", kOpen}, server_live, nullptr},
+    {{"/inference.GRPCInferenceService/ServerReady", kOpen}, server_ready, nullptr},
+    {{"/inference.GRPCInferenceService/ModelReady", kOfModel}, model_ready, nullptr, name_in},
+    {{"/inference.GRPCInferenceService/ServerMetadata", kShown}, server_metadata, nullptr},
+    {{"/inference.GRPCInferenceService/ModelMetadata", kOfModel}, model_metadata, nullptr, name_in},
+    {{"/inference.GRPCInferenceService/ModelConfig", kOfModel}, model_config, nullptr, name_in},
+    {{"/inference.GRPCInferenceService/ModelStatistics", kOfModel}, model_statistics, nullptr, name_in},
+    {{"/inference.GRPCInferenceService/RepositoryIndex", kShown}, repository_index, nullptr},
+    {{"/inference.GRPCInferenceService/RepositoryModelLoad", kControl}, nullptr, load, name_in_change},
+    {{"/inference.GRPCInferenceService/RepositoryModelUnload", kControl}, nullptr, unload, name_in_change},
+    {{"/grpc.health.v1.Health/Check", kOpen}, health_check, nullptr},
 };
 
 const Method& method_of(std::string_view name) {
@@ -302,25 +331,43 @@ GrpcCode grpc_code_of(Http status) {
   }
 }
 
+std::vector<Grpc::Listed> Grpc::methods() { return {std::begin(kMethods), std::end(kMethods)}; }
+
 Grpc::Kind Grpc::kind_of(std::string_view method) { return method_of(method).kind; }
 
 std::optional<Refusal> Grpc::refusal(const Begun& call) const {
   const Method& method = method_of(call.method);
-  if (method.open) return std::nullopt;
-  const Tenants::Asker asker = service_.tenants().find(call.authorization, call.certificate);
+  const Tenants::Asker asker = service_.gate().admit(method.rule, call.by);
   const bool waits = method.on_worker != nullptr && method.kind == Kind::unary;
   return waits ? service_.refusal(arriving(asker, call.deadline)) : std::nullopt;
 }
 
+/// Throws Refusal (forbidden) for a message about a model that is not the caller's. Only a request for statistics may
+/// leave the name out.
+void Grpc::check_model(const GrpcCall& call) {
+  const Method& method = method_of(call.method);
+  if (method.model_in == nullptr && method.rule.access == Access::model) {
+    throw Refusal(Http::forbidden, "no rule says for which model this request is");
+  }
+  const std::string model = method.model_in == nullptr ? "" : method.model_in(*call.message);
+  if (!model.empty()) call.asker.check(model);
+}
+
 void Grpc::answer(GrpcCall call, Done done) const {
-  const auto refused = done;
   try {
     const Method& method = method_of(call.method);
-    if (!method.open) call.asker = service_.tenants().find(call.authorization, call.certificate);
-    if (method.on_worker != nullptr) return method.on_worker(service_, call, std::move(done));
-    done(message_of(method.at_once(service_, *call.message)));
+    call.asker = service_.gate().admit(method.rule, call.by());
+    if (method.kind == Kind::streaming) done = told_in_stream(call, std::move(done));
   } catch (...) {
-    refused(reply_of(refusal_of_exception()));
+    return done(reply_of(refusal_of_exception()));
+  }
+  try {
+    const Method& method = method_of(call.method);
+    check_model(call);
+    if (method.on_worker != nullptr) return method.on_worker(service_, call, done);
+    done(message_of(method.at_once({.service = service_, .message = *call.message, .asker = call.asker})));
+  } catch (...) {
+    done(reply_of(refusal_of_exception()));
   }
 }
 

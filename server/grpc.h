@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/caller.h"
+#include "server/gate.h"
 #include "server/message.h"
 #include "server/request.h"
 #include "server/service.h"
@@ -45,11 +47,16 @@ struct GrpcCall {
   std::shared_ptr<Caller> caller;
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
-  std::string authorization, trace;               ///< of the headers authorization and traceparent
+  std::string authorization, host, trace;         ///< of the headers authorization, :authority and traceparent
+  std::optional<std::string> origin = {};         ///< of the header origin
   std::span<const std::string> certificate = {};  ///< names in the client's; valid while answer() runs
   std::string session;                            ///< the sequence of a request that names none; empty: none
   Spot* spot = nullptr;                           ///< of the thread that has read it; null: it is for workers
   Tenants::Asker asker = {};                      ///< is found by answer()
+
+  Credentials by() const {
+    return {.authorization = authorization, .certificate = certificate, .host = host, .origin = origin};
+  }
 };
 
 /// Open Inference Protocol v2 over gRPC, Triton's service inference.GRPCInferenceService, and grpc.health.v1.Health.
@@ -65,14 +72,21 @@ class Grpc {
   /// method that there is not.
   static Kind kind_of(std::string_view method);
 
+  /// A row of the table by which calls are routed.
+  struct Listed {
+    std::string_view name;
+    Rule rule;
+  };
+  static std::vector<Listed> methods();
+
   /// What is known of a call before its message has come.
   struct Begun {
-    std::string_view method, authorization;
-    std::span<const std::string> certificate = {};
+    std::string_view method;
+    Credentials by;
     std::optional<Clock::time_point> deadline;
   };
   /// Why answer() would refuse a call now whatever its message has; takes no place. Throws Refusal for a method that
-  /// there is not, and for who may not call it.
+  /// there is not, and for a caller that the gate does not let in.
   std::optional<Refusal> refusal(const Begun& call) const;
 
   /// Calls `done` once, at once or later on any thread; never throws. What takes long runs on workers. The message of a
@@ -82,6 +96,8 @@ class Grpc {
   void answer(GrpcCall call, Done done) const;
 
  private:
+  static void check_model(const GrpcCall& call);
+
   Service& service_;
 };
 

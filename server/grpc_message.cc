@@ -642,8 +642,7 @@ void add_batches(pbf_writer& to, const Batches& batches) {
   }
 }
 
-void add_statistics(pbf_writer& to, const Served& served) {
-  const Statistics& s = served.statistics();
+void add_statistics(pbf_writer& to, const Served& served, const Statistics& s) {
   pbf_writer model(to, 1);
   model.add_string(1, served.name());
   model.add_string(2, served.version());
@@ -724,24 +723,25 @@ std::string write_model_config(const Served& served) {
   return bytes;
 }
 
-std::string write_model_statistics(const ServedModels& models) {
+std::string write_model_statistics(const ServedModels& models, const Tenants::Asker& asker) {
   std::string bytes;
   pbf_writer to(bytes);
-  for (const auto& served : models) add_statistics(to, *served);
+  for (const auto& served : models) add_statistics(to, *served, served->statistics_for(asker));
   return bytes;
 }
 
-std::string write_repository_index(const Repository& models, bool ready) {
+std::string write_repository_index(const Repository& models, bool ready, const Tenants::Asker& asker) {
   std::string bytes;
   pbf_writer to(bytes);
   for (const auto& served : models.all()) {
+    if (!asker.may_use(served->name())) continue;
     pbf_writer model(to, 1);
     model.add_string(1, served->name());
     model.add_string(2, served->version());
     model.add_string(3, "READY");
   }
   for (const auto& one : models.not_ready()) {
-    if (ready) break;
+    if (ready || !asker.may_use(one.name)) continue;
     pbf_writer model(to, 1);
     model.add_string(1, one.name);
     model.add_string(2, std::to_string(one.version));

@@ -65,8 +65,10 @@ using ServedModels = std::vector<std::shared_ptr<const Served>>;
 std::string write_model_metadata(const Served& served, const ServedModels& versions);
 /// A ModelConfigResponse with what Triton's ModelConfig says about names, types and the batch size.
 std::string write_model_config(const Served& served);
-std::string write_model_statistics(const ServedModels& models);
-std::string write_repository_index(const Repository& models, bool ready);
+/// The statistics that a caller may see.
+std::string write_model_statistics(const ServedModels& models, const Tenants::Asker& asker);
+/// The versions that a caller may use. `ready`: without those that are not ready.
+std::string write_repository_index(const Repository& models, bool ready, const Tenants::Asker& asker);
 
 enum class Serving : std::int32_t { yes = 1, no = 2 };
 std::string write_health_check(Serving serving);

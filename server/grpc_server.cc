@@ -30,14 +30,10 @@ void shorten(GrpcReply& reply, Coding coding) {
 class GrpcConnection final : public Connection, public std::enable_shared_from_this<GrpcConnection> {
  public:
   GrpcConnection(Wire wire, Transport& transport)
-      : wire_(std::move(wire)),
+      : Connection(transport, client_address(wire.socket())),
+        wire_(std::move(wire)),
         transport_(transport),
-        session_(transport, wire_.client(), [this](const GrpcSession::Question& to) { return done_for(to); }) {
-    transport_.connections.insert(this);
-  }
-  ~GrpcConnection() override { transport_.connections.erase(this); }
-  GrpcConnection(const GrpcConnection&) = delete;
-  GrpcConnection& operator=(const GrpcConnection&) = delete;
+        session_(transport, wire_.client(), [this](const GrpcSession::Question& to) { return done_for(to); }) {}
 
   void start() {
     write();
@@ -48,6 +44,9 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
     write();
   }
   void give_up() override { close(); }
+  std::optional<Clock::time_point> idle_since() const override {
+    return state_ != State::closed && session_.empty() ? std::optional(last_call_) : std::nullopt;
+  }
   void check(Clock::time_point now) override {
     const auto patience = transport_.patience();
     if (state_ == State::lingering && now - last_call_ > std::min<Clock::duration>(kLinger, patience)) return close();
@@ -88,12 +87,22 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   }
 
   void received(std::size_t size) {
+    last_read_ = Clock::now();
+    received_ = {buffer_.get(), size};
+    take();
+  }
+
+  /// Other connections get a turn before what the session has left of the bytes.
+  void take() {
     if (state_ == State::open) {
-      last_read_ = Clock::now();
-      if (!session_.receive(buffer_.get(), size)) return close();
+      const auto taken = session_.receive(received_);
+      if (!taken) return close();
+      received_.remove_prefix(*taken);
       write();
     }
-    if (state_ != State::closed) read();
+    if (state_ == State::closed) return;
+    if (state_ != State::open || received_.empty()) return read();
+    asio::post(transport_.context, [self = shared_from_this()] { self->take(); });
   }
 
   void write() {
@@ -131,7 +140,8 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   Transport& transport_;
   GrpcSession session_;
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
-  GrpcBatch batch_;  // what is being written
+  std::string_view received_;  // of the buffer, and not taken yet
+  GrpcBatch batch_;            // what is being written
   bool writing_ = false;
   State state_ = State::open;
   // Of the last bytes; of the last call that was under way, or the end of all; of the last write.

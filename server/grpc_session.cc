@@ -19,6 +19,9 @@ constexpr std::uint32_t kMostStreams = 1024;       // at a time
 constexpr std::uint32_t kLargestFrame = 256 * 1024;
 constexpr std::int32_t kStreamWindow = 1 << 20, kConnectionWindow = 16 << 20;
 constexpr std::uint64_t kMessagesBuffered = 4;  // of the largest size, by one connection
+constexpr std::size_t kSlice = 16 * 1024,
+                      kCompressedSlice = 1024;  // of received bytes, between looks at what they became
+constexpr std::uint64_t kInflatedAtOnce = 1 << 20;
 constexpr std::uint64_t kResets = 1000, kResetsPerSecond = 200;
 
 std::string_view view_of(const std::uint8_t* bytes, std::size_t size) {
@@ -161,7 +164,8 @@ class Headers {
 
 /// The headers of a request, as far as they matter.
 struct Head {
-  std::string method, path, type, timeout, session, authorization, trace, encoding;
+  std::string method, path, type, timeout, session, authorization, trace, encoding, host;
+  std::optional<std::string> origin;
   std::size_t bytes = 0;
 
   void add(std::string_view name, std::string_view value) {
@@ -175,6 +179,8 @@ struct Head {
     if (name == "authorization") authorization = value;
     if (name == "traceparent") trace = value;
     if (name == "grpc-encoding") encoding = value;
+    if (name == ":authority") host = value;
+    if (name == "origin") origin = value;
   }
 };
 
@@ -368,8 +374,16 @@ GrpcSession::Stream* GrpcSession::find(std::int32_t id) {
   return at == streams_.end() ? nullptr : at->second.get();
 }
 
-bool GrpcSession::receive(const char* bytes, std::size_t size) {
-  return nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(bytes), size) >= 0;
+std::optional<std::size_t> GrpcSession::receive(std::string_view bytes) {
+  const std::size_t size = bytes.size();
+  inflated_ = 0;
+  while (!bytes.empty() && inflated_ < kInflatedAtOnce) {
+    const std::string_view some = bytes.substr(0, compressed_ > 0 ? kCompressedSlice : kSlice);
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(some.data());
+    if (nghttp2_session_mem_recv(session_.get(), begin, some.size()) < 0) return std::nullopt;
+    bytes.remove_prefix(some.size());
+  }
+  return size - bytes.size();
 }
 
 bool GrpcSession::fill(GrpcBatch& batch) {
@@ -422,6 +436,7 @@ void GrpcSession::accept(Stream& stream) try {
   const auto coding = coding_from(head.encoding);
   if (!coding) throw Refusal(Http::unsupported, "header grpc-encoding: expected one of " + std::string(kCodings));
   stream.coding = *coding;
+  if (stream.coding != Coding::none) ++compressed_;
   stream.kind = Grpc::kind_of(head.path);
   if (!head.timeout.empty()) {
     const auto timeout = timeout_from(head.timeout);
@@ -430,10 +445,12 @@ void GrpcSession::accept(Stream& stream) try {
     }
     stream.deadline = Clock::now() + *timeout;
   }
-  if (stream.kind == Grpc::Kind::streaming) return respond(stream);
   const auto why = grpc_.refusal(
-      {.method = head.path, .authorization = head.authorization, .certificate = client_, .deadline = stream.deadline});
-  if (why) finish(stream, reply_of(*why));
+      {.method = head.path,
+       .by = {.authorization = head.authorization, .certificate = client_, .host = head.host, .origin = head.origin},
+       .deadline = stream.deadline});
+  if (why) return finish(stream, reply_of(*why));
+  if (stream.kind == Grpc::Kind::streaming) respond(stream);
 } catch (const Refusal& refusal) {
   finish(stream, reply_of(refusal));
 }
@@ -467,6 +484,7 @@ void GrpcSession::take_some(Stream& stream, std::string_view& bytes) {
   stream.reader.take(bytes, stream.coding, transport_.options.most_bytes);
   const std::size_t now = stream.reader.bytes() + bytes.size();
   if (now == before) return;  // it is not compressed
+  inflated_ += now - std::min(now, before);
   account(stream, static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before));
   if (const auto refusal = too_much()) throw Refusal(*refusal);
 }
@@ -536,7 +554,9 @@ void GrpcSession::run(Stream& stream) {
                 .arrived = Clock::now(),
                 .deadline = stream.deadline,
                 .authorization = stream.head.authorization,
+                .host = stream.head.host,
                 .trace = stream.head.trace,
+                .origin = stream.head.origin,
                 .certificate = client_,
                 .session = stream.head.session,
                 .spot = transport_.spot_for(stream.asked.bytes)},
@@ -686,6 +706,7 @@ void GrpcSession::closed(std::int32_t id) {
   stream->leave();
   nghttp2_session_consume_connection(session_.get(), stream->held.size() - stream->held_at);
   account(*stream, -static_cast<std::int64_t>(stream->buffered));
+  if (stream->coding != Coding::none) --compressed_;
   streams_.erase(id);
 }
 

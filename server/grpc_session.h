@@ -95,8 +95,9 @@ class GrpcSession {
   GrpcSession(const GrpcSession&) = delete;
   GrpcSession& operator=(const GrpcSession&) = delete;
 
-  /// Takes what the client has sent. False: the connection is of no more use.
-  bool receive(const char* bytes, std::size_t size);
+  /// Takes what the client has sent, or a part of it where that takes long to inflate. Returns the number of bytes
+  /// taken; nullopt: the connection is of no more use.
+  std::optional<std::size_t> receive(std::string_view bytes);
   /// Adds what is to be sent. False as above.
   bool fill(GrpcBatch& batch);
   void answered(const Question& to, GrpcReply reply);
@@ -148,6 +149,8 @@ class GrpcSession {
   bool ending_ = false;
   Allowance idle_frames_{1000, 100};  // frames that bring nothing forward
   GrpcBatch* batch_ = nullptr;        // while fill() runs
+  std::size_t compressed_ = 0;        // streams whose messages may be compressed
+  std::uint64_t inflated_ = 0;        // bytes that messages have become in this receive()
   std::unique_ptr<nghttp2_session, decltype(&nghttp2_session_del)> session_{nullptr, &nghttp2_session_del};
 };
 

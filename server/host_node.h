@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 
 #include "server/holdings.h"
 #include "server/pipeline_node.h"
+#include "server/tell.h"
 #include "server/workers.h"
 #include "server/yaml.h"
 
@@ -63,6 +65,8 @@ struct HostScope {
   std::string folder;  ///< that names of files are relative to
   Workers& workers;
   Holdings& holdings;
+  std::string pipeline;  ///< its name
+  Tell warn;             ///< takes the reasons of failures that callers are not told, a line each
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;
@@ -105,10 +109,24 @@ class Extents {
 void set_results(const Results& results, const std::vector<Argument>& arguments, std::vector<api::Array> values,
                  const Flow& flow);
 
+/// A failure of something beside the server. Its text may have what callers must not see: it is for the log.
+class Outside : public std::runtime_error {
+ public:
+  /// `caller`: what callers are told instead.
+  Outside(Http status, std::string caller, const std::string& log)
+      : std::runtime_error(log), status_(status), caller_(std::move(caller)) {}
+  Refusal for_caller() const { return {status_, caller_}; }
+
+ private:
+  Http status_;
+  std::string caller_;
+};
+
 class HostNode : public Node {
  public:
   /// `kind` as paths have it; lives on.
-  HostNode(std::string name, const char* kind) : Node(std::move(name)), kind_(kind) {}
+  HostNode(std::string name, const char* kind, const HostScope& scope)
+      : Node(std::move(name)), kind_(kind), pipeline_(scope.pipeline), warn_(scope.warn) {}
   NodeView view() const override { return {.kind = kind_}; }
   /// The mean so far.
   Clock::duration expected() const override {
@@ -133,9 +151,22 @@ class HostNode : public Node {
     flow.note(std::move(step));
   }
   Refusal named(const Refusal& refusal) const { return {refusal.status(), "node '" + name() + "': " + refusal.what()}; }
+  /// In a catch block: what callers are told of the exception. What they are not told is logged.
+  Refusal told() const {
+    try {
+      throw;
+    } catch (const Outside& outside) {
+      warn_("pipeline '" + pipeline_ + "', node '" + name() + "': " + outside.what());
+      return named(outside.for_caller());
+    } catch (...) {
+      return named(refusal_of_exception());
+    }
+  }
 
  private:
   const char* kind_;
+  const std::string pipeline_;
+  const Tell warn_;
 };
 
 /// Lets workers end no earlier than what has left them and comes back to them: they wait for their timers.
@@ -173,5 +204,7 @@ class Hold : public std::enable_shared_from_this<Hold> {
 HostStep read_features_step(const YamlNode& node, const std::string& name, const HostScope& scope);
 HostStep read_http_step(const YamlNode& node, const std::string& name, const HostScope& scope);
 HostStep read_code_step(const YamlNode& node, const std::string& name, const HostScope& scope);
+/// Of `code` those in Python.
+HostStep read_python_step(const YamlNode& node, const std::string& name, const HostScope& scope);
 
 }  // namespace frazil::server

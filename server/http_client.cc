@@ -236,23 +236,19 @@ HttpAnswer HttpClient::post_and_wait(HttpRequest request, Clock::time_point unti
 
 // ---- inference ----
 
-namespace {
-
-constexpr std::string_view kOutputs = "\"outputs\":";
-
-}  // namespace
-
-// Inputs of a request and outputs of an answer have the same form: what reads and writes one does for the other.
-std::string inference_body(std::vector<NamedArray> inputs, std::span<const std::string> outputs) {
-  const InferResponse as_outputs{.outputs = std::move(inputs)};
-  const std::string body = write_infer(as_outputs, BinaryOutputs(InferRequest())).body;
-  std::string wanted = "{\"outputs\":[";
-  append_list(wanted, outputs, [&](const std::string& name) {
-    wanted += "{\"name\":";
-    append_json(wanted, name);
-    wanted += '}';
+std::string inference_body(const std::vector<NamedArray>& inputs, std::span<const std::string> outputs) {
+  JsonText json;
+  json.begin_object();
+  json.key("outputs");
+  json.array(outputs, [&](const std::string& name) {
+    json.begin_object();
+    json.member("name", name);
+    json.end_object();
   });
-  return wanted + "],\"inputs\":" + body.substr(body.find(kOutputs) + kOutputs.size());
+  json.key("inputs");
+  write_tensors(json, inputs);
+  json.end_object();
+  return json.take();
 }
 
 std::vector<NamedArray> inference_results(const std::string& body) {
@@ -262,9 +258,14 @@ std::vector<NamedArray> inference_results(const std::string& body) {
   if (parser.parse(body).get(root) != simdjson::SUCCESS || root["outputs"].get(outputs) != simdjson::SUCCESS) {
     throw Refusal(Http::internal, "the other server's answer is no JSON object with \"outputs\"");
   }
-  const std::string as_inputs = "{\"inputs\":" + simdjson::minify(outputs) + "}";
+  JsonText as_inputs;  // which have the same form
+  as_inputs.begin_object();
+  as_inputs.key("inputs");
+  as_inputs.json(simdjson::minify(outputs));
+  as_inputs.end_object();
   try {
-    return read_infer({.method = "POST", .path = "/", .body = as_inputs}).inputs;
+    const std::string body_of_inputs = as_inputs.take();
+    return read_infer({.method = "POST", .path = "/", .body = body_of_inputs}).inputs;
   } catch (const Refusal& refusal) {
     throw Refusal(Http::internal, std::string("the other server's answer: ") + refusal.what());
   }
@@ -323,11 +324,11 @@ Http status_of(HttpFault::Kind kind) {
 
 class HttpNode : public HostNode {
  public:
-  HttpNode(std::string name, HttpParts parts, Workers& workers)
-      : HostNode(std::move(name), "http"),
+  HttpNode(std::string name, HttpParts parts, const HostScope& scope)
+      : HostNode(std::move(name), "http", scope),
         parts_(std::move(parts)),
         client_(parts_.url),
-        hold_(std::make_shared<Hold>(workers)) {
+        hold_(std::make_shared<Hold>(scope.workers)) {
     for (const auto& output : parts_.outputs) wanted_.push_back(output.first);
   }
 
@@ -365,7 +366,7 @@ class HttpNode : public HostNode {
     try {
       set(result, waiting.flow);
     } catch (...) {
-      why = named(refusal_of_exception());
+      why = told();
       const bool of_request = waiting.flow.left() <= Clock::duration::zero() || waiting.flow.caller->gone();
       step.why = why->what();
       step.taken = "failed";
@@ -383,17 +384,25 @@ class HttpNode : public HostNode {
     if (!result) throw Refusal(status_of(result.error().kind()), result.error().what());
     if (result->status != 200) {
       constexpr std::size_t kMostShown = 300;
-      throw Refusal(status_of(result->status), "the other server answers " + std::to_string(result->status) + ": " +
-                                                   shown(std::string_view(result->body).substr(0, kMostShown)));
+      const std::string answers = "the other server answers " + std::to_string(result->status);
+      throw Outside(status_of(result->status), answers,
+                    answers + ": " + shown(std::string_view(result->body).substr(0, kMostShown)));
     }
     std::vector<Array> values;
-    std::vector<NamedArray> given = inference_results(result->body);
+    std::vector<NamedArray> given = results_in(result->body);
     for (const std::string& name : wanted_) {
       const auto at = std::ranges::find(given, name, &NamedArray::first);
       if (at == given.end()) throw Refusal(Http::internal, "the other server's answer has no output '" + name + "'");
       values.push_back(std::move(at->second));
     }
     set_results(parts_.outputs, parts_.inputs, std::move(values), flow);
+  }
+
+  /// What does not fit may quote the answer.
+  static std::vector<NamedArray> results_in(const std::string& body) try {
+    return inference_results(body);
+  } catch (const Refusal& refusal) {
+    throw Outside(refusal.status(), "the other server's answer does not have the protocol's form", refusal.what());
   }
 
   void set_defaults(const Flow& flow) const {
@@ -462,7 +471,7 @@ HostStep read_http_step(const YamlNode& node, const std::string& name, const Hos
     check_defaults(node.at("on_error"), parts);
   }
   HostStep step{.results = parts.outputs};
-  step.node = std::make_unique<HttpNode>(name, std::move(parts), scope.workers);
+  step.node = std::make_unique<HttpNode>(name, std::move(parts), scope);
   return step;
 }
 

@@ -85,7 +85,7 @@ class HttpClient {
 };
 
 /// The body that asks another server for outputs of its model. Throws Refusal for a value without a form in JSON.
-std::string inference_body(std::vector<NamedArray> inputs, std::span<const std::string> outputs);
+std::string inference_body(const std::vector<NamedArray>& inputs, std::span<const std::string> outputs);
 /// The outputs in the body of its answer. Throws Refusal for what is none.
 std::vector<NamedArray> inference_results(const std::string& body);
 

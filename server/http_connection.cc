@@ -10,7 +10,6 @@
 
 #include "server/answer_stream.h"
 #include "server/http_request.h"
-#include "server/live_page.h"
 #include "server/live_stream.h"
 #include "server/rest.h"
 #include "server/yaml.h"
@@ -36,11 +35,6 @@ void shorten(Reply& reply, std::uint64_t from) {
   reply.headers.emplace_back("Content-Encoding", name_of(Coding::gzip));
 }
 
-Reply metrics_for(const Message& message, const Service& service) {
-  if (message.path == "/metrics" && message.method == "GET") return service.metrics();
-  return error_reply(Http::not_found, "only GET /metrics is answered here");
-}
-
 /// The caller lives on, whatever follows.
 void leave(const std::shared_ptr<Caller> caller) { caller->leave(); }  // NOLINT(performance-unnecessary-value-param)
 
@@ -48,16 +42,15 @@ void leave(const std::shared_ptr<Caller> caller) { caller->leave(); }  // NOLINT
 class HttpConnection : public Connection, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(Wire wire, Transport& transport, Door door)
-      : wire_(std::move(wire)), transport_(transport), rest_(transport.service), door_(door) {
-    transport_.connections.insert(this);
-  }
-  ~HttpConnection() override { transport_.connections.erase(this); }
-  HttpConnection(const HttpConnection&) = delete;
-  HttpConnection& operator=(const HttpConnection&) = delete;
+      : Connection(transport, client_address(wire.socket())),
+        wire_(std::move(wire)),
+        transport_(transport),
+        rest_(transport.service, door) {}
 
   /// With the next request.
   void begin() {
     request_.emplace(transport_.options);
+    in_step_ = true;
     turn_to(State::waiting);
     if (buffer_.size() == 0) return read();
     state_ = State::reading;
@@ -70,6 +63,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   void give_up() override {
     close();
     if (caller_ != nullptr) leave(caller_);
+  }
+  std::optional<Clock::time_point> idle_since() const override {
+    const bool without_request =
+        state_ == State::waiting || state_ == State::lingering || (state_ == State::reading && !request_->has_head());
+    return without_request ? std::optional(since_) : std::nullopt;
   }
   void check(Clock::time_point now) override {
     if (state_ == State::answering || state_ == State::closed) return;
@@ -130,24 +128,35 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void parse(Clock::time_point now) {
     const bool knew_head = request_->has_head();
-    if (!knew_head) arrived_ = now;
-    if (auto refusal = request_->take(buffer_)) return refuse(std::move(*refusal), false);
-    if (!request_->has_head()) return read();
-    if (!knew_head) {
-      message_ = message_of(request_->head());
-      message_.certificate = wire_.client();
-    }
+    if (!knew_head && !let_in(now)) return;
+    if (auto refusal = request_->take_body(buffer_)) return refuse(std::move(*refusal), false);
     message_.body = request_->body();
     buffered_.set(message_.body.size());
     if (const auto refusal = transport_.too_much(); refusal && message_.method == "POST") {
       return refuse(error_reply(*refusal), request_->complete());
     }
     if (request_->complete()) return answer();
-    knew_head ? read_on() : admit();
+    knew_head ? read_on() : wait_for_body();
+  }
+
+  /// Reads the header, and decides by it alone whether the request is answered. Returns whether the body may be read.
+  bool let_in(Clock::time_point now) {
+    arrived_ = now;
+    if (auto refusal = request_->take_head(buffer_)) return refuse(std::move(*refusal), false), false;
+    if (!request_->has_head()) return read(), false;
+    message_ = message_of(request_->head());
+    message_.certificate = wire_.client();
+    auto admitted = rest_.admit(message_);
+    if (!admitted) return refuse(std::move(admitted.error()), true), false;
+    if (message_.method == "GET" && !request_->complete()) {
+      return refuse(error_reply(Http::bad_request, "a GET request has a body: expected none"), true), false;
+    }
+    admitted_ = std::move(*admitted);
+    return true;
   }
 
   /// The body is still to come: it is not waited for where its request would be refused anyway.
-  void admit() {
+  void wait_for_body() {
     const bool waits = message_.body.empty() && waits_to_go_on(request_->head());
     json_size_ = whole_from(message_.json_size.value_or("0")).value_or(0);
     if (message_.body.size() >= json_size_) json_size_ = 0;
@@ -166,15 +175,13 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     if (auto refusal = early_refusal()) return refuse(std::move(*refusal), true);
     read();
   }
-  std::optional<Reply> early_refusal() const {
-    if (door_ == Door::metrics || is_of_live_view(message_.path)) return std::nullopt;
-    return rest_.refusal(message_, arrived_);
-  }
+  std::optional<Reply> early_refusal() const { return rest_.refusal(admitted_, message_, arrived_); }
 
   /// Answers before the body has come. Of one that is short the rest is dropped, and the connection stays.
   void refuse(Reply reply, bool may_stay) {
     const auto left = may_stay ? request_->left() : std::nullopt;
     to_drop_ = left.value_or(0);
+    in_step_ = left.has_value();
     write(std::move(reply), left && to_drop_ <= kDropped && request_->keep_alive());
   }
   void drop() {
@@ -194,16 +201,13 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     message_.body_owner = body;
     message_.spot = transport_.spot_for(body->size());
     const bool keep_alive = request_->keep_alive();
-    if (door_ == Door::metrics) return write(metrics_for(message_, transport_.service), keep_alive);
-    if (is_of_live_view(message_.path)) return live(keep_alive);
-    ask(keep_alive);
+    admitted_.streams_events() ? tell_events(keep_alive) : ask(keep_alive);
   }
 
-  /// A file of the page; or its events, for which the connection is handed on.
-  void live(bool keep_alive) {
+  /// Hands the connection on to the events of the live view.
+  void tell_events(bool keep_alive) {
     try {
-      if (message_.path != kLiveEvents) return write(live_page(message_), keep_alive);
-      LiveTerms terms = live_terms(message_, transport_);
+      LiveTerms terms = live_terms(message_, admitted_.rule(), transport_);
       state_ = State::closed;
       serve_live(std::move(wire_), transport_, std::move(terms));
     } catch (const Refusal& refusal) {
@@ -225,7 +229,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
         self->write(std::move(*reply), keep_alive);
       });
     };
-    rest_.answer(message_, caller_, arrived_, answered);
+    rest_.answer(admitted_, message_, caller_, arrived_, answered);
     if (state_ == State::answering && buffer_.size() == 0) read();
   }
 
@@ -269,6 +273,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     keep_alive_ = keep_alive && !transport_.ending;
     reply_ = std::move(reply);
     message_ = {};
+    admitted_ = {};
     buffered_.set(reply_.body.size());
     const RequestHead& asked = request_->head();
     head_ = head_of(reply_, {.keep_alive = keep_alive_, .old = is_old(asked), .length = reply_.body.size()});
@@ -285,7 +290,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     reply_ = {};
     message_ = {};
     buffered_.set(0);
-    if (!keep_alive_ || transport_.ending) return request_->complete() && !wire_.encrypted() ? close() : linger();
+    const bool whole = request_->complete() && in_step_;
+    if (!keep_alive_ || transport_.ending) return whole && !wire_.encrypted() ? close() : linger();
     if (to_drop_ == 0) return begin();
     turn_to(State::dropping);
     drop();
@@ -311,14 +317,15 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   Wire wire_;
   Transport& transport_;
   const Rest rest_;
-  const Door door_;
   State state_ = State::waiting;
   bool reading_ = false, at_end_ = false, keep_alive_ = false;
+  bool in_step_ = true;      // where the next request begins is known
   Clock::time_point since_;  // of the state; while lingering, of the last bytes
   boost::beast::flat_buffer buffer_;
   std::optional<HttpRequest> request_;
   Clock::time_point arrived_;  // with its header
   Message message_;
+  Rest::Admitted admitted_;
   std::uint64_t json_size_ = 0;  // of which the end is waited for to ask again whether the request is refused; or 0
   std::uint64_t to_drop_ = 0;    // of the body
   Buffered buffered_{transport_};

@@ -51,7 +51,25 @@ Message message_of(const RequestHead& head) {
           .json_size = field(head, kJsonSize),
           .authorization = view_of(head[http::field::authorization]),
           .trace = view_of(head["traceparent"]),
-          .session = session_of(head)};
+          .session = session_of(head),
+          .host = view_of(head[http::field::host]),
+          .content_type = view_of(head[http::field::content_type]),
+          .origin = field(head, "Origin")};
+}
+
+void check_head(const RequestHead& head) {
+  const auto refuse = [](const std::string& why) {
+    throw Refusal(Http::bad_request, "the request is no valid HTTP: " + why);
+  };
+  const auto codings = head.count(http::field::transfer_encoding);
+  if (codings != 0) {
+    const bool chunked = codings == 1 && beast::iequals(head[http::field::transfer_encoding], "chunked");
+    if (!chunked || is_old(head)) refuse("header Transfer-Encoding: expected chunked, in HTTP/1.1");
+    if (head.count(http::field::content_length) != 0) refuse("it has Transfer-Encoding and Content-Length");
+  }
+  for (const auto name : {http::field::host, http::field::authorization, http::field::origin}) {
+    if (head.count(name) > 1) refuse("header " + std::string(view_of(http::to_string(name))) + ": expected it once");
+  }
 }
 
 std::optional<Coding> coding_of(const RequestHead& head) {

@@ -14,6 +14,10 @@ namespace frazil::server {
 
 using RequestHead = boost::beast::http::request_header<>;
 
+/// Throws Refusal (bad_request) for a header whose end of the body others may read in another way, and for one that has
+/// twice what decides about the request.
+void check_head(const RequestHead& head);
+
 /// A request without its body; its texts are those of the header.
 Message message_of(const RequestHead& head);
 

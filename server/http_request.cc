@@ -13,6 +13,7 @@ namespace http = boost::beast::http;
 
 constexpr std::uint32_t kLongestHeader = 16 * 1024;
 constexpr std::size_t kShortRead = 4 * 1024, kLongRead = 64 * 1024;
+constexpr std::size_t kCompressedRead = 1024;  // it inflates to at most 1 MiB, between the turns of other connections
 
 Reply unknown_coding() {
   Reply reply = error_reply(Http::unknown_coding, "header Content-Encoding: expected one of " + std::string(kCodings));
@@ -25,31 +26,43 @@ Reply unknown_coding() {
 HttpRequest::HttpRequest(const ServerOptions& options) : options_(options) {
   parser_.header_limit(kLongestHeader);
   parser_.body_limit(options.most_bytes);
-  parser_.eager(true);
   parser_.get().body().most = options.most_bytes;
 }
 
-std::optional<Reply> HttpRequest::take(boost::beast::flat_buffer& buffer) {
-  const bool had_head = has_head();
+std::optional<Reply> HttpRequest::take(boost::beast::flat_buffer& buffer) try {
   boost::system::error_code error;
-  try {
-    buffer.consume(parser_.put(buffer.data(), error));
-  } catch (...) {
-    return error_reply(refusal_of_exception());
-  }
+  buffer.consume(parser_.put(buffer.data(), error));
   if (error && error != http::error::need_more) return answer_to(error);
-  if (!had_head && has_head() && !coding_of(head())) return unknown_coding();
   return std::nullopt;
+} catch (...) {
+  return error_reply(refusal_of_exception());
+}
+
+std::optional<Reply> HttpRequest::take_head(boost::beast::flat_buffer& buffer) try {
+  parser_.eager(false);
+  if (auto fault = take(buffer)) return fault;
+  if (!has_head()) return std::nullopt;
+  check_head(head());
+  return coding_of(head()) ? std::nullopt : std::optional(unknown_coding());
+} catch (const Refusal& refusal) {
+  return error_reply(refusal);
+}
+
+std::optional<Reply> HttpRequest::take_body(boost::beast::flat_buffer& buffer) {
+  if (complete() || buffer.size() == 0) return std::nullopt;
+  parser_.eager(true);
+  return take(buffer);
 }
 
 std::optional<std::uint64_t> HttpRequest::left() const {
+  if (complete()) return 0;
   const auto left = parser_.content_length_remaining();
   return left ? std::optional(*left) : std::nullopt;
 }
 
 std::size_t HttpRequest::at_once() const {
   if (!has_head()) return kShortRead;
-  if (coding_of(head()) != Coding::none) return kShortRead;  // which becomes a thousand times as much at most
+  if (coding_of(head()) != Coding::none) return kCompressedRead;
   return std::clamp<std::uint64_t>(left().value_or(kLongRead), kShortRead, kLongRead);
 }
 

@@ -72,8 +72,11 @@ class HttpRequest {
  public:
   explicit HttpRequest(const ServerOptions& options);
 
-  /// Takes what the buffer has of it. Returns the answer where that is wrong, and then is of no more use.
-  std::optional<Reply> take(boost::beast::flat_buffer& buffer);
+  /// Takes what the buffer has of the header, and nothing of the body. Returns the answer where that is wrong, and then
+  /// is of no more use.
+  std::optional<Reply> take_head(boost::beast::flat_buffer& buffer);
+  /// Takes what the buffer has of the body, and inflates it. As take_head() in all else. Precondition: has_head().
+  std::optional<Reply> take_body(boost::beast::flat_buffer& buffer);
 
   bool has_head() const { return parser_.is_header_done(); }
   bool complete() const { return parser_.is_done(); }
@@ -82,12 +85,13 @@ class HttpRequest {
   std::string& body() { return parser_.get().body().bytes; }
   /// Whether the client wants to send others. Precondition: has_head().
   bool keep_alive() const { return parser_.keep_alive(); }
-  /// Bytes that are still to come; nothing where that is not known. Precondition: has_head().
+  /// Bytes of the body that were not taken yet; nothing where that is not known. Precondition: has_head().
   std::optional<std::uint64_t> left() const;
   /// How many bytes are best read at once.
   std::size_t at_once() const;
 
  private:
+  std::optional<Reply> take(boost::beast::flat_buffer& buffer);
   Reply answer_to(boost::system::error_code error) const;
 
   const ServerOptions& options_;

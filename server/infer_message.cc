@@ -6,7 +6,6 @@
 
 #include "server/datatype.h"
 #include "server/json_tensor.h"
-#include "server/json_text.h"
 #include "server/tensor_bytes.h"
 
 namespace frazil::server {
@@ -189,59 +188,67 @@ std::optional<Clock::duration> timeout_in(const Message& message, std::size_t mo
 
 namespace {
 
-void append_output(std::string& json, std::string& tail, const std::string& name, const Array& array, bool binary) {
+void write_tensor(JsonText& json, std::string* tail, const NamedArray& named) {
+  const auto& [name, array] = named;
   const std::string what = "output '" + name + "'";
   if (!array.is_tensor()) refuse(what + " is no tensor, and the protocol has no form for it");
   const std::string_view datatype = datatype_of(array.dtype());
   if (datatype.empty()) {
     refuse(what + ": the protocol has no datatype for " + std::string(api::name_of(array.dtype())));
   }
-  json += R"({"name":)";
-  append_json(json, name);
-  ((json += R"(,"datatype":")") += datatype) += R"(","shape":[)";
-  append_list(json, array.sizes(), [&](std::int64_t extent) { append_number(json, extent); });
-  if (binary) {
-    const std::size_t before = tail.size();
-    append_bytes(tail, array);
-    json += R"(],"parameters":{"binary_data_size":)";
-    append_number(json, tail.size() - before);
-    json += "}}";
-    return;
+  json.begin_object();
+  json.member("name", name);
+  json.member("datatype", datatype);
+  json.key("shape");
+  json.array(array.sizes());
+  if (tail != nullptr) {
+    const std::size_t before = tail->size();
+    append_bytes(*tail, array);
+    json.key("parameters");
+    json.begin_object();
+    json.member("binary_data_size", tail->size() - before);
+    json.end_object();
+  } else {
+    json.key("data");
+    json.begin_array();
+    write_elements(json, array, what);
+    json.end_array();
   }
-  json += R"(],"data":[)";
-  append_elements(json, array, what);
-  json += "]}";
+  json.end_object();
 }
 
 }  // namespace
+
+void write_tensors(JsonText& json, const std::vector<NamedArray>& tensors) {
+  json.array(tensors, [&](const NamedArray& named) { write_tensor(json, nullptr, named); });
+}
 
 BinaryOutputs::BinaryOutputs(const InferRequest& request) : all_(request.binary_outputs) {
   for (const WantedOutput& wanted : request.outputs) chosen_.push_back(wanted.binary.value_or(all_));
 }
 
 Reply write_infer(const InferResponse& response, const BinaryOutputs& binary) {
-  std::string json = R"({"model_name":)", tail;
-  append_json(json, response.model);
-  json += R"(,"model_version":)";
-  append_json(json, response.version);
-  if (!response.id.empty()) {
-    json += R"(,"id":)";
-    append_json(json, response.id);
-  }
-  json += R"(,"outputs":[)";
+  JsonText json;
+  std::string tail;
+  json.begin_object();
+  json.member("model_name", response.model);
+  json.member("model_version", response.version);
+  if (!response.id.empty()) json.member("id", response.id);
+  json.key("outputs");
+  json.begin_array();
   bool any_binary = false;
   for (std::size_t i = 0; i < response.outputs.size(); ++i) {
-    if (i != 0) json += ',';
-    append_output(json, tail, response.outputs[i].first, response.outputs[i].second, binary.at(i));
+    write_tensor(json, binary.at(i) ? &tail : nullptr, response.outputs[i]);
     any_binary |= binary.at(i);
   }
-  json += "]}";
-  Reply reply;
+  json.end_array();
+  json.end_object();
+  Reply reply{.body = json.take()};
   if (any_binary) {
     reply.type = "application/octet-stream";
-    reply.headers.emplace_back("Inference-Header-Content-Length", std::to_string(json.size()));
+    reply.headers.emplace_back("Inference-Header-Content-Length", std::to_string(reply.body.size()));
+    reply.body += tail;
   }
-  reply.body = std::move(json) + tail;
   return reply;
 }
 

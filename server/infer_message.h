@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "server/json_text.h"
 #include "server/message.h"
 #include "server/request.h"
 
@@ -27,6 +28,9 @@ class BinaryOutputs {
   bool all_;
   std::vector<bool> chosen_;
 };
+
+/// Writes tensors as an array of the protocol's form, without binary data. Throws as write_infer().
+void write_tensors(JsonText& json, const std::vector<NamedArray>& tensors);
 
 /// Throws Refusal (bad_request) for an output that the protocol has no form for.
 Reply write_infer(const InferResponse& response, const BinaryOutputs& binary);

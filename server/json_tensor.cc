@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "server/datatype.h"
-#include "server/json_text.h"
 
 namespace frazil::server {
 namespace {
@@ -121,28 +120,30 @@ std::uint64_t count_of(dom::element data) {
 
 void fill(Array& to, dom::element data, const std::string& what) { Filler(to, what).fill(data); }
 
-void append_elements(std::string& to, const Array& array, const std::string& what) {
-  const auto each = [&](auto values, auto append) { append_list(to, values, append); };
-  const auto number = [&](auto x) { append_number(to, x); };
+void write_elements(JsonText& json, const Array& array, const std::string& what) {
+  const auto each = [&](auto values, auto write) {
+    for (const auto& value : values) write(value);
+  };
+  const auto plain = [&](const auto& x) { json.value(x); };
   // JSON has no numbers for these; readers of Python's json take the words.
   const auto real = [&](auto x) {
-    if (x == 0 && std::signbit(x)) return void(to += "-0.0");  // "-0" reads as an integer
-    if (std::isfinite(x)) return append_number(to, x);
-    to += std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity";
+    if (x == 0 && std::signbit(x)) return json.json("-0.0");  // "-0" reads as an integer
+    if (std::isfinite(x)) return json.value(x);
+    json.json(std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
   };
   switch (array.dtype()) {
-    case Dtype::boolean: return each(array.values<bool>(), [&](bool x) { to += x ? "true" : "false"; });
-    case Dtype::i8: return each(array.values<std::int8_t>(), [&](std::int8_t x) { append_number(to, int{x}); });
-    case Dtype::i16: return each(array.values<std::int16_t>(), number);
-    case Dtype::i32: return each(array.values<std::int32_t>(), number);
-    case Dtype::i64: return each(array.values<std::int64_t>(), number);
-    case Dtype::u8: return each(array.values<std::uint8_t>(), [&](std::uint8_t x) { append_number(to, unsigned{x}); });
-    case Dtype::u16: return each(array.values<std::uint16_t>(), number);
-    case Dtype::u32: return each(array.values<std::uint32_t>(), number);
-    case Dtype::u64: return each(array.values<std::uint64_t>(), number);
+    case Dtype::boolean: return each(array.values<bool>(), plain);
+    case Dtype::i8: return each(array.values<std::int8_t>(), [&](std::int8_t x) { json.value(int{x}); });
+    case Dtype::i16: return each(array.values<std::int16_t>(), plain);
+    case Dtype::i32: return each(array.values<std::int32_t>(), plain);
+    case Dtype::i64: return each(array.values<std::int64_t>(), plain);
+    case Dtype::u8: return each(array.values<std::uint8_t>(), [&](std::uint8_t x) { json.value(unsigned{x}); });
+    case Dtype::u16: return each(array.values<std::uint16_t>(), plain);
+    case Dtype::u32: return each(array.values<std::uint32_t>(), plain);
+    case Dtype::u64: return each(array.values<std::uint64_t>(), plain);
     case Dtype::f32: return each(array.values<float>(), real);
     case Dtype::f64: return each(array.values<double>(), real);
-    case Dtype::string: return each(array.values<std::string>(), [&](const std::string& x) { append_json(to, x); });
+    case Dtype::string: return each(array.values<std::string>(), plain);
     default: refuse(what + " has no JSON form; ask for binary data");
   }
 }

@@ -8,6 +8,7 @@
 #include <frazil/array.h>
 #include <simdjson.h>
 
+#include "server/json_text.h"
 #include "server/request.h"
 
 // Requests' JSON: objects, and tensors as lists. What does not fit throws Refusal (bad_request) that names it.
@@ -52,7 +53,7 @@ Parameter parameter_of(dom::element value, const std::string& what);
 std::uint64_t count_of(dom::element data);
 /// Fills a tensor with as many elements, nested or flat, in row-major order.
 void fill(api::Array& to, dom::element data, const std::string& what);
-/// Elements with commas between. NaN and infinities are written as Python's json reads them.
-void append_elements(std::string& to, const api::Array& array, const std::string& what);
+/// Writes the elements as values of an array that is open. NaN and infinities are written as Python's json reads them.
+void write_elements(JsonText& json, const api::Array& array, const std::string& what);
 
 }  // namespace frazil::server

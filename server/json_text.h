@@ -4,25 +4,9 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace frazil::server {
-
-/// Appends text as a JSON string. Bytes that are no UTF-8 are kept as they are.
-inline void append_json(std::string& to, std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  to += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      (to += '\\') += c;
-    } else if (byte < 0x20) {
-      ((to += "\\u00") += kDigits[byte / 16]) += kDigits[byte % 16];
-    } else {
-      to += c;
-    }
-  }
-  to += '"';
-}
 
 /// Appends a number: the shortest text that reads back to the same one.
 template <class T>
@@ -32,31 +16,85 @@ void append_number(std::string& to, T value) {
   to.append(text, end);
 }
 
-/// Begins a member of an object, behind others or as the first one.
-inline void append_key(std::string& to, std::string_view key) {
-  if (to.back() != '{') to += ',';
-  append_json(to, key);
-  to += ':';
-}
-/// A member that is a text or a number.
-template <class T>
-void append_member(std::string& to, std::string_view key, const T& value) {
-  append_key(to, key);
-  if constexpr (std::is_convertible_v<T, std::string_view>)
-    append_json(to, value);
-  else
-    append_number(to, value);
-}
+/// Writes JSON, with commas and escapes. Calls have to nest as JSON does; no other code puts JSON together.
+class JsonText {
+ public:
+  void begin_object() { open('{'); }
+  void end_object() { close('}'); }
+  void begin_array() { open('['); }
+  void end_array() { close(']'); }
 
-/// Appends what `append(item)` does for each, with commas between.
-template <class List, class F>
-void append_list(std::string& to, const List& list, F append) {
-  bool first = true;
-  for (const auto& item : list) {
-    if (!first) to += ',';
-    first = false;
-    append(item);
+  void key(std::string_view name) {
+    value(name);
+    text_ += ':';
+    separate_ = false;
   }
-}
+  /// A string, a number or a truth value. Bytes of strings that are not UTF-8 stay as they are.
+  template <class T>
+  void value(const T& item) {
+    begin_value();
+    if constexpr (std::is_same_v<T, bool>)
+      text_ += item ? "true" : "false";
+    else if constexpr (std::is_convertible_v<T, std::string_view>)
+      append_string(item);
+    else
+      append_number(text_, item);
+  }
+  template <class T>
+  void member(std::string_view name, const T& item) {
+    key(name);
+    value(item);
+  }
+  /// A value that is JSON already.
+  void json(std::string_view text) {
+    begin_value();
+    text_ += text;
+  }
+  /// An array of what `write(item)` writes for each item.
+  template <class List, class F>
+  void array(const List& list, F write) {
+    begin_array();
+    for (const auto& item : list) write(item);
+    end_array();
+  }
+  template <class List>
+  void array(const List& list) {
+    array(list, [this](const auto& item) { value(item); });
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  void begin_value() {
+    if (std::exchange(separate_, true)) text_ += ',';
+  }
+  void open(char bracket) {
+    begin_value();
+    text_ += bracket;
+    separate_ = false;
+  }
+  void close(char bracket) {
+    text_ += bracket;
+    separate_ = true;
+  }
+  void append_string(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    text_ += '"';
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == '"' || c == '\\') {
+        (text_ += '\\') += c;
+      } else if (byte < 0x20) {
+        ((text_ += "\\u00") += kDigits[byte / 16]) += kDigits[byte % 16];
+      } else {
+        text_ += c;
+      }
+    }
+    text_ += '"';
+  }
+
+  std::string text_;
+  bool separate_ = false;  // a value precedes the next one in its object or array
+};
 
 }  // namespace frazil::server

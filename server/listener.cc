@@ -79,7 +79,7 @@ void Listener::accept() {
 }
 
 void Listener::serve(Socket socket) try {
-  if (transport_.connections.size() < transport_.options.most_connections) serve_(std::move(socket));
+  if (transport_.make_place()) serve_(std::move(socket));
 } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is no memory for it, and it is closed
 }
 

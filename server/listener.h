@@ -28,7 +28,7 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   std::uint16_t port() const;  ///< of TCP
-  /// Beyond the options' number of connections those that come are closed.
+  /// Beyond the options' number of connections an idle one makes place; where none is idle, those that come are closed.
   void accept();
   void close();
 

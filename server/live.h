@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "server/json_text.h"
 #include "server/service.h"
 
 namespace frazil::server {
@@ -32,11 +33,17 @@ class LiveView {
   };
   using Key = std::pair<std::string, std::string>;  // name, version
 
-  void append_server(std::string& json) const;
-  void append_paths(std::string& json, const Tenants::Asker& asker) const;
-  /// `seconds`: since he was told last; 0: he was not.
-  void append_model(std::string& json, const Served& served, const Counters& now, double seconds) const;
-  static void append_interval(std::string& json, const Counters& before, const Counters& now, double seconds);
+  /// What a snapshot shows of a model.
+  struct Moment {
+    const Counters& now;
+    double seconds;  ///< since the client's last snapshot; 0: there was none
+    const Tenants::Asker& asker;
+  };
+
+  void write_server(JsonText& json) const;
+  void write_paths(JsonText& json, const Tenants::Asker& asker) const;
+  void write_model(JsonText& json, const Served& served, const Moment& moment) const;
+  static void write_interval(JsonText& json, const Counters& before, const Moment& moment);
 
   const Service& service_;
   Clock::time_point told_ = {};  // the last time

@@ -50,16 +50,11 @@ const auto& files() {
 
 }  // namespace
 
-bool is_of_live_view(std::string_view path) {
-  return path.starts_with(kRoot) && (path.size() == kRoot.size() || path[kRoot.size()] == '/');
-}
-
-Reply live_page(const Message& message) {
-  const auto file = std::ranges::find(files(), message.path.substr(kRoot.size()), &File::path);
+Reply live_page(std::string_view path) {
+  const auto file = std::ranges::find(files(), path.substr(kRoot.size()), &File::path);
   if (file == files().end()) {
-    throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/live-view.md");
+    throw Refusal(Http::not_found, "there is no path '" + std::string(path) + "'; see docs/live-view.md");
   }
-  if (message.method != "GET") throw Refusal(Http::method_not_allowed, std::string(message.path) + ": expected GET");
   return {.type = std::string(file->type),
           .headers = {{"Cache-Control", "no-store"},
                       {"Content-Security-Policy",

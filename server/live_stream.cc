@@ -30,20 +30,15 @@ constexpr std::string_view kHead =
 class LiveStream : public Connection, public std::enable_shared_from_this<LiveStream> {
  public:
   LiveStream(Wire wire, Transport& transport, LiveTerms terms)
-      : wire_(std::move(wire)),
+      : Connection(transport, client_address(wire.socket())),
+        wire_(std::move(wire)),
         transport_(transport),
         terms_(std::move(terms)),
         view_(transport.service),
         timer_(transport.context) {
-    transport_.connections.insert(this);
     ++transport_.live_clients;
   }
-  ~LiveStream() override {
-    transport_.connections.erase(this);
-    --transport_.live_clients;
-  }
-  LiveStream(const LiveStream&) = delete;
-  LiveStream& operator=(const LiveStream&) = delete;
+  ~LiveStream() override { --transport_.live_clients; }
 
   void begin() try {
     error_code ignored;
@@ -70,7 +65,8 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
  private:
   std::string event() {
-    const auto asker = transport_.service.tenants().find(terms_.authorization, wire_.client());
+    const auto asker = transport_.service.gate().admit(
+        terms_.rule, {.authorization = terms_.authorization, .certificate = wire_.client()});
     return "data: " + view_.snapshot(dropped_, asker) + "\n\n";
   }
 
@@ -135,9 +131,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
 }  // namespace
 
-LiveTerms live_terms(const Message& message, const Transport& transport) {
-  if (message.method != "GET") throw Refusal(Http::method_not_allowed, std::string(kLiveEvents) + ": expected GET");
-  transport.service.tenants().find(message.authorization, message.certificate);
+LiveTerms live_terms(const Message& message, const Rule& rule, const Transport& transport) {
   milliseconds every = kOften;
   for (const auto& [key, value] : query_of(message.query)) {
     std::int64_t number = 0;
@@ -154,7 +148,8 @@ LiveTerms live_terms(const Message& message, const Transport& transport) {
     throw Refusal(Http::unavailable,
                   "the live view has " + std::to_string(kMostLiveClients) + " clients already: no more are told");
   }
-  return {.every = every, .authorization = std::string(message.authorization)};
+  const Rule again{.access = rule.access, .feature = rule.feature, .browser = Browser::any_page};  // it was checked
+  return {.every = every, .rule = again, .authorization = std::string(message.authorization)};
 }
 
 void serve_live(Wire wire, Transport& transport, LiveTerms terms) {

@@ -53,6 +53,8 @@ struct Message {
   std::span<const std::string> certificate = {};   ///< names in the client's
   std::string_view trace = {};                     ///< the header traceparent
   std::string_view session = {};                   ///< the header X-Session-Id, or the cookie frazil_session
+  std::string_view host = {}, content_type = {};   ///< the headers of these names
+  std::optional<std::string_view> origin = {};     ///< the header Origin
   Spot* spot = nullptr;                            ///< of the thread that has read it; null: it is for workers
 };
 
@@ -66,9 +68,6 @@ struct Reply {
   std::string body;
   bool more = false;
 };
-
-/// Refuses (method_not_allowed) a message of another method.
-void expect_method(const Message& message, std::string_view method);
 
 /// {"error": text}
 Reply error_reply(Http status, std::string_view text);

@@ -71,11 +71,11 @@ constexpr Counter kCounters[] = {
      [](const Statistics& s) { return s.padded.load(std::memory_order_relaxed); }},
 };
 
-void append_outcomes(std::string& to, const Models& models) {
+void append_outcomes(std::string& to, const Models& models, const Tenants::Asker& asker) {
   constexpr std::string_view kName = "frazil_requests_total";
   head(to, kName, "counter", "Requests for a model by outcome");
   for (const auto& served : models) {
-    const Statistics& s = served->statistics();
+    const Statistics& s = served->statistics_for(asker);
     const auto outcome = [&](std::string_view text, std::uint64_t count) {
       line(to, kName, labels_of(*served) + ",outcome=\"" + std::string(text) + "\"}", count);
     };
@@ -86,10 +86,12 @@ void append_outcomes(std::string& to, const Models& models) {
   }
 }
 
-void append_tenants(std::string& to, const std::vector<Tenants::Counts>& tenants) {
+void append_tenants(std::string& to, const std::vector<Tenants::Counts>& tenants, const auto& shows) {
   const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, auto count) {
     head(to, name, type, help);
-    for (const auto& tenant : tenants) line(to, name, "{tenant=\"" + escaped(tenant.name) + "\"}", count(tenant));
+    for (const auto& tenant : tenants) {
+      if (shows(tenant.name)) line(to, name, "{tenant=\"" + escaped(tenant.name) + "\"}", count(tenant));
+    }
   };
   metric("frazil_tenant_requests_total", "counter", "Requests that were let in",
          [](const auto& t) { return t.requests; });
@@ -108,20 +110,23 @@ void append_checks(std::string& to, const Models& models) {
   }
 }
 
-void append_canaries(std::string& to, const std::map<std::pair<std::string, std::string>, Loader::Tried>& tried) {
+void append_canaries(std::string& to, const std::map<std::pair<std::string, std::string>, Loader::Tried>& tried,
+                     const auto& shows) {
   constexpr std::string_view kName = "frazil_canaries_total";
   head(to, kName, "counter", "Times that a version was tried on its recorded samples before it is served, by outcome");
   for (const auto& [of, counts] : tried) {
+    if (!shows(of.first)) continue;
     const std::string labels = "{model=\"" + escaped(of.first) + "\",version=\"" + of.second + "\",outcome=\"";
     line(to, kName, labels + "success\"}", counts.passed);
     line(to, kName, labels + "failure\"}", counts.failed);
   }
 }
 
-void append_not_ready(std::string& to, const Repository& models) {
+void append_not_ready(std::string& to, const Repository& models, const auto& shows) {
   constexpr std::string_view kName = "frazil_not_ready";
   head(to, kName, "gauge", "Versions of the folder that are not ready");
   for (const Repository::NotReady& one : models.not_ready()) {
+    if (!shows(one.name)) continue;
     line(to, kName, "{model=\"" + escaped(one.name) + "\",version=\"" + std::to_string(one.version) + "\"}", 1);
   }
 }
@@ -164,11 +169,11 @@ void append_states(std::string& to, const StateStore::Counts& counts) {
          counts.page_hits);
 }
 
-void append_batches(std::string& to, const Models& models) {
+void append_batches(std::string& to, const Models& models, const Tenants::Asker& asker) {
   constexpr std::string_view kName = "frazil_batches_total";
   head(to, kName, "counter", "Runs by the number of requests in them");
   for (const auto& served : models) {
-    for (const auto& [size, runs] : served->statistics().batches.by_size()) {
+    for (const auto& [size, runs] : served->statistics_for(asker).batches.by_size()) {
       line(to, kName, labels_of(*served) + ",size=\"" + std::to_string(size) + "\"}", runs.count);
     }
   }
@@ -185,39 +190,41 @@ void append_histogram(std::string& to, const std::string& name, const std::strin
   line(to, name + "_count", labels + "}", times.up_to(Histogram::kBounds.size()));
 }
 
-void append_durations(std::string& to, const Models& models) {
+void append_durations(std::string& to, const Models& models, const Tenants::Asker& asker) {
   const std::string name = "frazil_request_duration_seconds";
   head(to, name, "histogram", "From arrival to answer, of all requests for a model");
   for (const auto& served : models) {
-    const Statistics& s = served->statistics();
+    const Statistics& s = served->statistics_for(asker);
     append_histogram(to, name, labels_of(*served), s.duration, s.success.nanoseconds() + s.fail.nanoseconds());
   }
 }
 
 /// Of models whose answers come in parts.
-void append_parts(std::string& to, Models models) {
+void append_parts(std::string& to, Models models, const Tenants::Asker& asker) {
   std::erase_if(models, [](const auto& served) { return served->emitted().empty(); });
   head(to, "frazil_parts_total", "counter", "Parts of answers before the last one");
   for (const auto& served : models) {
     line(to, "frazil_parts_total", labels_of(*served) + "}",
-         served->statistics().parts.load(std::memory_order_relaxed));
+         served->statistics_for(asker).parts.load(std::memory_order_relaxed));
   }
   const std::string name = "frazil_first_part_seconds";
   head(to, name, "histogram", "From arrival to the first part, of requests that have one");
   for (const auto& served : models) {
-    const Statistics& s = served->statistics();
+    const Statistics& s = served->statistics_for(asker);
     append_histogram(to, name, labels_of(*served), s.first_part_time, s.first_part.nanoseconds());
   }
 }
 
 }  // namespace
 
-Reply Service::metrics() const {
+Reply Service::metrics(const std::optional<Tenants::Asker>& asker) const {
   const auto served_now = repository();
-  const Models models = served_now->all();
+  const Models models = asker ? models_of(*asker) : Models();
+  const auto shows = [&](std::string_view model) { return asker && asker->may_use(model); };
   Reply reply{.type = "text/plain; version=0.0.4; charset=utf-8"};
   std::string& to = reply.body;
-  append_outcomes(to, models);
+  const Tenants::Asker caller = asker.value_or(Tenants::Asker());
+  append_outcomes(to, models, caller);
   head(to, "frazil_refused_total", "counter", "Requests that were refused because too many waited");
   line(to, "frazil_refused_total", "", refused_.load(std::memory_order_relaxed));
   head(to, "frazil_waiting_requests", "gauge", "Requests that run or wait");
@@ -226,18 +233,18 @@ Reply Service::metrics() const {
   line(to, "frazil_config_reloads_total", R"({outcome="success"})", reloads_.load(std::memory_order_relaxed));
   line(to, "frazil_config_reloads_total", R"({outcome="failure"})", failed_reloads_.load(std::memory_order_relaxed));
   append_states(to, states_->counts());
-  append_batches(to, models);
+  append_batches(to, models, caller);
   append_checks(to, models);
   append_guards(to, models);
-  append_canaries(to, loader_->tried());
-  append_not_ready(to, *served_now);
-  append_tenants(to, tenants_.counts());
-  append_durations(to, models);
-  append_parts(to, models);
+  append_canaries(to, loader_->tried(), shows);
+  append_not_ready(to, *served_now, shows);
+  append_tenants(to, tenants_.counts(), [&](const std::string& tenant) { return asker && asker->sees(tenant); });
+  append_durations(to, models, caller);
+  append_parts(to, models, caller);
   for (const Counter& counter : kCounters) {
     head(to, counter.name, counter.type, counter.help);
     for (const auto& served : models) {
-      line(to, counter.name, labels_of(*served) + "}", counter.count(served->statistics()));
+      line(to, counter.name, labels_of(*served) + "}", counter.count(served->statistics_for(caller)));
     }
   }
   return reply;

@@ -9,7 +9,6 @@
 #include <frazil/error.h>
 
 #include "server/http_client.h"
-#include "server/json_text.h"
 
 namespace frazil::server {
 namespace {
@@ -25,11 +24,19 @@ std::string random_hex(std::size_t digits) {
   return text;
 }
 
-/// Of "00-TRACE-PARENT-FLAGS"; fresh ones where the caller has none.
+bool is_id(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+         text.find_first_not_of('0') != std::string_view::npos;
+}
+
+/// The identities of a request in its trace, from W3C's `traceparent`: "00-TRACE-PARENT-FLAGS" in lower-case
+/// hexadecimal digits. Makes new ones for a text of another form.
 struct TraceContext {
   explicit TraceContext(std::string_view text) {
     constexpr std::size_t kSize = 55, kTraceAt = 3, kTrace = 32, kParentAt = 36, kParent = 16;
-    const bool given = text.size() >= kSize && text[2] == '-' && text[kParentAt - 1] == '-';
+    const bool given = text.size() == kSize && text[2] == '-' && text[kParentAt - 1] == '-' &&
+                       text[kParentAt + kParent] == '-' && is_id(text.substr(kTraceAt, kTrace)) &&
+                       is_id(text.substr(kParentAt, kParent));
     trace = given ? std::string(text.substr(kTraceAt, kTrace)) : random_hex(kTrace);
     if (given) parent = text.substr(kParentAt, kParent);
     span = random_hex(kParent);
@@ -43,32 +50,51 @@ struct Span {
   std::int64_t begin_ns, time_ns;
 };
 
-void append_attribute(std::string& json, std::string_view key, std::string_view value) {
+void write_attribute(JsonText& json, std::string_view key, std::string_view value) {
   if (value.empty()) return;
-  if (json.back() != '[') json += ',';
-  json += R"({"key":)";
-  append_json(json, key);
-  json += R"(,"value":{"stringValue":)";
-  append_json(json, value);
-  json += "}}";
+  json.begin_object();
+  json.member("key", key);
+  json.key("value");
+  json.begin_object();
+  json.member("stringValue", value);
+  json.end_object();
+  json.end_object();
 }
 
-/// Up to its attributes, which are left open.
-void begin_span(std::string& json, const Span& span) {
-  json += R"({"traceId":")" + span.context.trace + R"(","spanId":")";
-  json += span.id;
-  if (!span.parent.empty()) (json += R"(","parentSpanId":")") += span.parent;
-  json += R"(","name":)";
-  append_json(json, span.name);
-  json += R"(,"kind":2,"startTimeUnixNano":")" + std::to_string(span.begin_ns) + R"(","endTimeUnixNano":")" +
-          std::to_string(span.begin_ns + span.time_ns) + R"(","attributes":[)";
+/// Writes a span up to its attributes, which stay open.
+void begin_span(JsonText& json, const Span& span) {
+  constexpr int kServer = 2;
+  json.begin_object();
+  json.member("traceId", span.context.trace);
+  json.member("spanId", span.id);
+  if (!span.parent.empty()) json.member("parentSpanId", span.parent);
+  json.member("name", span.name);
+  json.member("kind", kServer);
+  json.member("startTimeUnixNano", std::to_string(span.begin_ns));
+  json.member("endTimeUnixNano", std::to_string(span.begin_ns + span.time_ns));
+  json.key("attributes");
+  json.begin_array();
+}
+
+void write_step(JsonText& json, const PathRecord::Step& step, const TraceContext& context, std::int64_t began_ns) {
+  const std::string id = random_hex(16), name = step.kind + " " + (step.node.empty() ? step.model : step.node);
+  begin_span(json, {.context = context,
+                    .id = id,
+                    .parent = context.span,
+                    .name = name,
+                    .begin_ns = began_ns + std::chrono::nanoseconds(step.begin).count(),
+                    .time_ns = std::chrono::nanoseconds(step.time).count()});
+  write_attribute(json, "frazil.model", step.model);
+  write_attribute(json, "frazil.version", step.version);
+  write_attribute(json, "frazil.branch", step.taken);
+  write_attribute(json, "frazil.reason", step.why);
+  json.end_array();
+  json.end_object();
 }
 
 std::int64_t nanoseconds(Clock::duration time) { return std::chrono::nanoseconds(time).count(); }
 
-}  // namespace
-
-void append_spans(std::string& json, const Journey& journey) {
+void write_spans(JsonText& json, const Journey& journey) {
   const TraceContext context(journey.trace);
   begin_span(json, {.context = context,
                     .id = context.span,
@@ -76,36 +102,57 @@ void append_spans(std::string& json, const Journey& journey) {
                     .name = "infer " + journey.model,
                     .begin_ns = journey.began_ns,
                     .time_ns = nanoseconds(journey.time)});
-  append_attribute(json, "frazil.model", journey.model);
-  append_attribute(json, "frazil.version", journey.version);
-  append_attribute(json, "frazil.digest", journey.digest);
-  append_attribute(json, "frazil.request_id", journey.id);
+  write_attribute(json, "frazil.model", journey.model);
+  write_attribute(json, "frazil.version", journey.version);
+  write_attribute(json, "frazil.digest", journey.digest);
+  write_attribute(json, "frazil.request_id", journey.id);
   if (journey.parts > 0) {
-    append_attribute(json, "frazil.parts", std::to_string(journey.parts));
-    append_attribute(json, "frazil.first_part_ns", std::to_string(nanoseconds(journey.first_part)));
+    write_attribute(json, "frazil.parts", std::to_string(journey.parts));
+    write_attribute(json, "frazil.first_part_ns", std::to_string(nanoseconds(journey.first_part)));
   }
-  json += "]";
+  json.end_array();
   if (journey.status != Http::ok) {
-    json += R"(,"status":{"code":2,"message":)";
-    append_json(json, journey.error);
-    json += '}';
+    constexpr int kError = 2;
+    json.key("status");
+    json.begin_object();
+    json.member("code", kError);
+    json.member("message", journey.error);
+    json.end_object();
   }
-  json += '}';
-  for (const PathRecord::Step& step : journey.steps) {
-    json += ',';
-    const std::string id = random_hex(16), name = step.kind + " " + (step.node.empty() ? step.model : step.node);
-    begin_span(json, {.context = context,
-                      .id = id,
-                      .parent = context.span,
-                      .name = name,
-                      .begin_ns = journey.began_ns + nanoseconds(step.begin),
-                      .time_ns = nanoseconds(step.time)});
-    append_attribute(json, "frazil.model", step.model);
-    append_attribute(json, "frazil.version", step.version);
-    append_attribute(json, "frazil.branch", step.taken);
-    append_attribute(json, "frazil.reason", step.why);
-    json += "]}";
-  }
+  json.end_object();
+  for (const PathRecord::Step& step : journey.steps) write_step(json, step, context, journey.began_ns);
+}
+
+}  // namespace
+
+std::string spans_body(std::span<const std::shared_ptr<const Journey>> journeys) {
+  JsonText json;
+  json.begin_object();
+  json.key("resourceSpans");
+  json.begin_array();
+  json.begin_object();
+  json.key("resource");
+  json.begin_object();
+  json.key("attributes");
+  json.begin_array();
+  write_attribute(json, "service.name", "frazil");
+  json.end_array();
+  json.end_object();
+  json.key("scopeSpans");
+  json.begin_array();
+  json.begin_object();
+  json.key("scope");
+  json.begin_object();
+  json.member("name", "frazil");
+  json.end_object();
+  json.key("spans");
+  json.array(journeys, [&](const auto& journey) { write_spans(json, *journey); });
+  json.end_object();
+  json.end_array();
+  json.end_object();
+  json.end_array();
+  json.end_object();
+  return json.take();
 }
 
 struct Otlp::Impl {
@@ -136,12 +183,7 @@ struct Otlp::Impl {
   }
 
   bool post(const std::vector<std::shared_ptr<const Journey>>& group) try {
-    std::string json =
-        R"({"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"frazil"}}]},)"
-        R"("scopeSpans":[{"scope":{"name":"frazil"},"spans":[)";
-    append_list(json, group, [&](const auto& journey) { append_spans(json, *journey); });
-    json += "]}]}]}";
-    return client.post_and_wait({.body = std::move(json)}, Clock::now() + kPatience).status / 100 == 2;
+    return client.post_and_wait({.body = spans_body(group)}, Clock::now() + kPatience).status / 100 == 2;
   } catch (const std::exception&) {
     return false;
   }

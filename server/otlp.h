@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "server/path_log.h"
@@ -27,7 +28,7 @@ class Otlp {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The spans of a request as the collector takes them: one element of "spans" after the other.
-void append_spans(std::string& json, const Journey& journey);
+/// The body of a request to the collector with the spans of these journeys.
+std::string spans_body(std::span<const std::shared_ptr<const Journey>> journeys);
 
 }  // namespace frazil::server

@@ -19,11 +19,21 @@ std::uint64_t seal_of(std::uint64_t sum, const PageId& id) {
 }  // namespace
 
 struct Page::Pool {
+  /// Of all pools that count together.
+  struct Totals {
+    std::atomic<std::uint64_t> pages = 0, bytes = 0, hits = 0;
+  };
+
+  std::string owner;  // its SHA-256; empty: none
+  std::shared_ptr<Totals> totals = std::make_shared<Totals>();
   mutable std::mutex mutex;
   std::unordered_map<std::uint64_t, std::weak_ptr<const Page>> by_sum;
   std::unordered_map<PageId, std::weak_ptr<const Page>, PageIdHash> by_id;
-  std::atomic<std::uint64_t> pages = 0, bytes = 0, hits = 0;
 
+  PageId id_of(std::string_view bytes) const {
+    const PageId sum = sha256_of(bytes);
+    return owner.empty() ? sum : sha256_of(owner + std::string(sum.data(), sum.size()));
+  }
   /// Another page may have taken the place since this one has gone.
   template <class Map, class Key>
   static void forget(Map& map, const Key& key) {
@@ -48,20 +58,20 @@ std::size_t PageIdHash::operator()(const PageId& id) const {
 
 Page::Page(Draft draft, std::uint64_t sum, std::shared_ptr<Pool> pool)
     : draft_(std::move(draft)), sum_(sum), pool_(std::move(pool)) {
-  ++pool_->pages;
-  pool_->bytes += bytes().size() + kPageMemory;
+  ++pool_->totals->pages;
+  pool_->totals->bytes += bytes().size() + kPageMemory;
 }
 
 Page::~Page() {
   const std::scoped_lock lock(pool_->mutex);
   Pool::forget(pool_->by_sum, sum_);
   if (named_) Pool::forget(pool_->by_id, id_);
-  --pool_->pages;
-  pool_->bytes -= bytes().size() + kPageMemory;
+  --pool_->totals->pages;
+  pool_->totals->bytes -= bytes().size() + kPageMemory;
 }
 
 const PageId& Page::id() const {
-  if (!named_) set_id(sha256_of(bytes()));
+  if (!named_) set_id(pool_->id_of(bytes()));
   return id_;
 }
 
@@ -81,6 +91,10 @@ std::string_view Page::sealed() const {
 }
 
 PagePool::PagePool() : pool_(std::make_shared<Page::Pool>()) {}
+PagePool::PagePool(const std::string& owner, const PagePool& beside) : PagePool() {
+  pool_->totals = beside.pool_->totals;
+  if (!owner.empty()) pool_->owner = sha256(owner);
+}
 PagePool::~PagePool() = default;
 
 PagePtr PagePool::share(Page::Draft draft) {
@@ -88,7 +102,7 @@ PagePtr PagePool::share(Page::Draft draft) {
   PagePtr made(new Page(std::move(draft), sum, pool_));
   PagePtr first = pool_->enter(made);
   if (first == made || first->bytes() != made->bytes()) return made;
-  ++pool_->hits;
+  ++pool_->totals->hits;
   return first;
 }
 
@@ -109,7 +123,10 @@ PagePtr PagePool::unseal(const PageId& id, std::string sealed) {
   return page;
 }
 
-PagePool::Counts PagePool::counts() const { return {pool_->pages, pool_->bytes, pool_->hits}; }
-std::uint64_t PagePool::bytes() const { return pool_->bytes; }
+PagePool::Counts PagePool::counts() const {
+  const Page::Pool::Totals& totals = *pool_->totals;
+  return {.pages = totals.pages, .bytes = totals.bytes, .hits = totals.hits};
+}
+std::uint64_t PagePool::bytes() const { return pool_->totals->bytes; }
 
 }  // namespace frazil::server

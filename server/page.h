@@ -13,7 +13,7 @@
 
 namespace frazil::server {
 
-/// The SHA-256 of a page's bytes.
+/// The SHA-256 of a page's bytes, or of its owner and them.
 using PageId = Sha256;
 
 struct PageIdHash {
@@ -68,10 +68,14 @@ class Page : public std::enable_shared_from_this<Page> {
 };
 using PagePtr = std::shared_ptr<const Page>;
 
-/// Finds pages by their content, so that equal ones are in memory once. Thread-safe; pages may outlive it.
+/// Finds the pages of an owner by their content, so that equal ones are in memory once. Thread-safe; pages may outlive
+/// it.
 class PagePool {
  public:
   PagePool();
+  /// A pool of another owner, whose pages have other ids even where their bytes are equal. counts() is of all pools
+  /// that were made beside one.
+  PagePool(const std::string& owner, const PagePool& beside);
   ~PagePool();
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;

@@ -4,8 +4,6 @@
 #include <cctype>
 #include <random>
 
-#include "server/json_text.h"
-
 namespace frazil::server {
 namespace {
 
@@ -28,53 +26,38 @@ bool matches(const Journey& journey, const PathLog::Query& query) {
          (query.id.empty() || journey.id == query.id) && journey.error.find(query.error) != std::string::npos;
 }
 
-void append_text(std::string& json, std::string_view key, std::string_view text) {
-  if (text.empty()) return;
-  json += ',';
-  append_json(json, key);
-  json += ':';
-  append_json(json, text);
+void write_text(JsonText& json, std::string_view key, std::string_view text) {
+  if (!text.empty()) json.member(key, text);
 }
 
-void append_us(std::string& json, std::string_view key, Clock::duration time) {
-  json += ',';
-  append_json(json, key);
-  json += ':';
-  append_number(json, std::chrono::duration<double, std::micro>(time).count());
+void write_us(JsonText& json, std::string_view key, Clock::duration time) {
+  json.member(key, std::chrono::duration<double, std::micro>(time).count());
 }
 
-void append_step(std::string& json, const PathRecord::Step& step) {
-  json += R"({"kind":)";
-  append_json(json, step.kind);
-  append_text(json, "node", step.node);
-  append_text(json, "model", step.model);
-  append_text(json, "version", step.version);
-  append_text(json, "taken", step.taken);
-  append_text(json, "why", step.why);
-  append_us(json, "begin_us", step.begin);
+void write_step(JsonText& json, const PathRecord::Step& step) {
+  json.begin_object();
+  json.member("kind", step.kind);
+  write_text(json, "node", step.node);
+  write_text(json, "model", step.model);
+  write_text(json, "version", step.version);
+  write_text(json, "taken", step.taken);
+  write_text(json, "why", step.why);
+  write_us(json, "begin_us", step.begin);
   if (step.kind == "run") {
-    append_us(json, "queue_us", step.queue);
-    append_us(json, "time_us", step.time);
-    json += R"(,"requests":)";
-    append_number(json, step.requests);
-    json += R"(,"padding":)";
-    append_number(json, step.padding);
+    write_us(json, "queue_us", step.queue);
+    write_us(json, "time_us", step.time);
+    json.member("requests", step.requests);
+    json.member("padding", step.padding);
   }
-  json += '}';
+  json.end_object();
 }
 
-void append_arrays(std::string& json, std::string_view key, const Journey& journey,
-                   const std::vector<NamedArray>& arrays) {
+void write_arrays(JsonText& json, std::string_view key, const Journey& journey, const std::vector<NamedArray>& arrays) {
   if (arrays.empty()) return;
-  json += ',';
-  append_json(json, key);
-  json += ":{";
-  append_list(json, arrays, [&](const NamedArray& named) {
-    append_json(json, named.first);
-    json += ':';
-    append_json(json, shown_value(journey, named));
-  });
-  json += '}';
+  json.key(key);
+  json.begin_object();
+  for (const NamedArray& named : arrays) json.member(named.first, shown_value(journey, named));
+  json.end_object();
 }
 
 constexpr std::string_view kRedacted = "(redacted)";
@@ -168,32 +151,31 @@ std::shared_ptr<const Journey> PathLog::find(std::uint64_t number, const Tenants
   return asker.sees(journey->tenant) ? journey : nullptr;
 }
 
-void append_journey(std::string& json, const Journey& journey) {
-  json += R"({"number":)";
-  append_number(json, journey.number);
-  json += R"(,"began_ns":)";
-  append_number(json, journey.began_ns);
-  append_us(json, "time_us", journey.time);
+void write_journey(JsonText& json, const Journey& journey, bool tensors) {
+  json.begin_object();
+  json.member("number", journey.number);
+  json.member("began_ns", journey.began_ns);
+  write_us(json, "time_us", journey.time);
   if (journey.parts > 0) {
-    json += R"(,"parts":)";
-    append_number(json, journey.parts);
-    append_us(json, "first_part_us", journey.first_part);
+    json.member("parts", journey.parts);
+    write_us(json, "first_part_us", journey.first_part);
   }
-  append_text(json, "id", journey.id);
-  append_text(json, "tenant", journey.tenant);
-  append_text(json, "model", journey.model);
-  append_text(json, "version", journey.version);
-  append_text(json, "digest", journey.digest);
-  append_text(json, "traceparent", journey.trace);
-  json += R"(,"status":)";
-  append_number(json, static_cast<unsigned>(journey.status));
-  append_text(json, "error", journey.error);
-  json += R"(,"steps":[)";
-  append_list(json, journey.steps, [&](const PathRecord::Step& step) { append_step(json, step); });
-  json += ']';
-  append_arrays(json, "inputs", journey, journey.inputs);
-  append_arrays(json, "outputs", journey, journey.outputs);
-  json += '}';
+  write_text(json, "id", journey.id);
+  write_text(json, "tenant", journey.tenant);
+  write_text(json, "model", journey.model);
+  write_text(json, "version", journey.version);
+  write_text(json, "digest", journey.digest);
+  write_text(json, "traceparent", journey.trace);
+  json.member("status", static_cast<unsigned>(journey.status));
+  write_text(json, "error", journey.error);
+  json.key("steps");
+  json.array(journey.steps, [&](const PathRecord::Step& step) { write_step(json, step); });
+  json.member("replayable", !journey.inputs.empty());
+  if (tensors) {
+    write_arrays(json, "inputs", journey, journey.inputs);
+    write_arrays(json, "outputs", journey, journey.outputs);
+  }
+  json.end_object();
 }
 
 }  // namespace frazil::server

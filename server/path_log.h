@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/json_text.h"
 #include "server/path_record.h"
 #include "server/server_config.h"
 
@@ -79,7 +80,7 @@ class PathLog {
   std::size_t bytes_ = 0;
 };
 
-/// As one JSON object, with its tensors abbreviated.
-void append_journey(std::string& json, const Journey& journey);
+/// Writes a journey as one object. `tensors`: with inputs and outputs, abbreviated.
+void write_journey(JsonText& json, const Journey& journey, bool tensors);
 
 }  // namespace frazil::server

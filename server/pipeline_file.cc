@@ -494,7 +494,9 @@ class PipelineReader {
                              .new_slot = [&] { return new_slot(); },
                              .folder = folder_,
                              .workers = workers_,
-                             .holdings = *holdings_});
+                             .holdings = *holdings_,
+                             .pipeline = name_,
+                             .warn = warn_});
     if (!step.content.empty()) digests_.insert(sha256(step.content));
     return {std::move(step.node), std::move(step.results)};
   }

@@ -76,6 +76,7 @@ class CallNode : public Node {
   void start(Flow flow, Then then) const override {
     if (flow.left() <= Clock::duration::zero()) throw Refusal(Http::timeout, "the time-out has passed");
     Call call{.caller = flow.caller,
+              .asker = flow.asker,
               .arrived = Clock::now(),
               .deadline = flow.deadline,
               .target = parts_.target,

@@ -31,7 +31,8 @@ struct Flow {
   std::shared_ptr<const InferRequest> request;      ///< its parameters, priority and sequence
   std::shared_ptr<Emitter> emitter;                 ///< null: one answer is wanted
   std::shared_ptr<Caller> caller;
-  std::optional<Clock::time_point> deadline;
+  Tenants::Asker asker = {};  ///< of the client's request
+  std::optional<Clock::time_point> deadline = {};
   Clock::time_point arrived;
   std::string trace;
   std::shared_ptr<PathRecord> path;      ///< may be null

@@ -1,7 +1,5 @@
 #include "server/reference_check.h"
 
-#include <algorithm>
-#include <cmath>
 #include <random>
 
 #include <frazil/error.h>
@@ -10,19 +8,7 @@ namespace frazil::server {
 
 bool agree(const api::Array& result, const api::Array& reference) {
   constexpr double kAbsolute = 1e-5, kRelative = 1e-3;
-  if (result.kind() != reference.kind()) return false;
-  if (!result.is_tensor()) return true;
-  if (result.dtype() != reference.dtype() || result.sizes() != reference.sizes()) return false;
-  if (result.dtype() == api::Dtype::string) {
-    return std::ranges::equal(result.values<std::string>(), reference.values<std::string>());
-  }
-  for (std::int64_t i = 0; i < result.count(); ++i) {
-    const double a = result.number(i), b = reference.number(i);
-    const bool near =
-        a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= kAbsolute + kRelative * std::abs(b);
-    if (!near) return false;
-  }
-  return true;
+  return !api::difference(result, reference, kRelative, kAbsolute);
 }
 
 bool ReferenceCheck::wanted() {

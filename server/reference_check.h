@@ -12,8 +12,8 @@
 
 namespace frazil::server {
 
-/// Whether a result is that of the reference: numbers are not further apart than 1e-5 + 1e-3 of the reference, and
-/// other values are equal.
+/// Whether a result is that of the reference: floats are not further apart than 1e-5 + 1e-3 of the reference, and other
+/// values are equal. Sequences and maps agree where all their items do.
 bool agree(const api::Array& result, const api::Array& reference);
 
 /// Runs a share of a model's requests again on the reference executor, and counts results that differ. Thread-safe.

@@ -7,10 +7,9 @@
 #include "server/generate.h"
 #include "server/infer_message.h"
 #include "server/json_tensor.h"
-#include "server/json_text.h"
+#include "server/live_page.h"
 #include "server/rest_json.h"
 #include "server/splits.h"
-#include "server/url.h"
 
 namespace frazil::server {
 namespace {
@@ -21,7 +20,7 @@ void check_json(std::string_view body) {
 }
 
 /// Of a pipeline: {"split": NAME, "arm": NAME}, both of which may be left out.
-void reset(const Served& served, std::string_view body) {
+void reset_arms(const Served& served, std::string_view body) {
   std::string split, arm;
   if (!body.empty()) {
     const JsonObject json(body);
@@ -65,11 +64,11 @@ const Codec& codec_of(std::string_view path) {
 }
 
 /// Reads a request; one that cannot be read counts as failed.
-InferRequest read_counted(const Codec& codec, const Message& message, const Served& served,
+InferRequest read_counted(const Codec& codec, const Message& message, const Served& served, const Tenants::Asker& asker,
                           Clock::time_point arrived) try {
   return codec.read(message, served);
 } catch (const Refusal& refusal) {
-  served.count_unread(arrived, refusal);
+  served.count_unread(asker, arrived, refusal);
   throw;
 }
 
@@ -95,12 +94,12 @@ Reply refused(const Refusal& refusal) {
 /// Tells what comes of a request as replies.
 class Answer {
  public:
-  Answer(const Codec& codec, std::shared_ptr<const Served> served, const InferRequest& request,
-         std::shared_ptr<Caller> caller, Rest::Done done)
+  Answer(const Codec& codec, std::shared_ptr<const Served> served, const Call& call, Rest::Done done)
       : codec_(codec),
         served_(std::move(served)),
-        binary_(request),
-        caller_(std::move(caller)),
+        binary_(call.request),
+        caller_(call.caller),
+        asker_(call.asker),
         done_(std::move(done)) {}
 
   void part(const InferResponse& response) {
@@ -114,7 +113,8 @@ class Answer {
     const auto computed = Clock::now();
     try {
       Reply reply = codec_.write(*outcome, binary_);
-      served_->statistics().compute_output.add(Clock::now() - computed);
+      const auto wrote = Clock::now() - computed;
+      served_->count_for(asker_, [&](Statistics& s) { s.compute_output.add(wrote); });
       done_(std::move(reply));
     } catch (...) {
       fail(refusal_of_exception());
@@ -128,154 +128,147 @@ class Answer {
   const std::shared_ptr<const Served> served_;
   const BinaryOutputs binary_;
   const std::shared_ptr<Caller> caller_;
+  const Tenants::Asker asker_;
   const Rest::Done done_;
   bool begun_ = false;  // a part was told
 };
 
 }  // namespace
 
-/// /v2/models/NAME[/versions/VERSION][/ACTION]
-struct Rest::Path {
-  static constexpr std::string_view kModels = "/v2/models/";
-  std::string name, version, action;
+// ---- who is let in ----
 
-  bool runs() const { return action == "infer" || action == "generate" || action == "generate_stream"; }
+namespace {
 
-  static std::optional<Path> parse(std::string_view rest) {
-    const auto take = [&] {
-      const std::size_t end = std::min(rest.find('/'), rest.size());
-      const std::string_view part = rest.substr(0, end);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      return part;
-    };
-    Path path;
-    const auto name = decoded(take());
-    if (!name || name->empty()) return std::nullopt;
-    path.name = *name;
-    std::string_view next = take();
-    if (next == "versions") {
-      path.version = take();
-      if (path.version.empty()) return std::nullopt;
-      next = take();
-    }
-    path.action = next;
-    return rest.empty() ? std::optional(path) : std::nullopt;
-  }
-};
+Credentials credentials_of(const Message& message) {
+  return {.authorization = message.authorization,
+          .certificate = message.certificate,
+          .host = message.host,
+          .origin = message.origin,
+          .content_type = message.content_type};
+}
 
-std::optional<Reply> Rest::refusal(const Message& begun, Clock::time_point arrived) const {
+}  // namespace
+
+std::expected<Rest::Admitted, Reply> Rest::admit(const Message& head) const {
   try {
-    const auto why = why_refused(begun, arrived);
-    return why ? std::optional(refused(*why)) : std::nullopt;
+    return let_in(head);
   } catch (...) {
-    return refused(refusal_of_exception());
+    return std::unexpected(refused(refusal_of_exception()));
   }
 }
 
-std::optional<Refusal> Rest::why_refused(const Message& begun, Clock::time_point arrived) const {
-  const Sender sender{.asker = asker_of(begun), .caller = nullptr, .arrived = arrived};
-  if (!begun.path.starts_with(Path::kModels)) return std::nullopt;
-  const auto path = Path::parse(begun.path.substr(Path::kModels.size()));
-  if (!path || !path->runs()) return std::nullopt;
-  const auto served = service_.find(path->name, path->version);
-  expect_method(begun, "POST");
-  return service_.refusal(arriving(begun, *served, sender));
+Rest::Admitted Rest::let_in(const Message& head) const {
+  Admitted admitted;
+  admitted.route_ = &route_of(head, admitted.names_);
+  const Rule& rule = admitted.route_->rule;
+  admitted.asker_ = service_.gate().admit(rule, credentials_of(head));
+  const Names& names = admitted.names_;
+  if (!names.model.empty()) admitted.asker_.check(names.model);
+  if (rule.access == Access::model) admitted.served_ = service_.find(names.model, names.version);
+  return admitted;
 }
 
-/// What is known of a request for a model that the sender may use.
-Service::Arriving Rest::arriving(const Message& message, const Served& served, const Sender& sender) const {
-  sender.asker.check(served.name());
-  return {.asker = sender.asker, .target = &served, .time_left = time_left(service_, served, message, sender.arrived)};
+/// Throws Refusal (unauthorized) for a caller that is not known.
+void Rest::check_known(const Message& head) const {
+  service_.gate().admit({.access = Access::tenant, .browser = Browser::any_page}, credentials_of(head));
 }
 
-/// Who is alive and ready is told to everybody.
-Tenants::Asker Rest::asker_of(const Message& message) const {
-  const bool open = message.path.starts_with("/v2/health/");
-  return open ? Tenants::Asker() : service_.tenants().find(message.authorization, message.certificate);
+std::optional<Reply> Rest::refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived) const {
+  if (admitted.route_->answer != &Rest::infer) return std::nullopt;
+  const auto why = service_.refusal(arriving(admitted, begun, arrived));
+  return why ? std::optional(refused(*why)) : std::nullopt;
 }
 
-void Rest::answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
+Service::Arriving Rest::arriving(const Admitted& admitted, const Message& message, Clock::time_point arrived) const {
+  return {.asker = admitted.asker_,
+          .target = admitted.served_.get(),
+          .time_left = time_left(service_, *admitted.served_, message, arrived)};
+}
+
+void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
                   const Done& done) const {
+  const auto answer = admitted.route_->answer;
   try {
-    route(message, {.asker = asker_of(message), .caller = std::move(caller), .arrived = arrived}, done);
+    (this->*answer)({.names = std::move(admitted.names_),
+                     .asker = std::move(admitted.asker_),
+                     .served = std::move(admitted.served_),
+                     .message = message,
+                     .caller = std::move(caller),
+                     .arrived = arrived},
+                    done);
   } catch (...) {
     done(refused(refusal_of_exception()));
   }
 }
 
-void Rest::route(const Message& message, const Sender& sender, Done done) const {
-  constexpr std::string_view kRepository = "/v2/repository/";
-  const std::string_view path = message.path;
-  if (path.starts_with(Path::kModels) && path != "/v2/models/stats") {
-    if (const auto parsed = Path::parse(path.substr(Path::kModels.size()))) {
-      return of_model(message, *parsed, sender, std::move(done));
-    }
-  } else if (path == "/v2/paths" || path.starts_with("/v2/paths/")) {
-    return of_paths(message, sender, std::move(done));
-  } else if (path.starts_with(kRepository)) {
-    return change(message, path.substr(kRepository.size()), sender, std::move(done));
-  } else if (path == "/v2" || path == "/v2/") {
-    expect_method(message, "GET");
-    return done(server_metadata_json(service_.version()));
-  } else if (path == "/v2/health/live") {
-    expect_method(message, "GET");
-    return done({.body = R"({"live":true})"});
-  } else if (path == "/v2/health/ready") {
-    expect_method(message, "GET");
-    if (const auto why = service_.why_not_ready()) throw Refusal(Http::unavailable, *why);
-    return done({.body = R"({"ready":true})"});
-  } else if (path == "/v2/models/stats") {
-    expect_method(message, "GET");
-    return done(statistics_json(service_.repository()->all()));
-  }
-  throw Refusal(Http::not_found, "there is no path '" + std::string(path) + "'; see docs/serving.md");
+// ---- the server and its models ----
+
+void Rest::live(Asked, Done done) const { done({.body = R"({"live":true})"}); }
+
+void Rest::ready(Asked, Done done) const {
+  if (const auto why = service_.why_not_ready()) throw Refusal(Http::unavailable, *why);
+  done({.body = R"({"ready":true})"});
 }
 
-void Rest::of_model(const Message& message, const Path& path, const Sender& sender, Done done) const {
-  const auto repository = service_.repository();
-  const auto served = service_.find(path.name, path.version);
-  if (path.runs()) {
-    expect_method(message, "POST");
-    return infer(message, served, sender, std::move(done));
-  }
-  if (path.action == "splits") {
-    expect_method(message, "GET");
-    sender.asker.check(served->name());
-    return done({.body = splits_json(*served)});
-  }
-  if (path.action.empty() || path.action == "ready" || path.action == "stats" || path.action == "config") {
-    expect_method(message, "GET");
-    if (path.action.empty()) return done(model_metadata_json(*served, repository->versions(path.name)));
-    if (path.action == "config") return done(model_config_json(*served));
-    if (path.action == "stats") {
-      return done(statistics_json(path.version.empty() ? repository->versions(path.name) : std::vector{served}));
-    }
-    Reply reply{.body = R"({"name":)"};
-    append_json(reply.body, served->name());
-    reply.body += R"(,"ready":true})";
-    return done(std::move(reply));
-  }
-  throw Refusal(Http::not_found, "model '" + path.name + "' has no '" + path.action + "'");
+void Rest::server_metadata(Asked, Done done) const { done(server_metadata_json(service_.version())); }
+
+void Rest::model_metadata(Asked asked, Done done) const {
+  done(model_metadata_json(*asked.served, service_.repository()->versions(asked.names.model)));
 }
+
+void Rest::model_ready(Asked asked, Done done) const { done(model_ready_json(*asked.served)); }
+
+void Rest::model_config(Asked asked, Done done) const { done(model_config_json(*asked.served)); }
+
+void Rest::model_statistics(Asked asked, Done done) const {
+  const bool all = asked.names.version.empty();
+  done(statistics_json(all ? service_.repository()->versions(asked.names.model) : std::vector{asked.served},
+                       asked.asker));
+}
+
+void Rest::model_splits(Asked asked, Done done) const { done({.body = splits_json(*asked.served)}); }
+
+void Rest::all_statistics(Asked asked, Done done) const {
+  done(statistics_json(service_.models_of(asked.asker), asked.asker));
+}
+
+void Rest::index(Asked asked, Done done) const {
+  done(index_json(*service_.repository(), wants_ready(asked.message.body), asked.asker));
+}
+
+void Rest::page(Asked asked, Done done) const { done(live_page(asked.message.path)); }
+
+/// Callers without a key get what names neither a tenant nor a model.
+void Rest::metrics(Asked asked, Done done) const {
+  done(service_.metrics(service_.tenants().find_known(asked.message.authorization, asked.message.certificate)));
+}
+
+// ---- requests that run ----
 
 /// A request that is counted among those that wait.
-void Rest::infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const {
-  const Done leave = with_place(arriving(message, *served, sender), std::move(done));
+void Rest::infer(Asked asked, Done done) const {
+  const Message& message = asked.message;
+  const Service::Arriving arriving{.asker = asked.asker,
+                                   .target = asked.served.get(),
+                                   .time_left = time_left(service_, *asked.served, message, asked.arrived)};
+  const Done leave = with_place(arriving, std::move(done));
   if (leave == nullptr) return;
   const Codec& codec = codec_of(message.path);
-  const Served* const target = served.get();
-  auto work = answering(leave, [*this, &message, &codec, served = std::move(served), sender](const Done& left) {
+  const Served* const target = asked.served.get();
+  auto work = answering(leave, [*this, &message, &codec, asked = std::move(asked)](const Done& left) {
+    const auto& served = asked.served;
     const auto begun = Clock::now();
-    Call call{.request = read_counted(codec, message, *served, sender.arrived),
-              .caller = sender.caller,
-              .asker = sender.asker,
-              .arrived = sender.arrived};
+    Call call{.request = read_counted(codec, message, *served, asked.asker, asked.arrived),
+              .caller = asked.caller,
+              .asker = asked.asker,
+              .arrived = asked.arrived};
     call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {
       call.request.sequence = in_session(std::string(message.session), std::move(call.request.sequence));
     }
-    served->statistics().compute_input.add(Clock::now() - begun);
-    const auto answer = std::make_shared<Answer>(codec, served, call.request, sender.caller, left);
+    const auto read = Clock::now() - begun;
+    served->count_for(asked.asker, [&](Statistics& s) { s.compute_input.add(read); });
+    const auto answer = std::make_shared<Answer>(codec, served, call, left);
     if (codec.write_part != nullptr) call.part = [answer](const InferResponse& response) { answer->part(response); };
     call.done = [answer](const Outcome& outcome) { answer->end(outcome); };
     service_.infer(served, std::move(call));
@@ -283,46 +276,44 @@ void Rest::infer(const Message& message, std::shared_ptr<const Served> served, c
   service_.start(target, message.spot, std::move(work));
 }
 
-void Rest::reload_config(const Sender& sender, Done done) const {
-  sender.asker.check_admin("the configuration");
-  const Done leave = with_place({.asker = sender.asker}, std::move(done));
+// ---- changes ----
+
+/// Has the thread of changes do `work`, and answers with what it returns.
+void Rest::change(const Asked& asked, Done done, std::function<Reply()> work) const {
+  const Done leave = with_place({.asker = asked.asker}, std::move(done));
   if (leave == nullptr) return;
-  on_worker(leave, [*this](const Done& reloaded) {
-    const Service::Reloaded came = service_.reload_config();
-    Reply reply{.body = R"({"changed":[)"};
-    const auto append = [&](const std::string& key) { append_json(reply.body, key); };
-    append_list(reply.body, came.changed, append);
-    reply.body += R"(],"left":[)";
-    append_list(reply.body, came.left, append);
-    reply.body += "]}";
-    reloaded(std::move(reply));
+  service_.change(answering(leave, [work = std::move(work)](const Done& changed) { changed(work()); }));
+}
+
+void Rest::load(Asked asked, Done done) const {
+  check_json(asked.message.body);
+  change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
+    this_.service_.load(model);
+    return Reply{.body = "{}"};
   });
 }
 
-/// /v2/repository/index, /v2/repository/config/load, and /v2/repository/models/NAME/load, /unload or /reset
-void Rest::change(const Message& message, std::string_view rest, const Sender& sender, Done done) const {
-  expect_method(message, "POST");
-  check_json(message.body);
-  if (rest == "index") return done(index_json(*service_.repository(), wants_ready(message.body)));
-  if (rest == "config/load") return reload_config(sender, std::move(done));
-  constexpr std::string_view kModels = "models/";
-  const auto path = rest.starts_with(kModels) ? Path::parse(rest.substr(kModels.size())) : std::nullopt;
-  const bool known = path && (path->action == "load" || path->action == "unload" || path->action == "reset");
-  if (!known || !path->version.empty()) {
-    throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
-  }
-  sender.asker.check(path->name);
-  const Done leave = with_place({.asker = sender.asker}, std::move(done));
-  if (leave == nullptr) return;
-  on_worker(leave, [*this, &message, path = *path](const Done& changed) {
-    if (path.action == "reset") {
-      reset(*service_.find(path.name, ""), message.body);
-    } else {
-      path.action == "load" ? service_.load(path.name) : service_.unload(path.name);
-    }
-    changed({.body = "{}"});
+void Rest::unload(Asked asked, Done done) const {
+  check_json(asked.message.body);
+  change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
+    this_.service_.unload(model);
+    return Reply{.body = "{}"};
   });
 }
+
+void Rest::reset(Asked asked, Done done) const {
+  change(asked, std::move(done), [this_ = *this, &message = asked.message, model = asked.names.model] {
+    reset_arms(*this_.service_.find(model, ""), message.body);
+    return Reply{.body = "{}"};
+  });
+}
+
+void Rest::load_config(Asked asked, Done done) const {
+  check_json(asked.message.body);
+  change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
+}
+
+// ---- places ----
 
 Rest::Done Rest::with_place(const Service::Arriving& arriving, Done done) const {
   auto entered = service_.enter(arriving);
@@ -335,10 +326,6 @@ Rest::Done Rest::with_place(const Service::Arriving& arriving, Done done) const 
     if (!reply.more) place->reset();
     done(std::move(reply));
   };
-}
-
-void Rest::on_worker(Done done, std::function<void(const Done&)> work) const {
-  service_.workers().post(answering(std::move(done), std::move(work)));
 }
 
 std::function<void()> Rest::answering(Done done, std::function<void(const Done&)> work) {

@@ -1,56 +1,121 @@
 #pragma once
 
+#include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
+#include "server/gate.h"
 #include "server/message.h"
 #include "server/service.h"
 
 namespace frazil::server {
 
-/// The Open Inference Protocol v2 over REST, with Triton's extensions. Knows no transport. Thread-safe.
+/// The kinds of ports. Each answers routes of its own.
+enum class Door : std::uint8_t { models, metrics };
+
+/// The Open Inference Protocol v2 over REST, with Triton's extensions, metrics and the live view. Knows no transport.
+/// Thread-safe.
 class Rest {
  public:
   using Done = std::function<void(Reply)>;
 
-  explicit Rest(Service& service) : service_(service) {}
+  explicit Rest(Service& service, Door door = Door::models) : service_(service), door_(door) {}
 
-  /// The answer to a request that is refused whatever else its body has, as by answer(); `begun` has what has come of
-  /// it. Nothing: it may go on, and takes no place before answer(). Never throws but for memory.
-  std::optional<Reply> refusal(const Message& begun, Clock::time_point arrived) const;
+  /// What the parts of a path in braces stand for.
+  struct Names {
+    std::string model, version;  ///< an empty version is the newest
+    std::string item;            ///< the number of a path, or a file of the live view
+  };
+  struct Asked;
+  /// A row of the table by which requests are routed.
+  struct Route {
+    std::string_view method, path;  ///< "/v2/models/{model}/infer"
+    Rule rule;
+    void (Rest::*answer)(Asked asked, Done done) const;  ///< null: the transport sends the events of the live view
+    bool versions = false;                               ///< "/versions/{version}" may follow the model
+    Door door = Door::models;
+  };
+  static std::span<const Route> routes();
 
-  /// Calls `done` once, at once or later on a worker; never throws. `message` must be valid until then. What takes
-  /// long runs on workers. `caller`: his leaving ends what runs for him. For an answer in parts `done` is called for
-  /// each, in order, also on other threads; those that have more behind them are Caller::send() to him.
-  void answer(const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
+  /// A request that the gate has let in. Made by admit() only.
+  class Admitted {
+   public:
+    Admitted() = default;
+    bool streams_events() const { return route_->answer == nullptr; }
+    const Rule& rule() const { return route_->rule; }
+
+   private:
+    friend class Rest;
+    const Route* route_ = nullptr;
+    Names names_;
+    Tenants::Asker asker_;
+    std::shared_ptr<const Served> served_;  ///< of Access::model
+  };
+
+  /// Decides by the header of a message whether it is answered. Returns the refusal otherwise: unauthorized, forbidden,
+  /// not_found, method_not_allowed, and unavailable for a model that is not ready.
+  std::expected<Admitted, Reply> admit(const Message& head) const;
+
+  /// Returns the answer to a request that would be refused whatever follows in its body, for want of room or time.
+  /// `begun` has what has come of the body. Takes no place.
+  std::optional<Reply> refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived) const;
+
+  /// Calls `done` once, immediately or later on a worker; never throws. `message` must be valid until then. What takes
+  /// long runs on workers. When `caller` leaves, what runs for it ends. For an answer in parts `done` is called for
+  /// each, in order, also on other threads; those with more to follow are passed to Caller::send().
+  void answer(Admitted admitted, const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
               const Done& done) const;
 
  private:
-  struct Path;
-  /// Who sends a message, and who waits for its answer.
-  struct Sender {
-    Tenants::Asker asker;
-    std::shared_ptr<Caller> caller;
-    Clock::time_point arrived;
-  };
-  Tenants::Asker asker_of(const Message& message) const;
-  std::optional<Refusal> why_refused(const Message& begun, Clock::time_point arrived) const;
-  Service::Arriving arriving(const Message& message, const Served& served, const Sender& sender) const;
-  void route(const Message& message, const Sender& sender, Done done) const;
-  void of_model(const Message& message, const Path& path, const Sender& sender, Done done) const;
-  void infer(const Message& message, std::shared_ptr<const Served> served, const Sender& sender, Done done) const;
-  void of_paths(const Message& message, const Sender& sender, Done done) const;
-  void replay(const Message& message, std::uint64_t number, const Sender& sender, Done done) const;
-  void change(const Message& message, std::string_view rest, const Sender& sender, Done done) const;
-  void reload_config(const Sender& sender, Done done) const;
+  Admitted let_in(const Message& head) const;
+  const Route& route_of(const Message& head, Names& names) const;
+  void check_known(const Message& head) const;
+  Service::Arriving arriving(const Admitted& admitted, const Message& message, Clock::time_point arrived) const;
+
+  void live(Asked asked, Done done) const;
+  void ready(Asked asked, Done done) const;
+  void server_metadata(Asked asked, Done done) const;
+  void model_metadata(Asked asked, Done done) const;
+  void model_ready(Asked asked, Done done) const;
+  void model_config(Asked asked, Done done) const;
+  void model_statistics(Asked asked, Done done) const;
+  void model_splits(Asked asked, Done done) const;
+  void all_statistics(Asked asked, Done done) const;
+  void index(Asked asked, Done done) const;
+  void infer(Asked asked, Done done) const;
+  void load(Asked asked, Done done) const;
+  void unload(Asked asked, Done done) const;
+  void reset(Asked asked, Done done) const;
+  void load_config(Asked asked, Done done) const;
+  void list_paths(Asked asked, Done done) const;
+  void show_path(Asked asked, Done done) const;
+  void replay(Asked asked, Done done) const;
+  void page(Asked asked, Done done) const;
+  void metrics(Asked asked, Done done) const;
+
+  void change(const Asked& asked, Done done, std::function<Reply()> work) const;
   /// Holds a place until the request is answered to the end. Null: there is none, which was answered.
   Done with_place(const Service::Arriving& arriving, Done done) const;
-  /// An exception of `work` is answered.
-  void on_worker(Done done, std::function<void(const Done&)> work) const;
+  /// Answers an exception of `work`.
   static std::function<void()> answering(Done done, std::function<void(const Done&)> work);
 
   Service& service_;
+  const Door door_;
+};
+
+/// A request that is being answered.
+struct Rest::Asked {
+  Names names;
+  Tenants::Asker asker;
+  std::shared_ptr<const Served> served;
+  const Message& message;
+  std::shared_ptr<Caller> caller;
+  Clock::time_point arrived;
 };
 
 }  // namespace frazil::server

@@ -7,6 +7,7 @@
 #include "server/message.h"
 #include "server/repository.h"
 #include "server/served.h"
+#include "server/service.h"
 
 // Answers of the protocol's REST form that are no results.
 namespace frazil::server {
@@ -15,9 +16,12 @@ using List = std::vector<std::shared_ptr<const Served>>;
 
 Reply server_metadata_json(std::string_view version);
 Reply model_metadata_json(const Served& served, const List& versions);
+Reply model_ready_json(const Served& served);
 Reply model_config_json(const Served& served);
-Reply statistics_json(const List& list);
-/// `ready`: of those alone.
-Reply index_json(const Repository& models, bool ready);
+/// The statistics that a caller may see.
+Reply statistics_json(const List& list, const Tenants::Asker& asker);
+/// The versions that a caller may use. `ready`: without those that are not ready.
+Reply index_json(const Repository& models, bool ready, const Tenants::Asker& asker);
+Reply reloaded_json(const Service::Reloaded& came);
 
 }  // namespace frazil::server

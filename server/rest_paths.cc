@@ -75,29 +75,31 @@ std::optional<double> largest_difference(const api::Array& a, const api::Array& 
   return largest;
 }
 
-void append_comparison(std::string& json, const Journey& journey, const NamedArray& before, const NamedArray& now) {
-  json += R"({"name":)";
-  append_json(json, before.first);
-  json += same_bits(before.second, now.second) ? R"(,"equal":true)" : R"(,"equal":false)";
+void write_comparison(JsonText& json, const Journey& journey, const NamedArray& before, const NamedArray& now,
+                      bool tensors) {
+  json.begin_object();
+  json.member("name", before.first);
+  json.member("equal", same_bits(before.second, now.second));
   if (const auto difference = largest_difference(before.second, now.second)) {
-    json += R"(,"largest_difference":)";
-    append_number(json, *difference);
+    json.member("largest_difference", *difference);
   }
-  json += R"(,"before":)";
-  append_json(json, shown_value(journey, before));
-  json += R"(,"now":)";
-  append_json(json, shown_value(journey, {before.first, now.second}));
-  json += '}';
+  if (tensors) {
+    json.member("before", shown_value(journey, before));
+    json.member("now", shown_value(journey, {before.first, now.second}));
+  }
+  json.end_object();
 }
 
-Reply compared(const Journey& before, const Outcome& now, const PathRecord& path) {
+Reply compared(const Journey& before, const Outcome& now, const PathRecord& path, bool tensors) {
   Journey again{.number = before.number, .steps = path.steps()};
-  Reply reply{.body = R"({"outputs":[)"};
+  JsonText json;
+  json.begin_object();
+  json.key("outputs");
+  json.begin_array();
   bool equal = now.has_value() == (before.status == Http::ok);
   if (now) {
     for (std::size_t i = 0; i < now->outputs.size() && i < before.outputs.size(); ++i) {
-      if (i != 0) reply.body += ',';
-      append_comparison(reply.body, before, before.outputs[i], now->outputs[i]);
+      write_comparison(json, before, before.outputs[i], now->outputs[i], tensors);
       equal &= same_bits(before.outputs[i].second, now->outputs[i].second);
     }
     again.model = now->model;
@@ -106,52 +108,49 @@ Reply compared(const Journey& before, const Outcome& now, const PathRecord& path
     again.status = now.error().status();
     again.error = now.error().what();
   }
-  reply.body += equal ? R"(],"equal":true,"path":)" : R"(],"equal":false,"path":)";
+  json.end_array();
+  json.member("equal", equal);
   redact(again, before.redacted);
-  append_journey(reply.body, again);
-  reply.body += '}';
-  return reply;
+  json.key("path");
+  write_journey(json, again, tensors);
+  json.end_object();
+  return {.body = json.take()};
 }
 
 }  // namespace
 
-void Rest::of_paths(const Message& message, const Sender& sender, Done done) const {
-  constexpr std::string_view kPaths = "/v2/paths/", kReplay = "/replay";
-  std::string_view rest = message.path.substr(std::min(kPaths.size(), message.path.size()));
-  if (rest.empty()) {
-    expect_method(message, "GET");
-    Reply reply{.body = "["};
-    PathLog::Query query = query_from(message.query);
-    query.asker = sender.asker;
-    append_list(reply.body, service_.paths().find(query),
-                [&](const auto& journey) { append_journey(reply.body, *journey); });
-    reply.body += ']';
-    return done(std::move(reply));
-  }
-  const bool again = rest.ends_with(kReplay);
-  if (again) rest.remove_suffix(kReplay.size());
-  const auto number = whole_from(rest);
-  if (!number)
-    throw Refusal(Http::not_found, "there is no path '" + std::string(message.path) + "'; see docs/serving.md");
-  if (again) return replay(message, *number, sender, std::move(done));
-  expect_method(message, "GET");
-  const auto journey = service_.paths().find(*number, sender.asker);
-  if (journey == nullptr) throw Refusal(Http::not_found, "path " + std::to_string(*number) + " is not kept");
-  Reply reply;
-  append_journey(reply.body, *journey);
-  done(std::move(reply));
+void Rest::list_paths(Asked asked, Done done) const {
+  PathLog::Query query = query_from(asked.message.query);
+  query.asker = asked.asker;
+  JsonText json;
+  json.begin_array();
+  for (const auto& journey : service_.paths().find(query))
+    write_journey(json, *journey, service_.gate().shows_tensors());
+  json.end_array();
+  done({.body = json.take()});
 }
 
-void Rest::replay(const Message& message, std::uint64_t number, const Sender& sender, Done done) const {
-  expect_method(message, "POST");
-  const Done leave = with_place({.asker = sender.asker}, std::move(done));
+void Rest::show_path(Asked asked, Done done) const {
+  const auto number = whole_from(asked.names.item);
+  const auto journey = number ? service_.paths().find(*number, asked.asker) : nullptr;
+  if (journey == nullptr) throw Refusal(Http::not_found, "path " + asked.names.item + " is not kept");
+  JsonText json;
+  write_journey(json, *journey, service_.gate().shows_tensors());
+  done({.body = json.take()});
+}
+
+void Rest::replay(Asked asked, Done done) const {
+  const auto number = whole_from(asked.names.item);
+  if (!number) throw Refusal(Http::not_found, "path " + asked.names.item + " is not kept");
+  const Done leave = with_place({.asker = asked.asker}, std::move(done));
   if (leave == nullptr) return;
-  on_worker(leave, [*this, &message, number, sender](const Done& left) {
-    service_.replay(number, change_from(message.body), sender.asker, sender.caller,
-                    [left](const Journey& before, const Outcome& now, const PathRecord& path) {
-                      left(compared(before, now, path));
+  service_.workers().post(answering(leave, [*this, asked = std::move(asked), number = *number](const Done& left) {
+    const bool tensors = service_.gate().shows_tensors();
+    service_.replay(number, change_from(asked.message.body), asked.asker, asked.caller,
+                    [left, tensors](const Journey& before, const Outcome& now, const PathRecord& path) {
+                      left(compared(before, now, path, tensors));
                     });
-  });
+  }));
 }
 
 }  // namespace frazil::server

@@ -15,6 +15,8 @@ std::int64_t milliseconds_since_1970() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
+void begin(Statistics& statistics) { statistics.pending.fetch_add(1, std::memory_order_relaxed); }
+
 void count(Statistics& statistics, Clock::duration time, const Outcome& outcome) {
   statistics.pending.fetch_sub(1, std::memory_order_relaxed);
   statistics.duration.add(time);
@@ -49,18 +51,23 @@ std::vector<api::Port> Served::all_outputs() const {
   return all;
 }
 
-Clock::duration Served::expected_time() const { return statistics_->run_time.value(); }
+const Statistics& Served::statistics_for(const Tenants::Asker& asker) const {
+  return asker.is_admin() ? counted_->all : counted_->of(asker.name());
+}
+
+Clock::duration Served::expected_time() const { return counted_->all.run_time.value(); }
 
 void Served::infer(Call call) const {
-  statistics_->pending.fetch_add(1, std::memory_order_relaxed);
-  call.done = [self = shared_from_this(), arrived = call.arrived, id = call.request.id,
+  count_for(call.asker, begin);
+  call.done = [self = shared_from_this(), asker = call.asker, arrived = call.arrived, id = call.request.id,
                done = std::move(call.done)](Outcome outcome) {
     if (outcome) {
       outcome->model = self->name();
       outcome->version = self->version();
       outcome->id = id;
     }
-    count(self->statistics(), Clock::now() - arrived, outcome);
+    const auto time = Clock::now() - arrived;
+    self->count_for(asker, [&](Statistics& s) { count(s, time, outcome); });
     done(std::move(outcome));
   };
   if (call.part) count_parts(call);
@@ -76,17 +83,19 @@ void Served::infer(Call call) const {
 /// Counts and names the parts of a request, and tells who did not read them why there are no more.
 void Served::count_parts(Call& call) const {
   if (emitted().empty()) return void(call.part = nullptr);
-  call.part = [this, arrived = call.arrived, id = call.request.id, first = true,
+  call.part = [this, asker = call.asker, arrived = call.arrived, id = call.request.id, first = true,
                part = std::move(call.part)](InferResponse response) mutable {
     response.model = name();
     response.version = version();
     response.id = id;
     const auto time = Clock::now() - arrived;
-    if (std::exchange(first, false)) {
-      statistics().first_part.add(time);
-      statistics().first_part_time.add(time);
-    }
-    statistics().parts.fetch_add(1, std::memory_order_relaxed);
+    count_for(asker, [&, first = std::exchange(first, false)](Statistics& s) {
+      if (first) {
+        s.first_part.add(time);
+        s.first_part_time.add(time);
+      }
+      s.parts.fetch_add(1, std::memory_order_relaxed);
+    });
     part(std::move(response));
   };
   call.done = [caller = call.caller, done = std::move(call.done)](Outcome outcome) {
@@ -98,9 +107,13 @@ void Served::count_parts(Call& call) const {
   };
 }
 
-void Served::count_unread(Clock::time_point arrived, const Refusal& why) const {
-  statistics().pending.fetch_add(1, std::memory_order_relaxed);
-  count(statistics(), Clock::now() - arrived, std::unexpected(why));
+void Served::count_unread(const Tenants::Asker& asker, Clock::time_point arrived, const Refusal& why) const {
+  const auto time = Clock::now() - arrived;
+  const Outcome outcome = std::unexpected(why);
+  count_for(asker, [&](Statistics& s) {
+    begin(s);
+    count(s, time, outcome);
+  });
 }
 
 InferResponse Served::respond(const InferRequest& request, std::vector<api::Array> values) const {

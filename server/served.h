@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +25,18 @@ class Served : public std::enable_shared_from_this<Served> {
 
   const std::string& name() const { return name_; }
   const std::string& version() const { return version_; }
-  Statistics& statistics() const { return *statistics_; }
+  /// What was asked of it in all.
+  Statistics& statistics() const { return counted_->all; }
+  /// What a caller may see of that: the requests of its tenant, or for administrators all.
+  const Statistics& statistics_for(const Tenants::Asker& asker) const;
+  /// Calls `count` with the statistics of all requests, and with those of the tenant that a request is from.
+  template <class F>
+  void count_for(const Tenants::Asker& asker, F count) const {
+    count(counted_->all);
+    if (!asker.name().empty()) count(statistics_of(asker));
+  }
   /// Counts on where `before`, which it replaces, has got to. Call it before others see it.
-  void go_on_from(const Served& before) { statistics_ = before.statistics_; }
+  void go_on_from(const Served& before) { counted_ = before.counted_; }
 
   virtual std::string_view platform() const = 0;
   virtual const std::vector<api::Port>& inputs() const = 0;
@@ -59,7 +70,7 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual Clock::duration expected_time() const;
 
   /// A worker's time that a request takes, from those so far; zero before the first.
-  Clock::duration expected_cost() const { return statistics_->cost.value(); }
+  Clock::duration expected_cost() const { return counted_->all.cost.value(); }
 
   /// Whether a request has taken less time so far than handing it to a worker does, and does nothing but run a model.
   virtual bool is_quick() const { return false; }
@@ -68,9 +79,11 @@ class Served : public std::enable_shared_from_this<Served> {
   /// as the model. Never throws. Sets what the statistics and the response name.
   void infer(Call call) const;
   /// Counts a request that could not even be read.
-  void count_unread(Clock::time_point arrived, const Refusal& why) const;
+  void count_unread(const Tenants::Asker& asker, Clock::time_point arrived, const Refusal& why) const;
 
  protected:
+  /// The statistics of a tenant's requests. Precondition: the caller is a tenant.
+  Statistics& statistics_of(const Tenants::Asker& tenant) const { return counted_->of(tenant.name()); }
   virtual void start(Call call) const = 0;
   /// The answer to a request from the values of outputs(): those that it wants. Throws Refusal.
   InferResponse respond(const InferRequest& request, std::vector<api::Array> values) const;
@@ -83,7 +96,18 @@ class Served : public std::enable_shared_from_this<Served> {
   api::Array wanted_form(const WantedOutput& wanted, const api::Array& value) const;
 
   std::string name_, version_;
-  std::shared_ptr<Statistics> statistics_ = std::make_shared<Statistics>();
+  /// The statistics of all requests, and of those of each tenant.
+  struct Counted {
+    Statistics all;
+    /// Stays where it is.
+    Statistics& of(const std::string& tenant) {
+      const std::scoped_lock lock(mutex);
+      return tenants[tenant];
+    }
+    std::mutex mutex;  // of what follows
+    std::map<std::string, Statistics> tenants;
+  };
+  std::shared_ptr<Counted> counted_ = std::make_shared<Counted>();
 };
 
 /// The status that an error of the library is answered with. `out_of_time`: the limit that was reached is the time-out.

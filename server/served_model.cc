@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 #include <frazil/error.h>
 
@@ -342,7 +343,7 @@ void ServedModel::enqueue(Job job) const {
 // ---- runs ----
 
 std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const std::vector<const Call*>& calls,
-                                            std::uint64_t requests, Clock::time_point begun) const {
+                                            Clock::time_point begun) const {
   Borrowed session(*this);
   session->set_deadline(limit_of(calls));
   const auto joined = Clock::now();
@@ -350,25 +351,36 @@ std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const
     const EndsWithCallers ends(calls, *session);
     return session->run(inputs);
   }();
-  count_run(begun, joined, requests);
+  count_run(begun, joined, calls);
   std::vector<Array> values;
   for (std::size_t i = 0; i < results.size(); ++i) values.push_back(results.take(i));
   check_later(inputs, values);
   return values;
 }
 
-void ServedModel::count_run(Clock::time_point begun, Clock::time_point ran, std::uint64_t requests) const {
+void ServedModel::count_run(Clock::time_point begun, Clock::time_point ran,
+                            const std::vector<const Call*>& calls) const {
   const auto now = Clock::now();
   const auto time = now - ran;
-  Statistics& s = statistics();
-  s.runs.add(time);
-  s.run_time.add(time);
-  s.cost.add((now - begun) / static_cast<std::int64_t>(requests));
-  s.batches.add(requests, ran - begun, time, Clock::duration::zero());
-  for (std::uint64_t i = 0; i < requests; ++i) {
-    s.compute_input.add(ran - begun);
-    s.compute_infer.add(time);
+  const auto count = [&](Statistics& s, std::uint64_t requests) {
+    s.runs.add(time);
+    s.batches.add(requests, ran - begun, time, Clock::duration::zero());
+    for (std::uint64_t i = 0; i < requests; ++i) {
+      s.compute_input.add(ran - begun);
+      s.compute_infer.add(time);
+    }
+  };
+  count(statistics(), calls.size());
+  statistics().run_time.add(time);
+  statistics().cost.add((now - begun) / static_cast<std::int64_t>(calls.size()));
+  std::map<std::string_view, std::pair<const Tenants::Asker*, std::uint64_t>> tenants;
+  for (const Call* const call : calls) {
+    if (call->asker.name().empty()) continue;
+    auto& [asker, requests] = tenants[call->asker.name()];
+    asker = &call->asker;
+    ++requests;
   }
+  for (const auto& [name, tenant] : tenants) count(statistics_of(*tenant.first), tenant.second);
 }
 
 /// Some are compared with the reference executor.
@@ -384,7 +396,7 @@ void ServedModel::run_alone(Job job) const {
   const auto begun = Clock::now();
   Values values;
   try {
-    values = run_session(job.inputs, {&job.call}, 1, begun);
+    values = run_session(job.inputs, {&job.call}, begun);
   } catch (...) {
     if (is_for_workers(job.call)) return run_away(std::move(job));
     values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
@@ -394,7 +406,7 @@ void ServedModel::run_alone(Job job) const {
 }
 
 void ServedModel::answer(Job job, Values values, const Ran& ran) const {
-  statistics().queue.add(ran.begun - job.queued);
+  count_for(job.call.asker, [&](Statistics& s) { s.queue.add(ran.begun - job.queued); });
   note(job, ran, values ? "" : values.error().what());
   job.finish(std::move(job.call), std::move(values));
 }
@@ -438,7 +450,7 @@ void ServedModel::run_batch(std::vector<Batcher::Member> members) const {
       calls.push_back(&member.job.call);
     }
     longest = count_padding(shapes);
-    const std::vector<Array> results = run_session(plan_->join(inputs, shapes), calls, members.size(), begun);
+    const std::vector<Array> results = run_session(plan_->join(inputs, shapes), calls, begun);
     std::int64_t at = 0;
     for (const BatchPlan::Shape& shape : shapes) {
       parts.push_back(plan_->part(results, at, shape, longest));
@@ -490,7 +502,9 @@ void ServedModel::run_regrouped(std::vector<Batcher::Member> members) const {
     for (Batcher::Member& member : members) run_alone(std::move(member.job));
     return;
   }
-  count_run(begun, begun, members.size());
+  std::vector<const Call*> calls;
+  for (const Batcher::Member& member : members) calls.push_back(&member.job.call);
+  count_run(begun, begun, calls);
   for (std::size_t i = 0; i < members.size(); ++i) {
     Job& job = members[i].job;
     if (has_to_run_alone(outcomes[i].error)) {
@@ -522,7 +536,9 @@ std::int64_t ServedModel::count_padding(std::span<const BatchPlan::Shape> shapes
 
 // ---- sequences ----
 
-std::string ServedModel::state_key(const std::string& sequence) const { return name() + '\n' + sequence; }
+StateKey ServedModel::state_key(const Call& call, const std::string& sequence) const {
+  return {call.asker.name(), std::to_string(name().size()) + ':' + name() + sequence};
+}
 
 void ServedModel::begin_turn(Job job) const {
   if (parts_.config.sequences.states.empty()) {
@@ -531,7 +547,7 @@ void ServedModel::begin_turn(Job job) const {
   const std::string parent = job.call.request.sequence.parent;
   if (parent.empty()) return begin_turn(std::move(job), nullptr);
   const auto shared = std::make_shared<Job>(std::move(job));
-  parts_.states->look(state_key(parent), [this, shared](State::Ptr found) {
+  parts_.states->look(state_key(shared->call, parent), [this, shared](State::Ptr found) {
     const auto done = shared->call.done;
     try {
       begin_turn(std::move(*shared), std::move(found));
@@ -542,11 +558,11 @@ void ServedModel::begin_turn(Job job) const {
 }
 
 void ServedModel::begin_turn(Job job, State::Ptr parent) const {
-  const std::string key = state_key(job.call.request.sequence.id);
+  const StateKey key = state_key(job.call, job.call.request.sequence.id);
   const auto shared = std::make_shared<Job>(std::move(job));
   parts_.states->begin(key, [this, shared, parent = std::move(parent)](const State::Ptr& state) {
     const auto done = shared->call.done;
-    const std::string held = state_key(shared->call.request.sequence.id);
+    const StateKey held = state_key(shared->call, shared->call.request.sequence.id);
     try {
       take_turn(std::move(*shared), state, parent);
     } catch (...) {
@@ -558,7 +574,7 @@ void ServedModel::begin_turn(Job job, State::Ptr parent) const {
 
 /// Answers a request that its sequence has had, as a client or a proxy sends it that did not get the answer.
 void ServedModel::repeat(Job job, const State& state) const {
-  parts_.states->abandon(state_key(job.call.request.sequence.id));
+  parts_.states->abandon(state_key(job.call, job.call.request.sequence.id));
   std::vector<Array> results;
   for (std::size_t i = 0; i < outputs().size(); ++i) {
     auto result = state.value(kLastResult + std::to_string(i));
@@ -625,7 +641,7 @@ void ServedModel::take_turn(Job job, const State::Ptr& state, State::Ptr parent)
 }
 
 void ServedModel::end_turn(const Call& call, const Values& values) const {
-  const std::string key = state_key(call.request.sequence.id);
+  const StateKey key = state_key(call, call.request.sequence.id);
   if (!values) return parts_.states->abandon(key);
   if (call.request.sequence.end) return parts_.states->end(key, std::nullopt, {});
   StateStore::Values next;

@@ -86,11 +86,12 @@ class ServedModel : public Served {
   void answer(Job job, Values values, const Ran& ran) const;
   void note(const Job& job, const Ran& ran, const std::string& why) const;
   std::vector<api::Array> run_session(std::span<const api::Array> inputs, const std::vector<const Call*>& calls,
-                                      std::uint64_t requests, Clock::time_point begun) const;
-  std::string state_key(const std::string& sequence) const;
+                                      Clock::time_point begun) const;
+  /// Names a sequence of the caller's tenant.
+  StateKey state_key(const Call& call, const std::string& sequence) const;
   void begin_turn(Job job) const;
   void begin_turn(Job job, State::Ptr parent) const;
-  void count_run(Clock::time_point begun, Clock::time_point ran, std::uint64_t requests) const;
+  void count_run(Clock::time_point begun, Clock::time_point ran, const std::vector<const Call*>& calls) const;
   void check_later(std::span<const api::Array> inputs, const std::vector<api::Array>& values) const;
   State::Ptr origin_of(const SequencePart& sequence, const State::Ptr& state, State::Ptr parent) const;
   std::optional<std::string> growing_link(std::size_t output) const;

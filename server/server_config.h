@@ -21,7 +21,7 @@ struct Tenant {
   std::uint64_t most_waiting = 0;             ///< of his requests that run or wait; 0: the server's limit
   std::optional<double> requests_per_second;  ///< with a burst of one second
   std::vector<std::string> models;            ///< that he may use; empty: all
-  bool admin = false;                         ///< he sees all tenants' requests, and may change what is for all
+  bool admin = false;                         ///< sees all tenants' requests, and may change what is for all
 
   bool operator==(const Tenant&) const = default;
 };
@@ -50,8 +50,28 @@ struct PathConfig {
   bool operator==(const PathConfig&) const = default;
 };
 
+/// What callers can do over the network beside running models. All of it is off by default.
+struct NetworkConfig {
+  bool model_control = false;           ///< loads, unloads and resets of models, and reloads of the configuration
+  bool replay = false;                  ///< kept requests can run again
+  bool tensors = false;                 ///< kept requests are shown with their tensors
+  std::vector<std::string> host_names;  ///< names of this server beside addresses and localhost; "*": every name
+
+  /// What either turns on.
+  NetworkConfig with(const NetworkConfig& other) const {
+    NetworkConfig both = *this;
+    both.model_control |= other.model_control;
+    both.replay |= other.replay;
+    both.tensors |= other.tensors;
+    both.host_names.insert(both.host_names.end(), other.host_names.begin(), other.host_names.end());
+    return both;
+  }
+  bool operator==(const NetworkConfig&) const = default;
+};
+
 struct ServerConfig {
   std::map<std::string, ModelConfig> models;  ///< instead of config.pbtxt
+  NetworkConfig network;
   std::vector<Tenant> tenants;
   StateConfig state;
   PathConfig paths;

@@ -37,6 +37,7 @@ Service::Service(ServiceOptions options)
       config_(options_.config),
       paths_(options_.config.paths),
       tenants_(options_.config.tenants),
+      gate_(tenants_, options_.config.network.with(options_.network)),
       workers_(options_.workers) {
   otlp_ = collector_of(options_.config.paths);
   sends_spans_ = otlp_ != nullptr;
@@ -48,6 +49,12 @@ Service::Service(ServiceOptions options)
 std::shared_ptr<const Repository> Service::repository() const {
   const std::scoped_lock lock(mutex_);
   return repository_;
+}
+
+std::vector<std::shared_ptr<const Served>> Service::models_of(const Tenants::Asker& asker) const {
+  auto models = repository()->all();
+  std::erase_if(models, [&](const auto& served) { return !asker.may_use(served->name()); });
+  return models;
 }
 
 std::shared_ptr<const Served> Service::find(std::string_view name, std::string_view version) const {
@@ -194,6 +201,10 @@ Service::Reloaded Service::apply(ServerConfig next) {
     tenants_.replace(next.tenants);
     reloaded.changed.emplace_back("tenants");
   }
+  if (next.network != config_.network) {
+    gate_.replace(next.network.with(options_.network));
+    reloaded.changed.emplace_back("network");
+  }
   if (next.paths != config_.paths) {
     paths_.replace(next.paths);
     reloaded.changed.emplace_back("paths");
@@ -209,7 +220,7 @@ Service::Reloaded Service::apply(ServerConfig next) {
 }
 
 void Service::begin_reload_config() {
-  workers_.post([this] {
+  change([this] {
     try {
       reload_config();
     } catch (...) {

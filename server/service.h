@@ -9,6 +9,7 @@
 
 #include <frazil/session.h>
 
+#include "server/gate.h"
 #include "server/loader.h"
 #include "server/otlp.h"
 #include "server/path_log.h"
@@ -26,6 +27,7 @@ struct ServiceOptions {
   std::string version;             ///< of the server, for clients
   std::size_t most_waiting = 256;  ///< requests that run or wait; more are refused
   ServerConfig config;
+  NetworkConfig network;    ///< is turned on beside what the configuration turns on
   std::string config_file;  ///< that it was read from; empty: it cannot be read again
   /// Is told what is ignored of a configuration, and what goes wrong without a request; on any thread.
   Tell warn = [](const std::string&) {};
@@ -46,6 +48,8 @@ class Service {
 
   /// The models as they are now; what it holds stays usable when they change.
   std::shared_ptr<const Repository> repository() const;
+  /// The versions that a caller may use, by name and version.
+  std::vector<std::shared_ptr<const Served>> models_of(const Tenants::Asker& asker) const;
   /// Throws Refusal: not_found, or unavailable for a version that is not ready. An empty version is the newest.
   std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const;
 
@@ -66,7 +70,7 @@ class Service {
   /// Reads the configuration's file again. Requests that have begun end with what they began with. Throws Refusal
   /// (bad_request) for a file that cannot be read or does not fit the models; then nothing has changed.
   Reloaded reload_config();
-  /// Has a worker do that; what comes of it is told to `tell` and `warn` of the options. Never throws.
+  /// Has the thread of changes do that; what comes of it is told to `tell` and `warn` of the options. Never throws.
   void begin_reload_config();
 
   /// A place among the requests that run or wait; ends with the object.
@@ -89,6 +93,9 @@ class Service {
   /// How long a request that comes now is expected to wait for a worker.
   Clock::duration expected_wait() const;
   const Tenants& tenants() const { return tenants_; }
+  const Gate& gate() const { return gate_; }
+  /// Has the thread of changes run a function, which must not throw. Workers go on with requests meanwhile.
+  void change(std::function<void()> work) { changes_.post_away(std::move(work)); }
 
   /// What is other in a replay.
   struct Change {
@@ -109,8 +116,9 @@ class Service {
   /// From now on it is not ready: no new requests should come.
   void drain() { ready_ = false; }
 
-  /// Metrics as Prometheus reads them.
-  Reply metrics() const;
+  /// Metrics as Prometheus reads them: of the models and the tenants that the caller may see. An unknown caller
+  /// (nullopt) sees neither.
+  Reply metrics(const std::optional<Tenants::Asker>& asker = Tenants::Asker()) const;
   struct Load {
     std::uint64_t waiting, refused;  ///< requests that run or wait now; that were refused so far
     StateStore::Counts sequences;
@@ -144,10 +152,12 @@ class Service {
   std::shared_ptr<const Repository> repository_;
   PathLog paths_;
   Tenants tenants_;
+  Gate gate_;
   std::shared_ptr<Otlp> otlp_;  // null: spans are not sent
   std::unique_ptr<StateStore> states_;
   std::unique_ptr<Loader> loader_;
-  Workers workers_;  // last: its end waits for requests, which use the others
+  Workers workers_;     // its end waits for requests, which use the others
+  Workers changes_{1};  // last: its end waits for a change, which uses all others
 };
 
 }  // namespace frazil::server

@@ -10,41 +10,42 @@ const Block& block_of(const Served& served) {
   throw Refusal(Http::bad_request, "model '" + served.name() + "' is no pipeline: it has no splits");
 }
 
-void append_sums(std::string& json, std::string_view key, const RecentRequests::Sums& sums) {
-  append_key(json, key);
-  json += '{';
-  append_member(json, "requests", sums.requests);
-  append_member(json, "failed", sums.failed);
+void write_sums(JsonText& json, std::string_view key, const RecentRequests::Sums& sums) {
+  json.key(key);
+  json.begin_object();
+  json.member("requests", sums.requests);
+  json.member("failed", sums.failed);
   for (const auto& [name, share] : {std::pair("p50_us", 0.5), {"p90_us", 0.9}, {"p99_us", 0.99}}) {
     if (const auto bucket = FineHistogram::bucket_at(sums.times, share)) {
-      append_member(json, name, static_cast<double>(FineHistogram::least(*bucket).count()) / 1e3);
+      json.member(name, static_cast<double>(FineHistogram::least(*bucket).count()) / 1e3);
     }
   }
-  json += '}';
+  json.end_object();
 }
 
 }  // namespace
 
 std::string splits_json(const Served& served) {
-  std::string json = "[";
+  JsonText json;
+  json.begin_array();
   for_each_guard(block_of(served), [&](const Node& split, const NodeView::Branch& arm) {
     const Guard::Seen seen = arm.guard->seen(Clock::now());
-    if (json.size() > 1) json += ',';
-    json += '{';
-    append_member(json, "split", split.name());
-    append_member(json, "arm", arm.block->name);
-    append_member(json, "rule", arm.rule);
-    json += seen.reason.empty() ? R"(,"rolled_back":false)" : R"(,"rolled_back":true)";
+    json.begin_object();
+    json.member("split", split.name());
+    json.member("arm", arm.block->name);
+    json.member("rule", arm.rule);
+    json.member("rolled_back", !seen.reason.empty());
     if (!seen.reason.empty()) {
-      append_member(json, "reason", seen.reason);
-      append_member(json, "since_ms", seen.since_ms);
+      json.member("reason", seen.reason);
+      json.member("since_ms", seen.since_ms);
     }
-    append_member(json, "rollbacks", seen.rollbacks);
-    append_sums(json, "recent", seen.arm);
-    append_sums(json, "baseline", seen.baseline);
-    json += '}';
+    json.member("rollbacks", seen.rollbacks);
+    write_sums(json, "recent", seen.arm);
+    write_sums(json, "baseline", seen.baseline);
+    json.end_object();
   });
-  return json + ']';
+  json.end_array();
+  return json.take();
 }
 
 void reset_splits(const Served& served, const std::string& split, const std::string& arm) {

@@ -1,7 +1,9 @@
 #include "server/state_store.h"
 
 #include <algorithm>
+#include <charconv>
 #include <list>
+#include <map>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -67,10 +69,11 @@ struct StateStore::Impl {
   Workers& workers;
   const std::unique_ptr<StateKeeper> keeper;
   const bool shared;
-  PagePool pool;
+  std::mutex pools_mutex;                              // of pools, whose elements stay where they are
+  std::map<std::string, PagePool, std::less<>> pools;  // by tenant: no tenant learns what pages others have
+  const PagePool pool;                                 // counts the pages of all
   const std::shared_ptr<HeapWatch> heap =
       std::make_shared<HeapWatch>(std::max(config.memory_bytes / 2, kLeastHeapRoom));
-  const State::How how{.pool = pool, .page_bytes = config.page_bytes, .pages_at_once = shared};
 
   mutable std::mutex mutex;
   StateIndex index;
@@ -80,6 +83,15 @@ struct StateStore::Impl {
   std::optional<std::string> cannot_write;  ///< why the last state could not be written to the folder
 
   std::uint64_t bytes() const { return index.bytes() + pool.bytes(); }
+
+  PagePool& pool_of(std::string_view key) {
+    const std::string tenant(StateKey::tenant_in(key));
+    const std::scoped_lock lock(pools_mutex);
+    return pools.try_emplace(tenant, tenant, pool).first->second;
+  }
+  State::How how(std::string_view key) {
+    return {.pool = pool_of(key), .page_bytes = config.page_bytes, .pages_at_once = shared};
+  }
 
   // ---- turns ----
 
@@ -111,7 +123,7 @@ struct StateStore::Impl {
            const std::shared_ptr<const Growing>& growing) {
     Item& item = running(key);
     try {
-      State::Ptr state = next ? next_state(item.second, *next, growing) : nullptr, old;
+      State::Ptr state = next ? next_state(item, *next, growing) : nullptr, old;
       keep(item, state, idle);
       const Lock lock(mutex);
       item.second.kept = shared && state != nullptr;
@@ -209,15 +221,16 @@ struct StateStore::Impl {
       if (head == entry.head || head == entry.unconfirmed) return entry.state;
     }
     std::optional<std::string> bytes = keeper->load(key);
-    return bytes ? loaded(entry, std::move(*bytes)) : nullptr;
+    return bytes ? loaded(item, std::move(*bytes)) : nullptr;
   }
 
-  State::Ptr loaded(Entry& entry, std::string bytes) {
+  State::Ptr loaded(Item& item, std::string bytes) {
+    auto& [key, entry] = item;
     State::Ptr state;
     std::string head = head_of(bytes);
     try {
       check_state(bytes);
-      state = with_pages(std::make_shared<const std::string>(std::move(bytes)));
+      state = with_pages(std::make_shared<const std::string>(std::move(bytes)), pool_of(key));
     } catch (const StateFault& fault) {
       throw Refusal(Http::unavailable, std::string("the sequence's state cannot be read: ") + fault.what());
     }
@@ -230,27 +243,27 @@ struct StateStore::Impl {
   }
 
   /// Nothing where Redis has forgotten a page, as it does when it has too little memory.
-  State::Ptr with_pages(const std::shared_ptr<const std::string>& bytes) {
+  State::Ptr with_pages(const std::shared_ptr<const std::string>& bytes, PagePool& from) {
     StateContent content = content_of_state(bytes);
     std::vector<PageId> missing;
     std::unordered_map<PageId, PagePtr, PageIdHash> pages;
     for (const PageList& list : content.lists) {
       for (const PageId& id : list.pages) {
-        const auto [at, added] = pages.try_emplace(id, pool.find(id));
+        const auto [at, added] = pages.try_emplace(id, from.find(id));
         if (added && at->second == nullptr) missing.push_back(id);
       }
     }
-    if (!missing.empty() && !load_pages(missing, pages)) return nullptr;
+    if (!missing.empty() && !load_pages(missing, pages, from)) return nullptr;
     return State::read(bytes, std::move(content), [&](const PageId& id) { return pages.at(id); });
   }
 
-  bool load_pages(const std::vector<PageId>& ids, std::unordered_map<PageId, PagePtr, PageIdHash>& to) {
+  bool load_pages(const std::vector<PageId>& ids, std::unordered_map<PageId, PagePtr, PageIdHash>& to, PagePool& from) {
     auto pages = keeper->load_pages(ids);
     std::vector<PagePtr> made;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (!pages[i] && shared) return false;
       if (!pages[i]) throw StateFault("one of its pages is not there");
-      made.push_back(pool.unseal(ids[i], std::move(*pages[i])));
+      made.push_back(from.unseal(ids[i], std::move(*pages[i])));
       if (made.back() == nullptr) throw StateFault("one of its pages is damaged");
       to[ids[i]] = made.back();
     }
@@ -260,9 +273,9 @@ struct StateStore::Impl {
 
   // ---- writing ----
 
-  State::Ptr next_state(const Entry& entry, const Values& values, const std::shared_ptr<const Growing>& growing) const {
+  State::Ptr next_state(const Item& item, const Values& values, const std::shared_ptr<const Growing>& growing) {
     try {
-      return State::after(entry.state, values, growing, how);
+      return State::after(item.second.state, values, growing, how(item.first));
     } catch (const std::length_error& error) {
       throw Refusal(Http::unavailable, std::string("the sequence's state cannot be kept: ") + error.what());
     }
@@ -356,7 +369,7 @@ struct StateStore::Impl {
     State::Ptr hot = item.second.state, cold;
     lock.unlock();
     try {
-      cold = State::cold(hot, how);
+      cold = State::cold(hot, how(item.first));
     } catch (const std::bad_alloc&) {
       hot = nullptr;
     }
@@ -389,7 +402,7 @@ struct StateStore::Impl {
   }
 
   void save(const std::string& key, const State::Ptr& state, microseconds left) {
-    const State::Ptr cold = State::cold(state, how);
+    const State::Ptr cold = State::cold(state, how(key));
     keeper->save(key, *cold->kept_bytes(), cold->pages(), left);
   }
 
@@ -457,28 +470,36 @@ struct StateStore::Impl {
   }
 };
 
+std::string_view StateKey::tenant_in(std::string_view text) {
+  std::size_t size = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), size);
+  const auto at = static_cast<std::size_t>(parsed.ptr - text.data());
+  const bool good = parsed.ec == std::errc() && at < text.size() && text[at] == ':' && size < text.size() - at;
+  return good ? text.substr(at + 1, size) : std::string_view();
+}
+
 StateStore::StateStore(StateConfig config, Workers& workers)
     : impl_(std::make_unique<Impl>(std::move(config), workers)) {}
 
 StateStore::~StateStore() { impl_->write_all(); }
 
-void StateStore::begin(const std::string& key, std::function<void(State::Ptr)> turn) {
-  impl_->begin(key, std::move(turn));
+void StateStore::begin(const StateKey& key, std::function<void(State::Ptr)> turn) {
+  impl_->begin(key.text(), std::move(turn));
 }
 
-void StateStore::look(const std::string& key, std::function<void(State::Ptr)> then) {
-  impl_->begin(key, [this, key, then = std::move(then)](State::Ptr state) {
-    impl_->abandon(key);
+void StateStore::look(const StateKey& key, std::function<void(State::Ptr)> then) {
+  impl_->begin(key.text(), [this, key, then = std::move(then)](State::Ptr state) {
+    abandon(key);
     then(std::move(state));
   });
 }
 
-void StateStore::end(const std::string& key, const std::optional<Values>& next, std::chrono::microseconds idle,
+void StateStore::end(const StateKey& key, const std::optional<Values>& next, std::chrono::microseconds idle,
                      const std::shared_ptr<const Growing>& growing) {
-  impl_->end(key, next, idle, growing);
+  impl_->end(key.text(), next, idle, growing);
 }
 
-void StateStore::abandon(const std::string& key) { impl_->abandon(key); }
+void StateStore::abandon(const StateKey& key) { impl_->abandon(key.text()); }
 
 StateStore::Counts StateStore::counts() const {
   const std::scoped_lock lock(impl_->mutex);

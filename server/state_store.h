@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/request.h"
@@ -15,11 +17,28 @@
 
 namespace frazil::server {
 
+/// Names a sequence. Equal names of two tenants are two sequences.
+class StateKey {
+ public:
+  StateKey(std::string name) : name_(std::move(name)) {}  // NOLINT(google-explicit-constructor)
+  StateKey(const char* name) : name_(name) {}             // NOLINT(google-explicit-constructor)
+  /// An empty tenant stands for none.
+  StateKey(std::string tenant, std::string name) : tenant_(std::move(tenant)), name_(std::move(name)) {}
+
+  /// One text of both, which no other key has: what folders and Redis know the sequence by.
+  std::string text() const { return std::to_string(tenant_.size()) + ':' + tenant_ + name_; }
+  /// The tenant in a text() of a key; empty for another text.
+  static std::string_view tenant_in(std::string_view text);
+
+ private:
+  std::string tenant_, name_;
+};
+
 /// The state of sequences between their requests: in memory, and beyond the memory's limit in a folder, or always in
 /// Redis for other replicas, too. Requests of one sequence take turns in the order in which they came. Thread-safe.
 ///
-/// States that grow are kept as a turn leaves them while there is memory, beyond as pages, which sequences share where
-/// their bytes are equal; each page counts once.
+/// States that grow are kept as a turn leaves them while there is memory, beyond as pages, which sequences of one
+/// tenant share where their bytes are equal; each page counts once.
 ///
 /// What a folder has is there for the next process, once the store is destroyed; when the process is killed, only
 /// states are that were written out and not used since.
@@ -42,17 +61,17 @@ class StateStore {
   /// May wait for the folder or for Redis. Throws Refusal (too_many), naming the limit, for a new sequence when there
   /// are as many as may be; Refusal (unavailable) when what keeps the state cannot be read; Refusal (bad_request) for a
   /// key of more than 64 KiB.
-  void begin(const std::string& key, std::function<void(State::Ptr)> turn);
+  void begin(const StateKey& key, std::function<void(State::Ptr)> turn);
   /// A turn that changes nothing and has ended before `then` is called with the state. As begin() in all else.
-  void look(const std::string& key, std::function<void(State::Ptr)> then);
+  void look(const StateKey& key, std::function<void(State::Ptr)> then);
   /// Ends a turn. `next`: the state from now on, forgotten after `idle`; nothing: the sequence is forgotten. It is
   /// copied, but for values that grow, whose memory is kept, so that a session can go on in it. `growing`: which these
   /// are; null: none. Where there is Redis it is written before this returns, so that another replica can go on. Throws
   /// Refusal (unavailable) when it cannot be written; the turn has ended then, too, and the old state stays.
-  void end(const std::string& key, const std::optional<Values>& next, std::chrono::microseconds idle,
+  void end(const StateKey& key, const std::optional<Values>& next, std::chrono::microseconds idle,
            const std::shared_ptr<const Growing>& growing = nullptr);
   /// Ends a turn that has failed: the old state stays, as long as it would have without the turn.
-  void abandon(const std::string& key);
+  void abandon(const StateKey& key);
 
   struct Counts {
     std::uint64_t sequences = 0;    ///< known here: in memory or in the folder

@@ -84,18 +84,18 @@ bool Tenants::Asker::may_use(std::string_view model) const {
   return std::ranges::find(account_->tenant.models, model) != account_->tenant.models.end();
 }
 
-bool Tenants::Asker::sees(std::string_view tenant) const {
-  return account_ == nullptr || account_->tenant.admin || account_->tenant.name == tenant;
-}
+bool Tenants::Asker::is_admin() const { return account_ == nullptr || account_->tenant.admin; }
+
+bool Tenants::Asker::sees(std::string_view tenant) const { return is_admin() || account_->tenant.name == tenant; }
 
 void Tenants::Asker::check(std::string_view model) const {
   if (may_use(model)) return;
   throw Refusal(Http::forbidden, "tenant '" + name() + "' may not use model '" + std::string(model) + "'");
 }
 
-void Tenants::Asker::check_admin(const std::string& what) const {
-  if (account_ == nullptr || account_->tenant.admin) return;
-  throw Refusal(Http::forbidden, "tenant '" + name() + "' may not change " + what + ": it needs one with admin: true");
+void Tenants::Asker::check_admin() const {
+  if (is_admin()) return;
+  throw Refusal(Http::forbidden, "tenant '" + name() + "' is not an administrator: expected one with admin: true");
 }
 
 std::optional<Refusal> Tenants::Asker::refusal() const {
@@ -140,17 +140,21 @@ std::shared_ptr<const Tenants::List> Tenants::list() const {
   return list_;
 }
 
-Tenants::Asker Tenants::find(std::string_view authorization, std::span<const std::string> certificate) const {
-  if (!any_.load(std::memory_order_acquire)) return {};
+std::optional<Tenants::Asker> Tenants::find_known(std::string_view authorization,
+                                                  std::span<const std::string> certificate) const {
+  if (!any_.load(std::memory_order_acquire)) return Asker();
   const auto now = list();
   auto account = now->find(authorization, certificate);
-  if (account == nullptr && !now->accounts.empty()) {
-    throw Refusal(Http::unauthorized,
-                  certificate.empty() || !authorization.empty()
-                      ? "the header Authorization has no known key: expected \"Bearer KEY\""
-                      : "the client's certificate is no tenant's: expected a known one, or the header Authorization");
-  }
+  if (account == nullptr && !now->accounts.empty()) return std::nullopt;
   return Asker(std::move(account));
+}
+
+Tenants::Asker Tenants::find(std::string_view authorization, std::span<const std::string> certificate) const {
+  if (auto asker = find_known(authorization, certificate)) return std::move(*asker);
+  throw Refusal(Http::unauthorized,
+                certificate.empty() || !authorization.empty()
+                    ? "the header Authorization has no known key: expected \"Bearer KEY\""
+                    : "the client's certificate is no tenant's: expected a known one, or the header Authorization");
 }
 
 std::vector<Tenants::Counts> Tenants::counts() const {

@@ -38,13 +38,15 @@ class Tenants {
 
     /// Empty without tenants.
     const std::string& name() const;
+    /// Whether it may see and change what belongs to all: a tenant with `admin: true`, or anyone without tenants.
+    bool is_admin() const;
     bool may_use(std::string_view model) const;
     /// Whether he is shown the requests of a tenant.
     bool sees(std::string_view tenant) const;
     /// Throws Refusal (forbidden) for a model that is not his.
     void check(std::string_view model) const;
-    /// Throws Refusal (forbidden) where he may not change what is for all: `what`, "the configuration".
-    void check_admin(const std::string& what) const;
+    /// Throws Refusal (forbidden) for a tenant that is not an administrator.
+    void check_admin() const;
     /// Takes a place for a request. Refused (too_many) beyond his requests per second or at the same time.
     std::expected<Place, Refusal> enter() const;
     /// Why enter() would refuse now; takes nothing.
@@ -59,6 +61,9 @@ class Tenants {
   /// Who has the key in a header Authorization, or without such a header a certificate with one of these names. Throws
   /// Refusal (unauthorized) where that is no tenant.
   Asker find(std::string_view authorization, std::span<const std::string> certificate = {}) const;
+
+  /// As find(), but returns nullopt for who is no tenant.
+  std::optional<Asker> find_known(std::string_view authorization, std::span<const std::string> certificate = {}) const;
 
   /// From now on there are these. One of a known name goes on counting where he has got to.
   void replace(const std::vector<Tenant>& tenants);

@@ -111,14 +111,10 @@ std::vector<std::string> names_of_client(SSL* session) {
 class Handshake : public Connection, public std::enable_shared_from_this<Handshake> {
  public:
   Handshake(Socket socket, ssl::context& context, Transport& transport, std::function<void(Wire)> serve)
-      : stream_(std::make_unique<TlsStream>(std::move(socket), context)),
+      : Connection(transport, client_address(socket)),
+        stream_(std::make_unique<TlsStream>(std::move(socket), context)),
         transport_(transport),
-        serve_(std::move(serve)) {
-    transport_.connections.insert(this);
-  }
-  ~Handshake() override { transport_.connections.erase(this); }
-  Handshake(const Handshake&) = delete;
-  Handshake& operator=(const Handshake&) = delete;
+        serve_(std::move(serve)) {}
 
   void begin() {
     stream_->async_handshake(ssl::stream_base::server, [self = shared_from_this()](error_code error) {
@@ -135,6 +131,9 @@ class Handshake : public Connection, public std::enable_shared_from_this<Handsha
   }
   void check(Clock::time_point now) override {
     if (now - begun_ > transport_.patience()) give_up();
+  }
+  std::optional<Clock::time_point> idle_since() const override {
+    return stream_ != nullptr && stream_->lowest_layer().is_open() ? std::optional(begun_) : std::nullopt;
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,10 +18,18 @@
 
 namespace frazil::server {
 
-/// A connection of some transport, as the server's end sees it.
+struct Transport;
+
+/// A connection of some transport, as the server's end sees it. Takes a place among the transport's connections while
+/// it exists.
 class Connection {
  public:
-  virtual ~Connection() = default;
+  /// `address`: of client_address().
+  Connection(Transport& transport, const std::string& address);
+  virtual ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
   /// The server ends: nothing more is read, what runs is answered, and then it closes.
   virtual void end() = 0;
   /// What runs is not waited for.
@@ -28,6 +37,14 @@ class Connection {
   /// Called now and then, at least four times in the options' patience and once a second: what has kept the server
   /// waiting for too long is given up. No connection but this one may be destroyed meanwhile.
   virtual void check(Clock::time_point now) = 0;
+  /// Since when it has waited for its client to send a request; nullopt while there is one, and once it is closed.
+  virtual std::optional<Clock::time_point> idle_since() const { return std::nullopt; }
+  /// How many connections its address has.
+  std::size_t beside() const { return at_address_->second; }
+
+ private:
+  Transport& transport_;
+  std::map<std::string, std::size_t>::iterator at_address_;
 };
 
 /// What all transports share. Used on the thread that runs the context alone.
@@ -42,6 +59,7 @@ struct Transport {
   const ServerOptions& options;
   boost::asio::io_context context{1};
   std::set<Connection*> connections;
+  std::map<std::string, std::size_t> at_addresses;  ///< connections by client_address()
   bool ending = false;
   std::size_t live_clients = 0;  ///< that are told what goes on
   std::uint64_t buffered = 0;    ///< bytes of requests and answers in memory
@@ -52,6 +70,21 @@ struct Transport {
     constexpr std::size_t kShort = 16 * 1024;
     return bytes <= kShort ? &spot : nullptr;
   }
+  /// Whether one more connection may be taken. Where all places are taken, closes the connection that has been idle for
+  /// longest, of the address that has the most.
+  bool make_place() {
+    if (connections.size() < options.most_connections) return true;
+    const auto rank = [](const Connection& c) {
+      return std::pair(c.beside(), Clock::time_point::max() - *c.idle_since());
+    };
+    Connection* last = nullptr;
+    for (Connection* const connection : connections) {
+      if (!connection->idle_since()) continue;
+      if (last == nullptr || rank(*connection) > rank(*last)) last = connection;
+    }
+    if (last != nullptr) last->give_up();
+    return last != nullptr;
+  }
   /// Why one that would need more is refused, where that is too much.
   std::optional<Refusal> too_much() const {
     if (buffered <= options.most_buffered) return std::nullopt;
@@ -59,6 +92,17 @@ struct Transport {
                    "requests and answers in memory have more than " + std::to_string(options.most_buffered) + " bytes");
   }
 };
+
+inline Connection::Connection(Transport& transport, const std::string& address)
+    : transport_(transport), at_address_(transport.at_addresses.try_emplace(address, 0).first) {
+  ++at_address_->second;
+  transport_.connections.insert(this);
+}
+
+inline Connection::~Connection() {
+  transport_.connections.erase(this);
+  if (--at_address_->second == 0) transport_.at_addresses.erase(at_address_);
+}
 
 /// The bytes of requests and answers that a connection has in memory.
 class Buffered {

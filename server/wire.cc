@@ -1,20 +1,39 @@
 #include "server/wire.h"
 
+#include <algorithm>
+#include <cstring>
+#include <span>
+
 #include <boost/asio/ip/tcp.hpp>
 
 namespace frazil::server {
 namespace {
 
+using boost::asio::ip::tcp;
 using boost::system::error_code;
 
 // NOLINTBEGIN(bugprone-unused-return-value): a slower connection works, too, and one that ends is given up anyway
 
 void send_at_once(Socket& socket) {
   error_code ignored;
-  socket.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+  socket.set_option(tcp::no_delay(true), ignored);
 }
 
 }  // namespace
+
+std::string client_address(const Socket& socket) {
+  error_code error;
+  const auto end = socket.remote_endpoint(error);
+  const auto* const address = static_cast<const sockaddr*>(end.data());
+  if (error || (address->sa_family != AF_INET && address->sa_family != AF_INET6)) return {};
+  tcp::endpoint of_tcp;
+  of_tcp.resize(end.size());
+  std::memcpy(of_tcp.data(), end.data(), end.size());
+  if (of_tcp.address().is_v4()) return of_tcp.address().to_string();
+  auto network = of_tcp.address().to_v6().to_bytes();
+  std::ranges::fill(std::span(network).last<8>(), 0);
+  return boost::asio::ip::address_v6(network).to_string();
+}
 
 Wire::Wire(Socket socket) : plain_(std::move(socket)) { send_at_once(*plain_); }
 

@@ -22,6 +22,10 @@ using Socket =
     boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, boost::asio::io_context::executor_type>;
 using TlsStream = boost::asio::ssl::stream<Socket>;
 
+/// The address of the client that connections are counted by: that of IPv4, the network (/64) of IPv6, "" for Unix
+/// sockets and for a client that is gone.
+std::string client_address(const Socket& socket);
+
 /// The bytes of a connection, as they are or in TLS. Reads and writes as streams of Asio do, one of each at a time.
 class Wire {
  public:
@@ -43,6 +47,7 @@ class Wire {
                     : plain_->async_write_some(buffers, std::forward<Handler>(handler));
   }
 
+  const Socket& socket() const { return tls_ != nullptr ? tls_->next_layer() : *plain_; }
   Socket& socket() { return tls_ != nullptr ? tls_->next_layer() : *plain_; }
   bool is_open() const { return tls_ != nullptr ? tls_->lowest_layer().is_open() : plain_->is_open(); }
   bool encrypted() const { return tls_ != nullptr; }

@@ -116,6 +116,20 @@ void add_limits(CLI::App& command, server::ServerOptions& to) {
       ->capture_default_str();
 }
 
+void add_network(CLI::App& command, server::NetworkConfig& to) {
+  command.add_flag("--model-control", to.model_control,
+                   "Loads, unloads and resets of models and of --config over the network; with tenants by those with "
+                   "admin: true alone");
+  command.add_flag("--replay", to.replay, "Kept requests may run again over the network");
+  command.add_flag("--show-tensors", to.tensors, "Kept requests and the live view are shown with their tensors");
+  command
+      .add_option(
+          "--host-name", to.host_names,
+          "A name of this server in the header Host, beside addresses and localhost, of requests that change or "
+          "show something; '*': every name")
+      ->type_name("NAME");
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, Action& action) {
@@ -136,6 +150,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   add_limits(*command, options->server);
+  add_network(*command, service.network);
   command->add_option("--deadline-ms", service.run.deadline_ms, "Of a run, where a request has no time-out")
       ->type_name("MS");
   command
@@ -144,7 +159,9 @@ void add_serve(CLI::App& app, Action& action) {
           "Of the intermediate values of all runs together; a request that would need more than its share is refused")
       ->type_name("BYTES")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U));
-  command->add_option("--config", options->config, "YAML: models, tenants, state, paths; docs/serving.md has the keys")
+  command
+      ->add_option("--config", options->config,
+                   "YAML: models, tenants, network, state, paths; docs/serving.md has the keys")
       ->type_name("FILE");
   command->add_option("--tier", service.run.tier, "As of run")->capture_default_str();
   command->footer(

@@ -115,7 +115,7 @@ def connect(port):
 
 
 def post(path, body, more=""):
-    return f"POST {path} HTTP/1.1\r\nHost: h\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    return f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def small(rows=1):
@@ -402,7 +402,7 @@ def gone(make):
             row("gone", f"{method}: resets two streams: idle after", *shown_idle(server))
             client.close()
         client = connect(server.http)
-        client.sendall(b"GET /v2/live/events?every_ms=100 HTTP/1.1\r\nHost: h\r\n\r\n")
+        client.sendall(b"GET /v2/live/events?every_ms=100 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         client.recv(1000)
         before = server.files()
         client.close()

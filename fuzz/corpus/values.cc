@@ -74,12 +74,12 @@ Seeds infer_seeds() {
 
 Seeds connection_seeds() {
   const std::string body = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]})";
-  const std::string post = "POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\n",
+  const std::string post = "POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\n",
                     length = "Content-Length: " + std::to_string(body.size()) + "\r\n";
   const char models = 'E' /* 0 modulo 3, cut behind 23 bytes */, metrics = 'F', grpc = 'G';
   const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", settings("\0\0\0\4\0\0\0\0\0", 9);
   const std::string health("\0\0\x22\1\5\0\0\0\1\x83\x86\4\x1b/grpc.health.v1.Health/Check\1\0", 43);
-  return {{"get", models + std::string("GET /v2/models/double?a=b HTTP/1.1\r\nHost: h\r\n\r\n")},
+  return {{"get", models + std::string("GET /v2/models/double?a=b HTTP/1.1\r\nHost: localhost\r\n\r\n")},
           {"twice", models + std::string("GET /v2 HTTP/1.1\r\n\r\nHEAD /v2/health/ready HTTP/1.0\r\n\r\n")},
           {"post", models + post + length + "\r\n" + body},
           {"expect", models + post + length + "Expect: 100-continue\r\n\r\n" + body},
@@ -87,7 +87,7 @@ Seeds connection_seeds() {
           {"refused", models + std::string("POST /v2/models/none/infer HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc")},
           {"gzip", models + post + "Content-Encoding: gzip\r\nContent-Length: 22\r\n\r\n" +
                        std::string("\x1f\x8b\b\0\0\0\0\0\0\3\xab\xae\5\0\x43\xbf\xa6\xa3\2\0\0\0", 22)},
-          {"live", models + std::string("GET /v2/live/events?every_ms=100 HTTP/1.1\r\n\r\n")},
+          {"live", models + std::string("GET /v2/live/events?every_ms=100 HTTP/1.1\r\nHost: localhost\r\n\r\n")},
           {"metrics", metrics + std::string("GET /metrics HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n")},
           {"grpc", grpc + preface + settings + health + std::string("\0\0\5\0\1\0\0\0\1\0\0\0\0\0", 14)}};
 }
@@ -116,11 +116,26 @@ Seeds pb_seeds() {
 
 std::string connection_dictionary() {
   std::string out;
-  for (const char* word :
-       {"Content-Length: ", "Transfer-Encoding: chunked", "Expect: 100-continue", "Content-Encoding: deflate",
-        "Accept-Encoding: gzip", "Inference-Header-Content-Length: ", "Connection: close", "Connection: keep-alive",
-        "HTTP/1.0", "HTTP/1.1", "PUT ", "/v2/models/double/generate", "/v2/paths", "/v2/repository/index",
-        "\\x0d\\x0a\\x0d\\x0a", "grpc-encoding", "grpc-timeout", "application/grpc"}) {
+  for (const char* word : {"Content-Length: ",
+                           "Transfer-Encoding: chunked",
+                           "Expect: 100-continue",
+                           "Content-Encoding: deflate",
+                           "Accept-Encoding: gzip",
+                           "Inference-Header-Content-Length: ",
+                           "Connection: close",
+                           "Connection: keep-alive",
+                           "HTTP/1.0",
+                           "HTTP/1.1",
+                           "PUT ",
+                           "/v2/models/double/generate",
+                           "Host: localhost",
+                           "Origin: http://",
+                           "/v2/paths",
+                           "/v2/repository/index",
+                           "\\x0d\\x0a\\x0d\\x0a",
+                           "grpc-encoding",
+                           "grpc-timeout",
+                           "application/grpc"}) {
     out += '"' + std::string(word) + "\"\n";
   }
   return out;

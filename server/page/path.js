@@ -2,8 +2,6 @@
 
 import { element, facts, svg, time } from "./element.js";
 
-const kept = (request) => request.inputs !== undefined;
-
 function factsOf(request) {
   const rows = [
     ["model", `${request.model ?? ""} ${request.version ?? ""}`],
@@ -58,7 +56,7 @@ function comparison(now) {
   const text = now.path.error ? `now: ${now.path.error}` : now.equal ? "equal: the same bits" : `different${largest}`;
   const rows = now.outputs.filter((output) => !output.equal).map((output) => [
     output.name,
-    [element("div", `before ${output.before}`), element("div", `now ${output.now}`)],
+    output.before === undefined ? "different" : [element("div", `before ${output.before}`), element("div", `now ${output.now}`)],
   ]);
   return [
     element("p", text, { className: now.equal ? "good" : "bad", id: "replayed" }),
@@ -71,8 +69,8 @@ function comparison(now) {
 /** A button that runs the request again, and what comes of it. */
 function replay(request, server) {
   const result = element("div");
-  const button = element("button", "Replay", { id: "replay", disabled: !kept(request) });
-  button.title = kept(request) ? "Run it again with the same inputs" : "It was kept without its inputs: set paths.inputs";
+  const button = element("button", "Replay", { id: "replay", disabled: !request.replayable });
+  button.title = request.replayable ? "Run it again with the same inputs" : "It was kept without its inputs: set paths.inputs";
   button.onclick = async () => {
     button.disabled = true;
     try {

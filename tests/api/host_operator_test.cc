@@ -1,3 +1,4 @@
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <stdexcept>
@@ -291,13 +292,36 @@ TEST(HostOperator, RegistrationIsChecked) {
               HasSubstr("16"));
 }
 
+/// Each number times `by` of one of the operators, as a model that is loaded from bytes or built computes it.
+float times(const std::string& op, float by) {
+  GraphBuilder graph("times");
+  const Term x = graph.input("x", Dtype::f32, {"N"});
+  graph.output("y", graph.op("com.acme." + op, {x}, {{"by", by}}));
+  return graph.build().open({.tier = "0"}).run({{"x", Array::of<float>({1}, {3})}})["y"].values<float>()[0];
+}
+
+/// Each thread uses what is there already, and what has just been added, while others add more.
 TEST(HostOperator, MayBeRegisteredWhileModelsLoad) {
+  constexpr int kThreads = 3, kEach = 40;
   register_once();
-  std::thread loads([] {
-    for (int i = 0; i < 50; ++i) (void)scaled();
-  });
-  for (int i = 0; i < 50; ++i) register_operator(scale(("Scale" + std::to_string(i)).c_str()));
-  loads.join();
+  std::vector<std::thread> threads;
+  std::array<int, kThreads> right{};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([t, &right] {
+      for (int i = 0; i < kEach; ++i) {
+        const std::string name = "Scale" + std::to_string(t) + "_" + std::to_string(i);
+        const float by = static_cast<float>(100 * t + i + 2);
+        HostOperator op = scale(name.c_str());
+        register_operator(op);
+        right[static_cast<std::size_t>(t)] += times(name, by) == 3 * by && times("Scale", by) == 3 * by;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(right, testing::Each(kEach));
+  for (int t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(times("Scale" + std::to_string(t) + "_0", 5), 15) << "the first one is not lost";
+  }
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST_F(Compressed, RequestsAreAnswered) {
   client.post("/v2/models/double/infer", kOne, "Content-Encoding: identity\r\n");
   EXPECT_THAT(client.receive().body, HasSubstr(kOneAnswer));
   client.send(
-      "POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Encoding: gzip\r\n"
+      "POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\n"
       "Transfer-Encoding: chunked\r\n\r\n5\r\n" +
       gzip.substr(0, 5) + "\r\n");
   std::ostringstream rest;
@@ -187,7 +187,7 @@ TEST_F(Compressed, RequestsThatAreWrongAreRefused) {
     EXPECT_EQ(answer.fields["Accept-Encoding"], c.status == 415 ? "gzip, deflate, identity" : "");
   }
   HttpClient begun(server.ports.http);
-  begun.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Encoding: gzip\r\nContent-Length: " +
+  begun.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\nContent-Length: " +
              std::to_string(bomb.size()) + "\r\n\r\n" + bomb.substr(0, 8 * 1024));
   EXPECT_EQ(begun.receive().status, 413U) << "as soon as it is known";
 }

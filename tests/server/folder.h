@@ -41,9 +41,13 @@ constexpr const char *kDouble = "graph g(%x: f32[N,2]) { %y = Add(%x, %x) return
                          "graph g(%n: i64[]) { %y = Loop(%n, _, f32[] 0) body(%i, %on, %v) {"
                          "%b = Add(%v, f32[] 1) %c = Cos(%b) yield %on, %c } return y = %y }";
 
-/// How tests serve a folder: one worker, nothing compiled.
+/// How tests serve a folder: one worker, nothing compiled, and all that the network may do turned on.
 inline server::ServiceOptions options_of(const Folder& folder) {
-  return {.folder = folder.path(), .run = {.tier = "0", .threads = 1}, .workers = 1, .version = "1.2.3"};
+  return {.folder = folder.path(),
+          .run = {.tier = "0", .threads = 1},
+          .workers = 1,
+          .version = "1.2.3",
+          .network = {.model_control = true, .replay = true, .tensors = true}};
 }
 
 }  // namespace frazil::test

@@ -63,8 +63,8 @@ class BasicGrpcClient {
 
   /// Opens a stream; `changes` replace or add headers.
   std::int32_t open(std::string_view path, const HeaderList& changes = {}) {
-    HeaderList headers{{":method", "POST"}, {":scheme", "http"}, {":path", std::string(path)},
-                       {":authority", "h"}, {"te", "trailers"},  {"content-type", "application/grpc"}};
+    HeaderList headers{{":method", "POST"},         {":scheme", "http"}, {":path", std::string(path)},
+                       {":authority", "localhost"}, {"te", "trailers"},  {"content-type", "application/grpc"}};
     for (const auto& [name, value] : changes) {
       const auto at = std::find_if(headers.begin(), headers.end(), [&](const auto& h) { return h.first == name; });
       at == headers.end() ? void(headers.emplace_back(name, value)) : void(at->second = value);

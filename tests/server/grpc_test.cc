@@ -106,7 +106,7 @@ TEST_F(GrpcServer, TellsOtherProtocolsByHttpStatus) {
   EXPECT_EQ(client.wait(page).headers.at(":status"), "415");
   EXPECT_EQ(client.wait(get).headers.at(":status"), "405");
   GrpcClient plain(server.ports.grpc);
-  plain.send_plain("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  plain.send_plain("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   plain.wait_for_end();
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -100,7 +101,16 @@ class HostSteps : public testing::Test {
     folder_.write("p.yaml", "inputs: " + inputs + "\nsteps:\n  - {name: out, " + step + "}\noutputs: {y: out.y}\n");
     server::ServiceOptions options = options_of(folder_);
     options.workers = 2;
+    options.warn = [this](const std::string& line) {
+      const std::scoped_lock lock(mutex_);
+      logged_ = line;
+    };
     service_.emplace(options);
+  }
+  /// The last line of the log.
+  std::string logged() {
+    const std::scoped_lock lock(mutex_);
+    return logged_;
   }
   void serve_http(const OtherServer& other, const std::string& more = "") {
     serve("http: {url: '" + other.url() + "', inputs: {x: x}, outputs: {y: {type: 'f32[N,2]'}}, timeout_ms: 300" +
@@ -130,6 +140,8 @@ class HostSteps : public testing::Test {
   std::optional<server::Service> service_;
   std::shared_ptr<PathRecord> path_;
   std::shared_ptr<server::Caller> caller_ = std::make_shared<server::Caller>();
+  std::mutex mutex_;
+  std::string logged_;
 };
 
 // ---- HTTP ----
@@ -162,7 +174,8 @@ TEST_F(HostSteps, AskARealServer) {
   serve("http: {url: 'http://127.0.0.1:" + std::to_string(ports.get_future().get().http) +
         "/v2/models/double/infer', inputs: {x: x}, outputs: {y: 'f32[N,2]'}}");
   EXPECT_THAT(floats_of(run({{"x", row({1.25, -0.0F})}})), ElementsAre(2.5, 0));
-  EXPECT_THAT(refused(run({{"x", row({1, std::nanf("")})}})), testing::StartsWith("400 node 'out': the other server"));
+  EXPECT_THAT(refused(run({{"x", row({1, std::nanf("")})}})),
+              testing::StartsWith("400 node 'out': the other server answers 400"));
   service_.reset();
   std::raise(SIGTERM);
   thread.join();
@@ -193,14 +206,14 @@ TEST_F(HostSteps, TellWhatIsWrongWithTheOtherServer) {
                {"wait", "504 node 'out': the other server does not answer in time"},
                {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "504 node 'out'"},
                {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "500 node 'out': the other server's answer is no HTTP"},
-               {answered("overloaded", "503 No"), "503 node 'out': the other server answers 503: 'overloaded'"},
+               {answered("overloaded", "503 No"), "503 node 'out': the other server answers 503"},
                {answered(R"({"error":"bad"})", "400 No"), "400 node 'out': the other server answers 400"},
                {answered("", "404 No"), "500 node 'out': the other server answers 404"},
-               {answered("{"), "500 node 'out': the other server's answer is no JSON object with \"outputs\""},
-               {answered("[]"), "500 node 'out': the other server's answer is no JSON object"},
+               {answered("{"), "500 node 'out': the other server's answer does not have the protocol's form"},
+               {answered("[]"), "500 node 'out': the other server's answer does not have the protocol's form"},
                {answered(R"({"outputs":[]})"), "500 node 'out': the other server's answer has no output 'y'"},
                {answered(R"({"outputs":[{"name":"y","datatype":"FP32","shape":[1,2],"data":[1]}]})"),
-                "500 node 'out': the other server's answer: input 'y': its shape has 2 elements"},
+                "500 node 'out': the other server's answer does not have the protocol's form"},
                {answered(R"({"outputs":[{"name":"y","datatype":"FP32","shape":[2,2],"data":[1,2,3,4]}]})"),
                 "500 node 'out': output 'y': expected f32[N,2], N = 1; got f32[2,2]"}};
   for (const auto& [answer, why] : cases) {
@@ -213,6 +226,19 @@ TEST_F(HostSteps, TellWhatIsWrongWithTheOtherServer) {
     EXPECT_THAT(floats_of(run()), ElementsAre(-1, -1)) << answer;
     EXPECT_EQ(path_->steps().at(0).taken, "defaults");
     EXPECT_THAT(path_->steps().at(0).why, HasSubstr(why.substr(4)));
+  }
+}
+
+TEST_F(HostSteps, WhatAnotherServerSaysIsLoggedAndNotToldToCallers) {
+  const std::pair<std::string, const char*> cases[] = {
+      {answered(R"({"error":"secret of the other server"})", "500 No"), "secret of the other server"},
+      {answered(R"({"outputs":[{"name":"secret","datatype":"FP32","shape":[1],"data":"x"}]})"), "input 'secret'"}};
+  for (const auto& [answer, said] : cases) {
+    const OtherServer other([&](const std::string&) { return answer; });
+    serve_http(other);
+    EXPECT_THAT(refused(run()), testing::Not(HasSubstr("secret")));
+    EXPECT_THAT(path_->steps().at(0).why, testing::Not(HasSubstr("secret")));
+    EXPECT_THAT(logged(), testing::AllOf(HasSubstr("pipeline 'p', node 'out': "), HasSubstr(said)));
   }
 }
 
@@ -421,19 +447,54 @@ TEST_F(PythonSteps, TakeAndGiveTensorsOfAllKinds) {
 
 TEST_F(PythonSteps, TellWhatIsWrongAndGoOn) {
   serve(step("act", "timeout_ms: 500, inputs: {x: x, k: k}, outputs: {y: 'f32[N,2]'}"), "{x: 'f32[N,2]', k: 'f32[]'}");
-  const std::pair<float, const char*> cases[] = {
-      {1, "500 node 'out': ValueError: k is one (code.py:9)"},
-      {2, "500 node 'out': the Python process ended with status 3"},
-      {3, "500 node 'out': the Python process was ended by signal 9"},
-      {4, "504 node 'out': the Python function did not end in time; its process is started again"},
-      {5, "500 node 'out': output 'y': expected f32[N,2], N = 1; got f32[1,1]"},
-      {6, "500 node 'out': ValueError: act returned 2 values, expected 1"},
-      {8, "500 node 'out': the Python process ended with status 4"},
-      {9, "500 node 'out': the Python process sent what is no answer"}};
-  for (const auto& [k, why] : cases) {
+  const std::string failed = "500 node 'out': the Python function failed; the server's log has the reason";
+  const struct {
+    float k;
+    std::string why, log;
+  } cases[] = {{1, failed, "ValueError: k is one (code.py:9)"},
+               {2, failed, "the Python process ended with status 3"},
+               {3, failed, "the Python process was ended by signal 9"},
+               {4, "504 node 'out': the Python function did not end in time; its process is started again", ""},
+               {5, "500 node 'out': output 'y': expected f32[N,2], N = 1; got f32[1,1]", ""},
+               {6, failed, "ValueError: act returned 2 values, expected 1"},
+               {8, failed, "the Python process ended with status 4"},
+               {9, failed, "the Python process sent what is no answer"}};
+  for (const auto& [k, why, log] : cases) {
     EXPECT_THAT(refused(run_with(k)), testing::StartsWith(why));
+    if (!log.empty()) EXPECT_EQ(logged(), "pipeline 'p', node 'out': " + log);
     EXPECT_THAT(floats_of(run_with(10)), testing::SizeIs(2)) << "after " << why;
   }
+}
+
+/// What a process has of the server: no file, and the variables that its step names.
+TEST_F(PythonSteps, ProcessesInheritNothingThatIsNotNamed) {
+  ::setenv("FRAZIL_TEST_SECRET", "secret", 1);
+  ::setenv("FRAZIL_TEST_GIVEN", "given", 1);
+  const int file = ::open("/dev/null", O_RDONLY);  // without O_CLOEXEC, as libraries open files
+  const int high = ::fcntl(file, F_DUPFD, 500);
+  folder_.write("code.py", R"(
+import os
+def look(x):
+    files = sorted(int(name) for name in os.listdir("/proc/self/fd"))
+    names = sorted(name for name in os.environ if not name.startswith("LC_"))
+    return {"n": len([f for f in files if f > 3]) - 1, "e": " ".join(f"{n}={os.environ[n]}" for n in names)}
+)");
+  const auto environment = [&](const std::string& more) {
+    folder_.write("p.yaml",
+                  "inputs: {x: 'f32[N,2]'}\nsteps:\n  - {name: out, code: {python: code.py, interpreter: " + python() +
+                      ", function: look, " + more + "inputs: {x: x}, outputs: {n: 'i64[]', e: 'string[]'}}}\n" +
+                      "outputs: {n: out.n, e: out.e}\n");
+    service_.emplace(options_of(folder_));
+    const auto outcome = run();
+    if (!outcome) return std::string(outcome.error().what());
+    EXPECT_EQ(outcome->outputs.at(0).second.item<std::int64_t>(), 0) << "files beside the link";
+    return outcome->outputs.at(1).second.item<std::string>();
+  };
+  EXPECT_EQ(environment(""), "");
+  EXPECT_EQ(environment("environment: [FRAZIL_TEST_GIVEN, 'A=b=c', FRAZIL_TEST_NONE], "),
+            "A=b=c FRAZIL_TEST_GIVEN=given");
+  ::close(file);
+  ::close(high);
 }
 
 TEST_F(PythonSteps, ARequestThatDoesNotWaitLeavesTheProcessAlone) {

@@ -1,5 +1,6 @@
 // The service over HTTP: limits, callers that go, overload, the end.
 #include <csignal>
+#include <cstdio>
 #include <deque>
 #include <future>
 #include <set>
@@ -32,12 +33,13 @@ class HttpServer : public testing::Test {
   static void wait_for(const Running& server, std::string_view text) {
     for (;;) {
       Client client(server.ports.metrics);
-      client.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n");
+      client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
       if (client.receive().body.find(text) != std::string::npos) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
   Folder folder_;
+  std::deque<boost::asio::io_context> contexts_;
 };
 
 TEST_F(HttpServer, AnswersOneAfterTheOtherOnAConnection) {
@@ -49,7 +51,7 @@ TEST_F(HttpServer, AnswersOneAfterTheOtherOnAConnection) {
     EXPECT_EQ(status, 200U);
     EXPECT_THAT(body, HasSubstr(R"("data":[2,4])"));
   }
-  client.send("GET /v2/health/ready HTTP/1.1\r\nHost: h\r\n\r\nGET /v2 HTTP/1.1\r\nHost: h\r\n\r\n");
+  client.send("GET /v2/health/ready HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.receive().body, HasSubstr("ready"));
   EXPECT_THAT(client.receive().body, HasSubstr("extensions")) << "two requests at once are answered in order";
 }
@@ -68,7 +70,7 @@ TEST_F(HttpServer, ClosesBehindTheAnswerWhereTheClientHasEnded) {
 TEST_F(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
   const Running server(folder_, {.most_bytes = 1000});
   Client large(server.ports.http);
-  large.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n");
+  large.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n");
   EXPECT_EQ(large.receive().status, 413U);
   Client odd(server.ports.http);
   odd.send("HELLO\r\n\r\n");
@@ -81,19 +83,40 @@ TEST_F(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
 TEST_F(HttpServer, TellsClientsThatWaitToGoOn) {
   const Running server(folder_, {});
   Client client(server.ports.http);
-  client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: " +
+  client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: " +
               std::to_string(kOne.size()) + "\r\n\r\n");
   EXPECT_EQ(client.receive().status, 100U);
   client.send(kOne);
   EXPECT_EQ(client.receive().status, 200U);
 }
 
-TEST_F(HttpServer, SlowRequestsAreGivenUp) {
+const std::string kBegun = "POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\n";
+
+class SlowRequests : public HttpServer, public testing::WithParamInterface<std::string> {};
+
+TEST_P(SlowRequests, AreGivenUp) {
   const Running server(folder_, {.patience_s = 0.05});
   Client client(server.ports.http);
-  client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
-  EXPECT_EQ(client.receive().status, 0U);
+  client.send(GetParam());
+  const auto [status, why, fields] = client.receive();
+  EXPECT_EQ(status, 0U);
+  EXPECT_EQ(why, "end of stream") << "the connection ends without an answer";
 }
+
+TEST_P(SlowRequests, AreWaitedForAsLongAsTheyMayTake) {
+  const Running server(folder_, {.patience_s = 100'000});
+  Client client(server.ports.http), other(server.ports.http);
+  client.send(GetParam());
+  for (int i = 0; i < 3; ++i) {
+    other.post("/v2/models/double/infer", kOne);
+    EXPECT_EQ(other.receive().status, 200U);
+  }
+  pollfd nothing{.fd = client.stream().native_handle(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&nothing, 1, 0), 0) << "neither an answer nor an end";
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, SlowRequests,
+                         testing::Values("POST /v2", kBegun, kBegun + "Content-Length: 10\r\n\r\nabc"));
 
 TEST_F(HttpServer, EndsRunsOfCallersThatGo) {
   const Running server(folder_, {});
@@ -114,15 +137,15 @@ TEST_F(HttpServer, RefusesWhatItCannotTakeInTime) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   second.post("/v2/models/double/infer", kOne);
   EXPECT_EQ(second.receive().status, 429U);
-  second.send("GET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n");
+  second.send("GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(second.receive().status, 200U);
   first.close();
   wait_for(server, R"(outcome="failure"} 1)");
 }
 
 std::string head_of_body(std::size_t size, const std::string& more = "") {
-  return "POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(size) + "\r\n" + more +
-         "\r\n";
+  return "POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(size) +
+         "\r\n" + more + "\r\n";
 }
 
 TEST_F(HttpServer, RefusesBeforeABodyIsSent) {
@@ -135,18 +158,19 @@ TEST_F(HttpServer, RefusesBeforeABodyIsSent) {
     std::string head;
     std::size_t body;
     bool stays;
-  } cases[] = {{"a short body is dropped", head_of_body(100'000), 100'000, true},
-               {"a long one costs the connection", head_of_body(10'000'000), 10'000'000, false},
-               {"as does one of unknown length",
-                "POST /v2/models/double/infer HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", 10, false},
-               {"and one that may never come", head_of_body(10, "Expect: 100-continue\r\n"), 0, false},
-               {"the client wants no more", head_of_body(10, "Connection: close\r\n"), 10, false}};
+  } cases[] = {
+      {"a short body is dropped", head_of_body(100'000), 100'000, true},
+      {"a long one costs the connection", head_of_body(10'000'000), 10'000'000, false},
+      {"as does one of unknown length",
+       "POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", 10, false},
+      {"and one that may never come", head_of_body(10, "Expect: 100-continue\r\n"), 0, false},
+      {"the client wants no more", head_of_body(10, "Connection: close\r\n"), 10, false}};
   for (const auto& c : cases) {
     Client client(server.ports.http);
     client.send(c.head);
     EXPECT_EQ(client.receive().status, 429U) << c.what << ": and the answer is the final one";
     client.send(std::string(c.body, 'x'));
-    if (c.stays) client.send("GET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n");
+    if (c.stays) client.send("GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
     const auto [status, text, fields] = client.receive();
     EXPECT_EQ(status, c.stays ? 200U : 0U) << c.what << ": " << text;
     if (!c.stays) {
@@ -187,8 +211,8 @@ TEST_F(HttpServer, RefusesBeforeABodyForWhateverReason) {
                {"/v2/models/double/infer", 1'000'001, 413}};
   for (const auto& c : cases) {
     Client client(server.ports.http);
-    client.send("POST " + std::string(c.target) + " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(c.size) +
-                "\r\n\r\n");
+    client.send("POST " + std::string(c.target) +
+                " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(c.size) + "\r\n\r\n");
     EXPECT_EQ(client.receive().status, c.status) << c.target;
   }
 }
@@ -212,10 +236,153 @@ TEST_F(HttpServer, RefusesWhatWouldBeLateOnceItsJsonHasCome) {
   EXPECT_THAT(text, HasSubstr("its time-out is"));
 }
 
+/// What others could take for another end of the body is refused, and ends the connection: what follows may be a part
+/// of the body, and is never a request.
+TEST_F(HttpServer, RefusesFramesThatOthersMayReadInAnotherWay) {
+  const Running server(folder_, {});
+  const std::string inner = "GET /v2/models/SMUGGLED HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (const std::string fields :
+       {"Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: identity\r\n", "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: chunked, chunked\r\n",
+        "Transfer-Encoding: \x0b"
+        "chunked\r\n",
+        "Transfer-Encoding:\r\n", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+        "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 5, 6\r\n", "Content-Length: +5\r\n",
+        "Host: other\r\n", "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"}) {
+    Client client(server.ports.http);
+    client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n" + inner);
+    EXPECT_EQ(client.receive().status, 400U) << fields;
+    EXPECT_EQ(client.receive().body, "end of stream") << fields;
+  }
+  Client old(server.ports.http);
+  old.send("POST /v2/models/double/infer HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+  EXPECT_EQ(old.receive().status, 400U) << "HTTP/1.0 knows no chunks";
+  Client good(server.ports.http);
+  char size[16];
+  std::snprintf(size, sizeof size, "%zx", kOne.size());
+  good.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: CHUNKED\r\n\r\n" +
+            std::string(size) + "\r\n" + std::string(kOne) + "\r\n0\r\n\r\n");
+  EXPECT_EQ(good.receive().status, 200U);
+}
+
+/// The bodies are no gzip: what reads them answers 400.
+TEST_F(HttpServer, TakesNothingOfABodyBeforeItsRequestIsLetIn) {
+  server::ServiceOptions options = options_of(folder_);
+  options.config.tenants = {{.name = "shop", .keys = {"key"}, .models = {"double"}}};
+  const Running server(options, {});
+  const struct {
+    const char *what, *line, *key;
+    unsigned status;
+  } cases[] = {{"without a key", "POST /v2/models/double/infer", "", 401},
+               {"a model of others", "POST /v2/models/count/infer", "Authorization: Bearer key\r\n", 403},
+               {"no such path", "POST /v2/nothing", "Authorization: Bearer key\r\n", 404},
+               {"another method", "POST /v2/health/live", "", 405},
+               {"model control", "POST /v2/repository/models/double/unload", "Authorization: Bearer key\r\n", 403},
+               {"let in", "POST /v2/models/double/infer", "Authorization: Bearer key\r\n", 400}};
+  for (const auto& c : cases) {
+    Client client(server.ports.http);
+    const std::string body(1000, 'x');
+    client.send(std::string(c.line) + " HTTP/1.1\r\nHost: localhost\r\n" + c.key +
+                "Content-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n" + body);
+    EXPECT_EQ(client.receive().status, c.status) << c.what;
+    if (c.status == 400) continue;
+    client.get("/v2/health/live");
+    EXPECT_EQ(client.receive().status, 200U) << c.what << ": the body is dropped, and the connection goes on";
+  }
+  Client get(server.ports.http);
+  get.send("GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc");
+  EXPECT_THAT(get.receive().body, HasSubstr("a GET request has a body: expected none"));
+}
+
+TEST_F(HttpServer, RefusedRequestsWithoutABodyLeaveTheConnection) {
+  const Running server(folder_, {});
+  Client client(server.ports.http);
+  for (const char* target : {"/v2/none", "/v2/models/none", "/v2/models/double/infer"}) {
+    client.get(target);
+    EXPECT_GE(client.receive().status, 404U) << target;
+  }
+  client.post("/v2/models/double/infer", kOne);
+  EXPECT_EQ(client.receive().status, 200U);
+}
+
+// ---- places ----
+
+TEST_F(HttpServer, AnIdleConnectionMakesPlaceForAnother) {
+  const Running server(folder_, {.most_connections = 4, .patience_s = 100'000});
+  std::deque<Client> idle;
+  for (int i = 0; i < 4; ++i) {
+    idle.emplace_back(server.ports.http).post("/v2/models/double/infer", kOne);
+    EXPECT_EQ(idle.back().receive().status, 200U);
+  }
+  idle[0].post("/v2/models/double/infer", kOne);  // which is idle for less long than the second one now
+  EXPECT_EQ(idle[0].receive().status, 200U);
+  Client next(server.ports.http);
+  next.post("/v2/models/double/infer", kOne);
+  EXPECT_EQ(next.receive().status, 200U);
+  EXPECT_EQ(idle[1].receive().body, "end of stream") << "it was idle for longest";
+  for (const std::size_t i : {0, 2, 3}) {
+    idle[i].post("/v2/models/double/infer", kOne);
+    EXPECT_EQ(idle[i].receive().status, 200U) << i;
+  }
+}
+
+TEST_F(HttpServer, RequestsUnderWayKeepTheirPlaces) {
+  const Running server(folder_, {.most_connections = 2, .patience_s = 100'000});
+  Client running(server.ports.http), uploading(server.ports.http);
+  running.post("/v2/models/count/infer", kLong);
+  server.wait_for_start("count");
+  uploading.send(head_of_body(kOne.size()));
+  uploading.send(kOne.substr(0, 5));
+  std::string why;
+  for (int i = 0; i < 20 && why != "end of stream"; ++i) {  // until the header of the second one was read
+    Client next(server.ports.http);
+    why = next.receive().body;
+  }
+  EXPECT_NE(why, "") << "there is no place";
+  uploading.send(kOne.substr(5));
+  running.close();
+  const auto [status, body, fields] = uploading.receive();
+  EXPECT_EQ(status, 200U) << body;
+}
+
+TEST_F(HttpServer, OfManyAddressesTheOneWithTheMostConnectionsMakesPlace) {
+  const Running server(folder_, {.most_connections = 4, .patience_s = 100'000});
+  const auto from = [&](const char* address) {
+    boost::asio::io_context& context = contexts_.emplace_back();
+    boost::asio::ip::tcp::socket socket(context, {boost::asio::ip::make_address(address), 0});
+    socket.connect({boost::asio::ip::address_v4::loopback(), server.ports.http});
+    return socket;
+  };
+  const auto asks = [&](boost::asio::ip::tcp::socket& socket) {
+    const std::string text = "GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    boost::system::error_code error;
+    boost::asio::write(socket, boost::asio::buffer(text), error);
+    std::string answer;
+    boost::asio::read_until(socket, boost::asio::dynamic_buffer(answer), "true}", error);
+    return answer.starts_with("HTTP/1.1 200");
+  };
+  auto lonely = from("127.0.0.2");
+  EXPECT_TRUE(asks(lonely));
+  std::deque<boost::asio::ip::tcp::socket> many;
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(asks(many.emplace_back(from("127.0.0.3"))));
+  auto more = from("127.0.0.3"), other = from("127.0.0.4");
+  EXPECT_TRUE(asks(more));
+  EXPECT_TRUE(asks(other));
+  EXPECT_TRUE(asks(lonely)) << "it has been idle for longest, and is the only one of its address";
+  EXPECT_FALSE(asks(many[0]));
+  EXPECT_FALSE(asks(many[1]));
+  EXPECT_TRUE(asks(many[2]));
+}
+
 TEST_F(HttpServer, AnswersHeadAndOldClients) {
   const Running server(folder_, {});
   Client head(server.ports.http), old(server.ports.http);
-  head.send("HEAD /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\nGET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n");
+  head.send(
+      "HEAD /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v2/health/live HTTP/1.1\r\nHost: "
+      "localhost\r\n\r\n");
   const std::string text = head.text_up_to("{\"live\"");
   EXPECT_THAT(text, HasSubstr(" 405 "));
   EXPECT_THAT(text, HasSubstr("\r\n\r\nHTTP/1.1 200 OK\r\n")) << "the first answer has no body";

@@ -31,10 +31,10 @@ class BasicHttpClient {
   Stream& stream() { return stream_; }
   void send(std::string_view text) { boost::asio::write(stream_, boost::asio::buffer(text)); }
   void get(std::string_view target, std::string_view headers = "") {
-    send("GET " + std::string(target) + " HTTP/1.1\r\nHost: h\r\n" + std::string(headers) + "\r\n");
+    send("GET " + std::string(target) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) + "\r\n");
   }
   void post(std::string_view path, std::string_view body, std::string_view headers = "") {
-    send("POST " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n" + std::string(headers) +
+    send("POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) +
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
   }
   struct Answer {

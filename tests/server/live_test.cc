@@ -161,8 +161,9 @@ TEST_F(Live, RedactedValuesAreNowhere) {
   options_.config.paths.redact = {"x"};
   server::Service service(options_);
   ask_pipeline(service, 7.25F);
-  std::string shown;
-  server::append_journey(shown, *service.paths().find(1));
+  server::JsonText text;
+  server::write_journey(text, *service.paths().find(1), true);
+  const std::string shown = text.take();
   EXPECT_THAT(shown, HasSubstr(R"x("inputs":{"x":"(redacted)"})x"));
   EXPECT_THAT(shown, HasSubstr(R"x("taken":"small","why":"(redacted)")x"));
   EXPECT_THAT(shown, Not(HasSubstr("7.25"))) << "neither the input nor what the formula was true for";

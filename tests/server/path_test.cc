@@ -1,11 +1,14 @@
 // What is kept of a request's way, and running it again.
+#include <cmath>
 #include <thread>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "server/asked.h"
 #include "server/otlp.h"
 #include "server/path_log.h"
+#include "server/reference_check.h"
 #include "server/rest_asked.h"
 
 namespace frazil::test {
@@ -114,6 +117,25 @@ TEST_F(Paths, AShareOfTheRunsIsCheckedByTheReference) {
   EXPECT_EQ(served->checked().different, 0U);
 }
 
+TEST(ReferenceCheck, ComparesWhatIsInSequencesToo) {
+  const auto pair = [](float a, float b) {
+    return api::Array::sequence({api::Array::scalar(a), api::Array::of<float>({2}, {b, b})});
+  };
+  const auto text = [](const char* value) { return api::Array::sequence({api::Array::scalar(std::string(value))}); };
+  const api::Array one = api::Array::sequence({api::Array::scalar(1.0F)});
+  EXPECT_TRUE(server::agree(pair(1, 2), pair(1, 2)));
+  EXPECT_TRUE(server::agree(pair(1, 2), pair(1, 2.0001F))) << "within the tolerance";
+  EXPECT_FALSE(server::agree(pair(1, 2), pair(1, 3)));
+  EXPECT_FALSE(server::agree(pair(1, 2), pair(2, 2)));
+  EXPECT_FALSE(server::agree(pair(1, 2), one)) << "another number of items";
+  EXPECT_FALSE(server::agree(one, api::Array::scalar(1.0F)));
+  EXPECT_FALSE(server::agree(text("a"), text("b")));
+  EXPECT_FALSE(server::agree(api::Array::scalar(std::nanf("")), api::Array::scalar(1.0F)));
+  EXPECT_TRUE(server::agree(api::Array::scalar(std::nanf("")), api::Array::scalar(std::nanf(""))));
+  EXPECT_FALSE(server::agree(api::Array::scalar(std::int64_t{100'000}), api::Array::scalar(std::int64_t{100'001})))
+      << "whole numbers are equal or not";
+}
+
 TEST(PathLog, KeepsTheLatest) {
   server::PathLog log({.ring = 3});
   for (int i = 0; i < 5; ++i) log.end(std::make_shared<server::Journey>());
@@ -122,16 +144,46 @@ TEST(PathLog, KeepsTheLatest) {
   EXPECT_EQ(log.find(server::PathLog::Query{}).size(), 3U);
 }
 
+std::string body_of(const server::Journey& journey) {
+  const std::shared_ptr<const server::Journey> list[] = {std::make_shared<server::Journey>(journey)};
+  return server::spans_body(list);
+}
+
+/// Whatever a client sends as its trace, the collector gets JSON in which it is one text, or not at all.
+TEST(Spans, TracesOfAnotherFormAreReplaced) {
+  const std::string good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  for (const std::string bad :
+       {std::string(R"(00-0af7651916cd43dd8448eb211c80319"-b7ad6b7169203331-01)"),
+        std::string(R"(00-0af7651916cd43dd8448eb211c803"}]-b7ad6b716920333\-01)"), good + "-more",
+        std::string("00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"),
+        std::string("00-00000000000000000000000000000000-b7ad6b7169203331-01"),
+        std::string("00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"), std::string("none")}) {
+    const auto body = nlohmann::json::parse(body_of({.model = "m", .trace = bad}));
+    const auto span = body.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").at(0);
+    EXPECT_THAT(span.at("traceId").get<std::string>(), testing::MatchesRegex("[0-9a-f]{32}")) << bad;
+    EXPECT_NE(span.at("traceId"), "00000000000000000000000000000000") << bad;
+    EXPECT_FALSE(span.contains("parentSpanId")) << bad;
+  }
+}
+
+TEST(Spans, HaveWhatClientsSayAsTexts) {
+  const server::Journey journey{
+      .id = R"(a"}\)", .model = "m", .status = Http::bad_request, .error = "line\nline \"x\""};
+  const auto body = nlohmann::json::parse(body_of(journey));
+  const auto span = body.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").at(0);
+  EXPECT_EQ(span.at("status").at("message"), journey.error);
+  EXPECT_EQ(span.at("attributes").back().at("value").at("stringValue"), journey.id);
+}
+
 TEST(Spans, BelongToTheCallersTrace) {
   server::Journey journey{.began_ns = 5,
                           .time = std::chrono::nanoseconds(3),
                           .model = "m",
                           .trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"};
   journey.steps.push_back({.node = "n", .kind = "switch", .taken = "left"});
-  std::string json;
   journey.parts = 2;
   journey.first_part = std::chrono::nanoseconds(1);
-  server::append_spans(json, journey);
+  const std::string json = body_of(journey);
   EXPECT_THAT(json, HasSubstr(R"("traceId":"0af7651916cd43dd8448eb211c80319c")"));
   EXPECT_THAT(json, HasSubstr(R"("parentSpanId":"b7ad6b7169203331","name":"infer m")"));
   EXPECT_THAT(json, HasSubstr(R"("startTimeUnixNano":"5","endTimeUnixNano":"8")"));

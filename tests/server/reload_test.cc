@@ -162,8 +162,7 @@ TEST_F(Reloads, RequestsThatHaveBegunKeepWhatTheyBeganWith) {
   std::promise<server::Reply> reply;
   const server::Message message{
       .method = "POST", .path = "/v2/models/count/infer", .body = body, .authorization = authorization};
-  server::Rest(*service_).answer(message, caller, server::Clock::now(),
-                                 [&](server::Reply answer) { reply.set_value(std::move(answer)); });
+  ask_rest(*service_, message, caller, [&](server::Reply answer) { reply.set_value(std::move(answer)); });
   while (before->statistics().pending == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   reload("models: {count: {deadline_ms: 5}}\ntenants: [{name: ops, keys: [ko], admin: true}]\npaths: {ring: 100}\n");
   EXPECT_NE(service_->find("count", ""), before);

@@ -9,12 +9,22 @@
 // Requests over REST without a transport.
 namespace frazil::test {
 
-/// The answer to a message, which a temporary may be: it is there until then.
-inline server::Reply reply_to(server::Service& service, const server::Message& message,
+/// Lets a message in and has it answered, as a transport does.
+inline void ask_rest(server::Service& service, const server::Message& message, std::shared_ptr<server::Caller> caller,
+                     const server::Rest::Done& done, server::Door door = server::Door::models) {
+  const server::Rest rest(service, door);
+  auto admitted = rest.admit(message);
+  if (!admitted) return done(std::move(admitted.error()));
+  rest.answer(std::move(*admitted), message, std::move(caller), server::Clock::now(), done);
+}
+
+/// The answer to a message, which a temporary may be: it is there until then. Without a Host it is for localhost.
+inline server::Reply reply_to(server::Service& service, server::Message message,
                               std::shared_ptr<server::Caller> caller = std::make_shared<server::Caller>()) {
+  if (message.host.empty()) message.host = "localhost:8000";
   const auto promise = std::make_shared<std::promise<server::Reply>>();
-  server::Rest(service).answer(message, std::move(caller), server::Clock::now(),
-                               [promise](server::Reply reply) { promise->set_value(std::move(reply)); });
+  ask_rest(service, message, std::move(caller),
+           [promise](server::Reply reply) { promise->set_value(std::move(reply)); });
   return promise->get_future().get();
 }
 

@@ -86,7 +86,7 @@ class TextClient {
   }
   void send(std::string_view text) { boost::asio::write(socket_, boost::asio::buffer(text)); }
   void get(std::string_view target, std::string_view headers = "") {
-    send("GET " + std::string(target) + " HTTP/1.1\r\nHost: h\r\n" + std::string(headers) + "\r\n");
+    send("GET " + std::string(target) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) + "\r\n");
   }
   /// What comes before the mark; what there was where the connection ends first.
   std::string up_to(std::string_view mark) {

@@ -34,9 +34,8 @@ class SpotTest : public testing::Test {
     std::promise<Told> told;
     const server::Message message{
         .method = "POST", .path = "/v2/models/count/infer", .body = body, .spot = with_spot ? &spot_ : nullptr};
-    server::Rest(*service_).answer(message, std::make_shared<server::Caller>(), server::Clock::now(), [&](Reply reply) {
-      told.set_value({std::move(reply), std::this_thread::get_id()});
-    });
+    ask_rest(*service_, message, std::make_shared<server::Caller>(),
+             [&](Reply reply) { told.set_value({std::move(reply), std::this_thread::get_id()}); });
     return told.get_future().get();
   }
   /// Has it look as if it took little time, whatever the machine does.

@@ -363,7 +363,7 @@ TEST_F(StateStoreTest, FilesArePrivateAndNeverOld) {
   step(wide, "b", 1h, 1000);
   EXPECT_EQ(wide.counts().written_out, 2U);
   EXPECT_EQ(step(wide, "a"), 0);
-  EXPECT_FALSE(exists(folder_ / "wide" / "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb.state"))
+  EXPECT_FALSE(exists(folder_ / "wide" / "9df3c5fab8ef8fe78a408912e52e76477b5bd838eec3cbf48191a848ec8563d3.state"))
       << "the next process must not go on with a state that has been used";
 }
 
@@ -732,15 +732,15 @@ TEST_F(RedisTest, WhatIsNoStateIsRefused) {
   StateStore store(config(), workers_);
   step(store, "a");
   Redis redis(redis_->address());
-  std::string bytes = redis.run({"GET", "frazil:state:a"}).text;
-  EXPECT_GT(redis.run({"PTTL", "frazil:state:a"}).integer, 3'500'000);
+  std::string bytes = redis.run({"GET", "frazil:state:0:a"}).text;
+  EXPECT_GT(redis.run({"PTTL", "frazil:state:0:a"}).integer, 3'500'000);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   bytes[25] = static_cast<char>(bytes[25] ^ 1);
-  redis.run({"SET", "frazil:state:a", bytes});
+  redis.run({"SET", "frazil:state:0:a", bytes});
   EXPECT_EQ(message_of([&] { begin(store, "a"); }),
             "the sequence's state cannot be read: its bytes are damaged: their checksum differs");
-  redis.run({"DEL", "frazil:state:a"});
-  redis.run({"LPUSH", "frazil:state:a", "x"});
+  redis.run({"DEL", "frazil:state:0:a"});
+  redis.run({"LPUSH", "frazil:state:0:a", "x"});
   EXPECT_THAT(message_of([&] { begin(store, "a"); }), HasSubstr("Redis answers WRONGTYPE"));
 }
 

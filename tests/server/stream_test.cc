@@ -228,12 +228,13 @@ TEST_F(Emitting, ARequestCountsOnce) {
   EXPECT_EQ(paths[1]->parts, 2U);
   EXPECT_GT(paths[1]->first_part.count(), 0);
   EXPECT_LE(paths[1]->first_part, paths[1]->time);
-  std::string json;
-  server::append_journey(json, *paths[1]);
-  EXPECT_THAT(json, testing::ContainsRegex(R"("parts":2,"first_part_us":[0-9])"));
-  json.clear();
-  server::append_journey(json, *paths[0]);
-  EXPECT_THAT(json, testing::Not(HasSubstr("first_part_us")));
+  const auto json_of = [](const server::Journey& journey) {
+    server::JsonText json;
+    server::write_journey(json, journey, false);
+    return json.take();
+  };
+  EXPECT_THAT(json_of(*paths[1]), testing::ContainsRegex(R"("parts":2,"first_part_us":[0-9])"));
+  EXPECT_THAT(json_of(*paths[0]), testing::Not(HasSubstr("first_part_us")));
 }
 
 struct BadEmit {
@@ -305,7 +306,7 @@ const std::string kFirst = event(R"("token":[1,2])"), kSecond = event(R"("token"
 
 std::string posted(const std::string& model, const std::string& body, const std::string& headers = "",
                    const std::string& version = "1.1") {
-  return "POST /v2/models/" + model + "/generate_stream HTTP/" + version + "\r\nHost: h\r\n" + headers +
+  return "POST /v2/models/" + model + "/generate_stream HTTP/" + version + "\r\nHost: localhost\r\n" + headers +
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
@@ -393,7 +394,7 @@ TEST_F(Events, AFaultBeforeTheFirstPartHasAStatus) {
     EXPECT_EQ(client.up_to("\r\n"), c.answer) << c.model << c.body;
     EXPECT_THAT(client.up_to("\"}"), HasSubstr(R"({"error":")"));
   }
-  client.send("PUT /v2/models/count/generate_stream HTTP/1.1\r\nHost: h\r\n\r\n");
+  client.send("PUT /v2/models/count/generate_stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(client.up_to("\r\n"), "HTTP/1.1 405 Method Not Allowed");
 }
 
@@ -414,11 +415,11 @@ TEST_F(Events, GenerateAndInferHaveTheAnswerAlone) {
   const RunningServer server(folder_);
   TextClient client(server.port);
   const std::string body = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[0,1]}]})";
-  client.send("POST /v2/models/count/generate HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\n{\"x\":[0,1]}");
+  client.send("POST /v2/models/count/generate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 11\r\n\r\n{\"x\":[0,1]}");
   client.up_to("\r\n\r\n");
   EXPECT_EQ(client.up_to("}"), R"({"model_name":"count","model_version":"1","y":[2,3],"count":2)");
-  client.send("POST /v2/models/count/infer HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) +
-              "\r\n\r\n" + body);
+  client.send("POST /v2/models/count/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+              std::to_string(body.size()) + "\r\n\r\n" + body);
   client.up_to("\r\n\r\n");
   EXPECT_THAT(client.up_to("]}]}"), HasSubstr(R"("name":"count","datatype":"INT64","shape":[],"data":[2)"));
 }

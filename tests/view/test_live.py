@@ -30,7 +30,7 @@ steps:
 outputs: {y: last.y}
 """
 HOSTILE = "<img src=x onerror=document.title=1>"
-CONFIG = "paths: {inputs: true, redact: [secret]}\n"
+CONFIG = "paths: {inputs: true, redact: [secret]}\nnetwork: {replay: true, tensors: true}\n"
 
 
 class Server:

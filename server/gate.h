@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/server_config.h"
+#include "server/tenants.h"
+
+namespace frazil::server {
+
+/// The callers that a rule admits. Without configured tenants every caller counts as an administrator.
+enum class Access : std::uint8_t {
+  nobody,     ///< a route without a rule
+  everybody,  ///< also callers without a key
+  tenant,     ///< any tenant; the answer contains only what this tenant may see
+  model,      ///< tenants that may use the model that the request names
+  admin,      ///< tenants with `admin: true`
+};
+
+/// What the configuration has to turn on before a route answers.
+enum class Feature : std::uint8_t { none, model_control, replay };
+
+/// The requests of web browsers that a rule admits. Each level also has the conditions of those before it.
+enum class Browser : std::uint8_t {
+  any_page,   ///< no condition: a read that is of no use to a foreign page
+  own_page,   ///< no foreign `Origin`
+  own_host,   ///< a `Host` that names this server
+  own_write,  ///< no content type that a foreign page can send without asking
+};
+
+/// The conditions of a route. The default admits nobody.
+struct Rule {
+  Access access = Access::nobody;
+  Feature feature = Feature::none;
+  Browser browser = Browser::own_write;
+};
+
+/// The headers that the gate reads. Texts are valid while the request is read.
+struct Credentials {
+  std::string_view authorization;
+  std::span<const std::string> certificate = {};  ///< names in the client's certificate
+  std::string_view host = {};                     ///< `Host`, or `:authority` of HTTP/2
+  std::optional<std::string_view> origin = {};
+  std::string_view content_type = {};
+};
+
+/// The one place that decides whether a request is answered, for all protocols, ports and sockets. Thread-safe.
+class Gate {
+ public:
+  /// `tenants` outlives the gate.
+  Gate(const Tenants& tenants, const NetworkConfig& network);
+
+  /// Returns the caller. Throws Refusal: unauthorized for an unknown caller, forbidden for a rule that is not met.
+  /// Access::model needs Asker::check() with the name beside it.
+  Tenants::Asker admit(const Rule& rule, const Credentials& by) const;
+  bool is_on(Feature feature) const;
+  /// Whether answers may show the values of kept tensors.
+  bool shows_tensors() const;
+  /// Replaces what is turned on, for requests from now on.
+  void replace(const NetworkConfig& network);
+
+ private:
+  std::shared_ptr<const NetworkConfig> network() const;
+
+  const Tenants& tenants_;
+  mutable std::mutex mutex_;  // of what follows
+  std::shared_ptr<const NetworkConfig> network_;
+};
+
+/// Whether a `Host` names this server: an IP address, localhost, the machine's name, or one of `names`, in which "*"
+/// stands for every name.
+bool names_this_server(std::string_view host, std::span<const std::string> names);
+
+}  // namespace frazil::server

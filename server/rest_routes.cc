@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <optional>
+
+#include "server/rest.h"
+#include "server/url.h"
+
+// The table of routes, and which of them a path means.
+namespace frazil::server {
+namespace {
+
+constexpr Rule kOpen{.access = Access::everybody, .browser = Browser::any_page},
+    kShown{.access = Access::tenant, .browser = Browser::any_page},
+    kOfModel{.access = Access::model, .browser = Browser::any_page},
+    kRun{.access = Access::model, .browser = Browser::own_page},
+    kOwnRequests{.access = Access::tenant, .browser = Browser::own_host},
+    kReplay{.access = Access::tenant, .feature = Feature::replay, .browser = Browser::own_write},
+    kControl{.access = Access::admin, .feature = Feature::model_control, .browser = Browser::own_write};
+
+/// The part of a path up to the next '/', which is taken off.
+std::string_view take_part(std::string_view& path) {
+  const std::size_t end = std::min(path.find('/'), path.size());
+  const std::string_view part = path.substr(0, end);
+  path.remove_prefix(std::min(end + 1, path.size()));
+  return part;
+}
+
+/// What a name in braces stands for: a text that is not empty.
+bool take_name(std::string_view pattern, std::string_view part, Rest::Names& names) {
+  auto text = decoded(part);
+  if (!text || text->empty()) return false;
+  (pattern == "{model}" ? names.model : names.item) = std::move(*text);
+  return true;
+}
+
+bool take_version(std::string_view& path, Rest::Names& names) {
+  constexpr std::string_view kVersions = "versions/";
+  if (!path.starts_with(kVersions)) return true;
+  path.remove_prefix(kVersions.size());
+  names.version = take_part(path);
+  return !names.version.empty();
+}
+
+/// What the path names; nothing where the route is another one. The path of a route has no '/' at its end.
+std::optional<Rest::Names> match(const Rest::Route& route, std::string_view path) {
+  std::string_view pattern = route.path.substr(1);
+  if (!path.starts_with('/') || (path.ends_with('/') && !pattern.ends_with('/'))) return std::nullopt;
+  path.remove_prefix(1);
+  Rest::Names names;
+  while (!pattern.empty() && !path.empty()) {
+    const std::string_view wanted = take_part(pattern), part = take_part(path);
+    if (wanted.starts_with('{') ? !take_name(wanted, part, names) : wanted != part) return std::nullopt;
+    if (wanted == "{model}" && route.versions && !take_version(path, names)) return std::nullopt;
+  }
+  return pattern.empty() && path.empty() ? std::optional(std::move(names)) : std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Rest::Route> Rest::routes() {
+  static constexpr Route kRoutes[] = {
+      {"POST", "/v2/models/{model}/infer", kRun, &Rest::infer, true},
+      {"POST", "/v2/models/{model}/generate", kRun, &Rest::infer, true},
+      {"POST", "/v2/models/{model}/generate_stream", kRun, &Rest::infer, true},
+      {"GET", "/v2/health/live", kOpen, &Rest::live},
+      {"GET", "/v2/health/ready", kOpen, &Rest::ready},
+      {"GET", "/v2", kShown, &Rest::server_metadata},
+      {"GET", "/v2/", kShown, &Rest::server_metadata},
+      {"GET", "/v2/models/stats", kShown, &Rest::all_statistics},
+      {"GET", "/v2/models/{model}", kOfModel, &Rest::model_metadata, true},
+      {"GET", "/v2/models/{model}/ready", kOfModel, &Rest::model_ready, true},
+      {"GET", "/v2/models/{model}/config", kOfModel, &Rest::model_config, true},
+      {"GET", "/v2/models/{model}/stats", kOfModel, &Rest::model_statistics, true},
+      {"GET", "/v2/models/{model}/splits", kOfModel, &Rest::model_splits, true},
+      {"POST", "/v2/repository/index", {Access::tenant, Feature::none, Browser::own_page}, &Rest::index},
+      {"POST", "/v2/repository/models/{model}/load", kControl, &Rest::load},
+      {"POST", "/v2/repository/models/{model}/unload", kControl, &Rest::unload},
+      {"POST", "/v2/repository/models/{model}/reset", kControl, &Rest::reset},
+      {"POST", "/v2/repository/config/load", kControl, &Rest::load_config},
+      {"GET", "/v2/paths", kOwnRequests, &Rest::list_paths},
+      {"GET", "/v2/paths/{item}", kOwnRequests, &Rest::show_path},
+      {"POST", "/v2/paths/{item}/replay", kReplay, &Rest::replay},
+      {"GET", "/v2/live/events", kOwnRequests, nullptr},
+      {"GET", "/v2/live", kOpen, &Rest::page},
+      {"GET", "/v2/live/{item}", kOpen, &Rest::page},
+      {"GET", "/metrics", kOpen, &Rest::metrics, false, Door::metrics},
+      {"GET", "/v2/health/live", kOpen, &Rest::live, false, Door::metrics},
+      {"GET", "/v2/health/ready", kOpen, &Rest::ready, false, Door::metrics},
+  };
+  return kRoutes;
+}
+
+/// Throws Refusal: not_found, or method_not_allowed where the path has another method. Callers that the gate would not
+/// let in learn neither.
+const Rest::Route& Rest::route_of(const Message& head, Names& names) const {
+  const Route* other = nullptr;
+  for (const Route& route : routes()) {
+    auto found = route.door == door_ ? match(route, head.path) : std::nullopt;
+    if (!found) continue;
+    if (route.method == head.method) {
+      names = std::move(*found);
+      return route;
+    }
+    other = &route;
+  }
+  const std::string path(head.path);
+  if (other == nullptr) {
+    check_known(head);
+    throw Refusal(Http::not_found, "there is no path '" + path + "'; see docs/serving.md");
+  }
+  if (other->rule.access != Access::everybody) check_known(head);
+  throw Refusal(Http::method_not_allowed,
+                path + ": expected " + std::string(other->method) + ", got " + std::string(head.method));
+}
+
+}  // namespace frazil::server
