@@ -62,7 +62,7 @@ struct Flight {
   std::string key;
   bool ended = false;
   Record record;  ///< null: it failed
-  std::string why;
+  std::string why, said;
 };
 using Flights = std::vector<std::shared_ptr<Flight>>;
 
@@ -79,8 +79,9 @@ struct FeatureStore::Impl {
 
   // ---- Redis ----
 
-  /// A record for each key, null for an answer that is an error or damaged, with why. Throws RedisFault.
-  std::vector<Record> ask(const Flights& flights, Clock::time_point until, std::string& why) {
+  /// A record for each key, null for an answer that is an error or damaged, with why and what Redis says. Throws
+  /// RedisFault.
+  std::vector<Record> ask(const Flights& flights, Clock::time_point until, std::string& why, std::string& said) {
     std::vector<Redis::Command> commands;
     for (const auto& flight : flights) {
       Redis::Command& command = commands.emplace_back(Redis::Command{"HMGET", flight->key});
@@ -88,6 +89,12 @@ struct FeatureStore::Impl {
     }
     std::vector<Record> records;
     for (const RedisReply& reply : redis.run(commands, until)) {
+      if (reply.kind == RedisReply::Kind::error) {
+        why = "Redis answers with an error";
+        said = reply.text;
+        records.push_back(nullptr);
+        continue;
+      }
       try {
         records.push_back(record_of(reply));
       } catch (const std::invalid_argument& error) {
@@ -99,7 +106,6 @@ struct FeatureStore::Impl {
   }
 
   Record record_of(const RedisReply& reply) const {
-    if (reply.kind == RedisReply::Kind::error) throw std::invalid_argument("an error: " + reply.text);
     if (reply.items.size() != fields.size()) throw std::invalid_argument("another number of fields");
     FeatureRecord record{.read = Clock::now()};
     for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -135,13 +141,13 @@ struct FeatureStore::Impl {
   /// Ends the flights, whatever happens.
   void read(const Flights& flights, std::optional<Clock::time_point> limit) {
     std::vector<Record> records;
-    std::string why;
+    std::string why, said;
     const Clock::time_point own = Clock::now() + view.time_out;
     const bool shorter = limit && *limit < own;
     try {
       expect_answers();
       try {
-        records = ask(flights, shorter ? *limit : own, why);
+        records = ask(flights, shorter ? *limit : own, why, said);
         count(true, false);
       } catch (const RedisFault& fault) {
         count(false, shorter && fault.kind() == RedisFault::Kind::late);
@@ -157,6 +163,7 @@ struct FeatureStore::Impl {
       flight.ended = true;
       flight.record = records[i];
       flight.why = why;
+      flight.said = said;
       if (flight.record != nullptr) kept.keep(flight.key, flight.record);
       under_way.erase(flight.key);
     }
@@ -205,7 +212,9 @@ FeatureStore::Found FeatureStore::look_up(std::span<const std::string> keys, std
   for (const auto& [i, flight] : awaited) {
     impl.come.wait_until(lock, limit, [&] { return flight->ended; });
     found.rows[i] = flight->record;
-    if (flight->record == nullptr) found.why = flight->ended ? flight->why : "Redis does not answer in time";
+    if (flight->record != nullptr) continue;
+    found.why = flight->ended ? flight->why : "Redis does not answer in time";
+    found.said = flight->ended ? flight->said : "";
   }
   return found;
 }
@@ -415,6 +424,7 @@ class FeaturesNode : public HostNode {
   }
 
   void note_of(const FeatureStore::Found& found, const Flow& flow, Clock::time_point began) const {
+    if (!found.said.empty()) log(found.why + ": " + found.said);
     PathRecord::Step step;
     if (flow.path != nullptr) {
       std::size_t failed = 0;

@@ -52,6 +52,7 @@ class FeatureStore {
     std::size_t kept = 0;                                    ///< rows that were in memory
     Clock::duration oldest{0};                               ///< since the first of those was read
     std::string why;                                         ///< the reason of the last failure
+    std::string said;                                        ///< the text of Redis's error, for the log
   };
 
   /// Does not connect yet. Throws api::Error (bad_input) for an address that is none.

@@ -42,7 +42,7 @@ struct Rule {
 
 /// The headers that the gate reads. Texts are valid while the request is read.
 struct Credentials {
-  std::string_view authorization;
+  std::string_view authorization = {};
   std::span<const std::string> certificate = {};  ///< names in the client's certificate
   std::string_view host = {};                     ///< `Host`, or `:authority` of HTTP/2
   std::optional<std::string_view> origin = {};

@@ -151,12 +151,13 @@ class HostNode : public Node {
     flow.note(std::move(step));
   }
   Refusal named(const Refusal& refusal) const { return {refusal.status(), "node '" + name() + "': " + refusal.what()}; }
+  void log(const std::string& line) const { warn_("pipeline '" + pipeline_ + "', node '" + name() + "': " + line); }
   /// In a catch block: what callers are told of the exception. What they are not told is logged.
   Refusal told() const {
     try {
       throw;
     } catch (const Outside& outside) {
-      warn_("pipeline '" + pipeline_ + "', node '" + name() + "': " + outside.what());
+      log(outside.what());
       return named(outside.for_caller());
     } catch (...) {
       return named(refusal_of_exception());

@@ -229,7 +229,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
         self->write(std::move(*reply), keep_alive);
       });
     };
-    rest_.answer(admitted_, message_, caller_, arrived_, answered);
+    rest_.answer(std::move(admitted_), message_, caller_, arrived_, answered);
     if (state_ == State::answering && buffer_.size() == 0) read();
   }
 

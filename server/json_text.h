@@ -59,7 +59,7 @@ class JsonText {
   }
   template <class List>
   void array(const List& list) {
-    array(list, [this](const auto& item) { value(item); });
+    array(list, [this](const auto& item) { this->value(item); });
   }
 
   std::string take() { return std::move(text_); }

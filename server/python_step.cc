@@ -390,7 +390,7 @@ class PythonPool {
 
   void run(Process& process, Job job) {
     if (give_up(job)) return;
-    if (auto why = start(process, &job)) return answer(job, std::unexpected(std::move(*why)));
+    if (auto why = start(process, &job)) return answer(job, std::unexpected(std::move(why)));
     try {
       answer(job, process->exchange(job.request, Clock::now() + time_out_, [&] { tick(&job); }));
     } catch (const std::exception&) {

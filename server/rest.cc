@@ -14,8 +14,15 @@
 namespace frazil::server {
 namespace {
 
+/// Refuses a body that would take long to read on the thread of the transport.
+void check_short(std::string_view body) {
+  constexpr std::size_t kMost = std::size_t{64} << 10U;
+  if (body.size() > kMost) throw Refusal(Http::too_large, "the body has more than " + std::to_string(kMost) + " bytes");
+}
+
 /// Refuses a body that is neither empty nor a JSON object; what the object has is not needed.
 void check_json(std::string_view body) {
+  check_short(body);
   if (!body.empty()) JsonObject{body};
 }
 
@@ -35,6 +42,7 @@ void reset_arms(const Served& served, std::string_view body) {
 
 /// Of a request for the index: those that are ready alone.
 bool wants_ready(std::string_view body) {
+  check_short(body);
   if (body.empty()) return false;
   const JsonObject json(body);
   const auto ready = maybe(json.root(), "ready");
@@ -205,9 +213,12 @@ void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Cal
 
 void Rest::live(Asked, Done done) const { done({.body = R"({"live":true})"}); }
 
-void Rest::ready(Asked, Done done) const {
-  if (const auto why = service_.why_not_ready()) throw Refusal(Http::unavailable, *why);
-  done({.body = R"({"ready":true})"});
+/// The reason names models: only those who may see all of them are told.
+void Rest::ready(Asked asked, Done done) const {
+  const auto why = service_.why_not_ready();
+  if (!why) return done({.body = R"({"ready":true})"});
+  const auto known = service_.tenants().find_known(asked.message.authorization, asked.message.certificate);
+  throw Refusal(Http::unavailable, known && known->is_admin() ? *why : "the server is not ready");
 }
 
 void Rest::server_metadata(Asked, Done done) const { done(server_metadata_json(service_.version())); }

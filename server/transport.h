@@ -43,7 +43,7 @@ class Connection {
   std::size_t beside() const { return at_address_->second; }
 
  private:
-  Transport& transport_;
+  Transport& places_;
   std::map<std::string, std::size_t>::iterator at_address_;
 };
 
@@ -94,14 +94,14 @@ struct Transport {
 };
 
 inline Connection::Connection(Transport& transport, const std::string& address)
-    : transport_(transport), at_address_(transport.at_addresses.try_emplace(address, 0).first) {
+    : places_(transport), at_address_(transport.at_addresses.try_emplace(address, 0).first) {
   ++at_address_->second;
-  transport_.connections.insert(this);
+  places_.connections.insert(this);
 }
 
 inline Connection::~Connection() {
-  transport_.connections.erase(this);
-  if (--at_address_->second == 0) transport_.at_addresses.erase(at_address_);
+  places_.connections.erase(this);
+  if (--at_address_->second == 0) places_.at_addresses.erase(at_address_);
 }
 
 /// The bytes of requests and answers that a connection has in memory.

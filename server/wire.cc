@@ -29,10 +29,13 @@ std::string client_address(const Socket& socket) {
   tcp::endpoint of_tcp;
   of_tcp.resize(end.size());
   std::memcpy(of_tcp.data(), end.data(), end.size());
+  namespace ip = boost::asio::ip;
   if (of_tcp.address().is_v4()) return of_tcp.address().to_string();
-  auto network = of_tcp.address().to_v6().to_bytes();
+  const ip::address_v6 address_v6 = of_tcp.address().to_v6();
+  if (address_v6.is_v4_mapped()) return ip::make_address_v4(ip::v4_mapped, address_v6).to_string();
+  auto network = address_v6.to_bytes();
   std::ranges::fill(std::span(network).last<8>(), 0);
-  return boost::asio::ip::address_v6(network).to_string();
+  return ip::address_v6(network).to_string();
 }
 
 Wire::Wire(Socket socket) : plain_(std::move(socket)) { send_at_once(*plain_); }

@@ -240,7 +240,9 @@ TEST_F(FeatureTest, ErrorsOfOneEntityAreItsOwn) {
   EXPECT_EQ(found.rows[1], nullptr);
   EXPECT_EQ(found.rows[2], nullptr);
   EXPECT_THAT(found.why, HasSubstr("damaged"));
-  EXPECT_THAT(store.look_up(keys({2}), {}).why, HasSubstr("WRONGTYPE"));
+  const auto error = store.look_up(keys({2}), {});
+  EXPECT_EQ(error.why, "Redis answers with an error") << "for callers";
+  EXPECT_THAT(error.said, HasSubstr("WRONGTYPE")) << "for the log";
 }
 
 // ---- the step ----
