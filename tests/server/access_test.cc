@@ -96,7 +96,7 @@ std::string target_of(std::string_view pattern) {
 TEST_F(Routes, AreForThoseThatTheirRulesName) {
   std::size_t walked = 0;
   for (const Rest::Route& route : Rest::routes()) {
-    const RunningServer server(options());
+    RunningServer server(options());
     const std::string name = std::string(route.method) + " " + std::string(route.path), target = target_of(route.path);
     ASSERT_TRUE(kRouteAnswers.contains(name)) << name << " is new: say here who may send it";
     std::string answers;
@@ -193,7 +193,7 @@ std::string message_for(std::string_view method) {
 }
 
 TEST_F(Routes, MethodsAreForThoseThatTheirRulesName) {
-  const RunningServer server(options());
+  RunningServer server(options());
   for (const server::Grpc::Listed& method : server::Grpc::methods()) {
     const std::string name(method.name);
     ASSERT_TRUE(kMethodAnswers.contains(name)) << name << " is new: say here who may call it";

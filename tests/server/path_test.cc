@@ -152,7 +152,7 @@ std::string body_of(const server::Journey& journey) {
 /// Whatever a client sends as its trace, the collector gets JSON in which it is one text, or not at all.
 TEST(Spans, TracesOfAnotherFormAreReplaced) {
   const std::string good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-  for (const std::string bad :
+  for (const std::string& bad :
        {std::string(R"(00-0af7651916cd43dd8448eb211c80319"-b7ad6b7169203331-01)"),
         std::string(R"(00-0af7651916cd43dd8448eb211c803"}]-b7ad6b716920333\-01)"), good + "-more",
         std::string("00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"),
