@@ -30,14 +30,15 @@ std::optional<Pair> pair_of(ScalarOp op) {
   }
 }
 
-/// One chain, made of operations [first, past).
+/// One chain, made of the operations `ops`; `after` are those that run later.
 class ChainBuilder {
  public:
-  ChainBuilder(const TileCode& code, const bool* single, std::span<const TileOp> ops, const ChainSpace& space,
-               const TileState& s)
+  ChainBuilder(const TileCode& code, const bool* single, std::span<const TileOp> ops, std::span<const TileOp> after,
+               const ChainSpace& space, const TileState& s)
       : code_(code),
         single_(single),
         ops_(ops),
+        after_(after),
         space_(space),
         steps_(s.chain_steps),
         values_(s.chain_values),
@@ -74,9 +75,10 @@ class ChainBuilder {
     for_operands(code_.body[i].ins, [&](std::uint32_t a) { ++uses_[a]; });
   }
 
-  /// True where something outside of the chain reads what instruction i makes.
+  /// True where something outside of the chain reads what instruction i makes: a later instruction or store.
   bool escapes(std::uint32_t i) const {
-    bool outside = false;
+    bool outside =
+        std::ranges::any_of(after_, [&](const TileOp& op) { return op.kind == TileOp::Kind::store && op.value == i; });
     for (std::uint32_t k = i + 1; k < code_.body.size(); ++k) {
       if (inside_[k]) continue;
       for_operands(code_.body[k].ins, [&](std::uint32_t a) { outside |= a == i; });
@@ -298,7 +300,7 @@ class ChainBuilder {
   static constexpr std::uint16_t kNone16 = 0xffff;
   const TileCode& code_;
   const bool* single_;
-  std::span<const TileOp> ops_;
+  std::span<const TileOp> ops_, after_;
   ChainSpace space_;
   std::uint16_t steps_, values_, results_;
   const std::size_t first_value_ = values_, first_result_ = results_;
@@ -335,7 +337,7 @@ std::size_t make_chains(const TileCode& code, const bool* single, std::span<Tile
     const auto run = ops.subspan(i, past - i);
     const bool chains = run.size() > 1 && s.chains < space.chains.size() &&
                         std::ranges::any_of(run, [](const TileOp& op) { return !op.once; });
-    if (chains && ChainBuilder(code, single, run, space, s).build(s)) {
+    if (chains && ChainBuilder(code, single, run, ops.subspan(past), space, s).build(s)) {
       ops[to] = {};
       ops[to].kind = TileOp::Kind::chain;
       ops[to++].a = static_cast<std::uint16_t>(s.chains - 1);
