@@ -69,6 +69,12 @@ Status set_load_deadline(Knobs& knobs, const Knob& knob, std::string_view text) 
   return set_time(knobs.load_time, knob, text);
 }
 
+Status set_fill(Knobs& knobs, const Knob& knob, std::string_view text) {
+  FRAZIL_TRY(const std::uint64_t byte, integer(knob, text, 0, 255));
+  knobs.fill = static_cast<std::uint8_t>(byte);
+  return {};
+}
+
 Status one_of(std::initializer_list<std::string_view> words, const Knob& knob, std::string_view text) {
   if (std::ranges::find(words, text) != words.end()) return {};
   return fail(Code::bad_input, "{}: expected {}, got '{}'", knob.name, knob.type, text);
@@ -115,7 +121,7 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 19> kTable{{
+constexpr std::array<Knob, 20> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
@@ -152,6 +158,9 @@ constexpr std::array<Knob, 19> kTable{{
     {"FRAZIL_DEADLINE_MS", "integer", "0", "0..1000000000000", "Maximum duration of a run in milliseconds; 0: none."},
     {"FRAZIL_LOAD_DEADLINE_MS", "integer", "0", "0..1000000000000",
      "Maximum duration of loading a model, and again of planning it, in milliseconds; 0: none."},
+    {"FRAZIL_FILL", "integer", "", "0..255",
+     "A byte that new buffers, and before each run the session's arena, growing values and scratch, are filled with: a "
+     "test of kernels that leave bytes of a result unwritten; unset: they are not filled."},
     {"FRAZIL_MAX_NODES", "integer", "10000000", "0..18446744073709551615",
      "Maximum number of nodes of a model, including those of inlined functions."},
     {"FRAZIL_MAX_NESTING", "integer", "20000", "0..18446744073709551615",
@@ -177,6 +186,7 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_limit<&Limits::steps>,
     &set_deadline,
     &set_load_deadline,
+    &set_fill,
     &set_load_limit<&LoadLimits::nodes>,
     &set_load_limit<&LoadLimits::nesting>,
     &set_load_limit<&LoadLimits::name_bytes>,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/fill.h"
 #include "base/poll_throttle.h"
 
 namespace frazil::exec {
@@ -91,8 +92,11 @@ std::byte* Memory::arena_address(std::uint32_t storage) const {
   return arena_.data() + pool_offset_[plan_.storages[storage].pool];
 }
 
-void Memory::reset_swapped() {
+void Memory::begin() {
   for (std::uint32_t s : swapped_) values_.base[s] = arena_address(s);
+  if (!fills_unwritten()) return;
+  for (const Buffer* buffer : {&arena_, &scratch_}) fill_unwritten({buffer->data(), buffer->size()});
+  for (const Growing& g : growing_) fill_unwritten({g.buffer.data(), g.buffer.size()});
 }
 
 Result<std::byte*> Memory::scratch(std::size_t bytes) {

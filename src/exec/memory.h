@@ -19,8 +19,8 @@ class Memory {
 
   /// For new extents: sizes and places of all pools of the arena.
   Status lay_out_arena();
-  /// Before a run: storages that loops swapped go back to their place.
-  void reset_swapped();
+  /// Before a run: storages that loops swapped go back to their place. Fills all memory if FRAZIL_FILL is set.
+  void begin();
   /// A growing storage of at least so many bytes; with `keep` what it holds stays.
   Status ensure(std::uint32_t storage, std::size_t bytes, bool keep = false);
   /// The growing results of a step, as large as their extents say.

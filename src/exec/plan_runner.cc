@@ -70,7 +70,7 @@ Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outp
   FRAZIL_CHECK(request_.bind_inputs(inputs));
   FRAZIL_CHECK(interpreter_.evaluate(0));
   FRAZIL_CHECK(request_.check_input_expressions());
-  memory_.reset_swapped();
+  memory_.begin();
   launcher_.begin();
   return request_.make_outputs(outputs);
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/execution_limits.h"
+#include "base/fill.h"
 #include "base/free_later.h"
 #include "base/io.h"
 #include "base/no_memory.h"
@@ -71,6 +72,7 @@ Result<Buffer> Buffer::allocate(std::size_t bytes) {
   block->bytes = ::operator new(padded, kNewAlignment, std::nothrow);
   if (block->bytes == nullptr) return no_memory(bytes);
   if (padded >= kHugeFrom) prefer_huge_pages({static_cast<std::byte*>(block->bytes), padded});
+  fill_unwritten({static_cast<std::byte*>(block->bytes), padded});
   Buffer buffer;
   buffer.data_ = static_cast<std::byte*>(block->bytes);
   buffer.block_ = block.get();

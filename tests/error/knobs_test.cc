@@ -65,6 +65,7 @@ TEST(Knobs, AreSetByTheirVariables) {
        }}},
       {"FRAZIL_LOAD_DEADLINE_MS",
        {[](const Knobs& k) { return k.load_time ? std::uint64_t(*k.load_time / std::chrono::milliseconds(1)) : 0; }}},
+      {"FRAZIL_FILL", {[](const Knobs& k) { return std::uint64_t(k.fill.value_or(0)); }}},
       {"FRAZIL_PASSES", {[](const Knobs& k) { return std::uint64_t(k.passes == PassSet::none() ? 2 : 0); }}},
       {"FRAZIL_MAX_NODES", {[](const Knobs& k) { return k.load.nodes; }}},
       {"FRAZIL_MAX_NESTING", {[](const Knobs& k) { return k.load.nesting; }}},
