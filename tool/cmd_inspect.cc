@@ -129,7 +129,7 @@ Json json_of(const Graph& graph) {
           {"constants", c.constants},
           {"constant_bytes", c.constant_bytes},
           {"operators", c.operators},
-          {"info", graph.info ? info_json(graph) : Json()}};
+          {"info", graph.info && graph.info->ir_version > 0 ? info_json(graph) : Json()}};
 }
 
 void print_ports(std::string_view title, const Graph& graph, const std::vector<Value>& values,

@@ -15,6 +15,7 @@
 #include "exec/code_cache.h"
 #include "exec/code_maker.h"
 #include "exec/executable.h"
+#include "ir/model_info.h"
 #include "ir/text.h"
 #include "kernel/isa.h"
 #include "tensor/tensor.h"
@@ -163,12 +164,13 @@ std::unexpected<Fault> damaged(const std::string& path, std::string_view what) {
 
 /// What lives as long as the graph: the mapped file, the packed forms in it, and which plans to make at once.
 struct Held {
+  ModelInfo info;  ///< Graph::info of the package's graph and of all that are derived from it, which identifies them
   std::shared_ptr<const MappedFile> file;
   std::vector<std::shared_ptr<const PackedWeight>> forms;
   std::vector<Choices> choices;
 };
 
-/// Tells in which open package weights lie.
+/// The packages whose graphs are in use.
 class OpenPackages {
  public:
   static OpenPackages& all() {
@@ -180,11 +182,11 @@ class OpenPackages {
     std::erase_if(held_, [](const auto& h) { return h.expired(); });
     held_.push_back(held);
   }
-  /// Of the package in which the buffer lies.
-  std::optional<std::vector<Choices>> choices_of(const Buffer& buffer) {
+  /// Of the package that the graph was read from or derived from.
+  std::optional<std::vector<Choices>> choices_of(const Graph& graph) {
     const std::scoped_lock lock(mutex_);
     for (const auto& one : held_) {
-      if (const auto held = one.lock(); held != nullptr && buffer.is(one)) return held->choices;
+      if (const auto held = one.lock(); held != nullptr && graph.info.get() == &held->info) return held->choices;
     }
     return std::nullopt;
   }
@@ -211,6 +213,7 @@ class Reader {
     FRAZIL_TRY(const Bytes text, part(index_.at("graph")));
     if (sha1(text) != index_.at("digest").get<std::string>()) return damaged(path(), "its graph");
     FRAZIL_TRY(Graph graph, graph_of(text_of(text), weights_));
+    graph.info = std::shared_ptr<const ModelInfo>(held_, &held_->info);
     return Package{std::move(graph), index_.at("shapes").get<std::vector<std::string>>()};
   } catch (const Json::exception& error) {
     return damaged(path(), error.what());
@@ -315,12 +318,7 @@ class Reader {
 }  // namespace
 
 std::optional<std::vector<Choices>> packaged_choices(const Graph& graph) {
-  for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
-    const Constant* const constant = graph.constant(Value{v});
-    if (constant == nullptr) continue;
-    if (auto choices = OpenPackages::all().choices_of(constant->tensor.buffer())) return choices;
-  }
-  return std::nullopt;
+  return graph.info == nullptr ? std::nullopt : OpenPackages::all().choices_of(graph);
 }
 
 Result<Package> open_package(const std::string& path) {

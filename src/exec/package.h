@@ -38,8 +38,8 @@ Status write_package(const std::string& path, const Executable& executable, cons
 /// does not have.
 Result<Package> open_package(const std::string& path);
 
-/// The branches for which runs of the packaged graph had plans of their own, where the graph's weights lie in a package
-/// that is open, so that the graph has been through the passes; else nothing.
+/// The branches for which runs of the packaged graph had plans of their own. Returns nullopt for a graph that was not
+/// read from a package or derived from one that was, so that it still needs the passes.
 std::optional<std::vector<Choices>> packaged_choices(const Graph& graph);
 /// The passes that such a graph still needs: those of the planner.
 PassSet passes_of_package();
