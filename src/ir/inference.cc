@@ -255,6 +255,11 @@ void Inference::add_constraints(Graph& graph, NodeId node, std::vector<Constrain
   std::ranges::move(constraints, std::back_inserter(all));
 }
 
+void Inference::keep_constraints(Graph& graph, NodeId node, std::size_t count) {
+  auto& all = graph.nodes_[node.id].constraints;
+  all.erase(all.begin() + static_cast<std::ptrdiff_t>(count), all.end());
+}
+
 namespace {
 
 /// How two types are joined. Widening stops at the block's own symbols, which are as general as an extent can be; joins

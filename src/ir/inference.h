@@ -26,6 +26,8 @@ class Inference {
   static Status infer_region(Graph& graph, NodeId region);
 
   static void add_constraints(Graph& graph, NodeId node, std::vector<Constraint> constraints);
+  /// Drops all but the first `count` constraints of a node.
+  static void keep_constraints(Graph& graph, NodeId node, std::size_t count);
 };
 
 Status infer_composite(InferCx& cx);

@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "ir/infer.h"
+#include "ir/text.h"
+#include "ops/registry.h"
+#include "plan/make_plan.h"
+
+// What inference cannot decide is checked once in each run, however often the planner asks for spaces and views.
+namespace frazil::test {
+namespace {
+
+struct CheckCase {
+  std::string_view name, text;
+  std::size_t checks;  ///< steps of the plan
+};
+
+constexpr CheckCase kCases[] = {
+    {"Reshape", "graph g(%x: f32[N]) { %y = Reshape(%x, i64[2] [2, 3]) return y = %y }", 1},
+    {"ReshapeOfTwo",
+     "graph g(%x: f32[N], %z: f32[M]) { %a = Reshape(%x, i64[2] [2, 3]) "
+     "%b = Reshape(%z, i64[2] [3, 2]) return a = %a, b = %b }",
+     2},
+    {"Squeeze", "graph g(%x: f32[N,A]) { %y = Squeeze(%x, i64[1] 1) return y = %y }", 1},
+    {"Split", "graph g(%x: f32[N]) { %a, %b = Split(%x, i64[2] [2, 3]) return a = %a, b = %b }", 1},
+    {"Concat", "graph g(%x: f32[N,A], %z: f32[M,B]) { %y = Concat(%x, %z) {axis = 0} return y = %y }", 1},
+    {"MatMul", "graph g(%x: f32[N,K], %z: f32[L,2]) { %y = MatMul(%x, %z) return y = %y }", 1},
+    {"Conv", "graph g(%x: f32[N,C,8], %w: f32[4,D,3]) { %y = Conv(%x, %w) return y = %y }", 1},
+    {"InABody",
+     "graph g(%n: i64[], %x: f32[N]) { %y = Loop(%n, _, %x) body(%i, %on, %v) { "
+     "%a = Reshape(%v, i64[2] [2, 3]) %b = Reshape(%a, i64[1] -1) %c = Tanh(%b) yield %on, %c } "
+     "return y = %y }",
+     1},
+    {"Decided", "graph g(%x: f32[6,K], %z: f32[K,2]) { %y = MatMul(%x, %z) return y = %y }", 0},
+};
+
+class Checks : public ::testing::TestWithParam<CheckCase> {};
+
+Graph graph_of(std::string_view text) {
+  link_operators();
+  auto graph = parse(text);
+  if (graph) return *std::move(graph);
+  ADD_FAILURE() << graph.error().message << "\n" << text;
+  return {};
+}
+
+TEST_P(Checks, AreInThePlanOnce) {
+  for (const PassSet passes : {PassSet{}, PassSet::none()}) {
+    std::vector<PassRun> ran;
+    const auto plan = make_plan(graph_of(GetParam().text), {.passes = passes}, ran);
+    ASSERT_TRUE(plan) << plan.error().message;
+    const auto is_check = [](const Step& step) { return step.as<step::Check>() != nullptr; };
+    EXPECT_EQ(std::ranges::count_if(plan->steps, is_check), GetParam().checks) << "passes " << str(passes);
+  }
+}
+
+TEST_P(Checks, AreNotAddedByQueries) {
+  Graph graph = graph_of(GetParam().text);
+  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
+    const NodeId id{n};
+    const std::size_t before = graph.node(id).constraints.size();
+    for (int again = 0; again < 2; ++again) {
+      const Form& form = graph.node(id).op->form;
+      if (std::holds_alternative<View>(form)) EXPECT_TRUE(views_of(graph, id));
+      if (std::holds_alternative<Contraction>(form)) EXPECT_TRUE(space_of(graph, id));
+    }
+    EXPECT_EQ(graph.node(id).constraints.size(), before) << graph.describe(id);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Checks, ::testing::ValuesIn(kCases),
+                         [](const auto& c) { return std::string(c.param.name); });
+
+}  // namespace
+}  // namespace frazil::test
