@@ -248,10 +248,12 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
   for (SlotId s : launch.out) {
     if (!host) shapes_.push_back(read(s));  // the host's results tell their own extents
   }
-  for (const OperandShape& shape : shapes_) {
-    for (std::int64_t d : shape.dims) {
-      if (d < 0 && !host) return fail(Code::bad_input, "{}an extent is negative ({})", values_.where(step), d);
+  for (const auto* list : {&launch.in, &launch.out}) {
+    for (SlotId s : *list) {
+      if (s && !host && !plan_.slot(s).object) FRAZIL_CHECK(values_.check_extents(plan_.slot(s)));
     }
+  }
+  for (const OperandShape& shape : shapes_) {
     if (Status t = check_empty(shape); !t) return within(values_.where(step), std::move(t).error());
   }
   return {};

@@ -138,7 +138,10 @@ Status Request::make_outputs(std::vector<Datum>& outputs) {
     const Slot& slot = plan_.slot(plan_.outputs[k]);
     const std::uint32_t append = carried_.of_output(k);
     Status made = append == kNone ? values_.make_tensor(slot, outputs[k]) : carried_.make(append, outputs[k]);
-    if (!made) return within(values_.describe(slot) + ": ", std::move(made).error());
+    if (!made) {
+      FRAZIL_CHECK(values_.check_extents(slot));
+      return within(values_.describe(slot) + ": ", std::move(made).error());
+    }
     values_.base[slot.storage] = outputs[k].mutable_tensor().mutable_data();
   }
   return {};
@@ -153,6 +156,7 @@ Status Request::take_outputs(std::vector<Datum>& outputs) {
       continue;
     }
     Status copied = values_.copy_out(s, outputs[k]);
+    if (!copied) FRAZIL_CHECK(values_.check_extents(plan_.slot(s)));
     if (!copied) return within(values_.describe(plan_.slot(s)) + ": ", std::move(copied).error());
   }
   return {};

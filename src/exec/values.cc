@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/negative_extent.h"
 #include "kernel/copy.h"
 #include "sym/saturate.h"
 
@@ -139,6 +140,18 @@ std::string Values::describe(const Slot& slot) const {
   const auto node = plan.graph->producer(slot.value);
   return fmt::format("value {}{}{}", name.empty() ? "" : fmt::format("'{}' ", name), type_str(slot.elem, sizes),
                      node ? " of " + plan.graph->describe(*node) : "");
+}
+
+Status Values::check_extents(const Slot& slot) const {
+  for (std::size_t axis = 0; axis < slot.dims.size(); ++axis) {
+    const std::int64_t extent = regs[slot.dims[axis]];
+    if (extent >= 0) continue;
+    const auto node = slot.value ? plan.graph->producer(slot.value) : std::nullopt;
+    if (!node) return fail(Code::bad_input, "{} has a negative extent", describe(slot));
+    return fail(Code::bad_input, "{}: {}", plan.graph->describe(*node),
+                negative_extent(*plan.graph, slot.value, extent, axis));
+  }
+  return {};
 }
 
 std::string Values::describe_storage(std::uint32_t storage) const {

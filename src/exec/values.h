@@ -55,6 +55,8 @@ class Values {
   Result<Datum> owned(SlotId s) const;
   /// "value 'y' f32[1000,1000] of node 'Expand_3' (Expand)".
   std::string describe(const Slot& slot) const;
+  /// Code::bad_input for a negative extent, in the words of inference.
+  Status check_extents(const Slot& slot) const;
   /// Of the largest value that lies there; a part or a rearrangement of it has no name.
   std::string describe_storage(std::uint32_t storage) const;
   /// "node 'If_12' (If): ", or nothing for a step without a node.

@@ -10,6 +10,7 @@
 #include "ir/inference.h"
 #include "ir/known_value.h"
 #include "ir/most_axes.h"
+#include "ir/negative_extent.h"
 
 namespace frazil {
 namespace {
@@ -225,8 +226,7 @@ Status check_extents(InferCx& cx) {
     }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (!shape[axis].is_const() || shape[axis].value() >= 0) continue;
-      return cx.error("output '{}' would have the negative extent {} along axis {}",
-                      port_at(cx.node().op->outputs, i).name, shape[axis].value(), axis);
+      return cx.error("{}", negative_extent(cx.graph(), cx.node().out[i], shape[axis].value(), axis));
     }
   }
   return {};
@@ -257,6 +257,12 @@ Status infer_node(Graph& graph, NodeId node) {
   }
   FRAZIL_CHECK(std::visit(FormRule(cx, *bound), form));
   return check_extents(cx);
+}
+
+std::string negative_extent(const Graph& graph, Value output, std::int64_t extent, std::size_t axis) {
+  const Node& node = graph.node(*graph.producer(output));
+  return fmt::format("output '{}' would have the negative extent {} along axis {}",
+                     port_at(node.op->outputs, graph.def(output).index).name, extent, axis);
 }
 
 const Tensor* InferCx::constant(std::size_t i) const {

@@ -32,10 +32,14 @@ bool is_same(const std::string& auto_pad) { return auto_pad == "SAME_UPPER" || a
 
 constexpr std::int64_t kMostPad = (std::int64_t{1} << 31) - 1;
 
-/// The number of windows that fit into `room` positions after the first window.
-Dim explicit_count(Scope& s, Dim in, Dim before, Dim room, std::int64_t stride, bool ceil) {
-  if (!ceil) return s.add(s.floordiv(room, stride), 1);
-  return s.min(s.add(s.ceildiv(room, stride), 1), s.ceildiv(s.add(in, before), stride));
+/// The number of windows where the last one may begin `room` positions after the first. Negative room is that of a
+/// window larger than the padded axis.
+Dim explicit_count(Scope& s, Dim in, Dim before, Dim room, std::int64_t stride, Rounding rounding) {
+  const Dim floor = s.add(s.floordiv(room, stride), 1);
+  if (rounding == Rounding::floor) return floor;
+  const Dim ceil = s.add(s.ceildiv(room, stride), 1);
+  if (rounding == Rounding::truncate) return stride == 1 ? floor : s.max(floor, s.min(ceil, 1));
+  return s.min(ceil, s.ceildiv(s.add(in, before), stride));
 }
 
 Status check_window_attrs(InferCx& cx, const Ints& strides, const Ints& dilations, const WindowAttrs& a) {
@@ -59,8 +63,9 @@ Status check_kernel(InferCx& cx, std::span<const Dim> kernel, const WindowAttrs&
 }  // namespace
 
 Result<std::vector<Window>> windows(InferCx& cx, std::span<const Dim> in, std::span<const Dim> kernel,
-                                    const WindowAttrs& a, bool ceil) {
+                                    const WindowAttrs& a, Rounding rounding) {
   const std::size_t n = in.size();
+  const Rounding used = a.auto_pad == "NOTSET" || rounding == Rounding::floor ? rounding : Rounding::truncate;
   FRAZIL_TRY(const Ints strides, per_axis(cx, a.strides, n, 1, "strides"));
   FRAZIL_TRY(const Ints dilations, per_axis(cx, a.dilations, n, 1, "dilations"));
   FRAZIL_TRY(const Ints pads, per_axis(cx, a.auto_pad == "NOTSET" ? a.pads : Ints{}, 2 * n, 0, "pads"));
@@ -77,9 +82,8 @@ Result<std::vector<Window>> windows(InferCx& cx, std::span<const Dim> in, std::s
       w.begin = pad_begin(s, s.max(0, s.sub(needed, in[i])), a.auto_pad);
     } else {
       const Dim room = s.sub(s.add(in[i], s.add(pads[i], pads[n + i])), span);
-      w.out = explicit_count(s, in[i], w.begin, room, w.stride, ceil && a.auto_pad == "NOTSET");
+      w.out = explicit_count(s, in[i], w.begin, room, w.stride, used);
     }
-    if (s.less(w.out, 0) == Proof::yes) return cx.error("the window is larger than spatial axis {} with its pads", i);
     list.push_back(w);
   }
   return list;
@@ -143,7 +147,7 @@ Status conv_sum_space(InferCx& cx, Space& space) {
   const auto& a = cx.attrs<ConvAttrs>();
   const bool grouped = a.group != 1;
   FRAZIL_TRY(const ConvShapes c, conv_shapes(cx, grouped));
-  FRAZIL_TRY(const auto list, windows(cx, c.spatial, c.kernel, a, false));
+  FRAZIL_TRY(const auto list, windows(cx, c.spatial, c.kernel, a, Rounding::floor));
   const std::size_t g = grouped ? 1 : 0;
   FRAZIL_TRY(const Dim channels, cx.require_equal(cx.shape(0)[1 + g], cx.shape(1)[1 + g], "channels of X and W"));
   std::vector<Dim> out;

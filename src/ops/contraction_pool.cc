@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <ranges>
 
 #include "ops/compose.h"
 #include "ops/elementwise_math.h"
 #include "ops/rules.h"
 #include "ops/view.h"
 #include "ops/window.h"
+#include "sym/saturate.h"
 
 namespace frazil::ops {
 namespace {
@@ -24,6 +26,8 @@ Result<std::vector<Dim>> kernel_dims(InferCx& cx, const PoolAttrs& a) {
   return std::vector<Dim>(a.kernel_shape.begin(), a.kernel_shape.end());
 }
 
+Rounding rounding_of(const PoolAttrs& a) { return a.ceil_mode != 0 ? Rounding::ceil : Rounding::truncate; }
+
 std::span<const Dim> spatial_dims(InferCx& cx) { return std::span(cx.shape(0)).subspan(2); }
 
 /// Adds the spatial axes of `list` and returns the indices into X.
@@ -42,7 +46,7 @@ std::vector<Ix> add_windows(InferCx& cx, Space& space, std::span<const Window> l
 
 Result<PoolAxes> add_pool(InferCx& cx, Space& space, const PoolAttrs& a) {
   FRAZIL_TRY(const std::vector<Dim> kernel, kernel_dims(cx, a));
-  FRAZIL_TRY(const auto list, windows(cx, spatial_dims(cx), kernel, a, a.ceil_mode != 0));
+  FRAZIL_TRY(const auto list, windows(cx, spatial_dims(cx), kernel, a, rounding_of(a)));
   PoolAxes axes{{space.parallel(cx.shape(0)[0]), space.parallel(cx.shape(0)[1])}, {}};
   space.write = {0, 1};
   axes.spatial = add_windows(cx, space, list);
@@ -107,7 +111,7 @@ Status count_pool_space(InferCx& cx, Space& space) {
   const std::size_t n = in.size();
   FRAZIL_TRY(const Ints pads, per_axis(cx, a.pads, 2 * n, 0, "pads"));
   for (std::size_t i = 0; i < n && padded; ++i) in[i] = cx.scope().sub(in[i], cx.scope().add(pads[i], pads[n + i]));
-  FRAZIL_TRY(auto list, windows(cx, in, kernel, a, a.ceil_mode != 0));
+  FRAZIL_TRY(auto list, windows(cx, in, kernel, a, rounding_of(a)));
   for (Window& w : list) w.begin = padded ? Dim(0) : w.begin;
   space.write = {-1, -1};
   const std::vector<Ix> spatial = add_windows(cx, space, list);
@@ -127,13 +131,32 @@ std::vector<std::int64_t> spatial_axes(CompositeCx& cx) {
   return axes;
 }
 
+/// True where a window may be larger than axis `i` of the image with its pads, and is counted nevertheless.
+bool may_be_cut(CompositeCx& cx, const Shape& image, const PoolAttrs& a, std::size_t i) {
+  const std::size_t n = a.kernel_shape.size();
+  if (a.strides.size() != n || a.strides[i] == 1) return false;
+  const bool padded = a.auto_pad == "NOTSET" && a.pads.size() == 2 * n;
+  const std::int64_t pads = padded ? sym::sat_add(a.pads[i], a.pads[n + i]) : 0;
+  const std::int64_t dilation = a.dilations.size() == n ? a.dilations[i] : 1;
+  const std::int64_t reach = sym::sat_mul(sym::sat_sub(a.kernel_shape[i], 1), dilation);  // from the first position to the last
+  return sym::sat_add(cx.builder().graph().scope().bounds(image[i + 2]).min, pads) <= reach;
+}
+
+/// True where windows may extend past the end of the image with its pads.
+bool may_pass_end(CompositeCx& cx, const Shape& image, const PoolAttrs& a) {
+  if (a.auto_pad != "NOTSET" && a.auto_pad != "VALID") return false;
+  if (a.ceil_mode != 0 && a.auto_pad == "NOTSET") return true;
+  const auto axes = std::views::iota(std::size_t{0}, std::min(a.kernel_shape.size(), image.size() - 2));
+  return std::ranges::any_of(axes, [&](std::size_t i) { return may_be_cut(cx, image, a, i); });
+}
+
 /// The divisor of each window's sum.
 Expr window_counts(CompositeCx& cx, Expr x, Elem wide) {
   const auto& a = cx.attrs<AveragePoolAttrs>();
-  const bool past_end = a.ceil_mode != 0 && a.auto_pad == "NOTSET";
   if (a.count_include_pad == 0) return Max2(CountPool({x}, a), cx.number(wide, 1));
-  if (past_end) {
-    const Expr padded = a.pads.empty() ? x : Pad(x, cx.ints(a.pads), cx.builder().absent(), cx.ints(spatial_axes(cx)));
+  if (cx.rank(0) > 2 && may_pass_end(cx, x.type().shape, a)) {
+    const bool as_it_is = a.pads.empty() || a.auto_pad != "NOTSET";
+    const Expr padded = as_it_is ? x : Pad(x, cx.ints(a.pads), cx.builder().absent(), cx.ints(spatial_axes(cx)));
     return Max2(CountPool({padded}, a), cx.number(wide, 1));
   }
   double volume = 1;

@@ -16,9 +16,15 @@ struct Window {
   std::int64_t stride = 1, dilation = 1;
 };
 
-/// Windows over spatial extents `in`; `ceil`: the last window may extend past the end.
+/// The rounding of a number of windows.
+enum class Rounding : std::uint8_t {
+  floor,     ///< convolutions
+  truncate,  ///< pools: toward zero, so that a window which is less than a stride too large is cut off at the end
+  ceil,      ///< pools with ceil_mode: the last window may extend past the end
+};
+/// Windows over spatial extents `in`.
 Result<std::vector<Window>> windows(InferCx& cx, std::span<const Dim> in, std::span<const Dim> kernel,
-                                    const WindowAttrs& a, bool ceil);
+                                    const WindowAttrs& a, Rounding rounding);
 /// The list, or `missing` for each axis when the attribute is absent; an error when it does not have `count` entries.
 Result<Ints> per_axis(InferCx& cx, const Ints& given, std::size_t count, std::int64_t missing, std::string_view what);
 /// Extent covered by one window, including dilation.

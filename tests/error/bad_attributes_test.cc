@@ -32,7 +32,7 @@ std::vector<AttrRow> rows() {
                                    {"kernel_shape = [" HIGH "]", "kernel_shape[0] = " HIGH},
                                    {"kernel_shape = [2, 2]", "kernel_shape has 2 entries"},
                                    {"kernel_shape = []", "kernel_shape"},
-                                   {"kernel_shape = [5]", "window|extent is negative"},
+                                   {"kernel_shape = [5]", "would have the negative extent"},
                                    {"kernel_shape = [2], strides = [0]", "strides[0] = 0"},
                                    {"kernel_shape = [2], strides = [-1]", "strides[0] = -1"},
                                    {"kernel_shape = [2], strides = [" HIGH "]", "strides[0] = " HIGH},
@@ -43,7 +43,7 @@ std::vector<AttrRow> rows() {
                                    {"kernel_shape = [2], pads = [1]", "pads has 1 entries"},
                                    {"kernel_shape = [2], pads = [" HIGH ", 0]", "pads[0] = " HIGH},
                                    {"kernel_shape = [2], pads = [0, " LOW "]", "pads[1] = " LOW},
-                                   {"kernel_shape = [2], pads = [-2, -2]", "window|extent is negative"},
+                                   {"kernel_shape = [2], pads = [-2, -2]", "would have the negative extent"},
                                    {"kernel_shape = [2], auto_pad = \"SAME\"", "auto_pad 'SAME'"},
                                    {"kernel_shape = [17], dilations = [1152921504606846976], pads = [0, " HIGH "]",
                                     "dilations[0] = 1152921504606846976|pads[1] = " HIGH}};

@@ -13,7 +13,7 @@ std::vector<AttrRow> attr_rows() {
                                    {"kernel_shape = [1, 1], strides = [1]", "strides has 1"},
                                    {"kernel_shape = [1, 1], pads = [1, 1]", "pads has 2"},
                                    {"kernel_shape = [1, 1], pads = [" LOW ", 0, 0, 0]", "pads[0] = " LOW},
-                                   {"kernel_shape = [9, 9]", "window|extent is negative"}};
+                                   {"kernel_shape = [9, 9]", "would have the negative extent"}};
   std::vector<Bad> dilated = window;
   dilated.push_back({"kernel_shape = [1, 1], dilations = [0, 1]", "dilations[0] = 0"});
   const std::string_view quantised = "(%x, f32[] 1, u8[] 0, f32[] 1, u8[] 0)";

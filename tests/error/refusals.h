@@ -78,9 +78,8 @@ inline bool has_one_of(const std::string& message, std::string_view reasons) {
 
 /// Refused before running, because of the type of a result.
 inline bool is_about_a_result(const Attempt& a) {
-  return has_one_of(
-      a.message,
-      "has a negative extent|takes more than the limit|has more elements than the limit|would exceed the memory limit");
+  return has_one_of(a.message,
+                    "takes more than the limit|has more elements than the limit|would exceed the memory limit");
 }
 
 /// Both tiers refuse with the same exit code, and their messages name the node and one of the reasons. `or_limit`: a
