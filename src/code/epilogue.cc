@@ -42,11 +42,12 @@ EpilogueRun::EpilogueRun(const Call& call, const Worker& worker, const Epilogue&
 
 void EpilogueRun::tile_done(void* self, std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) {
   auto& run = *static_cast<EpilogueRun*>(self);
+  TilePart part{row0 + run.row_, row1 + run.row_, col0, col1, run.epilogue_.cols};
   if (run.on_tile_.result != nullptr) {
-    const auto width = static_cast<std::int64_t>(run.epilogue_.tiles().width_of_first());
-    run.operands_[0] = static_cast<std::byte*>(run.passed_) - run.row_ * run.epilogue_.cols * width;
+    run.operands_[0] = static_cast<std::byte*>(run.passed_);
+    part.partial = 0;
   }
-  run.run({row0 + run.row_, row1 + run.row_, col0, col1, run.epilogue_.cols});
+  run.run(part);
 }
 
 void EpilogueRun::run(const TilePart& part) const {

@@ -59,7 +59,7 @@ class EpilogueRun {
   kernel::TileCallback on_tile_;
   std::byte* scratch_ = nullptr;
   std::int64_t row_ = 0;
-  void* passed_ = nullptr;  ///< row 0 of what the product reports
+  void* passed_ = nullptr;  ///< the first element of the tile that the product reports, where it is kept nowhere
   std::byte* operands_[kMaxFusedOperands + kMaxFusedStores + 1];
 };
 

@@ -215,6 +215,16 @@ void matmul_units(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::in
   }
 }
 
+/// The rows of a product from `row` on, of which A lies at `a`.
+kernel::GemmCall from_row(const kernel::GemmKernel& kernel, kernel::GemmCall g, const void* a, std::int64_t row) {
+  const auto width = static_cast<std::int64_t>(byte_size(kernel.c));
+  g.a = a;
+  if (g.c != nullptr) g.c = static_cast<std::byte*>(g.c) + row * g.c_row * width;
+  if (g.addend != nullptr) g.addend = static_cast<const std::byte*>(g.addend) + row * g.n * width;
+  if (g.a_zero != nullptr) g.a_zero = static_cast<const std::byte*>(g.a_zero) + row * g.a_zero_step;
+  return g;
+}
+
 void run_matmul(const ProductRun<MatMulState>& r) {
   kernel::GemmCall g = call_of(r);
   if (r.whole) g.backwards = r.state.turns.next();
@@ -222,8 +232,8 @@ void run_matmul(const ProductRun<MatMulState>& r) {
   r.state.cut.for_each(g, r.begin, r.end, [&](std::int64_t begin, std::int64_t end) {
     if (!r.prologue.exists()) return matmul_units(r, g, begin, end);
     r.prologue.for_each_block(begin, end, [&](const std::byte* a, std::int64_t row0, std::int64_t row1) {
-      g.a = a;
-      r.state.kernel->rows(g, row0, row1, r.worker.scratch);
+      r.epilogue.at_row(row0);
+      r.state.kernel->rows(from_row(*r.state.kernel, g, a, row0), 0, row1 - row0, r.worker.scratch);
     });
   });
 }
@@ -311,7 +321,7 @@ void scale_and_add(const ProductRun<GemmState>& r, const kernel::GemmCall& g, st
   }
 }
 
-/// The same for rows of 16-bit floats, some at a time.
+/// The same for rows of 16-bit floats, which lie at g.a, some at a time.
 void scale_and_add_sums(const ProductRun<GemmState>& r, kernel::GemmCall g, std::int64_t begin, std::int64_t end) {
   const auto& s = r.state;
   const auto width = static_cast<std::int64_t>(byte_size(s.kernel->a));
@@ -320,7 +330,7 @@ void scale_and_add_sums(const ProductRun<GemmState>& r, kernel::GemmCall g, std:
   const auto* const a = static_cast<const std::byte*>(g.a);
   for (std::int64_t first = begin; first < end && !stop_requested(); first += ProductCut::kUnitRows) {
     const std::int64_t past = std::min(end, first + ProductCut::kUnitRows);
-    g.a = a + first * g.a_row * width;
+    g.a = a + (first - begin) * g.a_row * width;
     g.c = sums;
     s.kernel->rows(g, 0, past - first, r.worker.scratch);
     for (std::int64_t i = first; i < past; ++i) {
@@ -348,13 +358,14 @@ void run_gemm(const ProductRun<GemmState>& r) {
   g.c = r.call.out[0];
   g.bias = s.bias ? r.call.in[2] : nullptr;
   if (s.plain()) g.slope = s.slope, g.on_tile = r.epilogue.on_tile();
-  const auto rows = [&](const void* a, std::int64_t begin, std::int64_t end) {
-    g.a = a;
+  const auto rows = [&](const std::byte* a, std::int64_t begin, std::int64_t end) {
     const std::int64_t past_col = g.past_col == 0 ? g.n : g.past_col;
     if (s.sums != 0) {
+      g.a = a;
       scale_and_add_sums(r, g, begin, end);
     } else {
-      s.kernel->rows(g, begin, end, r.worker.scratch);
+      r.epilogue.at_row(begin);
+      s.kernel->rows(from_row(*s.kernel, g, a, begin), 0, end - begin, r.worker.scratch);
       if (s.plain()) return;
       scale_and_add(r, g, begin, end, past_col);
     }
@@ -362,7 +373,9 @@ void run_gemm(const ProductRun<GemmState>& r) {
   };
   s.cut.for_each(g, r.begin, r.end, [&](std::int64_t begin, std::int64_t end) {
     if (r.prologue.exists()) return r.prologue.for_each_block(begin, end, rows);
-    rows(g.a, begin * s.cut.unit_rows, std::min(g.m, end * s.cut.unit_rows));
+    const std::int64_t first = begin * s.cut.unit_rows;
+    const auto width = static_cast<std::int64_t>(byte_size(s.kernel->a));
+    rows(r.call.in[0] + first * g.a_row * width, first, std::min(g.m, end * s.cut.unit_rows));
   });
 }
 

@@ -46,19 +46,19 @@ Status prepare_prologue(Prepare& cx, const PrologueCode& code, void* state, Prol
 
 const std::byte* PrologueRun::make(std::int64_t begin, std::int64_t end) const {
   const Prologue& p = prologue_;
-  // As if the rows in front of `begin` were there, too: the tiles and the product count from row 0.
-  std::byte* const all = worker_.scratch + p.made - static_cast<std::size_t>(begin * p.cols) * p.width;
-  if (p.cols == 0) return all;
+  std::byte* const made = worker_.scratch + p.made;
+  if (p.cols == 0) return made;
+  const auto count = static_cast<int>(p.code->operands.count);
   std::byte* operands[kMaxFusedOperands + 1];
-  std::copy_n(call_.in + p.code->operands.first, p.code->operands.count, operands);
-  operands[p.code->operands.count] = all;
+  std::copy_n(call_.in + p.code->operands.first, count, operands);
+  operands[count] = made;
   const TileCall own{operands, worker_.scratch + p.scratch};
   if (begin == 0 && end == p.rows) {
     run_tiles(own, p.tiles());
   } else {
-    run_tiles(own, p.tiles(), {begin, end, 0, p.cols, p.cols});
+    run_tiles(own, p.tiles(), {begin, end, 0, p.cols, p.cols, count});
   }
-  return all;
+  return made;
 }
 
 }  // namespace frazil

@@ -41,7 +41,7 @@ class PrologueRun {
       : call_(call), worker_(worker), prologue_(prologue) {}
   bool exists() const { return prologue_.code != nullptr; }
 
-  /// Blocks [first, past): multiply(a, begin, end) for rows [begin, end) of all: as if row 0 were at `a`.
+  /// Blocks [first, past): multiply(a, begin, end) for rows [begin, end) of all, which lie at `a`.
   template <class F>
   void for_each_block(std::int64_t first, std::int64_t past, F multiply) const {
     const std::int64_t rows = prologue_.rows;
@@ -52,6 +52,7 @@ class PrologueRun {
   }
 
  private:
+  /// Makes rows [begin, end); returns where they lie.
   const std::byte* make(std::int64_t begin, std::int64_t end) const;
 
   const Call& call_;

@@ -29,21 +29,29 @@ class NativeRun {
     }
   }
 
-  /// The innermost loop from `from` to `past` in rounds [begin, end) of the others.
-  void rounds(std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t past) {
+  /// The columns of a part of the only row.
+  void columns(const TilePart& p) {
+    start(p, [&](int k) { return p.col0 * steps_[k]; });
+    elements(0, p.col1 - p.col0);
+  }
+
+  /// The innermost loop over the part's columns, in the rounds of the others that are its rows.
+  void rounds(const TilePart& p) {
     const int count = s_.count();
     std::int64_t index[kMaxTileLoops] = {};
-    for (std::int64_t left = begin, a = 0; left > 0; left /= arrays_.extents[a++]) {
+    for (std::int64_t left = p.row0, a = 0; left > 0; left /= arrays_.extents[a++])
       index[a] = left % arrays_.extents[a];
-      for (int k = 0; k < count; ++k) at_[k] += arrays_.steps[a * count + k] * index[a];
-    }
-    for (int k = 0; k < count; ++k) at_[k] += from * steps_[k];
-    const std::int64_t most = std::max<std::int64_t>(1, kLongTile / std::max<std::int64_t>(past - from, 1));
-    for (std::int64_t round = begin; round < end;) {
-      const std::int64_t rows = std::min({arrays_.extents[0] - index[0], end - round, most});
-      call(at_, arrays_.steps, rows, past - from);
+    start(p, [&](int k) {
+      std::int64_t at = p.col0 * steps_[k];
+      for (int a = 0; a < s_.rank; ++a) at += arrays_.steps[a * count + k] * index[a];
+      return at;
+    });
+    const std::int64_t n = p.col1 - p.col0, most = std::max<std::int64_t>(1, kLongTile / std::max<std::int64_t>(n, 1));
+    for (std::int64_t round = p.row0; round < p.row1;) {
+      const std::int64_t rows = std::min({arrays_.extents[0] - index[0], p.row1 - round, most});
+      call(at_, arrays_.steps, rows, n);
       round += rows;
-      if (round >= end || stop_requested()) return;
+      if (round >= p.row1 || stop_requested()) return;
       advance(index, rows);
     }
   }
@@ -51,31 +59,39 @@ class NativeRun {
   /// Rows of a space whose elements lie side by side.
   void dense_rows(const TilePart& p) {
     std::int64_t row_steps[kMostOperands];
-    for (int k = 0; k < s_.count(); ++k) {
-      row_steps[k] = steps_[k] * p.cols;
-      at_[k] += p.row0 * row_steps[k] + p.col0 * steps_[k];
-    }
+    for (int k = 0; k < s_.count(); ++k) row_steps[k] = steps_[k] * p.cols;
+    start(p, [&](int k) { return p.row0 * row_steps[k] + p.col0 * steps_[k]; });
     const std::int64_t n = p.col1 - p.col0;
     const std::int64_t most = std::max<std::int64_t>(1, kLongTile / std::max<std::int64_t>(n, 1));
     for (std::int64_t row = p.row0; row < p.row1;) {
       const std::int64_t rows = std::min(most, p.row1 - row);
       call(at_, row_steps, rows, n);
       row += rows;
-      if (row < p.row1 && stop_requested()) return;
+      if (row >= p.row1 || stop_requested()) return;
       for (int k = 0; k < s_.count(); ++k) at_[k] += rows * row_steps[k];
     }
   }
 
  private:
+  /// Moves pointers to the part's first element. `offset` counts bytes from the first element of the space.
+  template <class Offset>
+  void start(const TilePart& p, Offset offset) {
+    for (int k = 0; k < s_.count(); ++k) {
+      if (k != p.partial) at_[k] += offset(k);
+    }
+  }
+
   /// `rows` further in the first loop, and on in the others where that ends.
   void advance(std::int64_t* index, std::int64_t rows) {
     const int count = s_.count();
-    for (int a = 0; a < s_.rank; ++a, rows = 1) {
-      for (int k = 0; k < count; ++k) at_[k] += arrays_.steps[a * count + k] * rows;
-      index[a] += rows;
-      if (index[a] < arrays_.extents[a]) return;
-      for (int k = 0; k < count; ++k) at_[k] -= arrays_.steps[a * count + k] * arrays_.extents[a];
-      index[a] = 0;
+    const std::int64_t before = index[0];
+    int ended = 0;  // loops that begin again
+    for (index[0] += rows; index[ended] == arrays_.extents[ended]; ++index[ended]) index[ended++] = 0;
+    for (int k = 0; k < count; ++k) {
+      std::int64_t by = (index[0] - before) * arrays_.steps[k];
+      for (int a = 1; a < ended; ++a) by -= arrays_.steps[a * count + k] * (arrays_.extents[a] - 1);
+      if (ended > 0) by += arrays_.steps[ended * count + k];
+      at_[k] += by;
     }
   }
 
@@ -98,7 +114,7 @@ void run_native(const TileCall& call, const TileState& s, std::int64_t begin, st
   const bool loops = s.rank != 0 || s.rows;
   const std::int64_t first = begin * s.unit, past = std::min(end * s.unit, loops ? s.outer : s.inner);
   NativeRun run(call, s);
-  if (s.rank != 0) return run.rounds(first, past, 0, s.inner);
+  if (s.rank != 0) return run.rounds({first, past, 0, s.inner, s.inner});
   if (loops) return run.elements(0, s.inner);
   run.elements(first, past);
 }
@@ -106,8 +122,7 @@ void run_native(const TileCall& call, const TileState& s, std::int64_t begin, st
 void run_native(const TileCall& call, const TileState& s, const TilePart& part) {
   NativeRun run(call, s);
   if (s.dense) return run.dense_rows(part);
-  if (s.rank == 0) return run.elements(part.col0, part.col1);
-  run.rounds(part.row0, part.row1, part.col0, part.col1);
+  s.rank == 0 ? run.columns(part) : run.rounds(part);
 }
 
 }  // namespace frazil

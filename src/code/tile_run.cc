@@ -23,40 +23,63 @@ class TileRun {
     if (s_.one_chain) {
       return loops ? chain_of_rows({first, past, 0, s_.inner, s_.inner}) : chain_of_rows({0, 1, first, past, 0});
     }
-    if (loops && s_.rank != 0) return outer_loops(first, past, 0, s_.inner);
+    if (loops && s_.rank != 0) return outer_loops({first, past, 0, s_.inner, s_.inner});
     if (loops) return inner_loop(0, s_.inner);  // one row
     inner_loop(first, past);
   }
 
   void run(const TilePart& p) {
     if (s_.one_chain) return chain_of_rows(p);
-    if (!s_.dense) return outer_loops(p.row0, p.row1, p.col0, p.col1);
-    if (p.col0 == 0 && p.col1 == p.cols) return inner_loop(p.row0 * p.cols, p.row1 * p.cols);
-    for (std::int64_t row = p.row0; row < p.row1; ++row) inner_loop(row * p.cols + p.col0, row * p.cols + p.col1);
+    s_.dense ? dense_rows(p) : outer_loops(p);
   }
 
  private:
-  /// The innermost loop from `from` to `past` in rounds [begin, end) of the others.
-  void outer_loops(std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t past) {
+  /// Rows side by side.
+  void dense_rows(const TilePart& p) {
+    start(p, [&](int k) { return (p.row0 * p.cols + p.col0) * arrays_.operands[k].inner_step; });
+    if (p.col0 == 0 && p.col1 == p.cols) return inner_loop(0, (p.row1 - p.row0) * p.cols);
+    for (std::int64_t row = p.row0; row < p.row1; ++row) {
+      if (row != p.row0) {
+        for (int k = 0; k < s_.count(); ++k) moved_[k] += p.cols * arrays_.operands[k].inner_step;
+      }
+      inner_loop(0, p.col1 - p.col0);
+    }
+  }
+
+  /// The innermost loop over the part's columns, in the rounds of the others that are its rows.
+  void outer_loops(const TilePart& p) {
     const int count = s_.count();
-    std::byte** const at = moved_;
-    std::copy_n(at_, count, at);
-    at_ = at;
     std::int64_t index[kMaxTileLoops];
     std::fill_n(index, s_.rank, 0);
-    for (std::int64_t left = begin, a = 0; left > 0; left /= arrays_.extents[a++]) {
+    for (std::int64_t left = p.row0, a = 0; left > 0; left /= arrays_.extents[a++])
       index[a] = left % arrays_.extents[a];
-      for (int k = 0; k < count; ++k) at[k] += arrays_.steps[a * count + k] * index[a];
-    }
+    start(p, [&](int k) {
+      std::int64_t at = p.col0 * arrays_.operands[k].inner_step;
+      for (int a = 0; a < s_.rank; ++a) at += arrays_.steps[a * count + k] * index[a];
+      return at;
+    });
     PollThrottle throttle;
-    for (std::int64_t round = begin; round < end && !throttle.stop(s_.inner); ++round) {
-      inner_loop(from, past);
-      for (int a = 0; a < s_.rank; ++a) {
-        for (int k = 0; k < count; ++k) at[k] += arrays_.steps[a * count + k];
-        if (++index[a] < arrays_.extents[a]) break;
-        for (int k = 0; k < count; ++k) at[k] -= arrays_.steps[a * count + k] * arrays_.extents[a];
-        index[a] = 0;
-      }
+    for (std::int64_t round = p.row0; round < p.row1 && !throttle.stop(s_.inner); ++round) {
+      if (round != p.row0) next_round(index);
+      inner_loop(0, p.col1 - p.col0);
+    }
+  }
+
+  /// Moves pointers to the part's first element. `offset` counts bytes from the first element of the space.
+  template <class Offset>
+  void start(const TilePart& p, Offset offset) {
+    for (int k = 0; k < s_.count(); ++k) moved_[k] = k == p.partial ? at_[k] : at_[k] + offset(k);
+    at_ = moved_;
+  }
+
+  void next_round(std::int64_t* index) {
+    const int count = s_.count();
+    int ended = 0;  // loops that begin again
+    while (ended < s_.rank && ++index[ended] == arrays_.extents[ended]) index[ended++] = 0;
+    for (int k = 0; k < count; ++k) {
+      std::int64_t by = ended < s_.rank ? arrays_.steps[ended * count + k] : 0;
+      for (int a = 0; a < ended; ++a) by -= arrays_.steps[a * count + k] * (arrays_.extents[a] - 1);
+      moved_[k] += by;
     }
   }
 
@@ -135,18 +158,18 @@ class TileRun {
       if (!s_.dense) return s_.rank == 0 ? 0 : arrays_.steps[k];
       return arrays_.operands[k].inner_step * p.cols;
     };
-    const auto start = [&](int k) { return at_[k] + p.row0 * step(k) + p.col0 * arrays_.operands[k].inner_step; };
+    start(p, [&](int k) { return p.row0 * step(k) + p.col0 * arrays_.operands[k].inner_step; });
     for (int i = 0; i < s_.pointers; ++i) {
       const TilePointer& pointer = arrays_.pointers[i];
       for (int k = 0; k < c.value_count; ++k) {
         if (arrays_.chain_values[c.values + k] != pointer.value) continue;
-        operands[k] = start(pointer.operand);
+        operands[k] = at_[pointer.operand];
         operand_steps[k] = step(pointer.operand);
       }
     }
     for (int k = 0; k < c.result_count; ++k) {
       const int result = s_.operands + arrays_.chain_results[c.results + k].to;
-      results[k] = start(result);
+      results[k] = at_[result];
       result_steps[k] = step(result);
     }
     const std::span steps(arrays_.chain_steps + c.steps, c.step_count);
@@ -188,6 +211,7 @@ class TileRun {
     }
     for (std::int64_t left = n; left > 0 && !stop_requested(); left -= kLongTile) {
       kernel::run_chain(steps, operands, results, std::min(left, kLongTile));
+      if (left <= kLongTile) return;
       move(operands, std::span(widths).first(c.value_count));
       move(results, std::span(result_widths).first(c.result_count));
     }

@@ -95,7 +95,6 @@ struct TileState {
   std::int64_t unit = 1;   ///< elements of the innermost loop, or with outer loops rounds of these, in a unit
 
   int count() const { return operands + results; }
-  std::size_t width_of_first() const;  ///< bytes of an element of operand 0
 };
 inline constexpr std::size_t kMaxTileOps = kMaxFusedInstructions + kMaxFusedStores;
 static_assert(kMaxTileOps < 256);
@@ -155,8 +154,6 @@ struct TileArrays {
 };
 static_assert(sizeof(kernel::ChainStep) % alignof(std::uint64_t) == 0);
 
-inline std::size_t TileState::width_of_first() const { return TileArrays(*this).operands[0].size; }
-
 /// Bytes of a TileState with its arrays.
 inline std::size_t tile_state_bytes(const TileCode& code) { return sizeof(TileState) + TileArrays::bytes(code); }
 
@@ -179,6 +176,9 @@ void run_tiles(const TileCall& call, const TileState& state);
 /// The elements in rows [row0, row1) and columns [col0, col1) of a space seen as rows of `cols` elements.
 struct TilePart {
   std::int64_t row0, row1, col0, col1, cols;
+  /// The operand, or operands + result, of which only the part exists: its pointer is to the part's first element. -1:
+  /// none; pointers to the others are to the first element of the space.
+  int partial = -1;
 };
 /// True where such parts can be run one by one.
 bool has_parts(const TileState& state, std::int64_t rows, std::int64_t cols);

@@ -114,8 +114,8 @@ class Pointers {
   void copy_line(int64_t item, int64_t y, uint16_t* to) const {
     const int64_t width = padded_width(p_), channels = s_.channels;
     std::fill_n(to, width * channels, uint16_t{0});
-    if (y < 0 || y >= p_.in_h) return;
     const int64_t lo = std::clamp<int64_t>(p_.pad_left, 0, width), hi = std::clamp(p_.in_w + p_.pad_left, lo, width);
+    if (y < 0 || y >= p_.in_h || lo == hi) return;
     const uint16_t* from = x_ + ((item * p_.in_h + y) * p_.in_w + lo - p_.pad_left) * p_.in_c;
     for (int64_t i = lo; i < hi; ++i)
       for (int64_t c = 0; c < p_.in_c; ++c) to[i * channels + c] = *from++;

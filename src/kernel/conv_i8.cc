@@ -85,7 +85,7 @@ void read_line(const ConvParams& p, const uint8_t* plane, const Tap& tap, int64_
   for (int64_t i = in.hi; i < n; ++i) to[i] = outside;
   if (in.hi == in.lo) return;
   if (p.stride_w == 1) {
-    std::memcpy(to + in.lo, line + in.first + in.lo, static_cast<std::size_t>(in.hi - in.lo));
+    std::memcpy(to + in.lo, line + (in.first + in.lo), static_cast<std::size_t>(in.hi - in.lo));
   } else {
     for (int64_t i = in.lo; i < in.hi; ++i) to[i] = line[in.first + i * p.stride_w];
   }
@@ -282,12 +282,12 @@ struct Lines {
       if (from < 0 || from >= p.in_h) continue;
       for (int64_t first = 0; first < step; ++first) {
         const Inside in(first - p.pad_left, step, width, p.in_w);
-        const X* const line = x + from * p.in_w + in.first;
+        const X* const line = x + from * p.in_w;
         std::int16_t* const part = to + (row * step + first) * width;
         if (step == 1) {
-          for (int64_t i = in.lo; i < in.hi; ++i) part[i] = static_cast<std::int16_t>(line[i] - zero);
+          for (int64_t i = in.lo; i < in.hi; ++i) part[i] = static_cast<std::int16_t>(line[in.first + i] - zero);
         } else {
-          for (int64_t i = in.lo; i < in.hi; ++i) part[i] = static_cast<std::int16_t>(line[i * step] - zero);
+          for (int64_t i = in.lo; i < in.hi; ++i) part[i] = static_cast<std::int16_t>(line[in.first + i * step] - zero);
         }
       }
     }

@@ -275,9 +275,9 @@ void copy_lines(const ByteConvNhwc& c, const Scratch& scratch, int64_t row0, int
               scratch.lines);
 }
 
-/// Of a block of rows all columns: where these are.
+/// Returns where row `row0` and those after it are written, with all columns.
 int32_t* sums_of(const ByteConvNhwc& c, const Scratch& scratch, int64_t row0) {
-  return c.y != nullptr ? c.y : scratch.sums - row0 * c.form.params.out_c;
+  return c.y != nullptr ? c.y + row0 * c.form.params.out_c : scratch.sums;
 }
 
 void report(const ByteConvNhwc& c, int32_t* y, int64_t row0, int64_t row1) {
@@ -291,7 +291,7 @@ void multiply_groups(const ByteConvNhwc& c, const Shape& s, const Scratch& scrat
   for (int64_t group = 0; group < c.form.params.groups && !stop_requested(); ++group) {
     const Reader reader{c, s, scratch.outside, group * s.group_in};
     ByteProduct g = product_of(c, s, reader, scratch, group, 0, s.group_out);
-    g.c = y + g.first_col;
+    g.c = y + g.first_col, g.c_first = row0;
     byte_product(g, row0, row1, scratch.product);
   }
   report(c, y, row0, row1);
@@ -339,7 +339,7 @@ void sum_channels(const ByteConvNhwc& c, const Shape& s, const Scratch& scratch,
   for (int64_t row = row0; row < row1 && !throttle.stop(s.taps * channels.channels); ++row) {
     reader.window(reader.position(row), scratch.pointers, 1);
     scratch.pointers[s.taps] = scratch.outside;
-    sum(y + row * c.form.params.out_c, channels);
+    sum(y + (row - row0) * c.form.params.out_c, channels);
   }
   report(c, y, row0, row1);
 }

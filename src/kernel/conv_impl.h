@@ -29,27 +29,34 @@ FRAZIL_INLINE Range range(int64_t lo, int64_t hi) {
   return r;
 }
 
-/// Lane i is p[i], zero outside the range.
-FRAZIL_INLINE F32v load_range(const float* p, const Range& r) {
+/// The address of line[at], which may lie before the line: computed as a number, since no pointer may be formed there.
+/// Only lanes inside of the line are read through it.
+FRAZIL_INLINE const float* address_of(const float* line, int64_t at) {
+  const auto bytes = static_cast<std::uintptr_t>(at) * sizeof *line;
+  return reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(line) + bytes);
+}
+
+/// Lane i is line[first + i], zero outside the range.
+FRAZIL_INLINE F32v load_range(const float* line, int64_t first, const Range& r) {
 #if defined(__AVX2__)
-  return load_mask(p, r.mask);
+  return load_mask(address_of(line, first), r.mask);
 #else
-  if (r.lo == 0 && r.hi == kW) return loadv(p);
+  if (r.lo == 0 && r.hi == kW) return loadv(line + first);
   F32v v{};
-  for (int i = r.lo; i < r.hi; ++i) v[i] = p[i];
+  for (int i = r.lo; i < r.hi; ++i) v[i] = line[first + i];
   return v;
 #endif
 }
 
-/// Lane i is p[i * step], zero outside the range.
-FRAZIL_INLINE F32v load_step(const float* p, int64_t step, const Range& r) {
+/// Lane i is line[first + i * step], zero outside the range.
+FRAZIL_INLINE F32v load_step(const float* line, int64_t first, int64_t step, const Range& r) {
 #if defined(__AVX512F__)
   const __m512i index = _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
                                            _mm512_set1_epi32(static_cast<int>(step)));
-  return (F32v)_mm512_mask_i32gather_ps((__m512)F32v{}, r.mask, index, p, 4);
+  return (F32v)_mm512_mask_i32gather_ps((__m512)F32v{}, r.mask, index, address_of(line, first), 4);
 #else
   F32v v{};
-  for (int i = r.lo; i < r.hi; ++i) v[i] = p[i * step];
+  for (int i = r.lo; i < r.hi; ++i) v[i] = line[first + i * step];
   return v;
 #endif
 }
@@ -99,10 +106,10 @@ void copy_pieces(const Pieces& pieces, const float* x, int64_t plane, int64_t ch
   for (int64_t c = 0; c < channels; ++c, x += plane, to += kPanelCols) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVecs; ++v) {
-      F32v value = load_range(x + pieces.offset[v][0], pieces.lanes[v][0]);
+      F32v value = load_range(x, pieces.offset[v][0], pieces.lanes[v][0]);
 #pragma GCC unroll 4
       for (int i = 1; i < N; ++i)
-        value = from_bits<F32v>(bits(value) | bits(load_range(x + pieces.offset[v][i], pieces.lanes[v][i])));
+        value = from_bits<F32v>(bits(value) | bits(load_range(x, pieces.offset[v][i], pieces.lanes[v][i])));
       storev(to + v * kW, value);
     }
   }
@@ -280,14 +287,15 @@ void depthwise_columns(const ConvParams& p, const float* x, const float* w, floa
     for (int64_t r = 0; r < p.kernel_h; ++r) {
       const int64_t iy = row * p.stride_h - p.pad_top + r * p.dilation_h;
       if (iy < 0 || iy >= p.in_h) continue;
-      const float* from = x + iy * p.in_w + left * p.stride_w - p.pad_left;
+      const float* line = x + iy * p.in_w;
+      const int64_t first = left * p.stride_w - p.pad_left;  // before the line where lanes are outside of it
       const float* wr = w + r * p.kernel_w;
       if (p.stride_w == 1) {
         for (int64_t s = 0; s < p.kernel_w; ++s)
-          acc = mul_add(load_range(from + s * p.dilation_w, in[s]), set1(load_1(wr + s)), acc);
+          acc = mul_add(load_range(line, first + s * p.dilation_w, in[s]), set1(load_1(wr + s)), acc);
       } else {
         for (int64_t s = 0; s < p.kernel_w; ++s)
-          acc = mul_add(load_step(from + s * p.dilation_w, p.stride_w, in[s]), set1(load_1(wr + s)), acc);
+          acc = mul_add(load_step(line, first + s * p.dilation_w, p.stride_w, in[s]), set1(load_1(wr + s)), acc);
       }
     }
     float* to = y + row * p.out_w + left;

@@ -142,7 +142,8 @@ void pad_lines(const NhwcRun& r, int64_t item, int64_t first, int64_t last, floa
     const bool inside = y >= 0 && y < p.in_h;
     const int64_t begin = inside ? lo : width, end = inside ? hi : width;
     for (int64_t i = 0; i < begin * p.in_c; ++i) to[i] = 0;
-    if (inside) copy_pixels(r, r.x + item * image + y * line, lo - p.pad_left, hi - p.pad_left, to + lo * p.in_c);
+    if (inside && lo < hi)
+      copy_pixels(r, r.x + item * image + y * line, lo - p.pad_left, hi - p.pad_left, to + lo * p.in_c);
     for (int64_t i = end * p.in_c; i < width * p.in_c; ++i) to[i] = 0;
   }
 }

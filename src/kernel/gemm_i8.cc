@@ -107,10 +107,13 @@ GemmCall columns_of(const GemmCall& g, int64_t first, int64_t past) {
 void direct_passing(const GemmCall& g, bool signed_a, bool signed_b, int64_t first, int64_t past, int64_t begin,
                     int64_t end) {
   GemmCall part = g;
+  part.c = g.passed;
+  *g.on_tile->result = static_cast<std::int32_t*>(g.passed) + first;
   for (int64_t i = begin; i < end && !stop_requested(); i += kFewRows) {
     const int64_t last = std::min(end, i + kFewRows);
-    part.c = *g.on_tile->result = static_cast<std::int32_t*>(g.passed) - i * g.c_row;
-    direct(columns_of(part, first, past), signed_a, signed_b, i, last);
+    part.a = static_cast<const std::byte*>(g.a) + i * g.a_row;
+    if (g.a_zero != nullptr) part.a_zero = static_cast<const std::byte*>(g.a_zero) + i * g.a_zero_step;
+    direct(columns_of(part, first, past), signed_a, signed_b, 0, last - i);
     (*g.on_tile)(i, last, first, past);
   }
 }

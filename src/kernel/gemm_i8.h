@@ -32,6 +32,7 @@ struct ByteProduct {
   std::int64_t a_zero_step = 0, b_zero_step = 0;
   std::int32_t* c = nullptr;  ///< null: C passes through `passed`, see GemmCall
   std::int64_t c_row = 0;
+  std::int64_t c_first = 0;  ///< the row that `c` begins with
   const TileCallback* on_tile = nullptr;
   std::int64_t first_col = 0;  ///< of C, as on_tile is told
   std::int32_t* passed = nullptr;

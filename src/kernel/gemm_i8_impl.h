@@ -419,9 +419,9 @@ const std::uint8_t* panels_of(const ByteProduct& g) {
   return reinterpret_cast<const std::uint8_t*>(panels) + g.packed_from * byte_quads(g.k) * 4;
 }
 
-/// Steps [q0, q1) of rows times a panel of columns.
-void panel_of_block(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& cut, const ByteBlock& block, int64_t j,
-                    int64_t q0, int64_t q1) {
+/// Steps [q0, q1) of rows times a panel of columns, whose sums lie at `c`.
+void panel_of_block(const ByteProduct& g, int32_t* c, const Cut& cut, const ByteBlock& block, int64_t j, int64_t q0,
+                    int64_t q1) {
   const int64_t quads = byte_quads(g.k);
   const std::uint8_t* const panels = panels_of(g);
   const ColumnTerms columns(g, j);
@@ -434,7 +434,7 @@ void panel_of_block(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& c
       ByteTile tile{.quads = q1 - q0,
                     .a = block.a + (first * quads + q0 * height) * kQuad,
                     .b = panels + j * quads * 4 + (q0 * kByteCols + at) * 4,
-                    .c = c + (row0 + first) * g.c_row + j + at,
+                    .c = c + first * g.c_row + at,
                     .c_row = g.c_row,
                     .cols = cols - at < widest ? cols - at : widest,
                     .accumulate = q0 > 0,
@@ -571,10 +571,10 @@ void point_at_rows(const ByteProduct& g, int64_t row0, const Cut& cut, const std
   }
 }
 
-/// Rows of a block times a panel of columns. Ahead: these are the first rows, and the next panel comes nearer
-/// meanwhile.
-void panel_in_place(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& cut, const std::uint8_t* const* at,
-                    int64_t j, bool ahead) {
+/// Rows of a block times a panel of columns, whose sums lie at `c`. Ahead: these are the first rows, and the next panel
+/// comes nearer meanwhile.
+void panel_in_place(const ByteProduct& g, int32_t* c, const Cut& cut, const std::uint8_t* const* at, int64_t j,
+                    bool ahead) {
   const int64_t quads = byte_quads(g.k), cols = g.n - j < kByteCols ? g.n - j : kByteCols;
   const auto* const packed = static_cast<const int32_t*>(g.packed_b) + g.packed_from + j;
   int32_t sums[kByteCols];  // of B as it is
@@ -593,7 +593,7 @@ void panel_in_place(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& c
                .ahead_lines = wanted};
   for (int64_t t = 0; t < cut.tiles; ++t) {
     const int64_t first = cut.begin(t), height = cut.begin(t + 1) - first;
-    tile.c = c + (row0 + first) * g.c_row + j;
+    tile.c = c + first * g.c_row;
     tile.ahead = tile.b + (lines + t * lines / cut.tiles) * 64;
     const bool brings = ahead && cut.tiles > 1 && height >= kAheadRows && cols > kW;
     const TapTileFn run = brings       ? kTapTiles<2, true>.at[height]
@@ -606,7 +606,7 @@ void panel_in_place(const ByteProduct& g, int32_t* c, int64_t row0, const Cut& c
 #else
 bool reads_in_place(const ByteProduct&) { return false; }
 void point_at_rows(const ByteProduct&, int64_t, const Cut&, const std::uint8_t**) {}
-void panel_in_place(const ByteProduct&, int32_t*, int64_t, const Cut&, const std::uint8_t* const*, int64_t, bool) {}
+void panel_in_place(const ByteProduct&, int32_t*, const Cut&, const std::uint8_t* const*, int64_t, bool) {}
 #endif
 
 }  // namespace
@@ -626,21 +626,20 @@ void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, void* scra
       point_at_rows(g, row0, cut, pointers);
     else
       pack_block(g, row0, cut, static_cast<std::byte*>(scratch), block);
-    int32_t* c = g.c;
+    const bool passes = g.c == nullptr;
+    if (passes) *g.on_tile->result = g.passed;
+    int32_t* const rows = passes ? g.passed : g.c + (row0 - g.c_first) * g.c_row;
     for (int64_t j0 = first; j0 < past; j0 += kColBlock) {
-      if (g.c == nullptr) {
-        c = g.passed - row0 * g.c_row - (g.on_tile->whole_rows ? 0 : j0);
-        *g.on_tile->result = c - g.first_col;
-      }
+      int32_t* const c = passes && !g.on_tile->whole_rows ? rows : rows + j0;  // of column j0
       const int64_t j1 = j0 + kColBlock < past ? j0 + kColBlock : past;
       for (int64_t j = j0; in_place && j < j1; j += kByteCols) {
         if (stop_requested()) return;
-        panel_in_place(g, c, row0, cut, pointers, j, row0 == 0 && j + kByteCols < past);
+        panel_in_place(g, c + (j - j0), cut, pointers, j, row0 == 0 && j + kByteCols < past);
       }
       for (int64_t d = 0; d < depths && !in_place; ++d) {
         if (stop_requested()) return;
         for (int64_t j = j0; j < j1; j += kByteCols)
-          panel_of_block(g, c, row0, cut, block, j, d * quads / depths, (d + 1) * quads / depths);
+          panel_of_block(g, c + (j - j0), cut, block, j, d * quads / depths, (d + 1) * quads / depths);
       }
       if (g.on_tile != nullptr && !g.on_tile->whole_rows) (*g.on_tile)(row0, row1, g.first_col + j0, g.first_col + j1);
     }

@@ -11,8 +11,8 @@ struct TileCallback {
   void (*done)(void* context, std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) = nullptr;
   void* context = nullptr;
   bool whole_rows = false;  ///< report only tiles that span all columns
-  /// Not null: of a result that is kept nowhere. Before each call the kernel says there where the first element of row
-  /// 0 would be; but for the tile's, its elements are not there.
+  /// Not null for a result that is kept nowhere. Before each call the kernel stores there where the tile's first
+  /// element lies; the tile's rows are as far apart as those of a whole result.
   void** result = nullptr;
 
   void operator()(std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) const {

@@ -69,7 +69,7 @@ class Convolution {
       auto& s = *static_cast<Passing*>(self);
       for (int64_t r = row0; r < row1; ++r)
         for (int64_t c = col0; c < col1; ++c)
-          s.y[static_cast<std::size_t>(r * s.cols + c)] = static_cast<int32_t*>(s.at)[r * s.cols + c];
+          s.y[static_cast<std::size_t>(r * s.cols + c)] = static_cast<int32_t*>(s.at)[(r - row0) * s.cols + c - col0];
     }
   };
 
@@ -170,6 +170,7 @@ TEST_P(ByteConvNhwcTest, IsTheSum) {
     for (const bool dot : {true, false}) {
       force_isa(isa);
       allow_byte_dot(dot);
+      if (current_isa() != isa || uses_byte_dot() != dot) continue;  // another round has what is used instead
       SCOPED_TRACE(std::string(name_of(isa)) + (dot ? "" : " without dot products"));
       Convolution conv(GetParam());
       EXPECT_EQ(conv.kept(), expected);
