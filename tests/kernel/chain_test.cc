@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
 
 // Chains against the same operations one by one, with the bits that these have.
@@ -21,11 +21,7 @@ using From = ChainStep::From;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
 
-class Chain : public ::testing::TestWithParam<Isa> {
- protected:
-  Chain() { force_isa(GetParam()); }
-  ~Chain() override { force_isa(best_isa()); }
-};
+using Chain = OnIsa;
 
 float to_byte(float x, Elem e) {
   if (std::isnan(x)) return 0;
@@ -128,7 +124,7 @@ TEST_P(Chain, AddsWhatWasQuantised) {
 TEST_P(Chain, LimitsKeepNaNAndTheirOrder) {
   const std::vector<float> x{kNaN, -0.0F, 0.0F, 1, -1, kInf, -kInf};
   const auto run = [&](Op op, float number) {
-    std::vector<float> y(x.size());
+    std::vector<float> y(x.size(), 77);
     const ChainStep steps[] = {{.op = Op::load}, {.op = op, .number = number}, {.op = Op::store}};
     const void* operands[] = {x.data()};
     void* results[] = {y.data()};
@@ -301,8 +297,7 @@ TEST_P(Chain, WidensQuantisedSums) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Chain, ::testing::ValuesIn(std::vector<Isa>(isas().begin(), isas().end())),
-                         [](const auto& each) { return std::string(name_of(each.param)); });
+INSTANTIATE_TEST_SUITE_P(All, Chain, ::testing::ValuesIn(isas()), name_of_isa);
 
 }  // namespace
 }  // namespace frazil::kernel

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/byte_conv_case.h"
-#include "kernel/isa.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
 
 // Convolutions of bytes against sums over windows.
@@ -109,11 +109,7 @@ void expect_exact(const Case& c) {
   }
 }
 
-class ByteConvolutions : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override { force_isa(GetParam()); }
-  void TearDown() override { force_isa(best_isa()); }
-};
+using ByteConvolutions = OnIsa;
 
 ConvParams window(int64_t in, int64_t out, int64_t size, int64_t kernel, int64_t stride, int64_t pad,
                   int64_t dilation = 1, int64_t groups = 1) {
@@ -170,8 +166,7 @@ TEST_P(ByteConvolutions, TakeGroups) {
   expect_exact({.p = window(8, 4, 6, 3, 1, 1, 1, 2)});
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, ByteConvolutions, ::testing::ValuesIn(isas()),
-                         [](const auto& isa) { return std::string(name_of(isa.param)); });
+INSTANTIATE_TEST_SUITE_P(Isa, ByteConvolutions, ::testing::ValuesIn(isas()), name_of_isa);
 
 }  // namespace
 }  // namespace frazil::kernel

@@ -5,9 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "kernel/conv_cases.h"
-#include "kernel/isa.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
-#include "paths.h"
 
 namespace frazil::kernel {
 namespace {
@@ -38,14 +37,7 @@ std::vector<ConvParams> nhwc_cases() {
   return all;
 }
 
-class NhwcTest : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    force_isa(GetParam());
-    if (current_isa() != GetParam()) GTEST_SKIP() << test::kNoInstructions;
-  }
-  void TearDown() override { force_isa(best_isa()); }
-};
+using NhwcTest = OnIsa;
 
 TEST_P(NhwcTest, Cases) {
   int index = 0, winograd = 0;
@@ -151,8 +143,7 @@ TEST_P(NhwcTest, Tiles) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, NhwcTest, ::testing::ValuesIn(isas()),
-                         [](const auto& isa) { return std::string(name_of(isa.param)); });
+INSTANTIATE_TEST_SUITE_P(Isa, NhwcTest, ::testing::ValuesIn(isas()), name_of_isa);
 
 }  // namespace
 }  // namespace frazil::kernel

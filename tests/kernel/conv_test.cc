@@ -6,9 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "kernel/conv_cases.h"
-#include "kernel/isa.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
-#include "paths.h"
 
 namespace frazil::kernel {
 namespace {
@@ -39,14 +38,7 @@ std::vector<Want> naive_transpose(const ConvParams& p, const std::vector<float>&
   return y;
 }
 
-class ConvTest : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    force_isa(GetParam());
-    if (current_isa() != GetParam()) GTEST_SKIP() << test::kNoInstructions;
-  }
-  void TearDown() override { force_isa(best_isa()); }
-};
+using ConvTest = OnIsa;
 
 TEST_P(ConvTest, Cases) {
   int index = 0;
@@ -75,8 +67,7 @@ TEST_P(ConvTest, Cases) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, ConvTest, ::testing::ValuesIn(isas()),
-                         [](const auto& isa) { return std::string(name_of(isa.param)); });
+INSTANTIATE_TEST_SUITE_P(Isa, ConvTest, ::testing::ValuesIn(isas()), name_of_isa);
 
 TEST(ConvTranspose, Cases) {
   int index = 0;

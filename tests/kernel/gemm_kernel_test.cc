@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
 
 // The one door to products of all element types: each row of its table computes what its types say, in any order of
@@ -64,11 +64,7 @@ void expect_products(Elem a_elem, Elem b_elem, Elem c_elem, Zeros zeros) {
   }
 }
 
-class GemmKernels : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override { force_isa(GetParam()); }
-  void TearDown() override { force_isa(best_isa()); }
-};
+using GemmKernels = OnIsa;
 
 TEST_P(GemmKernels, MultiplyTheirTypes) {
   expect_products<float, float, float>(Elem::f32, Elem::f32, Elem::f32, {});
@@ -92,8 +88,7 @@ TEST(GemmKernel, IsNullForTypesWithoutOne) {
   EXPECT_EQ(find_gemm(Elem::boolean, Elem::boolean, Elem::boolean), nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, GemmKernels, ::testing::ValuesIn(isas()),
-                         [](const auto& isa) { return std::string(name_of(isa.param)); });
+INSTANTIATE_TEST_SUITE_P(Isa, GemmKernels, ::testing::ValuesIn(isas()), name_of_isa);
 
 }  // namespace
 }  // namespace frazil::kernel

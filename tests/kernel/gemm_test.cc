@@ -8,9 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
-#include "paths.h"
 
 namespace frazil::kernel {
 namespace {
@@ -125,14 +124,7 @@ void check(const Case& t) {
             with_packed);
 }
 
-class GemmTest : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    force_isa(GetParam());
-    if (current_isa() != GetParam()) GTEST_SKIP() << test::kNoInstructions;
-  }
-  void TearDown() override { force_isa(best_isa()); }
-};
+using GemmTest = OnIsa;
 
 TEST_P(GemmTest, EveryRowAndColumnTail) {
   for (int64_t m = 0; m <= 30; ++m)
@@ -185,8 +177,7 @@ TEST_P(GemmTest, ReluKeepsNanAndHasNoNegativeZero) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, GemmTest, ::testing::ValuesIn(isas()),
-                         [](const auto& isa) { return std::string(name_of(isa.param)); });
+INSTANTIATE_TEST_SUITE_P(Isa, GemmTest, ::testing::ValuesIn(isas()), name_of_isa);
 
 }  // namespace
 }  // namespace frazil::kernel

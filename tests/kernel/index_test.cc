@@ -109,7 +109,7 @@ TEST(GatherAndScatterElements, Shapes) {
       std::vector<std::int64_t> indices(static_cast<std::size_t>(count_of(c.index)));
       for (std::size_t i = 0; i < indices.size(); ++i)
         indices[i] = static_cast<std::int64_t>(i * 7 % static_cast<std::size_t>(2 * c.data[axis])) - c.data[axis];
-      std::vector<std::int32_t> got(indices.size()), want(indices.size());
+      std::vector<std::int32_t> got(indices.size(), -77), want(indices.size());
       const auto updates = iota(count_of(c.index));
       auto sums = data, want_sums = data, moved = data, want_moved = data;
       for (std::size_t i = 0; i < indices.size(); ++i) {

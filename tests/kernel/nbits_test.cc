@@ -53,6 +53,7 @@ void expect_numbers(int bits, int64_t count, int64_t block, Zeros zeros) {
 TEST(Nbits, UnpacksEachNumber) {
   for (const Isa isa : isas()) {
     force_isa(isa);
+    if (current_isa() != isa) continue;
     for (const int bits : {2, 4, 8}) {
       for (const auto& [count, block] : {std::pair{16, 16}, {1, 16}, {31, 16}, {33, 32}, {300, 64}, {257, 128}}) {
         for (const Zeros zeros : {Zeros::middle, Zeros::packed, Zeros::real}) {

@@ -1,5 +1,6 @@
 #include "kernel/pool.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -7,10 +8,16 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/on_isa.h"
+
 namespace frazil::kernel {
 namespace {
 
 using std::int64_t;
+using Pool = OnIsa;
+
+constexpr float kUnwritten = -777;  ///< of what no window gives
+constexpr int64_t kNowhere = -777;
 
 struct Out {
   std::vector<float> max, average, padded;
@@ -66,15 +73,17 @@ void check_channels_last(PoolParams p, const std::vector<float>& x, const Out& w
     PoolParams own = p;
     own.planes = images;
     const auto in = turned(x, images, channels);
-    std::vector<float> y(want.max.size());
+    std::vector<float> y(want.max.size(), kUnwritten);
     const auto expect = [&](const std::vector<float>& planes, double error) {
       const auto wanted = turned(planes, images, channels);
       for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], wanted[i], error) << i;
     };
     max_pool_nhwc(own, channels, in.data(), y.data(), 0, images * p.out_h);
     EXPECT_EQ(y, turned(want.max, images, channels));
+    std::ranges::fill(y, kUnwritten);
     average_pool_nhwc(own, channels, in.data(), y.data(), false, 0, images * p.out_h);
     expect(want.average, 1e-5);
+    std::ranges::fill(y, kUnwritten);
     average_pool_nhwc(own, channels, in.data(), y.data(), true, 0, images * p.out_h);
     expect(want.padded, 1e-5);
   }
@@ -85,23 +94,26 @@ void check(const PoolParams& p) {
   std::vector<float> x(static_cast<std::size_t>(p.planes * p.in_h * p.in_w));
   for (float& v : x) v = static_cast<float>(static_cast<int>(gen() % 41) - 20) / 8;
   const Out want = naive(p, x);
-  std::vector<float> y(want.max.size());
-  std::vector<int64_t> where(y.size());
+  std::vector<float> y(want.max.size(), kUnwritten);
+  std::vector<int64_t> where(y.size(), kNowhere);
   max_pool(p, x.data(), y.data(), nullptr, false);
   EXPECT_EQ(y, want.max);
   max_pool(p, x.data(), y.data(), where.data(), false);
   EXPECT_EQ(y, want.max);
   EXPECT_EQ(where, want.where);
+  std::ranges::fill(where, kNowhere);
   max_pool(p, x.data(), y.data(), where.data(), true);
   EXPECT_EQ(where, want.where_columns);
+  std::ranges::fill(y, kUnwritten);
   average_pool(p, x.data(), y.data(), false);
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], want.average[i], 1e-5);
+  std::ranges::fill(y, kUnwritten);
   average_pool(p, x.data(), y.data(), true);
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], want.padded[i], 1e-5);
   check_channels_last(p, x, want);
 }
 
-TEST(Pool, Windows) {
+TEST_P(Pool, Windows) {
   for (int64_t h : {1, 4, 9})
     for (int64_t w : {1, 6, 33})
       for (int64_t kernel : {1, 2, 3})
@@ -118,7 +130,7 @@ TEST(Pool, Windows) {
             }
 }
 
-TEST(Pool, ManyChannels) {
+TEST_P(Pool, ManyChannels) {
   for (const int64_t planes : {37, 138}) {
     PoolParams p;
     p.planes = planes, p.in_h = p.in_w = 7, p.kernel_h = p.kernel_w = 3, p.stride_h = p.stride_w = 2;
@@ -127,7 +139,7 @@ TEST(Pool, ManyChannels) {
   }
 }
 
-TEST(Pool, Empty) {
+TEST_P(Pool, Empty) {
   PoolParams p;
   check(p);
   p.planes = 2, p.out_h = 0;
@@ -136,7 +148,7 @@ TEST(Pool, Empty) {
   check(p);
 }
 
-TEST(Pool, NanWins) {
+TEST_P(Pool, NanWins) {
   const float x[] = {1, NAN, 3};
   PoolParams p;
   p.planes = 1, p.in_w = 3, p.kernel_w = 3;
@@ -151,7 +163,7 @@ TEST(Pool, NanWins) {
   EXPECT_TRUE(std::isnan(y));
 }
 
-TEST(Pool, Global) {
+TEST_P(Pool, Global) {
   std::vector<float> x(3 * 49);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
   float average[3], high[3];
@@ -162,6 +174,8 @@ TEST(Pool, Global) {
     EXPECT_EQ(high[i], static_cast<float>(49 * i + 48));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Isa, Pool, ::testing::ValuesIn(isas()), name_of_isa);
 
 }  // namespace
 }  // namespace frazil::kernel

@@ -8,9 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "kernel/gemm.h"
-#include "kernel/isa.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
-#include "paths.h"
 
 namespace frazil::kernel {
 namespace {
@@ -167,14 +166,7 @@ void check(const Case& t, bool is_lstm, int variant) {
   for (std::size_t i = 0; is_lstm && i < y_c.size(); ++i) ASSERT_NEAR(y_c[i], want.c[i], 3e-5);
 }
 
-class RnnTest : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    force_isa(GetParam());
-    if (current_isa() != GetParam()) GTEST_SKIP() << test::kNoInstructions;
-  }
-  void TearDown() override { force_isa(best_isa()); }
-};
+using RnnTest = OnIsa;
 
 TEST_P(RnnTest, Variants) {
   for (const Case& t : {Case{1, 1, 3, 5}, Case{4, 2, 7, 9}, Case{6, 7, 5, 17}, Case{5, 3, 1, 1}, Case{0, 2, 3, 4},
@@ -192,8 +184,7 @@ TEST_P(RnnTest, SeveralChunks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, RnnTest, ::testing::ValuesIn(isas()),
-                         [](const auto& isa) { return std::string(name_of(isa.param)); });
+INSTANTIATE_TEST_SUITE_P(Isa, RnnTest, ::testing::ValuesIn(isas()), name_of_isa);
 
 }  // namespace
 }  // namespace frazil::kernel

@@ -7,8 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
-#include "paths.h"
+#include "kernel/on_isa.h"
 
 namespace frazil::kernel {
 namespace {
@@ -25,17 +24,15 @@ std::vector<float> noise(int64_t n, float scale, unsigned seed) {
 
 constexpr int64_t kCols[] = {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 768, 1001};
 
-class RowsTest : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    force_isa(GetParam());
-    if (current_isa() != GetParam()) GTEST_SKIP() << test::kNoInstructions;
-  }
-  void TearDown() override { force_isa(best_isa()); }
+struct Tolerance {
+  double relative, absolute;
+};
 
+class RowsTest : public OnIsa {
+ protected:
   /// Three rows with padding. Calls run(rows) out of place and in place; both must agree.
   template <class Run, class Want>
-  void check(int64_t cols, float scale, double tolerance, Run run, Want want) {
+  void check(int64_t cols, float scale, Tolerance tolerance, Run run, Want want) {
     const int64_t gap = 5, step = cols + gap;
     const auto x = noise(3 * step, scale, 7);
     std::vector<float> y(x.size(), -9.f), in_place = x;
@@ -46,9 +43,8 @@ class RowsTest : public ::testing::TestWithParam<Isa> {
       const std::vector<double> expected = want(row);
       for (int64_t j = 0; j < cols; ++j) {
         const auto at = static_cast<std::size_t>(i * step + j);
-        ASSERT_NEAR(y[at], expected[static_cast<std::size_t>(j)],
-                    tolerance * (std::abs(expected[static_cast<std::size_t>(j)]) + 1e-3))
-            << cols << " " << j;
+        const double wanted = expected[static_cast<std::size_t>(j)];
+        ASSERT_NEAR(y[at], wanted, tolerance.relative * std::abs(wanted) + tolerance.absolute) << cols << " " << j;
         ASSERT_EQ(y[at], in_place[at]);
       }
       for (int64_t j = cols; j < step; ++j) ASSERT_EQ(y[static_cast<std::size_t>(i * step + j)], -9.f);
@@ -60,7 +56,7 @@ TEST_P(RowsTest, Softmax) {
   for (int64_t cols : kCols) {
     for (float scale : {1.f, 30.f}) {
       check(
-          cols, scale, 3e-6, [](const Rows& r) { softmax(r); },
+          cols, scale, {3e-6, 3e-9}, [](const Rows& r) { softmax(r); },
           [&](const float* x) {
             double high = -1e30, sum = 0;
             for (int64_t j = 0; j < cols; ++j) high = std::max(high, double(x[j]));
@@ -70,7 +66,7 @@ TEST_P(RowsTest, Softmax) {
             return y;
           });
       check(
-          cols, scale, 1e-3, [](const Rows& r) { log_softmax(r); },
+          cols, scale, {1e-6, 1e-6}, [](const Rows& r) { log_softmax(r); },
           [&](const float* x) {
             double high = -1e30, sum = 0;
             for (int64_t j = 0; j < cols; ++j) high = std::max(high, double(x[j]));
@@ -107,7 +103,7 @@ TEST_P(RowsTest, Norms) {
       const float* b = use ? bias.data() : nullptr;
       int row = 0;
       check(
-          cols, 3, 2e-3, [&](const Rows& r) { layer_norm(r, s, b, 1e-5f, mean, inverse); },
+          cols, 3, {2e-6, 2e-6}, [&](const Rows& r) { layer_norm(r, s, b, 1e-5f, mean, inverse); },
           [&](const float* x) {
             double m = 0, v = 0;
             for (int64_t j = 0; j < cols; ++j) m += x[j];
@@ -123,7 +119,7 @@ TEST_P(RowsTest, Norms) {
           });
       row = 0;
       check(
-          cols, 3, 1e-5, [&](const Rows& r) { rms_norm(r, s, 1e-5f, inverse); },
+          cols, 3, {2e-6, 1e-8}, [&](const Rows& r) { rms_norm(r, s, 1e-5f, inverse); },
           [&](const float* x) {
             double v = 0;
             for (int64_t j = 0; j < cols; ++j) v += double(x[j]) * x[j];
@@ -137,8 +133,7 @@ TEST_P(RowsTest, Norms) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, RowsTest, ::testing::ValuesIn(isas()),
-                         [](const auto& isa) { return std::string(name_of(isa.param)); });
+INSTANTIATE_TEST_SUITE_P(Isa, RowsTest, ::testing::ValuesIn(isas()), name_of_isa);
 
 }  // namespace
 }  // namespace frazil::kernel

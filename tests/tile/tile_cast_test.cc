@@ -61,7 +61,7 @@ void check_cast() {
   TileFn f = cast_fn(ElemOf<From>::value, ElemOf<To>::value);
   ASSERT_NE(f, nullptr);
   const std::vector<From> a = values<From>();
-  std::vector<To> whole(a.size()), part(a.size());
+  auto whole = unwritten<To>(a.size()), part = unwritten<To>(a.size());
   const void* in[] = {a.data()};
   f(whole.data(), in, a.size());
   for (std::size_t begin = 0, n = 1; begin < a.size(); begin += n, n = n % 37 + 1) {

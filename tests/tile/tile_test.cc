@@ -272,7 +272,7 @@ TYPED_TEST(Tile, SelectsUnderEveryMask) {
       for (std::size_t n : {1, 2, 7, 31, 64, 100, 300}) {
         std::vector<std::uint8_t> c(n);
         for (auto& v : c) v = random() & 1;
-        std::vector<T> out(n);
+        auto out = unwritten<T>(n);
         const void* in[] = {c.data(), a.data(), b.data()};
         f(out.data(), in, n);
         for (std::size_t i = 0; i < n; ++i) {
@@ -289,7 +289,7 @@ template <class T>
 void check_position(ScalarOp op, const std::vector<T>& a, const std::vector<T>& b) {
   const std::size_t n = a.size();
   TileFn f = tile_fn(op, ElemOf<T>::value, 0);
-  std::vector<T> whole(n), other(n + 3);
+  auto whole = unwritten<T>(n), other = unwritten<T>(n + 3);
   const void* in[] = {a.data(), b.data()};
   f(whole.data(), in, n);
   auto expect = [&](const T* got, std::size_t from, std::size_t count, const char* how) {
@@ -350,7 +350,7 @@ TYPED_TEST(Tile, EveryIsaGivesTheSame) {
     if (gives_truth(op) || op == ScalarOp::select || tile_fn(op, ElemOf<T>::value, 0) == nullptr) continue;
     std::vector<T> base;
     on_every_isa([&] {
-      std::vector<T> out(a.size());
+      auto out = unwritten<T>(a.size());
       const void* in[] = {a.data(), b.data()};
       tile_fn(op, ElemOf<T>::value, 0)(out.data(), in, a.size());
       if (base.empty()) base = out;

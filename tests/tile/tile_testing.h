@@ -139,6 +139,14 @@ bool same(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
+/// Room for n results, of which none looks as if it was written.
+template <class T>
+std::vector<T> unwritten(std::size_t n) {
+  std::vector<T> r(n);
+  if (n != 0) std::memset(r.data(), 0x55, n * sizeof(T));
+  return r;
+}
+
 /// How far a and b are apart in representable numbers.
 template <class T>
 double distance(T a, T b) {
