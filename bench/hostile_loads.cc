@@ -8,7 +8,7 @@
 #include "bench/child.h"
 #include "exec/executable.h"
 #include "ir/source_bytes.h"
-#include "onnx/hostile_models.h"
+#include "hostile_models.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
 #include "plan/verify_plan.h"

@@ -8,11 +8,11 @@ namespace {
 
 thread_local LoadScope* current_scope = nullptr;
 
-constexpr std::size_t kAnyGraph = std::size_t{256} << 20;  ///< bytes that the graph of the smallest file may take
+constexpr std::size_t kAnyGraph = std::size_t{64} << 20;  ///< bytes that the graph of the smallest file may take
 constexpr std::size_t kPerSourceByte = 1024;
 constexpr std::size_t kUncharged = std::size_t{1} << 20;  ///< small graphs pass memory limits meant for tensors
-constexpr std::uint64_t kAnyRetypings = std::uint64_t{1} << 17;
-constexpr std::uint64_t kRetypingsPerPart = 8;
+constexpr std::uint64_t kAnyRetypings = std::uint64_t{1} << 14;
+constexpr std::uint64_t kRetypingsPerPart = 2;
 
 std::size_t most_bytes(std::size_t source_bytes) {
   constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / kPerSourceByte - kAnyGraph;

@@ -7,6 +7,8 @@
 namespace frazil {
 
 Dim Inference::unbacked(Graph& graph, BlockId block, Bounds bounds) {
+  constexpr std::size_t kBytesOfSymbol = 256;
+  count_graph_bytes(kBytesOfSymbol);
   const Dim d = graph.scope_.unbacked(bounds);
   graph.symbol_blocks_[*graph.scope_.as_symbol(d)] = block;
   return d;

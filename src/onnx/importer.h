@@ -207,7 +207,7 @@ class Importer {
   std::vector<std::string> warnings_;
   std::vector<Frame> frames_;
   std::size_t nodes_ = 0;
-  static constexpr std::size_t kAnyReadAgain = std::size_t{64} << 20, kReadAgainPerByte = 64;
+  static constexpr std::size_t kAnyReadAgain = std::size_t{32} << 20, kReadAgainPerByte = 64;
   std::size_t read_again_ = 0;
   const std::size_t most_read_again_;
 };

@@ -96,8 +96,7 @@ class PlacementFinder {
   /// Of a view that copies: a Concat that appends nothing, a Pad, and what repeats or mirrors.
   bool is_written_view(NodeId id, Value v, bool by_kernels) const {
     const Node& node = graph_.node(id);
-    const auto k = static_cast<std::size_t>(std::ranges::find(node.out, v) - node.out.begin());
-    const ViewMap& map = needs_.views(id)[k];
+    const ViewMap& map = needs_.views(id)[graph_.def(v).index];
     if (map.kind == ViewMap::Kind::reshape) return false;
     if (map.kind == ViewMap::Kind::affine) return !is_view(map) && !(by_kernels && needs_reference(map));
     const Append* append = appends_.of(node.in[static_cast<std::size_t>(map.source)]);
@@ -109,8 +108,7 @@ class PlacementFinder {
 
   /// An If's output that its branches write, or the one result that a region passes on.
   bool is_owned_output(NodeId id, Value v, bool by_kernels) const {
-    const Node& node = graph_.node(id);
-    const auto k = static_cast<std::uint32_t>(std::ranges::find(node.out, v) - node.out.begin());
+    const std::uint32_t k = graph_.def(v).index;
     if (flows_.of(id).gives[k] < 2) return false;
     if (!by_kernels) return true;
     return std::ranges::all_of(flows_.of(id).flow.ops, [&](const FlowOp& op) {
