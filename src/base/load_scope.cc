@@ -12,7 +12,7 @@ constexpr std::size_t kAnyGraph = std::size_t{64} << 20;  ///< bytes that the gr
 constexpr std::size_t kPerSourceByte = 1024;
 constexpr std::size_t kUncharged = std::size_t{1} << 20;  ///< small graphs pass memory limits meant for tensors
 constexpr std::uint64_t kAnyRetypings = std::uint64_t{1} << 14;
-constexpr std::uint64_t kRetypingsPerPart = 2;
+constexpr std::uint64_t kRetypingsPerNode = 8;
 
 std::size_t most_bytes(std::size_t source_bytes) {
   constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / kPerSourceByte - kAnyGraph;
@@ -54,7 +54,7 @@ Status LoadScope::check() {
 }
 
 Status LoadScope::check_retyping() {
-  if (++retyped_ <= kAnyRetypings + kRetypingsPerPart * parts_) return {};
+  if (++retyped_ <= kAnyRetypings + kRetypingsPerNode * nodes_) return {};
   return fail(Code::limit,
               "{}: loops inside each other make it type {} nodes again, more than a graph of this size may", what_,
               retyped_);
@@ -101,6 +101,12 @@ Status check_retyping() { return current_scope == nullptr ? Status() : current_s
 
 void count_graph_bytes(std::size_t bytes) noexcept {
   if (current_scope != nullptr) current_scope->count(bytes);
+}
+
+void count_graph_node(std::size_t bytes) noexcept {
+  if (current_scope == nullptr) return;
+  current_scope->count(bytes);
+  current_scope->count_node();
 }
 
 GraphMemory::GraphMemory() noexcept : before_(current_scope == nullptr ? 0 : current_scope->counted()) {}

@@ -21,7 +21,7 @@ struct LoadBounds {
 /// Holds one load, or the planning of one model, on its thread to `bounds`, while it lives. Inside of a run it also
 /// ends when the run has to.
 ///
-/// Besides the memory limit, a graph may take at most 256 MiB and 1,024 bytes for each byte of its source: functions
+/// Besides the memory limit, a graph may take at most 64 MiB and 1,024 bytes for each byte of its source: functions
 /// are copied into each of their calls, so a small file can stand for a very large graph.
 class LoadScope {
  public:
@@ -37,7 +37,8 @@ class LoadScope {
 
   Status check();
   Status check_retyping();
-  void count(std::size_t bytes) noexcept { counted_ += bytes, ++parts_; }
+  void count(std::size_t bytes) noexcept { counted_ += bytes; }
+  void count_node() noexcept { ++nodes_; }
   void release(std::size_t bytes) noexcept;
   std::size_t counted() const noexcept { return counted_; }
   /// What was done so far, with what scopes inside of it did: nodes that were looked at, and the most bytes of graphs.
@@ -61,7 +62,7 @@ class LoadScope {
   ExecutionLimits limits_;
   const LimitsScope scope_;
   std::size_t counted_ = 0, charged_ = 0;  ///< bytes of graphs
-  std::uint64_t parts_ = 0;                ///< values, nodes and the like that were counted
+  std::uint64_t nodes_ = 0;                ///< that were made
   std::uint64_t retyped_ = 0;
   Work work_;
   struct Cancel {
@@ -80,6 +81,8 @@ Status check_load();
 Status check_retyping();
 /// A part of a graph was made that takes so much memory.
 void count_graph_bytes(std::size_t bytes) noexcept;
+/// The part is a node.
+void count_graph_node(std::size_t bytes) noexcept;
 
 /// The memory of graphs made while it lives, which ends with it, or is kept.
 class GraphMemory {

@@ -79,7 +79,7 @@ namespace {
 
 /// A node without results yet. Trailing absent inputs are dropped.
 Node make_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, BlockId parent, std::string name) {
-  count_graph_bytes(sizeof(Node) + inputs.size() * sizeof(Value) + name.size());
+  count_graph_node(sizeof(Node) + inputs.size() * sizeof(Value) + name.size());
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
   Node node;
   node.op = &op;
