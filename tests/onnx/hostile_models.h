@@ -292,7 +292,7 @@ inline constexpr Family kFamilies[] = {
     {"Ifs inside each other", deep_ifs, 20, 8'000},
     {"Ifs in a row", [](int n) { return wide_ifs(n, false); }, 20, 8'000},
     {"Ifs of different ranks", [](int n) { return wide_ifs(n, true); }, 20, 8'000},
-    {"functions in a chain", [](int n) { return functions(n, 1, false); }, 50, 19'000},
+    {"functions in a chain", [](int n) { return functions(n, 1, false); }, 50, 19'000, false},
     {"functions that double", [](int n) { return functions(n, 2, false); }, 10, 60},
     {"functions that call themselves", [](int n) { return functions(n, 1, true); }, 50, 19'000},
     {"loops inside each other", deep_loops, 20, 6'000, false},
