@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Imports and exports ONNX's cases, and validates the result with ONNX's own checker.
 
-    check_exports.py TOOL [CASES]
+    check_exports.py TOOL [CASES] [--report FILE]
 
 CASES holds folders with a model.onnx each; by default ONNX's node cases, outside of the repository or Debian's. Models
 of newer opsets than the checker's, before or after, and those that it already refuses as they came, are left out.
-Without a Python that has the onnx package, or without cases, nothing is checked, and a line says so.
+Without a Python that has the onnx package, or without cases, nothing is checked: a line says so, the exit status is 77,
+and FILE is a JUnit report of the skipped test.
 """
 
+import argparse
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import xml.sax.saxutils
 
 # Models that the checker rejects incorrectly.
 EXPECTED = {
@@ -27,12 +30,21 @@ FOLDERS = [
 ]
 
 
-def skip(reason):
+SKIPPED = 77  # for ctest: SKIP_RETURN_CODE
+
+
+def skip(reason, report):
     print(f"check_exports.py: nothing was checked: {reason}")
-    sys.exit(0)
+    if report is not None:
+        report.parent.mkdir(parents=True, exist_ok=True)
+        message = xml.sax.saxutils.quoteattr(f"exported models are not checked: {reason}")
+        report.write_text(
+            f'<testsuite name="check_exports"><testcase name="Exports"><skipped message={message}/></testcase></testsuite>\n'
+        )
+    sys.exit(SKIPPED)
 
 
-def with_onnx():
+def with_onnx(report):
     """Restarts in a Python that has the package."""
     try:
         import onnx.defs  # Debian's test data makes a folder `onnx` without code
@@ -44,7 +56,7 @@ def with_onnx():
         known = subprocess.run([python, "-c", "import onnx.defs"], capture_output=True, check=False).returncode == 0
         if known and python != sys.executable:
             os.execv(python, [python, *sys.argv])
-    skip("no Python here has the package onnx")
+    skip("python3-onnx is not installed", report)
 
 
 def newest_opsets(onnx):
@@ -68,12 +80,15 @@ def complaint(onnx, model):
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    onnx = with_onnx()
-    cases = [pathlib.Path(sys.argv[2])] if len(sys.argv) > 2 else [f for f in FOLDERS if f.is_dir()]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tool")
+    parser.add_argument("cases", nargs="?", type=pathlib.Path)
+    parser.add_argument("--report", type=pathlib.Path)
+    given = parser.parse_args()
+    onnx = with_onnx(given.report)
+    cases = [given.cases] if given.cases is not None else [f for f in FOLDERS if f.is_dir()]
     if not cases:
-        skip("ONNX's node cases are not here; set FRAZIL_SHARED")
+        skip("ONNX's node cases are not here; set FRAZIL_SHARED", given.report)
     newest = newest_opsets(onnx)
     checked = left_out = 0
     bad, newer = [], []
@@ -84,7 +99,7 @@ def main():
             if path.parent.name in EXPECTED or not knows(newest, model) or complaint(onnx, model) is not None:
                 left_out += 1
                 continue
-            made = subprocess.run([sys.argv[1], "convert", str(path), out], capture_output=True, text=True, check=False)
+            made = subprocess.run([given.tool, "convert", str(path), out], capture_output=True, text=True, check=False)
             if made.returncode != 0:
                 bad.append((path.parent.name, made.stderr.strip()))
                 continue

@@ -6,10 +6,13 @@ import pathlib
 import re
 import sys
 
-# A definition in src/ops: `FRAZIL_OP(Add, elementwise<2>({"Add", ...`; the group is the operator's name.
-DEFINITION = re.compile(r'\bFRAZIL_OP\(\s*\w+\s*,[^"]*?"([A-Z]\w*)"')
+# A definition in src/ops: `FRAZIL_OP(Add, elementwise<2>({"Add", ...`; the groups are its identifier and its name.
+DEFINITION = re.compile(r'\bFRAZIL_OP\(\s*(\w+)\s*,[^"]*?"([A-Z]\w*)"')
 DEFINED_IN = "src/ops/*"
-MAY_NAME = [DEFINED_IN, "src/onnx/upgrade*", "src/pass/rules*", "src/plan/bind*"]
+MAY_NAME = [DEFINED_IN, "src/onnx/upgrade*", "src/pass/rules*", "src/pass/batch_*", "src/plan/bind*"]
+# `ops::Add`, and what would let a file leave `ops::` out.
+USE = re.compile(r"\bops\s*::\s*(\w+)")
+OPENING = re.compile(r"\busing\s+namespace\s+(?:frazil\s*::\s*)?ops\b|\bnamespace\s+(?:frazil\s*::\s*)?ops\b")
 
 # Comments first, so that quotes inside them are ignored.
 TOKEN = re.compile(
@@ -21,7 +24,20 @@ def strings(text):
     """Each string literal with its line."""
     for token in TOKEN.finditer(text):
         if token[1] is not None:
-            yield token[1], text.count("\n", 0, token.start()) + 1
+            yield token[1], line_of(text, token)
+
+
+def identifiers(text):
+    """Each identifier that is used of namespace ops with its line, and the line where that is opened."""
+    code = TOKEN.sub(lambda token: re.sub(r"[^\n]", " ", token[0]), text)
+    for use in USE.finditer(code):
+        yield use[1], line_of(code, use)
+    for opening in OPENING.finditer(code):
+        yield None, line_of(code, opening)
+
+
+def line_of(text, match):
+    return text.count("\n", 0, match.start()) + 1
 
 
 def main():
@@ -32,7 +48,8 @@ def main():
         if path.suffix in (".h", ".cc", ".inc")
     }
     definitions = [text for path, text in files.items() if fnmatch.fnmatch(path, DEFINED_IN)]
-    names = {name for text in definitions for name in DEFINITION.findall(text)}
+    defined = [pair for text in definitions for pair in DEFINITION.findall(text)]
+    variables, names = {pair[0] for pair in defined}, {pair[1] for pair in defined}
     if definitions and not names:
         print(f"{DEFINED_IN}: no definition found; DEFINITION in {__file__} no longer matches them")
         return 1
@@ -43,6 +60,10 @@ def main():
         for string, line in strings(text):
             if string in names:
                 print(f'{path}:{line}: names the operator "{string}"')
+                faults += 1
+        for name, line in identifiers(text):
+            if name is None or name in variables:
+                print(f"{path}:{line}: " + ("opens namespace ops" if name is None else f"names ops::{name}"))
                 faults += 1
     return 1 if faults else 0
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs missing Debian packages: for building and running; with --test also for testing pages in a browser and the
-# service with other clients and Redis, with --demo also for what `make demo-serve` starts, with --bench also for
+# Installs missing Debian packages: for building and running; with --test also for testing pages in a browser, the service
+# with other clients and Redis, and exported models with ONNX's checker, with --demo also for what `make demo-serve` starts, with --bench also for
 # comparing, with --dev also for linting and profiling, with --arm64 also for compiling and testing for 64-bit ARM.
 set -euo pipefail
 
@@ -12,12 +12,12 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
   python3-dev python3-numpy python3-greenlet python3-pytest python3-pip python3-venv pybind11-dev
 )
-test_packages=(chromium chromium-driver redis-server python3-grpcio python3-protobuf)
+test_packages=(chromium chromium-driver redis-server python3-grpcio python3-protobuf python3-onnx)
 demo_packages=(haproxy)
 bench_packages=(libdnnl-dev python3-torch libtorch-dev libopenblas-pthread-dev)
 dev_packages=(
   libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
-  python3-sklearn python3-onnx mypy
+  python3-sklearn mypy
 )
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # A Node.js from another source includes npm, and Debian's npm conflicts with it.
