@@ -1,12 +1,11 @@
 #include "bench/frazil_runner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 #include <utility>
 
 #include "base/knobs.h"
-#include "exec/compile_thread.h"
+#include "exec/settle.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
 
@@ -69,14 +68,12 @@ void FrazilRunner::run() {
 }
 
 void FrazilRunner::settle() {
-  using Clock = std::chrono::steady_clock;
   if (session_.executable().options().tier != frazil::exec::Tier::adaptive) return;
-  for (int round = 0; round < 3; ++round) {
-    const auto end = Clock::now() + std::chrono::milliseconds(10);
-    do run();
-    while (Clock::now() < end);
-    frazil::exec::CompileThread::instance().wait_until_idle();
-  }
+  const frazil::Status status = frazil::exec::settle([this] {
+    run();
+    return frazil::Status();
+  });
+  if (!status) raise(status.error());
 }
 
 void FrazilRunner::step(std::size_t n) {
