@@ -132,9 +132,9 @@ Result<Dim> broadcast_dim(InferCx& cx, Dim a, Dim b) {
   FRAZIL_TRY(const Shape shape, cx.broadcast({a}, {b}));
   Scope& s = cx.scope();
   if (a == Dim(1) || b == Dim(1) || s.equal(a, b) == Proof::yes) return shape[0];
-  // a is 1, b is 1 or they are equal.
-  const Dim either = s.mul(s.sub(a, 1), s.sub(b, 1));
-  FRAZIL_CHECK(cx.require_equal(s.mul(either, a), s.mul(either, b), "extents broadcast"));
+  // Where one is 1, it counts as the other one: a message shows two extents that do not broadcast as they are.
+  const auto unless_one = [&](Dim d, Dim other) { return s.add(d, s.mul(same_number(s, d, 1), s.sub(other, d))); };
+  FRAZIL_CHECK(cx.require_equal(unless_one(a, b), unless_one(b, a), "extents broadcast"));
   return shape[0];
 }
 
