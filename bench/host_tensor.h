@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,11 +78,21 @@ inline std::size_t element_count(const Dims& dims) {
   return count;
 }
 
+/// Memory at multiples of a cache line, as both sides allocate theirs.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, kLine); }
+  bool operator==(const LineAllocator&) const = default;
+};
+
 /// A dense row-major tensor that owns its bytes: data.size() == element_count(dims) * elem_size(elem).
 struct HostTensor {
   Elem elem = Elem::none;
   Dims dims;
-  std::vector<std::byte> data;
+  std::vector<std::byte, LineAllocator<std::byte>> data;
 
   HostTensor() = default;
   HostTensor(Elem type, Dims extents) : elem(type), dims(std::move(extents)), data(size() * elem_size(elem)) {}

@@ -3,11 +3,13 @@
 //   kernels [--rounds N] [--json FILE] [NAME...]
 //
 // A product is the kernel's call with a packed B; a convolution is a run of a graph of one node between
-// transpositions that cancel. Both sides have all operands in the layouts that suit them, and converting them is not
-// part of their time.
-// "of peak" is the share of fma_peak(), measured before each row. Rows "nbits" are products with weights of 4 bits in
-// memory: there, rates are GB/s of these and their scales, and those of a loop that reads them and does no more. Exits
-// with 1 when results differ. Pin the process to a core.
+// transpositions that cancel. Both sides have all operands in the layouts that suit them, at multiples of a cache line,
+// and converting them is not part of their time. Weights of rows that stand for a layer of a model are out of the
+// caches, as there: runs take turns on copies of them that are together larger than the caches. (Weights of
+// convolutions below 1 MiB are not: a copy of these has a result beside it that is larger.) "of peak" is the share of
+// fma_peak(), measured before each row. Rows "nbits" are products with weights of 4 bits in memory: there, rates are
+// GB/s of these and their scales, and those of a loop that reads them and does no more. Exits with 1 when results
+// differ. Pin the process to a core.
 
 #include <algorithm>
 #include <cstdio>
@@ -21,6 +23,7 @@
 
 #include <dnnl.hpp>
 #include <omp.h>
+#include <unistd.h>
 
 #include "base/float.h"
 #include "bench/agree.h"
@@ -48,6 +51,8 @@ struct Product {
   bool bytes = false;  ///< u8 * i8, summed in 32 bits; else f32
   bool half = false;   ///< bf16
   double operations() const { return 2.0 * static_cast<double>(m * n * k); }
+  /// Cubes are no layer of a model.
+  bool of_model() const { return n != k || m != n; }
 };
 constexpr Product kProducts[] = {
     {"1024x1024x1024", 1024, 1024, 1024},
@@ -140,6 +145,13 @@ HostTensor half_numbers(Dims dims, const char* name) {
 
 Elem result_elem(const Product& p) { return p.bytes ? Elem::i32 : p.half ? Elem::bf16 : Elem::f32; }
 
+/// So many copies of weights are together larger than the caches.
+std::size_t copies_of(std::size_t bytes) {
+  constexpr std::size_t kLeastBytes = std::size_t{64} << 20U, kMostBytes = std::size_t{512} << 20U;
+  const auto cache = static_cast<std::size_t>(std::max(0L, ::sysconf(_SC_LEVEL3_CACHE_SIZE)));
+  return std::clamp(2 * cache, kLeastBytes, kMostBytes) / bytes + 1;
+}
+
 struct AlignedFree {
   void operator()(void* p) const { std::free(p); }
 };
@@ -150,17 +162,21 @@ Aligned aligned(std::size_t bytes) { return Aligned(std::aligned_alloc(64, (byte
 class OurProduct : public Runner {
  public:
   OurProduct(const Product& p, const HostTensor& a, const HostTensor& b)
-      : kernel_(kernel_for(p)), a_(aligned(a.data.size())), c_(result_elem(p), {p.m, p.n}) {
-    std::ranges::copy(a.data, static_cast<std::byte*>(a_.get()));
-    call_ = {.m = p.m, .n = p.n, .k = p.k, .a = a_.get(), .a_row = p.k, .b = b.data.data(), .b_row = p.n};
-    packed_ = aligned(kernel_->packed_b_bytes(p.k, p.n));
-    kernel_->pack_b(call_, packed_.get());
-    call_.packed_b = packed_.get();
+      : kernel_(kernel_for(p)), c_(result_elem(p), {p.m, p.n}) {
+    call_ = {.m = p.m, .n = p.n, .k = p.k, .a = a.data.data(), .a_row = p.k, .b = b.data.data(), .b_row = p.n};
+    packed_.resize(p.of_model() ? copies_of(b.data.size()) : 1);
+    for (Aligned& packed : packed_) {
+      packed = aligned(kernel_->packed_b_bytes(p.k, p.n));
+      kernel_->pack_b(call_, packed.get());
+    }
     call_.c = c_.data.data();
     call_.c_row = p.n;
     scratch_ = aligned(kernel_->scratch_bytes(p.m, p.n, p.k));
   }
-  void run() override { kernel_->rows(call_, 0, call_.m, scratch_.get()); }
+  void run() override {
+    call_.packed_b = packed_[next_++ % packed_.size()].get();
+    kernel_->rows(call_, 0, call_.m, scratch_.get());
+  }
   const HostTensor& result() const { return c_; }
 
  private:
@@ -172,7 +188,9 @@ class OurProduct : public Runner {
   }
 
   const frazil::kernel::GemmKernel* kernel_;
-  Aligned a_, packed_, scratch_;
+  Aligned scratch_;
+  std::vector<Aligned> packed_;  ///< copies
+  std::size_t next_ = 0;
   HostTensor c_;
   frazil::kernel::GemmCall call_;
 };
@@ -186,15 +204,16 @@ class TheirRunner : public Runner {
       : engine_(std::move(engine)), stream_(engine_), primitive_(std::move(primitive)), wanted_(std::move(wanted)) {}
 
   void give(int argument, const HostTensor& tensor, Layout layout) {
-    memory plain(desc(tensor.dims, layout, type_of(tensor.elem)), engine_);
-    std::ranges::copy(tensor.data, static_cast<std::byte*>(plain.get_data_handle()));
-    memory own(wanted_(argument), engine_);
-    dnnl::reorder(plain, own).execute(stream_, plain, own);
-    stream_.wait();
-    operands_.insert_or_assign(argument, own);
+    operands_.insert_or_assign(argument, operand(argument, tensor, layout));
+  }
+  /// Copies, of which each run takes the next one.
+  void give_weights(const HostTensor& tensor, Layout layout, std::size_t copies) {
+    weights_.clear();
+    for (std::size_t i = 0; i < copies; ++i) weights_.push_back(operand(DNNL_ARG_WEIGHTS, tensor, layout));
   }
   void make_result() { operands_.insert_or_assign(DNNL_ARG_DST, memory(wanted_(DNNL_ARG_DST), engine_)); }
   void run() override {
+    if (!weights_.empty()) operands_[DNNL_ARG_WEIGHTS] = weights_[next_++ % weights_.size()];
     primitive_.execute(stream_, operands_);
     stream_.wait();
   }
@@ -220,11 +239,22 @@ class TheirRunner : public Runner {
   }
 
  private:
+  memory operand(int argument, const HostTensor& tensor, Layout layout) {
+    memory plain(desc(tensor.dims, layout, type_of(tensor.elem)), engine_);
+    std::ranges::copy(tensor.data, static_cast<std::byte*>(plain.get_data_handle()));
+    memory own(wanted_(argument), engine_);
+    dnnl::reorder(plain, own).execute(stream_, plain, own);
+    stream_.wait();
+    return own;
+  }
+
   dnnl::engine engine_;
   dnnl::stream stream_;
   dnnl::primitive primitive_;
   Descriptor wanted_;
   std::unordered_map<int, memory> operands_;
+  std::vector<memory> weights_;
+  std::size_t next_ = 0;
 };
 
 template <class PrimitiveDescriptor>
@@ -242,7 +272,7 @@ TheirRunner their_product(const dnnl::engine& engine, const Product& p, const Ho
   const dnnl::matmul::primitive_desc primitive({desc(a.dims, Layout::ab, a.elem), weights, result}, engine);
   TheirRunner runner(engine, dnnl::matmul(primitive), layouts_of(primitive));
   runner.give(DNNL_ARG_SRC, a, Layout::ab);
-  runner.give(DNNL_ARG_WEIGHTS, b, Layout::ab);
+  runner.give_weights(b, Layout::ab, p.of_model() ? copies_of(b.data.size()) : 1);
   runner.make_result();
   return runner;
 }
@@ -274,6 +304,23 @@ TheirRunner their_convolution(const dnnl::engine& engine, const Convolution& c, 
   runner.give(DNNL_ARG_WEIGHTS, w, Layout::oihw);
   runner.make_result();
   return runner;
+}
+
+/// Runners that take turns.
+class Rotating : public Runner {
+ public:
+  void add(std::unique_ptr<Runner> runner) { runners_.push_back(std::move(runner)); }
+  void run() override { runners_[next_++ % runners_.size()]->run(); }
+
+ private:
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::size_t next_ = 0;
+};
+
+/// How many copies of a convolution are timed.
+std::size_t copies_of_convolution(const HostTensor& weights) {
+  constexpr std::size_t kLeastBytes = std::size_t{1} << 20U;
+  return weights.data.size() < kLeastBytes ? 1 : copies_of(weights.data.size());
 }
 
 class Table {
@@ -337,13 +384,21 @@ void add_convolution(const dnnl::engine& engine, const Convolution& c, bool half
   image.dims = {1, c.from, c.size, c.size};
   const std::string path = folder + "/" + c.name + ".onnx";
   write_convolution(path, c, w);
-  FrazilRunner ours(load_frazil(path), NamedTensors{{"x", x}});
-  TheirRunner theirs = their_convolution(engine, c, image, w);
-  ours.run();
-  theirs.run();
-  HostTensor result = theirs.result({1, c.to, c.out(), c.out()}, Layout::nhwc, x.elem);
+  FrazilRunner first(load_frazil(path), NamedTensors{{"x", x}});
+  TheirRunner their_first = their_convolution(engine, c, image, w);
+  first.settle();
+  first.run();
+  their_first.run();
+  HostTensor result = their_first.result({1, c.to, c.out(), c.out()}, Layout::nhwc, x.elem);
   result.dims = {1, c.out(), c.out(), c.to};
-  table.add(c.name, c.operations(), ours, theirs, disagreement(ours.outputs(), {std::move(result)}));
+  Rotating ours, theirs;
+  for (std::size_t i = copies_of_convolution(w); i > 0; --i) {
+    auto copy = std::make_unique<FrazilRunner>(load_frazil(path), NamedTensors{{"x", x}});
+    copy->settle();
+    ours.add(std::move(copy));
+    theirs.add(std::make_unique<TheirRunner>(their_convolution(engine, c, image, w)));
+  }
+  table.add(c.name, c.operations(), ours, theirs, disagreement(first.outputs(), {std::move(result)}));
   std::remove(path.c_str());
 }
 
