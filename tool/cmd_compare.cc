@@ -75,7 +75,11 @@ std::string place_of(const debug::Difference& d) {
 }
 
 Json json_of(const Comparison& c) {
-  Json json{{"compared", c.compared}, {"differ", c.apart}, {"only_a", c.only_a}, {"only_b", c.only_b}};
+  Json json{{"compared", c.compared},
+            {"differ", c.apart},
+            {"only_a", c.only_a},
+            {"only_b", c.only_b},
+            {"inconclusive", c.inconclusive()}};
   if (c.first) {
     json["first"] = {{"value", c.first->name},
                      {"node", c.first->node},
@@ -92,8 +96,9 @@ int tell(const Comparison& c, bool json) {
     print_line(fmt::format("{} values compared, {} differ; {} only in A, {} only in B", c.compared, c.apart, c.only_a,
                            c.only_b));
     if (c.first) print_line(fmt::format("first: {}: {}", one_line(place_of(*c.first)), one_line(c.first->what)));
+    if (c.inconclusive()) print_line("inconclusive: most values of A and of B have no counterpart of the same name");
   }
-  return c.first ? kFailed : kDone;
+  return c.first || c.inconclusive() ? kFailed : kDone;
 }
 
 /// A side that fails differs from one that does not; where both fail alike, that is the fault.
@@ -194,6 +199,7 @@ void add_compare(CLI::App& app, Action& action) {
                     "Measure A dynamic (tier 0), hybrid (auto) and static (compiled beforehand) instead");
   command->add_option("--plot", options->plot, "With --ways: an SVG file of each request's time")->type_name("FILE");
   command->footer(
+      "Ends with 1 when a value differs, and when most values of both sides have no counterpart.\n"
       "Examples:\n"
       "  frazil compare model.onnx --input x=1x64\n"
       "  frazil compare model.onnx --numerics-a default --numerics-b strict --tier-b 0 --input x=1x64\n"

@@ -15,7 +15,8 @@
 namespace frazil::api {
 
 /// Runs a model step by step, fused kernels and all, and stops where values are made: see docs/debugging.md. The run
-/// has a thread of its own, which waits while it is stopped. Not thread-safe, except cancel().
+/// has a thread of its own, which waits while it is stopped. Not thread-safe, except cancel(). A call on a debugger
+/// that was moved from throws Code::bad_input.
 ///
 ///   Debugger debugger(model);
 ///   debugger.add_breakpoint("nan");
@@ -78,6 +79,7 @@ class Debugger {
 
  private:
   struct Impl;
+  Impl& impl() const;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -89,7 +91,10 @@ struct CompareOptions {
 };
 struct Divergence {
   std::size_t compared = 0, differ = 0;  ///< values that both runs made
-  std::string value, node, what;         ///< the first that differs; empty: none
+  std::size_t only_a = 0, only_b = 0;    ///< names of values that one run made
+  /// Too few values had a counterpart for a result: less than half of those of the side that has fewer.
+  bool inconclusive = false;
+  std::string value, node, what;  ///< the first that differs; empty: none
   std::vector<std::int64_t> iterations;
 };
 /// Runs both models, which may be the same, and compares values of the same name. Throws what a run throws.

@@ -97,7 +97,7 @@ Comparison compare(const Recording& a, const Recording& b, const Closeness& clos
   const ByName of_a = by_name(a), of_b = by_name(b);
   std::map<std::string_view, std::size_t> seen;
   for (const auto& [name, made] : of_b) comparison.only_b += !of_a.contains(name);
-  for (const auto& [name, made] : of_a) comparison.only_a += !of_b.contains(name);
+  for (const auto& [name, made] : of_a) ++(of_b.contains(name) ? comparison.both : comparison.only_a);
   for (const auto& made : a.values) {
     const std::size_t k = seen[made.name]++, count = of_a.at(made.name).size();
     const auto others = of_b.find(made.name);

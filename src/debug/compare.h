@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -42,9 +43,11 @@ struct Difference {
 };
 
 struct Comparison {
-  std::optional<Difference> first;      ///< in the order of `a`
-  std::size_t compared = 0, apart = 0;  ///< values that both have, and those of them that differ
-  std::size_t only_a = 0, only_b = 0;   ///< names that one of them has
+  std::optional<Difference> first;               ///< in the order of `a`
+  std::size_t compared = 0, apart = 0;           ///< values that both have, and those of them that differ
+  std::size_t both = 0, only_a = 0, only_b = 0;  ///< names that both or one of them have
+  /// Too few values have a counterpart for a result: less than half of those of the side that has fewer.
+  bool inconclusive() const { return both == 0 || both < std::min(only_a, only_b); }
 };
 
 /// Compares values of the same name, the k-th with the k-th; where one has made a value more often than the other (a

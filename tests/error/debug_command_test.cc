@@ -1,3 +1,4 @@
+#include <frazil/frazil.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -101,6 +102,28 @@ TEST_F(DebugCommand, CompareNamesTheFirstValueThatDiffers) {
                                 "--of-largest", "0", "--tier-a", "0", "--tier-b", "ref"});
   EXPECT_EQ(ended.exit, 1) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("first: node '"));
+}
+
+/// A chain of five values and an output.
+std::string chain(const std::string& prefix) {
+  std::string text = "graph g(%x: f32[2]) { %" + prefix + "0 = Neg(%x) ";
+  for (int i = 1; i < 5; ++i)
+    text += fmt::format("%{0}{1} = {3}(%{0}{2}) ", prefix, i, i - 1, i % 2 == 0 ? "Neg" : "Exp");
+  return text + "%y = Abs(%" + prefix + "4) return y = %y }";
+}
+
+/// Models that have only the input and the result in common are not the same because these agree.
+TEST_F(DebugCommand, CompareOfFewValuesIsInconclusive) {
+  const std::string a = folder / "a.onnx", b = folder / "b.onnx";
+  api::Model::from_text(chain("a")).save(a);
+  api::Model::from_text(chain("b")).save(b);
+  const Ended same = run_tool({"compare", a, a, "--input", "x=2", "--json"});
+  EXPECT_EQ(same.exit, 0) << same.out << same.err;
+  EXPECT_EQ(json::parse(same.out)["inconclusive"], false);
+  const Ended other = run_tool({"compare", a, b, "--input", "x=2"});
+  EXPECT_EQ(other.exit, 1) << other.out << other.err;
+  EXPECT_THAT(other.out, HasSubstr(" 0 differ"));
+  EXPECT_THAT(other.out, HasSubstr("inconclusive: most values"));
 }
 
 TEST_F(DebugCommand, CompareWithStoredValues) {
