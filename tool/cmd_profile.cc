@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "exec/settle.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/machine.h"
@@ -37,8 +38,12 @@ class Profiling {
   Profiling(const Profiling&) = delete;
   Profiling& operator=(const Profiling&) = delete;
 
-  /// The first passes make plans, which takes time.
+  /// The first passes make plans, which takes time, and compiled code takes the place of other code.
   Status warm_up(std::uint64_t passes) {
+    FRAZIL_CHECK(exec::settle([this]() -> Status {
+      FRAZIL_TRY([[maybe_unused]] const double seconds, run_all(session_, requests_));
+      return {};
+    }));
     for (std::uint64_t i = 0; i <= passes; ++i) {
       if (const auto seconds = watched(); !seconds) return std::unexpected(seconds.error());
     }
@@ -46,7 +51,7 @@ class Profiling {
     return {};
   }
 
-  /// Alternates passes without and with the recorder.
+  /// Alternates passes as requests run, passes step by step, and passes step by step with the recorder.
   Status measure(const std::optional<std::uint64_t>& runs) {
     Progress progress;
     const double end = now() + kDefaultSeconds;
@@ -55,10 +60,10 @@ class Profiling {
       if (!runs && on_.size() >= kFewestRuns && now() >= end) break;
       progress.show(fmt::format("run {}", on_.size() + 1));
       const bool first = on_.size() % 2 == 0;
-      if (first) FRAZIL_CHECK(time_alone());
+      if (first) FRAZIL_CHECK(time_without());
       FRAZIL_TRY(const double seconds, watched());
       on_.push_back(seconds);
-      if (!first) FRAZIL_CHECK(time_alone());
+      if (!first) FRAZIL_CHECK(time_without());
     }
     return {};
   }
@@ -66,9 +71,10 @@ class Profiling {
   Profile result() const {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < on_.size(); ++i) ratios.push_back(on_[i] / off_[i]);
-    Profile profile = summarise(recorder_, {median(off_) * 1e3, median(on_) * 1e3, median(std::move(ratios))});
+    Profile profile =
+        summarise(recorder_, {median(alone_) * 1e3, median(off_) * 1e3, median(on_) * 1e3, median(std::move(ratios))});
     profile.counters = counters_.read();
-    for (auto& reading : profile.counters) reading.value /= static_cast<double>(off_.size());
+    for (auto& reading : profile.counters) reading.value /= static_cast<double>(alone_.size());
     profile.counters_missing = counters_.missing();
     return profile;
   }
@@ -81,21 +87,25 @@ class Profiling {
     recorder_.end_pass();
     return seconds;
   }
-  Status time_alone() {
+  Status time_without() {
     session_.set_observer(nullptr);
     counters_.start();
-    const auto seconds = run_all(session_, requests_);
+    const auto alone = run_all(session_, requests_);
     counters_.stop();
-    if (!seconds) return std::unexpected(seconds.error());
-    off_.push_back(*seconds);
+    if (!alone) return std::unexpected(alone.error());
+    alone_.push_back(*alone);
+    session_.set_observer(&nobody_);
+    FRAZIL_TRY(const double stepwise, run_all(session_, requests_));
+    off_.push_back(stepwise);
     return {};
   }
 
   Session& session_;
   Requests& requests_;
   Recorder recorder_;
+  exec::Observer nobody_;  ///< that there is one makes a session run step by step
   PerfCounters counters_;
-  std::vector<double> off_, on_;
+  std::vector<double> alone_, off_, on_;
 };
 
 Status check(const ProfileOptions& options) {
@@ -182,8 +192,9 @@ void add_profile(CLI::App& app, Action& action) {
       ->capture_default_str();
   add_common(*command, options->common);
   command->footer(
-      "Alternates runs with and without profiling, for a second unless --runs is given, and reports the cost of\n"
-      "profiling itself. FLOPs and bytes come from the operators' definitions; see docs/profiling.md.\n"
+      "Profiled runs execute step by step on one thread, without the code that is compiled for whole plans. Runs with\n"
+      "and without profiling, and as requests run, alternate for a second unless --runs is given. FLOPs and bytes come "
+      "from the operators' definitions; see docs/profiling.md.\n"
       "Examples:\n"
       "  frazil profile mnist.onnx --input Input3=1x1x28x28\n"
       "  frazil profile vad.onnx --input sr==16000 --carry stateN=state --stream chunks.jsonl --trace vad.json");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "kernel/measure_tuning.h"
@@ -100,6 +101,10 @@ Result<int> tune(const TuneOptions& options) {
   const std::string path = options.output.empty() ? kernel::tuning_path(key) : options.output;
   if (path.empty()) {
     return fail(Code::bad_input, "neither XDG_CACHE_HOME nor HOME names a folder for the table; use --output FILE");
+  }
+  const auto folder = std::filesystem::path(options.output).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    return fail(Code::bad_input, "--output {}: there is no folder '{}'", path, folder.string());
   }
   const kernel::MeasuredTuning measured = kernel::measure_tuning();
   std::vector<ModelTimes> models;

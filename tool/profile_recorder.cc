@@ -68,7 +68,7 @@ void FlowTotals::add(const FlowTotals& more) {
   entries += more.entries, iterations += more.iterations;
   yes += more.yes, no += more.no;
   ticks += more.ticks, inner += more.inner;
-  events += more.events, own_events += more.own_events;
+  own_events += more.own_events;
 }
 
 PlanProfile::PlanProfile(const Plan& of)
@@ -165,7 +165,6 @@ std::size_t Recorder::keep(TraceEvent event) {
 void Recorder::count_event() {
   ++told_;
   if (open_.empty()) return;
-  ++open_.back().events;
   ++open_.back().own_events;
 }
 
@@ -227,12 +226,8 @@ void Recorder::close() {
   FlowTotals& totals = now_->flows[closed.span];
   totals.ticks += took;
   totals.inner += closed.inner;
-  totals.events += closed.events;
   totals.own_events += closed.own_events;
-  if (!open_.empty()) {
-    open_.back().inner += took;
-    open_.back().events += closed.events;
-  }
+  if (!open_.empty()) open_.back().inner += took;
   if (closed.event != kNoEvent) {
     events_[closed.event].end = last_;
     events_[closed.event].number = closed.iterations;

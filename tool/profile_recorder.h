@@ -32,8 +32,8 @@ struct FlowTotals {
   std::uint64_t entries = 0, iterations = 0;
   std::uint64_t yes = 0, no = 0;  ///< If: count per branch; Loop: count per condition value
   std::uint64_t ticks = 0;
-  std::uint64_t inner = 0;                   ///< ticks in steps and regions inside
-  std::uint64_t events = 0, own_events = 0;  ///< events received meanwhile; own_events excludes regions inside
+  std::uint64_t inner = 0;       ///< ticks in steps and regions inside
+  std::uint64_t own_events = 0;  ///< events received meanwhile, without those of regions inside
   void add(const FlowTotals& more);
 };
 
@@ -108,7 +108,7 @@ class Recorder : public exec::Observer {
     std::uint32_t span;
     std::uint64_t begin, inner = 0;
     std::uint64_t iterations = 0;
-    std::uint64_t events = 0, own_events = 0;
+    std::uint64_t own_events = 0;
     std::size_t event, iteration_event;
   };
   static constexpr std::size_t kMostKept = 32;

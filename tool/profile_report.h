@@ -24,12 +24,16 @@ struct FlowRow {
   std::string node, op;
   bool loop = false;
   FlowTotals totals;
+  double self_ns = 0;   ///< outside of the steps and regions inside
+  double total_ns = 0;  ///< self_ns and the times of the steps and regions inside
 };
 
-/// The cost of profiling: passes without and with it, alternating.
+/// The cost of profiling: passes of each kind, alternating. Medians.
 struct Overhead {
-  double off_ms = 0, on_ms = 0;  ///< medians
-  double ratio = 1;              ///< median of on / off over the pairs
+  double alone_ms = 0;  ///< as requests run: with the code of whole plans and on all threads
+  double off_ms = 0;    ///< step by step on one thread, without profiling
+  double on_ms = 0;     ///< the same with profiling
+  double ratio = 1;     ///< median of on / off over the pairs
 };
 
 struct Profile {
@@ -39,7 +43,8 @@ struct Profile {
   std::uint64_t recorded = 0, requests = 0, shape_changes = 0, plans = 0;
   std::uint64_t told = 0;  ///< number of events in them
   double request_ns = 0, step_ns = 0;
-  double own_ns = 0;  ///< time of profiling within the requests
+  double flow_ns = 0;  ///< of control flow outside of steps
+  double own_ns = 0;   ///< time of profiling within the requests
   double ns_per_tick = 1;
   double ns_per_event = 0;  ///< time of profiling outside of steps
   Overhead overhead;

@@ -32,7 +32,8 @@ struct ValueEvent {
 };
 
 /// Receives the events of a session, in order, on the session's thread. Functions must not throw and must not call the
-/// session, except cancel(). The reference tier sends events of values only.
+/// session, except cancel(). The reference tier sends events of values only. A session with an observer runs step by
+/// step: without the machine code of whole plans, and on one thread. Results have the same bits.
 class Observer {
  public:
   virtual ~Observer() = default;

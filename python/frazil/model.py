@@ -66,7 +66,10 @@ class Model(_frazil.Model):
         return found
 
     def profile(self, inputs: Mapping[str, Any], *, runs: int = 20, warmup: int = 2, **options: Any) -> Profile:
-        """Time by node: a table, as text and in notebooks. `frazil profile` tells more."""
+        """Time by node: a table, as text and in notebooks. `frazil profile` tells more.
+
+        Runs that are observed go step by step on one thread, without machine code of whole plans.
+        """
         seconds, rows = _frazil.profile(self._handle, self._options(options), inputs, warmup, runs)
         return Profile(self.name, runs, seconds, rows)
 

@@ -134,11 +134,11 @@ std::string tuning_path(const TuningKey& key) {
 }
 
 Status save_tuning(const std::string& path, const Tuning& tuning, const TuningKey& key) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::filesystem::path folder = user_cache_folder();
   const std::string text = tuning_text(tuning, key);
   const mode_t before = umask(077);
   std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (path == tuning_path(key)) std::filesystem::create_directories(folder, error);
   Status written = error ? fail(Code::bad_input, "{}: {}", folder.string(), error.message())
                          : write_file(path, std::as_bytes(std::span(text)));
   umask(before);

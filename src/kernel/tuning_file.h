@@ -25,8 +25,8 @@ Result<Tuning> parse_tuning(std::string_view text, const TuningKey& key);
 
 /// The user's own file for a key: in $XDG_CACHE_HOME/frazil, or ~/.cache/frazil. Empty where there is neither.
 std::string tuning_path(const TuningKey& key);
-/// Writes a file that only the user may read, and makes its folder. Errors name the file. Sets the process's umask
-/// meanwhile: for programs of one thread.
+/// Writes a file that only the user may read. Makes the folder of the user's own file, and no other one. Errors name
+/// the file. Sets the process's umask meanwhile: for programs of one thread.
 Status save_tuning(const std::string& path, const Tuning& tuning, const TuningKey& key);
 
 /// Installs for current_isa() what the knob FRAZIL_TUNING says: a file, "off", or empty for the user's own. A bad file

@@ -172,7 +172,7 @@ TEST_F(Command, ConvertTellsWhatItCannotWrite) {
 
 TEST_F(Command, TuneSavesATableThatRunsUse) {
   const TempFolder folder;
-  const std::string table = folder / "deep/table";
+  const std::string table = folder / "table";
   const Ended ended = run_tool({"tune", digits(), "--output", table, "--json"});
   ASSERT_EQ(ended.exit, 0) << ended.err;
   const json result = json::parse(ended.out);
@@ -188,6 +188,15 @@ TEST_F(Command, TuneSavesATableThatRunsUse) {
   const Ended damaged = run_tool(run, {"FRAZIL_TUNING=" + table});
   EXPECT_EQ(damaged.exit, 2);
   EXPECT_THAT(damaged.err, HasSubstr("FRAZIL_TUNING: " + table + ": it is cut off"));
+}
+
+/// Before it measures anything.
+TEST_F(Command, TuneMakesNoFolder) {
+  const TempFolder folder;
+  const Ended ended = run_tool({"tune", "--output", folder / "none/table"});
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_THAT(ended.err, HasSubstr("there is no folder '" + (folder / "none").string() + "'"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "none"));
 }
 
 TEST_F(Command, TuneNamesAModelThatItCannotRead) {

@@ -96,11 +96,32 @@ TEST_F(Profiler, TellsWhatNodesCost) {
   EXPECT_GT(result["overhead"]["on_ms"], 0);
 }
 
+/// Parts add up to the whole on every tier: what rounding of the text form leaves apart is a thousandth.
+TEST_F(Profiler, PartsAddUp) {
+  for (const char* tier : {"0", "1", "2", "auto"}) {
+    const json result = json::parse(profile({"--json", "--tier", tier}).out);
+    const auto sum = [](const json& rows) {
+      double us = 0;
+      for (const json& r : rows) us += r["us"].get<double>();
+      return us;
+    };
+    const double total = result["total_us"], groups = sum(result["groups"]), nodes = sum(result["nodes"]);
+    EXPECT_NEAR(nodes, groups, groups / 1000) << tier;
+    EXPECT_NEAR(groups + result["between_steps_us"].get<double>(), total, total / 1000) << tier;
+    // What is not in the loop is a copy of its first values, at most.
+    const json loop = row(result["control_flow"], "count"), choice = row(result["control_flow"], "choice");
+    const double product = row(result["nodes"], "product")["us"], inside = loop["self_us"];
+    EXPECT_GE(loop["total_us"], (inside + product + choice["total_us"].get<double>()) * 0.999) << tier;
+    EXPECT_LE(loop["total_us"], total * 1.001) << tier;
+    EXPECT_GT(result["overhead"]["alone_ms"], 0) << tier;
+  }
+}
+
 TEST_F(Profiler, PrintsTables) {
   const Ended ended = profile({});
   ASSERT_EQ(ended.exit, 0) << ended.err;
   for (const char* part : {"MatMul [matmul]", "between steps", "control flow, per pass", "count  Loop", "choice  If",
-                           "machine: ", "counters", "without profiling"}) {
+                           "machine: ", "counters", "without profiling", "step by step on one thread"}) {
     EXPECT_THAT(ended.out, HasSubstr(part));
   }
 }
