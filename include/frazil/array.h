@@ -85,7 +85,7 @@ class Array {
   static Array borrow(Dtype dtype, Sizes sizes, std::span<const std::byte> bytes,
                       std::shared_ptr<const void> keep_alive = nullptr);
   static Array sequence(const std::vector<Array>& items);
-  /// Keys are scalar tensors of integers or strings.
+  /// Keys are scalar tensors of integers or strings; others throw Code::bad_input.
   static Array map(const std::vector<std::pair<Array, Array>>& entries);
 
   Kind kind() const noexcept;
@@ -127,7 +127,8 @@ class Array {
     expect_single();
     return values<T>()[0];
   }
-  /// Element i in row-major order, converted to double; the real part of a complex number.
+  /// Element i in row-major order, converted to double; the real part of a complex number. Throws Code::bad_input for
+  /// strings and when there is no such element.
   double number(std::int64_t i) const;
 
   // ---- sequences and maps; the other kinds throw Code::bad_input ----

@@ -106,6 +106,7 @@ class Body {
   using Side = std::function<std::vector<Term>(Body& body)>;
   std::vector<Term> if_else(Term condition, const Side& then, const Side& otherwise, std::string_view name = {}) {
     const auto region_of = [](const Side& side) {
+      if (!side) return Region{0, {}};
       return Region{0, [&side](Body& body, std::span<const Term>) { return side(body); }};
     };
     return region("If", {condition}, {region_of(then), region_of(otherwise)}, {}, kAll, name);
@@ -141,6 +142,7 @@ class GraphBuilder : public Body {
   explicit GraphBuilder(std::string_view name = "graph");
   /// Throws Code::bad_model when the name is in use.
   Term input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
+  /// The same.
   void output(std::string_view name, Term value);
   /// Makes a model of the graph as built so far. Nodes may be added afterwards; the model does not see them.
   Model build(const LoadOptions& options = {}) const;
@@ -169,6 +171,7 @@ class Patch : public Body {
   /// Removes the node of this name. Its results must have no uses once the patch is applied.
   void remove(std::string_view node);
   void set_attribute(std::string_view node, std::string_view attribute, const Attribute& value);
+  /// Throws Code::bad_model when the name is in use.
   void add_output(std::string_view name, Term value);
   void remove_output(std::string_view name);
   /// Returns the edited model, which keeps the old one's policy. The patch cannot be used afterwards. Throws

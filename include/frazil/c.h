@@ -141,7 +141,7 @@ FRAZIL_API frazil_code frazil_array_text(const frazil_array* array, char** text,
 
 typedef struct frazil_model frazil_model;
 
-#define FRAZIL_UNSET UINT64_MAX /* a limit or number that is taken from the environment */
+#define FRAZIL_UNSET UINT64_MAX /* a limit or number that is taken from the environment; a limit of 0, too, is unset */
 
 typedef struct frazil_load_options {
   size_t size;
@@ -161,7 +161,7 @@ FRAZIL_API frazil_code frazil_model_load(const char* path, const frazil_load_opt
                                          frazil_error** error);
 FRAZIL_API frazil_code frazil_model_from_bytes(const void* data, size_t bytes, const frazil_load_options* options,
                                                frazil_model** model, frazil_error** error);
-/* The text form; weights[i] is what the text calls @names[i]. */
+/* The text form; weights[i] is what the text calls @names[i]. A name given twice is FRAZIL_BAD_INPUT. */
 FRAZIL_API frazil_code frazil_model_from_text(const char* text, const char* const* names,
                                               const frazil_array* const* weights, size_t count,
                                               const frazil_load_options* options, frazil_model** model,
@@ -209,7 +209,7 @@ typedef struct frazil_session_options {
   uint64_t arena_limit;  /* bytes kept between runs */
   uint64_t max_elements; /* per tensor */
   uint64_t max_steps;    /* per run */
-  double deadline_ms;    /* per run; negative: unset */
+  double deadline_ms;    /* per run; 0 or negative: unset */
   uint64_t seed;
   int32_t strict_numerics;
 } frazil_session_options;

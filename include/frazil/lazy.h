@@ -142,6 +142,8 @@ class Function {
  public:
   using Body = std::function<std::vector<LazyArray>(std::span<const LazyArray> arguments)>;
   Function(std::string name, Body body);
+  Function(const Function&) = default;
+  Function& operator=(const Function&) = default;
   std::vector<LazyArray> call(std::span<const Operand> arguments) const;
   /// As above, into `results`. Throws Code::bad_input where the code returns another number of arrays.
   void call(std::span<const Operand> arguments, std::span<LazyArray> results) const;
@@ -390,6 +392,8 @@ auto batch(const Instances& instances, F&& body, const BatchOptions& options = {
 class BatchedModel {
  public:
   explicit BatchedModel(const Model& model);
+  BatchedModel(const BatchedModel&) = default;
+  BatchedModel& operator=(const BatchedModel&) = default;
   /// Calls the model, in an instance of a batch or anywhere: inputs by position, omitted ones take their default.
   /// Throws Code::bad_input, naming the input, for values that do not fit.
   std::vector<LazyArray> operator()(std::span<const LazyArray> inputs) const;

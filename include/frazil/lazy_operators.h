@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -133,8 +134,10 @@ inline LazyArray stack(std::span<const LazyArray> arrays, std::int64_t axis = 0,
   for (const LazyArray& array : arrays) wider.push_back(unsqueeze({Operand(array, line), at}));
   return concatenate(wider, axis, line);
 }
-/// Into equal parts; the last one is shorter where they do not come out even.
+/// Into equal parts; the last one is shorter where they do not come out even. Throws Code::bad_input for less than one
+/// part.
 inline std::vector<LazyArray> split(Operand x, std::int64_t parts, std::int64_t axis = 0) {
+  if (parts < 1) throw Error(Code::bad_input, "split: expected at least one part, got " + std::to_string(parts));
   const auto count = static_cast<std::size_t>(parts);
   return detail::with("Split", count, {axis, parts}, "axis", "num_outputs").all(std::span(&x, 1));
 }
@@ -167,6 +170,7 @@ using Branch = std::function<Arrays()>;
 /// While a function is traced: an If of its graph, with both branches. Elsewhere the predicate is read and one branch
 /// called. Branches return equally many arrays.
 inline Arrays cond(const LazyArray& predicate, const Branch& then, const Branch& otherwise) {
+  if (!then || !otherwise) throw Error(Code::bad_input, "cond: a branch has no code");
   const std::array<detail::Region, 2> sides{[&](const Arrays&) { return then(); },
                                             [&](const Arrays&) { return otherwise(); }};
   if (auto results = detail::region("If", {predicate}, 0, sides, std::nullopt)) return std::move(*results);
@@ -177,6 +181,7 @@ inline Arrays cond(const LazyArray& predicate, const Branch& then, const Branch&
 /// traced: a Loop of its graph.
 inline Arrays loop(const std::function<LazyArray(const Arrays&)>& condition,
                    const std::function<Arrays(const Arrays&)>& body, Arrays carried) {
+  if (!condition || !body) throw Error(Code::bad_input, "loop: the condition or the body has no code");
   const LazyArray goes_on = condition(carried);
   const std::array<detail::Region, 1> iteration{[&](const Arrays& params) {
     Arrays next = body(Arrays(params.begin() + 2, params.end()));

@@ -36,8 +36,9 @@ class LiveSession;
 
 /// A model that is edited while requests run. Each edit makes a version; requests that have begun end on theirs, those
 /// that begin afterwards run on the new one. Planned parts, packed weights and constants that versions have in common
-/// exist once. A handle to shared data: copies are cheap. Thread-safe; edits wait for each other, and requests wait for
-/// no edit. The last eight versions stay planned; an older one is planned again when it is opened.
+/// exist once. A handle to shared data: copies are cheap, and moving copies. Thread-safe; edits wait for each other,
+/// and requests wait for no edit. The last eight versions stay planned; an older one is planned again when it is
+/// opened. Each new version beyond `most_versions` makes the model forget its oldest one.
 ///
 ///   LiveModel live(model);
 ///   LiveSession session = live.open();
@@ -48,7 +49,11 @@ class LiveSession;
 ///   live.roll_back(1, {"ada", "too low"});
 class LiveModel {
  public:
-  explicit LiveModel(Model first, VersionNote note = {});
+  static constexpr std::size_t kMostVersions = 256;
+  /// Throws Code::bad_input for a `most_versions` of 0.
+  explicit LiveModel(Model first, VersionNote note = {}, std::size_t most_versions = kMostVersions);
+  LiveModel(const LiveModel&) = default;
+  LiveModel& operator=(const LiveModel&) = default;
 
   Version current() const;
   /// All versions that are kept, oldest first.
@@ -81,7 +86,7 @@ class LiveModel {
 };
 
 /// A session that runs whatever version is current when a run begins. As Session: one run at a time; not thread-safe,
-/// except cancel().
+/// except cancel(); a call on one that was moved from throws Code::bad_input.
 class LiveSession {
  public:
   LiveSession(LiveSession&&) noexcept;
@@ -111,6 +116,7 @@ class LiveSession {
   friend class LiveModel;
   struct Impl;
   explicit LiveSession(std::unique_ptr<Impl> impl);
+  Impl& impl() const;
   std::unique_ptr<Impl> impl_;
 };
 

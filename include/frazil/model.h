@@ -49,9 +49,12 @@ struct SaveOptions {
   std::uint64_t external_bytes = 0;   ///< smallest tensor, in bytes, to write as external data; 0: none
 };
 
-/// A graph that can be run. A handle to immutable data: copies are cheap, and threads may share it.
+/// A graph that can be run. A handle to immutable data: copies are cheap, moving copies, and threads may share it.
 class Model {
  public:
+  Model(const Model&) = default;
+  Model& operator=(const Model&) = default;
+
   /// Reads an ONNX file, or a package that frazil compile made, which is planned at once; weights are mapped, not
   /// copied. Throws Code::bad_input when the file cannot be read, Code::bad_model when it is damaged or invalid,
   /// Code::unsupported for features that this version lacks.

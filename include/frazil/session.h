@@ -55,11 +55,11 @@ struct Named {
 /// The results of a run, by position or by name.
 class Results {
  public:
-  const Array& operator[](std::size_t i) const { return values_.at(i); }
-  /// Throws Code::bad_input when there is no such output.
+  /// Throw Code::bad_input when there is no such output.
+  const Array& operator[](std::size_t i) const;
   const Array& operator[](std::string_view name) const;
-  /// Moves a result out, so that nothing else shares its memory.
-  Array take(std::size_t i) { return std::move(values_.at(i)); }
+  /// Moves a result out, so that nothing else shares its memory. Throws Code::bad_input when there is no such output.
+  Array take(std::size_t i);
   std::size_t size() const { return values_.size(); }
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
@@ -72,7 +72,7 @@ class Results {
 
 /// Runs a model, one run at a time: holds memory, extents and loop state. Cheap to open; keeps its model alive. Not
 /// thread-safe, except cancel(). Remains usable after an error. A call that needs the session while a run of it is in
-/// progress throws Code::bad_input.
+/// progress throws Code::bad_input, and so does a call on a session that was moved from.
 class Session {
  public:
   Session(Session&&) noexcept;
@@ -80,9 +80,9 @@ class Session {
   ~Session();
 
   /// Inputs by name: session.run({{"x", x}, {"state", s}}). Inputs that are not given take their default. Throws
-  /// Code::bad_input, naming the input, for an unknown name or a value that does not fit the input's type. A result
-  /// that extends an input, such as a KV cache, is not copied when it is passed back as that input in a later run;
-  /// earlier Arrays keep their values.
+  /// Code::bad_input, naming the input, for an unknown name, a name given twice, or a value that does not fit the
+  /// input's type. A result that extends an input, such as a KV cache, is not copied when it is passed back as that
+  /// input in a later run; earlier Arrays keep their values.
   Results run(std::initializer_list<Named> inputs);
   Results run(std::span<const Named> inputs);
   /// Inputs by position; an empty Array takes the default.
@@ -138,6 +138,7 @@ class Session {
   friend class Model;
   struct Impl;
   explicit Session(std::unique_ptr<Impl> impl);
+  Impl& impl() const;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -40,12 +40,14 @@ class LiveModel:
 
     Requests that have begun end on their version, those that begin afterwards run on the new one. Edits wait for each
     other, and requests wait for no edit. Planned parts, packed weights and constants that versions have in common exist
-    once. The models of all versions have the options of the first one.
+    once. The models of all versions have the options of the first one. Each new version beyond `most_versions` makes the
+    model forget its oldest one.
     """
 
-    def __init__(self, model: Model, *, author: str = "", reason: str = "") -> None:
+    def __init__(self, model: Model, *, author: str = "", reason: str = "", most_versions: int = 256) -> None:
         self._options = model.options
-        self._live = _frazil.LiveModel(model._handle, author, reason)
+        self._most = most_versions
+        self._live = _frazil.LiveModel(model._handle, author, reason, most_versions)
         self._models: dict[int, Model] = {}  # of versions asked for, which have sessions for calls
         self._edits = threading.RLock()  # held by a `with` block; Ctrl-C ends waiting for it
 
@@ -108,6 +110,10 @@ class LiveModel:
         number, parent, author, reason, seconds, change, handle = row
         made = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
         model = self._models.get(number) or self._models.setdefault(number, Model(handle, self._options))
+        if len(self._models) > self._most:
+            kept = {row[0] for row in self._live.history()}
+            for old in [each for each in list(self._models) if each not in kept and each != number]:
+                self._models.pop(old, None)
         return Version(number, parent, author, reason, made, change, model)
 
     def __repr__(self) -> str:

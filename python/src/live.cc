@@ -121,8 +121,8 @@ not have.)")
 void bind_live(py::module_& m) {
   bind_sessions_of_versions(m);
   py::class_<LiveModel>(m, "LiveModel")
-      .def(py::init([](const Model& first, const std::string& author, const std::string& reason) {
-        return unlocked([&] { return LiveModel(first, {author, reason}); });
+      .def(py::init([](const Model& first, const std::string& author, const std::string& reason, std::size_t most) {
+        return unlocked([&] { return LiveModel(first, {author, reason}, most); });
       }))
       .def("current", [](const LiveModel& live) { return tuple_of(live.current()); })
       .def("history",

@@ -314,3 +314,15 @@ def test_graphs_call_models_by_name(model):
         del frazil.registry["shift"]
     with pytest.raises(frazil.BadInput, match="there is no model 'shift'"):
         caller(X)
+
+
+def test_old_versions_are_forgotten(square):
+    live = frazil.LiveModel(square, most_versions=3)
+    for _ in range(5):
+        live.roll_back(live.current.number)
+    assert [version.number for version in live.history()] == [4, 5, 6]
+    assert len(live._models) <= 4
+    with pytest.raises(frazil.BadInput, match="no version 1"):
+        live.version(1)
+    with pytest.raises(frazil.BadInput, match="most_versions"):
+        frazil.LiveModel(square, most_versions=0)

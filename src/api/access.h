@@ -65,6 +65,7 @@ struct Body::Impl {
   std::unique_ptr<Graph> graph;  ///< of a GraphBuilder
   std::unique_ptr<frazil::Patch> patch;
   std::optional<Model> model;  ///< the model that a patch edits
+  std::size_t old_blocks = 0;  ///< of the model that is edited: their values may be used anywhere
   std::unique_ptr<Builder> own;
   Builder* builder = nullptr;
 
@@ -98,6 +99,8 @@ struct Access {
   static Term term(const Builder& builder, Value value);
   /// A new input of the graph that is built.
   static Term input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
+  /// A new output of the graph that is built; gives its value.
+  static Expr output(Body::Impl& body, std::string_view name, const Term& value);
   static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }
   /// The model that a patch edits.
   static const Model& edited_by(const Patch& patch);

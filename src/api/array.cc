@@ -10,7 +10,10 @@
 namespace frazil::api {
 namespace {
 
-Elem elem_of(Dtype dtype) { return static_cast<Elem>(dtype); }
+Elem elem_of(Dtype dtype) {
+  if (dtype > Dtype::u2) refuse(frazil::Code::bad_input, "there is no element type {}", static_cast<int>(dtype));
+  return static_cast<Elem>(dtype);
+}
 
 std::string_view kind_name(Array::Kind kind) {
   constexpr std::string_view names[] = {"nothing", "a tensor", "a sequence", "a map"};
@@ -108,9 +111,23 @@ Array Array::sequence(const std::vector<Array>& items) {
   return Access::array(std::shared_ptr<const Sequence>(std::move(sequence)));
 }
 
+namespace {
+
+bool is_integer(Dtype dtype) { return dtype >= Dtype::i8 && dtype <= Dtype::u64; }
+
+/// Throws unless the array is a scalar integer or string.
+void check_key(const Array& key) {
+  const Tensor& tensor = tensor_of(key);
+  if (tensor.count() == 1 && (key.dtype() == Dtype::string || is_integer(key.dtype()))) return;
+  refuse(frazil::Code::bad_input, "a map's key is a scalar of integers or strings, got {}", tensor.type_str());
+}
+
+}  // namespace
+
 Array Array::map(const std::vector<std::pair<Array, Array>>& entries) {
   auto map = std::make_shared<MapValue>();
   for (const auto& [key, value] : entries) {
+    check_key(key);
     map->items.emplace_back(Access::elements(key), Access::dense(value));
   }
   return Access::array(std::shared_ptr<const MapValue>(std::move(map)));
@@ -139,6 +156,7 @@ Array Array::alias() const { return Access::array(Access::datum(*this)); }
 double Array::number(std::int64_t i) const {
   const Tensor& tensor = tensor_of(*this);
   if (i < 0 || i >= tensor.count()) refuse(frazil::Code::bad_input, "element {} of {}", i, tensor.type_str());
+  if (tensor.elem() == Elem::string) refuse(frazil::Code::bad_input, "{} has no numbers", tensor.type_str());
   return tensor.number_at(i);
 }
 
@@ -188,6 +206,7 @@ Array Array::read_npy(const std::string& path) { return Access::array(take(frazi
 void Array::write_npy(const std::string& path) const { check(frazil::write_npy(path, Access::elements(*this))); }
 
 Array Array::read_pb(const std::string& path, Kind kind) {
+  if (kind > Kind::map) refuse(frazil::Code::bad_input, "there is no kind {}", static_cast<int>(kind));
   constexpr ProtoKind kKinds[] = {ProtoKind::optional, ProtoKind::tensor, ProtoKind::sequence, ProtoKind::map};
   return Access::array(take(frazil::read_pb(path, kKinds[static_cast<std::size_t>(kind)])));
 }

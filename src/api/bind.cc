@@ -47,7 +47,11 @@ AttrValue fitted_attribute(const OpDef& op, std::string_view name, const Attribu
 
 Attrs bind_attributes(const OpDef& op, const Attributes& given, const std::string& what) {
   const std::shared_ptr<void> attrs = op.attrs.make();
-  for (const auto& [name, attribute] : given) {
+  for (auto at = given.begin(); at != given.end(); ++at) {
+    const auto& [name, attribute] = *at;
+    if (std::ranges::find(at + 1, given.end(), name, &Attributes::value_type::first) != given.end()) {
+      refuse(frazil::Code::bad_model, "{}: attribute '{}' is given twice", what, name);
+    }
     const AttrField* field = op.attrs.find(name);
     if (field == nullptr) {
       refuse(frazil::Code::bad_model, "{}: unknown attribute '{}'; {}", what, name, known_names(op));

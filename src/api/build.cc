@@ -52,7 +52,7 @@ Value Access::value(const Body::Impl& body, const Term& term) {
   }
   const Value value{term.id_};
   const auto block = to.graph().block_of(value);
-  if (!body.patch && block && !encloses(to.graph(), *block, to.block())) {
+  if (block && block->id >= body.old_blocks && !encloses(to.graph(), *block, to.block())) {
     refuse(frazil::Code::bad_input, "a term is used outside of its body");
   }
   return value;
@@ -67,11 +67,13 @@ Term Access::term(const Builder& builder, Value value) {
 }
 
 void Access::fill(Body::Impl& outer, NodeId region, std::size_t index, const Body::Fill& fill) {
+  if (!fill) refuse(frazil::Code::bad_input, "there is no function that fills body {}", index);
   Graph& graph = outer.to().graph();
   const BlockId block = graph.node(region).blocks[index];
   auto impl = std::make_unique<Body::Impl>();
   impl->own = std::make_unique<Builder>(graph, block);
   impl->builder = impl->own.get();
+  impl->old_blocks = outer.old_blocks;
   Builder& inner = *impl->own;
   const Body::Impl& place = *impl;
   InnerBody body(std::move(impl));
@@ -154,6 +156,7 @@ GraphBuilder::GraphBuilder(std::string_view name) : Body(std::make_unique<Impl>(
 
 Term Access::input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
   Builder& to = body.to();
+  if (name.empty()) refuse(frazil::Code::bad_model, "an input needs a name");
   if (std::ranges::find(to.graph().input_names(), name) != to.graph().input_names().end()) {
     refuse(frazil::Code::bad_model, "input '{}' is defined already", name);
   }
@@ -174,16 +177,23 @@ Term GraphBuilder::input(std::string_view name, Dtype dtype, const std::vector<E
   return Access::input(*impl_, name, dtype, dims);
 }
 
-void GraphBuilder::output(std::string_view name, Term value) {
-  Builder& to = impl_->to();
+Expr Access::output(Body::Impl& body, std::string_view name, const Term& value) {
+  Builder& to = body.to();
+  if (name.empty()) refuse(frazil::Code::bad_model, "an output needs a name");
   const auto& names = to.graph().output_names();
   if (std::ranges::find(names, name) != names.end()) {
     refuse(frazil::Code::bad_model, "output '{}' is defined already", name);
   }
-  const Expr expr = Access::expr(*impl_, value);
-  if (!expr) refuse(frazil::Code::bad_input, "output '{}' is an absent term", name);
+  const Expr made = expr(body, value);
+  if (!made) refuse(frazil::Code::bad_input, "output '{}' is an absent term", name);
+  to.output(name, made);
+  return made;
+}
+
+void GraphBuilder::output(std::string_view name, Term value) {
+  const Expr expr = Access::output(*impl_, name, value);
+  Builder& to = impl_->to();
   if (to.graph().value_name(expr.value).empty()) to.name_value(expr.value, name);
-  to.output(name, expr);
 }
 
 Model GraphBuilder::build(const LoadOptions& options) const {

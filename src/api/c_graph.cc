@@ -71,9 +71,12 @@ std::vector<Term> terms_of(const frazil_graph& graph, const frazil_term* handles
 
 /// "3" or "N".
 Extent extent_of(const char* dim) {
+  constexpr std::size_t kMostDigits = 18;
   const std::string text = text_of(dim, "an extent");
-  const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text.size() < 19;
-  return number ? Extent(std::stoll(text)) : Extent(text);
+  if (text.empty()) refuse("an extent is a number or a symbol, got ''");
+  if (text.find_first_not_of("0123456789") != std::string::npos) return text;
+  if (text.size() > kMostDigits) refuse("the extent " + text + " is too large");
+  return std::stoll(text);
 }
 
 Body::Region region_of(const frazil_graph& outer, const frazil_region& given) {

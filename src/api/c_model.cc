@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstring>
 
@@ -16,10 +17,8 @@ frazil_model::frazil_model(frazil::api::Model of) : model(std::move(of)) {
 namespace frazil::api::c {
 namespace {
 
-template <class T>
-void set_unless(std::optional<T>& to, uint64_t value) {
-  if (value == FRAZIL_UNSET) return;
-  to = static_cast<T>(std::min<uint64_t>(value, std::numeric_limits<T>::max()));
+void set_limit(std::optional<uint64_t>& to, uint64_t value) {
+  if (value != 0 && value != FRAZIL_UNSET) to = value;
 }
 
 LoadOptions load_options(const frazil_load_options* given) {
@@ -27,13 +26,13 @@ LoadOptions load_options(const frazil_load_options* given) {
   if (given == nullptr) return options;
   check_size(*given, offsetof(frazil_load_options, deadline_ms), "frazil_load_options");
   options.fix_defaults = given->fix_defaults != 0;
-  set_unless(options.memory_limit, given->memory_limit);
-  set_unless(options.max_elements, given->max_elements);
-  set_unless(options.max_nodes, given->max_nodes);
-  set_unless(options.max_nesting, given->max_nesting);
-  set_unless(options.max_name_bytes, given->max_name_bytes);
+  set_limit(options.memory_limit, given->memory_limit);
+  set_limit(options.max_elements, given->max_elements);
+  set_limit(options.max_nodes, given->max_nodes);
+  set_limit(options.max_nesting, given->max_nesting);
+  set_limit(options.max_name_bytes, given->max_name_bytes);
   if (given->size < sizeof(frazil_load_options)) return options;
-  if (!(given->deadline_ms < 0)) options.deadline_ms = given->deadline_ms;
+  if (!(given->deadline_ms <= 0)) options.deadline_ms = given->deadline_ms;
   return options;
 }
 
@@ -42,12 +41,14 @@ Options session_options(const frazil_session_options* given) {
   if (given == nullptr) return options;
   check_size(*given, sizeof(frazil_session_options), "frazil_session_options");
   if (given->tier != nullptr) options.tier = given->tier;
-  set_unless(options.threads, given->threads);
-  set_unless(options.memory_limit, given->memory_limit);
-  set_unless(options.arena_limit, given->arena_limit);
-  set_unless(options.max_elements, given->max_elements);
-  set_unless(options.max_steps, given->max_steps);
-  if (!(given->deadline_ms < 0)) options.deadline_ms = given->deadline_ms;
+  if (given->threads != FRAZIL_UNSET) {
+    options.threads = static_cast<unsigned>(std::min<uint64_t>(given->threads, UINT_MAX));
+  }
+  set_limit(options.memory_limit, given->memory_limit);
+  set_limit(options.arena_limit, given->arena_limit);
+  set_limit(options.max_elements, given->max_elements);
+  set_limit(options.max_steps, given->max_steps);
+  if (!(given->deadline_ms <= 0)) options.deadline_ms = given->deadline_ms;
   options.seed = given->seed;
   options.strict_numerics = given->strict_numerics != 0;
   return options;
@@ -139,7 +140,10 @@ frazil_code frazil_model_from_text(const char* text, const char* const* names, c
     const auto keys = need(names, count, "the names");
     const auto values = need(weights, count, "the weights");
     std::map<std::string, Array> given;
-    for (std::size_t i = 0; i < count; ++i) given[text_of(keys[i], "a name")] = array_of(values[i], "a weight");
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string name = text_of(keys[i], "a name");
+      if (!given.emplace(name, array_of(values[i], "a weight")).second) refuse("weight '" + name + "' is given twice");
+    }
     to = new frazil_model(Model::from_text(text_of(text, "the text"), given, load_options(options)));
   });
 }

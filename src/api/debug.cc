@@ -69,47 +69,54 @@ Debugger::Debugger(Debugger&&) noexcept = default;
 Debugger& Debugger::operator=(Debugger&&) noexcept = default;
 Debugger::~Debugger() = default;
 
+Debugger::Impl& Debugger::impl() const {
+  if (!impl_) refuse(frazil::Code::bad_input, "the debugger was moved from");
+  return *impl_;
+}
+
 Debugger::Stop Debugger::run(std::initializer_list<Named> inputs) {
   return run(std::span<const Named>(inputs.begin(), inputs.size()));
 }
-Debugger::Stop Debugger::run(std::span<const Named> inputs) { return impl_->begin(inputs, Until::breakpoint); }
-Debugger::Stop Debugger::start(std::span<const Named> inputs) { return impl_->begin(inputs, Until::next_value); }
-Debugger::Stop Debugger::step() { return impl_->go(Until::next_value); }
-Debugger::Stop Debugger::next() { return impl_->go(Until::beside); }
-Debugger::Stop Debugger::into() { return impl_->go(Until::inside); }
-Debugger::Stop Debugger::out() { return impl_->go(Until::outside); }
-Debugger::Stop Debugger::resume() { return impl_->go(Until::breakpoint); }
+Debugger::Stop Debugger::run(std::span<const Named> inputs) { return impl().begin(inputs, Until::breakpoint); }
+Debugger::Stop Debugger::start(std::span<const Named> inputs) { return impl().begin(inputs, Until::next_value); }
+Debugger::Stop Debugger::step() { return impl().go(Until::next_value); }
+Debugger::Stop Debugger::next() { return impl().go(Until::beside); }
+Debugger::Stop Debugger::into() { return impl().go(Until::inside); }
+Debugger::Stop Debugger::out() { return impl().go(Until::outside); }
+Debugger::Stop Debugger::resume() { return impl().go(Until::breakpoint); }
 
-std::uint32_t Debugger::add_breakpoint(std::string_view what) { return take(impl_->debugger->add_breakpoint(what)); }
+std::uint32_t Debugger::add_breakpoint(std::string_view what) { return take(impl().debugger->add_breakpoint(what)); }
 
 void Debugger::remove_breakpoint(std::uint32_t number) {
-  if (impl_->debugger->remove_breakpoint(number)) return;
+  if (impl().debugger->remove_breakpoint(number)) return;
   refuse(frazil::Code::bad_input, "there is no breakpoint {}", number);
 }
 
-Array Debugger::value(std::string_view name) { return Access::array(take(impl_->debugger->value(name))); }
+Array Debugger::value(std::string_view name) { return Access::array(take(impl().debugger->value(name))); }
 
 Debugger::Stop Debugger::set(std::string_view name, const Array& value) {
-  return impl_->shown(take(impl_->debugger->set(name, Access::dense(value))));
+  return impl().shown(take(impl().debugger->set(name, Access::dense(value))));
 }
 
 std::vector<std::string> Debugger::values() const {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < impl_->sites().size(); ++i) names.push_back(impl_->sites()[i].name);
+  for (std::size_t i = 0; i < impl().sites().size(); ++i) names.push_back(impl().sites()[i].name);
   return names;
 }
 
 std::string Debugger::why_missing(std::string_view name) const {
-  return impl_->debugger->why_missing(take(impl_->sites().require(name)));
+  return impl().debugger->why_missing(take(impl().sites().require(name)));
 }
 
 std::vector<Array> Debugger::results() const {
   std::vector<Array> results;
-  for (const Datum& value : impl_->debugger->results()) results.push_back(Access::array(value));
+  for (const Datum& value : impl().debugger->results()) results.push_back(Access::array(value));
   return results;
 }
 
-void Debugger::cancel() noexcept { impl_->debugger->cancel(); }
+void Debugger::cancel() noexcept {
+  if (impl_) impl_->debugger->cancel();
+}
 
 Divergence compare(const Model& a, const Model& b, std::span<const Named> inputs, const CompareOptions& options) {
   const auto record = [&](const Model& model, const Options& how) {
@@ -121,8 +128,15 @@ Divergence compare(const Model& a, const Model& b, std::span<const Named> inputs
   };
   const auto of_a = record(a, options.a), of_b = record(b, options.b);
   const auto found = debug::compare(of_a, of_b, {options.rtol, options.atol, options.of_largest});
-  Divergence divergence{
-      .compared = found.compared, .differ = found.apart, .value = {}, .node = {}, .what = {}, .iterations = {}};
+  Divergence divergence{.compared = found.compared,
+                        .differ = found.apart,
+                        .only_a = found.only_a,
+                        .only_b = found.only_b,
+                        .inconclusive = found.inconclusive(),
+                        .value = {},
+                        .node = {},
+                        .what = {},
+                        .iterations = {}};
   if (!found.first) return divergence;
   divergence.value = found.first->name;
   divergence.node = found.first->node;

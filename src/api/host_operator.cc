@@ -296,6 +296,7 @@ NodeAttributes Access::attributes(const void* attrs) {
 
 template <class T>
 const T& NodeAttributes::get(std::string_view name) const {
+  if (attrs_ == nullptr) refuse(frazil::Code::bad_input, "these attributes are of no node: there is no '{}'", name);
   const auto& attrs = *static_cast<const HostAttrs*>(attrs_);
   const HostDef& def = *attrs.def.load();
   const auto at = std::ranges::find(def.fields, name, &AttrField::name);

@@ -186,6 +186,7 @@ lazy::Handle LazyAccess::literal(const Operand& operand, std::optional<Elem> ele
 }
 
 Elem elem_of(const Ref& ref) {
+  if (ref.node == nullptr) refuse(frazil::Code::bad_input, "an omitted lazy array has no element type");
   if (is_traced(ref)) return traced_type(ref).elem;
   const lazy::Output& output = ref.node->out()[ref.output];
   if (output.type == nullptr) check(lazy::run(ref));
@@ -206,8 +207,10 @@ lazy::Handle record(const lazy::Operation& operation, std::span<const Operand> o
       continue;
     }
     std::optional<Elem> elem;
-    const auto beside =
-        std::ranges::find_if(operands, [](const Operand& o) { return LazyAccess::array_of(o) != nullptr; });
+    const auto beside = std::ranges::find_if(operands, [](const Operand& o) {
+      const LazyArray* const other = LazyAccess::array_of(o);
+      return other != nullptr && *other;
+    });
     if (beside != operands.end()) elem = elem_of(LazyAccess::ref(*LazyAccess::array_of(*beside)));
     refs[i] = numbers.emplace_back(LazyAccess::literal(operands[i], elem)).ref();
   }
@@ -220,12 +223,26 @@ std::vector<LazyArray> results_of(const Handle& handle, std::size_t count) {
   return results;
 }
 
+namespace {
+
+void check_outputs(const OpDef& op, std::size_t outputs) {
+  constexpr std::size_t kMostOutputs = 1U << 20U;
+  const bool open = !op.outputs.empty() && op.outputs.back().use == frazil::Port::Use::variadic;
+  const std::size_t most = open ? kMostOutputs : op.outputs.size();
+  if (outputs == 0 || outputs > most) {
+    refuse(frazil::Code::bad_model, "{}: expected 1 to {} outputs, got {}", op.name, most, outputs);
+  }
+}
+
+}  // namespace
+
 Operator::Operator(std::string_view name, const Attributes& attributes, std::size_t outputs) {
   start_lazy();
   const OpDef& op = find_op(name);
   if (std::holds_alternative<frazil::Region>(op.form)) {
     refuse(frazil::Code::bad_input, "{} has bodies: use frazil::cond() or frazil::loop()", name);
   }
+  check_outputs(op, outputs);
   operation_ = take(lazy::operation(op, bind_attributes(op, attributes, std::string(name)), outputs));
 }
 
@@ -327,7 +344,12 @@ std::function<Status(std::size_t)> checked(const std::function<void(std::size_t)
 
 BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>& body, const BatchOptions& options) {
   start_lazy();
+  constexpr std::size_t kLeastStack = 16U << 10U;
   if (options.at_once == 0) refuse(frazil::Code::bad_input, "BatchOptions::at_once: expected at least 1");
+  if (options.stack_bytes < kLeastStack) {
+    refuse(frazil::Code::bad_input, "BatchOptions::stack_bytes: expected at least {}, got {}", kLeastStack,
+           options.stack_bytes);
+  }
   lazy::BatchCounts counts;
   std::size_t first = count;
   std::exception_ptr fault;

@@ -59,6 +59,7 @@ struct Function::Impl {
 
 Function::Function(std::string name, Body body) {
   start_lazy();
+  if (!body) refuse(frazil::Code::bad_input, "function '{}' has no code", name);
   impl_ = std::make_shared<Impl>(std::move(name), std::move(body));
 }
 
@@ -97,16 +98,19 @@ std::vector<LazyArray> Function::call(std::span<const Operand> arguments) const 
 }
 
 void Function::call(std::span<const Operand> arguments, std::span<LazyArray> results) const {
+  const auto expect = [&](std::size_t made) {
+    if (made == results.size()) return;
+    refuse(frazil::Code::bad_input, "function '{}' returns {} arrays, not {}", impl_->traced.name(), made,
+           results.size());
+  };
   if (Trace::current() != nullptr) {
     std::vector<LazyArray> made = impl_->body(arrays_of(arguments));
+    expect(made.size());
     return std::ranges::move(made, results.begin()), void();
   }
   const References refs(arguments);
   const lazy::Operation& operation = impl_->operation_for(refs.all());
-  if (operation.outputs != results.size()) {
-    refuse(frazil::Code::bad_input, "function '{}' returns {} arrays, not {}", impl_->traced.name(), operation.outputs,
-           results.size());
-  }
+  expect(operation.outputs);
   const lazy::Place place = arguments.empty() ? lazy::Place{} : LazyAccess::place(arguments[0]);
   const Handle handle = api::take(lazy::record(operation, refs.all(), place));
   for (std::uint32_t k = 0; k < results.size(); ++k) results[k] = LazyAccess::array({handle.node(), k});

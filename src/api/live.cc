@@ -17,6 +17,7 @@ struct LiveModel::Impl {
   std::vector<Version> versions;  ///< ascending; the last one is current
   std::atomic<std::uint64_t> newest{0};
   std::uint64_t next = 1;  ///< under `edits`
+  std::size_t most = 0;    ///< versions that are kept
 
   Version current() const {
     const std::scoped_lock lock(mutex);
@@ -39,6 +40,7 @@ struct LiveModel::Impl {
                  std::move(model)};
     const std::scoped_lock lock(mutex);
     versions.push_back(made);
+    if (versions.size() > most) versions.erase(versions.begin());
     forget_old_plan();
     newest.store(made.number, std::memory_order_release);
     return made;
@@ -60,7 +62,9 @@ struct LiveModel::Impl {
   }
 };
 
-LiveModel::LiveModel(Model first, VersionNote note) : impl_(std::make_shared<Impl>()) {
+LiveModel::LiveModel(Model first, VersionNote note, std::size_t most_versions) : impl_(std::make_shared<Impl>()) {
+  if (most_versions == 0) refuse(frazil::Code::bad_input, "LiveModel: most_versions: expected at least 1");
+  impl_->most = most_versions;
   impl_->publish(std::move(first), std::move(note), "first");
 }
 
@@ -77,6 +81,7 @@ Version LiveModel::version(std::uint64_t number) const {
 }
 
 Version LiveModel::edit(VersionNote note, const std::function<void(Patch&)>& change) {
+  if (!change) refuse(frazil::Code::bad_input, "LiveModel::edit: there is no function that edits");
   const std::scoped_lock lock(impl_->edits);
   Patch patch(current().model, note.reason.empty() ? "edit" : note.reason);
   change(patch);
@@ -222,24 +227,32 @@ LiveSession::LiveSession(LiveSession&&) noexcept = default;
 LiveSession& LiveSession::operator=(LiveSession&&) noexcept = default;
 LiveSession::~LiveSession() = default;
 
+LiveSession::Impl& LiveSession::impl() const {
+  if (!impl_) refuse(frazil::Code::bad_input, "the session was moved from");
+  return *impl_;
+}
+
 Results LiveSession::run(std::initializer_list<Named> inputs) {
   return run(std::span<const Named>(inputs.begin(), inputs.size()));
 }
 
 Results LiveSession::run(std::span<const Named> inputs) {
-  impl_->stop = false;
-  impl_->follow();
-  return impl_->run({inputs.begin(), inputs.end()});
+  Impl& s = impl();
+  s.stop = false;
+  s.follow();
+  return s.run({inputs.begin(), inputs.end()});
 }
 
 Results LiveSession::run_with(const std::function<std::vector<Named>(const Version&)>& inputs) {
-  impl_->stop = false;
-  impl_->follow();
-  return impl_->run(inputs(*impl_->version));
+  Impl& s = impl();
+  if (!inputs) refuse(frazil::Code::bad_input, "LiveSession::run_with: there is no function that makes inputs");
+  s.stop = false;
+  s.follow();
+  return s.run(inputs(*s.version));
 }
 
 void LiveSession::carry(std::string_view output, std::string_view input) {
-  Impl& s = *impl_;
+  Impl& s = impl();
   const Model& model = s.version->model;
   if (find_port(model.outputs(), output) == nullptr) {
     refuse(frazil::Code::bad_input, "the model has no output '{}'", output);
@@ -252,12 +265,13 @@ void LiveSession::carry(std::string_view output, std::string_view input) {
 }
 
 void LiveSession::reset() {
-  for (Carried& c : impl_->carried) c.forget();
+  for (Carried& c : impl().carried) c.forget();
 }
 
-std::uint64_t LiveSession::version() const { return impl_->ran; }
+std::uint64_t LiveSession::version() const { return impl().ran; }
 
 void LiveSession::cancel() noexcept {
+  if (!impl_) return;
   Impl& s = *impl_;
   s.stop = true;
   ++s.cancelling;

@@ -55,6 +55,7 @@ Patch::Patch(const Model& model, std::string_view name) : Body(std::make_unique<
   impl_->model = model;
   impl_->patch = std::make_unique<frazil::Patch>(graph_of(model), std::string(name));
   impl_->builder = &impl_->patch->build();
+  impl_->old_blocks = graph_of(model).block_count();
 }
 
 Term Patch::tap(std::string_view value) {
@@ -63,11 +64,6 @@ Term Patch::tap(std::string_view value) {
 }
 
 Term Patch::input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
-  impl_->to();
-  const auto& names = graph_of(*impl_->model).input_names();
-  if (std::ranges::find(names, name) != names.end()) {
-    refuse(frazil::Code::bad_model, "the model has an input '{}' already", name);
-  }
   return Access::input(*impl_, name, dtype, dims);
 }
 
@@ -96,11 +92,7 @@ void Patch::set_attribute(std::string_view node, std::string_view attribute, con
   check(impl_->patch->status());
 }
 
-void Patch::add_output(std::string_view name, Term value) {
-  const Expr expr = Access::expr(*impl_, value);
-  if (!expr) refuse(frazil::Code::bad_input, "output '{}' is an absent term", name);
-  impl_->to().output(name, expr);
-}
+void Patch::add_output(std::string_view name, Term value) { Access::output(*impl_, name, value); }
 
 void Patch::remove_output(std::string_view name) {
   impl_->to();

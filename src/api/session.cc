@@ -136,10 +136,14 @@ void check_run(const Model& model) {
 
 std::vector<Array> in_order(const Model& model, std::span<const Named> named) {
   std::vector<Array> by_position(model.inputs().size());
+  std::vector<bool> given(by_position.size());
   for (const Named& one : named) {
     const auto at = std::ranges::find(model.inputs(), one.name, &Port::name);
     if (at == model.inputs().end()) refuse(frazil::Code::bad_input, "the model has no input '{}'", one.name);
-    by_position[static_cast<std::size_t>(at - model.inputs().begin())] = one.value;
+    const auto position = static_cast<std::size_t>(at - model.inputs().begin());
+    if (given[position]) refuse(frazil::Code::bad_input, "input '{}' is given twice", one.name);
+    given[position] = true;
+    by_position[position] = one.value;
   }
   return by_position;
 }
@@ -242,17 +246,33 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
+Session::Impl& Session::impl() const {
+  if (!impl_) refuse(frazil::Code::bad_input, "the session was moved from");
+  return *impl_;
+}
+
+const Array& Results::operator[](std::size_t i) const {
+  if (i >= values_.size()) refuse(frazil::Code::bad_input, "result {} of {}", i, values_.size());
+  return values_[i];
+}
+
 const Array& Results::operator[](std::string_view name) const {
-  const auto at = std::ranges::find(*names_, name);
-  if (at == names_->end()) refuse(frazil::Code::bad_input, "the model has no output '{}'", name);
-  return values_[static_cast<std::size_t>(at - names_->begin())];
+  const auto names = names_ ? std::span(*names_) : std::span<const std::string>();
+  const auto at = std::ranges::find(names, name);
+  if (at == names.end()) refuse(frazil::Code::bad_input, "there is no result '{}'", name);
+  return (*this)[static_cast<std::size_t>(at - names.begin())];
+}
+
+Array Results::take(std::size_t i) {
+  (void)(*this)[i];
+  return std::move(values_[i]);
 }
 
 Results Session::run(std::initializer_list<Named> inputs) {
   return run(std::span<const Named>(inputs.begin(), inputs.size()));
 }
 
-Results Session::run(std::span<const Named> inputs) { return run(in_order(impl_->model, inputs)); }
+Results Session::run(std::span<const Named> inputs) { return run(in_order(impl().model, inputs)); }
 
 Results Session::run(std::span<const Array> inputs) {
   Results results;
@@ -261,10 +281,10 @@ Results Session::run(std::span<const Array> inputs) {
 }
 
 void Session::run(std::span<const Array> inputs, Results& results) {
-  impl_->occupy();
-  const Occupied occupied(impl_->busy);
-  impl_->run(inputs, results.values_);
-  results.names_ = Access::impl(impl_->model).output_names;
+  impl().occupy();
+  const Occupied occupied(impl().busy);
+  impl().run(inputs, results.values_);
+  results.names_ = Access::impl(impl().model).output_names;
 }
 
 /// Memory that is not an input's, too, is lent to the executor.
@@ -318,7 +338,7 @@ Results Session::fetch(std::initializer_list<Named> inputs, const std::vector<st
 }
 
 Results Session::fetch(std::span<const Named> inputs, const std::vector<std::string>& values) {
-  Impl& s = *impl_;
+  Impl& s = impl();
   const std::vector<Array> by_position = in_order(s.model, inputs);
   s.occupy();
   const Occupied occupied(s.busy);
@@ -354,7 +374,7 @@ void Session::Impl::run_request(std::span<const Array> given, std::vector<Array>
 }
 
 std::future<Results> Session::run_async(std::vector<Array> inputs) {
-  Impl& s = *impl_;
+  Impl& s = impl();
   std::promise<Results> promise;
   std::future<Results> future = promise.get_future();
   s.occupy();
@@ -391,7 +411,7 @@ std::future<Results> Session::run_async(std::vector<Array> inputs) {
 }
 
 void Session::bind_output(std::string_view name, Dtype dtype, std::span<std::byte> memory) {
-  Impl& s = *impl_;
+  Impl& s = impl();
   const std::size_t k = s.output(name);
   const Port& port = s.model.outputs()[k];
   if (port.kind != Array::Kind::tensor || port.optional || port.dtype != dtype) {
@@ -411,37 +431,39 @@ void Session::bind_output(std::string_view name, Dtype dtype, std::span<std::byt
 }
 
 void Session::unbind_output(std::string_view name) {
-  const std::size_t k = impl_->output(name);
-  impl_->occupy();
-  const Occupied occupied(impl_->busy);
-  impl_->bound[k] = {};
+  const std::size_t k = impl().output(name);
+  impl().occupy();
+  const Occupied occupied(impl().busy);
+  impl().bound[k] = {};
 }
 
 void Session::set_deadline(std::optional<double> milliseconds) {
   std::optional<Clock::duration> time;
   if (milliseconds) time = duration_of(*milliseconds, "Options::deadline_ms");
-  impl_->occupy();
-  const Occupied occupied(impl_->busy);
-  impl_->limits.time = time;
-  impl_->session->set_limits(impl_->limits);
+  impl().occupy();
+  const Occupied occupied(impl().busy);
+  impl().limits.time = time;
+  impl().session->set_limits(impl().limits);
 }
 
 void Session::trim() {
-  impl_->occupy();
-  const Occupied occupied(impl_->busy);
-  impl_->session->trim();
+  impl().occupy();
+  const Occupied occupied(impl().busy);
+  impl().session->trim();
 }
 
-void Session::cancel() noexcept { impl_->cancel(); }
+void Session::cancel() noexcept {
+  if (impl_) impl_->cancel();
+}
 
 void Session::set_stop(const std::atomic<bool>* stop) {
-  impl_->occupy();
-  const Occupied occupied(impl_->busy);
-  impl_->given_stop = stop;
+  impl().occupy();
+  const Occupied occupied(impl().busy);
+  impl().given_stop = stop;
 }
 
 void Session::set_observer(Observer* observer) {
-  Impl& s = *impl_;
+  Impl& s = impl();
   s.occupy();
   const Occupied occupied(s.busy);
   s.session->set_observer(nullptr);
@@ -454,8 +476,8 @@ void Session::set_observer(Observer* observer) {
 }
 
 Counters Session::counters() const {
-  const exec::Counters& c = impl_->session->counters();
-  return {c.runs, c.plans, c.shape_changes, c.prepared, c.iterations, impl_->session->held_bytes()};
+  const exec::Counters& c = impl().session->counters();
+  return {c.runs, c.plans, c.shape_changes, c.prepared, c.iterations, impl().session->held_bytes()};
 }
 
 }  // namespace frazil::api

@@ -240,6 +240,28 @@ TEST(CApi, AnotherThreadCancels) {
   EXPECT_EQ(out, nullptr);
 }
 
+/// Structures that a program fills with zeros, and sets the size of.
+TEST(CApi, OptionsOfZerosSetNoLimits) {
+  HeldModel built, model;
+  squares(built);
+  HeldText text;
+  good(frazil_model_text, built, &text);
+  frazil_load_options loading{};
+  loading.size = sizeof loading;
+  good(frazil_model_from_text, text, nullptr, nullptr, 0u, &loading, &model);
+  frazil_session_options options{};
+  options.size = sizeof options;
+  HeldSession session;
+  good(frazil_session_open, model, &options, &session);
+  HeldArray x;
+  make<float>(x, FRAZIL_F32, {1}, {3});
+  const frazil_array* inputs[] = {x};
+  frazil_array* out[2];
+  good(frazil_session_run, session, inputs, 1u, out, 2u);
+  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(9));
+  for (frazil_array* array : out) frazil_array_free(array);
+}
+
 TEST(CApi, ADeadlineEndsARun) {
   HeldModel model;
   endless(model);
@@ -637,6 +659,20 @@ std::vector<Misuse> misuse_of_models() {
        [=](Valid& v, E e) { return named(v.names, nullptr, v.results, v, e); }},
       {"NullInputName", FRAZIL_BAD_INPUT, "name is null",
        [=](Valid& v, E e) { return named(v.none, v.array, v.results, v, e); }},
+      {"InputGivenTwice", FRAZIL_BAD_INPUT, "'x' is given twice",
+       [](Valid& v, E e) {
+         const char* names[] = {"x", "x"};
+         const frazil_array* in[] = {v.array, v.array};
+         frazil_array* out;
+         return frazil_session_run_named(v.session, names, in, 2, v.results, &out, 1, e);
+       }},
+      {"WeightGivenTwice", FRAZIL_BAD_INPUT, "'w' is given twice",
+       [](Valid& v, E e) {
+         const char* names[] = {"w", "w"};
+         const frazil_array* weights[] = {v.array, v.array};
+         frazil_model* out;
+         return frazil_model_from_text("graph g() { return }", names, weights, 2, nullptr, &out, e);
+       }},
       {"NoSuchOutput", FRAZIL_BAD_INPUT, "'nowhere'",
        [=](Valid& v, E e) { return named(v.names, v.array, v.nowhere, v, e); }},
   };
@@ -704,6 +740,12 @@ std::vector<Misuse> misuse_of_graphs() {
        [](Valid& v, E e) {
          frazil_term out;
          return frazil_graph_input(v.graph, "x", FRAZIL_F32, v.names, 1, &out, e);
+       }},
+      {"ExtentOfTooManyDigits", FRAZIL_BAD_INPUT, "too large",
+       [](Valid& v, E e) {
+         const char* dims[] = {"9223372036854775808"};
+         frazil_term out;
+         return frazil_graph_input(v.graph, "z", FRAZIL_F32, dims, 1, &out, e);
        }},
       {"TapOfNothing", FRAZIL_BAD_INPUT, "'nowhere'",
        [](Valid& v, E e) {
