@@ -9,8 +9,8 @@ class Error(Exception):
     location: tuple[str, int] | None = None  #: file and line of the call that built a graph wrongly
 
 
-class BadModel(Error):
-    """The model or graph is not valid."""
+class BadModel(Error, ValueError):
+    """The model or graph is not valid, or operands do not fit an operator."""
 
 
 class BadInput(Error, ValueError):

@@ -16,6 +16,7 @@ from ._frazil import DType, OperatorInfo, dtype
 from .errors import BadInput, Error
 from .model import Model
 from ._operators import Operators, least_outputs
+from .slices import cuts
 
 if TYPE_CHECKING:
     from .policy import Policy
@@ -201,21 +202,21 @@ def _index(term: Term, key: tuple[Any, ...]) -> Term:
 
 
 def _take_slices(term: Term, slices: list[tuple[int, slice]]) -> Term:
-    graph = term.graph
-    rows: list[tuple[Any, ...]] = []
+    graph, shape = term.graph, Term.shape.__get__(term)
+    layers: list[list[tuple[Any, ...]]] = [[], []]
     for axis, part in slices:
         if part == slice(None):
             continue
         step = 1 if part.step is None else part.step
         if not isinstance(step, int) or step == 0:
             raise ValueError("the step of a slice must be a number other than 0")
-        far = numpy.iinfo(numpy.int64)
-        start = part.start if part.start is not None else (0 if step > 0 else far.max)
-        stop = part.stop if part.stop is not None else (far.max if step > 0 else far.min)
-        rows.append((start, stop, axis, step))
-    if not rows:
-        return term
-    return graph.Slice(term, *(_vector(graph, column) for column in zip(*rows)))
+        extent = shape[axis] if shape is not None and isinstance(shape[axis], int) else None
+        for layer, (start, stop, by) in zip(layers, cuts(part.start, part.stop, step, extent)):
+            layer.append((start, stop, axis, by))
+    for rows in layers:
+        if rows:
+            term = graph.Slice(term, *(_vector(graph, column) for column in zip(*rows)))
+    return term
 
 
 def _vector(graph: Builder, parts: tuple[Any, ...]) -> Any:

@@ -30,6 +30,7 @@ struct Row {
   const char* op;
   const char* of_bools = nullptr;  ///< the operator for bools; null: none, or the same where the rule casts
   bool negated = false;
+  bool from_zero = false;  ///< of unsigned integers, which the operator does not have: 0 - x
 };
 
 constexpr Row kRows[] = {
@@ -53,7 +54,7 @@ constexpr Row kRows[] = {
     {"bitwise_and", "x1, x2", "x1 & x2.", Rule::bits, "BitwiseAnd", "And"},
     {"bitwise_or", "x1, x2", "x1 | x2.", Rule::bits, "BitwiseOr", "Or"},
     {"bitwise_xor", "x1, x2", "x1 ^ x2.", Rule::bits, "BitwiseXor", "Xor"},
-    {"negative", "x", "-x.", Rule::numbers, "Neg"},
+    {"negative", "x", "-x; of unsigned integers modulo their range.", Rule::numbers, "Neg", nullptr, false, true},
     {"positive", "x", "+x.", Rule::numbers, "Identity"},
     {"absolute", "x", "Without the sign.", Rule::numbers, "Abs", "Identity"},
     {"sign", "x", "-1, 0 or 1.", Rule::numbers, "Sign"},
@@ -61,7 +62,7 @@ constexpr Row kRows[] = {
     {"logical_not", "x", "Whether it is 0.", Rule::truth, "Not"},
     {"floor", "x", "Rounded down.", Rule::whole, "Floor"},
     {"ceil", "x", "Rounded up.", Rule::whole, "Ceil"},
-    {"rint", "x", "Rounded to the nearest, half to even.", Rule::whole, "Round"},
+    {"rint", "x", "Rounded to the nearest, half to even.", Rule::inexact, "Round"},
     {"isnan", "x", "Whether it is not a number.", Rule::special, "IsNaN"},
     {"isinf", "x", "Whether it is infinite.", Rule::special, "IsInf"},
     {"exp", "x", "e ** x.", Rule::inexact, "Exp"},
@@ -82,6 +83,7 @@ constexpr Row kRows[] = {
 };
 
 bool is_integer(Dtype dtype) { return dtype >= Dtype::i8 && dtype <= Dtype::u64; }
+bool is_unsigned(Dtype dtype) { return dtype >= Dtype::u8 && dtype <= Dtype::u64; }
 bool is_real(Dtype dtype) {
   return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f32 || dtype == Dtype::f64;
 }
@@ -191,10 +193,20 @@ LazyArray negated_if(const Elementwise& function, LazyArray made, const Line& li
   return negate({Operand(made, line)});
 }
 
-/// NumPy has no reciprocals of integers.
+bool has_negative(const LazyArray& integers) {
+  const Array values = integers.value();
+  for (std::int64_t i = 0; i < values.count(); ++i) {
+    if (values.number(i) < 0) return true;
+  }
+  return false;
+}
+
+/// NumPy has no reciprocals of integers. An exponent that has not been computed is not looked at.
 void check_exponent(const Row& row, const Argument& exponent, Dtype dtype) {
-  const bool negative = exponent.number && exponent.number->kind == Number::Kind::integer && exponent.number->whole < 0;
-  if (!negative || row.op != std::string_view("Pow") || !is_integer(dtype)) return;
+  if (row.op != std::string_view("Pow") || !is_integer(dtype)) return;
+  const bool negative = exponent.number ? exponent.number->kind == Number::Kind::integer && exponent.number->whole < 0
+                                        : api::detail::is_there(*exponent.array) && has_negative(*exponent.array);
+  if (!negative) return;
   PyErr_SetString(PyExc_ValueError, "integers have no negative integer powers: cast them by astype()");
   throw py::error_already_set();
 }
@@ -213,6 +225,12 @@ PyObject* call_on_two(Elementwise& function, PyObject* first, PyObject* second, 
 PyObject* call_on_one(Elementwise& function, PyObject* first, const Line& line) {
   Argument x(first, function.row->name);
   const Dtype dtype = x.number ? default_dtype(*x.number) : x.array->dtype();
+  if (function.row->from_zero && is_unsigned(dtype)) {
+    static const Operator subtract("Sub");
+    x.cast_to(dtype, line);
+    const LazyArray zero = literal_of({Number::Kind::integer, 0, 0}, dtype);
+    return lazy_object(subtract({Operand(zero, line), Operand(*x.array, line)}));
+  }
   const Step& step = step_of(function, dtype);
   x.cast_to(step.cast, line);
   return lazy_object((*step.op)({Operand(*x.array, line)}));

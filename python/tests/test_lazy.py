@@ -472,7 +472,7 @@ def test_errors_name_the_line():
         x + fnp.array([1.0, 2.0])
     with pytest.raises(frazil.BadModel, match=rf"'test_lazy.py:{line + 2}' \(Concat\)"):
         np.concatenate([x, fnp.zeros((2, 2))])  # of the caller, not of the package
-    made = x[fnp.array([7])]
+    made = x[fnp.array([3]) + 4]
     with pytest.raises(frazil.Error, match=rf"'test_lazy.py:{line + 3}' \(Gather\)"):
         (made + 1).numpy()  # where it was recorded, not where it runs
 
@@ -539,3 +539,23 @@ def test_programs(seed):
             assert np.allclose(made.numpy(), wanted, 1e-3, 1e-3)
     for made, wanted in pool:
         assert made.dtype == np.float32 and np.allclose(made.numpy(), wanted, 1e-3, 1e-3)
+
+
+def test_dlpack():
+    """Others get a copy, which they may write to."""
+    for dtype in (*FLOATS, "int32", "uint8"):
+        x = fnp.array(np.array([[1, 2], [3, 4]], dtype)).T
+        other = np.from_dlpack(x)
+        same(other, np.array([[1, 3], [2, 4]], dtype))
+        back = fnp.array(frazil.from_dlpack(x))
+        same(back, np.array([[1, 3], [2, 4]], dtype))
+    with pytest.raises(BufferError, match="copies"):
+        x.__dlpack__(copy=False)
+
+
+def test_dlpack_of_torch():
+    torch = pytest.importorskip("torch", reason="python3-torch is not installed")
+    x = fnp.array([1.0, 2.0])
+    tensor = torch.from_dlpack(x)
+    tensor[0] = 7
+    assert tensor.tolist() == [7, 2] and x.tolist() == [1, 2]

@@ -2,10 +2,13 @@
 
 import copy
 import pickle
+import random
 import threading
+import warnings
 
 import frazil
 import frazil.nn.functional as F
+import frazil.numpy
 import numpy as np
 import pytest
 from frazil import nn
@@ -362,3 +365,21 @@ def test_terms_of_graphs_keep_numpys_habits():
     assert x.transpose(0, 1).shape == (2, 3) and (x == x) is True
     assert type(F.relu(x)) is frazil.Term and F.softmax(x, -1).shape == (2, 3)
     assert ops.transpose(x, 0, 1).shape == (3, 2) and ops.mean(x, 0).shape == (3,)
+
+
+def test_random_numbers_that_are_recorded_are_told():
+    """They are the same in every call."""
+
+    class Noisy(nn.Module):
+        def forward(self, x):
+            return x * random.random() + np.random.rand()
+
+    x = np.ones(2, np.float32)
+    with pytest.warns(UserWarning, match="module 'Noisy' drew random numbers"):
+        first = Noisy()(x)
+    with pytest.warns(UserWarning, match="function 'noisy' drew random numbers"):
+        frazil.Function(lambda x: x * random.random(), "noisy")(frazil.numpy.array(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nn.Linear(2, 2)(x)
+    assert first.shape == (2,)

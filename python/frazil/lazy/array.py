@@ -94,6 +94,18 @@ class LazyArray(_frazil.LazyArray):
             return value.astype(dtype)
         return value.copy() if copy else value
 
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The CPU's memory."""
+        return 1, 0
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """The value as a DLPack tensor: a copy, as its users may write to it. Raises BufferError where none is wanted."""
+        if copy is False or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError("a lazy array does not change, so that others get copies in the CPU's memory")
+        return self.numpy().copy().__dlpack__()
+
     # NumPy's functions on lazy arrays are those of frazil.numpy, or read the values where that has none.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

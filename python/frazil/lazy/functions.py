@@ -7,6 +7,7 @@ import types
 from typing import Any, Callable, Sequence
 
 from .. import _frazil, trees
+from ..draws import noticed
 from ..errors import BadInput, LimitExceeded
 from ..model import Model
 from .array import LazyArray
@@ -56,7 +57,8 @@ class Recording:
         for place, array in zip(self.places, arrays):
             leaves[place] = array
         args, kwargs = trees.unflatten(self.structure, leaves)
-        made, structure = trees.flatten(self.call(*args, **kwargs))
+        with noticed(f"function '{self.name}'"):
+            made, structure = trees.flatten(self.call(*args, **kwargs))
         if self.results not in (None, structure):
             raise BadInput(f"function '{self.name}' returns another structure than before: {structure}")
         if not made:

@@ -11,6 +11,7 @@ from .._frazil import dtype as dtype_of
 from ..errors import BadInput
 from ..model import Model
 from .. import trees
+from ..draws import noticed
 from .arrays import to_array
 from .recording import Recording, recording
 
@@ -69,7 +70,7 @@ def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], optio
         graph.input(label, leaf.dtype, leaf.shape) if isinstance(leaf, Spec) else leaf
         for label, leaf in zip(labels, leaves)
     ]
-    with recording(graph):
+    with recording(graph), noticed(f"module '{type(module).__name__}'"):
         positional, named = trees.unflatten(structure, terms)
         made = module(*positional, **named)
         results, shape = trees.flatten(made)

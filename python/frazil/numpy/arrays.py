@@ -127,7 +127,8 @@ def arange(*args: Any, dtype: Any = None) -> LazyArray:
             args[min(len(args) - 1, 1)],
             args[2] if len(args) > 2 else 1,
         )
-        made = ops.Range(*(astype(part, "int64") for part in (start, stop, step)))
+        bounds = _frazil.in_common(start, stop, step)
+        made = ops.Range(*(bounds if bounds[0].dtype.kind == "f" else (astype(each, "int64") for each in bounds)))
         return made if dtype is None else astype(made, dtype)
     return asarray(numpy.arange(*args, dtype=None if dtype is None else numpy_dtype(dtype)))
 

@@ -15,6 +15,8 @@ from .ufuncs import (
     common,
     divide,
     equal,
+    floor,
+    greater,
     isinf,
     isnan,
     less,
@@ -27,6 +29,7 @@ from .ufuncs import (
     minimum,
     multiply,
     not_equal,
+    power,
     rint,
     subtract,
 )
@@ -39,10 +42,12 @@ def is_inexact(x: LazyArray) -> bool:
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """`x` where the condition holds, else `y`; without them nonzero(condition)."""
-    if x is None or y is None:
+    if x is None and y is None:
         from .shapes import nonzero
 
         return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("where() takes both x and y, or neither")
     x, y = common(x, y)
     return operator("Where")(astype(condition, bool), x, y)
 
@@ -51,16 +56,35 @@ def remainder(x1: Any, x2: Any) -> LazyArray:
     """x1 % x2, with the sign of x2."""
     x1, x2 = common(x1, x2)
     if not is_inexact(x1):
-        return operator("Mod")(_numbers(x1), _numbers(x2))
+        return _of_divisors(operator("Mod"), x1, x2)
     rest = operator("Mod", fmod=1)(x1, x2)
-    other_sign = logical_and(not_equal(rest, 0), not_equal(less(rest, 0), less(x2, 0)))
-    return where(other_sign, add(rest, x2), rest)
+    nothing = where(less(x2, 0), asarray(-0.0, x2.dtype), asarray(0.0, x2.dtype))
+    return where(equal(rest, 0), nothing, where(_other_sign(rest, x2), add(rest, x2), rest))
+
+
+def _other_sign(rest: LazyArray, x2: LazyArray) -> LazyArray:
+    """Whether a remainder is not 0 and has another sign than the divisor."""
+    return logical_and(not_equal(rest, 0), not_equal(less(rest, 0), less(x2, 0)))
+
+
+def _of_divisors(operation: Any, x1: LazyArray, x2: LazyArray) -> LazyArray:
+    """An operation on integers; 0 where the divisor is."""
+    none = equal(_numbers(x2), 0)
+    return where(none, 0, operation(_numbers(x1), where(none, 1, x2)))
 
 
 def floor_divide(x1: Any, x2: Any) -> LazyArray:
     """x1 // x2, rounded down."""
     x1, x2 = common(x1, x2)
-    return rint(operator("Div")(subtract(x1, remainder(x1, x2)), x2))
+    if not is_inexact(x1):
+        return _of_divisors(lambda a, b: operator("Div")(subtract(a, operator("Mod")(a, b)), b), x1, x2)
+    whole, rest = divide(x1, x2), operator("Mod", fmod=1)(x1, x2)
+    parts = divide(subtract(x1, rest), x2)
+    parts = where(_other_sign(rest, x2), subtract(parts, 1), parts)
+    down = floor(parts)
+    down = where(greater(subtract(parts, down), 0.5), add(down, 1), down)
+    down = where(equal(parts, 0), multiply(whole, 0), down)  # with the sign of the quotient
+    return where(equal(x2, 0), whole, down)
 
 
 def divmod(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
@@ -70,7 +94,8 @@ def divmod(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
 
 def fmod(x1: Any, x2: Any) -> LazyArray:
     """x1 % x2, with the sign of x1."""
-    return operator("Mod", fmod=1)(*(_numbers(x) for x in common(x1, x2)))
+    x1, x2 = common(x1, x2)
+    return operator("Mod", fmod=1)(x1, x2) if is_inexact(x1) else _of_divisors(operator("Mod", fmod=1), x1, x2)
 
 
 def _numbers(x: LazyArray) -> LazyArray:
@@ -88,7 +113,9 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None) -> LazyArray:
 def round(a: Any, decimals: int = 0) -> LazyArray:
     """To so many decimals, half to even."""
     a = asarray(a)
-    if decimals == 0 or (decimals > 0 and not is_inexact(a)):
+    if decimals >= 0 and not is_inexact(a):
+        return rint(a) if a.dtype == bool else a
+    if decimals == 0:
         return rint(a)
     if not is_inexact(a):
         raise TypeError("integers cannot be rounded to tens: cast them by astype()")
@@ -110,14 +137,20 @@ def reciprocal(x: Any) -> LazyArray:
     return operator("Reciprocal")(x)
 
 
+def _logarithm(x: Any, base: float) -> LazyArray:
+    made = multiply(log(x), 1 / math.log(base))
+    whole = rint(made)
+    return where(equal(power(asarray(base).astype(made.dtype), whole), x), whole, made)
+
+
 def log2(x: Any) -> LazyArray:
-    """The logarithm to the base 2."""
-    return multiply(log(x), 1 / math.log(2))
+    """The logarithm to the base 2; exact for powers of 2."""
+    return _logarithm(x, 2.0)
 
 
 def log10(x: Any) -> LazyArray:
-    """The logarithm to the base 10."""
-    return multiply(log(x), 1 / math.log(10))
+    """The logarithm to the base 10; exact for powers of 10."""
+    return _logarithm(x, 10.0)
 
 
 def isfinite(x: Any) -> LazyArray:

@@ -22,8 +22,16 @@ def dot(a: Any, b: Any) -> LazyArray:
         return matmul(a, b)
     left, right = LETTERS[: a.ndim], LETTERS[a.ndim : a.ndim + b.ndim]
     inner = -1 if b.ndim == 1 else -2
+    _check_summed(a, b, inner)
     right = right.replace(right[inner], left[-1])
     return einsum(f"{left},{right}->{left[:-1]}{right.replace(left[-1], '')}", a, b)
+
+
+def _check_summed(a: LazyArray, b: LazyArray, axis: int) -> None:
+    """Raises ValueError unless the last axis of a and this one of b have the same extent."""
+    left, right = a._extents[-1], b._extents[axis]
+    if left != right and None not in (left, right):
+        raise ValueError(f"arrays of shapes {a._extents} and {b._extents}: {left} and {right} elements to sum over")
 
 
 def inner(a: Any, b: Any) -> LazyArray:
@@ -31,6 +39,7 @@ def inner(a: Any, b: Any) -> LazyArray:
     a, b = asarray(a), asarray(b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
+    _check_summed(a, b, -1)
     left, right = LETTERS[: a.ndim - 1], LETTERS[a.ndim - 1 : a.ndim + b.ndim - 2]
     return einsum(f"{left}z,{right}z->{left}{right}", a, b)
 

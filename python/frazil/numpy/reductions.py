@@ -15,14 +15,24 @@ from .ufuncs import divide, equal, multiply, not_equal, sqrt, subtract
 Axis = Union[int, Sequence[int], None]
 
 
-def _axes(x: LazyArray, axis: Axis) -> LazyArray | None:
-    return None if axis is None else ints(*axes_of(axis, x.ndim))
+def _axes(x: LazyArray, axis: Axis) -> tuple[int, ...]:
+    """The axes to reduce, counted from the front. An array without axes may be reduced along 0, or -1."""
+    if axis is None or (not x.ndim and axis in (0, -1)):
+        return tuple(range(x.ndim))
+    return axes_of(axis, x.ndim)
+
+
+def _check_axes(x: LazyArray, axis: Axis) -> None:
+    """Raises IndexError for axes that the array does not have, as functions that count elements do without any axes."""
+    if axis is not None:
+        axes_of(axis, x.ndim)
 
 
 def _reduce(op: str, x: LazyArray, axis: Axis, keepdims: bool) -> LazyArray:
-    if axis is not None and not isinstance(axis, int) and not len(axis):
+    axes = _axes(x, axis)
+    if not axes:
         return x
-    return operator(op, keepdims=int(keepdims))(x, _axes(x, axis))
+    return operator(op, keepdims=int(keepdims))(x, None if axis is None else ints(*axes))
 
 
 def _counting(x: LazyArray) -> LazyArray:
@@ -33,7 +43,7 @@ def _counting(x: LazyArray) -> LazyArray:
 
 def _not_empty(x: LazyArray, axis: Axis, name: str) -> LazyArray:
     extents = x._extents
-    if any_empty([extents[a] for a in (range(len(extents)) if axis is None else axes_of(axis, len(extents)))]):
+    if any_empty([extents[each] for each in _axes(x, axis)]):
         raise ValueError(f"{name}() of no elements")
     return x
 
@@ -58,6 +68,7 @@ def prod(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False
 def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> LazyArray:
     """The mean; of integers as float64."""
     a = asarray(a)
+    _check_axes(a, axis)
     if dtype is None:
         dtype = a.dtype if is_inexact(a) else "float64"
     return _reduce("ReduceMean", astype(a, dtype), axis, keepdims)
@@ -101,12 +112,12 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyA
 def var(a: Any, axis: Axis = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False) -> LazyArray:
     """The variance: squares are divided by the number of elements less `ddof`."""
     a = asarray(a)
+    _check_axes(a, axis)
     if dtype is not None or not is_inexact(a):
         a = astype(a, dtype or "float64")
     centred = subtract(a, mean(a, axis, keepdims=True))
     shape = a.shape
-    axes = range(len(shape)) if axis is None else axes_of(axis, len(shape))
-    count = math.prod([shape[each] for each in axes])
+    count = math.prod([shape[each] for each in _axes(a, axis)])
     total = sum(multiply(centred, centred), axis, keepdims=keepdims)
     return divide(
         total, astype(count - ddof, a.dtype) if isinstance(count, LazyArray) else builtins.max(count - ddof, 0)
@@ -123,7 +134,7 @@ def _arg(op: str, a: Any, axis: int | None, keepdims: bool) -> LazyArray:
     _not_empty(a, axis, op.lower())
     if a.dtype == bool:
         a = astype(a, "uint8")
-    if axis is not None:
+    if axis is not None and not (a.ndim == 0 and axis in (0, -1)):
         return operator(op, axis=axis_of(axis, a.ndim), keepdims=int(keepdims))(a)
     made = operator(op, axis=0, keepdims=0)(ops.Reshape(a, ints(-1)))
     return ops.Reshape(made, ints(*[1] * a.ndim)) if keepdims else made
@@ -143,6 +154,6 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
     """Sums of the elements up to each one; of all elements in a row without an axis."""
     a = asarray(a)
     a = _counting(a) if dtype is None else astype(a, dtype)
-    if axis is None:
+    if axis is None or (not a.ndim and axis in (0, -1)):
         return ops.CumSum(ops.Reshape(a, ints(-1)), 0)
     return ops.CumSum(a, axis_of(axis, a.ndim))

@@ -9,10 +9,13 @@ from typing import Any, Sequence
 import numpy
 
 from .. import _frazil
+from ..errors import BadModel
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator, ops
+from ..slices import FIRST, LAST, cuts
 from .arrays import asarray, astype, axes_of, axis_of, ints, vector
-from .ufuncs import not_equal
+from .elementwise import where
+from .ufuncs import add, less, maximum
 
 
 def reshape(a: Any, shape: Any) -> LazyArray:
@@ -48,6 +51,8 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     """Some axes in other places, the rest in order."""
     a = asarray(a)
     moved, to = axes_of(source, a.ndim), axes_of(destination, a.ndim)
+    if len(moved) != len(to):
+        raise ValueError(f"{len(moved)} axes to move to {len(to)} places")
     order = [axis for axis in range(a.ndim) if axis not in moved]
     for place, axis in sorted(zip(to, moved)):
         order.insert(place, axis)
@@ -65,6 +70,8 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> LazyArray:
     """Without some axes of extent 1; without all of them where none is given."""
     a = asarray(a)
     extents = a._extents
+    if not extents and axis in (0, -1):
+        return a
     axes = [i for i, n in enumerate(extents) if n == 1] if axis is None else axes_of(axis, len(extents))
     for each in axes:
         if extents[each] not in (1, None):
@@ -90,11 +97,16 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> LazyArray:
     made = list(_frazil.in_common(*(asarray(each) for each in arrays)))
     if axis is None:
         made, axis = [ravel(each) for each in made], 0
+    if not all(each.ndim for each in made):
+        raise ValueError("arrays without axes cannot be concatenated: use stack()")
     return operator("Concat", axis=axis_of(axis, made[0].ndim))(*made)
 
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> LazyArray:
     """Arrays of one shape along a new axis."""
+    arrays = [asarray(each) for each in arrays]
+    if len({each.ndim for each in arrays}) > 1:
+        raise ValueError(f"arrays with {', '.join(str(each.ndim) for each in arrays)} axes cannot be stacked")
     return concatenate([expand_dims(each, axis) for each in arrays], axis)
 
 
@@ -130,10 +142,10 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[LazyArray]:
     place = axis_of(axis, x.ndim)
     if isinstance(indices_or_sections, int) and indices_or_sections > 0:
         extent = x._extents[place]
-        if extent is None:
-            return list(
-                _several(operator("Split", indices_or_sections, axis=place, num_outputs=indices_or_sections)(x))
-            )
+        if extent is None:  # the run refuses sizes whose sum is another one
+            size = ops.Div(ops.Slice(ops.Shape(x), ints(place), ints(place + 1)), indices_or_sections)
+            sizes = ops.Expand(size, ints(indices_or_sections))
+            return list(_several(operator("Split", indices_or_sections, axis=place)(x, sizes)))
         if extent % indices_or_sections:
             raise ValueError(f"{extent} elements are no {indices_or_sections} equal parts")
     return array_split(x, indices_or_sections, axis)
@@ -156,28 +168,50 @@ def _split_at(x: LazyArray, indices: list[int], axis: int) -> list[LazyArray]:
 def take(a: Any, indices: Any, axis: int | None = None) -> LazyArray:
     """Elements at some indices along an axis; of the flattened array without one."""
     a = asarray(a)
-    a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, a.ndim))
-    return operator("Gather", axis=axis)(a, _indices(indices))
+    flat = axis is None or (not a.ndim and axis in (0, -1))
+    a, axis = (ravel(a), 0) if flat else (a, axis_of(axis, a.ndim))  # type: ignore[arg-type]
+    return operator("Gather", axis=axis)(a, _indices(indices, a._extents[axis]))
 
 
-def _indices(indices: Any) -> LazyArray:
+def _indices(indices: Any, extent: int | None) -> LazyArray:
+    """Indices along an axis of so many elements; None: unknown. Those whose values are known are checked."""
     made = asarray(indices)
     if made.dtype.kind not in "iu":
         if not isinstance(indices, LazyArray) and made.size == 0:
             return astype(made, "int64")
         raise IndexError(f"indices are integers, not {made.dtype}")
+    if extent is not None and made._there:
+        values = made.numpy()
+        for bound in (values.item(),) if values.size == 1 else (values.min(), values.max()) if values.size else ():
+            if not -extent <= bound < extent:
+                raise IndexError(f"index {bound} of an axis of {extent} elements")
     return made if made.dtype in (numpy.int32, numpy.int64) else astype(made, "int64")
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int) -> LazyArray:
-    """Elements at indices of their own along an axis."""
-    arr = asarray(arr)
-    return operator("GatherElements", axis=axis_of(axis, arr.ndim))(arr, _indices(indices))
+    """Elements at indices of their own along an axis; the other axes are broadcast."""
+    arr, at = asarray(arr), asarray(indices)
+    axis = axis_of(axis, arr.ndim)
+    if at.ndim != arr.ndim:
+        raise ValueError(f"indices with {at.ndim} axes for an array with {arr.ndim}")
+    at, shapes = _indices(at, arr._extents[axis]), (list(arr._extents), list(at._extents))
+    for each in range(arr.ndim):
+        have, want = shapes[0][each], shapes[1][each]
+        if each == axis or have == want or None in (have, want):
+            continue
+        if 1 not in (have, want):
+            raise IndexError(f"axis {each} has {have} elements, that of the indices {want}")
+        shapes[0][each] = shapes[1][each] = have if want == 1 else want
+    if None not in shapes[0] and None not in shapes[1]:
+        arr, at = broadcast_to(arr, tuple(shapes[0])), broadcast_to(at, tuple(shapes[1]))
+    return operator("GatherElements", axis=axis)(arr, at)
 
 
 def nonzero(a: Any) -> tuple[LazyArray, ...]:
     """The indices of elements that are not 0, an array for each axis."""
     a = asarray(a)
+    if not a.ndim:
+        raise ValueError("nonzero() of an array without axes")
     rows = ops.NonZero(astype(a, bool) if a.dtype.kind not in "biuf" else a)
     return tuple(rows[axis] for axis in range(a.ndim))
 
@@ -238,7 +272,7 @@ def take_at(a: LazyArray, key: Any) -> LazyArray:
     if any(_is_array(part) for _, part in chosen) and (len(chosen) > 1 or news):
         return _take_arrays(a, parts)
     for axis, part in reversed(chosen):
-        a = operator("Gather", axis=axis)(a, _checked(part, a._extents[axis]))
+        a = operator("Gather", axis=axis)(a, part)
     return ops.Unsqueeze(a, ints(*news)) if news else a
 
 
@@ -254,50 +288,86 @@ def _results(parts: list[Any]) -> list[Any]:
 def _whole_key(a: LazyArray, key: tuple[Any, ...]) -> list[Any]:
     """A part for each axis, and None for new ones; arrays and integers as lazy arrays."""
     parts = [part if _stays(part) else _index(part) for part in key]
-    parts = [each for part in parts for each in (part if isinstance(part, tuple) else (part,))]
-    used = builtins.sum(part is not None and part is not Ellipsis for part in parts)
+    used = builtins.sum(_width(part) for part in parts)
     if used > a.ndim:
         raise IndexError(f"{used} indices for an array with {a.ndim} axes")
     dots = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index has at most one '...'")
     at = dots[0] if dots else len(parts)
-    return [*parts[:at], *[slice(None)] * (a.ndim - used), *parts[at + 1 :]]
+    parts[at : at + 1] = [slice(None)] * (a.ndim - used)
+    whole: list[Any] = []
+    axis = 0
+    for part in parts:
+        whole.extend([part] if _stays(part) else _places(part, a._extents[axis : axis + _width(part)]))
+        axis += _width(part)
+    return whole
 
 
 def _stays(part: Any) -> bool:
     return part is None or part is Ellipsis or isinstance(part, slice)
 
 
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, LazyArray) and part.dtype == bool
+
+
+def _width(part: Any) -> int:
+    """How many axes a part of an index takes."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if _is_mask(part) else 1
+
+
 def _index(part: Any) -> Any:
-    """An index as a lazy array; one of bools as those of its elements that hold."""
-    if isinstance(part, bool):
-        raise IndexError("a single bool is no index")
-    if isinstance(part, int):
-        return ints(part).reshape(())
+    """An index as an integer or a lazy array."""
+    if isinstance(part, (int, numpy.integer)) and not isinstance(part, bool):
+        return int(part)
     made = asarray(part)
-    return nonzero(made) if made.dtype == bool and made.ndim else _indices(part)
+    if made.dtype == bool and not made.ndim:
+        raise IndexError("a single bool is no index")
+    return made if made.dtype == bool else _indices(part, None)
 
 
-def _checked(part: LazyArray, extent: int | None) -> LazyArray:
-    return part
+def _places(part: Any, extents: tuple[int | None, ...]) -> list[LazyArray]:
+    """An index along axes of these extents as indices along each; of a mask those of its elements that hold."""
+    if isinstance(part, int):
+        return [_indices(ints(part), extents[0]).reshape(())]
+    if not _is_mask(part):
+        return [_indices(part, extents[0])]
+    for have, want in zip(part._extents, extents):
+        if have != want and None not in (have, want):
+            raise IndexError(f"a mask of shape {part._extents} for axes of {extents}")
+    return list(nonzero(part))
 
 
 def _take_slices(a: LazyArray, slices: list[tuple[int, slice]]) -> LazyArray:
-    rows = []
-    far = numpy.iinfo(numpy.int64)
+    layers: list[list[tuple[Any, ...]]] = [[], []]
     for axis, part in slices:
         if part == slice(None):
             continue
         step = 1 if part.step is None else part.step
-        if step == 0:
-            raise ValueError("the step of a slice is 0")
-        start = part.start if part.start is not None else (0 if step > 0 else far.max)
-        stop = part.stop if part.stop is not None else (far.max if step > 0 else far.min)
-        rows.append((start, stop, axis, step))
-    if not rows:
-        return a
-    return ops.Slice(a, *(vector(list(column)) for column in zip(*rows)))
+        for layer, (start, stop, by) in zip(layers, _cuts(a, axis, part.start, part.stop, step)):
+            layer.append((start, stop, axis, by))
+    for rows in layers:
+        if rows:
+            a = ops.Slice(a, *(vector(list(column)) for column in zip(*rows)))
+    return a
+
+
+def _cuts(a: LazyArray, axis: int, start: Any, stop: Any, step: int) -> list[tuple[Any, Any, int]]:
+    """As slices.cuts(), of bounds that may be arrays."""
+    if step > 0 or not (isinstance(start, LazyArray) or isinstance(stop, LazyArray)):
+        return cuts(start, stop, step, a._extents[axis])
+    count = a.shape[axis]
+
+    def from_front(bound: Any) -> LazyArray:
+        bound = astype(bound, "int64")
+        return where(less(bound, 0), add(bound, count), bound)
+
+    behind = LAST if start is None else maximum(add(from_front(start), 1), 0)
+    before = FIRST if stop is None else from_front(stop)
+    return [(0, behind, 1), (LAST, before if stop is None else where(less(before, 0), FIRST, before), step)]
 
 
 def _take_arrays(a: LazyArray, parts: list[Any]) -> LazyArray:
@@ -307,8 +377,11 @@ def _take_arrays(a: LazyArray, parts: list[Any]) -> LazyArray:
     axes = [axis for axis, part in enumerate(part for part in parts if part is not None) if isinstance(part, LazyArray)]
     indices = [parts[i] for i in places]
     whole = indices[0]
-    for index in indices[1:]:
-        whole = whole + index * 0
+    try:
+        for index in indices[1:]:
+            whole = whole + index * 0
+    except BadModel as error:
+        raise IndexError(str(error)) from None
     columns = [expand_dims(index + whole * 0, -1) for index in indices]
     rest = [axis for axis in range(a.ndim) if axis not in axes]
     made = ops.GatherND(transpose(a, [*axes, *rest]), concatenate(columns, -1))
