@@ -126,6 +126,23 @@ TEST_F(DebugCommand, CompareOfFewValuesIsInconclusive) {
   EXPECT_THAT(other.out, HasSubstr("inconclusive: most values"));
 }
 
+/// The hybrid way runs what it has compiled, where there is a code generator.
+TEST_F(DebugCommand, CompareMeasuresWays) {
+  const Ended ended = run_tool({"compare", "--ways", digits(), "--input", "image=1x1x8x8", "--json"});
+  if (ended.err.contains("no code generator")) GTEST_SKIP() << "built without a code generator";
+  ASSERT_EQ(ended.exit, 0) << ended.err;
+  const json ways = json::parse(ended.out)["ways"];
+  ASSERT_EQ(ways.size(), 3u);
+  const auto compiling = [&](std::size_t i) { return ways[i]["compile_ms"].get<double>(); };
+  EXPECT_EQ(compiling(0), 0) << "dynamic";
+  EXPECT_GT(compiling(1), 0) << "hybrid";
+  EXPECT_GT(compiling(2), 0) << "static";
+  for (const json& way : ways) {
+    EXPECT_GT(way["p50_ms"].get<double>(), 0);
+    EXPECT_LE(way["p50_ms"].get<double>(), way["p99_9_ms"].get<double>());
+  }
+}
+
 TEST_F(DebugCommand, CompareWithStoredValues) {
   const std::string stored = folder / "stored";
   const std::vector<std::string> given{"--input", "image=1x1x8x8"};
