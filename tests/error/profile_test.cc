@@ -99,7 +99,9 @@ TEST_F(Profiler, TellsWhatNodesCost) {
 /// Parts add up to the whole on every tier: what rounding of the text form leaves apart is a thousandth.
 TEST_F(Profiler, PartsAddUp) {
   for (const char* tier : {"0", "1", "2", "auto"}) {
-    const json result = json::parse(profile({"--json", "--tier", tier}).out);
+    const Ended ended = profile({"--json", "--tier", tier});
+    if (ended.err.contains("no code generator")) continue;
+    const json result = json::parse(ended.out);
     const auto sum = [](const json& rows) {
       double us = 0;
       for (const json& r : rows) us += r["us"].get<double>();
