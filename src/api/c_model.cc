@@ -32,7 +32,7 @@ LoadOptions load_options(const frazil_load_options* given) {
   set_limit(options.max_nesting, given->max_nesting);
   set_limit(options.max_name_bytes, given->max_name_bytes);
   if (given->size < sizeof(frazil_load_options)) return options;
-  if (!(given->deadline_ms <= 0)) options.deadline_ms = given->deadline_ms;
+  if (!(given->deadline_ms < 0)) options.deadline_ms = given->deadline_ms;
   return options;
 }
 

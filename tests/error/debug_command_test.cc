@@ -1,4 +1,4 @@
-#include <frazil/frazil.h>
+#include <frazil/model.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
