@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz mutants coverage format lint clean
+.PHONY: help install-deps configure build test test-all test-isas demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -100,6 +100,10 @@ fuzz:  ## run the fuzzers; TARGET=text_fuzz FUZZ_SECONDS=600 runs one of them fo
 mutants:  ## change sources in MUTANTS places (400), one at a time, and list the changes that no test notices
 	@scripts/install-deps.sh --test
 	@scripts/mutate.py --count $(or $(MUTANTS),400)
+
+fuzz-configurations: configure  ## random programs on all tiers, with threads, limits and edits, for FUZZ_SECONDS (60)
+	@cmake --build $(BUILD) --target fuzz_configurations
+	@$(BUILD)/tests/fuzz_configurations
 
 format:  ## format the sources in place
 	@scripts/format.sh

@@ -155,6 +155,9 @@ void NativePlan::find_entries() {
   for (StepIndex i = 0; i < plan->steps.size(); ++i) {
     if ((i == 0 || !stays(i - 1)) && has_code(i)) enters[i] = 1;
     if (const auto* again = plan->steps[i].as<step::Again>()) enters[again->target] = 1;
+    const auto* launch = plan->steps[i].as<step::Launch>();
+    if (launch == nullptr || stays(i)) continue;
+    for (StepIndex k = i + 1; k <= i + launch->together; ++k) enters[k] |= static_cast<std::uint8_t>(has_code(k));
   }
 }
 

@@ -95,7 +95,8 @@ struct NativePlan {
   std::size_t capacity_step = 0;
   std::size_t scratch_bytes = 0;
 
-  /// Sets `enters`: the first step, those behind a step that is left to the interpreter or may be, and heads of loops.
+  /// Sets `enters`: the first step, heads of loops, and each step at which the interpreter may arrive after one that is
+  /// left to it or may be. That is the next step, or one after others that ran at the same time.
   void find_entries();
   /// Equal for plans that have equal code.
   std::string key() const;

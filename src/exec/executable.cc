@@ -14,7 +14,6 @@
 #include "ir/rebuild.h"
 #include "ir/source_bytes.h"
 #include "plan/make_plan.h"
-#include "plan/together.h"
 
 namespace frazil::exec {
 
@@ -156,6 +155,7 @@ namespace {
 struct OpFields {
   const Plan& plan;
   Op& op;
+  void operator()(const step::Launch& l) const { op.a = l.together; }
   void operator()(const step::Evaluate& e) const { op.a = e.group; }
   void operator()(const step::Branch& b) const { op.target = b.target; }
   void operator()(const step::LeaveAt& l) const { op.a = l.counter, op.b = l.limit, op.target = l.target; }
@@ -187,22 +187,11 @@ void Executable::compile() {
     std::visit(OpFields{plan_, ops_[i]}, step.body);
     if (const auto* launch = step.as<step::Launch>()) compile_launch(i, *launch);
   }
-  find_together();
-}
-
-/// Steps that the session or a device runs are run alone.
-void Executable::find_together() {
-  const StepsTogether together(plan_);
-  for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
-    const std::uint32_t most = together.count(i);
-    std::uint32_t& count = launches_[i].together;
-    while (count < most && launches_[i + count].first_entry != nullptr) ++count;
-    for (std::uint32_t k = 0; count > 1 && k < count; ++k) launches_[i + k].grouped = true;
-  }
 }
 
 void Executable::compile_launch(StepIndex i, const step::Launch& launch) {
   LaunchCode& code = launches_[i];
+  for (std::uint32_t k = 0; launch.together > 1 && k < launch.together; ++k) launches_[i + k].grouped = true;
   code.first = static_cast<std::uint32_t>(operands_.size());
   code.inputs = static_cast<std::uint16_t>(launch.in.size());
   code.outputs = static_cast<std::uint16_t>(launch.out.size());

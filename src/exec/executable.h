@@ -51,7 +51,6 @@ struct LaunchCode {
   std::uint32_t first = 0;                          ///< of its operands
   std::uint16_t inputs = 0, outputs = 0;
   bool grows = false;                        ///< a result lies in growing storage
-  std::uint32_t together = 0;                ///< steps from this one on that may run at the same time
   bool grouped = false;                      ///< it may run at the same time as another step
   std::size_t state = 0;                     ///< offset of its first entry's state in a session
   const KernelEntry* first_entry = nullptr;  ///< of a step that a device runs, the device's
@@ -61,7 +60,7 @@ struct LaunchCode {
 /// nearest cache. Kinds that need more than this are read from the plan.
 struct Op {
   std::uint8_t kind = 0;  ///< position in step::Body
-  std::uint32_t a = 0;    ///< register, group or jump target; see Executable::compile
+  std::uint32_t a = 0;    ///< register, group or number of steps; see Executable::compile
   std::uint32_t b = 0;
   std::uint32_t target = 0;
   std::int64_t number = 0;
@@ -132,7 +131,6 @@ class Executable : public std::enable_shared_from_this<Executable> {
                                                      bool packaged);
   void compile();
   void compile_launch(StepIndex i, const step::Launch& launch);
-  void find_together();
   void compile_on_device(StepIndex i, const step::Launch& launch);
   void keep_state(LaunchCode& code, const KernelEntry& entry);
 

@@ -53,10 +53,10 @@ std::unexpected<Fault> Interpreter::out_of_steps(const Step& step) const {
 // ---- machine code of the plan ----
 
 Result<std::optional<Interpreter::Exit>> Interpreter::run(StepIndex from) {
-  if (codes_ == nullptr) return run_steps<Until::halt>(from, 0, nullptr);
+  if (codes_ == nullptr) return run_steps<Until::halt>(from, kNone, nullptr);
   find_code();
   if (code_ == nullptr && !asked_) since_ = std::chrono::steady_clock::now();
-  auto outcome = run_steps<Until::halt>(from, 0, nullptr);
+  auto outcome = run_steps<Until::halt>(from, kNone, nullptr);
   if (code_ == nullptr && !asked_ && outcome) time_passed();
   return outcome;
 }
@@ -73,10 +73,8 @@ void Interpreter::find_code() {
     generation_ = generation;
     found_at_ = context_.counters.shape_changes;
     asked_ = false;
-    if (code_ != nullptr && !memory_.scratch(code_->scratch_bytes)) code_ = nullptr;
+    if (code_ != nullptr && !memory_.scratch(code_->scratch_bytes)) code_ = nullptr;  // the limits leave too little
   }
-  const bool used = code_ != nullptr && context_.observer == nullptr;
-  launcher_.leave_to_code(used ? code_->runs.data() : nullptr);
 }
 
 /// Asks for code where the time without it pays for it, and takes up what has come meanwhile.
@@ -110,7 +108,9 @@ void Interpreter::make_code(PlanCodes::Wish wish) {
 inline Status Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
   // So that limits are looked at from time to time.
   const std::uint64_t given = std::min(left, plan_.steps.size() + kStepsBetweenPolls);
-  frame_.worker = {0, memory_.scratch_data()};
+  auto scratch = memory_.scratch(std::max(code_->scratch_bytes, launcher_.scratch_of_calls()));
+  if (!scratch) return within(values_.where(plan_.steps[pc]), std::move(scratch).error());
+  frame_.worker = {0, *scratch};
   frame_.left = given;
   frame_.iterations = frame_.groups_recomputed = 0;
   pc = code_->run(&frame_, pc);
@@ -142,6 +142,13 @@ inline bool Interpreter::branch(StepIndex pc) {
   return taken;
 }
 
+/// Returns how many of the `planned` next steps may run at the same time: one under an observer, at most those in front
+/// of the end of what is run, and those that the limit on steps leaves.
+inline std::uint32_t Interpreter::most_together(std::uint32_t planned, StepIndex to_end, std::uint64_t left) const {
+  if (planned == 1 || context_.observer != nullptr) return 1;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>({planned, to_end, left}));
+}
+
 /// The one loop that runs everything.
 template <Interpreter::Until until>
 Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, StepIndex end,
@@ -168,10 +175,12 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
     if (left % kPollEvery == 0 ? limits.poll() : limits.stopping()) [[unlikely]]
       return limits.reason();
     switch (op.kind) {
-      case kind<step::Launch>():
-        FRAZIL_CHECK(launcher_.launch(pc));
-        ++pc;
+      case kind<step::Launch>(): {
+        FRAZIL_TRY(const std::uint32_t ran, launcher_.launch(pc, most_together(op.a, end - pc, left)));
+        pc += ran;
+        left -= ran - 1;
         break;
+      }
       case kind<step::Evaluate>():
         FRAZIL_CHECK(evaluate(op.a));
         ++pc;

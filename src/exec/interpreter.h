@@ -28,7 +28,7 @@ class Interpreter {
   Result<std::optional<Exit>> run(StepIndex from, StepIndex end) { return run_steps<Until::step>(from, end, nullptr); }
   /// As run(from), handing out what somebody watches.
   Result<std::optional<Exit>> run(StepIndex from, InnerValues& watched) {
-    return run_steps<Until::halt_watched>(from, 0, &watched);
+    return run_steps<Until::halt_watched>(from, kNone, &watched);
   }
   /// Recomputes a register group whose sources changed, and has what depends on it prepared again.
   Status evaluate(std::uint32_t index);
@@ -47,6 +47,7 @@ class Interpreter {
     return code_ == nullptr || context_.observer != nullptr ? nullptr : code_->enters.data();
   }
   Status run_code(StepIndex& pc, std::uint64_t& left);
+  std::uint32_t most_together(std::uint32_t planned, StepIndex to_end, std::uint64_t left) const;
   void take_over_groups();
   bool branch(StepIndex pc);
   Status other_step(const Step& step);

@@ -42,8 +42,6 @@ void Launcher::invalidate_all() {
 }
 
 void Launcher::begin() {
-  several_ = context_.observer == nullptr && context_.scheduler != nullptr && context_.scheduler->workers() > 1;
-  ahead_ = 0;
   for (FaultSlot& slot : faults_) {
     if (!slot.empty()) (void)slot.take();
   }
@@ -55,9 +53,8 @@ inline void Launcher::find_pointers(const LaunchCode& code, std::byte** to) {
   for (int k = 0; k < count; ++k) to[k] = values_.address(operand[k].storage, operand[k].offset, operand[k].elem_size);
 }
 
-[[gnu::noinline]] void Launcher::run_shared(const Call& call, const Prepared& p) {
+[[gnu::noinline]] void Launcher::run_shared(const Call& call, const Prepared& p, std::byte* scratch) {
   ++context_.counters.shared;
-  std::byte* const scratch = memory_.scratch_data();
   const auto share = [&](std::int64_t first, std::int64_t past, std::int64_t grain) {
     context_.scheduler->parallel_for(past - first, grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
       p.entry->run(call, {worker, scratch + worker * p.scratch}, first + begin, first + end);
@@ -70,10 +67,10 @@ inline void Launcher::find_pointers(const LaunchCode& code, std::byte** to) {
   share(last, p.units, p.last_grain);
 }
 
-inline void Launcher::run(const Prepared& p, std::uint16_t inputs) {
+inline void Launcher::run(const Prepared& p, std::uint16_t inputs, std::byte* scratch) {
   const Call call{pointers_.data(), pointers_.data() + inputs, p.entry->code.get(), p.state, faults_.data()};
-  if (p.grain != 0 && (!p.if_idle || context_.scheduler->has_idle())) return run_shared(call, p);
-  p.entry->run(call, {0, memory_.scratch_data()}, 0, p.units);
+  if (p.grain != 0 && (!p.if_idle || context_.scheduler->has_idle())) return run_shared(call, p, scratch);
+  p.entry->run(call, {0, scratch}, 0, p.units);
 }
 
 /// Each worker has the same part of every step, as it has of steps that run alone.
@@ -92,53 +89,52 @@ void Launcher::cut_together(StepIndex pc, std::uint32_t count) {
   }
 }
 
-void Launcher::run_together(StepIndex pc, std::uint32_t count) {
+/// Bytes that each worker has of scratch memory while steps run at the same time.
+std::size_t Launcher::scratch_of(StepIndex pc, std::uint32_t count) const {
+  std::size_t bytes = 0;
+  for (std::uint32_t k = 0; k < count; ++k) bytes = std::max(bytes, prepared_[pc + k].scratch);
+  return bytes;
+}
+
+/// Nothing has run, and 1 is returned, where the limits leave too little scratch memory.
+Result<std::uint32_t> Launcher::run_together(StepIndex pc, std::uint32_t count) {
+  const std::size_t scratch_bytes = scratch_of(pc, count);
+  const auto scratch = memory_.scratch(context_.scheduler->workers() * scratch_bytes);
+  if (!scratch) return 1;
   std::array<Call, kMostTogether> calls;
-  std::size_t scratch_bytes = 0;
   for (std::uint32_t k = 0; k < count; ++k) {
     const LaunchCode& code = executable_.launch(pc + k);
     const Prepared& p = prepared_[pc + k];
     std::byte** const to = pointers_.data() + k * executable_.most_operands();
     find_pointers(code, to);
     calls[k] = {to, to + code.inputs, p.entry->code.get(), p.state, &faults_[k]};
-    scratch_bytes = std::max(scratch_bytes, p.scratch);
   }
   cut_together(pc, count);
-  std::byte* const scratch = memory_.scratch_data();
   const auto ranges = static_cast<std::int64_t>(ranges_.size());
   context_.scheduler->parallel_for(ranges, 1, [&](std::int64_t begin, std::int64_t, unsigned worker) {
     const Range& r = ranges_[static_cast<std::size_t>(begin)];
-    prepared_[pc + r.step].entry->run(calls[r.step], {worker, scratch + worker * scratch_bytes}, r.begin, r.end);
+    prepared_[pc + r.step].entry->run(calls[r.step], {worker, *scratch + worker * scratch_bytes}, r.begin, r.end);
   });
   context_.counters.shared += count;
   context_.counters.together += count - 1;
-  together_ = count, ahead_ = count - 1;
-}
-
-inline std::uint32_t Launcher::most_together(StepIndex pc, const LaunchCode& code) const {
-  if (!several_ || code.together < 2 || run_by_code_ == nullptr) return several_ ? code.together : 1;
-  std::uint32_t count = 1;
-  while (count < code.together && run_by_code_[pc + count] == 0) ++count;
+  for (std::uint32_t k = 0; k < count; ++k) FRAZIL_CHECK(report(pc + k, faults_[k]));
   return count;
 }
 
-/// How many steps from `pc` on, which is prepared, are ready to run at the same time; 1 where that does not pay. A step
-/// that cannot be prepared says so in its turn. What all need as scratch may be more than the limit allows: then none
-/// is prepared any more.
+/// Returns how many steps from `pc` on, which is prepared, are ready to run at the same time; 1 where that does not
+/// pay. A step that cannot be prepared runs alone, and fails then.
 std::uint32_t Launcher::prepare_together(StepIndex pc, std::uint32_t most) {
   double nanoseconds = 0;
-  std::size_t scratch_bytes = 0;
   std::uint32_t count = 0;
   for (; count < most; ++count) {
     const KernelEntry* const entry = executable_.launch(pc + count).entry.load(std::memory_order_acquire);
     Prepared& p = prepared_[pc + count];
+    if (entry == nullptr) break;
     if ((p.ready == Ready::no || p.entry != entry) && !prepare(pc + count, *entry)) break;
     if (p.ready != Ready::yes || p.last_units != 0) break;
     nanoseconds += p.nanoseconds;
-    scratch_bytes = std::max(scratch_bytes, p.scratch);
   }
-  if (count < 2 || !pays(nanoseconds)) return 1;
-  return scratch(pc, context_.scheduler->workers() * scratch_bytes) ? count : 1;
+  return count > 1 && pays(nanoseconds) ? count : 1;
 }
 
 bool Launcher::pays(double nanoseconds) const {
@@ -152,39 +148,41 @@ Status Launcher::report(StepIndex pc, FaultSlot& slot) {
   return within(values_.where(plan_.steps[pc]), slot.take().error());
 }
 
-inline Status Launcher::launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry) {
-  if (ahead_ != 0) [[unlikely]]
-    return report(pc, faults_[together_ - ahead_--]);
+inline Result<std::uint32_t> Launcher::launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry,
+                                                     std::uint32_t most) {
   if (code.grows) FRAZIL_CHECK(memory_.ensure_results(launch_of(pc).out));
   Prepared& p = prepared_[pc];
   if (p.ready == Ready::no || p.entry != &entry) [[unlikely]]
     FRAZIL_CHECK(prepare(pc, entry));
-  if (const std::uint32_t most = most_together(pc, code); most > 1) {
-    if (const std::uint32_t count = prepare_together(pc, most); count > 1) {
-      run_together(pc, count);
-      return report(pc, faults_[0]);
+  if (most > 1 && context_.scheduler != nullptr) {
+    if (const std::uint32_t ready = prepare_together(pc, most); ready > 1) {
+      FRAZIL_TRY(const std::uint32_t count, run_together(pc, ready));
+      if (count > 1) return count;
     }
-    if (p.ready == Ready::no) FRAZIL_CHECK(prepare(pc, entry));
   }
+  if (p.ready == Ready::nothing_to_do) return 1;
+  FRAZIL_TRY(std::byte* const at, scratch(pc, p.scratch_bytes));
   find_pointers(code, pointers_.data());
-  if (p.ready == Ready::yes) run(p, code.inputs);
-  return report(pc, faults_[0]);
+  run(p, code.inputs, at);
+  FRAZIL_CHECK(report(pc, faults_[0]));
+  return 1;
 }
 
-Status Launcher::launch(StepIndex pc) try {
+Result<std::uint32_t> Launcher::launch(StepIndex pc, std::uint32_t most) try {
   const LaunchCode& code = executable_.launch(pc);
   const KernelEntry* const entry = code.entry.load(std::memory_order_acquire);
   Observer* const observer = context_.observer;
   if (observer != nullptr) [[unlikely]]
     observer->step_begin(plan_.steps[pc], plan_.steps[pc].node);
+  std::uint32_t count = 1;
   if (entry == nullptr) {
     FRAZIL_CHECK(run_host(pc));
   } else {
-    FRAZIL_CHECK(launch_kernel(pc, code, *entry));
+    FRAZIL_TRY(count, launch_kernel(pc, code, *entry, most));
   }
   if (observer != nullptr) [[unlikely]]
     observer->step_end(plan_.steps[pc], plan_.steps[pc].node);
-  return {};
+  return count;
 } catch (const std::bad_alloc&) {
   return fail(Code::out_of_memory, "{}no memory is left", values_.where(plan_.steps[pc]));
 }
@@ -323,8 +321,7 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
     p.ready = empty ? Ready::nothing_to_do : Ready::yes;
     return {};
   }
-  const std::size_t workers = p.grain == 0 ? 1 : context_.scheduler->workers();
-  FRAZIL_CHECK(scratch(pc, empty ? 0 : workers * p.scratch));
+  p.scratch_bytes = p.grain == 0 ? p.scratch : context_.scheduler->workers() * p.scratch;
   p.ready = empty ? Ready::nothing_to_do : Ready::yes;
   if (!calls_.empty()) offer_call(pc);
   return {};
@@ -343,12 +340,12 @@ void Launcher::offer_call(StepIndex pc) {
       .run = p.entry->run,
       .call = {pointers_.data(), pointers_.data() + code.inputs, p.entry->code.get(), p.state, faults_.data()},
       .units = p.units};
+  scratch_of_calls_ = std::max(scratch_of_calls_, p.scratch);
 }
 
 Result<std::byte*> Launcher::scratch(StepIndex pc, std::size_t bytes) {
   auto scratch = memory_.scratch(bytes);
   if (scratch) return scratch;
-  invalidate_all();  // steps that are prepared count on the scratch memory that they asked for
   return within(values_.where(plan_.steps[pc]), std::move(scratch).error());
 }
 

@@ -19,24 +19,24 @@ class Launcher {
  public:
   Launcher(RunContext& context, const Executable& executable, Values& values, Memory& memory);
 
-  /// Before a request's first step, or before those that continue it.
+  /// Forgets what a run that was stopped has found wrong. Called before the first step that a request runs here.
   void begin();
-  Status launch(StepIndex pc);
+  /// Runs step `pc`, and where that pays the next ones at the same time, `most` steps in all at most: what the caller
+  /// allows of step::Launch::together. Returns how many steps have run. The error is that of the first step that fails.
+  Result<std::uint32_t> launch(StepIndex pc, std::uint32_t most);
   /// Extents that the step depends on have changed.
   void invalidate(StepIndex pc) {
     prepared_[pc].ready = Ready::no;
     if (!calls_.empty()) calls_[pc].run = nullptr;
   }
   void invalidate_all();
-  /// Of these steps the code of a whole plan runs those that are set, so that they run with no others at the same time;
-  /// null: none.
-  void leave_to_code(const std::uint8_t* steps) { run_by_code_ = steps; }
   /// The fused body that the step is, at the extents that registers have now; nothing where it is none.
   std::optional<NativeBody> body(StepIndex pc, bool prepared_only);
   /// What a launch that generated code called has found wrong.
   Status fault_of_call(StepIndex pc) { return report(pc, faults_[0]); }
-  /// For generated code: launches that it may call, and where their operands go.
+  /// For generated code: launches that it may call, the scratch memory that these need, and where their operands go.
   NativeCall* calls() { return calls_.empty() ? nullptr : calls_.data(); }
+  std::size_t scratch_of_calls() const { return scratch_of_calls_; }
   std::byte** pointers() { return pointers_.data(); }
   /// The weight that the slot is or is a part of; nothing where it is another value.
   WeightRef weight_of(SlotId s) const;
@@ -48,7 +48,8 @@ class Launcher {
     const KernelEntry* entry = nullptr;
     std::byte* state = nullptr;
     Ready ready = Ready::no;
-    std::size_t scratch = 0;  ///< bytes that each worker has
+    std::size_t scratch = 0;        ///< bytes that each worker has
+    std::size_t scratch_bytes = 0;  ///< that all workers have
     std::int64_t units = 1;
     std::int64_t grain = 0;       ///< units at a time for a worker; 0: the session's thread runs all
     bool if_idle = false;         ///< only while another thread is awake
@@ -69,18 +70,19 @@ class Launcher {
   std::int64_t grain(std::int64_t units, std::int64_t fewest, double nanoseconds) const;
   std::byte* state_of(StepIndex pc, const KernelEntry& entry);
   void find_pointers(const LaunchCode& code, std::byte** to);
-  Status launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry);
+  Result<std::uint32_t> launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry,
+                                      std::uint32_t most);
   Status report(StepIndex pc, FaultSlot& slot);
   static bool shares_better(const LaunchCode& code, const Prepared& p);
   void offer_call(StepIndex pc);
-  std::uint32_t most_together(StepIndex pc, const LaunchCode& code) const;
   std::uint32_t prepare_together(StepIndex pc, std::uint32_t most);
   void cut_together(StepIndex pc, std::uint32_t count);
-  void run_together(StepIndex pc, std::uint32_t count);
+  Result<std::uint32_t> run_together(StepIndex pc, std::uint32_t count);
+  std::size_t scratch_of(StepIndex pc, std::uint32_t count) const;
   Result<std::byte*> scratch(StepIndex pc, std::size_t bytes);
-  void run(const Prepared& p, std::uint16_t inputs);
+  void run(const Prepared& p, std::uint16_t inputs, std::byte* scratch);
   bool pays(double nanoseconds) const;
-  void run_shared(const Call& call, const Prepared& p);
+  void run_shared(const Call& call, const Prepared& p, std::byte* scratch);
   Status run_host(StepIndex pc);
   Status run_on_device(StepIndex pc, const step::Launch& launch);
   const step::Launch& launch_of(StepIndex pc) const { return *plan_.steps[pc].as<step::Launch>(); }
@@ -93,6 +95,7 @@ class Launcher {
   HostSteps host_;
   std::vector<Prepared> prepared_;  // per step
   std::vector<NativeCall> calls_;   // per step, where the plan has or may get code
+  std::size_t scratch_of_calls_ = 0;
   std::vector<std::byte> state_memory_;
   std::byte* states_ = nullptr;
   std::map<StepIndex, std::unique_ptr<std::byte[]>> swapped_states_;  // of entries that came later
@@ -101,10 +104,6 @@ class Launcher {
   std::vector<OperandShape> shapes_;
   std::vector<WeightRef> weights_;
   std::array<FaultSlot, kMostTogether> faults_;  // the first one of a step that runs alone
-  const std::uint8_t* run_by_code_ = nullptr;
-  bool several_ = false;        // several threads, and nobody watches
-  std::uint32_t together_ = 0;  // steps that ran at the same time
-  std::uint32_t ahead_ = 0;     // of these, those whose turn is still to come
   std::vector<Range> ranges_;
 };
 

@@ -99,8 +99,8 @@ void Memory::begin() {
   for (const Growing& g : growing_) fill_unwritten({g.buffer.data(), g.buffer.size()});
 }
 
-Result<std::byte*> Memory::scratch(std::size_t bytes) {
-  if (bytes <= scratch_.size()) return scratch_.data();
+/// What was there is freed first, so that a limit on memory has to allow for the larger one alone.
+Result<std::byte*> Memory::larger_scratch(std::size_t bytes) {
   FRAZIL_CHECK(check_kept("scratch memory", scratch_.size(), bytes));
   scratch_ = Buffer();
   FRAZIL_TRY(scratch_, Buffer::allocate(bytes));

@@ -33,10 +33,13 @@ class Memory {
   }
   /// Where the arena has the storage, whatever loops or views made of it.
   std::byte* arena_address(std::uint32_t storage) const;
-  /// Scratch memory of at least so many bytes; what was there before is lost where it grows.
-  Result<std::byte*> scratch(std::size_t bytes);
-  /// As it is now.
-  std::byte* scratch_data() const { return scratch_.data(); }
+  /// Scratch memory of at least so many bytes, until the next call. Each use asks for it: where a call is refused, the
+  /// memory of earlier ones is gone as well.
+  Result<std::byte*> scratch(std::size_t bytes) {
+    if (bytes <= scratch_.size()) [[likely]]
+      return scratch_.data();
+    return larger_scratch(bytes);
+  }
   /// Code::limit for a value of so many bytes that passes a limit.
   Status check_size(std::uint32_t storage, std::size_t bytes) const;
   /// Gives everything back.
@@ -53,6 +56,7 @@ class Memory {
     Buffer buffer;
     std::size_t capacity = 0;
   };
+  Result<std::byte*> larger_scratch(std::size_t bytes);
   /// Of memory that stays with the session: `before` bytes of it become `after`.
   Status check_kept(std::string_view what, std::size_t before, std::size_t after) const;
 

@@ -58,7 +58,7 @@ double winograd_set_up(const Tuning& t, const ConvParams& p);
 /// Whether the transforms pay; false where there are none (nhwc_has_winograd()).
 bool winograd_pays(const Tuning& t, const ConvParams& p);
 
-/// Work of at least this much is shared with other threads, in parts of at least that much.
+/// Work of at least shared_from() is shared with other threads. Long work is cut into parts of shared_part().
 double shared_from(const Tuning& t);
 double shared_part(const Tuning& t);
 

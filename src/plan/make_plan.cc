@@ -7,6 +7,7 @@
 
 #include "ir/input_symbols.h"
 #include "plan/lower.h"
+#include "plan/together.h"
 #include "plan/verify_plan.h"
 
 namespace frazil {
@@ -64,6 +65,7 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   std::vector<LoopSpan> loops = lowering.loops();
   if (options.placement) place_on_devices(plan, loops, options.placement);
   plan_memory(plan, loops);
+  mark_together(plan);
   std::vector<std::uint32_t> of = groups_of_registers(plan);
   lowering.symbol_groups(of);
   for (std::uint32_t i = 0; i < plan.steps.size(); ++i) {

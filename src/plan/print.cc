@@ -63,7 +63,11 @@ class StepPrinter {
   }
   void value(std::string_view, std::int64_t number) { out_ += fmt::format(" {}", number); }
   void value(std::string_view name, std::uint32_t number) {
-    if (name != "what") out_ += fmt::format(" {}", number);
+    if (name == "together") {
+      if (number > 1) out_ += fmt::format(" together {}", number);
+    } else if (name != "what") {
+      out_ += fmt::format(" {}", number);
+    }
   }
 
   std::string take() { return std::move(out_); }

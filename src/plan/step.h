@@ -66,6 +66,7 @@ struct Launch {
   bool in_place = false;              ///< a result may take the bytes of an operand of the same extents
   std::vector<OutputExtent> extents;  ///< that only the run tells
   DeviceId device = kHost;            ///< who runs it; its operands and results lie there
+  std::uint32_t together = 1;         ///< steps, from this one on, that may run at the same time; see plan/together.h
   static void fields(auto& self, auto&& v) {
     v.value("params", self.params);
     v.fused("fused", self.fused);
@@ -75,6 +76,7 @@ struct Launch {
     v.value("in_place", self.in_place);
     v.value("device", self.device);
     for (auto& e : self.extents) v.defines("extent", e.to);
+    v.value("together", self.together);
   }
   Kernel kernel() const { return kernel_of(params); }
 };
@@ -248,7 +250,8 @@ struct Swap {
   }
 };
 
-/// Register `capacity` := a capacity along `axis` of slot `of` that holds `needed`. With `keep` its elements stay.
+/// Register `capacity` := a capacity along `axis` of slot `of` that holds `needed`. With `keep` its elements stay, and
+/// the capacity does where it is enough.
 struct Grow {
   static constexpr std::string_view kName = "grow";
   SlotId of;
@@ -260,6 +263,7 @@ struct Grow {
     self.keep ? v.updates("of", self.of) : v.writes("of", self.of);
     v.value("axis", self.axis);
     v.value("keep", self.keep);
+    if (self.keep) v.uses("capacity", self.capacity);
     v.defines("capacity", self.capacity);
   }
 };

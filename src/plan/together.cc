@@ -15,9 +15,15 @@ bool is_fixed(const Plan& plan, SlotId s) {
                                   storage.place == Place::input || storage.place == Place::output);
 }
 
+/// The session runs other kernels itself, on its own thread.
+bool has_units(Kernel kernel) {
+  return kernel != Kernel::reference && kernel != Kernel::opaque && kernel != Kernel::pack;
+}
+
 const step::Launch* candidate(const Plan& plan, StepIndex i) {
   const auto* launch = i < plan.steps.size() ? plan.steps[i].as<step::Launch>() : nullptr;
   if (launch == nullptr || launch->device != kHost || !launch->extents.empty()) return nullptr;
+  if (!has_units(launch->kernel())) return nullptr;
   for (const auto* list : {&launch->in, &launch->out}) {
     if (!std::ranges::all_of(*list, [&](SlotId s) { return !s || is_fixed(plan, s); })) return nullptr;
   }
@@ -104,6 +110,13 @@ std::uint32_t StepsTogether::heavy(StepIndex first) const {
   std::uint32_t heavy = 0;
   while (heavy < most && is_heavy(plan_, first + heavy)) ++heavy;
   return heavy;
+}
+
+void mark_together(Plan& plan) {
+  const StepsTogether together(plan);
+  for (StepIndex i = 0; i < plan.steps.size(); ++i) {
+    if (auto* launch = plan.steps[i].as<step::Launch>()) launch->together = std::max(together.count(i), 1u);
+  }
 }
 
 }  // namespace frazil

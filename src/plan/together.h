@@ -9,16 +9,16 @@ namespace frazil {
 /// The most steps that run at the same time.
 inline constexpr std::uint32_t kMostTogether = 8;
 
-/// Which launch steps, one behind the other, may run at the same time: none writes memory that another one reads or
-/// writes, none tells extents, and all of their memory is there when the first one begins.
+/// Finds consecutive launch steps that may run at the same time. None of them writes memory that another one reads or
+/// writes or defines extents, kernels of the host run all of them, and their memory exists before the first one runs.
 class StepsTogether {
  public:
   /// The plan must not change while this is used. Pools count where they are assigned.
   explicit StepsTogether(const Plan& plan);
 
-  /// How many steps from `first` on; 1: it runs with no other; 0: it is no such step.
+  /// Returns the number of steps, from `first` on; 1 for a step that runs alone, 0 for one that is not a candidate.
   std::uint32_t count(StepIndex first) const;
-  /// Of these, those in front that are worth it, as products are.
+  /// Returns how many of these, from `first` on, take long enough to gain by it, as products do.
   std::uint32_t heavy(StepIndex first) const;
 
  private:
@@ -28,5 +28,8 @@ class StepsTogether {
   const Plan& plan_;
   std::vector<std::uint32_t> memory_;  // per storage: equal where the bytes may be the same
 };
+
+/// Sets Launch::together of all steps. Pools must be assigned.
+void mark_together(Plan& plan);
 
 }  // namespace frazil

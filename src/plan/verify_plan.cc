@@ -6,6 +6,7 @@
 
 #include "plan/dataflow.h"
 #include "plan/path_sets.h"
+#include "plan/together.h"
 
 namespace frazil {
 namespace {
@@ -220,14 +221,16 @@ class PlanVerifier {
   const Plan& p_;
 };
 
-/// Steps are prepared again when they have to be, and memory is not shared by what is live at the same time.
+/// Steps are prepared again when they have to be, memory is not shared by what is live at the same time, and steps that
+/// may run at the same time do not depend on each other.
 class UpkeepChecker {
  public:
   explicit UpkeepChecker(const Plan& plan) : p_(plan) {}
 
   Status run() const {
     FRAZIL_CHECK(dependents());
-    return pools();
+    FRAZIL_CHECK(pools());
+    return together();
   }
 
  private:
@@ -276,6 +279,19 @@ class UpkeepChecker {
           return fault("storages m{} and m{} are live at the same time in pool {}", pool[k - 1], pool[k], before.pool);
         }
       }
+    }
+    return {};
+  }
+
+  Status together() const {
+    const StepsTogether independent(p_);
+    for (StepIndex i = 0; i < p_.steps.size(); ++i) {
+      const auto* launch = p_.steps[i].as<step::Launch>();
+      if (launch == nullptr) continue;
+      const std::uint32_t most = std::max(independent.count(i), 1u);
+      if (launch->together >= 1 && launch->together <= most) continue;
+      return fault("step {} may run at the same time as the next ones, {} steps in all, expected 1 to {}", i,
+                   launch->together, most);
     }
     return {};
   }

@@ -105,6 +105,10 @@ TEST(PlanVerifier, RefusesWhatOneEditBreaks) {
          }
        },
        "is read before it is written"},
+      {"a step at the same time as one that reads its result", [](Plan& p) { first<step::Launch>(p).together = 2; },
+       "may run at the same time as the next ones, 2 steps in all, expected 1 to 1"},
+      {"no step at all that may run", [](Plan& p) { first<step::Launch>(p).together = 0; },
+       "0 steps in all, expected 1 to 1"},
       {"a check without words", [](Plan& p) { p.steps.insert(p.steps.begin(), {.body = step::Check{0, 0, 99}}); },
        "it has no text 99"},
   };

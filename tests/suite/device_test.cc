@@ -182,7 +182,7 @@ TEST(Device, LoopsShareTheCopiesMadeInFrontOfThem) {
     %e = Exp(%x)
     %y = Loop(%n, _, %e) body(%i, %on, %v) {
       %s = Add(%v, %x)
-      %t = Mul(%s, f32[] 0.5)
+      %t = Mul(%s, f32[] -1.3)
       yield %on, %t
     }
     %z = Neg(%y)

@@ -38,12 +38,13 @@ class PlanCode : public testing::Test {
   }
 };
 
-/// Counts to %n; each round adds to a vector.
+/// Counts to %n; no two rounds give the same vector, so that one too many or too few shows.
 constexpr std::string_view kCount = R"(graph g(%n: i64[], %x: f32[N]) {
   %y = Loop(%n, _, %x) body(%i, %on, %v) {
-    %a = Mul(%v, f32[] 0.5)
+    %a = Mul(%v, f32[] 3.7)
     %b = Add(%a, f32[] 1)
-    yield %on, %b
+    %c = Sin(%b)
+    yield %on, %c
   }
   return y = %y
 })";
@@ -118,8 +119,8 @@ TEST_F(PlanCode, DeadlinesEndIt) {
 TEST_F(PlanCode, ComesFromAnotherThreadInTheMiddleOfARun) {
   const auto begin = std::chrono::steady_clock::now();
   // In no cache, so that it is compiled.
-  const std::string text = std::regex_replace(std::string(kCount), std::regex("0.5"),
-                                              fmt::format("0.5{}", begin.time_since_epoch().count() % 1'000'000));
+  const std::string text = std::regex_replace(std::string(kCount), std::regex("3.7"),
+                                              fmt::format("3.7{}", begin.time_since_epoch().count() % 1'000'000));
   const auto session = made(text, Tier::adaptive)->open(), tier0 = made(text, Tier::interpreted)->open();
   for (int run = 0; run < 1000 && session->counters().entered == 0; ++run) {
     expect_alike(*session, *tier0, "%n = i64[] 100000, %x = f32[3] [1, 2, 3]");
@@ -195,7 +196,7 @@ TEST_F(PlanCode, AProgramMayEndWhileItIsMade) {
   for (int milliseconds = 1; milliseconds < 60; milliseconds += 12) {
     const auto end = [&] {
       const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-      const std::string text = std::regex_replace(std::string(kCount), std::regex("0.5"), fmt::format("0.5{}", now));
+      const std::string text = std::regex_replace(std::string(kCount), std::regex("3.7"), fmt::format("3.7{}", now));
       const auto session = made(text, Tier::adaptive)->open();
       const Graph& graph = session->executable().graph();
       const auto inputs = in_order(graph, "%n = i64[] 100000, %x = f32[3] [1, 2, 3]");

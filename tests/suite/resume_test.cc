@@ -127,7 +127,7 @@ const Case kCases[] = {
            yield %h
          } "pick"
          %next = Reshape(%r, i64[2] [-1, 2]) "back"
-         %half = Mul(%next, f32[] 0.5)
+         %half = Mul(%next, f32[] -1.3)
          %mean = ReduceMean(%half) {keepdims = 0}
          yield %go, %half, %next, %mean
        } "loop"

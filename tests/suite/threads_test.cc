@@ -68,7 +68,7 @@ TEST(Threads, ShareOneExecutableOverDifferentShapes) {
       %q = Tanh(%p)
       %y, %all = Loop(%n, _, %q) body(%i, %on, %v) {
         %r = Concat(%v, %q) {axis = 0}
-        %s = ReduceMean(%r, i64[1] 0) {keepdims = 0}
+        %s = ReduceSum(%r, i64[1] 0) {keepdims = 0}
         yield %on, %r, %s
       }
       %z = Softmax(%y)

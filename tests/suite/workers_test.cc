@@ -1,45 +1,17 @@
-#include <cstring>
-#include <random>
+#include "suite/workers.h"
+
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
-#include "kernel/tuning.h"
 #include "suite/schedulers.h"
-#include "suite/tiers.h"
 
 // Steps whose units go to several workers: results have the bits of one thread, and limits reach everybody.
 namespace frazil::test {
 namespace {
 
 using ::testing::HasSubstr;
-
-/// Reproducible values; those of f32 make rounding depend on the order of any sum.
-Tensor random_tensor(Elem elem, Sizes sizes, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal;
-  Tensor t = Tensor::make(elem, std::move(sizes)).value();
-  if (elem == Elem::f32) {
-    for (float& x : t.as_mutable<float>()) x = normal(random);
-  } else {
-    for (std::int64_t& x : t.as_mutable<std::int64_t>()) x = static_cast<std::int64_t>(random() % 100);
-  }
-  return t;
-}
-
-Tensor random_of(const Type& type, std::uint64_t seed) {
-  Sizes sizes;
-  for (const Dim d : type.shape) sizes.push_back(d.value());
-  return random_tensor(type.elem, std::move(sizes), seed);
-}
-
-std::vector<Datum> random_inputs(const Graph& graph) {
-  std::vector<Datum> inputs;
-  for (const Value v : graph.main().params) inputs.emplace_back(random_of(graph.type(v), 100 + inputs.size()));
-  return inputs;
-}
 
 struct SharedGraph {
   const char* name;
@@ -237,32 +209,9 @@ const SharedGraph kGraphs[] = {
         })"},
 };
 
-/// Work of a few microseconds is shared, whatever a machine's table says.
-class EagerSharing {
- public:
-  EagerSharing() : before_(kernel::tuning()) {
-    kernel::Tuning table = kernel::reference_tuning(kernel::current_isa());
-    table.wake = 1000;
-    kernel::install_tuning(kernel::current_isa(), table);
-  }
-  ~EagerSharing() { kernel::install_tuning(kernel::current_isa(), before_); }
-  EagerSharing(const EagerSharing&) = delete;
-  EagerSharing& operator=(const EagerSharing&) = delete;
-
- private:
-  const kernel::Tuning before_;
-};
-
 class Workers : public ::testing::TestWithParam<SharedGraph> {
   const EagerSharing eager_;
 };
-
-bool same_bits(const std::vector<Datum>& a, const std::vector<Datum>& b) {
-  return std::ranges::equal(a, b, [](const Datum& x, const Datum& y) {
-    const Tensor &s = x.tensor(), &t = y.tensor();
-    return s.sizes() == t.sizes() && std::memcmp(s.data(), t.data(), s.bytes()) == 0;
-  });
-}
 
 TEST_P(Workers, GiveTheBitsOfOneThread) {
   const Graph graph = read_graph(GetParam());
@@ -294,124 +243,6 @@ TEST_P(Workers, GiveTheBitsOfOneThread) {
 
 INSTANTIATE_TEST_SUITE_P(Graphs, Workers, ::testing::ValuesIn(kGraphs),
                          [](const auto& test) { return std::string(test.param.name); });
-
-// ---- steps that run at the same time ----
-
-class Together : public ::testing::Test {
- protected:
-  /// Two runs on each of two ways, beside one thread; how many steps ran at the same time as the one before.
-  static std::uint64_t run(std::string_view text, std::vector<Datum> inputs) {
-    const Graph graph = graph_of(text);
-    const Tier0 tier(graph);
-    tier.session->set_scheduler(nullptr);
-    const auto want = run_beside_reference(*tier.session, graph, inputs, sum_of(256, 50));
-    EXPECT_TRUE(want);
-    EXPECT_EQ(tier.session->counters().together, 0u);
-    std::uint64_t together = 0;
-    for (const std::shared_ptr<Scheduler>& way :
-         {std::shared_ptr<Scheduler>(std::make_shared<Backwards>()), scheduler(3)}) {
-      const auto session = tier.executable->open();
-      session->set_scheduler(way);
-      for (int k = 0; k < 2; ++k) EXPECT_TRUE(same_bits(session->run(inputs).value(), *want)) << "run " << k;
-      together = session->counters().together;
-    }
-    return together / 2;
-  }
-
- private:
-  const EagerSharing eager_;
-};
-
-constexpr std::string_view kBranches = R"(graph g(%x: f32[30,64], %u: f32[64,64], %v: f32[64,40], %w: f32[64,64]) {
-  %a = MatMul(%x, %u) "first"
-  %b = MatMul(%x, %v) "second"
-  %c = MatMul(%x, %w) "third"
-  %d = MatMul(%a, %w) "after"
-  return b = %b, c = %c, d = %d
-})";
-
-std::vector<Datum> branch_inputs() { return random_inputs(graph_of(kBranches)); }
-
-TEST_F(Together, ProductsOfOneInput) { EXPECT_EQ(run(kBranches, branch_inputs()), 2u); }
-
-TEST_F(Together, NotWhatReadsWhatTheOtherWrites) {
-  constexpr std::string_view kChain = R"(graph g(%x: f32[30,64], %u: f32[64,64]) {
-    %a = MatMul(%x, %u)
-    %b = MatMul(%a, %u)
-    return b = %b
-  })";
-  EXPECT_EQ(run(kChain, random_inputs(graph_of(kChain))), 0u);
-}
-
-TEST_F(Together, InEveryIterationOfALoop) {
-  constexpr std::string_view kLoop = R"(graph g(%n: i64[], %x: f32[30,64], %u: f32[64,64], %w: f32[64,64]) {
-    %y, %z = Loop(%n, _, %x, %x) body(%i, %on, %g, %h) {
-      %a = MatMul(%g, %u)
-      %b = MatMul(%h, %w)
-      %c = Softmax(%a)
-      %d = Softmax(%b)
-      yield %on, %c, %d
-    }
-    return y = %y, z = %z
-  })";
-  const Graph graph = graph_of(kLoop);
-  std::vector<Datum> inputs{Tensor::scalar<std::int64_t>(5)};
-  for (std::size_t i = 1; i < 4; ++i) inputs.emplace_back(random_of(graph.type(graph.main().params[i]), i));
-  EXPECT_GE(run(kLoop, std::move(inputs)), 5u);
-}
-
-TEST_F(Together, AFaultIsTheSameAsOneAfterTheOther) {
-  const Graph graph = graph_of(R"(graph g(%x: f32[900,64], %i: i64[300], %j: i64[300]) {
-    %a = Gather(%x, %i) "first"
-    %b = Gather(%x, %j) "second"
-    return a = %a, b = %b
-  })");
-  const Tier0 tier(graph);
-  const auto indices = [](std::int64_t last) {
-    Tensor t = Tensor::make(Elem::i64, {300}).value();
-    std::ranges::fill(t.as_mutable<std::int64_t>(), 0);
-    t.as_mutable<std::int64_t>()[299] = last;
-    return t;
-  };
-  const Datum x = random_tensor(Elem::f32, {900, 64}, 3);
-  const auto session = tier.executable->open();
-  session->set_scheduler(scheduler(2));
-  const auto message = [&](std::int64_t i, std::int64_t j) {
-    const auto got = session->run(std::vector<Datum>{x, indices(i), indices(j)});
-    return got ? std::string() : got.error().message;
-  };
-  EXPECT_THAT(message(1, 5000), HasSubstr("'second'"));
-  EXPECT_THAT(message(5000, 5000), HasSubstr("'first'"));
-  EXPECT_EQ(message(1, 2), "");
-}
-
-TEST_F(Together, ALimitOnTheirMemoryIsKeptAndLeavesNothingBehind) {
-  const Graph graph = graph_of(kBranches);
-  const Tier0 tier(graph);
-  const auto want = tier.session->run(branch_inputs());
-  ASSERT_TRUE(want);
-  const auto session = tier.executable->open();
-  session->set_scheduler(scheduler(2));
-  Limits limits;
-  std::size_t least = 1 << 10;  // that a run on one thread keeps to
-  const auto alone = tier.executable->open();
-  alone->set_scheduler(nullptr);
-  for (bool fits = false; !fits; least += 1 << 10) {
-    limits.arena_bytes = least;
-    alone->set_limits(limits);
-    fits = alone->run(branch_inputs()).has_value();
-  }
-  limits.arena_bytes = least;
-  session->set_limits(limits);
-  const auto got = session->run(branch_inputs());
-  if (got) {
-    EXPECT_TRUE(same_bits(*got, *want));
-  } else {
-    EXPECT_EQ(got.error().code, Code::limit);  // a step that is shared needs more, too
-  }
-  session->set_limits({});
-  EXPECT_TRUE(same_bits(session->run(branch_inputs()).value(), *want));
-}
 
 // ---- limits ----
 
