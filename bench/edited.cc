@@ -7,7 +7,6 @@
 #include "ir/patch.h"
 #include "onnx/import.h"
 #include "ops/elementwise_math.h"
-#include "plan/section.h"
 
 namespace bench {
 namespace {
@@ -32,7 +31,6 @@ Graph edited(const Graph& graph) {
 
 struct Planned {
   double ms = 0;
-  std::size_t sections = 0, found = 0;
   std::shared_ptr<frazil::exec::Executable> executable;
 };
 
@@ -42,9 +40,6 @@ Planned plan(Graph graph) {
   auto made = frazil::exec::Executable::make(std::move(shared));
   if (!made) throw std::runtime_error(made.error().message);
   Planned p{.ms = detail::since_ms(start), .executable = *made};
-  p.sections = p.executable->plan().sections.size();
-  p.found =
-      static_cast<std::size_t>(std::ranges::count(p.executable->plan().sections, true, &frazil::PlannedSection::found));
   return p;
 }
 
@@ -66,14 +61,9 @@ nlohmann::json edited_graph(const std::string& path, int rounds) {
     last.executable.reset();
   }
   const auto median = [](const std::vector<double>& times) { return detail::quantile(times, 0.5); };
-  std::printf(
-      "edit     commit %.1f ms; plan %.1f ms before the edit, %.1f ms after it; %zu of %zu sections planned again\n",
-      median(commit), median(fresh), median(again), last.sections - last.found, last.sections);
-  return {{"commit_ms", median(commit)},
-          {"first_plan_ms", median(fresh)},
-          {"plan_ms", median(again)},
-          {"sections", last.sections},
-          {"planned_again", last.sections - last.found}};
+  std::printf("edit     commit %.1f ms; plan %.1f ms before the edit, %.1f ms after it\n", median(commit),
+              median(fresh), median(again));
+  return {{"commit_ms", median(commit)}, {"first_plan_ms", median(fresh)}, {"plan_ms", median(again)}};
 }
 
 }  // namespace bench

@@ -454,16 +454,15 @@ std::vector<Kernel> hand_kernels(const OpDef& op) {
   return kernels;
 }
 
-bool defines_extents(const Graph& graph, Value v) {
-  return std::ranges::any_of(graph.type(v).shape, [&](Dim d) {
+bool defines_extents(const Graph& graph, const Node& node) {
+  const auto of_result = [&](Value v, Dim d) {
     const auto symbol = graph.scope().as_symbol(d);
     const auto origin = symbol ? graph.extent_origin(*symbol) : std::nullopt;
     return origin && origin->value == v;
+  };
+  return std::ranges::any_of(node.out, [&](Value v) {
+    return v && std::ranges::any_of(graph.type(v).shape, [&](Dim d) { return of_result(v, d); });
   });
-}
-
-bool defines_extents(const Graph& graph, const Node& node) {
-  return std::ranges::any_of(node.out, [&](Value v) { return v && defines_extents(graph, v); });
 }
 
 std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id) {

@@ -25,8 +25,6 @@ bool may_be_turned(const Graph& graph, NodeId id);
 std::vector<Kernel> hand_kernels(const OpDef& op);
 /// True when an extent of a result is known only once the node has run, which hand kernels do not tell.
 bool defines_extents(const Graph& graph, const Node& node);
-/// The same of one result.
-bool defines_extents(const Graph& graph, Value v);
 /// The axis of operand 0 from which the node takes the one position that operand 1, a scalar, names: such a result is a
 /// view whose offset is read while the graph runs.
 std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id);

@@ -244,7 +244,6 @@ class DevicePlacer {
         entry.end = at_[entry.end];
       }
     }
-    for (PlannedSection& s : plan_.sections) s.begin = at_[s.begin], s.end = at_[s.end];
     for (LoopSpan& loop : loops_) loop = {at_[loop.head], at_[loop.end]};
   }
 

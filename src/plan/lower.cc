@@ -9,18 +9,14 @@
 
 namespace frazil {
 
-Lowering::Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, PassSet passes, SectionCache& sections,
-                   Plan& plan)
+Lowering::Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, PassSet passes, Plan& plan)
     : passes_(passes),
-      sections_(sections),
-      fusion_(fusion),
       graph_(graph),
       plan_(plan),
       flows_(graph, graph.scope_, needs),
       appends_(graph, graph.scope_, needs, flows_, passes.has(Pass::append)),
       placements_(graph, graph.scope_, needs, fusion, flows_, appends_, passes.has(Pass::stack)),
       picks_(graph, graph.scope_, needs),
-      runs_(graph, needs, fusion, appends_, placements_),
       w_(graph, graph.scope_, needs, plan),
       nodes_(w_, fusion, appends_, placements_, picks_),
       flow_(w_, nodes_, flows_, appends_, placements_) {
@@ -59,37 +55,12 @@ Status Lowering::advance() {
     frames_.pop_back();
     return {};
   }
-  if (const auto run = runs_.at(f.block, f.next); !run.empty()) {
-    f.next += run.size();
-    return lower(f.block, run);
-  }
   const NodeId id = nodes[f.next++];
   FRAZIL_CHECK(nodes_.lower(id));
   if (w_.needs.node(id) && std::holds_alternative<Region>(graph_.node(id).op->form)) {
     open_.push_back(flow_.begin(id));
     frames_.push_back({});
   }
-  return {};
-}
-
-Status Lowering::lower(BlockId block, std::span<const NodeId> nodes) {
-  const NodeRun run = describe_run(w_, fusion_, nodes);
-  if (run.is_local) {
-    for (NodeId id : nodes) FRAZIL_CHECK(nodes_.lower(id));
-    return {};
-  }
-  PlannedSection planned{.block = block, .begin = w_.here(), .section = sections_.find(run.hash)};
-  planned.found = planned.section != nullptr;
-  if (planned.found) {
-    place_section(w_, fusion_, *planned.section, run);
-  } else {
-    SectionRecorder recorder(w_);
-    for (NodeId id : nodes) FRAZIL_CHECK(nodes_.lower(id));
-    planned.section = recorder.section(run);
-    if (planned.section != nullptr) sections_.add(run.hash, planned.section);
-  }
-  planned.end = w_.here();
-  if (planned.end > planned.begin) plan_.sections.push_back(std::move(planned));
   return {};
 }
 

@@ -8,9 +8,7 @@
 #include "plan/fuse.h"
 #include "plan/lower_flow.h"
 #include "plan/needs.h"
-#include "plan/node_runs.h"
 #include "plan/plan.h"
-#include "plan/section.h"
 
 namespace frazil {
 
@@ -18,7 +16,7 @@ namespace frazil {
 /// plan/memory.
 class Lowering {
  public:
-  Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, PassSet passes, SectionCache& sections, Plan& plan);
+  Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, PassSet passes, Plan& plan);
   Status run();
   const std::vector<LoopSpan>& loops() const { return flow_.loops(); }
   /// What the passes that are part of it did.
@@ -35,16 +33,12 @@ class Lowering {
   };
 
   Status advance();
-  /// A run of nodes, from the sections in use where one fits.
-  Status lower(BlockId block, std::span<const NodeId> run);
   void define_inputs();
   void define_input(std::size_t i);
   Status define_outputs();
   bool fills_storage(SlotId slot);
 
   const PassSet passes_;
-  SectionCache& sections_;
-  const Fusion& fusion_;
   Graph& graph_;
   Plan& plan_;
   const RegionFlows flows_;
@@ -54,7 +48,6 @@ class Lowering {
   const Placements placements_;
   const Clock::time_point placed_ = Clock::now();
   const Picks picks_;
-  const NodeRuns runs_;
   PlanWriter w_;
   NodeLowering nodes_;
   FlowLowering flow_;

@@ -58,8 +58,7 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
   const Fusion fusion = fuse(*owned, needs, options, ran);
   for (const Fusion::Rejected& r : fusion.rejected()) plan.rejections.push_back({r.producer, r.node, text_of(r.why)});
-  SectionCache& sections = options.sections != nullptr ? *options.sections : SectionCache::shared();
-  Lowering lowering(*owned, needs, fusion, options.passes, sections, plan);
+  Lowering lowering(*owned, needs, fusion, options.passes, plan);
   FRAZIL_CHECK(lowering.run());
   lowering.report(ran);
   std::vector<LoopSpan> loops = lowering.loops();

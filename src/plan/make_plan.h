@@ -9,12 +9,9 @@
 
 namespace frazil {
 
-class SectionCache;
-
 struct PlanOptions {
   PassSet passes;
   int verify = 0;                       ///< as FRAZIL_VERIFY
-  SectionCache* sections = nullptr;     ///< null: that of the process
   DevicePlacement placement = nullptr;  ///< null: the host runs everything
 };
 

@@ -86,17 +86,6 @@ struct PlannedRegion {
   std::vector<SlotId> stacked;              ///< per accumulator: the result that iterations fill
 };
 
-struct Section;
-
-/// Steps [begin, end) that stand for a run of nodes of one block. They were written for it or taken from the sections
-/// that other plans have in use; see plan/section.h.
-struct PlannedSection {
-  BlockId block;
-  StepIndex begin = 0, end = 0;
-  std::shared_ptr<const Section> section;  ///< null: it cannot stand elsewhere
-  bool found = false;
-};
-
 /// The executable form of a graph: plain data that prints and diffs.
 struct Plan {
   std::shared_ptr<const Graph> graph;  ///< after expansion; steps name its nodes
@@ -106,7 +95,6 @@ struct Plan {
   std::vector<RegGroup> groups;  ///< group 0 holds what the inputs determine
   std::vector<Accumulator> accumulators;
   std::vector<PlannedRegion> regions;  ///< in the order in which they begin
-  std::vector<PlannedSection> sections;
   std::vector<std::shared_ptr<const FusedKernel>> fused;
   std::vector<std::vector<Reg>> pools;  ///< arena pools: the sizes of which each must hold the largest
   std::vector<DeviceId> pool_device;    ///< per pool: in whose memory it lies

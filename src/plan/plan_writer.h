@@ -55,8 +55,6 @@ class PlanWriter {
   SlotId slot(Value v);
   void set_slot(Value v, SlotId slot) { slot_of_[v.id] = slot; }
   bool has_slot(Value v) const { return static_cast<bool>(slot_of_[v.id]); }
-  /// Precondition: has_slot(v).
-  SlotId slot_of(Value v) const { return slot_of_[v.id]; }
   /// The slot itself where it is row-major, else a packed copy.
   SlotId contiguous(SlotId slot, NodeId for_node);
 

@@ -35,13 +35,7 @@ std::uint32_t Registers::group(Dim d) const {
   return latest;
 }
 
-std::optional<Dim> Registers::dim(Reg r) const {
-  const auto at = dims_.find(r);
-  return at == dims_.end() ? std::nullopt : std::optional(at->second);
-}
-
 Reg Registers::reg(Dim d) {
-  if (asked_ != nullptr) asked_->push_back(d);
   const auto hit = cache_.find(d.bits());
   if (hit != cache_.end()) return hit->second;
   const std::uint32_t g = group(d);
@@ -55,7 +49,6 @@ Reg Registers::reg(Dim d) {
   for (Reg fresh = count_; fresh < home.program.registers; ++fresh) own(fresh, g);
   count_ = home.program.registers;
   cache_[d.bits()] = r;
-  dims_.emplace(r, d);
   return r;
 }
 

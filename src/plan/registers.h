@@ -19,10 +19,6 @@ class Registers {
   bool is_bound(SymbolId symbol) const { return symbol < group_of_.size() && group_of_[symbol] != kNone; }
   /// A register for d. Precondition: its symbols are bound.
   Reg reg(Dim d);
-  /// What the register holds; nothing for one of an inner part of an expression, or outside of all groups.
-  std::optional<Dim> dim(Reg r) const;
-  /// Appends each Dim that reg() is asked for to `asked`; null: no more.
-  void record(std::vector<Dim>* asked) { asked_ = asked; }
   /// A register outside of all groups, written by steps.
   Reg plain();
   std::uint32_t group(Dim d) const;
@@ -42,8 +38,6 @@ class Registers {
   std::unordered_map<std::uint64_t, Reg> cache_;
   std::uint32_t count_;
   std::optional<SymbolId> missing_;
-  std::unordered_map<Reg, Dim> dims_;
-  std::vector<Dim>* asked_ = nullptr;
 };
 
 }  // namespace frazil

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "inject/heap.h"
-#include "plan/section.h"
 
 // Runs a piece of work repeatedly, each time with another allocation failing.
 namespace frazil::test {
@@ -86,7 +85,6 @@ class Injector {
   /// Whether an allocation failed; false also after enough errors.
   bool try_at(Refusal refusal, std::uint64_t at) {
     if (complaints_ >= kMostComplaints) return false;
-    SectionCache::shared().sweep();
     const Live before = live_now();
     attempt_.before();
     bool fired = false, done = false;
@@ -107,7 +105,6 @@ class Injector {
       wrong = judge(status, thrown, fired);
     }
     if (wrong.empty()) wrong = attempt_.after(done);
-    SectionCache::shared().sweep();  // it keeps what nobody uses for a while
     if (wrong.empty() && live_now() != before) {
       const Live now = live_now();
       wrong = fmt::format("{} blocks, {} bytes leak", now.blocks - before.blocks, now.bytes - before.bytes);
