@@ -5,7 +5,7 @@
 
 #include "api/access.h"
 #include "api/dot.h"
-#include "ir/hash.h"
+#include "ir/key.h"
 #include "ir/op.h"
 #include "ir/text.h"
 
@@ -45,7 +45,7 @@ class NodesByKey {
     for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
       const Node& node = graph.node(NodeId{n});
       const bool named = !node.name.empty() && uses[node.name] == 1;
-      keys_.push_back(named ? node.name : fmt::format("#{}", node.stable));
+      keys_.push_back(named ? "=" + node.name : fmt::format("#{}", node.stable));
       ids_.emplace(keys_.back(), NodeId{n});
     }
   }
@@ -57,25 +57,27 @@ class NodesByKey {
   }
 
   /// Operator, attributes and where operands come from.
-  std::uint64_t hash(NodeId id) const {
+  std::string content(NodeId id) const {
     const Node& node = graph_.node(id);
-    Hasher h;
-    h.add(node.op->domain).add(node.op->name);
-    add_attributes(h, node);
-    for (const Value v : node.in) add_operand(h, v);
-    return h.value();
+    Key key;
+    key.add(node.op->domain).add(node.op->name).add_attributes(node);
+    for (const Value v : node.in) add_operand(key, v);
+    return key.bytes();
   }
 
  private:
-  void add_operand(Hasher& h, Value v) const {
+  enum class Operand : std::uint8_t { absent, constant, result, param };
+  static Key& tag(Key& key, Operand kind) { return key.add(static_cast<std::uint64_t>(kind)); }
+
+  void add_operand(Key& key, Value v) const {
     if (!v) {
-      h.add("absent");
+      tag(key, Operand::absent);
     } else if (const Constant* constant = graph_.constant(v)) {
-      h.add(hash_of(constant->tensor));
+      tag(key, Operand::constant).add(constant->tensor);
     } else if (const auto made = graph_.producer(v)) {
-      h.add(key(*made)).add(graph_.def(v).index);
+      tag(key, Operand::result).add(this->key(*made)).add(graph_.def(v).index);
     } else {
-      h.add(graph_.value_name(v)).add(graph_.def(v).index);
+      tag(key, Operand::param).add(graph_.value_name(v)).add(graph_.def(v).index);
     }
   }
 
@@ -121,7 +123,7 @@ std::string diff_dot(const Model& from, const Model& to) {
     const auto was = before.find(after.key(id));
     if (!was) {
       marks.colors.emplace(n, "palegreen");
-    } else if (before.hash(*was) != after.hash(id)) {
+    } else if (before.content(*was) != after.content(id)) {
       marks.colors.emplace(n, "gold");
     }
   }

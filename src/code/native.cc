@@ -1,6 +1,7 @@
 #include "code/native.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 namespace frazil {
@@ -53,8 +54,8 @@ std::string key_of(const TileCode& code) {
   auto to = std::back_inserter(key);
   for (const TileCode::Ins& i : code.body) {
     const ScalarIns& s = i.ins.scalar;
-    fmt::format_to(to, "{} {} {} {} {} {} {} {:a} {} {};", name_of(s.op), name_of(i.ins.row), name_of(s.type), s.a, s.b,
-                   s.c, s.operand, s.real, s.integer, i.buffer);
+    fmt::format_to(to, "{} {} {} {} {} {} {} {:x} {} {};", name_of(s.op), name_of(i.ins.row), name_of(s.type), s.a, s.b,
+                   s.c, s.operand, std::bit_cast<std::uint64_t>(s.real), s.integer, i.buffer);
   }
   for (const FusedOperand& o : code.operands) fmt::format_to(to, "in {};", name_of(o.elem));
   for (const FusedStore& s : code.stores) fmt::format_to(to, "out {} {};", s.value, name_of(s.elem));

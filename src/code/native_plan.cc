@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <iterator>
 #include <utility>
 
@@ -170,7 +171,7 @@ void add(std::string& key, std::string_view name, const auto& numbers) {
 void add_product(std::string& key, const NativeProduct& p) {
   add(key, "product", std::array{p.k, p.n, p.a_step, p.b_row, p.b_panel});
   add(key, "of", std::array{p.a, p.b, p.bias, p.addend, p.into, p.behind.first, p.behind.count});
-  fmt::format_to(std::back_inserter(key), "{} {};", p.packed_at, p.slope);
+  fmt::format_to(std::back_inserter(key), "{} {:x};", p.packed_at, std::bit_cast<std::uint32_t>(p.slope));
 }
 
 void add_body(std::string& key, const NativeBody& body) {
@@ -183,26 +184,74 @@ void add_body(std::string& key, const NativeBody& body) {
   for (const auto& steps : body.steps) add(key, "steps", steps);
 }
 
+/// Writes numbers alone, lists with their lengths: no name of a user's can look like a part of another plan.
+class KeyWriter {
+ public:
+  explicit KeyWriter(const Plan& plan) {
+    add(key_, "plan", std::array{plan.registers});
+    std::ranges::for_each(plan.slots, [&](const Slot& s) { slot(s); });
+    for (const Storage& s : plan.storages) {
+      add(key_, "storage", std::array{static_cast<Reg>(s.place), static_cast<Reg>(s.device), s.bytes});
+    }
+    std::ranges::for_each(plan.groups, [&](const RegGroup& g) { group(g); });
+    for (const Accumulator& a : plan.accumulators) {
+      add(key_, "accumulator", std::array{a.storage, a.count, Reg{a.object}, static_cast<Reg>(a.elem)});
+      add(key_, "dims", a.dims);
+    }
+    std::ranges::for_each(plan.steps, [&](const Step& s) { step(s); });
+  }
+  std::string take() { return std::move(key_); }
+
+  // The roles of a step's fields, see plan/step.h.
+  void reads(std::string_view, const auto& slots) { one(slots); }
+  void writes(std::string_view, const auto& slots) { one(slots); }
+  void updates(std::string_view, const auto& slots) { one(slots); }
+  void uses(std::string_view, const auto& regs) { one(regs); }
+  void defines(std::string_view, const auto& regs) { one(regs); }
+  void target(std::string_view, StepIndex to) { number(to); }
+  void group(std::string_view, std::uint32_t g) { number(g); }
+  void accumulator(std::string_view, AccumulatorId a) { number(a.id); }
+  void fused(std::string_view, std::uint32_t k) { number(k); }
+  void value(std::string_view, const KernelParams&) {}  // a launch is called as it was prepared, or has a body
+  void value(std::string_view, DeviceId device) { number(static_cast<int>(device)); }
+  void value(std::string_view, auto n) { number(n); }
+
+ private:
+  void number(auto n) { fmt::format_to(std::back_inserter(key_), " {}", static_cast<std::int64_t>(n)); }
+  void one(SlotId s) { number(s.id); }
+  void one(Reg r) { number(r); }
+  template <class T>
+  void one(const std::vector<T>& list) {
+    number(list.size());
+    for (const T& item : list) one(item);
+  }
+
+  void slot(const Slot& s) {
+    add(key_, "slot", std::array{static_cast<Reg>(s.elem), s.offset, s.storage, Reg{s.object}});
+    add(key_, "dims", s.dims);
+    add(key_, "strides", s.strides);
+  }
+  void group(const RegGroup& g) {
+    add(key_, "group", g.sources);
+    add(key_, "dependents", g.dependents);
+    for (const auto& i : g.program.code) {
+      fmt::format_to(std::back_inserter(key_), "{} {} {} {} {};", static_cast<int>(i.op), i.dst, i.a, i.b, i.imm);
+    }
+  }
+  void step(const Step& s) {
+    key_ += name_of(s);
+    for_fields(s, *this);
+    key_ += ';';
+  }
+
+  std::string key_;
+};
+
 }  // namespace
 
 std::string NativePlan::key() const {
-  std::string key = plan->str();
+  std::string key = KeyWriter(*plan).take();
   const auto to = std::back_inserter(key);
-  for (const Slot& s : plan->slots) {
-    fmt::format_to(to, "slot {} {} {} {};", name_of(s.elem), s.offset, s.storage, s.object);
-    add(key, "dims", s.dims);
-  }
-  for (const Storage& s : plan->storages) fmt::format_to(to, "storage {} {};", name_of(s.place), s.bytes);
-  for (const RegGroup& g : plan->groups) {
-    add(key, "group", g.sources);
-    for (const auto& i : g.program.code) {
-      fmt::format_to(to, "{} {} {} {} {};", static_cast<int>(i.op), i.dst, i.a, i.b, i.imm);
-    }
-  }
-  for (const Accumulator& a : plan->accumulators) {
-    fmt::format_to(to, "accumulator {} {} {};", a.storage, a.count, a.object);
-    add(key, "dims", a.dims);
-  }
   for (StepIndex i = 0; i < plan->steps.size(); ++i) {
     if (enters[i] != 0) fmt::format_to(to, "enter {};", i);
     if (!bodies[i]) continue;

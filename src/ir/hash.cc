@@ -1,8 +1,7 @@
-#include "ir/hash.h"
-
-#include <cstring>
+#include "base/hash.h"
 
 #include "ir/graph.h"
+#include "ir/key.h"
 #include "ir/op.h"
 #include "ir/text_names.h"
 #include "ir/text_walk.h"
@@ -10,39 +9,9 @@
 namespace frazil {
 namespace {
 
-constexpr std::size_t kMaxHashedBytes = 4096;
-
 enum class Tag : std::uint8_t { enter, leave, node, done, absent, constant, value, nothing };
 
-class AttributeHasher {
- public:
-  explicit AttributeHasher(Hasher& hasher) : h_(hasher) {}
-
-  void add(const Node& n) {
-    for (const AttrField& f : n.op->attrs.fields) {
-      const auto value = f.get(n.attrs.get());
-      if (!value) {
-        h_.add(static_cast<std::uint64_t>(Tag::nothing));
-        continue;
-      }
-      h_.add(value->index());
-      std::visit([&](const auto& v) { one(v); }, *value);
-    }
-  }
-
- private:
-  void one(std::int64_t v) { h_.add(static_cast<std::uint64_t>(v)); }
-  void one(float v) { h_.add(std::bit_cast<std::uint32_t>(v)); }
-  void one(const std::string& v) { h_.add(v.size()).add(v); }
-  void one(const Tensor& v) { h_.add(v.defined() ? hash_of(v) : static_cast<std::uint64_t>(Tag::nothing)); }
-  template <class T>
-  void one(const std::vector<T>& list) {
-    h_.add(list.size());
-    for (const T& v : list) one(v);
-  }
-
-  Hasher& h_;
-};
+std::uint64_t hash_of(const Tensor& tensor) { return Hasher().add(Key().add(tensor).bytes()).value(); }
 
 class GraphHasher {
  public:
@@ -74,7 +43,7 @@ class GraphHasher {
     tag(Tag::node);
     h_.add(n.op->domain).add(n.op->name).add(n.in.size());
     for (Value v : n.in) use(v);
-    add_attributes(h_, n);
+    h_.add(Key().add_attributes(n).bytes());
     if (const auto side = graph_.assumed(n)) h_.add(*side);
     h_.add(n.blocks.size());
     if (n.blocks.empty()) results(n);
@@ -129,24 +98,6 @@ class GraphHasher {
 };
 
 }  // namespace
-
-std::uint64_t hash_of(const Tensor& t) {
-  Hasher h;
-  h.add(static_cast<std::uint64_t>(t.elem())).add(t.rank());
-  for (std::int64_t size : t.sizes()) h.add(static_cast<std::uint64_t>(size));
-  const auto packed = t.bytes() < kMaxHashedBytes ? t.packed() : Result<Tensor>(std::unexpect);
-  if (!packed) {
-    h.add(reinterpret_cast<std::uintptr_t>(t.data()));
-    for (std::int64_t stride : t.strides()) h.add(static_cast<std::uint64_t>(stride));
-  } else if (t.elem() == Elem::string) {
-    for (const std::string& s : packed->as<std::string>()) h.add(s.size()).add(s);
-  } else {
-    h.add(std::span(packed->data(), packed->bytes()));
-  }
-  return h.value();
-}
-
-void add_attributes(Hasher& hasher, const Node& node) { AttributeHasher(hasher).add(node); }
 
 std::uint64_t Graph::hash() const { return GraphHasher(*this).run(); }
 

@@ -1,5 +1,8 @@
 #include "ir/scalar.h"
 
+#include <bit>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace frazil {
@@ -17,7 +20,9 @@ void for_operands(const ScalarIns& ins, F f) {
 }  // namespace
 
 Sx ScalarRecorder::intern(ScalarIns ins) {
-  auto [it, fresh] = known_.try_emplace(ins, static_cast<std::uint32_t>(dag_.size()));
+  ScalarIns key = ins;  // constants are told apart by their bits: 0 and -0 differ, and NaN equals nothing
+  key.integer ^= std::bit_cast<std::int64_t>(std::exchange(key.real, 0));
+  auto [it, fresh] = known_.try_emplace(key, static_cast<std::uint32_t>(dag_.size()));
   if (fresh) dag_.push_back(ins);
   return {this, it->second};
 }

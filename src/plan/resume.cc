@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/hash.h"
 #include "plan/dataflow.h"
 #include "plan/guard_path.h"
 #include "plan/value_names.h"
@@ -51,7 +50,7 @@ std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& va
   for (std::size_t i = plan.inputs.size(); i-- > 0;) {
     for (std::size_t axis = plan.input_dims[i].size(); axis-- > 0;) {
       const SymbolId s = plan.input_dims[i][axis].symbol;
-      if (s != kNone) names[s] = Hasher().add("input").add(i).add(axis).value();
+      if (s != kNone) names[s] = values.of_input(i, axis);
     }
   }
   for (const RegGroup& group : plan.groups) {
@@ -62,12 +61,7 @@ std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& va
       std::uint64_t a = constant ? 1 : names[ins.a], b = constant ? 1 : names[ins.b];
       if (a == 0 || b == 0) continue;
       if (!ordered && a > b) std::swap(a, b);
-      names[ins.dst] = Hasher()
-                           .add(static_cast<std::uint64_t>(ins.op))
-                           .add(a)
-                           .add(b)
-                           .add(static_cast<std::uint64_t>(constant ? ins.imm : 0))
-                           .value();
+      names[ins.dst] = values.of_operation(ins.op, a, b, constant ? ins.imm : 0);
     }
   }
   return names;
@@ -79,8 +73,8 @@ std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& va
 /// from there on.
 class Available {
  public:
-  Available(const Plan& plan, const GuardPath& path)
-      : p_(plan), path_(path), names_(*plan.graph), live_(live_at(plan, path.guard)) {
+  Available(const Plan& plan, const GuardPath& path, KeyNumbers& numbers)
+      : p_(plan), path_(path), names_(*plan.graph, numbers), live_(live_at(plan, path.guard)) {
     find_last_writes();
     find_done();
     std::set<std::uint32_t> whole;
@@ -170,10 +164,10 @@ class ResumePlanner {
   ResumePlanner(const Plan& from, const GuardPath& old, const Plan& to, const GuardPath& path)
       : from_(from),
         old_(old),
-        available_(from, old),
+        available_(from, old, numbers_),
         to_(to),
         path_(path),
-        names_(*to.graph),
+        names_(*to.graph, numbers_),
         reg_names_(register_names(to, names_)),
         given_(defined_by_request(to)) {
     for (const auto& ins : to.groups[0].program.code) given_[ins.dst] = true;
@@ -439,6 +433,7 @@ class ResumePlanner {
                                [&](const GuardPath::Item& item) { return Defined(to_, item).regs.contains(r); });
   }
 
+  KeyNumbers numbers_;  // of names in both plans
   const Plan& from_;
   const GuardPath& old_;
   Available available_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <regex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -37,6 +38,41 @@ class PlanCode : public testing::Test {
     }
   }
 };
+
+/// The key of the code of a graph's plan.
+std::string key_of(std::string_view text) {
+  const auto executable =
+      Executable::make(std::make_shared<const Graph>(graph_of(text)), {.tier = Tier::interpreted}).value();
+  const std::size_t steps = executable->plan().steps.size();
+  NativePlan native{.plan = &executable->plan()};
+  native.bodies.resize(steps);
+  native.guards.resize(steps);
+  native.find_entries();
+  return native.key();
+}
+
+/// A user's names must not be able to look like a part of another plan.
+TEST(PlanKeys, HoldNoNames) {
+  const std::string one = key_of(R"(graph one(%x: f32[N], %y: f32[N]) { %z = Add(%x, %y) "a" return z = %z })");
+  EXPECT_EQ(one, key_of(R"(graph other(%p: f32[M], %q: f32[M]) { %r = Add(%p, %q) "b;group 1;" return r = %r })"));
+  EXPECT_EQ(one.find('"'), std::string::npos);
+}
+
+TEST(PlanKeys, DifferWherePlansDo) {
+  constexpr const char* kGraphs[] = {
+      "graph g(%x: f32[N], %y: f32[N]) { %z = Add(%x, %y) return z = %z }",
+      "graph g(%x: f32[N], %y: f32[N]) { %z = Add(%x, %x) return z = %z }",
+      "graph g(%x: f64[N], %y: f64[N]) { %z = Add(%x, %y) return z = %z }",
+      "graph g(%x: f32[N], %y: f32[M]) { %z = Concat(%x, %y) {axis = 0} return z = %z }",
+      "graph g(%x: f32[N], %y: f32[M]) { %z = Concat(%y, %x) {axis = 0} return z = %z }",
+      "graph g(%n: i64[], %x: f32[N]) { %y = Loop(%n, _, %x) body(%i, %on, %v) { %b = Exp(%v) yield %on, %b } "
+      "return y = %y }",
+      "graph g(%n: i64[], %x: f32[N]) { %y = Loop(%n, _, %x) body(%i, %on, %v) { %b = Exp(%v) %c = Exp(%b) "
+      "%d = ReduceSum(%c) yield %on, %b } return y = %y }",
+  };
+  std::set<std::string> keys;
+  for (const char* text : kGraphs) EXPECT_TRUE(keys.insert(key_of(text)).second) << text;
+}
 
 /// Counts to %n; no two rounds give the same vector, so that one too many or too few shows.
 constexpr std::string_view kCount = R"(graph g(%n: i64[], %x: f32[N]) {

@@ -1,4 +1,6 @@
+#include <array>
 #include <map>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -239,6 +241,67 @@ TEST(Resume, GoesOnAtTheGuard) {
     EXPECT_EQ(tier.session->counters().restarted, 0u);
     for (const auto& [node, times] : row.runs) EXPECT_EQ(runs.of(node), times) << node;
   }
+}
+
+/// One step of the hash that named values by 64 bits alone.
+std::uint64_t stepped(std::uint64_t state, std::uint64_t word) {
+  state ^= word + 0x9e3779b97f4a7c15U + (state << 6) + (state >> 2);
+  state *= 0xff51afd7ed558ccdU;
+  return state ^ state >> 32;
+}
+
+/// Two lists of numbers that such a hash takes for one, from the state that it has in front of them.
+std::array<std::array<std::uint64_t, 2>, 2> colliding(std::uint64_t state) {
+  const std::uint64_t first = stepped(state, 3), other = stepped(state, 4);
+  const auto added = [](std::uint64_t s) { return 0x9e3779b97f4a7c15U + (s << 6) + (s >> 2); };
+  return {{{3, 5}, {4, (first ^ (5 + added(first)) ^ other) - added(other)}}};
+}
+
+/// Values of one hash are two values: a model can be made so.
+TEST(Resume, ValuesOfOneHashStayApart) {
+  std::uint64_t state = 0x243f6a8885a308d3U;
+  for (const std::uint64_t word :
+       {std::uint64_t{static_cast<std::uint8_t>(Elem::i64)}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{16}}) {
+    state = stepped(state, word);
+  }
+  const auto [a, b] = colliding(state);
+  const std::string text = fmt::format(R"(graph g(%m: f32[M], %x: i64[2]) {{
+    %mz = NonZero(%m)
+    %s = Shape(%mz)
+    %k = Gather(%s, i64[] 1)
+    %c = Less(%k, i64[] 2)
+    %p = BitwiseXor(%x, i64[2] [{}, {}]) "p"
+    %q = BitwiseXor(%x, i64[2] [{}, {}]) "q"
+    %pc = CumSum(%p, i64[] 0)
+    %qc = CumSum(%q, i64[] 0)
+    %r = If(%c) then_branch() {{
+      %flat = Reshape(%pc, i64[2] [1, 2])
+      yield %flat
+    }} else_branch() {{
+      yield %qc
+    }} "pick"
+    %y = Neg(%r)
+    return y = %y, p = %pc, q = %qc
+  }})",
+                                       static_cast<std::int64_t>(a[0]), static_cast<std::int64_t>(a[1]),
+                                       static_cast<std::int64_t>(b[0]), static_cast<std::int64_t>(b[1]));
+  const Graph graph = graph_of(text);
+  const Tier0 tier(graph);
+  ASSERT_TRUE(tier);
+  auto reference = Executable::make(std::make_shared<const Graph>(graph), {.reference = true}).value()->open();
+  for (const char* request :
+       {"%m = f32[3] [0, 1, 0], %x = i64[2] [7, 8]", "%m = f32[3] [1, 1, 1], %x = i64[2] [1, 2]"}) {
+    SCOPED_TRACE(request);
+    const auto inputs = in_order(graph, request);
+    const auto got = tier.session->run(inputs), want = reference->run(inputs);
+    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(want) << want.error().message;
+    for (std::size_t k = 0; k < want->size(); ++k) {
+      const auto differs = difference(got->at(k), want->at(k), kExact);
+      EXPECT_FALSE(differs) << "result " << k << ": " << differs.value_or("");
+    }
+  }
+  EXPECT_GT(tier.session->counters().resumed, 0u);
 }
 
 }  // namespace
