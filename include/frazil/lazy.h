@@ -1,13 +1,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -226,19 +226,23 @@ class Traced {
   }
   template <std::size_t Arity>
   const Function& function() const {
-    std::call_once(shared_->once, [this] {
-      shared_->function.emplace(name_, [body = body_](std::span<const LazyArray> arguments) mutable {
-        auto results = detail::spread(body, arguments, std::make_index_sequence<Arity>());
-        return detail::Listed<decltype(results)>::list(std::move(results));
-      });
+    if (const Function* const known = shared_->function.load()) return *known;
+    auto made = std::make_unique<const Function>(name_, [body = body_](std::span<const LazyArray> arguments) mutable {
+      auto results = detail::spread(body, arguments, std::make_index_sequence<Arity>());
+      return detail::Listed<decltype(results)>::list(std::move(results));
     });
-    return *shared_->function;
+    const Function* first = nullptr;
+    if (shared_->function.compare_exchange_strong(first, made.get())) return *made.release();
+    return *first;
   }
 
   /// What copies have in common.
   struct Shared {
-    std::once_flag once;
-    std::optional<Function> function;
+    Shared() = default;
+    ~Shared() { delete function.load(); }
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+    std::atomic<const Function*> function = nullptr;  ///< made by the first call
   };
   std::string name_;
   F body_;

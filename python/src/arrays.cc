@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <mutex>
+#include <utility>
 
 #include "python/src/dtypes.h"
 #include "python/src/lazy.h"
@@ -18,9 +18,12 @@ py::module_ numpy() { return py::module_::import("numpy"); }
 
 // ---- references dropped without the lock ----
 
-std::mutex left_mutex;
-std::vector<PyObject*> left;
-std::atomic<bool> any_left{false};
+/// A list without a lock, as the child of a fork() may come at any moment.
+struct Left {
+  PyObject* object;
+  Left* next;
+};
+std::atomic<Left*> left = nullptr;
 
 int drop_as_pending_call(void*) {
   drop_left();
@@ -35,11 +38,10 @@ void drop(const void* object) {
     Py_DECREF(python);
     return;
   }
-  {
-    const std::scoped_lock lock(left_mutex);
-    left.push_back(python);
+  auto* const first = new Left{python, left.load()};
+  while (!left.compare_exchange_weak(first->next, first)) {
   }
-  if (!any_left.exchange(true)) Py_AddPendingCall(drop_as_pending_call, nullptr);
+  if (first->next == nullptr) Py_AddPendingCall(drop_as_pending_call, nullptr);
 }
 
 // ---- NumPy arrays ----
@@ -276,14 +278,11 @@ std::shared_ptr<const void> kept(py::handle object) {
 }
 
 void drop_left() {
-  if (!any_left.load(std::memory_order_relaxed)) return;
-  std::vector<PyObject*> now;
-  {
-    const std::scoped_lock lock(left_mutex);
-    now.swap(left);
-    any_left = false;
+  if (left.load(std::memory_order_relaxed) == nullptr) return;
+  for (const Left* now = left.exchange(nullptr); now != nullptr;) {
+    Py_DECREF(now->object);
+    delete std::exchange(now, now->next);
   }
-  for (PyObject* object : now) Py_DECREF(object);
 }
 
 py::object ndarray_over(Dtype dtype, std::span<const Py_ssize_t> sizes, const Py_ssize_t* strides, const void* data,

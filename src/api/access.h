@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/load_scope.h"
+#include "base/mutex.h"
 #include "exec/session.h"
 #include "ir/builder.h"
 #include "ir/patch.h"
@@ -26,9 +27,9 @@
 namespace frazil::api {
 
 struct Array::Impl {
-  Datum datum;               ///< as returned by a session: tensors may have padding
-  mutable std::mutex mutex;  ///< guards `dense`
-  mutable Tensor dense{};    ///< the tensor without padding, made when elements are first read
+  Datum datum;             ///< as returned by a session: tensors may have padding
+  mutable Mutex mutex;     ///< guards `dense`
+  mutable Tensor dense{};  ///< the tensor without padding, made when elements are first read
   const Tensor& elements() const;
 };
 
@@ -48,9 +49,9 @@ struct Model::Impl {
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
   LoadBounds bounds;  ///< of planning
-  std::mutex mutex;
+  Mutex mutex;
   std::array<std::shared_ptr<exec::Executable>, 5> ways;  ///< made on first use
-  std::mutex digest_mutex;
+  Mutex digest_mutex;
   std::string digest;  ///< under the mutex; computed on first use
 
   std::shared_ptr<exec::Executable> executable(Way way);

@@ -6,6 +6,7 @@
 
 #include "api/host_call.h"
 #include "base/elem.h"
+#include "base/mutex.h"
 #include "base/text.h"
 #include "ir/infer.h"
 #include "ir/op.h"
@@ -17,7 +18,7 @@ struct Registry::Impl {
     LiveModel model;
     std::uint64_t number = 0;  ///< of the put() that it is of
   };
-  mutable std::mutex mutex;
+  mutable Mutex mutex;
   std::map<std::string, Entry, std::less<>> models;
   std::uint64_t puts = 0;
 
@@ -110,7 +111,7 @@ class Sessions {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::uint64_t number_ = 0;
   std::vector<LiveSession> free_;
 };

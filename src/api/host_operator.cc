@@ -9,6 +9,7 @@
 
 #include "api/host_call.h"
 #include "base/execution_limits.h"
+#include "base/mutex.h"
 #include "ir/infer.h"
 #include "ir/op.h"
 
@@ -277,7 +278,7 @@ HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
 void register_operator(HostOperator op) {
   start();
   check_host(op);
-  static std::mutex mutex;
+  static Mutex mutex;
   static auto& kept = *new std::vector<std::unique_ptr<HostDef>>;  // models may outlive main()
   const std::scoped_lock lock(mutex);
   kept.push_back(std::make_unique<HostDef>(std::move(op)));

@@ -7,13 +7,14 @@
 
 #include "api/access.h"
 #include "api/open.h"
+#include "base/mutex.h"
 #include "base/text.h"
 
 namespace frazil::api {
 
 struct LiveModel::Impl {
-  std::mutex edits;               ///< one at a time
-  mutable std::mutex mutex;       ///< guards `versions`
+  Mutex edits;                    ///< one at a time
+  mutable Mutex mutex;            ///< guards `versions`
   std::vector<Version> versions;  ///< ascending; the last one is current
   std::atomic<std::uint64_t> newest{0};
   std::uint64_t next = 1;  ///< under `edits`

@@ -2,16 +2,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
-#include <unistd.h>
-
 #include "api/access.h"
 #include "base/cores.h"
+#include "base/mutex.h"
 
 namespace frazil::api {
 namespace {
@@ -59,23 +57,23 @@ class RequestQueue {
     --threads_;
   }
 
-  std::mutex mutex_;
-  std::condition_variable came_;
+  Mutex mutex_;
+  Condition came_;
   std::deque<std::move_only_function<void()>> tasks_;
   unsigned threads_ = 0, idle_ = 0;
 };
 
+std::atomic<RequestQueue*> queue = nullptr;
+
 /// Never destroyed, as its threads may outlive the end of main(). A child of fork() has a queue of its own: the threads
 /// of its parent's are not there.
 RequestQueue& request_queue() {
-  static std::mutex mutex;
-  static RequestQueue* queue = nullptr;
-  static pid_t owner = 0;
-  const std::scoped_lock lock(mutex);
-  if (queue == nullptr || owner != getpid()) {
+  static const bool made = [] {
     queue = new RequestQueue;
-    owner = getpid();
-  }
+    in_child_of_fork([] noexcept { queue = new RequestQueue; });
+    return true;
+  }();
+  static_cast<void>(made);
   return *queue;
 }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <mutex>
 
@@ -11,6 +10,7 @@
 #include "api/open.h"
 #include "api/request_queue.h"
 #include "base/knobs.h"
+#include "base/mutex.h"
 #include "base/scheduler.h"
 #include "ir/op.h"
 
@@ -176,9 +176,10 @@ struct Session::Impl {
   std::atomic<bool> busy{false};  ///< a run is in progress, or waits for its turn
   std::atomic<bool> stop{false};  ///< that run has been cancelled
   const std::atomic<bool>* given_stop = nullptr;
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool requested = false;  ///< the run is a request; under the mutex
+  Mutex mutex;
+  Condition ended;
+  bool requested = false;        ///< the run is a request; under the mutex
+  std::uint64_t generation = 0;  ///< fork_generation() of the process whose thread serves the request
 
   std::size_t output(std::string_view name) const {
     const auto at = std::ranges::find(model.outputs(), name, &Port::name);
@@ -226,6 +227,10 @@ class Occupied {
 
 Session::Impl::~Impl() {
   if (session == nullptr) return;
+  if (requested && generation != fork_generation()) {  // the thread that serves the request is the parent's
+    static_cast<void>(session.release());
+    return;
+  }
   std::unique_lock lock(mutex);
   if (requested) cancel();
   ended.wait(lock, [&] { return !requested; });
@@ -381,6 +386,7 @@ std::future<Results> Session::run_async(std::vector<Array> inputs) {
   {
     const std::scoped_lock lock(s.mutex);
     s.requested = true;
+    s.generation = fork_generation();
   }
   // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the task owns what the promise moves into it
   auto task = [&s, inputs = std::move(inputs), promise = std::move(promise), since = Clock::now()]() mutable {

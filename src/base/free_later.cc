@@ -1,17 +1,19 @@
 #include "base/free_later.h"
 
 #include <array>
-#include <condition_variable>
 #include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
 
 #include "base/execution_limits.h"
+#include "base/mutex.h"
 
 namespace frazil {
 namespace {
@@ -45,14 +47,26 @@ class Waste {
 
   bool wait() noexcept {
     std::unique_lock lock(mutex_);
-    if (!runs_) return false;
+    if (count_ == 0 && !runs_) return false;
+    if (!start()) return false;
     idle_.wait(lock, [&] { return !runs_; });
     return true;
   }
 
+  /// In the child of a fork(), which does not have the thread. What that was freeing is lost.
+  void forget_thread() noexcept {
+    const std::scoped_lock lock(mutex_);
+    runs_ = false;
+    bytes_ = 0;
+    for (std::size_t i = 0; i < count_; ++i) bytes_ += jobs_[(first_ + i) % jobs_.size()].bytes;
+  }
+
  private:
+  static void forget_thread_of_parent() noexcept;
+
   bool start() noexcept {
     if (runs_) return true;
+    if (!std::exchange(watches_forks_, true)) in_child_of_fork(&Waste::forget_thread_of_parent);
     try {
       std::thread([this] { run(); }).detach();
     } catch (const std::system_error&) {
@@ -79,19 +93,18 @@ class Waste {
     idle_.notify_all();
   }
 
-  std::mutex mutex_;
-  std::condition_variable idle_;
+  Mutex mutex_;
+  Condition idle_;
   std::array<Job, 64> jobs_{};
   std::size_t first_ = 0, count_ = 0, bytes_ = 0;
-  bool runs_ = false;
+  bool runs_ = false, watches_forks_ = false;
 };
 
-/// Never destroyed: values may be released after main() returns.
-Waste& waste() {
-  alignas(Waste) static std::byte place[sizeof(Waste)];
-  static Waste* const one = new (place) Waste;
-  return *one;
-}
+/// There from the beginning, and never destroyed: values may be released after main() returns.
+constinit Waste waste;
+static_assert(std::is_trivially_destructible_v<Waste>);
+
+void Waste::forget_thread_of_parent() noexcept { waste.forget_thread(); }
 
 }  // namespace
 
@@ -101,9 +114,9 @@ bool frees_later(std::size_t objects) noexcept {
 }
 
 void free_later(void* what, void (*destroy)(void*) noexcept, std::size_t bytes) noexcept {
-  if (!waste().put({what, destroy, bytes})) destroy(what);
+  if (!waste.put({what, destroy, bytes})) destroy(what);
 }
 
-bool wait_until_freed() noexcept { return waste().wait(); }
+bool wait_until_freed() noexcept { return waste.wait(); }
 
 }  // namespace frazil

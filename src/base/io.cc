@@ -23,6 +23,7 @@
 #endif
 
 #include "base/descriptor.h"
+#include "base/mutex.h"
 
 namespace frazil {
 namespace {
@@ -87,7 +88,7 @@ namespace {
 
 /// The files mapped at present, by address.
 struct Mappings {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<const std::byte*, std::size_t> sizes;
 
   void add(std::span<const std::byte> bytes) {

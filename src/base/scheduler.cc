@@ -4,13 +4,14 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include "base/cores.h"
 #include "base/crew.h"
 #include "base/log.h"
+#include "base/mutex.h"
 
 namespace frazil {
 namespace {
@@ -19,7 +20,7 @@ std::atomic<bool> lost = false;
 
 /// Never destroyed: sessions may be, later.
 struct Registry {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<unsigned, std::weak_ptr<Scheduler>> schedulers;  ///< by the threads asked for
   bool watches_forks = false;
 
@@ -29,16 +30,9 @@ struct Registry {
   }
 };
 
-/// The child gets the mutex as the thread that forks has it.
 void watch_forks(Registry& registry) {
-  if (registry.watches_forks) return;
-  const int failed = pthread_atfork([] { Registry::get().mutex.lock(); }, [] { Registry::get().mutex.unlock(); },
-                                    [] {
-                                      lost.store(true, std::memory_order_relaxed);
-                                      Registry::get().mutex.unlock();
-                                    });
-  if (failed != 0) throw std::bad_alloc();
-  registry.watches_forks = true;
+  if (std::exchange(registry.watches_forks, true)) return;
+  in_child_of_fork([] noexcept { lost.store(true, std::memory_order_relaxed); });
 }
 
 std::unique_ptr<Scheduler> make(unsigned threads) {

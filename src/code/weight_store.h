@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "tensor/buffer.h"
 
 namespace frazil {
@@ -94,7 +95,7 @@ class WeightStore {
   std::shared_ptr<const PackedWeight> shared(PackedWeight form, const Key& key);
   void forget(const Key& key) noexcept;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<Key, Entry> entries_;
   std::uint64_t packed_count_ = 0;
   std::weak_ptr<Buffer> chunk_;  ///< small forms share one, so that its pages can be huge
@@ -111,7 +112,7 @@ class WeightRefs {
   std::size_t bytes() const;
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::shared_ptr<const PackedWeight>> forms_;  // sorted
 };
 

@@ -16,6 +16,11 @@ Debugger::Run::Run(Debugger& of, std::optional<std::pair<std::size_t, std::uint6
 }
 
 Debugger::Run::~Run() {
+  if (generation_ != fork_generation()) {
+    thread_.detach();
+    static_cast<void>(session_.release());  // as the thread of the parent's left it
+    return;
+  }
   {
     const std::scoped_lock lock(mutex_);
     abandoned_ = true;
@@ -44,6 +49,12 @@ void Debugger::Run::work() {
 }
 
 Stop Debugger::Run::go(Until until) {
+  if (generation_ != fork_generation()) {
+    Stop stop;
+    stop.why = Stop::Why::failed;
+    stop.fault = Fault{Code::unsupported, "the run belongs to the process that began it, before a fork(): begin again"};
+    return stop;
+  }
   std::unique_lock lock(mutex_);
   until_ = until;
   state_ = State::runs;

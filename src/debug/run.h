@@ -1,9 +1,9 @@
 #pragma once
 
-#include <condition_variable>
 #include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "debug/debugger.h"
 
 namespace frazil::debug {
@@ -40,7 +40,7 @@ class Debugger::Run : public exec::Observer {
 
   Debugger& of_;
   const std::shared_ptr<exec::Executable> executable_;
-  const std::unique_ptr<exec::Session> session_;
+  std::unique_ptr<exec::Session> session_;
   std::vector<exec::WatchedValue> watched_;  // per site
   std::vector<Datum> results_;
   std::optional<std::pair<std::size_t, std::uint64_t>> target_;
@@ -50,10 +50,11 @@ class Debugger::Run : public exec::Observer {
   bool guard_ = false;      ///< one did not hold since the last value
   bool abandoned_ = false;  ///< the run is to end
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  Condition changed_;
   enum class State : std::uint8_t { waits, runs, over } state_ = State::waits;
   Stop stop_;
+  const std::uint64_t generation_ = fork_generation();  ///< of the process that has the thread
   std::thread thread_;
 };
 

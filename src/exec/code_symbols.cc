@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/knobs.h"
+#include "base/mutex.h"
 
 // Names and layout as "JIT Compilation Interface" of GDB's manual has them.
 extern "C" {
@@ -33,7 +34,7 @@ namespace {
 
 enum Action : std::uint32_t { kNothing, kRegister, kUnregister };
 
-std::mutex gdb_mutex;
+Mutex gdb_mutex;
 
 void tell_gdb(Action action, jit_code_entry* entry) {
   __jit_debug_descriptor.action_flag = action;
@@ -72,7 +73,7 @@ class Registration {
 std::string_view wanted() { return knobs() ? std::string_view(knobs()->code_symbols) : "off"; }
 
 void tell_perf(std::string_view name, const void* begin, std::size_t bytes) {
-  static std::mutex mutex;
+  static Mutex mutex;
   const std::scoped_lock lock(mutex);
   const std::string path = fmt::format("/tmp/perf-{}.map", ::getpid());
   if (std::FILE* const file = std::fopen(path.c_str(), "ae")) {

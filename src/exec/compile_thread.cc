@@ -1,6 +1,7 @@
 #include "exec/compile_thread.h"
 
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include <sys/resource.h>
@@ -21,8 +22,19 @@ void stop_at_exit() {
 
 /// Never destroyed: what it uses may not die before it.
 CompileThread& CompileThread::instance() {
-  static CompileThread& thread = *new CompileThread;
+  static CompileThread& thread = *[] {
+    auto* const made = new CompileThread;
+    only_.store(made);
+    in_child_of_fork([] noexcept { new (&only_.load()->thread_) std::thread; });  // the parent's cannot be joined here
+    return made;
+  }();
   return thread;
+}
+
+void CompileThread::start() {
+  if (thread_.joinable()) return;
+  thread_ = std::thread(&CompileThread::work, this);
+  stop_at_exit();
 }
 
 void CompileThread::stop() {
@@ -41,16 +53,14 @@ bool CompileThread::post(std::function<void()> job) {
   const std::scoped_lock lock(mutex_);
   if (stopping_ || jobs_.size() >= kMostJobs) return false;
   jobs_.push_back(std::move(job));
-  if (!thread_.joinable()) {
-    thread_ = std::thread(&CompileThread::work, this);
-    stop_at_exit();
-  }
+  start();
   changed_.notify_all();
   return true;
 }
 
 void CompileThread::wait_until_idle() {
   std::unique_lock lock(mutex_);
+  if (!jobs_.empty()) start();
   changed_.wait(lock, [this] { return jobs_.empty() && !busy_; });
 }
 
@@ -71,11 +81,14 @@ void CompileThread::work() {
     std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
     busy_ = true;
-    lock.unlock();
-    job();
-    job = nullptr;  // what it held is freed here
-    lock.lock();
-    busy_ = false;
+    {
+      const NoFork whole;
+      lock.unlock();
+      job();
+      job = nullptr;  // what it held is freed here
+      lock.lock();
+      busy_ = false;
+    }
     changed_.notify_all();
   }
 }

@@ -1,16 +1,18 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
+
 namespace frazil::exec {
 
 /// The one thread of the process that compiles while sessions run. It starts with the first job, yields to whatever
-/// else wants the processor, and ends with the process, which waits for the job at hand. All members are thread-safe.
+/// else wants the processor, and ends with the process, which waits for the job at hand. A fork() waits for it, too;
+/// the child has the jobs that wait and starts a thread of its own. All members are thread-safe.
 class CompileThread {
  public:
   static CompileThread& instance();
@@ -36,9 +38,11 @@ class CompileThread {
   CompileThread() = default;
   ~CompileThread() = default;
   void work();
+  void start();  ///< Precondition: the mutex is held.
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  static inline std::atomic<CompileThread*> only_ = nullptr;
+  mutable Mutex mutex_;
+  Condition changed_;
   std::deque<std::function<void()>> jobs_;
   bool busy_ = false;
   std::atomic<bool> stopping_ = false;

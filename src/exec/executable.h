@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "code/abi.h"
 #include "exec/device.h"
 #include "pass/passes.h"
@@ -144,7 +145,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::size_t state_bytes_ = 0;
   std::size_t most_operands_ = 0;
   std::atomic<std::uint64_t> swaps_ = 0;
-  std::mutex entries_mutex_;
+  Mutex entries_mutex_;
   std::vector<std::shared_ptr<const KernelEntry>> entries_;  // all that ever were in use
   std::map<StepIndex, std::shared_ptr<const KernelEntry>> device_entries_;
   std::shared_ptr<WeightRefs> packed_;
@@ -152,7 +153,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::unique_ptr<class PlanCodes> plan_codes_;   // of tier 2
   std::atomic<double> spent_ = 0;                 // nanoseconds since code was last asked for
   std::atomic<bool> looked_ = false;              // for code that is there already
-  mutable std::mutex specialisations_mutex_;
+  mutable Mutex specialisations_mutex_;
   std::map<Choices, std::shared_ptr<Executable>> specialisations_;
 };
 

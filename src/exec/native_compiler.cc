@@ -4,6 +4,7 @@
 
 #include "base/execution_limits.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "exec/code_maker.h"
 #include "exec/compile_thread.h"
 #include "kernel/isa.h"
@@ -28,7 +29,7 @@ class Shared {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<std::string, std::weak_ptr<const NativeCompiler::Made>> made_;
 };
 

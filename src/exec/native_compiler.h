@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "code/native.h"
 #include "exec/native_code.h"
 
@@ -58,7 +59,7 @@ class NativeCompiler : public NativeSource {
   const Compiling when_;
   std::atomic<std::uint64_t> generation_{0};
   std::atomic<bool> missing_{false};
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<Place, std::shared_ptr<const Made>> made_;  // null: not yet
   std::set<Place> left_out_;                           // of the thread that compiles
 };

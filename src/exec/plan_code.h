@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "code/native_plan.h"
 #include "exec/native_code.h"
 #include "exec/native_compiler.h"
@@ -82,7 +83,7 @@ class PlanCodes {
   std::vector<bool> fixed_;       // per register
   std::vector<Reg> determining_;  // those of them on which codes depend
   std::atomic<std::uint64_t> generation_{1};
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<Extents, Version> versions_;
   std::uint64_t uses_ = 0;
   std::size_t looks_ = 0;  // into the cache

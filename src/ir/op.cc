@@ -1,9 +1,9 @@
 #include "ir/op.h"
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
-#include <shared_mutex>
+
+#include "base/mutex.h"
 
 namespace frazil {
 
@@ -22,26 +22,26 @@ OpRegistry& OpRegistry::global() {
 namespace {
 
 /// Programs may register operators while others load models.
-std::shared_mutex& registry_mutex() {
-  static std::shared_mutex mutex;
+Mutex& registry_mutex() {
+  static Mutex mutex;
   return mutex;
 }
 
 }  // namespace
 
 bool OpRegistry::add(const OpDef& op) {
-  const std::unique_lock lock(registry_mutex());
+  const std::scoped_lock lock(registry_mutex());
   return ops_.try_emplace({op.domain, op.name}, &op).second;
 }
 
 const OpDef* OpRegistry::find(std::string_view domain, std::string_view name) const {
-  const std::shared_lock lock(registry_mutex());
+  const std::scoped_lock lock(registry_mutex());
   const auto it = ops_.find({domain, name});
   return it == ops_.end() ? nullptr : it->second;
 }
 
 std::vector<const OpDef*> OpRegistry::all() const {
-  const std::shared_lock lock(registry_mutex());
+  const std::scoped_lock lock(registry_mutex());
   std::vector<const OpDef*> sorted;
   for (const auto& [key, op] : ops_) sorted.push_back(op);
   return sorted;
@@ -69,7 +69,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::vector<std::string_view> OpRegistry::close_to(std::string_view name) const {
   std::vector<std::string_view> near;
   if (name.size() > 64) return near;
-  const std::shared_lock lock(registry_mutex());
+  const std::scoped_lock lock(registry_mutex());
   for (const auto& [key, op] : ops_) {
     if (edit_distance(op->name, name) <= 2) near.push_back(op->name);
   }

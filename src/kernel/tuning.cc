@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/extents.h"
+#include "base/mutex.h"
 #include "kernel/conv_nhwc_isa.h"
 
 namespace frazil::kernel {
@@ -97,7 +98,7 @@ constexpr Reference kReferences[] = {
 
 /// Every table that was ever installed, as readers may still hold one.
 struct Installed {
-  std::mutex mutex;
+  Mutex mutex;
   std::list<Tuning> all;
   std::array<std::atomic<const Tuning*>, std::size(kReferences)> of{};
 };
@@ -130,7 +131,7 @@ const Tuning& tuning() {
 
 void install_tuning(Isa isa, const Tuning& tuning) {
   Installed& tables = installed();
-  const std::lock_guard lock(tables.mutex);
+  const std::scoped_lock lock(tables.mutex);
   tables.of[static_cast<std::size_t>(isa)].store(&tables.all.emplace_back(tuning), std::memory_order_release);
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 
+#include "base/mutex.h"
 #include "lazy/around.h"
 #include "lazy/cone.h"
 
@@ -13,8 +13,8 @@ namespace frazil::lazy {
 namespace {
 
 std::vector<const Claim*> claims;  // the interpreter's lock guards it
-std::mutex mutex;
-std::condition_variable ended;
+Mutex mutex;
+Condition ended;
 std::uint64_t ends = 0;  // under the mutex
 
 std::uint64_t count_ends() {
@@ -71,6 +71,14 @@ Status Claim::take(std::vector<Ref> wanted) {
     }
     wait_for_end(count_ends());
   }
+  // The child of a fork() does not have the threads that other claims wait for.
+  static const bool watches = [] {
+    in_child_of_fork([] noexcept {
+      std::erase_if(claims, [](const Claim* claim) { return claim->thread_ != std::this_thread::get_id(); });
+    });
+    return true;
+  }();
+  static_cast<void>(watches);
   claims.push_back(this);
   taken_ = true;
   return {};

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ir/graph.h"
 #include "lazy/counted.h"
 #include "lazy/memo.h"
@@ -40,7 +41,7 @@ class Function : public Counted {
   Operation operation_;
   bool pure_ = true;
   mutable Memo memo_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::map<std::uint32_t, std::optional<Halves>> halves_;  // under the mutex
 };
 

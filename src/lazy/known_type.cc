@@ -5,6 +5,8 @@
 #include <mutex>
 #include <set>
 
+#include "base/mutex.h"
+
 namespace frazil::lazy {
 namespace {
 
@@ -29,7 +31,7 @@ struct Less {
 }  // namespace
 
 const KnownType* known_type(Elem elem, std::span<const std::int64_t> sizes) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::set<KnownType, Less> types;  // addresses stay
   const std::scoped_lock lock(mutex);
   const auto at = types.find(View{elem, sizes});

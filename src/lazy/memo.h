@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "lazy/node.h"
 
 namespace frazil::lazy {
@@ -44,7 +45,7 @@ class Memo {
   void insert(std::span<const Ref> inputs, std::uint32_t number);
   bool make_room(std::span<const Output> outputs);
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   HeldRef only_;                       // the parameter that single rows are of; the first one seen
   std::vector<std::uint32_t> by_row_;  // numbers of its rows
   std::unordered_map<Key, std::uint32_t, HashOf> by_key_;

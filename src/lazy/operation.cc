@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
+
 namespace frazil::lazy {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr std::size_t kMostOperations = 1U << 16U;
 
 /// Operations by operator; few of one operator differ in attributes.
 struct Table {
-  std::mutex mutex;
+  Mutex mutex;
   std::deque<Operation> all;
   std::unordered_map<const OpDef*, std::vector<const Operation*>> by_op;
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "lazy/function.h"
 #include "lazy/node.h"
 
@@ -48,7 +49,7 @@ class TracedFunction {
 
   const std::string name_;
   const Body body_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<Signature, Owner<Function>> graphs_;  // under the mutex
   std::deque<Last> lasts_;                       // under the mutex; each stays as it is
   std::atomic<const Last*> last_ = nullptr;

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/mutex.h"
 
 namespace frazil::ops {
 
@@ -19,7 +20,7 @@ class Memo {
   /// make() returns a Result<T>; a fault is not cached.
   template <class F>
   Result<std::shared_ptr<const T>> get(F make) const {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (!made_) {
       FRAZIL_TRY(T made, make());
       made_ = std::make_shared<const T>(std::move(made));
@@ -28,7 +29,7 @@ class Memo {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::shared_ptr<const T> made_;
 };
 
