@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <tuple>
 #include <utility>
 
 #include "base/execution_limits.h"
 #include "base/io.h"
+#include "base/mutex.h"
 #include "base/no_memory.h"
 
 namespace frazil {
@@ -31,8 +31,8 @@ class Latch {
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  Condition changed_;
   bool done_ = false;
 };
 
@@ -66,12 +66,15 @@ std::uint64_t WeightStore::packed_count() const {
 }
 
 std::vector<PackedPart> WeightStore::forms_of(std::span<const std::byte> weight) const {
-  const std::scoped_lock lock(mutex_);
+  // References outlive the lock: who drops the last one to a form takes the lock.
   std::vector<PackedPart> parts;
+  std::shared_ptr<const PackedWeight> form;
+  const std::scoped_lock lock(mutex_);
   for (const auto& [key, entry] : entries_) {
-    auto form = entry.form.lock();
-    if (form == nullptr || key.data < weight.data() || key.data + key.bytes > weight.data() + weight.size()) continue;
-    parts.push_back({static_cast<std::size_t>(key.data - weight.data()), key.bytes, key.format, std::move(form)});
+    if (key.data < weight.data() || key.data + key.bytes > weight.data() + weight.size()) continue;
+    form = entry.form.lock();
+    if (form != nullptr)
+      parts.push_back({static_cast<std::size_t>(key.data - weight.data()), key.bytes, key.format, form});
   }
   return parts;
 }

@@ -1,0 +1,47 @@
+// The packed forms of weights that all models share.
+#include "code/weight_store.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace frazil::test {
+namespace {
+
+WeightRef all_of(const Buffer& buffer) { return {&buffer, std::span(buffer.data(), buffer.size())}; }
+
+std::shared_ptr<const PackedWeight> packed(const Buffer& buffer, std::int64_t number) {
+  return WeightStore::global()
+      .get(all_of(buffer), {.numbers = {number}}, 64, [](std::byte* to) { *to = std::byte{1}; })
+      .value();
+}
+
+TEST(WeightStores, ListTheFormsOfAWeight) {
+  const Buffer one = Buffer::allocate(256).value(), other = Buffer::allocate(256).value();
+  const auto first = packed(one, 1), second = packed(one, 2), others = packed(other, 1);
+  const auto gone = [&] { return WeightStore::global().forms_of(all_of(one).bytes); };
+  EXPECT_EQ(gone().size(), 2u);
+  std::vector<std::shared_ptr<const PackedWeight>> forms;
+  for (const PackedPart& part : gone()) forms.push_back(part.form);
+  EXPECT_THAT(forms, testing::UnorderedElementsAre(first, second));
+}
+
+/// Who lists forms may hold the last reference to one of them, of this weight or of another one.
+TEST(WeightStores, ListWhileOthersLetGo) {
+  const Buffer one = Buffer::allocate(256).value(), other = Buffer::allocate(256).value();
+  const auto stays = packed(one, 1);
+  std::atomic<bool> done = false;
+  std::thread lets_go([&] {
+    for (std::int64_t n = 2; n < 100'000; ++n) {
+      const auto of_one = packed(one, n), of_other = packed(other, n);
+    }
+    done = true;
+  });
+  while (!done) EXPECT_GE(WeightStore::global().forms_of(all_of(one).bytes).size(), 1u);
+  lets_go.join();
+}
+
+}  // namespace
+}  // namespace frazil::test
