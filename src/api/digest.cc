@@ -1,51 +1,25 @@
-#include <array>
 #include <map>
 #include <mutex>
-
-#include <fmt/format.h>
-#include <openssl/evp.h>
+#include <span>
 
 #include "api/access.h"
+#include "base/mutex.h"
+#include "base/sha256.h"
 #include "ir/text.h"
 
 namespace frazil::api {
 namespace {
 
-using Sum = std::array<unsigned char, 32>;
+using Sum = Sha256::Sum;
 
-/// SHA-256 (FIPS 180-4) of parts that are added one by one.
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
-    if (context_ == nullptr) throw std::bad_alloc();
-    ok_ = EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1;
-  }
-  void add(const void* data, std::size_t bytes) { ok_ = ok_ && EVP_DigestUpdate(context_.get(), data, bytes) == 1; }
-  /// With its length, so that different parts never make equal bytes.
-  void add(std::string_view text) {
-    const std::uint64_t length = text.size();
-    add(&length, sizeof length);
-    add(text.data(), text.size());
-  }
-  Sum sum() {
-    Sum sum{};
-    ok_ = ok_ && EVP_DigestFinal_ex(context_.get(), sum.data(), nullptr) == 1;
-    if (!ok_) refuse(frazil::Code::internal, "libcrypto cannot compute SHA-256");
-    return sum;
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
-  bool ok_ = false;
-};
-
-Sum sum_of(const Tensor& tensor) {
+Sum sum_of(const Tensor& constant) {
+  const Tensor tensor = take(constant.packed());
   Sha256 sha;
-  sha.add(tensor.type_str());
+  sha.add_text(tensor.type_str());
   if (tensor.elem() == Elem::string) {
-    for (const std::string& text : tensor.as<std::string>()) sha.add(text);
+    for (const std::string& text : tensor.as<std::string>()) sha.add_text(text);
   } else {
-    sha.add(tensor.data(), tensor.bytes());
+    sha.add(std::span(tensor.data(), tensor.bytes()));
   }
   return sha.sum();
 }
@@ -81,7 +55,7 @@ class ConstantSums {
     kept_ = std::max<std::size_t>(known_.size(), 64);
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<Key, Entry> known_;
   std::size_t kept_ = 64;
 };
@@ -89,11 +63,11 @@ class ConstantSums {
 Sum sum_of(const Graph& graph) {
   static auto& sums = *new ConstantSums;  // models may outlive main()
   Sha256 sha;
-  sha.add(print(graph));
+  sha.add_text(print(graph));
   for (const auto& [name, tensor] : weights_of(graph)) {
-    sha.add(name);
+    sha.add_text(name);
     const Sum sum = sums.of(tensor);
-    sha.add(sum.data(), sum.size());
+    sha.add(std::as_bytes(std::span(sum)));
   }
   return sha.sum();
 }
@@ -102,11 +76,7 @@ Sum sum_of(const Graph& graph) {
 
 std::string Model::digest() const {
   const std::scoped_lock lock(impl_->digest_mutex);
-  if (impl_->digest.empty()) {
-    std::string text = "sha256:";
-    for (const unsigned char byte : sum_of(*impl_->graph)) text += fmt::format("{:02x}", byte);
-    impl_->digest = std::move(text);
-  }
+  if (impl_->digest.empty()) impl_->digest = "sha256:" + hex_of(sum_of(*impl_->graph));
   return impl_->digest;
 }
 

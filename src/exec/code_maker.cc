@@ -6,14 +6,15 @@
 #include <span>
 
 #include "base/knobs.h"
-#include "base/sha1.h"
+#include "base/mutex.h"
+#include "base/sha256.h"
 #include "exec/backend.h"
 #include "exec/code_cache.h"
 
 namespace frazil::exec {
 namespace {
 
-std::mutex events_mutex;
+Mutex events_mutex;
 std::deque<CodeEvent>& events() {
   static auto& all = *new std::deque<CodeEvent>;
   return all;
@@ -30,7 +31,7 @@ Result<std::shared_ptr<const NativeCode>> loaded(const std::string& object, std:
 }
 
 struct Known {
-  std::mutex mutex;
+  Mutex mutex;
   bool keeps = false;
   KnownCode code;
 
@@ -48,7 +49,7 @@ struct Known {
     const auto at = code.find(digest_of(key));
     return at == code.end() ? nullptr : at->second;
   }
-  static std::string digest_of(const std::string& key) { return sha1(std::as_bytes(std::span(key))); }
+  static std::string digest_of(const std::string& key) { return sha256(std::as_bytes(std::span(key))); }
 };
 
 bool forbidden() { return knobs() && !knobs()->jit; }
@@ -91,6 +92,7 @@ std::shared_ptr<const NativeCode> cached_code(const std::string& key, std::strin
 Result<MadeCode> make_code(const std::string& key, std::string_view name,
                            const std::function<Result<std::string>(const NativeModule&)>& generate) {
   if (forbidden()) return fail(Code::unsupported, "FRAZIL_JIT is off, so that no code may be generated");
+  const NoFork whole;  // the code generator has locks of its own
   constexpr std::size_t kShown = 80;
   CodeEvent event{
       .what = key.substr(0, kShown), .begin = std::chrono::steady_clock::now(), .thread = std::this_thread::get_id()};

@@ -10,7 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/io.h"
-#include "base/sha1.h"
+#include "base/mutex.h"
+#include "base/sha256.h"
 #include "code/weight_store.h"
 #include "exec/code_cache.h"
 #include "exec/code_maker.h"
@@ -33,8 +34,8 @@ namespace {
 using Json = nlohmann::json;
 using Bytes = std::span<const std::byte>;
 
-constexpr std::string_view kMagic = "FRAZIL PACKAGE 1\n";
-constexpr std::size_t kHead = kMagic.size() + 16 + 40;
+constexpr std::string_view kMagic = "FRAZIL PACKAGE 2\n";
+constexpr std::size_t kHead = kMagic.size() + 16 + 64;
 constexpr std::size_t kPartAlignment = 4096;
 
 std::size_t round_to_part(std::size_t n) { return (n + kPartAlignment - 1) / kPartAlignment * kPartAlignment; }
@@ -138,16 +139,17 @@ Status write_package(const std::string& path, const Executable& executable, cons
              {"shapes", shapes},
              {"choices", choices_json(executable.specialised())},
              {"graph", parts.add(bytes_of(text))},
-             {"digest", sha1(bytes_of(text))},
+             {"digest", sha256(bytes_of(text))},
              {"forms", Json::array()},
              {"code", Json::array()}};
   index["weights"] = weights_json(weights, parts, index["forms"]);
   const auto code = known_code();
   for (const auto& [key, object] : code) {
-    index["code"].push_back({{"key", key}, {"digest", sha1(bytes_of(*object))}, {"at", parts.add(bytes_of(*object))}});
+    index["code"].push_back(
+        {{"key", key}, {"digest", sha256(bytes_of(*object))}, {"at", parts.add(bytes_of(*object))}});
   }
   const std::string described = index.dump();
-  const std::string head = fmt::format("{}{:016x}{}", kMagic, described.size(), sha1(bytes_of(described)));
+  const std::string head = fmt::format("{}{:016x}{}", kMagic, described.size(), sha256(bytes_of(described)));
   std::vector<Bytes> pieces{bytes_of(head), bytes_of(described)};
   pieces.push_back(padding_behind(head.size() + described.size()));
   pieces.insert(pieces.end(), parts.pieces().begin(), parts.pieces().end());
@@ -192,7 +194,7 @@ class OpenPackages {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::weak_ptr<Held>> held_;
 };
 
@@ -211,7 +213,7 @@ class Reader {
     FRAZIL_CHECK(read_code());
     read_choices();
     FRAZIL_TRY(const Bytes text, part(index_.at("graph")));
-    if (sha1(text) != index_.at("digest").get<std::string>()) return damaged(path(), "its graph");
+    if (sha256(text) != index_.at("digest").get<std::string>()) return damaged(path(), "its graph");
     FRAZIL_TRY(Graph graph, graph_of(text_of(text), weights_));
     graph.info = std::shared_ptr<const ModelInfo>(held_, &held_->info);
     return Package{std::move(graph), index_.at("shapes").get<std::vector<std::string>>()};
@@ -234,7 +236,7 @@ class Reader {
     }
     if (size > file().size() - kHead) return damaged(path(), "it is cut off");
     const Bytes index = file().subspan(kHead, size);
-    if (sha1(index) != head.substr(kMagic.size() + 16)) return damaged(path(), "its index");
+    if (sha256(index) != head.substr(kMagic.size() + 16)) return damaged(path(), "its index");
     index_ = Json::parse(text_of(index));
     first_ = round_to_part(kHead + size);
     return {};
@@ -292,7 +294,7 @@ class Reader {
   Status read_code() const {
     for (const Json& c : index_.at("code")) {
       FRAZIL_TRY(const Bytes object, part(c.at("at")));
-      if (sha1(object) != c.at("digest").get<std::string>()) return damaged(path(), "its code");
+      if (sha256(object) != c.at("digest").get<std::string>()) return damaged(path(), "its code");
       know_code(c.at("key").get<std::string>(), std::string(text_of(object)));
     }
     return {};

@@ -107,7 +107,7 @@ TEST_F(Packages, DamagedOnesAreRefused) {
     ASSERT_FALSE(opened) << size << " bytes";
     EXPECT_EQ(opened.error().code, Code::bad_input);
   }
-  const std::size_t index_end = 17 + 16 + 40 + std::stoul(whole.substr(17, 16), nullptr, 16);
+  const std::size_t index_end = 17 + 16 + 64 + std::stoul(whole.substr(17, 16), nullptr, 16);
   for (std::size_t i = 17; i < index_end; ++i) {
     std::string flipped = whole;
     flipped[i] = static_cast<char>(flipped[i] ^ 4);

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace frazil {
+
+/// The SHA-256 digest (FIPS 180-4) of parts that are added one by one. Equal digests may stand for equal content.
+/// Throws std::bad_alloc.
+class Sha256 {
+ public:
+  using Sum = std::array<unsigned char, 32>;
+
+  Sha256();
+  void add(std::span<const std::byte> bytes);
+  /// Adds the text with its length, so that different parts never make equal bytes.
+  void add_text(std::string_view text);
+  /// Returns the digest. No part may be added afterwards.
+  Sum sum();
+
+ private:
+  std::unique_ptr<void, void (*)(void*)> context_;
+};
+
+/// Returns the digest in lower-case hex, 64 digits.
+std::string sha256(std::span<const std::byte> bytes);
+std::string hex_of(const Sha256::Sum& sum);
+
+}  // namespace frazil
