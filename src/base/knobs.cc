@@ -98,6 +98,11 @@ Status set_jit(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
+Status set_code_generator(Knobs& knobs, const Knob&, std::string_view text) {
+  knobs.code_generator = text;
+  return {};
+}
+
 Status set_code_cache(Knobs& knobs, const Knob&, std::string_view text) {
   knobs.code_cache = text;
   return {};
@@ -136,6 +141,9 @@ constexpr std::array<Knob, 20> kTable{{
      "plan for the extents at hand; auto begins as 0 and compiles in the background what takes time; see tiers.md."},
     {"FRAZIL_JIT", "on or off", "on", "",
      "off: no machine code is generated or loaded from a cache, whatever the tier; no page becomes executable."},
+    {"FRAZIL_CODE_GENERATOR", "a file", "", "",
+     "The code generator, libfrazil_jit.so; unset: beside the program or the library, where it is installed, or where "
+     "the dynamic linker looks."},
     {"FRAZIL_CODE_CACHE", "a folder or off", "", "",
      "Where generated code is kept from one process to the next; unset: in $XDG_CACHE_HOME/frazil/code or "
      "~/.cache/frazil/code."},
@@ -175,6 +183,7 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_isa,
     &set_tier,
     &set_jit,
+    &set_code_generator,
     &set_code_cache,
     &set_code_symbols,
     &set_tuning,

@@ -30,6 +30,7 @@ struct Knobs {
   std::string isa;                   ///< empty: the widest that the machine supports
   std::string tier = "auto";         ///< what runs that ask for "auto" get
   bool jit = true;                   ///< machine code may be generated and loaded
+  std::string code_generator;        ///< its file; empty: where installations and builds have it
   std::string code_cache;            ///< a folder, "off", or empty for the user's own
   std::string code_symbols = "off";  ///< who is told about generated code: "off", "perf", "gdb" or "perf,gdb"
   std::string tuning;                ///< a file, "off", or empty for the user's own

@@ -71,16 +71,13 @@ struct NativePlanRequest {
   bool text = false;
 };
 
-/// The door of a code generator that is a module of its own: the symbol frazil_native_module is one.
+/// The door of a code generator that is a module of its own: its symbol FRAZIL_NATIVE_MODULE is one. The symbol's name
+/// has the version of generated code (code/code_version.cmake), so that only modules of the same sources are found.
 struct NativeModule {
-  std::uint32_t abi = 0;  ///< kNativeAbi of the build that it belongs to
   const char* version = nullptr;
   /// A relocatable object for this machine, as the loader in exec/native_code.h takes it. Thread-safe.
   Result<std::string> (*compile)(const NativeRequest& request) = nullptr;
   /// The same: a NativeSteps.
   Result<std::string> (*compile_plan)(const NativePlanRequest& request) = nullptr;
 };
-/// Changes with everything that crosses the door.
-inline constexpr std::uint32_t kNativeAbi = 4;
-
 }  // namespace frazil

@@ -13,8 +13,9 @@
 #include "base/io.h"
 #include "base/knobs.h"
 #include "base/log.h"
-#include "base/sha1.h"
+#include "base/sha256.h"
 #include "base/user_folder.h"
+#include "code_version.h"
 
 namespace frazil::exec {
 namespace {
@@ -22,10 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".code";
-constexpr std::size_t kDigest = 40;
-/// What an object depends on besides its key: the sources of the code generator.
-constexpr std::string_view kBuild = FRAZIL_CODE_VERSION;
-
+constexpr std::size_t kDigest = 64;
 fs::path chosen_folder() {
   const std::string named = knobs() ? knobs()->code_cache : "off";
   if (named == "off") return {};
@@ -34,7 +32,7 @@ fs::path chosen_folder() {
   return user.empty() ? fs::path() : fs::path(user) / "code";
 }
 
-std::string digest(std::string_view text) { return sha1(std::as_bytes(std::span(text))); }
+std::string digest(std::string_view text) { return sha256(std::as_bytes(std::span(text))); }
 
 /// The digest of all that follows, the key's length, the key and the object.
 std::string packed(std::string_view key, std::string_view object) {
@@ -53,14 +51,14 @@ std::optional<std::string> unpacked(std::string_view file, std::string_view key)
 
 }  // namespace
 
-std::string_view code_version() { return kBuild; }
+std::string_view code_version() { return FRAZIL_CODE_VERSION; }
 
 CodeCache& CodeCache::instance() {
   static CodeCache& cache = *new CodeCache(chosen_folder());  // used by the thread that compiles until the very end
   return cache;
 }
 
-CodeCache::CodeCache(fs::path folder) : folder_(std::move(folder)) {
+CodeCache::CodeCache(fs::path folder, std::string_view version) : folder_(std::move(folder)), version_(version) {
   if (!is_on()) return;
   std::error_code none;
   if (fs::exists(folder_, none) && !is_private()) {
@@ -77,7 +75,7 @@ bool CodeCache::is_private() const {
 }
 
 fs::path CodeCache::file_of(std::string_view key) const {
-  return folder_ / (digest(std::string(kBuild) + std::string(key)) + std::string(kSuffix));
+  return folder_ / (digest(version_ + std::string(key)) + std::string(kSuffix));
 }
 
 std::optional<std::string> CodeCache::load(std::string_view key) {
@@ -87,7 +85,7 @@ std::optional<std::string> CodeCache::load(std::string_view key) {
   std::error_code none;
   if (!fs::exists(file, none)) return std::nullopt;
   const auto bytes = read_file(file.string(), kMostFile);
-  auto object = bytes ? unpacked(*bytes, std::string(kBuild) + std::string(key)) : std::nullopt;
+  auto object = bytes ? unpacked(*bytes, version_ + std::string(key)) : std::nullopt;
   if (!object) {
     logging::debug(1, "generated code in {} is damaged and made again", file.string());
     fs::remove(file, none);
@@ -102,7 +100,7 @@ void CodeCache::store(std::string_view key, std::string_view object) {
   std::error_code fault;
   fs::create_directories(folder_.parent_path(), fault);
   if (::mkdir(folder_.c_str(), S_IRWXU) != 0 && !is_private()) return;
-  const std::string file = packed(std::string(kBuild) + std::string(key), object);
+  const std::string file = packed(version_ + std::string(key), object);
   if (const Status s = write_file(file_of(key).string(), file); !s) {
     logging::debug(1, "generated code is not kept: {}", s.error().message);
     return;

@@ -7,9 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
+
 namespace frazil::exec {
 
-/// Changes with everything that generated code depends on besides its key: the sources of the code generator.
+/// Changes with everything that generated code depends on besides its key: the sources of the code generator and of all
+/// that these include. See code/code_version.cmake.
 std::string_view code_version();
 
 /// Objects of generated code on disk, found by what they were generated from. Several processes may use one folder at
@@ -20,8 +23,8 @@ class CodeCache {
   /// The one that FRAZIL_CODE_CACHE names: off, a folder, or by default "code" in the user's folder.
   static CodeCache& instance();
   /// Off where `folder` is empty. It is made on the first store, for this user alone; one that others may write to is
-  /// not used.
-  explicit CodeCache(std::filesystem::path folder);
+  /// not used. `version`: entries of other versions are absent.
+  explicit CodeCache(std::filesystem::path folder, std::string_view version = code_version());
 
   /// The object stored under exactly this key by the same build of the code generator.
   std::optional<std::string> load(std::string_view key);
@@ -39,7 +42,8 @@ class CodeCache {
   void evict();
 
   std::filesystem::path folder_;
-  std::mutex mutex_;
+  std::string version_;
+  Mutex mutex_;
   std::uintmax_t stored_ = 0;  // bytes since evict() last looked
 };
 

@@ -83,6 +83,20 @@ TEST_F(CodeCacheOnDisk, AnEntryUnderAnotherNameIsForeign) {
   EXPECT_EQ(cache.load("another"), std::nullopt);
 }
 
+TEST_F(CodeCacheOnDisk, AnEntryOfAnotherVersionIsAbsent) {
+  CodeCache cache(folder_), other(folder_, "another version");
+  cache.store("key", "some code");
+  EXPECT_EQ(other.load("key"), std::nullopt);
+  const fs::path entry = only_entry();
+  const std::string whole = read(entry);
+  other.store("key", "other code");
+  EXPECT_EQ(cache.load("key"), "some code");
+  EXPECT_EQ(other.load("key"), "other code");
+  for (const auto& file : fs::directory_iterator(folder_)) write(file.path(), whole);
+  EXPECT_EQ(other.load("key"), std::nullopt) << "under the name of its own";
+  EXPECT_EQ(cache.load("key"), "some code");
+}
+
 TEST_F(CodeCacheOnDisk, AFolderOfOthersIsNotUsed) {
   fs::create_directory(folder_);
   ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
