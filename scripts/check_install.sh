@@ -9,4 +9,11 @@ cmake --install "$build" --prefix "$work/prefix" >/dev/null
 cmake -S "$source/examples/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
 cmake --build "$work/consumer"
 ctest --test-dir "$work/consumer" --output-on-failure
-"$work/prefix/bin/frazil" --version
+version=$("$work/prefix/bin/frazil" --version)
+echo "$version"
+# Programs inside and outside of the prefix find the code generator, without a cache that would hide that they do not.
+if [ -n "$(find "$work/prefix" -name libfrazil_jit.so)" ]; then
+    FRAZIL_TIER=1 FRAZIL_CODE_CACHE="$work/code" "$work/consumer/consumer"
+    echo "$version" | grep -q "$work/prefix/.*/libfrazil_jit.so"
+    FRAZIL_CODE_GENERATOR="$work/none.so" "$work/prefix/bin/frazil" --version 2>&1 | grep -q "^code generator: none: .*$work/none.so"
+fi

@@ -156,7 +156,8 @@ void print_tiers() {
   print_line("ref  the reference executor: simple and slow");
   print_line("0    the plan on kernels compiled ahead of time");
   if (const auto module = exec::native_module(); module) {
-    print_line(fmt::format("1    the same with bodies of fused kernels compiled by {}", (*module)->version));
+    print_line(
+        fmt::format("1    the same with bodies of fused kernels compiled by {}", exec::describe_native_module()));
     print_line("2    the same with loops, branches and small steps of the plan compiled as well, for the extents seen");
     print_line("auto 0 at first; what takes time gets the code of 1 and 2 in the background");
   } else {

@@ -5,6 +5,8 @@
 #include <frazil/error.h>
 #include <sys/resource.h>
 
+#include "base/knobs.h"
+#include "exec/backend.h"
 #include "server/config_yaml.h"
 #include "server/server.h"
 #include "tool/commands.h"
@@ -45,6 +47,15 @@ void allow_files(std::size_t connections) {
   }
 }
 
+/// Kernels without machine code answer as well, only more slowly.
+void warn_of_tier(const server::ServiceOptions& service) {
+  const std::string& tier = service.run.tier == "auto" ? knobs()->tier : service.run.tier;
+  if (tier == "0" || tier == "ref" || !knobs()->jit) return;
+  if (const Status there = exec::has_native_module(); !there) {
+    service.warn("fused kernels run without machine code: " + there.error().message);
+  }
+}
+
 Result<int> serve(const ServeOptions& options) try {
   server::ServiceOptions of_service = options.service;
   of_service.config_file = options.config;
@@ -55,6 +66,7 @@ Result<int> serve(const ServeOptions& options) try {
   const auto tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   of_service.tell = tell;
   allow_files(options.server.most_connections);
+  warn_of_tier(of_service);
   server::Service service(std::move(of_service));
   server::ServerOptions of_server = options.server;
   of_server.tell = tell;

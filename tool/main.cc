@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "exec/backend.h"
 #include "exec/compile_thread.h"
 #include "tool/commands.h"
 #include "tool/common.h"
@@ -26,7 +27,9 @@ constexpr const char* kFooter =
 void declare(CLI::App& app, Action& action) {
   app.require_subcommand(1);
   app.footer(kFooter);
-  app.set_version_flag("--version", "frazil " FRAZIL_VERSION);
+  app.set_version_flag("--version", [] {
+    return fmt::format("frazil {}\ncode generator: {}", FRAZIL_VERSION, exec::describe_native_module());
+  });
   add_run(app, action);
   add_bench(app, action);
   add_profile(app, action);

@@ -137,7 +137,10 @@ void Executable::spent(double nanoseconds) {
 std::string Executable::explain() const { return str(passes_) + plan_.str() + explain_native(); }
 
 std::string Executable::explain_native() const {
-  std::string text = native_ == nullptr ? std::string() : native_->explain();
+  if (native_ == nullptr) return {};
+  std::string text;
+  if (const Status there = has_native_module(); !there) text = "no code is generated: " + there.error().message + "\n";
+  text += native_->explain();
   if (plan_codes_ != nullptr) text += plan_codes_->explain();
   return text;
 }
