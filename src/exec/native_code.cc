@@ -145,8 +145,7 @@ Status ObjectLoader::read() {
     sections_.push_back(*section);
   }
   for (const Elf64_Shdr& s : sections_) {
-    if (s.sh_type == SHT_NOBITS || s.sh_type == SHT_NULL) continue;
-    if (!holds(s)) return damaged("a section is cut off");
+    if (s.sh_type != SHT_NOBITS && !holds(s)) return damaged("a section is cut off");
     if (s.sh_type != SHT_SYMTAB) continue;
     if (s.sh_link >= sections_.size() || !holds(sections_[s.sh_link])) return damaged("it has no names");
     symbols_ = s;

@@ -128,6 +128,41 @@ TEST_F(Native, SurvivesDamagedObjects) {
   for (const auto& [what, at] : bytes_of_structure(whole)) EXPECT_FALSE(loads_damaged(at)) << what << ", byte " << at;
 }
 
+/// Bytes that a section without bytes of its own would have copied from outside of the object.
+TEST_F(Native, RefusesASectionOutsideOfTheObject) {
+  const std::string whole = object();
+  Elf64_Ehdr header{};
+  std::memcpy(&header, whole.data(), sizeof header);
+  for (const Elf64_Word type : {SHT_NULL, SHT_PROGBITS, SHT_NOTE}) {
+    for (std::size_t i = 0; i < header.e_shnum; ++i) {
+      std::vector<char> damaged(whole.begin(), whole.end());
+      char* const at = damaged.data() + header.e_shoff + i * sizeof(Elf64_Shdr);
+      Elf64_Shdr section{};
+      std::memcpy(&section, at, sizeof section);
+      section.sh_type = type;
+      section.sh_flags = SHF_ALLOC;
+      section.sh_offset = whole.size() + (std::size_t{1} << 20);
+      section.sh_size = std::size_t{1} << 20;
+      std::memcpy(at, &section, sizeof section);
+      EXPECT_FALSE(NativeCode::load(std::as_bytes(std::span(damaged)), "add")) << "section " << i << " type " << type;
+    }
+  }
+}
+
+TEST(NativeForms, KeysTellNumbersByTheirBits) {
+  const auto key = [](std::string_view number) {
+    const std::string text = fmt::format(
+        "fused (d0) {{\n  in 0: f32 [d0]\n  %0: f32 load 0\n  %1: f32 constant {}\n  %2: f32 div %0 %1\n"
+        "  out 0: f32 [d0] = %2\n}}",
+        number);
+    const FusedKernel kernel = parse_fused(text).value();
+    return key_of(compile_tiles(kernel, body_operands(kernel)));
+  };
+  EXPECT_EQ(key("0"), key("0"));
+  EXPECT_NE(key("0"), key("-0"));
+  EXPECT_NE(key("0"), key("nan"));
+}
+
 TEST(NativeForms, TellWhatHasNoCode) {
   const auto why = [](std::string_view text, std::vector<InnerStep> steps) {
     const FusedKernel kernel = parse_fused(text).value();
