@@ -49,8 +49,11 @@ class KeyWriter {
     if (input.node->kind == NodeKind::parameter) {
       return cone_.key.push_back(reinterpret_cast<std::uint64_t>(output.block.get()));
     }
-    for (const std::int64_t extent : output.type->sizes) cone_.key.push_back(extents_.class_of(extent));
-    if (input.node->kind == NodeKind::literal) elements(output);
+    const bool literal = input.node->kind == NodeKind::literal;
+    for (const std::int64_t extent : output.type->sizes) {
+      cone_.key.push_back(literal ? static_cast<std::uint64_t>(extent) : extents_.class_of(extent));
+    }
+    if (literal) elements(output);
   }
 
   void elements(const Output& output) {
@@ -60,7 +63,6 @@ class KeyWriter {
       std::copy_n(data + at, std::min(sizeof word, output.type->bytes - at), reinterpret_cast<std::byte*>(&word));
       cone_.literals.push_back(word);
     }
-    cone_.literals.push_back(output.type->bytes);
   }
 
   Cone& cone_;
@@ -125,6 +127,7 @@ void find_results(std::span<const Ref> wanted, Cone& cone) {
 
 void write_key(Cone& cone) {
   KeyWriter key(cone);
+  cone.key.push_back(cone.nodes.size());
   for (Node* const node : cone.nodes) key.node(*node);
   for (const Ref& result : cone.results) key.result(result);
 }

@@ -14,7 +14,7 @@ struct Cone {
   std::vector<Ref> leaves;   ///< values that are there, in order of first use
   std::vector<Ref> results;  ///< those that were asked for first, then others that are used outside of the cone
   /// Two cones with equal keys are one program: operations, how they are joined, element types and ranks of leaves,
-  /// which of their extents are 0, 1 or equal, and which parameters they are.
+  /// which of their extents are 0, 1 or equal, all extents of literals, and which parameters they are.
   std::vector<std::uint64_t> key;
   std::vector<std::uint64_t> literals;  ///< elements of the leaves that are literals
 

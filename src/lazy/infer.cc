@@ -77,8 +77,6 @@ std::vector<std::uint64_t> key_of(Node& node) {
     key.push_back(reinterpret_cast<std::uint64_t>(type_of(input)));
     if (!is_literal(input)) continue;
     const Output& output = input.node->out()[input.output];
-    key.push_back(Hasher().add(std::span(output.data(), output.type->bytes)).value());
-    if (output.type->bytes == 0) continue;
     for (std::size_t at = 0; at < output.type->bytes; at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       std::copy_n(output.data() + at, std::min(sizeof word, output.type->bytes - at),

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "lazy/append.h"
 #include "lazy/around.h"
 #include "lazy/extents.h"
@@ -15,7 +16,7 @@
 namespace frazil::lazy {
 namespace {
 
-std::mutex options_mutex;
+Mutex options_mutex;
 RunOptions options_now;  // under the mutex
 
 RunOptions run_options() {
@@ -75,6 +76,17 @@ Status Program::run_form(const std::vector<bool>& stacked, std::span<const Datum
   const std::scoped_lock lock(mutex_);
   form->free.push_back(std::move(session));
   return status;
+}
+
+Status Program::ready() {
+  std::optional<Fault> fault;
+  unlocked(
+      [&] {
+        if (const auto made = form({}); !made) fault = made.error();
+      },
+      [] {});
+  if (fault) return std::unexpected(*std::move(fault));
+  return {};
 }
 
 Status Program::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
@@ -153,7 +165,8 @@ class GraphWriter {
       leaves_.push_back(builder_.constant(datum_of(output).tensor()).value);
       return {};
     }
-    Shape shape = extents_.shape_of(output.type->sizes, builder_);
+    const Sizes& sizes = output.type->sizes;
+    Shape shape = kind == NodeKind::literal ? Shape(sizes.begin(), sizes.end()) : extents_.shape_of(sizes, builder_);
     leaves_.push_back(
         builder_.input(fmt::format("x{}", index), Type::tensor(output.type->elem, std::move(shape))).value);
     found_.inputs.push_back({index});
@@ -198,8 +211,24 @@ struct Structure {
   static constexpr std::size_t kMostFixed = 4;
   std::vector<std::pair<Key, std::shared_ptr<const Found>>> fixed;  // by the elements of literals
   std::shared_ptr<const Found> general;                             // literals are inputs
+  bool needs_literals = false;                                      // there is no general program
   std::list<Key>::iterator place;                                   // among those used lately
 };
+
+/// How a program has the literals of a cone.
+enum class Literals : std::uint8_t {
+  few,     ///< as constants, beside other programs of the structure
+  inputs,  ///< as inputs
+  own,     ///< as constants, in a structure of its own, as there is no program with inputs
+};
+
+/// The structure of a cone with its literals.
+Key own_key(const Cone& cone) {
+  Key key = cone.key;
+  key.push_back(~std::uint64_t{0});  // follows no key of a cone
+  key.insert(key.end(), cone.literals.begin(), cone.literals.end());
+  return key;
+}
 
 std::atomic<std::uint64_t> programs_made = 0, programs_found = 0;
 
@@ -211,43 +240,62 @@ class Programs {
   }
 
   Result<std::shared_ptr<const Found>> find(const Cone& cone) {
-    bool fixed = true;
-    if (auto known = recall(cone, fixed)) {
-      ++programs_found;
-      return known;
+    for (;;) {
+      Literals literals = Literals::few;
+      if (auto known = recall(cone, literals)) {
+        ++programs_found;
+        return known;
+      }
+      // Without the mutex: types may be asked of functions of the user.
+      auto made = make(cone, literals != Literals::inputs);
+      if (made) {
+        keep(cone, literals, *made);
+        return made;
+      }
+      if (literals != Literals::inputs) return made;
+      const std::scoped_lock lock(mutex_);
+      structure_of(cone.key).needs_literals = true;
     }
-    FRAZIL_TRY(auto made, make(cone, fixed));  // without the mutex: types may be asked of functions of the user
-    keep(cone, fixed, made);
-    return made;
   }
 
  private:
   static constexpr std::size_t kMost = 4096;
 
-  /// The program that there is; null: none, and whether the one to make has fixed literals.
-  std::shared_ptr<const Found> recall(const Cone& cone, bool& fixed) {
-    const std::scoped_lock lock(mutex_);
-    const auto at = structures_.find(cone.key);
+  Structure* used(const Key& key) {
+    const auto at = structures_.find(key);
     if (at == structures_.end()) return nullptr;
-    const Structure& structure = at->second;
-    recent_.splice(recent_.begin(), recent_, structure.place);
+    recent_.splice(recent_.begin(), recent_, at->second.place);
+    return &at->second;
+  }
+
+  static std::shared_ptr<const Found> fixed_in(const Structure& structure, const Cone& cone) {
     for (const auto& [literals, found] : structure.fixed) {
       if (literals == cone.literals) return found;
     }
-    fixed = structure.fixed.size() < Structure::kMostFixed;
-    return fixed ? nullptr : structure.general;
+    return nullptr;
   }
 
-  void keep(const Cone& cone, bool fixed, const std::shared_ptr<const Found>& made) {
+  /// The program that there is; null: none, and how the one to make has literals.
+  std::shared_ptr<const Found> recall(const Cone& cone, Literals& literals) {
     const std::scoped_lock lock(mutex_);
-    Structure& structure = structure_of(cone.key);
-    if (!fixed) {
+    const Structure* structure = used(cone.key);
+    if (structure == nullptr) return nullptr;
+    if (auto found = fixed_in(*structure, cone)) return found;
+    if (structure->fixed.size() < Structure::kMostFixed) return nullptr;
+    literals = structure->needs_literals ? Literals::own : Literals::inputs;
+    if (literals == Literals::inputs) return structure->general;
+    structure = used(own_key(cone));
+    return structure == nullptr ? nullptr : fixed_in(*structure, cone);
+  }
+
+  void keep(const Cone& cone, Literals literals, const std::shared_ptr<const Found>& made) {
+    const std::scoped_lock lock(mutex_);
+    Structure& structure = structure_of(literals == Literals::own ? own_key(cone) : cone.key);
+    if (literals == Literals::inputs) {
       structure.general = made;
-      return;
+    } else if (fixed_in(structure, cone) == nullptr && structure.fixed.size() < Structure::kMostFixed) {
+      structure.fixed.emplace_back(cone.literals, made);
     }
-    const bool known =
-        std::ranges::any_of(structure.fixed, [&](const auto& each) { return each.first == cone.literals; });
-    if (!known && structure.fixed.size() < Structure::kMostFixed) structure.fixed.emplace_back(cone.literals, made);
   }
 
   Structure& structure_of(const Key& key) {
@@ -276,11 +324,12 @@ class Programs {
       found->inputs = std::move(inputs);
     }
     found->program = std::make_shared<Program>(std::make_shared<const Graph>(std::move(graph)));
+    if (!literals_fixed) FRAZIL_CHECK(found->program->ready());
     ++programs_made;
     return found;
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::unordered_map<Key, Structure, HashOf> structures_;
   std::list<Key> recent_;  // the one used last first
 };

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "exec/session.h"
 #include "lazy/cone.h"
 
@@ -32,6 +33,8 @@ class Program {
   std::size_t inputs() const { return graph_->main().params.size(); }
   std::size_t outputs() const { return graph_->main().results.size(); }
 
+  /// Plans the graph, as the first run otherwise does.
+  Status ready();
   /// Runs the graph once.
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   /// Runs the graph for each element of a batch: inputs of which `stacked` is set have the elements along a first axis,
@@ -59,7 +62,7 @@ class Program {
 
   std::shared_ptr<const Graph> graph_;
   std::vector<std::atomic<const KnownType*>> last_types_;  // null: unknown
-  std::mutex mutex_;                                       // of forms_
+  Mutex mutex_;                                            // of forms_
   std::map<std::vector<bool>, Form> forms_;
 };
 
