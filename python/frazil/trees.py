@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import inspect
+import struct
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 LEAF = "*"
+
+
+def exact(value: Any) -> Any:
+    """A key for a value: equal keys mean the same value. 1, True and 1.0 differ, so do 0.0 and -0.0; NaN equals itself."""
+    kind = type(value)
+    if kind is float:
+        return (kind, value.hex() if value == value else struct.pack("d", value))
+    if kind is complex:
+        return (kind, exact(value.real), exact(value.imag))
+    if isinstance(value, tuple):
+        return (kind, *map(exact, value))
+    if isinstance(value, frozenset):
+        return (kind, frozenset(map(exact, value)))
+    return (kind, value)
 
 
 def flatten(value: Any) -> tuple[list[Any], Any]:

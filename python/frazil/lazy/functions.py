@@ -106,7 +106,7 @@ class Function:
         return recording.run([as_lazy(leaf) for leaf in leaves if is_array(leaf)])
 
     def _recording(self, leaves: Sequence[Any], structure: Any) -> Recording:
-        key = (structure, *(None if is_array(leaf) else (type(leaf), leaf) for leaf in leaves))
+        key = (structure, *(None if is_array(leaf) else trees.exact(leaf) for leaf in leaves))
         try:
             known = self._known.get(key)
         except TypeError:
@@ -155,7 +155,7 @@ def _plain_key(args: tuple[Any, ...]) -> Any:
         elif value is None or kind.__hash__ is None or isinstance(value, tuple) or is_array(value):
             return None
         else:
-            key.append((kind, value))
+            key.append(trees.exact(value))
     return tuple(key)
 
 

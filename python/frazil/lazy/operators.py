@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
-from .. import _frazil
+from .. import _frazil, trees
 from .._frazil import OperatorInfo
 from .._operators import KINDS, Operators, Parameters, least_outputs
 from ..errors import Unsupported
 
 MOST = 256  # attributes of one operator that are remembered
+PLAIN = {int, str, bool}  # types of which equal values are the same
 INFOS = {info.full_name: info for info in _frazil.operators()}
 
 
@@ -21,7 +22,7 @@ def make(info: OperatorInfo, attributes: list[tuple[str, int | None, Any]], outp
     return _frazil.lazy_operator(info.full_name, attributes, outputs, variables)
 
 
-@functools.lru_cache(1 << 12)
+@functools.lru_cache(1 << 12, typed=True)
 def operator(name: str, outputs: int = 1, **attributes: Any) -> _frazil.LazyOperator:
     """The operator of this name with these attributes."""
     info = INFOS[name]
@@ -63,6 +64,14 @@ class LazyOperators(Operators):
         return self._made(*inputs)
 
 
+def _key_of(keywords: dict[str, Any]) -> Any:
+    """A key for attributes, see trees.exact()."""
+    kinds = tuple(map(type, keywords.values()))
+    if PLAIN.issuperset(kinds):
+        return (kinds, *keywords.items())
+    return tuple((name, trees.exact(value)) for name, value in keywords.items())
+
+
 def _quick(ops: LazyOperators, info: OperatorInfo) -> Callable[..., Any]:
     """The operator's method, which remembers what it makes of attributes."""
     method = getattr(Operators, info.name).__get__(ops)
@@ -71,17 +80,18 @@ def _quick(ops: LazyOperators, info: OperatorInfo) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(*inputs: Any, **keywords: Any) -> Any:
+        key = _key_of(keywords)
         try:
-            made = known[tuple(keywords.items())]
+            made = known[key]
         except (KeyError, TypeError):
-            return remember(inputs, keywords)
+            return remember(key, inputs, keywords)
         return made(*inputs)
 
-    def remember(inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def remember(key: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         results = method(*inputs, **keywords)
         if keywords.keys() <= free and len(known) < MOST:
             try:
-                known[tuple(keywords.items())] = ops._made
+                known[key] = ops._made
             except TypeError:  # a list among the attributes
                 pass
         return results

@@ -89,7 +89,7 @@ def _leaf(value: Any) -> Any:
 
 
 def _key(leaf: Any) -> Any:
-    return (leaf.dtype, leaf.ndim) if isinstance(leaf, numpy.ndarray) else (type(leaf), leaf)
+    return (leaf.dtype, leaf.ndim) if isinstance(leaf, numpy.ndarray) else trees.exact(leaf)
 
 
 def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -100,7 +100,7 @@ def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     else:
         found, structure = trees.flatten([args, kwargs])
         leaves = [_leaf(value) for value in found]
-        key = (str(structure), *map(_key, leaves))
+        key = (structure, *map(_key, leaves))
     models = current(module)
     compiled = models.get(key)
     if compiled is None:

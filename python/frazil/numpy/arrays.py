@@ -22,7 +22,7 @@ def numpy_dtype(of: Any) -> Any:
     return dtype_of(of).numpy
 
 
-@functools.lru_cache(1 << 12)
+@functools.lru_cache(1 << 12, typed=True)
 def ints(*values: int) -> LazyArray:
     """Some numbers of int64, which what is compiled may contain."""
     return _frazil.lazy_ints(*values)
