@@ -119,6 +119,7 @@ bool BatchPlan::append_key(std::string& key, const Array& value, std::size_t inp
   if (!value.is_tensor() || value.dtype() == api::Dtype::string) return false;
   const Port& port = ports_[input];
   if (value.dtype() != port.dtype || (port.ranked && value.sizes().size() != port.dims.size())) return false;
+  append(static_cast<std::int64_t>(value.sizes().size()));
   for (std::size_t axis = 0; axis < value.sizes().size(); ++axis) {
     const bool free = inputs_[input] && (axis == inputs_[input]->batch || axis == inputs_[input]->padded);
     append(free ? -1 : value.sizes()[axis]);

@@ -538,8 +538,8 @@ std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::stri
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
                         before != nullptr ? before->holdings() : nullptr, warn);
   Pipeline::Parts parts = reader.read(read_yaml(path));
-  std::string content = read_config_file(path);
-  for (const std::string& digest : reader.digests()) content += digest;
+  std::string content = sha256(read_config_file(path));
+  for (const std::string& digest : reader.digests()) (content += '\n') += digest;
   parts.digest = "sha256:" + sha256(content);
   return std::make_shared<Pipeline>(name, std::move(parts));
 }

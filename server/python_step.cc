@@ -477,7 +477,7 @@ std::string declaration_of(const std::string& step, const PythonParts& parts, co
   for (const std::string& output : parts.command.outputs) (text += '\n') += output;
   for (const std::string& variable : parts.command.environment) (text += '\n') += sha256(variable);
   text += '\n' + std::to_string(parts.processes) + ' ' + std::to_string(parts.time_out.count()) + '\n';
-  return text + sha256(content + written_beside(parts.command.file));
+  return text + sha256(content) + sha256(written_beside(parts.command.file));
 }
 
 class PythonNode : public HostNode {
