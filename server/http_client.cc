@@ -99,7 +99,7 @@ struct HttpClient::Impl {
 /// All but start() and cancel() is of the client's thread.
 class HttpClient::Impl::Running : public Exchange, public std::enable_shared_from_this<Running> {
  public:
-  Running(Impl& client, HttpRequest request, Clock::time_point until, Done done)
+  Running(Impl& client, ClientRequest request, Clock::time_point until, Done done)
       : client_(client),
         request_(http::verb::post, client.url.target, 11, std::move(request.body)),
         until_(until),
@@ -221,11 +221,11 @@ HttpClient::HttpClient(HttpUrl url, std::size_t most_bytes)
     : impl_(std::make_unique<Impl>(std::move(url), most_bytes)) {}
 HttpClient::~HttpClient() = default;
 
-std::shared_ptr<HttpClient::Exchange> HttpClient::post(HttpRequest request, Clock::time_point until, Done done) {
+std::shared_ptr<HttpClient::Exchange> HttpClient::post(ClientRequest request, Clock::time_point until, Done done) {
   return std::make_shared<Impl::Running>(*impl_, std::move(request), until, std::move(done));
 }
 
-HttpAnswer HttpClient::post_and_wait(HttpRequest request, Clock::time_point until) {
+HttpAnswer HttpClient::post_and_wait(ClientRequest request, Clock::time_point until) {
   const auto promise = std::make_shared<std::promise<std::expected<HttpAnswer, HttpFault>>>();
   auto result = promise->get_future();
   post(std::move(request), until, [promise](auto answer) { promise->set_value(std::move(answer)); })->start();
@@ -337,7 +337,7 @@ class HttpNode : public HostNode {
     const Clock::time_point until = limit_of(flow, parts_.time_out), began = Clock::now();
     std::vector<NamedArray> inputs;
     for (const Argument& input : parts_.inputs) inputs.emplace_back(input.name, (*flow.values)[input.value.slot]);
-    HttpRequest request{.body = inference_body(std::move(inputs), wanted_)};
+    ClientRequest request{.body = inference_body(std::move(inputs), wanted_)};
     if (!flow.trace.empty()) request.headers.emplace_back("traceparent", flow.trace);
     const auto waiting = std::make_shared<Waiting>(std::move(flow), std::move(then), began);
     const auto exchange =

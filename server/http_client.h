@@ -23,7 +23,8 @@ struct HttpUrl {
   static HttpUrl parse(const std::string& text);
 };
 
-struct HttpRequest {
+/// What HttpClient posts.
+struct ClientRequest {
   std::string body;
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
@@ -75,9 +76,9 @@ class HttpClient {
   /// Calls `done` once after start(), on the client's thread, until shortly after `until`. It must be short, not throw,
   /// and keep nothing that owns the client. A kept connection that turns out to have ended is made again, once, and the
   /// request is sent again: serving it twice must do no harm.
-  std::shared_ptr<Exchange> post(HttpRequest request, Clock::time_point until, Done done);
+  std::shared_ptr<Exchange> post(ClientRequest request, Clock::time_point until, Done done);
   /// The same, and waits. Throws HttpFault.
-  HttpAnswer post_and_wait(HttpRequest request, Clock::time_point until);
+  HttpAnswer post_and_wait(ClientRequest request, Clock::time_point until);
 
  private:
   struct Impl;

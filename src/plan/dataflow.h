@@ -13,10 +13,10 @@ std::vector<StepIndex> successors(const Plan& plan, StepIndex step);
 /// Calls `f.reg(r)` for each register that the step defines, `f.slot(s)` for each slot that it writes or updates, and
 /// `f.accumulator(a)` for each accumulator that it empties or adds to.
 template <class F>
-struct Definitions : FieldVisitor {
+struct StepDefinitions : FieldVisitor {
   const Plan& plan;
   F f;
-  Definitions(const Plan& of, F to) : plan(of), f(std::move(to)) {}
+  StepDefinitions(const Plan& of, F to) : plan(of), f(std::move(to)) {}
   void one(const SlotId& s) {
     if (s) f.slot(s);
   }
@@ -40,10 +40,10 @@ struct Definitions : FieldVisitor {
 /// Calls `f.slot(s)` for each slot that the step reads or updates and `f.reg(r)` for each register that it reads, those
 /// of these slots' extents, strides and offsets among them.
 template <class F>
-struct Uses : FieldVisitor {
+struct StepUses : FieldVisitor {
   const Plan& plan;
   F f;
-  Uses(const Plan& of, F to) : plan(of), f(std::move(to)) {}
+  StepUses(const Plan& of, F to) : plan(of), f(std::move(to)) {}
   void one(const Reg& r) {
     if (r != kNoReg) f.reg(r);
   }
@@ -73,13 +73,13 @@ struct Uses : FieldVisitor {
 
 template <class F>
 void for_definitions(const Plan& plan, const Step& step, F f) {
-  Definitions<F> visitor(plan, std::move(f));
+  StepDefinitions<F> visitor(plan, std::move(f));
   for_fields(step, visitor);
 }
 
 template <class F>
 void for_uses(const Plan& plan, const Step& step, F f) {
-  Uses<F> visitor(plan, std::move(f));
+  StepUses<F> visitor(plan, std::move(f));
   for_fields(step, visitor);
 }
 

@@ -183,7 +183,7 @@ class Fuser {
   bool stays_bytes(const Draft& p, const Draft& d, Value v) const {
     if (byte_size(graph_.type(v).elem) != 1 || !std::ranges::all_of(d.members, [&](NodeId m) { return is_wide(m); }))
       return false;
-    const auto outside = [&](const Uses::Use& u) { return !p.has(u.user) && !d.has(u.user); };
+    const auto outside = [&](const ValueUses::Use& u) { return !p.has(u.user) && !d.has(u.user); };
     return std::ranges::any_of(facts_.uses.of(v), outside) || waits_for_other(d.members.back(), d.domain);
   }
 
@@ -217,7 +217,7 @@ class Fuser {
   /// True when nothing else uses the results of p before the group runs.
   bool all_inside(const Draft& p, const Draft& d, std::uint32_t end) const {
     return std::ranges::all_of(p.members, [&](NodeId m) {
-      return std::ranges::all_of(facts_.uses.of(graph_.node(m).out[0]), [&](const Uses::Use& u) {
+      return std::ranges::all_of(facts_.uses.of(graph_.node(m).out[0]), [&](const ValueUses::Use& u) {
         return u.position >= end || p.has(u.user) || d.has(u.user);
       });
     });
@@ -240,7 +240,7 @@ class Fuser {
   std::size_t output_count(const Draft& p, const Draft& d) const {
     const auto is_output = [&](NodeId m) {
       return !std::ranges::all_of(facts_.uses.of(graph_.node(m).out[0]),
-                                  [&](const Uses::Use& u) { return p.has(u.user) || d.has(u.user); });
+                                  [&](const ValueUses::Use& u) { return p.has(u.user) || d.has(u.user); });
     };
     return static_cast<std::size_t>(std::ranges::count_if(p.members, is_output) +
                                     std::ranges::count_if(d.members, is_output));

@@ -35,7 +35,7 @@ RowOp row_op(const Binding& binding);
 struct FusionFacts {
   const Graph& graph;
   const Needs& needs;
-  Uses uses;
+  ValueUses uses;
   std::vector<std::optional<Binding>> bindings;         ///< per node
   std::unordered_map<std::uint32_t, ScalarTape> tapes;  ///< per elementwise node
 

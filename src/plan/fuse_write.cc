@@ -42,7 +42,7 @@ bool FusionFacts::is_made_by(const Draft& d, Value v) const {
 
 bool FusionFacts::is_output(const Draft& d, Value v) const {
   if (!needs.bound_by(v).empty()) return true;
-  return std::ranges::any_of(uses.of(v), [&](const Uses::Use& u) { return !d.has(u.user); });
+  return std::ranges::any_of(uses.of(v), [&](const ValueUses::Use& u) { return !d.has(u.user); });
 }
 
 namespace {

@@ -2,7 +2,8 @@
 
 namespace frazil {
 
-Uses::Uses(const Graph& graph, const Needs& needs) : uses_(graph.value_count()), position_(graph.node_count(), 0) {
+ValueUses::ValueUses(const Graph& graph, const Needs& needs)
+    : uses_(graph.value_count()), position_(graph.node_count(), 0) {
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
     const auto& nodes = graph.block(BlockId{b}).nodes;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) position_[nodes[i].id] = i;
@@ -17,7 +18,7 @@ Uses::Uses(const Graph& graph, const Needs& needs) : uses_(graph.value_count()),
   }
 }
 
-void Uses::add(const Graph& graph, Value v, BlockId block, NodeId user) {
+void ValueUses::add(const Graph& graph, Value v, BlockId block, NodeId user) {
   if (!v) return;
   const auto home = graph.block_of(v);
   if (!home) return;

@@ -9,14 +9,14 @@
 namespace frazil {
 
 /// Who uses each value, as seen from the block that defines it.
-class Uses {
+class ValueUses {
  public:
   struct Use {
     NodeId user;             ///< in the block of the value: for a use inside a region, the region; none: block results
     std::uint32_t position;  ///< of the user in that block; ~0 for block results
   };
 
-  Uses(const Graph& graph, const Needs& needs);
+  ValueUses(const Graph& graph, const Needs& needs);
   const std::vector<Use>& of(Value v) const { return uses_[v.id]; }
   /// Of a node in its block.
   std::uint32_t position(NodeId n) const { return position_[n.id]; }
