@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "ir/hash.h"
+#include "base/hash.h"
+#include "ir/key.h"
 #include "ir/rebuild.h"
 #include "ir/text_walk.h"
 #include "pass/rules.h"
@@ -93,9 +94,7 @@ class Seen {
     std::size_t h = std::hash<const void*>{}(node.op) + node.out.size();
     while (!in.empty() && !in.back()) in = in.first(in.size() - 1);
     for (Value v : in) h = (h ^ canonical(v).id) * 0x9e3779b97f4a7c15u + (h >> 29);
-    Hasher hasher;
-    add_attributes(hasher.add(h), node);
-    return hasher.value();
+    return Hasher().add(h).add(Key().add_attributes(node).bytes()).value();
   }
 
   bool is_equal(const Node& a, const Node& b, std::span<const Value> in) {
