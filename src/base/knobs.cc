@@ -126,7 +126,7 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 20> kTable{{
+constexpr std::array<Knob, 21> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
