@@ -33,14 +33,19 @@ struct Port {
 /// the load fail with Code::limit. All hold again where the model is planned, in Model::open().
 struct LoadOptions {
   std::shared_ptr<Policy> policy;
-  bool fix_defaults = false;                  ///< inputs with a default become constants and are removed from inputs()
-  std::optional<std::uint64_t> memory_limit;  ///< bytes of the graph and of tensor data copied out of the file
-  std::optional<std::uint64_t> max_elements;  ///< per tensor
-  std::optional<std::uint64_t> max_nodes;     ///< including those of inlined functions
-  std::optional<std::uint64_t> max_nesting;   ///< depth of subgraphs and function calls
+  bool fix_defaults = false;  ///< inputs with a default become constants and are removed from inputs()
+  std::vector<std::string> keep_defaults = {};  ///< inputs that fix_defaults does not apply to
+  std::optional<std::uint64_t> memory_limit;    ///< bytes of the graph and of tensor data copied out of the file
+  std::optional<std::uint64_t> max_elements;    ///< per tensor
+  std::optional<std::uint64_t> max_nodes;       ///< including those of inlined functions
+  std::optional<std::uint64_t> max_nesting;     ///< depth of subgraphs and function calls
   std::optional<std::uint64_t> max_name_bytes;  ///< per name
   std::optional<double> deadline_ms;            ///< of the load, and again of planning, in open(); 0: none
   std::stop_token stop = {};                    ///< a request to it ends the load or open() with Code::cancelled
+  /// A folder for copies of the model's files, which have no names there and end with the model. With it the files may
+  /// be written to, truncated and removed while the model lives; a load fails with Code::bad_input when they are
+  /// written to meanwhile. Empty: the files are mapped where they lie and must stay as they are.
+  std::string copies = {};
 };
 
 /// How a model is written.

@@ -13,7 +13,7 @@ Result<Graph> load_file(const std::string& path, const ImportOptions& options) {
   file.read(first.data(), static_cast<std::streamsize>(first.size()));
   if (!exec::is_package(first)) return import_onnx(path, options);
   const LoadScope scope(options.bounds(), "loading the package", std::filesystem::file_size(path));
-  FRAZIL_TRY(exec::Package package, exec::open_package(path));
+  FRAZIL_TRY(exec::Package package, exec::open_package(path, options.copies));
   return std::move(package.graph);
 }
 

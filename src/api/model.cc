@@ -54,7 +54,9 @@ ImportOptions import_options(const LoadOptions& options) {
   return {.limits = bounds.limits,
           .time = bounds.time,
           .stop = std::move(bounds.stop),
-          .fix_defaults = options.fix_defaults};
+          .fix_defaults = options.fix_defaults,
+          .copies = options.copies,
+          .keep_defaults = {options.keep_defaults.begin(), options.keep_defaults.end()}};
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,10 +79,10 @@ Status write_new(const std::string& path, Pieces pieces) {
 
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, const std::string& copies) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) return system_fault("open", path, errno);
-  return map(file, path);
+  return map(file, path, copies);
 }
 
 namespace {
@@ -110,15 +111,60 @@ Mappings& mappings() {
 
 }  // namespace
 
+namespace {
+
+/// An open file in the folder that has no name.
+Result<Descriptor> nameless_file(const std::string& folder) {
+  std::string path = folder + "/frazil-XXXXXX";
+  Descriptor file(::mkostemp(path.data(), O_CLOEXEC));
+  if (!file) return system_fault("copy a file to", folder, errno);
+  ::unlink(path.c_str());
+  return file;
+}
+
+Status append_copy(const Descriptor& to, const Descriptor& from, off_t size, const std::string& folder) {
+  for (off_t at = 0; at < size;) {
+    const ssize_t sent = ::sendfile(to.get(), from.get(), &at, static_cast<std::size_t>(size - at));
+    if (sent == 0) return {};
+    if (sent < 0 && errno != EINTR) return system_fault("copy a file to", folder, errno);
+  }
+  return {};
+}
+
+bool is_same_content(const struct stat& a, const struct stat& b) {
+  const auto same = [](const timespec& x, const timespec& y) { return x.tv_sec == y.tv_sec && x.tv_nsec == y.tv_nsec; };
+  return a.st_size == b.st_size && same(a.st_mtim, b.st_mtim) && same(a.st_ctim, b.st_ctim);
+}
+
+/// `info` is the file's before the call.
+Result<Descriptor> private_copy(const Descriptor& file, const std::string& path, const struct stat& info,
+                                const std::string& folder) {
+  FRAZIL_TRY(Descriptor copy, nameless_file(folder));
+  FRAZIL_CHECK(append_copy(copy, file, info.st_size, folder));
+  struct stat now{}, made{};
+  if (::fstat(file.get(), &now) != 0 || ::fstat(copy.get(), &made) != 0) return system_fault("read", path, errno);
+  if (!is_same_content(info, now) || made.st_size != info.st_size) {
+    return fail(Code::bad_input, "cannot read '{}': it was written to meanwhile; try again once it is complete", path);
+  }
+  return copy;
+}
+
+}  // namespace
+
 /// Everything that may fail to allocate happens before the mapping, or once the object owns it.
-Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file, const std::string& path) {
+Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file, const std::string& path,
+                                                          const std::string& copies) {
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return system_fault("read", path, errno);
   if (S_ISDIR(info.st_mode)) return fail(Code::bad_input, "cannot read '{}': it is a directory", path);
   if (!S_ISREG(info.st_mode)) return fail(Code::bad_input, "cannot map '{}': it is not a regular file", path);
   std::shared_ptr<MappedFile> mapped(new MappedFile(path, {}));
   if (const auto size = static_cast<std::size_t>(info.st_size); size != 0) {
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    Descriptor copy;
+    if (!copies.empty()) {
+      FRAZIL_TRY(copy, private_copy(file, path, info, copies));
+    }
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, copy ? copy.get() : file.get(), 0);
     if (data == MAP_FAILED) return system_fault("map", path, errno);
     // With huge pages, reading a few rows of a table would load all of it.
     ::madvise(data, size, MADV_NOHUGEPAGE);

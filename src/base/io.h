@@ -13,14 +13,17 @@ namespace frazil {
 
 class Descriptor;
 
-/// A regular file mapped read-only. Holders of its bytes keep the shared_ptr. The file must not be truncated while it
-/// is mapped; replacing it by rename is safe.
+/// A regular file mapped read-only. Holders of its bytes keep the shared_ptr. The file must not be written to or
+/// truncated while it is mapped, unless a copy is mapped; replacing it by rename is safe.
 class MappedFile {
  public:
-  /// Returns Code::bad_input, naming the file, when it is missing, unreadable or not a regular file.
-  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  /// `copies`: a folder in which a copy of the file is made and mapped instead; the copy has no name and is freed with
+  /// the object. Empty: no copy. Returns Code::bad_input, naming the file, when it is missing, unreadable, not a
+  /// regular file, or changed while it is copied; and when the folder cannot hold the copy, naming the folder.
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, const std::string& copies = {});
   /// As open(), for a file that is open already; `path` is used in messages.
-  static Result<std::shared_ptr<const MappedFile>> map(const Descriptor& file, const std::string& path);
+  static Result<std::shared_ptr<const MappedFile>> map(const Descriptor& file, const std::string& path,
+                                                       const std::string& copies = {});
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -323,8 +323,8 @@ std::optional<std::vector<Choices>> packaged_choices(const Graph& graph) {
   return graph.info == nullptr ? std::nullopt : OpenPackages::all().choices_of(graph);
 }
 
-Result<Package> open_package(const std::string& path) {
-  FRAZIL_TRY(auto file, MappedFile::open(path));
+Result<Package> open_package(const std::string& path, const std::string& copies) {
+  FRAZIL_TRY(auto file, MappedFile::open(path, copies));
   return Reader(std::move(file)).read();
 }
 

@@ -36,7 +36,8 @@ Status write_package(const std::string& path, const Executable& executable, cons
 /// and its code known to this process while the graph lives. Code::bad_input for a file that is cut off or damaged,
 /// Code::unsupported, with what to do, for one that was made by another version or for instructions that this machine
 /// does not have.
-Result<Package> open_package(const std::string& path);
+/// `copies`: as of MappedFile::open().
+Result<Package> open_package(const std::string& path, const std::string& copies = {});
 
 /// The branches for which runs of the packaged graph had plans of their own. Returns nullopt for a graph that was not
 /// read from a package or derived from one that was, so that it still needs the passes.

@@ -97,7 +97,7 @@ Result<ExternalFiles::File> ExternalFiles::map(const std::string& path) {
                 "the file has {} hard links, so that it may belong outside the model's folder; replace it by a copy",
                 info.st_nlink);
   }
-  FRAZIL_TRY(auto mapped, MappedFile::map(file, path));
+  FRAZIL_TRY(auto mapped, MappedFile::map(file, path, copies_));
   return File{std::move(mapped), {}};
 }
 

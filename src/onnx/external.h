@@ -19,9 +19,9 @@ class ExternalFiles {
   /// Symbolic links: followed when they stay inside the folder, or never (the only choice without openat2).
   enum class Links : std::uint8_t { inside, none };
 
-  /// An empty `folder` means that the model has none; every load is then an error.
-  explicit ExternalFiles(std::string folder, Links links = Links::inside)
-      : folder_path_(std::move(folder)), links_(links) {}
+  /// An empty `folder` means that the model has none; every load is then an error. `copies`: as of MappedFile::open().
+  explicit ExternalFiles(std::string folder, Links links = Links::inside, std::string copies = {})
+      : folder_path_(std::move(folder)), copies_(std::move(copies)), links_(links) {}
   /// The bytes of `ref`. Code::bad_model for an invalid location, range or checksum, Code::bad_input for an unreadable
   /// file. The checksum of a file is computed once, and only when the model gives one.
   Result<ExternalBytes> load(const ExternalRef& ref);
@@ -36,7 +36,7 @@ class ExternalFiles {
   Result<File> map(const std::string& path);
   static Status check_sum(File& file, std::string_view expected);
 
-  std::string folder_path_;
+  std::string folder_path_, copies_;
   Links links_;
   Descriptor folder_;
   std::map<std::string, File, std::less<>> files_;  ///< by path in the folder

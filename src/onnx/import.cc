@@ -63,7 +63,7 @@ Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_pt
                                 std::string_view model_dir, const ImportOptions& options) {
   return guarded([&] {
     const LoadScope scope(options.bounds(), "loading the model", bytes.size());
-    onnx::ExternalFiles files{std::string(model_dir)};
+    onnx::ExternalFiles files(std::string(model_dir), onnx::ExternalFiles::Links::inside, options.copies);
     const onnx::Source source{.keep_alive = std::move(keep_alive),
                               .external = [&files](const ExternalRef& ref) { return files.load(ref); },
                               .max_name = options.limits.name_bytes};
@@ -81,7 +81,7 @@ Result<Graph> import_onnx(std::shared_ptr<const MappedFile> file, const ImportOp
 
 Result<Graph> import_onnx(const std::string& path, const ImportOptions& options) {
   return guarded([&]() -> Result<Graph> {
-    FRAZIL_TRY(auto file, MappedFile::open(path));
+    FRAZIL_TRY(auto file, MappedFile::open(path, options.copies));
     return import_onnx(std::move(file), options);
   });
 }

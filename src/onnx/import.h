@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +26,8 @@ struct ImportOptions {
   bool fix_defaults = false;
   /// The branch that types follow first when the branches of an If have different ranks; see Graph::Assumption.
   bool assume_branches = true;
+  std::string copies = {};                                ///< of the model's files, as of MappedFile::open()
+  std::set<std::string, std::less<>> keep_defaults = {};  ///< inputs that `fix_defaults` leaves as they are
 
   LoadBounds bounds() const { return {limits, time, stop}; }
 };

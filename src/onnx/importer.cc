@@ -156,7 +156,8 @@ Status Importer::define_inputs(const Initializers& given) {
     if (info.name.empty()) return fail(Code::bad_model, "an input of the graph has no name");
     FRAZIL_CHECK(check_name("an input", info.name));
     const auto found = given.find(info.name);
-    const bool fixed = model_.info.ir_version < kInputsOwnInitializers || options_.fix_defaults;
+    const bool fixed = model_.info.ir_version < kInputsOwnInitializers ||
+                       (options_.fix_defaults && !options_.keep_defaults.contains(info.name));
     if (found != given.end() && fixed) continue;
     const Status status = define_input(info, found == given.end() ? nullptr : &found->second);
     if (!status) return within(fmt::format("input '{}': ", proto::shown(info.name)), status.error());
