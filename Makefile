@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint clean
+.PHONY: help install-deps configure build test test-all test-isas test-image demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -27,6 +27,10 @@ test-all: build  ## the same without each pass also where it changed nothing, an
 
 test-isas: build  ## the suite on each instruction set, with one thread and with three that share all steps
 	@scripts/test_isas.sh $(BUILD)
+
+test-image: configure  ## start the container's command and the unit's in a file system as the container has it
+	@cmake --build $(BUILD) --target frazil_tool
+	@scripts/test_image.sh $(BUILD)
 
 demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo

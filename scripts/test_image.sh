@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Starts what packaging/ starts: test_image.sh BUILD
+#
+# Makes the file system of packaging/Containerfile by debootstrap, with the command of BUILD instead of one that is built
+# there, and runs its ENTRYPOINT with CMD, and the ExecStart of packaging/frazil.service, as their users. Each has to
+# become ready, to answer a request and to end with 0 on SIGTERM. Needs root, and Debian's packages from a mirror.
+set -euo pipefail
+
+build=$(realpath "${1:?usage: $0 BUILD}")
+source=$(realpath "$(dirname "$0")/..")
+containerfile=$source/packaging/Containerfile
+unit=$source/packaging/frazil.service
+root=$build/image
+command -v debootstrap >/dev/null || { echo "$0: needs debootstrap: apt-get install debootstrap" >&2; exit 2; }
+
+last_stage() { tac "$containerfile" | sed '/^FROM /q' | tac; }
+json_words() { last_stage | sed -n "s/^$1 \[\(.*\)\]/\1/p" | tr -d '",'; }
+unit_field() { sed -n "s/^$1=//p" "$unit"; }
+
+make_root() {
+  local packages
+  packages=$(last_stage | sed -e ':a' -e '/\\$/N; s/\\\n//; ta' | sed -n 's/.*--no-install-recommends \([^&]*\)&&.*/\1/p')
+  packages=$(tr -s ' ' , <<<"$packages" | sed 's/^,//; s/,$//')
+  if [ "$(cat "$root.packages" 2>/dev/null)" != "$packages" ]; then
+    rm -rf "$root"
+    debootstrap --variant=minbase --include="$packages" bookworm "$root" >"$build/image.log"
+    echo "$packages" >"$root.packages"
+  fi
+  DESTDIR=$root cmake --install "$build" --prefix /usr --strip >/dev/null
+  rm -rf "$root"/usr/include "$root"/usr/lib/*/*.a "$root"/usr/lib/*/cmake
+  grep -q ^frazil: "$root/etc/passwd" || chroot "$root" useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin frazil
+}
+
+# start NAME PORT MODELS USER COMMAND...: until it is ready, has answered and has ended.
+start() {
+  local name=$1 port=$2 models=$3 user=$4
+  shift 4
+  mkdir -p "$root$models"
+  cp "$model" "$root$models/double.onnx"
+  unshare --mount --pid --fork --kill-child bash -c '
+    mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/tmp"
+    [ -e "$0/dev/null" ] || mount --rbind /dev "$0/dev"
+    exec chroot --userspec="$1" "$0" "${@:2}"' "$root" "$user" "$@" 2>"$build/image.$name.log" &
+  local server=$! status=
+  for _ in $(seq 100); do
+    sleep 0.2
+    status=$(curl -s -o /dev/null -w '%{http_code}' "localhost:$port/v2/health/ready" || true)
+    [ "$status" = 200 ] && break
+    kill -0 "$server" 2>/dev/null || break
+  done
+  [ "$status" = 200 ] || { cat "$build/image.$name.log" >&2; echo "$name: not ready" >&2; exit 1; }
+  local answer
+  answer=$(curl -s "localhost:$port/v2/models/double/infer" \
+    -d '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]}')
+  [[ $answer == *'"data":[2,4]'* ]] || { echo "$name: answers $answer" >&2; exit 1; }
+  kill -TERM "$(tr -d ' ' <"/proc/$server/task/$server/children")"
+  wait "$server" || { echo "$name: ends with $?" >&2; exit 1; }
+  echo "$name: ready, answers, ends"
+}
+
+model=$build/image.onnx
+python3 - "$model" <<'PY'  # y = x + x on f32[N,2]
+import sys
+
+def field(number, content):
+    if isinstance(content, int):
+        return bytes([number << 3, content])
+    return bytes([number << 3 | 2, len(content)]) + content
+
+shape = field(1, field(2, b"N")) + field(1, field(1, 2))
+type_of = field(1, field(1, 1) + field(2, shape))
+node = field(1, b"x") + field(1, b"x") + field(2, b"y") + field(4, b"Add")
+port = lambda name: field(1, name) + field(2, type_of)
+graph = field(1, node) + field(2, b"g") + field(11, port(b"x")) + field(12, port(b"y"))
+open(sys.argv[1], "wb").write(field(1, 8) + field(7, graph) + field(8, field(2, 17)))
+PY
+make_root
+
+eval "$(last_stage | sed -n 's/^ENV \(.*\)/export \1/p')"
+# shellcheck disable=SC2046
+start container 8080 /mnt/models "$(last_stage | sed -n 's/^USER //p')" $(json_words ENTRYPOINT) $(json_words CMD)
+
+for folder in $(unit_field StateDirectory); do install -d -o 10001 "$root/var/lib/$folder"; done
+for folder in $(unit_field CacheDirectory); do install -d -o 10001 "$root/var/cache/$folder"; done
+eval "export $(unit_field Environment)"
+FRAZIL_OPTIONS=
+# shellcheck disable=SC2046
+start unit 8010 /var/lib/frazil/models 10001 $(unit_field ExecStart | sed "s/\$FRAZIL_OPTIONS/$FRAZIL_OPTIONS/")
