@@ -4,8 +4,9 @@
 #include <cmath>
 #include <condition_variable>
 #include <fstream>
-#include <future>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <random>
 #include <thread>
@@ -18,6 +19,7 @@ namespace {
 using api::Array;
 
 constexpr std::size_t kLengths = 6;  // that are measured, evenly from the least to the largest
+constexpr unsigned kPerWorker = 8;   // requests that are measured together, so that none waits for them to be sent
 constexpr std::size_t kSimulated = 50'000;
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
 
@@ -81,6 +83,17 @@ std::vector<NamedArray> inputs_at(const MixRequest& request, const Served& serve
   return inputs;
 }
 
+/// Inputs at several lengths, evenly from the least to the largest.
+std::vector<std::shared_ptr<const std::vector<NamedArray>>> inputs_of(const MixRequest& request, const Served& served,
+                                                                      std::size_t lengths, std::mt19937_64& random) {
+  std::vector<std::shared_ptr<const std::vector<NamedArray>>> inputs;
+  for (std::size_t i = 0; i < lengths; ++i) {
+    const double length = static_cast<double>(i) / static_cast<double>(lengths - 1);
+    inputs.push_back(std::make_shared<const std::vector<NamedArray>>(inputs_at(request, served, length, random)));
+  }
+  return inputs;
+}
+
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 double percentile(std::vector<double> values, double part) {
@@ -98,39 +111,86 @@ double memory_mb(std::string_view key) {
   return 0;
 }
 
-/// Runs a request on a worker; the future has the seconds that it took there.
-std::future<double> run(Service& service, std::shared_ptr<const Served> served, std::vector<NamedArray> inputs) {
-  auto promise = std::make_shared<std::promise<double>>();
-  auto future = promise->get_future();
-  service.workers().post([&service, served = std::move(served), inputs = std::move(inputs), promise] {
-    Call call{.caller = std::make_shared<Caller>(), .arrived = Clock::now()};
-    call.request.inputs = inputs;
-    call.done = [promise, begun = call.arrived](const Outcome& outcome) {
-      if (outcome) return promise->set_value(seconds(Clock::now() - begun));
-      promise->set_exception(std::make_exception_ptr(outcome.error()));
-    };
-    service.infer(served, std::move(call));
-  });
-  return future;
+/// Requests that are handed to workers, and what becomes of them. Thread-safe.
+class Requests {
+ public:
+  using Inputs = std::shared_ptr<const std::vector<NamedArray>>;
+
+  explicit Requests(Service& service) : service_(service) {}
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+  ~Requests() { wait(); }
+
+  /// Hands one over now.
+  void send(std::shared_ptr<const Served> served, Inputs inputs) {
+    {
+      const std::scoped_lock lock(mutex_);
+      ++running_;
+    }
+    service_.workers().post([this, target = std::move(served), inputs = std::move(inputs), sent = Clock::now()] {
+      const auto begun = Clock::now();
+      Call call{.caller = std::make_shared<Caller>(), .arrived = sent};
+      call.request.inputs = *inputs;
+      call.done = [this, sent, begun](const Outcome& outcome) { end(sent, begun, outcome); };
+      service_.infer(target, std::move(call));
+    });
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return running_ == 0; });
+  }
+
+  // Once none runs.
+  const std::vector<double>& times() const { return times_; }  ///< seconds from sending to the answer
+  double busy() const { return busy_; }                        ///< seconds that workers had them
+  std::uint64_t failed() const { return failed_; }
+  const std::optional<Refusal>& fault() const { return fault_; }
+
+ private:
+  void end(Clock::time_point sent, Clock::time_point begun, const Outcome& outcome) {
+    const auto now = Clock::now();
+    const std::scoped_lock lock(mutex_);
+    times_.push_back(seconds(now - sent));
+    busy_ += seconds(now - begun);
+    if (!outcome) ++failed_;
+    if (!outcome && !fault_) fault_ = outcome.error();
+    if (--running_ == 0) ended_.notify_one();
+  }
+
+  Service& service_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::size_t running_ = 0;
+  std::vector<double> times_;
+  double busy_ = 0;
+  std::uint64_t failed_ = 0;
+  std::optional<Refusal> fault_;
+};
+
+/// The seconds that each of so many equal requests takes, which are sent at once. Throws the Refusal of one that fails.
+double time_of_each(Service& service, const std::shared_ptr<const Served>& served, const Requests::Inputs& inputs,
+                    unsigned count) {
+  Requests requests(service);
+  const auto begun = Clock::now();
+  for (unsigned k = 0; k < count; ++k) requests.send(served, inputs);
+  requests.wait();
+  if (requests.fault()) throw Refusal(*requests.fault());
+  return seconds(Clock::now() - begun) / count;
 }
 
-/// The medians of runs of several inputs in turns, as a server meets them, with `at_once` runs at the same time.
+/// The medians of time_of_each() for several inputs in turns, as a server meets them.
 std::vector<double> measured(Service& service, const std::shared_ptr<const Served>& served,
-                             const std::vector<std::vector<NamedArray>>& inputs, unsigned at_once, double for_seconds) {
+                             const std::vector<Requests::Inputs>& inputs, unsigned count, double for_seconds) {
   constexpr std::size_t kFewest = 5;
   std::vector<std::vector<double>> times(inputs.size());
   std::mt19937 random(1);
   std::vector<std::size_t> order(inputs.size());
   std::iota(order.begin(), order.end(), 0);
-  for (const auto& one : inputs) run(service, served, one).get();
+  for (const auto& one : inputs) (void)time_of_each(service, served, one, 1);
   const auto end = Clock::now() + std::chrono::duration<double>(for_seconds);
   while (times.front().size() < kFewest || Clock::now() < end) {
     std::ranges::shuffle(order, random);
-    for (const std::size_t i : order) {
-      std::vector<std::future<double>> some;
-      for (unsigned k = 0; k < at_once; ++k) some.push_back(run(service, served, inputs[i]));
-      for (auto& one : some) times[i].push_back(one.get());
-    }
+    for (const std::size_t i : order) times[i].push_back(time_of_each(service, served, inputs[i], count));
   }
   std::vector<double> medians;
   for (const auto& of_one : times) medians.push_back(percentile(of_one, 0.5));
@@ -176,20 +236,19 @@ MixProfile::MixProfile(Service& service, std::vector<MixRequest> mix, double sec
   std::mt19937_64 random(1);
   for (const MixRequest& request : mix_) {
     const auto served = service.find(request.model, request.version);
-    std::vector<std::vector<NamedArray>> inputs;
-    for (std::size_t i = 0; i < kLengths; ++i) {
-      inputs.push_back(inputs_at(request, *served, static_cast<double>(i) / (kLengths - 1), random));
-    }
-    times_.push_back({.alone = measured(service, served, inputs, 1, each),
-                      .together = measured(service, served, inputs, workers_, each)});
+    const std::vector<Requests::Inputs> inputs = inputs_of(request, *served, kLengths, random);
+    Times times{.alone = measured(service, served, inputs, 1, each),
+                .together = measured(service, served, inputs, kPerWorker * workers_, each)};
+    for (double& time : times.together) time *= workers_;
+    times_.push_back(std::move(times));
   }
   peak_mb_ = memory_mb("VmHWM:");
 }
 
 double MixProfile::time_of(std::size_t request, double length, bool alone) const {
   const std::vector<double>& times = alone ? times_[request].alone : times_[request].together;
-  const double place = length * (kLengths - 1);
-  const auto below = std::min<std::size_t>(static_cast<std::size_t>(place), kLengths - 2);
+  const double place = length * static_cast<double>(times.size() - 1);
+  const auto below = std::min<std::size_t>(static_cast<std::size_t>(place), times.size() - 2);
   return std::lerp(times[below], times[below + 1], place - static_cast<double>(below));
 }
 
@@ -222,57 +281,37 @@ Forecast MixProfile::at(double rate, std::uint64_t seed) const {
           .peak_mb = peak_mb_};
 }
 
-Forecast drive(Service& service, const std::vector<MixRequest>& mix, double rate, double for_seconds,
-               std::uint64_t seed) {
-  struct Answered {
-    std::mutex mutex;
-    std::vector<double> times;
-    double busy = 0;
-    std::size_t running = 0;
-    std::condition_variable ended;
-  };
-  const auto answered = std::make_shared<Answered>();
+Driven drive(Service& service, const std::vector<MixRequest>& mix, double rate, double for_seconds,
+             std::uint64_t seed) {
+  constexpr std::size_t kPrepared = 33;  // lengths of each request: making inputs would delay those that are due
   Draw draw(mix, seed);
   std::vector<std::shared_ptr<const Served>> served;
-  constexpr std::size_t kPrepared = 33;  // lengths of each request: making inputs would delay those that are due
-  std::vector<std::vector<std::vector<NamedArray>>> prepared(mix.size());
-  for (std::size_t i = 0; i < mix.size(); ++i) {
-    served.push_back(service.find(mix[i].model, mix[i].version));
-    for (std::size_t k = 0; k < kPrepared; ++k) {
-      prepared[i].push_back(inputs_at(mix[i], *served[i], static_cast<double>(k) / (kPrepared - 1), draw.random));
-    }
+  std::vector<std::vector<Requests::Inputs>> prepared;
+  for (const MixRequest& request : mix) {
+    served.push_back(service.find(request.model, request.version));
+    prepared.push_back(inputs_of(request, *served.back(), kPrepared, draw.random));
   }
-  auto next = Clock::now();
-  const auto begun = next,
-             end = next + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(for_seconds));
-  while (next < end) {
+  Requests requests(service);
+  const auto begun = Clock::now();
+  std::uint64_t sent = 0;
+  for (double due = 0; due < for_seconds; due += draw.gap(rate), ++sent) {
     const std::size_t i = draw.request();
-    const auto& inputs = prepared[i][static_cast<std::size_t>(draw.length() * kPrepared)];
-    std::this_thread::sleep_until(next);
-    {
-      const std::scoped_lock lock(answered->mutex);
-      ++answered->running;
-    }
-    service.workers().post([&service, answered, target = served[i], inputs, arrived = next] {
-      const auto begin = Clock::now();
-      Call call{.caller = std::make_shared<Caller>(), .arrived = arrived};
-      call.request.inputs = inputs;
-      call.done = [answered, arrived, begin](const Outcome&) {
-        const std::scoped_lock lock(answered->mutex);
-        answered->times.push_back(seconds(Clock::now() - arrived));
-        answered->busy += seconds(Clock::now() - begin);
-        if (--answered->running == 0) answered->ended.notify_one();
-      };
-      service.infer(target, std::move(call));
-    });
-    next += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(draw.gap(rate)));
+    const auto at = static_cast<std::size_t>(draw.length() * kPrepared);
+    std::this_thread::sleep_until(begun +
+                                  std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(due)));
+    requests.send(served[i], prepared[i][at]);
   }
-  std::unique_lock lock(answered->mutex);
-  answered->ended.wait(lock, [&] { return answered->running == 0; });
-  return {.p50_ms = percentile(answered->times, 0.5) * 1e3,
-          .p99_ms = percentile(answered->times, 0.99) * 1e3,
-          .busy = answered->busy / (seconds(Clock::now() - begun) * service.workers().count()),
-          .peak_mb = memory_mb("VmHWM:")};
+  const double sending = std::max(seconds(Clock::now() - begun), for_seconds);
+  requests.wait();
+  Driven driven;
+  driven.p50_ms = percentile(requests.times(), 0.5) * 1e3;
+  driven.p99_ms = percentile(requests.times(), 0.99) * 1e3;
+  driven.busy = requests.busy() / (seconds(Clock::now() - begun) * service.workers().count());
+  driven.peak_mb = memory_mb("VmHWM:");
+  driven.rate = static_cast<double>(sent) / sending;
+  driven.failed = requests.failed();
+  if (requests.fault()) driven.why = requests.fault()->what();
+  return driven;
 }
 
 }  // namespace frazil::server

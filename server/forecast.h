@@ -37,6 +37,14 @@ struct Forecast {
 /// Times of a mix on this machine. Requests are not joined in it, so that a server that batches does better.
 class MixProfile {
  public:
+  /// Seconds per measured length, evenly from the least to the largest.
+  struct Times {
+    std::vector<double> alone;     ///< from handing a request over to its answer, where nothing else runs
+    std::vector<double> together;  ///< of a worker's time that a request takes, where all are busy
+  };
+  /// Of times that are known: for each request of the mix at least two, and as many alone as together.
+  MixProfile(std::vector<MixRequest> mix, unsigned workers, std::vector<Times> times)
+      : mix_(std::move(mix)), workers_(workers), times_(std::move(times)) {}
   /// Measures the requests at several lengths, alone and with all workers busy: about `seconds` in all. Throws Refusal
   /// for a model that there is not and for a request that fails.
   MixProfile(Service& service, std::vector<MixRequest> mix, double seconds);
@@ -47,9 +55,6 @@ class MixProfile {
   Forecast at(double rate, std::uint64_t seed = 1) const;
 
  private:
-  struct Times {
-    std::vector<double> alone, together;  ///< seconds, per measured length
-  };
   double time_of(std::size_t request, double length, bool alone) const;
 
   std::vector<MixRequest> mix_;
@@ -58,8 +63,14 @@ class MixProfile {
   double peak_mb_ = 0;
 };
 
-/// Sends such requests for `seconds` and measures what a forecast tells.
-Forecast drive(Service& service, const std::vector<MixRequest>& mix, double rate, double seconds,
-               std::uint64_t seed = 2);
+/// What came of requests that were sent.
+struct Driven : Forecast {
+  double rate = 0;           ///< requests per second that were sent: fewer than asked for where sending took longer
+  std::uint64_t failed = 0;  ///< that were not answered with results
+  std::string why;           ///< the first of them was not
+};
+
+/// Sends such requests for `seconds` and measures what a forecast tells, from the time that each one is sent.
+Driven drive(Service& service, const std::vector<MixRequest>& mix, double rate, double seconds, std::uint64_t seed = 2);
 
 }  // namespace frazil::server

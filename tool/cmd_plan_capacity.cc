@@ -1,10 +1,9 @@
-#include <algorithm>
 #include <memory>
-#include <thread>
 
 #include <fmt/core.h>
 #include <frazil/error.h>
 
+#include "base/cores.h"
 #include "server/config_yaml.h"
 #include "server/forecast.h"
 #include "tool/commands.h"
@@ -48,9 +47,14 @@ Result<int> plan_capacity(const CapacityOptions& options) try {
     print_line(fmt::format("at {:.1f} per second: {}", rate, text_of(forecast)));
   }
   if (options.check_s > 0) {
-    const server::Forecast measured = server::drive(service, mix, rate, options.check_s);
+    const server::Driven measured = server::drive(service, mix, rate, options.check_s);
     json["measured"] = json_of(measured);
-    if (!options.json) print_line(fmt::format("measured: {}", text_of(measured)));
+    json["measured"]["rate"] = measured.rate;
+    json["measured"]["failed"] = measured.failed;
+    if (!options.json) print_line(fmt::format("measured at {:.1f} per second: {}", measured.rate, text_of(measured)));
+    if (!options.json && measured.failed > 0) {
+      print_line(fmt::format("{} requests failed, the first one: {}", measured.failed, measured.why));
+    }
   }
   if (options.json) print_json(json);
   FRAZIL_CHECK(finish_output());
@@ -66,7 +70,7 @@ Result<int> plan_capacity(const CapacityOptions& options) try {
 void add_plan_capacity(CLI::App& app, Action& action) {
   auto options = std::make_shared<CapacityOptions>();
   server::ServiceOptions& service = options->service;
-  service.workers = std::max(1U, std::thread::hardware_concurrency());
+  service.workers = usable_cores();
   service.run.threads = 1;
   CLI::App* command =
       app.add_subcommand("plan-capacity", "Forecast times and memory of a mix of requests for a server");
@@ -87,7 +91,9 @@ void add_plan_capacity(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "One JSON object");
   command->footer(
       "Measures every request of the mix at six lengths, alone and with all workers busy, and simulates requests that\n"
-      "come at random. Requests are not joined in the forecast: a server that batches does better.\n"
+      "come at random. Requests are not joined in the forecast: a server that batches does better. --check tells the "
+      "rate\n"
+      "that it has reached.\n"
       "A mix: requests: [{model: bert, share: 0.7, inputs: {input_ids: 1x5..128}}, {model: vad, share: 0.3, inputs: "
       "...}]");
   command->callback([options, &action] { action = [options] { return plan_capacity(*options); }; });
