@@ -220,7 +220,7 @@ std::string label_file(const Item& item) {
 }
 
 std::vector<std::int64_t> batched(const Draft& draft, std::vector<std::int64_t> shape) {
-  if (draft.read.max_batch_size > 0) shape.insert(shape.begin(), -1);
+  if (draft.read.config.most_in_request > 0) shape.insert(shape.begin(), -1);
   return shape;
 }
 
@@ -257,7 +257,7 @@ void read_port(const Item& item, bool is_output, Draft& draft) {
   if (port.name.empty()) item.fail("expected a field 'name', which is missing");
   port.has_shape = reshaped || !port.shape.empty();
   if (reshaped) port.shape = std::move(*reshaped);
-  std::vector<DeclaredPort>& ports = is_output ? draft.read.outputs : draft.read.inputs;
+  std::vector<DeclaredPort>& ports = is_output ? draft.read.config.outputs : draft.read.config.inputs;
   if (!draft.names.emplace(is_output, port.name).second) {
     item.fail("expected distinct names, got " + shown(port.name) + " twice");
   }
@@ -438,10 +438,14 @@ void read_parameter(const std::string& key, const Item& value, Draft& draft) {
     config.canary.relative = parameter_number(value, 0, 1e9, "a number from 0 to 1e9");
   } else if (key == "frazil.canary_atol") {
     config.canary.absolute = parameter_number(value, 0, 1e300, "a number from 0 to 1e300");
+  } else if (key == "frazil.defaults") {
+    const auto defaults = defaults_from(value.text());
+    if (!defaults) value.expected("\"fixed\" or \"inputs\"");
+    config.defaults = *defaults;
   } else if (key.starts_with("frazil.")) {
     value.fail(
         "this parameter is unknown; expected frazil.deadline_ms, frazil.memory_limit, frazil.pad, "
-        "frazil.lengths, frazil.max_waste, frazil.canary_rtol or frazil.canary_atol");
+        "frazil.lengths, frazil.max_waste, frazil.canary_rtol, frazil.canary_atol or frazil.defaults");
   } else {
     value.ignore("it is no parameter of Frazil");
   }
@@ -466,7 +470,7 @@ void read_top(const Item& top, File& file, Draft& draft) {
       {"name", [&](const Item& x) { draft.read.name = x.text(); }},
       {"platform", read_platform},
       {"backend", read_backend},
-      {"max_batch_size", [&](const Item& x) { draft.read.max_batch_size = x.whole(0, kMostCount); }},
+      {"max_batch_size", [&](const Item& x) { config.most_in_request = x.whole(0, kMostCount); }},
       {"version_policy", [&](const Item& x) { read_version_policy(x, config.versions); }},
       many("input", [&](const Item& x) { read_port(x, false, draft); }),
       many("output", [&](const Item& x) { read_port(x, true, draft); }),
@@ -498,9 +502,10 @@ void read_top(const Item& top, File& file, Draft& draft) {
 void finish(Draft& draft) {
   ReadConfig& read = draft.read;
   Batching& batching = read.config.batching;
-  batching.most = draft.dynamic ? read.max_batch_size : 0;
+  const std::uint64_t most = read.config.most_in_request;
+  batching.most = draft.dynamic ? most : 0;
   for (const auto& [item, size] : draft.preferred) {
-    if (size > read.max_batch_size) item.expected("at most max_batch_size, " + std::to_string(read.max_batch_size));
+    if (size > most) item.expected("at most max_batch_size, " + std::to_string(most));
     batching.preferred.push_back(size);
   }
   std::ranges::sort(batching.preferred);
@@ -513,7 +518,7 @@ void finish(Draft& draft) {
   for (const auto& item : {draft.pad, draft.lengths, draft.max_waste}) {
     if (item && batching.most == 0) item->warn(" has no effect without dynamic_batching and max_batch_size");
   }
-  for (auto* ports : {&read.inputs, &read.outputs}) {
+  for (auto* ports : {&read.config.inputs, &read.config.outputs}) {
     for (DeclaredPort& port : *ports) {
       if (port.has_shape) port.shape = batched(draft, std::move(port.shape));
     }

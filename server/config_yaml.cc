@@ -179,6 +179,11 @@ ModelConfig read_model(const YamlNode& node) {
   const auto read_labels = [&](const YamlNode& x) {
     for (const auto& [output, file] : x.entries()) model.labels.emplace_back(output, read_inner_file(file));
   };
+  const auto read_defaults = [&](const YamlNode& x) {
+    const auto defaults = x.is_scalar() ? defaults_from(x.text()) : std::nullopt;
+    if (!defaults) x.expected("fixed or inputs");
+    model.defaults = *defaults;
+  };
   const auto read_limit = [&](const YamlNode& x) {
     model.memory_limit = x.bytes();
     if (*model.memory_limit == 0) x.expected("at least 1 byte");
@@ -188,6 +193,7 @@ ModelConfig read_model(const YamlNode& node) {
                {"idle_s", read_idle},
                {"versions", [&](const YamlNode& x) { model.versions = read_versions(x); }},
                {"labels", read_labels},
+               {"defaults", read_defaults},
                {"deadline_ms", [&](const YamlNode& x) { model.deadline_ms = x.number(0.001, kMostMilliseconds); }},
                {"memory_limit", read_limit},
                {"warm_up", [&](const YamlNode& x) { model.warm_up = x.whole(0, kMostCount); }},
@@ -256,14 +262,40 @@ std::vector<Tenant> read_tenants(const YamlNode& node) {
   return tenants;
 }
 
+RedisTls read_redis_tls(const YamlNode& node) {
+  RedisTls tls;
+  node.fields({{"ca", [&](const YamlNode& x) { tls.ca = x.name(); }},
+               {"certificate", [&](const YamlNode& x) { tls.certificate = x.name(); }},
+               {"key", [&](const YamlNode& x) { tls.key = x.name(); }}});
+  if (tls.certificate.empty() != tls.key.empty()) node.fail("expected both of the keys 'certificate' and 'key'");
+  return tls;
+}
+
+/// No message has it.
+std::string read_password(const YamlNode& node) {
+  if (!node.is_scalar() || node.text().empty()) node.fail("expected a text that is not empty");
+  return node.text();
+}
+
 StateConfig read_state(const YamlNode& node) {
   StateConfig state;
+  RedisAccess& access = state.redis_access;
   node.fields({{"memory", [&](const YamlNode& x) { state.memory_bytes = x.bytes(); }},
                {"max_sequences", [&](const YamlNode& x) { state.most_sequences = x.whole(1, kMostCount); }},
                {"folder", [&](const YamlNode& x) { state.folder = x.name(); }},
                {"redis", [&](const YamlNode& x) { state.redis = read_address(x); }},
                {"redis_prefix", [&](const YamlNode& x) { state.redis_prefix = x.text(); }},
+               {"redis_user", [&](const YamlNode& x) { access.user = x.name(); }},
+               {"redis_password", [&](const YamlNode& x) { access.password = read_password(x); }},
+               {"redis_tls", [&](const YamlNode& x) { access.tls = read_redis_tls(x); }},
                {"pages", [&](const YamlNode& x) { state.page_bytes = x.boolean() ? state.page_bytes : 0; }}});
+  for (const char* key : {"redis_prefix", "redis_user", "redis_password", "redis_tls"}) {
+    const auto field = node.find(key);
+    if (field && state.redis.empty()) field->fail("expected the key 'redis' beside it");
+  }
+  if (!access.user.empty() && access.password.empty()) {
+    node.at("redis_user").fail("expected the key 'redis_password' beside it");
+  }
   return state;
 }
 

@@ -19,6 +19,7 @@ namespace frazil::server {
 ///       idle_s: 60
 ///       versions: all                          # or {latest: N}, or a list of numbers
 ///       labels: {OUTPUT: FILE}
+///       defaults: fixed                        # or inputs: whether requests may replace defaults of inputs
 ///       deadline_ms: 100
 ///       memory_limit: 1GiB
 ///       warm_up: 2
@@ -26,7 +27,8 @@ namespace frazil::server {
 ///   tenants:
 ///     - {name: NAME (*), keys: [KEY] (*), max_waiting: 32, requests_per_second: 100, models: [NAME], admin: false}
 ///   network: {model_control: false, replay: false, tensors: false, host_names: [NAME]}
-///   state: {memory: 256MiB, max_sequences: 100000, folder: PATH, redis: "HOST:PORT", redis_prefix: "frazil:"}
+///   state: {memory: 256MiB, max_sequences: 100000, folder: PATH, redis: "HOST:PORT", redis_prefix: "frazil:",
+///           redis_user: NAME, redis_password: TEXT, redis_tls: {ca: FILE, certificate: FILE, key: FILE}}
 ///   paths: {ring: 1000, sample: 1.0, inputs: false, otlp: "HOST:PORT", check: 0.01}
 ///
 /// An unknown key, a value of a wrong type or out of range, or settings that exclude each other are an error of

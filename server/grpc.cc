@@ -128,12 +128,7 @@ void on_worker(Service& service, const GrpcCall& call, const Served* target, con
 proto::RepositoryRequest read_change(Bytes message) {
   proto::RepositoryRequest request = proto::read_repository_model(message);
   expect_own_repository(request);
-  for (const std::string& parameter : request.parameters) {
-    if (parameter == "config" || parameter.starts_with("file:")) {
-      throw Refusal(Http::unsupported,
-                    "parameter " + parameter + ": models are loaded from the folder; put the file there");
-    }
-  }
+  for (const std::string& parameter : request.parameters) check_load_parameter(parameter);
   return request;
 }
 

@@ -601,6 +601,9 @@ void GrpcSession::add(Stream& stream, GrpcReply reply) {
 /// The status of a call is known: it is sent behind the replies that there are.
 void GrpcSession::finish(Stream& stream, GrpcReply status) {
   if (stream.end) return;
+  if (status.code != GrpcCode::ok) {
+    transport_.service.refusals().note("grpc", static_cast<unsigned>(status.code), status.text);
+  }
   stream.open = false;
   stream.end = std::move(status);
   stream.leave();

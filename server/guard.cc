@@ -87,8 +87,9 @@ RecentRequests::Sums RecentRequests::sums(Time now) const {
 
 // ---- the guard ----
 
-Guard::Guard(const GuardRules& rules, std::string what, Tell tell)
+Guard::Guard(const GuardRules& rules, std::string subject, std::string what, Tell tell)
     : rules_(rules),
+      subject_(std::move(subject)),
       what_(std::move(what)),
       tell_(std::move(tell)),
       arm_(rules.window, times_of(rules.limits)),
@@ -108,7 +109,7 @@ void Guard::count(Side side, Time now, Nanoseconds time, bool failed) {
     look_locked(now);
     if (rolled_back()) told = what_ + reason_;
   }
-  if (!told.empty()) tell_(told);
+  if (!told.empty()) warn(tell_, subject_, std::move(told));
 }
 
 void Guard::look_locked(Time now) {

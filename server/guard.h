@@ -72,8 +72,8 @@ class Guard {
   using Time = RecentRequests::Time;
   enum class Side : std::uint8_t { arm, baseline };
 
-  /// `tell` is told when the arm is rolled back: `what` and why.
-  Guard(const GuardRules& rules, std::string what, Tell tell);
+  /// Warns when the arm is rolled back: of `subject`, `what` and why.
+  Guard(const GuardRules& rules, std::string subject, std::string what, Tell tell);
 
   /// A request has ended. That it failed because its caller left is not to be told.
   void count(Side side, Time now, Nanoseconds time, bool failed);
@@ -100,7 +100,7 @@ class Guard {
   std::optional<std::string> fault_beside(const RecentRequests::Sums& arm, const RecentRequests::Sums& base) const;
 
   const GuardRules rules_;
-  const std::string what_;
+  const std::string subject_, what_;
   const Tell tell_;
   std::atomic<bool> rolled_back_ = false;
   std::atomic<std::uint64_t> rollbacks_ = 0;

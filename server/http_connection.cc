@@ -268,6 +268,9 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   void write(Reply reply, bool keep_alive) {
     if (reply.more || parts_ != nullptr) return write_part(reply, keep_alive);
     if (state_ == State::closed) return;
+    if (reply.status != Http::ok) {
+      transport_.service.refusals().note("http", static_cast<unsigned>(reply.status), reply.body);
+    }
     caller_ = nullptr;
     turn_to(State::writing);
     keep_alive_ = keep_alive && !transport_.ending;

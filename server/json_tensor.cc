@@ -1,8 +1,12 @@
 #include "server/json_tensor.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "server/datatype.h"
 
@@ -13,6 +17,42 @@ using api::Array;
 using api::Dtype;
 
 constexpr std::size_t kMostNesting = 100;
+
+// JSON has no numbers for these. Python's json writes and reads the words without quotes.
+constexpr std::pair<std::string_view, double> kWords[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()},
+                                                          {"Infinity", std::numeric_limits<double>::infinity()},
+                                                          {"-Infinity", -std::numeric_limits<double>::infinity()}};
+
+std::optional<double> value_of(std::string_view word) {
+  const auto* const at = std::ranges::find(kWords, word, [](const auto& one) { return one.first; });
+  return at == std::end(kWords) ? std::nullopt : std::optional(at->second);
+}
+
+/// The text up to the quote that ends the string which begins with the text.
+std::string_view string_at(std::string_view text) {
+  std::size_t end = 1;
+  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  return text.substr(0, end + 1);
+}
+
+/// The text with quotes around the words; nothing where it has none.
+std::optional<std::string> with_quoted_words(std::string_view text) {
+  constexpr std::string_view kBetween = " \t\r\n,:[]{}";
+  std::string quoted;
+  bool found = false;
+  while (!text.empty()) {
+    std::string_view part =
+        text.substr(0, std::max<std::size_t>(std::min(text.find_first_of(kBetween), text.size()), 1));
+    if (text.front() == '"') part = string_at(text);
+    const bool word = value_of(part).has_value();
+    if (word) quoted += '"';
+    quoted += part;
+    if (word) quoted += '"';
+    found |= word;
+    text.remove_prefix(part.size());
+  }
+  return found ? std::optional(std::move(quoted)) : std::nullopt;
+}
 
 /// Fills a tensor from as many numbers, truth values or strings, nested or flat, in row-major order.
 class Filler {
@@ -43,8 +83,8 @@ class Filler {
       case Dtype::u16: return put_integer<std::uint16_t>(element);
       case Dtype::u32: return put_integer<std::uint32_t>(element);
       case Dtype::u64: return put_integer<std::uint64_t>(element);
-      case Dtype::f32: return store(static_cast<float>(get<double>(element, what_, "numbers")));
-      case Dtype::f64: return store(get<double>(element, what_, "numbers"));
+      case Dtype::f32: return store(static_cast<float>(real(element)));
+      case Dtype::f64: return store(real(element));
       case Dtype::string: return store(std::string(get<std::string_view>(element, what_, "strings")));
       default:
         refuse(what_ + ": " + std::string(datatype_of(to_.dtype())) + " has no JSON form; send it as binary data");
@@ -55,6 +95,14 @@ class Filler {
   void store(T value) {
     if (at_ == 0) memory_ = to_.mutable_data();
     static_cast<T*>(memory_)[at_] = std::move(value);
+  }
+
+  double real(dom::element element) const {
+    std::string_view word;
+    if (element.get(word) == simdjson::SUCCESS) {
+      if (const auto value = value_of(word)) return *value;
+    }
+    return get<double>(element, what_, "numbers");
   }
 
   void put_truth(dom::element element) {
@@ -87,9 +135,15 @@ class Filler {
 JsonObject::JsonObject(std::string_view text) : text_(text) {
   if (parser_.allocate(text.size(), kMostNesting) != simdjson::SUCCESS) throw std::bad_alloc();
   dom::element document;
-  if (const auto error = parser_.parse(text_).get(document); error != simdjson::SUCCESS) {
-    refuse(std::string("the body is no valid JSON: ") + simdjson::error_message(error));
+  auto error = parser_.parse(text_).get(document);
+  if (error != simdjson::SUCCESS) {
+    if (const auto quoted = with_quoted_words(text)) {
+      text_ = simdjson::padded_string(*quoted);
+      if (parser_.allocate(quoted->size(), kMostNesting) != simdjson::SUCCESS) throw std::bad_alloc();
+      error = parser_.parse(text_).get(document);
+    }
   }
+  if (error != simdjson::SUCCESS) refuse(std::string("the body is no valid JSON: ") + simdjson::error_message(error));
   root_ = get<dom::object>(document, "the body", "a JSON object");
 }
 

@@ -18,7 +18,7 @@ namespace dom = simdjson::dom;
 
 [[noreturn]] inline void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
 
-/// A text as a JSON object, of at most 100 levels.
+/// A text as a JSON object, of at most 100 levels. NaN, Infinity and -Infinity without quotes become strings.
 class JsonObject {
  public:
   explicit JsonObject(std::string_view text);
@@ -51,7 +51,8 @@ Parameter parameter_of(dom::element value, const std::string& what);
 
 /// The number of elements that nested lists have.
 std::uint64_t count_of(dom::element data);
-/// Fills a tensor with as many elements, nested or flat, in row-major order.
+/// Fills a tensor with as many elements, nested or flat, in row-major order. Floats may be the strings NaN, Infinity
+/// and -Infinity.
 void fill(api::Array& to, dom::element data, const std::string& what);
 /// Writes the elements as values of an array that is open. NaN and infinities are written as Python's json reads them.
 void write_elements(JsonText& json, const api::Array& array, const std::string& what);

@@ -34,6 +34,12 @@ bool is_model_file(const fs::directory_entry& entry) {
          std::ranges::find(kEndings, entry.path().extension().string()) != std::end(kEndings);
 }
 
+/// Whether the folder of a version has a model.
+bool has_model(const fs::path& version) {
+  return std::ranges::any_of(kEndings,
+                             [&](auto ending) { return fs::exists(version / ("model" + std::string(ending))); });
+}
+
 std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::directory_entry> entries;
@@ -78,14 +84,20 @@ std::optional<ModelConfig> given_for(const std::string& model, const ServerConfi
 
 }  // namespace
 
-Loader::Loader(std::string folder, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
-               Tell warn)
-    : folder_(std::move(folder)),
+void check_load_parameter(std::string_view name) {
+  if (name != "config" && !name.starts_with("file:")) return;
+  throw Refusal(Http::unsupported,
+                "parameter " + std::string(name) + ": models are loaded from the folder; put the file there");
+}
+
+Loader::Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
+               Tell tell)
+    : source_(std::move(source)),
       options_(std::move(options)),
       config_(std::move(config)),
       workers_(workers),
       states_(states),
-      warn_(std::move(warn)),
+      tell_(std::move(tell)),
       check_(std::make_shared<std::atomic<double>>(config_.paths.check)) {}
 
 std::vector<Loader::Entry> Loader::entries() const {
@@ -98,7 +110,7 @@ std::vector<Loader::Entry> Loader::entries() const {
     throw api::Error(api::Code::bad_input,
                      file.string() + ": model '" + name + "' has version " + std::to_string(version) + " twice");
   };
-  for (const fs::directory_entry& entry : entries_of(folder_)) {
+  for (const fs::directory_entry& entry : entries_of(source_.folder)) {
     if (is_model_file(entry)) add(entry.path().stem().string(), 1, entry.path());
     if (entry.is_regular_file() && entry.path().extension() == ".yaml") pipelines.push_back(entry.path());
     if (!entry.is_directory()) continue;
@@ -130,7 +142,7 @@ ModelConfig Loader::config_of(const Entry& entry, const ServerConfig& config) co
   if (const auto given = given_for(entry.name, config)) return *given;
   if (!entry.config) return {};
   ReadConfig read = read_config_pbtxt(entry.config->string());
-  for (const std::string& warning : read.warnings) warn_(warning);
+  for (std::string& warning : read.warnings) warn(tell_, model_subject(entry.name), std::move(warning));
   if (!read.name.empty() && read.name != entry.name) {
     throw api::Error(api::Code::bad_input, entry.config->string() + ": the name '" + read.name +
                                                "' is not that of the folder, '" + entry.name + "'");
@@ -138,9 +150,48 @@ ModelConfig Loader::config_of(const Entry& entry, const ServerConfig& config) co
   return std::move(read.config);
 }
 
+namespace {
+
+/// Whether callers could take an input with a default for what it is not: an option instead of a weight.
+bool may_be_weight(const api::Port& port) {
+  return port.optional && port.kind == api::Array::Kind::tensor && !port.dims.empty();
+}
+
+std::string quoted(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) ((text += text.empty() ? "'" : ", '") += name) += '\'';
+  return text;
+}
+
+}  // namespace
+
+/// With those defaults fixed that requests may not replace.
+api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
+  api::LoadOptions how{.copies = source_.copies};
+  how.fix_defaults =
+      config.defaults == Defaults::fixed || (config.defaults == Defaults::usual && !config.inputs.empty());
+  for (const DeclaredPort& port : config.inputs) how.keep_defaults.push_back(port.name);
+  for (const StateLink& link : config.sequences.states) how.keep_defaults.push_back(link.input);
+  api::Model model = api::Model::load(entry.versions.at(number).string(), how);
+  std::vector<std::string> open;
+  for (const api::Port& port : model.inputs()) {
+    const bool meant = std::ranges::find(how.keep_defaults, port.name) != how.keep_defaults.end();
+    if (!meant && may_be_weight(port)) open.push_back(port.name);
+  }
+  if (open.empty() || config.defaults == Defaults::inputs) return model;
+  if (how.fix_defaults) {
+    throw api::Error(api::Code::bad_input, "model '" + entry.name + "': the defaults of inputs " + quoted(open) +
+                                               " cannot be fixed in a package: compile it from a model without them");
+  }
+  warn(tell_, model_subject(entry.name),
+       "every request may replace the defaults of inputs " + quoted(open) +
+           ", which may be weights: set defaults to fixed, or to inputs if that is meant");
+  return model;
+}
+
 std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
-  const fs::path beside = fs::path(folder_) / entry.name;
-  ServedModel::Parts parts{.model = api::Model::load(entry.versions.at(number).string()),
+  const fs::path beside = fs::path(source_.folder) / entry.name;
+  ServedModel::Parts parts{.model = model_of(entry, number, config),
                            .config = config,
                            .options = options_,
                            .workers = &workers_,
@@ -199,8 +250,8 @@ class Loader::Updater {
  public:
   /// `anew`: the pipeline that is read again in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
-          Workers& workers, const Tell& warn)
-      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers), warn_(warn) {}
+          Workers& workers, const Tell& tell)
+      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers), tell_(tell) {}
 
   std::shared_ptr<const Repository> run() && {
     for (const Entry& entry : list_) {
@@ -242,7 +293,7 @@ class Loader::Updater {
   void read(const Entry& entry, const Pipeline* before) {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
-    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, warn_);
+    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, tell_);
     if (before != nullptr) pipeline->go_on_from(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
   }
@@ -256,7 +307,7 @@ class Loader::Updater {
   std::shared_ptr<const Repository> repository_;
   const std::string anew_;
   Workers& workers_;
-  const Tell& warn_;
+  const Tell& tell_;
   std::set<std::string> begun_, done_;
 };
 
@@ -267,14 +318,53 @@ void Loader::check_models(const ServerConfig& config, const std::vector<Entry>& 
   }
 }
 
+namespace {
+
+constexpr const char* kModelForm = "expected VERSION/model.onnx or VERSION/model.frzc in it";
+
+/// Versions of a model's folder that have no file.
+std::vector<std::string> empty_versions(const fs::path& folder) {
+  std::vector<std::string> empty;
+  for (const fs::directory_entry& inner : entries_of(folder)) {
+    const std::string name = inner.path().filename().string();
+    if (inner.is_directory() && version_from(name) && !has_model(inner.path())) empty.push_back(name);
+  }
+  return empty;
+}
+
+/// Why a folder without a model is none, where its config.pbtxt tells.
+std::string reason_of(const fs::path& folder) try {
+  const fs::path config = folder / "config.pbtxt";
+  if (fs::exists(config)) (void)read_config_pbtxt(config.string());
+  return kModelForm;
+} catch (const api::Error& error) {
+  return error.what();
+}
+
+}  // namespace
+
+void Loader::warn_of_skipped(const std::vector<Entry>& list) const {
+  for (const fs::directory_entry& entry : entries_of(source_.folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_directory() || name.starts_with('.') || name == "lost+found") continue;
+    const bool known = std::ranges::find(list, name, &Entry::name) != list.end();
+    if (!known) warn(tell_, model_subject(name), "the folder is skipped: " + reason_of(entry.path()));
+    if (!known) continue;
+    for (const std::string& version : empty_versions(entry.path())) {
+      warn(tell_, model_subject(name), "version " + version + " is skipped: it has no model.onnx or model.frzc");
+    }
+  }
+}
+
 std::shared_ptr<const Repository> Loader::load_all() const {
   const std::vector<Entry> list = entries();
   if (list.empty()) {
-    throw api::Error(api::Code::bad_input, folder_ +
+    throw api::Error(api::Code::bad_input, source_.folder +
                                                ": there is no model: expected NAME.onnx, NAME.frzc or "
                                                "NAME/VERSION/model.onnx");
   }
   check_models(config_, list);
+  warn_of_skipped(list);
   auto repository = std::make_shared<const Repository>();
   for (const Entry& entry : list) {
     if (entry.pipeline) continue;
@@ -284,8 +374,10 @@ std::shared_ptr<const Repository> Loader::load_all() const {
       repository = repository->with_not_ready({.name = entry.name, .version = version, .reason = why});
     }
   }
-  repository = Updater(list, std::move(repository), "", workers_, warn_).run();
-  for (const Repository::NotReady& one : repository->not_ready()) warn_(one.text());
+  repository = Updater(list, std::move(repository), "", workers_, tell_).run();
+  for (const Repository::NotReady& one : repository->not_ready()) {
+    warn(tell_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
+  }
   return repository;
 }
 
@@ -306,7 +398,7 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
     made.changed.push_back(entry.name);
   }
   leave_out_unloaded(list, from, "");
-  made.repository = Updater(list, std::move(made.repository), "", workers_, warn_).run();
+  made.repository = Updater(list, std::move(made.repository), "", workers_, tell_).run();
   config_ = config;
   *check_ = config.paths.check;
   return made;
@@ -315,11 +407,16 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
 std::shared_ptr<const Repository> Loader::load(const Repository& from, const std::string& name) const {
   std::vector<Entry> list = entries();
   const auto at = std::ranges::find(list, name, &Entry::name);
-  if (at == list.end()) throw Refusal(Http::not_found, "the folder has no model '" + name + "'");
+  if (at == list.end()) {
+    const fs::path folder = fs::path(source_.folder) / name;
+    const bool skipped = name.find('/') == std::string::npos && fs::is_directory(folder);
+    throw Refusal(Http::not_found,
+                  "the folder has no model '" + name + "'" + (skipped ? ": " + reason_of(folder) : ""));
+  }
   auto models = std::make_shared<const Repository>(from);
   if (!at->pipeline) models = models->with(name, versions_of(*at, from, config_));
   leave_out_unloaded(list, from, name);
-  return Updater(list, std::move(models), name, workers_, warn_).run();
+  return Updater(list, std::move(models), name, workers_, tell_).run();
 }
 
 std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name) const {

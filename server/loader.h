@@ -20,14 +20,20 @@
 
 namespace frazil::server {
 
+/// Refuses (unsupported) a parameter of a request to load a model that gives a configuration or files.
+void check_load_parameter(std::string_view name);
+
 /// Reads models and pipelines from a folder: NAME.onnx and NAME.frzc as version 1, NAME/VERSION/model.onnx or
 /// model.frzc as Triton lays them out, with NAME/config.pbtxt where there is one, and NAME.yaml as a pipeline. Its
 /// functions are called one at a time.
 class Loader {
  public:
-  /// `warn` is told what is ignored of a configuration, and what goes wrong later in what was loaded.
-  Loader(std::string folder, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
-         Tell warn);
+  struct Source {
+    std::string folder;  ///< of models
+    std::string copies;  ///< a folder for the copies of model files that are served; see api::LoadOptions
+  };
+  /// `tell` is told what is ignored of a configuration and of the folder, and what goes wrong later in what was loaded.
+  Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states, Tell tell);
 
   /// All that the folder has. Versions that do not answer what was recorded, and pipelines on them, are not ready.
   /// Throws api::Error for a folder that cannot be read or has no model, and for a model or a pipeline that cannot be
@@ -65,14 +71,16 @@ class Loader {
   using Faults = std::map<std::uint64_t, std::string>;
   Repository::Versions versions_of(const Entry& entry, const Repository& before, const ServerConfig& config,
                                    Faults* faults = nullptr) const;
+  api::Model model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const;
+  void warn_of_skipped(const std::vector<Entry>& list) const;
   std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const;
 
-  std::string folder_;
+  Source source_;
   api::Options options_;
   ServerConfig config_;
   Workers& workers_;
   StateStore& states_;
-  Tell warn_;
+  Tell tell_;
   std::shared_ptr<std::atomic<double>> check_;  // share of the runs
   mutable std::mutex mutex_;                    // of tried_
   mutable std::map<std::pair<std::string, std::string>, Tried> tried_;

@@ -232,6 +232,13 @@ Reply Service::metrics(const std::optional<Tenants::Asker>& asker) const {
   head(to, "frazil_config_reloads_total", "counter", "Times that the configuration was read again by outcome");
   line(to, "frazil_config_reloads_total", R"({outcome="success"})", reloads_.load(std::memory_order_relaxed));
   line(to, "frazil_config_reloads_total", R"({outcome="failure"})", failed_reloads_.load(std::memory_order_relaxed));
+  head(to, "frazil_refusals_total", "counter", "Answers with an error, by protocol and its status");
+  for (const auto& [kind, count] : refusals_.counts()) {
+    const std::string labels = "{protocol=\"" + kind.first + "\",status=\"" + std::to_string(kind.second) + "\"}";
+    line(to, "frazil_refusals_total", labels, count);
+  }
+  head(to, "frazil_log_lines_dropped_total", "counter", "Lines of the log that could not be written");
+  line(to, "frazil_log_lines_dropped_total", "", options_.lost_notices());
   append_states(to, states_->counts());
   append_batches(to, models, caller);
   append_checks(to, models);

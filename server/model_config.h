@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // How a model is served, as plain data; config.pbtxt and the server's configuration file are read into it.
@@ -66,7 +67,33 @@ struct Tolerance {
   bool operator==(const Tolerance&) const = default;
 };
 
+/// An input or output as config.pbtxt declares it.
+struct DeclaredPort {
+  std::string name;
+  std::string datatype;             ///< of the protocol, "FP32", "BYTES"; empty: not declared
+  std::vector<std::int64_t> shape;  ///< of the model's own tensor, with the batch axis; -1 varies
+  bool has_shape = false;
+  std::size_t line = 0;
+
+  bool operator==(const DeclaredPort&) const = default;
+};
+
+/// Whether requests may give values for inputs that have a default.
+enum class Defaults : std::uint8_t {
+  usual,   ///< as `inputs`, with a warning for those that may be weights; as `fixed` where inputs are declared
+  fixed,   ///< only for those that are declared or carry state
+  inputs,  ///< for all
+};
+/// Of "fixed" and "inputs"; nothing for other words.
+inline std::optional<Defaults> defaults_from(std::string_view word) {
+  if (word == "fixed") return Defaults::fixed;
+  return word == "inputs" ? std::optional(Defaults::inputs) : std::nullopt;
+}
+
 struct ModelConfig {
+  std::vector<DeclaredPort> inputs, outputs;  ///< those that are not declared are as the model has them
+  std::uint64_t most_in_request = 0;          ///< along the first axis of a request; 0: any, and the axis is no batch
+  Defaults defaults = Defaults::usual;
   Batching batching;
   Sequences sequences;
   VersionPolicy versions;

@@ -63,9 +63,9 @@ class Pipeline : public Served {
 std::vector<std::string> models_of_pipeline(const std::string& path);
 
 /// Reads a pipeline; docs/pipelines.md has the form. `before`: the one that it replaces, whose holdings it takes over;
-/// may be null. `warn` is told of arms that are rolled back. Throws api::Error (bad_input) that names file, line and
+/// may be null. `tell` is told of arms that are rolled back. Throws api::Error (bad_input) that names file, line and
 /// key: for a model that `models` does not have, for a value that is not known, and for types that do not agree.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers, const Tell& warn);
+                                        const Pipeline* before, Workers& workers, const Tell& tell);
 
 }  // namespace frazil::server

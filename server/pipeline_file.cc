@@ -108,12 +108,12 @@ class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
   PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
-                 const Holdings* before, Tell warn)
+                 const Holdings* before, Tell tell)
       : models_(models),
         workers_(workers),
         folder_(std::move(folder)),
         name_(std::move(name)),
-        warn_(std::move(warn)),
+        tell_(std::move(tell)),
         holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
@@ -396,14 +396,14 @@ class PipelineReader {
     for (const auto& [arm, rules] : node.entries()) {
       const std::size_t i = arm_of(rules, arm, parts.arms);
       if (i == parts.baseline) rules.fail("it is the baseline, which the others are compared with");
-      std::string what = "pipeline '" + name_;
-      what.append("': split '").append(split).append("': arm '").append(arm);
+      std::string what = "split '";
+      what.append(split).append("': arm '").append(arm);
       what.append("' is rolled back to '").append(baseline).append("': ");
       const GuardRules read = read_guard_rules(rules);
       std::string declaration;
       for (const auto& part : {split, arm, baseline, read.text(), blocks[i].digest}) (declaration += part) += '\n';
-      parts.arms[i].guard =
-          holdings_->get<Guard>(declaration, [&] { return std::make_shared<Guard>(read, what, warn_); });
+      parts.arms[i].guard = holdings_->get<Guard>(
+          declaration, [&] { return std::make_shared<Guard>(read, "pipeline '" + name_ + "'", what, tell_); });
       parts.arms[i].guard->set_baseline(blocks[parts.baseline].digest);
     }
     if (node.entries().empty()) node.expected("rules for at least one arm: {ARM: {errors: 0.02}}");
@@ -504,7 +504,7 @@ class PipelineReader {
   const Repository& models_;
   Workers& workers_;
   const std::string folder_, name_;
-  const Tell warn_;
+  const Tell tell_;
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
@@ -534,9 +534,9 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 }
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers, const Tell& warn) {
+                                        const Pipeline* before, Workers& workers, const Tell& tell) {
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
-                        before != nullptr ? before->holdings() : nullptr, warn);
+                        before != nullptr ? before->holdings() : nullptr, tell);
   Pipeline::Parts parts = reader.read(read_yaml(path));
   std::string content = sha256(read_config_file(path));
   for (const std::string& digest : reader.digests()) (content += '\n') += digest;

@@ -1,22 +1,13 @@
 #include "server/redis.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <climits>
 #include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-#include <frazil/error.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "server/redis_stream.h"
 
 namespace frazil::server {
 namespace {
@@ -30,8 +21,6 @@ constexpr std::size_t kLongestText = std::size_t{1} << 29U;  // Redis takes no l
 constexpr std::size_t kMostIdle = 64;
 
 [[noreturn]] void wrong(const std::string& what) { throw RedisFault(Kind::wrong, "Redis sent " + what); }
-
-std::string text_of(int error) { return std::generic_category().message(error); }
 
 std::int64_t integer_of(std::string_view text) {
   std::int64_t number = 0;
@@ -54,108 +43,13 @@ std::string request_of(std::span<const Redis::Command> commands) {
   return request;
 }
 
-class Socket {
- public:
-  explicit Socket(int fd = -1) : fd_(fd) {}
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-/// Whether one of the events came in time.
-bool wait_for(int fd, short events, Clock::time_point until) {
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-    pollfd one{.fd = fd, .events = events, .revents = 0};
-    const int got = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX)));
-    if (got > 0) return true;
-    if (got == 0) return false;
-    if (errno != EINTR) throw RedisFault(Kind::broken, "the connection to Redis failed: " + text_of(errno));
-  }
-}
-
-struct Address {
-  std::string host, port;
-};
-
-Address address_of(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  Address address;
-  if (colon != std::string::npos) {
-    address = {.host = text.substr(0, colon), .port = text.substr(colon + 1)};
-    std::string& host = address.host;
-    if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  }
-  unsigned port = 0;
-  const char* const end = address.port.data() + address.port.size();
-  const auto [stop, error] = std::from_chars(address.port.data(), end, port);
-  if (address.host.empty() || error != std::errc() || stop != end || port == 0 || port > 65535) {
-    throw api::Error(api::Code::bad_input, "the address of Redis is '" + text + "'; expected HOST:PORT");
-  }
-  return address;
-}
-
-using Candidates = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-Candidates resolve(const Address& address) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found);
-  if (error != 0) {
-    throw RedisFault(Kind::refused, std::string("the host of Redis is not found: ") + ::gai_strerror(error));
-  }
-  return {found, &::freeaddrinfo};
-}
-
-/// Throws RedisFault (refused or late).
-Socket connect_to(const addrinfo& where, Clock::time_point until) {
-  Socket socket(::socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol));
-  int error = socket.get() < 0 ? errno : 0;
-  if (error == 0 && ::connect(socket.get(), where.ai_addr, where.ai_addrlen) != 0) error = errno;
-  if (error == EINPROGRESS) {
-    if (!wait_for(socket.get(), POLLOUT, until)) throw RedisFault(Kind::late, "Redis cannot be reached in time");
-    socklen_t size = sizeof error;
-    if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-  }
-  if (error != 0) throw RedisFault(Kind::refused, "Redis cannot be reached: " + text_of(error));
-  const int on = 1;
-  (void)::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // slower without, but right
-  return socket;
-}
-
-Socket connect_to(const Address& address, Clock::time_point until) {
-  const Candidates candidates = resolve(address);
-  std::optional<RedisFault> last;
-  for (const addrinfo* at = candidates.get(); at != nullptr; at = at->ai_next) {
-    try {
-      return connect_to(*at, until);
-    } catch (const RedisFault& fault) {
-      last = fault;
-    }
-  }
-  throw last.value_or(RedisFault(Kind::refused, "the host of Redis has no address"));
-}
-
 /// Not used again after a fault.
 class Connection {
  public:
-  Connection(const Address& address, const RedisOptions& options, Clock::time_point limit)
-      : options_(options), socket_(connect_to(address, std::min(limit, Clock::now() + options.connect))) {}
+  Connection(std::unique_ptr<RedisStream> stream, const RedisOptions& options)
+      : options_(options), stream_(std::move(stream)) {}
 
-  /// Nothing came since the last reply, not even the end.
-  bool quiet() const {
-    char byte = 0;
-    return ::recv(socket_.get(), &byte, 1, MSG_PEEK) < 0 && would_block();
-  }
+  bool quiet() const { return stream_->quiet(); }
 
   std::vector<RedisReply> exchange(std::string_view request, std::size_t count, Clock::time_point limit) {
     started_ = Clock::now();
@@ -172,31 +66,25 @@ class Connection {
   }
 
  private:
-  static bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
-
   void send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent < 0) {
-        wait_or_throw(POLLOUT);
-      } else {
-        bytes.remove_prefix(static_cast<std::size_t>(sent));
-        moved_ += static_cast<std::size_t>(sent);
-      }
+      const RedisStream::Moved sent = stream_->send(bytes);
+      if (sent.bytes == 0) wait(sent.events);
+      bytes.remove_prefix(sent.bytes);
+      moved_ += sent.bytes;
     }
   }
 
   std::size_t receive(char* to, std::size_t most) {
     for (;;) {
-      const ssize_t got = ::recv(socket_.get(), to, most, 0);
-      if (got == 0) throw RedisFault(Kind::broken, "Redis has closed the connection");
-      if (got < 0) {
-        wait_or_throw(POLLIN);
+      const RedisStream::Moved got = stream_->receive(to, most);
+      if (got.bytes == 0) {
+        wait(got.events);
         continue;
       }
-      moved_ += static_cast<std::size_t>(got);
+      moved_ += got.bytes;
       if (Clock::now() > until()) late();  // bytes that come one by one
-      return static_cast<std::size_t>(got);
+      return got.bytes;
     }
   }
 
@@ -206,14 +94,12 @@ class Connection {
 
   [[noreturn]] static void late() { throw RedisFault(Kind::late, "Redis does not answer in time"); }
 
-  void wait_or_throw(short events) {
-    if (errno == EINTR) return;
-    if (!would_block()) throw RedisFault(Kind::broken, "the connection to Redis has ended: " + text_of(errno));
-    if (!wait_for(socket_.get(), events, until())) late();
+  void wait(short events) const {
+    if (!stream_->wait(events, until())) late();
   }
 
   const RedisOptions& options_;
-  Socket socket_;
+  const std::unique_ptr<RedisStream> stream_;
   Clock::time_point started_, limit_;
   std::size_t moved_ = 0;
 };
@@ -311,7 +197,10 @@ RedisReply RedisReader::read_items(std::int64_t count, unsigned depth) {
 struct Redis::Impl {
   using Held = std::unique_ptr<Connection>;
 
-  Impl(const std::string& address_, const RedisOptions& options_) : address(address_of(address_)), options(options_) {}
+  Impl(const std::string& address_, const RedisOptions& options_)
+      : address(redis_address(address_)), options(options_) {
+    if (options.access.tls) tls.emplace(*options.access.tls);
+  }
 
   /// What one run() sends, and how long it may take.
   struct Task {
@@ -333,7 +222,7 @@ struct Redis::Impl {
   std::vector<RedisReply> exchange(Held connection, const Task& task) {
     const auto limit = task.until.value_or(Clock::time_point::max());
     try {
-      if (connection == nullptr) connection = std::make_unique<Connection>(address, options, limit);
+      if (connection == nullptr) connection = connect(limit);
       std::vector<RedisReply> replies = connection->exchange(task.request, task.count, limit);
       give(std::move(connection));
       return replies;
@@ -341,6 +230,21 @@ struct Redis::Impl {
       if (fault.kind() == Kind::late && !task.until) be_quiet();
       throw;
     }
+  }
+
+  /// Connects and logs in.
+  Held connect(Clock::time_point limit) const {
+    const auto until = std::min(limit, Clock::now() + options.connect);
+    auto connection =
+        std::make_unique<Connection>(RedisStream::connect(address, tls ? &*tls : nullptr, until), options);
+    const auto& [user, password, files] = options.access;
+    if (password.empty()) return connection;
+    Command login{"AUTH"};
+    if (!user.empty()) login.push_back(user);
+    login.push_back(password);
+    const RedisReply reply = connection->exchange(request_of(std::span(&login, 1)), 1, limit).front();
+    if (reply.kind == RedisReply::Kind::text) return connection;
+    throw RedisFault(Kind::wrong, "Redis refuses the password: " + reply.text);
   }
 
   Held take() {
@@ -372,8 +276,9 @@ struct Redis::Impl {
     quiet_until = Clock::now() + options.pause;
   }
 
-  const Address address;
+  const RedisAddress address;
   const RedisOptions options;
+  std::optional<RedisTlsContext> tls;
   std::mutex mutex;
   std::vector<Held> idle;
   Clock::time_point quiet_until;

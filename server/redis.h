@@ -13,7 +13,9 @@
 #include <string_view>
 #include <vector>
 
-// A client of Redis that speaks RESP2 over TCP.
+#include "server/server_config.h"
+
+// A client of Redis that speaks RESP2 over TCP or TLS.
 namespace frazil::server {
 
 struct RedisReply {
@@ -46,6 +48,7 @@ struct RedisOptions {
   std::chrono::milliseconds pause{500};           ///< after a lack of answers, during which run() fails at once
   std::size_t most_bytes = std::size_t{1} << 29;  ///< of the replies to one run
   unsigned deepest = 8;                           ///< lists in lists
+  RedisAccess access = {};                        ///< given at the begin of each connection
 };
 
 /// Reads replies from where bytes come from. Memory stays in proportion to what came, whatever sizes it announces.
@@ -84,7 +87,8 @@ class Redis {
   using Command = std::vector<std::string_view>;
   using Deadline = std::chrono::steady_clock::time_point;
 
-  /// Does not connect yet. Throws api::Error (bad_input) unless `address` is HOST:PORT or [HOST]:PORT.
+  /// Does not connect yet. Throws api::Error (bad_input) unless `address` is HOST:PORT or [HOST]:PORT, and for files of
+  /// TLS that cannot be used.
   explicit Redis(const std::string& address, const RedisOptions& options = {});
   ~Redis();
   Redis(const Redis&) = delete;

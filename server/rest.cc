@@ -20,10 +20,16 @@ void check_short(std::string_view body) {
   if (body.size() > kMost) throw Refusal(Http::too_large, "the body has more than " + std::to_string(kMost) + " bytes");
 }
 
-/// Refuses a body that is neither empty nor a JSON object; what the object has is not needed.
+/// Refuses a body that is neither empty nor a JSON object, and parameters that are not served.
 void check_json(std::string_view body) {
   check_short(body);
-  if (!body.empty()) JsonObject{body};
+  if (body.empty()) return;
+  const JsonObject json(body);
+  const auto given = maybe(json.root(), "parameters");
+  if (!given) return;
+  for (const auto& [name, value] : get<dom::object>(*given, "field \"parameters\"", "an object")) {
+    check_load_parameter(name);
+  }
 }
 
 /// Of a pipeline: {"split": NAME, "arm": NAME}, both of which may be left out.

@@ -6,8 +6,10 @@
 
 #include <frazil/error.h>
 
+#include "server/digest.h"
 #include "server/path_record.h"
 #include "server/port.h"
+#include "server/state_bytes.h"
 
 namespace frazil::server {
 
@@ -80,11 +82,24 @@ bool is_for_workers(const Call& call) try {
 
 // Beside a sequence's state: its last request with an id, and what that was answered. No input has such a name.
 constexpr const char *kLastId = "\nid", *kLastResult = "\nresult ";
+constexpr const char* kModel = "\nmodel";  // the digest of the model that it is of
 
-bool answered_before(const InferRequest& request, const State& state) {
-  if (request.id.empty() || request.sequence.start) return false;
+/// What a request that is sent again has again: its id, its inputs and whether it ends the sequence. Empty without an
+/// id.
+std::string fingerprint(const InferRequest& request, const std::vector<api::Port>& ports,
+                        const std::vector<Array>& inputs) {
+  if (request.id.empty()) return {};
+  std::vector<NamedArray> given;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].empty()) given.emplace_back(ports[i].name, inputs[i]);
+  }
+  return (request.sequence.end ? "end " : "") + sha256(bytes_of_state(given, 0)) + ' ' + request.id;
+}
+
+bool answered_before(const std::string& print, const InferRequest& request, const State& state) {
+  if (print.empty() || request.sequence.start) return false;
   const auto last = state.value(kLastId);
-  return last && last->item<std::string>() == request.id;
+  return last && last->item<std::string>() == print;
 }
 
 void check_sequence(const SequencePart& sequence) {
@@ -135,6 +150,7 @@ ServedModel::ServedModel(const std::string& name, const std::string& version, Pa
   digest_ = parts_.model.digest();
   check_ = std::make_shared<ReferenceCheck>(parts_.model, parts_.check);
   check_states();
+  shapes_ = RequestShapes(name, parts_.config, inputs(), outputs());
   growing_ = std::make_shared<const Growing>(growing_states(parts_.config.sequences.states, inputs(), outputs()));
   if (parts_.config.batching.most > 0) {
     if (parts_.config.batching.regroup) {
@@ -297,6 +313,7 @@ std::vector<Array> ServedModel::inputs_of(InferRequest& request) const {
     if (!values[*at].empty()) throw Refusal(Http::bad_request, "input '" + name + "' is given twice");
     values[*at] = std::move(value);
   }
+  shapes_.check(values);
   return values;
 }
 
@@ -601,11 +618,25 @@ State::Ptr ServedModel::origin_of(const SequencePart& sequence, const State::Ptr
   };
   const bool fresh = sequence.start || (state == nullptr && sequence.start_if_new);
   if (!fresh && state == nullptr) throw unknown(sequence.id, "");
-  if (!fresh) return state;
+  if (!fresh) return check_own(sequence.id, state);
   if (!sequence.parent.empty() && parent == nullptr) {
     throw unknown(sequence.parent, "; '" + sequence.id + "' cannot start from it");
   }
-  return parent;
+  return parent == nullptr ? nullptr : check_own(sequence.parent, std::move(parent));
+}
+
+/// Refuses a state that is lost, or that another model has left.
+State::Ptr ServedModel::check_own(const std::string& sequence, State::Ptr state) const {
+  const std::string of = "sequence '" + sequence + "' of model '" + name() + "' ";
+  if (state->is_lost()) {
+    throw Refusal(Http::bad_request, of + "is lost, as Redis has lost its states: start a new one");
+  }
+  const auto model = state->value(kModel);
+  if (model && model->item<std::string>() != digest_) {
+    throw Refusal(Http::bad_request,
+                  of + "was left by another version of the model than this one: start a new one, or name that version");
+  }
+  return state;
 }
 
 /// The first state where nothing came before; none for an input that has a default.
@@ -618,7 +649,8 @@ Array ServedModel::first_state(std::size_t link) const {
 
 /// The state becomes inputs, and what the run makes of it the next state, before the request is answered.
 void ServedModel::take_turn(Job job, const State::Ptr& state, State::Ptr parent) const {
-  if (state != nullptr && answered_before(job.call.request, *state)) return repeat(std::move(job), *state);
+  const std::string print = fingerprint(job.call.request, inputs(), job.inputs);
+  if (state != nullptr && answered_before(print, job.call.request, *state)) return repeat(std::move(job), *state);
   const State::Ptr origin = origin_of(job.call.request.sequence, state, std::move(parent));
   std::vector<NamedArray> found;
   const std::vector<StateLink>& links = parts_.config.sequences.states;
@@ -629,9 +661,9 @@ void ServedModel::take_turn(Job job, const State::Ptr& state, State::Ptr parent)
     if (!input.empty()) found.emplace_back(links[i].input, input);
   }
   if (job.call.path != nullptr) job.call.path->set_state(std::move(found));
-  job.finish = [this, finish = std::move(job.finish)](Call call, Values values) {
+  job.finish = [this, print, finish = std::move(job.finish)](Call call, Values values) {
     try {
-      end_turn(call, values);
+      end_turn(call, values, print);
     } catch (...) {
       values = std::unexpected(refusal_of_exception());
     }
@@ -640,7 +672,7 @@ void ServedModel::take_turn(Job job, const State::Ptr& state, State::Ptr parent)
   enqueue(std::move(job));
 }
 
-void ServedModel::end_turn(const Call& call, const Values& values) const {
+void ServedModel::end_turn(const Call& call, const Values& values, const std::string& print) const {
   const StateKey key = state_key(call, call.request.sequence.id);
   if (!values) return parts_.states->abandon(key);
   if (call.request.sequence.end) return parts_.states->end(key, std::nullopt, {});
@@ -648,8 +680,9 @@ void ServedModel::end_turn(const Call& call, const Values& values) const {
   for (const StateLink& link : parts_.config.sequences.states) {
     next.emplace_back(link.input, (*values)[*position_of(outputs(), link.output)]);
   }
-  if (!call.request.id.empty()) {
-    next.emplace_back(kLastId, Array::scalar(call.request.id));
+  next.emplace_back(kModel, Array::scalar(digest_));
+  if (!print.empty()) {
+    next.emplace_back(kLastId, Array::scalar(print));
     for (std::size_t i = 0; i < values->size(); ++i) {
       if (!growing_link(i)) next.emplace_back(kLastResult + std::to_string(i), (*values)[i]);
     }

@@ -15,6 +15,7 @@
 #include "server/canary.h"
 #include "server/model_config.h"
 #include "server/reference_check.h"
+#include "server/request_shapes.h"
 #include "server/served.h"
 #include "server/state_store.h"
 
@@ -97,10 +98,12 @@ class ServedModel : public Served {
   std::optional<std::string> growing_link(std::size_t output) const;
   void take_turn(Job job, const State::Ptr& state, State::Ptr parent) const;
   void repeat(Job job, const State& state) const;
-  void end_turn(const Call& call, const Values& values) const;
+  State::Ptr check_own(const std::string& sequence, State::Ptr state) const;
+  void end_turn(const Call& call, const Values& values, const std::string& print) const;
 
   Parts parts_;
   std::string digest_;
+  RequestShapes shapes_;
   std::shared_ptr<const Growing> growing_;
   std::optional<BatchPlan> plan_;               ///< how requests are joined; or
   std::optional<api::BatchedModel> regrouped_;  ///< what runs them where they are not

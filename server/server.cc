@@ -55,9 +55,9 @@ class Watch {
     if (!tls_) return;
     try {
       tls_->reload();
-      transport_.options.tell("the certificates were read again");
+      inform(transport_.options.tell, "certificates", "were read again");
     } catch (const api::Error& error) {
-      transport_.options.tell(std::string(error.what()) + "; the certificates from before are used on");
+      warn(transport_.options.tell, "certificates", std::string(error.what()) + "; those from before are used on");
     }
   }
   void tick() {
@@ -76,6 +76,9 @@ class Watch {
     for (auto at = transport_.connections.begin(); at != transport_.connections.end();) f(**at++);
   }
   void drain() {
+    inform(transport_.options.tell, "server",
+           "a signal ends it: " + std::to_string(transport_.connections.size()) +
+               " connections end once they are answered");
     transport_.service.drain();
     transport_.ending = true;
     hangups_.cancel();
@@ -86,6 +89,8 @@ class Watch {
     tick();
   }
   void give_up() {
+    warn(transport_.options.tell, "server",
+         "a second signal ends it: " + std::to_string(transport_.connections.size()) + " connections are given up");
     for_each([](Connection& c) { c.give_up(); });
     timer_.cancel();
   }
@@ -121,7 +126,7 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
   };
   listen(options.host, options.http_port, secure(Tls::Protocol::http, http(Door::models)));
   listen(options.host, options.grpc_port, secure(Tls::Protocol::grpc, grpc));
-  listen(options.host, options.metrics_port, secure(Tls::Protocol::http, http(Door::metrics)));
+  listen(options.host, options.metrics_port, secure(Tls::Protocol::probes, http(Door::metrics)));
   if (!options.http_socket.empty()) listen(options.http_socket, plain(http(Door::models)));
   if (!options.grpc_socket.empty()) listen(options.grpc_socket, plain(grpc));
   Watch watch(transport, listeners, tls);
@@ -129,6 +134,7 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
   for (const auto& listener : listeners) listener->accept();
   listening({.http = listeners[0]->port(), .grpc = listeners[1]->port(), .metrics = listeners[2]->port()});
   transport.context.run();
+  inform(options.tell, "server", "has ended");
 }
 
 }  // namespace frazil::server

@@ -14,7 +14,7 @@ namespace frazil::server {
 struct TlsOptions {
   std::string certificate;  ///< with those that lead to the root behind it; empty: no TLS
   std::string key;          ///< without a password
-  std::string client_ca;    ///< clients need a certificate of one of these; empty: none is asked for
+  std::string client_ca;    ///< clients need a certificate of one of these, but at the port of metrics; empty: none
 };
 
 struct ServerOptions {
@@ -29,8 +29,7 @@ struct ServerOptions {
   std::uint64_t most_buffered = 1U << 30U;   ///< bytes of requests and answers in memory
   std::uint64_t compress_from = 16U << 10U;  ///< bytes of an answer whose client takes it compressed
   double patience_s = 60;                    ///< for a request to be complete, and for the next one
-  /// Is told what became of certificates that were read again.
-  std::function<void(const std::string&)> tell = [](const std::string&) {};
+  Tell tell = [](const Notice&) {};          ///< is told of certificates that are read again, and of the end
 };
 
 struct Ports {

@@ -26,12 +26,29 @@ struct Tenant {
   bool operator==(const Tenant&) const = default;
 };
 
+/// Files in PEM for TLS with Redis.
+struct RedisTls {
+  std::string ca;                ///< authorities of Redis' certificate; empty: those of the system
+  std::string certificate, key;  ///< of this server; empty: Redis asks for none
+
+  bool operator==(const RedisTls&) const = default;
+};
+
+/// How Redis is entered.
+struct RedisAccess {
+  std::string user, password;   ///< no password: it asks for none; no user: the default one
+  std::optional<RedisTls> tls;  ///< nothing: without TLS
+
+  bool operator==(const RedisAccess&) const = default;
+};
+
 /// Where the state of sequences is kept beside memory.
 struct StateConfig {
   std::uint64_t memory_bytes = 256U << 20U;  ///< beyond, the states that were not used for longest are written out
   std::uint64_t most_sequences = 100'000;
   std::string folder;  ///< on disk; empty: none
   std::string redis;   ///< HOST:PORT; empty: none
+  RedisAccess redis_access = {};
   std::string redis_prefix = "frazil:";
   std::uint64_t page_bytes = 64U << 10U;  ///< of a page of states that grow, about; 0: they are kept whole
 

@@ -1,6 +1,7 @@
 #include "server/service.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "server/config_yaml.h"
 
@@ -12,16 +13,46 @@ std::shared_ptr<Otlp> collector_of(const PathConfig& config) {
   return config.otlp.empty() ? nullptr : std::make_shared<Otlp>(config.otlp);
 }
 
+/// The places of states as they are, with other limits.
+StateConfig with_limits(StateConfig places, const StateConfig& limits) {
+  places.memory_bytes = limits.memory_bytes;
+  places.most_sequences = limits.most_sequences;
+  return places;
+}
+
 /// What differs of the states' places, which hold for as long as the server runs.
 std::vector<std::string> differences(const StateConfig& a, const StateConfig& b) {
   std::vector<std::string> keys;
-  if (a.memory_bytes != b.memory_bytes) keys.emplace_back("state.memory");
-  if (a.most_sequences != b.most_sequences) keys.emplace_back("state.max_sequences");
   if (a.folder != b.folder) keys.emplace_back("state.folder");
   if (a.redis != b.redis) keys.emplace_back("state.redis");
   if (a.redis_prefix != b.redis_prefix) keys.emplace_back("state.redis_prefix");
+  if (a.redis_access.user != b.redis_access.user) keys.emplace_back("state.redis_user");
+  if (a.redis_access.password != b.redis_access.password) keys.emplace_back("state.redis_password");
+  if (a.redis_access.tls != b.redis_access.tls) keys.emplace_back("state.redis_tls");
   if (a.page_bytes != b.page_bytes) keys.emplace_back("state.pages");
   return keys;
+}
+
+Loader::Source source_of(const ServiceOptions& options) {
+  std::error_code error;
+  const std::string copies =
+      options.copies.empty() ? std::filesystem::temp_directory_path(error).string() : options.copies;
+  if (error) {
+    throw api::Error(api::Code::bad_input, "there is no folder for temporary files (TMPDIR): give --copies");
+  }
+  return {.folder = options.folder, .copies = copies};
+}
+
+std::string versions_text(const Repository& repository, const std::string& model) {
+  std::string text;
+  for (const auto& served : repository.versions(model)) {
+    text += (text.empty() ? "version " : ", ") + served->version() + " (" + served->digest() + ")";
+  }
+  return text;
+}
+
+std::string milliseconds_text(Clock::duration time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
 }
 
 std::string listed(const std::vector<std::string>& keys) {
@@ -34,6 +65,7 @@ std::string listed(const std::vector<std::string>& keys) {
 
 Service::Service(ServiceOptions options)
     : options_(std::move(options)),
+      refusals_(options_.tell),
       config_(options_.config),
       paths_(options_.config.paths),
       tenants_(options_.config.tenants),
@@ -41,8 +73,9 @@ Service::Service(ServiceOptions options)
       workers_(options_.workers) {
   otlp_ = collector_of(options_.config.paths);
   sends_spans_ = otlp_ != nullptr;
-  states_ = std::make_unique<StateStore>(options_.config.state, workers_);
-  loader_ = std::make_unique<Loader>(options_.folder, options_.run, options_.config, workers_, *states_, options_.warn);
+  states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.tell);
+  loader_ =
+      std::make_unique<Loader>(source_of(options_), options_.run, options_.config, workers_, *states_, options_.tell);
   repository_ = options_.repository ? options_.repository : loader_->load_all();
 }
 
@@ -155,16 +188,23 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
 
 void Service::load(std::string_view name) {
   const std::scoped_lock lock(loading_);
+  const std::string model(name);
   try {
-    swap_in(loader_->load(*repository(), std::string(name)));
+    const auto begun = Clock::now();
+    swap_in(loader_->load(*repository(), model));
+    inform(options_.tell, model_subject(model),
+           "loaded " + versions_text(*repository(), model) + " in " + milliseconds_text(Clock::now() - begun));
   } catch (const api::Error& error) {
+    warn(options_.tell, model_subject(model), std::string("stays as it was: ") + error.what());
     throw Refusal(Http::bad_request, error.what());
   }
 }
 
 void Service::unload(std::string_view name) {
   const std::scoped_lock lock(loading_);
-  swap_in(loader_->unload(*repository(), std::string(name)));
+  const std::string model(name);
+  swap_in(loader_->unload(*repository(), model));
+  inform(options_.tell, model_subject(model), "unloaded");
 }
 
 std::shared_ptr<Otlp> Service::otlp() const {
@@ -181,8 +221,9 @@ Service::Reloaded Service::reload_config() try {
   }
   Reloaded reloaded = apply(read_server_config(options_.config_file));
   ++reloads_;
-  options_.tell(options_.config_file + " was read again: changed " + listed(reloaded.changed) +
-                (reloaded.left.empty() ? "" : "; left until a restart: " + listed(reloaded.left)));
+  inform(options_.tell, "config",
+         options_.config_file + " was read again: changed " + listed(reloaded.changed) +
+             (reloaded.left.empty() ? "" : "; left until a restart: " + listed(reloaded.left)));
   return reloaded;
 } catch (const api::Error& error) {
   ++failed_reloads_;
@@ -192,7 +233,9 @@ Service::Reloaded Service::reload_config() try {
 /// What may throw comes first, so that all is changed or nothing.
 Service::Reloaded Service::apply(ServerConfig next) {
   Reloaded reloaded{.left = differences(config_.state, next.state)};
-  next.state = config_.state;
+  const bool other_memory = next.state.memory_bytes != config_.state.memory_bytes;
+  const bool other_count = next.state.most_sequences != config_.state.most_sequences;
+  next.state = with_limits(config_.state, next.state);
   const bool other_collector = next.paths.otlp != config_.paths.otlp;
   std::shared_ptr<Otlp> collector = other_collector ? collector_of(next.paths) : nullptr;
   const Loader::Reconfigured models = loader_->reconfigure(*repository(), next);
@@ -209,6 +252,9 @@ Service::Reloaded Service::apply(ServerConfig next) {
     paths_.replace(next.paths);
     reloaded.changed.emplace_back("paths");
   }
+  if (other_memory) reloaded.changed.emplace_back("state.memory");
+  if (other_count) reloaded.changed.emplace_back("state.max_sequences");
+  states_->set_limits(next.state.memory_bytes, next.state.most_sequences);
   if (other_collector) {
     const std::scoped_lock lock(mutex_);
     otlp_.swap(collector);
@@ -224,7 +270,8 @@ void Service::begin_reload_config() {
     try {
       reload_config();
     } catch (...) {
-      options_.warn(std::string("the configuration stays what it was: ") + refusal_of_exception().what());
+      const Refusal why = refusal_of_exception();
+      warn(options_.tell, "config", std::string("it stays as it was: ") + why.what());
     }
   });
 }

@@ -13,6 +13,7 @@
 #include "server/loader.h"
 #include "server/otlp.h"
 #include "server/path_log.h"
+#include "server/refusals.h"
 #include "server/repository.h"
 #include "server/request.h"
 #include "server/tenants.h"
@@ -29,10 +30,9 @@ struct ServiceOptions {
   ServerConfig config;
   NetworkConfig network;    ///< is turned on beside what the configuration turns on
   std::string config_file;  ///< that it was read from; empty: it cannot be read again
-  /// Is told what is ignored of a configuration, and what goes wrong without a request; on any thread.
-  Tell warn = [](const std::string&) {};
-  /// Is told what was changed, a line each; on any thread.
-  Tell tell = [](const std::string&) {};
+  std::string copies;       ///< a folder for copies of model files; empty: the system's folder for temporary files
+  Tell tell = [](const Notice&) {};                                ///< is told what operators should know
+  std::function<std::uint64_t()> lost_notices = [] { return 0; };  ///< that `tell` has taken and nobody will see
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder's; for tests and benchmarks
 };
 
@@ -70,7 +70,7 @@ class Service {
   /// Reads the configuration's file again. Requests that have begun end with what they began with. Throws Refusal
   /// (bad_request) for a file that cannot be read or does not fit the models; then nothing has changed.
   Reloaded reload_config();
-  /// Has the thread of changes do that; what comes of it is told to `tell` and `warn` of the options. Never throws.
+  /// Has the thread of changes do that; what comes of it is told to the options' `tell`. Never throws.
   void begin_reload_config();
 
   /// A place among the requests that run or wait; ends with the object.
@@ -96,6 +96,8 @@ class Service {
   const Gate& gate() const { return gate_; }
   /// Has the thread of changes run a function, which must not throw. Workers go on with requests meanwhile.
   void change(std::function<void()> work) { changes_.post_away(std::move(work)); }
+  /// Transports note the answers with an error that they send.
+  Refusals& refusals() { return refusals_; }
 
   /// What is other in a replay.
   struct Change {
@@ -134,6 +136,7 @@ class Service {
   void swap_in(std::shared_ptr<const Repository> repository);
 
   const ServiceOptions options_;
+  Refusals refusals_;
   std::atomic<bool> ready_ = true;
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;

@@ -129,6 +129,14 @@ State::Ptr State::read(const std::shared_ptr<const std::string>& bytes, StateCon
   return state;
 }
 
+State::Ptr State::lost() {
+  const std::shared_ptr<State> state(new State);
+  state->bytes_ = std::make_shared<const std::string>();
+  state->lost_ = true;
+  state->measure();
+  return state;
+}
+
 State::Ptr State::cold(const Ptr& state, const How& how) {
   if (state == nullptr || !state->hot()) return state;
   const std::shared_ptr<State> cold(new State);

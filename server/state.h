@@ -38,6 +38,10 @@ class State {
   std::optional<api::Array> value(std::string_view name) const;
   Values values() const;
 
+  /// Stands for a state that was kept and is lost: it has no values.
+  static Ptr lost();
+  bool is_lost() const { return lost_; }
+
   bool hot() const { return hot_bytes_ > 0; }
   /// The same values, with growing ones in pages only.
   static Ptr cold(const Ptr& state, const How& how);
@@ -70,6 +74,7 @@ class State {
   bool whole_ = true;                         ///< lists_ are of this turn
   std::shared_ptr<const Growing> growing_;    ///< of a hot one
   std::size_t hot_bytes_ = 0, memory_ = 0;
+  bool lost_ = false;
 };
 
 }  // namespace frazil::server

@@ -78,6 +78,7 @@ struct StateEntry {
   bool kept = false;        ///< the keeper has the same state
   std::string head;         ///< of the state that Redis has got
   std::string unconfirmed;  ///< of one that it may have got, although it did not say so
+  std::string era;          ///< of the keeper when it had the state
   Clock::time_point expires;
   /// A turn or something else has it for itself. Only this reads and writes what is above, without a lock.
   bool running = false;

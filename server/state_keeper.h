@@ -40,6 +40,14 @@ class StateKeeper {
   /// No error where it is not known.
   virtual void erase(const std::string& key) = 0;
 
+  /// What it has now belongs to an era, which ends when it loses all that it has. Empty: not known. Throws nothing.
+  virtual std::string era() { return {}; }
+  /// Whether the era has ended. An empty one has not.
+  virtual bool is_over(const std::string& era) {
+    (void)era;
+    return false;
+  }
+
   struct Found {
     std::string key;
     std::chrono::microseconds idle;  ///< from now on

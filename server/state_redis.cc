@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <random>
 #include <utility>
 
 #include <frazil/error.h>
@@ -17,25 +18,22 @@ using std::chrono::microseconds;
 
 constexpr std::chrono::minutes kSlack{1};  // so that a page outlives the states that are written with it
 constexpr std::size_t kPagesAtOnce = 64;   // in one exchange
+constexpr std::string_view kPassing[] = {"LOADING", "MASTERDOWN", "BUSY", "TRYAGAIN", "CLUSTERDOWN"};
 
 [[noreturn]] void refuse(std::string_view what, const std::string& why) {
   throw Refusal(Http::unavailable, "the sequence's state cannot be " + std::string(what) + ": " + why);
 }
 
-std::vector<RedisReply> ask(Redis& redis, std::string_view what, std::span<const Redis::Command> commands) {
-  try {
-    std::vector<RedisReply> replies = redis.run(commands);
-    for (const RedisReply& reply : replies) {
-      if (reply.kind == Kind::error) refuse(what, "Redis answers " + reply.text);
-    }
-    return replies;
-  } catch (const RedisFault& fault) {
-    refuse(what, fault.what());
-  }
+/// Whether an error of Redis will pass without anybody's doing.
+bool is_passing(const RedisReply& reply) {
+  return std::ranges::any_of(kPassing, [&](std::string_view word) { return reply.text.starts_with(word); });
 }
 
-RedisReply ask(Redis& redis, std::string_view what, const Redis::Command& command) {
-  return std::move(ask(redis, what, std::span(&command, 1)).front());
+std::string random_name() {
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 4; ++i) name += std::to_string(random());
+  return name;
 }
 
 void expect(const RedisReply& reply, Kind kind, std::string_view what) {
@@ -49,28 +47,74 @@ std::string milliseconds_of(microseconds idle) {
 
 }  // namespace
 
-StateRedis::StateRedis(const std::string& address, const std::string& prefix, const RedisOptions& options)
-    : redis_(address, options), prefix_(prefix + "state:"), pages_(prefix + "page:") {
-  std::string why;
+StateRedis::StateRedis(const std::string& address, const std::string& prefix, const RedisOptions& options, Tell tell)
+    : redis_(address, options),
+      prefix_(prefix + "state:"),
+      pages_(prefix + "page:"),
+      era_key_(prefix + "era"),
+      tell_(std::move(tell)) {
+  const auto refuse_it = [&](const std::string& why) {
+    throw api::Error(api::Code::bad_input, "cannot keep states in Redis at " + address + ": " + why);
+  };
   try {
     const RedisReply reply = redis_.run({"PING"});
-    if (reply.kind == Kind::text && reply.text == "PONG") return;
-    why = "it answers '" + reply.text + "' to PING";
+    const bool good = reply.kind == Kind::text && reply.text == "PONG";
+    if (!good && !is_passing(reply)) refuse_it("it answers '" + reply.text + "' to PING");
+    if (!good) note_fault("it answers " + reply.text);
   } catch (const RedisFault& fault) {
-    why = fault.what();
+    if (fault.kind() == RedisFault::Kind::wrong) refuse_it(fault.what());
+    note_fault(fault.what());
   }
-  throw api::Error(api::Code::bad_input, "cannot keep states in Redis at " + address + ": " + why);
+}
+
+std::vector<RedisReply> StateRedis::ask(std::string_view what, std::span<const Redis::Command> commands) {
+  try {
+    std::vector<RedisReply> replies = redis_.run(commands);
+    for (const RedisReply& reply : replies) {
+      if (reply.kind != Kind::error) continue;
+      if (is_passing(reply)) note_fault("it answers " + reply.text);
+      refuse(what, "Redis answers " + reply.text);
+    }
+    note_answer();
+    return replies;
+  } catch (const RedisFault& fault) {
+    note_fault(fault.what());
+    refuse(what, fault.what());
+  }
+}
+
+RedisReply StateRedis::ask(std::string_view what, const Redis::Command& command) {
+  return std::move(ask(what, std::span(&command, 1)).front());
+}
+
+void StateRedis::note_fault(const std::string& why) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++failed_;
+    if (std::exchange(out_, true)) return;
+  }
+  warn(tell_, "redis", "requests of sequences are refused: " + why);
+}
+
+void StateRedis::note_answer() {
+  std::uint64_t failed = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!std::exchange(out_, false)) return;
+    failed = std::exchange(failed_, 0);
+  }
+  inform(tell_, "redis", "answers again, after " + std::to_string(failed) + " requests that failed");
 }
 
 std::optional<std::string> StateRedis::load(const std::string& key) {
-  RedisReply reply = ask(redis_, "read", {"GET", prefix_ + key});
+  RedisReply reply = ask("read", {"GET", prefix_ + key});
   if (reply.kind == Kind::nil) return {};
   expect(reply, Kind::text, "read");
   return std::move(reply.text);
 }
 
 std::string StateRedis::head(const std::string& key, std::size_t count) {
-  RedisReply reply = ask(redis_, "read", {"GETRANGE", prefix_ + key, "0", std::to_string(count - 1)});
+  RedisReply reply = ask("read", {"GETRANGE", prefix_ + key, "0", std::to_string(count - 1)});
   expect(reply, Kind::text, "read");
   return std::move(reply.text);
 }
@@ -87,7 +131,7 @@ void StateRedis::save(const std::string& key, std::string_view bytes, std::span<
     commands.back().insert(commands.back().end(), keys.begin(), keys.end());
   }
   commands.push_back({"SET", name, bytes, "PX", lasts});
-  const std::vector<RedisReply> replies = ask(redis_, "written", commands);
+  const std::vector<RedisReply> replies = ask("written", commands);
   expect(replies.back(), Kind::text, "written");
   if (replies.back().text != "OK") refuse("written", "Redis answers something else than OK");
   if (!keys.empty() && replies.front().integer != std::ssize(keys)) restore(pages, idle);
@@ -125,7 +169,7 @@ void StateRedis::write(std::span<const PagePtr> pages, const std::string& millis
     commands.push_back({"EXISTS", key});
     commands.push_back({"PEXPIRE", key, milliseconds, "GT"});
   }
-  const std::vector<RedisReply> replies = ask(redis_, "written", commands);
+  const std::vector<RedisReply> replies = ask("written", commands);
   commands.clear();
   for (std::size_t i = 0; i < pages.size(); ++i) {
     expect(replies[2 * i], Kind::integer, "written");
@@ -133,7 +177,7 @@ void StateRedis::write(std::span<const PagePtr> pages, const std::string& millis
     commands.push_back({"SET", keys[i], pages[i]->sealed(), "PX", milliseconds, "NX"});
     commands.push_back({"PEXPIRE", keys[i], milliseconds, "GT"});  // of another replica, which was faster
   }
-  (void)ask(redis_, "written", commands);
+  (void)ask("written", commands);
 }
 
 std::vector<std::optional<std::string>> StateRedis::load_pages(std::span<const PageId> ids) {
@@ -144,7 +188,7 @@ std::vector<std::optional<std::string>> StateRedis::load_pages(std::span<const P
     for (const PageId& id : some) keys.push_back(page_key(id));
     Redis::Command command{"MGET"};
     command.insert(command.end(), keys.begin(), keys.end());
-    RedisReply reply = ask(redis_, "read", command);
+    RedisReply reply = ask("read", command);
     expect(reply, Kind::items, "read");
     if (reply.items.size() != some.size()) refuse("read", "Redis answers something else than was asked for");
     for (RedisReply& item : reply.items) {
@@ -155,10 +199,33 @@ std::vector<std::optional<std::string>> StateRedis::load_pages(std::span<const P
   return pages;
 }
 
+std::string StateRedis::current_era() {
+  const std::string mine = random_name();
+  const Redis::Command commands[] = {{"SET", era_key_, mine, "NX"}, {"GET", era_key_}};
+  std::vector<RedisReply> replies = ask("read", commands);
+  expect(replies.back(), Kind::text, "read");
+  const std::scoped_lock lock(mutex_);
+  return era_ = std::move(replies.back().text);
+}
+
+std::string StateRedis::era() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!era_.empty()) return era_;
+  }
+  try {
+    return current_era();
+  } catch (const Refusal&) {
+    return {};
+  }
+}
+
+bool StateRedis::is_over(const std::string& era) { return !era.empty() && current_era() != era; }
+
 std::string StateRedis::page_key(const PageId& id) const { return pages_ + std::string(id.data(), id.size()); }
 
 void StateRedis::erase(const std::string& key) {
-  expect(ask(redis_, "removed", {"DEL", prefix_ + key}), Kind::integer, "removed");
+  expect(ask("removed", {"DEL", prefix_ + key}), Kind::integer, "removed");
 }
 
 }  // namespace frazil::server

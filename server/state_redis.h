@@ -1,18 +1,25 @@
 #pragma once
 
+#include <mutex>
 #include <string>
 
 #include "server/redis.h"
 #include "server/state_keeper.h"
+#include "server/tell.h"
 
 namespace frazil::server {
 
 /// Keeps states in Redis under PREFIX "state:" KEY, each with the time after which Redis forgets it, and their pages
-/// under PREFIX "page:" ID, which last longer than the states that have them. Pages need Redis 7.
+/// under PREFIX "page:" ID, which last longer than the states that have them. PREFIX "era" has a name that goes with
+/// all data. Pages need Redis 7.
 class StateRedis : public StateKeeper {
  public:
-  /// Throws api::Error (bad_input), naming the address, when Redis does not answer there.
-  StateRedis(const std::string& address, const std::string& prefix, const RedisOptions& options = {});
+  /// Throws api::Error (bad_input), naming the address, for what answers there and is no Redis that lets this server
+  /// in. One that does not answer is an outage: until it ends, functions throw. `tell` is told when one begins and
+  /// ends.
+  StateRedis(
+      const std::string& address, const std::string& prefix, const RedisOptions& options = {},
+      Tell tell = [](const Notice&) {});
 
   bool shared() const override { return true; }
   std::optional<std::string> load(const std::string& key) override;
@@ -21,15 +28,27 @@ class StateRedis : public StateKeeper {
             std::chrono::microseconds idle) override;
   std::vector<std::optional<std::string>> load_pages(std::span<const PageId> ids) override;
   void erase(const std::string& key) override;
+  std::string era() override;
+  bool is_over(const std::string& era) override;
 
  private:
+  std::vector<RedisReply> ask(std::string_view what, std::span<const Redis::Command> commands);
+  RedisReply ask(std::string_view what, const Redis::Command& command);
+  std::string current_era();
+  void note_fault(const std::string& why);
+  void note_answer();
   std::string page_key(const PageId& id) const;
   void keep(std::span<const PagePtr> pages, std::chrono::microseconds idle);
   void write(std::span<const PagePtr> pages, const std::string& milliseconds);
   void restore(std::span<const PagePtr> pages, std::chrono::microseconds idle);
 
   Redis redis_;
-  std::string prefix_, pages_;  ///< of the keys of states and of pages
+  std::string prefix_, pages_, era_key_;  ///< prefix_ and pages_: of the keys of states and of pages
+  const Tell tell_;
+  std::mutex mutex_;  // of what follows
+  std::string era_;   // as it was read last
+  bool out_ = false;
+  std::uint64_t failed_ = 0;  // since Redis is out
 };
 
 }  // namespace frazil::server

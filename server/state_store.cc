@@ -39,13 +39,16 @@ Clock::time_point later(Clock::time_point now, microseconds idle) {
   return idle < most ? now + idle : Clock::time_point::max();
 }
 
-std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config) {
+std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const Tell& tell) {
   if (!config.folder.empty() && !config.redis.empty()) {
     throw api::Error(api::Code::bad_input, "states of sequences are kept in a folder or in Redis, not in both: '" +
                                                config.folder + "', '" + config.redis + "'");
   }
   if (!config.folder.empty()) return std::make_unique<StateFolder>(config.folder);
-  if (!config.redis.empty()) return std::make_unique<StateRedis>(config.redis, config.redis_prefix);
+  if (!config.redis.empty()) {
+    return std::make_unique<StateRedis>(config.redis, config.redis_prefix, RedisOptions{.access = config.redis_access},
+                                        tell);
+  }
   return nullptr;
 }
 
@@ -54,8 +57,11 @@ std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config) {
 struct StateStore::Impl {
   using Lock = std::unique_lock<std::mutex>;
 
-  Impl(StateConfig config_, Workers& workers_)
-      : config(std::move(config_)), workers(workers_), keeper(keeper_of(config)), shared(keeper && keeper->shared()) {
+  Impl(StateConfig config_, Workers& workers_, const Tell& tell)
+      : config(std::move(config_)),
+        workers(workers_),
+        keeper(keeper_of(config, tell)),
+        shared(keeper && keeper->shared()) {
     if (keeper == nullptr) return;
     for (auto& [key, idle] : keeper->find_left()) {
       Item& item = index.add(key);
@@ -65,7 +71,7 @@ struct StateStore::Impl {
     }
   }
 
-  const StateConfig config;
+  StateConfig config;  // its limits: under the lock
   Workers& workers;
   const std::unique_ptr<StateKeeper> keeper;
   const bool shared;
@@ -217,7 +223,7 @@ struct StateStore::Impl {
     if (!shared && entry.expires <= Clock::now()) return forget_file(key);
     if (shared && entry.state != nullptr) {
       const std::string head = keeper->head(key, kStateHead);
-      if (head.empty()) return nullptr;
+      if (head.empty()) return keeper->is_over(entry.era) ? State::lost() : nullptr;
       if (head == entry.head || head == entry.unconfirmed) return entry.state;
     }
     std::optional<std::string> bytes = keeper->load(key);
@@ -236,6 +242,7 @@ struct StateStore::Impl {
     }
     if (state == nullptr) return nullptr;
     entry.head = std::move(head);
+    if (shared) entry.era = keeper->era();
     if (shared) entry.expires = later(Clock::now(), kCopyLives);
     const Lock lock(mutex);
     ++counts.read_back;
@@ -294,6 +301,7 @@ struct StateStore::Impl {
     entry.unconfirmed = head_of(*bytes);
     keeper->save(key, *bytes, state->pages(), idle);
     entry.head = std::exchange(entry.unconfirmed, {});
+    entry.era = keeper->era();
     const Lock lock(mutex);
     ++counts.written_out;
   }
@@ -478,8 +486,8 @@ std::string_view StateKey::tenant_in(std::string_view text) {
   return good ? text.substr(at + 1, size) : std::string_view();
 }
 
-StateStore::StateStore(StateConfig config, Workers& workers)
-    : impl_(std::make_unique<Impl>(std::move(config), workers)) {}
+StateStore::StateStore(StateConfig config, Workers& workers, const Tell& tell)
+    : impl_(std::make_unique<Impl>(std::move(config), workers, tell)) {}
 
 StateStore::~StateStore() { impl_->write_all(); }
 
@@ -497,6 +505,15 @@ void StateStore::look(const StateKey& key, std::function<void(State::Ptr)> then)
 void StateStore::end(const StateKey& key, const std::optional<Values>& next, std::chrono::microseconds idle,
                      const std::shared_ptr<const Growing>& growing) {
   impl_->end(key.text(), next, idle, growing);
+}
+
+void StateStore::set_limits(std::uint64_t memory_bytes, std::uint64_t most_sequences) {
+  {
+    const std::scoped_lock lock(impl_->mutex);
+    impl_->config.memory_bytes = memory_bytes;
+    impl_->config.most_sequences = most_sequences;
+  }
+  impl_->make_room();
 }
 
 void StateStore::abandon(const StateKey& key) { impl_->abandon(key.text()); }

@@ -13,6 +13,7 @@
 #include "server/request.h"
 #include "server/server_config.h"
 #include "server/state.h"
+#include "server/tell.h"
 #include "server/workers.h"
 
 namespace frazil::server {
@@ -46,17 +47,17 @@ class StateStore {
  public:
   using Values = std::vector<NamedArray>;
 
-  /// Throws api::Error (bad_input) for a folder that cannot be used, for a Redis that does not answer, and for both at
-  /// once.
-  StateStore(StateConfig config, Workers& workers);
+  /// `tell` is told of outages of Redis. Throws api::Error (bad_input) for a folder that cannot be used, for a Redis
+  /// that does not let this server in, and for both at once.
+  StateStore(StateConfig config, Workers& workers, const Tell& tell = [](const Notice&) {});
   /// All turns have ended.
   ~StateStore();
   StateStore(const StateStore&) = delete;
   StateStore& operator=(const StateStore&) = delete;
 
-  /// Calls `turn` with the sequence's state, or nothing where it is not known, once the turns before have ended: at
-  /// once or later on a worker. Each call of `turn` needs one end() or abandon(); it must not throw. Where begin()
-  /// throws, `turn` is not called.
+  /// Calls `turn` with the sequence's state, or nothing where it is not known, or State::lost() where Redis has lost it
+  /// by a restart, once the turns before have ended: at once or later on a worker. Each call of `turn` needs one end()
+  /// or abandon(); it must not throw. Where begin() throws, `turn` is not called.
   ///
   /// May wait for the folder or for Redis. Throws Refusal (too_many), naming the limit, for a new sequence when there
   /// are as many as may be; Refusal (unavailable) when what keeps the state cannot be read; Refusal (bad_request) for a
@@ -72,6 +73,9 @@ class StateStore {
            const std::shared_ptr<const Growing>& growing = nullptr);
   /// Ends a turn that has failed: the old state stays, as long as it would have without the turn.
   void abandon(const StateKey& key);
+
+  /// From now on these hold instead of the configuration's.
+  void set_limits(std::uint64_t memory_bytes, std::uint64_t most_sequences);
 
   struct Counts {
     std::uint64_t sequences = 0;    ///< known here: in memory or in the folder

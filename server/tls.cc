@@ -47,14 +47,14 @@ void read_file(const char* option, const std::string& file, const char* expected
 
 // NOLINTBEGIN(bugprone-unused-return-value): it is in `error`, too
 
-void ask_for_certificates(ssl::context& context, const std::string& file) {
+void ask_for_certificates(ssl::context& context, const std::string& file, bool demand) {
   read_file("--tls-client-ca", file, "certificates in PEM",
             [&](const std::string& from, error_code& error) { context.load_verify_file(from, error); });
-  context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
+  context.set_verify_mode(demand ? ssl::verify_peer | ssl::verify_fail_if_no_peer_cert : ssl::verify_peer);
   SSL_CTX_set_client_CA_list(context.native_handle(), SSL_load_client_CA_file(file.c_str()));
 }
 
-ssl::context context_of(const TlsOptions& options, const std::string_view& protocol) {
+ssl::context make_context(const TlsOptions& options, const std::string_view& protocol, bool demand_certificate) {
   ssl::context context(ssl::context::tls_server);
   SSL_CTX* const native = context.native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
@@ -70,7 +70,7 @@ ssl::context context_of(const TlsOptions& options, const std::string_view& proto
             [&](const std::string& file, error_code& error) {
               context.use_private_key_file(file, ssl::context::pem, error);
             });
-  if (!options.client_ca.empty()) ask_for_certificates(context, options.client_ca);
+  if (!options.client_ca.empty()) ask_for_certificates(context, options.client_ca, demand_certificate);
   return context;
 }
 
@@ -147,13 +147,25 @@ class Handshake : public Connection, public std::enable_shared_from_this<Handsha
 
 Tls::Tls(TlsOptions options) : options_(std::move(options)), contexts_(read()) {}
 
-Tls::Contexts Tls::read() const { return {context_of(options_, kHttp), context_of(options_, kGrpc)}; }
+Tls::Contexts Tls::read() const {
+  return {.http = make_context(options_, kHttp, true),
+          .grpc = make_context(options_, kGrpc, true),
+          .probes = make_context(options_, kHttp, false)};
+}
+
+ssl::context& Tls::context_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::grpc: return contexts_.grpc;
+    case Protocol::probes: return contexts_.probes;
+    case Protocol::http: break;
+  }
+  return contexts_.http;
+}
 
 void Tls::reload() { contexts_ = read(); }
 
 void Tls::accept(Socket socket, Transport& transport, Protocol protocol, std::function<void(Wire)> serve) {
-  ssl::context& context = protocol == Protocol::http ? contexts_.http : contexts_.grpc;
-  std::make_shared<Handshake>(std::move(socket), context, transport, std::move(serve))->begin();
+  std::make_shared<Handshake>(std::move(socket), context_of(protocol), transport, std::move(serve))->begin();
 }
 
 }  // namespace frazil::server

@@ -16,8 +16,8 @@ struct Transport;
 /// TLS 1.2 and 1.3 of a server. Used on the thread that runs the context.
 class Tls {
  public:
-  /// What a client that names protocols must name.
-  enum class Protocol : std::uint8_t { http, grpc };
+  /// Of a port. Clients that name protocols must name http/1.1, or h2 for grpc. Those of `probes` need no certificate.
+  enum class Protocol : std::uint8_t { http, grpc, probes };
 
   /// Reads the files. Throws api::Error (Code::bad_input) for one that cannot be used.
   explicit Tls(TlsOptions options);
@@ -29,9 +29,10 @@ class Tls {
 
  private:
   struct Contexts {
-    boost::asio::ssl::context http, grpc;
+    boost::asio::ssl::context http, grpc, probes;
   };
   Contexts read() const;
+  boost::asio::ssl::context& context_of(Protocol protocol);
 
   const TlsOptions options_;
   Contexts contexts_;

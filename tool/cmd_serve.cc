@@ -1,13 +1,16 @@
 #include <algorithm>
 #include <memory>
-#include <thread>
 
 #include <frazil/error.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include "base/cores.h"
 #include "base/knobs.h"
+#include "base/limits.h"
 #include "exec/backend.h"
 #include "server/config_yaml.h"
+#include "server/log.h"
 #include "server/server.h"
 #include "tool/commands.h"
 #include "tool/common.h"
@@ -20,8 +23,11 @@ struct ServeOptions {
   server::ServiceOptions service;
   server::ServerOptions server;
   std::string config;
-  std::optional<std::uint64_t> memory_limit;
+  std::uint64_t memory_limit = usual_memory_limit() / 8 * 5;  // about half of what there is
 };
+
+/// A quarter of what may be used at most, and no more than a GiB.
+std::uint64_t usual_buffers() { return std::min(server::ServerOptions().most_buffered, usual_memory_limit() / 4); }
 
 /// Throws api::Error where a tenant is known by a certificate that no client is asked for.
 void check_certificates(const std::vector<server::Tenant>& tenants, const server::TlsOptions& tls) {
@@ -34,7 +40,7 @@ void check_certificates(const std::vector<server::Tenant>& tenants, const server
 }
 
 /// A connection is an open file.
-void allow_files(std::size_t connections) {
+void allow_files(std::size_t connections, const server::Tell& tell) {
   constexpr rlim_t kOthers = 64;
   rlimit limit = {};
   const rlim_t wanted = connections + kOthers;
@@ -42,8 +48,9 @@ void allow_files(std::size_t connections) {
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur < wanted) {
-    fmt::print(stderr, "warning: --max-connections {}: this process may have only {} open files (ulimit -Hn)\n",
-               connections, limit.rlim_cur);
+    server::warn(tell, "server",
+                 fmt::format("--max-connections {}: this process may have only {} open files (ulimit -Hn)", connections,
+                             limit.rlim_cur));
   }
 }
 
@@ -52,7 +59,7 @@ void warn_of_tier(const server::ServiceOptions& service) {
   const std::string& tier = service.run.tier == "auto" ? knobs()->tier : service.run.tier;
   if (tier == "0" || tier == "ref" || !knobs()->jit) return;
   if (const Status there = exec::has_native_module(); !there) {
-    service.warn("fused kernels run without machine code: " + there.error().message);
+    server::warn(service.tell, "server", "fused kernels run without machine code: " + there.error().message);
   }
 }
 
@@ -61,11 +68,12 @@ Result<int> serve(const ServeOptions& options) try {
   of_service.config_file = options.config;
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
   check_certificates(of_service.config.tenants, options.server.tls);
-  if (options.memory_limit) of_service.run.memory_limit = *options.memory_limit / of_service.workers;
-  of_service.warn = [](const std::string& warning) { fmt::print(stderr, "warning: {}\n", warning); };
-  const auto tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
-  of_service.tell = tell;
-  allow_files(options.server.most_connections);
+  of_service.run.memory_limit = std::max<std::uint64_t>(options.memory_limit / of_service.workers, 1);
+  server::Log log(STDERR_FILENO);
+  of_service.tell = [&log](const server::Notice& notice) { log.write(notice); };
+  of_service.lost_notices = [&log] { return log.dropped(); };
+  const server::Tell tell = of_service.tell;
+  allow_files(options.server.most_connections, tell);
   warn_of_tier(of_service);
   server::Service service(std::move(of_service));
   server::ServerOptions of_server = options.server;
@@ -74,9 +82,10 @@ Result<int> serve(const ServeOptions& options) try {
     const auto also = [](const char* name, const std::string& path) {
       return path.empty() ? "" : fmt::format(" {}={}", name, path);
     };
-    fmt::print(stderr, "listening http={0}:{1} grpc={0}:{2} metrics={0}:{3}{4}{5}\n", options.server.host, ports.http,
-               ports.grpc, ports.metrics, also("http-socket", options.server.http_socket),
-               also("grpc-socket", options.server.grpc_socket));
+    // Programs read this line, so that it has no time and no level.
+    log.write_line(fmt::format("listening http={0}:{1} grpc={0}:{2} metrics={0}:{3}{4}{5}", options.server.host,
+                               ports.http, ports.grpc, ports.metrics, also("http-socket", options.server.http_socket),
+                               also("grpc-socket", options.server.grpc_socket)));
   });
   return kDone;
 } catch (const api::Error& error) {
@@ -95,7 +104,7 @@ void add_addresses(CLI::App& command, server::ServerOptions& to) {
       ->capture_default_str();
   port("--http-port", to.http_port, "Of requests; 0: a free one");
   port("--grpc-port", to.grpc_port, "Of requests over gRPC; 0: a free one");
-  port("--metrics-port", to.metrics_port, "Of metrics; 0: a free one");
+  port("--metrics-port", to.metrics_port, "Of metrics and health; 0: a free one");
   file("--http-socket", to.http_socket, "A Unix socket for requests, beside the port", "PATH");
   file("--grpc-socket", to.grpc_socket, "A Unix socket for requests over gRPC", "PATH");
   const auto certificate =
@@ -103,7 +112,9 @@ void add_addresses(CLI::App& command, server::ServerOptions& to) {
   const auto key = file("--tls-key", to.tls.key, "PEM, the certificate's");
   certificate->needs(key);
   key->needs(certificate);
-  file("--tls-client-ca", to.tls.client_ca, "PEM: clients need a certificate of one of these")->needs(certificate);
+  file("--tls-client-ca", to.tls.client_ca,
+       "PEM: clients need a certificate of one of these, but for metrics and health at --metrics-port")
+      ->needs(certificate);
 }
 
 void add_limits(CLI::App& command, server::ServerOptions& to) {
@@ -147,7 +158,8 @@ void add_network(CLI::App& command, server::NetworkConfig& to) {
 void add_serve(CLI::App& app, Action& action) {
   auto options = std::make_shared<ServeOptions>();
   server::ServiceOptions& service = options->service;
-  service.workers = std::max(1U, std::thread::hardware_concurrency());
+  service.workers = usable_cores();
+  options->server.most_buffered = usual_buffers();
   service.version = FRAZIL_VERSION;
   service.run.threads = 1;
   CLI::App* command = app.add_subcommand("serve", "Serve the models of a folder over HTTP and gRPC");
@@ -170,10 +182,13 @@ void add_serve(CLI::App& app, Action& action) {
           "--memory-limit", options->memory_limit,
           "Of the intermediate values of all runs together; a request that would need more than its share is refused")
       ->type_name("BYTES")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U));
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U))
+      ->capture_default_str();
   command
-      ->add_option("--config", options->config,
-                   "YAML: models, tenants, network, state, paths; docs/serving.md has the keys")
+      ->add_option("--copies", service.copies,
+                   "A folder for private copies of the models' files, which have no names there; unset: TMPDIR or /tmp")
+      ->type_name("DIR");
+  command->add_option("--config", options->config, "YAML: models, tenants, network, state, paths; docs/serving.md has the keys")
       ->type_name("FILE");
   command->add_option("--tier", service.run.tier, "As of run")->capture_default_str();
   command->footer(

@@ -4,6 +4,8 @@
 #include <new>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "exec/backend.h"
 #include "exec/compile_thread.h"
@@ -64,12 +66,12 @@ int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view fi
   if (app.get_subcommands().empty()) {
     const std::string_view kind = first.starts_with('-') ? "option" : "command";
     const std::string what = first.empty() ? "no command given" : fmt::format("there is no {} '{}'", kind, first);
-    fmt::print(stderr, "frazil: {}; see frazil --help\n", one_line(what));
+    print_error(fmt::format("frazil: {}; see frazil --help\n", one_line(what)));
     return kBadInput;
   }
   std::string command;
   for (const CLI::App* chosen : app.get_subcommands()) command = " " + chosen->get_name();
-  fmt::print(stderr, "frazil: {}; see frazil{} --help\n", one_line(error.what()), command);
+  print_error(fmt::format("frazil: {}; see frazil{} --help\n", one_line(error.what()), command));
   return kBadInput;
 }
 
@@ -98,6 +100,13 @@ int run_command(int argc, char** argv) {
 
 namespace {
 
+/// Opens the standard files that are closed, so that no other file takes their numbers. Using them stays an error.
+void open_standard_files() {
+  for (int file = 0; file <= STDERR_FILENO; ++file) {
+    if (::fcntl(file, F_GETFD) == -1) (void)::open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 /// Code that is still being made would be thrown away.
 int leave(int code) {
   if (frazil::exec::CompileThread::instance().busy()) std::_Exit(code);
@@ -108,6 +117,7 @@ int leave(int code) {
 
 int main(int argc, char** argv) {
   using frazil::Code;
+  open_standard_files();
   frazil::tool::install_crash_guard();
   try {
     return leave(frazil::tool::run_command(argc, argv));

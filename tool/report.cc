@@ -64,6 +64,10 @@ void write_out(std::string_view text) {
 
 }  // namespace
 
+void print_error(const std::string& text) {
+  if (std::fputs(text.c_str(), stderr) >= 0) std::fflush(stderr);
+}
+
 int exit_code(Code code) {
   switch (code) {
     case Code::bad_model:
@@ -79,7 +83,7 @@ int exit_code(Code code) {
 
 int report(const Fault& fault) {
   const std::string line = fault.code == Code::internal ? "frazil: internal error: " : "frazil: ";
-  fmt::print(stderr, "{}{}\n", line, one_line(fault.message));
+  print_error(line + one_line(fault.message) + '\n');
   return exit_code(fault.code);
 }
 
@@ -165,14 +169,12 @@ void Progress::show(std::string_view text) {
   if (shown_ && time - last_ < 0.1) return;
   last_ = time;
   shown_ = true;
-  fmt::print(stderr, "\r\x1b[K{}", one_line(text));
-  std::fflush(stderr);
+  print_error("\r\x1b[K" + one_line(text));
 }
 
 void Progress::clear() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  print_error("\r\x1b[K");
   shown_ = false;
 }
 

@@ -16,6 +16,8 @@ using Json = nlohmann::ordered_json;
 enum Exit : int { kDone = 0, kFailed = 1, kBadInput = 2, kStopped = 3 };
 int exit_code(Code code);
 
+/// Writes text to stderr; what cannot be written is dropped.
+void print_error(const std::string& text);
 /// Writes the fault as one line to stderr and returns its exit code.
 int report(const Fault& fault);
 /// The text with control characters, including line breaks, replaced by spaces, and bytes that are not UTF-8 as \xHH.

@@ -37,7 +37,9 @@ class Canaries : public testing::Test {
     server::ServiceOptions options = options_of(folder_);
     options.config_file = files_.path() + "frazil.yaml";
     options.config = server::read_server_config(options.config_file);
-    options.warn = [this](const std::string& line) { warnings_.push_back(line); };
+    options.tell = [this](const server::Notice& notice) {
+      if (notice.level == server::Notice::Level::warning) warnings_.push_back(notice.subject + ": " + notice.text);
+    };
     service_.emplace(options);
   }
   server::Reply send(std::string_view method, std::string_view path, std::string_view body = "") {
@@ -112,8 +114,8 @@ TEST_F(Canaries, AtTheStartAVersionThatFailsIsNotReadyAndOthersAreServed) {
   EXPECT_THAT(index(R"({"ready":true})"), Not(HasSubstr("UNAVAILABLE")));
   EXPECT_THAT(server::proto::write_repository_index(*service_->repository(), false, {}), HasSubstr("UNAVAILABLE"));
   EXPECT_THAT(server::proto::write_repository_index(*service_->repository(), true, {}), Not(HasSubstr("UNAVAILABLE")));
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("model 'm' version 2 is not ready: canary 'case'"),
-                                     HasSubstr("model 'p' version 1 is not ready: ")));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("model 'm': version 2 is not ready: canary 'case'"),
+                                     HasSubstr("model 'p': version 1 is not ready: ")));
   EXPECT_THAT(service_->metrics().body, HasSubstr(R"(frazil_not_ready{model="m",version="2"} 1)"));
   EXPECT_THAT(load("m"), HasSubstr("model 'm' version 2: canary 'case'")) << "nothing is better yet";
   EXPECT_THAT(load("p"), HasSubstr("model 'm' version 2 is not ready"));

@@ -2,9 +2,14 @@
 #include <csignal>
 #include <thread>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
+#include "base/control_group.h"
 #include "server/folder.h"
+#include "server/http_test_client.h"
 
 namespace frazil::test {
 namespace {
@@ -43,6 +48,125 @@ TEST_F(Serve, RefusesWhatItCannotServe) {
   }
 }
 
+/// The command, with a file of the test's as stderr, while it serves at a Unix socket.
+class Serving {
+ public:
+  /// `err`: -1: none.
+  Serving(const Folder& folder, int err) {
+    const std::string tool = tool_path(), models = folder.path(), socket = this->socket();
+    child_ = fork();
+    if (child_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      err < 0 ? ::close(STDERR_FILENO) : ::dup2(err, STDERR_FILENO);
+      for (int file = STDERR_FILENO + 1; file < 100; ++file) ::close(file);
+      execl(tool.c_str(), tool.c_str(), "serve", models.c_str(), "--http-port", "0", "--grpc-port", "0",
+            "--metrics-port", "0", "--http-socket", socket.c_str(), nullptr);
+      _exit(99);
+    }
+    while (!std::filesystem::exists(socket) && is_alive()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ~Serving() {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+
+  bool is_alive() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+  }
+  void signal(int number) const { ::kill(child_, number); }
+  /// The status of an answer; 0: there is none.
+  unsigned answer() const {
+    HttpClient client(socket());
+    client.post("/v2/models/double/infer", kOne);
+    return client.receive().status;
+  }
+  /// The exit status on SIGTERM; -1: a signal has ended it.
+  int end() const {
+    signal(SIGTERM);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT);
+    return info.si_code == CLD_EXITED ? info.si_status : -1;
+  }
+
+ private:
+  std::string socket() const { return folder_ / "http"; }
+
+  TempFolder folder_;
+  pid_t child_ = -1;
+};
+
+TEST_F(Serve, LogsThatNobodyTakesDoNotMatter) {
+  int stalled[2], gone[2];
+  ASSERT_EQ(::pipe(stalled), 0);
+  ASSERT_EQ(::pipe(gone), 0);
+  ::close(gone[0]);
+  ASSERT_GT(::fcntl(stalled[1], F_SETPIPE_SZ, 4096), 0);
+  const std::string filler(4096, 'x');
+  ASSERT_EQ(::write(stalled[1], filler.data(), filler.size()), 4096) << "not even one line more";
+  const int full = ::open("/dev/full", O_WRONLY);
+  const struct {
+    const char* of;
+    int err;
+  } cases[] = {{"not read", stalled[1]}, {"its reader is gone", gone[1]}, {"no space", full}, {"closed", -1}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.of);
+    const Serving server(folder_, c.err);
+    for (int i = 0; i < 20; ++i) {
+      server.signal(SIGHUP);  // each has a line: there is no configuration
+      EXPECT_EQ(server.answer(), 200U);
+    }
+    EXPECT_EQ(server.end(), 0);
+  }
+}
+
+/// A control group below this process' own that goes with the object.
+class ControlGroup {
+ public:
+  ControlGroup(const std::string& root, const std::string& parent)
+      : folder_(root + parent + "/frazil_test_" + std::to_string(getpid())) {
+    std::error_code ignored;
+    std::filesystem::create_directory(folder_, ignored);
+  }
+  ~ControlGroup() { ::rmdir(folder_.c_str()); }
+  ControlGroup(const ControlGroup&) = delete;
+  ControlGroup& operator=(const ControlGroup&) = delete;
+  /// Whether the file took the text.
+  bool set(const std::string& file, const std::string& text) const {
+    std::ofstream out(folder_ + "/" + file);
+    return static_cast<bool>(out << text << std::flush);
+  }
+  /// Shell commands that bring the shell into it.
+  std::string enter() const { return "echo $$ >" + folder_ + "/cgroup.procs && "; }
+
+ private:
+  const std::string folder_;
+};
+
+TEST_F(Serve, DefaultsAreTheLimitsOfItsControlGroup) {
+  std::string memory_group, cpu_group, one_group;
+  for_each_control_group([&](const std::string& controllers, const std::string& group) {
+    (controllers == "memory" ? memory_group : controllers == "cpu" ? cpu_group : one_group) = group;
+  });
+  const std::string root = "/sys/fs/cgroup";
+  const bool old = !memory_group.empty();
+  const ControlGroup memory(old ? root + "/memory" : root, old ? memory_group : one_group),
+      cpu(old ? root + "/cpu" : root, old ? cpu_group : one_group);
+  const bool set = old ? memory.set("memory.limit_in_bytes", "1073741824") && cpu.set("cpu.cfs_quota_us", "50000")
+                       : memory.set("memory.max", "1073741824") && cpu.set("cpu.max", "50000 100000");
+  if (!set) GTEST_SKIP() << "no control groups can be made here";
+  const TempFolder files;
+  const std::string help = files / "help";
+  const std::string command = memory.enter() + cpu.enter() + tool_path().string() + " serve --help >" + help;
+  ASSERT_EQ(std::system(("sh -c '" + command + "'").c_str()), 0);
+  const std::string text = content_of(help);
+  EXPECT_THAT(text, testing::ContainsRegex("--workers N \\[1\\]"));
+  EXPECT_THAT(text, testing::ContainsRegex("--memory-limit BYTES \\[53687091[0-9]\\]")) << "half of it";
+  EXPECT_THAT(text, testing::ContainsRegex("--max-buffered-bytes BYTES \\[21474836[0-9]\\]")) << "a fifth of it";
+}
+
 TEST_F(Serve, EndsOnASignal) {
   const TempFolder logs;
   const std::string err = logs / "err", tool = tool_path(), folder = folder_.path();
@@ -61,6 +185,7 @@ TEST_F(Serve, EndsOnASignal) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_THAT(content_of(err), testing::ContainsRegex("Z info server: has ended\n$")) << "the log has its last line";
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ parameters [
 TEST(ConfigPbtxtTest, ReadsWhatItKnows) {
   const ReadConfig read = pbtxt(kConfig);
   EXPECT_EQ(read.name, "bert");
-  EXPECT_EQ(read.max_batch_size, 16U);
+  EXPECT_EQ(read.config.most_in_request, 16U);
   const server::Batching& batching = read.config.batching;
   EXPECT_EQ(batching.most, 16U);
   EXPECT_THAT(batching.preferred, ElementsAre(4, 8));
@@ -226,19 +226,19 @@ TEST(ConfigPbtxtTest, ReadsWhatItKnows) {
 
 TEST(ConfigPbtxtTest, TellsThePortsWithTheBatchAxis) {
   const ReadConfig read = pbtxt(kConfig);
-  ASSERT_EQ(read.inputs.size(), 2U);
-  EXPECT_EQ(read.inputs[0].name, "ids");
-  EXPECT_EQ(read.inputs[0].datatype, "INT64");
-  EXPECT_THAT(read.inputs[0].shape, ElementsAre(-1, -1));
-  EXPECT_EQ(read.inputs[1].datatype, "INT32");
-  EXPECT_THAT(read.inputs[1].shape, ElementsAre(-1, -1, 4));
-  ASSERT_EQ(read.outputs.size(), 2U);
-  EXPECT_EQ(read.outputs[1].datatype, "BYTES");
-  EXPECT_THAT(read.outputs[1].shape, ElementsAre(-1)) << "what the model gives, before its reshape";
+  ASSERT_EQ(read.config.inputs.size(), 2U);
+  EXPECT_EQ(read.config.inputs[0].name, "ids");
+  EXPECT_EQ(read.config.inputs[0].datatype, "INT64");
+  EXPECT_THAT(read.config.inputs[0].shape, ElementsAre(-1, -1));
+  EXPECT_EQ(read.config.inputs[1].datatype, "INT32");
+  EXPECT_THAT(read.config.inputs[1].shape, ElementsAre(-1, -1, 4));
+  ASSERT_EQ(read.config.outputs.size(), 2U);
+  EXPECT_EQ(read.config.outputs[1].datatype, "BYTES");
+  EXPECT_THAT(read.config.outputs[1].shape, ElementsAre(-1)) << "what the model gives, before its reshape";
   const ReadConfig plain = pbtxt("input { name: 'x' dims: [ 3, -1 ] } output { name: 'y' }");
-  EXPECT_THAT(plain.inputs[0].shape, ElementsAre(3, -1));
-  EXPECT_TRUE(plain.inputs[0].has_shape);
-  EXPECT_FALSE(plain.outputs[0].has_shape);
+  EXPECT_THAT(plain.config.inputs[0].shape, ElementsAre(3, -1));
+  EXPECT_TRUE(plain.config.inputs[0].has_shape);
+  EXPECT_FALSE(plain.config.outputs[0].has_shape);
 }
 
 TEST(ConfigPbtxtTest, WarnsOnceOfEachFieldThatItIgnores) {
@@ -465,6 +465,14 @@ TEST(ConfigYamlTest, LeavesTheRestAsItIs) {
     EXPECT_GT(config.state.page_bytes, 0U);
     EXPECT_EQ(config.paths.ring, 1000U);
   }
+  const server::RedisAccess access =
+      yaml("state: {redis: 'a:1', redis_user: u, redis_password: p, redis_tls: {ca: c, certificate: d, key: k}}")
+          .state.redis_access;
+  EXPECT_EQ(access,
+            (server::RedisAccess{
+                .user = "u", .password = "p", .tls = server::RedisTls{.ca = "c", .certificate = "d", .key = "k"}}));
+  EXPECT_EQ(yaml("state: {redis: 'a:1', redis_tls: {}}").state.redis_access.tls, server::RedisTls());
+  EXPECT_EQ(yaml("models: {m: {defaults: fixed}}").models.at("m").defaults, server::Defaults::fixed);
   const ServerConfig shared = yaml("models: {a: {batching: &b {max_batch_size: 4}}, b: {batching: *b}}");
   EXPECT_EQ(shared.models.at("b").batching.most, 4U);
 }
@@ -522,6 +530,12 @@ TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
       {"state: {redis: 'a:0'}", "expected HOST:PORT"},
       {"state: {redis: ':80'}", "expected HOST:PORT"},
       {"state: {redis: '::1:80'}", "expected HOST:PORT"},
+      {"state: {redis_password: secret}", "field 'state.redis_password': expected the key 'redis' beside it"},
+      {"state: {redis_tls: {}}", "field 'state.redis_tls': expected the key 'redis' beside it"},
+      {"state: {redis: 'a:1', redis_user: u}", "expected the key 'redis_password' beside it"},
+      {"state: {redis: 'a:1', redis_password: ''}", "expected a text that is not empty"},
+      {"state: {redis: 'a:1', redis_tls: {key: k}}", "expected both of the keys 'certificate' and 'key'"},
+      {"models: {m: {defaults: open}}", "field 'models.m.defaults': expected fixed or inputs, got 'open'"},
       {"paths: {sample: 2}", "expected a number from 0 to 1, got '2'"},
       {"paths: {inputs: yes}", "expected true or false, got 'yes'"},
       {"paths: {inputs: 'true'}", "expected true or false"},
@@ -628,7 +642,7 @@ TEST(ConfigFileTest, ReadsFilesUpToALimit) {
   const TempFolder folder;
   const std::string path = folder / "config";
   std::ofstream(path) << "max_batch_size: 3";
-  EXPECT_EQ(server::read_config_pbtxt(path).max_batch_size, 3U);
+  EXPECT_EQ(server::read_config_pbtxt(path).config.most_in_request, 3U);
   std::ofstream(path) << "models: {m: {warm_up: 1}}";
   EXPECT_EQ(server::read_server_config(path).models.at("m").warm_up, 1U);
   std::ofstream(path) << "max_batch_size: x";

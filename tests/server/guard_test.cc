@@ -50,7 +50,8 @@ TEST(Chance, ExplainsWhatIsNotTooMuch) {
 class Guards : public testing::Test {
  protected:
   void watch(const GuardRules& rules) {
-    guard_ = std::make_unique<Guard>(rules, "arm: ", [this](const std::string& line) { told_.push_back(line); });
+    guard_ = std::make_unique<Guard>(rules, "p",
+                                     "arm: ", [this](const server::Notice& notice) { told_.push_back(notice.text); });
   }
   /// So many requests in `seconds`, of which a share fails, of both sides; an arm gets a tenth of the traffic.
   struct Traffic {
@@ -184,7 +185,9 @@ class GuardedSplits : public testing::Test {
   }
   void serve() {
     server::ServiceOptions options = options_of(folder_);
-    options.warn = [this](const std::string& line) { told_.push_back(line); };
+    options.tell = [this](const server::Notice& notice) {
+      if (notice.level == server::Notice::Level::warning) told_.push_back(notice.subject + ": " + notice.text);
+    };
     service_.emplace(options);
   }
   std::string send(std::string_view method, std::string_view path, std::string_view body = "") {

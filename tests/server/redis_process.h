@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -31,10 +33,24 @@ inline int listen_at_any(unsigned short& port) {
   return fd;
 }
 
+inline std::string text_of(const server::RedisReply& reply) {
+  using enum server::RedisReply::Kind;
+  if (reply.kind == nil) return "nil";
+  if (reply.kind == integer) return std::to_string(reply.integer);
+  if (reply.kind == text) return '"' + reply.text + '"';
+  if (reply.kind == error) return '!' + reply.text;
+  std::string all = "[";
+  for (const server::RedisReply& item : reply.items) (all += text_of(item)) += ' ';
+  return all + ']';
+}
+
 /// A redis-server of the test's own, on a free port, which ends with the object. It keeps its data when it is killed.
 class RedisProcess {
  public:
-  RedisProcess() {
+  RedisProcess() : RedisProcess({}, {}) {}
+  /// With more options of its command. `access`: what it then needs to be entered with.
+  RedisProcess(std::vector<std::string> more, server::RedisAccess access)
+      : more_(std::move(more)), access_(std::move(access)) {
     ::close(listen_at_any(port_));
     start();
   }
@@ -47,14 +63,21 @@ class RedisProcess {
     if (child_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (!freopen("/dev/null", "w", stdout)) _exit(99);
-      execlp("redis-server", "redis-server", "--port", port.c_str(), "--bind", "127.0.0.1", "--dir", folder.c_str(),
-             "--save", "", "--appendonly", "yes", "--appendfsync", "always", nullptr);
+      std::vector<std::string> words{"redis-server", "--bind", "127.0.0.1",     "--dir", folder, "--save", "",
+                                     "--appendonly", "yes",    "--appendfsync", "always"};
+      if (access_.tls) words.insert(words.end(), {"--port", "0", "--tls-port", port});
+      if (!access_.tls) words.insert(words.end(), {"--port", port});
+      words.insert(words.end(), more_.begin(), more_.end());
+      std::vector<char*> arguments;
+      for (std::string& word : words) arguments.push_back(word.data());
+      arguments.push_back(nullptr);
+      execvp("redis-server", arguments.data());
       _exit(98);
     }
     for (int i = 0; i < 500; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       try {
-        if (server::Redis(address()).run({"PING"}).text == "PONG") return;
+        if (server::Redis(address(), {.access = access_}).run({"PING"}).text == "PONG") return;
       } catch (const server::RedisFault&) {  // NOLINT(bugprone-empty-catch): it is not there yet
       }
     }
@@ -69,6 +92,8 @@ class RedisProcess {
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
  private:
+  const std::vector<std::string> more_;
+  const server::RedisAccess access_;
   TempFolder folder_;
   unsigned short port_ = 0;
   pid_t child_ = -1;

@@ -33,8 +33,7 @@ class Reloads : public testing::Test {
     made.workers = 2;
     made.config_file = files_.path() + "frazil.yaml";
     made.config = server::read_server_config(made.config_file);
-    made.tell = [this](const std::string& line) { log(line); };
-    made.warn = made.tell;
+    made.tell = [this](const server::Notice& notice) { log(notice.text); };
     return made;
   }
   void serve(const std::string& config) { service_.emplace(options(config)); }
@@ -94,10 +93,29 @@ TEST_F(Reloads, ApplyWhatDiffersAndNothingElse) {
 TEST_F(Reloads, NameWhatHoldsUntilARestart) {
   const TempFolder states;
   serve("state: {memory: 1MiB}\n");
-  const auto came = reload("state: {memory: 2MiB, folder: '" + std::string(states / "s") + "'}\npaths: {ring: 5}\n");
-  EXPECT_THAT(came.changed, ElementsAre("paths"));
-  EXPECT_THAT(came.left, ElementsAre("state.memory", "state.folder"));
-  EXPECT_THAT(lines(), ElementsAre(HasSubstr("changed paths; left until a restart: state.memory, state.folder")));
+  const auto came = reload("state: {pages: false, folder: '" + std::string(states / "s") + "'}\npaths: {ring: 5}\n");
+  EXPECT_THAT(came.changed, ElementsAre("paths", "state.memory"));
+  EXPECT_THAT(came.left, ElementsAre("state.folder", "state.pages"));
+  EXPECT_THAT(lines(),
+              ElementsAre(HasSubstr("changed paths, state.memory; left until a restart: state.folder, state.pages")));
+}
+
+TEST_F(Reloads, LimitsOfStatesHoldAtOnce) {
+  folder_.add("acc", "graph g(%x: f32[1,2], %acc: f32[1,2]) { %y = Add(%x, %acc) return y = %y }");
+  const std::string models = "models: {acc: {state: {acc: y}}}\n";
+  serve(models + "state: {max_sequences: 1}\n");
+  const auto turn = [&](const char* id, bool start) {
+    return ask(*service_, {.model = "acc", .inputs = {{"x", row({1, 1})}}, .sequence = {.id = id, .start = start}})
+        .get();
+  };
+  EXPECT_TRUE(turn("a", true));
+  EXPECT_EQ(turn("b", true).error().status(), Http::too_many);
+  EXPECT_THAT(reload(models + "state: {max_sequences: 2}\n").changed, ElementsAre("state.max_sequences"));
+  EXPECT_TRUE(turn("b", true));
+  EXPECT_THAT(floats_of(turn("a", false)), ElementsAre(2, 2));
+  EXPECT_THAT(reload(models + "state: {memory: 1, max_sequences: 9}\n").changed,
+              ElementsAre("state.memory", "state.max_sequences"));
+  EXPECT_EQ(turn("c", true).error().status(), Http::too_many) << "there is no more memory";
 }
 
 TEST_F(Reloads, ABadFileChangesNothing) {

@@ -23,6 +23,7 @@
 #include "server/state_bytes.h"
 #include "server/state_folder.h"
 #include "server/state_redis.h"
+#include "server/state_steps.h"
 #include "server/state_store.h"
 
 namespace frazil::test {
@@ -43,21 +44,6 @@ using server::Workers;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Values = StateStore::Values;
-
-std::string message_of(const auto& function) try {
-  function();
-  return "nothing was thrown";
-} catch (const std::exception& error) {
-  return error.what();
-}
-
-/// The status of a refusal; none: nothing was thrown.
-std::optional<Http> refusal_of(const auto& function) try {
-  function();
-  return {};
-} catch (const Refusal& refusal) {
-  return refusal.status();
-}
 
 // ---- bytes ----
 
@@ -166,38 +152,6 @@ TEST(StateBytes, AreReadInBoundsWhateverTheySay) {
 
 // ---- turns ----
 
-Values state_of(float value, std::int64_t size = 2) {
-  Array array(api::Dtype::f32, {size});
-  for (float& element : array.mutable_values<float>()) element = value;
-  return {{"h", std::move(array)}};
-}
-
-constexpr float kNew = -1;
-
-float value_of(const State::Ptr& state) { return state ? state->value("h")->values<float>()[0] : kNew; }
-
-/// Waits for a turn.
-float begin(StateStore& store, const std::string& key) {
-  const auto got = std::make_shared<std::promise<float>>();
-  store.begin(key, [got](const State::Ptr& state) { got->set_value(value_of(state)); });
-  std::future<float> turn = got->get_future();
-  if (turn.wait_for(20s) != std::future_status::ready) throw std::runtime_error("the turn of " + key + " never comes");
-  return turn.get();
-}
-
-/// One turn that counts; returns what it found.
-float step(StateStore& store, const std::string& key, std::chrono::microseconds idle = 1h, std::int64_t size = 2) {
-  const float found = begin(store, key);
-  store.end(key, state_of(found + 1, size), idle);
-  return found;
-}
-
-float look(StateStore& store, const std::string& key) {
-  const float found = begin(store, key);
-  store.abandon(key);
-  return found;
-}
-
 class StateStoreTest : public testing::Test {
  protected:
   std::string folder() const { return folder_ / "states"; }
@@ -264,20 +218,6 @@ TEST_F(StateStoreTest, TurnsComeInOrder) {
   EXPECT_EQ(found[0], kNew);
   EXPECT_EQ(found[4], 3);
   EXPECT_EQ(found[5], 3) << "as turn 4 failed";
-}
-
-/// Every turn adds one, whatever happens beside it.
-void count_on(StateStore& store, int threads, int turns, int keys, std::int64_t size) {
-  std::vector<std::jthread> all;
-  for (int t = 0; t < threads; ++t) {
-    all.emplace_back([&, t] {
-      for (int i = 0; i < turns; ++i) step(store, "key" + std::to_string((i + t) % keys), 1h, size);
-    });
-  }
-  all.clear();
-  float sum = 0;
-  for (int k = 0; k < keys; ++k) sum += look(store, "key" + std::to_string(k)) + 1;
-  EXPECT_EQ(sum, threads * turns);
 }
 
 TEST_F(StateStoreTest, ThreadsLoseNoTurn) {
@@ -451,17 +391,6 @@ RedisReply reply_of(std::string_view bytes, std::size_t step, std::size_t most =
   return RedisReader(source, most, 8).read();
 }
 
-std::string text_of(const RedisReply& reply) {
-  using enum RedisReply::Kind;
-  if (reply.kind == nil) return "nil";
-  if (reply.kind == integer) return std::to_string(reply.integer);
-  if (reply.kind == text) return '"' + reply.text + '"';
-  if (reply.kind == error) return '!' + reply.text;
-  std::string all = "[";
-  for (const RedisReply& item : reply.items) (all += text_of(item)) += ' ';
-  return all + ']';
-}
-
 TEST(RedisReader, ReadsWhatRedisSends) {
   const std::pair<std::string, std::string> cases[] = {
       {"+OK\r\n", "\"OK\""},
@@ -613,135 +542,11 @@ TEST_F(StateStoreTest, GarbageFromRedisIsRefused) {
     EXPECT_EQ(refusal_of([&] { step(writes, "a"); }), Http::unavailable) << garbage;
 
     FakeRedis none({garbage});
+    const bool passes = std::string_view(garbage).empty() || std::string_view(garbage).starts_with("-LOADING");
     EXPECT_THAT(message_of([&] { StateStore({.redis = none.address()}, workers_); }),
-                HasSubstr("cannot keep states in Redis at " + none.address() + ": "));
+                HasSubstr(passes ? "" : "cannot keep states in Redis at " + none.address() + ": "));
+    if (passes) EXPECT_NO_THROW(StateStore({.redis = none.address()}, workers_)) << garbage;
   }
-}
-
-// ---- Redis ----
-
-class RedisTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!RedisProcess::installed()) GTEST_SKIP() << "redis-server is not installed";
-    redis_.emplace();
-  }
-  StateConfig config() const { return {.redis = redis_->address()}; }
-
-  std::optional<RedisProcess> redis_;
-  Workers workers_{3};
-};
-
-TEST_F(RedisTest, AnswersCommandsAndPipelines) {
-  Redis redis(redis_->address());
-  const std::string key("k\0\r\n", 4), value("\0\xff$1\r\n", 6), large(3'000'000, 'x');
-  EXPECT_EQ(redis.run({"HSET", key, "f", value, "g", ""}).integer, 2);
-  const Redis::Command commands[] = {
-      {"HMGET", key, "f", "none", "g"}, {"SET", "k", large}, {"INCR", key}, {"GET", "k"}};
-  const std::vector<RedisReply> replies = redis.run(commands);
-  ASSERT_EQ(replies.size(), 4U);
-  EXPECT_EQ(text_of(replies[0]), "[\"" + value + "\" nil \"\" ]");
-  EXPECT_THAT(text_of(replies[2]), HasSubstr("!WRONGTYPE"));
-  EXPECT_EQ(replies[3].text, large);
-  redis_->kill();
-  EXPECT_THROW(redis.run({"PING"}), RedisFault);
-  redis_->start();
-  EXPECT_EQ(redis.run({"HGET", key, "f"}).text, value);
-}
-
-TEST_F(RedisTest, AReplicaGoesOnWhereAnotherHasEnded) {
-  StateStore one(config(), workers_), other(config(), workers_);
-  EXPECT_EQ(step(one, "a"), kNew);
-  EXPECT_EQ(step(other, "a"), 0);
-  EXPECT_EQ(step(one, "a"), 1) << "its own copy is old";
-  EXPECT_EQ(step(one, "a"), 2);
-  EXPECT_EQ(step(other, "a"), 3);
-  EXPECT_EQ(one.counts().read_back, 1U);
-  EXPECT_EQ(one.counts().written_out, 3U);
-  begin(other, "a");
-  other.end("a", {}, 1h);
-  EXPECT_EQ(look(one, "a"), kNew);
-}
-
-TEST_F(RedisTest, ForgetsWhatIsNotUsed) {
-  StateStore one(config(), workers_), other(config(), workers_);
-  step(one, "a", 50ms);
-  EXPECT_EQ(look(other, "a"), 0);
-  std::this_thread::sleep_for(70ms);
-  EXPECT_EQ(look(other, "a"), kNew);
-  EXPECT_EQ(look(one, "a"), kNew);
-}
-
-TEST_F(RedisTest, MemoryIsACopy) {
-  StateConfig small = config();
-  small.memory_bytes = 20'000;
-  small.most_sequences = 10;
-  StateStore store(small, workers_);
-  for (int i = 0; i < 40; ++i) step(store, std::to_string(i), 1h, 1000);
-  EXPECT_LE(store.counts().bytes, 20'000U);
-  for (int i = 0; i < 40; ++i) EXPECT_EQ(step(store, std::to_string(i)), 0) << i;
-  EXPECT_EQ(store.counts().sequences, 10U);
-  count_on(store, 4, 50, 20, 2);
-}
-
-TEST_F(RedisTest, TheOldStateStaysWhereTheNewOneCannotBeWritten) {
-  StateStore store(config(), workers_);
-  step(store, "a");
-  EXPECT_EQ(begin(store, "a"), 0);
-  redis_->kill();
-  EXPECT_EQ(refusal_of([&] { store.end("a", state_of(1), 1h); }), Http::unavailable);
-  EXPECT_THAT(message_of([&] { begin(store, "a"); }),
-              HasSubstr("the sequence's state cannot be read: Redis cannot be"));
-  redis_->start();
-  EXPECT_EQ(step(store, "a"), 0);
-  EXPECT_EQ(step(store, "a"), 1);
-}
-
-TEST_F(RedisTest, TheOldStateStaysWhereTheNewOneComesLate) {
-  StateStore store(config(), workers_);
-  step(store, "a");
-  EXPECT_EQ(begin(store, "a"), 0);
-  redis_->stop();
-  EXPECT_EQ(refusal_of([&] { store.end("a", state_of(5), 1h); }), Http::unavailable);
-  redis_->go_on();
-  std::this_thread::sleep_for(700ms);
-  StateStore other(config(), workers_);
-  EXPECT_EQ(look(other, "a"), 5) << "Redis has got it after all";
-  EXPECT_EQ(step(store, "a"), 0) << "which its client does not know";
-  EXPECT_EQ(look(other, "a"), 1);
-}
-
-TEST_F(RedisTest, AllWhoWaitForAStateThatCannotBeReadAreTold) {
-  StateStore store(config(), workers_);
-  step(store, "a");
-  redis_->stop();
-  std::atomic<int> refused = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) {
-      threads.emplace_back([&] { refused += refusal_of([&] { begin(store, "a"); }) == Http::unavailable ? 1 : 0; });
-    }
-  }
-  EXPECT_EQ(refused, 4);
-  redis_->go_on();
-  std::this_thread::sleep_for(700ms);
-  EXPECT_EQ(step(store, "a"), 0);
-}
-
-TEST_F(RedisTest, WhatIsNoStateIsRefused) {
-  StateStore store(config(), workers_);
-  step(store, "a");
-  Redis redis(redis_->address());
-  std::string bytes = redis.run({"GET", "frazil:state:0:a"}).text;
-  EXPECT_GT(redis.run({"PTTL", "frazil:state:0:a"}).integer, 3'500'000);
-  bytes.back() = static_cast<char>(bytes.back() ^ 1);
-  bytes[25] = static_cast<char>(bytes[25] ^ 1);
-  redis.run({"SET", "frazil:state:0:a", bytes});
-  EXPECT_EQ(message_of([&] { begin(store, "a"); }),
-            "the sequence's state cannot be read: its bytes are damaged: their checksum differs");
-  redis.run({"DEL", "frazil:state:0:a"});
-  redis.run({"LPUSH", "frazil:state:0:a", "x"});
-  EXPECT_THAT(message_of([&] { begin(store, "a"); }), HasSubstr("Redis answers WRONGTYPE"));
 }
 
 }  // namespace

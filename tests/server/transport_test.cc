@@ -276,7 +276,24 @@ TEST_F(OverTls, ClientsNeedACertificateWhereTheirAuthorityIsGiven) {
   EXPECT_TRUE(lets_in(server.ports.http, client(authority_.issue("somebody"))));
   EXPECT_FALSE(lets_in(server.ports.http, client()));
   EXPECT_FALSE(lets_in(server.ports.http, client(other.issue("somebody"))));
-  EXPECT_FALSE(lets_in(server.ports.metrics, client()));
+  EXPECT_FALSE(lets_in(server.ports.metrics, client(other.issue("somebody"))));
+}
+
+TEST_F(OverTls, ProbesNeedNoCertificate) {
+  const RunningServer server(folder_, options_with_clients());
+  ssl::context tls = client();
+  TlsHttpClient probe(server.ports.metrics, tls);
+  const std::pair<const char*, unsigned> cases[] = {{"/v2/health/live", 200},
+                                                    {"/v2/health/ready", 200},
+                                                    {"/metrics", 200},
+                                                    {"/v2/models/double", 404},
+                                                    {"/v2/repository/index", 404}};
+  for (const auto& [path, status] : cases) {
+    probe.get(path);
+    EXPECT_EQ(probe.receive().status, status) << path;
+  }
+  probe.post("/v2/models/double/infer", kOne);
+  EXPECT_EQ(probe.receive().status, 404U);
 }
 
 TEST_F(OverTls, TenantsAreKnownByTheirCertificates) {
@@ -317,8 +334,8 @@ TEST_F(OverTls, UnixSocketsStayPlain) {
 TEST_F(OverTls, CertificatesAreReadAgainOnASignal) {
   std::promise<std::string> told;
   server::ServerOptions telling = options();
-  telling.tell = [&](const std::string& text) {
-    if (text.find("read again") == std::string::npos) told.set_value(text);
+  telling.tell = [&](const server::Notice& notice) {
+    if (notice.level == server::Notice::Level::warning) told.set_value(notice.text);
   };
   const RunningServer server(folder_, telling);
   const auto serial = [&] {

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/tell.h"
+
+namespace frazil::server {
+
+/// Counts answers with an error by protocol and status, and reports them: of each kind the first one, then at most one
+/// notice in kBetween, with the number of those since the notice before. Thread-safe.
+class Refusals {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kBetween{10};
+
+  explicit Refusals(Tell tell) : tell_(std::move(tell)) {}
+
+  /// `why`: the text for the client.
+  void note(std::string_view protocol, unsigned status, std::string_view why, Clock::time_point now = Clock::now());
+
+  using Kind = std::pair<std::string, unsigned>;  ///< protocol and status
+  std::map<Kind, std::uint64_t> counts() const;
+
+ private:
+  struct Count {
+    std::uint64_t all = 0, told = 0;
+    Clock::time_point last;
+  };
+
+  const Tell tell_;
+  mutable std::mutex mutex_;
+  std::map<Kind, Count, std::less<>> counts_;
+};
+
+}  // namespace frazil::server
