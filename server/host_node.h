@@ -66,7 +66,7 @@ struct HostScope {
   Workers& workers;
   Holdings& holdings;
   std::string pipeline;  ///< its name
-  Tell warn;             ///< takes the reasons of failures that callers are not told, a line each
+  Tell tell;             ///< takes the reasons of failures that callers are not told, a line each
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;
@@ -126,7 +126,7 @@ class HostNode : public Node {
  public:
   /// `kind` as paths have it; lives on.
   HostNode(std::string name, const char* kind, const HostScope& scope)
-      : Node(std::move(name)), kind_(kind), pipeline_(scope.pipeline), warn_(scope.warn) {}
+      : Node(std::move(name)), kind_(kind), pipeline_(scope.pipeline), tell_(scope.tell) {}
   NodeView view() const override { return {.kind = kind_}; }
   /// The mean so far.
   Clock::duration expected() const override {
@@ -151,7 +151,7 @@ class HostNode : public Node {
     flow.note(std::move(step));
   }
   Refusal named(const Refusal& refusal) const { return {refusal.status(), "node '" + name() + "': " + refusal.what()}; }
-  void log(const std::string& line) const { warn_("pipeline '" + pipeline_ + "', node '" + name() + "': " + line); }
+  void log(const std::string& line) const { warn(tell_, model_subject(pipeline_), "node '" + name() + "': " + line); }
   /// In a catch block: what callers are told of the exception. What they are not told is logged.
   Refusal told() const {
     try {
@@ -167,7 +167,7 @@ class HostNode : public Node {
  private:
   const char* kind_;
   const std::string pipeline_;
-  const Tell warn_;
+  const Tell tell_;
 };
 
 /// Lets workers end no earlier than what has left them and comes back to them: they wait for their timers.

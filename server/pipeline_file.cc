@@ -496,7 +496,7 @@ class PipelineReader {
                              .workers = workers_,
                              .holdings = *holdings_,
                              .pipeline = name_,
-                             .warn = warn_});
+                             .tell = tell_});
     if (!step.content.empty()) digests_.insert(sha256(step.content));
     return {std::move(step.node), std::move(step.results)};
   }

@@ -188,7 +188,9 @@ void add_serve(CLI::App& app, Action& action) {
       ->add_option("--copies", service.copies,
                    "A folder for private copies of the models' files, which have no names there; unset: TMPDIR or /tmp")
       ->type_name("DIR");
-  command->add_option("--config", options->config, "YAML: models, tenants, network, state, paths; docs/serving.md has the keys")
+  command
+      ->add_option("--config", options->config,
+                   "YAML: models, tenants, network, state, paths; docs/serving.md has the keys")
       ->type_name("FILE");
   command->add_option("--tier", service.run.tier, "As of run")->capture_default_str();
   command->footer(

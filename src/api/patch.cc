@@ -114,7 +114,7 @@ Model Patch::commit() {
   impl_->to();
   const auto patch = std::exchange(impl_->patch, nullptr);
   impl_->builder = nullptr;
-  const Model::Impl& from = Access::impl(*impl_->model);
+  const auto& from = Access::impl(*impl_->model);
   Model edited = Access::model(take(std::move(*patch).commit()), from.policy, from.bounds);
   Access::check_edit(*impl_->model, edited);
   return edited;

@@ -158,7 +158,7 @@ void choose(void* out, const void* const* in, std::size_t n) {
       __builtin_memcpy(r, chosen, n * sizeof(T));
     }
   } else {
-  FRAZIL_INDEPENDENT
+    FRAZIL_INDEPENDENT
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < n; ++i) {
       T x = (kMask & 2) != 0 ? a0 : T(a[i]), y = (kMask & 4) != 0 ? b0 : T(b[i]);

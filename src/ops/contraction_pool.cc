@@ -138,7 +138,8 @@ bool may_be_cut(CompositeCx& cx, const Shape& image, const PoolAttrs& a, std::si
   const bool padded = a.auto_pad == "NOTSET" && a.pads.size() == 2 * n;
   const std::int64_t pads = padded ? sym::sat_add(a.pads[i], a.pads[n + i]) : 0;
   const std::int64_t dilation = a.dilations.size() == n ? a.dilations[i] : 1;
-  const std::int64_t reach = sym::sat_mul(sym::sat_sub(a.kernel_shape[i], 1), dilation);  // from the first position to the last
+  const std::int64_t reach =
+      sym::sat_mul(sym::sat_sub(a.kernel_shape[i], 1), dilation);  // from the first position to the last
   return sym::sat_add(cx.builder().graph().scope().bounds(image[i + 2]).min, pads) <= reach;
 }
 

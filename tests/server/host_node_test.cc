@@ -101,9 +101,9 @@ class HostSteps : public testing::Test {
     folder_.write("p.yaml", "inputs: " + inputs + "\nsteps:\n  - {name: out, " + step + "}\noutputs: {y: out.y}\n");
     server::ServiceOptions options = options_of(folder_);
     options.workers = 2;
-    options.warn = [this](const std::string& line) {
+    options.tell = [this](const server::Notice& notice) {
       const std::scoped_lock lock(mutex_);
-      logged_ = line;
+      logged_ = notice.subject + ": " + notice.text;
     };
     service_.emplace(options);
   }
@@ -238,7 +238,7 @@ TEST_F(HostSteps, WhatAnotherServerSaysIsLoggedAndNotToldToCallers) {
     serve_http(other);
     EXPECT_THAT(refused(run()), testing::Not(HasSubstr("secret")));
     EXPECT_THAT(path_->steps().at(0).why, testing::Not(HasSubstr("secret")));
-    EXPECT_THAT(logged(), testing::AllOf(HasSubstr("pipeline 'p', node 'out': "), HasSubstr(said)));
+    EXPECT_THAT(logged(), testing::AllOf(HasSubstr("model 'p': node 'out': "), HasSubstr(said)));
   }
 }
 
@@ -461,7 +461,7 @@ TEST_F(PythonSteps, TellWhatIsWrongAndGoOn) {
                {9, failed, "the Python process sent what is no answer"}};
   for (const auto& [k, why, log] : cases) {
     EXPECT_THAT(refused(run_with(k)), testing::StartsWith(why));
-    if (!log.empty()) EXPECT_EQ(logged(), "pipeline 'p', node 'out': " + log);
+    if (!log.empty()) EXPECT_EQ(logged(), "model 'p': node 'out': " + log);
     EXPECT_THAT(floats_of(run_with(10)), testing::SizeIs(2)) << "after " << why;
   }
 }
