@@ -144,12 +144,12 @@ TEST(Parts, ArraysInFiles) {
     const TempFile file(name + ".npy");
     std::optional<Tensor> got;
     Injector injector("write_npy and read_npy of " + name,
-                      {.act = [&, &tensor = tensor]() -> Status {
+                      {.act = [&]() -> Status {
                          FRAZIL_CHECK(write_npy(file.path(), tensor));
                          FRAZIL_TRY(got, read_npy(file.path()));
                          return {};
                        },
-                       .after = [&, &tensor = tensor](bool done) -> std::string {
+                       .after = [&](bool done) -> std::string {
                          const bool right = !done || !difference(*got, tensor, kExact);
                          got.reset();
                          return right ? "" : "other elements";
@@ -172,12 +172,12 @@ TEST(Parts, Protos) {
         std::tuple{"map", ProtoKind::map, map}}) {
     Datum got;
     Injector injector(fmt::format("{} to proto and back", name),
-                      {.act = [&, kind = kind, &value = value]() -> Status {
+                      {.act = [&]() -> Status {
                          FRAZIL_TRY(const std::string bytes, datum_to_proto(kind, value, "a name longer than sixteen"));
                          FRAZIL_TRY(got, datum_from_proto(kind, std::as_bytes(std::span(bytes))));
                          return {};
                        },
-                       .after = [&, &value = value](bool done) -> std::string {
+                       .after = [&](bool done) -> std::string {
                          const bool right = !done || !difference(got, value, kExact);
                          got = {};
                          return right ? "" : "another value";

@@ -15,7 +15,8 @@ namespace frazil::test {
 /// One who signs certificates, and its files in PEM, which go with the object.
 class Authority {
  public:
-  explicit Authority(const std::string& name) : key_(EVP_EC_gen("P-256")), own_(new_certificate(name, key_.get())) {
+  explicit Authority(const std::string& name)
+      : key_(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")), own_(new_certificate(name, key_.get())) {
     add(own_.get(), NID_basic_constraints, "critical,CA:TRUE");
     sign(own_.get());
     save(certificate(), own_.get());
@@ -28,7 +29,7 @@ class Authority {
   /// `others`: the subject's alternative names, such as "DNS:localhost,IP:127.0.0.1". The same `name` has the same
   /// files.
   Files issue(const std::string& name, const std::string& others = "") const {
-    const Key key(EVP_EC_gen("P-256"));
+    const Key key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
     const Certificate made = new_certificate(name, key.get());
     if (!others.empty()) add(made.get(), NID_subject_alt_name, others);
     sign(made.get());

@@ -433,8 +433,7 @@ TEST(Fusion, MakesTheRowsOfAProductBlockByBlock) {
                           "%z = Neg(%y) %w = MatMul(%z, f32[1,1] [[3]]) return w = %w }"),
               ElementsAre(2, 0));
   const char* const alone[] = {
-      "graph wanted_elsewhere(%x: f32[N,2]) { %a = Neg(%x) %y = MatMul(%a, f32[2,1] [[1], [2]]) return a = %a, y = %y "
-      "}",
+      "graph elsewhere(%x: f32[N,2]) { %a = Neg(%x) %y = MatMul(%a, f32[2,1] [[1], [2]]) return a = %a, y = %y }",
       "graph no_constant(%x: f32[N,2], %w: f32[2,1]) { %a = Neg(%x) %y = MatMul(%a, %w) return y = %y }",
       "graph columns(%x: f32[1,N]) { %a = Neg(%x) %y = Gemm(%a, f32[1,2] [[1, 2]]) {transA = 1} return y = %y }",
       "graph short_rows(%x: f32[N,2]) { %a = Softmax(%x) %y = MatMul(%a, f32[2,1] [[1], [2]]) return y = %y }",
