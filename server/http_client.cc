@@ -19,6 +19,7 @@
 #include "server/datatype.h"
 #include "server/host_node.h"
 #include "server/infer_message.h"
+#include "server/json_tensor.h"
 #include "server/json_text.h"
 #include "server/yaml.h"
 
@@ -252,18 +253,15 @@ std::string inference_body(const std::vector<NamedArray>& inputs, std::span<cons
 }
 
 std::vector<NamedArray> inference_results(const std::string& body) {
-  simdjson::dom::parser parser;
-  simdjson::dom::object root;
-  simdjson::dom::element outputs;
-  if (parser.parse(body).get(root) != simdjson::SUCCESS || root["outputs"].get(outputs) != simdjson::SUCCESS) {
-    throw Refusal(Http::internal, "the other server's answer is no JSON object with \"outputs\"");
-  }
-  JsonText as_inputs;  // which have the same form
-  as_inputs.begin_object();
-  as_inputs.key("inputs");
-  as_inputs.json(simdjson::minify(outputs));
-  as_inputs.end_object();
   try {
+    const JsonObject answer(body);
+    const auto outputs = maybe(answer.root(), "outputs");
+    if (!outputs) refuse("expected a field \"outputs\"");
+    JsonText as_inputs;  // which have the same form
+    as_inputs.begin_object();
+    as_inputs.key("inputs");
+    as_inputs.json(simdjson::minify(*outputs));
+    as_inputs.end_object();
     const std::string body_of_inputs = as_inputs.take();
     return read_infer({.method = "POST", .path = "/", .body = body_of_inputs}).inputs;
   } catch (const Refusal& refusal) {

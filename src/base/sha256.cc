@@ -22,6 +22,8 @@ Sha256::Sha256() : context_(EVP_MD_CTX_new(), [](void* context) { EVP_MD_CTX_fre
   require(context_ != nullptr ? EVP_DigestInit_ex(context_of(context_.get()), EVP_sha256(), nullptr) : 0);
 }
 
+void prepare_sha256() { (void)sha256({}); }
+
 void Sha256::add(std::span<const std::byte> bytes) {
   require(EVP_DigestUpdate(context_of(context_.get()), bytes.data(), bytes.size()));
 }

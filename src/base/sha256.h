@@ -26,6 +26,9 @@ class Sha256 {
   std::unique_ptr<void, void (*)(void*)> context_;
 };
 
+/// Has libcrypto register its cleanup at exit, if it has not. Handlers that are registered afterwards run before that.
+void prepare_sha256();
+
 /// Returns the digest in lower-case hex, 64 digits.
 std::string sha256(std::span<const std::byte> bytes);
 std::string hex_of(const Sha256::Sum& sum);

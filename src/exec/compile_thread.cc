@@ -8,13 +8,16 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/sha256.h"
 
 namespace frazil::exec {
 
 namespace {
 
-/// Before anything dies that is there now. The code generator's own objects never do.
+/// Stops the thread before anything is destroyed that exists now, and before libcrypto's cleanup: the thread computes
+/// digests. The code generator's own objects are never destroyed.
 void stop_at_exit() {
+  prepare_sha256();
   (void)std::atexit([] { CompileThread::instance().stop(); });
 }
 

@@ -57,7 +57,7 @@ TEST(LoadLimits, AStopEndsTheLoadAndPlanning) {
   EXPECT_EQ(planning.second, "planning the model was cancelled");
   const auto loading = error_of([&] { Model::from_text(chain(500), {}, {.stop = stop.get_token()}); });
   EXPECT_EQ(loading.first, Code::cancelled);
-  EXPECT_EQ(loading.second, "loading the model was cancelled");
+  EXPECT_EQ(loading.second, "line 2, column 7: loading the model was cancelled");
 }
 
 TEST(LoadLimits, APatchedModelKeepsThem) {

@@ -43,7 +43,8 @@ class Cancelling : public Scheduler {
 class Configurations {
  public:
   struct Done {
-    std::uint64_t programs = 0, runs = 0, stopped = 0, together = 0, entered = 0, missed = 0, resumed = 0;
+    std::uint64_t programs = 0, runs = 0, stopped = 0, together = 0, entered = 0, missed = 0, resumed = 0,
+                  restarted = 0;
   };
 
   /// The first thing that is wrong with the program of this seed, and the program; nothing where all is as it should
@@ -135,7 +136,8 @@ class Configurations {
       if (executable.options().tier == exec::Tier::adaptive) exec::CompileThread::instance().wait_until_idle();
     }
     const exec::Counters& c = session->counters();
-    done_.together += c.together, done_.entered += c.entered, done_.missed += c.missed, done_.resumed += c.resumed;
+    done_.together += c.together, done_.entered += c.entered, done_.missed += c.missed, done_.resumed += c.resumed,
+        done_.restarted += c.restarted;
   }
 
   void act(Session& session, Executable& executable, Cancelling* cancelling, Action action) {

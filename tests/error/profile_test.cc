@@ -172,7 +172,7 @@ TEST_F(Profiler, TracesNest) {
 
 TEST_F(Profiler, TracesAreBounded) {
   const std::string file = folder_ / "trace.json";
-  const Ended ended = profile({"--trace", file, "--trace-events", "20", "--json"});
+  const Ended ended = profile({"--trace", file, "--trace-events", "20", "--tier", "0", "--json"});
   ASSERT_EQ(ended.exit, 0) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("were dropped"));
   EXPECT_EQ(json::parse(ended.out)["trace"]["events"], 20);

@@ -162,9 +162,9 @@ TEST_F(Serve, DefaultsAreTheLimitsOfItsControlGroup) {
   const std::string command = memory.enter() + cpu.enter() + tool_path().string() + " serve --help >" + help;
   ASSERT_EQ(std::system(("sh -c '" + command + "'").c_str()), 0);
   const std::string text = content_of(help);
-  EXPECT_THAT(text, testing::ContainsRegex("--workers N \\[1\\]"));
-  EXPECT_THAT(text, testing::ContainsRegex("--memory-limit BYTES \\[53687091[0-9]\\]")) << "half of it";
-  EXPECT_THAT(text, testing::ContainsRegex("--max-buffered-bytes BYTES \\[21474836[0-9]\\]")) << "a fifth of it";
+  EXPECT_THAT(text, testing::ContainsRegex("--workers N[^=\n]*=1\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("--memory-limit BYTES[^=\n]*=53687091[0-9]\n")) << "half of it";
+  EXPECT_THAT(text, testing::ContainsRegex("--max-buffered-bytes BYTES[^=\n]*=21474836[0-9]\n")) << "a fifth of it";
 }
 
 TEST_F(Serve, EndsOnASignal) {

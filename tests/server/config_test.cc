@@ -479,7 +479,7 @@ TEST(ConfigYamlTest, LeavesTheRestAsItIs) {
 
 TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
   const std::vector<Bad> cases = {
-      {"modles: {}", "f:1: field 'modles': this key is unknown; expected models, tenants, state, paths"},
+      {"modles: {}", "f:1: field 'modles': this key is unknown; expected models, tenants, network, state, paths"},
       {"[]", "f:1: expected a map, got a list"},
       {"models:\n  bert:\n    batching:\n      max_batch_size: 4\n      delay_us: soon",
        "f:5: field 'models.bert.batching.delay_us': expected a whole number from 0 to 31536000000000, got 'soon'"},

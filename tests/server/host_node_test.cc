@@ -174,8 +174,7 @@ TEST_F(HostSteps, AskARealServer) {
   serve("http: {url: 'http://127.0.0.1:" + std::to_string(ports.get_future().get().http) +
         "/v2/models/double/infer', inputs: {x: x}, outputs: {y: 'f32[N,2]'}}");
   EXPECT_THAT(floats_of(run({{"x", row({1.25, -0.0F})}})), ElementsAre(2.5, 0));
-  EXPECT_THAT(refused(run({{"x", row({1, std::nanf("")})}})),
-              testing::StartsWith("400 node 'out': the other server answers 400"));
+  EXPECT_THAT(floats_of(run({{"x", row({1, std::nanf("")})}})), ElementsAre(2, testing::NanSensitiveFloatEq(NAN)));
   service_.reset();
   std::raise(SIGTERM);
   thread.join();

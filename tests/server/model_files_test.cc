@@ -15,7 +15,8 @@ constexpr std::int64_t kRows = 64, kColumns = 256;  // several pages of a file
 api::Model model_of(float weight) {
   Array weights(api::Dtype::f32, {kRows, kColumns});
   std::ranges::fill(weights.mutable_values<float>(), weight);
-  return api::Model::from_text("graph g(%x: f32[64,256]) { %y = Add(%x, @w) return y = %y }", {{"w", weights}});
+  return api::Model::from_text("weight @w: f32[64,256] graph g(%x: f32[64,256]) { %y = Add(%x, @w) return y = %y }",
+                               {{"w", weights}});
 }
 
 /// Has other bytes in the same file, which stays as long as it is where `bytes` are fewer.

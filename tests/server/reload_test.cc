@@ -155,7 +155,7 @@ TEST_F(Reloads, AreForAdministratorsWhereThereAreTenants) {
   EXPECT_EQ(send("POST", "/v2/repository/config/load", "ka").status, Http::forbidden);
   EXPECT_EQ(send("GET", "/v2/repository/config/load", "ko").status, Http::method_not_allowed);
   EXPECT_EQ(send("POST", "/v2/repository/config/load", "ko").body,
-            R"({"changed":["tenants"],"left":["state.max_sequences"]})");
+            R"({"changed":["tenants","state.max_sequences"],"left":[]})");
   EXPECT_EQ(send("GET", "/v2", "ka").status, Http::unauthorized);
   service_.emplace(options_of(folder_));
   EXPECT_THAT(send("POST", "/v2/repository/config/load").body, HasSubstr("was started without --config"));
@@ -230,7 +230,7 @@ TEST_F(Reloads, HappenOnAHangup) {
   EXPECT_EQ(server.service.find("double", "")->most_in_batch(), 4U);
   write("models: {");
   std::raise(SIGHUP);
-  EXPECT_THAT(wait_for_line(2), HasSubstr("the configuration stays what it was: "));
+  EXPECT_THAT(wait_for_line(2), HasSubstr("it stays as it was: "));
   EXPECT_EQ(server.service.find("double", "")->most_in_batch(), 4U);
 }
 

@@ -76,7 +76,7 @@ TEST_F(SequenceTest, AnswersAreTheSameWithPagesAndWithout) {
 }
 
 TEST_F(SequenceTest, TheMetricsTellWhatIsShared) {
-  serve(kTalk, 64, {}, 6'000);
+  serve(kTalk, 64, {}, 7'500);
   for (const char* id : {"a", "b"}) {
     const std::string here = R"("sequence_id":")" + std::string(id) + '"';
     tell(here + R"(,"sequence_start":true)", 1);

@@ -351,7 +351,7 @@ TEST_F(StateStoreTest, AFolderThatCannotBeWrittenIsTold) {
   StateStore store({.memory_bytes = 1, .folder = folder()}, workers_);
   step(store, "a");
   // Where a file goes there is a folder, which also root cannot write.
-  const std::string name = "states/3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d";
+  const std::string name = "states/e02192fd813f38fd4ce376d30d7e2e888d6fdf56f25505e3152304418b90871e";
   std::filesystem::create_directory(folder_ / (name + ".new"));
   step(store, "b");
   EXPECT_EQ(store.counts().written_out, 1U);
