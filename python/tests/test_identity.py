@@ -101,7 +101,7 @@ def test_functions_tell_their_arguments_by_their_bits():
 def test_operators_tell_attributes_by_their_bits():
     x = fnp.array(np.array([-4.0], np.float32))
     for alpha, wanted in [(0.0, -math.inf), (-0.0, math.inf), (0.0, -math.inf)]:
-        y = 1 / frazil.ops.LeakyRelu(x, alpha=alpha)
+        y = 1 / frazil.lazy.ops.LeakyRelu(x, alpha=alpha)
         assert y.numpy().tolist() == [wanted]
 
 
