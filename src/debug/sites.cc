@@ -13,7 +13,7 @@ constexpr std::uint64_t kCall = std::uint64_t{1} << 32;  ///< marks a call in a 
 /// The inlined calls around nodes.
 class Calls {
  public:
-  explicit Calls(const Graph& graph) : graph_(graph) {
+  explicit Calls(const Graph& graph) {
     if (graph.info == nullptr) return;
     const auto& calls = graph.info->calls;
     for (const auto& call : calls) last_ = std::max(last_, call.last);
@@ -34,7 +34,6 @@ class Calls {
   }
 
  private:
-  const Graph& graph_;
   std::uint32_t last_ = 0;
   std::vector<std::uint32_t> innermost_;  // by stable id
   std::vector<std::uint32_t> outer_;      // by call
