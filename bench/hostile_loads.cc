@@ -1,5 +1,6 @@
-// Measures the time and memory that loading and planning take for small files that stand for much work: hostile_loads prints a row per family and size.
-// hostile_loads MODEL... prints what the verification of plans adds to loads of these files.
+// Measures the time and memory that loading and planning take for small files that stand for much work: hostile_loads
+// prints a row per family and size. hostile_loads MODEL... prints what the verification of plans adds to loads of these
+// files.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
