@@ -134,7 +134,7 @@ def checkout():
         subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
         subprocess.run(["git", "worktree", "add", "--detach", str(TREE), head], cwd=ROOT, check=True)
     subprocess.run(["git", "checkout", "-q", "--detach", "--force", head], cwd=TREE, check=True)
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DFRAZIL_BENCH=OFF", "-DFRAZIL_EXAMPLES=OFF", "-DFRAZIL_PYTHON=OFF"]
+    options = ["-DCMAKE_UNITY_BUILD=OFF", "-DFRAZIL_BENCH=OFF", "-DFRAZIL_EXAMPLES=OFF", "-DFRAZIL_PYTHON=OFF"]
     subprocess.run(["cmake", "--preset", "release", "-B", str(BUILD), *options], cwd=TREE, check=True)
     return head
 

@@ -236,7 +236,7 @@ Results call_model(const CallAttrs& attrs, std::span<const Array> operands) {
   return results;
 }
 
-Status run(OpaqueCall& call) {
+Status run_call(OpaqueCall& call) {
   const auto& attrs = call.attrs<CallAttrs>();
   const Depth depth;
   if (Depth::exceeded()) return fail(frazil::Code::limit, "models call each other more than 32 deep");
@@ -263,7 +263,7 @@ const OpDef& definition() {
                          .attrs = attr_table<CallAttrs>(),
                          .inputs = kIn,
                          .outputs = kOut,
-                         .form = Opaque{types, run, "another model computes it"},
+                         .form = Opaque{types, run_call, "another model computes it"},
                          .stateful = true};
   return def;
 }

@@ -192,7 +192,7 @@ class TypeCall {
   std::vector<std::pair<std::string, Dim>> dims_;  ///< of the operands
 };
 
-Status infer(InferCx& cx) {
+Status infer_host(InferCx& cx) {
   const auto& def = static_cast<const HostDef&>(*cx.node().op);
   cx.attrs<HostAttrs>().def.store(&def);
   return TypeCall(cx, def).run();
@@ -200,7 +200,7 @@ Status infer(InferCx& cx) {
 
 // ---- runs ----
 
-Status run(OpaqueCall& call) {
+Status run_host(OpaqueCall& call) {
   const HostDef& def = *call.attrs<HostAttrs>().def.load();
   FRAZIL_TRY(const std::vector<Array> results, called([&] {
                std::vector<Array> operands;
@@ -271,7 +271,7 @@ HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
            }};
   inputs = std::span(ports).first(in);
   outputs = std::span(ports).subspan(in);
-  form = Opaque{infer, run, "a program defines it"};
+  form = Opaque{infer_host, run_host, "a program defines it"};
   stateful = !host.pure;
 }
 

@@ -10,7 +10,7 @@
 namespace frazil {
 namespace {
 
-constexpr std::size_t kBlock = 64;
+constexpr std::size_t kBlockBytes = 64;
 
 struct State {
   std::uint32_t a = 0x67452301, b = 0xefcdab89, c = 0x98badcfe, d = 0x10325476, e = 0xc3d2e1f0;
@@ -59,22 +59,22 @@ void add_block(State& state, const std::byte* block) {
 
 /// Appends the padding: the bytes after the last whole block, a one bit, zeros, and the length in bits.
 void add_end(State& state, std::span<const std::byte> rest, std::uint64_t size) {
-  std::array<std::byte, 2 * kBlock> end{};
+  std::array<std::byte, 2 * kBlockBytes> end{};
   if (!rest.empty()) std::memcpy(end.data(), rest.data(), rest.size());
   end[rest.size()] = std::byte{0x80};
-  const std::size_t blocks = rest.size() + 9 > kBlock ? 2 : 1;
+  const std::size_t blocks = rest.size() + 9 > kBlockBytes ? 2 : 1;
   for (std::size_t i = 0; i < 8; ++i) {
-    end[blocks * kBlock - 1 - i] = static_cast<std::byte>(size * 8 >> (8 * i));
+    end[blocks * kBlockBytes - 1 - i] = static_cast<std::byte>(size * 8 >> (8 * i));
   }
-  for (std::size_t i = 0; i < blocks; ++i) add_block(state, end.data() + i * kBlock);
+  for (std::size_t i = 0; i < blocks; ++i) add_block(state, end.data() + i * kBlockBytes);
 }
 
 }  // namespace
 
 std::string sha1(std::span<const std::byte> bytes) {
   State state;
-  const std::size_t whole = bytes.size() / kBlock * kBlock;
-  for (std::size_t at = 0; at < whole; at += kBlock) add_block(state, bytes.data() + at);
+  const std::size_t whole = bytes.size() / kBlockBytes * kBlockBytes;
+  for (std::size_t at = 0; at < whole; at += kBlockBytes) add_block(state, bytes.data() + at);
   add_end(state, bytes.subspan(whole), bytes.size());
   return fmt::format("{:08x}{:08x}{:08x}{:08x}{:08x}", state.a, state.b, state.c, state.d, state.e);
 }

@@ -52,6 +52,12 @@ void append_utf8(std::string& out, char32_t code) {
   for (std::size_t i = more; i-- > 0;) out += static_cast<char>(0x80u | (code >> (6 * i) & 0x3fu));
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\n\r\f\v";
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  return text.substr(0, text.find_last_not_of(blanks) + 1);
+}
+
 bool is_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     if (!next_code_point(text, at)) return false;

@@ -90,9 +90,9 @@ struct ProductScratch {
   std::int64_t all() const { return weights + patch + result + product; }
 };
 
-class ProductRun {
+class ContractionRun {
  public:
-  ProductRun(const Call& call, const ConcreteSpace& space, const SpaceProduct& s, Elem result, std::byte* scratch)
+  ContractionRun(const Call& call, const ConcreteSpace& space, const SpaceProduct& s, Elem result, std::byte* scratch)
       : call_(call),
         space_(space),
         s_(s),
@@ -250,7 +250,7 @@ void prepare_space_product(Prepare& cx, const params::Contraction& p, const Conc
 
 void run_space_product(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceProduct& s,
                        Elem result, std::int64_t begin, std::int64_t end) {
-  ProductRun run(call, space, s, result, worker.scratch);
+  ContractionRun run(call, space, s, result, worker.scratch);
   for (std::int64_t unit = begin; unit < end && !stop_requested(); ++unit) run.unit(unit);
 }
 

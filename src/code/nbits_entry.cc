@@ -11,7 +11,7 @@ namespace frazil {
 namespace {
 
 constexpr std::int64_t kColumns = 64;  ///< of a unit
-constexpr std::int64_t kFewRows = 64;
+constexpr std::int64_t kMostDirectRows = 64;
 
 struct State {
   kernel::Gemm gemm;  ///< of kColumns columns
@@ -44,7 +44,7 @@ Status prepare(Prepare& cx, const params::MatMulNBits& p, State& s) {
       (s.bias && !has(5, 1))) {
     return fail(Code::bad_input, "B, scales, zero points and bias do not fit N = {}, K = {}", s.columns, g.k);
   }
-  s.direct = g.m <= kFewRows && kernel::has_nbits_product(s.row);
+  s.direct = g.m <= kMostDirectRows && kernel::has_nbits_product(s.row);
   cx.scratch_bytes =
       s.direct ? static_cast<std::size_t>(kernel::nbits_arranged(g.m, g.k) + kernel::nbits_room(s.row)) * sizeof(float)
                : static_cast<std::size_t>(kColumns * g.k) * sizeof(float) +

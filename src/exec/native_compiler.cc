@@ -12,7 +12,7 @@
 namespace frazil::exec {
 namespace {
 
-constexpr const char* kName = "frazil_loop";
+constexpr const char* kLoopName = "frazil_loop";
 
 /// What is compiled in this process.
 class Shared {
@@ -45,9 +45,9 @@ std::string key_for(const TileCode& code, const LoopForm& form) {
 NativeCompiler::Made compile(const TileCode& code, const LoopForm& form, const std::string& key) {
   NativeCompiler::Made made{.why_not = why_not_native(code, form)};
   if (!made.why_not.empty()) return made;
-  auto compiled = make_code(key, kName, [&](const NativeModule& module) {
+  auto compiled = make_code(key, kLoopName, [&](const NativeModule& module) {
     return module.compile(
-        {.isa = std::string(kernel::name_of(kernel::current_isa())), .name = kName, .loop = &code, .form = form});
+        {.isa = std::string(kernel::name_of(kernel::current_isa())), .name = kLoopName, .loop = &code, .form = form});
   });
   if (!compiled) {
     made.why_not = std::move(compiled).error().message;
@@ -76,7 +76,7 @@ std::shared_ptr<const NativeCompiler::Made> NativeCompiler::known(const TileCode
   const LimitsScope nobody(nullptr);
   const std::string key = key_for(code, form);
   if (auto known = shared().find(key)) return known;
-  auto cached = cached_code(key, kName);
+  auto cached = cached_code(key, kLoopName);
   if (cached == nullptr) return nullptr;
   auto made = std::make_shared<const Made>(std::move(cached));
   shared().keep(key, made);

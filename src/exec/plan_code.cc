@@ -11,7 +11,7 @@
 namespace frazil::exec {
 namespace {
 
-constexpr const char* kName = "frazil_steps";
+constexpr const char* kStepsName = "frazil_steps";
 /// Nanoseconds with the same extents that pay for code.
 constexpr double kPays = 2e6;
 /// Codes that a plan has at once, with extents that wait for theirs. Each takes tens of milliseconds to make and tens
@@ -124,11 +124,11 @@ PlanCodes::Version PlanCodes::made(const NativePlan& native, Wish wish) const {
   const std::string isa(kernel::name_of(kernel::current_isa()));
   const std::string key = "plan for " + isa + ": " + native.key();
   if (wish == Wish::look) {
-    made->code = cached_code(key, kName);
+    made->code = cached_code(key, kStepsName);
     if (made->code == nullptr) return {};
   } else {
-    auto code = make_code(key, kName, [&](const NativeModule& module) {
-      return module.compile_plan({.isa = isa, .name = kName, .plan = &native});
+    auto code = make_code(key, kStepsName, [&](const NativeModule& module) {
+      return module.compile_plan({.isa = isa, .name = kStepsName, .plan = &native});
     });
     if (!code) return {.why_not = std::move(code).error().message};
     made->code = std::move(code->code);

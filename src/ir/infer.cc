@@ -30,7 +30,7 @@ std::string elem_names(ElemSet set) {
 }
 
 /// Element types bound to port variables while a node is checked.
-struct Bindings {
+struct BoundElems {
   std::array<std::pair<std::string_view, Elem>, 8> of{};
   std::size_t count = 0;
   std::optional<Elem> find(std::string_view var) const {
@@ -68,7 +68,7 @@ Status check_count(InferCx& cx) {
   return {};
 }
 
-Status check_input(InferCx& cx, std::size_t i, Bindings& bound) {
+Status check_input(InferCx& cx, std::size_t i, BoundElems& bound) {
   const Port& port = port_at(cx.node().op->inputs, i);
   if (port.set == 0) return {};
   const Type& type = cx.type(i);
@@ -88,16 +88,16 @@ Status check_input(InferCx& cx, std::size_t i, Bindings& bound) {
   return {};
 }
 
-Result<Bindings> check_ports(InferCx& cx) {
+Result<BoundElems> check_ports(InferCx& cx) {
   FRAZIL_CHECK(check_count(cx));
-  Bindings bound;
+  BoundElems bound;
   for (std::size_t i = 0; i < cx.input_count(); ++i) {
     if (cx.has(i)) FRAZIL_CHECK(check_input(cx, i, bound));
   }
   return bound;
 }
 
-Elem output_elem(const OpDef& op, std::size_t i, const Bindings& bound) {
+Elem output_elem(const OpDef& op, std::size_t i, const BoundElems& bound) {
   const Port& port = port_at(op.outputs, i);
   if (const auto e = bound.find(port.var); e && !port.var.empty()) return *e;
   for (int e = 0; e < kElemCount; ++e) {
@@ -116,14 +116,14 @@ std::vector<Elem> input_elems(const InferCx& cx) {
 }
 
 Elem result_elem(const InferCx& cx, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
-                 const Bindings& bound) {
+                 const BoundElems& bound) {
   if (result == nullptr || i > 0) return output_elem(*cx.node().op, i, bound);
   return result(cx.node().attrs.get(), input_elems(cx));
 }
 
 /// True when the element type of output i follows from the ports and `result` alone.
 bool tells_elem(const OpDef& op, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
-                const Bindings& bound) {
+                const BoundElems& bound) {
   const Port& port = port_at(op.outputs, i);
   return (result != nullptr && i == 0) || std::has_single_bit(port.set) ||
          (!port.var.empty() && bound.find(port.var).has_value());
@@ -151,7 +151,7 @@ auto result_rule(const Form& form) -> Elem (*)(const void*, std::span<const Elem
 
 class FormRule {
  public:
-  FormRule(InferCx& cx, const Bindings& bound) : cx_(cx), bound_(bound) {}
+  FormRule(InferCx& cx, const BoundElems& bound) : cx_(cx), bound_(bound) {}
 
   Status operator()(const Elementwise& e) {
     const void* const attrs = cx_.node().attrs.get();
@@ -202,7 +202,7 @@ class FormRule {
 
  private:
   InferCx& cx_;
-  const Bindings& bound_;
+  const BoundElems& bound_;
 };
 
 }  // namespace

@@ -144,14 +144,15 @@ Result<Tensor> parse_literal(std::string_view text) {
 
 namespace {
 
-constexpr int kMaxNesting = 16;
+constexpr int kMaxValueNesting = 16;
 
 Result<Datum> read_datum(Tokens& tokens, int depth = 0);
 
 /// The items between parentheses, each parsed by `item`.
 template <class F>
 Status read_items(Tokens& tokens, int depth, F item) {
-  if (depth == kMaxNesting) return tokens.error(tokens.peek(), "values nest deeper than {} levels", kMaxNesting);
+  if (depth == kMaxValueNesting)
+    return tokens.error(tokens.peek(), "values nest deeper than {} levels", kMaxValueNesting);
   tokens.next();
   FRAZIL_CHECK(tokens.expect("("));
   for (bool first = true; !tokens.take(")"); first = false) {

@@ -10,7 +10,7 @@
 namespace frazil {
 namespace {
 
-constexpr int kMaxNesting = 16;
+constexpr int kMaxTypeNesting = 16;
 
 bool is_fresh_name(std::string_view name) {
   return name.size() > 1 && name[0] == '?' && std::ranges::all_of(name.substr(1), sym::is_digit);
@@ -121,8 +121,8 @@ Result<Shape> TypeReader::read_shape(const Type* expected) {
 Result<Type> TypeReader::read(const Type* expected) { return read(expected, 0); }
 
 Result<Type> TypeReader::read(const Type* expected, int depth) {
-  if (depth > kMaxNesting) {
-    return fail(Code::limit, "{}types nested deeper than {}", tokens_.where(tokens_.peek().begin), kMaxNesting);
+  if (depth > kMaxTypeNesting) {
+    return fail(Code::limit, "{}types nested deeper than {}", tokens_.where(tokens_.peek().begin), kMaxTypeNesting);
   }
   for (auto [word, make] : {std::pair{"seq", &Type::sequence}, std::pair{"opt", &Type::optional}}) {
     if (!tokens_.take(word)) continue;

@@ -325,9 +325,9 @@ struct Uses {
 };
 
 /// Infers the types of what was edited in place, and what follows from them.
-class Copier : public Rewriter {
+class EditCopier : public Rewriter {
  public:
-  explicit Copier(const std::unordered_set<std::uint32_t>& edited) : edited_(edited) {}
+  explicit EditCopier(const std::unordered_set<std::uint32_t>& edited) : edited_(edited) {}
   bool keeps_types(NodeId node) const override { return !edited_.contains(node.id); }
 
  private:
@@ -423,7 +423,7 @@ Result<Graph> Patch::commit() && {
     insert(s.edit, added, places);
     FRAZIL_CHECK(remove_unused(s.edit, s.removed, s.dropped));
     if (Status tables = verify(s.edit, 1); !tables) return fail(Code::bad_model, "{}", tables.error().message);
-    Copier copier(s.edited);
+    EditCopier copier(s.edited);
     return rebuild(s.edit, copier);
   };
   auto graph = apply();

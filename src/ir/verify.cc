@@ -132,7 +132,7 @@ class TableCheck {
   NodeId at_;
 };
 
-class Copier : public Rewriter {
+class InferringCopier : public Rewriter {
  public:
   bool keeps_types(NodeId) const override { return false; }
 };
@@ -193,7 +193,7 @@ class TypeCheck {
 };
 
 Status check_types(const Graph& graph) {
-  Copier copier;
+  InferringCopier copier;
   auto copy = rebuild(graph, copier);
   if (!copy) return wrong("types cannot be inferred again: {}", copy.error().message);
   TypeCheck check(graph, *copy);

@@ -21,19 +21,11 @@ struct Last {
   bool set = false;
 };
 
-struct HashOf {
-  std::size_t operator()(const std::vector<std::uint64_t>& key) const {
-    Hasher hasher;
-    for (const std::uint64_t word : key) hasher.add(word);
-    return hasher.value();
-  }
-};
-
 /// What a thread has found.
 struct Memory {
   static constexpr std::size_t kMost = 1U << 13U, kMostOperations = 1U << 16U;
   std::vector<Last> last;
-  std::unordered_map<std::vector<std::uint64_t>, Types, HashOf> all;
+  std::unordered_map<std::vector<std::uint64_t>, Types, HashOfWords> all;
 };
 
 Memory& memory() {

@@ -13,8 +13,6 @@ constexpr std::uint64_t kMostBytes = 1ULL << 30U;  // of all tables
 
 std::atomic<std::uint64_t> bytes_held = 0;
 
-const Output& output_of(const Ref& ref) { return ref.node->out()[ref.output]; }
-
 }  // namespace
 
 Memo::~Memo() { bytes_held -= bytes_; }

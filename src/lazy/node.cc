@@ -9,18 +9,18 @@
 namespace frazil::lazy {
 namespace {
 
-constexpr std::size_t kUnit = 64, kClasses = 8;  // pooled sizes: multiples of kUnit
+constexpr std::size_t kUnit = 64, kNodeClasses = 8;  // pooled sizes: multiples of kUnit
 
-thread_local bool has_ended = false;  // the thread's pool: values in static storage are let go of behind it
+thread_local bool pool_has_ended = false;  // the thread's pool: values in static storage are let go of behind it
 
 /// Freed nodes of a thread, by size.
 struct Pool {
-  std::array<std::vector<void*>, kClasses> free;
+  std::array<std::vector<void*>, kNodeClasses> free;
   Pool() {
     for (auto& list : free) list.reserve(kMostFree);  // freeing allocates nothing
   }
   ~Pool() {
-    has_ended = true;
+    pool_has_ended = true;
     for (auto& list : free) {
       for (void* const memory : list) ::operator delete(memory);
     }
@@ -30,7 +30,7 @@ struct Pool {
 
 /// Null once it has ended.
 Pool* pool() {
-  if (has_ended) return nullptr;
+  if (pool_has_ended) return nullptr;
   thread_local Pool pool;
   return &pool;
 }
@@ -56,7 +56,7 @@ void destroy(Node* node) noexcept {
 Node* make_node(std::size_t outputs, std::size_t inputs) {
   const std::size_t bytes = bytes_of(outputs, inputs), size_class = (bytes + kUnit - 1) / kUnit;
   void* memory = nullptr;
-  if (Pool* const kept = size_class < kClasses ? pool() : nullptr) {
+  if (Pool* const kept = size_class < kNodeClasses ? pool() : nullptr) {
     auto& free = kept->free[size_class];
     if (!free.empty()) {
       memory = free.back();
@@ -65,7 +65,7 @@ Node* make_node(std::size_t outputs, std::size_t inputs) {
   }
   if (memory == nullptr) memory = ::operator new(size_class * kUnit);
   Node* const node = new (memory) Node;
-  node->size_class = static_cast<std::uint8_t>(size_class < kClasses ? size_class : 0);
+  node->size_class = static_cast<std::uint8_t>(size_class < kNodeClasses ? size_class : 0);
   node->inputs = static_cast<std::uint16_t>(inputs);
   node->outputs = static_cast<std::uint16_t>(outputs);
   for (Output& output : node->out()) new (&output) Output;

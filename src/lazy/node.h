@@ -86,6 +86,9 @@ struct Node {
   std::span<Ref> in() { return {reinterpret_cast<Ref*>(reinterpret_cast<Output*>(this + 1) + outputs), inputs}; }
 };
 
+/// Precondition: the reference is not null.
+inline const Output& output_of(const Ref& ref) { return ref.node->out()[ref.output]; }
+
 /// A node without inputs set; refs is 0.
 Node* make_node(std::size_t outputs, std::size_t inputs);
 /// Called when nothing refers to the node any more; lets go of what it refers to.

@@ -198,14 +198,6 @@ class GraphWriter {
 
 using Key = std::vector<std::uint64_t>;
 
-struct HashOf {
-  std::size_t operator()(const Key& key) const {
-    Hasher hasher;
-    for (const std::uint64_t word : key) hasher.add(word);
-    return hasher.value();
-  }
-};
-
 /// All programs of one structure.
 struct Structure {
   static constexpr std::size_t kMostFixed = 4;
@@ -330,7 +322,7 @@ class Programs {
   }
 
   Mutex mutex_;
-  std::unordered_map<Key, Structure, HashOf> structures_;
+  std::unordered_map<Key, Structure, HashOfWords> structures_;
   std::list<Key> recent_;  // the one used last first
 };
 

@@ -10,31 +10,32 @@ namespace {
 
 constexpr std::size_t kSmallest = 16U << 10U;  // bytes; the heap serves smaller ones well
 constexpr std::size_t kMostKept = 64U << 20U;  // bytes of a thread
-constexpr std::size_t kClasses = 28, kMostEach = 256;
+constexpr std::size_t kBufferClasses = 28, kMostEach = 256;
 
-thread_local bool has_ended = false;  // what the thread has spare: values in static storage are let go of behind it
+thread_local bool spare_has_ended =
+    false;  // what the thread has spare: values in static storage are let go of behind it
 
 /// Buffers by the power of two of their size.
 struct Spare {
-  std::array<std::vector<Buffer>, kClasses> by_class;
+  std::array<std::vector<Buffer>, kBufferClasses> by_class;
   std::size_t bytes = 0;
 
   Spare() = default;
-  ~Spare() { has_ended = true; }
+  ~Spare() { spare_has_ended = true; }
   Spare(const Spare&) = delete;
   Spare& operator=(const Spare&) = delete;
 };
 
 /// Null once it has ended.
 Spare* spare() {
-  if (has_ended) return nullptr;
+  if (spare_has_ended) return nullptr;
   thread_local Spare spare;
   return &spare;
 }
 
 /// The class whose buffers have at least so many bytes; none for sizes that are not kept.
 std::size_t class_of(std::size_t bytes) {
-  if (bytes < kSmallest || bytes > kMostKept) return kClasses;
+  if (bytes < kSmallest || bytes > kMostKept) return kBufferClasses;
   return static_cast<std::size_t>(std::bit_width(bytes - 1));
 }
 
@@ -44,7 +45,7 @@ Result<Tensor> spare_tensor(Elem elem, Sizes sizes) {
   FRAZIL_TRY(const std::size_t bytes, byte_count(elem, sizes));
   const std::size_t number = class_of(bytes);
   Spare* const mine = spare();
-  if (number >= kClasses || elem == Elem::string || mine == nullptr) return Tensor::make(elem, std::move(sizes));
+  if (number >= kBufferClasses || elem == Elem::string || mine == nullptr) return Tensor::make(elem, std::move(sizes));
   auto& free = mine->by_class[number];
   if (free.empty()) {
     FRAZIL_TRY(Buffer fresh, Buffer::allocate(std::size_t{1} << number));
@@ -61,7 +62,7 @@ void give_back(Tensor tensor) noexcept {
   tensor = {};
   if (!buffer || !buffer.unique() || !buffer.writable() || buffer.block_bytes() != 0) return;
   const std::size_t number = class_of(buffer.size());
-  if (number >= kClasses || buffer.size() != std::size_t{1} << number) return;
+  if (number >= kBufferClasses || buffer.size() != std::size_t{1} << number) return;
   Spare* const mine = spare();
   if (mine == nullptr) return;
   auto& free = mine->by_class[number];

@@ -19,8 +19,6 @@ namespace {
 
 constexpr ConeSize kMostWhole{.nodes = 64, .calls = 2};  // of a piece that runs as one program
 
-const Output& output_of(const Ref& ref) { return ref.node->out()[ref.output]; }
-
 /// One of the places where the work of a program was recorded: what it starts from there, and what it gives.
 struct Site {
   std::span<const Ref> leaves, results;

@@ -12,8 +12,6 @@
 namespace frazil::ops {
 namespace {
 
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-
 /// q [b, g*r, s, d] as [b, g, r, s, d]: r query heads share each of the g heads of k.
 Expr grouped_view(CompositeCx& cx, Expr q, Expr k) {
   const Dim groups = k.type().shape[1];

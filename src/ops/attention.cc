@@ -16,8 +16,6 @@
 namespace frazil::ops {
 namespace {
 
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-
 /// [batch, steps, heads * size] as [batch, heads, steps, size].
 Expr split_heads(Expr x, std::int64_t heads) {
   return Transpose({SplitAxis({x}, {.axis = 2, .outer = heads})}, {.perm = {0, 2, 1, 3}});

@@ -1,14 +1,10 @@
 #include "ops/channels_last.h"
 
 #include "ops/view.h"
+#include "ops/window.h"
 
 namespace frazil::ops {
 namespace {
-
-bool is_image(CompositeCx& cx) {
-  if (cx.rank(0) < 3) cx.error("X needs at least 3 axes, got {}", cx.rank(0));
-  return static_cast<bool>(cx.status());
-}
 
 Expr channels_second(CompositeCx& cx) {
   const auto rank = static_cast<std::int64_t>(cx.rank(0));

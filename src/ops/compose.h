@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -9,8 +10,12 @@
 // Small helpers for composite bodies.
 namespace frazil::ops {
 
+/// The logarithm of the probability 0.
+inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+
 /// x converted to `elem`; x itself when it has that type already.
 Expr as_elem(Expr x, Elem elem);
+inline Expr as_f32(Expr x) { return as_elem(x, Elem::f32); }
 /// Extent `axis` of x as an i64 tensor of one element.
 Expr extent(Expr x, std::int64_t axis);
 /// The same as a scalar.

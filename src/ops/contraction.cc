@@ -85,10 +85,8 @@ Expr centred(CompositeCx& cx, std::size_t i, std::size_t zero, F shape_zero) {
   return cx.has(zero) ? Sub(x, as_elem(shape_zero(cx.in(zero)), Elem::i32)) : x;
 }
 
-Expr real(Expr x) { return as_elem(x, Elem::f32); }
-
 /// (a * b) / y: the scale of the integer product relative to the scale of the result.
-Expr unit_ratio(Expr a, Expr b, Expr y) { return Div(Mul(real(a), real(b)), real(y)); }
+Expr unit_ratio(Expr a, Expr b, Expr y) { return Div(Mul(as_f32(a), as_f32(b)), as_f32(y)); }
 
 }  // namespace
 
@@ -101,7 +99,7 @@ void matmul_integer_body(CompositeCx& cx) {
 void qlinear_matmul_body(CompositeCx& cx) {
   const Expr sum = MatMulInteger(cx.in(0), cx.in(3), cx.in(2), cx.in(5));
   auto rows = [&](std::size_t i) { return cx.rank(0) > 1 ? per_row(cx, cx.in(i)) : cx.in(i); };
-  const Expr y = Mul(real(sum), unit_ratio(rows(1), cx.in(4), rows(6)));
+  const Expr y = Mul(as_f32(sum), unit_ratio(rows(1), cx.in(4), rows(6)));
   cx.out(0, requantized(cx, y, rows(7), cx.elem(7)));
 }
 
@@ -117,7 +115,7 @@ void qlinear_conv_body(CompositeCx& cx) {
   auto per_channel = [&](Expr e) { return e.type().rank() == 1 ? unsqueeze_behind(cx, e, behind) : e; };
   Expr sum = ConvInteger({cx.in(0), cx.in(3), cx.in(2), cx.in(5)}, cx.attrs<ConvAttrs>());
   if (cx.has(8)) sum = Add(sum, per_channel(fit(cx.in(8), "B", {extent(sum, 1)})));
-  const Expr y = Mul(real(sum), unit_ratio(cx.in(1), per_channel(cx.in(4)), cx.in(6)));
+  const Expr y = Mul(as_f32(sum), unit_ratio(cx.in(1), per_channel(cx.in(4)), cx.in(6)));
   cx.out(0, requantized(cx, y, cx.in(7), cx.elem(7)));
 }
 

@@ -62,6 +62,11 @@ Status check_kernel(InferCx& cx, std::span<const Dim> kernel, const WindowAttrs&
 
 }  // namespace
 
+bool is_image(CompositeCx& cx) {
+  if (cx.rank(0) < 3) cx.error("X needs at least 3 axes, got {}", cx.rank(0));
+  return static_cast<bool>(cx.status());
+}
+
 Result<std::vector<Window>> windows(InferCx& cx, std::span<const Dim> in, std::span<const Dim> kernel,
                                     const WindowAttrs& a, Rounding rounding) {
   const std::size_t n = in.size();

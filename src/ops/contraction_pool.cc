@@ -171,11 +171,6 @@ Expr root(CompositeCx& cx, Expr x, Elem elem, std::int64_t p) {
   return p == 2 ? Sqrt(x) : Pow(x, cx.number(elem, 1.0 / static_cast<double>(p)));
 }
 
-bool is_image(CompositeCx& cx) {
-  if (cx.rank(0) < 3) cx.error("X needs at least 3 axes, got {}", cx.rank(0));
-  return static_cast<bool>(cx.status());
-}
-
 bool is_norm(CompositeCx& cx, std::int64_t p) {
   if (p < 1) cx.error("p must be at least 1, got {}", p);
   return static_cast<bool>(cx.status());

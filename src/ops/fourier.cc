@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/poll_throttle.h"
+#include "ops/fourier_smooth.h"
 
 namespace frazil::ops {
 namespace {
@@ -15,11 +16,6 @@ namespace {
 using Number = Fourier::Number;
 
 std::size_t transform_size(std::size_t n) { return std::has_single_bit(n) ? n : std::bit_ceil(2 * n - 1); }
-
-/// Complex product without the checks for infinities of operator*.
-Number times(Number a, Number b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
 
 void reverse_bits(Number* line, std::size_t n, PollThrottle& throttle) {
   for (std::size_t i = 1, j = 0; i < n; ++i) {

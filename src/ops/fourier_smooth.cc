@@ -11,18 +11,13 @@
 namespace frazil::ops {
 namespace {
 
-using Number = SmoothFourier::Number;
+using Single = SmoothFourier::Number;
 
 constexpr std::array<std::int64_t, 4> kFactors{2, 3, 5, 7};
 
-/// Complex product without the checks for infinities of operator*.
-Number times(Number a, Number b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
-Number root(std::int64_t k, std::int64_t n, bool inverse) {
+Single root(std::int64_t k, std::int64_t n, bool inverse) {
   const double angle = 2 * std::numbers::pi * static_cast<double>(k % n) / static_cast<double>(n);
-  return Number(std::polar(1.0, inverse ? angle : -angle));
+  return Single(std::polar(1.0, inverse ? angle : -angle));
 }
 
 }  // namespace
@@ -35,7 +30,7 @@ bool SmoothFourier::takes(std::int64_t n) {
   return n == 1;
 }
 
-SmoothFourier::SmoothFourier(std::int64_t n, bool inverse, Number* memory)
+SmoothFourier::SmoothFourier(std::int64_t n, bool inverse, Single* memory)
     : n_(n), inverse_(inverse), roots_(memory), from_(memory + n), to_(memory + 2 * n) {
   PollThrottle throttle;
   for (std::int64_t k = 0; k < n && !throttle.stop(32); ++k) roots_[k] = root(k, n, inverse);
@@ -46,38 +41,38 @@ SmoothFourier::SmoothFourier(std::int64_t n, bool inverse, Number* memory)
 }
 
 /// The transform of `factor` numbers: sums and differences of x[j] and x[factor - j] are shared by two results.
-void SmoothFourier::butterfly(std::int64_t factor, Number* x) const {
+void SmoothFourier::butterfly(std::int64_t factor, Single* x) const {
   if (factor == 2) {
     x[1] = std::exchange(x[0], x[0] + x[1]) - x[1];
     return;
   }
   const std::int64_t pairs = factor / 2, turn = n_ / factor;
-  std::array<Number, 3> sum, difference;
-  Number total = x[0];
+  std::array<Single, 3> sum, difference;
+  Single total = x[0];
   for (std::int64_t j = 0; j < pairs; ++j) {
     const auto at = static_cast<std::size_t>(j);
     sum[at] = x[j + 1] + x[factor - 1 - j];
     difference[at] = x[j + 1] - x[factor - 1 - j];
     total += sum[at];
   }
-  std::array<Number, 7> y{total};
+  std::array<Single, 7> y{total};
   for (std::int64_t u = 1; u <= pairs; ++u) {
-    Number even = x[0], odd;
+    Single even = x[0], odd;
     for (std::int64_t j = 1; j <= pairs; ++j) {
       const auto at = static_cast<std::size_t>(j - 1);
-      const Number w = roots_[u * j % factor * turn];
+      const Single w = roots_[u * j % factor * turn];
       even += w.real() * sum[at];
       odd += w.imag() * difference[at];
     }
-    const Number across(-odd.imag(), odd.real());
+    const Single across(-odd.imag(), odd.real());
     y[static_cast<std::size_t>(u)] = even + across;
     y[static_cast<std::size_t>(factor - u)] = even - across;
   }
   std::copy_n(y.begin(), factor, x);
 }
 
-void SmoothFourier::pass(const Pass& p, const Number* from, Number* to) const {
-  std::array<Number, 7> x;
+void SmoothFourier::pass(const Pass& p, const Single* from, Single* to) const {
+  std::array<Single, 7> x;
   PollThrottle throttle;
   for (std::int64_t k = 0; k < p.before; ++k) {
     if (throttle.stop(p.factor * p.behind)) return;
@@ -86,7 +81,7 @@ void SmoothFourier::pass(const Pass& p, const Number* from, Number* to) const {
         x[static_cast<std::size_t>(b)] = from[i + p.behind * (b + p.factor * k)];
       butterfly(p.factor, x.data());
       for (std::int64_t b = 0; b < p.factor; ++b) {
-        const Number y = x[static_cast<std::size_t>(b)];
+        const Single y = x[static_cast<std::size_t>(b)];
         to[i + p.behind * (k + p.before * b)] = i == 0 ? y : times(y, roots_[b * i * p.before]);
       }
     }
@@ -94,8 +89,8 @@ void SmoothFourier::pass(const Pass& p, const Number* from, Number* to) const {
 }
 
 void SmoothFourier::run(std::complex<double>* line) const {
-  for (std::int64_t k = 0; k < n_; ++k) from_[k] = Number(line[k]);
-  Number *from = from_, *to = to_;
+  for (std::int64_t k = 0; k < n_; ++k) from_[k] = Single(line[k]);
+  Single *from = from_, *to = to_;
   for (const Pass& p : passes_) {
     pass(p, from, to);
     std::swap(from, to);

@@ -6,6 +6,12 @@
 
 namespace frazil::ops {
 
+/// Complex product without the checks for infinities of operator*.
+template <class T>
+std::complex<T> times(std::complex<T> a, std::complex<T> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
 /// The single-precision Fourier transform of a line whose length has no prime factor above 7 and is not a power of two:
 /// one pass per factor, 2 first, as in Swarztrauber's FFTPACK (1982), alternating between buffers.
 class SmoothFourier {

@@ -68,7 +68,7 @@ struct GridAxis {
 };
 
 /// The pixels of one axis that contribute to a sample.
-struct Taps {
+struct AxisTaps {
   int count = 0;
   std::int64_t offsets[4];
   double weights[4];
@@ -78,8 +78,8 @@ struct Taps {
   }
 };
 
-Taps taps_at(const GridAxis& axis, std::string_view mode, double place) {
-  Taps taps;
+AxisTaps taps_at(const GridAxis& axis, std::string_view mode, double place) {
+  AxisTaps taps;
   const double x = axis.settled(mode == "nearest" ? std::nearbyint(place) : place);
   if (mode == "nearest") {
     taps.add(axis.offset(x), 1);
@@ -105,7 +105,7 @@ struct GridJob {
   std::byte* y;
 
   /// The taps of sample `at` in the whole grid; coordinates are given last axis first.
-  void read_taps(std::int64_t at, std::vector<Taps>& taps) const {
+  void read_taps(std::int64_t at, std::vector<AxisTaps>& taps) const {
     const auto r = static_cast<std::int64_t>(axes.size());
     for (std::int64_t d = 0; d < r; ++d) {
       const GridAxis& axis = axes[static_cast<std::size_t>(d)];
@@ -117,7 +117,7 @@ struct GridJob {
 
 /// Calls visit(offset, weight) for each combination of taps inside the image; returns false when the run has to stop.
 template <class F>
-bool for_combinations(const std::vector<Taps>& taps, std::vector<int>& digits, PollThrottle& throttle,
+bool for_combinations(const std::vector<AxisTaps>& taps, std::vector<int>& digits, PollThrottle& throttle,
                       std::int64_t work, F visit) {
   std::ranges::fill(digits, 0);
   for (;;) {
@@ -139,7 +139,7 @@ bool for_combinations(const std::vector<Taps>& taps, std::vector<int>& digits, P
 /// Each sample copies one pixel, so elements may have any type.
 void sample_nearest(const GridJob& job) {
   const auto width = static_cast<std::int64_t>(byte_size(job.x.elem));
-  std::vector<Taps> taps(job.axes.size());
+  std::vector<AxisTaps> taps(job.axes.size());
   std::vector<int> digits(taps.size());
   PollThrottle throttle;
   for (std::int64_t at = 0; at < job.batch * job.places; ++at) {
@@ -156,7 +156,7 @@ void sample_nearest(const GridJob& job) {
 
 template <class T>
 void sample_weighted(const GridJob& job, double* sums) {
-  std::vector<Taps> taps(job.axes.size());
+  std::vector<AxisTaps> taps(job.axes.size());
   std::vector<int> digits(taps.size());
   PollThrottle throttle;
   for (std::int64_t at = 0; at < job.batch * job.places; ++at) {

@@ -76,7 +76,7 @@ Expr kept_by_mask(CompositeCx& cx, std::size_t i, std::string name, const Heads&
       const Expr full = fit(mask, std::move(name), {batch, extent(h.q, 2), total});
       return Unsqueeze({Greater(full, none), cx.ints({1})});
     }
-    default: cx.unsupported("input {} with {} axes is not supported; give it 1 to 3", name, cx.rank(i));
+    default: cx.unsupported("input {} with {} axes is not is_supported_attention; give it 1 to 3", name, cx.rank(i));
   }
   return cx.builder().absent();
 }
@@ -133,7 +133,7 @@ std::optional<std::vector<Expr>> three_parts(CompositeCx& cx, Expr all, const In
   return std::vector{pick(cx, thirds, 2, 0), pick(cx, thirds, 2, 1), pick(cx, thirds, 2, 2)};
 }
 
-bool supported(CompositeCx& cx) {
+bool is_supported_attention(CompositeCx& cx) {
   const auto& a = cx.attrs<FusedAttentionAttrs>();
   return has_rank(cx, 0, 3) && has_rank(cx, 1, 2) && positive_heads(cx, a.num_heads) &&
          left_out(cx, "do_rotary", a.do_rotary == 0) &&
@@ -169,14 +169,14 @@ void attend_self(CompositeCx& cx, Expr projection, const SelfInputs& at, Elem el
 }  // namespace
 
 void fused_attention_body(CompositeCx& cx) {
-  if (!supported(cx) || !input_left_out(cx, 6, "past_sequence_length")) return;
+  if (!is_supported_attention(cx) || !input_left_out(cx, 6, "past_sequence_length")) return;
   Expr all = MatMul(widened(cx.in(0)), widened(cx.in(1)));
   if (cx.has(2)) all = Add(all, widened(fit(cx.in(2), "bias", {extent(all, 2)})));
   attend_self(cx, all, {.mask = 3, .past = 4, .bias = 5}, cx.elem(0));
 }
 
 void qattention_body(CompositeCx& cx) {
-  if (!supported(cx)) return;
+  if (!is_supported_attention(cx)) return;
   const auto input = [&](std::size_t i) { return cx.has(i) ? cx.in(i) : cx.builder().absent(); };
   const std::array in{cx.in(0), cx.in(1), cx.in(3), cx.in(4), input(6), input(7), cx.in(2)};
   const Expr all = widened(MatMulIntegerToFloat(std::span<const Expr>(in)));
@@ -206,7 +206,7 @@ Expr packed_input(CompositeCx& cx, std::size_t i, std::int64_t heads, std::int64
 
 std::optional<Heads> packed_heads(CompositeCx& cx, std::int64_t heads) {
   if (cx.has(3)) {
-    cx.unsupported("input bias beside packed inputs is not supported; add it before");
+    cx.unsupported("input bias beside packed inputs is not is_supported_attention; add it before");
     return std::nullopt;
   }
   const bool all = cx.rank(0) == 5;

@@ -18,7 +18,7 @@ struct Fresh {
   Expr q, k, v;
 };
 
-bool supported(CompositeCx& cx) {
+bool is_supported_query(CompositeCx& cx) {
   const auto& a = cx.attrs<GroupQueryAttrs>();
   if (a.kv_num_heads < 1 || a.num_heads < 1 || a.num_heads % a.kv_num_heads != 0) {
     cx.error("num_heads {} is not a positive multiple of kv_num_heads {}", a.num_heads, a.kv_num_heads);
@@ -184,7 +184,7 @@ void add_sink(CompositeCx& cx, Fresh& h, Expr& bias, const Steps& s) {
 
 void group_query_body(CompositeCx& cx) {
   const auto& a = cx.attrs<GroupQueryAttrs>();
-  if (!supported(cx)) return;
+  if (!is_supported_query(cx)) return;
   auto h = fresh_heads(cx);
   if (!h) return;
   if (cx.has(3) != cx.has(4)) return cx.error("past_key and past_value are given together or not at all");

@@ -20,14 +20,14 @@ Expr of_tensor(CompositeCx& cx, std::size_t i, std::string name) {
 
 /// Input i dequantised with the scale and zero point in the next two inputs.
 Expr real_input(CompositeCx& cx, std::size_t i) {
-  return DequantizeLinear({cx.in(i), of_tensor(cx, i + 1, "scale"), of_tensor(cx, i + 2, "zero_point")});
+  return ops::DequantizeLinear({cx.in(i), of_tensor(cx, i + 1, "scale"), of_tensor(cx, i + 2, "zero_point")});
 }
 
 /// x quantised with the scale in input i and the zero point in the next one.
 Expr quantised(CompositeCx& cx, Expr x, std::size_t i, Elem to) {
   QuantizeAttrs a;
   a.output_dtype = onnx_data_type(to);
-  return QuantizeLinear({x, of_tensor(cx, i, "scale"), of_tensor(cx, i + 1, "zero_point")}, a);
+  return ops::QuantizeLinear({x, of_tensor(cx, i, "scale"), of_tensor(cx, i + 1, "zero_point")}, a);
 }
 
 void unary_out(CompositeCx& cx, Expr y) { cx.out(0, quantised(cx, y, 3, cx.elem(0))); }

@@ -7,7 +7,8 @@ namespace frazil::ops {
 namespace {
 
 /// X times the coefficients of `count` scores, plus the intercepts: [N, count].
-std::optional<Expr> linear(CompositeCx& cx, const Floats& coefficients, const Floats& intercepts, std::size_t count) {
+std::optional<Expr> linear_scores(CompositeCx& cx, const Floats& coefficients, const Floats& intercepts,
+                                  std::size_t count) {
   if (count == 0 || coefficients.empty() || coefficients.size() % count != 0) {
     cx.error("{} coefficients cannot be split into rows of {} scores", coefficients.size(), count);
     return std::nullopt;
@@ -45,7 +46,7 @@ void linear_classifier_body(CompositeCx& cx) {
   if (count != labels.count() && (count != 1 || labels.count() != 2)) {
     return cx.error("{} class labels for {} scores", labels.count(), count);
   }
-  if (const auto scores = linear(cx, a.coefficients, a.intercepts, count)) {
+  if (const auto scores = linear_scores(cx, a.coefficients, a.intercepts, count)) {
     give_labelled(cx, *scores, labels, transform);
   }
 }
@@ -54,7 +55,7 @@ void linear_regressor_body(CompositeCx& cx) {
   const auto& a = cx.attrs<LinearRegressorAttrs>();
   const PostTransform transform = post_transform_of(cx, a.post_transform);
   if (a.targets < 1) return cx.error("targets {} is not positive", a.targets);
-  if (const auto scores = linear(cx, a.coefficients, a.intercepts, static_cast<std::size_t>(a.targets))) {
+  if (const auto scores = linear_scores(cx, a.coefficients, a.intercepts, static_cast<std::size_t>(a.targets))) {
     cx.out(0, as_elem(transformed(cx, *scores, transform), Elem::f32));
   }
 }

@@ -71,7 +71,8 @@ std::optional<Rows> support(CompositeCx& cx, const Floats& vectors, std::int64_t
 }
 
 /// X times the coefficients of `count` scores plus rho, which is one number or one per score.
-std::optional<Expr> linear(CompositeCx& cx, const Floats& coefficients, const Floats& rho, std::int64_t count) {
+std::optional<Expr> linear_kernel_scores(CompositeCx& cx, const Floats& coefficients, const Floats& rho,
+                                         std::int64_t count) {
   if (coefficients.empty() || static_cast<std::int64_t>(coefficients.size()) % count != 0) {
     cx.error("{} coefficients cannot be split into rows of {} scores", coefficients.size(), count);
     return std::nullopt;
@@ -94,7 +95,7 @@ std::optional<Expr> linear(CompositeCx& cx, const Floats& coefficients, const Fl
 namespace {
 
 std::optional<Expr> regression(CompositeCx& cx, const SvmRegressorAttrs& a) {
-  if (a.n_supports == 0) return linear(cx, a.coefficients, a.rho, 1);
+  if (a.n_supports == 0) return linear_kernel_scores(cx, a.coefficients, a.rho, 1);
   const auto count = static_cast<std::int64_t>(a.coefficients.size());
   if (a.n_supports != count || a.rho.size() != 1) {
     cx.error("{} coefficients and {} rho for {} support vectors", count, a.rho.size(), a.n_supports);
@@ -244,7 +245,7 @@ void svm_classifier_body(CompositeCx& cx) {
   if (!labels.check(cx)) return;
   const bool has_vectors = std::ranges::any_of(a.vectors_per_class, [](std::int64_t n) { return n != 0; });
   if (has_vectors) return give_duels(cx, a, transform);
-  if (const auto scores = linear(cx, a.coefficients, a.rho, static_cast<std::int64_t>(labels.count()))) {
+  if (const auto scores = linear_kernel_scores(cx, a.coefficients, a.rho, static_cast<std::int64_t>(labels.count()))) {
     give_labelled(cx, *scores, labels, transform);
   }
 }

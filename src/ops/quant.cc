@@ -14,8 +14,6 @@
 namespace frazil::ops {
 namespace {
 
-Expr real(Expr x) { return as_elem(x, Elem::f32); }
-
 bool is_scalar_like(const Type& type) { return type.rank() == 0 || (type.rank() == 1 && type.shape[0] == Dim(1)); }
 
 /// The parameter row for each index of the axis: index / block.
@@ -90,7 +88,7 @@ Limits limits_of(Elem integer) {
 
 Expr requantized(CompositeCx& cx, Expr x, Expr zero, Elem to) {
   const auto [low, high] = limits_of(to);
-  const Expr whole = Round(x), moved = zero ? Add(whole, real(zero)) : whole;
+  const Expr whole = Round(x), moved = zero ? Add(whole, as_f32(zero)) : whole;
   return as_elem(Min2(Max2(moved, cx.number(Elem::f32, low)), cx.number(Elem::f32, high)), to);
 }
 
@@ -105,9 +103,9 @@ void quantize_body(CompositeCx& cx) {
   const Elem divided = *precision == Elem::f8e8m0 ? Elem::f32 : *precision;
   const Granularity by{a.axis, a.block_size};
   const Expr scale = per_element(cx, as_elem(cx.in(1), divided), by, "y_scale");
-  const Expr zero = cx.has(2) ? per_element(cx, real(cx.in(2)), by, "y_zero_point") : Expr{};
+  const Expr zero = cx.has(2) ? per_element(cx, as_f32(cx.in(2)), by, "y_zero_point") : Expr{};
   if (!cx.status()) return;
-  const Expr x = real(Div(as_elem(cx.in(0), divided), scale));
+  const Expr x = as_f32(Div(as_elem(cx.in(0), divided), scale));
   if (is_int(*to)) return cx.out(0, requantized(cx, x, zero, *to));
   cx.out(0, Cast({zero ? Add(x, zero) : x}, {.to = onnx_data_type(*to), .saturate = a.saturate}));
 }
@@ -118,8 +116,9 @@ void dequantize_body(CompositeCx& cx) {
   const auto to = named_type(cx, a.output_dtype, otherwise, kHalfOrSingle, "output_dtype");
   if (!to) return;
   const Granularity by{a.axis, a.block_size};
-  const Expr scale = per_element(cx, real(cx.in(1)), by, "x_scale");
-  const Expr x = cx.has(2) ? Sub(real(cx.in(0)), per_element(cx, real(cx.in(2)), by, "x_zero_point")) : real(cx.in(0));
+  const Expr scale = per_element(cx, as_f32(cx.in(1)), by, "x_scale");
+  const Expr x =
+      cx.has(2) ? Sub(as_f32(cx.in(0)), per_element(cx, as_f32(cx.in(2)), by, "x_zero_point")) : as_f32(cx.in(0));
   if (cx.status()) cx.out(0, as_elem(Mul(x, scale), *to));
 }
 

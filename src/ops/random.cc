@@ -120,12 +120,13 @@ std::optional<Elem> result_elem(CompositeCx& cx, std::int64_t number, Elem other
   return std::nullopt;
 }
 
-Expr wide(CompositeCx& cx, double x) { return cx.number(Elem::f64, x); }
+Expr wide_number(CompositeCx& cx, double x) { return cx.number(Elem::f64, x); }
 
 void uniform_into(CompositeCx& cx, Expr shape, std::optional<Elem> elem, float low, float high, Seed seed) {
   if (!elem) return;
   const Expr u = Uniform({shape}, seed.stream(0));
-  const Expr x = Add(wide(cx, low), Mul(u, wide(cx, static_cast<double>(high) - static_cast<double>(low))));
+  const Expr x =
+      Add(wide_number(cx, low), Mul(u, wide_number(cx, static_cast<double>(high) - static_cast<double>(low))));
   cx.out(0, as_elem(x, *elem));
 }
 
@@ -133,9 +134,9 @@ void uniform_into(CompositeCx& cx, Expr shape, std::optional<Elem> elem, float l
 void normal_into(CompositeCx& cx, Expr shape, std::optional<Elem> elem, float mean, float scale, Seed seed) {
   if (!elem) return;
   const Expr u = Uniform({shape}, seed.stream(0)), v = Uniform({shape}, seed.stream(1));
-  const Expr radius = Sqrt(Mul(wide(cx, -2), Log(Sub(wide(cx, 1), u))));
-  const Expr z = Mul(radius, Cos(Mul(wide(cx, 2 * std::numbers::pi), v)));
-  cx.out(0, as_elem(Add(wide(cx, mean), Mul(wide(cx, scale), z)), *elem));
+  const Expr radius = Sqrt(Mul(wide_number(cx, -2), Log(Sub(wide_number(cx, 1), u))));
+  const Expr z = Mul(radius, Cos(Mul(wide_number(cx, 2 * std::numbers::pi), v)));
+  cx.out(0, as_elem(Add(wide_number(cx, mean), Mul(wide_number(cx, scale), z)), *elem));
 }
 
 std::optional<Expr> checked_shape(CompositeCx& cx, const Ints& shape) {
@@ -226,9 +227,9 @@ void dropout_body(CompositeCx& cx) {
   UniformAttrs source;
   if (const auto seed = cx.attrs<DropoutAttrs>().seed) source = {.seed = seed, .generator = "mt19937"};
   const Expr training = scalar_input(cx.in(2), "training_mode");
-  const Expr ratio = cx.has(1) ? as_elem(scalar_input(cx.in(1), "ratio"), Elem::f64) : wide(cx, 0.5);
+  const Expr ratio = cx.has(1) ? as_elem(scalar_input(cx.in(1), "ratio"), Elem::f64) : wide_number(cx, 0.5);
   const Expr keep = GreaterOrEqual(Uniform({shape}, source), ratio);
-  const Expr scale = as_elem(Reciprocal(Sub(wide(cx, 1), ratio)), elem);
+  const Expr scale = as_elem(Reciprocal(Sub(wide_number(cx, 1), ratio)), elem);
   const Expr dropped = Where(keep, Mul(x, scale), cx.number(elem, 0));
   cx.out(0, Where(training, dropped, x));
   if (cx.output_count() > 1) cx.out(1, Or(keep, Not(training)));

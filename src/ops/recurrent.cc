@@ -103,7 +103,7 @@ struct Layer {
   Expr lengths = {}, time = {};             ///< [batch, 1] and [steps], or absent
 };
 
-Expr wide(CompositeCx& cx, std::size_t input) { return as_elem(cx.in(input), compute_elem(cx.elem(0))); }
+Expr wide_input(CompositeCx& cx, std::size_t input) { return as_elem(cx.in(input), compute_elem(cx.elem(0))); }
 
 std::size_t direction_count(CompositeCx& cx, const RecurrentAttrs& a) {
   if (a.direction == "bidirectional") return 2;
@@ -120,7 +120,7 @@ Layer make_layer(CompositeCx& cx, const RecurrentAttrs& a, std::size_t gates, st
               .gates = gates,
               .directions = directions,
               .activations = activations_of(cx, a, own, directions),
-              .x = wide(cx, 0)};
+              .x = wide_input(cx, 0)};
   if (!cx.status()) {
     layer.activations.clear();
     return layer;
@@ -134,8 +134,8 @@ Layer make_layer(CompositeCx& cx, const RecurrentAttrs& a, std::size_t gates, st
   }
   layer.hidden = a.hidden_size ? int1(cx, *a.hidden_size) : extent(cx.in(2), 2);
   layer.rows = Mul(layer.hidden, int1(cx, static_cast<std::int64_t>(gates)));
-  layer.w = fit(wide(cx, 1), "W", {layer.count, layer.rows, extent(layer.x, 2)});
-  layer.r = fit(wide(cx, 2), "R", {layer.count, layer.rows, layer.hidden});
+  layer.w = fit(wide_input(cx, 1), "W", {layer.count, layer.rows, extent(layer.x, 2)});
+  layer.r = fit(wide_input(cx, 2), "R", {layer.count, layer.rows, layer.hidden});
   if (cx.has(4)) {
     const Expr lengths = fit(cx.in(4), "sequence_lens", {extent(layer.x, 1)});
     layer.lengths = Unsqueeze({as_elem(lengths, Elem::i64), cx.ints({1})});
@@ -161,7 +161,7 @@ Weights weights_of(CompositeCx& cx, const Layer& layer, std::size_t direction) {
                   {},
                   {}};
   if (!cx.has(3)) return weights;
-  const Expr bias = fit(wide(cx, 3), "B", {layer.count, Mul(layer.rows, int1(cx, 2))});
+  const Expr bias = fit(wide_input(cx, 3), "B", {layer.count, Mul(layer.rows, int1(cx, 2))});
   const auto halves = split(pick(cx, bias, 0, d), 0, 2);
   weights.bias_w = layer.gates == 1 ? std::vector{halves[0]} : split(halves[0], 0, layer.gates);
   weights.bias_r = layer.gates == 1 ? std::vector{halves[1]} : split(halves[1], 0, layer.gates);
@@ -182,7 +182,7 @@ Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::
   if (cx.has(input)) {
     // The reshape shows that the state's batch is the input's, so that the step keeps it.
     const bool batch_first = layer.attrs.layout != 0;
-    const Expr state = fit(wide(cx, input), input == 5 ? "initial_h" : "initial_c",
+    const Expr state = fit(wide_input(cx, input), input == 5 ? "initial_h" : "initial_c",
                            {batch_first ? batch : layer.count, batch_first ? layer.count : batch, layer.hidden});
     return Reshape({pick(cx, state, batch_first ? 1 : 0, static_cast<std::int64_t>(direction)), shape});
   }
@@ -190,11 +190,11 @@ Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::
 }
 
 /// One step of a cell: (projected input, states) to new states, the output first.
-using Step = std::function<std::vector<Expr>(CompositeCx&, Expr, std::span<const Expr>)>;
+using CellStep = std::function<std::vector<Expr>(CompositeCx&, Expr, std::span<const Expr>)>;
 
 /// Final states, then the outputs of all steps. A sequence that has ended keeps its state and outputs 0.
 std::vector<Expr> run_direction(CompositeCx& cx, const Layer& layer, std::size_t direction, Expr input,
-                                std::span<const Expr> states, const Step& step) {
+                                std::span<const Expr> states, const CellStep& step) {
   const bool reverse = direction == 1 || layer.attrs.direction == "reverse";
   std::vector<Expr> sequences{input};
   if (layer.time) sequences.push_back(layer.time);
@@ -328,7 +328,7 @@ void lstm_body(CompositeCx& cx) {
     const Weights weights = weights_of(cx, layer, d);
     LstmCell cell{std::span(layer.activations).subspan(3 * d, 3), weights.r, {}, a.input_forget != 0};
     if (cx.has(7)) {
-      const Expr all = fit(wide(cx, 7), "P", {layer.count, Mul(layer.hidden, int1(cx, 3))});
+      const Expr all = fit(wide_input(cx, 7), "P", {layer.count, Mul(layer.hidden, int1(cx, 3))});
       cell.peephole = split(pick(cx, all, 0, static_cast<std::int64_t>(d)), 0, 3);
     }
     const std::array states{initial_state(cx, layer, 5, d), initial_state(cx, layer, 6, d)};

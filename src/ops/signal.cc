@@ -17,7 +17,7 @@ namespace {
 constexpr Elem kWide = Elem::f64;
 
 Expr number(CompositeCx& cx, double value) { return cx.number(kWide, value); }
-Expr real(Expr x) { return as_elem(x, kWide); }
+Expr as_wide(Expr x) { return as_elem(x, kWide); }
 
 /// The element type that attribute output_datatype names.
 std::optional<Elem> output_elem(CompositeCx& cx, std::int64_t type) {
@@ -33,8 +33,8 @@ void cosine_window(CompositeCx& cx, double a0, double a1, double a2) {
   const auto elem = output_elem(cx, a.output_datatype);
   if (!elem) return;
   const Expr size = count_input(cx, 0, "input 'size'", 0);
-  const Expr turn = a.periodic != 0 ? real(size) : Sub(real(size), number(cx, 1));
-  const Expr angle = Mul(real(iota(cx, size)), Div(number(cx, 2 * std::numbers::pi), turn));
+  const Expr turn = a.periodic != 0 ? as_wide(size) : Sub(as_wide(size), number(cx, 1));
+  const Expr angle = Mul(as_wide(iota(cx, size)), Div(number(cx, 2 * std::numbers::pi), turn));
   Expr window = Sub(number(cx, a0), Mul(number(cx, a1), Cos(angle)));
   if (a2 != 0) window = Add(window, Mul(number(cx, a2), Cos(Mul(angle, number(cx, 2)))));
   cx.out(0, as_elem(window, *elem));
@@ -68,7 +68,7 @@ struct MelCorners {
 
   /// Corner `place` (0, 1 or 2) of each triangle.
   Expr at(CompositeCx& cx, std::int64_t place) const {
-    const Expr position = real(Add(iota(cx, count), cx.number(Elem::i64, static_cast<double>(place))));
+    const Expr position = as_wide(Add(iota(cx, count), cx.number(Elem::i64, static_cast<double>(place))));
     return Floor(Mul(hertz_of(cx, Add(Mul(position, step), low)), bins_per_hertz));
   }
 };
@@ -80,12 +80,12 @@ void mel_weight_body(CompositeCx& cx) {
   if (!elem) return;
   const Expr count = count_input(cx, 0, "input 'num_mel_bins'", 0),
              length = count_input(cx, 1, "input 'dft_length'", 0), rate = count_input(cx, 2, "input 'sample_rate'", 1);
-  const auto edge = [&](std::size_t i) { return mel_of(cx, real(Reshape({cx.in(i), cx.ints({})}))); };
-  const Expr low = edge(3), step = Div(Sub(edge(4), low), real(Add(count, cx.number(Elem::i64, 2))));
-  const MelCorners corners{count, low, step, Div(Add(real(length), number(cx, 1)), real(rate))};
+  const auto edge = [&](std::size_t i) { return mel_of(cx, as_wide(Reshape({cx.in(i), cx.ints({})}))); };
+  const Expr low = edge(3), step = Div(Sub(edge(4), low), as_wide(Add(count, cx.number(Elem::i64, 2))));
+  const MelCorners corners{count, low, step, Div(Add(as_wide(length), number(cx, 1)), as_wide(rate))};
   const Expr lower = corners.at(cx, 0), center = corners.at(cx, 1), higher = corners.at(cx, 2);
   const Expr spectrum = Add(Div(length, cx.number(Elem::i64, 2)), cx.number(Elem::i64, 1));
-  const Expr bin = unsqueeze_behind(cx, real(iota(cx, spectrum)), 1);
+  const Expr bin = unsqueeze_behind(cx, as_wide(iota(cx, spectrum)), 1);
   const Expr rise = Where(Equal(lower, center), number(cx, 1), Div(Sub(bin, lower), Sub(center, lower)));
   const Expr fall = Div(Sub(higher, bin), Sub(higher, center));
   const Expr rises = And(GreaterOrEqual(bin, lower), LessOrEqual(bin, center));

@@ -43,13 +43,6 @@ std::string number_text(const ElementRef& x) {
   return text;
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\n\r\f\v";
-  const std::size_t from = std::min(text.find_first_not_of(blank), text.size());
-  text.remove_prefix(from);
-  return text.substr(0, text.find_last_not_of(blank) + 1);
-}
-
 template <class T>
 std::optional<T> read_all(std::string_view text) {
   T value{};

@@ -34,6 +34,9 @@ Dim pad_begin(Scope& scope, Dim total, const std::string& auto_pad);
 /// out * stride + kernel * dilation + offset, on the axes of `out` and `kernel`.
 Ix sliding(const Ix& out, const Ix& kernel, Dim stride, Dim dilation, Dim offset);
 
+/// Whether X has a batch, channels and at least one spatial axis; else an error is set.
+bool is_image(CompositeCx& cx);
+
 /// Products and sums of a convolution without bias; supports groups.
 Expr conv_products(CompositeCx& cx, Expr x, Expr w, const ConvAttrs& a);
 

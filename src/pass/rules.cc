@@ -27,6 +27,11 @@ const Node* Site::maker(Value v, const OpDef& op) const {
   return made.op == &op && made.constraints.empty() ? &made : nullptr;
 }
 
+const Node* Site::maker_here(Value v, const OpDef& op) const {
+  const Node* made = v ? maker(v, op) : nullptr;
+  return made && made->parent == block ? made : nullptr;
+}
+
 bool Site::same_type(std::size_t i) const {
   const Type& result = from.type(node.out[0]);
   return result.is_tensor() && result.ranked && i < node.in.size() && node.in[i] && from.type(node.in[i]) == result &&

@@ -47,6 +47,8 @@ struct Site {
   /// The node that produces input i, when it is a call of `op` that cannot fail; else null.
   const Node* maker(std::size_t i, const OpDef& op) const { return has(i) ? maker(in[i], op) : nullptr; }
   const Node* maker(Value v, const OpDef& op) const;
+  /// As above, where it is in the block of the replacement.
+  const Node* maker_here(Value v, const OpDef& op) const;
   /// True when input i provably has the type of the result.
   bool same_type(std::size_t i) const;
   /// True when every element of constant i is `number`; zeros compare with their sign.
@@ -56,6 +58,8 @@ struct Site {
     return node.attributes<A>();
   }
 };
+
+inline bool same_operands(const Site& s) { return s.in[0] == s.in[1]; }
 
 struct Rule {
   std::string_view name;

@@ -32,7 +32,6 @@ bool adds_zero_right(const Site& s) { return s.is(1, neutral_zero(s)) && s.same_
 
 bool is_twice(const Site& s) { return s.maker(0, *s.node.op) != nullptr; }
 Expr without_both(const Site& s, Builder& to) { return {&to, s.maker(0, *s.node.op)->in[0]}; }
-bool same_operands(const Site& s) { return s.in[0] == s.in[1]; }
 
 bool adds_negative(const Site& s) { return s.maker(1, ops::Neg) != nullptr; }
 Expr subtract(const Site& s, Builder& to) { return ops::Sub(input(s, to, 0), Expr{&to, s.maker(1, ops::Neg)->in[0]}); }
@@ -148,7 +147,7 @@ bool is_root(const Site& s) {
 Expr root(const Site& s, Builder& to) { return ops::Sqrt(input(s, to, 0)); }
 
 using N = Numerics;
-constexpr Rule kRules[] = {
+constexpr Rule kArithmeticRules[] = {
     {"mul_one", kOps<ops::Mul>, "x * 1 -> x", N::exact, right_is<1>, keep<0>},
     {"one_mul", kOps<ops::Mul>, "1 * x -> x", N::exact, left_is<1>, keep<1>},
     {"div_one", kOps<ops::Div>, "x / 1 -> x", N::exact, right_is<1>, keep<0>},
@@ -176,6 +175,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> arithmetic_rules() { return kRules; }
+std::span<const Rule> arithmetic_rules() { return kArithmeticRules; }
 
 }  // namespace frazil

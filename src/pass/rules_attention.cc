@@ -46,9 +46,9 @@ struct Pattern {
 };
 
 /// Searches one graph for the pattern.
-class Finder {
+class AttentionFinder {
  public:
-  Finder(const Graph& graph, BlockId block, const Uses* uses) : graph_(graph), block_(block), uses_(uses) {}
+  AttentionFinder(const Graph& graph, BlockId block, const Uses* uses) : graph_(graph), block_(block), uses_(uses) {}
 
   std::optional<Pattern> find(std::span<const Value> in) {
     Pattern p;
@@ -267,8 +267,8 @@ class Finder {
 /// The pattern in the new graph, if it also matches in `from`, for which uses are known.
 std::optional<Pattern> pattern_at(const Site& s) {
   if (s.in.size() != 2 || s.node.in.size() != 2) return std::nullopt;
-  if (!Finder(s.from, s.node.parent, &s.uses).find(s.node.in)) return std::nullopt;
-  return Finder(s.graph, s.block, nullptr).find(s.in);
+  if (!AttentionFinder(s.from, s.node.parent, &s.uses).find(s.node.in)) return std::nullopt;
+  return AttentionFinder(s.graph, s.block, nullptr).find(s.in);
 }
 
 bool attends(const Site& s) { return pattern_at(s).has_value(); }
@@ -316,14 +316,14 @@ Expr attend(const Site& s, Builder& to) {
   return ops::Squeeze({y, to.ints(std::span(kGone).subspan(rank == 3 ? 1 : 0))});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kAttentionRules[] = {
     {"attention", kOps<ops::MatMul>, "softmax(Q * Kt, with scale, soft cap and masks) * V -> Attend(Q, K, V)",
      Numerics::reassociated, attends, attend, true},
 };
 
 }  // namespace
 
-std::span<const Rule> attention_rules() { return kRules; }
+std::span<const Rule> attention_rules() { return kAttentionRules; }
 
 std::string attention_rejections(const Graph& graph) {
   std::string text;
@@ -332,7 +332,7 @@ std::string attention_rejections(const Graph& graph) {
     for (NodeId id : graph.block({b}).nodes) {
       const Node& node = graph.node(id);
       if (node.op != &ops::MatMul) continue;
-      Finder finder(graph, {b}, &uses);
+      AttentionFinder finder(graph, {b}, &uses);
       if (finder.find(node.in) || finder.why().empty()) continue;
       text += fmt::format("{}{} is not attention: {}", text.empty() ? "" : "; ", graph.describe(id), finder.why());
     }

@@ -65,7 +65,7 @@ Expr scale_and_shift(const Site& s, Builder& to) {
 }
 
 using N = Numerics;
-constexpr Rule kRules[] = {
+constexpr Rule kBatchNormRules[] = {
     {"batch_norm_conv", kOps<ops::BatchNormalization>,
      "BatchNormalization(Conv(x, w, b)) with constants -> Conv(x, w', b'), where w has at most 512 KiB",
      N::reassociated, follows_convolution, convolve},
@@ -76,6 +76,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> batch_norm_rules() { return kRules; }
+std::span<const Rule> batch_norm_rules() { return kBatchNormRules; }
 
 }  // namespace frazil

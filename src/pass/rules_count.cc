@@ -73,9 +73,9 @@ bool all_conditions(const Graph& graph, Value v, F f) {
   return true;
 }
 
-class Finder {
+class CounterFinder {
  public:
-  explicit Finder(const Graph& graph) : graph_(graph), uses_(graph) {}
+  explicit CounterFinder(const Graph& graph) : graph_(graph), uses_(graph) {}
 
   std::optional<CountedLoop> find(const Node& loop) const {
     if (loop.op != &ops::Loop || !loop.constraints.empty() || loop.in.size() < 3) return std::nullopt;
@@ -212,7 +212,7 @@ class CountWriter : public Rewriter {
 
 Result<std::optional<Graph>> count_iterations(const Graph& graph, const PassOptions&, std::string& note) {
   if (graph.block_count() == 1) return std::nullopt;
-  const Finder finder(graph);
+  const CounterFinder finder(graph);
   std::unordered_map<std::uint32_t, CountedLoop> loops;
   for (std::uint32_t b = 1; b < graph.block_count(); ++b) {
     const NodeId region = graph.block({b}).owner;

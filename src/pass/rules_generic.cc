@@ -239,7 +239,7 @@ Expr make_product(const Site& s, Builder& to) {
 }
 
 using N = Numerics;
-constexpr Rule kRules[] = {
+constexpr Rule kGenericRules[] = {
     {"generic_map", kOps<ops::Generic>, "Generic without a fold, each index an axis -> GenericMap", N::exact, is_map,
      make_map},
     {"generic_fold", kOps<ops::Generic>, "Generic whose fold one operand covers -> GenericMap and a reduction",
@@ -250,6 +250,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> generic_rules() { return kRules; }
+std::span<const Rule> generic_rules() { return kGenericRules; }
 
 }  // namespace frazil

@@ -103,7 +103,7 @@ using N = Numerics;
 constexpr auto kReduces =
     kOps<ops::ReduceSum, ops::ReduceMean, ops::ReduceMax, ops::ReduceMin, ops::ReduceProd, ops::ReduceL1, ops::ReduceL2,
          ops::ReduceSumSquare, ops::ReduceLogSum, ops::ReduceLogSumExp>;
-constexpr LayoutRule kRules[] = {
+constexpr LayoutRule kFoldLayoutRules[] = {
     {{"last_elementwise", {}, "channels last: an elementwise node", N::exact}, turn_elementwise, make_elementwise},
     {{"last_reduce", kReduces, "channels last: a reduction over known axes", N::reassociated},
      turn_reduce,
@@ -115,6 +115,6 @@ constexpr LayoutRule kRules[] = {
 
 }  // namespace
 
-std::span<const LayoutRule> fold_layout_rules() { return kRules; }
+std::span<const LayoutRule> fold_layout_rules() { return kFoldLayoutRules; }
 
 }  // namespace frazil

@@ -241,7 +241,7 @@ std::vector<Value> make_space(const TurnSite& s) {
 }
 
 using N = Numerics;
-constexpr LayoutRule kRules[] = {
+constexpr LayoutRule kMoveLayoutRules[] = {
     {{"last_concat", kOps<ops::Concat>, "channels last: Concat", N::exact}, turn_concat, make_concat},
     {{"last_split", kOps<ops::Split>, "channels last: Split", N::exact}, turn_split, make_split},
     {{"last_slice", kOps<ops::Slice>, "channels last: Slice of known axes", N::exact}, turn_slice, make_slice},
@@ -262,6 +262,6 @@ constexpr LayoutRule kRules[] = {
 
 }  // namespace
 
-std::span<const LayoutRule> move_layout_rules() { return kRules; }
+std::span<const LayoutRule> move_layout_rules() { return kMoveLayoutRules; }
 
 }  // namespace frazil

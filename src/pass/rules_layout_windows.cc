@@ -186,7 +186,7 @@ std::vector<Value> make_squares(const TurnSite& s) {
 }
 
 using N = Numerics;
-constexpr LayoutRule kRules[] = {
+constexpr LayoutRule kWindowLayoutRules[] = {
     {{"last_conv", kOps<ops::Conv>,
       "channels last: Conv with constant weights -> ConvChannelsLast, or MatMul and Add where each pixel is a product",
       N::reassociated},
@@ -220,6 +220,6 @@ constexpr LayoutRule kRules[] = {
 
 }  // namespace
 
-std::span<const LayoutRule> window_layout_rules() { return kRules; }
+std::span<const LayoutRule> window_layout_rules() { return kWindowLayoutRules; }
 
 }  // namespace frazil

@@ -11,9 +11,8 @@ template <int Truth, std::size_t Constant>
 bool beside(const Site& s) {
   return s.is(Constant, Truth) && s.same_type(1 - Constant);
 }
-bool same_operands(const Site& s) { return s.in[0] == s.in[1]; }
-bool is_twice(const Site& s) { return s.maker(0, ops::Not) != nullptr; }
-Expr without_both(const Site& s, Builder& to) { return {&to, s.maker(0, ops::Not)->in[0]}; }
+bool is_not_of_not(const Site& s) { return s.maker(0, ops::Not) != nullptr; }
+Expr without_nots(const Site& s, Builder& to) { return {&to, s.maker(0, ops::Not)->in[0]}; }
 
 // ---- choices: the unused operand must not be able to fail ----
 
@@ -64,13 +63,13 @@ bool casts_back(const Site& s) {
 Expr before_casts(const Site& s, Builder& to) { return {&to, s.maker(0, ops::Cast)->in[0]}; }
 
 using N = Numerics;
-constexpr Rule kRules[] = {
+constexpr Rule kLogicRules[] = {
     {"and_true", kOps<ops::And>, "x and true -> x", N::exact, beside<1, 1>, keep<0>},
     {"true_and", kOps<ops::And>, "true and x -> x", N::exact, beside<1, 0>, keep<1>},
     {"or_false", kOps<ops::Or, ops::Xor>, "x or false -> x, x xor false -> x", N::exact, beside<0, 1>, keep<0>},
     {"false_or", kOps<ops::Or, ops::Xor>, "false or x -> x, false xor x -> x", N::exact, beside<0, 0>, keep<1>},
     {"logic_same", kOps<ops::And, ops::Or>, "x and x -> x, x or x -> x", N::exact, same_operands, keep<0>},
-    {"not_not", kOps<ops::Not>, "not not x -> x", N::exact, is_twice, without_both},
+    {"not_not", kOps<ops::Not>, "not not x -> x", N::exact, is_not_of_not, without_nots},
     {"where_true", kOps<ops::Where>, "where(true, x, y) -> x", N::exact, always_first, keep<1>},
     {"where_false", kOps<ops::Where>, "where(false, x, y) -> y", N::exact, always_second, keep<2>},
     {"where_same", kOps<ops::Where>, "where(c, x, x) -> x", N::exact, same_sides, keep<1>},
@@ -80,6 +79,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> logic_rules() { return kRules; }
+std::span<const Rule> logic_rules() { return kLogicRules; }
 
 }  // namespace frazil

@@ -9,7 +9,7 @@
 namespace frazil {
 namespace {
 
-constexpr std::int64_t kFewElements = 4096;
+constexpr std::int64_t kMostMovedElements = 4096;
 
 /// True when the loop provably runs at least once.
 bool surely_runs(const Graph& graph, const Node& loop) {
@@ -24,13 +24,13 @@ bool surely_runs(const Graph& graph, const Node& loop) {
 }
 
 /// Cheap enough to compute when the loop does not run.
-bool is_cheap(const Graph& graph, const Node& node) {
+bool is_cheap_to_move(const Graph& graph, const Node& node) {
   if (std::holds_alternative<Contraction>(node.op->form)) return false;
   std::int64_t count = 1;
   for (Dim d : graph.type(node.out[0]).shape) {
-    if (!d.is_const() || d.value() > kFewElements) return false;
+    if (!d.is_const() || d.value() > kMostMovedElements) return false;
     count *= d.value();
-    if (count > kFewElements) return false;
+    if (count > kMostMovedElements) return false;
   }
   return true;
 }
@@ -62,7 +62,7 @@ class Mover : public Rewriter {
       const bool is_loop = loop.op == &ops::Loop || loop.op == &ops::Scan;
       const auto inside = [&](Value v) { return v && graph.block_of(v) == block; };
       if (!is_loop || std::ranges::any_of(in, inside)) break;
-      if (!is_cheap(from, node) && !surely_runs(graph, loop)) break;
+      if (!is_cheap_to_move(from, node) && !surely_runs(graph, loop)) break;
       block = graph.block(block).parent;
     }
     return block;

@@ -21,14 +21,9 @@ struct Sides {
   std::size_t at = 0;
 };
 
-const Node* here(const Site& s, Value v, const OpDef& op) {
-  const Node* made = v ? s.maker(v, op) : nullptr;
-  return made && made->parent == s.block ? made : nullptr;
-}
-
 Sides either(const Site& s, std::span<const Value> in, const OpDef& op) {
   for (std::size_t i = 0; i < 2; ++i) {
-    if (const Node* made = here(s, in[i], op)) return {made, in[1 - i], i};
+    if (const Node* made = s.maker_here(in[i], op)) return {made, in[1 - i], i};
   }
   return {};
 }
@@ -59,8 +54,8 @@ struct Centred {
   std::size_t axis = 0;
 };
 std::optional<Centred> centred(const Site& s, Value v) {
-  const Node* sub = here(s, v, ops::Sub);
-  const Node* mean = sub ? here(s, sub->in[1], ops::ReduceMean) : nullptr;
+  const Node* sub = s.maker_here(v, ops::Sub);
+  const Node* mean = sub ? s.maker_here(sub->in[1], ops::ReduceMean) : nullptr;
   if (!mean || mean->in[0] != sub->in[0]) return std::nullopt;
   const auto axis = first_axis(s.graph, *mean);
   return axis ? std::optional(Centred{sub->in[0], *axis}) : std::nullopt;
@@ -68,8 +63,8 @@ std::optional<Centred> centred(const Site& s, Value v) {
 
 /// The value that is squared: x * x or pow(x, 2).
 Value squared(const Site& s, Value v) {
-  if (const Node* mul = here(s, v, ops::Mul)) return mul->in[0] == mul->in[1] ? mul->in[0] : Value{};
-  const Node* pow = here(s, v, ops::Pow);
+  if (const Node* mul = s.maker_here(v, ops::Mul)) return mul->in[0] == mul->in[1] ? mul->in[0] : Value{};
+  const Node* pow = s.maker_here(v, ops::Pow);
   return pow && number(s.graph, pow->in[1]) == 2.0 ? pow->in[0] : Value{};
 }
 
@@ -79,7 +74,7 @@ struct Deviation {
   double epsilon = 0;
 };
 std::optional<Deviation> variance(const Site& s, Value v) {
-  const Node* add = here(s, v, ops::Add);
+  const Node* add = s.maker_here(v, ops::Add);
   if (!add) return std::nullopt;
   const Sides sides = either(s, add->in, ops::ReduceMean);
   const auto epsilon = sides.made ? number(s.graph, sides.other) : std::nullopt;
@@ -89,17 +84,17 @@ std::optional<Deviation> variance(const Site& s, Value v) {
   return Deviation{*of, *epsilon};
 }
 std::optional<Deviation> deviation(const Site& s, Value v) {
-  if (const Node* root = here(s, v, ops::Sqrt)) return variance(s, root->in[0]);
-  const Node* pow = here(s, v, ops::Pow);
+  if (const Node* root = s.maker_here(v, ops::Sqrt)) return variance(s, root->in[0]);
+  const Node* pow = s.maker_here(v, ops::Pow);
   return pow && number(s.graph, pow->in[1]) == 0.5 ? variance(s, pow->in[0]) : std::nullopt;
 }
 /// The reciprocal of a standard deviation.
 std::optional<Deviation> inverse_deviation(const Site& s, Value v) {
-  if (const Node* inverse = here(s, v, ops::Reciprocal)) return deviation(s, inverse->in[0]);
-  if (const Node* div = here(s, v, ops::Div); div && number(s.graph, div->in[0]) == 1.0) {
+  if (const Node* inverse = s.maker_here(v, ops::Reciprocal)) return deviation(s, inverse->in[0]);
+  if (const Node* div = s.maker_here(v, ops::Div); div && number(s.graph, div->in[0]) == 1.0) {
     return deviation(s, div->in[1]);
   }
-  const Node* pow = here(s, v, ops::Pow);
+  const Node* pow = s.maker_here(v, ops::Pow);
   return pow && number(s.graph, pow->in[1]) == -0.5 ? variance(s, pow->in[0]) : std::nullopt;
 }
 
@@ -180,7 +175,7 @@ Expr shift_norm(const Site& s, Builder& to) {
 }
 
 using N = Numerics;
-constexpr Rule kRules[] = {
+constexpr Rule kNormRules[] = {
     {"layer_norm", kOps<ops::Div, ops::Mul>,
      "d / sqrt(mean(d * d) + epsilon), where d = x - mean(x) over the last axes -> LayerNormalization", N::reassociated,
      normalises, normalise},
@@ -192,6 +187,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> norm_rules() { return kRules; }
+std::span<const Rule> norm_rules() { return kNormRules; }
 
 }  // namespace frazil

@@ -233,7 +233,7 @@ Expr make_max_of_bytes(const Site& s, Builder& to) {
 }
 
 using N = Numerics;
-constexpr Rule kRules[] = {
+constexpr Rule kQuantRules[] = {
     {"integer_matmul", kOps<ops::MatMul>,
      "MatMul(DequantizeLinear(a), DequantizeLinear(b)) of 8 bits -> MatMulInteger(a, b) * scales", N::reassociated,
      is_matmul, make_matmul},
@@ -253,6 +253,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> quant_rules() { return kRules; }
+std::span<const Rule> quant_rules() { return kQuantRules; }
 
 }  // namespace frazil

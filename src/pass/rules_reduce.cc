@@ -46,7 +46,7 @@ Expr reduce_in_turn(const Site& s, Builder& to) {
 }
 
 using N = Numerics;
-constexpr Rule kRules[] = {
+constexpr Rule kReduceRules[] = {
     {"reduce_extremes_apart", kOps<ops::ReduceMax, ops::ReduceMin>,
      "max or min over non-adjacent axes -> one reduction per run of adjacent axes", N::exact, reduces_apart,
      reduce_in_turn},
@@ -56,6 +56,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> reduce_rules() { return kRules; }
+std::span<const Rule> reduce_rules() { return kReduceRules; }
 
 }  // namespace frazil

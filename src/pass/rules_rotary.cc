@@ -10,11 +10,6 @@
 namespace frazil {
 namespace {
 
-const Node* here(const Site& s, Value v, const OpDef& op) {
-  const Node* made = v ? s.maker(v, op) : nullptr;
-  return made && made->parent == s.block ? made : nullptr;
-}
-
 /// Features [first, last) of the last axis of x.
 struct Part {
   Value x;
@@ -55,17 +50,17 @@ std::optional<Part> split(const Site& s, const Node& split, Value v) {
 }
 
 std::optional<Part> part_of(const Site& s, Value v) {
-  if (const Node* made = here(s, v, ops::Slice)) return sliced(s, *made);
-  const Node* made = here(s, v, ops::Split);
+  if (const Node* made = s.maker_here(v, ops::Slice)) return sliced(s, *made);
+  const Node* made = s.maker_here(v, ops::Split);
   return made ? split(s, *made, v) : std::nullopt;
 }
 
 /// The rotated value: concat(-second half, first half).
 Value rotated(const Site& s, Value v) {
-  const Node* concat = here(s, v, ops::Concat);
+  const Node* concat = s.maker_here(v, ops::Concat);
   if (!concat || concat->in.size() != 2) return {};
   if (!is_last(s.graph, v, concat->attributes<ops::ConcatAttrs>().axis)) return {};
-  const Node* neg = here(s, concat->in[0], ops::Neg);
+  const Node* neg = s.maker_here(concat->in[0], ops::Neg);
   const auto second = neg ? part_of(s, neg->in[0]) : std::nullopt, first = part_of(s, concat->in[1]);
   if (!second || !first || second->x != first->x) return {};
   const std::int64_t size = last_extent(s.graph, first->x);
@@ -88,8 +83,8 @@ bool broadcasts(const Graph& graph, Value table, Value x) {
 
 std::optional<Rotation> rotation(const Site& s) {
   for (std::size_t i = 0; i < 2; ++i) {
-    const Node* turned = here(s, s.in[i], ops::Mul);
-    const Node* plain = here(s, s.in[1 - i], ops::Mul);
+    const Node* turned = s.maker_here(s.in[i], ops::Mul);
+    const Node* plain = s.maker_here(s.in[1 - i], ops::Mul);
     for (std::size_t k = 0; turned && plain && k < 2; ++k) {
       const Value x = rotated(s, turned->in[k]);
       if (!x || s.graph.type(x).elem != Elem::f32) continue;
@@ -112,13 +107,13 @@ Expr rotate(const Site& s, Builder& to) {
   return ops::Rotate(Expr{&to, r.x}, Expr{&to, r.cosine}, Expr{&to, r.sine});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kRotaryRules[] = {
     {"rotary", kOps<ops::Add>, "x * cos + concat(-second half of x, first half) * sin -> Rotate(x, cos, sin)",
      Numerics::exact, rotates, rotate},
 };
 
 }  // namespace
 
-std::span<const Rule> rotary_rules() { return kRules; }
+std::span<const Rule> rotary_rules() { return kRotaryRules; }
 
 }  // namespace frazil

@@ -139,7 +139,7 @@ Expr distribute(const Site& s, Builder& to) {
 }
 
 using N = Numerics;
-constexpr Rule kRules[] = {
+constexpr Rule kScaleRules[] = {
     {"conv_scale", kOps<ops::Mul>, "Conv(x, w, b) * c, constant per channel -> Conv(x, w * c, b * c), w as above",
      N::reassociated, scales_convolution, scale_convolution},
     {"conv_shift", kOps<ops::Add>, "Conv(x, w, b) + c, constant per channel -> Conv(x, w, b + c), w as above",
@@ -154,6 +154,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> scale_rules() { return kRules; }
+std::span<const Rule> scale_rules() { return kScaleRules; }
 
 }  // namespace frazil

@@ -88,7 +88,7 @@ Expr reshape_once(const Site& s, Builder& to) {
 }
 
 using N = Numerics;
-constexpr Rule kRules[] = {
+constexpr Rule kViewRules[] = {
     {"transpose_none", kOps<ops::Transpose>, "a transpose that permutes nothing -> x", N::exact, transposes_nothing,
      keep<0>},
     {"transpose_twice", kOps<ops::Transpose>, "a transpose of a transpose -> one transpose, or x", N::exact,
@@ -108,6 +108,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> view_rules() { return kRules; }
+std::span<const Rule> view_rules() { return kViewRules; }
 
 }  // namespace frazil

@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::int64_t kFill = INT64_MIN;
 
-Result<std::int64_t> number(Dim d) {
-  if (!d.is_const()) return fail(Code::internal, "a view is not concrete");
-  return d.value();
-}
-
 Result<Sizes> numbers(const Shape& shape) {
   Sizes sizes;
   for (Dim d : shape) {
@@ -133,6 +128,11 @@ Result<Tensor> run_concat(const ViewMap& map, std::span<const Tensor> inputs) {
 }
 
 }  // namespace
+
+Result<std::int64_t> number(Dim d) {
+  if (!d.is_const()) return fail(Code::internal, "the index map of a node with given extents has a symbol");
+  return d.value();
+}
 
 Result<Tensor> ready(const Tensor& tensor) {
   if (tensor.contiguous() && tensor.aligned()) return tensor;

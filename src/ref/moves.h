@@ -12,6 +12,9 @@
 // Moves of elements of any type.
 namespace frazil::ref {
 
+/// The value of a constant expression; an internal error for another.
+Result<std::int64_t> number(Dim d);
+
 /// The tensor when it is contiguous and aligned, else a copy.
 Result<Tensor> ready(const Tensor& tensor);
 /// Copies elements [from, from + count) of `src` to [to, to + count) of `dst`; both are contiguous and of one type.

@@ -4,14 +4,10 @@
 #include <array>
 
 #include "base/poll_throttle.h"
+#include "ref/moves.h"
 
 namespace frazil::ref {
 namespace {
-
-Result<std::int64_t> number(Dim d) {
-  if (!d.is_const()) return fail(Code::internal, "an iteration space is not concrete");
-  return d.value();
-}
 
 /// An affine index in numbers, over the loops in execution order.
 struct Line {

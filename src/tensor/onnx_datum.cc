@@ -10,8 +10,6 @@ namespace {
 using proto::Reader;
 using proto::Wire;
 
-constexpr int kMaxDepth = 64;
-
 /// Decodes nested messages; every member throws protozero's exceptions on malformed bytes.
 class DatumReader {
  public:
@@ -22,7 +20,7 @@ class DatumReader {
       FRAZIL_TRY(Tensor tensor, tensor_from_proto(bytes, keep_alive_));
       return Datum(std::move(tensor));
     }
-    if (depth_ == kMaxDepth) return fail(Code::limit, "values nest deeper than {} levels", kMaxDepth);
+    if (depth_ == proto::kMaxDepth) return fail(Code::limit, "values nest deeper than {} levels", proto::kMaxDepth);
     ++depth_;
     auto datum = kind == ProtoKind::sequence   ? sequence(bytes)
                  : kind == ProtoKind::optional ? optional(bytes)

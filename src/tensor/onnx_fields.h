@@ -17,6 +17,9 @@ namespace frazil::proto {
 using Tag = protozero::pbf_tag_type;
 using Wire = protozero::pbf_wire_type;
 
+/// How deep sequences and optionals may nest.
+inline constexpr int kMaxDepth = 64;
+
 /// Field numbers of onnx.proto.
 enum TensorField : Tag {
   kDims = 1,

@@ -12,8 +12,6 @@ namespace {
 
 using protozero::pbf_writer;
 
-constexpr int kMaxDepth = 64;
-
 std::string pack_bits(Elem elem, std::span<const std::byte> values) {
   const auto width = static_cast<unsigned>(bit_width(elem));
   const std::size_t per_byte = 8u / width;
@@ -59,7 +57,7 @@ int content_type(ProtoKind kind) {
 class DatumWriter {
  public:
   Result<std::string> write(ProtoKind kind, const Datum& datum, std::string_view name) {
-    if (depth_ == kMaxDepth) return fail(Code::limit, "values nest deeper than {} levels", kMaxDepth);
+    if (depth_ == proto::kMaxDepth) return fail(Code::limit, "values nest deeper than {} levels", proto::kMaxDepth);
     ++depth_;
     auto out = dispatch(kind, datum, name);
     --depth_;

@@ -63,7 +63,7 @@ class Serving {
             "--metrics-port", "0", "--http-socket", socket.c_str(), nullptr);
       _exit(99);
     }
-    while (!std::filesystem::exists(socket) && is_alive()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (!listens() && is_alive()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   ~Serving() {
     ::kill(child_, SIGKILL);
@@ -93,6 +93,15 @@ class Serving {
 
  private:
   std::string socket() const { return folder_ / "http"; }
+  /// The file of a socket is there before the socket listens.
+  bool listens() const {
+    try {
+      HttpClient client(socket());
+      return true;
+    } catch (const boost::system::system_error&) {
+      return false;
+    }
+  }
 
   TempFolder folder_;
   pid_t child_ = -1;
