@@ -16,7 +16,7 @@ using api::Port;
 
 constexpr std::size_t kMostSharedBytes = 256;  // of an input that all requests of a batch share
 
-[[noreturn]] void refuse(const std::string& model, const std::string& why) {
+[[noreturn]] void refuse_batching(const std::string& model, const std::string& why) {
   throw api::Error(api::Code::bad_input, "model '" + model + "': batching: " + why);
 }
 
@@ -43,18 +43,18 @@ std::optional<std::size_t> axis_with(const Port& port, const std::string& symbol
   return static_cast<std::size_t>(at - port.dims.begin());
 }
 
-std::size_t input_of(const BatchPlan::Of& of, const std::string& name) {
+std::size_t input_index(const BatchPlan::Of& of, const std::string& name) {
   if (const auto at = position_of(of.inputs, name)) return *at;
-  refuse(of.model, "there is no input '" + name + "'");
+  refuse_batching(of.model, "there is no input '" + name + "'");
 }
 
 }  // namespace
 
 std::vector<std::string> BatchPlan::symbols(const Of& of) {
   if (const auto& axis = of.config.batching.batch_axis) {
-    const Port& port = of.inputs[input_of(of, axis->first)];
+    const Port& port = of.inputs[input_index(of, axis->first)];
     if (axis->second >= port.dims.size() || !is_symbol(port.dims[axis->second])) {
-      refuse(of.model, "input '" + port.name + "' has no free extent at axis " + std::to_string(axis->second));
+      refuse_batching(of.model, "input '" + port.name + "' has no free extent at axis " + std::to_string(axis->second));
     }
     return {port.dims[axis->second]};
   }
@@ -66,7 +66,8 @@ std::vector<std::string> BatchPlan::symbols(const Of& of) {
       if (is_symbol(dim) && everywhere && std::ranges::find(found, dim) == found.end()) found.push_back(dim);
     }
   }
-  if (found.empty()) refuse(of.model, "no free extent is common to an input and all outputs; set max_batch_size to 0");
+  if (found.empty())
+    refuse_batching(of.model, "no free extent is common to an input and all outputs; set max_batch_size to 0");
   return found;
 }
 
@@ -79,24 +80,24 @@ BatchPlan::BatchPlan(const Of& of, const std::string& symbol) : ports_(of.inputs
   std::ranges::transform(of.outputs, std::back_inserter(outputs_), axes_of);
   std::ranges::transform(of.outputs, std::back_inserter(output_names_), &Port::name);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (!outputs_[i]) refuse(of.model, "output '" + of.outputs[i].name + "' has no extent '" + symbol + "'");
+    if (!outputs_[i]) refuse_batching(of.model, "output '" + of.outputs[i].name + "' has no extent '" + symbol + "'");
   }
   for (const StateLink& link : of.config.sequences.states) {  // what an output gives, the input takes
-    inputs_[input_of(of, link.input)] = outputs_[*position_of(of.outputs, link.output)];
+    inputs_[input_index(of, link.input)] = outputs_[*position_of(of.outputs, link.output)];
   }
   for (const Padding& padding : of.config.batching.paddings) pad(of, padding);
   if (!of.config.batching.lengths.empty()) set_lengths(of, symbol);
 }
 
 void BatchPlan::pad(const Of& of, const Padding& padding) {
-  const std::size_t i = input_of(of, padding.input);
+  const std::size_t i = input_index(of, padding.input);
   const Port& port = of.inputs[i];
   const bool free = padding.axis < port.dims.size() && is_symbol(port.dims[padding.axis]);
   if (!inputs_[i] || !free || padding.axis == inputs_[i]->batch) {
-    refuse(of.model,
-           "input '" + port.name + "' has no free extent at axis " + std::to_string(padding.axis) + " to pad");
+    refuse_batching(of.model,
+                    "input '" + port.name + "' has no free extent at axis " + std::to_string(padding.axis) + " to pad");
   }
-  if (!can_be_padded(port.dtype)) refuse(of.model, "input '" + port.name + "': its type cannot be padded");
+  if (!can_be_padded(port.dtype)) refuse_batching(of.model, "input '" + port.name + "': its type cannot be padded");
   inputs_[i]->padded = padding.axis;
   inputs_[i]->padding = padding.value;
   for (std::size_t k = 0; k < of.outputs.size(); ++k) {
@@ -106,11 +107,11 @@ void BatchPlan::pad(const Of& of, const Padding& padding) {
 
 void BatchPlan::set_lengths(const Of& of, const std::string& symbol) {
   const std::string& name = of.config.batching.lengths;
-  lengths_ = input_of(of, name);
+  lengths_ = input_index(of, name);
   const Port& port = of.inputs[*lengths_];
   const bool integers = port.dtype == api::Dtype::i32 || port.dtype == api::Dtype::i64;
   if (integers && port.dims.size() == 1 && inputs_[*lengths_]) return;
-  refuse(of.model, "input '" + name + "' cannot take lengths: expected i32 or i64 [" + symbol + "]");
+  refuse_batching(of.model, "input '" + name + "' cannot take lengths: expected i32 or i64 [" + symbol + "]");
 }
 
 bool BatchPlan::append_key(std::string& key, const Array& value, std::size_t input) const {

@@ -11,7 +11,7 @@ using api::Array;
 using api::Port;
 
 /// An optional value is also stored as the type of its value.
-Array read_value(const fs::path& file, const Port& port) {
+Array read_stored_value(const fs::path& file, const Port& port) {
   if (!port.type.starts_with("opt<")) return Array::read_pb(file, port.kind);
   try {
     return Array::read_pb(file, Array::Kind::none);
@@ -25,7 +25,7 @@ std::vector<Array> read_values(const fs::path& folder, const std::string& stem, 
   const auto file_of = [&](std::size_t i) { return folder / (stem + "_" + std::to_string(i) + ".pb"); };
   std::vector<Array> values(ports.size());
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    if (fs::exists(file_of(i))) values[i] = read_value(file_of(i), ports[i]);
+    if (fs::exists(file_of(i))) values[i] = read_stored_value(file_of(i), ports[i]);
   }
   if (fs::exists(file_of(ports.size()))) {
     throw CanaryFault(file_of(ports.size()).string() + ": the model has " + std::to_string(ports.size()) + " " + stem +

@@ -10,7 +10,7 @@
 namespace frazil::server {
 namespace {
 
-std::string text_of(double value, std::size_t index, std::span<const std::string> labels) {
+std::string text_of_class(double value, std::size_t index, std::span<const std::string> labels) {
   std::string text;
   append_number(text, value);
   text += ':';
@@ -37,7 +37,7 @@ api::Array classes_of(const api::Array& value, std::uint64_t count, std::span<co
     const auto at = [&](std::size_t i) { return value.number(static_cast<std::int64_t>(row * width + i)); };
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, std::greater<>(), at);
-    for (std::size_t i = 0; i < kept; ++i) texts[row * kept + i] = text_of(at(order[i]), order[i], labels);
+    for (std::size_t i = 0; i < kept; ++i) texts[row * kept + i] = text_of_class(at(order[i]), order[i], labels);
   }
   return classes;
 }

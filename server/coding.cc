@@ -21,7 +21,7 @@ int window_of(Coding coding) {
 }
 
 /// zlib does not write to what it reads.
-Bytef* input_of(std::string_view bytes) {
+Bytef* zlib_input(std::string_view bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): see above
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
 }
@@ -48,7 +48,7 @@ std::string deflated_whole(std::string_view bytes, Coding coding) {
   while (result == Z_OK) {
     // Sizes of zlib have 32 bits.
     const std::size_t taken = std::min<std::size_t>(bytes.size(), std::numeric_limits<int>::max());
-    stream.next_in = input_of(bytes);
+    stream.next_in = zlib_input(bytes);
     stream.avail_in = static_cast<uInt>(taken);
     const std::size_t room = std::max<std::size_t>(deflateBound(&stream, static_cast<uLong>(taken)) / 2, kStep);
     to.resize_and_overwrite(to.size() + room, [&, before = to.size()](char* data, std::size_t) {
@@ -106,7 +106,7 @@ Inflater& Inflater::operator=(Inflater&& other) noexcept {
 
 void Inflater::add(std::string_view bytes, std::string& to, std::uint64_t most) {
   const auto damaged = [&] { throw Refusal(Http::bad_request, "the bytes are no " + std::string(name_of(coding_))); };
-  stream_->next_in = input_of(bytes);
+  stream_->next_in = zlib_input(bytes);
   stream_->avail_in = static_cast<uInt>(bytes.size());
   while (stream_->avail_in > 0 || stream_->avail_out == 0) {
     if (ended_) {  // gzip may have several parts

@@ -17,19 +17,12 @@ namespace frazil::server {
 namespace {
 
 using std::chrono::microseconds;
-using Kind = TextField::Kind;
-
-constexpr std::uint64_t kMostCount = std::numeric_limits<std::int32_t>::max();
-constexpr std::uint64_t kMostLevels = 1000;
-constexpr std::uint64_t kMostMicroseconds = 365ULL * 86'400 * 1'000'000;
-constexpr std::uint64_t kMostAxis = 63;
-constexpr double kMostMilliseconds = 1e9;
 
 /// "TYPE_" and the name of the protocol, by their numbers.
-constexpr std::string_view kTypes[] = {"INVALID", "BOOL",  "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16",
-                                       "INT32",   "INT64", "FP16",  "FP32",   "FP64",   "STRING", "BF16"};
+constexpr std::string_view kTypeNames[] = {"INVALID", "BOOL",  "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16",
+                                           "INT32",   "INT64", "FP16",  "FP32",   "FP64",   "STRING", "BF16"};
 
-struct File {
+struct PbtxtFile {
   std::string name;
   std::vector<std::string>& warnings;
   std::set<std::string> warned;
@@ -38,9 +31,10 @@ struct File {
 struct Row;
 
 /// A field of the file that is being read.
-class Item {
+class PbtxtItem {
  public:
-  Item(File& file, std::string path, const TextField& field) : file_(&file), path_(std::move(path)), field_(&field) {}
+  PbtxtItem(PbtxtFile& file, std::string path, const TextField& field)
+      : file_(&file), path_(std::move(path)), field_(&field) {}
 
   const TextField& field() const { return *field_; }
   const std::string& path() const { return path_; }
@@ -58,7 +52,7 @@ class Item {
   void fields(std::initializer_list<Row> known) const;
   /// Accepts a message, whatever is in it.
   void any_message() const {
-    if (field_->kind != Kind::message) expected("a message");
+    if (field_->kind != TextField::Kind::message) expected("a message");
   }
 
   /// Warns, once for each field of the file.
@@ -76,53 +70,53 @@ class Item {
   std::string got() const;
   void one_field(const TextField& field, std::initializer_list<Row> known, std::set<std::string_view>& seen) const;
 
-  File* file_;
+  PbtxtFile* file_;
   std::string path_;
   const TextField* field_;
 };
 
 struct Row {
   std::string_view name;
-  std::function<void(const Item&)> read;
+  std::function<void(const PbtxtItem&)> read;
   bool repeated = false;
 };
 
-Row many(std::string_view name, std::function<void(const Item&)> read) { return {name, std::move(read), true}; }
+Row many(std::string_view name, std::function<void(const PbtxtItem&)> read) { return {name, std::move(read), true}; }
 Row ignored(std::string_view name, std::string instead) {
-  return many(name, [instead = std::move(instead)](const Item& item) { item.ignore(instead); });
+  return many(name, [instead = std::move(instead)](const PbtxtItem& item) { item.ignore(instead); });
 }
 Row accepted(std::string_view name) {
-  return many(name, [](const Item&) {});
+  return many(name, [](const PbtxtItem&) {});
 }
 Row ignored_if_true(std::string_view name, std::string instead) {
-  return {name, [instead = std::move(instead)](const Item& item) {
+  return {name, [instead = std::move(instead)](const PbtxtItem& item) {
             if (item.boolean()) item.ignore(instead);
           }};
 }
 
-std::string Item::got() const {
+std::string PbtxtItem::got() const {
   switch (field_->kind) {
-    case Kind::message: return "a message";
-    case Kind::none: return "an empty list";
-    case Kind::string: return "the text " + shown(field_->text);
+    case TextField::Kind::message: return "a message";
+    case TextField::Kind::none: return "an empty list";
+    case TextField::Kind::string: return "the text " + shown(field_->text);
     default: return shown(field_->text);
   }
 }
 
-std::string Item::text() const {
-  if (field_->kind != Kind::string) expected("a text in quotes");
+std::string PbtxtItem::text() const {
+  if (field_->kind != TextField::Kind::string) expected("a text in quotes");
   if (!is_utf8(field_->text)) expected("a text in UTF-8");
   return field_->text;
 }
 
-std::string Item::name() const {
+std::string PbtxtItem::name() const {
   const std::string name = text();
   if (name.empty() || name.find('\0') != std::string::npos) expected("a name");
   return name;
 }
 
-bool Item::boolean() const {
-  const std::string_view text = field_->kind == Kind::string ? "" : std::string_view(field_->text);
+bool PbtxtItem::boolean() const {
+  const std::string_view text = field_->kind == TextField::Kind::string ? "" : std::string_view(field_->text);
   for (const std::string_view word : {"true", "True", "t", "1"}) {
     if (text == word) return true;
   }
@@ -149,36 +143,38 @@ std::optional<std::int64_t> integer_from(std::string_view text) {
   return negative ? -value : value;
 }
 
-std::int64_t Item::integer(std::int64_t least, std::int64_t most) const {
-  const auto value = field_->kind == Kind::number ? integer_from(field_->text) : std::nullopt;
+std::int64_t PbtxtItem::integer(std::int64_t least, std::int64_t most) const {
+  const auto value = field_->kind == TextField::Kind::number ? integer_from(field_->text) : std::nullopt;
   if (value && *value >= least && *value <= most) return *value;
   const std::string range = most == std::numeric_limits<std::int64_t>::max() ? "" : " to " + std::to_string(most);
   expected("a whole number from " + std::to_string(least) + range);
 }
 
-std::string Item::datatype() const {
-  std::string_view text = field_->kind == Kind::word ? std::string_view(field_->text) : "";
-  if (field_->kind == Kind::number) {
-    text = kTypes[whole(1, std::size(kTypes) - 1)];
+std::string PbtxtItem::datatype() const {
+  std::string_view text = field_->kind == TextField::Kind::word ? std::string_view(field_->text) : "";
+  if (field_->kind == TextField::Kind::number) {
+    text = kTypeNames[whole(1, std::size(kTypeNames) - 1)];
   } else {
     if (!text.starts_with("TYPE_")) expected("a type such as TYPE_FP32");
     text.remove_prefix(5);
-    if (text == kTypes[0] || std::ranges::find(kTypes, text) == std::end(kTypes)) expected("a type such as TYPE_FP32");
+    if (text == kTypeNames[0] || std::ranges::find(kTypeNames, text) == std::end(kTypeNames))
+      expected("a type such as TYPE_FP32");
   }
   return text == "STRING" ? "BYTES" : std::string(text);
 }
 
-void Item::one_field(const TextField& field, std::initializer_list<Row> known, std::set<std::string_view>& seen) const {
-  const Item item(*file_, path_.empty() ? field.name : path_ + "." + field.name, field);
+void PbtxtItem::one_field(const TextField& field, std::initializer_list<Row> known,
+                          std::set<std::string_view>& seen) const {
+  const PbtxtItem item(*file_, path_.empty() ? field.name : path_ + "." + field.name, field);
   const auto row = std::ranges::find(known, field.name, &Row::name);
   if (row == known.end()) return item.ignore("it is unknown");
   const bool first = seen.insert(row->name).second;
   if (!row->repeated && !first) item.fail("expected it once, got it again");
-  if (!row->repeated && field.kind == Kind::none) item.expected("a value");
-  if (field.kind != Kind::none) row->read(item);
+  if (!row->repeated && field.kind == TextField::Kind::none) item.expected("a value");
+  if (field.kind != TextField::Kind::none) row->read(item);
 }
 
-void Item::fields(std::initializer_list<Row> known) const {
+void PbtxtItem::fields(std::initializer_list<Row> known) const {
   any_message();
   std::set<std::string_view> seen;
   for (const TextField& field : field_->message.fields) one_field(field, known, seen);
@@ -188,30 +184,30 @@ void Item::fields(std::initializer_list<Row> known) const {
 struct Draft {
   ReadConfig& read;
   bool dynamic = false;
-  std::vector<std::pair<Item, std::uint64_t>> preferred = {};
-  std::optional<Item> default_level = {}, pad = {}, lengths = {}, max_waste = {};
+  std::vector<std::pair<PbtxtItem, std::uint64_t>> preferred = {};
+  std::optional<PbtxtItem> default_level = {}, pad = {}, lengths = {}, max_waste = {};
   std::set<std::string> parameters = {};
   std::set<std::pair<bool, std::string>> names = {};  ///< of ports, true for outputs
 };
 
-void read_platform(const Item& item) {
+void read_platform(const PbtxtItem& item) {
   const std::string text = item.text();
   if (text == "ensemble") item.expected("\"onnxruntime_onnx\"; an ensemble can be written as a pipeline");
   if (!text.empty() && text != "onnxruntime_onnx") item.expected("\"onnxruntime_onnx\"");
 }
 
-void read_backend(const Item& item) {
+void read_backend(const PbtxtItem& item) {
   const std::string text = item.text();
   if (!text.empty() && text != "onnxruntime" && text != "frazil") item.expected("\"onnxruntime\" or \"frazil\"");
 }
 
-void read_file_name(const Item& item) {
+void read_file_name(const PbtxtItem& item) {
   const std::string text = item.text();
   if (!text.empty() && text != "model.onnx") item.ignore("a version's file is model.onnx or model.frzc");
 }
 
 /// The file of an output's classes, in the folder of the configuration.
-std::string label_file(const Item& item) {
+std::string label_file(const PbtxtItem& item) {
   std::string file = item.name();
   const bool leaves = file.starts_with('/') || file == ".." || file.starts_with("../") || file.ends_with("/..") ||
                       file.find("/../") != std::string::npos;
@@ -224,28 +220,28 @@ std::vector<std::int64_t> batched(const Draft& draft, std::vector<std::int64_t> 
   return shape;
 }
 
-std::int64_t extent(const Item& item) {
+std::int64_t extent(const PbtxtItem& item) {
   const std::int64_t value = item.integer(-1, std::numeric_limits<std::int64_t>::max());
   if (value == 0) item.expected("an extent of at least 1, or -1");
   return value;
 }
 
-void read_port(const Item& item, bool is_output, Draft& draft) {
+void read_port(const PbtxtItem& item, bool is_output, Draft& draft) {
   DeclaredPort port{.name = {}, .datatype = {}, .shape = {}, .line = item.field().line};
   std::optional<std::vector<std::int64_t>> reshaped;
   std::string labels;
-  const auto read_reshape = [&](const Item& reshape) {
+  const auto read_reshape = [&](const PbtxtItem& reshape) {
     reshaped.emplace();
-    reshape.fields({many("shape", [&](const Item& x) { reshaped->push_back(extent(x)); })});
+    reshape.fields({many("shape", [&](const PbtxtItem& x) { reshaped->push_back(extent(x)); })});
     reshape.ignore("requests and responses have the shape of the model");
   };
-  const auto read_dims = [&](const Item& dim) { port.shape.push_back(extent(dim)); };
-  const auto read_labels = [&](const Item& file) {
+  const auto read_dims = [&](const PbtxtItem& dim) { port.shape.push_back(extent(dim)); };
+  const auto read_labels = [&](const PbtxtItem& file) {
     if (!is_output) return file.ignore("it is unknown");
     if (!file.text().empty()) labels = label_file(file);
   };
-  item.fields({{"name", [&](const Item& name) { port.name = name.name(); }},
-               {"data_type", [&](const Item& type) { port.datatype = type.datatype(); }},
+  item.fields({{"name", [&](const PbtxtItem& name) { port.name = name.name(); }},
+               {"data_type", [&](const PbtxtItem& type) { port.datatype = type.datatype(); }},
                many("dims", read_dims),
                {"reshape", read_reshape},
                {"label_filename", read_labels},
@@ -265,23 +261,23 @@ void read_port(const Item& item, bool is_output, Draft& draft) {
   ports.push_back(std::move(port));
 }
 
-void read_version_policy(const Item& item, VersionPolicy& policy) {
+void read_version_policy(const PbtxtItem& item, VersionPolicy& policy) {
   std::size_t choices = 0;
   const auto choose = [&](VersionPolicy::Kind kind) {
     policy.kind = kind;
     if (++choices > 1) item.fail("expected one of latest, all and specific, got several");
   };
-  const auto read_latest = [&](const Item& latest) {
+  const auto read_latest = [&](const PbtxtItem& latest) {
     choose(VersionPolicy::Kind::latest);
-    latest.fields({{"num_versions", [&](const Item& x) { policy.latest = x.whole(1, kMostCount); }}});
+    latest.fields({{"num_versions", [&](const PbtxtItem& x) { policy.latest = x.whole(1, kMostCount); }}});
   };
-  const auto read_all = [&](const Item& all) {
+  const auto read_all = [&](const PbtxtItem& all) {
     choose(VersionPolicy::Kind::all);
     all.fields({});
   };
-  const auto read_specific = [&](const Item& specific) {
+  const auto read_specific = [&](const PbtxtItem& specific) {
     choose(VersionPolicy::Kind::specific);
-    specific.fields({many("versions", [&](const Item& x) {
+    specific.fields({many("versions", [&](const PbtxtItem& x) {
       policy.specific.push_back(x.whole(1, std::numeric_limits<std::int64_t>::max()));
     })});
     if (policy.specific.empty()) specific.fail("expected a field 'versions', which is missing");
@@ -289,55 +285,55 @@ void read_version_policy(const Item& item, VersionPolicy& policy) {
   item.fields({{"latest", read_latest}, {"all", read_all}, {"specific", read_specific}});
 }
 
-void read_queue_policy(const Item& item, Batching& batching) {
-  const auto read_action = [](const Item& action) {
+void read_queue_policy(const PbtxtItem& item, Batching& batching) {
+  const auto read_action = [](const PbtxtItem& action) {
     const std::string& text = action.field().text;
     if (text == "DELAY" || text == "1") return action.ignore("a request whose time is over is refused");
     if (text != "REJECT" && text != "0") action.expected("REJECT or DELAY");
   };
-  const auto read_time_out = [&](const Item& time) {
+  const auto read_time_out = [&](const PbtxtItem& time) {
     if (time.time() > microseconds(0)) batching.time_out = time.time();
   };
-  const auto read_override = [](const Item& allow) {
+  const auto read_override = [](const PbtxtItem& allow) {
     if (!allow.boolean()) allow.ignore("a request may have a time-out of its own");
   };
   item.fields({{"timeout_action", read_action},
                {"default_timeout_microseconds", read_time_out},
                {"allow_timeout_override", read_override},
-               {"max_queue_size", [&](const Item& x) { batching.most_queued = x.whole(0, kMostCount); }}});
+               {"max_queue_size", [&](const PbtxtItem& x) { batching.most_queued = x.whole(0, kMostCount); }}});
 }
 
-void read_dynamic_batching(const Item& item, Draft& draft) {
+void read_dynamic_batching(const PbtxtItem& item, Draft& draft) {
   Batching& batching = draft.read.config.batching;
   draft.dynamic = true;
-  const auto read_default = [&](const Item& level) {
+  const auto read_default = [&](const PbtxtItem& level) {
     batching.default_level = std::max<std::uint64_t>(level.whole(0, kMostLevels), 1);
     draft.default_level = level;
   };
-  const auto read_levels = [&](const Item& levels) {
+  const auto read_levels = [&](const PbtxtItem& levels) {
     batching.levels = std::max<std::uint64_t>(levels.whole(0, kMostLevels), 1);
   };
-  item.fields(
-      {many("preferred_batch_size", [&](const Item& x) { draft.preferred.emplace_back(x, x.whole(1, kMostCount)); }),
-       {"max_queue_delay_microseconds", [&](const Item& x) { batching.delay = x.time(); }},
-       {"priority_levels", read_levels},
-       {"default_priority_level", read_default},
-       {"default_queue_policy", [&](const Item& x) { read_queue_policy(x, batching); }},
-       ignored_if_true("preserve_ordering", "a response leaves when it is there"),
-       ignored("priority_queue_policy", "default_queue_policy holds for all levels")});
+  item.fields({many("preferred_batch_size",
+                    [&](const PbtxtItem& x) { draft.preferred.emplace_back(x, x.whole(1, kMostCount)); }),
+               {"max_queue_delay_microseconds", [&](const PbtxtItem& x) { batching.delay = x.time(); }},
+               {"priority_levels", read_levels},
+               {"default_priority_level", read_default},
+               {"default_queue_policy", [&](const PbtxtItem& x) { read_queue_policy(x, batching); }},
+               ignored_if_true("preserve_ordering", "a response leaves when it is there"),
+               ignored("priority_queue_policy", "default_queue_policy holds for all levels")});
 }
 
-void read_state(const Item& item, Sequences& sequences) {
+void read_sequence_state(const PbtxtItem& item, Sequences& sequences) {
   StateLink link;
-  const auto read_initial = [](const Item& initial) {
-    const auto not_zeros = [&](const Item&) {
+  const auto read_initial = [](const PbtxtItem& initial) {
+    const auto not_zeros = [&](const PbtxtItem&) {
       initial.ignore("a state starts with zeros, or with the input's default");
     };
     initial.fields(
         {{"data_file", not_zeros}, accepted("name"), accepted("data_type"), accepted("dims"), accepted("zero_data")});
   };
-  item.fields({{"input_name", [&](const Item& x) { link.input = x.name(); }},
-               {"output_name", [&](const Item& x) { link.output = x.name(); }},
+  item.fields({{"input_name", [&](const PbtxtItem& x) { link.input = x.name(); }},
+               {"output_name", [&](const PbtxtItem& x) { link.output = x.name(); }},
                many("initial_state", read_initial),
                accepted("data_type"),
                accepted("dims"),
@@ -350,26 +346,26 @@ void read_state(const Item& item, Sequences& sequences) {
   sequences.states.push_back(std::move(link));
 }
 
-void read_sequence_batching(const Item& item, Sequences& sequences) {
-  const auto read_idle = [&](const Item& time) {
+void read_sequence_batching(const PbtxtItem& item, Sequences& sequences) {
+  const auto read_idle = [&](const PbtxtItem& time) {
     if (time.time() > microseconds(0)) sequences.idle = time.time();
   };
-  const auto read_strategy = [](const Item& strategy) { strategy.any_message(); };
+  const auto read_strategy = [](const PbtxtItem& strategy) { strategy.any_message(); };
   item.fields({{"max_sequence_idle_microseconds", read_idle},
                {"direct", read_strategy},
                {"oldest", read_strategy},
-               many("state", [&](const Item& x) { read_state(x, sequences); }),
+               many("state", [&](const PbtxtItem& x) { read_sequence_state(x, sequences); }),
                ignored("control_input", "no input is set by the server; clients have to send it"),
                ignored_if_true("iterative_sequence", "a request runs the model once"),
                ignored_if_true("generative_sequence", "a request runs the model once")});
   if (sequences.states.empty()) item.warn(" has no effect: it has no 'state' that is kept between requests");
 }
 
-void read_warm_up(const Item& item, ModelConfig& config) {
+void read_warm_up(const PbtxtItem& item, ModelConfig& config) {
   std::uint64_t count = 1;
-  const auto read_value = [](const Item& value) {
-    const auto not_zeros = [&](const Item&) { value.ignore("a model is warmed up on zeros"); };
-    value.fields({{"zero_data", [](const Item& x) { x.boolean(); }},
+  const auto read_value = [](const PbtxtItem& value) {
+    const auto not_zeros = [&](const PbtxtItem&) { value.ignore("a model is warmed up on zeros"); };
+    value.fields({{"zero_data", [](const PbtxtItem& x) { x.boolean(); }},
                   {"random_data", not_zeros},
                   {"input_data_file", not_zeros},
                   accepted("data_type"),
@@ -377,20 +373,20 @@ void read_warm_up(const Item& item, ModelConfig& config) {
   };
   item.fields({accepted("name"),
                accepted("batch_size"),
-               many("inputs", [&](const Item& x) { x.fields({accepted("key"), {"value", read_value}}); }),
-               {"count", [&](const Item& x) { count = std::max<std::uint64_t>(x.whole(0, kMostCount), 1); }}});
+               many("inputs", [&](const PbtxtItem& x) { x.fields({accepted("key"), {"value", read_value}}); }),
+               {"count", [&](const PbtxtItem& x) { count = std::max<std::uint64_t>(x.whole(0, kMostCount), 1); }}});
   config.warm_up += count;
 }
 
 /// A number of a parameter, which is a text.
-double parameter_number(const Item& item, double least, double most, const char* what) {
+double parameter_number(const PbtxtItem& item, double least, double most, const char* what) {
   const auto value = number_from(item.text());
   if (!value || *value < least || *value > most) item.expected(what);
   return *value;
 }
 
 /// Names may have colons, so the axis and the value are cut off from the end.
-Padding padding_from(const Item& item, std::string_view text) {
+Padding padding_from(const PbtxtItem& item, std::string_view text) {
   constexpr const char* kForm = "INPUT:AXIS:VALUE with an axis from 0 to 63";
   const std::size_t last = text.rfind(':');
   const std::size_t middle = last == std::string_view::npos || last == 0 ? last : text.rfind(':', last - 1);
@@ -403,7 +399,7 @@ Padding padding_from(const Item& item, std::string_view text) {
   return {.input = std::string(text.substr(0, middle)), .axis = *axis, .value = *value};
 }
 
-std::vector<Padding> paddings_from(const Item& item) {
+std::vector<Padding> paddings_from(const PbtxtItem& item) {
   std::vector<Padding> paddings;
   std::set<std::pair<std::string, std::size_t>> axes;
   const std::string all = item.text();
@@ -418,7 +414,7 @@ std::vector<Padding> paddings_from(const Item& item) {
   return paddings;
 }
 
-void read_parameter(const std::string& key, const Item& value, Draft& draft) {
+void read_model_parameter(const std::string& key, const PbtxtItem& value, Draft& draft) {
   ModelConfig& config = draft.read.config;
   if (key == "frazil.deadline_ms") {
     config.deadline_ms = parameter_number(value, 0.001, kMostMilliseconds, "milliseconds from 0.001 to 1e9");
@@ -451,39 +447,40 @@ void read_parameter(const std::string& key, const Item& value, Draft& draft) {
   }
 }
 
-void read_parameters(const Item& item, File& file, Draft& draft) {
+void read_model_parameters(const PbtxtItem& item, PbtxtFile& file, Draft& draft) {
   std::string key;
-  std::optional<Item> message;
-  item.fields({{"key", [&](const Item& x) { key = x.text(); }}, {"value", [&](const Item& x) { message = x; }}});
+  std::optional<PbtxtItem> message;
+  item.fields(
+      {{"key", [&](const PbtxtItem& x) { key = x.text(); }}, {"value", [&](const PbtxtItem& x) { message = x; }}});
   if (!message) item.fail("expected the fields 'key' and 'value'");
-  std::optional<Item> text;
-  message->fields({{"string_value", [&](const Item& x) { text = x; }}});
+  std::optional<PbtxtItem> text;
+  message->fields({{"string_value", [&](const PbtxtItem& x) { text = x; }}});
   if (!draft.parameters.insert(key).second) item.fail("expected distinct keys, got " + shown(key) + " twice");
   const std::string path = "parameters." + key;
-  read_parameter(key, Item(file, path, text ? text->field() : message->field()), draft);
+  read_model_parameter(key, PbtxtItem(file, path, text ? text->field() : message->field()), draft);
 }
 
-void read_top(const Item& top, File& file, Draft& draft) {
+void read_top(const PbtxtItem& top, PbtxtFile& file, Draft& draft) {
   ModelConfig& config = draft.read.config;
   const std::string generic = "it has no meaning here";
   top.fields({
-      {"name", [&](const Item& x) { draft.read.name = x.text(); }},
+      {"name", [&](const PbtxtItem& x) { draft.read.name = x.text(); }},
       {"platform", read_platform},
       {"backend", read_backend},
-      {"max_batch_size", [&](const Item& x) { config.most_in_request = x.whole(0, kMostCount); }},
-      {"version_policy", [&](const Item& x) { read_version_policy(x, config.versions); }},
-      many("input", [&](const Item& x) { read_port(x, false, draft); }),
-      many("output", [&](const Item& x) { read_port(x, true, draft); }),
-      {"dynamic_batching", [&](const Item& x) { read_dynamic_batching(x, draft); }},
-      {"sequence_batching", [&](const Item& x) { read_sequence_batching(x, config.sequences); }},
-      many("model_warmup", [&](const Item& x) { read_warm_up(x, config); }),
-      many("parameters", [&](const Item& x) { read_parameters(x, file, draft); }),
+      {"max_batch_size", [&](const PbtxtItem& x) { config.most_in_request = x.whole(0, kMostCount); }},
+      {"version_policy", [&](const PbtxtItem& x) { read_version_policy(x, config.versions); }},
+      many("input", [&](const PbtxtItem& x) { read_port(x, false, draft); }),
+      many("output", [&](const PbtxtItem& x) { read_port(x, true, draft); }),
+      {"dynamic_batching", [&](const PbtxtItem& x) { read_dynamic_batching(x, draft); }},
+      {"sequence_batching", [&](const PbtxtItem& x) { read_sequence_batching(x, config.sequences); }},
+      many("model_warmup", [&](const PbtxtItem& x) { read_warm_up(x, config); }),
+      many("parameters", [&](const PbtxtItem& x) { read_model_parameters(x, file, draft); }),
       {"default_model_filename", read_file_name},
       {"model_transaction_policy",
-       [](const Item& x) {
+       [](const PbtxtItem& x) {
          x.fields({ignored_if_true("decoupled", "a model has one response; a pipeline with 'emit' has several")});
        }},
-      {"response_cache", [](const Item& x) { x.fields({ignored_if_true("enable", "responses are not kept")}); }},
+      {"response_cache", [](const PbtxtItem& x) { x.fields({ignored_if_true("enable", "responses are not kept")}); }},
       ignored("instance_group", "all models share the threads of --workers"),
       ignored("optimization", "a model is optimized when it is loaded"),
       ignored("ensemble_scheduling", "its steps can be written as a pipeline"),
@@ -531,11 +528,11 @@ ReadConfig read_config_pbtxt_text(std::string_view text, const std::string& path
   ReadConfig read;
   read.config.versions.kind = VersionPolicy::Kind::latest;
   TextField top;
-  top.kind = Kind::message;
+  top.kind = TextField::Kind::message;
   top.message = read_text_proto(text, path);
-  File file{.name = path, .warnings = read.warnings, .warned = {}};
+  PbtxtFile file{.name = path, .warnings = read.warnings, .warned = {}};
   Draft draft{.read = read};
-  read_top(Item(file, "", top), file, draft);
+  read_top(PbtxtItem(file, "", top), file, draft);
   finish(draft);
   return read;
 }

@@ -8,24 +8,23 @@
 namespace frazil::server {
 namespace {
 
-using enum api::Dtype;
-
-struct Type {
+struct TritonType {
   api::Dtype dtype;
   std::int32_t number;
   std::string_view name;
 };
 
-constexpr Type kTypes[] = {{boolean, 1, "TYPE_BOOL"},   {u8, 2, "TYPE_UINT8"},   {u16, 3, "TYPE_UINT16"},
-                           {u32, 4, "TYPE_UINT32"},     {u64, 5, "TYPE_UINT64"}, {i8, 6, "TYPE_INT8"},
-                           {i16, 7, "TYPE_INT16"},      {i32, 8, "TYPE_INT32"},  {i64, 9, "TYPE_INT64"},
-                           {f16, 10, "TYPE_FP16"},      {f32, 11, "TYPE_FP32"},  {f64, 12, "TYPE_FP64"},
-                           {string, 13, "TYPE_STRING"}, {bf16, 14, "TYPE_BF16"}};
+constexpr TritonType kTritonTypes[] = {
+    {api::Dtype::boolean, 1, "TYPE_BOOL"},   {api::Dtype::u8, 2, "TYPE_UINT8"},   {api::Dtype::u16, 3, "TYPE_UINT16"},
+    {api::Dtype::u32, 4, "TYPE_UINT32"},     {api::Dtype::u64, 5, "TYPE_UINT64"}, {api::Dtype::i8, 6, "TYPE_INT8"},
+    {api::Dtype::i16, 7, "TYPE_INT16"},      {api::Dtype::i32, 8, "TYPE_INT32"},  {api::Dtype::i64, 9, "TYPE_INT64"},
+    {api::Dtype::f16, 10, "TYPE_FP16"},      {api::Dtype::f32, 11, "TYPE_FP32"},  {api::Dtype::f64, 12, "TYPE_FP64"},
+    {api::Dtype::string, 13, "TYPE_STRING"}, {api::Dtype::bf16, 14, "TYPE_BF16"}};
 
 ConfigPort config_of(const api::Port& port, std::optional<std::size_t> batch) {
   ConfigPort config{.name = port.name, .type = "TYPE_INVALID", .dims = protocol_shape(port)};
-  const auto* const type = std::ranges::find(kTypes, port.dtype, &Type::dtype);
-  if (port.kind == api::Array::Kind::tensor && type != std::end(kTypes)) {
+  const auto* const type = std::ranges::find(kTritonTypes, port.dtype, &TritonType::dtype);
+  if (port.kind == api::Array::Kind::tensor && type != std::end(kTritonTypes)) {
     config.type = type->name;
     config.number = type->number;
   }

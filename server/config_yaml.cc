@@ -11,13 +11,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::uint64_t kMostCount = std::numeric_limits<std::int32_t>::max();
-constexpr std::uint64_t kMostLevels = 1000;
-constexpr std::uint64_t kMostMicroseconds = 365ULL * 86'400 * 1'000'000;
 constexpr double kMostSeconds = 365.0 * 86'400;
-constexpr double kMostMilliseconds = 1e9;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t kMostAxis = 63;
 constexpr std::size_t kMostKeyBytes = 1000;
 
 microseconds read_time(const YamlNode& node, std::uint64_t least) {
@@ -126,8 +120,7 @@ Batching read_batching(const YamlNode& node) {
 StateLink read_state_link(const std::string& input, const YamlNode& node) {
   StateLink link{.input = input, .output = (node.is_map() ? node.at("output") : node).name()};
   if (!node.is_map()) return link;
-  node.fields(
-      {{"output", [](const YamlNode&) {}}, {"axis", [&](const YamlNode& x) { link.axis = x.whole(0, kMostAxis); }}});
+  node.fields({{"output", kReadElsewhere}, {"axis", [&](const YamlNode& x) { link.axis = x.whole(0, kMostAxis); }}});
   return link;
 }
 
@@ -149,7 +142,7 @@ VersionPolicy read_versions(const YamlNode& node) {
   } else if (node.is_map()) {
     policy.kind = Kind::latest;
     policy.latest = node.at("latest").whole(1, kMostCount);
-    node.fields({{"latest", [](const YamlNode&) {}}});
+    node.fields({{"latest", kReadElsewhere}});
   } else if (!node.is_scalar() || node.text() != "all") {
     node.expected("all, {latest: N} or a list of versions");
   }
@@ -227,11 +220,11 @@ std::vector<std::string> read_distinct(const YamlNode& list, std::set<std::strin
 }
 
 /// What tenants so far are known by.
-struct Known {
+struct TenantNames {
   std::set<std::string> names, keys, certificates;
 };
 
-Tenant read_tenant(const YamlNode& node, Known& known) {
+Tenant read_tenant(const YamlNode& node, TenantNames& known) {
   Tenant tenant{.name = node.at("name").name()};
   if (!known.names.insert(tenant.name).second) {
     node.at("name").fail("expected distinct names, got " + shown(tenant.name) + " twice");
@@ -241,7 +234,7 @@ Tenant read_tenant(const YamlNode& node, Known& known) {
     if (tenant.models.empty()) x.fail("expected at least one model; without this key the tenant may use all");
   };
   node.fields(
-      {{"name", [](const YamlNode&) {}},
+      {{"name", kReadElsewhere},
        {"keys", [&](const YamlNode& x) { tenant.keys = read_distinct(x, known.keys, read_key); }},
        {"certificates",
         [&](const YamlNode& x) { tenant.certificates = read_distinct(x, known.certificates, &YamlNode::name); }},
@@ -255,7 +248,7 @@ Tenant read_tenant(const YamlNode& node, Known& known) {
 
 std::vector<Tenant> read_tenants(const YamlNode& node) {
   std::vector<Tenant> tenants;
-  Known known;
+  TenantNames known;
   if (node.is_list() && node.items().empty())
     node.fail("expected at least one tenant; without this key everybody may use the server");
   for (const YamlNode& item : node.items()) tenants.push_back(read_tenant(item, known));

@@ -7,12 +7,12 @@
 namespace frazil::server {
 namespace {
 
-using enum api::Dtype;
-
 constexpr std::pair<api::Dtype, std::string_view> kDatatypes[] = {
-    {boolean, "BOOL"}, {u8, "UINT8"},  {u16, "UINT16"}, {u32, "UINT32"},   {u64, "UINT64"},
-    {i8, "INT8"},      {i16, "INT16"}, {i32, "INT32"},  {i64, "INT64"},    {f16, "FP16"},
-    {bf16, "BF16"},    {f32, "FP32"},  {f64, "FP64"},   {string, "BYTES"},
+    {api::Dtype::boolean, "BOOL"}, {api::Dtype::u8, "UINT8"},     {api::Dtype::u16, "UINT16"},
+    {api::Dtype::u32, "UINT32"},   {api::Dtype::u64, "UINT64"},   {api::Dtype::i8, "INT8"},
+    {api::Dtype::i16, "INT16"},    {api::Dtype::i32, "INT32"},    {api::Dtype::i64, "INT64"},
+    {api::Dtype::f16, "FP16"},     {api::Dtype::bf16, "BF16"},    {api::Dtype::f32, "FP32"},
+    {api::Dtype::f64, "FP64"},     {api::Dtype::string, "BYTES"},
 };
 
 }  // namespace

@@ -12,10 +12,10 @@
 namespace frazil::server {
 
 /// A constant, a parameter, or a function of values or of a tensor.
-struct Expression::Node {
-  using Apply = std::function<Scalar(const Node&, const Values&)>;
+struct Expression::Term {
+  using Apply = std::function<Scalar(const Term&, const Values&)>;
   Apply apply;
-  std::vector<std::shared_ptr<const Node>> operands = {};
+  std::vector<std::shared_ptr<const Term>> operands = {};
   Scalar constant = 0.0;  ///< also a parameter's default
   std::string name = {};  ///< of the function or the parameter
   std::size_t tensor = 0;
@@ -23,11 +23,11 @@ struct Expression::Node {
 
 namespace {
 
-using Node = Expression::Node;
+using Term = Expression::Term;
 using Values = Expression::Values;
-using NodePtr = std::shared_ptr<const Node>;
+using TermPtr = std::shared_ptr<const Term>;
 
-constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kDeepestExpression = 64;
 
 double number(const Scalar& scalar) {
   if (const auto* value = std::get_if<double>(&scalar)) return *value;
@@ -39,8 +39,8 @@ bool is_true(const Scalar& scalar) {
   return !std::get<std::string>(scalar).empty();
 }
 
-Scalar value_of(const NodePtr& node, const Values& values) { return node->apply(*node, values); }
-double number_of(const NodePtr& node, const Values& values) { return number(value_of(node, values)); }
+Scalar evaluate(const TermPtr& node, const Values& values) { return node->apply(*node, values); }
+double evaluate_number(const TermPtr& node, const Values& values) { return number(evaluate(node, values)); }
 
 // ---- functions of a tensor ----
 
@@ -102,23 +102,23 @@ constexpr Reduction kReductions[] = {
      }},
 };
 
-const api::Array& tensor_of(const Node& node, const Values& values) {
+const api::Array& operand_tensor(const Term& node, const Values& values) {
   const api::Array& tensor = values.tensor(node.tensor);
   const bool numbers = tensor.is_tensor() && tensor.dtype() != api::Dtype::string;
   if (!numbers) throw Refusal(Http::bad_request, node.name + ": the value is no tensor of numbers");
   return tensor;
 }
 
-Scalar size_of(const Node& node, const Values& values) {
-  const api::Sizes& sizes = tensor_of(node, values).sizes();
-  const double axis = number_of(node.operands.front(), values);
+Scalar size_of(const Term& node, const Values& values) {
+  const api::Sizes& sizes = operand_tensor(node, values).sizes();
+  const double axis = evaluate_number(node.operands.front(), values);
   if (axis < 0 || axis >= static_cast<double>(sizes.size())) {
     throw Refusal(Http::bad_request, "size: the tensor has no axis " + text_of(Scalar(axis)));
   }
   return static_cast<double>(sizes[static_cast<std::size_t>(axis)]);
 }
 
-Scalar parameter_of(const Node& node, const Values& values) {
+Scalar parameter_scalar(const Term& node, const Values& values) {
   const auto at = values.parameters->find(node.name);
   if (at == values.parameters->end()) return node.constant;
   if (const auto* truth = std::get_if<bool>(&at->second)) return *truth ? 1.0 : 0.0;
@@ -132,34 +132,34 @@ Scalar parameter_of(const Node& node, const Values& values) {
 struct Operator {
   std::string_view text;
   int level;  ///< higher ones bind more closely
-  Node::Apply apply;
+  Term::Apply apply;
 };
 
 template <class F>
-Node::Apply compare(F f) {
-  return [f](const Node& node, const Values& values) -> Scalar {
-    const Scalar a = value_of(node.operands[0], values), b = value_of(node.operands[1], values);
+Term::Apply compare(F f) {
+  return [f](const Term& node, const Values& values) -> Scalar {
+    const Scalar a = evaluate(node.operands[0], values), b = evaluate(node.operands[1], values);
     if (a.index() != b.index()) throw Refusal(Http::bad_request, "a text is compared with a number");
     return f(a, b) ? 1.0 : 0.0;
   };
 }
 
 template <class F>
-Node::Apply arithmetic(F f) {
-  return [f](const Node& node, const Values& values) -> Scalar {
-    return f(number_of(node.operands[0], values), number_of(node.operands[1], values));
+Term::Apply arithmetic(F f) {
+  return [f](const Term& node, const Values& values) -> Scalar {
+    return f(evaluate_number(node.operands[0], values), evaluate_number(node.operands[1], values));
   };
 }
 
 const std::vector<Operator>& operators() {
   static const std::vector<Operator> list = {
       {"or", 1,
-       [](const Node& n, const Values& v) -> Scalar {
-         return is_true(value_of(n.operands[0], v)) || is_true(value_of(n.operands[1], v)) ? 1.0 : 0.0;
+       [](const Term& n, const Values& v) -> Scalar {
+         return is_true(evaluate(n.operands[0], v)) || is_true(evaluate(n.operands[1], v)) ? 1.0 : 0.0;
        }},
       {"and", 2,
-       [](const Node& n, const Values& v) -> Scalar {
-         return is_true(value_of(n.operands[0], v)) && is_true(value_of(n.operands[1], v)) ? 1.0 : 0.0;
+       [](const Term& n, const Values& v) -> Scalar {
+         return is_true(evaluate(n.operands[0], v)) && is_true(evaluate(n.operands[1], v)) ? 1.0 : 0.0;
        }},
       {"==", 3, compare(std::equal_to<>())},
       {"!=", 3, compare(std::not_equal_to<>())},
@@ -179,12 +179,12 @@ constexpr int kNegation = 3;  // "not a == b" is not (a == b)
 
 // ---- the reader ----
 
-class Reader {
+class ExpressionParser {
  public:
-  Reader(std::string_view text, const Expression::Find& find) : text_(text), find_(find) {}
+  ExpressionParser(std::string_view text, const Expression::Find& find) : text_(text), find_(find) {}
 
-  NodePtr read() {
-    NodePtr root = binary(1, 0);
+  TermPtr read() {
+    TermPtr root = binary(1, 0);
     skip();
     if (at_ != text_.size()) fail("expected an operator");
     return root;
@@ -212,39 +212,39 @@ class Reader {
     if (!take(token)) fail("expected '" + std::string(token) + "'");
   }
 
-  NodePtr binary(int level, std::size_t depth) {
-    if (depth > kDeepest) fail("nested too deeply");
-    NodePtr left = unary(depth);
+  TermPtr binary(int level, std::size_t depth) {
+    if (depth > kDeepestExpression) fail("nested too deeply");
+    TermPtr left = unary(depth);
     for (;;) {
       const auto next =
           std::ranges::find_if(operators(), [&](const Operator& o) { return o.level >= level && take(o.text); });
       if (next == operators().end()) return left;
-      left = std::make_shared<Node>(Node{.apply = next->apply, .operands = {left, binary(next->level + 1, depth + 1)}});
+      left = std::make_shared<Term>(Term{.apply = next->apply, .operands = {left, binary(next->level + 1, depth + 1)}});
     }
   }
 
-  NodePtr unary(std::size_t depth) {
-    if (depth > kDeepest) fail("nested too deeply");
+  TermPtr unary(std::size_t depth) {
+    if (depth > kDeepestExpression) fail("nested too deeply");
     if (take("not")) {
-      return std::make_shared<Node>(Node{.apply = [](const Node& n, const Values& v) -> Scalar {
-                                           return is_true(value_of(n.operands[0], v)) ? 0.0 : 1.0;
+      return std::make_shared<Term>(Term{.apply = [](const Term& n, const Values& v) -> Scalar {
+                                           return is_true(evaluate(n.operands[0], v)) ? 0.0 : 1.0;
                                          },
                                          .operands = {binary(kNegation, depth + 1)}});
     }
     if (take("-")) {
-      return std::make_shared<Node>(
-          Node{.apply = [](const Node& n, const Values& v) -> Scalar { return -number_of(n.operands[0], v); },
+      return std::make_shared<Term>(
+          Term{.apply = [](const Term& n, const Values& v) -> Scalar { return -evaluate_number(n.operands[0], v); },
                .operands = {unary(depth + 1)}});
     }
     if (take("(")) {
-      NodePtr inner = binary(1, depth + 1);
+      TermPtr inner = binary(1, depth + 1);
       expect(")");
       return inner;
     }
     return atom(depth);
   }
 
-  NodePtr atom(std::size_t depth) {
+  TermPtr atom(std::size_t depth) {
     skip();
     if (at_ == text_.size()) fail("the formula ends too early");
     if (text_[at_] == '"' || text_[at_] == '\'') return constant(quoted());
@@ -252,12 +252,12 @@ class Reader {
     const std::string name = word();
     if (name == "true" || name == "false") return constant(name == "true" ? 1.0 : 0.0);
     expect("(");
-    NodePtr node = name == "param" ? parameter() : function(name, depth);
+    TermPtr node = name == "param" ? parameter() : function(name, depth);
     expect(")");
     return node;
   }
 
-  NodePtr parameter() {
+  TermPtr parameter() {
     const std::string name = quoted();
     expect(",");
     skip();
@@ -266,31 +266,31 @@ class Reader {
       standard = quoted();
     else
       standard = digits();
-    return std::make_shared<Node>(Node{.apply = parameter_of, .constant = standard, .name = name});
+    return std::make_shared<Term>(Term{.apply = parameter_scalar, .constant = standard, .name = name});
   }
 
-  NodePtr function(const std::string& name, std::size_t depth) {
+  TermPtr function(const std::string& name, std::size_t depth) {
     const bool size = name == "size";
     const auto reduction = std::ranges::find(kReductions, name, &Reduction::name);
     if (!size && reduction == std::end(kReductions)) fail("there is no function '" + name + "'");
     const std::string of = word();
     const auto tensor = find_(of);
     if (!tensor) fail("there is no value '" + of + "'");
-    Node node{.apply = size_of, .name = name + "(" + of + ")", .tensor = *tensor};
+    Term node{.apply = size_of, .name = name + "(" + of + ")", .tensor = *tensor};
     if (size) {
       expect(",");
       node.operands.push_back(binary(1, depth + 1));
     } else {
-      node.apply = [apply = reduction->apply](const Node& n, const Values& v) -> Scalar {
-        return apply(tensor_of(n, v));
+      node.apply = [apply = reduction->apply](const Term& n, const Values& v) -> Scalar {
+        return apply(operand_tensor(n, v));
       };
     }
-    return std::make_shared<Node>(std::move(node));
+    return std::make_shared<Term>(std::move(node));
   }
 
-  static NodePtr constant(Scalar value) {
-    return std::make_shared<Node>(
-        Node{.apply = [](const Node& n, const Values&) { return n.constant; }, .constant = std::move(value)});
+  static TermPtr constant(Scalar value) {
+    return std::make_shared<Term>(
+        Term{.apply = [](const Term& n, const Values&) { return n.constant; }, .constant = std::move(value)});
   }
 
   std::string word() {
@@ -336,14 +336,14 @@ std::string text_of(const Scalar& scalar) {
 }
 
 Expression Expression::parse(std::string_view text, const Find& find) {
-  return {std::string(text), Reader(text, find).read()};
+  return {std::string(text), ExpressionParser(text, find).read()};
 }
 
-Scalar Expression::value(const Values& values) const { return value_of(root_, values); }
+Scalar Expression::value(const Values& values) const { return evaluate(root_, values); }
 
 Scalar Expression::subject(const Values& values) const {
   const bool comparison = root_->name.empty() && root_->operands.size() == 2;
-  return value_of(comparison ? root_->operands.front() : root_, values);
+  return evaluate(comparison ? root_->operands.front() : root_, values);
 }
 
 bool Expression::truth(const Values& values) const { return is_true(value(values)); }

@@ -43,12 +43,12 @@ class Expression {
   Scalar subject(const Values& values) const;
   const std::string& text() const { return text_; }
 
-  struct Node;
+  struct Term;
 
  private:
-  Expression(std::string text, std::shared_ptr<const Node> root) : text_(std::move(text)), root_(std::move(root)) {}
+  Expression(std::string text, std::shared_ptr<const Term> root) : text_(std::move(text)), root_(std::move(root)) {}
   std::string text_;
-  std::shared_ptr<const Node> root_;
+  std::shared_ptr<const Term> root_;
 };
 
 }  // namespace frazil::server

@@ -8,6 +8,8 @@
 
 #include <protozero/pbf_reader.hpp>
 
+#include "server/raw_bytes.h"
+
 namespace frazil::server {
 namespace {
 
@@ -16,12 +18,6 @@ using protozero::pbf_wire_type;
 
 enum ValueType : std::uint32_t { kString = 2, kInt32 = 3, kInt64 = 4 };
 
-template <class T>
-void append_raw(std::string& to, T value) {
-  static_assert(std::endian::native == std::endian::little);
-  to.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
 void append_sized(std::string& to, std::uint32_t type, std::string_view bytes) {
   append_raw(to, type);
   append_raw(to, static_cast<std::uint32_t>(bytes.size()));
@@ -29,17 +25,17 @@ void append_sized(std::string& to, std::uint32_t type, std::string_view bytes) {
 }
 
 template <class T>
-std::string_view bytes_of(const T& value) {
+std::string_view raw_view(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
 void append_id(std::string& to, const FeastId& id) {
   if (const auto* const text = std::get_if<std::string>(&id)) append_sized(to, kString, *text);
-  if (const auto* const number = std::get_if<std::int32_t>(&id)) append_sized(to, kInt32, bytes_of(*number));
-  if (const auto* const number = std::get_if<std::int64_t>(&id)) append_sized(to, kInt64, bytes_of(*number));
+  if (const auto* const number = std::get_if<std::int32_t>(&id)) append_sized(to, kInt32, raw_view(*number));
+  if (const auto* const number = std::get_if<std::int64_t>(&id)) append_sized(to, kInt64, raw_view(*number));
 }
 
-std::uint32_t word_at(std::string_view bytes, std::size_t at) {
+std::uint32_t padded_word_at(std::string_view bytes, std::size_t at) {
   std::uint32_t word = 0;
   std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
   return word;
@@ -48,12 +44,12 @@ std::uint32_t word_at(std::string_view bytes, std::size_t at) {
 std::uint32_t scrambled(std::uint32_t word) { return std::rotl(word * 0xcc9e2d51U, 15) * 0x1b873593U; }
 
 /// protozero asserts that a field has the wire type of its getter; bytes from outside may have another one.
-void expect(const pbf_reader& reader, pbf_wire_type wanted) {
+void expect_wire_type(const pbf_reader& reader, pbf_wire_type wanted) {
   if (!reader.has_wire_type(wanted)) throw std::invalid_argument("a value that is damaged");
 }
 
-std::string text_of(pbf_reader& reader) {
-  expect(reader, pbf_wire_type::length_delimited);
+std::string read_text(pbf_reader& reader) {
+  expect_wire_type(reader, pbf_wire_type::length_delimited);
   const auto view = reader.get_view();
   return {view.data(), view.size()};
 }
@@ -65,8 +61,8 @@ constexpr pbf_wire_type wire_type_of() {
 }
 
 template <class T>
-T number_of(pbf_reader& reader, T (pbf_reader::*get)()) {
-  expect(reader, wire_type_of<T>());
+T read_number(pbf_reader& reader, T (pbf_reader::*get)()) {
+  expect_wire_type(reader, wire_type_of<T>());
   return (reader.*get)();
 }
 
@@ -81,7 +77,7 @@ std::vector<To> items_of(pbf_reader list, T (pbf_reader::*one)(), Packed packed)
       const auto range = (list.*packed)();
       for (auto at = range.begin(); at != range.end(); ++at) items.push_back(static_cast<To>(*at));
     } else {
-      items.push_back(static_cast<To>(number_of(list, one)));
+      items.push_back(static_cast<To>(read_number(list, one)));
     }
   }
   return items;
@@ -89,7 +85,7 @@ std::vector<To> items_of(pbf_reader list, T (pbf_reader::*one)(), Packed packed)
 
 std::vector<std::string> texts_of(pbf_reader list) {
   std::vector<std::string> items;
-  while (list.next()) list.tag() == 1 ? items.push_back(text_of(list)) : list.skip();
+  while (list.next()) list.tag() == 1 ? items.push_back(read_text(list)) : list.skip();
   return items;
 }
 
@@ -106,21 +102,21 @@ FeastValue list_of(std::uint32_t tag, const pbf_reader& list) {
   }
 }
 
-FeastValue value_of(pbf_reader& reader) {
+FeastValue read_feast_value(pbf_reader& reader) {
   using Reader = pbf_reader;
   switch (const auto tag = reader.tag()) {
     case 1:
-    case 2: return text_of(reader);
-    case 3: return std::int64_t{number_of(reader, &Reader::get_int32)};
+    case 2: return read_text(reader);
+    case 3: return std::int64_t{read_number(reader, &Reader::get_int32)};
     case 4:
-    case 8: return number_of(reader, &Reader::get_int64);
-    case 5: return number_of(reader, &Reader::get_double);
-    case 6: return double{number_of(reader, &Reader::get_float)};
-    case 7: return std::int64_t{number_of(reader, &Reader::get_bool)};
+    case 8: return read_number(reader, &Reader::get_int64);
+    case 5: return read_number(reader, &Reader::get_double);
+    case 6: return double{read_number(reader, &Reader::get_float)};
+    case 7: return std::int64_t{read_number(reader, &Reader::get_bool)};
     case 19: reader.skip(); return std::monostate();
     default:
       if (tag < 11 || tag > 18) throw std::invalid_argument("a value of a kind that is not read here");
-      expect(reader, pbf_wire_type::length_delimited);
+      expect_wire_type(reader, pbf_wire_type::length_delimited);
       return list_of(tag, reader.get_message());
   }
 }
@@ -138,9 +134,9 @@ std::uint32_t murmur3(std::string_view bytes) {
   std::uint32_t hash = 0;
   const std::size_t whole = bytes.size() / 4 * 4;
   for (std::size_t at = 0; at < whole; at += 4) {
-    hash = std::rotl(hash ^ scrambled(word_at(bytes, at)), 13) * 5 + 0xe6546b64U;
+    hash = std::rotl(hash ^ scrambled(padded_word_at(bytes, at)), 13) * 5 + 0xe6546b64U;
   }
-  if (whole < bytes.size()) hash ^= scrambled(word_at(bytes, whole));
+  if (whole < bytes.size()) hash ^= scrambled(padded_word_at(bytes, whole));
   hash ^= static_cast<std::uint32_t>(bytes.size());
   hash = (hash ^ (hash >> 16U)) * 0x85ebca6bU;
   hash = (hash ^ (hash >> 13U)) * 0xc2b2ae35U;
@@ -167,7 +163,7 @@ std::string feast_time_field(std::string_view view) { return "_ts:" + std::strin
 FeastValue feast_value(std::string_view bytes) {
   return read_message(bytes, [](pbf_reader reader) {
     FeastValue value;
-    while (reader.next()) value = value_of(reader);
+    while (reader.next()) value = read_feast_value(reader);
     return value;
   });
 }

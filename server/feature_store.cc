@@ -23,7 +23,7 @@ namespace {
 using Record = std::shared_ptr<const FeatureRecord>;
 
 constexpr std::size_t kMostFailures = 5;
-constexpr std::chrono::seconds kPause{1};
+constexpr std::chrono::seconds kPauseAfterFault{1};
 
 /// Records by key; those that were not used for longest go first.
 class Kept {
@@ -132,7 +132,7 @@ struct FeatureStore::Impl {
     if (answered) {
       failures = 0;
     } else if (!cut_short && ++failures >= kMostFailures) {
-      paused_until = Clock::now() + kPause;
+      paused_until = Clock::now() + kPauseAfterFault;
     }
   }
 
@@ -223,7 +223,7 @@ FeatureStore::Found FeatureStore::look_up(std::span<const std::string> keys, std
 
 namespace {
 
-[[noreturn]] void refuse(const FeatureColumn& column) {
+[[noreturn]] void refuse_value(const FeatureColumn& column) {
   throw Refusal(Http::internal, "feature '" + column.name + "' has a value in Redis that is no " +
                                     (column.list ? "list of " : "") + std::string(api::name_of(column.dtype)));
 }
@@ -237,7 +237,7 @@ template <class T, class From>
 T converted(const FeatureColumn& column, const From& from) {
   if constexpr (std::is_integral_v<T>) {
     if (from < std::int64_t{std::numeric_limits<T>::min()} || from > std::int64_t{std::numeric_limits<T>::max()}) {
-      refuse(column);
+      refuse_value(column);
     }
   }
   return static_cast<T>(from);
@@ -250,7 +250,7 @@ T one_of(const FeatureColumn& column, const FeastValue& value) {
   if constexpr (std::is_floating_point_v<T>) {
     if (const auto* const whole = std::get_if<std::int64_t>(&value)) return static_cast<T>(*whole);
   }
-  refuse(column);
+  refuse_value(column);
 }
 
 template <class T, class F>
@@ -259,7 +259,7 @@ void with_items(const FeatureColumn& column, const FeastValue& value, F f) {
   if constexpr (std::is_floating_point_v<T>) {
     if (const auto* const whole = std::get_if<std::vector<std::int64_t>>(&value)) return f(*whole);
   }
-  refuse(column);
+  refuse_value(column);
 }
 
 bool has_value(const FeastValue* row) { return row != nullptr && !std::holds_alternative<std::monostate>(*row); }
@@ -334,8 +334,6 @@ namespace {
 using api::Array;
 using api::Dtype;
 using api::Port;
-
-const auto kReadElsewhere = [](const YamlNode&) {};
 
 struct FeaturesParts {
   FeatureView view;
@@ -452,7 +450,7 @@ class FeaturesNode : public HostNode {
 };
 
 /// All that a store's records depend on.
-std::string declaration_of(const std::string& step, const FeatureView& view) {
+std::string declaration_of_view(const std::string& step, const FeatureView& view) {
   std::string text = step;
   for (const std::string& part : {view.redis, view.project, view.view}) (text += '\n') += part;
   for (const std::string& feature : view.features) (text += '\n') += feature;
@@ -467,7 +465,7 @@ FeastValue default_of(const YamlNode& node, Dtype dtype) {
     case Dtype::boolean: return std::int64_t{node.boolean()};
     case Dtype::i32: return node.integer(-kMost32 - 1, kMost32);
     case Dtype::i64: return node.integer(-kMost - 1, kMost);
-    default: return node.number(-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity());
+    default: return node.number(-kInfinity, kInfinity);
   }
 }
 
@@ -485,7 +483,7 @@ FeatureColumn read_column(const std::string& name, const YamlNode& node) {
 }
 
 /// How many rows there are, as types of results say it.
-std::string rows_of(const YamlNode& entity, const std::vector<Argument>& parts) {
+std::string row_extent(const YamlNode& entity, const std::vector<Argument>& parts) {
   for (const Argument& part : parts) {
     const Dtype dtype = part.value.type.dtype;
     if (dtype == Dtype::i32 || dtype == Dtype::i64 || dtype == Dtype::string) continue;
@@ -540,7 +538,7 @@ HostStep read_features_step(const YamlNode& node, const std::string& name, const
                {"max_age_s", [&](const YamlNode& n) { parts.most_age_s = n.number(0, 1e12); }},
                {"cache_s", [&](const YamlNode& n) { parts.view.keep = time_of(n, 0, kSecond); }},
                {"cache_entries", [&](const YamlNode& n) { parts.view.most_kept = n.whole(0, 1'000'000'000); }}});
-  const std::string rows = rows_of(node.at("entity"), parts.entity);
+  const std::string rows = row_extent(node.at("entity"), parts.entity);
   HostStep step;
   for (const auto& [feature, column] : node.at("get").entries()) {
     add_column(read_column(feature, column), rows, scope, parts, step.results);
@@ -553,7 +551,7 @@ HostStep read_features_step(const YamlNode& node, const std::string& name, const
     if (!names.insert(result.first).second) node.at("get").fail("two results have the name '" + result.first + "'");
   }
   try {
-    parts.store = scope.holdings.get<FeatureStore>(declaration_of(name, parts.view),
+    parts.store = scope.holdings.get<FeatureStore>(declaration_of_view(name, parts.view),
                                                    [&] { return std::make_shared<FeatureStore>(parts.view); });
   } catch (const api::Error& error) {
     node.at("redis").fail(error.what());

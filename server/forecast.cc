@@ -40,7 +40,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> extents_of(const YamlNode& no
   return extents;
 }
 
-MixRequest request_of(const YamlNode& node) {
+MixRequest read_mix_request(const YamlNode& node) {
   MixRequest request;
   node.fields({{"model", [&](const YamlNode& x) { request.model = x.name(); }},
                {"version", [&](const YamlNode& x) { request.version = x.name(); }},
@@ -53,7 +53,7 @@ MixRequest request_of(const YamlNode& node) {
 }
 
 /// Floats are random, other numbers 0 or 1.
-Array value_of(const api::Port& port, api::Sizes sizes, std::mt19937_64& random) {
+Array random_value(const api::Port& port, api::Sizes sizes, std::mt19937_64& random) {
   Array value(port.dtype, std::move(sizes));
   std::normal_distribution<float> normal;
   if (port.dtype == api::Dtype::f32)
@@ -78,7 +78,7 @@ std::vector<NamedArray> inputs_at(const MixRequest& request, const Served& serve
     for (const auto& [low, high] : input.extents) {
       sizes.push_back(low + std::llround(length * static_cast<double>(high - low)));
     }
-    inputs.emplace_back(input.name, value_of(*port, std::move(sizes), random));
+    inputs.emplace_back(input.name, random_value(*port, std::move(sizes), random));
   }
   return inputs;
 }
@@ -222,7 +222,7 @@ std::vector<MixRequest> read_mix(const std::string& path) {
   const YamlNode root = read_yaml(path);
   std::vector<MixRequest> mix;
   root.fields({{"requests", [&](const YamlNode& list) {
-                  for (const YamlNode& item : list.items()) mix.push_back(request_of(item));
+                  for (const YamlNode& item : list.items()) mix.push_back(read_mix_request(item));
                 }}});
   const double sum =
       std::accumulate(mix.begin(), mix.end(), 0.0, [](double s, const MixRequest& r) { return s + r.share; });

@@ -17,7 +17,7 @@ std::string lower(std::string_view text) {
 }
 
 /// Removes a port and the brackets of an IPv6 address.
-std::string_view name_in(std::string_view host) {
+std::string_view name_of_host(std::string_view host) {
   if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
   return host.substr(0, host.rfind(':'));
 }
@@ -81,7 +81,7 @@ const Switch* switch_of(Feature feature) {
 
 bool names_this_server(std::string_view host, std::span<const std::string> names) {
   if (std::ranges::find(names, "*") != names.end()) return true;
-  const std::string name = lower(name_in(host));
+  const std::string name = lower(name_of_host(host));
   if (name.empty()) return false;
   if (name == "localhost" || name.ends_with(".localhost") || name == machine_name()) return true;
   boost::system::error_code no_address;

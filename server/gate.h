@@ -40,6 +40,14 @@ struct Rule {
   Browser browser = Browser::own_write;
 };
 
+// The rules that protocols share.
+inline constexpr Rule kOpenRule{.access = Access::everybody, .browser = Browser::any_page};
+inline constexpr Rule kTenantRule{.access = Access::tenant, .browser = Browser::any_page};
+inline constexpr Rule kModelRule{.access = Access::model, .browser = Browser::any_page};
+inline constexpr Rule kInferRule{.access = Access::model, .browser = Browser::own_page};
+inline constexpr Rule kControlRule{
+    .access = Access::admin, .feature = Feature::model_control, .browser = Browser::own_write};
+
 /// The headers that the gate reads. Texts are valid while the request is read.
 struct Credentials {
   std::string_view authorization = {};

@@ -12,17 +12,13 @@ namespace {
 
 using Done = Grpc::Done;
 
-constexpr std::string_view kExtensions[] = {"classification",  "sequence",         "sequence(string_id)",
-                                            "schedule_policy", "model_repository", "model_configuration",
-                                            "parameters",      "statistics"};
+constexpr std::string_view kGrpcExtensions[] = {"classification",  "sequence",         "sequence(string_id)",
+                                                "schedule_policy", "model_repository", "model_configuration",
+                                                "parameters",      "statistics"};
 constexpr std::string_view kInference = "inference.GRPCInferenceService";
 constexpr std::size_t kLargestMessage = 0x7fffffff;  // of protobuf
 
-GrpcReply reply_of(const Refusal& refusal) {
-  return {.code = grpc_code_of(refusal.status()), .text = refusal.what(), .bytes = {}};
-}
-
-GrpcReply message_of(std::string bytes) {
+GrpcReply message_reply(std::string bytes) {
   if (bytes.size() > kLargestMessage) {
     throw Refusal(Http::too_large, "the answer has more than " + std::to_string(kLargestMessage) + " bytes");
   }
@@ -49,7 +45,7 @@ std::string model_ready(const Quick& call) {
 }
 
 std::string server_metadata(const Quick& call) {
-  return proto::write_server_metadata(call.service.version(), kExtensions);
+  return proto::write_server_metadata(call.service.version(), kGrpcExtensions);
 }
 
 std::string model_metadata(const Quick& call) {
@@ -154,16 +150,16 @@ constexpr Form kUnary{.write = proto::write_infer};
 constexpr Form kStreaming{.write = proto::write_stream_result, .write_part = proto::write_stream_part};
 
 /// Tells what comes of a request as replies.
-class Answer {
+class GrpcAnswer {
  public:
-  Answer(const Form& form, std::shared_ptr<const Served> served, const GrpcCall& call, Done done)
+  GrpcAnswer(const Form& form, std::shared_ptr<const Served> served, const GrpcCall& call, Done done)
       : form_(&form), served_(std::move(served)), caller_(call.caller), asker_(call.asker), done_(std::move(done)) {}
 
   /// Has the last response come behind all others, without outputs.
   void end_empty() { ends_empty_ = true; }
   void begin_parts() const { done_({.more = true}); }
   void part(const InferResponse& response) const {
-    GrpcReply reply = message_of(form_->write_part(response));
+    GrpcReply reply = message_reply(form_->write_part(response));
     reply.more = true;
     caller_->send(reply.bytes.size());
     done_(std::move(reply));
@@ -176,7 +172,7 @@ class Answer {
         part(*outcome);
         outcome->outputs.clear();
       }
-      GrpcReply reply = message_of(form_->write(*outcome));
+      GrpcReply reply = message_reply(form_->write(*outcome));
       const auto wrote = Clock::now() - computed;
       served_->count_for(asker_, [&](Statistics& s) { s.compute_output.add(wrote); });
       done_(std::move(reply));
@@ -227,11 +223,11 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
              .arrived = call.arrived,
              .deadline = call.deadline,
              .trace = call.trace};
-  Answer answer(form, served, call, done);
+  GrpcAnswer answer(form, served, call, done);
   if (form.write_part != nullptr && !served->emitted().empty()) {
     if (empty_end) answer.end_empty();
     answer.begin_parts();
-    const auto shared = std::make_shared<const Answer>(std::move(answer));
+    const auto shared = std::make_shared<const GrpcAnswer>(std::move(answer));
     asked.part = [shared](const InferResponse& response) { shared->part(response); };
     asked.done = [shared](Outcome outcome) { shared->end(std::move(outcome)); };
   } else {
@@ -256,21 +252,15 @@ void stream_infer(Service& service, const GrpcCall& call, Done done) {
 Done told_in_stream(const GrpcCall& call, Done done) {
   return [message = call.message, done = std::move(done)](GrpcReply reply) {
     if (reply.code == GrpcCode::ok) return done(std::move(reply));
-    done(message_of(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
+    done(message_reply(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
   };
 }
 
 // ---- methods ----
 
-std::string name_in(Bytes message) { return proto::read_model_name(message).name; }
-std::string name_in_change(Bytes message) { return proto::read_repository_model(message).model; }
-std::string name_in_infer(Bytes message) { return proto::model_of_infer(message).name; }
-
-constexpr Rule kOpen{.access = Access::everybody, .browser = Browser::any_page},
-    kShown{.access = Access::tenant, .browser = Browser::any_page},
-    kOfModel{.access = Access::model, .browser = Browser::any_page},
-    kRun{.access = Access::model, .browser = Browser::own_page},
-    kControl{.access = Access::admin, .feature = Feature::model_control, .browser = Browser::own_write};
+std::string model_in_request(Bytes message) { return proto::read_model_name(message).name; }
+std::string model_in_change(Bytes message) { return proto::read_repository_model(message).model; }
+std::string model_in_infer(Bytes message) { return proto::model_of_infer(message).name; }
 
 struct Method : Grpc::Listed {
   std::string (*at_once)(const Quick&);                ///< null: on a worker
@@ -280,23 +270,23 @@ struct Method : Grpc::Listed {
 };
 
 constexpr Method kMethods[] = {
-    {{"/inference.GRPCInferenceService/ModelInfer", kRun}, nullptr, infer, name_in_infer},
-    {{"/inference.GRPCInferenceService/ModelStreamInfer", kRun},
+    {{"/inference.GRPCInferenceService/ModelInfer", kInferRule}, nullptr, infer, model_in_infer},
+    {{"/inference.GRPCInferenceService/ModelStreamInfer", kInferRule},
      nullptr,
      stream_infer,
-     name_in_infer,
+     model_in_infer,
      Grpc::Kind::streaming},
-    {{"/inference.GRPCInferenceService/ServerLive", kOpen}, server_live, nullptr},
-    {{"/inference.GRPCInferenceService/ServerReady", kOpen}, server_ready, nullptr},
-    {{"/inference.GRPCInferenceService/ModelReady", kOfModel}, model_ready, nullptr, name_in},
-    {{"/inference.GRPCInferenceService/ServerMetadata", kShown}, server_metadata, nullptr},
-    {{"/inference.GRPCInferenceService/ModelMetadata", kOfModel}, model_metadata, nullptr, name_in},
-    {{"/inference.GRPCInferenceService/ModelConfig", kOfModel}, model_config, nullptr, name_in},
-    {{"/inference.GRPCInferenceService/ModelStatistics", kOfModel}, model_statistics, nullptr, name_in},
-    {{"/inference.GRPCInferenceService/RepositoryIndex", kShown}, repository_index, nullptr},
-    {{"/inference.GRPCInferenceService/RepositoryModelLoad", kControl}, nullptr, load, name_in_change},
-    {{"/inference.GRPCInferenceService/RepositoryModelUnload", kControl}, nullptr, unload, name_in_change},
-    {{"/grpc.health.v1.Health/Check", kOpen}, health_check, nullptr},
+    {{"/inference.GRPCInferenceService/ServerLive", kOpenRule}, server_live, nullptr},
+    {{"/inference.GRPCInferenceService/ServerReady", kOpenRule}, server_ready, nullptr},
+    {{"/inference.GRPCInferenceService/ModelReady", kModelRule}, model_ready, nullptr, model_in_request},
+    {{"/inference.GRPCInferenceService/ServerMetadata", kTenantRule}, server_metadata, nullptr},
+    {{"/inference.GRPCInferenceService/ModelMetadata", kModelRule}, model_metadata, nullptr, model_in_request},
+    {{"/inference.GRPCInferenceService/ModelConfig", kModelRule}, model_config, nullptr, model_in_request},
+    {{"/inference.GRPCInferenceService/ModelStatistics", kModelRule}, model_statistics, nullptr, model_in_request},
+    {{"/inference.GRPCInferenceService/RepositoryIndex", kTenantRule}, repository_index, nullptr},
+    {{"/inference.GRPCInferenceService/RepositoryModelLoad", kControlRule}, nullptr, load, model_in_change},
+    {{"/inference.GRPCInferenceService/RepositoryModelUnload", kControlRule}, nullptr, unload, model_in_change},
+    {{"/grpc.health.v1.Health/Check", kOpenRule}, health_check, nullptr},
 };
 
 const Method& method_of(std::string_view name) {
@@ -324,6 +314,10 @@ GrpcCode grpc_code_of(Http status) {
     case Http::timeout: return GrpcCode::deadline_exceeded;
     default: return GrpcCode::internal;
   }
+}
+
+GrpcReply reply_of(const Refusal& refusal) {
+  return {.code = grpc_code_of(refusal.status()), .text = refusal.what(), .bytes = {}};
 }
 
 std::vector<Grpc::Listed> Grpc::methods() { return {std::begin(kMethods), std::end(kMethods)}; }
@@ -360,7 +354,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
     const Method& method = method_of(call.method);
     check_model(call);
     if (method.on_worker != nullptr) return method.on_worker(service_, call, done);
-    done(message_of(method.at_once({.service = service_, .message = *call.message, .asker = call.asker})));
+    done(message_reply(method.at_once({.service = service_, .message = *call.message, .asker = call.asker})));
   } catch (...) {
     done(reply_of(refusal_of_exception()));
   }

@@ -40,6 +40,8 @@ struct GrpcReply {
   bool more = false;  ///< others follow for the same message; the next message of the stream runs meanwhile
 };
 
+GrpcReply reply_of(const Refusal& refusal);
+
 /// One message for a method.
 struct GrpcCall {
   std::string_view method;  ///< "/package.Service/Method"; valid while answer() runs

@@ -31,8 +31,6 @@ using Tag = protozero::pbf_tag_type;
 constexpr std::size_t kMostTensors = 4096;
 constexpr std::size_t kMostParameters = 1024;
 
-[[noreturn]] void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
-
 template <class List>
 void expect_room(const List& list, std::size_t most, const char* what) {
   if (list.size() >= most) refuse(std::string(what) + ": more than " + std::to_string(most));

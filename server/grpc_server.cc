@@ -17,9 +17,8 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr auto kLinger = std::chrono::seconds(1);  // for the client to close after the last byte
 
-void shorten(GrpcReply& reply, Coding coding) {
+void compress_message(GrpcReply& reply, Coding coding) {
   auto shorter = deflated(reply.bytes, coding);
   if (!shorter) return;
   reply.bytes = std::move(*shorter);
@@ -67,7 +66,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   Grpc::Done done_for(const GrpcSession::Question& to) {
     return [weak = weak_from_this(), to, from = transport_.options.compress_from,
             work = asio::make_work_guard(transport_.context)](GrpcReply reply) {
-      if (to.coding != Coding::none && !reply.more && reply.bytes.size() >= from) shorten(reply, to.coding);
+      if (to.coding != Coding::none && !reply.more && reply.bytes.size() >= from) compress_message(reply, to.coding);
       asio::post(work.get_executor(), [weak, to, reply = std::move(reply)]() mutable {
         const auto self = weak.lock();
         if (self == nullptr || self->state_ == State::closed) return;

@@ -9,13 +9,12 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kWriteBytes = 256 * 1024;    // of one write, and a frame more
-constexpr std::size_t kLongestHeader = 16 * 1024;  // of a request, as HTTP/2 counts it
-constexpr std::size_t kHeaderOverhead = 32;        // of each field in that count
-constexpr std::size_t kLongestText = 1024;         // of an error
-constexpr std::size_t kMostReplies = 8;            // of a stream, before its next message waits
-constexpr std::size_t kMostAtOnce = 64;            // messages of a stream that are answered in parts
-constexpr std::uint32_t kMostStreams = 1024;       // at a time
+constexpr std::size_t kWriteBytes = 256 * 1024;  // of one write, and a frame more
+constexpr std::size_t kHeaderOverhead = 32;      // of each field in that count
+constexpr std::size_t kLongestErrorText = 1024;  // of an error
+constexpr std::size_t kMostReplies = 8;          // of a stream, before its next message waits
+constexpr std::size_t kMostAtOnce = 64;          // messages of a stream that are answered in parts
+constexpr std::uint32_t kMostStreams = 1024;     // at a time
 constexpr std::uint32_t kLargestFrame = 256 * 1024;
 constexpr std::int32_t kStreamWindow = 1 << 20, kConnectionWindow = 16 << 20;
 constexpr std::uint64_t kMessagesBuffered = 4;  // of the largest size, by one connection
@@ -24,7 +23,7 @@ constexpr std::size_t kSlice = 16 * 1024,
 constexpr std::uint64_t kInflatedAtOnce = 1 << 20;
 constexpr std::uint64_t kResets = 1000, kResetsPerSecond = 200;
 
-std::string_view view_of(const std::uint8_t* bytes, std::size_t size) {
+std::string_view text_from(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
@@ -128,7 +127,7 @@ std::optional<Clock::duration> timeout_from(std::string_view text) {
 std::string percent_encoded(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string to;
-  for (const char c : text.substr(0, kLongestText)) {
+  for (const char c : text.substr(0, kLongestErrorText)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7f && c != '%') {
       to += c;
@@ -163,7 +162,7 @@ class Headers {
 // ---- streams ----
 
 /// The headers of a request, as far as they matter.
-struct Head {
+struct CallHead {
   std::string method, path, type, timeout, session, authorization, trace, encoding, host;
   std::optional<std::string> origin;
   std::size_t bytes = 0;
@@ -195,16 +194,12 @@ int guarded(F f) noexcept {
   }
 }
 
-GrpcReply reply_of(const Refusal& refusal) {
-  return {.code = grpc_code_of(refusal.status()), .text = refusal.what(), .bytes = {}};
-}
-
 }  // namespace
 
 /// One call of a method.
 struct GrpcSession::Stream {
   std::int32_t id = 0;
-  Head head;
+  CallHead head;
   Grpc::Kind kind = Grpc::Kind::unary;
   Coding coding = Coding::none;  ///< of messages that are compressed; the client takes it, too
   std::optional<Clock::time_point> deadline;
@@ -284,7 +279,7 @@ struct GrpcSession::Callbacks {
     return guarded([&] {
       Stream* const stream = of(user).find(frame->hd.stream_id);
       if (stream == nullptr || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return;
-      stream->head.add(view_of(name, name_size), view_of(value, value_size));
+      stream->head.add(text_from(name, name_size), text_from(value, value_size));
     });
   }
   static int frame_received(nghttp2_session*, const nghttp2_frame* frame, void* user) {
@@ -292,7 +287,7 @@ struct GrpcSession::Callbacks {
   }
   static int data(nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* bytes, std::size_t size,
                   void* user) {
-    return guarded([&] { of(user).data(id, view_of(bytes, size)); });
+    return guarded([&] { of(user).data(id, text_from(bytes, size)); });
   }
   static int frame_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     return guarded([&] { of(user).frame_sent(*frame); });
@@ -392,7 +387,7 @@ bool GrpcSession::fill(GrpcBatch& batch) {
   while (batch.size() < kWriteBytes && size > 0) {
     const std::uint8_t* bytes = nullptr;
     size = nghttp2_session_mem_send(session_.get(), &bytes);
-    if (size > 0) batch.add(view_of(bytes, static_cast<std::size_t>(size)));
+    if (size > 0) batch.add(text_from(bytes, static_cast<std::size_t>(size)));
   }
   batch_ = nullptr;
   return size >= 0;
@@ -426,7 +421,7 @@ void GrpcSession::frame_sent(const nghttp2_frame& frame) {
 
 /// The headers of a request are complete.
 void GrpcSession::accept(Stream& stream) try {
-  const Head& head = stream.head;
+  const CallHead& head = stream.head;
   stream.open = true;
   if (head.bytes > kLongestHeader) {
     throw Refusal(Http::too_large, "the headers have more than " + std::to_string(kLongestHeader) + " bytes");
@@ -682,7 +677,7 @@ ssize_t GrpcSession::read_reply(Stream& stream, std::size_t most, std::uint32_t&
 bool GrpcSession::send_reply(Stream& stream, const std::uint8_t* frame_head, std::size_t size) {
   constexpr std::size_t kFrameHead = 9;
   if (batch_->size() >= kWriteBytes) return false;
-  batch_->add(view_of(frame_head, kFrameHead));
+  batch_->add(text_from(frame_head, kFrameHead));
   const auto& [reply, compressed] = stream.replies.front();
   if (stream.sent < kPrefix) {
     const auto prefix = prefix_of(reply->size(), compressed);

@@ -15,14 +15,14 @@ using Sums = RecentRequests::Sums;
 constexpr double kDoubt = 1e-5;  // docs/decisions/0115 has what it costs
 constexpr double kRelativeShare = 0.99;
 
-std::string text_of(double number) {
+std::string text_of_number(double number) {
   std::string text;
   append_number(text, number);
   return text;
 }
 
-std::string milliseconds(Nanoseconds time) {
-  return text_of(std::chrono::duration<double, std::milli>(time).count()) + " ms";
+std::string text_of_time(Nanoseconds time) {
+  return text_of_number(std::chrono::duration<double, std::milli>(time).count()) + " ms";
 }
 
 std::string of_requests(std::uint64_t count, const Sums& sums) {
@@ -52,10 +52,10 @@ bool is_beyond_chance(std::uint64_t events, std::uint64_t n, double p) {
 }
 
 std::string GuardRules::text() const {
-  std::string text = errors ? text_of(*errors) : "";
-  for (const Limit& limit : limits) text += ' ' + limit.quantile + ' ' + milliseconds(limit.most);
-  text += " / " + (worse ? text_of(*worse) : "");
-  return text + ' ' + std::to_string(least) + ' ' + milliseconds(window);
+  std::string text = errors ? text_of_number(*errors) : "";
+  for (const Limit& limit : limits) text += ' ' + limit.quantile + ' ' + text_of_time(limit.most);
+  text += " / " + (worse ? text_of_number(*worse) : "");
+  return text + ' ' + std::to_string(least) + ' ' + text_of_time(window);
 }
 
 // ---- the window ----
@@ -126,12 +126,12 @@ void Guard::look_locked(Time now) {
 
 std::optional<std::string> Guard::fault(const Sums& arm, const Sums& base) const {
   if (rules_.errors && is_beyond_chance(arm.failed, arm.requests, *rules_.errors)) {
-    return of_requests(arm.failed, arm) + " failed, a share of " + text_of(*rules_.errors) + " may";
+    return of_requests(arm.failed, arm) + " failed, a share of " + text_of_number(*rules_.errors) + " may";
   }
   for (std::size_t i = 0; i < rules_.limits.size(); ++i) {
     const GuardRules::Limit& limit = rules_.limits[i];
     if (!is_beyond_chance(arm.over[i], arm.requests, 1 - limit.share)) continue;
-    return of_requests(arm.over[i], arm) + " took longer than " + milliseconds(limit.most) + ", the limit of " +
+    return of_requests(arm.over[i], arm) + " took longer than " + text_of_time(limit.most) + ", the limit of " +
            limit.quantile;
   }
   return rules_.worse && base.requests >= rules_.least ? fault_beside(arm, base) : std::nullopt;
@@ -144,7 +144,7 @@ std::optional<std::string> Guard::fault_beside(const Sums& arm, const Sums& base
   const auto n = static_cast<double>(arm.requests), m = static_cast<double>(base.requests);
   if (is_beyond_chance(arm.failed, arm.failed + base.failed, worse * n / (worse * n + m))) {
     return of_requests(arm.failed, arm) + " failed, of the baseline's " + of_requests(base.failed, base) +
-           ": more than " + text_of(worse) + " times as often";
+           ": more than " + text_of_number(worse) + " times as often";
   }
   const auto bucket = FineHistogram::bucket_at(base.times, kRelativeShare);
   if (!bucket || *bucket + 1 == FineHistogram::kBuckets) return std::nullopt;
@@ -153,7 +153,7 @@ std::optional<std::string> Guard::fault_beside(const Sums& arm, const Sums& base
   const std::uint64_t over = count_from(arm.times, limit);
   const auto usual = static_cast<std::uint64_t>(std::ceil((1 - kRelativeShare) * m));
   if (!is_beyond_chance(over, over + usual, n / (n + m))) return std::nullopt;
-  return of_requests(over, arm) + " took longer than " + milliseconds(limit) + ", " + text_of(worse) +
+  return of_requests(over, arm) + " took longer than " + text_of_time(limit) + ", " + text_of_number(worse) +
          " times the baseline's p99";
 }
 

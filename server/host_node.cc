@@ -17,8 +17,6 @@ using api::Port;
 
 // ---- what steps share ----
 
-const auto kReadElsewhere = [](const YamlNode&) {};
-
 }  // namespace
 
 void Extents::bind(const Port& port, const Array& value) {

@@ -31,12 +31,11 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using asio::ip::tcp;
 using beast::error_code;
-using Kind = HttpFault::Kind;
 
-constexpr std::size_t kMostIdle = 64;
+constexpr std::size_t kMostIdleHttp = 64;
 
-HttpFault left() { return {Kind::cancelled, "the caller has left"}; }
-HttpFault late() { return {Kind::late, "the other server does not answer in time"}; }
+HttpFault left() { return {HttpFault::Kind::cancelled, "the caller has left"}; }
+HttpFault late() { return {HttpFault::Kind::late, "the other server does not answer in time"}; }
 
 }  // namespace
 
@@ -84,7 +83,7 @@ struct HttpClient::Impl {
     return socket;
   }
   void give(Socket socket) {
-    if (idle.size() < kMostIdle) idle.push_back(std::move(socket));
+    if (idle.size() < kMostIdleHttp) idle.push_back(std::move(socket));
   }
 
   class Running;
@@ -140,7 +139,7 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
 
   /// What follows a step that has succeeded.
   template <class F>
-  auto then(Kind kind, const F& next) {
+  auto then(HttpFault::Kind kind, const F& next) {
     return [self = shared_from_this(), kind, next](error_code error, auto&&... result) {
       if (self->done_ == nullptr) return;
       error ? self->fail(kind, error) : next(*self, result...);
@@ -150,7 +149,7 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
   void connect() {
     reused_ = false;
     socket_ = std::make_unique<tcp::socket>(client_.context);
-    const auto connected = then(Kind::refused, [](Running& self, auto&&...) {
+    const auto connected = then(HttpFault::Kind::refused, [](Running& self, auto&&...) {
       error_code ignored;
       self.socket_->set_option(tcp::no_delay(true), ignored);  // NOLINT(bugprone-unused-return-value): slower without
       self.write();
@@ -162,20 +161,21 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
       return socket_->async_connect(tcp::endpoint(address, port), connected);
     }
     resolver_.async_resolve(client_.url.host, client_.url.port,
-                            then(Kind::refused, [connected](Running& self, const auto& found) {
+                            then(HttpFault::Kind::refused, [connected](Running& self, const auto& found) {
                               asio::async_connect(*self.socket_, found, connected);
                             }));
   }
 
   void write() {
-    http::async_write(*socket_, request_, then(Kind::broken, [](Running& self, auto&&...) { self.read(); }));
+    http::async_write(*socket_, request_, then(HttpFault::Kind::broken, [](Running& self, auto&&...) { self.read(); }));
   }
 
   void read() {
     parser_.emplace();
     parser_->body_limit(client_.most_bytes);
     buffer_.clear();
-    http::async_read(*socket_, buffer_, *parser_, then(Kind::broken, [](Running& self, auto&&...) { self.answer(); }));
+    http::async_read(*socket_, buffer_, *parser_,
+                     then(HttpFault::Kind::broken, [](Running& self, auto&&...) { self.answer(); }));
   }
 
   void answer() {
@@ -185,15 +185,16 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
     end(std::move(answer));
   }
 
-  void fail(Kind kind, error_code error) {
+  void fail(HttpFault::Kind kind, error_code error) {
     const bool begun = parser_ && parser_->got_some();
-    if (reused_ && kind == Kind::broken && !begun) return connect();
+    if (reused_ && kind == HttpFault::Kind::broken && !begun) return connect();
     if (error.category() == make_error_code(http::error::bad_method).category() &&
         error != http::error::end_of_stream && error != http::error::partial_message) {
-      return end(std::unexpected(HttpFault(Kind::wrong, "the other server's answer is no HTTP: " + error.message())));
+      return end(std::unexpected(
+          HttpFault(HttpFault::Kind::wrong, "the other server's answer is no HTTP: " + error.message())));
     }
-    const char* const what = kind == Kind::refused ? "the other server cannot be reached: "
-                                                   : "the connection to the other server has ended: ";
+    const char* const what = kind == HttpFault::Kind::refused ? "the other server cannot be reached: "
+                                                              : "the connection to the other server has ended: ";
     end(std::unexpected(HttpFault(kind, what + error.message())));
   }
 
@@ -276,8 +277,6 @@ namespace {
 using api::Array;
 using api::Dtype;
 
-const auto kReadElsewhere = [](const YamlNode&) {};
-
 struct HttpParts {
   HttpUrl url;
   Clock::duration time_out = std::chrono::seconds(1);
@@ -306,13 +305,13 @@ Array filled(Dtype dtype, api::Sizes sizes, double value) {
 }
 
 /// The status that a request is answered with which needs an answer of another server.
-Http status_of(unsigned other) {
+Http status_for_response(unsigned other) {
   constexpr Http kSame[] = {Http::bad_request, Http::too_many, Http::unavailable, Http::timeout};
   const auto* const at = std::ranges::find(kSame, static_cast<Http>(other));
   return at == std::end(kSame) ? Http::internal : *at;
 }
 
-Http status_of(HttpFault::Kind kind) {
+Http status_for_fault(HttpFault::Kind kind) {
   using enum HttpFault::Kind;
   return kind == late        ? Http::timeout
          : kind == cancelled ? Http::cancelled
@@ -379,11 +378,11 @@ class HttpNode : public HostNode {
   }
 
   void set(const std::expected<HttpAnswer, HttpFault>& result, const Flow& flow) const {
-    if (!result) throw Refusal(status_of(result.error().kind()), result.error().what());
+    if (!result) throw Refusal(status_for_fault(result.error().kind()), result.error().what());
     if (result->status != 200) {
       constexpr std::size_t kMostShown = 300;
       const std::string answers = "the other server answers " + std::to_string(result->status);
-      throw Outside(status_of(result->status), answers,
+      throw Outside(status_for_response(result->status), answers,
                     answers + ": " + shown(std::string_view(result->body).substr(0, kMostShown)));
     }
     std::vector<Array> values;

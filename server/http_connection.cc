@@ -20,13 +20,11 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr std::size_t kLongRead = 64 * 1024;
-constexpr std::size_t kMostKept = 16 * 1024;       // of the buffer, between requests
-constexpr std::uint64_t kDropped = 256 * 1024;     // of a refused body, sooner than that its connection is closed
-constexpr auto kLinger = std::chrono::seconds(1);  // for a client that neither sends nor closes after the last answer
+constexpr std::size_t kMostKept = 16 * 1024;    // of the buffer, between requests
+constexpr std::uint64_t kDropped = 256 * 1024;  // of a refused body, sooner than that its connection is closed
 
 /// For a client who takes gzip.
-void shorten(Reply& reply, std::uint64_t from) {
+void compress_body(Reply& reply, std::uint64_t from) {
   if (reply.body.size() < from) return;
   reply.headers.emplace_back("Vary", "Accept-Encoding");
   auto shorter = deflated(reply.body, Coding::gzip);
@@ -223,7 +221,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     const auto answered = [held, keep_alive, zip = takes_gzip(request_->head()),
                            home = std::this_thread::get_id()](Reply reply) {
       const auto& self = held->get();
-      if (zip && !reply.more && reply.type != kEventStream) shorten(reply, self->transport_.options.compress_from);
+      if (zip && !reply.more && reply.type != kEventStream)
+        compress_body(reply, self->transport_.options.compress_from);
       if (std::this_thread::get_id() == home) return self->write(std::move(reply), keep_alive);
       asio::post(self->transport_.context, [self, keep_alive, reply = std::make_shared<Reply>(std::move(reply))] {
         self->write(std::move(*reply), keep_alive);

@@ -11,8 +11,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr std::uint32_t kLongestHeader = 16 * 1024;
-constexpr std::size_t kShortRead = 4 * 1024, kLongRead = 64 * 1024;
+constexpr std::size_t kShortRead = 4 * 1024;
 constexpr std::size_t kCompressedRead = 1024;  // it inflates to at most 1 MiB, between the turns of other connections
 
 Reply unknown_coding() {

@@ -18,6 +18,9 @@
 
 namespace frazil::server {
 
+/// Bytes that one read takes at most.
+inline constexpr std::size_t kLongRead = 64 * 1024;
+
 /// A body as Beast's parser fills it. A compressed one is taken apart as it comes: its reader throws what Inflater
 /// does. A coding that is not known counts as none.
 struct RequestBody {

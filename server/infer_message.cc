@@ -58,7 +58,7 @@ api::Sizes shape_of(dom::object input, const std::string& what) {
   return sizes;
 }
 
-Array tensor_of(dom::object input, const std::string& what, std::uint64_t body_bytes, Tail& tail) {
+Array read_tensor(dom::object input, const std::string& what, std::uint64_t body_bytes, Tail& tail) {
   const std::string datatype = text_at(input, "datatype", what);
   const auto dtype = dtype_from(datatype);
   if (!dtype) refuse(what + ": there is no datatype '" + datatype + "'");
@@ -89,7 +89,7 @@ std::string sequence_id_of(dom::element value, const std::string& what) {
   return std::string(get<std::string_view>(value, what, "a number or a string"));
 }
 
-void read_parameter(std::string_view key, dom::element value, InferRequest& request) {
+void read_request_parameter(std::string_view key, dom::element value, InferRequest& request) {
   const std::string what = "parameter " + std::string(key);
   if (key == "binary_data_output") {
     request.binary_outputs = get<bool>(value, what, "true or false");
@@ -110,10 +110,10 @@ void read_parameter(std::string_view key, dom::element value, InferRequest& requ
   }
 }
 
-void read_parameters(dom::object root, InferRequest& request) {
+void read_request_parameters(dom::object root, InferRequest& request) {
   const auto parameters = parameters_of(root, "request");
   if (!parameters) return;
-  for (const auto& [key, value] : *parameters) read_parameter(key, value, request);
+  for (const auto& [key, value] : *parameters) read_request_parameter(key, value, request);
 }
 
 void read_outputs(dom::object root, InferRequest& request) {
@@ -154,7 +154,7 @@ InferRequest read_infer(const Message& message) {
   const dom::object root = json.root();
   InferRequest request;
   if (const auto id = maybe(root, "id")) request.id = get<std::string_view>(*id, "\"id\"", "a string");
-  read_parameters(root, request);
+  read_request_parameters(root, request);
   read_outputs(root, request);
   const auto inputs = maybe(root, "inputs");
   if (!inputs) refuse("\"inputs\" is missing");
@@ -162,7 +162,7 @@ InferRequest read_infer(const Message& message) {
   for (const dom::element element : get<dom::array>(*inputs, "\"inputs\"", "an array")) {
     const auto input = get<dom::object>(element, "\"inputs\"", "objects");
     std::string name = text_at(input, "name", "input");
-    Array array = tensor_of(input, "input '" + name + "'", message.body.size(), tail);
+    Array array = read_tensor(input, "input '" + name + "'", message.body.size(), tail);
     request.inputs.emplace_back(std::move(name), std::move(array));
   }
   if (!tail.empty()) refuse("the body has bytes behind the last binary tensor");
@@ -188,7 +188,7 @@ std::optional<Clock::duration> timeout_in(const Message& message, std::size_t mo
 
 namespace {
 
-void write_tensor(JsonText& json, std::string* tail, const NamedArray& named) {
+void write_output(JsonText& json, std::string* tail, const NamedArray& named) {
   const auto& [name, array] = named;
   const std::string what = "output '" + name + "'";
   if (!array.is_tensor()) refuse(what + " is no tensor, and the protocol has no form for it");
@@ -220,7 +220,7 @@ void write_tensor(JsonText& json, std::string* tail, const NamedArray& named) {
 }  // namespace
 
 void write_tensors(JsonText& json, const std::vector<NamedArray>& tensors) {
-  json.array(tensors, [&](const NamedArray& named) { write_tensor(json, nullptr, named); });
+  json.array(tensors, [&](const NamedArray& named) { write_output(json, nullptr, named); });
 }
 
 BinaryOutputs::BinaryOutputs(const InferRequest& request) : all_(request.binary_outputs) {
@@ -238,7 +238,7 @@ Reply write_infer(const InferResponse& response, const BinaryOutputs& binary) {
   json.begin_array();
   bool any_binary = false;
   for (std::size_t i = 0; i < response.outputs.size(); ++i) {
-    write_tensor(json, binary.at(i) ? &tail : nullptr, response.outputs[i]);
+    write_output(json, binary.at(i) ? &tail : nullptr, response.outputs[i]);
     any_binary |= binary.at(i);
   }
   json.end_array();

@@ -23,7 +23,7 @@ constexpr std::pair<std::string_view, double> kWords[] = {{"NaN", std::numeric_l
                                                           {"Infinity", std::numeric_limits<double>::infinity()},
                                                           {"-Infinity", -std::numeric_limits<double>::infinity()}};
 
-std::optional<double> value_of(std::string_view word) {
+std::optional<double> number_of_word(std::string_view word) {
   const auto* const at = std::ranges::find(kWords, word, [](const auto& one) { return one.first; });
   return at == std::end(kWords) ? std::nullopt : std::optional(at->second);
 }
@@ -44,7 +44,7 @@ std::optional<std::string> with_quoted_words(std::string_view text) {
     std::string_view part =
         text.substr(0, std::max<std::size_t>(std::min(text.find_first_of(kBetween), text.size()), 1));
     if (text.front() == '"') part = string_at(text);
-    const bool word = value_of(part).has_value();
+    const bool word = number_of_word(part).has_value();
     if (word) quoted += '"';
     quoted += part;
     if (word) quoted += '"';
@@ -100,7 +100,7 @@ class Filler {
   double real(dom::element element) const {
     std::string_view word;
     if (element.get(word) == simdjson::SUCCESS) {
-      if (const auto value = value_of(word)) return *value;
+      if (const auto value = number_of_word(word)) return *value;
     }
     return get<double>(element, what_, "numbers");
   }

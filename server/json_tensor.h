@@ -16,8 +16,6 @@ namespace frazil::server {
 
 namespace dom = simdjson::dom;
 
-[[noreturn]] inline void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
-
 /// A text as a JSON object, of at most 100 levels. NaN, Infinity and -Infinity without quotes become strings.
 class JsonObject {
  public:

@@ -17,13 +17,13 @@ using asio::ip::tcp;
 using asio::local::stream_protocol;
 using boost::system::error_code;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+[[noreturn]] void refuse_to_listen(const std::string& where, const std::string& why) {
   throw api::Error(api::Code::bad_input, where + ": " + why);
 }
 
 stream_protocol::endpoint endpoint_of(const std::string& path) {
   const std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
-  if (path.size() > longest) refuse(path, "expected a path of at most " + std::to_string(longest) + " bytes");
+  if (path.size() > longest) refuse_to_listen(path, "expected a path of at most " + std::to_string(longest) + " bytes");
   return {path};
 }
 
@@ -31,14 +31,14 @@ stream_protocol::endpoint endpoint_of(const std::string& path) {
 void clear(asio::io_context& context, const std::string& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return;
-  if (!S_ISSOCK(status.st_mode)) refuse(path, "a file that is no socket lies there");
+  if (!S_ISSOCK(status.st_mode)) refuse_to_listen(path, "a file that is no socket lies there");
   stream_protocol::socket probe(context, stream_protocol());
   probe.non_blocking(true);
   error_code error;
   // NOLINTNEXTLINE(bugprone-unused-return-value): it returns `error`
   probe.connect(endpoint_of(path), error);
-  if (!error || error == asio::error::would_block) refuse(path, "another server listens there");
-  if (error != asio::error::connection_refused) refuse(path, error.message());
+  if (!error || error == asio::error::would_block) refuse_to_listen(path, "another server listens there");
+  if (error != asio::error::connection_refused) refuse_to_listen(path, error.message());
   ::unlink(path.c_str());
 }
 
@@ -48,16 +48,16 @@ Listener::Listener(Transport& transport, const std::string& host, std::uint16_t 
     : transport_(transport), serve_(std::move(serve)) {
   error_code error;
   const auto address = asio::ip::make_address(host, error);
-  if (error) refuse("--host " + host, "expected an address such as 127.0.0.1 or ::");
+  if (error) refuse_to_listen("--host " + host, "expected an address such as 127.0.0.1 or ::");
   error = listen_at(acceptor_, tcp::endpoint(address, port));
-  if (error) refuse(host + ":" + std::to_string(port), error.message());
+  if (error) refuse_to_listen(host + ":" + std::to_string(port), error.message());
 }
 
 Listener::Listener(Transport& transport, std::string path, Serve serve)
     : transport_(transport), serve_(std::move(serve)) {
   const stream_protocol::endpoint here = endpoint_of(path);
   clear(transport.context, path);
-  if (const error_code error = listen_at(acceptor_, here, path.c_str())) refuse(path, error.message());
+  if (const error_code error = listen_at(acceptor_, here, path.c_str())) refuse_to_listen(path, error.message());
   file_ = std::move(path);
 }
 

@@ -16,13 +16,13 @@ constexpr std::size_t kMostPaths = 20;
 /// A model that was unloaded and is back counts from 0 again.
 std::uint64_t since(std::uint64_t before, std::uint64_t now) { return now >= before ? now - before : now; }
 
-double microseconds(double nanoseconds) { return nanoseconds / 1e3; }
+double to_microseconds(double nanoseconds) { return nanoseconds / 1e3; }
 
 /// The least time of the bucket that a share of the times is in or below; nothing without times.
 std::optional<double> quantile_us(const FineHistogram::Counts& times, double share) {
   const auto bucket = FineHistogram::bucket_at(times, share);
   if (!bucket) return std::nullopt;
-  return microseconds(static_cast<double>(FineHistogram::least(*bucket).count()));
+  return to_microseconds(static_cast<double>(FineHistogram::least(*bucket).count()));
 }
 
 void write_nodes(JsonText& json, const Block& block);
@@ -65,7 +65,7 @@ void write_nodes(JsonText& json, const Block& block) {
   json.array(block.nodes, [&](const NodePtr& node) { write_node(json, *node); });
 }
 
-void write_batches(JsonText& json, const Statistics& statistics) {
+void write_batch_counts(JsonText& json, const Statistics& statistics) {
   json.key("batches");
   json.begin_object();
   for (const auto& [size, runs] : statistics.batches.by_size()) json.member(std::to_string(size), runs.count);
@@ -151,7 +151,7 @@ void LiveView::write_model(JsonText& json, const Served& served, const Moment& m
   json.member("cancelled", s.cancelled.load(std::memory_order_relaxed));
   json.member("rejected", s.rejected.load(std::memory_order_relaxed));
   json.member("runs", s.runs.count());
-  write_batches(json, s);
+  write_batch_counts(json, s);
   if (moment.seconds > 0) {
     const auto before = before_.find({served.name(), served.version()});
     write_interval(json, before != before_.end() ? before->second : Counters(), moment);
@@ -170,7 +170,7 @@ void LiveView::write_interval(JsonText& json, const Counters& before, const Mome
     const std::uint64_t count = since((before.*of).count, (now.*of).count);
     if (count == 0) return;
     const auto sum = static_cast<double>(since((before.*of).nanoseconds, (now.*of).nanoseconds));
-    json.member(key, microseconds(sum / static_cast<double>(count)));
+    json.member(key, to_microseconds(sum / static_cast<double>(count)));
   };
   const auto ratio = [&](std::string_view key, std::uint64_t part, std::uint64_t whole) {
     if (whole != 0) json.member(key, static_cast<double>(part) / static_cast<double>(whole));

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::string_view kRoot = "/v2/live", kScript = "text/javascript; charset=utf-8";
 
-struct File {
+struct PageFile {
   std::string_view path, type, content;
 };
 
@@ -37,13 +37,13 @@ std::string_view between(const char* begin, const char* end) { return {begin, st
 
 const auto& files() {
   static const std::array list = {
-      File{"", "text/html; charset=utf-8", between(frazil_live_index, frazil_live_index_end)},
-      File{"/live.css", "text/css; charset=utf-8", between(frazil_live_style, frazil_live_style_end)},
-      File{"/live.js", kScript, between(frazil_live_script, frazil_live_script_end)},
-      File{"/pipeline.js", kScript, between(frazil_live_pipeline, frazil_live_pipeline_end)},
-      File{"/path.js", kScript, between(frazil_live_path, frazil_live_path_end)},
-      File{"/element.js", kScript, between(frazil_live_element, frazil_live_element_end)},
-      File{"/server.js", kScript, between(frazil_live_server, frazil_live_server_end)},
+      PageFile{"", "text/html; charset=utf-8", between(frazil_live_index, frazil_live_index_end)},
+      PageFile{"/live.css", "text/css; charset=utf-8", between(frazil_live_style, frazil_live_style_end)},
+      PageFile{"/live.js", kScript, between(frazil_live_script, frazil_live_script_end)},
+      PageFile{"/pipeline.js", kScript, between(frazil_live_pipeline, frazil_live_pipeline_end)},
+      PageFile{"/path.js", kScript, between(frazil_live_path, frazil_live_path_end)},
+      PageFile{"/element.js", kScript, between(frazil_live_element, frazil_live_element_end)},
+      PageFile{"/server.js", kScript, between(frazil_live_server, frazil_live_server_end)},
   };
   return list;
 }
@@ -51,7 +51,7 @@ const auto& files() {
 }  // namespace
 
 Reply live_page(std::string_view path) {
-  const auto file = std::ranges::find(files(), path.substr(kRoot.size()), &File::path);
+  const auto file = std::ranges::find(files(), path.substr(kRoot.size()), &PageFile::path);
   if (file == files().end()) {
     throw Refusal(Http::not_found, "there is no path '" + std::string(path) + "'; see docs/live-view.md");
   }

@@ -19,9 +19,9 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kOften{1000}, kLeast{100}, kMost{10'000};
-constexpr milliseconds kLastWords{1000};  ///< at most, for the last event
-constexpr int kSendBuffer = 64 * 1024;    ///< bounds what the system holds for a client that does not read
+constexpr milliseconds kDefaultInterval{1000}, kLeastInterval{100}, kMostInterval{10'000};
+constexpr milliseconds kLastEventWait{1000};  ///< at most, for the last event
+constexpr int kSendBuffer = 64 * 1024;        ///< bounds what the system holds for a client that does not read
 constexpr std::string_view kHead =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
     "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n";
@@ -54,7 +54,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 
   void end() override {
     ending_ = true;
-    timer_.expires_after(kLastWords);
+    timer_.expires_after(kLastEventWait);
     timer_.async_wait([self = shared_from_this()](error_code) { self->close(); });
     if (!writing_) say_end();
   }
@@ -132,13 +132,13 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
 }  // namespace
 
 LiveTerms live_terms(const Message& message, const Rule& rule, const Transport& transport) {
-  milliseconds every = kOften;
+  milliseconds every = kDefaultInterval;
   for (const auto& [key, value] : query_of(message.query)) {
     std::int64_t number = 0;
     const auto parsed = std::from_chars(value.data(), value.data() + value.size(), number);
     const bool whole = parsed.ec == std::errc() && parsed.ptr == value.data() + value.size();
     every = milliseconds(number);
-    if (key != "every_ms" || !whole || every < kLeast || every > kMost) {
+    if (key != "every_ms" || !whole || every < kLeastInterval || every > kMostInterval) {
       const std::string given = std::string(key).append("=").append(value);
       throw Refusal(Http::bad_request, "query '" + given + "': expected every_ms of 100 to 10000");
     }

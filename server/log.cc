@@ -11,15 +11,15 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "server/clock.h"
+
 namespace frazil::server {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kLastWords{1};
+constexpr std::chrono::seconds kLastLinesWait{1};
 constexpr int kPollMs = 50;
 
-std::string text_of(std::chrono::system_clock::time_point time) {
+std::string text_of_time_point(std::chrono::system_clock::time_point time) {
   const auto since = time.time_since_epoch();
   const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
   const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(since).count() % 1000;
@@ -46,7 +46,7 @@ std::thread quiet_thread(auto run) {
 
 std::string line_of(const Notice& notice, std::chrono::system_clock::time_point time) {
   const char* const level = notice.level == Notice::Level::warning ? "warning" : "info";
-  std::string line = text_of(time) + " " + level + " " + notice.subject + ": " + notice.text;
+  std::string line = text_of_time_point(time) + " " + level + " " + notice.subject + ": " + notice.text;
   std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return line;
 }
@@ -56,7 +56,7 @@ Log::Log(int file) : file_(file), thread_(quiet_thread([this] { run(); })) {}
 Log::~Log() {
   {
     const std::scoped_lock lock(mutex_);
-    until_ = Clock::now() + kLastWords;
+    until_ = Clock::now() + kLastLinesWait;
     ending_ = true;
   }
   changed_.notify_one();

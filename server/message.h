@@ -40,6 +40,9 @@ class Refusal : public std::runtime_error {
   Http status_;
 };
 
+/// Throws Refusal (bad_request).
+[[noreturn]] inline void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
+
 class Spot;
 
 /// A request as the transport has read it. Texts are valid while it is answered.

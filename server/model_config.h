@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,13 @@
 
 // How a model is served, as plain data; config.pbtxt and the server's configuration file are read into it.
 namespace frazil::server {
+
+// The largest values that configuration files may have.
+inline constexpr std::uint64_t kMostCount = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::uint64_t kMostLevels = 1000;
+inline constexpr std::uint64_t kMostMicroseconds = 365ULL * 86'400 * 1'000'000;
+inline constexpr double kMostMilliseconds = 1e9;
+inline constexpr std::uint64_t kMostAxis = 63;
 
 /// An axis along which requests of one batch may differ: shorter ones are padded, and results are cut back.
 struct Padding {

@@ -76,7 +76,7 @@ void begin_span(JsonText& json, const Span& span) {
   json.begin_array();
 }
 
-void write_step(JsonText& json, const PathRecord::Step& step, const TraceContext& context, std::int64_t began_ns) {
+void write_step_span(JsonText& json, const PathRecord::Step& step, const TraceContext& context, std::int64_t began_ns) {
   const std::string id = random_hex(16), name = step.kind + " " + (step.node.empty() ? step.model : step.node);
   begin_span(json, {.context = context,
                     .id = id,
@@ -120,7 +120,7 @@ void write_spans(JsonText& json, const Journey& journey) {
     json.end_object();
   }
   json.end_object();
-  for (const PathRecord::Step& step : journey.steps) write_step(json, step, context, journey.began_ns);
+  for (const PathRecord::Step& step : journey.steps) write_step_span(json, step, context, journey.began_ns);
 }
 
 }  // namespace

@@ -13,8 +13,6 @@
 namespace frazil::server {
 namespace {
 
-using Values = std::vector<NamedArray>;
-
 bool same_shape(const PagedPart& a, const PagedPart& b) {
   return a.value == b.value && a.dtype == b.dtype && a.axis == b.axis && a.blocks == b.blocks &&
          a.row_bytes == b.row_bytes;
@@ -63,7 +61,7 @@ std::uint64_t positions_of_page(std::size_t page_bytes, std::size_t position_byt
   return std::bit_floor(std::max<std::uint64_t>(page_bytes / position_bytes, 1));
 }
 
-std::optional<PagedPart> paged_part(const Values& values, const Growth& growth) {
+std::optional<PagedPart> paged_part(const std::vector<NamedArray>& values, const Growth& growth) {
   const api::Array& value = values[growth.value].second;
   if (!value.is_tensor()) return {};
   return PagedPart::make(growth.value, value.dtype(), value.sizes(), growth.axis);
@@ -94,7 +92,8 @@ Rows rows_of(const api::Array& tensor, const PagedPart& part) {
   return {static_cast<const char*>(layout.data), static_cast<std::size_t>(block.value_or(0))};
 }
 
-std::vector<PageList> PagedTensors::lists_for(const Values& values, const Growing& growing, std::size_t page_bytes) {
+std::vector<PageList> PagedTensors::lists_for(const std::vector<NamedArray>& values, const Growing& growing,
+                                              std::size_t page_bytes) {
   std::vector<PageList> lists;
   const auto most = growing.empty() ? 0 : std::ranges::max(growing, {}, &Growth::group).group;
   for (std::size_t group = 0; group <= most && !growing.empty(); ++group) {
@@ -113,8 +112,8 @@ std::vector<PageList> PagedTensors::lists_for(const Values& values, const Growin
   return lists;
 }
 
-PagedTensors::PagedTensors(PageList list, const Values& values, const PagedTensors* before, std::uint64_t same,
-                           PagePool& pool)
+PagedTensors::PagedTensors(PageList list, const std::vector<NamedArray>& values, const PagedTensors* before,
+                           std::uint64_t same, PagePool& pool)
     : list_(std::move(list)) {
   std::vector<Rows> rows;
   for (const PagedPart& part : list_.parts) rows.push_back(rows_of(values[part.value].second, part));

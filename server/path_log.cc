@@ -7,9 +7,9 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostBytes = 64U << 20U;
+constexpr std::size_t kMostLogBytes = 64U << 20U;
 
-std::size_t bytes_of(const Journey& journey) {
+std::size_t tensor_bytes_of(const Journey& journey) {
   std::size_t bytes = 0;
   for (const auto* list : {&journey.inputs, &journey.outputs}) {
     for (const auto& [name, value] : *list) bytes += value.is_tensor() ? value.bytes() : 0;
@@ -118,7 +118,7 @@ std::shared_ptr<PathRecord> PathLog::begin(Clock::time_point arrived) const {
 }
 
 std::shared_ptr<const Journey> PathLog::end(std::shared_ptr<Journey> journey) {
-  const std::size_t bytes = bytes_of(*journey);
+  const std::size_t bytes = tensor_bytes_of(*journey);
   const std::scoped_lock lock(mutex_);
   redact(*journey, redact_);
   journey->number = next_++;
@@ -129,8 +129,8 @@ std::shared_ptr<const Journey> PathLog::end(std::shared_ptr<Journey> journey) {
 }
 
 void PathLog::drop_oldest_locked() {
-  while (!ring_.empty() && (ring_.size() > most_ || (bytes_ > kMostBytes && ring_.size() > 1))) {
-    bytes_ -= bytes_of(*ring_.front());
+  while (!ring_.empty() && (ring_.size() > most_ || (bytes_ > kMostLogBytes && ring_.size() > 1))) {
+    bytes_ -= tensor_bytes_of(*ring_.front());
     ring_.pop_front();
   }
 }

@@ -18,11 +18,9 @@ using api::Port;
 
 constexpr std::uint64_t kMostIterations = 1'000'000;
 
-using Known = TypedSlot;
-using Scope = std::map<std::string, Known, std::less<>>;
-using Results = std::vector<std::pair<std::string, Known>>;
+using Scope = std::map<std::string, TypedSlot, std::less<>>;
 
-bool agree(const Port& a, const Port& b) {
+bool same_type(const Port& a, const Port& b) {
   if (a.kind != b.kind || a.dtype != b.dtype) return false;
   if (a.kind != api::Array::Kind::tensor || !a.ranked || !b.ranked) return true;
   return a.dims.size() == b.dims.size() && std::ranges::equal(a.dims, b.dims, [](const auto& x, const auto& y) {
@@ -96,7 +94,7 @@ class Emissions {
 
  private:
   static void expect_same(const YamlNode& place, const Port& here, const Port& there) {
-    if (agree(here, there)) return;
+    if (same_type(here, there)) return;
     place.fail("output '" + here.name + "' is " + there.type + " elsewhere, here it is " + here.type);
   }
 
@@ -125,9 +123,9 @@ class PipelineReader {
     }
     if (parts.inputs.empty()) root.at("inputs").expected("at least one input");
     std::vector<NodePtr> nodes = nodes_of(root.at("steps"), scope);
-    root.fields({{"inputs", [](const YamlNode&) {}},
-                 {"steps", [](const YamlNode&) {}},
-                 {"outputs", [](const YamlNode&) {}},
+    root.fields({{"inputs", kReadElsewhere},
+                 {"steps", kReadElsewhere},
+                 {"outputs", kReadElsewhere},
                  {"deadline_ms", [&](const YamlNode& n) { parts.deadline_ms = n.number(0, 1e12); }}});
     for (const auto& [name, known] : named_values(root.at("outputs"), scope)) {
       parts.outputs.push_back(known.type);
@@ -160,7 +158,7 @@ class PipelineReader {
 
   Slot new_slot() { return slots_++; }
 
-  static const Known& find(const YamlNode& node, const std::string& name, const Scope& scope) {
+  static const TypedSlot& find(const YamlNode& node, const std::string& name, const Scope& scope) {
     const auto at = scope.find(name);
     if (at == scope.end()) node.fail("there is no value '" + name + "' here");
     return at->second;
@@ -213,7 +211,7 @@ class PipelineReader {
     for (const auto& [kind, reader] : kKinds) {
       const auto inner = step.find(kind);
       if (!inner) continue;
-      step.fields({{"name", [](const YamlNode&) {}}, {kind, [](const YamlNode&) {}}});
+      step.fields({{"name", kReadElsewhere}, {kind, kReadElsewhere}});
       return (this->*reader)(*inner, name, scope);
     }
     step.fail("expected one of model, switch, split, fallback, race, ensemble, loop, shadow, features, http and code");
@@ -230,10 +228,10 @@ class PipelineReader {
     }
     uses_.push_back({.model = of, .version = version, .target = parts.target});
     digests_.insert(parts.target->digest());
-    step.fields({{"name", [](const YamlNode&) {}},
-                 {"model", [](const YamlNode&) {}},
-                 {"share", [](const YamlNode&) {}},
-                 {"when", [](const YamlNode&) {}},
+    step.fields({{"name", kReadElsewhere},
+                 {"model", kReadElsewhere},
+                 {"share", kReadElsewhere},
+                 {"when", kReadElsewhere},
                  {"inputs", [&](const YamlNode& n) { read_inputs(n, scope, parts); }},
                  {"emit", [&](const YamlNode& n) { read_emits(n, parts); }},
                  {"timeout_ms", [&](const YamlNode& n) {
@@ -248,7 +246,7 @@ class PipelineReader {
     }
     Results results;
     for (const Port& port : parts.target->outputs()) {
-      results.emplace_back(port.name, Known{.slot = new_slot(), .type = port});
+      results.emplace_back(port.name, TypedSlot{.slot = new_slot(), .type = port});
       parts.outputs.emplace_back(port.name, results.back().second.slot);
     }
     return {call_node(name, std::move(parts)), std::move(results)};
@@ -259,8 +257,8 @@ class PipelineReader {
       const auto& ports = parts.target->inputs();
       const auto port = std::ranges::find(ports, input, &Port::name);
       if (port == ports.end()) value.fail("model '" + parts.target->name() + "' has no input '" + input + "'");
-      const Known& known = find(value, value.name(), scope);
-      if (!agree(*port, known.type)) {
+      const TypedSlot& known = find(value, value.name(), scope);
+      if (!same_type(*port, known.type)) {
         value.fail("model '" + parts.target->name() + "' takes " + port->type + ", '" + value.name() + "' is " +
                    known.type.type);
       }
@@ -296,16 +294,16 @@ class PipelineReader {
     } else {
       if (const auto steps = node.find("steps")) read.block.nodes = nodes_of(*steps, scope);
       from = named_values(node.at("results"), scope);
-      node.fields({{"name", [](const YamlNode&) {}},
-                   {"steps", [](const YamlNode&) {}},
-                   {"results", [](const YamlNode&) {}},
-                   {"share", [](const YamlNode&) {}},
-                   {"when", [](const YamlNode&) {}}});
+      node.fields({{"name", kReadElsewhere},
+                   {"steps", kReadElsewhere},
+                   {"results", kReadElsewhere},
+                   {"share", kReadElsewhere},
+                   {"when", kReadElsewhere}});
     }
     for (auto& [name, known] : from) {
       const Slot to = new_slot();
       read.block.results.emplace_back(known.slot, to);
-      read.results.emplace_back(name, Known{.slot = to, .type = known.type});
+      read.results.emplace_back(name, TypedSlot{.slot = to, .type = known.type});
     }
     for (const std::string& digest : digests_) (read.digest += digest) += '\n';
     digests_.merge(others);
@@ -319,7 +317,7 @@ class PipelineReader {
       blocks.push_back(read_block(item, item.at("name").name(), of, scope));
       const Results &first = blocks.front().results, &own = blocks.back().results;
       const auto same = [](const auto& a, const auto& b) {
-        return a.first == b.first && agree(a.second.type, b.second.type);
+        return a.first == b.first && same_type(a.second.type, b.second.type);
       };
       if (std::ranges::equal(first, own, same)) continue;
       item.fail("its results are " + text_of(own) + ", those of '" + blocks.front().block.name + "' are " +
@@ -374,9 +372,9 @@ class PipelineReader {
     constexpr double kSlack = 1e-9;
     if (std::abs(sum - 1) > kSlack) list.fail("the shares sum to " + std::to_string(sum) + ": expected 1");
     node.fields({{"by", [&](const YamlNode& n) { parts.by = formula(n, scope); }},
-                 {"arms", [](const YamlNode&) {}},
+                 {"arms", kReadElsewhere},
                  {"baseline", [&](const YamlNode& n) { parts.baseline = arm_of(n, n.name(), parts.arms); }},
-                 {"guard", [](const YamlNode&) {}}});
+                 {"guard", kReadElsewhere}});
     const auto guard = node.find("guard");
     if (!guard && node.find("baseline")) node.at("baseline").fail("expected the key 'guard' beside it");
     if (guard) read_guards(*guard, name, blocks, parts);
@@ -422,7 +420,7 @@ class PipelineReader {
   Read read_ensemble(const YamlNode& node, const std::string& name, const Scope& scope) {
     EnsembleParts parts{.least = 1, .mean = false};
     std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(node.at("blocks"), name, scope); });
-    node.fields({{"blocks", [](const YamlNode&) {}},
+    node.fields({{"blocks", kReadElsewhere},
                  {"least", [&](const YamlNode& n) { parts.least = n.whole(1, blocks.size()); }},
                  {"combine", [&](const YamlNode& n) {
                     if (n.name() != "mean" && n.name() != "first") n.expected("mean or first");
@@ -448,36 +446,36 @@ class PipelineReader {
     Results carried;
     for (const auto& [value, known] : named_values(node.at("start"), outer)) {
       if (outer.contains(value)) node.at("start").fail("'" + value + "' is there already");
-      carried.emplace_back(value, Known{.slot = new_slot(), .type = known.type});
+      carried.emplace_back(value, TypedSlot{.slot = new_slot(), .type = known.type});
       parts.before.emplace_back(known.slot, carried.back().second.slot);
       scope[value] = carried.back().second;
     }
-    node.fields({{"start", [](const YamlNode&) {}},
+    node.fields({{"start", kReadElsewhere},
                  {"while", [&](const YamlNode& n) { parts.again = formula(n, scope); }},
                  {"most", [&](const YamlNode& n) { parts.most = n.whole(1, kMostIterations); }},
-                 {"steps", [](const YamlNode&) {}},
-                 {"next", [](const YamlNode&) {}},
-                 {"emit", [](const YamlNode&) {}}});
+                 {"steps", kReadElsewhere},
+                 {"next", kReadElsewhere},
+                 {"emit", kReadElsewhere}});
     if (!parts.again && !node.find("most")) node.fail("expected \"while\" or \"most\"");
     parts.block.name = name;
     parts.block.nodes = nodes_of(node.at("steps"), scope);
     for (const auto& [value, known] : named_values(node.at("next"), scope)) {
       const auto to = std::ranges::find(carried, value, [](const auto& c) { return c.first; });
       if (to == carried.end()) node.at("next").fail("'" + value + "' is not in \"start\"");
-      if (!agree(to->second.type, known.type)) {
+      if (!same_type(to->second.type, known.type)) {
         node.at("next").fail("'" + value + "' is " + to->second.type.type + ", its next value " + known.type.type);
       }
       parts.next.emplace_back(known.slot, to->second.slot);
     }
     if (const auto emit = node.find("emit")) {
       for (const auto& [output, value] : emit->entries()) {
-        const Known& known = find(value, value.name(), scope);
+        const TypedSlot& known = find(value, value.name(), scope);
         emissions_.add(value, output, known.type);
         parts.emits.emplace_back(output, known.slot);
       }
     }
     const Port count{.name = "count", .type = "i64[]", .dtype = api::Dtype::i64};
-    carried.emplace_back("count", Known{.slot = *parts.count, .type = count});
+    carried.emplace_back("count", TypedSlot{.slot = *parts.count, .type = count});
     return {loop_node(name, std::move(parts), workers_), std::move(carried)};
   }
 

@@ -60,7 +60,7 @@ const Block* forced_block(const Flow& flow, const std::string& node, const char*
   return &at->block;
 }
 
-NodeView view_of(std::string_view kind, const std::vector<Block>& blocks) {
+NodeView view_of_blocks(std::string_view kind, const std::vector<Block>& blocks) {
   NodeView view{.kind = kind};
   for (const Block& block : blocks) view.branches.push_back({.block = &block});
   return view;
@@ -240,7 +240,7 @@ class FallbackNode : public Node {
     for (const Block& block : blocks_) least = std::min(least, block.expected());
     return least;
   }
-  NodeView view() const override { return view_of("fallback", blocks_); }
+  NodeView view() const override { return view_of_blocks("fallback", blocks_); }
 
  protected:
   void start(Flow flow, Then then) const override { from(0, flow, then, ""); }
@@ -301,7 +301,7 @@ class RaceNode : public Node {
     for (const Block& block : blocks_) least = std::min(least, block.expected());
     return least;
   }
-  NodeView view() const override { return view_of("race", blocks_); }
+  NodeView view() const override { return view_of_blocks("race", blocks_); }
 
  protected:
   /// Each block works on values of its own, so that one that comes too late changes nothing.
@@ -346,7 +346,7 @@ class EnsembleNode : public Node {
     for (const Block& block : parts_.blocks) most = std::max(most, block.expected());
     return most;
   }
-  NodeView view() const override { return view_of("ensemble", parts_.blocks); }
+  NodeView view() const override { return view_of_blocks("ensemble", parts_.blocks); }
 
  protected:
   void start(Flow flow, Then then) const override {

@@ -23,7 +23,9 @@
 #include <unistd.h>
 
 #include "server/digest.h"
+#include "server/file_descriptor.h"
 #include "server/host_node.h"
+#include "server/raw_bytes.h"
 #include "server/tensor_bytes.h"
 
 namespace frazil::server {
@@ -33,8 +35,6 @@ using api::Array;
 using api::Dtype;
 using api::Port;
 using std::chrono::milliseconds;
-
-const auto kReadElsewhere = [](const YamlNode&) {};
 
 /// The program that runs a function for us: arguments FILE FUNCTION OUTPUT=TYPE..., messages on descriptor 3, each with
 /// its length in front. What the function prints goes where errors go.
@@ -196,7 +196,8 @@ class PythonProcess {
  private:
   void spawn(const PythonCommand& command) {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) python_failed(text_of(errno));
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+      python_failed(text_of_errno(errno));
     link_ = ends[0];
     ::fcntl(ends[1], F_SETFL, 0);  // NOLINT: the process waits
     std::vector<std::string> texts{command.interpreter, "-u", "-c", kRunner, command.file, command.function};
@@ -224,7 +225,7 @@ class PythonProcess {
     if (error == 0) return;
     ended_ = true;
     ::close(link_);
-    python_failed("'" + command.interpreter + "' cannot be started: " + text_of(error));
+    python_failed("'" + command.interpreter + "' cannot be started: " + text_of_errno(error));
   }
 
   static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
@@ -233,8 +234,6 @@ class PythonProcess {
     pointers.push_back(nullptr);
     return pointers;
   }
-
-  static std::string text_of(int error) { return std::generic_category().message(error); }
 
   bool reap(int how) {
     if (::waitpid(process_, &status_, how) == process_) ended_ = true;
@@ -423,17 +422,12 @@ class PythonPool {
   std::vector<std::thread> threads_;
 };
 
-template <class T>
-void append_raw(std::string& to, T value) {
-  to.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
 void append_text(std::string& to, std::string_view text) {
   append_raw(to, static_cast<std::uint32_t>(text.size()));
   to += text;
 }
 
-constexpr std::size_t kAlignment = 16;
+constexpr std::size_t kArrayAlignment = 16;
 
 void append_argument(std::string& to, const std::string& name, const Array& value) {
   append_text(to, name);
@@ -441,7 +435,7 @@ void append_argument(std::string& to, const std::string& name, const Array& valu
   append_raw(to, static_cast<std::uint32_t>(value.sizes().size()));
   for (const std::int64_t extent : value.sizes()) append_raw(to, extent);
   append_raw(to, binary_size(value));
-  to.append(-to.size() % kAlignment, '\0');
+  to.append(-to.size() % kArrayAlignment, '\0');
   append_bytes(to, value);
 }
 
@@ -471,7 +465,7 @@ std::string written_beside(const std::filesystem::path& file) {
 }
 
 /// All that processes of a step depend on.
-std::string declaration_of(const std::string& step, const PythonParts& parts, const std::string& content) {
+std::string declaration_of_pool(const std::string& step, const PythonParts& parts, const std::string& content) {
   std::string text =
       step + '\n' + parts.command.interpreter + '\n' + parts.command.file + '\n' + parts.command.function;
   for (const std::string& output : parts.command.outputs) (text += '\n') += output;
@@ -534,7 +528,7 @@ class PythonNode : public HostNode {
       api::Sizes sizes(number(std::uint32_t{}));
       for (std::int64_t& extent : sizes) extent = number(std::int64_t{});
       const auto size = number(std::uint64_t{});
-      take(-at % kAlignment);
+      take(-at % kArrayAlignment);
       const std::string what = "output '" + name + "'";
       const std::uint64_t count = elements_of(sizes, answer->size(), what);
       values.push_back(tensor_from(output.type.dtype, std::move(sizes), count, {take(size), size}, what, answer));
@@ -593,7 +587,7 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
   }
   step.results = parts.outputs;
   try {
-    parts.pool = scope.holdings.get<PythonPool>(declaration_of(name, parts, step.content), [&] {
+    parts.pool = scope.holdings.get<PythonPool>(declaration_of_pool(name, parts, step.content), [&] {
       return std::make_shared<PythonPool>(parts.command, parts.processes, parts.time_out);
     });
   } catch (const std::runtime_error& why) {  // a Refusal or Outside: the file's author may read both

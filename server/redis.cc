@@ -12,15 +12,12 @@
 namespace frazil::server {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Kind = RedisFault::Kind;
-
 constexpr std::size_t kChunk = std::size_t{64} << 10U;
 constexpr std::size_t kLongestLine = std::size_t{64} << 10U;
 constexpr std::size_t kLongestText = std::size_t{1} << 29U;  // Redis takes no longer ones
-constexpr std::size_t kMostIdle = 64;
+constexpr std::size_t kMostIdleRedis = 64;
 
-[[noreturn]] void wrong(const std::string& what) { throw RedisFault(Kind::wrong, "Redis sent " + what); }
+[[noreturn]] void wrong(const std::string& what) { throw RedisFault(RedisFault::Kind::wrong, "Redis sent " + what); }
 
 std::int64_t integer_of(std::string_view text) {
   std::int64_t number = 0;
@@ -29,12 +26,13 @@ std::int64_t integer_of(std::string_view text) {
   return number;
 }
 
-std::string request_of(std::span<const Redis::Command> commands) {
+std::string encode_commands(std::span<const Redis::Command> commands) {
   std::string request;
   for (const Redis::Command& command : commands) {
     request += '*' + std::to_string(command.size()) + "\r\n";
     for (const std::string_view part : command) {
-      if (part.size() > kLongestText) throw RedisFault(Kind::wrong, "Redis takes no text of more than 512 MiB");
+      if (part.size() > kLongestText)
+        throw RedisFault(RedisFault::Kind::wrong, "Redis takes no text of more than 512 MiB");
       request += '$' + std::to_string(part.size()) + "\r\n";
       request += part;
       request += "\r\n";
@@ -44,9 +42,9 @@ std::string request_of(std::span<const Redis::Command> commands) {
 }
 
 /// Not used again after a fault.
-class Connection {
+class RedisConnection {
  public:
-  Connection(std::unique_ptr<RedisStream> stream, const RedisOptions& options)
+  RedisConnection(std::unique_ptr<RedisStream> stream, const RedisOptions& options)
       : options_(options), stream_(std::move(stream)) {}
 
   bool quiet() const { return stream_->quiet(); }
@@ -92,7 +90,7 @@ class Connection {
     return std::min(limit_, started_ + options_.answer + std::chrono::milliseconds(moved_ >> 14U));
   }
 
-  [[noreturn]] static void late() { throw RedisFault(Kind::late, "Redis does not answer in time"); }
+  [[noreturn]] static void late() { throw RedisFault(RedisFault::Kind::late, "Redis does not answer in time"); }
 
   void wait(short events) const {
     if (!stream_->wait(events, until())) late();
@@ -195,7 +193,7 @@ RedisReply RedisReader::read_items(std::int64_t count, unsigned depth) {
 // ---- connections ----
 
 struct Redis::Impl {
-  using Held = std::unique_ptr<Connection>;
+  using Held = std::unique_ptr<RedisConnection>;
 
   Impl(const std::string& address_, const RedisOptions& options_)
       : address(redis_address(address_)), options(options_) {
@@ -213,7 +211,7 @@ struct Redis::Impl {
     try {
       return exchange(take(), task);
     } catch (const RedisFault& fault) {
-      if (fault.kind() != Kind::broken) throw;
+      if (fault.kind() != RedisFault::Kind::broken) throw;
     }
     const std::vector<Held> stale = take_all();
     return exchange(nullptr, task);
@@ -227,7 +225,7 @@ struct Redis::Impl {
       give(std::move(connection));
       return replies;
     } catch (const RedisFault& fault) {
-      if (fault.kind() == Kind::late && !task.until) be_quiet();
+      if (fault.kind() == RedisFault::Kind::late && !task.until) be_quiet();
       throw;
     }
   }
@@ -236,15 +234,15 @@ struct Redis::Impl {
   Held connect(Clock::time_point limit) const {
     const auto until = std::min(limit, Clock::now() + options.connect);
     auto connection =
-        std::make_unique<Connection>(RedisStream::connect(address, tls ? &*tls : nullptr, until), options);
+        std::make_unique<RedisConnection>(RedisStream::connect(address, tls ? &*tls : nullptr, until), options);
     const auto& [user, password, files] = options.access;
     if (password.empty()) return connection;
     Command login{"AUTH"};
     if (!user.empty()) login.push_back(user);
     login.push_back(password);
-    const RedisReply reply = connection->exchange(request_of(std::span(&login, 1)), 1, limit).front();
+    const RedisReply reply = connection->exchange(encode_commands(std::span(&login, 1)), 1, limit).front();
     if (reply.kind == RedisReply::Kind::text) return connection;
-    throw RedisFault(Kind::wrong, "Redis refuses the password: " + reply.text);
+    throw RedisFault(RedisFault::Kind::wrong, "Redis refuses the password: " + reply.text);
   }
 
   Held take() {
@@ -252,7 +250,8 @@ struct Redis::Impl {
       Held connection;
       {
         const std::scoped_lock lock(mutex);
-        if (Clock::now() < quiet_until) throw RedisFault(Kind::late, "Redis did not answer in time a moment ago");
+        if (Clock::now() < quiet_until)
+          throw RedisFault(RedisFault::Kind::late, "Redis did not answer in time a moment ago");
         if (idle.empty()) return nullptr;
         connection = std::move(idle.back());
         idle.pop_back();
@@ -263,7 +262,7 @@ struct Redis::Impl {
 
   void give(Held connection) {
     const std::scoped_lock lock(mutex);
-    if (idle.size() < kMostIdle) idle.push_back(std::move(connection));
+    if (idle.size() < kMostIdleRedis) idle.push_back(std::move(connection));
   }
 
   std::vector<Held> take_all() {
@@ -291,7 +290,7 @@ Redis::~Redis() = default;
 
 std::vector<RedisReply> Redis::run(std::span<const Command> commands, std::optional<Deadline> until) {
   if (commands.empty()) return {};
-  return impl_->run({.request = request_of(commands), .count = commands.size(), .until = until});
+  return impl_->run({.request = encode_commands(commands), .count = commands.size(), .until = until});
 }
 
 RedisReply Redis::run(const Command& command) { return std::move(run(std::span(&command, 1)).front()); }

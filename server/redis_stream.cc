@@ -5,7 +5,6 @@
 #include <charconv>
 #include <climits>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -19,15 +18,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/file_descriptor.h"
 #include "server/redis.h"
 
 namespace frazil::server {
 namespace {
-
-using Clock = RedisStream::Clock;
-using Kind = RedisFault::Kind;
-
-std::string text_of(int error) { return std::generic_category().message(error); }
 
 std::string tls_error() {
   const unsigned long code = ::ERR_get_error();
@@ -35,21 +30,6 @@ std::string tls_error() {
   const char* const reason = code == 0 ? nullptr : ::ERR_reason_error_string(code);
   return reason == nullptr ? "it is not valid" : reason;
 }
-
-class Socket {
- public:
-  explicit Socket(int fd = -1) : fd_(fd) {}
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 /// Whether one of the events came in time.
 bool wait_for(int fd, short events, Clock::time_point until) {
@@ -59,7 +39,8 @@ bool wait_for(int fd, short events, Clock::time_point until) {
     const int got = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX)));
     if (got > 0) return true;
     if (got == 0) return false;
-    if (errno != EINTR) throw RedisFault(Kind::broken, "the connection to Redis failed: " + text_of(errno));
+    if (errno != EINTR)
+      throw RedisFault(RedisFault::Kind::broken, "the connection to Redis failed: " + text_of_errno(errno));
   }
 }
 
@@ -72,28 +53,30 @@ Candidates resolve(const RedisAddress& address) {
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found);
   if (error != 0) {
-    throw RedisFault(Kind::refused, std::string("the host of Redis is not found: ") + ::gai_strerror(error));
+    throw RedisFault(RedisFault::Kind::refused,
+                     std::string("the host of Redis is not found: ") + ::gai_strerror(error));
   }
   return {found, &::freeaddrinfo};
 }
 
 /// Throws RedisFault (refused or late).
-Socket connect_to(const addrinfo& where, Clock::time_point until) {
-  Socket socket(::socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol));
+FileDescriptor connect_to(const addrinfo& where, Clock::time_point until) {
+  FileDescriptor socket(::socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol));
   int error = socket.get() < 0 ? errno : 0;
   if (error == 0 && ::connect(socket.get(), where.ai_addr, where.ai_addrlen) != 0) error = errno;
   if (error == EINPROGRESS) {
-    if (!wait_for(socket.get(), POLLOUT, until)) throw RedisFault(Kind::late, "Redis cannot be reached in time");
+    if (!wait_for(socket.get(), POLLOUT, until))
+      throw RedisFault(RedisFault::Kind::late, "Redis cannot be reached in time");
     socklen_t size = sizeof error;
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
   }
-  if (error != 0) throw RedisFault(Kind::refused, "Redis cannot be reached: " + text_of(error));
+  if (error != 0) throw RedisFault(RedisFault::Kind::refused, "Redis cannot be reached: " + text_of_errno(error));
   const int on = 1;
   (void)::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // slower without, but right
   return socket;
 }
 
-Socket connect_to(const RedisAddress& address, Clock::time_point until) {
+FileDescriptor connect_to(const RedisAddress& address, Clock::time_point until) {
   const Candidates candidates = resolve(address);
   std::optional<RedisFault> last;
   for (const addrinfo* at = candidates.get(); at != nullptr; at = at->ai_next) {
@@ -103,21 +86,21 @@ Socket connect_to(const RedisAddress& address, Clock::time_point until) {
       last = fault;
     }
   }
-  throw last.value_or(RedisFault(Kind::refused, "the host of Redis has no address"));
+  throw last.value_or(RedisFault(RedisFault::Kind::refused, "the host of Redis has no address"));
 }
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 class TcpStream : public RedisStream {
  public:
-  explicit TcpStream(Socket socket) : socket_(std::move(socket)) {}
+  explicit TcpStream(FileDescriptor socket) : socket_(std::move(socket)) {}
 
   Moved send(std::string_view bytes) override {
     return moved(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), POLLOUT);
   }
   Moved receive(char* to, std::size_t most) override {
     const ssize_t got = ::recv(socket_.get(), to, most, 0);
-    if (got == 0) throw RedisFault(Kind::broken, "Redis has closed the connection");
+    if (got == 0) throw RedisFault(RedisFault::Kind::broken, "Redis has closed the connection");
     return moved(got, POLLIN);
   }
   bool quiet() override {
@@ -132,12 +115,12 @@ class TcpStream : public RedisStream {
   static Moved moved(ssize_t bytes, short events) {
     if (bytes >= 0) return {.bytes = static_cast<std::size_t>(bytes)};
     if (errno != EINTR && !would_block()) {
-      throw RedisFault(Kind::broken, "the connection to Redis has ended: " + text_of(errno));
+      throw RedisFault(RedisFault::Kind::broken, "the connection to Redis has ended: " + text_of_errno(errno));
     }
     return {.events = events};
   }
 
-  const Socket socket_;
+  const FileDescriptor socket_;
 };
 
 // ---- TLS ----
@@ -147,14 +130,14 @@ const BIO_METHOD* socket_method() {
   static const BIO_METHOD* const method = [] {
     BIO_METHOD* const made = ::BIO_meth_new(BIO_TYPE_SOURCE_SINK | ::BIO_get_new_index(), "socket of Redis");
     ::BIO_meth_set_write(made, [](BIO* bio, const char* bytes, int size) {
-      const int fd = static_cast<const Socket*>(::BIO_get_data(bio))->get();
+      const int fd = static_cast<const FileDescriptor*>(::BIO_get_data(bio))->get();
       const auto sent = static_cast<int>(::send(fd, bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL));
       ::BIO_clear_retry_flags(bio);
       if (sent < 0 && (would_block() || errno == EINTR)) ::BIO_set_retry_write(bio);
       return sent;
     });
     ::BIO_meth_set_read(made, [](BIO* bio, char* to, int size) {
-      const int fd = static_cast<const Socket*>(::BIO_get_data(bio))->get();
+      const int fd = static_cast<const FileDescriptor*>(::BIO_get_data(bio))->get();
       const auto got = static_cast<int>(::recv(fd, to, static_cast<std::size_t>(size), 0));
       ::BIO_clear_retry_flags(bio);
       if (got < 0 && (would_block() || errno == EINTR)) ::BIO_set_retry_read(bio);
@@ -169,7 +152,7 @@ const BIO_METHOD* socket_method() {
 class TlsRedisStream : public RedisStream {
  public:
   /// Shakes hands.
-  TlsRedisStream(Socket socket, const RedisTlsContext& tls, const std::string& host, Clock::time_point until)
+  TlsRedisStream(FileDescriptor socket, const RedisTlsContext& tls, const std::string& host, Clock::time_point until)
       : socket_(std::move(socket)), session_(::SSL_new(tls.get()), &::SSL_free) {
     BIO* const bio = ::BIO_new(socket_method());
     if (session_ == nullptr || bio == nullptr) throw std::bad_alloc();
@@ -179,8 +162,8 @@ class TlsRedisStream : public RedisStream {
     name_host(host);
     for (int done = 0; (done = ::SSL_connect(session_.get())) != 1;) {
       const short events = events_for(done);
-      if (events == 0) throw RedisFault(Kind::wrong, "TLS with Redis cannot be set up: " + why());
-      if (!wait(events, until)) throw RedisFault(Kind::late, "Redis does not shake hands in time");
+      if (events == 0) throw RedisFault(RedisFault::Kind::wrong, "TLS with Redis cannot be set up: " + why());
+      if (!wait(events, until)) throw RedisFault(RedisFault::Kind::late, "Redis does not shake hands in time");
     }
   }
 
@@ -223,7 +206,7 @@ class TlsRedisStream : public RedisStream {
   Moved moved(int result) const {
     if (result > 0) return {.bytes = static_cast<std::size_t>(result)};
     const short events = events_for(result);
-    if (events == 0) throw RedisFault(Kind::broken, "Redis has closed the connection");
+    if (events == 0) throw RedisFault(RedisFault::Kind::broken, "Redis has closed the connection");
     return {.events = events};
   }
   std::string why() const {
@@ -233,7 +216,7 @@ class TlsRedisStream : public RedisStream {
     return std::string("its certificate: ") + ::X509_verify_cert_error_string(verified);
   }
 
-  Socket socket_;
+  FileDescriptor socket_;
   const std::unique_ptr<SSL, decltype(&::SSL_free)> session_;
 };
 
@@ -279,7 +262,7 @@ RedisTlsContext::RedisTlsContext(const RedisTls& files)
 
 std::unique_ptr<RedisStream> RedisStream::connect(const RedisAddress& address, const RedisTlsContext* tls,
                                                   Clock::time_point until) {
-  Socket socket = connect_to(address, until);
+  FileDescriptor socket = connect_to(address, until);
   if (tls == nullptr) return std::make_unique<TcpStream>(std::move(socket));
   return std::make_unique<TlsRedisStream>(std::move(socket), *tls, address.host, until);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/clock.h"
 #include "server/server_config.h"
 
 typedef struct ssl_ctx_st SSL_CTX;
@@ -33,8 +34,6 @@ class RedisTlsContext {
 /// A connection that never waits on its own. All functions throw RedisFault (broken) where it has ended.
 class RedisStream {
  public:
-  using Clock = std::chrono::steady_clock;
-
   /// Connects until then, and shakes hands where there is a context. Throws RedisFault: refused, late or wrong.
   static std::unique_ptr<RedisStream> connect(const RedisAddress& address, const RedisTlsContext* tls,
                                               Clock::time_point until);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "server/clock.h"
 #include "server/tell.h"
 
 namespace frazil::server {
@@ -16,7 +17,6 @@ namespace frazil::server {
 /// notice in kBetween, with the number of those since the notice before. Thread-safe.
 class Refusals {
  public:
-  using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kBetween{10};
 
   explicit Refusals(Tell tell) : tell_(std::move(tell)) {}

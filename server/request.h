@@ -15,13 +15,13 @@
 #include <frazil/array.h>
 
 #include "server/caller.h"
+#include "server/clock.h"
 #include "server/message.h"
 #include "server/tenants.h"
 
 // A request for a model's results as plain data, whatever protocol it came by.
 namespace frazil::server {
 
-using Clock = std::chrono::steady_clock;
 using NamedArray = std::pair<std::string, api::Array>;
 
 struct WantedOutput {

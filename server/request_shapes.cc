@@ -14,7 +14,7 @@ using api::Array;
 using api::Port;
 using api::Sizes;
 
-std::string text_of(std::span<const std::int64_t> sizes) {
+std::string text_of_sizes(std::span<const std::int64_t> sizes) {
   std::string text = "[";
   for (const std::int64_t size : sizes) (text += text.size() == 1 ? "" : ",") += std::to_string(size);
   return text + "]";
@@ -53,7 +53,8 @@ class Declarations {
            "it is " + port.type + " in the model: expected a max_batch_size of 0, as its first extent is fixed");
     }
     if (declared.has_shape && !may_be(declared.shape, own)) {
-      fail(declared, "expected dims that fit the model's shape " + text_of(own) + ", got " + text_of(declared.shape));
+      fail(declared,
+           "expected dims that fit the model's shape " + text_of_sizes(own) + ", got " + text_of_sizes(declared.shape));
     }
     return *at;
   }
@@ -101,8 +102,8 @@ void RequestShapes::check(std::span<const Array> inputs) const {
 void RequestShapes::check(const Rule& rule, const Array& value) const {
   const Sizes& sizes = value.sizes();
   if (!rule.extents.empty() && !may_be(rule.extents, sizes)) {
-    throw Refusal(Http::bad_request, "input '" + rule.name + "': expected the shape " + text_of(rule.extents) +
-                                         " that config.pbtxt declares, got " + text_of(sizes));
+    throw Refusal(Http::bad_request, "input '" + rule.name + "': expected the shape " + text_of_sizes(rule.extents) +
+                                         " that config.pbtxt declares, got " + text_of_sizes(sizes));
   }
   if (rule.batched && !sizes.empty() && static_cast<std::uint64_t>(sizes.front()) > most_) {
     throw Refusal(Http::bad_request, "input '" + rule.name + "': a batch of " + std::to_string(sizes.front()) +

@@ -106,9 +106,9 @@ Reply refused(const Refusal& refusal) {
 }
 
 /// Tells what comes of a request as replies.
-class Answer {
+class RestAnswer {
  public:
-  Answer(const Codec& codec, std::shared_ptr<const Served> served, const Call& call, Rest::Done done)
+  RestAnswer(const Codec& codec, std::shared_ptr<const Served> served, const Call& call, Rest::Done done)
       : codec_(codec),
         served_(std::move(served)),
         binary_(call.request),
@@ -285,7 +285,7 @@ void Rest::infer(Asked asked, Done done) const {
     }
     const auto read = Clock::now() - begun;
     served->count_for(asked.asker, [&](Statistics& s) { s.compute_input.add(read); });
-    const auto answer = std::make_shared<Answer>(codec, served, call, left);
+    const auto answer = std::make_shared<RestAnswer>(codec, served, call, left);
     if (codec.write_part != nullptr) call.part = [answer](const InferResponse& response) { answer->part(response); };
     call.done = [answer](const Outcome& outcome) { answer->end(outcome); };
     service_.infer(served, std::move(call));

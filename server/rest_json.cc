@@ -7,7 +7,7 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::string_view kExtensions[] = {
+constexpr std::string_view kRestExtensions[] = {
     "binary_tensor_data", "classification",  "generate", "model_configuration", "model_repository",
     "parameters",         "schedule_policy", "sequence", "sequence(string_id)", "statistics"};
 
@@ -47,7 +47,7 @@ void write_timed(JsonText& json, std::string_view key, const Timed& timed) {
   write_duration(json, key, timed.count(), timed.nanoseconds());
 }
 
-void write_batches(JsonText& json, const Batches& batches) {
+void write_batch_statistics(JsonText& json, const Batches& batches) {
   json.key("batch_stats");
   json.array(batches.by_size(), [&](const auto& entry) {
     const auto& [size, runs] = entry;
@@ -80,7 +80,7 @@ void write_statistics(JsonText& json, const Served& served, const Statistics& s)
   write_timed(json, "cache_hit", none);
   write_timed(json, "cache_miss", none);
   json.end_object();
-  write_batches(json, s.batches);
+  write_batch_statistics(json, s.batches);
   json.end_object();
 }
 
@@ -103,7 +103,7 @@ Reply server_metadata_json(std::string_view version) {
   json.member("name", "frazil");
   json.member("version", version);
   json.key("extensions");
-  json.array(kExtensions);
+  json.array(kRestExtensions);
   json.end_object();
   return {.body = json.take()};
 }

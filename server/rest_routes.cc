@@ -8,13 +8,8 @@
 namespace frazil::server {
 namespace {
 
-constexpr Rule kOpen{.access = Access::everybody, .browser = Browser::any_page},
-    kShown{.access = Access::tenant, .browser = Browser::any_page},
-    kOfModel{.access = Access::model, .browser = Browser::any_page},
-    kRun{.access = Access::model, .browser = Browser::own_page},
-    kOwnRequests{.access = Access::tenant, .browser = Browser::own_host},
-    kReplay{.access = Access::tenant, .feature = Feature::replay, .browser = Browser::own_write},
-    kControl{.access = Access::admin, .feature = Feature::model_control, .browser = Browser::own_write};
+constexpr Rule kOwnRequestsRule{.access = Access::tenant, .browser = Browser::own_host};
+constexpr Rule kReplayRule{.access = Access::tenant, .feature = Feature::replay, .browser = Browser::own_write};
 
 /// The part of a path up to the next '/', which is taken off.
 std::string_view take_part(std::string_view& path) {
@@ -58,33 +53,33 @@ std::optional<Rest::Names> match(const Rest::Route& route, std::string_view path
 
 std::span<const Rest::Route> Rest::routes() {
   static constexpr Route kRoutes[] = {
-      {"POST", "/v2/models/{model}/infer", kRun, &Rest::infer, true},
-      {"POST", "/v2/models/{model}/generate", kRun, &Rest::infer, true},
-      {"POST", "/v2/models/{model}/generate_stream", kRun, &Rest::infer, true},
-      {"GET", "/v2/health/live", kOpen, &Rest::live},
-      {"GET", "/v2/health/ready", kOpen, &Rest::ready},
-      {"GET", "/v2", kShown, &Rest::server_metadata},
-      {"GET", "/v2/", kShown, &Rest::server_metadata},
-      {"GET", "/v2/models/stats", kShown, &Rest::all_statistics},
-      {"GET", "/v2/models/{model}", kOfModel, &Rest::model_metadata, true},
-      {"GET", "/v2/models/{model}/ready", kOfModel, &Rest::model_ready, true},
-      {"GET", "/v2/models/{model}/config", kOfModel, &Rest::model_config, true},
-      {"GET", "/v2/models/{model}/stats", kOfModel, &Rest::model_statistics, true},
-      {"GET", "/v2/models/{model}/splits", kOfModel, &Rest::model_splits, true},
+      {"POST", "/v2/models/{model}/infer", kInferRule, &Rest::infer, true},
+      {"POST", "/v2/models/{model}/generate", kInferRule, &Rest::infer, true},
+      {"POST", "/v2/models/{model}/generate_stream", kInferRule, &Rest::infer, true},
+      {"GET", "/v2/health/live", kOpenRule, &Rest::live},
+      {"GET", "/v2/health/ready", kOpenRule, &Rest::ready},
+      {"GET", "/v2", kTenantRule, &Rest::server_metadata},
+      {"GET", "/v2/", kTenantRule, &Rest::server_metadata},
+      {"GET", "/v2/models/stats", kTenantRule, &Rest::all_statistics},
+      {"GET", "/v2/models/{model}", kModelRule, &Rest::model_metadata, true},
+      {"GET", "/v2/models/{model}/ready", kModelRule, &Rest::model_ready, true},
+      {"GET", "/v2/models/{model}/config", kModelRule, &Rest::model_config, true},
+      {"GET", "/v2/models/{model}/stats", kModelRule, &Rest::model_statistics, true},
+      {"GET", "/v2/models/{model}/splits", kModelRule, &Rest::model_splits, true},
       {"POST", "/v2/repository/index", {Access::tenant, Feature::none, Browser::own_page}, &Rest::index},
-      {"POST", "/v2/repository/models/{model}/load", kControl, &Rest::load},
-      {"POST", "/v2/repository/models/{model}/unload", kControl, &Rest::unload},
-      {"POST", "/v2/repository/models/{model}/reset", kControl, &Rest::reset},
-      {"POST", "/v2/repository/config/load", kControl, &Rest::load_config},
-      {"GET", "/v2/paths", kOwnRequests, &Rest::list_paths},
-      {"GET", "/v2/paths/{item}", kOwnRequests, &Rest::show_path},
-      {"POST", "/v2/paths/{item}/replay", kReplay, &Rest::replay},
-      {"GET", "/v2/live/events", kOwnRequests, nullptr},
-      {"GET", "/v2/live", kOpen, &Rest::page},
-      {"GET", "/v2/live/{item}", kOpen, &Rest::page},
-      {"GET", "/metrics", kOpen, &Rest::metrics, false, Door::metrics},
-      {"GET", "/v2/health/live", kOpen, &Rest::live, false, Door::metrics},
-      {"GET", "/v2/health/ready", kOpen, &Rest::ready, false, Door::metrics},
+      {"POST", "/v2/repository/models/{model}/load", kControlRule, &Rest::load},
+      {"POST", "/v2/repository/models/{model}/unload", kControlRule, &Rest::unload},
+      {"POST", "/v2/repository/models/{model}/reset", kControlRule, &Rest::reset},
+      {"POST", "/v2/repository/config/load", kControlRule, &Rest::load_config},
+      {"GET", "/v2/paths", kOwnRequestsRule, &Rest::list_paths},
+      {"GET", "/v2/paths/{item}", kOwnRequestsRule, &Rest::show_path},
+      {"POST", "/v2/paths/{item}/replay", kReplayRule, &Rest::replay},
+      {"GET", "/v2/live/events", kOwnRequestsRule, nullptr},
+      {"GET", "/v2/live", kOpenRule, &Rest::page},
+      {"GET", "/v2/live/{item}", kOpenRule, &Rest::page},
+      {"GET", "/metrics", kOpenRule, &Rest::metrics, false, Door::metrics},
+      {"GET", "/v2/health/live", kOpenRule, &Rest::live, false, Door::metrics},
+      {"GET", "/v2/health/ready", kOpenRule, &Rest::ready, false, Door::metrics},
   };
   return kRoutes;
 }

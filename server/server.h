@@ -10,6 +10,9 @@
 
 namespace frazil::server {
 
+/// Largest headers of a request, in bytes. HTTP/2 counts 32 more for each field.
+inline constexpr std::uint32_t kLongestHeader = 16 * 1024;
+
 /// Files in PEM.
 struct TlsOptions {
   std::string certificate;  ///< with those that lead to the root behind it; empty: no TLS

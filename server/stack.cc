@@ -46,7 +46,7 @@ void copy_box(const Box& box, std::size_t axis, const std::byte* from, std::byte
 }
 
 template <class T>
-void fill(Array& array, double value) {
+void fill_with(Array& array, double value) {
   T* const to = static_cast<T*>(array.mutable_data());
   std::fill(to, to + array.count(), static_cast<T>(value));
 }
@@ -54,14 +54,14 @@ void fill(Array& array, double value) {
 /// Fills a tensor of the type; null for one that cannot be padded.
 void (*filler_of(Dtype dtype))(Array&, double) {
   switch (dtype) {
-    case Dtype::boolean: return fill<bool>;
-    case Dtype::i8: return fill<std::int8_t>;
-    case Dtype::i16: return fill<std::int16_t>;
-    case Dtype::i32: return fill<std::int32_t>;
-    case Dtype::i64: return fill<std::int64_t>;
-    case Dtype::u8: return fill<std::uint8_t>;
-    case Dtype::f32: return fill<float>;
-    case Dtype::f64: return fill<double>;
+    case Dtype::boolean: return fill_with<bool>;
+    case Dtype::i8: return fill_with<std::int8_t>;
+    case Dtype::i16: return fill_with<std::int16_t>;
+    case Dtype::i32: return fill_with<std::int32_t>;
+    case Dtype::i64: return fill_with<std::int64_t>;
+    case Dtype::u8: return fill_with<std::uint8_t>;
+    case Dtype::f32: return fill_with<float>;
+    case Dtype::f64: return fill_with<double>;
     default: return nullptr;
   }
 }

@@ -12,18 +12,18 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::string_view kMagic = "FZST";
-constexpr std::uint32_t kForm = 1, kPagedForm = 2;
+constexpr std::string_view kStateMagic = "FZST";
+constexpr std::uint32_t kStateForm = 1, kPagedStateForm = 2;
 constexpr std::size_t kCheckedHead = kStateHead - sizeof(std::uint64_t);
-constexpr std::size_t kAlignment = 16;
-constexpr unsigned kDeepest = 8;
+constexpr std::size_t kStateAlignment = 16;
+constexpr unsigned kDeepestList = 8;
 constexpr std::size_t kMostExtents = 255;
 
 [[noreturn]] void damaged(const std::string& how) { throw StateFault("its bytes are damaged: " + how); }
 
 std::uint64_t mixed(std::uint64_t sum, std::uint64_t word) { return std::rotl((sum ^ word) * 0x9e3779b97f4a7c15U, 29); }
 
-std::uint64_t word_at(const char* at, std::size_t bytes = sizeof(std::uint64_t)) {
+std::uint64_t load_word(const char* at, std::size_t bytes = sizeof(std::uint64_t)) {
   std::uint64_t word = 0;
   std::memcpy(&word, at, bytes);
   return word;
@@ -48,12 +48,12 @@ void write_shape(ByteWriter& to, api::Dtype dtype, const api::Sizes& sizes) {
   for (const std::int64_t extent : sizes) to.number(extent);
 }
 
-void write_tensor(ByteWriter& to, const api::Array& tensor) {
+void write_state_tensor(ByteWriter& to, const api::Array& tensor) {
   write_shape(to, tensor.dtype(), tensor.sizes());
   if (tensor.dtype() == api::Dtype::string) {
     for (const std::string& text : tensor.values<std::string>()) to.text(text);
   } else {
-    to.align(kAlignment);
+    to.align(kStateAlignment);
     if (tensor.bytes() > 0) to.raw(bytes_in(tensor));
   }
 }
@@ -72,10 +72,10 @@ void write_entries(ByteWriter& to, const std::vector<std::pair<api::Array, api::
 }
 
 void write_value(ByteWriter& to, const api::Array& value, unsigned depth) {
-  if (depth > kDeepest) throw std::length_error("lists of a state are nested deeper than 8");
+  if (depth > kDeepestList) throw std::length_error("lists of a state are nested deeper than 8");
   const api::Array::Kind kind = value.kind();
   to.number(static_cast<std::uint8_t>(kind));
-  if (kind == api::Array::Kind::tensor) write_tensor(to, value);
+  if (kind == api::Array::Kind::tensor) write_state_tensor(to, value);
   if (kind == api::Array::Kind::sequence) write_items(to, value.items(), depth + 1);
   if (kind == api::Array::Kind::map) write_entries(to, value.entries(), depth + 1);
 }
@@ -116,9 +116,9 @@ bool is_key(api::Dtype dtype) {
   return dtype == api::Dtype::string || (dtype >= api::Dtype::i8 && dtype <= api::Dtype::u64);
 }
 
-class Reader {
+class StateReader {
  public:
-  explicit Reader(std::shared_ptr<const std::string> bytes) : bytes_(std::move(bytes)), from_(*bytes_) {
+  explicit StateReader(std::shared_ptr<const std::string> bytes) : bytes_(std::move(bytes)), from_(*bytes_) {
     from_.raw(kStateHead);
   }
 
@@ -171,7 +171,7 @@ class Reader {
   }
 
   api::Array value(unsigned depth) {
-    if (depth > kDeepest) damaged("lists are nested deeper than 8");
+    if (depth > kDeepestList) damaged("lists are nested deeper than 8");
     switch (from_.number<std::uint8_t>()) {
       case static_cast<int>(api::Array::Kind::none): return {};
       case static_cast<int>(api::Array::Kind::tensor): return tensor();
@@ -226,7 +226,7 @@ class Reader {
   }
 
   api::Array numbers(api::Dtype dtype, api::Sizes extents) {
-    from_.align(kAlignment);
+    from_.align(kStateAlignment);
     const std::size_t width = api::byte_size(dtype);
     const std::string_view raw = from_.raw(elements(extents, width) * width);
     if (dtype == api::Dtype::boolean && std::ranges::any_of(raw, [](char byte) { return byte != 0 && byte != 1; })) {
@@ -254,10 +254,10 @@ std::uint64_t checksum_of(std::string_view bytes) {
   const char* at = bytes.data();
   std::size_t left = bytes.size();
   for (; left >= kLanes * kWord; at += kLanes * kWord, left -= kLanes * kWord) {
-    for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = mixed(lanes[i], word_at(at + i * kWord));
+    for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = mixed(lanes[i], load_word(at + i * kWord));
   }
-  for (; left >= kWord; at += kWord, left -= kWord) lanes[0] = mixed(lanes[0], word_at(at));
-  if (left > 0) lanes[0] = mixed(lanes[0], word_at(at, left));
+  for (; left >= kWord; at += kWord, left -= kWord) lanes[0] = mixed(lanes[0], load_word(at));
+  if (left > 0) lanes[0] = mixed(lanes[0], load_word(at, left));
   std::uint64_t sum = bytes.size();
   for (const std::uint64_t lane : lanes) sum = mixed(sum, lane);
   return sum;
@@ -292,8 +292,8 @@ std::string bytes_of_state(const std::vector<NamedArray>& values, std::uint64_t 
                            const std::vector<PageList>& lists) {
   ByteWriter to;
   to.reserve(likely_size(values, lists));
-  to.raw(kMagic);
-  to.number(lists.empty() ? kForm : kPagedForm);
+  to.raw(kStateMagic);
+  to.number(lists.empty() ? kStateForm : kPagedStateForm);
   to.number(turn);
   to.number(std::uint64_t{0});
   to.number(std::uint64_t{0});
@@ -314,11 +314,11 @@ std::string bytes_of_state(const std::vector<NamedArray>& values, std::uint64_t 
 
 void check_state(std::string_view bytes) {
   ByteReader from(bytes);
-  if (from.raw(kMagic.size()) != kMagic) damaged("they do not begin with " + std::string(kMagic));
+  if (from.raw(kStateMagic.size()) != kStateMagic) damaged("they do not begin with " + std::string(kStateMagic));
   const auto form = from.number<std::uint32_t>();
-  if (form != kForm && form != kPagedForm) {
+  if (form != kStateForm && form != kPagedStateForm) {
     throw StateFault("its bytes have form " + std::to_string(form) + ", this version of Frazil knows forms " +
-                     std::to_string(kForm) + " and " + std::to_string(kPagedForm));
+                     std::to_string(kStateForm) + " and " + std::to_string(kPagedStateForm));
   }
   (void)from.number<std::uint64_t>();
   const auto size = from.number<std::uint64_t>(), sum = from.number<std::uint64_t>();
@@ -330,16 +330,16 @@ void check_state(std::string_view bytes) {
 
 std::uint64_t turn_of_state(std::string_view bytes) {
   ByteReader from(bytes);
-  from.raw(kMagic.size() + sizeof kForm);
+  from.raw(kStateMagic.size() + sizeof kStateForm);
   return from.number<std::uint64_t>();
 }
 
 StateContent content_of_state(const std::shared_ptr<const std::string>& bytes) {
   ByteReader from(*bytes);
-  from.raw(kMagic.size());
-  const bool paged = from.number<std::uint32_t>() == kPagedForm;
+  from.raw(kStateMagic.size());
+  const bool paged = from.number<std::uint32_t>() == kPagedStateForm;
   try {
-    return Reader(bytes).content(paged);
+    return StateReader(bytes).content(paged);
   } catch (const api::Error& error) {
     damaged(error.what());
   }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "server/page_list.h"
+#include "server/raw_bytes.h"
 #include "server/request.h"
 
 // The state of a sequence as bytes, for a folder, for Redis and for other replicas.
@@ -25,8 +25,6 @@
 // lists of pages follows: of each u32 number of tensors, and for each u32 place among the values, u8 type, u8 rank, i64
 // extents, u8 axis; u64 positions of a page, u32 number of full pages, the SHA-256 of each, and the rest as a text.
 namespace frazil::server {
-
-static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in memory");
 
 /// Bytes that are no state: damaged, or of a form that this version does not know.
 class StateFault : public std::runtime_error {
@@ -61,7 +59,7 @@ class ByteWriter {
  public:
   template <class T>
   void number(T value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    append_raw(bytes_, value);
   }
   void raw(std::string_view bytes) { bytes_.append(bytes); }
   void text(std::string_view text);

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include <dirent.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "server/digest.h"
+#include "server/file_descriptor.h"
 #include "server/message.h"
 #include "server/page_files.h"
 #include "server/state_bytes.h"
@@ -32,33 +32,12 @@ using std::chrono::microseconds;
 // A file of a state: "FZSF", u32 form, u64 microseconds until it expires, u64 checksum of these, the key and what is
 // behind it, the key as a text of state_bytes.h; in form 2, of a state with pages, u32 number of pages and the SHA-256
 // of each; the state. A file of a page has its bytes with their seal, and their SHA-256 is its name.
-constexpr std::string_view kMagic = "FZSF";
-constexpr std::uint32_t kForm = 1, kPagedForm = 2;
+constexpr std::string_view kStateFileMagic = "FZSF";
+constexpr std::uint32_t kStateFileForm = 1, kPagedStateFileForm = 2;
 constexpr std::string_view kState = ".state", kPage = ".page", kUnfinished = ".new";
 constexpr std::size_t kNameDigits = 64;
 constexpr std::size_t kMostRemoved = 64;  // in one call, beside as many as there are new ones
 constexpr const char* kLock = "lock";
-
-std::string text_of(int error) { return std::generic_category().message(error); }
-
-[[noreturn]] void refuse(std::string_view what, const std::string& why) {
-  throw Refusal(Http::unavailable, "the sequence's state cannot be " + std::string(what) + ": " + why);
-}
-
-class File {
- public:
-  explicit File(int fd = -1) : fd_(fd) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { close(); }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  /// Returns false when what was written could not be stored.
-  bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
 
 std::uint64_t checksum_of_head(std::uint32_t form, std::uint64_t idle, std::string_view key, std::string_view pages) {
   ByteWriter all;
@@ -69,41 +48,42 @@ std::uint64_t checksum_of_head(std::uint32_t form, std::uint64_t idle, std::stri
   return checksum_of(all.bytes());
 }
 
-std::string_view bytes_of(std::span<const PageId> pages) {
+std::string_view bytes_of_ids(std::span<const PageId> pages) {
   return {reinterpret_cast<const char*>(pages.data()), pages.size() * sizeof(PageId)};
 }
 
-std::string head_of(std::string_view key, microseconds idle, std::span<const PageId> pages) {
+std::string state_file_head(std::string_view key, microseconds idle, std::span<const PageId> pages) {
   ByteWriter head;
-  const std::uint32_t form = pages.empty() ? kForm : kPagedForm;
+  const std::uint32_t form = pages.empty() ? kStateFileForm : kPagedStateFileForm;
   const auto count = static_cast<std::uint64_t>(idle.count());
-  head.raw(kMagic);
+  head.raw(kStateFileMagic);
   head.number(form);
   head.number(count);
-  head.number(checksum_of_head(form, count, key, bytes_of(pages)));
+  head.number(checksum_of_head(form, count, key, bytes_of_ids(pages)));
   head.text(key);
   if (!pages.empty()) head.count(pages.size());
-  head.raw(bytes_of(pages));
+  head.raw(bytes_of_ids(pages));
   return std::move(head.bytes());
 }
 
-struct Head {
+struct StateFileHead {
   std::string_view key;
   microseconds idle;
   std::vector<PageId> pages;
 };
 
 /// Throws StateFault.
-Head read_head(ByteReader& from) {
-  if (from.raw(kMagic.size()) != kMagic) throw StateFault("its file is damaged");
+StateFileHead read_head(ByteReader& from) {
+  if (from.raw(kStateFileMagic.size()) != kStateFileMagic) throw StateFault("its file is damaged");
   const auto form = from.number<std::uint32_t>();
-  if (form != kForm && form != kPagedForm) throw StateFault("its file has form " + std::to_string(form));
+  if (form != kStateFileForm && form != kPagedStateFileForm)
+    throw StateFault("its file has form " + std::to_string(form));
   const auto idle = from.number<std::uint64_t>(), sum = from.number<std::uint64_t>();
-  Head head{.key = from.text(), .idle = microseconds(static_cast<std::int64_t>(idle)), .pages = {}};
-  if (form == kPagedForm) head.pages.resize(from.count(sizeof(PageId)));
+  StateFileHead head{.key = from.text(), .idle = microseconds(static_cast<std::int64_t>(idle)), .pages = {}};
+  if (form == kPagedStateFileForm) head.pages.resize(from.count(sizeof(PageId)));
   if (!head.pages.empty())
-    std::memcpy(head.pages.data(), from.raw(bytes_of(head.pages).size()).data(), bytes_of(head.pages).size());
-  if (sum != checksum_of_head(form, idle, head.key, bytes_of(head.pages))) throw StateFault("its file is damaged");
+    std::memcpy(head.pages.data(), from.raw(bytes_of_ids(head.pages).size()).data(), bytes_of_ids(head.pages).size());
+  if (sum != checksum_of_head(form, idle, head.key, bytes_of_ids(head.pages))) throw StateFault("its file is damaged");
   return head;
 }
 
@@ -132,9 +112,9 @@ int write_all(int fd, std::string_view bytes) {
 /// Whether the bytes begin a file whose head has pages.
 bool names_pages(std::string_view bytes) {
   std::uint32_t form = 0;
-  if (bytes.size() < kMagic.size() + sizeof form) return false;
-  std::memcpy(&form, bytes.data() + kMagic.size(), sizeof form);
-  return form == kPagedForm;
+  if (bytes.size() < kStateFileMagic.size() + sizeof form) return false;
+  std::memcpy(&form, bytes.data() + kStateFileMagic.size(), sizeof form);
+  return form == kPagedStateFileForm;
 }
 
 /// How long ago the file was written; 0 when clocks differ.
@@ -168,13 +148,13 @@ PageId id_of_name(std::string_view name) {
 struct StateFolder::Impl {
   Impl(const std::string& name, int fd, int lock) : folder_name(name), folder(fd), locked(lock) {}
 
-  [[noreturn]] void fail(int error) const { fail(text_of(error)); }
+  [[noreturn]] void fail(int error) const { fail(text_of_errno(error)); }
   [[noreturn]] void fail(const std::string& why) const {
     throw api::Error(api::Code::bad_input, "cannot keep states in the folder '" + folder_name + "': " + why);
   }
 
   std::string folder_name;
-  File folder, locked;
+  FileDescriptor folder, locked;
   PageFiles pages;
   std::atomic<std::uint64_t> drafts = 0;
 
@@ -202,7 +182,7 @@ struct StateFolder::Impl {
 
   /// Throws StateFault for a file that is of no use. Returns the pages that it needs, too.
   std::pair<Found, std::vector<PageId>> find(const std::string& name) const {
-    const File file(open(name, O_RDONLY));
+    const FileDescriptor file(open(name, O_RDONLY));
     struct stat info{};
     if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) throw StateFault("its file is unreadable");
     constexpr std::size_t longest = std::size_t{128} << 10U;
@@ -210,20 +190,20 @@ struct StateFolder::Impl {
     if (read_to(file.get(), bytes) != 0) throw StateFault("its file is unreadable");
     if (names_pages(bytes)) bytes = read(name).value_or("");
     ByteReader from(bytes);
-    const Head head = read_head(from);
+    const StateFileHead head = read_head(from);
     if (sha256(head.key) + std::string(kState) != name) throw StateFault("its file has another's name");
     return {{.key = std::string(head.key), .idle = head.idle - age_of(info)}, head.pages};
   }
 
   /// The whole file; nothing where there is none.
   std::optional<std::string> read(const std::string& name) const {
-    const File file(open(name, O_RDONLY));
+    const FileDescriptor file(open(name, O_RDONLY));
     if (!file && errno == ENOENT) return {};
     struct stat info{};
-    if (!file || ::fstat(file.get(), &info) != 0) refuse("read", text_of(errno));
-    if (!S_ISREG(info.st_mode)) refuse("read", "its file is none");
+    if (!file || ::fstat(file.get(), &info) != 0) refuse_state("read", text_of_errno(errno));
+    if (!S_ISREG(info.st_mode)) refuse_state("read", "its file is none");
     std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
-    if (const int error = read_to(file.get(), bytes)) refuse("read", text_of(error));
+    if (const int error = read_to(file.get(), bytes)) refuse_state("read", text_of_errno(error));
     return bytes;
   }
 
@@ -260,7 +240,7 @@ struct StateFolder::Impl {
       // Two sequences may write the same one.
       const std::string draft = name + '-' + std::to_string(++drafts);
       if (const int error = put(name + std::string(kPage), draft, "", page->sealed()))
-        refuse("written", text_of(error));
+        refuse_state("written", text_of_errno(error));
     }
     pages.written(missing);
   }
@@ -271,7 +251,7 @@ struct StateFolder::Impl {
 
   /// Returns an error number.
   int write(const std::string& name, std::string_view head, std::string_view bytes) const {
-    File file(open(name, O_WRONLY | O_CREAT | O_TRUNC));
+    FileDescriptor file(open(name, O_WRONLY | O_CREAT | O_TRUNC));
     if (!file) return errno;
     if (const int error = write_all(file.get(), head)) return error;
     if (const int error = write_all(file.get(), bytes)) return error;
@@ -302,7 +282,7 @@ StateFolder::StateFolder(const std::string& folder) {
   impl_->check_owner();
   if (!impl_->locked) impl_->fail(error);
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
-    impl_->fail(errno == EWOULDBLOCK ? "another server uses it" : text_of(errno));
+    impl_->fail(errno == EWOULDBLOCK ? "another server uses it" : text_of_errno(errno));
   }
 }
 
@@ -313,10 +293,10 @@ std::optional<std::string> StateFolder::load(const std::string& key) {
   if (!bytes) return {};
   try {
     ByteReader from(*bytes);
-    if (read_head(from).key != key) refuse("read", "its file is another sequence's");
+    if (read_head(from).key != key) refuse_state("read", "its file is another sequence's");
     bytes->erase(0, bytes->size() - from.left());
   } catch (const StateFault& fault) {
-    refuse("read", fault.what());
+    refuse_state("read", fault.what());
   }
   return bytes;
 }
@@ -331,8 +311,9 @@ void StateFolder::save(const std::string& key, std::string_view bytes, std::span
   std::vector<PageId> ids;
   if (!pages.empty()) impl_->put_pages(pages);
   std::ranges::transform(pages, std::back_inserter(ids), [](const PagePtr& page) { return page->id(); });
-  const std::string head = head_of(key, std::max(idle, microseconds(1)), ids);
-  if (const int error = impl_->put(name + std::string(kState), name, head, bytes)) refuse("written", text_of(error));
+  const std::string head = state_file_head(key, std::max(idle, microseconds(1)), ids);
+  if (const int error = impl_->put(name + std::string(kState), name, head, bytes))
+    refuse_state("written", text_of_errno(error));
   impl_->pages.set_state(name, std::move(ids));
   impl_->remove_unused(kMostRemoved);
 }
@@ -349,7 +330,7 @@ void StateFolder::tidy() { impl_->remove_unused(kMostRemoved); }
 
 void StateFolder::erase(const std::string& key) {
   const std::string name = sha256(key);
-  if (!impl_->remove(name + std::string(kState)) && errno != ENOENT) refuse("removed", text_of(errno));
+  if (!impl_->remove(name + std::string(kState)) && errno != ENOENT) refuse_state("removed", text_of_errno(errno));
   impl_->pages.set_state(name, {});
   impl_->remove_unused(kMostRemoved);
 }

@@ -8,9 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "server/message.h"
 #include "server/page.h"
 
 namespace frazil::server {
+
+/// Throws Refusal (unavailable). `what`: "read", "written" or "removed".
+[[noreturn]] inline void refuse_state(std::string_view what, const std::string& why) {
+  throw Refusal(Http::unavailable, "the sequence's state cannot be " + std::string(what) + ": " + why);
+}
 
 /// Where the states of sequences are kept beside memory, as bytes. Thread-safe, except for two calls with one key at
 /// once. Functions throw Refusal (unavailable) when what is behind does not work; the message is fit for a client.

@@ -13,16 +13,11 @@
 namespace frazil::server {
 namespace {
 
-using Kind = RedisReply::Kind;
 using std::chrono::microseconds;
 
 constexpr std::chrono::minutes kSlack{1};  // so that a page outlives the states that are written with it
 constexpr std::size_t kPagesAtOnce = 64;   // in one exchange
 constexpr std::string_view kPassing[] = {"LOADING", "MASTERDOWN", "BUSY", "TRYAGAIN", "CLUSTERDOWN"};
-
-[[noreturn]] void refuse(std::string_view what, const std::string& why) {
-  throw Refusal(Http::unavailable, "the sequence's state cannot be " + std::string(what) + ": " + why);
-}
 
 /// Whether an error of Redis will pass without anybody's doing.
 bool is_passing(const RedisReply& reply) {
@@ -36,8 +31,8 @@ std::string random_name() {
   return name;
 }
 
-void expect(const RedisReply& reply, Kind kind, std::string_view what) {
-  if (reply.kind != kind) refuse(what, "Redis answers something else than was asked for");
+void expect_reply(const RedisReply& reply, RedisReply::Kind kind, std::string_view what) {
+  if (reply.kind != kind) refuse_state(what, "Redis answers something else than was asked for");
 }
 
 std::string milliseconds_of(microseconds idle) {
@@ -58,7 +53,7 @@ StateRedis::StateRedis(const std::string& address, const std::string& prefix, co
   };
   try {
     const RedisReply reply = redis_.run({"PING"});
-    const bool good = reply.kind == Kind::text && reply.text == "PONG";
+    const bool good = reply.kind == RedisReply::Kind::text && reply.text == "PONG";
     if (!good && !is_passing(reply)) refuse_it("it answers '" + reply.text + "' to PING");
     if (!good) note_fault("it answers " + reply.text);
   } catch (const RedisFault& fault) {
@@ -71,15 +66,15 @@ std::vector<RedisReply> StateRedis::ask(std::string_view what, std::span<const R
   try {
     std::vector<RedisReply> replies = redis_.run(commands);
     for (const RedisReply& reply : replies) {
-      if (reply.kind != Kind::error) continue;
+      if (reply.kind != RedisReply::Kind::error) continue;
       if (is_passing(reply)) note_fault("it answers " + reply.text);
-      refuse(what, "Redis answers " + reply.text);
+      refuse_state(what, "Redis answers " + reply.text);
     }
     note_answer();
     return replies;
   } catch (const RedisFault& fault) {
     note_fault(fault.what());
-    refuse(what, fault.what());
+    refuse_state(what, fault.what());
   }
 }
 
@@ -108,14 +103,14 @@ void StateRedis::note_answer() {
 
 std::optional<std::string> StateRedis::load(const std::string& key) {
   RedisReply reply = ask("read", {"GET", prefix_ + key});
-  if (reply.kind == Kind::nil) return {};
-  expect(reply, Kind::text, "read");
+  if (reply.kind == RedisReply::Kind::nil) return {};
+  expect_reply(reply, RedisReply::Kind::text, "read");
   return std::move(reply.text);
 }
 
 std::string StateRedis::head(const std::string& key, std::size_t count) {
   RedisReply reply = ask("read", {"GETRANGE", prefix_ + key, "0", std::to_string(count - 1)});
-  expect(reply, Kind::text, "read");
+  expect_reply(reply, RedisReply::Kind::text, "read");
   return std::move(reply.text);
 }
 
@@ -132,8 +127,8 @@ void StateRedis::save(const std::string& key, std::string_view bytes, std::span<
   }
   commands.push_back({"SET", name, bytes, "PX", lasts});
   const std::vector<RedisReply> replies = ask("written", commands);
-  expect(replies.back(), Kind::text, "written");
-  if (replies.back().text != "OK") refuse("written", "Redis answers something else than OK");
+  expect_reply(replies.back(), RedisReply::Kind::text, "written");
+  if (replies.back().text != "OK") refuse_state("written", "Redis answers something else than OK");
   if (!keys.empty() && replies.front().integer != std::ssize(keys)) restore(pages, idle);
 }
 
@@ -172,7 +167,7 @@ void StateRedis::write(std::span<const PagePtr> pages, const std::string& millis
   const std::vector<RedisReply> replies = ask("written", commands);
   commands.clear();
   for (std::size_t i = 0; i < pages.size(); ++i) {
-    expect(replies[2 * i], Kind::integer, "written");
+    expect_reply(replies[2 * i], RedisReply::Kind::integer, "written");
     if (replies[2 * i].integer != 0) continue;
     commands.push_back({"SET", keys[i], pages[i]->sealed(), "PX", milliseconds, "NX"});
     commands.push_back({"PEXPIRE", keys[i], milliseconds, "GT"});  // of another replica, which was faster
@@ -189,10 +184,10 @@ std::vector<std::optional<std::string>> StateRedis::load_pages(std::span<const P
     Redis::Command command{"MGET"};
     command.insert(command.end(), keys.begin(), keys.end());
     RedisReply reply = ask("read", command);
-    expect(reply, Kind::items, "read");
-    if (reply.items.size() != some.size()) refuse("read", "Redis answers something else than was asked for");
+    expect_reply(reply, RedisReply::Kind::items, "read");
+    if (reply.items.size() != some.size()) refuse_state("read", "Redis answers something else than was asked for");
     for (RedisReply& item : reply.items) {
-      pages.push_back(item.kind == Kind::text ? std::optional(std::move(item.text)) : std::nullopt);
+      pages.push_back(item.kind == RedisReply::Kind::text ? std::optional(std::move(item.text)) : std::nullopt);
     }
     ids = ids.subspan(some.size());
   }
@@ -203,7 +198,7 @@ std::string StateRedis::current_era() {
   const std::string mine = random_name();
   const Redis::Command commands[] = {{"SET", era_key_, mine, "NX"}, {"GET", era_key_}};
   std::vector<RedisReply> replies = ask("read", commands);
-  expect(replies.back(), Kind::text, "read");
+  expect_reply(replies.back(), RedisReply::Kind::text, "read");
   const std::scoped_lock lock(mutex_);
   return era_ = std::move(replies.back().text);
 }
@@ -225,7 +220,7 @@ bool StateRedis::is_over(const std::string& era) { return !era.empty() && curren
 std::string StateRedis::page_key(const PageId& id) const { return pages_ + std::string(id.data(), id.size()); }
 
 void StateRedis::erase(const std::string& key) {
-  expect(ask("removed", {"DEL", prefix_ + key}), Kind::integer, "removed");
+  expect_reply(ask("removed", {"DEL", prefix_ + key}), RedisReply::Kind::integer, "removed");
 }
 
 }  // namespace frazil::server

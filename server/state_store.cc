@@ -20,8 +20,6 @@
 namespace frazil::server {
 namespace {
 
-using Values = StateStore::Values;
-using Item = StateIndex::Item;
 using Entry = StateEntry;
 using Turn = Entry::Turn;
 using std::chrono::microseconds;
@@ -32,7 +30,7 @@ constexpr unsigned kMostSwept = 64;  // in one request's time
 constexpr std::chrono::minutes kCopyLives{1};
 constexpr std::uint64_t kLeastHeapRoom = std::uint64_t{256} << 20U;
 
-std::string head_of(const std::string& bytes) { return bytes.substr(0, kStateHead); }
+std::string state_head(const std::string& bytes) { return bytes.substr(0, kStateHead); }
 
 Clock::time_point later(Clock::time_point now, microseconds idle) {
   const auto most = std::chrono::duration_cast<microseconds>(Clock::time_point::max() - now);
@@ -64,7 +62,7 @@ struct StateStore::Impl {
         shared(keeper && keeper->shared()) {
     if (keeper == nullptr) return;
     for (auto& [key, idle] : keeper->find_left()) {
-      Item& item = index.add(key);
+      StateIndex::Item& item = index.add(key);
       item.second.kept = true;
       item.second.expires = later(Clock::now(), idle);
       index.rest(item);
@@ -105,7 +103,7 @@ struct StateStore::Impl {
     tidy(key);
     auto opening = keeper == nullptr ? nullptr : std::make_shared<Entry::Opening>();
     Lock lock(mutex);
-    Item* item = index.find(key);
+    StateIndex::Item* item = index.find(key);
     if (item != nullptr && item->second.running) return queue(std::move(lock), item->second, std::move(turn));
     if (item == nullptr) {
       item = &admit(key);
@@ -127,7 +125,7 @@ struct StateStore::Impl {
 
   void end(const std::string& key, const std::optional<Values>& next, microseconds idle,
            const std::shared_ptr<const Growing>& growing) {
-    Item& item = running(key);
+    StateIndex::Item& item = running(key);
     try {
       State::Ptr state = next ? next_state(item, *next, growing) : nullptr, old;
       keep(item, state, idle);
@@ -145,7 +143,7 @@ struct StateStore::Impl {
   }
 
   void abandon(const std::string& key) {
-    Item& item = running(key);
+    StateIndex::Item& item = running(key);
     const Lock lock(mutex);
     settle(item);
   }
@@ -159,9 +157,9 @@ struct StateStore::Impl {
     if (opening->fault) throw Refusal(Http::unavailable, *opening->fault);
   }
 
-  Item& running(const std::string& key) {
+  StateIndex::Item& running(const std::string& key) {
     const Lock lock(mutex);
-    Item* const item = index.find(key);
+    StateIndex::Item* const item = index.find(key);
     if (item == nullptr || !item->second.running) {
       throw api::Error(api::Code::internal, "sequence '" + key + "' has no turn that could end");
     }
@@ -169,7 +167,7 @@ struct StateStore::Impl {
   }
 
   /// Under the lock, by what had the sequence for itself: the next turn has it, or it rests.
-  void settle(Item& item) {
+  void settle(StateIndex::Item& item) {
     Entry& entry = item.second;
     if (!entry.waiting.empty()) {
       workers.post([turn = std::move(entry.waiting.front()), state = entry.state] { turn(state); });
@@ -190,7 +188,7 @@ struct StateStore::Impl {
     return keeper != nullptr && (shared || (entry.kept && (entry.state == nullptr || entry.expires <= Clock::now())));
   }
 
-  void open(Item& item) {
+  void open(StateIndex::Item& item) {
     try {
       State::Ptr state = fetch(item), old;
       const Lock lock(mutex);
@@ -210,7 +208,7 @@ struct StateStore::Impl {
     entry.opening.reset();
   }
 
-  void give_up(Item& item, const char* why) {
+  void give_up(StateIndex::Item& item, const char* why) {
     std::list<Turn> dropped;  // they may own much, and go outside the lock
     const Lock lock(mutex);
     dropped.swap(item.second.waiting);
@@ -218,7 +216,7 @@ struct StateStore::Impl {
     settle(item);
   }
 
-  State::Ptr fetch(Item& item) {
+  State::Ptr fetch(StateIndex::Item& item) {
     auto& [key, entry] = item;
     if (!shared && entry.expires <= Clock::now()) return forget_file(key);
     if (shared && entry.state != nullptr) {
@@ -230,10 +228,10 @@ struct StateStore::Impl {
     return bytes ? loaded(item, std::move(*bytes)) : nullptr;
   }
 
-  State::Ptr loaded(Item& item, std::string bytes) {
+  State::Ptr loaded(StateIndex::Item& item, std::string bytes) {
     auto& [key, entry] = item;
     State::Ptr state;
-    std::string head = head_of(bytes);
+    std::string head = state_head(bytes);
     try {
       check_state(bytes);
       state = with_pages(std::make_shared<const std::string>(std::move(bytes)), pool_of(key));
@@ -280,7 +278,8 @@ struct StateStore::Impl {
 
   // ---- writing ----
 
-  State::Ptr next_state(const Item& item, const Values& values, const std::shared_ptr<const Growing>& growing) {
+  State::Ptr next_state(const StateIndex::Item& item, const Values& values,
+                        const std::shared_ptr<const Growing>& growing) {
     try {
       return State::after(item.second.state, values, growing, how(item.first));
     } catch (const std::length_error& error) {
@@ -289,7 +288,7 @@ struct StateStore::Impl {
   }
 
   /// Before a turn has ended: in Redis there is the new state, in the folder no old one.
-  void keep(Item& item, const State::Ptr& state, microseconds idle) {
+  void keep(StateIndex::Item& item, const State::Ptr& state, microseconds idle) {
     auto& [key, entry] = item;
     if (!shared) {
       if (entry.kept) keeper->erase(key);
@@ -298,7 +297,7 @@ struct StateStore::Impl {
     }
     if (state == nullptr) return keeper->erase(key);
     const auto bytes = state->kept_bytes();
-    entry.unconfirmed = head_of(*bytes);
+    entry.unconfirmed = state_head(*bytes);
     keeper->save(key, *bytes, state->pages(), idle);
     entry.head = std::exchange(entry.unconfirmed, {});
     entry.era = keeper->era();
@@ -324,7 +323,7 @@ struct StateStore::Impl {
     if (failing) make_room();
   }
 
-  Item& admit(const std::string& key) {
+  StateIndex::Item& admit(const std::string& key) {
     if (shared && index.count() >= config.most_sequences && index.oldest() != nullptr) {
       (void)index.remove(*index.oldest());
     }
@@ -358,8 +357,8 @@ struct StateStore::Impl {
   /// What is hot becomes cold first, which is less work than to write and read it. Returns what is not kept any more;
   /// nothing where no memory can be made free.
   State::Ptr free_one(Lock& lock) {
-    if (Item* const hot = index.oldest_hot()) return cool(lock, *hot);
-    Item* const item = keeper == nullptr ? nullptr : index.oldest();
+    if (StateIndex::Item* const hot = index.oldest_hot()) return cool(lock, *hot);
+    StateIndex::Item* const item = keeper == nullptr ? nullptr : index.oldest();
     if (item == nullptr) return nullptr;
     if (shared) return index.remove(*item);
     State::Ptr old = item->second.state;
@@ -371,7 +370,7 @@ struct StateStore::Impl {
   }
 
   /// Returns the hot state; nothing where there is no memory for another one.
-  State::Ptr cool(Lock& lock, Item& item) {
+  State::Ptr cool(Lock& lock, StateIndex::Item& item) {
     index.wake(item);
     item.second.running = true;
     State::Ptr hot = item.second.state, cold;
@@ -388,7 +387,7 @@ struct StateStore::Impl {
   }
 
   /// Returns whether it did.
-  bool write_out(Lock& lock, Item& item) {
+  bool write_out(Lock& lock, StateIndex::Item& item) {
     item.second.running = true;
     lock.unlock();
     std::optional<std::string> fault;
@@ -421,7 +420,7 @@ struct StateStore::Impl {
     const Clock::time_point now = Clock::now();
     if (now < next_sweep) return;
     for (unsigned i = 0; i < kMostSwept; ++i) {
-      Item* const item = index.expired(now);
+      StateIndex::Item* const item = index.expired(now);
       if (item == nullptr) {
         next_sweep = now + kBetweenSweeps;
         lock.unlock();
@@ -432,7 +431,7 @@ struct StateStore::Impl {
     }
   }
 
-  void expire(Lock& lock, Item& item) {
+  void expire(Lock& lock, StateIndex::Item& item) {
     index.wake(item);
     if (!shared && item.second.kept) {
       item.second.running = true;
@@ -448,7 +447,7 @@ struct StateStore::Impl {
   }
 
   /// Without a keeper, or with a folder that does not have it.
-  void forget_expired(Item& item) {
+  void forget_expired(StateIndex::Item& item) {
     if (item.second.state == nullptr || item.second.expires > Clock::now()) return;
     ++counts.expired;
     (void)index.set_state(item, nullptr);

@@ -4,12 +4,11 @@
 #include <chrono>
 #include <map>
 
+#include "server/clock.h"
 #include "server/digest.h"
 
 namespace frazil::server {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// What a tenant has used so far, under whatever configuration.
 struct Usage {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/message.h"
+#include "server/raw_bytes.h"
 
 namespace frazil::server {
 namespace {
@@ -14,8 +15,6 @@ using api::Array;
 using api::Dtype;
 
 using Length = std::uint32_t;  ///< in front of an element of BYTES
-
-[[noreturn]] void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
 
 std::string_view take(std::string_view& bytes, std::size_t size, const std::string& what) {
   if (size > bytes.size()) refuse(what + ": an element is cut off");
@@ -83,8 +82,7 @@ void append_bytes(std::string& to, const Array& array) {
     return;
   }
   for (const std::string& value : array.values<std::string>()) {
-    const auto size = static_cast<Length>(value.size());
-    to.append(reinterpret_cast<const char*>(&size), sizeof size);
+    append_raw(to, static_cast<Length>(value.size()));
     to += value;
   }
 }

@@ -10,10 +10,8 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostDepth = 100;
+constexpr std::size_t kMostMessageDepth = 100;
 constexpr std::size_t kMostName = 200;  // a name is kept with each item of a list
-
-using Kind = TextField::Kind;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -35,7 +33,7 @@ void append_utf8(std::string& to, std::uint32_t code) {
   for (unsigned i = more; i-- > 0;) to += static_cast<char>(0x80U | (code >> (6 * i) & 0x3fU));
 }
 
-struct Spot {
+struct SourcePosition {
   std::size_t at, line, column;
 };
 
@@ -69,11 +67,11 @@ class Cursor {
     while (!is_end() && is(peek())) take();
     return text_.substr(from, at_ - from);
   }
-  Spot spot() const { return {.at = at_, .line = line_, .column = at_ - first_ + 1}; }
-  std::string_view since(const Spot& spot) const { return text_.substr(spot.at, at_ - spot.at); }
+  SourcePosition spot() const { return {.at = at_, .line = line_, .column = at_ - first_ + 1}; }
+  std::string_view since(const SourcePosition& spot) const { return text_.substr(spot.at, at_ - spot.at); }
 
   void skip_space();
-  [[noreturn]] void fail(const Spot& spot, const std::string& message) const {
+  [[noreturn]] void fail(const SourcePosition& spot, const std::string& message) const {
     throw api::Error(api::Code::bad_input,
                      name_ + ":" + std::to_string(spot.line) + ":" + std::to_string(spot.column) + ": " + message);
   }
@@ -120,7 +118,7 @@ class Tokens : public Cursor {
   void string_into(std::string& to);
   void escape_into(std::string& to);
   std::uint32_t digits(std::size_t least, std::size_t most, unsigned base);
-  std::uint32_t code_point(const Spot& start, std::size_t size);
+  std::uint32_t code_point(const SourcePosition& start, std::size_t size);
   void float_tail();
 };
 
@@ -156,7 +154,7 @@ void Tokens::float_tail() {
 }
 
 std::string Tokens::number() {
-  const Spot start = spot();
+  const SourcePosition start = spot();
   if (peek() == '0' && (peek(1) == 'x' || peek(1) == 'X')) {
     take(), take();
     if (take_while(is_hex).empty()) expected("hexadecimal digits");
@@ -180,7 +178,7 @@ std::string Tokens::strings() {
 }
 
 void Tokens::string_into(std::string& to) {
-  const Spot start = spot();
+  const SourcePosition start = spot();
   const char quote = take();
   for (;;) {
     if (is_end() || peek() == '\n' || peek() == '\0') fail(start, "expected a string that ends in its line");
@@ -202,7 +200,7 @@ std::uint32_t Tokens::digits(std::size_t least, std::size_t most, unsigned base)
   return value;
 }
 
-std::uint32_t Tokens::code_point(const Spot& start, std::size_t size) {
+std::uint32_t Tokens::code_point(const SourcePosition& start, std::size_t size) {
   std::uint32_t code = digits(size, size, 16);
   const bool paired = code >= 0xd800 && code < 0xdc00 && peek() == '\\' && (peek(1) == 'u' || peek(1) == 'U');
   if (paired) {
@@ -216,7 +214,7 @@ std::uint32_t Tokens::code_point(const Spot& start, std::size_t size) {
 
 void Tokens::escape_into(std::string& to) {
   constexpr std::string_view kNames = "abfnrtv?\\'\"", kMeanings = "\a\b\f\n\r\t\v?\\'\"";
-  const Spot start = spot();
+  const SourcePosition start = spot();
   take();
   const char c = peek();
   if (is_octal(c)) {
@@ -239,9 +237,9 @@ void Tokens::escape_into(std::string& to) {
 }
 
 /// The grammar on top of the tokens.
-class Reader {
+class TextProtoParser {
  public:
-  Reader(std::string_view text, const std::string& name) : in_(text, name) {}
+  TextProtoParser(std::string_view text, const std::string& name) : in_(text, name) {}
 
   TextMessage whole() { return fields('\0', 0); }
 
@@ -257,7 +255,7 @@ class Reader {
   Tokens in_;
 };
 
-TextMessage Reader::fields(char close, std::size_t depth) {
+TextMessage TextProtoParser::fields(char close, std::size_t depth) {
   TextMessage message;
   for (in_.skip_space(); !in_.is_end() && (close == '\0' || in_.peek() != close); in_.skip_space()) {
     field(message, depth);
@@ -265,8 +263,8 @@ TextMessage Reader::fields(char close, std::size_t depth) {
   return message;
 }
 
-void Reader::field(TextMessage& into, std::size_t depth) {
-  const Spot start = in_.spot();
+void TextProtoParser::field(TextMessage& into, std::size_t depth) {
+  const SourcePosition start = in_.spot();
   TextField field{.name = in_.field_name(), .text = {}, .message = {}, .line = start.line, .column = start.column};
   if (field.name.size() > kMostName) in_.fail(start, "expected a name of at most 200 bytes");
   in_.skip_space();
@@ -282,13 +280,13 @@ void Reader::field(TextMessage& into, std::size_t depth) {
   if (in_.peek() == ',' || in_.peek() == ';') in_.take();
 }
 
-void Reader::list(TextMessage& into, TextField item, bool messages_only, std::size_t depth) {
+void TextProtoParser::list(TextMessage& into, TextField item, bool messages_only, std::size_t depth) {
   in_.take();
   in_.skip_space();
   if (in_.take_if(']')) return into.fields.push_back(std::move(item));
   do {
     in_.skip_space();
-    const Spot start = in_.spot();
+    const SourcePosition start = in_.spot();
     TextField next = item;
     next.line = start.line;
     next.column = start.column;
@@ -299,9 +297,9 @@ void Reader::list(TextMessage& into, TextField item, bool messages_only, std::si
   if (!in_.take_if(']')) in_.expected("',' or ']'");
 }
 
-void Reader::value(TextField& field, bool message_only, std::size_t depth) {
+void TextProtoParser::value(TextField& field, bool message_only, std::size_t depth) {
   if (is_message()) {
-    field.kind = Kind::message;
+    field.kind = TextField::Kind::message;
     field.message = message(depth + 1);
   } else if (message_only) {
     in_.expected("':' or a message");
@@ -310,22 +308,22 @@ void Reader::value(TextField& field, bool message_only, std::size_t depth) {
   }
 }
 
-void Reader::scalar(TextField& field) {
+void TextProtoParser::scalar(TextField& field) {
   if (in_.is_string()) {
-    field.kind = Kind::string;
+    field.kind = TextField::Kind::string;
     field.text = in_.strings();
     return;
   }
   const bool negative = in_.take_if('-');
   if (negative) in_.skip_space();
-  field.kind = in_.is_number() ? Kind::number : Kind::word;
+  field.kind = in_.is_number() ? TextField::Kind::number : TextField::Kind::word;
   field.text = negative ? "-" : "";
   field.text += in_.is_number() ? in_.number() : in_.identifier(negative ? "a number" : "a value");
 }
 
-TextMessage Reader::message(std::size_t depth) {
-  const Spot start = in_.spot();
-  if (depth > kMostDepth) in_.fail(start, "expected at most 100 levels of messages");
+TextMessage TextProtoParser::message(std::size_t depth) {
+  const SourcePosition start = in_.spot();
+  if (depth > kMostMessageDepth) in_.fail(start, "expected at most 100 levels of messages");
   const char close = in_.take() == '{' ? '}' : '>';
   TextMessage message = fields(close, depth);
   if (!in_.take_if(close)) {
@@ -341,7 +339,7 @@ TextMessage read_text_proto(std::string_view text, const std::string& name) {
     throw api::Error(api::Code::bad_input,
                      name + ": expected at most 1 MiB, got " + std::to_string(text.size()) + " bytes");
   }
-  return Reader(text, name).whole();
+  return TextProtoParser(text, name).whole();
 }
 
 }  // namespace frazil::server

@@ -78,7 +78,7 @@ ssl::context make_context(const TlsOptions& options, const std::string_view& pro
 
 // ---- who the client is ----
 
-std::string text_of(const ASN1_STRING* text) {
+std::string utf8_of(const ASN1_STRING* text) {
   unsigned char* bytes = nullptr;
   const int size = ASN1_STRING_to_UTF8(&bytes, text);
   if (size < 0) return {};
@@ -94,7 +94,7 @@ std::vector<std::string> names_of_client(SSL* session) {
   std::vector<std::string> names;
   const X509_NAME* const subject = X509_get_subject_name(certificate);
   for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;) {
-    names.push_back(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
+    names.push_back(utf8_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
   }
   const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> others(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)),
@@ -102,7 +102,7 @@ std::vector<std::string> names_of_client(SSL* session) {
   for (int i = 0; others != nullptr && i < sk_GENERAL_NAME_num(others.get()); ++i) {
     int type = 0;
     const void* const value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(others.get(), i), &type);
-    if (type == GEN_DNS || type == GEN_URI) names.push_back(text_of(static_cast<const ASN1_STRING*>(value)));
+    if (type == GEN_DNS || type == GEN_URI) names.push_back(utf8_of(static_cast<const ASN1_STRING*>(value)));
   }
   return names;
 }

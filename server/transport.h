@@ -20,6 +20,9 @@ namespace frazil::server {
 
 struct Transport;
 
+/// How long a connection waits for its client to close after the last answer.
+inline constexpr std::chrono::seconds kLinger{1};
+
 /// A connection of some transport, as the server's end sees it. Takes a place among the transport's connections while
 /// it exists.
 class Connection {

@@ -23,7 +23,7 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostDepth = 64;
+constexpr std::size_t kMostYamlDepth = 64;
 constexpr std::size_t kMostValues = 100'000;
 constexpr std::size_t kMostShown = 60;
 
@@ -37,7 +37,7 @@ struct Value {
   std::vector<std::pair<std::string, const Value*>> entries;  ///< of a list with empty keys
 };
 
-struct File {
+struct YamlFile {
   std::string name;
   std::deque<Value> values;
 };
@@ -54,7 +54,7 @@ void append_step(std::string& path, const std::string& key) {
 /// Builds the values of a document from the parser's events.
 class Builder : public YAML::EventHandler {
  public:
-  explicit Builder(File& file) : file_(file) {}
+  explicit Builder(YamlFile& file) : file_(file) {}
   const Value& root() { return root_ != nullptr ? *root_ : file_.values.emplace_back(); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -96,7 +96,7 @@ class Builder : public YAML::EventHandler {
   void open(Value& value);
   void close();
 
-  File& file_;
+  YamlFile& file_;
   std::vector<Open> open_;
   std::vector<const Value*> anchors_;
   const Value* root_ = nullptr;
@@ -168,7 +168,7 @@ void Builder::put(const Value& value, std::size_t line) {
   Value& parent = *open_.back().value;
   parent.depth = std::max(parent.depth, value.depth + 1);
   parent.count += value.count;
-  if (open_.size() + value.depth > kMostDepth) fail(line, "expected at most 64 levels");
+  if (open_.size() + value.depth > kMostYamlDepth) fail(line, "expected at most 64 levels");
   if (parent.count > kMostValues) fail(line, "expected at most 100000 values, those behind aliases included");
   parent.entries.emplace_back(std::move(open_.back().key).value_or(""), &value);
   open_.back().key.reset();
@@ -176,7 +176,7 @@ void Builder::put(const Value& value, std::size_t line) {
 
 void Builder::open(Value& value) {
   if (wants_key()) fail(value.line, "expected a text as a key");
-  if (open_.size() >= kMostDepth) fail(value.line, "expected at most 64 levels");
+  if (open_.size() >= kMostYamlDepth) fail(value.line, "expected at most 64 levels");
   open_.push_back({.value = &value, .key = {}, .keys = {}});
 }
 
@@ -248,7 +248,7 @@ std::string range_text(T least, T most) {
 }  // namespace
 
 struct YamlNode::Place {
-  std::shared_ptr<const File> file;
+  std::shared_ptr<const YamlFile> file;
   std::shared_ptr<const Place> parent;  ///< null for the root
   const Value* value;
   std::string key;        ///< in a map
@@ -319,7 +319,6 @@ std::int64_t YamlNode::integer(std::int64_t least, std::int64_t most) const {
 }
 
 double YamlNode::number(double least, double most) const {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::string_view text = plain(*place_->value);
   std::optional<double> value = text == ".inf" ? kInfinity : text == "-.inf" ? -kInfinity : number_from(text);
   if (value && std::isinf(*value) && !text.ends_with(".inf")) value.reset();
@@ -408,7 +407,7 @@ YamlNode read_yaml_text(std::string_view text, const std::string& name) {
   if (text.size() > kMostConfigBytes)
     bad(name + ": expected at most 1 MiB, got " + std::to_string(text.size()) + " bytes");
   check_lines(text, name);
-  const auto file = std::make_shared<File>();
+  const auto file = std::make_shared<YamlFile>();
   file->name = name;
   Builder builder(*file);
   try {

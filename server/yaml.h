@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@ namespace frazil::server {
 
 /// Largest file of a configuration, in bytes.
 inline constexpr std::size_t kMostConfigBytes = 1U << 20U;
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A value of a YAML file, with its place in it. A cheap copy; what it refers to lives as long as any of them.
 class YamlNode {
@@ -64,6 +66,9 @@ class YamlNode {
  private:
   std::shared_ptr<const Place> place_;
 };
+
+/// A reader for YamlNode::fields() of a field that is read elsewhere.
+inline constexpr auto kReadElsewhere = [](const YamlNode&) {};
 
 /// Reads the only document of a file or text: maps with distinct scalar keys, lists, scalars, and aliases of values
 /// before them. UTF-8, of at most kMostConfigBytes, 64 levels and 100,000 values, where those behind an alias count

@@ -11,7 +11,8 @@
 namespace frazil::test {
 namespace {
 
-using namespace std::chrono_literals;
+using std::literals::operator""h;
+using std::literals::operator""s;
 using server::Refusals;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -20,7 +21,7 @@ using testing::Pair;
 TEST(RefusalsTest, AreToldOfEachKindFromTimeToTime) {
   std::vector<std::string> told;
   Refusals refusals([&](const server::Notice& notice) { told.push_back(notice.subject + ": " + notice.text); });
-  const Refusals::Clock::time_point begin{1h};
+  const Clock::time_point begin{1h};
   refusals.note("http", 404, "no model 'a'", begin);
   refusals.note("http", 429, "too many", begin);
   for (int i = 1; i <= 5; ++i) refusals.note("http", 404, "no model 'b'", begin + i * 1s);
