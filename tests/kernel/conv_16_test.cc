@@ -17,18 +17,6 @@ namespace frazil::kernel {
 namespace {
 
 using std::int64_t;
-using Halves = std::vector<std::uint16_t>;
-
-float widened(Elem elem, std::uint16_t bits) {
-  return elem == Elem::f16 ? half_to_float(bits) : bfloat16_to_float(bits);
-}
-std::uint16_t narrowed(Elem elem, float x) { return elem == Elem::f16 ? float_to_half(x) : float_to_bfloat16(x); }
-
-Halves halves(Elem elem, int64_t n, unsigned seed) {
-  Halves all;
-  for (const float x : values<float>(n, seed)) all.push_back(narrowed(elem, x));
-  return all;
-}
 
 int64_t out_extent(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pads) {
   return (in + pads - (kernel - 1) * dilation - 1) / stride + 1;

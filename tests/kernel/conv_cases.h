@@ -23,8 +23,8 @@ struct Want {
 };
 
 /// y as the convolutions with channels before the image write it.
-inline std::vector<Want> naive(const ConvParams& p, const std::vector<float>& x, const std::vector<float>& w,
-                               const float* bias) {
+inline std::vector<Want> naive_conv(const ConvParams& p, const std::vector<float>& x, const std::vector<float>& w,
+                                    const float* bias) {
   const int64_t gi = p.in_c / p.groups, go = p.out_c / p.groups;
   std::vector<Want> y(at(p.batch * p.out_c * p.out_h * p.out_w));
   for (int64_t n = 0; n < p.batch; ++n)

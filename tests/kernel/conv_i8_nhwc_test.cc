@@ -18,11 +18,9 @@ using std::int32_t;
 using std::int64_t;
 using std::uint8_t;
 
-using Case = ByteConvCase;
-
 class Convolution {
  public:
-  explicit Convolution(const Case& c)
+  explicit Convolution(const ByteConvCase& c)
       : c_(c),
         depth_(c.p.in_c / c.p.groups * c.p.kernel_h * c.p.kernel_w),
         x_(values<uint8_t>(c.p.batch * c.p.in_c * c.p.in_h * c.p.in_w, 1)),
@@ -111,14 +109,14 @@ class Convolution {
     return total;
   }
 
-  Case c_;
+  ByteConvCase c_;
   int64_t depth_;
   std::vector<uint8_t> x_, w_, x_zero_, w_zero_;
   std::vector<std::byte> packed_;
 };
 
-ConvParams window(int64_t in_c, int64_t size, int64_t out_c, int64_t kernel, int64_t stride = 1, int64_t groups = 1,
-                  int64_t dilation = 1, int64_t batch = 1) {
+ConvParams centred_window(int64_t in_c, int64_t size, int64_t out_c, int64_t kernel, int64_t stride = 1,
+                          int64_t groups = 1, int64_t dilation = 1, int64_t batch = 1) {
   const int64_t pad = kernel / 2, reach = (kernel - 1) * dilation + 1;
   const auto out = [&](int64_t n) { return (n + 2 * pad - reach) / stride + 1; };
   return {.batch = batch,
@@ -139,24 +137,24 @@ ConvParams window(int64_t in_c, int64_t size, int64_t out_c, int64_t kernel, int
           .groups = groups};
 }
 
-const Case kCases[] = {
-    {window(64, 14, 96, 1)},
-    {window(7, 9, 33, 1, 2)},
-    {window(16, 9, 40, 3), true, true},
-    {window(64, 13, 70, 3, 2), false, false, 1},
-    {window(3, 20, 24, 7, 2), false, true, 0},
-    {window(5, 9, 8, 3, 1, 1, 2, 2), true, false},
-    {window(32, 7, 1100, 3)},
-    {window(600, 7, 600, 1)},
-    {window(48, 9, 24, 3, 1, 3), false, true, 1},
-    {window(12, 8, 12, 3, 1, 6), true, true},
-    {window(37, 9, 37, 3, 1, 37)},
-    {window(96, 11, 96, 5, 2, 96), true, false},
-    {window(64, 8, 64, 3, 1, 64, 2, 2), false, true, 0},
-    {window(17, 1, 5, 1)},
+const ByteConvCase kCases[] = {
+    {centred_window(64, 14, 96, 1)},
+    {centred_window(7, 9, 33, 1, 2)},
+    {centred_window(16, 9, 40, 3), true, true},
+    {centred_window(64, 13, 70, 3, 2), false, false, 1},
+    {centred_window(3, 20, 24, 7, 2), false, true, 0},
+    {centred_window(5, 9, 8, 3, 1, 1, 2, 2), true, false},
+    {centred_window(32, 7, 1100, 3)},
+    {centred_window(600, 7, 600, 1)},
+    {centred_window(48, 9, 24, 3, 1, 3), false, true, 1},
+    {centred_window(12, 8, 12, 3, 1, 6), true, true},
+    {centred_window(37, 9, 37, 3, 1, 37)},
+    {centred_window(96, 11, 96, 5, 2, 96), true, false},
+    {centred_window(64, 8, 64, 3, 1, 64, 2, 2), false, true, 0},
+    {centred_window(17, 1, 5, 1)},
 };
 
-class ByteConvNhwcTest : public ::testing::TestWithParam<Case> {
+class ByteConvNhwcTest : public ::testing::TestWithParam<ByteConvCase> {
  protected:
   ~ByteConvNhwcTest() override {
     force_isa(best_isa());

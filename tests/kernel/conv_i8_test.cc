@@ -17,11 +17,9 @@ using std::int32_t;
 using std::int64_t;
 using std::uint8_t;
 
-using Case = ByteConvCase;
-
 class Image {
  public:
-  explicit Image(const Case& c)
+  explicit Image(const ByteConvCase& c)
       : c_(c),
         depth_(c.p.in_c / c.p.groups * c.p.kernel_h * c.p.kernel_w),
         x_(values<uint8_t>(c.p.batch * c.p.in_c * c.p.in_h * c.p.in_w, 1)),
@@ -80,7 +78,7 @@ class Image {
     return total;
   }
 
-  Case c_;
+  ByteConvCase c_;
   int64_t depth_;
   std::vector<uint8_t> x_, w_, x_zero_, w_zero_;
 };
@@ -96,7 +94,7 @@ struct Seen {
   }
 };
 
-void expect_exact(const Case& c) {
+void expect_exact_conv(const ByteConvCase& c) {
   SCOPED_TRACE(::testing::Message() << c.p.in_c << " to " << c.p.out_c << " channels, groups " << c.p.groups);
   Image image(c);
   const auto expected = image.expected();
@@ -111,8 +109,8 @@ void expect_exact(const Case& c) {
 
 using ByteConvolutions = OnIsa;
 
-ConvParams window(int64_t in, int64_t out, int64_t size, int64_t kernel, int64_t stride, int64_t pad,
-                  int64_t dilation = 1, int64_t groups = 1) {
+ConvParams padded_window(int64_t in, int64_t out, int64_t size, int64_t kernel, int64_t stride, int64_t pad,
+                         int64_t dilation = 1, int64_t groups = 1) {
   const int64_t result = (size + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1;
   return {.batch = 2,
           .in_c = in,
@@ -135,35 +133,35 @@ ConvParams window(int64_t in, int64_t out, int64_t size, int64_t kernel, int64_t
 TEST_P(ByteConvolutions, AreExact) {
   for (int signs = 0; signs < 4; ++signs) {
     for (int zeros = 0; zeros < 3; ++zeros) {
-      const Case c{.p = {}, .signed_x = (signs & 1) != 0, .signed_w = (signs & 2) != 0, .zeros = zeros};
+      const ByteConvCase c{.p = {}, .signed_x = (signs & 1) != 0, .signed_w = (signs & 2) != 0, .zeros = zeros};
       const auto with = [&](const ConvParams& p) {
-        Case own = c;
+        ByteConvCase own = c;
         own.p = p;
         return own;
       };
-      expect_exact(with(window(5, 7, 6, 3, 1, 1)));
-      expect_exact(with(window(6, 8, 9, 3, 2, 1)));
-      expect_exact(with(window(16, 5, 7, 1, 1, 0)));
+      expect_exact_conv(with(padded_window(5, 7, 6, 3, 1, 1)));
+      expect_exact_conv(with(padded_window(6, 8, 9, 3, 2, 1)));
+      expect_exact_conv(with(padded_window(16, 5, 7, 1, 1, 0)));
     }
   }
 }
 
 TEST_P(ByteConvolutions, TakeAllWindows) {
-  expect_exact({.p = window(3, 8, 11, 5, 1, 2)});
-  expect_exact({.p = window(4, 6, 12, 3, 1, 2, 2)});
-  expect_exact({.p = window(4, 6, 12, 3, 3, 4, 2)});
-  expect_exact({.p = window(9, 4, 3, 3, 1, 2)});
-  expect_exact({.p = window(8, 8, 1, 1, 1, 0)});
-  expect_exact({.p = window(64, 4, 40, 3, 1, 1)});
-  expect_exact({.p = window(32, 4, 31, 1, 1, 0)});
+  expect_exact_conv({.p = padded_window(3, 8, 11, 5, 1, 2)});
+  expect_exact_conv({.p = padded_window(4, 6, 12, 3, 1, 2, 2)});
+  expect_exact_conv({.p = padded_window(4, 6, 12, 3, 3, 4, 2)});
+  expect_exact_conv({.p = padded_window(9, 4, 3, 3, 1, 2)});
+  expect_exact_conv({.p = padded_window(8, 8, 1, 1, 1, 0)});
+  expect_exact_conv({.p = padded_window(64, 4, 40, 3, 1, 1)});
+  expect_exact_conv({.p = padded_window(32, 4, 31, 1, 1, 0)});
 }
 
 TEST_P(ByteConvolutions, TakeGroups) {
-  expect_exact({.p = window(6, 6, 10, 3, 1, 1, 1, 6)});
-  expect_exact({.p = window(6, 12, 9, 3, 2, 1, 1, 6), .signed_x = true});
-  expect_exact({.p = window(6, 6, 9, 5, 2, 2, 2, 6), .signed_w = false});
-  expect_exact({.p = window(8, 16, 6, 3, 1, 1, 1, 2)});
-  expect_exact({.p = window(8, 4, 6, 3, 1, 1, 1, 2)});
+  expect_exact_conv({.p = padded_window(6, 6, 10, 3, 1, 1, 1, 6)});
+  expect_exact_conv({.p = padded_window(6, 12, 9, 3, 2, 1, 1, 6), .signed_x = true});
+  expect_exact_conv({.p = padded_window(6, 6, 9, 5, 2, 2, 2, 6), .signed_w = false});
+  expect_exact_conv({.p = padded_window(8, 16, 6, 3, 1, 1, 1, 2)});
+  expect_exact_conv({.p = padded_window(8, 4, 6, 3, 1, 1, 1, 2)});
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, ByteConvolutions, ::testing::ValuesIn(isas()), name_of_isa);

@@ -56,7 +56,7 @@ TEST_P(NhwcTest, Cases) {
       if (fast && !transformed) continue;
       std::vector<std::byte> scratch(at(nhwc_scratch_bytes(conv)));
       for (const float* b : {static_cast<const float*>(nullptr), bias.data()}) {
-        const auto want = channels_moved(naive(p, x, w, b), p.batch, p.out_c, p.out_h * p.out_w, true);
+        const auto want = channels_moved(naive_conv(p, x, w, b), p.batch, p.out_c, p.out_h * p.out_w, true);
         std::vector<float> y(want.size() + 16, -777.f), units = y;
         nhwc_range(conv, last.data(), packed.data(), {b}, y.data(), 0, nhwc_units(conv), scratch.data());
         compare(p, y, want, transformed ? 30 : 1);

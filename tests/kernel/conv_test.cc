@@ -50,7 +50,7 @@ TEST_P(ConvTest, Cases) {
     std::vector<std::byte> packed(at(conv_packed_w_bytes(p))), scratch(at(conv_scratch_bytes(p)));
     conv_pack_w(p, w.data(), packed.data());
     for (const float* b : {static_cast<const float*>(nullptr), bias.data()}) {
-      const auto want = naive(p, x, w, b);
+      const auto want = naive_conv(p, x, w, b);
       std::vector<float> y(want.size() + 16, -777.f), units = y;
       conv(p, x.data(), packed.data(), b, y.data(), scratch.data());
       compare(p, y, want);

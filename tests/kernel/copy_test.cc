@@ -1,16 +1,15 @@
 #include "kernel/copy.h"
 
 #include <cstring>
-#include <numeric>
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "kernel/dims.h"
+
 namespace frazil::kernel {
 namespace {
-
-using Dims = std::vector<std::int64_t>;
 
 Dims row_major(const Dims& dims) {
   Dims strides(dims.size());
@@ -20,10 +19,6 @@ Dims row_major(const Dims& dims) {
     step *= dims[d];
   }
   return strides;
-}
-
-std::int64_t count_of(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 std::int64_t offset_of(std::int64_t flat, const Dims& dims, const Dims& strides) {
@@ -54,7 +49,7 @@ Side make_side(const Dims& dims, const Dims& strides, std::int64_t e, std::uint8
   return s;
 }
 
-void check(const Dims& dims, const Dims& dst_strides, const Dims& src_strides, std::int64_t e) {
+void check_copy(const Dims& dims, const Dims& dst_strides, const Dims& src_strides, std::int64_t e) {
   SCOPED_TRACE(::testing::PrintToString(dims) + " dst " + ::testing::PrintToString(dst_strides) + " src " +
                ::testing::PrintToString(src_strides) + " elem " + std::to_string(e));
   if (count_of(dims) == 0) {
@@ -87,12 +82,12 @@ TEST(Copy, Shapes) {
     for (const Dims& dims : {Dims{}, Dims{1}, Dims{7}, Dims{3, 5}, Dims{2, 3, 4}, Dims{17, 33}, Dims{64, 70},
                              Dims{0, 4}, Dims{2, 0, 3}, Dims{5, 1, 9, 2}, Dims{2, 2, 2, 2, 2, 3}}) {
       const Dims packed = row_major(dims);
-      check(dims, packed, packed, e);
+      check_copy(dims, packed, packed, e);
       Dims spaced = packed;
       for (auto& s : spaced) s *= 2;
-      check(dims, spaced, packed, e);
-      check(dims, packed, spaced, e);
-      check(dims, packed, Dims(dims.size(), 0), e);
+      check_copy(dims, spaced, packed, e);
+      check_copy(dims, packed, spaced, e);
+      check_copy(dims, packed, Dims(dims.size(), 0), e);
     }
   }
 }
@@ -109,8 +104,8 @@ TEST(Copy, EveryPermutation) {
           dims.push_back(base[static_cast<std::size_t>(d)]);
           src.push_back(strides[static_cast<std::size_t>(d)]);
         }
-        check(dims, row_major(dims), src, e);
-        check(dims, src, row_major(dims), e);
+        check_copy(dims, row_major(dims), src, e);
+        check_copy(dims, src, row_major(dims), e);
       } while (std::next_permutation(order.begin(), order.end()));
     }
   }
@@ -118,13 +113,13 @@ TEST(Copy, EveryPermutation) {
 
 TEST(Copy, NegativeAndBroadcastStrides) {
   for (std::int64_t e : {1, 4, 8}) {
-    check({5, 6}, {6, 1}, {6, -1}, e);
-    check({5, 6}, {6, 1}, {-6, -1}, e);
-    check({5, 6}, {-6, 1}, {6, 1}, e);
-    check({5, 20}, {20, 1}, {1, 0}, e);
-    check({5, 20}, {20, 1}, {0, 1}, e);
-    check({3, 5, 20}, {100, 20, 1}, {0, 1, 0}, e);
-    check({3, 8, 4}, {64, 8, 1}, {32, 4, 1}, e);
+    check_copy({5, 6}, {6, 1}, {6, -1}, e);
+    check_copy({5, 6}, {6, 1}, {-6, -1}, e);
+    check_copy({5, 6}, {-6, 1}, {6, 1}, e);
+    check_copy({5, 20}, {20, 1}, {1, 0}, e);
+    check_copy({5, 20}, {20, 1}, {0, 1}, e);
+    check_copy({3, 5, 20}, {100, 20, 1}, {0, 1, 0}, e);
+    check_copy({3, 8, 4}, {64, 8, 1}, {32, 4, 1}, e);
   }
 }
 
@@ -133,8 +128,8 @@ TEST(Copy, HighRank) {
   for (std::size_t d = 0; d < 20; ++d) src[d] = dst[19 - d];
   CopyPlan plan;
   EXPECT_FALSE(plan_copy(plan, dims, dst, src, 4));
-  check(dims, dst, src, 4);
-  check(dims, dst, dst, 4);
+  check_copy(dims, dst, src, 4);
+  check_copy(dims, dst, dst, 4);
 }
 
 TEST(Copy, PlanMerges) {

@@ -18,30 +18,19 @@ namespace frazil::kernel {
 namespace {
 
 using std::int64_t;
-using Halves = std::vector<std::uint16_t>;
 
-float widened(Elem elem, std::uint16_t bits) {
-  return elem == Elem::f16 ? half_to_float(bits) : bfloat16_to_float(bits);
-}
-std::uint16_t narrowed(Elem elem, float x) { return elem == Elem::f16 ? float_to_half(x) : float_to_bfloat16(x); }
 float rounded(Elem elem, double x) { return widened(elem, narrowed(elem, static_cast<float>(x))); }
 
-Halves halves(Elem elem, int64_t n, unsigned seed) {
-  Halves all;
-  for (const float x : values<float>(n, seed)) all.push_back(narrowed(elem, x));
-  return all;
-}
-
-struct Case {
+struct HalfGemmCase {
   int64_t m, n, k;
   bool a_columns = false, b_columns = false;  ///< what lies side by side
   bool bias = false, bias_in_sum = false, addend = false;
   float slope = 1;
 };
 
-class Product {
+class HalfProduct {
  public:
-  Product(Elem elem, const Case& c)
+  HalfProduct(Elem elem, const HalfGemmCase& c)
       : elem_(elem),
         c_(c),
         kernel_(*find_gemm(elem, elem, elem)),
@@ -103,15 +92,15 @@ class Product {
   }
 
   Elem elem_;
-  Case c_;
+  HalfGemmCase c_;
   const GemmKernel& kernel_;
   Halves a_, b_, bias_, addend_;
   GemmCall call_;
 };
 
-void expect_right(Elem elem, const Case& c) {
+void expect_right(Elem elem, const HalfGemmCase& c) {
   SCOPED_TRACE(std::to_string(c.m) + " x " + std::to_string(c.n) + " x " + std::to_string(c.k));
-  const Product product(elem, c);
+  const HalfProduct product(elem, c);
   const Halves packed = product.run(true, c.m);
   product.expect_right(packed);
   EXPECT_EQ(product.run(true, 5), packed) << "five rows at a time";
@@ -146,7 +135,7 @@ TEST_P(HalfProducts, TakeAnyStrides) {
 
 TEST_P(HalfProducts, DoWhatFollows) {
   for (int bits = 0; bits < 16; ++bits) {
-    Case c{.m = 14, .n = 45, .k = 50};
+    HalfGemmCase c{.m = 14, .n = 45, .k = 50};
     c.bias = (bits & 1) != 0, c.bias_in_sum = (bits & 2) != 0, c.addend = (bits & 4) != 0;
     c.slope = (bits & 8) == 0 ? 1 : c.addend ? 0.25F : 0;
     expect_right(elem(), c);
@@ -163,13 +152,13 @@ TEST_P(HalfProducts, HaveManyBlocks) {
 }
 
 TEST_P(HalfProducts, WithoutDepthAreWhatFollows) {
-  const Product product(elem(), {.m = 5, .n = 40, .k = 0, .bias = true});
+  const HalfProduct product(elem(), {.m = 5, .n = 40, .k = 0, .bias = true});
   product.expect_right(product.run(false, 5));
   EXPECT_EQ(product.run(false, 5, kRangeCols), product.run(false, 5));
 }
 
 TEST_P(HalfProducts, RoundAsFmaDoesWhereTheyAreStrict) {
-  Product product(elem(), {.m = 20, .n = 40, .k = 70});
+  HalfProduct product(elem(), {.m = 20, .n = 40, .k = 70});
   product.call().strict = true;
   const Halves strict = product.run(true, 20);
   allow_bf16_dot(false);
@@ -179,7 +168,7 @@ TEST_P(HalfProducts, RoundAsFmaDoesWhereTheyAreStrict) {
 
 TEST_P(HalfProducts, KeepNumbersThatAreNotFinite) {
   const float infinite = std::numeric_limits<float>::infinity();
-  Product product(elem(), {.m = 6, .n = 33, .k = 3});
+  HalfProduct product(elem(), {.m = 6, .n = 33, .k = 3});
   Halves a(18, narrowed(elem(), 1)), b(99, narrowed(elem(), 2));
   a[3] = narrowed(elem(), infinite), a[7] = narrowed(elem(), std::nanf("")), a[17] = narrowed(elem(), -infinite);
   product.call().a = a.data(), product.call().b = b.data();
@@ -191,9 +180,9 @@ TEST_P(HalfProducts, KeepNumbersThatAreNotFinite) {
 }
 
 TEST_P(HalfProducts, ReportEachTileOnce) {
-  for (const Case c : {Case{.m = 280, .n = 1300, .k = 21}, Case{.m = 130, .n = 60, .k = 210},
-                       Case{.m = 2, .n = 70, .k = 9}, Case{.m = 1, .n = 9, .k = 0}}) {
-    Product product(elem(), c);
+  for (const HalfGemmCase c : {HalfGemmCase{.m = 280, .n = 1300, .k = 21}, HalfGemmCase{.m = 130, .n = 60, .k = 210},
+                               HalfGemmCase{.m = 2, .n = 70, .k = 9}, HalfGemmCase{.m = 1, .n = 9, .k = 0}}) {
+    HalfProduct product(elem(), c);
     const Halves expected = product.run(c.k > 0, c.m);
     Reported<std::uint16_t> r{
         .expected = &expected, .c = Halves(expected.size()), .seen = std::vector<int>(expected.size()), .n = c.n};
@@ -210,8 +199,8 @@ TEST_P(HalfProducts, ReportEachTileOnce) {
 }
 
 TEST_P(HalfProducts, GiveTheirSumsInF32) {
-  const Case c{.m = 9, .n = 50, .k = 31};
-  Product product(elem(), c);
+  const HalfGemmCase c{.m = 9, .n = 50, .k = 31};
+  HalfProduct product(elem(), c);
   const GemmKernel& kernel = *find_gemm(elem(), elem(), Elem::f32);
   std::vector<std::byte> scratch(kernel.scratch_bytes(c.m, c.n, c.k));
   std::vector<float> sums(static_cast<std::size_t>(c.m * c.n), 77);

@@ -23,7 +23,7 @@ struct Extents {
 };
 
 /// A product as it is asked for, with bytes of either sign.
-struct Case {
+struct ByteGemmCase {
   Extents e;
   bool signed_a = false, signed_b = false;
   bool b_columns = false;          ///< columns of B lie side by side
@@ -31,7 +31,7 @@ struct Case {
   std::vector<std::uint8_t> only;  ///< all that A and B consist of, if any
 };
 
-int32_t number(std::uint8_t byte, bool is_signed) {
+int32_t number_of(std::uint8_t byte, bool is_signed) {
   return is_signed ? static_cast<std::int8_t>(byte) : static_cast<int32_t>(byte);
 }
 
@@ -41,9 +41,9 @@ Bytes bytes(int64_t n, unsigned seed, const Bytes& only) {
   return all;
 }
 
-class Product {
+class ByteProduct {
  public:
-  explicit Product(Case c)
+  explicit ByteProduct(ByteGemmCase c)
       : c_(std::move(c)),
         kernel_(find_gemm(c_.signed_a ? Elem::i8 : Elem::u8, c_.signed_b ? Elem::i8 : Elem::u8, Elem::i32)),
         a_(bytes(c_.e.m * c_.e.k, 1, c_.only)),
@@ -86,7 +86,7 @@ class Product {
  private:
   int32_t sum(int64_t i, int64_t j) const {
     const auto at = [](const Bytes& all, int64_t index, bool is_signed) {
-      return number(all[static_cast<std::size_t>(index)], is_signed);
+      return number_of(all[static_cast<std::size_t>(index)], is_signed);
     };
     const bool each = c_.zeros == 2, any = c_.zeros > 0;
     const int32_t x = any ? at(a_zero_, each ? i : 0, c_.signed_a) : 0,
@@ -99,14 +99,14 @@ class Product {
     return static_cast<int32_t>(total);
   }
 
-  Case c_;
+  ByteGemmCase c_;
   const GemmKernel* kernel_;
   Bytes a_, b_, a_zero_, b_zero_;
   GemmCall call_;
 };
 
-void expect_exact(const Case& c) {
-  Product product(c);
+void expect_exact_product(const ByteGemmCase& c) {
+  ByteProduct product(c);
   const auto expected = product.expected();
   EXPECT_EQ(product.run(true, c.e.m), expected) << "packed";
   EXPECT_EQ(product.run(false, c.e.m), expected) << "as it lies";
@@ -136,8 +136,9 @@ TEST_P(ByteProducts, AreExactForAllSigns) {
     for (int zeros = 0; zeros < 3; ++zeros) {
       SCOPED_TRACE(std::to_string(signs) + ", " + std::to_string(zeros));
       const bool a = (signs & 1) != 0, b = (signs & 2) != 0;
-      expect_exact({.e = {13, 45, 61}, .signed_a = a, .signed_b = b, .zeros = zeros, .only = {}});
-      expect_exact({.e = {9, 64, 32}, .signed_a = a, .signed_b = b, .b_columns = true, .zeros = zeros, .only = {}});
+      expect_exact_product({.e = {13, 45, 61}, .signed_a = a, .signed_b = b, .zeros = zeros, .only = {}});
+      expect_exact_product(
+          {.e = {9, 64, 32}, .signed_a = a, .signed_b = b, .b_columns = true, .zeros = zeros, .only = {}});
     }
   }
 }
@@ -147,27 +148,27 @@ TEST_P(ByteProducts, AreExactForExtremes) {
     SCOPED_TRACE(signs);
     const bool a = (signs & 1) != 0, b = (signs & 2) != 0;
     for (const Bytes& only : {Bytes{0x80}, Bytes{0xff}, Bytes{0x7f}, Bytes{0x80, 0xff}, Bytes{0x7f, 0x80, 0}}) {
-      expect_exact({.e = {6, 33, 70}, .signed_a = a, .signed_b = b, .zeros = 2, .only = only});
-      expect_exact({.e = {7, 16, 70}, .signed_a = a, .signed_b = b, .only = only});
+      expect_exact_product({.e = {6, 33, 70}, .signed_a = a, .signed_b = b, .zeros = 2, .only = only});
+      expect_exact_product({.e = {7, 16, 70}, .signed_a = a, .signed_b = b, .only = only});
     }
   }
 }
 
 TEST_P(ByteProducts, AreExactForAllTails) {
-  for (int64_t m = 1; m <= 14; ++m) expect_exact({.e = {m, 37, 18}, .signed_b = true, .zeros = 1, .only = {}});
-  for (int64_t n = 1; n <= 66; ++n) expect_exact({.e = {5, n, 7}, .signed_b = true, .zeros = 2, .only = {}});
-  for (int64_t k = 1; k <= 40; ++k) expect_exact({.e = {4, 19, k}, .signed_a = true, .zeros = 1, .only = {}});
+  for (int64_t m = 1; m <= 14; ++m) expect_exact_product({.e = {m, 37, 18}, .signed_b = true, .zeros = 1, .only = {}});
+  for (int64_t n = 1; n <= 66; ++n) expect_exact_product({.e = {5, n, 7}, .signed_b = true, .zeros = 2, .only = {}});
+  for (int64_t k = 1; k <= 40; ++k) expect_exact_product({.e = {4, 19, k}, .signed_a = true, .zeros = 1, .only = {}});
 }
 
 TEST_P(ByteProducts, AreExactOverManyBlocks) {
-  expect_exact({.e = {3, 40, 2500}, .signed_b = true, .zeros = 1, .only = {}});
-  expect_exact({.e = {203, 300, 33}, .signed_b = true, .zeros = 1, .only = {}});
-  expect_exact({.e = {26, 40, 9000}, .zeros = 2, .only = {}});
-  expect_exact({.e = {4, 700, 4000}, .signed_a = true, .signed_b = true, .only = {}});
+  expect_exact_product({.e = {3, 40, 2500}, .signed_b = true, .zeros = 1, .only = {}});
+  expect_exact_product({.e = {203, 300, 33}, .signed_b = true, .zeros = 1, .only = {}});
+  expect_exact_product({.e = {26, 40, 9000}, .zeros = 2, .only = {}});
+  expect_exact_product({.e = {4, 700, 4000}, .signed_a = true, .signed_b = true, .only = {}});
 }
 
 TEST_P(ByteProducts, WithoutDepthAreZero) {
-  Product product({.e = {5, 3, 0}, .zeros = 1, .only = {}});
+  ByteProduct product({.e = {5, 3, 0}, .zeros = 1, .only = {}});
   EXPECT_EQ(product.run(false, 5), std::vector<int32_t>(15));
 }
 

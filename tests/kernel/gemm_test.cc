@@ -16,7 +16,7 @@ namespace {
 
 using std::int64_t;
 
-struct Case {
+struct GemmCase {
   int64_t m, n, k;
   int a_layout = 0, b_layout = 0;  ///< 0: row-major, 1: transposed, 2: both strides odd, 3: row-major with padding
   bool accumulate = false, bias = false;
@@ -28,12 +28,12 @@ void strides(int layout, int64_t rows, int64_t cols, int64_t& row, int64_t& col)
   col = layout == 1 ? rows : layout == 2 ? 3 : 1;
 }
 
-constexpr float kGuard = 12345.f;
+constexpr float kUntouched = 12345.f;
 constexpr float kSlopes[] = {1, 0, 0.01f};
 
 /// Runs one case on every path: whole, by rows, packed, packed by rows. The paths must give equal bits, also after the
 /// operations on the finished product.
-void check(const Case& t) {
+void check_gemm(const GemmCase& t) {
   SCOPED_TRACE("m " + std::to_string(t.m) + " n " + std::to_string(t.n) + " k " + std::to_string(t.k) + " a" +
                std::to_string(t.a_layout) + " b" + std::to_string(t.b_layout) + (t.accumulate ? " +=" : "") +
                (t.bias ? " bias" : "") + " slope " + std::to_string(t.slope) + " " +
@@ -48,7 +48,7 @@ void check(const Case& t) {
   g.a = a.data(), g.b = b.data(), g.c_row = t.n + 3;
   auto start = values<float>(t.m * g.c_row + 8, 4);
   for (int64_t i = 0; i < t.m; ++i)
-    for (int64_t j = t.n; j < g.c_row; ++j) start[static_cast<std::size_t>(i * g.c_row + j)] = kGuard;
+    for (int64_t j = t.n; j < g.c_row; ++j) start[static_cast<std::size_t>(i * g.c_row + j)] = kUntouched;
   if (t.bias) g.bias = bias.data();
   g.accumulate = t.accumulate, g.slope = t.slope;
   std::vector<std::byte> scratch(static_cast<std::size_t>(gemm_scratch_bytes(t.m, t.n, t.k)) + 1);
@@ -69,7 +69,7 @@ void check(const Case& t) {
         const double want = std::max(sum + extra, t.slope * (sum + extra));
         ASSERT_NEAR(c[at], want, bound) << i << "," << j;
       }
-      for (int64_t j = t.n; j < g.c_row; ++j) ASSERT_EQ(c[static_cast<std::size_t>(i * g.c_row + j)], kGuard);
+      for (int64_t j = t.n; j < g.c_row; ++j) ASSERT_EQ(c[static_cast<std::size_t>(i * g.c_row + j)], kUntouched);
     }
   };
   auto whole = start, split = start, with_packed = start, split_packed = start;
@@ -128,7 +128,7 @@ using GemmTest = OnIsa;
 
 TEST_P(GemmTest, EveryRowAndColumnTail) {
   for (int64_t m = 0; m <= 30; ++m)
-    for (int64_t n : {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 65, 129}) check({m, n, 11});
+    for (int64_t n : {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 65, 129}) check_gemm({m, n, 11});
 }
 
 TEST_P(GemmTest, Layouts) {
@@ -136,26 +136,27 @@ TEST_P(GemmTest, Layouts) {
     for (int64_t n : {1, 5, 32, 47, 130})
       for (int64_t k : {0, 1, 3, 16, 37})
         for (int a = 0; a < 4; ++a)
-          for (int b = 0; b < 4; ++b) check({m, n, k, a, b, (m + n) % 2 == 0, (m + k) % 2 == 0, kSlopes[(n + k) % 3]});
+          for (int b = 0; b < 4; ++b)
+            check_gemm({m, n, k, a, b, (m + n) % 2 == 0, (m + k) % 2 == 0, kSlopes[(n + k) % 3]});
 }
 
 TEST_P(GemmTest, SeveralBlocks) {
-  check({1, 70, 1000, 0, 0, true, true});
-  check({1, 70, 1000, 0, 1, true, true});
-  check({1, 8, 5000, 0, 0, true, true});
-  check({1, 130, 300, 0, 0, true, true});
-  check({5, 1100, 600, 0, 0, false, true});
-  check({5, 70, 1000, 1, 1, true, true});
-  check({200, 70, 520, 0, 0, true, true});
-  check({150, 1100, 300, 1, 1, false, true});
-  check({301, 45, 257, 2, 2, true, false});
+  check_gemm({1, 70, 1000, 0, 0, true, true});
+  check_gemm({1, 70, 1000, 0, 1, true, true});
+  check_gemm({1, 8, 5000, 0, 0, true, true});
+  check_gemm({1, 130, 300, 0, 0, true, true});
+  check_gemm({5, 1100, 600, 0, 0, false, true});
+  check_gemm({5, 70, 1000, 1, 1, true, true});
+  check_gemm({200, 70, 520, 0, 0, true, true});
+  check_gemm({150, 1100, 300, 1, 1, false, true});
+  check_gemm({301, 45, 257, 2, 2, true, false});
   for (int64_t m : {1, 5, 40})
-    for (float slope : kSlopes) check({m, 130, 600, 0, 0, false, true, slope});
+    for (float slope : kSlopes) check_gemm({m, 130, 600, 0, 0, false, true, slope});
 }
 
 TEST_P(GemmTest, FewRowsOfManyColumns) {
   for (int64_t m : {1, 2, 5, 12, 16, 37, 48})
-    for (int b = 0; b < 2; ++b) check({m, 515, 530, 0, b, m % 2 == 0, true, kSlopes[m % 3]});
+    for (int b = 0; b < 2; ++b) check_gemm({m, 515, 530, 0, b, m % 2 == 0, true, kSlopes[m % 3]});
 }
 
 TEST_P(GemmTest, ReluKeepsNanAndHasNoNegativeZero) {

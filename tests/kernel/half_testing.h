@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -7,9 +8,28 @@
 #include <gtest/gtest.h>
 
 #include "base/elem.h"
+#include "base/float.h"
 #include "kernel/isa.h"
+#include "kernel/random_values.h"
 
 namespace frazil::kernel {
+
+/// The bits of f16 or bf16 numbers.
+using Halves = std::vector<std::uint16_t>;
+
+inline float widened(Elem elem, std::uint16_t bits) {
+  return elem == Elem::f16 ? half_to_float(bits) : bfloat16_to_float(bits);
+}
+inline std::uint16_t narrowed(Elem elem, float x) {
+  return elem == Elem::f16 ? float_to_half(x) : float_to_bfloat16(x);
+}
+
+/// n numbers in [-1, 1).
+inline Halves halves(Elem elem, std::int64_t n, unsigned seed) {
+  Halves all;
+  for (const float x : values<float>(n, seed)) all.push_back(narrowed(elem, x));
+  return all;
+}
 
 /// An instruction set, whether products of pairs may be used, and f16 or bf16.
 using HalfParam = std::tuple<Isa, bool, Elem>;

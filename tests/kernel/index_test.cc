@@ -10,15 +10,10 @@
 
 #include "base/execution_limits.h"
 #include "base/float.h"
+#include "kernel/dims.h"
 
 namespace frazil::kernel {
 namespace {
-
-using Dims = std::vector<std::int64_t>;
-
-std::int64_t count_of(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 std::vector<std::int32_t> iota(std::int64_t n) {
   std::vector<std::int32_t> v(static_cast<std::size_t>(n));

@@ -15,14 +15,14 @@ namespace {
 
 using std::int64_t;
 
-int number(const std::vector<std::uint8_t>& bytes, int bits, int64_t i) {
+int number_at(const std::vector<std::uint8_t>& bytes, int bits, int64_t i) {
   const int per_byte = 8 / bits;
   return bytes[static_cast<std::size_t>(i / per_byte)] / (1 << (i % per_byte * bits)) % (1 << bits);
 }
 
-enum class Zeros { middle, packed, real };
+enum class ZeroPoints { middle, packed, real };
 
-void expect_numbers(int bits, int64_t count, int64_t block, Zeros zeros) {
+void expect_numbers(int bits, int64_t count, int64_t block, ZeroPoints zeros) {
   std::mt19937 gen(3);
   const int64_t blocks = (count + block - 1) / block;
   std::vector<std::uint8_t> numbers(static_cast<std::size_t>(blocks * block * bits / 8)),
@@ -36,16 +36,17 @@ void expect_numbers(int bits, int64_t count, int64_t block, Zeros zeros) {
     real.push_back(static_cast<float>(b) / 4);
   }
   PackedRow row{bits, count, block, numbers.data(), scales.data()};
-  if (zeros == Zeros::real) row.zeros = real.data();
-  if (zeros == Zeros::packed) row.packed_zeros = packed.data();
+  if (zeros == ZeroPoints::real) row.zeros = real.data();
+  if (zeros == ZeroPoints::packed) row.packed_zeros = packed.data();
   std::vector<float> got(static_cast<std::size_t>(count) + 1, 7.0f);
   unpack_row(row, got.data());
   for (int64_t i = 0; i < count; ++i) {
     const auto b = static_cast<std::size_t>(i / block);
-    const float zero = zeros == Zeros::real     ? real[b]
-                       : zeros == Zeros::packed ? static_cast<float>(number(packed, bits, i / block))
-                                                : static_cast<float>(1 << (bits - 1));
-    ASSERT_EQ(got[static_cast<std::size_t>(i)], (static_cast<float>(number(numbers, bits, i)) - zero) * scales[b]) << i;
+    const float zero = zeros == ZeroPoints::real     ? real[b]
+                       : zeros == ZeroPoints::packed ? static_cast<float>(number_at(packed, bits, i / block))
+                                                     : static_cast<float>(1 << (bits - 1));
+    ASSERT_EQ(got[static_cast<std::size_t>(i)], (static_cast<float>(number_at(numbers, bits, i)) - zero) * scales[b])
+        << i;
   }
   EXPECT_EQ(got.back(), 7.0f);
 }
@@ -56,7 +57,7 @@ TEST(Nbits, UnpacksEachNumber) {
     if (current_isa() != isa) continue;
     for (const int bits : {2, 4, 8}) {
       for (const auto& [count, block] : {std::pair{16, 16}, {1, 16}, {31, 16}, {33, 32}, {300, 64}, {257, 128}}) {
-        for (const Zeros zeros : {Zeros::middle, Zeros::packed, Zeros::real}) {
+        for (const ZeroPoints zeros : {ZeroPoints::middle, ZeroPoints::packed, ZeroPoints::real}) {
           SCOPED_TRACE(::testing::Message() << name_of(isa) << ": " << count << " of " << bits << " bits by " << block);
           expect_numbers(bits, count, block, zeros);
         }
@@ -71,14 +72,14 @@ struct ProductCase {
 };
 
 /// A product of random numbers, column by column unpacked in the reference.
-void expect_product(const ProductCase& c, Zeros zeros, bool has_bias) {
+void expect_product(const ProductCase& c, ZeroPoints zeros, bool has_bias) {
   const int64_t blocks = c.k / c.block, zero_bytes = (blocks + 1) / 2;
   const auto numbers = values<std::uint8_t>(c.n * c.k / 2, 1), packed = values<std::uint8_t>(c.n * zero_bytes, 2);
   const auto a = values<float>(c.m * c.k, 3), scales = values<float>(c.n * blocks, 4),
              real = values<float>(c.n * blocks, 5, 15), bias = values<float>(c.n, 6);
   NBitsProduct p{.column = {4, c.k, c.block, numbers.data(), scales.data()}, .m = c.m, .n = c.n, .c_row = c.n};
-  if (zeros == Zeros::real) p.column.zeros = real.data();
-  if (zeros == Zeros::packed) p.column.packed_zeros = packed.data();
+  if (zeros == ZeroPoints::real) p.column.zeros = real.data();
+  if (zeros == ZeroPoints::packed) p.column.packed_zeros = packed.data();
   if (has_bias) p.bias = bias.data();
   ASSERT_TRUE(has_nbits_product(p.column));
   std::vector<float> arranged(static_cast<std::size_t>(nbits_arranged(c.m, c.k))),
@@ -128,9 +129,9 @@ TEST(Nbits, MultipliesAsTheyLie) {
                               {8, 35, 384, 128},
                               {9, 2, 1024, 256},
                               {17, 65, 96, 32}}) {
-    for (const Zeros zeros : {Zeros::middle, Zeros::packed, Zeros::real}) {
+    for (const ZeroPoints zeros : {ZeroPoints::middle, ZeroPoints::packed, ZeroPoints::real}) {
       SCOPED_TRACE(::testing::Message() << c.m << " x " << c.n << " x " << c.k << " by " << c.block);
-      expect_product(c, zeros, zeros == Zeros::real);
+      expect_product(c, zeros, zeros == ZeroPoints::real);
     }
   }
 }

@@ -34,7 +34,7 @@ struct Steps {
 
 /// Every element is the sum of its products in the order of k, bit for bit.
 template <class T>
-void expect_products(int64_t m, int64_t n, int64_t k, const Steps& s) {
+void expect_sums_in_order(int64_t m, int64_t n, int64_t k, const Steps& s) {
   const auto a = values<T>(m * k, 1), b = values<T>(k * n, 2);
   std::vector<T> c(static_cast<std::size_t>(m * n), T(77));
   alignas(64) static std::byte scratch[kPlainGemmScratch];
@@ -63,9 +63,9 @@ TEST(PlainGemm, SumsInTheOrderOfK) {
       for (const Steps& s : {Steps{k, 1, n, 1}, Steps{1, m, 1, k}}) {
         SCOPED_TRACE(::testing::Message()
                      << name_of(isa) << ": " << m << " x " << n << " x " << k << ", step " << s.b_col);
-        expect_products<double>(m, n, k, s);
-        expect_products<std::uint32_t>(m, n, k, s);
-        expect_products<std::uint64_t>(m, n, k, s);
+        expect_sums_in_order<double>(m, n, k, s);
+        expect_sums_in_order<std::uint32_t>(m, n, k, s);
+        expect_sums_in_order<std::uint64_t>(m, n, k, s);
       }
     }
   }

@@ -24,7 +24,7 @@ struct Out {
   std::vector<int64_t> where, where_columns;
 };
 
-Out naive(const PoolParams& p, const std::vector<float>& x) {
+Out naive_pool(const PoolParams& p, const std::vector<float>& x) {
   Out out;
   for (int64_t n = 0; n < p.planes; ++n)
     for (int64_t i = 0; i < p.out_h; ++i)
@@ -89,11 +89,11 @@ void check_channels_last(PoolParams p, const std::vector<float>& x, const Out& w
   }
 }
 
-void check(const PoolParams& p) {
+void check_pool(const PoolParams& p) {
   std::mt19937 gen(3);
   std::vector<float> x(static_cast<std::size_t>(p.planes * p.in_h * p.in_w));
   for (float& v : x) v = static_cast<float>(static_cast<int>(gen() % 41) - 20) / 8;
-  const Out want = naive(p, x);
+  const Out want = naive_pool(p, x);
   std::vector<float> y(want.max.size(), kUnwritten);
   std::vector<int64_t> where(y.size(), kNowhere);
   max_pool(p, x.data(), y.data(), nullptr, false);
@@ -126,7 +126,7 @@ TEST_P(Pool, Windows) {
               p.dilation_h = p.dilation_w = dilation, p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = pad;
               p.out_h = (h + 2 * pad) / stride + 1;  // rounded up, past the pad for some
               p.out_w = (w + 2 * pad) / stride;
-              check(p);
+              check_pool(p);
             }
 }
 
@@ -135,17 +135,17 @@ TEST_P(Pool, ManyChannels) {
     PoolParams p;
     p.planes = planes, p.in_h = p.in_w = 7, p.kernel_h = p.kernel_w = 3, p.stride_h = p.stride_w = 2;
     p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = 1, p.out_h = p.out_w = 4;
-    check(p);
+    check_pool(p);
   }
 }
 
 TEST_P(Pool, Empty) {
   PoolParams p;
-  check(p);
+  check_pool(p);
   p.planes = 2, p.out_h = 0;
-  check(p);
+  check_pool(p);
   p.out_h = 2, p.in_h = 0;
-  check(p);
+  check_pool(p);
 }
 
 TEST_P(Pool, NanWins) {

@@ -17,7 +17,7 @@ namespace {
 using std::int64_t;
 
 template <class T>
-T naive(Reduce op, const T* x, int64_t extent, int64_t step) {
+T naive_reduce(Reduce op, const T* x, int64_t extent, int64_t step) {
   if constexpr (std::is_floating_point_v<T>) {
     double sum = 0, prod = 1, square = 0, abs = 0;
     T high = -std::numeric_limits<T>::infinity(), low = std::numeric_limits<T>::infinity();
@@ -55,7 +55,7 @@ constexpr Shape kShapes[] = {{1, 1, 1},    {3, 5, 1},   {2, 16, 1},   {2, 17, 1}
                              {1, 300, 70}, {3, 2, 129}, {1, 1000, 3}};
 
 template <class T>
-void check(Elem elem) {
+void check_reduce(Elem elem) {
   for (const Shape& s : kShapes) {
     const auto x = values<T>(s.outer * s.extent * s.inner);
     for (int o = 0; o < 7; ++o) {
@@ -77,13 +77,13 @@ void check(Elem elem) {
       force_isa(best_isa());
       for (int64_t i = 0; i < s.outer * s.inner; ++i) {
         const T* at = x.empty() ? nullptr : x.data() + i / s.inner * s.extent * s.inner + i % s.inner;
-        const T want = naive(op, at, s.extent, s.inner), got = y[static_cast<std::size_t>(i)];
+        const T want = naive_reduce(op, at, s.extent, s.inner), got = y[static_cast<std::size_t>(i)];
         if constexpr (std::is_floating_point_v<T>) {
           if (std::isnan(want) || std::isinf(want)) {
             EXPECT_TRUE(want == got || (std::isnan(want) && std::isnan(got)));
             continue;
           }
-          const double size = 1 + naive(Reduce::sum_abs, at, s.extent, s.inner);
+          const double size = 1 + naive_reduce(Reduce::sum_abs, at, s.extent, s.inner);
           const double bound = 2 * std::numeric_limits<T>::epsilon() * std::sqrt(double(s.extent)) * size;
           EXPECT_NEAR(got, want, bound) << s.outer << " " << s.extent << " " << s.inner << " op " << o;
         } else {
@@ -95,12 +95,12 @@ void check(Elem elem) {
 }
 
 TEST(Reduce, Types) {
-  check<float>(Elem::f32);
-  check<double>(Elem::f64);
-  check<std::int32_t>(Elem::i32);
-  check<std::int64_t>(Elem::i64);
-  check<std::int8_t>(Elem::i8);
-  check<std::uint8_t>(Elem::u8);
+  check_reduce<float>(Elem::f32);
+  check_reduce<double>(Elem::f64);
+  check_reduce<std::int32_t>(Elem::i32);
+  check_reduce<std::int64_t>(Elem::i64);
+  check_reduce<std::int8_t>(Elem::i8);
+  check_reduce<std::uint8_t>(Elem::u8);
   float y;
   EXPECT_FALSE(reduce(Reduce::sum, Elem::f16, nullptr, &y, 0, 0, 0));
 }

@@ -26,7 +26,7 @@ std::vector<std::byte> packed_rows(const float* w, int64_t rows, int64_t cols) {
 double clipped(double x, float clip) { return clip > 0 ? std::clamp(x, -double(clip), double(clip)) : x; }
 double sigmoid(double x, float clip) { return 1 / (1 + std::exp(-clipped(x, clip))); }
 
-struct Want {
+struct RnnWant {
   std::vector<double> y, h, c;
 };
 
@@ -71,9 +71,9 @@ void gru_cell(const Rnn& p, const double* x, double* h) {
   for (std::size_t j = 0; j < size; ++j) h[j] = (1 - z[j]) * fresh[j] + z[j] * h[j];
 }
 
-Want naive(const Rnn& p, bool is_lstm) {
+RnnWant naive_rnn(const Rnn& p, bool is_lstm) {
   const auto n = static_cast<std::size_t>(p.hidden), batch = static_cast<std::size_t>(p.batch);
-  Want w;
+  RnnWant w;
   w.y.assign(static_cast<std::size_t>(p.steps) * batch * n, 0.0);
   w.h.assign(batch * n, 0.0);
   w.c.assign(batch * n, 0.0);
@@ -98,11 +98,11 @@ Want naive(const Rnn& p, bool is_lstm) {
   return w;
 }
 
-struct Case {
+struct RnnCase {
   int64_t steps, batch, inputs, hidden;
 };
 
-void check(const Case& t, bool is_lstm, int variant) {
+void check_rnn(const RnnCase& t, bool is_lstm, int variant) {
   SCOPED_TRACE((is_lstm ? "lstm " : "gru ") + std::to_string(t.steps) + " " + std::to_string(t.batch) + " " +
                std::to_string(t.inputs) + " " + std::to_string(t.hidden) + " variant " + std::to_string(variant));
   const int64_t gates = is_lstm ? 4 : 3;
@@ -156,7 +156,7 @@ void check(const Case& t, bool is_lstm, int variant) {
     is_lstm ? lstm(run, scratch.data()) : gru(run, scratch.data());
   }
   EXPECT_TRUE(t.batch == 0 || std::tuple(y, y_h, y_c) == whole) << "sequences have other bits on their own";
-  const Want want = naive(p, is_lstm);
+  const RnnWant want = naive_rnn(p, is_lstm);
   for (int64_t s = 0; s < t.steps; ++s)
     for (int64_t b = 0; b < t.batch; ++b)
       for (int64_t j = 0; j < t.hidden; ++j)
@@ -169,18 +169,18 @@ void check(const Case& t, bool is_lstm, int variant) {
 using RnnTest = OnIsa;
 
 TEST_P(RnnTest, Variants) {
-  for (const Case& t : {Case{1, 1, 3, 5}, Case{4, 2, 7, 9}, Case{6, 7, 5, 17}, Case{5, 3, 1, 1}, Case{0, 2, 3, 4},
-                        Case{3, 0, 3, 4}, Case{3, 2, 0, 4}, Case{2, 20, 33, 40}})
+  for (const RnnCase& t : {RnnCase{1, 1, 3, 5}, RnnCase{4, 2, 7, 9}, RnnCase{6, 7, 5, 17}, RnnCase{5, 3, 1, 1},
+                           RnnCase{0, 2, 3, 4}, RnnCase{3, 0, 3, 4}, RnnCase{3, 2, 0, 4}, RnnCase{2, 20, 33, 40}})
     for (int variant = 0; variant < 64; ++variant)
-      for (bool is_lstm : {true, false}) check(t, is_lstm, variant);
+      for (bool is_lstm : {true, false}) check_rnn(t, is_lstm, variant);
 }
 
 TEST_P(RnnTest, SeveralChunks) {
   for (int variant : {0, 2, 6, 7, 8, 32, 40}) {
-    check({12, 90, 6, 10}, true, variant);
-    check({12, 90, 6, 10}, false, variant);
-    check({1100, 1, 4, 6}, true, variant);
-    check({40, 1, 4, 33}, false, variant);
+    check_rnn({12, 90, 6, 10}, true, variant);
+    check_rnn({12, 90, 6, 10}, false, variant);
+    check_rnn({1100, 1, 4, 6}, true, variant);
+    check_rnn({40, 1, 4, 33}, false, variant);
   }
 }
 

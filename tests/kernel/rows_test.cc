@@ -80,8 +80,7 @@ TEST_P(RowsTest, Softmax) {
 }
 
 TEST_P(RowsTest, SoftmaxSpecialValues) {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  std::vector<float> x(20, -kInf), y(20);
+  std::vector<float> x(20, -std::numeric_limits<float>::infinity()), y(20);
   x[3] = 2, x[17] = 2;
   softmax({.rows = 1, .cols = 20, .x = x.data(), .x_row = 20, .y = y.data(), .y_row = 20});
   for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(y[i], i == 3 || i == 17 ? 0.5f : 0.f);
