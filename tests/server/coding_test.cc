@@ -23,7 +23,7 @@ using testing::HasSubstr;
 constexpr std::size_t kMiB = 1 << 20;
 
 /// A text of so many bytes that gets shorter.
-std::string text_of(std::size_t size) {
+std::string shrinking_text(std::size_t size) {
   std::string text;
   for (std::uint64_t i = 0; text.size() < size; ++i) text += std::to_string(i * i) + ' ';
   return text.substr(0, size);
@@ -59,7 +59,7 @@ Taken take(std::string_view bytes, Coding coding, std::size_t most, std::size_t 
 
 TEST(Coding, BytesAreTakenAsTheyCome) {
   for (const std::string& text :
-       {std::string(), text_of(10), text_of(kMiB), noise_of(200'000), std::string(kMiB, 'x')}) {
+       {std::string(), shrinking_text(10), shrinking_text(kMiB), noise_of(200'000), std::string(kMiB, 'x')}) {
     for (const std::size_t piece : {std::size_t{1}, std::size_t{1000}, 10 * kMiB}) {
       if (piece == 1 && text.size() > 300'000) continue;
       EXPECT_EQ(take(zipped(text, kGzip), Coding::gzip, text.size(), piece).bytes, text);
@@ -70,7 +70,7 @@ TEST(Coding, BytesAreTakenAsTheyCome) {
 }
 
 TEST(Coding, WhatIsWrongIsTold) {
-  const std::string good = zipped(text_of(1000));
+  const std::string good = zipped(shrinking_text(1000));
   std::string damaged = good;
   damaged[good.size() - 6] ^= 1;  // of the checksum
   const struct {
@@ -85,7 +85,7 @@ TEST(Coding, WhatIsWrongIsTold) {
                {good, Coding::deflate, Http::bad_request, "the bytes are no deflate"},
                {good + "more", Coding::gzip, Http::bad_request, "the bytes are no gzip"},
                {zipped("a", kZlib) + "more", Coding::deflate, Http::bad_request, "the bytes are no deflate"},
-               {zipped(text_of(1001)), Coding::gzip, Http::too_large, "has more than 1000 bytes"}};
+               {zipped(shrinking_text(1001)), Coding::gzip, Http::too_large, "has more than 1000 bytes"}};
   for (const auto& c : cases) {
     for (const std::size_t piece : {1, 5000}) {
       const Taken taken = take(c.bytes, c.coding, 1000, piece);
@@ -97,7 +97,7 @@ TEST(Coding, WhatIsWrongIsTold) {
 
 TEST(Coding, AnEndThatFillsTheLastStepIsAnEnd) {
   for (std::size_t size = 64 * 1024 - 2; size < 64 * 1024 + 3; ++size) {
-    const Taken taken = take(zipped(text_of(size)), Coding::gzip, 10 * kMiB, 10 * kMiB);
+    const Taken taken = take(zipped(shrinking_text(size)), Coding::gzip, 10 * kMiB, 10 * kMiB);
     EXPECT_EQ(taken.bytes.size(), size) << taken.why;
     EXPECT_FALSE(taken.refused) << taken.why;
   }
@@ -111,10 +111,10 @@ TEST(Coding, ABombGoesOffAsSoonAsItIsTooLarge) {
 
 TEST(Coding, IsDoneWhereItHelps) {
   for (const Coding coding : {Coding::gzip, Coding::deflate}) {
-    const auto shorter = server::deflated(text_of(3 * kMiB), coding);
+    const auto shorter = server::deflated(shrinking_text(3 * kMiB), coding);
     ASSERT_TRUE(shorter);
     EXPECT_LT(shorter->size(), kMiB * 2);
-    EXPECT_EQ(unzipped(*shorter, 3 * kMiB, coding == Coding::gzip ? kGzip : kZlib), text_of(3 * kMiB));
+    EXPECT_EQ(unzipped(*shorter, 3 * kMiB, coding == Coding::gzip ? kGzip : kZlib), shrinking_text(3 * kMiB));
     EXPECT_FALSE(server::deflated(noise_of(kMiB), coding));
     EXPECT_FALSE(server::deflated(noise_of(10), coding));
     EXPECT_FALSE(server::deflated("", coding));
@@ -218,10 +218,7 @@ TEST_F(Compressed, AnswersOfClientsThatTakeThatAre) {
 
 // ---- gRPC ----
 
-constexpr const char *kInfer = "/inference.GRPCInferenceService/ModelInfer",
-                     *kStream = "/inference.GRPCInferenceService/ModelStreamInfer";
-
-std::string doubled(std::size_t count) {
+std::string doubled_zeros(std::size_t count) {
   const std::string bytes(count * 8, '\0');
   return field(1, "double") + input("x", "FP32", {static_cast<std::int64_t>(count), 2}) + field(7, bytes);
 }
@@ -229,12 +226,12 @@ std::string doubled(std::size_t count) {
 TEST_F(Compressed, CallsAreAnswered) {
   const RunningServer server(folder_, {.compress_from = 1000});
   GrpcClient client(server.ports.grpc);
-  const auto plain = client.open(kInfer);
-  client.send(plain, framed(doubled(1000)), true);
+  const auto plain = client.open(kModelInfer);
+  client.send(plain, framed(doubled_zeros(1000)), true);
   const std::string wanted = client.wait(plain).data;
   for (const auto& [name, window] : {std::pair{"gzip", kGzip}, {"deflate", kZlib}}) {
-    const auto id = client.open(kInfer, {{"grpc-encoding", name}});
-    client.send(id, framed(zipped(doubled(1000), window), 1), true);
+    const auto id = client.open(kModelInfer, {{"grpc-encoding", name}});
+    client.send(id, framed(zipped(doubled_zeros(1000), window), 1), true);
     const auto& answer = client.wait(id);
     EXPECT_EQ(answer.code(), "0") << answer.text();
     EXPECT_EQ(answer.headers.at("grpc-encoding"), name);
@@ -243,8 +240,8 @@ TEST_F(Compressed, CallsAreAnswered) {
     EXPECT_EQ(answer.data[0], 1);
     EXPECT_EQ(framed(unzipped(answer.data.substr(5), wanted.size(), window)), wanted);
   }
-  const auto mixed = client.open(kInfer, {{"grpc-encoding", "gzip"}});
-  client.send(mixed, framed(doubled(1)), true);
+  const auto mixed = client.open(kModelInfer, {{"grpc-encoding", "gzip"}});
+  client.send(mixed, framed(doubled_zeros(1)), true);
   EXPECT_EQ(client.wait(mixed).code(), "0") << "a message need not be compressed";
   EXPECT_EQ(client.wait(mixed).data[0], 0) << "neither is a short answer";
 }
@@ -252,8 +249,9 @@ TEST_F(Compressed, CallsAreAnswered) {
 TEST_F(Compressed, MessagesOfAStreamAreAnswered) {
   const RunningServer server(folder_, {.compress_from = 1000});
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream, {{"grpc-encoding", "gzip"}});
-  const std::string bytes = framed(zipped(doubled(1000)), 1) + framed(doubled(1)) + framed(zipped(doubled(2000)), 1);
+  const auto id = client.open(kModelStreamInfer, {{"grpc-encoding", "gzip"}});
+  const std::string bytes =
+      framed(zipped(doubled_zeros(1000)), 1) + framed(doubled_zeros(1)) + framed(zipped(doubled_zeros(2000)), 1);
   for (std::size_t i = 0; i < bytes.size(); i += 10) client.send(id, bytes.substr(i, 10));
   client.send(id, "", true);
   const auto& answer = client.wait(id);
@@ -274,14 +272,14 @@ TEST_F(Compressed, CallsThatAreWrongAreRefused) {
   const struct {
     std::string coding, message, code, why;
   } cases[] = {{"br", framed("x", 1), "12", "header grpc-encoding: expected one of gzip, deflate, identity"},
-               {"identity", framed(zipped(doubled(1)), 1), "13", "header grpc-encoding names no way"},
-               {"gzip", framed(doubled(1), 1), "3", "the bytes are no gzip"},
-               {"gzip", framed(zipped(doubled(1000)).substr(0, 20), 1), "3", "the compressed bytes are cut off"},
+               {"identity", framed(zipped(doubled_zeros(1)), 1), "13", "header grpc-encoding names no way"},
+               {"gzip", framed(doubled_zeros(1), 1), "3", "the bytes are no gzip"},
+               {"gzip", framed(zipped(doubled_zeros(1000)).substr(0, 20), 1), "3", "the compressed bytes are cut off"},
                {"gzip", framed("", 1), "3", "the compressed bytes are cut off"},
                {"gzip", framed(bomb, 1), "8", "has more than 1048576 bytes"}};
   GrpcClient client(server.ports.grpc);
   for (const auto& c : cases) {
-    const auto id = client.open(kInfer, {{"grpc-encoding", c.coding}});
+    const auto id = client.open(kModelInfer, {{"grpc-encoding", c.coding}});
     client.send(id, c.message, true);
     const auto& answer = client.wait(id);
     EXPECT_EQ(answer.code(), c.code) << c.why;
@@ -296,7 +294,7 @@ TEST_F(Compressed, WhatMessagesBecomeCountsForTheConnection) {
   GrpcClient client(server.ports.grpc);
   std::vector<std::int32_t> ids;
   for (int i = 0; i < 6; ++i) {  // each nearly a MiB once it is not compressed any more, and then a byte is missing
-    ids.push_back(client.open(kInfer, {{"grpc-encoding", "gzip"}}));
+    ids.push_back(client.open(kModelInfer, {{"grpc-encoding", "gzip"}}));
     const std::string message = framed(zipped(std::string(1'000'000, '\0')), 1);
     client.send(ids.back(), message.substr(0, message.size() - 1));
   }

@@ -39,10 +39,10 @@ std::string error_of(F f) {
 }
 
 /// A text and a part of its error.
-using Bad = std::pair<std::string, const char*>;
+using BadText = std::pair<std::string, const char*>;
 
 template <class Read>
-void expect_bad(const std::vector<Bad>& cases, Read read) {
+void expect_bad(const std::vector<BadText>& cases, Read read) {
   for (const auto& [text, part] : cases) {
     const std::string error = error_of([&] { read(text); });
     EXPECT_THAT(error, HasSubstr(part)) << text.substr(0, 300);
@@ -111,7 +111,7 @@ TEST(TextProtoTest, TellsWhereAFieldIs) {
 }
 
 TEST(TextProtoTest, NamesTheLineAndColumnOfAnError) {
-  const std::vector<Bad> cases = {
+  const std::vector<BadText> cases = {
       {"a", "f:1:2: expected ':' or a message, got the end"},
       {"a 1", "f:1:3: expected ':' or a message, got '1'"},
       {"a:", "f:1:3: expected a value, got the end"},
@@ -313,12 +313,12 @@ TEST(ConfigPbtxtTest, ServesTheVersionsThatTritonServes) {
   }
 }
 
-std::string parameter(const std::string& key, const std::string& value) {
+std::string pbtxt_parameter(const std::string& key, const std::string& value) {
   return "parameters { key: '" + key + "' value { string_value: '" + value + "' } }";
 }
 
 TEST(ConfigPbtxtTest, NamesTheFieldOfAnError) {
-  const std::vector<Bad> cases = {
+  const std::vector<BadText> cases = {
       {"name: bert", "f:1: field 'name': expected a text in quotes, got 'bert'"},
       {"name: 'a'\nname: 'b'", "f:2: field 'name': expected it once, got it again"},
       {"name: []", "field 'name': expected a value, got an empty list"},
@@ -353,21 +353,21 @@ TEST(ConfigPbtxtTest, NamesTheFieldOfAnError) {
       {"version_policy { specific { } }", "expected a field 'versions', which is missing"},
       {"sequence_batching { state { input_name: 'x' } }", "expected the fields 'input_name' and 'output_name'"},
       {"sequence_batching { direct: 1 }", "expected a message, got '1'"},
-      {parameter("frazil.deadline_ms", "soon"), "field 'parameters.frazil.deadline_ms': expected milliseconds"},
-      {parameter("frazil.deadline_ms", "nan"), "expected milliseconds"},
-      {parameter("frazil.memory_limit", "1GB"),
+      {pbtxt_parameter("frazil.deadline_ms", "soon"), "field 'parameters.frazil.deadline_ms': expected milliseconds"},
+      {pbtxt_parameter("frazil.deadline_ms", "nan"), "expected milliseconds"},
+      {pbtxt_parameter("frazil.memory_limit", "1GB"),
        "expected a number of bytes such as 1048576 or 512MiB, got the text '1GB'"},
-      {parameter("frazil.memory_limit", "99999999TiB"), "expected a number of bytes"},
-      {parameter("frazil.max_waste", "1.5"), "expected a share from 0 to 1"},
-      {parameter("frazil.pad", "x"), "expected INPUT:AXIS:VALUE"},
-      {parameter("frazil.pad", ""), "expected INPUT:AXIS:VALUE"},
-      {parameter("frazil.pad", ":1:0"), "expected INPUT:AXIS:VALUE"},
-      {parameter("frazil.pad", "x:64:0"), "expected INPUT:AXIS:VALUE with an axis from 0 to 63"},
-      {parameter("frazil.pad", "x:1:nan"), "expected INPUT:AXIS:VALUE"},
-      {parameter("frazil.pad", "x:1:0;x:1:2"), "expected distinct axes"},
-      {parameter("frazil.lengths", "n"), "expected the parameter frazil.pad beside it"},
-      {parameter("frazil.wings", "2"), "field 'parameters.frazil.wings': this parameter is unknown"},
-      {parameter("a", "1") + parameter("a", "2"), "expected distinct keys, got 'a' twice"},
+      {pbtxt_parameter("frazil.memory_limit", "99999999TiB"), "expected a number of bytes"},
+      {pbtxt_parameter("frazil.max_waste", "1.5"), "expected a share from 0 to 1"},
+      {pbtxt_parameter("frazil.pad", "x"), "expected INPUT:AXIS:VALUE"},
+      {pbtxt_parameter("frazil.pad", ""), "expected INPUT:AXIS:VALUE"},
+      {pbtxt_parameter("frazil.pad", ":1:0"), "expected INPUT:AXIS:VALUE"},
+      {pbtxt_parameter("frazil.pad", "x:64:0"), "expected INPUT:AXIS:VALUE with an axis from 0 to 63"},
+      {pbtxt_parameter("frazil.pad", "x:1:nan"), "expected INPUT:AXIS:VALUE"},
+      {pbtxt_parameter("frazil.pad", "x:1:0;x:1:2"), "expected distinct axes"},
+      {pbtxt_parameter("frazil.lengths", "n"), "expected the parameter frazil.pad beside it"},
+      {pbtxt_parameter("frazil.wings", "2"), "field 'parameters.frazil.wings': this parameter is unknown"},
+      {pbtxt_parameter("a", "1") + pbtxt_parameter("a", "2"), "expected distinct keys, got 'a' twice"},
       {"parameters { key: 'frazil.pad' }", "expected the fields 'key' and 'value'"},
       {"parameters { key: 'frazil.pad' value { } }", "expected a text in quotes, got a message"},
   };
@@ -478,7 +478,7 @@ TEST(ConfigYamlTest, LeavesTheRestAsItIs) {
 }
 
 TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
-  const std::vector<Bad> cases = {
+  const std::vector<BadText> cases = {
       {"modles: {}", "f:1: field 'modles': this key is unknown; expected models, tenants, network, state, paths"},
       {"[]", "f:1: expected a map, got a list"},
       {"models:\n  bert:\n    batching:\n      max_batch_size: 4\n      delay_us: soon",
@@ -563,7 +563,7 @@ std::string laughs(std::size_t levels) {
 }
 
 TEST(YamlTest, RefusesWhatItDoesNotTake) {
-  const std::vector<Bad> cases = {
+  const std::vector<BadText> cases = {
       {"a: [1", "expected YAML, got a syntax error"},
       {"a: b: c", "f:1: expected YAML, got a syntax error"},
       {"a: 1\n b: 2", "f:2: expected YAML, got a syntax error"},

@@ -14,7 +14,9 @@
 namespace frazil::test {
 namespace {
 
-using namespace std::literals;
+using std::literals::operator""h;
+using std::literals::operator""ms;
+using std::literals::operator""s;
 using api::Array;
 using server::Clock;
 using server::FeastValue;

@@ -41,6 +41,14 @@ constexpr const char *kDouble = "graph g(%x: f32[N,2]) { %y = Add(%x, %x) return
                          "graph g(%n: i64[]) { %y = Loop(%n, _, f32[] 0) body(%i, %on, %v) {"
                          "%b = Add(%v, f32[] 1) %c = Cos(%b) yield %on, %c } return y = %y }";
 
+/// Returns the sum of all values so far, and keeps them as a state that grows.
+constexpr const char* kTalk = R"(
+graph talk(%x: f32[S], %said: f32[P]) {
+  %all = Concat(%said, %x) {axis = 0}
+  %sum = ReduceSum(%all) {keepdims = 0}
+  return sum = %sum, all = %all
+})";
+
 /// How tests serve a folder: one worker, nothing compiled, and all that the network may do turned on.
 inline server::ServiceOptions options_of(const Folder& folder) {
   return {.folder = folder.path(),

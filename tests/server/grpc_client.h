@@ -17,6 +17,9 @@
 // A client of gRPC that does what it is told, also what a proper one would not.
 namespace frazil::test {
 
+constexpr std::string_view kModelInfer = "/inference.GRPCInferenceService/ModelInfer",
+                           kModelStreamInfer = "/inference.GRPCInferenceService/ModelStreamInfer";
+
 using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
 /// A message as gRPC frames it; `flag` 1 calls it compressed.

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 InferMessage read(const std::string& bytes) { return server::proto::read_infer(bytes, nullptr); }
 
 /// Why a request is refused; empty: it is not.
-std::string refusal_of(const std::string& bytes) {
+std::string reason_of_refusal(const std::string& bytes) {
   try {
     read(bytes);
   } catch (const Refusal& refusal) {
@@ -148,7 +148,7 @@ TEST(GrpcMessage, RefusalsNameWhatIsWrong) {
       {parameter(4, "mine", ""), "parameter mine: expected a value"},
       {input("x", "FP32", {1}, parameter(4, "shared_memory_region", field(3, "r"))), "shared memory is not supported"},
   };
-  for (const auto& c : cases) EXPECT_THAT(refusal_of(c.bytes), HasSubstr(c.why));
+  for (const auto& c : cases) EXPECT_THAT(reason_of_refusal(c.bytes), HasSubstr(c.why));
 }
 
 TEST(GrpcMessage, WritesResponses) {

@@ -18,21 +18,17 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using Answer = GrpcClient::Answer;
 
-using Running = RunningServer;
-
 std::string doubled(const char* id, std::initializer_list<float> values = {1, 2}) {
   return field(1, "double") + field(3, id) + input("x", "FP32", {1, 2}) + field(7, raw<float>(values));
 }
-std::string counted(std::int64_t rounds) {
+std::string counted_rounds(std::int64_t rounds) {
   return field(1, "count") + input("n", "INT64", {}) + field(7, raw<std::int64_t>({rounds}));
 }
 const std::string kHead = field(1, "double") + field(2, "1") + field(3, "a"),
                   kOutput =
                       field(5, field(1, "y") + field(2, "FP32") + integers(3, {1, 2})) + field(6, raw<float>({2, 4})),
                   kAnswer = kHead + kOutput;
-constexpr std::int64_t kLong = 2'000'000'000;
-constexpr std::string_view kInfer = "/inference.GRPCInferenceService/ModelInfer",
-                           kStream = "/inference.GRPCInferenceService/ModelStreamInfer";
+constexpr std::int64_t kLongCount = 2'000'000'000;
 
 class GrpcServer : public testing::Test {
  protected:
@@ -44,7 +40,7 @@ class GrpcServer : public testing::Test {
 };
 
 TEST_F(GrpcServer, AnswersCallsOnAConnection) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient client(server.ports.grpc);
   const auto first = client.call("ModelInfer", doubled("a")), second = client.call("ServerReady", "");
   EXPECT_EQ(client.wait(first).code(), "0") << client.wait(first).text();
@@ -54,16 +50,16 @@ TEST_F(GrpcServer, AnswersCallsOnAConnection) {
 }
 
 TEST_F(GrpcServer, TakesBytesAsTheyCome) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kInfer);
+  const auto id = client.open(kModelInfer);
   for (const char byte : framed(doubled("a"))) client.send(id, {&byte, 1});
   client.send(id, "", true);
   EXPECT_EQ(client.wait(id).data, framed(kAnswer));
 }
 
 TEST_F(GrpcServer, RefusesWhatIsNoCall) {
-  const Running server(folder_, {.most_bytes = 1000});
+  const RunningServer server(folder_, {.most_bytes = 1000});
   const std::string good = framed(doubled("a"));
   const struct {
     HeaderList headers;
@@ -87,7 +83,7 @@ TEST_F(GrpcServer, RefusesWhatIsNoCall) {
   };
   GrpcClient client(server.ports.grpc);
   for (const auto& c : cases) {
-    const auto id = client.open(kInfer, c.headers);
+    const auto id = client.open(kModelInfer, c.headers);
     client.send(id, c.body, true);
     const Answer& answer = client.wait(id);
     EXPECT_EQ(answer.headers.at(":status"), "200");
@@ -99,10 +95,10 @@ TEST_F(GrpcServer, RefusesWhatIsNoCall) {
 }
 
 TEST_F(GrpcServer, TellsOtherProtocolsByHttpStatus) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient client(server.ports.grpc);
-  const auto page = client.open(kInfer, {{"content-type", "application/json"}}),
-             get = client.open(kInfer, {{":method", "GET"}});
+  const auto page = client.open(kModelInfer, {{"content-type", "application/json"}}),
+             get = client.open(kModelInfer, {{":method", "GET"}});
   EXPECT_EQ(client.wait(page).headers.at(":status"), "415");
   EXPECT_EQ(client.wait(get).headers.at(":status"), "405");
   GrpcClient plain(server.ports.grpc);
@@ -111,7 +107,7 @@ TEST_F(GrpcServer, TellsOtherProtocolsByHttpStatus) {
 }
 
 TEST_F(GrpcServer, TellsWhoStillSendsThatNobodyListens) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient client(server.ports.grpc);
   const auto id = client.open("/none/None");
   const Answer& answer = client.wait(id);
@@ -129,10 +125,10 @@ std::string stream_response(const std::string& head, const std::string& outputs,
 const std::string kStreamAnswer = stream_response(kHead, kOutput, true);
 
 TEST_F(GrpcServer, AnswersMessagesOfAStreamInOrder) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream);
-  client.send(id, framed(counted(100'000)) + framed(doubled("a")) + framed(field(1, "none") + field(3, "b")));
+  const auto id = client.open(kModelStreamInfer);
+  client.send(id, framed(counted_rounds(100'000)) + framed(doubled("a")) + framed(field(1, "none") + field(3, "b")));
   const std::string error = framed(field(1, "there is no model 'none'") + field(2, field(3, "b")));
   client.send(id, framed(doubled("a")), true);
   const Answer& answer = client.wait(id);
@@ -142,9 +138,9 @@ TEST_F(GrpcServer, AnswersMessagesOfAStreamInOrder) {
 }
 
 TEST_F(GrpcServer, AnswersAMessageBeforeTheNextOneComes) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream);
+  const auto id = client.open(kModelStreamInfer);
   const std::string one = kStreamAnswer;
   for (std::size_t i = 1; i <= 3; ++i) {
     client.send(id, framed(doubled("a")));
@@ -155,16 +151,16 @@ TEST_F(GrpcServer, AnswersAMessageBeforeTheNextOneComes) {
 }
 
 TEST_F(GrpcServer, HoldsStreamsBackThatSendTooFast) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient client(server.ports.grpc);
   const std::string large = framed(doubled("a") + field(99, std::string(100'000, 'x')));
   std::string all;
   for (int i = 0; i < 50; ++i) all += large;
-  const auto held = client.open(kStream);
-  client.send(held, framed(counted(kLong)) + all);
+  const auto held = client.open(kModelStreamInfer);
+  client.send(held, framed(counted_rounds(kLongCount)) + all);
   client.settle();
   EXPECT_GT(client.unsent(held), all.size() / 2) << "what runs is not finished";
-  const auto quick = client.open(kStream);
+  const auto quick = client.open(kModelStreamInfer);
   client.send(quick, all, true);
   EXPECT_EQ(client.wait(client.call("ServerLive", "")).code(), "0") << "others are not held back";
   client.reset(held);
@@ -175,13 +171,13 @@ TEST_F(GrpcServer, HoldsStreamsBackThatSendTooFast) {
 // ---- callers that go, deadlines, overload ----
 
 TEST_F(GrpcServer, EndsRunsOfCallersThatGo) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient reset(server.ports.grpc), gone(server.ports.grpc);
-  const auto id = reset.call("ModelInfer", counted(kLong));
+  const auto id = reset.call("ModelInfer", counted_rounds(kLongCount));
   server.wait_for_start("count");
   reset.reset(id);
   server.wait_for_failures("count", 1);
-  gone.call("ModelInfer", counted(kLong));
+  gone.call("ModelInfer", counted_rounds(kLongCount));
   server.wait_for_start("count");
   gone.close();
   server.wait_for_failures("count", 2);
@@ -189,17 +185,19 @@ TEST_F(GrpcServer, EndsRunsOfCallersThatGo) {
 }
 
 TEST_F(GrpcServer, EndsRunsAtTheDeadline) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient client(server.ports.grpc);
-  EXPECT_EQ(client.wait(client.call("ModelInfer", counted(kLong), {{"grpc-timeout", "50m"}})).code(), "4");
-  EXPECT_EQ(client.wait(client.call("ModelInfer", counted(kLong) + parameter(4, "timeout", integer(2, 50'000)))).code(),
-            "4");
+  EXPECT_EQ(client.wait(client.call("ModelInfer", counted_rounds(kLongCount), {{"grpc-timeout", "50m"}})).code(), "4");
+  EXPECT_EQ(
+      client.wait(client.call("ModelInfer", counted_rounds(kLongCount) + parameter(4, "timeout", integer(2, 50'000))))
+          .code(),
+      "4");
 }
 
 TEST_F(GrpcServer, RefusesWhatItCannotTakeInTime) {
-  const Running server(folder_, {}, 1);
+  const RunningServer server(folder_, {}, 1);
   GrpcClient client(server.ports.grpc);
-  const auto first = client.call("ModelInfer", counted(kLong));
+  const auto first = client.call("ModelInfer", counted_rounds(kLongCount));
   const auto second = client.call("ModelInfer", doubled("a"));
   EXPECT_EQ(client.wait(second).code(), "8");
   EXPECT_EQ(client.wait(client.call("ServerLive", "")).code(), "0");
@@ -209,28 +207,28 @@ TEST_F(GrpcServer, RefusesWhatItCannotTakeInTime) {
 }
 
 TEST_F(GrpcServer, RefusesBeforeAMessageIsSent) {
-  const Running server(folder_, {}, 1);
+  const RunningServer server(folder_, {}, 1);
   GrpcClient running(server.ports.grpc), client(server.ports.grpc);
-  running.call("ModelInfer", counted(kLong));
+  running.call("ModelInfer", counted_rounds(kLongCount));
   server.wait_for_start("count");
-  const Answer& answer = client.wait(client.open(kInfer));
+  const Answer& answer = client.wait(client.open(kModelInfer));
   EXPECT_EQ(answer.code(), "8");
   EXPECT_THAT(answer.text(), HasSubstr("too many requests wait"));
 }
 
 TEST_F(GrpcServer, GivesUpWhatIsSlow) {
-  const Running server(folder_, {.patience_s = 0.05});
+  const RunningServer server(folder_, {.patience_s = 0.05});
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kInfer);
+  const auto id = client.open(kModelInfer);
   client.send(id, "\0\0");
   EXPECT_EQ(client.wait(id).code(), "4");
   EXPECT_EQ(client.wait_for_end(), "NO_ERROR") << "an idle connection is closed";
 }
 
 TEST_F(GrpcServer, KeepsOpenStreamsWithoutMessages) {
-  const Running server(folder_, {.patience_s = 0.05});
+  const RunningServer server(folder_, {.patience_s = 0.05});
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream);
+  const auto id = client.open(kModelStreamInfer);
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
   while (std::chrono::steady_clock::now() < until) {
     client.ping();
@@ -243,27 +241,27 @@ TEST_F(GrpcServer, KeepsOpenStreamsWithoutMessages) {
 // ---- clients that mean harm ----
 
 TEST_F(GrpcServer, ClosesConnectionsThatDoNothingAtAHighRate) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   GrpcClient pings(server.ports.grpc), empty(server.ports.grpc), resets(server.ports.grpc);
   for (int i = 0; i < 2000; ++i) pings.ping();
   // What the client still sends may have the system drop the reason on its way.
   EXPECT_THAT(pings.wait_for_end(), testing::AnyOf("ENHANCE_YOUR_CALM", ""));
-  const auto id = static_cast<char>(empty.open(kInfer));
+  const auto id = static_cast<char>(empty.open(kModelInfer));
   std::string frames;
   for (int i = 0; i < 2000; ++i) frames += std::string{0, 0, 0, NGHTTP2_DATA, 0, 0, 0, 0, id};
   empty.send_plain(frames);
   EXPECT_THAT(empty.wait_for_end(), testing::AnyOf("ENHANCE_YOUR_CALM", ""));
-  for (int i = 0; i < 3000; ++i) resets.reset(resets.open(kInfer));
+  for (int i = 0; i < 3000; ++i) resets.reset(resets.open(kModelInfer));
   EXPECT_THAT(resets.wait_for_end(), testing::AnyOf("INTERNAL_ERROR", ""));
 }
 
 TEST_F(GrpcServer, BoundsWhatItHoldsForAConnection) {
-  const Running server(folder_, {.most_bytes = 100'000});
+  const RunningServer server(folder_, {.most_bytes = 100'000});
   GrpcClient client(server.ports.grpc);
   const std::string part = framed(std::string(100'000, 'x')).substr(0, 90'000);
   std::vector<std::int32_t> ids;
   for (int i = 0; i < 6; ++i) {
-    ids.push_back(client.open(kInfer));
+    ids.push_back(client.open(kModelInfer));
     client.send(ids.back(), part);
   }
   EXPECT_EQ(client.wait(ids[4]).code(), "8");
@@ -273,9 +271,9 @@ TEST_F(GrpcServer, BoundsWhatItHoldsForAConnection) {
 // ---- the end ----
 
 TEST_F(GrpcServer, AnswersWhatHasArrivedBeforeItEnds) {
-  Running server(folder_, {});
+  RunningServer server(folder_, {});
   GrpcClient idle(server.ports.grpc), busy(server.ports.grpc);
-  const auto stream = busy.open(kStream), running = busy.call("ModelInfer", counted(3'000'000));
+  const auto stream = busy.open(kModelStreamInfer), running = busy.call("ModelInfer", counted_rounds(3'000'000));
   server.wait_for_start("count");
   server.begin_end();
   EXPECT_EQ(idle.wait_for_end(), "NO_ERROR");
@@ -285,9 +283,9 @@ TEST_F(GrpcServer, AnswersWhatHasArrivedBeforeItEnds) {
 }
 
 TEST_F(GrpcServer, ASecondSignalEndsRuns) {
-  Running server(folder_, {});
+  RunningServer server(folder_, {});
   GrpcClient client(server.ports.grpc), idle(server.ports.grpc);
-  client.call("ModelInfer", counted(kLong));
+  client.call("ModelInfer", counted_rounds(kLongCount));
   server.wait_for_start("count");
   server.begin_end();
   idle.wait_for_end();
@@ -315,7 +313,7 @@ class OtherClients : public GrpcServer {
   static bool succeeds(const std::string& command) { return std::system(command.c_str()) == 0; }
   /// Runs a client's command followed by the server's port; it prints what is not as expected.
   void run(const std::string& command) const {
-    Running server(folder_, {});
+    RunningServer server(folder_, {});
     const std::string out = logs_ / "out";
     const bool good = succeeds(command + " " + std::to_string(server.ports.grpc) + " >" + out + " 2>&1");
     EXPECT_TRUE(good) << content_of(out);

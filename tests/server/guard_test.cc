@@ -15,7 +15,10 @@
 namespace frazil::test {
 namespace {
 
-using namespace std::literals;
+using std::literals::operator""h;
+using std::literals::operator""ms;
+using std::literals::operator""s;
+using std::literals::operator""us;
 using nlohmann::json;
 using server::Guard;
 using server::GuardRules;

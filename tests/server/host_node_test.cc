@@ -18,7 +18,8 @@
 namespace frazil::test {
 namespace {
 
-using namespace std::literals;
+using std::literals::operator""ms;
+using std::literals::operator""s;
 using api::Array;
 using server::Clock;
 using server::Http;

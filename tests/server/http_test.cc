@@ -17,11 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-using Running = RunningServer;
-
-using Client = HttpClient;
-
-constexpr std::string_view kLong = R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})";
+constexpr std::string_view kLongCountBody =
+    R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})";
 
 class HttpServer : public testing::Test {
  protected:
@@ -30,9 +27,9 @@ class HttpServer : public testing::Test {
     folder_.add("count", kCount);
   }
   /// Waits until the metrics have a text.
-  static void wait_for(const Running& server, std::string_view text) {
+  static void wait_for(const RunningServer& server, std::string_view text) {
     for (;;) {
-      Client client(server.ports.metrics);
+      HttpClient client(server.ports.metrics);
       client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
       if (client.receive().body.find(text) != std::string::npos) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -43,8 +40,8 @@ class HttpServer : public testing::Test {
 };
 
 TEST_F(HttpServer, AnswersOneAfterTheOtherOnAConnection) {
-  const Running server(folder_, {});
-  Client client(server.ports.http);
+  const RunningServer server(folder_, {});
+  HttpClient client(server.ports.http);
   for (int i = 0; i < 3; ++i) {
     client.post("/v2/models/double/infer", kOne);
     const auto [status, body, fields] = client.receive();
@@ -57,9 +54,9 @@ TEST_F(HttpServer, AnswersOneAfterTheOtherOnAConnection) {
 }
 
 TEST_F(HttpServer, ClosesBehindTheAnswerWhereTheClientHasEnded) {
-  const Running server(folder_, {.patience_s = 100'000});
+  const RunningServer server(folder_, {.patience_s = 100'000});
   for (int i = 0; i < 100; ++i) {
-    Client client(server.ports.http);
+    HttpClient client(server.ports.http);
     client.post("/v2/models/double/infer", kOne);
     client.stream().lowest_layer().shutdown(boost::asio::socket_base::shutdown_send);
     client.receive();
@@ -68,21 +65,21 @@ TEST_F(HttpServer, ClosesBehindTheAnswerWhereTheClientHasEnded) {
 }
 
 TEST_F(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
-  const Running server(folder_, {.most_bytes = 1000});
-  Client large(server.ports.http);
+  const RunningServer server(folder_, {.most_bytes = 1000});
+  HttpClient large(server.ports.http);
   large.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n");
   EXPECT_EQ(large.receive().status, 413U);
-  Client odd(server.ports.http);
+  HttpClient odd(server.ports.http);
   odd.send("HELLO\r\n\r\n");
   EXPECT_EQ(odd.receive().status, 400U);
-  Client header(server.ports.http);
+  HttpClient header(server.ports.http);
   header.send("GET /v2 HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n");
   EXPECT_EQ(header.receive().status, 413U);
 }
 
 TEST_F(HttpServer, TellsClientsThatWaitToGoOn) {
-  const Running server(folder_, {});
-  Client client(server.ports.http);
+  const RunningServer server(folder_, {});
+  HttpClient client(server.ports.http);
   client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: " +
               std::to_string(kOne.size()) + "\r\n\r\n");
   EXPECT_EQ(client.receive().status, 100U);
@@ -95,8 +92,8 @@ const std::string kBegun = "POST /v2/models/double/infer HTTP/1.1\r\nHost: local
 class SlowRequests : public HttpServer, public testing::WithParamInterface<std::string> {};
 
 TEST_P(SlowRequests, AreGivenUp) {
-  const Running server(folder_, {.patience_s = 0.05});
-  Client client(server.ports.http);
+  const RunningServer server(folder_, {.patience_s = 0.05});
+  HttpClient client(server.ports.http);
   client.send(GetParam());
   const auto [status, why, fields] = client.receive();
   EXPECT_EQ(status, 0U);
@@ -104,8 +101,8 @@ TEST_P(SlowRequests, AreGivenUp) {
 }
 
 TEST_P(SlowRequests, AreWaitedForAsLongAsTheyMayTake) {
-  const Running server(folder_, {.patience_s = 100'000});
-  Client client(server.ports.http), other(server.ports.http);
+  const RunningServer server(folder_, {.patience_s = 100'000});
+  HttpClient client(server.ports.http), other(server.ports.http);
   client.send(GetParam());
   for (int i = 0; i < 3; ++i) {
     other.post("/v2/models/double/infer", kOne);
@@ -119,21 +116,21 @@ INSTANTIATE_TEST_SUITE_P(Parts, SlowRequests,
                          testing::Values("POST /v2", kBegun, kBegun + "Content-Length: 10\r\n\r\nabc"));
 
 TEST_F(HttpServer, EndsRunsOfCallersThatGo) {
-  const Running server(folder_, {});
-  Client gone(server.ports.http);
-  gone.post("/v2/models/count/infer", kLong);
+  const RunningServer server(folder_, {});
+  HttpClient gone(server.ports.http);
+  gone.post("/v2/models/count/infer", kLongCountBody);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   gone.close();
   wait_for(server, R"(frazil_requests_total{model="count",version="1",outcome="failure"} 1)");
-  Client next(server.ports.http);
+  HttpClient next(server.ports.http);
   next.post("/v2/models/double/infer", kOne);
   EXPECT_EQ(next.receive().status, 200U) << "the only worker is free again";
 }
 
 TEST_F(HttpServer, RefusesWhatItCannotTakeInTime) {
-  const Running server(folder_, {}, 1);
-  Client first(server.ports.http), second(server.ports.http);
-  first.post("/v2/models/count/infer", kLong);
+  const RunningServer server(folder_, {}, 1);
+  HttpClient first(server.ports.http), second(server.ports.http);
+  first.post("/v2/models/count/infer", kLongCountBody);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   second.post("/v2/models/double/infer", kOne);
   EXPECT_EQ(second.receive().status, 429U);
@@ -149,9 +146,9 @@ std::string head_of_body(std::size_t size, const std::string& more = "") {
 }
 
 TEST_F(HttpServer, RefusesBeforeABodyIsSent) {
-  const Running server(folder_, {}, 1);
-  Client running(server.ports.http);
-  running.post("/v2/models/count/infer", kLong);
+  const RunningServer server(folder_, {}, 1);
+  HttpClient running(server.ports.http);
+  running.post("/v2/models/count/infer", kLongCountBody);
   server.wait_for_start("count");
   const struct {
     const char* what;
@@ -166,7 +163,7 @@ TEST_F(HttpServer, RefusesBeforeABodyIsSent) {
       {"and one that may never come", head_of_body(10, "Expect: 100-continue\r\n"), 0, false},
       {"the client wants no more", head_of_body(10, "Connection: close\r\n"), 10, false}};
   for (const auto& c : cases) {
-    Client client(server.ports.http);
+    HttpClient client(server.ports.http);
     client.send(c.head);
     EXPECT_EQ(client.receive().status, 429U) << c.what << ": and the answer is the final one";
     client.send(std::string(c.body, 'x'));
@@ -180,8 +177,8 @@ TEST_F(HttpServer, RefusesBeforeABodyIsSent) {
 }
 
 TEST_F(HttpServer, BoundsWhatAllConnectionsHold) {
-  const Running server(folder_, {.most_buffered = 1'000'000});
-  std::deque<Client> clients;
+  const RunningServer server(folder_, {.most_buffered = 1'000'000});
+  std::deque<HttpClient> clients;
   std::vector<pollfd> waiting;
   for (int i = 0; i < 3; ++i) {
     clients.emplace_back(server.ports.http).send(head_of_body(400'000) + std::string(340'000, 'x'));
@@ -195,13 +192,13 @@ TEST_F(HttpServer, BoundsWhatAllConnectionsHold) {
   }
   EXPECT_GE(statuses.count(503), 1U);
   EXPECT_GE(statuses.count(400), 1U) << "what is held may go on";
-  Client next(server.ports.http);
+  HttpClient next(server.ports.http);
   next.post("/v2/models/double/infer", kOne);
   EXPECT_EQ(next.receive().status, 200U);
 }
 
 TEST_F(HttpServer, RefusesBeforeABodyForWhateverReason) {
-  const Running server(folder_, {.most_bytes = 1'000'000});
+  const RunningServer server(folder_, {.most_bytes = 1'000'000});
   const struct {
     const char* target;
     std::size_t size;
@@ -210,7 +207,7 @@ TEST_F(HttpServer, RefusesBeforeABodyForWhateverReason) {
                {"/v2/models/double/versions/7/infer", 1000, 404},
                {"/v2/models/double/infer", 1'000'001, 413}};
   for (const auto& c : cases) {
-    Client client(server.ports.http);
+    HttpClient client(server.ports.http);
     client.send("POST " + std::string(c.target) +
                 " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(c.size) + "\r\n\r\n");
     EXPECT_EQ(client.receive().status, c.status) << c.target;
@@ -218,11 +215,11 @@ TEST_F(HttpServer, RefusesBeforeABodyForWhateverReason) {
 }
 
 TEST_F(HttpServer, RefusesWhatWouldBeLateOnceItsJsonHasCome) {
-  const Running server(folder_, {});
-  Client warm(server.ports.http), running(server.ports.http), late(server.ports.http);
+  const RunningServer server(folder_, {});
+  HttpClient warm(server.ports.http), running(server.ports.http), late(server.ports.http);
   warm.post("/v2/models/count/infer", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[5000000]}]})");
   EXPECT_EQ(warm.receive().status, 200U);
-  running.post("/v2/models/count/infer", kLong);
+  running.post("/v2/models/count/infer", kLongCountBody);
   server.wait_for_start("count");
   const std::string json =
       R"({"parameters":{"timeout":100000},"inputs":[{"name":"x","datatype":"FP32","shape":[500,2],)"
@@ -239,7 +236,7 @@ TEST_F(HttpServer, RefusesWhatWouldBeLateOnceItsJsonHasCome) {
 /// What others could take for another end of the body is refused, and ends the connection: what follows may be a part
 /// of the body, and is never a request.
 TEST_F(HttpServer, RefusesFramesThatOthersMayReadInAnotherWay) {
-  const Running server(folder_, {});
+  const RunningServer server(folder_, {});
   const std::string inner = "GET /v2/models/SMUGGLED HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (const std::string fields :
        {"Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: chunked, identity\r\n",
@@ -252,15 +249,15 @@ TEST_F(HttpServer, RefusesFramesThatOthersMayReadInAnotherWay) {
         "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
         "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 5, 6\r\n", "Content-Length: +5\r\n",
         "Host: other\r\n", "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"}) {
-    Client client(server.ports.http);
+    HttpClient client(server.ports.http);
     client.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n" + inner);
     EXPECT_EQ(client.receive().status, 400U) << fields;
     EXPECT_EQ(client.receive().body, "end of stream") << fields;
   }
-  Client old(server.ports.http);
+  HttpClient old(server.ports.http);
   old.send("POST /v2/models/double/infer HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
   EXPECT_EQ(old.receive().status, 400U) << "HTTP/1.0 knows no chunks";
-  Client good(server.ports.http);
+  HttpClient good(server.ports.http);
   char size[16];
   std::snprintf(size, sizeof size, "%zx", kOne.size());
   good.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: CHUNKED\r\n\r\n" +
@@ -272,7 +269,7 @@ TEST_F(HttpServer, RefusesFramesThatOthersMayReadInAnotherWay) {
 TEST_F(HttpServer, TakesNothingOfABodyBeforeItsRequestIsLetIn) {
   server::ServiceOptions options = options_of(folder_);
   options.config.tenants = {{.name = "shop", .keys = {"key"}, .models = {"double"}}};
-  const Running server(options, {});
+  const RunningServer server(options, {});
   const struct {
     const char *what, *line, *key;
     unsigned status;
@@ -283,7 +280,7 @@ TEST_F(HttpServer, TakesNothingOfABodyBeforeItsRequestIsLetIn) {
                {"model control", "POST /v2/repository/models/double/unload", "Authorization: Bearer key\r\n", 403},
                {"let in", "POST /v2/models/double/infer", "Authorization: Bearer key\r\n", 400}};
   for (const auto& c : cases) {
-    Client client(server.ports.http);
+    HttpClient client(server.ports.http);
     const std::string body(1000, 'x');
     client.send(std::string(c.line) + " HTTP/1.1\r\nHost: localhost\r\n" + c.key +
                 "Content-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n" + body);
@@ -292,14 +289,14 @@ TEST_F(HttpServer, TakesNothingOfABodyBeforeItsRequestIsLetIn) {
     client.get("/v2/health/live");
     EXPECT_EQ(client.receive().status, 200U) << c.what << ": the body is dropped, and the connection goes on";
   }
-  Client get(server.ports.http);
+  HttpClient get(server.ports.http);
   get.send("GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc");
   EXPECT_THAT(get.receive().body, HasSubstr("a GET request has a body: expected none"));
 }
 
 TEST_F(HttpServer, RefusedRequestsWithoutABodyLeaveTheConnection) {
-  const Running server(folder_, {});
-  Client client(server.ports.http);
+  const RunningServer server(folder_, {});
+  HttpClient client(server.ports.http);
   for (const char* target : {"/v2/none", "/v2/models/none", "/v2/models/double/infer"}) {
     client.get(target);
     EXPECT_GE(client.receive().status, 404U) << target;
@@ -311,15 +308,15 @@ TEST_F(HttpServer, RefusedRequestsWithoutABodyLeaveTheConnection) {
 // ---- places ----
 
 TEST_F(HttpServer, AnIdleConnectionMakesPlaceForAnother) {
-  const Running server(folder_, {.most_connections = 4, .patience_s = 100'000});
-  std::deque<Client> idle;
+  const RunningServer server(folder_, {.most_connections = 4, .patience_s = 100'000});
+  std::deque<HttpClient> idle;
   for (int i = 0; i < 4; ++i) {
     idle.emplace_back(server.ports.http).post("/v2/models/double/infer", kOne);
     EXPECT_EQ(idle.back().receive().status, 200U);
   }
   idle[0].post("/v2/models/double/infer", kOne);  // which is idle for less long than the second one now
   EXPECT_EQ(idle[0].receive().status, 200U);
-  Client next(server.ports.http);
+  HttpClient next(server.ports.http);
   next.post("/v2/models/double/infer", kOne);
   EXPECT_EQ(next.receive().status, 200U);
   EXPECT_EQ(idle[1].receive().body, "end of stream") << "it was idle for longest";
@@ -330,15 +327,15 @@ TEST_F(HttpServer, AnIdleConnectionMakesPlaceForAnother) {
 }
 
 TEST_F(HttpServer, RequestsUnderWayKeepTheirPlaces) {
-  const Running server(folder_, {.most_connections = 2, .patience_s = 100'000});
-  Client running(server.ports.http), uploading(server.ports.http);
-  running.post("/v2/models/count/infer", kLong);
+  const RunningServer server(folder_, {.most_connections = 2, .patience_s = 100'000});
+  HttpClient running(server.ports.http), uploading(server.ports.http);
+  running.post("/v2/models/count/infer", kLongCountBody);
   server.wait_for_start("count");
   uploading.send(head_of_body(kOne.size()));
   uploading.send(kOne.substr(0, 5));
   std::string why;
   for (int i = 0; i < 20 && why != "end of stream"; ++i) {  // until the header of the second one was read
-    Client next(server.ports.http);
+    HttpClient next(server.ports.http);
     why = next.receive().body;
   }
   EXPECT_NE(why, "") << "there is no place";
@@ -349,7 +346,7 @@ TEST_F(HttpServer, RequestsUnderWayKeepTheirPlaces) {
 }
 
 TEST_F(HttpServer, OfManyAddressesTheOneWithTheMostConnectionsMakesPlace) {
-  const Running server(folder_, {.most_connections = 4, .patience_s = 100'000});
+  const RunningServer server(folder_, {.most_connections = 4, .patience_s = 100'000});
   const auto from = [&](const char* address) {
     boost::asio::io_context& context = contexts_.emplace_back();
     boost::asio::ip::tcp::socket socket(context, {boost::asio::ip::make_address(address), 0});
@@ -378,8 +375,8 @@ TEST_F(HttpServer, OfManyAddressesTheOneWithTheMostConnectionsMakesPlace) {
 }
 
 TEST_F(HttpServer, AnswersHeadAndOldClients) {
-  const Running server(folder_, {});
-  Client head(server.ports.http), old(server.ports.http);
+  const RunningServer server(folder_, {});
+  HttpClient head(server.ports.http), old(server.ports.http);
   head.send(
       "HEAD /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v2/health/live HTTP/1.1\r\nHost: "
       "localhost\r\n\r\n");
@@ -391,8 +388,8 @@ TEST_F(HttpServer, AnswersHeadAndOldClients) {
 }
 
 TEST_F(HttpServer, AnswersWhatHasArrivedBeforeItEnds) {
-  Running server(folder_, {});
-  Client idle(server.ports.http), running(server.ports.http);
+  RunningServer server(folder_, {});
+  HttpClient idle(server.ports.http), running(server.ports.http);
   running.post("/v2/models/count/infer", R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[3000000]}]})");
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   server.end();

@@ -21,14 +21,7 @@ using server::StateKey;
 using testing::HasSubstr;
 
 /// Adds what it is told to what it was told before.
-constexpr const char* kAdd = "graph add(%x: f32[], %sum: f32[]) { %y = Add(%x, %sum) return y = %y }";
-/// Keeps all that it is told, as a state that grows.
-constexpr const char* kTalk = R"(
-graph talk(%x: f32[S], %said: f32[P]) {
-  %all = Concat(%said, %x) {axis = 0}
-  %sum = ReduceSum(%all) {keepdims = 0}
-  return sum = %sum, all = %all
-})";
+constexpr const char* kAddToSum = "graph add(%x: f32[], %sum: f32[]) { %y = Add(%x, %sum) return y = %y }";
 
 enum class Store : std::uint8_t { memory, folder, redis };
 
@@ -36,7 +29,7 @@ class Isolation : public testing::TestWithParam<Store> {
  protected:
   void SetUp() override {
     if (GetParam() == Store::redis && !RedisProcess::installed()) GTEST_SKIP() << "there is no redis-server";
-    folder_.add("add", kAdd);
+    folder_.add("add", kAddToSum);
     folder_.add("talk", kTalk);
     folder_.write("again.yaml",
                   "inputs: {x: 'f32[]'}\nsteps: [{name: s, model: add, inputs: {x: x}}]\noutputs: {y: s.y}\n");

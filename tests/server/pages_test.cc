@@ -89,7 +89,7 @@ TEST(PagePool, ThreadsMakeAndForgetPages) {
 // ---- tensors ----
 
 /// Elements count up from `first`.
-Array counted(api::Dtype dtype, api::Sizes sizes, unsigned first = 0) {
+Array counting_array(api::Dtype dtype, api::Sizes sizes, unsigned first = 0) {
   Array array(dtype, std::move(sizes));
   auto* const bytes = static_cast<unsigned char*>(array.mutable_data());
   for (std::size_t i = 0; i < array.bytes(); ++i) bytes[i] = static_cast<unsigned char>(first + i * 7);
@@ -106,10 +106,10 @@ TEST(PagedTensors, ComeBackAsTheyWere) {
   for (const api::Dtype dtype : {api::Dtype::f32, api::Dtype::f16, api::Dtype::i64, api::Dtype::u8, api::Dtype::c128}) {
     for (const std::int64_t length : {0, 1, 7, 8, 33}) {
       for (const std::size_t page : {1U, 100U, 1000U, 100'000U}) {
-        const Values values{{"a", counted(dtype, {1, 3, length, 4})},
-                            {"b", counted(dtype, {length}, 3)},
-                            {"c", counted(dtype, {2, length}, 5)},
-                            {"d", counted(dtype, {length, 2, 3}, 9)}};
+        const Values values{{"a", counting_array(dtype, {1, 3, length, 4})},
+                            {"b", counting_array(dtype, {length}, 3)},
+                            {"c", counting_array(dtype, {2, length}, 5)},
+                            {"d", counting_array(dtype, {length, 2, 3}, 9)}};
         const Growing growing{{0, 2, 0}, {1, 0, 0}, {2, 1, 0}, {3, 0, 0}};
         const PagedTensors tensors = paged(values, growing, page, pool);
         EXPECT_EQ(tensors.length(), static_cast<std::uint64_t>(length));
@@ -129,7 +129,7 @@ TEST(PagedTensors, HaveAboutAsManyBytesInAPageAsAreAskedFor) {
     std::size_t page_bytes;
     std::uint64_t positions;
   };
-  const Values values{{"k", counted(api::Dtype::f32, {1, 12, 5, 64})}};  // 3 KiB a position
+  const Values values{{"k", counting_array(api::Dtype::f32, {1, 12, 5, 64})}};  // 3 KiB a position
   for (const auto& [bytes, positions] :
        {Case{1, 1}, Case{3071, 1}, Case{6144, 2}, Case{32 << 10U, 8}, Case{64 << 10U, 16}}) {
     EXPECT_EQ(PagedTensors::lists_for(values, {{0, 2, 0}}, bytes).at(0).per_page, positions) << bytes;
@@ -137,7 +137,7 @@ TEST(PagedTensors, HaveAboutAsManyBytesInAPageAsAreAskedFor) {
 }
 
 TEST(PagedTensors, AreThoseWhoseLengthsAgree) {
-  const Array f = counted(api::Dtype::f32, {2, 3}), other = counted(api::Dtype::f32, {2, 4});
+  const Array f = counting_array(api::Dtype::f32, {2, 3}), other = counting_array(api::Dtype::f32, {2, 4});
   const auto lists_of = [](Values values, const Growing& growing) {
     std::vector<std::size_t> parts;
     for (const PageList& list : PagedTensors::lists_for(values, growing, 100)) parts.push_back(list.parts.size());

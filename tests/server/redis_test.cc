@@ -14,7 +14,8 @@
 namespace frazil::test {
 namespace {
 
-using namespace std::literals;
+using std::literals::operator""h;
+using std::literals::operator""ms;
 using server::Http;
 using server::Redis;
 using server::RedisFault;

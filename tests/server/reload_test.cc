@@ -63,7 +63,7 @@ class Reloads : public testing::Test {
   std::optional<server::Service> service_;
 };
 
-constexpr std::string_view kOne =
+constexpr std::string_view kNamedRequest =
     R"({"id":"one","inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]})";
 
 TEST_F(Reloads, ApplyWhatDiffersAndNothingElse) {
@@ -79,14 +79,14 @@ TEST_F(Reloads, ApplyWhatDiffersAndNothingElse) {
   EXPECT_EQ(most("double"), 8U);
   EXPECT_EQ(service_->find("triple", ""), triple);
   EXPECT_NE(service_->find("p", ""), pipeline) << "it uses the model that is served in another way";
-  EXPECT_EQ(send("POST", "/v2/models/p/infer", "ka", kOne).status, Http::unauthorized);
-  EXPECT_EQ(send("POST", "/v2/models/double/infer", "kb", kOne).status, Http::forbidden);
-  EXPECT_EQ(send("POST", "/v2/models/p/infer", "kb", kOne).status, Http::ok);
+  EXPECT_EQ(send("POST", "/v2/models/p/infer", "ka", kNamedRequest).status, Http::unauthorized);
+  EXPECT_EQ(send("POST", "/v2/models/double/infer", "kb", kNamedRequest).status, Http::forbidden);
+  EXPECT_EQ(send("POST", "/v2/models/p/infer", "kb", kNamedRequest).status, Http::ok);
   EXPECT_THAT(send("GET", "/v2/paths", "kb").body, HasSubstr(R"("inputs":{"x":)"));
   EXPECT_THAT(lines(), ElementsAre(HasSubstr("was read again: changed models.double, tenants, paths")));
   EXPECT_THAT(reload("").changed, ElementsAre("models.double", "models.triple", "tenants", "paths"));
   EXPECT_EQ(most("triple"), 0U) << "what stands beside the model holds again";
-  EXPECT_EQ(send("POST", "/v2/models/double/infer", "", kOne).status, Http::ok) << "there are no tenants";
+  EXPECT_EQ(send("POST", "/v2/models/double/infer", "", kNamedRequest).status, Http::ok) << "there are no tenants";
   EXPECT_THAT(reload("").changed, IsEmpty());
 }
 
@@ -139,7 +139,7 @@ TEST_F(Reloads, ABadFileChangesNothing) {
     EXPECT_EQ(reply.status, Http::bad_request);
     EXPECT_THAT(reply.body, HasSubstr(why));
     EXPECT_EQ(service_->repository(), before) << config;
-    EXPECT_EQ(send("POST", "/v2/models/double/infer", "ka", kOne).status, Http::ok) << config;
+    EXPECT_EQ(send("POST", "/v2/models/double/infer", "ka", kNamedRequest).status, Http::ok) << config;
     EXPECT_EQ(send("GET", "/v2", "kb").status, Http::unauthorized) << config;
   }
   std::filesystem::remove(files_.path() + "frazil.yaml");
@@ -195,7 +195,7 @@ TEST_F(Reloads, RequestsThatHaveBegunKeepWhatTheyBeganWith) {
 
 TEST_F(Reloads, WhatIsHiddenNowIsHiddenInWhatWasKeptBefore) {
   serve("paths: {inputs: true, redact: [y], ring: 3}\n");
-  for (int i = 0; i < 3; ++i) send("POST", "/v2/models/double/infer", "", kOne);
+  for (int i = 0; i < 3; ++i) send("POST", "/v2/models/double/infer", "", kNamedRequest);
   EXPECT_THAT(send("GET", "/v2/paths/3").body, HasSubstr("[[1, 2]]"));
   reload("paths: {inputs: true, redact: [x], ring: 2}\n");
   EXPECT_EQ(send("GET", "/v2/paths/1").status, Http::not_found) << "fewer are kept";
@@ -203,17 +203,17 @@ TEST_F(Reloads, WhatIsHiddenNowIsHiddenInWhatWasKeptBefore) {
               HasSubstr(R"x("inputs":{"x":"(redacted)"},"outputs":{"y":"(redacted)"})x"));
   reload("paths: {inputs: false, ring: 0}\n");
   EXPECT_EQ(send("GET", "/v2/paths").body, "[]");
-  send("POST", "/v2/models/double/infer", "", kOne);
+  send("POST", "/v2/models/double/infer", "", kNamedRequest);
   EXPECT_EQ(send("GET", "/v2/paths").body, "[]");
 }
 
 TEST_F(Reloads, TheShareOfCheckedRunsChanges) {
   serve("");
   const auto served = service_->find("double", "");
-  send("POST", "/v2/models/double/infer", "", kOne);
+  send("POST", "/v2/models/double/infer", "", kNamedRequest);
   reload("paths: {check: 1}\n");
   EXPECT_EQ(service_->find("double", ""), served);
-  send("POST", "/v2/models/double/infer", "", kOne);
+  send("POST", "/v2/models/double/infer", "", kNamedRequest);
   while (served->checked().runs == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(served->checked().runs, 1U);
 }
@@ -251,7 +251,7 @@ TEST_F(Reloads, NobodyNoticesWhenTheyAskMeanwhile) {
   const auto client = [&](const std::string& name, const std::string& key, const std::string& model, const char* y) {
     const std::string path = "/v2/models/" + model + "/infer", other = name == "shop" ? "bank" : "shop";
     while (!over) {
-      const std::string body = R"({"id":")" + name + std::string(kOne.substr(kOne.find("one") + 3));
+      const std::string body = R"({"id":")" + name + std::string(kNamedRequest.substr(kNamedRequest.find("one") + 3));
       const server::Reply reply = send("POST", path, key, body);
       ASSERT_EQ(reply.status, Http::ok) << reply.body;
       ASSERT_THAT(reply.body, HasSubstr(y));

@@ -15,14 +15,6 @@ using server::Reply;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Answers with the sum of all that it was told, and keeps all of it.
-constexpr const char* kTalk = R"(
-graph talk(%x: f32[S], %said: f32[P]) {
-  %all = Concat(%said, %x) {axis = 0}
-  %sum = ReduceSum(%all) {keepdims = 0}
-  return sum = %sum, all = %all
-})";
-
 class SequenceTest : public testing::Test {
  protected:
   void serve(const char* graph, std::uint64_t page_bytes, server::ModelConfig config = {},

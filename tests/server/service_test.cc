@@ -148,10 +148,10 @@ TEST_F(ServiceTest, KnowsTheTypesOfTheProtocol) {
   EXPECT_TRUE(reply.body.ends_with("\x01\x3c\x02\x3c"));
 }
 
-struct Bad {
+struct BadBody {
   const char *body, *why;
 };
-class BadBodies : public ServiceTest, public testing::WithParamInterface<Bad> {};
+class BadBodies : public ServiceTest, public testing::WithParamInterface<BadBody> {};
 
 TEST_P(BadBodies, AreRefusedAndTheMessageSaysWhy) {
   const Reply reply = infer("double", GetParam().body);
@@ -165,28 +165,28 @@ TEST_P(BadBodies, AreRefusedAndTheMessageSaysWhy) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, BadBodies,
     testing::Values(
-        Bad{"", "no valid JSON"}, Bad{"[1]", "expected a JSON object"}, Bad{"{}", R"(\"inputs\" is missing)"},
-        Bad{R"({"inputs":3})", "expected an array"}, Bad{R"({"inputs":[3]})", "expected objects"},
-        Bad{R"({"inputs":[{}]})", R"(\"name\" is missing)"}, Bad{R"({"id":1,"inputs":[]})", "expected a string"},
-        Bad{R"({"inputs":[]})", "input 'x' is missing"},
-        Bad{INPUT(R"("shape":[1,2],"data":[1,2])"), R"(\"datatype\" is missing)"},
-        Bad{INPUT(R"("datatype":"FP33","shape":[1,2],"data":[1,2])"), "no datatype 'FP33'"},
-        Bad{INPUT(R"("datatype":"FP32","data":[1,2])"), R"(\"shape\" is missing)"},
-        Bad{INPUT(R"("datatype":"FP32","shape":[-1,2],"data":[1,2])"), "negative extent"},
-        Bad{INPUT(R"("datatype":"FP32","shape":[9223372036854775807,2],"data":[1,2])"),
-            "more elements than the request has bytes"},
-        Bad{INPUT(R"("datatype":"FP32","shape":[1,2])"), R"(give either \"data\" or)"},
-        Bad{INPUT(R"("datatype":"FP32","shape":[1,2],"data":[1,2,3])"), R"(2 elements, \"data\" has 3)"},
-        Bad{INPUT(R"("datatype":"FP32","shape":[1,2],"data":[1,"a"])"), "expected numbers"},
-        Bad{INPUT(R"("datatype":"INT64","shape":[1,2],"data":[1,2.5])"), "expected integers"},
-        Bad{INPUT(R"("datatype":"UINT8","shape":[1,2],"data":[1,256])"), "256 is outside of UINT8"},
-        Bad{INPUT(R"("datatype":"FP16","shape":[1,2],"data":[1,2])"), "has no JSON form"},
-        Bad{INPUT(R"("datatype":"FP32","shape":[2],"data":[1,2])"), "expected f32[N,2]"},
-        Bad{INPUT(R"("datatype":"FP32","shape":[1,2],"parameters":{"binary_data_size":8})"),
-            "ends before its binary data"},
-        Bad{R"({"inputs":[{"name":"z","datatype":"FP32","shape":[1],"data":[1]}]})", "no input 'z'"},
-        Bad{R"({"outputs":[{"name":"q"}],"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]})",
-            "no output 'q'"}));
+        BadBody{"", "no valid JSON"}, BadBody{"[1]", "expected a JSON object"},
+        BadBody{"{}", R"(\"inputs\" is missing)"}, BadBody{R"({"inputs":3})", "expected an array"},
+        BadBody{R"({"inputs":[3]})", "expected objects"}, BadBody{R"({"inputs":[{}]})", R"(\"name\" is missing)"},
+        BadBody{R"({"id":1,"inputs":[]})", "expected a string"}, BadBody{R"({"inputs":[]})", "input 'x' is missing"},
+        BadBody{INPUT(R"("shape":[1,2],"data":[1,2])"), R"(\"datatype\" is missing)"},
+        BadBody{INPUT(R"("datatype":"FP33","shape":[1,2],"data":[1,2])"), "no datatype 'FP33'"},
+        BadBody{INPUT(R"("datatype":"FP32","data":[1,2])"), R"(\"shape\" is missing)"},
+        BadBody{INPUT(R"("datatype":"FP32","shape":[-1,2],"data":[1,2])"), "negative extent"},
+        BadBody{INPUT(R"("datatype":"FP32","shape":[9223372036854775807,2],"data":[1,2])"),
+                "more elements than the request has bytes"},
+        BadBody{INPUT(R"("datatype":"FP32","shape":[1,2])"), R"(give either \"data\" or)"},
+        BadBody{INPUT(R"("datatype":"FP32","shape":[1,2],"data":[1,2,3])"), R"(2 elements, \"data\" has 3)"},
+        BadBody{INPUT(R"("datatype":"FP32","shape":[1,2],"data":[1,"a"])"), "expected numbers"},
+        BadBody{INPUT(R"("datatype":"INT64","shape":[1,2],"data":[1,2.5])"), "expected integers"},
+        BadBody{INPUT(R"("datatype":"UINT8","shape":[1,2],"data":[1,256])"), "256 is outside of UINT8"},
+        BadBody{INPUT(R"("datatype":"FP16","shape":[1,2],"data":[1,2])"), "has no JSON form"},
+        BadBody{INPUT(R"("datatype":"FP32","shape":[2],"data":[1,2])"), "expected f32[N,2]"},
+        BadBody{INPUT(R"("datatype":"FP32","shape":[1,2],"parameters":{"binary_data_size":8})"),
+                "ends before its binary data"},
+        BadBody{R"({"inputs":[{"name":"z","datatype":"FP32","shape":[1],"data":[1]}]})", "no input 'z'"},
+        BadBody{R"({"outputs":[{"name":"q"}],"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]})",
+                "no output 'q'"}));
 #undef INPUT
 
 TEST_F(ServiceTest, NestingAndSizesAreBounded) {

@@ -207,7 +207,7 @@ TEST_F(Configured, NumbersThatAreWrittenAreRead) {
 
 // ---- sequences ----
 
-constexpr const char* kAdd = "graph g(%x: f32[1,2], %acc: f32[1,2]) { %y = Add(%x, %acc) return y = %y }";
+constexpr const char* kAccumulate = "graph g(%x: f32[1,2], %acc: f32[1,2]) { %y = Add(%x, %acc) return y = %y }";
 constexpr const char* kSubtract = "graph g(%x: f32[1,2], %acc: f32[1,2]) { %y = Sub(%acc, %x) return y = %y }";
 
 class Sequences : public Configured {
@@ -233,7 +233,7 @@ class Sequences : public Configured {
 };
 
 TEST_F(Sequences, AConstantIdIsNoRepetition) {
-  folder_.add("m", kAdd);
+  folder_.add("m", kAccumulate);
   serve("models: {m: {state: {acc: y}}}");
   EXPECT_EQ(value({.id = "same", .x = 1, .sequence = {.start = true}}), 1);
   EXPECT_EQ(value({.id = "same", .x = 10}), 11) << "it asks for something else";
@@ -245,7 +245,7 @@ TEST_F(Sequences, AConstantIdIsNoRepetition) {
 }
 
 TEST_F(Sequences, DoNotGoOnWithAnotherModel) {
-  folder_.add("m", kAdd);
+  folder_.add("m", kAccumulate);
   serve("models: {m: {state: {acc: y}}}");
   EXPECT_EQ(value({.x = 5, .sequence = {.start = true}}), 5);
   service_->load("m");

@@ -17,7 +17,7 @@ using server::Spot;
 using server::Workers;
 
 /// What came of a request, and on which thread.
-struct Told {
+struct AnsweredOn {
   Reply reply;
   std::thread::id where;
 };
@@ -28,10 +28,10 @@ class SpotTest : public testing::Test {
     folder_.add("count", kCount);
     service_.emplace(options_of(folder_));
   }
-  Told ask(std::string_view n, bool with_spot = true) {
+  AnsweredOn ask(std::string_view n, bool with_spot = true) {
     const std::string body =
         R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[)" + std::string(n) + "]}]}";
-    std::promise<Told> told;
+    std::promise<AnsweredOn> told;
     const server::Message message{
         .method = "POST", .path = "/v2/models/count/infer", .body = body, .spot = with_spot ? &spot_ : nullptr};
     ask_rest(*service_, message, std::make_shared<server::Caller>(),
@@ -44,7 +44,7 @@ class SpotTest : public testing::Test {
     for (int i = 0; i < 200; ++i) served->statistics().cost.add(std::chrono::microseconds(1));
     ASSERT_TRUE(served->is_quick());
   }
-  static bool is_here(const Told& told) { return told.where == std::this_thread::get_id(); }
+  static bool is_here(const AnsweredOn& told) { return told.where == std::this_thread::get_id(); }
   /// Whether it may run on this thread: a machine that stands still for a while has one or the other done by a worker.
   bool runs_here(std::string_view n) {
     for (int i = 0; i < 100; ++i) {
@@ -97,14 +97,14 @@ TEST_F(SpotTest, BesideOthersItIsForWorkers) {
 
 TEST_F(SpotTest, ARunThatTakesLongIsDoneByAWorker) {
   learn();
-  const Told told = ask("3000000");
+  const AnsweredOn told = ask("3000000");
   EXPECT_FALSE(is_here(told));
   EXPECT_EQ(told.reply.status, Http::ok);
 }
 
 TEST_F(SpotTest, AnErrorIsAnsweredThere) {
   learn();
-  const Told told = ask(R"("x")");
+  const AnsweredOn told = ask(R"("x")");
   EXPECT_TRUE(is_here(told));
   EXPECT_EQ(told.reply.status, Http::bad_request);
 }

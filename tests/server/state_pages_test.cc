@@ -25,7 +25,9 @@
 namespace frazil::test {
 namespace {
 
-using namespace std::literals;
+using std::literals::operator""h;
+using std::literals::operator""ms;
+using std::literals::operator""s;
 using api::Array;
 using server::Growing;
 using server::Http;
@@ -65,7 +67,7 @@ Array keys_of(const Told& told) {
   return keys;
 }
 
-Array array_of(const Told& told) {
+Array told_array(const Told& told) {
   return Array::of<std::int64_t>({static_cast<std::int64_t>(told.size())}, std::span<const std::int64_t>(told));
 }
 
@@ -85,8 +87,8 @@ class Teller {
   Values tell(const State::Ptr& state, const Told& more) {
     const Told none;
     const Array keys = state == nullptr ? keys_of(none) : *state->value("keys");
-    const Array told = state == nullptr ? array_of(none) : *state->value("told");
-    const api::Results results = session_.run(std::vector<Array>{keys, told, keys_of(more), array_of(more)});
+    const Array told = state == nullptr ? told_array(none) : *state->value("told");
+    const api::Results results = session_.run(std::vector<Array>{keys, told, keys_of(more), told_array(more)});
     return {{"keys", results[0]}, {"told", results[1]}, {"count", Array::scalar(results[1].count())}};
   }
 
@@ -94,7 +96,7 @@ class Teller {
   api::Session session_ = api::Model::from_text(kCache).open({.tier = "0", .threads = 1});
 };
 
-State::Ptr begin(StateStore& store, const std::string& key) {
+State::Ptr begin_turn(StateStore& store, const std::string& key) {
   const auto got = std::make_shared<std::promise<State::Ptr>>();
   store.begin(key, [got](State::Ptr state) { got->set_value(std::move(state)); });
   std::future<State::Ptr> turn = got->get_future();
@@ -102,20 +104,20 @@ State::Ptr begin(StateStore& store, const std::string& key) {
   return turn.get();
 }
 
-State::Ptr look(StateStore& store, const std::string& key) {
-  State::Ptr state = begin(store, key);
+State::Ptr look_at(StateStore& store, const std::string& key) {
+  State::Ptr state = begin_turn(store, key);
   store.abandon(key);
   return state;
 }
 
 Told what_of(StateStore& store, const std::string& key) {
-  const State::Ptr state = look(store, key);
+  const State::Ptr state = look_at(store, key);
   return state == nullptr ? Told{-1} : told_in(*state);
 }
 
 void tell(StateStore& store, Teller& teller, const std::string& key, const Told& more,
           std::chrono::microseconds idle = 1h) {
-  const State::Ptr state = begin(store, key);
+  const State::Ptr state = begin_turn(store, key);
   if (state != nullptr) told_in(*state);
   store.end(key, teller.tell(state, more), idle, kGrowing);
 }
@@ -165,7 +167,7 @@ TEST_F(StatePagesTest, WhileThereIsMemoryTheNextTurnGetsWhatTheLastOneLeft) {
     tell(store, teller_, "a", range(turn, 1));
     told = told + range(turn, 1);
     ASSERT_EQ(what_of(store, "a"), told);
-    const void* const now = look(store, "a")->value("keys")->layout().data;
+    const void* const now = look_at(store, "a")->value("keys")->layout().data;
     if (turn > 36) {
       EXPECT_EQ(now, at) << "it grows where it is";
     }
@@ -188,11 +190,11 @@ TEST_F(StatePagesTest, SequencesShareEqualPages) {
   EXPECT_LE(counts.written_out, 30U) << "in memory they would take 50 times 15 KB";
   for (int i = 0; i < 50; ++i) EXPECT_EQ(what_of(store, key(i)), prefix + range(1000 * i, 10)) << i;
   for (int i = 0; i < 50; ++i) {
-    begin(store, key(i));
+    begin_turn(store, key(i));
     store.end(key(i), {}, 1h);
   }
   std::this_thread::sleep_for(1100ms);
-  look(store, "last");
+  look_at(store, "last");
   EXPECT_EQ(store.counts().pages, 0U);
   EXPECT_EQ(store.counts().shared_pages, 0U);
   EXPECT_EQ(store.counts().saved_bytes, 0U);
@@ -210,7 +212,7 @@ TEST_F(StatePagesTest, AForkHasTheStateOfThatTime) {
     const State::Ptr parent = got.get_future().get();
     tell(store, teller_, "parent", range(500, 5));
     for (const char* child : {"one", "other"}) {
-      begin(store, child);
+      begin_turn(store, child);
       store.end(child, teller_.tell(parent, range(child[0], 7)), 1h, kGrowing);
     }
     EXPECT_EQ(what_of(store, "parent"), range(0, 100) + range(500, 5));
@@ -220,7 +222,7 @@ TEST_F(StatePagesTest, AForkHasTheStateOfThatTime) {
       EXPECT_EQ(files(".page").size(), 12U + 2U) << "those that all have, and one of each way";
     }
     for (const char* key : {"parent", "one", "other"}) {
-      begin(store, key);
+      begin_turn(store, key);
       store.end(key, {}, 1h);
     }
   }
@@ -229,7 +231,7 @@ TEST_F(StatePagesTest, AForkHasTheStateOfThatTime) {
 TEST_F(StatePagesTest, LookWaitsForTurnsAndHoldsUpNone) {
   StateStore store({.page_bytes = kPage}, workers_);
   tell(store, teller_, "a", {1});
-  const State::Ptr state = begin(store, "a");
+  const State::Ptr state = begin_turn(store, "a");
   std::promise<Told> seen;
   store.look("a", [&](const State::Ptr& found) { seen.set_value(told_in(*found)); });
   store.end("a", teller_.tell(state, {2}), 1h, kGrowing);
@@ -254,7 +256,7 @@ TEST_F(StatePagesTest, OnlyNewPagesAreWritten) {
   for (const auto& [name, number] : first) EXPECT_EQ(second.at(name), number) << "written again: " << name;
   tell(store, teller_, "b", range(0, 100));
   EXPECT_EQ(files(".page").size(), 13U) << "both have them";
-  begin(store, "a");
+  begin_turn(store, "a");
   store.end("a", {}, 1h);
   tell(store, teller_, "other", {1});
   EXPECT_EQ(files(".page").size(), 12U) << "b needs the others";
@@ -290,7 +292,7 @@ TEST_F(StatePagesTest, DamagedPagesAreRefused) {
   const std::string file = files(".page").begin()->first, good = content_of(file);
   const auto why = [&] {
     try {
-      begin(store, "a");
+      begin_turn(store, "a");
       return "nothing"s;
     } catch (const Refusal& refusal) {
       EXPECT_EQ(refusal.status(), Http::unavailable);
@@ -317,9 +319,9 @@ TEST_F(StatePagesTest, DamagedStatesAreRefused) {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 0x10);
     std::ofstream(file, std::ios::binary) << bad;
-    EXPECT_THROW(begin(store, "a"), Refusal) << i;
+    EXPECT_THROW(begin_turn(store, "a"), Refusal) << i;
     std::ofstream(file, std::ios::binary) << good.substr(0, i);
-    EXPECT_THROW(begin(store, "a"), Refusal) << i;
+    EXPECT_THROW(begin_turn(store, "a"), Refusal) << i;
   }
   std::ofstream(file, std::ios::binary) << good;
   EXPECT_EQ(what_of(store, "a"), range(0, 20));
@@ -342,14 +344,14 @@ TEST_F(StatePagesTest, StatesOfOtherVersionsAreRead) {
     EXPECT_EQ(files(".page").size(), pages_last ? 5U : 0U);
     StateStore store(in_folder(1'000'000), workers_);
     EXPECT_EQ(what_of(store, "a"), range(0, 40));
-    begin(store, "a");
+    begin_turn(store, "a");
     store.end("a", {}, 1h);
   }
 }
 
 TEST(PagedState, IsReadInBoundsWhateverItSays) {
   PagePool pool;
-  const Values values{{"keys", keys_of(range(0, 20))}, {"told", array_of(range(0, 20))}, {"x", Array::scalar(1.5F)}};
+  const Values values{{"keys", keys_of(range(0, 20))}, {"told", told_array(range(0, 20))}, {"x", Array::scalar(1.5F)}};
   const State::How how{.pool = pool, .page_bytes = kPage, .pages_at_once = true};
   const State::Ptr state = State::after(nullptr, values, kGrowing, how);
   const std::string good = *state->kept_bytes();
@@ -390,7 +392,7 @@ TEST(PagedState, IsReadInBoundsWhateverItSays) {
       std::mt19937 random(seed * 2 + t);
       for (;;) {
         const std::string key = "k" + std::to_string(random() % 6);
-        const State::Ptr state = begin(store, key);
+        const State::Ptr state = begin_turn(store, key);
         const auto next = state == nullptr ? 0 : static_cast<std::int64_t>(told_in(*state).size());
         store.end(key, teller.tell(state, range(next, static_cast<std::int64_t>(random() % 12))), 1h, kGrowing);
       }
@@ -420,7 +422,7 @@ TEST(StatePagesKilled, WhatIsLeftIsWholeOrNotThere) {
     found += store.counts().sequences;
     std::set<std::string> needed;
     for (int k = 0; k < 6; ++k) {
-      const State::Ptr state = look(store, "k" + std::to_string(k));
+      const State::Ptr state = look_at(store, "k" + std::to_string(k));
       if (state == nullptr) continue;
       const Told told = told_in(*state);
       EXPECT_EQ(told, range(0, static_cast<std::int64_t>(told.size())));
@@ -514,13 +516,13 @@ TEST_F(RedisPagesTest, PagesThatRedisHasLostAreWrittenAgain) {
   bad[7] = static_cast<char>(bad[7] ^ 1);
   redis.run({"SET", pages().front(), bad});
   tell(one, teller_, "a", {1});
-  EXPECT_THROW(look(third, "a"), Refusal);
+  EXPECT_THROW(look_at(third, "a"), Refusal);
 }
 
 TEST_F(RedisPagesTest, TheOldStateStaysWhereThePagesCannotBeWritten) {
   StateStore store(config(), workers_);
   tell(store, teller_, "a", range(0, 100));
-  const State::Ptr state = begin(store, "a");
+  const State::Ptr state = begin_turn(store, "a");
   redis_->kill();
   EXPECT_THROW(store.end("a", teller_.tell(state, range(100, 50)), 1h, kGrowing), Refusal);
   redis_->start();
@@ -541,7 +543,7 @@ class Anything {
       for (unsigned t = 0; t < threads; ++t) all.emplace_back([this, t, turns] { work(t, turns); });
     }
     for (int k = 0; k < kKeys; ++k) {
-      compare(name(k), begin(store_, name(k)));
+      compare(name(k), begin_turn(store_, name(k)));
       store_.abandon(name(k));
     }
   }
@@ -567,8 +569,8 @@ class Anything {
   }
 
   void step(Teller& teller, unsigned what, const std::string& key, const std::string& parent, const Told& more) {
-    const State::Ptr other = what == 0 ? look(store_, parent) : nullptr;
-    const State::Ptr state = begin(store_, key);
+    const State::Ptr other = what == 0 ? look_at(store_, parent) : nullptr;
+    const State::Ptr state = begin_turn(store_, key);
     compare(key, state);
     if (what == 1) return store_.abandon(key);
     if (what == 2) return end(key, {}, {});

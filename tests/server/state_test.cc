@@ -20,6 +20,7 @@
 #include "error/tool.h"
 #include "server/redis.h"
 #include "server/redis_process.h"
+#include "server/same_arrays.h"
 #include "server/state_bytes.h"
 #include "server/state_folder.h"
 #include "server/state_redis.h"
@@ -29,7 +30,9 @@
 namespace frazil::test {
 namespace {
 
-using namespace std::literals;
+using std::literals::operator""h;
+using std::literals::operator""ms;
+using std::literals::operator""s;
 using api::Array;
 using server::Http;
 using server::Redis;
@@ -49,7 +52,7 @@ using Values = StateStore::Values;
 
 auto shared(std::string bytes) { return std::make_shared<const std::string>(std::move(bytes)); }
 
-Array array_of(api::Dtype dtype, api::Sizes sizes) {
+Array patterned_array(api::Dtype dtype, api::Sizes sizes) {
   Array array(dtype, std::move(sizes));
   if (dtype == api::Dtype::string) {
     for (std::string& text : array.mutable_values<std::string>()) text = std::string("a\0b\xff", 4);
@@ -64,7 +67,8 @@ std::vector<Values> some_states() {
   std::vector<Values> states{{}, {{"", Array()}}};
   for (int dtype = 0; dtype <= static_cast<int>(api::Dtype::u2); ++dtype) {
     for (const api::Sizes& sizes : {api::Sizes{}, {0}, {3}, {2, 0, 5}, {1, 2, 3}}) {
-      states.push_back({{"x", array_of(static_cast<api::Dtype>(dtype), sizes)}, {"second", Array::scalar(1.5F)}});
+      states.push_back(
+          {{"x", patterned_array(static_cast<api::Dtype>(dtype), sizes)}, {"second", Array::scalar(1.5F)}});
     }
   }
   const Array text = Array::scalar(std::string("key")), number = Array::scalar(std::int64_t{7});
@@ -72,19 +76,6 @@ std::vector<Values> some_states() {
       {{"list", Array::sequence({text, number, Array::sequence({number})})}, {"none", Array::sequence({})}});
   states.push_back({{"map", Array::map({{text, number}})}, {std::string("\0ü", 3), Array::map({{number, text}})}});
   return states;
-}
-
-bool same(const Array& a, const Array& b) {
-  if (a.kind() != b.kind()) return false;
-  if (a.kind() == Array::Kind::sequence) return std::ranges::equal(a.items(), b.items(), same);
-  const auto same_entries = [](const auto& x, const auto& y) {
-    return same(x.first, y.first) && same(x.second, y.second);
-  };
-  if (a.kind() == Array::Kind::map) return std::ranges::equal(a.entries(), b.entries(), same_entries);
-  if (a.empty()) return true;
-  if (a.dtype() != b.dtype() || a.sizes() != b.sizes()) return false;
-  if (a.dtype() == api::Dtype::string) return std::ranges::equal(a.values<std::string>(), b.values<std::string>());
-  return a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
 bool same_states(const Values& a, const Values& b) {
@@ -103,7 +94,7 @@ TEST(StateBytes, ComeBackAsTheyWere) {
 }
 
 TEST(StateBytes, TensorsLieInThem) {
-  const auto bytes = shared(server::bytes_of_state({{"x", array_of(api::Dtype::f32, {4})}}, 1));
+  const auto bytes = shared(server::bytes_of_state({{"x", patterned_array(api::Dtype::f32, {4})}}, 1));
   const Values values = server::content_of_state(bytes).values;
   const auto* const at = static_cast<const char*>(values[0].second.data());
   EXPECT_TRUE(at > bytes->data() && at < bytes->data() + bytes->size() && bytes.use_count() > 1);

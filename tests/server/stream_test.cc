@@ -475,9 +475,8 @@ TEST_F(Events, TheServerEndsBehindTheLastOne) {
 
 // ---- gRPC ----
 
-constexpr std::string_view kStream = "/inference.GRPCInferenceService/ModelStreamInfer";
-
-std::string counted(const char* id, std::initializer_list<float> x, std::int64_t to = 3, const std::string& more = "") {
+std::string count_request(const char* id, std::initializer_list<float> x, std::int64_t to = 3,
+                          const std::string& more = "") {
   return field(1, "count") + field(3, id) + parameter(4, "to", integer(2, to)) + more + input("x", "FP32", {1, 2}) +
          field(7, raw<float>(x));
 }
@@ -516,8 +515,8 @@ class GrpcParts : public Events {
 TEST_F(GrpcParts, AreResponsesAndTheLastOneSaysSo) {
   const RunningServer server(folder_);
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream);
-  client.send(id, framed(counted("a", {0, 1})), true);
+  const auto id = client.open(kModelStreamInfer);
+  client.send(id, framed(count_request("a", {0, 1})), true);
   EXPECT_EQ(client.wait(id).data, response("a", false, floats("token", {1, 2})) +
                                       response("a", false, floats("token", {2, 3})) +
                                       response("a", true, answer_of({2, 3}, 2)));
@@ -532,20 +531,21 @@ TEST_F(GrpcParts, AnEmptyLastOneComesWhereTheClientWantsThat) {
   };
   const struct {
     std::string message, answer;
-  } cases[] = {
-      {counted("a", {2, 2}, 3, empty(true)), response("a", false, floats("token", {3, 3})) +
-                                                 response("a", false, answer_of({3, 3}, 1)) + response("a", true, "")},
-      {counted("a", {2, 2}, 3, empty(false)),
-       response("a", false, floats("token", {3, 3})) + response("a", true, answer_of({3, 3}, 1))},
-      {counted("a", {2, 2}, 3, empty(true) + field(6, field(1, "token"))),
-       response("a", false, floats("token", {3, 3})) + response("a", true, "")}};
+  } cases[] = {{count_request("a", {2, 2}, 3, empty(true)), response("a", false, floats("token", {3, 3})) +
+                                                                response("a", false, answer_of({3, 3}, 1)) +
+                                                                response("a", true, "")},
+               {count_request("a", {2, 2}, 3, empty(false)),
+                response("a", false, floats("token", {3, 3})) + response("a", true, answer_of({3, 3}, 1))},
+               {count_request("a", {2, 2}, 3, empty(true) + field(6, field(1, "token"))),
+                response("a", false, floats("token", {3, 3})) + response("a", true, "")}};
   for (const auto& c : cases) {
-    const auto id = client.open(kStream);
+    const auto id = client.open(kModelStreamInfer);
     client.send(id, framed(c.message), true);
     EXPECT_EQ(client.wait(id).data, c.answer);
   }
-  const auto id = client.open(kStream);
-  client.send(id, framed(counted("a", {2, 2}, 3, parameter(4, "triton_enable_empty_final_response", integer(2, 1)))),
+  const auto id = client.open(kModelStreamInfer);
+  client.send(id,
+              framed(count_request("a", {2, 2}, 3, parameter(4, "triton_enable_empty_final_response", integer(2, 1)))),
               true);
   EXPECT_THAT(client.wait(id).data, HasSubstr("parameter triton_enable_empty_final_response: expected a bool"));
 }
@@ -553,9 +553,10 @@ TEST_F(GrpcParts, AnEmptyLastOneComesWhereTheClientWantsThat) {
 TEST_F(GrpcParts, AUnaryCallHasTheAnswerAlone) {
   const RunningServer server(folder_);
   GrpcClient client(server.ports.grpc);
-  EXPECT_EQ(client.wait(client.call("ModelInfer", counted("a", {0, 1}))).data,
+  EXPECT_EQ(client.wait(client.call("ModelInfer", count_request("a", {0, 1}))).data,
             framed(field(1, "count") + field(2, "1") + field(3, "a") + answer_of({2, 3}, 2)));
-  const auto& refused = client.wait(client.call("ModelInfer", counted("a", {0, 1}) + field(6, field(1, "token"))));
+  const auto& refused =
+      client.wait(client.call("ModelInfer", count_request("a", {0, 1}) + field(6, field(1, "token"))));
   EXPECT_EQ(refused.code(), "3");
   EXPECT_THAT(refused.text(), HasSubstr("comes in parts only"));
 }
@@ -563,11 +564,11 @@ TEST_F(GrpcParts, AUnaryCallHasTheAnswerAlone) {
 TEST_F(GrpcParts, MessagesOfAStreamAreAnsweredAtTheSameTime) {
   const RunningServer server(folder_);
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream);
-  client.send(id, framed(counted("long", {0, 1}, 100'000'000)));
+  const auto id = client.open(kModelStreamInfer);
+  client.send(id, framed(count_request("long", {0, 1}, 100'000'000)));
   client.wait(id, 1);
-  client.send(id, framed(counted("a", {0, 1})) + framed(field(1, "none") + field(3, "b")) +
-                      framed(counted("c", {2, 2}, 3, field(6, field(1, "y")))));
+  client.send(id, framed(count_request("a", {0, 1})) + framed(field(1, "none") + field(3, "b")) +
+                      framed(count_request("c", {2, 2}, 3, field(6, field(1, "y")))));
   wait_for(client, id, response("c", true, floats("y", {3, 3})));
   wait_for(client, id, response("a", true, answer_of({2, 3}, 2)));
   const std::string data = client.wait(id, 0);
@@ -587,7 +588,7 @@ TEST_F(GrpcParts, MessagesOfAStreamAreAnsweredAtTheSameTime) {
 TEST_F(GrpcParts, AFaultInTheMiddleIsTheLastMessage) {
   const RunningServer server(folder_);
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream);
+  const auto id = client.open(kModelStreamInfer);
   const std::string asked = field(1, "breaks") + field(3, "a") + parameter(4, "to", integer(2, 9)) +
                             input("x", "FP32", {1, 2}) + field(7, raw<float>({4, 4}));
   client.send(id, framed(asked), true);
@@ -599,8 +600,8 @@ TEST_F(GrpcParts, AFaultInTheMiddleIsTheLastMessage) {
 TEST_F(GrpcParts, AClientThatGoesEndsTheRun) {
   const RunningServer server(folder_);
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream);
-  client.send(id, framed(counted("a", {0, 1}, 100'000'000)), true);
+  const auto id = client.open(kModelStreamInfer);
+  client.send(id, framed(count_request("a", {0, 1}, 100'000'000)), true);
   client.wait(id, 1000);
   client.close();
   expect_cancelled(server);
@@ -609,7 +610,7 @@ TEST_F(GrpcParts, AClientThatGoesEndsTheRun) {
 TEST_F(GrpcParts, AClientThatDoesNotReadIsGivenUp) {
   const RunningServer server(folder_);
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream);
+  const auto id = client.open(kModelStreamInfer);
   client.send(id, framed(echoed(10'000)));
   expect_cancelled(server, "echo", "same");
   EXPECT_EQ(client.wait(id).code(), "8");
@@ -621,7 +622,7 @@ TEST_F(GrpcParts, AreBehindTheClientsWindowWhereItReads) {
   folder_.write("echo.yaml", std::string(kEcho).replace(std::string(kEcho).find("100000"), 6, "100"));
   const RunningServer server(folder_);
   GrpcClient client(server.ports.grpc);
-  const auto id = client.open(kStream);
+  const auto id = client.open(kModelStreamInfer);
   client.send(id, framed(echoed(10'000)), true);
   EXPECT_EQ(client.wait(id).code(), "0");
   EXPECT_GT(client.wait(id).data.size(), 4'000'000U) << "a hundred parts, and several windows";

@@ -14,7 +14,7 @@ using server::Http;
 using server::Refusal;
 using server::Tenants;
 
-Http refusal_of(const Tenants& tenants, std::string_view authorization, std::string_view model = "m") {
+Http status_for(const Tenants& tenants, std::string_view authorization, std::string_view model = "m") {
   try {
     const Tenants::Asker asker = tenants.find(authorization);
     asker.check(model);
@@ -27,20 +27,20 @@ Http refusal_of(const Tenants& tenants, std::string_view authorization, std::str
 
 TEST(Tenants, WithoutAnyEverybodyMayAsk) {
   const Tenants none({});
-  EXPECT_EQ(refusal_of(none, "", "m"), Http::ok);
+  EXPECT_EQ(status_for(none, "", "m"), Http::ok);
   none.find("").check_admin();
   EXPECT_TRUE(none.find("").sees("somebody"));
 }
 
 TEST(Tenants, AKeyOpensTheModelsOfItsTenant) {
   const Tenants tenants({{.name = "shop", .keys = {"k1", "k2"}, .models = {"m"}}, {.name = "all", .keys = {"k3"}}});
-  EXPECT_EQ(refusal_of(tenants, ""), Http::unauthorized);
-  EXPECT_EQ(refusal_of(tenants, "Bearer k"), Http::unauthorized);
-  EXPECT_EQ(refusal_of(tenants, "k1"), Http::unauthorized);
-  EXPECT_EQ(refusal_of(tenants, "Bearer k1"), Http::ok);
-  EXPECT_EQ(refusal_of(tenants, "Bearer k2"), Http::ok);
-  EXPECT_EQ(refusal_of(tenants, "Bearer k1", "other"), Http::forbidden);
-  EXPECT_EQ(refusal_of(tenants, "Bearer k3", "other"), Http::ok);
+  EXPECT_EQ(status_for(tenants, ""), Http::unauthorized);
+  EXPECT_EQ(status_for(tenants, "Bearer k"), Http::unauthorized);
+  EXPECT_EQ(status_for(tenants, "k1"), Http::unauthorized);
+  EXPECT_EQ(status_for(tenants, "Bearer k1"), Http::ok);
+  EXPECT_EQ(status_for(tenants, "Bearer k2"), Http::ok);
+  EXPECT_EQ(status_for(tenants, "Bearer k1", "other"), Http::forbidden);
+  EXPECT_EQ(status_for(tenants, "Bearer k3", "other"), Http::ok);
 }
 
 TEST(Tenants, AreKnownByCertificatesWhereNoKeyIsGiven) {
@@ -68,10 +68,10 @@ TEST(Tenants, HaveLimitsOfTheirOwn) {
   const Tenants tenants(
       {{.name = "few", .keys = {"a"}, .most_waiting = 1}, {.name = "slow", .keys = {"b"}, .requests_per_second = 2}});
   const auto first = tenants.find("Bearer a").enter().value();
-  EXPECT_EQ(refusal_of(tenants, "Bearer a"), Http::too_many);
-  EXPECT_EQ(refusal_of(tenants, "Bearer b"), Http::ok) << "others are not hindered";
-  EXPECT_EQ(refusal_of(tenants, "Bearer b"), Http::ok);
-  EXPECT_EQ(refusal_of(tenants, "Bearer b"), Http::too_many);
+  EXPECT_EQ(status_for(tenants, "Bearer a"), Http::too_many);
+  EXPECT_EQ(status_for(tenants, "Bearer b"), Http::ok) << "others are not hindered";
+  EXPECT_EQ(status_for(tenants, "Bearer b"), Http::ok);
+  EXPECT_EQ(status_for(tenants, "Bearer b"), Http::too_many);
   EXPECT_EQ(tenants.counts()[0].refused, 1U);
   EXPECT_EQ(tenants.counts()[0].waiting, 1U);
 }
