@@ -45,7 +45,7 @@ void make(HeldArray& array, frazil_dtype dtype, const std::vector<std::int64_t>&
 }
 
 template <class T>
-std::vector<T> values_of(const frazil_array* array) {
+std::vector<T> values_in(const frazil_array* array) {
   const void* data = nullptr;
   std::size_t bytes = 0;
   good(frazil_array_data, array, &data, &bytes);
@@ -81,12 +81,12 @@ TEST(CApi, RunsByPositionAndByName) {
   const frazil_array* inputs[] = {x};
   frazil_array* out[2];
   good(frazil_session_run, session, inputs, 1u, out, 2u);
-  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(1, 4, 9));
-  EXPECT_THAT(values_of<float>(out[1]), ElementsAre(-1, -4, -9));
+  EXPECT_THAT(values_in<float>(out[0]), ElementsAre(1, 4, 9));
+  EXPECT_THAT(values_in<float>(out[1]), ElementsAre(-1, -4, -9));
   for (frazil_array* array : out) frazil_array_free(array);
   const char *in_names[] = {"x"}, *out_names[] = {"z"};
   good(frazil_session_run_named, session, in_names, inputs, 1u, out_names, out, 1u);
-  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(-1, -4, -9));
+  EXPECT_THAT(values_in<float>(out[0]), ElementsAre(-1, -4, -9));
   frazil_array_free(out[0]);
 }
 
@@ -135,7 +135,7 @@ TEST(CApi, BorrowedMemoryIsReleasedOnce) {
               FRAZIL_BAD_INPUT);
     EXPECT_EQ(released, 0);
     good(frazil_array_share, array.p, &share);
-    EXPECT_THAT(values_of<float>(share), ElementsAre(2, 4));
+    EXPECT_THAT(values_in<float>(share), ElementsAre(2, 4));
     void* data = nullptr;
     std::size_t bytes = 0;
     good(frazil_array_mutable_data, share.p, &data, &bytes);
@@ -200,7 +200,7 @@ frazil_code endless_body(void*, frazil_graph* body, const frazil_term* params, s
   return frazil_graph_op(body, "Add", operands, 2, nullptr, 0, nullptr, &results[1], 1, nullptr);
 }
 
-void endless(HeldModel& model) {
+void make_endless(HeldModel& model) {
   HeldGraph graph;
   HeldArray yes;
   frazil_term inputs[3] = {0, 0, 0}, y;
@@ -217,7 +217,7 @@ void endless(HeldModel& model) {
 
 TEST(CApi, AnotherThreadCancels) {
   HeldModel model;
-  endless(model);
+  make_endless(model);
   HeldSession session;
   good(frazil_session_open, model, nullptr, &session);
   HeldArray x;
@@ -258,13 +258,13 @@ TEST(CApi, OptionsOfZerosSetNoLimits) {
   const frazil_array* inputs[] = {x};
   frazil_array* out[2];
   good(frazil_session_run, session, inputs, 1u, out, 2u);
-  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(9));
+  EXPECT_THAT(values_in<float>(out[0]), ElementsAre(9));
   for (frazil_array* array : out) frazil_array_free(array);
 }
 
 TEST(CApi, ADeadlineEndsARun) {
   HeldModel model;
-  endless(model);
+  make_endless(model);
   frazil_session_options options = FRAZIL_SESSION_OPTIONS;
   options.deadline_ms = 20;
   HeldSession session;
@@ -322,7 +322,7 @@ TEST(CApi, PatchesEditAModel) {
   make<float>(x, FRAZIL_F32, {2}, {-3, 4});
   const frazil_array* inputs[] = {x};
   good(frazil_session_run, session, inputs, 1u, &y, 1u);
-  EXPECT_THAT(values_of<float>(y), ElementsAre(3, 4));
+  EXPECT_THAT(values_in<float>(y), ElementsAre(3, 4));
   HeldModel none;
   EXPECT_EQ(frazil_graph_build(patch, &none, nullptr), FRAZIL_BAD_INPUT) << "it has been committed";
 }
@@ -352,7 +352,7 @@ TEST(CApi, OutputsMayBeBound) {
 TEST(CApi, RunsMayBeStartedAndWaitedFor) {
   HeldModel model, forever;
   squares(model);
-  endless(forever);
+  make_endless(forever);
   HeldSession session, stuck, left;
   good(frazil_session_open, model, nullptr, &session);
   HeldArray x, scalar;
@@ -364,7 +364,7 @@ TEST(CApi, RunsMayBeStartedAndWaitedFor) {
   good(frazil_session_start, session, inputs, 1u);
   EXPECT_EQ(frazil_session_start(session, inputs, 1, nullptr), FRAZIL_BAD_INPUT);
   good(frazil_session_wait, session, out, 2u);
-  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(1, 9));
+  EXPECT_THAT(values_in<float>(out[0]), ElementsAre(1, 9));
   for (frazil_array* array : out) frazil_array_free(array);
   good(frazil_session_open, forever, nullptr, &stuck);
   good(frazil_session_start, stuck, scalars, 1u);
@@ -387,8 +387,8 @@ TEST(CApi, InnerValuesAreOutputsByName) {
   const char *in_names[] = {"x"}, *out_names[] = {"negated:0", "product", "y"};
   frazil_array* out[3];
   good(frazil_session_run_named, session, in_names, inputs, 1u, out_names, out, 3u);
-  EXPECT_THAT(values_of<float>(out[0]), ElementsAre(-1, -9));
-  EXPECT_THAT(values_of<float>(out[1]), ElementsAre(1, 9));
+  EXPECT_THAT(values_in<float>(out[0]), ElementsAre(-1, -9));
+  EXPECT_THAT(values_in<float>(out[1]), ElementsAre(1, 9));
   for (frazil_array* array : out) frazil_array_free(array);
 }
 
@@ -419,7 +419,7 @@ frazil_code repeat_run(void*, frazil_op_call* call) {
   EXPECT_EQ(label.kind, FRAZIL_TEXTS);
   EXPECT_STREQ(static_cast<const char* const*>(label.values)[1], "b");
   EXPECT_EQ(frazil_op_attribute(call, "where", &label, nullptr), FRAZIL_BAD_INPUT);
-  const auto one = values_of<float>(in);
+  const auto one = values_in<float>(in);
   if (!one.empty() && one[0] < 0) return frazil_op_fail(call, FRAZIL_BAD_INPUT, "a negative number");
   std::vector<float> many;
   for (std::int64_t i = *static_cast<const std::int64_t*>(times.values); i > 0; --i) {
@@ -477,7 +477,7 @@ TEST(CApi, ProgramsDefineOperators) {
   HeldArray out, none;
   HeldError fault;
   ASSERT_EQ(run(5, &out, nullptr), FRAZIL_OK);
-  EXPECT_THAT(values_of<float>(out), ElementsAre(5, 5, 5, 5, 5, 5));
+  EXPECT_THAT(values_in<float>(out), ElementsAre(5, 5, 5, 5, 5, 5));
   EXPECT_EQ(run(-5, &none, &fault), FRAZIL_BAD_INPUT);
   EXPECT_THAT(frazil_error_message(fault), HasSubstr("node 'again' (Repeat): a negative number"));
 }
@@ -768,10 +768,10 @@ TEST_P(CApiMisuse, IsAnError) {
   EXPECT_EQ(GetParam().call(valid, nullptr), GetParam().code) << "an error that nobody asks for";
 }
 
-const auto name_of = [](const auto& info) { return std::string(info.param.name); };
-INSTANTIATE_TEST_SUITE_P(Arrays, CApiMisuse, testing::ValuesIn(misuse_of_arrays()), name_of);
-INSTANTIATE_TEST_SUITE_P(Models, CApiMisuse, testing::ValuesIn(misuse_of_models()), name_of);
-INSTANTIATE_TEST_SUITE_P(Graphs, CApiMisuse, testing::ValuesIn(misuse_of_graphs()), name_of);
+const auto name_of_misuse = [](const auto& info) { return std::string(info.param.name); };
+INSTANTIATE_TEST_SUITE_P(Arrays, CApiMisuse, testing::ValuesIn(misuse_of_arrays()), name_of_misuse);
+INSTANTIATE_TEST_SUITE_P(Models, CApiMisuse, testing::ValuesIn(misuse_of_models()), name_of_misuse);
+INSTANTIATE_TEST_SUITE_P(Graphs, CApiMisuse, testing::ValuesIn(misuse_of_graphs()), name_of_misuse);
 
 TEST(CApi, FreeingNothingIsFine) {
   frazil_error_free(nullptr);

@@ -9,21 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "api/message_of.h"
+#include "api/square.h"
 
 // What the public headers promise of calls that are wrong: an Error with a code and one line, nothing else.
+namespace frazil {
 namespace {
 
-using namespace frazil;  // NOLINT(google-build-using-namespace): a table of calls of everything that there is
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-/// y = x * x on f32[N].
-Model square() {
-  GraphBuilder graph("square");
-  const Term x = graph.input("x", Dtype::f32, {"N"});
-  graph.output("y", graph.op("Mul", {x, x}, {}, "product"));
-  return graph.build();
-}
 
 const Array kThree = Array::of<float>({1}, {3});
 
@@ -71,7 +64,7 @@ std::vector<Wrong> of_arrays() {
 }
 
 std::vector<Wrong> of_results() {
-  const auto results = [] { return square().open().run({{"x", kThree}}); };
+  const auto results = [] { return square_model().open().run({{"x", kThree}}); };
   return {
       {"ResultBehindTheLast", Code::bad_input, "result 17 of 1", [=] { results()[17]; }},
       {"TakenResultBehindTheLast", Code::bad_input, "result 1 of 1", [=] { results().take(1); }},
@@ -104,18 +97,18 @@ std::vector<Wrong> of_sessions() {
   };
   std::vector<Wrong> all{
       {"InputGivenTwice", Code::bad_input, "input 'x' is given twice",
-       [] { square().open().run({{"x", kThree}, {"x", Array::of<float>({1}, {4})}}); }},
+       [] { square_model().open().run({{"x", kThree}, {"x", Array::of<float>({1}, {4})}}); }},
       {"AbsentInputGivenTwice", Code::bad_input, "given twice",
-       [] { square().open().run({{"x", Array()}, {"x", kThree}}); }},
+       [] { square_model().open().run({{"x", Array()}, {"x", kThree}}); }},
       {"InputGivenTwiceToAFetch", Code::bad_input, "given twice",
-       [] { square().open().fetch({{"x", kThree}, {"x", kThree}}, {}); }},
-      {"TooManyInputs", Code::bad_input, "", [] { square().open().run(std::vector{kThree, kThree}); }},
-      {"FetchOfNoName", Code::bad_input, "", [] { square().open().fetch({{"x", kThree}}, {""}); }},
-      {"NoNumberOfMilliseconds", Code::bad_input, "deadline", [] { square().open({.deadline_ms = NAN}); }},
+       [] { square_model().open().fetch({{"x", kThree}, {"x", kThree}}, {}); }},
+      {"TooManyInputs", Code::bad_input, "", [] { square_model().open().run(std::vector{kThree, kThree}); }},
+      {"FetchOfNoName", Code::bad_input, "", [] { square_model().open().fetch({{"x", kThree}}, {""}); }},
+      {"NoNumberOfMilliseconds", Code::bad_input, "deadline", [] { square_model().open({.deadline_ms = NAN}); }},
   };
   for (const Case& each : cases) {
     all.push_back({each.name, Code::bad_input, "the session was moved from", [each] {
-                     Session session = square().open();
+                     Session session = square_model().open();
                      each.call(moved_from(session));
                    }});
   }
@@ -131,7 +124,7 @@ std::vector<Wrong> of_graphs() {
   };
   const auto patched = [](const std::function<void(Patch&)>& call) {
     return [call] {
-      const Model model = square();
+      const Model model = square_model();
       Patch patch(model, "wrong");
       call(patch);
     };
@@ -179,36 +172,37 @@ std::vector<Wrong> of_graphs() {
 
 std::vector<Wrong> of_live_models() {
   return {
-      {"NoVersionsKept", Code::bad_input, "most_versions", [] { LiveModel(square(), {}, 0); }},
-      {"EditWithoutFunction", Code::bad_input, "no function", [] { LiveModel(square()).edit({}, nullptr); }},
-      {"InputsWithoutFunction", Code::bad_input, "no function", [] { LiveModel(square()).open().run_with(nullptr); }},
+      {"NoVersionsKept", Code::bad_input, "most_versions", [] { LiveModel(square_model(), {}, 0); }},
+      {"EditWithoutFunction", Code::bad_input, "no function", [] { LiveModel(square_model()).edit({}, nullptr); }},
+      {"InputsWithoutFunction", Code::bad_input, "no function",
+       [] { LiveModel(square_model()).open().run_with(nullptr); }},
       {"InputGivenTwiceToALiveSession", Code::bad_input, "given twice",
-       [] { LiveModel(square()).open().run({{"x", kThree}, {"x", kThree}}); }},
+       [] { LiveModel(square_model()).open().run({{"x", kThree}, {"x", kThree}}); }},
       {"RunOfAMovedLiveSession", Code::bad_input, "moved from",
        [] {
-         LiveSession session = LiveModel(square()).open();
+         LiveSession session = LiveModel(square_model()).open();
          moved_from(session).run({{"x", kThree}});
        }},
       {"VersionOfAMovedLiveSession", Code::bad_input, "moved from",
        [] {
-         LiveSession session = LiveModel(square()).open();
+         LiveSession session = LiveModel(square_model()).open();
          moved_from(session).version();
        }},
       {"CarryOfAMovedLiveSession", Code::bad_input, "moved from",
        [] {
-         LiveSession session = LiveModel(square()).open();
+         LiveSession session = LiveModel(square_model()).open();
          moved_from(session).carry("y", "x");
        }},
       {"MovedDebugger", Code::bad_input, "the debugger was moved from",
        [] {
-         Debugger debugger(square());
+         Debugger debugger(square_model());
          moved_from(debugger).step();
        }},
-      {"ValueOfNoName", Code::bad_input, "", [] { Debugger(square()).value(""); }},
+      {"ValueOfNoName", Code::bad_input, "", [] { Debugger(square_model()).value(""); }},
       {"ComparedInputGivenTwice", Code::bad_input, "given twice",
        [] {
          const std::vector<Named> inputs{{"x", kThree}, {"x", kThree}};
-         compare(square(), square(), inputs);
+         compare(square_model(), square_model(), inputs);
        }},
       {"ModelOfNoName", Code::bad_input, "''", [] { Registry::instance().get(""); }},
       {"AttributesOfNoNode", Code::bad_input, "'axis'", [] { NodeAttributes().integer("axis"); }},
@@ -236,7 +230,7 @@ std::vector<Wrong> of_lazy_arrays() {
       {"RequestWithTooManyInputs", Code::bad_input, "2 inputs",
        [] {
          const std::vector<std::vector<Array>> requests{{kThree, kThree}};
-         BatchedModel(square()).run(requests);
+         BatchedModel(square_model()).run(requests);
        }},
       {"TracedFunctionOfTwoArrays", Code::bad_input, "returns 2 arrays, not 1",
        [] {
@@ -263,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(LiveModels, Contracts, testing::ValuesIn(of_live_models
 INSTANTIATE_TEST_SUITE_P(LazyArrays, Contracts, testing::ValuesIn(of_lazy_arrays()), name_of_case);
 
 TEST(MovedFrom, HandlesStayValid) {
-  Model model = square();
+  Model model = square_model();
   EXPECT_EQ(moved_from(model).open().run({{"x", kThree}})["y"].item<float>(), 9);
   LiveModel live(model);
   EXPECT_EQ(moved_from(live).current().number, 1u);
@@ -277,15 +271,15 @@ TEST(MovedFrom, HandlesStayValid) {
 }
 
 TEST(MovedFrom, SessionsAreCancelledAndAssigned) {
-  Session session = square().open();
+  Session session = square_model().open();
   moved_from(session).cancel();
-  session = square().open();
+  session = square_model().open();
   EXPECT_EQ(session.run({{"x", kThree}})["y"].item<float>(), 9);
 }
 
 /// A live model keeps so many versions, and the current one whatever happens.
 TEST(LiveModels, KeepTheirLastVersions) {
-  LiveModel live(square(), {}, 3);
+  LiveModel live(square_model(), {}, 3);
   for (int i = 2; i <= 7; ++i) live.roll_back(live.current().number, {"ada", "again"});
   std::vector<std::uint64_t> numbers;
   for (const Version& version : live.history()) numbers.push_back(version.number);
@@ -296,7 +290,7 @@ TEST(LiveModels, KeepTheirLastVersions) {
 
 /// Names of a patch's outputs are free again once the output is removed.
 TEST(Patches, AnOutputTakesTheNameOfARemovedOne) {
-  Patch patch(square(), "swap");
+  Patch patch(square_model(), "swap");
   patch.remove_output("y");
   patch.add_output("y", patch.op("Neg", {patch.tap("x")}));
   EXPECT_EQ(patch.commit().open().run({{"x", kThree}})["y"].item<float>(), -3);
@@ -333,3 +327,4 @@ TEST(Patches, PutABodyIntoABody) {
 }
 
 }  // namespace
+}  // namespace frazil

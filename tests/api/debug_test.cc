@@ -9,13 +9,13 @@ using frazil::Debugger;
 using frazil::Model;
 using ::testing::HasSubstr;
 
-Model chain(float factor) {
+Model add_mul_neg(float factor) {
   return Model::from_text("graph g(%x: f32[N]) { %a = Add(%x, f32[] 1) \"add\" %b = Mul(%a, f32[] " +
                           std::to_string(factor) + ") \"mul\" %c = Neg(%b) \"neg\" return y = %c }");
 }
 
 TEST(Debug, StepsReadsAndSets) {
-  Debugger debugger(chain(2));
+  Debugger debugger(add_mul_neg(2));
   debugger.add_breakpoint("mul");
   const Array x = Array::of<float>({2}, {1, 2});
   auto stop = debugger.run({{"x", x}});
@@ -33,7 +33,7 @@ TEST(Debug, StepsReadsAndSets) {
 }
 
 TEST(Debug, Faults) {
-  Debugger debugger(chain(2));
+  Debugger debugger(add_mul_neg(2));
   EXPECT_THROW(debugger.step(), frazil::Error);
   EXPECT_THROW(debugger.add_breakpoint("nothing"), frazil::Error);
   EXPECT_THROW(debugger.remove_breakpoint(4), frazil::Error);
@@ -45,10 +45,10 @@ TEST(Debug, Faults) {
 TEST(Debug, ComparesModelsAndTiers) {
   const Array x = Array::of<float>({2}, {1, 2});
   const std::vector<frazil::Named> inputs{{"x", x}};
-  const auto same = frazil::compare(chain(2), chain(2), inputs);
+  const auto same = frazil::compare(add_mul_neg(2), add_mul_neg(2), inputs);
   EXPECT_EQ(same.differ, 0u);
   EXPECT_GE(same.compared, 3u);
-  const auto other = frazil::compare(chain(2), chain(3), inputs, {.b = {}});
+  const auto other = frazil::compare(add_mul_neg(2), add_mul_neg(3), inputs, {.b = {}});
   EXPECT_EQ(other.value, "b");
   EXPECT_EQ(other.node, "node 'mul' (Mul)");
   EXPECT_THAT(other.what, HasSubstr("got 4, want 6"));

@@ -131,7 +131,7 @@ class HostOperators : public testing::TestWithParam<const char*> {
 };
 INSTANTIATE_TEST_SUITE_P(Tiers, HostOperators, testing::Values("0", "ref"));
 
-Model scaled() {
+Model scaled_by_operator() {
   GraphBuilder graph("scaled");
   Term x = graph.input("x", Dtype::f32, {"N"});
   Term y = graph.op("com.acme.Scale", {graph.op("Abs", {x})}, {{"by", 3}}, "scale");
@@ -140,7 +140,7 @@ Model scaled() {
 }
 
 TEST_P(HostOperators, RunInAGraph) {
-  auto session = open(scaled());
+  auto session = open(scaled_by_operator());
   for (int round = 0; round < 3; ++round) {
     EXPECT_THAT(session.run({{"x", Array::of<float>({2}, {-1, 2})}})["y"].values<float>(), ElementsAre(1, 10));
     EXPECT_THAT(session.run({{"x", Array::of<float>({1}, {4})}})["y"].values<float>(), ElementsAre(20));
@@ -148,7 +148,7 @@ TEST_P(HostOperators, RunInAGraph) {
 }
 
 TEST_P(HostOperators, AreInFilesAndTexts) {
-  const Model model = scaled();
+  const Model model = scaled_by_operator();
   const Model again = Model::from_text(model.text(), model.weights());
   EXPECT_EQ(again.text(), model.text());
   const auto path = std::filesystem::temp_directory_path() / "frazil_host_operator.onnx";

@@ -32,12 +32,12 @@ struct Weights {
   LazyArray array;
 };
 
-struct Model {
+struct RandomModel {
   Weights words{kWords, kWidth, 1}, square{kWidth, kWidth, 2}, joined{2 * kWidth, kWidth, 3};
 };
 
-const Model& model() {
-  static const Model model;
+const RandomModel& model() {
+  static const RandomModel model;
   return model;
 }
 
@@ -160,15 +160,15 @@ void expect_equal(const LazyArray& got, const std::vector<double>& wanted, const
   for (std::size_t k = 0; k < wanted.size(); ++k) EXPECT_NEAR(values[k], wanted[k], 2e-5) << what << ", element " << k;
 }
 
-std::string name_of(unsigned seed) { return "program " + std::to_string(seed); }
+std::string program_name(unsigned seed) { return "program " + std::to_string(seed); }
 
 TEST(RandomPrograms, GiveAloneWhatPlainLoopsGive) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     bool tie = false;
     const auto wanted = run(seed, Plain(), &tie);
     if (tie) continue;
-    expect_equal(run(seed, Lazy()), wanted, name_of(seed));
-    expect_equal(run(seed, Eager()), wanted, name_of(seed) + ", each operator read");
+    expect_equal(run(seed, Lazy()), wanted, program_name(seed));
+    expect_equal(run(seed, Eager()), wanted, program_name(seed) + ", each operator read");
   }
 }
 
@@ -181,7 +181,7 @@ TEST(RandomPrograms, GiveTogetherWhatPlainLoopsGive) {
       for (std::size_t i = 0; i < count; ++i) {
         bool tie = false;
         const auto wanted = run(seeds[i], Plain(), &tie);
-        if (!tie) expect_equal(results[i], wanted, name_of(seeds[i]) + " among " + std::to_string(count));
+        if (!tie) expect_equal(results[i], wanted, program_name(seeds[i]) + " among " + std::to_string(count));
       }
     }
   }

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 constexpr double kShort = 0.001;  ///< milliseconds; over when the clock is first read
 
-std::string chain(int nodes) {
+std::string chain_of_products(int nodes) {
   std::string text = "graph chain(%x: f32[N,4]) {\n";
   for (int i = 0; i < nodes; ++i) {
     text += "%v" + std::to_string(i) + " = MatMul(" + (i == 0 ? "%x" : "%v" + std::to_string(i - 1)) +
@@ -35,7 +35,7 @@ std::pair<Code, std::string> error_of(const F& call) {
 }
 
 TEST(LoadLimits, ADeadlineEndsTheLoad) {
-  const std::string text = chain(500);
+  const std::string text = chain_of_products(500);
   const auto [code, message] = error_of([&] { Model::from_text(text, {}, {.deadline_ms = kShort}); });
   EXPECT_EQ(code, Code::limit);
   EXPECT_THAT(message, HasSubstr("loading the model passed its deadline of 0.001 ms"));
@@ -43,26 +43,26 @@ TEST(LoadLimits, ADeadlineEndsTheLoad) {
 }
 
 TEST(LoadLimits, ADeadlineIsAtLeastZero) {
-  const auto [code, message] = error_of([] { Model::from_text(chain(1), {}, {.deadline_ms = -1}); });
+  const auto [code, message] = error_of([] { Model::from_text(chain_of_products(1), {}, {.deadline_ms = -1}); });
   EXPECT_EQ(code, Code::bad_input);
   EXPECT_THAT(message, HasSubstr("LoadOptions::deadline_ms"));
 }
 
 TEST(LoadLimits, AStopEndsTheLoadAndPlanning) {
   std::stop_source stop;
-  const Model model = Model::from_text(chain(500), {}, {.stop = stop.get_token()});
+  const Model model = Model::from_text(chain_of_products(500), {}, {.stop = stop.get_token()});
   stop.request_stop();
   const auto planning = error_of([&] { model.open({.tier = "0"}); });
   EXPECT_EQ(planning.first, Code::cancelled);
   EXPECT_EQ(planning.second, "planning the model was cancelled");
-  const auto loading = error_of([&] { Model::from_text(chain(500), {}, {.stop = stop.get_token()}); });
+  const auto loading = error_of([&] { Model::from_text(chain_of_products(500), {}, {.stop = stop.get_token()}); });
   EXPECT_EQ(loading.first, Code::cancelled);
   EXPECT_EQ(loading.second, "line 2, column 7: loading the model was cancelled");
 }
 
 TEST(LoadLimits, APatchedModelKeepsThem) {
   std::stop_source stop;
-  const Model model = Model::from_text(chain(500), {}, {.stop = stop.get_token()});
+  const Model model = Model::from_text(chain_of_products(500), {}, {.stop = stop.get_token()});
   Patch patch(model, "rename");
   patch.add_output("z", patch.op("Neg", {patch.tap("v3")}));
   const Model edited = patch.commit();
@@ -71,7 +71,7 @@ TEST(LoadLimits, APatchedModelKeepsThem) {
 }
 
 TEST(LoadLimits, OfTheCApi) {
-  const std::string text = chain(500);
+  const std::string text = chain_of_products(500);
   frazil_load_options options = FRAZIL_LOAD_OPTIONS;
   options.deadline_ms = kShort;
   frazil_model* model = nullptr;

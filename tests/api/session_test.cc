@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "api/endless.h"
+#include "api/square.h"
 
 namespace {
 
@@ -25,13 +26,6 @@ using frazil::Term;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Model square() {
-  GraphBuilder graph("square");
-  Term x = graph.input("x", Dtype::f32, {"N"});
-  graph.output("y", graph.op("Mul", {x, x}, {}, "product"));
-  return graph.build();
-}
-
 Code code_of(auto&& f) {
   try {
     f();
@@ -44,7 +38,7 @@ Code code_of(auto&& f) {
 }
 
 TEST(Session, RunsByNameAndByPosition) {
-  auto session = square().open();
+  auto session = square_model().open();
   const Array x = Array::of<float>({3}, {1, 2, 3});
   EXPECT_THAT(session.run({{"x", x}})["y"].values<float>(), ElementsAre(1, 4, 9));
   EXPECT_THAT(session.run(std::vector{x})[0].values<float>(), ElementsAre(1, 4, 9));
@@ -52,7 +46,7 @@ TEST(Session, RunsByNameAndByPosition) {
 
 TEST(Session, EveryTierAgrees) {
   for (const char* tier : {"auto", "0", "ref"}) {
-    auto session = square().open({.tier = tier});
+    auto session = square_model().open({.tier = tier});
     EXPECT_THAT(session.run({{"x", Array::of<float>({2}, {3, -4})}})["y"].values<float>(), ElementsAre(9, 16)) << tier;
   }
 }
@@ -112,7 +106,7 @@ TEST(Session, AnotherModelReadsWhatIsCarriedOn) {
 }
 
 TEST(Session, ResultsReuseTheirMemoryUnlessItIsShared) {
-  auto session = square().open();
+  auto session = square_model().open();
   const std::vector inputs{Array::of<float>({3}, {1, 2, 3})};
   auto results = session.run(inputs);
   const void* memory = results["y"].data();
@@ -126,14 +120,14 @@ TEST(Session, ResultsReuseTheirMemoryUnlessItIsShared) {
 
 TEST(Session, TakesBorrowedMemory) {
   auto memory = std::make_shared<std::vector<float>>(std::vector<float>{2, 4});
-  auto session = square().open();
+  auto session = square_model().open();
   const Array x = Array::borrow(Dtype::f32, {2}, std::as_bytes(std::span(*memory)), memory);
   EXPECT_EQ(x.data(), memory->data());
   EXPECT_THAT(session.run({{"x", x}})["y"].values<float>(), ElementsAre(4, 16));
 }
 
 TEST(Session, CountsWhatItDoes) {
-  auto session = square().open();
+  auto session = square_model().open();
   for (std::int64_t n : {3, 3, 5}) session.run({{"x", Array(Dtype::f32, {n})}});
   EXPECT_EQ(session.counters().runs, 3);
   EXPECT_EQ(session.counters().plans, 1);
@@ -141,7 +135,7 @@ TEST(Session, CountsWhatItDoes) {
 }
 
 TEST(Session, FaultsNameTheInputAndTheSessionLivesOn) {
-  auto session = square().open();
+  auto session = square_model().open();
   try {
     session.run({{"x", Array::of<double>({1}, {1})}});
     ADD_FAILURE();
@@ -155,7 +149,7 @@ TEST(Session, FaultsNameTheInputAndTheSessionLivesOn) {
 }
 
 TEST(Session, OptionsAreChecked) {
-  const Model model = square();
+  const Model model = square_model();
   EXPECT_EQ(code_of([&] { model.open({.tier = "fast"}); }), Code::bad_input);
   EXPECT_EQ(code_of([&] { model.open({.deadline_ms = -1}); }), Code::bad_input);
 }
@@ -166,7 +160,7 @@ TEST(Session, LimitsStopARun) {
   EXPECT_EQ(code_of([&] { steps.run({{"x", x}}); }), Code::limit);
   auto time = endless().open({.deadline_ms = 20});
   EXPECT_EQ(code_of([&] { time.run({{"x", x}}); }), Code::limit);
-  auto memory = square().open({.memory_limit = 1000});
+  auto memory = square_model().open({.memory_limit = 1000});
   EXPECT_EQ(code_of([&] { memory.run({{"x", Array(Dtype::f32, {1000})}}); }), Code::limit);
 }
 
@@ -189,7 +183,7 @@ TEST(Session, TrimGivesBackWhatStays) {
 }
 
 TEST(Session, AnArenaLimitEndsRunsThatWouldKeepMore) {
-  auto session = square().open({.arena_limit = 0});
+  auto session = square_model().open({.arena_limit = 0});
   EXPECT_EQ(session.run({{"x", Array::of<float>({1}, {3})}})["y"].item<float>(), 9) << "its values are results";
   GraphBuilder graph("keeps");
   const Term x = graph.input("x", Dtype::f32, {"N", "N"});
@@ -241,7 +235,7 @@ TEST(Session, ResultsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Session, TooManyThreadsAreRefused) {
-  const Model model = square();
+  const Model model = square_model();
   EXPECT_EQ(code_of([&] { model.open({.threads = 1025}); }), Code::bad_input);
   try {
     model.open({.threads = 1025});
@@ -276,7 +270,7 @@ TEST(Session, TheSeedDoesNotTouchOperatorsWithTheirOwn) {
 }
 
 TEST(Session, ThreadsShareAModel) {
-  const Model model = square();
+  const Model model = square_model();
   std::vector<std::thread> threads;
   std::atomic<int> right{0};
   for (int t = 0; t < 4; ++t) {
@@ -364,7 +358,7 @@ TEST(Observer, SeesTheValuesThatItWants) {
 }
 
 TEST(Observer, AskingForWhatTheModelDoesNotHaveThrows) {
-  auto session = square().open();
+  auto session = square_model().open();
   Watcher watcher;
   watcher.names = {"nowhere"};
   EXPECT_EQ(code_of([&] { session.set_observer(&watcher); }), Code::bad_input);
@@ -385,7 +379,7 @@ struct NoMul : frazil::Policy {
 
 TEST(Policy, RefusesModelsAndRuns) {
   auto policy = std::make_shared<NoMul>();
-  EXPECT_EQ(code_of([&] { Model::from_text(square().text(), {}, {.policy = policy}); }), Code::bad_input);
+  EXPECT_EQ(code_of([&] { Model::from_text(square_model().text(), {}, {.policy = policy}); }), Code::bad_input);
   GraphBuilder graph;
   graph.output("y", graph.op("Neg", {graph.input("x", Dtype::f32, {})}));
   auto session = graph.build({.policy = policy}).open();
