@@ -22,7 +22,7 @@ namespace frazil {
 namespace {
 
 /// How a child that runs `body` ends: "0" if that is true, "1" if not, "hangs" where it has not ended after a minute.
-std::string in_child(const std::function<bool()>& body) {
+std::string end_of_child(const std::function<bool()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body() ? 0 : 1);
   for (int i = 0; i < 60'000; ++i) {
@@ -80,7 +80,7 @@ TEST_F(Fork, FindsLocksFreeAndWhatTheyGuardWhole) {
     if (numbers.size() > 100) numbers.erase(numbers.begin());
   });
   for (int i = 0; i < kForks; ++i) {
-    ASSERT_EQ(in_child([&] {
+    ASSERT_EQ(end_of_child([&] {
                 const std::scoped_lock lock(mutex);
                 bool whole = numbers.size() <= 101;
                 for (const auto& [key, value] : numbers) whole = whole && *value == key;
@@ -101,7 +101,7 @@ TEST_F(Fork, WaitsForScopesAndNotForItsOwn) {
   for (int i = 0; i < kForks; ++i) {
     const NoFork own;
     const NoFork inner;
-    ASSERT_EQ(in_child([&] {
+    ASSERT_EQ(end_of_child([&] {
                 const NoFork again;
                 return inside == 0 && forks_whole();
               }),
@@ -111,8 +111,9 @@ TEST_F(Fork, WaitsForScopesAndNotForItsOwn) {
 
 TEST_F(Fork, CountsGenerations) {
   const std::uint64_t here = fork_generation();
-  EXPECT_EQ(in_child([&] {
-              return fork_generation() == here + 1 && in_child([&] { return fork_generation() == here + 2; }) == "0";
+  EXPECT_EQ(end_of_child([&] {
+              return fork_generation() == here + 1 &&
+                     end_of_child([&] { return fork_generation() == here + 2; }) == "0";
             }),
             "0");
   EXPECT_EQ(fork_generation(), here);
@@ -128,7 +129,7 @@ TEST_F(Fork, ConditionsWorkAndGoWhereOthersWaited) {
     condition->wait(lock, [&] { return stop.load(); });
   });
   for (int i = 0; i < kForks; ++i) {
-    ASSERT_EQ(in_child([&] {
+    ASSERT_EQ(end_of_child([&] {
                 bool ready = false, seen = false;
                 std::thread other([&] {
                   std::unique_lock lock(mutex);
@@ -166,7 +167,7 @@ TEST_F(Fork, FreesWhatItsParentHadNotFreed) {
   };
   std::atomic<int> freed = 0;
   for (int i = 0; i < 3; ++i) free_later(&freed, &Slow::destroy, 100);
-  EXPECT_EQ(in_child([&] {
+  EXPECT_EQ(end_of_child([&] {
               free_later(&freed, &Slow::destroy, 100);
               while (wait_until_freed()) {
               }
@@ -182,7 +183,7 @@ TEST_F(Fork, WritesToTheLog) {
   {
     const Busy busy(2, [] { logging::warn("a line"); });
     for (int i = 0; i < kForks; ++i) {
-      EXPECT_EQ(in_child([] {
+      EXPECT_EQ(end_of_child([] {
                   logging::warn("a line");
                   return true;
                 }),
@@ -202,7 +203,7 @@ TEST_F(Fork, GoesOnWhereAnotherThreadKeepsALock) {
     while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   while (!holds) std::this_thread::yield();
-  EXPECT_EQ(in_child([&] {
+  EXPECT_EQ(end_of_child([&] {
               const std::scoped_lock lock(other);
               return !forks_whole();
             }),

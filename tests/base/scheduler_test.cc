@@ -383,7 +383,7 @@ TEST(Schedulers, EndWhileHelpersAreComing) {
 
 /// Exit code of a child that runs `body`; -1: it ended by a signal.
 template <class Body>
-int in_child(const Body& body) {
+int exit_code_of_child(const Body& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body() ? 0 : 1);
   int status = 0;
@@ -408,9 +408,9 @@ TEST(Schedulers, AForksChildRunsEverythingItself) {
 #endif
   auto two = scheduler(2);
   two->parallel_for(10, 1, [](std::int64_t, std::int64_t, unsigned) { work_for(std::chrono::microseconds(50)); });
-  EXPECT_EQ(in_child([&] { return runs_alone(*two); }), 0) << "its parent's";
-  EXPECT_EQ(in_child([&] { return runs_alone(*scheduler(7)); }), 0) << "a new one";
-  EXPECT_EQ(in_child([&] {
+  EXPECT_EQ(exit_code_of_child([&] { return runs_alone(*two); }), 0) << "its parent's";
+  EXPECT_EQ(exit_code_of_child([&] { return runs_alone(*scheduler(7)); }), 0) << "a new one";
+  EXPECT_EQ(exit_code_of_child([&] {
               two.reset();
               return runs_alone(*scheduler(2));
             }),

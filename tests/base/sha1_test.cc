@@ -8,7 +8,7 @@
 namespace frazil {
 namespace {
 
-std::string sum_of(const std::string& text) { return sha1(std::as_bytes(std::span(text))); }
+std::string sha1_of(const std::string& text) { return sha1(std::as_bytes(std::span(text))); }
 
 TEST(Sha1Test, KnownSums) {
   const std::pair<std::string, std::string> cases[] = {
@@ -20,7 +20,7 @@ TEST(Sha1Test, KnownSums) {
        "a49b2446a02c645bf419f995b67091253a04a259"},
       {std::string(1'000'000, 'a'), "34aa973cd4c4daa4f61eeb2bdbad27316534016f"},
   };
-  for (const auto& [text, sum] : cases) EXPECT_EQ(sum_of(text), sum) << text.size() << " bytes";
+  for (const auto& [text, sum] : cases) EXPECT_EQ(sha1_of(text), sum) << text.size() << " bytes";
 }
 
 /// The end of the last block: the length fits after 55 bytes, but not after 56.
@@ -30,7 +30,7 @@ TEST(Sha1Test, AroundABlock) {
       {63, "03f09f5b158a7a8cdad920bddc29b81c18a551f5"}, {64, "0098ba824b5c16427bd7a1122a5a442a25ec644d"},
       {65, "11655326c708d70319be2610e8a57d9a5b959d3b"}, {119, "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56"},
   };
-  for (const auto& [size, sum] : cases) EXPECT_EQ(sum_of(std::string(size, 'a')), sum) << size;
+  for (const auto& [size, sum] : cases) EXPECT_EQ(sha1_of(std::string(size, 'a')), sum) << size;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace frazil {
 namespace {
 
-std::string sum_of(const std::string& text) { return sha256(std::as_bytes(std::span(text))); }
+std::string sha256_of(const std::string& text) { return sha256(std::as_bytes(std::span(text))); }
 
 TEST(Sha256Test, KnownSums) {
   const std::pair<std::string, std::string> cases[] = {
@@ -18,7 +18,7 @@ TEST(Sha256Test, KnownSums) {
        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
       {std::string(1'000'000, 'a'), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
   };
-  for (const auto& [text, sum] : cases) EXPECT_EQ(sum_of(text), sum) << text.size() << " bytes";
+  for (const auto& [text, sum] : cases) EXPECT_EQ(sha256_of(text), sum) << text.size() << " bytes";
 }
 
 TEST(Sha256Test, TextsAreAddedWithTheirLengths) {

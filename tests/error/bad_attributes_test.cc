@@ -12,7 +12,7 @@ namespace {
 #define TREE(feature, test, yes, no, root)                                                                 \
   "features = [" feature "], tests = [" test "], splits = f64[1] 1, yes = [" yes "], no = [" no "], roots = [" root \
   "], "
-#define VOTES(from, targets) \
+#define TREE_VOTES(from, targets) \
   "votes_from = [" from "], vote_targets = [" targets "], vote_weights = f64[2] [1, 2], "
 // Attributes of frazil::Extents, of a frazil::Generic over two axes, and of a frazil::GenericView with two.
 #define EXTENTS "values = [\"d0_1\", \"2*d0_0\"], "
@@ -20,7 +20,7 @@ namespace {
   "space = [\"i\", \"j\"], reduce = [\"j\"], reads = [\"i, j\"], write = \"i\", body = [\"f32 load 0\"], "
 #define VIEW "shape = [\"d1_0\", \"4\"], "
 
-std::vector<AttrRow> rows() {
+std::vector<AttrRow> attribute_rows() {
   const std::vector<Bad> axis_of_two = {{"axis = 2", "axis 2 is outside [-2, 2)"},
                                         {"axis = -3", "axis -3 is outside [-2, 2)"},
                                         {"axis = " HIGH, "axis " HIGH},
@@ -464,27 +464,28 @@ std::vector<AttrRow> rows() {
          "mode 'X'"}}},
       {"frazil::TreeVotes(%x)",
        matrix,
-       TREE("0", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 1",
-       {{TREE("-1", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 1", "feature -1"},
-        {TREE(HIGH, "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 1", HIGH},
-        {TREE("3", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 1", "test column 3"},
-        {TREE("0", "7", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 1", "test 7"},
-        {TREE("0", "6", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 1", "0 sets of members"},
-        {TREE("0", "0", "0", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 1", "cycle"},
-        {TREE("0", "0", "-3", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 1", "yes[0] is -3"},
-        {TREE("0", "0", "-1", LOW, "0") VOTES("0, 1, 2", "0, 0") "targets = 1", "no[0] is " LOW},
-        {TREE("0", "0", "-1", "-2", "1") VOTES("0, 1, 2", "0, 0") "targets = 1", "roots[0] is 1"},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 1, missing_is_yes = [0, 1]", "2 entries"},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("0, 1, 3", "0, 0") "targets = 1", "votes_from"},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("0, 3, 2", "0, 0") "targets = 1", "votes_from"},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("-1, 1, 2", "0, 0") "targets = 1", "votes_from"},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("", "0, 0") "targets = 1", "votes_from"},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 1") "targets = 1", "target 1, outside"},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, " LOW) "targets = 1", LOW},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 0", "targets 0"},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = " HIGH, HIGH},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "targets = 2147483647", "limit", true},
-        {TREE("0", "0", "-1", "-2", "0") VOTES("0, 1, 2", "0, 0") "aggregate = \"ALL\"", "aggregate 'ALL'"}}},
+       TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1",
+       {{TREE("-1", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1", "feature -1"},
+        {TREE(HIGH, "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1", HIGH},
+        {TREE("3", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1", "test column 3"},
+        {TREE("0", "7", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1", "test 7"},
+        {TREE("0", "6", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1", "0 sets of members"},
+        {TREE("0", "0", "0", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1", "cycle"},
+        {TREE("0", "0", "-3", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1", "yes[0] is -3"},
+        {TREE("0", "0", "-1", LOW, "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1", "no[0] is " LOW},
+        {TREE("0", "0", "-1", "-2", "1") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1", "roots[0] is 1"},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 1, missing_is_yes = [0, 1]",
+         "2 entries"},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 3", "0, 0") "targets = 1", "votes_from"},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 3, 2", "0, 0") "targets = 1", "votes_from"},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("-1, 1, 2", "0, 0") "targets = 1", "votes_from"},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("", "0, 0") "targets = 1", "votes_from"},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 1") "targets = 1", "target 1, outside"},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, " LOW) "targets = 1", LOW},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 0", "targets 0"},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = " HIGH, HIGH},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "targets = 2147483647", "limit", true},
+        {TREE("0", "0", "-1", "-2", "0") TREE_VOTES("0, 1, 2", "0, 0") "aggregate = \"ALL\"", "aggregate 'ALL'"}}},
       {"frazil::SplitAxis(%x)",
        matrix,
        "axis = 1, outer = 3",
@@ -574,7 +575,7 @@ class BadAttributes : public testing::TestWithParam<AttrRow> {};
 
 TEST_P(BadAttributes, AreRefused) { expect_bad_attributes(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Rows, BadAttributes, testing::ValuesIn(rows()),
+INSTANTIATE_TEST_SUITE_P(Rows, BadAttributes, testing::ValuesIn(attribute_rows()),
                          [](const auto& row) { return name_of_row(row.param.call, row.index); });
 
 /// Integer attributes that are switches: every number is valid.
@@ -618,15 +619,15 @@ const std::set<std::string_view> kSwitches = {
     "upper",
 };
 /// Integer attributes for which every number is valid, or which are not read.
-const std::set<std::string_view> kFree = {"StringSplit.maxsplit",
-                                          "Dropout.seed",
-                                          "EyeLike.k",
-                                          "NegativeLogLikelihoodLoss.ignore_index",
-                                          "SoftmaxCrossEntropyLoss.ignore_index",
-                                          "Uniform.stream",
-                                          "Shape.start",
-                                          "Shape.end",
-                                          "LinearAttention.chunk_size"};
+const std::set<std::string_view> kFreeAttributes = {"StringSplit.maxsplit",
+                                                    "Dropout.seed",
+                                                    "EyeLike.k",
+                                                    "NegativeLogLikelihoodLoss.ignore_index",
+                                                    "SoftmaxCrossEntropyLoss.ignore_index",
+                                                    "Uniform.stream",
+                                                    "Shape.start",
+                                                    "Shape.end",
+                                                    "LinearAttention.chunk_size"};
 /// Operators that only the bodies of other operators create, after checking.
 const std::set<std::string_view> kInner = {"ConvSum", "ConvTransposeSum", "ChannelSquares", "ReducedCount",
                                            "Fit",     "PowerPool",        "AtLeast",        "Diagonal"};
@@ -635,10 +636,10 @@ const std::set<std::string_view> kRegions = {"Scan", "Loop", "If"};
 
 /// The table covers every operator with integer attributes.
 TEST(BadAttributeTable, CoversEveryIntegerAttribute) {
-  const auto all = rows();
+  const auto all = attribute_rows();
   auto tried = tried_attributes(all);
   std::set<std::string_view> free = kSwitches;
-  free.insert(kFree.begin(), kFree.end());
+  free.insert(kFreeAttributes.begin(), kFreeAttributes.end());
   for (const OpDef* op : OpRegistry::global().all()) {
     if (kInner.contains(op->name) || kRegions.contains(op->name)) continue;
     if (op->domain == "com.microsoft") continue;  // in microsoft_test.cc

@@ -8,7 +8,7 @@
 namespace frazil::test {
 namespace {
 
-const std::vector<IndexRow>& rows() {
+const std::vector<IndexRow>& index_rows() {
   static const std::vector<IndexRow> all = {
       // ---- indices of elements ----
       {{"Gather(%x, %i)", "%x = f32[3] [1, 2, 3]", "%i = i64[2] [-3, 2]"},
@@ -389,7 +389,7 @@ class BadIndices : public testing::TestWithParam<IndexRow> {};
 
 TEST_P(BadIndices, AreRefusedHoweverTheyCome) { expect_bad_indices(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Rows, BadIndices, testing::ValuesIn(rows()),
+INSTANTIATE_TEST_SUITE_P(Rows, BadIndices, testing::ValuesIn(index_rows()),
                          [](const auto& row) { return name_of_row(row.param.call.text, row.index); });
 
 /// Their rule for input 'axes' is that of ReduceSum and ReduceMean.
@@ -403,7 +403,7 @@ TEST(BadIndexTable, CoversEveryIndexInput) {
                                                 // a number of steps, for which every number is valid
                                                 "Adagrad", "Adam", "Momentum"};
   std::set<std::string_view> covered;
-  for (const IndexRow& row : rows()) covered.insert(op_in(row.call.text));
+  for (const IndexRow& row : index_rows()) covered.insert(op_in(row.call.text));
   for (const OpDef* op : OpRegistry::global().all()) {
     if (elsewhere.contains(op->name) || is_other_reduction(op->name)) continue;
     if (op->domain == "com.microsoft") continue;  // in microsoft_test.cc

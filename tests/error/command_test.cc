@@ -15,8 +15,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-std::string digits() { return source_dir() / "examples" / "digits" / "model.onnx"; }
-
 class Command : public testing::Test {
  protected:
   void SetUp() override {
@@ -25,7 +23,7 @@ class Command : public testing::Test {
 };
 
 TEST_F(Command, RunPrintsEveryOutput) {
-  const Ended ended = run_tool({"run", digits(), "--input", "image=1x1x8x8"});
+  const Ended ended = run_tool({"run", digits_model(), "--input", "image=1x1x8x8"});
   EXPECT_EQ(ended.exit, 0) << ended.err;
   for (const char* part : {"probabilities", "f32[1,10]", "label", "stage", "steps", "i64[1]"}) {
     EXPECT_THAT(ended.out, HasSubstr(part));
@@ -33,7 +31,7 @@ TEST_F(Command, RunPrintsEveryOutput) {
 }
 
 TEST_F(Command, JsonIsAloneOnStdout) {
-  const Ended ended = run_tool({"run", digits(), "--input", "image=1x1x8x8", "--json"});
+  const Ended ended = run_tool({"run", digits_model(), "--input", "image=1x1x8x8", "--json"});
   const json result = json::parse(ended.out);
   EXPECT_EQ(result["tier"], "auto");
   const json& outputs = result["requests"][0]["outputs"];
@@ -44,7 +42,7 @@ TEST_F(Command, JsonIsAloneOnStdout) {
 
 TEST_F(Command, TheSeedDecidesRandomInputs) {
   const auto run = [](std::string seed, std::string tier) {
-    return run_tool({"run", digits(), "--input", "image=1x1x8x8", "--seed", seed, "--tier", tier}).out;
+    return run_tool({"run", digits_model(), "--input", "image=1x1x8x8", "--seed", seed, "--tier", tier}).out;
   };
   EXPECT_EQ(run("1", "0"), run("1", "auto"));
   EXPECT_NE(run("1", "0"), run("2", "0"));
@@ -54,7 +52,7 @@ TEST_F(Command, TheSeedDecidesRandomInputs) {
 TEST_F(Command, OutputFoldersHoldNpyFiles) {
   const TempFolder folder;
   const std::string out = folder / "deep/out";
-  const Ended ended = run_tool({"run", digits(), "--input", "image==0.5", "--output-dir", out});
+  const Ended ended = run_tool({"run", digits_model(), "--input", "image==0.5", "--output-dir", out});
   EXPECT_EQ(ended.exit, 0) << ended.err;
   const auto label = read_npy(out + "/label.npy");
   ASSERT_TRUE(label) << label.error().message;
@@ -68,7 +66,7 @@ TEST_F(Command, StreamsRunLineByLine) {
   const std::string stream = folder.write("s.jsonl", "{\"image\": \"=0\"}\n\n{}\n{\"image\": \"ones.npy\"}\n");
   const std::string out = folder / "out";
   const Ended ended =
-      run_tool({"run", digits(), "--input", "image==1", "--stream", stream, "--output-dir", out, "--json"});
+      run_tool({"run", digits_model(), "--input", "image==1", "--stream", stream, "--output-dir", out, "--json"});
   ASSERT_EQ(ended.exit, 0) << ended.err;
   EXPECT_EQ(json::parse(ended.out)["requests"].size(), 3);
   const auto first = read_npy(out + "/probabilities.0.npy"), second = read_npy(out + "/probabilities.1.npy"),
@@ -82,7 +80,7 @@ TEST_F(Command, BenchReportsTheContractedFields) {
   const TempFolder folder;
   const std::string stream = folder.write("s.jsonl", "{}\n{\"image\": \"=0\"}\n");
   for (bool streaming : {false, true}) {
-    std::vector<std::string> call{"bench", digits(), "--input", "image=1x1x8x8", "--runs", "4", "--warmup", "1"};
+    std::vector<std::string> call{"bench", digits_model(), "--input", "image=1x1x8x8", "--runs", "4", "--warmup", "1"};
     if (streaming) call.insert(call.end(), {"--stream", stream});
     const Ended ended = run_tool(call);
     ASSERT_EQ(ended.exit, 0) << ended.err;
@@ -101,7 +99,7 @@ TEST_F(Command, BenchReportsTheContractedFields) {
 /// A test case of the digits model whose expected label is `label`.
 void write_case(const std::filesystem::path& at, std::int64_t label, std::string_view out) {
   std::filesystem::create_directories(at / "test_data_set_0");
-  std::filesystem::copy_file(digits(), at / "model.onnx");
+  std::filesystem::copy_file(digits_model(), at / "model.onnx");
   const auto write = [&](const std::string& name, const Tensor& tensor) {
     std::ofstream(at / "test_data_set_0" / name, std::ios::binary) << tensor_to_proto(tensor).value();
   };
@@ -116,7 +114,7 @@ void write_case(const std::filesystem::path& at, std::int64_t label, std::string
 TEST_F(Command, TestCountsPassesFailuresAndSkips) {
   const TempFolder folder;
   const std::string out = folder / "out";
-  ASSERT_EQ(run_tool({"run", digits(), "--input", "image==0.5", "--output-dir", out}).exit, 0);
+  ASSERT_EQ(run_tool({"run", digits_model(), "--input", "image==0.5", "--output-dir", out}).exit, 0);
   write_case(folder / "cases/good", -1, out);
   EXPECT_EQ(run_tool({"test", folder / "cases"}).out, "1 passed, 0 failed, 0 skipped\n");
 
@@ -140,28 +138,28 @@ TEST_F(Command, TestCountsPassesFailuresAndSkips) {
 TEST_F(Command, ConvertWritesAModelThatRunsAlike) {
   const TempFolder folder;
   const std::string whole = folder / "whole.onnx", split = folder / "split.onnx";
-  const Ended first = run_tool({"convert", digits(), whole});
+  const Ended first = run_tool({"convert", digits_model(), whole});
   ASSERT_EQ(first.exit, 0) << first.err;
   EXPECT_EQ(first.out, "");
   const Ended second = run_tool({"convert", whole, split, "--external-data", "256"});
   ASSERT_EQ(second.exit, 0) << second.err;
   EXPECT_GT(std::filesystem::file_size(split + ".data"), 256u);
   const auto run = [](const std::string& model) { return run_tool({"run", model, "--input", "image==0.5"}).out; };
-  EXPECT_THAT(run(digits()), HasSubstr("probabilities"));
-  EXPECT_EQ(run(whole), run(digits()));
-  EXPECT_EQ(run(split), run(digits()));
+  EXPECT_THAT(run(digits_model()), HasSubstr("probabilities"));
+  EXPECT_EQ(run(whole), run(digits_model()));
+  EXPECT_EQ(run(split), run(digits_model()));
 }
 
 TEST_F(Command, ConvertTellsWhatItCannotWrite) {
   const TempFolder folder;
   const std::string out = folder / "out.onnx";
-  const std::vector<std::vector<std::string>> wrong = {{"convert", digits(), out, "--opset", "1"},
-                                                       {"convert", digits(), out, "--opset", "77"},
-                                                       {"convert", digits(), out, "--opset", "x"},
-                                                       {"convert", digits(), out, "--external-data", "-1"},
-                                                       {"convert", digits(), folder / "no/such/folder"},
+  const std::vector<std::vector<std::string>> wrong = {{"convert", digits_model(), out, "--opset", "1"},
+                                                       {"convert", digits_model(), out, "--opset", "77"},
+                                                       {"convert", digits_model(), out, "--opset", "x"},
+                                                       {"convert", digits_model(), out, "--external-data", "-1"},
+                                                       {"convert", digits_model(), folder / "no/such/folder"},
                                                        {"convert", folder / "none.onnx", out},
-                                                       {"convert", digits()}};
+                                                       {"convert", digits_model()}};
   for (const auto& arguments : wrong) {
     const Ended ended = run_tool(arguments);
     EXPECT_EQ(ended.exit, 2) << testing::PrintToString(arguments);
@@ -173,13 +171,13 @@ TEST_F(Command, ConvertTellsWhatItCannotWrite) {
 TEST_F(Command, TuneSavesATableThatRunsUse) {
   const TempFolder folder;
   const std::string table = folder / "table";
-  const Ended ended = run_tool({"tune", digits(), "--output", table, "--json"});
+  const Ended ended = run_tool({"tune", digits_model(), "--output", table, "--json"});
   ASSERT_EQ(ended.exit, 0) << ended.err;
   const json result = json::parse(ended.out);
   EXPECT_GT(result["constants"]["product"].get<double>(), 0);
   EXPECT_GT(result["checks"].size(), result["constants"].size());
   EXPECT_GT(result["models"][0]["tuned_ms"].get<double>(), 0);
-  const std::vector<std::string> run{"run", digits(), "--input", "image==0.5"};
+  const std::vector<std::string> run{"run", digits_model(), "--input", "image==0.5"};
   if (result["file"].is_null())
     GTEST_SKIP() << "the example took longer with the measured table, so that none was saved";
   EXPECT_EQ(result["file"], table);

@@ -14,16 +14,14 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string digits() { return source_dir() / "examples" / "digits" / "model.onnx"; }
-
 class DebugCommand : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(tool_path())) GTEST_SKIP() << kNoCommand;
   }
   Ended debug(std::string_view script, std::vector<std::string> more = {}) const {
-    std::vector<std::string> words{"debug",         digits(),   "--input",
-                                   "image=1x1x8x8", "--script", folder.write("script", script)};
+    std::vector<std::string> words{"debug",         digits_model(), "--input",
+                                   "image=1x1x8x8", "--script",     folder.write("script", script)};
     words.insert(words.end(), more.begin(), more.end());
     return run_tool(words);
   }
@@ -90,7 +88,7 @@ TEST_F(DebugCommand, BreakpointsOnTheCommandLine) {
 }
 
 TEST_F(DebugCommand, CompareFindsNothingBetweenTiers) {
-  const Ended ended = run_tool({"compare", digits(), "--input", "image=1x1x8x8", "--json"});
+  const Ended ended = run_tool({"compare", digits_model(), "--input", "image=1x1x8x8", "--json"});
   EXPECT_EQ(ended.exit, 0) << ended.err;
   const json result = json::parse(ended.out);
   EXPECT_EQ(result["differ"], 0);
@@ -98,7 +96,7 @@ TEST_F(DebugCommand, CompareFindsNothingBetweenTiers) {
 }
 
 TEST_F(DebugCommand, CompareNamesTheFirstValueThatDiffers) {
-  const Ended ended = run_tool({"compare", digits(), "--input", "image=1x1x8x8", "--rtol", "0", "--atol", "0",
+  const Ended ended = run_tool({"compare", digits_model(), "--input", "image=1x1x8x8", "--rtol", "0", "--atol", "0",
                                 "--of-largest", "0", "--tier-a", "0", "--tier-b", "ref"});
   EXPECT_EQ(ended.exit, 1) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("first: node '"));
@@ -128,7 +126,7 @@ TEST_F(DebugCommand, CompareOfFewValuesIsInconclusive) {
 
 /// The hybrid way runs what it has compiled, where there is a code generator.
 TEST_F(DebugCommand, CompareMeasuresWays) {
-  const Ended ended = run_tool({"compare", "--ways", digits(), "--input", "image=1x1x8x8", "--json"});
+  const Ended ended = run_tool({"compare", "--ways", digits_model(), "--input", "image=1x1x8x8", "--json"});
   if (ended.err.contains("no code generator")) GTEST_SKIP() << "built without a code generator";
   ASSERT_EQ(ended.exit, 0) << ended.err;
   const json ways = json::parse(ended.out)["ways"];
@@ -146,26 +144,26 @@ TEST_F(DebugCommand, CompareMeasuresWays) {
 TEST_F(DebugCommand, CompareWithStoredValues) {
   const std::string stored = folder / "stored";
   const std::vector<std::string> given{"--input", "image=1x1x8x8"};
-  EXPECT_EQ(run_tool({"run", digits(), given[0], given[1], "--output-dir", stored}).exit, 0);
-  EXPECT_EQ(run_tool({"compare", digits(), stored, given[0], given[1]}).exit, 0);
+  EXPECT_EQ(run_tool({"run", digits_model(), given[0], given[1], "--output-dir", stored}).exit, 0);
+  EXPECT_EQ(run_tool({"compare", digits_model(), stored, given[0], given[1]}).exit, 0);
   ASSERT_TRUE(write_npy(stored + "/label.npy", Tensor::of<std::int64_t>({1}, {77})));
-  const Ended ended = run_tool({"compare", digits(), stored, given[0], given[1]});
+  const Ended ended = run_tool({"compare", digits_model(), stored, given[0], given[1]});
   EXPECT_EQ(ended.exit, 1);
   EXPECT_THAT(ended.out, HasSubstr("value 'label'"));
-  EXPECT_EQ(run_tool({"compare", digits(), folder / "none", given[0], given[1]}).exit, 2);
+  EXPECT_EQ(run_tool({"compare", digits_model(), folder / "none", given[0], given[1]}).exit, 2);
 }
 
 TEST_F(DebugCommand, ReduceWritesAModelThatFailsAlike) {
   const std::string small = folder / "small.onnx";
   const std::vector<std::string> exact{"--rtol", "0", "--atol", "0", "--of-largest", "0"};
-  std::vector<std::string> words{"reduce", digits(), "--input", "image=1x1x8x8", "-o", small};
+  std::vector<std::string> words{"reduce", digits_model(), "--input", "image=1x1x8x8", "-o", small};
   words.insert(words.end(), exact.begin(), exact.end());
   const Ended ended = run_tool(words);
   ASSERT_EQ(ended.exit, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr(" nodes fail: value '"));
   EXPECT_THAT(ended.out, HasSubstr("frazil compare " + small));
   EXPECT_TRUE(std::filesystem::exists(small + ".inputs"));
-  words = {"reduce", digits(), "--input", "image=1x1x8x8", "-o", small};
+  words = {"reduce", digits_model(), "--input", "image=1x1x8x8", "-o", small};
   const Ended none = run_tool(words);
   EXPECT_EQ(none.exit, 2);
   EXPECT_THAT(none.err, HasSubstr("both ways agree"));

@@ -4,7 +4,7 @@
 namespace frazil::test {
 namespace {
 
-std::vector<AttrRow> attr_rows() {
+std::vector<AttrRow> microsoft_attribute_rows() {
   const std::string_view image = "%x = u8[1,2,3,2] 1";
   const std::vector<Bad> window = {{"kernel_shape = [0, 1]", "kernel_shape[0] = 0"},
                                    {"kernel_shape = [1, " HIGH "]", "kernel_shape[1] = " HIGH},
@@ -139,10 +139,10 @@ class MicrosoftAttributes : public testing::TestWithParam<AttrRow> {};
 
 TEST_P(MicrosoftAttributes, AreRefused) { expect_bad_attributes(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Rows, MicrosoftAttributes, testing::ValuesIn(attr_rows()),
+INSTANTIATE_TEST_SUITE_P(Rows, MicrosoftAttributes, testing::ValuesIn(microsoft_attribute_rows()),
                          [](const auto& row) { return name_of_row(row.param.call, row.index); });
 
-std::vector<IndexRow> index_rows() {
+std::vector<IndexRow> microsoft_index_rows() {
   return {
       {{"com.microsoft::EmbedLayerNormalization(%ids, %segments, %w, %p, %s, f32[2] 1, f32[2] 1, _, %places)",
         "%w = f32[3,2] 1, %p = f32[4,2] 1, %s = f32[2,2] 1",
@@ -210,27 +210,27 @@ class MicrosoftIndices : public testing::TestWithParam<IndexRow> {};
 
 TEST_P(MicrosoftIndices, AreRefusedHoweverTheyCome) { expect_bad_indices(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Rows, MicrosoftIndices, testing::ValuesIn(index_rows()),
+INSTANTIATE_TEST_SUITE_P(Rows, MicrosoftIndices, testing::ValuesIn(microsoft_index_rows()),
                          [](const auto& row) { return name_of_row(row.param.call.text, row.index); });
 
 /// Switches, hints, and numbers for which every value is valid.
-const std::set<std::string_view> kFree = {
+const std::set<std::string_view> kFreeMicrosoftAttributes = {
     "accuracy_level", "is_inner_broadcast", "causal",          "channels_last",  "ceil_mode",      "count_include_pad",
     "interleaved",    "is_packed_batching", "mask_index_type", "opset",          "smooth_softmax", "transA",
     "transB",         "transBatchA",        "transBatchB",     "unidirectional", "upper",          "rotary_interleaved",
 };
 
 TEST(MicrosoftTables, CoverEveryIntegerAttribute) {
-  const auto rows = attr_rows();
+  const auto rows = microsoft_attribute_rows();
   auto tried = tried_attributes(rows);
   for (const OpDef* op : OpRegistry::global().all()) {
-    if (op->domain == "com.microsoft") expect_integers_tried(*op, tried[op->name], kFree);
+    if (op->domain == "com.microsoft") expect_integers_tried(*op, tried[op->name], kFreeMicrosoftAttributes);
   }
 }
 
 TEST(MicrosoftTables, CoverEveryIndexInput) {
   std::set<std::string_view> covered;
-  const auto rows = index_rows();
+  const auto rows = microsoft_index_rows();
   for (const IndexRow& row : rows) covered.insert(op_in(row.call.text));
   for (const OpDef* op : OpRegistry::global().all()) {
     if (op->domain != "com.microsoft") continue;

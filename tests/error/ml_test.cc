@@ -10,11 +10,11 @@ namespace {
   "nodes_values = [1, 0, 0], nodes_modes = [\"BRANCH_LT\", \"LEAF\", \"LEAF\"], nodes_truenodeids = [" yes "], " \
   "nodes_falsenodeids = [" no "], "
 #define GOOD_NODES NODES("0, 0, 0", "0, 1, 2", "1, 0, 0", "1, 0, 0", "2, 0, 0")
-#define VOTES(prefix, trees, nodes, ids)                                                               \
+#define ENSEMBLE_VOTES(prefix, trees, nodes, ids)                                                               \
   prefix "_treeids = [" trees "], " prefix "_nodeids = [" nodes "], " prefix "_ids = [" ids "], " prefix \
          "_weights = [1, 2], "
 
-std::vector<AttrRow> rows() {
+std::vector<AttrRow> ml_attribute_rows() {
   constexpr std::string_view matrix = "%x = f32[2,2] [1, 2, 3, 4]";
   std::vector<AttrRow> all = {
       {"ai.onnx.ml::LinearClassifier(%x)",
@@ -57,7 +57,7 @@ std::vector<AttrRow> rows() {
         {"n_supports = " HIGH ", coefficients = [1], support_vectors = [1, 2], rho = [0]", HIGH}}},
       {"ai.onnx.ml::TreeEnsembleRegressor(%x)",
        matrix,
-       GOOD_NODES VOTES("target", "0, 0", "1, 2", "0, 1") "n_targets = 2",
+       GOOD_NODES ENSEMBLE_VOTES("target", "0, 0", "1, 2", "0, 1") "n_targets = 2",
        {{NODES("0, 0", "0, 1, 2", "1, 0, 0", "1, 0, 0", "2, 0, 0") "n_targets = 2", "nodes_treeids has 2"},
         {NODES("0, 0, 0", "0, 1, 1", "1, 0, 0", "1, 0, 0", "2, 0, 0") "n_targets = 2", "node 1 twice"},
         {NODES("0, 0, 0", "0, 1, 2", HIGH ", 0, 0", "1, 0, 0", "2, 0, 0") "n_targets = 2", HIGH},
@@ -65,24 +65,25 @@ std::vector<AttrRow> rows() {
         {NODES("0, 0, 0", "0, 1, 2", "0, 0, 0", LOW ", 0, 0", "2, 0, 0") "n_targets = 2", "no node " LOW},
         {NODES("0, 0, 0", "0, 1, 2", "0, 0, 0", "1, 0, 0", "3, 0, 0") "n_targets = 2", "no node 3"},
         {GOOD_NODES "nodes_missing_value_tracks_true = [1]", "nodes_missing_value_tracks_true has 1"},
-        {GOOD_NODES VOTES("target", "1, 0", "1, 2", "0, 1") "n_targets = 2", "tree 1 has no node 1"},
-        {GOOD_NODES VOTES("target", "0, 0", "1, " LOW, "0, 1") "n_targets = 2", "no node " LOW},
-        {GOOD_NODES VOTES("target", "0, 0", "1, 2", "0, 2") "n_targets = 2", "target 2, outside"},
-        {GOOD_NODES VOTES("target", "0, 0", "1, 2", "0, 1") "n_targets = " LOW, LOW},
+        {GOOD_NODES ENSEMBLE_VOTES("target", "1, 0", "1, 2", "0, 1") "n_targets = 2", "tree 1 has no node 1"},
+        {GOOD_NODES ENSEMBLE_VOTES("target", "0, 0", "1, " LOW, "0, 1") "n_targets = 2", "no node " LOW},
+        {GOOD_NODES ENSEMBLE_VOTES("target", "0, 0", "1, 2", "0, 2") "n_targets = 2", "target 2, outside"},
+        {GOOD_NODES ENSEMBLE_VOTES("target", "0, 0", "1, 2", "0, 1") "n_targets = " LOW, LOW},
         {GOOD_NODES "n_targets = 2147483647", "limit", true}}},
       {"ai.onnx.ml::TreeEnsembleClassifier(%x)",
        matrix,
-       GOOD_NODES VOTES("class", "0, 0", "1, 2", "0, 1") "classlabels_int64s = [5, 6]",
+       GOOD_NODES ENSEMBLE_VOTES("class", "0, 0", "1, 2", "0, 1") "classlabels_int64s = [5, 6]",
        {{NODES("0, 0, 1", "0, 1, 2", "1, 0, 0", "1, 0, 0", "2, 0, 0") "classlabels_int64s = [5, 6]", "no node 2"},
         {NODES("0, 0, 0", "0, 1", "1, 0, 0", "1, 0, 0", "2, 0, 0") "classlabels_int64s = [5, 6]", "for 2 nodes"},
         {NODES("0, 0, 0", "0, 1, 2", "-1, 0, 0", "1, 0, 0", "2, 0, 0") "classlabels_int64s = [5, 6]", "feature -1"},
         {NODES("0, 0, 0", "0, 1, 2", "0, 0, 0", "0, 0, 0", "2, 0, 0") "classlabels_int64s = [5, 6]", "cycle"},
         {NODES("0, 0, 0", "0, 1, 2", "0, 0, 0", "1, 0, 0", "2, 0") "classlabels_int64s = [5, 6]", "falsenodeids has 2"},
         {GOOD_NODES "classlabels_int64s = [5], nodes_missing_value_tracks_true = [1, 1, 1, 1]", "has 4 entries"},
-        {GOOD_NODES VOTES("class", "0, " HIGH, "1, 2", "0, 1") "classlabels_int64s = [5, 6]", HIGH},
-        {GOOD_NODES VOTES("class", "0, 0", "1, 7", "0, 1") "classlabels_int64s = [5, 6]", "no node 7"},
-        {GOOD_NODES VOTES("class", "0, 0", "1, 2", "0, 2") "classlabels_int64s = [5, 6]", "class_ids[1] is 2"},
-        {GOOD_NODES VOTES("class", "0, 0", "1, 2", "0, 1") "classlabels_int64s = []", "class labels must be given"}}},
+        {GOOD_NODES ENSEMBLE_VOTES("class", "0, " HIGH, "1, 2", "0, 1") "classlabels_int64s = [5, 6]", HIGH},
+        {GOOD_NODES ENSEMBLE_VOTES("class", "0, 0", "1, 7", "0, 1") "classlabels_int64s = [5, 6]", "no node 7"},
+        {GOOD_NODES ENSEMBLE_VOTES("class", "0, 0", "1, 2", "0, 2") "classlabels_int64s = [5, 6]", "class_ids[1] is 2"},
+        {GOOD_NODES ENSEMBLE_VOTES("class", "0, 0", "1, 2", "0, 1") "classlabels_int64s = []",
+         "class labels must be given"}}},
       {"ai.onnx.ml::ZipMap(%x)",
        matrix,
        "classlabels_int64s = [1, 2]",
@@ -116,7 +117,7 @@ class MlAttributes : public testing::TestWithParam<AttrRow> {};
 
 TEST_P(MlAttributes, AreRefused) { expect_bad_attributes(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Rows, MlAttributes, testing::ValuesIn(rows()),
+INSTANTIATE_TEST_SUITE_P(Rows, MlAttributes, testing::ValuesIn(ml_attribute_rows()),
                          [](const auto& row) { return name_of_row(row.param.call, row.index); });
 
 TEST(MlIndices, AreRefused) {
@@ -147,16 +148,17 @@ TEST(MlAttributes, OfMaps) {
 }
 
 /// Switches, hints, and numbers for which every value is valid.
-const std::set<std::string_view> kFree = {"default_int64", "multi_class", "one_class", "replaced_value_int64", "zeros"};
+const std::set<std::string_view> kFreeMlAttributes = {"default_int64", "multi_class", "one_class",
+                                                      "replaced_value_int64", "zeros"};
 
 TEST(MlTables, CoverEveryIntegerAttribute) {
-  const auto all = rows();
+  const auto all = ml_attribute_rows();
   auto tried = tried_attributes(all);
   const std::set<std::string_view> elsewhere = {"CastMap", "DictVectorizer",  // above
                                                 "TreeEnsemble"};              // suite/ml_tree.frz
   for (const OpDef* op : OpRegistry::global().all()) {
     if (op->domain != "ai.onnx.ml" || elsewhere.contains(op->name)) continue;
-    expect_integers_tried(*op, tried[op->name], kFree);
+    expect_integers_tried(*op, tried[op->name], kFreeMlAttributes);
   }
 }
 

@@ -20,6 +20,9 @@ inline std::filesystem::path tool_path() {
   return path ? path : built_tool();
 }
 
+/// The path of the example's model.
+inline std::string digits_model() { return source_dir() / "examples" / "digits" / "model.onnx"; }
+
 inline std::string content_of(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;

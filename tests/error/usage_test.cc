@@ -11,8 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string digits() { return source_dir() / "examples" / "digits" / "model.onnx"; }
-
 class Usage : public testing::Test {
  protected:
   void SetUp() override {
@@ -34,7 +32,7 @@ TEST_F(Usage, BadCallsEndWithOneLineThatNamesTheThing) {
   const std::string npy = folder.write("bad.npy", "\x93NUMPY");
   const std::string lines = folder.write("lines.jsonl", "\n{\"image\": 3}\n");
   const std::string words = folder.write("words.jsonl", "image\n");
-  const std::string model = digits(), image = "image=1x1x8x8";
+  const std::string model = digits_model(), image = "image=1x1x8x8";
   const BadCall calls[] = {
       {{}, "no command"},
       {{"frobnicate"}, "'frobnicate'"},
@@ -137,7 +135,7 @@ TEST_F(Usage, ValuesOfOptionsThatAreNoneAreNamed) {
       {"--seconds", real, {"bench"}},
       {"--max-nodes", {"x", "-1"}, {"inspect"}},
   };
-  const std::string model = digits();
+  const std::string model = digits_model();
   for (const auto& option : options) {
     for (const char* command : option.commands) {
       for (const std::string& text : option.bad) {
@@ -154,7 +152,7 @@ TEST_F(Usage, ValuesOfOptionsThatAreNoneAreNamed) {
 }
 
 TEST_F(Usage, ResultsDoNotDependOnTheNumberOfThreads) {
-  const std::vector<std::string> call{"run", digits(), "--input", "image=1x1x8x8"};
+  const std::vector<std::string> call{"run", digits_model(), "--input", "image=1x1x8x8"};
   const Ended one = run_tool(call);
   EXPECT_EQ(one.exit, 0) << one.err;
   for (const char* threads : {"1", "2", "5", "0"}) {
@@ -178,7 +176,7 @@ TEST_F(Usage, TheSeedIsThatOfRandomOperatorsWithout) {
 }
 
 TEST_F(Usage, ADamagedModelIsOneLine) {
-  const std::string whole = content_of(digits());
+  const std::string whole = content_of(digits_model());
   const TempFolder folder;
   for (std::size_t cut : {std::size_t{1}, std::size_t{100}, whole.size() / 2, whole.size() - 1}) {
     const std::string path = folder.write("cut.onnx", whole.substr(0, cut));
@@ -189,23 +187,24 @@ TEST_F(Usage, ADamagedModelIsOneLine) {
 }
 
 TEST_F(Usage, HelpAndListsSucceed) {
-  for (const std::vector<std::string>& call : std::vector<std::vector<std::string>>{{"--help"},
-                                                                                    {"--version"},
-                                                                                    {"run", "--help"},
-                                                                                    {"bench", "--help"},
-                                                                                    {"test", "--help"},
-                                                                                    {"inspect", "--help"},
-                                                                                    {"ops"},
-                                                                                    {"ops", "--markdown"},
-                                                                                    {"ops", "--json"},
-                                                                                    {"knobs"},
-                                                                                    {"knobs", "--markdown"},
-                                                                                    {"inspect", digits()},
-                                                                                    {"inspect", digits(), "--text"},
-                                                                                    {"inspect", digits(), "--dot"},
-                                                                                    {"inspect", digits(), "--plan"},
-                                                                                    {"inspect", digits(), "--tiers"},
-                                                                                    {"inspect", digits(), "--json"}}) {
+  for (const std::vector<std::string>& call :
+       std::vector<std::vector<std::string>>{{"--help"},
+                                             {"--version"},
+                                             {"run", "--help"},
+                                             {"bench", "--help"},
+                                             {"test", "--help"},
+                                             {"inspect", "--help"},
+                                             {"ops"},
+                                             {"ops", "--markdown"},
+                                             {"ops", "--json"},
+                                             {"knobs"},
+                                             {"knobs", "--markdown"},
+                                             {"inspect", digits_model()},
+                                             {"inspect", digits_model(), "--text"},
+                                             {"inspect", digits_model(), "--dot"},
+                                             {"inspect", digits_model(), "--plan"},
+                                             {"inspect", digits_model(), "--tiers"},
+                                             {"inspect", digits_model(), "--json"}}) {
     const Ended ended = run_tool(call);
     EXPECT_EQ(ended.exit, 0) << call[0] << ended.err;
     EXPECT_NE(ended.out, "") << call[0];

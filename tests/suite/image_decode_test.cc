@@ -8,7 +8,7 @@ namespace frazil::test {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::string_literals;
+using std::literals::operator""s;
 using Pixels = std::vector<int>;
 
 Graph decoder(std::string_view format = "RGB") {

@@ -6,7 +6,7 @@
 namespace frazil::test {
 namespace {
 
-Scope scope() {
+Scope scope_with_heights() {
   Scope s;
   s.symbol("N", {1, Dim::kMax});
   s.symbol("M");
@@ -16,18 +16,18 @@ Scope scope() {
   return s;
 }
 
-struct Case {
+struct CanonicalCase {
   const char* written;
   const char* canonical;
 };
 
-void check(std::span<const Case> cases) {
-  Scope s = scope();
+void check_canonical(std::span<const CanonicalCase> cases) {
+  Scope s = scope_with_heights();
   for (const auto& [written, canonical] : cases) EXPECT_EQ(s.str(dim(s, written)), canonical) << written;
 }
 
 TEST(DimCanonical, SumsAndProducts) {
-  check({{
+  check_canonical({{
       {"1 + 2*3", "7"},
       {"N + N", "2*N"},
       {"N - N", "0"},
@@ -47,7 +47,7 @@ TEST(DimCanonical, SumsAndProducts) {
 }
 
 TEST(DimCanonical, DivisionByConstants) {
-  check({{
+  check_canonical({{
       {"floordiv(7, 2)", "3"},
       {"floordiv(-7, 2)", "-4"},
       {"floordiv(7, -2)", "-4"},
@@ -74,7 +74,7 @@ TEST(DimCanonical, DivisionByConstants) {
 }
 
 TEST(DimCanonical, DivisionByExpressions) {
-  check({{
+  check_canonical({{
       {"floordiv(N*M, N)", "M"},
       {"floordiv(N*M, M)", "floordiv(M*N, M)"},  // M may be 0, and a division by 0 must be detected
       {"floordiv(N*768*H, 64*H)", "12*N"},
@@ -94,7 +94,7 @@ TEST(DimCanonical, DivisionByExpressions) {
 }
 
 TEST(DimCanonical, ModIsWrittenWithFloordiv) {
-  check({{
+  check_canonical({{
       {"mod(7, 3)", "1"},
       {"mod(-7, 3)", "2"},
       {"mod(7, -3)", "-2"},
@@ -110,7 +110,7 @@ TEST(DimCanonical, ModIsWrittenWithFloordiv) {
 }
 
 TEST(DimCanonical, MinAndMax) {
-  check({{
+  check_canonical({{
       {"min(3, 5)", "3"},
       {"max(3, 5)", "5"},
       {"max(N, N)", "N"},
@@ -134,7 +134,7 @@ TEST(DimCanonical, MinAndMax) {
 }
 
 TEST(DimCanonical, EqualFormsMeet) {
-  const Case pairs[] = {
+  const CanonicalCase pairs[] = {
       {"floordiv(H - 3 + 2, 2) + 1", "floordiv(H + 1, 2)"},
       {"floordiv(N + 1, 2)", "-floordiv(-N, 2)"},
       {"mod(N, 4)", "mod(N + 4*M, 4)"},
@@ -142,12 +142,12 @@ TEST(DimCanonical, EqualFormsMeet) {
       {"N*(M + H)", "H*N + M*N"},
       {"floordiv(N*M*H, H*N)", "M"},
   };
-  Scope s = scope();
+  Scope s = scope_with_heights();
   for (const auto& [a, b] : pairs) EXPECT_EQ(dim(s, a), dim(s, b)) << a << " and " << b;
 }
 
 TEST(DimCanonical, CeildivRoundsUp) {
-  Scope s = scope();
+  Scope s = scope_with_heights();
   const Dim n = dim(s, "N");
   EXPECT_EQ(s.ceildiv(7, 2), Dim(4));
   EXPECT_EQ(s.ceildiv(-7, 2), Dim(-3));
@@ -156,7 +156,7 @@ TEST(DimCanonical, CeildivRoundsUp) {
 }
 
 TEST(DimCanonical, ProductOfManyFoldsInOrder) {
-  Scope s = scope();
+  Scope s = scope_with_heights();
   const Dim dims[] = {dim(s, "N"), 3, dim(s, "M"), 2};
   EXPECT_EQ(s.product(dims), dim(s, "6*N*M"));
   EXPECT_EQ(s.product({}), Dim(1));

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kInf = Dim::kMax;
 
-Scope scope() {
+Scope scope_with_bounds() {
   Scope s;
   s.symbol("N", {1, kInf});
   s.symbol("M");
@@ -47,7 +47,7 @@ TEST(DimBounds, OfExpressions) {
       {"max(M, B) - M", {0, 7}},
       {"min(M, B) - max(M, B)", {-kInf, 0}},
   };
-  Scope s = scope();
+  Scope s = scope_with_bounds();
   for (const auto& [text, want] : cases) {
     const Bounds got = s.bounds(dim(s, text));
     EXPECT_EQ(got, want) << text << ": [" << got.min << ", " << got.max << "]";
@@ -79,7 +79,7 @@ TEST(DimProof, Comparisons) {
       {"max(N, M) + 1", "M", Proof::no, Proof::no, Proof::no},
       {"max(N, M)", "N + M", Proof::maybe, Proof::maybe, Proof::yes},
   };
-  Scope s = scope();
+  Scope s = scope_with_bounds();
   for (const auto& c : cases) {
     const Dim a = dim(s, c.a);
     const Dim b = dim(s, c.b);
@@ -90,7 +90,7 @@ TEST(DimProof, Comparisons) {
 }
 
 TEST(DimProof, ConstantsAreWhatBoundsForce) {
-  Scope s = scope();
+  Scope s = scope_with_bounds();
   EXPECT_EQ(s.constant(4), 4);
   EXPECT_EQ(s.constant(dim(s, "N")), std::nullopt);
   EXPECT_EQ(s.constant(s.symbol("four", {4, 4})), 4);

@@ -10,13 +10,13 @@ namespace {
 
 constexpr int kRuns = 2500;
 
-struct Case {
+struct TreeCase {
   Tree tree;
   Dim dim;
 };
 
-Case random_case(Trees& trees, Scope& s) {
-  Case c{trees.tree(static_cast<int>(trees.pick(1, 4))), {}};
+TreeCase random_case(Trees& trees, Scope& s) {
+  TreeCase c{trees.tree(static_cast<int>(trees.pick(1, 4))), {}};
   c.dim = c.tree.build(s);
   return c;
 }
@@ -52,8 +52,8 @@ TEST(DimProperty, ProofsHoldForAllValues) {
   int decided = 0;
   for (int run = 0; run < kRuns; ++run) {
     Scope s = small_scope();
-    const Case a = random_case(trees, s);
-    const Case b = random_case(trees, s);
+    const TreeCase a = random_case(trees, s);
+    const TreeCase b = random_case(trees, s);
     const Proof equal = s.equal(a.dim, b.dim);
     const Proof less = s.less(a.dim, b.dim);
     const Proof less_equal = s.less_equal(a.dim, b.dim);
@@ -145,7 +145,7 @@ TEST(DimProperty, SubstitutionIsEvaluationAtTheMappedValues) {
   for (int run = 0; run < kRuns / 10; ++run) {
     Scope s = small_scope();
     const auto [tree, d] = random_case(trees, s);
-    const Case to = random_case(trees, s);
+    const TreeCase to = random_case(trees, s);
     const Dim n = s.max(s.min(to.dim, 6), 1);
     const Dim k = dim(s, "M - 3");
     const std::optional<Dim> map[] = {n, std::nullopt, k};

@@ -27,9 +27,9 @@ std::string header(std::string_view descr, std::string_view shape, std::string_v
   return fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}          \n", descr, fortran, shape);
 }
 
-Result<Tensor> parse(std::string_view text) { return npy_from_bytes(std::as_bytes(std::span(text)), "x.npy"); }
+Result<Tensor> parse_npy(std::string_view text) { return npy_from_bytes(std::as_bytes(std::span(text)), "x.npy"); }
 
-std::string bytes_of(std::initializer_list<int> values) { return {values.begin(), values.end()}; }
+std::string bytes_from(std::initializer_list<int> values) { return {values.begin(), values.end()}; }
 
 TEST(NpyTest, EveryNumericTypeRoundTrips) {
   for (const Elem elem : {Elem::boolean, Elem::i8, Elem::i16, Elem::i32, Elem::i64, Elem::u8, Elem::u16, Elem::u32,
@@ -41,7 +41,7 @@ TEST(NpyTest, EveryNumericTypeRoundTrips) {
       }
       const std::string text = npy_to_bytes(t).value();
       EXPECT_EQ((text.size() - t.bytes()) % 64, 0u);
-      const auto back = parse(text);
+      const auto back = parse_npy(text);
       ASSERT_TRUE(back) << back.error().message;
       EXPECT_TRUE(back->identical(t)) << t.type_str();
     }
@@ -51,45 +51,45 @@ TEST(NpyTest, EveryNumericTypeRoundTrips) {
 TEST(NpyTest, ViewsAreWrittenPacked) {
   const Tensor t = Tensor::of<std::int32_t>({2, 2}, {1, 2, 3, 4});
   const Tensor turned(Elem::i32, {2, 2}, {1, 2}, t.buffer(), 0);
-  EXPECT_THAT(parse(npy_to_bytes(turned).value()).value().as<std::int32_t>(), ElementsAre(1, 3, 2, 4));
+  EXPECT_THAT(parse_npy(npy_to_bytes(turned).value()).value().as<std::int32_t>(), ElementsAre(1, 3, 2, 4));
 }
 
 TEST(NpyTest, ByteOrdersAndFortran) {
-  const std::string big = bytes_of({0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6});
-  const Tensor t = parse(npy(header(">i2", "(2, 3)"), big)).value();
+  const std::string big = bytes_from({0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6});
+  const Tensor t = parse_npy(npy(header(">i2", "(2, 3)"), big)).value();
   EXPECT_EQ(t.type_str(), "i16[2,3]");
   EXPECT_THAT(t.as<std::int16_t>(), ElementsAre(1, 2, 3, 4, 5, 6));
-  const Tensor f = parse(npy(header(">i2", "(2, 3)", "True"), big)).value();
+  const Tensor f = parse_npy(npy(header(">i2", "(2, 3)", "True"), big)).value();
   EXPECT_THAT(f.as<std::int16_t>(), ElementsAre(1, 3, 5, 2, 4, 6));
-  const Tensor c = parse(npy(header(">c8", "(1,)"), bytes_of({0x3f, -128, 0, 0, 0x40, 0, 0, 0}))).value();
+  const Tensor c = parse_npy(npy(header(">c8", "(1,)"), bytes_from({0x3f, -128, 0, 0, 0x40, 0, 0, 0}))).value();
   EXPECT_EQ(c.as<std::complex<float>>()[0], std::complex<float>(1, 2));
-  const Tensor s = parse(npy(header("|S1", "(2, 2)", "True"), "abcd")).value();
+  const Tensor s = parse_npy(npy(header("|S1", "(2, 2)", "True"), "abcd")).value();
   EXPECT_THAT(s.as<std::string>(), ElementsAre("a", "c", "b", "d"));
 }
 
 TEST(NpyTest, EveryVersionAndSpelling) {
   for (const int version : {1, 2, 3}) {
-    EXPECT_EQ(parse(npy(header("|u1", "()"), "\x07", version)).value().integer_at(0), 7);
+    EXPECT_EQ(parse_npy(npy(header("|u1", "()"), "\x07", version)).value().integer_at(0), 7);
   }
-  EXPECT_TRUE(parse(npy("{\"shape\": (1L,), 'fortran_order': False, \"descr\": \"=u1\"}\n", "x")));
-  EXPECT_TRUE(parse(npy("{'shape':(1,),'fortran_order':True,'descr':'u1'}", "x")));
-  EXPECT_EQ(parse(npy(header("|b1", "(3,)"), bytes_of({0, 2, -1}))).value().summary(), "[false, true, true]");
-  EXPECT_TRUE(parse(npy(header("|u1", "(1,)"), "xyz"))) << "NumPy ignores what follows";
+  EXPECT_TRUE(parse_npy(npy("{\"shape\": (1L,), 'fortran_order': False, \"descr\": \"=u1\"}\n", "x")));
+  EXPECT_TRUE(parse_npy(npy("{'shape':(1,),'fortran_order':True,'descr':'u1'}", "x")));
+  EXPECT_EQ(parse_npy(npy(header("|b1", "(3,)"), bytes_from({0, 2, -1}))).value().summary(), "[false, true, true]");
+  EXPECT_TRUE(parse_npy(npy(header("|u1", "(1,)"), "xyz"))) << "NumPy ignores what follows";
 }
 
 TEST(NpyTest, Strings) {
-  const std::string wide = bytes_of({'a', 0, 0, 0, 0, 0, 0, 0, 0xe4, 0, 0, 0, 0x00, 0xf6, 1, 0});
-  EXPECT_THAT(parse(npy(header("<U2", "(2,)"), wide)).value().as<std::string>(),
+  const std::string wide = bytes_from({'a', 0, 0, 0, 0, 0, 0, 0, 0xe4, 0, 0, 0, 0x00, 0xf6, 1, 0});
+  EXPECT_THAT(parse_npy(npy(header("<U2", "(2,)"), wide)).value().as<std::string>(),
               ElementsAre("a", "\xc3\xa4\xf0\x9f\x98\x80"));
-  EXPECT_THAT(parse(npy(header("|S3", "(2,)"), std::string("ab\0cde", 6))).value().as<std::string>(),
+  EXPECT_THAT(parse_npy(npy(header("|S3", "(2,)"), std::string("ab\0cde", 6))).value().as<std::string>(),
               ElementsAre("ab", "cde"));
   const Tensor t = Tensor::of<std::string>({2, 2}, {"", "\xc3\xa4", "abc", "\xe2\x82\xac\xf0\x9f\x98\x80"});
-  EXPECT_TRUE(parse(npy_to_bytes(t).value()).value().identical(t));
+  EXPECT_TRUE(parse_npy(npy_to_bytes(t).value()).value().identical(t));
   EXPECT_EQ(npy_to_bytes(Tensor::of<std::string>({1}, {"\xff"})).error().code, Code::bad_input);
   EXPECT_EQ(npy_to_bytes(Tensor::of<std::string>({1}, {std::string("a\0", 2)})).error().code, Code::bad_input);
   EXPECT_TRUE(npy_to_bytes(Tensor::make(Elem::string, {0}).value()));
-  const Tensor none = parse(npy(header("|S1", "(1000000000000, 0)"), "")).value();
-  EXPECT_TRUE(parse(npy_to_bytes(none).value()).value().identical(none));
+  const Tensor none = parse_npy(npy(header("|S1", "(1000000000000, 0)"), "")).value();
+  EXPECT_TRUE(parse_npy(npy_to_bytes(none).value()).value().identical(none));
 }
 
 TEST(NpyTest, TypesThatNumpyLacks) {
@@ -152,7 +152,7 @@ TEST(NpyTest, MalformedFiles) {
       {npy(repeated("{'descr': ", 5000), ""), Code::bad_input, "bad header"},
   };
   for (const BadCase& c : cases) {
-    const auto result = parse(c.text);
+    const auto result = parse_npy(c.text);
     ASSERT_FALSE(result) << c.message;
     EXPECT_EQ(result.error().code, c.code) << result.error().message;
     EXPECT_THAT(result.error().message, testing::StartsWith("'x.npy': "));
@@ -166,7 +166,7 @@ TEST(NpyTest, CutAtEveryByteIsAFault) {
   for (const Tensor& t : {Tensor::of<float>({2, 2}, {1, 2, 3, 4}), strings}) {
     const std::string text = npy_to_bytes(t).value();
     for (std::size_t size = 0; size < text.size(); ++size) {
-      EXPECT_FALSE(parse(std::string_view(text).substr(0, size))) << size;
+      EXPECT_FALSE(parse_npy(std::string_view(text).substr(0, size))) << size;
     }
   }
 }
@@ -177,7 +177,7 @@ TEST(NpyTest, ChangedBytesNeverCrash) {
     for (int value = 0; value < 256; value += 3) {
       std::string changed = text;
       changed[at] = static_cast<char>(value);
-      if (const auto t = parse(changed)) {
+      if (const auto t = parse_npy(changed)) {
         EXPECT_LE(t->bytes(), 32 * text.size());
       }
     }
@@ -204,7 +204,7 @@ TEST(NpyTest, RealFiles) {
     ASSERT_TRUE(t) << t.error().message;
     EXPECT_GT(t->count(), 0);
     const auto original = read_file(entry.path().string(), std::size_t{1} << 30);
-    EXPECT_TRUE(parse(npy_to_bytes(*t).value()).value().identical(*t));
+    EXPECT_TRUE(parse_npy(npy_to_bytes(*t).value()).value().identical(*t));
     EXPECT_EQ(npy_to_bytes(*t).value().size(), original.value().size());
     ++count;
   }

@@ -45,9 +45,9 @@ std::string head(int type, std::initializer_list<std::int64_t> dims) {
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-Result<Tensor> parse(std::string_view text) { return tensor_from_proto(bytes_of(text)); }
+Result<Tensor> parse_proto(std::string_view text) { return tensor_from_proto(bytes_of(text)); }
 std::string summary(std::string_view text) {
-  const auto t = parse(text);
+  const auto t = parse_proto(text);
   return t ? t->type_str() + " " + t->summary(20) : t.error().message;
 }
 
@@ -146,13 +146,13 @@ TEST(OnnxTensorTest, MalformedMessages) {
       {head(13, {1}) + packed(7, {1}), "data of type u64 in field 7"},
   };
   for (const TypedCase& c : cases) {
-    const auto result = parse(c.text);
+    const auto result = parse_proto(c.text);
     ASSERT_FALSE(result) << c.want;
     EXPECT_THAT(result.error().message, testing::StartsWith("tensor 'W': "));
     EXPECT_THAT(result.error().message, HasSubstr(c.want));
     EXPECT_THAT(result.error().code, testing::AnyOf(Code::bad_model, Code::unsupported));
   }
-  EXPECT_THAT(parse(block(8, "a\nb")).error().message, HasSubstr("'a\\nb'"));
+  EXPECT_THAT(parse_proto(block(8, "a\nb")).error().message, HasSubstr("'a\\nb'"));
 }
 
 TEST(OnnxTensorTest, BorrowsInPlace) {
@@ -208,7 +208,7 @@ TEST(OnnxTensorTest, ExternalData) {
   EXPECT_EQ(seen.checksum, "abc");
   EXPECT_TRUE(tensor_header(bytes_of(text)).value().external);
 
-  EXPECT_EQ(parse(text).error().code, Code::unsupported);
+  EXPECT_EQ(parse_proto(text).error().code, Code::unsupported);
   const auto message = [&](const std::string& more) {
     return tensor_from_proto(bytes_of(text + more), nullptr, &loader).error().message;
   };
@@ -258,7 +258,7 @@ TEST(OnnxTensorTest, EveryTypeRoundTrips) {
     for (const Sizes& sizes : {Sizes{}, Sizes{0}, Sizes{7}, Sizes{2, 3, 5}}) {
       const Tensor t = sample(static_cast<Elem>(i), sizes);
       const std::string text = tensor_to_proto(t, "T").value();
-      const auto back = parse(text);
+      const auto back = parse_proto(text);
       ASSERT_TRUE(back) << back.error().message;
       EXPECT_TRUE(back->identical(t)) << t.type_str();
       EXPECT_EQ(tensor_header(bytes_of(text)).value().name, "T");
@@ -319,7 +319,7 @@ TEST(OnnxTensorTest, EveryTypeAsTypedDataPackedAndNot) {
         each += varint(static_cast<std::uint64_t>(field << 3 | (width == 4 ? 5 : width == 8 ? 1 : 0))) + v;
       }
       for (const std::string& data : {block(field, all), each}) {
-        const auto back = parse(head_only + data);
+        const auto back = parse_proto(head_only + data);
         ASSERT_TRUE(back) << t.type_str() << ": " << back.error().message;
         EXPECT_TRUE(back->identical(t)) << t.type_str();
       }
@@ -329,7 +329,7 @@ TEST(OnnxTensorTest, EveryTypeAsTypedDataPackedAndNot) {
 
 TEST(OnnxTensorTest, StringsHoldAnyBytes) {
   const std::string bytes("\xff\0\n", 3);
-  const Tensor t = parse(head(8, {1}) + block(6, bytes)).value();
+  const Tensor t = parse_proto(head(8, {1}) + block(6, bytes)).value();
   EXPECT_EQ(t.as<std::string>()[0], bytes);
 }
 
@@ -481,7 +481,7 @@ TEST(OnnxDatumTest, RealTestData) {
     if (t) {
       ++tensors;
       const std::string text = tensor_to_proto(t->tensor()).value();
-      ASSERT_TRUE(parse(text).value().identical(t->tensor())) << path;
+      ASSERT_TRUE(parse_proto(text).value().identical(t->tensor())) << path;
     } else if (read_pb(path, ProtoKind::sequence) || read_pb(path, ProtoKind::optional)) {
       ++others;
     } else {
